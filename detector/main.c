@@ -70,7 +70,7 @@ static int start_treatment(const struct nd_options *o, const struct nd_launcher 
 
 /* So is the agent's companion, because it starts processes and may put a process of somebody else to sleep. */
 static int start_companion(const struct nd_options *o, const struct nd_launcher *launcher, const char *host) {
-    if (!nd_options_has_agent(o) || launcher->local_rank != 0 || !nd_nodes_hold(&o->agent.nodes, host, launcher->rank == 0)) return 0;
+    if (!nd_options_has_agent(o) || launcher->local_rank != 0 || !nd_nodes_hold(&o->noise_nodes, host, launcher->rank == 0)) return 0;
     struct nd_companion *c;
     if (nd_companion_start(&c, o->agent.words, o->agent.timeout_ns, &stop_asked)) return -1;
     companion = c;

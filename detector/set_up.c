@@ -88,7 +88,7 @@ static int check_treatments(struct nd_run *r) {
     const struct nd_options *o = r->o;
     int mine = r->treatment != NULL, is_leader = r->team.node_rank == 0;
     if (check_started(r, &o->noise_nodes, nd_options_has_generator(o), mine, "use --levels none", &r->n_generators) ||
-        check_started(r, &o->agent.nodes, nd_options_has_agent(o), r->agent.companion != NULL, "leave the agent out", &r->agent.n_nodes))
+        check_started(r, &o->noise_nodes, nd_options_has_agent(o), r->agent.companion != NULL, "leave the agent out", &r->agent.n_nodes))
         return -1;
     if (is_leader) MPI_Exscan(&mine, &r->treated_index, 1, MPI_INT, MPI_SUM, r->team.leaders);
     if (r->team.node_index == 0) r->treated_index = 0; /* MPI leaves the first one's undefined */

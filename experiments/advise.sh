@@ -113,7 +113,7 @@ check_advised_program() {
         [ -z "$verify" ] || die 2 '--verify: which program? Its command comes last, after -- (run advise --verify 7 -- mpirun -n 4 ./app)'
         return 0
     fi
-    for name in --op --bytes --ranks --hosts --node-sets --nodes-per-launch --submit; do
+    for name in --op --bytes --ranks --hosts --node-sets --submit; do
         if was_given "$name"; then die 2 "$name: the operations and ranks are those of the program; leave it out"; fi
     done
     case $app_words in *"$newline"*) die 2 'a program: its words cannot hold line breaks' ;; esac
@@ -144,7 +144,7 @@ take_profile() {
         profile=$scratch/profiles
     fi
     worth=advice.program
-    "$NOISELAB_BIN/noiselab-analyze" profile --worth "$scratch/worth" "$profile" 2>"$scratch/worth.err" ||
+    "$NOISELAB_BIN/noiselab-analyze" profile --write "worth=$scratch/worth" "$profile" 2>"$scratch/worth.err" ||
         die 2 "$(first_line <"$scratch/worth.err" | sed 's/^noiselab-analyze: //')"
     awk -F , -v OFS=, 'FILENAME == ARGV[1] { known[$1]; next } FNR > 1 && $9 == "" && !($1 in known) { $9 = "its algorithm cannot be chosen" } 1' \
         "$scratch/algorithms" "$scratch/worth" >"$scratch/$worth"
@@ -224,7 +224,7 @@ plan_what_is_left() {
     make_scratch
     rm -f "$scratch/next"
     # shellcheck disable=SC2086 # no word, or two
-    "$NOISELAB_BIN/noiselab-analyze" advise --plan "$scratch/next" ${margin:+--margin $margin} "$campaign" >/dev/null 2>"$scratch/next.err" ||
+    "$NOISELAB_BIN/noiselab-analyze" advise --write "plan=$scratch/next" ${margin:+--margin $margin} "$campaign" >/dev/null 2>"$scratch/next.err" ||
         note "what is decided is not known, and all goes on as planned: $(first_line <"$scratch/next.err")"
     [ -s "$scratch/next" ] || return 0
     note "$(planned_value why)"
@@ -281,7 +281,7 @@ try_rules() {
     make_scratch
     rules=$(readlink -f "$campaign")/advice.rules
     rm -f "$campaign/advice.tried"
-    "$NOISELAB_BIN/noiselab-analyze" advise --csv --rules "$rules" ${margin:+--margin "$margin"} "$campaign" >"$scratch/advice" 2>/dev/null
+    "$NOISELAB_BIN/noiselab-analyze" advise --csv --write "rules=$rules" ${margin:+--margin "$margin"} "$campaign" >"$scratch/advice" 2>/dev/null
     [ -f "$rules" ] || return 0
     # "ranks operation=algorithm:bytes"
     awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -317,7 +317,7 @@ verify_program() {
     [ -n "$n_pairs" ] && [ -n "${starts_with-}" ] || return 0
     make_scratch
     rules=$(readlink -f "$campaign")/advice.rules
-    "$NOISELAB_BIN/noiselab-analyze" advise --csv --rules "$rules" ${margin:+--margin "$margin"} "$campaign" >/dev/null 2>&1
+    "$NOISELAB_BIN/noiselab-analyze" advise --csv --write "rules=$rules" ${margin:+--margin "$margin"} "$campaign" >/dev/null 2>&1
     if [ ! -f "$rules" ]; then
         note 'nothing is advised by a rule, and so nothing is verified'
         return 0

@@ -10,8 +10,7 @@ experiment=agent
 analysis=''
 own_options='
 --agents             value  agents
---treatment          value  treatment
---interval           value  interval
+--treatment          value  treatment_asked
 --agent-cmd          value  agent_cmd
 --agent-pid          value  agent_pid
 --agent-cgroup       value  agent_cgroup
@@ -20,21 +19,16 @@ own_options='
 --agent-off          value  agent_off
 --scrape             value  scrape
 --scrape-period      value  scrape_period
---scrape-cpu         value  scrape_cpu
 --agent-cpu          value  agent_cpu
 --agent-name         value  agent_name
 --agent-timeout      value  agent_timeout
 --who                value  who
---keep-bursts        value  keep_bursts
 --shell              flag   shell
 --restart            flag   restart
 --agent-period       value  agent_period
 --agent-settle       value  agent_settle
---agent-nodes        value  agent_nodes
 --sweep              value  sweep
---interval-template  value  interval_template
---compare-replay     flag   compare_replay
---record-for         value  record_for
+--compare-replay     maybe  compare_replay
 --levels             value  levels
 --design             value  design
 --half-period        value  half_period
@@ -64,13 +58,13 @@ How the agent is switched (one of these ways):
   --agent-unit NAME       the same for a unit of systemd (NAME.service)
   --agent-on 'CMD' --agent-off 'CMD'  two commands that switch it: start a service, change an interval
   --scrape 'CMD'          the command that scrapes a pull agent, every --scrape-period TIME; together with a way above, or
-                          alone: then only scraping is toggled. --scrape-cpu LIST: the CPUs it runs on
+                          alone: then only scraping is toggled. TIME:scrape-cpu=LIST: the CPUs it runs on
   --shell                 run commands with sh -c; without it they are split into words, and nothing is expanded
-  --agent-cpu LIST        CPUs of a started command; --agent-nodes all|first|LIST: nodes it runs on
+  --agent-cpu LIST        CPUs of a started command; --noise-nodes all|first|LIST: nodes it runs on
   --agent-period TIME     the agent's sampling period; each stretch holds whole periods (default: the agent is recorded
                           before the launches, for at most 80 s (quick: a third of --seconds), and its period measured)
-  --agent-settle TIME     time left out after each switch; --agent-name, --agent-timeout, --who, --keep-bursts: see
-                          noiselab detect --help
+  --agent-settle TIME     time left out after each switch; --agent-name, --agent-timeout, --who: see
+                          noiselab agent --help
 
 Several agents, side by side in one table, their launches in random order:
   --agents FILE           a line for each: its name, and the options above (and --sweep, --design, ... below) that are its
@@ -81,9 +75,9 @@ What is compared:
   --sweep LIST            sampling intervals, such as 0.1s,1s,10s: launches for each, in random order; reports slowdown by
                           interval, and with --margin the shortest interval that stays below it. @INTERVAL@ in the
                           agent's command (and in --scrape-period) is replaced by the interval in seconds
-  --interval-template F   a configuration file with @INTERVAL@ in it; @FILE@ in the command is replaced by its path
-  --compare-replay        record the agent first, and replay the recording as a third arm of the same launches: is the
-                          slowdown the same?  --record-for TIME: how long (default 10 periods, at least 10 s)
+  --sweep LIST:template=F the same with a configuration file with @INTERVAL@ in it; @FILE@ in the command is replaced by its path
+  --compare-replay[=TIME] record the agent first, so long (default 10 periods, at least 10 s), and replay the recording as
+                          a third arm of the same launches: is the slowdown the same?
 
   --design NAME           quick (default where it can be frozen: undisturbed stretches, and pairs of 25 and 250 ms), blocks
                           (default where it is started anew: --restart, --agent-on) or lockin (halves of whole periods;
@@ -102,8 +96,8 @@ What is compared:
   --seed N                seed of all random orders (default: from the clock)
 
 Treatments of whole launches; sets of two launches, with and without (default 10 sets, 20 s each):
-  slurm-accounting        Slurm samples every process of the job, every --interval S (whole seconds, default 1), against
-                          no sampling (--acctg-freq). The default in a Slurm job, or with --submit, without a way above
+  slurm-accounting        Slurm samples every process of the job, every S seconds (slurm-accounting:interval=S, default
+                          1), against no sampling (--acctg-freq). The default in a Slurm job, or with --submit, without a way above
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help).
 
@@ -112,8 +106,8 @@ EOT
 
 default_options() {
     agents=''
-    op=barrier,allreduce,alltoall bytes=2KiB ends_when='' seconds='' interval='' levels='' design='' half_period='' block='' places=''
-    for name in $companion_options --shell --restart --agent-period --agent-settle --agent-nodes --sweep --interval-template --compare-replay --record-for; do
+    op=barrier,allreduce,alltoall bytes=2KiB ends_when='' seconds='' interval='' treatment_asked='' levels='' design='' half_period='' block='' places=''
+    for name in $companion_options --shell --restart --agent-period --agent-settle --sweep --compare-replay; do
         # names are those of the lists, not the user's
         eval "$(variable_of "$name")=''"
     done
@@ -121,7 +115,7 @@ default_options() {
 
 refuse_option() {
     case $1 in
-    --arms | --set | --external | --launch-id | --agent-interval)
+    --arms | --launch-id)
         die 2 "$1: the experiment sets it; leave it out"
         ;;
     --hosts) die 2 '--hosts: an agent is measured on this machine, or on the nodes of a Slurm job' ;;
@@ -132,7 +126,7 @@ check_options() {
     seed=${seed:-$(date +%s)}
     countable "$seed"
     check_program
-    [ -z "$app" ] || [ -z "$agents$treatment" ] || die 2 "--app: with an agent that is switched while the program runs (--agent-cmd and the like)"
+    [ -z "$app" ] || [ -z "$agents$treatment_asked" ] || die 2 "--app: with an agent that is switched while the program runs (--agent-cmd and the like)"
     if [ -n "$agents" ]; then
         check_agents "$@"
         return
@@ -143,8 +137,7 @@ check_options() {
 
 # check_treatment WORDS: launches as a whole with and without
 check_treatment() {
-    for name in --agent-period --agent-settle --agent-nodes --agent-cpu --agent-name --sweep --interval-template --compare-replay --record-for \
-        --levels --design --stop-when; do
+    for name in --agent-period --agent-settle --agent-cpu --agent-name --sweep --compare-replay --levels --design --stop-when; do
         if was_given "$name"; then die 2 "$name: belongs to an agent that is switched within a launch (--agent-cmd and the like)"; fi
     done
     if [ -z "$treatment" ]; then
@@ -157,13 +150,13 @@ check_treatment() {
     fi
     interval=${interval:-1} launches=${launches:-10} seconds=${seconds:-20s}
     whole --launches "$launches"
-    whole --interval "$interval"
+    whole '--treatment: interval' "$interval"
     interval_s=$interval
     treatment_row "$treatment"
     "$treatment_check"
     ranks_column
-    set -- --op "$op" --bytes "$bytes" --design single --seconds "$seconds" --external "$treatment" "$@"
-    rehearse "$@" --arms on
+    set -- --op "$op" --bytes "$bytes" --design single --seconds "$seconds" "$@"
+    rehearse "$@" --arms "on:external=$treatment"
     go_on "$@"
 }
 
@@ -179,7 +172,7 @@ plan_launches() {
     while read -r round arm nodes_of_launch; do
         set_number=$(set_of_nodes "$round" "$nodes_of_launch")
         # shellcheck disable=SC2031 # of this shell
-        row "$set_number" "$nodes_of_launch" "$ranks_planned" "$@" --arms "$arm" --set "$set_number" --seed "$((seed + row_number))"
+        row "$set_number" "$nodes_of_launch" "$ranks_planned" "$@" --arms "$arm:external=$treatment,set=$set_number" --seed "$((seed + row_number))"
     done <<EOT
 $(arms_on_nodes off on | shuffled "$seed" "$launches")
 EOT

@@ -15,7 +15,7 @@ is_level() {
 check_classes() {
     [ -n "$classes" ] || return 0
     if [ ! -f "$classes" ] || [ ! -r "$classes" ]; then die 2 "--classes: cannot read '$classes'"; fi
-    if command -v Rscript >/dev/null; then "$NOISELAB_BIN/noiselab-analyze" acceptance --classes "$classes" --check-limits >/dev/null || exit 2; fi
+    if command -v Rscript >/dev/null; then "$NOISELAB_BIN/noiselab-analyze" acceptance --classes "$classes" >/dev/null || exit 2; fi
     schedule_notes="$schedule_notes${schedule_notes:+$newline}# classes: classes.conf"
 }
 
@@ -27,7 +27,7 @@ check_limits() {
             die 2 "--limits: cannot read '$limits' (noiselab run acceptance --write-limits prints a template)"
         fi
         if command -v Rscript >/dev/null; then
-            "$NOISELAB_BIN/noiselab-analyze" acceptance --limits "$limits" --check-limits >/dev/null || exit 2
+            "$NOISELAB_BIN/noiselab-analyze" acceptance --limits "$limits" >/dev/null || exit 2
         else
             note "there is no R here: '$limits' is checked when the campaign is analysed"
         fi
@@ -183,7 +183,7 @@ EOT
 judge() {
     make_scratch
     rm -rf "$scratch/nodes"
-    judged_by "$NOISELAB_BIN/noiselab-analyze" acceptance --json --nodes-dir "$scratch/nodes" ${junit:+--junit "$junit"} >"$scratch/verdict.json"
+    judged_by "$NOISELAB_BIN/noiselab-analyze" acceptance --json --write "nodes=$scratch/nodes" ${junit:+--write "junit=$junit"} >"$scratch/verdict.json"
     verdict=$?
     case $verdict in 0 | 1 | 3) ;; *) return ;; esac
     keep verdict.json

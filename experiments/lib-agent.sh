@@ -2,12 +2,12 @@
 # shellcheck shell=sh
 # shellcheck disable=SC2030,SC2034,SC2154 # variables are shared with the other parts; rows of each agent are counted apart
 #
-# What such a campaign has beside its launches is in CAMPAIGN/agent: the files made of --interval-template, and the recording of the agent
+# What such a campaign has beside its launches is in CAMPAIGN/agent: the files made of --sweep LIST:template=FILE, and the recording of the agent
 # (recorded.trace, recorded.json).
 
 # what the detector hands on to the companion on the nodes as it is; each has a variable of that name. --shell, which has no value, too.
-companion_options='--agent-cmd --agent-pid --agent-cgroup --agent-unit --agent-on --agent-off --scrape --scrape-period --scrape-cpu --agent-cpu
-    --agent-name --agent-timeout --who --keep-bursts'
+companion_options='--agent-cmd --agent-pid --agent-cgroup --agent-unit --agent-on --agent-off --scrape --scrape-period --agent-cpu
+    --agent-name --agent-timeout --who'
 # what of these is a command or a setting of it, in which @INTERVAL@ and @FILE@ mean something
 worded_options='--agent-cmd --agent-on --agent-off --scrape --scrape-period'
 # a started program is not measured while it gets going, and runs for some time before it is stopped again
@@ -40,8 +40,25 @@ variable_of() {
 # value_given OPTION: its value
 value_given() { eval "printf '%s' \"\$$(variable_of "$1")\""; }
 
+# split_keys: what stands behind a colon in our own options
+split_keys() {
+    treatment=${treatment_asked%%:*} sweep_list=${sweep%%:template=*} interval_template='' record_for='' scrape_cpu=''
+    case $treatment_asked in
+    "$treatment") ;;
+    *:interval=*) interval=${treatment_asked#*:interval=} ;;
+    *) die 2 "--treatment: '${treatment_asked#*:}' is not a key of it (interval)" ;;
+    esac
+    case $sweep in *:template=*) interval_template=${sweep#*:template=} ;; esac
+    case $scrape_period in *:scrape-cpu=*) scrape_cpu=${scrape_period#*:scrape-cpu=} ;; esac
+    case $compare_replay in
+    '' | yes) ;;
+    *) nanoseconds_of_period --compare-replay "$compare_replay" && record_for=$compare_replay ;;
+    esac
+}
+
 # find_ways: sets ways, the way in which the agent is switched (its first option); empty without an agent
 find_ways() {
+    split_keys
     ways=''
     for name in $companion_options; do
         was_given "$name" || continue
@@ -63,14 +80,13 @@ find_ways() {
     [ -z "$ways" ] || [ -z "$treatment" ] ||
         die 2 "--treatment and $ways cannot be combined: launches as a whole, or an agent that is switched within them"
     [ -z "$restart" ] || [ "$ways" = --agent-cmd ] || die 2 '--restart: nothing is started (it belongs to --agent-cmd)'
-    for name in --scrape-cpu --agent-timeout --who --keep-bursts --shell; do
+    for name in --agent-timeout --who --shell; do
         [ -n "$ways" ] || ! was_given "$name" || die 2 "$name: there is no agent (give --agent-cmd or another way)"
     done
 }
 
 # check_agent WORDS: an agent that is switched within the launches
 check_agent() {
-    [ -z "$interval" ] || die 2 '--interval: belongs to --treatment slurm-accounting; an agent has its --agent-period, or a --sweep of intervals'
     least_s=$each_launch_s
     [ -n "$launches" ] || least_s=$one_launch_s
     launches=${launches:-1}
@@ -88,7 +104,6 @@ check_agent() {
         ranks_column
         set -- --op "$op" --bytes "$bytes" "$@"
     fi
-    set -- ${agent_nodes:+--agent-nodes "$agent_nodes"} "$@"
     # what is wrong is said once, and before anything is recorded
     agent_period_ns='' agent_period_source=- spent_s=0
     [ -z "$agent_period" ] || nanoseconds_of_period --agent-period "$agent_period"
@@ -98,7 +113,7 @@ check_agent() {
         # the agent is on the nodes, and not here: all but the agent itself can be checked
         rehearse_agent --agent-cmd 'sleep 60' "$@"
     else
-        first_interval=${sweep%%,*}
+        first_interval=${sweep_list%%,*}
         # the campaign has no folder yet
         files_folder=$scratch/$agent_folder
         with_agent_words "${first_interval:--}" rehearse_agent "$@"
@@ -177,7 +192,6 @@ nanoseconds_of_period() {
 # check_sweep: intervals and where they go
 check_sweep() {
     if [ -z "$sweep" ]; then
-        [ -z "$interval_template" ] || die 2 '--interval-template: belongs to --sweep LIST'
         for name in $worded_options; do
             case $(value_given "$name") in
             *@INTERVAL@* | *@FILE@*) die 2 "$name: @INTERVAL@ and @FILE@ belong to --sweep LIST" ;;
@@ -185,9 +199,9 @@ check_sweep() {
         done
         return
     fi
-    is_list --sweep "$sweep" 0.1s,1s,10s
+    is_list --sweep "$sweep_list" 0.1s,1s,10s
     seen_intervals=' '
-    for each in $(words "$sweep"); do
+    for each in $(words "$sweep_list"); do
         nanoseconds_of_period --sweep "$each"
         case $seen_intervals in *" $period_ns "*) die 2 "--sweep: '$each' is there twice" ;; esac
         seen_intervals="$seen_intervals$period_ns "
@@ -197,14 +211,14 @@ check_sweep() {
     # a pull agent works when it is asked
     [ -z "$scrape" ] || [ -n "$scrape_period" ] || scrape_period=@INTERVAL@
     # the interval is a number of seconds, and a time takes its unit
-    [ "$scrape_period" != @INTERVAL@ ] || scrape_period=@INTERVAL@s
+    case $scrape_period in @INTERVAL@ | @INTERVAL@:*) scrape_period=@INTERVAL@s${scrape_period#@INTERVAL@} ;; esac
     all_words=$(for name in $worded_options; do value_given "$name" && echo; done)
     if [ -n "$interval_template" ]; then
-        if [ ! -f "$interval_template" ] || [ ! -r "$interval_template" ]; then die 2 "--interval-template: cannot read '$interval_template'"; fi
-        grep -q '@INTERVAL@' "$interval_template" || die 2 "--interval-template: '$interval_template' has no @INTERVAL@ in it"
+        if [ ! -f "$interval_template" ] || [ ! -r "$interval_template" ]; then die 2 "--sweep: template: cannot read '$interval_template'"; fi
+        grep -q '@INTERVAL@' "$interval_template" || die 2 "--sweep: template: '$interval_template' has no @INTERVAL@ in it"
         case $all_words in
         *@FILE@*) ;;
-        *) die 2 "--interval-template: no command has @FILE@, the path of the file made of '$interval_template'" ;;
+        *) die 2 "--sweep: template: no command has @FILE@, the path of the file made of '$interval_template'" ;;
         esac
         campaign=$(absolute "$campaign")
         case $campaign in
@@ -214,9 +228,9 @@ check_sweep() {
         esac
     else
         case $all_words in
-        *@FILE@*) die 2 '@FILE@ is the file made of --interval-template, and there is none' ;;
+        *@FILE@*) die 2 '@FILE@ is the file made of --sweep LIST:template=FILE, and there is none' ;;
         *@INTERVAL@*) ;;
-        *) die 2 "--sweep: nothing sets the interval: no @INTERVAL@ in $(sweepable), and no --interval-template with it" ;;
+        *) die 2 "--sweep: nothing sets the interval: no @INTERVAL@ in $(sweepable), and no template with it" ;;
         esac
     fi
 }
@@ -239,8 +253,6 @@ absolute() {
 
 # check_replay: whose bursts are recorded
 check_replay() {
-    [ -z "$record_for" ] || [ -n "$compare_replay" ] || die 2 '--record-for: belongs to --compare-replay'
-    [ -z "$record_for" ] || nanoseconds_of_period --record-for "$record_for"
     if [ -n "$compare_replay" ]; then
         case $ways in
         --agent-on | --scrape)
@@ -288,7 +300,7 @@ interval_file() { printf 'interval-%ss-%s' "$(interval_seconds "$1")" "$(basenam
 make_interval_files() {
     [ -n "$interval_template" ] || return 0
     mkdir -p "$1" || die 2 "cannot make '$1'"
-    for each in $(words "$sweep"); do
+    for each in $(words "$sweep_list"); do
         sed "s/@INTERVAL@/$(interval_seconds "$each")/g" "$interval_template" >"$1/$(interval_file "$each")" ||
             die 2 "cannot write into '$1' (no space left?)"
     done
@@ -314,7 +326,6 @@ with_agent_words() {
         fi
         set -- "$name" "$value" "$@"
     done
-    [ "$interval_now" = - ] || set -- "$@" --agent-interval "$interval_now"
     "$next" "$@"
 }
 
@@ -435,7 +446,7 @@ start_scraping() {
     [ -n "$scrape" ] || return 0
     # shellcheck disable=SC2016 # for the shell on the node; what it waits for ends with it
     set -- sh -c 'period=$1; shift; trap "kill \$! 2>/dev/null; exit" TERM
-        while :; do "$@" >/dev/null 2>&1 & wait $!; sleep "$period" & wait $!; done' scrape "$(interval_seconds "$scrape_period")"
+        while :; do "$@" >/dev/null 2>&1 & wait $!; sleep "$period" & wait $!; done' scrape "$(interval_seconds "${scrape_period%%:*}")"
     [ -z "$scrape_cpu" ] || set -- taskset -c "$scrape_cpu" "$@"
     with_command "$scrape" owned on_first_node "$@" </dev/null >/dev/null 2>&1 &
     scraping=$!
@@ -455,7 +466,7 @@ know_period() {
     elif [ -n "$agent_period" ]; then
         agent_period_ns=$(nanoseconds "$agent_period") agent_period_source=given
     elif [ -n "$scrape" ]; then
-        nanoseconds_of_period --scrape-period "$scrape_period"
+        nanoseconds_of_period --scrape-period "${scrape_period%%:*}"
         agent_period_ns=$period_ns agent_period_source=scrape
     elif [ "$ways" = --agent-on ]; then
         note 'the period of what --agent-on switches is not known (--agent-period): stretches may not hold whole periods'
@@ -510,7 +521,7 @@ record_for_replay() {
     [ "$ways" != --agent-cmd ] || skip_ns=$(settle_of "${agent_period_ns:-0}")
     wanted_s=$((wanted_s + (skip_ns + 999999999) / 1000000000))
     note "recording the agent for $wanted_s s, to replay it"
-    record_agent "$wanted_s" || die 2 "--compare-replay: nothing of the agent ran in $wanted_s s; record for longer (--record-for)"
+    record_agent "$wanted_s" || die 2 "--compare-replay: nothing of the agent ran in $wanted_s s; record for longer (--compare-replay=TIME)"
     trim_trace "$skip_ns" "$recorded.trace"
     # percent of one CPU, on each CPU that it ran on
     # shellcheck disable=SC2046 # a level, and CPUs
@@ -519,7 +530,7 @@ record_for_replay() {
         /^#/ || NF == 0 { next }
         { sum += $2; if (!($3 in seen)) { seen[$3] = 1; cpus = cpus (cpus == "" ? "" : ",") "cpu:" $3; n++ } }
         END { if (n > 0 && span > 0) printf "%.6g %s\n", 100 * sum / span / n, cpus }' "$recorded.trace")
-    [ $# = 2 ] || die 2 '--compare-replay: the recording holds no burst of the agent; record for longer (--record-for)'
+    [ $# = 2 ] || die 2 '--compare-replay: the recording holds no burst of the agent; record for longer (--compare-replay=TIME)'
     replay_level=$1 replay_places=$2
     case $replay_places in *cpu:-*) replay_places=last ;; esac
     awk -v l="$replay_level" 'BEGIN { exit !(l >= 0.001) }' ||
@@ -593,7 +604,7 @@ less_recording() {
 plan_agent() {
     know_period
     [ -z "$compare_replay" ] || record_for_replay
-    intervals=${sweep:--}
+    intervals=${sweep_list:--}
     # shellcheck disable=SC2046 # lists are meant to be split
     lines=$(for each in $(words "$intervals"); do
         of_interval "$each"
@@ -622,7 +633,7 @@ EOT
         echo "# agent_period_ns: ${agent_period_ns:--}"
         echo "# agent_period_source: $agent_period_source"
         [ -z "$ends_when" ] || echo "# looks: $n_launches"
-        [ -z "$sweep" ] || echo "# agent_intervals: $sweep"
+        [ -z "$sweep" ] || echo "# agent_intervals: $sweep_list"
     )
 }
 
@@ -637,7 +648,7 @@ settle_estimate() {
 
 # agent_row WORDS: the row of the next launch, with what of_interval found
 agent_row() {
-    [ -z "$period_now" ] || set -- "$@" --agent-period "${period_now}ns"
+    [ -z "$period_now" ] || set -- "$@" --agent-period "${period_now}ns$([ "$interval_now" = - ] || echo ":interval=$interval_now")"
     [ -z "$settle_now" ] || set -- "$@" --agent-settle "$settle_now"
     [ -z "$levels" ] || set -- "$@" --levels "$levels"
     [ -z "$places" ] || set -- "$@" --on "$places"
@@ -651,7 +662,7 @@ agent_row() {
 
 # what a line of --agents may have: whatever is an agent's own
 # shellcheck disable=SC2086 # one blank between two
-line_options="$(printf '%s ' $companion_options)--shell --restart --agent-period --agent-settle --sweep --interval-template --design --half-period --block"
+line_options="$(printf '%s ' $companion_options)--shell --restart --agent-period --agent-settle --sweep --design --half-period --block"
 
 # read_agents: the lines of --agents FILE that name an agent, as "NUMBER NAME OPTIONS", into $scratch/agents; refuses names that are there twice
 read_agents() {
@@ -659,7 +670,7 @@ read_agents() {
     for name in $line_options; do
         if was_given "$name"; then die 2 "$name: belongs to an agent's line in '$agents'"; fi
     done
-    for name in --treatment --interval --compare-replay --record-for --levels --on; do
+    for name in --treatment --compare-replay --levels --on; do
         if was_given "$name"; then die 2 "$name and --agents cannot be combined"; fi
     done
     make_scratch

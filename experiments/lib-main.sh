@@ -12,8 +12,8 @@
 main() {
     command=$(printf 'noiselab run %s' "$experiment" && for word in "$@"; do printf ' %s' "$(quoted "$word")"; done)
     command=$(printf '%s' "$command" | tr '\n' ' ')
-    out='' launches='' ranks='' seed='' margin='' no_report='' launcher='' hosts='' node_sets='' nodes_per_launch='' resume='' finish='' only=''
-    requeue='' submit='' array='' wait_for_job='' partition='' nodes='' time_limit='' account='' qos='' after='' sbatch_options='' stop_when=''
+    out='' launches='' ranks='' seed='' margin='' no_report='' launcher='' hosts='' node_sets='' resume='' finish='' only=''
+    requeue='' submit='' array='' wait_for_job='' partition='' nodes='' time_limit='' sbatch_options='' stop_when=''
     treatment='' app='' interval_s='' launch_id='' row_suffix='' plan_later='' analyses='' schedule_notes='' is_campaign_made=''
     # the program that asks and rehearses, what answers, what looks at the data before the end that a failed launch is, what changes the plan after a
     # launch (empty: nothing), and how the answer of a job is to be written
@@ -45,7 +45,7 @@ begin() {
 # refuse_without_submit: options for sbatch mean nothing here
 refuse_without_submit() {
     [ -z "$submit" ] || return 0
-    for name in --array --wait --partition --time --account --qos --after --sbatch; do
+    for name in --array --wait --partition --time --sbatch; do
         if was_given "$name"; then die 2 "$name: belongs to --submit"; fi
     done
     [ -z "$nodes" ] || knows_nodes || die 2 '--nodes: belongs to --submit, to a Slurm job, or to --hosts'
@@ -53,8 +53,8 @@ refuse_without_submit() {
 
 # find_nodes: n_nodes, cores and sets of nodes (each on a line; - all) for the plan. A job that is only submitted has none yet.
 find_nodes() {
-    sets_of_nodes=-
-    [ -z "$node_sets" ] || [ -z "$nodes_per_launch" ] || die 2 '--node-sets and --nodes-per-launch cannot be combined'
+    sets_of_nodes=- named_sets=$node_sets nodes_per_launch=''
+    case $node_sets in '' | *[!0-9]*) ;; *) nodes_per_launch=$node_sets named_sets='' ;; esac
     if [ -n "$submit" ]; then
         n_nodes=${nodes:-1} cores=0
         [ -z "$nodes_per_launch" ] || plan_later='the nodes are known in the job'
@@ -66,19 +66,19 @@ find_nodes() {
     if [ -n "$nodes" ] && [ -z "$submit" ] && [ "$nodes" -lt "$n_nodes" ]; then
         sets_of_nodes=$(node_names | head -n "$nodes" | paste -sd , -)
     fi
-    [ -z "$node_sets$nodes_per_launch" ] || [ -n "$submit" ] || knows_nodes ||
-        die 2 '--node-sets, --nodes-per-launch: need a Slurm job with several nodes, or --hosts'
-    if [ -n "$node_sets" ]; then
-        sets_of_nodes=$(printf '%s\n' "$node_sets" | tr ';' '\n' | while IFS= read -r set; do
+    [ -z "$node_sets" ] || [ -n "$submit" ] || knows_nodes ||
+        die 2 '--node-sets: needs a Slurm job with several nodes, or --hosts'
+    if [ -n "$named_sets" ]; then
+        sets_of_nodes=$(printf '%s\n' "$named_sets" | tr ';' '\n' | while IFS= read -r set; do
             set=$(names_of "--node-sets '$node_sets'" "$set") || exit 2
             printf '%s\n' "$set" | paste -sd , -
         done) || exit 2
         [ -n "$submit" ] || known_to_job --node-sets "$(printf '%s\n' "$sets_of_nodes" | paste -sd , -)"
     elif [ -n "$nodes_per_launch" ] && [ -z "$submit" ]; then
-        whole --nodes-per-launch "$nodes_per_launch"
-        [ "$nodes_per_launch" -le "$n_nodes" ] || die 2 "--nodes-per-launch: $nodes_per_launch nodes asked for, and $(whose_nodes) has $n_nodes"
+        whole --node-sets "$nodes_per_launch"
+        [ "$nodes_per_launch" -le "$n_nodes" ] || die 2 "--node-sets: $nodes_per_launch nodes asked for, and $(whose_nodes) has $n_nodes"
         [ $((n_nodes % nodes_per_launch)) = 0 ] ||
-            note "--nodes-per-launch $nodes_per_launch: $((n_nodes % nodes_per_launch)) of the $n_nodes nodes are left over and not used"
+            note "--node-sets $nodes_per_launch: $((n_nodes % nodes_per_launch)) of the $n_nodes nodes are left over and not used"
         sets_of_nodes=$(node_names | awk -v k="$nodes_per_launch" '{ set = set (set == "" ? "" : ",") $1 } NR % k == 0 { print set; set = "" }')
     fi
     n_node_sets=$(printf '%s\n' "$sets_of_nodes" | wc -l)
@@ -234,7 +234,7 @@ answer_verdicts() {
         try_rules
         verify_program
         rm -f "$campaign/advice.rules" # of an earlier answer, or what was tried
-        set -- --rules "$campaign/advice.rules" ${margin:+--margin "$margin"} "$@"
+        set -- --write "rules=$campaign/advice.rules" ${margin:+--margin "$margin"} "$@"
         ;;
     '' | agent | intervals) [ -z "$margin" ] || set -- --margin "$margin" "$@" ;;
     esac

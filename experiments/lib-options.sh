@@ -2,8 +2,8 @@
 # shellcheck shell=sh
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
-# Rows: option, kind, variable. Kinds: value, list (may come again), flag (yes), seen (of interest, and goes on to the detector), asks
-# (prints something and ends). What is in no row goes to the detector as it is.
+# Rows: option, kind, variable. Kinds: value, list (may come again), flag (yes), maybe (a flag that may have a value, by =), seen (of interest, and
+# goes on to the detector), asks (prints something and ends). What is in no row goes to the detector as it is.
 common_options='
 --out                value  out
 --launches           value  launches
@@ -14,7 +14,6 @@ common_options='
 --launcher           value  launcher
 --hosts              value  hosts
 --node-sets          value  node_sets
---nodes-per-launch   value  nodes_per_launch
 --resume             value  resume
 --finish             value  finish
 --only               value  only
@@ -25,9 +24,6 @@ common_options='
 --partition          value  partition
 --nodes              value  nodes
 --time               value  time_limit
---account            value  account
---qos                value  qos
---after              value  after
 --sbatch             list   sbatch_options
 --stop-when          seen   stop_when
 --dry-run            asks   dry_run
@@ -36,7 +32,18 @@ common_options='
 '
 # what may stand beside --resume: how it is run, not what is measured
 resume_options=' --resume --finish --only --no-report --launcher --hosts --requeue --dry-run '
-resume_options="$resume_options--submit --array --wait --partition --nodes --time --account --qos --after --sbatch "
+resume_options="$resume_options--submit --array --wait --partition --nodes --time --sbatch "
+
+# what there was once, and what says it now
+retired_options='
+--account            --sbatch --account=NAME
+--after              --sbatch --dependency=afterany:JOBID
+--interval           --treatment slurm-accounting:interval=SECONDS
+--interval-template  --sweep LIST:template=FILE
+--nodes-per-launch   --node-sets K
+--qos                --sbatch --qos=NAME
+--record-for         --compare-replay=TIME
+'
 
 common_usage() {
     cat <<'EOT'
@@ -54,15 +61,14 @@ Several nodes without Slurm:
                     programs must have the same path on all of them
 
 In a Slurm job (the nodes and CPUs are those of the job), or with --hosts:
-  --node-sets LIST      each launch on one of these sets of nodes, 'n1,n2;n3,n4', in random order
-  --nodes-per-launch K  the same with the nodes of the job, K at a time
+  --node-sets LIST|K    each launch on one of these sets of nodes, 'n1,n2;n3,n4', or on K nodes of the job at a time, in random order
   --requeue             at the time limit, requeue the job and continue
 
 Batch jobs:
   --submit          write the batch script into the campaign, show it and submit it (with --dry-run: only show it)
   --array           one array task per launch (or set of launches), one after the other, and a job that analyses
   --wait            wait for the job; the exit status is the job's
-  --partition P, --nodes N, --time T, --account A, --qos Q, --after JOBID, --sbatch 'OPTION'
+  --partition P, --nodes N, --time T, --sbatch 'OPTION' (such as '--qos=Q', '--dependency=afterany:JOBID'; may come again)
                     passed to sbatch; without --time the time is computed
 
   -h, --help        this text
@@ -135,6 +141,7 @@ with_options() {
             [ "$name" = "$word" ] || die 2 "$name takes no value"
             set_option "$name" yes
             ;;
+        maybe) set_option "$name" "${value:-yes}" ;;
         seen | asks)
             set_option "$name" yes
             set -- "$@" "$word"
@@ -213,10 +220,25 @@ refuse_unknown() {
     ours=$(printf '%s\n' "$own_options" "$common_options" | awk 'NF { print $1 }')
     while IFS= read -r name; do
         case $newline$known in *"$newline$name"*) continue ;; esac
+        [ -z "$name" ] || refuse_retired "$name"
         [ -z "$name" ] || die 2 "'$name': unknown option (see noiselab run $experiment --help)$(did_you_mean "$name" "$ours$newline$known")"
     done <<EOT
 $foreign
 EOT
+}
+
+# refuse_retired NAME: says what says it now; of an option of a program, that itself does
+refuse_retired() {
+    now=$(printf '%s\n' "$retired_options" | sed -n "s/^$1  *//p")
+    [ -z "$now" ] || die 2 "'$1': no longer an option; use $now"
+    set -- "$1" "$program"
+    [ "$program" != noiselab-detect ] || set -- "$1" "$program" noiselab-gen noiselab-agent
+    name=$1
+    shift
+    for each; do
+        said=$("$NOISELAB_BIN/$each" "$name" 2>&1 | first_line)
+        case $said in *'; use --'*) die 2 "${said#*: }" ;; esac
+    done
 }
 
 # was_given NAME

@@ -13,7 +13,7 @@ check_program() {
         return 0
     fi
     [ -n "$app_words" ] || die 2 '--app: which program? Its command comes last, after -- (--app -- mpirun -n 4 ./app)'
-    for name in --op --bytes --ranks --hosts --node-sets --nodes-per-launch --submit; do
+    for name in --op --bytes --ranks --hosts --node-sets --submit; do
         if was_given "$name"; then die 2 "$name: with --app the program's own calls are timed, on the ranks and the machine it is started on; leave it out"; fi
     done
     if in_slurm_job && [ "$n_nodes" -gt 1 ]; then die 2 '--app: a program is followed on one node, and this job has several'; fi

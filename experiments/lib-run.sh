@@ -207,19 +207,19 @@ measuring_seconds() {
 
 # describe RANKS WORDS: what makes this launch differ from the others, for people
 describe() {
-    what="one rank per core" arm='' level=''
+    what="one rank per core" level=''
     [ "$1" = - ] || what="$1 rank(s)"
     shift
     [ "$nodes_wanted" = - ] || what="$what on $nodes_wanted"
+    find_arm "$@"
     while [ $# -gt 1 ]; do
         case $1 in
         --count) what="$what, blocks of $2 operations" ;;
-        --arms) arm=$2 ;;
         --levels) level="$2 %" ;;
-        --external) level=$2 ;;
         esac
         shift
     done
+    level=${external:-$level}
     [ "$set" = - ] || what="$what, set $set"
     [ "$launch_program" != noiselab-accept ] || what="$what, checks"
     [ -z "$noise_node" ] || what="$what, self-check with $level on $noise_node"

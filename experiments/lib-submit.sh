@@ -44,8 +44,8 @@ ready_to_submit() {
     schedule=$campaign/schedule.tsv
     # the script shown is what counts: these would overrule its lines, and SBATCH_WAIT would wait for the wrong job
     [ -z "$partition" ] || unset SBATCH_PARTITION
-    [ -z "$account" ] || unset SBATCH_ACCOUNT
-    [ -z "$qos" ] || unset SBATCH_QOS
+    case $sbatch_options in *account=*) unset SBATCH_ACCOUNT ;; esac
+    case $sbatch_options in *qos=*) unset SBATCH_QOS ;; esac
     unset SBATCH_ARRAY_INX SBATCH_EXCLUSIVE SBATCH_JOB_NAME SBATCH_MEM_PER_CPU SBATCH_MEM_PER_NODE SBATCH_NO_REQUEUE SBATCH_OPEN_MODE \
         SBATCH_OUTPUT SBATCH_SIGNAL SBATCH_TIMELIMIT SBATCH_WAIT
     partition=${partition:-${SBATCH_PARTITION-}}
@@ -148,9 +148,6 @@ job_lines() {
     echo "time #SBATCH --time=$(slurm_time "$job_s")"
     [ -z "$nodes" ] || echo "nodes #SBATCH --nodes=$nodes"
     [ -z "$partition" ] || echo "partition #SBATCH --partition=$(quoted "$partition")"
-    [ -z "$account" ] || echo "account #SBATCH --account=$(quoted "$account")"
-    [ -z "$qos" ] || echo "qos #SBATCH --qos=$(quoted "$qos")"
-    [ -z "$after" ] || echo "dependency #SBATCH --dependency=afterany:$(quoted "$after")"
     # one after the other: launches side by side would disturb each other through the network and the file system
     [ -z "$array" ] || echo "array #SBATCH --array=$(remaining_tasks)%1"
     [ -z "$sbatch_options" ] || printf '%s\n' "$sbatch_options" | sed 's/^[^-]/--&/; s/^-*\([A-Za-z][a-z-]*\).*/\1 #SBATCH &/'
@@ -233,9 +230,9 @@ value_of() {
 options_without_variable() {
     given_words=$words_for_detector
     while read -r row_name row_kind row_variable; do
-        case $row_kind in value | flag | list) ;; *) continue ;; esac
+        case $row_kind in value | flag | maybe | list) ;; *) continue ;; esac
         # those of the template, and those that are in #SBATCH lines or mean how a job runs
-        elsewhere='out resume finish only launcher partition nodes time_limit account qos after no_report requeue submit array wait_for_job'
+        elsewhere='out resume finish only launcher partition nodes time_limit no_report requeue submit array wait_for_job'
         elsewhere="$elsewhere sbatch_options json lines junit"
         case " $template_variables $elsewhere " in
         *" $row_variable "*) continue ;;
@@ -244,6 +241,7 @@ options_without_variable() {
         eval "value=\$$row_variable"
         case $row_kind in
         flag) given_words="$given_words $row_name" ;;
+        maybe) given_words="$given_words $row_name$([ "$value" = yes ] || printf '=%s' "$(quoted "$value")")" ;;
         value) given_words="$given_words $row_name $(quoted "$value")" ;;
         list)
             given_words="$given_words$(printf '%s\n' "$value" |

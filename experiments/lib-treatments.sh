@@ -22,19 +22,23 @@ EOT
     [ -n "$treatment_check" ] || die 2 "--treatment: '$1' is not a treatment (try $names)"
 }
 
-# under_treatment WORDS: the next launch is under the treatment from outside that its words name (--external), or not, by its arm (--arms)
-under_treatment() {
-    external='' arm_of_launch=off
+# find_arm WORDS: sets arm and external, the treatment from outside, of a launch (--arms on:external=NAME,...); empty without
+find_arm() {
+    arm='' external=''
     while [ $# -gt 1 ]; do
-        case $1 in
-        --external) external=$2 ;;
-        --arms) arm_of_launch=$2 ;;
-        esac
+        [ "$1" != --arms ] || arm=$2
         shift
     done
+    case $arm in *external=*) external=${arm#*external=} ;; esac
+    external=${external%%,*} arm=${arm%%:*}
+}
+
+# under_treatment WORDS: the next launch is under the treatment from outside that its words name, or not, by its arm
+under_treatment() {
+    find_arm "$@"
     [ -n "$external" ] || return 0
     treatment_row "$external"
-    "$treatment_set" "$arm_of_launch"
+    "$treatment_set" "$arm"
 }
 
 # Slurm's sampling is an option of each step: --acctg-freq.

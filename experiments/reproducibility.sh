@@ -9,8 +9,7 @@ analysis=reproducibility
 own_options='
 --design   value  design
 --levels   value  levels
---starts    value  start
---raw      value  raw
+--starts   value  start
 --op       value  op
 --bytes    value  bytes
 --seconds  value  seconds
@@ -28,7 +27,7 @@ scatter of the launch means (relative standard error), as MPIPerf does.
   --seed N        seed of the first launch; each further launch adds one
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help); the defaults are
-  --design single --levels none --starts window --raw starts.bin --op barrier,allreduce,alltoall --bytes 2KiB --seconds 1
+  --design single --levels none --starts window:raw=starts.bin --op barrier,allreduce,alltoall --bytes 2KiB --seconds 1
 From the raw files noiselab analyze mpiperf DIR makes the published report; they take 8 + 12 x ranks bytes per start.
 
 The environment variable NOISELAB_MPIRUN names another mpirun.
@@ -37,7 +36,7 @@ EOT
 }
 
 default_options() {
-    design=single levels=none start=window raw=starts.bin op=barrier,allreduce,alltoall bytes=2KiB seconds=1
+    design=single levels=none start=window op=barrier,allreduce,alltoall bytes=2KiB seconds=1
 }
 
 refuse_option() {
@@ -54,7 +53,12 @@ check_options() {
     seed=${seed:-$(date +%s)}
     countable "$seed"
     list_of_ranks 1
-    set -- --seconds "$seconds" --bytes "$bytes" --op "$op" --raw "$raw" --starts "$start" --levels "$levels" --design "$design" "$@"
+    case $start in
+    *raw=*) ;;
+    *:*) start=$start,raw=starts.bin ;;
+    *) start=$start:raw=starts.bin ;;
+    esac
+    set -- --seconds "$seconds" --bytes "$bytes" --op "$op" --starts "$start" --levels "$levels" --design "$design" "$@"
     rehearse "$@"
     go_on "$@"
 }

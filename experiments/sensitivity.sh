@@ -15,7 +15,6 @@ own_options='
 --design     value  design
 --launch-id  value  launch_id
 --arms       seen   arms
---set        seen   set_of_launch
 '
 
 usage() {
@@ -68,7 +67,7 @@ check_options() {
     fi
     if [ "$design" = launches ]; then
         launches=${launches:-10}
-        for name in --arms --set --launch-id; do
+        for name in --arms --launch-id; do
             if was_given "$name"; then die 2 "$name: --design launches makes many launches, which get theirs from it; leave it out"; fi
         done
     elif [ -n "$design" ]; then
@@ -127,10 +126,10 @@ plan_launches() {
     if [ "$design" = launches ]; then
         while read -r round arm nodes_of_launch; do
             set_number=$(set_of_nodes "$round" "$nodes_of_launch")
-            arm_words="--arms on --levels $arm"
-            [ "$arm" != off ] || arm_words='--arms off'
+            arm_words="--arms on:set=$set_number --levels $arm"
+            [ "$arm" != off ] || arm_words="--arms off:set=$set_number"
             # shellcheck disable=SC2086 # a level is one word
-            row "$set_number" "$nodes_of_launch" "$ranks_planned" "$@" $arm_words --set "$set_number" --seconds "${each_ns}ns" \
+            row "$set_number" "$nodes_of_launch" "$ranks_planned" "$@" $arm_words --seconds "${each_ns}ns" \
                 --seed "$((seed + row_number))"
         done <<EOT
 $(arms_in_order)

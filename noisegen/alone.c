@@ -101,7 +101,7 @@ static int make_plan(struct ng_worker *w, int with_source) {
         return -1;
     }
     if (o->trace && 100 * request.level > o->duty_cap_percent) {
-        nl_error("--replay: the trace loads CPU %d with %.4g %%, which is above the duty cap of %g %% (try --scale-burst, --scale-period)",
+        nl_error("--replay: the trace loads CPU %d with %.4g %%, which is above the duty cap of %g %% (see scale-burst, scale-period)",
                  w->cpu, 100 * request.level, o->duty_cap_percent);
         return -1;
     }

@@ -95,7 +95,7 @@ static const char *set_jitter(struct nl_command_line *line, const char *text) {
     return NULL;
 }
 
-static const char *set_replay_unit(struct nl_command_line *line, const char *text) {
+static const char *set_unit(struct nl_command_line *line, const char *text) {
     static const struct {
         const char *name;
         double ns;
@@ -206,42 +206,57 @@ enum { ALONE = 1, KINDS_SHIFT = 8, PATTERNS_SHIFT = 16 };
 #define OF_KINDS(uses) .tags = (unsigned)(uses) << KINDS_SHIFT
 #define OF_PATTERNS(uses, where) .tags = (unsigned)(uses) << PATTERNS_SHIFT | (where)
 
+static const char *const no_or_yes[] = {"no", "yes", NULL};
+
 static const struct nl_option rows[] = {
     {.help = "Load:", .group = 1},
     {"level", "PERCENT", "load in percent of each CPU: 0, or 0.001 to 100", 1, .set = set_level, .tags = ALONE},
     {"rate", "N", "instead of a level: the kind's units per second on each CPU, such as 500MB (see --list kinds)", 1, AT(RATE, rate_per_s),
      .tags = ALONE},
-    {"duration", "TIME", "how long (60s, 5min); required, so that no load is left running (not for a trace without --loop)", 1,
+    {"duration", "TIME", "how long (60s, 5min); required, so that no load is left running (not for a trace without loop=yes)", 1,
      AT(DURATION, duration_ns), .tags = ALONE},
-    {"kind", "NAME", "kind of load, see below (default spin)", 1, .set = set_kind},
+    {"kind", "NAME", "kind of load, see below (default spin), such as 'membw:array-bytes=16MiB'", 1, .set = set_kind},
+    {"array-bytes", "SIZE", "sum, membw: size of the array (default 2MB, 64MiB)", 1, .of = "kind", .set = set_array,
+     OF_KINDS(NG_USES_ARRAY)},
+    {"cache-level", "2|3", "cache: which cache (default: the last one there is)", 1, AT(INT, kind_options.cache_level), 2, 3,
+     .wanted = "2 or 3", .of = "kind", OF_KINDS(NG_USES_CACHE)},
+    {"cache-share", "PERCENT", "cache: how much of it is evicted (default 100)", 1, AT(SHARE, kind_options.cache_share), 1, 100,
+     .of = "kind", OF_KINDS(NG_USES_CACHE)},
+    {"address", "PROTOCOL:IP:PORT", "net: where messages go, udp or tcp (default: to a receiver of our own on the loopback)", 1,
+     AT(TEXT, kind_options.address), .wanted = "an address (try udp:127.0.0.1:9999)", .of = "kind", OF_KINDS(NG_USES_ADDRESS)},
+    {"message-bytes", "SIZE", "net: size of a message (default 64)", 1, AT(SIZE, kind_options.message_bytes), 1, 65000,
+     .wanted = "a size from 1 to 65000 bytes", .of = "kind", OF_KINDS(NG_USES_ADDRESS)},
+    {"folder", "DIR", "disk: where to write; nothing is left behind", 1, AT(TEXT, kind_options.folder), .wanted = "a folder", .of = "kind",
+     OF_KINDS(NG_USES_FOLDER)},
     {"preset", "NAME", "options from a file, such as those of a recorded agent (see --list presets); options given here override it", 1,
      AT(TEXT, preset), .wanted = "the name of a preset (see --list presets)"},
     {.help = "When:", .group = 2},
-    {"pattern", "NAME", "pattern of the bursts, see below (default periodic)", 2, .set = set_pattern},
+    {"pattern", "NAME", "pattern of the bursts, see below (default periodic), such as 'jittered:jitter=50'", 2, .set = set_pattern},
     {"period", "TIME", "one burst per period, 1ms to 60s (default 10ms, 1s for the kinds procfs, fork, disk and seed)", 2,
      AT(DURATION, period_ns), 1e6, 60e9, .wanted = "a period from 1ms to 60s", .tags = ALONE},
     {"jitter", "PERCENT", "jittered: the share of the period's room that a burst's place is drawn from (default 100)", 2,
-     .set = set_jitter, OF_PATTERNS(NG_SHAPE_JITTER, 0)},
+     .of = "pattern", .set = set_jitter, OF_PATTERNS(NG_SHAPE_JITTER, 0)},
     {"group", "N", "bursts: number of bursts in a group (default 5)", 2, AT(WHOLE, shape.group), 2, 1000,
-     .wanted = "a number of bursts from 2 to 1000", OF_PATTERNS(NG_SHAPE_GROUP, 0)},
+     .wanted = "a number of bursts from 2 to 1000", .of = "pattern", OF_PATTERNS(NG_SHAPE_GROUP, 0)},
     {"spacing", "TIME", "bursts: from one burst of a group to the next (default a tenth of the period)", 2, AT(DURATION, shape.spacing_ns),
-     OF_PATTERNS(NG_SHAPE_GROUP, 0)},
+     .of = "pattern", OF_PATTERNS(NG_SHAPE_GROUP, 0)},
     {"replay", "FILE", "replay: the trace, lines start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind]]", 2, AT(TEXT, replay),
      .wanted = "the path of a trace", OF_PATTERNS(NG_SHAPE_TRACE, 0)},
-    {"replay-unit", "UNIT", "replay: unit of the trace's times: ns, us, ms or s; decimals are rounded (default: by its head, or ns)", 2,
-     .set = set_replay_unit, OF_PATTERNS(NG_SHAPE_TRACE, 0)},
-    {"scale-period", "FACTOR", "replay: stretches the times between bursts", 2, AT(FACTOR, shape.scale_period),
+    {"unit", "UNIT", "replay: unit of the trace's times: ns, us, ms or s; decimals are rounded (default: by its head, or ns)", 2,
+     .of = "pattern", .set = set_unit, OF_PATTERNS(NG_SHAPE_TRACE, 0)},
+    {"scale-period", "FACTOR", "replay: stretches the times between bursts", 2, AT(FACTOR, shape.scale_period), .of = "pattern",
      OF_PATTERNS(NG_SHAPE_TRACE, 0)},
-    {"scale-burst", "FACTOR", "replay: stretches the bursts", 2, AT(FACTOR, shape.scale_burst), OF_PATTERNS(NG_SHAPE_TRACE, ALONE)},
-    {"loop", NULL, "replay: begin again at the end, for the whole duration", 2, AT(FLAG, shape.is_looped),
+    {"scale-burst", "FACTOR", "replay: stretches the bursts", 2, AT(FACTOR, shape.scale_burst), .of = "pattern",
      OF_PATTERNS(NG_SHAPE_TRACE, ALONE)},
+    {"loop", NULL, "replay: begin again at the end, for the whole duration (default no)", 2, AT(WORD, shape.is_looped), .table = no_or_yes,
+     .of = "pattern", OF_PATTERNS(NG_SHAPE_TRACE, ALONE)},
     {"seed", "SEED", "jittered, poisson, random phase: seed of the random numbers (default 1)", 2, AT(SEED, shape.seed),
      .wanted = "a seed (try 1, 0x2a)"},
-    {"phase", "TIME|WORD",
+    {"phase", "WHEN",
      "wait before the first period, less than one period (default 0s); or across nodes, by their synchronised clocks: aligned, staggered, "
      "random",
      2, .set = set_phase, .tags = ALONE},
-    {"node", "I/N", "which of how many nodes this is, for the phase (default: from Slurm's environment)", 2, .set = set_node,
+    {"node", "I/N", "which of how many nodes this is (default: from Slurm's environment)", 2, .of = "phase", .set = set_node,
      .tags = ALONE},
     {.help = "Where:", .group = 3},
     {"on", "PLACES",
@@ -251,18 +266,6 @@ static const struct nl_option rows[] = {
      3, AT(TEXT, on), .wanted = "a list of places (" NL_PLACE_HELP ")", .tags = ALONE},
     {"ranks", "CPUS", "where the application's ranks run, in their order, for the places that need to know", 3, .set = set_ranks,
      .tags = ALONE},
-    {.help = "Kinds:", .group = 4},
-    {"array-bytes", "SIZE", "sum, membw: size of the array (default 2MB, 64MiB)", 4, .set = set_array, OF_KINDS(NG_USES_ARRAY)},
-    {"cache-level", "2|3", "cache: which cache (default: the last one there is)", 4, AT(INT, kind_options.cache_level), 2, 3,
-     .wanted = "2 or 3", OF_KINDS(NG_USES_CACHE)},
-    {"cache-share", "PERCENT", "cache: how much of it is evicted (default 100)", 4, AT(SHARE, kind_options.cache_share), 1, 100,
-     OF_KINDS(NG_USES_CACHE)},
-    {"address", "PROTOCOL:IP:PORT", "net: where messages go, udp or tcp (default: to a receiver of our own on the loopback)", 4,
-     AT(TEXT, kind_options.address), .wanted = "an address (try udp:127.0.0.1:9999)", OF_KINDS(NG_USES_ADDRESS)},
-    {"message-bytes", "SIZE", "net: size of a message (default 64)", 4, AT(SIZE, kind_options.message_bytes), 1, 65000,
-     .wanted = "a size from 1 to 65000 bytes", OF_KINDS(NG_USES_ADDRESS)},
-    {"folder", "DIR", "disk: where to write; nothing is left behind", 4, AT(TEXT, kind_options.folder), .wanted = "a folder",
-     OF_KINDS(NG_USES_FOLDER)},
     {.help = "Limits:", .group = 5},
     {"duty-cap", "PERCENT", "refuse levels above this, and never use more of the CPU in one period (default 100)", 5,
      AT(PERCENT, duty_cap_percent), 0.001, 100},
@@ -315,17 +318,14 @@ static int take_preset(void *context, const char *option, const char *value, con
     struct nl_command_line *p = context;
     struct ng_options *o = p->target;
     int i = nl_options_find(p, option);
-    int is_loop = i >= 0 && strcmp(option, "loop") == 0;
-    if (i < 0 || !(rows[i].value || is_loop) || strcmp(option, "preset") == 0) {
+    if (i < 0 || rows[i].type == NL_FLAG || rows[i].type == NL_HELP || rows[i].type == NL_VERSION || strcmp(option, "preset") == 0) {
         nl_error("--preset: %s: '%s' is not an option that a preset can have", where, option);
         return -1;
     }
     if (o->control_fd >= 0 && rows[i].tags & ALONE) return 0; /* the detector's own business */
     if (has_user_said(p, option)) return 0;
-    const char *kept = nl_options_keep(value, strlen(value)), *wanted;
-    if (!kept) wanted = "taken: no memory is left";
-    else if (is_loop && strcmp(value, "yes") != 0) wanted = "'yes', which is all that a flag can be";
-    else wanted = nl_options_set(p, i, kept);
+    const char *kept = nl_options_keep(value, strlen(value));
+    const char *wanted = kept ? nl_options_set(p, i, kept) : "taken: no memory is left";
     p->was_given[i] = BY_PRESET;
     if (!wanted) return 0;
     if (*wanted) nl_error("--preset: %s: '%s' is not %s%s", where, value, wanted, p->meant);
@@ -342,8 +342,9 @@ static int apply_preset(struct nl_command_line *p) {
 
 static int check_where(const struct nl_command_line *p) {
     for (int i = 0; i < N_ROWS; i++) {
+        char name[96];
         if (!p->was_given[i] || !(rows[i].tags & ALONE)) continue;
-        nl_error("--%s: not together with --control-fd: the detector decides this", rows[i].name);
+        nl_error("%s: not together with --control-fd: the detector decides this", nl_option_name(&rows[i], name, sizeof name));
         return -1;
     }
     return 0;
@@ -358,11 +359,12 @@ static int check_listeners(const struct nl_command_line *p) {
     for (int i = 0; i < N_ROWS; i++) {
         /* a preset's array is of no use when the user takes another kind, and no reason to refuse it */
         if (p->was_given[i] != BY_USER) continue;
+        char name[96];
         unsigned of_kinds = rows[i].tags >> KINDS_SHIFT & 0xff, of_patterns = rows[i].tags >> PATTERNS_SHIFT;
         if (of_kinds && !(of_kinds & kinds))
-            nl_error("--%s: the kind %s has no use for it", rows[i].name, o->kinds[0]->name);
+            nl_error("%s: the kind %s has no use for it", nl_option_name(&rows[i], name, sizeof name), o->kinds[0]->name);
         else if (of_patterns && !(of_patterns & patterns))
-            nl_error("--%s: the pattern %s has no use for it", rows[i].name, o->patterns[0]->name);
+            nl_error("%s: the pattern %s has no use for it", nl_option_name(&rows[i], name, sizeof name), o->patterns[0]->name);
         else
             continue;
         return -1;
@@ -378,7 +380,7 @@ static int check_kinds(const struct nl_command_line *p) {
         if (reason)
             nl_error("--kind: '%s' is not available here: %s", kind->name, reason);
         else if (kind->uses & NG_USES_FOLDER && !o->kind_options.folder)
-            nl_error("--folder is missing: the kind %s needs to know where to write", kind->name);
+            nl_error("--kind: folder is missing: %s needs to know where to write (--kind %s:folder=DIR)", kind->name, kind->name);
         else if (o->control_fd >= 0 && kind->pacing == NG_PACING_PUBLISHED)
             nl_error("--kind: '%s' cannot be switched by a detector (try sum)", kind->name);
         else
@@ -437,7 +439,7 @@ static int check_dose(const struct nl_command_line *p) {
     const struct ng_options *o = p->target;
     const struct ng_kind *kind = o->kinds[0];
     if (has_trace(o) && (o->level_percent >= 0 || o->rate_per_s > 0))
-        nl_error("--%s: a trace says itself how much load it is (try --scale-burst)", o->level_percent >= 0 ? "level" : "rate");
+        nl_error("--%s: a trace says itself how much load it is (see scale-burst)", o->level_percent >= 0 ? "level" : "rate");
     else if (!has_trace(o) && o->level_percent < 0 && o->rate_per_s == 0)
         nl_error("--level is missing (try --level 0.3)");
     else if (o->level_percent >= 0 && o->rate_per_s > 0)
@@ -459,14 +461,15 @@ static int check_times(const struct nl_command_line *p) {
     if (o->duration_ns == 0 && (!has_trace(o) || o->shape.is_looped))
         nl_error("--duration is missing (try --duration 60s)");
     else if (has_trace(o) && nl_options_given(p, "period") == BY_USER)
-        nl_error("--period: a trace says itself when its bursts come (try --scale-period)");
+        nl_error("--period: a trace says itself when its bursts come (see scale-period)");
     else if (!has_trace(o) && o->duration_ns < o->period_ns)
         nl_error("--duration: %s is shorter than one period (%s)", duration, period);
     else if (!has_trace(o) && o->phase_ns >= o->period_ns)
         nl_error("--phase: not shorter than one period (%s)", period);
     else if (o->phase == NG_PHASE_STAGGERED && o->n_nodes == 0)
         nl_error(
-            "--phase: staggered needs to know which node this is: --node 0/4 is the first of four (Slurm's environment would say it, too)");
+            "--phase: staggered needs to know which node this is: --phase staggered:node=0/4 is the first of four (Slurm's environment "
+            "would say it, too)");
     else
         return 0;
     return -1;

@@ -62,7 +62,7 @@ int ng_worker_set_up(struct ng_worker *worker, struct nl_place *place);
 
 /* What a pattern is asked for on this worker.
  * @param level  currency per ns; for a trace: ignored when `scale` is 0.
- * @param scale  a trace's bursts are stretched by this beside --scale-burst; 0: so that the trace delivers `level`.
+ * @param scale  a trace's bursts are stretched by this beside scale-burst; 0: so that the trace delivers `level`.
  * @param shape  receives the shape that the request points to; must outlive it. */
 struct ng_pattern_request ng_worker_request(const struct ng_worker *worker, const struct ng_pattern *pattern, double level, double scale,
                                             int64_t period_ns, struct ng_shape *shape);

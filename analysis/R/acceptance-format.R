@@ -153,11 +153,11 @@ acceptance_lines <- function(result, host = NULL) {
 
 # One file per node, which a health check reads without R or jq.
 write_node_files <- function(result, dir) {
-  if (!dir.exists(dir) && !dir.create(dir, showWarnings = FALSE)) abort_usage("--nodes-dir: cannot make the directory '", dir, "'")
+  if (!dir.exists(dir) && !dir.create(dir, showWarnings = FALSE)) abort_usage("--write nodes: cannot make the directory '", dir, "'")
   for (i in seq_len(nrow(result$nodes))) {
     node <- result$nodes[i, ]
     if (!grepl(text_pattern, node$host) || startsWith(node$host, ".")) {
-      abort_usage("--nodes-dir: the node's name '", printable(node$host), "' is no file name")
+      abort_usage("--write nodes: the node's name '", printable(node$host), "' is no file name")
     }
     rows <- result$judgements
     own <- rows[rows$verdict == "fail" & vapply(strsplit(rows$entity, " (-|->) "), function(e) node$host %in% e, TRUE), ]

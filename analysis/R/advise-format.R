@@ -4,8 +4,8 @@ analyze_advise <- function(operands, values, form) {
   alpha <- alpha_option(values$alpha)
   margin <- margin_option(values$margin) %||% advise_margin_percent
   campaign <- read_campaign(operands)
-  if (!is.null(values$plan)) {
-    write_plan(advise_next(campaign, alpha, margin), values$plan)
+  if (!is.null(values$write$plan)) {
+    write_plan(advise_next(campaign, alpha, margin), values$write$plan)
     return(structure(character(), status = 0L))
   }
   advice <- advise_table(campaign, alpha, margin)
@@ -20,9 +20,9 @@ analyze_advise <- function(operands, values, form) {
     advice$sentence <- program_sentence(program, advice$rows, advice$gain, advice$verified)
   }
   rules <- advise_rules(advice$rows, printable(paste(library, collapse = " and ")))
-  if (!is.null(values$rules) && !is.null(rules)) write_output(rules, values$rules)
+  if (!is.null(values$write$rules) && !is.null(rules)) write_output(rules, values$write$rules)
   if (form == "csv") say_notes("noiselab-analyze", c(busy, notes))
-  written <- if (is.null(rules)) NULL else values$rules
+  written <- if (is.null(rules)) NULL else values$write$rules
   lines <- switch(form, json = advise_json(advice, alpha, margin, c(busy, notes)), csv = csv_lines(advice$rows),
                   all = c(advise_lines(advice, alpha, margin, written), "", algorithm_lines(advice$algorithms, alpha), format_notes(c(busy, notes))),
                   c(advise_lines(advice, alpha, margin, written), unlist(lapply(sprintf("! %s", c(busy, advice$note)), wrap_line)),

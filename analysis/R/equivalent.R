@@ -162,11 +162,10 @@ equivalent_command <- function(got) {
                               format_level(got$level_percent),
                               generator_level_percent[1], generator_level_percent[2]))
   }
-  jittered <- got$pattern == "jittered"
-  words <- c("noiselab-gen", "--kind", got$kind, if (got$pattern != "periodic") c("--pattern", got$pattern),
+  keys <- switch(got$pattern, jittered = paste0(":jitter=", plain_number(got$jitter_percent, 2)),
+                 bursts = paste0(":group=", format_count(got$group), ",spacing=", option_time(got$spacing_s)), "")
+  words <- c("noiselab-gen", "--kind", got$kind, if (got$pattern != "periodic") c("--pattern", paste0(got$pattern, keys)),
              "--level", plain_number(level), "--period", option_time(period),
-             if (jittered) c("--jitter", plain_number(got$jitter_percent, 2)),
-             if (got$pattern == "bursts") c("--group", format_count(got$group), "--spacing", option_time(got$spacing_s)),
              if (length(got$cpus) > 0) c("--on", paste0("cpu:", format_count(got$cpus), collapse = ",")), "--duration", "60s")
   list(words = words, notes = notes)
 }

@@ -154,7 +154,7 @@ equivalent_sources <- function(operand) {
   campaign <- read_campaign(operand, arms = "any")
   sources <- campaign_sources(campaign)
   if (length(sources) == 0) {
-    abort_data("no bursts of an agent in ", operand, ": measure with noiselab run agent --keep-bursts yes, or give a trace of ",
+    abort_data("no bursts of an agent in ", operand, ": measure with noiselab run agent --who auto:keep-bursts=yes, or give a trace of ",
                "noiselab record")
   }
   sources

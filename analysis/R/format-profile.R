@@ -2,14 +2,14 @@
 
 analyze_profile <- function(operands, values, form) {
   if (length(operands) != 1) abort_usage("profile: wanted one DIR, got ", length(operands))
-  if (!is.null(values$worth)) {
+  if (!is.null(values$write$worth)) {
     cells <- program_cells(read_profile(operands))
     cells$left_out[cells$left_out == ""] <- NA # an empty field
-    write_output(csv_lines(cells), values$worth)
+    write_output(csv_lines(cells), values$write$worth)
     return(character())
   }
   report <- profile_report(read_profile(operands), alpha_option(values$alpha))
-  if (!is.null(values[["arrival-trace"]])) write_output(arrival_trace_lines(report), values[["arrival-trace"]])
+  if (!is.null(values$write$arrivals)) write_output(arrival_trace_lines(report), values$write$arrivals)
   if (form == "csv" && is.null(report[[values$table %||% profile_tables[1]]])) {
     abort_data("--table ", values$table, ": no synchronising call was looked at on all its ranks")
   }

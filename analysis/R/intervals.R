@@ -102,7 +102,7 @@ is_sweep <- function(campaign) length(unique(stats::na.omit(vapply(campaign$laun
 check_intervals <- function(campaign) {
   if (is_sweep(campaign)) return(invisible())
   abort_data("a sweep needs launches at two sampling intervals or more (options.agent_interval_ns in launch.json: noiselab run agent ",
-             "--sweep, or noiselab-detect --agent-interval TIME)")
+             "--sweep, or noiselab-detect --agent-period TIME:interval=TIME)")
 }
 
 sweep_key <- function(rows) paste(rows$agent, rows$operation, rows$bytes, rows$ranks, sep = "\r")

@@ -171,7 +171,7 @@ launch_values <- function(table, on, off, place, campaign) {
 refuse_two_offs <- function(set, place, wanted) {
   twice <- which(!is.na(set) & set %in% wanted & duplicated(paste(set, place)))
   if (length(twice) > 0) {
-    abort_data("set ", set[twice[1]], " has two off launches: give each set of launches a number of its own (--set)")
+    abort_data("set ", set[twice[1]], " has two off launches: give each set of launches a number of its own (--arms on:set=N)")
   }
 }
 

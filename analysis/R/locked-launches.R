@@ -242,7 +242,7 @@ recorded_bursts_of_agent <- function(campaign, id, host) {
   if (length(file) == 0) return("no bursts of the agent were recorded")
   bursts <- read_bursts(file)
   not_kept <- suppressWarnings(as.numeric(attr(bursts, "keys")$not_kept %||% 0))
-  if (isTRUE(not_kept > 0)) return(sprintf("%s bursts found no room in the record (--keep-bursts yes keeps more, less time needs fewer)",
+  if (isTRUE(not_kept > 0)) return(sprintf("%s bursts found no room in the record (--who auto:keep-bursts=yes keeps more, less time needs fewer)",
                                            not_kept))
   tasks <- campaign$tasks
   mine <- unique(tasks[["task"]][tasks[["launch"]] == id & tasks[["host"]] == host & tasks[["group"]] == "agent"])

@@ -75,9 +75,8 @@ analyze_acceptance <- function(dirs, values, form) {
   alpha <- alpha_option(values$alpha)
   margin <- margin_option(values$margin)
   limits <- if (!is.null(values$limits)) read_limits(values$limits)
-  if (isTRUE(values[["check-limits"]])) {
+  if (length(dirs) == 0 && length(intersect(c("limits", "classes"), names(values))) > 0) {
     classes <- if (!is.null(values$classes)) read_classes(values$classes)
-    if (is.null(limits) && is.null(values$classes)) abort_usage("--check-limits needs --limits FILE, or --classes FILE")
     return(c(if (!is.null(limits)) sprintf("%s: %d limit(s)", values$limits, nrow(limits)),
              if (!is.null(values$classes)) sprintf("%s: %d node(s)", values$classes, NROW(classes))))
   }
@@ -91,15 +90,14 @@ analyze_acceptance <- function(dirs, values, form) {
     abort_usage("acceptance: no DIR given (try --help)")
   }
   if (isTRUE(values$lines) && form != "text") abort_usage("--lines and --", form, " exclude each other")
-  if (isTRUE(values$reframe) && !isTRUE(values[["write-limits"]])) abort_usage("--reframe belongs to --write-limits")
   if (length(dirs) > 1 && !any(vapply(dirs, is_launch_dir, TRUE)) && !isTRUE(values[["write-limits"]])) return(analyze_trend(dirs, values,
       form, alpha, margin))
   table_option(values, acceptance_tables)
   result <- judge_dirs(dirs, values, alpha, margin)
-  if (isTRUE(values[["write-limits"]])) return(if (isTRUE(values$reframe)) reframe_references(result) else limits_template(result))
-  if (!is.null(values$openmetrics)) write_output(openmetrics_lines(result), values$openmetrics)
-  if (!is.null(values[["nodes-dir"]])) write_node_files(result, values[["nodes-dir"]])
-  if (!is.null(values$junit)) write_output(acceptance_junit(result), values$junit)
+  if (isTRUE(values[["write-limits"]])) return(limits_template(result))
+  write <- list(openmetrics = openmetrics_lines, junit = acceptance_junit, reframe = reframe_references)
+  for (what in intersect(names(write), names(values$write))) write_output(write[[what]](result), values$write[[what]])
+  if (!is.null(values$write$nodes)) write_node_files(result, values$write$nodes)
   answered(form, values$table, acceptance_head(result), acceptance_data(result), result$notes, format_acceptance(result), if (isTRUE(values$lines)) {
     c(sprintf("%s: %s", c("verdict", "self_check", "judged", "complete"),
               c(result$verdict, result$self_check$verdict, result$judged, if (result$complete) "yes" else "no")),
@@ -110,8 +108,7 @@ analyze_acceptance <- function(dirs, values, form) {
 
 # Several campaigns: each by itself, and what changed from night to night.
 analyze_trend <- function(dirs, values, form, alpha, margin) {
-  for (name in c("lines", "junit", "nodes-dir", "openmetrics")) if (!is.null(values[[name]])) abort_usage("--", name,
-      " is of one campaign, and ", length(dirs), " are given")
+  for (name in c("lines", "write")) if (length(values[[name]]) > 0) abort_usage("--", name, " is of one campaign, and ", length(dirs), " are given")
   table_option(values, trend_tables)
   result <- trend_of(dirs, values, alpha, margin)
   answered(form, values$table, list(answer = paste(result$answer, collapse = " "), verdict = result$verdict, alpha = result$alpha),

@@ -5,12 +5,7 @@ plot_options <- function() list(
   option("out", "FILE", "a .png, .svg, .pdf or .csv; with several plots a directory (default: NAME.png)"),
   option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P (acceptance: 1 - P)"),
   option("margin", "PERCENT", "the slowdown that matters, in plots that show one (--list)"),
-  option("limits", "FILE", "acceptance campaigns: limits of your own"),
-  option("classes", "FILE", "acceptance campaigns: classes of nodes that may be compared"),
-  option("known-bad", "FILE", "acceptance campaigns: nodes that are left out, a line NODE DATE REASON each"),
-  option("reference", "DIR", "acceptance campaigns: learn limits from this one (may be given again)", again = TRUE),
-  option("width", "IN", "width in inches (default: that of the report)"),
-  option("height", "IN", "height in inches (default: that of the report)"),
+  option("size", "WxH", "width and height in inches, such as 6x4 (default: that of the report)"),
   option("csv", help = "the data as CSV instead of a picture (with --list: the table)"),
   option("json", help = "the data as JSON instead of a picture (with --list: the table)"),
   option("list", help = "print the plots and what they need"),
@@ -55,8 +50,8 @@ run_plot <- function(operands, values, form) {
     first <- which(of == if ("noise" %in% of) setdiff(of, "noise")[1] else "nights")[1]
     abort_usage(rows[[first]]$name, " is of acceptance campaigns, ", rows[[which(of != of[first])[1]]]$name, other)
   }
-  given <- intersect(c("limits", "classes", "known-bad", "reference"), names(values))
-  if (of[1] == "noise" && length(given) > 0) abort_usage("--", given[1], " is for plots of acceptance campaigns")
+  # judged as in the campaign itself
+  if (of[1] == "acceptance") values <- as_asked(values, dirs, c("limits", "classes", "reference"))
   write_plots(rows, switch(of[1], noise = plot_analysis(dirs, alpha, margin), acceptance = unclass(judge_dirs(dirs, values, alpha, margin)),
                            nights = unclass(trend_of(dirs, values, alpha, margin))), target)
 }
@@ -97,15 +92,10 @@ plot_margin <- function(text, rows) {
 
 # What is written where: `form`, and a path for each plot (NULL: stdout).
 plot_target <- function(values, names) {
-  inches <- function(name) {
-    if (is.null(values[[name]])) return(NA_real_)
-    value <- suppressWarnings(as.numeric(values[[name]]))
-    if (!is_number(value) || value < 1 || value > 100) {
-      abort_usage("--", name, ": '", values[[name]], "' is not a number of inches from 1 to 100")
-    }
-    value
+  size <- if (is.null(values$size)) c(NA_real_, NA_real_) else suppressWarnings(as.numeric(strsplit(values$size, "x", fixed = TRUE)[[1]]))
+  if (length(size) != 2 || !is.null(values$size) && !all(is.finite(size) & size >= 1 & size <= 100)) {
+    abort_usage("--size: '", values$size, "' is not a width and a height in inches from 1 to 100 (try 6x4)")
   }
-  size <- c(inches("width"), inches("height"))
   asked <- if (isTRUE(values$csv)) "csv" else if (isTRUE(values$json)) "json"
   if (length(names) > 1) {
     form <- asked %||% "png"
@@ -120,7 +110,7 @@ plot_target <- function(values, names) {
     abort_usage("--out: '", values$out, "' does not end in ", paste0(".", forms, collapse = ", "))
   }
   form <- asked %||% ending
-  if (!form %in% names(plot_devices) && any(!is.na(size))) abort_usage("--width and --height do not apply to data")
+  if (!form %in% names(plot_devices) && any(!is.na(size))) abort_usage("--size does not apply to data")
   list(form = form, files = list(values$out %||% if (is.null(asked)) paste0(names, ".", form)), size = size)
 }
 

@@ -6,22 +6,20 @@ project_options <- function() list(
   option("every", "LIST", "work between two synchronisations of all nodes, such as 100us,1ms (default 100us,1ms,10ms,100ms)"),
   option("trace", "FILE", "the bursts of a trace of noiselab record; again for each node that was recorded", again = TRUE),
   option("task", "LIST", "with --trace: those of these tasks only"),
-  option("burst", "TIME", "without a record: what a burst costs"),
+  option("burst", "TIME[:random=yes]", "without a record: what a burst costs; random: bursts come at any time, every --period on average"),
   option("period", "TIME", "how often bursts come (of records: where they are too short to show it)"),
-  option("random", help = "with --burst: bursts come at any time, so often on average"),
   option("profile", "DIR", "--every as in this run of noiselab profile (itself as DIR: its own)"),
   option("level", "PERCENT", "of a campaign with loads: this level (default: the highest)"),
   option("margin", "PERCENT", "is the slowdown below this on all these nodes? Decides the exit status"),
-  option("ranks-per-node", "N", "with --reserve: ranks of a node"),
-  option("reserve", "LIST", "numbers of cores left free on each node: what that costs and saves"),
+  option("reserve", "LIST:of=N", "numbers of cores left free of N on each node, such as 1,2:of=64: what that costs and saves"),
   option("phase-spread", "TIME", "where all nodes are hit at the same moment: by so much apart (default 0)"),
   option("wander", help = "periods differ between nodes, so that phases wander (else they are fixed for a run)"),
   option("unseen", "TIME", "the longest burst that may have been missed (default 50ms)"),
-  option("pattern", "NAME", paste0("what follows each step, simulated by messages (default: an ideal synchronisation): ", paste(project_patterns, collapse = ", "))),
-  option("bytes", "SIZE", "of --pattern (default 8)"),
-  option("latency", "TIME", "with --pattern: a message is under way for so long (default 2.5us)"),
-  option("overhead", "TIME", "with --pattern: CPU time that a message takes on each side (default 1.5us)"),
-  option("bandwidth", "SIZE", "with --pattern: bytes per second (default 10GB)"),
+  option("pattern", "NAME[:KEY=VALUE,...]", paste0(
+    "what follows each step, simulated by messages (default: an ideal synchronisation): ", paste(project_patterns, collapse = ", "),
+    "; keys: bytes (default 8), latency (2.5us: a message is under way for so long), overhead (1.5us: CPU time that it takes on each side), ",
+    "bandwidth (10GB: bytes per second)"
+  )),
   option("replicates", "A-B", "with --pattern: the draws of phases of these numbers; with --json a file for --merge"),
   option("merge", help = "DIR... are the files of several --replicates: the answer of all of them"),
   option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P"),
@@ -130,9 +128,10 @@ campaign_program <- function(dirs) {
 project_request <- function(values) {
   nodes <- list_option(values$nodes, "--nodes", function(text, name) whole_option(text, name)) %||% c(1, 100, 1000, 10000)
   every <- list_option(values$every, "--every", duration_option) %||% c(1e-4, 1e-3, 1e-2, 1e-1)
-  ranks <- whole_option(values[["ranks-per-node"]], "--ranks-per-node")
-  cores <- list_option(values$reserve, "--reserve", function(text, name) whole_option(text, name))
-  if (!is.null(cores) && is.null(ranks)) abort_usage("--reserve: of how many? (--ranks-per-node N)")
+  reserve <- keyed_option("reserve", values$reserve, "of")
+  ranks <- whole_option(reserve$keys$of, "--reserve: of")
+  cores <- list_option(reserve$value, "--reserve", function(text, name) whole_option(text, name))
+  if (!is.null(cores) && is.null(ranks)) abort_usage("--reserve: of how many? (try --reserve 1,2:of=64)")
   if (any(cores >= ranks)) abort_usage("--reserve: ", max(cores), " of ", ranks, " cores leave no rank")
   list(pattern = pattern_request(values), nodes = nodes, every_s = every, margin = margin_option(values$margin), ranks_per_node = ranks, reserve = cores,
        spread_s = duration_option(values[["phase-spread"]], "--phase-spread") %||% 0, wander = isTRUE(values$wander),
@@ -142,16 +141,18 @@ project_request <- function(values) {
 
 # NULL: an ideal synchronisation.
 pattern_request <- function(values) {
-  name <- names_option("pattern", values$pattern, project_patterns, "pattern")
-  of <- intersect(c("bytes", "latency", "overhead", "bandwidth", "replicates"), names(values))
+  pattern <- keyed_option("pattern", values$pattern, c("bytes", "latency", "overhead", "bandwidth"))
+  name <- names_option("pattern", pattern$value, project_patterns, "pattern")
+  keys <- pattern$keys
   if (is.null(name)) {
-    if (length(of) > 0) abort_usage("--", of[1], ": is for --pattern only")
+    if (!is.null(values$replicates)) abort_usage("--replicates: is for --pattern only")
     return(NULL)
   }
   if (length(name) != 1) abort_usage("--pattern: one at a time")
   replicates <- replicates_option(values$replicates)
-  list(name = name, replicates = replicates, kept = if (!is.null(replicates)) list2env(list(rows = NULL, merged = FALSE)), bytes = size_option(values$bytes %||% "8"), latency_s = duration_option(values$latency, "--latency") %||% 2.5e-6,
-       overhead_s = duration_option(values$overhead, "--overhead") %||% 1.5e-6, per_byte_s = 1 / size_option(values$bandwidth %||% "10GB"))
+  list(name = name, replicates = replicates, kept = if (!is.null(replicates)) list2env(list(rows = NULL, merged = FALSE)),
+       bytes = size_option(keys$bytes %||% "8"), latency_s = duration_option(keys$latency, "--pattern: latency") %||% 2.5e-6,
+       overhead_s = duration_option(keys$overhead, "--pattern: overhead") %||% 1.5e-6, per_byte_s = 1 / size_option(keys$bandwidth %||% "10GB"))
 }
 
 list_option <- function(text, name, each) {
@@ -165,7 +166,7 @@ project_source <- function(operands, values, request, program = NULL) {
   if (sum(given) != 1) abort_usage(if (any(given)) paste(paste(names(given)[given], collapse = " and "), "exclude each other") else
     "what is projected? give a campaign, --trace FILE, or --burst TIME --period TIME (try --help)")
   of <- names(given)[given]
-  belongs <- list(task = "--trace", random = "--burst", level = "DIR")
+  belongs <- list(task = "--trace", level = "DIR")
   wrong <- names(Filter(function(wanted) wanted != of, belongs[intersect(names(belongs), names(values))]))
   if (length(wrong) > 0) abort_usage("--", wrong[1], " is for ", belongs[[wrong[1]]], " only")
   if (of == "DIR") return(switch(
@@ -176,9 +177,11 @@ project_source <- function(operands, values, request, program = NULL) {
   ))
   if (of == "--trace") return(noise_of_traces(values$trace, words_option(values$task, "--task"), request$period_s))
   if (is.na(request$period_s)) abort_usage("--burst: how often? (--period TIME)")
-  cost <- duration_option(values$burst, "--burst")
-  name <- sprintf("A burst of %s every %s%s", format_time(cost), format_time(request$period_s), if (isTRUE(values$random)) " on average" else "")
-  node_noise(name, cost, if (isTRUE(values$random)) NA_real_ else request$period_s, 1 / request$period_s, cost_words = "assumed")
+  burst <- keyed_option("burst", values$burst, "random")
+  cost <- duration_option(burst$value, "--burst")
+  is_random <- identical(burst$keys$random, "yes")
+  name <- sprintf("A burst of %s every %s%s", format_time(cost), format_time(request$period_s), if (is_random) " on average" else "")
+  node_noise(name, cost, if (is_random) NA_real_ else request$period_s, 1 / request$period_s, cost_words = "assumed")
 }
 
 make_projection <- function(noise, request) {

@@ -15,28 +15,22 @@ analyze_options <- function() list(
   option("channel", "NAMES", "channels to analyze, separated by commas (default: all without *)"),
   option("margin", "PERCENT", "is every slowdown below this margin? Decides the exit status"),
   option("level", "LEVELS", "judge and print these levels only (percent of one CPU, separated by commas)"),
-  option("delta", "PERCENT", "slowdown whose level is looked for (default: the margin, else 1)"),
-  option("unit", "NAME", "unit of inference: auto (default), launch or pair"),
   option("mixed", help = "judge launches together although MPI library, kernel or version differ"),
   option("spread", "PERCENT", "stability: largest scatter over launches, by its bound, that is reproducible (default 5)"),
-  option("rules", "FILE", "advise: write what is advised as a rules file of Open MPI"),
-  option("plan", "FILE", "advise: write what is not decided, and how it is to be measured in the time that is left (noiselab run advise)"),
   option("period", "TIMES", "periodic: describe these periods in any case, such as 1s,100ms (may be given again)", again = TRUE),
-  option("limits", "FILE", "acceptance: limits of your own (--write-limits prints a template)"),
+  option("limits", "FILE", "acceptance: limits of your own (--write-limits prints a template); without a campaign they are only checked"),
   option("classes", "FILE", "acceptance: classes of nodes that may be compared, a line CLASS NODE... each"),
   option("reference", "DIR", "acceptance: learn limits from this campaign (may be given again)", again = TRUE),
   option("write-limits", help = "acceptance: print a commented template of limits, with the campaign's figures if one is given"),
-  option("check-limits", help = "acceptance: only check the file of --limits, or --classes"),
   option("known-bad", "FILE", "acceptance: nodes that are left out, a line NODE DATE REASON each"),
-  option("reframe", help = "acceptance, with --write-limits DIR: references for ReFrame instead"),
-  option("openmetrics", "FILE", "acceptance: write Prometheus text as well"),
-  option("junit", "FILE", "acceptance: write JUnit XML as well"),
-  option("nodes-dir", "DIR", "acceptance: write one file per node as well, named by its host"),
   option("lines", help = "acceptance: print lines `name: value unit`"),
   option("arm", "NAME", paste0("periodic: the arm looked at, ", paste(periodic_arms, collapse = ", "), " (default off)")),
   option("trim", "SHARE", "mpiperf: share of the starts to drop (default 0.25; 0: none)"),
-  option("worth", "FILE", "profile: write which operations are worth a comparison of algorithms (noiselab run advise)"),
-  option("arrival-trace", "FILE", "profile: write how late the ranks arrived, for noiselab-detect --arrival trace"),
+  option("write", "WHAT=FILE", paste(
+    "write this as well (may be given again): acceptance: junit (XML), openmetrics (Prometheus text), reframe (references for ReFrame),",
+    "nodes=DIR (a file for each); profile: arrivals (how late ranks arrived, for noiselab-detect --arrival trace); advise: rules (a file",
+    "of Open MPI); for noiselab run advise: plan, worth"
+  ), again = TRUE),
   option("out", "FILE", "write there instead of to stdout"),
   option("help", help = "print this help")
 )
@@ -102,8 +96,7 @@ run_analyze <- function(operands, values, form) {
     abort_usage("'", operands[1], "' is neither a directory nor an analysis", meant)
   }
   lines <- if (!is.na(at)) run_word(words[[at]], operands[-1], values, form) else {
-    only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "delta", "unit",
-                                         "mixed"))
+    only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "mixed"))
     analyze_dirs(operands, values, form)
   }
   if (!is.null(lines)) write_output(as_lines(lines, values), values$out)
@@ -111,7 +104,8 @@ run_analyze <- function(operands, values, form) {
 }
 
 # What can stand before the operands: `options` that mean something to it (beside json, csv and out), `tables` that --csv --table prints, the
-# first by itself, and `run`, which gets operands, values and the form of the output and returns lines, or NULL when it has written them itself.
+# first by itself, what it `writes` (--write), and `run`, which gets operands, values and the form of the output and returns lines, or NULL when it has
+# written them itself.
 # A function, because the entries refer to functions of files that are read later.
 analyze_words <- function() list(
   list(name = "summary", operands = "FILE.csv", options = "margin", run = analyze_summary,
@@ -119,16 +113,16 @@ analyze_words <- function() list(
                 "sd_s, n), judged by the published rules P and N, Welch's test and Holm")),
   list(name = "starts", operands = "DIR...", tables = starts_tables, run = analyze_starts,
        help = c("how well synchronised starts began, who was late, what the clocks did (table raw: every start of every",
-                "rank, of launches with --raw)")),
+                "rank, of launches with --starts METHOD:raw=FILE)")),
   list(name = "mpiperf", operands = "DIR...", options = "trim", run = analyze_mpiperf,
-       help = c("the report that MPIPerf publishes, from launches with --raw, and after how many starts",
+       help = c("the report that MPIPerf publishes, from launches with raw starts, and after how many starts",
                 "its stop rules would have stopped")),
   list(name = "reproducibility", operands = "DIR...", options = "alpha", run = analyze_reproducibility,
        help = "the relative standard error over launches, by number of ranks (3 launches or more)"),
   list(name = "stability", operands = "DIR...", options = c("alpha", "spread"), run = analyze_stability,
        help = c("which configuration (operation, size, ranks, count) repeats and reacts to the highest level, and",
                 "what to measure with; status 3 when none does both")),
-  list(name = "advise", operands = "DIR...", options = c("alpha", "margin", "rules", "plan"), run = analyze_advise,
+  list(name = "advise", operands = "DIR...", options = c("alpha", "margin"), writes = c("rules", "plan"), run = analyze_advise,
        help = c("which collective algorithm of the MPI library is the fastest here, quiet and under noise, and how to select it",
                 "(launches of noiselab run advise); status 3: undecided somewhere")),
   list(name = "equivalent", operands = "TRACE|DIR...", run = analyze_equivalent,
@@ -147,15 +141,15 @@ analyze_words <- function() list(
        help = c("which node, and which rank, got the noise: extra preempted time of each place, with interval and",
                 "limit (--margin: percent of one CPU)")),
   list(name = "periodic", operands = "DIR...", options = c("alpha", "period", "arm"), tables = c("periods", "peaks"), run = analyze_periodic,
-       help = c("periodic noise: periods, duty, cost and phase of what comes back (launches with --raw: down",
+       help = c("periodic noise: periods, duty, cost and phase of what comes back (launches with raw starts: down",
                 "to ticks)")),
   list(name = "acceptance", operands = "DIR...", run = analyze_acceptance, tables = c(acceptance_tables, trend_tables),
-       options = c("alpha", "margin", "limits", "classes", "reference", "known-bad", "write-limits", "reframe", "check-limits",
-                   "openmetrics", "junit", "nodes-dir", "lines"), bare = TRUE,
+       options = c("alpha", "margin", "limits", "classes", "reference", "known-bad", "write-limits", "lines"),
+       writes = c("junit", "openmetrics", "reframe", "nodes"), bare = TRUE,
        help = c("is this cluster quiet and correct, and which node is not (launches of noiselab-accept); status 0: pass, 1: fail,",
                 "3: inconclusive. --margin: so much worse may a node be. Several DIR: what changed from night to night (tables",
                 paste0(paste(trend_tables, collapse = ", "), ")"))),
-  list(name = "profile", operands = "DIR", options = c("alpha", "arrival-trace", "worth"), tables = profile_tables, run = analyze_profile,
+  list(name = "profile", operands = "DIR", options = "alpha", writes = c("arrivals", "worth"), tables = profile_tables, run = analyze_profile,
        help = "where a program spent its time, and who waited for whom (noiselab profile; of several runs the last)"),
   list(name = "agent", operands = "DIR...", options = c("alpha", "margin"), tables = agent_csv_tables, run = analyze_agent,
        help = c("what an agent used, took from the ranks, and when; do its account and the ranks' agree;",
@@ -166,7 +160,8 @@ analyze_words <- function() list(
 table_words <- function(word) if (!is.null(word$tables)) strwrap(paste0("Tables for --csv: ", paste(word$tables, collapse = ", ")), 94)
 
 run_word <- function(word, operands, values, form) {
-  only_options(values, word$name, c(word$options, if (!is.null(word$tables)) "table"))
+  only_options(values, word$name, c(word$options, if (!is.null(word$tables)) "table", if (!is.null(word$writes)) "write"))
+  values$write <- files_option(values$write, word$writes, word$name)
   if (length(operands) == 0 && !isTRUE(word$bare)) abort_usage(word$name, ": no ", sub("\\.\\.\\.$", "", word$operands),
       " given (try --help)")
   table_option(values, word$tables)
@@ -215,7 +210,7 @@ write_raw_csv <- function(dirs, file) {
       first <<- FALSE
     })
     say_notes("noiselab-analyze", notes)
-    if (first) abort_data("no start in a raw file of ", paste(dirs, collapse = " "), ": run noiselab-detect with --raw starts.bin")
+    if (first) abort_data("no start in a raw file of ", paste(dirs, collapse = " "), ": run noiselab-detect with --starts window:raw=starts.bin")
   }
   if (is.null(file)) write_to("") else write_atomically(file, write_to)
   NULL
@@ -247,15 +242,12 @@ analyze_dirs <- function(dirs, values, form) {
   is_asked <- !is.null(values$margin)
   if (is.null(wanted) || "time" %in% wanted) values <- as_asked(values, dirs, "margin")
   margin <- margin_option(values$margin)
-  delta <- delta_option(values$delta)
-  unit <- unit_option(values$unit)
   levels <- level_option(values$level)
   if (!is.null(margin) && !is.null(wanted) && !"time" %in% wanted) {
     abort_usage("--margin judges the channel time, which --channel leaves out")
   }
   campaign <- keep_levels(read_campaign(dirs), levels)
-  analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = wanted, margin = margin,
-                               delta_percent = delta, unit = unit, mixed = isTRUE(values$mixed))
+  analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = wanted, margin = margin, mixed = isTRUE(values$mixed))
   if (has_agent(campaign)) analysis <- with_agent_answers(analysis)
   answered(form, table, c(
     list(alpha = alpha, power = power, launches = texts(names(campaign$launches))), margin_head(margin, analysis$margin_answer),

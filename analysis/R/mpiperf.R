@@ -52,7 +52,7 @@ published_summary <- function(time_ns, late, trim = 0.25) {
 #' at least 10 of them. `stop_by_median()` wants the larger half of the median's confidence interval (from order
 #' statistics, so nothing is assumed of the distribution) to be at most `precision` of the median, of the starts that
 #' were not late; it looks after each of the first 100 of them and then whenever there are 2 % more.
-#' `noiselab-detect --stop-rule` has the same three, and looks once in a stage.
+#' `noiselab-detect --starts window:stop-rule=...` has the same three, and looks once in a stage.
 #'
 #' @param late Logical, length n: was the start late?
 #' @param time_ns Numeric, length n: time of each start, ns, in the order in which they were made.
@@ -140,7 +140,7 @@ mpiperf_report <- function(dirs, trim = 0.25) {
     info <- read_launch_json(file.path(dir, "launch.json"))
     file <- raw_file_of(dir, info)
     if (is.null(file)) {
-      notes <- c(notes, paste0("launch ", info$launch, " has no raw file (it ran without --raw) and is left out"))
+      notes <- c(notes, paste0("launch ", info$launch, " has no raw file (it ran without raw=FILE) and is left out"))
       next
     }
     raw <- raw_index(file, info)
@@ -149,7 +149,7 @@ mpiperf_report <- function(dirs, trim = 0.25) {
   }
   if (length(parts) == 0) {
     abort_data("no start of the arm off in a raw file of ", paste(dirs, collapse = " "),
-               ": run noiselab-detect with --starts window (or round) and --raw starts.bin")
+               ": run noiselab-detect with --starts window:raw=starts.bin (or round)")
   }
   structure(bind_rows(parts), notes = notes)
 }

@@ -5,6 +5,22 @@ option <- function(name, value = NA_character_, help, again = FALSE) {
   list(name = name, value = value, help = help, again = again)
 }
 
+# What there was once, and what says it now.
+retired_options <- c(
+  "arrival-trace" = "--write arrivals=FILE", "check-limits" = "noiselab analyze acceptance --limits FILE, without a campaign",
+  delta = "--margin PERCENT", junit = "--write junit=FILE", "nodes-dir" = "--write nodes=DIR", openmetrics = "--write openmetrics=FILE",
+  plan = "--write plan=FILE", reframe = "--write reframe=FILE", rules = "--write rules=FILE", unit = "as many DIR as are meant: it follows from the launches",
+  worth = "--write worth=FILE", width = "--size WxH", height = "--size WxH", bytes = "--pattern NAME:bytes=SIZE",
+  latency = "--pattern NAME:latency=TIME", overhead = "--pattern NAME:overhead=TIME", bandwidth = "--pattern NAME:bandwidth=SIZE",
+  random = "--burst TIME:random=yes", "ranks-per-node" = "--reserve LIST:of=N"
+)
+
+refuse_unknown <- function(name, arg, known) {
+  now <- retired_options[name]
+  if (startsWith(arg, "--") && !is.na(now)) abort_usage("'--", name, "': no longer an option; use ", now)
+  abort_usage("unknown option '", sub("=.*", "", arg), "'", did_you_mean(name, known, " (try --help)", "--"))
+}
+
 # Options and operands in any order; --name value or --name=value; -- ends the options.
 parse_arguments <- function(args, options) {
   values <- list()
@@ -23,9 +39,7 @@ parse_arguments <- function(args, options) {
     } else {
       name <- sub("^--", "", sub("=.*", "", arg))
       at <- match(name, names_known)
-      if (!startsWith(arg, "--") || is.na(at)) {
-        abort_usage("unknown option '", sub("=.*", "", arg), "'", did_you_mean(name, names_known, " (try --help)", "--"))
-      }
+      if (!startsWith(arg, "--") || is.na(at)) refuse_unknown(name, arg, names_known)
       takes_value <- !is.na(options[[at]]$value)
       before <- if (options[[at]]$again) values[[name]]
       if (grepl("=", arg, fixed = TRUE)) {
@@ -102,8 +116,33 @@ percent_option <- function(name, text, example, otherwise = NULL) {
   number_option(name, text, otherwise, 0, 100, paste0("a percentage above 0 and below 100 (try ", example, ")"))
 }
 
+# "NAME:KEY=VALUE,KEY=VALUE" as list(value =, keys =), as the programs in C have it; what has no = belongs to the value before it.
+keyed_option <- function(name, text, known) {
+  if (is.null(text)) return(NULL)
+  value <- sub(":.*", "", text)
+  if (value == text) return(list(value = text, keys = list()))
+  parts <- regmatches(sub("^[^:]*:", "", text), gregexpr("[^=,]+=[^=]*(?=,[^=,]+=|$)", sub("^[^:]*:", "", text), perl = TRUE))[[1]]
+  keys <- as.list(sub("^[^=]*=", "", parts))
+  names(keys) <- sub("=.*", "", parts)
+  wrong <- setdiff(names(keys), known)
+  if (length(keys) == 0 || length(wrong) > 0) {
+    abort_usage("--", name, ": '", c(wrong, sub("^[^:]*:", "", text))[1], "' is not a key of it (", paste(known, collapse = ", "), ")")
+  }
+  list(value = value, keys = keys)
+}
+
+# WHAT=FILE, given again and again, as a list of files by what is in them.
+files_option <- function(texts, known, of) {
+  files <- as.list(sub("^[^=]*=", "", texts))
+  names(files) <- sub("=.*", "", texts)
+  odd <- which(!grepl("^[^=]+=.", texts) | !names(files) %in% known)
+  if (length(odd) > 0) {
+    abort_usage("--write: '", texts[odd[1]], "' is not WHAT=FILE that ", of, " can write (", paste(known, collapse = ", "), ")")
+  }
+  files
+}
+
 margin_option <- function(text) percent_option("margin", text, "1%")
-delta_option <- function(text) percent_option("delta", text, "0.1%")
 alpha_option <- function(text) number_option("alpha", text, 0.01, 1e-4, 0.5, "a probability above 0.0001 and below 0.5 (try 0.01)")
 power_option <- function(text) number_option("power", text, 0.95, 0.05, 0.9999, "a probability above 0.05 and below 0.9999 (try 0.95)")
 # from 0 on
@@ -127,12 +166,6 @@ level_option <- function(text) {
   value <- suppressWarnings(as.numeric(sub("\\s*%$", "", strsplit(text, ",", fixed = TRUE)[[1]])))
   if (length(value) == 0 || any(!is.finite(value) | value < 0)) abort_usage("--level: '", text, "' is not a list of levels (try 0.1,1)")
   value
-}
-
-unit_option <- function(text) {
-  if (is.null(text)) return("auto")
-  if (!text %in% c("auto", "launch", "pair")) abort_usage("--unit: '", text, "' is not auto, launch or pair")
-  text
 }
 
 # The first of the tables is the default.

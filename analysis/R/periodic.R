@@ -5,7 +5,7 @@ most_periods <- 8
 #' Find and describe periodic noise
 #'
 #' Looks for periods in each series of each launch and operation: `time` (log time per operation of the halves or
-#' blocks), `preempted` (CPU time that others took, percent of wall time, over all ranks) and, for launches with `--raw`,
+#' blocks), `preempted` (CPU time that others took, percent of wall time, over all ranks) and, for launches with raw starts,
 #' `starts` (percent of time by which starts took longer than a typical one, in slices of at least four starts). The
 #' periodogram is judged against its own background (`periodogram()`); harmonics are summed, so that short bursts are
 #' found, and their fundamental is reported. What was found is folded (`epoch_fold()`), taken off (its profile is
@@ -322,7 +322,7 @@ periodic_notes <- function(campaign, rows) {
   raw <- vapply(campaign$launches, function(info) !is.null(start_of(info)$raw), TRUE)
   c(if (!any(raw)) {
       paste("no launch has a raw file: halves show periods above two of their distances only; for ticks and short",
-            "bursts run noiselab-detect with --starts round --raw starts.bin")
+            "bursts run noiselab-detect with --starts round:raw=starts.bin")
     },
     if (any(rows$mark == "sampling")) {
       "sampling: the schedule itself comes back with this period (half, round, or batch of starts)"

@@ -6,7 +6,7 @@ raw_wide_bytes <- 20
 
 #' Read every start of every rank
 #'
-#' From the file that `noiselab-detect --raw` wrote. Blocks are read one by one, so `by = "start"`, and a
+#' From the file that `noiselab-detect --starts METHOD:raw=FILE` wrote. Blocks are read one by one, so `by = "start"`, and a
 #' selection of ranks, operations or arms, need memory for what they return and one block only: about 130 bytes
 #' per row.
 #'
@@ -43,7 +43,7 @@ read_starts <- function(dir, ranks = NULL, operations = NULL, arms = c("off", "o
   info <- read_launch_json(file.path(dir, "launch.json"))
   file <- raw_file_of(dir, info)
   if (is.null(file)) {
-    abort_data("launch ", info$launch, " in '", dir, "' has no raw file (it ran without --raw)")
+    abort_data("launch ", info$launch, " in '", dir, "' has no raw file (it ran without raw=FILE)")
   }
   raw <- raw_index(file, info)
   known <- seq_len(raw$ranks) - 1
@@ -281,7 +281,7 @@ stream_starts <- function(dirs, write, rows_at_once = 2e5) {
     info <- read_launch_json(file.path(dir, "launch.json"))
     file <- raw_file_of(dir, info)
     if (is.null(file)) {
-      notes <- c(notes, paste0("launch ", info$launch, " has no raw file (it ran without --raw)"))
+      notes <- c(notes, paste0("launch ", info$launch, " has no raw file (it ran without raw=FILE)"))
       next
     }
     raw <- raw_index(file, info)

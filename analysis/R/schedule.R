@@ -201,7 +201,7 @@ set_differences <- function(campaign, wanted) {
   off <- means[means$arm == "off", ]
   twice <- anyDuplicated(key(off))
   if (twice > 0) {
-    abort_data("set ", off$set[twice], " has two off launches: give each set of launches a number of its own (--set)")
+    abort_data("set ", off$set[twice], " has two off launches: give each set of launches a number of its own (--arms on:set=N)")
   }
   on <- means[means$arm == "on", ]
   on$difference <- on$value - off$value[match(key(on), key(off))]
@@ -213,7 +213,7 @@ set_verdict <- function(on, settings) {
   twice <- anyDuplicated(on$set)
   if (twice > 0) {
     abort_data("set ", on$set[twice], " has level ", on$level_requested_percent[twice],
-               " twice: give each set of launches a number of its own (--set)")
+               " twice: give each set of launches a number of its own (--arms on:set=N)")
   }
   x <- on$difference[is.finite(on$difference)]
   n <- length(x)

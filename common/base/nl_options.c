@@ -34,9 +34,13 @@ struct parsing {
 static const struct {
     const char *option, *now;
 } retired[] = {
+    {"--agent-interval", "--agent-period TIME:interval=TIME"},
+    {"--agent-nodes", "--noise-nodes, which is for agents, too"},
     {"--cpu", "--on cpu:N"},
     {"--fifo", "chrt -f PRIORITY noiselab-gen ... --duty-cap 50"},
+    {"--generator", "the environment variable NOISELAB_GEN"},
     {"--random-period", "--pattern jittered --seed SEED"},
+    {"--replay-unit", "--pattern replay:unit=UNIT"},
 };
 
 /* A key of another option, as it is given now. */
@@ -312,9 +316,10 @@ static int set_keys(struct nl_command_line *line, const struct nl_option *option
     return 0;
 }
 
-static int set_option(struct nl_command_line *line, int i, char *text) {
+static int set_option(struct nl_command_line *line, int i, const char *text) {
     const struct nl_option *row = &line->rows[i];
-    char keys[KEYS_BYTES], *colon = text && has_keys(line, row) ? strchr(text, ':') : NULL;
+    char keys[KEYS_BYTES];
+    const char *colon = text && has_keys(line, row) ? strchr(text, ':') : NULL;
     line->was_given[i] = 1;
     if (!colon) {
         const char *wanted = nl_options_set(line, i, text);
@@ -323,6 +328,7 @@ static int set_option(struct nl_command_line *line, int i, char *text) {
     if (snprintf(keys, sizeof keys, "%s", colon + 1) >= (int)sizeof keys) return refuse(line, i, text, "short enough");
     const char *value = nl_options_keep(text, (size_t)(colon - text));
     const char *wanted = value ? nl_options_set(line, i, value) : "taken: no memory is left";
+    line->texts[i] = text;
     return wanted ? refuse(line, i, value, wanted) : set_keys(line, row, keys);
 }
 

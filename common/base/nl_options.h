@@ -86,7 +86,7 @@ struct nl_command_line {
     void (*print_more)(FILE *out); /* between the options and the end of --help; NULL: nothing */
     int is_silent;      /* one of many ranks: prints nothing but errors */
     int was_given[NL_OPTIONS_MAX]; /* by row; set while parsing */
-    const char *texts[NL_OPTIONS_MAX]; /* the last argument of each; NULL: none */
+    const char *texts[NL_OPTIONS_MAX]; /* the last argument of each, with its keys; NULL: none */
     int is_done;        /* --help or a list was all that was wanted */
     char meant[96];     /* ": did you mean spin?" of the word that is refused; "" */
     char wanted[256];   /* what was wanted, where that had to be made */
@@ -97,7 +97,7 @@ struct nl_command_line {
  * @return 0, -1 after one line on stderr. */
 int nl_options_parse(struct nl_command_line *line, int argc, char **argv, int *first_word);
 
-/* Gives row `i` its argument, as if it stood on the command line. NULL, what was wanted instead, or "" after a message. */
+/* Gives row `i` its argument without keys, as if it stood on the command line. NULL, what was wanted instead, or "" after a message. */
 const char *nl_options_set(struct nl_command_line *line, int i, const char *text);
 
 /* The index of the row of this name; -1. */

@@ -19,6 +19,10 @@ static int parts_of(const char *list, char copy[1024], const char **parts, int m
     return strlen(list) < 1024 ? nl_split(strcpy(copy, list), parts, most) : -1;
 }
 
+static void choose_default(struct nx_options *o) {
+    for (int i = 0; nx_checks[i]; i++) o->is_chosen[i] = !nx_checks[i]->is_on_request;
+}
+
 static const char *set_checks(struct nl_command_line *line, const char *text) {
     struct nx_options *o = line->target;
     const char *names[NX_MAX_CHECKS];
@@ -26,7 +30,10 @@ static const char *set_checks(struct nl_command_line *line, const char *text) {
     struct nl_nearest nearest;
     int n = parts_of(text, copy, names, NX_MAX_CHECKS);
     memset(o->is_chosen, 0, sizeof o->is_chosen);
-    o->checks = text;
+    if (strcmp(text, "default") == 0) {
+        choose_default(o);
+        return NULL;
+    }
     for (int i = 0; i < n; i++) {
         int check = nx_check_find(names[i]);
         if (check < 0) {
@@ -88,7 +95,16 @@ static const char *list(struct nl_command_line *line, const char *text) {
 
 static const struct nl_option rows[] = {
     {.help = "What is checked:", .group = 1},
-    {"checks", "LIST", "checks, comma-separated (see --list checks; default: all but those on request)", 1, .set = set_checks},
+    {"checks", "LIST", "checks, comma-separated (see --list checks; default: all but those on request), such as 'default:cpus=ranks'", 1,
+     .set = set_checks},
+    {"detour-threshold", "TIME", "detour: gaps longer than this count (default 1us)", 1, AT(DURATION, detour_threshold_ns), .of = "checks"},
+    {"cpus", NULL,
+     "CPUs of each node for quantum and detour: all allowed ones, or those that its ranks are bound to (auto: allowed; ranks where several "
+     "nodes share one kernel)",
+     1, AT(WORD, cpus), .table = nx_cpus_names, .of = "checks"},
+    {"inject-fault", "SENDER:RECEIVER:OFFSET",
+     "tests the check integrity itself: in each repetition one byte from SENDER to RECEIVER is corrupted on purpose", 1, .of = "checks",
+     .set = set_fault},
     {"quick", NULL, "50 s of measuring in 5 repetitions, few message sizes (default)", 1, AT(FLAG, is_quick)},
     {"full", NULL, "10 min of measuring in 10 repetitions, all powers of two up to 4MiB as message sizes", 1, AT(FLAG, is_full)},
     {"seconds", "TIME", "measuring time over all checks, instead of that of --quick or --full", 1, AT(SECONDS, measure_ns)},
@@ -96,13 +112,6 @@ static const struct nl_option rows[] = {
      NX_LEAST_REPETITIONS, 1000},
     {"sizes", "LIST", "message sizes of latency (those up to 1KiB), bandwidth (from 1KiB) and topology, such as 0,8,64KiB,4MiB", 1,
      .set = set_sizes},
-    {"detour-threshold", "TIME", "detour: gaps longer than this count (default 1us)", 1, AT(DURATION, detour_threshold_ns)},
-    {"cpus", NULL,
-     "CPUs of each node for quantum and detour: all allowed ones, or those that its ranks are bound to (auto: allowed; ranks where several "
-     "nodes share one kernel)",
-     1, AT(WORD, cpus), .table = nx_cpus_names},
-    {"inject-fault", "SENDER:RECEIVER:OFFSET",
-     "tests the check integrity itself: in each repetition one byte from SENDER to RECEIVER is corrupted on purpose", 1, .set = set_fault},
     {.help = "Run:", .group = 2},
     {"seed", "N", "seed of the random order (default: from the clock, recorded)", 2, AT(SEED, seed)},
     {"out", "DIR", "campaign directory; the launch writes a folder in it (default noiselab-campaign)", 2, AT(TEXT, out),
@@ -130,7 +139,7 @@ static int resolve(struct nl_command_line *line) {
     else if (o->planned_ranks && !o->dry_run)
         nl_error("--planned-ranks: belongs to --dry-run");
     else if (o->fault.is_given && !is_chosen(o, "integrity"))
-        nl_error("--inject-fault: the check integrity, which it tests, is not among --checks");
+        nl_error("--checks: inject-fault: the check integrity, which it tests, is not among them");
     else {
         o->is_quick = !o->is_full;
         if (o->measure_ns == 0) o->measure_ns = o->is_quick ? INT64_C(50000000000) : INT64_C(600000000000);
@@ -152,7 +161,7 @@ int nx_options_parse(int argc, char **argv, int speaks, struct nx_options *o) {
                "\vStart it with mpirun or srun, one rank per CPU or per node. Times take a unit: 10ms, 2s. "
                "Exit status: 0 measured, 1 data errors, 2 usage or environment error."};
     *o = (struct nx_options){.detour_threshold_ns = 1000, .out = "noiselab-campaign", .argc = argc, .argv = argv};
-    for (int i = 0; nx_checks[i]; i++) o->is_chosen[i] = !nx_checks[i]->is_on_request;
+    choose_default(o);
     if (nl_tables_asked(argc, argv) && speaks) NL_TABLES_ROWS("check", nx_checks);
     if (nl_options_parse(&line, argc, argv, NULL)) return -1;
     if (line.is_done) return 0;

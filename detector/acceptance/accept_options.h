@@ -25,7 +25,6 @@ struct nx_fault {
 
 struct nx_options {
     int is_chosen[NX_MAX_CHECKS]; /* by index into nx_checks */
-    const char *checks;           /* as given; NULL: all but those on request */
     int is_quick, is_full;        /* one of them */
     int64_t measure_ns;           /* over all checks */
     int n_repetitions;

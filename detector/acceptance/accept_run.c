@@ -297,14 +297,15 @@ static void warn_of_nodes(struct nx_run *r) {
     }
     if (nd_algorithms_foreign_rules(line, sizeof line)) nx_warn(r, line);
     if (r->shares_kernel) nx_warn(r, "several nodes share one kernel: they are parts of one machine, and disturb each other");
-    if (r->o->fault.is_given) nx_warn(r, "--inject-fault: data are made wrong on purpose, the launch says nothing about the machine's own");
+    if (r->o->fault.is_given)
+        nx_warn(r, "--checks: inject-fault: data are made wrong on purpose, the launch says nothing about the machine's own");
 }
 
 static int check_fault(const struct nx_run *r) {
     const struct nx_fault *f = &r->o->fault;
     int highest = f->sender > f->receiver ? f->sender : f->receiver;
     if (!f->is_given || highest < r->team.n_ranks) return 0;
-    if (r->team.rank == 0) nl_error("--inject-fault: there is no rank %d among %d ranks", highest, r->team.n_ranks);
+    if (r->team.rank == 0) nl_error("--checks: inject-fault: there is no rank %d among %d ranks", highest, r->team.n_ranks);
     return -1;
 }
 
@@ -313,7 +314,7 @@ static int set_up(struct nx_run *r) {
     nl_ticks_calibrate(&r->ticks);
     int is_coarse = !(r->ticks.resolution_ns <= (double)r->o->detour_threshold_ns);
     if (is_coarse && r->team.node_rank == 0)
-        nl_error("the clock (%s) moves in steps of %.0f ns, measured, and detours from %lld ns on are looked for (--detour-threshold): "
+        nl_error("the clock (%s) moves in steps of %.0f ns, measured, and detours from %lld ns on are looked for (detour-threshold): "
                  "take another clock source", r->ticks.name, r->ticks.resolution_ns, (long long)r->o->detour_threshold_ns);
     if (nd_team_agree(&r->team, is_coarse)) return -1;
     r->seed = r->o->seed;

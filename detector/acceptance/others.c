@@ -33,9 +33,11 @@ static int list_cpus(char *list, size_t size) {
 }
 
 static void become(int fd, const char *cpus, const char *own, const char *duration) {
+    static char all_but_own[LIST_BYTES + 80];
     char program[PATH_MAX + 64];
     nd_child_program("noiselab-record", NULL, program, sizeof program);
-    const char *const argv[] = {program, "--json", "--group-gap", GAP, "--cpus", cpus, "--except", own, "--duration", duration, NULL};
+    snprintf(all_but_own, sizeof all_but_own, "%s:except=%s", cpus, own);
+    const char *const argv[] = {program, "--json", "--source", "auto:group-gap=" GAP, "--cpus", all_but_own, "--duration", duration, NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) _exit(127);

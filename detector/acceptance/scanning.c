@@ -150,7 +150,8 @@ static int scan_all(struct nx_run *r, struct nx_task *t, struct nx_scanning *kin
     int failed = 0;
     for (int i = 0; i < r->n_cores; i++) {
         if (jobs[i].has_failed)
-            snprintf(reason, sizeof reason, "rank %d may not use CPU %d, or has no memory (try --cpus ranks)", r->team.rank, jobs[i].cpu);
+            snprintf(reason, sizeof reason, "rank %d may not use CPU %d, or has no memory (try --checks default:cpus=ranks)", r->team.rank,
+                     jobs[i].cpu);
         else
             add_figures(r, kind, &jobs[i], is_alone ? "alone" : "all");
         failed |= jobs[i].has_failed;

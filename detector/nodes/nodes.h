@@ -1,4 +1,4 @@
-/* Which nodes a treatment is on: what the user said (--noise-nodes, --agent-nodes). */
+/* Which nodes a treatment is on: what the user said (--noise-nodes). */
 #ifndef ND_NODES_H
 #define ND_NODES_H
 
@@ -9,7 +9,6 @@
 enum nd_which_nodes { ND_NODES_ALL, ND_NODES_FIRST /* that of rank 0 */, ND_NODES_LISTED };
 
 struct nd_nodes {
-    const char *option; /* that said it, for messages */
     enum nd_which_nodes which;
     struct nl_hostlist hosts; /* LISTED: names, with or without their domain; lives as long as the process */
     const char *text; /* as given; NULL: not given */

@@ -2,9 +2,9 @@
 #ifndef ND_AGENT_OPTIONS_H
 #define ND_AGENT_OPTIONS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "detector/nodes/nodes.h"
 
 enum { ND_AGENT_MAX_WORDS = 80, ND_AGENT_NAME_BYTES = 32 };
 
@@ -21,7 +21,6 @@ struct nd_agent_options {
     int64_t interval_ns;   /* recorded only; 0 not given */
     int64_t settle_ns;     /* untimed operations after each switch; negative: not given */
     int64_t timeout_ns;    /* for a switch */
-    struct nd_nodes nodes;
     char made_name[ND_AGENT_NAME_BYTES + 1];
 };
 

@@ -30,7 +30,7 @@ enum { LIST_BYTES = 16384, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES };
 /* Tags of rows: what has to be asked for, too, or an option would be without effect. */
 enum need {
     NEEDS_STARTS = 1, NEEDS_SCHEDULE = 2, NEEDS_STAGES = 4, NEEDS_PATIENCE = 8, NEEDS_AMOUNT = 16, NEEDS_MEDIAN = 32, NEEDS_LOOKS = 64,
-    NEEDS_GENERATOR = 128, NEEDS_AGENT = 256, NEEDS_OPERATIONS = 512, NEEDS_PROGRAM = 1024
+    NEEDS_GENERATOR = 128, NEEDS_AGENT = 256, NEEDS_OPERATIONS = 512, NEEDS_PROGRAM = 1024, NEEDS_NODES = 2048
 };
 
 /* What goes from function to function: names are resolved once all options are known. */
@@ -107,22 +107,15 @@ static const char *set_beat(struct nl_command_line *line, const char *text) {
     return nd_beat_parse(text, &beat) ? "an MPI call and its size (try allreduce:8, send:64KiB, barrier)" : NULL;
 }
 
-static const char *set_nodes(const char *text, struct nd_nodes *nodes) {
+static const char *set_noise_nodes(struct nl_command_line *line, const char *text) {
+    struct nd_nodes *nodes = &((struct nd_options *)line->target)->noise_nodes;
     char reason[256];
     nodes->text = text;
     nl_hostlist_free(&nodes->hosts);
     nodes->which = strcmp(text, "all") == 0 ? ND_NODES_ALL : strcmp(text, "first") == 0 ? ND_NODES_FIRST : ND_NODES_LISTED;
     if (nodes->which != ND_NODES_LISTED || !nl_hostlist_read(text, ND_MAX_NODES_LISTED, &nodes->hosts, reason, sizeof reason)) return NULL;
-    nl_error("%s: %s", nodes->option, reason);
+    nl_error("--noise-nodes: %s", reason);
     return "";
-}
-
-static const char *set_noise_nodes(struct nl_command_line *line, const char *text) {
-    return set_nodes(text, &((struct nd_options *)line->target)->noise_nodes);
-}
-
-static const char *set_agent_nodes(struct nl_command_line *line, const char *text) {
-    return set_nodes(text, &((struct nd_options *)line->target)->agent.nodes);
 }
 
 /* Puts an option on the generator's command line. 0, or -1 after a message. */
@@ -250,7 +243,12 @@ static const struct nl_option rows[] = {
      .wanted = "a design (see --list designs)"},
     {"arms", NULL, "single: arms that this launch has; off: the treatment is left out (default both)", 1, AT(WORD, which_arms),
      .table = nd_arms_names},
-    {"set", "N", "number of the set of launches, one for each arm, that this one belongs to; recorded", 1, KEPT(INT, set), 1, INT_MAX},
+    {"set", "N", "number of the set of launches, one for each arm, that this one belongs to; recorded", 1, KEPT(INT, set), 1, INT_MAX,
+     .of = "arms"},
+    {"external", "NAME", "name of a treatment from outside, which the whole launch is under (on) or not (off); no generator is started", 1,
+     KEPT(NAME, external), .most = KIND_BYTES, .wanted = "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)",
+     .of = "arms"},
+    {"interval", "TIME", "the interval that this treatment was set to; recorded", 1, AT(DURATION, agent.interval_ns), .of = "arms"},
     {"seconds", "TIME",
      "total measuring time of all operations and levels (default 60s); on a busy machine rounds are left out to keep to it",
      1, AT(SECONDS, measure_ns)},
@@ -320,9 +318,11 @@ static const struct nl_option rows[] = {
     {"stop-rule", NULL,
      "design single: end a loop early: over 100 starts or 30 on time; relative standard error 5 % and 10 on time; by the median (default "
      "none)",
-     6, AT(WORD, start.stop_rule), .table = nd_stop_rule_names, .tags = NEEDS_STARTS},
-    {"precision", "PERCENT", "median: half-width of its 99 % interval (default 1)", 6, AT(PERCENT, start.precision_percent), 0.1, 50,
-     .of = "stop-rule", .tags = NEEDS_MEDIAN},
+     6, AT(WORD, start.stop_rule), .table = nd_stop_rule_names, .of = "starts", .tags = NEEDS_STARTS},
+    {"precision", "PERCENT", "rule median: half-width of its 99 % interval (default 1)", 6, AT(PERCENT, start.precision_percent), 0.1, 50,
+     .of = "starts", .tags = NEEDS_STARTS | NEEDS_MEDIAN},
+    {"raw", "FILE", "keep every start of every rank; a name without / is in the launch's folder", 6, AT(TEXT, start.raw), .of = "starts",
+     .wanted = "a file name", .tags = NEEDS_STARTS},
     {"arrival", "NAME",
      "ranks that arrive late on purpose (see --list arrivals; default none); with --starts loop an arm of its own beside the levels",
      6, AT(ROW, start.arrival), .table = nd_arrivals, .wanted = "a pattern of late ranks (see --list arrivals)", .tags = NEEDS_OPERATIONS},
@@ -330,8 +330,6 @@ static const struct nl_option rows[] = {
      "how late: a time, or times of the operation's own, such as 2x (default 1x; with --starts loop a time)", 6, .of = "arrival",
      .set = set_amount, .tags = NEEDS_AMOUNT},
     {"file", "FILE", "trace: lines of rank and delays in ns", 6, AT(TEXT, start.arrival_trace), .of = "arrival", .wanted = "a file"},
-    {"raw", "FILE", "keep every start of every rank; a name without / is in the launch's folder", 6, AT(TEXT, start.raw),
-     .wanted = "a file name", .tags = NEEDS_STARTS},
     {.help = "Ending early:", .group = 7},
     {"stop-when", NULL,
      "lockin, blocks: end at a planned look once every slowdown is shown to be above or below the margin (default never)",
@@ -348,9 +346,12 @@ static const struct nl_option rows[] = {
     {"levels", "LIST", "noise levels in percent of one CPU, 0 is the placebo (default 0,0.1,0.3,1; single: none); none: no generator", 2,
      AT(TEXT, given.levels), .wanted = "a list of levels (try 0,0.1,1)", .tags = NEEDS_GENERATOR},
     {"period", "TIME", "period of the noise (default: the half-period, at most 10ms)", 2, AT(DURATION, period_ns), .tags = NEEDS_GENERATOR},
-    {"kind", "LIST", "kinds of load, each crossed with each level (see noiselab-gen --list kinds; default spin)", 2, AT(TEXT, given.kinds),
+    {"kind", "LIST[:NAME=VALUE,...]",
+     "kinds of load, each crossed with each level (see noiselab-gen --list kinds, and its keys; default spin)", 2,
+     AT(TEXT, given.kinds),
      .wanted = "a list of kinds", .tags = NEEDS_GENERATOR},
-    {"pattern", "LIST", "patterns of the bursts, crossed likewise (see noiselab-gen --list patterns; default periodic)", 2,
+    {"pattern", "LIST[:NAME=VALUE,...]",
+     "patterns of the bursts, crossed likewise (see noiselab-gen --list patterns; default periodic)", 2,
      AT(TEXT, given.patterns), .wanted = "a list of patterns", .tags = NEEDS_GENERATOR},
     {"on", "PLACES",
      "CPUs that get the noise on each node, all at once: " NL_PLACE_HELP
@@ -362,16 +363,12 @@ static const struct nl_option rows[] = {
     {"preset", "NAME", "kind, pattern and their options from a file (see noiselab-gen --list presets); options given here override it", 2,
      KEPT(TEXT, preset), .wanted = "the name of a preset", .tags = NEEDS_GENERATOR},
     {"noise-nodes", "all|first|LIST",
-     "nodes that get a generator: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 (default all)", 2, .set = set_noise_nodes,
-     .tags = NEEDS_GENERATOR},
-    {"external", "NAME",
-     "single: name of an external treatment of the whole launch, present (--arms on) or not (--arms off); no generator is started", 2,
-     KEPT(NAME, external), .most = KIND_BYTES, .wanted = "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)"},
+     "nodes that get a generator, or whose agent is switched: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 "
+     "(default all)",
+     2, .set = set_noise_nodes, .tags = NEEDS_NODES},
     {"gen", "WORDS",
-     "further options of noiselab-gen, as its command line has them (see noiselab-gen --help): --gen '--jitter 50 --carry 0'",
+     "further options of noiselab-gen, as its command line has them (see noiselab-gen --help): --gen '--replay FILE --carry 0'",
      2, .set = pass, .tags = NEEDS_GENERATOR},
-    {"generator", "PATH", "the noiselab-gen to use (default: the one beside this program)", 2, AT(TEXT, generator_path),
-     .wanted = "the path of a program", .tags = NEEDS_GENERATOR},
     {.help = "An agent as treatment, switched from half to half:", .group = 8},
     {"agent", "WORDS",
      "which agent, and how it is switched, as the command line of noiselab-agent has it (see noiselab-agent --help): --agent '--agent-pid "
@@ -380,12 +377,9 @@ static const struct nl_option rows[] = {
     {"agent-period", "TIME",
      "its sampling period: each half holds whole periods (default half: at least 100ms; 1s when no period is given)", 8,
      AT(DURATION, agent.period_ns), .tags = NEEDS_AGENT},
+    {"interval", "TIME", "the sampling interval it was set to; recorded", 8, AT(DURATION, agent.interval_ns), .of = "agent-period"},
     {"agent-settle", "TIME", "untimed operations after each switch (default: half of its period, at least 5ms)", 8,
      AT(DURATION_OR_ZERO, agent.settle_ns), .tags = NEEDS_AGENT},
-    {"agent-nodes", "all|first|LIST",
-     "nodes whose agent is switched: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 (default all)", 8,
-     .set = set_agent_nodes, .tags = NEEDS_AGENT},
-    {"agent-interval", "TIME", "the sampling interval it was set to; recorded only", 8, AT(DURATION, agent.interval_ns)},
     {.help = "Run:", .group = 4},
     {"seed", "N", "seed of the random order (default: from the clock, recorded)", 4, AT(SEED, seed)},
     {"out", "DIR", "campaign directory; the launch writes a folder in it (default noiselab-campaign)", 4, KEPT(TEXT, out),
@@ -625,9 +619,11 @@ static int check_names(const char *option, const char *const *names, int n, int 
     return n;
 }
 
-/* A factor's list of names into `out`; -1 after a message. */
-static int resolve_names(const char *option, const char *text, const char **out, int max) {
-    char *copy = strdup(text); /* the names point into it: lives as long as the process */
+/* A factor's list of names into `out`. Keys after it are the generator's business, which then gets all of it. -1 after a message. */
+static int resolve_names(struct nd_options *o, const char *option, const char *text, const char **out, int max) {
+    char *copy = strdup(text), *colon = copy ? strchr(copy, ':') : NULL; /* the names point into it: lives as long as the process */
+    if (colon && keep_passed(o, option, text)) return -1;
+    if (colon) *colon = '\0';
     return check_names(option, out, copy ? nl_split(copy, out, max) : -1, max);
 }
 
@@ -652,9 +648,9 @@ static int resolve_phases(struct parsing *p) {
 /* Crosses the factors with the levels. */
 static int resolve_arms(struct parsing *p) {
     struct nd_options *o = p->o;
-    o->n_kinds = resolve_names("--kind", p->o->given.kinds ? p->o->given.kinds : "spin", o->kinds, ND_MAX_FACTOR);
+    o->n_kinds = resolve_names(o, "--kind", p->o->given.kinds ? p->o->given.kinds : "spin", o->kinds, ND_MAX_FACTOR);
     if (o->n_kinds < 0) return -1;
-    o->n_patterns = resolve_names("--pattern", p->o->given.patterns ? p->o->given.patterns : "periodic", o->patterns, ND_MAX_FACTOR);
+    o->n_patterns = resolve_names(o, "--pattern", p->o->given.patterns ? p->o->given.patterns : "periodic", o->patterns, ND_MAX_FACTOR);
     if (o->n_patterns < 0 || resolve_phases(p)) return -1;
     if (o->n_places == 0) o->places[o->n_places++] = "last";
     int n = o->n_kinds * o->n_patterns * o->n_places * o->n_phases * o->n_levels;
@@ -902,7 +898,7 @@ static int resolve_starts(struct parsing *p) {
         is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "is for the rule median"))
         return -1;
     if (s->stop_rule != ND_STOP_NONE && !o->design->single_loop) {
-        nl_error("--stop-rule: design %s has a fixed length (use --design single)", o->design->name);
+        nl_error("--starts: stop-rule: design %s has a fixed length (use --design single)", o->design->name);
         return -1;
     }
     return check_arrival(p);
@@ -925,14 +921,16 @@ static int resolve_which_arms(struct nd_options *o) {
 /* A treatment that is not ours: one on arm without level, or none. It cannot be switched, so a launch has one arm. */
 static int resolve_external(struct parsing *p) {
     struct nd_options *o = p->o;
-    if (is_useless(p, NEEDS_GENERATOR, 0, "with --external no generator is started, so it would be without effect")) return -1;
+    if (is_useless(p, NEEDS_GENERATOR | NEEDS_NODES, 0,
+                   "with an external treatment no generator is started, so it would be without effect"))
+        return -1;
     if (!o->design->single_loop) {
-        nl_error("--external: design %s switches the treatment within a launch, and this one comes from outside (use --design single)",
+        nl_error("--arms: external: design %s switches within a launch, and this is from outside (use --design single)",
                  o->design->name);
         return -1;
     }
     if (o->which_arms == ND_ARMS_BOTH) {
-        nl_error("--external: say whether '%s' is there in this launch: --arms on, or --arms off", o->external);
+        nl_error("--arms: external: say whether '%s' is there in this launch: on, or off", o->external);
         return -1;
     }
     if (o->which_arms == ND_ARMS_ON) add_arm_without_level(o, o->external);
@@ -944,12 +942,12 @@ static int resolve_agent(struct parsing *p) {
     struct nd_options *o = p->o;
     struct nd_agent_options *a = &o->agent;
     if (!nd_agent_is_given(a)) {
-        if (a->interval_ns && !o->external) nl_error("--agent-interval: needs an agent (try --agent '--agent-pid 1234')");
+        if (a->interval_ns && !o->external) nl_error("--arms: interval: needs an external treatment");
         int is_lost = is_useless(p, NEEDS_AGENT, 0, "needs an agent (try --agent '--agent-pid 1234')");
         return is_lost || (a->interval_ns && !o->external) ? -1 : 0;
     }
     if (o->external) {
-        nl_error("--agent: with --external %s the treatment comes from outside, and this launch has no other", o->external);
+        nl_error("--agent: with --arms ...:external=%s the treatment comes from outside, and this launch has no other", o->external);
         return -1;
     }
     if (is_useless(p, NEEDS_GENERATOR, o->n_levels > 0 || o->given.levels,
@@ -1124,8 +1122,7 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
                              .argc = argc,
                              .argv = argv,
                              .sequential = {.alpha = 0.01, .n_looks = 5, .spending = &nd_spendings[0]},
-                             .noise_nodes = {.option = "--noise-nodes"},
-                             .agent = {.settle_ns = -1, .timeout_ns = INT64_C(30000000000), .nodes = {.option = "--agent-nodes"}},
+                             .agent = {.settle_ns = -1, .timeout_ns = INT64_C(30000000000)},
                              .start = {.mode = nd_start_modes[0],
                                        .arrival = nd_arrivals[0],
                                        .arrival_factor = 1,
@@ -1136,6 +1133,8 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
                                        .precision_percent = 1,
                                        .sync = {.patience = 100},
                                        .sync_every_ns = INT64_C(10000000000)}};
+    const char *generator = getenv("NOISELAB_GEN");
+    if (generator && *generator) o->generator_path = generator;
     if (nl_tables_asked(argc, argv) && speaks) print_tables();
     if (nl_options_parse(&line, argc, argv, NULL)) return -1;
     if (line.is_done) return has_failed ? -1 : 0;

@@ -117,12 +117,12 @@ struct nd_options {
     int64_t warmup_ns;
     int64_t wait_quiet_ns;      /* how long to wait for quiet CPUs before measuring; 0: do not */
     int64_t detour_threshold_ns; /* 0: from the pilot */
-    struct nd_nodes noise_nodes; /* that get a generator */
+    struct nd_nodes noise_nodes; /* that get a generator, or whose agent is switched */
     struct nd_agent_options agent;
     const char *app;      /* folder of the profile of a program that is followed; NULL: operations of our own */
     const char *beat;     /* of it, as given; NULL: found */
     const char *external; /* name of a treatment that the launch is under as a whole, from outside: no generator is started; NULL: none */
-    const char *generator_path; /* NULL: beside this program, then PATH */
+    const char *generator_path; /* by the environment; NULL: beside this program, then PATH */
     uint64_t seed;
     const char *out;            /* campaign directory; NULL: rows are not kept (dry run only) */
     const char *launch_id;      /* NULL: made from time, host and pid */

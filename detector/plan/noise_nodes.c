@@ -71,7 +71,7 @@ int nd_nodes_check(const struct nd_nodes *nodes, const struct nd_team *team, con
     if (team->node_rank == 0) nd_tree_gather(team->leaders, mine, sizeof mine, add_name, &names);
     if (names.n_left_out) snprintf(more, sizeof more, " and %d more", names.n_left_out);
     if (team->rank == 0)
-        nl_error("%s: %s '%s'; they are %s%s", nodes->option,
+        nl_error("--noise-nodes: %s '%s'; they are %s%s",
                  n_meant[wrong] ? "several nodes of this launch could be" : "no node of this launch is called", nodes->hosts.names[wrong],
                  names.text, more);
     return -1;

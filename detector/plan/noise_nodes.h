@@ -9,7 +9,7 @@
  * domain, the names before the first dot. Local. */
 int nd_host_is_called(const char *host, const char *name);
 
-/* Whether --noise-nodes or --agent-nodes means a node: `has_rank_0` says whether rank 0 runs on it. Knows nothing of arms. Local. */
+/* Whether --noise-nodes means a node: `has_rank_0` says whether rank 0 runs on it. Knows nothing of arms. Local. */
 int nd_nodes_hold(const struct nd_nodes *nodes, const char *host, int has_rank_0);
 
 /* Adds to n_meant[i] the nodes that the i-th name of the list means, here this one, and to n_meant[list length + i] those of them that are

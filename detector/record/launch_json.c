@@ -84,7 +84,7 @@ static json_t *late_options_json(const struct nd_options *o) {
 static json_t *known_ns(int64_t ns) { return ns > 0 ? json_integer(ns) : json_null(); }
 
 /* The agent's options: the detector's own, and every word of its companion's by its name. */
-static void add_agent_options(json_t *json, const struct nd_agent_options *a) {
+static void add_agent_options(json_t *json, const struct nd_agent_options *a, const struct nd_nodes *nodes) {
     int is_there = a->name != NULL;
     json_object_set_new(json, "agent", is_there ? text(a->name) : json_null());
     json_object_set_new(json, "agent_options", names_json(a->words, a->n_words));
@@ -92,7 +92,7 @@ static void add_agent_options(json_t *json, const struct nd_agent_options *a) {
     json_object_set_new(json, "agent_interval_ns", known_ns(a->interval_ns));
     json_object_set_new(json, "agent_settle_ns", is_there ? json_integer(a->settle_ns) : json_null());
     json_object_set_new(json, "agent_timeout_ns", is_there ? json_integer(a->timeout_ns) : json_null());
-    json_object_set_new(json, "agent_nodes", is_there ? text(a->nodes.text ? a->nodes.text : "all") : json_null());
+    json_object_set_new(json, "agent_nodes", is_there ? text(nodes->text ? nodes->text : "all") : json_null());
     for (int i = 0; i < a->n_words; i++) {
         char key[48];
         const char *word = a->words[i] + strlen("--"), *value = strchr(word, '=');
@@ -143,7 +143,7 @@ static json_t *options_json(const struct nd_options *o) {
     json_object_set_new(json, "phases", phases_json(o));
     json_object_set_new(json, "generator_options", names_json(o->passed, o->n_passed));
     json_object_set_new(json, "noise_nodes", o->external ? json_null() : text(o->noise_nodes.text ? o->noise_nodes.text : "all"));
-    add_agent_options(json, &o->agent);
+    add_agent_options(json, &o->agent, &o->noise_nodes);
     /* covariates of the mean slowdown, declared before anything is measured; what is chosen after looking decides nothing */
     json_object_set_new(json, "adjust", json_pack("[s]", "steal"));
     json_object_set_new(json, "per_operation_timing", json_boolean(nd_options_times_operations(o)));

@@ -74,14 +74,14 @@ int nd_raw_open(struct nd_raw **raw, const struct nd_team *team, const char *pat
         *r = (struct nd_raw){.team = team, .n_most = (int)(n < 1 ? 1 : n > ND_BATCH ? ND_BATCH : n)};
         failed = !allocate(r);
     }
-    if (failed) nl_error("--raw: not enough memory");
+    if (failed) nl_error("--starts: raw: not enough memory");
     if (!failed && team->rank == 0) {
         r->path = strdup(path);
         r->file = fopen(path, "wxb");
-        if (!r->file) nl_error("--raw: cannot make '%s': %s", path, strerror(errno));
+        if (!r->file) nl_error("--starts: raw: cannot make '%s': %s", path, strerror(errno));
         failed = !r->file;
         if (r->file && write_header(r, header)) {
-            nl_error("--raw: cannot write '%s': %s", path, strerror(errno));
+            nl_error("--starts: raw: cannot write '%s': %s", path, strerror(errno));
             failed = 1;
         }
     }
@@ -141,7 +141,7 @@ static void write_block(struct nd_raw *r, const struct nd_starter *s, const stru
         put_f64(f, wides[i].value);
     }
     if (!r->has_failed && (fflush(f) || ferror(f))) {
-        nl_error("--raw: cannot write '%s': %s", r->path, strerror(errno));
+        nl_error("--starts: raw: cannot write '%s': %s", r->path, strerror(errno));
         r->has_failed = 1;
     }
 }

@@ -11,7 +11,7 @@
 /* What program it is. */
 struct nd_child_kind {
     const char *program; /* its name */
-    const char *option;  /* that it is about, for messages: "--generator" */
+    const char *option;  /* that it is about, for messages: "--agent" */
     const char *called;  /* in messages: "the generator" */
     /* 1: it is killed when the owner ends; 0: it has something to put back, leaves the owner's session so that a launcher that kills the
      * process group does not reach it, and looks itself whether the owner lives */

@@ -17,7 +17,7 @@
 #define LOOK_NS INT64_C(50000000) /* how often a silent generator is checked for being dead */
 
 static const struct nd_child_kind generator = {
-    .program = "noiselab-gen", .option = "--generator", .called = "the generator", .dies_with_owner = 1};
+    .program = "noiselab-gen", .option = "NOISELAB_GEN", .called = "the generator", .dies_with_owner = 1};
 
 struct nd_treatment {
     struct nl_control *control;

@@ -84,9 +84,9 @@ static const struct nl_option rows[] = {
     {"scrape", "CMD", "a command that scrapes a pull agent while it is on", 1, AT(TEXT, scrape), .wanted = "a command"},
     {"scrape-period", "TIME", "from one scrape to the next", 1, AT(DURATION, scrape_period_ns), 1e6, 1e18,
      .wanted = "a period of at least 1ms (try 1s)"},
+    {"scrape-cpu", "LIST", "bind the scraper to these CPUs (default: one without a rank)", 1, .of = "scrape-period", .set = set_scrape_cpu},
     {.help = "How:", .group = 2},
     {"agent-cpu", "LIST", "bind a started command to these CPUs (default: it may use all of them)", 2, .set = set_cpu},
-    {"scrape-cpu", "LIST", "bind the scraper to these CPUs (default: one without a rank)", 2, .set = set_scrape_cpu},
     {"freeze", NULL, "with --agent-cmd: start the command once, and freeze it where it would be ended", 2, AT(FLAG, freezes)},
     {"shell", NULL, "run commands with sh -c (otherwise they are split into words, and nothing is expanded)", 2, AT(FLAG, is_shell)},
     {"agent-name", "NAME", "what the agent is called in the files (default: as its command, unit or process)", 2, AT(NAME, name),
@@ -95,7 +95,7 @@ static const struct nl_option rows[] = {
     {"agent-timeout", "TIME", "the longest a switch may take (default 30s)", 2, AT(DURATION, timeout_ns)},
     {.help = "Who took the CPU:", .group = 3},
     {"who", "SOURCE", "auto, cpu, thread, schedstat or none: how to record who ran on the ranks' CPUs", 3, .set = set_who},
-    {"keep-bursts", NULL, "whether single bursts are written to bursts.HOST.trace", 3, AT(WORD, keep), .table = keep_names},
+    {"keep-bursts", NULL, "whether single bursts are written to bursts.HOST.trace", 3, AT(WORD, keep), .table = keep_names, .of = "who"},
     {.help = "Control and output:", .group = 4},
     {"control-fd", "FD", "take commands from the detector's page", 4, AT(INT, control_fd), 0, 1 << 20,
      .wanted = "the number of an open file", .tags = ALONE},
@@ -124,8 +124,6 @@ static int check_ways(const struct na_options *o) {
         nl_error("--agent-%s is missing: the agent must be switched on and off", o->on ? "off" : "on");
     else if (!o->scrape != (o->scrape_period_ns == 0))
         nl_error("--scrape%s is missing", o->scrape ? "-period" : "");
-    else if (o->scrape_cpu && !o->scrape)
-        nl_error("--scrape-cpu: nothing is scraped (--scrape)");
     else if (o->cpu && !o->cmd)
         nl_error("--agent-cpu: only a started command (--agent-cmd) can be bound");
     else if (o->is_shell && !o->cmd && !o->on && !o->scrape)
@@ -182,7 +180,7 @@ int na_options_take(int argc, char **argv, struct na_options *o, const char **wo
     if (alone) nl_error("--agent: %s is for noiselab-agent alone", nl_option_name(alone, name, sizeof name));
     if (alone || check_ways(o)) return -1;
     for (int i = 0; i < N_ROWS; i++) {
-        if (!line.was_given[i]) continue;
+        if (!line.was_given[i] || rows[i].of) continue; /* keys stand in the text of their option */
         int length = snprintf(word, sizeof word, "--%s%s%s", rows[i].name, line.texts[i] ? "=" : "", line.texts[i] ? line.texts[i] : "");
         if (n < most && length < (int)sizeof word && (words[n] = nl_options_keep(word, (size_t)length))) n++;
         else {

@@ -48,7 +48,7 @@ static void choose_cpu(struct na_session *s) {
     }
     na_each_number("/proc/self/task", bind_thread, &set);
     if (s->options->scrape && !s->options->scrape_cpu && s->cpu < 0)
-        na_warn(&s->agent, "every CPU has a rank: the scraper runs beside them (see --scrape-cpu)");
+        na_warn(&s->agent, "every CPU has a rank: the scraper runs beside them (see --scrape-period TIME:scrape-cpu=LIST)");
     s->scraper.cpus = s->options->scrape_cpu ? s->options->scrape_cpus : set;
 }
 
@@ -65,7 +65,7 @@ static int check_scraper(struct na_session *s, char *reason, int size) {
     if (!o->scrape) return 0;
     if (na_command_make(&s->scraper.command, o->scrape, o->is_shell, reason, size)) return -1;
     if (o->scrape_cpu && na_try_cpus(&o->scrape_cpus)) {
-        na_say(reason, size, "--scrape-cpu: '%s': none of these CPUs may be used here", o->scrape_cpu);
+        na_say(reason, size, "--scrape-period: scrape-cpu: '%s': none of these CPUs may be used here", o->scrape_cpu);
         return -1;
     }
     s->scraper.period_ns = o->scrape_period_ns;

@@ -66,18 +66,18 @@ static int open_all(struct disk_state *s, const char *folder, char *reason, size
     s->most_bytes = most_bytes();
     if (s->most_bytes < BLOCK) return ng_refuse(reason, reason_size, "files may not grow to %d bytes (ulimit -f)", BLOCK);
     s->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (s->folder < 0 && errno == ENOENT) return ng_refuse(reason, reason_size, "--folder: '%s' does not exist", folder);
-    if (s->folder < 0 && errno == ENOTDIR) return ng_refuse(reason, reason_size, "--folder: '%s' is not a folder", folder);
-    if (s->folder < 0) return ng_refuse(reason, reason_size, "--folder: cannot open '%s': %m", folder);
+    if (s->folder < 0 && errno == ENOENT) return ng_refuse(reason, reason_size, "--kind: folder: '%s' does not exist", folder);
+    if (s->folder < 0 && errno == ENOTDIR) return ng_refuse(reason, reason_size, "--kind: folder: '%s' is not a folder", folder);
+    if (s->folder < 0) return ng_refuse(reason, reason_size, "--kind: folder: cannot open '%s': %m", folder);
     s->file = open_file(s->folder);
-    if (s->file < 0) return ng_refuse(reason, reason_size, "--folder: '%s' is not writable: %m", folder);
+    if (s->file < 0) return ng_refuse(reason, reason_size, "--kind: folder: '%s' is not writable: %m", folder);
     snprintf(s->name, sizeof s->name, "%s", folder);
     return 0;
 }
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     *state = NULL;
-    if (!options->folder || !options->folder[0]) return ng_refuse(reason, reason_size, "--folder is missing: where shall it write?");
+    if (!options->folder || !options->folder[0]) return ng_refuse(reason, reason_size, "--kind: folder is missing: where shall it write?");
     struct disk_state *s = calloc(1, sizeof *s);
     if (!s) return ng_refuse(reason, reason_size, "no memory");
     s->folder = s->file = -1;
@@ -128,7 +128,7 @@ const struct ng_kind ng_kind_disk = {
     .name = "disk",
     .help = "appends 4 KiB to a file and waits until it is on the disk",
     .unit = "writes",
-    .needs = "a folder (--folder)",
+    .needs = "a folder (folder=DIR)",
     .pacing = NG_PACING_DEADLINE,
     .period_ns = 1000000000,
     .uses = NG_USES_FOLDER,

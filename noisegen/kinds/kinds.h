@@ -12,12 +12,12 @@ enum ng_pacing {
     NG_PACING_PUBLISHED /* wall time and relative sleeps, as published in 2021; kept for comparison */
 };
 
-/* Which options a kind listens to; any other kind-specific option is refused for it. */
+/* Which keys of --kind it listens to; any other one is refused for it. */
 enum {
-    NG_USES_ARRAY = 1,   /* --array-bytes */
-    NG_USES_CACHE = 2,   /* --cache-level, --cache-share */
-    NG_USES_ADDRESS = 4, /* --address, --message-bytes */
-    NG_USES_FOLDER = 8   /* --folder; required */
+    NG_USES_ARRAY = 1,   /* array-bytes */
+    NG_USES_CACHE = 2,   /* cache-level, cache-share */
+    NG_USES_ADDRESS = 4, /* address, message-bytes */
+    NG_USES_FOLDER = 8   /* folder; required */
 };
 
 /* What a kind may be told. */

@@ -97,10 +97,10 @@ static const char *problem_of_bursts(const struct ng_pattern_request *r, char *b
     nl_format_duration((int64_t)burst_ns, burst, sizeof burst);
     nl_format_duration((int64_t)group_ns, group, sizeof group);
     if (spacing_ns(r) <= burst_ns)
-        snprintf(buf, size, "--spacing: bursts of %s every %s would be one long burst", burst, spacing);
+        snprintf(buf, size, "--pattern: spacing: bursts of %s every %s would be one long burst", burst, spacing);
     else if ((double)(r->shape->group - 1) * spacing_ns(r) + burst_ns > group_ns)
-        snprintf(buf, size, "--spacing: %lld bursts every %s do not fit into %s (--group x --period)", (long long)r->shape->group, spacing,
-                 group);
+        snprintf(buf, size, "--pattern: spacing: %lld bursts every %s do not fit into %s (group x --period)", (long long)r->shape->group,
+                 spacing, group);
     else
         return NULL;
     return buf;
@@ -148,20 +148,20 @@ enum { LEAST_DISTANCE_NS = 200 }; /* reading a burst takes about half of that, a
 
 static const char *problem_of_replay(const struct ng_pattern_request *r, char *buf, size_t size) {
     const struct ng_trace *t = r->trace;
-    if (r->is_counted) return "--rate: a trace says how long its bursts are (try --scale-burst)";
+    if (r->is_counted) return "--rate: a trace says how long its bursts are (see scale-burst)";
     if ((double)t->span_ns * r->shape->scale_period > MAX_ROUND_NS) {
-        snprintf(buf, size, "--replay: one round of '%s' would last longer than ten years (try --scale-period)", t->path);
+        snprintf(buf, size, "--replay: one round of '%s' would last longer than ten years (see scale-period)", t->path);
         return buf;
     }
     double distance_ns = (double)t->span_ns * r->shape->scale_period / (double)t->n_bursts;
     /* one burst alone is over when it is done */
     if (distance_ns < LEAST_DISTANCE_NS && (t->n_bursts > 1 || (r->shape->is_looped && t->has_span))) {
-        snprintf(buf, size, "--replay: the bursts of '%s' begin %.3g ns apart on average, wanted %d ns or more (try --scale-period)",
+        snprintf(buf, size, "--replay: the bursts of '%s' begin %.3g ns apart on average, wanted %d ns or more (see scale-period)",
                  t->path, distance_ns, LEAST_DISTANCE_NS);
         return buf;
     }
     if (!r->shape->is_looped || t->has_span || t->n_bursts > 1) return NULL;
-    snprintf(buf, size, "--loop: '%s' holds one burst, so how long one round is must be said in it ('# span_ns: N')", t->path);
+    snprintf(buf, size, "--pattern: loop: '%s' holds one burst, so how long one round is must be said in it ('# span_ns: N')", t->path);
     return buf;
 }
 

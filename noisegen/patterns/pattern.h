@@ -10,9 +10,9 @@
 
 /* Which options a pattern listens to; any other pattern-specific option is refused for it. */
 enum {
-    NG_SHAPE_JITTER = 1, /* --jitter */
-    NG_SHAPE_GROUP = 2,  /* --group, --spacing */
-    NG_SHAPE_TRACE = 4,  /* --replay, --scale-period, --scale-burst, --loop */
+    NG_SHAPE_JITTER = 1, /* jitter */
+    NG_SHAPE_GROUP = 2,  /* group, spacing */
+    NG_SHAPE_TRACE = 4,  /* --replay and its keys */
     NG_SHAPE_SEED = 8    /* --seed */
 };
 

@@ -3,7 +3,7 @@
  * whole, to check it before any load starts, and once more while it is replayed, a block at a time, so that memory does not grow with the
  * trace.
  *
- * Times count from the first burst. A round (--loop) is as long as the comment `# span_ns: N` says, otherwise from the first to the last
+ * Times count from the first burst. A round (loop=yes) is as long as the comment `# span_ns: N` says, otherwise from the first to the last
  * start and one mean distance more. */
 #ifndef NG_TRACE_H
 #define NG_TRACE_H

@@ -94,10 +94,12 @@ static const struct nl_option rows[] = {
      .wanted = "the beginning of a task's name, of at most 15 characters"},
     {"cpus", "LIST", "record on these CPUs only; alone: whoever runs there, but for idle time and this program (default all)", 1,
      .set = set_cpus},
-    {"except", "LIST", "with --cpus alone: leave out these processes, and the children that they have or start", 1, .set = set_except},
+    {"except", "LIST", "--cpus alone: leave out these processes, and the children that they have or start", 1, .of = "cpus",
+     .set = set_except},
     {"duration", "TIME", "how long; needed but for a command, which ends the recording when it ends", 2, AT(DURATION, duration_ns)},
     {"source", "NAME", "auto (the best that is possible), cpu, thread or schedstat (default auto)", 2, .set = set_source},
-    {"group-gap", "TIME", "join bursts that are closer than this: one activity; auto finds it (default auto)", 3, .set = set_group_gap},
+    {"group-gap", "TIME", "join bursts that are closer than this: one activity; auto finds it (default auto)", 2, .of = "source",
+     .set = set_group_gap},
     {"out", "FILE", "write the trace here, for noiselab-gen --replay; without it there is only the summary", 3, AT(TEXT, out),
      .wanted = "the path of a file"},
     {"force", NULL, "replace FILE where it exists", 3, AT(FLAG, may_replace)},
@@ -119,7 +121,7 @@ static int check(const struct nr_options *o) {
     else if (n_ways == 0 && strcmp(o->source, "auto") != 0 && strcmp(o->source, "cpu") != 0)
         nl_error("--source %s: whoever runs on a CPU can only be seen by source cpu", o->source);
     else if (n_ways > 0 && o->n_except > 0)
-        nl_error("--except: is for --cpus alone, which records whoever runs there");
+        nl_error("--cpus: except: is for --cpus alone, which records whoever runs there");
     else
         return 0;
     return -1;

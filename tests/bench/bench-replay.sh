@@ -21,7 +21,7 @@ trap 'exit 1' INT TERM
 replayed() {
     trace=$1 seconds=$2
     shift 2
-    "$build/bin/noiselab-record" --source cpu --duration "${seconds}s" --name noiselab-gen --group-gap 1ns --out "$work/recorded" --force >/dev/null &
+    "$build/bin/noiselab-record" --source cpu:group-gap=1ns --duration "${seconds}s" --name noiselab-gen --out "$work/recorded" --force >/dev/null &
     recorder=$!
     sleep 0.5
     "$gen" --replay "$trace" --on "cpu:$cpu" --json "$@" >"$work/certificate" || :
@@ -87,7 +87,7 @@ held() {
     "$gen" --replay "$work/long" --dry-run >/dev/null
     end=$(date +%s%N)
     echo "  replay: a trace of $1 lines is checked in $(((end - begin) / 1000000)) ms" >&2
-    "$gen" --replay "$work/long" --duration 3s --loop --on "cpu:$cpu" >/dev/null 2>&1 &
+    "$gen" --replay "$work/long" --pattern replay:loop=yes --duration 3s --on "cpu:$cpu" >/dev/null 2>&1 &
     sleep 2.5
     sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$!/status"
     wait $! || :

@@ -172,7 +172,7 @@ analysis() {
 
 starts() {
     echo 'Synchronised starts (round, 2 ranks on one node; blocks without a context switch)'
-    detect starts --design single --levels none --op barrier,waitpattern-up,waitpattern-null --starts round --seconds "$(brief 9 0.6)" --raw starts.bin || return
+    detect starts --design single --levels none --op barrier,waitpattern-up,waitpattern-null --starts round:raw=starts.bin --seconds "$(brief 9 0.6)" || return
     R_LIBS="$build/lib/noiselab/R" Rscript --vanilla tests/bench/quiet-starts.R "$work"/starts/* >"$work/quiet" || return
     quiet() { awk -v name="$1" '$1 == name { print $2 }' "$work/quiet"; }
     verdict "$(quiet barrier.p50)" '<=' 200 'start overshoot p50, barrier, ns'

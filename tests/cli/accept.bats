@@ -37,11 +37,11 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     refused "--sizes: '3GiB' is not a size that MPI can count" --sizes 3GiB
     refused "--repetitions: '1' is not a whole number from 2" --repetitions 1
     refused '--quick, --full: choose one' --quick --full
-    refused "--cpus: 'some' is not auto, allowed or ranks" --cpus some
-    refused "--inject-fault: '0:0:5' is not SENDER:RECEIVER:OFFSET" --inject-fault 0:0:5
-    refused "--inject-fault: '0:1:262144' is not SENDER:RECEIVER:OFFSET, two different ranks and a byte from 0 to 262143" --inject-fault 0:1:262144
-    refused "--inject-fault: the check integrity, which it tests, is not among --checks" --inject-fault 0:1:5 --checks latency
-    refused "--inject-fault: there is no rank 1 among 1 ranks" --inject-fault 0:1:5
+    refused "--checks: cpus: 'some' is not auto, allowed or ranks" --checks default:cpus=some
+    refused "--checks: inject-fault: '0:0:5' is not SENDER:RECEIVER:OFFSET" --checks integrity:inject-fault=0:0:5
+    refused "--checks: inject-fault: '0:1:262144' is not SENDER:RECEIVER:OFFSET, two different ranks and a byte from 0 to 262143" --checks integrity:inject-fault=0:1:262144
+    refused "--checks: inject-fault: the check integrity, which it tests, is not among them" --checks latency:inject-fault=0:1:5
+    refused "--checks: inject-fault: there is no rank 1 among 1 ranks" --checks default:inject-fault=0:1:5
     refused "--launch-id: '../x' is not a plain name" --launch-id ../x
     refused "'--bogus': unknown option" --bogus
     refused "'word': unexpected argument" word
@@ -114,7 +114,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
 # bats test_tags=mpi
 @test "a byte that is flipped on its way is found in every repetition, with sender, receiver and place" {
     status=0
-    accept 3 --checks integrity --seconds 0.4 --inject-fault 2:1:4099 || status=$?
+    accept 3 --checks integrity:inject-fault=2:1:4099 --seconds 0.4 || status=$?
     cat "$ERR" "$OUT/one/mismatches.csv"
     [ "$status" -eq 1 ]
     # the two sizes above 4099 bytes, in two repetitions
@@ -125,7 +125,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     [ "$(jq .wrong_data "$OUT/one/launch.json")" -eq 4 ]
     [ "$(figures integrity mismatches value | awk '{ n += $1 } END { print n }')" -eq 4 ]
     jq -e '.options.injected_fault == {sender: 2, receiver: 1, offset_bytes: 4099}' "$OUT/one/launch.json"
-    [ "$(jq '[.warnings[] | select(startswith("--inject-fault"))] | length' "$OUT/one/launch.json")" -eq 1 ]
+    [ "$(jq '[.warnings[] | select(startswith("--checks: inject-fault"))] | length' "$OUT/one/launch.json")" -eq 1 ]
 }
 
 @test "a check that takes longer than planned makes fewer repetitions, and has every operation all the same" {

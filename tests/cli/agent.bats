@@ -43,7 +43,6 @@ dry() {
     refused '--agent-on is missing' --agent-off true
     refused '--scrape-period is missing' --scrape true
     refused '--scrape is missing' --agent-cmd true --scrape-period 1s
-    refused '--scrape-cpu: nothing is scraped' --agent-cmd true --scrape-cpu 0
     refused '--agent-cpu: only a started command' --agent-pid 3 --agent-cpu 0
     refused '--shell: there is no command' --agent-pid 3 --shell
     run noiselab-agent --agent-cmd true
@@ -58,7 +57,7 @@ dry() {
     refused "--scrape-period: '0' is not a positive duration" --scrape true --scrape-period 0
     refused "--agent-name: 'a,b' is not a plain name" --agent-cmd true --agent-name a,b
     refused "--who: 'me' is not auto, cpu" --agent-cmd true --who me
-    refused "--keep-bursts: '1' is not auto, yes or no" --agent-cmd true --keep-bursts 1
+    refused "--who: keep-bursts: '1' is not auto, yes or no" --agent-cmd true --who auto:keep-bursts=1
     refused "--agent-cpu: '3-1' is not a list" --agent-cmd true --agent-cpu 3-1
     refused "--agent-cpu: '1023': none of these CPUs" --agent-cmd true --agent-cpu 1023
     refused "'--agent-command': unknown option" --agent-command true

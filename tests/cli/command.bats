@@ -135,7 +135,7 @@ meant() {
     bare "$DETECT" --warmup 0 --starts window:slot=10
     bare "$BIN/noiselab-gen" --level 1 --duration 10
     bare "$BIN/noiselab-record" --cpus 0 --duration 10
-    bare "$BIN/noiselab-accept" --detour-threshold 10
+    bare "$BIN/noiselab-accept" --checks default:detour-threshold=10
     bare "$BIN/noiselab-agent" --dry-run --agent-cmd true --agent-timeout 10
     bare "$BIN/noiselab" run agent --agent-cmd 'sleep 9' --agent-period 10
     bare "$BIN/noiselab" run agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,10
@@ -150,7 +150,7 @@ meant() {
 @test "a limits file says all that is wrong with it at once, a line for each" {
     printf '%s\n' 'latncy.half_round_trip <= 3 us' '# ours' 'latency.half_round_trip <= 3 parsecs' 'detour.alone.lost <= 0.1 percent' \
         'nonsense' 'detour.alone.lost <= 0.2 percent' >"$BATS_TEST_TMPDIR/limits"
-    run --separate-stderr "$BIN/noiselab" analyze acceptance --limits "$BATS_TEST_TMPDIR/limits" --check-limits
+    run --separate-stderr "$BIN/noiselab" analyze acceptance --limits "$BATS_TEST_TMPDIR/limits"
     echo "$stderr"
     [ "$status" -eq 2 ]
     [ "${#stderr_lines[@]}" -eq 4 ]

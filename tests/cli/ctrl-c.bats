@@ -101,7 +101,7 @@ END
     sleep 60 3>&- &
     agent=$!
     mark=$BATS_TEST_TMPDIR/scraped
-    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-pid "$agent" --compare-replay --record-for 60s --agent-period 50ms --scrape "touch $mark" \
+    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-pid "$agent" --compare-replay=60s --agent-period 50ms --scrape "touch $mark" \
         --scrape-period 50ms --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- &
     RUN=$!
     wait_for test -e "$mark"

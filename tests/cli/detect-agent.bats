@@ -33,12 +33,12 @@ teardown() {
 @test "options of an agent that would be without effect or make no sense are refused in one line" {
     refused "--agent-period: needs an agent" --agent-period 1s
     refused "no agent: give one of --agent-cmd" --agent '--who cpu'
-    refused "--agent-interval: needs an agent" --agent-interval 1s
-    refused "--agent: with --external x" --agent '--agent-cmd y' --external x --design single --arms on
+    refused "--agent-period: interval: needs an agent" --agent-period 1s:interval=1s
+    refused "--agent: with --arms ...:external=x" --agent '--agent-cmd y' --design single --arms on:external=x
     refused "--kind: with an agent there is no generator unless levels" --agent '--agent-cmd x' --kind sum --agent-period 1s
     refused "--agent-name: '../a' is not a plain name" --agent '--agent-cmd x --agent-name ../a'
     refused "--agent-name: 'spin' is the name of a load" --agent '--agent-cmd x --agent-name spin' --levels 1 --agent-period 1s
-    refused "--agent-nodes: 'a' stands twice" --agent '--agent-cmd x' --agent-nodes a,a
+    refused "--noise-nodes: 'a' stands twice" --agent '--agent-cmd x' --noise-nodes a,a
     refused "--agent-period: 100 us is outside" --agent '--agent-cmd x' --agent-period 100us
     refused "--agent-settle: 'x' is not a duration" --agent '--agent-cmd x' --agent-settle x
     refused "--period: no half of a sensible length" --agent '--agent-cmd x' --agent-period 100ms --levels 1 --period 33.333333ms
@@ -63,7 +63,7 @@ teardown() {
 
 @test "an agent that runs is switched from half to half, has its rows, and is left running" {
     start_agent
-    launch 1 --op empty,barrier --agent "--agent-pid $AGENT --agent-name ours" --agent-period 50ms --agent-interval 50ms --levels 1 --seconds 2 --warmup 0s --launch-id one
+    launch 1 --op empty,barrier --agent "--agent-pid $AGENT --agent-name ours" --agent-period 50ms:interval=50ms --levels 1 --seconds 2 --warmup 0s --launch-id one
     is_left_running
     one=$OUT/one
     host=$(hostname)

@@ -46,8 +46,8 @@ load detect
 
 # bats file_tags=
 @test "what the generator cannot do is refused by it in one line" {
-    for wrong in "--kind seed|cannot be switched" "--pattern often|'often' is not a pattern" "--kind sum --gen --array-bytes=x|--array-bytes: 'x'" \
-        "--gen --array-bytes=1MB|the kind spin has no use for it" "--pattern replay|--replay is missing" "--kind disk|--folder is missing"; do
+    for wrong in "--kind seed|cannot be switched" "--pattern often|'often' is not a pattern" "--kind sum:array-bytes=x|--kind: array-bytes: 'x'" \
+        "--kind spin:array-bytes=1MB|the kind spin has no use for it" "--pattern replay|--replay is missing" "--kind disk|--kind: folder is missing"; do
         status=0
         # shellcheck disable=SC2086
         launch 1 --op empty --levels 1 ${wrong%%|*} || status=$?
@@ -67,7 +67,7 @@ load detect
     export NOISELAB_PRESETS="$BATS_TEST_TMPDIR/presets"
     launch 1 --op empty --preset own --levels 5 --warmup 0s --seconds 0.2 --launch-id one
     [ "$(jq -c '[.options.kinds, .options.patterns, .generators[0].kind_bytes, .options.preset]' "$OUT/one/launch.json")" = '[["sum"],["poisson"],1000000,"own"]' ]
-    launch 1 --op empty --preset own --kind spin,sum --gen "--array-bytes 2MB" --levels 5 --warmup 0s --seconds 0.2 --launch-id two
+    launch 1 --op empty --preset own --kind spin,sum:array-bytes=2MB --levels 5 --warmup 0s --seconds 0.2 --launch-id two
     [ "$(jq -c '[.options.kinds, .options.patterns, .generators[0].kind_bytes]' "$OUT/two/launch.json")" = '[["spin","sum"],["poisson"],2000000]' ]
 }
 

@@ -57,7 +57,7 @@ has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
     export OMPI_MCA_btl_vader_backing_directory=$place OMPI_MCA_btl_sm_backing_directory=$place TMPDIR=$place
     printf '#!/bin/sh\nNL_FAULT=pidfd:2:38 NL_FAULT_HIT=%s LD_PRELOAD=%s exec %s "$@"\n' "$place/hit" "$place/fault.so" "$build/bin/noiselab-gen" >"$place/generator"
     chmod +x "$place/generator"
-    exec_on_cores 2 "$build/bin/noiselab-detect" --out "$OUT" --op barrier --levels 50 --warmup 0s --seconds 60 --generator "$place/generator" >/dev/null 2>"$place/said" 3>&- &
+    NOISELAB_GEN=$place/generator exec_on_cores 2 "$build/bin/noiselab-detect" --out "$OUT" --op barrier --levels 50 --warmup 0s --seconds 60 >/dev/null 2>"$place/said" 3>&- &
     launcher=$!
     wait_until 60 has_rows
     generator=$(pgrep -f "noiselab-gen --control-fd" -P "$(ranks_of "$launcher" | paste -sd ,)")

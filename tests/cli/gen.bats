@@ -93,10 +93,10 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--period: '61s'" --level 1 --duration 100s --period 61s
     refused "--phase: 'x' is not a duration (try 0s, 2.5ms), aligned, staggered or random" --level 1 --duration 1s --phase x
     refused "--phase: 'Aligned'" --level 1 --duration 1s --phase Aligned
-    refused "--node: '4/4' is not a node and the number of nodes (try 0/4, the first of four)" --level 1 --duration 1s --node 4/4
-    refused "--node: '-1/4'" --level 1 --duration 1s --node=-1/4
-    refused "--node: '1/4x'" --level 1 --duration 1s --node 1/4x
-    refused "--node: '1'" --level 1 --duration 1s --node 1
+    refused "--phase: node: '4/4' is not a node and the number of nodes (try 0/4, the first of four)" --level 1 --duration 1s --phase staggered:node=4/4
+    refused "--phase: node: '-1/4'" --level 1 --duration 1s --phase staggered:node=-1/4
+    refused "--phase: node: '1/4x'" --level 1 --duration 1s --phase staggered:node=1/4x
+    refused "--phase: node: '1'" --level 1 --duration 1s --phase staggered:node=1
     refused "--seed: 'x' is not a seed (try 1, 0x2a)" --level 1 --duration 1s --seed x
     refused "--on: '' is not a list of places (cpu:N, rank:N" --level 1 --duration 1s --on ''
     refused "--ranks: '0,x' is not the CPUs of the application's ranks" --level 1 --duration 1s --ranks 0,x
@@ -105,25 +105,25 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--kind: 'burn' is not a kind of load (see --list kinds)" --level 1 --duration 1s --kind burn
     refused "--kind: 'spin,'" --level 1 --duration 1s --kind spin,
     refused "--pattern: 'often' is not a pattern (see --list patterns)" --level 1 --duration 1s --pattern often
-    refused "--jitter: '0' is not a percentage above 0, up to 100" --level 1 --duration 1s --pattern jittered --jitter 0
-    refused "--jitter: '101'" --level 1 --duration 1s --pattern jittered --jitter 101
-    refused "--group: '1' is not a number of bursts from 2 to 1000" --level 1 --duration 1s --pattern bursts --group 1
-    refused "--group: '1001'" --level 1 --duration 1s --pattern bursts --group 1001
-    refused "--spacing: '0' is not a positive duration" --level 1 --duration 1s --pattern bursts --spacing 0
+    refused "--pattern: jitter: '0' is not a percentage above 0, up to 100" --level 1 --duration 1s --pattern jittered:jitter=0
+    refused "--pattern: jitter: '101'" --level 1 --duration 1s --pattern jittered:jitter=101
+    refused "--pattern: group: '1' is not a number of bursts from 2 to 1000" --level 1 --duration 1s --pattern bursts:group=1
+    refused "--pattern: group: '1001'" --level 1 --duration 1s --pattern bursts:group=1001
+    refused "--pattern: spacing: '0' is not a positive duration" --level 1 --duration 1s --pattern bursts:spacing=0
     refused "--replay: '' is not the path of a trace" --replay ''
-    refused "--scale-period: '0' is not a factor from 1e-9 to 1e9 (try 0.1, 2)" --replay x --scale-period 0
-    refused "--scale-period: '1e300'" --replay x --scale-period 1e300
-    refused "--scale-burst: '-2'" --replay x --scale-burst=-2
-    refused "--scale-burst: 'nan'" --replay x --scale-burst nan
+    refused "--pattern: scale-period: '0' is not a factor from 1e-9 to 1e9 (try 0.1, 2)" --replay x --pattern replay:scale-period=0
+    refused "--pattern: scale-period: '1e300'" --replay x --pattern replay:scale-period=1e300
+    refused "--pattern: scale-burst: '-2'" --replay x --pattern replay:scale-burst=-2
+    refused "--pattern: scale-burst: 'nan'" --replay x --pattern replay:scale-burst=nan
     refused "--preset: '' is not the name of a preset" --preset ''
-    refused "--array-bytes: '7'" --level 1 --duration 1s --kind sum --array-bytes 7
-    refused "--array-bytes: '1000000GiB'" --level 1 --duration 1s --kind sum --array-bytes 1000000GiB
-    refused "--cache-level: '4' is not 2 or 3" --level 1 --duration 1s --kind cache --cache-level 4
-    refused "--cache-share: '0' is not a percentage from 1 to 100" --level 1 --duration 1s --kind cache --cache-share 0
-    refused "--cache-share: '101'" --level 1 --duration 1s --kind cache --cache-share 101
-    refused "--address: '' is not an address (try udp:127.0.0.1:9999)" --level 1 --duration 1s --kind net --address ''
-    refused "--message-bytes: '0' is not a size from 1 to 65000 bytes" --level 1 --duration 1s --kind net --message-bytes 0
-    refused "--folder: '' is not a folder" --level 1 --duration 1s --kind disk --folder ''
+    refused "--kind: array-bytes: '7'" --level 1 --duration 1s --kind sum:array-bytes=7
+    refused "--kind: array-bytes: '1000000GiB'" --level 1 --duration 1s --kind sum:array-bytes=1000000GiB
+    refused "--kind: cache-level: '4' is not 2 or 3" --level 1 --duration 1s --kind cache:cache-level=4
+    refused "--kind: cache-share: '0' is not a percentage from 1 to 100" --level 1 --duration 1s --kind cache:cache-share=0
+    refused "--kind: cache-share: '101'" --level 1 --duration 1s --kind cache:cache-share=101
+    refused "--kind: address: '' is not an address (try udp:127.0.0.1:9999)" --level 1 --duration 1s --kind net:address=''
+    refused "--kind: message-bytes: '0' is not a size from 1 to 65000 bytes" --level 1 --duration 1s --kind net:message-bytes=0
+    refused "--kind: folder: '' is not a folder" --level 1 --duration 1s --kind disk:folder=''
     refused "--duty-cap: '0'" --level 1 --duration 1s --duty-cap 0
     refused "--carry: '1.5'" --level 1 --duration 1s --carry 1.5
     refused "--tolerance: 'much'" --level 1 --duration 1s --tolerance much
@@ -134,12 +134,14 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "'--levle': unknown option" --levle 3
     refused "'-x': unknown option" -x
     refused "'--cpu': no longer an option; use --on cpu:N" --level 1 --duration 1s --cpu 0
+    refused "'--jitter': no option by itself; use --pattern ...:jitter=PERCENT" --level 1 --duration 1s --pattern jittered --jitter 5
+    refused "'--replay-unit': no longer an option; use --pattern replay:unit=UNIT" --replay trace --replay-unit us
     refused "'--random-period=4': no longer an option; use --pattern jittered --seed SEED" --level 1 --duration 1s --random-period=4
     refused "'--fifo': no longer an option; use chrt -f PRIORITY noiselab-gen" --level 1 --duration 1s --fifo 1
     refused "'--du': several options begin like this" --du 3
     refused "--level: needs a value" --level
     refused "--json: takes no value" --json=yes
-    refused "--loop: takes no value" --loop=yes
+    refused "--pattern: loop: '1' is not no or yes" --pattern replay:loop=1
     refused "'again': unexpected argument" --level 1 --duration 1s again
 }
 
@@ -149,22 +151,22 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--duration: 5 ms is shorter than one period (10 ms)" --level 1 --duration 5ms
     refused "--duration: 500 ms is shorter than one period (1 s)" --level 1 --duration 500ms --kind procfs
     refused "--phase: not shorter than one period" --level 1 --duration 1s --phase 10ms
-    refused "--phase: staggered needs to know which node this is: --node 0/4" --level 1 --duration 1s --phase staggered
+    refused "--phase: staggered needs to know which node this is: --phase staggered:node=0/4" --level 1 --duration 1s --phase staggered
     refused "--level: 5 % is above the duty cap of 2 %" --level 5 --duty-cap 2 --duration 1s
     refused "--rate: not together with --level" --level 5 --rate 3 --kind syscall --duration 1s
     refused "--rate: the kind spin has no unit but CPU time (use --level)" --rate 3 --duration 1s
-    refused "--array-bytes: the kind spin has no use for it" --level 1 --duration 1s --array-bytes 1MB
-    refused "--array-bytes: the kind seed has no use for it" --level 1 --duration 5s --kind seed --array-bytes 1MB
-    refused "--cache-share: the kind sum has no use for it" --level 1 --duration 5s --kind sum --cache-share 50
-    refused "--address: the kind disk has no use for it" --level 1 --duration 5s --kind disk --folder . --address udp:127.0.0.1:9
-    refused "--folder: the kind net has no use for it" --level 1 --duration 5s --kind net --folder .
-    refused "--folder is missing: the kind disk needs to know where to write" --level 1 --duration 5s --kind disk
-    refused "--jitter: the pattern periodic has no use for it" --level 1 --duration 1s --jitter 5
-    refused "--group: the pattern poisson has no use for it" --level 1 --duration 1s --group 5 --pattern poisson
-    refused "--spacing: the pattern jittered has no use for it" --level 1 --duration 1s --spacing 5ms --pattern jittered
-    refused "--loop: the pattern periodic has no use for it" --level 1 --duration 1s --loop
-    refused "--spacing: bursts of 2 ms every 1 ms would be one long burst" --level 20 --duration 1s --pattern bursts
-    refused "--spacing: 5 bursts every 20 ms do not fit into 50 ms (--group x --period)" --level 1 --duration 1s --pattern bursts --spacing 20ms
+    refused "--kind: array-bytes: the kind spin has no use for it" --level 1 --duration 1s --kind spin:array-bytes=1MB
+    refused "--kind: array-bytes: the kind seed has no use for it" --level 1 --duration 5s --kind seed:array-bytes=1MB
+    refused "--kind: cache-share: the kind sum has no use for it" --level 1 --duration 5s --kind sum:cache-share=50
+    refused "--kind: address: the kind disk has no use for it" --level 1 --duration 5s --kind disk:address=udp:127.0.0.1:9,folder=.
+    refused "--kind: folder: the kind net has no use for it" --level 1 --duration 5s --kind net:folder=.
+    refused "--kind: folder is missing: disk needs to know where to write" --level 1 --duration 5s --kind disk
+    refused "--pattern: jitter: the pattern periodic has no use for it" --level 1 --duration 1s --pattern periodic:jitter=5
+    refused "--pattern: group: the pattern poisson has no use for it" --level 1 --duration 1s --pattern poisson:group=5
+    refused "--pattern: spacing: the pattern jittered has no use for it" --level 1 --duration 1s --pattern jittered:spacing=5ms
+    refused "--pattern: loop: the pattern periodic has no use for it" --level 1 --duration 1s --pattern periodic:loop=yes
+    refused "--pattern: spacing: bursts of 2 ms every 1 ms would be one long burst" --level 20 --duration 1s --pattern bursts
+    refused "--pattern: spacing: 5 bursts every 20 ms do not fit into 50 ms (group x --period)" --level 1 --duration 1s --pattern bursts:spacing=20ms
     refused "--pattern: not for the kind seed, which has one of its own" --level 1 --duration 5s --kind seed --pattern poisson
     refused "--kind: several kinds at once only under a detector" --level 1 --duration 1s --kind spin,sum
     refused "--pattern: several patterns at once only under a detector" --level 1 --duration 1s --pattern periodic,poisson
@@ -176,8 +178,8 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--on: not together with --control-fd" --control-fd 5 --on cpu:0
     refused "--period: not together with --control-fd" --control-fd 5 --period 5ms
     refused "--phase: not together with --control-fd" --control-fd 5 --phase aligned
-    refused "--loop: not together with --control-fd" --control-fd 5 --loop
-    refused "--scale-burst: not together with --control-fd" --control-fd 5 --scale-burst 2
+    refused "--pattern: loop: not together with --control-fd" --control-fd 5 --pattern replay:loop=yes
+    refused "--pattern: scale-burst: not together with --control-fd" --control-fd 5 --pattern replay:scale-burst=2
     trace '0 1000 - spin'
     refused "--replay: 'trace' names kinds, but under a detector the kind is a factor of its own" --control-fd 99 --replay trace
     # of a preset the detector takes what it does not decide itself
@@ -203,11 +205,11 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--replay: trace:1: the duration is not a positive whole number" --replay trace
     printf '# Frequency 1000.000000\n# Ticks per ns: 2.4\n0 37640\n1000000 37599\n' >trace
     refused "--replay: 'trace' is of FTQ, whose columns are times and amounts of work" --replay trace
-    refused "--replay-unit: 'hours' is not a unit of time (ns, us, ms, s)" --replay trace --replay-unit hours
+    refused "--pattern: unit: 'hours' is not a unit of time (ns, us, ms, s)" --replay trace --pattern replay:unit=hours
     trace '5 10 0 burn'
     refused "--replay: trace:1: the fourth column is not a kind of load" --replay trace
     trace '5 10 0 disk'
-    refused "--folder is missing" --replay trace
+    refused "--kind: folder is missing" --replay trace
     refused "--replay: cannot read 'nothing': No such file or directory" --replay nothing
     refused "--replay: '/dev/zero' is not a regular file" --replay /dev/zero
     refused "--replay: '.' is not a regular file" --replay .
@@ -226,21 +228,21 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
 
 @test "a trace says itself how much and when, and is refused where that cannot be" {
     trace '0 1000000' '10000000 1000000'
-    refused "--level: a trace says itself how much load it is (try --scale-burst)" --replay trace --level 5
+    refused "--level: a trace says itself how much load it is (see scale-burst)" --replay trace --level 5
     refused "--rate: a trace says itself how much load it is" --replay trace --rate 5 --kind syscall
-    refused "--period: a trace says itself when its bursts come (try --scale-period)" --replay trace --period 5ms
+    refused "--period: a trace says itself when its bursts come (see scale-period)" --replay trace --period 5ms
     refused "--replay: the pattern periodic has no use for it" --replay trace --pattern periodic
-    refused "--duration is missing" --replay trace --loop
-    refused "the trace loads CPU $first_cpu with 150 %, which is above the duty cap of 100 % (try --scale-burst, --scale-period)" \
-        --replay trace --scale-burst 15
-    refused "the trace loads CPU $first_cpu with 20 %, which is above the duty cap of 15 %" --replay trace --scale-period 0.5 --duty-cap 15
+    refused "--duration is missing" --replay trace --pattern replay:loop=yes
+    refused "the trace loads CPU $first_cpu with 150 %, which is above the duty cap of 100 % (see scale-burst, scale-period)" \
+        --replay trace --pattern replay:scale-burst=15
+    refused "the trace loads CPU $first_cpu with 20 %, which is above the duty cap of 15 %" --replay trace --pattern replay:scale-period=0.5 --duty-cap 15
     trace '0 1000' '1000000000 1000'
-    refused "one round of 'trace' would last longer than ten years" --replay trace --scale-period 1e9
+    refused "one round of 'trace' would last longer than ten years" --replay trace --pattern replay:scale-period=1e9
     trace '0 1' '2 1' '4 1'
     refused "--replay: the bursts of 'trace' begin 2 ns apart on average, wanted 200 ns or more" --replay trace
-    refused "--replay: the bursts of 'trace' begin 150 ns apart" --replay trace --scale-period 75
+    refused "--replay: the bursts of 'trace' begin 150 ns apart" --replay trace --pattern replay:scale-period=75
     trace '0 1000000'
-    refused "--loop: 'trace' holds one burst, so how long one round is must be said in it ('# span_ns: N')" --replay trace --loop --duration 1s
+    refused "--pattern: loop: 'trace' holds one burst, so how long one round is must be said in it ('# span_ns: N')" --replay trace --pattern replay:loop=yes --duration 1s
     trace "0 1000 $first_cpu" '5 1000 4095'
     refused "--on: CPU 4095 of the trace is not among the allowed CPUs ($allowed): say where with --on" --replay trace
     refused "--on: 1 CPU, but the trace has bursts for 2" --replay trace --on "cpu:$first_cpu"
@@ -307,14 +309,14 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     dry "would load CPU $first_cpu with 5 % for 1 s: spin, 100 bursts of 500 us, one every 10 ms" --level 5 --duration 1s
     dry "sum, 100 bursts of 500 us, one every 10 ms on average (jittered)" --level 5 --duration 1s --pattern jittered --kind sum
     dry "spin, 50 bursts of 1 ms, one every 20 ms on average (poisson)" --level 5 --duration 1s --period 20ms --pattern poisson
-    dry "spin, 100 bursts of 500 us, one every 10 ms on average (bursts)" --level 5 --duration 1s --pattern bursts --group 10
+    dry "spin, 100 bursts of 500 us, one every 10 ms on average (bursts)" --level 5 --duration 1s --pattern bursts:group=10
     dry "with 100 calls per second for 2 s: syscall, 200 bursts of 1 calls, one every 10 ms" --kind syscall --rate 100 --duration 2s
     dry "with 0.5 sweeps per second for 4 s: procfs, 4 bursts of 0.5 sweeps, one every 1 s" --kind procfs --rate 0.5 --duration 4s
     dry "with 1e+08 bytes per second" --kind membw --rate 100MB --duration 2s
     trace '0 1000000' '10000000 1000000'
     dry "would load CPU $first_cpu with 10 % for 20 ms: spin, replay of 2 bursts" --replay trace
-    dry "with 10 % for 5 s: spin, replay of 2 bursts, again and again" --replay trace --loop --duration 5s
-    dry "with 2 % for 200 ms: spin, replay of 2 bursts" --replay trace --scale-period 10 --scale-burst 2
+    dry "with 10 % for 5 s: spin, replay of 2 bursts, again and again" --replay trace --pattern replay:loop=yes --duration 5s
+    dry "with 2 % for 200 ms: spin, replay of 2 bursts" --replay trace --pattern replay:scale-period=10,scale-burst=2
     trace "# span_ns: 100000000" "0 1000000 $first_cpu" "5 3000000 $last_cpu"
     if [ "$first_cpu" != "$last_cpu" ]; then
         dry "would load CPU $first_cpu with 1 % for 100 ms: spin, replay of 1 burst; 10 bursts per second, longest 1 ms
@@ -327,7 +329,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     [[ "$output" == *"with 15 % for 20 ms: spin, replay of 2 bursts; 100 bursts per second, longest 2 ms"* ]]
     [ "$stderr" = "noiselab-gen: warning: --replay: 'trace': 2 interruptions in units of 1 ns, rounded to ns" ]
     trace '0 1000' '10000 1000'
-    [[ "$(noiselab-gen --dry-run --replay trace --replay-unit us)" == *"with 10 % for 20 ms: spin, replay of 2 bursts; 100 bursts per second, longest 1 ms"* ]]
+    [[ "$(noiselab-gen --dry-run --replay trace --pattern replay:unit=us)" == *"with 10 % for 20 ms: spin, replay of 2 bursts; 100 bursts per second, longest 1 ms"* ]]
 }
 
 @test "--help lists every option, kind and pattern" {
@@ -338,7 +340,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
         phase node on ranks array-bytes cache-level cache-share address message-bytes folder duty-cap carry tolerance \
         outlive-parent control-fd json dry-run list version help; do
         echo "$option"
-        [[ "$output" == *"--$option"* ]]
+        [[ "$output" == *"--$option"* || "$output" == *":$option="* ]]
     done
     help=$output
     for list in kinds patterns; do
@@ -356,7 +358,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
         "spin sum cache membw syscall procfs fork ipi pagefault net disk wakeup seed " ]
     [[ "$output" == *"spin     arithmetic in registers: CPU time only (dose: CPU time)"* ]]
     [[ "$output" == *"net "*"(dose: CPU time or messages)"* ]]
-    [[ "$output" == *"disk "*"(dose: CPU time or writes; needs a folder (--folder))"* ]]
+    [[ "$output" == *"disk "*"(dose: CPU time or writes; needs a folder (folder=DIR))"* ]]
 }
 
 @test "--list patterns names every pattern" {
@@ -408,7 +410,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     printf '0\t1000000\n10000000\t1000000\n' >mine/agent.trace
     printf '# recorded\nreplay = agent.trace\nloop = yes\n' >mine/recorded.preset
     dry "with 10 % for 3 s: spin, replay of 2 bursts, again and again" --preset recorded --duration 3s
-    dry "with 20 % for 3 s: cache, replay of 2 bursts" --preset recorded --duration 3s --kind cache --scale-burst 2
+    dry "with 20 % for 3 s: cache, replay of 2 bursts" --preset recorded --duration 3s --kind cache --pattern replay:scale-burst=2
     certified --preset recorded --duration 100ms --tolerance 100 --kind syscall
     [ "$(value preset)" = recorded ]
     [ "$(value kind)" = syscall ]
@@ -468,9 +470,8 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     for kind in $(noiselab-gen --list kinds | awk '/^[a-z]/ { print $1 }'); do
         if [ "$kind" = ipi ] && [ "${#cpus[@]}" -eq 1 ]; then continue; fi
         options=
-        if [ "$kind" = disk ]; then options="--folder folder"; fi
-        # shellcheck disable=SC2086
-        run --separate-stderr noiselab-gen --level 2 --period 20ms --duration 60ms --kind "$kind" --tolerance 100000 $options
+        if [ "$kind" = disk ]; then options=:folder=folder; fi
+        run --separate-stderr noiselab-gen --level 2 --period 20ms --duration 60ms --kind "$kind$options" --tolerance 100000
         echo "$kind: $status, $output, $stderr"
         if [ "$status" -eq 2 ] && [[ "$stderr" == *"'$kind' is not available here"* || "$kind" = cache ]]; then continue; fi
         [ "$status" -eq 0 ]
@@ -530,7 +531,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     says '.bursts_planned == 3 and .requested_ns == 4000000 and .elapsed_ns >= 150000000 and .elapsed_ns < 2000000000'
     [ "$(value 'threads[0].kinds | map(.kind, .requested_ns | tostring) | join(" ")')" = "spin 2000000 syscall 2000000" ]
     # scaled: twice as fast, half as long; and again and again
-    certified --replay trace --tolerance 100 --scale-period 0.5 --scale-burst 0.5 --loop --duration 225ms --kind sum
+    certified --replay trace --pattern replay:scale-period=0.5,scale-burst=0.5,loop=yes --tolerance 100 --duration 225ms --kind sum
     says '.bursts_planned == 9 and .requested_ns == 6000000 and .trace.loop and .trace.scale_period == 0.5 and .trace.scale_burst == 0.5'
     # once: the rest of the time is quiet
     certified --replay trace --tolerance 100 --duration 200ms
@@ -574,7 +575,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 @test "the phase and the node are certified, and Slurm may say which node it is" {
     certified --level 1 --duration 100ms --phase aligned --tolerance 1000
     [ "$(value 'phase | map(tostring) | join(" ")')" = "aligned null null null" ]
-    certified --level 1 --duration 100ms --phase staggered --node 1/4 --tolerance 1000
+    certified --level 1 --duration 100ms --phase staggered:node=1/4 --tolerance 1000
     [ "$(value 'phase | map(tostring) | join(" ")')" = "staggered null 1 4" ]
     SLURM_NODEID=2 SLURM_STEP_NUM_NODES=3 SLURM_JOB_NUM_NODES=9 certified --level 1 --duration 100ms --phase random --seed 5 --tolerance 1000
     [ "$(value 'phase | map(tostring) | join(" ")')" = "random null 2 3" ]
@@ -640,7 +641,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 @test "a folder that goes while it is written to ends the load at once" {
     mkdir folder
     (sleep 0.3 && rmdir folder) 3>&- &
-    run --separate-stderr noiselab-gen --kind disk --folder folder --rate 50 --period 20ms --duration 20s --json
+    run --separate-stderr noiselab-gen --kind disk:folder=folder --rate 50 --period 20ms --duration 20s --json
     failed "the folder 'folder' is gone"
 }
 
@@ -652,7 +653,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     # shellcheck disable=SC2016
     run --separate-stderr unshare -m sh -c '
         mount -t tmpfs -o size=256k none disk || exit 99
-        noiselab-gen --kind disk --folder disk --rate 200 --period 10ms --duration 20s --json
+        noiselab-gen --kind disk:folder=disk --rate 200 --period 10ms --duration 20s --json
         status=$?
         [ -z "$(ls -A disk)" ] || exit 98
         exit $status'
@@ -672,7 +673,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
             select undef, undef, undef, 0.3' $protocol "port-$protocol" 3>&- &
         helper=$!
         wait_until 30 test -s "port-$protocol"
-        run --separate-stderr noiselab-gen --kind net --address "$protocol:127.0.0.1:$(cat "port-$protocol")" --rate 500 --duration 20s --on all --json
+        run --separate-stderr noiselab-gen --kind net:address="$protocol:127.0.0.1:$(cat "port-$protocol")" --rate 500 --duration 20s --on all --json
         failed "cannot send to $protocol:127.0.0.1:"
         [ "$(value 'threads | length')" = "${#cpus[@]}" ]
         wait "$helper" || true
@@ -681,18 +682,18 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 }
 
 @test "what cannot be prepared is said before anything is loaded" {
-    refused "--kind: disk on CPU $first_cpu: --folder: 'nothing' does not exist" --kind disk --folder nothing --level 1 --duration 5s
-    refused "--kind: net on CPU $first_cpu: --address: 'localhost:9' is not an address with a port" \
-        --kind net --address localhost:9 --level 1 --duration 5s
-    refused "--address: cannot reach tcp:127.0.0.1:1:" --kind net --address tcp:127.0.0.1:1 --level 1 --duration 5s --on all
+    refused "--kind: disk on CPU $first_cpu: --kind: folder: 'nothing' does not exist" --kind disk:folder=nothing --level 1 --duration 5s
+    refused "--kind: net on CPU $first_cpu: --kind: address: 'localhost:9' is not an address with a port" \
+        --kind net:address=localhost:9 --level 1 --duration 5s
+    refused "--kind: address: cannot reach tcp:127.0.0.1:1:" --kind net:address=tcp:127.0.0.1:1 --level 1 --duration 5s --on all
     trace '0 1000 - net' '1000000 1000 - spin'
-    refused "--kind: net on CPU $first_cpu: --address: cannot reach tcp:127.0.0.1:1:" --replay trace --address tcp:127.0.0.1:1
+    refused "--kind: net on CPU $first_cpu: --kind: address: cannot reach tcp:127.0.0.1:1:" --replay trace --kind spin:address=tcp:127.0.0.1:1
 }
 
 @test "a trace that changes while it is replayed ends the load" {
     awk 'BEGIN { for (i = 0; i < 100; i++) printf "%d\t100000\n", i * 5000000 }' >trace
     (sleep 0.3 && echo '# more' >>trace) 3>&- &
-    run --separate-stderr noiselab-gen --replay trace --loop --duration 20s --json
+    run --separate-stderr noiselab-gen --replay trace --pattern replay:loop=yes --duration 20s --json
     failed "--replay: 'trace' changed or cannot be read any more"
 }
 
@@ -702,7 +703,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     : >marker
     for flag in "" --outlive-parent; do
         # a session of their own, so that every process of theirs can be found
-        setsid bash -c "noiselab-gen --replay trace --loop --duration 30s --folder folder --on all $flag >/dev/null 2>&1 & echo \$! >pid; wait" 3>&- &
+        setsid bash -c "noiselab-gen --replay trace --pattern replay:loop=yes --duration 30s --kind spin:folder=folder --on all $flag >/dev/null 2>&1 & echo \$! >pid; wait" 3>&- &
         parent=$!
         wait_until 30 test -s pid
         started=$(cat pid)
@@ -755,7 +756,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 @test "a replay says its trace, its factors, and how many times the recording it is, over all CPUs" {
     needs_cpus 2
     printf '# span_ns: 200000000\n%s\t1000000\t0\n%s\t1000000\t1\n' 10000000 60000000 >"$BATS_TEST_TMPDIR/trace"
-    noiselab-gen --pattern replay --replay "$BATS_TEST_TMPDIR/trace" --scale-burst 2 --duration 400ms --loop --tolerance 90 >"$BATS_TEST_TMPDIR/said" || true
+    noiselab-gen --replay "$BATS_TEST_TMPDIR/trace" --pattern replay:scale-burst=2,loop=yes --duration 400ms --tolerance 90 >"$BATS_TEST_TMPDIR/said" || true
     cat "$BATS_TEST_TMPDIR/said"
     grep -qF "replay of '$BATS_TEST_TMPDIR/trace', bursts x 2, times between them x 1: 2 % of one CPU summed over CPUs, 2.00 times the recording's 1 %; 8 ms requested" "$BATS_TEST_TMPDIR/said"
 }

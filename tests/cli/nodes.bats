@@ -26,14 +26,15 @@ in_a_minute() {
 
 # bats test_tags=quick
 @test "a treatment from outside is refused where it would be switched, unsaid, or mixed with a generator's" {
-    refused "--external: design lockin" --external accounting
-    refused "--external: design blocks" --external accounting --design blocks --arms on
-    refused "--external: say whether 'accounting' is there" --external accounting --design single
-    refused "--levels: with --external no generator is started" --external accounting --design single --arms on --levels 1
-    refused "--kind: with --external" --external accounting --design single --arms on --kind spin
-    refused "--gen: with --external" --external accounting --design single --arms on --gen '--jitter 5'
-    refused "--external: '../x' is not a plain name" --external ../x --design single --arms on
-    refused "--external: 'a23456789012345678901234567890123' is not a plain name" --external a23456789012345678901234567890123
+    refused "--arms: external: design lockin" --arms both:external=accounting
+    refused "--arms: external: design blocks" --design blocks --arms on:external=accounting
+    refused "--arms: external: say whether 'accounting' is there" --arms both:external=accounting --design single
+    refused "--levels: with an external treatment no generator is started" --design single --arms on:external=accounting --levels 1
+    refused "--kind: with an external treatment" --design single --arms on:external=accounting --kind spin
+    refused "--gen: with an external treatment" --design single --arms on:external=accounting --gen '--carry 5'
+    refused "--noise-nodes: with an external treatment" --design single --arms on:external=accounting --noise-nodes first
+    refused "--arms: external: '../x' is not a plain name" --design single --arms on:external=../x
+    refused "--arms: external: 'a23456789012345678901234567890123' is not a plain name" --arms on:external=a23456789012345678901234567890123
 }
 
 @test "trees reach every rank, whatever the number of ranks and the size of what they bring" {
@@ -97,8 +98,8 @@ in_a_minute() {
 }
 
 @test "a launch as a whole is under a treatment from outside, or not" {
-    launch 1 --design single --external slurm-accounting --arms on --op empty --warmup 0s --seconds 0.1 --launch-id on
-    launch 1 --design single --external slurm-accounting --arms off --op empty --warmup 0s --seconds 0.1 --launch-id off
+    launch 1 --design single --arms on:external=slurm-accounting --op empty --warmup 0s --seconds 0.1 --launch-id on
+    launch 1 --design single --arms off:external=slurm-accounting --op empty --warmup 0s --seconds 0.1 --launch-id off
     for arm in on off; do
         jq -e '.options.external == "slurm-accounting" and .options.noise_nodes == null and .options.levels_percent == [] and .n_generators == 0' "$OUT/$arm/launch.json"
         for file in blocks ranks nodes; do [ "$(column arm "$OUT/$arm/$file.csv")" = "$arm" ]; done

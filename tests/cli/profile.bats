@@ -262,7 +262,7 @@ END
     grep -q 'Most of it: send ' answer
     grep -q 'An interruption of 1 ms of one rank costs the program' answer
     [ "$(wc -l <answer)" -le 24 ]
-    noiselab analyze profile --arrival-trace trace out >/dev/null
+    noiselab analyze profile --write arrivals=trace out >/dev/null
     on_cores 2 noiselab-detect --op allreduce --starts round --arrival trace:file=trace --levels none --design blocks --count 100 --out detected
     [ "$(jq -r .options.start.arrival detected/*/launch.json)" = trace ]
 }

@@ -97,9 +97,9 @@ refused() {
     # by a name of its own: other tests have busy programs, too
     cp "$BUILD/bench/bench_busy" "left$$"
     busy "./left$$"
-    run --separate-stderr noiselab-record --cpus "$(cpus_here)" --duration 300ms --json --except "$busy"
+    run --separate-stderr noiselab-record --cpus "$(cpus_here):except=$busy" --duration 300ms --json
     jq -e --arg name "left$$" '[.tasks // [] | .[].task] | index($name) == null' <<<"$output"
-    refused "--except: is for --cpus alone" --except 1 --pid $$ --duration 1s
+    refused "--cpus: except: is for --cpus alone" --cpus 0:except=1 --pid $$ --duration 1s
 }
 
 @test "a command that goes into the background is followed, and ended with all that it started" {

@@ -34,7 +34,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_refused '--treatment and --agent-pid cannot be combined' run_agent --agent-pid 1 --treatment slurm-accounting
     run_refused '--who: there is no agent' run_agent --who none --treatment slurm-accounting
     run_refused '--agent-period: belongs to an agent' run_agent --treatment slurm-accounting --agent-period 1s
-    run_refused '--interval: belongs to --treatment' run_agent --agent-pid 1 --interval 3
+    run_refused "--treatment: 'every=3' is not a key of it (interval)" run_agent --treatment slurm-accounting:every=3
     run_refused "--treatment: 'nosuch' is not a treatment (try slurm-accounting)" run_agent --treatment nosuch
     run_refused 'which agent? Give --agent-cmd' run_agent
     run_refused "--design: 'single' cannot switch an agent within a launch" run_agent --agent-pid 1 --design single
@@ -61,18 +61,18 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     template=$BATS_TEST_TMPDIR/agent.conf
     echo 'Interval 10' >"$template"
     run_refused 'no @INTERVAL@ in what --agent-pid switches' run_agent --agent-pid 1 --sweep 1s,10s
-    run_refused 'no @INTERVAL@ in --agent-cmd, and no --interval-template' run_agent --agent-cmd 'sleep 9' --sweep 1s
+    run_refused 'no @INTERVAL@ in --agent-cmd, and no template' run_agent --agent-cmd 'sleep 9' --sweep 1s
     run_refused "--sweep: '1000ms' is there twice" run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,1000ms
     run_refused "--sweep: '1s,' has an empty part" run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,
     run_refused "--sweep: 'fast' is not a time" run_agent --agent-cmd 'sleep @INTERVAL@' --sweep fast
     run_refused '@INTERVAL@ and @FILE@ belong to --sweep' run_agent --agent-cmd 'sleep @INTERVAL@'
-    run_refused "cannot read '$template.not'" run_agent --agent-cmd 'sleep @FILE@' --sweep 1s --interval-template "$template.not"
-    run_refused "'$template' has no @INTERVAL@ in it" run_agent --agent-cmd 'sleep @FILE@' --sweep 1s --interval-template "$template"
+    run_refused "cannot read '$template.not'" run_agent --agent-cmd 'sleep @FILE@' --sweep "1s:template=$template.not"
+    run_refused "'$template' has no @INTERVAL@ in it" run_agent --agent-cmd 'sleep @FILE@' --sweep "1s:template=$template"
     echo 'Interval @INTERVAL@' >"$template"
-    run_refused 'no command has @FILE@' run_agent --agent-cmd 'sleep 9' --sweep 1s --interval-template "$template"
-    run_refused '@FILE@ is the file made of --interval-template, and there is none' run_agent --agent-cmd 'sleep @FILE@' --sweep 1s
+    run_refused 'no command has @FILE@' run_agent --agent-cmd 'sleep 9' --sweep "1s:template=$template"
+    run_refused '@FILE@ is the file made of --sweep LIST:template=FILE, and there is none' run_agent --agent-cmd 'sleep @FILE@' --sweep 1s
     run_refused '--agent-period: with --sweep the interval is the period' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s --agent-period 1s
-    run_refused '--interval-template: belongs to --sweep' run_agent --agent-pid 1 --interval-template "$template"
+    run_refused "'--interval-template': no longer an option; use --sweep LIST:template=FILE" run_agent --agent-pid 1 --interval-template "$template"
     [ ! -e "$OUT" ]
 }
 
@@ -81,7 +81,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_refused '--scrape does not tell whose bursts to record' run_agent --scrape true --scrape-period 1s --compare-replay
     run_refused '--agent-on does not tell whose bursts to record' run_agent --agent-on true --agent-off true --compare-replay
     run_refused '--levels: --compare-replay decides it' run_agent --agent-pid 1 --compare-replay --levels 1
-    run_refused '--record-for: belongs to --compare-replay' run_agent --agent-pid 1 --record-for 10s
+    run_refused "--compare-replay: '10' is not a time with its unit" run_agent --agent-pid 1 --compare-replay=10
     run_refused '--compare-replay and --sweep cannot be combined' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s --compare-replay
 }
 
@@ -97,12 +97,12 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     mkdir "$BATS_TEST_TMPDIR/my conf"
     template="$BATS_TEST_TMPDIR/my conf/agent x.conf"
     printf 'Interval @INTERVAL@\nAgain "@INTERVAL@"\n' >"$template"
-    submit_agent --agent-cmd 'agentd -f -C @FILE@' --restart --sweep 0.1s,1s,60s --interval-template "$template" --launches 4 --seed 5 --margin 0.1 || cat "$ERR"
+    submit_agent --agent-cmd 'agentd -f -C @FILE@' --restart --sweep "0.1s,1s,60s:template=$template" --launches 4 --seed 5 --margin 0.1 || cat "$ERR"
     cat "$OUT/schedule.tsv"
-    [ "$(words_of --agent-interval | sort | uniq -c | awk '{ print $1 $2 }' | paste -sd ' ' -)" = '40.1s 41s 460s' ]
+    [ "$(words_of --agent-period | sed "s/.*interval=//" | sort | uniq -c | awk '{ print $1 $2 }' | paste -sd ' ' -)" = '40.1s 41s 460s' ]
     # once each in every round, and not always in the same order
-    [ "$(words_of --agent-interval | paste -d ' ' - - - | sort -u | wc -l)" -gt 1 ]
-    [ "$(words_of --agent-interval | paste -d ' ' - - - | tr ' ' '\n' | awk '{ print $1 }' | head -n 3 | sort | paste -sd ' ' -)" = '0.1s 1s 60s' ]
+    [ "$(words_of --agent-period | sed "s/.*interval=//" | paste -d ' ' - - - | sort -u | wc -l)" -gt 1 ]
+    [ "$(words_of --agent-period | sed "s/.*interval=//" | paste -d ' ' - - - | tr ' ' '\n' | awk '{ print $1 }' | head -n 3 | sort | paste -sd ' ' -)" = '0.1s 1s 60s' ]
     # the words of a launch name the file that is there, and its stretches hold whole intervals
     words_of --agent-cmd | sort -u | while read -r program foreground option file; do
         [ "$program $foreground $option" = 'agentd -f -C' ]
@@ -110,7 +110,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     done
     [ "$(words_of --agent-cmd | sort -u | wc -l)" -eq 3 ]
     [ "$(grep -h Again "$OUT"/agent/* | sort | paste -sd ' ' -)" = 'Again "0.1" Again "1" Again "60"' ]
-    [ "$(words_of --agent-period | sort -u | paste -sd ' ' -)" = '1000000000ns 100000000ns 60000000000ns' ]
+    [ "$(words_of --agent-period | sort -u | paste -sd ' ' -)" = '1000000000ns:interval=1s 100000000ns:interval=0.1s 60000000000ns:interval=60s' ]
     [ "$(words_of --block | sort -u | paste -sd ' ' -)" = '2000000000ns 60000000000ns' ]
     # what is left out after a start: some periods and a half
     [ "$(words_of --agent-settle | sort -u | paste -sd ' ' -)" = '1050000000ns 1500000000ns 30000000000ns' ]
@@ -118,7 +118,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ "$(key agent_intervals)" = 0.1s,1s,60s ]
     # the script that is submitted goes on with these
     grep -qx "agent_cmd='agentd -f -C @FILE@'  # .*" "$OUT/job.sbatch"
-    grep -q '^sweep=0.1s,1s,60s  # ' "$OUT/job.sbatch"
+    grep -q "^sweep='0.1s,1s,60s:template=" "$OUT/job.sbatch"
 }
 
 @test "a list of agents is refused line by line, before anything is made" {

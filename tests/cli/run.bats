@@ -371,7 +371,7 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
     run_refused 'there is no Slurm here' no_slurm agent
     run_refused '--partition: belongs to --submit' no_slurm sensitivity --partition main
     run_refused 'not a Slurm job' no_slurm sensitivity --launcher srun --op empty --design single --levels none --seconds 1 --ranks 1
-    run_refused 'need a Slurm job' no_slurm sensitivity --nodes-per-launch 1
+    run_refused 'needs a Slurm job' no_slurm sensitivity --node-sets 1
     [ ! -e "$OUT" ]
 }
 
@@ -381,7 +381,7 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
     mkdir "$OUT"
     mount -t tmpfs -o size=120k none "$OUT"
     status=0
-    run_sensitivity --out "$OUT/c" --starts window --raw starts.bin --seconds 1s --launches 2 || status=$?
+    run_sensitivity --out "$OUT/c" --starts window:raw=starts.bin --seconds 1s --launches 2 || status=$?
     ls -la "$OUT/c"
     df "$OUT"
     umount "$OUT"

@@ -29,10 +29,10 @@ single() {
 # bats test_tags=quick
 @test "options of synchronised starts without them are refused" {
     refused "--starts: loop has no 'slot' (it has: none; try round)" --starts loop:slot=5us
-    refused "--raw: needs synchronised starts" --raw x
+    refused "--starts: loop has no 'raw'" --starts loop:raw=x
     refused "--check every: needs synchronised starts" --check every
     refused "--buffer flush: needs synchronised starts" --buffer flush
-    refused "--stop-rule: design lockin has a fixed length" --starts window --stop-rule error
+    refused "--starts: stop-rule: design lockin has a fixed length" --starts window:stop-rule=error
     refused "--arrival: trace needs its file" --starts round --arrival trace
     refused "--arrival: file: is for trace" --starts round --arrival ramp:file=x
     refused "--arrival: amount: 'much' is not a time" --starts round --arrival ramp:amount=much
@@ -44,15 +44,15 @@ single() {
 
 # bats test_tags=quick
 @test "options that a start mode has no use for are refused" {
-    refused "--starts: 'gama' is not a key of it (clock, sync, sync-ranks, sync-exchanges, sync-every, slot, gamma, eps, stage, stage-0, late-bound, fake-clock, work): did you mean gamma?" --starts window:gama=1.2
+    refused "--starts: 'gama' is not a key of it (clock, sync, sync-ranks, sync-exchanges, sync-every, slot, gamma, eps, stage, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw): did you mean gamma?" --starts window:gama=1.2
     refused "--starts: gamma: '1.2,eps' is not a number" --starts window:gamma=1.2,eps
     refused "--starts: 'gamma' is not NAME=VALUE" --starts window:gamma
     refused "'--gamma': no option by itself; use --starts ...:gamma=FACTOR" --starts window --gamma 1.2
     refused "--self-test: needs synchronised starts" --self-test --starts loop
-    refused "--starts: barrier has no 'slot' (it has: clock, sync, sync-ranks, sync-exchanges, sync-every, stage-0, late-bound, fake-clock, work)" --starts barrier:slot=5us
+    refused "--starts: barrier has no 'slot' (it has: clock, sync, sync-ranks, sync-exchanges, sync-every, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw)" --starts barrier:slot=5us
     refused "--starts: round has no 'stage' (it has: clock" --starts round:stage=3
     refused "--starts: sync-exchanges: is for offsets only" --starts round:sync-exchanges=50
-    refused "--stop-rule: precision: is for the rule median" --starts window --stop-rule none:precision=2
+    refused "--starts: precision: is for the rule median" --starts window:precision=2
     refused "--arrival: amount: this arrival has no use for it" --starts round --arrival none:amount=5us
 }
 
@@ -71,7 +71,7 @@ single() {
     refused "--starts: gamma: 'nan'" --starts window:gamma=nan
     refused "--starts: eps: '0' is not a percentage from 0.1 to 100" --starts window:gamma=1.2,eps=0
     refused "--starts: stage: '0'" --starts window:stage=0
-    refused "--stop-rule: precision: '0'" --starts window --stop-rule median:precision=0 --design single
+    refused "--starts: precision: '0'" --starts window:stop-rule=median,precision=0 --design single
 }
 
 # bats test_tags=quick
@@ -88,7 +88,7 @@ single() {
 
 @test "a launch of one arm keeps its slot, whichever arm it has" {
     for arm in on off; do
-        launch 2 --design single --external agent --arms "$arm" --op barrier --starts window --seconds 0.3 --warmup 0s --launch-id "$arm"
+        launch 2 --design single --arms "$arm:external=agent" --op barrier --starts window --seconds 0.3 --warmup 0s --launch-id "$arm"
         jq -e --argjson slot "$(column slot_ns "$OUT/$arm/blocks.csv")" '.cells[0].slot_ns == $slot' "$OUT/$arm/launch.json"
     done
 }
@@ -128,7 +128,7 @@ single() {
 }
 
 @test "a raw file is as long as its starts make it, and an old one is not written over" {
-    single 2 --op barrier,empty --starts round --count 100 --raw every.bin
+    single 2 --op barrier,empty --starts round:raw=every.bin --count 100
     header=$(od -An -tu4 -j12 -N4 "$OUT/one/every.bin" | tr -d ' ')
     # a loop that takes long has several blocks
     blocks=$(grep -ao BLCK "$OUT/one/every.bin" | wc -l)
@@ -140,7 +140,7 @@ single() {
     [ "$(head -c 8 "$OUT/one/every.bin")" = NLSTARTS ]
     [ "$(tail -c +17 "$OUT/one/every.bin" | head -c "$header" | jq -r '.configs | map(.operation) | sort | join(",")')" = barrier,empty ]
     echo precious >"$BATS_TEST_TMPDIR/old"
-    fails_with 2 "--raw: cannot make '$BATS_TEST_TMPDIR/old'" launch 1 --design single --levels none --op empty --starts round --count 10 --raw "$BATS_TEST_TMPDIR/old"
+    fails_with 2 "--starts: raw: cannot make '$BATS_TEST_TMPDIR/old'" launch 1 --design single --levels none --op empty --starts "round:raw=$BATS_TEST_TMPDIR/old" --count 10
     [ "$(cat "$BATS_TEST_TMPDIR/old")" = precious ]
 }
 
@@ -197,7 +197,7 @@ jump_said() {
 }
 
 @test "a stop rule ends a loop early" {
-    single 2 --op barrier --starts window --stop-rule count --seconds 5
+    single 2 --op barrier --starts window:stop-rule=count --seconds 5
     operations=$(column operations "$OUT/one/blocks.csv")
     [ "$operations" -ge 31 ]
     [ "$operations" -le 108 ]
@@ -210,7 +210,7 @@ jump_said() {
 }
 
 @test "the analysis of starts agrees with the rows, from the raw file and without" {
-    launch 2 --design lockin --levels 1 --op barrier --starts round --half-period 100ms --seconds 1 --warmup 0s --raw starts.bin --launch-id one
+    launch 2 --design lockin --levels 1 --op barrier --starts round:raw=starts.bin --half-period 100ms --seconds 1 --warmup 0s --launch-id one
     "$BIN/noiselab-analyze" starts "$OUT" --json >"$BATS_TEST_TMPDIR/starts.json"
     "$BIN/noiselab-analyze" starts "$OUT" --csv --table raw >"$BATS_TEST_TMPDIR/raw.csv"
     # two ranks' lines for each start

@@ -29,7 +29,7 @@ acceptance() {
 hosts_of() { jq -r '[.hosts[].host] | join(",")' "$@"; }
 
 @test "a flipped byte fails the run and is named, the nodes are turned, the loaded node is found, and each node has its verdict" {
-    acceptance --no-report --checks integrity,detour --seconds 2s --launches 2 --inject-fault 0:1:100 --self-check 40:4s --seed 4
+    acceptance --no-report --checks integrity,detour:inject-fault=0:1:100 --seconds 2s --launches 2 --self-check 40:4s --seed 4
     [ "$status" -eq 1 ]
     # rank 0 sent, rank 1 received: by the order of the nodes other nodes in the second launch
     [ "$(hosts_of "$OUT"/*-0001/launch.json)" = node1,node2,node3 ]

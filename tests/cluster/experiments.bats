@@ -106,7 +106,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 }
 
 @test "the script of a job says what was asked for, and is shown as it is submitted" {
-    barriers --dry-run --nodes 2 --seconds 3 --launches 4 --partition main --qos "it's" \
+    barriers --dry-run --nodes 2 --seconds 3 --launches 4 --partition main --sbatch "--qos='it'\\''s'" \
         --sbatch '--comment=two words' --noise-nodes first
     cat "$TEXT"
     [ ! -e "$OUT" ]
@@ -193,14 +193,14 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 }
 
 @test "sets of nodes are taken in random order, each on its nodes" {
-    in_job 3 reproducibility --nodes-per-launch 1 --op barrier --bytes 8 --seconds 300ms --warmup 0s --ranks 1 --launches 2 --seed 3 --out "$OUT" --no-report
+    in_job 3 reproducibility --node-sets 1 --op barrier --bytes 8 --seconds 300ms --warmup 0s --ranks 1 --launches 2 --seed 3 --out "$OUT" --no-report
     cat "$TEXT"
     [ "$(sed '1,/^launch\t/d' "$OUT/schedule.tsv" | cut -f 2,3 | sort | paste -sd ' ' - | tr '\t' :)" = \
         '1:node1 1:node2 1:node3 2:node1 2:node2 2:node3' ]
     sed '1,/^launch\t/d' "$OUT/schedule.tsv" | while IFS=$(printf '\t') read -r launch _ nodes _; do
         [ "$(hosts_of "$OUT/$launch/launch.json")" = "$nodes" ]
     done
-    ! experiment reproducibility --nodes-per-launch 1 --out "$OUT.2" || false
+    ! experiment reproducibility --node-sets 1 --out "$OUT.2" || false
     grep -q 'need a Slurm job' "$TEXT"
 }
 

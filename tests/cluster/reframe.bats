@@ -111,7 +111,7 @@ check() {
     check here noiselab_acceptance "$PWD/lacking" --setvar checks=integrity,detour
     [ "$status" -ne 0 ]
     grep -qF "figures that have references were not measured: ['latency.between.half_round_trip.0']" said
-    check here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour --setvar options=--inject-fault,0:1:100
+    check here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour:inject-fault=0:1:100
     [ "$status" -ne 0 ]
     grep -q "the verdict is fail: .*integrity" said
 }

@@ -72,7 +72,7 @@ fuzz() {
 declare -f run_with in_surroundings >"$work/run_with"
 
 share=$((seconds / 24 + 1))
-fuzz trace noiselab-gen --dry-run --replay FILE --loop --duration 1s
+fuzz trace noiselab-gen --dry-run --replay FILE --pattern replay:loop=yes --duration 1s
 fuzz selfish noiselab-gen --dry-run --replay FILE
 fuzz osnoise noiselab-gen --dry-run --replay FILE
 fuzz node_list run_with FILE "$PWD/$build/libexec/noiselab/noiselab-sh" nodes

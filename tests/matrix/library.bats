@@ -36,7 +36,7 @@ load ../cli/detect
 @test "every check of a cluster runs, and a byte that is flipped is found" {
     status=0
     checks=$("$BIN/noiselab-accept" --list checks | awk '{ print $1 }' | paste -sd,)
-    on_cores 2 "$BIN/noiselab-accept" --checks "$checks" --seconds 3 --repetitions 2 --sizes 0,8,1KiB,64KiB --inject-fault 1:0:20001 --out "$OUT" \
+    on_cores 2 "$BIN/noiselab-accept" --checks "$checks:inject-fault=1:0:20001" --seconds 3 --repetitions 2 --sizes 0,8,1KiB,64KiB --out "$OUT" \
         --launch-id one 2>"$ERR" || status=$?
     cat "$ERR"
     [ "$status" -eq 1 ]

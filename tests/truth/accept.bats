@@ -42,8 +42,8 @@ probe() {
     left_out_or_go
     for seed in 1 2 3; do
         status=0
-        two_nodes_run "$WORK" 2 "$BIN/noiselab-accept" --checks integrity,latency --sizes 8 --seconds 0.3 --repetitions 2 --seed "$seed" \
-            --inject-fault "3:0:$((seed * 101))" --out "$OUT" --launch-id "$seed" >/dev/null 2>"$ERR" 3>&- || status=$?
+        two_nodes_run "$WORK" 2 "$BIN/noiselab-accept" --checks "integrity,latency:inject-fault=3:0:$((seed * 101))" --sizes 8 --seconds 0.3 --repetitions 2 --seed "$seed" \
+            --out "$OUT" --launch-id "$seed" >/dev/null 2>"$ERR" 3>&- || status=$?
         cat "$ERR"
         [ "$status" -eq 1 ]
         # three sizes, two repetitions
@@ -72,7 +72,7 @@ median() {
             >"$BATS_TEST_TMPDIR/certificate" 3>&- &
         generator=$!
         sleep 0.5
-        taskset -c "$FIRST_CPU" "${CALM[@]}" "$BIN/noiselab-accept" --checks detour --cpus ranks --seconds 3 --repetitions 15 --out "$OUT" \
+        taskset -c "$FIRST_CPU" "${CALM[@]}" "$BIN/noiselab-accept" --checks detour:cpus=ranks --seconds 3 --repetitions 15 --out "$OUT" \
             --launch-id scan 2>"$ERR"
         wait "$generator"
         delivered=$(jq .level_delivered_percent "$BATS_TEST_TMPDIR/certificate")

@@ -10,7 +10,7 @@ load ../cli/detect
         rmdir "$BATS_TEST_TMPDIR/folder"
     ) 3>&- &
     status=0
-    launch 1 --op empty --kind disk --gen "--folder $BATS_TEST_TMPDIR/folder" --levels 10 --seconds 20 --launch-id one || status=$?
+    launch 1 --op empty --kind "disk:folder=$BATS_TEST_TMPDIR/folder" --levels 10 --seconds 20 --launch-id one || status=$?
     cat "$ERR"
     [ "$status" -eq 2 ]
     grep -q 'the generator refuses: .*disk' "$ERR"

@@ -47,7 +47,6 @@ sensitivity_refused() {
 
 @test "what it decides itself, and what does not fit, is refused" {
     sensitivity_refused "--arms: --design launches makes many launches" --arms on
-    sensitivity_refused "--set: --design launches makes many launches" --set 2
     sensitivity_refused "--launch-id: --design launches makes many launches" --launch-id x
     sensitivity_refused "too short for 20 launches of 1 loop(s)" --launches 10 --op barrier --levels 1 --seconds 100ms
     sensitivity_refused "--arms: on needs a treatment" --levels none

@@ -24,7 +24,7 @@ launch() {
     local name=$1
     shift
     [ ! -s "$WORK/$name.trace" ] || return 0
-    "$BUILD/bin/noiselab-record" --source cpu --duration 30min --name noiselab-gen --group-gap 1ns --out "$WORK/$name.trace" 3>&- >"$WORK/$name.summary" &
+    "$BUILD/bin/noiselab-record" --source cpu:group-gap=1ns --duration 30min --name noiselab-gen --out "$WORK/$name.trace" 3>&- >"$WORK/$name.summary" &
     recorder=$!
     two_nodes_run "$WORK" 1 "$BUILD/bin/noiselab-detect" --op barrier --levels 10 --half-period 20ms --period 20ms --seconds 2 --warmup 0s --out "$WORK/$name" "$@" 3>&-
     kill -INT "$recorder"
@@ -77,8 +77,8 @@ apart() {
 
 # Both nodes have one kernel: their clocks agree, and what the synchronisation says of them is its error.
 @test "starts on two nodes are synchronised, and their clocks are what is said of them" {
-    two_nodes_run "$WORK" 1 "$BUILD/bin/noiselab-detect" --op barrier,bcast --starts round:sync-every=700ms --levels none --design single --seconds 2 \
-        --out "$WORK/starts" --raw starts.bin 3>&-
+    two_nodes_run "$WORK" 1 "$BUILD/bin/noiselab-detect" --op barrier,bcast --starts round:sync-every=700ms,raw=starts.bin --levels none --design single --seconds 2 \
+        --out "$WORK/starts" 3>&-
     launch="$WORK"/starts/*/launch.json
     jq -c .start $launch
     # one clock for each node: measured, with an offset no larger than half a round trip and the residual

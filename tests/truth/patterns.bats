@@ -62,7 +62,7 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
 }
 
 @test "groups of bursts are as many as asked, at their level" {
-    delivers "$exactly and .bursts_planned == 200" --pattern bursts --group 20 --spacing 2ms --level 2 --duration 2s --on "cpu:$last_cpu"
+    delivers "$exactly and .bursts_planned == 200" --pattern bursts:group=20,spacing=2ms --level 2 --duration 2s --on "cpu:$last_cpu"
 }
 
 @test "a trace with bursts of all lengths is replayed within 1 %, and none of it is late" {
@@ -70,12 +70,12 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
     awk 'BEGIN { srand(7); for (i = 0; i < 150; i++) { d = 50000 * exp(rand() * log(4000)); printf "%.0f\t%.0f\n", t, d; t += d + 500000 + rand() * 5000000 } }' >trace
     delivers "$exactly and .lateness_ns.p50 < 1000000 and .bursts_planned == 150 and .dropped_ns == 0" --replay trace --on "cpu:$last_cpu"
     # without carrying anything over, too: nothing is missed
-    delivers "$exactly and .dropped_ns == 0" --replay trace --on "cpu:$last_cpu" --carry 0 --scale-period 0.5 --scale-burst 0.4
+    delivers "$exactly and .dropped_ns == 0" --replay trace --pattern replay:scale-period=0.5,scale-burst=0.4 --on "cpu:$last_cpu" --carry 0
 }
 
 @test "a looped trace delivers its level for as long as it is asked to" {
     awk 'BEGIN { for (i = 0; i < 20; i++) printf "%d000000\t%d\n", i * 5, 100000 + i * 10000 }' >trace
-    delivers "$exactly and .bursts_planned == 500" --replay trace --loop --duration 2500ms --on "cpu:$last_cpu"
+    delivers "$exactly and .bursts_planned == 500" --replay trace --pattern replay:loop=yes --duration 2500ms --on "cpu:$last_cpu"
 }
 
 @test "bursts closer to each other than a wake-up takes are not joined far ahead of their times" {

@@ -4,8 +4,8 @@
 load ../cli/detect
 
 @test "a design crosses kinds, patterns, places and phases with the levels" {
-    launch 2 --op barrier --kind spin,sum --pattern periodic,poisson --on last --on rank:0,rank:1 --phase random,aligned --levels 2,10 --seconds 2 \
-        --gen "--array-bytes 64KiB" --launch-id one
+    launch 2 --op barrier --kind spin,sum:array-bytes=64KiB --pattern periodic,poisson --on last --on rank:0,rank:1 --phase random,aligned --levels 2,10 --seconds 2 \
+        --launch-id one
     rows=$OUT/one/halves.csv
     awk -F , 'NR > 1 && $7 == "on" { print $8, $25, $26, $27, $28 }' "$rows" | sort -u >"$BATS_TEST_TMPDIR/arms"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/arms")" -eq 32 ]

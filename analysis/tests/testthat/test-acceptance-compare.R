@@ -112,14 +112,15 @@ test_that("the front end follows several campaigns, and writes OpenMetrics and r
   refused <- status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--lines")
   expect_equal(refused$status, 2L)
   metrics <- file.path(top, "metrics")
-  status_of("noiselab-analyze", "acceptance", dirs[1], "--openmetrics", metrics)
+  status_of("noiselab-analyze", "acceptance", dirs[1], "--write", paste0("openmetrics=", metrics))
   lines <- readLines(metrics)
   expect_equal(lines[length(lines)], "# EOF")
   expect_true(all(grepl('^(# (TYPE|HELP|EOF)|noiselab_acceptance_[a-z_]+(\\{([a-z]+="[^"]*",?)+\\})? -?[0-9NaN.e+-]+$)', lines)))
   expect_true('noiselab_acceptance_verdict{verdict="pass"} 1' %in% lines)
   expect_match(lines, 'noiselab_acceptance_figure\\{check="detour",variant="alone",metric="lost",size="",entity="node2",unit="percent"\\} 0.0[0-9]+', all = FALSE)
-  got <- jsonlite::fromJSON(status_of("noiselab-analyze", "acceptance", "--write-limits", "--reframe", dirs[1])$out,
-                            simplifyVector = FALSE)[["*"]]$acceptance
+  references <- tempfile()
+  status_of("noiselab-analyze", "acceptance", "--write", paste0("reframe=", references), dirs[1])
+  got <- jsonlite::fromJSON(references, simplifyVector = FALSE)[["*"]]$acceptance
   expect_equal(got[["latency.between.half_round_trip.8"]][2:4], list(NULL, 0.1, "ns"))
   expect_equal(got[["bandwidth.between.one_way.65536"]][2:4], list(-0.1, NULL, "bytes_per_s"))
 })

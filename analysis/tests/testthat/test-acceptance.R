@@ -108,7 +108,7 @@ test_that("the front ends write table, JSON, lines, JUnit, node files and report
   dir <- local_acceptance(slow_node = 2, mismatches = 1, seed = 1)
   nodes <- file.path(dir, "partial")
   junit <- file.path(dir, "junit.xml")
-  got <- status_of("noiselab-analyze", "acceptance", dir, "--json", "--nodes-dir", nodes, "--junit", junit)
+  got <- status_of("noiselab-analyze", "acceptance", dir, "--json", "--write", paste0("nodes=", nodes), "--write", paste0("junit=", junit))
   expect_equal(got$status, 1L)
   expect_equal(jsonlite::fromJSON(got$out)$verdict, "fail")
   expect_equal(readLines(file.path(nodes, "node2.txt"))[1:2], c("verdict: fail", "ended_utc: 2026-01-01T00:01:00Z"))

@@ -1,4 +1,4 @@
-# Treatments from outside (noiselab-detect --external NAME): they have a name, and no level.
+# Treatments from outside (noiselab-detect --arms on:external=NAME): they have a name, and no level.
 
 agent_launches <- function(..., launches = 8, env = parent.frame()) {
   local_campaign(external = "slurm-accounting", design = "launches", launches = launches, pairs = 1, ..., env = env)

@@ -147,7 +147,7 @@ test_that("sets with two off launches, and one launch of each arm without sets, 
   campaign <- read_campaign(dir)
   alone <- vapply(campaign$launches, function(info) isTRUE(info$options$set == 1), TRUE)
   for (id in names(campaign$launches)) campaign$launches[[id]]$options$set <- 1
-  expect_error(locate_noise(campaign), "set 1 has two off launches: .* \\(--set\\)", class = "nl_error_data")
+  expect_error(locate_noise(campaign), "set 1 has two off launches: .* \\(--arms on:set=N\\)", class = "nl_error_data")
   one <- read_campaign(campaign$paths[alone])
   for (id in names(one$launches)) one$launches[[id]]$options$set <- NULL
   expect_equal(unique(locate_noise(one)$nodes$reason), "fewer than 2 launches have a value")

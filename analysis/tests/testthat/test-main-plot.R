@@ -30,7 +30,7 @@ test_that("a picture has room for its words, which the report has beside it, or 
   analysis <- analyze_campaign(read_campaign(dir))
   trace <- Filter(function(plot) plot$name == "trace", plots())[[1]]
   expect_equal(pixels(file), 110 * figure_size(trace, plot_frame(trace, analysis), analysis), tolerance = 0.002)
-  status_of("noiselab-plot", "trace", dir, "--out", file, "--width", "4", "--height", "3")
+  status_of("noiselab-plot", "trace", dir, "--out", file, "--size", "4x3")
   expect_equal(pixels(file), c(440, 330))
 })
 
@@ -62,8 +62,8 @@ test_that("what is missing or wrong is said in one line", {
   refused(2L, "does not end in .png, .svg, .pdf", "dose", dir, "--out", file.path(dir, "x.gif"))
   refused(2L, "is not a directory, which several plots need", "dose,tail", dir, "--out", file.path(dir, "x.png"))
   refused(2L, "needs --out DIRECTORY", "dose,tail", dir, "--csv")
-  refused(2L, "--width: '0' is not a number of inches", "dose", dir, "--width", "0")
-  refused(2L, "do not apply to data", "dose", dir, "--csv", "--width", "5")
+  refused(2L, "--size: '0x3' is not a width and a height", "dose", dir, "--size", "0x3")
+  refused(2L, "does not apply to data", "dose", dir, "--csv", "--size", "5x4")
   refused(2L, "--margin does not apply to dose \\(it does to forest", "dose", dir, "--margin", "1")
   refused(2L, "--margin: 'x' is not a percentage", "forest", dir, "--margin", "x")
   refused(2L, "--alpha: '2' is not", "dose", dir, "--alpha", "2")

@@ -55,34 +55,30 @@ test_that("completeness shows every size of group with its interval", {
   expect_true(all(frame$ci_low < frame$value & frame$value < frame$ci_high))
 })
 
-test_that("noiselab plot draws them from a directory, with limits, and apart from the others", {
+test_that("noiselab plot draws them from a directory, with the limits of the campaign, and apart from the others", {
   dir <- local_acceptance(seed = 1)
   names <- vapply(plots_of("acceptance"), `[[`, "", "name")
   got <- status_of("noiselab-plot", paste(names, collapse = ","), dir, "--out", dir)
   expect_equal(got$status, 0L)
   expect_equal(got$out, file.path(dir, paste0(names, ".png")))
-  limits <- file.path(dir, "limits")
-  writeLines("quantum.alone.quantum <= 1 us", limits)
-  csv <- function(...) utils::read.csv(text = status_of("noiselab-plot", "acceptance-matrix", dir, "--csv", ...)$out)
+  csv <- function() utils::read.csv(text = status_of("noiselab-plot", "acceptance-matrix", dir, "--csv")$out)
   expect_false(any(csv()$verdict == "fail"))
-  expect_equal(unique(csv("--limits", limits)$check[csv("--limits", limits)$verdict == "fail"]), "quantum")
+  writeLines("quantum.alone.quantum <= 1 us", file.path(dir, "limits.conf"))
+  writeLines(c("# schema: 1", "# limits: limits.conf", "launch\tset\tnodes\tranks\targuments"), file.path(dir, "schedule.tsv"))
+  expect_equal(unique(csv()$check[csv()$verdict == "fail"]), "quantum")
   refused <- status_of("noiselab-plot", "dose,acceptance-map", dir)
   expect_equal(refused$status, 2L)
   expect_match(refused$err, "acceptance-map is of acceptance campaigns, dose is not: draw them apart")
   expect_equal(status_of("noiselab-plot", "dose", dir)$status, 3L)
   other <- local_campaign(pairs = 8, levels_percent = 5)
   expect_equal(status_of("noiselab-plot", "acceptance-map", other)$status, 3L)
-  expect_match(status_of("noiselab-plot", "dose", other, "--limits", limits)$err, "--limits is for plots of acceptance campaigns")
 })
 
-test_that("report and plot leave out nodes known to be bad", {
+test_that("the report leaves out nodes known to be bad", {
   top <- local_folder()
   dir <- simulate_acceptance(file.path(top, "campaign"), nodes = 4, slow_node = 2)
   file <- file.path(top, "bad")
   writeLines("node2 2025-12-01 bad DIMM", file)
-  shown <- function(...) utils::read.csv(text = status_of("noiselab-plot", "acceptance-matrix", dir, "--csv", ...)$out)$host
-  expect_true("node2" %in% shown())
-  expect_false("node2" %in% shown("--known-bad", file))
   out <- file.path(top, "page.html")
   expect_true(status_of("noiselab-report", "--known-bad", file, "--out", out, dir)$status %in% c(0, 1, 3))
   expect_match(paste(readLines(out), collapse = " "), "eft out since 2025-12-01: [a-z0-9]+ \\(bad DIMM\\)")

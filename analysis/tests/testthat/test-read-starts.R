@@ -141,7 +141,7 @@ test_that("a launch without a raw file, a lost one and a bad selection are refus
   unlink(file.path(launch_of(dir), "starts.bin"))
   expect_error(read_starts(launch_of(dir)), "starts.bin is missing", class = "nl_error_data")
   dir <- local_starts()
-  expect_error(read_starts(launch_of(dir)), "without --raw", class = "nl_error_data")
+  expect_error(read_starts(launch_of(dir)), "without raw=FILE", class = "nl_error_data")
 })
 
 test_that("32-bit numbers without sign are read beyond 2^31", {

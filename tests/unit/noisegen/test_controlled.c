@@ -446,7 +446,7 @@ TEST(groups_that_do_not_fit_their_level_are_refused_when_they_are_run) {
     assert_int_equal(place(&g, allowed, 1), 0);
     fill_run(&g);
     g.page->level_percent = 20;
-    assert_refused(&g, run(&g), "--spacing: bursts of 2 ms every 1 ms would be one long burst");
+    assert_refused(&g, run(&g), "--pattern: spacing: bursts of 2 ms every 1 ms would be one long burst");
     fill_run(&g);
     g.page->level_index = 2;
     assert_int_equal(run(&g), 0);
@@ -460,7 +460,7 @@ TEST(a_kind_that_cannot_go_on_is_told_at_the_next_run) {
     char options[64];
     assert_int_equal(bind(receiver, (const struct sockaddr *)&address, size), 0);
     assert_int_equal(getsockname(receiver, (struct sockaddr *)&address, &size), 0);
-    snprintf(options, sizeof options, "--kind=net --address=udp:127.0.0.1:%d", ntohs(address.sin_port));
+    snprintf(options, sizeof options, "--kind=net:address=udp:127.0.0.1:%d", ntohs(address.sin_port));
     close(receiver); /* nobody listens from now on, in the generator's copy of this process neither */
     struct generator g = start(options);
     assert_int_equal(place(&g, allowed, n_allowed), 0);
@@ -475,7 +475,7 @@ TEST(a_kind_that_cannot_go_on_is_told_at_the_next_run) {
 }
 
 TEST(a_kind_that_cannot_be_prepared_is_refused_when_it_is_placed) {
-    struct generator g = start("--kind=disk --folder=/nonexistent");
+    struct generator g = start("--kind=disk:folder=/nonexistent");
     assert_refused(&g, place(&g, allowed, n_allowed), "--kind: disk on CPU ");
     assert_refused(&g, place(&g, allowed, n_allowed), "'/nonexistent' does not exist");
     fill_run(&g);

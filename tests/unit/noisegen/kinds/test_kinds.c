@@ -260,8 +260,8 @@ TEST(a_failing_prepare_leaves_no_state_and_says_why_in_one_line) {
         {"net", {.address = "here"}, "'here' is not an address"},
         {"net", {.message_bytes = -1}, "-1 is not from 1 to 65507"},
         {"net", {.message_bytes = 65508}, "65508 is not from 1 to 65507"},
-        {"disk", {.folder = NULL}, "--folder is missing"},
-        {"disk", {.folder = ""}, "--folder is missing"},
+        {"disk", {.folder = NULL}, "--kind: folder is missing"},
+        {"disk", {.folder = ""}, "--kind: folder is missing"},
     };
     int n_files = n_open_files();
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
@@ -862,7 +862,7 @@ TEST(pagefault_takes_little_memory_and_gives_it_back) {
 
 /* ---- net ---- */
 
-/* A socket of the test on a loopback address; its address as for --address. */
+/* A socket of the test on a loopback address; its address as for --kind net:address=. */
 struct peer {
     int fd;
     char address[80];

@@ -266,13 +266,13 @@ TEST(groups_that_would_be_one_burst_or_overlap_are_refused) {
     const struct ng_pattern *bursts = ng_pattern_find("bursts");
     assert_null(bursts->problem(&a->request, buf, sizeof buf));
     a->request.level = 0.1; /* 1 ms every 1 ms */
-    assert_contains(bursts->problem(&a->request, buf, sizeof buf), "--spacing: bursts of 1 ms every 1 ms would be one long burst");
+    assert_contains(bursts->problem(&a->request, buf, sizeof buf), "--pattern: spacing: bursts of 1 ms every 1 ms would be one long burst");
     a->request.level = 0.0999;
     assert_null(bursts->problem(&a->request, buf, sizeof buf));
     a->request.level = 0.01;
     a->shape.spacing_ns = 20 * MS; /* 80 ms from the first to the last, in 50 */
     assert_contains(bursts->problem(&a->request, buf, sizeof buf),
-                    "--spacing: 5 bursts every 20 ms do not fit into 50 ms (--group x --period)");
+                    "--pattern: spacing: 5 bursts every 20 ms do not fit into 50 ms (group x --period)");
     a->shape.spacing_ns = 50 * MS / 4 - 25000; /* just in time for the next group */
     assert_null(bursts->problem(&a->request, buf, sizeof buf));
     a->shape.spacing_ns += 1;
