@@ -107,7 +107,7 @@ single() {
 
 @test "every start mode fills its columns, and loop leaves them empty" {
     for mode in loop barrier window round; do
-        launch 2 --design lockin --levels 0 --op barrier,bcast --starts "$mode" --half-period 100ms --seconds 0.8 --warmup 0s --launch-id "$mode"
+        launch 2 --design lockin --levels 0 --op bcast --starts "$mode" --half-period 50ms --seconds 0.2 --warmup 0s --launch-id "$mode"
         rows=$OUT/$mode/halves.csv
         # a start takes time, what is left of it after the last arrival is less, and their sum is the wall time's at most
         column global_ns "$rows" | awk -v mode="$mode" '{ if ((mode == "loop") != ($1 == "")) exit 1 }'
@@ -191,7 +191,7 @@ jump_said() {
 
 @test "clocks that part are synchronised anew before it is time" {
     # offsets alone do not follow a drift of 50 us in every second
-    single 2 --op empty --starts round:sync=linear,fake-clock=0s,50ppm,sync-every=1s --seconds 3
+    single 2 --op empty --starts round:sync=linear,fake-clock=0s,50ppm,sync-every=1s --seconds 2.2
     cut -d , -f 1-9 "$OUT/one/clocks.csv"
     [ "$(awk -F , '$2 == "residual"' "$OUT/one/clocks.csv" | wc -l)" -ge 2 ]
 }

@@ -6,7 +6,9 @@ simulate_loop <- function(seconds = 10, period_s = 0.1, length_us = 500, cost_us
   n <- round(seconds * 5000)
   ns <- 2e5 * exp(stats::rnorm(n, 0, jitter))
   hit <- sample.int(n, stats::rpois(1, noise_per_s * seconds), replace = TRUE)
-  ns <- ns + as.numeric(tapply(c(numeric(n), 1000 * stats::rexp(length(hit), 1 / noise_us)), c(seq_len(n), hit), sum))
+  longer <- rowsum(1000 * stats::rexp(length(hit), 1 / noise_us), hit)
+  at <- as.integer(rownames(longer))
+  ns[at] <- ns[at] + longer
   total <- sum(ns)
   m <- floor(total / 1e9 / period_s)
   at <- if (random) sort(stats::runif(m, 0, total)) else (seq_len(m) - stats::runif(1)) * period_s * 1e9

@@ -74,7 +74,7 @@ test_that("the words of the seven cases", {
 test_that("over agents and operations Holm's correction holds: thirty true zeros are seldom called a slowdown", {
   set.seed(1)
   found <- replicate(300, {
-    answers <- bind_rows(lapply(1:30, function(i) data.frame(agent_rule(figure_of_t(rnorm(1), 1, Inf), NULL))))
+    answers <- bind_rows(lapply(1:30, function(i) agent_rule(figure_of_t(rnorm(1), 1, Inf), NULL)))
     any(stats::p.adjust(answers$p_value, "holm") <= 0.01)
   })
   expect_lte(sum(found), qbinom(0.999, 300, 0.01))
