@@ -364,6 +364,7 @@ dist: ## an archive of the last commit, which builds without git
 		-o $(BUILD)/noiselab-$(VERSION).tar.gz HEAD
 
 deb: dist ## Debian packages, into build/deb: noiselab (no R) and noiselab-analysis
+	@tests/deps.sh packages
 	packaging/deb.sh $(BUILD) $(VERSION)
 
 rpm: dist ## RPM packages by OpenHPC's conventions, into build/rpm (Debian: rpm; nothing is asked of what is installed there)

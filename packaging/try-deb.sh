@@ -34,7 +34,7 @@ debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1 || { tail -n 5 
 cp /etc/resolv.conf "$root/etc/"
 rm -f "$root"/etc/apt/sources.list
 cp -R /etc/apt/sources.list.d /etc/apt/sources.list "$root/etc/apt/" 2>/dev/null
-cp /etc/apt/apt.conf.d/*artifact* "$root/etc/apt/apt.conf.d/" 2>/dev/null
+cp -n /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null
 for place in dev proc sys; do mount --bind "/$place" "$root/$place" || exit 2; done
 # what is there of ours: files, shared memory (the folder has its own), cgroups that nobody is in
 ours() {

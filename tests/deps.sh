@@ -4,6 +4,7 @@
 # deps.sh agents: the same for real agents, which tests measure, and what single tests want. What cannot be installed is left out, and its test is
 # skipped.
 # deps.sh report: the same for the browser that tests open reports in, and for what makes reports small.
+# deps.sh packages: the same for what makes Debian packages, and tries them.
 # What is missing and is not installed is said, by its own names and those of packages.
 set -u
 
@@ -70,13 +71,24 @@ pdftotext|command -v pdftotext|poppler-utils|poppler-utils|poppler-tools|poppler
 EOF
 }
 
+needed_by_packages() {
+    cat <<'EOF'
+debhelper|command -v dh|debhelper|-|-|-
+dpkg-buildpackage|command -v dpkg-buildpackage|dpkg-dev|-|-|-
+fakeroot|command -v fakeroot|fakeroot|-|-|-
+lintian|command -v lintian|lintian|-|-|-
+debootstrap|command -v debootstrap|debootstrap|debootstrap|debootstrap|-
+EOF
+}
+
 case ${1-} in
 '') table=needed ;;
+packages) table=needed_by_packages ;;
 report) table=needed_by_report ;;
 agents) table=needed_by_agents ;;
 cluster) table=needed_by_cluster ;;
 *)
-    echo 'usage: tests/deps.sh [cluster|agents|report]' >&2
+    echo 'usage: tests/deps.sh [cluster|agents|report|packages]' >&2
     exit 2
     ;;
 esac
