@@ -152,7 +152,9 @@ take_profile() {
         die 2 "no operation of the program can be compared: $(awk -F , 'NR > 1 { print $1, $9 }' "$scratch/$worth" | paste -sd ';' -)"
     ranks=$(awk -F , 'NR > 1 && $9 == "" { print $5; exit }' "$scratch/$worth")
     # as late as its ranks; where they were not looked at, as in other campaigns
-    if [ -z "$arrival" ] && "$NOISELAB_BIN/noiselab-analyze" profile --arrival-trace "$scratch/advice.arrivals" "$profile" >/dev/null 2>&1; then
+    if [ -z "$arrival" ] && ! "$NOISELAB_BIN/noiselab-analyze" profile --write "arrivals=$scratch/advice.arrivals" "$profile" >/dev/null 2>"$scratch/worth.err"; then
+        note "late ranks as in other campaigns, not as late as the program's: $(first_line <"$scratch/worth.err" | sed 's/^noiselab-analyze: //')"
+    elif [ -z "$arrival" ]; then
         planned_files="$planned_files advice.arrivals"
         case $campaign in /*) arrival=$campaign ;; *) arrival=$PWD/$campaign ;; esac
         arrival=trace:file=$arrival/advice.arrivals

@@ -33,7 +33,7 @@ teardown() {
 @test "options of an agent that would be without effect or make no sense are refused in one line" {
     refused "--agent-period: needs an agent" --agent-period 1s
     refused "no agent: give one of --agent-cmd" --agent '--who cpu'
-    refused "--agent-period: interval: needs an agent" --agent-period 1s:interval=1s
+    refused "--agent-period: needs an agent" --agent-period 1s:interval=1s
     refused "--agent: with --arms ...:external=x" --agent '--agent-cmd y' --design single --arms on:external=x
     refused "--kind: with an agent there is no generator unless levels" --agent '--agent-cmd x' --kind sum --agent-period 1s
     refused "--agent-name: '../a' is not a plain name" --agent '--agent-cmd x --agent-name ../a'
@@ -199,7 +199,7 @@ one_in_background() {
     kill -9 $(ranks_of "$MPIRUN")
     wait "$MPIRUN" || true
     is_left_running
-    awk -F , 'NF != 43 { exit 1 }' "$OUT/one/halves.csv"
+    awk -F , 'NF != 44 { exit 1 }' "$OUT/one/halves.csv"
 }
 
 @test "with design single a launch of off arms keeps the agent off" {

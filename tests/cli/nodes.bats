@@ -192,7 +192,7 @@ no_line_but() {
     ls -l "$BATS_TEST_TMPDIR/kept"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/kept/halves.csv")" -gt 50 ]
     # no line is cut off, and nothing is left that is half a file
-    [ "$(awk -F , 'NF != 43' "$BATS_TEST_TMPDIR/kept/halves.csv" | wc -l)" -eq 0 ]
+    [ "$(awk -F , 'NF != 44' "$BATS_TEST_TMPDIR/kept/halves.csv" | wc -l)" -eq 0 ]
     [ "$(tail -c 1 "$BATS_TEST_TMPDIR/kept/halves.csv" | od -An -c | tr -d ' ')" = '\n' ]
     [ ! -e "$BATS_TEST_TMPDIR/kept/launch.json.new" ]
     [ "$(jq -r '.ended // "" | . == "" or startswith("failed")' "$BATS_TEST_TMPDIR/kept/launch.json")" = true ]

@@ -201,7 +201,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
         [ "$(hosts_of "$OUT/$launch/launch.json")" = "$nodes" ]
     done
     ! experiment reproducibility --node-sets 1 --out "$OUT.2" || false
-    grep -q 'need a Slurm job' "$TEXT"
+    grep -q 'needs a Slurm job' "$TEXT"
 }
 
 @test "mpirun within an allocation measures on the same nodes" {

@@ -13,11 +13,22 @@
 
 static volatile long long hit_ns, lost_ns;
 static volatile int n_hits;
+static long long hit_every_ns, between_ns, turn_ns;
+static unsigned long long drawn;
 
 static long long now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* Within the first half of its rank's next turn, at random: hits that come regularly may keep step with the work that they move. */
+static void expect_hit(void) {
+    drawn = drawn * 6364136223846793005ULL + 1442695040888963407ULL;
+    turn_ns += between_ns;
+    long long us = (turn_ns + (long long)(drawn >> 40) * (hit_every_ns / 2) / (1LL << 24) - now_ns()) / 1000;
+    if (us < 1) us = 1;
+    setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {us / 1000000, us % 1000000}}, NULL);
 }
 
 static void hit(int signal_number) {
@@ -26,15 +37,18 @@ static void hit(int signal_number) {
     while (now_ns() < end_ns) continue;
     lost_ns += hit_ns;
     n_hits++;
+    expect_hit();
 }
 
 /* Every rank is hit every `every_ms` times the number of ranks, and they take turns. */
 static void expect_hits(int every_ms, int rank, int n_ranks) {
     const struct sigaction action = {.sa_handler = hit, .sa_flags = SA_RESTART};
-    long long first_us = 1000LL * every_ms * (rank + 1), next_us = 1000LL * every_ms * n_ranks;
-    const struct itimerval timer = {{next_us / 1000000, next_us % 1000000}, {first_us / 1000000, first_us % 1000000}};
+    hit_every_ns = 1000000LL * every_ms;
+    between_ns = hit_every_ns * n_ranks;
+    turn_ns = now_ns() + hit_every_ns * rank - between_ns;
+    drawn = (unsigned long long)now_ns() + (unsigned long long)rank;
     sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &timer, NULL);
+    expect_hit();
 }
 
 /* A hit makes it longer, as it does work. */

@@ -50,7 +50,7 @@ has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
     no_load_of "$generator"
     wait "$MPIRUN" || true
     [ "$(jq -r .ended "$OUT/one/launch.json")" = null ]
-    [ "$(awk -F , 'NF != 43' "$OUT/one/halves.csv" | wc -l)" -eq 0 ]
+    [ "$(awk -F , 'NF != 44' "$OUT/one/halves.csv" | wc -l)" -eq 0 ]
 }
 
 @test "kill -9 of mpirun leaves no load running" {
