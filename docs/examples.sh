@@ -145,8 +145,8 @@ refresh() {
             # shellcheck disable=SC2053
             [[ $name == ${1:-*} ]] || continue
             known=yes
-            # the latter only where it is asked for by its name
-            [ -z "$(word check-only "$words")" ] && { [ -z "$(word elsewhere "$words")" ] || [ "$name" = "${1-}" ]; } || continue
+            [ -z "$(word check-only "$words")" ] || continue
+            [ -z "$(word elsewhere "$words")" ] || [ "$name" = "${1-}" ] || continue
             refresh_block "$document" || failed=1
         done
     done

@@ -942,9 +942,10 @@ static int resolve_agent(struct parsing *p) {
     struct nd_options *o = p->o;
     struct nd_agent_options *a = &o->agent;
     if (!nd_agent_is_given(a)) {
-        if (a->interval_ns && !o->external) nl_error("--arms: interval: needs an external treatment");
-        int is_lost = is_useless(p, NEEDS_AGENT, 0, "needs an agent (try --agent '--agent-pid 1234')");
-        return is_lost || (a->interval_ns && !o->external) ? -1 : 0;
+        if (is_useless(p, NEEDS_AGENT, 0, "needs an agent (try --agent '--agent-pid 1234')")) return -1;
+        if (!a->interval_ns || o->external) return 0;
+        nl_error("--arms: interval: needs an external treatment");
+        return -1;
     }
     if (o->external) {
         nl_error("--agent: with --arms ...:external=%s the treatment comes from outside, and this launch has no other", o->external);
