@@ -12,13 +12,12 @@ plot_pareto <- function(analysis, draw = TRUE) {
   frame <- pareto_data(analysis$campaign, analysis$alpha)
   if (!draw || is.null(frame)) return(frame)
   frame$panel <- in_order(frame$panel)
-  label <- ifelse(frame$front, frame$algorithm, "")
   ggplot2::ggplot(frame, ggplot2::aes(quiet_ratio, lost_ns_per_ns)) +
     ggplot2::geom_hline(yintercept = 1, colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_vline(xintercept = 1, colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_linerange(ggplot2::aes(ymin = low, ymax = high), na.rm = TRUE, colour = "grey55", linewidth = 0.4) +
     ggplot2::geom_point(ggplot2::aes(fill = front, shape = algorithm == "default"), size = 2.6) +
-    ggplot2::geom_text(ggplot2::aes(label = label), size = 2.7, hjust = "inward", vjust = -0.8, check_overlap = TRUE) +
+    ggplot2::geom_text(ggplot2::aes(label = algorithm), frame[frame$front, ], size = 2.7, hjust = "inward", vjust = -0.8, check_overlap = TRUE) +
     ggplot2::scale_fill_manual(NULL, values = c(`TRUE` = okabe_ito[["blue"]], `FALSE` = "white"), breaks = c(TRUE, FALSE),
                                labels = c("on the front", "another one is better"),
                                guide = ggplot2::guide_legend(override.aes = list(shape = 21))) +
