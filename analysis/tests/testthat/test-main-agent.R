@@ -39,7 +39,7 @@ test_that("the time that a longer run would need follows from the standard error
 })
 
 test_that("of an account that has no halves to be compared with only the reason is said", {
-  accounts <- agent_report(read_campaign(made(pairs = 30, levels_percent = 1)))$accounts
+  accounts <- agent_report(read_campaign(local_agent(pairs = 30, levels_percent = 1)))$accounts
   labels <- function(rows) vapply(account_columns(rows)$columns, `[[`, "", "label")
   expect_true("accounts" %in% labels(accounts))
   expect_match(paste(agreement_part(list(accounts = accounts, alpha = 0.01))$remarks, collapse = " "), "ranks lost [0-9]")
