@@ -1,11 +1,14 @@
 #!/bin/bash
 # try-deb.sh BUILD FOLDER: the packages of BUILD/deb in an emptied Debian 12 in FOLDER (as root, by debootstrap): programs without R are installed and used,
-# then the analysis, then both are removed; nothing of them may be left. The last line is "N passed, N failed".
+# as an earlier version, then the analysis; both are upgraded, used and removed, and nothing of them may be left; autopkgtest installs them once more, and
+# runs their own tests. The last line is "N passed, N failed".
 set -u
 build=$(readlink -f "$1") root=$2
 passed=0 failed=0
 [ "$(id -u)" = 0 ] || { echo 'try-deb.sh: only root can make a system within this one' >&2 && exit 2; }
-command -v debootstrap >/dev/null || { echo 'try-deb.sh: install debootstrap' >&2 && exit 2; }
+for command in debootstrap autopkgtest; do
+    command -v "$command" >/dev/null || { echo "try-deb.sh: install $command" >&2 && exit 2; }
+done
 ls "$build"/deb/noiselab_*.deb >/dev/null 2>&1 || { echo 'try-deb.sh: make deb first' >&2 && exit 2; }
 [ ! -e "$root" ] || { echo "try-deb.sh: '$root' is there already" >&2 && exit 2; }
 
@@ -24,7 +27,7 @@ unmount() {
     done
 }
 # nothing of this machine may be under the folder when it is removed
-end() { unmount && ! grep -qs " $(readlink -f "$root")/" /proc/mounts && rm -rf --one-file-system "$root" "$root.log"; }
+end() { unmount && ! grep -qs " $(readlink -f "$root")/" /proc/mounts && rm -rf --one-file-system "$root" "$root.log" "$root.older"; }
 trap end EXIT
 trap 'exit 130' INT TERM
 
@@ -36,43 +39,62 @@ rm -f "$root"/etc/apt/sources.list
 cp -R /etc/apt/sources.list.d /etc/apt/sources.list "$root/etc/apt/" 2>/dev/null
 cp -n /etc/apt/apt.conf.d/* "$root/etc/apt/apt.conf.d/" 2>/dev/null
 for place in dev proc sys; do mount --bind "/$place" "$root/$place" || exit 2; done
-# what is there of ours: files, shared memory (the folder has its own), cgroups that nobody is in
-ours() {
-    find "$root" \( -path "$root/proc" -o -path "$root/sys" \) -prune -o \( -name '*noiselab*' -o -name 'nl-*' \) -print | sort
+# every file, of shared memory, too (the folder has its own), and cgroups of ours that nobody is in
+files() {
+    inside find / /dev/shm -xdev | sort
     find /sys/fs/cgroup -type d -name '*noiselab*' -exec sh -c 'test -e "$0/cgroup.procs" && ! grep -q . "$0/cgroup.procs"' {} \; -print
 }
-inside apt-get -qq update >"$root.log" 2>&1 || { tail -n 5 "$root.log" >&2; exit 2; }
-ours >"$root/before"
-mkdir "$root/packages" && cp "$build"/deb/*.deb "$root/packages/"
+# depends PACKAGE: what it needs but ours; install FILE...
+depends() { dpkg-deb -f "$root/packages/$1".deb Depends | sed 's/noiselab ([^)]*), //'; }
+install() { inside apt-get -qq install -y --no-install-recommends "$@" >"$root.log" 2>&1; }
 
-inside sh -c 'apt-get -qq install -y --no-install-recommends /packages/noiselab_*.deb' >"$root.log" 2>&1
-result $? 'the programs are installed, with what they need'
+inside apt-get -qq update >"$root.log" 2>&1 || { tail -n 5 "$root.log" >&2; exit 2; }
+mkdir "$root/packages" "$root/packages/older"
+for name in noiselab noiselab-analysis; do
+    cp "$build/deb/${name}_"*.deb "$root/packages/$name.deb"
+    # the same as an earlier version, which has a file more
+    dpkg-deb -R "$root/packages/$name.deb" "$root.older" && : >"$root.older/usr/lib/noiselab/of-$name" &&
+        sed -i -E 's/^(Version: ).*/\10.0.1-1/; s/(noiselab \(= )[^)]*/\10.0.1-1/' "$root.older/DEBIAN/control" &&
+        dpkg-deb -b "$root.older" "$root/packages/older/$name.deb" >"$root.log" && rm -r "$root.older" || exit 2
+done
+
+inside apt-get -qq satisfy -y --no-install-recommends "$(depends noiselab)" >"$root.log" 2>&1
+result $? 'what the programs need is there'
+files >"$root/packages/before"
+install /packages/older/noiselab.deb && [ -e "$root/usr/lib/noiselab/of-noiselab" ]
+result $? 'an earlier version of the programs is installed'
 [ ! -e "$root/usr/bin/R" ]
-result $? 'they need no R'
+result $? 'it needs no R'
 inside noiselab doctor >"$root.log" 2>&1
 result $? 'noiselab doctor works'
 inside mpirun --oversubscribe -n 2 noiselab-detect --op barrier --levels 1 --design lockin --seconds 3 --out /root/campaign >"$root.log" 2>&1 &&
     [ "$(cat "$root"/root/campaign/*/halves.csv | wc -l)" -gt 20 ]
 result $? 'a short run of the detector gives rows'
-inside sh -c 'apt-get -qq install -y --no-install-recommends /packages/noiselab-analysis_*.deb' >"$root.log" 2>&1
-result $? 'the analysis is installed'
-inside noiselab analyze /root/campaign >"$root.log" 2>&1 && grep -q barrier "$root.log"
-result $? 'it answers'
+# what comes with R alone is not ours either
+files >"$root/packages/without-r"
+inside apt-get -qq satisfy -y --no-install-recommends "$(depends noiselab-analysis)" >"$root.log" 2>&1
+result $? 'what the analysis needs is there'
+files | comm -13 "$root/packages/without-r" - >>"$root/packages/before"
+install /packages/older/noiselab-analysis.deb && inside noiselab analyze /root/campaign --json >"$root/packages/answer" 2>"$root.log" && grep -q barrier "$root/packages/answer"
+result $? 'an earlier version of the analysis is installed, and answers'
+
+install /packages/noiselab.deb /packages/noiselab-analysis.deb && ! inside dpkg-query -W | grep -F 0.0.1-1 >"$root.log" && [ ! -e "$root/usr/lib/noiselab/of-noiselab" ]
+result $? 'both are upgraded'
+inside noiselab analyze /root/campaign --json 2>"$root.log" | diff "$root/packages/answer" - >>"$root.log"
+result $? 'the campaign of the earlier version has the same answer'
 inside noiselab report /root/campaign >"$root.log" 2>&1
 result $? 'a report is written'
-# shellcheck disable=SC2046 # names of packages
-mkdir "$root/source" && tar -x -z -C "$root/source" --strip-components=1 -f "$build"/deb/noiselab_*.orig.tar.gz && cp -R "$root/source/packaging/debian" "$root/source/" &&
-    inside apt-get -qq install -y --no-install-recommends $(sed -n 's/^Depends: @,//p' "$root/source/debian/tests/control" | tr -d ,) >"$root.log" 2>&1 &&
-    inside sh -c 'mkdir /var/tmp/autopkgtest && cd /source && AUTOPKGTEST_TMP=/var/tmp/autopkgtest debian/tests/mpi' >"$root.log" 2>&1
-result $? 'their own tests pass (debian/tests)'
-rm -rf "$root/source" "$root/var/tmp/autopkgtest"
-inside dpkg --audit >"$root.log" 2>&1
+inside dpkg --audit >"$root.log" 2>&1 && [ ! -s "$root.log" ]
 result $? 'dpkg finds nothing wrong with them'
-inside apt-get -qq purge -y noiselab noiselab-analysis >"$root.log" 2>&1
-result $? 'they are removed'
-rm -rf "$root/root/campaign" "$root/packages"
-ours | grep -vxF -f "$root/before" >"$root.log"
+
+inside apt-get -qq remove -y noiselab noiselab-analysis >"$root.log" 2>&1 && ! inside dpkg-query -W | grep noiselab >"$root.log"
+result $? 'they are removed, and there is nothing to purge'
+rm -rf "$root/root/campaign"
+files | grep -vxF -f "$root/packages/before" | grep -v '^/packages' >"$root.log"
 [ ! -s "$root.log" ]
 result $? 'and leave nothing: no file, no shared memory, no cgroup'
+
+autopkgtest --no-built-binaries "$root"/packages/*.deb "$build"/deb/noiselab_*.dsc -- chroot "$root" >"$root.log" 2>&1
+result $? 'their own tests pass (debian/tests, by autopkgtest)'
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -78,6 +78,7 @@ dpkg-buildpackage|command -v dpkg-buildpackage|dpkg-dev|-|-|-
 fakeroot|command -v fakeroot|fakeroot|-|-|-
 lintian|command -v lintian|lintian|-|-|-
 debootstrap|command -v debootstrap|debootstrap|debootstrap|debootstrap|-
+autopkgtest|command -v autopkgtest|autopkgtest|-|-|-
 EOF
 }
 
