@@ -117,13 +117,17 @@ lost=$({ grep -LF "\"noiselab $version\"" docs/man/*.1; grep -LxF "Version: $ver
 result $? "man pages, packages, citation and changelog have the version of the programs, $version" "another one: $lost"
 
 # the page of evidence is made from the rows, and has every file of them
-out=$(tests/evidence.sh page | diff docs/evidence.md - 2>&1 | head -n 6; for file in docs/evidence/*.csv; do grep -qF "(evidence/${file##*/})" docs/evidence.md || echo "$file is not on it"; done)
+out=$(tests/evidence.sh page | diff docs/evidence.md - 2>&1 | head -n 6; for file in docs/evidence/*.csv; do grep -qF "(evidence/${file##*/})" docs/evidence.md || echo "$file is not on it"
+    head -n 1 "$file" | grep -q '^# ' || echo "$file: its first line does not say what it is"
+    grep -qE '20[0-9]{2}-[0-9]{2}-[0-9]{2}' "$file" || echo "$file has no date"
+done)
 [ -z "$out" ]
 result $? 'docs/evidence.md is what its rows make' "make evidence SECONDS=1 ONLY=page; $out"
 
-# what is copied out of this folder, into another project's, says its licence; for all others LICENSE and REUSE.toml do
+# what is copied out of this folder, into another project's, says its licence; for all others LICENSE and REUSE.toml do (a point,
+# as REUSE takes the words themselves for the licence of this file)
 lost=$(for file in packaging/*.spec packaging/spack/*.py packaging/easybuild/*.eb packaging/containers/*; do
-    head -n 3 "$file" | grep -qxF '# SPDX-License-Identifier: MIT' || echo "$file"
+    head -n 3 "$file" | grep -qx '# SPDX-License.Identifier: MIT' || echo "$file"
 done)
 [ -z "$lost" ] && cmp -s LICENSE LICENSES/MIT.txt && grep -qxF 'SPDX-License-Identifier = "MIT"' REUSE.toml
 result $? 'what is copied into other projects says its licence (SPDX), and REUSE.toml that of all' "no head: $lost"

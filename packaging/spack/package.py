@@ -3,6 +3,12 @@ import os
 
 from spack.package import *
 
+try:
+    # from 1.0 on Spack has its build systems beside the packages
+    from spack_repo.builtin.build_systems.makefile import MakefilePackage
+except ImportError:
+    pass
+
 
 class Noiselab(MakefilePackage):
     """An OS-noise and monitoring-interference lab for HPC clusters: how much do agents and daemons slow MPI programs down?"""

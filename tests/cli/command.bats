@@ -354,6 +354,9 @@ offers() { grep -qxF -- "$1" <<<"$GOT"; }
     root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     [ -e "$root/.git" ] || skip 'this is no clone'
     make -s -C "$root" BUILD="$BATS_TEST_TMPDIR" dist
+    # of one commit it is always the same
+    TZ=Asia/Tokyo make -s -C "$root" BUILD="$BATS_TEST_TMPDIR/again" dist
+    cmp "$BATS_TEST_TMPDIR"/noiselab-*.tar.gz "$BATS_TEST_TMPDIR"/again/noiselab-*.tar.gz
     tar -x -z -C "$BATS_TEST_TMPDIR" -f "$BATS_TEST_TMPDIR"/noiselab-*.tar.gz
     cd "$BATS_TEST_TMPDIR"/noiselab-*/
     commit=$(git -C "$root" -c safe.directory='*' describe --always)
