@@ -1,17 +1,10 @@
 #include "detector/acceptance/exchanges.h"
 
-#include "detector/ops/op_rows.h"
-
 enum { TAG = 9 };
 
-static int prepare(struct nd_op_state *s) { return nd_op_buffers(s, s->bytes, s->bytes); }
 static int check(const struct nd_op_state *s) {
     (void)s; /* whether data arrive as they left is what the check integrity asks */
     return 0;
-}
-static int64_t memory_bytes(int64_t bytes, int n_ranks) {
-    (void)n_ranks;
-    return 2 * bytes;
 }
 
 /* -1: nobody. */
@@ -50,7 +43,7 @@ static int send_and_recv(struct nd_op_state *s) {
     return is_sender(s) ? send(s) || receive(s) : receive(s) || send(s);
 }
 
-#define MESSAGE .has_bytes = 1, .datatype = &nd_type_byte, .prepare = prepare, .check = check, .memory_bytes = memory_bytes
+#define MESSAGE .has_bytes = 1, .datatype = &nd_type_byte, .check = check
 
 const struct nd_op nx_op_wtime = {.name = "wtime", .help = "MPI_Wtime", MESSAGE, .call = wtime};
 const struct nd_op nx_op_send_nonblocking = {.name = "isend+wait", .help = "MPI_Isend with MPI_Wait", MESSAGE, .call = send_nonblocking};

@@ -97,7 +97,7 @@ int nx_started_open(struct nx_run *r, struct nx_started *s, const struct nd_op *
     s->plan.guard_ns = GUARD_NS;
     nd_loop_warm(&s->loop, WARM_UP); /* connections */
     snprintf(reason, NX_REASON_BYTES, "%s returned wrong data", op->name);
-    if (nx_agree(r, op->check(&s->state) != 0, reason)) {
+    if (nx_agree(r, nd_op_check(&s->state) != 0, reason)) {
         r->n_wrong++;
         return -1;
     }

@@ -67,7 +67,7 @@ static inline void run_one(struct nd_starter *s, const struct nd_loop *loop, int
     }
     loop->state->call(loop->state);
     r->end_ns = nd_clock_now(&s->clock);
-    if (loop->checks_every) s->n_wrong += loop->op->check(loop->state) != 0;
+    if (loop->checks_every) s->n_wrong += nd_op_check(loop->state) != 0;
 }
 
 static void run_barrier(struct nd_starter *s, const struct nd_loop *loop, int n) {

@@ -12,7 +12,7 @@ static void fill(struct nd_op_state *s) {
 }
 
 static int prepare(struct nd_op_state *s) {
-    if (nd_op_requests(s) || nd_op_buffers(s, s->bytes, s->bytes * s->n_ranks)) return -1;
+    if (nd_op_requests(s)) return -1;
     fill(s);
     return 0;
 }
@@ -40,18 +40,16 @@ static void advance(struct nd_op_state *s) {
     fill(s);
 }
 
-static int64_t memory_bytes(int64_t bytes, int n_ranks) { return bytes + bytes * n_ranks; }
-
 const struct nd_op nd_op_loadtest = {
     .name = "loadtest",
     .help =
         "point-to-point messages from every rank to every rank, a running counter in each; bytes is the size of a message, of whole ints",
     .has_bytes = 1,
     .datatype = &nd_type_int,
+    .receives = ND_ALL,
     .is_synchronising = 1,
     .prepare = prepare,
     .call = call,
     .check = check,
     .advance = advance,
-    .memory_bytes = memory_bytes,
 };

@@ -6,61 +6,6 @@
 #include <string.h>
 
 #include "detector/ops/op_rows.h"
-#include "detector/ops/work.h"
-
-/* A family is one file: blocking, nonblocking and, where the library has it, persistent. */
-#if ND_HAS_PERSISTENT
-#define PERSISTENT_ROW(name) , &nd_op_##name##_init
-#define DECLARE(name) extern const struct nd_op nd_op_##name, nd_op_i##name, nd_op_##name##_init
-#else
-#define PERSISTENT_ROW(name)
-#define DECLARE(name) extern const struct nd_op nd_op_##name, nd_op_i##name
-#endif
-#define FAMILY(name) &nd_op_##name, &nd_op_i##name PERSISTENT_ROW(name)
-
-extern const struct nd_op nd_op_loadtest, nd_op_empty, nd_op_waitpattern_up, nd_op_waitpattern_null;
-DECLARE(barrier);
-DECLARE(bcast);
-DECLARE(gather);
-DECLARE(gatherv);
-DECLARE(scatter);
-DECLARE(scatterv);
-DECLARE(allgather);
-DECLARE(allgatherv);
-DECLARE(alltoall);
-DECLARE(alltoallv);
-DECLARE(alltoallw);
-DECLARE(reduce);
-DECLARE(allreduce);
-DECLARE(reduce_scatter);
-DECLARE(reduce_scatter_block);
-DECLARE(scan);
-DECLARE(exscan);
-
-const struct nd_op *const nd_ops[] = {
-    FAMILY(barrier),
-    FAMILY(bcast),
-    FAMILY(gather),
-    FAMILY(gatherv),
-    FAMILY(scatter),
-    FAMILY(scatterv),
-    FAMILY(allgather),
-    FAMILY(allgatherv),
-    FAMILY(alltoall),
-    FAMILY(alltoallv),
-    FAMILY(alltoallw),
-    FAMILY(reduce),
-    FAMILY(allreduce),
-    FAMILY(reduce_scatter),
-    FAMILY(reduce_scatter_block),
-    FAMILY(scan),
-    FAMILY(exscan),
-    &nd_op_loadtest,
-    &nd_op_empty,
-    &nd_op_waitpattern_up,
-    &nd_op_waitpattern_null,
-    NULL,
-};
 
 const struct nd_op *nd_op_find(const char *name) {
     for (int i = 0; nd_ops[i]; i++)
@@ -89,6 +34,14 @@ static const char *types_that_know(const struct nd_reduction *r, char *buf, size
     return buf;
 }
 
+/* What must not be more than an int holds, as MPI wants it: elements of one message; elements of all ranks together where there are
+ * displacements or a vector that is shared out; their bytes. */
+enum limit { LIMIT_MESSAGE, LIMIT_ELEMENTS, LIMIT_BYTES };
+static enum limit limit_of(const struct nd_op *op) {
+    if (op->shares == ND_UNEQUAL_BYTES) return LIMIT_BYTES;
+    return op->shares || (op->uses & ND_USES_REDUCTION && op->sends == ND_ALL) ? LIMIT_ELEMENTS : LIMIT_MESSAGE;
+}
+
 static const char *size_problem(const struct nd_op *op, const struct nd_datatype *t, int64_t bytes, int n_ranks, char *reason,
                                 size_t reason_size) {
     if (bytes < t->size_bytes || bytes % t->size_bytes) {
@@ -97,13 +50,14 @@ static const char *size_problem(const struct nd_op *op, const struct nd_datatype
                  (long long)bytes, op->name, t->name, t->size_bytes, (long long)next_bytes);
         return reason;
     }
+    enum limit limit = limit_of(op);
     int64_t n_elements = bytes / t->size_bytes, most_elements = INT_MAX;
     /* shares vary by one element, so the largest displacement can need one more on every rank */
-    if (op->limit != ND_LIMIT_COUNT) most_elements = INT_MAX / n_ranks / (op->limit == ND_LIMIT_BYTES ? t->size_bytes : 1) - 1;
+    if (limit) most_elements = INT_MAX / n_ranks / (limit == LIMIT_BYTES ? t->size_bytes : 1) - 1;
     if (n_elements <= most_elements) return NULL;
     char ranks[32] = "";
-    if (op->limit != ND_LIMIT_COUNT) snprintf(ranks, sizeof ranks, " for each of %d ranks", n_ranks);
-    const char *unit = op->limit == ND_LIMIT_BYTES ? "bytes" : "elements";
+    if (limit) snprintf(ranks, sizeof ranks, " for each of %d ranks", n_ranks);
+    const char *unit = limit == LIMIT_BYTES ? "bytes" : "elements";
     if (most_elements < 1)
         snprintf(reason, reason_size, "--bytes: %s cannot run on %d ranks: MPI counts its %s in an int", op->name, n_ranks, unit);
     else
@@ -149,11 +103,17 @@ const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o,
     return NULL;
 }
 
+int64_t nd_op_set_bytes(const struct nd_op *op, int64_t bytes, int n_ranks) {
+    if (!op->has_bytes) return 0;
+    int64_t share_bytes = bytes + (op->shares ? ND_DATA_MOST_BYTES : 0), all_bytes = share_bytes * n_ranks;
+    return (op->sends == ND_ALL ? all_bytes : share_bytes) + (op->receives == ND_ALL ? all_bytes : share_bytes);
+}
+
 int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks) {
     if (!op->has_bytes) return 0;
     /* counts, displacements, data types and requests at most */
-    int64_t per_rank_bytes = 4 * (int64_t)sizeof(int) + (int64_t)sizeof(MPI_Datatype) + 2 * (int64_t)sizeof(MPI_Request);
-    int64_t set_bytes = op->memory_bytes(bytes, n_ranks);
+    int64_t per_rank_bytes = 2 * (int64_t)sizeof(int) + (int64_t)sizeof(MPI_Datatype) + 2 * (int64_t)sizeof(MPI_Request);
+    int64_t set_bytes = nd_op_set_bytes(op, bytes, n_ranks);
     int64_t persistent_bytes = op->completion == ND_PERSISTENT ? nd_buffers_sets(&o->buffer, set_bytes) * (int64_t)sizeof(MPI_Request) : 0;
     return nd_buffers_memory_bytes(&o->buffer, set_bytes) + n_ranks * per_rank_bytes + persistent_bytes;
 }
@@ -171,13 +131,98 @@ static int call_persistent(struct nd_op_state *s) {
     return MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
-/* ---- opening, advancing, closing ----------------------------------------------------------------------------------------------------- */
+/* ---- what is sent and received ------------------------------------------------------------------------------------------------------- */
+
+/* Elements that share number k of an operation with unequal shares has: s->count - 1, s->count, s->count + 1 in turn, at least 1. (None at
+ * all would let ranks leave before that one has entered.) */
+static int unequal_share(const struct nd_op_state *s, int k) {
+    int n = s->count + k % 3 - 1;
+    return n < 1 ? 1 : n;
+}
+
+static int64_t share_at(const struct nd_op_state *s, int rank) { /* in elements */
+    if (!s->op->shares) return (int64_t)rank * s->count;
+    return s->displs[rank] / (s->op->shares == ND_UNEQUAL_BYTES ? s->datatype->size_bytes : 1);
+}
+
+static int share_size(const struct nd_op_state *s, int rank) { return s->op->shares ? s->counts[rank] : s->count; }
+
+/* Elements of that part on this rank. Only a root holds what belongs to all ranks: with a rotating one, every rank comes to be it. */
+static int64_t part_size(const struct nd_op_state *s, enum nd_part part) {
+    if (part == ND_OWN) return s->n_own;
+    if (s->op->uses & ND_USES_ROOT && s->rank != s->root && !s->options->rotates_root) return 0;
+    return share_at(s, s->n_ranks - 1) + share_size(s, s->n_ranks - 1);
+}
+
+/* Counts and displacements. What rank a sends to rank b where all send to all is share number a + b: both ends know it. 0, or -1. */
+static int make_shares(struct nd_op_state *s) {
+    s->n_own = unequal_share(s, s->rank);
+    s->counts = calloc((size_t)s->n_ranks, sizeof *s->counts);
+    s->displs = calloc((size_t)s->n_ranks, sizeof *s->displs);
+    if (s->op->shares == ND_UNEQUAL_BYTES) s->types = calloc((size_t)s->n_ranks, sizeof *s->types);
+    if (!s->counts || !s->displs || (s->op->shares == ND_UNEQUAL_BYTES && !s->types)) return -1;
+    int first = s->op->sends == ND_ALL && s->op->receives == ND_ALL ? s->rank : 0, unit = s->types ? s->datatype->size_bytes : 1;
+    for (int q = 0, at = 0; q < s->n_ranks; at += s->counts[q++] * unit) {
+        s->counts[q] = unequal_share(s, (first + q) % 3);
+        s->displs[q] = at;
+        if (s->types) s->types[q] = s->type;
+    }
+    return 0;
+}
 
 static void take_set(struct nd_op_state *s, int set) {
     s->buffers.current = set;
     s->send = s->buffers.send[set];
     s->receive = s->buffers.receive[set];
 }
+
+/* Sets of buffers of the right size, as s->options want them. 0, or -1 when memory is short. */
+static int open_buffers(struct nd_op_state *s) {
+    struct nd_buffer_options o = s->options->buffer;
+    o.n_sets = s->buffers.n_sets;
+    s->n_own = s->count;
+    if (s->op->shares && make_shares(s)) return -1;
+    int64_t size = s->datatype->size_bytes;
+    if (nd_buffers_open(&s->buffers, &o, part_size(s, s->op->sends) * size, part_size(s, s->op->receives) * size)) return -1;
+    take_set(s, 0);
+    return 0;
+}
+
+static int fill(struct nd_op_state *s) {
+    int64_t n = part_size(s, s->op->sends);
+    if (s->reduction) nd_reduced_fill(s->datatype, s->reduction, s->send, n, s->rank);
+    else if (s->op->sends == ND_OWN) nd_moved_fill(s->datatype, s->send, 0, n, s->rank, 0);
+    else
+        for (int to = 0; n && to < s->n_ranks; to++) nd_moved_fill(s->datatype, s->send, share_at(s, to), share_size(s, to), s->rank, to);
+    return 0;
+}
+
+int nd_op_receives(const struct nd_op_state *s) {
+    switch (s->op->receivers) {
+    case ND_TO_ROOT: return s->rank == s->root;
+    case ND_TO_OTHERS: return s->rank != s->root;
+    case ND_TO_LATER: return s->rank > 0;
+    default: return s->op->has_bytes;
+    }
+}
+
+static int reduced_check(const struct nd_op_state *s) {
+    int last = s->op->is_prefix ? s->rank - (s->op->receivers == ND_TO_LATER) : s->n_ranks - 1;
+    return nd_reduced_check(s->datatype, s->reduction, s->receive, s->n_own, 0, last, s->op->sends == ND_ALL ? share_at(s, s->rank) : 0);
+}
+
+int nd_op_check(const struct nd_op_state *s) {
+    if (s->op->check) return s->op->check(s);
+    if (!nd_op_receives(s)) return 0;
+    if (s->reduction) return reduced_check(s);
+    int to = s->op->sends == ND_ALL ? s->rank : 0;
+    if (s->op->receives == ND_OWN) return nd_moved_check(s->datatype, s->receive, 0, s->n_own, s->root, to);
+    for (int from = 0; from < s->n_ranks; from++)
+        if (nd_moved_check(s->datatype, s->receive, share_at(s, from), share_size(s, from), from, to)) return -1;
+    return 0;
+}
+
+/* ---- opening, advancing, closing ----------------------------------------------------------------------------------------------------- */
 
 static void poison(struct nd_op_state *s) { memset(s->receive, ND_DATA_POISON, (size_t)s->buffers.receive_bytes); }
 
@@ -192,7 +237,7 @@ static void fill_sets(struct nd_op_state *s) {
 
 /* Ranks may see caches of different sizes, but request k of one belongs to request k of the others: as many sets everywhere. */
 static int sets_of_all(const struct nd_op_state *s) {
-    int n_sets = nd_buffers_sets(&s->options->buffer, s->op->memory_bytes(s->bytes, s->n_ranks));
+    int n_sets = nd_buffers_sets(&s->options->buffer, nd_op_set_bytes(s->op, s->bytes, s->n_ranks));
     if (s->op->completion == ND_PERSISTENT) MPI_Allreduce(MPI_IN_PLACE, &n_sets, 1, MPI_INT, MPI_MAX, s->comm);
     return n_sets;
 }
@@ -229,10 +274,10 @@ int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, stru
 
     s->n_persistent = op->completion == ND_PERSISTENT;
     if (op->has_bytes) {
-        s->buffers.n_sets = sets_of_all(s); /* for nd_op_buffers */
+        s->buffers.n_sets = sets_of_all(s); /* for open_buffers */
         if (s->n_persistent) s->n_persistent = s->buffers.n_sets;
     }
-    int failed = op->prepare(s);
+    int failed = (op->has_bytes && open_buffers(s)) || (op->prepare ? op->prepare(s) : op->has_bytes && fill(s));
     if (s->n_persistent) {
         s->persistent = calloc((size_t)s->n_persistent, sizeof *s->persistent);
         failed = has_failed_anywhere(comm, failed || !s->persistent);
@@ -263,46 +308,10 @@ void nd_op_close(struct nd_op_state *s) {
     nd_buffers_close(&s->buffers);
     free(s->persistent);
     free(s->requests);
-    free(s->send_counts);
-    free(s->send_displs);
-    free(s->receive_counts);
-    free(s->receive_displs);
+    free(s->counts);
+    free(s->displs);
     free(s->types);
     *s = (struct nd_op_state){0};
-}
-
-/* ---- for the rows -------------------------------------------------------------------------------------------------------------------- */
-
-int nd_op_buffers(struct nd_op_state *s, int64_t send_bytes, int64_t receive_bytes) {
-    struct nd_buffer_options o = s->options->buffer;
-    o.n_sets = s->buffers.n_sets;
-    if (nd_buffers_open(&s->buffers, &o, send_bytes, receive_bytes)) return -1;
-    take_set(s, 0);
-    return 0;
-}
-
-int64_t nd_op_shares(struct nd_op_state *s, int **counts, int **displs, int first) {
-    *counts = calloc((size_t)s->n_ranks, sizeof **counts);
-    *displs = calloc((size_t)s->n_ranks, sizeof **displs);
-    if (!*counts || !*displs) return -1;
-    int n = 0;
-    for (int q = 0; q < s->n_ranks; q++) {
-        (*counts)[q] = nd_op_share(s, (first + q) % 3);
-        (*displs)[q] = n;
-        n += (*counts)[q];
-    }
-    return n;
-}
-
-int nd_op_types(struct nd_op_state *s) {
-    s->types = calloc((size_t)s->n_ranks, sizeof *s->types);
-    if (!s->types) return -1;
-    for (int q = 0; q < s->n_ranks; q++) {
-        s->types[q] = s->type;
-        s->send_displs[q] *= s->datatype->size_bytes;
-        s->receive_displs[q] *= s->datatype->size_bytes;
-    }
-    return 0;
 }
 
 int nd_op_requests(struct nd_op_state *s) {

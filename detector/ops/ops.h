@@ -1,4 +1,4 @@
-/* The operations that can be timed: one row of nd_ops each, and four short functions. What they have in common (data types, buffers, roots,
+/* The operations that can be timed: a row of nd_ops each. What they have in common (data types, buffers, what is sent and checked, roots,
  * nonblocking and persistent forms) is in ops.c, buffers.c and data.c. */
 #ifndef ND_OPS_H
 #define ND_OPS_H
@@ -35,13 +35,14 @@ struct nd_op_state {
     int64_t bytes;
     int root;         /* of the next call; of the last one until nd_op_advance */
     int count;        /* elements of `type` */
+    int n_own;        /* elements of this rank's share: `count`, give or take one with unequal shares */
     const struct nd_datatype *datatype;   /* NULL where there are no data */
     const struct nd_reduction *reduction; /* NULL where nothing is reduced */
     MPI_Datatype type;
     MPI_Op reduce;
     struct nd_buffers buffers;   /* all sets; owned */
     void *send, *receive;        /* the current set's; borrowed from `buffers` */
-    int *send_counts, *send_displs, *receive_counts, *receive_displs; /* n_ranks each, NULL where not needed; owned */
+    int *counts, *displs;        /* unequal shares, one after the other: n_ranks each; NULL where they are equal; owned */
     MPI_Datatype *types;         /* alltoallw: n_ranks times `type`; owned */
     MPI_Request request;         /* nonblocking: the one under way */
     MPI_Request *persistent;     /* one per set of buffers; owned */
@@ -56,35 +57,33 @@ struct nd_op_state {
 enum { ND_USES_DATATYPE = 1, ND_USES_REDUCTION = 2, ND_USES_ROOT = 4 };
 enum nd_completion { ND_BLOCKING, ND_NONBLOCKING, ND_PERSISTENT };
 
-/* What must not be more than an int holds. */
-enum nd_int_limit {
-    ND_LIMIT_COUNT,    /* elements of one message */
-    ND_LIMIT_ELEMENTS, /* elements of all ranks together: displacements, or the vector that is shared out */
-    ND_LIMIT_BYTES     /* bytes of all ranks together: displacements of alltoallw */
-};
+enum nd_part { ND_OWN, ND_ALL /* a share for each rank; of a rooted operation on the root only */ };
+enum nd_shares { ND_EQUAL, ND_UNEQUAL /* counts and displacements */, ND_UNEQUAL_BYTES /* displacements in bytes, a type for each rank */ };
+enum nd_receivers { ND_TO_EVERY, ND_TO_ROOT, ND_TO_OTHERS /* all but the root */, ND_TO_LATER /* all but rank 0 */ };
 
 struct nd_op {
     const char *name;   /* as in MPI, lower case */
     const char *help;
     int has_bytes;      /* 0: --bytes does not apply, and there are no buffers */
     const struct nd_datatype *datatype; /* its own; NULL without data */
-    enum nd_int_limit limit;
+    enum nd_part sends, receives; /* what the buffers hold */
+    enum nd_shares shares;
+    enum nd_receivers receivers; /* the ranks that are given something */
+    int is_prefix;      /* of a reduction. 1: over the ranks up to this one (with ND_TO_LATER: before it) */
     int uses;           /* ND_USES_...: options that mean something to it */
     int is_synchronising; /* 1: no rank can leave before all have entered (barrier, allreduce, alltoall, ...) */
     int is_self_test;   /* 1: no MPI in it; its time is known beforehand */
     enum nd_completion completion;
-    /* Sizes and fills the buffers for s->bytes (helpers: op_rows.h). Required. 0, or -1 when memory is short. Local. */
+    /* Readies the state and writes what is sent first into s->send. NULL: as the fields above say. 0, or -1 when memory is short. Local. */
     int (*prepare)(struct nd_op_state *s);
     /* One operation. Required for blocking rows; the others get it from `start`. Collective. */
     int (*call)(struct nd_op_state *s);
     /* Nonblocking: starts one. Persistent: makes the request for the current set of buffers. Either leaves it in s->request. Collective. */
     int (*start)(struct nd_op_state *s);
-    /* Whether the last call left the right data. Required. 0, or -1 when it did not. Local. */
+    /* In place of what nd_op_check compares with. NULL: as the fields above say. Local. */
     int (*check)(const struct nd_op_state *s);
     /* Changes what is sent next, in the current set; the row then always wants nd_op_advance. NULL: nothing. Local. */
     void (*advance)(struct nd_op_state *s);
-    /* Memory that one set of buffers takes on the rank that needs most, in bytes. Required. */
-    int64_t (*memory_bytes)(int64_t bytes, int n_ranks);
 };
 
 extern const struct nd_op *const nd_ops[]; /* ends with NULL; persistent rows only where the library has them */
@@ -104,6 +103,9 @@ const struct nd_reduction *nd_op_reduction(const struct nd_op *op, const struct 
 const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks, char *reason,
                           size_t reason_size);
 
+/* Memory that one set of buffers takes on the rank that needs most, bytes. Local. */
+int64_t nd_op_set_bytes(const struct nd_op *op, int64_t bytes, int n_ranks);
+
 /* Memory that nd_op_open takes on this rank, all sets of buffers together, bytes. Local. */
 int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks);
 
@@ -112,6 +114,12 @@ int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o
  * 0, or -1 when memory is short or the CPU for the first touch cannot be had. Collective for persistent operations (-1 on all ranks
  * then). */
 int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, struct nd_op_state *s, MPI_Comm comm, int64_t bytes);
+
+/* Whether the operation gives this rank something. Local. */
+int nd_op_receives(const struct nd_op_state *s);
+
+/* Whether the last call left the right data. 0, or -1 when it did not. Local. */
+int nd_op_check(const struct nd_op_state *s);
 
 /* What has to happen between two operations, untimed: next root, next set of buffers, caches emptied, receive buffer poisoned. No
  * allocation, no output. Local. Call it only where s->needs_advance. */

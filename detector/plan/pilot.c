@@ -52,7 +52,7 @@ int nd_pilot_run(const struct nd_team *team, struct nd_together *together, const
         if (wall_ns >= wanted_ns / 2 || loop.n_operations > INT64_C(1) << 40) break;
         loop.n_operations *= 2;
     }
-    int wrong = o->check != ND_CHECK_OFF && op->check(state) != 0;
+    int wrong = o->check != ND_CHECK_OFF && nd_op_check(state) != 0;
     if (nd_team_agree(team, wrong ? ND_FLAG_SETUP : 0)) return -1;
 
     memset(scratch, 0, sizeof *scratch);

@@ -34,40 +34,39 @@ static void fail(struct probe *p, const struct nd_op_state *s, const struct tria
              nd_buffer_use_names[t->options.buffer.use], s->buffers.n_sets);
 }
 
-/* Whether the operation gives this rank something: said here again, independently of the rows. */
-static int receives(const struct nd_op_state *s) {
-    const char *name = s->op->name;
-    if (!s->op->has_bytes) return 0;
-    if (strstr(name, "exscan")) return s->rank > 0;
-    if (strstr(name, "bcast")) return s->rank != s->root;
-    if (strstr(name, "scatter") || strncmp(name, "all", 3) == 0 || strncmp(name, "iall", 4) == 0) return 1;
-    if (strstr(name, "gather") || strstr(name, "reduce")) return s->rank == s->root;
+/* A rank that the row says is given nothing has the buffer as it was poisoned. */
+static int is_untouched(const struct nd_op_state *s) {
+    const unsigned char *receive = s->receive;
+    for (int64_t i = 0; i < s->buffers.receive_bytes; i++)
+        if (receive[i] != ND_DATA_POISON) return 0;
     return 1;
 }
 
 static void corrupt(struct probe *p, struct nd_op_state *s, const struct trial *t, int call) {
-    if (!receives(s)) return;
+    if (!nd_op_receives(s)) return;
     unsigned char *receive = s->receive;
     int64_t n = s->buffers.receive_bytes;
     int64_t places[] = {0, n - 1, (int64_t)nl_rng_below(&p->rng, (uint64_t)n)};
     for (int i = 0; i < 3; i++) {
         unsigned char right = receive[places[i]];
         receive[places[i]] ^= (unsigned char)(1 + nl_rng_below(&p->rng, 255));
-        if (s->op->check(s) == 0) fail(p, s, t, call, "a changed byte was not found");
+        if (nd_op_check(s) == 0) fail(p, s, t, call, "a changed byte was not found");
         receive[places[i]] = right;
         p->n_corruptions++;
     }
-    if (s->op->check(s)) fail(p, s, t, call, "the check changes what it checks");
+    if (nd_op_check(s)) fail(p, s, t, call, "the check changes what it checks");
 }
 
 static void one_call(struct probe *p, struct nd_op_state *s, const struct trial *t, int call) {
     if (call > 0 && s->needs_advance) nd_op_advance(s);
-    if (t->options.checks_every && receives(s) && s->op->check(s) == 0) fail(p, s, t, call, "the data were right before the operation");
+    int receives = nd_op_receives(s);
+    if (t->options.checks_every && receives && nd_op_check(s) == 0) fail(p, s, t, call, "the data were right before the operation");
     int64_t start_ns = nd_clock_now(s->clock);
     s->call(s);
     int64_t took_ns = nd_clock_now(s->clock) - start_ns;
     if (strcmp(s->op->name, "waitpattern-up") == 0 && took_ns < (p->rank + 1) * 1000) fail(p, s, t, call, "did not wait long enough");
-    if (s->op->check(s)) fail(p, s, t, call, "wrong data");
+    if (nd_op_check(s)) fail(p, s, t, call, "wrong data");
+    if (s->op->has_bytes && t->options.checks_every && !receives && !is_untouched(s)) fail(p, s, t, call, "data where none arrive");
     if (p->corrupts && !p->message[0]) corrupt(p, s, t, call);
 }
 
