@@ -7,6 +7,7 @@
 #define PILOT_NS INT64_C(20000000) /* length of one of the pilot's loops, at most a half */
 #define PILOT_MOST_NS INT64_C(400000000) /* slow operations get fewer loops */
 #define PILOT_ALL_NS INT64_C(8000000000) /* of all operations and sizes together: so do the many of a launch with hundreds */
+#define PILOT_SHARE 10 /* ... and this part of the measuring time, where that is less: those of a short launch, too */
 /* together long enough to see past the first moments, when caches and clocks still settle */
 enum { PILOT_LOOPS = 25, PILOT_LEAST = 3 };
 enum { PILOT_LENGTHS = 4 }; /* a loop ends by the clock after so many of its planned lengths: a machine may be busy from time to time */
@@ -57,7 +58,7 @@ int nd_pilot_run(const struct nd_team *team, struct nd_together *together, const
 
     memset(scratch, 0, sizeof *scratch);
     loop.hist = nd_options_times_operations(o) ? scratch : NULL;
-    int64_t share_ns = PILOT_ALL_NS / o->n_configs;
+    int64_t all_ns = o->measure_ns / PILOT_SHARE, share_ns = (all_ns < PILOT_ALL_NS ? all_ns : PILOT_ALL_NS) / o->n_configs;
     cell->pilot_ns = fastest_loop(team, &loop, share_ns < PILOT_MOST_NS ? share_ns : PILOT_MOST_NS);
     int64_t median_ns = loop.hist ? nl_hist_quantile(scratch, 0.5) : (int64_t)cell->pilot_ns;
     cell->typical_ns = nd_team_max(team, median_ns);
