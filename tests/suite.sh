@@ -115,6 +115,8 @@ again() {
 }
 
 mkdir -p "$NOISELAB_BUILD/suites"
+# threads of R's that wait for each other leave the CPU to those that share it
+export OMP_WAIT_POLICY=passive
 tap=$NOISELAB_BUILD/suites/$(echo "$1" | tr / -).tap
 # a suite of a higher level has only its quick tests in the quick run, and that of two ranks has its own
 tags=''

@@ -230,6 +230,14 @@ on_grid <- function(x, weights, h, n) {
   mass
 }
 
+# Column by column: the distribution function of a sum, by the weights of one of its parts and the function of the other, on one grid from 0 on.
+convolved_with <- function(mass, cdf) {
+  n <- stats::nextn(2 * nrow(cdf))
+  padded <- rbind(cdf, matrix(0, n - nrow(cdf), ncol(cdf)))
+  sums <- stats::mvfft(stats::mvfft(padded) * stats::fft(c(mass, rep(0, n - length(mass)))), inverse = TRUE)
+  pmax(Re(sums[seq_len(nrow(cdf)), , drop = FALSE]) / n, 0)
+}
+
 # Sums of a random number of costs: `transform` of their characteristic function.
 compound <- function(mass, transform) pmax(0, Re(stats::fft(transform(stats::fft(mass)), inverse = TRUE)) / length(mass))
 
@@ -294,8 +302,7 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL) {
   # A burst under way comes on top of those that are met in any case.
   base <- if (periodic) compound(mass, function(f) f^whole)[seq_len(size)] else met
   if (base[1] < 1 - 1e-12) {
-    lag <- outer(seq_len(size), seq_len(size), "-")
-    left <- pmin(matrix(ifelse(lag < 0, 0, base[pmax(lag, 0) + 1]), size) %*% left, 1)
+    left <- pmin(convolved_with(base, left), 1)
   }
   within <- pmin(1, cumsum(met))
   cdf <- alone * pmax(within - left, 0)^(n - 1)

