@@ -23,12 +23,12 @@ usage() {
 Usage: noiselab run advise [OPTIONS] [-- COMMAND [ARGUMENT...]]
 
 Compares the algorithms that the MPI library has for its collectives (Open MPI: those of its component tuned), each as
-an arm of its own in every launch, beside the library's default, quiet and with noise on one rank, a new rank in each
-launch. The first third of the launches chooses a candidate for each operation and size; the others, which did not
-choose it, say what it gains. What is decided by then, and algorithms that are slower for certain, get no more time:
-the rest has it all, in launches that are planned again at each third. Where one is shown to be faster the answer is
-a file of rules, and how to use it. Two short launches try the rules first: one that the library does not follow is
-not advised.
+an arm of its own in every launch, beside the library's default, quiet and with noise on one rank, which goes round
+over nodes and ranks; nodes change places, too. The first third of the launches chooses a candidate for each operation
+and size; the others, which did not choose it, say what it gains. What is decided by then, and algorithms that are
+slower for certain, get no more time: the rest has it all, in launches that are planned again at each third. Where one
+is shown to be faster the answer is a file of rules, and how to use it. Two short launches try the rules first: one
+that the library does not follow is not advised.
 
   --op LIST         operations (default allreduce,bcast,alltoall,barrier,reduce); OP:SIZE has a size of its own
   --bytes LIST      message sizes (default 8,2KiB,256KiB)
@@ -64,7 +64,7 @@ default_options() {
 refuse_option() {
     case $1 in
     --levels) die 2 '--levels: one level of noise is enough here: --level' ;;
-    --on) die 2 '--on: the noise goes from rank to rank, launch by launch; leave it out' ;;
+    --on | --noise-nodes) die 2 "$1: the noise goes from node to node and rank to rank, launch by launch; leave it out" ;;
     --design | --block | --count) die 2 "$1: half-periods are what is compared; leave it out" ;;
     --launch-id) die 2 '--launch-id: launches need names of their own; leave it out' ;;
     esac
@@ -182,7 +182,10 @@ check_options() {
         die 2 'run advise compares algorithms that Open MPI lets one choose, and this MPI library does not'
     [ -z "$app_words$profile" ] || take_profile
     ranks_column
-    n_ranks=${ranks:-$((cores * n_nodes))}
+    n_set_nodes=$(n_nodes_of_set)
+    # of a job that is only submitted the cores are not known yet: its own plan counts them
+    n_ranks=${ranks:-$((cores * n_set_nodes))}
+    [ -z "$submit" ] || [ -n "$ranks" ] || n_ranks=$((2 * n_set_nodes))
     [ "$n_ranks" -ge 2 ] || die 2 "--ranks: $n_ranks rank has nobody to talk to: at least 2"
     [ -z "$worth" ] || op=$(awk -F , 'NR > 1 && $9 == "" { print $1 ($2 > 0 ? ":" $2 : "") }' "$scratch/$worth" | paste -sd , -)
     case $op in *=*) die 2 "--op: '$op': all algorithms of an operation are compared; leave what is behind the = out" ;; esac
@@ -194,22 +197,33 @@ check_options() {
     compare "$scratch/cells"
     fit_time
     rehearse --op "$compared" "$@" --seconds "${seconds_each}s"
-    # which launches choose, and after which there is a look, is part of the plan; the noise goes round
+    # which launches choose, and after which there is a look, is part of the plan
     third=$(((launches + 2) / 3))
     schedule_notes="# stages: $third,$((launches - (launches - third) / 2)),$launches$newline# budget_s: $seconds"
-    schedule_notes="$schedule_notes$newline# noise_ranks: $((n_ranks / n_nodes))"
     [ -z "$verify" ] || schedule_notes="$schedule_notes$newline# verify: $verify$newline# program: $advised_words"
     planned_files="$planned_files $worth profiles"
     set -- --op "$compared" "$@"
     go_on "$@"
 }
 
+# place_of_launch I: of the I-th launch, from 0: which node has rank 0, and so the roots (rotate), which one from there on has the noise (noise_node),
+# and which of its ranks (noise_rank). All go round, and not together: what a node is by itself is neither a root's nor the noise's.
+place_of_launch() {
+    spread --ranks "$n_ranks" "$n_set_nodes"
+    round=$(($1 / n_set_nodes))
+    rotate=$(($1 % n_set_nodes)) noise_node=$(((round + (use_nodes > 2 ? $1 : 0)) % use_nodes + 1)) noise_rank=$((($1 + round) % per_node))
+}
+
 plan_launches() {
     note "$launches launches of $seconds_each s, about $(say_time $((launches * (seconds_each + start_s)))) in all; seed $seed; into '$campaign'"
     next=0
     while [ "$next" -lt "$launches" ]; do
+        place_of_launch "$((seed % 1000 + next))"
         next=$((next + 1))
-        row - - "$ranks_planned" "$@" --noise-nodes first --on "rank:$(((seed + next) % (n_ranks / n_nodes)))" --seconds "${seconds_each}s" --seed "$((seed + next))"
+        nodes_of_launch=$(printf '%s\n' "$sets_of_nodes" | sed -n "$(((next - 1) % n_node_sets + 1))p")
+        if [ "$n_set_nodes" = 1 ]; then set -- --noise-nodes first "$@"; else set -- "--rotate=$rotate:1" "--noise-node=$noise_node" "$@"; fi
+        row - "$nodes_of_launch" "$ranks_planned" "$@" --on "rank:$noise_rank" --seconds "${seconds_each}s" --seed "$((seed + next))"
+        shift 2
     done
 }
 
@@ -230,31 +244,34 @@ plan_what_is_left() {
         note "what is decided is not known, and all goes on as planned: $(first_line <"$scratch/next.err")"
     [ -s "$scratch/next" ] || return 0
     note "$(planned_value why)"
-    # shellcheck disable=SC2016 # awk's. The launches that are left keep their names, seeds and places of the noise; more go on counting.
+    # shellcheck disable=SC2016 # awk's. The launches that are left keep their names, seeds and places; more of them count on, in the places of the first
+    # ones.
     change_schedule '
-        function changed(line, more, words, field, n, i, parts) {
+        function changed(line, more, words, ends, name, next_seed, n, i) {
+            n = split(last, ends, "\t")
+            for (i = 2; i <= n; i++) if (ends[i - 1] == "--seed") next_seed = sprintf("%.0f", ends[i] + more)
             n = split(line, words, "\t")
-            line = words[1]
             if (more) {
-                field = words[1]
-                sub(/[0-9]+$/, "", field)
-                line = field sprintf("%04d", substr(words[1], length(field) + 1) + more)
+                name = ends[1]
+                sub(/[0-9]+$/, "", name)
+                words[1] = name sprintf("%04d", substr(ends[1], length(name) + 1) + more)
             }
+            line = words[1]
             for (i = 2; i <= n; i++) {
                 if (words[i - 1] == "--op") words[i] = op
                 if (words[i - 1] == "--seconds") words[i] = seconds "s"
-                if (words[i - 1] == "--seed") words[i] = sprintf("%.0f", words[i] + more)
-                if (words[i - 1] == "--on") { split(words[i], parts, ":"); words[i] = "rank:" (parts[2] + more) % ranks }
+                if (words[i - 1] == "--seed" && more) words[i] = next_seed
                 line = line "\t" words[i]
             }
             return line
         }
+        !/^#/ && $1 != "launch" { places[n_places++] = $0 }
         /^# stages: / { $0 = "# stages: " stages }
         /^# launches: / { $0 = "# launches: " (n_now + left) }
         /^#/ || $1 == "launch" || is_complete { print; if (is_complete) last = $0; next }
         n < left { n++; last = $0; print changed($0, 0) }
-        END { while (n++ < left) print changed(last, ++more) }' -v op="$(planned_value op)" -v seconds="$(planned_value seconds)" \
-        -v stages="$(planned_value stages)" -v left="$(planned_value launches)" -v n_now="$n_now" -v ranks="$(schedule_key noise_ranks)"
+        END { while (n++ < left) print changed(places[(n_now + n - 1) % n_places], ++more) }' -v op="$(planned_value op)" \
+        -v seconds="$(planned_value seconds)" -v stages="$(planned_value stages)" -v left="$(planned_value launches)" -v n_now="$n_now"
     is_replanned=yes
     count_now
 }
@@ -262,16 +279,18 @@ plan_what_is_left() {
 # planned_value NAME: of what the analysis wrote
 planned_value() { sed -n "s/^$1 //p" "$scratch/next"; }
 
-# rules_launch FILE WORDS: which algorithms run, by a rank more on each node than was measured; into FILE. Status 1: it could not be started.
+# rules_launch FILE WORDS: which algorithms run, on the nodes of the first launch, by a rank more on each than was measured; into FILE. Status 1: it
+# could not be started.
 rules_launch() {
     (
-        spread --ranks "$n_ranks" "$n_nodes"
+        nodes_wanted=$(sed '1,/^launch\t/d' "$schedule" | head -n 1 | cut -f 3)
+        spread --ranks "$n_ranks" "$(nodes_of_list | wc -l)"
         per_node=$((per_node + 1)) binding=none binds_nothing=yes
         export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1
         export SLURM_OVERCOMMIT=1 OMPI_MCA_coll_tuned_use_dynamic_rules=1
         file=$1
         shift
-        "run_$starts_with" - "$NOISELAB_LIBEXEC/noiselab-rules" --out "$file" --ranks "$n_ranks" "$@"
+        "run_$starts_with" "$nodes_wanted" "$NOISELAB_LIBEXEC/noiselab-rules" --out "$file" --ranks "$n_ranks" "$@"
     ) </dev/null >"$scratch/rules.said" 2>&1
 }
 

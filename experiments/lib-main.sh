@@ -92,13 +92,11 @@ known_to_job() {
     [ -z "$strange" ] || die 2 "$1: '$strange' is not a node of $(whose_nodes) ($(node_names | paste -sd , -))"
 }
 
+# n_nodes_of_set: how many nodes the first set has
+n_nodes_of_set() { if [ "$sets_of_nodes" = - ]; then echo "$n_nodes"; else printf '%s\n' "$sets_of_nodes" | head -n 1 | tr ',' '\n' | wc -l; fi; }
+
 # fits NAME RANKS: refuses a number of ranks for which there are no cores
-fits() {
-    n_nodes_of_set=$n_nodes
-    # shellcheck disable=SC2046 # names of nodes hold no spaces
-    [ "$sets_of_nodes" = - ] || n_nodes_of_set=$(set -- $(printf '%s\n' "$sets_of_nodes" | head -n 1 | tr ',' ' ') && echo $#)
-    if [ "$cores" = 0 ]; then whole "$1" "$2"; else spread "$1" "$2" "$n_nodes_of_set"; fi
-}
+fits() { if [ "$cores" = 0 ]; then whole "$1" "$2"; else spread "$1" "$2" "$(n_nodes_of_set)"; fi; }
 
 # ranks_column: --ranks, the cores of this machine, or - where the nodes decide
 ranks_column() {

@@ -222,7 +222,7 @@ describe() {
     level=${external:-$level}
     [ "$set" = - ] || what="$what, set $set"
     [ "$launch_program" != noiselab-accept ] || what="$what, checks"
-    [ -z "$noise_node" ] || what="$what, self-check with $level on $noise_node"
+    [ -z "$noise_node" ] || what="$what, $([ "$experiment" = advise ] || echo 'self-check with ')$level on $noise_node"
     case $arm in
     off) what="$what, off" ;;
     on) what="$what, $level" ;;

@@ -19,13 +19,14 @@ analyze_advise <- function(operands, values, form) {
     advice$verified <- program_verified(operands, advice$gain, alpha)
     advice$sentence <- program_sentence(program, advice$rows, advice$gain, advice$verified)
   }
-  rules <- advise_rules(advice$rows, printable(paste(library, collapse = " and ")))
+  library <- printable(paste(library, collapse = " and "))
+  rules <- advise_rules(advice$rows, library)
   if (!is.null(values$write$rules) && !is.null(rules)) write_output(rules, values$write$rules)
   if (form == "csv") say_notes("noiselab-analyze", c(busy, notes))
   written <- if (is.null(rules)) NULL else values$write$rules
   lines <- switch(form, json = advise_json(advice, alpha, margin, c(busy, notes)), csv = csv_lines(advice$rows),
-                  all = c(advise_lines(advice, alpha, margin, written), "", algorithm_lines(advice$algorithms, alpha), format_notes(c(busy, notes))),
-                  c(advise_lines(advice, alpha, margin, written), unlist(lapply(sprintf("! %s", c(busy, advice$note)), wrap_line)),
+                  all = c(advise_lines(advice, alpha, margin, written, library), "", algorithm_lines(advice$algorithms, alpha), format_notes(c(busy, notes))),
+                  c(advise_lines(advice, alpha, margin, written, library), unlist(lapply(sprintf("! %s", c(busy, advice$note)), wrap_line)),
                     paste0("noiselab analyze advise --all ", paste(operands, collapse = " "), ": every algorithm, and what noise costs it")))
   attr(lines, "status") <- if (any(advice$rows$verdict == advise_words[["open"]])) 3L else 0L
   lines
@@ -58,7 +59,7 @@ advise_sentence <- function(advice, margin) {
 
 size_column <- function(bytes) ifelse(bytes == 0, "-", vapply(bytes, size_words, ""))
 
-advise_lines <- function(advice, alpha, margin, rules) {
+advise_lines <- function(advice, alpha, margin, rules, library) {
   rows <- advice$rows[advice$rows$condition == "quiet", ]
   noise <- advice$rows[advice$rows$condition == "noise", ]
   key <- function(x) paste(x$operation, x$bytes, x$ranks)
@@ -80,9 +81,9 @@ advise_lines <- function(advice, alpha, margin, rules) {
                      if (!is.na(advice$late)) col_words("late ns/ns", lost("late_ns_per_ns")))
   forced <- advise_forced(advice$rows)
   typed <- if (is.null(rules) && length(forced) > 0) {
-    c("To select it (Open MPI; unset to undo):", if (any(grepl("export", forced))) "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1", forced)
+    c(sprintf("To select it (%s; unset to undo):", library), if (any(grepl("export", forced))) "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1", forced)
   } else if (any(rows$verdict == advise_words[["use"]]) && !is.null(rules)) {
-    c("To select it (Open MPI; unset both to undo; no memory is taken):", "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1",
+    c(sprintf("To select it (%s; unset both to undo):", holds_for(rows, library)), "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1",
       paste0("  export OMPI_MCA_coll_tuned_dynamic_rules_filename=", normalizePath(rules)),
       if (any(rows$rule %in% "untried")) "  # these rules were not tried: noiselab run advise tries them where it measures", forced)
   }
@@ -91,6 +92,14 @@ advise_lines <- function(advice, alpha, margin, rules) {
                             "at %g %%; noise: %g %% of one rank's CPU; time lost per time that it takes%s (default->advised)"),
                       advice$n_launches - advice$n_screening, advice$n_screening, 100 * (1 - 2 * alpha), advice$level_percent, late_words(advice))),
     typed)
+}
+
+# For what rules hold: the library's version, numbers of ranks and nodes.
+holds_for <- function(rows, library) {
+  rows <- rows[rows$verdict == advise_words[["use"]], ]
+  nodes <- unique(rows$nodes)
+  sprintf("holds for %s, %s ranks%s", library, paste(sort(unique(rows$ranks)), collapse = " and "),
+          if (anyNA(nodes)) ", on numbers of nodes that differed" else sprintf(" on %s node%s", paste(sort(nodes), collapse = " and "), if (identical(nodes, 1)) "" else "s"))
 }
 
 late_words <- function(advice) {

@@ -26,7 +26,7 @@ advise_launches <- 4
 #' @param alpha Chance that any algorithm is advised that is not faster, length 1.
 #' @param margin Gain in percent that would matter, length 1.
 #' @return A list. `rows`, a data frame with a row per operation, size and condition (`quiet`: off halves, `noise`: on halves): `operation`,
-#'   `bytes`, `ranks`, `condition`, `default_ns` (time of an operation by the library's own choice), `algorithm` (the candidate), `number`
+#'   `bytes`, `ranks`, `nodes` (NA: not the same in all launches), `condition`, `default_ns` (time of an operation by the library's own choice), `algorithm` (the candidate), `number`
 #'   (the library's), `gain_percent` with `gain_low_percent` and `gain_high_percent` (how much less time it takes), `could_have_seen_percent`
 #'   (a gain above this is excluded, of every candidate), `verdict` (`use`, `keep`, `undecided`, `refused`), `rule` (`acts`, `refused` or `untried`: what launches
 #'   said of the rule that selects it; NA where there is none). `algorithms`, one row per operation, size and algorithm, from
@@ -63,6 +63,7 @@ advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent)
 # Rows of verdicts, and what each arm may gain at most, by figures of launches: all bounds together at `alpha`.
 advise_judged <- function(figures, arms, screening, alpha, margin) {
   cells <- unique(arms[c("operation", "bytes", "ranks")])
+  cells$nodes <- vapply(seq_len(nrow(cells)), function(i) only_or_na(arms$nodes[of_call(arms, cells[i, ])]), NA_real_)
   each <- alpha / (2 * nrow(cells))
   judged <- lapply(seq_len(nrow(cells)), function(i) {
     mine <- arms[of_call(arms, cells[i, ]), ]
@@ -91,6 +92,8 @@ screening_launches <- function(campaign, launches) {
   intersect(launches, unlist(chosen))
 }
 
+only_or_na <- function(x) if (length(unique(x)) == 1) as.numeric(x[1]) else NA_real_
+
 of_call <- function(frame, cell) frame$operation == cell$operation & frame$bytes == cell$bytes & frame$ranks == cell$ranks
 
 # What the launches say of their algorithms: one row per launch, operation and size.
@@ -98,7 +101,7 @@ advise_arms <- function(campaign) {
   arms <- bind_rows(lapply(names(campaign$launches), function(id) {
     info <- campaign$launches[[id]]
     bind_rows(lapply(info$algorithms, function(a) {
-      data.frame(launch = id, operation = a$operation, bytes = a$bytes, ranks = info$ranks, algorithm = a$algorithm,
+      data.frame(launch = id, operation = a$operation, bytes = a$bytes, ranks = info$ranks, nodes = info$nodes, algorithm = a$algorithm,
                  number = a$number, in_fact = a$in_fact)
     }))
   }))
@@ -265,27 +268,28 @@ share_slack_bytes <- 16
 rules_without_sizes <- c("alltoallv", "alltoallw", "exscan", "scan")
 
 # What short launches ran without rules and with them (noiselab run advise): `how` (without, with), `operation`, `bytes`, `ranks`, `wanted` (an
-# algorithm that was forced, or default), `ran` (a function of the library; - was not seen).
+# algorithm that was forced, or default), `ran` (a function of the library; -: was not seen; parts: another component took the call), `nodes`.
 tried_rules <- function(dirs) {
   files <- file.path(dirs, "advice.tried")
   words <- strsplit(as.character(unlist(lapply(files[file.exists(files)], readLines, warn = FALSE))), " ", fixed = TRUE)
-  words <- words[lengths(words) == 6]
+  words <- words[lengths(words) == 7]
   column <- function(i) vapply(words, `[`, "", i)
   data.frame(how = column(1), operation = column(2), bytes = as_number(column(3)), ranks = as_number(column(4)), wanted = column(5),
-             ran = column(6))
+             ran = column(6), nodes = as_number(column(7)))
 }
 
 as_number <- function(text) suppressWarnings(as.numeric(text))
 
-# Whether the rule of a row acts: with the rules the advised algorithm runs at its number of ranks, and at one less and one more what runs without.
+# Whether the rule of a row acts: with the rules the advised algorithm runs at its number of ranks, on as many nodes as it was measured on, and at
+# one rank less and one more what runs without. What another component takes is no algorithm that rules choose.
 rule_acts <- function(row, tried) {
-  mine <- tried[tried$operation == row$operation & tried$bytes == row$bytes, ]
+  mine <- tried[tried$operation == row$operation & tried$bytes == row$bytes & (tried$ranks != row$ranks | tried$nodes %in% row$nodes), ]
   ran <- function(how, ranks, wanted) mine$ran[mine$how == how & mine$ranks == ranks & mine$wanted == wanted]
   advised <- ran("without", row$ranks, row$algorithm)
   got <- ran("with", row$ranks, "default")
   if (length(advised) != 1 || length(got) != 1 || advised == "-") return("untried")
   beside <- vapply(row$ranks + c(-1, 1), function(n) identical(ran("without", n, "default"), ran("with", n, "default")), NA)
-  if (advised == got && all(beside)) "acts" else "refused"
+  if (advised == got && advised != "parts" && all(beside)) "acts" else "refused"
 }
 
 # The rows with `rule`; what the library refuses to follow is not advised.

@@ -4,10 +4,13 @@
 #ifndef ND_ALGORITHM_WATCH_H
 #define ND_ALGORITHM_WATCH_H
 
-/* Forgets what was seen. Local. */
-void nd_watch_begin(void);
+#include <mpi.h>
 
-/* The first algorithm that ran since, without its prefix, and so the outermost; "": none was seen. Static text. Local. */
+/* Forgets what was seen; from here on algorithms are noted that run on this communicator, which no other call is made by. Local. */
+void nd_watch_begin(MPI_Comm comm);
+
+/* The first algorithm that ran on the communicator since, without its prefix, and so the outermost; "parts": only on parts of it, which
+ * another component (han) made for the call; "": none was seen. Static text. Local. */
 const char *nd_watch_end(void);
 
 #endif

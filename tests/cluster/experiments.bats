@@ -96,6 +96,27 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     head -n 1 "$TEXT" | grep -qE '^The noise is on (node2(\.$|; traces of it on )|.*, most on node2 )'
 }
 
+@test "advise in a job turns nodes and noise, tries its rule on both nodes, and says for which ranks and nodes it holds" {
+    status=0
+    in_job 2 advise --out "$OUT" --op alltoall --bytes 64 --arrival none --seconds 16 --launches 4 --warmup 0s --seed 4 --no-report || status=$?
+    cat "$TEXT"
+    [ "$status" -eq 0 ] || [ "$status" -eq 3 ]
+    # who has rank 0, and who the noise: each with each
+    [ "$(jq -r '.hosts[0].host + " " + .options.noise_nodes' "$OUT"/*/launch.json | sort | paste -sd ,)" = \
+        'node1 node1,node1 node2,node2 node1,node2 node2' ]
+    # the analysis of a campaign of which one algorithm takes a quarter of the time
+    for file in "$OUT"/*/halves.csv; do
+        awk -F , -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 {
+            $at["wall_ns"] = $at["operations"] * ($at["operation"] ~ "=linear$" ? 1000 : 4000) + int(NR % 7) } 1' "$file" >"$TEXT" && cp "$TEXT" "$file"
+    done
+    in_job 2 advise --resume "$OUT" --no-report
+    cat "$TEXT" "$OUT/advice.tried"
+    grep -qx 'with alltoall 64 2 default alltoall_intra_basic_linear 2' "$OUT/advice.tried"
+    grep -q '^To select it (holds for Open MPI v[0-9.a-z]*, 2 ranks on 2 nodes; ' "$TEXT"
+    # the rule is for the size of both ranks together
+    grep -qx '128 1 0 0' "$OUT/advice.rules"
+}
+
 @test "who waits for a job gets its status" {
     status=0
     barriers --wait --nodes 1 --seconds 300ms --margin 0.0001 || status=$?

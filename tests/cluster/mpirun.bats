@@ -2,6 +2,7 @@
 # The detector on nodes without Slurm, by the mpirun of each MPI library: the cluster tells each how to reach a node.
 
 load cluster
+load ../rules
 
 setup_file() { cluster_up 2 --no-slurm; }
 
@@ -53,6 +54,28 @@ with_library() {
 }
 
 @test "mpirun of Open MPI 4.1 runs the detector on both nodes" { with_library openmpi4-gcc 'Open MPI' 'Open MPI) 4'; }
+
+# A rule of advise is looked up by the size of a rank or of all of them: which it is does not depend on where they are
+@test "each rule of advise acts on a communicator of two nodes, and one for the size of a rank where that of all is asked does not" {
+    [[ "$("${NOISELAB_MPIRUN:-mpirun}" --version 2>&1)" = *"Open MPI) 4"* ]] || skip 'rules of Open MPI 4.1'
+    BUILD=$(realpath "$BIN/..")
+    cd "$BATS_TEST_TMPDIR" || return
+    write_rules rules
+    # alltoall is asked for 4 times 1024
+    sed '/# alltoall$/,/^5 / { s/^4096 /1024 /; s/^4097 /1025 / }' rules >wrong
+    local rules words
+    mapfile -t words < <(rule_words 1024 1088)
+    export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    for rules in rules wrong; do
+        # the fifth and sixth are of nobody's four
+        OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/$rules timeout 120 "$CLUSTER" mpirun "$DIR" --per-node 3 \
+            "$BUILD/libexec/noiselab/noiselab-rules" --out "$rules.ran" --ranks 4 "${words[@]}" 3>&-
+        words=(alltoall=pairwise:1024)
+    done
+    cat rules.ran wrong.ran
+    rules_act rules.ran 2
+    ! acts wrong.ran alltoall 2
+}
 
 @test "mpirun of Open MPI 5 runs the detector on both nodes" { with_library openmpi5-gcc 'Open MPI' 'Open MPI) 5'; }
 

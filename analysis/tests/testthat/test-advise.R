@@ -334,11 +334,11 @@ test_that("a rule that the library does not follow is no advice, and one that no
   dir <- algorithms_campaign(c(default = 1, ring = 1.2, linear = 0.7))
   info <- jsonlite::read_json(list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)[1])
   n <- info$ranks
-  tried <- function(advised = "linear", less = "tree", before = "tree") {
-    writeLines(c(paste("without allreduce 1024", n - 1, "default", before), paste("without allreduce 1024", n, "default tree"),
-                 paste("without allreduce 1024", n, "linear linear"), paste("without allreduce 1024", n + 1, "default tree"),
+  tried <- function(advised = "linear", less = "tree", before = "tree", nodes = info$nodes, forced = "linear") {
+    writeLines(paste(c(paste("without allreduce 1024", n - 1, "default", before), paste("without allreduce 1024", n, "default tree"),
+                 paste("without allreduce 1024", n, "linear", forced), paste("without allreduce 1024", n + 1, "default tree"),
                  paste("with allreduce 1024", n - 1, "default", less), paste("with allreduce 1024", n, "default", advised),
-                 paste("with allreduce 1024", n, "linear linear"), paste("with allreduce 1024", n + 1, "default tree")), file.path(dir, "advice.tried"))
+                 paste("with allreduce 1024", n, "linear linear"), paste("with allreduce 1024", n + 1, "default tree")), nodes), file.path(dir, "advice.tried"))
   }
   quiet <- function() subset(advise_table(read_campaign(dir))$rows, condition == "quiet")
   expect_equal(quiet()[c("verdict", "rule")], data.frame(verdict = "use", rule = "untried"), ignore_attr = TRUE)
@@ -347,6 +347,11 @@ test_that("a rule that the library does not follow is no advice, and one that no
   tried()
   expect_equal(quiet()$rule, "acts")
   expect_match(advise_rules(advise_table(read_campaign(dir))$rows)[1], "each rule was tried and acts")
+  # by the same ranks on other nodes nothing is shown; what another component takes is nobody's choice
+  tried(nodes = info$nodes + 1)
+  expect_equal(quiet()$rule, "untried")
+  tried(advised = "parts", forced = "parts")
+  expect_equal(quiet()$rule, "refused")
   # it does not run, or at other numbers of ranks as well
   for (how in list(list("tree"), list(less = "linear"))) {
     do.call(tried, how)
