@@ -70,15 +70,12 @@ EOT
 
 default_options() {
     program=noiselab-accept answered_by=answer_acceptance judges_partial=judge_what_ran
-    checks='' quick='' full='' seconds='' repetitions='' limits='' classes='' references='' no_self_check='' self_check_wanted=''
-    self_check_level=1 self_check_seconds=40s json='' lines='' junit=''
+    no_self_check='' self_check_level=1 self_check_seconds=40s
 }
 
 refuse_option() {
     case $1 in
     --write-limits) exec "$NOISELAB_BIN/noiselab-analyze" acceptance --write-limits ;;
-    --rotations) die 2 '--rotations: no longer an option; use --launches' ;;
-    --no-self-check | --self-check-level | --self-check-seconds) die 2 "$1: no longer an option; use --self-check 1:40s, or --self-check none" ;;
     --launch-id | --stop-when) die 2 "$1: the experiment sets it; leave it out" ;;
     esac
 }

@@ -51,13 +51,11 @@ that the library does not follow is not advised.
 Everything else goes to noiselab-detect as it is (noiselab detect --help).
 Exit status 3: undecided for an operation and size.
 
-The environment variable NOISELAB_MPIRUN names another mpirun.
-
 EOT
 }
 
 default_options() {
-    op=allreduce,bcast,alltoall,barrier,reduce bytes=8,2KiB,256KiB level=5 half_period=10ms seconds=600 profile='' verify='' arrival=''
+    op=allreduce,bcast,alltoall,barrier,reduce bytes=8,2KiB,256KiB level=5 half_period=10ms seconds=600
     plans_again=plan_what_is_left
 }
 

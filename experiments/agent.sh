@@ -105,12 +105,7 @@ EOT
 }
 
 default_options() {
-    agents=''
-    op=barrier,allreduce,alltoall bytes=2KiB ends_when='' seconds='' interval='' treatment_asked='' levels='' design='' half_period='' block='' places=''
-    for name in $companion_options --shell --restart --agent-period --agent-settle --sweep --compare-replay; do
-        # names are those of the lists, not the user's
-        eval "$(variable_of "$name")=''"
-    done
+    op=barrier,allreduce,alltoall bytes=2KiB interval=''
 }
 
 refuse_option() {

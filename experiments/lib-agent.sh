@@ -5,7 +5,7 @@
 # What such a campaign has beside its launches is in CAMPAIGN/agent: the files made of --sweep LIST:template=FILE, and the recording of the agent
 # (recorded.trace, recorded.json).
 
-# what the detector hands on to the companion on the nodes as it is; each has a variable of that name. --shell, which has no value, too.
+# what the detector hands on to the companion on the nodes as it is; --shell, which has no value, too
 companion_options='--agent-cmd --agent-pid --agent-cgroup --agent-unit --agent-on --agent-off --scrape --scrape-period --agent-cpu
     --agent-name --agent-timeout --who'
 # what of these is a command or a setting of it, in which @INTERVAL@ and @FILE@ mean something
@@ -25,20 +25,6 @@ recorded_periods=10 recorded_least_s=10
 # where the files of an agent are, in the campaign and before there is one; what is done with an agent that was checked
 agent_folder=agent once_checked=go_on
 began_s=$(date +%s)
-
-# variable_of OPTION: its name
-variable_of() {
-    words_left=${1#--} made=''
-    while :; do
-        case $words_left in
-        *-*) made=$made${words_left%%-*}_ words_left=${words_left#*-} ;;
-        *) printf '%s' "$made$words_left" && return ;;
-        esac
-    done
-}
-
-# value_given OPTION: its value
-value_given() { eval "printf '%s' \"\$$(variable_of "$1")\""; }
 
 # split_keys: what stands behind a colon in our own options
 split_keys() {
@@ -566,18 +552,23 @@ stretch_of() {
     awk -v p="$1" -v least="$least_ns" 'BEGIN { printf "%.0f\n", (p > 0 ? (int((least - 1) / p) + 1) * p : least) }'
 }
 
-# of_interval INTERVAL WORDS: sets period_now, stretch_now, settle_now (empty: the detector's) and seconds_now for launches at that interval
+# of_interval INTERVAL: a line for launches at that interval: itself, period and stretch (ns), settling (- the detector's) and measuring time, and
+# the estimate of the settling, in ns, where it comes on top of that; where it is the detector's, half a period
 of_interval() {
-    interval_now=$1
-    shift
-    period_now=$agent_period_ns settle_now=${agent_settle-} seconds_now=$seconds_each
-    [ "$interval_now" = - ] || period_now=$(nanoseconds "$interval_now")
+    period_now=$agent_period_ns settle_now=${agent_settle:--} seconds_now=$seconds_each estimate_ns=0
+    [ "$1" = - ] || period_now=$(nanoseconds "$1")
     stretch_now=$(stretch_of "${period_now:-0}")
-    [ -n "$settle_now" ] || [ -z "$is_started" ] || settle_now=$(settle_of "${period_now:-0}")ns
-    if [ -n "$seconds_now" ]; then
-        less_recording
-        return
-    fi
+    [ "$settle_now$is_started" != -yes ] || settle_now=$(settle_of "${period_now:-0}")ns
+    [ -n "$seconds_now" ] || enough_seconds
+    less_recording
+    if [ "$settle_now" != - ]; then estimate_ns=$(nanoseconds "$settle_now"); else estimate_ns=$((${period_now:-0} / 2)); fi
+    [ "$settle_now" != - ] || [ "$estimate_ns" -gt 5000000 ] || estimate_ns=5000000
+    [ "$design" != quick ] || estimate_ns=0
+    echo "$1 ${period_now:--} $stretch_now $settle_now $seconds_now $estimate_ns"
+}
+
+# enough_seconds: sets seconds_now to what stretches of stretch_now take for an answer
+enough_seconds() {
     # a round has as many stretches as that of a launch with a load in the agent's place; quick halves take about as long as their stretch
     stretch_design=$design
     [ "$design" != quick ] || stretch_design=blocks
@@ -591,7 +582,6 @@ of_interval() {
     n_stretches=$(json_values "$scratch/round.json" -- halves_per_round) || exit $?
     seconds_now=$(awk -v n="$n_stretches" -v ns="$stretch_now" -v rounds="$least_rounds" -v least="$least_s" '
         BEGIN { s = rounds * n * ns / 1e9; if (s < least) s = least; printf "%d\n", (s > int(s) ? int(s) + 1 : s) }')s
-    less_recording
 }
 
 # less_recording: what recording the agent and all before took is of the time of a launch whose --seconds hold all, and so is a twelfth for the answer
@@ -604,15 +594,13 @@ less_recording() {
 plan_agent() {
     know_period
     [ -z "$compare_replay" ] || record_for_replay
-    intervals=${sweep_list:--}
     # shellcheck disable=SC2046 # lists are meant to be split
-    lines=$(for each in $(words "$intervals"); do
-        of_interval "$each"
-        echo "$(nanoseconds "$seconds_now") $stretch_now $(settle_estimate)"
-    done) || exit $?
+    lines=$(for each in $(words "${sweep_list:--}"); do of_interval "$each"; done) || exit $?
     # what is left out after a switch comes on top of the measuring time: it counts as part of a launch's start
     # shellcheck disable=SC2046 # three numbers
-    set_times $(printf '%s\n' "$lines" | awk -v start="$start_s" '
+    set_times $(printf '%s\n' "$lines" | while read -r _ _ stretch_now _ seconds_now estimate_ns; do
+        echo "$(nanoseconds "$seconds_now") $stretch_now $estimate_ns"
+    done | awk -v start="$start_s" '
         { extra += $1 / 1e9 * $3 / $2; s += $1 / 1e9 }
         END { e = start + extra / NR; printf "%d %.0f %.0f\n", e + 0.5, s + NR * e, extra }')
     n_intervals=$(printf '%s\n' "$lines" | wc -l | tr -d ' ')
@@ -621,11 +609,10 @@ plan_agent() {
         "$(say_time "$((round_s * launches * n_node_sets))") in all,$([ "$design" = quick ] ||
             echo " of which $(say_time "$((settling_s * launches * n_node_sets))") settling after switches, not measured;") seed $seed; into '$campaign'"
     [ -z "$ends_when" ] || note "a look after each launch, at alpha $(awk -v n="$n_launches" 'BEGIN { printf "%.3g", 0.01 / n }') (0.01 by $n_launches)"
-    while read -r round interval_of_launch nodes_of_launch; do
-        of_interval "$interval_of_launch"
-        with_agent_words "$interval_of_launch" agent_row "$@"
+    while read -r round interval_now period_now stretch_now settle_now seconds_now estimate_ns nodes_of_launch; do
+        with_agent_words "$interval_now" agent_row "$@"
     done <<EOT
-$(for each in $(words "$intervals"); do printf '%s\n' "$sets_of_nodes" | sed "s/^/$each /"; done | shuffled "$seed" "$launches")
+$(printf '%s\n' "$lines" | while read -r each; do printf '%s\n' "$sets_of_nodes" | sed "s/^/$each /"; done | shuffled "$seed" "$launches")
 EOT
     schedule_notes=$(
         echo "# analyses: $analyses"
@@ -640,16 +627,10 @@ EOT
 # set_times START ROUND SETTLING: seconds of a launch's start, and of a launch of each interval, and what of these is settling
 set_times() { start_s=$1 round_s=$2 settling_s=$3; }
 
-# settle_estimate: of this interval's launches, in ns, where it comes on top of their seconds; where it is the detector's, half a period
-settle_estimate() {
-    if [ "$design" = quick ]; then echo 0
-    elif [ -n "$settle_now" ]; then nanoseconds "$settle_now"; else echo "$((${period_now:-0} / 2 > 5000000 ? ${period_now:-0} / 2 : 5000000))"; fi
-}
-
-# agent_row WORDS: the row of the next launch, with what of_interval found
+# agent_row WORDS: the row of the next launch, with what of_interval said
 agent_row() {
-    [ -z "$period_now" ] || set -- "$@" --agent-period "${period_now}ns$([ "$interval_now" = - ] || echo ":interval=$interval_now")"
-    [ -z "$settle_now" ] || set -- "$@" --agent-settle "$settle_now"
+    [ "$period_now" = - ] || set -- "$@" --agent-period "${period_now}ns$([ "$interval_now" = - ] || echo ":interval=$interval_now")"
+    [ "$settle_now" = - ] || set -- "$@" --agent-settle "$settle_now"
     [ -z "$levels" ] || set -- "$@" --levels "$levels"
     [ -z "$places" ] || set -- "$@" --on "$places"
     [ -z "$compare_replay" ] ||

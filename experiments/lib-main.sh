@@ -5,6 +5,7 @@
 # An experiment sets `experiment`, `analysis` (the word of noiselab analyze, may be empty) and `own_options`, has the functions
 #   usage                    its own options
 #   refuse_option NAME       ends for options that the experiment decides itself
+#   default_options          sets those that are not empty without being given
 #   check_options WORDS      checks values, and ends with: go_on WORDS (the detector's words of all launches)
 #   plan_launches WORDS      calls `row` for each launch
 # and ends with: main "$@"
@@ -12,8 +13,7 @@
 main() {
     command=$(printf 'noiselab run %s' "$experiment" && for word in "$@"; do printf ' %s' "$(quoted "$word")"; done)
     command=$(printf '%s' "$command" | tr '\n' ' ')
-    out='' launches='' ranks='' seed='' margin='' no_report='' launcher='' hosts='' node_sets='' resume='' finish='' only=''
-    requeue='' submit='' array='' wait_for_job='' partition='' nodes='' time_limit='' sbatch_options='' stop_when=''
+    clear_options
     treatment='' app='' interval_s='' launch_id='' row_suffix='' plan_later='' analyses='' schedule_notes='' is_campaign_made=''
     # the program that asks and rehearses, what answers, what looks at the data before the end that a failed launch is, what changes the plan after a
     # launch (empty: nothing), and how the answer of a job is to be written

@@ -34,17 +34,6 @@ common_options='
 resume_options=' --resume --finish --only --no-report --launcher --hosts --requeue --dry-run '
 resume_options="$resume_options--submit --array --wait --partition --nodes --time --sbatch "
 
-# what there was once, and what says it now
-retired_options='
---account            --sbatch --account=NAME
---after              --sbatch --dependency=afterany:JOBID
---interval           --treatment slurm-accounting:interval=SECONDS
---interval-template  --sweep LIST:template=FILE
---nodes-per-launch   --node-sets K
---qos                --sbatch --qos=NAME
---record-for         --compare-replay=TIME
-'
-
 common_usage() {
     cat <<'EOT'
 Campaigns and launches:
@@ -72,6 +61,8 @@ Batch jobs:
                     passed to sbatch; without --time the time is computed
 
   -h, --help        this text
+
+The environment variable NOISELAB_MPIRUN names another mpirun.
 EOT
 }
 
@@ -86,6 +77,20 @@ option_row() {
 $own_options
 $common_options
 EOT
+}
+
+# clear_options: no option was given yet
+clear_options() {
+    while read -r row_name row_kind row_variable; do [ -z "$row_name" ] || eval "$row_variable=''"; done <<EOT
+$own_options
+$common_options
+EOT
+}
+
+# value_given NAME: its value
+value_given() {
+    option_row "$1"
+    eval "printf '%s' \"\$$variable\""
 }
 
 # set_option NAME VALUE: by its row
@@ -220,25 +225,10 @@ refuse_unknown() {
     ours=$(printf '%s\n' "$own_options" "$common_options" | awk 'NF { print $1 }')
     while IFS= read -r name; do
         case $newline$known in *"$newline$name"*) continue ;; esac
-        [ -z "$name" ] || refuse_retired "$name"
         [ -z "$name" ] || die 2 "'$name': unknown option (see noiselab run $experiment --help)$(did_you_mean "$name" "$ours$newline$known")"
     done <<EOT
 $foreign
 EOT
-}
-
-# refuse_retired NAME: says what says it now; of an option of a program, that itself does
-refuse_retired() {
-    now=$(printf '%s\n' "$retired_options" | sed -n "s/^$1  *//p")
-    [ -z "$now" ] || die 2 "'$1': no longer an option; use $now"
-    set -- "$1" "$program"
-    [ "$program" != noiselab-detect ] || set -- "$1" "$program" noiselab-gen noiselab-agent
-    name=$1
-    shift
-    for each; do
-        said=$("$NOISELAB_BIN/$each" "$name" 2>&1 | first_line)
-        case $said in *'; use --'*) die 2 "${said#*: }" ;; esac
-    done
 }
 
 # was_given NAME

@@ -30,8 +30,6 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help); the d
   --design single --levels none --starts window:raw=starts.bin --op barrier,allreduce,alltoall --bytes 2KiB --seconds 1
 From the raw files noiselab analyze mpiperf DIR makes the published report; they take 8 + 12 x ranks bytes per start.
 
-The environment variable NOISELAB_MPIRUN names another mpirun.
-
 EOT
 }
 

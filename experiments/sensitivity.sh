@@ -45,13 +45,11 @@ To compare kinds of load at the same level, or to use a recorded agent instead o
   noiselab run sensitivity --kind spin,cache,procfs,ipi --levels 0,0.3,1
   noiselab run sensitivity --preset node_exporter --levels 0,0.1,1 --half-period 50ms
 
-The environment variable NOISELAB_MPIRUN names another mpirun.
-
 EOF
 }
 
 default_options() {
-    op=barrier,allreduce,alltoall bytes=2KiB levels=0,0.01,0.1,1,5 seconds=120 design=''
+    op=barrier,allreduce,alltoall bytes=2KiB levels=0,0.01,0.1,1,5 seconds=120
 }
 
 refuse_option() { :; }

@@ -36,13 +36,11 @@ with the placebo and one reference level. Then it names the configurations that 
 Everything else goes to noiselab-detect as it is (noiselab detect --help). The total time is said before it starts.
 Exit status 3: no configuration is shown to be repeatable and to react.
 
-The environment variable NOISELAB_MPIRUN names another mpirun.
-
 EOT
 }
 
 default_options() {
-    op=barrier,allreduce,alltoall bytes=2KiB counts='' half_period=10ms reference=1 seconds=10
+    op=barrier,allreduce,alltoall bytes=2KiB half_period=10ms reference=1 seconds=10
 }
 
 refuse_option() {

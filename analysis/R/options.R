@@ -5,22 +5,6 @@ option <- function(name, value = NA_character_, help, again = FALSE) {
   list(name = name, value = value, help = help, again = again)
 }
 
-# What there was once, and what says it now.
-retired_options <- c(
-  "arrival-trace" = "--write arrivals=FILE", "check-limits" = "noiselab analyze acceptance --limits FILE, without a campaign",
-  delta = "--margin PERCENT", junit = "--write junit=FILE", "nodes-dir" = "--write nodes=DIR", openmetrics = "--write openmetrics=FILE",
-  plan = "--write plan=FILE", reframe = "--write reframe=FILE", rules = "--write rules=FILE", unit = "as many DIR as are meant: it follows from the launches",
-  worth = "--write worth=FILE", width = "--size WxH", height = "--size WxH", bytes = "--pattern NAME:bytes=SIZE",
-  latency = "--pattern NAME:latency=TIME", overhead = "--pattern NAME:overhead=TIME", bandwidth = "--pattern NAME:bandwidth=SIZE",
-  random = "--burst TIME:random=yes", "ranks-per-node" = "--reserve LIST:of=N"
-)
-
-refuse_unknown <- function(name, arg, known) {
-  now <- retired_options[name]
-  if (startsWith(arg, "--") && !is.na(now)) abort_usage("'--", name, "': no longer an option; use ", now)
-  abort_usage("unknown option '", sub("=.*", "", arg), "'", did_you_mean(name, known, " (try --help)", "--"))
-}
-
 # Options and operands in any order; --name value or --name=value; -- ends the options.
 parse_arguments <- function(args, options) {
   values <- list()
@@ -39,7 +23,9 @@ parse_arguments <- function(args, options) {
     } else {
       name <- sub("^--", "", sub("=.*", "", arg))
       at <- match(name, names_known)
-      if (!startsWith(arg, "--") || is.na(at)) refuse_unknown(name, arg, names_known)
+      if (!startsWith(arg, "--") || is.na(at)) {
+        abort_usage("unknown option '", sub("=.*", "", arg), "'", did_you_mean(name, names_known, " (try --help)", "--"))
+      }
       takes_value <- !is.na(options[[at]]$value)
       before <- if (options[[at]]$again) values[[name]]
       if (grepl("=", arg, fixed = TRUE)) {

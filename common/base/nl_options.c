@@ -30,38 +30,12 @@ struct parsing {
     int was_reported;
 };
 
-/* What programs had once, and what says it now. */
-static const struct {
-    const char *option, *now;
-} retired[] = {
-    {"--agent-interval", "--agent-period TIME:interval=TIME"},
-    {"--agent-nodes", "--noise-nodes, which is for agents, too"},
-    {"--cpu", "--on cpu:N"},
-    {"--fifo", "chrt -f PRIORITY noiselab-gen ... --duty-cap 50"},
-    {"--generator", "the environment variable NOISELAB_GEN"},
-    {"--random-period", "--pattern jittered --seed SEED"},
-    {"--replay-unit", "--pattern replay:unit=UNIT"},
-};
-
 /* A key of another option, as it is given now. */
 static int say_key(const struct nl_command_line *line, const char *argument, size_t length) {
     for (int i = 0; i < line->n_rows; i++) {
         const struct nl_option *row = &line->rows[i];
         if (!row->of || strlen(row->name) != length - 2 || strncmp(row->name, argument + 2, length - 2) != 0) continue;
         nl_error("'%s': no option by itself; use --%s ...:%s=%s", argument, row->of, row->name, row->value ? row->value : "WORD");
-        return 1;
-    }
-    return 0;
-}
-
-static int say_retired(const struct nl_command_line *line, const char *argument, size_t length) {
-    if (length > 7 && strncmp(argument, "--list-", 7) == 0 && nl_options_find(line, "list") >= 0) {
-        nl_error("'%s': no longer an option; use --list %s", argument, argument + 7);
-        return 1;
-    }
-    for (size_t i = 0; i < sizeof retired / sizeof *retired; i++) {
-        if (strlen(retired[i].option) != length || strncmp(retired[i].option, argument, length) != 0) continue;
-        nl_error("'%s': no longer an option; use %s", argument, retired[i].now);
         return 1;
     }
     return 0;
@@ -92,8 +66,7 @@ static void explain(const struct parsing *p, const char *argument) {
         n_matches = 1;
         break;
     }
-    if (n_matches == 0 && !(length > 2 && say_key(p->line, argument, length)) && !say_retired(p->line, argument, length))
-        say_unknown(p, argument, length);
+    if (n_matches == 0 && !(length > 2 && say_key(p->line, argument, length))) say_unknown(p, argument, length);
     if (n_matches > 1) nl_error("'%s': several options begin like this (see --help)", argument);
     if (n_matches == 1 && match->arg) nl_error("--%s: needs a value (--%s %s)", match->name, match->name, match->arg);
     if (n_matches == 1 && !match->arg) nl_error("--%s: takes no value", match->name);

@@ -133,11 +133,7 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
 @test "options that are unknown, ambiguous, incomplete or misplaced are refused in one line" {
     refused "'--levle': unknown option" --levle 3
     refused "'-x': unknown option" -x
-    refused "'--cpu': no longer an option; use --on cpu:N" --level 1 --duration 1s --cpu 0
     refused "'--jitter': no option by itself; use --pattern ...:jitter=PERCENT" --level 1 --duration 1s --pattern jittered --jitter 5
-    refused "'--replay-unit': no longer an option; use --pattern replay:unit=UNIT" --replay trace --replay-unit us
-    refused "'--random-period=4': no longer an option; use --pattern jittered --seed SEED" --level 1 --duration 1s --random-period=4
-    refused "'--fifo': no longer an option; use chrt -f PRIORITY noiselab-gen" --level 1 --duration 1s --fifo 1
     refused "'--du': several options begin like this" --du 3
     refused "--level: needs a value" --level
     refused "--json: takes no value" --json=yes
@@ -362,7 +358,6 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 }
 
 @test "--list patterns names every pattern" {
-    refused "'--list-kinds': no longer an option; use --list kinds" --list-kinds
     run --separate-stderr noiselab-gen --list patterns
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]

@@ -56,10 +56,8 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     run_refused '--json and --lines cannot be combined' acceptance --json --lines
     run_refused "--margin: 'much' is not a level" acceptance --margin much
     run_refused "--classes: cannot read '$BATS_TEST_TMPDIR/none'" acceptance --classes "$BATS_TEST_TMPDIR/none"
-    run_refused '--rotations: no longer an option; use --launches' acceptance --rotations 3
     run_refused "--checks: 'noise' is not a check" acceptance --checks noise
     run_refused "--self-check: '0.0' is not a level" acceptance --self-check 0.0
-    run_refused "--no-self-check: no longer an option; use --self-check" acceptance --no-self-check
     run_refused "--limits: cannot read '$BATS_TEST_TMPDIR/none'" acceptance --limits "$BATS_TEST_TMPDIR/none"
     run_refused "--reference: '$BATS_TEST_TMPDIR' is not a campaign" acceptance --reference "$BATS_TEST_TMPDIR"
     run_refused 'would disturb each other' acceptance --ranks 100000

@@ -72,7 +72,6 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_refused 'no command has @FILE@' run_agent --agent-cmd 'sleep 9' --sweep "1s:template=$template"
     run_refused '@FILE@ is the file made of --sweep LIST:template=FILE, and there is none' run_agent --agent-cmd 'sleep @FILE@' --sweep 1s
     run_refused '--agent-period: with --sweep the interval is the period' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s --agent-period 1s
-    run_refused "'--interval-template': no longer an option; use --sweep LIST:template=FILE" run_agent --agent-pid 1 --interval-template "$template"
     [ ! -e "$OUT" ]
 }
 

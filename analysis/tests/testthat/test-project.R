@@ -695,6 +695,5 @@ test_that("a pattern is simulated, and says what it assumes", {
   expect_identical(got$status, 0L)
   expect_match(paste(got$out, collapse = " "), "that does allreduce after every 1 ms by")
   expect_match(paste(got$out, collapse = " "), "allreduce of 2 KiB: latency 2.5")
-  expect_match(project_of("--burst", "1ms", "--period", "1s", "--bytes", "8")$err, "'--bytes': no longer an option; use --pattern NAME:bytes=SIZE")
   expect_match(project_of("--burst", "1ms", "--period", "1s", "--pattern", "alltoall", "--nodes", "100000")$err, "too much to simulate")
 })
