@@ -139,8 +139,6 @@ margin_open_words <- function(answers) {
 
 # The one rule by which an agent's answer is made, fixed before anything is measured (docs/methods.md, One answer for an agent).
 
-agent_cases <- c("agree", "open", "more", "less", "alone")
-
 #' The answer of one agent on one operation
 #'
 #' @param bursts,whole,beyond Figures (percent) or NULL: slowdown by bursts, in all by on/off, and beyond the bursts where it was measured by
@@ -148,7 +146,7 @@ agent_cases <- c("agree", "open", "more", "less", "alone")
 #' @param agree Percent, length 1: half of "agree".
 #' @param alpha One-sided level, length 1.
 #' @param margin Percent, or NULL; `watched_s`, for how long bursts were recorded.
-#' @return A list: `lead` (`bursts`, `on/off`), `case` (in `agent_cases`; `alone`: on/off is all there is), `value`, `low`, `high`,
+#' @return A list: `lead` (`bursts`, `on/off`), `case` (`agree`, `open`, `more`, `less`, `alone`; `alone`: on/off is all there is), `value`, `low`, `high`,
 #'   `found`, `p_value` of what leads; `beyond`, `beyond_low`, `beyond_high`, `beyond_most` (the bound that is printed), `bursts`, `whole`, `whole_low`,
 #'   `whole_high`; `margin_verdict` (`above`, `below`, `inconclusive`, NA), `margin_by` (`on/off`, `bursts`), `p_above`, `p_below`.
 #' @noRd

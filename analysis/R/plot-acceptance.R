@@ -25,7 +25,7 @@ verdict_letters <- c(pass = "", fail = "fail", inconclusive = "?", "not judged" 
 #'   worse than the others in its worst figure). `plot_acceptance_boxes()`:
 #'   `panel`, `host`, `launch`, `repetition`, `x`, `unit`. `plot_acceptance_map()`: `host`, `cpu` (NA: the most of the node's CPUs, where
 #'   there are more than 64), `line`, `turn` (repetition, counted over launches), `launch`, `lost_percent`.
-#'   `plot_acceptance_completeness()`: `variant`, `size` (nodes or ranks), `value`, `ci_low`, `ci_high`. NULL without data.
+#'   NULL without data.
 #' @noRd
 plot_acceptance_matrix <- function(result, draw = TRUE) {
   frame <- result$frames[["acceptance-matrix"]] %||% matrix_data(result)
@@ -173,30 +173,4 @@ alt_acceptance_map <- function(frame) {
   top <- frame[which.max(frame$lost_percent), ]
   sprintf("Time lost on every CPU over the run: most on %s, in repetition %d: %s %%.", top$line, top$turn,
           format_effect(top$lost_percent, FALSE))
-}
-
-plot_acceptance_completeness <- function(result, draw = TRUE) {
-  frame <- result$frames[["acceptance-completeness"]] %||% completeness_data(result)
-  if (!draw || is.null(frame)) return(frame)
-  ggplot2::ggplot(frame, ggplot2::aes(size, value, colour = variant, group = variant)) +
-    ggplot2::geom_hline(yintercept = 1, colour = "grey50", linewidth = 0.3) +
-    ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE) +
-    (if (anyDuplicated(frame$variant) > 0) ggplot2::geom_line()) + ggplot2::geom_point(size = 2.4) +
-    ggplot2::coord_cartesian(ylim = c(0, max(1.1, 1.05 * frame$value))) + ggplot2::scale_x_continuous(breaks = unique(frame$size)) +
-    ggplot2::scale_colour_manual(NULL, values = c(nodes = okabe_ito[["blue"]], ranks = okabe_ito[["vermillion"]]),
-                                 labels = c(nodes = "one rank of each node", ranks = "ranks of one node")) +
-    theme_noiselab() + plot_words("Completeness coefficient by size of the group",
-                                  sprintf("bars: %g %% interval", 100 * (1 - result$alpha)),
-                                  "1: exchanges of all with all at once go as fast as one pair alone; below: they disturb each other.", "number of nodes or ranks", "F_e")
-}
-
-completeness_data <- function(result) {
-  rows <- result$figures[result$figures$check == "completeness" & result$figures$metric == "coefficient", ]
-  if (nrow(rows) == 0) return(NULL)
-  data.frame(panel = "", rows[order(rows$variant, rows$size), c("variant", "size", "value", "ci_low", "ci_high")], row.names = NULL)
-}
-
-alt_acceptance_completeness <- function(frame) {
-  paste0("Completeness coefficient: ", few_words(sprintf("%s for %s %s", format_effect(frame$value, FALSE), format_count(frame$size),
-                                                         frame$variant), 8), ".")
 }

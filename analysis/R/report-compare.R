@@ -150,7 +150,7 @@ write_acceptance_report <- function(result, file, plots_dir = files_beside(file)
                                                            reasons_fold(result$checks$check, result$checks$reason, "a check has no plain verdict")))),
       page_section("where", "Which node lost time, and when?", lost_sentence(result), figure("map"), acceptance_node_table(result)),
       page_section("trust", "Can the run be trusted?", sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason),
-                   figure("completeness"), NULL, list(details_tag("All notes", notes_list(result$notes)))),
+                   NULL, NULL, list(details_tag("All notes", notes_list(result$notes)))),
       page_section("again", "Where it comes from, and how to repeat it", "These launches were judged; their commands make them again.",
                    NULL,
                    acceptance_again(result, options), list(details_tag("Launches", acceptance_provenance(result))))

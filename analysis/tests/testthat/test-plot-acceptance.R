@@ -47,14 +47,6 @@ test_that("a map of more CPUs than lines shows the worst CPU of each node", {
   expect_equal(map$lost_percent[map$host == "node9" & map$turn == 2], max(rows$value))
 })
 
-test_that("completeness shows every size of group with its interval", {
-  result <- result_of()
-  frame <- plot_acceptance_completeness(result, draw = FALSE)
-  wanted <- result$figures[result$figures$check == "completeness", ]
-  expect_equal(frame$value, wanted$value)
-  expect_true(all(frame$ci_low < frame$value & frame$value < frame$ci_high))
-})
-
 test_that("noiselab plot draws them from a directory, with the limits of the campaign, and apart from the others", {
   dir <- local_acceptance(seed = 1)
   names <- vapply(plots_of("acceptance"), `[[`, "", "name")

@@ -1,5 +1,5 @@
 of_starts <- "lateness"
-of_agents <- grep("^(agent-|intervals|replay|locked|pareto)", plot_table()$name, value = TRUE)  # need an agent's files, or algorithms: tested by themselves
+of_agents <- grep("^(agent-|intervals|replay|pareto)", plot_table()$name, value = TRUE)  # need an agent's files, or algorithms: tested by themselves
 
 # n, the unit it counts, alpha; and where an interval or band is drawn, what it is.
 expect_labels <- function(drawn) {
