@@ -114,12 +114,6 @@ what_was_judged <- function(judgements) {
   if (any(judgements$kind %in% noise_kinds)) "noise" else if (nrow(judgements) > 0) "data" else "nothing"
 }
 
-#' @export
-print.nl_acceptance_verdict <- function(x, all = FALSE, ...) {
-  cat(as_lines(if (all) format_acceptance(x) else acceptance_view(x, x$acceptance$dirs), list()), sep = "\n")
-  invisible(x)
-}
-
 last_end <- function(acceptance) {
   ends <- unlist(lapply(acceptance$launches, function(info) info$ended_utc %||% info$started_utc))
   if (length(ends) == 0) NA_character_ else printable(max(unlist(ends)))

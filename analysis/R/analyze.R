@@ -1,10 +1,5 @@
 # The analysis of a campaign: every cell, within each launch and across launches.
 
-scope_launch <- "this launch"
-scope_these <- "these launches"
-scope_campaign <- "launches like these"
-scopes_across <- c(scope_these, scope_campaign)
-
 # With fewer launches than this an interval over launches is honest and useless (three: t = 7 at 98 %): the main answer is
 # about the launches that were run.
 launches_for_more <- 5
@@ -140,17 +135,6 @@ known_costs <- function(cost, verdicts) {
   cost[lacking, c("cost_ns", "ci_low", "ci_high")] <- NA_real_
   cost$reason[lacking] <- "the effect on preempted time is not known"
   cost
-}
-
-#' @export
-print.nl_analysis <- function(x, all = FALSE, ...) {
-  cat(as_lines((if (!all) answer_view(x)) %||% format_verdicts(x), list()), sep = "\n")
-  invisible(x)
-}
-
-one_arm_launches <- function(rows) {
-  arms <- unique(data.frame(launch = rows[["launch"]], arm = rows[["arm"]]))
-  !anyDuplicated(arms$launch) && length(unique(arms$arm)) == 2
 }
 
 # Number of generators of each row's launch: said at its start, so a killed launch has it, too. Without any, the agents
@@ -289,8 +273,6 @@ sequential_settings <- function(info, settings) {
   settings$conf <- 1 - 2 * settings$alpha
   settings
 }
-
-mean_or_na <- function(x) if (length(x) == 0 || all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
 
 # Which estimate a verdict rests on follows from the design alone, never from what came out. `cell`: of the pairs that have
 # a value `d`, `bursts`, `due` and `delivered` (level) of their on halves, `lost` (see lost_time()), and `resolution`.

@@ -409,3 +409,19 @@ busy_with <- function(campaign) {
   names <- unique(unlist(lapply(tasks, function(task) if (is.list(task)) printable(task$name))))
   if (length(names) == 0) "" else sprintf(" (%s)", paste(utils::head(names, 3), collapse = ", "))
 }
+
+# The verdicts a plot shows, per treatment: those of the main answer, or of its first launch.
+widest_scope <- function(verdicts) {
+  rows <- main_rows(verdicts)
+  label <- treatment_label(rows, varying_factors(verdicts))
+  across <- rows$scope != scope_launch
+  first <- rows$launch[match(label, label)]
+  rows[across | !label %in% label[across] & rows$launch == first, ]
+}
+
+# One list per launch and generator: the certificate, and the launch it belongs to.
+certificates <- function(campaign) {
+  unlist(lapply(unname(campaign$launches), function(info) {
+    lapply(info$generators, function(g) c(list(launch = info$launch), g))
+  }), recursive = FALSE)
+}

@@ -62,8 +62,6 @@ family_facts <- function(rows) {
   ), row.names = NULL)
 }
 
-max_or_na <- function(x) if (all(is.na(x))) NA_real_ else max(x, na.rm = TRUE)
-
 smallest_family <- function(families, level, use) {
   use <- which(use & is.finite(level))
   if (length(use) == 0) return(NULL)
@@ -84,3 +82,5 @@ refused_reasons <- function(rows) {
   counts <- sort(table(rows$reason[!is.na(rows$reason)]), decreasing = TRUE)
   data.frame(reason = as.character(names(counts)), n = as.integer(counts))
 }
+
+is_clean <- function(analysis) NROW(analysis$verdicts) == 0

@@ -126,3 +126,100 @@ spread_quantile <- function(lo_ns, hi_ns, count, p) {
   inside <- (p * total - (reached[i] - count[at])) / count[at]
   lo_ns[at] - 0.5 + inside * (hi_ns[at] - lo_ns[at])
 }
+
+mean_or_na <- function(x) if (length(x) == 0 || all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
+max_or_na <- function(x) if (all(is.na(x))) NA_real_ else max(x, na.rm = TRUE)
+
+# The log of what cannot be 0 or below; where a clock went wrong it is, and the half has no value.
+log_or_na <- function(x) {
+  if (any(x <= 0, na.rm = TRUE)) x[which(x <= 0)] <- NA
+  log(x)
+}
+
+answer_status <- function(answer) c(pass = 0L, fail = 1L, inconclusive = 3L)[[answer]]
+
+# A time as options take it: four digits, in the unit that leaves at least 1.
+option_time <- function(seconds) {
+  ns <- round(signif(seconds, 4) * 1e9)
+  scale <- c(s = 1e9, ms = 1e6, us = 1e3, ns = 1)
+  unit <- which(ns >= scale)[1]
+  paste0(format(ns / scale[[unit]], scientific = FALSE, drop0trailing = TRUE, trim = TRUE, digits = 10), names(scale)[unit])
+}
+
+# The table as files have it: no field where there is no level.
+without_levels <- function(frame) {
+  for (name in intersect(c("level_requested_percent", "level"), names(frame))) {
+    level <- frame[[name]]
+    if (is.numeric(level)) frame[[name]] <- ifelse(has_level(level), level, NA_real_)
+  }
+  frame
+}
+
+package_version_text <- function() as.character(utils::packageVersion("noiselab"))
+
+# The warnings of launches, or where to find them when they are many.
+brief_notes <- function(campaign) {
+  notes <- unique(campaign$notes)
+  if (length(notes) <= 3) return(notes)
+  sprintf("%d notes and warnings of the launches: noiselab analyze %s prints them", length(notes),
+          paste(campaign$dirs, collapse = " "))
+}
+
+say_notes <- function(program, notes) {
+  if (length(notes) > 0) writeLines(paste0(program, ": note: ", unique(notes)), stderr())
+}
+
+write_output <- function(lines, file) {
+  if (is.null(file)) return(writeLines(lines))
+  write_atomically(file, function(path) writeLines(lines, path))
+}
+
+# Written beside its place and renamed, so that a failure leaves no half file and no damaged old one.
+write_atomically <- function(file, write) {
+  if (!dir.exists(dirname(file))) abort_usage("'", dirname(file), "' is not a directory")
+  if (dir.exists(file)) abort_usage("'", file, "' is a directory, wanted a file name")
+  temporary <- tempfile(paste0(".", basename(file), "."), dirname(file))
+  on.exit(unlink(temporary))
+  opened <- tryCatch(suppressWarnings(file.create(temporary)), error = function(e) FALSE)
+  if (!opened) abort_usage("cannot write in '", dirname(file), "'")
+  write(temporary)
+  Sys.chmod(temporary, "0644", use_umask = TRUE)
+  if (!suppressWarnings(file.rename(temporary, file))) abort_usage("cannot write '", file, "'")
+  invisible(file)
+}
+
+day_s <- 86400
+
+# Linear near 0, logarithmic beyond `sigma`; shows 0, small and large levels on one axis.
+pseudo_log <- function(x, sigma) asinh(x / (2 * sigma)) / log(10)
+
+in_order <- function(x) factor(x, unique(x))
+
+# JSON as jsonlite reads it unsimplified: an object is a list with names, an array one without.
+is_object <- function(x) is.list(x) && !is.null(names(x))
+
+is_array <- function(x, each) is.list(x) && is.null(names(x)) && all(vapply(x, each, TRUE))
+is_string <- function(x) is.character(x) && length(x) == 1 && !is.na(x)
+
+# A short text of any JSON value, safe to print.
+show_json <- function(x, absent = "unknown") {
+  if (length(x) == 0) return(absent)
+  flat <- unlist(x)
+  if (length(flat) == 0) return(absent)
+  if (is.list(x) && !is.null(names(x))) flat <- paste(names(flat), flat, sep = " ")
+  text <- if (is.numeric(flat)) format_json_number(flat) else as.character(flat)
+  printable(paste(text, collapse = ", "))
+}
+
+format_json_number <- function(x) vapply(x, format, "", digits = 15, scientific = FALSE, trim = TRUE)
+is_text <- function(x) is.character(x) && length(x) == 1 && !is.na(x) && nzchar(x)
+`%||%` <- function(a, b) if (is.null(a)) b else a
+
+closed_words <- list(arm = c("off", "on"), measure = c("global", "on_time", "after_last", "spread", "overshoot"),
+                     reason = c("first", "schedule", "residual"))
+
+bind_rows <- function(parts) {
+  data.table::setDF(data.table::rbindlist(parts, use.names = TRUE, fill = TRUE))
+}
+
+has_level <- function(level) is.finite(level)

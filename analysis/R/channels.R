@@ -35,12 +35,6 @@ operation_ns_at <- function(rows, at) {
   operation_ns(lapply(stats::setNames(columns, columns), function(n) rows[[n]][at]))
 }
 
-# The log of what cannot be 0 or below; where a clock went wrong it is, and the half has no value.
-log_or_na <- function(x) {
-  if (any(x <= 0, na.rm = TRUE)) x[which(x <= 0)] <- NA
-  log(x)
-}
-
 # One entry per channel. `value` gets the rows and the number of generators of each row's launch;
 # `columns` must not be empty for the channel to exist. Adding a channel is adding an entry.
 channels <- list(

@@ -35,11 +35,6 @@ cell_words <- function(rows) {
           ifelse(rows$mode == "loop", "", paste0(", start ", rows$mode)))
 }
 
-few_words <- function(words, most = 4) {
-  more <- length(words) - most
-  paste0(paste(utils::head(words, most), collapse = ", "), if (more > 0) sprintf(" and %d more", more))
-}
-
 # ---- when launches were made -------------------------------------------------------------------
 
 utc_seconds <- function(text) {

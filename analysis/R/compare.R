@@ -99,12 +99,6 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
             class = "nl_comparison")
 }
 
-#' @export
-print.nl_comparison <- function(x, all = FALSE, ...) {
-  cat(as_lines(if (all) format_comparison(x) else comparison_view(x, x$sides$dirs), list()), sep = "\n")
-  invisible(x)
-}
-
 # ---- tests -------------------------------------------------------------------------------------
 
 # `turns`: for paired comparisons the number of each launch in the order of starts, by launch id.

@@ -172,14 +172,6 @@ equivalent_command <- function(got) {
 
 plain_number <- function(x, digits = 3) format(signif(x, digits), scientific = FALSE, drop0trailing = TRUE, trim = TRUE)
 
-# A time as options take it: four digits, in the unit that leaves at least 1.
-option_time <- function(seconds) {
-  ns <- round(signif(seconds, 4) * 1e9)
-  scale <- c(s = 1e9, ms = 1e6, us = 1e3, ns = 1)
-  unit <- which(ns >= scale)[1]
-  paste0(format(ns / scale[[unit]], scientific = FALSE, drop0trailing = TRUE, trim = TRUE, digits = 10), names(scale)[unit])
-}
-
 # When an activity comes back: bursts to groups, and the period, or the lack of one, in the times of groups.
 
 # A comb of this many groups at least: fewer keep to some period by chance.

@@ -133,3 +133,76 @@ dosed_share <- function(delivered, dosed) {
   share <- mean(delivered) / mean(delivered[dosed])
   if (is.finite(share) && share > 0) share else mean(dosed)
 }
+
+#' Detection limit
+#'
+#' The effect that a one-sided test at `alpha` would have found with probability `power`: `se` times
+#' the noncentrality at which Student's test has that power.
+#'
+#' @param se Numeric, length n: standard error of the estimate (any unit).
+#' @param df Numeric, length 1 or n: its degrees of freedom; Inf for the normal distribution.
+#' @param alpha,power Probabilities, length 1.
+#' @return Numeric, length n, in the unit of `se`; NA where `se` or `df` is, or `se` is 0: without
+#'   scatter in the data nothing is known about it.
+#' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
+#' @noRd
+detection_limit <- function(se, df, alpha = 0.01, power = 0.95) {
+  check_probability(alpha, "alpha")
+  check_probability(power, "power")
+  df <- rep_len(df, length(se))
+  known <- !is.na(se) & !is.na(df) & se > 0
+  limit <- rep(NA_real_, length(se))
+  # Of thousands of ranks nearly all have the same degrees of freedom, and so have the next thousands.
+  each <- unique(df[known])
+  factor <- vapply(each, known_factor, 0, alpha, power)
+  limit[known] <- se[known] * factor[match(df[known], each)]
+  limit
+}
+
+factors <- new.env(parent = emptyenv())
+
+known_factor <- function(df, alpha, power) {
+  name <- paste(c(df, alpha, power), collapse = " ")
+  if (is.null(factors[[name]])) {
+    if (length(factors) > 1e4) rm(list = names(factors), envir = factors)
+    factors[[name]] <- detection_factor(df, alpha, power)
+  }
+  factors[[name]]
+}
+
+detection_factor <- function(df, alpha, power) {
+  if (df > 5000) return(stats::qnorm(1 - alpha) + stats::qnorm(power))
+  stats::uniroot(function(ncp) effect_power(ncp, 1, df, alpha) - power, c(0, 5 * (stats::qt(1 - alpha, df) + 3)), tol = 1e-9,
+                 check.conv = FALSE)$root
+}
+
+#' Power of the one-sided test at a true effect
+#'
+#' @param effect Numeric, length n: true effect on the scale of the test (any unit).
+#' @param se Standard error of its estimate, same unit, length 1.
+#' @param df Its degrees of freedom, length 1; Inf for the normal distribution.
+#' @param alpha One-sided level of the test, length 1.
+#' @return Numeric, length n: probability that Student's test finds it (noncentral t). NA where `se` or `df` is, or
+#'   `se` is 0.
+#' @references Johnson, N. L. and Welch, B. L. (1940) Biometrika 31, 362-389 (the noncentral t distribution).
+#' @noRd
+effect_power <- function(effect, se, df, alpha = 0.01) {
+  check_numeric(effect, "effect")
+  check_probability(alpha, "alpha")
+  if (is.na(se) || is.na(df) || se <= 0) return(rep(NA_real_, length(effect)))
+  if (df > 5000) return(stats::pnorm(stats::qnorm(1 - alpha) - effect / se, lower.tail = FALSE))
+  cut <- stats::qt(1 - alpha, df)
+  # pt() gives up at the large noncentralities of few degrees of freedom: integrate over the scale's distribution.
+  density <- function(s) 2 * s * df * stats::dchisq(df * s^2, df)
+  ends <- sqrt(stats::qchisq(c(1e-13, 1 - 1e-13), df) / df) # of many degrees of freedom it is a peak, which is not to be missed
+  vapply(effect / se, function(ncp) {
+    if (df > 4 && abs(ncp) < 30) return(stats::pt(cut, df, ncp, lower.tail = FALSE))
+    found <- function(s) density(s) * stats::pnorm(ncp - cut * s)
+    min(1, stats::integrate(found, ends[1], ends[2], rel.tol = 1e-8, subdivisions = 500)$value)
+  }, 0)
+}
+
+# Smallest number of sign patterns that can reach alpha.
+pairs_needed <- function(alpha) ceiling(-log2(alpha))
+
+n_resamples <- 1999

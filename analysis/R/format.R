@@ -1,31 +1,7 @@
 # Output for people (a table of 100 columns) and for programs (JSON, CSV).
 
-format_p <- function(p) {
-  ifelse(is.na(p), "-", ifelse(p <= 1e-300, "<1e-300", ifelse(p < 1e-4, sprintf("%.0e", p),
-                                                               sprintf("%.4f", p))))
-}
-
-format_effect <- function(x, sign = TRUE) {
-  digits <- ifelse(is.na(x) | abs(x) >= 100, 0, ifelse(abs(x) >= 10, 1, ifelse(abs(x) >= 1, 2, 3)))
-  text <- sprintf(if (sign) "%+.*f" else "%.*f", digits, x)
-  # the limits of tiny samples may have hundreds of digits
-  odd <- !is.na(x) & x != 0 & (abs(x) < 0.0095 | abs(x) >= 1e7)
-  text[odd] <- sprintf(if (sign) "%+.1e" else "%.1e", x[odd])
-  small <- odd & abs(x) >= 0.00095 & abs(x) < 1
-  text[small] <- sprintf(if (sign) "%+.4f" else "%.4f", x[small])
-  ifelse(is.na(x), "-", text)
-}
-
-format_interval <- function(low, high) {
-  ifelse(is.na(low) | is.na(high), "-", paste0("[", format_effect(low), ", ", format_effect(high), "]"))
-}
-
 # Of an interval that leaves `alpha`: in percent, as long as that tells it from 100 %.
 format_confidence <- function(alpha) if (alpha >= 1e-5) sprintf("%.7g %%", 100 * (1 - alpha)) else sprintf("1 - %.2g", alpha)
-
-format_count <- function(x) format(x, scientific = FALSE, trim = TRUE)
-
-format_level <- function(x) ifelse(is.finite(x), sprintf("%g", signif(x, 3)), "-")
 
 #' Format verdicts for people
 #'
@@ -126,15 +102,6 @@ channel_lines <- function(rows) {
 }
 
 channel_legend <- function(rows) c(wrap_line(channel_lines(rows)), "")
-
-format_range <- function(n) {
-  n <- range(n)
-  if (n[1] == n[2]) format_count(n[1]) else paste(format_count(n), collapse = " to ")
-}
-
-wrap_line <- function(text, indent = 2) {
-  unlist(lapply(text, strwrap, width = 98, indent = indent, exdent = indent + 2))
-}
 
 threshold_part <- function(analysis) {
   rows <- analysis$thresholds
@@ -270,25 +237,9 @@ contrast_part <- function(analysis) {
                    "treatments of the operation; scope"), 100 * (1 - analysis$alpha)))
 }
 
-format_notes <- function(notes) {
-  if (length(notes) == 0) return(NULL)
-  c("notes", wrap_line(paste("-", unique(notes))))
-}
-
 csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost", "contrasts")
 
 public_verdicts <- function(verdicts) verdicts[!startsWith(names(verdicts), "raw_") & names(verdicts) != "refused"]
-
-# The table as files have it: no field where there is no level.
-without_levels <- function(frame) {
-  for (name in intersect(c("level_requested_percent", "level"), names(frame))) {
-    level <- frame[[name]]
-    if (is.numeric(level)) frame[[name]] <- ifelse(has_level(level), level, NA_real_)
-  }
-  frame
-}
-
-package_version_text <- function() as.character(utils::packageVersion("noiselab"))
 
 #' Format judged tables
 #'
@@ -371,4 +322,10 @@ format_summary_margin <- function(judged) {
     wrap_line(paste("CI: Welch's, by inversion; a verdict is that of the interval, slower by more after Holm's",
                     "correction over all rows; fail: any row is slower by more; pass: none is, and none is inconclusive")),
     wrap_line(sprintf("inconclusive: %s", unique(stats::na.omit(rows$margin_reason)))))
+}
+
+# A reason without the figures that differ from row to row.
+same_reason <- function(text) {
+  text <- sub("only an effect above [^ ]+ % could have been seen", "only an effect above the limit could have been seen", text)
+  gsub("(in|;) [0-9.e+-]+ % of (the pairs|them)", "\\1 some of \\2", text)
 }

@@ -1,38 +1,5 @@
 # One agent at several sampling intervals: how often may it sample before it costs more than a margin?
 
-interval_of <- function(info) {
-  interval <- info$options$agent_interval_ns
-  if (is_number(interval, 0)) interval else NA_real_
-}
-
-#' Name an agent by its sampling interval
-#'
-#' In a campaign whose launches ran an agent at several sampling intervals (`options.agent_interval_ns` in launch.json) each
-#' interval is a treatment of its own, named `agent@interval`: what is not the same treatment must not be judged together.
-#' [read_campaign()] does it.
-#'
-#' @param campaign An `nl_campaign`.
-#' @return The campaign, with other words in `kind`; as it was where its launches do not differ in the interval.
-#' @noRd
-name_intervals <- function(campaign) {
-  interval <- vapply(campaign$launches, interval_of, 0)
-  if (length(unique(stats::na.omit(interval))) < 2) return(campaign)
-  # The off launch of a set has no interval.
-  label <- rep("", length(interval))
-  known <- !is.na(interval)
-  label[known] <- paste0("@", vapply(interval[known] / 1e9, option_time, ""))
-  for (table in intersect(c("rows", "hist", "ranks", "nodes", "agents", "tasks"), names(campaign))) {
-    rows <- campaign[[table]]
-    if (NROW(rows) == 0 || is.null(rows[["kind"]])) next
-    at <- which(!is.na(rows[["kind"]]) & !has_level(rows[["level_requested_percent"]]))
-    kind <- as.character(rows[["kind"]])
-    kind[at] <- paste0(kind[at], label[match(rows[["launch"]][at], names(interval))])
-    data.table::set(rows, j = "kind", value = as_word(kind))
-    campaign[[table]] <- rows
-  }
-  campaign
-}
-
 # The interval of such a name, in ns; NA where it has none.
 interval_in_name <- function(kind, campaign) {
   interval <- unique(stats::na.omit(vapply(campaign$launches, interval_of, 0)))

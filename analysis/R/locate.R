@@ -55,12 +55,6 @@ locate_noise <- function(campaign, alpha = 0.01, power = 0.95, margin = NULL) {
                  margin = margin, campaign = campaign), class = "nl_location")
 }
 
-#' @export
-print.nl_location <- function(x, all = FALSE, ...) {
-  cat(as_lines(if (all) format_location(x) else location_view(x, x$campaign$dirs), list()), sep = "\n")
-  invisible(x)
-}
-
 # The tables by node and by rank. What older launches did not write is NA; their nodes are sums over their ranks.
 node_source <- function(campaign) {
   ranks <- as.data.frame(campaign$ranks)

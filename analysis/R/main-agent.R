@@ -294,3 +294,11 @@ bursts_part <- function(rows) {
 }
 
 period_interval <- function(rows) period_words(rows$period_s, (rows$period_high - rows$period_low) / 2)
+
+# What is known of an agent, or NULL; computed once for section and plots.
+agent_of <- function(analysis) {
+  if (!is.null(analysis$agent)) return(analysis$agent)
+  campaign <- analysis$campaign
+  if (NROW(campaign$agents) + NROW(campaign$tasks) + NROW(campaign$bursts) == 0) return(NULL)
+  agent_report(campaign, analysis$alpha, analysis$margin, if (!is_clean(analysis)) analysis)
+}

@@ -46,14 +46,6 @@ run_plan <- function(operands, values, form) {
   check_reach(plan)
 }
 
-# The warnings of launches, or where to find them when they are many.
-brief_notes <- function(campaign) {
-  notes <- unique(campaign$notes)
-  if (length(notes) <= 3) return(notes)
-  sprintf("%d notes and warnings of the launches: noiselab analyze %s prints them", length(notes),
-          paste(campaign$dirs, collapse = " "))
-}
-
 plan_request <- function(values) {
   channel <- if (is.null(values$channel)) "time" else channel_option(values$channel)
   if (length(channel) != 1 || channels[[channel[1]]]$control) {
@@ -108,23 +100,6 @@ check_reach <- function(plan) {
 }
 
 # ---- text --------------------------------------------------------------------------------------
-
-# As the programs take it: 10ms, 1.5s.
-format_seconds <- function(x) {
-  unit <- ifelse(x >= 1, "s", ifelse(x >= 1e-3, "ms", "us"))
-  paste0(format_level_long(x * c(s = 1, ms = 1e3, us = 1e6)[unit]), unit)
-}
-
-format_level_long <- function(x) sprintf("%.6g", x)
-
-# For people: two units at most.
-format_long <- function(x) {
-  if (is.na(x)) return("-")
-  if (x < 60) return(sprintf("%.3g s", x))
-  if (x < 3600) return(sprintf("%d min %d s", x %/% 60, floor(x %% 60)))
-  if (x < 2 * day_s) return(sprintf("%d h %d min", x %/% 3600, floor(x %% 3600 / 60)))
-  sprintf("%s days", format_count(round(x / day_s)))
-}
 
 format_plan <- function(plan, notes) {
   request <- plan$request
@@ -202,18 +177,6 @@ arms_words <- function(basis, run) {
   k <- run$arms / n
   sprintf("%d operation%s and size%s x %g level%s", n, if (n == 1) "" else "s", if (n == 1) "" else "s", k,
           if (k == 1) "" else "s")
-}
-
-# Lines that a shell reads as one; an option keeps its value beside it.
-wrap_command <- function(text, width = 92) {
-  words <- strsplit(text, " (?=--)", perl = TRUE)[[1]]
-  lines <- words[1]
-  for (word in words[-1]) {
-    last <- length(lines)
-    fits <- nchar(lines[last]) + 1 + nchar(word) <= width
-    if (fits) lines[last] <- paste(lines[last], word) else lines <- c(lines, paste0("    ", word))
-  }
-  paste0("  ", lines, ifelse(seq_along(lines) < length(lines), " \\", ""))
 }
 
 # What JSON has of a plan beside its cells.

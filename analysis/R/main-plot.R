@@ -12,14 +12,6 @@ plot_options <- function() list(
   option("help", help = "print this help")
 )
 
-plot_devices <- list(
-  png = function(path, width, height) {
-    grDevices::png(path, width = width, height = height, units = "in", res = 110, type = "cairo")
-  },
-  svg = function(path, width, height) grDevices::svg(path, width = width, height = height),
-  pdf = function(path, width, height) grDevices::cairo_pdf(path, width = width, height = height)
-)
-
 name_width <- function(about) max(nchar(about$name))
 
 plot_help <- function() {

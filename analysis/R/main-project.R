@@ -139,22 +139,6 @@ project_request <- function(values) {
        seed = whole_option(values$seed, "--seed") %||% 1, period_s = duration_option(values$period, "--period") %||% NA_real_)
 }
 
-# NULL: an ideal synchronisation.
-pattern_request <- function(values) {
-  pattern <- keyed_option("pattern", values$pattern, c("bytes", "latency", "overhead", "bandwidth"))
-  name <- names_option("pattern", pattern$value, project_patterns, "pattern")
-  keys <- pattern$keys
-  if (is.null(name)) {
-    if (!is.null(values$replicates)) abort_usage("--replicates: is for --pattern only")
-    return(NULL)
-  }
-  if (length(name) != 1) abort_usage("--pattern: one at a time")
-  replicates <- replicates_option(values$replicates)
-  list(name = name, replicates = replicates, kept = if (!is.null(replicates)) list2env(list(rows = NULL, merged = FALSE)),
-       bytes = size_option(keys$bytes %||% "8"), latency_s = duration_option(keys$latency, "--pattern: latency") %||% 2.5e-6,
-       overhead_s = duration_option(keys$overhead, "--pattern: overhead") %||% 1.5e-6, per_byte_s = 1 / size_option(keys$bandwidth %||% "10GB"))
-}
-
 list_option <- function(text, name, each) {
   if (is.null(text)) return(NULL)
   sort(unique(vapply(strsplit(paste0(text, ","), ",", fixed = TRUE)[[1]], each, 0, name, USE.NAMES = FALSE)))
@@ -203,8 +187,6 @@ make_projection <- function(noise, request) {
     unseen = unseen_bursts(noise, headline, request), notes = noise$notes
   )
 }
-
-usual_margin <- 1 # percent, where none was given
 
 # The largest number of nodes up to 1,000, and the step nearest to 1 ms.
 headline_row <- function(rows) {

@@ -2,7 +2,6 @@
 
 starts_tables <- c("starts", "ranks", "nodes", "clocks", "raw")
 estimates_or_rows <- c("estimates", "rows")
-periodic_arms <- c("off", "on", "all")
 
 # A function, because it names the rows of tables in files that are read later.
 analyze_options <- function() list(
@@ -196,9 +195,6 @@ analyze_nodes <- function(operands, values, form) {
   format_location(location), location_view(location, operands), c(location$answer, location$notes), location$margin_answer$answer)
 }
 
-# What JSON says of a margin.
-margin_head <- function(margin, answer) list(margin_percent = margin, margin_answer = answer$answer, margin_reason = answer$reason)
-
 # Straight to the file or to stdout, a few blocks at a time: raw files may be larger than memory.
 write_raw_csv <- function(dirs, file) {
   write_to <- function(path) {
@@ -299,25 +295,104 @@ run_report <- function(dirs, values, form) {
   writeLines(write_report(campaign, file, alpha = alpha, margin = margin))
 }
 
-say_notes <- function(program, notes) {
-  if (length(notes) > 0) writeLines(paste0(program, ": note: ", unique(notes)), stderr())
+show_lines <- function(x, lines) {
+  cat(as_lines(lines, list()), sep = "\n")
+  invisible(x)
 }
 
-write_output <- function(lines, file) {
-  if (is.null(file)) return(writeLines(lines))
-  write_atomically(file, function(path) writeLines(lines, path))
+#' @export
+print.nl_campaign <- function(x, ...) {
+  cat(sprintf("noiselab campaign: %d launch(es), %d rows, operations: %s\n", length(x$launches),
+              nrow(x$rows), paste(unique(x$rows[["operation"]]), collapse = ", ")))
+  invisible(x)
 }
 
-# Written beside its place and renamed, so that a failure leaves no half file and no damaged old one.
-write_atomically <- function(file, write) {
-  if (!dir.exists(dirname(file))) abort_usage("'", dirname(file), "' is not a directory")
-  if (dir.exists(file)) abort_usage("'", file, "' is a directory, wanted a file name")
-  temporary <- tempfile(paste0(".", basename(file), "."), dirname(file))
-  on.exit(unlink(temporary))
-  opened <- tryCatch(suppressWarnings(file.create(temporary)), error = function(e) FALSE)
-  if (!opened) abort_usage("cannot write in '", dirname(file), "'")
-  write(temporary)
-  Sys.chmod(temporary, "0644", use_umask = TRUE)
-  if (!suppressWarnings(file.rename(temporary, file))) abort_usage("cannot write '", file, "'")
-  invisible(file)
+#' @export
+print.nl_acceptance <- function(x, ...) {
+  cat(sprintf("noiselab acceptance: %d launch(es), %s, %d figures\n", length(x$launches), counted(length(x$hosts), "node"),
+              nrow(x$figures)))
+  invisible(x)
+}
+
+#' @export
+print.nl_acceptance_verdict <- function(x, all = FALSE, ...) show_lines(x, if (all) format_acceptance(x) else acceptance_view(x, x$acceptance$dirs))
+
+#' @export
+print.nl_analysis <- function(x, all = FALSE, ...) show_lines(x, (if (!all) answer_view(x)) %||% format_verdicts(x))
+
+#' @export
+print.nl_comparison <- function(x, all = FALSE, ...) show_lines(x, if (all) format_comparison(x) else comparison_view(x, x$sides$dirs))
+
+#' @export
+print.nl_location <- function(x, all = FALSE, ...) show_lines(x, if (all) format_location(x) else location_view(x, x$campaign$dirs))
+
+channel_option <- function(text) names_option("channel", text, names(channels), "channel")
+
+# `run` gets the operands, the values of the options and the form of the output (text, json or csv); it returns the
+# exit status as an integer where it answered a question, anything else is 0. A function, because the entries refer to
+# functions of files that are read later.
+programs <- function() list(
+  "noiselab-analyze" = list(options = analyze_options, help = analyze_help, run = run_analyze),
+  "noiselab-report" = list(options = report_options, help = report_help, run = run_report),
+  "noiselab-plan" = list(options = plan_options, help = plan_help, run = run_plan),
+  "noiselab-project" = list(options = project_options, help = project_help, run = run_project),
+  "noiselab-plot" = list(options = plot_options, help = plot_help, run = run_plot),
+  "noiselab-compare" = list(options = compare_options, help = compare_help, run = run_compare)
+)
+
+#' Run a program of the package
+#'
+#' What the commands `noiselab analyze`, `noiselab report`, `noiselab plan`, `noiselab project`, `noiselab plot` and `noiselab compare` call. Data go to
+#' stdout, messages to stderr.
+#'
+#' @param name Character, length 1: the program, such as `noiselab-analyze`.
+#' @param args Character: its command line arguments.
+#' @return Integer, length 1: the exit status (0 worked, or a margin is kept; 1 it is not; 2 usage, environment or
+#'   damaged input; 3 the data cannot answer, or not whether a margin is kept; 70 an unexpected failure).
+#' @examples
+#' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
+#' run_program("noiselab-analyze", c("summary", file, "--csv"))
+#' @export
+run_program <- function(name, args = character()) {
+  check_argument(is_text(name) && name %in% names(programs()), "name", name, paste(names(programs()), collapse = ", "))
+  program <- programs()[[name]]
+  run_front_end(name, function() {
+    if (identical(args, "--list-tables")) return(writeLines(program_tables(name, program$options())))
+    parsed <- parse_arguments(args, program$options())
+    if (isTRUE(parsed$values$help)) return(writeLines(program$help()))
+    form <- form_option(parsed$values) # refuses here, whether or not the program looks at it
+    program$run(parsed$operands, parsed$values, form)
+  })
+}
+
+# What shell completion and `noiselab help` know of a program, as the programs in C print it: type, name, value and help, divided by tabs.
+program_tables <- function(name, options) {
+  row <- function(type, name, value, help) paste(type, name, value, gsub("[\t\n]+", " ", help), sep = "\t")
+  c(vapply(options, function(o) row("option", paste0("--", o$name), if (is.na(o$value)) "-" else o$value, o$help), ""),
+    if (name == "noiselab-analyze") vapply(analyze_words(), function(w) row("analysis", w$name, w$operands, paste(w$help, collapse = " ")),
+                                           ""),
+    if (name == "noiselab-plot") row("plot", plot_table()$name, "-", plot_table()$title))
+}
+
+# `work` returns the exit status as an integer where it answered a question; anything else is 0.
+run_front_end <- function(program, work) {
+  fail <- function(status) function(e) {
+    # What R says is one line; what is wrong with a file has a line for each place.
+    text <- if (inherits(e, "nl_error_several")) strsplit(conditionMessage(e), "\n", fixed = TRUE)[[1]] else
+      gsub("\\s*\n\\s*", " ", conditionMessage(e))
+    writeLines(paste0(program, ": ", text), stderr())
+    status
+  }
+  tryCatch(
+    withCallingHandlers({
+      status <- work()
+      if (is.integer(status)) status else 0L
+    }, warning = function(w) {
+      say_notes(program, first_line(conditionMessage(w)))
+      invokeRestart("muffleWarning")
+    }),
+    nl_error_data = fail(3L), nl_error = fail(2L),
+    # whoever read has gone, as head does: the status that a program in C has then. R's own words are translated, the signal is not.
+    error = function(e) if (grepl("SIGPIPE", conditionMessage(e), fixed = TRUE)) 141L else fail(70L)(e)
+  )
 }

@@ -420,3 +420,5 @@ period_words <- function(seconds, se) {
   }
   mapply(one, seconds, se, USE.NAMES = FALSE)
 }
+
+periodic_arms <- c("off", "on", "all")

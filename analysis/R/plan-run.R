@@ -1,7 +1,5 @@
 # A plan: for every operation and size what it takes, and the run that gives it to all of them.
 
-day_s <- 86400
-
 # What is asked: one entry per goal. `effect` and `margin` on the scale of the channel's test.
 plan_goals <- function(request) {
   scale <- function(x) if (channels[[request$channel]]$transform == "log_ratio") log1p(x / 100) else x

@@ -185,3 +185,19 @@ alt_launches <- function(frame) {
                    format_effect(max(top$estimate)), nrow(top), alt_at(top$level[1])))
   })
 }
+
+# The data of a plot, or NULL where there is nothing to draw.
+plot_frame <- function(plot, analysis) {
+  if (plot$compares && is_clean(analysis)) return(NULL)
+  frame <- plot$draw(analysis, draw = FALSE)
+  if (NROW(frame) == 0) return(NULL)
+  # Clean launches of one loop each have a trace of one point.
+  if (plot$name == "trace" && NROW(frame) <= n_panels(frame)) return(NULL)
+  frame
+}
+
+# The plot of a data frame that it gave: what is slow to compute is not computed twice.
+draw_frame <- function(plot, analysis, frame) {
+  analysis$frames[[plot$name]] <- frame
+  plot$draw(analysis)
+}

@@ -7,39 +7,6 @@ okabe_ito <- c(black = "#000000", orange = "#E69F00", sky = "#56B4E9", green = "
 arm_colours <- c(off = okabe_ito[["blue"]], on = okabe_ito[["vermillion"]])
 arm_shapes <- c(off = 16, on = 17)
 
-# What a verdict looks like wherever it stands: shape and colour of its points in plots, and a mark of that shape in tables; `ascii`: for
-# terminals without Unicode.
-verdict_looks <- as.data.frame(matrix(c(
-  "detected",             "24", "vermillion", "\u25b2", "*",
-  "above",                "24", "vermillion", "\u25b2", "*",
-  "above the margin",     "24", "vermillion", "\u25b2", "*",
-  "slower",               "24", "vermillion", "\u25b2", "*",
-  "changed: worse",       "24", "vermillion", "\u25b2", "*",
-  "fail",                 "24", "vermillion", "\u25b2", "*",
-  "here",                 "24", "vermillion", "\u25b2", "*",
-  "disagree",             "24", "vermillion", "\u25b2", "*",
-  "detected alone",       "24", "white",      "\u25b3", "+",
-  "trace",                "25", "orange",     "\u25bc", "v",
-  "not reproducible",     "25", "orange",     "\u25bc", "v",
-  "not detected",         "21", "white",      "\u25cb", "-",
-  "no difference found",  "21", "white",      "\u25cb", "-",
-  "below",                "22", "green",      "\u25a0", "-",
-  "below the margin",     "22", "green",      "\u25a0", "=",
-  "same",                 "22", "green",      "\u25a0", "=",
-  "suitable",             "22", "green",      "\u25a0", "=",
-  "agree",                "22", "green",      "\u25a0", "=",
-  "pass",                 "22", "sky",        "\u25a0", "-",
-  "faster",               "25", "blue",       "\u25bc", "v",
-  "changed: better",      "25", "blue",       "\u25bc", "v",
-  "look at it",           "23", "yellow",     "\u25c6", "?",
-  "slower (alone)",       "24", "white",      "\u25b3", "+",
-  "faster (alone)",       "25", "white",      "\u25bd", "+",
-  "more sensitive",       "24", "vermillion", "\u25b2", "*",
-  "less sensitive",       "25", "blue",       "\u25bc", "v",
-  "undecided",            "23", "yellow",     "\u25c6", "?",
-  "inconclusive",         "23", "yellow",     "\u25c6", "?"
-), ncol = 5, byrow = TRUE, dimnames = list(NULL, c("word", "shape", "colour", "mark", "ascii"))))
-
 # Scales of shape and fill for those of these words that occur. `labels`: other words for the legend, by word.
 verdict_scales <- function(words, labels = character()) {
   looks <- verdict_looks[verdict_looks$word %in% words, ]
@@ -72,9 +39,6 @@ plot_words <- function(title, subtitle, caption, x, y) {
                 y = y)
 }
 
-# Linear near 0, logarithmic beyond `sigma`; shows 0, small and large levels on one axis.
-pseudo_log <- function(x, sigma) asinh(x / (2 * sigma)) / log(10)
-
 # Decades, or 1, 2 and 5 of each where the range holds fewer than 6 of them.
 pseudo_log_breaks <- function(range, sigma) {
   decades <- 10^seq(floor(log10(sigma)), 6)
@@ -94,16 +58,6 @@ number_labels <- function(x) vapply(x, function(v) format(signif(v, 3), scientif
 log_labels <- function(x) {
   ifelse(is.na(x), "", ifelse(abs(log10(x)) < 4, number_labels(x), sprintf("1e%g", round(log10(x)))))
 }
-
-panel_name <- function(rows) {
-  bytes <- rows[["bytes"]]
-  paste0(rows[["operation"]], ifelse(bytes > 0, paste0(", ", format_count(bytes), " B"), ""))
-}
-
-# "1 host", "2 to 5 hosts".
-counted <- function(n, word, many = paste0(word, "s")) paste(format_range(n), if (max(n) == 1) word else many)
-
-in_order <- function(x) factor(x, unique(x))
 
 # A panel per operation, size and, where there are several, treatment.
 cell_panel <- function(rows, analysis) {
@@ -148,13 +102,4 @@ scope_words <- function(rows) {
                                    format_count(max(rows$n_launches[across]))),
           if (!all(across)) sprintf("scope: %s; unit of inference: the pair, n = %s pairs per level", rows$scope[!across][1],
                                     format_range(rows$n_pairs[!across]))), collapse = "; ")
-}
-
-# The verdicts a plot shows, per treatment: those of the main answer, or of its first launch.
-widest_scope <- function(verdicts) {
-  rows <- main_rows(verdicts)
-  label <- treatment_label(rows, varying_factors(verdicts))
-  across <- rows$scope != scope_launch
-  first <- rows$launch[match(label, label)]
-  rows[across | !label %in% label[across] & rows$launch == first, ]
 }

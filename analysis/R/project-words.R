@@ -273,3 +273,21 @@ simgrid_platform <- function(n, latency_s) {
     sprintf("  <link id=\"l\" bandwidth=\"1000GBps\" latency=\"%gs\" sharing_policy=\"FATPIPE\"/>", latency_s),
     sprintf("  <route src=\"h%d\" dst=\"h%d\"><link_ctn id=\"l\"/></route>", pairs[1, ], pairs[2, ]), " </zone>", "</platform>")
 }
+
+# NULL: an ideal synchronisation.
+pattern_request <- function(values) {
+  pattern <- keyed_option("pattern", values$pattern, c("bytes", "latency", "overhead", "bandwidth"))
+  name <- names_option("pattern", pattern$value, project_patterns, "pattern")
+  keys <- pattern$keys
+  if (is.null(name)) {
+    if (!is.null(values$replicates)) abort_usage("--replicates: is for --pattern only")
+    return(NULL)
+  }
+  if (length(name) != 1) abort_usage("--pattern: one at a time")
+  replicates <- replicates_option(values$replicates)
+  list(name = name, replicates = replicates, kept = if (!is.null(replicates)) list2env(list(rows = NULL, merged = FALSE)),
+       bytes = size_option(keys$bytes %||% "8"), latency_s = duration_option(keys$latency, "--pattern: latency") %||% 2.5e-6,
+       overhead_s = duration_option(keys$overhead, "--pattern: overhead") %||% 1.5e-6, per_byte_s = 1 / size_option(keys$bandwidth %||% "10GB"))
+}
+
+usual_margin <- 1 # percent, where none was given

@@ -155,13 +155,6 @@ bind_part <- function(launches, part) {
   data.table::rbindlist(parts, use.names = TRUE, fill = TRUE)  # only some launches may have synchronised starts
 }
 
-#' @export
-print.nl_campaign <- function(x, ...) {
-  cat(sprintf("noiselab campaign: %d launch(es), %d rows, operations: %s\n", length(x$launches),
-              nrow(x$rows), paste(unique(x$rows[["operation"]]), collapse = ", ")))
-  invisible(x)
-}
-
 # The launch directories under (or at) one directory: those of the detector, or of noiselab-accept (maybe none).
 find_launches <- function(dir, program = "noiselab-detect") {
   inside <- all_launches(dir)
@@ -260,11 +253,6 @@ read_launch_json <- function(file) {
 text_pattern <- "^[A-Za-z0-9._:+=-]+$"
 text_wanted <- "letters, digits and ._-:+= only"
 
-# JSON as jsonlite reads it unsimplified: an object is a list with names, an array one without.
-is_object <- function(x) is.list(x) && !is.null(names(x))
-is_array <- function(x, each) is.list(x) && is.null(names(x)) && all(vapply(x, each, TRUE))
-is_string <- function(x) is.character(x) && length(x) == 1 && !is.na(x)
-
 json_types <- list(
   text = list(is = function(x) is_text(x), name = "a text"),
   string = list(is = function(x) is.null(x) || is_string(x), name = "a text or null"),
@@ -323,35 +311,13 @@ check_json <- function(object, types, file, prefix = "") {
   }
 }
 
-# A short text of any JSON value, safe to print.
-show_json <- function(x, absent = "unknown") {
-  if (length(x) == 0) return(absent)
-  flat <- unlist(x)
-  if (length(flat) == 0) return(absent)
-  if (is.list(x) && !is.null(names(x))) flat <- paste(names(flat), flat, sep = " ")
-  text <- if (is.numeric(flat)) format_json_number(flat) else as.character(flat)
-  printable(paste(text, collapse = ", "))
-}
-
-format_json_number <- function(x) vapply(x, format, "", digits = 15, scientific = FALSE, trim = TRUE)
-
-# Text from a file may hold escape sequences; none reaches a terminal.
-printable <- function(text) gsub("[[:cntrl:]]", "?", iconv(enc2utf8(as.character(text)), "UTF-8", "UTF-8", sub = "?"))
-
-# A cell of a damaged file may be as long as the file.
-shortened <- function(text) ifelse(nchar(text) > 60, paste0(substr(text, 1, 57), "..."), text)
-
 # Designs: where their rows are, and what one pair of each is called.
 designs <- list(lockin = list(file = "halves.csv", pairs = "pairs"),
                 blocks = list(file = "blocks.csv", pairs = "sets"),
                 single = list(file = "blocks.csv", pairs = "loops"),
                 quick = list(file = "halves.csv", pairs = "pairs"))
 
-is_text <- function(x) is.character(x) && length(x) == 1 && !is.na(x) && nzchar(x)
-
 first_line <- function(text) trimws(strsplit(text, "\n", fixed = TRUE)[[1]][1])
-
-`%||%` <- function(a, b) if (is.null(a)) b else a
 
 launch_notes <- function(info) {
   say <- function(...) paste0("launch ", info$launch, ": ", ...)
@@ -729,9 +695,6 @@ check_column <- function(x, rule, file) {
     refuse_cell(file, at, rule, x[at], "a whole number")
   }
 }
-
-closed_words <- list(arm = c("off", "on"), measure = c("global", "on_time", "after_last", "spread", "overshoot"),
-                     reason = c("first", "schedule", "residual"))
 
 check_text <- function(x, rule, file) {
   if (rule$kind == "blank") return(invisible()) # free text, that may be empty

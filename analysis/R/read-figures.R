@@ -71,13 +71,6 @@ read_acceptance <- function(dirs) {
   ), class = "nl_acceptance")
 }
 
-#' @export
-print.nl_acceptance <- function(x, ...) {
-  cat(sprintf("noiselab acceptance: %d launch(es), %s, %d figures\n", length(x$launches), counted(length(x$hosts), "node"),
-              nrow(x$figures)))
-  invisible(x)
-}
-
 # node2 before node10.
 natural_order <- function(names) {
   order(vapply(regmatches(names, gregexpr("[0-9]+|[^0-9]+", names)), function(part) {
@@ -164,4 +157,80 @@ find_self_check <- function(dirs) {
   said <- said[!is.na(said)]
   list(dirs = found, planned = if (length(said) == 0) NA else any(!grepl("^no\\b", said)),
        why_not = if (length(said) > 0) sub("^no:? *", "", grep("^no\\b", said, value = TRUE)[1]) else "no schedule plans one")
+}
+
+other_types <- c(host = "text", n_cpus = "number", reason = "string")
+
+record_types <- c(source = "text", source_reason = "string", span_ns = "number", wall_on_cpu_ns = "number", lost = "number", not_kept = "number",
+                  steal_ns = "number")
+
+taker_types <- c(task = "text", busy_ns = "number", bursts = "number", burst_ns = "number", longest_ns = "number", period_ns = "number",
+                 cpus = "string")
+
+# One list for each node of a launch: `launch`, `host`, `reason` (there is no record; else NA), `n_cpus`, `source` (`cpu`: switches,
+# `proc`: the tasks' accounts only), `why` (no better source; NA), `span_s`, `busy_s` (of all CPUs together), `blocks_s` (the same by
+# equal parts of the time; empty: not known), `tasks` (data frame), `lengths` (data frame `seconds`, `n`: how long others had a CPU at a time),
+# `begun` (how many began in each part), `is_whole` (no records lost).
+read_others <- function(info, file) {
+  seconds <- function(x) if (is_number(x)) x / 1e9 else NA_real_
+  numbers <- function(x) vapply(x, function(v) if (is_number(v)) as.numeric(v) else NA_real_, 0)
+  others <- info$others
+  if (is.list(others) && length(others) == 0) {
+    why <- if (is.null(info$ended)) "the launch did not end" else "the launcher does not say which rank is a node's first"
+    others <- lapply(info$hosts, function(h) list(host = show_json(h$host), n_cpus = 0, reason = why))
+  }
+  lapply(others, function(other) {
+    check_json(other, other_types, file, "others.")
+    record <- other$record
+    if (is.null(record)) {
+      return(list(launch = info$launch, host = other$host, reason = printable(other$reason %||% "it was not recorded"), n_cpus = other$n_cpus))
+    }
+    check_json(record, record_types, file, "others.record.")
+    tasks <- bind_rows(lapply(record$tasks, function(t) {
+      check_json(t, taker_types, file, "others.record.tasks.")
+      data.frame(task = printable(t$task), busy_s = seconds(t$busy_ns), bursts = t$bursts %||% NA_real_, burst_s = seconds(t$burst_ns),
+                 longest_s = seconds(t$longest_ns), period_s = seconds(t$period_ns), cpus = printable(t$cpus %||% ""))
+    }))
+    lengths <- record$cpu_activity_lengths
+    list(launch = info$launch, host = other$host, reason = NA_character_, n_cpus = other$n_cpus, source = record$source,
+         why = printable(record$source_reason %||% ""), span_s = seconds(record$span_ns), busy_s = seconds(record$wall_on_cpu_ns),
+         blocks_s = numbers(record$block_busy_ns) / 1e9, tasks = tasks,
+         lengths = data.frame(seconds = pmax(1, numbers(lapply(lengths, `[[`, 1))) / 1e9, n = numbers(lapply(lengths, `[[`, 2))),
+         begun = numbers(record$block_activities), is_whole = isTRUE(record$lost == 0) && isTRUE(record$not_kept == 0))
+  })
+}
+
+known_others <- function(others) Filter(function(o) is.na(o$reason) && isTRUE(o$span_s > 0) && isTRUE(o$n_cpus > 0), others)
+
+# As figures of the check `others`: the share of its CPUs that a node lost to other tasks, a row for each part of the time.
+taken_figures <- function(others) {
+  bind_rows(lapply(known_others(others), function(o) {
+    parts <- max(1, length(o$blocks_s))
+    taken_s <- if (length(o$blocks_s) > 0) o$blocks_s else o$busy_s
+    data.frame(launch = o$launch, check = "others", variant = "", metric = "taken", unit = "percent",
+               value = 100 * taken_s / (o$span_s / parts * o$n_cpus), n = NA_real_, repetition = seq_len(parts), bytes = NA_real_, ranks = NA_real_,
+               nodes = NA_real_, node = NA_real_, host = o$host, cpu = NA_real_, peer_host = "", wall_ns = NA_real_)
+  }))
+}
+
+# One row per scan; `detours`: a list of data frames (start_ns, duration_ns). A line that a dying launch left incomplete is left out.
+read_detour_trace <- function(file) {
+  lines <- read_text_lines(file)
+  head <- regmatches(lines, regexec("^# scan: repetition ([0-9]+) variant (\\S+) cpu (-?[0-9]+) wall_ns ([0-9]+) detours ([0-9]+) kept ([0-9]+)", lines))
+  at <- which(lengths(head) == 7)
+  if (length(at) == 0) return(data.frame())
+  part <- do.call(rbind, head[at])
+  rows <- data.frame(repetition = as.numeric(part[, 2]), variant = part[, 3], cpu = as.numeric(part[, 4]), wall_ns = as.numeric(part[, 5]))
+  ends <- c(at[-1] - 1, length(lines))
+  rows$detours <- lapply(seq_along(at), function(i) {
+    own <- lines[seq_len(ends[i] - at[i]) + at[i]]
+    own <- own[grepl("^[0-9]+\t[0-9]+\t-?[0-9]+$", own)]
+    if (length(own) == 0) return(NULL)
+    cells <- data.table::tstrsplit(own, "\t", fixed = TRUE, type.convert = TRUE)
+    data.frame(start_ns = as.numeric(cells[[1]]), duration_ns = as.numeric(cells[[2]]))
+  })
+  # Of a scan with too many detours only the first were kept: it is known up to the last of them.
+  cut <- which(as.numeric(part[, 7]) < as.numeric(part[, 6]) & lengths(rows$detours) > 0)
+  rows$wall_ns[cut] <- vapply(rows$detours[cut], function(d) sum(d[nrow(d), ]), 0)
+  rows
 }

@@ -119,3 +119,8 @@ u32 <- function(x) {
   x[is.na(x)] <- -2147483648
   ifelse(x < 0, x + 4294967296, x)
 }
+
+# Rows of a data frame of plain columns, as fast.
+rows_at <- function(rows, at) {
+  structure(lapply(unclass(rows), `[`, at), class = "data.frame", row.names = .set_row_names(length(at)))
+}

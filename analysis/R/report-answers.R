@@ -3,13 +3,6 @@
 # What stands on the first screen: the sentences of the terminal.
 report_answer <- function(analysis) if (is_clean(analysis)) clean_answer(analysis) else answer_sentences(analysis)
 
-upper_first <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text, 2))
-
-join_words <- function(x, last = "and") {
-  n <- length(x)
-  if (n < 2) x else paste(paste(x[-n], collapse = ", "), last, x[n])
-}
-
 # "n1, 4 ranks; 5 launches; 2026-11-22".
 report_where <- function(campaign) {
   launches <- unname(campaign$launches)

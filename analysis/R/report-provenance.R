@@ -1,12 +1,5 @@
 # What a report says of where its data come from: certificates of the load, each launch's machine and settings, the commands.
 
-# One list per launch and generator: the certificate, and the launch it belongs to.
-certificates <- function(campaign) {
-  unlist(lapply(unname(campaign$launches), function(info) {
-    lapply(info$generators, function(g) c(list(launch = info$launch), g))
-  }), recursive = FALSE)
-}
-
 # Cells of a column: `get` of each element, in `form` if it is a number.
 cells_of <- function(items, get, form = format_level) {
   vapply(items, function(item) {
@@ -132,5 +125,3 @@ launch_command <- function(info) {
   if (!seeded && length(info$seed) > 0) words <- c(words, "--seed", show_json(info$seed))
   paste(vapply(words, quote_word, ""), collapse = " ")
 }
-
-quote_word <- function(x) if (grepl("^[A-Za-z0-9_./:=,@%+-]+$", x)) x else shQuote(x)

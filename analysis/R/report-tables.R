@@ -44,21 +44,7 @@ treatment_tags <- function(analysis) {
   } else part_tags(contrast))
 }
 
-# A reason without the figures that differ from row to row.
-same_reason <- function(text) {
-  text <- sub("only an effect above [^ ]+ % could have been seen", "only an effect above the limit could have been seen", text)
-  gsub("(in|;) [0-9.e+-]+ % of (the pairs|them)", "\\1 some of \\2", text)
-}
-
 # The report's section on an agent: what it used, what it took, when, and who else.
-
-# What is known of an agent, or NULL; computed once for section and plots.
-agent_of <- function(analysis) {
-  if (!is.null(analysis$agent)) return(analysis$agent)
-  campaign <- analysis$campaign
-  if (NROW(campaign$agents) + NROW(campaign$tasks) + NROW(campaign$bursts) == 0) return(NULL)
-  agent_report(campaign, analysis$alpha, analysis$margin, if (!is_clean(analysis)) analysis)
-}
 
 report_agent_fold <- function(analysis) if (!is.null(analysis$agent)) details_tag("The agent: what it used and took",
     agent_section(analysis$agent))
@@ -164,8 +150,6 @@ clean_analysis <- function(campaign, alpha) {
     alpha = alpha, power = 0.95, campaign = campaign, pairs = NULL
   ), class = "nl_analysis")
 }
-
-is_clean <- function(analysis) NROW(analysis$verdicts) == 0
 
 # The report of a projection to many nodes.
 

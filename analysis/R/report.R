@@ -229,30 +229,6 @@ html_table <- function(columns, caption = NULL, how = NULL, text = character(), 
   page_table(do.call(new_table, c(unname(made), list(mark = verdict))), caption, how)
 }
 
-# `table`: an nl_table whose mark is the word of its last column.
-page_table <- function(table, caption = NULL, how = NULL) {
-  tags <- htmltools::tags
-  if (!is.null(table$mark)) {
-    last <- length(table$columns)
-    table$columns[[last]]$text <- with_mark(table$columns[[last]]$text, table$mark)
-    table$mark <- row_look(table$mark)
-  }
-  tags$div(class = "table", tags$div(class = "scroll", table_html(table, caption)),
-           if (!is.null(how)) tags$details(class = "how", tags$summary("What the columns mean"), tags$p(how)))
-}
-
-row_look <- function(verdict) {
-  colour <- verdict_looks$colour[match(verdict, verdict_looks$word)]
-  ifelse(is.na(colour), "", paste0("look-", colour))
-}
-
-# Texts with the marks of their words, once.
-with_mark <- function(text, words) {
-  mark <- verdict_looks$mark[match(words, verdict_looks$word)]
-  mark[is.na(mark)] <- ""
-  ifelse(startsWith(text, mark), text, paste(mark, text))
-}
-
 # Each reason once, with the rows that it concerns (`name`, one per reason given); NULL without a reason.
 reasons_fold <- function(name, reason, word = "inconclusive") {
   known <- !is.na(reason) & nzchar(reason)
@@ -351,22 +327,6 @@ narrow_picture <- function(drawn, frame) {
   list(form = "svg", data = svg_text(drawn, size), width = size[1], height = size[2])
 }
 
-# The data of a plot, or NULL where there is nothing to draw.
-plot_frame <- function(plot, analysis) {
-  if (plot$compares && is_clean(analysis)) return(NULL)
-  frame <- plot$draw(analysis, draw = FALSE)
-  if (NROW(frame) == 0) return(NULL)
-  # Clean launches of one loop each have a trace of one point.
-  if (plot$name == "trace" && NROW(frame) <= n_panels(frame)) return(NULL)
-  frame
-}
-
-# The plot of a data frame that it gave: what is slow to compute is not computed twice.
-draw_frame <- function(plot, analysis, frame) {
-  analysis$frames[[plot$name]] <- frame
-  plot$draw(analysis)
-}
-
 save_plot <- function(plot, path, size, form = "png") {
   plot_devices[[form]](path, size[1], size[2])
   on.exit(grDevices::dev.off())
@@ -397,3 +357,11 @@ figure_size <- function(plot, frame, analysis) {
 }
 
 has_svglite <- function() requireNamespace("svglite", quietly = TRUE)
+
+plot_devices <- list(
+  png = function(path, width, height) {
+    grDevices::png(path, width = width, height = height, units = "in", res = 110, type = "cairo")
+  },
+  svg = function(path, width, height) grDevices::svg(path, width = width, height = height),
+  pdf = function(path, width, height) grDevices::cairo_pdf(path, width = width, height = height)
+)

@@ -299,8 +299,6 @@ configuration_name <- function(rows) {
                 paste0(", blocks of ", format_count_each(rows$count))))
 }
 
-format_count_each <- function(x) vapply(x, format_count, "")
-
 configuration_words <- function(row) {
   paste0("--op ", row$operation, if (row$bytes > 0) paste(" --bytes", format_count(row$bytes)), " --ranks ",
          format_count(row$ranks))

@@ -285,3 +285,60 @@ col_picture <- function(estimate, low, high, found, unicode = shows_unicode(), w
   head <- paste0(strrep(" ", zero - 1), "0")
   col_words(paste0(head, strrep(" ", max(1, width - nchar(head) - nchar(top))), top), text, folds = FALSE)
 }
+
+# What a verdict looks like wherever it stands: shape and colour of its points in plots, and a mark of that shape in tables; `ascii`: for
+# terminals without Unicode.
+verdict_looks <- as.data.frame(matrix(c(
+  "detected",             "24", "vermillion", "\u25b2", "*",
+  "above",                "24", "vermillion", "\u25b2", "*",
+  "above the margin",     "24", "vermillion", "\u25b2", "*",
+  "slower",               "24", "vermillion", "\u25b2", "*",
+  "changed: worse",       "24", "vermillion", "\u25b2", "*",
+  "fail",                 "24", "vermillion", "\u25b2", "*",
+  "here",                 "24", "vermillion", "\u25b2", "*",
+  "disagree",             "24", "vermillion", "\u25b2", "*",
+  "detected alone",       "24", "white",      "\u25b3", "+",
+  "trace",                "25", "orange",     "\u25bc", "v",
+  "not reproducible",     "25", "orange",     "\u25bc", "v",
+  "not detected",         "21", "white",      "\u25cb", "-",
+  "no difference found",  "21", "white",      "\u25cb", "-",
+  "below",                "22", "green",      "\u25a0", "-",
+  "below the margin",     "22", "green",      "\u25a0", "=",
+  "same",                 "22", "green",      "\u25a0", "=",
+  "suitable",             "22", "green",      "\u25a0", "=",
+  "agree",                "22", "green",      "\u25a0", "=",
+  "pass",                 "22", "sky",        "\u25a0", "-",
+  "faster",               "25", "blue",       "\u25bc", "v",
+  "changed: better",      "25", "blue",       "\u25bc", "v",
+  "look at it",           "23", "yellow",     "\u25c6", "?",
+  "slower (alone)",       "24", "white",      "\u25b3", "+",
+  "faster (alone)",       "25", "white",      "\u25bd", "+",
+  "more sensitive",       "24", "vermillion", "\u25b2", "*",
+  "less sensitive",       "25", "blue",       "\u25bc", "v",
+  "undecided",            "23", "yellow",     "\u25c6", "?",
+  "inconclusive",         "23", "yellow",     "\u25c6", "?"
+), ncol = 5, byrow = TRUE, dimnames = list(NULL, c("word", "shape", "colour", "mark", "ascii"))))
+
+# `table`: an nl_table whose mark is the word of its last column.
+page_table <- function(table, caption = NULL, how = NULL) {
+  tags <- htmltools::tags
+  if (!is.null(table$mark)) {
+    last <- length(table$columns)
+    table$columns[[last]]$text <- with_mark(table$columns[[last]]$text, table$mark)
+    table$mark <- row_look(table$mark)
+  }
+  tags$div(class = "table", tags$div(class = "scroll", table_html(table, caption)),
+           if (!is.null(how)) tags$details(class = "how", tags$summary("What the columns mean"), tags$p(how)))
+}
+
+row_look <- function(verdict) {
+  colour <- verdict_looks$colour[match(verdict, verdict_looks$word)]
+  ifelse(is.na(colour), "", paste0("look-", colour))
+}
+
+# Texts with the marks of their words, once.
+with_mark <- function(text, words) {
+  mark <- verdict_looks$mark[match(words, verdict_looks$word)]
+  mark[is.na(mark)] <- ""
+  ifelse(startsWith(text, mark), text, paste(mark, text))
+}

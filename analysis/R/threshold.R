@@ -56,21 +56,12 @@ split_families <- function(rows) {
   unname(split(rows, factor(key, unique(key))))
 }
 
-bind_rows <- function(parts) {
-  data.table::setDF(data.table::rbindlist(parts, use.names = TRUE, fill = TRUE))
-}
-
 # data.frame() of plain columns without its checks, which cost more than what is done in loops; columns of one value are repeated.
 frame <- function(...) {
   columns <- list(...)
   lengths <- lengths(columns)
   n <- if (min(lengths) == 0) 0L else max(lengths)
   structure(lapply(columns, rep_len, n), class = "data.frame", row.names = .set_row_names(n))
-}
-
-# Rows of a data frame of plain columns, as fast.
-rows_at <- function(rows, at) {
-  structure(lapply(unclass(rows), `[`, at), class = "data.frame", row.names = .set_row_names(length(at)))
 }
 
 # The parts of a data frame by a key, in the order in which the keys come.
@@ -145,8 +136,6 @@ slope_through_origin <- function(x, y, se, alpha, df = Inf) {
 }
 
 # ---- resampling --------------------------------------------------------------------------------
-
-n_resamples <- 1999
 
 # Effects (unit of the channel) of the levels above 0 in every resample, one column per level; the detection limit of
 # the blank in it over that of the rows; and whether the levels were resampled together.

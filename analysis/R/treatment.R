@@ -15,7 +15,6 @@ treatment_words <- list(pattern = c("periodic", "jittered", "poisson", "bursts",
 # A treatment from outside, such as an agent, has no level: it is there, or it is not. A number stands for it that no
 # level equals and that lies above 0, so that comparisons keep its rows (NA would drop them); files have an empty field.
 no_level <- Inf
-has_level <- function(level) is.finite(level)
 
 # The pattern, placement and phase of such a treatment.
 no_word <- "none"
@@ -236,4 +235,55 @@ turn_contrasts <- function(rows) {
   rows$difference_percent <- turn(rows$difference_percent)
   rows[c("ci_low", "ci_high")] <- list(turn(rows$ci_high), turn(rows$ci_low))
   rows
+}
+
+scope_launch <- "this launch"
+scope_these <- "these launches"
+scope_campaign <- "launches like these"
+scopes_across <- c(scope_these, scope_campaign)
+
+one_arm_launches <- function(rows) {
+  arms <- unique(data.frame(launch = rows[["launch"]], arm = rows[["arm"]]))
+  !anyDuplicated(arms$launch) && length(unique(arms$arm)) == 2
+}
+
+interval_of <- function(info) {
+  interval <- info$options$agent_interval_ns
+  if (is_number(interval, 0)) interval else NA_real_
+}
+
+#' Name an agent by its sampling interval
+#'
+#' In a campaign whose launches ran an agent at several sampling intervals (`options.agent_interval_ns` in launch.json) each
+#' interval is a treatment of its own, named `agent@interval`: what is not the same treatment must not be judged together.
+#' [read_campaign()] does it.
+#'
+#' @param campaign An `nl_campaign`.
+#' @return The campaign, with other words in `kind`; as it was where its launches do not differ in the interval.
+#' @noRd
+name_intervals <- function(campaign) {
+  interval <- vapply(campaign$launches, interval_of, 0)
+  if (length(unique(stats::na.omit(interval))) < 2) return(campaign)
+  # The off launch of a set has no interval.
+  label <- rep("", length(interval))
+  known <- !is.na(interval)
+  label[known] <- paste0("@", vapply(interval[known] / 1e9, option_time, ""))
+  for (table in intersect(c("rows", "hist", "ranks", "nodes", "agents", "tasks"), names(campaign))) {
+    rows <- campaign[[table]]
+    if (NROW(rows) == 0 || is.null(rows[["kind"]])) next
+    at <- which(!is.na(rows[["kind"]]) & !has_level(rows[["level_requested_percent"]]))
+    kind <- as.character(rows[["kind"]])
+    kind[at] <- paste0(kind[at], label[match(rows[["launch"]][at], names(interval))])
+    data.table::set(rows, j = "kind", value = as_word(kind))
+    campaign[[table]] <- rows
+  }
+  campaign
+}
+
+# The rows of the main answer.
+main_rows <- function(rows) if (is.null(rows$main)) rows else rows[rows$main, ]
+
+panel_name <- function(rows) {
+  bytes <- rows[["bytes"]]
+  paste0(rows[["operation"]], ifelse(bytes > 0, paste0(", ", format_count(bytes), " B"), ""))
 }

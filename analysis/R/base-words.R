@@ -1,0 +1,91 @@
+# Words and numbers for people.
+
+few_words <- function(words, most = 4) {
+  more <- length(words) - most
+  paste0(paste(utils::head(words, most), collapse = ", "), if (more > 0) sprintf(" and %d more", more))
+}
+
+format_p <- function(p) {
+  ifelse(is.na(p), "-", ifelse(p <= 1e-300, "<1e-300", ifelse(p < 1e-4, sprintf("%.0e", p),
+                                                               sprintf("%.4f", p))))
+}
+
+format_effect <- function(x, sign = TRUE) {
+  digits <- ifelse(is.na(x) | abs(x) >= 100, 0, ifelse(abs(x) >= 10, 1, ifelse(abs(x) >= 1, 2, 3)))
+  text <- sprintf(if (sign) "%+.*f" else "%.*f", digits, x)
+  # the limits of tiny samples may have hundreds of digits
+  odd <- !is.na(x) & x != 0 & (abs(x) < 0.0095 | abs(x) >= 1e7)
+  text[odd] <- sprintf(if (sign) "%+.1e" else "%.1e", x[odd])
+  small <- odd & abs(x) >= 0.00095 & abs(x) < 1
+  text[small] <- sprintf(if (sign) "%+.4f" else "%.4f", x[small])
+  ifelse(is.na(x), "-", text)
+}
+
+format_interval <- function(low, high) {
+  ifelse(is.na(low) | is.na(high), "-", paste0("[", format_effect(low), ", ", format_effect(high), "]"))
+}
+
+format_count <- function(x) format(x, scientific = FALSE, trim = TRUE)
+format_level <- function(x) ifelse(is.finite(x), sprintf("%g", signif(x, 3)), "-")
+
+format_range <- function(n) {
+  n <- range(n)
+  if (n[1] == n[2]) format_count(n[1]) else paste(format_count(n), collapse = " to ")
+}
+
+wrap_line <- function(text, indent = 2) {
+  unlist(lapply(text, strwrap, width = 98, indent = indent, exdent = indent + 2))
+}
+
+format_notes <- function(notes) {
+  if (length(notes) == 0) return(NULL)
+  c("notes", wrap_line(paste("-", unique(notes))))
+}
+
+# As the programs take it: 10ms, 1.5s.
+format_seconds <- function(x) {
+  unit <- ifelse(x >= 1, "s", ifelse(x >= 1e-3, "ms", "us"))
+  paste0(format_level_long(x * c(s = 1, ms = 1e3, us = 1e6)[unit]), unit)
+}
+
+format_level_long <- function(x) sprintf("%.6g", x)
+
+# For people: two units at most.
+format_long <- function(x) {
+  if (is.na(x)) return("-")
+  if (x < 60) return(sprintf("%.3g s", x))
+  if (x < 3600) return(sprintf("%d min %d s", x %/% 60, floor(x %% 60)))
+  if (x < 2 * day_s) return(sprintf("%d h %d min", x %/% 3600, floor(x %% 3600 / 60)))
+  sprintf("%s days", format_count(round(x / day_s)))
+}
+
+# Lines that a shell reads as one; an option keeps its value beside it.
+wrap_command <- function(text, width = 92) {
+  words <- strsplit(text, " (?=--)", perl = TRUE)[[1]]
+  lines <- words[1]
+  for (word in words[-1]) {
+    last <- length(lines)
+    fits <- nchar(lines[last]) + 1 + nchar(word) <= width
+    if (fits) lines[last] <- paste(lines[last], word) else lines <- c(lines, paste0("    ", word))
+  }
+  paste0("  ", lines, ifelse(seq_along(lines) < length(lines), " \\", ""))
+}
+
+# "1 host", "2 to 5 hosts".
+counted <- function(n, word, many = paste0(word, "s")) paste(format_range(n), if (max(n) == 1) word else many)
+
+# Text from a file may hold escape sequences; none reaches a terminal.
+printable <- function(text) gsub("[[:cntrl:]]", "?", iconv(enc2utf8(as.character(text)), "UTF-8", "UTF-8", sub = "?"))
+
+# A cell of a damaged file may be as long as the file.
+shortened <- function(text) ifelse(nchar(text) > 60, paste0(substr(text, 1, 57), "..."), text)
+
+upper_first <- function(text) paste0(toupper(substr(text, 1, 1)), substring(text, 2))
+
+join_words <- function(x, last = "and") {
+  n <- length(x)
+  if (n < 2) x else paste(paste(x[-n], collapse = ", "), last, x[n])
+}
+
+quote_word <- function(x) if (grepl("^[A-Za-z0-9_./:=,@%+-]+$", x)) x else shQuote(x)
+format_count_each <- function(x) vapply(x, format_count, "")
