@@ -109,6 +109,9 @@ out=$(tracked '^(common|noisegen|detector|experiments/command)/.*\.[ch]$' | xarg
     }' docs/guides/extending.md -)
 [ -z "$out" ]
 result $? 'rooms use those that the table of rooms says, all of them above' "$out"
+out=$(! command -v Rscript >/dev/null || Rscript --vanilla tests/rooms.R docs/guides/extending.md analysis/R 2>&1)
+[ -z "$out" ]
+result $? 'rooms of the analysis use those above them' "$out"
 
 # one version
 version=$(sed -n 's/^#define NOISELAB_VERSION "\(.*\)"/\1/p' common/base/version.h)

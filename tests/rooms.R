@@ -1,0 +1,45 @@
+# Rscript rooms.R GUIDE FOLDER: whom the R files of FOLDER call, held against the table of GUIDE with rows "| `room` | `files` | ... |": names of its
+# own room, or of one above it. Prints what is not so. A name that a function has as a variable of its own is none of ours.
+args <- commandArgs(TRUE)
+rows <- sub(".*### Rooms of the analysis\n", "", paste(readLines(args[1]), collapse = "\n"))
+rows <- regmatches(rows, gregexpr("(?m)^\\| `[a-z]+` \\| `[^|]*` \\|", sub("\n##.*", "", rows), perl = TRUE))[[1]]
+rooms <- lapply(strsplit(gsub("`", "", rows), " *\\| *"), function(cell) list(name = cell[2], files = utils::glob2rx(strsplit(cell[3], " ")[[1]])))
+place_of <- function(file) {
+  at <- which(vapply(rooms, function(room) any(vapply(room$files, grepl, TRUE, file)), TRUE))
+  if (length(at) != 1) cat(sprintf("%s.R: in %d rooms of the table\n", file, length(at)))
+  at[1]
+}
+
+names_in <- function(code) {
+  used <- own <- character()
+  walk <- function(x) {
+    if (is.name(x)) used <<- c(used, as.character(x))
+    if (is.pairlist(x)) own <<- c(own, names(x))
+    if (is.call(x) && as.character(x[[1]])[1] %in% c("::", "$")) return(if (x[[1]] == "$") walk(x[[2]]))
+    if (is.call(x) && is.name(x[[1]])) used <<- c(used, paste0(as.character(x[[1]]), "()"))
+    if (is.call(x) && as.character(x[[1]])[1] %in% c("<-", "for") && is.name(x[[2]])) own <<- c(own, as.character(x[[2]]))
+    parts <- if (is.call(x) && is.name(x[[1]])) as.list(x)[-1] else if (is.call(x) || is.pairlist(x)) as.list(x)
+    for (i in seq_along(parts)) if (!identical(parts[[i]], quote(expr = ))) walk(parts[[i]])
+  }
+  walk(code)
+  unique(sub("()", "", c(setdiff(used, own), grep("()", used, fixed = TRUE, value = TRUE)), fixed = TRUE))
+}
+
+place <- list()
+calls <- list()
+for (path in list.files(args[2], "[.]R$", full.names = TRUE)) {
+  file <- sub("[.]R$", "", basename(path))
+  here <- place_of(file)
+  for (code in as.list(parse(path))) if (is.call(code) && code[[1]] == "<-" && is.name(code[[2]])) {
+    name <- as.character(code[[2]])
+    place[[name]] <- here
+    calls[[name]] <- list(file = file, place = here, names = names_in(code[[3]]))
+  }
+}
+for (name in names(calls)) {
+  one <- calls[[name]]
+  for (called in intersect(one$names, names(place))) if (isTRUE(place[[called]] > one$place)) {
+    cat(sprintf("%s.R: %s() uses %s of %s, a room below\n", one$file, name, called, rooms[[place[[called]]]]$name))
+  }
+}
+if (length(rooms) < 5) cat("the table of rooms is not found\n")
