@@ -311,3 +311,265 @@ counter_rules <- function() sprintf(paste(
   "lower clock: by %g %% or more, and at least %g %% of the slowdown; cache damage: L2, L3 or memory traffic up by %g %% or more with %g %%",
   "more cycles per instruction; preempted time: detected, and at least %g %% of the slowdown; n: launches"
 ), lower_clock_percent, 100 * share_of_slowdown, more_traffic_percent, more_cycles_percent, 100 * share_of_slowdown)
+
+# What `noiselab analyze nodes` prints.
+
+location_lines <- 20  # most nodes or ranks with a line of their own; the rest are summed up
+
+#' Format the location of noise
+#'
+#' @param location An `nl_location` from [locate_noise()].
+#' @return Character, one element per line: the answer, then per treatment and level a line for each node (of many, those where
+#'   something was found) and a table.
+#' @noRd
+format_location <- function(location) {
+  constant <- constant_treatment(location$nodes)
+  c(wrap_line(location$answer, 0), if (nzchar(constant)) paste("treatment:", constant), "",
+    unlist(lapply(location_parts(location), part_lines), use.names = FALSE), format_location_margin(location), format_notes(location$notes))
+}
+
+# One for each treatment and level of `nodes`.
+location_parts <- function(location, nodes = location$nodes) {
+  factors <- varying_factors(location$nodes)
+  dose <- dose_key(nodes)
+  unname(lapply(split(seq_len(nrow(nodes)), in_order(dose)), function(at) {
+    rows <- nodes[at, ]
+    ranks <- location$ranks[dose_key(location$ranks) == dose[at[1]], ]
+    new_part(location_head(rows, factors, location), location_table(rows, location), if (at[1] == 1) location_words(location), location_verdicts(rows, ranks))
+  }))
+}
+
+location_head <- function(rows, factors, location) {
+  treatment <- treatment_label(rows[1, ], factors, named = TRUE)
+  dose <- if (isTRUE(rows$level_requested_percent[1] == 0)) "placebo (level 0)" else level_label(rows[1, ], " % of one CPU")
+  tested <- sum(!is.na(rows$p_one_sided))
+  unit <- rows$unit_of_inference[1]
+  n <- if (unit == "pair") rows$n_pairs else rows$n_launches
+  sprintf("%s%s   (scope: %s; unit: %s, n = %s; alpha %g one-sided, Holm over %s)", if (nzchar(treatment)) {
+    paste0(treatment, ", ")
+  } else "", dose, rows$scope[1], unit, format_range(n), location$alpha, counted(tested, "node"))
+}
+
+# A line per node with something to say; of many, those without are counted.
+location_verdicts <- function(rows, ranks) {
+  shown <- rows$found %in% c("here", "trace")
+  if (nrow(rows) <= location_lines) shown[] <- TRUE
+  rows_shown <- rows[shown, ]
+  rows_shown <- utils::head(rows_shown[order(match(rows_shown$found, c("here", "trace", "not detected", "inconclusive")),
+                                             -rows_shown$preempted_shift_percent), ], 2 * location_lines)
+  lines <- vapply(seq_len(nrow(rows_shown)), function(i) location_verdict(rows_shown[i, ], ranks), "")
+  rest <- rows[!rows$host %in% rows_shown$host, ]
+  counts <- vapply(split(rest, in_order(rest$found)), function(part) {
+    paste0(counted(nrow(part), "other node"), ": ", part$found[1],
+           if (part$found[1] == "not detected") sprintf(", limits %s %%", format_span_of(part$detection_limit)))
+  }, "")
+  c(lines, counts)
+}
+
+location_verdict <- function(row, ranks) {
+  shift <- sprintf("%s %% of a CPU (%s to %s), p = %s", format_digits(row$preempted_shift_percent, row),
+                   format_digits(row$ci_low, row), format_digits(row$ci_high, row), format_p(row$p_holm))
+  share <- if (is.na(row$extra_share_percent)) "" else {
+    sprintf(", %s %% of the extra preempted time", format_effect(row$extra_share_percent, FALSE))
+  }
+  paste0(row$host, ": ", switch(row$found,
+    here = paste0("the noise is here: ", shift, share, which_ranks(ranks[ranks$host == row$host, ])),
+    trace = paste0("traces, less than a tenth of the most: ", shift),
+    "not detected" = sprintf("not detected, limit %s %%", format_effect(row$detection_limit, FALSE)),
+    paste0("inconclusive: ", row$reason)
+  ))
+}
+
+# With as many digits as tell the ends of the interval apart.
+format_digits <- function(x, row) {
+  width <- row$ci_high - row$ci_low
+  digits <- if (isTRUE(width > 0)) min(6, max(2, 1 - floor(log10(width)))) else 2
+  sprintf("%+.*f", as.integer(digits), x)
+}
+
+# Of a node with the noise: the ranks that lost more, each with its CPU.
+which_ranks <- function(ranks) {
+  here <- ranks[ranks$found == "here", ]
+  if (nrow(here) == 0) {
+    limits <- ranks$detection_limit
+    return(if (all(is.na(limits))) "" else paste0("; no single rank, limits ", format_span_of(limits), " %"))
+  }
+  here <- here[order(-here$preempted_shift_percent), ]
+  cpu <- ifelse(here$cpu >= 0, paste0(" (CPU ", format_count(here$cpu), ")"), "")
+  paste0("; ", if (nrow(here) == 1) "rank " else "ranks ", few_words(paste0(format_count_each(here$rank), cpu), 4))
+}
+
+location_table <- function(rows, location) {
+  rows <- utils::head(rows[order(-rows$preempted_shift_percent), ], location_lines)
+  rows <- rows[order(match(rows$host, location$nodes$host)), ]
+  plain <- function(x) format_effect(x, FALSE)
+  new_table(
+    host = col_words("node", rows$host), ranks = col_number("ranks", rows$ranks),
+    clean_preempted_percent = col_number("clean %", rows$clean_preempted_percent, plain),
+    preempted_shift_percent = col_number("shift %", rows$preempted_shift_percent, format_effect),
+    ci_low = col_interval(paste(format_confidence(location$alpha), "CI"), rows$ci_low, rows$ci_high),
+    p_holm = col_number("p Holm", rows$p_holm, format_p),
+    detection_limit = col_number("limit", rows$detection_limit, plain),
+    extra_share_percent = col_number("extra", rows$extra_share_percent, function(x) sprintf("%.1f", x)),
+    slowest_off_percent = col_number("slow off", rows$slowest_off_percent, plain),
+    slowest_on_percent = col_number("slow on", rows$slowest_on_percent, plain),
+    ranks_percent = col_number("ranks %", rows$ranks_percent, plain)
+  )
+}
+
+# On one screen: which node, then the nodes at the highest level of the first treatment.
+location_view <- function(location, operands) {
+  rows <- answering_rows(location$nodes)
+  rows <- rows[dose_key(rows) == dose_key(rows)[1], ]
+  margin <- location$margin_answer
+  here <- rows[rows$found == "here", ]
+  new_view(c(
+    location$answer, if (!is.null(margin)) margin_answer_words(location$margin, margin, " of one CPU"),
+    if (nrow(here) == 1) paste0(location_verdict(here, location$ranks[dose_key(location$ranks) == dose_key(here), ]), ".") else {
+      if (nrow(here) == 0 && !all(is.na(rows$detection_limit))) sprintf("A node that lost %s %% of one CPU more would have been seen with probability %g.",
+                                                                        format_span_of(rows$detection_limit), location$power)
+    }
+  ), location_table(rows, location),
+  paste0("preempted time of the node's ranks, on minus off, percent of ONE CPU, at ", level_label(rows[1, ], " %"),
+         "; extra: share of all nodes; slow: share of halves with the slowest rank"),
+  notes = length(unique(location$notes)), command = all_command(operands, "nodes"), report = report_beside(operands))
+}
+
+format_location_margin <- function(location) {
+  if (is.null(location$margin)) return(NULL)
+  rows <- location$nodes[!is.na(location$nodes$margin_verdict), ]
+  counts <- table(factor(rows$margin_verdict, c("above", "below", "inconclusive")))
+  answer <- location$margin_answer
+  c(sprintf("against the margin of %s %% of one CPU (one %s CI per node and level)", format_level(location$margin),
+            format_confidence(2 * location$alpha)),
+    wrap_line(c(sprintf("above %d, below %d, inconclusive %d", counts[1], counts[2], counts[3]),
+                paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")")))), "")
+}
+
+location_words <- function(location) {
+  more <- length(unique(location$nodes$host)) > location_lines
+  paste0("shift: preempted time of the node's ranks, on minus off, in percent of ONE CPU; clean: the same in off halves; limit: the shift that this ",
+         "test, as corrected, finds with power ", location$power, "; extra: share of the extra preempted time of all nodes; slow: share of the ",
+         "halves in which the slowest rank was there, off and on, beside the node's share of the ranks",
+         if (more) paste0(" (the ", location_lines, " nodes that lost most; all: noiselab analyze nodes --csv)"))
+}
+
+# noiselab analyze profile.
+
+analyze_profile <- function(operands, values, form) {
+  if (length(operands) != 1) abort_usage("profile: wanted one DIR, got ", length(operands))
+  if (!is.null(values$write$worth)) {
+    cells <- program_cells(read_profile(operands))
+    cells$left_out[cells$left_out == ""] <- NA # an empty field
+    write_output(csv_lines(cells), values$write$worth)
+    return(character())
+  }
+  report <- profile_report(read_profile(operands), alpha_option(values$alpha))
+  if (!is.null(values$write$arrivals)) write_output(arrival_trace_lines(report), values$write$arrivals)
+  if (form == "csv" && is.null(report[[values$table %||% profile_tables[1]]])) {
+    abort_data("--table ", values$table, ": no synchronising call was looked at on all its ranks")
+  }
+  answered(form, values$table, list(answer = paste(profile_sentences(report), collapse = " "), shares = as.list(report$shares),
+                                    waiting = report$waiting),
+           c(pick(report, profile_tables), list(projections = if (form == "json") scale_of_profile(report))), report$notes, format_profile(report), profile_view(report, operands))
+}
+
+time_words <- function(ns) {
+  unit <- ifelse(is.na(ns) | ns < 1e3, "ns", ifelse(ns < 1e6, "\u00b5s", ifelse(ns < 1e9, "ms", "s")))
+  paste(format_effect(ns / c(ns = 1, "\u00b5s" = 1e3, ms = 1e6, s = 1e9)[unit], FALSE), unit)
+}
+
+percent_of_time <- function(share) paste(ifelse(share == 0, "0", format_effect(100 * share, FALSE)), "%")
+
+profile_sentences <- function(report) {
+  shares <- report$shares
+  shown <- shares[shares >= 0.0005]
+  top <- utils::head(report$operations[report$operations$share >= 0.005, ], 3)
+  wall <- max(report$profile$ranks[["wall_ns"]])
+  c(sprintf("%s of %s on %s: %s of its time in MPI%s.", time_words(wall), counted(nrow(report$profile$ranks), "rank"),
+            counted(length(unique(report$profile$ranks[["node"]])), "node"), percent_of_time(sum(shares)),
+            if (length(shown) > 0) paste0(" (", paste(names(shown), percent_of_time(shown), collapse = ", "), ")") else ""),
+    if (nrow(top) > 0) sprintf("Most of it: %s.", join_words(sprintf("%s (%s)", operation_words(top), percent_of_time(top$share)))),
+    if (!is.null(report$waiting)) c(waiting_sentence(report), exposure_sentence(report)))
+}
+
+# The mean size of the calls that were counted together, by powers of two.
+operation_words <- function(rows) {
+  paste0(rows$operation, ifelse(rows$bytes_lo > 0, paste0(" ", vapply(rows$bytes / pmax(1, rows$calls), size_words, "")), ""))
+}
+
+# Exact where it is a whole number of bytes: what was counted was all of that size, or may have been.
+size_words <- function(bytes) {
+  unit <- Find(function(size) bytes >= size && bytes %% size == 0, c(MiB = 1024^2, KiB = 1024), nomatch = 1)
+  if (bytes == round(bytes) && (unit > 1 || bytes < 1e5)) return(paste(format_count(bytes / unit), c("B", "KiB", "MiB")[1 + log2(unit) / 10]))
+  of <- if (bytes < 1024) 0 else if (bytes < 1024^2) 1 else 2
+  paste("some", format_effect(bytes / 1024^of, FALSE), c("B", "KiB", "MiB")[1 + of])
+}
+
+# Was it noise, or had some more to do?
+waiting_sentence <- function(report) {
+  w <- report$waiting
+  ranks <- report$ranks
+  n <- nrow(report$calls)
+  part <- function(x) percent_of_time(if (w$wait_ns > 0) x / w$wait_ns else 0)
+  late <- ranks[which.max(ranks$times_last), ]
+  c(sprintf(paste("At %s looked at a rank waited %s for the last: %s by unequal work, %s by noise (preempted, or taken by a hypervisor),",
+                  "%s as some left the call before late."),
+            counted(n, "synchronising call"), time_words(w$wait_ns), part(w$unequal_ns), part(w$noise_ns), part(w$carried_ns)),
+    sprintf("Rank %d was last in %s of them%s.", late$rank, percent_of_time(late$times_last / n),
+            if (length(unique(report$profile$ranks[["node"]])) < 2) "" else {
+              sprintf("; %s of the waiting was for other nodes, the rest within nodes", part(w$between_ns))
+            }))
+}
+
+exposure_sentence <- function(report) {
+  e <- report$exposure[report$exposure$interruption_ns == 1e6, ]
+  sprintf("An interruption of 1 ms of one rank costs the program %s (%g %% interval %s to %s).", time_words(e$cost_ns), 100 * report$conf,
+          time_words(e$cost_low_ns), time_words(e$cost_high_ns))
+}
+
+profile_operation_table <- function(rows) {
+  us <- function(x) format_effect(x / 1000, FALSE)
+  percent <- function(x) format_effect(100 * x, FALSE)
+  new_table(operation = col_words("operation", operation_words(rows)), 
+            communicator = col_words("ranks", ifelse(rows$ranks > 0, paste(rows$ranks, rows$communicator), "-")),
+            calls = col_number("calls", rows$calls), share = col_number("time %", rows$share, percent),
+            mean_ns = col_number("mean \u00b5s", rows$mean_ns, us),
+            longest_ns = col_number("longest \u00b5s", rows$longest_ns, us), waiting = col_number("waiting %", rows$waiting, percent))
+}
+
+profile_legend <- "time: of all ranks'; waiting: of the time inside, for the last rank to arrive, in calls that were looked at"
+
+profile_view <- function(report, operands) {
+  new_view(c(profile_sentences(report), scale_sentence(scale_of_profile(report), operands)), profile_operation_table(utils::head(report$operations, 8)), profile_legend,
+           if (is.null(report$main)) report$notes[1], length(report$notes) - is.null(report$main), all_command(operands, "profile"))
+}
+
+# NULL where no rank was held up in a call that was looked at.
+scale_of_profile <- function(report) {
+  if (is.null(report$main)) return(NULL)
+  program <- steps_of_calls(report$main)
+  scale_of(noise_of_profile(program), program$every_s, 1 - report$conf)
+}
+
+profile_rank_table <- function(ranks) {
+  us <- function(x) format_effect(x / 1000, FALSE)
+  if (is.null(ranks$late_ns)) {
+    return(new_table(rank = col_number("rank", ranks$rank), host = col_words("host", ranks$host), state = col_words("state", ranks$state)))
+  }
+  new_table(rank = col_number("rank", ranks$rank), host = col_words("host", ranks$host), times_last = col_number("last", ranks$times_last),
+            late_ns = col_number("late", ranks$late_ns, function(x) format_effect(x / 1000)),
+            waited_ns = col_number("waited", ranks$waited_ns, us),
+            preempted_ns = col_number("preempted", ranks$preempted_ns, us), off_cpu_ns = col_number("off CPU", ranks$off_cpu_ns, us),
+            own_ns = col_number("own work", ranks$own_ns, us), other_mpi_ns = col_number("other MPI", ranks$other_mpi_ns, us))
+}
+
+format_profile <- function(report) {
+  e <- report$exposure
+  c(wrap_line(profile_sentences(report), 0), "", table_lines(profile_operation_table(report$operations)), wrap_line(profile_legend), "",
+    "ranks: \u00b5s for each call that was looked at, since the one before", table_lines(profile_rank_table(report$ranks)), "",
+    if (!is.null(e)) c("what an interruption of one rank costs the program", table_lines(new_table(
+      interruption_ns = col_words("interruption", time_words(e$interruption_ns)), cost_ns = col_words("costs", time_words(e$cost_ns)),
+      cost_low_ns = col_words(sprintf("%g %% interval", 100 * report$conf), paste(time_words(e$cost_low_ns), "to", time_words(e$cost_high_ns))))), ""),
+    format_notes(report$notes))
+}
