@@ -113,6 +113,12 @@ out=$(! command -v Rscript >/dev/null || Rscript --vanilla tests/rooms.R docs/gu
 [ -z "$out" ]
 result $? 'rooms of the analysis use those above them' "$out"
 
+# An option that a man page names is one of a program, but for those of launchers.
+strange=$(sed 's/\\-/-/g; s/--\(bind-to\|cpu-bind\|mpi\|hint\|acctg-freq\|kill-on-bad-exit\|ntasks-per-node\|overlap\)\>//g' docs/man/*.1 | grep -oE -- '--[a-z][a-z-]+' |
+    sort -u | grep -vxF "$(cut -f 3 "$build/share/noiselab/words.tsv")")
+[ -z "$strange" ]
+result $? 'man pages name no option that is none' "$strange"
+
 # one version
 version=$(sed -n 's/^#define NOISELAB_VERSION "\(.*\)"/\1/p' common/base/version.h)
 lost=$({ grep -LF "\"noiselab $version\"" docs/man/*.1; grep -LxF "Version: $version" analysis/DESCRIPTION; grep -LxF "version: $version" CITATION.cff
