@@ -160,7 +160,7 @@ table_words <- function(word) if (!is.null(word$tables)) strwrap(paste0("Tables 
 
 run_word <- function(word, operands, values, form) {
   only_options(values, word$name, c(word$options, if (!is.null(word$tables)) "table", if (!is.null(word$writes)) "write"))
-  values$write <- files_option(values$write, word$writes, word$name)
+  values$write <- files_option(values[["write"]], word$writes, word$name)  # `$` would find write-limits, too
   if (length(operands) == 0 && !isTRUE(word$bare)) abort_usage(word$name, ": no ", sub("\\.\\.\\.$", "", word$operands),
       " given (try --help)")
   table_option(values, word$tables)

@@ -862,7 +862,8 @@ static int check_arrival(const struct parsing *p) {
  * one to the next. */
 static int check_late_arm(const struct parsing *p) {
     const struct nd_options *o = p->o;
-    const char *beside = nd_agent_is_given(&o->agent) ? "--agent" : o->external ? "--external" : o->sequential.stops ? "--stop-when" : NULL;
+    const char *beside = nd_agent_is_given(&o->agent) ? "--agent" : o->external ? "--arms on:external"
+                       : o->sequential.stops          ? "--stop-when" : NULL;
     if (o->start.arrival == nd_arrivals[0]) return 0;
     if (!o->design->fixed_dose || beside) {
         nl_error("--arrival: with operations back to back late ranks are an arm of design lockin%s%s (or try --starts round)",

@@ -158,6 +158,10 @@ meant() {
     [[ "${stderr_lines[1]}" == *"limits:3: unknown unit 'parsecs'"* ]]
     [[ "${stderr_lines[2]}" == *"limits:5: 'nonsense' is not"* ]]
     [[ "${stderr_lines[3]}" == *'limits:6: this limit was set before'* ]]
+    # the template has no line that holds
+    "$BIN/noiselab" run acceptance --write-limits >"$BATS_TEST_TMPDIR/template"
+    grep -q '^# *latency.half_round_trip.* <= ' "$BATS_TEST_TMPDIR/template"
+    [ -z "$(grep -v '^#' "$BATS_TEST_TMPDIR/template" | grep .)" ]
 }
 
 # ---- data between programs
