@@ -248,11 +248,11 @@ check-mpi: ## a minute of tests with two ranks: a site's smoke test, which build
 	@$(if $(NOISELAB_INSTALLED),mkdir -p $(BUILD),$(MAKE) -j$(JOBS) --no-print-directory all)
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh mpi
 
-# SECONDS: begin no further suite after that time; the next call goes on, as long as the version is the same
+# SECONDS: begin no further suite after that time; the next call goes on, as long as the version is the same. ONLY: some suites
 test-long: deps ## everything that can be tested, hours: nightly, or before a release; results go to docs/evidence/test-long.csv
 	@for group in cluster agents report; do tests/deps.sh $$group || exit; done
 	@$(MAKE) -j$(JOBS) --no-print-directory all tests-built $(BUILD)/fuzz-mutate
-	@NOISELAB_BUILD=$(BUILD) tests/long.sh $(if $(filter-out 60,$(SECONDS)),$(SECONDS))
+	@NOISELAB_BUILD=$(BUILD) tests/long.sh $(if $(filter-out 60,$(SECONDS)),$(SECONDS),1000000) $(ONLY)
 
 test-cluster: deps ## the tests on several nodes of this machine, with Slurm (as root; "make test" has them, too)
 	@tests/deps.sh cluster

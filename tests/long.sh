@@ -1,6 +1,6 @@
 #!/bin/sh
-# long.sh [SECONDS]: every suite of the long level, one row each in docs/evidence/test-long.csv as it ends. Suites that have a row of this version are
-# not run again, so a run that was cut short, or whose SECONDS are over, goes on by the same command.
+# long.sh [SECONDS [NAME...]]: every suite of the long level (or those of these names), one row each in docs/evidence/test-long.csv as it ends. Suites that
+# have a row of this version are not run again, so a run that was cut short, or whose SECONDS are over, goes on by the same command.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=${NOISELAB_BUILD:-build}
@@ -8,9 +8,10 @@ rows=docs/evidence/test-long.csv
 seconds=${1:-1000000}
 version=$(git describe --always 2>/dev/null || echo unknown)
 began=$(date +%s)
+[ "$#" = 0 ] || shift
 mkdir -p docs/evidence
 [ -s "$rows" ] || printf '# make test-long: all suites at their full length\nsuite,passed,failed,skipped,seconds,version,date\n' >"$rows"
-NOISELAB_BUILD=$build tests/run.sh --list long >"$build/long-suites" || exit 2
+NOISELAB_BUILD=$build tests/run.sh --list long | { [ "$#" = 0 ] && cat || grep -xF "$(printf '%s\n' "$@")"; } >"$build/long-suites" || exit 2
 failed=0
 while read -r name; do
     if grep -q "^$name,[^,]*,0,.*,$version," "$rows"; then continue; fi
