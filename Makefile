@@ -179,6 +179,10 @@ $(BUILD)/bin/%: experiments/%
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
+$(BUILD)/libexec/noiselab/%.sbatch: experiments/%.sbatch experiments/command/batch.sh
+	@mkdir -p $(@D)
+	sh experiments/command/batch.sh $* > $@.new && mv $@.new $@
+
 $(BUILD)/libexec/noiselab/%: experiments/%
 	@mkdir -p $(@D)
 	install -m 644 $< $@

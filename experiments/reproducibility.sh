@@ -9,7 +9,7 @@ analysis=reproducibility
 own_options='
 --design   value  design
 --levels   value  levels
---starts   value  start
+--starts   value  starts
 --op       value  op
 --bytes    value  bytes
 --seconds  value  seconds
@@ -34,7 +34,7 @@ EOT
 }
 
 default_options() {
-    design=single levels=none start=window op=barrier,allreduce,alltoall bytes=2KiB seconds=1
+    design=single levels=none starts=window op=barrier,allreduce,alltoall bytes=2KiB seconds=1
 }
 
 refuse_option() {
@@ -51,12 +51,12 @@ check_options() {
     seed=${seed:-$(date +%s)}
     countable "$seed"
     list_of_ranks 1
-    case $start in
+    case $starts in
     *raw=*) ;;
-    *:*) start=$start,raw=starts.bin ;;
-    *) start=$start:raw=starts.bin ;;
+    *:*) starts=$starts,raw=starts.bin ;;
+    *) starts=$starts:raw=starts.bin ;;
     esac
-    set -- --seconds "$seconds" --bytes "$bytes" --op "$op" --starts "$start" --levels "$levels" --design "$design" "$@"
+    set -- --seconds "$seconds" --bytes "$bytes" --op "$op" --starts "$starts" --levels "$levels" --design "$design" "$@"
     rehearse "$@"
     go_on "$@"
 }
