@@ -2,12 +2,25 @@
 #ifndef NL_TEST_UNIT_H
 #define NL_TEST_UNIT_H
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -25,6 +38,12 @@ static CMFixtureFunction unit_set_up, unit_tear_down; /* of the file; NULL: none
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 
+/* What is handed to TEST_WITH and GROUP. */
+#define FIXTURE(name) static int name(__attribute__((unused)) void **state)
+
+/* OWNED(close) struct thing t: close(&t) when its block is left. */
+#define OWNED(close) __attribute__((cleanup(close)))
+
 /* Before and after all tests of the file. */
 #define GROUP(set_up, tear_down)                                                                                           \
     __attribute__((constructor)) static void register_group(void) { unit_set_up = set_up, unit_tear_down = tear_down; }
@@ -36,6 +55,14 @@ static CMFixtureFunction unit_set_up, unit_tear_down; /* of the file; NULL: none
         print_message("\n");                                                                                               \
         skip();                                                                                                            \
     } while (0)
+
+__attribute__((unused)) static void assert_contains(const char *text, const char *part) {
+    if (!text || !strstr(text, part)) fail_msg("'%s' does not contain '%s'", text ? text : "(nothing)", part);
+}
+
+__attribute__((unused)) static void assert_near(double value, double wanted, double tolerance) {
+    if (!(fabs(value - wanted) <= tolerance)) fail_msg("%.17g is not within %.3g of %.17g", value, tolerance, wanted);
+}
 
 int main(void) { return _cmocka_run_group_tests("tests", unit_tests, n_unit_tests, unit_set_up, unit_tear_down); }
 

@@ -1,17 +1,12 @@
 /* The generator under a detector: a child of this test runs it as the program does, and the test is its owner. What is delivered to the
  * nanosecond is the business of test_pace.c; here the machine may be busy. */
-#include <stdio.h>
 
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <jansson.h>
-#include <limits.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "noisegen/control.h"
 #include "common/base/nl_clock.h"
@@ -26,8 +21,7 @@
 
 static int allowed[NL_CONTROL_MAX_WORKERS], n_allowed;
 
-static int set_up(void **state) {
-    (void)state;
+FIXTURE(set_up) {
     struct nl_place *place;
     if (nl_place_open(&place)) return -1;
     nl_place_restrict_to_binding(place);
@@ -86,6 +80,13 @@ static void fill_run(struct generator *g) {
     c->seed = 1;
     c->skip = 0;
     memset(c->is_active, 1, sizeof c->is_active);
+}
+
+static struct generator placed(const char *options, int n_cpus) {
+    struct generator g = start(options);
+    assert_int_equal(place(&g, allowed, n_cpus), 0);
+    fill_run(&g);
+    return g;
 }
 
 static int run(struct generator *g) {
@@ -164,7 +165,7 @@ TEST(every_cpu_gets_its_worker_and_the_certificate_tells_of_each) {
         pause_ns(10 * MS);
     }
     assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
-    json_t *json = quit(&g);
+    json_auto_t *json = quit(&g);
     const json_t *threads = json_object_get(json, "threads"), *levels = json_object_get(json, "levels");
     assert_int_equal(json_array_size(threads), n_allowed);
     for (int i = 0; i < n_allowed; i++) {
@@ -181,13 +182,10 @@ TEST(every_cpu_gets_its_worker_and_the_certificate_tells_of_each) {
     assert_string_equal(json_string_value(json_object_get(json_array_get(levels, 0), "pattern")), "periodic");
     assert_int_equal(integer(json_array_get(levels, 0), "bursts_planned"), 40 * n_allowed);
     assert_int_equal(integer(json, "requested_ns"), INT64_C(40) * 500000 * n_allowed);
-    json_decref(json);
 }
 
 TEST(accounts_of_several_kinds_and_patterns_are_kept_apart) {
-    struct generator g = start("--kind=spin,syscall --pattern=periodic,poisson,bursts");
-    assert_int_equal(place(&g, allowed, 1), 0);
-    fill_run(&g);
+    struct generator g = placed("--kind=spin,syscall --pattern=periodic,poisson,bursts", 1);
     for (int i = 0; i < 60; i++) {
         g.page->level_index = i % 6;
         g.page->kind = i % 2;
@@ -196,7 +194,7 @@ TEST(accounts_of_several_kinds_and_patterns_are_kept_apart) {
         assert_int_equal(run(&g), 0);
         pause_ns(5 * MS);
     }
-    json_t *json = quit(&g);
+    json_auto_t *json = quit(&g);
     const json_t *levels = json_object_get(json, "levels");
     assert_int_equal(json_array_size(levels), 6);
     for (int i = 0; i < 6; i++) {
@@ -207,14 +205,11 @@ TEST(accounts_of_several_kinds_and_patterns_are_kept_apart) {
         assert_string_equal(json_string_value(json_object_get(level, "pattern")), patterns[i / 2]);
         assert_int_equal(integer(level, "halves"), 10);
     }
-    json_decref(json);
 }
 
 /* What the owner gives on top is owed from the command on, and what is still owed is said when the load ends. */
 TEST(time_on_top_is_owed_and_what_is_owed_is_said) {
-    struct generator g = start("");
-    assert_int_equal(place(&g, allowed, 1), 0);
-    fill_run(&g);
+    struct generator g = placed("", 1);
     for (int i = 0; i < 2; i++) {
         g.page->first_burst_ns = nl_mono_ns() + LONG_NS; /* nothing is ever due */
         g.page->extra_ns = i == 0 ? 3 * MS : -1 * MS;
@@ -224,18 +219,15 @@ TEST(time_on_top_is_owed_and_what_is_owed_is_said) {
         assert_in_range(nl_control_owed_ns(g.page), (i == 0 ? 3 : 2) * MS - MS / 2, (i == 0 ? 3 : 2) * MS);
     }
     g.page->extra_ns = 0;
-    json_t *json = quit(&g);
+    json_auto_t *json = quit(&g);
     assert_int_equal(integer(json, "requested_ns"), 2 * MS);
-    json_decref(json);
 }
 
 TEST(a_worker_that_is_not_active_carries_no_load) {
     if (n_allowed < 2) {
         SKIP("needs 2 CPUs");
     }
-    struct generator g = start("");
-    assert_int_equal(place(&g, allowed, 2), 0);
-    fill_run(&g);
+    struct generator g = placed("", 2);
     g.page->is_active[0] = 0;
     for (int i = 0; i < 10; i++) {
         assert_int_equal(run(&g), 0);
@@ -243,12 +235,11 @@ TEST(a_worker_that_is_not_active_carries_no_load) {
         assert_int_equal(atomic_load(&g.page->workers[1].is_burst_due), 1);
         pause_ns(5 * MS);
     }
-    json_t *json = quit(&g);
+    json_auto_t *json = quit(&g);
     const json_t *threads = json_object_get(json, "threads");
     assert_int_equal(integer(json_array_get(threads, 0), "requested_ns"), 0);
     assert_int_equal(integer(json_array_get(threads, 0), "delivered_ns"), 0);
     assert_int_equal(integer(json_array_get(threads, 1), "requested_ns"), 10 * 500000);
-    json_decref(json);
 }
 
 TEST(placing_anew_ends_the_workers_before) {
@@ -264,10 +255,9 @@ TEST(placing_anew_ends_the_workers_before) {
         assert_int_equal(count_threads(g.pid, &n_switches), 1);
         assert_int_equal(run(&g), 0);
     }
-    json_t *json = quit(&g);
+    json_auto_t *json = quit(&g);
     assert_int_equal(json_array_size(json_object_get(json, "threads")), 1);
     assert_int_equal(integer(json, "cpu"), allowed[n_allowed - 1]);
-    json_decref(json);
 }
 
 TEST(an_idle_generator_wakes_nobody) {
@@ -295,9 +285,7 @@ TEST(an_idle_generator_wakes_nobody) {
 }
 
 TEST(a_run_is_bounded_even_when_the_owner_stands_still) {
-    struct generator g = start("");
-    assert_int_equal(place(&g, allowed, 1), 0);
-    fill_run(&g);
+    OWNED(quit_and_forget) struct generator g = placed("", 1);
     g.page->n_periods = 5;
     assert_int_equal(run(&g), 0);
     pause_ns(150 * MS);
@@ -306,13 +294,10 @@ TEST(a_run_is_bounded_even_when_the_owner_stands_still) {
     pause_ns(100 * MS);
     assert_int_equal(atomic_load(&g.page->bursts_run), n_run);
     assert_int_equal(nl_control_requested_ns(g.page), 5 * 500000);
-    quit_and_forget(&g);
 }
 
 TEST(after_closing_nothing_starts_any_more) {
-    struct generator g = start("");
-    assert_int_equal(place(&g, allowed, n_allowed), 0);
-    fill_run(&g);
+    OWNED(quit_and_forget) struct generator g = placed("", n_allowed);
     g.page->n_periods = 100000;
     assert_int_equal(run(&g), 0);
     pause_ns(30 * MS);
@@ -325,7 +310,6 @@ TEST(after_closing_nothing_starts_any_more) {
     assert_int_equal(atomic_load(&g.page->bursts_run), n_run);
     g.page->level_index = -1; /* half written when a signal handler closed the page: no order, and no refusal */
     assert_int_equal(run(&g), 0);
-    quit_and_forget(&g);
 }
 
 TEST(a_trace_goes_on_from_half_to_half_at_the_level_asked_for) {
@@ -346,14 +330,13 @@ TEST(a_trace_goes_on_from_half_to_half_at_the_level_asked_for) {
         pause_ns(12 * MS); /* longer than the half */
     }
     int64_t requested_ns = nl_control_requested_ns(g.page);
-    json_t *json = quit(&g);
+    json_auto_t *json = quit(&g);
     const json_t *level = json_array_get(json_object_get(json, "levels"), 0);
     /* 50 halves of 10 ms are five rounds, however long it took to ask for them */
     assert_in_range(integer(level, "bursts_planned"), 499, 501);
     /* a burst that a busy machine kept from ending within its half does not owe the rest */
     assert_in_range(requested_ns, 9500000, 10000000 + 60000);
     assert_string_equal(json_string_value(json_object_get(level, "pattern")), "replay");
-    json_decref(json);
 }
 
 TEST(in_slots_all_workers_stay_at_the_same_place_of_a_trace) {
@@ -381,10 +364,9 @@ TEST(in_slots_all_workers_stay_at_the_same_place_of_a_trace) {
     assert_in_range(n_missed, 0, 3); /* a worker that was kept from its CPU for a slot is at the next one */
     g.page->slot_ns = -1;
     assert_refused(&g, run(&g), "a negative slot");
-    json_t *json = quit(&g);
+    json_auto_t *json = quit(&g);
     for (int i = 0; i < n_allowed; i++)
         assert_int_equal(integer(json_array_get(json_object_get(json, "threads"), (size_t)i), "bursts_planned"), 30);
-    json_decref(json);
 }
 
 /* ---- what it refuses ---- */
@@ -435,16 +417,13 @@ TEST(what_cannot_be_is_refused_and_the_generator_lives_on) {
 
 TEST(quitting_at_once_is_fine) {
     struct generator g = start("");
-    json_t *json = quit(&g);
+    json_auto_t *json = quit(&g);
     assert_int_equal(json_array_size(json_object_get(json, "threads")), 0);
     assert_true(json_is_null(json_object_get(json, "ok")));
-    json_decref(json);
 }
 
 TEST(groups_that_do_not_fit_their_level_are_refused_when_they_are_run) {
-    struct generator g = start("--pattern=bursts");
-    assert_int_equal(place(&g, allowed, 1), 0);
-    fill_run(&g);
+    struct generator g = placed("--pattern=bursts", 1);
     g.page->level_percent = 20;
     assert_refused(&g, run(&g), "--pattern: spacing: bursts of 2 ms every 1 ms would be one long burst");
     fill_run(&g);
@@ -462,25 +441,21 @@ TEST(a_kind_that_cannot_go_on_is_told_at_the_next_run) {
     assert_int_equal(getsockname(receiver, (struct sockaddr *)&address, &size), 0);
     snprintf(options, sizeof options, "--kind=net:address=udp:127.0.0.1:%d", ntohs(address.sin_port));
     close(receiver); /* nobody listens from now on, in the generator's copy of this process neither */
-    struct generator g = start(options);
-    assert_int_equal(place(&g, allowed, n_allowed), 0);
-    fill_run(&g);
+    OWNED(quit_and_forget) struct generator g = placed(options, n_allowed);
     g.page->n_periods = 100;
     assert_int_equal(run(&g), 0);
     pause_ns(100 * MS);
     assert_refused(&g, run(&g), "--kind: net on CPU ");
     assert_refused(&g, run(&g), "cannot send to udp:127.0.0.1:");
     assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
-    quit_and_forget(&g);
 }
 
 TEST(a_kind_that_cannot_be_prepared_is_refused_when_it_is_placed) {
-    struct generator g = start("--kind=disk:folder=/nonexistent");
+    OWNED(quit_and_forget) struct generator g = start("--kind=disk:folder=/nonexistent");
     assert_refused(&g, place(&g, allowed, n_allowed), "--kind: disk on CPU ");
     assert_refused(&g, place(&g, allowed, n_allowed), "'/nonexistent' does not exist");
     fill_run(&g);
     assert_refused(&g, run(&g), "does not exist");
-    quit_and_forget(&g);
 }
 
 TEST(a_page_of_somebody_else_is_refused) {

@@ -1,46 +1,22 @@
 /* Presets: small files of options, and what is said about those that are none. */
-#include <stdio.h>
-
-#include <limits.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/base/nl_preset.h"
 #include "noisegen/gen_options.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/files.h"
 
 enum { REASON_BYTES = 4 * PATH_MAX };
 
-static char folder[PATH_MAX], path[PATH_MAX + 64];
+static char path[PATH_MAX];
 
-static int set_up(void **state) {
-    (void)state;
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/noiselab-test-preset.XXXXXX", parent && parent[0] ? parent : "/tmp");
-    if (!mkdtemp(folder)) return -1;
-    return setenv("NOISELAB_PRESETS", folder, 1);
-}
+FIXTURE(set_up) { return make_folder(state) || setenv("NOISELAB_PRESETS", folder, 1); }
 
-static int tear_down(void **state) {
-    (void)state;
+FIXTURE(tear_down) {
     return rmdir(folder);
-}
-
-static void write_file(const char *name, const char *text) {
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    assert_int_equal(fclose(f), 0);
 }
 
 static void remove_file(const char *name) {
     snprintf(path, sizeof path, "%s/%s", folder, name);
     assert_int_equal(unlink(path), 0);
-}
-
-static void assert_contains(const char *text, const char *part) {
-    if (!text || !strstr(text, part)) fail_msg("'%s' does not contain '%s'", text ? text : "(nothing)", part);
 }
 
 /* ---- reading ---- */
@@ -62,7 +38,7 @@ static int take(void *context, const char *option, const char *value, const char
 static void assert_taken(const char *file, const char *wanted) {
     struct taken t = {.text = ""};
     char reason[REASON_BYTES] = "x";
-    write_file("a.preset", file);
+    put("a.preset", file);
     if (nl_preset_read("a", take, &t, reason, sizeof reason)) fail_msg("%s", reason);
     assert_string_equal(t.text, wanted);
     assert_string_equal(reason, "");
@@ -95,7 +71,7 @@ TEST(a_trace_lies_beside_its_preset_unless_its_path_is_whole) {
 TEST(a_refused_line_ends_the_reading_without_another_word) {
     struct taken t = {.refused = "level"};
     char reason[REASON_BYTES] = "x";
-    write_file("a.preset", "kind = spin\nlevel = 1\nperiod = 1s\n");
+    put("a.preset", "kind = spin\nlevel = 1\nperiod = 1s\n");
     assert_int_equal(nl_preset_read("a", take, &t, reason, sizeof reason), -1);
     assert_string_equal(t.text, "kind|spin|1;level|1|2;");
     assert_string_equal(reason, "");
@@ -113,7 +89,7 @@ TEST(lines_of_another_form_are_refused_with_file_and_number) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct taken t = {.text = ""};
         char reason[REASON_BYTES];
-        write_file("a.preset", rows[i].text);
+        put("a.preset", rows[i].text);
         assert_int_equal(nl_preset_read("a", take, &t, reason, sizeof reason), -1);
         assert_contains(reason, folder);
         assert_contains(reason, rows[i].wanted);
@@ -128,7 +104,7 @@ TEST(lines_that_are_too_long_are_refused) {
         static struct taken t;
         t.text[0] = '\0';
         snprintf(text, sizeof text, "# x\na = %0*d\nb = 1\n", lengths[i] - 4, 1);
-        write_file("a.preset", text);
+        put("a.preset", text);
         int rc = nl_preset_read("a", take, &t, reason, sizeof reason);
         assert_int_equal(rc, lengths[i] <= 1022 ? 0 : -1);
         if (rc) assert_contains(reason, "/a.preset:2: longer than 1022 characters");
@@ -149,7 +125,7 @@ TEST(names_that_are_paths_and_presets_that_are_not_there_are_refused) {
         {"nothing", "there is no preset 'nothing' in '"},
         {"a.preset", "there is no preset 'a.preset' in '"}, /* the name is without the ending */
     };
-    write_file("a.preset", "kind = spin\n");
+    put("a.preset", "kind = spin\n");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct taken t = {.text = ""};
         char reason[REASON_BYTES];
@@ -169,7 +145,7 @@ TEST(a_preset_that_cannot_be_read_is_refused) {
     assert_contains(reason, "cannot read '");
     assert_int_equal(rmdir(path), 0);
     if (geteuid() == 0) return; /* root may read the next one */
-    write_file("a.preset", "kind = spin\n");
+    put("a.preset", "kind = spin\n");
     assert_int_equal(chmod(path, 0), 0);
     assert_int_equal(nl_preset_read("a", take, &t, reason, sizeof reason), -1);
     assert_contains(reason, "Permission denied");
@@ -198,12 +174,12 @@ static void show(const char *name, const char *description) {
 
 TEST(the_list_has_every_preset_with_its_first_comment) {
     char reason[REASON_BYTES];
-    write_file("b.preset", "\n  # the second   \n# not this\nlevel = 1\n");
-    write_file("a.preset", "level = 1\n# the first one\n");
-    write_file("c.preset", "level = 1\n");
-    write_file("notes.txt", "# not a preset\n");
-    write_file("x.trace", "# not a preset either\n");
-    write_file(".preset", "# nor this\n");
+    put("b.preset", "\n  # the second   \n# not this\nlevel = 1\n");
+    put("a.preset", "level = 1\n# the first one\n");
+    put("c.preset", "level = 1\n");
+    put("notes.txt", "# not a preset\n");
+    put("x.trace", "# not a preset either\n");
+    put(".preset", "# nor this\n");
     listed[0] = '\0';
     assert_int_equal(nl_preset_list(show, reason, sizeof reason), 0);
     assert_string_equal(listed, "a|the first one;b|the second;c|;");
@@ -232,7 +208,7 @@ static int parse(const char *preset, const char *command_line, struct ng_options
     static char copy[4096];
     char *words[64] = {"noiselab-gen", "--preset=a"};
     int n = 2;
-    write_file("a.preset", preset);
+    put("a.preset", preset);
     snprintf(copy, sizeof copy, "%s", command_line);
     for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) words[n++] = word;
     int rc = ng_options_parse(n, words, options);
@@ -296,7 +272,7 @@ TEST(what_the_user_says_in_other_words_comes_first_too) {
 
 TEST(a_preset_with_a_trace_replays_it) {
     struct ng_options o;
-    write_file("a.trace", "0\t1000\n1000000\t2000\n");
+    put("a.trace", "0\t1000\n1000000\t2000\n");
     assert_int_equal(parse("replay = a.trace\nkind = sum\nscale-burst = 0.5\n", "", &o), 1);
     assert_string_equal(o.patterns[0]->name, "replay");
     assert_non_null(o.trace);

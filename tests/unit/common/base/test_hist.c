@@ -4,8 +4,7 @@
 
 static struct nl_hist hist;
 
-static int empty(void **state) {
-    (void)state;
+FIXTURE(empty) {
     memset(&hist, 0, sizeof hist);
     return 0;
 }

@@ -1,5 +1,4 @@
 /* Lists of nodes: what Slurm's scontrol show hostnames makes of them, and more that sites write. */
-#include <stdio.h>
 
 #include "common/base/nl_hostlist.h"
 #include "tests/unit/unit.h"

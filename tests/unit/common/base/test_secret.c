@@ -1,5 +1,4 @@
 /* Which words of a command line are secret, and what becomes of them. */
-#include <stdio.h>
 
 #include "common/base/nl_secret.h"
 #include "tests/unit/unit.h"
@@ -47,16 +46,9 @@ TEST(secrets_are_replaced) {
 
 TEST(what_is_no_secret_stays) {
     static const char *const cases[] = {"collectd -f -C 'a b' --interval 1",
-                                        "curl http://host:9100/metrics",
-                                        "curl -u user http://host",
-                                        "sleep 1",
-                                        "--op=barrier,allreduce",
-                                        "python agent.py --keys 3 --monkey=1",
-                                        "noiselab-agent: --scrape: 'x' does not succeed: status 7",
-                                        "a@b",
-                                        "--bytes=2KiB",
-                                        "",
-                                        "it's",
+                                        "curl http://host:9100/metrics", "curl -u user http://host", "sleep 1", "--op=barrier,allreduce",
+                                        "python agent.py --keys 3 --monkey=1", "noiselab-agent: --scrape: 'x' does not succeed: status 7",
+                                        "a@b", "--bytes=2KiB", "", "it's",
                                         "ssh -p 22 host"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect(cases[i], NULL, cases[i]);
     expect("22", "-p", "22");

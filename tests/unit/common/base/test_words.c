@@ -1,4 +1,3 @@
-#include <stdio.h>
 
 #include "common/base/nl_words.h"
 #include "tests/unit/unit.h"

@@ -1,13 +1,8 @@
 /* The control page: commands cross from the owner to the workers of another process, and their answers back. The generator behind it is
  * tested in test_controlled.c. */
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"

@@ -1,10 +1,4 @@
 /* How much memory can still be had: no more than the machine has, and no more than a cgroup leaves. */
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/sys/nl_memory.h"
 #include "tests/unit/unit.h"

@@ -1,4 +1,3 @@
-#include <stdio.h>
 
 #include "common/sys/nl_place.h"
 #include "tests/unit/unit.h"

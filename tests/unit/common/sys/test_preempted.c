@@ -1,9 +1,5 @@
 /* Preempted time by the scheduler and by clocks: a thread that shares its CPU with another one for a known time, and one that sleeps. */
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_preempted.h"
@@ -80,7 +76,7 @@ static int64_t kernel_lost_ns(int cpu) {
  * busy thread it stays small while the waiting is large. */
 TEST(steal_is_apart_from_waiting) {
     enum { TICKS_NS = 30 * MS };
-    struct nl_preempted s;
+    OWNED(nl_preempted_close) struct nl_preempted s;
     struct nl_thread_times from, to;
     pthread_t other;
     int64_t burnt_ns = 200 * MS;
@@ -106,14 +102,13 @@ TEST(steal_is_apart_from_waiting) {
         /* where others ran there, a part of what the CPU lost was theirs */
         if (waited_ns < 50 * MS) assert_true((double)steal_ns >= 0.6 * (double)lost_ns - TICKS_NS);
     }
-    nl_preempted_close(&s);
 }
 
 /* Readings cost something, and it is in no difference: back to back there is nothing between them. */
 TEST(readings_have_no_bias) {
     enum { N = 2001 };
     static int64_t steal_ns[N];
-    struct nl_preempted s;
+    OWNED(nl_preempted_close) struct nl_preempted s;
     struct nl_thread_times from, to;
     need_scheduler(&s);
     for (int i = 0; i < N; i++) {
@@ -131,12 +126,11 @@ TEST(readings_have_no_bias) {
             }
     print_message("median of %d residuals over 20 us: %lld ns\n", N, (long long)steal_ns[N / 2]);
     assert_in_range(steal_ns[N / 2] + 100, 0, 200);
-    nl_preempted_close(&s);
 }
 
 /* Beside a busy thread a reading is often interrupted, and no wait may be taken for steal. */
 TEST(a_wait_between_two_clocks_is_no_steal) {
-    struct nl_preempted s;
+    OWNED(nl_preempted_close) struct nl_preempted s;
     struct nl_thread_times from, to;
     pthread_t other;
     int64_t burnt_ns = 1000 * MS, most_ns = 0;
@@ -160,7 +154,6 @@ TEST(a_wait_between_two_clocks_is_no_steal) {
     assert_true(waited_ns > 100 * MS);
     if (lost_ns > 0 && most_ns > MS / 2) skip();
     assert_true(most_ns <= MS / 2);
-    nl_preempted_close(&s);
 }
 
 /* By clocks there is no waiting to take away, and the two accounts are one. */
@@ -176,14 +169,13 @@ TEST(clocks_tell_what_they_told) {
 
 /* A thread that sleeps loses nothing. */
 TEST(sleep_is_not_preempted) {
-    struct nl_preempted s;
+    OWNED(nl_preempted_close) struct nl_preempted s;
     need_scheduler(&s);
     struct timespec nap = nl_timespec(200 * MS);
     int64_t ns = nl_preempted_ns(&s);
     nanosleep(&nap, NULL);
     ns = nl_preempted_ns(&s) - ns;
     assert_true(ns >= 0 && ns < 100 * MS);
-    nl_preempted_close(&s);
 }
 
 /* One that cannot be had is refused, or clocks take its place. */

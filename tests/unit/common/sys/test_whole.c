@@ -1,10 +1,5 @@
 /* Whole files: old or new, never half of one, and never through a link. */
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/sys/nl_whole.h"
 #include "tests/unit/unit.h"
@@ -12,16 +7,14 @@
 static char folder[] = "/tmp/noiselab-whole-XXXXXX";
 static char place[sizeof folder + 16], beside[sizeof place + 8];
 
-static int make_folder(void **state) {
-    (void)state;
+FIXTURE(make_folder) {
     if (!mkdtemp(folder)) return -1;
     snprintf(place, sizeof place, "%s/file", folder);
     snprintf(beside, sizeof beside, "%s.new", place);
     return 0;
 }
 
-static int remove_folder(void **state) {
-    (void)state;
+FIXTURE(remove_folder) {
     unlink(place);
     unlink(beside);
     return rmdir(folder);
@@ -48,7 +41,6 @@ TEST(the_old_file_stays_until_the_new_one_is_whole) {
     struct nl_whole w;
     struct stat st;
     char line[64];
-    (void)state;
     assert_int_equal(write_whole("old", 0), 0);
     assert_int_equal(nl_whole_open(&w, place, 0640), 0);
     fputs("new", w.f);
@@ -64,7 +56,6 @@ TEST(the_old_file_stays_until_the_new_one_is_whole) {
 
 TEST(what_the_caller_calls_bad_leaves_the_old_file) {
     char line[64];
-    (void)state;
     assert_int_equal(write_whole("old", 0), 0);
     assert_int_equal(write_whole("bad", 1), -1);
     assert_string_equal(content(place, line), "old");
@@ -74,7 +65,6 @@ TEST(what_the_caller_calls_bad_leaves_the_old_file) {
 TEST(a_file_that_does_not_fit_leaves_the_old_one) {
     struct rlimit was, few;
     char line[64], text[4096];
-    (void)state;
     assert_int_equal(write_whole("old", 0), 0);
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -92,7 +82,6 @@ TEST(a_file_that_does_not_fit_leaves_the_old_one) {
 
 TEST(a_link_that_somebody_put_there_is_not_followed) {
     char victim[sizeof folder + 16], line[64];
-    (void)state;
     snprintf(victim, sizeof victim, "%s/victim", folder);
     FILE *f = fopen(victim, "w");
     fputs("theirs", f);
@@ -107,7 +96,6 @@ TEST(a_link_that_somebody_put_there_is_not_followed) {
 TEST(the_file_of_another_writer_is_not_moved) {
     struct nl_whole first, second;
     char line[64];
-    (void)state;
     assert_int_equal(nl_whole_open(&first, place, 0640), 0);
     assert_int_equal(nl_whole_open(&second, place, 0640), 0);
     fputs("second", second.f);
@@ -119,7 +107,6 @@ TEST(the_file_of_another_writer_is_not_moved) {
 
 TEST(a_folder_that_is_not_there_is_said_at_once) {
     struct nl_whole w;
-    (void)state;
     assert_int_equal(nl_whole_open(&w, "/nowhere/file", 0640), -1);
     assert_int_equal(errno, ENOENT);
     assert_null(w.f);

@@ -1,4 +1,3 @@
-#include <math.h>
 
 #include "detector/acceptance/checks.h"
 #include "detector/acceptance/cores.h"
@@ -42,7 +41,6 @@ static int same(int n, int k) {
 
 TEST(a_tournament_pairs_everybody_with_everybody_once) {
     static unsigned char met[MOST][MOST];
-    (void)state;
     for (int n = 2; n <= MOST; n++) {
         count_meetings(n, nx_rounds(n), same, met);
         for (int i = 0; i < n; i++)
@@ -54,7 +52,6 @@ TEST(a_tournament_pairs_everybody_with_everybody_once) {
 
 TEST(up_to_64_nodes_all_pairs_are_measured_and_beyond_every_node_meets_at_least_15_others) {
     static unsigned char met[MOST][MOST];
-    (void)state;
     for (int n = 2; n <= MOST; n++) {
         count_meetings(n, nx_covering_rounds(n), nx_covering_round, met);
         for (int i = 0; i < n; i++) {
@@ -134,7 +131,6 @@ TEST(every_flipped_byte_is_found_where_it_is) {
     enum { BYTES = 64 };
     uint32_t words[BYTES / 4];
     unsigned char *bytes = (unsigned char *)words;
-    (void)state;
     for (int at = 0; at < BYTES; at++) {
         struct nx_wrong_word w;
         uint32_t first = nx_words_first(7, 1, 2);
@@ -153,7 +149,6 @@ TEST(every_flipped_byte_is_found_where_it_is) {
 TEST(arrays_of_other_ranks_or_of_an_earlier_exchange_are_wrong_in_every_word) {
     enum { BYTES = 4096 };
     static uint32_t words[BYTES / 4];
-    (void)state;
     static const int others[][3] = {{4, 1, 2}, {5, 2, 1}, {5, 1, 3}, {5, 3, 2}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct nx_wrong_word w;
@@ -205,7 +200,6 @@ static int repetitions_of(int64_t planned_ns, int n, double factor, int64_t fixe
 TEST(a_check_that_takes_longer_makes_up_for_it_and_keeps_its_planned_time) {
     enum { PLANNED = 1000000 };
     int64_t took_ns;
-    (void)state;
     assert_int_equal(repetitions_of(PLANNED, 10, 1, 0, &took_ns), 10);
     assert_int_equal(took_ns, 10 * PLANNED);
     assert_int_equal(repetitions_of(PLANNED, 10, 0.5, 0, &took_ns), 10); /* time that is left is not used up */
@@ -250,7 +244,6 @@ TEST(every_cpu_has_the_rank_that_is_bound_to_it_or_one_that_may_use_it) {
 
 TEST(a_sample_has_its_mean_its_spread_and_its_middle) {
     double even[] = {4, 1, 3, 2}, one[] = {5};
-    (void)state;
     struct nx_sample s = nx_sample_of(even, 4);
     assert_true(s.n == 4 && s.mean == 2.5 && s.min == 1 && s.max == 4 && s.median == 2.5 && fabs(s.sd - 1.2909944487358056) < 1e-12);
     s = nx_sample_of(one, 1);
@@ -264,7 +257,6 @@ TEST(a_scan_counts_what_it_keeps_and_loses_no_time_unsaid) {
     static struct nl_hist hist;
     static struct nx_detour detours[ROOM];
     struct nl_ticks ticks;
-    (void)state;
     nl_ticks_calibrate(&ticks);
     struct nx_scan s = {.ticks = &ticks, .span_ns = 100000000, .threshold_ns = 1000, .hist = &hist, .detours = detours, .n_room = ROOM};
     nx_scan_detours(&s);

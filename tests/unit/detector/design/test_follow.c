@@ -1,5 +1,4 @@
 /* How doses and numbers of operations follow a machine whose speed wanders: simulated halves, bursts and all. */
-#include <math.h>
 
 #include "detector/design/follow.h"
 #include "common/base/nl_rng.h"

@@ -1,6 +1,4 @@
 /* Nodes: the sums that ranks are joined to, names of hosts, phases, and what is said of nodes that are not alike. */
-#include <sched.h>
-#include <unistd.h>
 
 #include "detector/halves/half_sum.h"
 #include "common/base/nl_rng.h"

@@ -1,9 +1,6 @@
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "detector/measure/arrival.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/files.h"
 
 static double delays[ND_ARRIVAL_CYCLE];
 static char reason[512];
@@ -111,31 +108,15 @@ TEST(random_shares_follow_from_seed_and_rank_alone) {
 
 /* ---- traces ---- */
 
-static char path[64];
+static char path[PATH_MAX];
 
-static int make_file(void **state) {
-    (void)state;
-    snprintf(path, sizeof path, "/tmp/noiselab-test-arrival-XXXXXX");
-    int fd = mkstemp(path);
-    return fd < 0 ? -1 : close(fd);
+FIXTURE(make_file) {
+    snprintf(path, sizeof path, "%s/trace", make_folder(state) ? "" : folder);
+    return !folder[0];
 }
 
-static int remove_file(void **state) {
-    (void)state;
-    return unlink(path);
-}
-
-static void write_bytes(const char *text, size_t size) {
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_int_equal(fwrite(text, 1, size, f), size);
-    assert_int_equal(fclose(f), 0);
-}
-
-static void write_text(const char *text) { write_bytes(text, strlen(text)); }
-
-TEST_WITH(every_rank_goes_round_its_delays, make_file, remove_file) {
-    write_text("# recorded by hand\n\n  1\t500 0 60000000000 # three of them\n#2 9\n0 7");
+TEST_WITH(every_rank_goes_round_its_delays, make_file, remove_tree) {
+    put("trace", "# recorded by hand\n\n  1\t500 0 60000000000 # three of them\n#2 9\n0 7");
     assert_int_equal(fill("trace", 1, 4, 1, path), 0);
     for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) assert_true(delays[i] == ((const double[]){500, 0, 60e9})[i % 3]);
     assert_int_equal(fill("trace", 0, 4, 1, path), 0);
@@ -146,8 +127,8 @@ TEST_WITH(every_rank_goes_round_its_delays, make_file, remove_file) {
     }
 }
 
-TEST_WITH(lines_may_end_as_on_windows, make_file, remove_file) {
-    write_text("0 1 2\r\n1 3\r\n");
+TEST_WITH(lines_may_end_as_on_windows, make_file, remove_tree) {
+    put("trace", "0 1 2\r\n1 3\r\n");
     assert_int_equal(fill("trace", 0, 2, 1, path), 0);
     assert_true(delays[0] == 1 && delays[1] == 2 && delays[2] == 1);
 }
@@ -162,7 +143,7 @@ static void write_many(int n) {
     assert_int_equal(fclose(f), 0);
 }
 
-TEST_WITH(a_rank_has_up_to_a_full_cycle_of_delays, make_file, remove_file) {
+TEST_WITH(a_rank_has_up_to_a_full_cycle_of_delays, make_file, remove_tree) {
     write_many(ND_ARRIVAL_CYCLE);
     assert_int_equal(fill("trace", 0, 2, 1, path), 0);
     for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) assert_true(delays[i] == i);
@@ -173,7 +154,7 @@ TEST_WITH(a_rank_has_up_to_a_full_cycle_of_delays, make_file, remove_file) {
     }
 }
 
-TEST_WITH(what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank, make_file, remove_file) {
+TEST_WITH(what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank, make_file, remove_tree) {
     static const struct {
         const char *text, *where, *what;
     } wrong[] = {
@@ -195,8 +176,8 @@ TEST_WITH(what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank, mak
         {"# nothing\n\n", ": ", "there is no delay in it"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        char begin[128];
-        write_text(wrong[i].text);
+        char begin[PATH_MAX + 32];
+        put("trace", wrong[i].text);
         snprintf(begin, sizeof begin, "%s%s", path, wrong[i].where);
         for (int rank = 0; rank < 4; rank++) {
             assert_int_equal(fill("trace", rank, 4, 1, path), -1);
@@ -206,11 +187,11 @@ TEST_WITH(what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank, mak
     }
 }
 
-TEST_WITH(bytes_that_are_no_text_do_not_reach_the_message, make_file, remove_file) {
-    write_bytes("0 5\0007\n", 7);
+TEST_WITH(bytes_that_are_no_text_do_not_reach_the_message, make_file, remove_tree) {
+    put_bytes("trace", "0 5\0007\n", 7);
     assert_int_equal(fill("trace", 0, 1, 1, path), -1);
     assert_non_null(strstr(reason, ":1: '5?7' is not a delay"));
-    write_bytes("0 \033[2J\n", 7);
+    put_bytes("trace", "0 \033[2J\n", 7);
     assert_int_equal(fill("trace", 0, 1, 1, path), -1);
     assert_non_null(strstr(reason, ":1: '?[2J' is not a delay"));
 }
@@ -224,9 +205,9 @@ TEST(a_trace_that_cannot_be_read_says_so) {
     assert_non_null(strstr(reason, "/tmp: cannot be read"));
 }
 
-TEST_WITH(a_message_that_does_not_fit_is_cut_off, make_file, remove_file) {
+TEST_WITH(a_message_that_does_not_fit_is_cut_off, make_file, remove_tree) {
     char small[8];
-    write_text("0 x\n");
+    put("trace", "0 x\n");
     struct nd_arrival_request request = {.n_ranks = 1, .trace = path};
     assert_int_equal(nd_arrival_find("trace")->fill(&request, delays, small, sizeof small), -1);
     assert_true(strlen(small) == sizeof small - 1 && strncmp(small, path, strlen(small)) == 0);

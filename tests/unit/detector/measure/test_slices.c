@@ -1,8 +1,5 @@
 /* Slices of a loop and bursts of a load: what is kept while they run, and the bytes that are written. */
 
-#include <stdio.h>
-#include <unistd.h>
-
 #include "common/page/nl_bursts.h"
 #include "common/base/nl_little.h"
 #include "detector/measure/slices.h"
@@ -19,10 +16,9 @@ static struct nd_slices *open_slices(struct written *w) {
     assert_non_null(mkdtemp(w->folder));
     snprintf(w->path, sizeof w->path, "%s/slices.bin", w->folder);
     struct nd_slices *s = calloc(1, sizeof *s);
-    json_t *header = json_pack("{s:s}", "launch", "a");
+    json_auto_t *header = json_pack("{s:s}", "launch", "a");
     assert_non_null(s);
     assert_int_equal(nd_slices_open(&s->file, w->path, header), 0);
-    json_decref(header);
     s->n_per_slice = 10;
     return s;
 }
@@ -60,10 +56,9 @@ TEST(a_file_that_is_there_is_not_written_to) {
     struct written w;
     struct nd_slices *s = open_slices(&w);
     struct nd_slices_file *other = NULL;
-    json_t *header = json_object();
+    json_auto_t *header = json_object();
     assert_int_equal(nd_slices_open(&other, w.path, header), -1);
     assert_null(other);
-    json_decref(header);
     close_slices(s, &w);
 }
 

@@ -1,5 +1,4 @@
 /* What becomes of the records of synchronised starts: sums over ranks, who was last, when a loop may stop. */
-#include <math.h>
 
 #include "detector/measure/lateness.h"
 #include "detector/record/record.h"

@@ -1,5 +1,4 @@
 /* Ranks that may use fewer CPUs than they are, by what they are bound to. */
-#include <stdio.h>
 
 #include "detector/nodes/crowd.h"
 #include "tests/unit/unit.h"
@@ -32,7 +31,6 @@ TEST(ranks_with_fewer_cpus_than_they_are_are_named_with_the_cpus) {
         {"2:1 0:0 1:1 0:1 2:1 1:1", 2, "2 ranks of n2 may use CPU 1 only, and so on 1 other node(s)"},
     };
     char line[200];
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(tell(rows[i].places, line, sizeof line), rows[i].n);
         assert_string_equal(line, rows[i].line);
@@ -42,7 +40,6 @@ TEST(ranks_with_fewer_cpus_than_they_are_are_named_with_the_cpus) {
 TEST(a_list_that_was_cut_off_says_nothing) {
     char line[200];
     struct nd_binding bindings[2] = {{.node = 0}, {.node = 0}};
-    (void)state;
     for (int i = 0; i < 2; i++) memset(bindings[i].cpus, '1', sizeof bindings[i].cpus - 1);
     assert_int_equal(nd_crowd_tell(bindings, 2, hosts, 3, line, sizeof line), 0);
     strcpy(bindings[0].cpus, "");

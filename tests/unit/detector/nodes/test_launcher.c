@@ -62,7 +62,6 @@ TEST(every_launcher_says_how_many_ranks_it_started) {
         {{{"PMI_RANK", "4"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "0"}}, {.name = "none", .rank = 0, .n_ranks = 1, .local_rank = 0}},
         {{{"PMI_RANK", "-1"}, {"PMI_SIZE", "0"}, {"MPI_LOCALRANKID", "0"}}, {.name = "none", .rank = 0, .n_ranks = 1, .local_rank = 0}},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof environments / sizeof *environments; i++) {
         const struct nd_launcher *wanted = &environments[i].wanted, got = read_from(environments[i].variables);
         assert_string_equal(got.name, wanted->name);
@@ -76,7 +75,6 @@ TEST(a_rank_is_alone_where_mpi_sees_fewer_than_the_launcher_started) {
     char said[ND_LONE_BYTES];
     static const char *const slurm[N_VARIABLES][2] = {{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "2"}};
     static const char *const hydra[N_VARIABLES][2] = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}};
-    (void)state;
     struct nd_launcher l = read_from(slurm);
     assert_true(nd_launcher_is_lone(&l, 1, said));
     assert_string_equal(said, "Slurm started 4 tasks, MPI sees 1: srun --mpi=pmix (of those in srun --mpi=list), or mpirun in the "

@@ -1,27 +1,10 @@
 /* What goes on before measuring, by two looks at a /proc of our own. */
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "detector/nodes/quiet.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/files.h"
 
-static char proc[64];
 static const unsigned char used[] = {1, 1, 0, 1};
 static const pid_t own[] = {50, 40};
-
-static void put(const char *path, const char *text) {
-    char full[256];
-    snprintf(full, sizeof full, "%s/%s", proc, path);
-    for (char *p = full + strlen(proc) + 1; (p = strchr(p, '/')); *p++ = '/') {
-        *p = '\0';
-        mkdir(full, 0700);
-    }
-    FILE *f = fopen(full, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
 
 static void put_task_of(int policy, int pid, int tid, const char *name, int ppid, int user, int system, int cpu) {
     char path[64], text[512];
@@ -37,19 +20,6 @@ static void put_task(int pid, int tid, const char *name, int ppid, int user, int
     put_task_of(0, pid, tid, name, ppid, user, system, cpu);
 }
 
-static int make_proc(void **state) {
-    (void)state;
-    snprintf(proc, sizeof proc, "/tmp/noiselab-quiet.XXXXXX");
-    return mkdtemp(proc) ? 0 : -1;
-}
-
-static int remove_proc(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", proc);
-    return system(command);
-}
-
 static struct nd_quiet *begin(void) {
     put("stat", "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 100 1000 0 0 0 10 0 0\ncpu1 100 0 100 1000 0 0 0 10 0 0\ncpu2 0 0 0 0 0 0 0 0 0 0\n"
                 "cpu3 100 0 100 1000 0 0 0 10 0 0\nintr 5\n");
@@ -60,13 +30,13 @@ static struct nd_quiet *begin(void) {
     put_task(50, 50, "noiselab-detect", 40, 0, 0, 1);
     put_task(51, 51, "noiselab-gen", 50, 0, 0, 1);
     put_task(60, 60, "still", 1, 3, 3, 0);
-    struct nd_quiet *q = nd_quiet_open(proc, used, 4, own, 2);
+    struct nd_quiet *q = nd_quiet_open(folder, used, 4, own, 2);
     assert_non_null(q);
     nd_quiet_begin(q);
     return q;
 }
 
-TEST_WITH(busy_cpus_and_their_tasks_are_found, make_proc, remove_proc) {
+TEST_WITH(busy_cpus_and_their_tasks_are_found, make_folder, remove_tree) {
     struct nd_quiet *q = begin();
     struct nd_quiet_node node;
     char line[300];
@@ -113,7 +83,7 @@ TEST_WITH(busy_cpus_and_their_tasks_are_found, make_proc, remove_proc) {
     assert_int_equal(strlen(small), 19);
 }
 
-TEST_WITH(a_real_time_task_is_named_as_one, make_proc, remove_proc) {
+TEST_WITH(a_real_time_task_is_named_as_one, make_folder, remove_tree) {
     for (int policy = 1; policy <= 6; policy++) { /* FIFO RR BATCH - IDLE DEADLINE */
         struct nd_quiet *q = begin();
         struct nd_quiet_node node;
@@ -129,7 +99,7 @@ TEST_WITH(a_real_time_task_is_named_as_one, make_proc, remove_proc) {
     }
 }
 
-TEST_WITH(an_idle_machine_is_quiet_and_there_is_nothing_to_tell, make_proc, remove_proc) {
+TEST_WITH(an_idle_machine_is_quiet_and_there_is_nothing_to_tell, make_folder, remove_tree) {
     struct nd_quiet *q = begin();
     struct nd_quiet_node node;
     char line[300];
@@ -142,7 +112,7 @@ TEST_WITH(an_idle_machine_is_quiet_and_there_is_nothing_to_tell, make_proc, remo
 }
 
 /* Ten ticks of 10 ms: one of them is 10 %, and chance. */
-TEST_WITH(in_a_short_look_a_single_tick_says_nothing, make_proc, remove_proc) {
+TEST_WITH(in_a_short_look_a_single_tick_says_nothing, make_folder, remove_tree) {
     struct nd_quiet *q = begin();
     struct nd_quiet_node node;
     put("stat", "cpu0 101 0 100 1009 0 0 0 10 0 0\ncpu1 100 0 100 1010 0 0 0 10 0 0\ncpu3 100 0 100 1010 0 0 0 10 0 0\n");
@@ -152,13 +122,13 @@ TEST_WITH(in_a_short_look_a_single_tick_says_nothing, make_proc, remove_proc) {
     assert_true(nd_quiet_is(&node, 1, ND_QUIET_LIMIT_PERCENT));
 }
 
-TEST_WITH(of_many_cpus_the_busiest_are_listed, make_proc, remove_proc) {
+TEST_WITH(of_many_cpus_the_busiest_are_listed, make_folder, remove_tree) {
     enum { N = 40 };
     static unsigned char all[N];
     char text[4096], *at = text, line[600];
     memset(all, 1, sizeof all);
     put("stat", "cpu 0\n");
-    struct nd_quiet *q = nd_quiet_open(proc, all, N, own, 2);
+    struct nd_quiet *q = nd_quiet_open(folder, all, N, own, 2);
     nd_quiet_begin(q);
     for (int i = 0; i < N; i++) at += sprintf(at, "cpu%d %d 0 0 %d 0 0 0 0 0 0\n", i, (i * 7) % N, 100 - (i * 7) % N);
     put("stat", text);
@@ -172,7 +142,7 @@ TEST_WITH(of_many_cpus_the_busiest_are_listed, make_proc, remove_proc) {
     assert_non_null(strstr(line, "; and 12 more"));
 }
 
-TEST_WITH(what_cannot_be_read_is_not_known, make_proc, remove_proc) {
+TEST_WITH(what_cannot_be_read_is_not_known, make_folder, remove_tree) {
     struct nd_quiet *q = nd_quiet_open("/nonexistent", used, 4, own, 2);
     struct nd_quiet_node node;
     char line[100];

@@ -32,7 +32,6 @@ TEST(a_switch_is_that_of_all_nodes_below_it_whatever_they_are_called) {
         {NULL, two, NULL, ""},
     };
     char got[128];
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         nd_switches_read(rows[i].address, rows[i].pattern, rows[i].node, got, sizeof got);
         assert_string_equal(got, rows[i].switches);
@@ -41,7 +40,6 @@ TEST(a_switch_is_that_of_all_nodes_below_it_whatever_they_are_called) {
 
 TEST(many_switches_that_differ_in_the_last_stay_different) {
     char a[64], b[64], c[64];
-    (void)state;
     nd_switches_read("spine[001-128].leaf.n1", two, "n1", a, sizeof a);
     nd_switches_read("spine[001-127,129].leaf.n1", two, "n1", b, sizeof b);
     nd_switches_read("spine[128,001-127].leaf.n2", two, "n2", c, sizeof c);
@@ -52,7 +50,6 @@ TEST(many_switches_that_differ_in_the_last_stay_different) {
 
 TEST(a_host_reads_them_from_its_environment) {
     struct nd_host h;
-    (void)state;
     setenv("SLURM_TOPOLOGY_ADDR", "s0.s5.node7.cluster.local", 1);
     setenv("SLURM_TOPOLOGY_ADDR_PATTERN", two, 1);
     unsetenv("SLURMD_NODENAME");

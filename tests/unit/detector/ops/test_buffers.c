@@ -1,6 +1,3 @@
-#include <sched.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "detector/ops/buffers.h"
 #include "common/base/nl_clock.h"
@@ -57,7 +54,7 @@ TEST(buffers_begin_exactly_where_the_alignment_says) {
     for (int64_t alignment = 1; alignment <= 1024 * MIB; alignment *= 2)
         for (enum nd_pages pages = ND_PAGES_DEFAULT; pages <= ND_PAGES_HUGE; pages++) {
             const struct nd_buffer_options o = {.use = ND_BUFFER_ROTATE, .alignment_bytes = alignment, .pages = pages, .n_sets = 3};
-            struct nd_buffers b;
+            OWNED(nd_buffers_close) struct nd_buffers b;
             open_or_fail(&b, &o, 5000, 100);
             for (int i = 0; i < 3; i++) {
                 uintptr_t places[] = {(uintptr_t)b.send[i], (uintptr_t)b.receive[i]};
@@ -66,12 +63,10 @@ TEST(buffers_begin_exactly_where_the_alignment_says) {
                     assert_int_equal(places[k] % (uintptr_t)alignment, 0);
                 }
             }
-            nd_buffers_close(&b);
         }
-    struct nd_buffers b;
+    OWNED(nd_buffers_close) struct nd_buffers b;
     open_or_fail(&b, &(struct nd_buffer_options){0}, 10, 10);
     assert_int_equal((uintptr_t)b.send[0] % 4096, 0);
-    nd_buffers_close(&b);
 }
 
 /* Every buffer gets a byte of its own: had two a place in common, the one filled later would show. */
@@ -80,7 +75,7 @@ TEST(sets_do_not_overlap_and_lie_within_their_memory) {
     for (int64_t alignment = 1; alignment <= 65536; alignment *= 16)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             const struct nd_buffer_options o = {.use = ND_BUFFER_ROTATE, .alignment_bytes = alignment, .n_sets = 7};
-            struct nd_buffers b;
+            OWNED(nd_buffers_close) struct nd_buffers b;
             open_or_fail(&b, &o, sizes[i][0], sizes[i][1]);
             assert_int_equal(b.n_sets, 7);
             assert_int_equal(b.current, 0);
@@ -99,16 +94,14 @@ TEST(sets_do_not_overlap_and_lie_within_their_memory) {
                 assert_true((char *)b.receive[set] >= (char *)b.memory &&
                             (char *)b.receive[set] + b.receive_bytes <= (char *)b.memory + b.memory_bytes);
             }
-            nd_buffers_close(&b);
         }
 }
 
 TEST(buffers_begin_zeroed) {
-    struct nd_buffers b;
+    OWNED(nd_buffers_close) struct nd_buffers b;
     open_or_fail(&b, &(struct nd_buffer_options){.use = ND_BUFFER_FLUSH, .touch = ND_TOUCH_FIRST}, 10000, 20000);
     for (int i = 0; i < 10000; i++) assert_int_equal(((char *)b.send[0])[i], 0);
     for (int i = 0; i < 20000; i++) assert_int_equal(((char *)b.receive[0])[i], 0);
-    nd_buffers_close(&b);
 }
 
 static int64_t resident_bytes(void) {
@@ -121,7 +114,6 @@ static int64_t resident_bytes(void) {
 }
 
 TEST(memory_grows_by_what_was_announced_at_most) {
-    (void)state;
 #ifdef __SANITIZE_ADDRESS__
     SKIP("the sanitizer's own memory grows, too");
 #endif
@@ -137,14 +129,13 @@ TEST(memory_grows_by_what_was_announced_at_most) {
         {{.use = ND_BUFFER_ROTATE, .n_sets = 100, .pages = ND_PAGES_HUGE}, 100000, 100000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct nd_buffers b;
+        OWNED(nd_buffers_close) struct nd_buffers b;
         int64_t before_bytes = resident_bytes();
         open_or_fail(&b, &cases[i].o, cases[i].send_bytes, cases[i].receive_bytes);
         int64_t grown_bytes = resident_bytes() - before_bytes, set_bytes = cases[i].send_bytes + cases[i].receive_bytes;
         int64_t announced_bytes = nd_buffers_memory_bytes(&cases[i].o, set_bytes), slack_bytes = MIB / 2; /* the kernel counts in batches */
         assert_true(grown_bytes <= announced_bytes + slack_bytes);
         assert_true(grown_bytes >= b.n_sets * set_bytes - slack_bytes); /* everything has been touched */
-        nd_buffers_close(&b);
     }
 }
 
@@ -157,13 +148,12 @@ TEST(the_memory_of_huge_messages_on_many_ranks_does_not_overflow) {
 }
 
 TEST(memory_that_is_not_there_is_refused) {
-    struct nd_buffers b;
+    OWNED(nd_buffers_close) struct nd_buffers b;
     assert_int_equal(nd_buffers_open(&b, &(struct nd_buffer_options){0}, INT64_C(1) << 60, 1), -1);
     assert_null(b.memory);
     assert_int_equal(b.n_sets, 0);
     assert_int_equal(
         nd_buffers_open(&b, &(struct nd_buffer_options){.use = ND_BUFFER_ROTATE, .n_sets = 4096}, INT64_C(1) << 60, INT64_C(1) << 60), -1);
-    nd_buffers_close(&b);
 }
 
 TEST(small_pages_are_never_huge) {
@@ -244,14 +234,13 @@ TEST(flushed_buffers_are_read_more_slowly_than_cached_ones) {
 
 TEST(flushing_keeps_the_data_of_every_alignment) {
     for (int64_t alignment = 1; alignment <= 4096; alignment *= 2) {
-        struct nd_buffers b;
+        OWNED(nd_buffers_close) struct nd_buffers b;
         open_or_fail(&b, &(struct nd_buffer_options){.use = ND_BUFFER_FLUSH, .alignment_bytes = alignment}, 3, 130);
         memset(b.send[0], 0x11, 3);
         memset(b.receive[0], 0x22, 130);
         nd_buffers_flush(&b);
         for (int i = 0; i < 3; i++) assert_int_equal(((char *)b.send[0])[i], 0x11);
         for (int i = 0; i < 130; i++) assert_int_equal(((char *)b.receive[0])[i], 0x22);
-        nd_buffers_close(&b);
     }
 }
 

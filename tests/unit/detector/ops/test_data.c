@@ -1,4 +1,3 @@
-#include <math.h>
 
 #include "detector/ops/data.h"
 #include "tests/unit/unit.h"

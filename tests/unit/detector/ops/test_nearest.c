@@ -1,4 +1,3 @@
-#include <limits.h>
 
 #include "common/base/nl_nearest.h"
 #include "detector/ops/ops.h"

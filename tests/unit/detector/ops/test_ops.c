@@ -1,5 +1,4 @@
 /* The parts of operations that need no communication. The few MPI functions they call are replaced below: the test says what rank it is. */
-#include <limits.h>
 
 #include "detector/ops/op_rows.h"
 #include "tests/unit/unit.h"
@@ -79,8 +78,7 @@ int MPI_Request_free(MPI_Request *request) {
     return MPI_SUCCESS;
 }
 
-static int fresh(void **state) {
-    (void)state;
+FIXTURE(fresh) {
     fake_rank = 1;
     fake_n_ranks = 3;
     fake_agreement = fake_failure = 0;
@@ -97,8 +95,12 @@ static const struct nd_op *row(const char *name) {
     return op;
 }
 
-static void open_row(const char *name, const struct nd_op_options *o, struct nd_op_state *s, int64_t bytes) {
-    assert_int_equal(nd_op_open(row(name), o, s, MPI_COMM_WORLD, bytes), 0);
+static const struct nd_op_options o; /* without any */
+
+static struct nd_op_state opened(const char *name, const struct nd_op_options *options, int64_t bytes) {
+    struct nd_op_state s;
+    assert_int_equal(nd_op_open(row(name), options, &s, MPI_COMM_WORLD, bytes), 0);
+    return s;
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------------------------------------- */
@@ -324,11 +326,10 @@ TEST_WITH(no_row_takes_more_than_it_announces, fresh, NULL) {
         for (fake_n_ranks = 1; fake_n_ranks <= 7; fake_n_ranks += 3)
             for (int64_t bytes = 8; bytes <= 8000; bytes *= 10) {
                 for (fake_rank = most_bytes = 0; fake_rank < fake_n_ranks; fake_rank++) {
-                    struct nd_op_state s;
+                    OWNED(nd_op_close) struct nd_op_state s;
                     assert_int_equal(nd_op_open(nd_ops[i], fake_rank % 2 ? &rotating : &o, &s, MPI_COMM_WORLD, bytes), 0);
                     int64_t taken_bytes = s.buffers.send_bytes + s.buffers.receive_bytes;
                     if (taken_bytes > most_bytes) most_bytes = taken_bytes;
-                    nd_op_close(&s);
                 }
                 int64_t announced_bytes = nd_op_set_bytes(nd_ops[i], bytes, fake_n_ranks);
                 assert_true(most_bytes <= announced_bytes);
@@ -340,15 +341,13 @@ TEST_WITH(no_row_takes_more_than_it_announces, fresh, NULL) {
 /* ---- shares -------------------------------------------------------------------------------------------------------------------------- */
 
 TEST_WITH(shares_vary_by_an_element_and_lie_one_after_the_other, fresh, NULL) {
-    const struct nd_op_options o = {0};
-    struct nd_op_state s;
     fake_n_ranks = 5;
-    open_row("gatherv", &o, &s, 10);
+    struct nd_op_state s = opened("gatherv", &o, 10);
     const int counts[] = {9, 10, 11, 9, 10}, displs[] = {0, 9, 19, 30, 39};
     assert_memory_equal(s.counts, counts, sizeof counts);
     assert_memory_equal(s.displs, displs, sizeof displs);
     nd_op_close(&s);
-    open_row("alltoallw", &(struct nd_op_options){.datatype = &nd_type_double}, &s, 80); /* of rank 1, in bytes */
+    s = opened("alltoallw", &(struct nd_op_options){.datatype = &nd_type_double}, 80); /* of rank 1, in bytes */
     const int w_counts[] = {10, 11, 9, 10, 11}, w_displs[] = {0, 80, 168, 240, 320};
     assert_memory_equal(s.counts, w_counts, sizeof w_counts);
     assert_memory_equal(s.displs, w_displs, sizeof w_displs);
@@ -357,10 +356,8 @@ TEST_WITH(shares_vary_by_an_element_and_lie_one_after_the_other, fresh, NULL) {
 }
 
 TEST_WITH(a_share_has_at_least_one_element, fresh, NULL) {
-    struct nd_op_state s;
-    open_row("gatherv", &(struct nd_op_options){0}, &s, 1);
+    OWNED(nd_op_close) struct nd_op_state s = opened("gatherv", &(struct nd_op_options){0}, 1);
     assert_memory_equal(s.counts, ((int[]){1, 1, 2}), 3 * sizeof(int));
-    nd_op_close(&s);
 }
 
 /* ---- opening and advancing ----------------------------------------------------------------------------------------------------------- */
@@ -369,7 +366,7 @@ TEST_WITH(receive_buffers_begin_poisoned_in_every_set, fresh, NULL) {
     const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
     for (int i = 0; nd_ops[i]; i++) {
         if (!nd_ops[i]->has_bytes || nd_ops[i]->completion == ND_PERSISTENT) continue;
-        struct nd_op_state s;
+        OWNED(nd_op_close) struct nd_op_state s;
         assert_int_equal(nd_op_open(nd_ops[i], &o, &s, MPI_COMM_WORLD, 240), 0);
         assert_int_equal(s.buffers.n_sets, 3);
         assert_ptr_equal(s.send, s.buffers.send[0]);
@@ -378,19 +375,17 @@ TEST_WITH(receive_buffers_begin_poisoned_in_every_set, fresh, NULL) {
             for (int64_t at = 0; at < s.buffers.receive_bytes; at++) assert_int_equal(receive[at], ND_DATA_POISON);
             assert_memory_equal(s.buffers.send[set], s.buffers.send[0], (size_t)s.buffers.send_bytes);
         }
-        nd_op_close(&s);
     }
 }
 
 TEST_WITH(the_root_goes_round, fresh, NULL) {
     const struct nd_op_options o = {.root = 1, .rotates_root = 1};
     const int roots[] = {1, 2, 0, 1};
-    struct nd_op_state s;
-    open_row("gather", &o, &s, 8);
+    struct nd_op_state s = opened("gather", &o, 8);
     assert_int_equal(s.needs_advance, 1);
     for (int i = 0; i < 4; i++, nd_op_advance(&s)) assert_int_equal(s.root, roots[i]);
     nd_op_close(&s);
-    open_row("allgather", &o, &s, 8);
+    s = opened("allgather", &o, 8);
     assert_int_equal(s.needs_advance, 0);
     assert_int_equal(s.root, 0);
     nd_op_close(&s);
@@ -398,28 +393,24 @@ TEST_WITH(the_root_goes_round, fresh, NULL) {
 
 TEST_WITH(sets_go_round, fresh, NULL) {
     const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
-    struct nd_op_state s;
-    open_row("allgather", &o, &s, 8);
+    OWNED(nd_op_close) struct nd_op_state s = opened("allgather", &o, 8);
     assert_int_equal(s.needs_advance, 1);
     for (int i = 0; i < 7; i++, nd_op_advance(&s)) {
         assert_int_equal(s.buffers.current, i % 3);
         assert_ptr_equal(s.send, s.buffers.send[i % 3]);
         assert_ptr_equal(s.receive, s.buffers.receive[i % 3]);
     }
-    nd_op_close(&s);
 }
 
 TEST_WITH(only_checking_poisons_what_was_received, fresh, NULL) {
     for (int checks_every = 0; checks_every <= 1; checks_every++)
         for (int n_sets = 1; n_sets <= 2; n_sets++) {
             const struct nd_op_options o = {.checks_every = checks_every, .buffer = {.use = ND_BUFFER_FLUSH, .n_sets = n_sets}};
-            struct nd_op_state s;
-            open_row("allgather", &o, &s, 8);
+            OWNED(nd_op_close) struct nd_op_state s = opened("allgather", &o, 8);
             unsigned char *used = s.receive;
             memset(used, 7, (size_t)s.buffers.receive_bytes);
             nd_op_advance(&s);
             for (int i = 0; i < 24; i++) assert_int_equal(used[i], checks_every ? ND_DATA_POISON : 7);
-            nd_op_close(&s);
         }
 }
 
@@ -437,19 +428,15 @@ TEST_WITH(an_operation_is_advanced_only_where_there_is_something_to_do, fresh, N
         const struct nd_op_options *all[] = {&plain, &checks, &flush, &rotates};
         int needs[] = {wanted[i].plain, wanted[i].checks, wanted[i].flush, wanted[i].rotates};
         for (int k = 0; k < 4; k++) {
-            struct nd_op_state s;
-            open_row(wanted[i].op, all[k], &s, 64);
+            OWNED(nd_op_close) struct nd_op_state s = opened(wanted[i].op, all[k], 64);
             assert_int_equal(s.needs_advance, needs[k]);
             nd_op_advance(&s); /* harmless anyway */
-            nd_op_close(&s);
         }
     }
 }
 
 TEST_WITH(the_load_test_sends_other_numbers_every_time, fresh, NULL) {
-    const struct nd_op_options o = {0};
-    struct nd_op_state s;
-    open_row("loadtest", &o, &s, 20);
+    OWNED(nd_op_close) struct nd_op_state s = opened("loadtest", &o, 20);
     for (int call = 0; call < 3; call++, nd_op_advance(&s)) {
         for (int i = 0; i < 5; i++) assert_int_equal(((int *)s.send)[i], call * 5 + i + 1); /* rank 1 */
         for (int from = 0; from < 3; from++)
@@ -461,37 +448,29 @@ TEST_WITH(the_load_test_sends_other_numbers_every_time, fresh, NULL) {
     s.counter = UINT32_MAX - 2; /* and goes on for ever, without a negative one */
     nd_op_advance(&s);
     for (int i = 0; i < 5; i++) assert_true(((int *)s.send)[i] >= 0);
-    nd_op_close(&s);
 }
 
 /* ---- what is timed ------------------------------------------------------------------------------------------------------------------- */
 
 TEST_WITH(a_blocking_operation_is_called_directly, fresh, NULL) {
-    const struct nd_op_options o = {0};
     for (int i = 0; nd_ops[i]; i++) {
         if (nd_ops[i]->completion != ND_BLOCKING) continue;
-        struct nd_op_state s;
+        OWNED(nd_op_close) struct nd_op_state s;
         assert_int_equal(nd_op_open(nd_ops[i], &o, &s, MPI_COMM_WORLD, 64), 0);
         assert_ptr_equal(s.call, nd_ops[i]->call);
-        nd_op_close(&s);
     }
 }
 
 TEST_WITH(a_nonblocking_operation_starts_and_waits, fresh, NULL) {
-    const struct nd_op_options o = {0};
-    struct nd_op_state s;
-    open_row("ibcast", &o, &s, 8);
+    OWNED(nd_op_close) struct nd_op_state s = opened("ibcast", &o, 8);
     s.call(&s);
     assert_string_equal(calls, "nw");
-    nd_op_close(&s);
 }
 
 TEST_WITH(a_persistent_operation_has_a_request_for_each_set_and_frees_them, fresh, NULL) {
-    (void)state;
 #if ND_HAS_PERSISTENT
     const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
-    struct nd_op_state s;
-    open_row("bcast_init", &o, &s, 8);
+    struct nd_op_state s = opened("bcast_init", &o, 8);
     assert_string_equal(calls, "iii");
     for (int i = 0; i < 4; i++, nd_op_advance(&s)) {
         calls[0] = '\0';
@@ -511,12 +490,10 @@ TEST_WITH(a_persistent_operation_has_a_request_for_each_set_and_frees_them, fres
 }
 
 TEST_WITH(ranks_that_see_other_caches_have_as_many_requests, fresh, NULL) {
-    (void)state;
 #if ND_HAS_PERSISTENT
     const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = 3}};
-    struct nd_op_state s;
     fake_agreement = 5;
-    open_row("bcast_init", &o, &s, 8);
+    struct nd_op_state s = opened("bcast_init", &o, 8);
     assert_int_equal(s.buffers.n_sets, 5);
     assert_string_equal(calls, "iiiii");
     nd_op_close(&s);
@@ -526,9 +503,7 @@ TEST_WITH(ranks_that_see_other_caches_have_as_many_requests, fresh, NULL) {
 }
 
 TEST_WITH(no_rank_makes_requests_when_one_has_no_memory, fresh, NULL) {
-    (void)state;
 #if ND_HAS_PERSISTENT
-    const struct nd_op_options o = {0};
     struct nd_op_state s;
     fake_failure = 1;
     assert_int_equal(nd_op_open(row("bcast_init"), &o, &s, MPI_COMM_WORLD, 8), -1);
@@ -541,12 +516,11 @@ TEST_WITH(no_rank_makes_requests_when_one_has_no_memory, fresh, NULL) {
 
 TEST_WITH(memory_that_is_not_there_leaves_a_closed_state, fresh, NULL) {
     const struct nd_op_options o = {.buffer = {.use = ND_BUFFER_ROTATE, .n_sets = ND_BUFFERS_MOST_SETS}};
-    struct nd_op_state s;
+    OWNED(nd_op_close) struct nd_op_state s;
     fake_n_ranks = 100000;
     assert_int_equal(nd_op_open(row("alltoall"), &o, &s, MPI_COMM_WORLD, INT_MAX), -1);
     assert_null(s.send);
     assert_null(s.buffers.memory);
-    nd_op_close(&s);
 }
 
 TEST_WITH(closing_a_zeroed_state_is_fine, fresh, NULL) {
@@ -558,39 +532,30 @@ TEST_WITH(closing_a_zeroed_state_is_fine, fresh, NULL) {
 /* ---- wait patterns ------------------------------------------------------------------------------------------------------------------- */
 
 TEST_WITH(the_wait_pattern_waits_a_microsecond_more_on_every_rank, fresh, NULL) {
-    const struct nd_op_options o = {0};
     for (fake_rank = 0; fake_rank < 200; fake_rank += 66) {
-        struct nd_op_state s;
-        open_row("waitpattern-up", &o, &s, 0);
+        OWNED(nd_op_close) struct nd_op_state s = opened("waitpattern-up", &o, 0);
         int64_t start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
         s.call(&s);
         assert_true(nl_now_ns(CLOCK_MONOTONIC_RAW) - start_ns >= (fake_rank + 1) * 1000);
-        nd_op_close(&s);
     }
 }
 
 /* A clock that is a thousand times too slow makes the wait a thousand times as long. */
 TEST_WITH(the_wait_pattern_looks_at_the_clock_it_was_given, fresh, NULL) {
-    const struct nd_op_options o = {0};
     struct nd_clock slow = {.read = ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW, .is_fake = 1, .fake_drift = -0.999};
     slow.fake_at_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
-    struct nd_op_state s;
-    open_row("waitpattern-up", &o, &s, 0);
+    OWNED(nd_op_close) struct nd_op_state s = opened("waitpattern-up", &o, 0);
     s.clock = &slow;
     s.call(&s); /* 2 us */
     assert_true(nl_now_ns(CLOCK_MONOTONIC_RAW) - slow.fake_at_ns > 1900000);
-    nd_op_close(&s);
 }
 
 TEST_WITH(a_clock_that_jumps_back_ends_the_wait, fresh, NULL) {
-    const struct nd_op_options o = {0};
     struct nd_clock jumping = {.read = ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW, .is_fake = 1, .fake_jump_ns = -INT64_C(1000000000000)};
-    struct nd_op_state s;
     fake_rank = 50000; /* 50 ms */
-    open_row("waitpattern-up", &o, &s, 0);
+    OWNED(nd_op_close) struct nd_op_state s = opened("waitpattern-up", &o, 0);
     s.clock = &jumping;
     jumping.fake_at_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
     jumping.fake_jump_at_ns = jumping.fake_at_ns + 1000000;
     s.call(&s); /* or else never returns */
-    nd_op_close(&s);
 }

@@ -1,6 +1,5 @@
 /* What launch.json holds of very many nodes: a launch's rank 0 keeps it in memory until the end. */
 #include <malloc.h>
-#include <stdio.h>
 
 #include "detector/record/launch_json.h"
 #include "tests/unit/unit.h"
@@ -63,9 +62,8 @@ static void end_of_node(struct nd_node_end *end, int i) {
 
 TEST(of_ten_thousand_generators_those_are_kept_that_missed_a_dose) {
     static struct nd_node_end end; /* large */
-    json_t *launch = empty_launch(), *kept = json_object_get(launch, "generators");
+    json_auto_t *launch = empty_launch(), *kept = json_object_get(launch, "generators");
     size_t before = bytes_in_use();
-    (void)state;
     for (int i = 0; i < N_NODES; i++) {
         end_of_node(&end, i);
         nd_launch_json_generator(launch, options(), &end);
@@ -80,14 +78,12 @@ TEST(of_ten_thousand_generators_those_are_kept_that_missed_a_dose) {
     assert_null(json_object_get(json_array_get(kept, ND_FULL_CERTIFICATES), "threads"));
     /* three levels each of the hundred that missed them */
     assert_int_equal(json_array_size(json_object_get(launch, "warnings")), 300);
-    json_decref(launch);
 }
 
 TEST(where_all_agents_say_something_the_first_are_kept_and_the_others_counted) {
     static struct nd_agent_end end; /* large */
-    json_t *launch = empty_launch();
+    json_auto_t *launch = empty_launch();
     size_t before = bytes_in_use();
-    (void)state;
     for (int i = 0; i < N_NODES; i++) {
         end.has_agent = 1;
         snprintf(end.host, sizeof end.host, "n%05d", i);
@@ -100,13 +96,11 @@ TEST(where_all_agents_say_something_the_first_are_kept_and_the_others_counted) {
     assert_int_equal(number(launch, "certificates_left_out"), N_NODES - ND_MOST_CERTIFICATES);
     assert_int_equal(json_array_size(json_object_get(launch, "warnings")), ND_MOST_WARNINGS);
     assert_int_equal(number(launch, "warnings_left_out"), N_NODES - ND_MOST_WARNINGS);
-    json_decref(launch);
 }
 
 TEST(of_few_nodes_nothing_is_left_out) {
     static struct nd_node_end end;
-    json_t *launch = empty_launch();
-    (void)state;
+    json_auto_t *launch = empty_launch();
     for (int i = 0; i < 3; i++) {
         end_of_node(&end, i);
         nd_launch_json_generator(launch, options(), &end);
@@ -114,5 +108,4 @@ TEST(of_few_nodes_nothing_is_left_out) {
     assert_int_equal(json_array_size(json_object_get(launch, "generators")), 3);
     assert_null(json_object_get(launch, "certificates_left_out"));
     assert_null(json_object_get(launch, "warnings_left_out"));
-    json_decref(launch);
 }

@@ -1,6 +1,3 @@
-#include <math.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "common/base/nl_error.h"
 #include "common/base/nl_progress.h"

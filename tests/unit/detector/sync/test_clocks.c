@@ -1,7 +1,3 @@
-#include <inttypes.h>
-#include <math.h>
-#include <sched.h>
-#include <stdio.h>
 
 #include "detector/sync/clocks.h"
 #include "tests/unit/unit.h"
@@ -52,8 +48,7 @@ int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm com
 static cpu_set_t all_cpus;
 static int knows_cpus; /* 0: more CPUs than a cpu_set_t names */
 
-static int fresh(void **state) {
-    (void)state;
+FIXTURE(fresh) {
     if (knows_cpus) sched_setaffinity(0, sizeof all_cpus, &all_cpus);
     memset(&mpi, 0, sizeof mpi);
     mpi.is_initialized = 1;
@@ -292,41 +287,10 @@ TEST_WITH(a_fake_clock_is_parsed_and_multiplied_by_the_rank, fresh, NULL) {
 
 TEST_WITH(anything_odd_is_no_fake_clock_and_changes_nothing, fresh, NULL) {
     static const char *const odd[] = {
-        "",
-        "-",
-        "x",
-        "--1ms",
-        "+1ms",
-        " 1ms",
-        "1ms ",
-        "1xs",
-        "nan",
-        "inf",
-        "0x10",
-        "1ms,",
-        ",50ppm",
-        "1ms,,1ms@1s",
-        "1ms,50",
-        "1ms,ppm",
-        "1ms,-ppm",
-        "1ms,--5ppm",
-        "1ms,50%ppm",
-        "1ms,50 ppm",
-        "1ms,50kppm",
-        "1ms,nanppm",
-        "1ms,50ppmx",
-        "1ms,50ppm,",
-        "1ms,50ppm,1ms",
-        "1ms,50ppm,1ms@",
-        "1ms,50ppm,@1s",
-        "1ms,50ppm,1ms@-1s",
-        "1ms,50ppm,1ms@1s@1s",
-        "1ms,50ppm,1ms@1s,",
-        "1ms,50ppm,1ms@1s,2",
-        "1ms,1ms@1s",
-        "1ms,600000ppm",
-        "1ms,1e300ppm",
-        "20000000h",
+        "", "-", "x", "--1ms", "+1ms", " 1ms", "1ms ", "1xs", "nan", "inf", "0x10", "1ms,", ",50ppm", "1ms,,1ms@1s", "1ms,50", "1ms,ppm",
+        "1ms,-ppm", "1ms,--5ppm", "1ms,50%ppm", "1ms,50 ppm", "1ms,50kppm", "1ms,nanppm", "1ms,50ppmx", "1ms,50ppm,", "1ms,50ppm,1ms",
+        "1ms,50ppm,1ms@", "1ms,50ppm,@1s", "1ms,50ppm,1ms@-1s", "1ms,50ppm,1ms@1s@1s", "1ms,50ppm,1ms@1s,", "1ms,50ppm,1ms@1s,2",
+        "1ms,1ms@1s", "1ms,600000ppm", "1ms,1e300ppm", "20000000h",
         NULL,
     };
     struct nd_clock c = raw(), before;
@@ -371,8 +335,7 @@ TEST_WITH(the_record_of_a_clock_has_its_keys, fresh, NULL) {
     json_decref(json);
 }
 
-static int look_at_cpus(void **state) {
-    (void)state;
+FIXTURE(look_at_cpus) {
     knows_cpus = sched_getaffinity(0, sizeof all_cpus, &all_cpus) == 0;
     return 0;
 }

@@ -1,10 +1,5 @@
 /* The agent's arm: how it is named and how long its halves are, what the files and LIKWID's regions call it, and that pairs stay right
  * when it is given up. */
-#include <math.h>
-#include <stdio.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "detector/halves/half_sum.h"
 #include "detector/record/markers.h"
@@ -30,7 +25,6 @@ TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
         {"agent-cmd", "a-very-long-name-of-more-than-thirty-two-letters", "a-very-long-name-of-more-than-th"},
         {"agent-pid", "4194999999", "pid-4194999999"}, /* above what Linux numbers: none */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char name[ND_AGENT_NAME_BYTES + 1];
         nd_agent_make_name(rows[i].way, rows[i].value, name);
@@ -67,7 +61,6 @@ TEST(a_command_has_the_name_that_a_person_would_give_it) {
         {"'/opt/my agent/run it' x", "run_it"},
     };
     char name[ND_AGENT_NAME_BYTES + 1];
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         nd_agent_make_name("agent-cmd", rows[i][0], name);
         if (strcmp(name, rows[i][1]) != 0) fail_msg("'%s' is called '%s' instead of '%s'", rows[i][0], name, rows[i][1]);
@@ -76,7 +69,6 @@ TEST(a_command_has_the_name_that_a_person_would_give_it) {
 
 TEST(a_script_that_runs_has_its_own_name) {
     char name[ND_AGENT_NAME_BYTES + 1], number[32], script[] = "/tmp/nl-agent-XXXXXX";
-    (void)state;
     int fd = mkstemp(script);
     assert_true(fd >= 0 && write(fd, "kill -STOP $$\n", 14) == 14);
     close(fd);
@@ -100,7 +92,6 @@ TEST(a_script_that_runs_has_its_own_name) {
 
 TEST(a_process_has_the_name_that_the_system_gives_it) {
     char name[ND_AGENT_NAME_BYTES + 1];
-    (void)state;
     nd_agent_make_name("agent-pid", "self/../1", name); /* no number */
     assert_string_equal(name, "1");
     nd_agent_make_name("agent-pid", "1", name);
@@ -110,7 +101,6 @@ TEST(a_process_has_the_name_that_the_system_gives_it) {
 
 TEST(the_agent_names_itself_before_what_scrapes_it) {
     static struct nd_agent_options a = {.settle_ns = -1};
-    (void)state;
     assert_int_equal(nd_agent_take(&a, "--scrape 'curl x' --scrape-period 1s"), 0);
     assert_int_equal(nd_agent_take(&a, "--agent-cmd='exporter --port 1' --shell"), 0);
     assert_int_equal(nd_agent_read(&a), 0);
@@ -130,7 +120,6 @@ TEST(halves_hold_whole_periods_and_settling_half_a_one) {
     /* period, half, settling; 0: the period is not known */
     static const int64_t rows[][3] = {{100, 100, 50},        {33, 132, 16},  {1000, 1000, 500}, {1, 100, 5},
                                       {60000, 60000, 30000}, {99, 198, 49}, {0, 1000, 100}};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct nd_agent_options a = {.settle_ns = -1, .period_ns = rows[i][0] * ms, .name = "x"};
         assert_int_equal(nd_agent_half_ns(&a), rows[i][1] * ms);
@@ -158,7 +147,6 @@ TEST(agent_and_generator_share_halves_that_hold_whole_periods_of_both) {
     static struct nd_options o;
     static char *const words[] = {
         "noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=33ms", "--levels=0,1", "--op=barrier", NULL};
-    (void)state;
     assert_int_equal(parsed(&o, words), 1);
     assert_int_equal(o.half_ns, 132000000);
     assert_int_equal(o.half_ns % o.period_ns, 0);
@@ -197,7 +185,6 @@ TEST(files_and_regions_call_an_arm_by_what_it_has) {
                                         "alltoall_2048:off", "alltoall_2048:spin_0.3", "alltoall_2048:collectd"};
     char name[ND_REGION_BYTES];
     struct nd_arm_words w;
-    (void)state;
     assert_int_equal(parsed(&o, words), 1);
     for (int i = 0; i < 6; i++) assert_string_equal(nd_markers_name(&o, i, name), names[i]);
     nd_arm_tell(&o, 1, &w);
@@ -212,7 +199,6 @@ TEST(files_and_regions_call_an_arm_by_what_it_has) {
 /* A set of three arms whose first block was left out. */
 TEST(a_set_without_its_first_half_pairs_with_nothing_of_the_set_before) {
     struct nd_pairs *p = nd_pairs_open(1, 3);
-    (void)state;
     nd_pairs_half(p, 0, &(struct nd_step){.level = ND_OFF, .order = 0, .pair = 0}, 1);
     nd_pairs_half(p, 0, &(struct nd_step){.level = 0, .order = 1, .pair = 0}, 3);
     nd_pairs_half(p, 0, &(struct nd_step){.level = 0, .order = 1, .pair = 1}, 10);
@@ -225,7 +211,6 @@ TEST(a_set_without_its_first_half_pairs_with_nothing_of_the_set_before) {
 
 TEST(a_dose_that_one_node_does_not_know_is_not_known) {
     struct nd_half_sum a = {.delivered_ns = 5}, b = {.delivered_ns = -1}, c = {.delivered_ns = 7};
-    (void)state;
     nd_half_sum_join(&a, &c);
     assert_int_equal(a.delivered_ns, 12);
     nd_half_sum_join(&a, &b);

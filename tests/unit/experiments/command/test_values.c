@@ -14,11 +14,10 @@ static const char *values(const char *before, const char *const *paths, int n) {
     char *out = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&out, &size);
-    json_t *json = json_loads(launch, 0, NULL);
+    json_auto_t *json = json_loads(launch, 0, NULL);
     assert_non_null(json);
     int failed = nc_values_write(f, json, paths, n, before, reason, sizeof reason);
     fclose(f);
-    json_decref(json);
     strncpy(text, out, sizeof text - 1);
     free(out);
     if (failed) assert_string_equal(text, "");

@@ -1,19 +1,10 @@
 /* The companion of an agent: a child of this test runs it as the program does, the test is its owner, and the agents are real processes. */
-#include <stdio.h>
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "noisegen/agent/journal.h"
 #include "noisegen/agent/session.h"
@@ -102,6 +93,13 @@ static void place_in(struct companion *c, const char *directory) {
 
 static void place(struct companion *c) { place_in(c, ""); }
 
+#define placed(...)                                                                                                        \
+    ({                                                                                                                     \
+        struct companion placed_one = start(__VA_ARGS__);                                                                  \
+        place(&placed_one);                                                                                                \
+        placed_one;                                                                                                        \
+    })
+
 /* A half of so many ms; its account stands in the page. */
 static int half(struct companion *c, int arm, int ms) {
     c->page->arm = arm;
@@ -184,6 +182,8 @@ static void end_agent(pid_t pid) {
     waitpid(pid, NULL, 0);
 }
 
+static void end_owned(const pid_t *pid) { end_agent(*pid); }
+
 static char state_of(pid_t pid) {
     struct na_stat s;
     return na_stat_read(pid, &s) ? '-' : s.state;
@@ -223,16 +223,16 @@ static void cgroup_of(pid_t pid, char *path, int size) {
     if (nl_cgroup_of("", pid, "freezer", path, size)) assert_int_equal(nl_cgroup_of("", pid, "", path, size), 0);
 }
 
-static void text_pid(char *text, pid_t pid) { sprintf(text, "%d", (int)pid); }
+static char *text_pid(char *text, pid_t pid) { return sprintf(text, "%d", (int)pid), text; }
+#define pid_text(pid) text_pid((char[16]){0}, pid)
 
 /* ---- the ways ---- */
 
 TEST(a_process_is_frozen_and_thawed_and_left_running) {
-    char word[16], cgroup[512], now[512];
-    pid_t agent = make_agent(0, 3, spin);
-    text_pid(word, agent);
+    char cgroup[512], now[512];
+    OWNED(end_owned) pid_t agent = make_agent(0, 3, spin);
     cgroup_of(agent, cgroup, sizeof cgroup);
-    struct companion c = start("--agent-pid", word, "--agent-name", "spinner");
+    struct companion c = start("--agent-pid", pid_text(agent), "--agent-name", "spinner");
     assert_string_equal(c.page->name, "spinner");
     place(&c);
     for (int i = 0; i < 3; i++) {
@@ -250,25 +250,21 @@ TEST(a_process_is_frozen_and_thawed_and_left_running) {
         assert_true(c.page->account.observer_cpu_ns >= 0 && c.page->account.observer_cpu_ns < c.page->account.wall_ns / 2);
     }
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_string_equal(text_of(certificate, "account"), "clocks"); /* it starts nothing, and counters would make it dearer */
     assert_string_equal(text_of(certificate, "state_found"), "running");
     assert_string_equal(text_of(certificate, "state_left"), "running");
     assert_string_equal(text_of(certificate, "way"), "pid");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(json_object_get(certificate, "switching"), "off"), "n")), 4);
-    json_decref(certificate);
     assert_true(runs(agent));
     cgroup_of(agent, now, sizeof now);
     assert_string_equal(now, cgroup);
-    end_agent(agent);
 }
 
 TEST(where_cgroups_are_not_permitted_signals_are_used_and_it_says_why) {
     needs_root();
-    char word[16];
-    pid_t agent = make_agent(NOBODY, 4, spin);
-    text_pid(word, agent);
-    struct companion c = start_as(NOBODY, (const char *const[]){"--agent-pid", word, NULL});
+    OWNED(end_owned) pid_t agent = make_agent(NOBODY, 4, spin);
+    struct companion c = start_as(NOBODY, (const char *const[]){"--agent-pid", pid_text(agent), NULL});
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     assert_int_equal(state_of(agent), 'T');
@@ -276,7 +272,7 @@ TEST(where_cgroups_are_not_permitted_signals_are_used_and_it_says_why) {
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
     assert_int_equal(half(&c, 1, 50), NL_AGENT_DONE);
     assert_true(c.page->account.cpu_ns > 0);
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_string_equal(text_of(certificate, "freezer"), "signals");
     /* in a container without any, that is the reason */
     char mount[512];
@@ -284,20 +280,15 @@ TEST(where_cgroups_are_not_permitted_signals_are_used_and_it_says_why) {
     const char *reason = text_of(certificate, "freezer_reason");
     if (is_mounted) assert_non_null(strstr(reason, "ermission denied"));
     else assert_true(reason && *reason);
-    json_decref(certificate);
     assert_true(runs(agent));
-    end_agent(agent);
 }
 
 TEST(another_users_process_is_refused_to_those_who_may_not_stop_it) {
     needs_root();
-    char word[16];
-    pid_t agent = make_agent(0, 1, doze);
-    text_pid(word, agent);
-    struct companion c = start_as(NOBODY, (const char *const[]){"--agent-pid", word, NULL});
+    OWNED(end_owned) pid_t agent = make_agent(0, 1, doze);
+    struct companion c = start_as(NOBODY, (const char *const[]){"--agent-pid", pid_text(agent), NULL});
     was_refused(&c, "belongs to root: only root and root may stop it");
     assert_int_equal(state_of(agent) == 'T', 0);
-    end_agent(agent);
 }
 
 /* Cgroups that a test which failed may have left. */
@@ -334,9 +325,8 @@ TEST(a_given_cgroup_is_frozen_itself_and_one_found_frozen_is_refused) {
     assert_string_equal(now, "FROZEN\n");
     struct companion second = start("--agent-cgroup", path);
     was_refused(&second, "is frozen already");
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_string_equal(text_of(certificate, "freezer"), "freezer-v1");
-    json_decref(certificate);
     assert_true(runs(agent));
     end_agent(agent);
     c = start("--agent-cgroup", path);
@@ -349,17 +339,15 @@ TEST(a_unit_is_found_by_its_cgroup) {
     snprintf(name, sizeof name, "nl-test-%d.service", (int)getpid());
     pid_t agent = agent_in_cgroup("", name, path, sizeof path);
     *strchr(name, '.') = '\0'; /* .service is added */
-    struct companion c = start("--agent-unit", name);
-    place(&c);
+    struct companion c = placed("--agent-unit", name);
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     assert_true(stands_still(agent));
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
     assert_int_equal(half(&c, 1, 50), NL_AGENT_DONE);
     assert_true(c.page->account.cpu_ns > 0);
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_string_equal(text_of(certificate, "freezer"), "freezer-v2");
     assert_string_equal(text_of(certificate, "account"), "cgroup");
-    json_decref(certificate);
     assert_true(runs(agent));
     end_agent(agent);
     assert_int_equal(rmdir(path), 0);
@@ -408,12 +396,11 @@ TEST(a_command_is_started_and_ended_and_its_short_lived_children_count) {
     assert_int_equal(half(&c, 1, 100), NL_AGENT_DONE);
     assert_in_range(c.page->account.cpu_ns, c.page->account.wall_ns / 50, 2 * c.page->account.wall_ns);
     assert_true(c.page->account.cpu_ns % (10 * MS) != 0);
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_true(warns(certificate, "it starts short-lived processes"));
     assert_string_equal(text_of(certificate, "state_found"), "not started");
     assert_string_equal(text_of(certificate, "state_left"), "not started");
     assert_string_equal(text_of(certificate, "account"), "perf");
-    json_decref(certificate);
 }
 
 /* Whether a thread of the process may run on the CPU. */
@@ -466,8 +453,7 @@ TEST(the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command) {
     snprintf(on, sizeof on, "setsid sleep 1000 & echo $! > %s/pid", folder);
     snprintf(off, sizeof off, "p=$(cat %s/pid); kill $p; i=0; while kill -0 $p; do sleep 0.02; i=$((i+1)); [ $i -lt 100 ] || exit 1; done",
              folder);
-    struct companion c = start("--agent-on", on, "--agent-off", off, "--shell");
-    place(&c);
+    struct companion c = placed("--agent-on", on, "--agent-off", off, "--shell");
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     json_decref(stop(&c));
@@ -478,8 +464,7 @@ TEST(two_commands_switch_anything_and_off_is_run_at_the_end) {
     snprintf(mark, sizeof mark, "%s/mark", folder);
     snprintf(on, sizeof on, "touch '%s'", mark);
     snprintf(off, sizeof off, "rm \"%s\"", mark);
-    struct companion c = start("--agent-on", on, "--agent-off", off);
-    place(&c);
+    struct companion c = placed("--agent-on", on, "--agent-off", off);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
     assert_int_equal(access(mark, F_OK), 0);
     assert_int_equal(half(&c, 1, 1), NL_AGENT_DONE);
@@ -487,9 +472,8 @@ TEST(two_commands_switch_anything_and_off_is_run_at_the_end) {
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     assert_int_equal(access(mark, F_OK), -1);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_non_null(strstr(text_of(certificate, "state_left"), "switched off"));
-    json_decref(certificate);
     assert_int_equal(access(mark, F_OK), -1);
 }
 
@@ -497,8 +481,7 @@ TEST(a_scraped_agent_is_scraped_once_per_period_while_it_is_on) {
     char scrape[160], mark[128];
     snprintf(mark, sizeof mark, "%s/scrapes", folder);
     snprintf(scrape, sizeof scrape, "echo x >>%s", mark);
-    struct companion c = start("--agent-cmd", "sleep 1000", "--scrape", scrape, "--scrape-period", "50ms", "--shell");
-    place(&c);
+    struct companion c = placed("--agent-cmd", "sleep 1000", "--scrape", scrape, "--scrape-period", "50ms", "--shell");
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
     assert_int_equal(half(&c, 1, 500), NL_AGENT_DONE);
     assert_true(c.page->account.scraper_cpu_ns > 0);
@@ -510,14 +493,12 @@ TEST(a_scraped_agent_is_scraped_once_per_period_while_it_is_on) {
     assert_int_equal(stat(mark, &after), 0);
     assert_int_equal(before.st_size, after.st_size);
     assert_in_range(before.st_size / 2, 5, 14); /* 10 and the first; fewer on a busy machine */
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_int_equal(json_integer_value(json_object_get(json_object_get(certificate, "scraper"), "failed")), 0);
-    json_decref(certificate);
 }
 
 TEST(a_scrape_that_never_succeeds_is_refused) {
-    struct companion c = start("--scrape", "false", "--scrape-period", "50ms", "--agent-timeout", "200ms");
-    place(&c);
+    struct companion c = placed("--scrape", "false", "--scrape-period", "50ms", "--agent-timeout", "200ms");
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
     assert_non_null(strstr(c.page->text, "does not succeed: status 1"));
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
@@ -530,8 +511,7 @@ TEST(an_agent_that_dies_is_said_and_off_halves_go_on) {
     char word[16];
     pid_t agent = make_agent(0, 1, doze);
     text_pid(word, agent);
-    struct companion c = start("--agent-pid", word);
-    place(&c);
+    struct companion c = placed("--agent-pid", word);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
     c.page->arm = 1;
     c.page->half = 7;
@@ -542,15 +522,13 @@ TEST(an_agent_that_dies_is_said_and_off_halves_go_on) {
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     assert_int_equal(half(&c, 0, 1), NL_AGENT_DONE);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DIED);
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_non_null(strstr(text_of(certificate, "died"), "half 7"));
     assert_string_equal(text_of(certificate, "state_left"), "ended by itself");
-    json_decref(certificate);
     /* the same for one that dies while it is frozen */
     agent = make_agent(0, 1, doze);
     text_pid(word, agent);
-    c = start("--agent-pid", word);
-    place(&c);
+    c = placed("--agent-pid", word);
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     kill(agent, SIGKILL);
     /* by version 1 a frozen process dies when it is thawed, by version 2 and signals at once */
@@ -566,11 +544,9 @@ TEST(a_command_that_ends_at_once_is_refused_with_its_status_and_its_last_line) {
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
     assert_non_null(strstr(c.page->text, "ended by itself (status 3), and had printed last: no  counters here"));
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_non_null(strstr(text_of(certificate, "died"), "no  counters here"));
-    json_decref(certificate);
-    c = start("--agent-cmd", "sh -c 'exit 3'");
-    place(&c);
+    c = placed("--agent-cmd", "sh -c 'exit 3'");
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);
     assert_non_null(strstr(c.page->text, "ended by itself (status 3), having printed nothing"));
     json_decref(stop(&c));
@@ -590,9 +566,8 @@ TEST(a_daemon_is_followed_and_ended_with_everything_it_left) {
     assert_int_equal(n_processes_with("nl-test-daemon"), 1);
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     assert_int_equal(n_processes_with("nl-test-daemon"), 0);
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_true(warns(certificate, "goes on in the background"));
-    json_decref(certificate);
 }
 
 TEST(a_command_that_ignores_sigterm_is_killed_and_it_says_so) {
@@ -603,9 +578,8 @@ TEST(a_command_that_ignores_sigterm_is_killed_and_it_says_so) {
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     assert_int_equal(half(&c, 0, 1), NL_AGENT_DONE);
     assert_int_equal(c.page->account.n_processes, 0);
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_true(warns(certificate, "it got SIGKILL"));
-    json_decref(certificate);
 }
 
 TEST(gigabytes_of_output_are_taken_in_and_a_megabyte_is_kept) {
@@ -616,10 +590,9 @@ TEST(gigabytes_of_output_are_taken_in_and_a_megabyte_is_kept) {
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
     assert_int_equal(half(&c, 1, 500), NL_AGENT_DONE);
     assert_true(c.page->account.written_bytes > 8 << 20);
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_int_equal(json_integer_value(json_object_get(certificate, "log_kept_bytes")), NA_LOG_BYTES);
     assert_true(json_integer_value(json_object_get(certificate, "log_dropped_bytes")) > 8 << 20);
-    json_decref(certificate);
     snprintf(log, sizeof log, "%s/agent.here.log", folder);
     assert_int_equal(stat(log, &st), 0);
     assert_int_equal(st.st_size, NA_LOG_BYTES);
@@ -648,22 +621,18 @@ static int has_kernel_threads(void) {
 }
 
 TEST(what_cannot_be_an_agent_is_refused) {
-    char word[16];
-    text_pid(word, getpid());
-    struct companion c = start("--agent-pid", word);
+    struct companion c = start("--agent-pid", pid_text(getpid()));
     was_refused(&c, "runs this program");
     if (has_kernel_threads()) {
         c = start("--agent-pid", "2");
         was_refused(&c, "thread of the kernel");
     }
-    pid_t agent = make_agent(0, 1, doze);
+    OWNED(end_owned) pid_t agent = make_agent(0, 1, doze);
     kill(agent, SIGSTOP);
     pause_ms(10);
-    text_pid(word, agent);
-    c = start("--agent-pid", word);
+    c = start("--agent-pid", pid_text(agent));
     was_refused(&c, "is stopped already");
     assert_int_equal(state_of(agent), 'T');
-    end_agent(agent);
 }
 
 /* ---- whatever happens, it is left as it was found ---- */
@@ -713,13 +682,12 @@ TEST(a_killed_companion_leaves_no_started_agent) {
 static void kill_owner(int has_closed) {
     char word[16];
     int ready[2];
-    pid_t agent = make_agent(0, 2, spin);
+    OWNED(end_owned) pid_t agent = make_agent(0, 2, spin);
     text_pid(word, agent);
     assert_int_equal(pipe(ready), 0);
     pid_t owner = fork();
     if (owner == 0) {
-        struct companion c = start("--agent-pid", word);
-        place(&c);
+        struct companion c = placed("--agent-pid", word);
         tell(&c, NL_AGENT_OFF);
         c.page->arm = 0;
         tell(&c, NL_AGENT_BEGIN);
@@ -740,7 +708,6 @@ static void kill_owner(int has_closed) {
     assert_true(kill(companion, 0) != 0 || state_of(companion) == 'Z');
     close(ready[0]);
     close(ready[1]);
-    end_agent(agent);
 }
 
 TEST(a_killed_owner_leaves_no_frozen_agent_and_no_companion) {
@@ -749,11 +716,8 @@ TEST(a_killed_owner_leaves_no_frozen_agent_and_no_companion) {
 }
 
 TEST(a_closed_page_restores_at_once_and_commands_go_on_being_answered) {
-    char word[16];
-    pid_t agent = make_agent(0, 2, spin);
-    text_pid(word, agent);
-    struct companion c = start("--agent-pid", word);
-    place(&c);
+    OWNED(end_owned) pid_t agent = make_agent(0, 2, spin);
+    struct companion c = placed("--agent-pid", pid_text(agent));
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     c.page->arm = 0;
     assert_int_equal(tell(&c, NL_AGENT_BEGIN), NL_AGENT_DONE);
@@ -762,10 +726,8 @@ TEST(a_closed_page_restores_at_once_and_commands_go_on_being_answered) {
     assert_int_equal(tell(&c, NL_AGENT_END), NL_AGENT_DONE);
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     assert_true(runs(agent));
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_string_equal(text_of(certificate, "state_left"), "running");
-    json_decref(certificate);
-    end_agent(agent);
 }
 
 /* ---- faults ---- */
@@ -777,26 +739,23 @@ static void limit_files(pid_t pid, rlim_t n) {
 
 /* A companion that can open nothing more while its agent is frozen must still give it back, and say the truth about it. */
 static void without_descriptors(const char *option, const char *word, pid_t agent) {
-    struct companion c = start(option, word);
-    place(&c);
+    struct companion c = placed(option, word);
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     assert_true(stands_still(agent));
     limit_files(c.pid, 3);
     nl_agent_close(c.page);
     assert_true(runs(agent));
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     /* what cannot be taken back without descriptors, a cgroup of ours, is said, and left to the guardian */
     if (strcmp(text_of(certificate, "state_left"), "running") != 0)
         assert_non_null(strstr(text_of(certificate, "state_left"), "not as it was found: "));
-    json_decref(certificate);
     assert_true(runs(agent));
 }
 
 TEST(an_agent_is_given_back_by_a_companion_that_may_open_nothing) {
-    char word[16], path[600];
+    char path[600];
     pid_t agent = make_agent(0, 2, spin);
-    text_pid(word, agent);
-    without_descriptors("--agent-pid", word, agent);
+    without_descriptors("--agent-pid", pid_text(agent), agent);
     for (int i = 0; i < 400; i++) {
         cgroup_of(agent, path, sizeof path);
         if (!strstr(path, "noiselab-agent")) break;
@@ -804,18 +763,17 @@ TEST(an_agent_is_given_back_by_a_companion_that_may_open_nothing) {
     }
     assert_null(strstr(path, "noiselab-agent")); /* the guardian has moved it back */
     end_agent(agent);
-    snprintf(word, sizeof word, "nl-few-%d", (int)(getpid() % 100000));
-    agent = agent_in_cgroup("freezer", word, path, sizeof path);
+    char name[32];
+    snprintf(name, sizeof name, "nl-few-%d", (int)(getpid() % 100000));
+    agent = agent_in_cgroup("freezer", name, path, sizeof path);
     without_descriptors("--agent-cgroup", path, agent);
     end_agent(agent);
     assert_int_equal(rmdir(path), 0);
 }
 
 TEST(a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease) {
-    char word[16];
-    pid_t agent = make_agent(0, 2, spin);
-    text_pid(word, agent);
-    struct companion c = start("--agent-pid", word);
+    OWNED(end_owned) pid_t agent = make_agent(0, 2, spin);
+    struct companion c = start("--agent-pid", pid_text(agent));
     c.page->lease_ns = 300 * MS;
     place(&c);
     for (int i = 0; i < 4; i++) { /* commands keep it */
@@ -831,10 +789,8 @@ TEST(a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease) {
     assert_non_null(strstr(c.page->text, "no command came for 0.3 s while it was frozen"));
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_REFUSED);
     assert_true(runs(agent));
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_string_equal(text_of(certificate, "state_left"), "running");
-    json_decref(certificate);
-    end_agent(agent);
 }
 
 /* The guardian of a companion; 0: there is none. */
@@ -859,11 +815,8 @@ static pid_t guardian_of(pid_t companion) {
 }
 
 TEST(a_killed_guardian_is_replaced) {
-    char word[16];
     pid_t agent = make_agent(0, 2, spin);
-    text_pid(word, agent);
-    struct companion c = start("--agent-pid", word);
-    place(&c);
+    struct companion c = placed("--agent-pid", pid_text(agent));
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     pid_t first = guardian_of(c.pid);
     assert_true(first > 0);
@@ -884,15 +837,13 @@ TEST(a_killed_guardian_is_replaced) {
 }
 
 TEST(what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_by_the_next) {
-    char word[16], runtime[80], file[160];
+    char runtime[80], file[160];
     pid_t agent = make_agent(0, 2, spin);
-    text_pid(word, agent);
     /* root's folder is a fixed one */
     snprintf(runtime, sizeof runtime, "%s/run", folder);
     assert_int_equal(mkdir(runtime, 0700), 0);
     setenv("XDG_RUNTIME_DIR", runtime, 1);
-    struct companion c = start("--agent-pid", word);
-    place(&c);
+    struct companion c = placed("--agent-pid", pid_text(agent));
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     snprintf(file, sizeof file, "%s/noiselab/%d.journal", geteuid() ? runtime : "/run", (int)c.pid);
     if (access(file, F_OK)) {
@@ -923,12 +874,10 @@ TEST(an_off_command_that_fails_once_is_run_again_by_the_guardian) {
     char off[200], done[100];
     snprintf(done, sizeof done, "%s/off-done", folder);
     snprintf(off, sizeof off, "test -e %s/may && touch %s", folder, done);
-    struct companion c = start("--agent-on", "true", "--agent-off", off, "--shell");
-    place(&c);
+    struct companion c = placed("--agent-on", "true", "--agent-off", off, "--shell");
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
-    json_t *certificate = stop(&c);
+    json_auto_t *certificate = stop(&c);
     assert_non_null(strstr(text_of(certificate, "state_left"), "the command of --agent-off failed"));
-    json_decref(certificate);
     snprintf(off, sizeof off, "%s/may", folder);
     assert_int_equal(close(open(off, O_WRONLY | O_CREAT | O_EXCL, 0600)), 0);
     for (int i = 0; i < 1000 && access(done, F_OK); i++) pause_ms(10);
@@ -965,14 +914,12 @@ TEST(a_page_of_another_version_and_commands_out_of_order_are_refused) {
     json_decref(stop(&c));
 }
 
-static int set_up(void **state) {
-    (void)state;
+FIXTURE(set_up) {
     snprintf(folder, sizeof folder, "/tmp/nl-test-agent-%d", (int)getpid());
     return mkdir(folder, 0777);
 }
 
-static int tear_down(void **state) {
-    (void)state;
+FIXTURE(tear_down) {
     char command[128];
     struct na_set left = {0};
     na_set_add_children(&left, getpid());

@@ -1,9 +1,5 @@
 /* How commands ended that the companion of an agent started. */
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "noisegen/agent/spawn.h"
 #include "tests/unit/unit.h"
 

@@ -1,57 +1,41 @@
 /* The load kinds: every row works, and has the effect it promises, by the counter that moves. Nothing here needs a privilege; what this
  * machine or user does not have is skipped with a reason. */
-#include <stdio.h>
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <linux/filter.h>
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 #include "common/base/nl_clock.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/files.h"
 
 enum { REASON_BYTES = 256, MAX_CPUS = 1024 };
 
 static int cpus[MAX_CPUS], n_cpus; /* allowed to this process */
-static char folder[PATH_MAX];      /* of this test's own; empty between tests */
 
 /* ---- set-up ---- */
 
-static int set_up(void **state) {
-    (void)state;
+FIXTURE(set_up) {
     cpu_set_t set;
-    const char *parent = getenv("TMPDIR");
     if (sched_getaffinity(0, sizeof set, &set)) return -1;
     for (int cpu = 0; cpu < MAX_CPUS; cpu++)
         if (CPU_ISSET(cpu, &set)) cpus[n_cpus++] = cpu;
-    snprintf(folder, sizeof folder, "%s/noiselab-test-kinds.XXXXXX", parent && parent[0] ? parent : "/tmp");
-    return mkdtemp(folder) ? 0 : -1;
+    return make_folder(state);
 }
 
-static int tear_down(void **state) {
-    (void)state;
+FIXTURE(tear_down) {
     return rmdir(folder);
 }
 
@@ -59,6 +43,14 @@ static struct ng_kind_options some_options(void) {
     return (struct ng_kind_options){
         .cache_share = 0.01, .array_bytes = 100000, .folder = folder, .cpu = cpus[0], .cpus = cpus, .n_cpus = n_cpus};
 }
+
+/* These with one field changed: WITH(cache_level = 2). */
+#define WITH(assignment)                                                                                                   \
+    ({                                                                                                                     \
+        struct ng_kind_options with = some_options();                                                                      \
+        with.assignment;                                                                                                   \
+        with;                                                                                                              \
+    })
 
 /* ---- a kind in use ---- */
 
@@ -103,10 +95,6 @@ static const char *run_until_failure(struct load *load, int64_t most) {
     for (int64_t i = 0; i < most; i++)
         if (load->kind->work(load->state) < 0) return load->kind->failure(load->state);
     return NULL;
-}
-
-static void assert_contains(const char *text, const char *part) {
-    if (!text || !strstr(text, part)) fail_msg("'%s' does not contain '%s'", text ? text : "(nothing)", part);
 }
 
 static void assert_between(int64_t value, int64_t least, int64_t most) {
@@ -165,6 +153,12 @@ static void in_child(int (*body)(char *text, size_t text_size)) {
     if (WEXITSTATUS(status) != CHILD_OK) fail_msg("%s", copy);
 }
 
+/* A test that is the child; returns CHILD_OK. */
+#define TEST_IN_CHILD(name)                                                                                                \
+    static int name##_child(char *text, size_t text_size);                                                                 \
+    TEST(name) { in_child(name##_child); }                                                                                 \
+    static int name##_child(__attribute__((unused)) char *text, __attribute__((unused)) size_t text_size)
+
 #define CHILD_FAIL(...) return snprintf(text, text_size, __VA_ARGS__), CHILD_FAILED
 #define CHILD_SKIP(...) return snprintf(text, text_size, __VA_ARGS__), CHILD_SKIPPED
 
@@ -213,10 +207,9 @@ TEST(every_kind_can_be_prepared_run_and_cleaned_up_twice) {
                 print_message("%s is left out: %s\n", (*k)->name, reason);
                 break;
             }
-            struct load load = open_load((*k)->name, some_options());
+            OWNED(close_load) struct load load = open_load((*k)->name, some_options());
             assert_int_equal(load.reason[0], '\0');
             run_quanta(&load, 20);
-            close_load(&load);
         }
         assert_int_equal(n_open_files(), n_files);
         assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* no child is left */
@@ -288,7 +281,7 @@ TEST(a_reason_longer_than_its_place_is_cut) {
 TEST(arithmetic_takes_cpu_time_and_neither_faults_nor_sleeps) {
     static const char *const names[] = {"spin", "sum", "seed"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct load load = open_load(names[i], some_options());
+        OWNED(close_load) struct load load = open_load(names[i], some_options());
         run_quanta(&load, 1);
         struct rusage before = usage_of_thread();
         int64_t begin_ns = nl_thread_cpu_ns(), used_ns = 0;
@@ -301,31 +294,26 @@ TEST(arithmetic_takes_cpu_time_and_neither_faults_nor_sleeps) {
         assert_true(used_ns >= 5000000);
         assert_between(after.ru_minflt - before.ru_minflt, 0, 2); /* the system may move a page now and then */
         assert_between(after.ru_nvcsw - before.ru_nvcsw, 0, 2);
-        close_load(&load);
     }
 }
 
 TEST(sum_counts_every_byte_of_its_array_once_per_pass) {
     struct ng_kind_options options = some_options();
     options.array_bytes = 5 * 2048 + 24;
-    struct load load = open_load("sum", options);
+    OWNED(close_load) struct load load = open_load("sum", options);
     for (int pass = 0; pass < 3; pass++) assert_int_equal(run_quanta(&load, 6), options.array_bytes);
-    close_load(&load);
 }
 
 TEST(without_a_size_a_kind_takes_its_own) {
     static const char *const names[] = {"sum", "membw"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct ng_kind_options options = some_options();
-        options.array_bytes = 0;
-        struct load load = open_load(names[i], options);
+        OWNED(close_load) struct load load = open_load(names[i], WITH(array_bytes = 0));
         assert_int_equal(((const struct ng_array *)load.state)->n_bytes, load.kind->array_bytes);
-        close_load(&load);
     }
 }
 
 TEST(wakeup_sleeps_once_per_unit) {
-    struct load load = open_load("wakeup", some_options());
+    OWNED(close_load) struct load load = open_load("wakeup", some_options());
     struct rusage before = usage_of_thread();
     int64_t units = run_quanta(&load, 400);
     struct rusage after = usage_of_thread();
@@ -333,7 +321,6 @@ TEST(wakeup_sleeps_once_per_unit) {
     assert_int_equal(load.kind->units_per_wake_up, 1);
     /* on a busy machine a time may be over before the sleep begins */
     assert_between(after.ru_nvcsw - before.ru_nvcsw, units / 2, units + 2);
-    close_load(&load);
 }
 
 /* ---- membw, cache ---- */
@@ -341,7 +328,7 @@ TEST(wakeup_sleeps_once_per_unit) {
 TEST(membw_writes_every_byte_of_its_array_in_one_pass) {
     struct ng_kind_options options = some_options();
     options.array_bytes = (3 << 20) + 64;
-    struct load load = open_load("membw", options);
+    OWNED(close_load) struct load load = open_load("membw", options);
     const struct ng_array *array = load.state;
     assert_int_equal(array->n_bytes, options.array_bytes);
     for (int pass = 0; pass < 2; pass++) {
@@ -351,16 +338,12 @@ TEST(membw_writes_every_byte_of_its_array_in_one_pass) {
         assert_int_equal(units, options.array_bytes);
         assert_null(memchr(array->bytes, 0x55, array->n_bytes));
     }
-    close_load(&load);
 }
 
 TEST(membw_leaves_out_only_a_part_of_a_line_at_the_end) {
-    struct ng_kind_options options = some_options();
-    options.array_bytes = 4096 + 64 + 63;
-    struct load load = open_load("membw", options);
+    OWNED(close_load) struct load load = open_load("membw", WITH(array_bytes = 4096 + 64 + 63));
     assert_int_equal(run_quanta(&load, 2), 4096 + 64);
     assert_int_equal(run_quanta(&load, 2), 4096 + 64);
-    close_load(&load);
 }
 
 /* Runs a whole sweep; returns its number of quanta. */
@@ -390,9 +373,8 @@ TEST(cache_takes_the_size_of_the_level_and_share_asked_for) {
     with_machine(two_levels);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ng_kind_options options = {.cache_level = rows[i].level, .cache_share = rows[i].share, .cpu = 3};
-        struct load load = open_load("cache", options);
+        OWNED(close_load) struct load load = open_load("cache", options);
         assert_int_equal(((const struct ng_array *)load.state)->n_bytes, rows[i].n_bytes);
-        close_load(&load);
     }
     with_machine(NULL);
 }
@@ -420,14 +402,13 @@ TEST(cache_touches_each_line_of_its_buffer_once_per_sweep) {
     static const double shares[] = {0.00007, 0.0002, 0.001, 0.1, 0.5, 0.77};
     with_machine(two_levels);
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        struct load load = open_load("cache", (struct ng_kind_options){.cache_level = 2, .cache_share = shares[i]});
+        OWNED(close_load) struct load load = open_load("cache", (struct ng_kind_options){.cache_level = 2, .cache_share = shares[i]});
         const struct ng_array *array = load.state;
         memset(array->bytes, 0, array->n_bytes);
         for (int n = 1; n <= 3; n++) {
             sweep(&load);
             for (size_t j = 0; j < array->n_bytes; j++) assert_int_equal(array->bytes[j], j % 64 == 0 ? n : 0);
         }
-        close_load(&load);
     }
     with_machine(NULL);
 }
@@ -589,7 +570,7 @@ TEST(procfs_reads_a_file_per_quantum_and_all_processes_per_sweep) {
     int64_t calls = io_count("syscr:"), bytes = io_count("rchar:");
     if (calls < 0) SKIP("this kernel does not count reads in /proc/self/io");
     int least = n_processes() * 3 / 4; /* some may end meanwhile */
-    struct load load = open_load("procfs", some_options());
+    OWNED(close_load) struct load load = open_load("procfs", some_options());
     for (int round = 0; round < 3; round++) {
         calls = io_count("syscr:");
         bytes = io_count("rchar:");
@@ -598,7 +579,6 @@ TEST(procfs_reads_a_file_per_quantum_and_all_processes_per_sweep) {
         assert_true(io_count("syscr:") - calls >= n_quanta - 1 - n_quanta / 4); /* others' processes may be hidden from us */
         assert_true(io_count("rchar:") - bytes > 100 * n_quanta / 4);
     }
-    close_load(&load);
 }
 
 TEST(procfs_does_not_mind_processes_that_end) {
@@ -612,7 +592,7 @@ TEST(procfs_does_not_mind_processes_that_end) {
             for (;;) pause();
         }
     }
-    struct load load = open_load("procfs", some_options());
+    OWNED(close_load) struct load load = open_load("procfs", some_options());
     int64_t units = 0;
     for (int i = N - 1; i >= 0 || units == 0;) { /* one ends before each file that is read, those listed last first */
         if (i >= 0) {
@@ -622,7 +602,6 @@ TEST(procfs_does_not_mind_processes_that_end) {
         units += run_quanta(&load, 1);
     }
     assert_true(units > 0);
-    close_load(&load);
 }
 
 TEST(procfs_fails_with_the_name_of_the_file_when_none_can_be_opened) {
@@ -646,7 +625,7 @@ TEST(procfs_fails_with_the_name_of_the_file_when_none_can_be_opened) {
 /* ---- fork ---- */
 
 TEST(fork_makes_one_child_per_unit_and_adds_up_their_time) {
-    struct load load = open_load("fork", some_options());
+    OWNED(close_load) struct load load = open_load("fork", some_options());
     struct rusage before, after;
     assert_int_equal(load.kind->extra_cpu_ns(load.state), 0);
     getrusage(RUSAGE_CHILDREN, &before);
@@ -661,7 +640,6 @@ TEST(fork_makes_one_child_per_unit_and_adds_up_their_time) {
     assert_true(extra_ns > 0);
     assert_between(extra_ns, of_children_ns - units * 3000, of_children_ns + units * 3000); /* each is rounded to microseconds */
     assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
-    close_load(&load);
 }
 
 /* The number of processes made on this machine since it started, from /proc/stat. */
@@ -679,13 +657,12 @@ static int64_t n_processes_ever(void) {
 TEST(fork_really_makes_processes) {
     int64_t before = n_processes_ever();
     if (before < 0) SKIP("this kernel does not count processes in /proc/stat");
-    struct load load = open_load("fork", some_options());
+    OWNED(close_load) struct load load = open_load("fork", some_options());
     int64_t units = run_quanta(&load, 20);
     assert_true(n_processes_ever() - before >= units);
-    close_load(&load);
 }
 
-static int fork_without_a_right_to_children(char *text, size_t text_size) {
+TEST_IN_CHILD(fork_says_so_when_no_more_children_are_allowed) {
     struct load load;
     struct rlimit none = {0, 0};
     signal(SIGCHLD, SIG_IGN); /* as a careless parent may hand it down */
@@ -699,10 +676,6 @@ static int fork_without_a_right_to_children(char *text, size_t text_size) {
     if (!strstr(failure, "cannot run /") || !strstr(failure, strerror(EAGAIN))) CHILD_FAIL("the failure is '%s'", failure);
     load.kind->clean_up(load.state);
     return CHILD_OK;
-}
-
-TEST(fork_says_so_when_no_more_children_are_allowed) {
-    in_child(fork_without_a_right_to_children);
 }
 
 /* ---- ipi ---- */
@@ -759,7 +732,7 @@ static int perf_is_permitted(int cpu) {
     return 1;
 }
 
-static int interrupts_by_counters(char *text, size_t text_size) {
+TEST_IN_CHILD(ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit) {
     enum { N = 2000 };
     struct load load;
     if (n_cpus < 2) CHILD_SKIP("one CPU is allowed, and so there is no other");
@@ -780,11 +753,7 @@ static int interrupts_by_counters(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-TEST(ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit) {
-    in_child(interrupts_by_counters);
-}
-
-static int interrupts_by_membarrier(char *text, size_t text_size) {
+TEST_IN_CHILD(ipi_interrupts_registered_processes_without_a_privilege) {
     struct load load;
     if (n_cpus < 2) CHILD_SKIP("one CPU is allowed, and so there is no other");
     if (n_calls_to_cpu(cpus[1]) < 0) CHILD_SKIP("this kernel does not list function call interrupts");
@@ -805,11 +774,7 @@ static int interrupts_by_membarrier(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-TEST(ipi_interrupts_registered_processes_without_a_privilege) {
-    in_child(interrupts_by_membarrier);
-}
-
-static int interrupts_with_few_files(char *text, size_t text_size) {
+TEST_IN_CHILD(ipi_asks_for_more_files_where_there_are_more_cpus_than_files) {
     struct load load;
     struct rlimit limit;
     if (n_cpus < 2 || !perf_is_permitted(cpus[1])) CHILD_SKIP("counters of another CPU are not to be had here");
@@ -822,21 +787,16 @@ static int interrupts_with_few_files(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-TEST(ipi_asks_for_more_files_where_there_are_more_cpus_than_files) {
-    in_child(interrupts_with_few_files);
-}
-
 /* ---- pagefault ---- */
 
 TEST(pagefault_makes_one_minor_fault_per_unit) {
-    struct load load = open_load("pagefault", some_options());
+    OWNED(close_load) struct load load = open_load("pagefault", some_options());
     struct rusage before = usage_of_thread();
     int64_t units = run_quanta(&load, 5000);
     struct rusage after = usage_of_thread();
     assert_int_equal(units, 5000);
     assert_between(after.ru_minflt - before.ru_minflt, units, units + 50);
     assert_int_equal(after.ru_majflt - before.ru_majflt, 0);
-    close_load(&load);
 }
 
 /* Pages of address space in use. */
@@ -853,9 +813,8 @@ TEST(pagefault_takes_little_memory_and_gives_it_back) {
     long before = n_pages_mapped();
     if (before < 0) SKIP("no /proc/self/statm");
     for (int i = 0; i < 1000; i++) {
-        struct load load = open_load("pagefault", some_options());
+        OWNED(close_load) struct load load = open_load("pagefault", some_options());
         run_quanta(&load, 3);
-        close_load(&load);
     }
     assert_between(n_pages_mapped() - before, LONG_MIN, 4000);
 }
@@ -930,9 +889,7 @@ static int accept_one(const struct peer *peer) {
 TEST(net_delivers_exactly_its_units_to_a_tcp_address) {
     struct peer peer = open_peer(AF_INET, SOCK_STREAM);
     assert_true(peer.fd >= 0);
-    struct ng_kind_options options = some_options();
-    options.address = peer.address;
-    struct load load = open_load("net", options);
+    struct load load = open_load("net", WITH(address = peer.address));
     int fd = accept_one(&peer);
     int64_t units = 0, bytes = 0;
     for (int j = 0; j < 50; j++) {
@@ -982,12 +939,9 @@ TEST(net_counts_nothing_while_the_other_side_does_not_read) {
 TEST(net_reaches_its_own_receiver_without_an_address) {
     static const int64_t sizes[] = {0, 1, 65507};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        struct ng_kind_options options = some_options();
-        options.message_bytes = sizes[i];
-        struct load load = open_load("net", options);
+        OWNED(close_load) struct load load = open_load("net", WITH(message_bytes = sizes[i]));
         int64_t units = run_quanta(&load, 300); /* more than its queue could hold of the longest */
         assert_int_equal(units, 300);
-        close_load(&load);
     }
 }
 
@@ -997,9 +951,7 @@ TEST(net_fails_with_the_address_when_a_udp_port_is_closed) {
     assert_true(peer.fd >= 0);
     /* bound, so nobody else gets the port, and connected to another one, so it is closed to us */
     assert_int_equal(connect(peer.fd, (struct sockaddr *)&other, sizeof other), 0);
-    struct ng_kind_options options = some_options();
-    options.address = peer.address;
-    struct load load = open_load("net", options);
+    struct load load = open_load("net", WITH(address = peer.address));
     const char *failure = run_until_failure(&load, 100);
     assert_contains(failure, peer.address);
     assert_contains(failure, strerror(ECONNREFUSED));
@@ -1015,10 +967,8 @@ TEST(net_says_that_nobody_listens_at_a_tcp_port) {
     assert_int_equal(bind(bound, (struct sockaddr *)&address, size), 0);
     assert_int_equal(getsockname(bound, (struct sockaddr *)&address, &size), 0);
     snprintf(peer.address, sizeof peer.address, "tcp:127.0.0.1:%d", ntohs(address.sin_port));
-    struct ng_kind_options options = some_options();
-    options.address = peer.address;
     struct load load;
-    assert_int_equal(try_to_open(&load, "net", options), -1);
+    assert_int_equal(try_to_open(&load, "net", WITH(address = peer.address)), -1);
     assert_null(load.state);
     assert_contains(load.reason, peer.address);
     assert_contains(load.reason, strerror(ECONNREFUSED));
@@ -1029,9 +979,7 @@ TEST(net_says_that_nobody_listens_at_a_tcp_port) {
 TEST(net_fails_with_the_address_when_the_other_side_hangs_up) {
     struct peer peer = open_peer(AF_INET, SOCK_STREAM);
     assert_true(peer.fd >= 0);
-    struct ng_kind_options options = some_options();
-    options.address = peer.address;
-    struct load load = open_load("net", options);
+    struct load load = open_load("net", WITH(address = peer.address));
     int fd = accept_one(&peer);
     run_quanta(&load, 10);
     close(fd); /* with unread messages: a reset */
@@ -1043,62 +991,19 @@ TEST(net_fails_with_the_address_when_the_other_side_hangs_up) {
 
 TEST(net_refuses_malformed_addresses) {
     static const char *const addresses[] = {
-        "",
-        "udp",
-        "udp:",
-        "udp::",
-        "udp:9",
-        ":127.0.0.1:9",
-        "127.0.0.1:9",
-        "udp:127.0.0.1",
-        "udp:127.0.0.1:",
-        "udp::9",
-        "udp:127.0.0.1:0",
-        "udp:127.0.0.1:65536",
-        "udp:127.0.0.1:4294967305",
-        "udp:127.0.0.1:99999999999999999999999",
-        "udp:127.0.0.1:-9",
-        "udp:127.0.0.1:+9",
-        "udp:127.0.0.1: 9",
-        "udp:127.0.0.1:9 ",
-        "udp:127.0.0.1:09",
-        "udp:127.0.0.1:0x9",
-        "udp:127.0.0.1:9x",
-        "udp:127.0.0.1:9\n",
-        "udp:127.0.0.1:9:9",
-        "udp:127.0.0.1:discard",
-        "udp:localhost:9",
-        "udp:example.org:9",
-        "udp:127.1:9",
-        "udp:127.0.0:9",
-        "udp:127.0.0.256:9",
-        "udp:127.0.0.01:9",
-        "udp: 127.0.0.1:9",
-        "udp:[127.0.0.1]:9",
-        "udp:::1:9",
-        "udp:[::1]",
-        "udp:[::1]:",
-        "udp:[::1]9",
-        "udp:[::1:9",
-        "udp:::1]:9",
-        "udp:[[::1]]:9",
-        "udp:[]:9",
-        "udp:[::g]:9",
-        "udp:[fe80::1%lo]:9",
-        "udp:0.0.0.0:9",
-        "tcp:[::]:9",
-        "UDP:127.0.0.1:9",
-        "sctp:127.0.0.1:9",
-        " udp:127.0.0.1:9",
-        "udp//127.0.0.1:9",
+        "", "udp", "udp:", "udp::", "udp:9", ":127.0.0.1:9", "127.0.0.1:9", "udp:127.0.0.1", "udp:127.0.0.1:", "udp::9",
+        "udp:127.0.0.1:0", "udp:127.0.0.1:65536", "udp:127.0.0.1:4294967305", "udp:127.0.0.1:99999999999999999999999", "udp:127.0.0.1:-9",
+        "udp:127.0.0.1:+9", "udp:127.0.0.1: 9", "udp:127.0.0.1:9 ", "udp:127.0.0.1:09", "udp:127.0.0.1:0x9", "udp:127.0.0.1:9x",
+        "udp:127.0.0.1:9\n", "udp:127.0.0.1:9:9", "udp:127.0.0.1:discard", "udp:localhost:9", "udp:example.org:9", "udp:127.1:9",
+        "udp:127.0.0:9", "udp:127.0.0.256:9", "udp:127.0.0.01:9", "udp: 127.0.0.1:9", "udp:[127.0.0.1]:9", "udp:::1:9", "udp:[::1]",
+        "udp:[::1]:", "udp:[::1]9", "udp:[::1:9", "udp:::1]:9", "udp:[[::1]]:9", "udp:[]:9", "udp:[::g]:9", "udp:[fe80::1%lo]:9",
+        "udp:0.0.0.0:9", "tcp:[::]:9", "UDP:127.0.0.1:9", "sctp:127.0.0.1:9", " udp:127.0.0.1:9", "udp//127.0.0.1:9",
         "udp:[1111:2222:3333:4444:5555:6666:7777:8888:9999:aaaa:bbbb:cccc:dddd]:9",
     };
     int n_files = n_open_files();
     for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
-        struct ng_kind_options options = some_options();
-        options.address = addresses[i];
         struct load load;
-        if (try_to_open(&load, "net", options) == 0) fail_msg("'%s' is accepted", addresses[i]);
+        if (try_to_open(&load, "net", WITH(address = addresses[i])) == 0) fail_msg("'%s' is accepted", addresses[i]);
         assert_null(load.state);
         assert_contains(load.reason, "is not an address with a port");
         assert_contains(load.reason, addresses[i]);
@@ -1151,10 +1056,8 @@ TEST(disk_refuses_a_folder_it_cannot_write_in) {
         {geteuid() ? locked : "/proc/self", "is not writable"}, /* root may write anywhere */
     };
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        struct ng_kind_options options = some_options();
         struct load load;
-        options.folder = folders[i].path;
-        int rc = try_to_open(&load, "disk", options);
+        int rc = try_to_open(&load, "disk", WITH(folder = folders[i].path));
         if (rc == 0) fail_msg("'%s' is accepted", folders[i].path);
         assert_null(load.state);
         assert_contains(load.reason, folders[i].reason);
@@ -1167,15 +1070,12 @@ TEST(disk_fails_when_its_folder_is_removed) {
     char path[PATH_MAX + 16];
     snprintf(path, sizeof path, "%s/soon", folder);
     assert_int_equal(mkdir(path, 0700), 0);
-    struct ng_kind_options options = some_options();
-    options.folder = path;
-    struct load load = open_load("disk", options);
+    OWNED(close_load) struct load load = open_load("disk", WITH(folder = path));
     run_quanta(&load, 1);
     assert_int_equal(rmdir(path), 0);
     const char *failure = run_until_failure(&load, 3);
     assert_contains(failure, "is gone");
-    assert_contains(failure, "noiselab-test-kinds");
-    close_load(&load);
+    assert_contains(failure, "noiselab-test.");
 }
 
 static int write_text(const char *path, const char *line) {
@@ -1200,7 +1100,7 @@ static int enter_own_mounts(void) {
     return mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL);
 }
 
-static int write_to_a_full_disk(char *text, size_t text_size) {
+TEST_IN_CHILD(disk_says_so_when_the_disk_is_full) {
     struct load load;
     if (enter_own_mounts() || mount("none", folder, "tmpfs", 0, "size=64k"))
         CHILD_SKIP("a small file system may not be mounted here: %s", strerror(errno));
@@ -1213,11 +1113,7 @@ static int write_to_a_full_disk(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-TEST(disk_says_so_when_the_disk_is_full) {
-    in_child(write_to_a_full_disk);
-}
-
-static int write_with_a_limit(char *text, size_t text_size) {
+TEST_IN_CHILD(disk_stays_within_the_limit_on_file_sizes) {
     struct load load;
     struct rlimit limit = {3 * 4096 + 100, 3 * 4096 + 100};
     if (setrlimit(RLIMIT_FSIZE, &limit)) CHILD_FAIL("no limit");
@@ -1231,12 +1127,8 @@ static int write_with_a_limit(char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-TEST(disk_stays_within_the_limit_on_file_sizes) {
-    in_child(write_with_a_limit);
-}
-
 /* On tmpfs, where it costs no waiting: more than the file may hold. */
-static int write_more_than_the_file_holds(char *text, size_t text_size) {
+TEST_IN_CHILD(disk_never_takes_more_than_16_mib) {
     struct load load;
     struct stat about;
     if (enter_own_mounts() || mount("none", folder, "tmpfs", 0, "size=17m"))
@@ -1247,10 +1139,6 @@ static int write_more_than_the_file_holds(char *text, size_t text_size) {
     if (stat(folder, &about)) CHILD_FAIL("no folder");
     umount(folder);
     return CHILD_OK;
-}
-
-TEST(disk_never_takes_more_than_16_mib) {
-    in_child(write_more_than_the_file_holds);
 }
 
 /* From here on this process cannot make a file without a name. */
@@ -1269,7 +1157,7 @@ static int forbid_nameless_files(void) {
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-static int write_where_files_have_names(char *text, size_t text_size) {
+TEST_IN_CHILD(disk_leaves_nothing_where_files_must_have_names) {
     struct load load;
     if (forbid_nameless_files()) CHILD_SKIP("this kernel filters no system calls: %s", strerror(errno));
     if (open(folder, O_TMPFILE | O_WRONLY, 0600) >= 0 || errno != EOPNOTSUPP) CHILD_FAIL("the filter does not work");
@@ -1279,10 +1167,6 @@ static int write_where_files_have_names(char *text, size_t text_size) {
     load.kind->clean_up(load.state);
     if (n_entries(folder) != 0) CHILD_FAIL("there is a file left in the folder");
     return CHILD_OK;
-}
-
-TEST(disk_leaves_nothing_where_files_must_have_names) {
-    in_child(write_where_files_have_names);
 }
 
 TEST(disk_leaves_nothing_when_it_is_killed) {

@@ -1,59 +1,63 @@
 /* Patterns: when their bursts come, how long these are, and what they refuse. */
-#include <math.h>
-#include <stdio.h>
 
 #include <ctype.h>
-#include <limits.h>
-#include <unistd.h>
 
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/pattern.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/files.h"
 
 #define MS INT64_C(1000000)
 
-static char folder[PATH_MAX], path[PATH_MAX + 32];
+static char path[PATH_MAX];
 
-static int set_up(void **state) {
-    (void)state;
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/noiselab-test-pattern.XXXXXX", parent && parent[0] ? parent : "/tmp");
-    if (!mkdtemp(folder)) return -1;
+FIXTURE(set_up) {
+    if (make_folder(state)) return -1;
     snprintf(path, sizeof path, "%s/trace", folder);
     return 0;
 }
 
-static int tear_down(void **state) {
-    (void)state;
+FIXTURE(tear_down) {
     unlink(path);
     return rmdir(folder);
-}
-
-static void assert_near(double value, double wanted, double tolerance) {
-    if (value >= wanted - tolerance && value <= wanted + tolerance) return;
-    fail_msg("%.9g is not within %.3g of %.9g", value, tolerance, wanted);
-}
-
-static void assert_contains(const char *text, const char *part) {
-    if (!text || !strstr(text, part)) fail_msg("'%s' does not contain '%s'", text ? text : "(nothing)", part);
 }
 
 /* A shape and a request for it: 1 % in bursts every 10 ms. */
 struct asked {
     struct ng_shape shape;
     struct ng_pattern_request request;
+    struct ng_trace trace; /* owned, as are the sources */
+    struct ng_source *sources[32];
+    int n_sources;
 };
+
+static void forget(struct asked *a) {
+    while (a->n_sources) ng_source_free(a->sources[--a->n_sources]);
+    ng_trace_close(&a->trace);
+}
 
 static struct asked *ask(void) {
     static struct asked asked;
+    asked.trace.fd = -1;
     asked.shape = (struct ng_shape){.jitter = 1, .group = 5, .scale_period = 1, .scale_burst = 1, .seed = 1};
     asked.request = (struct ng_pattern_request){.shape = &asked.shape, .period_ns = 10 * MS, .level = 0.01, .trace_cpu = -1};
     return &asked;
 }
 
-static struct ng_source *open_source(const char *name, const struct asked *asked) {
+/* A test of what it asks for. */
+#define ASKED(name)                                                                                                        \
+    static void name##_asks(struct asked *a);                                                                              \
+    TEST(name) {                                                                                                           \
+        struct asked *a = ask();                                                                                           \
+        name##_asks(a);                                                                                                    \
+        forget(a);                                                                                                         \
+    }                                                                                                                      \
+    static void name##_asks(struct asked *a)
+
+static struct ng_source *open_source(const char *name, struct asked *asked) {
     struct ng_source *source = ng_pattern_find(name)->open(&asked->request);
     assert_non_null(source);
+    assert_true(asked->n_sources < 32);
+    asked->sources[asked->n_sources++] = source;
     assert_int_equal(source->n_read, 0);
     assert_int_equal(source->position_ns, 0);
     return source;
@@ -65,17 +69,12 @@ static struct ng_burst next_of(struct ng_source *source) {
     return burst;
 }
 
-static void write_trace(const char *text) {
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    assert_int_equal(fclose(f), 0);
-}
-
-static void check_trace(const char *text, struct ng_trace *trace) {
+static void give_trace(struct asked *a, const char *text) {
     char reason[2 * PATH_MAX];
-    write_trace(text);
-    if (ng_trace_check(path, 0, trace, reason, sizeof reason)) fail_msg("%s", reason);
+    forget(a);
+    put("trace", text);
+    if (ng_trace_check(path, 0, &a->trace, reason, sizeof reason)) fail_msg("%s", reason);
+    a->request.trace = &a->trace;
 }
 
 /* ---- the table ---- */
@@ -95,8 +94,7 @@ TEST(every_row_has_a_name_and_a_help_line) {
     assert_null(ng_pattern_find(""));
 }
 
-TEST(a_plan_takes_from_the_pattern_what_it_decides) {
-    struct asked *a = ask();
+ASKED(a_plan_takes_from_the_pattern_what_it_decides) {
     struct ng_plan plan = {.duty_cap = 0.7};
     struct ng_source *source = open_source("poisson", a);
     a->shape.jitter = 0.3;
@@ -115,7 +113,6 @@ TEST(a_plan_takes_from_the_pattern_what_it_decides) {
     assert_near(plan.jitter, 0, 0);
     assert_ptr_equal(plan.source, source);
     assert_int_equal(plan.is_counted, 1);
-    ng_source_free(source);
     ng_source_free(NULL);
 }
 
@@ -139,7 +136,7 @@ static double *gaps(uint64_t seed) {
         gap[i] = (double)(burst.due_ns - before_ns) / 10e6;
         before_ns = burst.due_ns;
     }
-    ng_source_free(source);
+    forget(a);
     return gap;
 }
 
@@ -214,19 +211,16 @@ TEST(a_seed_decides_the_poisson_bursts) {
     free(c);
 }
 
-TEST(poisson_bursts_do_not_begin_at_another_place) {
-    struct asked *a = ask();
+ASKED(poisson_bursts_do_not_begin_at_another_place) {
     struct ng_source *source = open_source("poisson", a);
     ng_source_skip(ng_pattern_find("poisson"), &a->request, source, 0.5);
     assert_int_equal(source->position_ns, 0);
     assert_int_equal(source->n_read, 0);
-    ng_source_free(source);
 }
 
 /* ---- bursts of bursts ---- */
 
-TEST(groups_of_bursts_come_at_their_times) {
-    struct asked *a = ask();
+ASKED(groups_of_bursts_come_at_their_times) {
     a->shape.group = 3;
     a->shape.spacing_ns = 2 * MS;
     static const int64_t wanted_ms[] = {0, 2, 4, 30, 32, 34, 60, 62, 64, 90};
@@ -237,19 +231,15 @@ TEST(groups_of_bursts_come_at_their_times) {
         assert_near(burst.share, 100e3, 1e-6);
         assert_int_equal(burst.kind, -1);
     }
-    ng_source_free(source);
 }
 
-TEST(the_spacing_is_a_tenth_of_the_period_unless_it_is_said) {
-    struct asked *a = ask();
+ASKED(the_spacing_is_a_tenth_of_the_period_unless_it_is_said) {
     struct ng_source *source = open_source("bursts", a);
     assert_int_equal(next_of(source).due_ns, 0);
     assert_int_equal(next_of(source).due_ns, 1 * MS);
-    ng_source_free(source);
 }
 
-TEST(groups_do_not_drift) {
-    struct asked *a = ask();
+ASKED(groups_do_not_drift) {
     struct ng_burst burst = {0};
     a->shape.group = 7;
     a->shape.spacing_ns = 333333;
@@ -257,11 +247,9 @@ TEST(groups_do_not_drift) {
     struct ng_source *source = open_source("bursts", a);
     for (int64_t i = 0; i <= 7 * 100000; i++) burst = next_of(source);
     assert_int_equal(burst.due_ns, INT64_C(100000) * 7 * 3333333);
-    ng_source_free(source);
 }
 
-TEST(groups_that_would_be_one_burst_or_overlap_are_refused) {
-    struct asked *a = ask();
+ASKED(groups_that_would_be_one_burst_or_overlap_are_refused) {
     char buf[256];
     const struct ng_pattern *bursts = ng_pattern_find("bursts");
     assert_null(bursts->problem(&a->request, buf, sizeof buf));
@@ -282,8 +270,7 @@ TEST(groups_that_would_be_one_burst_or_overlap_are_refused) {
     assert_null(bursts->problem(&a->request, buf, sizeof buf));
 }
 
-TEST(groups_begin_at_a_share_of_their_repetition) {
-    struct asked *a = ask();
+ASKED(groups_begin_at_a_share_of_their_repetition) {
     const struct ng_pattern *bursts = ng_pattern_find("bursts");
     struct ng_source *source = open_source("bursts", a);
     ng_source_skip(bursts, &a->request, source, 0.05); /* 2.5 ms of 50: three bursts are over */
@@ -291,25 +278,19 @@ TEST(groups_begin_at_a_share_of_their_repetition) {
     assert_int_equal(source->n_read, 1);
     assert_int_equal(source->ring[0].due_ns, 3 * MS); /* read already, and not lost */
     assert_int_equal(next_of(source).due_ns, 4 * MS);
-    ng_source_free(source);
     source = open_source("bursts", a);
     ng_source_skip(bursts, &a->request, source, 0);
     assert_int_equal(source->n_read, 0);
-    ng_source_free(source);
     source = open_source("bursts", a);
     ng_source_skip(bursts, &a->request, source, 0.999);
     assert_int_equal(source->ring[0].due_ns, 50 * MS);
-    ng_source_free(source);
 }
 
 /* ---- replay ---- */
 
-TEST(a_replayed_trace_counts_its_times_from_the_first_burst) {
-    struct asked *a = ask();
-    struct ng_trace trace;
+ASKED(a_replayed_trace_counts_its_times_from_the_first_burst) {
     struct ng_burst burst;
-    check_trace("1000\t10\n1500\t20\n4000\t30\n", &trace);
-    a->request.trace = &trace;
+    give_trace(a, "1000\t10\n1500\t20\n4000\t30\n");
     struct ng_source *source = open_source("replay", a);
     static const int64_t due_ns[] = {0, 500, 3000}, share_ns[] = {10, 20, 30};
     for (int i = 0; i < 3; i++) {
@@ -320,15 +301,10 @@ TEST(a_replayed_trace_counts_its_times_from_the_first_burst) {
     }
     assert_int_equal(source->next(source->context, &burst), 0);
     assert_int_equal(source->next(source->context, &burst), 0);
-    ng_source_free(source);
-    ng_trace_close(&trace);
 }
 
-TEST(times_and_durations_are_scaled_and_rounded_down) {
-    struct asked *a = ask();
-    struct ng_trace trace;
-    check_trace("7\t10\n22\t15\n107\t1\n", &trace);
-    a->request.trace = &trace;
+ASKED(times_and_durations_are_scaled_and_rounded_down) {
+    give_trace(a, "7\t10\n22\t15\n107\t1\n");
     a->shape.scale_period = 0.1;
     a->shape.scale_burst = 0.25;
     struct ng_source *source = open_source("replay", a);
@@ -341,29 +317,19 @@ TEST(times_and_durations_are_scaled_and_rounded_down) {
     burst = next_of(source);
     assert_int_equal(burst.due_ns, 10);
     assert_near(burst.share, 0.25, 1e-12);
-    ng_source_free(source);
-    ng_trace_close(&trace);
 }
 
-TEST(a_trace_by_the_wall_clock_loses_no_digits) {
-    struct asked *a = ask();
-    struct ng_trace trace;
+ASKED(a_trace_by_the_wall_clock_loses_no_digits) {
     /* a double of this size counts in steps of 256 */
-    check_trace("1790000000123456789\t10\n1790000000123456889\t10\n1790000003123456890\t10\n", &trace);
-    a->request.trace = &trace;
+    give_trace(a, "1790000000123456789\t10\n1790000000123456889\t10\n1790000003123456890\t10\n");
     struct ng_source *source = open_source("replay", a);
     assert_int_equal(next_of(source).due_ns, 0);
     assert_int_equal(next_of(source).due_ns, 100);
     assert_int_equal(next_of(source).due_ns, 3000000101);
-    ng_source_free(source);
-    ng_trace_close(&trace);
 }
 
-TEST(a_looped_trace_begins_again_after_its_span) {
-    struct asked *a = ask();
-    struct ng_trace trace;
-    check_trace("# span_ns: 1000\n100\t10\n300\t20\n", &trace);
-    a->request.trace = &trace;
+ASKED(a_looped_trace_begins_again_after_its_span) {
+    give_trace(a, "# span_ns: 1000\n100\t10\n300\t20\n");
     a->shape.is_looped = 1;
     a->shape.scale_period = 2;
     struct ng_source *source = open_source("replay", a);
@@ -376,16 +342,11 @@ TEST(a_looped_trace_begins_again_after_its_span) {
         assert_int_equal(burst.due_ns, round * 2000 + 400);
         assert_near(burst.share, 20, 0);
     }
-    ng_source_free(source);
-    ng_trace_close(&trace);
 }
 
-TEST(every_cpu_gets_its_own_lines) {
-    struct asked *a = ask();
-    struct ng_trace trace;
+ASKED(every_cpu_gets_its_own_lines) {
     struct ng_burst burst;
-    check_trace("0\t10\t3\n5\t20\t9\n50\t11\t3\n60\t21\t9\n", &trace);
-    a->request.trace = &trace;
+    give_trace(a, "0\t10\t3\n5\t20\t9\n50\t11\t3\n60\t21\t9\n");
     for (int cpu = -1; cpu < 2; cpu++) {
         a->request.trace_cpu = cpu;
         struct ng_source *source = open_source("replay", a);
@@ -397,40 +358,28 @@ TEST(every_cpu_gets_its_own_lines) {
         }
         assert_int_equal(n, cpu < 0 ? 4 : 2);
         assert_near(sum, cpu < 0 ? 62 : cpu == 0 ? 21 : 41, 0);
-        ng_source_free(source);
     }
-    ng_trace_close(&trace);
 }
 
-TEST(kinds_are_those_that_the_request_maps_them_to) {
-    struct asked *a = ask();
-    struct ng_trace trace;
+ASKED(kinds_are_those_that_the_request_maps_them_to) {
     int kind_of_row[32] = {0};
     for (int i = 0; ng_kinds[i]; i++) kind_of_row[i] = ng_kinds[i] == ng_kind_find("net") ? 7 : 2;
-    check_trace("0\t10\t-\tspin\n50\t20\t-\tnet\n", &trace);
-    a->request.trace = &trace;
+    give_trace(a, "0\t10\t-\tspin\n50\t20\t-\tnet\n");
     a->request.kind_of_row = kind_of_row;
     struct ng_source *source = open_source("replay", a);
     assert_int_equal(next_of(source).kind, 2);
     assert_int_equal(next_of(source).kind, 7);
-    ng_source_free(source);
-    ng_trace_close(&trace);
-    check_trace("0\t10\n50\t20\n", &trace); /* none is named: that of the plan */
+    give_trace(a, "0\t10\n50\t20\n"); /* none is named: that of the plan */
     source = open_source("replay", a);
     assert_int_equal(next_of(source).kind, -1);
-    ng_source_free(source);
-    ng_trace_close(&trace);
 }
 
-TEST(a_trace_that_changes_fails_its_source) {
-    struct asked *a = ask();
-    struct ng_trace trace;
+ASKED(a_trace_that_changes_fails_its_source) {
     struct ng_burst burst;
     for (int is_skipping = 0; is_skipping < 2; is_skipping++) {
-        check_trace("0\t10\n500\t20\n", &trace);
-        a->request.trace = &trace;
+        give_trace(a, "0\t10\n500\t20\n");
         struct ng_source *source = open_source("replay", a);
-        write_trace("0\t10\n400\t5\n500\n");
+        put("trace", "0\t10\n400\t5\n500\n");
         if (is_skipping) {
             ng_source_skip(ng_pattern_find("replay"), &a->request, source, 0.99);
             assert_true(source->is_ended);
@@ -440,17 +389,12 @@ TEST(a_trace_that_changes_fails_its_source) {
             next_of(source);
             assert_int_equal(source->next(source->context, &burst), -1);
         }
-        ng_source_free(source);
-        ng_trace_close(&trace);
     }
 }
 
-TEST(a_trace_begins_at_a_share_of_its_round) {
-    struct asked *a = ask();
+ASKED(a_trace_begins_at_a_share_of_its_round) {
     const struct ng_pattern *replay = ng_pattern_find("replay");
-    struct ng_trace trace;
-    check_trace("# span_ns: 1000\n100\t10\n400\t20\n800\t30\n", &trace);
-    a->request.trace = &trace;
+    give_trace(a, "# span_ns: 1000\n100\t10\n400\t20\n800\t30\n");
     a->shape.is_looped = 1;
     a->shape.scale_period = 10;
     struct ng_source *source = open_source("replay", a);
@@ -458,27 +402,20 @@ TEST(a_trace_begins_at_a_share_of_its_round) {
     assert_int_equal(source->position_ns, 5000);
     assert_int_equal(source->ring[0].due_ns, 7000);
     assert_int_equal(next_of(source).due_ns, 10000);
-    ng_source_free(source);
     source = open_source("replay", a);
     ng_source_skip(replay, &a->request, source, 0.95); /* beyond the last: the next round */
     assert_int_equal(source->ring[0].due_ns, 10000);
-    ng_source_free(source);
     a->shape.is_looped = 0;
     source = open_source("replay", a);
     ng_source_skip(replay, &a->request, source, 0.95); /* and without one, the end */
     assert_true(source->is_ended);
     assert_false(source->has_failed);
-    ng_source_free(source);
-    ng_trace_close(&trace);
 }
 
-TEST(what_a_trace_cannot_do_is_refused) {
-    struct asked *a = ask();
+ASKED(what_a_trace_cannot_do_is_refused) {
     const struct ng_pattern *replay = ng_pattern_find("replay");
-    struct ng_trace trace;
     char buf[2 * PATH_MAX];
-    check_trace("1000\t10\n", &trace);
-    a->request.trace = &trace;
+    give_trace(a, "1000\t10\n");
     assert_null(replay->problem(&a->request, buf, sizeof buf));
     a->shape.is_looped = 1;
     assert_contains(replay->problem(&a->request, buf, sizeof buf), "holds one burst, so how long one round is must be said in it");
@@ -488,19 +425,16 @@ TEST(what_a_trace_cannot_do_is_refused) {
     a->request.is_counted = 0;
     a->shape.scale_period = 1e300;
     assert_contains(replay->problem(&a->request, buf, sizeof buf), "would last longer than ten years");
-    ng_trace_close(&trace);
-    check_trace("# span_ns: 50\n1000\t10\n", &trace);
+    give_trace(a, "# span_ns: 50\n1000\t10\n");
     a->shape.scale_period = 1;
     a->shape.is_looped = 1;
     assert_contains(replay->problem(&a->request, buf, sizeof buf), "begin 50 ns apart on average, wanted 200 ns or more");
     a->shape.scale_period = 4;
     assert_null(replay->problem(&a->request, buf, sizeof buf));
-    ng_trace_close(&trace);
-    check_trace("0\t10\n9000000000000000000\t10\n", &trace); /* 285 years */
+    give_trace(a, "0\t10\n9000000000000000000\t10\n"); /* 285 years */
     assert_contains(replay->problem(&a->request, buf, sizeof buf), "would last longer than ten years");
     a->shape.scale_period = 1e-6;
     assert_null(replay->problem(&a->request, buf, sizeof buf));
-    ng_trace_close(&trace);
 }
 
 GROUP(set_up, tear_down)

@@ -1,8 +1,5 @@
 /* The clock of stretches on the CPU, beside the kernel's own account of CPU time. What is not permitted here is skipped. */
 
-#include <inttypes.h>
-#include <time.h>
-
 #include "common/base/nl_clock.h"
 #include "noisegen/patterns/stretch.h"
 #include "tests/unit/unit.h"
@@ -11,14 +8,12 @@
 
 static struct ng_stretch stretch;
 
-static int open_stretch(void **state) {
-    (void)state;
+FIXTURE(open_stretch) {
     if (ng_stretch_open(&stretch)) print_message("perf events are not permitted here\n");
     return 0;
 }
 
-static int close_stretch(void **state) {
-    (void)state;
+FIXTURE(close_stretch) {
     ng_stretch_close(&stretch);
     return 0;
 }

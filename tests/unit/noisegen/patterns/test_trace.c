@@ -1,48 +1,23 @@
 /* Traces: what is accepted, what is refused and in which words, and that the second reading yields what the first one found. */
-#include <stdio.h>
 
-#include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/trace.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/files.h"
 
-static char folder[PATH_MAX], path[PATH_MAX + 32];
+static char path[PATH_MAX];
 
-static int set_up(void **state) {
-    (void)state;
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/noiselab-test-trace.XXXXXX", parent && parent[0] ? parent : "/tmp");
-    if (!mkdtemp(folder)) return -1;
+FIXTURE(set_up) {
+    if (make_folder(state)) return -1;
     snprintf(path, sizeof path, "%s/trace", folder);
     return 0;
 }
 
-static int tear_down(void **state) {
-    (void)state;
+FIXTURE(tear_down) {
     unlink(path);
     return rmdir(folder);
-}
-
-static void write_bytes(const char *bytes, size_t n) {
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, n, f), n);
-    assert_int_equal(fclose(f), 0);
-}
-
-static void write_text(const char *text) {
-    write_bytes(text, strlen(text));
-}
-
-static void assert_contains(const char *text, const char *part) {
-    if (!strstr(text, part)) fail_msg("'%s' does not contain '%s'", text, part);
 }
 
 /* The trace is refused, and the reason names the file and holds `wanted`. */
@@ -64,8 +39,19 @@ static struct ng_trace checked(void) {
 }
 
 static struct ng_trace accepted(const char *text) {
-    write_text(text);
+    put("trace", text);
     return checked();
+}
+
+static int64_t span_of(const char *text) {
+    OWNED(ng_trace_close) struct ng_trace t = accepted(text);
+    return t.span_ns;
+}
+
+/* How many bursts the file has; it is a trace. */
+static int64_t n_bursts(void) {
+    OWNED(ng_trace_close) struct ng_trace t = checked();
+    return t.n_bursts;
 }
 
 /* ---- what is a trace ---- */
@@ -89,7 +75,7 @@ TEST(a_trace_of_two_columns_is_summed_up) {
 }
 
 TEST(a_kind_may_be_left_to_the_options_and_a_task_named) {
-    struct ng_trace t = accepted("0\t10\t1\t-\tcollectd\n20\t30\t1\tspin\t-\n60\t5\t1\t-\t(a)b\n");
+    OWNED(ng_trace_close) struct ng_trace t = accepted("0\t10\t1\t-\tcollectd\n20\t30\t1\tspin\t-\n60\t5\t1\t-\t(a)b\n");
     struct ng_trace_reader reader;
     struct ng_trace_line line;
     assert_int_equal(t.n_columns, 5);
@@ -102,11 +88,10 @@ TEST(a_kind_may_be_left_to_the_options_and_a_task_named) {
     assert_int_equal(ng_trace_next(&reader, &line), 1);
     assert_int_equal(line.kind_row, -1);
     assert_int_equal(ng_trace_next(&reader, &line), 0);
-    ng_trace_close(&t);
 }
 
 TEST(a_trace_of_four_columns_is_summed_up_by_cpu) {
-    struct ng_trace t = accepted("0\t10\t7\tspin\n5\t10\t2\tprocfs\n20\t30\t7\tspin\n50\t1\t65535\tnet\n");
+    OWNED(ng_trace_close) struct ng_trace t = accepted("0\t10\t7\tspin\n5\t10\t2\tprocfs\n20\t30\t7\tspin\n50\t1\t65535\tnet\n");
     assert_int_equal(t.n_columns, 4);
     assert_int_equal(t.n_cpus, 3);
     assert_int_equal(t.cpus[0], 2);
@@ -120,7 +105,6 @@ TEST(a_trace_of_four_columns_is_summed_up_by_cpu) {
         if (ng_kinds[i] == ng_kind_find("spin") || ng_kinds[i] == ng_kind_find("procfs") || ng_kinds[i] == ng_kind_find("net"))
             rows |= UINT32_C(1) << i;
     assert_int_equal(t.kind_rows, rows);
-    ng_trace_close(&t);
 }
 
 TEST(what_is_not_exact_but_clear_is_accepted) {
@@ -138,49 +122,35 @@ TEST(what_is_not_exact_but_clear_is_accepted) {
         "#span_nanos: x\n#span_ns\n# spans_ns: 5\n1\t2\n3\t4\n",   /* comments that mean nothing */
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        struct ng_trace t = accepted(good[i]);
+        OWNED(ng_trace_close) struct ng_trace t = accepted(good[i]);
         assert_int_equal(t.n_bursts, 2);
-        ng_trace_close(&t);
     }
 }
 
 TEST(bursts_may_touch_and_may_overlap_on_other_cpus) {
-    struct ng_trace t = accepted("0\t10\t0\n0\t10\t1\n5\t10\t2\n10\t5\t0\n");
+    OWNED(ng_trace_close) struct ng_trace t = accepted("0\t10\t0\n0\t10\t1\n5\t10\t2\n10\t5\t0\n");
     assert_int_equal(t.n_bursts, 4);
     assert_int_equal(t.span_ns, 15); /* the last one has to end */
-    ng_trace_close(&t);
 }
 
 TEST(numbers_reach_to_the_end_of_64_bits_and_not_beyond) {
-    struct ng_trace t = accepted("9223372036854775806\t1\n");
+    OWNED(ng_trace_close) struct ng_trace t = accepted("9223372036854775806\t1\n");
     assert_true(t.first_ns == INT64_MAX - 1);
     assert_int_equal(t.span_ns, 1);
-    ng_trace_close(&t);
-    t = accepted("0\t9223372036854775807\n");
-    assert_true(t.span_ns == INT64_MAX);
-    ng_trace_close(&t);
-    t = accepted("0\t1\n9223372036854775806\t1\n");
-    assert_true(t.span_ns > 0); /* one mean distance more would be beyond */
-    ng_trace_close(&t);
+    assert_true(span_of("0\t9223372036854775807\n") == INT64_MAX);
+    assert_true(span_of("0\t1\n9223372036854775806\t1\n") > 0); /* one mean distance more would be beyond */
 }
 
 TEST(a_comment_may_say_how_long_a_round_is) {
-    struct ng_trace t = accepted("# span_ns: 5000\n1000\t200\n3000\t100\n");
+    OWNED(ng_trace_close) struct ng_trace t = accepted("# span_ns: 5000\n1000\t200\n3000\t100\n");
     assert_true(t.has_span);
     assert_int_equal(t.span_ns, 5000);
-    ng_trace_close(&t);
-    t = accepted("1000\t200\n3000\t100\n  #span_ns:2100\n"); /* anywhere, and the least there can be */
-    assert_int_equal(t.span_ns, 2100);
-    ng_trace_close(&t);
-    t = accepted("# span_ns: 7\n# span_ns: 100\n1\t2\n"); /* the last one counts */
-    assert_int_equal(t.span_ns, 100);
-    ng_trace_close(&t);
+    assert_int_equal(span_of("1000\t200\n3000\t100\n  #span_ns:2100\n"), 2100); /* anywhere, and the least there can be */
+    assert_int_equal(span_of("# span_ns: 7\n# span_ns: 100\n1\t2\n"), 100);      /* the last one counts */
 }
 
 TEST(one_burst_lasts_as_long_as_its_round) {
-    struct ng_trace t = accepted("777\t50\n");
-    assert_int_equal(t.span_ns, 50);
-    ng_trace_close(&t);
+    assert_int_equal(span_of("777\t50\n"), 50);
 }
 
 /* ---- what is none ---- */
@@ -243,34 +213,34 @@ TEST(malformed_lines_are_refused_with_their_number) {
         {"# span_ns: 99999999999999999999\n1\t2\n", ":1: span_ns is not a positive"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        write_text(rows[i].text);
+        put("trace", rows[i].text);
         assert_refused(rows[i].wanted);
     }
 }
 
 TEST(a_round_shorter_than_its_bursts_is_refused) {
-    write_text("# span_ns: 2099\n1000\t200\n3000\t100\n");
+    put("trace", "# span_ns: 2099\n1000\t200\n3000\t100\n");
     assert_refused("span_ns is 2099, but its bursts last 2100 ns");
 }
 
 TEST(a_file_without_a_burst_is_refused) {
     static const char *const empty[] = {"", "\n", "\n\n\n", "# nothing\n", "# nothing", "   \n\t\n", "\r\n", "# span_ns: 5\n"};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
-        write_text(empty[i]);
+        put("trace", empty[i]);
         assert_refused("holds no burst");
     }
 }
 
 TEST(binary_zeros_are_refused) {
-    write_bytes("1\t2\n\0\0\0\n", 8);
+    put_bytes("trace", "1\t2\n\0\0\0\n", 8);
     assert_refused(":2: has no duration");
-    write_bytes("1\t2\0\n", 5);
+    put_bytes("trace", "1\t2\0\n", 5);
     assert_refused(":1: the duration is not");
-    write_bytes("1\0002\t3\n", 6);
+    put_bytes("trace", "1\0002\t3\n", 6);
     assert_refused(":1: the start is not");
     char *zeros = calloc(1, 100000);
     assert_non_null(zeros);
-    write_bytes(zeros, 100000);
+    put_bytes("trace", zeros, 100000);
     free(zeros);
     assert_refused(":1: is longer than 255 characters");
 }
@@ -320,9 +290,7 @@ TEST(a_line_of_10_mb_is_refused) {
 
 TEST(a_line_of_255_characters_is_read) {
     write_long("1\t2", ' ', 252, "\n3\t4\n");
-    struct ng_trace t = checked();
-    assert_int_equal(t.n_bursts, 2);
-    ng_trace_close(&t);
+    assert_int_equal(n_bursts(), 2);
     write_long("1\t2", ' ', 253, "\n3\t4\n");
     assert_refused(":1: is longer than 255 characters");
 }
@@ -334,13 +302,9 @@ TEST(a_comment_of_10_mb_is_one_comment) {
         write_long("# ", '9', bytes[i], "\n1\t2\n3\n");
         assert_refused(":3: has no duration"); /* the lines are still counted right */
         write_long("1\t2\n# ", '9', bytes[i], "\n3\t4\n");
-        struct ng_trace t = checked();
-        assert_int_equal(t.n_bursts, 2);
-        ng_trace_close(&t);
+        assert_int_equal(n_bursts(), 2);
         write_long("1\t2\n#", '#', bytes[i], ""); /* and at the end, without its newline */
-        t = checked();
-        assert_int_equal(t.n_bursts, 1);
-        ng_trace_close(&t);
+        assert_int_equal(n_bursts(), 1);
     }
 }
 
@@ -382,7 +346,7 @@ TEST(a_file_that_is_not_there_is_refused) {
 }
 
 TEST(a_file_that_may_not_be_read_is_refused) {
-    write_text("1\t2\n");
+    put("trace", "1\t2\n");
     assert_int_equal(chmod(path, 0), 0);
     uid_t user = geteuid();
     if (user == 0) {
@@ -403,7 +367,7 @@ TEST(a_file_that_may_not_be_read_is_refused) {
 TEST(no_file_is_left_open_by_a_refusal) {
     struct ng_trace trace;
     char reason[2 * PATH_MAX];
-    write_text("1\t2\nx\n");
+    put("trace", "1\t2\nx\n");
     int before = dup(0);
     close(before);
     for (int i = 0; i < 10; i++) ng_trace_check(path, 0, &trace, reason, sizeof reason);
@@ -449,13 +413,12 @@ TEST(lines_across_the_borders_of_blocks_are_read_whole) {
     /* a line has some 25 characters, so every place of the border within a line occurs */
     for (int padding = 0; padding < 40; padding++) {
         write_bursts(N, padding, padding % 2 ? "\r\n" : "\n", padding % 3 > 0);
-        struct ng_trace t = checked();
+        OWNED(ng_trace_close) struct ng_trace t = checked();
         struct ng_trace_reader r;
         assert_int_equal(t.n_bursts, N);
         assert_true(t.size_bytes > 3 * NG_TRACE_BLOCK_BYTES);
         ng_trace_open(&r, &t);
         assert_reads(&r, N);
-        ng_trace_close(&t);
     }
 }
 
@@ -467,17 +430,16 @@ TEST(files_that_end_at_the_border_of_a_block_are_read_to_their_end) {
     int to_border = (int)(NG_TRACE_BLOCK_BYTES - st.st_size % NG_TRACE_BLOCK_BYTES);
     for (int i = -2; i <= 2; i++) {
         write_bursts(N, to_border + i, "\n", i % 2 == 0);
-        struct ng_trace t = checked();
+        OWNED(ng_trace_close) struct ng_trace t = checked();
         struct ng_trace_reader r;
         ng_trace_open(&r, &t);
         assert_reads(&r, N);
-        ng_trace_close(&t);
     }
 }
 
 TEST(a_rewound_trace_is_the_same_again) {
     write_bursts(1000, 0, "\n", 1);
-    struct ng_trace t = checked();
+    OWNED(ng_trace_close) struct ng_trace t = checked();
     struct ng_trace_reader r;
     struct ng_trace_line line;
     ng_trace_open(&r, &t);
@@ -488,12 +450,11 @@ TEST(a_rewound_trace_is_the_same_again) {
     for (int i = 0; i < 700; i++) assert_int_equal(ng_trace_next(&r, &line), 1); /* from the middle, too */
     ng_trace_rewind(&r);
     assert_reads(&r, 1000);
-    ng_trace_close(&t);
 }
 
 TEST(two_readers_of_one_trace_do_not_disturb_each_other) {
     write_bursts(2000, 0, "\n", 1);
-    struct ng_trace t = checked();
+    OWNED(ng_trace_close) struct ng_trace t = checked();
     struct ng_trace_reader a, b;
     struct ng_trace_line line;
     ng_trace_open(&a, &t);
@@ -505,7 +466,6 @@ TEST(two_readers_of_one_trace_do_not_disturb_each_other) {
         assert_int_equal(line.start_ns, nth_start(i));
     }
     assert_int_equal(ng_trace_next(&a, &line), 0);
-    ng_trace_close(&t);
 }
 
 /* Puts the time of the last change out of step: a file may be written twice within one tick of the kernel's clock. */
@@ -533,23 +493,22 @@ TEST(a_file_that_changes_while_it_is_replayed_is_noticed) {
         {"100\t2\t1\nhello\n", 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct ng_trace t = accepted(before);
+        OWNED(ng_trace_close) struct ng_trace t = accepted(before);
         struct ng_trace_reader r;
         struct ng_trace_line line;
         int n = 0, got;
         ng_trace_open(&r, &t);
-        write_text(rows[i].text);
+        put("trace", rows[i].text);
         change_time();
         while ((got = ng_trace_next(&r, &line)) > 0) n++;
         assert_int_equal(got, -1);
         assert_contains(r.problem, "the file changed since it was checked");
         assert_int_equal(n, rows[i].n_good);
-        ng_trace_close(&t);
     }
 }
 
 TEST(a_file_that_is_removed_while_it_is_replayed_is_still_there_for_us) {
-    struct ng_trace t = accepted("100\t2\n200\t2\n");
+    OWNED(ng_trace_close) struct ng_trace t = accepted("100\t2\n200\t2\n");
     struct ng_trace_reader r;
     struct ng_trace_line line;
     unlink(path);
@@ -562,17 +521,15 @@ TEST(a_file_that_is_removed_while_it_is_replayed_is_still_there_for_us) {
         assert_int_equal(ng_trace_next(&r, &line), 0);
         ng_trace_rewind(&r);
     }
-    ng_trace_close(&t);
 }
 
 TEST(a_file_that_cannot_be_read_any_more_is_a_failure) {
-    struct ng_trace t = accepted("100\t2\n200\t2\n");
+    OWNED(ng_trace_close) struct ng_trace t = accepted("100\t2\n200\t2\n");
     struct ng_trace_reader r;
     struct ng_trace_line line;
     ng_trace_open(&r, &t);
     r.fd = -1; /* as an error of the disk would do */
     assert_int_equal(ng_trace_next(&r, &line), -1);
-    ng_trace_close(&t);
 }
 
 GROUP(set_up, tear_down)

@@ -1,16 +1,10 @@
 /* The recorder: activities and periods of known bursts, the table of tasks, and, where the kernel lets us, what the sources see of threads
  * whose doings are known. */
-#include <stdio.h>
 
-#include <math.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "noisegen/recorder/activity.h"
 #include "common/base/nl_clock.h"
@@ -55,9 +49,7 @@ static struct nr_rhythm rhythm_of(size_t n) {
     return rhythm;
 }
 
-static void assert_near(double value, double wanted, double share_of_it) {
-    if (!(fabs(value - wanted) <= share_of_it * wanted)) fail_msg("%g is not within %g %% of %g", value, 100 * share_of_it, wanted);
-}
+static void assert_about(double value, double wanted, double share) { assert_near(value, wanted, share * fabs(wanted)); }
 
 TEST(bursts_closer_than_the_gap_are_one_activity) {
     struct nr_activity a[4];
@@ -81,12 +73,11 @@ TEST(bursts_closer_than_the_gap_are_one_activity) {
 
 TEST(the_period_of_a_regular_program_is_found_within_1_percent) {
     static const int64_t periods_ns[] = {10 * MS, 100 * MS, 1000 * MS};
-    (void)state;
     for (int p = 0; p < 3; p++)
         for (int parts = 1; parts <= 3; parts += 2)
             for (int missing = 0; missing <= 1; missing++) {
                 struct nr_rhythm r = rhythm_of(train(60, periods_ns[p], 0.1, parts, 0.1 * missing));
-                assert_near(r.period_ns, (double)periods_ns[p], 0.01);
+                assert_about(r.period_ns, (double)periods_ns[p], 0.01);
                 assert_true(r.gap_ns >= 50000 && r.gap_ns < periods_ns[p]);
             }
 }
@@ -97,7 +88,7 @@ TEST(a_period_is_not_that_of_the_parts_of_an_activity) {
     for (int i = 0; i < 50; i++)
         for (int part = 0; part < 5; part++) bursts[n++] = burst(i * INT64_C(100000000) + part * 4 * MS, MS, part % 2);
     struct nr_rhythm r = rhythm_of(n);
-    assert_near(r.period_ns, 100 * MS, 0.001);
+    assert_about(r.period_ns, 100 * MS, 0.001);
     struct nr_activity *a = malloc(n * sizeof *a);
     assert_int_equal(nr_activities(bursts, n, r.gap_ns, 0, a), 50);
     free(a);
@@ -109,7 +100,7 @@ TEST(small_wake_ups_between_do_not_hide_the_period) {
         bursts[n++] = burst(i * INT64_C(1000000000), 2 * MS, 0);
         for (int k = 1; k < 7; k++, n++) bursts[n] = burst(i * INT64_C(1000000000) + (int64_t)(k * 137 + 20 * share(n)) * MS, 20000, 0);
     }
-    assert_near(rhythm_of(n).period_ns, 1e9, 0.001);
+    assert_about(rhythm_of(n).period_ns, 1e9, 0.001);
 }
 
 /* On a busy machine a third of the bursts waits for the CPU, up to half a period, and some are cut in two far apart. */
@@ -121,7 +112,7 @@ TEST(late_and_torn_bursts_still_have_their_period) {
         bursts[n++] = burst(i * INT64_C(10000000) + late_ns, is_torn ? MS / 2 : MS, 0);
         if (is_torn) bursts[n++] = burst(i * INT64_C(10000000) + late_ns + 4 * MS, MS / 2, 0);
     }
-    assert_near(rhythm_of(n).period_ns, 10 * MS, 0.01);
+    assert_about(rhythm_of(n).period_ns, 10 * MS, 0.01);
 }
 
 /* 250 ms by absolute deadlines in a recording of 5 s: a third of the starts waits up to 40 ms, bursts are torn by others' turns of up to 20
@@ -141,7 +132,7 @@ TEST(a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sur
                 (struct nr_burst){.start_ns = start_ns + MS + torn_ns, .end_ns = start_ns + torn_ns + 5 * MS / 2, .cpu = 0, .tid = 1};
         }
         struct nr_rhythm r = rhythm_of(n);
-        assert_near(r.period_ns, 250e6, 0.003);
+        assert_about(r.period_ns, 250e6, 0.003);
         n_sharp += r.period_error_ns < 50000;
         n_inside += fabs(r.period_ns - 250e6) <= r.period_error_ns;
     }
@@ -194,8 +185,8 @@ TEST(the_table_of_tasks_counts_by_arm_cpu_name_and_group) {
     assert_int_equal(row->max_ns, 50000);
     assert_int_equal(row->n_threads, 4);
     struct nr_map_entry *sorted = nr_tally_sorted_bins(&t, &n_bins);
-    assert_near((double)nr_tally_quantiles(sorted, n_bins, 0).p50_ns, 25000, 0.01);
-    assert_near((double)nr_tally_quantiles(sorted, n_bins, 1).p99_ns, 100000, 0.01);
+    assert_about((double)nr_tally_quantiles(sorted, n_bins, 0).p50_ns, 25000, 0.01);
+    assert_about((double)nr_tally_quantiles(sorted, n_bins, 1).p99_ns, 100000, 0.01);
     assert_int_equal(nr_tally_quantiles(sorted, n_bins, 2).p50_ns, -1);
     free(sorted);
     nr_tally_free(&t);
@@ -479,7 +470,6 @@ TEST(many_threads_share_the_locked_memory_that_an_account_has) {
 
 TEST(sources_without_records_know_the_cpu_time) {
     static const char *const names[] = {"schedstat", "counts"};
-    (void)state;
     for (int i = 0; i < 2; i++) {
         int go[2], done[2];
         struct nr_totals half;
@@ -498,7 +488,7 @@ TEST(sources_without_records_know_the_cpu_time) {
         assert_int_equal(write(go[1], "", 1), 1);
         assert_int_equal(read(done[0], &byte, 1), 1); /* however long a busy machine takes for it */
         assert_int_equal(nr_end(r, &half), 0);
-        assert_near((double)half.group_ns[NR_AGENT], 40 * MS, 0.25);
+        assert_about((double)half.group_ns[NR_AGENT], 40 * MS, 0.25);
         assert_true(half.group_bursts[NR_AGENT] >= 1);
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
@@ -539,7 +529,7 @@ TEST(who_ran_is_named_with_its_time_bursts_period_and_cpu) {
     assert_int_equal(takers[0].n_bursts, 12);
     assert_int_equal(takers[0].typical_ns, 20 * MS);
     assert_int_equal(takers[0].longest_ns, 20 * MS);
-    assert_near(takers[0].period_ns, 1000. * MS, 0.001);
+    assert_about(takers[0].period_ns, 1000. * MS, 0.001);
     assert_string_equal(takers[0].cpus, "1");
     assert_string_equal(takers[1].task, "kworker");
     assert_int_equal(takers[1].busy_ns, 12 * MS + 12 * 10000);
