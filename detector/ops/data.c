@@ -4,46 +4,29 @@
 
 /* ---- data types ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Elements are copied, not dereferenced: an alignment of one byte is a choice that users have. */
-#define INTEGER(name, type, mpi_type)                                                                                                      \
-    static MPI_Datatype mpi_##name(void) { return mpi_type; }                                                                              \
-    static void put_##name(void *buffer, int64_t i, int64_t value) {                                                                       \
+/* Elements are copied, not dereferenced: an alignment of one byte is a choice that users have. A value that no whole number can stand for
+ * (a NaN, a fraction) must not equal one. */
+#define TYPE(id, type, mpi_type, is_floating, is_arithmetic)                                                                               \
+    static MPI_Datatype mpi_##id(void) { return mpi_type; }                                                                                \
+    static void put_##id(void *buffer, int64_t i, int64_t value) {                                                                         \
         type v = (type)value;                                                                                                              \
         memcpy((char *)buffer + i * (int64_t)sizeof v, &v, sizeof v);                                                                      \
     }                                                                                                                                      \
-    static int64_t get_##name(const void *buffer, int64_t i) {                                                                             \
+    static int64_t get_##id(const void *buffer, int64_t i) {                                                                               \
         type v;                                                                                                                            \
         memcpy(&v, (const char *)buffer + i * (int64_t)sizeof v, sizeof v);                                                                \
-        return (int64_t)v;                                                                                                                 \
-    }
-
-/* A value that no whole number can stand for (a NaN, a fraction) must not equal one. */
-#define FLOATING(name, type, mpi_type)                                                                                                     \
-    static MPI_Datatype mpi_##name(void) { return mpi_type; }                                                                              \
-    static void put_##name(void *buffer, int64_t i, int64_t value) {                                                                       \
-        type v = (type)value;                                                                                                              \
-        memcpy((char *)buffer + i * (int64_t)sizeof v, &v, sizeof v);                                                                      \
+        double d = (double)v;                                                                                                              \
+        return !is_floating || (d > -0x1p53 && d < 0x1p53 && d == (double)(int64_t)v) ? (int64_t)v : INT64_MIN;                            \
     }                                                                                                                                      \
-    static int64_t get_##name(const void *buffer, int64_t i) {                                                                             \
-        type v;                                                                                                                            \
-        memcpy(&v, (const char *)buffer + i * (int64_t)sizeof v, sizeof v);                                                                \
-        if (!((double)v > -0x1p53 && (double)v < 0x1p53)) return INT64_MIN;                                                                \
-        return (double)v == (double)(int64_t)v ? (int64_t)v : INT64_MIN;                                                                   \
-    }
+    const struct nd_datatype nd_type_##id = {#id, sizeof(type), is_floating, is_arithmetic, mpi_##id, put_##id, get_##id};
 
-INTEGER(byte, unsigned char, MPI_BYTE)
-INTEGER(int, int, MPI_INT)
-INTEGER(long, long, MPI_LONG)
-FLOATING(float, float, MPI_FLOAT)
-FLOATING(double, double, MPI_DOUBLE)
+TYPE(byte, unsigned char, MPI_BYTE, 0, 0)
+TYPE(int, int, MPI_INT, 0, 1)
+TYPE(long, long, MPI_LONG, 0, 1)
+TYPE(float, float, MPI_FLOAT, 1, 1)
+TYPE(double, double, MPI_DOUBLE, 1, 1)
 
-const struct nd_datatype nd_type_byte = {"byte", 1, 0, 0, mpi_byte, put_byte, get_byte};
-const struct nd_datatype nd_type_int = {"int", sizeof(int), 0, 1, mpi_int, put_int, get_int};
-static const struct nd_datatype type_long = {"long", sizeof(long), 0, 1, mpi_long, put_long, get_long};
-static const struct nd_datatype type_float = {"float", sizeof(float), 1, 1, mpi_float, put_float, get_float};
-const struct nd_datatype nd_type_double = {"double", sizeof(double), 1, 1, mpi_double, put_double, get_double};
-
-const struct nd_datatype *const nd_datatypes[] = {&nd_type_byte, &nd_type_int, &type_long, &type_float, &nd_type_double, NULL};
+const struct nd_datatype *const nd_datatypes[] = {&nd_type_byte, &nd_type_int, &nd_type_long, &nd_type_float, &nd_type_double, NULL};
 
 const struct nd_datatype *nd_datatype_find(const char *name) {
     for (int i = 0; nd_datatypes[i]; i++)
@@ -77,39 +60,21 @@ static int64_t bor_value(int rank, int64_t i) {
 static int64_t band_value(int rank, int64_t i) { return 0x7F & ~bor_value(rank, i); }
 static int64_t bxor_value(int rank, int64_t i) { return (nth(rank) * 37 + within(i) * 11) & 0x7F; }
 
-static int64_t add(int64_t a, int64_t b) { return a + b; }
-static int64_t multiply(int64_t a, int64_t b) { return a * b; }
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t both(int64_t a, int64_t b) { return a && b; }
-static int64_t either(int64_t a, int64_t b) { return a || b; }
-static int64_t one_of(int64_t a, int64_t b) { return !a != !b; }
-static int64_t bits_both(int64_t a, int64_t b) { return a & b; }
-static int64_t bits_either(int64_t a, int64_t b) { return a | b; }
-static int64_t bits_one_of(int64_t a, int64_t b) { return a ^ b; }
+#define REDUCTION(id, mpi_op, needs_arithmetic, needs_integer, value, combined)                                                            \
+    static MPI_Op mpi_##id(void) { return mpi_op; }                                                                                        \
+    static int64_t combine_##id(int64_t a, int64_t b) { return combined; }                                                                 \
+    static const struct nd_reduction id = {#id, needs_arithmetic, needs_integer, mpi_##id, value, combine_##id};
 
-static MPI_Op mpi_sum(void) { return MPI_SUM; }
-static MPI_Op mpi_prod(void) { return MPI_PROD; }
-static MPI_Op mpi_min(void) { return MPI_MIN; }
-static MPI_Op mpi_max(void) { return MPI_MAX; }
-static MPI_Op mpi_land(void) { return MPI_LAND; }
-static MPI_Op mpi_lor(void) { return MPI_LOR; }
-static MPI_Op mpi_lxor(void) { return MPI_LXOR; }
-static MPI_Op mpi_band(void) { return MPI_BAND; }
-static MPI_Op mpi_bor(void) { return MPI_BOR; }
-static MPI_Op mpi_bxor(void) { return MPI_BXOR; }
-
-/* name, needs_arithmetic, needs_integer, ... */
-static const struct nd_reduction sum = {"sum", 1, 0, mpi_sum, small_value, add};
-static const struct nd_reduction prod = {"prod", 1, 0, mpi_prod, sign_value, multiply};
-static const struct nd_reduction min = {"min", 1, 0, mpi_min, small_value, smaller};
-static const struct nd_reduction max = {"max", 1, 0, mpi_max, small_value, larger};
-static const struct nd_reduction land = {"land", 1, 1, mpi_land, land_value, both};
-static const struct nd_reduction lor = {"lor", 1, 1, mpi_lor, lor_value, either};
-static const struct nd_reduction lxor = {"lxor", 1, 1, mpi_lxor, lxor_value, one_of};
-static const struct nd_reduction band = {"band", 0, 1, mpi_band, band_value, bits_both};
-static const struct nd_reduction bor = {"bor", 0, 1, mpi_bor, bor_value, bits_either};
-static const struct nd_reduction bxor = {"bxor", 0, 1, mpi_bxor, bxor_value, bits_one_of};
+REDUCTION(sum, MPI_SUM, 1, 0, small_value, a + b)
+REDUCTION(prod, MPI_PROD, 1, 0, sign_value, a * b)
+REDUCTION(min, MPI_MIN, 1, 0, small_value, a < b ? a : b)
+REDUCTION(max, MPI_MAX, 1, 0, small_value, a > b ? a : b)
+REDUCTION(land, MPI_LAND, 1, 1, land_value, a && b)
+REDUCTION(lor, MPI_LOR, 1, 1, lor_value, a || b)
+REDUCTION(lxor, MPI_LXOR, 1, 1, lxor_value, !a != !b)
+REDUCTION(band, MPI_BAND, 0, 1, band_value, a & b)
+REDUCTION(bor, MPI_BOR, 0, 1, bor_value, a | b)
+REDUCTION(bxor, MPI_BXOR, 0, 1, bxor_value, a ^ b)
 
 const struct nd_reduction *const nd_reductions[] = {&sum, &prod, &min, &max, &land, &lor, &lxor, &band, &bor, &bxor, NULL};
 

@@ -16,7 +16,7 @@ struct nd_datatype {
     int64_t (*get)(const void *buffer, int64_t i);       /* INT64_MIN: no whole number below 2^53 */
 };
 extern const struct nd_datatype *const nd_datatypes[]; /* ends with NULL */
-extern const struct nd_datatype nd_type_byte, nd_type_int, nd_type_double; /* those that operations have of themselves */
+extern const struct nd_datatype nd_type_byte, nd_type_int, nd_type_long, nd_type_float, nd_type_double;
 const struct nd_datatype *nd_datatype_find(const char *name);
 
 #define ND_DATA_MOST_BYTES 8
