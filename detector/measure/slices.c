@@ -15,7 +15,6 @@ enum { VERSION = 1, BLOCK_WORDS = 13, SUMS_AT = 11 };
 struct nd_slices_file {
     int fd;
     off_t whole_bytes; /* up to the end of the last whole block */
-    char *path;
 };
 
 int64_t nd_slices_operations(double operation_ns) {
@@ -64,11 +63,8 @@ int nd_slices_open(struct nd_slices_file **file, const char *path, const json_t 
     uint32_t n_bytes = 0;
     struct nd_slices_file *f = calloc(1, sizeof *f);
     char *text = header_text(header, &n_bytes);
-    if (f) {
-        f->fd = text ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
-        f->path = strdup(path);
-    }
-    if (f && f->fd >= 0 && f->path) {
+    if (f) f->fd = text ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+    if (f && f->fd >= 0) {
         uint32_t words[2] = {nl_little32(VERSION), nl_little32(n_bytes)};
         struct iovec parts[] = {{"NLSLICES", 8}, {words, sizeof words}, {text, n_bytes}};
         if (append(f, parts, 3) == 0) {
@@ -113,11 +109,8 @@ int nd_slices_write(struct nd_slices *s) {
     return append(s->file, parts, 2);
 }
 
-const char *nd_slices_path(const struct nd_slices_file *file) { return file->path; }
-
 void nd_slices_close(struct nd_slices_file *f) {
     if (!f) return;
     if (f->fd >= 0) close(f->fd);
-    free(f->path);
     free(f);
 }

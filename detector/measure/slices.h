@@ -76,9 +76,6 @@ int nd_slices_open(struct nd_slices_file **file, const char *path, const json_t 
  * 0, or -1 with errno. */
 int nd_slices_write(struct nd_slices *s);
 
-/* The path that was opened; owned by the file. */
-const char *nd_slices_path(const struct nd_slices_file *file);
-
 void nd_slices_close(struct nd_slices_file *file); /* NULL is fine */
 
 #endif

@@ -33,7 +33,6 @@ struct nd_config {
 
 /* When an operation's result is looked at. */
 enum nd_check { ND_CHECK_ONCE, ND_CHECK_EVERY, ND_CHECK_OFF };
-extern const char *const nd_check_names[]; /* by enum, ends with NULL */
 
 /* What the noise does on several nodes at once. */
 enum nd_phase {

@@ -106,13 +106,13 @@ const char *nd_program_path(const struct nd_program *p) {
     return p->file->program;
 }
 
-int nd_program_is_over(const struct nd_program *p) {
+static int is_over(const struct nd_program *p) {
     return __atomic_load_n(&p->file->state, __ATOMIC_ACQUIRE) != NF_RUNNING || (kill(p->file->pid, 0) && errno == ESRCH);
 }
 
 void nd_program_rest(const struct nd_program *p, int64_t ns) {
     int64_t end_ns = nl_mono_ns() + ns, left_ns;
-    while ((left_ns = end_ns - nl_mono_ns()) > 0 && !nd_program_is_over(p)) sleep_ns(left_ns < LOOK_NS ? left_ns : LOOK_NS);
+    while ((left_ns = end_ns - nl_mono_ns()) > 0 && !is_over(p)) sleep_ns(left_ns < LOOK_NS ? left_ns : LOOK_NS);
 }
 
 /* ---- the beat ---- */
@@ -181,7 +181,7 @@ int nd_program_find_beat(struct nd_program *p, const volatile int *stop_asked, s
         snprintf(reason, size, "not enough memory");
         return -1;
     }
-    for (int at = 0; at < MOST_LOOKS && !*stop_asked && !nd_program_is_over(p); at++) {
+    for (int at = 0; at < MOST_LOOKS && !*stop_asked && !is_over(p); at++) {
         look(p, at);
         if (at * LOOK_NS >= LEAST_WATCH_NS) row = choose(p, at + 1, &n_calls);
         if (row >= 0 && n_calls >= ENOUGH_CALLS * ND_BEAT_WINDOWS) break;
@@ -191,7 +191,7 @@ int nd_program_find_beat(struct nd_program *p, const volatile int *stop_asked, s
     p->looks = NULL;
     if (row < 0 || n_calls < LEAST_CALLS) {
         snprintf(reason, size, "%s",
-                 nd_program_is_over(p) ? "the program ended before a call of it had repeated often enough"
+                 is_over(p) ? "the program ended before a call of it had repeated often enough"
                                        : "in 20 s no MPI call of the program repeated 20 times: it has no beat to time "
                                          "(say one with --beat, or compare whole runs)");
         return -1;
@@ -238,7 +238,7 @@ int nd_program_take_beat(struct nd_program *p, const volatile int *stop_asked, s
     int row = -1, n = 0;
     b->n = 0;
     b->asked = b->done;
-    while (waited_ns < WATCH_NS && !*stop_asked && !nd_program_is_over(p)) {
+    while (waited_ns < WATCH_NS && !*stop_asked && !is_over(p)) {
         /* one that was named by the user may come first only now */
         if (row < 0 && (row = find_row(p->file, beat)) >= 0) __atomic_store_n(&b->row, (uint32_t)row + 1, __ATOMIC_RELEASE);
         last = __atomic_load_n(&b->n, __ATOMIC_ACQUIRE);
@@ -272,7 +272,7 @@ static enum nd_follow_end wait_for(const struct nd_program *p, const uint32_t *n
     int64_t begin_ns = nl_mono_ns();
     while (__atomic_load_n(number, __ATOMIC_ACQUIRE) != p->file->beats.asked) {
         if (*stop_asked) return ND_FOLLOW_STOPPED;
-        if (nd_program_is_over(p)) return ND_FOLLOW_OVER;
+        if (is_over(p)) return ND_FOLLOW_OVER;
         int64_t passed_ns = nl_mono_ns() - begin_ns, left_ns = expected_ns - passed_ns - expected_ns / 50;
         if (left_ns < expected_ns / 100) left_ns = expected_ns / 100;
         if (left_ns < NAP_NS) left_ns = NAP_NS;

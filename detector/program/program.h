@@ -42,7 +42,6 @@ pid_t nd_program_pid(const struct nd_program *p);
 pid_t nd_program_tid(const struct nd_program *p);
 /* The program's executable. */
 const char *nd_program_path(const struct nd_program *p);
-int nd_program_is_over(const struct nd_program *p);
 
 /* Reads OPERATION or OPERATION:SIZE, the operation in any case. 0 or -1. */
 int nd_beat_parse(const char *text, struct nd_beat *beat);

@@ -44,7 +44,8 @@ struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halve
 
 void nd_progress_begin(struct nd_progress *p) { nl_progress_begin(&p->lines, nl_mono_ns()); }
 
-double nd_progress_share(const struct nd_progress *p, int64_t elapsed_ns) {
+/* Share of the run that is behind, 0..1: by halves, or by the time that it may take, whichever is nearer to the end. */
+static double share_behind(const struct nd_progress *p, int64_t elapsed_ns) {
     double by_halves = (double)p->n_done / (double)p->n_halves;
     double by_time = p->limit_ns > 0 ? (double)elapsed_ns / (double)p->limit_ns : 0;
     return fmin(1, fmax(by_halves, by_time));
@@ -119,7 +120,7 @@ void nd_progress_half(struct nd_progress *p, const struct nd_half *h) {
 }
 
 int64_t nd_progress_tick(struct nd_progress *p, int64_t now_ns) {
-    double share = nd_progress_share(p, now_ns - p->lines.begin_ns);
+    double share = share_behind(p, now_ns - p->lines.begin_ns);
     if (nl_progress_is_due(&p->lines, now_ns, share)) show_line(p, now_ns, share);
     return nl_progress_next_ns(&p->lines);
 }

@@ -15,9 +15,6 @@ struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halve
 /* The first recorded half begins: time counts from here. */
 void nd_progress_begin(struct nd_progress *p);
 
-/* Share of the run that is behind, 0..1, after `elapsed_ns`: by halves, or by the time that it may take, whichever is nearer to the end. */
-double nd_progress_share(const struct nd_progress *p, int64_t elapsed_ns);
-
 /* Takes a half into account, and shows a line where one is due. */
 void nd_progress_half(struct nd_progress *p, const struct nd_half *h);
 

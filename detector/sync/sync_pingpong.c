@@ -64,7 +64,8 @@ static struct nd_exchange exchange(struct nd_pingpong *p, int peer) {
     return (struct nd_exchange){.local_ns = asked_ns + rtt_ns / 2, .offset_ns = asked_ns + rtt_ns / 2 - other_ns, .rtt_ns = rtt_ns};
 }
 
-void nd_pingpong_ask(struct nd_pingpong *p, int peer, int n, struct nd_exchange *best) {
+/* Makes n > 0 exchanges with `peer`, who answers as many; `best` is the one of the shortest round trip. */
+static void ask(struct nd_pingpong *p, int peer, int n, struct nd_exchange *best) {
     *best = exchange(p, peer);
     for (int i = 1; i < n; i++) {
         struct nd_exchange e = exchange(p, peer);
@@ -98,7 +99,7 @@ void nd_pingpong_answer(struct nd_pingpong *p, int peer, int n) {
 int nd_pingpong_walk(struct nd_pingpong *p, int n, struct nd_exchange *best) {
     for (int bit = 1; bit < p->n_ranks; bit <<= 1) {
         if (p->rank & bit) {
-            nd_pingpong_ask(p, p->rank - bit, n, best);
+            ask(p, p->rank - bit, n, best);
             return 1; /* its children, of lower bits, are done */
         }
         if (p->rank + bit < p->n_ranks) nd_pingpong_answer(p, p->rank + bit, n);

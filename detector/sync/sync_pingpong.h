@@ -51,9 +51,6 @@ void nd_pingpong_watch(struct nd_pingpong *p);
 /* How far the offset of an exchange may be off at most, ns: half the round trip, and what the clocks' resolution and rates add to it. */
 double nd_pingpong_bound_ns(const struct nd_pingpong *p, const struct nd_exchange *e);
 
-/* Makes n > 0 exchanges with `peer`, who calls nd_pingpong_answer with the same n; `best` is the one of the shortest round trip. */
-void nd_pingpong_ask(struct nd_pingpong *p, int peer, int n, struct nd_exchange *best);
-
 /* Makes exchanges with `peer`, who calls nd_pingpong_answer with n = 0, until the shortest round trip has not become shorter for `patience`
  * > 0 exchanges (Kurnosov 2012), 100 x patience in all at most. */
 void nd_pingpong_ask_patiently(struct nd_pingpong *p, int peer, int patience, struct nd_exchange *best);

@@ -13,7 +13,7 @@
 
 enum { MAX_PROBES = 32, WIDTH = 100 };
 
-const char *const nc_state_names[] = {[NC_GOOD] = "good", [NC_LIMITED] = "limited", [NC_MISSING] = "missing"};
+static const char *const nc_state_names[] = {[NC_GOOD] = "good", [NC_LIMITED] = "limited", [NC_MISSING] = "missing"};
 
 /* ---- what follows for the experiments ---- */
 

@@ -10,7 +10,6 @@ enum nc_state {
     NC_LIMITED, /* works, with a limit that is said */
     NC_MISSING  /* something cannot be done */
 };
-extern const char *const nc_state_names[]; /* by enum: good, limited, missing */
 
 enum { NC_TEXT_BYTES = 320 };
 

@@ -5,7 +5,7 @@
 #include "detector/acceptance/transfer.h"
 
 extern const struct nx_kernel nx_kernel_matmul, nx_kernel_sort, nx_kernel_montecarlo;
-const struct nx_kernel *const nx_kernels[] = {&nx_kernel_matmul, &nx_kernel_sort, &nx_kernel_montecarlo, NULL};
+static const struct nx_kernel *const nx_kernels[] = {&nx_kernel_matmul, &nx_kernel_sort, &nx_kernel_montecarlo, NULL};
 
 int nx_kernel_doubling(int n, int most) {
     if (n == most) return 0;

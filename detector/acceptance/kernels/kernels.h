@@ -16,7 +16,6 @@ struct nx_kernel {
     int (*run)(MPI_Comm comm, int64_t size, double *ns, int *is_wrong);
 };
 
-extern const struct nx_kernel *const nx_kernels[]; /* ends with NULL */
 
 /* For the rows: numbers of ranks that double; whether memory is short on any rank. */
 int nx_kernel_doubling(int n, int most);
