@@ -128,7 +128,7 @@ printf '%s\n' "$suites" | in_group pair | taken 2
 (
     export NOISELAB_BESIDE=yes NOISELAB_TURNS="$PWD/$NOISELAB_BUILD/turns" PATH="$PWD/tests/in-turn:$PATH"
     : >"$NOISELAB_TURNS"
-    printf '%s\n' "$suites" | in_group waits | taken 1 >"$NOISELAB_BUILD/waits.log" 2>&1 &
+    printf '%s\n' "$suites" | in_group waits | taken 2 >"$NOISELAB_BUILD/waits.log" 2>&1 &
     printf '%s\n' "$suites" | in_group beside | starts_no_ranks | in_batches | taken "$jobs" 'nice -n 19' >"$NOISELAB_BUILD/lone.log" 2>&1 &
     # these mostly wait for their turn
     printf '%s\n' "$suites" | in_group beside | starts_no_ranks -v | taken "$((jobs + 1))"

@@ -269,6 +269,7 @@ EOT
 # ---- progress
 
 @test "progress in a file is a line now and then with the time left and the estimate so far, and no carriage return" {
+    long_only # 10 s; what it says is what a terminal is told, and which lines are due tests/unit/detector/record/test_progress.c knows
     launch 1 --op empty,barrier --levels 0,5 --half-period 1ms --period 1ms --seconds 10.5 --warmup 0 >/dev/null
     cat "$ERR"
     grep -qE '^noiselab-detect: [0-9]+ %, [0-9]+ s left; so far at 5 %: (empty|barrier) [+-][0-9.e]+ % \[[+-][0-9.e]+, [+-][0-9.e]+\]' "$ERR"
@@ -278,6 +279,7 @@ EOT
 
 @test "progress on a terminal is one line that is redrawn, and off is silent" {
     launch 1 --op empty --levels 0,5 --half-period 1ms --period 1ms --seconds 2.3 --warmup 0 --progress terminal >/dev/null
+    tr '\r' '\n' <"$ERR" | grep -qE 'noiselab-detect: [0-9]+ %, [0-9]+ s left; so far at 5 %: empty [+-][0-9.e]+ % \[[+-][0-9.e]+, '
     [ "$(tr '\r' '\n' <"$ERR" | grep -c 'noiselab-detect: .* left')" -ge 1 ]
     [ "$(grep -c ' left' "$ERR")" -eq 1 ]
     rm -rf "$OUT"

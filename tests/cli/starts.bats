@@ -218,3 +218,18 @@ jump_said() {
     [ "$(jq '[.starts[].starts] | add' "$BATS_TEST_TMPDIR/starts.json")" -eq "$(json .start.starts)" ]
     [ "$(jq '[.starts[].late_starts] | add' "$BATS_TEST_TMPDIR/starts.json")" -eq "$(json .start.late_starts)" ]
 }
+
+@test "reproducibility is measured over launches and rank counts, and too few launches are no answer" {
+    needs_cpus 2
+    "$BIN/noiselab" run reproducibility --ranks 1,2 --launches 3 --op barrier --seconds 0.2 --seed 5 --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/table" 2>"$ERR"
+    cat "$BATS_TEST_TMPDIR/table"
+    [ "$("$BIN/noiselab-analyze" reproducibility "$OUT" --csv | tail -n +2 | wc -l)" -eq 2 ]
+    [ "$(jq -r .seed "$OUT"/*/launch.json | sort -n | paste -sd ,)" = 5,6,7,8,9,10 ]
+    # the published report from the same raw files: every launch a row, with as many starts as were made
+    "$BIN/noiselab-analyze" mpiperf "$OUT" --csv >"$BATS_TEST_TMPDIR/mpiperf"
+    [ "$(tail -n +2 "$BATS_TEST_TMPDIR/mpiperf" | wc -l)" -eq 6 ]
+    [ "$(column n_t "$BATS_TEST_TMPDIR/mpiperf" | sort -n | paste -sd ,)" = "$(jq .start.starts "$OUT"/*/launch.json | sort -n | paste -sd ,)" ]
+    status=0
+    "$BIN/noiselab-analyze" reproducibility "$OUT"/$(ls "$OUT" | head -n 1) >/dev/null 2>"$ERR" || status=$?
+    [ "$status" -eq 3 ]
+}

@@ -83,19 +83,6 @@ works() {
     [ "$(cpu_ticks "$1")" -gt $((before + 5)) ]
 }
 
-@test "a TERM to noiselab run ends the launch and its load at once" {
-    "$BIN/noiselab" run sensitivity --op barrier --levels 50 --seconds 60 --out "$OUT" --no-report >/dev/null 2>"$ERR" 3>&- &
-    shell=$!
-    wait_for has_rows
-    kill -TERM $shell
-    status=0
-    wait $shell || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    grep -q 'noiselab-run: interrupted' "$ERR"
-    [ "$(jq -r .ended "$OUT"/*/launch.json)" = interrupted ]
-}
-
 @test "kill -9 of the generator ends the launch, says so, and keeps the rows" {
     background --levels 1
     kill -9 "$(generator_of "$MPIRUN")"
