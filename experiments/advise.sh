@@ -4,10 +4,13 @@
 set -u
 # shellcheck source=experiments/lib.sh
 . "$NOISELAB_LIBEXEC/lib.sh"
+# shellcheck source=experiments/lib-settings.sh
+. "$NOISELAB_LIBEXEC/lib-settings.sh"
 
 experiment=advise
 analysis=advise
 own_options='
+--arms         value  arms
 --op           value  op
 --bytes        value  bytes
 --level        value  level
@@ -30,6 +33,9 @@ slower for certain, get no more time: the rest has it all, in launches that are 
 is shown to be faster the answer is a file of rules, and how to use it. Two short launches try the rules first: one
 that the library does not follow is not advised.
 
+  --arms WHAT       what is compared: algorithms (default); eager: the sizes up to which messages go at once (eager:16KiB,64KiB);
+                    mapping: places of ranks, where they differ here. The last two hold for a whole launch: --launches sets
+                    with a launch for each, in random order, a third of which choose
   --op LIST         operations (default allreduce,bcast,alltoall,barrier,reduce); OP:SIZE has a size of its own
   --bytes LIST      message sizes (default 8,2KiB,256KiB)
   -- COMMAND        a program (mpirun -n 4 ./app): it runs once under noiselab profile, and in place of --op and --bytes come
@@ -55,7 +61,7 @@ EOT
 }
 
 default_options() {
-    op=allreduce,bcast,alltoall,barrier,reduce bytes=8,2KiB,256KiB level=5 half_period=10ms seconds=600
+    op=allreduce,bcast,alltoall,barrier,reduce bytes=8,2KiB,256KiB level=5 half_period=10ms seconds=600 arms=algorithms
     plans_again=plan_what_is_left
 }
 
@@ -144,8 +150,12 @@ take_profile() {
     worth=advice.program
     "$NOISELAB_BIN/noiselab-analyze" profile --write "worth=$scratch/worth" "$profile" 2>"$scratch/worth.err" ||
         die 2 "$(first_line <"$scratch/worth.err" | sed 's/^noiselab-analyze: //')"
-    awk -F , -v OFS=, 'FILENAME == ARGV[1] { known[$1]; next } FNR > 1 && $9 == "" && !($1 in known) { $9 = "its algorithm cannot be chosen" } 1' \
-        "$scratch/algorithms" "$scratch/worth" >"$scratch/$worth"
+    if [ "$compares" != algorithms ]; then
+        cp "$scratch/worth" "$scratch/$worth"
+    else
+        awk -F , -v OFS=, 'FILENAME == ARGV[1] { known[$1]; next } FNR > 1 && $9 == "" && !($1 in known) { $9 = "its algorithm cannot be chosen" } 1' \
+            "$scratch/algorithms" "$scratch/worth" >"$scratch/$worth"
+    fi
     awk -F , 'NR > 1 && $9 == "" { found = 1 } END { exit !found }' "$scratch/$worth" ||
         die 2 "no operation of the program can be compared: $(awk -F , 'NR > 1 { print $1, $9 }' "$scratch/$worth" | paste -sd ';' -)"
     ranks=$(awk -F , 'NR > 1 && $9 == "" { print $5; exit }' "$scratch/$worth")
@@ -174,9 +184,10 @@ check_options() {
     *[1-9]*) ;;
     *) die 2 "--level: '$level' is not a level in percent above 0 (try 5)" ;;
     esac
+    check_arms
     check_advised_program
     make_scratch
-    "$NOISELAB_BIN/noiselab-detect" --list algorithms >"$scratch/algorithms" ||
+    [ "$compares" != algorithms ] || "$NOISELAB_BIN/noiselab-detect" --list algorithms >"$scratch/algorithms" ||
         die 2 'run advise compares algorithms that Open MPI lets one choose, and this MPI library does not'
     [ -z "$app_words$profile" ] || take_profile
     ranks_column
@@ -188,8 +199,17 @@ check_options() {
     [ -z "$worth" ] || op=$(awk -F , 'NR > 1 && $9 == "" { print $1 ($2 > 0 ? ":" $2 : "") }' "$scratch/$worth" | paste -sd , -)
     case $op in *=*) die 2 "--op: '$op': all algorithms of an operation are compared; leave what is behind the = out" ;; esac
     arrival=${arrival:-late-any:amount=50us}
-    set -- --arrival "$arrival" --per-operation-timing off --half-period "$half_period" --levels "$level" "$@"
+    # a setting acts in every operation: the typical one says it, whatever else the machine does
+    [ "$compares" = algorithms ] && timing=off || timing=on
+    set -- --arrival "$arrival" --per-operation-timing "$timing" --half-period "$half_period" --levels "$level" "$@"
     rehearse --op "$op" --bytes "$bytes" "$@"
+    [ -z "$verify" ] || schedule_notes="$newline# verify: $verify$newline# program: $advised_words"
+    planned_files="$planned_files $worth profiles"
+    if [ "$compares" != algorithms ]; then
+        set -- --op "$op" --bytes "$bytes" "$@"
+        go_on "$@"
+        return
+    fi
     json_values "$scratch/rehearsal.json" -- 'operations.*.operation' >"$scratch/operations" || exit $?
     json_values "$scratch/rehearsal.json" -- 'operations.*.bytes' | paste "$scratch/operations" - >"$scratch/cells"
     compare "$scratch/cells"
@@ -197,9 +217,7 @@ check_options() {
     rehearse --op "$compared" "$@" --seconds "${seconds_each}s"
     # which launches choose, and after which there is a look, is part of the plan
     third=$(((launches + 2) / 3))
-    schedule_notes="# stages: $third,$((launches - (launches - third) / 2)),$launches$newline# budget_s: $seconds"
-    [ -z "$verify" ] || schedule_notes="$schedule_notes$newline# verify: $verify$newline# program: $advised_words"
-    planned_files="$planned_files $worth profiles"
+    schedule_notes="# stages: $third,$((launches - (launches - third) / 2)),$launches$newline# budget_s: $seconds$schedule_notes"
     set -- --op "$compared" "$@"
     go_on "$@"
 }
@@ -213,6 +231,7 @@ place_of_launch() {
 }
 
 plan_launches() {
+    [ "$compares" = algorithms ] || { plan_settings "$@" && return; }
     note "$launches launches of $seconds_each s, about $(say_time $((launches * (seconds_each + start_s)))) in all; seed $seed; into '$campaign'"
     next=0
     while [ "$next" -lt "$launches" ]; do
@@ -227,7 +246,7 @@ plan_launches() {
 
 # plan_what_is_left: after the first launch, and at the end of a stage: what is to go on, in the time that is left
 plan_what_is_left() {
-    [ -z "$only" ] && [ "$n_elsewhere" = 0 ] || return 0
+    [ -z "$only" ] && [ "$n_elsewhere" = 0 ] && [ -n "$(schedule_key stages)" ] || return 0
     count_now
     [ "$n_now" -lt "$n_planned" ] || return 0
     case ,1,$(schedule_key stages), in *,"$n_now",*) ;; *) return 0 ;; esac
@@ -296,7 +315,7 @@ rules_launch() {
 # reads. What runs is watched, not timed.
 try_rules() {
     # with --finish the nodes are gone: what was tried then holds
-    [ -n "${starts_with-}" ] || return 0
+    [ -n "${starts_with-}" ] && [ -z "$(schedule_key arms)" ] || return 0
     make_scratch
     rules=$(readlink -f "$campaign")/advice.rules
     rm -f "$campaign/advice.tried"
@@ -349,7 +368,12 @@ verify_program() {
         rm -rf "${campaign:?}/profiles/$name"
         (
             unset OMPI_MCA_coll_tuned_dynamic_rules_filename OMPI_MCA_coll_tuned_use_dynamic_rules
-            [ "$how" = off ] || export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename="$rules"
+            if [ -n "$(schedule_key arms)" ]; then
+                # as the launches had it, or as it is advised
+                [ "$how" = off ] && export_settings "$(settings_of_reference)" || export_settings "$(sed 's/^export //' "$rules")"
+            elif [ "$how" = on ]; then
+                export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename="$rules"
+            fi
             run_profiled "$campaign/profiles" "$name" "$words_of_program"
         ) || exit $?
     done 5<"$scratch/runs"

@@ -144,15 +144,21 @@ all_ranks() {
 
 # take_launch_words WORDS: what a row of the schedule says to the runner, ahead of the program's own words: --program=accept (noiselab-accept in
 # place of the detector), --rotate=FIRST:STEP (the order of nodes: that one first, then each STEP-th of the ring), --noise-node=K (the K-th node
-# of the list has the noise), --follow=COMMAND (a program that the detector follows, quoted for the shell). Sets n_launch_words, follows, launch_program, ordered (yes: nodes_wanted is the order of the ranks), nodes_wanted, noise_node.
+# of the list has the noise), --follow=COMMAND (a program that the detector follows, quoted for the shell), --with=NAME=VALUE (a variable of the MPI
+# library or the launcher, for this launch). Sets n_launch_words, follows, launch_program, launch_with (lines), ordered (yes: nodes_wanted is the order
+# of the ranks), nodes_wanted, noise_node.
 take_launch_words() {
-    launch_program=noiselab-detect ordered='' noise_node='' follows=''
+    launch_program=noiselab-detect ordered='' noise_node='' follows='' launch_with=''
     n_words=$#
     while [ $# -gt 0 ]; do
         value=${1#*=}
         case $1 in
         --program=accept) launch_program=noiselab-accept ;;
         --follow=*) follows=$value ;;
+        --with=*)
+            is_setting "$value" || die 2 "'$schedule': '$1' is not a setting of an MPI library"
+            launch_with=$launch_with$value$newline
+            ;;
         --rotate=*[!0-9:]* | --rotate=:* | --rotate=*:0* | --rotate=*: | --rotate=*:*:* | --noise-node=*[!0-9]* | --noise-node= | --noise-node=0*)
             die 2 "'$schedule': '$1' is not an order of nodes or the number of one"
             ;;
@@ -163,6 +169,24 @@ take_launch_words() {
         shift
     done
     n_launch_words=$((n_words - $#))
+}
+
+# is_setting NAME=VALUE: a variable that a library or a launcher reads, and plain
+is_setting() {
+    case $1 in
+    *[!A-Za-z0-9_=:.+-]*) return 1 ;;
+    OMPI_MCA_*=?* | PRTE_MCA_*=?* | UCX_*=?* | SLURM_DISTRIBUTION=?*) return 0 ;;
+    *) return 1 ;;
+    esac
+}
+
+# export_settings LINES: NAME=VALUE
+export_settings() {
+    while IFS= read -r setting; do
+        [ -z "$setting" ] || export "${setting?}"
+    done <<EOT
+$1
+EOT
 }
 
 # nodes_of_list: the nodes of nodes_wanted, one on a line; of - all that there are, here this machine
@@ -218,6 +242,10 @@ run_mpirun() {
         mapping=core
         [ "$binding" != none ] || mapping=slot
         [ "$n_nodes" = 1 ] || mapping=ppr:$per_node:node
+        # a launch that says by its variables where ranks go
+        case ${launch_with-} in
+        *_mapping_policy=*) become "$mpirun" -n "$n_ranks" --bind-to "$binding" "$@" ;;
+        esac
         become "$mpirun" -n "$n_ranks" --map-by "$mapping" --bind-to "$binding" "$@"
     fi
     [ "$nodes_of_step" = - ] || set -- -hosts "$nodes_of_step" "$@"
@@ -362,6 +390,7 @@ one_launch() {
     # the ranks read nothing: what is on our own input is not theirs
     (
         [ -z "$teller" ] || exec 2>"$said"
+        export_settings "${launch_with-}"
         if [ -n "$shm" ]; then
             export OMPI_MCA_btl_vader_backing_directory="$shm" OMPI_MCA_btl_sm_backing_directory="$shm"
         fi

@@ -4,6 +4,7 @@ analyze_advise <- function(operands, values, form) {
   alpha <- alpha_option(values$alpha)
   margin <- margin_option(values$margin) %||% advise_margin_percent
   campaign <- read_campaign(operands)
+  if (!is.null(settings_plan(campaign$dirs))) return(analyze_settings(campaign, operands, alpha, margin, values, form))
   if (!is.null(values$write$plan)) {
     write_plan(advise_next(campaign, alpha, margin), values$write$plan)
     return(structure(character(), status = 0L))

@@ -4,8 +4,8 @@
 advise_margin_percent <- 5
 
 # A verdict of a row: a faster algorithm is shown, none that is faster by the margin can be there, or neither; or one is shown, and a launch showed
-# that the library does not follow a rule for it.
-advise_words <- c(use = "use", keep = "keep", open = "undecided", refused = "refused")
+# that the library does not follow a rule for it. Of a setting for whole launches, at one size: it is shown to be slower there.
+advise_words <- c(use = "use", keep = "keep", open = "undecided", refused = "refused", slower = "slower")
 
 # The share of the planned launches that choose the candidate. The others, which did not choose it, measure it: the winner of a comparison looks
 # better in the data that made it win than it is.

@@ -139,24 +139,54 @@ static json_t *environment_json(const char *const *prefixes) {
     return found;
 }
 
-/* Adds a control variable of the MPI library, where it has one of that name and of type int. */
+/* The value of a control variable of whole numbers: int, or (sizes) as wide as a size_t. 0, -1 where it is none. */
+static int read_tool_variable(MPI_T_cvar_handle handle, MPI_Datatype type, json_int_t *value) {
+    int number = 0;
+    size_t size = 0;
+    if (type != MPI_INT && type != MPI_UNSIGNED_LONG && type != MPI_UNSIGNED_LONG_LONG) return -1;
+    if (MPI_T_cvar_read(handle, type == MPI_INT ? (void *)&number : &size) != MPI_SUCCESS) return -1;
+    *value = type == MPI_INT ? number : (json_int_t)size;
+    return 0;
+}
+
+/* Adds a control variable of the MPI library, where it has one of that name and of whole numbers. */
 static void add_tool_variable(json_t *object, const char *name) {
-    int index, verbosity, binding, scope, count = 0, value = 0, name_length = 0, desc_length = 0;
+    int index, verbosity, binding, scope, count = 0, name_length = 0, desc_length = 0;
+    json_int_t value;
     MPI_Datatype type;
     MPI_T_enum values;
     MPI_T_cvar_handle handle;
     if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return;
     if (MPI_T_cvar_get_info(index, NULL, &name_length, &verbosity, &type, &values, NULL, &desc_length, &binding, &scope) != MPI_SUCCESS)
         return;
-    if (type != MPI_INT || binding != MPI_T_BIND_NO_OBJECT) return;
-    if (MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS) return;
-    if (count == 1 && MPI_T_cvar_read(handle, &value) == MPI_SUCCESS) json_object_set_new(object, name, json_integer(value));
+    if (binding != MPI_T_BIND_NO_OBJECT || MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS) return;
+    if (count == 1 && read_tool_variable(handle, type, &value) == 0) json_object_set_new(object, name, json_integer(value));
     MPI_T_cvar_handle_free(&handle);
 }
 
+/* Who carries messages in Open MPI, up to which size they go at once, and by how many buffers. What the library does not use it has closed,
+ * and with it these variables. */
+static void add_eager_limits(json_t *object) {
+    static const char *const transports[] = {"vader", "sm", "tcp", "ofi", "uct", "openib", NULL};
+    static const char *const words[] = {"eager_limit", "free_list_num", "free_list_max", NULL};
+    static const char *const layers[] = {"ob1", "ucx", "cm", NULL};
+    for (const char *const *t = transports; *t; t++)
+        for (const char *const *w = words; *w; w++) {
+            char name[64];
+            snprintf(name, sizeof name, "btl_%s_%s", *t, *w);
+            add_tool_variable(object, name);
+        }
+    for (const char *const *p = layers; *p; p++) {
+        char name[64];
+        int index;
+        snprintf(name, sizeof name, "pml_%s_verbose", *p);
+        if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS) json_object_set_new(object, "pml", json_string(*p));
+    }
+}
+
 json_t *nd_mpi_json(const char *const *operations, int n_operations) {
-    static const char *const prefixes[] = {"OMPI_MCA_coll", "OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_mpi_", "MPIR_CVAR_",
-                                           "MPIR_PARAM_", "UCX_", "UCC_", "I_MPI_", "FI_", NULL};
+    static const char *const prefixes[] = {"OMPI_MCA_coll", "OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_mpi_",
+                                           "OMPI_MCA_rmaps", "MPIR_CVAR_", "MPIR_PARAM_", "UCX_", "UCC_", "I_MPI_", "FI_", NULL};
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0, provided;
     MPI_Get_library_version(version, &length);
@@ -173,6 +203,7 @@ json_t *nd_mpi_json(const char *const *operations, int n_operations) {
             for (char *c = name; *c; c++) *c = (char)toupper((unsigned char)*c);
             add_tool_variable(parameters, name);
         }
+        add_eager_limits(parameters);
         MPI_T_finalize();
     }
     return json_pack("{s:s, s:s, s:o}", "library", library, "version", version, "parameters", parameters);

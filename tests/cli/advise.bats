@@ -97,7 +97,7 @@ advise() {
 
 @test "run advise refuses what it cannot compare" {
     needs_cpus 2
-    for words in "--launches 3" "--seconds 10" "--level 0" "--level x" "--ranks 1" "--levels 1" "--on last" "--op barrier=tree" "--op ibarrier" "--op nonsense" "--design blocks" "--verify 2" "--profile none" "--op barrier -- true"; do
+    for words in "--launches 3" "--seconds 10" "--level 0" "--level x" "--ranks 1" "--levels 1" "--on last" "--op barrier=tree" "--op ibarrier" "--op nonsense" "--design blocks" "--verify 2" "--profile none" "--op barrier -- true" "--arms both" "--arms eager:x" "--arms eager --arrival none"; do
         # shellcheck disable=SC2086 # words
         advise 2 $words
         [ "$(wc -l <<<"$stderr")" -eq 1 ]
@@ -152,6 +152,33 @@ advise() {
     [[ $stderr = *"hold for Open MPI v0.9, and this is Open MPI v"* ]]
     OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/kept/advice.rules detect 0 1 --op barrier
     [[ $stderr != *"hold for"* ]]
+}
+
+@test "run advise finds where the eager limit is, and that it moves with it, from launches of each in random order" {
+    needs_cpus 2
+    advise '0 3' --arms eager:16KiB --bytes 1088,1920,2176,3840,4352,7680,8704,12032 --launches 4 --seconds 24 --warmup 0s --half-period 5ms --seed 3
+    grep -qx '# arms: eager' c/schedule.tsv
+    [ "$(grep -cE "	--with=OMPI_MCA_btl_vader_eager_limit=(4096|16384)	" c/schedule.tsv)" -eq 8 ]
+    # what the library says is in use, and not what was asked for
+    jq -se '[.[].mpi.parameters.btl_vader_eager_limit] | sort == [4096, 4096, 4096, 4096, 16384, 16384, 16384, 16384]' c/*/launch.json
+    [[ $output = *"memory, at most"*"2 MiB (512 x 1)"*"8 MiB (512 x 1)"* ]]
+    [ "$(wc -l <<<"$output")" -le 24 ]
+    "$BIN/noiselab" analyze advise --alpha 0.2 --json c >json || [ $? -eq 3 ]
+    jq -c '.steps, .settings' json
+    jq -e '.compares == "eager" and all(.settings[]; .in_use) and ([.rows[] | select(.condition == "quiet")] | length == 9)' json
+    judge jq -e '[.steps[] | select(.setting == "default") | .from_bytes, .to_bytes] == [3840, 4352] and all(.steps[]; .setting == "default" or .from_bytes != 3840)' json
+    # a library that did not take a setting: it is not advised
+    sed -i 's/=16384/=32768/' c/schedule.tsv
+    "$BIN/noiselab" analyze advise --json c >json || [ $? -eq 3 ]
+    jq -e '[.settings[] | select(.setting != "default") | .in_use] == [false] and .verdict != "use"' json
+}
+
+@test "run advise measures no mapping where all ways place ranks alike" {
+    needs_cpus 2
+    [ "$("$BIN/noiselab-gen" --list cpus | cut -d ' ' -f 2)" -eq 2 ] || skip 'more than two cores: mappings may differ'
+    advise 0 --arms mapping --ranks 2
+    [[ $stderr = *"on the same CPUs whichever way they are mapped"* ]]
+    [ ! -e c ]
 }
 
 # A rule acts at exactly its size (or, where ranks' shares differ by an element, about there), and at its number of ranks
