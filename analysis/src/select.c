@@ -3,6 +3,7 @@
 
 #include <R_ext/Utils.h>
 
+#include <math.h>
 #include <string.h>
 
 /* The first place from `from` on whose value is above x, or, with `reaches`, is x or above it; n where none is. The values rise. */
@@ -99,6 +100,22 @@ SEXP walsh_rank(SEXP x, SEXP rank)
             for (int j = i; j < n; j++) average[k++] = (value[i] + value[j]) / 2;
         rPsort(average, averages, at);
         REAL(result)[column] = average[at];
+    }
+    UNPROTECT(1);
+    return result;
+}
+
+/* Sums of z at `n` harmonics of each of these places: those nearest to 1/n, 2/n, ... of it (a half goes to the even one). */
+SEXP summed_harmonics(SEXP z, SEXP places, SEXP n)
+{
+    R_xlen_t n_places = XLENGTH(places);
+    int n_sum = asInteger(n);
+    const double *value = REAL(z);
+    SEXP result = PROTECT(allocVector(REALSXP, n_places));
+    for (R_xlen_t i = 0; i < n_places; i++) {
+        double sum = 0, place = INTEGER(places)[i];
+        for (int k = 1; k <= n_sum; k++) sum += value[(R_xlen_t)nearbyint(place * k / n_sum) - 1];
+        REAL(result)[i] = sum;
     }
     UNPROTECT(1);
     return result;

@@ -8,5 +8,6 @@ SEXP train_sums(SEXP begin, SEXP length, SEXP ends, SEXP sums, SEXP most, SEXP n
 SEXP drawn_signs(SEXP rows, SEXP columns);
 SEXP column_ranks(SEXP x, SEXP ranks);
 SEXP walsh_rank(SEXP x, SEXP rank);
+SEXP summed_harmonics(SEXP z, SEXP places, SEXP n);
 
 #endif
