@@ -87,6 +87,8 @@ result $? 'a report is written'
 inside dpkg --audit >"$root.log" 2>&1 && [ ! -s "$root.log" ]
 result $? 'dpkg finds nothing wrong with them'
 
+inside noiselab-agent --restore >"$root.log" 2>&1 && [ -d "$root/run/noiselab" ]
+result $? 'noiselab-agent keeps its notes in /run'
 inside apt-get -qq remove -y noiselab noiselab-analysis >"$root.log" 2>&1 && ! inside dpkg-query -W | grep noiselab >"$root.log"
 result $? 'they are removed, and there is nothing to purge'
 rm -rf "$root/root/campaign"
