@@ -311,6 +311,17 @@ rules_launch() {
     ) </dev/null >"$scratch/rules.said" 2>&1
 }
 
+# with_rules: the environment for the file of rules, and for han's where there is one
+with_rules() {
+    export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename="$rules"
+    [ ! -f "$rules.han" ] || export OMPI_MCA_coll_han_use_dynamic_file_rules=1 OMPI_MCA_coll_han_dynamic_rules_filename="$rules.han"
+}
+
+# without_rules: of the user's environment
+without_rules() {
+    unset OMPI_MCA_coll_tuned_dynamic_rules_filename OMPI_MCA_coll_han_use_dynamic_file_rules OMPI_MCA_coll_han_dynamic_rules_filename
+}
+
 # try_rules: what the analysis would advise is tried where it was measured: without the rules and with them, into advice.tried, which the analysis
 # reads. What runs is watched, not timed.
 try_rules() {
@@ -318,7 +329,7 @@ try_rules() {
     [ -n "${starts_with-}" ] && [ -z "$(schedule_key arms)" ] || return 0
     make_scratch
     rules=$(readlink -f "$campaign")/advice.rules
-    rm -f "$campaign/advice.tried"
+    rm -f "$campaign/advice.tried" "$rules.han"
     "$NOISELAB_BIN/noiselab-analyze" advise --csv --write "rules=$rules" ${margin:+--margin "$margin"} "$campaign" >"$scratch/advice" 2>/dev/null
     [ -f "$rules" ] || return 0
     # "ranks operation=algorithm:bytes"
@@ -333,8 +344,8 @@ try_rules() {
         for how in without with; do
             tried=$rules.$how
             if (
-                unset OMPI_MCA_coll_tuned_dynamic_rules_filename
-                [ "$how" = without ] || export OMPI_MCA_coll_tuned_dynamic_rules_filename="$rules"
+                without_rules
+                [ "$how" = without ] || with_rules
                 rules_launch "$tried" "$@"
             ); then
                 sed "s/^/$how /" "$tried" >>"$scratch/tried"
@@ -367,12 +378,13 @@ verify_program() {
         [ "$(launch_ends "$campaign/profiles/$name/launch.json")" = "$campaign/profiles/$name/launch.json${tab}complete" ] && continue
         rm -rf "${campaign:?}/profiles/$name"
         (
-            unset OMPI_MCA_coll_tuned_dynamic_rules_filename OMPI_MCA_coll_tuned_use_dynamic_rules
+            without_rules
+            unset OMPI_MCA_coll_tuned_use_dynamic_rules
             if [ -n "$(schedule_key arms)" ]; then
                 # as the launches had it, or as it is advised
                 [ "$how" = off ] && export_settings "$(settings_of_reference)" || export_settings "$(sed 's/^export //' "$rules")"
             elif [ "$how" = on ]; then
-                export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename="$rules"
+                with_rules
             fi
             run_profiled "$campaign/profiles" "$name" "$words_of_program"
         ) || exit $?

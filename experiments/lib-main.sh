@@ -231,7 +231,7 @@ answer_verdicts() {
     advise)
         try_rules
         verify_program
-        rm -f "$campaign/advice.rules" # of an earlier answer, or what was tried
+        rm -f "$campaign/advice.rules" "$campaign/advice.rules.han" # of an earlier answer, or what was tried
         set -- --write "rules=$campaign/advice.rules" ${margin:+--margin "$margin"} "$@"
         ;;
     '' | agent | intervals) [ -z "$margin" ] || set -- --margin "$margin" "$@" ;;

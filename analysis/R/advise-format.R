@@ -22,9 +22,13 @@ analyze_advise <- function(operands, values, form) {
   }
   library <- printable(paste(library, collapse = " and "))
   rules <- advise_rules(advice$rows, library)
-  if (!is.null(values$write$rules) && !is.null(rules)) write_output(rules, values$write$rules)
+  of_han <- if (!is.null(rules) && has_han(advice$rows, library)) advise_rules(advice$rows, library, han = TRUE)
+  if (!is.null(values$write$rules)) {
+    if (!is.null(rules)) write_output(rules, values$write$rules)
+    if (!is.null(of_han)) write_output(of_han, han_file(values$write$rules))
+  }
   if (form == "csv") say_notes("noiselab-analyze", c(busy, notes))
-  written <- if (is.null(rules)) NULL else values$write$rules
+  written <- if (is.null(rules)) NULL else c(values$write$rules, if (!is.null(of_han) && !is.null(values$write$rules)) han_file(values$write$rules))
   lines <- switch(form, json = advise_json(advice, alpha, margin, c(busy, notes)), csv = csv_lines(advice$rows),
                   all = c(advise_lines(advice, alpha, margin, written, library), "", algorithm_lines(advice$algorithms, alpha), format_notes(c(busy, notes))),
                   c(advise_lines(advice, alpha, margin, written, library), unlist(lapply(sprintf("! %s", c(busy, advice$note)), wrap_line)),
@@ -32,6 +36,8 @@ analyze_advise <- function(operands, values, form) {
   attr(lines, "status") <- if (any(advice$rows$verdict == advise_words[["open"]])) 3L else 0L
   lines
 }
+
+han_file <- function(file) paste0(file, ".han")
 
 # Lines "name value" for noiselab run advise; where all goes on as planned no file.
 write_plan <- function(plan, file) {
@@ -84,8 +90,9 @@ advise_lines <- function(advice, alpha, margin, rules, library) {
   typed <- if (is.null(rules) && length(forced) > 0) {
     c(sprintf("To select it (%s; unset to undo):", library), if (any(grepl("export", forced))) "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1", forced)
   } else if (any(rows$verdict == advise_words[["use"]]) && !is.null(rules)) {
-    c(sprintf("To select it (%s; unset both to undo):", holds_for(rows, library)), "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1",
-      paste0("  export OMPI_MCA_coll_tuned_dynamic_rules_filename=", normalizePath(rules)),
+    c(sprintf("To select it (%s; unset %s to undo):", holds_for(rows, library), if (length(rules) > 1) "all four" else "both"), "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1",
+      paste0("  export OMPI_MCA_coll_tuned_dynamic_rules_filename=", normalizePath(rules[1])),
+      if (length(rules) > 1) c("  export OMPI_MCA_coll_han_use_dynamic_file_rules=1", paste0("  export OMPI_MCA_coll_han_dynamic_rules_filename=", normalizePath(rules[2]))),
       if (any(rows$rule %in% "untried")) "  # these rules were not tried: noiselab run advise tries them where it measures", forced)
   }
   c(wrap_line(paste(c(advise_sentence(advice, margin), advice$sentence), collapse = " ")), "", table_lines(table),

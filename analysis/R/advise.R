@@ -267,6 +267,9 @@ share_slack_bytes <- 16
 # The library asks for these without a size: no rule for one is followed.
 rules_without_sizes <- c("alltoallv", "alltoallw", "exscan", "scan")
 
+# From Open MPI 5 on its component han has these before tuned, where ranks are on several nodes. A file of its own hands them on; its sizes are of a rank.
+rules_of_han <- c("allgather", "allgatherv", "allreduce", "barrier", "bcast", "gather", "reduce", "scatter")
+
 # What short launches ran without rules and with them (noiselab run advise): `how` (without, with), `operation`, `bytes`, `ranks`, `wanted` (an
 # algorithm that was forced, or default), `ran` (a function of the library; -: was not seen; parts: another component took the call), `nodes`.
 tried_rules <- function(dirs) {
@@ -301,6 +304,9 @@ rules_judged <- function(rows, tried) {
   rows
 }
 
+# Whether the library's component han stands before the rules of `tuned`.
+has_han <- function(rows, library) any(!rows$nodes %in% 1) && grepl("Open MPI v([5-9]|[1-9][0-9])", library)
+
 # What is advised of operations without sizes: `export` lines that force the algorithm for all sizes and numbers of ranks, where all that were
 # measured have the same advice, and what cannot be selected.
 advise_forced <- function(rows) {
@@ -316,15 +322,16 @@ advise_forced <- function(rows) {
 
 # Text of a rules file: what is advised for exactly the ranks and sizes that were measured, the library's own choice (0) everywhere else.
 # Between two measured sizes with the same advice that advice holds, too. `library`: the version that it was measured with, which the detector
-# reads from the first line (detector/ops/algorithms.c). NULL: nothing is advised.
-advise_rules <- function(rows, library = "") {
+# reads from the first line (detector/ops/algorithms.c). `han`: the file by which han hands the same calls on to tuned. NULL: nothing is advised.
+advise_rules <- function(rows, library = "", han = FALSE) {
   rows <- rows[rows$condition == "quiet", ]
-  used <- rows[rows$verdict == advise_words[["use"]] & rows$operation %in% setdiff(names(rules_collectives), rules_without_sizes), ]
+  ruled <- if (han) rules_of_han else setdiff(names(rules_collectives), rules_without_sizes)
+  used <- rows[rows$verdict == advise_words[["use"]] & rows$operation %in% ruled, ]
   if (nrow(used) == 0) return(NULL)
   sizes <- function(mine) {
     mine <- mine[order(mine$bytes), ]
     number <- ifelse(mine$verdict == advise_words[["use"]], mine$number, 0)
-    each <- ifelse(mine$operation %in% rules_of_totals, mine$ranks, 1)
+    each <- ifelse(mine$operation %in% rules_of_totals & !han, mine$ranks, 1)
     slack <- ifelse(mine$operation %in% rules_of_shares, share_slack_bytes, 0)
     from <- pmax(0, (mine$from_bytes %||% mine$bytes) - slack) * each
     until <- ((mine$to_bytes %||% mine$bytes) + slack) * each + 1
@@ -336,18 +343,20 @@ advise_rules <- function(rows, library = "") {
     # where one ends and another begins the latter holds; a barrier has no size: its rule begins at 0
     at <- at[order(at$from, at$rank), ]
     at <- at[!duplicated(at$from, fromLast = TRUE), ]
+    if (han) at$number <- pmin(at$number, 1)
     at[c(TRUE, at$number[-1] != at$number[-nrow(at)]), ]
   }
   lines <- c(paste0(length(unique(used$operation)), " # collectives", if (nzchar(library)) paste0("; holds for ", library),
                     if (length(used$rule) > 0 && all(used$rule %in% "acts")) "; each rule was tried and acts"))
   for (operation in unique(used$operation)) {
     ranks <- sort(unique(used$ranks[used$operation == operation]))
-    bounds <- sort(unique(c(0, ranks, ranks + 1)))
-    lines <- c(lines, paste(rules_collectives[[operation]], "#", operation), paste(length(bounds), "# numbers of ranks"))
+    bounds <- sort(unique(c(if (han) 1 else 0, ranks, ranks + 1)))
+    lines <- c(lines, paste(rules_collectives[[operation]], "#", operation), if (han) c("1 # levels", "2 # the whole communicator"),
+               paste(length(bounds), "# numbers of ranks"))
     for (n in bounds) {
       at <- if (n %in% ranks) sizes(rows[rows$operation == operation & rows$ranks == n, ]) else data.frame(from = 0, number = 0)
       lines <- c(lines, paste(n, "# ranks from here on"), paste(nrow(at), "# sizes"),
-                 sprintf("%.0f %d 0 0", at$from, as.integer(at$number)))
+                 if (han) sprintf("%.0f %s", at$from, ifelse(at$number > 0, "tuned", "han")) else sprintf("%.0f %d 0 0", at$from, as.integer(at$number)))
     }
   }
   lines

@@ -97,6 +97,18 @@ static int choose(const struct nd_op *op, const char *algorithm, struct variable
     return -1;
 }
 
+/* A duplicate on which the variable's algorithm runs. From Open MPI 5 on the component han is before tuned where ranks are on several
+ * nodes: it is left out by a key of the communicator, which other versions ignore. 0, -1. Collective. */
+static int duplicate(MPI_Comm from, int number, MPI_Comm *comm) {
+    MPI_Info info;
+    if (number == 0) return MPI_Comm_dup(from, comm) == MPI_SUCCESS ? 0 : -1;
+    if (MPI_Info_create(&info) != MPI_SUCCESS) return -1;
+    MPI_Info_set(info, "ompi_comm_coll_preference", "^han");
+    int failed = MPI_Comm_dup_with_info(from, info, comm) != MPI_SUCCESS;
+    MPI_Info_free(&info);
+    return failed ? -1 : 0;
+}
+
 int nd_algorithm_comm(const struct nd_op *op, const char *algorithm, MPI_Comm from, MPI_Comm *comm, int *number, char *reason,
                       size_t reason_size) {
     struct variable v;
@@ -109,7 +121,7 @@ int nd_algorithm_comm(const struct nd_op *op, const char *algorithm, MPI_Comm fr
     if (has_tool) failed = choose(op, algorithm, &v, number, reason, reason_size) != 0;
     MPI_Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, from);
     if (any_failed && !failed) snprintf(reason, reason_size, "--op: %s=%s cannot be chosen on another rank", op->name, algorithm);
-    if (!any_failed) MPI_Comm_dup(from, comm);
+    if (!any_failed) any_failed = duplicate(from, *number, comm) != 0;
     /* communicators that are made later, also inside the library, choose for themselves */
     if (!failed) write_variable(&v, 0);
     if (has_tool) MPI_T_finalize();

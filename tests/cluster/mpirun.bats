@@ -39,7 +39,35 @@ run_on_nodes() {
     }
 }
 
-# with_library NAME LIBRARY SAYS: the programs at hand if their mpirun says so of itself; otherwise those that the matrix has built, or, with
+# rules_on_nodes MPIRUN FOLDER LIBRARY: each rule of advise acts for 2 and 2 ranks, and one that is wrong does not. A size is looked up as that of a rank
+# or of all of them, and which it is does not depend on where they are
+rules_on_nodes() {
+    local rules words='' wrong=alltoall
+    BUILD=$(realpath "$BIN/..")
+    export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    cd "$BATS_TEST_TMPDIR" || return
+    write_rules right
+    cp right wrong
+    # for the size of a rank where that of all is asked
+    sed -i '/# alltoall$/,/^5 / { s/^4096 /1024 /; s/^4097 /1025 / }' wrong
+    # han takes the call, unless its own file hands it on
+    [[ "$("$1" --version 2>&1)" != *'Open MPI) 5'* ]] || wrong='alltoall allreduce'
+    write_rules right.han TRUE
+    for rules in right wrong; do
+        [ $rules = right ] && words=$(rule_words 1024 1088) || words='alltoall=pairwise:1024 allreduce=nonoverlapping:1024'
+        # the fifth and sixth ranks are of nobody's four
+        # shellcheck disable=SC2086 # words
+        OMPI_MCA_coll_han_use_dynamic_file_rules=$([ $rules = wrong ] && echo 0 || echo 1) OMPI_MCA_coll_han_dynamic_rules_filename=$PWD/$rules.han \
+            OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/$rules NOISELAB_MPIRUN=$1 timeout 120 "$CLUSTER" mpirun "$DIR" --per-node 3 \
+            "$2/../libexec/noiselab/noiselab-rules" --out $rules.ran --ranks 4 $words 3>&-
+        cat $rules.ran
+    done
+    rules_act right.ran 2
+    for words in $wrong; do ! acts wrong.ran "$words" 2 || return; done
+}
+
+# with_library NAME LIBRARY SAYS [FUNCTION]: on_nodes or another one, with the programs at hand if their mpirun says so of itself; otherwise those that the matrix has built, or, with
 # NOISELAB_LIBRARIES=build, builds now, in a folder that stays: some minutes, which `make test-long` takes
 with_library() {
     local mpirun=${NOISELAB_MPIRUN:-mpirun} bin=$BIN
@@ -50,34 +78,20 @@ with_library() {
         cat "$ERR"
         [ "$mpirun" != 'status 3' ] || skip "$(tail -n 1 "$ERR")"
     fi
-    on_nodes "$mpirun" "$bin" "$2"
+    "${4-on_nodes}" "$mpirun" "$bin" "$2"
 }
 
 @test "mpirun of Open MPI 4.1 runs the detector on both nodes" { with_library openmpi4-gcc 'Open MPI' 'Open MPI) 4'; }
 
-# A rule of advise is looked up by the size of a rank or of all of them: which it is does not depend on where they are
-@test "each rule of advise acts on a communicator of two nodes, and one for the size of a rank where that of all is asked does not" {
-    [[ "$("${NOISELAB_MPIRUN:-mpirun}" --version 2>&1)" = *"Open MPI) 4"* ]] || skip 'rules of Open MPI 4.1'
-    BUILD=$(realpath "$BIN/..")
-    cd "$BATS_TEST_TMPDIR" || return
-    write_rules rules
-    # alltoall is asked for 4 times 1024
-    sed '/# alltoall$/,/^5 / { s/^4096 /1024 /; s/^4097 /1025 / }' rules >wrong
-    local rules words
-    mapfile -t words < <(rule_words 1024 1088)
-    export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1
-    for rules in rules wrong; do
-        # the fifth and sixth are of nobody's four
-        OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/$rules timeout 120 "$CLUSTER" mpirun "$DIR" --per-node 3 \
-            "$BUILD/libexec/noiselab/noiselab-rules" --out "$rules.ran" --ranks 4 "${words[@]}" 3>&-
-        words=(alltoall=pairwise:1024)
-    done
-    cat rules.ran wrong.ran
-    rules_act rules.ran 2
-    ! acts wrong.ran alltoall 2
+@test "mpirun of Open MPI 5 runs the detector on both nodes" { with_library openmpi5-gcc 'Open MPI' 'Open MPI) 5'; }
+
+@test "each rule of advise acts on a communicator of two nodes of Open MPI 4.1, and a wrong one does not" {
+    with_library openmpi4-gcc 'Open MPI' 'Open MPI) 4' rules_on_nodes
 }
 
-@test "mpirun of Open MPI 5 runs the detector on both nodes" { with_library openmpi5-gcc 'Open MPI' 'Open MPI) 5'; }
+@test "each rule of advise acts on a communicator of two nodes of Open MPI 5, and a wrong one does not" {
+    with_library openmpi5-gcc 'Open MPI' 'Open MPI) 5' rules_on_nodes
+}
 
 @test "mpirun of MPICH runs the detector on both nodes" { with_library mpich-gcc MPICH HYDRA; }
 

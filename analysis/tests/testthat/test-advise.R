@@ -328,6 +328,13 @@ test_that("rules hold for what was measured only, and of totals where the librar
   between <- plain(rbind(row("bcast", 8, "use", 5L), row("bcast", 2048, "use", 5L), row("bcast", 4096, "keep", 7L)))
   expect_equal(between[8:11], c("3", "0 0 0 0", "8 5 0 0", "2049 0 0 0"))
   expect_null(advise_rules(row("bcast", 8, "undecided", 5L)))
+  # han hands on the same calls, by sizes of a rank, and has its own way with all others
+  of_han <- function(...) sub(" #.*", "", advise_rules(row(...), han = TRUE))
+  expect_equal(of_han("allgather", 1024, "use", 4L),
+               c("1", "0", "1", "2", "3", "1", "1", "0 han", "4", "3", "0 han", "1024 tuned", "1025 han", "5", "1", "0 han"))
+  expect_null(advise_rules(row("alltoall", 1024, "use", 4L), han = TRUE))
+  expect_equal(vapply(list(c(2, "Open MPI v5.0.1"), c(1, "Open MPI v5.0.1"), c(2, "Open MPI v4.1.4"), c(2, "Open MPI v10.0")),
+                      function(of) has_han(data.frame(nodes = as.numeric(of[1])), of[2]), NA), c(TRUE, FALSE, FALSE, TRUE))
 })
 
 test_that("a rule that the library does not follow is no advice, and one that nobody tried is said to be so", {
