@@ -121,6 +121,11 @@ test_that("bursts at any time give what order statistics give where steps are lo
   expect_equal(slowdown_chain(random, 1, 0.01), noise_load(random) / (1 - noise_load(random)))
 })
 
+test_that("a part that is added to each column is added as a hand does it", {
+  got <- convolved_with(c(0.5, 0.25, 0.25), cbind(c(0, 1, 1), c(0.2, 0.6, 1)))
+  expect_equal(got, cbind(c(0, 0.5, 0.75), c(0.1, 0.35, 0.7)))
+})
+
 # One by one, as a program would run: ranks with bursts at any time, busy ones finish their burst first.
 simulated_chain <- function(n, rate_hz, costs_s, work_s, steps) {
   upcoming <- stats::rexp(n, rate_hz)
