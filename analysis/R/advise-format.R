@@ -82,7 +82,7 @@ advise_lines <- function(advice, alpha, margin, rules, library) {
   table <- new_table(col_words("operation", rows$operation), col_words("size", size_column(rows$bytes)),
                      col_words("default", format_time(rows$default_ns / 1e9)), col_words("quiet", cell(rows)),
                      col_words("interval, %", ifelse(is.na(rows$gain_low_percent), paste("below", three(rows$could_have_seen_percent)),
-                                                     paste0("[", three(rows$gain_low_percent), ", ", three(rows$gain_high_percent), "]"))),
+                                                     paste0("[", gain_bounds(rows), "]"))),
                      col_words("under noise", ifelse(is.na(under$verdict), "-", cell(under))),
                      col_words("lost ns/ns", lost("lost_ns_per_ns")),
                      if (!is.na(advice$late)) col_words("late ns/ns", lost("late_ns_per_ns")))
@@ -134,4 +134,10 @@ advise_json <- function(advice, alpha, margin, notes) {
                late = advice$late, rows = advice$rows, algorithms = advice$algorithms, gain = lapply(advice$gain, jsonlite::unbox),
                verified = lapply(advice$verified, jsonlite::unbox), notes = as.character(unique(notes))),
           single = c("schema", "program", "version", "alpha", "margin_percent", "launches", "launches_screening", "level_percent", "late"))
+}
+
+# Of few launches a lower end may be any number.
+gain_bounds <- function(rows, between = ", ") {
+  paste0(ifelse(!is.na(rows$gain_low_percent) & rows$gain_low_percent < -1000, "below -1000", three(rows$gain_low_percent)), between,
+         three(rows$gain_high_percent))
 }

@@ -279,12 +279,7 @@ settings_sentence <- function(advice, margin) {
            keep = sprintf("Keep %s: a gain of more than %g %% is excluded for every other one.", named("default"), margin),
            refused = sprintf("%s would be faster, but the library did not take it.", named(row$algorithm)),
            sprintf("Undecided: with %s they take %s. More time (--seconds) or launches decide.", named(row$algorithm), got)),
-    if (nrow(slower) > 0) sprintf(" Slower with it: %s.", join_words(sprintf("%s (%s %%)", operation_sizes(slower), three(-slower$gain_percent)))))
-}
-
-# Of few sets a lower end may be any number.
-gain_bounds <- function(rows, between = ", ") {
-  paste0(ifelse(!is.na(rows$gain_low_percent) & rows$gain_low_percent < -1000, "-Inf", three(rows$gain_low_percent)), between, three(rows$gain_high_percent))
+    if (nrow(slower) > 0) sprintf(" Slower with %s: %s.", named(row$algorithm), join_words(sprintf("%s (%s %%)", operation_sizes(slower), three(-slower$gain_percent)))))
 }
 
 settings_lines <- function(advice, alpha, margin, campaign, typed) {

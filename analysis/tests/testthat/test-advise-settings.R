@@ -75,3 +75,7 @@ test_that("a program's shares are the weights", {
   all <- over_all(figures, program)
   expect_equal(all$quiet[all$algorithm == "A=1"], figures$quiet[figures$algorithm == "A=1" & figures$bytes == 8192])
 })
+
+test_that("a lower end that few launches put anywhere is said as a bound", {
+  expect_equal(gain_bounds(data.frame(gain_low_percent = c(-4.5e18, -20), gain_high_percent = c(91.4, 3))), c("below -1000, 91.4", "-20, 3"))
+})
