@@ -3,7 +3,7 @@ delayedAssign("full_dir", {
   dir <- kept_campaign(pairs = 12, launches = 3, levels_percent = c(0, 5), kinds = c("spin", "cache"), phases = "aligned",
                        treatment_factor = c(1, 2), ranks = 4, nodes = 2, start = "window", half_period_ns = 6e4)
   dir.create(file.path(dir, "report_files"))
-  file.create(file.path(dir, "report_files", c("dose.png", "locked.svg", "mine.png")))
+  file.create(file.path(dir, "report_files", c("dose.png", "pareto.svg", "mine.png")))
   dir
 })
 delayedAssign("full", {
