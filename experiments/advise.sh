@@ -227,7 +227,7 @@ check_options() {
 place_of_launch() {
     spread --ranks "$n_ranks" "$n_set_nodes"
     round=$(($1 / n_set_nodes))
-    rotate=$(($1 % n_set_nodes)) noise_node=$(((round + (use_nodes > 2 ? $1 : 0)) % use_nodes + 1)) noise_rank=$((($1 + round) % per_node))
+    rotate=$(($1 % n_set_nodes)) noise_node=$(((round + (use_nodes > 2 ? $1 : 0)) % use_nodes + 1)) noise_rank=$(((rotate + round) % per_node))
 }
 
 plan_launches() {

@@ -94,7 +94,7 @@ single() {
 }
 
 @test "a time that holds not one start is refused" {
-    fails_with 2 "not one start of barrier fits into 1 us" launch 2 --design single --levels none --op barrier --starts round --warmup 0s --seconds 1us
+    fails_with 2 "not one start of barrier fits into 3 us" launch 2 --design single --levels none --op barrier --starts round --warmup 0s --seconds 3us
 }
 
 @test "--sync-only prints every rank's clock and makes no campaign" {

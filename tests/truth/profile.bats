@@ -38,9 +38,9 @@ us() { jq "$1 / 1000" json; }
     profiled 3000 1000 0 300
     # a look at each end of a turn takes some microseconds, of 300; the first calls, which connect, need many others beside them
     judge near "$(us .waiting.wait_ns)" "$(of wait_us)" 0.05
-    judge near "$(us .waiting.wait_ns)" 150 0.05
-    judge near "$(us .waiting.unequal_ns)" 150 0.05
-    judge near "$(us '.ranks[1].late_ns')" 300 0.08
+    judge near "$(us .waiting.wait_ns)" 150 0.1
+    judge near "$(us .waiting.unequal_ns)" 150 0.1
+    judge near "$(us '.ranks[1].late_ns')" 300 0.1
     judge [ "$(jq '.ranks[1].times_last' json)" -ge "$(jq '.calls | length * 0.95 | floor' json)" ]
     # every call was timed; from outside, the two looks of a call are in it, too, up to 15 us
     inside=$(jq '[.operations[] | select(.operation == "allreduce" and .bytes_lo == 8)][0].mean_ns / 1000' json)
