@@ -158,7 +158,7 @@ median_drift_error() {
     local method jump
     while read -r method jump; do
         # the jump comes in the gap or in a run, which is the same for the user
-        refused "clock 'monotonic' of rank 1 (jumped by [+-](99999|10000[01])\\.|ran backwards by [0-9]+).* 1 more .*use the key clock=monotonic-raw of --starts" \
+        refused "clock 'monotonic' of rank 1 (jumped by [+-](9999[0-9]|10000[0-9])\\.|ran backwards by [0-9]+).* 1 more .*use the key clock=monotonic-raw of --starts" \
             probe 3 --method "$method" --every-rank --clock monotonic --fake-clock "1s,0ppm,$jump@1200ms" --runs 4 --gap 500ms </dev/null
     done <<<$'tree -100ms\nlinear 100ms'
 }
@@ -168,7 +168,7 @@ median_drift_error() {
 }
 
 @test "a clock that jumps between runs is caught by the check" {
-    refused "of rank 1 jumped by \\+(99999|10000[01])\\." probe 2 --method linear --fake-clock 0s,0ppm,100ms@1s --later 1500ms --check
+    refused "of rank 1 jumped by \\+(9999[0-9]|10000[0-9])\\." probe 2 --method linear --fake-clock 0s,0ppm,100ms@1s --later 1500ms --check
 }
 
 @test "one rank has nothing to synchronise" {
