@@ -1,5 +1,5 @@
-/* A program as FFTs of planes are: each rank transforms its rows, then MPI_Alltoall turns the plane round, over and over. The same transform forth and
- * back: what comes out is what went in, or it ends with status 1.
+/* A program as FFTs of planes are: each rank transforms its rows, then MPI_Alltoall turns the plane round, over and over.
+ * Forth and back: what comes out is what went in, or it ends with status 1.
  * fft_probe SIDE TURNS (SIDE a power of two, and at least the number of ranks) */
 #include <complex.h>
 #include <math.h>
