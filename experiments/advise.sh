@@ -176,7 +176,6 @@ check_options() {
     whole --launches "$launches"
     whole --seconds "$seconds"
     [ "$launches" -ge 4 ] || die 2 "--launches: $launches is too few: two choose, and two confirm (try 12)"
-    [ "$seconds" -ge $((4 * launches)) ] || die 2 "--seconds: $seconds is too short for $launches launches: at least $((4 * launches))"
     seed=${seed:-$(date +%s)}
     countable "$seed"
     case $level in
@@ -185,6 +184,9 @@ check_options() {
     *) die 2 "--level: '$level' is not a level in percent above 0 (try 5)" ;;
     esac
     check_arms
+    # of settings the library says how many launches a set has (plan_settings)
+    [ "$compares" != algorithms ] || [ "$seconds" -ge $((4 * launches)) ] ||
+        die 2 "--seconds: $seconds is too short for $launches launches: at least $((4 * launches))"
     check_advised_program
     make_scratch
     [ "$compares" != algorithms ] || "$NOISELAB_BIN/noiselab-detect" --list algorithms >"$scratch/algorithms" ||

@@ -103,6 +103,10 @@ advise() {
         [ "$(wc -l <<<"$stderr")" -eq 1 ]
         [ ! -e c ]
     done
+    # what the library has is counted once: 4 sets of 2 launches of 3 s
+    advise 2 --arms eager:16KiB --launches 4 --seconds 12
+    [[ $stderr = *"--seconds: 12 is too short for 4 sets of 2 launches: at least 24" ]]
+    [ ! -e c ]
 }
 
 @test "run advise compares every algorithm of a program's operations, tries what it advises, writes no rule that does not act, and says what the program gains" {
