@@ -15,7 +15,7 @@ launches_for_more <- 5
 #' summaries, or Welch's when each launch has one arm only) the answer is about "launches like these".
 #'
 #' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param alpha One-sided level of the tests, length 1; intervals have confidence 1 - alpha.
+#' @param alpha One-sided level of the tests, length 1; intervals have confidence 1 - 2 alpha.
 #' @param power Power at the detection limit, length 1.
 #' @param channels Character: some of the names in [channel_table()]; NULL for all but those that want to be
 #'   asked for.

@@ -177,7 +177,7 @@ levels_of <- function(name, machine, n_pairs, n) {
     if (n_pairs < 60) bounds$withheld$low <<- bounds$level$low <<- 0
     share(paste0(of, "adjusted mean"), rows$is_withheld, "withheld")
     share(paste0(of, "adjusted mean"), rows$adjusted_detected[!rows$is_withheld], "level")
-    share(paste0(of, "adjusted mean"), (rows$adjusted_low <= 0 & rows$adjusted_high >= 0)[!rows$is_withheld], "coverage", " 0")
+    share(paste0(of, "adjusted mean"), (rows$adjusted_low <= 0 & rows$adjusted_high >= 0)[!rows$is_withheld], "held")
     efficient("typical shift", rows$rank_estimate, efficiency_wanted[["steal"]])
     efficient("adjusted mean", rows$adjusted_estimate, efficiency_wanted[["steal"]])
   }
