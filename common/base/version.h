@@ -2,7 +2,7 @@
 #ifndef NL_VERSION_H
 #define NL_VERSION_H
 
-#define NOISELAB_VERSION "0.1.0"
+#define NOISELAB_VERSION "1.0.0"
 
 /* The commit the programs were built from; "unknown" outside of a clone. */
 extern const char nl_git[];

@@ -17,8 +17,8 @@ class Noiselab(MakefilePackage):
 
     # the archive of `make dist`, in the folder that spack is called from, with --no-checksum
     manual_download = True
-    url = "file://{0}/noiselab-0.1.0.tar.gz".format(os.getcwd())
-    version("0.1.0")
+    url = "file://{0}/noiselab-1.0.0.tar.gz".format(os.getcwd())
+    version("1.0.0")
 
     variant("r", default=True, description="Analysis: verdicts and reports; off: the programs of a compute node")
     variant("likwid", default=False, description="Hardware counters per arm")

@@ -387,7 +387,7 @@ simulate_info <- function(id, rows, model) {
   host <- paste0("node", simulated_nodes(model))
   hosts <- unique(host)
   list(
-    schema = schema_known, program = "noiselab-detect", version = "0.1.0", git = "simulated",
+    schema = schema_known, program = "noiselab-detect", version = "1.0.0", git = "simulated",
     launch = id, command = list("simulate_campaign", "seed", as.character(model$seed)),
     options = list(design = model$design, operations = as.list(unique(model$truth$operation)),
                    bytes = as.list(unique(model$truth$bytes)),
@@ -435,7 +435,7 @@ simulate_certificate <- function(rows, model) {
            ratio = if (level > 0) 1 else NULL, ok = if (level > 0) TRUE else NULL))
   })
   rank <- function(key) vapply(levels, `[[`, 0, key)
-  list(schema = schema_known, program = "noiselab-gen", version = "0.1.0", host = "node1",
+  list(schema = schema_known, program = "noiselab-gen", version = "1.0.0", host = "node1",
        kind = model$kinds[1], kind_bytes = 0, cpu = 0, period_ns = model$period_ns, tolerance_percent = 5,
        ok = TRUE, lateness_ns = list(p50 = 1500, p99 = 9000, max = 50000), migrations = 0,
        ended = "complete", threads = list(list(cpu = 0)), levels = levels[order(rank("level_requested_percent"))])

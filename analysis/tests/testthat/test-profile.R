@@ -61,7 +61,7 @@ test_that("the exposure is that computed by hand", {
 
 profile_folder <- function(arrivals, json = list(), files = TRUE) {
   dir <- withr_free_dir()
-  info <- utils::modifyList(list(schema = 2, program = "noiselab-profile", version = "0.1.0", launch = "a",
+  info <- utils::modifyList(list(schema = 2, program = "noiselab-profile", version = "1.0.0", launch = "a",
                                  options = stats::setNames(list(), character()),
                                  command = list("mpirun"), ranks = 2, ended = "complete"), json)
   jsonlite::write_json(info, file.path(dir, "launch.json"), auto_unbox = TRUE)
