@@ -69,7 +69,7 @@ PYTHON
 }
 
 # bats test_tags=mpi
-@test "a campaign that another version wrote is read, with the answer that it had" {
+@test "a campaign that a released version wrote is read, with the answer that it had" {
     needs Rscript
     local kept n=0
     for kept in "$BATS_TEST_DIRNAME"/../kept/*/; do

@@ -27,7 +27,7 @@ keys_of() {
 if [ -z "$keys" ]; then
     names
 else
-    campaign=$here/0.1.0/campaign
+    campaign=$here/1.0.0/campaign
     for command in "analyze $campaign" "analyze nodes $campaign" "plan --detect 1 --ranks 2" "project $campaign --nodes 10 --every 1ms" doctor; do
         keys_of "$command"
     done | LC_ALL=C sort -u
