@@ -147,7 +147,14 @@ mutants() {
     { sed 's/^/tab\t/' tests/mutants.tsv; cat; } | awk -F '[,\t]' '$1 == "tab" { if ($2 !~ /^#/) wanted[$2] = 1; next } { last[$1] = $3 } END {
         for (f in wanted) { n++; if (last[f] == "yes") yes++; else no = no " " f } printf "%d of %d are seen%s.\n", yes, n, no ? "; not:" no : "" }'
 }
-test_long() { awk -F , '{ if ($6 != v) { v = $6; p = f = n = 0 } n++; p += $2; f += $3; s += $5 } END { printf "%d suites of %s: %d passed, %d failed.\n", n, v, p, f }'; }
+test_long() {
+    awk -F , '{ if (!($1 in passed)) name[++n] = $1; passed[$1] = $2; failed[$1] = $3; skipped[$1] = $4; took[$1] = $5; version[$1] = $6 }
+        END {
+            for (i = 1; i <= n; i++) { s = name[i]; p += passed[s]; f += failed[s]; k += skipped[s]; t += took[s]; versions += !seen[version[s]]++
+                if (failed[s]) bad = bad (bad ? ", " : ": ") s " (" version[s] ")" }
+            printf "%d suites, each as it ran last (of %d versions): %d passed, %d skipped, %d failed%s; %d s.\n", n, versions, p, k, f, bad, t
+        }'
+}
 test_suites() { awk -F , '{ s += $2; c += $3 } END { printf "%d suites, %d s one after the other, %d s of CPU time.\n", NR, s, c }'; }
 
 # ---- the page

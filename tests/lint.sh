@@ -143,6 +143,15 @@ done)
 [ -z "$lost" ] && cmp -s LICENSE LICENSES/MIT.txt && grep -qxF 'SPDX-License-Identifier = "MIT"' REUSE.toml
 result $? 'what is copied into other projects says its licence (SPDX), and REUSE.toml that of all' "no head: $lost"
 
+# containers have all packages of make deb; Apptainer is seldom there to read its definition
+out=$(for file in packaging/containers/*; do
+    [ "$(grep -oE '/packages/[a-z-]+_' "$file" | tr -d _ | xargs)" = "$(sed -n 's|^Package: |/packages/|p' packaging/debian/control | xargs)" ] || echo "$file: other packages"
+done
+    grep '^%' packaging/containers/noiselab.def | grep -vxE '%(files|post|environment|runscript|test)'
+    sed '1,/^%post/d; /^%/d' packaging/containers/noiselab.def | sh -n 2>&1)
+[ -z "$out" ]
+result $? "containers install what make deb makes, and Apptainer's definition has its sections, with commands that parse" "$out"
+
 # what is included is known by its name alone, too
 out=$(tracked '\.h$' | sed 's|.*/||' | sort | uniq -d)
 [ -z "$out" ]

@@ -1,6 +1,7 @@
 #!/bin/sh
 # long.sh [SECONDS [NAME...]]: every suite of the long level (or those of these names), one row each in docs/evidence/test-long.csv as it ends. Suites that
-# have a row of this version are not run again, so a run that was cut short, or whose SECONDS are over, goes on by the same command.
+# have a row of this version are not run again, so a run that was cut short, or whose SECONDS are over, goes on by the same command. First come those that
+# never ran, then those that did not for the longest time: slices get round, though the version moves on.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=${NOISELAB_BUILD:-build}
@@ -11,10 +12,11 @@ began=$(date +%s)
 [ "$#" = 0 ] || shift
 mkdir -p docs/evidence
 [ -s "$rows" ] || printf '# make test-long: all suites at their full length\nsuite,passed,failed,skipped,seconds,version,date\n' >"$rows"
-NOISELAB_BUILD=$build tests/run.sh --list long | { [ "$#" = 0 ] && cat || grep -xF "$(printf '%s\n' "$@")"; } >"$build/long-suites" || exit 2
+NOISELAB_BUILD=$build tests/run.sh --list long | { [ "$#" = 0 ] && cat || grep -xF "$(printf '%s\n' "$@")"; } >"$build/long-names" || exit 2
+awk -F , -v version="$version" 'FNR == NR { if ($6 == version && $3 == 0) done[$1]; at[$1] = $7; next } !($1 in done) { print at[$1] "," $1 }' "$rows" "$build/long-names" |
+    LC_ALL=C sort -s -t , -k 1,1 | cut -d , -f 2 >"$build/long-suites"
 failed=0
 while read -r name; do
-    if grep -q "^$name,[^,]*,0,.*,$version," "$rows"; then continue; fi
     if [ $(($(date +%s) - began)) -ge "$seconds" ]; then
         echo "# $seconds s are over; the same command goes on"
         break
