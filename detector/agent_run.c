@@ -1,10 +1,4 @@
 /* The agent's part of a launch: placing its companion, switching, the marks of a half, and giving its arm up. */
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/base/nl_error.h"
 #include "detector/run_state.h"
 #include "detector/nodes/tree.h"

@@ -1,10 +1,4 @@
 /* One half: switching the arm, running the loop, and from the ranks' figures to a row. */
-#include <math.h>
-#include <sched.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "common/base/nl_error.h"
 #include "detector/plan/noise_nodes.h"
 #include "detector/run_state.h"

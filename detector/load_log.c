@@ -1,10 +1,4 @@
 /* A launch's slices and its generator's bursts: making the files, and from half to half. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/base/nl_error.h"
 #include "detector/run_state.h"
 

@@ -1,11 +1,4 @@
 /* Before anything is measured: how busy the ranks' CPUs are, and with what. */
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
 #include "detector/nodes/crowd.h"

@@ -1,8 +1,4 @@
 #include <mpi.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "detector/treatment/companion.h"
 #include "detector/nodes/launcher.h"

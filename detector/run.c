@@ -1,10 +1,5 @@
 #include "detector/run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/base/nl_error.h"
 #include "detector/run_state.h"
 #include "detector/starts/self_test.h"

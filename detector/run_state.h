@@ -3,9 +3,6 @@
 #define ND_RUN_STATE_H
 
 #include <jansson.h>
-#include <limits.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include "detector/record/agent_rows.h"
 #include "detector/treatment/burst_log.h"

@@ -1,12 +1,5 @@
 /* Before the first half: nodes, generators, clocks, operations, pilots, files. */
-#include <limits.h>
 #include <linux/membarrier.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "common/base/nl_error.h"
 #include "common/sys/nl_memory.h"

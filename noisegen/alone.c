@@ -1,14 +1,5 @@
 #include "noisegen/alone.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "noisegen/certificate.h"
 #include "noisegen/machine.h"
 #include "common/base/nl_clock.h"

@@ -1,12 +1,6 @@
 #include "noisegen/certificate.h"
 
-#include <inttypes.h>
 #include <jansson.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "common/base/nl_units.h"
 #include "common/base/version.h"

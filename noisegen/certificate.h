@@ -2,9 +2,6 @@
 #ifndef NG_CERTIFICATE_H
 #define NG_CERTIFICATE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "noisegen/gen_options.h"
 #include "noisegen/worker.h"
 

@@ -1,13 +1,5 @@
 #include "noisegen/control.h"
 
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "noisegen/certificate.h"
 #include "noisegen/machine.h"
 #include "common/base/nl_clock.h"

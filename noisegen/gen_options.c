@@ -1,10 +1,5 @@
 #include "noisegen/gen_options.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/base/nl_error.h"
 #include "common/base/nl_nearest.h"
 #include "common/base/nl_options.h"

@@ -2,8 +2,6 @@
 #ifndef NG_OPTIONS_H
 #define NG_OPTIONS_H
 
-#include <stdint.h>
-
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/pattern.h"
 

@@ -2,7 +2,7 @@
 #ifndef NG_MACHINE_H
 #define NG_MACHINE_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 /* CPUs beyond this number are not recorded. */
 enum { NG_MAX_CPUS = 8192 };

@@ -1,6 +1,4 @@
 /* noiselab-gen: loads CPUs by an exact dose. Wiring only. */
-#include <unistd.h>
-
 #include "noisegen/alone.h"
 #include "noisegen/control.h"
 #include "noisegen/machine.h"

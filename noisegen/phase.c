@@ -1,7 +1,5 @@
 #include "noisegen/phase.h"
 
-#include <unistd.h>
-
 #include "common/base/nl_rng.h"
 
 #define SECOND_NS INT64_C(1000000000)

@@ -2,8 +2,6 @@
 #ifndef NG_PHASE_H
 #define NG_PHASE_H
 
-#include <stdint.h>
-
 #include "noisegen/gen_options.h"
 
 /* Begin of the first period, CLOCK_MONOTONIC.

@@ -1,9 +1,5 @@
 #include "noisegen/worker.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/nl_clock.h"
 
 void ng_worker_init(struct ng_worker *w, const struct ng_options *o, int index, int cpu) {

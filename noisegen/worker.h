@@ -3,7 +3,6 @@
 #define NG_WORKER_H
 
 #include <pthread.h>
-#include <stdint.h>
 
 #include "noisegen/machine.h"
 #include "common/page/nl_control.h"

@@ -1,9 +1,5 @@
 #include "common/base/nl_clock.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif

@@ -3,9 +3,7 @@
 #ifndef NL_CLOCK_H
 #define NL_CLOCK_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <time.h>
+#include "common/base/nl_usual.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>

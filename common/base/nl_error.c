@@ -1,8 +1,5 @@
 #include "common/base/nl_error.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "common/base/nl_secret.h"
 
 static const char *program_name = "noiselab";

@@ -3,7 +3,7 @@
 #ifndef NL_HIST_H
 #define NL_HIST_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 #define NL_HIST_SUB_BITS 7
 #define NL_HIST_SUB (1 << NL_HIST_SUB_BITS)

@@ -2,7 +2,7 @@
 #ifndef NL_HOSTLIST_H
 #define NL_HOSTLIST_H
 
-#include <stddef.h>
+#include "common/base/nl_usual.h"
 
 /* of a list that nobody limits otherwise; Slurm's own limit of a range */
 #define NL_HOSTLIST_MOST 65536

@@ -2,7 +2,7 @@
 #ifndef NL_LITTLE_H
 #define NL_LITTLE_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 /* A number as it stands in a file; the same function reads it back. */
 static inline uint32_t nl_little32(uint32_t v) {

@@ -1,11 +1,5 @@
 #include "common/base/nl_nearest.h"
 
-#include <ctype.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-
 enum { MOST_LETTERS = 63 };
 
 static const char *without_prefix(const char *word) { return strncasecmp(word, "mpi_", 4) == 0 && word[4] ? word + 4 : word; }

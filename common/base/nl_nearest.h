@@ -2,7 +2,7 @@
 #ifndef NL_NEAREST_H
 #define NL_NEAREST_H
 
-#include <stddef.h>
+#include "common/base/nl_usual.h"
 
 /* A search: begin, offer every word there is, and ask. */
 struct nl_nearest {

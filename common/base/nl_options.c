@@ -1,11 +1,6 @@
 #include "common/base/nl_options.h"
 
 #include <argp.h>
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/nl_error.h"
 #include "common/base/nl_nearest.h"

@@ -3,9 +3,7 @@
 #ifndef NL_OPTIONS_H
 #define NL_OPTIONS_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "common/base/nl_usual.h"
 
 struct nl_command_line;
 

@@ -1,12 +1,5 @@
 #include "common/base/nl_preset.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { LINE_BYTES = 1024 };
 
 const char *nl_preset_folder(char *buf) {

@@ -4,8 +4,7 @@
 #ifndef NL_PRESET_H
 #define NL_PRESET_H
 
-#include <limits.h>
-#include <stddef.h>
+#include "common/base/nl_usual.h"
 
 /* Where the presets lie, into `buf` (PATH_MAX bytes); returns buf. */
 const char *nl_preset_folder(char *buf);

@@ -1,10 +1,6 @@
 #include "common/base/nl_progress.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "common/base/nl_error.h"
 

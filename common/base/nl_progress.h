@@ -2,8 +2,7 @@
 #ifndef NL_PROGRESS_H
 #define NL_PROGRESS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 enum nl_progress_form {
     NL_PROGRESS_AUTO,     /* as stderr is */

@@ -3,7 +3,7 @@
 #ifndef NL_RNG_H
 #define NL_RNG_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 struct nl_rng {
     uint64_t s[4];

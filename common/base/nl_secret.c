@@ -1,10 +1,5 @@
 #include "common/base/nl_secret.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
 /* parts of names that say what their value is; with `is_whole` only the whole of what stands between - _ . */
 static const struct {
     const char *part;

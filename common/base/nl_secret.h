@@ -5,7 +5,8 @@
 #define NL_SECRET_H
 
 #include <jansson.h>
-#include <stddef.h>
+
+#include "common/base/nl_usual.h"
 
 #define NL_SECRET_MARK "***"
 

@@ -1,12 +1,5 @@
 #include "common/base/nl_units.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct unit {
     const char *name;
     double factor;

@@ -2,8 +2,7 @@
 #ifndef NL_UNITS_H
 #define NL_UNITS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 /* What to say after "'x' is not a ...": one phrase per parser, so that every message gives examples. */
 #define NL_DURATION_HELP "a positive duration with its unit (try 10ms, 500us, 2s, 1min)"

@@ -1,9 +1,5 @@
 #include "common/base/nl_words.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /* Copies one word from *text, which it moves on, to `to`; returns the place after the copy's end, NULL when the word has no end. */

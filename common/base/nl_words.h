@@ -4,7 +4,7 @@
 #ifndef NL_WORDS_H
 #define NL_WORDS_H
 
-#include <stddef.h>
+#include "common/base/nl_usual.h"
 
 /* Splits.
  * @param words  receives an array that ends with NULL, to be freed by nl_words_free; NULL on failure.

@@ -1,6 +1,6 @@
 #include "common/base/version.h"
 
-#include <stddef.h>
+#include "common/base/nl_usual.h"
 
 /* the Makefile says it to this file alone, so that a commit recompiles no other */
 #ifndef NOISELAB_GIT

@@ -1,9 +1,5 @@
 #include "common/page/nl_agent.h"
 
-#include <sched.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_futex.h"
 

@@ -13,10 +13,6 @@
 #ifndef NL_AGENT_H
 #define NL_AGENT_H
 
-#include <limits.h>
-#include <stdatomic.h>
-#include <stdint.h>
-
 #include "common/page/nl_page.h"
 
 #define NL_AGENT_MAGIC 0x6e6c6732u /* "nlg2" */

@@ -3,8 +3,7 @@
 #ifndef NL_BURSTS_H
 #define NL_BURSTS_H
 
-#include <stdatomic.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 enum { NL_BURSTS_MOST = 1024 };
 

@@ -1,10 +1,5 @@
 #include "common/page/nl_control.h"
 
-#include <sched.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_futex.h"
 

@@ -7,10 +7,6 @@
 #ifndef NL_CONTROL_H
 #define NL_CONTROL_H
 
-#include <stdatomic.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "common/page/nl_bursts.h"
 #include "common/page/nl_page.h"
 

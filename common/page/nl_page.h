@@ -3,8 +3,7 @@
 #ifndef NL_PAGE_H
 #define NL_PAGE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 /* What every page begins with: both sides must agree on it. */
 struct nl_page {

@@ -1,9 +1,5 @@
 #include "common/sys/nl_cgroup.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
 /* Whether a comma-separated list has the word. */
 static int has_word(const char *list, const char *word) {
     size_t length = strlen(word);

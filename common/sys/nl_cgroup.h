@@ -2,7 +2,7 @@
 #ifndef NL_CGROUP_H
 #define NL_CGROUP_H
 
-#include <sys/types.h>
+#include "common/base/nl_usual.h"
 
 /* A process's cgroup in a hierarchy, as the path under the hierarchy's root.
  * @param controller  of version 1 ("freezer", "cpuacct"); "": version 2.

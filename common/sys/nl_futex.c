@@ -1,11 +1,6 @@
 #include "common/sys/nl_futex.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
-#include <stddef.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "common/base/nl_clock.h"
 

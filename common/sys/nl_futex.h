@@ -2,8 +2,7 @@
 #ifndef NL_FUTEX_H
 #define NL_FUTEX_H
 
-#include <stdatomic.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 /* Sleeps until `*word` differs from `seen`, or until `deadline_ns` (CLOCK_MONOTONIC; negative: for ever).
  * @return 1 the word differs, 0 the deadline passed. */

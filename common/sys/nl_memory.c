@@ -1,11 +1,5 @@
 #include "common/sys/nl_memory.h"
 
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/sys/nl_cgroup.h"
 
 /* The number in a file that holds nothing else; -1 when there is no such file or number ("max"). */

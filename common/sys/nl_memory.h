@@ -2,7 +2,7 @@
 #ifndef NL_MEMORY_H
 #define NL_MEMORY_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 /* Bytes that can still be had, on the machine and within the cgroups (versions 1 and 2) of this process; -1 when unknown. Local. */
 int64_t nl_memory_available(void);

@@ -1,11 +1,6 @@
 #include "common/sys/nl_place.h"
 
 #include <hwloc.h>
-#include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct nl_place {
     hwloc_topology_t topology;

@@ -2,7 +2,7 @@
 #ifndef NL_PLACE_H
 #define NL_PLACE_H
 
-#include <stddef.h>
+#include "common/base/nl_usual.h"
 
 struct nl_place; /* an open topology; owns its memory */
 

@@ -1,9 +1,5 @@
 #include "common/sys/nl_preempted.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 
 const char *const nl_preempted_names[] = {

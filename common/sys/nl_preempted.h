@@ -2,7 +2,7 @@
 #ifndef NL_PREEMPTED_H
 #define NL_PREEMPTED_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 enum nl_preempted_source { NL_PREEMPTED_AUTO, NL_PREEMPTED_SCHEDULER, NL_PREEMPTED_CLOCKS };
 

@@ -1,13 +1,5 @@
 #include "common/sys/nl_quota.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/base/nl_units.h"
 #include "common/sys/nl_cgroup.h"
 

@@ -3,9 +3,7 @@
 #ifndef NL_QUOTA_H
 #define NL_QUOTA_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "common/base/nl_usual.h"
 
 enum { NL_QUOTA_GROUPS = 8, NL_QUOTA_NAME_BYTES = 128 };
 

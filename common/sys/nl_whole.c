@@ -1,11 +1,5 @@
 #include "common/sys/nl_whole.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 static void beside(const struct nl_whole *w, char path[NL_WHOLE_BYTES + 8]) { snprintf(path, NL_WHOLE_BYTES + 8, "%s.new", w->path); }
 
 int nl_whole_open(struct nl_whole *w, const char *path, mode_t mode) {

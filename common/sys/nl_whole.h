@@ -3,9 +3,7 @@
 #ifndef NL_WHOLE_H
 #define NL_WHOLE_H
 
-#include <limits.h>
-#include <stdio.h>
-#include <sys/types.h>
+#include "common/base/nl_usual.h"
 
 enum { NL_WHOLE_BYTES = PATH_MAX + 320 };
 

@@ -1,9 +1,5 @@
 #include "detector/acceptance/accept_options.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
 #include "common/base/nl_nearest.h"

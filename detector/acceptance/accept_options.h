@@ -2,8 +2,6 @@
 #ifndef NX_OPTIONS_H
 #define NX_OPTIONS_H
 
-#include <stdint.h>
-
 #include "detector/acceptance/checks.h"
 #include "common/base/nl_progress.h"
 

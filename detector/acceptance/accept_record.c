@@ -1,17 +1,5 @@
 #include "detector/acceptance/accept_record.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "common/base/nl_error.h"
 #include "common/base/nl_secret.h"
 #include "common/sys/nl_whole.h"

@@ -3,7 +3,6 @@
 #define NX_RECORD_H
 
 #include <jansson.h>
-#include <stdint.h>
 
 #include "common/base/nl_hist.h"
 #include "detector/acceptance/scan.h"

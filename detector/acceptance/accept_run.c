@@ -1,12 +1,6 @@
 #include "detector/nodes/crowd.h"
 #include "detector/acceptance/accept_run.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "detector/acceptance/launch.h"
 #include "detector/record/launch_json.h"
 #include "common/base/nl_error.h"

@@ -1,8 +1,5 @@
 #include "detector/acceptance/checks.h"
 
-#include <stdio.h>
-#include <string.h>
-
 extern const struct nx_check nx_check_integrity, nx_check_latency, nx_check_bandwidth, nx_check_opcost, nx_check_completeness,
     nx_check_topology, nx_check_quantum, nx_check_detour, nx_check_collective, nx_check_kernels;
 

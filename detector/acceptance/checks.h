@@ -2,8 +2,7 @@
 #ifndef NX_CHECKS_H
 #define NX_CHECKS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 enum { NX_MAX_CHECKS = 16, NX_REASON_BYTES = 256, NX_LEAST_REPETITIONS = 2 };
 

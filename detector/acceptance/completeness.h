@@ -3,7 +3,8 @@
 #define NX_COMPLETENESS_H
 
 #include <mpi.h>
-#include <stdint.h>
+
+#include "common/base/nl_usual.h"
 
 struct nx_completeness {
     double link_bytes_per_s; /* S: one way, mean over disjoint pairs, one pair at a time */

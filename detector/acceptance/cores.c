@@ -1,10 +1,5 @@
 #include "detector/acceptance/cores.h"
 
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/sys/nl_place.h"
 
 enum { MASK_BYTES = NX_MASK_BYTES, MOST_CPUS = 8 * MASK_BYTES };

@@ -1,10 +1,5 @@
 #include "detector/acceptance/launch.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-
 #include "detector/nodes/launcher.h"
 #include "common/base/version.h"
 

@@ -1,6 +1,4 @@
 #include <mpi.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include "detector/record/record.h"
 #include "detector/nodes/launcher.h"

@@ -1,9 +1,5 @@
 #include "detector/acceptance/node_pairs.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "detector/acceptance/pairing.h"
 
 enum { BATCHES = 20, LEAST_BATCHES = 3, TAG = 8 };

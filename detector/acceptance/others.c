@@ -1,17 +1,5 @@
 #include "detector/acceptance/others.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_place.h"
 #include "detector/treatment/child.h"

@@ -2,9 +2,7 @@
 #ifndef NX_OTHERS_H
 #define NX_OTHERS_H
 
-#include <stdint.h>
-#include <sys/types.h>
-
+#include "common/base/nl_usual.h"
 #include "detector/nodes/launcher.h"
 
 enum { NX_OTHERS_REASON_BYTES = 160 };

@@ -1,9 +1,6 @@
 #include "detector/acceptance/plan.h"
 
-#include <inttypes.h>
 #include <jansson.h>
-#include <limits.h>
-#include <stdio.h>
 
 void nx_plan_print(const struct nx_options *o, int n_ranks) {
     double sum_s = 0;

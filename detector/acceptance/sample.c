@@ -1,8 +1,5 @@
 #include "detector/acceptance/sample.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 static int compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);

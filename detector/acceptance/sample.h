@@ -2,7 +2,7 @@
 #ifndef NX_SAMPLE_H
 #define NX_SAMPLE_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 struct nx_sample {
     int64_t n;

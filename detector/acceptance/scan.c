@@ -1,7 +1,5 @@
 #include "detector/acceptance/scan.h"
 
-#include <math.h>
-
 #include "common/sys/nl_preempted.h"
 #include "detector/ops/work.h"
 

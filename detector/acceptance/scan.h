@@ -3,8 +3,6 @@
 #ifndef NX_SCAN_H
 #define NX_SCAN_H
 
-#include <stdint.h>
-
 #include "common/base/nl_clock.h"
 #include "common/base/nl_hist.h"
 

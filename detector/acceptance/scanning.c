@@ -1,11 +1,6 @@
 #include "detector/acceptance/scanning.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "detector/acceptance/cores.h"
 #include "detector/nodes/steal.h"

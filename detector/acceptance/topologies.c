@@ -1,8 +1,5 @@
 #include "detector/acceptance/topologies.h"
 
-#include <math.h>
-#include <stdio.h>
-
 static int everybody(int n) { return n; }
 
 static void put(int *out, int k, int rank) {

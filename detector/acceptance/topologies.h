@@ -2,8 +2,7 @@
 #ifndef NX_TOPOLOGIES_H
 #define NX_TOPOLOGIES_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 struct nx_topology {
     const char *name;

@@ -3,7 +3,8 @@
 #define NX_TRANSFER_H
 
 #include <mpi.h>
-#include <stdint.h>
+
+#include "common/base/nl_usual.h"
 
 /* One end of a pair. */
 struct nx_link {

@@ -1,7 +1,5 @@
 #include "detector/acceptance/words.h"
 
-#include <string.h>
-
 void nx_words_fill(void *array, int bytes, uint32_t first) {
     uint32_t *words = array;
     for (int i = 0; i < bytes / 4; i++) words[i] = first + (uint32_t)i;

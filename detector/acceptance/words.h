@@ -2,7 +2,7 @@
 #ifndef NX_WORDS_H
 #define NX_WORDS_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 /* A word that is not what it should be. */
 struct nx_wrong_word {

@@ -5,7 +5,7 @@
 #ifndef ND_FOLLOW_H
 #define ND_FOLLOW_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 enum { ND_FOLLOW_HALVES = 5 };
 

@@ -1,7 +1,5 @@
 #include "detector/design/schedule.h"
 
-#include <string.h>
-
 #include "common/base/nl_rng.h"
 
 #define SWITCH_NS INT64_C(500000)

@@ -2,7 +2,7 @@
 #ifndef ND_SCHEDULE_H
 #define ND_SCHEDULE_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 #define ND_OFF (-1)            /* nd_step.level of an off half */
 #define ND_MAX_SET_STEPS 16384 /* halves in one round of the schedule */

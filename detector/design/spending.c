@@ -1,9 +1,5 @@
 #include "detector/design/spending.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- quantiles ----------------------------------------------------------------------------------------------------------------------- */
 
 double nd_normal_tail(double z) { return 0.5 * erfc(z * M_SQRT1_2); }

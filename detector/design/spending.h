@@ -2,7 +2,7 @@
 #ifndef ND_SPENDING_H
 #define ND_SPENDING_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 enum { ND_MAX_LOOKS = 20 };
 

@@ -1,7 +1,5 @@
 #include "detector/halves/channels.h"
 
-#include <math.h>
-
 static double time_value(const struct nd_half *h) {
     int64_t took_ns = h->starts.n_starts ? h->starts.global_ns : h->wall_ns;
     return log((double)took_ns / (double)h->n_operations);

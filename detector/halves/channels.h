@@ -2,8 +2,6 @@
 #ifndef ND_CHANNELS_H
 #define ND_CHANNELS_H
 
-#include <stdint.h>
-
 #include "detector/design/schedule.h"
 #include "detector/measure/starts.h"
 

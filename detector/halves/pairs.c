@@ -1,8 +1,5 @@
 #include "detector/halves/pairs.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 struct nd_pairs {
     int n_arms;
     int64_t *pair;            /* n_configs: number of the pair or set in progress, -1 before the first */

@@ -1,13 +1,5 @@
 #include "detector/measure/arrival.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/nl_rng.h"
 #include "common/base/nl_units.h"
 

@@ -2,8 +2,7 @@
 #ifndef ND_ARRIVAL_H
 #define ND_ARRIVAL_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 #define ND_ARRIVAL_CYCLE 1024          /* delays repeat after so many starts */
 #define ND_ARRIVAL_MAX_NS 60000000000 /* longest delay of a trace */

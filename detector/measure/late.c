@@ -1,8 +1,6 @@
 #include "detector/measure/late.h"
 
-#include <math.h>
 #include <mpi.h>
-#include <stdlib.h>
 
 #include "common/base/nl_error.h"
 

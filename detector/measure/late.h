@@ -3,8 +3,6 @@
 #ifndef ND_LATE_H
 #define ND_LATE_H
 
-#include <stdint.h>
-
 #include "common/base/nl_clock.h"
 #include "detector/measure/starts.h"
 #include "detector/nodes/team.h"

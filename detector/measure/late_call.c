@@ -1,6 +1,4 @@
 /* Nothing here allocates or prints. */
-#include <sched.h>
-
 #include "detector/measure/late.h"
 
 int nd_late_call(struct nd_op_state *state) {

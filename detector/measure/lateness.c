@@ -1,8 +1,5 @@
 #include "detector/measure/lateness.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int nd_lateness_slices(int n_ranks) {
     int n = ND_LATENESS_CELLS / n_ranks / 2 * 2;
     return n < 2 ? 2 : n > ND_LATENESS_SLICES ? ND_LATENESS_SLICES : n;

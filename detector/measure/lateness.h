@@ -2,8 +2,6 @@
 #ifndef ND_LATENESS_H
 #define ND_LATENESS_H
 
-#include <stdint.h>
-
 #include "detector/measure/start_sum.h"
 
 enum {

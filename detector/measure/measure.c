@@ -1,7 +1,5 @@
 #include "detector/measure/measure.h"
 
-#include <unistd.h>
-
 #include "detector/measure/slices.h"
 #include "detector/measure/starts.h"
 #include "detector/measure/together.h"

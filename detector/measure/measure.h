@@ -2,10 +2,6 @@
 #ifndef ND_MEASURE_H
 #define ND_MEASURE_H
 
-#include <stdint.h>
-#include <sys/resource.h>
-#include <sys/types.h>
-
 #include "common/base/nl_clock.h"
 #include "common/base/nl_hist.h"
 #include "common/sys/nl_preempted.h"

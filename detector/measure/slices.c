@@ -1,11 +1,6 @@
 #include "detector/measure/slices.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "detector/treatment/burst_log.h"
 #include "common/base/nl_little.h"

@@ -4,7 +4,6 @@
 #define ND_SLICES_H
 
 #include <jansson.h>
-#include <stdint.h>
 
 #include "common/base/nl_clock.h"
 #include "detector/design/schedule.h"

@@ -1,7 +1,4 @@
 /* The loops of starts. Nothing here allocates, prints or looks at the arm. */
-#include <sched.h>
-#include <string.h>
-
 #include "detector/measure/starts.h"
 #include "detector/ops/work.h"
 

@@ -4,7 +4,8 @@
 #define ND_START_SUM_H
 
 #include <mpi.h>
-#include <stdint.h>
+
+#include "common/base/nl_usual.h"
 
 /* Times in ns since the common scheduled start. Contiguous, without pointers: it is sent as bytes. */
 struct nd_start_sum {

@@ -4,8 +4,6 @@
 #ifndef ND_STARTS_H
 #define ND_STARTS_H
 
-#include <stdint.h>
-
 #include "detector/measure/arrival.h"
 #include "detector/sync/clocks.h"
 #include "detector/measure/measure.h"

@@ -1,10 +1,5 @@
 #include "detector/measure/together.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 #include "common/page/nl_page.h"
 

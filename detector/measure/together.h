@@ -9,8 +9,6 @@
 #define ND_TOGETHER_H
 
 #include <mpi.h>
-#include <stdatomic.h>
-#include <stdint.h>
 
 #include "detector/nodes/team.h"
 

@@ -1,9 +1,6 @@
 #include "detector/nodes/crowd.h"
 
 #include <hwloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Of `n` ranks of one node: how many more are bound within the CPUs of the worst one than these are; that rank and their number. */
 static int find_worst(const hwloc_const_bitmap_t *cpus, int n, int *worst, int *n_within) {

@@ -2,8 +2,6 @@
 #ifndef ND_CROWD_H
 #define ND_CROWD_H
 
-#include <stddef.h>
-
 #include "detector/nodes/provenance.h"
 
 /* Writes into `line` which ranks of which node have fewer CPUs than they are, by their bindings ("" when none have), such as "2 ranks of n1

@@ -1,11 +1,6 @@
 #include "detector/nodes/launcher.h"
 
-#include <limits.h>
 #include <mpi.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/nl_error.h"
 #include "common/base/nl_units.h"

@@ -1,12 +1,7 @@
 #include "detector/nodes/provenance.h"
 
-#include <ctype.h>
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_place.h"

@@ -3,7 +3,6 @@
 #define ND_PROVENANCE_H
 
 #include <jansson.h>
-#include <stdint.h>
 
 #include "common/sys/nl_quota.h"
 

@@ -1,14 +1,5 @@
 #include "detector/nodes/quiet.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 enum { STAT_BYTES = 1 << 20, N_FIELDS = 8 /* user nice system idle iowait irq softirq steal */ };
 enum { IDLE = 3, IOWAIT = 4, STEAL = 7 };
 enum { MOST_CPUS_TOLD = 4, POLICY_DEADLINE = 6 };

@@ -3,10 +3,6 @@
 #ifndef ND_QUIET_H
 #define ND_QUIET_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "detector/nodes/provenance.h"
 
 #define ND_QUIET_LIMIT_PERCENT 2. /* a CPU that is busy, or taken by the hypervisor, for no more than this is quiet */

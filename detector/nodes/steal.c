@@ -1,10 +1,5 @@
 #include "detector/nodes/steal.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 
 enum { BUFFER_BYTES = 1 << 20, STEAL_FIELD = 8 /* user nice system idle iowait irq softirq steal */ };

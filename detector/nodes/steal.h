@@ -2,7 +2,7 @@
 #ifndef ND_STEAL_H
 #define ND_STEAL_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 struct nd_steal;
 

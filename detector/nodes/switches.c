@@ -1,10 +1,5 @@
 #include "detector/nodes/switches.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/nl_hostlist.h"
 
 enum { MOST_SWITCHES = 4096, TEXT_BYTES = 1 << 16 };

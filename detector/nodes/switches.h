@@ -2,7 +2,7 @@
 #ifndef ND_SWITCHES_H
 #define ND_SWITCHES_H
 
-#include <stddef.h>
+#include "common/base/nl_usual.h"
 
 /* The switches of an address such as s0.s[3,1-2].node7 of pattern switch.switch.node (SLURM_TOPOLOGY_ADDR, SLURM_TOPOLOGY_ADDR_PATTERN),
  * from the top, with points between. Several of one level are written one way, however Slurm wrote them; what is too long ends in a

@@ -1,7 +1,5 @@
 #include "detector/nodes/team.h"
 
-#include <string.h>
-
 #include "detector/nodes/tree.h"
 
 void nd_team_open(struct nd_team *t) {

@@ -3,7 +3,8 @@
 #define ND_TEAM_H
 
 #include <mpi.h>
-#include <stdint.h>
+
+#include "common/base/nl_usual.h"
 
 struct nd_team {
     MPI_Comm world;   /* all ranks */

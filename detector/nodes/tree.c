@@ -1,8 +1,6 @@
 #include "detector/nodes/tree.h"
 
-#include <stdlib.h>
-#include <string.h>
-
+#include "common/base/nl_usual.h"
 #include "common/base/nl_error.h"
 
 enum { TAG = 20044 }; /* any: nothing else is sent on these communicators while a tree is at work */

@@ -1,8 +1,5 @@
 #include "detector/nodes/unlike.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { VALUE_BYTES = 160, MOST_VALUES = 64, NAMED_HOSTS = 6 };
 
 static const char *put_number(int n, char *buf) {

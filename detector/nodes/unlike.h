@@ -3,8 +3,6 @@
 #ifndef ND_UNLIKE_H
 #define ND_UNLIKE_H
 
-#include <stddef.h>
-
 #include "detector/nodes/provenance.h"
 
 /* Writes into `line` what differs among the nodes and which of them differ from the most common kind, "" when they are all alike. Looks at

@@ -1,8 +1,5 @@
 #include "detector/ops/algorithms.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { NAME_BYTES = 128 };
 static const char *const dynamic_rules = "coll_tuned_use_dynamic_rules";
 

@@ -5,9 +5,6 @@
 #define ND_ALGORITHMS_H
 
 #include <mpi.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
 #include "detector/ops/ops.h"
 

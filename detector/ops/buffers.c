@@ -1,12 +1,5 @@
 #include "detector/ops/buffers.h"
 
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 const char *const nd_buffer_use_names[] = {[ND_BUFFER_REUSE] = "reuse", [ND_BUFFER_ROTATE] = "rotate", [ND_BUFFER_FLUSH] = "flush", NULL};
 const char *const nd_pages_names[] = {[ND_PAGES_DEFAULT] = "default", [ND_PAGES_SMALL] = "small", [ND_PAGES_HUGE] = "huge", NULL};
 const char *const nd_first_touch_names[] = {[ND_TOUCH_OWN] = "own", [ND_TOUCH_FIRST] = "first", NULL};

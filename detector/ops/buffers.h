@@ -2,8 +2,7 @@
 #ifndef ND_BUFFERS_H
 #define ND_BUFFERS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 /* What the caches hold of an operation's buffers when it starts; the cache state is a factor. */
 enum nd_buffer_use {

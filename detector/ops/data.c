@@ -1,7 +1,5 @@
 #include "detector/ops/data.h"
 
-#include <string.h>
-
 /* ---- data types ---------------------------------------------------------------------------------------------------------------------- */
 
 /* Elements are copied, not dereferenced: an alignment of one byte is a choice that users have. A value that no whole number can stand for

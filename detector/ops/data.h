@@ -3,8 +3,8 @@
 #define ND_DATA_H
 
 #include <mpi.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "common/base/nl_usual.h"
 
 /* A row of the table of data types. */
 struct nd_datatype {

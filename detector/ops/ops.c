@@ -1,10 +1,5 @@
 #include "detector/ops/ops.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "detector/ops/op_rows.h"
 
 const struct nd_op *nd_op_find(const char *name) {

@@ -4,8 +4,6 @@
 #define ND_OPS_H
 
 #include <mpi.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "detector/ops/buffers.h"
 #include "detector/sync/clocks.h"

@@ -3,7 +3,7 @@
 #ifndef ND_WORK_H
 #define ND_WORK_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 /* Runs n steps of arithmetic that the compiler can neither shorten nor split; no memory, no system call. */
 void nd_work(int64_t n_steps);

@@ -1,8 +1,4 @@
 /* What a person would call an agent: the script of an interpreter, the command behind taskset, nice, env or sh -c. */
-#include <ctype.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "detector/options/agent_options.h"
 
 enum { WORD_BYTES = 256, MOST_COMMANDS = 8 };

@@ -2,9 +2,7 @@
 #ifndef ND_AGENT_OPTIONS_H
 #define ND_AGENT_OPTIONS_H
 
-#include <stddef.h>
-#include <stdint.h>
-
+#include "common/base/nl_usual.h"
 
 enum { ND_AGENT_MAX_WORDS = 80, ND_AGENT_NAME_BYTES = 32 };
 

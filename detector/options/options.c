@@ -1,12 +1,5 @@
 #include "detector/options/options.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "detector/halves/channels.h"
 #include "common/page/nl_agent.h"
 #include "common/base/nl_error.h"

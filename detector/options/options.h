@@ -2,8 +2,6 @@
 #ifndef ND_OPTIONS_H
 #define ND_OPTIONS_H
 
-#include <stdint.h>
-
 #include "detector/options/agent_options.h"
 #include "common/page/nl_control.h"
 #include "common/base/nl_progress.h"

@@ -1,9 +1,5 @@
 #include "detector/plan/noise_nodes.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-
 #include "common/base/nl_error.h"
 #include "detector/nodes/provenance.h"
 #include "detector/nodes/tree.h"

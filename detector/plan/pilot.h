@@ -2,8 +2,6 @@
 #ifndef ND_PILOT_H
 #define ND_PILOT_H
 
-#include <stdint.h>
-
 #include "detector/measure/measure.h"
 #include "detector/options/options.h"
 #include "detector/nodes/team.h"

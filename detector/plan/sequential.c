@@ -1,8 +1,5 @@
 #include "detector/plan/sequential.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "detector/halves/pairs.h"
 #include "detector/design/spending.h"
 

@@ -1,16 +1,6 @@
 #include "detector/profile/command.h"
 
-#include <dirent.h>
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/base/nl_error.h"
 #include "detector/profile/profile_file.h"

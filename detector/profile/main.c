@@ -1,15 +1,5 @@
 /* noiselab-profile: runs a program with the profile loaded, and makes tables of what its ranks wrote. */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "common/base/nl_error.h"
 #include "common/base/nl_options.h"

@@ -4,8 +4,6 @@
 #ifndef NF_PROFILE_FILE_H
 #define NF_PROFILE_FILE_H
 
-#include <stdint.h>
-
 #include "common/base/nl_hist.h"
 
 #define NF_MAGIC "NLPROF2"

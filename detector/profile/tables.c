@@ -1,16 +1,5 @@
 #include "detector/profile/tables.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "common/base/nl_error.h"
 #include "common/sys/nl_whole.h"
 #include "detector/profile/profile_file.h"

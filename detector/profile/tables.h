@@ -3,7 +3,8 @@
 #define NF_TABLES_H
 
 #include <jansson.h>
-#include <stdint.h>
+
+#include "common/base/nl_usual.h"
 
 /* What is known of a launch that has rank files. */
 struct nf_tables {

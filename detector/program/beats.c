@@ -1,9 +1,5 @@
 #include "detector/program/beats.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define LITTLE_MORE 1.5  /* times the least scatter */
 #define REPEATS     0.3  /* autocorrelation from which on beats repeat */
 #define AS_GOOD     0.95 /* a shorter period is taken where it explains so much of what the best one does */

@@ -2,7 +2,7 @@
 #ifndef ND_BEATS_H
 #define ND_BEATS_H
 
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 enum { ND_BEAT_WINDOWS = 10 };
 

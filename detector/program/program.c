@@ -1,17 +1,5 @@
 #include "detector/program/program.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 #include "common/base/nl_units.h"
 #include "detector/program/beats.h"

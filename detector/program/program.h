@@ -3,10 +3,6 @@
 #ifndef ND_PROGRAM_H
 #define ND_PROGRAM_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "detector/profile/profile_file.h"
 
 /* What ranks call their beats. */

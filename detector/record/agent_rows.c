@@ -1,11 +1,5 @@
 #include "detector/record/agent_rows.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/nl_error.h"
 
 struct nd_agent_rows {

@@ -1,12 +1,5 @@
 #include "detector/record/launch_json.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "detector/nodes/launcher.h"
 #include "detector/record/markers.h"
 #include "common/base/nl_clock.h"
@@ -16,7 +9,6 @@
 
 /* A delivered level further than this from the requested one is said aloud, percent of the level. */
 static const double tolerance_percent = 5;
-
 
 /* Text that jansson takes, whatever bytes the user typed. */
 static json_t *text(const char *s) {

@@ -1,15 +1,6 @@
 #include "detector/record/markers.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/base/nl_error.h"
 

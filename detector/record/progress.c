@@ -1,10 +1,5 @@
 #include "detector/record/progress.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/nl_clock.h"
 #include "common/base/nl_progress.h"
 #include "detector/halves/pairs.h"

@@ -1,10 +1,5 @@
 #include "detector/record/raw.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/nl_error.h"
 #include "common/base/nl_little.h"
 

@@ -1,8 +1,6 @@
 #include "detector/record/rehearsal.h"
 
-#include <inttypes.h>
 #include <jansson.h>
-#include <stdio.h>
 
 #include "common/base/nl_units.h"
 

@@ -4,12 +4,7 @@
  * Rank 0 writes a line "operation bytes ranks wanted ran nodes" for each: `wanted` is the algorithm (forced, by N ranks) or `default` (by
  * N - 1, N and N + 1 ranks, as far as there are so many: what the library, or its rules, choose). N ranks are as many on each node as on
  * any other, numbered as the launcher did. `ran`: -, where nobody could watch; parts, where another component took the call. */
-#include <errno.h>
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "common/base/nl_error.h"
 #include "detector/ops/algorithms.h"

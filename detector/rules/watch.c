@@ -1,7 +1,8 @@
 #include "detector/rules/algorithm_watch.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
+
+#include "common/base/nl_usual.h"
 
 static const char *volatile seen;
 static volatile int is_watching, has_parts;

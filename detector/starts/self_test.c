@@ -1,8 +1,5 @@
 #include "detector/starts/self_test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Good enough: what a study of microseconds needs. The residual of the clocks is allowed on top, because no start can be better. */
 #define MOST_MEDIAN_NS 200 /* of the overshoot, and of an operation that takes no time */
 #define MOST_LATE_SHARE 0.05

@@ -3,8 +3,6 @@
 #ifndef ND_SELF_TEST_H
 #define ND_SELF_TEST_H
 
-#include <stdio.h>
-
 #include "detector/options/options.h"
 #include "detector/measure/starts.h"
 

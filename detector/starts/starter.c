@@ -1,9 +1,4 @@
 /* Around the loops of starts: clocks, slots, and what becomes of the records. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "detector/measure/late.h"
 #include "detector/measure/lateness.h"
 #include "common/base/nl_error.h"

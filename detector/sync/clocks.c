@@ -1,10 +1,5 @@
 #include "detector/sync/clocks.h"
 
-#include <math.h>
-#include <sched.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/nl_units.h"
 
 /* ---- the table ---- */

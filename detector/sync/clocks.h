@@ -4,8 +4,6 @@
 
 #include <jansson.h>
 #include <mpi.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/time.h>
 
 #include "common/base/nl_clock.h"

@@ -1,11 +1,5 @@
 #include "detector/sync/sync.h"
 
-#include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/nl_error.h"
 #include "detector/sync/sync_pingpong.h"
 

@@ -3,8 +3,6 @@
 #define ND_SYNC_H
 
 #include <mpi.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "detector/sync/clocks.h"
 #include "detector/nodes/team.h"

@@ -1,7 +1,5 @@
 #include "detector/sync/sync_pingpong.h"
 
-#include <stdlib.h>
-
 enum { TAG_ASK = 1, TAG_ANSWER, TAG_DOWN };
 /* exchanges at most, in units of the patience: a shortest round trip that falls for ever is no reason to go on */
 enum { PATIENCE_CAP = 100 };

@@ -3,12 +3,6 @@
  *
  * All edges are measured in the same stretch of time: the tree is walked once per point, in ceil(log2 n) rounds of disjoint pairs, and
  * between points everybody sleeps, so the run takes no longer with more ranks until the walks fill the span. */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "detector/sync/sync_pingpong.h"
 
 enum { BURST = 10 };       /* exchanges per point, of which the one of the shortest round trip counts */

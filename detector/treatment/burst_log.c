@@ -1,9 +1,5 @@
 #include "detector/treatment/burst_log.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"
 

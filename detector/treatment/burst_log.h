@@ -3,8 +3,6 @@
 #ifndef ND_BURST_LOG_H
 #define ND_BURST_LOG_H
 
-#include <stdint.h>
-
 #include "detector/treatment/treatment.h"
 
 struct nd_burst_log;

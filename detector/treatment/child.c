@@ -1,18 +1,5 @@
 #include "detector/treatment/child.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
 

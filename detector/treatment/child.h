@@ -3,10 +3,7 @@
 #ifndef ND_CHILD_H
 #define ND_CHILD_H
 
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "common/base/nl_usual.h"
 
 /* What program it is. */
 struct nd_child_kind {

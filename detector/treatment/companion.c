@@ -1,10 +1,5 @@
 #include "detector/treatment/companion.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "detector/treatment/child.h"
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"

@@ -3,8 +3,6 @@
 #ifndef ND_COMPANION_H
 #define ND_COMPANION_H
 
-#include <stdint.h>
-
 #include "common/page/nl_agent.h"
 
 struct nd_companion;

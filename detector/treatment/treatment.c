@@ -1,11 +1,5 @@
 #include "detector/treatment/treatment.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "detector/treatment/child.h"
 #include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"

@@ -2,8 +2,6 @@
 #ifndef ND_TREATMENT_H
 #define ND_TREATMENT_H
 
-#include <stdint.h>
-
 #include "common/base/nl_hist.h"
 
 struct nd_treatment;

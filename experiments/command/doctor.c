@@ -2,10 +2,6 @@
 #include "experiments/command/doctor.h"
 
 #include <jansson.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "common/base/nl_error.h"
 #include "common/base/nl_options.h"

@@ -3,7 +3,7 @@
 #ifndef NC_DOCTOR_H
 #define NC_DOCTOR_H
 
-#include <stddef.h>
+#include "common/base/nl_usual.h"
 
 enum nc_state {
     NC_GOOD,

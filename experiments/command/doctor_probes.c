@@ -1,16 +1,5 @@
 /* What noiselab doctor looks at. */
-#include <dirent.h>
 #include <jansson.h>
-#include <limits.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "experiments/command/doctor.h"
 #include "noisegen/kinds/kinds.h"

@@ -2,7 +2,7 @@
 #ifndef NC_LAUNCHED_H
 #define NC_LAUNCHED_H
 
-#include <sys/types.h>
+#include "common/base/nl_usual.h"
 
 /* what its processes have in their environment, whatever started them */
 #define NC_LAUNCH_VARIABLE "NOISELAB_LAUNCH"

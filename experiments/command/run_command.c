@@ -1,14 +1,4 @@
 /* Runs a command and takes in what it prints. */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "experiments/command/doctor.h"
 #include "common/base/nl_clock.h"
 

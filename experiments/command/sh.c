@@ -1,11 +1,5 @@
 /* noiselab-sh: what the scripts of noiselab leave to C: reading JSON, finding the word that was meant, and processes that end with their
  * script. Not a command for people; scripts find it beside themselves. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "experiments/command/doctor.h"
 #include "experiments/command/launched.h"
 #include "common/base/nl_error.h"

@@ -1,8 +1,5 @@
 #include "experiments/command/values.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The values of one path. */
 struct column {
     const json_t **values; /* borrowed from the file's */

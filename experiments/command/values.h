@@ -3,7 +3,8 @@
 #define NC_VALUES_H
 
 #include <jansson.h>
-#include <stdio.h>
+
+#include "common/base/nl_usual.h"
 
 enum { NC_MAX_PATHS = 32, NC_PATH_BYTES = 256 };
 

@@ -1,8 +1,6 @@
 #include "noisegen/agent/account.h"
 
 #include <jansson.h>
-#include <stddef.h>
-#include <string.h>
 
 /* The account's fields, as files and sums have them. */
 static const struct {

@@ -1,9 +1,5 @@
 #include "noisegen/agent/agent.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/nl_clock.h"
 
 void na_warn(struct na_agent *a, const char *format, ...) {

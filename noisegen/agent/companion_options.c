@@ -1,8 +1,5 @@
 #include "noisegen/agent/companion_options.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/nl_error.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_units.h"

@@ -2,9 +2,7 @@
 #ifndef NA_OPTIONS_H
 #define NA_OPTIONS_H
 
-#include <sched.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "common/base/nl_usual.h"
 
 enum na_keep { NA_KEEP_AUTO, NA_KEEP_YES, NA_KEEP_NO };
 

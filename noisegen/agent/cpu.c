@@ -1,8 +1,5 @@
 #include "noisegen/agent/cpu.h"
 
-#include <stdio.h>
-#include <string.h>
-
 const struct na_cpu_source *const na_cpu_sources[] = {&na_cpu_cgroup, &na_cpu_perf, &na_cpu_clocks, NULL};
 
 int na_cpu_open(struct na_cpu *c, const struct na_set *set, int starts_processes) {

@@ -1,10 +1,5 @@
 /* CPU time by the kernel's account of a cgroup that holds the agent and nobody else: exact, whatever the agent forks, and one small file.
  * Version 1 counts in ns (cpuacct.usage), version 2 in us (cpu.stat). */
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "noisegen/agent/cpu.h"
 #include "common/sys/nl_cgroup.h"
 

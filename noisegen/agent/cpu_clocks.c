@@ -1,11 +1,5 @@
 /* CPU time by the CPU clocks of the processes, which everybody may read: ns, with threads that have ended. Children that ended meanwhile
  * count where their parent has waited for them (in ticks of 10 ms), or we have. */
-#include <errno.h>
-#include <stdlib.h>
-#include <stdio.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "noisegen/agent/cpu.h"
 #include "noisegen/agent/spawn.h"
 

@@ -1,15 +1,7 @@
 /* CPU time by software counters of the kernel's perf events on every thread, handed down to what they start (inherit): exact to the ns,
  * with children that begin and end between two readings, and readable for one's own processes at perf_event_paranoid 2. Context switches
  * and migrations happen in the kernel, and are counted only for those who may look there. */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "noisegen/agent/cpu.h"
 

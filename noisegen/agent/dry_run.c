@@ -1,12 +1,6 @@
 #include "noisegen/agent/dry_run.h"
 
 #include <jansson.h>
-#include <poll.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"

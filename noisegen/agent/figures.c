@@ -1,9 +1,5 @@
 #include "noisegen/agent/figures.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* The number behind `key` in a text of "key: value" lines; -1 without it. */
 static int64_t value_of(const char *text, const char *key) {
     const char *at = strstr(text, key);

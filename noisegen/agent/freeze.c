@@ -1,8 +1,5 @@
 #include "noisegen/agent/freeze.h"
 
-#include <stdio.h>
-#include <string.h>
-
 const struct na_freezer *const na_freezers[] = {&na_freezer_v1, &na_freezer_v2, &na_freezer_signals, NULL};
 
 int na_freeze_members(struct na_freeze *f) {

@@ -1,13 +1,4 @@
 /* Freezing by the kernel's cgroup freezer, version 1 or 2: children that appear are frozen too, and nobody sees a signal. */
-#include <errno.h>
-#include <limits.h>
-#include <sched.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "noisegen/agent/freeze.h"
 #include "noisegen/agent/guardian.h"
 #include "noisegen/agent/journal.h"

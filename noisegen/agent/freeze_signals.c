@@ -1,14 +1,6 @@
 /* Freezing by SIGSTOP: what everybody may do to processes of their own. Parents see their children stop, and children that appear while the
  * others are being stopped have to be looked for. */
-#include <errno.h>
 #include <pwd.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "noisegen/agent/freeze.h"
 #include "noisegen/agent/journal.h"

@@ -1,16 +1,5 @@
 #include "noisegen/agent/guardian.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "noisegen/agent/proc.h"
 #include "common/sys/nl_cgroup.h"
 

@@ -4,8 +4,6 @@
 #ifndef NA_GUARDIAN_H
 #define NA_GUARDIAN_H
 
-#include <sys/types.h>
-
 #include "noisegen/agent/undo.h"
 
 struct na_guardian {

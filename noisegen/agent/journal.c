@@ -1,15 +1,5 @@
 #include "noisegen/agent/journal.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "common/base/nl_error.h"
 #include "common/sys/nl_whole.h"
 #include "noisegen/agent/text.h"

@@ -1,7 +1,4 @@
 /* noiselab-agent: switches a real agent on and off for a detector. Wiring only. */
-#include <stdio.h>
-#include <string.h>
-
 #include "noisegen/agent/agent.h"
 #include "noisegen/agent/dry_run.h"
 #include "noisegen/agent/journal.h"

@@ -1,16 +1,5 @@
 #include "noisegen/agent/proc.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #define PF_KTHREAD UINT64_C(0x00200000) /* include/linux/sched.h; part of what /proc/PID/stat promises */
 
 int na_read(const char *path, char *text, int size) {

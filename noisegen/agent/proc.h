@@ -2,9 +2,7 @@
 #ifndef NA_PROC_H
 #define NA_PROC_H
 
-#include <stdint.h>
-#include <sys/types.h>
-
+#include "common/base/nl_usual.h"
 #include "noisegen/agent/text.h"
 
 struct na_process {

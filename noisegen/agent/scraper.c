@@ -1,13 +1,5 @@
 #include "noisegen/agent/scraper.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_futex.h"
 

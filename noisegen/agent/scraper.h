@@ -3,7 +3,6 @@
 #define NA_SCRAPER_H
 
 #include <pthread.h>
-#include <sched.h>
 
 #include "noisegen/agent/spawn.h"
 

@@ -1,16 +1,5 @@
 #include "noisegen/agent/session.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "noisegen/agent/account.h"
 #include "noisegen/agent/journal.h"
 #include "common/base/nl_clock.h"

@@ -3,10 +3,7 @@
 #ifndef NA_SPAWN_H
 #define NA_SPAWN_H
 
-#include <sched.h>
-#include <stdint.h>
-#include <sys/types.h>
-
+#include "common/base/nl_usual.h"
 #include "noisegen/agent/text.h"
 
 struct na_command {

@@ -1,7 +1,6 @@
 #include "noisegen/agent/text.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include "common/base/nl_usual.h"
 
 void na_say(char *text, int size, const char *format, ...) {
     va_list arguments;

@@ -1,15 +1,5 @@
 #include "noisegen/agent/undo.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "noisegen/agent/journal.h"
 #include "common/base/nl_clock.h"
 #include "noisegen/agent/spawn.h"

@@ -5,10 +5,6 @@
 #ifndef NA_UNDO_H
 #define NA_UNDO_H
 
-#include <limits.h>
-#include <stdatomic.h>
-#include <stdint.h>
-
 #include "noisegen/agent/proc.h"
 
 enum { NA_UNDO_PROCESSES = 8192, NA_UNDO_TEXT_BYTES = 8192 };

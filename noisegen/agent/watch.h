@@ -3,10 +3,7 @@
 #ifndef NA_WATCH_H
 #define NA_WATCH_H
 
-#include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
 
 #include "common/page/nl_agent.h"
 

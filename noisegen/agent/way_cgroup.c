@@ -1,10 +1,4 @@
 /* The processes of a cgroup, frozen and thawed. */
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "noisegen/agent/agent.h"
 #include "common/sys/nl_cgroup.h"
 

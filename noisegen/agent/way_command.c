@@ -1,12 +1,5 @@
 /* A command: started, and ended with all its children, or frozen with them. We are the reaper of what it leaves behind, so a daemon stays
  * in sight. */
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "noisegen/agent/agent.h"
 #include "common/base/nl_clock.h"
 

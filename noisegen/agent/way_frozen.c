@@ -1,8 +1,4 @@
 /* What the ways share that keep the agent running, and freeze and thaw it. */
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "noisegen/agent/agent.h"
 
 int na_frozen_check(struct na_agent *a, char *reason, int size) {

@@ -1,6 +1,4 @@
 /* A process and all its children: kept running, frozen and thawed. */
-#include <stdio.h>
-
 #include "noisegen/agent/agent.h"
 
 static int check(struct na_agent *a, char *reason, int size) {

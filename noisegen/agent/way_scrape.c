@@ -1,6 +1,4 @@
 /* Nothing but scraping: the treatment is the scraping of whatever runs. The session starts and stops the scraper. */
-#include <stdio.h>
-
 #include "noisegen/agent/agent.h"
 
 static int check(struct na_agent *a, char *reason, int size) {

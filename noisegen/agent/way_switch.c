@@ -1,6 +1,4 @@
 /* Two commands that switch something on and off: a service, an interval, a setting of the batch system. */
-#include <stdio.h>
-
 #include "noisegen/agent/agent.h"
 
 static int check(struct na_agent *a, char *reason, int size) {

@@ -1,11 +1,4 @@
 /* A unit of systemd: its processes are those of the cgroup that has its name. */
-#include <dirent.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "noisegen/agent/agent.h"
 #include "common/sys/nl_cgroup.h"
 

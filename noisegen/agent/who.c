@@ -1,10 +1,5 @@
 #include "noisegen/agent/who.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_whole.h"
 

@@ -1,8 +1,6 @@
 /* cache: writes to every line of a buffer as large as a share of the L2 or L3 cache, and so evicts about that share of what others had in
  * it. The order of the lines is one that no prefetcher follows: each is fetched because this thread asks for it. */
 #include <hwloc.h>
-#include <inttypes.h>
-#include <stdlib.h>
 
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"

@@ -1,14 +1,5 @@
 /* disk: appends a block to a file and waits until it is on the disk. The file has no name, so nothing is left behind, however this program
  * ends. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 #include "common/base/nl_rng.h"

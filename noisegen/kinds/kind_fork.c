@@ -5,15 +5,7 @@
  * The children inherit this thread's CPU, and their time is charged to the load by way of extra_cpu_ns. No death signal is set for them,
  * because it would have to be set between the fork and the program: a child ends by itself within a millisecond, also when its parent is
  * killed. They get no file descriptor of ours but the first three, which they do not use. */
-#include <errno.h>
-#include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"

@@ -1,13 +1,5 @@
 #include "noisegen/kinds/kind_help.h"
 
-#include <inttypes.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-
 #include "common/sys/nl_memory.h"
 
 int ng_refuse(char *reason, size_t reason_size, const char *format, ...) {

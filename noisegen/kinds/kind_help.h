@@ -2,8 +2,7 @@
 #ifndef NG_KIND_HELP_H
 #define NG_KIND_HELP_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 /* Writes one line into `reason` (%m is the error of the last system call). Always returns -1, so that a prepare can end with it. */
 int ng_refuse(char *reason, size_t reason_size, const char *format, ...) __attribute__((format(printf, 3, 4)));

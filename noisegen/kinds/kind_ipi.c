@@ -10,15 +10,8 @@
  *    register themselves; those of others on this machine who did so for reasons of their own are hit as well.
  *
  * Either way the sender waits until the other CPU has answered. */
-#include <errno.h>
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"

@@ -1,6 +1,5 @@
 /* membw: streaming writes over an array. Non-temporal stores go past the caches, so it takes memory bandwidth and leaves the caches of
  * others as they are; processors without them fill caches as well. */
-#include <stdlib.h>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

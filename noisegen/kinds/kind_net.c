@@ -1,16 +1,9 @@
 /* net: small messages to an address; without one, over the loopback to a receiver of our own. Nothing leaves the machine unless the address
  * says so. */
 #include <arpa/inet.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"

@@ -1,9 +1,5 @@
 /* pagefault: minor faults, each a page that is found, cleared and mapped, and unmapped again a few pages at a time. Where several threads
  * of this program run the kind, the unmapping also interrupts the CPUs on which the others are running at that moment. */
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 

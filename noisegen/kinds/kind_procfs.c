@@ -1,15 +1,6 @@
 /* procfs: reads what monitoring agents read: the counters of the machine, the frequencies of its CPUs and the state of every process. One
  * file per quantum, opened anew each time as agents do. Reading a frequency may interrupt the CPU that is asked for it, and the cost of a
  * sweep grows with the number of CPUs and processes: both belong to the effect. */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 

@@ -1,7 +1,5 @@
 /* seed: the generator as published (Khudoleeva & Stefanov 2021, doi 10.14529/cmse210105), kept for comparison: a whole array of 250,000
  * long long is summed between two looks at the clock, and the clock is the wall's. */
-#include <stdlib.h>
-
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 

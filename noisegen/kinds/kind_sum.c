@@ -1,6 +1,4 @@
 /* sum: walks an array and adds it up, so it takes cache and memory bandwidth as well as CPU time. */
-#include <stdlib.h>
-
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 

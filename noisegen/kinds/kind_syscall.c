@@ -1,8 +1,5 @@
 /* syscall: a storm of the cheapest system call that the kernel really executes. Beside CPU time it takes what entering and leaving the
  * kernel does to branch predictors and, with mitigations, to much else. */
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "noisegen/kinds/kinds.h"
 
 extern const struct ng_kind ng_kind_syscall;

@@ -3,8 +3,7 @@
 #ifndef NG_KINDS_H
 #define NG_KINDS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 /* How a kind is paced (pace.h). */
 enum ng_pacing {

@@ -1,17 +1,5 @@
 #include "noisegen/patterns/foreign.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 enum { HEAD_LINES = 200, MOST_INTERRUPTIONS = 1 << 24 };
 
 enum format { OURS, DETOURS, OSNOISE, FTQ, TIMERLAT, FUNCTIONS };

@@ -1,7 +1,5 @@
 #include "noisegen/patterns/pace.h"
 
-#include <stddef.h>
-
 #include "common/base/nl_rng.h"
 
 static double min_double(double a, double b) {

@@ -13,9 +13,6 @@
 #ifndef NG_PACE_H
 #define NG_PACE_H
 
-#include <stdatomic.h>
-#include <stdint.h>
-
 #include "common/page/nl_bursts.h"
 #include "common/base/nl_hist.h"
 

@@ -1,10 +1,5 @@
 #include "noisegen/patterns/pattern.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/nl_rng.h"
 #include "common/base/nl_units.h"
 

@@ -2,9 +2,6 @@
 #ifndef NG_PATTERN_H
 #define NG_PATTERN_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "noisegen/patterns/pace.h"
 #include "noisegen/patterns/trace.h"
 

@@ -1,11 +1,6 @@
 #include "noisegen/patterns/stretch.h"
 
 #include <linux/perf_event.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "common/base/nl_clock.h"
 

@@ -6,8 +6,7 @@
 #ifndef NG_STRETCH_H
 #define NG_STRETCH_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 struct ng_stretch {
     int fd;            /* -1: not open */

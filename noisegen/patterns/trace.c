@@ -1,15 +1,5 @@
 #include "noisegen/patterns/trace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/foreign.h"
 

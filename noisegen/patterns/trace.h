@@ -8,8 +8,7 @@
 #ifndef NG_TRACE_H
 #define NG_TRACE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 enum {
     NG_TRACE_MAX_CPUS = 1024,

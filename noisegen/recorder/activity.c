@@ -1,9 +1,5 @@
 #include "noisegen/recorder/activity.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define DEFAULT_GAP_NS INT64_C(100000) /* where nothing repeats */
 #define SMALL_SHARE    0.2             /* of the usual activity's CPU time: what is smaller has no say in the period */
 #define NEAR           0.15            /* of a period */

@@ -3,9 +3,6 @@
 #ifndef NR_ACTIVITY_H
 #define NR_ACTIVITY_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "noisegen/recorder/recorder.h"
 
 /* One activity on one CPU, or on all of them. */

@@ -1,7 +1,5 @@
 #include "noisegen/recorder/map.h"
 
-#include <stdlib.h>
-
 /* The finaliser of splitmix64 (Steele, Lea, Flood 2014): neighbouring keys land far apart. */
 static uint64_t mixed(uint64_t x) {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;

@@ -2,8 +2,7 @@
 #ifndef NR_MAP_H
 #define NR_MAP_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/nl_usual.h"
 
 struct nr_map_entry {
     uint64_t key; /* 0: free */

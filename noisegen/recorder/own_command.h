@@ -2,8 +2,7 @@
 #ifndef NR_CHILD_H
 #define NR_CHILD_H
 
-#include <stdint.h>
-#include <sys/types.h>
+#include "common/base/nl_usual.h"
 
 struct nr_child {
     pid_t pid;             /* 0: none */

@@ -1,10 +1,5 @@
 #include "noisegen/recorder/recorder.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
 #include "noisegen/recorder/source.h"

@@ -6,10 +6,7 @@
 #ifndef NR_RECORDER_H
 #define NR_RECORDER_H
 
-#include <poll.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <sys/types.h>
+#include "common/base/nl_usual.h"
 
 /* Whose time it is. The rows after NR_OTHER are not tasks. */
 enum nr_group {

@@ -1,9 +1,5 @@
 #include "noisegen/recorder/recorder_options.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/nl_error.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_units.h"

@@ -2,8 +2,7 @@
 #ifndef NR_OPTIONS_H
 #define NR_OPTIONS_H
 
-#include <stdint.h>
-#include <sys/types.h>
+#include "common/base/nl_usual.h"
 
 enum { NR_MAX_PIDS = 256, NR_MAX_CPUS = 4096 };
 

@@ -1,17 +1,5 @@
 #include "noisegen/recorder/recorder_session.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "noisegen/recorder/own_command.h"
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"

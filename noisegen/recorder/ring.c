@@ -1,14 +1,6 @@
 #include "noisegen/recorder/ring.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { MIN_RING_BYTES = 64 << 10, MAX_RECORD_BYTES = 256 };
 

@@ -4,8 +4,8 @@
 #define NR_RING_H
 
 #include <linux/perf_event.h>
-#include <stdint.h>
-#include <sys/types.h>
+
+#include "common/base/nl_usual.h"
 
 enum nr_record_type { NR_RECORD_IN, NR_RECORD_OUT, NR_RECORD_BIRTH, NR_RECORD_NAME, NR_RECORD_EXIT, NR_RECORD_LOST };
 

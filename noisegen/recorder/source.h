@@ -3,8 +3,6 @@
 #define NR_SOURCE_H
 
 #include <pthread.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "noisegen/recorder/tasks_of_proc.h"
 #include "noisegen/recorder/recorder.h"

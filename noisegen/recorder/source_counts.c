@@ -1,7 +1,4 @@
 /* Source counts: CPU time and switches of the suspects before and after a measured stretch. No times within it, so no bursts. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "noisegen/recorder/suspects.h"
 
 static int open_counts(struct nr_recorder *r, char *why, size_t size) {

@@ -1,11 +1,4 @@
 /* Source cpu: the kernel's record of every context switch of a CPU: which task ran, from when to when. */
-#include <errno.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 #include "noisegen/recorder/source.h"
 

@@ -1,9 +1,5 @@
 /* Source proc: the CPU time of every task that can be seen, before and after, where switches may not be recorded. No times within it, so no
  * bursts; what ended meanwhile took its account with it. Both looks allocate, so it is for a recorder that runs beside what is measured. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "noisegen/recorder/source.h"
 
 struct account {

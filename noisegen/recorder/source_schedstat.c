@@ -1,13 +1,7 @@
 /* Source schedstat: the CPU time of each suspect's threads by /proc/PID/task/TID/schedstat, 1000 times a second, by a thread of its own on
  * a CPU that is not watched. The kernel brings a running task's account up to date at its timer ticks and at switches, so bursts closer
  * than a tick cannot be told apart: when a group of them began, and their CPU time, are right; single bursts are not. */
-#include <errno.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "common/base/nl_clock.h"
 #include "noisegen/recorder/suspects.h"

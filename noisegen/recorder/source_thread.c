@@ -3,12 +3,6 @@
  *
  * Threads and children that a watched task starts later are watched too where there is one event per task and CPU (the kernel passes on no
  * other kind with a ring); on machines where that takes too many events, only what ran at the beginning is. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "common/base/nl_clock.h"
 #include "noisegen/recorder/source.h"
 

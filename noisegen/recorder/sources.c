@@ -1,7 +1,4 @@
 /* The table of sources, best first. Which one is possible is tried, not guessed. */
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/nl_error.h"
 #include "noisegen/recorder/source.h"
 

@@ -1,11 +1,6 @@
 #include "noisegen/recorder/summary.h"
 
-#include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 
 #include "noisegen/recorder/map.h"
 #include "common/base/nl_units.h"

@@ -2,9 +2,6 @@
 #ifndef NR_SUMMARY_H
 #define NR_SUMMARY_H
 
-#include <stdint.h>
-#include <stdio.h>
-
 #include "noisegen/recorder/activity.h"
 #include "common/base/nl_hist.h"
 #include "noisegen/recorder/recorder.h"

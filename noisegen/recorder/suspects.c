@@ -1,8 +1,5 @@
 #include "noisegen/recorder/suspects.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 static int is_there(const struct nr_suspects *s, pid_t tid) {
     for (int i = 0; i < s->n; i++)
         if (s->a[i].tid == tid && s->a[i].fd >= 0) return 1;

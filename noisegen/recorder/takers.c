@@ -1,9 +1,5 @@
 #include "noisegen/recorder/takers.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "noisegen/recorder/activity.h"
 #include "noisegen/recorder/source.h"
 

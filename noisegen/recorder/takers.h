@@ -2,9 +2,6 @@
 #ifndef NR_TAKERS_H
 #define NR_TAKERS_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "noisegen/recorder/recorder.h"
 
 enum { NR_MOST_TAKERS = 12 };

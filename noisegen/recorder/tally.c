@@ -1,8 +1,5 @@
 #include "noisegen/recorder/tally.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/nl_hist.h"
 
 enum { NEW_ROWS = 1024, NEW_BINS = 65536, NEW_THREADS = 65536, BIN_BITS = 14 };

@@ -3,8 +3,6 @@
 #ifndef NR_TALLY_H
 #define NR_TALLY_H
 
-#include <stdint.h>
-
 #include "noisegen/recorder/map.h"
 #include "noisegen/recorder/recorder.h"
 

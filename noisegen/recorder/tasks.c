@@ -1,8 +1,5 @@
 #include "noisegen/recorder/tasks.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { SLOTS = 4 * NR_MAX_NAMES, KERNEL_PARENT = 2 /* kthreadd */ };
 
 int nr_tasks_open(struct nr_tasks *t, const char *agent_name) {

@@ -2,8 +2,6 @@
 #ifndef NR_TASKS_H
 #define NR_TASKS_H
 
-#include <stdint.h>
-
 #include "noisegen/recorder/tasks_of_proc.h"
 #include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/ring.h"

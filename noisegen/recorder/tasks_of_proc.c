@@ -1,16 +1,6 @@
 #include "noisegen/recorder/tasks_of_proc.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define FLAG_KERNEL_THREAD  0x00200000u /* PF_KTHREAD */
 #define FIRST_PID_NAMESPACE 4026531836u /* inode of the machine's own one */

@@ -2,9 +2,7 @@
 #ifndef NR_PROC_H
 #define NR_PROC_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "common/base/nl_usual.h"
 
 struct nr_proc_task {
     pid_t pid, tid, parent;

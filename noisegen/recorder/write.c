@@ -1,10 +1,4 @@
 /* tasks.HOST.csv and bursts.HOST.trace. */
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "noisegen/recorder/source.h"
 #include "noisegen/recorder/write.h"
 

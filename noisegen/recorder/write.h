@@ -2,9 +2,6 @@
 #ifndef NR_WRITE_H
 #define NR_WRITE_H
 
-#include <stdint.h>
-#include <stdio.h>
-
 #include "noisegen/recorder/recorder.h"
 
 /* What of a task's time on a CPU was CPU time, the hypervisor's share (steal) taken off, in an arm (-1: in all); -1: not known here. */

@@ -1,13 +1,6 @@
 /* How long it takes to freeze and to thaw an agent, by each freezer this machine allows, with 1 and with 16 threads that wake every
  * millisecond and work for 20 us, as agents do. Prints, one per line: name value unit. */
 #include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "noisegen/agent/freeze.h"
 #include "common/base/nl_clock.h"

@@ -3,9 +3,6 @@
  * on a busy machine. Also how much memory the tree adds, on ranks other than 0, to what the library itself holds for its collectives.
  *   bench_gather [ROUNDS]: lines of a name and a number (medians over the rounds, us). */
 #include <mpi.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "detector/halves/half_sum.h"
 #include "tests/bench/median.h"

@@ -3,9 +3,6 @@
  * Blocks of the four variants alternate in random order, and medians of paired ratios are taken, so that the wander of the machine's speed
  * falls out. */
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "detector/measure/measure.h"
 #include "tests/bench/median.h"

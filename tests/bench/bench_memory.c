@@ -1,8 +1,6 @@
 /* The peer for the detector's memory: a bare program that runs the same collectives. bench_memory [ROUNDS] prints
  * the most memory a rank held, KiB. */
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "detector/nodes/provenance.h"
 

@@ -2,8 +2,6 @@
  * means something on a busy machine.
  *   bench_profile [ROUNDS]: lines of a name and a number (medians over the rounds, ns per call). */
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "common/base/nl_clock.h"
 #include "tests/bench/median.h"

@@ -3,13 +3,7 @@
  * a thread that computes on one CPU, and another one there that wakes up many times per second for a moment; preempted time (wall less CPU
  * time of the computing thread) in halves with and without a recorder of that CPU, in random order within each pair; medians of the pairs'
  * differences, with a 99 % interval by order statistics. bench_recording PAIRS WAKEUPS_PER_SECOND     prints: name value, one per line */
-#include <math.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/bench/median.h"
 #include "common/base/nl_clock.h"

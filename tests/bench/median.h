@@ -2,7 +2,7 @@
 #ifndef BENCH_MEDIAN_H
 #define BENCH_MEDIAN_H
 
-#include <stdlib.h>
+#include "common/base/nl_usual.h"
 
 static inline int compare(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;

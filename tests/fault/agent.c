@@ -2,18 +2,6 @@
  * failing its 1st, 2nd, ... call until none is left (or MOST); with STEP only its 1st, 1 + STEPth, ... Whatever fails, afterwards its agent
  * runs, is in its own cgroup, and the companion is gone. Prints a line per call; exit status 1 if an agent was left frozen or a companion
  * hung. */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "noisegen/agent/proc.h"
 #include "common/page/nl_agent.h"
 #include "common/base/nl_clock.h"

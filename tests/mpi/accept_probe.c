@@ -4,8 +4,6 @@
  * the median.
  *   accept_probe [ROUNDS] */
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "detector/acceptance/completeness.h"
 #include "detector/acceptance/sample.h"

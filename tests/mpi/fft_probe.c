@@ -2,10 +2,9 @@
  * Forth and back: what comes out is what went in, or it ends with status 1.
  * fft_probe SIDE TURNS (SIDE a power of two, and at least the number of ranks) */
 #include <complex.h>
-#include <math.h>
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "common/base/nl_usual.h"
 
 /* In place, radix 2; `sign` -1 forth, 1 back. */
 static void transform(double complex *x, int n, int sign) {

@@ -3,13 +3,9 @@
  * itself, by the clock that all ranks of a node share.
  * late_probe TURNS WORK_US [--sleep] [--hit EVERY_MS HIT_US] [--end abort|segv|exit|wait] LATE_US... */
 #include <mpi.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "common/base/nl_usual.h"
 
 static volatile long long hit_ns, lost_ns;
 static volatile int n_hits;

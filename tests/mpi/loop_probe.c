@@ -1,8 +1,8 @@
 /* loop_probe FILE: a program to be followed, MPI_Allreduce over and over until the file is there. After five minutes it is ended by a
  * signal. */
 #include <mpi.h>
-#include <stdio.h>
-#include <unistd.h>
+
+#include "common/base/nl_usual.h"
 
 int main(int argc, char **argv) {
     int rank, goes_on = 1;

@@ -4,8 +4,6 @@
  * --corrupt: after each right call, single bytes of what was received are changed, which the operation's check has to find.
  * --all-sets: rotates through as many sets of buffers as the machine's caches ask for; a few otherwise. */
 #include <mpi.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "common/base/nl_rng.h"
 #include "detector/ops/ops.h"

@@ -5,12 +5,7 @@
  * The figures are those of the last of `runs` runs, `gap` apart. model_error_ns: how far the model is off right after it, later_error_ns:
  * after `later`. With --check, the residual is measured again then. */
 #include <getopt.h>
-#include <inttypes.h>
-#include <math.h>
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "common/base/nl_error.h"
 #include "common/base/nl_units.h"

@@ -1,8 +1,6 @@
 /* Loops that get slow on the way, in all ways in which ranks end them: they end at the same number of operations on all ranks, soon after
  * their time, and those that are in time do all they are to. Started with mpirun; status 1, and a line, for what is wrong. */
 #include <mpi.h>
-#include <stdio.h>
-#include <time.h>
 
 #include "detector/measure/measure.h"
 #include "detector/measure/together.h"

@@ -1,11 +1,8 @@
 /* Trees over all ranks, over those that are left when every third is taken out, and over each rank alone: what comes out is compared with
  * what everybody knows each rank to bring. Prints TAP: one line for each kind of tree. */
 #include <mpi.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "common/base/nl_usual.h"
 #include "detector/nodes/tree.h"
 
 enum { MOST_BYTES = ND_TREE_BLOCK_BYTES + 1000 };

@@ -1,7 +1,3 @@
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "detector/acceptance/started.h"
 
 enum { LEAST_STARTS = 16 };

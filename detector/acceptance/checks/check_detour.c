@@ -1,6 +1,3 @@
-#include <stdio.h>
-#include <string.h>
-
 #include "detector/acceptance/scanning.h"
 
 static void add(struct nx_run *r, const struct nx_row *base, const char *metric, const char *unit, double value, int64_t n) {

@@ -1,7 +1,3 @@
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/nl_error.h"
 #include "detector/acceptance/accept_run.h"
 #include "detector/acceptance/transfer.h"

@@ -1,5 +1,3 @@
-#include <stdio.h>
-
 #include "detector/acceptance/kernels/kernels.h"
 #include "detector/acceptance/accept_run.h"
 #include "detector/acceptance/transfer.h"

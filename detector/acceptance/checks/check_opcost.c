@@ -1,7 +1,3 @@
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "detector/acceptance/exchanges.h"
 #include "detector/acceptance/started.h"
 #include "detector/acceptance/transfer.h"

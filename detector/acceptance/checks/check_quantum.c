@@ -1,6 +1,3 @@
-#include <math.h>
-#include <stdio.h>
-
 #include "detector/acceptance/scanning.h"
 #include "detector/ops/work.h"
 

@@ -1,7 +1,5 @@
 /* Block matrix product on a k x k process grid: C += A(row, s) B(s, column) for s = 0..k-1, the blocks broadcast along rows and columns
  * (van de Geijn & Watts 1997). Elements are small whole numbers, so that every sum is exact. */
-#include <stdlib.h>
-
 #include "detector/acceptance/kernels/kernels.h"
 #include "common/base/nl_clock.h"
 

@@ -4,7 +4,8 @@
 #define NX_KERNELS_H
 
 #include <mpi.h>
-#include <stdint.h>
+
+#include "common/base/nl_usual.h"
 
 struct nx_kernel {
     const char *name;
@@ -15,7 +16,6 @@ struct nx_kernel {
      * (this rank's share of it). Collective. 0, or -1 when memory is short on any rank (the same on all). */
     int (*run)(MPI_Comm comm, int64_t size, double *ns, int *is_wrong);
 };
-
 
 /* For the rows: numbers of ranks that double; whether memory is short on any rank. */
 int nx_kernel_doubling(int n, int most);

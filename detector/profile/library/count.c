@@ -1,11 +1,6 @@
 /* Rows, communicators, and looks at arrivals: what happens in every call. Nothing here allocates after the first call of a communicator. */
 #include "detector/profile/library/count.h"
 
-#include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-
 #include "common/sys/nl_preempted.h"
 
 enum { SLOTS = 1024, HANDLES = 1024, MOST_KNOWN = 256 };

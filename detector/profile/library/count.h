@@ -3,7 +3,6 @@
 #define NF_COUNT_H
 
 #include <mpi.h>
-#include <stdint.h>
 
 #include "detector/profile/profile_file.h"
 #include "detector/sync/clocks.h"

@@ -1,15 +1,7 @@
 /* Begin and end of the profile of one rank: MPI_Init, MPI_Finalize, MPI_Abort, and the file. */
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/base/nl_error.h"
 #include "detector/nodes/launcher.h"

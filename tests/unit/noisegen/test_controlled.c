@@ -1,11 +1,8 @@
 /* The generator under a detector: a child of this test runs it as the program does, and the test is its owner. What is delivered to the
  * nanosecond is the business of test_pace.c; here the machine may be busy. */
-
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <jansson.h>
 #include <netinet/in.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include "noisegen/control.h"

@@ -1,8 +1,6 @@
 /* The control page: commands cross from the owner to the workers of another process, and their answers back. The generator behind it is
  * tested in test_controlled.c. */
-
 #include <pthread.h>
-#include <sys/prctl.h>
 
 #include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"

@@ -1,6 +1,4 @@
 /* Whole files: old or new, never half of one, and never through a link. */
-#include <sys/resource.h>
-
 #include "common/sys/nl_whole.h"
 #include "tests/unit/unit.h"
 

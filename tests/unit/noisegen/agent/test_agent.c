@@ -1,10 +1,6 @@
 /* The companion of an agent: a child of this test runs it as the program does, the test is its owner, and the agents are real processes. */
-
-#include <dirent.h>
 #include <jansson.h>
 #include <pthread.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "noisegen/agent/journal.h"
 #include "noisegen/agent/session.h"

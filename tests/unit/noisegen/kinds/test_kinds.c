@@ -1,20 +1,14 @@
 /* The load kinds: every row works, and has the effect it promises, by the counter that moves. Nothing here needs a privilege; what this
  * machine or user does not have is skipped with a reason. */
-
 #include <arpa/inet.h>
-#include <ctype.h>
-#include <dirent.h>
 #include <linux/filter.h>
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"

@@ -1,7 +1,4 @@
 /* Patterns: when their bursts come, how long these are, and what they refuse. */
-
-#include <ctype.h>
-
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/pattern.h"
 #include "tests/unit/files.h"

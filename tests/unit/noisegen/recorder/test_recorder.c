@@ -1,10 +1,6 @@
 /* The recorder: activities and periods of known bursts, the table of tasks, and, where the kernel lets us, what the sources see of threads
  * whose doings are known. */
-
 #include <pthread.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 
 #include "noisegen/recorder/activity.h"
 #include "common/base/nl_clock.h"
