@@ -14,10 +14,8 @@ static void go_to(const struct nd_program *p) {
 static int agree_on_beat(struct nd_run *r) {
     char reason[256] = "";
     int failed = 0;
-    if (r->o->beat)
-        nd_beat_parse(r->o->beat, &r->beat);
-    else if (r->team.rank == 0)
-        failed = nd_program_find_beat(r->program, r->stop_asked, &r->beat, reason, sizeof reason);
+    if (r->o->beat) nd_beat_parse(r->o->beat, &r->beat);
+    else if (r->team.rank == 0) failed = nd_program_find_beat(r->program, r->stop_asked, &r->beat, reason, sizeof reason);
     if (nd_run_agree_failed(r, failed)) {
         if (failed) nl_error("--app: %s", reason);
         return -1;

@@ -130,10 +130,8 @@ static void wait_politely(MPI_Comm comm) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (done) break;
         /* an agent may take seconds to start, and needs CPUs for it; settling, which follows, wakes the rank up for good */
-        if (nl_mono_ns() < nap_ns)
-            sched_yield();
-        else
-            nanosleep(&nap, NULL);
+        if (nl_mono_ns() < nap_ns) sched_yield();
+        else nanosleep(&nap, NULL);
     }
     MPI_Barrier(comm);
 }
@@ -247,9 +245,7 @@ void nd_run_keep_starts(struct nd_run *r, const struct nd_step *step) {
     }
 }
 
-struct delivery {
-    int64_t cpu_ns, n_bursts, requested_ns;
-};
+struct delivery { int64_t cpu_ns, n_bursts, requested_ns; };
 
 /* What the node's generator has used and run; zeros on ranks without one. */
 static struct delivery delivered_so_far(struct nd_run *r) {
@@ -264,10 +260,7 @@ static struct delivery delivered_so_far(struct nd_run *r) {
 
 /* What the generator did while starts were run: between two stretches of them they are summed up, and load that comes then disturbs
  * none. */
-struct stretches {
-    struct nd_run *r;
-    struct delivery begin, sum;
-};
+struct stretches { struct nd_run *r; struct delivery begin, sum; };
 
 static void count_stretch(void *context, int begins) {
     struct stretches *s = context;
@@ -302,31 +295,14 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     double operation_ns = cell->pilot_ns + (is_late ? r->late.mean_ns : 0);
     if (is_late) n_operations = nd_late_operations(&r->late, n_operations, cell->pilot_ns);
     const struct nd_loop loop = {
-        .op = r->o->configs[step->config].op,
-        .state = &r->states[step->config],
-        .n_operations = n_operations,
-        .chunk = chunk_of(cell, n_operations),
-        .together = &r->together,
-        .most_ns = r->o->count ? 0 : MOST_LENGTHS * step->planned_ns,
-        .operation_ns = operation_ns,
-        .look_every = nd_slices_operations(operation_ns),
-        .tell = r->progress ? tell_progress : NULL,
-        .tell_context = r->progress,
-        .ticks = &r->ticks,
-        .preempted = &r->preempted,
-        .slices = nd_load_log_begin(r, step, is_recorded),
-        .hist = r->hists ? r->scratch : NULL,
-        .detour_threshold_ns = cell->detour_threshold_ns,
-        .typical_ns = cell->typical_ns,
-        .stop_asked = r->stop_asked,
-        .parent_pid = r->parent_pid,
-        .checks_every = r->o->check == ND_CHECK_EVERY,
-        .program = r->program,
-        .expected_ns = r->program ? nd_follow_typical_ns(&r->follow[step->config]) : 0,
-        .starter = r->starter,
-        .plan = r->starter ? &r->plans[step->config] : NULL,
-        .view = is_recorded ? &view : NULL,
-        .on_stretch = count_stretch,
+        .op = r->o->configs[step->config].op, .state = &r->states[step->config], .n_operations = n_operations,
+        .chunk = chunk_of(cell, n_operations), .together = &r->together, .most_ns = r->o->count ? 0 : MOST_LENGTHS * step->planned_ns,
+        .operation_ns = operation_ns, .look_every = nd_slices_operations(operation_ns), .tell = r->progress ? tell_progress : NULL,
+        .tell_context = r->progress, .ticks = &r->ticks, .preempted = &r->preempted, .slices = nd_load_log_begin(r, step, is_recorded),
+        .hist = r->hists ? r->scratch : NULL, .detour_threshold_ns = cell->detour_threshold_ns, .typical_ns = cell->typical_ns,
+        .stop_asked = r->stop_asked, .parent_pid = r->parent_pid, .checks_every = r->o->check == ND_CHECK_EVERY, .program = r->program,
+        .expected_ns = r->program ? nd_follow_typical_ns(&r->follow[step->config]) : 0, .starter = r->starter,
+        .plan = r->starter ? &r->plans[step->config] : NULL, .view = is_recorded ? &view : NULL, .on_stretch = count_stretch,
         .context = &stretches,
     };
     if (r->starter) nd_starter_keep_in_step(r->starter);

@@ -1,7 +1,7 @@
 /* Before anything is measured: how busy the ranks' CPUs are, and with what. */
 #include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
-#include "detector/nodes/crowd.h"
+#include "detector/nodes/quiet.h"
 #include "detector/ops/algorithms.h"
 #include "detector/run_state.h"
 

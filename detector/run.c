@@ -1,5 +1,4 @@
 #include "detector/run.h"
-
 #include "common/base/nl_error.h"
 #include "detector/run_state.h"
 #include "detector/starts/self_test.h"
@@ -18,17 +17,13 @@ static int write_hists(struct nd_run *r) {
     for (int i = 0; i < o->n_configs * r->n_arms; i++) {
         int arm = i % r->n_arms;
         MPI_Reduce(r->hists[i].bins, r->scratch->bins, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0, r->team.world);
-        if (r->record && !failed)
-            failed = nd_record_hist_add(r->record, &o->configs[i / r->n_arms], arm - 1, r->scratch);
+        if (r->record && !failed) failed = nd_record_hist_add(r->record, &o->configs[i / r->n_arms], arm - 1, r->scratch);
     }
     return (has_begun && nd_record_end(r->record)) || failed ? -1 : 0;
 }
 
 /* A table to which every rank or node adds: on rank 0, as their parts come in. */
-struct table {
-    struct nd_run *r;
-    int failed;
-};
+struct table { struct nd_run *r; int failed; };
 
 static void take_rank(void *context, int rank, const void *sums) {
     struct table *t = context;
@@ -389,8 +384,7 @@ static int nd_run_print_clocks(struct nd_run *r) {
         if (p->is_measured || i == 0)
             printf("%6d  %-24s %20lld %12.4f %10lld %12.0f %10lld\n", i, r->bindings[i].host, (long long)p->offset_ns, p->drift_ppm,
                    (long long)p->rtt_ns, p->residual_ns, (long long)p->n_exchanges);
-        else
-            printf("%6d  %-24s %20s\n", i, r->bindings[i].host, "shares its node's");
+        else printf("%6d  %-24s %20s\n", i, r->bindings[i].host, "shares its node's");
     }
     printf("residual %.0f ns: starts are late above %.3g us\n", s->sync.residual_ns, (double)s->late_bound_ns * 1e-3);
     return 0;
@@ -400,24 +394,15 @@ enum nd_end nd_run(const struct nd_options *options, struct nd_treatment *treatm
                    struct nd_markers *markers, int has_failed, const volatile int *stop_asked) {
     static struct nd_options own; /* halves of a program may turn out to be longer */
     own = *options;
-    struct nd_run r = {.o = &own,
-                       .preempted = {.fd = -1},
-                       .treatment = treatment,
-                       .together = {.comm = MPI_COMM_NULL},
-                       .begin_ns = nl_mono_ns(),
-                       .agent = {.companion = companion},
-                       .markers = markers,
-                       .stop_asked = stop_asked,
-                       .n_arms = own.n_arms + 1,
-                       .parent_pid = getppid()};
+    struct nd_run r = {.o = &own, .preempted = {.fd = -1}, .treatment = treatment, .together = {.comm = MPI_COMM_NULL},
+                       .begin_ns = nl_mono_ns(), .agent = {.companion = companion}, .markers = markers, .stop_asked = stop_asked,
+                       .n_arms = own.n_arms + 1, .parent_pid = getppid()};
     nd_team_open(&r.team);
     enum nd_end end = ND_END_FAILED;
-    if (nd_run_agree_failed(&r, has_failed))
-        end = ND_END_FAILED;
+    if (nd_run_agree_failed(&r, has_failed)) end = ND_END_FAILED;
     else if (own.sync_only)
         end = nd_run_allocate(&r) || nd_run_set_up_nodes(&r) || nd_run_print_clocks(&r) ? ND_END_FAILED : ND_END_COMPLETE;
-    else if (nd_run_follow_program(&r, &own) == 0 && nd_run_set_up(&r) == 0)
-        end = finish(&r, run_schedule(&r));
+    else if (nd_run_follow_program(&r, &own) == 0 && nd_run_set_up(&r) == 0) end = finish(&r, run_schedule(&r));
     nd_run_tear_down(&r);
     return end;
 }

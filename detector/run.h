@@ -1,6 +1,5 @@
 /* A launch from the first collective to the last file. */
-#ifndef ND_RUN_H
-#define ND_RUN_H
+#pragma once
 
 #include "detector/treatment/companion.h"
 #include "detector/record/markers.h"
@@ -18,5 +17,3 @@ enum nd_end { ND_END_COMPLETE, ND_END_INTERRUPTED, ND_END_FAILED, ND_END_NO /* i
  * @param stop_asked set by a signal; the launch then ends after the half in progress. */
 enum nd_end nd_run(const struct nd_options *o, struct nd_treatment *treatment, struct nd_companion *companion, struct nd_markers *markers,
                    int has_failed, const volatile int *stop_asked);
-
-#endif

@@ -1,6 +1,5 @@
 /* A launch under way. For run.c, set_up.c, half.c and agent_run.c only. */
-#ifndef ND_RUN_STATE_H
-#define ND_RUN_STATE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -24,7 +23,6 @@
 #include "detector/measure/slices.h"
 #include "detector/measure/starts.h"
 #include "detector/measure/together.h"
-#include "detector/nodes/steal.h"
 #include "detector/nodes/team.h"
 #include "detector/treatment/treatment.h"
 
@@ -232,5 +230,3 @@ void nd_run_keep_starts(struct nd_run *r, const struct nd_step *step);
 
 /* Writes the half's row: `s` is rank 0's own part, `all` the sum over all ranks. Rank 0 only. */
 void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, const struct nd_half_sum *all);
-
-#endif

@@ -8,7 +8,7 @@
 #include "detector/plan/noise_nodes.h"
 #include "detector/record/raw.h"
 #include "detector/run_state.h"
-#include "detector/nodes/unlike.h"
+#include "detector/nodes/provenance.h"
 #include "detector/ops/work.h"
 
 #define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node ... */
@@ -135,8 +135,7 @@ static int place_noise(struct nd_run *r, const struct nd_binding *bindings) {
     if (n < 0) return -1;
     for (int i = 0; i < r->team.n_node_ranks; i++) nd_treatment_add_rank(r->treatment, bindings[i].pid);
     if (nd_treatment_place(r->treatment, cpus, n, reason, sizeof reason) == 0) return 0;
-    nl_error("the generator refuses: %s", reason);
-    return -1;
+    return nl_error("the generator refuses: %s", reason);
 }
 
 static int mark_used_cpus(struct nd_run *r, const struct nd_binding *bindings) {
@@ -144,10 +143,7 @@ static int mark_used_cpus(struct nd_run *r, const struct nd_binding *bindings) {
     for (int i = 0; i < r->team.n_node_ranks; i++)
         if (bindings[i].cpu >= r->n_cpu_used) r->n_cpu_used = bindings[i].cpu + 1;
     r->cpu_used = calloc((size_t)r->n_cpu_used, 1);
-    if (!r->cpu_used) {
-        nl_error("not enough memory for %d CPUs", r->n_cpu_used);
-        return -1;
-    }
+    if (!r->cpu_used) return nl_error("not enough memory for %d CPUs", r->n_cpu_used);
     for (int i = 0; i < r->team.n_node_ranks; i++)
         if (bindings[i].cpu >= 0) r->cpu_used[bindings[i].cpu] = 1;
     return 0;
@@ -159,11 +155,9 @@ static int set_up_node(struct nd_run *r, const struct nd_binding *bindings, stru
     host->n_ranks = r->team.n_node_ranks;
     host->has_agent = r->agent.companion != NULL;
     host->is_treated = r->treatment != NULL || host->has_agent;
-    if (host->n_allowed && r->team.n_node_ranks > host->n_allowed && !r->o->oversubscribe) {
-        nl_error("%d ranks share the %d CPUs of %s and would disturb each other: start fewer, or allow it with --oversubscribe",
-                 r->team.n_node_ranks, host->n_allowed, host->host);
-        return -1;
-    }
+    if (host->n_allowed && r->team.n_node_ranks > host->n_allowed && !r->o->oversubscribe)
+        return nl_error("%d ranks share the %d CPUs of %s and would disturb each other: start fewer, or allow it with --oversubscribe",
+                        r->team.n_node_ranks, host->n_allowed, host->host);
     if (mark_used_cpus(r, bindings)) return -1;
     int all_bound = 1;
     for (int i = 0; i < r->team.n_node_ranks; i++) all_bound &= bindings[i].cpu >= 0;
@@ -380,8 +374,7 @@ static int run_pilots(struct nd_run *r) {
     const struct nd_options *o = r->o;
     for (int i = 0; i < o->n_configs; i++) {
         if (plan_starts(r, i)) return -1;
-        if (r->program)
-            plan_beats(r, &r->cells[i]);
+        if (r->program) plan_beats(r, &r->cells[i]);
         else if (nd_pilot_run(&r->team, &r->together, o, i, &r->states[i], &r->ticks, r->scratch, r->starter,
                               r->starter ? &r->plans[i] : NULL, &r->cells[i])) {
             if (r->team.rank == 0) nl_error("%s returned wrong data: this MPI installation is broken", o->configs[i].op->name);
@@ -408,9 +401,7 @@ static int run_pilots(struct nd_run *r) {
     return 0;
 }
 
-static int64_t planned_halves(const struct nd_run *r) {
-    return r->schedule.n_rounds * nd_schedule_round_steps(&r->schedule);
-}
+static int64_t planned_halves(const struct nd_run *r) { return r->schedule.n_rounds * nd_schedule_round_steps(&r->schedule); }
 
 static void warn_of_memory(const struct nd_run *r, int64_t hist_bytes) {
     char line[160];
@@ -488,10 +479,8 @@ static int open_raw(struct nd_run *r) {
     if (!r->starter || !name) return 0;
     json_t *header = NULL;
     if (r->record) {
-        if (strchr(name, '/'))
-            snprintf(path, sizeof path, "%s", name);
-        else
-            snprintf(path, sizeof path, "%s/%s", nd_record_folder(r->record), name);
+        if (strchr(name, '/')) snprintf(path, sizeof path, "%s", name);
+        else snprintf(path, sizeof path, "%s/%s", nd_record_folder(r->record), name);
         header = nd_launch_json_raw_header(r->launch, r->o, r->starter);
     }
     int failed = nd_raw_open(&r->starter->raw, &r->team, path, header);

@@ -1,4 +1,4 @@
-#include "noisegen/alone.h"
+#include "noisegen/worker.h"
 
 #include "noisegen/certificate.h"
 #include "noisegen/machine.h"
@@ -8,7 +8,6 @@
 #include "common/base/nl_units.h"
 #include "noisegen/patterns/pace.h"
 #include "noisegen/phase.h"
-#include "noisegen/worker.h"
 
 /* What all threads share. */
 struct pool {
@@ -28,16 +27,12 @@ struct pool {
 static int place_as_recorded(const struct ng_trace *t, const struct nl_place *place, int *cpus, char *reason, size_t size) {
     char list[256];
     int max = NL_CONTROL_MAX_WORKERS;
-    if (t->n_cpus > max) {
-        snprintf(reason, size, "the trace names %d CPUs, more than %d", t->n_cpus, max);
-        return -1;
-    }
+    if (t->n_cpus > max) return nl_say(reason, size, "the trace names %d CPUs, more than %d", t->n_cpus, max);
     for (int i = 0; i < t->n_cpus; i++) {
         cpus[i] = t->cpus[i];
         if (nl_place_is_allowed(place, cpus[i])) continue;
-        snprintf(reason, size, "CPU %d of the trace is not among the allowed CPUs (%s): say where with --on", cpus[i],
-                 nl_place_list(place, list, sizeof list));
-        return -1;
+        return nl_say(reason, size, "CPU %d of the trace is not among the allowed CPUs (%s): say where with --on", cpus[i],
+                      nl_place_list(place, list, sizeof list));
     }
     return t->n_cpus;
 }
@@ -55,15 +50,10 @@ static int place(const struct ng_options *o, struct nl_place *place, int *cpus) 
         cpus[0] = nl_place_first(place);
         n = 1;
     }
-    if (n < 0) {
-        nl_error("--on: %s", reason);
-        return -1;
-    }
-    if (o->on && o->trace && o->trace->n_cpus > 0 && o->trace->n_cpus != n) {
-        nl_error("--on: %d CPU%s, but the trace has bursts for %d: as many are needed, in rising order of the trace's numbers", n,
-                 n == 1 ? "" : "s", o->trace->n_cpus);
-        return -1;
-    }
+    if (n < 0) return nl_error("--on: %s", reason);
+    if (o->on && o->trace && o->trace->n_cpus > 0 && o->trace->n_cpus != n)
+        return nl_error("--on: %d CPU%s, but the trace has bursts for %d: as many are needed, in rising order of the trace's numbers", n, n
+                        == 1 ? "" : "s", o->trace->n_cpus);
     return n;
 }
 
@@ -75,9 +65,7 @@ static int64_t duration_ns(const struct ng_options *o) {
 }
 
 /* What one CPU is asked for, in the currency of the plan per ns. */
-static double level_of(const struct ng_options *o) {
-    return o->rate_per_s > 0 ? o->rate_per_s * 1e-9 : o->level_percent / 100;
-}
+static double level_of(const struct ng_options *o) { return o->rate_per_s > 0 ? o->rate_per_s * 1e-9 : o->level_percent / 100; }
 
 static int make_plan(struct ng_worker *w, int with_source) {
     const struct ng_options *o = w->options;
@@ -87,23 +75,14 @@ static int make_plan(struct ng_worker *w, int with_source) {
     struct ng_pattern_request request = ng_worker_request(w, pattern, level_of(o), 1, o->period_ns, &shape);
     shape.seed += (uint64_t)w->index << 40; /* the CPUs of a node must not all draw the same times */
     const char *problem = pattern->problem ? pattern->problem(&request, text, sizeof text) : NULL;
-    if (problem) {
-        nl_error("%s", problem);
-        return -1;
-    }
-    if (o->trace && 100 * request.level > o->duty_cap_percent) {
-        nl_error("--replay: the trace loads CPU %d with %.4g %%, which is above the duty cap of %g %% (see scale-burst, scale-period)",
-                 w->cpu, 100 * request.level, o->duty_cap_percent);
-        return -1;
-    }
-    w->plan = (struct ng_plan){.length_ns = duration_ns(o),
-                               .duty_cap = o->duty_cap_percent / 100,
-                               .carry_bursts = (double)o->carry_bursts,
+    if (problem) return nl_error("%s", problem);
+    if (o->trace && 100 * request.level > o->duty_cap_percent)
+        return nl_error(
+            "--replay: the trace loads CPU %d with %.4g %%, which is above the duty cap of %g %% (see scale-burst, scale-period)", w->cpu,
+            100 * request.level, o->duty_cap_percent);
+    w->plan = (struct ng_plan){.length_ns = duration_ns(o), .duty_cap = o->duty_cap_percent / 100, .carry_bursts = (double)o->carry_bursts,
                                .is_bounded = 1};
-    if (with_source && pattern->open && !(w->source = pattern->open(&request))) {
-        nl_error("no memory");
-        return -1;
-    }
+    if (with_source && pattern->open && !(w->source = pattern->open(&request))) return nl_error("no memory");
     ng_pattern_fill(pattern, &request, w->source, &w->plan);
     return 0;
 }
@@ -123,19 +102,10 @@ static int sleep_for(void *context, int64_t duration_ns) {
 }
 
 static void carry_out(struct ng_worker *w) {
-    const struct ng_machine machine = {.context = w,
-                                       .now_ns = ng_machine_now_ns,
-                                       .cpu_ns = ng_worker_cpu_ns,
-                                       .sleep_until = sleep_until,
-                                       .sleep_for = sleep_for,
-                                       .interrupted = ng_machine_interrupted,
-                                       .loads = w->loads};
-    const struct ng_run run = {.account = &w->account,
-                               .tallies = w->tallies,
-                               .wake = &w->wake,
-                               .delay = &w->delay,
-                               .lateness = &w->lateness,
-                               .failed_kind = &w->failed_kind};
+    const struct ng_machine machine = {.context = w, .now_ns = ng_machine_now_ns, .cpu_ns = ng_worker_cpu_ns, .sleep_until = sleep_until,
+                                       .sleep_for = sleep_for, .interrupted = ng_machine_interrupted, .loads = w->loads};
+    const struct ng_run run = {.account = &w->account, .tallies = w->tallies, .wake = &w->wake, .delay = &w->delay,
+                               .lateness = &w->lateness, .failed_kind = &w->failed_kind};
     struct ng_switches before = ng_switches_now();
     ng_worker_choose_clock(w, w->options->patterns[0]);
     w->end = w->options->kinds[0]->pacing == NG_PACING_PUBLISHED ? ng_run_published(&w->plan, &machine, &run)
@@ -178,10 +148,7 @@ static void run_worker(struct pool *pool, struct ng_worker *w) {
     carry_out(w);
 }
 
-struct start {
-    struct pool *pool;
-    struct ng_worker *worker;
-};
+struct start { struct pool *pool; struct ng_worker *worker; };
 
 static void *run_thread(void *argument) {
     struct start start = *(struct start *)argument;
@@ -207,10 +174,7 @@ static int start_threads(struct pool *pool) {
 /* Runs all workers; 0, -1 after a message when none was started. */
 static int run_pool(struct pool *pool) {
     unsigned n = (unsigned)pool->n_workers;
-    if (pthread_barrier_init(&pool->ready, NULL, n) || pthread_barrier_init(&pool->go, NULL, n)) {
-        nl_error("no memory");
-        return -1;
-    }
+    if (pthread_barrier_init(&pool->ready, NULL, n) || pthread_barrier_init(&pool->go, NULL, n)) return nl_error("no memory");
     if (start_threads(pool)) {
         /* those that did start wait at a barrier that will never be full; the process ends with them */
         nl_error("the system refuses to start %d threads", pool->n_workers);

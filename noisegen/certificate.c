@@ -1,18 +1,12 @@
 #include "noisegen/certificate.h"
-
-#include <jansson.h>
-
+#include "common/base/nl_json.h"
 #include "common/base/nl_units.h"
 #include "common/base/version.h"
 
 /* Percent of one CPU. */
-static double percent_of(int64_t part_ns, int64_t whole_ns) {
-    return whole_ns > 0 ? 100. * (double)part_ns / (double)whole_ns : 0;
-}
+static double percent_of(int64_t part_ns, int64_t whole_ns) { return whole_ns > 0 ? 100. * (double)part_ns / (double)whole_ns : 0; }
 
-static int is_counted(const struct ng_certificate *c) {
-    return c->options->rate_per_s > 0;
-}
+static int is_counted(const struct ng_certificate *c) { return c->options->rate_per_s > 0; }
 
 struct ng_account ng_certificate_total(const struct ng_certificate *c) {
     struct ng_account total = {0};
@@ -71,21 +65,15 @@ int ng_certificate_ok(const struct ng_certificate *c) {
 
 /* ---- JSON ---- */
 
-static json_t *json_ok(int ok) {
-    return ok < 0 ? json_null() : json_boolean(ok);
-}
+static json_t *json_ok(int ok) { return ok < 0 ? json_null() : json_boolean(ok); }
 
 static json_t *json_ratio(const struct ng_account *a, int counted) {
     return a->requested > 0 ? json_real(ng_delivered(a, counted) / a->requested) : json_null();
 }
 
-static json_t *json_rounded(double value) {
-    return json_integer((json_int_t)(value + 0.5));
-}
+static json_t *json_rounded(double value) { return json_integer((json_int_t)(value + 0.5)); }
 
-static json_t *json_known(int is_known, int64_t value) {
-    return is_known ? json_integer((json_int_t)value) : json_null();
-}
+static json_t *json_known(int is_known, int64_t value) { return is_known ? json_integer((json_int_t)value) : json_null(); }
 
 static void add_seen(uint64_t *seen, const struct ng_cpus *cpus) {
     for (int i = 0; i < NG_MAX_CPUS / 64; i++) seen[i] |= cpus->seen[i];
@@ -120,12 +108,6 @@ static json_t *json_host(void) {
     char name[256] = "";
     gethostname(name, sizeof name - 1);
     return json_string(name);
-}
-
-/* Text that jansson takes, whatever bytes the user typed. */
-static json_t *json_text(const char *text) {
-    json_t *json = text ? json_string(text) : json_null();
-    return json ? json : json_string("(not UTF-8)");
 }
 
 static int uses_seed(const struct ng_options *o) {
@@ -187,11 +169,11 @@ static json_t *json_kind(const struct ng_certificate *c, const struct ng_worker 
     int counted = is_counted(c);
     const struct ng_tally *tally = &w->tallies[index];
     const struct ng_kind *kind = c->options->kinds[index];
-    json_t *json = json_pack("{s:s,s:o,s:o,s:o,s:I,s:I,s:I}", "kind", kind->name, "unit", json_text(kind->unit), "requested_ns",
+    json_t *json = json_pack("{s:s,s:o,s:o,s:o,s:I,s:I,s:I}", "kind", kind->name, "unit", nl_json_text(kind->unit), "requested_ns",
                              counted ? json_null() : json_rounded(tally->requested), "requested_units",
                              counted ? json_real(tally->requested) : json_null(), "delivered_ns", (json_int_t)tally->delivered_ns,
                              "delivered_units", (json_int_t)tally->delivered_units, "bursts_run", (json_int_t)tally->n_run);
-    if (kind->remark && index < w->n_loads) json_object_set_new(json, "remark", json_text(kind->remark(w->loads[index].state)));
+    if (kind->remark && index < w->n_loads) json_object_set_new(json, "remark", nl_json_text(kind->remark(w->loads[index].state)));
     return json;
 }
 
@@ -199,27 +181,19 @@ static json_t *json_kind(const struct ng_certificate *c, const struct ng_worker 
 static json_t *json_kinds(const struct ng_certificate *c, const struct ng_worker *w) {
     json_t *list = json_array();
     for (int i = 0; i < c->options->n_kinds; i++)
-        if (w->tallies[i].requested > 0 || w->tallies[i].n_run > 0)
-            json_array_append_new(list, json_kind(c, w, i));
+        if (w->tallies[i].requested > 0 || w->tallies[i].n_run > 0) json_array_append_new(list, json_kind(c, w, i));
     return list;
 }
 
 static json_t *json_thread(const struct ng_certificate *c, const struct ng_worker *w) {
     const struct ng_account *a = &w->account;
     json_t *json = json_object();
-    json_object_set_new(json, "cpu", json_integer(w->cpu));
-    json_object_set_new(json, "cpus_seen", json_seen(w->cpus.seen));
-    json_object_set_new(json, "elapsed_ns", json_integer(w->elapsed_ns));
-    json_object_set_new(json, "requested_ns", is_counted(c) ? json_null() : json_rounded(a->requested));
-    json_object_set_new(json, "delivered_ns", json_integer(a->delivered_ns));
-    json_object_set_new(json, "ratio", json_ratio(a, is_counted(c)));
-    json_object_set_new(json, "bursts_planned", json_integer(a->n_planned));
-    json_object_set_new(json, "bursts_run", json_integer(a->n_run));
-    json_object_set_new(json, "bursts_late", json_integer(a->n_late));
-    json_object_set_new(json, "lateness_ns", json_lateness(&w->lateness));
-    json_object_set_new(json, "migrations", json_integer(w->cpus.n_migrations));
-    json_object_set_new(json, "involuntary_switches", json_integer(w->switches.n_involuntary));
-    json_object_set_new(json, "kinds", json_kinds(c, w));
+    nl_json_set(json, "cpu", json_integer(w->cpu), "cpus_seen", json_seen(w->cpus.seen), "elapsed_ns", json_integer(w->elapsed_ns),
+        "requested_ns", is_counted(c) ? json_null() : json_rounded(a->requested), "delivered_ns", json_integer(a->delivered_ns),
+        "ratio", json_ratio(a, is_counted(c)), "bursts_planned", json_integer(a->n_planned), "bursts_run", json_integer(a->n_run),
+        "bursts_late", json_integer(a->n_late), "lateness_ns", json_lateness(&w->lateness),
+        "migrations", json_integer(w->cpus.n_migrations), "involuntary_switches", json_integer(w->switches.n_involuntary),
+        "kinds", json_kinds(c, w), NULL);
     return json;
 }
 
@@ -231,7 +205,7 @@ static json_t *json_threads(const struct ng_certificate *c) {
 
 static json_t *json_trace(const struct ng_options *o) {
     if (!o->trace) return json_null();
-    return json_pack("{s:o,s:I,s:I,s:I,s:f,s:f,s:b}", "file", json_text(o->trace->path), "bytes", (json_int_t)o->trace->size_bytes,
+    return json_pack("{s:o,s:I,s:I,s:I,s:f,s:f,s:b}", "file", nl_json_text(o->trace->path), "bytes", (json_int_t)o->trace->size_bytes,
                      "bursts", (json_int_t)o->trace->n_bursts, "span_ns", (json_int_t)o->trace->span_ns, "scale_period",
                      o->shape.scale_period, "scale_burst", o->shape.scale_burst, "loop", o->shape.is_looped);
 }
@@ -256,48 +230,31 @@ static void set_identity(json_t *json, const struct ng_certificate *c) {
     const struct ng_options *o = c->options;
     json_t *cpus = json_array();
     for (int i = 0; i < c->n_workers; i++) json_array_append_new(cpus, json_integer(c->workers[i].cpu));
-    json_object_set_new(json, "schema", json_integer(NOISELAB_SCHEMA));
-    json_object_set_new(json, "program", json_string("noiselab-gen"));
-    json_object_set_new(json, "version", json_string(NOISELAB_VERSION));
-    json_object_set_new(json, "host", json_host());
-    json_object_set_new(json, "kind", json_string(o->kinds[0]->name));
-    json_object_set_new(json, "kind_bytes", json_known(o->kind_options.array_bytes > 0, o->kind_options.array_bytes));
-    json_object_set_new(json, "preset", json_text(o->preset));
-    json_object_set_new(json, "pattern", json_string(o->patterns[0]->name));
-    json_object_set_new(json, "trace", json_trace(o));
-    json_object_set_new(json, "clock", json_string(c->n_workers > 0 && c->workers[0].stretch.fd >= 0 ? "stretch" : "cpu"));
-    json_object_set_new(json, "cpu", json_known(c->n_workers == 1, c->n_workers > 0 ? c->workers[0].cpu : -1));
-    json_object_set_new(json, "cpus", cpus);
-    json_object_set_new(json, "cpus_seen", json_all_seen(c));
-    json_object_set_new(json, "period_ns", json_known(c->period_ns > 0, c->period_ns));
-    json_object_set_new(json, "phase", c->n_levels > 0 ? json_null() : json_phase(o));
-    json_object_set_new(json, "random_seed", json_seed(c));
-    json_object_set_new(json, "carry_bursts", json_integer(o->carry_bursts));
-    json_object_set_new(json, "duty_cap_percent", json_real(o->duty_cap_percent));
-    json_object_set_new(json, "policy", json_policy());
+    nl_json_set(json, "schema", json_integer(NOISELAB_SCHEMA), "program", json_string("noiselab-gen"),
+        "version", json_string(NOISELAB_VERSION), "host", json_host(), "kind", json_string(o->kinds[0]->name),
+        "kind_bytes", json_known(o->kind_options.array_bytes > 0, o->kind_options.array_bytes), "preset", nl_json_text(o->preset),
+        "pattern", json_string(o->patterns[0]->name), "trace", json_trace(o),
+        "clock", json_string(c->n_workers > 0 && c->workers[0].stretch.fd >= 0 ? "stretch" : "cpu"),
+        "cpu", json_known(c->n_workers == 1, c->n_workers > 0 ? c->workers[0].cpu : -1), "cpus", cpus, "cpus_seen", json_all_seen(c),
+        "period_ns", json_known(c->period_ns > 0, c->period_ns), "phase", c->n_levels > 0 ? json_null() : json_phase(o),
+        "random_seed", json_seed(c), "carry_bursts", json_integer(o->carry_bursts), "duty_cap_percent", json_real(o->duty_cap_percent),
+        "policy", json_policy(), NULL);
 }
 
 static void set_delivery(json_t *json, const struct ng_certificate *c) {
     struct ng_account a = ng_certificate_total(c);
     int is_alone = c->n_levels == 0, counted = is_counted(c);
     int64_t cpu_time_ns = c->elapsed_ns * c->n_workers;
-    json_object_set_new(json, "level_requested_percent",
-                        is_alone && c->options->level_percent >= 0 ? json_real(c->options->level_percent) : json_null());
-    json_object_set_new(json, "level_delivered_percent", is_alone ? json_real(percent_of(a.delivered_ns, cpu_time_ns)) : json_null());
-    json_object_set_new(json, "dose", json_dose(c, &a));
-    json_object_set_new(json, "ratio", is_alone ? json_ratio(&a, counted) : json_null());
-    json_object_set_new(json, "tolerance_percent", json_real(c->options->tolerance_percent));
-    json_object_set_new(json, "ok", json_ok(ng_certificate_ok(c)));
-    json_object_set_new(json, "elapsed_ns", json_integer(c->elapsed_ns));
-    json_object_set_new(json, "requested_ns", counted ? json_null() : json_rounded(a.requested));
-    json_object_set_new(json, "delivered_ns", json_integer(a.delivered_ns));
-    json_object_set_new(json, "overhead_ns", json_integer(a.overhead_ns));
-    json_object_set_new(json, "bursts_planned", json_integer(a.n_planned));
-    json_object_set_new(json, "bursts_run", json_integer(a.n_run));
-    json_object_set_new(json, "bursts_merged", json_integer(a.n_merged));
-    json_object_set_new(json, "bursts_late", json_integer(a.n_late));
-    json_object_set_new(json, counted ? "carried_units" : "carried_ns", json_rounded(a.carried));
-    json_object_set_new(json, counted ? "dropped_units" : "dropped_ns", json_rounded(a.dropped));
+    nl_json_set(json,
+        "level_requested_percent", is_alone && c->options->level_percent >= 0 ? json_real(c->options->level_percent) : json_null(),
+        "level_delivered_percent", is_alone ? json_real(percent_of(a.delivered_ns, cpu_time_ns)) : json_null(), "dose", json_dose(c, &a),
+        "ratio", is_alone ? json_ratio(&a, counted) : json_null(), "tolerance_percent", json_real(c->options->tolerance_percent),
+        "ok", json_ok(ng_certificate_ok(c)), "elapsed_ns", json_integer(c->elapsed_ns),
+        "requested_ns", counted ? json_null() : json_rounded(a.requested), "delivered_ns", json_integer(a.delivered_ns),
+        "overhead_ns", json_integer(a.overhead_ns), "bursts_planned", json_integer(a.n_planned), "bursts_run", json_integer(a.n_run),
+        "bursts_merged", json_integer(a.n_merged), "bursts_late", json_integer(a.n_late),
+        counted ? "carried_units" : "carried_ns", json_rounded(a.carried),
+        counted ? "dropped_units" : "dropped_ns", json_rounded(a.dropped), NULL);
 }
 
 static void set_lateness(json_t *json, const struct ng_certificate *c) {
@@ -313,9 +270,8 @@ static void set_switches(json_t *json, const struct ng_certificate *c) {
         n_voluntary += c->workers[i].switches.n_voluntary;
         n_involuntary += c->workers[i].switches.n_involuntary;
     }
-    json_object_set_new(json, "migrations", json_integer(n_migrations));
-    json_object_set_new(json, "involuntary_switches", json_integer(n_involuntary));
-    json_object_set_new(json, "voluntary_switches", json_integer(n_voluntary));
+    nl_json_set(json, "migrations", json_integer(n_migrations), "involuntary_switches", json_integer(n_involuntary),
+        "voluntary_switches", json_integer(n_voluntary), NULL);
 }
 
 char *ng_certificate_json(const struct ng_certificate *c, int indent, size_t size) {
@@ -324,7 +280,7 @@ char *ng_certificate_json(const struct ng_certificate *c, int indent, size_t siz
     set_delivery(json, c);
     set_lateness(json, c);
     set_switches(json, c);
-    json_object_set_new(json, "ended", json_text(c->ended));
+    json_object_set_new(json, "ended", nl_json_text(c->ended));
     if (c->n_levels > 0) json_object_set_new(json, "levels", json_levels(c));
     json_object_set_new(json, "threads", json_threads(c));
     size_t format = JSON_REAL_PRECISION(9) | (indent > 0 ? (size_t)JSON_INDENT(indent) : (size_t)JSON_COMPACT);
@@ -359,13 +315,11 @@ static void describe_replay(const struct ng_certificate *c, const struct ng_acco
 static void describe_delivery(const struct ng_certificate *c, const struct ng_account *a, char *buf, size_t size) {
     const struct ng_options *o = c->options;
     double delivered_percent = percent_of(a->delivered_ns, c->elapsed_ns * c->n_workers);
-    if (a->requested <= 0)
-        snprintf(buf, size, "nothing requested, %.2g %% used for starting and stopping", delivered_percent);
+    if (a->requested <= 0) snprintf(buf, size, "nothing requested, %.2g %% used for starting and stopping", delivered_percent);
     else if (is_counted(c))
         snprintf(buf, size, "%.6g %s requested, %" PRId64 " delivered (ratio %.4f) with %.4g %% of a CPU", a->requested, o->kinds[0]->unit,
                  a->delivered_units, (double)a->delivered_units / a->requested, delivered_percent);
-    else if (o->trace && c->n_levels == 0)
-        describe_replay(c, a, buf, size);
+    else if (o->trace && c->n_levels == 0) describe_replay(c, a, buf, size);
     else
         snprintf(buf, size, "%.4g %% requested, %.4g %% delivered (ratio %.4f)",
                  o->level_percent >= 0 ? o->level_percent : percent_of((int64_t)a->requested, c->elapsed_ns * c->n_workers),
@@ -375,8 +329,7 @@ static void describe_delivery(const struct ng_certificate *c, const struct ng_ac
 static void describe_lateness(const struct ng_certificate *c, char *buf, size_t size) {
     char p50[32], p99[32], max[32];
     struct ng_lateness *l = total_lateness(c);
-    if (!l || nl_hist_total(&l->hist) == 0)
-        snprintf(buf, size, "no burst");
+    if (!l || nl_hist_total(&l->hist) == 0) snprintf(buf, size, "no burst");
     else
         snprintf(buf, size, "starts late by %s (median), %s (p99), %s (max)",
                  nl_format_duration(nl_hist_quantile(&l->hist, 0.5), p50, sizeof p50),

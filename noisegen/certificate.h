@@ -1,6 +1,5 @@
 /* The certificate of the delivered load: JSON for machines, one line for people. Keys: docs/reference/formats.md. */
-#ifndef NG_CERTIFICATE_H
-#define NG_CERTIFICATE_H
+#pragma once
 
 #include "noisegen/gen_options.h"
 #include "noisegen/worker.h"
@@ -27,5 +26,3 @@ char *ng_certificate_json(const struct ng_certificate *certificate, int indent, 
 
 /* The certificate as one line of text without its end of line into `buf`; returns buf. */
 const char *ng_certificate_line(const struct ng_certificate *certificate, char *buf, size_t size);
-
-#endif

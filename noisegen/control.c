@@ -1,4 +1,6 @@
-#include "noisegen/control.h"
+#include "noisegen/worker.h"
+
+#include <pthread.h>
 
 #include "noisegen/certificate.h"
 #include "noisegen/machine.h"
@@ -7,8 +9,63 @@
 #include "common/base/nl_error.h"
 #include "common/sys/nl_place.h"
 #include "noisegen/patterns/pace.h"
-#include "noisegen/ranks.h"
-#include "noisegen/worker.h"
+
+/* The ranks of the node under a detector: when one of them is gone, no load may go on, whether or not the owner can say so. */
+
+/* Ranks may end a little before the owner says QUIT. */
+static const struct timespec patience = {.tv_nsec = 500000000};
+
+/* between two looks at ranks that have no descriptor: an old kernel, or too many open files */
+enum { LOOK_MS = 100 };
+
+/* Gone, or waiting for a parent to take note. */
+static int has_ended(pid_t pid) {
+    char path[64], line[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (!file) return kill(pid, 0) && errno == ESRCH;
+    const char *name_end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    fclose(file);
+    return name_end && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
+
+/* Whether one of the ranks without a descriptor is gone. */
+static int is_one_gone(const struct nl_control *page, const struct pollfd *fds, int n) {
+    for (int i = 0; i < n; i++)
+        if (fds[i].fd < 0 && has_ended(page->rank_pids[i])) return 1;
+    return 0;
+}
+
+static void *watch(void *argument) {
+    struct nl_control *page = argument;
+    int n = page->n_ranks, is_gone = 0, n_without = 0;
+    struct pollfd *fds = calloc((size_t)n, sizeof *fds);
+    if (!fds) return NULL;
+    for (int i = 0; i < n; i++) {
+        fds[i] = (struct pollfd){.fd = (int)syscall(SYS_pidfd_open, page->rank_pids[i], 0), .events = POLLIN};
+        is_gone |= fds[i].fd < 0 && errno == ESRCH;
+        n_without += fds[i].fd < 0;
+    }
+    /* one that could not be opened is negative, and poll passes it over */
+    while (!is_gone) {
+        int rc = poll(fds, (nfds_t)n, n_without > 0 ? LOOK_MS : -1);
+        is_gone = rc > 0 || (rc < 0 && errno != EINTR) || is_one_gone(page, fds, n);
+    }
+    nl_control_close(page);
+    nanosleep(&patience, NULL);
+    _exit(NL_EXIT_OK);
+}
+
+/* Watches the page's rank_pids from a thread of its own, which sleeps: when one ends the load ends at once, and the process half a second
+ * later unless it has been told to quit by then. To be called once, after PLACE. Without memory, or pidfds in the kernel, nothing is
+ * watched. */
+static void ng_ranks_watch(struct nl_control *page) {
+    static int is_watched;
+    pthread_t thread;
+    if (is_watched || page->n_ranks < 1 || page->n_ranks > NL_CONTROL_MAX_RANKS) return;
+    is_watched = pthread_create(&thread, NULL, watch, page) == 0;
+    if (is_watched) pthread_detach(thread);
+}
 
 /* Whose CPU time is it? A level's account pays for its bursts and their wake-ups, from the moment before the sleep that follows the answer
  * to RUN up to the moment before the sleep that the next command ends. The command, its answer and that last sleep are not charged: every
@@ -64,17 +121,10 @@ struct order {
 
 static struct order order_of(const struct ng_worker *w) {
     const struct nl_control *page = w->page;
-    struct order order = {.level_index = page->level_index,
-                          .kind = page->kind,
-                          .pattern = page->pattern,
-                          .level_percent = page->is_active[w->index] ? page->level_percent : 0,
-                          .period_ns = page->period_ns,
-                          .first_burst_ns = page->first_burst_ns,
-                          .n_periods = page->n_periods,
-                          .half_ns = page->half_ns,
-                          .slot_ns = page->slot_ns,
-                          .extra_ns = page->is_active[w->index] ? page->extra_ns : 0,
-                          .seed = page->seed,
+    struct order order = {.level_index = page->level_index, .kind = page->kind, .pattern = page->pattern,
+                          .level_percent = page->is_active[w->index] ? page->level_percent : 0, .period_ns = page->period_ns,
+                          .first_burst_ns = page->first_burst_ns, .n_periods = page->n_periods, .half_ns = page->half_ns,
+                          .slot_ns = page->slot_ns, .extra_ns = page->is_active[w->index] ? page->extra_ns : 0, .seed = page->seed,
                           .skip = page->skip};
     for (int i = 0; i < w->index; i++) order.place_index += page->is_active[i] != 0;
     int64_t most = INT64_MAX / 4 / (order.period_ns > 0 ? order.period_ns : 1);
@@ -92,15 +142,12 @@ static int check_order(const struct ng_worker *w, const struct order *r) {
         refuse(w->page, "pattern %d is not one of the %d asked for with --pattern", r->pattern, o->n_patterns);
     else if (!(r->level_percent >= 0 && r->level_percent <= 100))
         refuse(w->page, "a level of %g %% is not from 0 to 100", r->level_percent);
-    else if (r->level_percent > o->duty_cap_percent)
-        refuse(w->page, "a level of %g %% is above the duty cap", r->level_percent);
+    else if (r->level_percent > o->duty_cap_percent) refuse(w->page, "a level of %g %% is above the duty cap", r->level_percent);
     else if (r->period_ns < 100000 ||
              r->period_ns > INT64_C(600000000000)) /* wider than the owner's options: it lets periods follow the half */
         refuse(w->page, "the period is not from 0.1 ms to 600 s");
-    else if (r->n_periods < 0 || r->slot_ns < 0)
-        refuse(w->page, "a negative number of periods, or a negative slot");
-    else
-        return 0;
+    else if (r->n_periods < 0 || r->slot_ns < 0) refuse(w->page, "a negative number of periods, or a negative slot");
+    else return 0;
     return -1;
 }
 
@@ -141,10 +188,8 @@ static int make_plan(struct ng_worker *w, struct ng_level *level, const struct o
         refuse(w->page, "%s", problem);
         return -1;
     }
-    *plan = (struct ng_plan){.start_ns = r->first_burst_ns,
-                             .length_ns = r->n_periods * r->period_ns,
-                             .duty_cap = w->options->duty_cap_percent / 100,
-                             .carry_bursts = (double)w->options->carry_bursts,
+    *plan = (struct ng_plan){.start_ns = r->first_burst_ns, .length_ns = r->n_periods * r->period_ns,
+                             .duty_cap = w->options->duty_cap_percent / 100, .carry_bursts = (double)w->options->carry_bursts,
                              .kind = r->kind};
     ng_pattern_fill(pattern, &request, level->source, plan);
     if (plan->source && r->slot_ns > 0 && plan->length_ns > 0) {
@@ -172,21 +217,11 @@ static void obey_run(struct ng_worker *w) {
         nl_control_answer(w->page, w->index, w->seen);
         return;
     }
-    const struct ng_machine machine = {.context = w,
-                                       .now_ns = ng_machine_now_ns,
-                                       .cpu_ns = ng_worker_cpu_ns,
-                                       .sleep_until = sleep_until,
-                                       .interrupted = interrupted,
-                                       .loads = w->loads};
-    const struct ng_run run = {.account = &level->account,
-                               .tallies = w->tallies,
-                               .wake = &w->wake,
-                               .delay = &w->delay,
-                               .lateness = &w->lateness,
-                               .log = &w->page->bursts[w->index],
-                               .failed_kind = &w->failed_kind,
-                               .n_run_shared = &w->page->bursts_run,
-                               .requested_shared = &said->requested_ns};
+    const struct ng_machine machine = {.context = w, .now_ns = ng_machine_now_ns, .cpu_ns = ng_worker_cpu_ns, .sleep_until = sleep_until,
+                                       .interrupted = interrupted, .loads = w->loads};
+    const struct ng_run run = {.account = &level->account, .tallies = w->tallies, .wake = &w->wake, .delay = &w->delay,
+                               .lateness = &w->lateness, .log = &w->page->bursts[w->index], .failed_kind = &w->failed_kind,
+                               .n_run_shared = &w->page->bursts_run, .requested_shared = &said->requested_ns};
     level->n_halves++;
     level->account.requested += (double)order.extra_ns;
     level->account.owed += (double)order.extra_ns;
@@ -334,13 +369,8 @@ static void sum_levels(struct ng_worker *w) {
 
 static void obey_quit(struct session *s, const struct ng_switches *before) {
     struct ng_switches now = ng_switches_now();
-    struct ng_certificate c = {.options = s->options,
-                               .workers = s->workers,
-                               .n_workers = s->n_workers,
-                               .period_ns = s->page->period_ns,
-                               .elapsed_ns = nl_mono_ns() - s->started_ns,
-                               .n_levels = NL_CONTROL_MAX_LEVELS,
-                               .ended = "complete"};
+    struct ng_certificate c = {.options = s->options, .workers = s->workers, .n_workers = s->n_workers, .period_ns = s->page->period_ns,
+                               .elapsed_ns = nl_mono_ns() - s->started_ns, .n_levels = NL_CONTROL_MAX_LEVELS, .ended = "complete"};
     char failed[300];
     join_threads(s);
     for (int i = 0; i < s->n_workers; i++) {

@@ -1,7 +1,6 @@
 #include "noisegen/gen_options.h"
-
 #include "common/base/nl_error.h"
-#include "common/base/nl_nearest.h"
+#include "common/base/nl_words.h"
 #include "common/base/nl_options.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_preset.h"
@@ -91,10 +90,7 @@ static const char *set_jitter(struct nl_command_line *line, const char *text) {
 }
 
 static const char *set_unit(struct nl_command_line *line, const char *text) {
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    static const struct { const char *name; double ns; } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
     double *unit_ns = &((struct ng_options *)line->target)->replay_unit_ns;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(text, units[i].name) == 0) *unit_ns = units[i].ns;
@@ -134,25 +130,19 @@ static void list_kinds(void) {
     }
 }
 
-static void show_preset(const char *name, const char *description) {
-    printf("%-16s %s\n", name, description);
-}
+static void show_preset(const char *name, const char *description) { printf("%-16s %s\n", name, description); }
 
 static int list_presets(void) {
     char reason[2 * PATH_MAX];
     if (nl_preset_list(show_preset, reason, sizeof reason) == 0) return 0;
-    nl_error("--list presets: %s", reason);
-    return -1;
+    return nl_error("--list presets: %s", reason);
 }
 
 /* One line "node1 64 0-127": experiments count the ranks of a node by it, so it is to be run on the node, bound as the ranks will be. */
 static int list_cpus(void) {
     char host[256] = "", list[LIST_BYTES];
     struct nl_place *place;
-    if (nl_place_open(&place)) {
-        nl_error("--list cpus: cannot read this machine's topology");
-        return -1;
-    }
+    if (nl_place_open(&place)) return nl_error("--list cpus: cannot read this machine's topology");
     nl_place_restrict_to_binding(place);
     gethostname(host, sizeof host - 1);
     printf("%s %d %s\n", host, nl_place_cores(place), nl_place_list(place, list, sizeof list));
@@ -163,16 +153,12 @@ static int list_cpus(void) {
 static const char *list(struct nl_command_line *line, const char *text) {
     int *has_failed = line->context;
     line->is_done = 1;
-    if (strcmp(text, "kinds") == 0)
-        list_kinds();
+    if (strcmp(text, "kinds") == 0) list_kinds();
     else if (strcmp(text, "patterns") == 0)
         for (const struct ng_pattern *const *row = ng_patterns; *row; row++) printf("%-8s %s\n", (*row)->name, (*row)->help);
-    else if (strcmp(text, "presets") == 0)
-        *has_failed |= list_presets();
-    else if (strcmp(text, "cpus") == 0)
-        *has_failed |= list_cpus();
-    else
-        return "kinds, patterns, presets or cpus";
+    else if (strcmp(text, "presets") == 0) *has_failed |= list_presets();
+    else if (strcmp(text, "cpus") == 0) *has_failed |= list_cpus();
+    else return "kinds, patterns, presets or cpus";
     return NULL;
 }
 
@@ -313,10 +299,8 @@ static int take_preset(void *context, const char *option, const char *value, con
     struct nl_command_line *p = context;
     struct ng_options *o = p->target;
     int i = nl_options_find(p, option);
-    if (i < 0 || rows[i].type == NL_FLAG || rows[i].type == NL_HELP || rows[i].type == NL_VERSION || strcmp(option, "preset") == 0) {
-        nl_error("--preset: %s: '%s' is not an option that a preset can have", where, option);
-        return -1;
-    }
+    if (i < 0 || rows[i].type == NL_FLAG || rows[i].type == NL_HELP || rows[i].type == NL_VERSION || strcmp(option, "preset") == 0)
+        return nl_error("--preset: %s: '%s' is not an option that a preset can have", where, option);
     if (o->control_fd >= 0 && rows[i].tags & ALONE) return 0; /* the detector's own business */
     if (has_user_said(p, option)) return 0;
     const char *kept = nl_options_keep(value, strlen(value));
@@ -339,8 +323,7 @@ static int check_where(const struct nl_command_line *p) {
     for (int i = 0; i < N_ROWS; i++) {
         char name[96];
         if (!p->was_given[i] || !(rows[i].tags & ALONE)) continue;
-        nl_error("%s: not together with --control-fd: the detector decides this", nl_option_name(&rows[i], name, sizeof name));
-        return -1;
+        return nl_error("%s: not together with --control-fd: the detector decides this", nl_option_name(&rows[i], name, sizeof name));
     }
     return 0;
 }
@@ -360,8 +343,7 @@ static int check_listeners(const struct nl_command_line *p) {
             nl_error("%s: the kind %s has no use for it", nl_option_name(&rows[i], name, sizeof name), o->kinds[0]->name);
         else if (of_patterns && !(of_patterns & patterns))
             nl_error("%s: the pattern %s has no use for it", nl_option_name(&rows[i], name, sizeof name), o->patterns[0]->name);
-        else
-            continue;
+        else continue;
         return -1;
     }
     return 0;
@@ -372,14 +354,12 @@ static int check_kinds(const struct nl_command_line *p) {
     for (int i = 0; i < o->n_kinds; i++) {
         const struct ng_kind *kind = o->kinds[i];
         const char *reason = kind->supported ? kind->supported() : NULL;
-        if (reason)
-            nl_error("--kind: '%s' is not available here: %s", kind->name, reason);
+        if (reason) nl_error("--kind: '%s' is not available here: %s", kind->name, reason);
         else if (kind->uses & NG_USES_FOLDER && !o->kind_options.folder)
             nl_error("--kind: folder is missing: %s needs to know where to write (--kind %s:folder=DIR)", kind->name, kind->name);
         else if (o->control_fd >= 0 && kind->pacing == NG_PACING_PUBLISHED)
             nl_error("--kind: '%s' cannot be switched by a detector (try sum)", kind->name);
-        else
-            continue;
+        else continue;
         return -1;
     }
     return 0;
@@ -400,12 +380,10 @@ static void complete_patterns(struct nl_command_line *p) {
 
 static int check_patterns(const struct nl_command_line *p) {
     const struct ng_options *o = p->target;
-    if (has_trace(o) && !o->replay)
-        nl_error("--replay is missing: the pattern replay needs a trace");
+    if (has_trace(o) && !o->replay) nl_error("--replay is missing: the pattern replay needs a trace");
     else if (o->kinds[0]->pacing == NG_PACING_PUBLISHED && o->patterns[0] != ng_patterns[0])
         nl_error("--pattern: not for the kind %s, which has one of its own", o->kinds[0]->name);
-    else
-        return 0;
+    else return 0;
     return -1;
 }
 
@@ -414,16 +392,12 @@ static int check_trace(const struct nl_command_line *p) {
     struct ng_options *o = p->target;
     char reason[2 * PATH_MAX];
     if (!has_trace(o)) return 0;
-    if (ng_trace_check(o->replay, o->replay_unit_ns, &o->checked_trace, reason, sizeof reason)) {
-        nl_error("--replay: %s", reason);
-        return -1;
-    }
+    if (ng_trace_check(o->replay, o->replay_unit_ns, &o->checked_trace, reason, sizeof reason)) return nl_error("--replay: %s", reason);
     if (o->checked_trace.said[0]) nl_warn("--replay: '%s': %s", o->replay, o->checked_trace.said);
     o->trace = &o->checked_trace;
-    if (o->control_fd >= 0 && o->trace->kind_rows) {
-        nl_error("--replay: '%s' names kinds, but under a detector the kind is a factor of its own: take the fourth column out", o->replay);
-        return -1;
-    }
+    if (o->control_fd >= 0 && o->trace->kind_rows)
+        return nl_error("--replay: '%s' names kinds, but under a detector the kind is a factor of its own: take the fourth column out",
+                        o->replay);
     for (int i = 0; ng_kinds[i]; i++)
         if (o->trace->kind_rows >> i & 1) ng_options_add_kind(o, ng_kinds[i]);
     return 0;
@@ -435,16 +409,12 @@ static int check_dose(const struct nl_command_line *p) {
     const struct ng_kind *kind = o->kinds[0];
     if (has_trace(o) && (o->level_percent >= 0 || o->rate_per_s > 0))
         nl_error("--%s: a trace says itself how much load it is (see scale-burst)", o->level_percent >= 0 ? "level" : "rate");
-    else if (!has_trace(o) && o->level_percent < 0 && o->rate_per_s == 0)
-        nl_error("--level is missing (try --level 0.3)");
-    else if (o->level_percent >= 0 && o->rate_per_s > 0)
-        nl_error("--rate: not together with --level");
-    else if (o->rate_per_s > 0 && !kind->unit)
-        nl_error("--rate: the kind %s has no unit but CPU time (use --level)", kind->name);
+    else if (!has_trace(o) && o->level_percent < 0 && o->rate_per_s == 0) nl_error("--level is missing (try --level 0.3)");
+    else if (o->level_percent >= 0 && o->rate_per_s > 0) nl_error("--rate: not together with --level");
+    else if (o->rate_per_s > 0 && !kind->unit) nl_error("--rate: the kind %s has no unit but CPU time (use --level)", kind->name);
     else if (o->level_percent > o->duty_cap_percent)
         nl_error("--level: %g %% is above the duty cap of %g %%", o->level_percent, o->duty_cap_percent);
-    else
-        return 0;
+    else return 0;
     return -1;
 }
 
@@ -453,33 +423,24 @@ static int check_times(const struct nl_command_line *p) {
     char period[32], duration[32];
     nl_format_duration(o->period_ns, period, sizeof period);
     nl_format_duration(o->duration_ns, duration, sizeof duration);
-    if (o->duration_ns == 0 && (!has_trace(o) || o->shape.is_looped))
-        nl_error("--duration is missing (try --duration 60s)");
+    if (o->duration_ns == 0 && (!has_trace(o) || o->shape.is_looped)) nl_error("--duration is missing (try --duration 60s)");
     else if (has_trace(o) && nl_options_given(p, "period") == BY_USER)
         nl_error("--period: a trace says itself when its bursts come (see scale-period)");
-    else if (!has_trace(o) && o->duration_ns < o->period_ns)
-        nl_error("--duration: %s is shorter than one period (%s)", duration, period);
-    else if (!has_trace(o) && o->phase_ns >= o->period_ns)
-        nl_error("--phase: not shorter than one period (%s)", period);
+    else if (!has_trace(o) && o->duration_ns < o->period_ns) nl_error("--duration: %s is shorter than one period (%s)", duration, period);
+    else if (!has_trace(o) && o->phase_ns >= o->period_ns) nl_error("--phase: not shorter than one period (%s)", period);
     else if (o->phase == NG_PHASE_STAGGERED && o->n_nodes == 0)
         nl_error(
             "--phase: staggered needs to know which node this is: --phase staggered:node=0/4 is the first of four (Slurm's environment "
             "would say it, too)");
-    else
-        return 0;
+    else return 0;
     return -1;
 }
 
 static int check_alone(const struct nl_command_line *p) {
     const struct ng_options *o = p->target;
-    if (o->n_kinds > 1 && !o->trace) {
-        nl_error("--kind: several kinds at once only under a detector (or in a trace, one for each burst)");
-        return -1;
-    }
-    if (o->n_patterns > 1) {
-        nl_error("--pattern: several patterns at once only under a detector");
-        return -1;
-    }
+    if (o->n_kinds > 1 && !o->trace)
+        return nl_error("--kind: several kinds at once only under a detector (or in a trace, one for each burst)");
+    if (o->n_patterns > 1) return nl_error("--pattern: several patterns at once only under a detector");
     return check_dose(p) || check_times(p) ? -1 : 0;
 }
 

@@ -1,6 +1,5 @@
 /* The command line of noiselab-gen. argv is parsed once, here; everything else gets this structure, const. */
-#ifndef NG_OPTIONS_H
-#define NG_OPTIONS_H
+#pragma once
 
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/pattern.h"
@@ -53,5 +52,3 @@ int ng_options_parse(int argc, char **argv, struct ng_options *options);
 
 /* The index of a kind in options->kinds; it is added when it is not there. -1: no room. */
 int ng_options_add_kind(struct ng_options *options, const struct ng_kind *kind);
-
-#endif

@@ -1,5 +1,4 @@
 #include "noisegen/machine.h"
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_futex.h"
 
@@ -55,9 +54,7 @@ int ng_machine_die_with_parent(int parent_pid) {
     return getppid() == parent_pid ? 0 : -1;
 }
 
-void ng_cpus_init(struct ng_cpus *cpus) {
-    *cpus = (struct ng_cpus){.last = -1};
-}
+void ng_cpus_init(struct ng_cpus *cpus) { *cpus = (struct ng_cpus){.last = -1}; }
 
 void ng_cpus_note(struct ng_cpus *cpus) {
     int cpu = sched_getcpu();

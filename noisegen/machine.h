@@ -1,6 +1,5 @@
 /* The real machine behind struct ng_machine: clocks, sleeping, and being told to stop. */
-#ifndef NG_MACHINE_H
-#define NG_MACHINE_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -21,9 +20,7 @@ void ng_cpus_init(struct ng_cpus *cpus);
 void ng_cpus_note(struct ng_cpus *cpus);
 
 /* Context switches of the calling thread so far. */
-struct ng_switches {
-    int64_t n_voluntary, n_involuntary;
-};
+struct ng_switches { int64_t n_voluntary, n_involuntary; };
 struct ng_switches ng_switches_now(void);
 
 /* Asks the kernel to wake us on time: a timer slack of 1 ns (otherwise 50 us) and short time slices (otherwise some wake-ups wait for a
@@ -45,5 +42,3 @@ void ng_machine_stop(void);
 int64_t ng_machine_now_ns(void *context);
 int ng_machine_interrupted(void *context);
 int ng_machine_sleep_until(void *context, int64_t deadline_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* noiselab-gen: loads CPUs by an exact dose. Wiring only. */
-#include "noisegen/alone.h"
-#include "noisegen/control.h"
+#include "noisegen/worker.h"
 #include "noisegen/machine.h"
 #include "common/base/nl_error.h"
 #include "noisegen/gen_options.h"

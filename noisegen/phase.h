@@ -1,6 +1,5 @@
 /* Where in time a generator alone begins, so that noise on several nodes is in step, out of step, or unrelated. */
-#ifndef NG_PHASE_H
-#define NG_PHASE_H
+#pragma once
 
 #include "noisegen/gen_options.h"
 
@@ -13,5 +12,3 @@
  *
  * @param monotonic_ns, realtime_ns  the two clocks now. */
 int64_t ng_phase_start_ns(const struct ng_options *options, int64_t monotonic_ns, int64_t realtime_ns);
-
-#endif

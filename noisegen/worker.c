@@ -1,5 +1,4 @@
 #include "noisegen/worker.h"
-
 #include "common/base/nl_clock.h"
 
 void ng_worker_init(struct ng_worker *w, const struct ng_options *o, int index, int cpu) {
@@ -68,12 +67,8 @@ struct ng_pattern_request ng_worker_request(const struct ng_worker *w, const str
                                             int64_t period_ns, struct ng_shape *shape) {
     const struct ng_options *o = w->options;
     *shape = o->shape;
-    struct ng_pattern_request r = {.shape = shape,
-                                   .period_ns = period_ns,
-                                   .level = level,
-                                   .is_counted = o->rate_per_s > 0,
-                                   .trace_cpu = w->trace_cpu,
-                                   .kind_of_row = w->kind_of_row};
+    struct ng_pattern_request r = {.shape = shape, .period_ns = period_ns, .level = level, .is_counted = o->rate_per_s > 0,
+                                   .trace_cpu = w->trace_cpu, .kind_of_row = w->kind_of_row};
     if (!(pattern->uses & NG_SHAPE_TRACE)) return r;
     double recorded = ng_trace_level(o->trace, w->trace_cpu) / shape->scale_period;
     if (scale == 0) shape->scale_burst = level / recorded;

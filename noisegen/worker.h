@@ -1,6 +1,5 @@
 /* A worker: one thread that loads one CPU. */
-#ifndef NG_WORKER_H
-#define NG_WORKER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -81,4 +80,9 @@ void ng_worker_explain(struct ng_worker *worker, const struct ng_source *source)
 /* Frees what the worker holds. */
 void ng_worker_clean_up(struct ng_worker *worker);
 
-#endif
+/* A generator on its own: runs the plan of the options and prints its certificate. Returns an exit status (enum nl_exit). */
+int ng_alone(const struct ng_options *options);
+
+/* A generator under a detector: obeys the page behind options->control_fd (common/page/nl_control.h) until QUIT, with a certificate of
+ * every level at the end. Returns an exit status. */
+int ng_controlled(const struct ng_options *options);

@@ -56,7 +56,7 @@ edit_distance <- function(a, b) {
   d[length(a) + 1, length(b) + 1]
 }
 
-# ": did you mean --json?" where one of the words is like the one typed; else what `otherwise` says. As in C (common/base/nl_nearest.c).
+# ": did you mean --json?" where one of the words is like the one typed; else what `otherwise` says. As in C (common/base/nl_words.c).
 did_you_mean <- function(typed, words, otherwise = paste0(" (try ", paste(words, collapse = ", "), ")"), before = "") {
   if (length(words) == 0 || !nzchar(typed)) return(otherwise)
   plain <- function(x) gsub("-", "_", tolower(x), fixed = TRUE)

@@ -2,6 +2,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+#include "common/base/nl_error.h"
 #endif
 
 void nl_clocksource(char *buf, size_t size) {
@@ -36,14 +38,10 @@ static const char *processor_refusal(void) {
 int nl_counter_check(char *reason, size_t reason_size) {
     char source[64];
     const char *refusal = processor_refusal();
-    if (refusal) {
-        snprintf(reason, reason_size, "%s", refusal);
-        return -1;
-    }
+    if (refusal) return nl_say(reason, reason_size, "%s", refusal);
     nl_clocksource(source, sizeof source);
     if (nl_clocksource_is_counter(source)) return 0;
-    snprintf(reason, reason_size, "the kernel's clock source is %s, so it does not trust the counter itself", source);
-    return -1;
+    return nl_say(reason, reason_size, "the kernel's clock source is %s, so it does not trust the counter itself", source);
 }
 
 struct nl_counter_pair nl_counter_pair(clockid_t clock) {

@@ -1,7 +1,6 @@
 /* Clocks. Two of them: nl_now_ns (a named kernel clock, for deadlines and for the time of a whole half) and a tick counter read in a few
  * nanoseconds (for single operations), calibrated against CLOCK_MONOTONIC. */
-#ifndef NL_CLOCK_H
-#define NL_CLOCK_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -53,9 +52,7 @@ static inline uint64_t nl_counter_read(void) {
 }
 
 /* The counter now, in ticks. */
-static inline uint64_t nl_ticks_now(const struct nl_ticks *t) {
-    return t->use_counter ? nl_counter_read() : (uint64_t)nl_mono_ns();
-}
+static inline uint64_t nl_ticks_now(const struct nl_ticks *t) { return t->use_counter ? nl_counter_read() : (uint64_t)nl_mono_ns(); }
 
 /* A difference of ticks in ns; good for differences below 2^31 ticks x mult, so clamp long ones through the wide product. */
 static inline uint64_t nl_ticks_to_ns(const struct nl_ticks *t, uint64_t ticks) {
@@ -87,5 +84,3 @@ struct nl_counter_pair nl_counter_pair(clockid_t clock);
  * From one thread.
  * @param step_ns  receives by how much the clock was set since then; NULL. */
 int64_t nl_wall_s(int64_t *step_ns);
-
-#endif

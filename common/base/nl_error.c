@@ -1,5 +1,4 @@
 #include "common/base/nl_error.h"
-
 #include "common/base/nl_secret.h"
 
 static const char *program_name = "noiselab";
@@ -34,11 +33,20 @@ static void say(const char *label, const char *fmt, va_list args) {
     has_open_line = 0;
 }
 
-void nl_error(const char *fmt, ...) {
+int nl_error(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     say("", fmt, args);
     va_end(args);
+    return -1;
+}
+
+int nl_say(char *text, size_t size, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, size, fmt, args);
+    va_end(args);
+    return -1;
 }
 
 void nl_warn(const char *fmt, ...) {

@@ -1,6 +1,7 @@
 /* Error reporting and exit statuses shared by all programs. */
-#ifndef NL_ERROR_H
-#define NL_ERROR_H
+#pragma once
+
+#include "common/base/nl_usual.h"
 
 /* The exit statuses of every noiselab program (docs/reference/exit-status.md says the same to users). */
 enum nl_exit {
@@ -23,10 +24,11 @@ void nl_set_quiet(int quiet);
 void nl_set_open_line(int is_open);
 int nl_has_open_line(void);
 
-/* One line on stderr, "program: message". Local; never exits. */
-void nl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* One line on stderr, "program: message". Local; never exits. Returns -1, for those who return that. */
+int nl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* One line on stderr, "program: warning: message". Local. */
 void nl_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-#endif
+/* The same into a text that somebody else tells, as snprintf; what does not fit is cut off: a reason is read by people. Returns -1. */
+int nl_say(char *text, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -1,6 +1,5 @@
 /* Lists of nodes as Slurm writes them: rack[1-2]n[07-11,15]-ib,login. */
-#ifndef NL_HOSTLIST_H
-#define NL_HOSTLIST_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -20,5 +19,3 @@ struct nl_hostlist {
 int nl_hostlist_read(const char *text, int max, struct nl_hostlist *list, char *reason, size_t reason_size);
 
 void nl_hostlist_free(struct nl_hostlist *list);
-
-#endif

@@ -1,6 +1,5 @@
 /* Whole numbers in binary files: little-endian on every machine. */
-#ifndef NL_LITTLE_H
-#define NL_LITTLE_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -12,5 +11,3 @@ static inline uint32_t nl_little32(uint32_t v) {
     return v;
 #endif
 }
-
-#endif

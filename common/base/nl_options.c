@@ -3,7 +3,7 @@
 #include <argp.h>
 
 #include "common/base/nl_error.h"
-#include "common/base/nl_nearest.h"
+#include "common/base/nl_words.h"
 #include "common/base/nl_units.h"
 #include "common/base/version.h"
 
@@ -251,17 +251,13 @@ static int refuse_key(const struct nl_command_line *line, const struct nl_option
         nl_nearest_offer(&n, row->name);
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] ? ", " : "", row->name);
     }
-    nl_error("--%s: '%s' is not a key of it (%s)%s", option->name, name, names, nl_nearest_tell(&n, meant, sizeof meant));
-    return -1;
+    return nl_error("--%s: '%s' is not a key of it (%s)%s", option->name, name, names, nl_nearest_tell(&n, meant, sizeof meant));
 }
 
 /* One NAME=VALUE. */
 static int set_key(struct nl_command_line *line, const struct nl_option *option, char *part) {
     char *equals = strchr(part, '=');
-    if (!equals) {
-        nl_error("--%s: '%s' is not NAME=VALUE", option->name, part);
-        return -1;
-    }
+    if (!equals) return nl_error("--%s: '%s' is not NAME=VALUE", option->name, part);
     *equals = '\0';
     int i = find_key(line, option, part);
     if (i < 0) return refuse_key(line, option, part);

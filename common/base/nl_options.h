@@ -1,7 +1,6 @@
 /* Command lines as a table: one row per option says its name, its argument, what that is and where it goes. All programs read theirs by it;
  * every error is one line. */
-#ifndef NL_OPTIONS_H
-#define NL_OPTIONS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -132,5 +131,3 @@ void nl_tables_row(const char *type, const char *name, const char *value, const 
     do {                                                                                                                  \
         for (size_t row_ = 0; (rows)[row_]; row_++) nl_tables_row(type, (rows)[row_]->name, NULL, (rows)[row_]->help);    \
     } while (0)
-
-#endif

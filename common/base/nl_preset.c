@@ -1,4 +1,5 @@
 #include "common/base/nl_preset.h"
+#include "common/base/nl_error.h"
 
 enum { LINE_BYTES = 1024 };
 
@@ -34,8 +35,7 @@ static FILE *open_preset(const char *name, char *path, size_t size, char *reason
     FILE *f = snprintf(path, size, "%s/%s.preset", folder, name) < (int)size ? fopen(path, "r") : NULL;
     if (!f && (errno == ENOENT || errno == ENOTDIR))
         snprintf(reason, reason_size, "there is no preset '%s' in '%s' (see --list presets)", name, folder);
-    else if (!f)
-        snprintf(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
+    else if (!f) snprintf(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
     return f;
 }
 
@@ -43,10 +43,7 @@ static FILE *open_preset(const char *name, char *path, size_t size, char *reason
 static int take_line(char *line, const char *where, int (*take)(void *, const char *, const char *, const char *), void *context,
                      char *reason, size_t reason_size) {
     char *equals = strchr(line, '=');
-    if (!equals) {
-        snprintf(reason, reason_size, "%s: not of the form 'option = value'", where);
-        return -1;
-    }
+    if (!equals) return nl_say(reason, reason_size, "%s: not of the form 'option = value'", where);
     *equals = '\0';
     const char *option = trim(line), *value = trim(equals + 1);
     char path[2 * PATH_MAX];
@@ -107,10 +104,7 @@ int nl_preset_list(void (*show)(const char *, const char *), char *reason, size_
     char folder[PATH_MAX];
     struct dirent **entries;
     int n = scandir(nl_preset_folder(folder), &entries, is_preset, alphasort);
-    if (n < 0) {
-        snprintf(reason, reason_size, "cannot read '%s': %s", folder, strerror(errno));
-        return -1;
-    }
+    if (n < 0) return nl_say(reason, reason_size, "cannot read '%s': %s", folder, strerror(errno));
     for (int i = 0; i < n; i++) {
         char path[2 * PATH_MAX], description[LINE_BYTES];
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);

@@ -1,8 +1,7 @@
 /* Presets: small text files NAME.preset of `option = value` lines (long option names without their dashes), with `#` comments; the first
  * comment says what it is. They lie in the folder that the environment's NOISELAB_PRESETS names, otherwise in share/noiselab/presets
  * beside the folder of the program. */
-#ifndef NL_PRESET_H
-#define NL_PRESET_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -20,5 +19,3 @@ int nl_preset_read(const char *name, int (*take)(void *context, const char *opti
 
 /* Hands all presets to `show`, by name, with the first comment of each. 0, -1 when the folder cannot be read (reason as above). */
 int nl_preset_list(void (*show)(const char *name, const char *description), char *reason, size_t reason_size);
-
-#endif

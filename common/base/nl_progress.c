@@ -17,8 +17,7 @@ void nl_progress_open(struct nl_progress *p, enum nl_progress_form form) {
     struct winsize window;
     int is_terminal = isatty(STDERR_FILENO);
     *p = (struct nl_progress){.shows = form != NL_PROGRESS_OFF,
-                              .redraws = form == NL_PROGRESS_TERMINAL || (form == NL_PROGRESS_AUTO && is_terminal),
-                              .width = LINE_WIDTH};
+                              .redraws = form == NL_PROGRESS_TERMINAL || (form == NL_PROGRESS_AUTO && is_terminal), .width = LINE_WIDTH};
     if (!p->redraws) return;
     const char *columns = getenv("COLUMNS");
     int width = is_terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 ? window.ws_col : columns ? atoi(columns) : 0;

@@ -1,6 +1,5 @@
 /* Progress for people on stderr: on a terminal one line that is redrawn, elsewhere (a file, a batch job) a line now and then. */
-#ifndef NL_PROGRESS_H
-#define NL_PROGRESS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -44,5 +43,3 @@ void nl_progress_show(struct nl_progress *p, int64_t now_ns, double share, const
 
 /* Ends the line that is redrawn. */
 void nl_progress_close(struct nl_progress *p);
-
-#endif

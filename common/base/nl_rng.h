@@ -1,13 +1,10 @@
 /* Seeded random numbers: the same seed gives the same schedule on every machine.
  * Generator: xoshiro256** (Blackman & Vigna 2021, doi 10.1145/3460772), seeded by splitmix64. */
-#ifndef NL_RNG_H
-#define NL_RNG_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
-struct nl_rng {
-    uint64_t s[4];
-};
+struct nl_rng { uint64_t s[4]; };
 
 static inline uint64_t nl_splitmix64(uint64_t *state) {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
@@ -60,5 +57,3 @@ static inline void nl_rng_shuffle(struct nl_rng *rng, int *a, int n) {
         a[j] = t;
     }
 }
-
-#endif

@@ -12,11 +12,7 @@ enum { N_NAMES = sizeof names / sizeof *names };
 static const char *const pairs[] = {"-u", "-U", "--user", "--proxy-user"};
 enum { N_PAIRS = sizeof pairs / sizeof *pairs };
 
-struct copy {
-    char *out;
-    size_t n, size;
-    int n_replaced;
-};
+struct copy { char *out; size_t n, size; int n_replaced; };
 
 static void put(struct copy *c, const char *from, size_t n) {
     for (size_t i = 0; i < n && c->n + 1 < c->size; i++) c->out[c->n++] = from[i];

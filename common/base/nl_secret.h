@@ -1,8 +1,7 @@
 /* Passwords and the like in words of a command line, which are not recorded: ***. Recognised are options and variables whose name says so
  * (--password x, --token=x, DB_PASS=x), name and password of curl (-u name:pw, --user name:pw), of a URL (scheme://name:pw@host), and
  * headers (Authorization: x). What is called otherwise is not: see SECURITY.md. */
-#ifndef NL_SECRET_H
-#define NL_SECRET_H
+#pragma once
 
 #include <jansson.h>
 
@@ -22,5 +21,3 @@ int nl_secret_redact_json(json_t *json);
 
 /* Bytes that a terminal would obey are replaced by a ?, in place. */
 void nl_secret_disarm(char *text);
-
-#endif

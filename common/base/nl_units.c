@@ -1,9 +1,6 @@
 #include "common/base/nl_units.h"
 
-struct unit {
-    const char *name;
-    double factor;
-};
+struct unit { const char *name; double factor; };
 
 static const struct unit duration_units[] = {
     {"ns", 1}, {"us", 1e3}, {"\302\265s", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0},

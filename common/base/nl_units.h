@@ -1,6 +1,5 @@
 /* Parsers for what people type: 10ms, 2KiB, 0.3%, 1,2,3. All return 0, or -1 when the text is not what they want. */
-#ifndef NL_UNITS_H
-#define NL_UNITS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -48,5 +47,3 @@ int nl_split(char *text, const char **parts, int max);
 
 /* Writes a duration for people ("10 ms", "1.5 us") into `buf`; returns buf. */
 const char *nl_format_duration(int64_t ns, char *buf, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* The usual headers of libc; the unusual ones (jansson, hwloc, MPI, the kernel's) are where they are used. */
-#ifndef NL_USUAL_H
-#define NL_USUAL_H
+#pragma once
 
 #include <ctype.h>
 #include <dirent.h>
@@ -27,5 +26,3 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#endif

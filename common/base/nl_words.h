@@ -1,8 +1,7 @@
 /* A command as people type it, split into words without a shell: nothing is expanded. Blanks (spaces, tabs, ends of lines) divide words;
  * '...' takes everything as it stands; within "..." a backslash takes the next " or \ as it stands and is itself otherwise; elsewhere it
  * takes the next character as it stands. */
-#ifndef NL_WORDS_H
-#define NL_WORDS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -18,4 +17,31 @@ void nl_words_free(char **words);
  * take as part of a word. */
 char nl_words_shell_sign(const char *text);
 
-#endif
+/* Slips: which of the words that there are was meant by one that is not there. */
+
+/* A search: begin, offer every word there is, and ask. */
+struct nl_nearest {
+    const char *word; /* what was typed; borrowed */
+    const char *best; /* the nearest so far; borrowed; NULL: none was near enough */
+    int distance;     /* of the best */
+};
+
+/* Edits between two words: letters put in, left out, exchanged, or two neighbours swapped (the restricted distance of Damerau 1964). Case
+ * does not count, nor do - and _ differ, nor an MPI_ before either word. Words of more than 63 letters are infinitely far. */
+int nl_edit_distance(const char *a, const char *b);
+
+void nl_nearest_begin(struct nl_nearest *n, const char *word);
+
+/* Offers one word that there is; kept, not copied. Near enough is a third of the letters, at least one; and a word that begins like
+ * this. */
+void nl_nearest_offer(struct nl_nearest *n, const char *name);
+
+/* The same for every row of a table of pointers that ends with NULL and whose rows have a name. */
+#define NL_NEAREST_ROWS(n, typed, rows)                                                              \
+    do {                                                                                             \
+        nl_nearest_begin(n, typed);                                                                  \
+        for (size_t row_ = 0; (rows)[row_]; row_++) nl_nearest_offer(n, (rows)[row_]->name);         \
+    } while (0)
+
+/* ": did you mean allreduce?" into `text`, or "" where nothing is near; returns text. */
+const char *nl_nearest_tell(const struct nl_nearest *n, char *text, size_t size);

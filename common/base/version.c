@@ -1,5 +1,4 @@
 #include "common/base/version.h"
-
 #include "common/base/nl_usual.h"
 
 /* the Makefile says it to this file alone, so that a commit recompiles no other */

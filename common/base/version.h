@@ -1,6 +1,5 @@
 /* The version of all programs. */
-#ifndef NL_VERSION_H
-#define NL_VERSION_H
+#pragma once
 
 #define NOISELAB_VERSION "1.0.0"
 
@@ -12,5 +11,3 @@ extern const char *const nl_likwid;
 
 /* Layout of the files in a campaign (docs/reference/formats.md). */
 #define NOISELAB_SCHEMA 2
-
-#endif

@@ -1,5 +1,4 @@
 #include "common/page/nl_agent.h"
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_futex.h"
 

@@ -10,8 +10,7 @@
  *   QUIT  restores the agent's state as found; `text` is the certificate (JSON). The companion then ends.
  * When the owner dies, or calls nl_agent_close, the companion restores the agent's state without being told; so does its guardian when the
  * companion itself is killed. */
-#ifndef NL_AGENT_H
-#define NL_AGENT_H
+#pragma once
 
 #include "common/page/nl_page.h"
 
@@ -133,5 +132,3 @@ int nl_agent_wait(struct nl_agent *a, uint32_t seen, int64_t deadline_ns);
 
 /* Companion: answers the command numbered `number`. `reason`: NULL, or the line for `text`. */
 void nl_agent_answer(struct nl_agent *a, uint32_t number, enum nl_agent_status status, const char *reason);
-
-#endif

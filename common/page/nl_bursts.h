@@ -1,7 +1,6 @@
 /* When a load ran: a ring of bursts in shared memory with one writer, the thread that runs them, and one reader. The writer never waits:
  * bursts that the reader was too late for are lost, and the reader counts them. */
-#ifndef NL_BURSTS_H
-#define NL_BURSTS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -46,5 +45,3 @@ static inline int nl_bursts_take(struct nl_bursts *b, int64_t *taken, struct nl_
     *taken = n;
     return (int)(n - good);
 }
-
-#endif

@@ -1,5 +1,4 @@
 #include "common/page/nl_control.h"
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_futex.h"
 
@@ -78,9 +77,7 @@ int nl_control_wait(struct nl_control *c, uint32_t seen, int64_t deadline_ns) {
     return nl_futex_wait(&c->command_number, seen, deadline_ns);
 }
 
-void nl_control_answer(struct nl_control *c, int worker, uint32_t number) {
-    atomic_store(&c->workers[worker].answered_number, number);
-}
+void nl_control_answer(struct nl_control *c, int worker, uint32_t number) { atomic_store(&c->workers[worker].answered_number, number); }
 
 void nl_control_refuse(struct nl_control *c, const char *reason) {
     int32_t none = 0;

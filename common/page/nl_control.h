@@ -4,8 +4,7 @@
  * commands. Each command is acknowledged by every worker (one thread per CPU) on its own; the owner measures the generator's CPU time from
  * outside with the generator's CPU clock. A running command is bounded by its length, so even a generator whose owner stands still goes
  * quiet by itself. */
-#ifndef NL_CONTROL_H
-#define NL_CONTROL_H
+#pragma once
 
 #include "common/page/nl_bursts.h"
 #include "common/page/nl_page.h"
@@ -109,5 +108,3 @@ void nl_control_answer(struct nl_control *c, int worker, uint32_t number);
 
 /* Generator: refuses the command now being obeyed; the first one to do so says why. Answer afterwards. */
 void nl_control_refuse(struct nl_control *c, const char *reason);
-
-#endif

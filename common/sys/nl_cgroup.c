@@ -1,4 +1,5 @@
 #include "common/sys/nl_cgroup.h"
+#include "common/base/nl_units.h"
 
 /* Whether a comma-separated list has the word. */
 static int has_word(const char *list, const char *word) {
@@ -65,4 +66,84 @@ int nl_cgroup_each_up(const char *root, pid_t pid, const char *controller, void 
         if (!slash) return 0;
         *slash = '\0';
     }
+}
+
+static const char *const controllers[] = {"cpu", ""};
+enum { N_VERSIONS = sizeof controllers / sizeof *controllers, STAT_BYTES = 1024 };
+
+/* The file of a folder as a string. Its length, -1. */
+static ssize_t read_file(const char *folder, const char *name, char *text, size_t size) {
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
+/* A group's own limit, microseconds. 0, -1 where it has none: "max", or -1. */
+static int limit_of(const char *folder, int version, int64_t *quota_us, int64_t *period_us) {
+    char text[64];
+    *period_us = 100000;
+    if (version == 2) {
+        if (read_file(folder, "cpu.max", text, sizeof text) <= 0) return -1;
+        return sscanf(text, "%" SCNd64 " %" SCNd64, quota_us, period_us) == 2 && *quota_us > 0 && *period_us > 0 ? 0 : -1;
+    }
+    if (read_file(folder, "cpu.cfs_quota_us", text, sizeof text) <= 0 || sscanf(text, "%" SCNd64, quota_us) != 1) return -1;
+    if (read_file(folder, "cpu.cfs_period_us", text, sizeof text) > 0) sscanf(text, "%" SCNd64, period_us);
+    return *quota_us > 0 && *period_us > 0 ? 0 : -1;
+}
+
+static void look(void *context, const char *folder, int depth) {
+    struct nl_quota *q = context;
+    int64_t quota_us, period_us;
+    char path[PATH_MAX];
+    if (limit_of(folder, q->version, &quota_us, &period_us)) return;
+    if (q->n_stats < NL_QUOTA_GROUPS && snprintf(path, sizeof path, "%s/cpu.stat", folder) < (int)sizeof path) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0) q->stats[q->n_stats++] = fd;
+    }
+    if (q->quota_ns > 0 && (double)q->quota_ns / (double)q->period_ns <= (double)quota_us / (double)period_us) return;
+    size_t length = strlen(folder);
+    q->quota_ns = 1000 * quota_us;
+    q->period_ns = 1000 * period_us;
+    q->depth = depth;
+    snprintf(q->group, sizeof q->group, "%s", folder + (length >= sizeof q->group ? length - sizeof q->group + 1 : 0));
+}
+
+int nl_quota_open(struct nl_quota *q, const char *root, pid_t pid) {
+    memset(q, 0, sizeof *q);
+    /* one hierarchy has the controller of the CPU */
+    for (int i = 0; i < N_VERSIONS && q->quota_ns == 0; i++) {
+        q->version = i + 1;
+        nl_cgroup_each_up(root, pid, controllers[i], look, q);
+    }
+    return q->quota_ns > 0;
+}
+
+double nl_quota_cpus(const struct nl_quota *q) { return q->quota_ns > 0 ? (double)q->quota_ns / (double)q->period_ns : 0; }
+
+int64_t nl_quota_throttled_ns(const struct nl_quota *q) {
+    static const struct { const char *word; int64_t ns; } rows[] = {{"throttled_time ", 1}, {"throttled_usec ", 1000}};
+    char text[STAT_BYTES];
+    int64_t sum = -1;
+    for (int i = 0; i < q->n_stats; i++) {
+        ssize_t n = pread(q->stats[i], text, sizeof text - 1, 0);
+        text[n > 0 ? n : 0] = '\0';
+        const char *at = strstr(text, rows[q->version - 1].word);
+        if (at) sum = (sum < 0 ? 0 : sum) + rows[q->version - 1].ns * strtoll(at + strlen(rows[q->version - 1].word), NULL, 10);
+    }
+    return sum;
+}
+
+const char *nl_quota_tell(const struct nl_quota *q, char *text, size_t size) {
+    char quota[32], period[32];
+    snprintf(text, size, "%.3g CPUs (%s of every %s, %s)", nl_quota_cpus(q), nl_format_duration(q->quota_ns, quota, sizeof quota),
+             nl_format_duration(q->period_ns, period, sizeof period), q->group);
+    return text;
+}
+
+void nl_quota_close(struct nl_quota *q) {
+    while (q->n_stats > 0) close(q->stats[--q->n_stats]);
 }

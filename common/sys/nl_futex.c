@@ -14,6 +14,4 @@ int nl_futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns) {
     return 1;
 }
 
-void nl_futex_wake(_Atomic uint32_t *word) {
-    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
+void nl_futex_wake(_Atomic uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0); }

@@ -1,6 +1,5 @@
 /* Sleeping on a word of memory: a sleep to an absolute time that another thread, process or signal handler can end. */
-#ifndef NL_FUTEX_H
-#define NL_FUTEX_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -10,5 +9,3 @@ int nl_futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns);
 
 /* Wakes everybody who sleeps on the word. Safe in a signal handler. */
 void nl_futex_wake(_Atomic uint32_t *word);
-
-#endif

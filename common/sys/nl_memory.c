@@ -1,5 +1,4 @@
 #include "common/sys/nl_memory.h"
-
 #include "common/sys/nl_cgroup.h"
 
 /* The number in a file that holds nothing else; -1 when there is no such file or number ("max"). */

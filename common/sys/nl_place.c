@@ -2,10 +2,7 @@
 
 #include <hwloc.h>
 
-struct nl_place {
-    hwloc_topology_t topology;
-    hwloc_bitmap_t allowed;
-};
+struct nl_place { hwloc_topology_t topology; hwloc_bitmap_t allowed; };
 
 int nl_place_open(struct nl_place **place) {
     struct nl_place *p = calloc(1, sizeof *p);
@@ -32,8 +29,7 @@ void nl_place_close(struct nl_place *p) {
 
 void nl_place_restrict_to_binding(struct nl_place *p) {
     hwloc_bitmap_t bound = hwloc_bitmap_alloc();
-    if (bound && hwloc_get_cpubind(p->topology, bound, HWLOC_CPUBIND_THREAD) == 0)
-        hwloc_bitmap_and(p->allowed, p->allowed, bound);
+    if (bound && hwloc_get_cpubind(p->topology, bound, HWLOC_CPUBIND_THREAD) == 0) hwloc_bitmap_and(p->allowed, p->allowed, bound);
     hwloc_bitmap_free(bound);
 }
 

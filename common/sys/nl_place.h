@@ -1,6 +1,5 @@
 /* Which CPUs may be used, and pinning to one of them, through hwloc. */
-#ifndef NL_PLACE_H
-#define NL_PLACE_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -62,5 +61,3 @@ int nl_binding_of_thread(char *list, size_t size, int *n_cpus, int *first);
 /* Binds the calling thread to the first hardware thread of its core when it is bound to just that core: "bind to core" leaves a rank
  * free to move between the threads of one core, and then no load can be put where it is. Changes nothing otherwise. */
 void nl_narrow_to_one_thread(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* CPU time that other tasks of this system took from a thread: the time that it was ready to run and did not. */
-#ifndef NL_PREEMPTED_H
-#define NL_PREEMPTED_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -49,5 +48,3 @@ int64_t nl_thread_times_preempted_ns(const struct nl_preempted *s, const struct 
  * the CPU (Linux leaves steal out of a thread's CPU time), interrupts where the kernel accounts for them apart, and sleep. Three clocks: it
  * may be a little below 0. Meaningful only where the source is the scheduler. */
 int64_t nl_thread_times_steal_ns(const struct nl_thread_times *from, const struct nl_thread_times *to);
-
-#endif

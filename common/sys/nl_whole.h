@@ -1,7 +1,6 @@
 /* Whole files: a reader finds the old file or the new one, never half of one, and so it is after a crash of the node. A file is written
  * beside its place, brought to the disk, and moved there. */
-#ifndef NL_WHOLE_H
-#define NL_WHOLE_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -21,5 +20,3 @@ int nl_whole_open(struct nl_whole *w, const char *path, mode_t mode);
 /* Puts it into its place, or, where `is_bad` or anything fails, removes it and leaves the old one there. Without an open file: -1.
  * @return 0, or -1 with errno (that of the caller where it is_bad). */
 int nl_whole_close(struct nl_whole *w, int is_bad);
-
-#endif

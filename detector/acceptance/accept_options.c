@@ -1,8 +1,7 @@
 #include "detector/acceptance/accept_options.h"
-
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
-#include "common/base/nl_nearest.h"
+#include "common/base/nl_words.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_units.h"
 
@@ -128,12 +127,10 @@ static int is_chosen(const struct nx_options *o, const char *check) { return o->
 
 static int resolve(struct nl_command_line *line) {
     struct nx_options *o = line->target;
-    if (o->is_quick && o->is_full)
-        nl_error("--quick, --full: choose one");
+    if (o->is_quick && o->is_full) nl_error("--quick, --full: choose one");
     else if (o->is_json && !o->dry_run)
         nl_error("--json: belongs to --dry-run; results as JSON come from noiselab analyze acceptance --json");
-    else if (o->planned_ranks && !o->dry_run)
-        nl_error("--planned-ranks: belongs to --dry-run");
+    else if (o->planned_ranks && !o->dry_run) nl_error("--planned-ranks: belongs to --dry-run");
     else if (o->fault.is_given && !is_chosen(o, "integrity"))
         nl_error("--checks: inject-fault: the check integrity, which it tests, is not among them");
     else {

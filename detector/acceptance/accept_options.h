@@ -1,6 +1,5 @@
 /* The command line of noiselab-accept. argv is parsed once, here; everything else gets this structure, const. */
-#ifndef NX_OPTIONS_H
-#define NX_OPTIONS_H
+#pragma once
 
 #include "detector/acceptance/checks.h"
 #include "common/base/nl_progress.h"
@@ -16,10 +15,7 @@ enum nx_cpus {
 extern const char *const nx_cpus_names[]; /* by enum, ends with NULL */
 
 /* A byte that is turned round on purpose, in every repetition of the integrity check. */
-struct nx_fault {
-    int is_given, sender, receiver;
-    int64_t offset_bytes;
-};
+struct nx_fault { int is_given, sender, receiver; int64_t offset_bytes; };
 
 struct nx_options {
     int is_chosen[NX_MAX_CHECKS]; /* by index into nx_checks */
@@ -49,5 +45,3 @@ int nx_options_parse(int argc, char **argv, int speaks, struct nx_options *o);
 
 /* Time of one repetition of a check: its share of the measuring time by the weights of all that are chosen. */
 int64_t nx_options_budget_ns(const struct nx_options *o, int check);
-
-#endif

@@ -1,5 +1,4 @@
 #include "detector/acceptance/accept_record.h"
-
 #include "common/base/nl_error.h"
 #include "common/base/nl_secret.h"
 #include "common/sys/nl_whole.h"
@@ -68,26 +67,14 @@ static int make_path(const char *path) {
 
 int nx_record_open(struct nx_record **record, const char *out, const char *launch_id) {
     struct nx_record *r = calloc(1, sizeof *r);
-    if (!r) {
-        nl_error("--out: not enough memory");
-        return -1;
-    }
+    if (!r) return nl_error("--out: not enough memory");
     *record = r;
     name_launch(launch_id, r->launch, sizeof r->launch);
-    if (strlen(out) + strlen(r->launch) > PATH_MAX - 300) {
-        nl_error("--out: the path is too long");
-        return -1;
-    }
+    if (strlen(out) + strlen(r->launch) > PATH_MAX - 300) return nl_error("--out: the path is too long");
     snprintf(r->folder, sizeof r->folder, "%s/%s", out, r->launch);
-    if (make_path(out)) {
-        nl_error("--out: cannot make '%s': %s", out, strerror(errno));
-        return -1;
-    }
+    if (make_path(out)) return nl_error("--out: cannot make '%s': %s", out, strerror(errno));
     /* a launch never writes over another one */
-    if (mkdir(r->folder, 0777)) {
-        nl_error("--launch-id: cannot make '%s': %s", r->folder, strerror(errno));
-        return -1;
-    }
+    if (mkdir(r->folder, 0777)) return nl_error("--launch-id: cannot make '%s': %s", r->folder, strerror(errno));
     r->rows = open_in_folder(r, "accept.csv", "wx");
     if (!r->rows) return -1;
     fputs(
@@ -176,9 +163,7 @@ void nx_record_hist_bin(struct nx_record *r, const struct nx_hist_name *name, in
     fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRIu64 "\n", nl_hist_lo(bin), nl_hist_hi(bin), count);
 }
 
-int nx_record_hists_end(struct nx_record *r) {
-    return r->hists.f ? replace(r, &r->hists, "accept_hist.csv") : -1;
-}
+int nx_record_hists_end(struct nx_record *r) { return r->hists.f ? replace(r, &r->hists, "accept_hist.csv") : -1; }
 
 int nx_record_mismatch(struct nx_record *r, const struct nx_mismatch *m, const char *sender_host, const char *receiver_host) {
     if (!r->mismatches) {

@@ -1,6 +1,5 @@
 /* Writing a launch of noiselab-accept: rows as they are taken, everything else by replacing whole files. Only rank 0 has one. */
-#ifndef NX_RECORD_H
-#define NX_RECORD_H
+#pragma once
 
 #include <jansson.h>
 
@@ -39,10 +38,7 @@ struct nx_hist_name {
     int cpu;
     int n_bins; /* in use */
 };
-struct nx_hist {
-    struct nx_hist_name name;
-    struct nl_hist hist;
-};
+struct nx_hist { struct nx_hist_name name; struct nl_hist hist; };
 
 /* A word of an array that did not arrive as it was sent. Sent as bytes. */
 struct nx_mismatch {
@@ -53,10 +49,7 @@ struct nx_mismatch {
 };
 
 /* What was kept of a scan. Sent as bytes, the detours behind it. */
-struct nx_trace_head {
-    int cpu, repetition, is_alone;
-    int64_t wall_ns, n_detours, n_kept;
-};
+struct nx_trace_head { int cpu, repetition, is_alone; int64_t wall_ns, n_detours, n_kept; };
 
 struct nx_record;
 
@@ -87,5 +80,3 @@ int nx_record_trace(struct nx_record *r, const char *host, const struct nx_trace
 
 /* Closes; NULL is fine. */
 void nx_record_close(struct nx_record *r);
-
-#endif

@@ -1,11 +1,9 @@
-#include "detector/nodes/crowd.h"
+#include "detector/nodes/quiet.h"
 #include "detector/acceptance/accept_run.h"
-
 #include "detector/acceptance/launch.h"
 #include "detector/record/launch_json.h"
 #include "common/base/nl_error.h"
 #include "common/sys/nl_memory.h"
-#include "detector/nodes/unlike.h"
 #include "detector/ops/algorithms.h"
 
 enum { TAG_COLLECT = 11, TAG_ASK = 12 };
@@ -13,19 +11,8 @@ enum { TAG_COLLECT = 11, TAG_ASK = 12 };
 /* ---- what checks call ---------------------------------------------------------------------------------------------------------------- */
 
 struct nx_row nx_row(const char *metric, const char *unit, double value) {
-    struct nx_row row = {.value = value,
-                         .sd = NAN,
-                         .min = NAN,
-                         .max = NAN,
-                         .median = NAN,
-                         .n = -1,
-                         .bytes = -1,
-                         .n_ranks = -1,
-                         .n_nodes = -1,
-                         .node = -1,
-                         .rank = -1,
-                         .peer_rank = -1,
-                         .cpu = -1};
+    struct nx_row row = {.value = value, .sd = NAN, .min = NAN, .max = NAN, .median = NAN, .n = -1, .bytes = -1, .n_ranks = -1,
+                         .n_nodes = -1, .node = -1, .rank = -1, .peer_rank = -1, .cpu = -1};
     snprintf(row.metric, sizeof row.metric, "%s", metric);
     snprintf(row.unit, sizeof row.unit, "%s", unit);
     return row;
@@ -155,10 +142,7 @@ static void write_rows(struct nx_run *r, int repetition, int64_t start_ns, int64
 }
 
 /* A histogram's name and the bins in use. */
-struct bin {
-    int64_t index;
-    uint64_t count;
-};
+struct bin { int64_t index; uint64_t count; };
 
 static void take_hist(struct nx_run *r, int rank, const void *data, int64_t bytes) {
     for (const char *at = data, *end = at + bytes; at < end;) {
@@ -339,8 +323,7 @@ static void say_status(struct nx_run *r, const struct nx_task *t) {
 
 static void open_task(struct nx_run *r, struct nx_task *t) {
     r->task = t;
-    if (nx_check_problem(t->check, r->team.n_ranks, r->team.n_nodes, t->reason))
-        t->status = NX_SKIPPED;
+    if (nx_check_problem(t->check, r->team.n_ranks, r->team.n_nodes, t->reason)) t->status = NX_SKIPPED;
     else if (t->check->open) {
         int rc = t->check->open(r, t);
         t->status = rc == 0 ? NX_PLANNED : rc > 0 ? NX_SKIPPED : NX_FAILED;

@@ -1,6 +1,5 @@
 /* A launch: what all checks have in common, and how they hand in their figures. */
-#ifndef NX_RUN_H
-#define NX_RUN_H
+#pragma once
 
 #include <jansson.h>
 
@@ -97,5 +96,3 @@ int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES
  * @param others  of this rank; stopped at the end.
  * @param has_failed  1: this rank found something wrong before, and has said so. */
 enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others *others, const volatile int *stop_asked);
-
-#endif

@@ -23,11 +23,8 @@ int64_t nx_task_budget_ns(const struct nx_task *t, int k, int n) {
 }
 
 const char *nx_check_problem(const struct nx_check *c, int n_ranks, int n_nodes, char reason[NX_REASON_BYTES]) {
-    if (n_ranks < c->least_ranks)
-        snprintf(reason, NX_REASON_BYTES, "needs at least %d ranks, there is %d", c->least_ranks, n_ranks);
-    else if (n_nodes < c->least_nodes)
-        snprintf(reason, NX_REASON_BYTES, "needs at least %d nodes, there is %d", c->least_nodes, n_nodes);
-    else
-        return NULL;
+    if (n_ranks < c->least_ranks) snprintf(reason, NX_REASON_BYTES, "needs at least %d ranks, there is %d", c->least_ranks, n_ranks);
+    else if (n_nodes < c->least_nodes) snprintf(reason, NX_REASON_BYTES, "needs at least %d nodes, there is %d", c->least_nodes, n_nodes);
+    else return NULL;
     return reason;
 }

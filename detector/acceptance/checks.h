@@ -1,6 +1,5 @@
 /* The checks: one row of nx_checks and one small file each. */
-#ifndef NX_CHECKS_H
-#define NX_CHECKS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -55,5 +54,3 @@ int64_t nx_task_budget_ns(const struct nx_task *t, int k, int n);
 
 /* Why a check cannot run on so many ranks and nodes; NULL: it can. */
 const char *nx_check_problem(const struct nx_check *c, int n_ranks, int n_nodes, char reason[NX_REASON_BYTES]);
-
-#endif

@@ -1,13 +1,7 @@
 #include "detector/acceptance/launch.h"
-
 #include "detector/nodes/launcher.h"
+#include "common/base/nl_json.h"
 #include "common/base/version.h"
-
-/* Text that jansson takes, whatever bytes the user typed. */
-static json_t *text(const char *s) {
-    json_t *json = s ? json_string(s) : json_null();
-    return json ? json : json_string("(not UTF-8)");
-}
 
 static json_t *fault_json(const struct nx_fault *f) {
     if (!f->is_given) return json_null();
@@ -22,7 +16,7 @@ static json_t *options_json(const struct nx_options *o) {
     return json_pack("{s:o, s:s, s:f, s:i, s:o, s:I, s:s, s:o, s:o}", "checks", checks, "length", o->is_quick ? "quick" : "full", "seconds",
                      (double)o->measure_ns * 1e-9, "repetitions", o->n_repetitions, "sizes_bytes", sizes, "detour_threshold_ns",
                      (json_int_t)o->detour_threshold_ns, "cpus", nx_cpus_names[o->cpus], "injected_fault", fault_json(&o->fault), "out",
-                     text(o->out));
+                     nl_json_text(o->out));
 }
 
 static json_t *bindings_json(const struct nx_run *r) {
@@ -39,7 +33,7 @@ static json_t *hosts_json(const struct nx_run *r) {
 
 static json_t *command_json(const struct nx_options *o) {
     json_t *array = json_array();
-    for (int i = 0; i < o->argc; i++) json_array_append_new(array, text(o->argv[i]));
+    for (int i = 0; i < o->argc; i++) json_array_append_new(array, nl_json_text(o->argv[i]));
     return array;
 }
 
@@ -68,7 +62,7 @@ static json_t *checks_json(const struct nx_run *r) {
     for (int i = 0; i < r->n_tasks; i++) {
         const struct nx_task *t = &r->tasks[i];
         json_t *check = json_pack("{s:s, s:s, s:o, s:i, s:f, s:f}", "name", t->check->name, "status", nx_status_names[t->status], "reason",
-                                  text(t->reason[0] ? t->reason : NULL), "repetitions", t->n_repetitions, "seconds",
+                                  nl_json_text(t->reason[0] ? t->reason : NULL), "repetitions", t->n_repetitions, "seconds",
                                   (double)t->took_ns * 1e-9, "planned_seconds", (double)t->planned_ns * 1e-9 * r->o->n_repetitions);
         json_array_append_new(array, check);
     }
@@ -82,14 +76,13 @@ void nx_launch_others(struct nx_run *r, const char *host, const void *data) {
     memcpy(&head, data, sizeof head);
     const char *said = (const char *)data + sizeof head;
     if (head.has_record && !(record = json_loads(said, 0, NULL))) said = "noiselab-record was cut short";
-    json_array_append_new(array, json_pack("{s:o, s:i, s:o, s:o}", "host", text(host), "n_cpus", head.n_cpus, "reason",
-                                           record ? json_null() : text(said), "record", record ? record : json_null()));
+    json_array_append_new(array, json_pack("{s:o, s:i, s:o, s:o}", "host", nl_json_text(host), "n_cpus", head.n_cpus, "reason",
+                                           record ? json_null() : nl_json_text(said), "record", record ? record : json_null()));
 }
 
 void nx_launch_update(struct nx_run *r) {
     const struct nd_starter *s = r->starter;
-    json_object_set_new(r->launch, "checks", checks_json(r));
-    json_object_set_new(r->launch, "wrong_data", json_integer(r->n_wrong));
+    nl_json_set(r->launch, "checks", checks_json(r), "wrong_data", json_integer(r->n_wrong), NULL);
     /* starts that could not be synchronised have no clock */
     if (!s || !s->clock.kind) return;
     json_object_set_new(r->launch, "start",

@@ -1,6 +1,5 @@
 /* launch.json of noiselab-accept (docs/reference/formats.md). Rank 0 only. Keys that the detector's has mean the same. */
-#ifndef NX_LAUNCH_H
-#define NX_LAUNCH_H
+#pragma once
 
 #include "detector/acceptance/accept_run.h"
 
@@ -12,5 +11,3 @@ void nx_launch_update(struct nx_run *r);
 
 /* Adds who else ran on a node to "others"; `data`: a struct nx_others_head, and text with its 0. */
 void nx_launch_others(struct nx_run *r, const char *host, const void *data);
-
-#endif

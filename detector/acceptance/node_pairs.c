@@ -1,7 +1,5 @@
 #include "detector/acceptance/node_pairs.h"
 
-#include "detector/acceptance/pairing.h"
-
 enum { BATCHES = 20, LEAST_BATCHES = 3, TAG = 8 };
 
 /* ---- who is paired with whom, turn by turn ------------------------------------------------------------------------------------------- */
@@ -12,9 +10,7 @@ struct turn {
 };
 
 /* Numbers of turns: kinds of pairs within nodes, pairs between nodes, rounds of such pairs. */
-struct turns {
-    int n_within, n_alone, n_at_once;
-};
+struct turns { int n_within, n_alone, n_at_once; };
 
 static struct turns count_turns(const struct nx_run *r) {
     struct turns n = {0};
@@ -123,12 +119,8 @@ int nx_pairs_measure(struct nx_run *r, struct nx_task *t) {
     for (int i = 0; i < n_turns; i++) {
         struct turn turn = turn_of(r, &n, i);
         for (int k = 0; k < p->n_figures && (turn.a == r->team.rank || turn.b == r->team.rank); k++) {
-            struct nx_link l = {.comm = r->team.world,
-                                .peer = turn.a + turn.b - r->team.rank,
-                                .is_first = turn.a == r->team.rank,
-                                .send = p->send,
-                                .receive = p->receive,
-                                .bytes = (int)p->figures[k].bytes};
+            struct nx_link l = {.comm = r->team.world, .peer = turn.a + turn.b - r->team.rank, .is_first = turn.a == r->team.rank,
+                                .send = p->send, .receive = p->receive, .bytes = (int)p->figures[k].bytes};
             measure_figure(r, &l, &p->figures[k], turn.variant, slice_ns);
         }
         nx_quiet_barrier(r->team.world);
@@ -170,4 +162,32 @@ void nx_pairs_close(struct nx_task *t) {
     free(p->send);
     free(p->receive);
     free(p);
+}
+
+int nx_rounds(int n) { return n < 2 ? 0 : n - 1 + n % 2; }
+
+/* Player `fixed` stays, the others sit on a circle that turns by one place a round; who faces whom has equal sums modulo the circle's size.
+ * With an odd number the fixed player does not exist, and its partner rests. */
+int nx_partner(int n, int round, int player) {
+    int circle = nx_rounds(n), fixed = circle;
+    if (circle == 0) return -1;
+    if (player == fixed) { /* faces the one that would face itself: 2 p = round */
+        for (int p = 0; p < circle; p++)
+            if (2 * p % circle == round) return p;
+        return -1;
+    }
+    int partner = (round - player + circle) % circle;
+    if (partner == player) partner = fixed;
+    return partner < n ? partner : -1;
+}
+
+int nx_covering_rounds(int n) { return n <= NX_ALL_PAIRS_NODES ? nx_rounds(n) : NX_COVER_ROUNDS; }
+
+int nx_covering_round(int n, int k) { return (int)((long)k * nx_rounds(n) / nx_covering_rounds(n)); }
+
+int nx_alone_rounds(int n, int is_quick) {
+    int n_rounds = nx_covering_rounds(n), n_pairs = n / 2;
+    if (!is_quick || n_rounds == 0) return n_rounds;
+    int most = NX_QUICK_ALONE_PAIRS / n_pairs;
+    return most < 1 ? 1 : most < n_rounds ? most : n_rounds;
 }

@@ -1,5 +1,4 @@
 #include "detector/acceptance/others.h"
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_place.h"
 #include "detector/treatment/child.h"
@@ -45,10 +44,8 @@ void nx_others_start(struct nx_others *o, const struct nd_launcher *launcher, in
         return;
     }
     /* without a launcher our parent is a shell, whose other children are not ours */
-    if (strcmp(launcher->name, "none") == 0)
-        snprintf(own, sizeof own, "%d", (int)getpid());
-    else
-        snprintf(own, sizeof own, "%d,%d", (int)getpid(), (int)getppid());
+    if (strcmp(launcher->name, "none") == 0) snprintf(own, sizeof own, "%d", (int)getpid());
+    else snprintf(own, sizeof own, "%d,%d", (int)getpid(), (int)getppid());
     snprintf(duration, sizeof duration, "%llds", (long long)(longest_ns / 1000000000 + 1));
     o->pid = fork();
     if (o->pid == 0) become(ends[1], cpus, own, duration);
@@ -90,7 +87,6 @@ char *nx_others_stop(struct nx_others *o) {
     free(text);
     if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
         snprintf(o->reason, sizeof o->reason, "noiselab-record cannot be run");
-    else
-        snprintf(o->reason, sizeof o->reason, "noiselab-record said nothing (status %d)", ended > 0 ? status : -1);
+    else snprintf(o->reason, sizeof o->reason, "noiselab-record said nothing (status %d)", ended > 0 ? status : -1);
     return NULL;
 }

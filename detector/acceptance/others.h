@@ -1,6 +1,5 @@
 /* Who else had a node's CPUs during a launch: noiselab-record, started by the node's first rank and ended with the last check. */
-#ifndef NX_OTHERS_H
-#define NX_OTHERS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 #include "detector/nodes/launcher.h"
@@ -16,9 +15,7 @@ struct nx_others {
 };
 
 /* Before what a rank sends of its node: the record's text, or the reason, follows with its 0. */
-struct nx_others_head {
-    int n_cpus, has_record;
-};
+struct nx_others_head { int n_cpus, has_record; };
 
 /* Starts it on the node's first rank. Before MPI_Init: an initialised MPI must not fork. Ranks and what started them are no others.
  * @param longest_ns  it ends by itself then, whatever happens to us. */
@@ -26,5 +23,3 @@ void nx_others_start(struct nx_others *others, const struct nd_launcher *launche
 
 /* Ends it. What it says (JSON), to be freed; NULL: nothing, and `reason` says why where this rank answers for its node. Local. */
 char *nx_others_stop(struct nx_others *others);
-
-#endif

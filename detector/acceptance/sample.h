@@ -1,6 +1,5 @@
 /* What a few figures of one kind come to. */
-#ifndef NX_SAMPLE_H
-#define NX_SAMPLE_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -11,5 +10,3 @@ struct nx_sample {
 
 /* Sums up n values; sorts them. Local. */
 struct nx_sample nx_sample_of(double *values, int64_t n);
-
-#endif

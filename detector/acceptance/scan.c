@@ -1,5 +1,4 @@
 #include "detector/acceptance/scan.h"
-
 #include "common/sys/nl_preempted.h"
 #include "detector/ops/work.h"
 

@@ -1,7 +1,6 @@
 /* Looking for detours: what took a CPU from a thread that does nothing but read a clock, and how long a fixed amount of work took it.
  * Nothing here allocates or prints. */
-#ifndef NX_SCAN_H
-#define NX_SCAN_H
+#pragma once
 
 #include "common/base/nl_clock.h"
 #include "common/base/nl_hist.h"
@@ -37,5 +36,3 @@ void nx_scan_detours(struct nx_scan *s);
 
 /* Times n_steps of work over and over for span_ns (fixed-work quantum). Local. */
 void nx_scan_quanta(struct nx_scan *s);
-
-#endif

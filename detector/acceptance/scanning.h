@@ -1,6 +1,5 @@
 /* Scans of every CPU of every node: all at once, and one at a time while the others are idle. */
-#ifndef NX_SCANNING_H
-#define NX_SCANNING_H
+#pragma once
 
 #include "detector/acceptance/accept_run.h"
 
@@ -23,4 +22,16 @@ int nx_scanning_measure(struct nx_run *r, struct nx_task *t);
 
 void nx_scanning_close(struct nx_task *t);
 
-#endif
+/* Which CPUs of the nodes are looked at, and by which rank. */
+
+/* Shares the CPUs of every node out among its ranks: a rank has the one that it is bound to, and those without a rank go round. Fills
+ * r->cores, r->n_cores, r->n_slots. Nodes take their turns together, or, where they are parts of one machine, one after the other.
+ * Collective. 0, or -1 with a reason. */
+int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]);
+
+enum { NX_MASK_BYTES = 1024 /* CPU c is bit c % 8 of byte c / 8 */ };
+
+/* Gives every CPU in `cpus` one of the node's ranks, into owners[8 * NX_MASK_BYTES]; -1: not looked at. The rank that is bound to this CPU
+ * alone; else ranks in turn that are bound to it among others; else ranks in turn. Pure.
+ * @param masks  what each rank is bound to, one behind the other. @param bound  the CPU of a rank that is bound to one; -1. */
+void nx_cores_assign(int *owners, const unsigned char *cpus, const unsigned char *masks, const int *bound, int n_ranks);

@@ -1,4 +1,5 @@
 #include "detector/acceptance/started.h"
+#include "common/base/nl_error.h"
 
 enum { PILOT_STARTS = 4, CHUNKS = 16, LEAST_CHUNK = 4, WARM_UP = 2, MEETINGS = 8, LEAST_POINTS = 16 };
 #define PLAN_NS INT64_C(500000000) /* how long looking for the slot may take */
@@ -25,8 +26,7 @@ static int run_starts(struct nx_run *r, struct nx_started *s, int64_t n, int64_t
     nd_starter_run(r->starter, &s->loop, &result);
     if (result.n_operations > 0) s->start_ns = (double)nd_team_max(&r->team, nl_mono_ns() - before_ns) / (double)result.n_operations;
     if (!r->starter->is_broken) return 0;
-    snprintf(reason, NX_REASON_BYTES, "a clock jumped or ran backwards");
-    return -1;
+    return nl_say(reason, NX_REASON_BYTES, "a clock jumped or ran backwards");
 }
 
 /* Offsets in the fit of a synchronisation: so many that it takes about a second at most, where a message takes as long as it does in
@@ -76,17 +76,9 @@ int nx_started_open(struct nx_run *r, struct nx_started *s, const struct nd_op *
     snprintf(reason, NX_REASON_BYTES, "not enough memory for %s", op->name);
     if (nx_agree(r, nd_op_open(op, &plain, &s->state, r->team.world, bytes) != 0, reason)) return -1;
     s->state.clock = &r->starter->clock;
-    s->loop = (struct nd_loop){.op = op,
-                               .state = &s->state,
-                               .n_operations = 1,
-                               .chunk = 1,
-                               .ticks = &r->ticks,
-                               .detour_threshold_ns = INT64_MAX,
-                               .stop_asked = &s->is_over,
-                               .starter = r->starter,
-                               .plan = &s->plan,
-                               .on_stretch = look_at_time,
-                               .context = s};
+    s->loop = (struct nd_loop){.op = op, .state = &s->state, .n_operations = 1, .chunk = 1, .ticks = &r->ticks,
+                               .detour_threshold_ns = INT64_MAX, .stop_asked = &s->is_over, .starter = r->starter, .plan = &s->plan,
+                               .on_stretch = look_at_time, .context = s};
     s->stop_asked = r->stop_asked;
     s->until_ns = INT64_MAX;
     s->plan = r->plan;

@@ -1,6 +1,5 @@
 /* An operation with synchronised starts: the detector's parts, put together for one operation after the other. */
-#ifndef NX_STARTED_H
-#define NX_STARTED_H
+#pragma once
 
 #include "detector/ops/ops.h"
 #include "detector/acceptance/accept_run.h"
@@ -30,5 +29,3 @@ int nx_started_open(struct nx_run *r, struct nx_started *s, const struct nd_op *
 int nx_started_run(struct nx_run *r, struct nx_started *s, int64_t slice_ns, int least, char reason[NX_REASON_BYTES]);
 
 void nx_started_close(struct nx_started *s); /* fine on a zeroed one. Local */
-
-#endif

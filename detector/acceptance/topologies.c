@@ -101,11 +101,8 @@ static int hypercube(int n, int rank, int *out) {
 }
 
 const struct nx_topology nx_topologies[] = {
-    {"star", everybody, star, NULL},
-    {"ring", everybody, ring, NULL},
-    {"complete", everybody, complete, NULL},
-    {"grid2d", everybody, grid_2d, shape_2d},
-    {"grid3d", everybody, grid_3d, shape_3d},
+    {"star", everybody, star, NULL}, {"ring", everybody, ring, NULL}, {"complete", everybody, complete, NULL},
+    {"grid2d", everybody, grid_2d, shape_2d}, {"grid3d", everybody, grid_3d, shape_3d},
     {"hypercube", power_of_two, hypercube, NULL},
     {0},
 };

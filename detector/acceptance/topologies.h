@@ -1,6 +1,5 @@
 /* Logical topologies: which ranks have a channel between them. Pure. */
-#ifndef NX_TOPOLOGIES_H
-#define NX_TOPOLOGIES_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -19,5 +18,3 @@ extern const struct nx_topology nx_topologies[]; /* ends with a row without name
 
 /* Channels of a topology with n ranks: pairs of neighbours. */
 int64_t nx_channels(const struct nx_topology *t, int n);
-
-#endif

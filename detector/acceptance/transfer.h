@@ -1,10 +1,10 @@
 /* Messages between ranks, timed. Nothing here allocates or prints. Times are ns of CLOCK_MONOTONIC_RAW. */
-#ifndef NX_TRANSFER_H
-#define NX_TRANSFER_H
+#pragma once
 
 #include <mpi.h>
 
 #include "common/base/nl_usual.h"
+#include "detector/ops/ops.h"
 
 /* One end of a pair. */
 struct nx_link {
@@ -43,4 +43,45 @@ int nx_has_time(MPI_Comm comm, int64_t until_ns);
 /* Waits for the other ranks without keeping a CPU busy: looks every so often and sleeps in between. Collective. */
 void nx_quiet_barrier(MPI_Comm comm);
 
-#endif
+/* Arrays whose every word is known: a counter, shifted by who sends it to whom. Pure. */
+
+/* A word that is not what it should be. */
+struct nx_wrong_word {
+    int64_t offset_bytes; /* of the first byte that differs */
+    uint32_t expected, found;
+};
+
+/* First word of what `sender` sends to `receiver` when the counter stands there; word i is that plus i. The shifts are odd constants apart,
+ * so that an array that went astray, or one of an earlier exchange, is not taken for another one. Source: Kurgalin, Krivtsov & Parshina
+ * (load test). */
+static inline uint32_t nx_words_first(uint32_t counter, int sender, int receiver) {
+    return counter * UINT32_C(0x01000193) + (uint32_t)sender * UINT32_C(0x9e3779b1) + (uint32_t)receiver * UINT32_C(0x85ebca77);
+}
+
+/* Fills `bytes` bytes, a multiple of 4. */
+void nx_words_fill(void *array, int bytes, uint32_t first);
+
+/* The next wrong word from byte `from` (a multiple of 4) on. @return where to go on from, -1: no more is wrong. */
+int64_t nx_words_check(const void *array, int bytes, int64_t from, uint32_t first, struct nx_wrong_word *wrong);
+
+/* The completeness coefficient: whether exchanges that run at once disturb each other. */
+
+struct nx_completeness {
+    double link_bytes_per_s; /* S: one way, mean over disjoint pairs, one pair at a time */
+    double exchange_ns;      /* T_e: everybody with everybody at once, the slowest rank's, mean over repeats */
+    double own_ns;           /* the same of this rank */
+    double coefficient;      /* F_e = X (N - 1) / S / T_e; 1: they do not */
+    int64_t n;               /* exchanges timed */
+};
+
+/* Measures it among the ranks of `comm`, at least two; all figures on all of them. No allocation. Collective.
+ * @param send,receive  (ranks - 1) * bytes each. @param peers  ranks - 1. @param requests  2 * (ranks - 1).
+ * @param slice_ns  about how long it takes.
+ * Source: Kurgalin, Krivtsov & Parshina. */
+void nx_completeness_measure(MPI_Comm comm, const char *send, char *receive, int *peers, MPI_Request *requests, int bytes, int64_t slice_ns,
+                             struct nx_completeness *c);
+
+/* Operations between pairs of ranks, as rows of the detector's kind, so that they are timed like its own. Rank r has to do with rank r ^ 1;
+ * the last one of an odd number has nobody, and does nothing. */
+
+extern const struct nd_op nx_op_wtime, nx_op_send_nonblocking, nx_op_send_blocking, nx_op_sendrecv, nx_op_send_and_recv;

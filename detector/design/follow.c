@@ -15,9 +15,7 @@
 #define MOST_PERIOD_NS 6e11
 
 void nd_follow_init(struct nd_follow *f, int64_t half_ns, double expected_ns) {
-    *f = (struct nd_follow){.planned_ns = half_ns,
-                            .expected_ns = expected_ns,
-                            .took_ns = PRIOR_HALVES * expected_ns,
+    *f = (struct nd_follow){.planned_ns = half_ns, .expected_ns = expected_ns, .took_ns = PRIOR_HALVES * expected_ns,
                             .foretold_ns = PRIOR_HALVES * expected_ns};
 }
 
@@ -78,10 +76,8 @@ void nd_follow_draw(const struct nd_follow *f, int64_t n, double level_percent, 
     double safe_ns = typical_ns < mean_ns ? period_ns * typical_ns / mean_ns : period_ns;
     double earliest_ns = FIRST_EARLIEST * safe_ns, latest_ns = LAST_END * safe_ns - burst_ns;
     if (latest_ns < earliest_ns) earliest_ns = latest_ns = burst_ns < safe_ns ? (safe_ns - burst_ns) / 4 : 0;
-    *bursts = (struct nd_bursts){.n = n,
-                                 .first_ns = lead_ns + (int64_t)(earliest_ns + u * (latest_ns - earliest_ns)),
-                                 .period_ns = (int64_t)period_ns,
-                                 .burst_ns = (int64_t)burst_ns};
+    *bursts = (struct nd_bursts){.n = n, .first_ns = lead_ns + (int64_t)(earliest_ns + u * (latest_ns - earliest_ns)),
+                                 .period_ns = (int64_t)period_ns, .burst_ns = (int64_t)burst_ns};
 }
 
 double nd_follow_stretch(double share) { return share >= 0.75 ? 4 : 1 / (1 - share); }

@@ -2,8 +2,7 @@
  * last longer or shorter than planned. What the off halves of an operation and size lately took says how long the next half will take: the
  * dose of an on half is drawn for that, and where halves left their planned length too far, following rounds get another number of
  * operations. Nothing here ever sees an on half, so no arm's outcome decides about its dose. */
-#ifndef ND_FOLLOW_H
-#define ND_FOLLOW_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -75,5 +74,3 @@ double nd_ledger_extra_ns(const struct nd_ledger *l, double dose_ns);
 /* Takes a half. What is lacking beyond four of its doses is given up: a machine on which a load could not run for long must not get it all
  * later. */
 void nd_ledger_half(struct nd_ledger *l, double dose_ns, double delivered_ns);
-
-#endif

@@ -1,5 +1,4 @@
 #include "detector/design/schedule.h"
-
 #include "common/base/nl_rng.h"
 
 #define SWITCH_NS INT64_C(500000)
@@ -7,9 +6,7 @@
 
 /* Streams of the seed: round r of the schedule uses stream r + 1. Every round is drawn afresh from the seed, so round 1000 needs no
  * memory of the 999 before it. */
-static void start_round(const struct nd_schedule *s, int64_t round, struct nl_rng *rng) {
-    nl_rng_init(rng, s->seed, (uint64_t)round + 1);
-}
+static void start_round(const struct nd_schedule *s, int64_t round, struct nl_rng *rng) { nl_rng_init(rng, s->seed, (uint64_t)round + 1); }
 
 static void shuffled_indices(struct nl_rng *rng, int *indices, int n) {
     for (int i = 0; i < n; i++) indices[i] = i;
@@ -30,9 +27,7 @@ static void lockin_fill_round(const struct nd_schedule *s, int64_t round, struct
         int on_first = (int)(nl_rng_next(&rng) >> 63);
         for (int order = 0; order < 2; order++)
             steps[2 * i + order] = (struct nd_step){
-                .config = cells[i] / s->n_levels,
-                .level = (order == 0) == on_first ? cells[i] % s->n_levels : ND_OFF,
-                .order = order,
+                .config = cells[i] / s->n_levels, .level = (order == 0) == on_first ? cells[i] % s->n_levels : ND_OFF, .order = order,
                 .pair = round * n_cells + i,
             };
     }
@@ -51,9 +46,7 @@ static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct
         shuffled_indices(&rng, arms, n_arms);
         for (int order = 0; order < n_arms; order++)
             steps[i * n_arms + order] = (struct nd_step){
-                .config = configs[i],
-                .level = arms[order] + first == 0 ? ND_OFF : arms[order] + first - 1,
-                .order = order,
+                .config = configs[i], .level = arms[order] + first == 0 ? ND_OFF : arms[order] + first - 1, .order = order,
                 .pair = round * s->n_configs + i,
             };
     }
@@ -96,36 +89,24 @@ static void quick_fill_round(const struct nd_schedule *s, int64_t round, struct 
 }
 
 static const struct nd_design lockin = {
-    .name = "lockin",
-    .help = "short half-periods, off and on in random order within each pair",
-    .is_paired = 1,
-    .fixed_dose = 1,
-    .round_steps = lockin_round_steps,
-    .fill_round = lockin_fill_round,
+    .name = "lockin", .help = "short half-periods, off and on in random order within each pair", .is_paired = 1, .fixed_dose = 1,
+    .round_steps = lockin_round_steps, .fill_round = lockin_fill_round,
 };
 
 static const struct nd_design blocks = {
-    .name = "blocks",
-    .help = "long blocks, every arm once per set, in random order",
-    .round_steps = blocks_round_steps,
+    .name = "blocks", .help = "long blocks, every arm once per set, in random order", .round_steps = blocks_round_steps,
     .fill_round = blocks_fill_round,
 };
 
 static const struct nd_design single = {
-    .name = "single",
-    .help = "one timed loop per arm (the published method: repeat the launch)",
-    .single_loop = 1,
-    .round_steps = blocks_round_steps,
-    .fill_round = blocks_fill_round,
+    .name = "single", .help = "one timed loop per arm (the published method: repeat the launch)", .single_loop = 1,
+    .round_steps = blocks_round_steps, .fill_round = blocks_fill_round,
 };
 
 static const struct nd_design quick = {
     .name = "quick",
     .help = "an agent that is frozen: undisturbed stretches, and between them pairs of short and of ten times longer halves",
-    .is_paired = 1,
-    .has_stretches = 1,
-    .round_steps = quick_round_steps,
-    .fill_round = quick_fill_round,
+    .is_paired = 1, .has_stretches = 1, .round_steps = quick_round_steps, .fill_round = quick_fill_round,
 };
 
 const struct nd_design *const nd_designs[] = {&lockin, &blocks, &single, &quick, NULL};

@@ -1,6 +1,5 @@
 /* Designs: in which order halves (blocks, loops) of which arm are run. Pure functions of the seed, so any schedule can be recovered. */
-#ifndef ND_SCHEDULE_H
-#define ND_SCHEDULE_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -64,5 +63,3 @@ int64_t nd_schedule_limit_ns(int64_t measure_ns, int64_t n_halves);
 /* Whether a schedule that ran n_rounds whole rounds in `elapsed_ns` ends here: another one would, by their mean, end nearer beyond the
  * limit. The first one is always run. */
 int nd_schedule_is_over(int64_t limit_ns, int64_t elapsed_ns, int64_t n_rounds);
-
-#endif

@@ -9,10 +9,8 @@ double nd_normal_quantile(double p) {
     for (int i = 0; i < 200 && low < high; i++) {
         double z = (low + high) / 2;
         if (z == low || z == high) break;
-        if (nd_normal_tail(z) > p)
-            low = z;
-        else
-            high = z;
+        if (nd_normal_tail(z) > p) low = z;
+        else high = z;
     }
     return (low + high) / 2;
 }
@@ -55,10 +53,8 @@ double nd_student_quantile(double p, double df) {
     for (int i = 0; i < 2000; i++) {
         double t = (low + high) / 2;
         if (t == low || t == high) break;
-        if (nd_student_tail(t, df) > p)
-            low = t;
-        else
-            high = t;
+        if (nd_student_tail(t, df) > p) low = t;
+        else high = t;
     }
     return (low + high) / 2;
 }
@@ -128,10 +124,8 @@ static double find_bound(const struct nodes *g, double sd, double scale, double 
     for (int i = 0; i < 200; i++) {
         double z = (low + high) / 2;
         if (z == low || z == high) break;
-        if (crossing(g, sd, z * scale) > p)
-            low = z;
-        else
-            high = z;
+        if (crossing(g, sd, z * scale) > p) low = z;
+        else high = z;
     }
     return (low + high) / 2;
 }

@@ -1,6 +1,5 @@
 /* Boundaries of tests that look at a run several times, and the quantiles they need. Pure functions, local to a rank. */
-#ifndef ND_SPENDING_H
-#define ND_SPENDING_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -34,5 +33,3 @@ double nd_normal_quantile(double p);
 /* The same of Student's distribution; df >= 1, 0 < p <= 0.5. By the incomplete beta function's continued fraction (modified Lentz). */
 double nd_student_tail(double t, double df);
 double nd_student_quantile(double p, double df);
-
-#endif

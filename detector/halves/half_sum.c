@@ -3,30 +3,14 @@
 struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s) {
     int64_t preempted_ns = s->loop.preempted_ns, n_typical = s->loop.n_operations - s->loop.n_detours;
     return (struct nd_half_sum){
-        .start_ns = s->loop.start_ns,
-        .wall_ns = s->loop.wall_ns,
-        .preempted_ns_max = preempted_ns,
-        .detour_ns_max = s->loop.detour_ns,
-        .n_detours_max = s->loop.n_detours,
-        .preempted_ns = preempted_ns,
-        .detour_ns = s->loop.detour_ns,
-        .n_detours = s->loop.n_detours,
-        .n_involuntary = s->n_involuntary,
-        .delivered_ns = s->delivered_ns,
-        .n_bursts = s->n_bursts,
-        .n_due = s->n_due,
-        .requested_ns = s->requested_ns,
-        .steal_ns = s->steal_ns < 0 ? -1 : s->steal_ns,
-        .throttled_ns = s->throttled_ns < 0 ? -1 : s->throttled_ns,
-        .rank_steal_ns_max = s->loop.steal_ns,
-        .rank_steal_ns = s->loop.steal_ns,
-        .n_rank_steal = s->loop.knows_steal,
-        .base_ns_sum = n_typical > 0 ? (double)s->loop.base_ns_sum / (double)n_typical : 0,
-        .n_base = n_typical > 0,
-        .lowest_rank = rank,
-        .slowest_rank = rank,
-        .preempted_rank = rank,
-        .detour_rank = rank,
+        .start_ns = s->loop.start_ns, .wall_ns = s->loop.wall_ns, .preempted_ns_max = preempted_ns, .detour_ns_max = s->loop.detour_ns,
+        .n_detours_max = s->loop.n_detours, .preempted_ns = preempted_ns, .detour_ns = s->loop.detour_ns, .n_detours = s->loop.n_detours,
+        .n_involuntary = s->n_involuntary, .delivered_ns = s->delivered_ns, .n_bursts = s->n_bursts, .n_due = s->n_due,
+        .requested_ns = s->requested_ns, .steal_ns = s->steal_ns < 0 ? -1 : s->steal_ns,
+        .throttled_ns = s->throttled_ns < 0 ? -1 : s->throttled_ns, .rank_steal_ns_max = s->loop.steal_ns,
+        .rank_steal_ns = s->loop.steal_ns, .n_rank_steal = s->loop.knows_steal,
+        .base_ns_sum = n_typical > 0 ? (double)s->loop.base_ns_sum / (double)n_typical : 0, .n_base = n_typical > 0, .lowest_rank = rank,
+        .slowest_rank = rank, .preempted_rank = rank, .detour_rank = rank,
     };
 }
 
@@ -92,3 +76,31 @@ void nd_half_sum_tell(const struct nd_half_sum *s, int64_t zero_ns, int has_deto
     h->n_due = has_generator ? s->n_due : -1;
     h->requested_ns = has_generator ? s->requested_ns : -1;
 }
+
+static double time_value(const struct nd_half *h) {
+    int64_t took_ns = h->starts.n_starts ? h->starts.global_ns : h->wall_ns;
+    return log((double)took_ns / (double)h->n_operations);
+}
+
+static double preempted_value(const struct nd_half *h) { return 100. * (double)h->preempted_ns_sum / (double)h->wall_ns; }
+
+static double detour_value(const struct nd_half *h) { return h->detour_ns < 0 ? NAN : 100. * (double)h->detour_ns / (double)h->wall_ns; }
+
+static double base_value(const struct nd_half *h) { return h->base_ns > 0 ? log(h->base_ns) : NAN; }
+
+static double steal_value(const struct nd_half *h) { return h->steal_ns < 0 ? NAN : 100. * (double)h->steal_ns / (double)h->wall_ns; }
+
+static double arrival_value(const struct nd_half *h) {
+    return h->starts.n_starts && h->starts.spread_ns > 0 ? log((double)h->starts.spread_ns / (double)h->starts.n_starts) : NAN;
+}
+
+const struct nd_channel nd_channels[] = {
+    {"time", "loop time of the slowest rank: what the synchronised code pays", "wall_ns (global_ns), operations", time_value},
+    {"preempted", "CPU time that other tasks of this system took from the ranks, by the scheduler (see --preempted-by)",
+     "preempted_ns_max, preempted_ns_sum", preempted_value},
+    {"detour", "excess of the operations above the detour threshold", "detour_ns, detours", detour_value},
+    {"base", "mean of the undisturbed operations: cache, memory, frequency", "base_ns", base_value},
+    {"arrival", "spread of the ranks' starts (synchronised starts only)", "spread_ns, operations", arrival_value},
+    {"steal", "time the hypervisor took from the ranks' CPUs", "steal_ns", steal_value},
+    {0},
+};

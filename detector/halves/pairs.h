@@ -1,14 +1,10 @@
 /* Differences on - off of a figure, pair by pair, while a run is under way. */
-#ifndef ND_PAIRS_H
-#define ND_PAIRS_H
+#pragma once
 
 #include "detector/design/schedule.h"
 
 /* Running mean and sum of squared deviations (Welford 1962). */
-struct nd_moments {
-    int64_t n;
-    double mean, m2;
-};
+struct nd_moments { int64_t n; double mean, m2; };
 
 struct nd_pairs;
 
@@ -24,5 +20,3 @@ const struct nd_moments *nd_pairs_of(const struct nd_pairs *p, int config, int a
 
 /* NULL is fine. */
 void nd_pairs_close(struct nd_pairs *p);
-
-#endif

@@ -1,5 +1,5 @@
 #include "detector/measure/arrival.h"
-
+#include "common/base/nl_error.h"
 #include "common/base/nl_rng.h"
 #include "common/base/nl_units.h"
 
@@ -134,14 +134,9 @@ static int read_trace(struct reader *r, const struct nd_arrival_request *request
             for (int i = n; i < ND_ARRIVAL_CYCLE; i++) delays[i] = delays[i - n];
         n_lines++;
     }
-    if (ferror(r->f)) {
-        snprintf(r->reason, r->reason_size, "%s: cannot be read: %s", r->path, strerror(errno));
-        return -1;
-    }
-    if (n_lines == 0) {
-        snprintf(r->reason, r->reason_size, "%s: there is no delay in it (wanted: lines of rank delay_ns [delay_ns ...])", r->path);
-        return -1;
-    }
+    if (ferror(r->f)) return nl_say(r->reason, r->reason_size, "%s: cannot be read: %s", r->path, strerror(errno));
+    if (n_lines == 0)
+        return nl_say(r->reason, r->reason_size, "%s: there is no delay in it (wanted: lines of rank delay_ns [delay_ns ...])", r->path);
     return 0;
 }
 
@@ -149,15 +144,9 @@ static int fill_trace(const struct nd_arrival_request *request, double *delays, 
     struct reader r = {.path = request->trace, .is_new = 1, .reason = reason, .reason_size = reason_size};
     int rc = -1;
     fill_constant(delays, 0);
-    if (!request->trace) {
-        snprintf(reason, reason_size, "the arrival pattern 'trace' needs a file of delays");
-        return -1;
-    }
+    if (!request->trace) return nl_say(reason, reason_size, "the arrival pattern 'trace' needs a file of delays");
     char *seen = calloc((size_t)request->n_ranks, 1);
-    if (!seen) {
-        snprintf(reason, reason_size, "no memory for the trace of %d ranks", request->n_ranks);
-        return -1;
-    }
+    if (!seen) return nl_say(reason, reason_size, "no memory for the trace of %d ranks", request->n_ranks);
     r.f = fopen(request->trace, "re");
     if (!r.f) {
         snprintf(reason, reason_size, "%s: %s", request->trace, strerror(errno));
@@ -173,30 +162,20 @@ out:
 static const struct nd_arrival none = {.name = "none", .help = "all ranks enter at the common start", .fill = fill_none};
 static const struct nd_arrival late_one = {.name = "late-one", .help = "the last rank is late by the whole amount", .fill = fill_late_one};
 static const struct nd_arrival late_any = {
-    .name = "late-any",
-    .help = "one rank is late by the whole amount, another one at each start, drawn from the seed",
+    .name = "late-any", .help = "one rank is late by the whole amount, another one at each start, drawn from the seed",
     .fill = fill_late_any,
 };
 static const struct nd_arrival late_half = {
-    .name = "late-half",
-    .help = "the upper half of the ranks is late by the whole amount",
-    .fill = fill_late_half,
+    .name = "late-half", .help = "the upper half of the ranks is late by the whole amount", .fill = fill_late_half,
 };
 static const struct nd_arrival ramp = {
-    .name = "ramp",
-    .help = "from rank 0, on time, evenly to the last, late by the whole amount",
-    .fill = fill_ramp,
+    .name = "ramp", .help = "from rank 0, on time, evenly to the last, late by the whole amount", .fill = fill_ramp,
 };
 static const struct nd_arrival random_arrival = {
-    .name = "random",
-    .help = "every rank and start late by a share of the amount drawn from 0 to 1, from the seed",
-    .fill = fill_random,
+    .name = "random", .help = "every rank and start late by a share of the amount drawn from 0 to 1, from the seed", .fill = fill_random,
 };
 static const struct nd_arrival trace = {
-    .name = "trace",
-    .help = "delays from a file of lines: rank delay_ns [delay_ns ...]",
-    .needs_trace = 1,
-    .fill = fill_trace,
+    .name = "trace", .help = "delays from a file of lines: rank delay_ns [delay_ns ...]", .needs_trace = 1, .fill = fill_trace,
 };
 
 const struct nd_arrival *const nd_arrivals[] = {&none, &late_one, &late_any, &late_half, &ramp, &random_arrival, &trace, NULL};

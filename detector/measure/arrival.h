@@ -1,6 +1,5 @@
 /* Imbalanced arrival: how much later than the common start each rank enters the operation. One row of nd_arrivals per pattern. */
-#ifndef ND_ARRIVAL_H
-#define ND_ARRIVAL_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -26,5 +25,3 @@ struct nd_arrival {
 
 extern const struct nd_arrival *const nd_arrivals[]; /* ends with NULL; the first is none */
 const struct nd_arrival *nd_arrival_find(const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* Ranks that come late on purpose where operations run back to back: each waits before a call, by the pattern of --arrival. Such halves are
  * an arm of their own, beside the noise's. */
-#ifndef ND_LATE_H
-#define ND_LATE_H
+#pragma once
 
 #include "common/base/nl_clock.h"
 #include "detector/measure/starts.h"
@@ -41,5 +40,3 @@ int64_t nd_late_end(struct nd_late *l, struct nd_op_state *state);
 int nd_late_call(struct nd_op_state *state);
 
 void nd_late_close(struct nd_late *l);
-
-#endif

@@ -1,17 +1,52 @@
 /* Who was last, by rank and time: a table of constant size, whose slices are joined in pairs when the run outgrows them. */
-#ifndef ND_LATENESS_H
-#define ND_LATENESS_H
+#pragma once
 
-#include "detector/measure/start_sum.h"
+#include <mpi.h>
+
+#include "common/base/nl_usual.h"
+
+/* One start over all ranks: who was first and last, what being last cost, how the arrivals spread. A reduction of MPI's, so that no rank
+ * ever holds what all ranks saw. */
+
+/* Times in ns since the common scheduled start. Contiguous, without pointers: it is sent as bytes. */
+struct nd_start_sum {
+    int64_t first_start_ns, last_start_ns, second_start_ns; /* second: of the rank that started second last; INT64_MIN with one rank */
+    int64_t last_end_ns, second_end_ns;
+    int64_t overshoot_ns;      /* largest: actual start minus the rank's own scheduled start */
+    int32_t first_start_rank, last_start_rank, last_end_rank;
+    int32_t n_late;            /* ranks whose overshoot was above the bound */
+    double arrival_sum, arrival_square_sum; /* of the starts, over ranks */
+    double node_square;        /* sum over nodes of (sum over its ranks)^2 / ranks of the node; 0 until nd_start_sum_node */
+};
+
+/* One rank's part. */
+static inline struct nd_start_sum nd_start_sum_of(int rank, int64_t start_ns, int64_t end_ns, int64_t overshoot_ns, int64_t bound_ns) {
+    double x = (double)start_ns;
+    return (struct nd_start_sum){start_ns, start_ns, INT64_MIN, end_ns, INT64_MIN, overshoot_ns, rank, rank, rank, overshoot_ns > bound_ns,
+                                 x,        x * x,    0};
+}
+
+/* Joins b into a; associative and commutative: of equal times the lower rank counts. */
+void nd_start_sum_join(struct nd_start_sum *a, const struct nd_start_sum *b);
+
+/* Closes a node: what it contributes to the variance between nodes. */
+static inline void nd_start_sum_node(struct nd_start_sum *s, int n_node_ranks) {
+    s->node_square = s->arrival_sum * s->arrival_sum / n_node_ranks;
+}
+
+/* Variance of the arrivals over all ranks, split: between ranks of a node, and between nodes. ns^2, never negative.
+ * Source: one-way analysis of variance; the split is Parsons's (2015). */
+void nd_start_sum_variance(const struct nd_start_sum *s, int n_ranks, double *within_ns2, double *between_ns2);
+
+/* The reduction as MPI wants it. Collective over nothing; the caller frees both. */
+void nd_start_sum_mpi(MPI_Datatype *type, MPI_Op *op);
 
 enum {
     ND_LATENESS_SLICES = 240,
     ND_LATENESS_CELLS = 1 << 20, /* at most, 32 MiB; of more ranks the slices are fewer, and at least two */
 };
 
-struct nd_lateness_cell {
-    int64_t n_last_starts, n_last_ends, start_cost_ns, end_cost_ns;
-};
+struct nd_lateness_cell { int64_t n_last_starts, n_last_ends, start_cost_ns, end_cost_ns; };
 
 struct nd_lateness {
     int n_ranks, n_slices;           /* slices in use */
@@ -34,5 +69,3 @@ void nd_lateness_close(struct nd_lateness *l); /* NULL is fine */
 
 /* By how much the last was behind the second last; 0 with one rank. */
 static inline int64_t nd_start_cost_ns(int64_t last_ns, int64_t second_ns) { return second_ns == INT64_MIN ? 0 : last_ns - second_ns; }
-
-#endif

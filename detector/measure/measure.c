@@ -1,5 +1,4 @@
 #include "detector/measure/measure.h"
-
 #include "detector/measure/slices.h"
 #include "detector/measure/starts.h"
 #include "detector/measure/together.h"
@@ -122,10 +121,8 @@ int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken) {
 }
 
 void nd_loop_read_times(const struct nd_loop *loop, struct nl_thread_times *t) {
-    if (loop->preempted)
-        nl_thread_times_read(loop->preempted, t);
-    else
-        t->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    if (loop->preempted) nl_thread_times_read(loop->preempted, t);
+    else t->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
 }
 
 void nd_loop_add_lost(const struct nd_loop *loop, const struct nl_thread_times *from, struct nd_loop_result *r) {

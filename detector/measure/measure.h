@@ -1,6 +1,5 @@
 /* The timed loop. Nothing here allocates, prints or looks at the arm. */
-#ifndef ND_MEASURE_H
-#define ND_MEASURE_H
+#pragma once
 
 #include "common/base/nl_clock.h"
 #include "common/base/nl_hist.h"
@@ -87,5 +86,3 @@ void nd_loop_count(const struct nd_loop *loop, struct nd_loop_result *r, int64_t
 
 /* Runs the loop once. Collective over the state's communicator, with equal n_operations and chunk on all ranks. */
 void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result);
-
-#endif

@@ -1,7 +1,6 @@
 /* Slices of the loop: how long every few hundred operations took, kept while the loop runs and written to slices.HOST.bin between halves
  * (docs/reference/formats.md, slices.HOST.bin). One rank of a node keeps them, its first: operations hold the ranks together. */
-#ifndef ND_SLICES_H
-#define ND_SLICES_H
+#pragma once
 
 #include <jansson.h>
 
@@ -52,10 +51,8 @@ static inline void nd_slices_pass(struct nd_slices *s, int64_t n) {
         took_ns = UINT32_MAX;
         s->flags |= ND_SLICES_SATURATED;
     }
-    if (s->n < ND_SLICES_MOST)
-        s->ns[s->n++] = (uint32_t)took_ns;
-    else
-        s->flags |= ND_SLICES_CUT;
+    if (s->n < ND_SLICES_MOST) s->ns[s->n++] = (uint32_t)took_ns;
+    else s->flags |= ND_SLICES_CUT;
     s->last_ns = now_ns;
     s->n_left = s->n_per_slice;
 }
@@ -76,5 +73,3 @@ int nd_slices_open(struct nd_slices_file **file, const char *path, const json_t 
 int nd_slices_write(struct nd_slices *s);
 
 void nd_slices_close(struct nd_slices_file *file); /* NULL is fine */
-
-#endif

@@ -111,19 +111,11 @@ static const struct nd_start_mode loop_mode = {
     .name = "loop", .help = "back to back, no synchronised starts: operations follow each other like a pipeline"};
 static const struct nd_start_mode barrier = {.name = "barrier",
                                              .help = "after an MPI_Barrier, which ranks leave at different moments: for comparison only",
-                                             .is_synchronised = 1,
-                                             .run = run_barrier};
-static const struct nd_start_mode window = {.name = "window",
-                                            .help = "stages of starts at equal distances on the common clock (MPIPerf)",
-                                            .is_synchronised = 1,
-                                            .has_schedule = 1,
-                                            .has_stages = 1,
-                                            .run = run_window};
-static const struct nd_start_mode round_mode = {.name = "round",
-                                                .help = "a deadline on the common clock, broadcast for every start",
-                                                .is_synchronised = 1,
-                                                .has_schedule = 1,
-                                                .run = run_round};
+                                             .is_synchronised = 1, .run = run_barrier};
+static const struct nd_start_mode window = {.name = "window", .help = "stages of starts at equal distances on the common clock (MPIPerf)",
+                                            .is_synchronised = 1, .has_schedule = 1, .has_stages = 1, .run = run_window};
+static const struct nd_start_mode round_mode = {.name = "round", .help = "a deadline on the common clock, broadcast for every start",
+                                                .is_synchronised = 1, .has_schedule = 1, .run = run_round};
 
 const struct nd_start_mode *const nd_start_modes[] = {&loop_mode, &barrier, &window, &round_mode, NULL};
 

@@ -1,14 +1,13 @@
 /* Synchronised starts: every rank begins each operation at the same instant of a common clock, and the run measures how well it did so.
  * After Kurnosov 2012 (MPIPerf: window) and Hunold & Carpen-Amarie 2018 (round); unlike theirs no start is thrown away for its end: a slow
  * completion is the noise one looks for. A start is flagged late by its start error alone, and stays in all figures. */
-#ifndef ND_STARTS_H
-#define ND_STARTS_H
+#pragma once
 
 #include "detector/measure/arrival.h"
 #include "detector/sync/clocks.h"
 #include "detector/measure/measure.h"
 #include "common/base/nl_hist.h"
-#include "detector/measure/start_sum.h"
+#include "detector/measure/lateness.h"
 #include "detector/sync/sync.h"
 #include "detector/nodes/team.h"
 
@@ -90,16 +89,10 @@ extern const struct nd_start_mode *const nd_start_modes[]; /* ends with NULL; th
 const struct nd_start_mode *nd_start_mode_find(const char *name);
 
 /* What being first or last came to, per rank. */
-struct nd_start_rank {
-    int64_t first_starts, last_starts, last_ends, start_cost_ns, end_cost_ns;
-};
+struct nd_start_rank { int64_t first_starts, last_starts, last_ends, start_cost_ns, end_cost_ns; };
 
 enum nd_start_measure {
-    ND_MEASURE_GLOBAL,
-    ND_MEASURE_ON_TIME,
-    ND_MEASURE_AFTER_LAST,
-    ND_MEASURE_SPREAD,
-    ND_MEASURE_OVERSHOOT,
+    ND_MEASURE_GLOBAL, ND_MEASURE_ON_TIME, ND_MEASURE_AFTER_LAST, ND_MEASURE_SPREAD, ND_MEASURE_OVERSHOOT,
     ND_N_MEASURES
 };
 extern const char *const nd_start_measure_names[]; /* by enum */
@@ -198,5 +191,3 @@ void nd_starter_close(struct nd_starter *s);
 /* Half-width of the order-statistic interval of the median, percent of the median; 100 when there are too few. `h` holds n values.
  * Source: binomial interval of a quantile (Conover 1999), normal approximation, values read from the histogram. */
 double nd_median_precision_percent(const struct nl_hist *h);
-
-#endif

@@ -5,8 +5,7 @@
  * writes after operation c that the loop ends with c + 1; all others see it once they have left c + 1, which they cannot before this rank
  * has entered it. Elsewhere they tell each other, at numbers of operations that follow from what was told before, how long the loop has
  * lasted: by a nonblocking sum of maxima that is waited for when the next one is due, so that all decide alike. */
-#ifndef ND_TOGETHER_H
-#define ND_TOGETHER_H
+#pragma once
 
 #include <mpi.h>
 
@@ -63,5 +62,3 @@ void nd_ending_tell(struct nd_ending *e, int64_t now_ns);
 
 /* The loop has ended. Collective where there are messages. */
 void nd_ending_finish(struct nd_ending *e);
-
-#endif

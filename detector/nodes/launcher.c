@@ -5,9 +5,7 @@
 #include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
 
-static const struct {
-    const char *name, *rank, *n_ranks, *local_rank;
-} launchers[] = {
+static const struct { const char *name, *rank, *n_ranks, *local_rank; } launchers[] = {
     /* mpirun inside a Slurm job sets both: the MPI library's own come first */
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
     {"PALS", "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID"},

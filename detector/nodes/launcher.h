@@ -1,6 +1,5 @@
 /* What the process launcher says before MPI_Init: the generator must be started by the node's first rank while it is still safe to fork. */
-#ifndef ND_LAUNCHER_H
-#define ND_LAUNCHER_H
+#pragma once
 
 #define ND_LONE_BYTES 256
 
@@ -20,5 +19,3 @@ int nd_launcher_is_lone(const struct nd_launcher *l, int n_ranks, char said[ND_L
 
 /* The same with a message, of rank 0 alone where the launcher says on which node a rank is. Local, after MPI_Init; 0, or -1. */
 int nd_launcher_check(const struct nd_launcher *l, int n_ranks);
-
-#endif

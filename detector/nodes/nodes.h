@@ -1,6 +1,5 @@
 /* Which nodes a treatment is on: what the user said (--noise-nodes). */
-#ifndef ND_NODES_H
-#define ND_NODES_H
+#pragma once
 
 #include "common/base/nl_hostlist.h"
 
@@ -13,5 +12,3 @@ struct nd_nodes {
     struct nl_hostlist hosts; /* LISTED: names, with or without their domain; lives as long as the process */
     const char *text; /* as given; NULL: not given */
 };
-
-#endif

@@ -1,10 +1,10 @@
 /* Where a number comes from: hosts, kernel, placement, MPI library. Everything is read, nothing is changed. */
-#ifndef ND_PROVENANCE_H
-#define ND_PROVENANCE_H
+#pragma once
 
 #include <jansson.h>
 
-#include "common/sys/nl_quota.h"
+#include "common/sys/nl_cgroup.h"
+#include "common/base/nl_usual.h"
 
 enum { ND_HOST_BYTES = 65 }; /* the longest name that Linux lets a host have, and its end */
 
@@ -59,4 +59,10 @@ int64_t nd_peak_memory_kib(void);
 json_t *nd_host_json(const struct nd_host *h);
 json_t *nd_binding_json(const struct nd_binding *s);
 
-#endif
+/* Nodes that are not alike: what differs among them, and which. A collective waits for its slowest node, so such a launch measures that
+ * one. */
+
+/* Writes into `line` what differs among the nodes and which of them differ from the most common kind, "" when they are all alike. Looks at
+ * CPU model, CPUs that may be used, hardware threads per core, kernel and ranks per node; what is not known of a node is not compared.
+ * @return number of properties in which they differ. Local. */
+int nd_unlike_describe(const struct nd_host *hosts, int n_hosts, char *line, size_t size);

@@ -1,5 +1,9 @@
 #include "detector/nodes/quiet.h"
 
+#include <hwloc.h>
+
+#include "common/base/nl_clock.h"
+
 enum { STAT_BYTES = 1 << 20, N_FIELDS = 8 /* user nice system idle iowait irq softirq steal */ };
 enum { IDLE = 3, IOWAIT = 4, STEAL = 7 };
 enum { MOST_CPUS_TOLD = 4, POLICY_DEADLINE = 6 };
@@ -12,10 +16,7 @@ struct task {
     char name[ND_QUIET_NAME_BYTES];
 };
 
-struct tasks {
-    struct task *all;
-    int n, room;
-};
+struct tasks { struct task *all; int n, room; };
 
 struct nd_quiet {
     const char *proc;
@@ -168,13 +169,9 @@ void nd_quiet_begin(struct nd_quiet *q) {
 static void list_task(struct nd_quiet_cpu *cpu, const struct task *task, double percent) {
     int i = 0;
     while (i < cpu->n_tasks && cpu->tasks[i].pid != task->pid) i++;
-    if (i < cpu->n_tasks) {
-        cpu->tasks[i].percent += percent;
-    } else if (i < ND_QUIET_TASKS) {
-        cpu->n_tasks++;
-    } else if (cpu->tasks[--i].percent >= percent) {
-        return;
-    }
+    if (i < cpu->n_tasks) cpu->tasks[i].percent += percent;
+    else if (i < ND_QUIET_TASKS) cpu->n_tasks++;
+    else if (cpu->tasks[--i].percent >= percent) return;
     if (cpu->tasks[i].pid != task->pid) {
         cpu->tasks[i] = (struct nd_quiet_task){.pid = task->pid, .percent = percent, .is_realtime = task->is_realtime};
         snprintf(cpu->tasks[i].name, sizeof cpu->tasks[i].name, "%s", task->name);
@@ -263,4 +260,116 @@ int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_p
     if (n_told > MOST_CPUS_TOLD) SAY("; and %d more", n_told - MOST_CPUS_TOLD);
 #undef SAY
     return n_told;
+}
+
+/* Of `n` ranks of one node: how many more are bound within the CPUs of the worst one than these are; that rank and their number. */
+static int find_worst(const hwloc_const_bitmap_t *cpus, int n, int *worst, int *n_within) {
+    int most = 0;
+    for (int i = 0; i < n; i++) {
+        int n_cpus = cpus[i] ? hwloc_bitmap_weight(cpus[i]) : n, k = 0;
+        if (n_cpus >= n) continue;
+        for (int other = 0; other < n; other++) k += cpus[other] && hwloc_bitmap_isincluded(cpus[other], cpus[i]);
+        if (k - n_cpus <= most) continue;
+        most = k - n_cpus;
+        *worst = i;
+        *n_within = k;
+    }
+    return most;
+}
+
+int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct nd_host *hosts, int n_hosts, char *line, size_t size) {
+    hwloc_bitmap_t *cpus = calloc((size_t)n_ranks, sizeof *cpus);
+    int *at = calloc((size_t)n_ranks + (size_t)n_hosts + 1, sizeof *at), *first = at ? at + n_ranks : NULL, n_crowded = 0;
+    line[0] = '\0';
+    if (!cpus || !at) n_crowded = -1;
+    /* the ranks of each node side by side */
+    for (int i = 0; i < n_ranks && n_crowded == 0; i++) first[bindings[i].node + 1]++;
+    for (int node = 0; node < n_hosts && n_crowded == 0; node++) first[node + 1] += first[node];
+    for (int i = 0; i < n_ranks && n_crowded == 0; i++) at[first[bindings[i].node]++] = i;
+    for (int i = 0; i < n_ranks && n_crowded == 0; i++) {
+        const char *list = bindings[at[i]].cpus;
+        /* one that was cut off says nothing */
+        if (!list[0] || strlen(list) + 1 == sizeof bindings->cpus || !(cpus[i] = hwloc_bitmap_alloc())) continue;
+        if (hwloc_bitmap_list_sscanf(cpus[i], list)) hwloc_bitmap_zero(cpus[i]);
+        if (!hwloc_bitmap_iszero(cpus[i])) continue;
+        hwloc_bitmap_free(cpus[i]);
+        cpus[i] = NULL;
+    }
+    for (int node = 0, begin = 0; node < n_hosts && n_crowded >= 0; begin = first[node++]) {
+        int worst = 0, n_within = 0;
+        if (!find_worst((const hwloc_const_bitmap_t *)cpus + begin, first[node] - begin, &worst, &n_within) || n_crowded++) continue;
+        const struct nd_binding *b = &bindings[at[begin + worst]];
+        snprintf(line, size, "%d ranks of %s may use CPU%s %s only", n_within, hosts[node].host, strpbrk(b->cpus, ",-") ? "s" : "",
+                 b->cpus);
+    }
+    if (n_crowded > 1) snprintf(line + strlen(line), size - strlen(line), ", and so on %d other node(s)", n_crowded - 1);
+    for (int i = 0; cpus && i < n_ranks; i++)
+        if (cpus[i]) hwloc_bitmap_free(cpus[i]);
+    free(cpus);
+    free(at);
+    return n_crowded;
+}
+
+enum { BUFFER_BYTES = 1 << 20, STEAL_FIELD = 8 /* user nice system idle iowait irq softirq steal */ };
+
+struct nd_steal {
+    int fd;
+    int n_cpus;
+    const unsigned char *cpu_used; /* borrowed; n_cpus flags */
+    int64_t tick_ns;
+    char *buffer;
+};
+
+struct nd_steal *nd_steal_open(const unsigned char *cpu_used, int n_cpus, int64_t half_ns) {
+    struct nd_steal *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->cpu_used = cpu_used;
+    s->n_cpus = n_cpus;
+    s->tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+    s->fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+    s->buffer = malloc(BUFFER_BYTES);
+    if (s->fd < 0 || !s->buffer) goto refuse;
+    int64_t before_ns = nl_mono_ns();
+    for (int i = 0; i < 4; i++)
+        if (nd_steal_read(s) < 0) goto refuse;
+    if ((nl_mono_ns() - before_ns) / 4 > half_ns / 100) goto refuse;
+    return s;
+refuse:
+    nd_steal_close(s);
+    return NULL;
+}
+
+/* The value of the steal field of a "cpuN ..." line, in ticks; -1 when the line is short. */
+static int64_t steal_field(const char *line) {
+    for (int field = 0; field < STEAL_FIELD; field++) {
+        line = strchr(line, ' ');
+        if (!line) return -1;
+        line++;
+    }
+    return strtoll(line, NULL, 10);
+}
+
+int64_t nd_steal_read(struct nd_steal *s) {
+    ssize_t n = pread(s->fd, s->buffer, BUFFER_BYTES - 1, 0);
+    if (n <= 0) return -1;
+    s->buffer[n] = '\0';
+    int64_t ticks = 0;
+    for (char *line = s->buffer, *next; line && strncmp(line, "cpu", 3) == 0; line = next) {
+        next = strchr(line, '\n');
+        if (next) next++;
+        if (line[3] == ' ') continue; /* the sum over all CPUs */
+        long cpu = strtol(line + 3, NULL, 10);
+        if (cpu < 0 || cpu >= s->n_cpus || !s->cpu_used[cpu]) continue;
+        int64_t mine = steal_field(line);
+        if (mine < 0) return -1;
+        ticks += mine;
+    }
+    return ticks * s->tick_ns;
+}
+
+void nd_steal_close(struct nd_steal *s) {
+    if (!s) return;
+    if (s->fd >= 0) close(s->fd);
+    free(s->buffer);
+    free(s);
 }

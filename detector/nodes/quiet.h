@@ -1,9 +1,9 @@
 /* How busy the CPUs of the ranks are before anything is measured, and with what. Ranks sleep meanwhile; a node's first rank looks at /proc
  * twice. */
-#ifndef ND_QUIET_H
-#define ND_QUIET_H
+#pragma once
 
 #include "detector/nodes/provenance.h"
+#include "common/base/nl_usual.h"
 
 #define ND_QUIET_LIMIT_PERCENT 2. /* a CPU that is busy, or taken by the hypervisor, for no more than this is quiet */
 
@@ -58,4 +58,26 @@ int nd_quiet_is(const struct nd_quiet_node *nodes, int n_nodes, double limit_per
  * listed. */
 int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent, char *line, size_t size);
 
-#endif
+/* Ranks that may use fewer CPUs than they are. */
+
+/* Writes into `line` which ranks of which node have fewer CPUs than they are, by their bindings ("" when none have), such as "2 ranks of n1
+ * may use CPU 1 only"; of several crowds on a node the one with most ranks too many, and other nodes as a number. Local, on the rank that
+ * has the bindings of all.
+ * @param bindings  of all ranks; `node` is the index in `hosts`.
+ * @return number of such nodes, -1 without memory. */
+int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct nd_host *hosts, int n_hosts, char *line, size_t size);
+
+/* Time the hypervisor took from this node's CPUs, from /proc/stat (resolution: one tick of USER_HZ, 10 ms). */
+
+struct nd_steal;
+
+/* Opens /proc/stat and measures what one reading costs.
+ * @param cpu_used n_cpus flags by CPU number: the CPUs of the node's ranks. Borrowed.
+ * @param half_ns  length of a half: reading must cost less than a hundredth of it, otherwise it is refused.
+ * @return NULL when it cannot be read or is too slow. */
+struct nd_steal *nd_steal_open(const unsigned char *cpu_used, int n_cpus, int64_t half_ns);
+
+/* Steal time since boot over the CPUs, ns; -1 when it cannot be read. Allocates nothing. */
+int64_t nd_steal_read(struct nd_steal *s);
+
+void nd_steal_close(struct nd_steal *s);

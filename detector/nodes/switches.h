@@ -1,6 +1,5 @@
 /* The switches above a node, as Slurm says them. */
-#ifndef ND_SWITCHES_H
-#define ND_SWITCHES_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -10,5 +9,3 @@
  * @param node  Slurm's name of the node (SLURMD_NODENAME), which may have points; NULL: not known.
  * @param out   "" where address and pattern do not fit each other, or one is NULL: not known. */
 void nd_switches_read(const char *address, const char *pattern, const char *node, char *out, size_t size);
-
-#endif

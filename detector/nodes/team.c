@@ -1,5 +1,4 @@
 #include "detector/nodes/team.h"
-
 #include "detector/nodes/tree.h"
 
 void nd_team_open(struct nd_team *t) {
@@ -53,10 +52,7 @@ void nd_team_share(const struct nd_team *t, int64_t *values, int n) {
     MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, MPI_SUM, t->world);
 }
 
-struct collection {
-    char *all;
-    size_t size;
-};
+struct collection { char *all; size_t size; };
 
 static void collect(void *context, int rank, const void *entry) {
     struct collection *c = context;

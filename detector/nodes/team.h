@@ -1,6 +1,5 @@
 /* Who is who: ranks, nodes, and the first rank of each node, its leader. */
-#ifndef ND_TEAM_H
-#define ND_TEAM_H
+#pragma once
 
 #include <mpi.h>
 
@@ -47,5 +46,3 @@ int64_t nd_team_max(const struct nd_team *t, int64_t value);
 
 /* Gathers `size` bytes of each rank to rank 0, along a tree (see tree.h). `all` is not looked at elsewhere. Collective. */
 void nd_team_gather(MPI_Comm comm, const void *mine, int size, void *all);
-
-#endif

@@ -1,14 +1,10 @@
 #include "detector/nodes/tree.h"
-
 #include "common/base/nl_usual.h"
 #include "common/base/nl_error.h"
 
 enum { TAG = 20044 }; /* any: nothing else is sent on these communicators while a tree is at work */
 
-struct place {
-    MPI_Comm comm;
-    int rank, n_ranks, size;
-};
+struct place { MPI_Comm comm; int rank, n_ranks, size; };
 
 static struct place place_in(MPI_Comm comm, int size) {
     struct place p = {.comm = comm, .size = size};
@@ -63,8 +59,7 @@ static void hand_on(struct relay *r, int is_end) {
     if (n == 0 || (n < r->n_block && !is_end && r->at.rank > 0)) return;
     if (r->at.rank == 0)
         for (int i = 0; i < n; i++) r->take(r->context, r->n_taken++, r->held + (size_t)i * size);
-    else
-        MPI_Send(r->held, n * r->at.size, MPI_BYTE, parent_of(r->at.rank), TAG, r->at.comm);
+    else MPI_Send(r->held, n * r->at.size, MPI_BYTE, parent_of(r->at.rank), TAG, r->at.comm);
     r->n_held -= n;
     memmove(r->held, r->held + (size_t)n * size, (size_t)r->n_held * size);
 }

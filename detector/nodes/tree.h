@@ -10,8 +10,7 @@
  * at most log2 n edges; rank 0 takes what fills blocks and log2 n messages more, and the ranks between hold two blocks, however many
  * ranks there are.
  * Source: Thakur, Rabenseifner, Gropp 2005 (binomial tree); whole subtrees are relayed block by block, which keeps the memory constant. */
-#ifndef ND_TREE_H
-#define ND_TREE_H
+#pragma once
 
 #include <mpi.h>
 
@@ -25,5 +24,3 @@ void nd_tree_reduce(MPI_Comm comm, void *value, int size, void (*join)(void *int
 /* Hands the `size` bytes of every rank to `take` on rank 0, in the order of the ranks. Collective, errors as above.
  * @param take  not looked at elsewhere; `entry` is good until it returns. */
 void nd_tree_gather(MPI_Comm comm, const void *mine, int size, void (*take)(void *context, int rank, const void *entry), void *context);
-
-#endif

@@ -1,4 +1,5 @@
 #include "detector/ops/algorithms.h"
+#include "common/base/nl_error.h"
 
 enum { NAME_BYTES = 128 };
 static const char *const dynamic_rules = "coll_tuned_use_dynamic_rules";
@@ -75,23 +76,17 @@ static int is_switched_on(const char *name) {
 static int choose(const struct nd_op *op, const char *algorithm, struct variable *v, int *number, char *reason, size_t size) {
     char name[NAME_BYTES], names[512];
     variable_of(op->name, name);
-    if (find_variable(name, v) || n_names(v) == 0 || v->is_fixed) {
-        snprintf(reason, size, "--op: this MPI library lets nobody choose the algorithm of %s (no control variable %s that can be written)",
-                 op->name, name);
-        return -1;
-    }
-    if (!is_switched_on(dynamic_rules)) {
-        snprintf(reason, size, "--op: %s is off in this environment, so that no algorithm can be chosen (unset it)", dynamic_rules);
-        return -1;
-    }
+    if (find_variable(name, v) || n_names(v) == 0 || v->is_fixed)
+        return nl_say(reason, size,
+                      "--op: this MPI library lets nobody choose the algorithm of %s (no control variable %s that can be written)",
+                      op->name, name);
+    if (!is_switched_on(dynamic_rules))
+        return nl_say(reason, size, "--op: %s is off in this environment, so that no algorithm can be chosen (unset it)", dynamic_rules);
     *number = number_of(v, algorithm, names, sizeof names);
-    if (*number < 0) {
-        snprintf(reason, size, "--op: %s has no algorithm '%s' in this MPI library (it has %s)", op->name, algorithm, names);
-        return -1;
-    }
+    if (*number < 0)
+        return nl_say(reason, size, "--op: %s has no algorithm '%s' in this MPI library (it has %s)", op->name, algorithm, names);
     if (write_variable(v, *number) == 0) return 0;
-    snprintf(reason, size, "--op: this MPI library does not take %d for %s", *number, name);
-    return -1;
+    return nl_say(reason, size, "--op: this MPI library does not take %d for %s", *number, name);
 }
 
 /* A duplicate on which the variable's algorithm runs. From Open MPI 5 on the component han is before tuned where ranks are on several
@@ -152,8 +147,7 @@ static const struct trap {
     {"reduce", "rabenseifner", is_fewer_than_power, "linear"},
     {"bcast", "scatter_allgather", is_fewer_than_ranks, "basic_linear"},
     {"bcast", "scatter_allgather_ring", is_fewer_than_ranks, "basic_linear"},
-    {"barrier", "two_proc", is_not_two, NULL},
-    {"alltoall", "two_proc", is_not_two, NULL},
+    {"barrier", "two_proc", is_not_two, NULL}, {"alltoall", "two_proc", is_not_two, NULL},
     {"allgather", "two_proc", is_not_two, NULL},
     {"allgatherv", "two_proc", is_not_two, NULL},
     {"allgather", "neighbor", is_odd, "ring"},
@@ -191,10 +185,8 @@ int nd_algorithms_foreign_rules(char *line, size_t size) {
 
 int nd_algorithms_print(FILE *out, char *reason, size_t reason_size) {
     int provided, n_rows = 0;
-    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
-        snprintf(reason, reason_size, "this MPI library's control variables cannot be read");
-        return -1;
-    }
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
+        return nl_say(reason, reason_size, "this MPI library's control variables cannot be read");
     fputs("operation,algorithm\n", out);
     for (const struct nd_op *const *op = nd_ops; *op; op++) {
         char name[NAME_BYTES];
@@ -207,6 +199,5 @@ int nd_algorithms_print(FILE *out, char *reason, size_t reason_size) {
     }
     MPI_T_finalize();
     if (n_rows) return 0;
-    snprintf(reason, reason_size, "this MPI library lets nobody choose algorithms by control variables");
-    return -1;
+    return nl_say(reason, reason_size, "this MPI library lets nobody choose algorithms by control variables");
 }

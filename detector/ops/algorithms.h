@@ -1,8 +1,7 @@
 /* Collective algorithms of the MPI library, chosen by name: a communicator for each. Names and numbers are the library's own, from the
  * enumerators of its control variables (MPI 3.1, section 14.3). Open MPI's component `tuned` reads them when a communicator is made, so
  * that arms with different algorithms are communicators of one launch. */
-#ifndef ND_ALGORITHMS_H
-#define ND_ALGORITHMS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -32,5 +31,3 @@ int nd_algorithms_foreign_rules(char *line, size_t size);
 
 /* Prints `operation,algorithm` for every algorithm that this library lets one choose. Before MPI_Init. 0, or -1 with a reason. */
 int nd_algorithms_print(FILE *out, char *reason, size_t reason_size);
-
-#endif

@@ -68,9 +68,7 @@ static int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1)
 
 /* Where buffers may begin: at multiples of `unit_bytes` plus `shift_bytes`. An alignment below a page is kept exactly: a buffer for
  * which 64 bytes are asked must not, by the way the memory is cut, be aligned to 4096. */
-struct grid {
-    int64_t unit_bytes, shift_bytes;
-};
+struct grid { int64_t unit_bytes, shift_bytes; };
 
 static struct grid grid_of(const struct nd_buffer_options *o) {
     int64_t alignment_bytes = o->alignment_bytes ? o->alignment_bytes : DEFAULT_ALIGNMENT_BYTES, page = page_bytes();

@@ -1,6 +1,5 @@
 /* Buffers of an operation: how many sets, where they lie, what pages they have, whether caches know them. */
-#ifndef ND_BUFFERS_H
-#define ND_BUFFERS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -62,5 +61,3 @@ int64_t nd_buffers_huge_bytes(const struct nd_buffers *b);
 void nd_buffers_flush(const struct nd_buffers *b);
 
 void nd_buffers_close(struct nd_buffers *b); /* fine on a zeroed one */
-
-#endif

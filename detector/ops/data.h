@@ -1,6 +1,5 @@
 /* Data types and reductions, with the values that buffers are filled with: chosen so that every reduction is exact in any order. */
-#ifndef ND_DATA_H
-#define ND_DATA_H
+#pragma once
 
 #include <mpi.h>
 
@@ -61,5 +60,3 @@ void nd_reduced_fill(const struct nd_datatype *t, const struct nd_reduction *r, 
 /* Compares the first n elements of a buffer with elements first_i.. of the reduction over ranks first..last. 0, -1 when one differs. */
 int nd_reduced_check(const struct nd_datatype *t, const struct nd_reduction *r, const void *buffer, int64_t n, int first, int last,
                      int64_t first_i);
-
-#endif

@@ -32,9 +32,5 @@ extern const struct nd_op nd_op_loadtest, nd_op_empty, nd_op_waitpattern_up, nd_
 const struct nd_op *const nd_ops[] = {
 #define COLLECTIVE(id, ...) &id##_op, &i##id##_op, PERSISTENT_ROW(id)
 #include "detector/ops/collectives.table"
-    &nd_op_loadtest,
-    &nd_op_empty,
-    &nd_op_waitpattern_up,
-    &nd_op_waitpattern_null,
-    NULL,
+    &nd_op_loadtest, &nd_op_empty, &nd_op_waitpattern_up, &nd_op_waitpattern_null, NULL,
 };

@@ -1,6 +1,5 @@
 /* What the files of the rows (op_*.c) lean on: requests, and the persistent operations of this MPI library. */
-#ifndef ND_OP_ROWS_H
-#define ND_OP_ROWS_H
+#pragma once
 
 #include "detector/ops/ops.h"
 
@@ -23,5 +22,3 @@
 
 /* Allocates s->requests, two for each rank. 0 or -1. Local. */
 int nd_op_requests(struct nd_op_state *s);
-
-#endif

@@ -21,10 +21,8 @@ static int nothing(struct nd_op_state *s) {
 const struct nd_op nd_op_empty = {
     .name = "empty", .help = "does nothing: the floor of the harness itself", .is_self_test = 1, .call = nothing};
 const struct nd_op nd_op_waitpattern_up = {
-    .name = "waitpattern-up",
-    .help = "self-test: rank i waits i + 1 microseconds, so n ranks that start together take n",
-    .is_self_test = 1,
-    .call = up,
+    .name = "waitpattern-up", .help = "self-test: rank i waits i + 1 microseconds, so n ranks that start together take n",
+    .is_self_test = 1, .call = up,
 };
 const struct nd_op nd_op_waitpattern_null = {
     .name = "waitpattern-null", .help = "self-test: returns at once, so it takes 0", .is_self_test = 1, .call = nothing};

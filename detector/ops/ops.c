@@ -1,5 +1,4 @@
 #include "detector/ops/ops.h"
-
 #include "detector/ops/op_rows.h"
 
 const struct nd_op *nd_op_find(const char *name) {

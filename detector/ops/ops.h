@@ -1,7 +1,6 @@
 /* The operations that can be timed: a row of nd_ops each. What they have in common (data types, buffers, what is sent and checked, roots,
  * nonblocking and persistent forms) is in ops.c, buffers.c and data.c. */
-#ifndef ND_OPS_H
-#define ND_OPS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -125,5 +124,3 @@ void nd_op_advance(struct nd_op_state *s);
 
 /* Frees what nd_op_open made; fine on a zeroed state. Collective for persistent operations. */
 void nd_op_close(struct nd_op_state *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* Work of a fixed amount: the same instructions on every rank and in every call, whatever the clock says, so that differences in when ranks
  * are done are the machine's. */
-#ifndef ND_WORK_H
-#define ND_WORK_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -10,5 +9,3 @@ void nd_work(int64_t n_steps);
 
 /* Steps per ns on this CPU now: the fastest of several trials of about 1 ms. Local. */
 double nd_work_rate(void);
-
-#endif

@@ -1,5 +1,4 @@
 #include "detector/options/agent_options.h"
-
 #include "common/base/nl_error.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_words.h"
@@ -13,10 +12,7 @@ static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
 
 int nd_agent_take(struct nd_agent_options *a, const char *text) {
     char **words, reason[128];
-    if (nl_words_split(text, &words, reason, sizeof reason) < 0) {
-        nl_error("--agent: '%s': %s", text, reason);
-        return -1;
-    }
+    if (nl_words_split(text, &words, reason, sizeof reason) < 0) return nl_error("--agent: '%s': %s", text, reason);
     for (char **word = words; *word && a->n_given < ND_AGENT_MAX_WORDS; word++)
         if ((a->given[a->n_given] = (char *)nl_options_keep(*word, strlen(*word)))) a->n_given++;
     nl_words_free(words);
@@ -27,10 +23,7 @@ int nd_agent_read(struct nd_agent_options *a) {
     char *argv[ND_AGENT_MAX_WORDS + 2] = {"noiselab-agent"};
     struct na_options o;
     if (a->n_given == 0) return 0;
-    if (a->n_given == ND_AGENT_MAX_WORDS) {
-        nl_error("--agent: too many words");
-        return -1;
-    }
+    if (a->n_given == ND_AGENT_MAX_WORDS) return nl_error("--agent: too many words");
     memcpy(argv + 1, a->given, (size_t)a->n_given * sizeof *argv);
     a->n_words = na_options_take(a->n_given + 1, argv, &o, a->words, ND_AGENT_MAX_WORDS - 2);
     if (a->n_words < 0) return -1;

@@ -1,6 +1,5 @@
 /* The agent whose cost is asked for: what its companion, noiselab-agent, is told, and what the detector needs to know of it itself. */
-#ifndef ND_AGENT_OPTIONS_H
-#define ND_AGENT_OPTIONS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -46,5 +45,3 @@ void nd_agent_name_of_command(const char *text, char *name, size_t size);
 /* The name of an agent that was given none: the command (as above), the unit, the control group or the process, as a plain word of at most
  * ND_AGENT_NAME_BYTES, into `name`; "agent" where nothing says one. */
 void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_NAME_BYTES + 1]);
-
-#endif

@@ -1,11 +1,9 @@
 #include "detector/options/options.h"
-
-#include "detector/halves/channels.h"
+#include "detector/halves/half_sum.h"
 #include "common/page/nl_agent.h"
 #include "common/base/nl_error.h"
 #include "common/base/nl_hostlist.h"
 #include "detector/program/program.h"
-#include "common/base/nl_nearest.h"
 #include "common/base/nl_options.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_preset.h"
@@ -27,16 +25,9 @@ enum need {
 };
 
 /* What goes from function to function: names are resolved once all options are known. */
-struct parsing {
-    struct nd_options *o;
-    struct nl_command_line *line;
-    int speaks;
-};
+struct parsing { struct nd_options *o; struct nl_command_line *line; int speaks; };
 
-static int bad(const char *option, const char *value, const char *wanted) {
-    nl_error("%s: '%s' is not %s", option, value, wanted);
-    return -1;
-}
+static int bad(const char *option, const char *value, const char *wanted) { return nl_error("%s: '%s' is not %s", option, value, wanted); }
 
 static void note(struct nd_options *o, const char *text) {
     if (o->n_notes < ND_MAX_NOTES) snprintf(o->notes[o->n_notes++], sizeof o->notes[0], "%s", text);
@@ -407,20 +398,12 @@ static int split_copy(const char *text, char *copy, size_t size, const char **pa
 }
 
 /* An operation of the list, the algorithm it is to have ("": none) and its own size (-1: those of --bytes). */
-struct chosen {
-    const struct nd_op *op;
-    char algorithm[ND_ALGORITHM_BYTES];
-    int64_t bytes;
-};
+struct chosen { const struct nd_op *op; char algorithm[ND_ALGORITHM_BYTES]; int64_t bytes; };
 
 static int resolve_size(const char *option, const char *text, int64_t *bytes) {
-    if (nl_parse_size(text, bytes)) {
-        nl_error("%s: '%s' is not %s", option, text, NL_SIZE_HELP);
-        return -1;
-    }
+    if (nl_parse_size(text, bytes)) return nl_error("%s: '%s' is not %s", option, text, NL_SIZE_HELP);
     if (*bytes >= 1 && *bytes <= INT_MAX) return 0;
-    nl_error("%s: '%s' is outside 1 to %d bytes", option, text, INT_MAX);
-    return -1;
+    return nl_error("%s: '%s' is outside 1 to %d bytes", option, text, INT_MAX);
 }
 
 /* `word` is OP, OP=ALGORITHM, OP:SIZE or OP=ALGORITHM:SIZE. Which algorithms there are is known to the MPI library, once it runs. */
@@ -435,21 +418,16 @@ static int resolve_operation(const char *word, struct chosen *chosen) {
     *chosen = (struct chosen){.op = nd_op_find(op), .bytes = -1};
     if (!chosen->op) {
         NL_NEAREST_ROWS(&nearest, op, nd_ops);
-        nl_error("--op: '%s' is not an operation (see --list operations)%s", op, nl_nearest_tell(&nearest, meant, sizeof meant));
-        return -1;
+        return nl_error("--op: '%s' is not an operation (see --list operations)%s", op, nl_nearest_tell(&nearest, meant, sizeof meant));
     }
-    if (colon && !chosen->op->has_bytes) {
-        nl_error("--op: '%s': %s has no message size", word, op);
-        return -1;
-    }
+    if (colon && !chosen->op->has_bytes) return nl_error("--op: '%s': %s has no message size", word, op);
     if (colon && resolve_size("--op", colon + 1, &chosen->bytes)) return -1;
     if (!equals) return 0;
     if (strspn(equals + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-") != strlen(equals + 1) || !equals[1] ||
         snprintf(chosen->algorithm, sizeof chosen->algorithm, "%s", equals + 1) >= (int)sizeof chosen->algorithm)
         return bad("--op", name, "an operation and an algorithm of it (see --list algorithms)");
     if (chosen->op->completion == ND_BLOCKING && !chosen->op->is_self_test) return 0;
-    nl_error("--op: algorithms are chosen for blocking operations, and %s is none", op);
-    return -1;
+    return nl_error("--op: algorithms are chosen for blocking operations, and %s is none", op);
 }
 
 static int resolve_operations(struct parsing *p, struct chosen *chosen) {
@@ -457,18 +435,13 @@ static int resolve_operations(struct parsing *p, struct chosen *chosen) {
     const char *names[ND_MAX_OPERATIONS];
     int n = split_copy(p->o->given.operations ? p->o->given.operations : "barrier,allreduce,alltoall", copy, sizeof copy, names,
         ND_MAX_OPERATIONS);
-    if (n < 0) {
-        nl_error("--op: the list is empty, has an empty part or is too long (try barrier,alltoall)");
-        return -1;
-    }
+    if (n < 0) return nl_error("--op: the list is empty, has an empty part or is too long (try barrier,alltoall)");
     for (int i = 0; i < n; i++) {
         if (resolve_operation(names[i], &chosen[i])) return -1;
         for (int j = 0; j < i; j++) {
             int is_same = chosen[j].op == chosen[i].op && chosen[j].bytes == chosen[i].bytes;
-            if (is_same && strcmp(chosen[j].algorithm, chosen[i].algorithm) == 0) {
-                nl_error("--op: '%s' stands twice in the list", names[i]);
-                return -1;
-            }
+            if (is_same && strcmp(chosen[j].algorithm, chosen[i].algorithm) == 0)
+                return nl_error("--op: '%s' stands twice in the list", names[i]);
         }
     }
     return n;
@@ -479,17 +452,11 @@ static int resolve_sizes(struct parsing *p) {
     char copy[LIST_BYTES];
     const char *parts[ND_MAX_SIZES];
     int n = split_copy(p->o->given.sizes ? p->o->given.sizes : "2KiB", copy, sizeof copy, parts, ND_MAX_SIZES);
-    if (n < 0) {
-        nl_error("--bytes: the list is empty, has an empty part or is too long (try 8,2KiB)");
-        return -1;
-    }
+    if (n < 0) return nl_error("--bytes: the list is empty, has an empty part or is too long (try 8,2KiB)");
     for (int i = 0; i < n; i++) {
         if (resolve_size("--bytes", parts[i], &o->bytes[i])) return -1;
         for (int j = 0; j < i; j++)
-            if (o->bytes[j] == o->bytes[i]) {
-                nl_error("--bytes: '%s' stands twice in the list", parts[i]);
-                return -1;
-            }
+            if (o->bytes[j] == o->bytes[i]) return nl_error("--bytes: '%s' stands twice in the list", parts[i]);
     }
     o->n_bytes = n;
     return 0;
@@ -498,15 +465,9 @@ static int resolve_sizes(struct parsing *p) {
 /* Adds one configuration. The element's size is checked here, what depends on the number of ranks by the run. */
 static int add_config(struct nd_options *o, const struct nd_op *op, const char *algorithm, int64_t bytes) {
     char reason[256];
-    if (o->n_configs == ND_MAX_CONFIGS) {
-        nl_error("--op, --bytes: more than %d combinations of operation and size", ND_MAX_CONFIGS);
-        return -1;
-    }
+    if (o->n_configs == ND_MAX_CONFIGS) return nl_error("--op, --bytes: more than %d combinations of operation and size", ND_MAX_CONFIGS);
     const char *problem = nd_op_problem(op, &o->op, bytes, o->op.root + 1, reason, sizeof reason);
-    if (problem) {
-        nl_error("%s", problem);
-        return -1;
-    }
+    if (problem) return nl_error("%s", problem);
     struct nd_config *config = &o->configs[o->n_configs++];
     *config = (struct nd_config){.op = op, .bytes = bytes};
     snprintf(config->algorithm, sizeof config->algorithm, "%s", algorithm);
@@ -517,10 +478,8 @@ static int add_config(struct nd_options *o, const struct nd_op *op, const char *
 /* The one configuration of a launch that follows a program. */
 static int resolve_program(struct parsing *p) {
     struct nd_options *o = p->o;
-    if (o->design->single_loop) {
-        nl_error("--design: with --app the treatment is switched while the program runs (use lockin or blocks)");
-        return -1;
-    }
+    if (o->design->single_loop)
+        return nl_error("--design: with --app the treatment is switched while the program runs (use lockin or blocks)");
     o->per_operation_timing = ND_OFF_SWITCH;
     return add_config(o, &nd_op_program, "", 0);
 }
@@ -530,10 +489,7 @@ static int add_size(struct nd_options *o, int64_t bytes) {
     for (int i = 0; i < o->n_bytes; i++)
         if (o->bytes[i] == bytes) return 0;
     if (bytes < 0) return 0;
-    if (o->n_bytes == ND_MAX_SIZES) {
-        nl_error("--op, --bytes: more than %d sizes", ND_MAX_SIZES);
-        return -1;
-    }
+    if (o->n_bytes == ND_MAX_SIZES) return nl_error("--op, --bytes: more than %d sizes", ND_MAX_SIZES);
     o->bytes[o->n_bytes++] = bytes;
     return 0;
 }
@@ -565,30 +521,18 @@ static int resolve_levels(struct parsing *p) {
     if (!p->o->given.levels && (o->design->single_loop || has_agent)) return 0;
     if (p->o->given.levels && strcmp(p->o->given.levels, "none") == 0) {
         if (!o->design->is_paired || has_agent) return 0;
-        nl_error("--levels: design %s compares off with on, and needs at least one level", o->design->name);
-        return -1;
+        return nl_error("--levels: design %s compares off with on, and needs at least one level", o->design->name);
     }
     const char *parts[ND_MAX_LEVELS];
     int n = split_copy(p->o->given.levels ? p->o->given.levels : "0,0.1,0.3,1", copy, sizeof copy, parts, ND_MAX_LEVELS);
-    if (n < 0) {
-        nl_error("--levels: the list is empty, has an empty part or more than %d levels (try 0,0.1,1)", ND_MAX_LEVELS);
-        return -1;
-    }
+    if (n < 0) return nl_error("--levels: the list is empty, has an empty part or more than %d levels (try 0,0.1,1)", ND_MAX_LEVELS);
     for (int i = 0; i < n; i++) {
         double level;
-        if (nl_parse_percent(parts[i], &level)) {
-            nl_error("--levels: '%s' is not %s", parts[i], NL_PERCENT_HELP);
-            return -1;
-        }
-        if (level > 100 || (level > 0 && level < 0.001)) {
-            nl_error("--levels: '%s' is outside 0.001 to 100 percent of one CPU (or 0, the placebo)", parts[i]);
-            return -1;
-        }
+        if (nl_parse_percent(parts[i], &level)) return nl_error("--levels: '%s' is not %s", parts[i], NL_PERCENT_HELP);
+        if (level > 100 || (level > 0 && level < 0.001))
+            return nl_error("--levels: '%s' is outside 0.001 to 100 percent of one CPU (or 0, the placebo)", parts[i]);
         for (int j = 0; j < i; j++)
-            if (o->levels_percent[j] == level) {
-                nl_error("--levels: '%s' stands twice in the list", parts[i]);
-                return -1;
-            }
+            if (o->levels_percent[j] == level) return nl_error("--levels: '%s' stands twice in the list", parts[i]);
         o->levels_percent[i] = level;
     }
     o->n_levels = n;
@@ -599,14 +543,10 @@ static int resolve_levels(struct parsing *p) {
 static int check_names(const char *option, const char *const *names, int n, int max) {
     if (n < 0) nl_error("%s: the list is empty, has an empty part or more than %d names", option, max);
     for (int i = 0; i < n; i++) {
-        if (!nl_is_plain_name(names[i], NAME_BYTES)) {
-            nl_error("%s: '%s' is not a name (letters, digits, . _ -)", option, names[i]);
-            return -1;
-        }
+        if (!nl_is_plain_name(names[i], NAME_BYTES)) return nl_error("%s: '%s' is not a name (letters, digits, . _ -)", option, names[i]);
         for (int j = 0; j < i; j++) {
             if (strcmp(names[i], names[j]) != 0) continue;
-            nl_error("%s: '%s' stands twice in the list", option, names[i]);
-            return -1;
+            return nl_error("%s: '%s' stands twice in the list", option, names[i]);
         }
     }
     return n;
@@ -629,10 +569,7 @@ static int resolve_phases(struct parsing *p) {
     for (int i = 0; i < o->n_phases; i++) {
         int phase = 0;
         while (nd_phase_names[phase] && strcmp(nd_phase_names[phase], names[i]) != 0) phase++;
-        if (!nd_phase_names[phase]) {
-            nl_error("--phase: '%s' is not random, aligned or staggered", names[i]);
-            return -1;
-        }
+        if (!nd_phase_names[phase]) return nl_error("--phase: '%s' is not random, aligned or staggered", names[i]);
         o->phases[i] = (enum nd_phase)phase;
     }
     return o->n_phases < 0 ? -1 : 0;
@@ -647,10 +584,8 @@ static int resolve_arms(struct parsing *p) {
     if (o->n_patterns < 0 || resolve_phases(p)) return -1;
     if (o->n_places == 0) o->places[o->n_places++] = "last";
     int n = o->n_kinds * o->n_patterns * o->n_places * o->n_phases * o->n_levels;
-    if (n > ND_MAX_LEVELS) {
-        nl_error("--kind, --pattern, --on, --phase, --levels: %d combinations, more than %d; ask for fewer", n, ND_MAX_LEVELS);
-        return -1;
-    }
+    if (n > ND_MAX_LEVELS)
+        return nl_error("--kind, --pattern, --on, --phase, --levels: %d combinations, more than %d; ask for fewer", n, ND_MAX_LEVELS);
     for (int i = 0; i < n; i++) {
         int rest = i;
         struct nd_arm *arm = &o->arms[i];
@@ -677,8 +612,7 @@ static int take_preset(void *context, const char *option, const char *value, con
     const char **list = strcmp(option, "kind") == 0 ? &p->o->given.kinds : strcmp(option, "pattern") == 0 ? &p->o->given.patterns : NULL;
     if (list && !*list && !(*list = strdup(value))) return -1; /* lives as long as the process */
     if (strcmp(option, "period") != 0 || p->o->period_ns != 0 || nl_parse_duration(value, &p->o->period_ns) == 0) return 0;
-    nl_error("--preset: %s: '%s' is not %s", where, value, NL_DURATION_HELP);
-    return -1;
+    return nl_error("--preset: %s: '%s' is not %s", where, value, NL_DURATION_HELP);
 }
 
 static int apply_preset(struct parsing *p) {
@@ -708,8 +642,7 @@ static int hold_agent_periods(struct nd_options *o) {
     if (!nd_options_has_agent(o) || period_ns == 0) return 0;
     if (period_ns < 1000000 || period_ns > INT64_C(3600000000000)) {
         char period[32];
-        nl_error("--agent-period: %s is outside 1 ms to 1 h", nl_format_duration(period_ns, period, sizeof period));
-        return -1;
+        return nl_error("--agent-period: %s is outside 1 ms to 1 h", nl_format_duration(period_ns, period, sizeof period));
     }
     if (o->design->has_stretches) o->stretch_ns = whole_periods(o->stretch_ns, period_ns);
     else lengthen_half(o, whole_periods(o->half_ns, period_ns), "periods of the agent,", period_ns);
@@ -719,8 +652,7 @@ static int hold_agent_periods(struct nd_options *o) {
 /* An undisturbed stretch is not to be taken for one of the longer halves. */
 static int check_stretch(const struct nd_options *o) {
     if (!o->design->has_stretches || o->stretch_ns >= 2 * nd_options_long_ns(o)) return 0;
-    nl_error("--block: an undisturbed stretch must last 20 times as long as a half at least (--half-period)");
-    return -1;
+    return nl_error("--block: an undisturbed stretch must last 20 times as long as a half at least (--half-period)");
 }
 
 /* The period of the noise when nobody says: the half, or 10 ms; beside an agent the nearest that fits a whole number of times into the
@@ -737,36 +669,28 @@ static int check_period(struct nd_options *o) {
     char half[32], period[32];
     if (o->period_ns == 0) o->period_ns = default_period_ns(o);
     nl_format_duration(o->period_ns, period, sizeof period);
-    if (o->period_ns < 1000000 || o->period_ns > INT64_C(60000000000)) {
-        nl_error("--period: %s is outside 1 ms to 60 s", period);
-        return -1;
-    }
-    if (o->half_ns < o->period_ns) {
-        nl_error("--half-period, --block: %s is shorter than the noise period %s: an on half would not hold one whole period (lengthen it, "
-                 "or shorten --period)",
-                 nl_format_duration(o->half_ns, half, sizeof half), period);
-        return -1;
-    }
+    if (o->period_ns < 1000000 || o->period_ns > INT64_C(60000000000)) return nl_error("--period: %s is outside 1 ms to 60 s", period);
+    if (o->half_ns < o->period_ns)
+        return nl_error(
+            "--half-period, --block: %s is shorter than the noise period %s: an on half would not hold one whole period (lengthen it, "
+            "or shorten --period)", nl_format_duration(o->half_ns, half, sizeof half), period);
     if (!nd_options_has_agent(o) || o->agent.period_ns == 0) {
         lengthen_half(o, whole_periods(o->half_ns, o->period_ns), "noise periods", o->period_ns);
         return 0;
     }
     int64_t most_ns = 1000 * o->half_ns, longer_ns = o->half_ns;
     while (longer_ns % o->period_ns && longer_ns < most_ns) longer_ns += o->agent.period_ns;
-    if (longer_ns % o->period_ns) {
-        nl_error("--period: no half of a sensible length holds whole noise periods of %s and whole periods of the agent", period);
-        return -1;
-    }
+    if (longer_ns % o->period_ns)
+        return nl_error("--period: no half of a sensible length holds whole noise periods of %s and whole periods of the agent", period);
     lengthen_half(o, longer_ns, "periods of the agent and of the noise,", o->period_ns);
     return 0;
 }
 
 static int plan_rounds(struct nd_options *o, int seconds_given) {
     int n_steps = nd_options_round_steps(o);
-    if (n_steps > ND_MAX_SET_STEPS) {
-        nl_error("--op, --bytes, --levels: %d halves in one round, more than %d; ask for fewer combinations", n_steps, ND_MAX_SET_STEPS);
-        return -1;
-    }
+    if (n_steps > ND_MAX_SET_STEPS)
+        return nl_error("--op, --bytes, --levels: %d halves in one round, more than %d; ask for fewer combinations", n_steps,
+                        ND_MAX_SET_STEPS);
     if (o->design->single_loop) {
         /* one loop per arm fills the time; with --count the time is what the count takes */
         o->half_ns = o->measure_ns / n_steps;
@@ -777,11 +701,10 @@ static int plan_rounds(struct nd_options *o, int seconds_given) {
     o->n_rounds = o->design->has_stretches ? o->measure_ns / round_ns : o->measure_ns / o->half_ns / n_steps;
     if (o->n_rounds < 1) {
         char half[32], needed[32];
-        nl_error("--seconds: too short: one round of %d halves of %s takes %s%s", n_steps,
-                 nl_format_duration(o->half_ns, half, sizeof half),
-                 nl_format_duration(o->half_ns > INT64_MAX / n_steps ? INT64_MAX : round_ns, needed, sizeof needed),
-                 seconds_given ? "" : " (the default is 60 s)");
-        return -1;
+        return nl_error("--seconds: too short: one round of %d halves of %s takes %s%s", n_steps,
+                        nl_format_duration(o->half_ns, half, sizeof half),
+                        nl_format_duration(o->half_ns > INT64_MAX / n_steps ? INT64_MAX : round_ns, needed, sizeof needed), seconds_given ?
+                        "" : " (the default is 60 s)");
     }
     return 0;
 }
@@ -831,15 +754,11 @@ static int refuse_keys(const struct parsing *p) {
             rows[i].name);
         else if (p->line->was_given[i] && !refused) refused = &rows[i];
     }
-    if (refused)
-        nl_error("--starts: %s has no '%s' (it has: %s)", mode->name, refused->name, names[0] ? names : "none; try round");
+    if (refused) nl_error("--starts: %s has no '%s' (it has: %s)", mode->name, refused->name, names[0] ? names : "none; try round");
     return refused != NULL;
 }
 
-static int needs_starts(const char *option) {
-    nl_error("%s: needs synchronised starts (try --starts round)", option);
-    return -1;
-}
+static int needs_starts(const char *option) { return nl_error("%s: needs synchronised starts (try --starts round)", option); }
 
 static int check_arrival(const struct parsing *p) {
     const struct nd_start_options *s = &p->o->start;
@@ -847,8 +766,7 @@ static int check_arrival(const struct parsing *p) {
             "this arrival has no use for it (try late-one)"))
         return -1;
     if (s->arrival->needs_trace == (s->arrival_trace != NULL)) return 0;
-    nl_error(s->arrival_trace ? "--arrival: file: is for trace" : "--arrival: trace needs its file (trace:file=FILE)");
-    return -1;
+    return nl_error(s->arrival_trace ? "--arrival: file: is for trace" : "--arrival: trace needs its file (trace:file=FILE)");
 }
 
 /* Late ranks where operations run back to back: halves of their own, whose operations cannot wait by their own time, which differs from
@@ -858,14 +776,12 @@ static int check_late_arm(const struct parsing *p) {
     const char *beside = nd_agent_is_given(&o->agent) ? "--agent" : o->external ? "--arms on:external"
                        : o->sequential.stops          ? "--stop-when" : NULL;
     if (o->start.arrival == nd_arrivals[0]) return 0;
-    if (!o->design->fixed_dose || beside) {
-        nl_error("--arrival: with operations back to back late ranks are an arm of design lockin%s%s (or try --starts round)",
-                 beside ? ", and not beside " : "", beside ? beside : "");
-        return -1;
-    }
+    if (!o->design->fixed_dose || beside)
+        return nl_error("--arrival: with operations back to back late ranks are an arm of design lockin%s%s (or try --starts round)", beside
+                        ? ", and not beside " : "", beside ? beside : "");
     if (o->start.arrival->needs_trace || o->start.arrival_ns > 0) return 0;
-    nl_error("--arrival: amount: with operations back to back how late has to be a time (try %s:amount=50us)", o->start.arrival->name);
-    return -1;
+    return nl_error("--arrival: amount: with operations back to back how late has to be a time (try %s:amount=50us)",
+                    o->start.arrival->name);
 }
 
 static int resolve_starts(struct parsing *p) {
@@ -891,10 +807,8 @@ static int resolve_starts(struct parsing *p) {
     if (is_useless(p, NEEDS_PATIENCE, s->sync.method && !s->sync.method->has_drift, "is for offsets only (try sync=linear)") ||
         is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "is for the rule median"))
         return -1;
-    if (s->stop_rule != ND_STOP_NONE && !o->design->single_loop) {
-        nl_error("--starts: stop-rule: design %s has a fixed length (use --design single)", o->design->name);
-        return -1;
-    }
+    if (s->stop_rule != ND_STOP_NONE && !o->design->single_loop)
+        return nl_error("--starts: stop-rule: design %s has a fixed length (use --design single)", o->design->name);
     return check_arrival(p);
 }
 
@@ -902,14 +816,11 @@ static int resolve_starts(struct parsing *p) {
  * the treatment takes its options all the same: the launches of a set may then share their command line. */
 static int resolve_which_arms(struct nd_options *o) {
     if (o->which_arms == ND_ARMS_BOTH) return 0;
-    if (!o->design->single_loop) {
-        nl_error("--arms: design %s compares off with on within a launch (use --design single)", o->design->name);
-        return -1;
-    }
+    if (!o->design->single_loop)
+        return nl_error("--arms: design %s compares off with on within a launch (use --design single)", o->design->name);
     if (o->which_arms == ND_ARMS_OFF) o->n_arms = o->n_doses = o->n_levels = 0;
     if (o->which_arms == ND_ARMS_OFF || o->n_arms > 0) return 0;
-    nl_error("--arms: on needs a treatment (try --levels 1)");
-    return -1;
+    return nl_error("--arms: on needs a treatment (try --levels 1)");
 }
 
 /* A treatment that is not ours: one on arm without level, or none. It cannot be switched, so a launch has one arm. */
@@ -918,15 +829,11 @@ static int resolve_external(struct parsing *p) {
     if (is_useless(p, NEEDS_GENERATOR | NEEDS_NODES, 0,
                    "with an external treatment no generator is started, so it would be without effect"))
         return -1;
-    if (!o->design->single_loop) {
-        nl_error("--arms: external: design %s switches within a launch, and this is from outside (use --design single)",
-                 o->design->name);
-        return -1;
-    }
-    if (o->which_arms == ND_ARMS_BOTH) {
-        nl_error("--arms: external: say whether '%s' is there in this launch: on, or off", o->external);
-        return -1;
-    }
+    if (!o->design->single_loop)
+        return nl_error("--arms: external: design %s switches within a launch, and this is from outside (use --design single)",
+                        o->design->name);
+    if (o->which_arms == ND_ARMS_BOTH)
+        return nl_error("--arms: external: say whether '%s' is there in this launch: on, or off", o->external);
     if (o->which_arms == ND_ARMS_ON) add_arm_without_level(o, o->external);
     return 0;
 }
@@ -938,29 +845,21 @@ static int resolve_agent(struct parsing *p) {
     if (!nd_agent_is_given(a)) {
         if (is_useless(p, NEEDS_AGENT, 0, "needs an agent (try --agent '--agent-pid 1234')")) return -1;
         if (!a->interval_ns || o->external) return 0;
-        nl_error("--arms: interval: needs an external treatment");
-        return -1;
+        return nl_error("--arms: interval: needs an external treatment");
     }
-    if (o->external) {
-        nl_error("--agent: with --arms ...:external=%s the treatment comes from outside, and this launch has no other", o->external);
-        return -1;
-    }
+    if (o->external)
+        return nl_error("--agent: with --arms ...:external=%s the treatment comes from outside, and this launch has no other", o->external);
     if (is_useless(p, NEEDS_GENERATOR, o->n_levels > 0 || o->given.levels,
                    "with an agent there is no generator unless levels are asked for (see --levels)"))
         return -1;
-    if (nd_agent_complete(a, o->design->has_stretches, o->design->has_stretches ? o->stretch_ns : o->half_ns)) {
-        nl_error("--agent: too many options, or too long");
-        return -1;
-    }
+    if (nd_agent_complete(a, o->design->has_stretches, o->design->has_stretches ? o->stretch_ns : o->half_ns))
+        return nl_error("--agent: too many options, or too long");
     for (int i = 0; i < o->n_kinds && o->n_levels > 0; i++) {
         if (strcmp(o->kinds[i], a->name) != 0) continue;
-        nl_error("--agent-name: '%s' is the name of a load of this launch, too; give the agent another one", a->name);
-        return -1;
+        return nl_error("--agent-name: '%s' is the name of a load of this launch, too; give the agent another one", a->name);
     }
-    if (o->n_arms + 2 > NL_AGENT_MAX_ARMS) {
-        nl_error("--levels: more than %d arms beside an agent; ask for fewer", NL_AGENT_MAX_ARMS - 2);
-        return -1;
-    }
+    if (o->n_arms + 2 > NL_AGENT_MAX_ARMS)
+        return nl_error("--levels: more than %d arms beside an agent; ask for fewer", NL_AGENT_MAX_ARMS - 2);
     add_arm_without_level(o, a->name);
     return 0;
 }
@@ -984,20 +883,13 @@ static int resolve_looks(struct parsing *p) {
     struct nd_sequential_options *s = &o->sequential;
     int n_effects = 0;
     if (!s->stops) return is_useless(p, NEEDS_LOOKS, 0, "needs --stop-when decided") ? -1 : 0;
-    if (o->design->single_loop) {
-        nl_error("--stop-when: design %s has one loop per arm and nothing to look at (use lockin or blocks)", o->design->name);
-        return -1;
-    }
+    if (o->design->single_loop)
+        return nl_error("--stop-when: design %s has one loop per arm and nothing to look at (use lockin or blocks)", o->design->name);
     for (int i = 0; i < o->n_arms; i++) n_effects += !nd_arm_is_placebo(&o->arms[i]);
-    if (n_effects == 0) {
-        nl_error("--stop-when: without a level above 0 there is nothing to decide (see --levels)");
-        return -1;
-    }
-    if (o->n_rounds < s->n_looks) {
-        nl_error("--stop-when: looks: %d looks do not fit into %lld rounds (raise --seconds, or ask for fewer)", s->n_looks,
-            (long long)o->n_rounds);
-        return -1;
-    }
+    if (n_effects == 0) return nl_error("--stop-when: without a level above 0 there is nothing to decide (see --levels)");
+    if (o->n_rounds < s->n_looks)
+        return nl_error("--stop-when: looks: %d looks do not fit into %lld rounds (raise --seconds, or ask for fewer)", s->n_looks,
+                        (long long)o->n_rounds);
     nd_look_rounds(o->n_rounds, s->n_looks, s->rounds);
     return 0;
 }
@@ -1011,8 +903,7 @@ static void choose_half(struct parsing *p) {
         o->stretch_ns = p->o->given.block_ns ? p->o->given.block_ns : 1000000000;
     } else if (!o->design->is_paired)
         o->half_ns = p->o->given.block_ns ? p->o->given.block_ns : 1000000000;
-    else if (p->o->given.half_ns || !has_agent)
-        o->half_ns = p->o->given.half_ns ? p->o->given.half_ns : o->app ? 100000000 : 10000000;
+    else if (p->o->given.half_ns || !has_agent) o->half_ns = p->o->given.half_ns ? p->o->given.half_ns : o->app ? 100000000 : 10000000;
     else {
         o->half_ns = nd_agent_half_ns(&o->agent);
         if (o->agent.period_ns == 0)
@@ -1024,15 +915,12 @@ static void choose_half(struct parsing *p) {
 static int check_quick(const struct parsing *p) {
     const struct nd_options *o = p->o;
     if (!o->design->has_stretches) return 0;
-    if (!nd_agent_is_given(&o->agent) || strcmp(o->agent.way, "agent-on") == 0 || strcmp(o->agent.way, "scrape") == 0) {
-        nl_error("--design: quick is for an agent that is frozen (--agent-cmd, --agent-pid, --agent-cgroup or --agent-unit)");
-        return -1;
-    }
+    if (!nd_agent_is_given(&o->agent) || strcmp(o->agent.way, "agent-on") == 0 || strcmp(o->agent.way, "scrape") == 0)
+        return nl_error("--design: quick is for an agent that is frozen (--agent-cmd, --agent-pid, --agent-cgroup or --agent-unit)");
     const char *with = o->app ? "--app" : p->o->given.levels ? "--levels" : o->start.mode->is_synchronised ? "--starts"
                                                                                           : o->sequential.stops ? "--stop-when" : NULL;
     if (!with) return 0;
-    nl_error("--design: quick and %s cannot be combined (use lockin or blocks)", with);
-    return -1;
+    return nl_error("--design: quick and %s cannot be combined (use lockin or blocks)", with);
 }
 
 static int resolve(struct parsing *p) {
@@ -1041,18 +929,12 @@ static int resolve(struct parsing *p) {
     if (nd_agent_read(&o->agent) || resolve_starts(p)) return -1;
     int seconds_given = o->measure_ns != 0;
     if (!seconds_given) o->measure_ns = INT64_C(60000000000);
-    if (p->o->given.half_ns && !o->design->is_paired) {
-        nl_error("--half-period: design %s has none (use --block or --seconds)", o->design->name);
-        return -1;
-    }
-    if (p->o->given.block_ns && ((o->design->is_paired && !o->design->has_stretches) || o->design->single_loop)) {
-        nl_error("--block: design %s has none (use --half-period or --seconds)", o->design->name);
-        return -1;
-    }
-    if (o->count && o->design->fixed_dose) {
-        nl_error("--count: design %s takes its number from --half-period, which must hold whole noise periods", o->design->name);
-        return -1;
-    }
+    if (p->o->given.half_ns && !o->design->is_paired)
+        return nl_error("--half-period: design %s has none (use --block or --seconds)", o->design->name);
+    if (p->o->given.block_ns && ((o->design->is_paired && !o->design->has_stretches) || o->design->single_loop))
+        return nl_error("--block: design %s has none (use --half-period or --seconds)", o->design->name);
+    if (o->count && o->design->fixed_dose)
+        return nl_error("--count: design %s takes its number from --half-period, which must hold whole noise periods", o->design->name);
     choose_half(p);
     if (resolve_configs(p) || check_quick(p) || resolve_treatment(p)) return -1;
     if (o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
@@ -1118,25 +1000,15 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
                              .argv = argv,
                              .sequential = {.alpha = 0.01, .n_looks = 5, .spending = &nd_spendings[0]},
                              .agent = {.settle_ns = -1, .timeout_ns = INT64_C(30000000000)},
-                             .start = {.mode = nd_start_modes[0],
-                                       .arrival = nd_arrivals[0],
-                                       .arrival_factor = 1,
-                                       .gamma = 1.1,
-                                       .eps = 0.25,
-                                       .n_stage_starts = 8,
-                                       .n_first_starts = 4,
-                                       .precision_percent = 1,
-                                       .sync = {.patience = 100},
+                             .start = {.mode = nd_start_modes[0], .arrival = nd_arrivals[0], .arrival_factor = 1, .gamma = 1.1, .eps = 0.25,
+                                       .n_stage_starts = 8, .n_first_starts = 4, .precision_percent = 1, .sync = {.patience = 100},
                                        .sync_every_ns = INT64_C(10000000000)}};
     const char *generator = getenv("NOISELAB_GEN");
     if (generator && *generator) o->generator_path = generator;
     if (nl_tables_asked(argc, argv) && speaks) print_tables();
     if (nl_options_parse(&line, argc, argv, NULL)) return -1;
     if (line.is_done) return has_failed ? -1 : 0;
-    if (o->is_json && !o->dry_run) {
-        nl_error("--json: belongs to --dry-run; results as JSON come from noiselab analyze --json");
-        return -1;
-    }
+    if (o->is_json && !o->dry_run) return nl_error("--json: belongs to --dry-run; results as JSON come from noiselab analyze --json");
     if (resolve(&p)) return -1;
     if (speaks)
         for (int i = 0; i < o->n_notes; i++) nl_warn("%s", o->notes[i]);

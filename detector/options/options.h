@@ -1,6 +1,5 @@
 /* The command line of noiselab-detect. argv is parsed once, here; everything else gets this structure, const. */
-#ifndef ND_OPTIONS_H
-#define ND_OPTIONS_H
+#pragma once
 
 #include "detector/options/agent_options.h"
 #include "common/page/nl_control.h"
@@ -193,5 +192,3 @@ int nd_options_hold_beats(struct nd_options *o, int64_t least_ns, int speaks);
 
 /* Whether operations are timed one by one. */
 int nd_options_times_operations(const struct nd_options *o);
-
-#endif

@@ -1,5 +1,4 @@
 #include "detector/plan/noise_nodes.h"
-
 #include "common/base/nl_error.h"
 #include "detector/nodes/provenance.h"
 #include "detector/nodes/tree.h"
@@ -25,17 +24,12 @@ int nd_nodes_hold(const struct nd_nodes *nodes, const char *host, int has_rank_0
 }
 
 /* The launch's nodes, as far as they go into a line. */
-struct names {
-    char text[NAMES_BYTES];
-    size_t n_bytes;
-    int n_left_out;
-};
+struct names { char text[NAMES_BYTES]; size_t n_bytes; int n_left_out; };
 
 static void add_name(void *context, int rank, const void *host) {
     struct names *names = context;
     (void)rank;
-    if (names->n_bytes + ND_HOST_BYTES + 2 > sizeof names->text)
-        names->n_left_out++;
+    if (names->n_bytes + ND_HOST_BYTES + 2 > sizeof names->text) names->n_left_out++;
     else
         names->n_bytes += (size_t)snprintf(names->text + names->n_bytes, sizeof names->text - names->n_bytes, "%s%s",
                                            names->n_bytes ? ", " : "", (const char *)host);

@@ -1,6 +1,5 @@
 /* Which nodes are treated, and where each of them stands among the others. */
-#ifndef ND_NOISE_NODES_H
-#define ND_NOISE_NODES_H
+#pragma once
 
 #include "detector/options/options.h"
 #include "detector/nodes/team.h"
@@ -29,5 +28,3 @@ int nd_nodes_check(const struct nd_nodes *nodes, const struct nd_team *team, con
  * @param own, common  drawn for this node and half, and for the half on all nodes: 0..1.
  * @param index, n  which of the n treated nodes it is, from 0. */
 double nd_noise_phase(enum nd_phase phase, double own, double common, int index, int n);
-
-#endif

@@ -1,6 +1,5 @@
 /* The pilot: how long an operation takes here, so that every half can hold a fixed number of them. */
-#ifndef ND_PILOT_H
-#define ND_PILOT_H
+#pragma once
 
 #include "detector/measure/measure.h"
 #include "detector/options/options.h"
@@ -26,5 +25,3 @@ struct nd_cell {
 int nd_pilot_run(const struct nd_team *team, struct nd_together *together, const struct nd_options *o, int config,
                  struct nd_op_state *state, const struct nl_ticks *ticks, struct nl_hist *scratch, struct nd_starter *starter,
                  struct nd_start_plan *plan, struct nd_cell *cell);
-
-#endif

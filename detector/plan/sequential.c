@@ -1,5 +1,4 @@
 #include "detector/plan/sequential.h"
-
 #include "detector/halves/pairs.h"
 #include "detector/design/spending.h"
 
@@ -20,10 +19,8 @@ void nd_sequential_decide(struct nd_look_cell *cell, double nominal_p, double ma
     double reach = nd_student_quantile(nominal_p, (double)(cell->n - 1)) * cell->sd / sqrt((double)cell->n);
     cell->low = cell->mean - reach;
     cell->high = cell->mean + reach;
-    if (cell->low > margin)
-        cell->decision = ND_ABOVE;
-    else if (margin_percent > 0 && cell->high < margin)
-        cell->decision = ND_BELOW;
+    if (cell->low > margin) cell->decision = ND_ABOVE;
+    else if (margin_percent > 0 && cell->high < margin) cell->decision = ND_BELOW;
 }
 
 struct nd_sequential *nd_sequential_open(const struct nd_options *o) {

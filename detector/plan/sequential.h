@@ -1,8 +1,7 @@
 /* Planned looks at a run under way: is every cell decided, so that it may end? Rank 0 only; between halves, never in the measuring loop. */
-#ifndef ND_SEQUENTIAL_H
-#define ND_SEQUENTIAL_H
+#pragma once
 
-#include "detector/halves/channels.h"
+#include "detector/halves/half_sum.h"
 #include "detector/options/options.h"
 
 /* What the interval of a look says about the slowdown. */
@@ -48,5 +47,3 @@ const struct nd_look *nd_sequential_look(struct nd_sequential *s, int look);
 
 /* NULL is fine. */
 void nd_sequential_close(struct nd_sequential *s);
-
-#endif

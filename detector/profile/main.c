@@ -1,13 +1,238 @@
 /* noiselab-profile: runs a program with the profile loaded, and makes tables of what its ranks wrote. */
+#include <elf.h>
 #include <jansson.h>
 
 #include "common/base/nl_error.h"
+
+#include "common/base/nl_json.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_secret.h"
 #include "common/base/version.h"
 #include "common/sys/nl_whole.h"
-#include "detector/profile/command.h"
 #include "detector/profile/tables.h"
+#include "detector/profile/profile_file.h"
+
+/* A program under the profile: starts it with the library, waits for it, and says what came of it. */
+
+struct nf_command {
+    char **words;        /* the user's, the last one NULL */
+    const char *library; /* path of libnoiselab-profile.so */
+    const char *folder;  /* of the rank files, absolute */
+};
+
+enum { ADDED_WORDS = 8, PATH_BYTES = 4096 };
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* How a launcher hands variables on to its ranks; all others hand on their own environment, as srun does. */
+enum launcher { OTHER, OPEN_MPI, HYDRA };
+
+/* The first lines that `word --version` prints. */
+static void version_of(const char *word, char *text, size_t size) {
+    int ends[2];
+    size_t n = 0;
+    ssize_t got;
+    text[0] = '\0';
+    if (pipe(ends)) return;
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], 1);
+        dup2(ends[1], 2);
+        close(ends[0]);
+        close(ends[1]);
+        execlp(word, word, "--version", (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    while (n < size - 1 && (got = read(ends[0], text + n, size - 1 - n)) > 0) n += (size_t)got;
+    text[n] = '\0';
+    close(ends[0]);
+    if (child > 0) waitpid(child, NULL, 0);
+}
+
+static enum launcher launcher_of(const char *word) {
+    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun"};
+    char text[1024];
+    int is_named = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) is_named |= !strncmp(last_part(word), names[i], strlen(names[i]));
+    if (!is_named) return OTHER;
+    version_of(word, text, sizeof text);
+    if (strstr(text, "Open MPI") || strstr(text, "OpenRTE") || strstr(text, "PRRTE") || strstr(text, "prte")) return OPEN_MPI;
+    return strstr(text, "HYDRA") || strstr(text, "MPICH") || strstr(text, "Intel") ? HYDRA : OTHER;
+}
+
+/* "NAME=VALUE"; a library that the user loads already stays. */
+static char *preload(const struct nf_command *c) {
+    const char *before = getenv("LD_PRELOAD");
+    char *text = NULL;
+    return asprintf(&text, "LD_PRELOAD=%s%s%s", c->library, before && *before ? ":" : "", before ? before : "") < 0 ? NULL : text;
+}
+
+static char *environment(const struct nf_command *c) {
+    char *text = NULL;
+    return asprintf(&text, "%s=%s", NF_ENVIRONMENT, c->folder) < 0 ? NULL : text;
+}
+
+/* The words with those added that carry two variables to the ranks; where the launcher has no words for it they are set here. */
+static char **words_for(const struct nf_command *c) {
+    int n = 0;
+    while (c->words[n]) n++;
+    char **words = calloc((size_t)n + ADDED_WORDS, sizeof *words);
+    char *variables[] = {preload(c), environment(c)};
+    if (!words || !variables[0] || !variables[1]) return NULL;
+    enum launcher launcher = launcher_of(c->words[0]);
+    int k = 0;
+    words[k++] = c->words[0];
+    for (int i = 0; i < 2; i++) {
+        if (launcher == OPEN_MPI) {
+            words[k++] = "-x";
+            words[k++] = variables[i];
+        } else {
+            char *value = strchr(variables[i], '=');
+            *value++ = '\0';
+            if (launcher == HYDRA) {
+                words[k++] = "-genv";
+                words[k++] = variables[i];
+                words[k++] = value;
+            } else {
+                setenv(variables[i], value, 1);
+            }
+        }
+    }
+    for (int i = 1; i < n; i++) words[k++] = c->words[i];
+    return words;
+}
+
+static volatile sig_atomic_t child_of_signals;
+
+static void hand_on(int signal_number) {
+    if (child_of_signals > 0) kill((pid_t)child_of_signals, signal_number);
+}
+
+/* Runs it to its end; signals are handed on to it, and it ends with this process. Its status, as a shell has it; -1 where it could not be
+ * started (said in a line). */
+static int nf_command_run(const struct nf_command *c) {
+    const struct sigaction on = {.sa_handler = hand_on, .sa_flags = SA_RESTART}, ignore = {.sa_handler = SIG_IGN};
+    pid_t owner = getpid();
+    char **words = words_for(c);
+    int status, said[2], error = 0;
+    if (!words || pipe2(said, O_CLOEXEC)) return nl_error("cannot start '%s': %s", c->words[0], strerror(errno));
+    pid_t child = fork();
+    if (child == 0) {
+        /* whatever ends this process, the program ends, too */
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != owner) _exit(2);
+        execvp(words[0], words);
+        error = errno;
+        _exit(write(said[1], &error, sizeof error) > 0 ? 127 : 126);
+    }
+    child_of_signals = child;
+    /* a Ctrl-C reaches the program by itself */
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGTERM, &on, NULL);
+    sigaction(SIGHUP, &on, NULL);
+    close(said[1]);
+    if (read(said[0], &error, sizeof error) < 0) error = 0;
+    close(said[0]);
+    while (child < 0 || waitpid(child, &status, 0) < 0)
+        if (child < 0 || errno != EINTR) return -1;
+    child_of_signals = 0;
+    free(words);
+    if (error) return nl_error("cannot start '%s': %s", c->words[0], strerror(error));
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* ---- why there is no profile ---- */
+
+/* Whether it is a program that loads no libraries: an ELF file that may be executed and names no interpreter. */
+static int is_static(const char *path) {
+    Elf64_Ehdr header;
+    Elf64_Phdr part;
+    int found = 0, n = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return 0;
+    if (read(fd, &header, sizeof header) == (ssize_t)sizeof header && !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+        header.e_ident[EI_CLASS] == ELFCLASS64 && (header.e_type == ET_EXEC || header.e_type == ET_DYN) && !access(path, X_OK)) {
+        for (; n < header.e_phnum; n++) {
+            if (pread(fd, &part, sizeof part, (off_t)(header.e_phoff + (uint64_t)n * sizeof part)) != (ssize_t)sizeof part) break;
+            found |= part.p_type == PT_INTERP;
+        }
+        found = n == header.e_phnum && n > 0 && !found;
+    }
+    close(fd);
+    return found;
+}
+
+static const char *static_word(const struct nf_command *c) {
+    for (char **word = c->words; *word; word++)
+        if (strchr(*word, '/') && is_static(*word)) return *word;
+    return NULL;
+}
+
+/* Calls `use` for the notes of the ranks, until it returns 1. */
+static void each_note(const struct nf_command *c, int (*use)(const char *path, void *context), void *context) {
+    char path[PATH_BYTES];
+    DIR *folder = opendir(c->folder);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        size_t n = strlen(entry->d_name);
+        if (strncmp(entry->d_name, "rank.", 5) || n < 6 || strcmp(entry->d_name + n - 5, ".note")) continue;
+        if (snprintf(path, sizeof path, "%s/%s", c->folder, entry->d_name) < (int)sizeof path && use(path, context)) break;
+    }
+    if (folder) closedir(folder);
+}
+
+struct note { char word[32], program[257], detail[257]; };
+
+static int read_note(const char *path, void *context) {
+    struct note *note = context;
+    FILE *f = fopen(path, "re");
+    if (!f) return 0;
+    int n = fscanf(f, "%31[^\t]\t%256[^\t]\t%256[^\n]", note->word, note->program, note->detail);
+    fclose(f);
+    if (n != 3) note->word[0] = '\0';
+    return n == 3;
+}
+
+/* Why there is no profile of any rank, in one line, from the notes of the processes and the words of the command. */
+static void nf_command_explain(const struct nf_command *c, char *line, int size) {
+    struct note note = {.word = ""};
+    const char *word = static_word(c);
+    each_note(c, read_note, &note);
+    if (!strcmp(note.word, "other-library"))
+        nl_say(line, (size_t)size, "'%s' uses another MPI library (%s) than noiselab was built with: build noiselab with its mpicc",
+                 note.program, note.detail);
+    else if (!strcmp(note.word, "lone")) nl_say(line, (size_t)size, "%s", note.detail);
+    else if (word)
+        nl_say(line, (size_t)size, "'%s' is a static binary, which loads no library: link it with libnoiselab-profile.so", word);
+    else if (!strcmp(note.word, "no-mpi"))
+        nl_say(line, (size_t)size, "'%s' is not an MPI program: it needs no MPI library, and had loaded none when it ended",
+                 note.program);
+    else if (!strcmp(note.word, "by-handle"))
+        nl_say(line, (size_t)size,
+               "'%s' loaded the MPI library itself and looked its functions up there (dlopen and dlsym, as Python's ctypes does), past "
+                 "libnoiselab-profile.so: nothing could be counted; a module that is linked with MPI, such as mpi4py, can be",
+                 note.program);
+    else if (!strcmp(note.word, "started"))
+        nl_say(line, (size_t)size, "'%s' began without an MPI library and was killed: whether it would have loaded one is not known",
+                 note.program);
+    else if (!strcmp(note.word, "loaded"))
+        nl_say(line, (size_t)size, "'%s' never called MPI_Init, or ended before it was done", note.program);
+    else
+        nl_say(line, (size_t)size, "no rank loaded '%s': '%s' did not start one, or does not hand on LD_PRELOAD", c->library,
+                 c->words[0]);
+}
+
+static int remove_note(const char *path, void *context) {
+    (void)context;
+    unlink(path);
+    return 0;
+}
+
+/* Removes the notes. */
+static void nf_command_tidy(const struct nf_command *c) { each_note(c, remove_note, NULL); }
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
@@ -50,10 +275,8 @@ static int parse(struct profile *p, int argc, char **argv) {
     if (nl_options_parse(&p->line, argc, argv, &first)) return -1;
     if (p->line.is_done) return 0;
     p->words = first < argc ? argv + first : NULL;
-    if (!p->words == !p->tables) {
-        nl_error(p->words ? "--tables: no command with it" : "which program? (try noiselab profile --out DIR -- mpirun -n 2 ./app)");
-        return -1;
-    }
+    if (!p->words == !p->tables)
+        return nl_error(p->words ? "--tables: no command with it" : "which program? (try noiselab profile --out DIR -- mpirun -n 2 ./app)");
     return 1;
 }
 
@@ -62,8 +285,7 @@ static int parse(struct profile *p, int argc, char **argv) {
 static int make_folder(const char *path, int *is_new) {
     *is_new = !mkdir(path, 0777);
     if (*is_new || errno == EEXIST) return 0;
-    nl_error("--out: cannot make '%s': %s", path, strerror(errno));
-    return -1;
+    return nl_error("--out: cannot make '%s': %s", path, strerror(errno));
 }
 
 static void stamp(char *text, size_t size, const char *format, time_t at) {
@@ -86,8 +308,7 @@ static int open_launch(struct profile *p) {
     if (snprintf(p->folder, sizeof p->folder, "%s/%s", place, p->launch) >= (int)sizeof p->folder) return -1;
     if (make_folder(p->folder, &p->made_folder)) return -1;
     if (p->made_folder) return 0;
-    nl_error("--launch-id: '%s' exists; a run never writes over another one", p->folder);
-    return -1;
+    return nl_error("--launch-id: '%s' exists; a run never writes over another one", p->folder);
 }
 
 /* Of a run without a profile nothing stays. What was there before does. */
@@ -101,14 +322,9 @@ static void take_back(const struct profile *p) {
     if (p->made_out) rmdir(p->out);
 }
 
-static json_t *text(const char *s) {
-    json_t *json = json_string(s);
-    return json ? json : json_string("(not UTF-8)");
-}
-
 static json_t *words_json(char **words) {
     json_t *array = json_array();
-    for (; words && *words; words++) json_array_append_new(array, text(*words));
+    for (; words && *words; words++) json_array_append_new(array, nl_json_text(*words));
     nl_secret_redact_json(array);
     return array;
 }
@@ -124,13 +340,10 @@ static int write_json(const struct profile *p, const struct nf_tables *t, int st
                   "version", NOISELAB_VERSION, "git", nl_git, "launch", p->launch, "command", words_json(p->words), "options", "out",
                   p->tables ? NULL : p->out, "started_utc", started, "ended_utc", t ? now : NULL);
     if (t) {
-        json_object_set_new(json, "ranks", json_integer(t->n_expected));
-        json_object_set_new(json, "nodes", json_integer(t->n_nodes));
-        json_object_set_new(json, "ranks_profiled", json_integer(t->n_ranks));
-        json_object_set_new(json, "ranks_unfinished", json_integer(t->n_unfinished));
-        json_object_set_new(json, "mpi", json_pack("{s:o}", "version", text(t->library)));
-        json_object_set_new(json, "profiled_program", text(t->program));
-        json_object_set_new(json, "status", p->words ? json_integer(status) : json_null());
+        nl_json_set(json, "ranks", json_integer(t->n_expected), "nodes", json_integer(t->n_nodes),
+            "ranks_profiled", json_integer(t->n_ranks), "ranks_unfinished", json_integer(t->n_unfinished),
+            "mpi", json_pack("{s:o}", "version", nl_json_text(t->library)), "profiled_program", nl_json_text(t->program),
+            "status", p->words ? json_integer(status) : json_null(), NULL);
     }
     json_object_set_new(json, "ended",
                         t ? json_string(t->n_unfinished || t->n_ranks < t->n_expected ? "interrupted" : "complete") : json_null());
@@ -158,13 +371,9 @@ static int find_library(struct profile *p) {
     }
     snprintf(p->library, sizeof p->library, "%s/lib/noiselab/libnoiselab-profile.so", self);
     /* LD_PRELOAD is divided at blanks and colons */
-    if (strpbrk(p->library, " :")) {
-        nl_error("'%s': the dynamic linker takes no path with a blank or a colon", p->library);
-        return -1;
-    }
+    if (strpbrk(p->library, " :")) return nl_error("'%s': the dynamic linker takes no path with a blank or a colon", p->library);
     if (!access(p->library, R_OK)) return 0;
-    nl_error("there is no '%s': run make, or make install, again", p->library);
-    return -1;
+    return nl_error("there is no '%s': run make, or make install, again", p->library);
 }
 
 /* Tables, launch.json, and what is left over. 0, 1: there are no ranks, -1. */

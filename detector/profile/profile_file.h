@@ -1,8 +1,7 @@
 /* The file of one rank of a profiled program. It is mapped memory, of constant size, so whatever ends the program leaves it as it was after
  * the last call. In the byte order of the machine that wrote it; noiselab profile makes tables of it (docs/reference/formats.md, "noiselab
  * profile"). */
-#ifndef NF_PROFILE_FILE_H
-#define NF_PROFILE_FILE_H
+#pragma once
 
 #include "common/base/nl_hist.h"
 
@@ -122,5 +121,3 @@ struct nf_file {
 };
 
 _Static_assert(sizeof(struct nf_file) <= 4 << 20, "a rank's profile is to take 4 MiB at most");
-
-#endif

@@ -1,5 +1,4 @@
 #include "detector/profile/tables.h"
-
 #include "common/base/nl_error.h"
 #include "common/sys/nl_whole.h"
 #include "detector/profile/profile_file.h"
@@ -72,10 +71,7 @@ static int take_file(const char *path, void *context) {
     int is_empty;
     struct nf_file *f = map(path, &is_empty);
     if (!f && is_empty) return 0;
-    if (!f || (r->n && f->n_ranks != r->n)) {
-        nl_error("'%s' is not a rank of this profile, or of another version", path);
-        return -1;
-    }
+    if (!f || (r->n && f->n_ranks != r->n)) return nl_error("'%s' is not a rank of this profile, or of another version", path);
     if (!r->n) {
         r->files = calloc((size_t)f->n_ranks, sizeof *r->files);
         if (!r->files) return -1;
@@ -234,20 +230,15 @@ static int write_one(const struct nf_tables *t, const struct ranks *r, const cha
     char path[PATH_BYTES];
     struct nl_whole whole = {.f = NULL};
     int failed = 0;
-    if (snprintf(path, sizeof path, "%s/%s.csv", t->folder, name) >= (int)sizeof path || nl_whole_open(&whole, path, 0666)) {
-        nl_error("'%s' cannot be written: %s", path, strerror(errno));
-        return -1;
-    }
+    if (snprintf(path, sizeof path, "%s/%s.csv", t->folder, name) >= (int)sizeof path || nl_whole_open(&whole, path, 0666))
+        return nl_error("'%s' cannot be written: %s", path, strerror(errno));
     switch (name[0]) {
     case 'o': print_operations(whole.f, t, r); break;
     case 'h': failed = print_histograms(whole.f, t, r); break;
     case 'r': print_ranks(whole.f, t, r); break;
     default: print_arrivals(whole.f, t, r);
     }
-    if (nl_whole_close(&whole, failed)) {
-        nl_error("'%s' cannot be written: %s", path, strerror(errno));
-        return -1;
-    }
+    if (nl_whole_close(&whole, failed)) return nl_error("'%s' cannot be written: %s", path, strerror(errno));
     return 0;
 }
 

@@ -1,6 +1,5 @@
 /* Tables of a profile, from the files of its ranks. */
-#ifndef NF_TABLES_H
-#define NF_TABLES_H
+#pragma once
 
 #include <jansson.h>
 
@@ -22,5 +21,3 @@ int nf_tables_write(struct nf_tables *t);
 
 /* Removes the ranks' files. */
 void nf_tables_tidy(const struct nf_tables *t);
-
-#endif

@@ -1,8 +1,7 @@
 #include "detector/program/program.h"
-
 #include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
-#include "detector/program/beats.h"
 
 #define OPEN_NS        INT64_C(60000000000) /* a program may take its time to MPI_Init */
 #define WATCH_NS       INT64_C(20000000000) /* how long a beat is looked for */
@@ -53,8 +52,7 @@ static int check(const struct nf_file *f, int rank, int n_ranks, char *reason, s
     else if (strcmp(f->host, host) != 0)
         snprintf(reason, size, "rank %d of the program is on %.60s and its follower on %.60s: give both launchers one list of nodes", rank,
                  f->host, host);
-    else
-        return 0;
+    else return 0;
     return -1;
 }
 
@@ -64,14 +62,11 @@ int nd_program_open(struct nd_program **program, const char *folder, int rank, i
     int64_t end_ns = nl_mono_ns() + OPEN_NS;
     struct nd_program *p = calloc(1, sizeof *p);
     *program = p;
-    if (!p || snprintf(path, sizeof path, "%s/rank.%d.profile", folder, rank) >= (int)sizeof path) {
-        snprintf(reason, size, "not enough memory");
-        return -1;
-    }
+    if (!p || snprintf(path, sizeof path, "%s/rank.%d.profile", folder, rank) >= (int)sizeof path)
+        return nl_say(reason, size, "not enough memory");
     while (!(p->file = map(path)) && nl_mono_ns() < end_ns && !*stop_asked && !access(folder, F_OK)) sleep_ns(LOOK_NS);
     if (p->file) return check(p->file, rank, n_ranks, reason, size);
-    snprintf(reason, size, "no rank %d of a program in '%.200s' (see noiselab profile)", rank, folder);
-    return -1;
+    return nl_say(reason, size, "no rank %d of a program in '%.200s' (see noiselab profile)", rank, folder);
 }
 
 void nd_program_close(struct nd_program *p) {
@@ -84,15 +79,9 @@ void nd_program_close(struct nd_program *p) {
     free(p);
 }
 
-pid_t nd_program_pid(const struct nd_program *p) {
-    return p->file->pid;
-}
-pid_t nd_program_tid(const struct nd_program *p) {
-    return p->file->tid;
-}
-const char *nd_program_path(const struct nd_program *p) {
-    return p->file->program;
-}
+pid_t nd_program_pid(const struct nd_program *p) { return p->file->pid; }
+pid_t nd_program_tid(const struct nd_program *p) { return p->file->tid; }
+const char *nd_program_path(const struct nd_program *p) { return p->file->program; }
 
 static int is_over(const struct nd_program *p) {
     return __atomic_load_n(&p->file->state, __ATOMIC_ACQUIRE) != NF_RUNNING || (kill(p->file->pid, 0) && errno == ESRCH);
@@ -119,10 +108,8 @@ int nd_beat_parse(const char *text, struct nd_beat *beat) {
 char *nd_beat_tell(const struct nd_beat *beat, char *text, size_t size) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
     int power = beat->size_class - 1;
-    if (power < 0)
-        snprintf(text, size, "%s", beat->operation);
-    else
-        snprintf(text, size, "%s %d %s", beat->operation, 1 << (power < 40 ? power % 10 : 9), units[power < 40 ? power / 10 : 3]);
+    if (power < 0) snprintf(text, size, "%s", beat->operation);
+    else snprintf(text, size, "%s %d %s", beat->operation, 1 << (power < 40 ? power % 10 : 9), units[power < 40 ? power / 10 : 3]);
     return text;
 }
 
@@ -130,9 +117,7 @@ static const char *name_of(const struct nf_file *f, const struct nf_row *row) {
     return row->operation < NF_MAX_NAMES ? f->names[row->operation] : "";
 }
 
-static int is_polling(const char *name) {
-    return strstr(name, "test") == name || strstr(name, "probe") != NULL;
-}
+static int is_polling(const char *name) { return strstr(name, "test") == name || strstr(name, "probe") != NULL; }
 
 static uint32_t n_rows(const struct nf_file *f) {
     uint32_t n = __atomic_load_n(&f->n_rows, __ATOMIC_ACQUIRE);
@@ -165,10 +150,7 @@ int nd_program_find_beat(struct nd_program *p, const volatile int *stop_asked, s
     int64_t n_calls = 0;
     int row = -1;
     p->looks = calloc(MOST_LOOKS, sizeof *p->looks);
-    if (!p->looks) {
-        snprintf(reason, size, "not enough memory");
-        return -1;
-    }
+    if (!p->looks) return nl_say(reason, size, "not enough memory");
     for (int at = 0; at < MOST_LOOKS && !*stop_asked && !is_over(p); at++) {
         look(p, at);
         if (at * LOOK_NS >= LEAST_WATCH_NS) row = choose(p, at + 1, &n_calls);
@@ -177,13 +159,10 @@ int nd_program_find_beat(struct nd_program *p, const volatile int *stop_asked, s
     }
     free(p->looks);
     p->looks = NULL;
-    if (row < 0 || n_calls < LEAST_CALLS) {
-        snprintf(reason, size, "%s",
-                 is_over(p) ? "the program ended before a call of it had repeated often enough"
-                                       : "in 20 s no MPI call of the program repeated 20 times: it has no beat to time "
-                                         "(say one with --beat, or compare whole runs)");
-        return -1;
-    }
+    if (row < 0 || n_calls < LEAST_CALLS)
+        return nl_say(reason, size, "%s", is_over(p) ? "the program ended before a call of it had repeated often enough" :
+                      "in 20 s no MPI call of the program repeated 20 times: it has no beat to time "
+                      "(say one with --beat, or compare whole runs)");
     const struct nf_row *chosen = &p->file->rows[row];
     *beat = (struct nd_beat){.size_class = chosen->size_class, .communicator = chosen->communicator};
     snprintf(beat->operation, sizeof beat->operation, "%.*s", NF_NAME_BYTES - 1, name_of(p->file, chosen));
@@ -239,11 +218,9 @@ int nd_program_take_beat(struct nd_program *p, const volatile int *stop_asked, s
         waited_ns = nl_mono_ns() - begin_ns;
     }
     n = last_beats(b, at_ns);
-    if (n < LEAST_CALLS / 2) {
-        snprintf(reason, size, "of the beat '%s' there were %d in %.3g s: too few to time", nd_beat_tell(beat, name, sizeof name), n,
-                 (double)waited_ns * 1e-9);
-        return -1;
-    }
+    if (n < LEAST_CALLS / 2)
+        return nl_say(reason, size, "of the beat '%s' there were %d in %.3g s: too few to time", nd_beat_tell(beat, name, sizeof name), n,
+                      (double)waited_ns * 1e-9);
     beat->period = nd_beats_period(at_ns, n);
     last = b->n;
     beat->beat_ns = last > first ? (at_ns[n - 1] - first_ns) / (int64_t)(last - first) : at_ns[n - 1] - at_ns[n - 2];
@@ -282,13 +259,99 @@ enum nd_follow_end nd_program_finish(struct nd_program *p, int64_t expected_ns, 
     *s = (struct nd_stretch){.n_beats = 0};
     if (end != ND_FOLLOW_DONE) return end;
     const struct nf_mark first = b->first, last = b->last;
-    *s = (struct nd_stretch){.n_beats = (int64_t)(last.beat - first.beat),
-                             .start_ns = first.mono_ns,
-                             .wall_ns = last.wall_ns - first.wall_ns,
-                             .cpu_ns = last.cpu_ns - first.cpu_ns,
-                             .waited_ns = last.waited_ns - first.waited_ns,
-                             .n_involuntary = last.involuntary - first.involuntary,
-                             .n_voluntary = last.voluntary - first.voluntary,
-                             .sees_waits = p->file->can_see_waits != 0};
+    *s = (struct nd_stretch){.n_beats = (int64_t)(last.beat - first.beat), .start_ns = first.mono_ns,
+                             .wall_ns = last.wall_ns - first.wall_ns, .cpu_ns = last.cpu_ns - first.cpu_ns,
+                             .waited_ns = last.waited_ns - first.waited_ns, .n_involuntary = last.involuntary - first.involuntary,
+                             .n_voluntary = last.voluntary - first.voluntary, .sees_waits = p->file->can_see_waits != 0};
     return end;
+}
+
+#define LITTLE_MORE 1.5  /* times the least scatter */
+#define REPEATS     0.3  /* autocorrelation from which on beats repeat */
+#define AS_GOOD     0.95 /* a shorter period is taken where it explains so much of what the best one does */
+
+/* Relative scatter of the counts; INFINITY for what is no beat. */
+static double scatter(const struct nd_beat_counts *row) {
+    double sum = 0, squares = 0;
+    int n_empty = 0;
+    for (int i = 0; i < ND_BEAT_WINDOWS; i++) {
+        sum += (double)row->n[i];
+        n_empty += row->n[i] == 0;
+    }
+    if (row->is_polling || 2 * n_empty > ND_BEAT_WINDOWS) return INFINITY;
+    double mean = sum / ND_BEAT_WINDOWS;
+    for (int i = 0; i < ND_BEAT_WINDOWS; i++) squares += ((double)row->n[i] - mean) * ((double)row->n[i] - mean);
+    return sqrt(squares / (ND_BEAT_WINDOWS - 1)) / mean + 0.5 / mean;
+}
+
+static int64_t total(const struct nd_beat_counts *row) {
+    int64_t sum = 0;
+    for (int i = 0; i < ND_BEAT_WINDOWS; i++) sum += row->n[i];
+    return sum;
+}
+
+int nd_beats_choose(const struct nd_beat_counts *rows, int n_rows) {
+    double least = INFINITY;
+    int best = -1;
+    for (int i = 0; i < n_rows; i++) least = fmin(least, scatter(&rows[i]));
+    if (isinf(least)) return -1;
+    for (int i = 0; i < n_rows; i++) {
+        if (scatter(&rows[i]) > LITTLE_MORE * least) continue;
+        if (best < 0 || rows[i].is_synchronising > rows[best].is_synchronising ||
+            (rows[i].is_synchronising == rows[best].is_synchronising && total(&rows[i]) > total(&rows[best])))
+            best = i;
+    }
+    return best;
+}
+
+static int by_size(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int64_t nd_beats_median_ns(const int64_t *at_ns, int n) {
+    if (n < 2) return 0;
+    int64_t *gaps = malloc(sizeof *gaps * (size_t)(n - 1)), median = (at_ns[n - 1] - at_ns[0]) / (n - 1);
+    if (!gaps) return median;
+    for (int i = 1; i < n; i++) gaps[i - 1] = at_ns[i] - at_ns[i - 1];
+    qsort(gaps, (size_t)(n - 1), sizeof *gaps, by_size);
+    median = gaps[(n - 1) / 2];
+    free(gaps);
+    return median;
+}
+
+/* Distances between beats, without their mean; logarithms, so that one long delay is not all that they have in common. */
+static double *distances(const int64_t *at_ns, int n) {
+    double *d = malloc(sizeof *d * (size_t)(n - 1)), mean = 0;
+    if (!d) return NULL;
+    for (int i = 1; i < n; i++) {
+        d[i - 1] = log((double)(at_ns[i] - at_ns[i - 1]) + 1);
+        mean += d[i - 1] / (n - 1);
+    }
+    for (int i = 0; i < n - 1; i++) d[i] -= mean;
+    return d;
+}
+
+static double autocorrelation(const double *d, int n, int lag) {
+    double sum = 0, squares = 0;
+    for (int i = 0; i + lag < n; i++) sum += d[i] * d[i + lag];
+    for (int i = 0; i < n; i++) squares += d[i] * d[i];
+    return squares > 0 ? sum / squares * n / (n - lag) : 0;
+}
+
+int64_t nd_beats_period(const int64_t *at_ns, int n) {
+    enum { LEAST = 32, SHARE = 4 };
+    if (n < LEAST) return 1;
+    int most = (n - 1) / SHARE;
+    double *d = distances(at_ns, n), *r = d ? calloc((size_t)most + 1, sizeof *r) : NULL, best = 0;
+    int64_t period = 1;
+    for (int lag = 1; r && lag <= most; lag++) {
+        r[lag] = autocorrelation(d, n - 1, lag);
+        best = fmax(best, r[lag]);
+    }
+    if (best >= REPEATS)
+        for (period = 1; r[period] < AS_GOOD * best;) period++;
+    free(d);
+    free(r);
+    return period;
 }

@@ -1,5 +1,4 @@
 #include "detector/record/agent_rows.h"
-
 #include "common/base/nl_error.h"
 
 struct nd_agent_rows {
@@ -46,31 +45,11 @@ int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *ha
     const struct nd_config *config = &rows->options->configs[half->step.config];
     const struct nl_agent_account *a = &half->account;
     const int64_t known[] = {/* in the order of the columns; negative: not known */
-                             half->switch_ns,
-                             half->settle_ns,
-                             a->cpu_ns,
-                             a->cpu_on_ranks_ns,
-                             a->others_on_ranks_ns,
-                             a->waited_for_agent_ns,
-                             a->waited_for_others_ns,
-                             a->waited_for_kernel_ns,
-                             a->waited_for_noiselab_ns,
-                             a->waited_unknown_ns,
-                             a->scraper_cpu_ns,
-                             a->wakeups,
-                             a->voluntary,
-                             a->involuntary,
-                             a->migrations,
-                             a->n_processes,
-                             a->n_started,
-                             a->rss_kib,
-                             a->read_bytes,
-                             a->written_bytes,
-                             a->observer_cpu_ns,
-                             a->observer_on_ranks_ns,
-                             a->lost_switches,
-                             a->ins,
-                             a->outs,
+                             half->switch_ns, half->settle_ns, a->cpu_ns, a->cpu_on_ranks_ns, a->others_on_ranks_ns, a->waited_for_agent_ns,
+                             a->waited_for_others_ns, a->waited_for_kernel_ns, a->waited_for_noiselab_ns, a->waited_unknown_ns,
+                             a->scraper_cpu_ns, a->wakeups, a->voluntary, a->involuntary, a->migrations, a->n_processes, a->n_started,
+                             a->rss_kib, a->read_bytes, a->written_bytes, a->observer_cpu_ns, a->observer_on_ranks_ns, a->lost_switches,
+                             a->ins, a->outs,
                              half->step.planned_ns};
     struct nd_arm_words words;
     FILE *f = rows->file;

@@ -1,6 +1,5 @@
 /* agent.HOST.csv: what the agent of one node did in every recorded half (docs/reference/formats.md). Written by the node's first rank. */
-#ifndef ND_AGENT_ROWS_H
-#define ND_AGENT_ROWS_H
+#pragma once
 
 #include "detector/halves/half_sum.h"
 #include "common/page/nl_agent.h"
@@ -26,5 +25,3 @@ int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *ha
 
 /* NULL is fine. */
 void nd_agent_rows_close(struct nd_agent_rows *rows);
-
-#endif

@@ -1,20 +1,14 @@
 #include "detector/record/launch_json.h"
-
 #include "detector/nodes/launcher.h"
 #include "detector/record/markers.h"
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
+#include "common/base/nl_json.h"
 #include "common/base/nl_options.h"
 #include "common/base/version.h"
 
 /* A delivered level further than this from the requested one is said aloud, percent of the level. */
 static const double tolerance_percent = 5;
-
-/* Text that jansson takes, whatever bytes the user typed. */
-static json_t *text(const char *s) {
-    json_t *json = json_string(s);
-    return json ? json : json_string("(not UTF-8)");
-}
 
 static json_t *utc_now(void) {
     char stamp[32];
@@ -27,7 +21,7 @@ static json_t *utc_now(void) {
 
 static json_t *names_json(const char *const *names, int n) {
     json_t *array = json_array();
-    for (int i = 0; i < n; i++) json_array_append_new(array, text(names[i]));
+    for (int i = 0; i < n; i++) json_array_append_new(array, nl_json_text(names[i]));
     return array;
 }
 
@@ -35,7 +29,7 @@ static json_t *places_json(const struct nd_options *o) {
     json_t *array = json_array();
     for (int i = 0; i < o->n_places; i++) {
         char name[ND_PLACE_BYTES];
-        json_array_append_new(array, text(nd_place_name(o, i, name)));
+        json_array_append_new(array, nl_json_text(nd_place_name(o, i, name)));
     }
     return array;
 }
@@ -58,8 +52,8 @@ static json_t *start_options_json(const struct nd_options *o) {
     json_object_set_new(json, "slot_ns", s->slot_ns ? json_integer(s->slot_ns) : json_null());
     json_object_set_new(json, "late_bound_ns", s->late_bound_ns ? json_integer(s->late_bound_ns) : json_null());
     json_object_set_new(json, "arrival_ns", s->arrival_ns ? json_integer(s->arrival_ns) : json_null());
-    json_object_set_new(json, "arrival_trace", s->arrival_trace ? text(s->arrival_trace) : json_null());
-    json_object_set_new(json, "fake_clock", s->fake_clock ? text(s->fake_clock) : json_null());
+    json_object_set_new(json, "arrival_trace", nl_json_text(s->arrival_trace));
+    json_object_set_new(json, "fake_clock", nl_json_text(s->fake_clock));
     return json;
 }
 
@@ -69,7 +63,7 @@ static json_t *late_options_json(const struct nd_options *o) {
     if (s->mode->is_synchronised || s->arrival == nd_arrivals[0]) return json_null();
     json_t *json = json_pack("{s:s}", "arrival", s->arrival->name);
     json_object_set_new(json, "arrival_ns", s->arrival_ns ? json_integer(s->arrival_ns) : json_null());
-    json_object_set_new(json, "arrival_trace", s->arrival_trace ? text(s->arrival_trace) : json_null());
+    json_object_set_new(json, "arrival_trace", nl_json_text(s->arrival_trace));
     return json;
 }
 
@@ -78,20 +72,18 @@ static json_t *known_ns(int64_t ns) { return ns > 0 ? json_integer(ns) : json_nu
 /* The agent's options: the detector's own, and every word of its companion's by its name. */
 static void add_agent_options(json_t *json, const struct nd_agent_options *a, const struct nd_nodes *nodes) {
     int is_there = a->name != NULL;
-    json_object_set_new(json, "agent", is_there ? text(a->name) : json_null());
-    json_object_set_new(json, "agent_options", names_json(a->words, a->n_words));
-    json_object_set_new(json, "agent_period_ns", known_ns(a->period_ns));
-    json_object_set_new(json, "agent_interval_ns", known_ns(a->interval_ns));
-    json_object_set_new(json, "agent_settle_ns", is_there ? json_integer(a->settle_ns) : json_null());
-    json_object_set_new(json, "agent_timeout_ns", is_there ? json_integer(a->timeout_ns) : json_null());
-    json_object_set_new(json, "agent_nodes", is_there ? text(nodes->text ? nodes->text : "all") : json_null());
+    nl_json_set(json, "agent", is_there ? nl_json_text(a->name) : json_null(), "agent_options", names_json(a->words, a->n_words),
+        "agent_period_ns", known_ns(a->period_ns), "agent_interval_ns", known_ns(a->interval_ns),
+        "agent_settle_ns", is_there ? json_integer(a->settle_ns) : json_null(),
+        "agent_timeout_ns", is_there ? json_integer(a->timeout_ns) : json_null(),
+        "agent_nodes", is_there ? nl_json_text(nodes->text ? nodes->text : "all") : json_null(), NULL);
     for (int i = 0; i < a->n_words; i++) {
         char key[48];
         const char *word = a->words[i] + strlen("--"), *value = strchr(word, '=');
         snprintf(key, sizeof key, "%.*s", (int)(value ? value - word : (ptrdiff_t)strlen(word)), word);
         for (char *c = key; *c; c++)
             if (*c == '-') *c = '_';
-        json_object_set_new(json, key, !value ? json_true() : text(value + 1));
+        json_object_set_new(json, key, !value ? json_true() : nl_json_text(value + 1));
     }
 }
 
@@ -101,7 +93,7 @@ static json_t *row_json(const struct nl_option *row, const struct nd_options *o)
     switch (row->type) {
     case NL_FLAG: return json_boolean(*(const int *)at);
     case NL_TEXT:
-    case NL_NAME: return *(const char *const *)at ? text(*(const char *const *)at) : json_null();
+    case NL_NAME: return *(const char *const *)at ? nl_json_text(*(const char *const *)at) : json_null();
     case NL_WORD: return json_string(((const char *const *)row->table)[*(const int *)at]);
     case NL_INT: return *(const int *)at ? json_integer(*(const int *)at) : json_null();
     case NL_NUMBER:
@@ -123,33 +115,24 @@ static json_t *options_json(const struct nd_options *o) {
     json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes", bytes,
                              "levels_percent", levels, "seconds", (double)o->measure_ns * 1e-9);
     json_object_set_new(json, o->design->is_paired ? "half_period_ns" : "block_ns", json_integer(o->half_ns));
-    if (o->design->has_stretches) {
-        json_object_set_new(json, "long_half_ns", json_integer(nd_options_long_ns(o)));
-        json_object_set_new(json, "block_ns", json_integer(o->stretch_ns));
-    }
-    json_object_set_new(json, "period_ns", nd_options_has_generator(o) ? json_integer(o->period_ns) : json_null());
-    json_object_set_new(json, "kind", nd_options_has_generator(o) ? text(o->kinds[0]) : json_null());
-    json_object_set_new(json, "kinds", names_json(o->kinds, o->n_kinds));
-    json_object_set_new(json, "patterns", names_json(o->patterns, o->n_patterns));
-    json_object_set_new(json, "placements", places_json(o));
-    json_object_set_new(json, "phases", phases_json(o));
-    json_object_set_new(json, "generator_options", names_json(o->passed, o->n_passed));
-    json_object_set_new(json, "noise_nodes", o->external ? json_null() : text(o->noise_nodes.text ? o->noise_nodes.text : "all"));
+    if (o->design->has_stretches)
+        nl_json_set(json, "long_half_ns", json_integer(nd_options_long_ns(o)), "block_ns", json_integer(o->stretch_ns), NULL);
+    nl_json_set(json, "period_ns", nd_options_has_generator(o) ? json_integer(o->period_ns) : json_null(),
+        "kind", nd_options_has_generator(o) ? nl_json_text(o->kinds[0]) : json_null(), "kinds", names_json(o->kinds, o->n_kinds),
+        "patterns", names_json(o->patterns, o->n_patterns), "placements", places_json(o), "phases", phases_json(o),
+        "generator_options", names_json(o->passed, o->n_passed),
+        "noise_nodes", o->external ? json_null() : nl_json_text(o->noise_nodes.text ? o->noise_nodes.text : "all"), NULL);
     add_agent_options(json, &o->agent, &o->noise_nodes);
     /* covariates of the mean slowdown, declared before anything is measured; what is chosen after looking decides nothing */
-    json_object_set_new(json, "adjust", json_pack("[s]", "steal"));
-    json_object_set_new(json, "per_operation_timing", json_boolean(nd_options_times_operations(o)));
-    json_object_set_new(json, "datatype", o->op.datatype ? json_string(o->op.datatype->name) : json_null());
-    json_object_set_new(json, "reduction", o->op.reduction ? json_string(o->op.reduction->name) : json_null());
-    json_object_set_new(json, "root", o->op.rotates_root ? json_string("rotate") : json_integer(o->op.root));
-    json_object_set_new(json, "buffer", json_string(nd_buffer_use_names[o->op.buffer.use]));
-    json_object_set_new(json, "alignment_bytes", json_integer(o->op.buffer.alignment_bytes ? o->op.buffer.alignment_bytes : 4096));
-    json_object_set_new(json, "pages", json_string(nd_pages_names[o->op.buffer.pages]));
-    json_object_set_new(json, "first_touch", json_string(nd_first_touch_names[o->op.buffer.touch]));
-    json_object_set_new(json, "arms", json_string(nd_arms_names[o->which_arms]));
-    json_object_set_new(json, "start", start_options_json(o));
-    json_object_set_new(json, "late", late_options_json(o));
-    json_object_set_new(json, "generator", o->generator_path ? text(o->generator_path) : json_null());
+    nl_json_set(json, "adjust", json_pack("[s]", "steal"), "per_operation_timing", json_boolean(nd_options_times_operations(o)),
+        "datatype", o->op.datatype ? json_string(o->op.datatype->name) : json_null(),
+        "reduction", o->op.reduction ? json_string(o->op.reduction->name) : json_null(),
+        "root", o->op.rotates_root ? json_string("rotate") : json_integer(o->op.root),
+        "buffer", json_string(nd_buffer_use_names[o->op.buffer.use]),
+        "alignment_bytes", json_integer(o->op.buffer.alignment_bytes ? o->op.buffer.alignment_bytes : 4096),
+        "pages", json_string(nd_pages_names[o->op.buffer.pages]), "first_touch", json_string(nd_first_touch_names[o->op.buffer.touch]),
+        "arms", json_string(nd_arms_names[o->which_arms]), "start", start_options_json(o), "late", late_options_json(o),
+        "generator", nl_json_text(o->generator_path), NULL);
     const struct nl_option *row;
     for (int i = 0; (row = nd_options_row(i)); i++)
         if (row->key) json_object_set_new(json, row->key, row_json(row, o));
@@ -184,29 +167,23 @@ static json_t *slowdown_json(double log_ratio) {
     return isfinite(percent) ? json_real(percent) : json_null();
 }
 
-static json_t *word_or_null(const char *word) { return *word ? text(word) : json_null(); }
+static json_t *word_or_null(const char *word) { return *word ? nl_json_text(word) : json_null(); }
 
 /* What an arm is called, into an object; null what it has not. */
 static void add_arm_words(json_t *json, const char *level_key, const struct nd_options *o, int arm) {
     struct nd_arm_words words;
     nd_arm_tell(o, arm, &words);
-    json_object_set_new(json, level_key, words.has_level ? json_real(words.level_percent) : json_null());
-    json_object_set_new(json, "kind", word_or_null(words.kind));
-    json_object_set_new(json, "pattern", word_or_null(words.pattern));
-    json_object_set_new(json, "placement", word_or_null(words.placement));
-    json_object_set_new(json, "phase", word_or_null(words.phase));
+    nl_json_set(json, level_key, words.has_level ? json_real(words.level_percent) : json_null(), "kind", word_or_null(words.kind),
+        "pattern", word_or_null(words.pattern), "placement", word_or_null(words.placement), "phase", word_or_null(words.phase), NULL);
 }
 
 static json_t *look_cell_json(const struct nd_options *o, const struct nd_look_cell *cell) {
     const struct nd_config *config = &o->configs[cell->config];
     json_t *json = json_pack("{s:s, s:I}", "operation", config->name, "bytes", (json_int_t)config->bytes);
     add_arm_words(json, "level_percent", o, cell->arm);
-    json_object_set_new(json, "n", json_integer(cell->n));
-    json_object_set_new(json, "mean_log_ratio", cell->n > 0 ? json_real(cell->mean) : json_null());
-    json_object_set_new(json, "sd", cell->sd >= 0 ? json_real(cell->sd) : json_null());
-    json_object_set_new(json, "low_percent", slowdown_json(cell->low));
-    json_object_set_new(json, "high_percent", slowdown_json(cell->high));
-    json_object_set_new(json, "decision", json_string(nd_decision_names[cell->decision]));
+    nl_json_set(json, "n", json_integer(cell->n), "mean_log_ratio", cell->n > 0 ? json_real(cell->mean) : json_null(),
+        "sd", cell->sd >= 0 ? json_real(cell->sd) : json_null(), "low_percent", slowdown_json(cell->low),
+        "high_percent", slowdown_json(cell->high), "decision", json_string(nd_decision_names[cell->decision]), NULL);
     return json;
 }
 
@@ -238,49 +215,33 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
     char seed_text[32];
     json_t *command = json_array(), *placement = json_array(), *host_array = json_array(), *warnings = json_array();
     snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
-    for (int i = 0; i < o->argc; i++) json_array_append_new(command, text(o->argv[i]));
+    for (int i = 0; i < o->argc; i++) json_array_append_new(command, nl_json_text(o->argv[i]));
     for (int i = 0; i < team->n_ranks; i++) json_array_append_new(placement, nd_binding_json(&bindings[i]));
     for (int i = 0; i < team->n_nodes; i++) json_array_append_new(host_array, nd_host_json(&hosts[i]));
-    for (int i = 0; i < o->n_notes; i++) json_array_append_new(warnings, text(o->notes[i]));
+    for (int i = 0; i < o->n_notes; i++) json_array_append_new(warnings, nl_json_text(o->notes[i]));
     json_t *clock = json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", ticks->name, "source", hosts[0].clocksource, "tick_ns",
                               ticks->tick_ns, "read_ns", ticks->read_ns, "resolution_ns", ticks->resolution_ns);
     json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i}", "schema", NOISELAB_SCHEMA, "program", "noiselab-detect",
                              "version", NOISELAB_VERSION, "git", nl_git, "launch", launch, "command", command, "options",
                              options_json(o), "seed", seed_text, "ranks", team->n_ranks, "nodes", team->n_nodes);
-    json_object_set_new(json, "placement", placement);
-    json_object_set_new(json, "hosts", host_array);
-    json_object_set_new(json, "mpi", mpi_json(o));
-    json_object_set_new(json, "launcher", launcher_json());
-    json_object_set_new(json, "slurm", nd_slurm_json());
-    json_object_set_new(json, "clock", clock);
-    json_object_set_new(json, "preempted_by", json_string(nl_preempted_names[nl_preempted_source(preempted)]));
-    json_object_set_new(json, "cells", cells_json(o, cells));
-    json_object_set_new(json, "pairs_planned", json_integer(n_pairs));
-    json_object_set_new(json, "rounds_planned", json_integer(o->n_rounds));
-    json_object_set_new(json, "rounds_done", json_null());
-    json_object_set_new(json, "sequential", sequential_json(o));
-    json_object_set_new(json, "n_generators", json_integer(n_generators));
-    json_object_set_new(json, "generators", json_array());
-    json_object_set_new(json, "switching", json_null());
-    json_object_set_new(json, "n_agents", json_integer(n_agents));
-    json_object_set_new(json, "agents", json_array());
-    json_object_set_new(json, "warnings", warnings);
-    json_object_set_new(json, "started_utc", utc_now());
-    json_object_set_new(json, "ended_utc", json_null());
-    json_object_set_new(json, "ended", json_null());
-    json_object_set_new(json, "rows", json_null());
+    nl_json_set(json, "placement", placement, "hosts", host_array, "mpi", mpi_json(o), "launcher", launcher_json(),
+        "slurm", nd_slurm_json(), "clock", clock, "preempted_by", json_string(nl_preempted_names[nl_preempted_source(preempted)]),
+        "cells", cells_json(o, cells), "pairs_planned", json_integer(n_pairs), "rounds_planned", json_integer(o->n_rounds),
+        "rounds_done", json_null(), "sequential", sequential_json(o), "n_generators", json_integer(n_generators),
+        "generators", json_array(), "switching", json_null(), "n_agents", json_integer(n_agents), "agents", json_array(),
+        "warnings", warnings, "started_utc", utc_now(), "ended_utc", json_null(), "ended", json_null(), "rows", json_null(), NULL);
     return json;
 }
 
 void nd_launch_json_program(json_t *launch, const struct nd_options *o, const char *executable, const struct nd_beat *beat) {
     char name[64];
-    json_object_set_new(launch, "follows",
-                        !executable
-                            ? json_null()
-                            : json_pack("{s:o, s:o, s:s, s:o, s:I, s:I, s:I}", "executable", text(executable), "profile", text(o->app),
-                                        "beat", nd_beat_tell(beat, name, sizeof name), "beat_given", o->beat ? text(o->beat) : json_null(),
-                                        "beat_ns", (json_int_t)beat->beat_ns, "beat_median_ns", (json_int_t)beat->median_ns,
-                                        "beats_in_period", (json_int_t)beat->period));
+    json_t *json = json_null();
+    if (executable)
+        json = json_pack("{s:o, s:o, s:s, s:o, s:I, s:I, s:I}", "executable", nl_json_text(executable), "profile", nl_json_text(o->app),
+                         "beat", nd_beat_tell(beat, name, sizeof name), "beat_given", nl_json_text(o->beat), "beat_ns",
+                         (json_int_t)beat->beat_ns, "beat_median_ns", (json_int_t)beat->median_ns,
+                         "beats_in_period", (json_int_t)beat->period);
+    json_object_set_new(launch, "follows", json);
 }
 
 void nd_launch_json_start(json_t *launch, const struct nd_options *o, const struct nd_starter *s) {
@@ -295,17 +256,15 @@ void nd_launch_json_start(json_t *launch, const struct nd_options *o, const stru
         json_object_set_new(json, "starts", json_null());
         json_object_set_new(json, "late_starts", json_null());
         json_object_set_new(json, "overshoot_ns", json_null());
-        json_object_set_new(json, "raw", o->start.raw ? text(o->start.raw) : json_null());
+        json_object_set_new(json, "raw", nl_json_text(o->start.raw));
     }
     json_object_set_new(launch, "start", json);
 }
 
 void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const struct nl_hist *overshoots) {
     json_t *json = json_object_get(launch, "start"), *sync = json_object_get(json, "sync");
-    json_object_set_new(json, "starts", json_integer(s->n_starts));
-    json_object_set_new(json, "late_starts", json_integer(s->n_late));
-    json_object_set_new(json, "late_bound_ns", json_integer(s->late_bound_ns));
-    json_object_set_new(json, "residual_ns", json_real(s->sync.residual_ns));
+    nl_json_set(json, "starts", json_integer(s->n_starts), "late_starts", json_integer(s->n_late),
+        "late_bound_ns", json_integer(s->late_bound_ns), "residual_ns", json_real(s->sync.residual_ns), NULL);
     if (json_is_object(sync)) json_object_set_new(sync, "runs", json_integer(s->sync.n_runs));
     if (s->n_starts > 0)
         json_object_set_new(json, "overshoot_ns",
@@ -323,8 +282,7 @@ static void add_cells(json_t *header, const struct nd_options *o) {
         add_arm_words(arm, "level_requested_percent", o, i);
         json_array_append_new(arms, arm);
     }
-    json_object_set_new(header, "configs", configs);
-    json_object_set_new(header, "arms", arms);
+    nl_json_set(header, "configs", configs, "arms", arms, NULL);
 }
 
 json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s) {
@@ -347,7 +305,7 @@ static json_t *quiet_node_json(const struct nd_quiet_node *node) {
         const struct nd_quiet_cpu *cpu = &node->cpus[i];
         json_t *tasks = json_array();
         for (int t = 0; t < cpu->n_tasks; t++)
-            json_array_append_new(tasks, json_pack("{s:o, s:i, s:f, s:b}", "name", text(cpu->tasks[t].name), "pid",
+            json_array_append_new(tasks, json_pack("{s:o, s:i, s:f, s:b}", "name", nl_json_text(cpu->tasks[t].name), "pid",
                                                    (int)cpu->tasks[t].pid, "percent", cpu->tasks[t].percent, "realtime",
                                                    (int)cpu->tasks[t].is_realtime));
         json_array_append_new(cpus, json_pack("{s:i, s:f, s:f, s:o}", "cpu", (int)cpu->cpu, "busy_percent", cpu->busy_percent,
@@ -372,7 +330,7 @@ void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem) {
     json_object_set_new(launch, "likwid",
                         !nl_likwid ? json_null()
                                    : json_pack("{s:s, s:b, s:o}", "library", nl_likwid, "active", is_asked && !problem, "reason",
-                                               problem ? text(problem) : json_null()));
+                                               nl_json_text(problem)));
 }
 
 /* One more in launch[key]. */
@@ -382,7 +340,7 @@ static void count(json_t *launch, const char *key) {
 
 void nd_launch_json_warn(json_t *launch, const char *line) {
     json_t *warnings = json_object_get(launch, "warnings");
-    if (json_array_size(warnings) < ND_MOST_WARNINGS) json_array_append_new(warnings, text(line));
+    if (json_array_size(warnings) < ND_MOST_WARNINGS) json_array_append_new(warnings, nl_json_text(line));
     else count(launch, "warnings_left_out");
 }
 
@@ -462,8 +420,7 @@ static int add_levels(json_t *launch, json_t *certificate, const struct nd_optio
     for (int i = 0; i < o->n_doses; i++) {
         if (node->levels[i].n_halves == 0) continue;
         json_t *level = level_json(o, i, &node->levels[i]);
-        if (json_is_false(json_object_get(level, "ok")))
-            note_off_dose(&off, o, &o->arms[i], host, level);
+        if (json_is_false(json_object_get(level, "ok"))) note_off_dose(&off, o, &o->arms[i], host, level);
         json_array_append_new(levels, level);
     }
     warn_of_off_doses(launch, o, &off);
@@ -483,7 +440,7 @@ static json_t *certificate_json(json_t *launch, const char *certificate, const c
     json_t *json = json_loads(certificate, 0, &error);
     if (json) return json;
     warn_of_node(launch, host, lost);
-    return json_pack("{s:o}", "host", text(host));
+    return json_pack("{s:o}", "host", nl_json_text(host));
 }
 
 static int64_t total_halves(const struct nd_options *o, const struct nd_node_end *node) {
@@ -538,8 +495,6 @@ static void say_step(json_t *launch) {
 
 void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib) {
     say_step(launch);
-    json_object_set_new(launch, "ended_utc", utc_now());
-    json_object_set_new(launch, "ended", json_string(ended));
-    json_object_set_new(launch, "rows", json_integer(n_rows));
-    json_object_set_new(launch, "peak_memory_kib", json_integer(peak_memory_kib));
+    nl_json_set(launch, "ended_utc", utc_now(), "ended", json_string(ended), "rows", json_integer(n_rows),
+        "peak_memory_kib", json_integer(peak_memory_kib), NULL);
 }

@@ -1,6 +1,5 @@
 /* launch.json: how the launch was made and how it ended (docs/reference/formats.md). Rank 0 only. */
-#ifndef ND_LAUNCH_JSON_H
-#define ND_LAUNCH_JSON_H
+#pragma once
 
 #include <jansson.h>
 
@@ -88,5 +87,3 @@ void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node);
 /* Closes the record: how it ended ("complete", "interrupted", "failed: ..."), when, the number of rows,
  * and the most memory a rank held (VmHWM, KiB; -1 unknown). */
 void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib);
-
-#endif

@@ -50,10 +50,7 @@ static int is_asked(void) {
 static int load(struct nd_markers *m) {
     void *library = dlopen(NOISELAB_LIKWID, RTLD_NOW | RTLD_LOCAL);
     struct functions *f = &m->likwid;
-    const struct {
-        void **to;
-        const char *name;
-    } rows[] = {
+    const struct { void **to; const char *name; } rows[] = {
         {(void **)&f->init, "likwid_markerInit"},          {(void **)&f->init_thread, "likwid_markerThreadInit"},
         {(void **)&f->add, "likwid_markerRegisterRegion"}, {(void **)&f->start, "likwid_markerStartRegion"},
         {(void **)&f->stop, "likwid_markerStopRegion"},    {(void **)&f->close, "likwid_markerClose"},
@@ -62,8 +59,7 @@ static int load(struct nd_markers *m) {
         *rows[i].to = library ? dlsym(library, rows[i].name) : NULL;
         if (*rows[i].to) continue;
         const char *why = dlerror();
-        snprintf(m->problem, sizeof m->problem, "%s", why ? why : "its library lacks a function");
-        return -1;
+        return nl_say(m->problem, sizeof m->problem, "%s", why ? why : "its library lacks a function");
     }
     return 0;
 }
@@ -103,10 +99,7 @@ static int try_out(struct nd_markers *m) {
     size_t n = 0;
     int fds[2], status = 0;
     pid_t pid = pipe2(fds, O_CLOEXEC) ? -1 : fork();
-    if (pid < 0) {
-        snprintf(m->problem, sizeof m->problem, "it cannot be tried out: no process can be started");
-        return -1;
-    }
+    if (pid < 0) return nl_say(m->problem, sizeof m->problem, "it cannot be tried out: no process can be started");
     if (pid == 0) try_in_child(m, fds[1]);
     close(fds[1]);
     struct pollfd poll_fd = {.fd = fds[0], .events = POLLIN};

@@ -1,8 +1,7 @@
 /* LIKWID's marker regions: counters for each operation and arm, where the launch runs under likwid-perfctr -m or likwid-mpirun, and the
  * program was built with LIKWID. Everywhere else nothing here does anything. Regions are called OPERATION_BYTES:ARM, such as
  * alltoall_2048:off and alltoall_2048:spin_0.3; docs/reference/formats.md has the rules. */
-#ifndef ND_MARKERS_H
-#define ND_MARKERS_H
+#pragma once
 
 #include "detector/options/options.h"
 
@@ -28,5 +27,3 @@ const char *nd_markers_name(const struct nd_options *o, int region, char name[ND
 
 /* Has LIKWID write what it counted, and frees everything. NULL is fine. */
 void nd_markers_close(struct nd_markers *m);
-
-#endif

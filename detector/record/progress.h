@@ -1,10 +1,9 @@
 /* Progress for people: how far, how long still, and how large the slowdown is so far. Only rank 0 has one, and it looks between halves,
  * outside of what is timed. Nothing follows from these looks: a run ends when it was planned to, or at the planned looks of --stop-when,
  * which are counted. */
-#ifndef ND_PROGRESS_H
-#define ND_PROGRESS_H
+#pragma once
 
-#include "detector/halves/channels.h"
+#include "detector/halves/half_sum.h"
 #include "detector/options/options.h"
 
 struct nd_progress;
@@ -31,5 +30,3 @@ const char *nd_progress_tell_arm(const struct nd_progress *p, int arm, char *tex
 
 /* Ends the line. NULL is fine. */
 void nd_progress_close(struct nd_progress *p);
-
-#endif

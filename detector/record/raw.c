@@ -1,5 +1,4 @@
 #include "detector/record/raw.h"
-
 #include "common/base/nl_error.h"
 #include "common/base/nl_little.h"
 
@@ -7,10 +6,7 @@
 #define WIDE INT32_MIN                 /* stands where a value needs more than 32 bits */
 
 /* A value that did not fit. Sent as bytes; the file gets it without the gap. */
-struct wide {
-    uint32_t rank, field, index, pad;
-    double value;
-};
+struct wide { uint32_t rank, field, index, pad; double value; };
 
 struct nd_raw {
     const struct nd_team *team;

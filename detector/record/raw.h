@@ -1,6 +1,5 @@
 /* Every start of every rank in a binary file (docs/reference/formats.md, Raw file). Rank 0 writes; the others hand in their part. */
-#ifndef ND_RAW_H
-#define ND_RAW_H
+#pragma once
 
 #include <jansson.h>
 
@@ -16,5 +15,3 @@ int nd_raw_write(struct nd_raw *raw, const struct nd_starter *s, const struct nd
                  int64_t n_switches);
 
 void nd_raw_close(struct nd_raw *raw); /* NULL is fine */
-
-#endif

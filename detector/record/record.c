@@ -40,34 +40,23 @@ static int make_folder(const char *path) {
 static int check_schema(const char *path) {
     json_error_t error;
     json_t *launch = json_load_file(path, 0, &error);
-    if (!launch) {
-        nl_error("--out: %s:%d is damaged (%s); choose another folder or remove that launch", path, error.line, error.text);
-        return -1;
-    }
+    if (!launch) return nl_error("--out: %s:%d is damaged (%s); choose another folder or remove that launch", path, error.line, error.text);
     json_t *schema = json_object_get(launch, "schema");
     int64_t found = json_is_integer(schema) ? json_integer_value(schema) : -1;
     json_decref(launch);
     if (found == NOISELAB_SCHEMA) return 0;
-    nl_error("--out: %s has schema %" PRId64 ", this program writes schema %d; choose another folder", path, found, NOISELAB_SCHEMA);
-    return -1;
+    return nl_error("--out: %s has schema %" PRId64 ", this program writes schema %d; choose another folder", path, found, NOISELAB_SCHEMA);
 }
 
 int nd_record_check_campaign(const char *out) {
     struct stat st;
     if (stat(out, &st)) {
         if (errno == ENOENT) return 0;
-        nl_error("--out: cannot read '%s': %s", out, strerror(errno));
-        return -1;
+        return nl_error("--out: cannot read '%s': %s", out, strerror(errno));
     }
-    if (!S_ISDIR(st.st_mode)) {
-        nl_error("--out: '%s' is not a directory", out);
-        return -1;
-    }
+    if (!S_ISDIR(st.st_mode)) return nl_error("--out: '%s' is not a directory", out);
     DIR *dir = opendir(out);
-    if (!dir) {
-        nl_error("--out: cannot read '%s': %s", out, strerror(errno));
-        return -1;
-    }
+    if (!dir) return nl_error("--out: cannot read '%s': %s", out, strerror(errno));
     int rc = 0;
     for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
         char path[PATH_MAX + 300];
@@ -133,10 +122,7 @@ static const char *rows_name(const struct nd_record *r) { return r->options->des
 
 int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_ranks) {
     struct nd_record *r = calloc(1, sizeof *r);
-    if (!r) {
-        nl_error("not enough memory for the records");
-        return -1;
-    }
+    if (!r) return nl_error("not enough memory for the records");
     r->options = o;
     r->n_ranks = n_ranks;
     make_launch_id(o, r->launch, sizeof r->launch);
@@ -184,16 +170,13 @@ int64_t nd_record_rows(const struct nd_record *r) { return r->n_rows; }
 
 /* An empty field for what is not known (negative). */
 static void put_known(FILE *f, int64_t value) {
-    if (value < 0)
-        fputc(',', f);
-    else
-        fprintf(f, "%" PRId64 ",", value);
+    if (value < 0) fputc(',', f);
+    else fprintf(f, "%" PRId64 ",", value);
 }
 
 /* What synchronised starts came to; empty fields without them. */
 static void put_starts(FILE *f, const struct nd_start_half *h) {
-    if (h->n_starts == 0)
-        fputs(",,,,,,,,,", f);
+    if (h->n_starts == 0) fputs(",,,,,,,,,", f);
     else
         fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%.6g,%.6g",
                 h->global_ns, h->after_last_ns, h->spread_ns, h->n_late, h->overshoot_p50_ns, h->overshoot_p99_ns, h->overshoot_max_ns,
@@ -249,10 +232,8 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     if (h->requested_ns >= 0) fprintf(f, "%" PRId64, h->requested_ns);
     fputc(',', f);
     put_starts(f, &h->starts);
-    if (h->knows_rank_steal)
-        fprintf(f, ",%" PRId64 ",%" PRId64 ",", h->rank_steal_ns_max, h->rank_steal_ns_sum);
-    else
-        fputs(",,,", f);
+    if (h->knows_rank_steal) fprintf(f, ",%" PRId64 ",%" PRId64 ",", h->rank_steal_ns_max, h->rank_steal_ns_sum);
+    else fputs(",,,", f);
     if (h->throttled_ns >= 0) fprintf(f, "%" PRId64, h->throttled_ns);
     fprintf(f, ",%" PRId64 ",", h->step.planned_ns);
     if (nd_options_is_late(o, h->step.level)) fprintf(f, "%" PRId64, h->late_ns);
@@ -368,10 +349,8 @@ static void put_sum(FILE *f, const struct nd_sum *s, int64_t n_slowest) {
 /* The end of the line: pairs, their mean and standard deviation, empty as far as there are too few; steal, empty where it is not known. */
 static void put_end(FILE *f, const struct nd_sum *s) {
     const struct nd_moments *m = &s->shift;
-    if (m->n > 0)
-        fprintf(f, "%" PRId64 ",%.9g,", m->n, m->mean);
-    else
-        fputs(",,", f);
+    if (m->n > 0) fprintf(f, "%" PRId64 ",%.9g,", m->n, m->mean);
+    else fputs(",,", f);
     if (m->n > 1) fprintf(f, "%.9g", sqrt(m->m2 / (double)(m->n - 1)));
     fputc(',', f);
     if (s->knows_rank_steal) fprintf(f, "%" PRId64, s->rank_steal_ns);
@@ -401,8 +380,7 @@ int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, c
             fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", starts[arm].first_starts,
                     starts[arm].last_starts, starts[arm].last_ends, starts[arm].start_cost_ns, starts[arm].end_cost_ns, s->overshoot_ns_sum,
                     s->overshoot_ns_max);
-        else
-            fputs(",,,,,,,,", f);
+        else fputs(",,,,,,,,", f);
         put_end(f, &s->sum);
     }
     return ferror(f) ? -1 : 0;

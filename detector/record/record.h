@@ -1,10 +1,9 @@
 /* Writing a launch: rows as they are taken, everything else by replacing whole files. Only rank 0 has one. */
-#ifndef ND_RECORD_H
-#define ND_RECORD_H
+#pragma once
 
 #include <jansson.h>
 
-#include "detector/halves/channels.h"
+#include "detector/halves/half_sum.h"
 #include "detector/measure/lateness.h"
 #include "common/base/nl_hist.h"
 #include "detector/options/options.h"
@@ -24,10 +23,7 @@ struct nd_sum {
 };
 
 /* The same of one rank, with what it alone knows of synchronised starts. */
-struct nd_rank_sum {
-    struct nd_sum sum;
-    int64_t overshoot_ns_sum, overshoot_ns_max;
-};
+struct nd_rank_sum { struct nd_sum sum; int64_t overshoot_ns_sum, overshoot_ns_max; };
 
 /* Whether `out` can hold a campaign of this schema: absent, empty, or with launches of this schema only.
  * @return 0, or -1 after a message. */
@@ -88,5 +84,3 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const cha
 
 /* Closes; NULL is fine. */
 void nd_record_close(struct nd_record *r);
-
-#endif

@@ -2,6 +2,7 @@
 
 #include <jansson.h>
 
+#include "common/base/nl_json.h"
 #include "common/base/nl_units.h"
 
 /* Halves of the schedule and of the warm-up: before each of them an agent may be switched. */
@@ -79,15 +80,10 @@ int nd_rehearsal_print_json(const struct nd_options *o) {
                              nd_options_round_steps(o), "half_ns", (json_int_t)o->half_ns, "measuring_ns", (json_int_t)o->measure_ns,
                              "limit_ns", unless_zero(nd_options_limit_ns(o)), "warmup_ns", (json_int_t)o->warmup_ns);
     int failed = !json;
-    failed |= json_object_set_new(json, "noise_period_ns", nd_options_has_generator(o) ? json_integer(o->period_ns) : json_null());
-    failed |= json_object_set_new(json, "operations", operations_json(o));
-    failed |= json_object_set_new(json, "treatments", treatments_json(o));
-    failed |= json_object_set_new(json, "external", o->external ? json_string(o->external) : json_null());
-    failed |= json_object_set_new(json, "agent", agent_json(o));
-    failed |= json_object_set_new(json, "looks_after_rounds", looks);
-    failed |= json_object_set_new(json, "seed", json_string(seed));
-    failed |= json_object_set_new(json, "campaign", json_string(o->out));
-    failed |= json_object_set_new(json, "notes", notes);
+    failed |= nl_json_set(json, "noise_period_ns", nd_options_has_generator(o) ? json_integer(o->period_ns) : json_null(),
+        "operations", operations_json(o), "treatments", treatments_json(o),
+        "external", o->external ? json_string(o->external) : json_null(), "agent", agent_json(o), "looks_after_rounds", looks,
+        "seed", json_string(seed), "campaign", json_string(o->out), "notes", notes, NULL);
     failed = failed || json_dumpf(json, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout);
     json_decref(json);
     return failed ? -1 : 0;

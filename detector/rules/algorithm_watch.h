@@ -1,8 +1,7 @@
 /* Which of Open MPI's algorithms a collective runs by: its own functions (ompi_coll_base_<operation>_intra_<algorithm>) are taken first by
  * this program, as the dynamic linker prefers a program's symbols to a library's, noted, and called. Where the library keeps them to itself
  * nothing is seen. */
-#ifndef ND_ALGORITHM_WATCH_H
-#define ND_ALGORITHM_WATCH_H
+#pragma once
 
 #include <mpi.h>
 
@@ -12,5 +11,3 @@ void nd_watch_begin(MPI_Comm comm);
 /* The first algorithm that ran on the communicator since, without its prefix, and so the outermost; "parts": only on parts of it, which
  * another component (han) made for the call; "": none was seen. Static text. Local. */
 const char *nd_watch_end(void);
-
-#endif

@@ -13,11 +13,7 @@
 
 enum { PATIENCE_S = 60, MOST_RANKS = 1 << 30, NAME_BYTES = 64 };
 
-struct rule {
-    const struct nd_op *op;
-    char algorithm[ND_ALGORITHM_BYTES];
-    int64_t bytes;
-};
+struct rule { const struct nd_op *op; char algorithm[ND_ALGORITHM_BYTES]; int64_t bytes; };
 
 /* A word of the command line. 0, -1 where it is none. */
 static int read_rule(const char *word, struct rule *rule) {

@@ -12,10 +12,8 @@ int64_t nd_self_test_expected_ns(const char *operation, int n_ranks) {
 }
 
 static void print_expected(FILE *out, int64_t expected_ns) {
-    if (expected_ns < 0)
-        fprintf(out, " %10s", "-");
-    else
-        fprintf(out, " %10.3f", (double)expected_ns * 1e-3);
+    if (expected_ns < 0) fprintf(out, " %10s", "-");
+    else fprintf(out, " %10.3f", (double)expected_ns * 1e-3);
 }
 
 /* Says what is wrong with one operation; returns whether nothing is. */

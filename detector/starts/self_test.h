@@ -1,7 +1,6 @@
 /* How good synchronised starts are here: operations of known length against what was measured (MPIPerf's WaitPatternUp and
  * WaitPatternNull). */
-#ifndef ND_SELF_TEST_H
-#define ND_SELF_TEST_H
+#pragma once
 
 #include "detector/options/options.h"
 #include "detector/measure/starts.h"
@@ -13,5 +12,3 @@ int64_t nd_self_test_expected_ns(const char *operation, int n_ranks);
  * @param measures  n_configs x n_arms x ND_N_MEASURES histograms, overshoots included; only the arm off counts.
  * @return 1 good enough, 0 not. Rank 0 only. */
 int nd_self_test_judge(FILE *out, const struct nd_options *o, const struct nd_starter *s, const struct nl_hist *measures, int n_arms);
-
-#endif

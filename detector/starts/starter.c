@@ -137,8 +137,7 @@ void nd_starter_keep_in_step(struct nd_starter *s) {
         s->is_broken = 1;
         return;
     }
-    if (s->sync.residual_ns > GROWN_FACTOR * before_ns + GROWN_NS)
-        synchronise(s, "residual");
+    if (s->sync.residual_ns > GROWN_FACTOR * before_ns + GROWN_NS) synchronise(s, "residual");
     else
         s->sync.residual_ns = before_ns; /* the bound stays as it was after the synchronisation */
 }
@@ -507,8 +506,7 @@ static int settle(struct nd_starter *s, const struct nd_loop *loop, struct nd_st
     plan->slot_ns = best_slot_ns;
     plan->late_share = best_share;
     /* operations back to back take their least: a distance that is shorter only piles them up */
-    if (s->o->slot_ns && s->o->slot_ns < operation_ns && s->o->mode->has_stages)
-        return refuse_slot(s, name, operation_ns, best_share);
+    if (s->o->slot_ns && s->o->slot_ns < operation_ns && s->o->mode->has_stages) return refuse_slot(s, name, operation_ns, best_share);
     /* one start in a stage can be on time in any slot: the first */
     if (s->o->slot_ns && best_share >= 1 - 1. / s->o->n_stage_starts) return refuse_slot(s, name, operation_ns, best_share);
     return 0;

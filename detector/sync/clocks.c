@@ -1,5 +1,5 @@
 #include "detector/sync/clocks.h"
-
+#include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
 
 /* ---- the table ---- */
@@ -38,9 +38,8 @@ static int open_tsc(struct nd_clock *c, char *reason, size_t reason_size) {
     if (nl_counter_check(reason, reason_size)) return -1;
     /* twice: the first may have been disturbed for as long as it took, on a machine shared with others */
     if (calibrate_once(c) == 0 || calibrate_once(c) == 0) return 0;
-    snprintf(reason, reason_size, "its rate against CLOCK_MONOTONIC_RAW is not known to %g ppm: two calibrations of %d ms differ",
-             max_error_ppm, (int)(calibration_ns / 1000000));
-    return -1;
+    return nl_say(reason, reason_size, "its rate against CLOCK_MONOTONIC_RAW is not known to %g ppm: two calibrations of %d ms differ",
+                  max_error_ppm, (int)(calibration_ns / 1000000));
 }
 
 static int open_wtime(struct nd_clock *c, char *reason, size_t reason_size) {
@@ -49,44 +48,32 @@ static int open_wtime(struct nd_clock *c, char *reason, size_t reason_size) {
     MPI_Initialized(&is_on);
     MPI_Finalized(&is_over);
     if (is_on && !is_over) return 0;
-    snprintf(reason, reason_size, "MPI is not initialised");
-    return -1;
+    return nl_say(reason, reason_size, "MPI is not initialised");
 }
 
 static const struct nd_clock_kind tsc = {
-    .name = "tsc",
-    .help = "the processor's tick counter (on ARM the virtual counter), calibrated against CLOCK_MONOTONIC_RAW",
-    .read = ND_READ_COUNTER,
-    .open = open_tsc,
+    .name = "tsc", .help = "the processor's tick counter (on ARM the virtual counter), calibrated against CLOCK_MONOTONIC_RAW",
+    .read = ND_READ_COUNTER, .open = open_tsc,
 };
 
 static const struct nd_clock_kind monotonic_raw = {
-    .name = "monotonic-raw",
-    .help = "CLOCK_MONOTONIC_RAW: the kernel's clock at the hardware's own rate",
-    .read = ND_READ_KERNEL,
+    .name = "monotonic-raw", .help = "CLOCK_MONOTONIC_RAW: the kernel's clock at the hardware's own rate", .read = ND_READ_KERNEL,
     .id = CLOCK_MONOTONIC_RAW,
 };
 
 static const struct nd_clock_kind monotonic = {
-    .name = "monotonic",
-    .help = "CLOCK_MONOTONIC: the kernel's clock, whose rate NTP steers",
-    .read = ND_READ_KERNEL,
+    .name = "monotonic", .help = "CLOCK_MONOTONIC: the kernel's clock, whose rate NTP steers", .read = ND_READ_KERNEL,
     .id = CLOCK_MONOTONIC,
 };
 
 /* Open MPI subtracts an origin of its own in each process, so even two ranks of a node do not agree. */
 static const struct nd_clock_kind mpi_wtime = {
-    .name = "mpi-wtime",
-    .help = "MPI_Wtime; its zero may differ from rank to rank, so every rank is synchronised",
-    .read = ND_READ_WTIME,
-    .is_per_process = 1,
-    .open = open_wtime,
+    .name = "mpi-wtime", .help = "MPI_Wtime; its zero may differ from rank to rank, so every rank is synchronised", .read = ND_READ_WTIME,
+    .is_per_process = 1, .open = open_wtime,
 };
 
 static const struct nd_clock_kind timeofday = {
-    .name = "gettimeofday",
-    .help = "the time of day, in us; NTP and the administrator may set it",
-    .read = ND_READ_TIMEOFDAY,
+    .name = "gettimeofday", .help = "the time of day, in us; NTP and the administrator may set it", .read = ND_READ_TIMEOFDAY,
     .can_be_set = 1,
 };
 
@@ -160,15 +147,10 @@ static int examine(struct nd_clock *c, char *reason, size_t reason_size) {
     c->read_ns = examine_readings(c, &e);
     examine_migration(c, &e);
     c->n_backwards = e.n_backwards;
-    if (e.n_backwards) {
-        snprintf(reason, reason_size, "it ran backwards in %lld of %lld readings, by up to %lld ns", (long long)e.n_backwards,
-                 (long long)e.n_readings, (long long)-e.worst_step_ns);
-        return -1;
-    }
-    if (e.smallest_step_ns == INT64_MAX) {
-        snprintf(reason, reason_size, "it stood still over %lld readings", (long long)e.n_readings);
-        return -1;
-    }
+    if (e.n_backwards)
+        return nl_say(reason, reason_size, "it ran backwards in %lld of %lld readings, by up to %lld ns", (long long)e.n_backwards,
+                      (long long)e.n_readings, (long long)-e.worst_step_ns);
+    if (e.smallest_step_ns == INT64_MAX) return nl_say(reason, reason_size, "it stood still over %lld readings", (long long)e.n_readings);
     c->resolution_ns = (double)e.smallest_step_ns;
     return 0;
 }
@@ -189,11 +171,7 @@ int nd_clock_open(struct nd_clock *c, const struct nd_clock_kind *kind, char *re
 }
 
 void nd_clock_share(struct nd_clock *c, MPI_Comm node) {
-    struct {
-        uint64_t origin, mult;
-        int64_t origin_ns;
-        double error_ppm;
-    } first = {c->origin, c->mult, c->origin_ns, c->error_ppm};
+    struct { uint64_t origin, mult; int64_t origin_ns; double error_ppm; } first = {c->origin, c->mult, c->origin_ns, c->error_ppm};
     /* always, so that ranks of different clocks do not wait for each other for ever */
     MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, node);
     if (c->read != ND_READ_COUNTER || first.mult == 0) return;

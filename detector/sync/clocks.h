@@ -1,6 +1,5 @@
 /* The clocks that starts can be synchronised on: one row of nd_clock_kinds each, read in a few nanoseconds, in ns. */
-#ifndef ND_CLOCKS_H
-#define ND_CLOCKS_H
+#pragma once
 
 #include <jansson.h>
 #include <mpi.h>
@@ -93,5 +92,3 @@ int nd_clock_parse_fake(const char *text, int rank, struct nd_clock *c);
 
 /* {name, source, resolution_ns, read_ns, backwards, error_ppm (null), fake (null or {offset_ns, drift_ppm, jump_ns})}. New reference. */
 json_t *nd_clock_json(const struct nd_clock *c);
-
-#endif

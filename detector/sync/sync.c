@@ -1,5 +1,4 @@
 #include "detector/sync/sync.h"
-
 #include "common/base/nl_error.h"
 #include "detector/sync/sync_pingpong.h"
 
@@ -105,10 +104,8 @@ static void say_fault(const struct nd_sync *s, int n_others) {
     const char *name = s->clock->kind->name;
     double us = (double)p->fault_ns / 1000;
     char what[96], others[64] = "";
-    if (p->fault == ND_SYNC_BACKWARDS)
-        snprintf(what, sizeof what, "ran backwards by %.3f us", -us);
-    else if (p->fault == ND_SYNC_STEPPED)
-        snprintf(what, sizeof what, "jumped by %+.3f us", us);
+    if (p->fault == ND_SYNC_BACKWARDS) snprintf(what, sizeof what, "ran backwards by %.3f us", -us);
+    else if (p->fault == ND_SYNC_STEPPED) snprintf(what, sizeof what, "jumped by %+.3f us", us);
     else {
         int world_rank;
         MPI_Group heads, world;
@@ -144,10 +141,7 @@ static int conclude(struct nd_sync *s) {
 
 /* Tells the ranks that share a clock what its head knows. Collective over `domain`. */
 static void share_in_domain(struct nd_sync *s) {
-    struct {
-        struct nd_sync_model model;
-        struct nd_sync_report report;
-    } head = {s->model, s->report};
+    struct { struct nd_sync_model model; struct nd_sync_report report; } head = {s->model, s->report};
     MPI_Bcast(&head, (int)sizeof head, MPI_BYTE, 0, s->domain);
     if (s->heads != MPI_COMM_NULL) return;
     s->model = head.model;

@@ -1,6 +1,5 @@
 /* Clock synchronisation: every rank learns how its clock stands to that of rank 0. One row of nd_sync_methods per method. */
-#ifndef ND_SYNC_H
-#define ND_SYNC_H
+#pragma once
 
 #include <mpi.h>
 
@@ -101,5 +100,3 @@ int nd_sync_check(struct nd_sync *s);
 
 /* Frees what nd_sync_open made, also after it failed. Collective. */
 void nd_sync_close(struct nd_sync *s);
-
-#endif

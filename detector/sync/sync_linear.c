@@ -22,7 +22,5 @@ static void run(struct nd_sync *s) {
 }
 
 const struct nd_sync_method nd_sync_linear = {
-    .name = "linear",
-    .help = "offsets, every rank in turn against rank 0; takes time in proportion to the ranks",
-    .run = run,
+    .name = "linear", .help = "offsets, every rank in turn against rank 0; takes time in proportion to the ranks", .run = run,
 };

@@ -1,7 +1,6 @@
 /* What the methods of clock synchronisation share: exchanges between two ranks, walks along a binomial tree, and an eye on the own
  * clock. */
-#ifndef ND_SYNC_PINGPONG_H
-#define ND_SYNC_PINGPONG_H
+#pragma once
 
 #include "detector/sync/sync.h"
 
@@ -67,5 +66,3 @@ int nd_pingpong_walk(struct nd_pingpong *p, int n, struct nd_exchange *best);
 /* Receives `size` bytes from the parent; the root does nothing. Each rank then calls nd_pingpong_hand_down. */
 void nd_pingpong_take_from_above(struct nd_pingpong *p, void *data, int size);
 void nd_pingpong_hand_down(struct nd_pingpong *p, const void *data, int size);
-
-#endif

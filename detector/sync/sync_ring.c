@@ -20,7 +20,5 @@ static void run(struct nd_sync *s) {
 }
 
 const struct nd_sync_method nd_sync_ring = {
-    .name = "ring",
-    .help = "offsets, every rank against its left neighbour, summed up; two rounds, but errors add up",
-    .run = run,
+    .name = "ring", .help = "offsets, every rank against its left neighbour, summed up; two rounds, but errors add up", .run = run,
 };

@@ -27,10 +27,7 @@ struct line {
 };
 
 /* Where the line of an earlier run was. */
-struct anchor {
-    int64_t at_ns, offset_ns;
-    double se_ns, bound_ns;
-};
+struct anchor { int64_t at_ns, offset_ns; double se_ns, bound_ns; };
 
 /* An edge's memory, of the child. */
 struct edge {
@@ -109,11 +106,8 @@ static struct line fit(const struct nd_pingpong *p, struct nd_exchange *points, 
         }
     }
     struct line l = {
-        .at_ns = origin.local_ns + llround(sx / sw),
-        .offset_ns = origin.offset_ns + llround(sy / sw),
-        .offset_bound_ns = s_bound / sw,
-        .slope_se = INFINITY,
-        .slope_bound = ND_SYNC_MAX_RATE,
+        .at_ns = origin.local_ns + llround(sx / sw), .offset_ns = origin.offset_ns + llround(sy / sw), .offset_bound_ns = s_bound / sw,
+        .slope_se = INFINITY, .slope_bound = ND_SYNC_MAX_RATE,
     };
     double scale = 1; /* how the points scatter, against what their round trips make one expect */
     double unseen_ns = UNSEEN_SHARE * (double)origin.rtt_ns + resolution_ns / n;
@@ -165,10 +159,7 @@ static void remember(struct edge *edge, const struct line *l) {
 /* ---- the run ------------------------------------------------------------------------------------------------------------------------- */
 
 /* What a rank tells its children: its clock against rank 0's. */
-struct known {
-    struct nd_sync_model model;
-    double offset_bound_ns, slope_bound;
-};
+struct known { struct nd_sync_model model; double offset_bound_ns, slope_bound; };
 
 /* The child's clock against rank 0's from the child's against its parent's and the parent's against rank 0's: the exact composition of the
  * two affine maps, in which the rates multiply, (1 - s)(1 - t) = 1 - (s + t - s t). */
@@ -204,10 +195,6 @@ static void run(struct nd_sync *s) {
 }
 
 const struct nd_sync_method nd_sync_tree = {
-    .name = "tree",
-    .help = "offset and drift along a tree of the nodes, in log n rounds",
-    .has_drift = 1,
-    .is_hierarchical = 1,
-    .state_bytes = state_bytes,
-    .run = run,
+    .name = "tree", .help = "offset and drift along a tree of the nodes, in log n rounds", .has_drift = 1, .is_hierarchical = 1,
+    .state_bytes = state_bytes, .run = run,
 };

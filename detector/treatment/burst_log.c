@@ -1,14 +1,10 @@
 #include "detector/treatment/burst_log.h"
-
 #include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"
 
 enum { MOST = 1 << 16 }; /* bursts waiting to be written: of a half, or of the tenths of a second that a long one has */
 
-struct waiting {
-    struct nl_burst burst;
-    int32_t cpu;
-};
+struct waiting { struct nl_burst burst; int32_t cpu; };
 
 struct nd_burst_log {
     struct nd_treatment *treatment;
@@ -50,10 +46,8 @@ void nd_burst_log_take(struct nd_burst_log *log) {
     for (int worker = 0; log && (ring = nd_treatment_bursts(log->treatment, worker, &cpu)); worker++) {
         int n = nl_bursts_take(ring, &log->taken[worker], log->fresh, &log->n_lost);
         for (int i = 0; i < n; i++) {
-            if (log->n < MOST)
-                log->waiting[log->n++] = (struct waiting){log->fresh[i], cpu};
-            else
-                log->n_lost++;
+            if (log->n < MOST) log->waiting[log->n++] = (struct waiting){log->fresh[i], cpu};
+            else log->n_lost++;
         }
     }
 }

@@ -1,7 +1,6 @@
 /* generator.HOST.trace: when the node's generator ran, taken from its page by the node's first rank and written between halves
  * (docs/reference/formats.md, generator.HOST.trace). */
-#ifndef ND_BURST_LOG_H
-#define ND_BURST_LOG_H
+#pragma once
 
 #include "detector/treatment/treatment.h"
 
@@ -24,5 +23,3 @@ int64_t nd_burst_log_n_lost(const struct nd_burst_log *log);
 
 /* Writes the rest and the end of the file's time, and frees everything. 0, or -1 with errno. NULL is fine: 0. */
 int nd_burst_log_close(struct nd_burst_log *log);
-
-#endif

@@ -1,5 +1,4 @@
 #include "detector/treatment/child.h"
-
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
 
@@ -30,10 +29,8 @@ static void become(const struct nd_child_kind *kind, const char *program, const 
     for (int i = 0; i < ND_CHILD_MAX_WORDS && words[i]; i++) argv[3 + i] = words[i];
     snprintf(fd_text, sizeof fd_text, "%d", fd);
     /* dies with us even if the exec has not happened yet; the child repeats this for itself */
-    if (kind->dies_with_owner)
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-    else
-        setsid();
+    if (kind->dies_with_owner) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    else setsid();
     /* a Ctrl-C reaches the whole process group; the owner decides when the treatment ends and must still get the certificate */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
@@ -71,10 +68,7 @@ int nd_child_start(struct nd_child *c, const struct nd_child_kind *kind, const c
     pid_t pid = fork();
     if (pid == 0) become(kind, program, words, fd);
     close(fd);
-    if (pid < 0) {
-        nl_error("cannot start %s: %s", kind->called, strerror(errno));
-        return -1;
-    }
+    if (pid < 0) return nl_error("cannot start %s: %s", kind->called, strerror(errno));
     c->pid = pid;
     if (await_ready(c, ready, timeout_ns) == 0) return 0;
     if (!has_explained(c)) nl_error("%s '%s' did not become ready", kind->called, program);

@@ -1,7 +1,6 @@
 /* A child of a node's first rank: a program of ours that is commanded through a page of shared memory. Started before MPI_Init, because an
  * initialised MPI must not fork. */
-#ifndef ND_CHILD_H
-#define ND_CHILD_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -51,5 +50,3 @@ void nd_child_await_sleep(const struct nd_child *c, int64_t most_ns);
 
 /* Waits at most `patience_ns` for its end, then kills it. Frees what is owned. */
 void nd_child_end(struct nd_child *c, int64_t patience_ns);
-
-#endif

@@ -1,5 +1,4 @@
 #include "detector/treatment/companion.h"
-
 #include "detector/treatment/child.h"
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
@@ -21,10 +20,7 @@ struct nd_companion {
 int nd_companion_start(struct nd_companion **companion, const char *const *words, int64_t timeout_ns, const volatile int *stop_asked) {
     int fd = -1;
     struct nd_companion *c = calloc(1, sizeof *c);
-    if (!c) {
-        nl_error("no memory for the agent's page");
-        return -1;
-    }
+    if (!c) return nl_error("no memory for the agent's page");
     c->timeout_ns = timeout_ns;
     c->stop_asked = stop_asked;
     c->page = nl_agent_create(&fd);

@@ -1,7 +1,6 @@
 /* The agent of one node: its companion, noiselab-agent, which switches it and accounts for it, commanded through the agent's page. Only the
  * first rank of a node whose agent is switched has one. */
-#ifndef ND_COMPANION_H
-#define ND_COMPANION_H
+#pragma once
 
 #include "common/page/nl_agent.h"
 
@@ -43,5 +42,3 @@ void nd_companion_stop(struct nd_companion *c, char *text, int text_size);
 
 /* Ends the companion, which restores the agent's state if it has not done so yet, and frees everything. NULL is fine. */
 void nd_companion_free(struct nd_companion *c);
-
-#endif

@@ -1,5 +1,4 @@
 #include "detector/treatment/treatment.h"
-
 #include "detector/treatment/child.h"
 #include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"
@@ -33,10 +32,7 @@ static int watch_workers(struct nd_treatment *t) {
 int nd_treatment_start(struct nd_treatment **treatment, const char *path, const char *const *words) {
     int fd = -1;
     struct nd_treatment *t = calloc(1, sizeof *t);
-    if (!t) {
-        nl_error("no memory for the treatment");
-        return -1;
-    }
+    if (!t) return nl_error("no memory for the treatment");
     t->control = nl_control_create(&fd);
     if (!t->control) {
         nl_error("cannot make the control page: %s", strerror(errno));

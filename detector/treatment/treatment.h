@@ -1,6 +1,5 @@
 /* The treatment of one node: the generator process, switched through the control page. Only the node's first rank has one. */
-#ifndef ND_TREATMENT_H
-#define ND_TREATMENT_H
+#pragma once
 
 #include "common/base/nl_hist.h"
 
@@ -84,5 +83,3 @@ void nd_treatment_stop(struct nd_treatment *t, char *text, int text_size);
 
 /* Ends the generator without a certificate, and frees everything. NULL is fine. */
 void nd_treatment_free(struct nd_treatment *t);
-
-#endif

@@ -57,10 +57,7 @@ const struct nc_experiment nc_experiments[] = {
 
 /* ---- options ---- */
 
-struct asked {
-    struct nl_command_line line;
-    int is_json;
-};
+struct asked { struct nl_command_line line; int is_json; };
 
 static const struct nl_option rows[] = {
     {"json", NULL, "print JSON", 1, NL_AT(FLAG, struct asked, is_json)},

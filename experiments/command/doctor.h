@@ -1,7 +1,6 @@
 /* What this machine permits: one row per thing looked at, and what follows for each experiment. Nothing is changed, nothing measured but
  * one second of /proc/stat. */
-#ifndef NC_DOCTOR_H
-#define NC_DOCTOR_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -47,5 +46,3 @@ extern const struct nc_experiment nc_experiments[]; /* ends with a row without n
  * @param out, err  receive what it printed, cut off where there is no room; NULL: thrown away.
  * @return its status; 127: it could not be started; 124: its time was up; 128 + the signal. */
 int nc_run(const char *const *words, int seconds, char *out, size_t out_size, char *err, size_t err_size);
-
-#endif

@@ -6,7 +6,7 @@
 #include "common/base/nl_error.h"
 #include "common/sys/nl_place.h"
 #include "common/sys/nl_preempted.h"
-#include "common/sys/nl_quota.h"
+#include "common/sys/nl_cgroup.h"
 #include "detector/nodes/quiet.h"
 #include "noisegen/recorder/recorder.h"
 
@@ -364,19 +364,8 @@ static void look_at_r(struct nc_machine *m, struct nc_finding *f) {
 }
 
 const struct nc_probe nc_probes[] = {
-    {"privileges", look_at_privileges},
-    {"CPUs", look_at_cpus},
-    {"quota", look_at_quota},
-    {"now", look_at_load},
-    {"clock", look_at_clock},
-    {"governor", look_at_governor},
-    {"preempted", look_at_preempted},
-    {"recording", look_at_recording},
-    {"freezing", look_at_freezing},
-    {"loads", look_at_loads},
-    {"MPI", look_at_mpi},
-    {"Slurm", look_at_slurm},
-    {"LIKWID", look_at_likwid},
-    {"R", look_at_r},
-    {0},
+    {"privileges", look_at_privileges}, {"CPUs", look_at_cpus}, {"quota", look_at_quota}, {"now", look_at_load},
+    {"clock", look_at_clock}, {"governor", look_at_governor}, {"preempted", look_at_preempted}, {"recording", look_at_recording},
+    {"freezing", look_at_freezing}, {"loads", look_at_loads}, {"MPI", look_at_mpi}, {"Slurm", look_at_slurm},
+    {"LIKWID", look_at_likwid}, {"R", look_at_r}, {0},
 };

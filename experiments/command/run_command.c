@@ -5,11 +5,7 @@
 enum { TIME_IS_UP = 124, NOT_STARTED = 127 };
 
 /* One of the two streams. */
-struct stream {
-    int fd;
-    char *text;
-    size_t size, used;
-};
+struct stream { int fd; char *text; size_t size, used; };
 
 static void become(const char *const *words, const int pipes[4]) {
     int null = open("/dev/null", O_RDWR);

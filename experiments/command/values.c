@@ -1,4 +1,5 @@
 #include "experiments/command/values.h"
+#include "common/base/nl_error.h"
 
 /* The values of one path. */
 struct column {
@@ -62,10 +63,8 @@ static int write_lines(FILE *out, const struct column *columns, const char *cons
     int starred = -1;
     for (int i = 0; i < n; i++) {
         if (!columns[i].has_star) continue;
-        if (starred >= 0 && columns[i].n != columns[starred].n) {
-            snprintf(reason, reason_size, "'%s' and '%s' have different numbers of values", paths[starred], paths[i]);
-            return -1;
-        }
+        if (starred >= 0 && columns[i].n != columns[starred].n)
+            return nl_say(reason, reason_size, "'%s' and '%s' have different numbers of values", paths[starred], paths[i]);
         starred = i;
     }
     size_t n_lines = starred < 0 ? 1 : columns[starred].n;
@@ -74,8 +73,7 @@ static int write_lines(FILE *out, const struct column *columns, const char *cons
         for (int i = 0; i < n; i++) {
             if (i) fputc('\t', out);
             if (write_value(out, columns[i].values[columns[i].has_star ? line : 0]) == 0) continue;
-            snprintf(reason, reason_size, "'%s' holds a tab or the end of a line", paths[i]);
-            return -1;
+            return nl_say(reason, reason_size, "'%s' holds a tab or the end of a line", paths[i]);
         }
         fputc('\n', out);
     }

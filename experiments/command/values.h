@@ -1,6 +1,5 @@
 /* Values out of JSON files, for shell scripts: every field by its path, and one that is missing is an error. */
-#ifndef NC_VALUES_H
-#define NC_VALUES_H
+#pragma once
 
 #include <jansson.h>
 
@@ -17,5 +16,3 @@ enum { NC_MAX_PATHS = 32, NC_PATH_BYTES = 256 };
  *                is no value, either.
  * @return 0, -1; then nothing was written. */
 int nc_values_write(FILE *out, const json_t *json, const char *const *paths, int n, const char *before, char *reason, size_t reason_size);
-
-#endif

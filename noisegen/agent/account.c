@@ -1,6 +1,5 @@
 #include "noisegen/agent/account.h"
-
-#include <jansson.h>
+#include "common/base/nl_json.h"
 
 /* The account's fields, as files and sums have them. */
 static const struct {
@@ -9,29 +8,11 @@ static const struct {
     int is_most; /* a level, not an amount: of halves the most counts */
 } fields[] = {
 #define FIELD(name, is_most) {#name, offsetof(struct nl_agent_account, name), is_most}
-    FIELD(wall_ns, 0),
-    FIELD(cpu_ns, 0),
-    FIELD(cpu_on_ranks_ns, 0),
-    FIELD(others_on_ranks_ns, 0),
-    FIELD(waited_for_agent_ns, 0),
-    FIELD(waited_for_others_ns, 0),
-    FIELD(waited_for_kernel_ns, 0),
-    FIELD(waited_for_noiselab_ns, 0),
-    FIELD(waited_unknown_ns, 0),
-    FIELD(scraper_cpu_ns, 0),
-    FIELD(wakeups, 0),
-    FIELD(voluntary, 0),
-    FIELD(involuntary, 0),
-    FIELD(migrations, 0),
-    FIELD(n_processes, 1),
-    FIELD(n_started, 0),
-    FIELD(rss_kib, 1),
-    FIELD(read_bytes, 0),
-    FIELD(written_bytes, 0),
-    FIELD(observer_cpu_ns, 0),
-    FIELD(observer_on_ranks_ns, 0),
-    FIELD(lost_switches, 0),
-    FIELD(ins, 0),
+    FIELD(wall_ns, 0), FIELD(cpu_ns, 0), FIELD(cpu_on_ranks_ns, 0), FIELD(others_on_ranks_ns, 0), FIELD(waited_for_agent_ns, 0),
+    FIELD(waited_for_others_ns, 0), FIELD(waited_for_kernel_ns, 0), FIELD(waited_for_noiselab_ns, 0), FIELD(waited_unknown_ns, 0),
+    FIELD(scraper_cpu_ns, 0), FIELD(wakeups, 0), FIELD(voluntary, 0), FIELD(involuntary, 0), FIELD(migrations, 0), FIELD(n_processes, 1),
+    FIELD(n_started, 0), FIELD(rss_kib, 1), FIELD(read_bytes, 0), FIELD(written_bytes, 0), FIELD(observer_cpu_ns, 0),
+    FIELD(observer_on_ranks_ns, 0), FIELD(lost_switches, 0), FIELD(ins, 0),
     FIELD(outs, 0)
 #undef FIELD
 };
@@ -69,21 +50,17 @@ static json_t *account(const struct nl_agent_account *a, int64_t n_halves) {
 static json_t *times(const struct nl_hist *h) {
     uint64_t n = nl_hist_total(h);
     json_t *o = json_object();
-    json_object_set_new(o, "n", json_integer((json_int_t)n));
-    json_object_set_new(o, "p50_ns", number(nl_hist_quantile(h, 0.5)));
-    json_object_set_new(o, "p99_ns", number(nl_hist_quantile(h, 0.99)));
-    json_object_set_new(o, "max_ns", number(nl_hist_max(h)));
+    nl_json_set(o, "n", json_integer((json_int_t)n), "p50_ns", number(nl_hist_quantile(h, 0.5)),
+        "p99_ns", number(nl_hist_quantile(h, 0.99)), "max_ns", number(nl_hist_max(h)), NULL);
     return o;
 }
 
 static json_t *scraper(const struct na_session *s) {
     if (!s->options->scrape) return json_null();
     json_t *o = json_object();
-    json_object_set_new(o, "command", text(s->options->scrape));
-    json_object_set_new(o, "period_ns", json_integer(s->options->scrape_period_ns));
-    json_object_set_new(o, "scrapes", json_integer(atomic_load(&s->scraper.n_scrapes)));
-    json_object_set_new(o, "failed", json_integer(atomic_load(&s->scraper.n_failed)));
-    json_object_set_new(o, "skipped", json_integer(atomic_load(&s->scraper.n_skipped)));
+    nl_json_set(o, "command", text(s->options->scrape), "period_ns", json_integer(s->options->scrape_period_ns),
+        "scrapes", json_integer(atomic_load(&s->scraper.n_scrapes)), "failed", json_integer(atomic_load(&s->scraper.n_failed)),
+        "skipped", json_integer(atomic_load(&s->scraper.n_skipped)), NULL);
     return o;
 }
 
@@ -110,37 +87,20 @@ char *na_certificate(const struct na_session *s) {
     struct nl_agent_account all = s->total_on;
     na_account_add(&all, &s->total_off);
     json_t *o = json_object();
-    json_object_set_new(o, "host", text(s->page->host));
-    json_object_set_new(o, "name", text(a->name));
-    json_object_set_new(o, "way", text(a->way->name));
-    json_object_set_new(o, "restarted", s->options->cmd ? json_boolean(!s->options->freezes) : json_null());
-    json_object_set_new(o, "command", command(s->options));
-    json_object_set_new(o, "off_command", text(s->options->off));
-    json_object_set_new(o, "pids", pids(&a->set));
-    json_object_set_new(o, "freezer", text(a->freeze.row ? a->freeze.row->name : NULL));
-    json_object_set_new(o, "freezer_reason", text(a->freeze.row ? a->freeze.reason : NULL));
-    json_object_set_new(o, "account", text(s->account_source[0] ? s->account_source : NULL));
-    json_object_set_new(o, "account_reason", text(s->account_source[0] ? s->account_reason : NULL));
-    json_object_set_new(o, "source", text(na_who_source(&s->who)));
-    json_object_set_new(o, "source_reason", text(na_who_reason(&s->who)));
-    json_object_set_new(o, "state_found", text(a->state_found));
-    json_object_set_new(o, "state_left", text(s->state_left));
-    json_object_set_new(o, "died", text(a->died[0] ? a->died : NULL));
+    nl_json_set(o, "host", text(s->page->host), "name", text(a->name), "way", text(a->way->name),
+        "restarted", s->options->cmd ? json_boolean(!s->options->freezes) : json_null(), "command", command(s->options),
+        "off_command", text(s->options->off), "pids", pids(&a->set), "freezer", text(a->freeze.row ? a->freeze.row->name : NULL),
+        "freezer_reason", text(a->freeze.row ? a->freeze.reason : NULL), "account", text(s->account_source[0] ? s->account_source : NULL),
+        "account_reason", text(s->account_source[0] ? s->account_reason : NULL), "source", text(na_who_source(&s->who)),
+        "source_reason", text(na_who_reason(&s->who)), "state_found", text(a->state_found), "state_left", text(s->state_left),
+        "died", text(a->died[0] ? a->died : NULL), NULL);
     json_t *switching = json_object();
-    json_object_set_new(switching, "on", times(&a->on_times));
-    json_object_set_new(switching, "off", times(&a->off_times));
-    json_object_set_new(o, "switching", switching);
-    json_object_set_new(o, "scraper", scraper(s));
-    json_object_set_new(o, "totals", account(&s->total_on, s->n_halves_on));
-    json_object_set_new(o, "totals_off", account(&s->total_off, s->n_halves_off));
-    json_object_set_new(o, "ins", number(all.ins));
-    json_object_set_new(o, "outs", number(all.outs));
-    json_object_set_new(o, "lost_switches", number(all.lost_switches));
-    json_object_set_new(o, "observer_cpu_ns", number(all.observer_cpu_ns));
-    json_object_set_new(o, "observer_cpu", number(s->cpu));
-    json_object_set_new(o, "log_kept_bytes", json_integer(atomic_load(&s->watch.kept_bytes)));
-    json_object_set_new(o, "log_dropped_bytes", json_integer(atomic_load(&s->watch.dropped_bytes)));
-    json_object_set_new(o, "warnings", warnings(a));
+    nl_json_set(switching, "on", times(&a->on_times), "off", times(&a->off_times), NULL);
+    nl_json_set(o, "switching", switching, "scraper", scraper(s), "totals", account(&s->total_on, s->n_halves_on),
+        "totals_off", account(&s->total_off, s->n_halves_off), "ins", number(all.ins), "outs", number(all.outs),
+        "lost_switches", number(all.lost_switches), "observer_cpu_ns", number(all.observer_cpu_ns), "observer_cpu", number(s->cpu),
+        "log_kept_bytes", json_integer(atomic_load(&s->watch.kept_bytes)),
+        "log_dropped_bytes", json_integer(atomic_load(&s->watch.dropped_bytes)), "warnings", warnings(a), NULL);
     char *out = json_dumps(o, JSON_COMPACT);
     json_decref(o);
     return out;

@@ -1,6 +1,5 @@
 /* The certificate: what was switched, how well, and what it used. Keys: docs/reference/formats.md. */
-#ifndef NA_CERTIFICATE_H
-#define NA_CERTIFICATE_H
+#pragma once
 
 #include "noisegen/agent/session.h"
 
@@ -9,5 +8,3 @@ char *na_certificate(const struct na_session *session);
 
 /* Adds a half's figures to a sum: unknown ones make the sum unknown. */
 void na_account_add(struct nl_agent_account *sum, const struct nl_agent_account *half);
-
-#endif

@@ -1,5 +1,4 @@
 #include "noisegen/agent/agent.h"
-
 #include "common/base/nl_clock.h"
 
 void na_warn(struct na_agent *a, const char *format, ...) {
@@ -55,7 +54,7 @@ int na_agent_place(struct na_agent *a, char *reason, int size) {
 /* It has ended by itself: notes when, and lets go of what is left of it. */
 static void note_death(struct na_agent *a, const char *why, const char *when) {
     char problem[NA_REASON_BYTES];
-    na_say(a->died, sizeof a->died, "%s: %s", when, why);
+    nl_say(a->died, sizeof a->died, "%s: %s", when, why);
     a->is_on = 0;
     if (na_undo_all(a->undo, problem, sizeof problem)) na_warn(a, "%s", problem);
     if (!a->way->members) return;
@@ -71,7 +70,7 @@ int na_agent_look(struct na_agent *a, const char *when, char *reason, int size) 
         note_death(a, why, when);
     }
     if (!a->died[0]) return NL_AGENT_DONE;
-    na_say(reason, size, "%s", a->died);
+    nl_say(reason, size, "%s", a->died);
     return NL_AGENT_DIED;
 }
 
@@ -114,15 +113,15 @@ void na_agent_restore(struct na_agent *a, char *left, int size) {
     int rc = na_undo_all(a->undo, problem, sizeof problem);
     if (rc) {
         na_warn(a, "%s", problem);
-        na_say(left, size, "not as it was found: %s", problem);
+        nl_say(left, size, "not as it was found: %s", problem);
     } else if (a->died[0]) {
-        na_say(left, size, "ended by itself");
+        nl_say(left, size, "ended by itself");
     } else if (a->way == &na_way_switch) {
-        na_say(left, size, "switched off by --agent-off (how it was before is not known)");
+        nl_say(left, size, "switched off by --agent-off (how it was before is not known)");
     } else if (strcmp(a->state_found, "running") == 0 && a->way->lives && !a->way->lives(a, ignored, sizeof ignored)) {
-        na_say(left, size, "ended by itself");
+        nl_say(left, size, "ended by itself");
     } else {
-        na_say(left, size, "%s", a->state_found);
+        nl_say(left, size, "%s", a->state_found);
     }
     a->is_on = strcmp(a->state_found, "running") == 0 && !a->died[0];
 }

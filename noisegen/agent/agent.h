@@ -1,6 +1,5 @@
 /* The agent: what is switched, how, and what is known about it. Ways to switch are rows of a table (ways.c), one small file each. */
-#ifndef NA_AGENT_H
-#define NA_AGENT_H
+#pragma once
 
 #include <pthread.h>
 
@@ -108,5 +107,3 @@ void na_frozen_members(struct na_agent *a);
 /* Shared by the ways that freeze a cgroup: takes its members in, and refuses empty ones. `what`: for messages. */
 int na_cgroup_check(struct na_agent *a, const char *directory, const char *what, char *reason, int size);
 int na_cgroup_lives(struct na_agent *a, char *reason, int size);
-
-#endif

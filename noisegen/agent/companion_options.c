@@ -1,5 +1,4 @@
 #include "noisegen/agent/companion_options.h"
-
 #include "common/base/nl_error.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_units.h"
@@ -113,34 +112,25 @@ _Static_assert((int)N_ROWS <= (int)NL_OPTIONS_MAX, "the parser has a place for e
 /* What the agent is, and how it is switched. */
 static int check_ways(const struct na_options *o) {
     int n_ways = !!o->cmd + !!o->pid + !!o->cgroup + !!o->unit + (o->on || o->off);
-    if (n_ways > 1)
-        nl_error("only one of --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit and --agent-on says what the agent is");
+    if (n_ways > 1) nl_error("only one of --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit and --agent-on says what the agent is");
     else if (n_ways == 0 && !o->scrape)
         nl_error("no agent: give one of --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit, --agent-on with --agent-off, or --scrape");
-    else if (!o->on != !o->off)
-        nl_error("--agent-%s is missing: the agent must be switched on and off", o->on ? "off" : "on");
-    else if (!o->scrape != (o->scrape_period_ns == 0))
-        nl_error("--scrape%s is missing", o->scrape ? "-period" : "");
-    else if (o->cpu && !o->cmd)
-        nl_error("--agent-cpu: only a started command (--agent-cmd) can be bound");
-    else if (o->is_shell && !o->cmd && !o->on && !o->scrape)
-        nl_error("--shell: there is no command to run");
-    else if (o->freezes && !o->cmd)
-        nl_error("--freeze: there is no started command (--agent-cmd); other agents are frozen anyway");
-    else
-        return 0;
+    else if (!o->on != !o->off) nl_error("--agent-%s is missing: the agent must be switched on and off", o->on ? "off" : "on");
+    else if (!o->scrape != (o->scrape_period_ns == 0)) nl_error("--scrape%s is missing", o->scrape ? "-period" : "");
+    else if (o->cpu && !o->cmd) nl_error("--agent-cpu: only a started command (--agent-cmd) can be bound");
+    else if (o->is_shell && !o->cmd && !o->on && !o->scrape) nl_error("--shell: there is no command to run");
+    else if (o->freezes && !o->cmd) nl_error("--freeze: there is no started command (--agent-cmd); other agents are frozen anyway");
+    else return 0;
     return -1;
 }
 
 static int check(const struct na_options *o) {
     if (o->restore) return 0;
     if (check_ways(o)) return -1;
-    if (o->is_json && !o->dry_run)
-        nl_error("--json: belongs to --dry-run");
+    if (o->is_json && !o->dry_run) nl_error("--json: belongs to --dry-run");
     else if (o->control_fd < 0 && !o->dry_run)
         nl_error("--dry-run is missing: only the detector starts this program otherwise (noiselab-detect --agent '--agent-cmd ...')");
-    else
-        return 0;
+    else return 0;
     return -1;
 }
 
@@ -180,10 +170,7 @@ int na_options_take(int argc, char **argv, struct na_options *o, const char **wo
         if (!line.was_given[i] || rows[i].of) continue; /* keys stand in the text of their option */
         int length = snprintf(word, sizeof word, "--%s%s%s", rows[i].name, line.texts[i] ? "=" : "", line.texts[i] ? line.texts[i] : "");
         if (n < most && length < (int)sizeof word && (words[n] = nl_options_keep(word, (size_t)length))) n++;
-        else {
-            nl_error("--agent: too many options, or too long");
-            return -1;
-        }
+        else return nl_error("--agent: too many options, or too long");
     }
     return n;
 }

@@ -1,6 +1,5 @@
 /* The command line of noiselab-agent. argv is parsed once, here; everything else gets this structure, const. */
-#ifndef NA_OPTIONS_H
-#define NA_OPTIONS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -40,5 +39,3 @@ int na_options_parse(int argc, char **argv, const struct na_lists *lists, struct
  * @param words  receives each option that was given once, `--name=value` or `--name`; owned by the process.
  * @return how many, -1 after a message. */
 int na_options_take(int argc, char **argv, struct na_options *options, const char **words, int most);
-
-#endif

@@ -8,7 +8,7 @@ int na_cpu_open(struct na_cpu *c, const struct na_set *set, int starts_processes
     na_cpu_close(c);
     for (const struct na_cpu_source *const *row = na_cpu_sources; *row; row++) {
         if ((*row)->adds_cost && !starts_processes) {
-            na_say(why, sizeof why, "it would add to the agent's own cost");
+            nl_say(why, sizeof why, "it would add to the agent's own cost");
         } else if ((*row)->open(c, set, why, sizeof why) == 0) {
             c->row = *row;
             return 0;

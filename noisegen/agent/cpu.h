@@ -1,18 +1,14 @@
 /* The agent's CPU time between two moments: a table of sources, best first. Reading must not make the agent dearer: counters on its threads
  * cost some 1.3 us per context switch, which is a quarter of what collectd uses at 0.1 s, so they are taken only for agents that start
  * processes, whose CPU time nothing else gives exactly. */
-#ifndef NA_CPU_H
-#define NA_CPU_H
+#pragma once
 
 #include "noisegen/agent/proc.h"
 
 struct na_cpu_source;
 
 /* What a process's CPU clock said at the begin. */
-struct na_cpu_clock {
-    struct na_process process;
-    int64_t cpu_ns;
-};
+struct na_cpu_clock { struct na_process process; int64_t cpu_ns; };
 
 struct na_cpu {
     const struct na_cpu_source *row; /* NULL: not open */
@@ -66,5 +62,3 @@ void na_cpu_begin(struct na_cpu *c, const struct na_set *set);
 
 /* CPU time since the begin, ns, -1 unknown. switches, migrations: -1 unless the source knows them. */
 int64_t na_cpu_end(struct na_cpu *c, const struct na_set *set, int64_t *switches, int64_t *migrations);
-
-#endif

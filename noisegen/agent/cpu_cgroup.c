@@ -32,8 +32,7 @@ static int try_hierarchy(struct na_cpu *c, const struct na_set *set, const char 
 
 static int open_it(struct na_cpu *c, const struct na_set *set, char *reason, int reason_size) {
     if (set->n > 0 && (try_hierarchy(c, set, "cpuacct", "cpuacct.usage") == 0 || try_hierarchy(c, set, "", "cpu.stat") == 0)) return 0;
-    na_say(reason, reason_size, "no cgroup with CPU accounting holds the agent and nobody else");
-    return -1;
+    return nl_say(reason, reason_size, "no cgroup with CPU accounting holds the agent and nobody else");
 }
 
 static int read_it(struct na_cpu *c, int64_t *cpu_ns, int64_t *switches, int64_t *migrations) {

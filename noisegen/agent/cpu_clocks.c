@@ -14,8 +14,7 @@ static int64_t read_clock(pid_t pid) {
 static int open_it(struct na_cpu *c, const struct na_set *set, char *reason, int reason_size) {
     (void)c;
     if (set->n > 0 && read_clock(set->p[0].pid) >= 0) return 0;
-    na_say(reason, reason_size, "its CPU clock cannot be read");
-    return -1;
+    return nl_say(reason, reason_size, "its CPU clock cannot be read");
 }
 
 static int begin(struct na_cpu *c, const struct na_set *set) {
@@ -52,7 +51,4 @@ static void close_it(struct na_cpu *c) {
 
 const struct na_cpu_source na_cpu_clocks = {.name = "clocks",
                                             .help = "the processes' CPU clocks, and what parents know of children that ended",
-                                            .open = open_it,
-                                            .begin = begin,
-                                            .end = end,
-                                            .close = close_it};
+                                            .open = open_it, .begin = begin, .end = end, .close = close_it};

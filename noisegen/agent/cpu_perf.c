@@ -19,10 +19,7 @@ static int open_event(pid_t tid, uint64_t event, int with_kernel) {
     return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-struct opening {
-    struct na_cpu *c;
-    int error;
-};
+struct opening { struct na_cpu *c; int error; };
 
 static int open_thread(void *context, pid_t tid) {
     struct opening *o = context;
@@ -71,8 +68,7 @@ static int open_it(struct na_cpu *c, const struct na_set *set, char *reason, int
     int error = open_all(c, set, 1);
     if (error == EACCES || error == EPERM) error = open_all(c, set, 0);
     if (!error) return 0;
-    na_say(reason, reason_size, "%s", strerror(error));
-    return -1;
+    return nl_say(reason, reason_size, "%s", strerror(error));
 }
 
 static int open_child(struct na_cpu *c, char *reason, int reason_size) {
@@ -81,7 +77,7 @@ static int open_child(struct na_cpu *c, char *reason, int reason_size) {
         c->has_switches = with_kernel;
         if (open_thread(&o, 0) == 0) return 0;
         close_it(c);
-        na_say(reason, reason_size, "%s", strerror(o.error));
+        nl_say(reason, reason_size, "%s", strerror(o.error));
     }
     return -1;
 }
@@ -101,11 +97,6 @@ static int read_it(struct na_cpu *c, int64_t *cpu_ns, int64_t *switches, int64_t
     return 0;
 }
 
-const struct na_cpu_source na_cpu_perf = {.name = "perf",
-                                          .help = "perf's software counters on every thread, handed down to children",
-                                          .counts_children = 1,
-                                          .adds_cost = 1,
-                                          .open = open_it,
-                                          .open_child = open_child,
-                                          .read = read_it,
+const struct na_cpu_source na_cpu_perf = {.name = "perf", .help = "perf's software counters on every thread, handed down to children",
+                                          .counts_children = 1, .adds_cost = 1, .open = open_it, .open_child = open_child, .read = read_it,
                                           .close = close_it};

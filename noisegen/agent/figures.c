@@ -17,10 +17,7 @@ static void *grow(void *array, int n, int *room, size_t size) {
     return grown;
 }
 
-struct taking {
-    struct na_moment *m;
-    pid_t pid;
-};
+struct taking { struct na_moment *m; pid_t pid; };
 
 static int take_thread(void *context, pid_t tid) {
     struct taking *t = context;
@@ -32,11 +29,8 @@ static int take_thread(void *context, pid_t tid) {
     struct na_thread *thread = &threads[m->n_threads];
     snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)t->pid, (int)tid);
     if (na_read(path, text, sizeof text) <= 0) return 0;
-    *thread = (struct na_thread){.tid = tid,
-                                 .voluntary = value_of(text, "\nvoluntary_ctxt_switches"),
-                                 .involuntary = value_of(text, "nonvoluntary_ctxt_switches"),
-                                 .runs = -1,
-                                 .migrations = -1};
+    *thread = (struct na_thread){.tid = tid, .voluntary = value_of(text, "\nvoluntary_ctxt_switches"),
+                                 .involuntary = value_of(text, "nonvoluntary_ctxt_switches"), .runs = -1, .migrations = -1};
     snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)t->pid, (int)tid);
     if (na_read(path, text, sizeof text) > 0) {
         long long runs;

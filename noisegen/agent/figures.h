@@ -1,15 +1,11 @@
 /* What /proc counts for the agent's threads and processes besides CPU time, as differences between two moments. */
-#ifndef NA_FIGURES_H
-#define NA_FIGURES_H
+#pragma once
 
 #include "common/page/nl_agent.h"
 #include "noisegen/agent/proc.h"
 
 /* One thread (or, for the bytes, process) at one moment. */
-struct na_thread {
-    pid_t tid;
-    int64_t voluntary, involuntary, runs, migrations;
-};
+struct na_thread { pid_t tid; int64_t voluntary, involuntary, runs, migrations; };
 
 struct na_bytes {
     pid_t pid;
@@ -38,5 +34,3 @@ void na_figures_begin(struct na_figures *f, const struct na_set *set);
 void na_figures_end(struct na_figures *f, const struct na_set *set, struct nl_agent_account *account);
 
 void na_figures_free(struct na_figures *f);
-
-#endif

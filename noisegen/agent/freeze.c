@@ -13,9 +13,8 @@ static int check_running(struct na_freeze *f, char *reason, int reason_size) {
     for (int i = 0; i < f->set->n; i++) {
         struct na_stat s;
         if (na_stat_read(f->set->p[i].pid, &s) || (s.state != 'T' && s.state != 't')) continue;
-        na_say(reason, reason_size, "process %d (%s) is %s already: let it run first, or it could not be left as it was found",
-                 (int)f->set->p[i].pid, s.name, s.state == 't' ? "under a debugger" : "stopped");
-        return -1;
+        return nl_say(reason, reason_size, "process %d (%s) is %s already: let it run first, or it could not be left as it was found",
+                      (int)f->set->p[i].pid, s.name, s.state == 't' ? "under a debugger" : "stopped");
     }
     return 0;
 }
@@ -33,7 +32,7 @@ static int try_freezers(struct na_freeze *f, int is_trial, char *reason, int rea
             return 1;
         }
         if (rc < -1) { /* found frozen: not a matter of the freezer */
-            na_say(reason, reason_size, "%s", why);
+            nl_say(reason, reason_size, "%s", why);
             return -1;
         }
         length += snprintf(f->reason + length, sizeof f->reason - (size_t)length, "%s%s: %s", length ? "; " : "", (*row)->name, why);
@@ -50,6 +49,6 @@ int na_freeze_prepare(struct na_freeze *f, int is_trial, char *reason, int reaso
     if (f->is_given_wanted) found = try_freezers(f, is_trial, reason, reason_size);
     f->is_given_wanted = 0;
     if (!found) found = try_freezers(f, is_trial, reason, reason_size);
-    if (!found) na_say(reason, reason_size, "it cannot be frozen (%s)", f->reason);
+    if (!found) nl_say(reason, reason_size, "it cannot be frozen (%s)", f->reason);
     return found > 0 ? 0 : -1;
 }

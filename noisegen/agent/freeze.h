@@ -1,8 +1,7 @@
 /* Freezing the processes of an agent and thawing them again: a table of freezers, best first; the first one that the machine allows is
  * used.
  * What is frozen stands in the undo record before it is frozen. */
-#ifndef NA_FREEZE_H
-#define NA_FREEZE_H
+#pragma once
 
 #include "noisegen/agent/undo.h"
 
@@ -42,5 +41,3 @@ int na_freeze_prepare(struct na_freeze *f, int is_trial, char *reason, int reaso
 
 /* The agent's processes now, into f->set: pruned, and with those that came meanwhile. Returns their number. */
 int na_freeze_members(struct na_freeze *f);
-
-#endif

@@ -33,8 +33,8 @@ static int await_state(const struct na_freeze *f, const char *text) {
 static int note(struct na_freeze *f) {
     struct na_undo *u = f->undo;
     if (atomic_load(&u->is_frozen)) return 0;
-    na_say(u->thaw_file, sizeof u->thaw_file, "%s/%s", f->directory, f->row->state_file);
-    na_say(u->look_file, sizeof u->look_file, "%s/%s", f->directory, f->row->look_file);
+    nl_say(u->thaw_file, sizeof u->thaw_file, "%s/%s", f->directory, f->row->state_file);
+    nl_say(u->look_file, sizeof u->look_file, "%s/%s", f->directory, f->row->look_file);
     snprintf(u->thaw_text, sizeof u->thaw_text, "%s", f->row->thawed_text);
     snprintf(u->look_text, sizeof u->look_text, "%s", f->row->look_thawed);
     if (na_undo_hold(u)) return -1;
@@ -50,18 +50,17 @@ static int write_state(const struct na_freeze *f, const char *text) {
 
 static int thaw(struct na_freeze *f, char *reason, int reason_size) {
     if (na_undo_thaw(f->undo) == 0) return 0;
-    na_say(reason, reason_size, "%s cannot be thawed: %s", f->directory, strerror(errno));
-    return -1;
+    return nl_say(reason, reason_size, "%s cannot be thawed: %s", f->directory, strerror(errno));
 }
 
 static int freeze(struct na_freeze *f, char *reason, int reason_size) {
     char ignored[64];
     if (note(f)) {
-        na_say(reason, reason_size, "%s is not frozen, because it might not be thawed: %s", f->directory, strerror(errno));
+        nl_say(reason, reason_size, "%s is not frozen, because it might not be thawed: %s", f->directory, strerror(errno));
     } else if (write_state(f, f->row->frozen_text)) {
-        na_say(reason, reason_size, "%s cannot be frozen: %s", f->directory, strerror(errno));
+        nl_say(reason, reason_size, "%s cannot be frozen: %s", f->directory, strerror(errno));
     } else if (await_state(f, f->row->look_frozen)) {
-        na_say(reason, reason_size, "%s does not freeze: one of its processes waits for the kernel (a hanging file system?)",
+        nl_say(reason, reason_size, "%s does not freeze: one of its processes waits for the kernel (a hanging file system?)",
                  f->directory);
     } else {
         return 0;
@@ -75,24 +74,16 @@ static int freeze(struct na_freeze *f, char *reason, int reason_size) {
 static int prepare_given(struct na_freeze *f, const struct na_freezer *row, const char *mount, char *reason, int reason_size) {
     char path[PATH_MAX], now[256];
     size_t length = strlen(mount);
-    if (strncmp(f->given, mount, length) != 0 || f->given[length] != '/' || join(path, f->given, row->state_file)) {
-        na_say(reason, reason_size, "%s is not in its hierarchy", f->given);
-        return -1;
-    }
-    if (na_read(path, now, sizeof now) < 0) {
-        na_say(reason, reason_size, "%s has no %s", f->given, row->state_file);
-        return -1;
-    }
+    if (strncmp(f->given, mount, length) != 0 || f->given[length] != '/' || join(path, f->given, row->state_file))
+        return nl_say(reason, reason_size, "%s is not in its hierarchy", f->given);
+    if (na_read(path, now, sizeof now) < 0) return nl_say(reason, reason_size, "%s has no %s", f->given, row->state_file);
     now[strcspn(now, "\n")] = '\0';
     if (strcmp(now, row->thawed_text) != 0) {
-        na_say(reason, reason_size, "%s is frozen already (%s): thaw it first, or it could not be left as it was found", f->given,
+        nl_say(reason, reason_size, "%s is frozen already (%s): thaw it first, or it could not be left as it was found", f->given,
                  now);
         return -2;
     }
-    if (access(path, W_OK)) {
-        na_say(reason, reason_size, "%s: %s", path, strerror(errno));
-        return -1;
-    }
+    if (access(path, W_OK)) return nl_say(reason, reason_size, "%s: %s", path, strerror(errno));
     snprintf(f->directory, sizeof f->directory, "%s", f->given);
     return 0;
 }
@@ -121,16 +112,13 @@ static int find_origin(const struct na_freeze *f, const struct na_freezer *row, 
         if (nl_cgroup_of("", f->set->p[i].pid, row->controller, path, sizeof path)) continue;
         if (!first[0]) snprintf(first, sizeof first, "%s", path);
         if (strcmp(first, path) == 0) continue;
-        na_say(reason, reason_size, "its processes are in several cgroups");
-        return -1;
+        return nl_say(reason, reason_size, "its processes are in several cgroups");
     }
-    if (!first[0] || snprintf(origin, PATH_MAX, "%s%s", mount, strcmp(first, "/") == 0 ? "" : first) >= PATH_MAX) {
-        na_say(reason, reason_size, "its processes' cgroup is not known");
-        return -1;
-    }
+    if (!first[0] || snprintf(origin, PATH_MAX, "%s%s", mount, strcmp(first, "/") == 0 ? "" : first) >= PATH_MAX)
+        return nl_say(reason, reason_size, "its processes' cgroup is not known");
     /* frozen from above, or by somebody else */
     if (strcmp(first, "/") != 0 && !is_state(row, origin, row->look_thawed)) {
-        na_say(reason, reason_size, "its cgroup %s is frozen already: thaw it first, or it could not be left as it was found", origin);
+        nl_say(reason, reason_size, "its cgroup %s is frozen already: thaw it first, or it could not be left as it was found", origin);
         return -2;
     }
     return 0;
@@ -142,10 +130,8 @@ static int prepare_own(struct na_freeze *f, const struct na_freezer *row, const 
     int rc = find_origin(f, row, mount, origin, reason, reason_size);
     if (rc) return rc;
     /* what it takes: to make a cgroup there, and to move members out of it and back */
-    if (join(file, origin, "cgroup.procs") || access(origin, W_OK) || access(file, W_OK)) {
-        na_say(reason, reason_size, "a cgroup below %s: %s", origin, strerror(errno));
-        return -1;
-    }
+    if (join(file, origin, "cgroup.procs") || access(origin, W_OK) || access(file, W_OK))
+        return nl_say(reason, reason_size, "a cgroup below %s: %s", origin, strerror(errno));
     if (snprintf(f->directory, sizeof f->directory, "%s/noiselab-agent.%d", origin, (int)getpid()) >= (int)sizeof f->directory) return -1;
     snprintf(u->own_directory, sizeof u->own_directory, "%s", f->directory);
     snprintf(u->origin_directory, sizeof u->origin_directory, "%s", origin);
@@ -157,7 +143,7 @@ static int prepare_own(struct na_freeze *f, const struct na_freezer *row, const 
         f->directory[0] = '\0';
         return 0;
     }
-    na_say(reason, reason_size, "a cgroup below %s: %s", origin, strerror(errno));
+    nl_say(reason, reason_size, "a cgroup below %s: %s", origin, strerror(errno));
     na_undo_cgroup(u);
     f->directory[0] = '\0';
     return -1;
@@ -165,36 +151,17 @@ static int prepare_own(struct na_freeze *f, const struct na_freezer *row, const 
 
 static int prepare(struct na_freeze *f, const struct na_freezer *row, int is_trial, char *reason, int reason_size) {
     char mount[PATH_MAX];
-    if (nl_cgroup_mount("", row->controller, mount, sizeof mount)) {
-        na_say(reason, reason_size, "not mounted");
-        return -1;
-    }
+    if (nl_cgroup_mount("", row->controller, mount, sizeof mount)) return nl_say(reason, reason_size, "not mounted");
     if (f->is_given_wanted) return prepare_given(f, row, mount, reason, reason_size);
     return prepare_own(f, row, mount, is_trial, reason, reason_size);
 }
 
-const struct na_freezer na_freezer_v1 = {.name = "freezer-v1",
-                                         .help = "the freezer of control groups, version 1",
-                                         .prepare = prepare,
-                                         .freeze = freeze,
-                                         .thaw = thaw,
-                                         .controller = "freezer",
-                                         .state_file = "freezer.state",
-                                         .frozen_text = "FROZEN",
-                                         .thawed_text = "THAWED",
-                                         .look_file = "freezer.state",
-                                         .look_frozen = "FROZEN",
-                                         .look_thawed = "THAWED"};
+const struct na_freezer na_freezer_v1 = {.name = "freezer-v1", .help = "the freezer of control groups, version 1", .prepare = prepare,
+                                         .freeze = freeze, .thaw = thaw, .controller = "freezer", .state_file = "freezer.state",
+                                         .frozen_text = "FROZEN", .thawed_text = "THAWED", .look_file = "freezer.state",
+                                         .look_frozen = "FROZEN", .look_thawed = "THAWED"};
 
-const struct na_freezer na_freezer_v2 = {.name = "freezer-v2",
-                                         .help = "the freezer of control groups, version 2",
-                                         .prepare = prepare,
-                                         .freeze = freeze,
-                                         .thaw = thaw,
-                                         .controller = "",
-                                         .state_file = "cgroup.freeze",
-                                         .frozen_text = "1",
-                                         .thawed_text = "0",
-                                         .look_file = "cgroup.events",
-                                         .look_frozen = "frozen 1",
+const struct na_freezer na_freezer_v2 = {.name = "freezer-v2", .help = "the freezer of control groups, version 2", .prepare = prepare,
+                                         .freeze = freeze, .thaw = thaw, .controller = "", .state_file = "cgroup.freeze",
+                                         .frozen_text = "1", .thawed_text = "0", .look_file = "cgroup.events", .look_frozen = "frozen 1",
                                          .look_thawed = "frozen 0"};

@@ -14,12 +14,12 @@ static void owner_of(pid_t pid, char *name, int size) {
     struct stat st;
     snprintf(path, sizeof path, "/proc/%d", (int)pid);
     if (stat(path, &st)) {
-        na_say(name, size, "somebody");
+        nl_say(name, size, "somebody");
         return;
     }
     struct passwd *user = getpwuid(st.st_uid);
-    if (user) na_say(name, size, "%s", user->pw_name);
-    else na_say(name, size, "%u", (unsigned)st.st_uid);
+    if (user) nl_say(name, size, "%s", user->pw_name);
+    else nl_say(name, size, "%u", (unsigned)st.st_uid);
 }
 
 static int prepare(struct na_freeze *f, const struct na_freezer *row, int is_trial, char *reason, int reason_size) {
@@ -30,18 +30,15 @@ static int prepare(struct na_freeze *f, const struct na_freezer *row, int is_tri
         struct na_stat s;
         if (na_process_signal(f->set->p[i], 0) == 0 || errno != EPERM || na_stat_read(f->set->p[i].pid, &s)) continue;
         owner_of(f->set->p[i].pid, owner, sizeof owner);
-        na_say(reason, reason_size, "process %d (%s) belongs to %s: only root and %s may stop it", (int)f->set->p[i].pid, s.name,
-                 owner, owner);
-        return -1;
+        return nl_say(reason, reason_size, "process %d (%s) belongs to %s: only root and %s may stop it", (int)f->set->p[i].pid, s.name,
+                      owner, owner);
     }
     return 0;
 }
 
 /* ---- are all threads at rest? ---- */
 
-struct looking {
-    pid_t pid;
-};
+struct looking { pid_t pid; };
 
 static int is_awake(void *context, pid_t tid) {
     const struct looking *l = context;
@@ -72,27 +69,21 @@ static int await_stop(const struct na_freeze *f) {
 
 static int thaw(struct na_freeze *f, char *reason, int reason_size) {
     if (na_undo_thaw(f->undo) == 0) return 0;
-    na_say(reason, reason_size, "a process cannot be let run again: %s", strerror(errno));
-    return -1;
+    return nl_say(reason, reason_size, "a process cannot be let run again: %s", strerror(errno));
 }
 
 /* Stops the members from `from` on. */
 static int stop(struct na_freeze *f, int from, char *reason, int reason_size) {
     for (int i = from; i < f->set->n; i++) {
-        if (na_undo_note(f->undo->stopped, &f->undo->n_stopped, f->set->p[i])) {
-            na_say(reason, reason_size, "it has more than %d processes", NA_UNDO_PROCESSES);
-            return -1;
-        }
+        if (na_undo_note(f->undo->stopped, &f->undo->n_stopped, f->set->p[i]))
+            return nl_say(reason, reason_size, "it has more than %d processes", NA_UNDO_PROCESSES);
     }
-    if (na_journal_note(f->undo)) {
-        na_say(reason, reason_size, "it is not stopped, because it might not be let run again: %s: %s", f->undo->journal_file,
-               strerror(errno));
-        return -1;
-    }
+    if (na_journal_note(f->undo))
+        return nl_say(reason, reason_size, "it is not stopped, because it might not be let run again: %s: %s", f->undo->journal_file,
+                      strerror(errno));
     for (int i = from; i < f->set->n; i++) {
         if (na_process_signal(f->set->p[i], SIGSTOP) == 0 || errno == ESRCH) continue;
-        na_say(reason, reason_size, "process %d cannot be stopped: %s", (int)f->set->p[i].pid, strerror(errno));
-        return -1;
+        return nl_say(reason, reason_size, "process %d cannot be stopped: %s", (int)f->set->p[i].pid, strerror(errno));
     }
     return 0;
 }
@@ -104,7 +95,7 @@ static int freeze(struct na_freeze *f, char *reason, int reason_size) {
         if (stop(f, n_stopped, reason, reason_size)) goto fail;
         n_stopped = n;
         if (await_stop(f)) {
-            na_say(reason, reason_size, "it does not stop: one of its processes waits for the kernel (a hanging file system?)");
+            nl_say(reason, reason_size, "it does not stop: one of its processes waits for the kernel (a hanging file system?)");
             goto fail;
         }
         na_set_add_descendants(f->set); /* those at rest start no more: what is new now was started before */

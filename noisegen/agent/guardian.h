@@ -1,8 +1,7 @@
 /* The guardian: a tiny process that undoes what stands in the undo record when the companion ends without having undone it itself:
  * killed by SIGKILL, say, while the agent is frozen. It is in a session of its own and, as root, outside of the job's cgroups, so that what
  * ends those does not end it. */
-#ifndef NA_GUARDIAN_H
-#define NA_GUARDIAN_H
+#pragma once
 
 #include "noisegen/agent/undo.h"
 
@@ -22,5 +21,3 @@ void na_guardian_end(struct na_guardian *guardian);
 
 /* Leaves the undoing to it: it begins when we end, and tries again for some minutes. */
 void na_guardian_leave(struct na_guardian *guardian);
-
-#endif

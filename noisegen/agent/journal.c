@@ -1,8 +1,6 @@
 #include "noisegen/agent/journal.h"
-
 #include "common/base/nl_error.h"
 #include "common/sys/nl_whole.h"
-#include "noisegen/agent/text.h"
 
 #define SUFFIX ".journal"
 
@@ -114,10 +112,8 @@ static int restore(const char *path, struct na_undo *u) {
     boot_id(now, sizeof now);
     if (boot[0] && strcmp(boot, now) != 0) return unlink(path); /* nothing stays frozen over a boot */
     snprintf(u->journal_file, sizeof u->journal_file, "%s", path); /* na_undo_all removes it when all is done */
-    if (is_bad || !is_whole || na_undo_all(u, problem, sizeof problem)) {
-        nl_error("%s: what it says is frozen cannot be given back: %s", path, problem);
-        return -1;
-    }
+    if (is_bad || !is_whole || na_undo_all(u, problem, sizeof problem))
+        return nl_error("%s: what it says is frozen cannot be given back: %s", path, problem);
     nl_warn("an agent that a killed launch had left frozen runs again (%s)", path);
     return 0;
 }

@@ -1,11 +1,90 @@
 /* noiselab-agent: switches a real agent on and off for a detector. Wiring only. */
+#include <jansson.h>
+
 #include "noisegen/agent/agent.h"
-#include "noisegen/agent/dry_run.h"
 #include "noisegen/agent/journal.h"
 #include "common/base/nl_error.h"
 #include "common/base/nl_options.h"
 #include "noisegen/agent/companion_options.h"
 #include "noisegen/agent/session.h"
+#include "common/base/nl_clock.h"
+
+/* What `noiselab-agent --dry-run` does: finds and checks, starts a command for a second, and leaves nothing behind. */
+
+#define TRIAL_NS INT64_C(1000000000)
+
+/* What was found of the agent, for people. */
+static void print_agent(const struct na_options *o, const struct na_agent *a) {
+    const struct na_freezer *freezer = a->freeze.row;
+    printf("agent %s, switched by: %s%s%s%s%s", a->name, a->way->name, freezer ? ", frozen by: " : "", freezer ? freezer->name : "",
+           freezer && a->freeze.reason[0] ? " because of " : "", freezer ? a->freeze.reason : "");
+    if (freezer) printf(", %d process%s", a->set.n, a->set.n == 1 ? "" : "es");
+    if (o->scrape) printf(", scraped every %.6g s", (double)o->scrape_period_ns / 1e9);
+    putchar('\n');
+}
+
+/* The same for programs: one object, docs/reference/formats.md. 0, -1. */
+static int print_agent_json(const struct na_options *o, const struct na_agent *a) {
+    const struct na_freezer *freezer = a->freeze.row;
+    json_t *json = json_pack(
+        "{s:i, s:s, s:s, s:s, s:s?, s:s?, s:o, s:o}", "schema", 1, "program", "noiselab-agent", "agent", a->name, "way", a->way->name,
+        "freezer", freezer ? freezer->name : NULL, "freezer_reason", freezer && a->freeze.reason[0] ? a->freeze.reason : NULL, "processes",
+        freezer ? json_integer(a->set.n) : json_null(), "scrape_period_ns", o->scrape ? json_integer(o->scrape_period_ns) : json_null());
+    int failed = !json || json_dumpf(json, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout);
+    json_decref(json);
+    return failed ? -1 : 0;
+}
+
+/* A command is started for a second: one that cannot work says so now, and not first in a launch. 0, -1 with a line in `reason`. */
+static int try_command(struct na_session *s, char *reason, int size) {
+    struct na_agent *a = &s->agent;
+    int64_t ignored_ns, end_ns = nl_mono_ns() + TRIAL_NS;
+    char last[NA_REASON_BYTES];
+    if (na_agent_place(a, reason, size) || na_agent_switch(a, 1, &ignored_ns, reason, size)) return -1;
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, a->root.pid, 0), .events = POLLIN};
+    /* one that goes into the background has ended, and lives */
+    for (int64_t left_ns = TRIAL_NS; left_ns > 0 && a->way->lives(a, reason, size); left_ns = end_ns - nl_mono_ns())
+        poll(&end, !a->is_daemon, (int)(left_ns / 1000000) + 1);
+    if (end.fd >= 0) close(end.fd);
+    int status = na_agent_look(a, "within a second of its start", reason, size);
+    if (na_agent_switch(a, 0, &ignored_ns, last, sizeof last) && status == NL_AGENT_DONE) nl_say(reason, size, "%s", last);
+    return status == NL_AGENT_DONE && a->is_on == 0 ? 0 : -1;
+}
+
+static int trial(struct na_session *s) {
+    char reason[NA_REASON_BYTES];
+    int fd, before = s->agent.n_warnings;
+    if (!s->options->cmd) return 0;
+    s->page = nl_agent_create(&fd);
+    if (!s->page) return nl_error("no memory for the agent's page");
+    na_session_keep_files();
+    if (na_session_watch(s)) return -1;
+    int rc = try_command(s, reason, sizeof reason);
+    /* what it had to say on its way: of that a dry run says only what concerns the user */
+    for (int i = before; i < s->agent.n_warnings; i++) nl_warn("%s", s->agent.warnings[i]);
+    if (rc) nl_error("--agent-cmd: %s", reason);
+    return rc;
+}
+
+/* Says what would be done on stdout unless a control page is given. Returns the exit status. */
+static int na_dry_run(const struct na_options *o) {
+    static struct na_session session = {.cpu = -1};
+    struct na_session *s = &session;
+    char ignored[NA_REASON_BYTES];
+    int status = NL_EXIT_USAGE;
+    s->options = o;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (na_session_start(s, 1) || trial(s)) goto out;
+    int failed = 0;
+    if (o->control_fd < 0 && !o->is_json) print_agent(o, &s->agent);
+    if (o->control_fd < 0 && o->is_json) failed = print_agent_json(o, &s->agent);
+    if (failed) nl_error("--json: the agent's name is not UTF-8, or it cannot be written");
+    status = failed ? NL_EXIT_USAGE : NL_EXIT_OK;
+out:
+    if (s->agent.undo) na_undo_all(s->agent.undo, ignored, sizeof ignored);
+    na_session_close(s);
+    return status;
+}
 
 static int print_list(const char *what) {
     int is_ways = strcmp(what, "ways") == 0, is_freezers = strcmp(what, "freezers") == 0, is_accounts = strcmp(what, "accounts") == 0;

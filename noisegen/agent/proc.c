@@ -148,10 +148,7 @@ int na_set_add(struct na_set *set, pid_t pid) {
     return 1;
 }
 
-struct adding {
-    struct na_set *set;
-    pid_t parent;
-};
+struct adding { struct na_set *set; pid_t parent; };
 
 static int add_one(void *context, pid_t pid) {
     struct adding *a = context;

@@ -1,9 +1,8 @@
 /* What /proc says about processes. Pids are used again, so a process is known by its pid and the moment of its start. */
-#ifndef NA_PROC_H
-#define NA_PROC_H
+#pragma once
 
 #include "common/base/nl_usual.h"
-#include "noisegen/agent/text.h"
+#include "common/base/nl_error.h"
 
 struct na_process {
     pid_t pid;
@@ -57,10 +56,7 @@ int na_read(const char *path, char *text, int size);
 int na_write(const char *path, const char *text);
 
 /* A growing set of processes. */
-struct na_set {
-    struct na_process *p;
-    int n, room;
-};
+struct na_set { struct na_process *p; int n, room; };
 
 /* Adds a living process (no zombie) unless it is in it. 1 added, 0 not, -1 no memory. */
 int na_set_add(struct na_set *set, pid_t pid);
@@ -80,5 +76,3 @@ int na_set_prune(struct na_set *set);
 
 void na_set_empty(struct na_set *set);
 void na_set_free(struct na_set *set);
-
-#endif

@@ -1,5 +1,4 @@
 #include "noisegen/agent/scraper.h"
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_futex.h"
 
@@ -81,8 +80,7 @@ int na_scraper_start(struct na_scraper *s, int until_success, int64_t timeout_ns
     if (atomic_load(&s->order) & 1) return 0;
     if (until_success && try_out(s, nl_mono_ns() + timeout_ns, stop)) {
         na_status_say(na_reaped().last_aside_failure, how, sizeof how);
-        na_say(reason, size, "--scrape: '%s' does not succeed: %s", s->command.text, how);
-        return -1;
+        return nl_say(reason, size, "--scrape: '%s' does not succeed: %s", s->command.text, how);
     }
     /* failures up to here were the agent's way to say that it is not ready */
     if (until_success) atomic_store(&s->n_failed, 0);

@@ -1,6 +1,5 @@
 /* The scraper: runs a command once per period while it is on, on CPUs of its own, from a thread of its own. */
-#ifndef NA_SCRAPER_H
-#define NA_SCRAPER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -32,5 +31,3 @@ int na_scraper_start(struct na_scraper *s, int until_success, int64_t timeout_ns
 /* Ends it, and the scrape under way. */
 void na_scraper_stop(struct na_scraper *s);
 void na_scraper_close(struct na_scraper *s);
-
-#endif

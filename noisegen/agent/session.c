@@ -1,5 +1,4 @@
 #include "noisegen/agent/session.h"
-
 #include "noisegen/agent/account.h"
 #include "noisegen/agent/journal.h"
 #include "common/base/nl_clock.h"
@@ -53,10 +52,8 @@ static int check_scraper(struct na_session *s, char *reason, int size) {
     const struct na_options *o = s->options;
     if (!o->scrape) return 0;
     if (na_command_make(&s->scraper.command, o->scrape, o->is_shell, reason, size)) return -1;
-    if (o->scrape_cpu && na_try_cpus(&o->scrape_cpus)) {
-        na_say(reason, size, "--scrape-period: scrape-cpu: '%s': none of these CPUs may be used here", o->scrape_cpu);
-        return -1;
-    }
+    if (o->scrape_cpu && na_try_cpus(&o->scrape_cpus))
+        return nl_say(reason, size, "--scrape-period: scrape-cpu: '%s': none of these CPUs may be used here", o->scrape_cpu);
     s->scraper.period_ns = o->scrape_period_ns;
     s->scraper.children = &s->children;
     s->scraper.running = &s->agent.not_agent[1];
@@ -89,7 +86,7 @@ static int open_record(struct na_session *s, char *reason, int size) {
     na_who_mark_agent(&s->who, &s->agent.set);
     pthread_mutex_unlock(&s->record);
     na_watch_again(&s->watch);
-    if (rc) na_say(reason, size, "--who %s: not possible on this node (its own message says why)", s->options->who);
+    if (rc) nl_say(reason, size, "--who %s: not possible on this node (its own message says why)", s->options->who);
     snprintf(s->page->source, sizeof s->page->source, "%s", na_who_source(&s->who));
     return rc;
 }
@@ -98,31 +95,31 @@ static int place(struct na_session *s, char *reason, int size) {
     struct nl_agent *p = s->page;
     char log[PATH_MAX + 320];
     if (s->is_placed) {
-        na_say(reason, size, "placed already");
+        nl_say(reason, size, "placed already");
         return NL_AGENT_REFUSED;
     }
     if (p->n_ranks < 0 || p->n_ranks > NL_AGENT_MAX_RANKS || p->n_arms < 0 || p->n_arms > NL_AGENT_MAX_ARMS) {
-        na_say(reason, size, "%d ranks and %d arms are not from 0 to %d and %d", p->n_ranks, p->n_arms, NL_AGENT_MAX_RANKS,
+        nl_say(reason, size, "%d ranks and %d arms are not from 0 to %d and %d", p->n_ranks, p->n_arms, NL_AGENT_MAX_RANKS,
                  NL_AGENT_MAX_ARMS);
         return NL_AGENT_REFUSED;
     }
     if (s->agent.way->members) s->agent.way->members(&s->agent);
     for (int i = 0; i < p->n_ranks; i++) {
         if (!na_set_has(&s->agent.set, p->ranks[i].pid)) continue;
-        na_say(reason, size, "a rank (process %d) is one of the agent's processes", p->ranks[i].pid);
+        nl_say(reason, size, "a rank (process %d) is one of the agent's processes", p->ranks[i].pid);
         return NL_AGENT_REFUSED;
     }
     choose_cpu(s);
     snprintf(log, sizeof log, "%s/agent.%s.log", p->directory, p->host);
     if (p->directory[0] && na_watch_log(&s->watch, log)) {
-        na_say(reason, size, "cannot write %s: %s", log, strerror(errno));
+        nl_say(reason, size, "cannot write %s: %s", log, strerror(errno));
         return NL_AGENT_REFUSED;
     }
     if (na_agent_place(&s->agent, reason, size)) return NL_AGENT_REFUSED;
     s->is_placed = 1;
     if (open_record(s, reason, size)) return NL_AGENT_REFUSED;
     if (s->options->scrape && na_scraper_open(&s->scraper)) {
-        na_say(reason, size, "the system refuses to start a thread for the scraper");
+        nl_say(reason, size, "the system refuses to start a thread for the scraper");
         return NL_AGENT_REFUSED;
     }
     return NL_AGENT_DONE;
@@ -140,7 +137,7 @@ static int begin_scraping(struct na_session *s, char *reason, int size) {
 /* After its lease there are no more halves: those without the agent would have it. */
 static int is_refused(const struct na_session *s, char *reason, int size) {
     if (s->is_overdue)
-        na_say(reason, size, "no command came for %.3g s while it was frozen (was the measurement stopped?): it was let run again",
+        nl_say(reason, size, "no command came for %.3g s while it was frozen (was the measurement stopped?): it was let run again",
                (double)s->page->lease_ns / 1e9);
     return s->is_overdue;
 }
@@ -151,7 +148,7 @@ static int turn(struct na_session *s, int on, char *reason, int size) {
     if (s->is_restored) return NL_AGENT_DONE; /* closed: nothing is switched any more */
     if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
     if (!s->is_placed) {
-        na_say(reason, size, "%s before PLACE", on ? "ON" : "OFF");
+        nl_say(reason, size, "%s before PLACE", on ? "ON" : "OFF");
         return NL_AGENT_REFUSED;
     }
     if (!on && s->options->scrape) na_scraper_stop(&s->scraper);
@@ -176,13 +173,13 @@ static int turn(struct na_session *s, int on, char *reason, int size) {
 }
 
 static void when(const struct na_session *s, const char *word, char *text, int size) {
-    na_say(text, size, "%s half %lld of arm %d", word, (long long)s->page->half, s->page->arm);
+    nl_say(text, size, "%s half %lld of arm %d", word, (long long)s->page->half, s->page->arm);
 }
 
 static int begin(struct na_session *s, char *reason, int size) {
     char moment[64];
     if (!s->is_placed || s->page->arm < 0 || s->page->arm >= (s->page->n_arms > 0 ? s->page->n_arms : 1)) {
-        na_say(reason, size, s->is_placed ? "arm %d is not one of those named" : "BEGIN before PLACE", s->page->arm);
+        nl_say(reason, size, s->is_placed ? "arm %d is not one of those named" : "BEGIN before PLACE", s->page->arm);
         return NL_AGENT_REFUSED;
     }
     if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
@@ -205,7 +202,7 @@ static int end(struct na_session *s, char *reason, int size) {
     struct nl_agent_account *a = &s->page->account;
     int64_t now_ns = nl_mono_ns();
     if (s->begin_ns == 0) {
-        na_say(reason, size, "END before BEGIN");
+        nl_say(reason, size, "END before BEGIN");
         return NL_AGENT_REFUSED;
     }
     if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
@@ -250,7 +247,7 @@ static int quit(struct na_session *s, char *reason, int size) {
     if (write_record(s, 1, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
     char *text = na_certificate(s);
     if (text && strlen(text) < sizeof s->page->text) strcpy(s->page->text, text);
-    else na_say(reason, size, "the certificate does not fit into the page");
+    else nl_say(reason, size, "the certificate does not fit into the page");
     int status = text && strlen(text) < sizeof s->page->text ? NL_AGENT_DONE : NL_AGENT_REFUSED;
     free(text);
     return status;
@@ -337,10 +334,7 @@ int na_session_start(struct na_session *s, int is_trial) {
     a->children = &s->children;
     a->out_fd = -1;
     a->undo = na_undo_create();
-    if (!a->undo || na_guardian_start(&s->guardian, a->undo)) {
-        nl_error("cannot start the guardian: %s", strerror(errno));
-        return -1;
-    }
+    if (!a->undo || na_guardian_start(&s->guardian, a->undo)) return nl_error("cannot start the guardian: %s", strerror(errno));
     a->not_agent[0] = s->guardian.pid;
     a->undo->companion = na_process_of(getpid());
     if (!is_trial) {
@@ -353,10 +347,7 @@ int na_session_start(struct na_session *s, int is_trial) {
         rc = na_agent_check(a, reason, sizeof reason);
         option = a->way->option;
     }
-    if (rc) {
-        nl_error("--%s: %s", option, reason);
-        return -1;
-    }
+    if (rc) return nl_error("--%s: %s", option, reason);
     for (int i = 0; i < a->n_warnings; i++) nl_warn("%s", a->warnings[i]);
     return 0;
 }
@@ -375,10 +366,7 @@ int na_session_watch(struct na_session *s) {
     s->watch.context = s;
     s->watch.guardian_ended = replace_guardian;
     s->watch.guardian_fd = open_pidfd(s->guardian.pid);
-    if (na_watch_open(&s->watch, s->page)) {
-        nl_error("cannot watch over the agent: %s", strerror(errno));
-        return -1;
-    }
+    if (na_watch_open(&s->watch, s->page)) return nl_error("cannot watch over the agent: %s", strerror(errno));
     s->agent.out_fd = s->watch.pipe[1];
     s->agent.watch = &s->watch;
     s->agent.stop = &s->page->is_closed;
@@ -416,7 +404,7 @@ int na_session(const struct na_options *o) {
     for (size_t i = 0; i < 4; i++) signal((int[]){SIGINT, SIGTERM, SIGHUP, SIGPIPE}[i], SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (na_session_start(s, 0) || na_session_watch(s)) goto out;
-    na_say(s->page->name, sizeof s->page->name, "%s", s->agent.name);
+    nl_say(s->page->name, sizeof s->page->name, "%s", s->agent.name);
     atomic_store(&s->page->companion_pid, (int32_t)getpid());
     live(s);
     restore(s);

@@ -1,6 +1,5 @@
 /* The companion under a detector: obeys the commands of the page until QUIT, or until its owner is gone. */
-#ifndef NA_SESSION_H
-#define NA_SESSION_H
+#pragma once
 
 #include "noisegen/agent/agent.h"
 #include "noisegen/agent/guardian.h"
@@ -41,5 +40,3 @@ int na_session_start(struct na_session *session, int is_trial);
 void na_session_keep_files(void);
 int na_session_watch(struct na_session *session);
 void na_session_close(struct na_session *session);
-
-#endif

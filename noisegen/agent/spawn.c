@@ -38,14 +38,13 @@ int na_command_make(struct na_command *c, const char *text, int is_shell, char *
     if (nl_words_split(text, &c->words, problem, sizeof problem) < 0) {
         /* the shell has rules of its own; only a name for it is looked for here */
         if (is_shell && *text) return 0;
-        na_say(reason, reason_size, "'%s' is not a command: %s", text, problem);
-        return -1;
+        return nl_say(reason, reason_size, "'%s' is not a command: %s", text, problem);
     }
     if (is_shell) return 0;
     char sign = nl_words_shell_sign(text);
-    if (sign) na_say(reason, reason_size, "'%s' has the shell's %c: give --shell, or quote it", text, sign);
+    if (sign) nl_say(reason, reason_size, "'%s' has the shell's %c: give --shell, or quote it", text, sign);
     else if (is_found(c->words[0])) return 0;
-    else na_say(reason, reason_size, "there is no program '%s'%s", c->words[0],
+    else nl_say(reason, reason_size, "there is no program '%s'%s", c->words[0],
                 strchr(c->words[0], '/') ? " that may be run" : " in PATH (shell syntax needs --shell)");
     na_command_free(c);
     return -1;
@@ -69,7 +68,7 @@ void na_command_name(const struct na_command *c, char *name, int size) {
            (is_setting(c->words[first]) || strcmp(c->words[first], "exec") == 0 || strcmp(c->words[first], "env") == 0))
         first++;
     const char *word = c->words ? c->words[first] : "sh", *slash = strrchr(word, '/');
-    na_say(name, size, "%s", slash && slash[1] ? slash + 1 : word);
+    nl_say(name, size, "%s", slash && slash[1] ? slash + 1 : word);
 }
 
 static int spawn(const struct na_command *c, int out_fd, pid_t *pid) {
@@ -110,10 +109,7 @@ static struct {
     struct na_reaped sum;
     pid_t aside;
     /* of the last commands started here, in a ring; status -1: it runs. Adopted children of theirs, any number, are not among them. */
-    struct {
-        pid_t pid;
-        int status;
-    } ends[N_ENDS];
+    struct { pid_t pid; int status; } ends[N_ENDS];
     int n_ends;
     pid_t others[N_OTHERS]; /* the last ones that were waited for and are no commands, in a ring */
     int n_others;
@@ -130,10 +126,8 @@ int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cp
     cpu_set_t before;
     /* posix_spawn has no word for affinity: the child inherits ours */
     int is_moved = cpus && sched_getaffinity(0, sizeof before, &before) == 0;
-    if (is_moved && sched_setaffinity(0, sizeof *cpus, cpus)) {
-        na_say(reason, reason_size, "its CPUs are refused: %s", strerror(errno));
-        return -1;
-    }
+    if (is_moved && sched_setaffinity(0, sizeof *cpus, cpus))
+        return nl_say(reason, reason_size, "its CPUs are refused: %s", strerror(errno));
     /* nobody waits for it before it is known */
     pthread_mutex_lock(&reaper.lock);
     int error = spawn(c, out_fd, pid);
@@ -147,8 +141,7 @@ int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cp
     pthread_mutex_unlock(&reaper.lock);
     if (is_moved) sched_setaffinity(0, sizeof before, &before);
     if (!error) return 0;
-    na_say(reason, reason_size, "'%s' does not start: %s", c->text, strerror(error));
-    return -1;
+    return nl_say(reason, reason_size, "'%s' does not start: %s", c->text, strerror(error));
 }
 
 int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, const _Atomic uint32_t *stop, char *reason,
@@ -175,8 +168,7 @@ int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, c
     if (status == 0) return 0;
     na_status_say(status, how, sizeof how);
     if (is_late) snprintf(how, sizeof how, "it took longer than --agent-timeout");
-    na_say(reason, reason_size, "'%s' failed: %s", c->text, is_stopped ? "interrupted" : how);
-    return -1;
+    return nl_say(reason, reason_size, "'%s' failed: %s", c->text, is_stopped ? "interrupted" : how);
 }
 
 /* ---- children ---- */
@@ -235,9 +227,9 @@ int na_was_reaped(pid_t pid) {
 }
 
 void na_status_say(int status, char *text, int size) {
-    if (status < 0) na_say(text, size, "it is gone");
-    else if (WIFSIGNALED(status)) na_say(text, size, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else na_say(text, size, "status %d", WEXITSTATUS(status));
+    if (status < 0) nl_say(text, size, "it is gone");
+    else if (WIFSIGNALED(status)) nl_say(text, size, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else nl_say(text, size, "status %d", WEXITSTATUS(status));
 }
 
 struct na_reaped na_reaped(void) {

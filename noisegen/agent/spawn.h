@@ -1,10 +1,9 @@
 /* Running commands: an argument vector by posix_spawn (or sh -c, when asked for), with clean signals, in a process group of its own, with
  * /dev/null as its input. */
-#ifndef NA_SPAWN_H
-#define NA_SPAWN_H
+#pragma once
 
 #include "common/base/nl_usual.h"
-#include "noisegen/agent/text.h"
+#include "common/base/nl_error.h"
 
 struct na_command {
     const char *text; /* as given; not owned */
@@ -62,5 +61,3 @@ struct na_reaped na_reaped(void);
 
 /* Children that are accounted for apart from now on (the scraper's); 0 takes it back. */
 void na_reap_aside(pid_t pid);
-
-#endif

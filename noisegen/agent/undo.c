@@ -1,5 +1,4 @@
 #include "noisegen/agent/undo.h"
-
 #include "noisegen/agent/journal.h"
 #include "common/base/nl_clock.h"
 #include "noisegen/agent/spawn.h"
@@ -30,9 +29,7 @@ static void pause_ns(int64_t ns) {
 /* ---- thawing ---- */
 
 /* Of this process: the companion and its guardian have theirs. */
-static struct {
-    int thaw, look;
-} held = {-1, -1};
+static struct { int thaw, look; } held = {-1, -1};
 
 static int reopen(int *fd, const char *path, int flags) {
     if (*fd >= 0) close(*fd);
@@ -184,20 +181,20 @@ static int switch_off(struct na_undo *u) {
 int na_undo_all(struct na_undo *u, char *problem, int problem_size) {
     int rc = 0;
     if (na_undo_thaw(u)) {
-        na_say(problem, problem_size, "%s cannot be thawed: %s", atomic_load(&u->is_frozen) ? u->thaw_file : "a stopped process",
+        nl_say(problem, problem_size, "%s cannot be thawed: %s", atomic_load(&u->is_frozen) ? u->thaw_file : "a stopped process",
                strerror(errno));
         rc = -1;
     }
     if (remove_cgroup(u)) {
-        na_say(problem, problem_size, "the cgroup %s cannot be removed: %s", u->own_directory, strerror(errno));
+        nl_say(problem, problem_size, "the cgroup %s cannot be removed: %s", u->own_directory, strerror(errno));
         rc = -1;
     }
     if (end_started(u)) {
-        na_say(problem, problem_size, "processes of the started command cannot be ended (another user's?)");
+        nl_say(problem, problem_size, "processes of the started command cannot be ended (another user's?)");
         rc = -1;
     }
     if (switch_off(u)) {
-        na_say(problem, problem_size, "the command of --agent-off failed");
+        nl_say(problem, problem_size, "the command of --agent-off failed");
         rc = -1;
     }
     na_journal_note(u);

@@ -2,8 +2,7 @@
  * everything is plain data, and whoever survives can undo it. An entry is written before the deed and taken out after its undoing was seen:
  * undoing what was not done yet does no harm. What is frozen stands in a journal on disk as well (journal.h), for the case that nobody
  * survives. */
-#ifndef NA_UNDO_H
-#define NA_UNDO_H
+#pragma once
 
 #include "noisegen/agent/proc.h"
 
@@ -65,5 +64,3 @@ int na_undo_is_done(const struct na_undo *undo);
 
 /* Notes a process in one of the lists, before something is done with it. -1: the list is full. */
 int na_undo_note(struct na_process *list, _Atomic int32_t *n, struct na_process process);
-
-#endif

@@ -1,7 +1,6 @@
 /* What has to be watched while the companion's main thread sleeps through a half: whether owner and guardian live, what the agent writes,
  * and whether the record of switches is half full. One thread, which sleeps in poll(). */
-#ifndef NA_WATCH_H
-#define NA_WATCH_H
+#pragma once
 
 #include <pthread.h>
 
@@ -53,5 +52,3 @@ void na_watch_again(struct na_watch *w);
 
 /* Ends the thread, having taken in what was written. */
 void na_watch_close(struct na_watch *w);
-
-#endif

@@ -8,11 +8,7 @@
 enum { START_MS = 20 };
 #define PATIENCE_NS INT64_C(5000000000) /* between SIGTERM and SIGKILL, unless a switch may not take so long */
 
-struct looking {
-    struct na_agent *a;
-    int n_found;
-    pid_t found;
-};
+struct looking { struct na_agent *a; int n_found; pid_t found; };
 
 /* Counts processes of the same name, as the kernel cuts it. */
 static int look(void *context, pid_t pid) {
@@ -27,10 +23,8 @@ static int look(void *context, pid_t pid) {
 static int check(struct na_agent *a, char *reason, int size) {
     struct looking l = {.a = a};
     if (na_command_make(&a->on, a->options->cmd, a->options->is_shell, reason, size)) return -1;
-    if (a->options->cpu && na_try_cpus(&a->options->cpus)) {
-        na_say(reason, size, "--agent-cpu: '%s': none of these CPUs may be used here", a->options->cpu);
-        return -1;
-    }
+    if (a->options->cpu && na_try_cpus(&a->options->cpus))
+        return nl_say(reason, size, "--agent-cpu: '%s': none of these CPUs may be used here", a->options->cpu);
     a->cpus = a->options->cpus;
     if (!a->options->cpu) memset(&a->cpus, 0xff, sizeof a->cpus); /* the kernel leaves out what the cpuset does not allow */
     na_command_name(&a->on, a->name, sizeof a->name);
@@ -68,8 +62,8 @@ static void say_end(struct na_agent *a, char *reason, int size) {
     char how[64], line[NA_LINE_BYTES] = "";
     na_status_say(na_status_of(a->root.pid), how, sizeof how);
     if (a->watch) na_watch_last_line(a->watch, line, sizeof line);
-    if (line[0]) na_say(reason, size, "'%s' ended by itself (%s), and had printed last: %s", a->options->cmd, how, line);
-    else na_say(reason, size, "'%s' ended by itself (%s), having printed nothing that says why", a->options->cmd, how);
+    if (line[0]) nl_say(reason, size, "'%s' ended by itself (%s), and had printed last: %s", a->options->cmd, how, line);
+    else nl_say(reason, size, "'%s' ended by itself (%s), having printed nothing that says why", a->options->cmd, how);
 }
 
 static int lives(struct na_agent *a, char *reason, int size) {
@@ -91,7 +85,7 @@ static int end(struct na_agent *a, char *reason, int size) {
     members(a);
     int rc = a->set.n > 0 ? na_end_processes(&a->set, patience_ns) : 0;
     if (rc > 0) na_warn(a, "'%s' did not end %.3g s after SIGTERM: it got SIGKILL", a->options->cmd, (double)patience_ns / 1e9);
-    if (rc < 0) na_say(reason, size, "'%s' cannot be ended: a process of it belongs to another user, or waits for the kernel",
+    if (rc < 0) nl_say(reason, size, "'%s' cannot be ended: a process of it belongs to another user, or waits for the kernel",
                          a->options->cmd);
     else atomic_store(&a->undo->n_started, 0);
     na_cpu_close(&a->cpu);
@@ -115,7 +109,7 @@ static int start(struct na_agent *a, char *reason, int size) {
     poll(&ended, 1, START_MS);
     if (ended.fd >= 0) close(ended.fd);
     if (lives(a, reason, size)) return 0;
-    na_say(a->died, sizeof a->died, "at its start: %s", reason);
+    nl_say(a->died, sizeof a->died, "at its start: %s", reason);
     end(a, ignored, sizeof ignored);
     return -1;
 }
@@ -131,8 +125,7 @@ static int place(struct na_agent *a, char *reason, int size) {
     members(a);
     a->is_on = 1;
     if (na_frozen_place(a, why, sizeof why) == 0) return 0;
-    na_say(reason, size, "%s; have it started anew for each stretch (noiselab run agent --restart)", why);
-    return -1;
+    return nl_say(reason, size, "%s; have it started anew for each stretch (noiselab run agent --restart)", why);
 }
 
 static int on(struct na_agent *a, char *reason, int size) {
@@ -145,12 +138,6 @@ static int off(struct na_agent *a, char *reason, int size) {
     return na_frozen_off(a, reason, size);
 }
 
-const struct na_way na_way_command = {.name = "command",
-                                      .option = "agent-cmd",
-                                      .help = "a command, started and ended; with --freeze started once and frozen",
-                                      .check = check,
-                                      .place = place,
-                                      .on = on,
-                                      .off = off,
-                                      .members = members,
-                                      .lives = lives};
+const struct na_way na_way_command = {.name = "command", .option = "agent-cmd",
+                                      .help = "a command, started and ended; with --freeze started once and frozen", .check = check,
+                                      .place = place, .on = on, .off = off, .members = members, .lives = lives};

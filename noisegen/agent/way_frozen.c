@@ -6,9 +6,9 @@ int na_frozen_check(struct na_agent *a, char *reason, int size) {
     for (int i = 0; i < a->set.n; i++) {
         pid_t pid = a->set.p[i].pid;
         if (na_stat_read(pid, &s)) continue;
-        if (na_is_kernel(&s)) na_say(reason, size, "process %d (%s) is a thread of the kernel: it cannot be switched", (int)pid, s.name);
+        if (na_is_kernel(&s)) nl_say(reason, size, "process %d (%s) is a thread of the kernel: it cannot be switched", (int)pid, s.name);
         else if (na_is_ancestor(pid))
-            na_say(reason, size, "process %d (%s), which runs this program, would be frozen, too", (int)pid, s.name);
+            nl_say(reason, size, "process %d (%s), which runs this program, would be frozen, too", (int)pid, s.name);
         else continue;
         return -1;
     }
@@ -48,10 +48,8 @@ void na_frozen_members(struct na_agent *a) { na_freeze_members(&a->freeze); }
 
 int na_cgroup_check(struct na_agent *a, const char *directory, const char *what, char *reason, int size) {
     if (snprintf(a->freeze.given, sizeof a->freeze.given, "%s", directory) >= (int)sizeof a->freeze.given ||
-        na_set_add_cgroup(&a->set, directory) < 0 || a->set.n == 0) {
-        na_say(reason, size, "%s has no process", what);
-        return -1;
-    }
+        na_set_add_cgroup(&a->set, directory) < 0 || a->set.n == 0)
+        return nl_say(reason, size, "%s has no process", what);
     a->root = a->set.p[0];
     return na_frozen_check(a, reason, size);
 }
@@ -59,6 +57,6 @@ int na_cgroup_check(struct na_agent *a, const char *directory, const char *what,
 int na_cgroup_lives(struct na_agent *a, char *reason, int size) {
     na_frozen_members(a);
     if (a->set.n > 0) return 1;
-    na_say(reason, size, "the last process of %s has ended", a->freeze.given);
+    nl_say(reason, size, "the last process of %s has ended", a->freeze.given);
     return 0;
 }

@@ -16,9 +16,5 @@ static int nothing(struct na_agent *a, char *reason, int size) {
     return 0;
 }
 
-const struct na_way na_way_scrape = {.name = "scrape",
-                                     .option = "scrape",
-                                     .help = "only scraping is toggled; the agent keeps running",
-                                     .check = check,
-                                     .on = nothing,
-                                     .off = nothing};
+const struct na_way na_way_scrape = {.name = "scrape", .option = "scrape", .help = "only scraping is toggled; the agent keeps running",
+                                     .check = check, .on = nothing, .off = nothing};

@@ -12,10 +12,8 @@ static int check(struct na_agent *a, char *reason, int size) {
 
 static int place(struct na_agent *a, char *reason, int size) {
     struct na_undo *u = a->undo;
-    if (snprintf(u->off_command, sizeof u->off_command, "%s", a->options->off) >= (int)sizeof u->off_command) {
-        na_say(reason, size, "the command of --agent-off is longer than %d bytes", NA_UNDO_TEXT_BYTES - 1);
-        return -1;
-    }
+    if (snprintf(u->off_command, sizeof u->off_command, "%s", a->options->off) >= (int)sizeof u->off_command)
+        return nl_say(reason, size, "the command of --agent-off is longer than %d bytes", NA_UNDO_TEXT_BYTES - 1);
     u->is_shell = a->options->is_shell;
     u->timeout_ns = a->options->timeout_ns;
     return 0;
@@ -32,10 +30,6 @@ static int off(struct na_agent *a, char *reason, int size) {
     return 0;
 }
 
-const struct na_way na_way_switch = {.name = "switch",
-                                     .option = "agent-on",
-                                     .help = "two commands that switch anything on and off (with --agent-off)",
-                                     .check = check,
-                                     .place = place,
-                                     .on = on,
-                                     .off = off};
+const struct na_way na_way_switch = {.name = "switch", .option = "agent-on",
+                                     .help = "two commands that switch anything on and off (with --agent-off)", .check = check,
+                                     .place = place, .on = on, .off = off};

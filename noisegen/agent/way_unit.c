@@ -41,10 +41,7 @@ static int find_asked(const char *name, char *directory) {
 
 /* ---- and where a cgroup has its name: inside of a container there is nobody to ask ---- */
 
-struct found {
-    char first[PATH_MAX], second[PATH_MAX];
-    int n;
-};
+struct found { char first[PATH_MAX], second[PATH_MAX]; int n; };
 
 static void search(const char *at, const char *name, int depth, struct found *found) {
     char path[PATH_MAX];
@@ -71,27 +68,20 @@ static int check(struct na_agent *a, char *reason, int size) {
     snprintf(name, sizeof name, "%s%s", a->options->unit, strchr(a->options->unit, '.') ? "" : ".service");
     if (find_asked(name, found.first)) {
         find_named(name, &found);
-        if (found.n > 1) {
-            na_say(reason, size, "there are two units '%s', %s and %s: name one by --agent-cgroup", name, found.first, found.second);
-            return -1;
-        }
+        if (found.n > 1)
+            return nl_say(reason, size, "there are two units '%s', %s and %s: name one by --agent-cgroup", name, found.first, found.second);
     } else {
         found.n = 1;
     }
     if (found.n == 0) {
         if (access("/run/systemd/system", F_OK))
-            na_say(reason, size, "there is no unit '%s', and systemd does not run here (try --agent-pid or --agent-cgroup)", name);
-        else
-            na_say(reason, size, "there is no running unit '%s' (see systemctl status %s)", name, name);
+            nl_say(reason, size, "there is no unit '%s', and systemd does not run here (try --agent-pid or --agent-cgroup)", name);
+        else nl_say(reason, size, "there is no running unit '%s' (see systemctl status %s)", name, name);
         return -1;
     }
     snprintf(what, sizeof what, "the unit %s", name);
     return na_cgroup_check(a, found.first, what, reason, size);
 }
 
-const struct na_way na_way_unit = {.name = "unit",
-                                   .option = "agent-unit",
-                                   .help = "a unit of systemd, frozen and thawed",
-                                   .check = check,
-                                       NA_FROZEN_HOOKS,
-                                   .lives = na_cgroup_lives};
+const struct na_way na_way_unit = {.name = "unit", .option = "agent-unit", .help = "a unit of systemd, frozen and thawed", .check = check,
+                                   NA_FROZEN_HOOKS, .lives = na_cgroup_lives};

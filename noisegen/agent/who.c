@@ -1,5 +1,4 @@
 #include "noisegen/agent/who.h"
-
 #include "common/base/nl_clock.h"
 #include "common/sys/nl_whole.h"
 
@@ -35,13 +34,8 @@ int na_who_open(struct na_who *w, const struct na_options *o, const struct nl_ag
     *w = (struct na_who){.page = page, .has_bursts = o->keep != NA_KEEP_NO};
     if (strcmp(o->who, "none") == 0) return 0;
     collect(w);
-    struct nr_config config = {.source = o->who,
-                               .view = NR_VIEW_THREADS,
-                               .cpus = w->cpus,
-                               .n_cpus = w->n_cpus,
-                               .tids = w->tids,
-                               .n_tids = page->n_ranks,
-                               .n_arms = page->n_arms > 0 ? page->n_arms : 1,
+    struct nr_config config = {.source = o->who, .view = NR_VIEW_THREADS, .cpus = w->cpus, .n_cpus = w->n_cpus, .tids = w->tids,
+                               .n_tids = page->n_ranks, .n_arms = page->n_arms > 0 ? page->n_arms : 1,
                                .max_bursts = o->keep == NA_KEEP_YES ? MANY_BURSTS : o->keep == NA_KEEP_NO ? 0 : SOME_BURSTS,
                                .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN | 1u << NR_PREEMPTED | 1u << NR_YIELDED,
                                .sampler_cpu = -1};
@@ -104,7 +98,7 @@ static int write_file(const struct na_who *w, const char *name, int is_trace, ch
     if (rc == 0)
         rc = is_trace ? nr_write_bursts(w->recorder, whole.f, p->host) : nr_write_tasks(w->recorder, whole.f, p->launch, p->host, arms);
     if (whole.f) rc = nl_whole_close(&whole, rc);
-    if (rc) na_say(reason, size, "cannot write %s: %s", path, strerror(errno));
+    if (rc) nl_say(reason, size, "cannot write %s: %s", path, strerror(errno));
     return rc ? -1 : 0;
 }
 

@@ -1,6 +1,5 @@
 /* Who took the CPUs of the ranks: the recorder, driven half by half, and its files. */
-#ifndef NA_WHO_H
-#define NA_WHO_H
+#pragma once
 
 #include "noisegen/agent/agent.h"
 #include "common/page/nl_agent.h"
@@ -33,5 +32,3 @@ void na_who_end(struct na_who *w, struct nl_agent_account *account);
 int na_who_write(struct na_who *w, int all, char *reason, int size);
 
 void na_who_close(struct na_who *w);
-
-#endif

@@ -19,10 +19,7 @@ struct cache_state {
 };
 
 /* Size and line of the cache of a CPU. */
-struct cache {
-    int64_t n_bytes;
-    size_t line_bytes;
-};
+struct cache { int64_t n_bytes; size_t line_bytes; };
 
 /* Level 0: the last there is. */
 static int find_cache(hwloc_topology_t topology, int cpu, int level, struct cache *cache, char *reason, size_t reason_size) {
@@ -101,14 +98,7 @@ static int64_t work(void *state) {
 }
 
 const struct ng_kind ng_kind_cache = {
-    .name = "cache",
-    .help = "evicts a share of the L2 or L3 cache",
-    .unit = "sweeps",
-    .needs = "as much memory as that share of the cache",
-    .pacing = NG_PACING_DEADLINE,
-    .period_ns = 10000000,
-    .uses = NG_USES_CACHE,
-    .prepare = prepare,
-    .work = work,
+    .name = "cache", .help = "evicts a share of the L2 or L3 cache", .unit = "sweeps", .needs = "as much memory as that share of the cache",
+    .pacing = NG_PACING_DEADLINE, .period_ns = 10000000, .uses = NG_USES_CACHE, .prepare = prepare, .work = work,
     .clean_up = ng_array_clean_up,
 };

@@ -108,23 +108,13 @@ fail:
 
 static const char *failure(const void *state) {
     struct disk_state *s = (struct disk_state *)state; /* const is the caller's promise; the text is ours */
-    if (s->is_gone)
-        snprintf(s->text, sizeof s->text, "the folder '%s' is gone", s->name);
-    else
-        snprintf(s->text, sizeof s->text, "cannot write in '%s': %s", s->name, strerror(s->error));
+    if (s->is_gone) snprintf(s->text, sizeof s->text, "the folder '%s' is gone", s->name);
+    else snprintf(s->text, sizeof s->text, "cannot write in '%s': %s", s->name, strerror(s->error));
     return s->text;
 }
 
 const struct ng_kind ng_kind_disk = {
-    .name = "disk",
-    .help = "appends 4 KiB to a file and waits until it is on the disk",
-    .unit = "writes",
-    .needs = "a folder (folder=DIR)",
-    .pacing = NG_PACING_DEADLINE,
-    .period_ns = 1000000000,
-    .uses = NG_USES_FOLDER,
-    .prepare = prepare,
-    .work = work,
-    .failure = failure,
+    .name = "disk", .help = "appends 4 KiB to a file and waits until it is on the disk", .unit = "writes", .needs = "a folder (folder=DIR)",
+    .pacing = NG_PACING_DEADLINE, .period_ns = 1000000000, .uses = NG_USES_FOLDER, .prepare = prepare, .work = work, .failure = failure,
     .clean_up = clean_up,
 };

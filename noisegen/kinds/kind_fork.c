@@ -28,9 +28,7 @@ static const char *find_program(void) {
     return NULL;
 }
 
-static const char *supported(void) {
-    return find_program() ? NULL : "there is neither /bin/true nor /usr/bin/true";
-}
+static const char *supported(void) { return find_program() ? NULL : "there is neither /bin/true nor /usr/bin/true"; }
 
 /* Children begin with no signal blocked or ignored, and without files of ours. */
 static int set_up_children(struct fork_state *s) {
@@ -82,9 +80,7 @@ static int prepare(const struct ng_kind_options *options, void **state, char *re
     return 0;
 }
 
-static int64_t time_ns(struct timeval t) {
-    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000;
-}
+static int64_t time_ns(struct timeval t) { return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000; }
 
 static int64_t work(void *state) {
     struct fork_state *s = state;
@@ -116,16 +112,7 @@ static int64_t extra_cpu_ns(const void *state) {
 }
 
 const struct ng_kind ng_kind_fork = {
-    .name = "fork",
-    .help = "short-lived child processes, as shell collectors make them",
-    .unit = "children",
-    .needs = "the program true",
-    .pacing = NG_PACING_DEADLINE,
-    .period_ns = 1000000000,
-    .supported = supported,
-    .prepare = prepare,
-    .work = work,
-    .failure = failure,
-    .extra_cpu_ns = extra_cpu_ns,
-    .clean_up = clean_up,
+    .name = "fork", .help = "short-lived child processes, as shell collectors make them", .unit = "children", .needs = "the program true",
+    .pacing = NG_PACING_DEADLINE, .period_ns = 1000000000, .supported = supported, .prepare = prepare, .work = work, .failure = failure,
+    .extra_cpu_ns = extra_cpu_ns, .clean_up = clean_up,
 };

@@ -1,5 +1,4 @@
 #include "noisegen/kinds/kind_help.h"
-
 #include "common/sys/nl_memory.h"
 
 int ng_refuse(char *reason, size_t reason_size, const char *format, ...) {

@@ -1,6 +1,5 @@
 /* What several load kinds share. For prepare and clean_up only: nothing here may be called from `work`. */
-#ifndef NG_KIND_HELP_H
-#define NG_KIND_HELP_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -8,10 +7,7 @@
 int ng_refuse(char *reason, size_t reason_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The array that a kind walks. A kind that opens one has it as the first member of its state: tests look at what was written there. */
-struct ng_array {
-    unsigned char *bytes;
-    size_t n_bytes;
-};
+struct ng_array { unsigned char *bytes; size_t n_bytes; };
 
 enum ng_pages {
     NG_PAGES_DEFAULT, /* as the machine is set */
@@ -28,5 +24,3 @@ void ng_array_close(struct ng_array *array);
 
 /* The clean_up of a kind whose state, from malloc, begins with its array and holds nothing else; NULL is fine. */
 void ng_array_clean_up(void *state);
-
-#endif

@@ -69,14 +69,7 @@ static int64_t work(void *state) {
 }
 
 const struct ng_kind ng_kind_membw = {
-    .name = "membw",
-    .help = "streaming writes past the caches: memory bandwidth",
-    .unit = "bytes",
-    .pacing = NG_PACING_DEADLINE,
-    .period_ns = 10000000,
-    .array_bytes = DEFAULT_BYTES,
-    .uses = NG_USES_ARRAY,
-    .prepare = prepare,
-    .work = work,
+    .name = "membw", .help = "streaming writes past the caches: memory bandwidth", .unit = "bytes", .pacing = NG_PACING_DEADLINE,
+    .period_ns = 10000000, .array_bytes = DEFAULT_BYTES, .uses = NG_USES_ARRAY, .prepare = prepare, .work = work,
     .clean_up = ng_array_clean_up,
 };

@@ -186,14 +186,7 @@ static const char *failure(const void *state) {
 }
 
 const struct ng_kind ng_kind_net = {
-    .name = "net",
-    .help = "small UDP or TCP messages, over the loopback unless an address is given",
-    .unit = "messages",
-    .pacing = NG_PACING_DEADLINE,
-    .period_ns = 10000000,
-    .uses = NG_USES_ADDRESS,
-    .prepare = prepare,
-    .work = work,
-    .failure = failure,
+    .name = "net", .help = "small UDP or TCP messages, over the loopback unless an address is given", .unit = "messages",
+    .pacing = NG_PACING_DEADLINE, .period_ns = 10000000, .uses = NG_USES_ADDRESS, .prepare = prepare, .work = work, .failure = failure,
     .clean_up = clean_up,
 };

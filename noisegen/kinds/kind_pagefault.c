@@ -55,13 +55,6 @@ static void clean_up(void *state) {
 }
 
 const struct ng_kind ng_kind_pagefault = {
-    .name = "pagefault",
-    .help = "minor page faults in anonymous memory",
-    .unit = "faults",
-    .pacing = NG_PACING_DEADLINE,
-    .period_ns = 10000000,
-    .prepare = prepare,
-    .work = work,
-    .failure = failure,
-    .clean_up = clean_up,
+    .name = "pagefault", .help = "minor page faults in anonymous memory", .unit = "faults", .pacing = NG_PACING_DEADLINE,
+    .period_ns = 10000000, .prepare = prepare, .work = work, .failure = failure, .clean_up = clean_up,
 };

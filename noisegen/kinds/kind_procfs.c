@@ -28,9 +28,7 @@ struct procfs_state {
     char text[128];
 };
 
-static const char *supported(void) {
-    return access("/proc/stat", R_OK) ? "/proc is not mounted" : NULL;
-}
+static const char *supported(void) { return access("/proc/stat", R_OK) ? "/proc is not mounted" : NULL; }
 
 static void clean_up(void *state) {
     struct procfs_state *s = state;
@@ -150,14 +148,7 @@ static const char *failure(const void *state) {
 }
 
 const struct ng_kind ng_kind_procfs = {
-    .name = "procfs",
-    .help = "reads what agents read: /proc, all processes, CPU frequencies",
-    .unit = "sweeps",
-    .pacing = NG_PACING_DEADLINE,
-    .period_ns = 1000000000,
-    .supported = supported,
-    .prepare = prepare,
-    .work = work,
-    .failure = failure,
+    .name = "procfs", .help = "reads what agents read: /proc, all processes, CPU frequencies", .unit = "sweeps",
+    .pacing = NG_PACING_DEADLINE, .period_ns = 1000000000, .supported = supported, .prepare = prepare, .work = work, .failure = failure,
     .clean_up = clean_up,
 };

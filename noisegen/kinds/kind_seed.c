@@ -26,12 +26,6 @@ static int64_t work(void *state) {
 }
 
 const struct ng_kind ng_kind_seed = {
-    .name = "seed",
-    .help = "the published loop of 2021 (wall time), for comparison",
-    .pacing = NG_PACING_PUBLISHED,
-    .period_ns = 1000000000,
-    .array_bytes = N_ELEMENTS * sizeof(long long),
-    .prepare = prepare,
-    .work = work,
-    .clean_up = free,
+    .name = "seed", .help = "the published loop of 2021 (wall time), for comparison", .pacing = NG_PACING_PUBLISHED,
+    .period_ns = 1000000000, .array_bytes = N_ELEMENTS * sizeof(long long), .prepare = prepare, .work = work, .clean_up = free,
 };

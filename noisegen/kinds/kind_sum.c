@@ -7,10 +7,7 @@ extern const struct ng_kind ng_kind_sum;
 /* 2 KiB per quantum: some 0.1 us from a cache and still below 1 us from memory, so that bursts of a microsecond are possible. */
 enum { STRETCH = 256, DEFAULT_BYTES = 2000000 };
 
-struct sum_state {
-    struct ng_array array;
-    size_t n_elements, position;
-};
+struct sum_state { struct ng_array array; size_t n_elements, position; };
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     int64_t n_bytes = options->array_bytes ? options->array_bytes : DEFAULT_BYTES;
@@ -39,14 +36,7 @@ static int64_t work(void *state) {
 }
 
 const struct ng_kind ng_kind_sum = {
-    .name = "sum",
-    .help = "adds up an array, a stretch at a time: CPU time, cache and memory",
-    .unit = "bytes",
-    .pacing = NG_PACING_DEADLINE,
-    .period_ns = 10000000,
-    .array_bytes = DEFAULT_BYTES,
-    .uses = NG_USES_ARRAY,
-    .prepare = prepare,
-    .work = work,
-    .clean_up = ng_array_clean_up,
+    .name = "sum", .help = "adds up an array, a stretch at a time: CPU time, cache and memory", .unit = "bytes",
+    .pacing = NG_PACING_DEADLINE, .period_ns = 10000000, .array_bytes = DEFAULT_BYTES, .uses = NG_USES_ARRAY, .prepare = prepare,
+    .work = work, .clean_up = ng_array_clean_up,
 };

@@ -1,7 +1,6 @@
 /* The table of load kinds. A kind is one file with the hooks below and one row in kinds.c; it knows nothing of clocks, periods or
  * levels. */
-#ifndef NG_KINDS_H
-#define NG_KINDS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -76,5 +75,3 @@ extern const struct ng_kind *const ng_kinds[];
 
 /* The kind of that name, NULL when there is none. */
 const struct ng_kind *ng_kind_find(const char *name);
-
-#endif

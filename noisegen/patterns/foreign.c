@@ -1,4 +1,5 @@
 #include "noisegen/patterns/foreign.h"
+#include "common/base/nl_error.h"
 
 enum { HEAD_LINES = 200, MOST_INTERRUPTIONS = 1 << 24 };
 
@@ -133,10 +134,7 @@ static int convert_detours(struct ng_trace *t, FILE *from, FILE *to, double unit
 
 /* ---- events of the tracer osnoise ---- */
 
-struct interruption {
-    int64_t start_ns, duration_ns;
-    int cpu;
-};
+struct interruption { int64_t start_ns, duration_ns; int cpu; };
 
 /* "... [003] ... irq_noise: local_timer:236 start 44226.529123456 duration 1845 ns": 1, 0: another event, -1: damaged. */
 static int read_event(const char *line, struct interruption *i) {
@@ -174,8 +172,7 @@ static size_t put_in_order(struct interruption *all, size_t n, int *n_cpus) {
         struct interruption now = all[i], *before = k ? &all[k - 1] : NULL;
         if (before && before->cpu == now.cpu && now.start_ns <= before->start_ns + before->duration_ns)
             before->duration_ns += now.duration_ns;
-        else if (now.duration_ns > 0)
-            all[k++] = now;
+        else if (now.duration_ns > 0) all[k++] = now;
     }
     qsort(all, k, sizeof *all, by_start);
     return k;
@@ -222,8 +219,7 @@ int ng_foreign_convert(struct ng_trace *t, double unit_ns, char *reason, size_t 
     struct stat st;
     if (!from) {
         if (own >= 0) close(own);
-        snprintf(reason, reason_size, "cannot read '%s': %s", t->path, strerror(errno));
-        return -1;
+        return nl_say(reason, reason_size, "cannot read '%s': %s", t->path, strerror(errno));
     }
     enum format format = format_of(from);
     if (format == OURS && unit_ns > 0) format = DETOURS;

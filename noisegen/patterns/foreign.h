@@ -1,6 +1,5 @@
 /* Traces that other tools write, as the lines that are replayed. */
-#ifndef NG_FOREIGN_H
-#define NG_FOREIGN_H
+#pragma once
 
 #include "noisegen/patterns/trace.h"
 
@@ -10,5 +9,3 @@
  * @param unit_ns  what one is in the file, in ns; 0: nobody said so, ns.
  * @return 0 with trace->said filled where something was converted, -1 with a reason. */
 int ng_foreign_convert(struct ng_trace *trace, double unit_ns, char *reason, size_t reason_size);
-
-#endif

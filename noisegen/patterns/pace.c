@@ -1,16 +1,9 @@
 #include "noisegen/patterns/pace.h"
-
 #include "common/base/nl_rng.h"
 
-static double min_double(double a, double b) {
-    return a < b ? a : b;
-}
-static double max_double(double a, double b) {
-    return a > b ? a : b;
-}
-static int64_t min_int64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
+static double min_double(double a, double b) { return a < b ? a : b; }
+static double max_double(double a, double b) { return a > b ? a : b; }
+static int64_t min_int64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- arithmetic ---- */
 
@@ -19,9 +12,7 @@ int64_t ng_n_periods(const struct ng_plan *p) {
     return (p->length_ns - 1) / p->period_ns + 1;
 }
 
-static int64_t period_length_ns(const struct ng_plan *p, int64_t k) {
-    return min_int64(p->period_ns, p->length_ns - k * p->period_ns);
-}
+static int64_t period_length_ns(const struct ng_plan *p, int64_t k) { return min_int64(p->period_ns, p->length_ns - k * p->period_ns); }
 
 int64_t ng_burst_ns(const struct ng_plan *p, int64_t k) {
     int64_t begin_ns = p->start_ns + k * p->period_ns;
@@ -54,9 +45,7 @@ double ng_share(const struct ng_plan *p, int64_t from, int64_t to) {
 }
 
 /* What one burst brings, on average. */
-static double mean_share(const struct ng_plan *p) {
-    return p->level * (double)p->period_ns;
-}
+static double mean_share(const struct ng_plan *p) { return p->level * (double)p->period_ns; }
 
 /* What has to be kept back for going to sleep: a plan that fills the CPU never sleeps, under a detector the last sleep is not ours, and a
  * counted plan does not pay for sleeping. */
@@ -114,9 +103,7 @@ void ng_pay(struct ng_account *a, double amount) {
     a->old = max_double(0, a->old - amount); /* the oldest is paid first */
 }
 
-void ng_wake_cost_add(struct ng_wake_cost *w, int64_t cost_ns) {
-    w->samples_ns[w->n_samples++ % NG_WAKE_SAMPLES] = cost_ns;
-}
+void ng_wake_cost_add(struct ng_wake_cost *w, int64_t cost_ns) { w->samples_ns[w->n_samples++ % NG_WAKE_SAMPLES] = cost_ns; }
 
 static int64_t median_ns(const struct ng_wake_cost *w) {
     int n = w->n_samples < NG_WAKE_SAMPLES ? w->n_samples : NG_WAKE_SAMPLES;
@@ -129,9 +116,7 @@ static int64_t median_ns(const struct ng_wake_cost *w) {
     return sorted[n / 2];
 }
 
-int64_t ng_wake_cost_ns(const struct ng_wake_cost *w) {
-    return w->n_samples > 0 ? median_ns(w) : 20000;
-}
+int64_t ng_wake_cost_ns(const struct ng_wake_cost *w) { return w->n_samples > 0 ? median_ns(w) : 20000; }
 
 int64_t ng_lead_ns(const struct ng_wake_cost *delay, int64_t period_ns) {
     if (!delay || delay->n_samples == 0) return 0;
@@ -139,9 +124,7 @@ int64_t ng_lead_ns(const struct ng_wake_cost *delay, int64_t period_ns) {
     return lead_ns > 0 ? lead_ns : 0;
 }
 
-int64_t ng_late_bound_ns(int64_t period_ns) {
-    return min_int64(period_ns / 10, 1000000);
-}
+int64_t ng_late_bound_ns(int64_t period_ns) { return min_int64(period_ns / 10, 1000000); }
 
 void ng_account_add(struct ng_account *total, const struct ng_account *a) {
     total->requested += a->requested;
@@ -192,9 +175,7 @@ static void source_catch_up(struct ng_source *s) {
 }
 
 /* The clock's time at which the source's time is 0. */
-static int64_t source_origin_ns(const struct ng_plan *p) {
-    return p->start_ns - p->source->position_ns;
-}
+static int64_t source_origin_ns(const struct ng_plan *p) { return p->start_ns - p->source->position_ns; }
 
 /* What would still be owed at a source time on a CPU of our own that begins as late as a burst may without being late: at most duty_cap of
  * it goes into the load. */
@@ -261,15 +242,9 @@ struct loop {
     int has_failed;
 };
 
-static int64_t wake_cost_ns(const struct loop *l) {
-    return ng_wake_cost_ns(l->run->wake);
-}
-static int64_t now_ns(const struct loop *l) {
-    return l->machine->now_ns(l->machine->context);
-}
-static int is_interrupted(const struct loop *l) {
-    return l->machine->interrupted(l->machine->context);
-}
+static int64_t wake_cost_ns(const struct loop *l) { return ng_wake_cost_ns(l->run->wake); }
+static int64_t now_ns(const struct loop *l) { return l->machine->now_ns(l->machine->context); }
+static int is_interrupted(const struct loop *l) { return l->machine->interrupted(l->machine->context); }
 
 /* Charges the CPU time used since the last time; returns it. */
 static int64_t charge(struct loop *l) {

@@ -10,8 +10,7 @@
  * Bursts come either at even or jittered distances, by formula, or from a source that yields one after the other (pattern.h, trace.h).
  *
  * No stdio, no allocation, no exit: clock, sleep and work come in through struct ng_machine, so the tests run it on a simulated machine. */
-#ifndef NG_PACE_H
-#define NG_PACE_H
+#pragma once
 
 #include "common/page/nl_bursts.h"
 #include "common/base/nl_hist.h"
@@ -100,11 +99,7 @@ struct ng_account {
 };
 
 /* What one kind of load had of an account. */
-struct ng_tally {
-    double requested;
-    int64_t delivered_ns, delivered_units;
-    int64_t n_run;
-};
+struct ng_tally { double requested; int64_t delivered_ns, delivered_units; int64_t n_run; };
 
 /* The expected cost of a wake-up: the median of the last few, so that one disturbed wake-up changes nothing. */
 enum { NG_WAKE_SAMPLES = 7 };
@@ -114,10 +109,7 @@ struct ng_wake_cost {
 };
 
 /* How far from their times bursts started: late or, having been woken ahead of an expected delay, early. */
-struct ng_lateness {
-    struct nl_hist hist;
-    int64_t max_ns;
-};
+struct ng_lateness { struct nl_hist hist; int64_t max_ns; };
 
 /* Everything a run changes. */
 struct ng_run {
@@ -199,5 +191,3 @@ enum ng_run_end ng_run_deadline(const struct ng_plan *plan, const struct ng_mach
 /* The published loop: works until level x period of wall time has passed, then sleeps for the rest, relatively; see kind_seed.c. Its
  * account is for comparison: nothing is carried or repaid. */
 enum ng_run_end ng_run_published(const struct ng_plan *plan, const struct ng_machine *machine, const struct ng_run *run);
-
-#endif

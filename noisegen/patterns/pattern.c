@@ -1,5 +1,4 @@
 #include "noisegen/patterns/pattern.h"
-
 #include "common/base/nl_rng.h"
 #include "common/base/nl_units.h"
 
@@ -91,13 +90,11 @@ static const char *problem_of_bursts(const struct ng_pattern_request *r, char *b
     nl_format_duration((int64_t)spacing_ns(r), spacing, sizeof spacing);
     nl_format_duration((int64_t)burst_ns, burst, sizeof burst);
     nl_format_duration((int64_t)group_ns, group, sizeof group);
-    if (spacing_ns(r) <= burst_ns)
-        snprintf(buf, size, "--pattern: spacing: bursts of %s every %s would be one long burst", burst, spacing);
+    if (spacing_ns(r) <= burst_ns) snprintf(buf, size, "--pattern: spacing: bursts of %s every %s would be one long burst", burst, spacing);
     else if ((double)(r->shape->group - 1) * spacing_ns(r) + burst_ns > group_ns)
         snprintf(buf, size, "--pattern: spacing: %lld bursts every %s do not fit into %s (group x --period)", (long long)r->shape->group,
                  spacing, group);
-    else
-        return NULL;
+    else return NULL;
     return buf;
 }
 
@@ -118,8 +115,7 @@ static int next_of_trace(void *context, struct ng_burst *burst) {
         if (s->trace_cpu >= 0 && line.cpu_index != s->trace_cpu) continue;
         /* the difference first: a start by the wall clock has more digits than a double */
         double at_ns = ((double)(line.start_ns - s->reader.trace->first_ns) + (double)s->n_loops * s->loop_ns) * s->scale_period;
-        *burst = (struct ng_burst){.due_ns = (int64_t)at_ns,
-                                   .share = (double)line.duration_ns * s->scale_burst,
+        *burst = (struct ng_burst){.due_ns = (int64_t)at_ns, .share = (double)line.duration_ns * s->scale_burst,
                                    .kind = s->kind_of_row && line.kind_row >= 0 ? s->kind_of_row[line.kind_row] : -1};
         return 1;
     }
@@ -164,29 +160,18 @@ static const char *problem_of_replay(const struct ng_pattern_request *r, char *b
 
 static const struct ng_pattern periodic = {.name = "periodic", .help = "one burst at the begin of every period"};
 
-static const struct ng_pattern jittered = {.name = "jittered",
-                                           .help = "one burst at a random place within every period",
+static const struct ng_pattern jittered = {.name = "jittered", .help = "one burst at a random place within every period",
                                            .uses = NG_SHAPE_JITTER | NG_SHAPE_SEED};
 
 static const struct ng_pattern poisson = {.name = "poisson",
                                           .help = "bursts at random times, one per period on average, independent of each other",
-                                          .uses = NG_SHAPE_SEED,
-                                          .is_continued = 1,
-                                          .open = open_poisson};
+                                          .uses = NG_SHAPE_SEED, .is_continued = 1, .open = open_poisson};
 
-static const struct ng_pattern bursts = {.name = "bursts",
-                                         .help = "groups of bursts that follow each other quickly, then a long pause",
-                                         .uses = NG_SHAPE_GROUP,
-                                         .is_continued = 1,
-                                         .problem = problem_of_bursts,
-                                         .open = open_bursts};
+static const struct ng_pattern bursts = {.name = "bursts", .help = "groups of bursts that follow each other quickly, then a long pause",
+                                         .uses = NG_SHAPE_GROUP, .is_continued = 1, .problem = problem_of_bursts, .open = open_bursts};
 
-static const struct ng_pattern replay = {.name = "replay",
-                                         .help = "the bursts of a recorded trace (--replay FILE)",
-                                         .uses = NG_SHAPE_TRACE,
-                                         .is_continued = 1,
-                                         .problem = problem_of_replay,
-                                         .open = open_replay};
+static const struct ng_pattern replay = {.name = "replay", .help = "the bursts of a recorded trace (--replay FILE)", .uses = NG_SHAPE_TRACE,
+                                         .is_continued = 1, .problem = problem_of_replay, .open = open_replay};
 
 const struct ng_pattern *const ng_patterns[] = {&periodic, &jittered, &poisson, &bursts, &replay, NULL};
 

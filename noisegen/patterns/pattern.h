@@ -1,6 +1,5 @@
 /* The table of patterns: when bursts come. Periodic and jittered bursts follow a formula (pace.h); the others come from a source. */
-#ifndef NG_PATTERN_H
-#define NG_PATTERN_H
+#pragma once
 
 #include "noisegen/patterns/pace.h"
 #include "noisegen/patterns/trace.h"
@@ -64,5 +63,3 @@ void ng_source_skip(const struct ng_pattern *pattern, const struct ng_pattern_re
 
 /* NULL is fine. */
 void ng_source_free(struct ng_source *source);
-
-#endif

@@ -7,16 +7,9 @@
 enum { RING_PAGES = 8 }; /* a power of two; a switch takes 16 bytes */
 
 int ng_stretch_open(struct ng_stretch *s) {
-    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
-                                   .size = sizeof attr,
-                                   .config = PERF_COUNT_SW_DUMMY,
-                                   .sample_type = PERF_SAMPLE_TIME,
-                                   .exclude_kernel = 1,
-                                   .exclude_hv = 1,
-                                   .context_switch = 1,
-                                   .sample_id_all = 1,
-                                   .use_clockid = 1,
-                                   .clockid = CLOCK_MONOTONIC};
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_DUMMY,
+                                   .sample_type = PERF_SAMPLE_TIME, .exclude_kernel = 1, .exclude_hv = 1, .context_switch = 1,
+                                   .sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC};
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     *s = (struct ng_stretch){.fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), .is_on = 1};
     if (s->fd < 0) return -1;
@@ -32,10 +25,7 @@ int ng_stretch_open(struct ng_stretch *s) {
 }
 
 /* A record of a switch: its header and, by sample_id_all, its time. */
-struct record {
-    struct perf_event_header header;
-    uint64_t time_ns;
-};
+struct record { struct perf_event_header header; uint64_t time_ns; };
 
 static void take(struct ng_stretch *s, const struct record *r) {
     if (r->header.type != PERF_RECORD_SWITCH) return;

@@ -3,8 +3,7 @@
  * The kernel's account of a thread's CPU time (CLOCK_THREAD_CPUTIME_ID) begins with the wake-up and so holds what it takes to leave the
  * idle loop, tens of microseconds on an idle virtual CPU; a recorded trace does not. Read from the context-switch records of the thread's
  * own perf event (perf_event_open(2)); needs no privilege where perf_event_paranoid is 2 or less. */
-#ifndef NG_STRETCH_H
-#define NG_STRETCH_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -25,5 +24,3 @@ int64_t ng_stretch_ns(struct ng_stretch *stretch);
 
 /* A stretch that is not open is fine. */
 void ng_stretch_close(struct ng_stretch *stretch);
-
-#endif

@@ -1,5 +1,5 @@
 #include "noisegen/patterns/trace.h"
-
+#include "common/base/nl_error.h"
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/foreign.h"
 
@@ -36,9 +36,7 @@ static int kind_row(const char *p, const char *end) {
 }
 
 /* What stands for no CPU and for the kind that the options give. */
-static int is_dash(const char *p, const char *end) {
-    return end - p == 1 && *p == '-';
-}
+static int is_dash(const char *p, const char *end) { return end - p == 1 && *p == '-'; }
 
 /* Parses a line without its end. @return NULL, or what is wrong. */
 static const char *parse_line(const char *p, const char *end, struct ng_trace_line *line, int *n_columns) {
@@ -175,17 +173,13 @@ static int cpu_index(const struct ng_trace *t, int cpu) {
     int lo = 0, hi = t->n_cpus;
     while (lo < hi) {
         int middle = (lo + hi) / 2;
-        if (t->cpus[middle] < cpu)
-            lo = middle + 1;
-        else
-            hi = middle;
+        if (t->cpus[middle] < cpu) lo = middle + 1;
+        else hi = middle;
     }
     return lo < t->n_cpus && t->cpus[lo] == cpu ? lo : -1;
 }
 
-static int64_t change_time_ns(const struct stat *st) {
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-}
+static int64_t change_time_ns(const struct stat *st) { return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec; }
 
 /* A file that changes while it is replayed is noticed at its end, and before that where it would bring what the check rules out. */
 int ng_trace_next(struct ng_trace_reader *r, struct ng_trace_line *line) {
@@ -223,8 +217,7 @@ static int refuse(struct check *c, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    snprintf(c->reason, c->reason_size, "%s:%" PRId64 ": %s", c->trace->path, c->reader.line, what);
-    return -1;
+    return nl_say(c->reason, c->reason_size, "%s:%" PRId64 ": %s", c->trace->path, c->reader.line, what);
 }
 
 static int check_line(struct check *c, const struct ng_trace_line *line, int n_columns) {
@@ -235,8 +228,7 @@ static int check_line(struct check *c, const struct ng_trace_line *line, int n_c
         t->first_ns = line->start_ns;
     } else if (n_columns != t->n_columns)
         return refuse(c, "has %d columns, the lines before it have %d", n_columns, t->n_columns);
-    else if (line->start_ns < t->last_ns)
-        return refuse(c, "starts before the burst above it: sort the trace by start (sort -n)");
+    else if (line->start_ns < t->last_ns) return refuse(c, "starts before the burst above it: sort the trace by start (sort -n)");
     if ((t->n_cpus > 0) != (line->cpu >= 0) && t->n_bursts > 0) return refuse(c, "some lines name a CPU and others do not");
     if (c->bursts[slot] > 0 && line->start_ns < c->ends_ns[slot])
         return refuse(c, "overlaps the burst before it%s, which ends at %" PRId64 " ns", line->cpu >= 0 ? " on this CPU" : "",
@@ -259,13 +251,9 @@ static int check_lines(struct check *c) {
     while ((got = next_line(&c->reader, &line, &n_columns)) > 0)
         if (check_line(c, &line, n_columns)) return -1;
     if (got < 0 && c->reader.problem) return refuse(c, "%s", c->reader.problem);
-    if (got < 0) {
-        snprintf(c->reason, c->reason_size, "cannot read '%s': %s", c->trace->path, strerror(errno));
-        return -1;
-    }
+    if (got < 0) return nl_say(c->reason, c->reason_size, "cannot read '%s': %s", c->trace->path, strerror(errno));
     if (c->trace->n_bursts > 0) return 0;
-    snprintf(c->reason, c->reason_size, "'%s' holds no burst", c->trace->path);
-    return -1;
+    return nl_say(c->reason, c->reason_size, "'%s' holds no burst", c->trace->path);
 }
 
 /* What the whole trace says of single CPUs and of its length. */
@@ -283,11 +271,9 @@ static int sum_up(struct check *c) {
     }
     t->has_span = c->reader.span_ns > 0;
     t->span_ns = c->reader.span_ns;
-    if (t->has_span && t->span_ns < last_end_ns - t->first_ns) {
-        snprintf(c->reason, c->reason_size, "'%s': span_ns is %" PRId64 ", but its bursts last %" PRId64 " ns", t->path, t->span_ns,
-                 last_end_ns - t->first_ns);
-        return -1;
-    }
+    if (t->has_span && t->span_ns < last_end_ns - t->first_ns)
+        return nl_say(c->reason, c->reason_size, "'%s': span_ns is %" PRId64 ", but its bursts last %" PRId64 " ns", t->path, t->span_ns,
+                      last_end_ns - t->first_ns);
     if (t->has_span) return 0;
     int64_t covered_ns = t->last_ns - t->first_ns, distance_ns = t->n_bursts > 1 ? covered_ns / (t->n_bursts - 1) : 0;
     t->span_ns = distance_ns < INT64_MAX - covered_ns ? covered_ns + distance_ns : INT64_MAX;
@@ -298,10 +284,8 @@ static int sum_up(struct check *c) {
 static int check_file(const char *path, struct ng_trace *t, char *reason, size_t reason_size) {
     struct stat st;
     t->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hold us up */
-    if (t->fd < 0 || fstat(t->fd, &st))
-        snprintf(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
-    else if (!S_ISREG(st.st_mode))
-        snprintf(reason, reason_size, "'%s' is not a regular file (a trace is read twice)", path);
+    if (t->fd < 0 || fstat(t->fd, &st)) snprintf(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
+    else if (!S_ISREG(st.st_mode)) snprintf(reason, reason_size, "'%s' is not a regular file (a trace is read twice)", path);
     else {
         t->size_bytes = (int64_t)st.st_size;
         t->changed_ns = change_time_ns(&st);

@@ -5,8 +5,7 @@
  *
  * Times count from the first burst. A round (loop=yes) is as long as the comment `# span_ns: N` says, otherwise from the first to the last
  * start and one mean distance more. */
-#ifndef NG_TRACE_H
-#define NG_TRACE_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -72,5 +71,3 @@ void ng_trace_rewind(struct ng_trace_reader *reader);
 
 /* The next burst: 1, 0 at the end, -1 when the file changed since it was checked or cannot be read. No allocation. */
 int ng_trace_next(struct ng_trace_reader *reader, struct ng_trace_line *line);
-
-#endif

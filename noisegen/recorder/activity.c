@@ -73,9 +73,7 @@ static size_t keep_main(struct nr_activity *a, size_t n, double *scratch) {
     return n_kept;
 }
 
-static double distance(const struct nr_activity *a, size_t i) {
-    return (double)(a[i + 1].start_ns - a[i].start_ns);
-}
+static double distance(const struct nr_activity *a, size_t i) { return (double)(a[i + 1].start_ns - a[i].start_ns); }
 
 /* Share of the CPU time of activities whose next one comes one or two periods later. */
 static double regularity(const struct nr_activity *a, size_t n, double period_ns) {
@@ -146,10 +144,7 @@ static double refined(const struct nr_activity *a, size_t n, double period_ns, d
     return n_slopes > 0 ? median(slopes, n_slopes) : period_ns;
 }
 
-struct candidate {
-    int64_t gap_ns;
-    double period_ns, regularity, jitter_ns;
-};
+struct candidate { int64_t gap_ns; double period_ns, regularity, jitter_ns; };
 
 /* ---- the line through the starts ---- */
 

@@ -1,7 +1,6 @@
 /* From single bursts to activities. An agent's threads switch among themselves and sleep for moments, so one activity (a sample taken, a
  * scrape answered) leaves many bursts; what repeats with a period, and what a replay needs, are the activities. */
-#ifndef NR_ACTIVITY_H
-#define NR_ACTIVITY_H
+#pragma once
 
 #include "noisegen/recorder/recorder.h"
 
@@ -42,5 +41,3 @@ struct nr_rhythm {
  * @param gap_ns  0: to be found.
  * @return 0, -1 without memory. */
 int nr_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns, struct nr_rhythm *rhythm);
-
-#endif

@@ -1,5 +1,4 @@
 #include "noisegen/recorder/recorder.h"
-
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
 #include "noisegen/recorder/source.h"
@@ -12,9 +11,7 @@ static const char *const group_names[NR_N_GROUPS] = {
     [NR_YIELDED] = "yielded", [NR_IRQ] = "irq",       [NR_SOFTIRQ] = "softirq", [NR_STEAL] = "steal",
 };
 
-const char *nr_group_name(enum nr_group group) {
-    return group_names[group];
-}
+const char *nr_group_name(enum nr_group group) { return group_names[group]; }
 
 /* ---- bursts ---- */
 
@@ -29,22 +26,15 @@ void nr_take_burst(struct nr_recorder *r, struct nr_burst burst) {
     r->totals.group_preempted[burst.group] += burst.is_preempted;
     nr_tally_burst(&r->tally, &burst);
     if (!(r->config.keep >> burst.group & 1)) return;
-    if (r->n_bursts < r->config.max_bursts)
-        r->bursts[r->n_bursts++] = burst;
-    else
-        r->totals.not_kept++;
+    if (r->n_bursts < r->config.max_bursts) r->bursts[r->n_bursts++] = burst;
+    else r->totals.not_kept++;
 }
 
 void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns, int cpu, uint32_t tid, int is_preempted) {
     const struct nr_task *task = nr_tasks_at(&r->tasks, tid);
     if (cpu < 0 || cpu >= r->n_cpus || !r->is_watched[cpu]) return;
-    struct nr_burst burst = {.start_ns = start_ns,
-                             .end_ns = end_ns,
-                             .cpu = cpu,
-                             .tid = tid < INT32_MAX ? (int32_t)tid : 0,
-                             .name = task->name,
-                             .group = task->group,
-                             .n_waiting = r->n_waiting ? r->n_waiting[cpu] : 0,
+    struct nr_burst burst = {.start_ns = start_ns, .end_ns = end_ns, .cpu = cpu, .tid = tid < INT32_MAX ? (int32_t)tid : 0,
+                             .name = task->name, .group = task->group, .n_waiting = r->n_waiting ? r->n_waiting[cpu] : 0,
                              .is_preempted = (uint8_t)is_preempted};
     nr_take_burst(r, burst);
 }
@@ -55,10 +45,8 @@ void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns,
 static void *copied(const void *items, int n, size_t size, int *has_failed) {
     if (n <= 0) return NULL;
     void *copy = malloc((size_t)n * size);
-    if (copy)
-        memcpy(copy, items, (size_t)n * size);
-    else
-        *has_failed = 1;
+    if (copy) memcpy(copy, items, (size_t)n * size);
+    else *has_failed = 1;
     return copy;
 }
 
@@ -75,20 +63,15 @@ static int set_up_cpus(struct nr_recorder *r) {
     r->n_waiting = calloc((size_t)r->n_cpus, 1);
     r->times = calloc((size_t)r->n_cpus, sizeof *r->times);
     r->times_before = calloc((size_t)r->n_cpus, sizeof *r->times_before);
-    if (!r->is_watched || !r->is_online || !r->n_waiting || !r->times || !r->times_before || nr_cpu_stat_open(&r->cpu_stat, r->n_cpus)) {
-        nl_error("cannot watch %d CPUs: %s", r->n_cpus, strerror(errno));
-        return -1;
-    }
+    if (!r->is_watched || !r->is_online || !r->n_waiting || !r->times || !r->times_before || nr_cpu_stat_open(&r->cpu_stat, r->n_cpus))
+        return nl_error("cannot watch %d CPUs: %s", r->n_cpus, strerror(errno));
     for (int cpu = 0; cpu < r->n_cpus; cpu++) {
         r->is_online[cpu] = (uint8_t)is_online(cpu);
         r->is_watched[cpu] = r->config.n_cpus == 0 && r->is_online[cpu];
     }
     for (int i = 0; i < r->config.n_cpus; i++) {
         int cpu = r->config.cpus[i];
-        if (cpu < 0 || cpu >= r->n_cpus || !r->is_online[cpu]) {
-            nl_error("there is no CPU %d here, or it is offline", cpu);
-            return -1;
-        }
+        if (cpu < 0 || cpu >= r->n_cpus || !r->is_online[cpu]) return nl_error("there is no CPU %d here, or it is offline", cpu);
         r->is_watched[cpu] = 1;
     }
     nr_cpu_stat_read(&r->cpu_stat, r->times, r->n_cpus);
@@ -98,22 +81,17 @@ static int set_up_cpus(struct nr_recorder *r) {
 
 /* Names and groups of what runs already. */
 static int learn_tasks(struct nr_recorder *r) {
-    if (nr_tasks_open(&r->tasks, r->config.name) || nr_tasks_scan(&r->tasks, -1)) {
-        nl_error("cannot read the tasks in /proc: %s", strerror(errno));
-        return -1;
-    }
+    if (nr_tasks_open(&r->tasks, r->config.name) || nr_tasks_scan(&r->tasks, -1))
+        return nl_error("cannot read the tasks in /proc: %s", strerror(errno));
     for (int i = 0; i < r->config.n_pids; i++) {
         if (nr_mark(r, r->config.pids[i], NR_AGENT, 1) > 0) continue;
-        nl_error("there is no process %d", (int)r->config.pids[i]);
-        return -1;
+        return nl_error("there is no process %d", (int)r->config.pids[i]);
     }
     return 0;
 }
 
 /* What was born between the look at /proc and the first record. */
-static int look_again(struct nr_recorder *r) {
-    return nr_tasks_scan(&r->tasks, -1);
-}
+static int look_again(struct nr_recorder *r) { return nr_tasks_scan(&r->tasks, -1); }
 
 int nr_open(struct nr_recorder **recorder, const struct nr_config *config) {
     struct nr_recorder *r = calloc(1, sizeof *r);
@@ -166,13 +144,9 @@ void nr_close(struct nr_recorder *r) {
     free(r);
 }
 
-const char *nr_source(const struct nr_recorder *r) {
-    return r->source->name;
-}
+const char *nr_source(const struct nr_recorder *r) { return r->source->name; }
 
-const char *nr_reason(const struct nr_recorder *r) {
-    return r->reason;
-}
+const char *nr_reason(const struct nr_recorder *r) { return r->reason; }
 
 int nr_mark(struct nr_recorder *r, pid_t pid, enum nr_group group, int with_tree) {
     pthread_mutex_lock(&r->lock);
@@ -233,10 +207,7 @@ int nr_begin(struct nr_recorder *r, int arm) {
 static void add_cpu_times(struct nr_recorder *r) {
     for (int cpu = 0; cpu < r->n_cpus; cpu++) {
         const struct nr_cpu_times *now = &r->times[cpu], *before = &r->times_before[cpu];
-        const struct {
-            enum nr_group group;
-            int64_t ns;
-        } parts[] = {{NR_IRQ, now->irq_ns - before->irq_ns},
+        const struct { enum nr_group group; int64_t ns; } parts[] = {{NR_IRQ, now->irq_ns - before->irq_ns},
                      {NR_SOFTIRQ, now->softirq_ns - before->softirq_ns},
                      {NR_STEAL, now->steal_ns - before->steal_ns}};
         for (int i = 0; r->is_watched[cpu] && i < 3; i++) {
@@ -281,19 +252,13 @@ int nr_fds(const struct nr_recorder *r, struct pollfd *fds, int max) {
 
 /* ---- results ---- */
 
-struct nr_totals nr_totals(const struct nr_recorder *r) {
-    return r->totals;
-}
+struct nr_totals nr_totals(const struct nr_recorder *r) { return r->totals; }
 
 const struct nr_burst *nr_bursts(const struct nr_recorder *r, int64_t *n) {
     *n = r->n_bursts;
     return r->n_bursts > 0 ? r->bursts : NULL;
 }
 
-const char *nr_task_name(const struct nr_recorder *r, uint32_t name) {
-    return r->tasks.names[name < r->tasks.n_names ? name : NR_NO_NAME];
-}
+const char *nr_task_name(const struct nr_recorder *r, uint32_t name) { return r->tasks.names[name < r->tasks.n_names ? name : NR_NO_NAME]; }
 
-int64_t nr_origin_ns(const struct nr_recorder *r) {
-    return r->origin_ns;
-}
+int64_t nr_origin_ns(const struct nr_recorder *r) { return r->origin_ns; }

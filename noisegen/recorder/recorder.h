@@ -3,19 +3,14 @@
  *
  * Use: nr_open; nr_mark for every process whose group is known; for each measured half nr_begin, sleep (wake up for nr_fds only), nr_end;
  * then the writers and nr_close. Between nr_begin and nr_end nothing is allocated. Times are CLOCK_MONOTONIC, ns. */
-#ifndef NR_RECORDER_H
-#define NR_RECORDER_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
 /* Whose time it is. The rows after NR_OTHER are not tasks. */
 enum nr_group {
     NR_OTHER, /* nobody said */
-    NR_AGENT,
-    NR_SCRAPER,
-    NR_GENERATOR,
-    NR_NOISELAB,
-    NR_RANK,
+    NR_AGENT, NR_SCRAPER, NR_GENERATOR, NR_NOISELAB, NR_RANK,
     NR_KERNEL,    /* kernel threads, found by the recorder itself */
     NR_IDLE,      /* found by the recorder itself */
     NR_UNKNOWN,   /* no record names the task */
@@ -130,5 +125,3 @@ struct nr_arm_words {
  * errno. */
 int nr_write_tasks(const struct nr_recorder *recorder, FILE *file, const char *launch, const char *host, const struct nr_arm_words *arms);
 int nr_write_bursts(const struct nr_recorder *recorder, FILE *file, const char *host);
-
-#endif

@@ -1,5 +1,4 @@
 #include "noisegen/recorder/recorder_options.h"
-
 #include "common/base/nl_error.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_units.h"
@@ -108,18 +107,14 @@ static const struct nl_option rows[] = {
 /* What does not go together. */
 static int check(const struct nr_options *o) {
     int n_ways = (o->n_pids > 0) + (o->cgroup != NULL) + (o->name != NULL) + (o->command != NULL);
-    if (n_ways > 1)
-        nl_error("--pid, --cgroup, --name and a command: choose one");
+    if (n_ways > 1) nl_error("--pid, --cgroup, --name and a command: choose one");
     else if (n_ways == 0 && o->n_cpus == 0)
         nl_error("what is to be recorded? (try --pid 1234, --cgroup PATH, --name collectd, --cpus 0, or -- COMMAND)");
-    else if (o->duration_ns == 0 && !o->command)
-        nl_error("--duration is missing (try --duration 60s)");
+    else if (o->duration_ns == 0 && !o->command) nl_error("--duration is missing (try --duration 60s)");
     else if (n_ways == 0 && strcmp(o->source, "auto") != 0 && strcmp(o->source, "cpu") != 0)
         nl_error("--source %s: whoever runs on a CPU can only be seen by source cpu", o->source);
-    else if (n_ways > 0 && o->n_except > 0)
-        nl_error("--cpus: except: is for --cpus alone, which records whoever runs there");
-    else
-        return 0;
+    else if (n_ways > 0 && o->n_except > 0) nl_error("--cpus: except: is for --cpus alone, which records whoever runs there");
+    else return 0;
     return -1;
 }
 

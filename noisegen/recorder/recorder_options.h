@@ -1,6 +1,5 @@
 /* The options of noiselab-record. */
-#ifndef NR_OPTIONS_H
-#define NR_OPTIONS_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -27,4 +26,5 @@ struct nr_options {
 /* @return 1: go on; 0: the work is done (a list, the help); -1 after a message. */
 int nr_options_parse(int argc, char **argv, struct nr_options *options);
 
-#endif
+/* One recording, from the options to the trace. Returns the exit status. */
+int nr_session(const struct nr_options *options);

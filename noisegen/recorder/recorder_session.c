@@ -1,13 +1,155 @@
-#include "noisegen/recorder/recorder_session.h"
+#include "noisegen/recorder/recorder_options.h"
 
-#include "noisegen/recorder/own_command.h"
+#include <spawn.h>
+
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
 #include "common/sys/nl_whole.h"
-#include "noisegen/recorder/tasks_of_proc.h"
+#include "noisegen/recorder/tasks.h"
 #include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/source.h"
 #include "noisegen/recorder/summary.h"
+
+/* The program that a recording starts and ends. */
+
+struct nr_child {
+    pid_t pid;             /* 0: none */
+    int pidfd;             /* readable when it has ended */
+    int guard_fd;          /* its end of file tells the guard that we have ended */
+    int has_ended;         /* nothing of it is left */
+    int status;            /* of the program itself, as waitpid() has it; -1: it runs */
+    int is_background;     /* the program itself has ended, and what it started goes on */
+};
+
+extern char **environ;
+
+enum { LOOK_MS = 10, MOST_CHILDREN = 1024, GUARD_PATIENCE_MS = 1000 };
+
+/* A process that sleeps until our end of the pipe is closed, having been told the program's group, and ends that. It must not be a child of
+ * ours: an orphan before we adopt any. @return our end, -1. */
+static int start_guard(void) {
+    int ends[2], status = 1;
+    pid_t group = 0;
+    char word;
+    if (pipe2(ends, O_CLOEXEC)) return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        pid_t guard = fork();
+        if (guard != 0) _exit(guard < 0);
+        setsid();
+        prctl(PR_SET_NAME, "nl-guardian");
+        for (int s = 1; s < NSIG; s++) signal(s, SIG_IGN);
+        close(ends[1]);
+        int null = open("/dev/null", O_RDWR);
+        for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
+        if (read(ends[0], &group, sizeof group) != sizeof group || read(ends[0], &word, 1) != 0) _exit(0);
+        kill(-group, SIGTERM);
+        poll(NULL, 0, GUARD_PATIENCE_MS);
+        kill(-group, SIGKILL);
+        _exit(0);
+    }
+    close(ends[0]);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR);
+    if (pid > 0 && status == 0) return ends[1];
+    close(ends[1]);
+    return -1;
+}
+
+static void end_guard(struct nr_child *child) {
+    if (child->guard_fd >= 0 && write(child->guard_fd, "q", 1) >= 0) close(child->guard_fd);
+    child->guard_fd = -1;
+}
+
+/* Starts a program by posix_spawn, found in PATH, in a process group of its own, with nothing to read and its output dropped. What it
+ * leaves behind becomes the caller's children: there can be one such program, and the caller has no other children. When the caller is
+ * killed a guard ends the program's group. @return 0, -1 after a message. */
+static int nr_child_start(struct nr_child *child, char *const *command) {
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t files;
+    sigset_t none, defaults;
+    *child = (struct nr_child){.pidfd = -1, .guard_fd = start_guard(), .status = -1};
+    /* a guard that was killed is no reason to end */
+    signal(SIGPIPE, SIG_IGN);
+    if (child->guard_fd < 0) nl_warn("'%s' would outlive this program if that was killed", command[0]);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGTERM);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0); /* the summary's place */
+    int error = posix_spawnp(&child->pid, command[0], &files, &attributes, command, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    if (error) {
+        child->pid = 0;
+        end_guard(child);
+        return nl_error("cannot start '%s': %s", command[0], strerror(error));
+    }
+    child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+    if (child->guard_fd >= 0 && write(child->guard_fd, &child->pid, sizeof child->pid) < 0)
+        nl_warn("'%s' would outlive this program", command[0]);
+    return 0;
+}
+
+/* Whether it has ended by now, with all that it started: a daemon goes on when its first process has ended. */
+static int nr_child_has_ended(struct nr_child *child) {
+    pid_t pid;
+    int status;
+    if (child->pid <= 0) return 0;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != child->pid) continue;
+        child->is_background = 1;
+        child->status = status;
+    }
+    child->has_ended = pid < 0; /* no children at all */
+    return child->has_ended;
+}
+
+/* What of it is a child of the caller now: the program and, when their parents have ended, those it started. Those that end stay in the
+ * list until nr_child_has_ended looks. @return their number, at most `max`. */
+static int nr_child_pids(pid_t *pids, int max) {
+    FILE *file = fopen("/proc/thread-self/children", "re");
+    int n = 0;
+    while (file && n < max && fscanf(file, "%d", &pids[n]) == 1) n++;
+    if (file) fclose(file);
+    return n;
+}
+
+/* Signals all children of ours: those whose parents end become it, so that nobody escapes for long. */
+static void signal_children(const struct nr_child *child, int signal) {
+    pid_t pids[MOST_CHILDREN];
+    int n = nr_child_pids(pids, MOST_CHILDREN);
+    if (!child->is_background) kill(-child->pid, signal);
+    for (int i = 0; i < n; i++) kill(pids[i], signal);
+}
+
+/* Signals until nothing of it is left, or for patience_ns. */
+static int end_with(struct nr_child *child, int signal, int64_t patience_ns) {
+    for (int64_t waited_ns = 0; !nr_child_has_ended(child) && waited_ns < patience_ns; waited_ns += LOOK_MS * INT64_C(1000000)) {
+        signal_children(child, signal);
+        poll(NULL, 0, LOOK_MS);
+    }
+    return nr_child_has_ended(child);
+}
+
+/* Ends it with all that it started: SIGTERM, and SIGKILL after patience_ns. @return 1 when it had to be killed, otherwise 0. */
+static int nr_child_end(struct nr_child *child, int64_t patience_ns) {
+    int was_killed = 0;
+    if (child->pid <= 0) return 0;
+    if (!end_with(child, SIGTERM, patience_ns)) was_killed = end_with(child, SIGKILL, patience_ns);
+    if (child->pidfd >= 0) close(child->pidfd);
+    child->pidfd = -1;
+    end_guard(child);
+    return was_killed;
+}
 
 enum { BURSTS_PER_SECOND = 50000, MOST_BURSTS = 8 << 20 };
 #define LOOK_NS     INT64_C(200000000)
@@ -22,11 +164,7 @@ static void stop(int signal_number) {
 }
 
 /* A process given by number: its start tells it from a later owner of that number. */
-struct watched {
-    pid_t pid;
-    uint64_t start_ticks;
-    int pidfd, has_ended;
-};
+struct watched { pid_t pid; uint64_t start_ticks; int pidfd, has_ended; };
 
 struct session {
     const struct nr_options *o;
@@ -56,10 +194,7 @@ static int64_t account_ns(const struct session *s) {
 
 static int watch(struct session *s, const pid_t *pids, int n) {
     s->watched = calloc((size_t)n + 1, sizeof *s->watched);
-    if (!s->watched) {
-        nl_error("no memory");
-        return -1;
-    }
+    if (!s->watched) return nl_error("no memory");
     for (int i = 0; i < n; i++) {
         struct nr_proc_task task;
         if (nr_proc_read_task(pids[i], pids[i], &task) || task.is_ended) {
@@ -96,23 +231,13 @@ static int start_recorder(struct session *s, const pid_t *pids, int n) {
     int64_t seconds = o->duration_ns / 1000000000 + 1,
             most = seconds < MOST_BURSTS / BURSTS_PER_SECOND ? seconds * BURSTS_PER_SECOND : MOST_BURSTS;
     struct nr_config config = {
-        .source = o->source,
-        .view = is_all ? NR_VIEW_ALL : NR_VIEW_TASKS,
-        .cpus = o->cpus,
-        .n_cpus = o->n_cpus,
-        .pids = pids,
-        .n_pids = n,
-        .name = o->name,
-        .n_arms = 1,
-        .max_bursts = o->duration_ns > 0 ? most : MOST_BURSTS,
-        .keep = is_all ? ~(1u << NR_IDLE | 1u << NR_NOISELAB) : 1u << NR_AGENT,
-        .sampler_cpu = -1,
+        .source = o->source, .view = is_all ? NR_VIEW_ALL : NR_VIEW_TASKS, .cpus = o->cpus, .n_cpus = o->n_cpus, .pids = pids, .n_pids = n,
+        .name = o->name, .n_arms = 1, .max_bursts = o->duration_ns > 0 ? most : MOST_BURSTS,
+        .keep = is_all ? ~(1u << NR_IDLE | 1u << NR_NOISELAB) : 1u << NR_AGENT, .sampler_cpu = -1,
     };
     if (nr_open(&s->recorder, &config)) return -1;
-    if (o->out && !nr_source_find(nr_source(s->recorder))->has_bursts) {
-        nl_error("--out: there is no trace where switches cannot be recorded (%s)", nr_reason(s->recorder));
-        return -1;
-    }
+    if (o->out && !nr_source_find(nr_source(s->recorder))->has_bursts)
+        return nl_error("--out: there is no trace where switches cannot be recorded (%s)", nr_reason(s->recorder));
     nr_mark(s->recorder, getpid(), NR_NOISELAB, 0);
     for (int i = 0; i < o->n_except; i++) nr_mark(s->recorder, o->except[i], NR_NOISELAB, 1);
     return 0;
@@ -130,10 +255,7 @@ static int start_command(struct session *s) {
     if (nr_child_start(&s->child, s->o->command)) return -1;
     look_for_background(s);
     int n = nr_child_pids(pids, NR_MAX_PIDS);
-    if (n == 0) {
-        nl_error("'%s' ended before recording began", s->o->command[0]);
-        return -1;
-    }
+    if (n == 0) return nl_error("'%s' ended before recording began", s->o->command[0]);
     if ((!s->child.is_background && watch(s, &s->child.pid, 1)) || start_recorder(s, pids, n)) return -1;
     /* a daemon that came into being meanwhile, and whose parent has ended */
     n = nr_child_pids(pids, NR_MAX_PIDS);
@@ -148,12 +270,9 @@ static int start(struct session *s) {
     pid_t *pids;
     char reason[PATH_MAX + 128];
     int n = nr_proc_cgroup(o->cgroup, &pids, reason, sizeof reason), status = -1;
-    if (n < 0)
-        nl_error("--cgroup: %s", reason);
-    else if (n == 0)
-        nl_error("--cgroup: '%s' has no processes now: there is nothing to follow", o->cgroup);
-    else
-        status = watch(s, pids, n) || start_recorder(s, pids, n) ? -1 : 0;
+    if (n < 0) nl_error("--cgroup: %s", reason);
+    else if (n == 0) nl_error("--cgroup: '%s' has no processes now: there is nothing to follow", o->cgroup);
+    else status = watch(s, pids, n) || start_recorder(s, pids, n) ? -1 : 0;
     if (n >= 0) free(pids);
     return status;
 }
@@ -169,16 +288,11 @@ static int sleep_until(struct session *s, int64_t end_ns, struct pollfd *fds, in
     /* nothing but a look tells when the last of what went into the background ends */
     if (s->child.is_background && left_ns > LOOK_NS) left_ns = LOOK_NS;
     struct timespec timeout = nl_timespec(left_ns > 0 ? left_ns : 0);
-    if (ppoll(fds, (nfds_t)n, &timeout, signals) < 0 && errno != EINTR) {
-        nl_error("ppoll: %s", strerror(errno));
-        return -1;
-    }
+    if (ppoll(fds, (nfds_t)n, &timeout, signals) < 0 && errno != EINTR) return nl_error("ppoll: %s", strerror(errno));
     int is_full = 0, has_end = 0;
     for (int i = 0; i < n; i++) {
-        if (i < n_rings)
-            is_full |= fds[i].revents & POLLIN;
-        else
-            has_end |= fds[i].revents & POLLIN;
+        if (i < n_rings) is_full |= fds[i].revents & POLLIN;
+        else has_end |= fds[i].revents & POLLIN;
     }
     if (is_full) nr_drain(s->recorder);
     if (has_end) look_for_ends(s);
@@ -226,13 +340,10 @@ static int open_out(struct session *s) {
     if (!o->out) return 0;
     struct stat st;
     int is_there = stat(o->out, &st) == 0;
-    if (is_there && (!o->may_replace || !S_ISREG(st.st_mode))) {
-        nl_error(S_ISREG(st.st_mode) ? "--out: '%s' exists (--force replaces it)" : "--out: '%s' is not a regular file", o->out);
-        return -1;
-    }
+    if (is_there && (!o->may_replace || !S_ISREG(st.st_mode)))
+        return nl_error(S_ISREG(st.st_mode) ? "--out: '%s' exists (--force replaces it)" : "--out: '%s' is not a regular file", o->out);
     if (nl_whole_open(&s->out, o->out, 0666) == 0) return 0;
-    nl_error("--out: cannot write '%s': %s", o->out, strerror(errno));
-    return -1;
+    return nl_error("--out: cannot write '%s': %s", o->out, strerror(errno));
 }
 
 static int write_out(struct session *s, const struct nr_summary *summary) {
@@ -252,12 +363,9 @@ static void describe(struct session *s) {
             if ((unsigned char)*p < ' ') *p = ' '; /* it stands in a comment of one line */
     } else if (o->cgroup)
         snprintf(s->what, sizeof s->what, "cgroup %s", o->cgroup);
-    else if (o->name)
-        snprintf(s->what, sizeof s->what, "tasks named %s*", o->name);
-    else if (o->n_pids > 0)
-        snprintf(s->what, sizeof s->what, "process %d%s", (int)o->pids[0], o->n_pids > 1 ? " and others" : "");
-    else
-        snprintf(s->what, sizeof s->what, "%d CPUs, all tasks", o->n_cpus);
+    else if (o->name) snprintf(s->what, sizeof s->what, "tasks named %s*", o->name);
+    else if (o->n_pids > 0) snprintf(s->what, sizeof s->what, "process %d%s", (int)o->pids[0], o->n_pids > 1 ? " and others" : "");
+    else snprintf(s->what, sizeof s->what, "%d CPUs, all tasks", o->n_cpus);
 }
 
 /* Says what makes the trace less than the truth. */
@@ -278,10 +386,8 @@ static int conclude(struct session *s) {
     }
     summary->ended_status = s->ended_status;
     warn_of_losses(summary);
-    if (s->o->is_json)
-        nr_print_json(s->recorder, summary, s->what, s->host);
-    else
-        nr_print_summary(s->recorder, summary, s->what);
+    if (s->o->is_json) nr_print_json(s->recorder, summary, s->what, s->host);
+    else nr_print_summary(s->recorder, summary, s->what);
     int is_printed = fflush(stdout) == 0 && !ferror(stdout);
     if (!is_printed) nl_error("cannot write the summary: %s", strerror(errno));
     if (summary->n_takers == 0) {

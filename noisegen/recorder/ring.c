@@ -9,28 +9,13 @@ enum { MIN_RING_BYTES = 64 << 10, MAX_RECORD_BYTES = 256 };
 
 /* ---- what the kernel writes: struct perf_event_header, a body, and this at the end of every record ---- */
 
-struct sample_id {
-    uint32_t pid, tid;
-    uint64_t time;
-    uint32_t cpu, reserved;
-};
+struct sample_id { uint32_t pid, tid; uint64_t time; uint32_t cpu, reserved; };
 
-struct task_body {
-    struct perf_event_header header;
-    uint32_t pid, parent_pid, tid, parent_tid;
-    uint64_t time;
-};
+struct task_body { struct perf_event_header header; uint32_t pid, parent_pid, tid, parent_tid; uint64_t time; };
 
-struct name_body {
-    struct perf_event_header header;
-    uint32_t pid, tid;
-    char name[];
-};
+struct name_body { struct perf_event_header header; uint32_t pid, tid; char name[]; };
 
-struct lost_body {
-    struct perf_event_header header;
-    uint64_t id, lost;
-};
+struct lost_body { struct perf_event_header header; uint64_t id, lost; };
 
 struct perf_event_attr nr_ring_attributes(int with_switches) {
     return (struct perf_event_attr){
@@ -125,9 +110,7 @@ int nr_rings_enable(struct nr_rings *r) {
 
 /* ---- reading ---- */
 
-static const char *data_of(const struct nr_ring *ring) {
-    return (const char *)ring->page + ring->page->data_offset;
-}
+static const char *data_of(const struct nr_ring *ring) { return (const char *)ring->page + ring->page->data_offset; }
 
 static size_t size_at(const struct nr_ring *ring, uint64_t at) {
     const struct perf_event_header *header = (const void *)(data_of(ring) + at % ring->bytes); /* records are aligned to 8: never split */
@@ -216,10 +199,8 @@ int nr_rings_next(struct nr_rings *r, int64_t until_ns, struct nr_record *record
             record->ring = index;
         }
         ring->tail += size;
-        if (ring->tail < ring->head)
-            ring->next_ns = time_at_tail(ring);
-        else
-            r->heap[0] = r->heap[--r->n_heap];
+        if (ring->tail < ring->head) ring->next_ns = time_at_tail(ring);
+        else r->heap[0] = r->heap[--r->n_heap];
         sift_down(r, 0);
         if (is_useful) return 1;
     }

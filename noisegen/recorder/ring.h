@@ -1,7 +1,6 @@
 /* The kernel's records of context switches, births, names and ends of tasks: perf_event_open(2), a dummy software event whose only
  * product is such records. One ring per CPU or thread; all are read as one stream in order of time. */
-#ifndef NR_RING_H
-#define NR_RING_H
+#pragma once
 
 #include <linux/perf_event.h>
 
@@ -66,5 +65,3 @@ void nr_rings_done(struct nr_rings *rings);
 uint64_t nr_rings_lost(const struct nr_rings *rings);
 
 void nr_rings_close(struct nr_rings *rings);
-
-#endif

@@ -1,10 +1,8 @@
 /* A source of what is recorded, one row per source in sources.c, best first; and the recorder's state, which sources share. */
-#ifndef NR_SOURCE_H
-#define NR_SOURCE_H
+#pragma once
 
 #include <pthread.h>
 
-#include "noisegen/recorder/tasks_of_proc.h"
 #include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/ring.h"
 #include "noisegen/recorder/tally.h"
@@ -68,5 +66,3 @@ void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns,
 
 /* Opens the best source, or the one named; the reason for not having a better one goes to r->reason. @return 0, -1. */
 int nr_source_choose(struct nr_recorder *r, const char *name);
-
-#endif

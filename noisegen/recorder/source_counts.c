@@ -1,12 +1,12 @@
 /* Source counts: CPU time and switches of the suspects before and after a measured stretch. No times within it, so no bursts. */
+#include "common/base/nl_error.h"
 #include "noisegen/recorder/suspects.h"
 
 static int open_counts(struct nr_recorder *r, char *why, size_t size) {
     struct nr_suspects *suspects = calloc(1, sizeof *suspects);
     r->state = suspects;
     if (suspects) return 0;
-    snprintf(why, size, "no memory");
-    return -1;
+    return nl_say(why, size, "no memory");
 }
 
 static void begin(struct nr_recorder *r) {
@@ -51,11 +51,6 @@ static void close_counts(struct nr_recorder *r) {
 }
 
 const struct nr_source nr_source_counts = {
-    .name = "counts",
-    .what = "CPU time and switches of suspected threads before and after a measured stretch: no bursts, no trace",
-    .is_cpu_time = 1,
-    .open = open_counts,
-    .begin = begin,
-    .end = end,
-    .close = close_counts,
+    .name = "counts", .what = "CPU time and switches of suspected threads before and after a measured stretch: no bursts, no trace",
+    .is_cpu_time = 1, .open = open_counts, .begin = begin, .end = end, .close = close_counts,
 };

@@ -1,5 +1,6 @@
 /* Source cpu: the kernel's record of every context switch of a CPU: which task ran, from when to when. */
 #include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
 #include "noisegen/recorder/source.h"
 
 enum { OTHER_RING_BYTES = 512 << 10 /* of a CPU that is not watched: births, names and ends only */, MOST_OF_MEMORY = 32 };
@@ -33,8 +34,7 @@ static void say_why(char *why, size_t size, int cpu, int error) {
         snprintf(why, size,
                  "not allowed to watch CPU %d: needs root, the capability CAP_PERFMON or kernel.perf_event_paranoid at most 0 (here %d)",
                  cpu, (int)nr_proc_number("/proc/sys/kernel/perf_event_paranoid", -1));
-    else
-        snprintf(why, size, "perf_event_open on CPU %d: %s", cpu, strerror(error));
+    else snprintf(why, size, "perf_event_open on CPU %d: %s", cpu, strerror(error));
 }
 
 /* Runs for a moment on every watched CPU: the switches to this program and back show who is there, even a task that never sleeps. Where
@@ -80,10 +80,7 @@ static int open_cpu(struct nr_recorder *r, char *why, size_t size) {
     for (int cpu = 0; cpu < r->n_cpus; cpu++) n_watched += r->is_watched[cpu];
     struct runner *runners = calloc((size_t)r->n_cpus, sizeof *runners);
     r->state = runners;
-    if (!runners) {
-        snprintf(why, size, "no memory");
-        return -1;
-    }
+    if (!runners) return nl_say(why, size, "no memory");
     struct opening opening = {.recorder = r};
     if (nr_rings_share(&r->rings, open_rings, &opening, ring_bytes(r, n_watched))) {
         say_why(why, size, opening.cpu, errno);
@@ -126,10 +123,8 @@ static void end_waiting(struct nr_recorder *r, const struct nr_record *record) {
 
 static void come(struct nr_recorder *r, struct runner *runner, const struct nr_record *record) {
     if (runner->knowledge == KNOWN) r->totals.cut++; /* who left did so unseen */
-    if (runner->knowledge == LEFT)
-        take_gap(r, runner, record->time_ns, record->cpu);
-    else
-        runner->since_ns = record->time_ns;
+    if (runner->knowledge == LEFT) take_gap(r, runner, record->time_ns, record->cpu);
+    else runner->since_ns = record->time_ns;
     runner->knowledge = KNOWN;
     runner->tid = record->tid;
     end_waiting(r, record);
@@ -144,8 +139,7 @@ static void leave(struct nr_recorder *r, struct runner *runner, const struct nr_
         nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, runner->tid, record->is_preempted);
     else if (runner->knowledge == SOMEBODY)
         nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, record->tid, record->is_preempted);
-    else
-        r->totals.cut++;
+    else r->totals.cut++;
     runner->knowledge = LEFT;
     runner->since_ns = record->time_ns;
     begin_waiting(r, record);
@@ -182,9 +176,7 @@ static void drain(struct nr_recorder *r, int64_t until_ns) {
     nr_rings_done(&r->rings);
 }
 
-static void begin(struct nr_recorder *r) {
-    (void)r;
-}
+static void begin(struct nr_recorder *r) { (void)r; }
 
 /* Who runs at the end of the stretch has run in it until now. */
 static void end(struct nr_recorder *r) {

@@ -1,17 +1,11 @@
 /* Source proc: the CPU time of every task that can be seen, before and after, where switches may not be recorded. No times within it, so no
  * bursts; what ended meanwhile took its account with it. Both looks allocate, so it is for a recorder that runs beside what is measured. */
+#include "common/base/nl_error.h"
 #include "noisegen/recorder/source.h"
 
-struct account {
-    pid_t tid;
-    uint64_t start_ticks;
-    int64_t run_ns;
-};
+struct account { pid_t tid; uint64_t start_ticks; int64_t run_ns; };
 
-struct state {
-    struct account *before;
-    int n;
-};
+struct state { struct account *before; int n; };
 
 static int compare_tids(const void *a, const void *b) {
     const struct account *x = a, *y = b;
@@ -27,14 +21,11 @@ static int64_t run_ns(const struct nr_proc_task *task) {
 
 static int open_proc(struct nr_recorder *r, char *why, size_t size) {
     struct nr_proc_task self;
-    if (nr_proc_read_task(getpid(), getpid(), &self) || run_ns(&self) < 0) {
-        snprintf(why, size, "the kernel keeps no account in /proc/PID/task/TID/schedstat");
-        return -1;
-    }
+    if (nr_proc_read_task(getpid(), getpid(), &self) || run_ns(&self) < 0)
+        return nl_say(why, size, "the kernel keeps no account in /proc/PID/task/TID/schedstat");
     r->state = calloc(1, sizeof(struct state));
     if (r->state) return 0;
-    snprintf(why, size, "no memory");
-    return -1;
+    return nl_say(why, size, "no memory");
 }
 
 static void begin(struct nr_recorder *r) {
@@ -83,12 +74,6 @@ static void close_proc(struct nr_recorder *r) {
 }
 
 const struct nr_source nr_source_proc = {
-    .name = "proc",
-    .what = "CPU time of every visible task before and after, by /proc: no bursts, no trace",
-    .is_cpu_time = 1,
-    .sees_all = 1,
-    .open = open_proc,
-    .begin = begin,
-    .end = end,
-    .close = close_proc,
+    .name = "proc", .what = "CPU time of every visible task before and after, by /proc: no bursts, no trace", .is_cpu_time = 1,
+    .sees_all = 1, .open = open_proc, .begin = begin, .end = end, .close = close_proc,
 };

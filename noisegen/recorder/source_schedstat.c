@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
 #include "noisegen/recorder/suspects.h"
 
 enum { SAMPLE_NS = 1000000, TICK_NS = 10000000 /* of the slowest kernel */, UPDATE_NS = 500000000 };
@@ -34,14 +35,8 @@ static void sample(struct nr_recorder *r, struct state *state, int64_t now_ns, i
         if (more_ns > 0) {
             struct nr_proc_task task;
             if (!s->is_active) {
-                *s = (struct nr_suspect){.pid = s->pid,
-                                         .tid = s->tid,
-                                         .name = s->name,
-                                         .group = s->group,
-                                         .fd = s->fd,
-                                         .cpu = s->cpu,
-                                         .start_ns = now_ns - more_ns,
-                                         .is_active = 1};
+                *s = (struct nr_suspect){.pid = s->pid, .tid = s->tid, .name = s->name, .group = s->group, .fd = s->fd, .cpu = s->cpu,
+                                         .start_ns = now_ns - more_ns, .is_active = 1};
                 if (nr_proc_read_task(s->pid, s->tid, &task) == 0) s->cpu = task.cpu;
             }
             s->run_ns = run_ns;
@@ -103,10 +98,7 @@ static int open_schedstat(struct nr_recorder *r, char *why, size_t size) {
     int64_t run_ns = fd >= 0 ? nr_proc_run_ns(fd) : -1;
     r->state = state;
     if (fd >= 0) close(fd);
-    if (!state || run_ns < 0) {
-        snprintf(why, size, state ? "this kernel keeps no /proc/PID/schedstat" : "no memory");
-        return -1;
-    }
+    if (!state || run_ns < 0) return nl_say(why, size, state ? "this kernel keeps no /proc/PID/schedstat" : "no memory");
     pthread_cond_init(&state->changed, NULL);
     nr_suspects_update(&state->suspects, r);
     int error = pthread_create(&state->sampler, NULL, run_sampler, r);

@@ -26,9 +26,7 @@ struct state {
     int is_inheriting;
 };
 
-static int is_off_view(const struct nr_recorder *r) {
-    return r->config.view == NR_VIEW_THREADS;
-}
+static int is_off_view(const struct nr_recorder *r) { return r->config.view == NR_VIEW_THREADS; }
 
 /* The entry of a task; NULL when there is no room for a new one. No allocation. */
 static struct watched *find(struct state *s, uint32_t tid) {
@@ -43,11 +41,7 @@ static struct watched *find(struct state *s, uint32_t tid) {
 }
 
 /* What is to be watched, while it is opened. */
-struct opening {
-    struct nr_recorder *r;
-    const pid_t *tids;
-    int n;
-};
+struct opening { struct nr_recorder *r; const pid_t *tids; int n; };
 
 /* One event per task and CPU, those of a CPU with one ring. @return 0, -1 with errno. */
 static int open_inheriting(void *context, int64_t bytes) {
@@ -126,8 +120,7 @@ static int open_thread(struct nr_recorder *r, char *why, size_t size) {
             snprintf(why, size,
                      "not allowed to watch these threads: they must be your own, and kernel.perf_event_paranoid at most 2 (here %d)",
                      (int)nr_proc_number("/proc/sys/kernel/perf_event_paranoid", -1));
-        else
-            snprintf(why, size, "perf_event_open: %s", strerror(error));
+        else snprintf(why, size, "perf_event_open: %s", strerror(error));
         goto done;
     }
     if (r->rings.n == 0) {
@@ -154,12 +147,8 @@ static void finish(struct nr_recorder *r, const struct watched *w, int64_t until
         return;
     }
     if (w->is_on == 0)
-        nr_take_burst(r, (struct nr_burst){.start_ns = since_ns,
-                                           .end_ns = until_ns,
-                                           .cpu = w->cpu,
-                                           .name = NR_NO_NAME,
-                                           .group = w->is_preempted ? NR_PREEMPTED : NR_YIELDED,
-                                           .is_preempted = w->is_preempted});
+        nr_take_burst(r, (struct nr_burst){.start_ns = since_ns, .end_ns = until_ns, .cpu = w->cpu, .name = NR_NO_NAME,
+                                           .group = w->is_preempted ? NR_PREEMPTED : NR_YIELDED, .is_preempted = w->is_preempted});
 }
 
 static void follow(struct nr_recorder *r, const struct nr_record *record) {
@@ -183,8 +172,7 @@ static void follow(struct nr_recorder *r, const struct nr_record *record) {
     }
     int is_in = record->type == NR_RECORD_IN, was_on = w->is_on;
     if (record->type == NR_RECORD_EXIT && was_on != 1) return;
-    if (is_in)
-        r->totals.ins++;
+    if (is_in) r->totals.ins++;
     else
         r->totals.outs++; /* an end is the last one: the kernel stops watching before the last switch */
     if (was_on < 0 && w->is_initial) {
@@ -193,10 +181,7 @@ static void follow(struct nr_recorder *r, const struct nr_record *record) {
     }
     if (w->is_on == is_in || (was_on < 0 && !is_in && !w->is_initial && !w->is_lost)) r->totals.cut++; /* the record between is missing */
     if (w->is_on == !is_in) finish(r, w, record->time_ns, record->is_preempted);
-    *w = (struct watched){.tid = w->tid,
-                          .is_on = (int8_t)is_in,
-                          .cpu = record->cpu,
-                          .since_ns = record->time_ns,
+    *w = (struct watched){.tid = w->tid, .is_on = (int8_t)is_in, .cpu = record->cpu, .since_ns = record->time_ns,
                           .is_preempted = (int8_t)record->is_preempted};
     if (record->type == NR_RECORD_EXIT) w->is_on = -1; /* its number may get another owner */
 }
@@ -208,9 +193,7 @@ static void drain(struct nr_recorder *r, int64_t until_ns) {
     nr_rings_done(&r->rings);
 }
 
-static void begin(struct nr_recorder *r) {
-    (void)r;
-}
+static void begin(struct nr_recorder *r) { (void)r; }
 
 static void end(struct nr_recorder *r) {
     struct state *s = r->state;

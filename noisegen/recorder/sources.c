@@ -15,10 +15,8 @@ int nr_source_choose(struct nr_recorder *r, const char *name) {
     int is_auto = strcmp(name, "auto") == 0;
     size_t used = 0;
     r->reason[0] = '\0';
-    if (!is_auto && !nr_source_find(name)) {
-        nl_error("--source: '%s' is not a source (try auto, cpu, thread, schedstat, counts)", name);
-        return -1;
-    }
+    if (!is_auto && !nr_source_find(name))
+        return nl_error("--source: '%s' is not a source (try auto, cpu, thread, schedstat, counts)", name);
     for (int i = 0; nr_sources[i]; i++) {
         char why[256] = "";
         const struct nr_source *source = nr_sources[i];
@@ -34,6 +32,5 @@ int nr_source_choose(struct nr_recorder *r, const char *name) {
         int n = snprintf(r->reason + used, sizeof r->reason - used, "%s%s: %s", used > 0 ? "; " : "", source->name, why);
         if (n > 0) used += (size_t)n < sizeof r->reason - used ? (size_t)n : sizeof r->reason - used - 1;
     }
-    nl_error("cannot record %s: %s", is_auto ? "here by any source" : "by the source asked for", r->reason);
-    return -1;
+    return nl_error("cannot record %s: %s", is_auto ? "here by any source" : "by the source asked for", r->reason);
 }

@@ -1,11 +1,8 @@
 #include "noisegen/recorder/summary.h"
-
-#include <jansson.h>
-
-#include "noisegen/recorder/map.h"
+#include "noisegen/recorder/tally.h"
+#include "common/base/nl_json.h"
 #include "common/base/nl_units.h"
 #include "noisegen/recorder/source.h"
-#include "noisegen/recorder/write.h"
 
 static int compare_bursts(const void *a, const void *b) {
     const struct nr_burst *x = a, *y = b;
@@ -13,9 +10,7 @@ static int compare_bursts(const void *a, const void *b) {
     return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-static int64_t scaled(int64_t ns, double share) {
-    return share >= 0 && share < 1 ? (int64_t)((double)ns * share) : ns;
-}
+static int64_t scaled(int64_t ns, double share) { return share >= 0 && share < 1 ? (int64_t)((double)ns * share) : ns; }
 
 /* Share of time on a CPU that was CPU time. What steal leaves is an estimate, by ticks and over all that the CPU did; it is never below the
  * kernel's account of the processes. */
@@ -151,10 +146,8 @@ int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE
     for (size_t i = 0; i < s->n_trace; i++) {
         const struct nr_activity *a = &s->trace[i];
         fprintf(file, "%" PRId64 "\t%" PRId64 "\t", a->start_ns - origin_ns, a->busy_ns);
-        if (s->has_cpus)
-            fprintf(file, "%d", (int)a->cpu);
-        else
-            fputc('-', file);
+        if (s->has_cpus) fprintf(file, "%d", (int)a->cpu);
+        else fputc('-', file);
         fputs("\t-\t", file);
         nr_write_name(file, nr_task_name(r, a->name));
         fputc('\n', file);
@@ -166,9 +159,7 @@ int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE
 
 enum { SHOWN_TAKERS = 5 };
 
-static const char *duration(int64_t ns, char *buffer, size_t size) {
-    return ns < 0 ? "-" : nl_format_duration(ns, buffer, size);
-}
+static const char *duration(int64_t ns, char *buffer, size_t size) { return ns < 0 ? "-" : nl_format_duration(ns, buffer, size); }
 
 static void print_lengths(const char *name, int64_t n, const struct nl_hist *hist, int64_t longest_ns) {
     char p50[32], p90[32], p99[32], max[32];
@@ -180,9 +171,7 @@ static void print_lengths(const char *name, int64_t n, const struct nl_hist *his
     putchar('\n');
 }
 
-static double percent_of_cpu(const struct nr_summary *s, int64_t ns) {
-    return s->span_ns > 0 ? 100 * (double)ns / (double)s->span_ns : 0;
-}
+static double percent_of_cpu(const struct nr_summary *s, int64_t ns) { return s->span_ns > 0 ? 100 * (double)ns / (double)s->span_ns : 0; }
 
 static double bursts_per_s(const struct nr_summary *s, const struct nr_taker *t) {
     return s->span_ns > 0 ? 1e9 * (double)t->n_bursts / (double)s->span_ns : 0;
@@ -221,8 +210,7 @@ void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, c
         printf("%-12s %.6g ms +- %s (99 %%; %.0f %% of the activities keep to it; jitter %s)\n", "period", s->rhythm.period_ns / 1e6,
                duration((int64_t)ceil(s->rhythm.period_error_ns), b, sizeof b), 100 * s->rhythm.regularity,
                duration((int64_t)s->rhythm.jitter_ns, a, sizeof a));
-    else
-        printf("%-12s none found\n", "period");
+    else printf("%-12s none found\n", "period");
     print_lengths("activities", s->n_activities, &s->activities, s->longest_activity_ns);
     print_lengths("bursts", s->n_bursts, &s->bursts, s->longest_burst_ns);
     printf("%-12s bursts closer than %s are one activity\n", "grouping", duration(s->rhythm.gap_ns, a, sizeof a));
@@ -237,28 +225,20 @@ void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, c
     print_takers(s);
 }
 
-static json_t *known(int64_t value) {
-    return value >= 0 ? json_integer((json_int_t)value) : json_null();
-}
+static json_t *known(int64_t value) { return value >= 0 ? json_integer((json_int_t)value) : json_null(); }
 
 static json_t *lengths(int64_t n, const struct nl_hist *hist, int64_t longest_ns) {
     return json_pack("{s:o,s:o,s:o,s:o}", "p50_ns", known(nl_hist_quantile(hist, 0.5)), "p90_ns", known(nl_hist_quantile(hist, 0.9)),
                      "p99_ns", known(nl_hist_quantile(hist, 0.99)), "max_ns", known(n > 0 ? longest_ns : -1));
 }
 
-/* Text that jansson takes, whatever bytes it holds. */
-static json_t *text(const char *value) {
-    json_t *json = json_string(value);
-    return json ? json : json_string("(not UTF-8)");
-}
-
 static json_t *takers_json(const struct nr_summary *s) {
     json_t *array = json_array();
     for (int i = 0; i < s->n_takers; i++) {
         const struct nr_taker *t = &s->takers[i];
-        json_t *one = json_pack("{s:o, s:I, s:f, s:o, s:o, s:o, s:o, s:s}", "task", text(t->task), "busy_ns", (json_int_t)t->busy_ns,
-                                "percent_of_cpu", percent_of_cpu(s, t->busy_ns), "bursts", known(t->n_bursts), "burst_ns",
-                                known(t->typical_ns), "longest_ns", known(t->longest_ns), "period_ns",
+        json_t *one = json_pack("{s:o, s:I, s:f, s:o, s:o, s:o, s:o, s:s}", "task", nl_json_text(t->task), "busy_ns",
+                                (json_int_t)t->busy_ns, "percent_of_cpu", percent_of_cpu(s, t->busy_ns), "bursts", known(t->n_bursts),
+                                "burst_ns", known(t->typical_ns), "longest_ns", known(t->longest_ns), "period_ns",
                                 t->period_ns > 0 ? json_real(t->period_ns) : json_null(), "cpus", t->cpus);
         json_array_append_new(array, one);
     }
@@ -279,11 +259,8 @@ static void add_activities(json_t *json, const struct nr_recorder *r, const stru
         json_array_append_new(begun, json_integer((json_int_t)counts[i]));
     }
     for (int i = 0; hist && i < NL_HIST_BINS; i++)
-        if (hist->bins[i] > 0)
-            json_array_append_new(bins, json_pack("[I, I]", (json_int_t)nl_hist_lo(i), (json_int_t)hist->bins[i]));
-    json_object_set_new(json, "block_busy_ns", times);
-    json_object_set_new(json, "block_activities", begun);
-    json_object_set_new(json, "cpu_activity_lengths", bins);
+        if (hist->bins[i] > 0) json_array_append_new(bins, json_pack("[I, I]", (json_int_t)nl_hist_lo(i), (json_int_t)hist->bins[i]));
+    nl_json_set(json, "block_busy_ns", times, "block_activities", begun, "cpu_activity_lengths", bins, NULL);
     free(hist);
 }
 
@@ -299,38 +276,134 @@ static json_t *ended(int status) {
 void nr_print_json(const struct nr_recorder *r, const struct nr_summary *s, const char *what, const char *host) {
     json_t *json = json_object();
     int has_period = s->rhythm.period_ns > 0;
-    json_object_set_new(json, "recorded", text(what));
-    json_object_set_new(json, "host", text(host));
-    json_object_set_new(json, "span_ns", json_integer((json_int_t)s->span_ns));
-    json_object_set_new(json, "source", json_string(nr_source(r)));
-    json_object_set_new(json, "source_reason", text(nr_reason(r)));
-    json_object_set_new(json, "percent_of_cpu", json_real(duty_percent(s)));
-    json_object_set_new(json, "wall_on_cpu_ns", json_integer((json_int_t)s->wall_ns));
-    json_object_set_new(json, "cpu_ns", known(s->cpu_ns));
-    json_object_set_new(json, "account_ns", known(s->account_ns));
-    json_object_set_new(json, "steal_ns", known(s->steal_ns));
-    json_object_set_new(json, "period_ns", has_period ? json_real(s->rhythm.period_ns) : json_null());
-    json_object_set_new(json, "period_error_ns", has_period ? json_real(s->rhythm.period_error_ns) : json_null());
-    json_object_set_new(json, "regularity", json_real(s->rhythm.regularity));
-    json_object_set_new(json, "jitter_ns", has_period ? json_real(s->rhythm.jitter_ns) : json_null());
-    json_object_set_new(json, "group_gap_ns", json_integer((json_int_t)s->rhythm.gap_ns));
-    json_object_set_new(json, "groups", json_integer((json_int_t)s->n_activities));
-    json_object_set_new(json, "group_lengths", lengths(s->n_activities, &s->activities, s->longest_activity_ns));
-    json_object_set_new(json, "bursts", json_integer((json_int_t)s->n_bursts));
-    json_object_set_new(json, "burst_lengths", lengths(s->n_bursts, &s->bursts, s->longest_burst_ns));
-    json_object_set_new(json, "wakeups", json_integer((json_int_t)s->n_wakeups));
-    json_object_set_new(json, "threads", json_integer(s->n_threads));
-    json_object_set_new(json, "cpus", json_string(s->cpus));
-    json_object_set_new(json, "lost", json_integer((json_int_t)s->totals.lost));
-    json_object_set_new(json, "cut", json_integer((json_int_t)s->totals.cut));
-    json_object_set_new(json, "not_kept", json_integer((json_int_t)s->totals.not_kept));
-    json_object_set_new(json, "ins", json_integer((json_int_t)s->totals.ins));
-    json_object_set_new(json, "outs", json_integer((json_int_t)s->totals.outs));
-    json_object_set_new(json, "ended", ended(s->ended_status));
-    json_object_set_new(json, "tasks", takers_json(s));
+    nl_json_set(json, "recorded", nl_json_text(what), "host", nl_json_text(host), "span_ns", json_integer((json_int_t)s->span_ns),
+        "source", json_string(nr_source(r)), "source_reason", nl_json_text(nr_reason(r)), "percent_of_cpu", json_real(duty_percent(s)),
+        "wall_on_cpu_ns", json_integer((json_int_t)s->wall_ns), "cpu_ns", known(s->cpu_ns), "account_ns", known(s->account_ns),
+        "steal_ns", known(s->steal_ns), "period_ns", has_period ? json_real(s->rhythm.period_ns) : json_null(),
+        "period_error_ns", has_period ? json_real(s->rhythm.period_error_ns) : json_null(), "regularity", json_real(s->rhythm.regularity),
+        "jitter_ns", has_period ? json_real(s->rhythm.jitter_ns) : json_null(), "group_gap_ns", json_integer((json_int_t)s->rhythm.gap_ns),
+        "groups", json_integer((json_int_t)s->n_activities),
+        "group_lengths", lengths(s->n_activities, &s->activities, s->longest_activity_ns), "bursts", json_integer((json_int_t)s->n_bursts),
+        "burst_lengths", lengths(s->n_bursts, &s->bursts, s->longest_burst_ns), "wakeups", json_integer((json_int_t)s->n_wakeups),
+        "threads", json_integer(s->n_threads), "cpus", json_string(s->cpus), "lost", json_integer((json_int_t)s->totals.lost),
+        "cut", json_integer((json_int_t)s->totals.cut), "not_kept", json_integer((json_int_t)s->totals.not_kept),
+        "ins", json_integer((json_int_t)s->totals.ins), "outs", json_integer((json_int_t)s->totals.outs), "ended", ended(s->ended_status),
+        "tasks", takers_json(s), NULL);
     if (s->n_bursts > 0) add_activities(json, r, s);
     json_object_set_new(json, "recorder_cpu_ns", json_integer((json_int_t)s->totals.observer_cpu_ns));
     json_dumpf(json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     putchar('\n');
     json_decref(json);
+}
+
+/* tasks.HOST.csv and bursts.HOST.trace. */
+
+/* A number, or nothing where it is not known. */
+static void write_known(FILE *file, int64_t value) {
+    if (value >= 0) fprintf(file, ",%" PRId64, value);
+    else fputc(',', file);
+}
+
+/* Share of a CPU's busy time in an arm that the hypervisor took: /proc/stat's steal by the time on the CPU of all but the idle task. */
+static double steal_share(const struct nr_recorder *r, int arm, int cpu) {
+    int64_t busy_ns = 0, steal_ns = 0;
+    for (uint32_t i = 0; i < r->tally.n_rows; i++) {
+        const struct nr_row *row = &r->tally.rows[i];
+        if ((arm >= 0 && row->arm != arm) || row->cpu != cpu) continue;
+        if (row->group == NR_STEAL) steal_ns += row->wall_ns;
+        if (row->group < NR_UNKNOWN && row->group != NR_IDLE) busy_ns += row->wall_ns;
+    }
+    return busy_ns > steal_ns ? (double)steal_ns / (double)busy_ns : 0;
+}
+
+double nr_cpu_time_share(const struct nr_recorder *r, int arm, int cpu) {
+    if (r->source->is_cpu_time) return 1;
+    return r->source == &nr_source_cpu && r->knows_steal ? 1 - steal_share(r, arm, cpu) : -1;
+}
+
+void nr_write_name(FILE *file, const char *name) {
+    for (; *name; name++) fputc(isalnum((unsigned char)*name) || strchr("._:+-?/", *name) ? *name : '_', file);
+}
+
+static int compare_rows(const void *a, const void *b) {
+    const struct nr_row *x = *(const struct nr_row *const *)a, *y = *(const struct nr_row *const *)b;
+    if (x->arm != y->arm) return x->arm < y->arm ? -1 : 1;
+    if (x->cpu != y->cpu) return x->cpu < y->cpu ? -1 : 1;
+    return (x->wall_ns < y->wall_ns) - (x->wall_ns > y->wall_ns);
+}
+
+static int64_t cpu_ns(const struct nr_recorder *r, const struct nr_row *row) {
+    if (row->cpu_ns >= 0) return row->cpu_ns;
+    if (row->group > NR_UNKNOWN || row->group == NR_IDLE || !row->has_wall) return -1;
+    double share = nr_cpu_time_share(r, row->arm, row->cpu);
+    return share >= 0 ? (int64_t)((double)row->wall_ns * share) : -1;
+}
+
+int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, const char *host, const struct nr_arm_words *arms) {
+    size_t n_bins;
+    uint32_t n = r->tally.n_rows;
+    const struct nr_row **rows = malloc((n + 1) * sizeof *rows);
+    if (!rows) return -1;
+    struct nr_map_entry *sorted = nr_tally_sorted_bins(&r->tally, &n_bins);
+    for (uint32_t i = 0; i < n; i++) rows[i] = &r->tally.rows[i];
+    qsort(rows, n, sizeof *rows, compare_rows);
+    fprintf(
+        file,
+        "launch,host,source,arm,kind,level_requested_percent,cpu,task,group,bursts,cpu_ns,wall_ns,p50_ns,p90_ns,p99_ns,max_ns,threads\n");
+    for (uint32_t i = 0; i < n; i++) {
+        const struct nr_row *row = rows[i];
+        const struct nr_arm_words *words = &arms[row->arm];
+        struct nr_quantiles q = nr_tally_quantiles(sorted, n_bins, (uint32_t)(row - r->tally.rows));
+        fprintf(file, "%s,%s,%s,%s,%s,%s", launch, host, r->source->name, words->arm, words->kind, words->level);
+        write_known(file, row->cpu);
+        fputc(',', file);
+        nr_write_name(file, nr_task_name(r, row->name));
+        fprintf(file, ",%s", nr_group_name(row->group));
+        int has_bursts = row->group < NR_IRQ;
+        write_known(file, has_bursts ? row->n_bursts : -1);
+        write_known(file, cpu_ns(r, row));
+        write_known(file, row->has_wall && !r->source->is_cpu_time ? row->wall_ns : row->group >= NR_IRQ ? row->wall_ns : -1);
+        write_known(file, q.p50_ns);
+        write_known(file, q.p90_ns);
+        write_known(file, q.p99_ns);
+        write_known(file, row->max_ns);
+        write_known(file, row->n_threads > 0 && r->tally.threads.n_dropped == 0 ? row->n_threads : -1);
+        fputc('\n', file);
+    }
+    free(rows);
+    free(sorted);
+    return fflush(file) || ferror(file) ? -1 : 0;
+}
+
+void nr_write_trace_head(const struct nr_recorder *r, FILE *file, const char *host, const char *origin, int64_t span_ns) {
+    struct nr_totals t = nr_totals(r);
+    fprintf(file, "# source: %s\n", r->source->name);
+    if (r->reason[0]) fprintf(file, "# source_reason: %s\n", r->reason);
+    fprintf(file, "# origin: %s\n# origin_monotonic_ns: %" PRId64 "\n# host: %s\n", origin, r->origin_ns, host);
+    fprintf(file, "# lost: %" PRId64 "\n# ins: %" PRId64 "\n# outs: %" PRId64 "\n# cut: %" PRId64 "\n# not_kept: %" PRId64 "\n", t.lost,
+            t.ins, t.outs, t.cut, t.not_kept);
+    fprintf(file, "# span_ns: %" PRId64 "\n", span_ns);
+}
+
+int nr_write_bursts(const struct nr_recorder *r, FILE *file, const char *host) {
+    int64_t n, span_ns = r->end_ns == INT64_MAX ? 0 : r->end_ns - r->origin_ns;
+    const struct nr_burst *bursts = nr_bursts(r, &n);
+    struct nr_burst *sorted = malloc(((size_t)n + 1) * sizeof *sorted);
+    if (!sorted) return -1;
+    for (int64_t i = 0; i < n; i++) {
+        sorted[i] = bursts[i];
+        if (bursts[i].end_ns - r->origin_ns > span_ns) span_ns = bursts[i].end_ns - r->origin_ns;
+    }
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_bursts);
+    nr_write_trace_head(r, file, host, "first half", span_ns > 0 ? span_ns : 1);
+    fprintf(file, "# start_ns\tduration_ns\tcpu\tkind\ttask\n");
+    for (int64_t i = 0; i < n; i++) {
+        fprintf(file, "%" PRId64 "\t%" PRId64 "\t", sorted[i].start_ns - r->origin_ns, sorted[i].end_ns - sorted[i].start_ns);
+        if (sorted[i].cpu >= 0) fprintf(file, "%d\t-\t", sorted[i].cpu);
+        else fprintf(file, "-\t-\t");
+        nr_write_name(file, nr_task_name(r, sorted[i].name));
+        fputc('\n', file);
+    }
+    free(sorted);
+    return fflush(file) || ferror(file) ? -1 : 0;
 }

@@ -1,7 +1,6 @@
 /* The tasks in groups that somebody said (agent, rank, ...), each with its account by the scheduler: what the sources without switch
  * records look at. */
-#ifndef NR_SUSPECTS_H
-#define NR_SUSPECTS_H
+#pragma once
 
 #include "noisegen/recorder/source.h"
 
@@ -28,5 +27,3 @@ struct nr_suspects {
 /* Looks for tasks that are new and forgets those that are gone. Allocates: between measured stretches, or in a sampler's own thread. */
 void nr_suspects_update(struct nr_suspects *suspects, struct nr_recorder *r);
 void nr_suspects_close(struct nr_suspects *suspects);
-
-#endif

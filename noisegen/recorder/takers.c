@@ -1,5 +1,4 @@
 #include "noisegen/recorder/takers.h"
-
 #include "noisegen/recorder/activity.h"
 #include "noisegen/recorder/source.h"
 
@@ -12,16 +11,10 @@ struct part {
     int64_t busy_ns;
 };
 
-struct parts {
-    struct part *all;
-    size_t n;
-};
+struct parts { struct part *all; size_t n; };
 
 /* By name: the first one that is the same but for what follows a kernel thread's slash. */
-struct names {
-    uint32_t *same;
-    uint32_t n;
-};
+struct names { uint32_t *same; uint32_t n; };
 
 static void shorten(char out[16], const char *name, int is_kernel) {
     snprintf(out, 16, "%s", name);
@@ -65,10 +58,8 @@ static void join_parts(struct parts *parts) {
     qsort(parts->all, parts->n, sizeof *parts->all, compare_parts);
     for (size_t i = 0; i < parts->n; i++) {
         struct part *last = n > 0 ? &parts->all[n - 1] : NULL;
-        if (last && compare_parts(last, &parts->all[i]) == 0)
-            last->busy_ns += parts->all[i].busy_ns;
-        else
-            parts->all[n++] = parts->all[i];
+        if (last && compare_parts(last, &parts->all[i]) == 0) last->busy_ns += parts->all[i].busy_ns;
+        else parts->all[n++] = parts->all[i];
     }
     parts->n = n;
 }
@@ -109,10 +100,7 @@ static void name_cpus(struct part *parts, size_t n, int64_t busy_ns, char *out, 
 }
 
 /* A taker, and the name that its tasks go by. */
-struct named {
-    struct nr_taker taker;
-    uint32_t name;
-};
+struct named { struct nr_taker taker; uint32_t name; };
 
 static int compare_named(const void *a, const void *b) {
     const struct named *x = a, *y = b;

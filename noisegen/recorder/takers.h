@@ -1,6 +1,5 @@
 /* Who had the CPUs: the tasks with the most time, and in what rhythm each came. */
-#ifndef NR_TAKERS_H
-#define NR_TAKERS_H
+#pragma once
 
 #include "noisegen/recorder/recorder.h"
 
@@ -21,5 +20,3 @@ struct nr_taker {
  * @param bursts  sorted by start; none: the recorder's account of CPU time counts, without idle time and noiselab itself.
  * @return their number, -1 without memory. */
 int nr_takers(const struct nr_recorder *recorder, const struct nr_burst *bursts, size_t n, struct nr_taker *takers, int most);
-
-#endif

@@ -1,5 +1,4 @@
 #include "noisegen/recorder/tally.h"
-
 #include "common/base/nl_hist.h"
 
 enum { NEW_ROWS = 1024, NEW_BINS = 65536, NEW_THREADS = 65536, BIN_BITS = 14 };
@@ -75,11 +74,57 @@ struct nr_quantiles nr_tally_quantiles(const struct nr_map_entry *sorted, size_t
     size_t lo = 0, hi = n;
     while (lo < hi) { /* the first bin of this row */
         size_t middle = (lo + hi) / 2;
-        if (sorted[middle].key < first)
-            lo = middle + 1;
-        else
-            hi = middle;
+        if (sorted[middle].key < first) lo = middle + 1;
+        else hi = middle;
     }
     for (; lo < n && sorted[lo].key < end; lo++) hist.bins[sorted[lo].key - first] = sorted[lo].count;
     return (struct nr_quantiles){nl_hist_quantile(&hist, 0.5), nl_hist_quantile(&hist, 0.9), nl_hist_quantile(&hist, 0.99)};
+}
+
+/* The finaliser of splitmix64 (Steele, Lea, Flood 2014): neighbouring keys land far apart. */
+static uint64_t mixed(uint64_t x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static struct nr_map_entry *find(struct nr_map_entry *entries, size_t capacity, uint64_t key) {
+    size_t i = mixed(key) & (capacity - 1);
+    while (entries[i].key && entries[i].key != key) i = (i + 1) & (capacity - 1);
+    return &entries[i];
+}
+
+/* A table is at most three quarters full. */
+static size_t room(const struct nr_map *map) { return map->capacity / 4 * 3; }
+
+int nr_map_reserve(struct nr_map *map, size_t n_new) {
+    if (map->n + n_new <= room(map)) return 0;
+    size_t capacity = map->capacity ? map->capacity : 1024;
+    while (capacity / 4 * 3 < map->n + n_new) capacity *= 2;
+    struct nr_map_entry *entries = calloc(capacity, sizeof *entries);
+    if (!entries) return -1;
+    for (size_t i = 0; i < map->capacity; i++)
+        if (map->entries[i].key) *find(entries, capacity, map->entries[i].key) = map->entries[i];
+    free(map->entries);
+    map->entries = entries;
+    map->capacity = capacity;
+    return 0;
+}
+
+uint64_t *nr_map_at(struct nr_map *map, uint64_t key) {
+    if (map->capacity == 0) return NULL;
+    struct nr_map_entry *entry = find(map->entries, map->capacity, key);
+    if (entry->key) return &entry->count;
+    if (map->n >= room(map)) {
+        map->n_dropped++;
+        return NULL;
+    }
+    map->n++;
+    entry->key = key;
+    return &entry->count;
+}
+
+void nr_map_free(struct nr_map *map) {
+    free(map->entries);
+    *map = (struct nr_map){0};
 }

@@ -1,10 +1,30 @@
 /* The table of tasks: arm x CPU x name x group, with bursts, time, a histogram of lengths (bins of nl_hist) and the number of threads.
  * Histograms are kept as counts of the bins in use, so that thousands of rows fit. */
-#ifndef NR_TALLY_H
-#define NR_TALLY_H
+#pragma once
 
-#include "noisegen/recorder/map.h"
 #include "noisegen/recorder/recorder.h"
+#include "common/base/nl_usual.h"
+
+/* Counts by a 64-bit key, in open addressing. Grows only in nr_map_reserve, so that counting allocates nothing. */
+
+struct nr_map_entry {
+    uint64_t key; /* 0: free */
+    uint64_t count;
+};
+
+struct nr_map {
+    struct nr_map_entry *entries;
+    size_t capacity, n; /* capacity: a power of two, 0 before the first reserve */
+    uint64_t n_dropped; /* keys that found no room */
+};
+
+/* Room for n_new keys more. @return 0, -1 without memory. */
+int nr_map_reserve(struct nr_map *map, size_t n_new);
+
+/* The count of a key other than 0, made with 0 where it is new; NULL when the table is full. No allocation. */
+uint64_t *nr_map_at(struct nr_map *map, uint64_t key);
+
+void nr_map_free(struct nr_map *map);
 
 struct nr_row {
     int arm, cpu;
@@ -36,10 +56,6 @@ struct nr_row *nr_tally_row(struct nr_tally *tally, int arm, int cpu, uint32_t n
 void nr_tally_burst(struct nr_tally *tally, const struct nr_burst *burst);
 
 /* Quantiles of the lengths of a row's bursts, ns; -1 where there are none. `sorted` is nr_tally_sorted_bins. */
-struct nr_quantiles {
-    int64_t p50_ns, p90_ns, p99_ns;
-};
+struct nr_quantiles { int64_t p50_ns, p90_ns, p99_ns; };
 struct nr_map_entry *nr_tally_sorted_bins(const struct nr_tally *tally, size_t *n); /* to be freed; NULL without memory or bins */
 struct nr_quantiles nr_tally_quantiles(const struct nr_map_entry *sorted, size_t n, uint32_t row);
-
-#endif

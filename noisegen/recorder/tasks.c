@@ -1,5 +1,9 @@
 #include "noisegen/recorder/tasks.h"
 
+#include <ftw.h>
+
+#include "common/base/nl_error.h"
+
 enum { SLOTS = 4 * NR_MAX_NAMES, KERNEL_PARENT = 2 /* kthreadd */ };
 
 int nr_tasks_open(struct nr_tasks *t, const char *agent_name) {
@@ -27,9 +31,7 @@ void nr_tasks_close(struct nr_tasks *t) {
     *t = (struct nr_tasks){0};
 }
 
-struct nr_task *nr_tasks_at(const struct nr_tasks *t, uint32_t tid) {
-    return &t->tasks[tid < t->n_tasks ? tid : t->n_tasks];
-}
+struct nr_task *nr_tasks_at(const struct nr_tasks *t, uint32_t tid) { return &t->tasks[tid < t->n_tasks ? tid : t->n_tasks]; }
 
 uint32_t nr_tasks_name(struct nr_tasks *t, const char *name) {
     uint32_t hash = 2166136261u; /* FNV-1a */
@@ -48,9 +50,7 @@ static int is_named(const struct nr_tasks *t, const char *name) {
 }
 
 /* Groups that somebody says, and that go over to children. */
-static int is_said(enum nr_group group) {
-    return group >= NR_AGENT && group <= NR_RANK;
-}
+static int is_said(enum nr_group group) { return group >= NR_AGENT && group <= NR_RANK; }
 
 void nr_tasks_follow(struct nr_tasks *t, const struct nr_record *record) {
     struct nr_task *task = nr_tasks_at(t, record->tid);
@@ -116,4 +116,228 @@ int nr_tasks_mark(struct nr_tasks *t, pid_t pid, enum nr_group group, int64_t no
     }
     if (n >= 0) free(seen);
     return n;
+}
+
+#define FLAG_KERNEL_THREAD  0x00200000u /* PF_KTHREAD */
+#define FIRST_PID_NAMESPACE 4026531836u /* inode of the machine's own one */
+
+static ssize_t read_file(const char *path, char *text, size_t size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    ssize_t n = read(fd, text, size - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
+int64_t nr_proc_number(const char *path, int64_t otherwise) {
+    char text[32];
+    int64_t number;
+    return read_file(path, text, sizeof text) > 0 && sscanf(text, "%" SCNd64, &number) == 1 ? number : otherwise;
+}
+
+/* Names of kernel workers show what they work on just now ("kworker/0:1-events"): a name that changes is none. */
+static void set_name(struct nr_proc_task *task, const char *name) {
+    snprintf(task->name, sizeof task->name, "%s", name);
+    if (task->is_kernel && strncmp(name, "kworker/", 8) == 0) task->name[strcspn(task->name, "-+")] = '\0';
+}
+
+int nr_proc_read_task(pid_t pid, pid_t tid, struct nr_proc_task *task) {
+    char path[64], line[1024], state;
+    unsigned flags;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    if (read_file(path, line, sizeof line) <= 0) return -1;
+    char *left = strchr(line, '('), *right = strrchr(line, ')'); /* the name itself may hold both */
+    *task = (struct nr_proc_task){.pid = pid, .tid = tid};
+    if (!left || !right) return -1;
+    int n = sscanf(right + 1,
+                   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64 " %*u %*d %*u %*u %*u %*u %*u"
+                   " %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
+                   &state, &task->parent, &flags, &task->start_ticks, &task->cpu);
+    if (n != 5) return -1;
+    *right = '\0';
+    task->is_kernel = (flags & FLAG_KERNEL_THREAD) != 0;
+    task->is_ended = state == 'Z' || state == 'X';
+    set_name(task, left + 1);
+    return 0;
+}
+
+struct task_list { struct nr_proc_task *tasks; int n, capacity; };
+
+/* Adds the threads of one process. @return 0, also when it is gone; -1 without memory. */
+static int add_threads(struct task_list *list, pid_t pid) {
+    char path[64];
+    int status = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    if (!threads) return 0;
+    for (struct dirent *entry = readdir(threads); entry && status == 0; entry = readdir(threads)) {
+        if (!isdigit((unsigned char)entry->d_name[0])) continue;
+        if (list->n == list->capacity) {
+            int capacity = list->capacity ? 2 * list->capacity : 64;
+            struct nr_proc_task *tasks = realloc(list->tasks, (size_t)capacity * sizeof *tasks);
+            if (!tasks) {
+                status = -1;
+                break;
+            }
+            list->tasks = tasks;
+            list->capacity = capacity;
+        }
+        if (nr_proc_read_task(pid, (pid_t)atoi(entry->d_name), &list->tasks[list->n]) == 0) list->n++;
+    }
+    closedir(threads);
+    return status;
+}
+
+int nr_proc_tasks(pid_t pid, struct nr_proc_task **tasks) {
+    struct task_list list = {0};
+    int status = 0;
+    if (pid > 0) status = add_threads(&list, pid);
+    else {
+        DIR *proc = opendir("/proc");
+        if (!proc) return -1;
+        for (struct dirent *entry = readdir(proc); entry && status == 0; entry = readdir(proc))
+            if (isdigit((unsigned char)entry->d_name[0])) status = add_threads(&list, (pid_t)atoi(entry->d_name));
+        closedir(proc);
+    }
+    if (status) free(list.tasks);
+    *tasks = status ? NULL : list.tasks;
+    return status ? -1 : list.n;
+}
+
+/* ---- cgroups ---- */
+
+static struct {
+    pid_t *pids;
+    int n, has_failed;
+} members; /* nftw has no argument for its caller's data */
+
+static int add_members(const char *path, const struct stat *st, int type, struct FTW *place) {
+    (void)st;
+    (void)place;
+    const char *name = strrchr(path, '/');
+    if (type != FTW_F || !name || strcmp(name, "/cgroup.procs") != 0) return 0;
+    FILE *file = fopen(path, "re");
+    int pid;
+    if (!file) return 0;
+    while (fscanf(file, "%d", &pid) == 1) {
+        pid_t *pids = realloc(members.pids, ((size_t)members.n + 1) * sizeof *pids);
+        if (!pids) {
+            members.has_failed = 1;
+            break;
+        }
+        members.pids = pids;
+        members.pids[members.n++] = pid;
+    }
+    fclose(file);
+    return 0;
+}
+
+/* Finds the directory: the path itself, or below the hierarchy of v2 or one of v1. */
+static int find_cgroup(const char *path, char *found, size_t size) {
+    static const char *const roots[] = {
+        "", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/freezer/", "/sys/fs/cgroup/systemd/", "/sys/fs/cgroup/cpu/"};
+    char procs[4200];
+    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+        if (i == 0 && path[0] != '/') continue;
+        if (snprintf(found, size, "%s%s", roots[i], path + (i > 0 && path[0] == '/')) >= (int)size) continue;
+        snprintf(procs, sizeof procs, "%s/cgroup.procs", found);
+        if (access(procs, F_OK) == 0) return 0;
+    }
+    return -1;
+}
+
+int nr_proc_cgroup(const char *path, pid_t **pids, char *reason, size_t reason_size) {
+    char found[4096];
+    if (find_cgroup(path, found, sizeof found))
+        return nl_say(reason, reason_size,
+                      "no cgroup '%s': there is no file cgroup.procs in it, nor below /sys/fs/cgroup (try what /proc/PID/cgroup shows)",
+                      path);
+    members.pids = NULL;
+    members.n = members.has_failed = 0;
+    if (nftw(found, add_members, 16, FTW_PHYS) || members.has_failed) {
+        snprintf(reason, reason_size, "cannot read the cgroup '%s': %s", found, strerror(errno));
+        free(members.pids);
+        return -1;
+    }
+    *pids = members.pids;
+    return members.n;
+}
+
+/* ---- accounts of tasks ---- */
+
+int nr_proc_open_schedstat(pid_t pid, pid_t tid) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+int64_t nr_proc_run_ns(int fd) {
+    char text[96];
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    if (n <= 0) return -1;
+    text[n] = '\0';
+    return (int64_t)strtoll(text, NULL, 10);
+}
+
+int nr_proc_switches(pid_t pid, pid_t tid, int64_t *voluntary, int64_t *involuntary) {
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)tid);
+    if (read_file(path, text, sizeof text) <= 0) return -1;
+    const char *line = strstr(text, "\nvoluntary_ctxt_switches:");
+    return line && sscanf(line, " voluntary_ctxt_switches: %" SCNd64 " nonvoluntary_ctxt_switches: %" SCNd64, voluntary, involuntary) == 2
+               ? 0
+               : -1;
+}
+
+/* ---- CPUs ---- */
+
+int nr_cpu_stat_open(struct nr_cpu_stat *s, int n_cpus) {
+    s->size = 512 + 160 * (size_t)n_cpus; /* the lines of CPUs come first; a line is at most some 120 characters */
+    s->buffer = malloc(s->size);
+    s->fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+    if (s->buffer && s->fd >= 0) return 0;
+    nr_cpu_stat_close(s);
+    return -1;
+}
+
+void nr_cpu_stat_close(struct nr_cpu_stat *s) {
+    if (s->fd >= 0) close(s->fd);
+    free(s->buffer);
+    *s = (struct nr_cpu_stat){.fd = -1};
+}
+
+int nr_cpu_stat_read(const struct nr_cpu_stat *s, struct nr_cpu_times *times, int n_cpus) {
+    int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+    ssize_t n = s->fd >= 0 ? pread(s->fd, s->buffer, s->size - 1, 0) : -1;
+    if (n <= 0) return -1;
+    s->buffer[n] = '\0';
+    for (char *line = s->buffer; line && strncmp(line, "cpu", 3) == 0; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        if (!isdigit((unsigned char)line[3])) continue;
+        char *p;
+        int64_t values[8] = {0}; /* user nice system idle iowait irq softirq steal */
+        long cpu = strtol(line + 3, &p, 10);
+        if (cpu >= n_cpus) continue;
+        for (int i = 0; i < 8; i++) values[i] = (int64_t)strtoll(p, &p, 10) * tick_ns;
+        times[cpu] = (struct nr_cpu_times){.irq_ns = values[5], .softirq_ns = values[6], .steal_ns = values[7]};
+    }
+    return 0;
+}
+
+int nr_knows_steal(const struct nr_cpu_times *times, int n_cpus) {
+    char line[4096];
+    int is_virtual = 0;
+    for (int cpu = 0; cpu < n_cpus; cpu++)
+        if (times[cpu].steal_ns > 0) return 1;
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    if (!file) return 0;
+    while (!is_virtual && fgets(line, sizeof line, file))
+        is_virtual = strncmp(line, "flags", 5) == 0 && strstr(line, " hypervisor") != NULL;
+    fclose(file);
+    return !is_virtual;
+}
+
+int nr_is_in_pid_namespace(void) {
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != FIRST_PID_NAMESPACE;
 }

@@ -42,10 +42,7 @@ static void *compute(void *argument) {
     return NULL;
 }
 
-struct waker {
-    int cpu;
-    int64_t period_ns;
-};
+struct waker { int cpu; int64_t period_ns; };
 
 static void *wake(void *argument) {
     const struct waker *w = argument;
@@ -91,9 +88,7 @@ static double half(int cpu, int is_recorded) {
 
 /* ---- the CPU time of a switch ---- */
 
-struct player {
-    int cpu, in, out;
-};
+struct player { int cpu, in, out; };
 
 static void *play(void *argument) {
     const struct player *p = argument;

@@ -1,6 +1,5 @@
 /* The median of a bench's paired ratios. */
-#ifndef BENCH_MEDIAN_H
-#define BENCH_MEDIAN_H
+#pragma once
 
 #include "common/base/nl_usual.h"
 
@@ -14,5 +13,3 @@ static inline double median(double *values, int n) {
     qsort(values, (size_t)n, sizeof *values, compare);
     return values[n / 2];
 }
-
-#endif

@@ -73,9 +73,7 @@ static void tell(struct nl_agent *page, pid_t companion, enum nl_agent_command c
         if (has_ended(companion) || nl_mono_ns() > deadline_ns) return;
 }
 
-struct outcome {
-    int is_hit, is_hung, is_frozen, is_moved;
-};
+struct outcome { int is_hit, is_hung, is_frozen, is_moved; };
 
 /* One life of a companion; `is_killed`: by SIGKILL while its agent is frozen. */
 static struct outcome live(char **argv, const char *call, int number, int error, int is_killed) {

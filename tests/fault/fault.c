@@ -17,12 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct {
-    char call[32];
-    int number, error;
-    const char *hit;
-    int only_program;
-} fault;
+static struct { char call[32]; int number, error; const char *hit; int only_program; } fault;
 static atomic_int n_calls;
 
 __attribute__((constructor)) static void read_fault(void) {

@@ -5,7 +5,6 @@
  *   accept_probe [ROUNDS] */
 #include <mpi.h>
 
-#include "detector/acceptance/completeness.h"
 #include "detector/acceptance/sample.h"
 #include "detector/acceptance/transfer.h"
 

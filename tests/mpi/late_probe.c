@@ -50,8 +50,7 @@ static void expect_hits(int every_ms, int rank, int n_ranks) {
 /* A hit makes it longer, as it does work. */
 static void work(long long ns, int sleeps) {
     long long start_ns = now_ns(), lost_before_ns = lost_ns;
-    if (sleeps)
-        nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+    if (sleeps) nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
     else
         while (now_ns() - start_ns - (lost_ns - lost_before_ns) < ns) continue;
 }

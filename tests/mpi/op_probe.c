@@ -19,10 +19,7 @@ struct probe {
 };
 
 /* What of an operation is tried once: an element of the loops below. */
-struct trial {
-    struct nd_op_options options;
-    int64_t bytes;
-};
+struct trial { struct nd_op_options options; int64_t bytes; };
 
 static void fail(struct probe *p, const struct nd_op_state *s, const struct trial *t, int call, const char *what) {
     if (p->message[0]) return;

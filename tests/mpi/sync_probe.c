@@ -19,11 +19,7 @@ struct options {
     int is_checked;
 };
 
-struct row {
-    int64_t true_offset_ns, run_ns;
-    double true_drift_ppm, model_error_ns, later_error_ns;
-    struct nd_sync_report report;
-};
+struct row { int64_t true_offset_ns, run_ns; double true_drift_ppm, model_error_ns, later_error_ns; struct nd_sync_report report; };
 
 static int wrong(const char *option, const char *value, const char *wanted) {
     nl_error("--%s: '%s' is not %s", option, value, wanted);

@@ -21,10 +21,7 @@ int MPI_Recv(void *buffer, int n, MPI_Datatype type, int from, int tag, MPI_Comm
 }
 
 /* A stretch of neighbouring ranks. Joined in any other order than that of the ranks it breaks, and stays broken. */
-struct stretch {
-    int32_t first, last, is_broken;
-    int64_t sum;
-};
+struct stretch { int32_t first, last, is_broken; int64_t sum; };
 
 static void join(void *into, const void *from) {
     struct stretch *a = into;
@@ -46,9 +43,7 @@ static int reduces(MPI_Comm comm, int rank, int n_ranks) {
 
 static char byte_of(int rank, int i) { return (char)(rank * 31 + i * 7 + i / 251); }
 
-struct seen {
-    int size, n, is_wrong;
-};
+struct seen { int size, n, is_wrong; };
 
 static void take(void *context, int rank, const void *entry) {
     struct seen *seen = context;

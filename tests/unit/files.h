@@ -1,6 +1,5 @@
 /* A folder of a test's own, made and removed by fixtures, and files in it. */
-#ifndef NL_TEST_FILES_H
-#define NL_TEST_FILES_H
+#pragma once
 
 #include "tests/unit/unit.h"
 
@@ -34,5 +33,3 @@ __attribute__((unused)) FIXTURE(remove_tree) {
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A file of cmocka tests: each is a function TEST(what_it_shows) {...}, and they run in the order of the file. This has main. */
-#ifndef NL_TEST_UNIT_H
-#define NL_TEST_UNIT_H
+#pragma once
 
 #include <setjmp.h>
 
@@ -49,5 +48,3 @@ __attribute__((unused)) static void assert_near(double value, double wanted, dou
 }
 
 int main(void) { return _cmocka_run_group_tests("tests", unit_tests, n_unit_tests, unit_set_up, unit_tear_down); }
-
-#endif

@@ -2,15 +2,10 @@
 
 enum { LEAST_STARTS = 16 };
 
-static const struct row {
-    const char *operation;
-    int64_t bytes;
-} rows[] = {{"barrier", 0}, {"allreduce", 8}, {"alltoall", 2048}};
+static const struct row { const char *operation; int64_t bytes; } rows[] = {{"barrier", 0}, {"allreduce", 8}, {"alltoall", 2048}};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
-struct state {
-    struct nx_started started[N_ROWS];
-};
+struct state { struct nx_started started[N_ROWS]; };
 
 static int open_collective(struct nx_run *r, struct nx_task *t) {
     struct state *s = t->state = calloc(1, sizeof *s);
@@ -44,10 +39,7 @@ static void add(struct nx_run *r, const struct row *op, const char *metric, cons
     nx_add(r, &row);
 }
 
-static const struct {
-    const char *metric;
-    double q;
-} quantiles[] = {{"p50", 0.5}, {"p99", 0.99}, {"p99.9", 0.999}};
+static const struct { const char *metric; double q; } quantiles[] = {{"p50", 0.5}, {"p99", 0.99}, {"p99.9", 0.999}};
 
 /* What the starts just made came to (rank 0). */
 static void add_figures(struct nx_run *r, const struct row *op) {
@@ -88,12 +80,6 @@ static void close_collective(struct nx_task *t) {
 
 const struct nx_check nx_check_collective = {
     .name = "collective",
-    .help = "synchronised barrier, allreduce and alltoall: quantiles, share of time above twice the median, who was last",
-    .unit = "ns",
-    .least_ranks = 2,
-    .quick_share = 9,
-    .full_share = 16,
-    .open = open_collective,
-    .measure = measure_collective,
-    .close = close_collective,
+    .help = "synchronised barrier, allreduce and alltoall: quantiles, share of time above twice the median, who was last", .unit = "ns",
+    .least_ranks = 2, .quick_share = 9, .full_share = 16, .open = open_collective, .measure = measure_collective, .close = close_collective,
 };

@@ -1,4 +1,3 @@
-#include "detector/acceptance/completeness.h"
 #include "detector/acceptance/accept_run.h"
 #include "detector/acceptance/transfer.h"
 
@@ -86,12 +85,7 @@ static void close_completeness(struct nx_task *t) {
 
 const struct nx_check nx_check_completeness = {
     .name = "completeness",
-    .help = "completeness coefficient F_e: do simultaneous exchanges of 2, 4, 8, ... and all nodes slow each other down",
-    .unit = "ratio",
-    .least_ranks = 2,
-    .quick_share = 4,
-    .full_share = 8,
-    .open = open_completeness,
-    .measure = measure_completeness,
+    .help = "completeness coefficient F_e: do simultaneous exchanges of 2, 4, 8, ... and all nodes slow each other down", .unit = "ratio",
+    .least_ranks = 2, .quick_share = 4, .full_share = 8, .open = open_completeness, .measure = measure_completeness,
     .close = close_completeness,
 };

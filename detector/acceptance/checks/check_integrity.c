@@ -1,7 +1,6 @@
 #include "common/base/nl_error.h"
 #include "detector/acceptance/accept_run.h"
 #include "detector/acceptance/transfer.h"
-#include "detector/acceptance/words.h"
 
 enum { KEPT = 100 /* mismatches of a rank that are written; all are counted */, WINDOW_BYTES = 64 << 20, N_SIZES = 3 };
 /* below and above the sizes at which libraries change from sending at once to asking first (4 KiB to 64 KiB) */
@@ -123,13 +122,6 @@ static void close_integrity(struct nx_task *t) {
 }
 
 const struct nx_check nx_check_integrity = {
-    .name = "integrity",
-    .help = "data errors: every rank exchanges with every rank at once, small and large messages",
-    .unit = "count",
-    .least_ranks = 1,
-    .quick_share = 4,
-    .full_share = 10,
-    .open = open_integrity,
-    .measure = measure_integrity,
-    .close = close_integrity,
+    .name = "integrity", .help = "data errors: every rank exchanges with every rank at once, small and large messages", .unit = "count",
+    .least_ranks = 1, .quick_share = 4, .full_share = 10, .open = open_integrity, .measure = measure_integrity, .close = close_integrity,
 };

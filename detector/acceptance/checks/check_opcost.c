@@ -1,4 +1,3 @@
-#include "detector/acceptance/exchanges.h"
 #include "detector/acceptance/started.h"
 #include "detector/acceptance/transfer.h"
 
@@ -143,13 +142,7 @@ static void close_opcost(struct nx_task *t) {
 }
 
 const struct nx_check nx_check_opcost = {
-    .name = "opcost",
-    .help = "time of MPI operations: between barriers (less the cost of clock and barrier), and with synchronised starts",
-    .unit = "ns",
-    .least_ranks = 2,
-    .quick_share = 6,
-    .full_share = 8,
-    .open = open_opcost,
-    .measure = measure_opcost,
+    .name = "opcost", .help = "time of MPI operations: between barriers (less the cost of clock and barrier), and with synchronised starts",
+    .unit = "ns", .least_ranks = 2, .quick_share = 6, .full_share = 8, .open = open_opcost, .measure = measure_opcost,
     .close = close_opcost,
 };

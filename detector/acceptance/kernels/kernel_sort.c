@@ -6,9 +6,7 @@
 
 enum { TAG = 5 };
 
-struct sums {
-    uint64_t sum, parity;
-};
+struct sums { uint64_t sum, parity; };
 
 static int compare(const void *x, const void *y) {
     uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;

@@ -1,7 +1,6 @@
 /* Small parallel programs used as load whose results are known: one row and one file each. Source of the list: Kurgalin, Krivtsov &
  * Parshina. */
-#ifndef NX_KERNELS_H
-#define NX_KERNELS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -20,5 +19,3 @@ struct nx_kernel {
 /* For the rows: numbers of ranks that double; whether memory is short on any rank. */
 int nx_kernel_doubling(int n, int most);
 int nx_kernel_lacks(MPI_Comm comm, int lacks);
-
-#endif

@@ -1,6 +1,5 @@
 /* Rows, communicators, and looks at arrivals: what happens in every call. Nothing here allocates after the first call of a communicator. */
 #include "detector/profile/library/count.h"
-
 #include "common/sys/nl_preempted.h"
 
 enum { SLOTS = 1024, HANDLES = 1024, MOST_KNOWN = 256 };
@@ -76,11 +75,8 @@ static struct nf_row *row_of(int operation, int kind, int n_ranks, int root, int
     while (here.row[slot] && here.key[slot] != key) slot = (slot + 1) % SLOTS;
     if (here.row[slot]) return &nf_process.file->rows[here.row[slot] - 1];
     return new_row(slot, key,
-                   &(struct nf_row){.operation = (uint16_t)operation,
-                                    .size_class = (uint8_t) class,
-                                    .communicator = (uint8_t)kind,
-                                    .n_ranks = n_ranks,
-                                    .root = root});
+                   &(struct nf_row){.operation = (uint16_t)operation, .size_class = (uint8_t) class, .communicator = (uint8_t)kind,
+                                    .n_ranks = n_ranks, .root = root});
 }
 
 /* ---- communicators ---- */
@@ -270,8 +266,7 @@ static void mark(struct nf_mark *m, uint64_t beat) {
     nl_thread_times_read(&here.account, &times);
     getrusage(RUSAGE_THREAD, &usage);
     *m = (struct nf_mark){.beat = beat, .mono_ns = nl_mono_ns(), .wall_ns = times.wall_ns, .cpu_ns = times.cpu_ns,
-                          .waited_ns = times.waited_ns, .involuntary = usage.ru_nivcsw,
-                          .voluntary = usage.ru_nvcsw};
+                          .waited_ns = times.waited_ns, .involuntary = usage.ru_nivcsw, .voluntary = usage.ru_nvcsw};
 }
 
 /* A beat has ended. Whoever follows the program may have asked for a stretch of them, which begins and ends with what a look costs. */

@@ -1,6 +1,5 @@
 /* What an entry point of the profile does: note the time, let MPI work, note the time, count. Generated code (wrappers.awk) calls it. */
-#ifndef NF_COUNT_H
-#define NF_COUNT_H
+#pragma once
 
 #include <mpi.h>
 
@@ -86,5 +85,3 @@ void *nf_next(const char *name);
 extern const char *const nf_names[];
 extern const char nf_classes[]; /* enum nf_class of each */
 extern const int nf_n_calls;
-
-#endif

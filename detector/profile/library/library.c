@@ -12,12 +12,7 @@
 struct nf_process nf_process;
 __thread struct nf_thread nf_thread;
 
-static struct {
-    struct nf_file *file;
-    struct nd_team team;
-    struct nd_sync sync;
-    int is_synchronised;
-} run;
+static struct { struct nf_file *file; struct nd_team team; struct nd_sync sync; int is_synchronised; } run;
 
 /* ---- before MPI ---- */
 

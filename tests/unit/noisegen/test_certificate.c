@@ -1,5 +1,4 @@
 /* Certificate: whether what was asked for was delivered. */
-
 #include "noisegen/certificate.h"
 #include "tests/unit/unit.h"
 

@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "noisegen/control.h"
+#include "noisegen/worker.h"
 #include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"
 #include "common/base/nl_error.h"
@@ -27,11 +27,7 @@ FIXTURE(set_up) {
     return n_allowed > 0 ? 0 : -1;
 }
 
-struct generator {
-    struct nl_control *page;
-    int fd;
-    pid_t pid;
-};
+struct generator { struct nl_control *page; int fd; pid_t pid; };
 
 /* Starts the generator with these options, its words separated by single spaces. */
 static struct generator start(const char *options) {
@@ -110,9 +106,7 @@ static json_t *quit(struct generator *g) {
     return json;
 }
 
-static void quit_and_forget(struct generator *g) {
-    json_decref(quit(g));
-}
+static void quit_and_forget(struct generator *g) { json_decref(quit(g)); }
 
 static int64_t integer(const json_t *json, const char *key) {
     const json_t *value = json_object_get(json, key);
@@ -221,9 +215,7 @@ TEST(time_on_top_is_owed_and_what_is_owed_is_said) {
 }
 
 TEST(a_worker_that_is_not_active_carries_no_load) {
-    if (n_allowed < 2) {
-        SKIP("needs 2 CPUs");
-    }
+    if (n_allowed < 2) SKIP("needs 2 CPUs");
     struct generator g = placed("", 2);
     g.page->is_active[0] = 0;
     for (int i = 0; i < 10; i++) {

@@ -1,5 +1,4 @@
 /* Phase: where in time a generator begins, so that nodes are in step, out of step, or unrelated. Several nodes are asked at once here. */
-
 #include "noisegen/patterns/pattern.h"
 #include "noisegen/phase.h"
 #include "tests/unit/unit.h"
@@ -8,10 +7,7 @@
 #define SECOND INT64_C(1000000000)
 
 /* Node `node` of `n_nodes`, whose clocks show these times at one moment. */
-struct node {
-    struct ng_options options;
-    int64_t monotonic_ns, realtime_ns;
-};
+struct node { struct ng_options options; int64_t monotonic_ns, realtime_ns; };
 
 static struct node make_node(const char *pattern, enum ng_phase phase, int node, int n_nodes) {
     struct node n = {.options = {.phase = phase, .period_ns = 10 * MS, .node = node, .n_nodes = n_nodes, .n_patterns = 1}};

@@ -1,5 +1,4 @@
 /* Presets: small files of options, and what is said about those that are none. */
-
 #include "common/base/nl_preset.h"
 #include "noisegen/gen_options.h"
 #include "tests/unit/files.h"
@@ -79,9 +78,7 @@ TEST(a_refused_line_ends_the_reading_without_another_word) {
 }
 
 TEST(lines_of_another_form_are_refused_with_file_and_number) {
-    static const struct {
-        const char *text, *wanted;
-    } rows[] = {
+    static const struct { const char *text, *wanted; } rows[] = {
         {"kind = spin\nlevel 1\n", "/a.preset:2: not of the form 'option = value'"},
         {"kind\n", "/a.preset:1: not of the form"},
         {"\n\n--level 3", "/a.preset:3: not of the form"},
@@ -114,9 +111,7 @@ TEST(lines_that_are_too_long_are_refused) {
 }
 
 TEST(names_that_are_paths_and_presets_that_are_not_there_are_refused) {
-    static const struct {
-        const char *name, *wanted;
-    } rows[] = {
+    static const struct { const char *name, *wanted; } rows[] = {
         {"", "'' is not the name of a preset (see --list presets)"},
         {".", "is not the name of a preset"},
         {"../a", "is not the name of a preset"},

@@ -1,5 +1,4 @@
 /* Which words of a command line are secret, and what becomes of them. */
-
 #include "common/base/nl_secret.h"
 #include "tests/unit/unit.h"
 

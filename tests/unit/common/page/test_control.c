@@ -142,10 +142,7 @@ TEST(sums_are_over_the_workers_there_are) {
 
 /* ---- a real second process with several workers ---- */
 
-struct worker {
-    struct nl_control *page;
-    int index, is_refusing;
-};
+struct worker { struct nl_control *page; int index, is_refusing; };
 
 /* Answers every command until told to quit; what it may refuse, it refuses with its own number. */
 static void *answer_until_quit(void *argument) {

@@ -74,9 +74,7 @@ static const char *meaning(const char *machine, const char *words, const char *r
     return text;
 }
 
-struct place_row {
-    const char *machine, *words, *ranks, *wanted;
-};
+struct place_row { const char *machine, *words, *ranks, *wanted; };
 
 static void assert_means(const struct place_row *rows, size_t n) {
     for (size_t i = 0; i < n; i++) {
@@ -93,18 +91,11 @@ static void assert_means(const struct place_row *rows, size_t n) {
 
 TEST(every_word_means_the_cpu_it_should) {
     static const struct place_row rows[] = {
-        {WITH_SMT, "cpu:0", "", "0"},
-        {WITH_SMT, "cpu:7", "", "7"},
-        {WITH_SMT, "cpu:007", "", "7"},
-        {WITH_SMT, "all", "", "0,1,2,3,4,5,6,7"},
-        {WITH_SMT, "rank:0", "4,2", "4"},
-        {WITH_SMT, "rank:1", "4,2", "2"},
+        {WITH_SMT, "cpu:0", "", "0"}, {WITH_SMT, "cpu:7", "", "7"}, {WITH_SMT, "cpu:007", "", "7"},
+        {WITH_SMT, "all", "", "0,1,2,3,4,5,6,7"}, {WITH_SMT, "rank:0", "4,2", "4"}, {WITH_SMT, "rank:1", "4,2", "2"},
         {WITH_SMT, "rank:1", "-,2", "2"}, /* only the rank asked for has to be bound */
-        {WITH_SMT, "last", "4,2", "2"},
-        {WITH_SMT, "last", "4", "4"},
-        {WITH_SMT, "sibling:rank:0", "4,2", "5"},
-        {WITH_SMT, "sibling:cpu:3", "", "2"},
-        {WITH_SMT, "sibling:last", "0,6", "7"},
+        {WITH_SMT, "last", "4,2", "2"}, {WITH_SMT, "last", "4", "4"}, {WITH_SMT, "sibling:rank:0", "4,2", "5"},
+        {WITH_SMT, "sibling:cpu:3", "", "2"}, {WITH_SMT, "sibling:last", "0,6", "7"},
         {WITH_SMT, "sibling:sibling:cpu:3", "", "3"},
         {SMT_NUMBERED_LAST, "sibling:cpu:1", "", "5"},
         {SMT_NUMBERED_LAST, "sibling:cpu:6", "", "2"},
@@ -246,9 +237,7 @@ TEST_WITH(a_binding_restricts_every_word, real, done) {
     assert_int_equal(nl_place_resolve(p, "spare", rank_cpus, 1, cpus, 1024, reason, sizeof reason), -1);
     snprintf(wanted, sizeof wanted, "'spare': ranks use every allowed CPU (%d)", last);
     assert_string_equal(reason, wanted);
-    if (n < 2) {
-        SKIP("needs 2 CPUs, from here on");
-    }
+    if (n < 2) SKIP("needs 2 CPUs, from here on");
     rank_cpus[0] = first;
     snprintf(wanted, sizeof wanted, "cpu:%d", first);
     assert_int_equal(nl_place_resolve(p, wanted, NULL, 0, cpus, 1024, reason, sizeof reason), -1);

@@ -1,7 +1,5 @@
 /* Limits of CPU time that cgroups set: on trees as the kernel shows them, and on a cgroup of this machine where one can be made. */
-
 #include "common/sys/nl_cgroup.h"
-#include "common/sys/nl_quota.h"
 #include "tests/unit/files.h"
 
 enum { PID = 77 };

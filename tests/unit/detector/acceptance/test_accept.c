@@ -1,13 +1,12 @@
 
 #include "detector/acceptance/checks.h"
-#include "detector/acceptance/cores.h"
+#include "detector/acceptance/scanning.h"
 #include "common/base/nl_clock.h"
-#include "detector/acceptance/pairing.h"
+#include "detector/acceptance/node_pairs.h"
 #include "detector/acceptance/sample.h"
 #include "detector/acceptance/scan.h"
 #include "detector/acceptance/topologies.h"
 #include "detector/acceptance/transfer.h"
-#include "detector/acceptance/words.h"
 #include "tests/unit/unit.h"
 
 /* ---- pairs of nodes */
@@ -84,12 +83,7 @@ static const struct nx_topology *topology(const char *name) {
 }
 
 TEST(topologies_have_the_channels_that_their_shapes_have) {
-    static const struct {
-        const char *name;
-        int n;
-        int64_t n_channels;
-        const char *shape;
-    } known[] = {
+    static const struct { const char *name; int n; int64_t n_channels; const char *shape; } known[] = {
         {"star", 1, 0, NULL},     {"star", 2, 1, NULL},      {"star", 7, 6, NULL},       {"ring", 1, 0, NULL},    {"ring", 2, 1, NULL},
         {"ring", 3, 3, NULL},     {"ring", 8, 8, NULL},      {"complete", 1, 0, NULL},   {"complete", 6, 15, NULL},
         {"grid2d", 6, 7, "2x3"},  {"grid2d", 9, 12, "3x3"},  {"grid2d", 7, 6, "1x7"},    {"grid2d", 1, 0, "1x1"}, {"grid2d", 12, 17, "3x4"},

@@ -1,5 +1,4 @@
 /* How doses and numbers of operations follow a machine whose speed wanders: simulated halves, bursts and all. */
-
 #include "detector/design/follow.h"
 #include "common/base/nl_rng.h"
 #include "tests/unit/unit.h"
@@ -22,10 +21,8 @@ static double normal(struct nl_rng *rng) {
 
 static double half_ns(struct machine *m, double operations) {
     m->n++;
-    if (m->steps > 0)
-        m->speed = m->n / 200 % 2 ? log(m->steps) : 0;
-    else
-        m->speed += 0.02 * normal(&m->rng);
+    if (m->steps > 0) m->speed = m->n / 200 % 2 ? log(m->steps) : 0;
+    else m->speed += 0.02 * normal(&m->rng);
     if (m->steps == 0 && fabs(m->speed) > log(1.3)) m->speed = copysign(log(1.3), m->speed);
     double ns = HALF_NS * operations * exp(m->speed + m->scatter * normal(&m->rng));
     if (nl_rng_uniform(&m->rng) < m->spikes) ns *= 1 + 2 * nl_rng_uniform(&m->rng);

@@ -1,10 +1,8 @@
 /* Nodes: the sums that ranks are joined to, names of hosts, phases, and what is said of nodes that are not alike. */
-
 #include "detector/halves/half_sum.h"
 #include "common/base/nl_rng.h"
 #include "detector/plan/noise_nodes.h"
 #include "detector/nodes/provenance.h"
-#include "detector/nodes/unlike.h"
 #include "tests/unit/unit.h"
 
 /* ---- sums over ranks */
@@ -140,18 +138,9 @@ TEST(steal_below_zero_is_kept) {
 /* ---- names and phases */
 
 TEST(a_name_means_a_host_with_or_without_the_domain) {
-    static const struct {
-        const char *host, *name;
-        int is_called;
-    } rows[] = {{"n1", "n1", 1},
-                {"n1", "n1.example.org", 1},
-                {"n1.example.org", "n1", 1},
-                {"n1.example.org", "n1.example.org", 1},
-                {"n1.a.org", "n1.b.org", 0},
-                {"n1", "n11", 0},
-                {"n11", "n1", 0},
-                {"n11.a.org", "n1", 0},
-                {"N1", "n1.A.org", 1},
+    static const struct { const char *host, *name; int is_called; } rows[] = {{"n1", "n1", 1},
+                {"n1", "n1.example.org", 1}, {"n1.example.org", "n1", 1}, {"n1.example.org", "n1.example.org", 1},
+                {"n1.a.org", "n1.b.org", 0}, {"n1", "n11", 0}, {"n11", "n1", 0}, {"n11.a.org", "n1", 0}, {"N1", "n1.A.org", 1},
                 {"N1.a.org", "n1.A.ORG", 1},
                 {"", "n1", 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -182,10 +171,7 @@ TEST(a_list_holds_its_nodes_and_first_only_that_of_rank_0) {
 }
 
 TEST(a_name_that_could_be_two_nodes_is_wrong) {
-    static const struct {
-        const char *list, *hosts[3];
-        int wrong;
-    } rows[] = {{"n[1-2]", {"n1", "n2", "n3"}, -1},
+    static const struct { const char *list, *hosts[3]; int wrong; } rows[] = {{"n[1-2]", {"n1", "n2", "n3"}, -1},
                 {"n1,n2.b.org", {"n1.a.org", "n2.b.org", "n2.c.org"}, -1},
                 {"n2,n1", {"n1.a.org", "n1.b.org", "n2"}, 1}, /* a short name of two */
                 {"n1.a.org", {"n1", "n1", "n2"}, 0},          /* and the other way round */

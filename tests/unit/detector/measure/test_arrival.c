@@ -94,10 +94,7 @@ TEST(random_shares_follow_from_seed_and_rank_alone) {
     memcpy(first, delays, sizeof first);
     fill("random", 3, 64, 20, NULL);
     assert_memory_equal(first, delays, sizeof first);
-    static const struct {
-        int rank;
-        uint64_t seed;
-    } others[] = {{4, 20}, {0, 20}, {3, 21}};
+    static const struct { int rank; uint64_t seed; } others[] = {{4, 20}, {0, 20}, {3, 21}};
     for (int k = 0; k < 3; k++) {
         double product = 0;
         fill("random", others[k].rank, 8, others[k].seed, NULL);
@@ -155,9 +152,7 @@ TEST_WITH(a_rank_has_up_to_a_full_cycle_of_delays, make_file, remove_tree) {
 }
 
 TEST_WITH(what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank, make_file, remove_tree) {
-    static const struct {
-        const char *text, *where, *what;
-    } wrong[] = {
+    static const struct { const char *text, *where, *what; } wrong[] = {
         {"0 5\n1 x\n", ":2: ", "'x' is not a delay"},
         {"0 5\n1 5us\n", ":2: ", "'5us' is not a delay"},
         {"0 1.5\n", ":1: ", "'1.5' is not a delay"},

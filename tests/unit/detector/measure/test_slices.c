@@ -1,5 +1,4 @@
 /* Slices of a loop and bursts of a load: what is kept while they run, and the bytes that are written. */
-
 #include "common/page/nl_bursts.h"
 #include "common/base/nl_little.h"
 #include "detector/measure/slices.h"

@@ -1,6 +1,5 @@
 /* Ranks that may use fewer CPUs than they are, by what they are bound to. */
-
-#include "detector/nodes/crowd.h"
+#include "detector/nodes/quiet.h"
 #include "tests/unit/unit.h"
 
 static const struct nd_host hosts[] = {{.host = "n1"}, {.host = "n2"}, {.host = "n3"}};
@@ -15,11 +14,7 @@ static int tell(const char *places, char *line, size_t size) {
 }
 
 TEST(ranks_with_fewer_cpus_than_they_are_are_named_with_the_cpus) {
-    static const struct {
-        const char *places;
-        int n;
-        const char *line;
-    } rows[] = {
+    static const struct { const char *places; int n; const char *line; } rows[] = {
         {"0:0 0:1 1:0 1:1 2:0-3 2:0-3", 0, ""},
         {"0:0-1 0:0-1", 0, ""},
         {"0:1 0:1", 1, "2 ranks of n1 may use CPU 1 only"},

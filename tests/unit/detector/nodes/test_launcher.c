@@ -1,14 +1,10 @@
 /* What launchers say of their ranks in the environment, as the real ones print it, and when a rank is alone that should not be. */
-
 #include "detector/nodes/launcher.h"
 #include "tests/unit/unit.h"
 
 enum { N_VARIABLES = 6 };
 
-struct environment {
-    const char *variables[N_VARIABLES][2];
-    struct nd_launcher wanted;
-};
+struct environment { const char *variables[N_VARIABLES][2]; struct nd_launcher wanted; };
 
 static int clear(void **state) {
     static const char *const names[] = {

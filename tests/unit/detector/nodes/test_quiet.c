@@ -1,5 +1,4 @@
 /* What goes on before measuring, by two looks at a /proc of our own. */
-
 #include "detector/nodes/quiet.h"
 #include "tests/unit/files.h"
 

@@ -117,10 +117,7 @@ TEST(memory_grows_by_what_was_announced_at_most) {
 #ifdef __SANITIZE_ADDRESS__
     SKIP("the sanitizer's own memory grows, too");
 #endif
-    static const struct {
-        struct nd_buffer_options o;
-        int64_t send_bytes, receive_bytes;
-    } cases[] = {
+    static const struct { struct nd_buffer_options o; int64_t send_bytes, receive_bytes; } cases[] = {
         {{.use = ND_BUFFER_REUSE}, 20 * MIB, 10 * MIB},
         {{.use = ND_BUFFER_ROTATE, .n_sets = 4096}, 8, 8},
         {{.use = ND_BUFFER_ROTATE, .n_sets = 4096, .alignment_bytes = 64}, 4096, 4096},

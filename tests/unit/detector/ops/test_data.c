@@ -55,9 +55,7 @@ TEST(names_find_their_rows_and_others_find_none) {
 }
 
 TEST(a_data_type_knows_the_reductions_that_mpi_gives_it) {
-    static const struct {
-        const char *type, *reductions;
-    } known[] = {
+    static const struct { const char *type, *reductions; } known[] = {
         {"byte", " band bor bxor "},
         {"int", " sum prod min max land lor lxor band bor bxor "},
         {"long", " sum prod min max land lor lxor band bor bxor "},

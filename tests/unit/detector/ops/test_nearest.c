@@ -1,5 +1,5 @@
 
-#include "common/base/nl_nearest.h"
+#include "common/base/nl_words.h"
 #include "detector/ops/ops.h"
 #include "tests/unit/unit.h"
 

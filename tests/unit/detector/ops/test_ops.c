@@ -1,5 +1,4 @@
 /* The parts of operations that need no communication. The few MPI functions they call are replaced below: the test says what rank it is. */
-
 #include "detector/ops/op_rows.h"
 #include "tests/unit/unit.h"
 
@@ -417,10 +416,7 @@ TEST_WITH(only_checking_poisons_what_was_received, fresh, NULL) {
 TEST_WITH(an_operation_is_advanced_only_where_there_is_something_to_do, fresh, NULL) {
     const struct nd_op_options plain = {0}, checks = {.checks_every = 1}, flush = {.buffer.use = ND_BUFFER_FLUSH},
                                rotates = {.rotates_root = 1};
-    static const struct {
-        const char *op;
-        int plain, checks, flush, rotates;
-    } wanted[] = {
+    static const struct { const char *op; int plain, checks, flush, rotates; } wanted[] = {
         {"barrier", 0, 0, 0, 0},   {"empty", 0, 0, 0, 0},  {"waitpattern-up", 0, 0, 0, 0},
         {"allreduce", 0, 1, 1, 0}, {"ibcast", 0, 1, 1, 1}, {"loadtest", 1, 1, 1, 1},
     };

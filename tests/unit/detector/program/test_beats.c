@@ -1,7 +1,5 @@
 /* Which call is a program's beat, and after how many it repeats itself: series whose answer is known. */
-
 #include "common/base/nl_rng.h"
-#include "detector/program/beats.h"
 #include "detector/program/program.h"
 #include "tests/unit/unit.h"
 

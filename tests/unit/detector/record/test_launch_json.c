@@ -51,13 +51,8 @@ static void end_of_node(struct nd_node_end *end, int i) {
     write_certificate(end->certificate, sizeof end->certificate, end->host);
     end->has_generator = 1;
     for (int level = 0; level < 3; level++)
-        end->levels[level] = (struct nd_level_sum){.n_halves = 10,
-                                                   .wall_ns = 100000000,
-                                                   .requested_ns = 1000000,
-                                                   .n_cpus = 1,
-                                                   .bursts_planned = 10,
-                                                   .bursts_run = 10,
-                                                   .delivered_ns = i % 100 == 0 ? 500000 : 1000000};
+        end->levels[level] = (struct nd_level_sum){.n_halves = 10, .wall_ns = 100000000, .requested_ns = 1000000, .n_cpus = 1,
+                                                   .bursts_planned = 10, .bursts_run = 10, .delivered_ns = i % 100 == 0 ? 500000 : 1000000};
 }
 
 TEST(of_ten_thousand_generators_those_are_kept_that_missed_a_dose) {

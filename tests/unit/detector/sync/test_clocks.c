@@ -36,10 +36,8 @@ double MPI_Wtime(void) {
 int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
     (void)comm;
     assert_true(type == MPI_BYTE && root == 0 && count > 0 && (size_t)count <= sizeof mpi.sent);
-    if (mpi.is_root)
-        memcpy(mpi.sent, buffer, (size_t)count);
-    else
-        memcpy(buffer, mpi.sent, (size_t)count);
+    if (mpi.is_root) memcpy(mpi.sent, buffer, (size_t)count);
+    else memcpy(buffer, mpi.sent, (size_t)count);
     mpi.n_broadcasts++;
     return MPI_SUCCESS;
 }
@@ -158,9 +156,7 @@ TEST_WITH(a_clock_that_stands_still_is_refused, fresh, NULL) {
 TEST_WITH(a_clock_that_differs_between_cpus_is_refused, fresh, NULL) {
     struct nd_clock c;
     char reason[256];
-    if (!knows_cpus || CPU_COUNT(&all_cpus) < 2) {
-        SKIP("one CPU is all there is to run on, or there are more than the test can name");
-    }
+    if (!knows_cpus || CPU_COUNT(&all_cpus) < 2) SKIP("one CPU is all there is to run on, or there are more than the test can name");
     mpi.fault = UNLIKE_ON_EVERY_CPU;
     assert_int_equal(nd_clock_open(&c, kind("mpi-wtime"), reason, sizeof reason), -1);
     assert_non_null(strstr(reason, "it ran backwards in "));
@@ -168,9 +164,7 @@ TEST_WITH(a_clock_that_differs_between_cpus_is_refused, fresh, NULL) {
 
 TEST_WITH(opening_gives_the_thread_its_cpus_back, fresh, NULL) {
     cpu_set_t one, after;
-    if (!knows_cpus) {
-        SKIP("more CPUs than the test can name");
-    }
+    if (!knows_cpus) SKIP("more CPUs than the test can name");
     raw();
     assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
     assert_true(CPU_EQUAL(&all_cpus, &after));
@@ -184,9 +178,7 @@ TEST_WITH(opening_gives_the_thread_its_cpus_back, fresh, NULL) {
 
 /* ---- the counter ---- */
 
-struct moment {
-    int64_t clock_ns, raw_ns, width_ns;
-};
+struct moment { int64_t clock_ns, raw_ns, width_ns; };
 
 /* Both clocks at once: the raw time lies within half the width of raw_ns. */
 static struct moment both_clocks(const struct nd_clock *c) {
@@ -202,9 +194,7 @@ static struct moment both_clocks(const struct nd_clock *c) {
 TEST_WITH(the_counter_keeps_to_the_raw_clock_within_its_stated_error, fresh, NULL) {
     struct nd_clock c;
     char reason[256];
-    if (nd_clock_open(&c, kind("tsc"), reason, sizeof reason)) {
-        SKIP("%s", reason);
-    }
+    if (nd_clock_open(&c, kind("tsc"), reason, sizeof reason)) SKIP("%s", reason);
     struct moment first = both_clocks(&c);
     while (nl_now_ns(CLOCK_MONOTONIC_RAW) - first.raw_ns < 60000000) {
     }

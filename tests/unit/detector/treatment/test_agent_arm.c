@@ -8,9 +8,7 @@
 #include "tests/unit/unit.h"
 
 TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
-    static const struct {
-        const char *way, *value, *name;
-    } rows[] = {
+    static const struct { const char *way, *value, *name; } rows[] = {
         {"agent-cmd", "/usr/sbin/collectd -f -C '/etc/collectd conf'", "collectd"},
         {"agent-cmd", "  'top' -b", "top"},
         {"agent-cmd", "./.hidden", "hidden"},
@@ -19,9 +17,7 @@ TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
         {"agent-cgroup", "/sys/fs/cgroup/system.slice/atop.service/", "atop.service"},
         {"agent-on", "systemctl start x", "agent"},
         {"scrape", "curl -s http://localhost:9100/metrics", "curl"},
-        {"agent-cmd", "a,b\"", "a_b"},
-        {"agent-cmd", "", "agent"},
-        {"agent-cmd", "/", "agent"},
+        {"agent-cmd", "a,b\"", "a_b"}, {"agent-cmd", "", "agent"}, {"agent-cmd", "/", "agent"},
         {"agent-cmd", "a-very-long-name-of-more-than-thirty-two-letters", "a-very-long-name-of-more-than-th"},
         {"agent-pid", "4194999999", "pid-4194999999"}, /* above what Linux numbers: none */
     };
@@ -41,11 +37,8 @@ TEST(a_command_has_the_name_that_a_person_would_give_it) {
         {"python3 -c 'import x'", "python3"},
         {"perl -w /usr/bin/munin-node", "munin-node"},
         {"java -Xmx1g -jar /opt/agent.jar", "agent.jar"},
-        {"taskset -c 1 top -b -d 1", "top"},
-        {"taskset 0x2 /usr/bin/top", "top"},
-        {"nice -n 10 top", "top"},
-        {"nice -10 top", "top"},
-        {"nice top", "top"},
+        {"taskset -c 1 top -b -d 1", "top"}, {"taskset 0x2 /usr/bin/top", "top"}, {"nice -n 10 top", "top"},
+        {"nice -10 top", "top"}, {"nice top", "top"},
         {"env -i PATH=/bin LANG=C vmstat 1", "vmstat"},
         {"LC_ALL=C vmstat 1", "vmstat"},
         {"sh -c 'while :; do x; done'", "sh"},
@@ -54,10 +47,7 @@ TEST(a_command_has_the_name_that_a_person_would_give_it) {
         {"bash ./poll.sh 1", "poll.sh"},
         {"timeout -s INT 60 chrt -f 10 nice -n 5 env A=b sh -c 'netdata -D'", "netdata"},
         {"ionice -c 3 numactl --physcpubind=1 sadc 1", "sadc"},
-        {"stdbuf -oL -e 0 mpstat 1", "mpstat"},
-        {"pythonic --run", "pythonic"},
-        {"taskset -c 1", "taskset"},
-        {"nice", "nice"},
+        {"stdbuf -oL -e 0 mpstat 1", "mpstat"}, {"pythonic --run", "pythonic"}, {"taskset -c 1", "taskset"}, {"nice", "nice"},
         {"'/opt/my agent/run it' x", "run_it"},
     };
     char name[ND_AGENT_NAME_BYTES + 1];

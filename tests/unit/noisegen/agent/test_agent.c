@@ -295,9 +295,8 @@ static int n_made;
 /* A cgroup of this test with an agent in it; `path` is where it stands. Skips the test where that is not permitted. */
 static pid_t agent_in_cgroup(const char *controller, const char *name, char *path, int size) {
     char mount[512], file[700], word[16];
-    if (nl_cgroup_mount("", controller, mount, sizeof mount) || access(mount, W_OK)) {
+    if (nl_cgroup_mount("", controller, mount, sizeof mount) || access(mount, W_OK))
         SKIP("no cgroups with the controller %s that may be written", controller);
-    }
     pid_t agent = make_agent(0, 2, spin);
     snprintf(path, (size_t)size, "%s/%s", mount, name);
     if (n_made < MOST_MADE) snprintf(made[n_made++], sizeof made[0], "%s", path);
@@ -349,10 +348,7 @@ TEST(a_unit_is_found_by_its_cgroup) {
     assert_int_equal(rmdir(path), 0);
 }
 
-struct counting {
-    const char *word;
-    int n;
-};
+struct counting { const char *word; int n; };
 
 static int count(void *context, pid_t pid) {
     struct counting *c = context;
@@ -790,9 +786,7 @@ TEST(a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease) {
 }
 
 /* The guardian of a companion; 0: there is none. */
-struct child_named {
-    pid_t parent, found;
-};
+struct child_named { pid_t parent, found; };
 
 static int look_for_guardian(void *context, pid_t pid) {
     struct child_named *l = context;

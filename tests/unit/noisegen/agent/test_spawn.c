@@ -1,5 +1,4 @@
 /* How commands ended that the companion of an agent started. */
-
 #include "noisegen/agent/spawn.h"
 #include "tests/unit/unit.h"
 

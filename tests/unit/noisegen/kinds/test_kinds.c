@@ -350,10 +350,8 @@ static int64_t sweep(struct load *load) {
 
 /* hwloc takes this description for the machine. 4 MiB of L3 shared by two CPUs, 1 MiB of L2 for each; no caches; and one without L3. */
 static void with_machine(const char *description) {
-    if (description)
-        setenv("HWLOC_SYNTHETIC", description, 1);
-    else
-        unsetenv("HWLOC_SYNTHETIC");
+    if (description) setenv("HWLOC_SYNTHETIC", description, 1);
+    else unsetenv("HWLOC_SYNTHETIC");
 }
 
 static const char two_levels[] = "package:2 l3:1(size=4194304) l2:2(size=1048576) pu:1";
@@ -816,10 +814,7 @@ TEST(pagefault_takes_little_memory_and_gives_it_back) {
 /* ---- net ---- */
 
 /* A socket of the test on a loopback address; its address as for --kind net:address=. */
-struct peer {
-    int fd;
-    char address[80];
-};
+struct peer { int fd; char address[80]; };
 
 static struct peer open_peer(int family, int type) {
     struct peer peer = {.fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
@@ -1032,9 +1027,7 @@ TEST(disk_writes_4_kib_per_unit_and_leaves_nothing) {
     if (before < 0) SKIP("the bytes: this kernel does not count them in /proc/self/io");
 }
 
-struct bad_folder {
-    const char *path, *reason;
-};
+struct bad_folder { const char *path, *reason; };
 
 TEST(disk_refuses_a_folder_it_cannot_write_in) {
     char missing[PATH_MAX + 16], locked[PATH_MAX + 16];
@@ -1042,11 +1035,8 @@ TEST(disk_refuses_a_folder_it_cannot_write_in) {
     snprintf(locked, sizeof locked, "%s/locked", folder);
     assert_int_equal(mkdir(locked, 0500), 0);
     const struct bad_folder folders[] = {
-        {missing, "does not exist"},
-        {"/dev/null", "is not a folder"},
-        {"/proc/self/status", "is not a folder"},
-        {"/proc", "is not writable"},
-        {"/proc/self/fd", "is not writable"},
+        {missing, "does not exist"}, {"/dev/null", "is not a folder"}, {"/proc/self/status", "is not a folder"},
+        {"/proc", "is not writable"}, {"/proc/self/fd", "is not writable"},
         {geteuid() ? locked : "/proc/self", "is not writable"}, /* root may write anywhere */
     };
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {

@@ -1,5 +1,4 @@
 /* Traces as other tools write them: netgauge's selfish and LogGOPSim, the tracer osnoise, FTQ. */
-
 #include "noisegen/patterns/trace.h"
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,4 @@
 /* The pacing arithmetic and the loops, on a simulated machine: its clock moves only when somebody works, sleeps or is preempted. */
-
 #include "common/base/nl_rng.h"
 #include "noisegen/patterns/pace.h"
 #include "noisegen/patterns/pattern.h"
@@ -28,9 +27,7 @@ struct simulation {
     int quanta_per_unit;   /* how many quanta a unit of dose takes; 0: one */
     int units_per_quantum; /* 0: one */
     /* what an onlooker sees of the first spells of CPU use: from a wake-up to the next sleep */
-    struct spell {
-        int64_t begin_ns, cpu_ns;
-    } spells[256];
+    struct spell { int64_t begin_ns, cpu_ns; } spells[256];
     int n_spells;
     int64_t spell_cpu_ns; /* CPU clock at the begin of the spell */
 };
@@ -61,9 +58,7 @@ static void use_cpu(struct simulation *s, int64_t ns) {
     if (s->in_period_ns > s->most_in_period_ns) s->most_in_period_ns = s->in_period_ns;
 }
 
-static int64_t sim_now(void *context) {
-    return ((struct simulation *)context)->now_ns;
-}
+static int64_t sim_now(void *context) { return ((struct simulation *)context)->now_ns; }
 
 static int64_t sim_cpu(void *context) {
     struct simulation *s = context;
@@ -128,13 +123,8 @@ static struct world *new_world(void) {
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->sim = (struct simulation){.now_ns = 1000 * MS, .wake_cost_ns = 20 * US, .quantum_ns = 200, .read_cost_ns = 500};
-    w->plan = (struct ng_plan){.start_ns = 1000 * MS,
-                               .period_ns = 10 * MS,
-                               .length_ns = 10000 * MS,
-                               .level = 0.01,
-                               .duty_cap = 1,
-                               .carry_bursts = 10,
-                               .is_bounded = 1};
+    w->plan = (struct ng_plan){.start_ns = 1000 * MS, .period_ns = 10 * MS, .length_ns = 10000 * MS, .level = 0.01, .duty_cap = 1,
+                               .carry_bursts = 10, .is_bounded = 1};
     return w;
 }
 
@@ -147,26 +137,14 @@ static void lose_cpu(struct world *w, int64_t from_ns, int64_t until_ns) {
 static int run(struct world *w, enum ng_run_end (*loop)(const struct ng_plan *, const struct ng_machine *, const struct ng_run *)) {
     const struct ng_load loads[] = {{.work = sim_work, .state = &w->sim, .units_per_wake_up = w->units_per_wake_up},
                                     {.work = sim_work, .state = &w->sim}};
-    struct ng_machine machine = {.context = &w->sim,
-                                 .now_ns = sim_now,
-                                 .cpu_ns = sim_cpu,
-                                 .sleep_until = sim_sleep_until,
-                                 .sleep_for = sim_sleep_for,
-                                 .interrupted = sim_interrupted,
-                                 .loads = loads};
-    struct ng_run run = {.account = &w->account,
-                         .tallies = w->tallies,
-                         .wake = &w->wake,
-                         .delay = w->is_early ? &w->delay : NULL,
-                         .lateness = &w->lateness,
-                         .n_run_shared = &w->n_run_shared,
-                         .requested_shared = &w->requested_shared};
+    struct ng_machine machine = {.context = &w->sim, .now_ns = sim_now, .cpu_ns = sim_cpu, .sleep_until = sim_sleep_until,
+                                 .sleep_for = sim_sleep_for, .interrupted = sim_interrupted, .loads = loads};
+    struct ng_run run = {.account = &w->account, .tallies = w->tallies, .wake = &w->wake, .delay = w->is_early ? &w->delay : NULL,
+                         .lateness = &w->lateness, .n_run_shared = &w->n_run_shared, .requested_shared = &w->requested_shared};
     return loop(&w->plan, &machine, &run);
 }
 
-static double ratio(const struct world *w) {
-    return (double)w->account.delivered_ns / w->account.requested;
-}
+static double ratio(const struct world *w) { return (double)w->account.delivered_ns / w->account.requested; }
 
 /* requested = delivered + dropped + owed, whatever happened; and the kinds together had just that. */
 static void assert_balanced(const struct world *w) {
@@ -1045,11 +1023,7 @@ static void count_doses(struct world *w, double per_s, int64_t seconds) {
 }
 
 TEST(counted_plans_deliver_exactly_their_rate_times_their_time) {
-    static const struct {
-        double per_s;
-        int64_t period_ms, seconds, wanted;
-        int quanta_per_unit, units_per_wake_up;
-    } rows[] = {
+    static const struct { double per_s; int64_t period_ms, seconds, wanted; int quanta_per_unit, units_per_wake_up; } rows[] = {
         {1000, 10, 10, 10000, 1, 0},  /* ten units a burst */
         {100, 10, 10, 1000, 7, 0},    /* one unit a burst, of several quanta each */
         {150, 10, 10, 1500, 3, 0},    /* one and a half */
@@ -1141,10 +1115,7 @@ PACED(the_duty_cap_holds_in_counted_plans_and_the_rest_is_reported) {
 }
 
 TEST(a_loss_of_the_cpu_is_made_up_for_in_units_up_to_the_cap) {
-    static const struct {
-        int64_t lost_ms;
-        double dropped, carried;
-    } rows[] = {{35, 0, 30}, {1000, 900, 100}};
+    static const struct { int64_t lost_ms; double dropped, carried; } rows[] = {{35, 0, 30}, {1000, 900, 100}};
     for (int i = 0; i < 4; i++) {
         OWNED(end_world) struct world *w = new_world();
         count_doses(w, 1000, 10);

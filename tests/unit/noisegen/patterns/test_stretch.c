@@ -1,5 +1,4 @@
 /* The clock of stretches on the CPU, beside the kernel's own account of CPU time. What is not permitted here is skipped. */
-
 #include "common/base/nl_clock.h"
 #include "noisegen/patterns/stretch.h"
 #include "tests/unit/unit.h"

@@ -1,5 +1,4 @@
 /* Traces: what is accepted, what is refused and in which words, and that the second reading yields what the first one found. */
-
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -156,29 +155,19 @@ TEST(one_burst_lasts_as_long_as_its_round) {
 /* ---- what is none ---- */
 
 TEST(malformed_lines_are_refused_with_their_number) {
-    static const struct {
-        const char *text, *wanted;
-    } rows[] = {
+    static const struct { const char *text, *wanted; } rows[] = {
         {"1\t2\n0\t1\n", ":2: starts before the burst above it: sort the trace"},
         {"-1\t2\n", ":1: the start is not a whole number of ns, 0 or more"},
         {"1\t-2\n", ":1: the duration is not a positive whole number of ns"},
         {"1\t0\n", ":1: the duration is not a positive whole number"},
-        {"+1\t2\n", ":1: the start is not"},
-        {"nan\t1\n", ":1: the start is not"},
-        {"1\tNaN\n", ":1: the duration is not"},
-        {"1\tinf\n", ":1: the duration is not"},
-        {"1\t2\n5.5\t2\n", ":2: the start is not"},
+        {"+1\t2\n", ":1: the start is not"}, {"nan\t1\n", ":1: the start is not"}, {"1\tNaN\n", ":1: the duration is not"},
+        {"1\tinf\n", ":1: the duration is not"}, {"1\t2\n5.5\t2\n", ":2: the start is not"},
         {"1\t2\n5\t2.0\n", ":2: the duration is not"},
-        {"1e3\t2\n", ":1: the start is not"},
-        {"0x10\t2\n", ":1: the start is not"},
-        {"1,000\t2\n", ":1: the start is not"},
-        {"1\t2us\n", ":1: the duration is not"},
-        {"\"1\"\t2\n", ":1: the start is not"},
+        {"1e3\t2\n", ":1: the start is not"}, {"0x10\t2\n", ":1: the start is not"}, {"1,000\t2\n", ":1: the start is not"},
+        {"1\t2us\n", ":1: the duration is not"}, {"\"1\"\t2\n", ":1: the start is not"},
         {"start_ns\tduration_ns\n1\t2\n", ":1: the start is not"},
         {"1,2\n", ":1: has no duration (wanted: start_ns<TAB>duration_ns)"},
-        {"1\n", ":1: has no duration"},
-        {"1\t\n", ":1: has no duration"},
-        {"# x\n\n1\t2\n3\n", ":4: has no duration"},
+        {"1\n", ":1: has no duration"}, {"1\t\n", ":1: has no duration"}, {"# x\n\n1\t2\n3\n", ":4: has no duration"},
         {"1\t2\t0\tspin\ttask\t6\n", ":1: has more than five columns"},
         {"1\t2\t0\tspin\ttask\t6\t7\n", ":1: has more than five columns"},
         {"1\t2 # a comment\n", ":1: the third column is not a CPU number"}, /* comments have lines of their own */

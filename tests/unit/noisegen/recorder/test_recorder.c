@@ -5,12 +5,11 @@
 #include "noisegen/recorder/activity.h"
 #include "common/base/nl_clock.h"
 #include "common/base/nl_error.h"
-#include "noisegen/recorder/map.h"
 #include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/source.h"
 #include "noisegen/recorder/takers.h"
 #include "noisegen/recorder/tally.h"
-#include "noisegen/recorder/write.h"
+#include "noisegen/recorder/summary.h"
 #include "tests/unit/unit.h"
 
 enum { MS = 1000000, MOST = 20000 };
@@ -302,9 +301,7 @@ TEST(all_time_of_a_measured_cpu_is_somebodys) {
     nr_close(r);
 }
 
-struct player {
-    int in, out;
-};
+struct player { int in, out; };
 
 static void *play(void *argument) {
     struct player *p = argument;

@@ -1,0 +1,10 @@
+/* What jansson leaves to its users. */
+#pragma once
+
+#include <jansson.h>
+
+/* Text that jansson takes, whatever bytes the user typed; null of NULL. */
+json_t *nl_json_text(const char *s);
+
+/* Sets keys of an object: name, value (taken over), ..., NULL. Returns 0, or -1 where one could not be set. */
+int nl_json_set(json_t *object, ...) __attribute__((sentinel));
