@@ -154,8 +154,16 @@ answer_acceptance() {
     judge
     case $verdict in 0 | 1 | 3) ;; *) exit "$verdict" ;; esac
     [ -n "$no_report" ] || judged_by "$NOISELAB_BIN/noiselab-report" --out "$campaign/report.html" >&2 || exit $?
-    [ "$n_complete" = "$n_planned" ] || die 2 "only $n_complete of $n_planned planned launches are complete; $(how_to_go_on)"
+    [ "$n_complete" = "$n_planned" ] ||
+        die 2 "only $n_complete of $n_planned planned launches are complete$(lost_launches); $(how_to_go_on)"
     exit "$verdict"
+}
+
+# lost_launches: launches that are not complete, and the nodes they lost, as part of a message
+lost_launches() {
+    schedule_key lost | while read -r launch lost; do
+        is_complete "$launch" || printf ' (%s lost %s)' "$launch" "$(printf '%s' "$lost" | sed 's/,/, /g')"
+    done
 }
 
 # judge_what_ran: before the end for a launch that failed: what was measured until then is worth an answer

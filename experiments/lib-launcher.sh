@@ -309,6 +309,41 @@ without_farewell() {
     [ -z "$kept" ] || printf '%s\n' "$kept"
 }
 
+# lost_nodes: those that do not answer any more, separated by commas: that Slurm has lost, or on which mpirun starts nothing
+lost_nodes() {
+    if in_slurm_job; then
+        sinfo --noheader --Node --nodes="$SLURM_JOB_NODELIST" --format='%n %T' 2>/dev/null |
+            awk '($2 ~ /\*$/ || $2 ~ /down|fail/) && !seen[$1]++ { print $1 }'
+    elif [ -n "$hosts" ]; then
+        silent_hosts
+    fi | paste -sd , -
+}
+
+# silent_hosts: those of --hosts on which mpirun starts no program within 15 s; all are asked at once
+silent_hosts() (
+    asked=''
+    for host in $(node_names); do
+        # of itself alone: this function is a subshell
+        n_nodes=1 use_nodes=1 per_node=1 binding=none
+        run_mpirun "$host" "$NOISELAB_BIN/noiselab-gen" --list cpus </dev/null >/dev/null 2>&1 &
+        asked="$asked $host:$!"
+    done
+    (sleep 15 && for ask in $asked; do kill "${ask##*:}"; done) >/dev/null 2>&1 &
+    limit=$!
+    for ask in $asked; do wait "${ask##*:}" || echo "${ask%:*}"; done
+    kill "$limit" 2>/dev/null
+)
+
+# keep_lost LAUNCH: sets lost_words, part of a message, and notes the nodes that LAUNCH lost in the schedule, for the verdict
+keep_lost() {
+    lost_words='' lost=$(lost_nodes)
+    [ -n "$lost" ] || return 0
+    lost_words=", and there is no answer from $(printf '%s' "$lost" | sed 's/,/, /g')"
+    # shellcheck disable=SC2016 # awk's
+    schedule_key lost | grep -qxF -- "$1 $lost" ||
+        change_schedule '$1 == "launch" { print "# lost: " lost } { print }' -v lost="$1 $lost"
+}
+
 # hear_out: waits until all is said, but not for what somebody left behind holds open
 hear_out() {
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do

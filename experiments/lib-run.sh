@@ -152,17 +152,23 @@ end_of_launch() {
     # nothing: it is not there, or was cut off
     taken_ranks=${figures%%"$tab"*} ended=${figures#*"$tab"}
     ended=${ended#-}
-    case $interrupted,$ended in yes,* | *,interrupted) stop_interrupted ;; esac
+    case $interrupted,$ended in yes,* | *,interrupted)
+        # a job ends when a node does
+        keep_lost "$launch"
+        stop_interrupted
+        ;;
+    esac
     # noiselab-accept ends with 1 after data errors, and is complete all the same
     [ "$launch_program,$ended" != noiselab-accept,complete ] || status=0
+    [ "$status,$ended" = 0,complete ] || keep_lost "$launch"
     if [ "$status" != 0 ]; then
         [ -e "$campaign/$launch" ] ||
-            launch_failed "launch $launch did not start ($starts_with ended with status $status$(lost_nodes))$(other_launcher); $(how_to_go_on)"
-        launch_failed "the measurement ended with status $status$(lost_nodes); what was taken is in '$campaign'; $(how_to_go_on)"
+            launch_failed "launch $launch did not start ($starts_with ended with status $status$lost_words)$(other_launcher); $(how_to_go_on)"
+        launch_failed "the measurement ended with status $status$lost_words; what was taken is in '$campaign'; $(how_to_go_on)"
     fi
     # srun ends with 0 after some losses of nodes, too
     [ "$ended" = complete ] ||
-        launch_failed "launch $launch is not complete (${ended:-it has no end}$(lost_nodes)); what was taken is in '$campaign'; $(how_to_go_on)"
+        launch_failed "launch $launch is not complete (${ended:-it has no end}$lost_words); what was taken is in '$campaign'; $(how_to_go_on)"
     [ "$taken_ranks" = $((use_nodes * per_node)) ] ||
         launch_failed "launch $launch has ${taken_ranks:-no} rank(s) in place of $((use_nodes * per_node))$(other_launcher)"
 }
@@ -185,7 +191,7 @@ stop_interrupted() {
         [ $((ends_at - $(date +%s))) -gt $((reserve_s + 60)) ] || back_into_queue
     fi
     [ -z "$judges_partial" ] || "$judges_partial"
-    die 2 "interrupted; rows taken so far can be analysed: noiselab analyze ${analysis:+$analysis }'$campaign'; $(how_to_go_on)"
+    die 2 "interrupted$lost_words; rows taken so far can be analysed: noiselab analyze ${analysis:+$analysis }'$campaign'; $(how_to_go_on)"
 }
 
 # put_aside LAUNCH: rows of an attempt that did not end are kept apart from those of the next one

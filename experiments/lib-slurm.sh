@@ -54,14 +54,6 @@ srun_mpi() {
     return 1
 }
 
-# lost_nodes: those of the job that do not answer, as part of a message
-lost_nodes() {
-    in_slurm_job || return 0
-    lost=$(sinfo --noheader --Node --nodes="$SLURM_JOB_NODELIST" --format='%n %T' 2>/dev/null |
-        awk '($2 ~ /\*$/ || $2 ~ /down|fail|drain/) && !seen[$1]++ { out = out (out == "" ? "" : ", ") $1 } END { print out }')
-    [ -z "$lost" ] || printf ', and Slurm has no answer from %s' "$lost"
-}
-
 # slurm_cpus: one line "host cores cpus" for each node of the job, of the CPUs that a step of this job may use there: no more than the job's, and
 # without those that are kept for the system (core specialisation)
 slurm_cpus() {

@@ -2,7 +2,7 @@
 
 #' Judge an acceptance campaign
 #'
-#' Judged are: words that arrived wrong (any fails); figures with a limit of the user, or with one learnt from a reference campaign; nodes
+#' Judged are: words that arrived wrong, and nodes that were lost in a launch that was not completed since (any fails); figures with a limit of the user, or with one learnt from a reference campaign; nodes
 #' and links against the others of their class (`compare_nodes()`); and whether the localiser named the node that got a known load (without
 #' that the campaign cannot pass: it could not have seen a bad node). All other figures are measured, not judged. A campaign, or a node, of
 #' which nothing but data was judged does not pass.
@@ -44,14 +44,15 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   watched <- watched_time(acceptance)
   figures <- figure_table(units, alpha, watched)
   comparable <- comparable_units(units, acceptance)
-  classes <- node_classes(acceptance, comparable$units, classes)
+  classes <- node_classes(acceptance, comparable$apart, classes)
   comparisons <- compare_nodes(comparable$units, alpha, margins, classes, watched, measured_seconds(acceptance))
+  comparisons <- without_shared_links(comparisons, acceptance$shared)
   comparisons <- doubt_unknown_switches(comparisons, classes)
   self_check <- judge_self_check(acceptance, alpha)
   referred <- if (!is.null(reference)) judge_reference(acceptance, figures, reference, alpha, margins)
   judgements <- bind_rows(list(
     judgement("", "", "")[0, ], # the columns, where nothing is judged
-    integrity_judgement(acceptance), kernel_judgement(acceptance), judge_limits(figures, limits, limits_name, alpha), referred$rows,
+    lost_judgement(acceptance$lost), integrity_judgement(acceptance), kernel_judgement(acceptance), judge_limits(figures, limits, limits_name, alpha), referred$rows,
     node_judgements(comparisons)
   ))
   judgements <- bind_rows(list(judgements, uncompared_judgements(judgements, figures, classes)))
@@ -125,16 +126,28 @@ few_nodes_note <- function(acceptance) {
                      counted(n, "node"))
 }
 
-# Nodes that share a CPU disturb each other: only what was scanned alone is compared between them.
+# Nodes that share a CPU disturb each other: only what was scanned alone is compared between them. While one pair sends, the other ranks sleep:
+# of nodes that share none with each other such a link is alone, too. `units`: what is compared; `apart`: without these links, from which no
+# class is told.
 comparable_units <- function(units, acceptance) {
   shared <- acceptance$shared
-  if (NROW(shared) == 0) return(list(units = units, notes = NULL))
+  if (NROW(shared) == 0) return(list(units = units, apart = units, notes = NULL))
   hosts <- unique(c(shared$host_a, shared$host_b))
   touches <- vapply(strsplit(units$entity, " - ", fixed = TRUE), function(ends) any(ends %in% hosts), TRUE)
+  alone <- units$variant == "alone" | !touches
   said <- unique(sprintf("%s and %s share CPU %s", shared$host_a, shared$host_b, format_count(shared$cpu)))
-  list(units = units[units$variant == "alone" | !touches, ], notes = sprintf(
-    "%s: they disturb each other, so that only what was scanned alone is compared between these nodes", join_words(few_words(said, 3))
+  list(units = units[alone | units$variant == "between", ], apart = units[alone, ], notes = sprintf(
+    "%s: they disturb each other, so that only what was scanned alone is compared between these nodes, and links between nodes that share no CPU with each other",
+    join_words(few_words(said, 3))
   ))
+}
+
+# Where nodes share CPUs no node is judged by its links (those of two CPUs are other links), and no link whose ends share one: it stays one that
+# others are held against.
+without_shared_links <- function(comparisons, shared) {
+  if (NROW(shared) == 0 || NROW(comparisons) == 0) return(comparisons)
+  own <- comparisons$entity %in% pair_name(shared$host_a, shared$host_b)
+  rows_at(comparisons, which(comparisons$variant != "between" | comparisons$kind == "link" & !own))
 }
 
 judgement <- function(check, what, verdict, ..., variant = "", metric = "", size = NA_real_, entity = "", value = NA_real_,
@@ -173,6 +186,15 @@ integrity_judgement <- function(acceptance) {
                 one$receiver_rank, format_count(one$offset_bytes), format_count(one$bytes), one$expected_hex, one$found_hex,
                 if (nrow(f) > 1) sprintf(" (and %d more)", nrow(f) - 1) else ""))
   })))
+}
+
+# A node that did not answer any more when its launch failed.
+lost_judgement <- function(lost) {
+  if (NROW(lost) == 0) return(NULL)
+  launches <- vapply(split(lost$launch, in_order(lost$host)), few_words, "", 3)
+  n <- as.vector(table(in_order(lost$host)))
+  judgement("lost", "lost in the middle of a launch", "fail", metric = "launches", entity = names(launches), value = n, unit = "count", limit = "0",
+            source = "always", effect = paste("in", launches))
 }
 
 kernel_judgement <- function(acceptance) {

@@ -83,6 +83,8 @@ about_check <- function(what, todo, head = NULL, best = variants, variants = bes
 }
 
 acceptance_checks <- list(
+  lost = about_check("nodes that were lost in the middle of a launch",
+                     "see what ended it (its console, scontrol show node); when it is back, go on with noiselab run acceptance --resume", best = NULL),
   integrity = about_check(
     "words that arrived wrong",
     "take the sender's or the receiver's adapter, cable and memory out of service and repeat with noiselab-accept --checks integrity", best = NULL),

@@ -35,7 +35,7 @@ accept_statuses <- c("planned", "ran", "skipped", "failed")
 #'   that have no value),
 #'   `hist` (those of `accept_hist.csv`, with `launch`), `mismatches` (those of `mismatches.csv`), `checks` (data frame: `launch`,
 #'   `check`, `status` (`ran`, `skipped`, `failed`, `planned`), `reason`, `repetitions`), `launches` (list of the parsed `launch.json`
-#'   files, by id), `paths` (character: directory of each), `hosts` (character), `shared` (data frame: `host_a`, `host_b`, `cpu`:
+#'   files, by id), `paths` (character: directory of each), `hosts` (character), `lost` (data frame: `launch`, `host`; or NULL), `shared` (data frame: `host_a`, `host_b`, `cpu`:
 #'   nodes of one kernel that share a CPU), `others` (list: who else ran, one for each launch and node), `self_check` (list: `dirs` of the detector's launches ending in `-selfcheck`, `planned`
 #'   (logical, NA: no schedule says), `why_not`), `progress` (see [read_campaign()]), `dirs`, `notes`.
 #' @details Launches that died are read up to their last complete line. Signals `nl_error_schema`, `nl_error_damaged` (file and line
@@ -66,7 +66,7 @@ read_acceptance <- function(dirs) {
     figures = figures, hist = part("hist"), mismatches = part("mismatches"), checks = part("checks"), launches = infos,
     paths = stats::setNames(paths, ids), hosts = hosts[natural_order(hosts)], shared = shared_cpus(infos, figures),
     others = unlist(lapply(launches, `[[`, "others"), recursive = FALSE), self_check = find_self_check(dirs),
-    progress = progress, dirs = dirs,
+    progress = progress, dirs = dirs, lost = lost_nodes(dirs, infos),
     notes = c(progress_notes(progress), unlist(lapply(launches, `[[`, "notes")), unlike_hosts(infos))
   ), class = "nl_acceptance")
 }
@@ -157,6 +157,20 @@ find_self_check <- function(dirs) {
   said <- said[!is.na(said)]
   list(dirs = found, planned = if (length(said) == 0) NA else any(!grepl("^no\\b", said)),
        why_not = if (length(said) > 0) sub("^no:? *", "", grep("^no\\b", said, value = TRUE)[1]) else "no schedule plans one")
+}
+
+# Nodes that did not answer any more when a launch failed, as the schedule has them (`# lost: LAUNCH HOST,HOST`): `launch`, `host`; of launches that
+# were completed later none. NULL: there are none.
+lost_nodes <- function(dirs, infos) {
+  files <- file.path(dirs, schedule_file)
+  words <- unlist(lapply(files[file.exists(files)], function(file) {
+    keys <- read_schedule(file)$keys
+    unname(keys[names(keys) == "lost"])
+  }))
+  parts <- strsplit(words[grepl("^[^ ]+ [^ ]+$", words)], " ", fixed = TRUE)
+  complete <- names(infos)[vapply(infos, function(info) identical(info$ended, "complete"), TRUE)]
+  rows <- bind_rows(lapply(parts, function(part) data.frame(launch = printable(part[1]), host = printable(strsplit(part[2], ",", fixed = TRUE)[[1]]))))
+  if (NROW(rows) > 0) unique(rows[!rows$launch %in% complete, ])
 }
 
 other_types <- c(host = "text", n_cpus = "number", reason = "string")

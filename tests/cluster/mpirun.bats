@@ -153,6 +153,25 @@ half_round_trip() {
     [ "$(half_round_trip "$OUT-after")" -lt 30000 ]
 }
 
+@test "a node of --hosts that dies in the middle of an acceptance campaign is named, and fails" {
+    long_only
+    hosts_reachable
+    on_one_cpu "$BIN/noiselab" run acceptance --hosts node1,node2 --out "$OUT" --no-report --checks latency,detour --seconds 30s --launches 2 \
+        --self-check none >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" 3>&- &
+    local run=$!
+    wait_until 90 has_second_launch || { cat "$ERR"; false; }
+    "$CLUSTER" fail "$DIR" node2 node 3>&-
+    wait_until 60 is_over "$run" || kill "$run"
+    wait "$run" && false
+    "$CLUSTER" mend "$DIR" node2 3>&-
+    cat "$ERR" "$BATS_TEST_TMPDIR/answer"
+    grep -q '^# lost: .*-0002 node2$' "$OUT/schedule.tsv"
+    jq -e '.verdict == "fail" and ([.judgements[] | select(.check == "lost") | .entity] == ["node2"])' "$OUT/verdict.json"
+    grep -q '^FAIL on 2 nodes: node2.* failed (lost' "$BATS_TEST_TMPDIR/answer"
+}
+
+has_second_launch() { [ -s "$OUT"/*-0002/launch.json ]; }
+
 @test "a node that is switched off under mpirun leaves data that can be read" {
     NOISELAB_MPIRUN=${NOISELAB_MPIRUN:-mpirun} "$CLUSTER" mpirun "$DIR" "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 300 \
         --out "$OUT" >/dev/null 2>"$ERR" 3>&- &

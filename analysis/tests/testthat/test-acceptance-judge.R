@@ -192,14 +192,32 @@ test_that("an odd number of ranks, one per node, is judged as any", {
   expect_false("lost_worst_cpu" %in% result$figures$metric)
 })
 
-test_that("nodes that share a CPU are compared by what was scanned alone", {
-  a <- in_memory(slow_node = 2)
-  a$shared <- data.frame(host_a = "node1", host_b = "node2", cpu = 0)
-  result <- judge_acceptance(a)
+test_that("nodes that share a CPU are compared by what was scanned alone, and by the links of nodes that do not share it", {
+  shared <- function(...) {
+    a <- in_memory(...)
+    a$shared <- data.frame(host_a = "node1", host_b = "node2", cpu = 0)
+    judge_acceptance(a)
+  }
+  result <- shared(slow_node = 2)
   rows <- result$comparisons
-  expect_setequal(rows$variant, "alone")
+  expect_setequal(rows$variant[rows$kind == "node"], "alone")
+  expect_setequal(rows$entity[rows$kind == "link"], c("node1 - node3", "node2 - node3"))
   expect_match(paste(result$notes, collapse = " "), "node1 and node2 share CPU 0")
   expect_equal(unique(rows$entity[rows$verdict == "fail"]), "node2")
+  slow <- shared(slow_link = c(2, 3))$judgements
+  expect_equal(unique(slow$entity[slow$verdict == "fail"]), "node2 - node3")
+})
+
+test_that("a node that was lost in a launch fails, and no more when that launch was completed later", {
+  campaign <- simulate_acceptance(tempfile(), launches = 2)
+  schedule <- c("# schema: 1", "# experiment: acceptance", "# lost: sim-0001 node1", "# lost: sim-0009 node2,node3",
+                paste(schedule_columns, collapse = "\t"), "sim-0001\t1\t-\t3\t--seconds\t1s")
+  writeLines(schedule, file.path(campaign, "schedule.tsv"))
+  result <- judge_acceptance(read_acceptance(campaign))
+  bad <- judged_by(result, "lost")
+  expect_equal(bad$entity, c("node2", "node3"))
+  expect_equal(result$nodes$verdict[2:3], c("fail", "fail"))
+  expect_match(result$answer, "^FAIL on 3 nodes: node2, node3 failed \\(lost\\)")
 })
 
 test_that("a reference of fewer than five values judges nothing", {
