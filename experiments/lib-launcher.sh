@@ -319,11 +319,11 @@ lost_nodes() {
     fi | paste -sd , -
 }
 
-# silent_hosts: those of --hosts on which mpirun starts no program within 15 s; all are asked at once
-silent_hosts() (
+# silent_hosts: those of --hosts on which mpirun starts no program within 15 s; all are asked at once. Changes n_nodes and its like: call it in a
+# subshell.
+silent_hosts() {
     asked=''
     for host in $(node_names); do
-        # of itself alone: this function is a subshell
         n_nodes=1 use_nodes=1 per_node=1 binding=none
         run_mpirun "$host" "$NOISELAB_BIN/noiselab-gen" --list cpus </dev/null >/dev/null 2>&1 &
         asked="$asked $host:$!"
@@ -332,7 +332,7 @@ silent_hosts() (
     limit=$!
     for ask in $asked; do wait "${ask##*:}" || echo "${ask%:*}"; done
     kill "$limit" 2>/dev/null
-)
+}
 
 # keep_lost LAUNCH: sets lost_words, part of a message, and notes the nodes that LAUNCH lost in the schedule, for the verdict
 keep_lost() {
