@@ -1,5 +1,4 @@
 /* The agent's part of a launch: placing its companion, switching, the marks of a half, and giving its arm up. */
-#include "common/base/nl_error.h"
 #include "detector/run_state.h"
 #include "detector/nodes/tree.h"
 

@@ -1,5 +1,4 @@
 /* Before the first half of a launch that follows a program: whose ranks are whose, what the beat is, and how long halves must be. */
-#include "common/base/nl_error.h"
 #include "detector/run_state.h"
 
 #define BEATS_OF_A_HALF 5

@@ -1,5 +1,4 @@
 /* One half: switching the arm, running the loop, and from the ranks' figures to a row. */
-#include "common/base/nl_error.h"
 #include "detector/plan/noise_nodes.h"
 #include "detector/run_state.h"
 #include "detector/nodes/tree.h"

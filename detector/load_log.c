@@ -1,5 +1,4 @@
 /* A launch's slices and its generator's bursts: making the files, and from half to half. */
-#include "common/base/nl_error.h"
 #include "detector/run_state.h"
 
 static int open_slices(struct nd_run *r, const char *host) {

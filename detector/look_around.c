@@ -1,5 +1,4 @@
 /* Before anything is measured: how busy the ranks' CPUs are, and with what. */
-#include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
 #include "detector/nodes/quiet.h"
 #include "detector/ops/algorithms.h"
@@ -11,11 +10,6 @@
 #define ASIDE_NS INT64_C(100000000)      /* the other ranks sleep so much longer, so that they are not seen waking up */
 #define PAUSE_NS INT64_C(2000000000)     /* between two looks */
 #define SAID_PERCENT 1                   /* CPUs above this are named */
-
-static void sleep_ns(int64_t ns) {
-    struct timespec time = nl_timespec(ns);
-    nanosleep(&time, NULL); /* a signal that ends it early asks to stop */
-}
 
 /* The CPUs to look at: the ranks' own, or where they are not bound all that this process may use. Frees nothing; NULL without memory. */
 static unsigned char *choose_cpus(const struct nd_run *r, int *n_cpus) {
@@ -41,12 +35,12 @@ static int look(struct nd_run *r, const unsigned char *used, int n_cpus, const p
         return -1;
     }
     if (!is_leader) {
-        sleep_ns(look_ns + ASIDE_NS);
+        nl_sleep_ns(look_ns + ASIDE_NS);
         return 0;
     }
-    sleep_ns(ASIDE_NS / 2); /* the others are on their way to sleep */
+    nl_sleep_ns(ASIDE_NS / 2); /* the others are on their way to sleep */
     nd_quiet_begin(quiet);
-    sleep_ns(look_ns);
+    nl_sleep_ns(look_ns);
     nd_quiet_end(quiet, &node);
     nd_quiet_close(quiet);
     gethostname(node.host, sizeof node.host - 1);
@@ -105,7 +99,7 @@ int nd_run_look_around(struct nd_run *r) {
     failed = nd_run_agree_failed(r, failed);
     if (!failed) nd_team_gather(r->team.node, &mine, sizeof mine, own);
     for (int64_t pause_ns = failed ? -1 : 0; pause_ns >= 0;) {
-        if (pause_ns > 0) sleep_ns(pause_ns);
+        if (pause_ns > 0) nl_sleep_ns(pause_ns);
         failed = look(r, used, n_cpus, own, n_own, look_ns);
         is_stopped = nd_team_agree(&r->team, *r->stop_asked ? ND_FLAG_STOP : 0);
         r->n_looks++;
@@ -117,8 +111,7 @@ int nd_run_look_around(struct nd_run *r) {
         if (r->team.rank == 0 && pause_ns < 0 && !is_stopped && !failed) say_what_is(r, is_quiet);
         MPI_Bcast(&pause_ns, 1, MPI_INT64_T, 0, r->team.world);
     }
-    free(own);
-    free(used);
+    NL_FREE(own, used);
     if (is_stopped && r->team.rank == 0) nl_error("interrupted before the first half: nothing was measured");
     return failed || is_stopped ? -1 : 0;
 }

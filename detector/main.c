@@ -2,13 +2,11 @@
 
 #include "detector/treatment/companion.h"
 #include "detector/nodes/launcher.h"
-#include "common/base/nl_error.h"
 #include "common/sys/nl_place.h"
 #include "detector/plan/noise_nodes.h"
 #include "detector/options/options.h"
 #include "detector/nodes/provenance.h"
 #include "detector/record/record.h"
-#include "detector/record/rehearsal.h"
 #include "detector/run.h"
 #include "detector/treatment/treatment.h"
 

@@ -1,5 +1,4 @@
 #include "detector/run.h"
-#include "common/base/nl_error.h"
 #include "detector/run_state.h"
 #include "detector/starts/self_test.h"
 #include "detector/nodes/tree.h"

@@ -131,7 +131,9 @@ struct nd_run {
 };
 
 /* Whether any rank failed. Collective. */
-int nd_run_agree_failed(struct nd_run *r, int failed);
+static inline int nd_run_agree_failed(struct nd_run *r, int failed) {
+    return nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) != 0;
+}
 
 /* ---- set_up.c: each step is collective, says what is wrong where it is wrong, and is agreed on by all ranks; 0 or -1 */
 

@@ -1,12 +1,11 @@
 /* Before the first half: nodes, generators, clocks, operations, pilots, files. */
 #include <linux/membarrier.h>
 
-#include "common/base/nl_error.h"
 #include "common/sys/nl_memory.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_units.h"
 #include "detector/plan/noise_nodes.h"
-#include "detector/record/raw.h"
+#include "detector/record/record.h"
 #include "detector/run_state.h"
 #include "detector/nodes/provenance.h"
 #include "detector/ops/work.h"
@@ -19,8 +18,6 @@
 
 enum { STEPS_OF_A_HALF = 100 }; /* its length is then known to 1 % */
 #define COARSEST_NS 1e5         /* of launches without halves */
-
-int nd_run_agree_failed(struct nd_run *r, int failed) { return nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) != 0; }
 
 int nd_run_allocate(struct nd_run *r) {
     const struct nd_options *o = r->o;
@@ -591,12 +588,7 @@ void nd_run_tear_down(struct nd_run *r) {
         if (r->comms[i] != MPI_COMM_NULL) MPI_Comm_free(&r->comms[i]);
     for (int i = 0; r->plans && i < r->o->n_configs; i++) free(r->plans[i].delays);
     if (r->starter) nd_starter_close(r->starter);
-    free(r->starter);
-    free(r->plans);
-    free(r->overshoots);
-    free(r->measures);
-    free(r->start_ranks);
-    free(r->reports);
+    NL_FREE(r->starter, r->plans, r->overshoots, r->measures, r->start_ranks, r->reports);
     nd_agent_rows_close(r->agent.rows);
     nd_load_log_close(r);
     nd_steal_close(r->steal);
@@ -607,24 +599,11 @@ void nd_run_tear_down(struct nd_run *r) {
     nd_sequential_close(r->sequential);
     nd_record_close(r->record);
     json_decref(r->launch);
-    free(r->states);
-    free(r->comms);
-    free(r->algorithm_numbers);
-    free(r->cells);
-    free(r->follow);
-    free(r->hists);
-    free(r->scratch);
-    free(r->sums);
-    free(r->node_end);
-    free(r->cpu_used);
+    NL_FREE(r->states, r->comms, r->algorithm_numbers, r->cells, r->follow, r->hists, r->scratch, r->sums, r->node_end, r->cpu_used);
     nd_pairs_close(r->pairs);
     free(r->node_sums);
     nd_pairs_close(r->node_pairs);
-    free(r->node_slowest);
-    free(r->times_slowest);
-    free(r->bindings);
-    free(r->hosts);
-    free(r->before);
+    NL_FREE(r->node_slowest, r->times_slowest, r->bindings, r->hosts, r->before);
     nd_late_close(&r->late);
     nd_together_close(&r->together);
     nd_team_close(&r->team);

@@ -2,12 +2,10 @@
 
 #include "noisegen/certificate.h"
 #include "noisegen/machine.h"
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_units.h"
 #include "noisegen/patterns/pace.h"
-#include "noisegen/phase.h"
+#include "noisegen/gen_options.h"
 
 /* What all threads share. */
 struct pool {

@@ -75,9 +75,7 @@ static json_t *json_rounded(double value) { return json_integer((json_int_t)(val
 
 static json_t *json_known(int is_known, int64_t value) { return is_known ? json_integer((json_int_t)value) : json_null(); }
 
-static void add_seen(uint64_t *seen, const struct ng_cpus *cpus) {
-    for (int i = 0; i < NG_MAX_CPUS / 64; i++) seen[i] |= cpus->seen[i];
-}
+static void add_seen(uint64_t *seen, const struct ng_cpus *cpus) { for (int i = 0; i < NG_MAX_CPUS / 64; i++) seen[i] |= cpus->seen[i]; }
 
 static json_t *json_seen(const uint64_t *seen) {
     json_t *list = json_array();

@@ -4,11 +4,10 @@
 
 #include "noisegen/certificate.h"
 #include "noisegen/machine.h"
-#include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"
-#include "common/base/nl_error.h"
 #include "common/sys/nl_place.h"
 #include "noisegen/patterns/pace.h"
+#include "common/sys/nl_whole.h"
 
 /* The ranks of the node under a detector: when one of them is gone, no load may go on, whether or not the owner can say so. */
 
@@ -20,12 +19,10 @@ enum { LOOK_MS = 100 };
 
 /* Gone, or waiting for a parent to take note. */
 static int has_ended(pid_t pid) {
-    char path[64], line[512] = "";
+    char path[64], line[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (!file) return kill(pid, 0) && errno == ESRCH;
-    const char *name_end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
-    fclose(file);
+    if (nl_read(path, line, sizeof line) < 0) return kill(pid, 0) && errno == ESRCH;
+    const char *name_end = strrchr(line, ')');
     return name_end && (name_end[2] == 'Z' || name_end[2] == 'X');
 }
 

@@ -1,5 +1,4 @@
 #include "noisegen/gen_options.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_words.h"
 #include "common/base/nl_options.h"
 #include "common/sys/nl_place.h"

@@ -1,5 +1,4 @@
 #include "noisegen/machine.h"
-#include "common/base/nl_clock.h"
 #include "common/sys/nl_futex.h"
 
 enum { SLICE_NS = 500000 };

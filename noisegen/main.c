@@ -1,7 +1,6 @@
 /* noiselab-gen: loads CPUs by an exact dose. Wiring only. */
 #include "noisegen/worker.h"
 #include "noisegen/machine.h"
-#include "common/base/nl_error.h"
 #include "noisegen/gen_options.h"
 
 int main(int argc, char **argv) {

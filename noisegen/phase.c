@@ -1,4 +1,4 @@
-#include "noisegen/phase.h"
+#include "noisegen/gen_options.h"
 #include "common/base/nl_rng.h"
 
 #define SECOND_NS INT64_C(1000000000)

@@ -1,5 +1,4 @@
 #include "noisegen/worker.h"
-#include "common/base/nl_clock.h"
 
 void ng_worker_init(struct ng_worker *w, const struct ng_options *o, int index, int cpu) {
     memset(w, 0, sizeof *w);

@@ -3,7 +3,6 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-#include "common/base/nl_error.h"
 #endif
 
 void nl_clocksource(char *buf, size_t size) {

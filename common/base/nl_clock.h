@@ -4,10 +4,6 @@
 
 #include "common/base/nl_usual.h"
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 /* Nanoseconds of a kernel clock. */
 static inline int64_t nl_now_ns(clockid_t clock) {
     struct timespec t;
@@ -22,6 +18,12 @@ static inline int64_t nl_thread_cpu_ns(void) { return nl_now_ns(CLOCK_THREAD_CPU
 
 static inline struct timespec nl_timespec(int64_t ns) {
     return (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+}
+
+/* Not at all when `ns` is below 0; a signal ends it early. */
+static inline void nl_sleep_ns(int64_t ns) {
+    const struct timespec time = nl_timespec(ns > 0 ? ns : 0);
+    nanosleep(&time, NULL);
 }
 
 /* The tick counter in use: what it is and how long a tick lasts. */
@@ -41,7 +43,7 @@ void nl_ticks_calibrate(struct nl_ticks *t);
 
 static inline uint64_t nl_counter_read(void) {
 #if defined(__x86_64__)
-    return __rdtsc();
+    return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
     uint64_t v;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));

@@ -1,7 +1,7 @@
 /* Error reporting and exit statuses shared by all programs. */
 #pragma once
 
-#include "common/base/nl_usual.h"
+#include <stddef.h>
 
 /* The exit statuses of every noiselab program (docs/reference/exit-status.md says the same to users). */
 enum nl_exit {

@@ -2,7 +2,6 @@
 
 #include <argp.h>
 
-#include "common/base/nl_error.h"
 #include "common/base/nl_words.h"
 #include "common/base/nl_units.h"
 #include "common/base/version.h"

@@ -1,5 +1,4 @@
 #include "common/base/nl_preset.h"
-#include "common/base/nl_error.h"
 
 enum { LINE_BYTES = 1024 };
 

@@ -2,8 +2,6 @@
 
 #include <sys/ioctl.h>
 
-#include "common/base/nl_error.h"
-
 #define REDRAW_NS INT64_C(2000000000)
 #define LINE_NS INT64_C(10000000000)
 #define LONGEST_NS INT64_C(60000000000)

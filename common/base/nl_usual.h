@@ -1,4 +1,5 @@
-/* The usual headers of libc; the unusual ones (jansson, hwloc, MPI, the kernel's) are where they are used. */
+/* The usual headers of libc, and what it has not, errors and clocks among them. The unusual ones (jansson, hwloc, MPI, the kernel's) are
+ * where they are used. */
 #pragma once
 
 #include <ctype.h>
@@ -26,3 +27,24 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "common/base/nl_clock.h"
+#include "common/base/nl_error.h"
+
+/* Frees each of these; NULL is fine. */
+#define NL_FREE(...) nl_free_all((void *[]){__VA_ARGS__}, sizeof(void *[]){__VA_ARGS__} / sizeof(void *))
+
+static inline void nl_free_all(void *const *them, size_t n) { while (n > 0) free(them[--n]); }
+
+/* Room for one more element in an array on the heap that has `n`, of `room` (int). 0, -1 without memory: it stays as it is. */
+#define NL_GROW(array, n, room) nl_grow(&(array), n, &(room), sizeof *(array))
+
+static inline int nl_grow(void *array, int n, int *room, size_t size) {
+    void *now, *larger;
+    if (n < *room) return 0;
+    memcpy(&now, array, sizeof now);
+    if (!(larger = realloc(now, (2 * (size_t)*room + 16) * size))) return -1;
+    memcpy(array, &larger, sizeof larger);
+    *room = 2 * *room + 16;
+    return 0;
+}

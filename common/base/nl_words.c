@@ -1,5 +1,4 @@
 #include "common/base/nl_words.h"
-#include "common/base/nl_error.h"
 
 static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 

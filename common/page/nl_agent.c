@@ -1,5 +1,4 @@
 #include "common/page/nl_agent.h"
-#include "common/base/nl_clock.h"
 #include "common/sys/nl_futex.h"
 
 #define YIELD_NS INT64_C(200000) /* most switches are answered within it, and a sleep would cost the owner its CPU's warmth */

@@ -1,5 +1,4 @@
 #include "common/page/nl_control.h"
-#include "common/base/nl_clock.h"
 #include "common/sys/nl_futex.h"
 
 struct nl_control *nl_control_create(int *fd) {

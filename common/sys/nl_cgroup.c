@@ -1,4 +1,5 @@
 #include "common/sys/nl_cgroup.h"
+#include "common/sys/nl_whole.h"
 #include "common/base/nl_units.h"
 
 /* Whether a comma-separated list has the word. */
@@ -72,14 +73,10 @@ static const char *const controllers[] = {"cpu", ""};
 enum { N_VERSIONS = sizeof controllers / sizeof *controllers, STAT_BYTES = 1024 };
 
 /* The file of a folder as a string. Its length, -1. */
-static ssize_t read_file(const char *folder, const char *name, char *text, size_t size) {
+static int read_file(const char *folder, const char *name, char *text, size_t size) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-    if (fd >= 0) close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n;
+    return nl_read(path, text, size);
 }
 
 /* A group's own limit, microseconds. 0, -1 where it has none: "max", or -1. */
@@ -144,6 +141,4 @@ const char *nl_quota_tell(const struct nl_quota *q, char *text, size_t size) {
     return text;
 }
 
-void nl_quota_close(struct nl_quota *q) {
-    while (q->n_stats > 0) close(q->stats[--q->n_stats]);
-}
+void nl_quota_close(struct nl_quota *q) { while (q->n_stats > 0) close(q->stats[--q->n_stats]); }

@@ -2,8 +2,6 @@
 
 #include <linux/futex.h>
 
-#include "common/base/nl_clock.h"
-
 int nl_futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns) {
     struct timespec deadline = nl_timespec(deadline_ns < 0 ? 0 : deadline_ns);
     while (atomic_load(word) == seen) {

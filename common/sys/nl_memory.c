@@ -1,16 +1,13 @@
 #include "common/sys/nl_memory.h"
 #include "common/sys/nl_cgroup.h"
+#include "common/sys/nl_whole.h"
 
 /* The number in a file that holds nothing else; -1 when there is no such file or number ("max"). */
 static int64_t number_in(const char *folder, const char *name) {
-    char path[PATH_MAX];
+    char path[PATH_MAX], text[64];
     int64_t value;
     if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path) return -1;
-    FILE *f = fopen(path, "re");
-    if (!f) return -1;
-    int n = fscanf(f, "%" SCNd64, &value);
-    fclose(f);
-    return n == 1 ? value : -1;
+    return nl_read(path, text, sizeof text) > 0 && sscanf(text, "%" SCNd64, &value) == 1 ? value : -1;
 }
 
 /* The number behind a word in a file of lines "word number"; -1 when it is not there. */

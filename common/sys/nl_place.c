@@ -1,4 +1,5 @@
 #include "common/sys/nl_place.h"
+#include "common/sys/nl_whole.h"
 
 #include <hwloc.h>
 
@@ -273,16 +274,11 @@ out:
 }
 
 void nl_narrow_to_one_thread(void) {
-    char binding[256], siblings[256] = "", path[128];
+    char binding[256], siblings[256], path[128];
     int n_cpus, first;
     if (nl_binding_of_thread(binding, sizeof binding, &n_cpus, &first) || n_cpus < 2) return;
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", first);
-    FILE *f = fopen(path, "r");
-    if (!f) return;
-    if (!fgets(siblings, sizeof siblings, f)) siblings[0] = '\0';
-    fclose(f);
-    siblings[strcspn(siblings, "\n")] = '\0';
-    if (strcmp(binding, siblings) != 0) return;
+    if (strcmp(binding, nl_read_line(path, siblings, sizeof siblings)) != 0) return;
     cpu_set_t one;
     if (first >= CPU_SETSIZE) return;
     CPU_ZERO(&one);

@@ -1,5 +1,4 @@
 #include "common/sys/nl_preempted.h"
-#include "common/base/nl_clock.h"
 
 const char *const nl_preempted_names[] = {
     [NL_PREEMPTED_AUTO] = "auto", [NL_PREEMPTED_SCHEDULER] = "scheduler", [NL_PREEMPTED_CLOCKS] = "clocks", NULL};

@@ -66,3 +66,20 @@ int nl_whole_close(struct nl_whole *w, int is_bad) {
     errno = error;
     return -1;
 }
+
+int nl_read(const char *path, char *text, size_t size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = 0, got = fd < 0 ? -1 : 0;
+    while (fd >= 0 && n + 1 < (ssize_t)size && (got = read(fd, text + n, size - 1 - (size_t)n)) > 0) n += got;
+    int error = errno;
+    if (fd >= 0) close(fd);
+    text[n] = '\0';
+    errno = error;
+    return got < 0 ? -1 : (int)n;
+}
+
+const char *nl_read_line(const char *path, char *text, size_t size) {
+    nl_read(path, text, size);
+    text[strcspn(text, "\n")] = '\0';
+    return text;
+}

@@ -20,3 +20,9 @@ int nl_whole_open(struct nl_whole *w, const char *path, mode_t mode);
 /* Puts it into its place, or, where `is_bad` or anything fails, removes it and leaves the old one there. Without an open file: -1.
  * @return 0, or -1 with errno (that of the caller where it is_bad). */
 int nl_whole_close(struct nl_whole *w, int is_bad);
+
+/* A small file as a string, "" when it cannot be read; what does not fit is left out. Its length, -1 with errno. */
+int nl_read(const char *path, char *text, size_t size);
+
+/* Its first line, without the end. Returns `text`. */
+const char *nl_read_line(const char *path, char *text, size_t size);

@@ -1,6 +1,4 @@
 #include "detector/acceptance/accept_options.h"
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_words.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_units.h"
@@ -14,9 +12,7 @@ static int parts_of(const char *list, char copy[1024], const char **parts, int m
     return strlen(list) < 1024 ? nl_split(strcpy(copy, list), parts, most) : -1;
 }
 
-static void choose_default(struct nx_options *o) {
-    for (int i = 0; nx_checks[i]; i++) o->is_chosen[i] = !nx_checks[i]->is_on_request;
-}
+static void choose_default(struct nx_options *o) { for (int i = 0; nx_checks[i]; i++) o->is_chosen[i] = !nx_checks[i]->is_on_request; }
 
 static const char *set_checks(struct nl_command_line *line, const char *text) {
     struct nx_options *o = line->target;

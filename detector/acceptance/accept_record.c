@@ -1,5 +1,4 @@
 #include "detector/acceptance/accept_record.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_secret.h"
 #include "common/sys/nl_whole.h"
 

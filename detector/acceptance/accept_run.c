@@ -1,10 +1,9 @@
 #include "detector/nodes/quiet.h"
 #include "detector/acceptance/accept_run.h"
-#include "detector/acceptance/launch.h"
 #include "detector/record/launch_json.h"
-#include "common/base/nl_error.h"
 #include "common/sys/nl_memory.h"
 #include "detector/ops/algorithms.h"
+#include "common/sys/nl_whole.h"
 
 enum { TAG_COLLECT = 11, TAG_ASK = 12 };
 
@@ -29,17 +28,8 @@ struct nx_row nx_row_of(const char *metric, const char *unit, const struct nx_sa
 }
 
 void nx_add(struct nx_run *r, const struct nx_row *row) {
-    if (r->n_rows == r->n_room) {
-        int n_room = r->n_room ? 2 * r->n_room : 64;
-        struct nx_row *more = realloc(r->rows, (size_t)n_room * sizeof *more);
-        if (!more) {
-            r->has_no_memory = 1;
-            return;
-        }
-        r->rows = more;
-        r->n_room = n_room;
-    }
-    r->rows[r->n_rows++] = *row;
+    if (NL_GROW(r->rows, r->n_rows, r->n_room)) r->has_no_memory = 1;
+    else r->rows[r->n_rows++] = *row;
 }
 
 struct nl_hist *nx_hist(struct nx_run *r, const char *metric, const char *variant, int cpu, int64_t bytes) {
@@ -205,9 +195,7 @@ static int has_common_kernel(struct nx_run *r) {
         nl_error("not enough memory for %d nodes", r->team.n_nodes);
     if (nd_team_agree(&r->team, r->team.rank == 0 && !all)) return -1;
     if (r->team.node_rank == 0) {
-        FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
-        if (f && !fgets(mine, sizeof mine, f)) mine[0] = '\0';
-        if (f) fclose(f);
+        nl_read_line("/proc/sys/kernel/random/boot_id", mine, sizeof mine);
         nd_team_gather(r->team.leaders, mine, sizeof mine, all);
     }
     if (all) qsort(all, (size_t)r->team.n_nodes, BOOT_ID_BYTES, compare_boot_ids); /* equal ones are neighbours then */
@@ -454,8 +442,7 @@ static void collect_others(struct nx_run *r) {
         memcpy(packed + sizeof head, said, n - sizeof head);
     }
     nx_collect(r, packed, packed ? (int64_t)n : 0, take_others);
-    free(packed);
-    free(text);
+    NL_FREE(packed, text);
 }
 
 static enum nx_end finish(struct nx_run *r, int flags) {
@@ -493,16 +480,7 @@ static void tear_down(struct nx_run *r, int is_open) {
     for (int i = 0; i < r->n_hists; i++) free(r->hists[i]);
     nx_record_close(r->record);
     json_decref(r->launch);
-    free(r->starter);
-    free(r->hists);
-    free(r->rows);
-    free(r->cores);
-    free(r->bindings);
-    free(r->hosts);
-    free(r->node_of);
-    free(r->node_first);
-    free(r->node_last);
-    free(r->node_ranks);
+    NL_FREE(r->starter, r->hists, r->rows, r->cores, r->bindings, r->hosts, r->node_of, r->node_first, r->node_last, r->node_ranks);
     nd_team_close(&r->team);
 }
 

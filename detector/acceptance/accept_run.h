@@ -96,3 +96,14 @@ int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES
  * @param others  of this rank; stopped at the end.
  * @param has_failed  1: this rank found something wrong before, and has said so. */
 enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others *others, const volatile int *stop_asked);
+
+/* launch.json of noiselab-accept (docs/reference/formats.md). Rank 0 only. Keys that the detector's has mean the same. */
+
+/* Everything known before the first repetition; "ended" is null. New reference. */
+json_t *nx_launch_new(const struct nx_run *r);
+
+/* Brings "checks" and "start" up to date. */
+void nx_launch_update(struct nx_run *r);
+
+/* Adds who else ran on a node to "others"; `data`: a struct nx_others_head, and text with its 0. */
+void nx_launch_others(struct nx_run *r, const char *host, const void *data);

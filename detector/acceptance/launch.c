@@ -1,4 +1,4 @@
-#include "detector/acceptance/launch.h"
+#include "detector/acceptance/accept_run.h"
 #include "detector/nodes/launcher.h"
 #include "common/base/nl_json.h"
 #include "common/base/version.h"

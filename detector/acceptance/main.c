@@ -3,7 +3,6 @@
 
 #include "detector/record/record.h"
 #include "detector/nodes/launcher.h"
-#include "common/base/nl_error.h"
 #include "common/sys/nl_place.h"
 #include "detector/acceptance/accept_options.h"
 #include "detector/nodes/provenance.h"

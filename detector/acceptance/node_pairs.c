@@ -159,9 +159,7 @@ skip:
 void nx_pairs_close(struct nx_task *t) {
     struct nx_pairs *p = t->state;
     if (!p) return;
-    free(p->send);
-    free(p->receive);
-    free(p);
+    NL_FREE(p->send, p->receive, p);
 }
 
 int nx_rounds(int n) { return n < 2 ? 0 : n - 1 + n % 2; }

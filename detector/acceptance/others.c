@@ -1,5 +1,4 @@
 #include "detector/acceptance/others.h"
-#include "common/base/nl_clock.h"
 #include "common/sys/nl_place.h"
 #include "detector/treatment/child.h"
 

@@ -2,7 +2,6 @@
  * Nothing here allocates or prints. */
 #pragma once
 
-#include "common/base/nl_clock.h"
 #include "common/base/nl_hist.h"
 
 /* A gap between two readings of the clock that was longer than the threshold. */

@@ -281,8 +281,6 @@ int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]) {
     }
     failed = nx_agree(r, !r->cores, reason);
 done:
-    free(owners);
-    free(bound);
-    free(masks);
+    NL_FREE(owners, bound, masks);
     return failed ? -1 : 0;
 }

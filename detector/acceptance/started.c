@@ -1,5 +1,4 @@
 #include "detector/acceptance/started.h"
-#include "common/base/nl_error.h"
 
 enum { PILOT_STARTS = 4, CHUNKS = 16, LEAST_CHUNK = 4, WARM_UP = 2, MEETINGS = 8, LEAST_POINTS = 16 };
 #define PLAN_NS INT64_C(500000000) /* how long looking for the slot may take */

@@ -2,9 +2,7 @@
 
 static int everybody(int n) { return n; }
 
-static void put(int *out, int k, int rank) {
-    if (out) out[k] = rank;
-}
+static void put(int *out, int k, int rank) { if (out) out[k] = rank; }
 
 static int star(int n, int rank, int *out) {
     int k = 0;

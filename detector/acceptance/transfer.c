@@ -1,5 +1,4 @@
 #include "detector/acceptance/transfer.h"
-#include "common/base/nl_clock.h"
 
 enum { TAG = 7, LOOK_EVERY_NS = 100000 };
 

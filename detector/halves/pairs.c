@@ -44,8 +44,5 @@ const struct nd_moments *nd_pairs_of(const struct nd_pairs *p, int config, int a
 
 void nd_pairs_close(struct nd_pairs *p) {
     if (!p) return;
-    free(p->current);
-    free(p->sums);
-    free(p->pair);
-    free(p);
+    NL_FREE(p->current, p->sums, p->pair, p);
 }

@@ -2,8 +2,6 @@
 
 #include <mpi.h>
 
-#include "common/base/nl_error.h"
-
 int64_t nd_late_delays(const struct nd_start_options *o, const struct nd_team *team, double amount_ns, uint64_t seed, int64_t *delays_ns) {
     char reason[320] = "not enough memory";
     int64_t longest_ns = 0;
@@ -62,8 +60,6 @@ int64_t nd_late_end(struct nd_late *l, struct nd_op_state *state) {
 }
 
 void nd_late_close(struct nd_late *l) {
-    free(l->delays_ns);
-    free(l->longest_ns);
-    free(l->delay_ticks);
+    NL_FREE(l->delays_ns, l->longest_ns, l->delay_ticks);
     *l = (struct nd_late){0};
 }

@@ -2,7 +2,6 @@
  * an arm of their own, beside the noise's. */
 #pragma once
 
-#include "common/base/nl_clock.h"
 #include "detector/measure/starts.h"
 #include "detector/nodes/team.h"
 #include "detector/ops/ops.h"

@@ -51,8 +51,7 @@ void nd_lateness_add(struct nd_lateness *l, int64_t at_ns, const struct nd_start
 
 void nd_lateness_close(struct nd_lateness *l) {
     if (!l) return;
-    free(l->cells);
-    free(l);
+    NL_FREE(l->cells, l);
 }
 
 static void join_last(int64_t *last_ns, int64_t *second_ns, int32_t *rank, int64_t other_ns, int64_t other_second_ns, int32_t other_rank) {

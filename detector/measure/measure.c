@@ -109,9 +109,7 @@ static void run_advancing(struct watch *w, int64_t n, struct nd_loop_result *r) 
     }
 }
 
-void nd_loop_count(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns) {
-    if (loop->hist) count_operation(loop, r, ns);
-}
+void nd_loop_count(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns) { if (loop->hist) count_operation(loop, r, ns); }
 
 /* Starts look at the stop flag between chunks of about a tenth of a second: one Allreduce each, the same in every arm. */
 int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken) {

@@ -1,7 +1,6 @@
 /* The timed loop. Nothing here allocates, prints or looks at the arm. */
 #pragma once
 
-#include "common/base/nl_clock.h"
 #include "common/base/nl_hist.h"
 #include "common/sys/nl_preempted.h"
 #include "detector/ops/ops.h"

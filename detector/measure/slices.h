@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 
-#include "common/base/nl_clock.h"
 #include "detector/design/schedule.h"
 
 #define ND_SLICE_NS INT64_C(200000) /* planned length of a slice */

@@ -1,5 +1,4 @@
 #include "detector/measure/together.h"
-#include "common/base/nl_clock.h"
 #include "common/page/nl_page.h"
 
 #define PAGE_MAGIC 0x6e6c7431u /* "nlt1" */

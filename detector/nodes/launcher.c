@@ -2,14 +2,12 @@
 
 #include <mpi.h>
 
-#include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
 
 static const struct { const char *name, *rank, *n_ranks, *local_rank; } launchers[] = {
     /* mpirun inside a Slurm job sets both: the MPI library's own come first */
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-    {"PALS", "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID"},
-    {"PMI", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK"},
+    {"PALS", "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID"}, {"PMI", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK"},
     {"Hydra", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
     {"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK"},
     {"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID"},

@@ -3,22 +3,12 @@
 #include <mpi.h>
 #include <sys/utsname.h>
 
-#include "common/base/nl_clock.h"
 #include "common/base/nl_json.h"
 #include "common/sys/nl_place.h"
 #include "detector/nodes/switches.h"
+#include "common/sys/nl_whole.h"
 
 extern char **environ;
-
-/* First line of a file without its newline; "" when it cannot be read. */
-static void read_line(const char *path, char *out, size_t size) {
-    out[0] = '\0';
-    FILE *f = fopen(path, "r");
-    if (!f) return;
-    if (!fgets(out, (int)size, f)) out[0] = '\0';
-    fclose(f);
-    out[strcspn(out, "\n")] = '\0';
-}
 
 /* The value behind `key` on the first line of a file that begins with it (after blanks, = and :). */
 static void find_value(const char *path, const char *key, char *out, size_t size) {
@@ -57,9 +47,9 @@ void nd_host_read(struct nd_host *h) {
     memset(h, 0, sizeof *h);
     gethostname(h->host, sizeof h->host - 1);
     if (uname(&u) == 0) snprintf(h->kernel, sizeof h->kernel, "%.40s %.60s %.20s", u.sysname, u.release, u.machine);
-    read_line("/sys/devices/system/cpu/isolated", h->isolcpus, sizeof h->isolcpus);
-    read_line("/sys/devices/system/cpu/nohz_full", h->nohz_full, sizeof h->nohz_full);
-    read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", h->governor, sizeof h->governor);
+    nl_read_line("/sys/devices/system/cpu/isolated", h->isolcpus, sizeof h->isolcpus);
+    nl_read_line("/sys/devices/system/cpu/nohz_full", h->nohz_full, sizeof h->nohz_full);
+    nl_read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", h->governor, sizeof h->governor);
     find_value("/proc/self/status", "Cpus_allowed_list", h->cpuset, sizeof h->cpuset);
     find_value("/proc/cpuinfo", "model name", h->cpu_model, sizeof h->cpu_model);
     read_tick(h->tick, sizeof h->tick);

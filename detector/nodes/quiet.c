@@ -2,7 +2,8 @@
 
 #include <hwloc.h>
 
-#include "common/base/nl_clock.h"
+#include "common/sys/nl_stat.h"
+#include "common/sys/nl_whole.h"
 
 enum { STAT_BYTES = 1 << 20, N_FIELDS = 8 /* user nice system idle iowait irq softirq steal */ };
 enum { IDLE = 3, IOWAIT = 4, STEAL = 7 };
@@ -47,32 +48,16 @@ struct nd_quiet *nd_quiet_open(const char *proc, const unsigned char *cpu_used, 
 
 void nd_quiet_close(struct nd_quiet *q) {
     if (!q) return;
-    free(q->text);
-    free(q->before);
-    free(q->after);
-    free(q->tasks_before.all);
-    free(q->tasks_after.all);
-    free(q);
+    NL_FREE(q->text, q->before, q->after, q->tasks_before.all, q->tasks_after.all, q);
 }
 
 /* ---- CPUs ---------------------------------------------------------------------------------------------------------------------------- */
-
-/* A whole small file into `text`; its length, 0 when it cannot be read. */
-static size_t read_text(const char *path, char *text, size_t size) {
-    size_t n = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    for (ssize_t got; n + 1 < size && (got = read(fd, text + n, size - 1 - n)) > 0;) n += (size_t)got;
-    close(fd);
-    text[n] = '\0';
-    return n;
-}
 
 static void read_cpus(struct nd_quiet *q, int64_t (*fields)[N_FIELDS]) {
     char path[256];
     snprintf(path, sizeof path, "%s/stat", q->proc);
     memset(fields, 0, (size_t)q->n_cpus * sizeof *fields);
-    read_text(path, q->text, STAT_BYTES);
+    nl_read(path, q->text, STAT_BYTES);
     for (char *line = q->text, *next; line && strncmp(line, "cpu", 3) == 0; line = next) {
         next = strchr(line, '\n');
         if (next) *next++ = '\0';
@@ -95,33 +80,17 @@ static int is_own(const struct nd_quiet *q, int pid) {
 
 /* Takes a task's stat line apart; 0, -1 when it is none, or ours. */
 static int parse_task(const struct nd_quiet *q, const char *text, struct task *task) {
-    const char *open = strchr(text, '('), *close = strrchr(text, ')');
-    long long user, system;
-    int ppid;
-    unsigned policy;
-    if (!open || !close || close < open) return -1;
-    int n = (int)(close - open - 1);
-    snprintf(task->name, sizeof task->name, "%.*s", n < (int)sizeof task->name ? n : (int)sizeof task->name - 1, open + 1);
-    /* after the name: state ppid ... (14) utime stime ... (39) processor rt_priority policy */
-    if (sscanf(close + 1,
-               " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u %*u %*u %*u %*u %*u %*u "
-               "%*u %*u %*u %*u %*u %*u %*d %d %*u %u",
-               &ppid, &user, &system, &task->cpu, &policy) != 5)
-        return -1;
-    task->is_realtime = policy == SCHED_FIFO || policy == SCHED_RR || policy == POLICY_DEADLINE;
-    task->ticks = user + system;
-    return is_own(q, ppid) ? -1 : 0;
+    struct nl_stat s;
+    if (nl_stat_parse(text, &s)) return -1;
+    snprintf(task->name, sizeof task->name, "%.*s", (int)sizeof task->name - 1, s.name);
+    task->cpu = s.cpu;
+    task->is_realtime = s.policy == SCHED_FIFO || s.policy == SCHED_RR || s.policy == POLICY_DEADLINE;
+    task->ticks = s.ticks;
+    return is_own(q, s.ppid) ? -1 : 0;
 }
 
 static void add_task(struct tasks *t, const struct task *task) {
-    if (t->n == t->room) {
-        int room = t->room ? 2 * t->room : 256;
-        struct task *all = realloc(t->all, (size_t)room * sizeof *all);
-        if (!all) return;
-        t->all = all;
-        t->room = room;
-    }
-    t->all[t->n++] = *task;
+    if (NL_GROW(t->all, t->n, t->room) == 0) t->all[t->n++] = *task;
 }
 
 /* Whether a directory entry is a number; it. */
@@ -135,7 +104,7 @@ static void read_threads(const struct nd_quiet *q, int pid, struct tasks *t) {
     for (struct dirent *e; (e = readdir(dir));) {
         struct task task = {.tid = number_of(e), .pid = pid};
         snprintf(path, sizeof path, "%s/%d/task/%d/stat", q->proc, pid, task.tid);
-        if (task.tid && read_text(path, text, sizeof text) && parse_task(q, text, &task) == 0) add_task(t, &task);
+        if (task.tid && nl_read(path, text, sizeof text) > 0 && parse_task(q, text, &task) == 0) add_task(t, &task);
     }
     closedir(dir);
 }
@@ -305,8 +274,7 @@ int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct n
     if (n_crowded > 1) snprintf(line + strlen(line), size - strlen(line), ", and so on %d other node(s)", n_crowded - 1);
     for (int i = 0; cpus && i < n_ranks; i++)
         if (cpus[i]) hwloc_bitmap_free(cpus[i]);
-    free(cpus);
-    free(at);
+    NL_FREE(cpus, at);
     return n_crowded;
 }
 
@@ -370,6 +338,5 @@ int64_t nd_steal_read(struct nd_steal *s) {
 void nd_steal_close(struct nd_steal *s) {
     if (!s) return;
     if (s->fd >= 0) close(s->fd);
-    free(s->buffer);
-    free(s);
+    NL_FREE(s->buffer, s);
 }

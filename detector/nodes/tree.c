@@ -1,6 +1,5 @@
 #include "detector/nodes/tree.h"
 #include "common/base/nl_usual.h"
-#include "common/base/nl_error.h"
 
 enum { TAG = 20044 }; /* any: nothing else is sent on these communicators while a tree is at work */
 

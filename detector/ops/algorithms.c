@@ -1,5 +1,4 @@
 #include "detector/ops/algorithms.h"
-#include "common/base/nl_error.h"
 
 enum { NAME_BYTES = 128 };
 static const char *const dynamic_rules = "coll_tuned_use_dynamic_rules";
@@ -148,10 +147,8 @@ static const struct trap {
     {"bcast", "scatter_allgather", is_fewer_than_ranks, "basic_linear"},
     {"bcast", "scatter_allgather_ring", is_fewer_than_ranks, "basic_linear"},
     {"barrier", "two_proc", is_not_two, NULL}, {"alltoall", "two_proc", is_not_two, NULL},
-    {"allgather", "two_proc", is_not_two, NULL},
-    {"allgatherv", "two_proc", is_not_two, NULL},
-    {"allgather", "neighbor", is_odd, "ring"},
-    {"allgatherv", "neighbor", is_odd, "ring"},
+    {"allgather", "two_proc", is_not_two, NULL}, {"allgatherv", "two_proc", is_not_two, NULL},
+    {"allgather", "neighbor", is_odd, "ring"}, {"allgatherv", "neighbor", is_odd, "ring"},
     {"allgather", "recursive_doubling", is_no_power, "bruck"},
 };
 

@@ -225,7 +225,6 @@ void nd_buffers_flush(const struct nd_buffers *b) {
 void nd_buffers_close(struct nd_buffers *b) {
     if (b->memory) munmap(b->memory, b->memory_bytes);
     if (b->walk) munmap(b->walk, b->walk_bytes);
-    free(b->send);
-    free(b->receive);
+    NL_FREE(b->send, b->receive);
     *b = (struct nd_buffers){0};
 }

@@ -300,11 +300,7 @@ void nd_op_advance(struct nd_op_state *s) {
 void nd_op_close(struct nd_op_state *s) {
     for (int i = 0; i < s->n_persistent; i++) MPI_Request_free(&s->persistent[i]);
     nd_buffers_close(&s->buffers);
-    free(s->persistent);
-    free(s->requests);
-    free(s->counts);
-    free(s->displs);
-    free(s->types);
+    NL_FREE(s->persistent, s->requests, s->counts, s->displs, s->types);
     *s = (struct nd_op_state){0};
 }
 

@@ -1,8 +1,8 @@
 #include "detector/options/agent_options.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_words.h"
 #include "noisegen/agent/companion_options.h"
+#include "common/sys/nl_whole.h"
 
 #define LEAST_HALF_NS INT64_C(100000000)
 #define UNKNOWN_HALF_NS INT64_C(1000000000)
@@ -55,29 +55,23 @@ static const char *last_part(const char *text, size_t *n) {
     return text;
 }
 
-/* What the process is called here: by its command where that runs a script, else by the name that it has; it may run on another node only.
- */
+/* What the process is called here: by its command where that runs a script, else by its name; it may run on another node only. */
 static void name_of_process(const char *pid, char *name, size_t size) {
     char path[64], words[1024], own[64] = "";
     int is_number = strspn(pid, "0123456789") == strlen(pid);
     snprintf(path, sizeof path, "/proc/%.20s/cmdline", pid);
-    FILE *f = is_number ? fopen(path, "re") : NULL;
-    size_t n = f ? fread(words, 1, sizeof words - 1, f) : 0;
-    if (f) fclose(f);
-    words[n] = '\0';
+    int n = is_number ? nl_read(path, words, sizeof words) : 0;
+    if (n <= 0) n = words[0] = 0;
     size_t first = strlen(words);
     /* blanks within a word would divide it */
-    for (size_t i = 0; i < n; i++)
+    for (int i = 0; i < n; i++)
         if (!words[i] || words[i] == ' ') words[i] = words[i] ? '_' : ' ';
     nd_agent_name_of_command(words, name, size);
     words[first] = '\0';
     nd_agent_name_of_command(words, own, sizeof own);
     if (name[0] && strcmp(name, own) != 0) return;
     snprintf(path, sizeof path, "/proc/%.20s/comm", pid);
-    f = is_number ? fopen(path, "re") : NULL;
-    if (!f || !fgets(name, (int)size, f)) snprintf(name, size, "pid-%.20s", pid);
-    name[strcspn(name, "\n")] = '\0';
-    if (f) fclose(f);
+    if (!is_number || !nl_read_line(path, name, size)[0]) snprintf(name, size, "pid-%.20s", pid);
 }
 
 void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_NAME_BYTES + 1]) {

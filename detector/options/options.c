@@ -1,7 +1,6 @@
 #include "detector/options/options.h"
 #include "detector/halves/half_sum.h"
 #include "common/page/nl_agent.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_hostlist.h"
 #include "detector/program/program.h"
 #include "common/base/nl_options.h"

@@ -72,6 +72,5 @@ const struct nd_look *nd_sequential_look(struct nd_sequential *s, int look) {
 void nd_sequential_close(struct nd_sequential *s) {
     if (!s) return;
     nd_pairs_close(s->pairs);
-    free(s->look.cells);
-    free(s);
+    NL_FREE(s->look.cells, s);
 }

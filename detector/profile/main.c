@@ -2,8 +2,6 @@
 #include <elf.h>
 #include <jansson.h>
 
-#include "common/base/nl_error.h"
-
 #include "common/base/nl_json.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_secret.h"
@@ -108,9 +106,7 @@ static char **words_for(const struct nf_command *c) {
 
 static volatile sig_atomic_t child_of_signals;
 
-static void hand_on(int signal_number) {
-    if (child_of_signals > 0) kill((pid_t)child_of_signals, signal_number);
-}
+static void hand_on(int signal_number) { if (child_of_signals > 0) kill((pid_t)child_of_signals, signal_number); }
 
 /* Runs it to its end; signals are handed on to it, and it ends with this process. Its status, as a shell has it; -1 where it could not be
  * started (said in a line). */
@@ -205,8 +201,7 @@ static void nf_command_explain(const struct nf_command *c, char *line, int size)
         nl_say(line, (size_t)size, "'%s' uses another MPI library (%s) than noiselab was built with: build noiselab with its mpicc",
                  note.program, note.detail);
     else if (!strcmp(note.word, "lone")) nl_say(line, (size_t)size, "%s", note.detail);
-    else if (word)
-        nl_say(line, (size_t)size, "'%s' is a static binary, which loads no library: link it with libnoiselab-profile.so", word);
+    else if (word) nl_say(line, (size_t)size, "'%s' is a static binary, which loads no library: link it with libnoiselab-profile.so", word);
     else if (!strcmp(note.word, "no-mpi"))
         nl_say(line, (size_t)size, "'%s' is not an MPI program: it needs no MPI library, and had loaded none when it ended",
                  note.program);

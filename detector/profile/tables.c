@@ -1,5 +1,4 @@
 #include "detector/profile/tables.h"
-#include "common/base/nl_error.h"
 #include "common/sys/nl_whole.h"
 #include "detector/profile/profile_file.h"
 

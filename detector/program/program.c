@@ -1,6 +1,4 @@
 #include "detector/program/program.h"
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
 
 #define OPEN_NS        INT64_C(60000000000) /* a program may take its time to MPI_Init */
@@ -14,11 +12,6 @@ struct nd_program {
     struct nf_file *file;
     uint64_t (*looks)[NF_MAX_ROWS]; /* while a beat is looked for: calls of each row, look by look */
 };
-
-static void sleep_ns(int64_t ns) {
-    struct timespec time = nl_timespec(ns > 0 ? ns : 0);
-    nanosleep(&time, NULL); /* a signal that ends it early asks to stop */
-}
 
 /* ---- the file ---- */
 
@@ -64,7 +57,7 @@ int nd_program_open(struct nd_program **program, const char *folder, int rank, i
     *program = p;
     if (!p || snprintf(path, sizeof path, "%s/rank.%d.profile", folder, rank) >= (int)sizeof path)
         return nl_say(reason, size, "not enough memory");
-    while (!(p->file = map(path)) && nl_mono_ns() < end_ns && !*stop_asked && !access(folder, F_OK)) sleep_ns(LOOK_NS);
+    while (!(p->file = map(path)) && nl_mono_ns() < end_ns && !*stop_asked && !access(folder, F_OK)) nl_sleep_ns(LOOK_NS);
     if (p->file) return check(p->file, rank, n_ranks, reason, size);
     return nl_say(reason, size, "no rank %d of a program in '%.200s' (see noiselab profile)", rank, folder);
 }
@@ -75,8 +68,7 @@ void nd_program_close(struct nd_program *p) {
         p->file->beats.row = 0;
         munmap(p->file, sizeof *p->file);
     }
-    free(p->looks);
-    free(p);
+    NL_FREE(p->looks, p);
 }
 
 pid_t nd_program_pid(const struct nd_program *p) { return p->file->pid; }
@@ -89,7 +81,7 @@ static int is_over(const struct nd_program *p) {
 
 void nd_program_rest(const struct nd_program *p, int64_t ns) {
     int64_t end_ns = nl_mono_ns() + ns, left_ns;
-    while ((left_ns = end_ns - nl_mono_ns()) > 0 && !is_over(p)) sleep_ns(left_ns < LOOK_NS ? left_ns : LOOK_NS);
+    while ((left_ns = end_ns - nl_mono_ns()) > 0 && !is_over(p)) nl_sleep_ns(left_ns < LOOK_NS ? left_ns : LOOK_NS);
 }
 
 /* ---- the beat ---- */
@@ -155,7 +147,7 @@ int nd_program_find_beat(struct nd_program *p, const volatile int *stop_asked, s
         look(p, at);
         if (at * LOOK_NS >= LEAST_WATCH_NS) row = choose(p, at + 1, &n_calls);
         if (row >= 0 && n_calls >= ENOUGH_CALLS * ND_BEAT_WINDOWS) break;
-        sleep_ns(LOOK_NS);
+        nl_sleep_ns(LOOK_NS);
     }
     free(p->looks);
     p->looks = NULL;
@@ -214,7 +206,7 @@ int nd_program_take_beat(struct nd_program *p, const volatile int *stop_asked, s
             first_ns = b->at_ns[first % NF_MAX_BEATS];
         }
         if (waited_ns >= LEAST_WATCH_NS && last >= 2 * LEAST_CALLS) break;
-        sleep_ns(LOOK_NS);
+        nl_sleep_ns(LOOK_NS);
         waited_ns = nl_mono_ns() - begin_ns;
     }
     n = last_beats(b, at_ns);
@@ -241,7 +233,7 @@ static enum nd_follow_end wait_for(const struct nd_program *p, const uint32_t *n
         int64_t passed_ns = nl_mono_ns() - begin_ns, left_ns = expected_ns - passed_ns - expected_ns / 50;
         if (left_ns < expected_ns / 100) left_ns = expected_ns / 100;
         if (left_ns < NAP_NS) left_ns = NAP_NS;
-        sleep_ns(left_ns < LOOK_NS ? left_ns : LOOK_NS);
+        nl_sleep_ns(left_ns < LOOK_NS ? left_ns : LOOK_NS);
     }
     return ND_FOLLOW_DONE;
 }
@@ -351,7 +343,6 @@ int64_t nd_beats_period(const int64_t *at_ns, int n) {
     }
     if (best >= REPEATS)
         for (period = 1; r[period] < AS_GOOD * best;) period++;
-    free(d);
-    free(r);
+    NL_FREE(d, r);
     return period;
 }

@@ -1,5 +1,4 @@
 #include "detector/record/agent_rows.h"
-#include "common/base/nl_error.h"
 
 struct nd_agent_rows {
     const struct nd_options *options;

@@ -1,8 +1,6 @@
 #include "detector/record/launch_json.h"
 #include "detector/nodes/launcher.h"
 #include "detector/record/markers.h"
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_json.h"
 #include "common/base/nl_options.h"
 #include "common/base/version.h"

@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include "common/base/nl_error.h"
-
 const char *nd_markers_name(const struct nd_options *o, int region, char name[ND_REGION_BYTES]) {
     const struct nd_config *config = &o->configs[region / (o->n_arms + 1)];
     int arm = region % (o->n_arms + 1) - 1, n;
@@ -133,19 +131,14 @@ struct nd_markers *nd_markers_open(const struct nd_options *o) {
 
 const char *nd_markers_problem(const struct nd_markers *m) { return m ? m->problem : ""; }
 
-void nd_markers_start(struct nd_markers *m, int region) {
-    if (m && m->is_active) m->likwid.start(m->names[region]);
-}
+void nd_markers_start(struct nd_markers *m, int region) { if (m && m->is_active) m->likwid.start(m->names[region]); }
 
-void nd_markers_stop(struct nd_markers *m, int region) {
-    if (m && m->is_active) m->likwid.stop(m->names[region]);
-}
+void nd_markers_stop(struct nd_markers *m, int region) { if (m && m->is_active) m->likwid.stop(m->names[region]); }
 
 void nd_markers_close(struct nd_markers *m) {
     if (!m) return;
     if (m->is_active) m->likwid.close();
-    free(m->names);
-    free(m);
+    NL_FREE(m->names, m);
 }
 
 #else

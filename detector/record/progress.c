@@ -1,5 +1,4 @@
 #include "detector/record/progress.h"
-#include "common/base/nl_clock.h"
 #include "common/base/nl_progress.h"
 #include "detector/halves/pairs.h"
 #include "detector/design/spending.h"

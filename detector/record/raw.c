@@ -1,5 +1,4 @@
-#include "detector/record/raw.h"
-#include "common/base/nl_error.h"
+#include "detector/record/record.h"
 #include "common/base/nl_little.h"
 
 #define BLOCK_BYTES (INT64_C(8) << 20) /* what rank 0 holds of a block at most */
@@ -162,11 +161,5 @@ int nd_raw_write(struct nd_raw *r, const struct nd_starter *s, const struct nd_b
 void nd_raw_close(struct nd_raw *r) {
     if (!r) return;
     if (r->file) fclose(r->file);
-    free(r->path);
-    free(r->mine);
-    free(r->wides);
-    free(r->all);
-    free(r->n_wides);
-    free(r->offsets);
-    free(r);
+    NL_FREE(r->path, r->mine, r->wides, r->all, r->n_wides, r->offsets, r);
 }

@@ -2,7 +2,6 @@
 
 #include <stdio_ext.h>
 
-#include "common/base/nl_error.h"
 #include "common/base/nl_secret.h"
 #include "common/base/version.h"
 #include "common/sys/nl_whole.h"

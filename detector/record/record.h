@@ -9,6 +9,7 @@
 #include "detector/options/options.h"
 #include "detector/halves/pairs.h"
 #include "detector/nodes/provenance.h"
+#include "detector/measure/starts.h"
 
 struct nd_record;
 
@@ -84,3 +85,24 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const cha
 
 /* Closes; NULL is fine. */
 void nd_record_close(struct nd_record *r);
+
+/* What a dry run says of the launch: for people, or as one JSON object for programs (docs/reference/formats.md). */
+
+/* Prints the plan for people on stdout. */
+void nd_rehearsal_print(const struct nd_options *o);
+
+/* Prints the plan as JSON on stdout, one line. Returns 0, or -1 when memory is short or stdout is full. */
+int nd_rehearsal_print_json(const struct nd_options *o);
+
+/* Every start of every rank in a binary file (docs/reference/formats.md, Raw file). Rank 0 writes; the others hand in their part. */
+
+/* Opens `path` (which must not exist yet) and writes the header. Collective; `path` and `header` (borrowed) count on rank 0 only.
+ * @return 0, or -1 after a message (the same on all ranks). */
+int nd_raw_open(struct nd_raw **raw, const struct nd_team *team, const char *path, const json_t *header);
+
+/* Appends a batch: s->records, s->n_done .. as one block or several. Collective.
+ * @param n_switches involuntary context switches of this rank during the batch. 0, or -1 on rank 0 when the file cannot be written. */
+int nd_raw_write(struct nd_raw *raw, const struct nd_starter *s, const struct nd_batch_view *view, const int64_t *overshoots_ns,
+                 int64_t n_switches);
+
+void nd_raw_close(struct nd_raw *raw); /* NULL is fine */

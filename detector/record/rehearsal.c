@@ -1,4 +1,4 @@
-#include "detector/record/rehearsal.h"
+#include "detector/record/record.h"
 
 #include <jansson.h>
 

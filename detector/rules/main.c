@@ -6,7 +6,6 @@
  * any other, numbered as the launcher did. `ran`: -, where nobody could watch; parts, where another component took the call. */
 #include <mpi.h>
 
-#include "common/base/nl_error.h"
 #include "detector/ops/algorithms.h"
 #include "detector/ops/ops.h"
 #include "detector/rules/algorithm_watch.h"

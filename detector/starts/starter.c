@@ -1,9 +1,8 @@
 /* Around the loops of starts: clocks, slots, and what becomes of the records. */
 #include "detector/measure/late.h"
 #include "detector/measure/lateness.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
-#include "detector/record/raw.h"
+#include "detector/record/record.h"
 #include "detector/measure/starts.h"
 #include "detector/ops/work.h"
 
@@ -544,15 +543,7 @@ void nd_starter_close(struct nd_starter *s) {
     nd_sync_close(&s->sync);
     MPI_Type_free(&s->sum_type);
     MPI_Op_free(&s->sum_op);
-    free(s->records);
-    free(s->overshoots_ns);
-    free(s->sums);
-    free(s->node_sums);
-    free(s->all_sums);
-    free(s->overshoots);
-    free(s->all_overshoots);
-    free(s->measures);
-    free(s->worst);
-    free(s->rank_sums);
+    NL_FREE(s->records, s->overshoots_ns, s->sums, s->node_sums, s->all_sums, s->overshoots, s->all_overshoots, s->measures, s->worst,
+            s->rank_sums);
     *s = (struct nd_starter){0};
 }

@@ -1,5 +1,4 @@
 #include "detector/sync/clocks.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
 
 /* ---- the table ---- */

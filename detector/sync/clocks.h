@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <sys/time.h>
 
-#include "common/base/nl_clock.h"
+#include "common/base/nl_usual.h"
 
 enum nd_clock_read { ND_READ_KERNEL, ND_READ_COUNTER, ND_READ_WTIME, ND_READ_TIMEOFDAY };
 

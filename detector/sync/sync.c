@@ -1,5 +1,4 @@
 #include "detector/sync/sync.h"
-#include "common/base/nl_error.h"
 #include "detector/sync/sync_pingpong.h"
 
 extern const struct nd_sync_method nd_sync_tree, nd_sync_linear, nd_sync_ring;
@@ -67,8 +66,7 @@ int nd_sync_open(struct nd_sync *s, const struct nd_sync_options *o, const struc
 void nd_sync_close(struct nd_sync *s) {
     if (s->heads != MPI_COMM_NULL) MPI_Comm_free(&s->heads);
     if (s->domain != MPI_COMM_NULL) MPI_Comm_free(&s->domain);
-    free(s->pingpong);
-    free(s->state);
+    NL_FREE(s->pingpong, s->state);
     s->pingpong = NULL;
     s->state = NULL;
 }

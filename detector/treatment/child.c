@@ -1,6 +1,4 @@
 #include "detector/treatment/child.h"
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 
 enum { PATH_BYTES = PATH_MAX + 64 };
 

@@ -1,7 +1,5 @@
 #include "detector/treatment/companion.h"
 #include "detector/treatment/child.h"
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 
 #define LOOK_NS INT64_C(50000000)        /* how often a silent companion is checked for being dead */
 #define MARGIN_NS INT64_C(5000000000)    /* what the companion gets on top of the time that a switch may take */

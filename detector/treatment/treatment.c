@@ -1,8 +1,6 @@
 #include "detector/treatment/treatment.h"
 #include "detector/treatment/child.h"
-#include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"
-#include "common/base/nl_error.h"
 
 #define READY_TIMEOUT_NS INT64_C(10000000000)
 #define ANSWER_TIMEOUT_NS INT64_C(5000000000)

@@ -3,7 +3,6 @@
 
 #include <jansson.h>
 
-#include "common/base/nl_error.h"
 #include "common/base/nl_options.h"
 #include "common/base/version.h"
 

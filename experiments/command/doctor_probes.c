@@ -3,12 +3,12 @@
 
 #include "experiments/command/doctor.h"
 #include "noisegen/kinds/kinds.h"
-#include "common/base/nl_error.h"
 #include "common/sys/nl_place.h"
 #include "common/sys/nl_preempted.h"
 #include "common/sys/nl_cgroup.h"
 #include "detector/nodes/quiet.h"
 #include "noisegen/recorder/recorder.h"
+#include "common/sys/nl_whole.h"
 
 enum { LAUNCH_S = 60, R_S = 60, SLURM_S = 10, LOOK_S = 1, TEXT_BYTES = 4096 };
 
@@ -20,16 +20,6 @@ static void __attribute__((format(printf, 2, 3))) say(char field[NC_TEXT_BYTES],
     va_start(args, format);
     vsnprintf(field, NC_TEXT_BYTES, format, args);
     va_end(args);
-}
-
-/* The first line of a small file, without its end; "" when it cannot be read. Returns buf. */
-static const char *line_of(const char *path, char *buf, size_t size) {
-    FILE *file = fopen(path, "r");
-    buf[0] = '\0';
-    if (file && !fgets(buf, (int)size, file)) buf[0] = '\0';
-    if (file) fclose(file);
-    buf[strcspn(buf, "\n")] = '\0';
-    return buf;
 }
 
 /* The path of a program that PATH has; NULL. */
@@ -136,7 +126,7 @@ static void look_at_load(struct nc_machine *m, struct nc_finding *f) {
 static void look_at_clock(struct nc_machine *m, struct nc_finding *f) {
     char source[64];
     (void)m;
-    line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
+    nl_read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
     SAY(here, "clock source %s", source[0] ? source : "not known");
     if (strcmp(source, "tsc") == 0 || strcmp(source, "arch_sys_counter") == 0 || strcmp(source, "timebase") == 0) return;
     f->state = NC_LIMITED;
@@ -147,7 +137,7 @@ static void look_at_clock(struct nc_machine *m, struct nc_finding *f) {
 static void look_at_governor(struct nc_machine *m, struct nc_finding *f) {
     char name[64];
     (void)m;
-    line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", name, sizeof name);
+    nl_read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", name, sizeof name);
     SAY(here, "%s", name[0] ? name : "not known (no cpufreq here, as in many virtual machines)");
     if (!name[0] || strcmp(name, "performance") == 0) return;
     f->state = NC_LIMITED;
@@ -182,7 +172,7 @@ static void look_at_recording(struct nc_machine *m, struct nc_finding *f) {
     int cpu = first_cpu();
     char paranoid[32];
     (void)m;
-    line_of("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
+    nl_read_line("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
     const struct nr_config config = {.source = "auto", .view = NR_VIEW_CPUS, .cpus = &cpu, .n_cpus = 1, .n_arms = 1, .sampler_cpu = -1};
     nl_set_quiet(1); /* the reason comes with the recorder, or there is none at all */
     int failed = nr_open(&recorder, &config);

@@ -1,6 +1,5 @@
 /* Runs a command and takes in what it prints. */
 #include "experiments/command/doctor.h"
-#include "common/base/nl_clock.h"
 
 enum { TIME_IS_UP = 124, NOT_STARTED = 127 };
 

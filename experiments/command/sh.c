@@ -1,12 +1,10 @@
 /* noiselab-sh: what the scripts of noiselab leave to C: reading JSON, finding the word that was meant, and processes that end with their
  * script. Not a command for people; scripts find it beside themselves. */
 #include "experiments/command/doctor.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_hostlist.h"
 #include "common/base/nl_words.h"
 #include "common/base/nl_secret.h"
 #include "experiments/command/values.h"
-#include "common/base/nl_clock.h"
 
 /* Processes of a launch that a script has started: they end with the script, and a script can wait for them all. */
 
@@ -307,8 +305,7 @@ static int redact(void) {
         }
     }
     int failed = ferror(stdin) || !feof(stdin) || fflush(stdout);
-    free(line);
-    free(out);
+    NL_FREE(line, out);
     if (failed) nl_error("redact: cannot read or write");
     return failed ? NL_EXIT_USAGE : found ? NL_EXIT_FAIL : NL_EXIT_OK;
 }

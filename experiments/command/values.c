@@ -1,5 +1,4 @@
 #include "experiments/command/values.h"
-#include "common/base/nl_error.h"
 
 /* The values of one path. */
 struct column {

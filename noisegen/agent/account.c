@@ -1,4 +1,4 @@
-#include "noisegen/agent/account.h"
+#include "noisegen/agent/session.h"
 #include "common/base/nl_json.h"
 
 /* The account's fields, as files and sums have them. */

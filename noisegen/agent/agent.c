@@ -1,5 +1,4 @@
 #include "noisegen/agent/agent.h"
-#include "common/base/nl_clock.h"
 
 void na_warn(struct na_agent *a, const char *format, ...) {
     char text[NA_REASON_BYTES];
@@ -23,12 +22,12 @@ static const struct na_way *choose_way(const struct na_options *o) {
 /* What the agent is called unless the user says it: as its program. */
 static void choose_name(struct na_agent *a) {
     const struct na_options *o = a->options;
-    struct na_stat s;
+    struct nl_stat s;
     struct na_command command;
     char ignored[256];
     if (o->name) snprintf(a->name, sizeof a->name, "%s", o->name);
     else if (o->unit) snprintf(a->name, sizeof a->name, "%.*s", (int)strcspn(o->unit, "."), o->unit);
-    else if (o->pid || o->cgroup) snprintf(a->name, sizeof a->name, "%s", na_stat_read(a->root.pid, &s) ? "agent" : s.name);
+    else if (o->pid || o->cgroup) snprintf(a->name, sizeof a->name, "%s", nl_stat_read(a->root.pid, &s) ? "agent" : s.name);
     else if (o->on) na_command_name(&a->on, a->name, sizeof a->name);
     else if (o->scrape && !o->cmd && na_command_make(&command, o->scrape, o->is_shell, ignored, sizeof ignored) == 0) {
         snprintf(a->name, sizeof a->name, "scrape");

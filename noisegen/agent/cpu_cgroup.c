@@ -5,7 +5,7 @@
 
 static int64_t read_file(const char *file) {
     char text[1024];
-    if (na_read(file, text, sizeof text) <= 0) return -1;
+    if (nl_read(file, text, sizeof text) <= 0) return -1;
     const char *usec = strstr(text, "usage_usec ");
     if (usec) return strtoll(usec + strlen("usage_usec "), NULL, 10) * 1000;
     return text[0] >= '0' && text[0] <= '9' ? strtoll(text, NULL, 10) : -1;

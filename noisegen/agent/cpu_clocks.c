@@ -5,9 +5,9 @@
 
 static int64_t read_clock(pid_t pid) {
     struct timespec t;
-    struct na_stat s;
+    struct nl_stat s;
     clockid_t clock;
-    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t) || na_stat_read(pid, &s)) return -1;
+    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t) || nl_stat_read(pid, &s)) return -1;
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec + s.dead_children_ticks * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 

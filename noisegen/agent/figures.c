@@ -8,36 +8,25 @@ static int64_t value_of(const char *text, const char *key) {
     return strtoll(at + strspn(at, " \t:"), NULL, 10);
 }
 
-/* Makes room for one more element; returns the array, NULL without memory. */
-static void *grow(void *array, int n, int *room, size_t size) {
-    if (n < *room) return array;
-    int more = *room ? 2 * *room : 64;
-    void *grown = realloc(array, (size_t)more * size);
-    if (grown) *room = more;
-    return grown;
-}
-
 struct taking { struct na_moment *m; pid_t pid; };
 
 static int take_thread(void *context, pid_t tid) {
     struct taking *t = context;
     struct na_moment *m = t->m;
     char path[64], text[8192];
-    struct na_thread *threads = grow(m->threads, m->n_threads, &m->room_threads, sizeof *threads);
-    if (!threads) return 1;
-    m->threads = threads;
-    struct na_thread *thread = &threads[m->n_threads];
+    if (NL_GROW(m->threads, m->n_threads, m->room_threads)) return 1;
+    struct na_thread *thread = &m->threads[m->n_threads];
     snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)t->pid, (int)tid);
-    if (na_read(path, text, sizeof text) <= 0) return 0;
+    if (nl_read(path, text, sizeof text) <= 0) return 0;
     *thread = (struct na_thread){.tid = tid, .voluntary = value_of(text, "\nvoluntary_ctxt_switches"),
                                  .involuntary = value_of(text, "nonvoluntary_ctxt_switches"), .runs = -1, .migrations = -1};
     snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)t->pid, (int)tid);
-    if (na_read(path, text, sizeof text) > 0) {
+    if (nl_read(path, text, sizeof text) > 0) {
         long long runs;
         if (sscanf(text, "%*u %*u %lld", &runs) == 1) thread->runs = runs;
     }
     snprintf(path, sizeof path, "/proc/%d/task/%d/sched", (int)t->pid, (int)tid);
-    if (na_read(path, text, sizeof text) > 0) thread->migrations = value_of(text, "se.nr_migrations");
+    if (nl_read(path, text, sizeof text) > 0) thread->migrations = value_of(text, "se.nr_migrations");
     m->n_threads++;
     return 0;
 }
@@ -49,17 +38,14 @@ static int by_number(const void *a, const void *b) {
 
 static void take_process(struct na_moment *m, pid_t pid) {
     struct taking t = {m, pid};
-    struct na_stat s;
+    struct nl_stat s;
     char path[64], text[1024];
-    struct na_bytes *processes = grow(m->processes, m->n_processes, &m->room_processes, sizeof *processes);
-    if (!processes) return;
-    m->processes = processes;
-    if (na_stat_read(pid, &s)) return;
+    if (NL_GROW(m->processes, m->n_processes, m->room_processes) || nl_stat_read(pid, &s)) return;
     m->rss_kib += s.rss_kib;
-    struct na_bytes *p = &processes[m->n_processes++];
+    struct na_bytes *p = &m->processes[m->n_processes++];
     *p = (struct na_bytes){pid, s.dead_children_faults, -1, -1};
     snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
-    if (na_read(path, text, sizeof text) > 0) {
+    if (nl_read(path, text, sizeof text) > 0) {
         p->read_bytes = value_of(text, "rchar");
         p->written_bytes = value_of(text, "wchar");
     }
@@ -117,9 +103,6 @@ void na_figures_end(struct na_figures *f, const struct na_set *set, struct nl_ag
 }
 
 void na_figures_free(struct na_figures *f) {
-    free(f->begin.threads);
-    free(f->begin.processes);
-    free(f->end.threads);
-    free(f->end.processes);
+    NL_FREE(f->begin.threads, f->begin.processes, f->end.threads, f->end.processes);
     *f = (struct na_figures){0};
 }

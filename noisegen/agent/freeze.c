@@ -11,8 +11,8 @@ int na_freeze_members(struct na_freeze *f) {
 
 static int check_running(struct na_freeze *f, char *reason, int reason_size) {
     for (int i = 0; i < f->set->n; i++) {
-        struct na_stat s;
-        if (na_stat_read(f->set->p[i].pid, &s) || (s.state != 'T' && s.state != 't')) continue;
+        struct nl_stat s;
+        if (nl_stat_read(f->set->p[i].pid, &s) || (s.state != 'T' && s.state != 't')) continue;
         return nl_say(reason, reason_size, "process %d (%s) is %s already: let it run first, or it could not be left as it was found",
                       (int)f->set->p[i].pid, s.name, s.state == 't' ? "under a debugger" : "stopped");
     }

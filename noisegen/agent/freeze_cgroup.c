@@ -1,8 +1,7 @@
 /* Freezing by the kernel's cgroup freezer, version 1 or 2: children that appear are frozen too, and nobody sees a signal. */
 #include "noisegen/agent/freeze.h"
 #include "noisegen/agent/guardian.h"
-#include "noisegen/agent/journal.h"
-#include "common/base/nl_clock.h"
+#include "noisegen/agent/undo.h"
 #include "common/sys/nl_cgroup.h"
 
 #define SPIN_NS INT64_C(2000000) /* a freeze takes some 100 us; after this it waits for something, and sleeping is polite */
@@ -14,7 +13,7 @@ static int join(char *path, const char *directory, const char *file) {
 /* Whether the state file says `text`. */
 static int is_state(const struct na_freezer *row, const char *directory, const char *text) {
     char path[PATH_MAX], now[256];
-    return join(path, directory, row->look_file) == 0 && na_read(path, now, sizeof now) > 0 && strstr(now, text) != NULL;
+    return join(path, directory, row->look_file) == 0 && nl_read(path, now, sizeof now) > 0 && strstr(now, text) != NULL;
 }
 
 static int await_state(const struct na_freeze *f, const char *text) {
@@ -76,7 +75,7 @@ static int prepare_given(struct na_freeze *f, const struct na_freezer *row, cons
     size_t length = strlen(mount);
     if (strncmp(f->given, mount, length) != 0 || f->given[length] != '/' || join(path, f->given, row->state_file))
         return nl_say(reason, reason_size, "%s is not in its hierarchy", f->given);
-    if (na_read(path, now, sizeof now) < 0) return nl_say(reason, reason_size, "%s has no %s", f->given, row->state_file);
+    if (nl_read(path, now, sizeof now) < 0) return nl_say(reason, reason_size, "%s has no %s", f->given, row->state_file);
     now[strcspn(now, "\n")] = '\0';
     if (strcmp(now, row->thawed_text) != 0) {
         nl_say(reason, reason_size, "%s is frozen already (%s): thaw it first, or it could not be left as it was found", f->given,

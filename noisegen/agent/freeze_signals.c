@@ -3,8 +3,7 @@
 #include <pwd.h>
 
 #include "noisegen/agent/freeze.h"
-#include "noisegen/agent/journal.h"
-#include "common/base/nl_clock.h"
+#include "noisegen/agent/undo.h"
 
 #define SPIN_NS INT64_C(2000000)
 
@@ -27,8 +26,8 @@ static int prepare(struct na_freeze *f, const struct na_freezer *row, int is_tri
     (void)is_trial;
     for (int i = 0; i < f->set->n; i++) {
         char owner[64];
-        struct na_stat s;
-        if (na_process_signal(f->set->p[i], 0) == 0 || errno != EPERM || na_stat_read(f->set->p[i].pid, &s)) continue;
+        struct nl_stat s;
+        if (na_process_signal(f->set->p[i], 0) == 0 || errno != EPERM || nl_stat_read(f->set->p[i].pid, &s)) continue;
         owner_of(f->set->p[i].pid, owner, sizeof owner);
         return nl_say(reason, reason_size, "process %d (%s) belongs to %s: only root and %s may stop it", (int)f->set->p[i].pid, s.name,
                       owner, owner);
@@ -42,8 +41,8 @@ struct looking { pid_t pid; };
 
 static int is_awake(void *context, pid_t tid) {
     const struct looking *l = context;
-    struct na_stat s;
-    return na_stat_read_thread(l->pid, tid, &s) == 0 && !strchr("TtZX", s.state);
+    struct nl_stat s;
+    return nl_stat_read_thread(l->pid, tid, &s) == 0 && !strchr("TtZX", s.state);
 }
 
 static int is_stopped(struct na_process p) {

@@ -2,12 +2,10 @@
 #include <jansson.h>
 
 #include "noisegen/agent/agent.h"
-#include "noisegen/agent/journal.h"
-#include "common/base/nl_error.h"
+#include "noisegen/agent/undo.h"
 #include "common/base/nl_options.h"
 #include "noisegen/agent/companion_options.h"
 #include "noisegen/agent/session.h"
-#include "common/base/nl_clock.h"
 
 /* What `noiselab-agent --dry-run` does: finds and checks, starts a command for a second, and leaves nothing behind. */
 

@@ -1,19 +1,5 @@
 #include "noisegen/agent/proc.h"
 
-#define PF_KTHREAD UINT64_C(0x00200000) /* include/linux/sched.h; part of what /proc/PID/stat promises */
-
-int na_read(const char *path, char *text, int size) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), n = 0;
-    ssize_t got = 0;
-    if (fd < 0) return -1;
-    while (n < size - 1 && (got = read(fd, text + n, (size_t)(size - 1 - n))) > 0) n += (int)got;
-    int error = errno;
-    close(fd);
-    text[n] = '\0';
-    errno = error;
-    return got < 0 ? -1 : n;
-}
-
 int na_write(const char *path, const char *text) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) return -1;
@@ -26,63 +12,28 @@ int na_write(const char *path, const char *text) {
 
 /* ---- one process ---- */
 
-static int parse_stat(const char *path, struct na_stat *s) {
-    char text[1024];
-    unsigned long long flags, dead_faults, start;
-    long long dead_user, dead_system, rss;
-    int ppid;
-    if (na_read(path, text, sizeof text) <= 0) return -1;
-    char *open = strchr(text, '('), *close = strrchr(text, ')'); /* the name may hold anything, brackets too */
-    if (!open || !close || close < open) return -1;
-    snprintf(s->name, sizeof s->name, "%.*s", (int)(close - open - 1), open + 1);
-    if (sscanf(close + 1, " %c %d %*d %*d %*d %*d %llu %*u %llu %*u %*u %*u %*u %lld %lld %*d %*d %d %*d %llu %*u %lld", &s->state, &ppid,
-               &flags, &dead_faults, &dead_user, &dead_system, &s->n_threads, &start, &rss) != 9)
-        return -1;
-    s->ppid = ppid;
-    s->flags = flags;
-    s->dead_children_faults = dead_faults;
-    s->dead_children_ticks = dead_user + dead_system;
-    s->start_ticks = start;
-    s->rss_kib = rss * (sysconf(_SC_PAGESIZE) / 1024);
-    return 0;
-}
-
-int na_stat_read(pid_t pid, struct na_stat *stat) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    return parse_stat(path, stat);
-}
-
-int na_stat_read_thread(pid_t pid, pid_t tid, struct na_stat *stat) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    return parse_stat(path, stat);
-}
-
 struct na_process na_process_of(pid_t pid) {
-    struct na_stat s;
-    return na_stat_read(pid, &s) ? (struct na_process){pid, 0} : (struct na_process){pid, s.start_ticks};
+    struct nl_stat s;
+    return nl_stat_read(pid, &s) ? (struct na_process){pid, 0} : (struct na_process){pid, s.start_ticks};
 }
 
 /* A zombie whose other threads go on is not gone: its first thread has ended, that is all. */
-static int is_gone(const struct na_stat *s) { return s->state == 'X' || (s->state == 'Z' && s->n_threads <= 1); }
+static int is_gone(const struct nl_stat *s) { return s->state == 'X' || (s->state == 'Z' && s->n_threads <= 1); }
 
 static int is_shortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
 int na_process_lives(struct na_process p) {
-    struct na_stat s;
+    struct nl_stat s;
     errno = 0;
-    if (na_stat_read(p.pid, &s)) return is_shortage(errno); /* what cannot be read is not gone */
+    if (nl_stat_read(p.pid, &s)) return is_shortage(errno); /* what cannot be read is not gone */
     return s.start_ticks == p.start_ticks && !is_gone(&s);
 }
 
-int na_is_kernel(const struct na_stat *stat) { return (stat->flags & PF_KTHREAD) != 0; }
-
 int na_is_ancestor(pid_t pid) {
-    struct na_stat s;
+    struct nl_stat s;
     for (pid_t at = getpid(); at > 0; at = s.ppid) {
         if (at == pid) return 1;
-        if (na_stat_read(at, &s)) return 0;
+        if (nl_stat_read(at, &s)) return 0;
     }
     return 0;
 }
@@ -135,15 +86,9 @@ int na_set_has(const struct na_set *set, pid_t pid) {
 }
 
 int na_set_add(struct na_set *set, pid_t pid) {
-    struct na_stat s;
-    if (na_set_has(set, pid) || na_stat_read(pid, &s) || is_gone(&s)) return 0;
-    if (set->n == set->room) {
-        int room = set->room ? 2 * set->room : 16;
-        struct na_process *p = realloc(set->p, (size_t)room * sizeof *p);
-        if (!p) return -1;
-        set->p = p;
-        set->room = room;
-    }
+    struct nl_stat s;
+    if (na_set_has(set, pid) || nl_stat_read(pid, &s) || is_gone(&s)) return 0;
+    if (NL_GROW(set->p, set->n, set->room)) return -1;
     set->p[set->n++] = (struct na_process){pid, s.start_ticks};
     return 1;
 }
@@ -164,8 +109,8 @@ static int add_children_of_thread(void *context, pid_t tid) {
 
 static int add_if_child(void *context, pid_t pid) {
     struct adding *a = context;
-    struct na_stat s;
-    return na_stat_read(pid, &s) == 0 && s.ppid == a->parent && na_set_add(a->set, pid) < 0 ? -2 : 0;
+    struct nl_stat s;
+    return nl_stat_read(pid, &s) == 0 && s.ppid == a->parent && na_set_add(a->set, pid) < 0 ? -2 : 0;
 }
 
 int na_set_add_children(struct na_set *set, pid_t pid) {

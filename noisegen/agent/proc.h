@@ -2,40 +2,19 @@
 #pragma once
 
 #include "common/base/nl_usual.h"
-#include "common/base/nl_error.h"
+#include "common/sys/nl_stat.h"
+#include "common/sys/nl_whole.h"
 
 struct na_process {
     pid_t pid;
     uint64_t start_ticks; /* since boot, in the kernel's ticks of 10 ms; differs between two processes that had the same pid */
 };
 
-/* Fields of /proc/PID/stat. */
-struct na_stat {
-    char name[64];     /* the command's name, cut by the kernel at 15 bytes */
-    char state;        /* R, S, D, T, t, Z, ... */
-    pid_t ppid;
-    uint64_t flags;    /* PF_... */
-    uint64_t dead_children_faults; /* page faults of its children that it has waited for: more of them, and another child has ended */
-    int64_t dead_children_ticks;   /* CPU time of those */
-    int n_threads;
-    uint64_t start_ticks;
-    int64_t rss_kib;
-};
-
-/* 0, -1 when there is no such process. */
-int na_stat_read(pid_t pid, struct na_stat *stat);
-
-/* The same for a thread. */
-int na_stat_read_thread(pid_t pid, pid_t tid, struct na_stat *stat);
-
 /* The process with this pid now; start_ticks 0 when there is none. */
 struct na_process na_process_of(pid_t pid);
 
 /* Whether it still is this process, and not a zombie. One that cannot be looked at, for want of descriptors or memory, counts as living. */
 int na_process_lives(struct na_process process);
-
-/* Whether it is a thread of the kernel. */
-int na_is_kernel(const struct na_stat *stat);
 
 /* 1 when `pid` is the calling process or one of its ancestors. */
 int na_is_ancestor(pid_t pid);
@@ -48,9 +27,6 @@ int na_each_number(const char *directory, int (*take)(void *context, pid_t numbe
 
 /* Calls `take` for each number in a file of numbers (cgroup.procs, children). As above. */
 int na_each_line(const char *file, int (*take)(void *context, pid_t number), void *context);
-
-/* Reads a whole small file into `text` as a string. Its length, -1 with errno. */
-int na_read(const char *path, char *text, int size);
 
 /* Writes a text into an existing file by a single write(). 0, -1 with errno. */
 int na_write(const char *path, const char *text);

@@ -1,5 +1,4 @@
 #include "noisegen/agent/scraper.h"
-#include "common/base/nl_clock.h"
 #include "common/sys/nl_futex.h"
 
 #define RETRY_NS INT64_C(20000000) /* a started agent needs a moment until it answers */
@@ -67,10 +66,9 @@ static void raise_order(struct na_scraper *s) {
 /* One scrape after the other, until one succeeds. */
 static int try_out(struct na_scraper *s, int64_t deadline_ns, const _Atomic uint32_t *stop) {
     uint32_t order = atomic_load(&s->order);
-    struct timespec pause = nl_timespec(RETRY_NS);
     while (scrape(s, order)) {
         if (nl_mono_ns() > deadline_ns || (stop && atomic_load(stop))) return -1;
-        nanosleep(&pause, NULL);
+        nl_sleep_ns(RETRY_NS);
     }
     return 0;
 }

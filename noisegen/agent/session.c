@@ -1,8 +1,5 @@
 #include "noisegen/agent/session.h"
-#include "noisegen/agent/account.h"
-#include "noisegen/agent/journal.h"
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
+#include "noisegen/agent/undo.h"
 #include "common/sys/nl_place.h"
 
 #define WRITE_EVERY_NS INT64_C(30000000000)

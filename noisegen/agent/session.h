@@ -40,3 +40,11 @@ int na_session_start(struct na_session *session, int is_trial);
 void na_session_keep_files(void);
 int na_session_watch(struct na_session *session);
 void na_session_close(struct na_session *session);
+
+/* The certificate: what was switched, how well, and what it used. Keys: docs/reference/formats.md. */
+
+/* As JSON in one line, to be freed by the caller; NULL without memory. */
+char *na_certificate(const struct na_session *session);
+
+/* Adds a half's figures to a sum: unknown ones make the sum unknown. */
+void na_account_add(struct nl_agent_account *sum, const struct nl_agent_account *half);

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <spawn.h>
 
-#include "common/base/nl_clock.h"
 #include "common/base/nl_words.h"
 
 extern char **environ;

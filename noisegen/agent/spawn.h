@@ -3,7 +3,6 @@
 #pragma once
 
 #include "common/base/nl_usual.h"
-#include "common/base/nl_error.h"
 
 struct na_command {
     const char *text; /* as given; not owned */

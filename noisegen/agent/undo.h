@@ -1,6 +1,6 @@
 /* What has to be undone so that the agent is left as it was found. It lies in memory shared with the guardian (guardian.h), so
  * everything is plain data, and whoever survives can undo it. An entry is written before the deed and taken out after its undoing was seen:
- * undoing what was not done yet does no harm. What is frozen stands in a journal on disk as well (journal.h), for the case that nobody
+ * undoing what was not done yet does no harm. What is frozen stands in a journal on disk as well (below), for the case that nobody
  * survives. */
 #pragma once
 
@@ -64,3 +64,17 @@ int na_undo_is_done(const struct na_undo *undo);
 
 /* Notes a process in one of the lists, before something is done with it. -1: the list is full. */
 int na_undo_note(struct na_process *list, _Atomic int32_t *n, struct na_process process);
+
+/* The journal: what is frozen now, in a file of its own, so that it can be thawed even when companion and guardian were killed together (by
+ * the end of a job's cgroup, say). It lies in /run/noiselab (root) or in XDG_RUNTIME_DIR/noiselab, a folder that only its owner can write,
+ * and is there only while something is frozen. */
+
+/* Chooses the file; without a folder for it there is none, and undo->journal_file stays "". */
+void na_journal_open(struct na_undo *undo);
+
+/* Writes what is frozen by `undo`, or removes the file when that is nothing. 0, -1 with errno. */
+int na_journal_note(struct na_undo *undo);
+
+/* Undoes what stands in journals whose companion and guardian have ended, and says so by nl_warn().
+ * @return how many could not be undone; their journals stay. */
+int na_journal_restore(void);

@@ -2,8 +2,6 @@
 
 #include <sys/eventfd.h>
 
-#include "common/base/nl_clock.h"
-
 /* An agent that writes gigabytes must neither fill a disk nor be blocked, nor may taking it in cost much. The pipe is as big as everybody
  * may make it; a megabyte is kept, and what comes after that is spliced to /dev/null, which copies nothing (but for the beginning of each
  * start's output: why a program ended may stand in it). Between two looks the thread sleeps: long after little, short after much. */

@@ -1,7 +1,6 @@
 /* A command: started, and ended with all its children, or frozen with them. We are the reaper of what it leaves behind, so a daemon stays
  * in sight. */
 #include "noisegen/agent/agent.h"
-#include "common/base/nl_clock.h"
 
 /* A command that cannot work ends within this time: a wrong option, a port in use. Agents that need longer are found out at the half's
  * begin. */
@@ -13,8 +12,8 @@ struct looking { struct na_agent *a; int n_found; pid_t found; };
 /* Counts processes of the same name, as the kernel cuts it. */
 static int look(void *context, pid_t pid) {
     struct looking *l = context;
-    struct na_stat s;
-    if (na_stat_read(pid, &s) || s.state == 'Z' || strncmp(s.name, l->a->name, 15) != 0 || na_is_ancestor(pid)) return 0;
+    struct nl_stat s;
+    if (nl_stat_read(pid, &s) || s.state == 'Z' || strncmp(s.name, l->a->name, 15) != 0 || na_is_ancestor(pid)) return 0;
     l->n_found++;
     l->found = pid;
     return 0;

@@ -2,11 +2,11 @@
 #include "noisegen/agent/agent.h"
 
 int na_frozen_check(struct na_agent *a, char *reason, int size) {
-    struct na_stat s;
+    struct nl_stat s;
     for (int i = 0; i < a->set.n; i++) {
         pid_t pid = a->set.p[i].pid;
-        if (na_stat_read(pid, &s)) continue;
-        if (na_is_kernel(&s)) nl_say(reason, size, "process %d (%s) is a thread of the kernel: it cannot be switched", (int)pid, s.name);
+        if (nl_stat_read(pid, &s)) continue;
+        if (s.is_kernel) nl_say(reason, size, "process %d (%s) is a thread of the kernel: it cannot be switched", (int)pid, s.name);
         else if (na_is_ancestor(pid))
             nl_say(reason, size, "process %d (%s), which runs this program, would be frozen, too", (int)pid, s.name);
         else continue;

@@ -2,10 +2,10 @@
 #include "noisegen/agent/agent.h"
 
 static int check(struct na_agent *a, char *reason, int size) {
-    struct na_stat s;
+    struct nl_stat s;
     pid_t pid = a->options->pid;
-    if (na_stat_read(pid, &s)) nl_say(reason, size, "there is no process %d", (int)pid);
-    else if (na_is_kernel(&s)) nl_say(reason, size, "process %d (%s) is a thread of the kernel: it cannot be switched", (int)pid, s.name);
+    if (nl_stat_read(pid, &s)) nl_say(reason, size, "there is no process %d", (int)pid);
+    else if (s.is_kernel) nl_say(reason, size, "process %d (%s) is a thread of the kernel: it cannot be switched", (int)pid, s.name);
     else if (na_is_ancestor(pid)) nl_say(reason, size, "process %d (%s) runs this program: it cannot be frozen", (int)pid, s.name);
     else {
         a->root = (struct na_process){pid, s.start_ticks};

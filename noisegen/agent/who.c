@@ -1,5 +1,4 @@
 #include "noisegen/agent/who.h"
-#include "common/base/nl_clock.h"
 #include "common/sys/nl_whole.h"
 
 #define SOME_BURSTS INT64_C(250000) /* 10 MB of trace */
@@ -22,10 +21,10 @@ static void collect(struct na_who *w) {
 /* The detector's generator is a child of it as we are. */
 static void mark_generators(struct na_who *w) {
     struct na_set children = {0};
-    struct na_stat s;
+    struct nl_stat s;
     na_set_add_children(&children, w->page->owner_pid);
     for (int i = 0; i < children.n; i++)
-        if (na_stat_read(children.p[i].pid, &s) == 0 && strcmp(s.name, "noiselab-gen") == 0)
+        if (nl_stat_read(children.p[i].pid, &s) == 0 && strcmp(s.name, "noiselab-gen") == 0)
             nr_mark(w->recorder, children.p[i].pid, NR_GENERATOR, 1);
     na_set_free(&children);
 }
@@ -58,9 +57,7 @@ void na_who_mark_agent(struct na_who *w, const struct na_set *set) {
     for (int i = 0; i < set->n; i++) na_who_mark(w, set->p[i].pid, NR_AGENT, 0);
 }
 
-void na_who_begin(struct na_who *w, int arm) {
-    if (w->recorder) nr_begin(w->recorder, arm);
-}
+void na_who_begin(struct na_who *w, int arm) { if (w->recorder) nr_begin(w->recorder, arm); }
 
 static void fill_waited(struct nl_agent_account *a, const int64_t *waited_ns) {
     a->waited_for_agent_ns = waited_ns[NR_AGENT];

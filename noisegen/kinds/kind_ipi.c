@@ -47,9 +47,7 @@ static const char *supported(void) {
     return NULL;
 }
 
-static void close_counters(struct ipi_state *s) {
-    while (s->n_counters > 0) close(s->counters[--s->n_counters]);
-}
+static void close_counters(struct ipi_state *s) { while (s->n_counters > 0) close(s->counters[--s->n_counters]); }
 
 static void clean_up(void *state) {
     struct ipi_state *s = state;

@@ -1,7 +1,6 @@
 /* wakeup: timers that only wake. Each costs a timer interrupt, two context switches and, on an idle CPU, the way out of an idle state; the
  * work itself is nothing. */
 #include "noisegen/kinds/kinds.h"
-#include "common/base/nl_clock.h"
 
 extern const struct ng_kind ng_kind_wakeup;
 

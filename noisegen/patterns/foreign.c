@@ -1,5 +1,4 @@
-#include "noisegen/patterns/foreign.h"
-#include "common/base/nl_error.h"
+#include "noisegen/patterns/trace.h"
 
 enum { HEAD_LINES = 200, MOST_INTERRUPTIONS = 1 << 24 };
 
@@ -208,8 +207,7 @@ static int convert_events(struct ng_trace *t, FILE *from, FILE *to, char *reason
         snprintf(t->said, sizeof t->said, "%zu events of osnoise on %d CPU(s); %zu within or beside another are added to that", n, n_cpus,
                  n - left);
     }
-    free(all);
-    free(line);
+    NL_FREE(all, line);
     return reason[0] ? -1 : 0;
 }
 

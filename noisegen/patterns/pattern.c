@@ -27,8 +27,7 @@ static struct ng_source *new_source(const struct ng_pattern_request *r, int (*ne
     struct ng_source *source = calloc(1, sizeof *source);
     struct state *s = calloc(1, sizeof *s);
     if (!source || !s) {
-        free(source);
-        free(s);
+        NL_FREE(source, s);
         return NULL;
     }
     s->period_ns = (double)r->period_ns;
@@ -40,8 +39,7 @@ static struct ng_source *new_source(const struct ng_pattern_request *r, int (*ne
 
 void ng_source_free(struct ng_source *source) {
     if (!source) return;
-    free(source->context);
-    free(source);
+    NL_FREE(source->context, source);
 }
 
 /* ---- poisson ---- */

@@ -2,8 +2,6 @@
 
 #include <linux/perf_event.h>
 
-#include "common/base/nl_clock.h"
-
 enum { RING_PAGES = 8 }; /* a power of two; a switch takes 16 bytes */
 
 int ng_stretch_open(struct ng_stretch *s) {

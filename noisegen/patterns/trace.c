@@ -1,7 +1,5 @@
 #include "noisegen/patterns/trace.h"
-#include "common/base/nl_error.h"
 #include "noisegen/kinds/kinds.h"
-#include "noisegen/patterns/foreign.h"
 
 enum { MAX_CPU_NUMBER = 65535 };
 
@@ -316,8 +314,7 @@ int ng_trace_check(const char *path, double unit_ns, struct ng_trace *trace, cha
     rc = check_lines(c) || sum_up(c) ? -1 : 0;
 out:
     if (rc) ng_trace_close(trace);
-    free(slots);
-    free(c);
+    NL_FREE(slots, c);
     return rc;
 }
 

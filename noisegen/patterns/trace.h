@@ -71,3 +71,12 @@ void ng_trace_rewind(struct ng_trace_reader *reader);
 
 /* The next burst: 1, 0 at the end, -1 when the file changed since it was checked or cannot be read. No allocation. */
 int ng_trace_next(struct ng_trace_reader *reader, struct ng_trace_line *line);
+
+/* Traces that other tools write, as the lines that are replayed. */
+
+/* What becomes of a file that was opened: one of ours stays as it is; one of selfish or LogGOPSim (two columns, decimals), in another unit,
+ * or of events of osnoise is written anew, in ns, into memory, which takes the place of its fd, line by line, so that line numbers stay
+ * right (osnoise: sorted). One of FTQ, or of a tracer that has no single interruptions, is refused by its name.
+ * @param unit_ns  what one is in the file, in ns; 0: nobody said so, ns.
+ * @return 0 with trace->said filled where something was converted, -1 with a reason. */
+int ng_foreign_convert(struct ng_trace *trace, double unit_ns, char *reason, size_t reason_size);

@@ -297,7 +297,6 @@ int nr_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns, struct nr
     struct nr_activity *activities = malloc((n + 1) * sizeof *activities);
     double *scratch = malloc((2 * n + 2) * sizeof *scratch);
     int status = activities && scratch ? find_rhythm(bursts, n, gap_ns, activities, scratch, rhythm) : -1;
-    free(activities);
-    free(scratch);
+    NL_FREE(activities, scratch);
     return status;
 }

@@ -1,5 +1,4 @@
 /* noiselab-record: what an agent does to CPUs, as a trace. Wiring only. */
-#include "common/base/nl_error.h"
 #include "noisegen/recorder/recorder_options.h"
 
 int main(int argc, char **argv) {

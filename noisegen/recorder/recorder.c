@@ -1,6 +1,4 @@
 #include "noisegen/recorder/recorder.h"
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 #include "noisegen/recorder/source.h"
 
 enum { DEFAULT_RING_BYTES = 8 << 20 };
@@ -131,12 +129,7 @@ void nr_close(struct nr_recorder *r) {
     nr_tally_free(&r->tally);
     nr_cpu_stat_close(&r->cpu_stat);
     pthread_mutex_destroy(&r->lock);
-    free(r->is_watched);
-    free(r->is_online);
-    free(r->n_waiting);
-    free(r->times);
-    free(r->times_before);
-    free(r->bursts);
+    NL_FREE(r->is_watched, r->is_online, r->n_waiting, r->times, r->times_before, r->bursts);
     free((void *)(uintptr_t)r->config.cpus);
     free((void *)(uintptr_t)r->config.tids);
     free((void *)(uintptr_t)r->config.pids);

@@ -1,5 +1,4 @@
 #include "noisegen/recorder/recorder_options.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_units.h"
 #include "noisegen/recorder/source.h"

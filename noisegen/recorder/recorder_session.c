@@ -2,8 +2,6 @@
 
 #include <spawn.h>
 
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 #include "common/sys/nl_whole.h"
 #include "noisegen/recorder/tasks.h"
 #include "noisegen/recorder/recorder.h"

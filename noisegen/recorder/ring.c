@@ -87,13 +87,7 @@ int nr_rings_share(struct nr_rings *r, int (*open_all)(void *, int64_t), void *c
 }
 
 int nr_rings_redirect(struct nr_rings *r, struct perf_event_attr *attributes, pid_t tid, int cpu, int to) {
-    if (r->n_redirected == r->redirected_capacity) {
-        int capacity = r->redirected_capacity ? 2 * r->redirected_capacity : 64;
-        int *redirected = realloc(r->redirected, (size_t)capacity * sizeof *redirected);
-        if (!redirected) return -1;
-        r->redirected = redirected;
-        r->redirected_capacity = capacity;
-    }
+    if (NL_GROW(r->redirected, r->n_redirected, r->redirected_capacity)) return -1;
     int fd = open_event(attributes, tid, cpu);
     if (fd < 0) return -1;
     r->redirected[r->n_redirected++] = fd;
@@ -228,8 +222,6 @@ void nr_rings_close(struct nr_rings *r) {
         munmap(r->rings[i].page, page_bytes + r->rings[i].bytes);
         close(r->rings[i].fd);
     }
-    free(r->rings);
-    free(r->heap);
-    free(r->redirected);
+    NL_FREE(r->rings, r->heap, r->redirected);
     *r = (struct nr_rings){0};
 }

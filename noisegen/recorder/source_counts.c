@@ -1,6 +1,5 @@
 /* Source counts: CPU time and switches of the suspects before and after a measured stretch. No times within it, so no bursts. */
-#include "common/base/nl_error.h"
-#include "noisegen/recorder/suspects.h"
+#include "noisegen/recorder/source.h"
 
 static int open_counts(struct nr_recorder *r, char *why, size_t size) {
     struct nr_suspects *suspects = calloc(1, sizeof *suspects);

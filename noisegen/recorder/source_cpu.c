@@ -1,6 +1,4 @@
 /* Source cpu: the kernel's record of every context switch of a CPU: which task ran, from when to when. */
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 #include "noisegen/recorder/source.h"
 
 enum { OTHER_RING_BYTES = 512 << 10 /* of a CPU that is not watched: births, names and ends only */, MOST_OF_MEMORY = 32 };

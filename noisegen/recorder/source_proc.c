@@ -1,6 +1,5 @@
 /* Source proc: the CPU time of every task that can be seen, before and after, where switches may not be recorded. No times within it, so no
  * bursts; what ended meanwhile took its account with it. Both looks allocate, so it is for a recorder that runs beside what is measured. */
-#include "common/base/nl_error.h"
 #include "noisegen/recorder/source.h"
 
 struct account { pid_t tid; uint64_t start_ticks; int64_t run_ns; };

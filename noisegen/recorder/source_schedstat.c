@@ -3,9 +3,7 @@
  * than a tick cannot be told apart: when a group of them began, and their CPU time, are right; single bursts are not. */
 #include <pthread.h>
 
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
-#include "noisegen/recorder/suspects.h"
+#include "noisegen/recorder/source.h"
 
 enum { SAMPLE_NS = 1000000, TICK_NS = 10000000 /* of the slowest kernel */, UPDATE_NS = 500000000 };
 

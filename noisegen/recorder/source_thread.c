@@ -3,7 +3,6 @@
  *
  * Threads and children that a watched task starts later are watched too where there is one event per task and CPU (the kernel passes on no
  * other kind with a ring); on machines where that takes too many events, only what ran at the beginning is. */
-#include "common/base/nl_clock.h"
 #include "noisegen/recorder/source.h"
 
 enum { MAX_EVENTS = 900 /* descriptors: the usual limit is 1024 */ };

@@ -1,5 +1,4 @@
 /* The table of sources, best first. Which one is possible is tried, not guessed. */
-#include "common/base/nl_error.h"
 #include "noisegen/recorder/source.h"
 
 const struct nr_source *const nr_sources[] = {&nr_source_cpu,    &nr_source_thread, &nr_source_schedstat,

@@ -370,8 +370,7 @@ int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, 
         write_known(file, row->n_threads > 0 && r->tally.threads.n_dropped == 0 ? row->n_threads : -1);
         fputc('\n', file);
     }
-    free(rows);
-    free(sorted);
+    NL_FREE(rows, sorted);
     return fflush(file) || ferror(file) ? -1 : 0;
 }
 

@@ -1,4 +1,4 @@
-#include "noisegen/recorder/suspects.h"
+#include "noisegen/recorder/source.h"
 
 static int is_there(const struct nr_suspects *s, pid_t tid) {
     for (int i = 0; i < s->n; i++)

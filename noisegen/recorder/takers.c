@@ -174,9 +174,6 @@ int nr_takers(const struct nr_recorder *r, const struct nr_burst *bursts, size_t
         if (n_own > 0) failed = find_rhythm(own, n_own, &all[i].taker);
         takers[i] = all[i].taker;
     }
-    free(names.same);
-    free(parts.all);
-    free(own);
-    free(all);
+    NL_FREE(names.same, parts.all, own, all);
     return failed ? -1 : n_shown;
 }

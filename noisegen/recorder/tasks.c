@@ -2,7 +2,8 @@
 
 #include <ftw.h>
 
-#include "common/base/nl_error.h"
+#include "common/sys/nl_stat.h"
+#include "common/sys/nl_whole.h"
 
 enum { SLOTS = 4 * NR_MAX_NAMES, KERNEL_PARENT = 2 /* kthreadd */ };
 
@@ -25,9 +26,7 @@ int nr_tasks_open(struct nr_tasks *t, const char *agent_name) {
 }
 
 void nr_tasks_close(struct nr_tasks *t) {
-    free(t->tasks);
-    free(t->names);
-    free(t->slots);
+    NL_FREE(t->tasks, t->names, t->slots);
     *t = (struct nr_tasks){0};
 }
 
@@ -118,47 +117,22 @@ int nr_tasks_mark(struct nr_tasks *t, pid_t pid, enum nr_group group, int64_t no
     return n;
 }
 
-#define FLAG_KERNEL_THREAD  0x00200000u /* PF_KTHREAD */
 #define FIRST_PID_NAMESPACE 4026531836u /* inode of the machine's own one */
-
-static ssize_t read_file(const char *path, char *text, size_t size) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return -1;
-    ssize_t n = read(fd, text, size - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n;
-}
 
 int64_t nr_proc_number(const char *path, int64_t otherwise) {
     char text[32];
     int64_t number;
-    return read_file(path, text, sizeof text) > 0 && sscanf(text, "%" SCNd64, &number) == 1 ? number : otherwise;
-}
-
-/* Names of kernel workers show what they work on just now ("kworker/0:1-events"): a name that changes is none. */
-static void set_name(struct nr_proc_task *task, const char *name) {
-    snprintf(task->name, sizeof task->name, "%s", name);
-    if (task->is_kernel && strncmp(name, "kworker/", 8) == 0) task->name[strcspn(task->name, "-+")] = '\0';
+    return nl_read(path, text, sizeof text) > 0 && sscanf(text, "%" SCNd64, &number) == 1 ? number : otherwise;
 }
 
 int nr_proc_read_task(pid_t pid, pid_t tid, struct nr_proc_task *task) {
-    char path[64], line[1024], state;
-    unsigned flags;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    if (read_file(path, line, sizeof line) <= 0) return -1;
-    char *left = strchr(line, '('), *right = strrchr(line, ')'); /* the name itself may hold both */
-    *task = (struct nr_proc_task){.pid = pid, .tid = tid};
-    if (!left || !right) return -1;
-    int n = sscanf(right + 1,
-                   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64 " %*u %*d %*u %*u %*u %*u %*u"
-                   " %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
-                   &state, &task->parent, &flags, &task->start_ticks, &task->cpu);
-    if (n != 5) return -1;
-    *right = '\0';
-    task->is_kernel = (flags & FLAG_KERNEL_THREAD) != 0;
-    task->is_ended = state == 'Z' || state == 'X';
-    set_name(task, left + 1);
+    struct nl_stat s;
+    if (nl_stat_read_thread(pid, tid, &s)) return -1;
+    *task = (struct nr_proc_task){.pid = pid, .tid = tid, .parent = s.ppid, .start_ticks = s.start_ticks, .is_kernel = s.is_kernel,
+                                  .cpu = s.cpu, .is_ended = s.state == 'Z' || s.state == 'X'};
+    /* names of kernel workers show what they work on just now ("kworker/0:1-events"): a name that changes is none */
+    if (s.is_kernel && strncmp(s.name, "kworker/", 8) == 0) s.name[strcspn(s.name, "-+")] = '\0';
+    snprintf(task->name, sizeof task->name, "%.15s", s.name);
     return 0;
 }
 
@@ -173,17 +147,8 @@ static int add_threads(struct task_list *list, pid_t pid) {
     if (!threads) return 0;
     for (struct dirent *entry = readdir(threads); entry && status == 0; entry = readdir(threads)) {
         if (!isdigit((unsigned char)entry->d_name[0])) continue;
-        if (list->n == list->capacity) {
-            int capacity = list->capacity ? 2 * list->capacity : 64;
-            struct nr_proc_task *tasks = realloc(list->tasks, (size_t)capacity * sizeof *tasks);
-            if (!tasks) {
-                status = -1;
-                break;
-            }
-            list->tasks = tasks;
-            list->capacity = capacity;
-        }
-        if (nr_proc_read_task(pid, (pid_t)atoi(entry->d_name), &list->tasks[list->n]) == 0) list->n++;
+        status = NL_GROW(list->tasks, list->n, list->capacity);
+        if (status == 0 && nr_proc_read_task(pid, (pid_t)atoi(entry->d_name), &list->tasks[list->n]) == 0) list->n++;
     }
     closedir(threads);
     return status;
@@ -283,7 +248,7 @@ int64_t nr_proc_run_ns(int fd) {
 int nr_proc_switches(pid_t pid, pid_t tid, int64_t *voluntary, int64_t *involuntary) {
     char path[64], text[4096];
     snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)tid);
-    if (read_file(path, text, sizeof text) <= 0) return -1;
+    if (nl_read(path, text, sizeof text) <= 0) return -1;
     const char *line = strstr(text, "\nvoluntary_ctxt_switches:");
     return line && sscanf(line, " voluntary_ctxt_switches: %" SCNd64 " nonvoluntary_ctxt_switches: %" SCNd64, voluntary, involuntary) == 2
                ? 0

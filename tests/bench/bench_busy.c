@@ -1,6 +1,5 @@
 /* An agent whose cost is known: it is on the CPU for BUSY in each PERIOD, by its own CPU time, at fixed moments, until it is ended.
  * bench_busy BUSY PERIOD     such as: bench_busy 1ms 1s */
-#include "common/base/nl_clock.h"
 #include "common/base/nl_units.h"
 
 int main(int argc, char **argv) {

@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include "noisegen/agent/freeze.h"
-#include "common/base/nl_clock.h"
 #include "common/base/nl_hist.h"
 
 #define MS INT64_C(1000000)

@@ -6,7 +6,6 @@
 
 #include "detector/halves/half_sum.h"
 #include "tests/bench/median.h"
-#include "common/base/nl_clock.h"
 #include "detector/nodes/provenance.h"
 #include "detector/nodes/team.h"
 #include "detector/nodes/tree.h"

@@ -1,6 +1,5 @@
 /* What a thread that spins loses in each second, by the scheduler's account and by two clocks, and the cost of a reading.
  * bench_preempted SECONDS     on one CPU: taskset -c 1 bench_preempted 10, beside nothing, or beside: taskset -c 1 bench_busy 1ms 100ms */
-#include "common/base/nl_clock.h"
 #include "common/sys/nl_preempted.h"
 #include "common/base/nl_units.h"
 

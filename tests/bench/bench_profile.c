@@ -3,7 +3,6 @@
  *   bench_profile [ROUNDS]: lines of a name and a number (medians over the rounds, ns per call). */
 #include <mpi.h>
 
-#include "common/base/nl_clock.h"
 #include "tests/bench/median.h"
 
 enum { CALLS = 500, MOST_ROUNDS = 20000 };

@@ -6,8 +6,6 @@
 #include <pthread.h>
 
 #include "tests/bench/median.h"
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 #include "common/base/nl_rng.h"
 #include "noisegen/recorder/recorder.h"
 
@@ -56,11 +54,6 @@ static void *wake(void *argument) {
     return NULL;
 }
 
-static void nap(int64_t ns) {
-    struct timespec t = nl_timespec(ns);
-    nanosleep(&t, NULL);
-}
-
 static struct nr_totals recorded; /* over all halves with a recorder */
 
 /* One half; returns the preempted share in percent, a negative number after an error. */
@@ -68,11 +61,11 @@ static double half(int cpu, int is_recorded) {
     struct nr_config config = {.source = "cpu", .cpus = &cpu, .n_cpus = 1, .n_arms = 1, .max_bursts = 100000, .keep = 1u << NR_OTHER};
     struct nr_recorder *recorder = NULL;
     if (is_recorded && nr_open(&recorder, &config)) return -1;
-    nap(SETTLE_NS);
+    nl_sleep_ns(SETTLE_NS);
     if (is_recorded) nr_begin(recorder, 0);
     int64_t number = ++half_number;
     while (begun != number) sched_yield(); /* its CPU may be busy */
-    nap(HALF_NS);
+    nl_sleep_ns(HALF_NS);
     half_number++;
     while (answered != number) sched_yield();
     if (is_recorded) {

@@ -4,7 +4,6 @@
  * hung. */
 #include "noisegen/agent/proc.h"
 #include "common/page/nl_agent.h"
-#include "common/base/nl_clock.h"
 #include "common/sys/nl_cgroup.h"
 
 #define MS INT64_C(1000000)
@@ -16,11 +15,6 @@ enum { N_CALLS = sizeof calls / sizeof *calls };
 static const int errors[] = {EMFILE, ENOSPC, EIO, ENOMEM};
 enum { N_ERRORS = sizeof errors / sizeof *errors };
 
-static void pause_ms(int ms) {
-    struct timespec t = nl_timespec(ms * MS);
-    nanosleep(&t, NULL);
-}
-
 static pid_t make_agent(void) {
     pid_t pid = fork();
     if (pid > 0) return pid;
@@ -29,7 +23,7 @@ static pid_t make_agent(void) {
     for (;;) {
         int64_t until_ns = nl_mono_ns() + MS;
         while (nl_mono_ns() < until_ns);
-        pause_ms(1);
+        nl_sleep_ns(1 * MS);
     }
 }
 
@@ -42,7 +36,7 @@ static int runs_within(pid_t pid, int64_t ns) {
     int64_t before_ns = cpu_ns(pid), deadline_ns = nl_mono_ns() + ns;
     while (cpu_ns(pid) <= before_ns) {
         if (nl_mono_ns() > deadline_ns) return 0;
-        pause_ms(5);
+        nl_sleep_ns(5 * MS);
     }
     return 1;
 }
@@ -61,7 +55,7 @@ static int has_ended(pid_t pid) {
 static int await_end(pid_t pid) {
     for (int64_t deadline_ns = nl_mono_ns() + PATIENCE_NS; !has_ended(pid);) {
         if (nl_mono_ns() > deadline_ns) return -1;
-        pause_ms(2);
+        nl_sleep_ns(2 * MS);
     }
     return 0;
 }
@@ -100,7 +94,7 @@ static struct outcome live(char **argv, const char *call, int number, int error,
     close(fd);
     for (int64_t deadline_ns = nl_mono_ns() + PATIENCE_NS;
          !atomic_load(&page->companion_pid) && !has_ended(companion) && nl_mono_ns() < deadline_ns;)
-        pause_ms(1);
+        nl_sleep_ns(1 * MS);
     page->n_arms = 2;
     page->n_ranks = 1;
     page->ranks[0] = (struct nl_agent_rank){getpid(), getpid(), 0};
@@ -120,7 +114,7 @@ static struct outcome live(char **argv, const char *call, int number, int error,
     if (o.is_hung) kill(companion, SIGKILL);
     waitpid(companion, NULL, 0);
     o.is_frozen = !runs_within(agent, PATIENCE_NS);
-    for (int i = 0; i < 1000 && (o.is_moved = is_moved(agent)); i++) pause_ms(10);
+    for (int i = 0; i < 1000 && (o.is_moved = is_moved(agent)); i++) nl_sleep_ns(10 * MS);
     o.is_hit = access(hit, F_OK) == 0;
     nl_agent_unmap(page);
     kill(agent, SIGKILL);

@@ -7,7 +7,6 @@
 #include <getopt.h>
 #include <mpi.h>
 
-#include "common/base/nl_error.h"
 #include "common/base/nl_units.h"
 #include "detector/sync/sync.h"
 
@@ -72,17 +71,12 @@ static double model_error_ns(const struct nd_sync *s) {
     return (double)(nd_sync_to_global(&s->model, local_ns) - true_ns);
 }
 
-static void pause_ns(int64_t ns) {
-    struct timespec t = nl_timespec(ns);
-    nanosleep(&t, NULL);
-}
-
 static int probe(const struct options *o, const struct nd_clock *clock, const struct nd_team *team, struct row *row) {
     struct nd_sync s;
     if (nd_sync_open(&s, &o->sync, clock, team)) return -1;
     int failed = 0;
     for (int64_t i = 0; i < o->n_runs && !failed; i++) {
-        if (i > 0) pause_ns(o->gap_ns);
+        if (i > 0) nl_sleep_ns(o->gap_ns);
         failed = nd_sync_run(&s);
     }
     if (!failed) {
@@ -95,7 +89,7 @@ static int probe(const struct options *o, const struct nd_clock *clock, const st
             /* per local second, as in the model: 1 - 1/(1 + drift) */
             row->true_drift_ppm = clock->fake_drift / (1 + clock->fake_drift) * 1e6;
         }
-        if (o->later_ns) pause_ns(o->later_ns);
+        if (o->later_ns) nl_sleep_ns(o->later_ns);
         row->later_error_ns = model_error_ns(&s);
         if (o->is_checked) failed = nd_sync_check(&s);
         row->report = s.report;

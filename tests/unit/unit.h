@@ -47,4 +47,16 @@ __attribute__((unused)) static void assert_near(double value, double wanted, dou
     if (!(fabs(value - wanted) <= tolerance)) fail_msg("%.17g is not within %.3g of %.17g", value, tolerance, wanted);
 }
 
+/* Pairs of whole numbers, each of which is equal: EQUAL(n_rows, 2, n_columns, 3). */
+#define EQUAL(...)                                                                                                         \
+    assert_pairs(__FILE__, __LINE__, #__VA_ARGS__, (const int64_t[]){__VA_ARGS__}, sizeof(int64_t[]){__VA_ARGS__} / sizeof(int64_t))
+
+__attribute__((unused)) static void assert_pairs(const char *file, int line, const char *text, const int64_t *values, size_t n) {
+    for (size_t i = 0; i < n; i += 2) {
+        if (values[i] == values[i + 1]) continue;
+        print_error("pair %zu of (%s): %" PRId64 " is not %" PRId64 "\n", i / 2 + 1, text, values[i], values[i + 1]);
+        _fail(file, line);
+    }
+}
+
 int main(void) { return _cmocka_run_group_tests("tests", unit_tests, n_unit_tests, unit_set_up, unit_tear_down); }

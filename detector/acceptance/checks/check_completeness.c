@@ -76,11 +76,7 @@ static void close_completeness(struct nx_task *t) {
     if (!s) return;
     for (int i = 0; i < s->n_groups; i++)
         if (s->comms[i] != MPI_COMM_NULL) MPI_Comm_free(&s->comms[i]);
-    free(s->send);
-    free(s->receive);
-    free(s->peers);
-    free(s->requests);
-    free(s);
+    NL_FREE(s->send, s->receive, s->peers, s->requests, s);
 }
 
 const struct nx_check nx_check_completeness = {

@@ -114,11 +114,7 @@ static int measure_integrity(struct nx_run *r, struct nx_task *t) {
 static void close_integrity(struct nx_task *t) {
     struct state *s = t->state;
     if (!s) return;
-    free(s->send);
-    free(s->receive);
-    free(s->peers);
-    free(s->requests);
-    free(s);
+    NL_FREE(s->send, s->receive, s->peers, s->requests, s);
 }
 
 const struct nx_check nx_check_integrity = {

@@ -140,11 +140,7 @@ static void close_topology(struct nx_task *t) {
         if (s->cells[i].comm != MPI_COMM_NULL) MPI_Comm_free(&s->cells[i].comm);
         free(s->cells[i].peers);
     }
-    free(s->cells);
-    free(s->send);
-    free(s->receive);
-    free(s->requests);
-    free(s);
+    NL_FREE(s->cells, s->send, s->receive, s->requests, s);
 }
 
 const struct nx_check nx_check_topology = {

@@ -1,7 +1,6 @@
 /* Block matrix product on a k x k process grid: C += A(row, s) B(s, column) for s = 0..k-1, the blocks broadcast along rows and columns
  * (van de Geijn & Watts 1997). Elements are small whole numbers, so that every sum is exact. */
 #include "detector/acceptance/kernels/kernels.h"
-#include "common/base/nl_clock.h"
 
 static double a(int64_t i, int64_t j) { return (double)((7 * i + 3 * j) % 11 - 5); }
 static double b(int64_t i, int64_t j) { return (double)((5 * i + 2 * j) % 13 - 6); }

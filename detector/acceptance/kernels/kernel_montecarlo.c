@@ -1,7 +1,6 @@
 /* Monte Carlo sum: points in the unit square that lie in the quarter circle. Chunks have streams of their own, so that the count does not
  * depend on the number of ranks. */
 #include "detector/acceptance/kernels/kernels.h"
-#include "common/base/nl_clock.h"
 #include "common/base/nl_rng.h"
 
 enum { CHUNK = 10000, SEED = 20260101 };

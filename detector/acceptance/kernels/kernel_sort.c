@@ -1,7 +1,6 @@
 /* Odd-even block sort: every rank sorts its block, then neighbours exchange blocks in turn, one keeps the smaller half, the other the
  * larger (Baudet & Stevenson 1978). */
 #include "detector/acceptance/kernels/kernels.h"
-#include "common/base/nl_clock.h"
 #include "common/base/nl_rng.h"
 
 enum { TAG = 5 };

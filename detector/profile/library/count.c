@@ -43,9 +43,7 @@ static void lock(void) {
         if (turns % 100 == 99) sched_yield(); /* its holder may have lost the CPU */
 }
 
-static void unlock(void) {
-    if (nf_process.needs_lock) __atomic_clear(&here.lock, __ATOMIC_RELEASE);
-}
+static void unlock(void) { if (nf_process.needs_lock) __atomic_clear(&here.lock, __ATOMIC_RELEASE); }
 
 /* ---- rows ---- */
 

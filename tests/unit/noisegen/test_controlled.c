@@ -6,9 +6,7 @@
 #include <sys/socket.h>
 
 #include "noisegen/worker.h"
-#include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"
-#include "common/base/nl_error.h"
 #include "common/sys/nl_place.h"
 #include "noisegen/gen_options.h"
 #include "tests/unit/unit.h"
@@ -87,11 +85,6 @@ static int run(struct generator *g) {
     return command(g, NL_COMMAND_RUN);
 }
 
-static void pause_ns(int64_t ns) {
-    struct timespec t = nl_timespec(ns);
-    nanosleep(&t, NULL);
-}
-
 /* Ends the generator; its certificate, to be freed by json_decref. */
 static json_t *quit(struct generator *g) {
     int status;
@@ -153,7 +146,7 @@ TEST(every_cpu_gets_its_worker_and_the_certificate_tells_of_each) {
     for (int i = 0; i < 40; i++) {
         assert_int_equal(run(&g), 0);
         assert_int_equal(nl_control_n_due(g.page), n_allowed);
-        pause_ns(10 * MS);
+        nl_sleep_ns(10 * MS);
     }
     assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
     json_auto_t *json = quit(&g);
@@ -183,7 +176,7 @@ TEST(accounts_of_several_kinds_and_patterns_are_kept_apart) {
         g.page->pattern = i % 6 / 2;
         g.page->level_percent = 1 + i % 6;
         assert_int_equal(run(&g), 0);
-        pause_ns(5 * MS);
+        nl_sleep_ns(5 * MS);
     }
     json_auto_t *json = quit(&g);
     const json_t *levels = json_object_get(json, "levels");
@@ -205,7 +198,7 @@ TEST(time_on_top_is_owed_and_what_is_owed_is_said) {
         g.page->first_burst_ns = nl_mono_ns() + LONG_NS; /* nothing is ever due */
         g.page->extra_ns = i == 0 ? 3 * MS : -1 * MS;
         assert_int_equal(command(&g, NL_COMMAND_RUN), 0);
-        pause_ns(5 * MS);
+        nl_sleep_ns(5 * MS);
         assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
         assert_in_range(nl_control_owed_ns(g.page), (i == 0 ? 3 : 2) * MS - MS / 2, (i == 0 ? 3 : 2) * MS);
     }
@@ -222,7 +215,7 @@ TEST(a_worker_that_is_not_active_carries_no_load) {
         assert_int_equal(run(&g), 0);
         assert_int_equal(atomic_load(&g.page->workers[0].is_burst_due), 0);
         assert_int_equal(atomic_load(&g.page->workers[1].is_burst_due), 1);
-        pause_ns(5 * MS);
+        nl_sleep_ns(5 * MS);
     }
     json_auto_t *json = quit(&g);
     const json_t *threads = json_object_get(json, "threads");
@@ -256,18 +249,18 @@ TEST(an_idle_generator_wakes_nobody) {
     fill_run(&g);
     assert_int_equal(run(&g), 0);
     assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
-    pause_ns(50 * MS);
+    nl_sleep_ns(50 * MS);
     count_threads(g.pid, &before);
-    pause_ns(300 * MS);
+    nl_sleep_ns(300 * MS);
     count_threads(g.pid, &after);
     assert_int_equal(before, after);
     /* at level 0, too, and after a run that is over */
     g.page->level_index = 0;
     g.page->level_percent = 0;
     assert_int_equal(run(&g), 0);
-    pause_ns(50 * MS);
+    nl_sleep_ns(50 * MS);
     count_threads(g.pid, &before);
-    pause_ns(300 * MS);
+    nl_sleep_ns(300 * MS);
     count_threads(g.pid, &after);
     assert_int_equal(before, after);
     quit_and_forget(&g);
@@ -277,10 +270,10 @@ TEST(a_run_is_bounded_even_when_the_owner_stands_still) {
     OWNED(quit_and_forget) struct generator g = placed("", 1);
     g.page->n_periods = 5;
     assert_int_equal(run(&g), 0);
-    pause_ns(150 * MS);
+    nl_sleep_ns(150 * MS);
     int64_t n_run = atomic_load(&g.page->bursts_run);
     assert_in_range(n_run, 1, 5);
-    pause_ns(100 * MS);
+    nl_sleep_ns(100 * MS);
     assert_int_equal(atomic_load(&g.page->bursts_run), n_run);
     assert_int_equal(nl_control_requested_ns(g.page), 5 * 500000);
 }
@@ -289,13 +282,13 @@ TEST(after_closing_nothing_starts_any_more) {
     OWNED(quit_and_forget) struct generator g = placed("", n_allowed);
     g.page->n_periods = 100000;
     assert_int_equal(run(&g), 0);
-    pause_ns(30 * MS);
+    nl_sleep_ns(30 * MS);
     nl_control_close(g.page);
-    pause_ns(50 * MS);
+    nl_sleep_ns(50 * MS);
     int64_t n_run = atomic_load(&g.page->bursts_run);
     assert_int_equal(run(&g), 0); /* it answers, and does nothing */
     assert_int_equal(nl_control_n_due(g.page), 0);
-    pause_ns(50 * MS);
+    nl_sleep_ns(50 * MS);
     assert_int_equal(atomic_load(&g.page->bursts_run), n_run);
     g.page->level_index = -1; /* half written when a signal handler closed the page: no order, and no refusal */
     assert_int_equal(run(&g), 0);
@@ -316,7 +309,7 @@ TEST(a_trace_goes_on_from_half_to_half_at_the_level_asked_for) {
     g.page->level_percent = 2; /* half of what was recorded */
     for (int i = 0; i < 50; i++) {
         assert_int_equal(run(&g), 0);
-        pause_ns(12 * MS); /* longer than the half */
+        nl_sleep_ns(12 * MS); /* longer than the half */
     }
     int64_t requested_ns = nl_control_requested_ns(g.page);
     json_auto_t *json = quit(&g);
@@ -347,7 +340,7 @@ TEST(in_slots_all_workers_stay_at_the_same_place_of_a_trace) {
     for (int i = 0; i < 30; i++) {
         assert_int_equal(run(&g), 0);
         n_missed += nl_control_n_due(g.page) != n_allowed; /* each half begins with the burst of its slot */
-        pause_ns(i % 3 * 4 * MS);                          /* however long it lasts */
+        nl_sleep_ns(i % 3 * 4 * MS);                          /* however long it lasts */
         assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
     }
     assert_in_range(n_missed, 0, 3); /* a worker that was kept from its CPU for a slot is at the next one */
@@ -399,7 +392,7 @@ TEST(what_cannot_be_is_refused_and_the_generator_lives_on) {
     fill_run(&g);
     c->n_periods = INT64_MAX; /* as long as can be: no reason to overflow */
     assert_int_equal(run(&g), 0);
-    pause_ns(20 * MS);
+    nl_sleep_ns(20 * MS);
     assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
     quit_and_forget(&g);
 }
@@ -433,7 +426,7 @@ TEST(a_kind_that_cannot_go_on_is_told_at_the_next_run) {
     OWNED(quit_and_forget) struct generator g = placed(options, n_allowed);
     g.page->n_periods = 100;
     assert_int_equal(run(&g), 0);
-    pause_ns(100 * MS);
+    nl_sleep_ns(100 * MS);
     assert_refused(&g, run(&g), "--kind: net on CPU ");
     assert_refused(&g, run(&g), "cannot send to udp:127.0.0.1:");
     assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);

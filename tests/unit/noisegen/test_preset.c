@@ -112,12 +112,9 @@ TEST(lines_that_are_too_long_are_refused) {
 
 TEST(names_that_are_paths_and_presets_that_are_not_there_are_refused) {
     static const struct { const char *name, *wanted; } rows[] = {
-        {"", "'' is not the name of a preset (see --list presets)"},
-        {".", "is not the name of a preset"},
-        {"../a", "is not the name of a preset"},
-        {"/etc/passwd", "is not the name of a preset"},
-        {".hidden", "is not the name of a preset"},
-        {"nothing", "there is no preset 'nothing' in '"},
+        {"", "'' is not the name of a preset (see --list presets)"}, {".", "is not the name of a preset"},
+        {"../a", "is not the name of a preset"}, {"/etc/passwd", "is not the name of a preset"},
+        {".hidden", "is not the name of a preset"}, {"nothing", "there is no preset 'nothing' in '"},
         {"a.preset", "there is no preset 'a.preset' in '"}, /* the name is without the ending */
     };
     put("a.preset", "kind = spin\n");
@@ -220,11 +217,9 @@ TEST(a_preset_counts_as_if_it_had_been_given) {
     assert_string_equal(o.preset, "a");
     assert_string_equal(o.kinds[0]->name, "net");
     assert_true(o.level_percent == 2);
-    assert_int_equal(o.period_ns, 50000000);
-    assert_int_equal(o.duration_ns, INT64_C(3000000000));
+    EQUAL(o.period_ns, 50000000, o.duration_ns, INT64_C(3000000000));
     assert_string_equal(o.patterns[0]->name, "poisson");
-    assert_int_equal(o.shape.seed, 7);
-    assert_int_equal(o.kind_options.message_bytes, 100);
+    EQUAL(o.shape.seed, 7, o.kind_options.message_bytes, 100);
     assert_true(o.duty_cap_percent == 10);
     /* texts outlive the file they come from */
     assert_string_equal(o.on, "cpu:0,cpu:1");
@@ -238,9 +233,7 @@ TEST(what_the_user_says_comes_first) {
     assert_int_equal(parse(preset, "--level 1 --kind spin --duration 9s", &o), 1);
     assert_true(o.level_percent == 1);
     assert_string_equal(o.kinds[0]->name, "spin"); /* which has no array: that is no error of the user's */
-    assert_int_equal(o.n_kinds, 1);
-    assert_int_equal(o.duration_ns, INT64_C(9000000000));
-    assert_int_equal(o.period_ns, 50000000);
+    EQUAL(o.n_kinds, 1, o.duration_ns, INT64_C(9000000000), o.period_ns, 50000000);
     assert_string_equal(o.on, "cpu:5");
     assert_int_equal(parse(preset, "--period 20ms --pattern periodic --on cpu:0", &o), 1);
     assert_int_equal(o.period_ns, 20000000);

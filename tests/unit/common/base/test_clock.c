@@ -1,6 +1,5 @@
 /* The tick counter on clocks that move in steps: what is said of them is measured. The test's own clock_gettime takes the place of libc's.
  */
-#include "common/base/nl_clock.h"
 #include "tests/unit/unit.h"
 
 static int64_t step_ns = 1; /* of the clock; 0: it stands still */

@@ -31,9 +31,7 @@ static const char *const lists[][2] = {
 static const char *const further[][2] = {
     {"n[1-2]-ib.cluster.local,x", "n1-ib.cluster.local n2-ib.cluster.local x"},
     {"opasw[06,14-15,07].x", "opasw06.x opasw14.x opasw15.x opasw07.x"},
-    {"n[1-2,[4-5],9]", "n1 n2 n4 n5 n9"},
-    {"n[1[0-2],5]", "n10 n11 n12 n5"},
-    {"n[[1-2],[3,[4]]]x[0]", "n1x0 n2x0 n3x0 n4x0"},
+    {"n[1-2,[4-5],9]", "n1 n2 n4 n5 n9"}, {"n[1[0-2],5]", "n10 n11 n12 n5"}, {"n[[1-2],[3,[4]]]x[0]", "n1x0 n2x0 n3x0 n4x0"},
 };
 
 static const char *const wrong[][2] = {

@@ -2,7 +2,6 @@
  * tested in test_controlled.c. */
 #include <pthread.h>
 
-#include "common/base/nl_clock.h"
 #include "common/page/nl_control.h"
 #include "tests/unit/unit.h"
 

@@ -96,8 +96,7 @@ TEST(every_word_means_the_cpu_it_should) {
         {WITH_SMT, "rank:1", "-,2", "2"}, /* only the rank asked for has to be bound */
         {WITH_SMT, "last", "4,2", "2"}, {WITH_SMT, "last", "4", "4"}, {WITH_SMT, "sibling:rank:0", "4,2", "5"},
         {WITH_SMT, "sibling:cpu:3", "", "2"}, {WITH_SMT, "sibling:last", "0,6", "7"},
-        {WITH_SMT, "sibling:sibling:cpu:3", "", "3"},
-        {SMT_NUMBERED_LAST, "sibling:cpu:1", "", "5"},
+        {WITH_SMT, "sibling:sibling:cpu:3", "", "3"}, {SMT_NUMBERED_LAST, "sibling:cpu:1", "", "5"},
         {SMT_NUMBERED_LAST, "sibling:cpu:6", "", "2"},
     };
     ASSERT_MEANS(rows);
@@ -110,8 +109,7 @@ TEST(a_spare_cpu_is_on_an_idle_core_if_there_is_one) {
         {WITH_SMT, "spare", "0,2,4,6", "1"},    /* no idle core is left: a sibling will do */
         {WITH_SMT, "spare", "0,1,2,4,6", "3"},
         {WITH_SMT, "spare", "-", "0"},          /* an unbound rank uses none of them for sure */
-        {SMT_NUMBERED_LAST, "spare", "0,1,2", "3"},
-        {SMT_NUMBERED_LAST, "spare", "0,1,2,3", "4"},
+        {SMT_NUMBERED_LAST, "spare", "0,1,2", "3"}, {SMT_NUMBERED_LAST, "spare", "0,1,2,3", "4"},
         {WITHOUT_SMT, "spare", "0,1,2,3,5,6,7", "4"},
         {WITHOUT_SMT, "spare", "0,1,2,3,4,5,6,7", "'spare': ranks use every allowed CPU (0-7)"},
         {WITH_SMT, "sibling:spare", "0", "3"},
@@ -141,11 +139,8 @@ TEST(another_core_of_the_same_cache_is_an_idle_one_if_there_is_one) {
 
 TEST(several_words_mean_several_cpus_each_once_in_their_order) {
     static const struct place_row rows[] = {
-        {WITH_SMT, "cpu:5,cpu:1", "", "5,1"},
-        {WITH_SMT, "cpu:1,cpu:1", "", "1"},
-        {WITH_SMT, "rank:0,rank:1,last", "4,2", "4,2"},
-        {WITH_SMT, "cpu:3,all", "", "3,0,1,2,4,5,6,7"},
-        {WITH_SMT, "all,cpu:3,all", "", "0,1,2,3,4,5,6,7"},
+        {WITH_SMT, "cpu:5,cpu:1", "", "5,1"}, {WITH_SMT, "cpu:1,cpu:1", "", "1"}, {WITH_SMT, "rank:0,rank:1,last", "4,2", "4,2"},
+        {WITH_SMT, "cpu:3,all", "", "3,0,1,2,4,5,6,7"}, {WITH_SMT, "all,cpu:3,all", "", "0,1,2,3,4,5,6,7"},
         {WITH_SMT, "rank:0,sibling:rank:0,spare", "4,2", "4,5,0"},
         {WITH_SMT, "spare,spare", "0", "2"}, /* the same one */
     };
@@ -155,24 +150,15 @@ TEST(several_words_mean_several_cpus_each_once_in_their_order) {
 TEST(words_that_mean_nothing_are_refused_by_name) {
     static const struct place_row rows[] = {
         {WITH_SMT, "", "", "'' is not a place (cpu:N, rank:N, last, spare, all, sibling:..., same-l3:... (comma-separated))"},
-        {WITH_SMT, "cpu:1,", "", "'' is not a place"},
-        {WITH_SMT, ",cpu:1", "", "'' is not a place"},
-        {WITH_SMT, "cpu:1,,cpu:2", "", "'' is not a place"},
-        {WITH_SMT, "3", "", "'3' is not a place"},
-        {WITH_SMT, "cpu", "", "'cpu' is not a place"},
-        {WITH_SMT, "cpu:", "", "'cpu:' is not a place"},
-        {WITH_SMT, "cpu:x", "", "'cpu:x' is not a place"},
-        {WITH_SMT, "cpu:1x", "", "'cpu:1x' is not a place"},
-        {WITH_SMT, "cpu:-1", "", "'cpu:-1' is not a place"},
-        {WITH_SMT, "cpu:+1", "", "'cpu:+1' is not a place"},
-        {WITH_SMT, "cpu: 1", "", "'cpu: 1' is not a place"},
-        {WITH_SMT, "cpu:1-3", "", "'cpu:1-3' is not a place"},
-        {WITH_SMT, "cpu:99999999999999999999", "", "is not a place"},
-        {WITH_SMT, "CPU:1", "", "'CPU:1' is not a place"},
-        {WITH_SMT, " cpu:1", "", "' cpu:1' is not a place"},
-        {WITH_SMT, "rank:", "0", "'rank:' is not a place"},
-        {WITH_SMT, "first", "0", "'first' is not a place"},
-        {WITH_SMT, "sibling", "0", "'sibling' is not a place"},
+        {WITH_SMT, "cpu:1,", "", "'' is not a place"}, {WITH_SMT, ",cpu:1", "", "'' is not a place"},
+        {WITH_SMT, "cpu:1,,cpu:2", "", "'' is not a place"}, {WITH_SMT, "3", "", "'3' is not a place"},
+        {WITH_SMT, "cpu", "", "'cpu' is not a place"}, {WITH_SMT, "cpu:", "", "'cpu:' is not a place"},
+        {WITH_SMT, "cpu:x", "", "'cpu:x' is not a place"}, {WITH_SMT, "cpu:1x", "", "'cpu:1x' is not a place"},
+        {WITH_SMT, "cpu:-1", "", "'cpu:-1' is not a place"}, {WITH_SMT, "cpu:+1", "", "'cpu:+1' is not a place"},
+        {WITH_SMT, "cpu: 1", "", "'cpu: 1' is not a place"}, {WITH_SMT, "cpu:1-3", "", "'cpu:1-3' is not a place"},
+        {WITH_SMT, "cpu:99999999999999999999", "", "is not a place"}, {WITH_SMT, "CPU:1", "", "'CPU:1' is not a place"},
+        {WITH_SMT, " cpu:1", "", "' cpu:1' is not a place"}, {WITH_SMT, "rank:", "0", "'rank:' is not a place"},
+        {WITH_SMT, "first", "0", "'first' is not a place"}, {WITH_SMT, "sibling", "0", "'sibling' is not a place"},
         {WITH_SMT, "sibling:", "0", "'' is not a place"},
         {WITH_SMT, "sibling:all", "0", "'all' is not a place"}, /* of one CPU at a time */
         {WITH_SMT, "same-l3:all", "0", "'all' is not a place"},
@@ -259,8 +245,7 @@ TEST_WITH(after_pinning_the_binding_is_that_cpu, real, done) {
     int n = 0, first = -1, cpu = nl_place_first(*state);
     assert_int_equal(nl_place_pin(*state, cpu), 0);
     assert_int_equal(nl_binding_of_thread(list, sizeof list, &n, &first), 0);
-    assert_int_equal(n, 1);
-    assert_int_equal(first, cpu);
+    EQUAL(n, 1, first, cpu);
     nl_place_restrict_to_binding(*state);
     assert_int_equal(nl_place_count(*state), 1);
     assert_int_equal(nl_place_cores(*state), 1);

@@ -1,7 +1,6 @@
 /* Preempted time by the scheduler and by clocks: a thread that shares its CPU with another one for a known time, and one that sleeps. */
 #include <pthread.h>
 
-#include "common/base/nl_clock.h"
 #include "common/sys/nl_preempted.h"
 #include "tests/unit/unit.h"
 

@@ -45,8 +45,7 @@ TEST_WITH(a_quota_of_the_own_group_is_found_in_version_2, make_folder, remove_tr
     put_stat_v2("/job/step", "1234");
     assert_int_equal(nl_quota_open(&q, folder, PID), 1);
     assert_true(nl_quota_cpus(&q) == 0.5);
-    assert_int_equal(q.depth, 0);
-    assert_int_equal(q.version, 2);
+    EQUAL(q.depth, 0, q.version, 2);
     assert_true(nl_quota_throttled_ns(&q) == 1234000);
     assert_non_null(strstr(nl_quota_tell(&q, text, sizeof text), "0.5 CPUs (50 ms of every 100 ms, "));
     assert_non_null(strstr(text, "/sys/fs/cgroup/job/step)"));
@@ -128,9 +127,7 @@ static int put_real(const char *folder, const char *name, const char *text) {
     return failed ? -1 : 0;
 }
 
-static void own_folder(void *context, const char *path, int depth) {
-    if (depth == 0) snprintf(context, PATH_MAX, "%s", path);
-}
+static void own_folder(void *context, const char *path, int depth) { if (depth == 0) snprintf(context, PATH_MAX, "%s", path); }
 
 TEST(on_this_machine_a_group_that_spins_beyond_its_quota_is_throttled) {
     struct nl_quota q;

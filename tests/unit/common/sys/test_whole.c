@@ -72,8 +72,7 @@ TEST(a_file_that_does_not_fit_leaves_the_old_one) {
     setrlimit(RLIMIT_FSIZE, &few);
     int rc = write_whole(text, 0), error = errno;
     setrlimit(RLIMIT_FSIZE, &was);
-    assert_int_equal(rc, -1);
-    assert_int_equal(error, EFBIG);
+    EQUAL(rc, -1, error, EFBIG);
     assert_string_equal(content(place, line), "old");
     assert_int_equal(access(beside, F_OK), -1);
 }

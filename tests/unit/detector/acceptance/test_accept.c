@@ -1,7 +1,6 @@
 
 #include "detector/acceptance/checks.h"
 #include "detector/acceptance/scanning.h"
-#include "common/base/nl_clock.h"
 #include "detector/acceptance/node_pairs.h"
 #include "detector/acceptance/sample.h"
 #include "detector/acceptance/scan.h"
@@ -132,10 +131,7 @@ TEST(every_flipped_byte_is_found_where_it_is) {
         assert_int_equal(nx_words_check(words, BYTES, 0, first, &w), -1);
         bytes[at] ^= 0xff;
         int64_t next = nx_words_check(words, BYTES, 0, first, &w);
-        assert_int_equal(next, 4 * (at / 4 + 1));
-        assert_int_equal(w.offset_bytes, at);
-        assert_int_equal(w.expected, first + (uint32_t)(at / 4));
-        assert_int_equal(w.found, words[at / 4]);
+        EQUAL(next, 4 * (at / 4 + 1), w.offset_bytes, at, w.expected, first + (uint32_t)(at / 4), w.found, words[at / 4]);
         assert_int_equal(nx_words_check(words, BYTES, next, first, &w), -1);
     }
 }
@@ -262,8 +258,7 @@ TEST(a_scan_counts_what_it_keeps_and_loses_no_time_unsaid) {
         if (detours[i].duration_ns > longest) longest = detours[i].duration_ns;
         if (i > 0) assert_true(detours[i].start_ns >= detours[i - 1].start_ns + detours[i - 1].duration_ns);
     }
-    assert_int_equal(sum, s.lost_ns);
-    assert_int_equal(longest, s.longest_ns);
+    EQUAL(sum, s.lost_ns, longest, s.longest_ns);
     /* turns and detours make up the time, but for what noting them took */
     double whole = s.base_ns * (double)s.n_turns + (double)s.lost_ns;
     assert_true(whole < 1.02 * (double)s.wall_ns && whole > 0.9 * (double)s.wall_ns);

@@ -107,8 +107,7 @@ TEST(every_set_of_blocks_holds_each_arm_once) {
         int n = fill(&s, round, steps);
         assert_int_equal(n, CONFIGS * (LEVELS + 1));
         for (int i = 0; i < n; i++) {
-            assert_int_equal(steps[i].order, i % (LEVELS + 1));
-            assert_int_equal(steps[i].config, steps[i - i % (LEVELS + 1)].config);
+            EQUAL(steps[i].order, i % (LEVELS + 1), steps[i].config, steps[i - i % (LEVELS + 1)].config);
             seen[steps[i].config][steps[i].level + 1]++;
         }
         for (int c = 0; c < CONFIGS; c++)

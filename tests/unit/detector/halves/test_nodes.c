@@ -99,9 +99,7 @@ TEST(what_is_not_known_stays_unknown) {
     nd_half_sum_join(&a, &b);
     nd_half_sum_tell(&a, 0, 1, 0, &row);
     assert_int_equal(row.preempted_ns_sum, -4); /* two clocks: below 0 is kept */
-    assert_int_equal(row.preempted_ns_max, -2);
-    assert_int_equal(row.steal_ns, -1);
-    assert_int_equal(row.throttled_ns, -1);
+    EQUAL(row.preempted_ns_max, -2, row.steal_ns, -1, row.throttled_ns, -1);
     assert_false(row.knows_rank_steal);
     assert_true(row.base_ns < 0);
     assert_true(row.delivered_ns == -1 && row.n_bursts == -1 && row.n_due == -1 && row.requested_ns == -1);
@@ -130,8 +128,7 @@ TEST(steal_below_zero_is_kept) {
         nd_half_sum_join(&a, &b);
         nd_half_sum_tell(&a, 0, 1, 0, &row);
         assert_true(row.knows_rank_steal);
-        assert_int_equal(row.rank_steal_ns_max, -3);
-        assert_int_equal(row.rank_steal_ns_sum, -3);
+        EQUAL(row.rank_steal_ns_max, -3, row.rank_steal_ns_sum, -3);
     }
 }
 

@@ -14,9 +14,7 @@ static int fill(const char *name, int rank, int n_ranks, uint64_t seed, const ch
     return a->fill(&request, delays, reason, sizeof reason);
 }
 
-static void assert_all_are(double share) {
-    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) assert_true(delays[i] == share);
-}
+static void assert_all_are(double share) { for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) assert_true(delays[i] == share); }
 
 /* Checks a pattern whose ranks have the same share at every start. */
 static void assert_shares(const char *name, int n_ranks, const double *shares) {
@@ -153,22 +151,15 @@ TEST_WITH(a_rank_has_up_to_a_full_cycle_of_delays, make_file, remove_tree) {
 
 TEST_WITH(what_is_wrong_in_a_trace_is_said_with_file_and_line_on_every_rank, make_file, remove_tree) {
     static const struct { const char *text, *where, *what; } wrong[] = {
-        {"0 5\n1 x\n", ":2: ", "'x' is not a delay"},
-        {"0 5\n1 5us\n", ":2: ", "'5us' is not a delay"},
-        {"0 1.5\n", ":1: ", "'1.5' is not a delay"},
-        {"0 0x10\n", ":1: ", "'0x10' is not a delay"},
-        {"0 +5\n", ":1: ", "'+5' is not a delay"},
-        {"# one\n\n0 5 -7\n", ":3: ", "'-7' is not a delay"},
+        {"0 5\n1 x\n", ":2: ", "'x' is not a delay"}, {"0 5\n1 5us\n", ":2: ", "'5us' is not a delay"},
+        {"0 1.5\n", ":1: ", "'1.5' is not a delay"}, {"0 0x10\n", ":1: ", "'0x10' is not a delay"},
+        {"0 +5\n", ":1: ", "'+5' is not a delay"}, {"# one\n\n0 5 -7\n", ":3: ", "'-7' is not a delay"},
         {"0 60000000001\n", ":1: ", "'60000000001' is not a delay in whole ns from 0 to 60000000000"},
         {"0 00000000000000000000000000000000000000000001\n", ":1: ", "'0000000000000000000000000000...' is not a delay"},
-        {"one 5\n", ":1: ", "'one' is not the number of a rank"},
-        {"-1 5\n", ":1: ", "'-1' is not the number of a rank"},
-        {"1 5\n0 6\n1 7\n", ":3: ", "rank 1 is given twice"},
-        {"0 5\n4 6\n", ":2: ", "there is no rank 4"},
-        {"0 5\n1\n2 6\n", ":2: ", "rank 1 has no delay"},
-        {"0 5\n1 # 6\n", ":2: ", "rank 1 has no delay"},
-        {"", ": ", "there is no delay in it"},
-        {"# nothing\n\n", ": ", "there is no delay in it"},
+        {"one 5\n", ":1: ", "'one' is not the number of a rank"}, {"-1 5\n", ":1: ", "'-1' is not the number of a rank"},
+        {"1 5\n0 6\n1 7\n", ":3: ", "rank 1 is given twice"}, {"0 5\n4 6\n", ":2: ", "there is no rank 4"},
+        {"0 5\n1\n2 6\n", ":2: ", "rank 1 has no delay"}, {"0 5\n1 # 6\n", ":2: ", "rank 1 has no delay"},
+        {"", ": ", "there is no delay in it"}, {"# nothing\n\n", ": ", "there is no delay in it"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char begin[PATH_MAX + 32];

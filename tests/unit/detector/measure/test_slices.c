@@ -98,8 +98,7 @@ TEST(a_slice_ends_after_its_operations_and_lasts_until_the_next_begins) {
     nd_slices_pass(s, 1);
     assert_int_equal(s->n, 4);
     for (int i = 0; i < 4; i++) sum_ns += s->ns[i];
-    assert_int_equal(begin_ns + sum_ns, s->last_ns);
-    assert_int_equal(s->flags, 0);
+    EQUAL(begin_ns + sum_ns, s->last_ns, s->flags, 0);
     close_slices(s, &w);
 }
 
@@ -108,8 +107,7 @@ TEST(a_slice_longer_than_32_bits_stands_at_their_largest_value_and_is_flagged) {
     struct nd_slices *s = open_slices(&w);
     nd_slices_begin(s, nl_mono_ns() - INT64_C(5000000000));
     nd_slices_pass(s, 10);
-    assert_int_equal(s->ns[0], UINT32_MAX);
-    assert_int_equal(s->flags, ND_SLICES_SATURATED);
+    EQUAL(s->ns[0], UINT32_MAX, s->flags, ND_SLICES_SATURATED);
     close_slices(s, &w);
 }
 
@@ -119,8 +117,7 @@ TEST(what_there_is_no_room_for_is_left_out_and_flagged) {
     s->n_per_slice = 1;
     nd_slices_begin(s, nl_mono_ns());
     for (int i = 0; i <= ND_SLICES_MOST; i++) nd_slices_pass(s, 1);
-    assert_int_equal(s->n, ND_SLICES_MOST);
-    assert_int_equal(s->flags, ND_SLICES_CUT);
+    EQUAL(s->n, ND_SLICES_MOST, s->flags, ND_SLICES_CUT);
     nd_slices_begin(s, nl_mono_ns());
     assert_int_equal(s->flags, 0);
     close_slices(s, &w);
@@ -135,8 +132,7 @@ TEST(slices_are_written_before_a_chunk_that_they_leave_no_room_for) {
     nd_slices_before_chunk(s, 10 * (ND_SLICES_MOST - 6));
     assert_int_equal(s->n, 5);
     nd_slices_before_chunk(s, 10 * (ND_SLICES_MOST - 5));
-    assert_int_equal(s->n, 0);
-    assert_int_equal(s->has_failed, 0);
+    EQUAL(s->n, 0, s->has_failed, 0);
     s->step = NULL; /* a warm-up: forgotten */
     s->n = 5;
     nd_slices_before_chunk(s, 10 * ND_SLICES_MOST);
@@ -163,8 +159,7 @@ TEST(bursts_are_taken_once_each_and_in_order) {
         assert_int_equal(atomic_load(&ring.since_ns), 0);
     }
     assert_int_equal(nl_bursts_take(&ring, &seen, taken, &n_lost), 3);
-    assert_int_equal(taken[0].start_ns, 10);
-    assert_int_equal(taken[2].end_ns, 34);
+    EQUAL(taken[0].start_ns, 10, taken[2].end_ns, 34);
     assert_int_equal(nl_bursts_take(&ring, &seen, taken, &n_lost), 0);
     assert_int_equal(n_lost, 0);
 }
@@ -178,7 +173,5 @@ TEST(bursts_that_nobody_took_in_time_are_counted_as_lost) {
         nl_bursts_end(&ring, i);
     }
     assert_int_equal(nl_bursts_take(&ring, &seen, taken, &n_lost), NL_BURSTS_MOST - 1);
-    assert_int_equal(n_lost, 100);
-    assert_int_equal(taken[0].start_ns, 101);
-    assert_int_equal(taken[NL_BURSTS_MOST - 2].start_ns, NL_BURSTS_MOST + 99);
+    EQUAL(n_lost, 100, taken[0].start_ns, 101, taken[NL_BURSTS_MOST - 2].start_ns, NL_BURSTS_MOST + 99);
 }

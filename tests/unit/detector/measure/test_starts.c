@@ -9,10 +9,7 @@
 TEST(of_equal_times_the_lower_rank_counts) {
     struct nd_start_sum a = nd_start_sum_of(3, 10, 20, 0, 100), b = nd_start_sum_of(1, 10, 20, 0, 100);
     nd_start_sum_join(&a, &b);
-    assert_int_equal(a.first_start_rank, 1);
-    assert_int_equal(a.last_start_rank, 1);
-    assert_int_equal(a.last_end_rank, 1);
-    assert_int_equal(a.second_start_ns, 10);
+    EQUAL(a.first_start_rank, 1, a.last_start_rank, 1, a.last_end_rank, 1, a.second_start_ns, 10);
     assert_int_equal(nd_start_cost_ns(a.last_start_ns, a.second_start_ns), 0);
 }
 
@@ -58,13 +55,9 @@ TEST(any_order_of_joining_gives_what_sorting_gives) {
             if (i != last_end && ends[i] > second_end) second_end = ends[i];
             n_late += starts[i] > 1;
         }
-        assert_int_equal(parts[0].first_start_rank, first);
-        assert_int_equal(parts[0].last_start_rank, last);
-        assert_int_equal(parts[0].last_end_rank, last_end);
-        assert_int_equal(parts[0].second_start_ns, second);
-        assert_int_equal(parts[0].second_end_ns, second_end);
-        assert_int_equal(parts[0].overshoot_ns, starts[last]);
-        assert_int_equal(parts[0].n_late, n_late);
+        EQUAL(parts[0].first_start_rank, first, parts[0].last_start_rank, last, parts[0].last_end_rank, last_end);
+        EQUAL(parts[0].second_start_ns, second, parts[0].second_end_ns, second_end, parts[0].overshoot_ns, starts[last]);
+        EQUAL(parts[0].n_late, n_late);
     }
 }
 
@@ -89,8 +82,7 @@ TEST(slices_of_lateness_are_joined_when_the_run_outgrows_them) {
     assert_non_null(l);
     nd_start_sum_join(&s, &other);
     for (int i = 0; i < 960; i++) nd_lateness_add(l, i * 1000, &s);
-    assert_int_equal(l->slice_ns, 4000);
-    assert_int_equal(l->n_slices, 240);
+    EQUAL(l->slice_ns, 4000, l->n_slices, 240);
     int64_t n = 0, n_last = 0, cost_ns = 0, end_cost_ns = 0;
     for (int i = 0; i < l->n_slices; i++) {
         assert_int_equal(l->n_starts[i], 4);
@@ -100,10 +92,7 @@ TEST(slices_of_lateness_are_joined_when_the_run_outgrows_them) {
         end_cost_ns += l->cells[2 * i].end_cost_ns;
         assert_int_equal(l->cells[2 * i].n_last_starts, 0);
     }
-    assert_int_equal(n, 960);
-    assert_int_equal(n_last, 960);
-    assert_int_equal(cost_ns, 960 * 4);
-    assert_int_equal(end_cost_ns, 960 * 20);
+    EQUAL(n, 960, n_last, 960, cost_ns, 960 * 4, end_cost_ns, 960 * 20);
     nd_lateness_close(l);
     nd_lateness_close(NULL);
 }
@@ -159,8 +148,7 @@ TEST(what_rank_0_holds_of_lateness_is_bounded) {
         n_cells += l->cells[(size_t)i * 100000 + 99999].n_last_starts;
     }
     assert_true(l->n_slices <= 10);
-    assert_int_equal(n, 1000);
-    assert_int_equal(n_cells, 1000);
+    EQUAL(n, 1000, n_cells, 1000);
     nd_lateness_close(l);
 }
 

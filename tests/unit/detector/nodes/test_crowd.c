@@ -15,9 +15,7 @@ static int tell(const char *places, char *line, size_t size) {
 
 TEST(ranks_with_fewer_cpus_than_they_are_are_named_with_the_cpus) {
     static const struct { const char *places; int n; const char *line; } rows[] = {
-        {"0:0 0:1 1:0 1:1 2:0-3 2:0-3", 0, ""},
-        {"0:0-1 0:0-1", 0, ""},
-        {"0:1 0:1", 1, "2 ranks of n1 may use CPU 1 only"},
+        {"0:0 0:1 1:0 1:1 2:0-3 2:0-3", 0, ""}, {"0:0-1 0:0-1", 0, ""}, {"0:1 0:1", 1, "2 ranks of n1 may use CPU 1 only"},
         /* their CPUs together would do, but these three cannot have them */
         {"0:0-7 0:2-3 0:3 0:2-3", 1, "3 ranks of n1 may use CPUs 2-3 only"},
         {"0:0 0:0,4 0:4", 1, "3 ranks of n1 may use CPUs 0,4 only"},

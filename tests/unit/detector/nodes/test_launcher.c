@@ -61,9 +61,7 @@ TEST(every_launcher_says_how_many_ranks_it_started) {
     for (size_t i = 0; i < sizeof environments / sizeof *environments; i++) {
         const struct nd_launcher *wanted = &environments[i].wanted, got = read_from(environments[i].variables);
         assert_string_equal(got.name, wanted->name);
-        assert_int_equal(got.rank, wanted->rank);
-        assert_int_equal(got.n_ranks, wanted->n_ranks);
-        assert_int_equal(got.local_rank, wanted->local_rank);
+        EQUAL(got.rank, wanted->rank, got.n_ranks, wanted->n_ranks, got.local_rank, wanted->local_rank);
     }
 }
 

@@ -52,8 +52,7 @@ TEST_WITH(busy_cpus_and_their_tasks_are_found, make_folder, remove_tree) {
     put_task(70, 70, "just born", 1, 90, 0, 1);
     nd_quiet_end(q, &node);
     nd_quiet_close(q);
-    assert_int_equal(node.n_cpus, 3);
-    assert_int_equal(node.n_listed, 3);
+    EQUAL(node.n_cpus, 3, node.n_listed, 3);
     assert_float_equal(node.resolution_percent, 1, 1e-9);
     assert_float_equal(node.busy_percent, (23 + 1 + 0) / 3., 1e-9);
     assert_float_equal(node.steal_percent, (2 + 0 + 5) / 3., 1e-9);
@@ -67,8 +66,7 @@ TEST_WITH(busy_cpus_and_their_tasks_are_found, make_folder, remove_tree) {
     assert_float_equal(cpu->tasks[0].percent, 15, 1e-9); /* both threads */
     assert_string_equal(cpu->tasks[1].name, "odd) S 1 (name");
     assert_float_equal(cpu->tasks[1].percent, 3, 1e-9);
-    assert_int_equal(node.cpus[1].cpu, 3);
-    assert_int_equal(node.cpus[1].n_tasks, 0);
+    EQUAL(node.cpus[1].cpu, 3, node.cpus[1].n_tasks, 0);
     assert_false(nd_quiet_is(&node, 1, 2));
     assert_true(nd_quiet_is(&node, 1, 30));
     assert_int_equal(nd_quiet_tell(&node, 1, 1, line, sizeof line), 2);
@@ -134,8 +132,7 @@ TEST_WITH(of_many_cpus_the_busiest_are_listed, make_folder, remove_tree) {
     struct nd_quiet_node node;
     nd_quiet_end(q, &node);
     nd_quiet_close(q);
-    assert_int_equal(node.n_cpus, N);
-    assert_int_equal(node.n_listed, ND_QUIET_CPUS);
+    EQUAL(node.n_cpus, N, node.n_listed, ND_QUIET_CPUS);
     for (int i = 0; i < ND_QUIET_CPUS; i++) assert_float_equal(node.cpus[i].busy_percent, N - 1 - i, 1e-9);
     assert_int_equal(nd_quiet_tell(&node, 1, 1, line, sizeof line), ND_QUIET_CPUS);
     assert_non_null(strstr(line, "; and 12 more"));

@@ -7,8 +7,7 @@ static const char two[] = "switch.switch.node";
 
 TEST(a_switch_is_that_of_all_nodes_below_it_whatever_they_are_called) {
     static const struct { const char *address, *pattern, *node, *switches; } rows[] = {
-        {"s0.s5.node7", two, NULL, "s0.s5"},
-        {"s0.s5.node7", two, "node7", "s0.s5"},
+        {"s0.s5.node7", two, NULL, "s0.s5"}, {"s0.s5.node7", two, "node7", "s0.s5"},
         {"s0.s5.node7.cluster.local", two, NULL, "s0.s5"},
         {"s0.s5.node7.cluster.local", two, "node7.cluster.local", "s0.s5"},
         {"leaf.node7", "switch.node", NULL, "leaf"},
@@ -19,9 +18,7 @@ TEST(a_switch_is_that_of_all_nodes_below_it_whatever_they_are_called) {
         /* too few fields, points in a switch's name, no address, other patterns: not known */
         {"s0.node7", two, NULL, ""}, {"s0.s5.", two, NULL, ""}, {"s0..node7", two, NULL, ""},
         {"s0.leaf.x.node7", two, "node7", ""}, {"s[0.node7", "switch.node", NULL, ""}, {"node7", "node", NULL, ""},
-        {"b1.node7", "block.node", NULL, ""},
-        {"s0.s5.node7", "switches.switch.node", NULL, ""},
-        {"s0.s5.node7", NULL, NULL, ""},
+        {"b1.node7", "block.node", NULL, ""}, {"s0.s5.node7", "switches.switch.node", NULL, ""}, {"s0.s5.node7", NULL, NULL, ""},
         {NULL, two, NULL, ""},
     };
     char got[128];

@@ -1,6 +1,5 @@
 
 #include "detector/ops/buffers.h"
-#include "common/base/nl_clock.h"
 #include "tests/unit/unit.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -77,10 +76,7 @@ TEST(sets_do_not_overlap_and_lie_within_their_memory) {
             const struct nd_buffer_options o = {.use = ND_BUFFER_ROTATE, .alignment_bytes = alignment, .n_sets = 7};
             OWNED(nd_buffers_close) struct nd_buffers b;
             open_or_fail(&b, &o, sizes[i][0], sizes[i][1]);
-            assert_int_equal(b.n_sets, 7);
-            assert_int_equal(b.current, 0);
-            assert_int_equal(b.send_bytes, sizes[i][0] ? sizes[i][0] : 1);
-            assert_int_equal(b.receive_bytes, sizes[i][1] ? sizes[i][1] : 1);
+            EQUAL(b.n_sets, 7, b.current, 0, b.send_bytes, sizes[i][0] ? sizes[i][0] : 1, b.receive_bytes, sizes[i][1] ? sizes[i][1] : 1);
             for (int set = 0; set < 7; set++) {
                 memset(b.send[set], 2 * set + 1, (size_t)b.send_bytes);
                 memset(b.receive[set], 2 * set + 2, (size_t)b.receive_bytes);

@@ -113,8 +113,7 @@ TEST_WITH(every_collective_of_mpi_has_its_row_and_its_nonblocking_and_persistent
     for (int i = 0; families[i]; i++) {
         char nonblocking[64] = "i", persistent[64];
         const struct nd_op *op = row(families[i]), *other = row(strcat(nonblocking, families[i]));
-        assert_int_equal(op->completion, ND_BLOCKING);
-        assert_int_equal(other->completion, ND_NONBLOCKING);
+        EQUAL(op->completion, ND_BLOCKING, other->completion, ND_NONBLOCKING);
         const struct nd_op *third = nd_op_find(strcat(strcpy(persistent, families[i]), "_init"));
         assert_int_equal(third != NULL, ND_HAS_PERSISTENT);
         if (third) assert_int_equal(third->completion, ND_PERSISTENT);
@@ -215,10 +214,8 @@ TEST_WITH(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh, NULL) {
         {"allreduce", NULL, NULL, 0, 0, 0, 4, 2, "--bytes: 4 splits|(try 8)"},
         {"allreduce", "float", NULL, 0, 0, 0, 4, 2, NULL},
         {"bcast", "int", NULL, 0, 0, 0, 7, 2, "--bytes: 7|multiple of 4 bytes (try 8)"},
-        {"bcast", NULL, NULL, 0, 0, 0, 0, 2, "--bytes: 0|(try 1)"},
-        {"loadtest", NULL, NULL, 0, 0, 0, 6, 2, "--bytes: 6|(try 8)"},
-        {"barrier", "int", NULL, 0, 0, 0, 7, 2, NULL},
-        {"bcast", NULL, NULL, 0, 0, 0, INT_MAX, 2, NULL},
+        {"bcast", NULL, NULL, 0, 0, 0, 0, 2, "--bytes: 0|(try 1)"}, {"loadtest", NULL, NULL, 0, 0, 0, 6, 2, "--bytes: 6|(try 8)"},
+        {"barrier", "int", NULL, 0, 0, 0, 7, 2, NULL}, {"bcast", NULL, NULL, 0, 0, 0, INT_MAX, 2, NULL},
         {"bcast", NULL, NULL, 0, 0, 0, INT64_C(1) << 31, 2,
          "--bytes: bcast with 2147483648 bytes|(try at most 2147483647, or a larger --datatype)"},
         {"bcast", "double", NULL, 0, 0, 0, INT64_C(1) << 31, 2, NULL},
@@ -235,10 +232,8 @@ TEST_WITH(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh, NULL) {
         {"allgatherv", NULL, NULL, 0, 0, 0, 1, INT_MAX, "--bytes: allgatherv cannot run on 2147483647 ranks"},
         {"bcast", NULL, NULL, 5, 0, 0, 8, 2, "--root: rank 5 is not among 2 ranks (try 0 to 1)"},
         {"bcast", NULL, NULL, 1, 0, 0, 8, 1, "--root: rank 1 is not among 1 rank (try 0)"},
-        {"bcast", NULL, NULL, -1, 0, 0, 8, 2, "--root: rank -1"},
-        {"bcast", NULL, NULL, 1, 0, 0, 8, 2, NULL},
-        {"allgather", NULL, NULL, 5, 0, 0, 8, 2, NULL},
-        {"bcast", NULL, NULL, 0, 1, 0, 8, 2, NULL},
+        {"bcast", NULL, NULL, -1, 0, 0, 8, 2, "--root: rank -1"}, {"bcast", NULL, NULL, 1, 0, 0, 8, 2, NULL},
+        {"allgather", NULL, NULL, 5, 0, 0, 8, 2, NULL}, {"bcast", NULL, NULL, 0, 1, 0, 8, 2, NULL},
         {"ibcast", NULL, NULL, 0, 1, 0, 8, 2, NULL},
         {"allreduce", "double", "band", 0, 0, 0, 8, 2, "--reduce: allreduce has no band of double|byte, int, long"},
         {"allreduce", "byte", "sum", 0, 0, 0, 8, 2, "--reduce:|int, long, float, double"},
@@ -385,8 +380,7 @@ TEST_WITH(the_root_goes_round, fresh, NULL) {
     for (int i = 0; i < 4; i++, nd_op_advance(&s)) assert_int_equal(s.root, roots[i]);
     nd_op_close(&s);
     s = opened("allgather", &o, 8);
-    assert_int_equal(s.needs_advance, 0);
-    assert_int_equal(s.root, 0);
+    EQUAL(s.needs_advance, 0, s.root, 0);
     nd_op_close(&s);
 }
 

@@ -1,4 +1,3 @@
-#include "common/base/nl_clock.h"
 #include "detector/ops/work.h"
 #include "tests/unit/unit.h"
 

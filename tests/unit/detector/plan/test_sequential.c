@@ -189,12 +189,9 @@ TEST(pairs_give_n_mean_and_scatter_of_each_level_above_zero) {
     for (int i = 0; i < 3; i++) squares += pow(log((double)on_ns[i] / 1e5) - sum / 3, 2);
     half(s, 1, 0, 999999); /* a pair that is not complete */
     const struct nd_look *l = nd_sequential_look(s, 0);
-    assert_int_equal(l->look, 1);
-    assert_int_equal(l->rounds, 3);
+    EQUAL(l->look, 1, l->rounds, 3);
     assert_about(l->fraction, 0.5, 1e-15);
-    assert_int_equal(l->n_cells, 1);
-    assert_int_equal(l->cells[0].arm, 1);
-    assert_int_equal(l->cells[0].n, 3);
+    EQUAL(l->n_cells, 1, l->cells[0].arm, 1, l->cells[0].n, 3);
     assert_about(l->cells[0].mean, sum / 3, 1e-13);
     assert_about(l->cells[0].sd, sqrt(squares / 2), 1e-12);
     nd_sequential_close(s);
@@ -214,8 +211,7 @@ TEST(every_on_block_pairs_with_the_off_block_of_its_set) {
     half(s, 1, 1, 300000);
     half(s, 0, 2, 200000);
     const struct nd_look *l = nd_sequential_look(s, 0);
-    assert_int_equal(l->n_cells, 2);
-    assert_int_equal(l->cells[0].n, 2);
+    EQUAL(l->n_cells, 2, l->cells[0].n, 2);
     assert_about(l->cells[0].mean, log(2), 1e-13);
     assert_about(l->cells[1].mean, log(3), 1e-13);
     assert_int_equal(l->n_decided, 0); /* all differences are equal */
@@ -233,8 +229,7 @@ TEST(halves_without_a_time_make_no_pair) {
     half(s, ND_OFF, 0, -5);
     half(s, 0, 1, 100000);
     const struct nd_look *l = nd_sequential_look(s, 1);
-    assert_int_equal(l->cells[0].n, 0);
-    assert_int_equal(l->cells[0].decision, ND_OPEN);
+    EQUAL(l->cells[0].n, 0, l->cells[0].decision, ND_OPEN);
     nd_sequential_close(s);
     free(o);
 }

@@ -30,18 +30,13 @@ TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
 
 TEST(a_command_has_the_name_that_a_person_would_give_it) {
     static const char *const rows[][2] = {
-        {"collectd -f -C /etc/c.conf", "collectd"},
-        {"python3 /opt/agent/exporter.py --port 9100", "exporter.py"},
-        {"/usr/bin/python3.11 -u -X dev exporter.py", "exporter.py"},
-        {"python3 -m prometheus_agent --x", "prometheus_agent"},
-        {"python3 -c 'import x'", "python3"},
-        {"perl -w /usr/bin/munin-node", "munin-node"},
+        {"collectd -f -C /etc/c.conf", "collectd"}, {"python3 /opt/agent/exporter.py --port 9100", "exporter.py"},
+        {"/usr/bin/python3.11 -u -X dev exporter.py", "exporter.py"}, {"python3 -m prometheus_agent --x", "prometheus_agent"},
+        {"python3 -c 'import x'", "python3"}, {"perl -w /usr/bin/munin-node", "munin-node"},
         {"java -Xmx1g -jar /opt/agent.jar", "agent.jar"},
         {"taskset -c 1 top -b -d 1", "top"}, {"taskset 0x2 /usr/bin/top", "top"}, {"nice -n 10 top", "top"},
         {"nice -10 top", "top"}, {"nice top", "top"},
-        {"env -i PATH=/bin LANG=C vmstat 1", "vmstat"},
-        {"LC_ALL=C vmstat 1", "vmstat"},
-        {"sh -c 'while :; do x; done'", "sh"},
+        {"env -i PATH=/bin LANG=C vmstat 1", "vmstat"}, {"LC_ALL=C vmstat 1", "vmstat"}, {"sh -c 'while :; do x; done'", "sh"},
         {"sh -c 'exec taskset -c 3 python3 \"my agent.py\" -v'", "my_agent.py"},
         {"bash -lc 'collectd -f'", "collectd"},
         {"bash ./poll.sh 1", "poll.sh"},
@@ -138,10 +133,7 @@ TEST(agent_and_generator_share_halves_that_hold_whole_periods_of_both) {
     static char *const words[] = {
         "noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=33ms", "--levels=0,1", "--op=barrier", NULL};
     assert_int_equal(parsed(&o, words), 1);
-    assert_int_equal(o.half_ns, 132000000);
-    assert_int_equal(o.half_ns % o.period_ns, 0);
-    assert_int_equal(o.n_arms, 3);
-    assert_int_equal(o.n_doses, 2);
+    EQUAL(o.half_ns, 132000000, o.half_ns % o.period_ns, 0, o.n_arms, 3, o.n_doses, 2);
     assert_string_equal(o.arms[2].name, "collectd");
     assert_false(nd_arm_is_placebo(&o.arms[2]));
     assert_true(nd_arm_is_placebo(&o.arms[0]));

@@ -2,11 +2,9 @@
 #include <jansson.h>
 #include <pthread.h>
 
-#include "noisegen/agent/journal.h"
+#include "noisegen/agent/undo.h"
 #include "noisegen/agent/session.h"
 #include "common/page/nl_agent.h"
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 #include "common/sys/nl_cgroup.h"
 #include "tests/unit/unit.h"
 
@@ -21,11 +19,6 @@ struct companion {
     pid_t pid;
     int said; /* what it says on stderr */
 };
-
-static void pause_ms(int ms) {
-    struct timespec t = nl_timespec(ms * MS);
-    nanosleep(&t, NULL);
-}
 
 /* Starts it with these words, the last one NULL; as user `uid`. */
 static struct companion start_as(uid_t uid, const char *const *words) {
@@ -59,7 +52,7 @@ static struct companion start_as(uid_t uid, const char *const *words) {
     while (atomic_load(&c.page->companion_pid) == 0 && nl_mono_ns() < deadline_ns) {
         assert_int_equal(waitid(P_PID, (id_t)c.pid, &end, WEXITED | WNOHANG | WNOWAIT), 0);
         if (end.si_pid) break;
-        pause_ms(1);
+        nl_sleep_ns(1 * MS);
     }
     return c;
 }
@@ -102,7 +95,7 @@ static int half(struct companion *c, int arm, int ms) {
     c->page->half++;
     int status = tell(c, NL_AGENT_BEGIN);
     if (status) return status;
-    pause_ms(ms);
+    nl_sleep_ns(ms * MS);
     return tell(c, NL_AGENT_END);
 }
 
@@ -151,7 +144,7 @@ static void *spin(void *nothing) {
 }
 
 static void *doze(void *nothing) {
-    for (;;) pause_ms(1);
+    for (;;) nl_sleep_ns(1 * MS);
     return nothing;
 }
 
@@ -160,7 +153,7 @@ static pid_t make_agent(uid_t uid, int n_threads, void *(*work)(void *)) {
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid > 0) {
-        pause_ms(20);
+        nl_sleep_ns(20 * MS);
         return pid;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -181,8 +174,8 @@ static void end_agent(pid_t pid) {
 static void end_owned(const pid_t *pid) { end_agent(*pid); }
 
 static char state_of(pid_t pid) {
-    struct na_stat s;
-    return na_stat_read(pid, &s) ? '-' : s.state;
+    struct nl_stat s;
+    return nl_stat_read(pid, &s) ? '-' : s.state;
 }
 
 /* CPU time of a process by its own clock. */
@@ -195,7 +188,7 @@ static int64_t clock_of(pid_t pid) {
 static int runs(pid_t pid) {
     int64_t before_ns = clock_of(pid);
     for (int i = 0; i < 400; i++) {
-        pause_ms(5);
+        nl_sleep_ns(5 * MS);
         if (clock_of(pid) > before_ns) return 1;
     }
     return 0;
@@ -204,7 +197,7 @@ static int runs(pid_t pid) {
 /* Whether it used no CPU at all for some time. */
 static int stands_still(pid_t pid) {
     int64_t before_ns = clock_of(pid);
-    pause_ms(30);
+    nl_sleep_ns(30 * MS);
     return clock_of(pid) == before_ns;
 }
 
@@ -316,7 +309,7 @@ TEST(a_given_cgroup_is_frozen_itself_and_one_found_frozen_is_refused) {
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     assert_true(stands_still(agent));
     snprintf(file, sizeof file, "%s/freezer.state", path);
-    assert_true(na_read(file, now, sizeof now) > 0);
+    assert_true(nl_read(file, now, sizeof now) > 0);
     assert_string_equal(now, "FROZEN\n");
     struct companion second = start("--agent-cgroup", path);
     was_refused(&second, "is frozen already");
@@ -354,7 +347,7 @@ static int count(void *context, pid_t pid) {
     struct counting *c = context;
     char path[64], text[4096];
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    int n = na_read(path, text, sizeof text);
+    int n = nl_read(path, text, sizeof text);
     for (int at = 0; at < n; at += (int)strlen(text + at) + 1)
         if (strcmp(text + at, c->word) == 0) {
             c->n++;
@@ -374,8 +367,7 @@ TEST(a_command_is_started_and_ended_and_its_short_lived_children_count) {
     struct companion c = start("--agent-cmd", "while :; do /bin/true; done", "--shell", "--agent-name", "forker");
     place(&c);
     assert_int_equal(half(&c, 0, 20), NL_AGENT_DONE);
-    assert_int_equal(c.page->account.cpu_ns, 0);
-    assert_int_equal(c.page->account.n_processes, 0);
+    EQUAL(c.page->account.cpu_ns, 0, c.page->account.n_processes, 0);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
     assert_int_equal(half(&c, 1, 300), NL_AGENT_DONE);
     /* it never sleeps but for its children, which run then: together they are one busy CPU, as far as this machine has one for them */
@@ -427,7 +419,7 @@ TEST(all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_oth
     place(&c);
     assert_int_equal(may_run_on(c.pid, rank_cpu), 0);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
-    pause_ms(100);
+    nl_sleep_ns(100 * MS);
     close(foreign);
     snprintf(files, sizeof files, "%s/files", folder);
     FILE *f = fopen(files, "re");
@@ -550,7 +542,7 @@ TEST(a_daemon_is_followed_and_ended_with_everything_it_left) {
     struct companion c = start("--agent-cmd", "(setsid sh -c 'while :; do :; done' nl-test-daemon &) ; exit 0", "--shell");
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
-    pause_ms(50);
+    nl_sleep_ns(50 * MS);
     /* how much it gets, and when, a busy machine decides */
     for (int i = 0; i == 0 || (i < 50 && c.page->account.cpu_ns == 0); i++) assert_int_equal(half(&c, 1, 200), NL_AGENT_DONE);
     assert_int_equal(c.page->account.n_processes, 1);
@@ -566,7 +558,7 @@ TEST(a_command_that_ignores_sigterm_is_killed_and_it_says_so) {
     struct companion c = start("--agent-cmd", "trap '' TERM; while :; do sleep 0.01; done", "--shell", "--agent-timeout", "400ms");
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
-    pause_ms(50);
+    nl_sleep_ns(50 * MS);
     assert_int_equal(tell(&c, NL_AGENT_OFF), NL_AGENT_DONE);
     assert_int_equal(half(&c, 0, 1), NL_AGENT_DONE);
     assert_int_equal(c.page->account.n_processes, 0);
@@ -621,7 +613,7 @@ TEST(what_cannot_be_an_agent_is_refused) {
     }
     OWNED(end_owned) pid_t agent = make_agent(0, 1, doze);
     kill(agent, SIGSTOP);
-    pause_ms(10);
+    nl_sleep_ns(10 * MS);
     c = start("--agent-pid", pid_text(agent));
     was_refused(&c, "is stopped already");
     assert_int_equal(state_of(agent), 'T');
@@ -645,7 +637,7 @@ TEST(a_killed_companion_leaves_no_frozen_agent) {
         for (int j = 0; j < 200; j++) {
             cgroup_of(agent, cgroup, sizeof cgroup);
             if (!strstr(cgroup, "noiselab")) break;
-            pause_ms(10);
+            nl_sleep_ns(10 * MS);
         }
         assert_null(strstr(cgroup, "noiselab"));
         end_agent(agent);
@@ -659,12 +651,12 @@ TEST(a_killed_companion_leaves_no_started_agent) {
         start("--agent-cmd", "(setsid sh -c 'while :; do sleep 0.01; done' nl-test-orphan &) ; exec sleep 1000", "--shell");
     place(&c);
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_DONE);
-    pause_ms(50);
+    nl_sleep_ns(50 * MS);
     assert_int_equal(half(&c, 1, 1), NL_AGENT_DONE);
     assert_true(n_processes_with("nl-test-orphan") >= 1); /* 2 while its sleep comes into being */
     kill(c.pid, SIGKILL);
     waitpid(c.pid, NULL, 0);
-    for (int i = 0; i < 200 && n_processes_with("nl-test-orphan") > 0; i++) pause_ms(10);
+    for (int i = 0; i < 200 && n_processes_with("nl-test-orphan") > 0; i++) nl_sleep_ns(10 * MS);
     assert_int_equal(n_processes_with("nl-test-orphan"), 0);
     nl_agent_unmap(c.page);
     close(c.said);
@@ -685,7 +677,7 @@ static void kill_owner(int has_closed) {
         tell(&c, NL_AGENT_BEGIN);
         for (int i = 0; i < 2 && has_closed; i++) {
             nl_agent_close(c.page);
-            pause_ms(100);
+            nl_sleep_ns(100 * MS);
         }
         if (write(ready[1], &c.pid, sizeof c.pid) < 0) _exit(1);
         for (;;) pause();
@@ -696,7 +688,7 @@ static void kill_owner(int has_closed) {
     kill(owner, SIGKILL);
     waitpid(owner, NULL, 0);
     assert_true(runs(agent));
-    for (int i = 0; i < 300 && kill(companion, 0) == 0 && state_of(companion) != 'Z'; i++) pause_ms(10);
+    for (int i = 0; i < 300 && kill(companion, 0) == 0 && state_of(companion) != 'Z'; i++) nl_sleep_ns(10 * MS);
     assert_true(kill(companion, 0) != 0 || state_of(companion) == 'Z');
     close(ready[0]);
     close(ready[1]);
@@ -751,7 +743,7 @@ TEST(an_agent_is_given_back_by_a_companion_that_may_open_nothing) {
     for (int i = 0; i < 400; i++) {
         cgroup_of(agent, path, sizeof path);
         if (!strstr(path, "noiselab-agent")) break;
-        pause_ms(10);
+        nl_sleep_ns(10 * MS);
     }
     assert_null(strstr(path, "noiselab-agent")); /* the guardian has moved it back */
     end_agent(agent);
@@ -775,7 +767,7 @@ TEST(a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease) {
     assert_true(stands_still(agent));
     c.page->arm = 0;
     assert_int_equal(tell(&c, NL_AGENT_BEGIN), NL_AGENT_DONE);
-    pause_ms(400);
+    nl_sleep_ns(400 * MS);
     assert_true(runs(agent));
     assert_int_equal(tell(&c, NL_AGENT_END), NL_AGENT_REFUSED);
     assert_non_null(strstr(c.page->text, "no command came for 0.3 s while it was frozen"));
@@ -790,8 +782,8 @@ struct child_named { pid_t parent, found; };
 
 static int look_for_guardian(void *context, pid_t pid) {
     struct child_named *l = context;
-    struct na_stat s;
-    if (na_stat_read(pid, &s) == 0 && s.ppid == l->parent && s.state != 'Z' && strcmp(s.name, "nl-guardian") == 0) l->found = pid;
+    struct nl_stat s;
+    if (nl_stat_read(pid, &s) == 0 && s.ppid == l->parent && s.state != 'Z' && strcmp(s.name, "nl-guardian") == 0) l->found = pid;
     return 0;
 }
 
@@ -799,7 +791,7 @@ static pid_t guardian_of(pid_t companion) {
     struct child_named l = {companion, 0};
     for (int i = 0; i < 400 && !l.found; i++) {
         na_each_number("/proc", look_for_guardian, &l);
-        if (!l.found) pause_ms(10);
+        if (!l.found) nl_sleep_ns(10 * MS);
     }
     return l.found;
 }
@@ -813,7 +805,7 @@ TEST(a_killed_guardian_is_replaced) {
     kill(first, SIGKILL);
     pid_t second = first;
     for (int i = 0; i < 400 && (second == first || second == 0); i++) {
-        pause_ms(10);
+        nl_sleep_ns(10 * MS);
         second = guardian_of(c.pid);
     }
     assert_true(second > 0 && second != first);
@@ -846,7 +838,7 @@ TEST(what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_b
     kill(guardian, SIGKILL);
     kill(c.pid, SIGKILL);
     waitpid(c.pid, NULL, 0);
-    pause_ms(100);
+    nl_sleep_ns(100 * MS);
     assert_true(stands_still(agent));
     assert_int_equal(na_journal_restore(), 0);
     assert_true(runs(agent));
@@ -870,7 +862,7 @@ TEST(an_off_command_that_fails_once_is_run_again_by_the_guardian) {
     assert_non_null(strstr(text_of(certificate, "state_left"), "the command of --agent-off failed"));
     snprintf(off, sizeof off, "%s/may", folder);
     assert_int_equal(close(open(off, O_WRONLY | O_CREAT | O_EXCL, 0600)), 0);
-    for (int i = 0; i < 1000 && access(done, F_OK); i++) pause_ms(10);
+    for (int i = 0; i < 1000 && access(done, F_OK); i++) nl_sleep_ns(10 * MS);
     assert_int_equal(access(done, F_OK), 0);
 }
 

@@ -12,7 +12,6 @@
 
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
-#include "common/base/nl_clock.h"
 #include "tests/unit/files.h"
 
 enum { REASON_BYTES = 256, MAX_CPUS = 1024 };
@@ -311,8 +310,7 @@ TEST(wakeup_sleeps_once_per_unit) {
     struct rusage before = usage_of_thread();
     int64_t units = run_quanta(&load, 400);
     struct rusage after = usage_of_thread();
-    assert_int_equal(units, 400);
-    assert_int_equal(load.kind->units_per_wake_up, 1);
+    EQUAL(units, 400, load.kind->units_per_wake_up, 1);
     /* on a busy machine a time may be over before the sleep begins */
     assert_between(after.ru_nvcsw - before.ru_nvcsw, units / 2, units + 2);
 }
@@ -543,8 +541,7 @@ TEST(syscall_makes_exactly_one_call_per_unit) {
         }
     }
     assert_int_equal(WEXITSTATUS(status), CHILD_OK);
-    assert_int_equal(n_getppid, N);
-    assert_int_equal(n_calls, N);
+    EQUAL(n_getppid, N, n_calls, N);
 }
 
 /* ---- procfs ---- */
@@ -861,9 +858,7 @@ TEST(net_delivers_exactly_its_units_to_a_udp_address) {
             units += run_quanta(&load, 20);
             bytes += drain(peer.fd, &n);
         }
-        assert_int_equal(n, units);
-        assert_int_equal(units, 1000);
-        assert_int_equal(bytes, units * (i ? 1000 : 64));
+        EQUAL(n, units, units, 1000, bytes, units * (i ? 1000 : 64));
         close_load(&load);
         close(peer.fd);
     }

@@ -153,10 +153,8 @@ static void assert_balanced(const struct world *w) {
     double rounding = 1 + 1e-9 * a->requested;
     assert_near(ng_delivered(a, w->plan.is_counted) + a->dropped + a->owed, a->requested, rounding);
     assert_near(t[0].requested + t[1].requested, a->requested, rounding);
-    assert_int_equal(t[0].delivered_ns + t[1].delivered_ns, a->delivered_ns);
-    assert_int_equal(t[0].delivered_units + t[1].delivered_units, a->delivered_units);
-    assert_int_equal(t[0].n_run + t[1].n_run, a->n_run);
-    assert_int_equal(w->n_run_shared, a->n_run);
+    EQUAL(t[0].delivered_ns + t[1].delivered_ns, a->delivered_ns, t[0].delivered_units + t[1].delivered_units, a->delivered_units);
+    EQUAL(t[0].n_run + t[1].n_run, a->n_run, w->n_run_shared, a->n_run);
     assert_true(a->carried >= 0 && a->dropped >= 0 && a->old >= 0);
 }
 
@@ -320,8 +318,7 @@ TEST(levels_are_delivered_whatever_a_wake_up_costs) {
             assert_near(w->account.requested, levels[i] * (double)w->plan.length_ns, 1);
             assert_near(ratio(w), 1, 0.005);
             assert_balanced(w);
-            assert_int_equal(w->account.n_planned, n_periods);
-            assert_int_equal(w->account.n_merged, n_periods - w->account.n_run);
+            EQUAL(w->account.n_planned, n_periods, w->account.n_merged, n_periods - w->account.n_run);
         }
     }
 }
@@ -332,8 +329,7 @@ PACED(a_cheap_wake_up_runs_every_burst_and_a_dear_one_merges_them) {
     run(w, ng_run_deadline);
     /* a wake-up with its look at the clock costs 10.5 us, so a burst every eleventh period or so */
     assert_in_range(w->account.n_run, 80, 100);
-    assert_int_equal(w->account.n_planned, 1000);
-    assert_int_equal(w->account.n_run + w->account.n_merged, 1000);
+    EQUAL(w->account.n_planned, 1000, w->account.n_run + w->account.n_merged, 1000);
     /* nothing was missed: saving up is not carrying over */
     assert_near(w->account.carried, 0, 0);
     assert_near(w->account.dropped, 0, 1);
@@ -342,9 +338,7 @@ PACED(a_cheap_wake_up_runs_every_burst_and_a_dear_one_merges_them) {
 PACED(at_level_0_it_sleeps_once_until_the_end) {
     w->plan.level = 0;
     assert_int_equal(run(w, ng_run_deadline), 0);
-    assert_int_equal(w->sim.n_sleeps, 1);
-    assert_int_equal(w->account.n_planned, 0);
-    assert_int_equal(w->account.n_run, 0);
+    EQUAL(w->sim.n_sleeps, 1, w->account.n_planned, 0, w->account.n_run, 0);
     assert_near(w->account.requested, 0, 0);
     assert_true(w->account.delivered_ns > 0); /* the one wake-up is not hidden */
 }
@@ -481,8 +475,7 @@ PACED(a_share_below_a_wake_up_leaves_most_runs_without_a_burst) {
 PACED(a_run_at_level_0_charges_nothing_to_its_account) {
     w->plan.level = 0;
     run_halves(w, 100);
-    assert_int_equal(w->account.delivered_ns, 0);
-    assert_int_equal(w->sim.n_sleeps, 100);
+    EQUAL(w->account.delivered_ns, 0, w->sim.n_sleeps, 100);
 }
 
 PACED(a_run_that_is_always_cut_short_does_not_save_up_more_than_the_cap) {
@@ -637,8 +630,7 @@ TEST(a_replayed_burst_is_as_long_as_asked) {
         w->plan.carry_bursts = 0;
         give(w, bursts, 200);
         assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-        assert_int_equal(w->account.n_run, 200);
-        assert_int_equal(w->sim.n_spells, 201);
+        EQUAL(w->account.n_run, 200, w->sim.n_spells, 201);
         for (int i = 0; i < 200; i++) {
             double tolerance = bursts[i].share > 200e3 ? 0.01 * bursts[i].share : 2e3;
             /* the first one is shorter by what is kept back for going to sleep the last time */
@@ -675,8 +667,7 @@ PACED(bursts_that_come_during_another_one_follow_it_without_a_gap) {
     w->plan.length_ns = 1000 * MS;
     give(w, bursts, 5);
     assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    assert_int_equal(w->sim.n_sleeps, 3);
-    assert_int_equal(w->sim.spells[0].begin_ns, 1006 * MS);
+    EQUAL(w->sim.n_sleeps, 3, w->sim.spells[0].begin_ns, 1006 * MS);
     assert_near((double)w->sim.spells[0].cpu_ns, 8e6, 30e3);
     assert_near((double)w->sim.spells[1].cpu_ns, 1e6, 2e3);
     assert_near(w->account.dropped, 0, 0);
@@ -791,8 +782,7 @@ PACED(a_source_keeps_its_place_over_many_short_runs) {
     double content = 0;
     int64_t n = 0;
     for (; n < N && bursts[n].due_ns <= time_run_ns; n++) content += bursts[n].share;
-    assert_int_equal(w->source.position_ns, time_run_ns);
-    assert_int_equal(w->account.n_planned, n);
+    EQUAL(w->source.position_ns, time_run_ns, w->account.n_planned, n);
     assert_near(w->account.requested, content, 1);
     free(bursts);
 }
@@ -926,9 +916,7 @@ PACED(a_window_full_of_bursts_at_one_time_is_one_burst) {
     w->plan.length_ns = 1000 * MS;
     give(w, bursts, N);
     assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    assert_int_equal(w->account.n_planned, N);
-    assert_int_equal(w->account.n_run, 1);
-    assert_int_equal(w->sim.n_sleeps, 2);
+    EQUAL(w->account.n_planned, N, w->account.n_run, 1, w->sim.n_sleeps, 2);
     assert_near((double)w->sim.spells[0].cpu_ns, 1000. * N, 30e3);
     assert_near(w->account.dropped, 0, 0);
     free(bursts);
@@ -1001,8 +989,7 @@ PACED(a_kind_that_the_source_does_not_name_gets_nothing) {
     const struct ng_burst bursts[] = {{10 * MS, 300e3, 1}, {20 * MS, 700e3, 1}};
     give(w, bursts, 2);
     assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    assert_int_equal(w->tallies[0].delivered_ns, 0);
-    assert_int_equal(w->tallies[0].delivered_units, 0);
+    EQUAL(w->tallies[0].delivered_ns, 0, w->tallies[0].delivered_units, 0);
     assert_near((double)w->tallies[1].delivered_ns, 1e6, 1000);
 }
 
@@ -1067,9 +1054,7 @@ PACED(quanta_of_many_units_overshoot_by_less_than_one_of_them) {
 PACED(a_counted_plan_does_not_wake_up_for_less_than_a_unit) {
     count_doses(w, 1, 10);
     assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    assert_int_equal(w->account.n_run, 10);
-    assert_int_equal(w->account.n_planned, 1000);
-    assert_int_equal(w->sim.n_sleeps, 11);
+    EQUAL(w->account.n_run, 10, w->account.n_planned, 1000, w->sim.n_sleeps, 11);
 }
 
 TEST(a_counted_unit_may_outlast_its_period) {

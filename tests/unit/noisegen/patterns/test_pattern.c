@@ -55,8 +55,7 @@ static struct ng_source *open_source(const char *name, struct asked *asked) {
     assert_non_null(source);
     assert_true(asked->n_sources < 32);
     asked->sources[asked->n_sources++] = source;
-    assert_int_equal(source->n_read, 0);
-    assert_int_equal(source->position_ns, 0);
+    EQUAL(source->n_read, 0, source->position_ns, 0);
     return source;
 }
 
@@ -211,8 +210,7 @@ TEST(a_seed_decides_the_poisson_bursts) {
 ASKED(poisson_bursts_do_not_begin_at_another_place) {
     struct ng_source *source = open_source("poisson", a);
     ng_source_skip(ng_pattern_find("poisson"), &a->request, source, 0.5);
-    assert_int_equal(source->position_ns, 0);
-    assert_int_equal(source->n_read, 0);
+    EQUAL(source->position_ns, 0, source->n_read, 0);
 }
 
 /* ---- bursts of bursts ---- */
@@ -271,8 +269,7 @@ ASKED(groups_begin_at_a_share_of_their_repetition) {
     const struct ng_pattern *bursts = ng_pattern_find("bursts");
     struct ng_source *source = open_source("bursts", a);
     ng_source_skip(bursts, &a->request, source, 0.05); /* 2.5 ms of 50: three bursts are over */
-    assert_int_equal(source->position_ns, 2500000);
-    assert_int_equal(source->n_read, 1);
+    EQUAL(source->position_ns, 2500000, source->n_read, 1);
     assert_int_equal(source->ring[0].due_ns, 3 * MS); /* read already, and not lost */
     assert_int_equal(next_of(source).due_ns, 4 * MS);
     source = open_source("bursts", a);
@@ -396,8 +393,7 @@ ASKED(a_trace_begins_at_a_share_of_its_round) {
     a->shape.scale_period = 10;
     struct ng_source *source = open_source("replay", a);
     ng_source_skip(replay, &a->request, source, 0.5);
-    assert_int_equal(source->position_ns, 5000);
-    assert_int_equal(source->ring[0].due_ns, 7000);
+    EQUAL(source->position_ns, 5000, source->ring[0].due_ns, 7000);
     assert_int_equal(next_of(source).due_ns, 10000);
     source = open_source("replay", a);
     ng_source_skip(replay, &a->request, source, 0.95); /* beyond the last: the next round */

@@ -1,5 +1,4 @@
 /* The clock of stretches on the CPU, beside the kernel's own account of CPU time. What is not permitted here is skipped. */
-#include "common/base/nl_clock.h"
 #include "noisegen/patterns/stretch.h"
 #include "tests/unit/unit.h"
 
@@ -17,9 +16,7 @@ FIXTURE(close_stretch) {
     return 0;
 }
 
-static void skip_if_closed(void) {
-    if (stretch.fd < 0) SKIP("this kernel does not let stretches be counted here (perf_event_open)");
-}
+static void skip_if_closed(void) { if (stretch.fd < 0) SKIP("this kernel does not let stretches be counted here (perf_event_open)"); }
 
 static void use_cpu(int64_t ns) {
     int64_t until_ns = nl_thread_cpu_ns() + ns;

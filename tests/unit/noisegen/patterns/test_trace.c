@@ -57,14 +57,8 @@ static int64_t n_bursts(void) {
 
 TEST(a_trace_of_two_columns_is_summed_up) {
     struct ng_trace t = accepted("# two bursts\n1000\t200\n3000\t100\n");
-    assert_int_equal(t.n_bursts, 2);
-    assert_int_equal(t.n_columns, 2);
-    assert_int_equal(t.n_cpus, 0);
-    assert_int_equal(t.first_ns, 1000);
-    assert_int_equal(t.last_ns, 3000);
-    assert_int_equal(t.busy_ns[0], 300);
-    assert_int_equal(t.bursts[0], 2);
-    assert_int_equal(t.kind_rows, 0);
+    EQUAL(t.n_bursts, 2, t.n_columns, 2, t.n_cpus, 0, t.first_ns, 1000, t.last_ns, 3000, t.busy_ns[0], 300, t.bursts[0], 2);
+    EQUAL(t.kind_rows, 0);
     /* from the first to the last start, and one mean distance more */
     assert_int_equal(t.span_ns, 4000);
     assert_false(t.has_span);
@@ -77,8 +71,7 @@ TEST(a_kind_may_be_left_to_the_options_and_a_task_named) {
     OWNED(ng_trace_close) struct ng_trace t = accepted("0\t10\t1\t-\tcollectd\n20\t30\t1\tspin\t-\n60\t5\t1\t-\t(a)b\n");
     struct ng_trace_reader reader;
     struct ng_trace_line line;
-    assert_int_equal(t.n_columns, 5);
-    assert_int_equal(t.n_bursts, 3);
+    EQUAL(t.n_columns, 5, t.n_bursts, 3);
     ng_trace_open(&reader, &t);
     assert_int_equal(ng_trace_next(&reader, &line), 1);
     assert_int_equal(line.kind_row, -1);
@@ -91,14 +84,7 @@ TEST(a_kind_may_be_left_to_the_options_and_a_task_named) {
 
 TEST(a_trace_of_four_columns_is_summed_up_by_cpu) {
     OWNED(ng_trace_close) struct ng_trace t = accepted("0\t10\t7\tspin\n5\t10\t2\tprocfs\n20\t30\t7\tspin\n50\t1\t65535\tnet\n");
-    assert_int_equal(t.n_columns, 4);
-    assert_int_equal(t.n_cpus, 3);
-    assert_int_equal(t.cpus[0], 2);
-    assert_int_equal(t.cpus[1], 7);
-    assert_int_equal(t.cpus[2], 65535);
-    assert_int_equal(t.busy_ns[0], 10);
-    assert_int_equal(t.busy_ns[1], 40);
-    assert_int_equal(t.bursts[1], 2);
+    EQUAL(t.n_columns, 4, t.n_cpus, 3, t.cpus[0], 2, t.cpus[1], 7, t.cpus[2], 65535, t.busy_ns[0], 10, t.busy_ns[1], 40, t.bursts[1], 2);
     uint32_t rows = 0;
     for (int i = 0; ng_kinds[i]; i++)
         if (ng_kinds[i] == ng_kind_find("spin") || ng_kinds[i] == ng_kind_find("procfs") || ng_kinds[i] == ng_kind_find("net"))
@@ -177,8 +163,7 @@ TEST(malformed_lines_are_refused_with_their_number) {
         {"1\t2\t0\n3\t4\t-\n", ":2: some lines name a CPU and others do not"},
         {"1\t2\t-\n3\t4\t0\n", ":2: some lines name a CPU and others do not"},
         {"1\t2\tspin\n", ":1: the third column is not a CPU number (or -)"},
-        {"1\t2\t-1\n", ":1: the third column is not a CPU number"},
-        {"1\t2\t65536\n", ":1: the third column is not a CPU number"},
+        {"1\t2\t-1\n", ":1: the third column is not a CPU number"}, {"1\t2\t65536\n", ":1: the third column is not a CPU number"},
         {"1\t2\t--\n", ":1: the third column is not a CPU number"},
         {"1\t2\t0\tburn\n", ":1: the fourth column is not a kind of load (see --list kinds)"},
         {"1\t2\t0\tspi\n", ":1: the fourth column is not a kind"},
@@ -187,18 +172,15 @@ TEST(malformed_lines_are_refused_with_their_number) {
         {"0\t10\n5\t1\n", ":2: overlaps the burst before it, which ends at 10 ns"},
         {"0\t10\t3\n0\t1\t4\n5\t1\t3\n", ":3: overlaps the burst before it on this CPU, which ends at 10 ns"},
         {"0\t10\t-\tspin\n9\t1\t-\tsum\n", ":2: overlaps the burst before it, which"},
-        {"9223372036854775808\t1\n", ":1: the start is not"},
-        {"1\t9223372036854775808\n", ":1: the duration is not"},
+        {"9223372036854775808\t1\n", ":1: the start is not"}, {"1\t9223372036854775808\n", ":1: the duration is not"},
         {"99999999999999999999999999\t1\n", ":1: the start is not"},
         {"9223372036854775807\t1\n", ":1: ends beyond the range of 64 bits"},
         {"1\t2\r3\t4\r", ":1: the duration is not"}, /* lines that end as on old Macs are one line */
         {"1\t2\n\xef\xbb\xbf", ":2: has no duration"},
         {"\xef\xbb\xbf" "1\t2\n", ":1: the start is not"},
         {"# span_ns: 1e9\n1\t2\n", ":1: span_ns is not a positive whole number of ns"},
-        {"1\t2\n# span_ns:\n", ":2: span_ns is not a positive"},
-        {"# span_ns: 0\n1\t2\n", ":1: span_ns is not a positive"},
-        {"# span_ns: -5\n1\t2\n", ":1: span_ns is not a positive"},
-        {"# span_ns: 10 s\n1\t2\n", ":1: span_ns is not a positive"},
+        {"1\t2\n# span_ns:\n", ":2: span_ns is not a positive"}, {"# span_ns: 0\n1\t2\n", ":1: span_ns is not a positive"},
+        {"# span_ns: -5\n1\t2\n", ":1: span_ns is not a positive"}, {"# span_ns: 10 s\n1\t2\n", ":1: span_ns is not a positive"},
         {"# span_ns: 99999999999999999999\n1\t2\n", ":1: span_ns is not a positive"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -377,10 +359,7 @@ static void assert_reads(struct ng_trace_reader *r, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         if (ng_trace_next(r, &line) != 1) fail_msg("burst %" PRId64 ": %s", i, r->problem ? r->problem : "too early an end");
         assert_int_equal(line.start_ns, nth_start(i));
-        assert_int_equal(line.duration_ns, 1 + i % 999);
-        assert_int_equal(line.cpu, i % 3 * 5);
-        assert_int_equal(line.cpu_index, i % 3);
-        assert_int_equal(line.kind_row, i % 2);
+        EQUAL(line.duration_ns, 1 + i % 999, line.cpu, i % 3 * 5, line.cpu_index, i % 3, line.kind_row, i % 2);
     }
     assert_int_equal(ng_trace_next(r, &line), 0);
     assert_int_equal(ng_trace_next(r, &line), 0); /* the end stays the end */
@@ -504,8 +483,7 @@ TEST(a_file_that_is_removed_while_it_is_replayed_is_still_there_for_us) {
     ng_trace_open(&r, &t);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ng_trace_next(&r, &line), 1);
-        assert_int_equal(line.cpu, -1);
-        assert_int_equal(line.cpu_index, 0);
+        EQUAL(line.cpu, -1, line.cpu_index, 0);
         assert_int_equal(ng_trace_next(&r, &line), 1);
         assert_int_equal(ng_trace_next(&r, &line), 0);
         ng_trace_rewind(&r);

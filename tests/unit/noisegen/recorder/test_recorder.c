@@ -3,8 +3,6 @@
 #include <pthread.h>
 
 #include "noisegen/recorder/activity.h"
-#include "common/base/nl_clock.h"
-#include "common/base/nl_error.h"
 #include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/source.h"
 #include "noisegen/recorder/takers.h"
@@ -54,15 +52,11 @@ TEST(bursts_closer_than_the_gap_are_one_activity) {
     bursts[3] = burst(1000, 10, 0);
     bursts[2].name = 7;
     assert_int_equal(nr_activities(bursts, 4, 60, 1, a), 3);
-    assert_int_equal(a[0].busy_ns, 140);
-    assert_int_equal(a[0].end_ns, 200);
-    assert_int_equal(a[0].n_bursts, 2);
+    EQUAL(a[0].busy_ns, 140, a[0].end_ns, 200, a[0].n_bursts, 2);
     assert_int_equal(a[0].name, 0); /* of the longest burst */
     assert_int_equal(a[1].cpu, 1);
     assert_int_equal(nr_activities(bursts, 4, 60, 0, a), 2);
-    assert_int_equal(a[0].busy_ns, 240);
-    assert_int_equal(a[0].cpu, -1);
-    assert_int_equal(a[0].end_ns, 250);
+    EQUAL(a[0].busy_ns, 240, a[0].cpu, -1, a[0].end_ns, 250);
     assert_int_equal(nr_activities(bursts, 0, 60, 1, a), 0);
 }
 
@@ -175,10 +169,7 @@ TEST(the_table_of_tasks_counts_by_arm_cpu_name_and_group) {
     }
     assert_int_equal(t.n_rows, 2);
     const struct nr_row *row = nr_tally_row(&t, 0, 3, 0, NR_AGENT);
-    assert_int_equal(row->n_bursts, 50);
-    assert_int_equal(row->wall_ns, 1275000);
-    assert_int_equal(row->max_ns, 50000);
-    assert_int_equal(row->n_threads, 4);
+    EQUAL(row->n_bursts, 50, row->wall_ns, 1275000, row->max_ns, 50000, row->n_threads, 4);
     struct nr_map_entry *sorted = nr_tally_sorted_bins(&t, &n_bins);
     assert_about((double)nr_tally_quantiles(sorted, n_bins, 0).p50_ns, 25000, 0.01);
     assert_about((double)nr_tally_quantiles(sorted, n_bins, 1).p99_ns, 100000, 0.01);
@@ -216,16 +207,11 @@ static void spin(int64_t ns) {
     for (int64_t begin_ns = nl_thread_cpu_ns(); nl_thread_cpu_ns() - begin_ns < ns;) {}
 }
 
-static void nap(int64_t ns) {
-    struct timespec t = nl_timespec(ns);
-    nanosleep(&t, NULL);
-}
-
 /* Works 20 times 2 ms, and rests 3 ms after each. */
 static void work_20_times(void) {
     for (int i = 0; i < 20; i++) {
         spin(2 * MS);
-        nap(3 * MS);
+        nl_sleep_ns(3 * MS);
     }
 }
 
@@ -264,8 +250,7 @@ TEST(a_short_lived_child_of_the_agent_is_the_agent) {
     assert_true(half.group_ns[NR_AGENT] >= 39 * MS);
     assert_true(half.group_bursts[NR_AGENT] >= 20);
     assert_true(half.group_bursts[NR_AGENT] - half.group_preempted[NR_AGENT] >= 20);
-    assert_int_equal(half.lost, 0);
-    assert_int_equal(half.cut, 0);
+    EQUAL(half.lost, 0, half.cut, 0);
     int64_t n, sum_ns = 0;
     const struct nr_burst *kept = nr_bursts(r, &n);
     for (int64_t i = 0; i < n; i++) {
@@ -288,13 +273,13 @@ TEST(all_time_of_a_measured_cpu_is_somebodys) {
     for (int i = 0; i < 3; i++) {
         assert_int_equal(nr_begin(r, i % 2), 0);
         spin(3 * MS);
-        nap(3 * MS);
+        nl_sleep_ns(3 * MS);
         assert_int_equal(nr_end(r, &half), 0);
         sum_ns = 0;
         for (int group = 0; group <= NR_UNKNOWN; group++) sum_ns += half.group_ns[group];
         assert_true(sum_ns <= half.wall_ns);
         assert_true(sum_ns >= half.wall_ns - 1000);
-        nap(2 * MS); /* not measured */
+        nl_sleep_ns(2 * MS); /* not measured */
     }
     assert_int_equal(nr_totals(r).cut, 0);
     assert_int_equal(nr_totals(r).ins, nr_totals(r).outs);
@@ -338,7 +323,7 @@ TEST(lost_records_are_counted_and_nothing_is_invented) {
     assert_true(sum_ns <= half.wall_ns);
     /* afterwards it goes on, and what was cut has been said */
     assert_int_equal(nr_begin(r, 0), 0);
-    nap(5 * MS);
+    nl_sleep_ns(5 * MS);
     assert_int_equal(nr_end(r, &half), 0);
     assert_int_equal(half.lost, 0);
     assert_true(nr_totals(r).cut >= 1);
@@ -371,7 +356,7 @@ TEST(a_thread_tells_when_it_was_off_its_cpu) {
     assert_int_equal(pipe(go), 0);
     struct worker worker = {0, go[0]};
     assert_int_equal(pthread_create(&thread, NULL, rest_20_times, &worker), 0);
-    while (worker.tid == 0) nap(100000);
+    while (worker.tid == 0) nl_sleep_ns(100000);
     pid_t tids[] = {worker.tid};
     struct nr_recorder *r = opened((struct nr_config){
         .source = "thread", .view = NR_VIEW_THREADS, .tids = tids, .n_tids = 1, .max_bursts = 1000, .keep = 1u << NR_YIELDED});
@@ -406,7 +391,7 @@ TEST(a_trace_says_how_many_bursts_found_no_room) {
     struct nr_recorder *r = opened((struct nr_config){
         .source = "thread", .view = NR_VIEW_THREADS, .tids = &tid, .n_tids = 1, .max_bursts = 5, .keep = 1u << NR_YIELDED});
     assert_int_equal(nr_begin(r, 0), 0);
-    for (int i = 0; i < 20; i++) nap(MS);
+    for (int i = 0; i < 20; i++) nl_sleep_ns(MS);
     assert_int_equal(nr_end(r, &half), 0);
     char *text = NULL, wanted[64];
     size_t size;
@@ -442,9 +427,9 @@ static int watch_many_threads(uid_t user) {
     for (int i = 0; i < N; i++) {
         struct worker worker = {0, go[0]};
         if (pthread_create(&thread, NULL, wait_for_good, &worker)) return 2;
-        while (worker.tid == 0) nap(100000);
+        while (worker.tid == 0) nl_sleep_ns(100000);
         tids[i] = worker.tid;
-        nap(MS); /* it has read its pipe's number */
+        nl_sleep_ns(MS); /* it has read its pipe's number */
     }
     struct nr_config config = {.source = "thread", .view = NR_VIEW_THREADS, .tids = tids, .n_tids = N, .n_arms = 1};
     return nr_open(&r, &config) ? 3 : r->rings.n != N;
@@ -518,10 +503,7 @@ TEST(who_ran_is_named_with_its_time_bursts_period_and_cpu) {
     bursts[n++].name = once;
     assert_int_equal(nr_takers(&r, bursts, n, takers, 3), 3);
     assert_string_equal(takers[0].task, "busy/x");
-    assert_int_equal(takers[0].busy_ns, 12 * 20 * MS);
-    assert_int_equal(takers[0].n_bursts, 12);
-    assert_int_equal(takers[0].typical_ns, 20 * MS);
-    assert_int_equal(takers[0].longest_ns, 20 * MS);
+    EQUAL(takers[0].busy_ns, 12 * 20 * MS, takers[0].n_bursts, 12, takers[0].typical_ns, 20 * MS, takers[0].longest_ns, 20 * MS);
     assert_about(takers[0].period_ns, 1000. * MS, 0.001);
     assert_string_equal(takers[0].cpus, "1");
     assert_string_equal(takers[1].task, "kworker");
