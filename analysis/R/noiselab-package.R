@@ -30,11 +30,11 @@
 
 # Names that ggplot2 looks up in the data frame of a plot.
 utils::globalVariables(c(
-  "check", "host", "turn", "line", "lost_percent", "variant", "size", "value", "node", "x", "y", "ymin", "ymax",
-  "series", "panel", "arm", "level", "time_us", "start_s", "band_low", "band_high", "estimate", "ci_low", "ci_high",
-  "launch", "probability", "lo_us", "slowdown_percent", "clean", "treatment", "end_s", "top", "shade", "ranks", "high",
-  "bound_low_percent", "bound_high_percent", "verdict", "cell", "power", "limit_percent", "label", "effect", "low",
-  "estimate_percent", "ci_low_percent", "ci_high_percent", "found", "us_per_s", "task", "within_period", "length_us",
-  "share", "bound_high", "bound_low", "column", "interval_s", "model", "name", "phase", "preempted_shift_percent",
-  "safe_from_s", "y_name"
+  "algorithm", "arm", "band_high", "band_low", "bound_high", "bound_high_percent", "bound_low", "bound_low_percent",
+  "check", "ci_high", "ci_high_percent", "ci_low", "ci_low_percent", "effect", "end_s", "entity", "estimate",
+  "estimate_percent", "found", "front", "high", "host", "interval_s", "label", "length_us", "limit_percent", "line",
+  "lo_us", "lost_ns_per_ns", "lost_percent", "low", "model", "name", "night", "nodes", "power",
+  "preempted_shift_percent", "probability", "quiet_ratio", "safe_from_s", "series", "shade", "shown", "since",
+  "slowdown_percent", "start_s", "task", "time_us", "top", "treatment", "turn", "us_per_s", "value", "verdict",
+  "within_period", "x", "y", "y_name"
 ))
