@@ -12,6 +12,7 @@
 #include "detector/record/markers.h"
 #include "detector/measure/late.h"
 #include "detector/measure/measure.h"
+#include "detector/ops/algorithms.h"
 #include "common/base/nl_rng.h"
 #include "detector/options/options.h"
 #include "detector/plan/pilot.h"
@@ -69,8 +70,7 @@ struct nd_run {
     struct nl_rng phase_rng, common_phase_rng;
     double skip;                    /* where a continued pattern begins on this node when its phase is random */
     struct nd_op_state *states;     /* n_configs */
-    MPI_Comm *comms;                /* n_configs: of those with an algorithm; MPI_COMM_NULL elsewhere */
-    int *algorithm_numbers;         /* n_configs: the MPI library's; 0: its own choice */
+    struct nd_algorithm *algorithms; /* n_configs */
     struct nd_cell *cells;          /* n_configs */
     struct nd_follow *follow;       /* n_configs: how long their halves are by now */
     struct nl_hist *hists;          /* n_configs x n_arms, NULL: operations are not timed one by one */

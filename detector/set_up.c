@@ -24,9 +24,8 @@ int nd_run_allocate(struct nd_run *r) {
     size_t n_configs = (size_t)o->n_configs, n_arms = (size_t)r->n_arms, n_ranks = (size_t)r->team.n_ranks;
     int ok = 1;
     ok &= (r->states = calloc(n_configs, sizeof *r->states)) != NULL;
-    ok &= (r->comms = calloc(n_configs, sizeof *r->comms)) != NULL;
-    ok &= (r->algorithm_numbers = calloc(n_configs, sizeof *r->algorithm_numbers)) != NULL;
-    for (size_t i = 0; r->comms && i < n_configs; i++) r->comms[i] = MPI_COMM_NULL;
+    ok &= (r->algorithms = calloc(n_configs, sizeof *r->algorithms)) != NULL;
+    for (size_t i = 0; r->algorithms && i < n_configs; i++) r->algorithms[i].comm = MPI_COMM_NULL;
     ok &= (r->cells = calloc(n_configs, sizeof *r->cells)) != NULL;
     ok &= (r->follow = calloc(n_configs, sizeof *r->follow)) != NULL;
     ok &= (r->sums = calloc(n_arms, sizeof *r->sums)) != NULL;
@@ -211,17 +210,24 @@ static int open_algorithms(struct nd_run *r) {
         const struct nd_config *c = &o->configs[order[k]];
         char reason[768];
         if (!c->algorithm[0]) continue;
-        int failed = nd_algorithm_comm(c->op, c->algorithm, r->team.world, &r->comms[order[k]], &r->algorithm_numbers[order[k]], reason,
-                                       sizeof reason) != 0;
+        int failed = nd_algorithm_open(c->op, c->algorithm, r->team.world, &r->algorithms[order[k]], reason, sizeof reason) != 0;
+        if (!failed && r->starter && r->algorithms[order[k]].per_call.n > 0) {
+            failed = 1;
+            snprintf(reason, sizeof reason,
+                     "--starts: an algorithm of this MPI library holds for all calls, and so for those between starts: leave one out");
+        }
         if (failed && r->team.rank == 0) nl_error("%s", reason);
         if (failed) return -1;
     }
     return 0;
 }
 
-/* The algorithm that a configuration has in fact; NULL: it cannot be called. */
+/* The algorithm that a configuration has in fact; NULL: it cannot be called. Of a library that looks at each call it was tried
+ * (try_algorithm). */
 static const char *algorithm_in_fact(const struct nd_run *r, int config) {
     const struct nd_config *c = &r->o->configs[config];
+    const struct nd_algorithm *a = &r->algorithms[config];
+    if (a->is_per_call) return a->per_call.n > 0 ? c->algorithm : "default";
     const struct nd_datatype *type = nd_op_datatype(c->op, &r->o->op);
     return nd_algorithm_in_fact(c->op->name, c->algorithm, type ? c->bytes / type->size_bytes : 0, r->team.n_ranks);
 }
@@ -247,7 +253,7 @@ static void describe_algorithms(const struct nd_run *r) {
         if (!c->algorithm[0]) continue;
         const char *in_fact = algorithm_in_fact(r, i);
         json_array_append_new(rows, json_pack("{s:s, s:I, s:s, s:i, s:s}", "operation", c->op->name, "bytes", (json_int_t)c->bytes,
-                                              "algorithm", c->algorithm, "number", r->algorithm_numbers[i], "in_fact", in_fact));
+                                              "algorithm", c->algorithm, "number", r->algorithms[i].number, "in_fact", in_fact));
         if (strcmp(in_fact, c->algorithm) == 0) continue;
         /* as many as have room; the rows have all */
         if (used < sizeof line)
@@ -259,6 +265,16 @@ static void describe_algorithms(const struct nd_run *r) {
         nd_launch_json_warn(r->launch, line);
     }
     json_object_set_new(r->launch, "algorithms", rows);
+}
+
+/* Where such a call does not suit the algorithm the library would run its own choice in its place, and so do we. Collective. */
+static void try_algorithm(struct nd_run *r, int config) {
+    struct nd_per_call *p = &r->algorithms[config].per_call;
+    char name[ND_PER_CALL_NAME_BYTES];
+    if (nd_per_call_acts(p, &r->states[config], name))
+        r->states[config].per_call = p;
+    else
+        nd_per_call_close(p);
 }
 
 static int open_operations(struct nd_run *r) {
@@ -276,12 +292,13 @@ static int open_operations(struct nd_run *r) {
         int64_t needed_bytes = nd_op_memory_bytes(c->op, &o->op, c->bytes, r->team.n_ranks), free_bytes = nl_memory_available();
         int failed = free_bytes >= 0 && needed_bytes > free_bytes / r->team.n_node_ranks;
         if (nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) == 0)
-            failed = nd_op_open(c->op, &o->op, &r->states[i], c->algorithm[0] ? r->comms[i] : r->team.world, c->bytes) != 0;
+            failed = nd_op_open(c->op, &o->op, &r->states[i], c->algorithm[0] ? r->algorithms[i].comm : r->team.world, c->bytes) != 0;
         if (failed)
             nl_error("--bytes: no memory for %s with %lld bytes on %d ranks (%lld bytes per rank)", c->op->name, (long long)c->bytes,
                      r->team.n_ranks, (long long)needed_bytes);
         if (nd_run_agree_failed(r, failed)) return -1;
         r->states[i].clock = r->starter ? &r->starter->clock : &r->clock;
+        if (r->algorithms[i].per_call.n > 0) try_algorithm(r, i);
     }
     return 0;
 }
@@ -584,8 +601,7 @@ int nd_run_set_up(struct nd_run *r) {
 
 void nd_run_tear_down(struct nd_run *r) {
     for (int i = 0; r->states && i < r->o->n_configs; i++) nd_op_close(&r->states[i]);
-    for (int i = 0; r->comms && i < r->o->n_configs; i++)
-        if (r->comms[i] != MPI_COMM_NULL) MPI_Comm_free(&r->comms[i]);
+    for (int i = 0; r->algorithms && i < r->o->n_configs; i++) nd_algorithm_close(&r->algorithms[i]);
     for (int i = 0; r->plans && i < r->o->n_configs; i++) free(r->plans[i].delays);
     if (r->starter) nd_starter_close(r->starter);
     NL_FREE(r->starter, r->plans, r->overshoots, r->measures, r->start_ranks, r->reports);
@@ -599,7 +615,7 @@ void nd_run_tear_down(struct nd_run *r) {
     nd_sequential_close(r->sequential);
     nd_record_close(r->record);
     json_decref(r->launch);
-    NL_FREE(r->states, r->comms, r->algorithm_numbers, r->cells, r->follow, r->hists, r->scratch, r->sums, r->node_end, r->cpu_used);
+    NL_FREE(r->states, r->algorithms, r->cells, r->follow, r->hists, r->scratch, r->sums, r->node_end, r->cpu_used);
     nd_pairs_close(r->pairs);
     free(r->node_sums);
     nd_pairs_close(r->node_pairs);

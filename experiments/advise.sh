@@ -25,13 +25,13 @@ usage() {
     cat <<'EOT'
 Usage: noiselab run advise [OPTIONS] [-- COMMAND [ARGUMENT...]]
 
-Compares the algorithms that the MPI library has for its collectives (Open MPI: those of its component tuned), each as
+Compares the algorithms that the MPI library has for its collectives (Open MPI: of its component tuned; MPICH), each as
 an arm of its own in every launch, beside the library's default, quiet and with noise on one rank, which goes round
 over nodes and ranks; nodes change places, too. The first third of the launches chooses a candidate for each operation
 and size; the others, which did not choose it, say what it gains. What is decided by then, and algorithms that are
 slower for certain, get no more time: the rest has it all, in launches that are planned again at each third. Where one
-is shown to be faster the answer is a file of rules, and how to use it. Two short launches try the rules first: one
-that the library does not follow is not advised.
+is shown to be faster the answer is a file of rules (MPICH: variables), and how to use it. Two short launches try them
+first: what the library does not follow is not advised.
 
   --arms WHAT       what is compared: algorithms (default); eager: the sizes up to which messages go at once (eager:16KiB,64KiB);
                     mapping: places of ranks, where they differ here. The last two hold for a whole launch: --launches sets
@@ -190,7 +190,7 @@ check_options() {
     check_advised_program
     make_scratch
     [ "$compares" != algorithms ] || "$NOISELAB_BIN/noiselab-detect" --list algorithms >"$scratch/algorithms" ||
-        die 2 'run advise compares algorithms that Open MPI lets one choose, and this MPI library does not'
+        die 2 'run advise compares algorithms that Open MPI and MPICH let one choose, and this MPI library does not'
     [ -z "$app_words$profile" ] || take_profile
     ranks_column
     n_set_nodes=$(n_nodes_of_set)
@@ -313,14 +313,20 @@ rules_launch() {
     ) </dev/null >"$scratch/rules.said" 2>&1
 }
 
-# with_rules: the environment for the file of rules, and for han's where there is one
+# with_rules: the environment for the file of rules, and for han's where there is one; or what the file itself says
 with_rules() {
+    if grep -q '^export ' "$rules"; then
+        export_settings "$(sed 's/^export //' "$rules")"
+        return
+    fi
     export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_dynamic_rules_filename="$rules"
     [ ! -f "$rules.han" ] || export OMPI_MCA_coll_han_use_dynamic_file_rules=1 OMPI_MCA_coll_han_dynamic_rules_filename="$rules.han"
 }
 
 # without_rules: of the user's environment
 without_rules() {
+    # shellcheck disable=SC2046 # names
+    unset $(sed -n 's/^export \(.*\)=.*/\1/p' "$rules")
     unset OMPI_MCA_coll_tuned_dynamic_rules_filename OMPI_MCA_coll_han_use_dynamic_file_rules OMPI_MCA_coll_han_dynamic_rules_filename
 }
 
@@ -382,12 +388,8 @@ verify_program() {
         (
             without_rules
             unset OMPI_MCA_coll_tuned_use_dynamic_rules
-            if [ -n "$(schedule_key arms)" ]; then
-                # as the launches had it, or as it is advised
-                [ "$how" = off ] && export_settings "$(settings_of_reference)" || export_settings "$(sed 's/^export //' "$rules")"
-            elif [ "$how" = on ]; then
-                with_rules
-            fi
+            # without the advice: settings as their launches had them
+            if [ "$how" = on ]; then with_rules; else [ -z "$(schedule_key arms)" ] || export_settings "$(settings_of_reference)"; fi
             run_profiled "$campaign/profiles" "$name" "$words_of_program"
         ) || exit $?
     done 5<"$scratch/runs"

@@ -120,7 +120,7 @@ compile() {
     make -s --no-print-directory -j"$(nproc)" BUILD="$folder/$1" CC="$compiler" MPICC="$mpicc" WARNINGS='-Wall -Wextra -Werror' \
         programs scripts tests-built >>"$log" 2>&1 || return
     # the R package knows nothing of MPI: one serves all
-    ln -sfn "$PWD/$build/lib" "$folder/$1/lib"
+    ln -sfn "$PWD/$build/lib/noiselab/R" "$folder/$1/lib/noiselab/R"
 }
 
 # counted COMMAND...: what a suite prints goes to the log, and its TAP is added to what is counted

@@ -12,16 +12,16 @@ analyze_advise <- function(operands, values, form) {
   advice <- advise_table(campaign, alpha, margin)
   busy <- busy_sentence(campaign)
   notes <- unique(c(advice$note, brief_notes(campaign)))
-  library <- unique(vapply(unname(campaign$launches), function(l) sub(",.*", "", show_json(l$mpi$version)), ""))
+  library <- advice$library
   program <- advised_program(operands)
   if (!is.null(program)) {
     advice$rows <- with_rule_sizes(advice$rows, program)
-    advice$gain <- program_gain(advice$rows, program)
+    advice$gain <- program_gain(advice$rows, program, library)
     advice$verified <- program_verified(operands, advice$gain, alpha)
     advice$sentence <- program_sentence(program, advice$rows, advice$gain, advice$verified)
   }
-  library <- printable(paste(library, collapse = " and "))
-  rules <- advise_rules(advice$rows, library)
+  # by variables alone they are the file
+  rules <- if (has_variables_only(library)) exports_of(advise_forced(advice$rows, library)) else advise_rules(advice$rows, library)
   of_han <- if (!is.null(rules) && has_han(advice$rows, library)) advise_rules(advice$rows, library, han = TRUE)
   if (!is.null(values$write$rules)) {
     if (!is.null(rules)) write_output(rules, values$write$rules)
@@ -35,6 +35,12 @@ analyze_advise <- function(operands, values, form) {
                     paste0("noiselab analyze advise --all ", paste(operands, collapse = " "), ": every algorithm, and what noise costs it")))
   attr(lines, "status") <- if (any(advice$rows$verdict == advise_words[["open"]])) 3L else 0L
   lines
+}
+
+# The lines of a shell's file; NULL: none.
+exports_of <- function(lines) {
+  lines <- trimws(grep("^ *export ", lines, value = TRUE))
+  if (length(lines) > 0) lines
 }
 
 han_file <- function(file) paste0(file, ".han")
@@ -86,14 +92,17 @@ advise_lines <- function(advice, alpha, margin, rules, library) {
                      col_words("under noise", ifelse(is.na(under$verdict), "-", cell(under))),
                      col_words("lost ns/ns", lost("lost_ns_per_ns")),
                      if (!is.na(advice$late)) col_words("late ns/ns", lost("late_ns_per_ns")))
-  forced <- advise_forced(advice$rows)
-  typed <- if (is.null(rules) && length(forced) > 0) {
+  forced <- advise_forced(advice$rows, library)
+  untried <- if (any(rows$rule %in% "untried")) "  # these rules were not tried: noiselab run advise tries them where it measures"
+  typed <- if (has_variables_only(library) && length(forced) > 0) {
+    c(if (any(grepl("export", forced))) sprintf("To select it (%s, all sizes and communicators; unset to undo):", holds_for(rows, library)), forced, untried)
+  } else if (is.null(rules) && length(forced) > 0) {
     c(sprintf("To select it (%s; unset to undo):", library), if (any(grepl("export", forced))) "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1", forced)
   } else if (any(rows$verdict == advise_words[["use"]]) && !is.null(rules)) {
     c(sprintf("To select it (%s; unset %s to undo):", holds_for(rows, library), if (length(rules) > 1) "all four" else "both"), "  export OMPI_MCA_coll_tuned_use_dynamic_rules=1",
       paste0("  export OMPI_MCA_coll_tuned_dynamic_rules_filename=", normalizePath(rules[1])),
       if (length(rules) > 1) c("  export OMPI_MCA_coll_han_use_dynamic_file_rules=1", paste0("  export OMPI_MCA_coll_han_dynamic_rules_filename=", normalizePath(rules[2]))),
-      if (any(rows$rule %in% "untried")) "  # these rules were not tried: noiselab run advise tries them where it measures", forced)
+      untried, forced)
   }
   c(wrap_line(paste(c(advise_sentence(advice, margin), advice$sentence), collapse = " ")), "", table_lines(table),
     wrap_line(sprintf(paste("gain against the default, from up to %d launches that did not choose the candidate (%d did); intervals hold together",

@@ -60,15 +60,16 @@ with_rule_sizes <- function(rows, program) {
 
 #' What a program gains
 #'
-#' Calls times the difference of the times of one, of all operations that are advised by a rule. Lower and upper ends are added: the intervals of a table
+#' Calls times the difference of the times of one, of all operations that are advised and can be selected. Lower and upper ends are added: the intervals of a table
 #' hold together.
 #'
 #' @param rows Of [advise_table()].
 #' @param program Of `advised_program()`.
+#' @param library Of `library_of()`.
 #' @return A list, percent of the program's time: `percent`, `low_percent`, `high_percent`; `advised` (number of operations and sizes).
 #' @noRd
-program_gain <- function(rows, program) {
-  used <- rows[rows$condition == "quiet" & rows$verdict == advise_words[["use"]] & !rows$operation %in% rules_without_sizes, ]
+program_gain <- function(rows, program, library = "") {
+  used <- rows[is_selected(rows, library), ]
   at <- match(paste(used$operation, used$bytes, used$ranks), paste(program$operation, program$bytes, program$ranks))
   used <- used[!is.na(at), ]
   calls_ns <- program$calls[at[!is.na(at)]] * used$default_ns

@@ -33,7 +33,7 @@ advise_launches <- 4
 #'   all launches: `number`, `in_fact`, `quiet_ns`, `noise_ns`, `lost_ns_per_ns` (time lost per operation time and per CPU time that the
 #'   noise took from its rank) with `lost_low`, `lost_high`, `late_ns_per_ns` (the same per time that the last rank comes late; NA: no rank
 #'   does) with `late_low`, `late_high`, `late_by_ns` (how late, mean), `front` (logical: no other one is shown to be better in quiet time or in
-#'   one of these two without being shown to be worse in another). `late` (character: the pattern of late ranks; NA). `n_launches`, `n_screening`, `level_percent`, `alpha` (of this look), `note`
+#'   one of these two without being shown to be worse in another). `late` (character: the pattern of late ranks; NA). `library` (of `library_of()`). `n_launches`, `n_screening`, `level_percent`, `alpha` (of this look), `note`
 #'   (character: what was spent of it before).
 #' @references Gallardo, E. et al. (2015) MPI Advisor, EuroMPI, doi:10.1145/2802658.2802667. Hunold, S. and Carpen-Amarie, A. (2016)
 #'   Reproducible MPI benchmarking is still not as easy as you think, IEEE TPDS 27, 3617-3630 (launches as units).
@@ -55,9 +55,16 @@ advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent)
   figures <- bind_rows(lapply(split(rounds, in_order(rounds$launch)), launch_figures))
   levels <- campaign$rows[["level_requested_percent"]][campaign$rows[["arm"]] == "on"]
   judged <- advise_judged(figures, arms, screening, look$alpha, margin)
-  list(rows = rules_judged(judged$rows, tried_rules(campaign$dirs)), algorithms = algorithm_rows(figures, arms, look$alpha), may_gain = judged$may_gain,
+  library <- library_of(campaign)
+  list(rows = rules_judged(judged$rows, tried_rules(campaign$dirs), library), library = library, algorithms = algorithm_rows(figures, arms, look$alpha), may_gain = judged$may_gain,
        n_launches = length(launches), n_screening = length(screening), level_percent = if (length(levels) > 0) max(levels) else NA_real_,
        late = campaign$launches[[launches[1]]]$options[["late"]]$arrival %||% NA_character_, alpha = look$alpha, note = look$note)
+}
+
+# The MPI library of a campaign, with its version.
+library_of <- function(campaign) {
+  versions <- vapply(unname(campaign$launches), function(l) sub(",.*", "", show_json(l$mpi$version)), "")
+  printable(paste(unique(gsub("[[:space:]]+", " ", sub("^MPICH Version:", "MPICH", trimws(versions)))), collapse = " and "))
 }
 
 # Rows of verdicts, and what each arm may gain at most, by figures of launches: all bounds together at `alpha`.
@@ -283,23 +290,35 @@ tried_rules <- function(dirs) {
 
 as_number <- function(text) suppressWarnings(as.numeric(text))
 
+# Whether the library has no rules, but variables that hold for all sizes, ranks and communicators (detector/ops/per_call.c).
+has_variables_only <- function(library) startsWith(library, "MPICH")
+
+# The rows that can be selected: by a rule for their size; or by a variable, where all sizes of the operation that were measured have the same advice.
+is_selected <- function(rows, library = "") {
+  is_used <- rows$condition == "quiet" & rows$verdict == advise_words[["use"]]
+  if (!has_variables_only(library)) return(is_used & !rows$operation %in% rules_without_sizes)
+  is_used & !rows$operation %in% names(which(tapply(ifelse(is_used, rows$algorithm, "")[rows$condition == "quiet"], rows$operation[rows$condition == "quiet"],
+                                                    function(x) any(x == "") || length(unique(x)) > 1)))
+}
+
 # Whether the rule of a row acts: with the rules the advised algorithm runs at its number of ranks, on as many nodes as it was measured on, and at
-# one rank less and one more what runs without. What another component takes is no algorithm that rules choose.
-rule_acts <- function(row, tried) {
+# one rank less and one more what runs without. What another component takes is no algorithm that rules choose. Variables hold for other numbers, too.
+rule_acts <- function(row, tried, library = "") {
   mine <- tried[tried$operation == row$operation & tried$bytes == row$bytes & (tried$ranks != row$ranks | tried$nodes %in% row$nodes), ]
   ran <- function(how, ranks, wanted) mine$ran[mine$how == how & mine$ranks == ranks & mine$wanted == wanted]
   advised <- ran("without", row$ranks, row$algorithm)
   got <- ran("with", row$ranks, "default")
   if (length(advised) != 1 || length(got) != 1 || advised == "-") return("untried")
-  beside <- vapply(row$ranks + c(-1, 1), function(n) identical(ran("without", n, "default"), ran("with", n, "default")), NA)
-  if (advised == got && advised != "parts" && all(beside)) "acts" else "refused"
+  beside <- has_variables_only(library) ||
+    all(vapply(row$ranks + c(-1, 1), function(n) identical(ran("without", n, "default"), ran("with", n, "default")), NA))
+  if (advised == got && advised != "parts" && beside) "acts" else "refused"
 }
 
 # The rows with `rule`; what the library refuses to follow is not advised.
-rules_judged <- function(rows, tried) {
-  is_ruled <- rows$condition == "quiet" & rows$verdict == advise_words[["use"]] & !rows$operation %in% rules_without_sizes
+rules_judged <- function(rows, tried, library = "") {
+  is_ruled <- is_selected(rows, library)
   rows$rule <- rep(NA_character_, nrow(rows))
-  rows$rule[is_ruled] <- vapply(which(is_ruled), function(i) rule_acts(rows[i, ], tried), "")
+  rows$rule[is_ruled] <- vapply(which(is_ruled), function(i) rule_acts(rows[i, ], tried, library), "")
   rows$verdict[rows$rule %in% "refused"] <- advise_words[["refused"]]
   rows
 }
@@ -307,16 +326,19 @@ rules_judged <- function(rows, tried) {
 # Whether the library's component han stands before the rules of `tuned`.
 has_han <- function(rows, library) any(!rows$nodes %in% 1) && grepl("Open MPI v([5-9]|[1-9][0-9])", library)
 
-# What is advised of operations without sizes: `export` lines that force the algorithm for all sizes and numbers of ranks, where all that were
+# What is advised where no rule can select it by size: `export` lines that force the algorithm for all sizes and numbers of ranks, where all that were
 # measured have the same advice, and what cannot be selected.
-advise_forced <- function(rows) {
-  rows <- rows[rows$condition == "quiet" & rows$operation %in% rules_without_sizes, ]
+advise_forced <- function(rows, library = "") {
+  by_variable <- has_variables_only(library)
+  rows <- rows[rows$condition == "quiet" & (by_variable | rows$operation %in% rules_without_sizes), ]
   is_used <- rows$verdict == advise_words[["use"]]
   unlist(lapply(unique(rows$operation[is_used]), function(operation) {
     mine <- rows$operation == operation
-    if (all(is_used[mine]) && length(unique(rows$number[mine])) == 1)
-      sprintf("  export OMPI_MCA_coll_tuned_%s_algorithm=%d  # all sizes and numbers of ranks", operation, as.integer(rows$number[mine][1]))
-    else sprintf("  (%s cannot be selected by size: Open MPI asks its rules without one)", operation)
+    if (!all(is_used[mine]) || length(unique(rows$algorithm[mine])) > 1)
+      sprintf("  (%s cannot be selected by size: %s)", operation, if (by_variable) "MPICH's variables hold for all" else "Open MPI asks its rules without one")
+    else if (by_variable)
+      sprintf("  export %s", paste0("MPIR_CVAR_", toupper(operation), c("_INTRA_ALGORITHM=", "_DEVICE_COLLECTIVE="), c(rows$algorithm[mine][1], 0)))
+    else sprintf("  export OMPI_MCA_coll_tuned_%s_algorithm=%d  # all sizes and numbers of ranks", operation, as.integer(rows$number[mine][1]))
   }))
 }
 

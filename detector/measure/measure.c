@@ -2,6 +2,7 @@
 #include "detector/measure/slices.h"
 #include "detector/measure/starts.h"
 #include "detector/measure/together.h"
+#include "detector/ops/per_call.h"
 #include "detector/program/program.h"
 
 #define SLOW_LOOKS 8 /* planned lengths of a slice: a look that comes later is one of a machine that is busy */
@@ -133,10 +134,12 @@ void nd_loop_add_lost(const struct nd_loop *loop, const struct nl_thread_times *
 }
 
 void nd_loop_warm(const struct nd_loop *loop, int64_t n) {
+    nd_per_call_begin(loop->state->per_call);
     for (int64_t i = 0; i < n; i++) {
         if (loop->state->needs_advance) nd_op_advance(loop->state);
         loop->state->call(loop->state);
     }
+    nd_per_call_end(loop->state->per_call);
 }
 
 /* At most `n_most` operations, at most `most_ns` long. */
@@ -169,8 +172,10 @@ void nd_loop_settle(const struct nd_loop *loop, int64_t ns) {
     struct nd_loop settling = *loop;
     struct nd_loop_result ignored = {0};
     settling.hist = NULL;
+    nd_per_call_begin(loop->state->per_call);
     if (loop->program) nd_program_rest(loop->program, ns);
     else run(&settling, NULL, INT64_MAX / 2, ns, 1, &ignored);
+    nd_per_call_end(loop->state->per_call);
 }
 
 /* Beats of a program that have begun: it is not held up, and we sleep meanwhile. What its thread slept is not told from steal: known only
@@ -197,12 +202,14 @@ void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
         return;
     }
     struct nd_loop_result r = {0};
+    nd_per_call_begin(loop->state->per_call);
     r.start_ns = nl_mono_ns();
     struct nl_thread_times begin;
     nd_loop_read_times(loop, &begin);
     if (loop->slices) nd_slices_begin(loop->slices, nl_mono_ns());
     run(loop, loop->slices, loop->n_operations, loop->most_ns > 0 ? loop->most_ns : INT64_MAX, 0, &r);
     r.wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - begin.wall_ns;
+    nd_per_call_end(loop->state->per_call);
     nd_loop_add_lost(loop, &begin, &r);
     *result = r;
 }

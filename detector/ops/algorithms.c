@@ -100,23 +100,33 @@ static int duplicate(MPI_Comm from, int number, MPI_Comm *comm) {
     return failed ? -1 : 0;
 }
 
-int nd_algorithm_comm(const struct nd_op *op, const char *algorithm, MPI_Comm from, MPI_Comm *comm, int *number, char *reason,
-                      size_t reason_size) {
+int nd_algorithm_open(const struct nd_op *op, const char *name, MPI_Comm from, struct nd_algorithm *a, char *reason, size_t reason_size) {
     struct variable v;
     int provided, failed, any_failed;
-    *comm = MPI_COMM_NULL;
+    *a = (struct nd_algorithm){.comm = MPI_COMM_NULL};
     reason[0] = '\0';
     failed = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS;
     if (failed) snprintf(reason, reason_size, "--op: this MPI library's control variables cannot be read");
     int has_tool = !failed;
-    if (has_tool) failed = choose(op, algorithm, &v, number, reason, reason_size) != 0;
+    int found = has_tool ? nd_per_call_open(op, name, &a->per_call, &a->number, reason, reason_size) : 0;
+    a->is_per_call = found > 0;
+    if (has_tool) failed = found < 0 || (found == 0 && choose(op, name, &v, &a->number, reason, reason_size) != 0);
     MPI_Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, from);
-    if (any_failed && !failed) snprintf(reason, reason_size, "--op: %s=%s cannot be chosen on another rank", op->name, algorithm);
-    if (!any_failed) any_failed = duplicate(from, *number, comm) != 0;
+    if (any_failed && !failed) snprintf(reason, reason_size, "--op: %s=%s cannot be chosen on another rank", op->name, name);
+    if (!any_failed) any_failed = duplicate(from, a->is_per_call ? 0 : a->number, &a->comm) != 0;
     /* communicators that are made later, also inside the library, choose for themselves */
-    if (!failed) write_variable(&v, 0);
+    if (!failed && !a->is_per_call) write_variable(&v, 0);
+    if (!any_failed) return 0;
+    nd_per_call_close(&a->per_call);
     if (has_tool) MPI_T_finalize();
-    return any_failed ? -1 : 0;
+    return -1;
+}
+
+void nd_algorithm_close(struct nd_algorithm *a) {
+    if (a->comm == MPI_COMM_NULL) return;
+    nd_per_call_close(&a->per_call);
+    MPI_Comm_free(&a->comm);
+    MPI_T_finalize();
 }
 
 /* ---- where a name is not what runs -------------------------------------------------------------------------------------------------- */
@@ -189,6 +199,7 @@ int nd_algorithms_print(FILE *out, char *reason, size_t reason_size) {
         char name[NAME_BYTES];
         struct variable v;
         int value;
+        n_rows += nd_per_call_print(*op, out);
         variable_of((*op)->name, name);
         if (find_variable(name, &v) || v.is_fixed) continue;
         for (int k = 0, n = n_names(&v); k < n; k++)

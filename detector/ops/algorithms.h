@@ -1,25 +1,33 @@
-/* Collective algorithms of the MPI library, chosen by name: a communicator for each. Names and numbers are the library's own, from the
- * enumerators of its control variables (MPI 3.1, section 14.3). Open MPI's component `tuned` reads them when a communicator is made, so
- * that arms with different algorithms are communicators of one launch. */
+/* Collective algorithms of the MPI library, chosen by name: a communicator for each. Names and numbers are the library's own, from its
+ * control variables (MPI 3.1, section 14.3). Open MPI's component `tuned` reads them when a communicator is made, MPICH at each call
+ * (per_call.h): arms with different algorithms are in one launch. */
 #pragma once
 
 #include <mpi.h>
 
 #include "detector/ops/ops.h"
+#include "detector/ops/per_call.h"
 
 enum { ND_ALGORITHM_BYTES = 32 };
 
 /* Sets what the library must be told before MPI_Init for algorithms to be chosen at all; what the user has set stays. Local. */
 void nd_algorithms_prepare(void);
 
-/* A duplicate of `from` on which the operation runs by this algorithm ("default": the library's own choice). Collective over `from`, with
- * the same words on all ranks, between MPI_Init and MPI_Finalize.
- * @param number  the library's number of the algorithm; 0: its own choice.
- * @return 0; or -1 with a reason in one line, the same on all ranks but for what differs between them, and no communicator. */
-int nd_algorithm_comm(const struct nd_op *op, const char *algorithm, MPI_Comm from, MPI_Comm *comm, int *number, char *reason,
-                      size_t reason_size);
+/* How an operation runs by an algorithm. Zeros but for MPI_COMM_NULL: nobody asked for one. */
+struct nd_algorithm {
+    MPI_Comm comm; /* a duplicate, on which it runs */
+    int number;    /* the library's; 0: its own choice */
+    struct nd_per_call per_call;
+    int is_per_call; /* 1: the library looks at each call. What it would run in place of the algorithm is then not known by its name. */
+};
 
-/* What a library runs in place of an algorithm that such a call does not suit; the algorithm itself where it suits; NULL where the call
+/* Finds the algorithm ("default": the library's own choice) and duplicates `from`. Collective over `from`, with the same words on all
+ * ranks, between MPI_Init and MPI_Finalize.
+ * @return 0, and then to be closed; or -1 with a reason in one line, the same on all ranks but for what differs between them. */
+int nd_algorithm_open(const struct nd_op *op, const char *name, MPI_Comm from, struct nd_algorithm *a, char *reason, size_t reason_size);
+void nd_algorithm_close(struct nd_algorithm *a); /* collective; fine where comm is MPI_COMM_NULL */
+
+/* What Open MPI runs in place of an algorithm that such a call does not suit; the algorithm itself where it suits; NULL where the call
  * would fail. Segments are as without a setting of the user's: none. Source: Open MPI 4.1 and 5.0, ompi/mca/coll/base: the algorithms' own
  * first lines. Pure.
  * @param count  elements of the whole vector, or of one message. */

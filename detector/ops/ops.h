@@ -21,6 +21,7 @@ struct nd_op_options {
 struct nd_op;
 
 struct nd_late;
+struct nd_per_call;
 
 /* What an operation works on; filled in by nd_op_open and the row's `prepare`, released by nd_op_close. */
 struct nd_op_state {
@@ -49,6 +50,7 @@ struct nd_op_state {
     int needs_advance;           /* 1: nd_op_advance has something to do between two operations */
     const struct nd_clock *clock; /* what the wait patterns look at; CLOCK_MONOTONIC_RAW unless the caller sets another after opening */
     struct nd_late *late;         /* with nd_late_call: what it waits by; borrowed. NULL otherwise */
+    const struct nd_per_call *per_call; /* what holds while it is called; NULL: nothing; borrowed */
 };
 
 enum { ND_USES_DATATYPE = 1, ND_USES_REDUCTION = 2, ND_USES_ROOT = 4 };

@@ -31,27 +31,29 @@ static int read_rule(const char *word, struct rule *rule) {
 static int run(const struct rule *rule, const char *wanted, MPI_Comm comm, int n_nodes, FILE *out) {
     static const struct nd_op_options options = {.buffer = {.n_sets = 1}};
     struct nd_op_state s;
-    MPI_Comm own;
-    char reason[512];
-    int number, n_ranks;
+    struct nd_algorithm a;
+    char reason[512], name[ND_PER_CALL_NAME_BYTES];
+    int n_ranks;
     MPI_Comm_size(comm, &n_ranks);
     /* a size that splits an element was measured with another data type: that rule is not tried */
     if (nd_op_problem(rule->op, &options, rule->bytes, n_ranks, reason, sizeof reason)) return 0;
-    if (nd_algorithm_comm(rule->op, wanted, comm, &own, &number, reason, sizeof reason)) {
+    if (nd_algorithm_open(rule->op, wanted, comm, &a, reason, sizeof reason)) {
         if (out) nl_error("%s", reason);
         return -1;
     }
-    int failed = nd_op_open(rule->op, &options, &s, own, rule->bytes) != 0;
+    int failed = nd_op_open(rule->op, &options, &s, a.comm, rule->bytes) != 0;
     if (!failed) {
         /* by the first call han splits the communicator, which takes collectives on it */
-        failed = s.call(&s) != MPI_SUCCESS;
-        nd_watch_begin(own);
-        failed = failed || s.call(&s) != MPI_SUCCESS;
+        if (!a.is_per_call) failed = s.call(&s) != MPI_SUCCESS;
+        nd_watch_begin(a.comm);
+        failed = failed || (!a.is_per_call && s.call(&s) != MPI_SUCCESS);
         const char *ran = nd_watch_end();
+        /* nobody can watch that library's algorithms: what its variables say, and that it did not refuse */
+        if (a.is_per_call) nd_per_call_acts(&a.per_call, &s, name), ran = name;
         if (out) fprintf(out, "%s %lld %d %s %s %d\n", rule->op->name, (long long)rule->bytes, n_ranks, wanted, *ran ? ran : "-", n_nodes);
         nd_op_close(&s);
     }
-    MPI_Comm_free(&own);
+    nd_algorithm_close(&a);
     return failed ? -1 : 0;
 }
 

@@ -337,6 +337,29 @@ test_that("rules hold for what was measured only, and of totals where the librar
                       function(of) has_han(data.frame(nodes = as.numeric(of[1])), of[2]), NA), c(TRUE, FALSE, FALSE, TRUE))
 })
 
+test_that("variables of a library without rules are advised where all sizes have the same advice, and tried where they were measured", {
+  row <- function(operation, bytes, verdict, algorithm) {
+    data.frame(operation = operation, bytes = bytes, ranks = 4, nodes = 1, condition = c("quiet", "noise"), verdict = c(verdict, "undecided"), algorithm = algorithm)
+  }
+  mpich <- "MPICH 5.0.2"
+  rows <- rbind(row("allreduce", 8, "use", "ring"), row("allreduce", 1024, "use", "ring"), row("bcast", 8, "use", "tree"), row("bcast", 1024, "use", "nb"),
+                row("scan", 8, "use", "smp"), row("scan", 1024, "keep", "smp"))
+  expect_equal(which(is_selected(rows, mpich)), c(1, 3))
+  expect_equal(exports_of(advise_forced(rows, mpich)), paste0("export MPIR_CVAR_ALLREDUCE_", c("INTRA_ALGORITHM=ring", "DEVICE_COLLECTIVE=0")))
+  expect_equal(grep("MPICH's variables hold for all", advise_forced(rows, mpich)), 3:4)
+  tried <- function(with) {
+    data.frame(how = c("without", "without", "with", "with"), operation = "allreduce", bytes = c(8, 1024), ranks = 4, wanted = c("ring", "ring", "default", "default"),
+               ran = c("ring", "ring", "ring", with), nodes = 1)
+  }
+  expect_equal(rules_judged(rows, tried("ring"), mpich)$verdict[c(1, 3, 5)], c("use", "use", "use"))
+  # the call failed, or the number of the name is another algorithm's
+  for (ran in c("-", "tree")) {
+    judged <- rules_judged(rows, tried(ran), mpich)
+    expect_equal(judged$verdict[c(1, 3, 5)], c("use", "refused", "use"))
+    expect_null(exports_of(advise_forced(judged, mpich)))
+  }
+})
+
 test_that("a rule that the library does not follow is no advice, and one that nobody tried is said to be so", {
   dir <- algorithms_campaign(c(default = 1, ring = 1.2, linear = 0.7))
   info <- jsonlite::read_json(list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)[1])
