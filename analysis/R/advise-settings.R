@@ -290,7 +290,7 @@ settings_lines <- function(advice, alpha, margin, campaign, typed) {
                      col_words("mean", format_time(s$quiet_ns / 1e9)), col_words("quiet, %", ifelse(s$setting == "default", "-", three(s$gain_percent))),
                      col_words("interval, %", interval), col_words("noise, %", ifelse(s$setting == "default", "-", three(s$noise_percent))),
                      if (advice$compares == "eager") col_words("a step between", steps_words(advice)),
-                     if (!is.null(memory)) col_words("memory, at most", memory))
+                     if (!is.null(memory)) col_words("memory per rank", memory))
   first <- campaign$launches[[1]]
   mpi <- sub(",.*", "", show_json(first$mpi$version))
   holds <- sprintf("holds for %s, %d ranks on %s (%s)", printable(mpi), as.integer(first$ranks), counted(length(first$hosts), "node"),
@@ -298,7 +298,7 @@ settings_lines <- function(advice, alpha, margin, campaign, typed) {
   c(wrap_line(paste(c(settings_sentence(advice, margin), settings_program_sentence(advice)), collapse = " ")), "", table_lines(table),
     wrap_line(paste0(sprintf("gain over all, from %d sets of launches in random order; %d chose, the others say what it gains; intervals of each by itself at %g %%; ",
                              advice$n_sets, advice$n_screening, 100 * (1 - alpha)),
-                     if (!is.null(memory)) "memory of a rank: limit x (buffers x peers), as the library says; ", holds)),
+                     if (!is.null(memory)) "memory per rank, at most: limit x (buffers x peers), as the library says; ", holds)),
     if (length(typed) > 0) c("To select it (unset to undo; an option of mpirun or srun beats it):", paste0("  ", typed)))
 }
 

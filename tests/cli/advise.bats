@@ -169,7 +169,7 @@ advise() {
     [ "$(grep -cE "	--with=OMPI_MCA_btl_vader_eager_limit=(4096|16384)	" c/schedule.tsv)" -eq 8 ]
     # what the library says is in use, and not what was asked for
     jq -se '[.[].mpi.parameters.btl_vader_eager_limit] | sort == [4096, 4096, 4096, 4096, 16384, 16384, 16384, 16384]' c/*/launch.json
-    [[ $output = *"memory, at most"*"2 MiB (512 x 1)"*"8 MiB (512 x 1)"* ]]
+    [[ $output = *"memory per rank"*"2 MiB (512 x 1)"*"8 MiB (512 x 1)"* ]]
     [ "$(wc -l <<<"$output")" -le 24 ]
     "$BIN/noiselab" analyze advise --alpha 0.2 --json c >json || [ $? -eq 3 ]
     jq -c '.steps, .settings' json

@@ -76,14 +76,13 @@ load ../cli/detect
     "$DETECT" --list algorithms >"$BATS_TEST_TMPDIR/algorithms"
     grep -qx 'allreduce,recursive_doubling' "$BATS_TEST_TMPDIR/algorithms"
     ! grep -q 'smp$' "$BATS_TEST_TMPDIR/algorithms"
-    "$BIN/noiselab" run advise --op allreduce --bytes 8,64KiB --ranks 2 --launches 4 --seconds 16 --warmup 0s --arrival none --half-period 5ms --no-report \
+    "$BIN/noiselab" run advise --op allreduce --bytes 8 --ranks 2 --launches 4 --seconds 16 --warmup 0s --arrival none --half-period 5ms --no-report \
         --out "$OUT" 2>"$ERR" || [ $? -eq 3 ] || { cat "$ERR" && false; }
     # one number of a vector cannot be scattered: the library refuses, and it is not advised
-    jq -se '[.[].algorithms[] | select(.bytes == 8 and .algorithm == "reduce_scatter_allgather") | .in_fact] | unique == ["default"]' "$OUT"/*/launch.json
+    jq -se '[.[].algorithms[] | select(.algorithm == "reduce_scatter_allgather") | .in_fact] | unique == ["default"]' "$OUT"/*/launch.json
     jq -se '[.[].algorithms[] | select(.algorithm == "ring") | .in_fact] | unique == ["ring"]' "$OUT"/*/launch.json
     # a campaign in which one that is left in all stages takes a quarter of the time
-    fast=$(jq -r '.algorithms[] | select(.algorithm == .in_fact and .algorithm != "default") | .algorithm' "$(ls "$OUT"/*/launch.json | tail -n 1)" |
-        sort | uniq -d | head -n 1)
+    fast=$(jq -r '[.algorithms[] | select(.algorithm == .in_fact and .algorithm != "default") | .algorithm][0]' "$(ls "$OUT"/*/launch.json | tail -n 1)")
     for file in "$OUT"/*/halves.csv; do
         awk -F , -v OFS=, -v fast="$fast" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 {
             $at["wall_ns"] = $at["operations"] * ($at["operation"] ~ "=" fast "$" ? 1000 : 4000) + int(NR % 7) } 1' "$file" >"$BATS_TEST_TMPDIR/one"
@@ -95,5 +94,4 @@ load ../cli/detect
     # by its name from the environment the library has the number that was measured, and runs it without an error
     printf 'export MPIR_CVAR_ALLREDUCE_%s\n' "INTRA_ALGORITHM=$fast" DEVICE_COLLECTIVE=0 | diff - "$OUT/advice.rules"
     grep -qx "with allreduce 8 2 default $fast 1" "$OUT/advice.tried"
-    grep -qx "with allreduce 65536 2 default $fast 1" "$OUT/advice.tried"
 }
