@@ -53,11 +53,17 @@ refuse_without_submit() {
 
 # find_nodes: n_nodes, cores and sets of nodes (each on a line; - all) for the plan. A job that is only submitted has none yet.
 find_nodes() {
-    sets_of_nodes=- named_sets=$node_sets nodes_per_launch=''
-    case $node_sets in '' | *[!0-9]*) ;; *) nodes_per_launch=$node_sets named_sets='' ;; esac
+    sets_of_nodes=- named_sets=$node_sets nodes_per_launch='' accepted_by=''
+    case $node_sets in
+    accepted:*) accepted_by=${node_sets#*:} named_sets='' ;;
+    '' | *[!0-9]*) ;;
+    *) nodes_per_launch=$node_sets named_sets='' ;;
+    esac
+    [ -z "$accepted_by" ] || [ -r "$accepted_by/verdict.json" ] ||
+        die 2 "--node-sets: '$accepted_by' has no verdict.json: it is no campaign of noiselab run acceptance, or has not ended"
     if [ -n "$submit" ]; then
         n_nodes=${nodes:-1} cores=0
-        [ -z "$nodes_per_launch" ] || plan_later='the nodes are known in the job'
+        [ -z "$nodes_per_launch$accepted_by" ] || plan_later='the nodes are known in the job'
     else
         find_cpus
     fi
@@ -74,6 +80,8 @@ find_nodes() {
             printf '%s\n' "$set" | paste -sd , -
         done) || exit 2
         [ -n "$submit" ] || known_to_job --node-sets "$(printf '%s\n' "$sets_of_nodes" | paste -sd , -)"
+    elif [ -n "$accepted_by" ] && [ -z "$submit" ]; then
+        sets_of_nodes=$(accepted_nodes "$accepted_by") || exit 2
     elif [ -n "$nodes_per_launch" ] && [ -z "$submit" ]; then
         whole --node-sets "$nodes_per_launch"
         [ "$nodes_per_launch" -le "$n_nodes" ] || die 2 "--node-sets: $nodes_per_launch nodes asked for, and $(whose_nodes) has $n_nodes"
@@ -82,6 +90,19 @@ find_nodes() {
         sets_of_nodes=$(node_names | awk -v k="$nodes_per_launch" '{ set = set (set == "" ? "" : ",") $1 } NR % k == 0 { print set; set = "" }')
     fi
     n_node_sets=$(printf '%s\n' "$sets_of_nodes" | wc -l)
+}
+
+# accepted_nodes DIR: the nodes but those that an acceptance campaign found worse, with commas; what is left out is said
+accepted_nodes() {
+    judged=$(json_values "$1/verdict.json" -- 'nodes.*.host' 'nodes.*.verdict') || die 2 "--node-sets: '$1/verdict.json' names no nodes"
+    worse=$(printf '%s\n' "$judged" | awk '$2 == "fail" { print $1 }')
+    kept=$(node_names | grep -vxF -- "$worse" | paste -sd , -)
+    [ -n "$kept" ] || die 2 "--node-sets: '$1' shows every node of $(whose_nodes) as worse"
+    left_out=$(node_names | grep -xF -- "$worse" | paste -sd , -)
+    note "--node-sets: left out, as worse in '$1': ${left_out:-no node of $(whose_nodes)}"
+    unjudged=$(node_names | grep -vxF -- "$(printf '%s\n' "$judged" | cut -f 1)" | paste -sd , -)
+    [ -z "$unjudged" ] || note "--node-sets: not judged there, and taken: $unjudged"
+    echo "$kept"
 }
 
 # known_to_job NAME LIST: refuses nodes that are not of this job, or of --hosts; - is all of them. No launcher is to look for them elsewhere.

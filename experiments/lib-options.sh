@@ -50,7 +50,8 @@ Several nodes without Slurm:
                     programs must have the same path on all of them
 
 In a Slurm job (the nodes and CPUs are those of the job), or with --hosts:
-  --node-sets LIST|K    each launch on one of these sets of nodes, 'n1,n2;n3,n4', or on K nodes of the job at a time, in random order
+  --node-sets LIST|K    each launch on one of these sets of nodes, 'n1,n2;n3,n4', or on K nodes of the job at a time, in random order;
+                        accepted:DIR: on all but those that noiselab run acceptance, in DIR, found worse
   --requeue             at the time limit, requeue the job and continue
 
 Batch jobs:

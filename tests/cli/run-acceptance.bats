@@ -96,6 +96,12 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     run_refused "--node-sets 'n[1-2];n[3-4': 'n[3-4': a bracket has no end" acceptance --node-sets 'n[1-2];n[3-4' --dry-run
     run_refused "--node-sets: 'n4' is not a node of job 1 (n1,n2,n3)" acceptance --node-sets 'n[1-2];n[3-4]' --dry-run
     acceptance --dry-run --node-sets 'n[1-2];n3'
+    # all but those that an acceptance found worse
+    run_refused "'none' has no verdict.json: it is no campaign" acceptance --node-sets accepted:none --dry-run
+    echo '{"nodes":[{"host":"n1","verdict":"pass"},{"host":"n2","verdict":"fail"},{"host":"n4","verdict":"fail"}]}' >"$BATS_TEST_TMPDIR/verdict.json"
+    acceptance --dry-run --node-sets "accepted:$BATS_TEST_TMPDIR"
+    grep -qx "noiselab-run: --node-sets: left out, as worse in '$BATS_TEST_TMPDIR': n2" "$ERR"
+    grep -q 'not judged there, and taken: n3' "$ERR"
     [ ! -e "$OUT" ]
 }
 
