@@ -29,8 +29,6 @@ is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_r
 #'   which sees what happens in few halves.
 #' @noRd
 agent_accounts <- function(campaign, alpha = 0.01, over = alpha) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
-  check_probability(alpha, "alpha")
   shifts <- agent_shifts(campaign)
   rows <- bind_rows(lapply(shifts, account_row, campaign = campaign, alpha = alpha))
   if (nrow(rows) == 0) return(rows)

@@ -29,8 +29,6 @@ most_slices_of_bursts <- 2^17
 #' @references See `periodogram()`.
 #' @noRd
 agent_bursts <- function(campaign, alpha = 0.01) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
-  check_probability(alpha, "alpha")
   files <- campaign$bursts
   parts <- lapply(seq_len(NROW(files)), function(i) node_bursts(files[i, ], campaign, alpha))
   parts <- Filter(Negate(is.null), parts)
@@ -225,7 +223,6 @@ own_groups <- c("rank", "idle")
 #'   interval of that shift; NA where it is not clearly above 0). Ranks and idle are left out.
 #' @noRd
 agent_tasks <- function(campaign, alpha = 0.01, groups = FALSE) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   rows <- as.data.frame(campaign$tasks)
   rows$kind <- as.character(rows$kind)
   rows <- bind_rows(list(rows[!rows$group %in% own_groups, ], quota_tasks(campaign)))

@@ -23,9 +23,6 @@ launches_for_more <- 5
 #'   `margin_verdict()`; NULL: none.
 #' @param delta_percent Effect of the threshold d_delta, length 1; NULL: the margin where there is one above 0,
 #'   else 1.
-#' @param unit Unit of inference, length 1: `auto` (pairs within each launch, and launches or sets of launches
-#'   where there are several), `launch` or `pair`. Pairs of several launches together are refused: the pairs of
-#'   one launch share what it drew.
 #' @param mixed Logical, length 1: judge launches together although they differ in MPI library, kernel or version.
 #' @return An object of class `nl_analysis`, a list:
 #'   * `verdicts`: data frame, one row per scope x launch x operation x bytes x treatment x channel x level:
@@ -64,14 +61,12 @@ launches_for_more <- 5
 #' }
 #' @export
 analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NULL, margin = NULL,
-                             delta_percent = NULL, unit = "auto", mixed = FALSE) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign),
-                 "the result of read_campaign()")
+                             delta_percent = NULL, mixed = FALSE) {
+  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   check_probability(alpha, "alpha")
   check_probability(power, "power")
   check_argument(is.null(margin) || is_number(margin) && margin >= 0, "margin", margin, "one number of at least 0")
   wanted <- check_channels(channels)
-  check_unit(unit, campaign)
   delta <- delta_percent %||% (if (isTRUE(margin > 0)) margin else 1)
   check_argument(alpha < 0.5, "alpha", alpha, "one number below 0.5")
   looks <- campaign_looks(campaign, alpha)
@@ -86,13 +81,13 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   measured <- measure_pairs(campaign, pairs, wanted)
   within <- if (unpaired) list() else analyze_cells(measured, campaign, settings)
   over_launches <- look_settings(looks, settings)
-  pooled <- if (unpaired || unit == "launch" || length(campaign$launches) < 2) list() else {
+  pooled <- if (unpaired || length(campaign$launches) < 2) list() else {
     analyze_pooled(measured, within, campaign, over_launches)
   }
   across <- if (!unpaired) across_verdicts(within, over_launches) else if (in_sets(campaign)) {
     set_verdicts(campaign, wanted, over_launches)
   } else unpaired_verdicts(campaign, wanted, over_launches)
-  rows <- c(if (unit != "launch") within$verdicts, pooled$verdicts, across$verdicts)
+  rows <- c(within$verdicts, pooled$verdicts, across$verdicts)
   if (length(rows) == 0) abort_data("no launch-level verdict: fewer than 2 launches of the same operation, size and level")
   rows <- refuse_conditions(bind_rows(rows), campaign, mixed)
   verdicts <- decide_all(rows, margin)
@@ -110,17 +105,6 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
     pairs = pairs, differences = measured$differences
   )
   structure(analysis, class = "nl_analysis")
-}
-
-check_unit <- function(unit, campaign) {
-  check_argument(unit %in% c("auto", "launch", "pair") && length(unit) == 1, "unit", unit, "auto, launch or pair")
-  n <- length(campaign$launches)
-  if (unit == "pair" && n > 1) {
-    abort_usage("unit pair: the pairs of one launch share what that launch drew, so those of ", n, " launches are not ",
-                "independent (ten launches of 100 blocks taken as 1000 turn a 5 % test into one of 24 to 36 %): use the ",
-                "unit launch, or analyze one launch at a time")
-  }
-  if (unit == "launch" && n < 2) abort_data("unit launch: one launch says nothing of the scatter between launches: run more")
 }
 
 ratio_table <- function(within, pooled, across, part) mark_main(in_reading_order(bind_rows(c(within[[part]], pooled[[part]],
@@ -161,8 +145,7 @@ measure_pairs <- function(campaign, pairs, wanted) {
     if (is.null(channel$value)) next
     empty <- vapply(channel$columns, function(column) all(is.na(rows[[column]] %||% NA)), TRUE)
     if (any(empty)) {
-      absent <- c(absent, paste0("channel ", name, ": not measured (", channel$columns[empty][1],
-                                 " is empty)"))
+      absent <- c(absent, paste0("channel ", name, ": not measured (", channel$columns[empty][1], " is empty)"))
       next
     }
     value <- channel$value(rows, n_generators)
@@ -529,8 +512,7 @@ familywise <- function(verdicts) {
   tested <- which(verdicts$level_requested_percent > 0 & !control)
   scope <- paste(verdicts$scope, verdicts$launch)
   for (one in split(tested, in_order(scope[tested]))) {
-    families <- split_families(cbind(verdicts[one, c(family_columns(verdicts), "level_requested_percent", "p_one_sided")],
-                                     at = one))
+    families <- split_families(cbind(verdicts[one, c(family_columns(verdicts), "level_requested_percent", "p_one_sided")], at = one))
     families <- lapply(families, function(rows) rows[order(-rows$level_requested_percent), ])
     # A launch that was looked at while it ran has another alpha than its neighbours.
     detected <- step_down_families(lapply(families, `[[`, "p_one_sided"), min(verdicts$alpha[one]))
@@ -570,8 +552,7 @@ across_verdicts <- function(within, settings) {
       across_ratio(group, value, settings)
     })
   }
-  list(verdicts = verdicts, amplification = ratios(within$amplification, "amplification"),
-       cost = ratios(within$cost, "cost_ns"))
+  list(verdicts = verdicts, amplification = ratios(within$amplification, "amplification"), cost = ratios(within$cost, "cost_ns"))
 }
 
 # The launch is the unit: one summary per launch, of the estimate that its verdict rests on.
@@ -607,8 +588,7 @@ across_ratio <- function(group, value, settings) {
     c(batch_mean_ci(x, settings$conf, groups = Inf), reason = NA_character_)
   }
   if (length(x) < 2 && is.na(means$reason)) means$reason <- "fewer than 2 launches have a value"
-  row <- ratio_row(across_label(group), value, means, sum(group$n_pairs),
-                   length(x))
+  row <- ratio_row(across_label(group), value, means, sum(group$n_pairs), length(x))
   if (value == "cost_ns") row$estimator <- "mean of launches"
   row
 }
@@ -635,8 +615,7 @@ launch_means <- function(campaign, wanted) {
   key <- combine_keys(cell_key(rows), rows[["level_requested_percent"]], rows[["arm"]], treatment_code(rows))
   first <- which(!duplicated(key))
   columns <- c("launch", "design", "operation", "bytes", "ranks", "arm", "level_requested_percent")
-  frame <- as.data.frame(c(lapply(stats::setNames(columns, columns), function(n) rows[[n]][first]),
-                           treatment_of(rows, first)))
+  frame <- as.data.frame(c(lapply(stats::setNames(columns, columns), function(n) rows[[n]][first]), treatment_of(rows, first)))
   average <- function(x) as.numeric(tapply(x, factor(key, unique(key)), mean))
   groups <- unname(split(seq_along(key), factor(key, unique(key))))
   frame$level_delivered_percent <- vapply(groups, function(at) delivered_percent(rows[["level_delivered_percent"]][at],
@@ -681,8 +660,7 @@ welch_verdict <- function(on, off, settings) {
   se <- if (enough && w$se > 0) w$se else NA_real_
   reach <- if (is.na(se)) NA_real_ else stats::qt(1 - settings$alpha, w$df) * se
   difference <- if (length(x) > 0 && length(y) > 0) mean(x) - mean(y) else NA_real_
-  means <- list(estimate = difference, low = difference - reach, high = difference + reach, se = se,
-                df = if (is.na(se)) NA_real_ else w$df)
+  means <- list(estimate = difference, low = difference - reach, high = difference + reach, se = se, df = if (is.na(se)) NA_real_ else w$df)
   est <- c(means, list(estimator = "difference of launch means", why = "", mean = means,
                        own_se = stats::sd(x) / sqrt(length(x)), own_df = length(x) - 1, own_n = length(x),
                        p = if (is.na(se)) NA_real_ else max(1e-300, w$p_one_sided),
@@ -707,20 +685,17 @@ unlike_launches <- function(campaign) {
       printable(paste(format(unlist(info$options[[key]])), collapse = " "))
     }, "")
     if (length(unique(values)) > 1) {
-      sprintf("UNLIKE LAUNCHES: %s differs (%s): \"launches like these\" mixes them", key,
-              paste(unique(values), collapse = ", "))
+      sprintf("UNLIKE LAUNCHES: %s differs (%s): \"launches like these\" mixes them", key, paste(unique(values), collapse = ", "))
     }
   }
-  c(unlist(lapply(c("period_ns", "half_period_ns", "block_ns", "noise_nodes", "generator_options"), told)),
-    unlike_starts(campaign))
+  c(unlist(lapply(c("period_ns", "half_period_ns", "block_ns", "noise_nodes", "generator_options"), told)), unlike_starts(campaign))
 }
 
 # A loop pipelines operations, a synchronised start does not: their times are different things.
 unlike_starts <- function(campaign) {
   modes <- unique(vapply(campaign$launches, start_mode, ""))
   if (length(modes) < 2) return(NULL)
-  sprintf("UNLIKE LAUNCHES: operations were started by %s: \"launches like these\" mixes them",
-          join_words(modes))
+  sprintf("UNLIKE LAUNCHES: operations were started by %s: \"launches like these\" mixes them", join_words(modes))
 }
 
 analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired) {
@@ -731,13 +706,11 @@ analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired)
       "every launch has one arm only: each is compared with the off launch of its set (paired)"
     } else "every launch has one arm only: launches are compared unpaired (Welch)")
   } else if (pairs$n_unpaired > 0) {
-    notes <- c(notes, sprintf("%d row(s) without a partner (interrupted pairs) left out",
-                              pairs$n_unpaired))
+    notes <- c(notes, sprintf("%d row(s) without a partner (interrupted pairs) left out", pairs$n_unpaired))
   }
   lost <- vapply(measured$differences, function(d) sum(!is.finite(d)), 0)
   lost <- lost[lost > 0]
-  notes <- c(notes, sprintf("channel %s: %d pair(s) have no value and are left out", names(lost),
-                            lost))
+  notes <- c(notes, sprintf("channel %s: %d pair(s) have no value and are left out", names(lost), lost))
   # One placebo in a hundred is detected by chance, and there are many: the alarm is corrected for all.
   control <- vapply(channels[verdicts$channel], `[[`, TRUE, "control")
   placebo <- verdicts[verdicts$level_requested_percent == 0 & !is.na(verdicts$p_one_sided) & !control, ]

@@ -421,8 +421,7 @@ control_places <- function(campaign) {
 
 # After the answer: with few launches launches like these come second, else these launches; and which estimates the verdicts rest on.
 format_answer <- function(analysis) {
-  lines <- c(answer_sentences(analysis), upper_first(c(other_scope_sentence(analysis), rests_on(analysis),
-      answer_warnings(analysis))))
+  lines <- c(answer_sentences(analysis), upper_first(c(other_scope_sentence(analysis), rests_on(analysis), answer_warnings(analysis))))
   if (length(lines) == 0) return(NULL)
   c(sprintf("answer (%s, alpha %g)", main_rows(analysis$verdicts)$scope[1], analysis$alpha), wrap_line(lines), "")
 }

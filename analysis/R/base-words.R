@@ -6,8 +6,7 @@ few_words <- function(words, most = 4) {
 }
 
 format_p <- function(p) {
-  ifelse(is.na(p), "-", ifelse(p <= 1e-300, "<1e-300", ifelse(p < 1e-4, sprintf("%.0e", p),
-                                                               sprintf("%.4f", p))))
+  ifelse(is.na(p), "-", ifelse(p <= 1e-300, "<1e-300", ifelse(p < 1e-4, sprintf("%.0e", p), sprintf("%.4f", p))))
 }
 
 format_effect <- function(x, sign = TRUE) {

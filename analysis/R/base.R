@@ -15,8 +15,7 @@ abort_damaged <- function(file, line, ...) {
 # Stops unless `ok`, saying which argument, the value it got and the value it wanted.
 check_argument <- function(ok, argument, value, wanted) {
   if (isTRUE(ok)) return(invisible(TRUE))
-  got <- tryCatch(paste(format(utils::head(unlist(value), 3)), collapse = ", "),
-                  error = function(e) class(value)[1])
+  got <- tryCatch(paste(format(utils::head(unlist(value), 3)), collapse = ", "), error = function(e) class(value)[1])
   if (length(got) == 0 || !nzchar(got)) got <- "nothing"
   abort_usage("argument '", argument, "': got ", got, ", wanted ", wanted)
 }
@@ -30,8 +29,7 @@ check_probability <- function(value, argument) {
 }
 
 check_numeric <- function(value, argument) {
-  check_argument(is.numeric(value) && !anyNA(value) && all(is.finite(value)), argument, value,
-                 "finite numbers")
+  check_argument(is.numeric(value) && !anyNA(value) && all(is.finite(value)), argument, value, "finite numbers")
 }
 
 # Work that falls into independent parts, shared by two processes (mc.cores: the option of the package parallel).
@@ -105,7 +103,6 @@ refuse_twins <- function(rows, file, said) {
 #'   does not exceed (bins of 1 ns: the value); NA where nothing was counted.
 #' @noRd
 hist_quantile <- function(lo_ns, hi_ns, count, p) {
-  check_numeric(count, "count")
   total <- sum(count)
   if (length(count) == 0 || total == 0) return(rep(NA_real_, length(p)))
   by_size <- order(lo_ns)
@@ -161,8 +158,7 @@ package_version_text <- function() as.character(utils::packageVersion("noiselab"
 brief_notes <- function(campaign) {
   notes <- unique(campaign$notes)
   if (length(notes) <= 3) return(notes)
-  sprintf("%d notes and warnings of the launches: noiselab analyze %s prints them", length(notes),
-          paste(campaign$dirs, collapse = " "))
+  sprintf("%d notes and warnings of the launches: noiselab analyze %s prints them", length(notes), paste(campaign$dirs, collapse = " "))
 }
 
 say_notes <- function(program, notes) {

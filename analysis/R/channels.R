@@ -15,8 +15,7 @@
 #' @export
 channel_table <- function() {
   rows <- lapply(channels, function(channel) {
-    as.data.frame(channel[c("name", "unit", "transform", "test", "typical", "control",
-                            "asked", "formula", "question")])
+    as.data.frame(channel[c("name", "unit", "transform", "test", "typical", "control", "asked", "formula", "question")])
   })
   do.call(rbind, unname(rows))
 }

@@ -20,8 +20,7 @@ scope_systems <- "launches like these of A and of B"
 scope_two <- "these two launches"
 
 comparison_cell <- c("operation", "bytes", "ranks", "mode")
-comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "placement", "phase",
-                    "level_requested_percent")
+comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "placement", "phase", "level_requested_percent")
 
 #' Compare two campaigns
 #'
@@ -264,8 +263,7 @@ clean_summaries <- function(campaign) {
   off <- which(rows[["arm"]] == "off")
   key <- cell_key(rows)[off]
   first <- off[!duplicated(key)]
-  cells <- as.data.frame(lapply(stats::setNames(nm = c("launch", "operation", "bytes", "ranks")),
-                                function(n) rows[[n]][first]))
+  cells <- as.data.frame(lapply(stats::setNames(nm = c("launch", "operation", "bytes", "ranks")), function(n) rows[[n]][first]))
   n_generators <- row_generators(campaign)
   one <- function(family, name) {
     channel <- channels[[name]]
@@ -347,8 +345,7 @@ launch_amplification <- function(log_ratio, preempted) {
 check_comparable <- function(a, b) {
   twice <- intersect(a$paths, b$paths)
   if (length(twice) > 0) {
-    abort_usage("launch '", basename(twice[1]),
-                "' is in A and in B: a campaign compared with itself says nothing; give two directories")
+    abort_usage("launch '", basename(twice[1]), "' is in A and in B: a campaign compared with itself says nothing; give two directories")
   }
   twice <- intersect(names(a$launches), names(b$launches))
   if (length(twice) > 0) {
@@ -356,8 +353,7 @@ check_comparable <- function(a, b) {
   }
   for (campaign in list(a, b)) {
     if (!any(campaign$rows[["arm"]] == "off")) {
-      abort_data("no row of the arm off in ", paste(campaign$dirs, collapse = " "),
-                 ": the clean operations are what is compared first")
+      abort_data("no row of the arm off in ", paste(campaign$dirs, collapse = " "), ": the clean operations are what is compared first")
     }
   }
   modes <- lapply(list(a, b), function(campaign) unique(vapply(campaign$launches, start_mode, "")))
@@ -409,8 +405,7 @@ paired_turns <- function(a, b) {
   })
   n <- lengths(turns)
   if (n[["A"]] != n[["B"]]) {
-    abort_usage("--paired: A has ", n[["A"]], " launch(es) and B has ", n[["B"]],
-                ": pairs need the same number of both")
+    abort_usage("--paired: A has ", n[["A"]], " launch(es) and B has ", n[["B"]], ": pairs need the same number of both")
   }
   c(turns$A, turns$B)
 }
@@ -498,8 +493,7 @@ differing_provenance <- function(a, b) {
 differing_thresholds <- function(infos) {
   threshold <- function(cell) {
     if (is.null(cell$detour_threshold_ns) || !is_text(cell$operation)) return(NULL)
-    data.frame(cell = paste(cell$operation, format_count(cell$bytes %||% 0), "B"),
-               ns = as.numeric(cell$detour_threshold_ns))
+    data.frame(cell = paste(cell$operation, format_count(cell$bytes %||% 0), "B"), ns = as.numeric(cell$detour_threshold_ns))
   }
   of <- lapply(infos, function(side) bind_rows(lapply(unname(side), function(info) {
     bind_rows(lapply(info$cells, threshold))
@@ -569,8 +563,7 @@ at_level <- function(rows) {
 }
 
 row_words <- function(rows) {
-  paste0(rows$measure, " of ", cell_words(rows), ifelse(rows$level_requested_percent > 0,
-                                                       at_level(rows), ""))
+  paste0(rows$measure, " of ", cell_words(rows), ifelse(rows$level_requested_percent > 0, at_level(rows), ""))
 }
 
 # Student's distribution is an assumption; the permutation of launches is none.

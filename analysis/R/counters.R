@@ -41,7 +41,6 @@ share_of_slowdown <- 0.25    # ... at least this share of the slowdown; preempte
 #'   multicore environments, ICPP Workshops, doi:10.1109/ICPPW.2010.38.
 #' @noRd
 counters_by_arm <- function(analysis) {
-  check_argument(inherits(analysis, "nl_analysis"), "analysis", class(analysis), "the result of analyze_campaign()")
   files <- counter_files(analysis$campaign)
   if (nrow(files) == 0) return(NULL)
   arms <- counter_arms(analysis)

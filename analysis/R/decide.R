@@ -13,9 +13,6 @@
 #' @references Marcus, R., Peritz, E. and Gabriel, K. R. (1976) Biometrika 63, 655-660.
 #' @noRd
 step_down <- function(level, p, alpha = 0.01) {
-  check_argument(is.numeric(level) && !anyNA(level), "level", level, "numbers")
-  check_argument(length(p) == length(level), "p", length(p), paste(length(level), "p-values"))
-  check_argument(anyDuplicated(level) == 0, "level", level, "each level once")
   if (length(level) == 0) return(character())
   hit <- !is.na(p) & p <= alpha
   word <- ifelse(hit, step_words[["hit"]], step_words[["miss"]])
@@ -55,8 +52,6 @@ decide_family <- function(rows, alpha) {
 #' @references Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
 #' @noRd
 margin_verdict <- function(low, high, margin) {
-  check_argument(is_number(margin), "margin", margin, "one number")
-  check_argument(length(low) == length(high), "high", length(high), paste(length(low), "ends, as in low"))
   ifelse(!is.na(low) & low > margin, "above", ifelse(!is.na(high) & high < margin, "below", "inconclusive"))
 }
 
@@ -74,8 +69,6 @@ margin_verdict <- function(low, high, margin) {
 #'   Medicine 28, 586-604.
 #' @noRd
 step_down_families <- function(p, alpha = 0.01) {
-  check_argument(is.list(p), "p", class(p), "a list of p-values by family")
-  check_probability(alpha, "alpha")
   done <- integer(length(p))
   lengths <- lengths(p)
   share <- rep(alpha / max(1, length(p)), length(p))

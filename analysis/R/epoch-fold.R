@@ -31,12 +31,6 @@
 #' @noRd
 epoch_fold <- function(x, t_s, period_s, bins = NULL, width_s = NULL, alpha = 0.01, power = 0.95) {
   check_series(x, t_s)
-  check_argument(is_number(period_s, 0), "period_s", period_s, "one number of seconds above 0")
-  check_argument(is.null(bins) || is_number(bins) && bins >= 4 && bins == floor(bins), "bins", bins,
-                 "a whole number of at least 4")
-  check_argument(is.null(width_s) || is_number(width_s) && width_s >= 0, "width_s", width_s, "one number of seconds")
-  check_probability(alpha, "alpha")
-  check_probability(power, "power")
   reason <- fold_reason(x, t_s, period_s)
   if (!is.na(reason)) return(no_fold(length(x), period_s, reason))
   step <- stats::median(diff(t_s))
@@ -51,8 +45,7 @@ epoch_fold <- function(x, t_s, period_s, bins = NULL, width_s = NULL, alpha = 0.
   raise <- sums$sum / sums$n - box$low
   centre <- (seq_len(bins) - 0.5) / bins
   inside <- ((seq_len(bins) - 1 - box$start) %% bins) < box$width
-  profile <- data.frame(phase = centre, n = sums$n, mean = raise, se = sqrt(sums$variance / sums$n),
-                        box = ifelse(inside, box$amplitude, 0))
+  profile <- data.frame(phase = centre, n = sums$n, mean = raise, se = sqrt(sums$variance / sums$n), box = ifelse(inside, box$amplitude, 0))
   c(list(profile = profile[sums$n > 0, ]), test,
     list(phase = box$start / bins, phase_se = errors[["phase"]], duty = box$width / bins, duty_se = errors[["duty"]],
          amplitude = box$amplitude, amplitude_se = errors[["amplitude"]], cost = box$amplitude * box$width / bins,
@@ -68,8 +61,7 @@ fold_reason <- function(x, t_s, period_s) {
   if (period_s > span / 3 * (1 + 1e-9)) {
     return(sprintf("the period %s is longer than a third of the span %s", format_time(period_s), format_time(span)))
   }
-  if (period_s < 2 * step * (1 - 1e-6)) return(paste(below_two_samples(period_s, step), alias_words(period_s, t_s),
-                                                     sep = "; "))
+  if (period_s < 2 * step * (1 - 1e-6)) return(paste(below_two_samples(period_s, step), alias_words(period_s, t_s), sep = "; "))
   NA_character_
 }
 
@@ -180,8 +172,7 @@ box_fit <- function(sum, n) {
     gain[is.na(raise) | raise <= 0] <- -Inf
     top <- which.max(gain)
     if (gain[top] > best$gain * (1 + 1e-12) + 1e-300) {
-      best <- list(gain = gain[top], start = top - 1, width = width, amplitude = raise[top],
-                   low = (total - inside[top]) / n_out[top])
+      best <- list(gain = gain[top], start = top - 1, width = width, amplitude = raise[top], low = (total - inside[top]) / n_out[top])
     }
   }
   if (!is.finite(best$gain)) list(gain = 0, start = 0, width = bins, amplitude = 0, low = total / count) else best
@@ -240,8 +231,7 @@ periodic_series <- function(campaign, arm = "off") {
     rounds <- schedule_periods(campaign$rows, at, info)
     chosen <- at[campaign$rows[["arm"]][at] %in% arms]
     cells <- split(chosen, code_of(cell_key(campaign$rows)[chosen]))
-    series <- c(series, unlist(lapply(unname(cells), row_series, rows = campaign$rows, sampling_s = rounds),
-                               recursive = FALSE))
+    series <- c(series, unlist(lapply(unname(cells), row_series, rows = campaign$rows, sampling_s = rounds), recursive = FALSE))
     if (!is.null(start_of(info)$raw)) {
       raw <- tryCatch(raw_series(campaign$paths[[id]], info, arms, rounds), nl_error_data = conditionMessage)
       if (is.character(raw)) notes <- c(notes, raw) else {
@@ -261,8 +251,7 @@ schedule_periods <- function(rows, at, info) {
   first <- !duplicated(pair)
   n_cells <- if (identical(info$options$design, "lockin")) {
     on <- at[rows[["arm"]][at] == "on"]
-    max(1, length(unique(combine_keys(cell_key(rows)[on], rows[["level_requested_percent"]][on],
-                                      treatment_code(rows, on)))))
+    max(1, length(unique(combine_keys(cell_key(rows)[on], rows[["level_requested_percent"]][on], treatment_code(rows, on)))))
   } else 1
   begins <- start_s[first][seq(1, sum(first), by = n_cells)]
   c(half, if (length(begins) > 1) stats::median(diff(begins)))

@@ -287,8 +287,7 @@ order_period <- function(groups, windows) {
   share <- sum(major$cpu_s) / sum(groups$cpu_s)
   # Of places drawn evenly the scatter is 0.29 periods; of independent bursts it grows with the root of their number.
   if (stats::sd(away) > 0.35 || share < kept_share) return(NULL)
-  list(pattern = "jittered", period_s = period, jitter = jitter_share(away, major$cpu_s, period), share = share, filled = 1,
-       places = n)
+  list(pattern = "jittered", period_s = period, jitter = jitter_share(away, major$cpu_s, period), share = share, filled = 1, places = n)
 }
 
 # The room in a period is what the burst leaves of it; of places drawn evenly from a share of it, that share. (Twice the

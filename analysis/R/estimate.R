@@ -21,8 +21,6 @@ batch_sums <- function(x, groups = 256) {
 #' @references Law, A. M. and Kelton, W. D. (1991) Simulation Modeling and Analysis, chapter 9.
 #' @noRd
 batch_mean_ci <- function(d, conf = 0.99, groups = 256) {
-  check_numeric(d, "d")
-  check_probability(conf, "conf")
   n <- length(d)
   if (n == 0) {
     return(list(estimate = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_, df = NA_real_))
@@ -53,8 +51,6 @@ batch_mean_ci <- function(d, conf = 0.99, groups = 256) {
 #' @references Hodges, J. L. and Lehmann, E. L. (1963) Annals of Mathematical Statistics 34, 598-611.
 #' @noRd
 pseudo_median <- function(d, conf = 0.99) {
-  check_numeric(d, "d")
-  check_probability(conf, "conf")
   n <- length(d)
   none <- list(estimate = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_)
   if (n == 0) return(none)
@@ -71,8 +67,7 @@ pseudo_median <- function(d, conf = 0.99) {
   ranks <- c(lowest, NA, pairs + 1 - lowest)
   found <- if (n <= 200) walsh_small(d, ranks) else walsh_large(d, ranks)
   if (lowest < 1) found[c(1, 3)] <- NA
-  list(estimate = found[2], low = found[1], high = found[3],
-       se = (found[3] - found[1]) / (2 * stats::qnorm(1 - (1 - conf) / 2)))
+  list(estimate = found[2], low = found[1], high = found[3], se = (found[3] - found[1]) / (2 * stats::qnorm(1 - (1 - conf) / 2)))
 }
 
 walsh_small <- function(d, ranks) {
@@ -93,8 +88,7 @@ walsh_large <- function(d, ranks) {
   vapply(wanted, function(k) {
     shape <- function(theta) (walsh_count(s, theta) - k) / pairs
     reach <- 3 * width / sqrt(n)
-    theta <- stats::uniroot(shape, centre + c(-reach, reach), extendInt = "upX",
-                            tol = 1e-7 * width, maxiter = 200)$root
+    theta <- stats::uniroot(shape, centre + c(-reach, reach), extendInt = "upX", tol = 1e-7 * width, maxiter = 200)$root
     if (abs(theta) < 1e-6 * width && 0 >= s[1] && walsh_steps_at_zero(s, k)) 0 else theta
   }, 0)
 }
@@ -147,8 +141,6 @@ dosed_share <- function(delivered, dosed) {
 #' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
 #' @noRd
 detection_limit <- function(se, df, alpha = 0.01, power = 0.95) {
-  check_probability(alpha, "alpha")
-  check_probability(power, "power")
   df <- rep_len(df, length(se))
   known <- !is.na(se) & !is.na(df) & se > 0
   limit <- rep(NA_real_, length(se))
@@ -187,8 +179,6 @@ detection_factor <- function(df, alpha, power) {
 #' @references Johnson, N. L. and Welch, B. L. (1940) Biometrika 31, 362-389 (the noncentral t distribution).
 #' @noRd
 effect_power <- function(effect, se, df, alpha = 0.01) {
-  check_numeric(effect, "effect")
-  check_probability(alpha, "alpha")
   if (is.na(se) || is.na(df) || se <= 0) return(rep(NA_real_, length(effect)))
   if (df > 5000) return(stats::pnorm(stats::qnorm(1 - alpha) - effect / se, lower.tail = FALSE))
   cut <- stats::qt(1 - alpha, df)

@@ -39,7 +39,6 @@ treatment_group <- function(rows, analysis) {
 col_interval <- function(label, low, high) col_number(label, low, format_interval(low, high))
 
 verdict_part <- function(rows, analysis) {
-  alpha <- analysis$alpha
   power <- analysis$power
   first <- rows[1, ]
   title <- sprintf("%s, %s B, %s ranks   (%s)", first$operation, format_count(first$bytes),
@@ -50,8 +49,7 @@ verdict_part <- function(rows, analysis) {
                                  "launches") else
                                format_count(max(rows$n_launches)))
                    } else {
-                     sprintf("scope: %s, %s; unit: pair, n = %s per level", first$scope, first$launch,
-                             format_range(rows$n_pairs))
+                     sprintf("scope: %s, %s; unit: pair, n = %s per level", first$scope, first$launch, format_range(rows$n_pairs))
                    })
   units <- c(pair = "pairs", launch = "launches", "set of launches" = "sets of launches")[[first$unit_of_inference]]
   what <- sprintf("alpha %g one-sided; n = %s tested; limit = effect found with power %g", first$alpha, units, power)

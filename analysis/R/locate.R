@@ -55,7 +55,7 @@ locate_noise <- function(campaign, alpha = 0.01, power = 0.95, margin = NULL) {
                  margin = margin, campaign = campaign), class = "nl_location")
 }
 
-# The tables by node and by rank. What older launches did not write is NA; their nodes are sums over their ranks.
+# The tables by node and by rank.
 node_source <- function(campaign) {
   ranks <- as.data.frame(campaign$ranks)
   if (nrow(ranks) == 0) abort_data("no launch of ", paste(campaign$dirs, collapse = " "), " has ranks.csv, which says who lost what")
@@ -66,13 +66,10 @@ node_source <- function(campaign) {
     nodes[[name]] <- nodes[[name]] %||% rep(NA_real_, nrow(nodes))
   }
   ranks$ranks <- rep(1, nrow(ranks))
-  old <- setdiff(unique(ranks$launch), nodes$launch)
-  summed <- sum_by_host(ranks[ranks$launch %in% old, ])
-  nodes <- bind_rows(list(nodes, summed))
+  lost <- setdiff(unique(ranks$launch), nodes$launch)
+  if (nrow(nodes) == 0) abort_data("no launch of ", paste(campaign$dirs, collapse = " "), " has nodes.csv, which says what each node lost")
   attr(nodes, "rank_hosts") <- unique(ranks[c("launch", "rank", "host")])
-  list(nodes = nodes, ranks = ranks, notes = sprintf(paste(
-    "launch %s has no nodes.csv (it was taken by an older noiselab): the shift of its nodes over pairs is not known; run it again"
-  ), old))
+  list(nodes = nodes, ranks = ranks, notes = sprintf("launch %s has no nodes.csv: what its nodes lost is not known", lost))
 }
 
 # Places are told apart by the names of their hosts.
@@ -86,19 +83,6 @@ refuse_namesakes <- function(nodes) {
 }
 
 shift_columns <- c("pairs", "preempted_shift_percent_mean", "preempted_shift_percent_sd")
-
-sum_by_host <- function(ranks) {
-  if (nrow(ranks) == 0) return(NULL)
-  key <- combine_keys(code_of(ranks$launch), code_of(ranks$host), code_of(ranks$arm), ranks$level_requested_percent,
-                      treatment_code(ranks))
-  group <- code_of(key)
-  first <- which(!duplicated(group))
-  sums <- rowsum(as.matrix(ranks[c("preempted_ns", "times_slowest", "ranks")]), group)
-  table <- ranks[first, ]
-  table[c("preempted_ns", "times_slowest", "ranks")] <- as.data.frame(sums)
-  table[shift_columns] <- NA_real_
-  table
-}
 
 # ---- one table: places x treatments x levels ---------------------------------------------------
 

@@ -327,8 +327,6 @@ locked_none <- function(state, reason, ...) locked_row(list(..., state = state, 
 #' @seealso `locked_cost()` for the method, `pool_locked()` for several launches together.
 #' @noRd
 locked_by_launch <- function(campaign, alpha = 0.01, reader = slices_reader()) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
-  check_probability(alpha, "alpha")
   rows <- campaign$rows
   on <- rows[["arm"]] == "on" & is_agent_row(rows)
   ids <- Filter(function(id) switches_agent(campaign$launches[[id]]), unique(as.character(rows[["launch"]][on])))

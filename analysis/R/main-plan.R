@@ -59,8 +59,7 @@ plan_request <- function(values) {
   if (is.null(margin) && !is.null(values$expect)) abort_usage("--expect: is for --margin only")
   expect <- effect_option(values$expect, "--expect") %||% 0
   if (!is.null(margin) && abs(expect) >= margin) {
-    abort_usage("--expect: ", format_level(expect),
-                " is not smaller than --margin ", format_level(margin))
+    abort_usage("--expect: ", format_level(expect), " is not smaller than --margin ", format_level(margin))
   }
   levels <- levels_option(values$levels)
   list(
@@ -175,8 +174,7 @@ run_words <- function(plan) {
 arms_words <- function(basis, run) {
   n <- nrow(basis$cells)
   k <- run$arms / n
-  sprintf("%d operation%s and size%s x %g level%s", n, if (n == 1) "" else "s", if (n == 1) "" else "s", k,
-          if (k == 1) "" else "s")
+  sprintf("%d operation%s and size%s x %g level%s", n, if (n == 1) "" else "s", if (n == 1) "" else "s", k, if (k == 1) "" else "s")
 }
 
 # What JSON has of a plan beside its cells.

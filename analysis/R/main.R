@@ -383,8 +383,7 @@ run_front_end <- function(program, work) {
     writeLines(paste0(program, ": ", text), stderr())
     status
   }
-  tryCatch(
-    withCallingHandlers({
+  tryCatch(withCallingHandlers({
       status <- work()
       if (is.integer(status)) status else 0L
     }, warning = function(w) {

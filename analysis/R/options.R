@@ -71,8 +71,7 @@ help_text <- function(usage, about, options, more) {
   left <- vapply(options, function(o) {
     paste0("  --", o$name, if (is.na(o$value)) "" else paste0(" ", o$value))
   }, "")
-  c(usage, "", about, "", "Options:", paste(format(left), vapply(options, `[[`, "", "help"), sep = "  "),
-    "", more)
+  c(usage, "", about, "", "Options:", paste(format(left), vapply(options, `[[`, "", "help"), sep = "  "), "", more)
 }
 
 # What the output is to be: text on one screen, all of the text, or data in one of two forms.
@@ -173,8 +172,7 @@ words_option <- function(text, name) {
   words <- strsplit(paste0(text, ","), ",", fixed = TRUE)[[1]]
   odd <- !grepl("^[A-Za-z0-9._+:-]+$", words)
   if (length(words) == 0 || any(odd)) {
-    abort_usage(name, ": '", text, "' is not a list of names (try ",
-                if (name == "--bytes") "8,2KiB)" else "barrier,alltoall)")
+    abort_usage(name, ": '", text, "' is not a list of names (try ", if (name == "--bytes") "8,2KiB)" else "barrier,alltoall)")
   }
   unique(words)
 }

@@ -60,10 +60,8 @@ pair_rows <- function(rows) {
   partner <- partner[!is.na(partner)]
   cell <- code_of(combine_keys(cells[on], rows[["level_requested_percent"]][on], treatment_code(rows, on)))
   first <- on[!duplicated(cell)]
-  columns <- intersect(c("launch", "operation", "bytes", "ranks", "design",
-                         "level_requested_percent"), names(rows))
-  cells <- as.data.frame(c(lapply(stats::setNames(columns, columns), function(n) rows[[n]][first]),
-                           treatment_of(rows, first)))
+  columns <- intersect(c("launch", "operation", "bytes", "ranks", "design", "level_requested_percent"), names(rows))
+  cells <- as.data.frame(c(lapply(stats::setNames(columns, columns), function(n) rows[[n]][first]), treatment_of(rows, first)))
   list(off = partner, on = on, cell = cell, cells = cells, n_unpaired = n_unpaired)
 }
 

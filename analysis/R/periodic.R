@@ -67,8 +67,7 @@ search_series <- function(s, info, periods, arm, alpha, spectrum = periodogram(s
   if (length(state$rows) == length(full$rows)) state <- nothing_found(state)
   else if (i == most_periods && !is.null(family)) {
     last <- length(state$rows)
-    state$rows[[last]]$note <- join_notes(state$rows[[last]]$note,
-                                          sprintf("the search ended after %d periods", most_periods))
+    state$rows[[last]]$note <- join_notes(state$rows[[last]]$note, sprintf("the search ended after %d periods", most_periods))
   }
   list(rows = bind_rows(state$rows), peaks = bind_rows(state$peaks))
 }
@@ -103,8 +102,7 @@ asked_period <- function(state, period) {
   shorter <- shorter_period(1 / period, spectrum_grid(state$spectrum))
   if (is.null(shorter)) return(take_off(state, period, fold))
   last <- length(state$rows)
-  state$rows[[last]]$note <- join_notes(row$note, sprintf("a multiple of %s, which explains it all",
-                                                          format_time(1 / shorter)))
+  state$rows[[last]]$note <- join_notes(row$note, sprintf("a multiple of %s, which explains it all", format_time(1 / shorter)))
   state
 }
 
@@ -201,8 +199,7 @@ describe <- function(state, fold, source, period_se, fap) {
     reason = fold$reason
   )
   if (source == "asked" && is.na(fold$reason)) row$harmonics <- nrow(harmonic_lines(state$spectrum, 1 / fold$period_s))
-  row$note <- join_notes(resolution_note(state$s, fold), alias_note(state, fold$period_s),
-                         tick_like(fold$period_s, state$known))
+  row$note <- join_notes(resolution_note(state$s, fold), alias_note(state, fold$period_s), tick_like(fold$period_s, state$known))
   row
 }
 
@@ -218,8 +215,7 @@ not_confirmed <- function(row) {
 not_detected <- function(row, state, fold) {
   row[numbers_of_rows] <- NA_real_
   row$note <- NA_character_
-  row$reason <- sprintf("not detected at %g; a cost of %s %% would have been", state$alpha,
-                        format_effect(row$limit_percent, FALSE))
+  row$reason <- sprintf("not detected at %g; a cost of %s %% would have been", state$alpha, format_effect(row$limit_percent, FALSE))
   row
 }
 
@@ -270,8 +266,7 @@ period_mark <- function(period, known, span) {
       k >= 1 && k <= most && r < span / 8 && abs(1 / period - k / r) < 1 / span
     }, TRUE))
   }
-  if (is_of(known$tick_s, 64)) "tick" else if (is_of(known$load_s, 64)) "load" else if (is_of(known$sampling_s,
-                                                                                              4)) "sampling" else ""
+  if (is_of(known$tick_s, 64)) "tick" else if (is_of(known$load_s, 64)) "load" else if (is_of(known$sampling_s, 4)) "sampling" else ""
 }
 
 resolution_note <- function(s, fold) {
@@ -304,8 +299,7 @@ alias_note <- function(state, period) {
     k <- as.numeric(names(alias))[abs(1 / period - alias) < 1 / attr(state$spectrum, "span_s")][1]
     if (is.na(k)) next
     what <- paste0(if (k > 1) paste0("harmonic ", k, " of "), if (identical(from, state$known$tick_s)) "the tick of ")
-    return(sprintf("may be the alias of %s%s, which is too fast for values %s apart", what, format_time(from),
-                   format_time(step)))
+    return(sprintf("may be the alias of %s%s, which is too fast for values %s apart", what, format_time(from), format_time(step)))
   }
   NA_character_
 }
@@ -323,8 +317,7 @@ periodic_notes <- function(campaign, rows) {
   c(if (!any(raw)) {
       paste("no launch has a raw file: halves show periods above two of their distances only; for ticks and short",
             "bursts run noiselab-detect with --starts round:raw=starts.bin")
-    },
-    if (any(rows$mark == "sampling")) {
+    }, if (any(rows$mark == "sampling")) {
       "sampling: the schedule itself comes back with this period (half, round, or batch of starts)"
     })
 }

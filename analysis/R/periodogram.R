@@ -34,9 +34,6 @@ least_points <- 16
 #' @noRd
 periodogram <- function(x, t_s, oversample = 2, shortest_s = NULL) {
   check_series(x, t_s)
-  check_argument(is_number(oversample) && oversample >= 1, "oversample", oversample, "a number of at least 1")
-  check_argument(is.null(shortest_s) || is_number(shortest_s, 0), "shortest_s", shortest_s,
-                 "one number of seconds above 0")
   n <- length(x)
   reason <- series_reason(x, t_s)
   if (!is.na(reason)) return(no_periodogram(n, reason))
@@ -51,8 +48,7 @@ periodogram <- function(x, t_s, oversample = 2, shortest_s = NULL) {
   fit <- fit[fit$frequency_hz >= (1 - 1e-9) / span & is.finite(fit$power), ]
   if (nrow(fit) < least_points) return(no_periodogram(n, "no period from two samples to a third of the span"))
   judged <- against_background(fit, 1 / (span * sums$step_hz), span)
-  structure(judged$table, n = n, span_s = span, searched = judged$searched, step_hz = sums$step_hz,
-            reason = NA_character_)
+  structure(judged$table, n = n, span_s = span, searched = judged$searched, step_hz = sums$step_hz, reason = NA_character_)
 }
 
 check_series <- function(x, t_s) {
@@ -101,16 +97,14 @@ fourier_sums <- function(y, t, step, span, oversample, shortest) {
   k <- seq_len(max(0, n_frequencies))
   values <- stats::fft(spread(y))
   ones <- stats::fft(spread(rep(1, length(y))))
-  list(frequency_hz = k * step_hz, y = values[k + 1], one = ones[k + 1], two = ones[(2 * k) %% size + 1],
-       step_hz = step_hz)
+  list(frequency_hz = k * step_hz, y = values[k + 1], one = ones[k + 1], two = ones[(2 * k) %% size + 1], step_hz = step_hz)
 }
 
 # Values between grid points, given to the four around them, so that sums over slow functions stay as they were.
 extirpolate <- function(u, v, size) {
   base <- floor(u)
   s <- u - base
-  weights <- list(-s * (s - 1) * (s - 2) / 6, (s + 1) * (s - 1) * (s - 2) / 2, -(s + 1) * s * (s - 2) / 2,
-                  (s + 1) * s * (s - 1) / 6)
+  weights <- list(-s * (s - 1) * (s - 2) / 6, (s + 1) * (s - 1) * (s - 2) / 2, -(s + 1) * s * (s - 2) / 2, (s + 1) * s * (s - 1) / 6)
   at <- as.integer(unlist(lapply(-1:2, function(i) (base + i) %% size + 1)))
   sums <- rowsum(v * unlist(weights), at, reorder = FALSE)
   replace(numeric(size), unique(at), sums)  # in this order they are; to read rownames back takes longer than to sum
@@ -299,8 +293,7 @@ harmonics_by <- function(frequency, p, most, grid) {
   k <- seq_len(max(p, min(most, most_harmonics)))
   multiple <- harmonic_places(frequency, k[k %% p == 0], grid)
   other <- harmonic_places(frequency, k[k %% p != 0], grid)
-  list(multiples = grid$z[multiple], others = grid$z[other], multiples_excess = grid$excess[multiple],
-       others_excess = grid$excess[other])
+  list(multiples = grid$z[multiple], others = grid$z[other], multiples_excess = grid$excess[multiple], others_excess = grid$excess[other])
 }
 
 present <- function(z, p = 1e-4) length(z) > 0 && stats::pgamma(sum(z), length(z), lower.tail = FALSE) < p

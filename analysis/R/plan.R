@@ -40,8 +40,7 @@ plan_pairs <- function(effect, sd, alpha = 0.01, power = 0.95, margin = NULL, le
 
 most_pairs <- 1e12
 
-planned <- function(n = NA_real_, power = NA_real_, reason = NA_character_) data.frame(n = n, power = power,
-                                                                                       reason = reason)
+planned <- function(n = NA_real_, power = NA_real_, reason = NA_character_) data.frame(n = n, power = power, reason = reason)
 
 no_plan <- function(effect, sd, margin) {
   if (!is_number(sd) || sd < 0) return("the scatter is unknown")
@@ -103,11 +102,6 @@ test_power <- function(n, effect, sd, alpha, margin = NULL) {
 #' @references Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM, section 5.
 #' @noRd
 repetition_counts <- function(costs, variances) {
-  check_numeric(costs, "costs")
-  check_numeric(variances, "variances")
-  check_argument(all(costs > 0), "costs", costs, "numbers above 0")
-  check_argument(length(variances) == length(costs), "variances", length(variances), paste(length(costs),
-                                                                                           "variances, as costs"))
   k <- length(costs)
   if (k < 2) return(numeric())
   variances <- pmax(0, variances)
@@ -210,8 +204,7 @@ pilot_cell <- function(campaign, operation, bytes, ranks, channel) {
   measured <- measure_pairs(part, pairs, channel)
   d <- measured$differences[[channel]]
   if (is.null(d)) {
-    abort_data("--channel ", channel, ": not measured in the pilot ", paste(campaign$dirs,
-               collapse = " "))
+    abort_data("--channel ", channel, ": not measured in the pilot ", paste(campaign$dirs, collapse = " "))
   }
   level <- pairs$cells$level_requested_percent[pairs$cell]
   if (length(level) > 0 && !any(has_level(level))) {
@@ -266,8 +259,7 @@ pilot_scatter <- function(cell, channel) {
   launches <- bind_rows(lapply(split(cell$d, in_order(cell$launch)), launch_mean, by_ranks = cell$by_ranks))
   use <- is.finite(launches$se)
   if (!any(use)) {
-    abort_data(sprintf("the pilot has %d pair(s) of this cell at its lowest level, its scatter needs 2: run it longer",
-                       length(cell$d)))
+    abort_data(sprintf("the pilot has %d pair(s) of this cell at its lowest level, its scatter needs 2: run it longer", length(cell$d)))
   }
   variance <- mean((launches$n * launches$se^2)[use])
   if (variance == 0) {
@@ -389,8 +381,7 @@ plan_goals <- function(request) {
   what <- if (request$channel == "time") "a slowdown of" else paste("a change of", request$channel, "of")
   goals <- list()
   if (!is.null(request$detect)) {
-    goals$detect <- list(effect = scale(request$detect), margin = NULL, text = paste("detect", what,
-                                                                                     say(request$detect)))
+    goals$detect <- list(effect = scale(request$detect), margin = NULL, text = paste("detect", what, say(request$detect)))
   }
   if (!is.null(request$margin)) {
     goals$equivalence <- list(
@@ -417,8 +408,7 @@ make_plan <- function(request, campaign = NULL) {
   plan_rows <- function(launches, launches_upper) {
     bind_rows(lapply(names(goals), function(name) {
       bind_rows(lapply(seq_along(scatters), function(i) {
-        cbind(goal = name, basis$cells[i, ],
-              plan_cell(goals[[name]], scatters[[i]], basis, request, across, launches, launches_upper))
+        cbind(goal = name, basis$cells[i, ], plan_cell(goals[[name]], scatters[[i]], basis, request, across, launches, launches_upper))
       }))
     }))
   }
@@ -449,8 +439,7 @@ assumed_basis <- function(request) {
 pilot_basis <- function(request, campaign) {
   cells <- pilot_cells(request, campaign)
   scatter <- lapply(seq_len(nrow(cells)), function(i) {
-    pilot_scatter(pilot_cell(campaign, cells$operation[i], cells$bytes[i], cells$ranks[i], request$channel),
-                  request$channel)
+    pilot_scatter(pilot_cell(campaign, cells$operation[i], cells$bytes[i], cells$ranks[i], request$channel), request$channel)
   })
   costs <- pilot_costs(campaign)
   options <- lapply(campaign$launches, `[[`, "options")
@@ -474,8 +463,7 @@ pilot_basis <- function(request, campaign) {
 pilot_cells <- function(request, campaign) {
   rows <- campaign$rows
   first <- which(!duplicated(combine_keys(code_of(rows[["operation"]]), rows[["bytes"]], rows[["ranks"]])))
-  there <- data.frame(operation = as.character(rows[["operation"]][first]), bytes = rows[["bytes"]][first],
-                      ranks = rows[["ranks"]][first])
+  there <- data.frame(operation = as.character(rows[["operation"]][first]), bytes = rows[["bytes"]][first], ranks = rows[["ranks"]][first])
   there <- there[order(match(there$operation, unique(there$operation)), there$bytes, there$ranks), ]
   counts <- sort(unique(there$ranks))
   ranks <- request$ranks %||% if (length(counts) == 1) counts
@@ -490,8 +478,7 @@ pilot_cells <- function(request, campaign) {
   if (!is.null(request$bytes)) {
     sized <- setdiff(request$bytes, there$bytes)
     if (length(sized) > 0 && any(there$bytes > 0)) {
-      abort_usage("--bytes: ", sized[1],
-                  " is not in the pilot, which has ", has)
+      abort_usage("--bytes: ", sized[1], " is not in the pilot, which has ", has)
     }
     there <- there[there$bytes %in% c(0, request$bytes), ]
   }
@@ -619,35 +606,23 @@ plan_notes <- function(rows, run, basis, request, across) {
   one <- assumed || basis$n_launches < 2
   guessed <- is.null(request$levels) && (assumed || !is.null(request$n_levels))
   operations <- paste(unique(basis$cells$operation), collapse = ",")
-  c(
-    if (assumed) {
+  c(if (assumed) {
       paste("the scatter is an assumption, not a measurement of this machine: measure a pilot (noiselab run",
             "sensitivity --op", operations, "--levels 0,1 --seconds 30 --out pilot) and give --pilot pilot")
-    },
-    if (one) {
+    }, if (one) {
       paste("\"launches like these\" cannot be promised",
             if (assumed) "without a pilot of several launches:" else "from one launch:",
             "how much launches differ is unknown. Run a pilot with --launches 5 (7 are better), and give it")
-    },
-    if (one && isTRUE(request$launches > 1)) {
-      paste("with several launches noiselab analyze judges launches like these; the number of pairs here is for these",
-            "launches together")
-    },
-    if (across) {
+    }, if (one && isTRUE(request$launches > 1)) {
+      paste("with several launches noiselab analyze judges launches like these; the number of pairs here is for these", "launches together")
+    }, if (across) {
       paste("how much launches differ comes from", basis$n_launches, "launches at the pilot's lowest level; a load may",
             "differ more between launches")
-    },
-    if (across && any(rows$sd_launch == 0)) {
+    }, if (across && any(rows$sd_launch == 0)) {
       paste("the pilot's launches differ no more than their pairs explain: their number is that of the sign-flip check")
-    },
-    if (request$channel %in% c("preempted", "detour")) {
-      paste("planned for the pseudo-median's interval; where most halves of a small level hold no burst, so many pairs",
-            "more are needed")
-    },
-    if (any(rows$sd_source == "allan")) {
-      paste("scatter at this half-period: from the Allan deviation of the off halves, which have others between them:",
-            "an upper estimate")
-    },
-    if (guessed) "the levels are a guess: which load has the effect is not known before (give --levels LIST)"
-  )
+    }, if (request$channel %in% c("preempted", "detour")) {
+      paste("planned for the pseudo-median's interval; where most halves of a small level hold no burst, so many pairs", "more are needed")
+    }, if (any(rows$sd_source == "allan")) {
+      paste("scatter at this half-period: from the Allan deviation of the off halves, which have others between them:", "an upper estimate")
+    }, if (guessed) "the levels are a guess: which load has the effect is not known before (give --levels LIST)")
 }

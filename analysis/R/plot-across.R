@@ -9,8 +9,6 @@
 #'   difference found`), `n_a`, `n_b`, `scope`; NULL where no row has an interval.
 #' @noRd
 plot_compare <- function(comparison, draw = TRUE) {
-  check_argument(inherits(comparison, "nl_comparison"), "comparison", class(comparison),
-                 "the result of compare_campaigns()")
   rows <- comparison$rows
   rows <- rows[rows$family %in% names(compare_panels) & !is.na(rows$ci_low), ]
   if (nrow(rows) == 0) return(NULL)
@@ -41,13 +39,10 @@ plot_compare <- function(comparison, draw = TRUE) {
     ggplot2::geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low, xmax = ci_high), colour = okabe_ito[["blue"]]) +
     ggplot2::geom_point(ggplot2::aes(shape = verdict, fill = verdict), size = 2.4) + verdict_scales(frame$verdict) +
-    ggplot2::scale_x_continuous(breaks = shown(breaks), labels = number_labels(breaks),
-                                guide = ggplot2::guide_axis(check.overlap = TRUE)) +
-    ggplot2::facet_grid(panel ~ ., scales = "free_y", space = "free_y",
-                        labeller = ggplot2::label_wrap_gen(18)) + theme_noiselab() +
+    ggplot2::scale_x_continuous(breaks = shown(breaks), labels = number_labels(breaks), guide = ggplot2::guide_axis(check.overlap = TRUE)) +
+    ggplot2::facet_grid(panel ~ ., scales = "free_y", space = "free_y", labeller = ggplot2::label_wrap_gen(18)) + theme_noiselab() +
     ggplot2::theme(strip.text.y = ggplot2::element_text(angle = 0)) +
-    plot_words("B against A", compare_subtitle(comparison, frame), compare_caption(comparison, !is.null(band), wide),
-               "change, %", NULL)
+    plot_words("B against A", compare_subtitle(comparison, frame), compare_caption(comparison, !is.null(band), wide), "change, %", NULL)
   structure(plot, height_in = min(40, max(4, 2.4 + 0.24 * nrow(frame) + 0.2 * nlevels(frame$panel))))
 }
 
@@ -68,8 +63,7 @@ compare_subtitle <- function(comparison, frame) {
   sides <- comparison$sides
   of <- function(scope, unit) {
     at <- frame$scope == scope
-    if (any(at)) sprintf("scope: %s, n = %s of A and %s of B %s", scope, format_range(frame$n_a[at]),
-                         format_range(frame$n_b[at]), unit)
+    if (any(at)) sprintf("scope: %s, n = %s of A and %s of B %s", scope, format_range(frame$n_a[at]), format_range(frame$n_b[at]), unit)
   }
   paste0("A: ", sides$dirs[1], "; B: ", sides$dirs[2], "; ",
          paste(c(of(scope_systems, "launches"), of(scope_two, "groups of pairs")), collapse = "; "))

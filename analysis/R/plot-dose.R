@@ -29,8 +29,7 @@ dose_data <- function(analysis, channel) {
   placebo <- rows[rows$level_requested_percent == 0, ]
   panel <- cell_panel(rows, analysis)
   at <- match(panel, panel[rows$level_requested_percent == 0])
-  delivered <- ifelse(is.na(rows$level_delivered_percent), rows$level_requested_percent,
-                      rows$level_delivered_percent)
+  delivered <- ifelse(is.na(rows$level_delivered_percent), rows$level_requested_percent, rows$level_delivered_percent)
   cbind(data.frame(panel = panel), rows[c("operation", "bytes", treatment_columns, "scope",
         "level_requested_percent")], level_delivered_percent = delivered,
         rows[c("estimate", "ci_low", "ci_high", "n_pairs", "n_launches", "verdict")],
@@ -52,8 +51,7 @@ draw_dose <- function(analysis, draw, channel, y_name, title) {
     ggplot2::geom_ribbon(ggplot2::aes(ymin = ci_low, ymax = ci_high), alpha = 0.25, fill = okabe_ito[["sky"]],
                          data = with_interval(frame)) +
     ggplot2::geom_line(data = joined(frame, frame$panel), colour = okabe_ito[["blue"]]) +
-    ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE,
-                            colour = okabe_ito[["blue"]]) +
+    ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE, colour = okabe_ito[["blue"]]) +
     ggplot2::geom_point(ggplot2::aes(shape = series, fill = series), size = 2.8) +
     verdict_scales(frame$series) +
     axes$scales + panel_facets(frame, analysis) + theme_noiselab() +
@@ -104,8 +102,7 @@ dose_caption <- function(frame, alpha) {
          if (any(frame$series == "detected alone")) "; alone: not with all operations and channels counted together",
          if (any(frame$series == "inconclusive")) {
            "; inconclusive: no test was possible, or a higher level was not detected"
-         },
-         ". Both axes are linear near 0, logarithmic beyond.")
+         }, ". Both axes are linear near 0, logarithmic beyond.")
 }
 
 #' Slowdown by treatment
@@ -151,8 +148,7 @@ plot_treatments <- function(analysis, draw = TRUE) {
                         size = 2.4) +
     ggplot2::scale_colour_manual(NULL, values = look$colours) +
     ggplot2::scale_shape_manual(NULL, values = look$shapes) +
-    ggplot2::scale_fill_manual(values = stats::setNames(look$colours, levels(frame$treatment)), na.value = "white",
-                               guide = "none") +
+    ggplot2::scale_fill_manual(values = stats::setNames(look$colours, levels(frame$treatment)), na.value = "white", guide = "none") +
     axes$scales + treatment_facets(frame, keys) + theme_noiselab() +
     ggplot2::guides(colour = ggplot2::guide_legend(nrow = ceiling(n / 6)),
                     shape = ggplot2::guide_legend(nrow = ceiling(n / 6), override.aes = list(fill = look$colours))) +

@@ -37,16 +37,14 @@ plot_forest <- function(analysis, draw = TRUE) {
     ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low_percent, xmax = ci_high_percent), data = each, na.rm = TRUE,
                             colour = "grey45", linewidth = 0.3) +
     ggplot2::geom_point(data = each, colour = "grey35", size = 0.7) +
-    ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low_percent, xmax = ci_high_percent), na.rm = TRUE, colour = blue,
-                            linewidth = 0.5) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low_percent, xmax = ci_high_percent), na.rm = TRUE, colour = blue, linewidth = 0.5) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = bound_low_percent, xmax = bound_high_percent), data = bounds,
                             colour = blue, linewidth = 1.5) +
     ggplot2::geom_point(ggplot2::aes(shape = verdict, fill = verdict), size = 2.6) +
     verdict_scales(main$verdict) +
     ggplot2::scale_y_continuous(breaks = names_y$line, labels = names_y$label, minor_breaks = NULL,
                                 expand = ggplot2::expansion(add = c(if (nrow(each) > 0) 0.3 else 0.5, 0.5))) +
-    ggplot2::facet_grid(panel ~ ., scales = "free_y", space = "free_y",
-                        labeller = ggplot2::label_wrap_gen(18)) +
+    ggplot2::facet_grid(panel ~ ., scales = "free_y", space = "free_y", labeller = ggplot2::label_wrap_gen(18)) +
     axis$scales + theme_noiselab() +
     ggplot2::theme(strip.text.y = ggplot2::element_text(angle = 0), panel.spacing.y = ggplot2::unit(3, "pt")) +
     plot_words("Slowdown of every cell", scope_words(main), forest_caption(frame, analysis$alpha, axis$clipped),
@@ -126,8 +124,7 @@ forest_axis <- function(frame, margin) {
   # Intervals of two launches are so wide that they would hide all others.
   scaled <- pseudo_log(middle, sigma)
   limits <- c(max(reach[1], scaled[1] - 0.35 * diff(scaled)), min(reach[2], scaled[2] + 0.35 * diff(scaled)))
-  clipped <- any(pseudo_log(frame$ci_low_percent, sigma) < limits[1] |
-                   pseudo_log(frame$ci_high_percent, sigma) > limits[2], na.rm = TRUE)
+  clipped <- any(pseudo_log(frame$ci_low_percent, sigma) < limits[1] | pseudo_log(frame$ci_high_percent, sigma) > limits[2], na.rm = TRUE)
   frame[values] <- lapply(frame[values], pseudo_log, sigma = sigma)
   breaks <- pseudo_log_breaks(2 * sigma * sinh(limits * log(10)), sigma)
   list(frame = frame, sigma = sigma, clipped = clipped, margin = pseudo_log(c(-margin, margin), sigma), scales = list(
@@ -140,12 +137,10 @@ forest_axis <- function(frame, margin) {
 forest_caption <- function(frame, alpha, clipped) {
   margin <- frame$margin_percent[1]
   decided <- any(!is.na(frame$bound_low_percent))
-  paste0("Blue bars: ", 100 * (1 - 2 * alpha), " % confidence interval of each line by itself",
-         if (decided) {
+  paste0("Blue bars: ", 100 * (1 - 2 * alpha), " % confidence interval of each line by itself", if (decided) {
            sprintf("; thick: the %g %% interval that the verdict on the margin comes from (alpha %g each side)",
                    100 * (1 - 2 * alpha), alpha)
-         }, ". ",
-         if (any(!frame$pooled)) {
+         }, ". ", if (any(!frame$pooled)) {
            sprintf("Small grey bars: each launch by itself, %g %% within the launch. ", 100 * (1 - 2 * alpha))
          },
          if (!is.na(margin)) sprintf("Shaded: slower or faster by less than the margin of %g %%. ", margin),

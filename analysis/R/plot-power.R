@@ -20,14 +20,12 @@ plot_power <- function(analysis, draw = TRUE) {
   limits$label <- sprintf("%s %%", format_effect(limits$limit_percent, FALSE))
   looks <- function(...) stats::setNames(c(...), power_words)
   ggplot2::ggplot(frame, ggplot2::aes(slowdown_percent, power)) +
-    ggplot2::geom_hline(yintercept = c(analysis$alpha, analysis$power), colour = "grey55", linewidth = 0.3,
-                        linetype = "22") +
+    ggplot2::geom_hline(yintercept = c(analysis$alpha, analysis$power), colour = "grey55", linewidth = 0.3, linetype = "22") +
     ggplot2::geom_segment(ggplot2::aes(xend = slowdown_percent, x = limit_percent, yend = 0),
                           data = transform(limits, slowdown_percent = limit_percent), colour = "grey35",
                           linewidth = 0.35) +
     ggplot2::geom_line(ggplot2::aes(colour = series, linetype = series, linewidth = series)) +
-    ggplot2::geom_point(ggplot2::aes(x = limit_percent), data = limits, shape = 24, size = 2.6,
-                        fill = okabe_ito[["vermillion"]]) +
+    ggplot2::geom_point(ggplot2::aes(x = limit_percent), data = limits, shape = 24, size = 2.6, fill = okabe_ito[["vermillion"]]) +
     ggplot2::geom_text(ggplot2::aes(x = limit_percent, label = label), data = limits, y = 0.03, hjust = -0.12, size = 3,
                        colour = "grey20") +
     ggplot2::scale_colour_manual(NULL, values = looks(okabe_ito[["orange"]], "black", okabe_ito[["blue"]])) +
@@ -51,8 +49,7 @@ power_subtitle <- function(frame) {
   this <- unique(frame[frame$times == 1, c("panel", "n", "unit")])
   unit <- unique(this$unit)
   scope <- if (length(unit) > 1) "unit of inference: the launch where launches are pooled, else the pair" else {
-    switch(unit, launches = "scope: launches like these; unit of inference: the launch",
-           "scope: this launch; unit of inference: the pair")
+    switch(unit, launches = "scope: launches like these; unit of inference: the launch", "scope: this launch; unit of inference: the pair")
   }
   sprintf("time channel; %s, n = %s %s", scope, format_range(this$n), paste(unit, collapse = " or "))
 }

@@ -127,15 +127,13 @@ alt_panels <- function(frame, title, phrase) {
   parts <- split(frame, in_order(as.character(frame$panel)))
   more <- length(parts) - 8
   text <- vapply(utils::head(names(parts), 8), function(name) paste0(name, ": ", phrase(parts[[name]])), "")
-  paste0(title, ". ", paste(text, collapse = "; "),
-         if (more > 0) sprintf("; and %d more, in the table beside", more), ".")
+  paste0(title, ". ", paste(text, collapse = "; "), if (more > 0) sprintf("; and %d more, in the table beside", more), ".")
 }
 
 alt_dose <- function(frame, effect) {
   alt_panels(frame, paste0(effect, ", by level"), function(rows) {
     rows <- rows[order(-rows$level_requested_percent), ]
-    level <- ifelse(rows$level_requested_percent == 0, "the placebo",
-                    paste(format_level(rows$level_requested_percent), "%"))
+    level <- ifelse(rows$level_requested_percent == 0, "the placebo", paste(format_level(rows$level_requested_percent), "%"))
     words <- c("detected" = "detected at", "detected alone" = "detected alone at", "not detected" = "not at",
                "inconclusive" = "inconclusive at")
     found <- intersect(names(words), rows$series)
@@ -160,8 +158,7 @@ alt_treatments <- function(frame) {
 alt_trace <- function(frame) {
   alt_panels(frame, "Time per operation in run order", function(rows) {
     arm <- function(name) format_effect(stats::median(rows$time_us[rows$arm == name]), FALSE)
-    sprintf("median %s \u00b5s off, %s \u00b5s on; slowest half %s \u00b5s", arm("off"), arm("on"),
-            format_effect(max(rows$time_us), FALSE))
+    sprintf("median %s \u00b5s off, %s \u00b5s on; slowest half %s \u00b5s", arm("off"), arm("on"), format_effect(max(rows$time_us), FALSE))
   })
 }
 

@@ -35,8 +35,7 @@ theme_noiselab <- function() {
 # Title, subtitle and caption, wrapped to the width of the page.
 plot_words <- function(title, subtitle, caption, x, y) {
   fold <- function(text, width) paste(strwrap(text, width), collapse = "\n")
-  ggplot2::labs(title = title, subtitle = fold(subtitle, 125), caption = fold(caption, 140), x = x,
-                y = y)
+  ggplot2::labs(title = title, subtitle = fold(subtitle, 125), caption = fold(caption, 140), x = x, y = y)
 }
 
 # Decades, or 1, 2 and 5 of each where the range holds fewer than 6 of them.

@@ -22,8 +22,7 @@ plot_trace <- function(analysis, draw = TRUE) {
     ggplot2::scale_colour_manual(NULL, values = arm_colours) +
     ggplot2::scale_shape_manual(NULL, values = arm_shapes) +
     ggplot2::guides(colour = ggplot2::guide_legend(override.aes = list(size = 2.5))) +
-    ggplot2::scale_y_log10(labels = number_labels,
-                           breaks = function(r) trace_breaks(r)) +
+    ggplot2::scale_y_log10(labels = number_labels, breaks = function(r) trace_breaks(r)) +
     ggplot2::facet_wrap(~panel, ncol = 1, scales = "free_y") + theme_noiselab() +
     plot_words("Halves in run order",
                paste0("launch ", launch, if (several > 1) paste(", the first of", several), ", n = ", format_count(length(at)), " halves"),
@@ -86,8 +85,7 @@ plot_launches <- function(analysis, draw = TRUE) {
   }
   ggplot2::ggplot(lines$frame, ggplot2::aes(estimate, y)) +
     ggplot2::geom_vline(xintercept = 0, colour = "grey50", linewidth = 0.3) +
-    ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low, xmax = ci_high), na.rm = TRUE,
-                            colour = okabe_ito[["blue"]]) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low, xmax = ci_high), na.rm = TRUE, colour = okabe_ito[["blue"]]) +
     ggplot2::geom_point(shape = 17, size = 2, colour = okabe_ito[["vermillion"]]) +
     ggplot2::scale_y_continuous(breaks = seq_along(lines$names), labels = lines$names,
                                 expand = ggplot2::expansion(add = 0.6), minor_breaks = NULL) +
@@ -119,10 +117,6 @@ launch_lines <- function(frame, analysis) {
 #'   or longer).
 #' @noRd
 ccdf_from_hist <- function(lo_ns, count) {
-  check_numeric(lo_ns, "lo_ns")
-  check_numeric(count, "count")
-  check_argument(length(lo_ns) == length(count), "count", length(count),
-                 paste(length(lo_ns), "counts, as bins"))
   edges <- sort(unique(lo_ns))
   if (length(edges) == 0) {
     return(data.frame(lo_ns = numeric(), count = numeric(), probability = numeric()))
@@ -142,8 +136,7 @@ ccdf_from_hist <- function(lo_ns, count) {
 plot_tail <- function(analysis, draw = TRUE) {
   hist <- as.data.frame(analysis$campaign$hist)
   if (nrow(hist) == 0) return(NULL)
-  counted <- stats::ave(hist$count, hist$operation, hist$bytes, hist$arm, hist$level_requested_percent,
-                        treatment_code(hist), FUN = sum)
+  counted <- stats::ave(hist$count, hist$operation, hist$bytes, hist$arm, hist$level_requested_percent, treatment_code(hist), FUN = sum)
   hist <- hist[counted > 0, ]
   if (nrow(hist) == 0) return(NULL)
   key <- combine_keys(hist$operation, hist$bytes, hist$arm, hist$level_requested_percent, treatment_code(hist))
@@ -162,14 +155,12 @@ plot_tail <- function(analysis, draw = TRUE) {
   frame$series <- in_order(ifelse(frame$arm == "off", "off", paste("on", level_words(frame$level, analysis))))
   names_on <- setdiff(levels(frame$series), "off")
   frame$series <- factor(frame$series, c("off", names_on))
-  colours <- c("#000000", rep_len(okabe_ito[c("sky", "green", "orange", "purple", "vermillion", "blue")],
-                                  length(names_on)))
+  colours <- c("#000000", rep_len(okabe_ito[c("sky", "green", "orange", "purple", "vermillion", "blue")], length(names_on)))
   total <- range(rowsum(frame$count, paste(frame$panel, frame$series)))
   ggplot2::ggplot(frame[frame$lo_us > 0, ], ggplot2::aes(lo_us, probability)) +
     ggplot2::geom_step(ggplot2::aes(colour = series, linetype = series), direction = "vh") +
     ggplot2::scale_colour_manual(NULL, values = unname(colours)) +
-    ggplot2::scale_linetype_manual(NULL, values = c("solid", rep_len(c("22", "42", "13", "62", "1343"),
-                                                                     length(names_on)))) +
+    ggplot2::scale_linetype_manual(NULL, values = c("solid", rep_len(c("22", "42", "13", "62", "1343"), length(names_on)))) +
     ggplot2::scale_x_log10(labels = log_labels) + ggplot2::scale_y_log10(labels = log_labels) +
     ggplot2::guides(colour = ggplot2::guide_legend(nrow = 1, keywidth = 2.2)) +
     panel_facets(frame, analysis, "free_x") + theme_noiselab() +

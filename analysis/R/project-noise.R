@@ -138,9 +138,7 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader 
     dispersion = unequal_rates(tabulate(windows$launch, length(cell$tracks)), vapply(cell$tracks, `[[`, 0, "total_ns") * cell$n_nodes),
     cost_words = if (measured[best]) sprintf("%s times its CPU time, as %s had it", format_effect(amplify[1], FALSE), cell$operation) else {
       by_cpu_time
-    },
-    notes = if (!measured[best]) paste0("what a burst costs was not measured (", cost$reason, "): its CPU time stands for it")
-  )
+    }, notes = if (!measured[best]) paste0("what a burst costs was not measured (", cost$reason, "): its CPU time stands for it"))
 }
 
 # Of bursts whose cost nobody measured (programs under --app, no slices recorded): their CPU time.

@@ -1,10 +1,6 @@
 # Reading and validating campaigns (docs/reference/formats.md is the contract).
 
-# Schema 1 called the channel `preempted` `stolen`; all else that it has is as in schema 2.
-schemas_read <- 1:2
-old_names <- function(names) gsub("preempted", "stolen", names, fixed = TRUE)
-new_names <- function(names) gsub("stolen", "preempted", names, fixed = TRUE)
-is_old <- function(info) isTRUE(info$schema < 2)
+schema_read <- 2
 
 #' Read one launch
 #'
@@ -18,16 +14,12 @@ is_old <- function(info) isTRUE(info$schema < 2)
 #'   (data frame: `launch`, `host`, `file`, for [read_bursts()]), `notes` (character: what was odd). `kind`, `pattern`, `placement` and
 #'   `phase` are factors: the treatment of an on row, NA in off rows. The columns of synchronised starts are absent where a launch has none;
 #'   the last three tables have rows only with synchronised starts. Every start by itself: [read_starts()].
-#' @details Launches from before the treatment had columns get it from their options (`kind`, and
-#'   `noise_cpu` as the placement) and the defaults `periodic`, `random`; their `requested_ns` is NA.
-#'
-#'   Signals `nl_error_schema`, `nl_error_damaged` (file and line named) or `nl_error_data`.
+#' @details Signals `nl_error_schema`, `nl_error_damaged` (file and line named) or `nl_error_data`.
 #'   A launch that was killed (`ended` is null) may end in an incomplete line: the line is left out
 #'   and noted. In any other launch it is an error.
 #' @noRd
 read_launch <- function(dir, arms = "both") {
-  check_argument(is.character(dir) && length(dir) == 1 && !is.na(dir), "dir", dir,
-                 "one directory name")
+  check_argument(is.character(dir) && length(dir) == 1 && !is.na(dir), "dir", dir, "one directory name")
   check_argument(arms %in% c("both", "any"), "arms", arms, "both or any")
   if (!dir.exists(dir)) abort_usage("'", dir, "' is not a directory")
   info <- read_launch_json(file.path(dir, "launch.json"))
@@ -49,7 +41,6 @@ read_launch <- function(dir, arms = "both") {
   check_rows(rows, file, info, arms)
   check_row_count(rows, file, promised)
   if (!is.null(info$sequential)) info$sequential$rows_read <- nrow(rows)
-  if (is.null(rows[["requested_ns"]])) data.table::set(rows, j = "requested_ns", value = NA_real_)
   data.table::set(rows, j = "design", value = design)
   halves <- split_late(rows)
   untimed <- identical(info$options$per_operation_timing, FALSE)
@@ -71,8 +62,7 @@ read_launch <- function(dir, arms = "both") {
 # What launches with an agent have besides.
 agent_tables <- c("agents", "tasks", "bursts")
 
-# How a launch started its operations: loop (also in launches from before there was a choice), barrier, window
-# or round.
+# How a launch started its operations: loop, barrier, window or round.
 start_mode <- function(info) start_of(info)$mode %||% "loop"
 
 # What launch.json says of synchronised starts, or NULL. (`$` would take `started_utc` for an abbreviated `start`.)
@@ -113,8 +103,7 @@ check_row_count <- function(rows, file, promised) {
 #' }
 #' @export
 read_campaign <- function(dirs, arms = "both") {
-  check_argument(is.character(dirs) && length(dirs) > 0 && !anyNA(dirs), "dirs", dirs,
-                 "directory names")
+  check_argument(is.character(dirs) && length(dirs) > 0 && !anyNA(dirs), "dirs", dirs, "directory names")
   check_argument(arms %in% c("both", "any"), "arms", arms, "both or any")
   launch_dirs <- unlist(lapply(dirs, find_launches))
   passed <- length(unlist(lapply(dirs, find_launches, program = "noiselab-accept")))
@@ -122,8 +111,7 @@ read_campaign <- function(dirs, arms = "both") {
   launches <- read$launches
   ids <- vapply(launches, function(launch) launch$info$launch, "")
   if (anyDuplicated(ids)) {
-    abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice in ",
-                paste(dirs, collapse = " "), ": give each launch once")
+    abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice in ", paste(dirs, collapse = " "), ": give each launch once")
   }
   tables <- c("rows", "late", "hist", "ranks", "nodes", names(starts_files), agent_tables)
   progress <- schedule_progress(dirs)
@@ -209,13 +197,9 @@ read_json_head <- function(file) {
   }
   info <- read_json_file(file)
   if (!is_object(info)) abort_damaged(file, 1, "not a JSON object")
-  if (!is_number(info$schema) || !info$schema %in% schemas_read) {
-    abort_schema(file, ": schema ", show_json(info$schema, "missing"), ", this version reads schema ",
-                 join_words(schemas_read, "or"), ": use a matching version of noiselab")
-  }
-  if (is_old(info)) {
-    names(info) <- new_names(names(info))
-    if (is_object(info$options)) names(info$options) <- new_names(names(info$options))
+  if (!is_number(info$schema) || info$schema != schema_read) {
+    abort_schema(file, ": schema ", show_json(info$schema, "missing"), ", this version reads schema ", schema_read,
+                 ": use a matching version of noiselab")
   }
   check_json(info, launch_json_types, file)
   if (!grepl(text_pattern, info$launch)) {
@@ -233,12 +217,6 @@ read_launch_json <- function(file) {
   if (!info$options$design %in% names(designs)) {
     abort_damaged(file, 1, "key 'options.design' is '", printable(info$options$design),
                   "', not one of ", paste(names(designs), collapse = ", "))
-  }
-  for (key in c("kind", "noise_cpu")) {
-    word <- info$options[[key]]
-    if (!is.null(word) && !grepl(text_pattern, word)) {
-      abort_damaged(file, 1, "key 'options.", key, "' is '", printable(word), "', wanted ", text_wanted)
-    }
   }
   for (i in seq_along(info$generators)) {
     key <- paste0("generators[", i - 1, "].")
@@ -279,7 +257,7 @@ start_types <- c(mode = "text", clock = "object", sync = "object", late_bound_ns
                  starts = "number", late_starts = "number", overshoot_ns = "object", raw = "string")
 start_modes <- c("loop", "barrier", "window", "round")
 options_types <- c(design = "text", operations = "texts", levels_percent = "numbers",
-                   per_operation_timing = "flag", kind = "string", noise_cpu = "scalar", kinds = "texts",
+                   per_operation_timing = "flag", kinds = "texts",
                    patterns = "texts", placements = "texts", phases = "texts", set = "number", arms = "string",
                    adjust = "texts", external = "string", agent_interval_ns = "number")
 certificate_types <- c(host = "string", kind = "string", cpu = "scalar", period_ns = "number",
@@ -294,8 +272,7 @@ check_start <- function(start, file) {
   if (is.null(start)) return(invisible())
   check_json(start, start_types, file, "start.")
   if (!start$mode %in% start_modes) {
-    abort_damaged(file, 1, "key 'start.mode' is '", printable(start$mode), "', not one of ",
-                  paste(start_modes, collapse = ", "))
+    abort_damaged(file, 1, "key 'start.mode' is '", printable(start$mode), "', not one of ", paste(start_modes, collapse = ", "))
   }
   check_json(list(p50 = start$overshoot_ns$p50, p99 = start$overshoot_ns$p99, max = start$overshoot_ns$max),
              c(p50 = "number", p99 = "number", max = "number"), file, "start.overshoot_ns.")
@@ -305,8 +282,7 @@ check_json <- function(object, types, file, prefix = "") {
   for (key in names(types)) {
     type <- json_types[[types[[key]]]]
     if (!type$is(object[[key]])) {
-      abort_damaged(file, 1, "key '", prefix, key, "' is ", show_json(object[[key]], "missing"),
-                    ", wanted ", type$name)
+      abort_damaged(file, 1, "key '", prefix, key, "' is ", show_json(object[[key]], "missing"), ", wanted ", type$name)
     }
   }
 }
@@ -328,8 +304,7 @@ launch_notes <- function(info) {
   }
   share <- if (isTRUE(start_of(info)$starts > 0)) (start_of(info)$late_starts %||% 0) / start_of(info)$starts else 0
   late <- if (share > 0.01) say(format_effect(100 * share, FALSE), " % of the starts were late (flagged, and kept)")
-  c(ended, sequential_notes(info), late, vapply(info$warnings, function(w) say("warning: ", printable(w)), ""),
-    certificate_notes(info))
+  c(ended, sequential_notes(info), late, vapply(info$warnings, function(w) say("warning: ", printable(w)), ""), certificate_notes(info))
 }
 
 certificate_notes <- function(info) {
@@ -342,7 +317,7 @@ certificate_notes <- function(info) {
 
 empty_table <- function(rules) {
   empty <- lapply(rules$kind, function(k) switch(k, text = , label = , blank = character(), word = factor(), numeric()))
-  data.table::as.data.table(stats::setNames(empty, rules$name))
+  data.table::setDT(stats::setNames(empty, rules$name))
 }
 
 read_optional_csv <- function(dir, name, rules, info, expected = TRUE) {
@@ -459,9 +434,8 @@ starts_files <- list(
   clocks = list(file = "clocks.csv", rules = clock_rules)
 )
 
-# Columns that came later: a file has all of a group or, from an older version, none.
+# Columns that not every launch has: a file has all of a group or none.
 added_columns <- list(
-  treatment = c("kind", "pattern", "placement", "phase", "requested_ns"),
   starts = c("global_ns", "after_last_ns", "spread_ns", "late_starts", "overshoot_ns_p50", "overshoot_ns_p99",
              "overshoot_ns_max", "slot_ns", "within_ns2", "between_ns2", "first_starts", "last_starts",
              "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum"),
@@ -480,7 +454,6 @@ added_columns <- list(
 # line by line, to name the line.
 # `blank_off`: off rows may have an empty level, which is 0.
 read_contract_csv <- function(file, rules, info, blank_off = FALSE) {
-  if (is_old(info)) rules$name <- old_names(rules$name)
   rules <- check_header(file, rules)
   notes <- character()
   cut_off <- !ends_with_newline(file)
@@ -496,19 +469,15 @@ read_contract_csv <- function(file, rules, info, blank_off = FALSE) {
     notes <- c(notes, paste0(file, ": unknown column(s) left out: ", paste(extra, collapse = ", ")))
     data.table::set(data, j = extra, value = NULL)
   }
-  if (is_old(info)) {
-    rules$name <- new_names(rules$name)
-    data.table::setnames(data, new_names(names(data)))
-  }
   for (name in rules$name[rules$kind == "word"]) data.table::set(data, j = name, value = as_word(data[[name]]))
-  for (i in seq_len(nrow(rules))) check_column(data[[rules$name[i]]], rows_at(rules, i), file)
+  for (i in seq_len(nrow(rules))) check_column(data[[rules$name[i]]], lapply(rules, `[[`, i), file)
   drop_empty_starts(data)
   if ("arm" %in% rules$name) {
     if (blank_off) {
       data.table::set(data, which(data[["arm"]] == "off" & is.na(data[["level_requested_percent"]])), "level_requested_percent", 0)
     }
     external <- take_external(data, file, info)
-    if ("word" %in% rules$kind) check_treatment(data, file, info, external) else add_treatment(data, info)
+    check_treatment(data, file, info, external)
   }
   list(data = data, notes = notes)
 }
@@ -521,18 +490,6 @@ drop_empty_starts <- function(data) {
   columns <- intersect(added_columns$starts, names(data))
   if (all(vapply(columns, function(n) all(is.na(data[[n]])), TRUE))) {
     data.table::set(data, j = columns, value = NULL)
-  }
-}
-
-# The treatment of a launch from before it had columns, in place.
-add_treatment <- function(data, info) {
-  words <- treatment_defaults
-  words[["kind"]] <- info$options$kind %||% words[["kind"]]
-  words[["placement"]] <- as.character(info$options$noise_cpu %||% words[["placement"]])
-  word <- rep("", nrow(data))
-  word[data[["arm"]] == "off"] <- NA
-  for (name in treatment_columns) {
-    data.table::set(data, j = name, value = structure(as_word(word), levels = words[[name]]))
   }
 }
 
@@ -613,8 +570,7 @@ check_header <- function(file, rules) {
   }
   missing <- setdiff(rules$name, header[[1]])
   if (length(missing) > 0) {
-    abort_damaged(file, 1, "column '", missing[1], "' is missing (the header was edited, or comes ",
-                  "from another version)")
+    abort_damaged(file, 1, "column '", missing[1], "' is missing (the header was edited, or comes ", "from another version)")
   }
   twice <- header[[1]][duplicated(header[[1]])]
   if (length(twice) > 0) abort_damaged(file, 1, "column '", twice[1], "' occurs twice")
@@ -640,8 +596,7 @@ quiet_fread <- function(..., rules) {
     warning = function(w) {
       if (!startsWith(conditionMessage(w), "Attempt to override column")) odd <<- TRUE
       invokeRestart("muffleWarning")
-    }
-  ), error = function(e) NULL)
+    }), error = function(e) NULL)
   if (odd) NULL else data
 }
 
@@ -657,8 +612,7 @@ complete_lines <- function(file, cut_off, partial) {
     lines <- lines[-last]
     fields <- fields[-last]
   } else if (cut_off) {
-    abort_damaged(file, last, "the last line has no newline: the file was cut off; copy it again, ",
-                  "or run the launch again")
+    abort_damaged(file, last, "the last line has no newline: the file was cut off; copy it again, ", "or run the launch again")
   }
   bad <- which(fields != wanted)
   if (length(bad) > 0) {
@@ -740,8 +694,7 @@ check_rows <- function(rows, file, info, arms) {
   })
   known <- unlist(info$options$operations)
   if (length(known) > 0) refuse(!rows[["operation"]] %in% known, function(at) {
-    paste0("operation is '", rows[["operation"]][at], "', launch.json has ",
-           printable(paste(known, collapse = ", ")))
+    paste0("operation is '", rows[["operation"]][at], "', launch.json has ", printable(paste(known, collapse = ", ")))
   })
   known <- unlist(info$options$levels_percent)
   if (length(known) > 0) refuse(!off & has_level(level) & !level %in% near_levels(level[!off], known), function(at) {
@@ -756,8 +709,7 @@ check_rows <- function(rows, file, info, arms) {
   }
   at <- anyDuplicated(key)
   if (at > 0) {
-    abort_damaged(file, at + 1, "pair ", rows[["pair"]][at], " of ", rows[["operation"]][at],
-                  " has this arm twice")
+    abort_damaged(file, at + 1, "pair ", rows[["pair"]][at], " of ", rows[["operation"]][at], " has this arm twice")
   }
   start <- rows[["start_ns"]]
   refuse(c(FALSE, diff(start) < 0), function(at) {
@@ -784,8 +736,7 @@ check_arms <- function(campaign) check_both_arms(campaign$rows[["arm"]], campaig
 check_starts_hist <- function(data, file) {
   at <- which(data[["lo_ns"]] >= data[["hi_ns"]])[1]
   if (!is.na(at)) {
-    abort_damaged(file, at + 1, "lo_ns is ", data[["lo_ns"]][at], ", hi_ns ", data[["hi_ns"]][at],
-                  ", wanted lo_ns below hi_ns")
+    abort_damaged(file, at + 1, "lo_ns is ", data[["lo_ns"]][at], ", hi_ns ", data[["hi_ns"]][at], ", wanted lo_ns below hi_ns")
   }
 }
 
@@ -796,8 +747,7 @@ check_lateness <- function(data, file) {
     if (!is.na(at)) abort_damaged(file, at + 1, ...)
   }
   refuse(data[["end_ns"]] < data[["start_ns"]], "end_ns is below start_ns")
-  refuse(pmax(data[["last_starts"]], data[["last_ends"]]) > data[["starts"]],
-         "a rank was last more often than there were starts")
+  refuse(pmax(data[["last_starts"]], data[["last_ends"]]) > data[["starts"]], "a rank was last more often than there were starts")
   refuse(duplicated(combine_keys(data[["slice"]], data[["rank"]])), "the slice has this rank twice")
 }
 
@@ -806,8 +756,7 @@ check_hist <- function(hist, file, launch) {
   data <- hist$data
   at <- which(data[["lo_ns"]] >= data[["hi_ns"]])
   if (length(at) > 0) {
-    abort_damaged(file, at[1] + 1, "lo_ns is ", data[["lo_ns"]][at[1]], ", hi_ns ",
-                  data[["hi_ns"]][at[1]], ", wanted lo_ns below hi_ns")
+    abort_damaged(file, at[1] + 1, "lo_ns is ", data[["lo_ns"]][at[1]], ", hi_ns ", data[["hi_ns"]][at[1]], ", wanted lo_ns below hi_ns")
   }
   if (nrow(data) == 0) return(hist)
   group <- code_of(combine_keys(code_of(data[["operation"]]), data[["bytes"]], code_of(data[["arm"]]),

@@ -24,8 +24,7 @@ mismatch_rules <- rules_of(
   list("expected_hex", "text"), list("found_hex", "text")
 )
 
-check_types <- c(name = "text", status = "text", reason = "string", repetitions = "number", seconds = "number",
-                 planned_seconds = "number")
+check_types <- c(name = "text", status = "text", reason = "string", repetitions = "number", seconds = "number", planned_seconds = "number")
 accept_statuses <- c("planned", "ran", "skipped", "failed")
 
 #' Read a campaign of acceptance launches
@@ -119,7 +118,6 @@ read_accept_csv <- function(dir, name, rules, info) {
   got <- read_optional_csv(dir, name, rules, info, expected = FALSE)
   data <- as.data.frame(got$data)
   data[blank] <- lapply(data[blank], function(x) printable(ifelse(is.na(x), "", x)))
-  if (is_old(info) && !is.null(data$metric)) data$metric <- new_names(data$metric)
   list(data = data, notes = got$notes)
 }
 

@@ -76,7 +76,6 @@ profile_notes <- function(info, ranks) {
 #'   the region before it; then a line of names and ROWS lines, filled up with empty fields.
 #' @noRd
 read_likwid <- function(file) {
-  check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file)) abort_data(file, " is missing")
   lines <- sub("\r$", "", read_text_lines(file))
   begins <- grep("^TABLE,", lines, useBytes = TRUE)

@@ -22,7 +22,6 @@ not_launches <- c("partial", "claims")
 #'   Signals `nl_error_schema` and `nl_error_damaged`, file and line named; a launch that is planned twice is damage.
 #' @noRd
 read_schedule <- function(file) {
-  check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file)) abort_usage("'", file, "' does not exist")
   # Words may be paths of any bytes; what is no UTF-8 is kept by its codes.
   lines <- iconv(read_text_lines(file, utf8 = FALSE), "UTF-8", "UTF-8", sub = "byte")
@@ -70,12 +69,10 @@ schedule_rows <- function(fields, at, file) {
   })
   twice <- anyDuplicated(launch)
   if (twice > 0) {
-    abort_damaged(file, at[twice], "launch '", launch[twice], "' is planned twice (first in line ",
-                  at[match(launch[twice], launch)], ")")
+    abort_damaged(file, at[twice], "launch '", launch[twice], "' is planned twice (first in line ", at[match(launch[twice], launch)], ")")
   }
   nodes <- field(3)
-  rows <- data.frame(launch = launch, set = numbers$set, nodes = ifelse(nodes == "-", NA_character_, nodes),
-                     ranks = numbers$ranks)
+  rows <- data.frame(launch = launch, set = numbers$set, nodes = ifelse(nodes == "-", NA_character_, nodes), ranks = numbers$ranks)
   rows$arguments <- lapply(fields, `[`, -(1:4))
   rows
 }

@@ -48,8 +48,7 @@ read_starts <- function(dir, ranks = NULL, operations = NULL, arms = c("off", "o
   raw <- raw_index(file, info)
   known <- seq_len(raw$ranks) - 1
   if (is.null(ranks)) ranks <- known
-  check_argument(is.numeric(ranks) && all(ranks %in% known), "ranks", setdiff(ranks, known),
-                 paste("ranks from 0 to", raw$ranks - 1))
+  check_argument(is.numeric(ranks) && all(ranks %in% known), "ranks", setdiff(ranks, known), paste("ranks from 0 to", raw$ranks - 1))
   check_argument(all(operations %in% raw$configs$operation), "operations",
                  setdiff(operations, raw$configs$operation), paste(unique(raw$configs$operation), collapse = ", "))
   wanted <- raw$arms$arm[raw$blocks$arm + 1] %in% arms
@@ -121,8 +120,7 @@ raw_scan <- function(con, file, size, header) {
       cut <- at
       break
     }
-    numbers <- c(u32(readBin(head[5:28], "integer", 6, 4, endian = "little")),
-                 readBin(head[29:44], "double", 2, 8, endian = "little"))
+    numbers <- c(u32(readBin(head[5:28], "integer", 6, 4, endian = "little")), readBin(head[29:44], "double", 2, 8, endian = "little"))
     check_raw_block(numbers, header, file, at)
     length <- raw_block_bytes + 8 * numbers[3] + 12 * numbers[3] * header$ranks + raw_wide_bytes * numbers[6]
     if (at + length > size) {

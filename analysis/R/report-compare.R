@@ -1,7 +1,6 @@
 # The reports of two campaigns compared.
 
 write_comparison_report <- function(comparison, file, plots_dir = files_beside(file)) {
-  check_argument(inherits(comparison, "nl_comparison"), "comparison", class(comparison), "the result of compare_campaigns()")
   check_report_file(file, "--report")
   families <- intersect(names(comparison_families), comparison$rows$family)
   clear_plots_dir(plots_dir, paste0("compare-", names(comparison_families)))
@@ -31,11 +30,9 @@ comparison_answer <- function(comparison) {
   rows <- comparison$rows
   first <- rows[rows$family == "time", ]
   more <- setdiff(intersect(names(comparison_families), rows$family), "time")
-  c(if (nrow(first) > 0) upper_first(family_sentence(first)),
-    if (!is.na(comparison$answer)) {
+  c(if (nrow(first) > 0) upper_first(family_sentence(first)), if (!is.na(comparison$answer)) {
       sprintf("Is %s within the margin of %g %%? %s.", margin_of_what(rows), comparison$margin_percent, upper_first(comparison$answer))
-    },
-    if (length(more) > 0) paste0("Beside the clean time: ", paste(vapply(more, function(family) {
+    }, if (length(more) > 0) paste0("Beside the clean time: ", paste(vapply(more, function(family) {
       part <- rows[rows$family == family, ]
       sprintf("%s, %s", family, changed_words(part))
     }, ""), collapse = "; "), "."))
@@ -132,7 +129,6 @@ write_change_report <- function(comparison, dirs, file) {
 
 # `result`: an nl_acceptance_verdict. `options`: the words of the command line that it was judged by, beside the directories.
 write_acceptance_report <- function(result, file, plots_dir = files_beside(file), options = character()) {
-  check_argument(inherits(result, "nl_acceptance_verdict"), "result", class(result), "the result of judge_acceptance()")
   check_report_file(file)
   rows <- plots_of("acceptance")
   clear_plots_dir(plots_dir, vapply(rows, `[[`, "", "name"))

@@ -52,8 +52,7 @@ report_agent_fold <- function(analysis) if (!is.null(analysis$agent)) details_ta
 agent_section <- function(report) {
   tags <- htmltools::tags
   sentences <- report_sentences(report)
-  list(if (length(sentences) > 0) tags$ul(lapply(upper_first(sentences), tags$li)),
-       if (NROW(report$agents) > 1) {
+  list(if (length(sentences) > 0) tags$ul(lapply(upper_first(sentences), tags$li)), if (NROW(report$agents) > 1) {
          page_table(several_table(report$agents, report$margin, TRUE), "The agents side by side", several_legend(report$margin))
        },
        account_table(report$accounts), part_tags(agreement_part(report)),
@@ -141,7 +140,6 @@ report_starts <- function(campaign) if (has_starts(campaign)) lapply(starts_part
 
 # An analysis of launches that hold one arm only: nothing is compared, but starts can be looked at.
 clean_analysis <- function(campaign, alpha) {
-  check_probability(alpha, "alpha")
   arm <- unique(campaign$rows[["arm"]])
   structure(list(
     verdicts = data.frame(), thresholds = NULL, amplification = data.frame(), cost = data.frame(), contrasts = NULL,
@@ -222,8 +220,7 @@ certificate_table <- function(campaign) {
   of_level <- function(key, form = format_level) cells_of(rows, function(r) r[[key]], form)
   of_generator <- function(key, form = format_level) cells_of(rows, function(r) r$g[[key]], form)
   ok <- vapply(rows, function(r) if (is.null(r$ok)) "-" else if (isTRUE(r$ok)) "yes" else "NO", "")
-  # A certificate from before the treatment was in its levels has the kind of the generator.
-  kind <- cells_of(rows, function(r) r$kind %||% r$g$kind)
+  kind <- cells_of(rows, function(r) r$kind)
   other <- lapply(stats::setNames(treatment_columns[-1], treatment_columns[-1]), of_level)
   told <- vapply(names(other), function(n) any(!other[[n]] %in% c("unknown", treatment_defaults[[n]])), TRUE)
   html_table(c(list(
@@ -284,8 +281,8 @@ provenance_lines <- function(info) {
     "design" = show_json(o$design), "operations" = show_json(o$operations),
     "bytes" = show_json(o$bytes), "levels, % of one CPU" = show_json(o$levels_percent),
     "half" = span(o$half_period_ns), "block" = span(o$block_ns), "period" = span(o$period_ns),
-    "kind" = show_json(o$kinds %||% o$kind), "pattern" = show_json(o$patterns, "periodic"),
-    "noise placement" = show_json(o$placements %||% o$noise_cpu), "phase across nodes" = show_json(o$phases, "random"),
+    "kind" = show_json(o$kinds), "pattern" = show_json(o$patterns, "periodic"),
+    "noise placement" = show_json(o$placements), "phase across nodes" = show_json(o$phases, "random"),
     "preset" = show_json(o$preset, "none"), "generator options" = show_json(o$generator_options, "none"),
     "seed" = show_json(info$seed),
     "ranks" = paste(show_json(info$ranks), "on", show_json(info$nodes), "node(s)"),
@@ -303,8 +300,7 @@ provenance_lines <- function(info) {
     "switching times" = if (is.null(switching)) "unknown" else {
       sprintf("p50 %s ns, p99 %s ns, max %s ns, n = %s", show_json(switching$p50_ns),
               show_json(switching$p99_ns), show_json(switching$max_ns), show_json(switching$n))
-    },
-    "most memory of a rank" = if (is.null(info$peak_memory_kib)) "unknown" else {
+    }, "most memory of a rank" = if (is.null(info$peak_memory_kib)) "unknown" else {
       paste(show_json(info$peak_memory_kib), "KiB")
     },
     "started" = show_json(info$started_utc),

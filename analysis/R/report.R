@@ -53,7 +53,6 @@ check_report_file <- function(file, option = "--out") {
 }
 
 report_analysis <- function(campaign, alpha, margin = NULL) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   one_arm <- length(unique(campaign$rows[["arm"]])) == 1
   if (one_arm && any(vapply(campaign$launches, start_mode, "") != "loop")) return(clean_analysis(campaign, alpha))
   if (one_arm) check_arms(campaign)
@@ -358,8 +357,7 @@ figure_size <- function(plot, frame, analysis) {
 
 has_svglite <- function() requireNamespace("svglite", quietly = TRUE)
 
-plot_devices <- list(
-  png = function(path, width, height) {
+plot_devices <- list(png = function(path, width, height) {
     grDevices::png(path, width = width, height = height, units = "in", res = 110, type = "cairo")
   },
   svg = function(path, width, height) grDevices::svg(path, width = width, height = height),

@@ -53,8 +53,7 @@ spending_bounds <- function(fractions, alpha = 0.01, spending = "obrien-fleming"
     z[k] <- crossing_bound(nodes, step[k], scale, increment[k])
     if (k < n) nodes <- step_on(nodes, step[k], c(-8, z[k]) * scale, min(step))
   }
-  data.frame(look = seq_len(n), fraction = fractions, alpha_spent = spent,
-             nominal_p = stats::pnorm(z, lower.tail = FALSE), z = z)
+  data.frame(look = seq_len(n), fraction = fractions, alpha_spent = spent, nominal_p = stats::pnorm(z, lower.tail = FALSE), z = z)
 }
 
 check_spending <- function(spending) {
@@ -182,7 +181,6 @@ launch_alpha <- function(info, alpha = 0.01) {
 #' @return Character: lines for the notes; none for a launch without planned looks.
 #' @noRd
 sequential_notes <- function(info, alpha = NULL) {
-  check_argument(is.list(info) && !is.null(info$launch), "info", class(info), "the launch.json of a launch")
   if (!is.null(alpha)) check_probability(alpha, "alpha")
   plan <- info$sequential
   if (is.null(plan)) return(character())

@@ -54,8 +54,7 @@ stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = repro
   check_argument(is_number(spread, 0), "spread", spread, "a percentage above 0")
   pairs <- pair_rows(campaign$rows)
   if (length(pairs$off) == 0) {
-    abort_data("no complete pair in ", paste(campaign$dirs, collapse = " "),
-               ": let the launches go on for longer")
+    abort_data("no complete pair in ", paste(campaign$dirs, collapse = " "), ": let the launches go on for longer")
   }
   pairs$d <- measure_pairs(campaign, pairs, "time")$differences$time
   pairs$known <- is.finite(pairs$d)
@@ -159,8 +158,7 @@ noise_period <- function(campaign, launches) {
 
 # Root mean square over launches of their Allan deviations, where ten stretches of the length say something about it.
 allan_figures <- function(series, half_s, overhead_s, period_s, lockin) {
-  none <- data.frame(allan_percent = NA_real_, allan_min_percent = NA_real_, allan_best_s = NA_real_,
-                     half_best_s = NA_real_)
+  none <- data.frame(allan_percent = NA_real_, allan_min_percent = NA_real_, allan_best_s = NA_real_, half_best_s = NA_real_)
   curves <- bind_rows(lapply(series, function(x) {
     curve <- allan_deviation(x, half_s)
     curve[curve$m == 1 | curve$m <= length(x) / 10, ]
@@ -216,21 +214,17 @@ judge_configurations <- function(table, alpha, spread) {
 
 unsuitable_reason <- function(row, alpha, spread) {
   if (row$suitable) return(NA_character_)
-  paste(c(
-    if (!row$reacts) {
+  paste(c(if (!row$reacts) {
       if (is.na(row$p_one_sided)) {
         if (is.na(row$level_requested_percent)) "no level above 0" else {
           sprintf("%d pairs, a test at alpha %g needs %d that differ", row$n_pairs, alpha, pairs_needed(alpha))
         }
       } else "does not react"
-    },
-    if (row$n_launches < reproducibility_launches) {
-      sprintf("%d launch%s, reproducibility needs %d", row$n_launches, if (row$n_launches == 1) "" else "es",
-              reproducibility_launches)
+    }, if (row$n_launches < reproducibility_launches) {
+      sprintf("%d launch%s, reproducibility needs %d", row$n_launches, if (row$n_launches == 1) "" else "es", reproducibility_launches)
     } else if (row$reproducible == reproducible_words[["no"]]) {
       sprintf("not reproducible (CV over launches above %g %%)", spread)
-    } else if (row$reproducible == reproducible_words[["open"]]) undecided_reason(row, spread)
-  ), collapse = "; ")
+    } else if (row$reproducible == reproducible_words[["open"]]) undecided_reason(row, spread)), collapse = "; ")
 }
 
 undecided_reason <- function(row, spread) {
@@ -258,8 +252,6 @@ needed_words <- function(n) {
 #'   and reacts).
 #' @noRd
 recommend_configuration <- function(table) {
-  check_argument(is.data.frame(table) && all(c("suitable", "merit") %in% names(table)), "table", class(table),
-                 "the result of stability_table()")
   suitable <- table[table$suitable & !is.na(table$merit), ]
   if (nrow(suitable) == 0) {
     open <- table[table$reacts & table$reproducible == reproducible_words[["open"]] & !is.na(table$launches_needed), ]
@@ -287,8 +279,7 @@ recommendation_words <- function(best) {
     paste("it senses most for its time: in one second of the machine", format_level(best$merit),
           "% of one CPU, falling as the root of the seconds"),
     if (!is.na(best$half_best_s)) {
-      sprintf("half-period %s: of those at least as long as the noise period, it needs least time",
-              format_seconds(best$half_best_s))
+      sprintf("half-period %s: of those at least as long as the noise period, it needs least time", format_seconds(best$half_best_s))
     })
 }
 
@@ -300,8 +291,7 @@ configuration_name <- function(rows) {
 }
 
 configuration_words <- function(row) {
-  paste0("--op ", row$operation, if (row$bytes > 0) paste(" --bytes", format_count(row$bytes)), " --ranks ",
-         format_count(row$ranks))
+  paste0("--op ", row$operation, if (row$bytes > 0) paste(" --bytes", format_count(row$bytes)), " --ranks ", format_count(row$ranks))
 }
 
 more_launches_command <- function(row) {
@@ -335,8 +325,6 @@ recommendation_commands <- function(best) {
 #'   Publication 1065 (the overlapping estimator).
 #' @noRd
 allan_deviation <- function(x, tau0_s) {
-  check_numeric(x, "x")
-  check_argument(is_number(tau0_s, 0), "tau0_s", tau0_s, "one number of seconds above 0")
   n <- length(x)
   if (n < 3) {
     return(data.frame(m = numeric(), tau_s = numeric(), deviation = numeric(), n = numeric()))
@@ -359,8 +347,7 @@ analyze_stability <- function(operands, values, form) {
   campaign <- read_campaign(operands)
   table <- stability_table(campaign, alpha, spread = spread)
   advice <- recommend_configuration(table)
-  advice$commands <- sub("--pilot DIR", paste("--pilot", paste(operands, collapse = " ")), advice$commands,
-                         fixed = TRUE)
+  advice$commands <- sub("--pilot DIR", paste("--pilot", paste(operands, collapse = " ")), advice$commands, fixed = TRUE)
   notes <- brief_notes(campaign)
   best <- if (is.null(advice$row)) NA_character_ else configuration_name(advice$row)
   lines <- answered(form, NULL, list(alpha = alpha, spread_percent = spread, recommendation = c(
@@ -507,7 +494,6 @@ reproducibility_launches <- 3
 #' @references Kurnosov, M. G. (2012), see `published_summary()`.
 #' @noRd
 reproducibility <- function(campaign, conf = 0.99) {
-  check_probability(conf, "conf")
   rows <- campaign$rows
   off <- which(rows[["arm"]] == "off")
   if (length(off) == 0) abort_data("no row of the arm off in ", paste(campaign$dirs, collapse = " "))

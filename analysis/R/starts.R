@@ -48,8 +48,7 @@ start_quality <- function(campaign) {
                global_p99_ns = quantile_of("global", 0.99), on_time_p99_ns = quantile_of("on_time", 0.99),
                spread_ns = sum(column("spread_ns")) / starts, within_percent = share[1], between_percent = share[2])
   }))
-  table <- table[order(table$operation, table$bytes, table$ranks, table$mode, table$arm != "off",
-                       table$level_requested_percent), ]
+  table <- table[order(table$operation, table$bytes, table$ranks, table$mode, table$arm != "off", table$level_requested_percent), ]
   rownames(table) <- NULL
   table
 }
@@ -86,7 +85,6 @@ largest <- function(x) if (all(is.na(x))) NA_real_ else max(x, na.rm = TRUE)
 #'   `node_ranks`, the ranks on it. NULL without synchronised starts.
 #' @noRd
 late_ranks <- function(campaign, by = "rank", arms = c("off", "on")) {
-  check_argument(by %in% c("rank", "node"), "by", by, "rank or node")
   table <- as.data.frame(campaign$ranks)
   if (is.null(table$last_ends)) return(NULL)
   table <- table[!is.na(table$last_ends) & table$arm %in% arms, ]

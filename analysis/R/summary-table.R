@@ -76,14 +76,12 @@ check_summary <- function(table, file = "argument 'df'", line = seq_len(nrow(tab
   key <- do.call(paste, c(table[summary_keys], sep = " "))
   twice <- anyDuplicated(paste(key, table$level_percent))
   if (twice > 0) {
-    abort_damaged(file, line[twice], "level ", table$level_percent[twice], " of (", key[twice],
-                  ") occurs twice")
+    abort_damaged(file, line[twice], "level ", table$level_percent[twice], " of (", key[twice], ") occurs twice")
   }
   clean <- key[table$level_percent == 0]
   orphan <- which(!key %in% clean)
   if (length(orphan) > 0) {
-    abort_damaged(file, line[orphan[1]], "(", key[orphan[1]], ") has no row with level_percent 0 ",
-                  "to compare with")
+    abort_damaged(file, line[orphan[1]], "(", key[orphan[1]], ") has no row with level_percent 0 ", "to compare with")
   }
   table
 }
@@ -205,8 +203,7 @@ judge_margin <- function(clean, noisy, margin_percent, alpha) {
 welch_ratio <- function(clean, noisy, conf) {
   bounds <- vapply(seq_len(nrow(clean)), function(i) {
     t_at <- function(ratio) {
-      w <- welch_test(ratio * clean$mean_s[i], ratio * clean$sd_s[i], clean$n[i],
-                      noisy$mean_s[i], noisy$sd_s[i], noisy$n[i])
+      w <- welch_test(ratio * clean$mean_s[i], ratio * clean$sd_s[i], clean$n[i], noisy$mean_s[i], noisy$sd_s[i], noisy$n[i])
       # As a normal quantile, whose scale does not depend on df.
       -sign(w$t) * stats::qnorm(stats::pt(-abs(w$t), w$df, log.p = TRUE), log.p = TRUE)
     }

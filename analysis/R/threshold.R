@@ -38,9 +38,6 @@
 #'   Annals of Probability 21, 2053-2086 (exchangeably weighted bootstraps).
 #' @noRd
 thresholds <- function(verdicts, alpha = 0.01, delta_percent = 1) {
-  check_argument(is.data.frame(verdicts) && nrow(verdicts) > 0, "verdicts", class(verdicts),
-                 "a data frame of verdicts")
-  check_argument(is_number(delta_percent, 0), "delta_percent", delta_percent, "one number above 0")
   if (is.null(verdicts$ci_low)) verdicts$ci_low <- NA_real_
   wanted <- verdicts[!vapply(channels[verdicts$channel], `[[`, TRUE, "control"), ]
   if (nrow(wanted) == 0) return(NULL)
@@ -51,9 +48,8 @@ thresholds <- function(verdicts, alpha = 0.01, delta_percent = 1) {
 family_columns <- function(rows) intersect(c(label_columns, "channel"), names(rows))
 
 split_families <- function(rows) {
-  keys <- lapply(rows[family_columns(rows)], function(x) ifelse(is.na(x), "", as.character(x)))
-  key <- do.call(paste, c(keys, sep = "\r"))
-  unname(split(rows, factor(key, unique(key))))
+  key <- do.call(paste, c(unname(rows[family_columns(rows)]), sep = "\r"))
+  lapply(unname(split(seq_along(key), in_order(key))), function(at) rows_at(rows, at))
 }
 
 # data.frame() of plain columns without its checks, which cost more than what is done in loops; columns of one value are repeated.
@@ -88,11 +84,11 @@ threshold_of <- function(rows, alpha, delta) {
   if (is.na(curve$reason)) curve$resampled <- monotone_fit(resampled$effect[, curve$use, drop = FALSE], curve$weight)
   lod <- lod_of(limit, curve, resampled, alpha)
   d_delta <- d_delta_of(delta, curve, alpha)
-  cbind(rows[1, c(family_columns(rows), "unit")], med, lod, d_delta, data.frame(
+  do.call(frame, c(as.list(rows_at(rows, 1))[c(family_columns(rows), "unit")], med, lod, d_delta, list(
     slope = slope$slope, slope_low = slope$low, slope_high = slope$high, fit_p = curve$fit_p,
     detection_limit = limit, n_pairs = stats::median(rows$n_pairs), n_tested = min(rows$n_tested),
     n_launches = max(rows$n_launches)
-  ))
+  )))
 }
 
 # Levels of the same launches do not err independently: their slope's interval comes from resampled launches.
@@ -105,8 +101,7 @@ slope_of <- function(rows, dosed, resampled, alpha) {
   x <- dosed$level_delivered_percent[use]
   weight <- x / dosed$se_effect[use]^2
   ends <- ends_of(drop(resampled$effect[, use, drop = FALSE] %*% weight) / sum(weight * x), alpha)
-  list(slope = slope$slope, low = ends[1], high = ends[2],
-       reason = if (ends[1] > 0) NA_character_ else "the slope is not clearly positive")
+  list(slope = slope$slope, low = ends[1], high = ends[2], reason = if (ends[1] > 0) NA_character_ else "the slope is not clearly positive")
 }
 
 # The same of the departure from that line: how often do resampled launches depart as far from theirs?
@@ -124,8 +119,7 @@ fit_p_of <- function(curve, dosed, resampled) {
 # Weighted least squares through the origin; `df` is that of the weights' standard errors.
 slope_through_origin <- function(x, y, se, alpha, df = Inf) {
   use <- !is.na(x) & !is.na(y) & is.finite(se) & se > 0 & x > 0
-  none <- list(slope = NA_real_, low = NA_real_, high = NA_real_,
-               reason = "no level with a delivered load and a standard error")
+  none <- list(slope = NA_real_, low = NA_real_, high = NA_real_, reason = "no level with a delivered load and a standard error")
   if (!any(use)) return(none)
   weight <- 1 / se[use]^2
   information <- sum(weight * x[use]^2)
@@ -261,20 +255,18 @@ med_of <- function(dosed, resampled, alpha) {
     }
     ends_of(smallest, alpha)
   }
-  data.frame(
+  list(
     med_percent = med, med_bracket_low_percent = if (is.na(med)) NA else max(0, lower),
     med_low_percent = ends[1], med_high_percent = ends[2],
     med_reason = if (!is.na(med)) NA_character_ else if (nrow(dosed) == 0) {
       "no level above 0 was tested"
-    } else if (all(!is.na(dosed$reason))) dosed$reason[1] else "no level was detected"
-  )
+    } else if (all(!is.na(dosed$reason))) dosed$reason[1] else "no level was detected")
 }
 
 # The monotone dose-response of the levels that can be used, or why there is none.
 curve_of <- function(dosed) {
   none <- function(reason) list(use = integer(), fit_p = NA_real_, reason = reason)
-  use <- which(is.finite(dosed$level_delivered_percent) & is.finite(dosed$estimate) & is.finite(dosed$se_effect) &
-                 dosed$se_effect > 0)
+  use <- which(is.finite(dosed$level_delivered_percent) & is.finite(dosed$estimate) & is.finite(dosed$se_effect) & dosed$se_effect > 0)
   if (length(use) == 0) return(none("no level with a delivered load and a standard error"))
   x <- dosed$level_delivered_percent[use]
   if (any(diff(c(0, x)) <= 0)) return(none("the delivered levels do not rise with the requested ones"))
@@ -285,7 +277,7 @@ curve_of <- function(dosed) {
 
 lod_of <- function(limit, curve, resampled, alpha) {
   row <- function(lod, ends, reason) {
-    data.frame(lod_percent = lod, lod_low_percent = ends[1], lod_high_percent = ends[2], lod_reason = reason)
+    list(lod_percent = lod, lod_low_percent = ends[1], lod_high_percent = ends[2], lod_reason = reason)
   }
   none <- function(reason) row(NA_real_, c(NA_real_, NA_real_), reason)
   if (is.na(limit)) return(none("no detection limit known"))
@@ -298,7 +290,7 @@ lod_of <- function(limit, curve, resampled, alpha) {
 
 d_delta_of <- function(delta, curve, alpha) {
   row <- function(level, ends, reason) {
-    data.frame(delta_percent = delta, d_delta_percent = level, d_delta_low_percent = ends[1],
+    list(delta_percent = delta, d_delta_percent = level, d_delta_low_percent = ends[1],
                d_delta_high_percent = ends[2], d_delta_reason = reason)
   }
   if (!is.na(curve$reason)) return(row(NA_real_, c(NA_real_, NA_real_), curve$reason))
@@ -321,9 +313,6 @@ d_delta_of <- function(delta, curve, alpha) {
 #' @references Fieller, E. C. (1954) Journal of the Royal Statistical Society B 16, 175-185.
 #' @noRd
 fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
-  check_numeric(a, "a")
-  check_numeric(b, "b")
-  check_argument(length(a) == length(b), "b", length(b), paste(length(a), "values, as in a"))
   none <- function(reason) list(estimate = NA_real_, low = NA_real_, high = NA_real_, reason = reason)
   n <- length(a)
   if (n < 3) return(none("fewer than 3 pairs"))
@@ -342,8 +331,7 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
   qc <- mean_a^2 - t2 * scale * sum(dev_a^2)
   if (qa <= 0 || mean_b <= 0) return(none("the denominator is not clearly above 0"))
   root <- sqrt(max(0, qb^2 - qa * qc))
-  list(estimate = mean_a / mean_b, low = (qb - root) / qa, high = (qb + root) / qa,
-       reason = NA_character_)
+  list(estimate = mean_a / mean_b, low = (qb - root) / qa, high = (qb + root) / qa, reason = NA_character_)
 }
 
 #' Cost of one interruption
@@ -362,11 +350,9 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
 #' @return A list: `estimate`, `low`, `high`, `se` (ns per burst), `df`, `estimator`, `reason`. With
 #'   `typical` the pseudo-median over the dosed pairs (`dosed_pairs()`) by their mean number of bursts, else the ratio of sums.
 #' @noRd
-interruption_cost <- function(preempted_on, preempted_off, delivered_on, bursts_on, level, conf = 0.99,
-                              due = bursts_on, typical = FALSE) {
+interruption_cost <- function(preempted_on, preempted_off, delivered_on, bursts_on, level, conf = 0.99, due = bursts_on, typical = FALSE) {
   none <- function(reason) {
-    list(estimate = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_, df = NA_real_,
-         estimator = NA_character_, reason = reason)
+    list(estimate = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_, df = NA_real_, estimator = NA_character_, reason = reason)
   }
   if (isTRUE(level == 0)) return(none("no bursts at level 0"))
   excess <- preempted_on - preempted_off - delivered_on
@@ -406,8 +392,6 @@ interruption_cost <- function(preempted_on, preempted_off, delivered_on, bursts_
 monotone_fit <- function(effect, weight = rep(1, if (is.matrix(effect)) ncol(effect) else length(effect))) {
   rows <- if (is.matrix(effect)) effect else matrix(effect, 1)
   k <- ncol(rows)
-  check_argument(is.numeric(rows) && !anyNA(rows), "effect", effect, "finite numbers")
-  check_argument(length(weight) == k && all(weight > 0), "weight", weight, paste(k, "numbers above 0"))
   if (k == 0) return(effect)
   sums <- matrix(0, nrow(rows), k + 1)
   for (i in seq_len(k)) sums[, i + 1] <- sums[, i] + rows[, i] * weight[i]
@@ -437,9 +421,6 @@ monotone_fit <- function(effect, weight = rep(1, if (is.matrix(effect)) ncol(eff
 #' @noRd
 level_reaching <- function(level, fitted, delta) {
   rows <- if (is.matrix(fitted)) fitted else matrix(fitted, 1)
-  check_argument(is.numeric(delta) && !anyNA(delta) && all(delta > 0), "delta", delta, "numbers above 0")
-  check_argument(length(level) == ncol(rows) && all(diff(c(0, level)) > 0), "level", level,
-                 paste(ncol(rows), "rising numbers above 0"))
   delta <- rep_len(delta, nrow(rows))
   reached <- rep(Inf, nrow(rows))
   x <- c(0, level)

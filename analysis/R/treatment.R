@@ -9,8 +9,7 @@ label_columns <- c("scope", "launch", "design", "operation", "bytes", "ranks", t
 dose_columns <- c("level_requested_percent", "level_delivered_percent")
 
 # Words with a closed list (docs/reference/formats.md); kinds and placements are open.
-treatment_words <- list(pattern = c("periodic", "jittered", "poisson", "bursts", "replay"),
-                        phase = c("random", "aligned", "staggered"))
+treatment_words <- list(pattern = c("periodic", "jittered", "poisson", "bursts", "replay"), phase = c("random", "aligned", "staggered"))
 
 # A treatment from outside, such as an agent, has no level: it is there, or it is not. A number stands for it that no
 # level equals and that lies above 0, so that comparisons keep its rows (NA would drop them); files have an empty field.
@@ -142,11 +141,7 @@ cell_cpus <- function(rows, on, members, n_generators) {
 #'   6, 65-70.
 #' @noRd
 treatment_contrasts <- function(verdicts, alpha = 0.01) {
-  check_argument(is.data.frame(verdicts) && "raw_se" %in% names(verdicts), "verdicts", class(verdicts),
-                 "the verdicts of analyze_campaign()")
-  check_probability(alpha, "alpha")
-  rows <- verdicts[verdicts$channel == "time" & verdicts$level_requested_percent > 0 &
-                     is.finite(verdicts$raw_estimate), ]
+  rows <- verdicts[verdicts$channel == "time" & verdicts$level_requested_percent > 0 & is.finite(verdicts$raw_estimate), ]
   if (is.null(rows$refused)) rows$refused <- rep(FALSE, nrow(rows))
   key_of <- function(columns) code_of(do.call(paste, c(rows[columns], sep = "\r")))
   family <- c("scope", "launch", "design", "operation", "bytes", "ranks")
@@ -212,8 +207,7 @@ worst_contrasts <- function(contrasts, analysis) {
   }
   rows$a <- side(rows, "_a")
   rows$b <- side(rows, "_b")
-  key <- do.call(paste, c(rows[c("scope", "launch", "operation", "bytes", "ranks", "level_requested_percent")],
-                          sep = "\r"))
+  key <- do.call(paste, c(rows[c("scope", "launch", "operation", "bytes", "ranks", "level_requested_percent")], sep = "\r"))
   bind_rows(lapply(split(rows, factor(key, unique(key))), function(group) {
     slowdown <- c(group$slowdown_a_percent, group$slowdown_b_percent)
     worst <- c(group$a, group$b)[which.max(slowdown)]

@@ -11,34 +11,37 @@ enum { FOR_PHASE, FOR_START, FOR_COST };
 
 struct train {
     const double *start;  /* of the n bursts of one period, from 0 up, s */
+    int *before;          /* how many of them lie before each of n equal parts of `range` */
     int n;
-    double period;        /* s */
+    double period, range; /* s */
+    double parts_hz;      /* n / range */
     const double *cost;   /* what bursts cost, each as likely, s */
     int n_cost;
     double longest;       /* of cost, s */
     uint64_t seed, draw;
 };
 
-static int64_t cycle_of(const struct train *train, double t) { return (int64_t)floor(t / train->period); }
+static int64_t cycle_of(const struct train *train, double t) { return (int64_t)(t / train->period); } /* t is never below 0 */
 
-/* Number of starts at or before u, a time within the period. */
-static int starts_until(const struct train *train, double u)
+static int part_of(const struct train *train, double u)
 {
-    int low = 0, high = train->n;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (train->start[middle] <= u) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    double part = u * train->parts_hz;
+    return part < train->n ? (int)part : train->n - 1;
 }
 
-/* Start of the k-th burst after (k = 1, 2, ...), or before (0, -1, ...), time t; `cost` is its cost. */
+/* Number of starts at or before u, a time within the period: few, or none, lie in its part. */
+static int starts_until(const struct train *train, double u)
+{
+    int at = train->before[part_of(train, u)];
+    while (at < train->n && train->start[at] <= u) at++;
+    return at;
+}
+
+/* Start of the k-th burst after (k = 1, ..., n), or before (0, ..., 1 - n), time t; `cost` is its cost. */
 static double burst_from(const struct train *train, int64_t cycle, int until, int k, double *cost)
 {
-    int64_t at = (int64_t)until - 1 + k;
-    int64_t turn = at >= 0 ? at / train->n : -((-at - 1) / train->n) - 1;
-    int rank = (int)(at - turn * train->n);
+    int rank = until - 1 + k, turn = rank < 0 ? -1 : rank >= train->n;
+    rank -= turn * train->n;
     cycle += turn;
     *cost = train->n_cost == 1 ? train->cost[0] :
         train->cost[(int)(train->n_cost * counter_uniform(train->seed, train->draw * 4 + FOR_COST, (uint64_t)rank, (uint64_t)cycle))];
@@ -51,10 +54,10 @@ static double wait_at(const struct train *train, double t, double rest, double *
 {
     int64_t cycle = cycle_of(train, t);
     int until = starts_until(train, t - (double)cycle * train->period);
-    double wait = 0, cost, ignored;
-    *next = burst_from(train, cycle, until, 1, &ignored);
+    double wait = 0, cost;
     for (int k = 1; k <= train->n; k++) {
         double start = burst_from(train, cycle, until, k, &cost);
+        if (k == 1) *next = start;
         if (start - t >= rest || wait >= train->longest) break;
         if (cost > wait) wait = cost;
     }
@@ -66,15 +69,19 @@ static double wait_at(const struct train *train, double t, double rest, double *
     return wait;
 }
 
-static double walk_draw(struct train *train, double range, double work, double circuits, double steps_least, double *starts)
+static double walk_draw(struct train *train, double work, double circuits, double steps_least, double *starts)
 {
     double sum = 0;
     for (int i = 0; i <= train->n; i++) {
         sum -= log(counter_uniform(train->seed, train->draw * 4 + FOR_PHASE, (uint64_t)i, 0));
         if (i < train->n) starts[i] = sum;
     }
-    for (int i = 0; i < train->n; i++) starts[i] *= range / sum;
+    for (int i = 0; i < train->n; i++) starts[i] *= train->range / sum;
     train->start = starts;
+    for (int part = 0, i = 0; part < train->n; part++) {
+        while (i < train->n && part_of(train, starts[i]) < part) i++;
+        train->before[part] = i;
+    }
 
     double mean = 0;
     for (int i = 0; i < train->n_cost; i++) mean += train->cost[i] / train->n_cost;
@@ -121,11 +128,14 @@ SEXP walk(SEXP n, SEXP period_s, SEXP range_s, SEXP costs_s, SEXP work_s, SEXP d
 #endif
     for (int i = 0; i < count; i++) {
         double *starts = malloc((size_t)ranks * sizeof *starts);
-        struct train train = {.n = ranks, .period = period, .cost = cost, .n_cost = n_cost, .longest = longest, .seed = key,
+        int *before = malloc((size_t)ranks * sizeof *before);
+        struct train train = {.before = before, .n = ranks, .period = period, .range = range, .parts_hz = ranks / range,
+                              .cost = cost, .n_cost = n_cost, .longest = longest, .seed = key,
                               .draw = (uint64_t)i};
-        if (starts) value[i] = walk_draw(&train, range, work, turns, least, starts);
+        if (starts && before) value[i] = walk_draw(&train, work, turns, least, starts);
         else failed = 1;
         free(starts);
+        free(before);
     }
     UNPROTECT(1);
     if (failed) error("no memory for %d ranks", ranks);

@@ -58,25 +58,6 @@ edit_cells <- function(file, lines, ...) {
   })
 }
 
-# Makes a campaign one of before the treatment had columns.
-make_old <- function(dir, ...) {
-  unlink(list.files(dir, "^nodes\\.csv$", recursive = TRUE, full.names = TRUE))
-  later <- c("kind", "pattern", "placement", "phase", "requested_ns", "pairs", "preempted_shift_percent_mean",
-             "preempted_shift_percent_sd", "rank_steal_ns_max", "rank_steal_ns_sum", "rank_steal_ns", "throttled_ns")
-  for (file in list.files(dir, "\\.csv$", recursive = TRUE, full.names = TRUE)) {
-    table <- data.table::fread(file, colClasses = "character")
-    table <- table[, setdiff(names(table), later), with = FALSE]
-    data.table::fwrite(table, file)
-  }
-  for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) {
-    edit_json(file, function(info) {
-      info$options[c("kinds", "patterns", "placements", "phases")] <- NULL
-      info$options <- utils::modifyList(info$options, list(...))
-      info
-    })
-  }
-}
-
 # Rewrites keys of a launch.json as parsed.
 edit_json <- function(file, change) {
   info <- change(jsonlite::read_json(file))

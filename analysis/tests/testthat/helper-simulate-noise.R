@@ -120,6 +120,4 @@ response_models <- list(
     parameters = list(half_percent = c(0.5, 1e-9, Inf)),
     slowdown = function(preempted_percent, amplification, model) {
       amplification * preempted_percent / (1 + preempted_percent / model$half_percent)
-    }
-  )
-)
+    }))

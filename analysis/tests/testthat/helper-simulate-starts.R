@@ -167,8 +167,7 @@ write_raw_starts <- function(file, drawn, rows, id, model, most = 4096) {
   key <- function(table, columns) do.call(paste, c(table[, columns, with = FALSE], sep = "\r"))
   config <- match(key(rows, c("operation", "bytes")), key(configs, c("operation", "bytes"))) - 1
   arm <- ifelse(rows[["arm"]] == "off", 0, match(key(rows, treated), key(arms, treated)) - 1)
-  header <- list(launch = id, ranks = model$ranks, mode = model$start, late_bound_ns = simulated_bound_ns,
-                 configs = configs, arms = arms)
+  header <- list(launch = id, ranks = model$ranks, mode = model$start, late_bound_ns = simulated_bound_ns, configs = configs, arms = arms)
   con <- file(file, "wb")
   on.exit(close(con))
   writeBin(raw_header_bytes(header), con)
@@ -255,14 +254,14 @@ simulate_table <- function(rows, preempted, first, slowest) {
     moved <- shift[mine, , drop = FALSE]
     means <- colMeans(moved)
     n <- nrow(first)
-    cbind(first, data.frame(
+    do.call(frame, c(as.list(first), list(
       arm = rows[["arm"]][one], level_requested_percent = rows[["level_requested_percent"]][one], halves = length(at),
       wall_ns = total("wall_ns"), preempted_ns = colSums(preempted[at, , drop = FALSE]), detours = total("detours"),
       detour_ns = total("detour_ns"), involuntary_switches = total("involuntary_switches"),
-      times_slowest = tabulate(slowest[at], n), treatment_of(rows, one), pairs = if (of_pairs) length(mine) else NA,
+      times_slowest = tabulate(slowest[at], n)), treatment_of(rows, one), list(pairs = if (of_pairs) length(mine) else NA,
       preempted_shift_percent_mean = if (of_pairs) means else NA,
       preempted_shift_percent_sd = if (of_pairs) sqrt(colSums((moved - rep(means, each = nrow(moved)))^2) / (nrow(moved) - 1)) else NA
-    ), row.names = NULL)
+    )))
   }))
 }
 

@@ -153,8 +153,7 @@ simulated_truth <- function(model, response) {
   operation <- rep(seq_len(n_operations), each = n_treatments * n_levels)
   each <- c(n_levels, n_levels * cumprod(lengths(factors)[-4]))
   crossed <- Map(function(words, each) rep_len(rep(words, each = each), n), factors, each)[treatment_columns]
-  cpus <- ifelse(crossed$placement == "all", model$ranks,
-                 lengths(strsplit(crossed$placement, "+", fixed = TRUE)))
+  cpus <- ifelse(crossed$placement == "all", model$ranks, lengths(strsplit(crossed$placement, "+", fixed = TRUE)))
   times <- rep_len(rep(rep_len(model$treatment_factor, n_treatments), each = n_levels), n)
   preempted <- levels + 100 * model$cost_ns / model$period_ns * (levels > 0)
   if (!is.null(model$external)) preempted <- model$slowdown_percent / model$amplification[1]
@@ -276,8 +275,7 @@ draw_schedule <- function(model) {
     n <- length(cell)
     on_first <- stats::runif(n) < 0.5
     arm <- as.vector(rbind(ifelse(on_first, "on", "off"), ifelse(on_first, "off", "on")))
-    return(list(cell = rep(cell, each = 2), pair = rep(seq_len(n), each = 2),
-                order = rep(0:1, n), arm = arm))
+    return(list(cell = rep(cell, each = 2), pair = rep(seq_len(n), each = 2), order = rep(0:1, n), arm = arm))
   }
   # A set holds, per operation, one off block and one block of each level, in random order.
   firsts <- match(unique(truth$operation), truth$operation)  # whose off block has no treatment
@@ -290,8 +288,7 @@ draw_schedule <- function(model) {
   n_set <- length(cell)
   n_sets <- if (model$design == "single") 1 else model$pairs
   order <- unlist(lapply(seq_len(n_sets), function(i) sample.int(n_set)))
-  list(cell = cell[order], pair = rep(seq_len(n_sets), each = n_set),
-       order = rep(seq_len(n_set) - 1, n_sets), arm = arm[order])
+  list(cell = cell[order], pair = rep(seq_len(n_sets), each = n_set), order = rep(seq_len(n_set) - 1, n_sets), arm = arm[order])
 }
 
 # A list of the columns of halves.csv or blocks.csv, and `each_ns`, the mean time of an operation.
@@ -367,10 +364,9 @@ simulate_hist <- function(rows) {
     weight <- rep(c(each, 1), c(length(typical), length(long)))
     counts <- rowsum(weight, hist_bin(c(typical, typical[1] + long)))
     lo <- as.numeric(rownames(counts))
-    data.frame(operation = rows[["operation"]][at[1]], bytes = rows[["bytes"]][at[1]],
-               arm = rows[["arm"]][at[1]],
-               level_requested_percent = rows[["level_requested_percent"]][at[1]],
-               lo_ns = lo, hi_ns = lo + hist_width(lo), count = round(counts[, 1]), treatment_of(rows, at[1]))
+    do.call(frame, c(list(operation = rows[["operation"]][at[1]], bytes = rows[["bytes"]][at[1]], arm = rows[["arm"]][at[1]],
+                          level_requested_percent = rows[["level_requested_percent"]][at[1]], lo_ns = lo, hi_ns = lo + hist_width(lo),
+                          count = round(counts[, 1])), treatment_of(rows, at[1])))
   })
   bind_rows(unname(parts))
 }
@@ -401,8 +397,7 @@ simulate_info <- function(id, rows, model) {
     seed = as.character(model$seed), ranks = model$ranks, nodes = length(hosts),
     placement = lapply(seq_len(model$ranks) - 1, function(rank) {
       list(rank = rank, host = host[rank + 1], cpu = rank, binding = as.character(rank))
-    }),
-    hosts = lapply(hosts, function(name) {
+    }), hosts = lapply(hosts, function(name) {
       list(host = name, kernel = "simulated", cmdline_isolcpus = NULL, nohz_full = NULL, tick = NULL,
            clocksource = "simulated", governor = NULL, smt = NULL, cpuset = NULL, topology = NULL, cpu_model = "simulated")
     }),

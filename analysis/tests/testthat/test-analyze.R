@@ -48,10 +48,8 @@ test_that("across launches the launch is the unit", {
 })
 
 test_that("launches of one arm each are compared by Welch's test on launch means", {
-  dir <- local_campaign(design = "single", arms = "off", launches = 4, prefix = "clean", seed = 1,
-                        levels_percent = 5, wander_sd = 1e-4)
-  simulate_campaign(dir, design = "single", arms = "on", launches = 5, prefix = "noisy", seed = 2,
-                    levels_percent = 5, wander_sd = 1e-4)
+  dir <- local_campaign(design = "single", arms = "off", launches = 4, prefix = "clean", seed = 1, levels_percent = 5, wander_sd = 1e-4)
+  simulate_campaign(dir, design = "single", arms = "on", launches = 5, prefix = "noisy", seed = 2, levels_percent = 5, wander_sd = 1e-4)
   campaign <- read_campaign(dir)
   got <- analyze_campaign(campaign, channels = "time")$verdicts
   y <- log(campaign$rows$wall_ns / campaign$rows$operations)
@@ -180,22 +178,6 @@ test_that("preempted time that is mostly 0 by the scheduler is an answer, not a 
   expect_lt(verdicts$detection_limit[1], verdicts$detection_limit[2])
 })
 
-# Of the verdicts, what depends on the rows of the cell alone.
-numbers <- function(verdicts) {
-  verdicts[setdiff(names(verdicts), c("kind", "pattern", "placement", "phase", "delivered_ratio"))]
-}
-
-test_that("an old campaign is judged as the same rows in the new format", {
-  dir <- local_campaign(pairs = 20, levels_percent = c(0, 5), launches = 2)
-  new <- analyze_campaign(read_campaign(dir))
-  make_old(dir)
-  old <- analyze_campaign(read_campaign(dir))
-  expect_equal(numbers(old$verdicts), numbers(new$verdicts))
-  expect_equal(old[c("thresholds", "amplification", "cost", "treatments", "notes")],
-               new[c("thresholds", "amplification", "cost", "treatments", "notes")])
-  expect_null(new$contrasts)
-})
-
 test_that("each treatment is judged as if it had been run alone", {
   for (design in c("lockin", "blocks")) {
     dir <- local_campaign(pairs = 20, levels_percent = c(0, 1, 5), kinds = c("spin", "cache"), design = design,
@@ -238,13 +220,11 @@ test_that("known truth is found for every treatment", {
   expect_match(preempted$estimator_note[3], "mean, found by ranks: the number of bursts varies")
   truth <- truth[match(key(preempted), key(truth)), ]
   expect_equal(preempted$estimate, truth$preempted_percent, tolerance = 0.1)
-  expect_equal(unique(got$cost$estimator[got$cost$pattern == "poisson" & got$cost$level_requested_percent > 0]),
-               "ratio of sums")
+  expect_equal(unique(got$cost$estimator[got$cost$pattern == "poisson" & got$cost$level_requested_percent > 0]), "ratio of sums")
 })
 
 test_that("the step-down of one treatment does not stop another", {
-  dir <- local_campaign(pairs = 60, levels_percent = c(1, 5), kinds = c("spin", "cache"),
-                        treatment_factor = c(0, 1), cost_ns = 0)
+  dir <- local_campaign(pairs = 60, levels_percent = c(1, 5), kinds = c("spin", "cache"), treatment_factor = c(0, 1), cost_ns = 0)
   got <- analyze_campaign(read_campaign(dir), channels = "time")
   verdicts <- split(got$verdicts$verdict, got$verdicts$kind)
   expect_equal(verdicts$cache, c("detected", "detected"))
@@ -259,8 +239,7 @@ test_that("launches of several kinds are pooled by kind, and what one launch has
   simulate_campaign(dir, pairs = 12, levels_percent = 5, kinds = "mem", prefix = "c", seed = 3)
   got <- analyze_campaign(read_campaign(dir), channels = "time")
   across <- got$verdicts[got$verdicts$scope == "launches like these", ]
-  expect_equal(across[c("kind", "n_launches")], data.frame(kind = c("cache", "spin"), n_launches = c(3L, 2L)),
-               ignore_attr = TRUE)
+  expect_equal(across[c("kind", "n_launches")], data.frame(kind = c("cache", "spin"), n_launches = c(3L, 2L)), ignore_attr = TRUE)
   shown <- main_rows(got$verdicts)
   expect_equal(shown$kind, c("cache", "spin", "mem"))
   expect_equal(widest_scope(got$verdicts)$kind, c("cache", "spin", "mem"))
@@ -272,8 +251,7 @@ test_that("launches of several kinds are pooled by kind, and what one launch has
 })
 
 test_that("launches of one arm each are compared per treatment", {
-  dir <- local_campaign(design = "single", arms = "off", launches = 4, prefix = "clean", levels_percent = 5,
-                        wander_sd = 1e-4)
+  dir <- local_campaign(design = "single", arms = "off", launches = 4, prefix = "clean", levels_percent = 5, wander_sd = 1e-4)
   simulate_campaign(dir, design = "single", arms = "on", launches = 3, prefix = "noisy", seed = 2,
                     levels_percent = 5, wander_sd = 1e-4, kinds = c("spin", "cache")[1])
   simulate_campaign(dir, design = "single", arms = "on", launches = 5, prefix = "worse", seed = 3,

@@ -63,16 +63,6 @@ test_that("clean and noisy launches on different hosts say nothing of the load",
   expect_match(rows$reason, "different hosts")
 })
 
-test_that("pairs of several launches are not taken for independent ones", {
-  campaign <- read_campaign(local_campaign(pairs = 10, levels_percent = 5, launches = 2))
-  expect_error(analyze_campaign(campaign, unit = "pair"), "not independent", class = "nl_error_usage")
-  rows <- analyze_campaign(campaign, unit = "launch", channels = "time")$verdicts
-  expect_equal(unique(rows$unit_of_inference), "launch")
-  one <- read_campaign(local_campaign(pairs = 10, levels_percent = 5))
-  expect_error(analyze_campaign(one, unit = "launch"), "one launch says nothing", class = "nl_error_data")
-  expect_equal(unique(analyze_campaign(one, unit = "pair", channels = "time")$verdicts$unit_of_inference), "pair")
-})
-
 test_that("a clock that goes back is refused with its line", {
   dir <- local_campaign(pairs = 5, levels_percent = 5)
   edit_cells(halves_of(dir), 4, start_ns = "1")
@@ -91,8 +81,7 @@ test_that("the margin has one answer, and counts all operations together for a f
 
 test_that("the answer on the margin is that of every row in its table", {
   dir <- local_campaign(operations = "barrier", levels_percent = 1, pairs = 40, slowdown_percent = 0, seed = 1, prefix = "a")
-  simulate_campaign(dir, operations = "allreduce", bytes = 8, levels_percent = 1, pairs = 40, slowdown_percent = 20, seed = 2,
-                    prefix = "b")
+  simulate_campaign(dir, operations = "allreduce", bytes = 8, levels_percent = 1, pairs = 40, slowdown_percent = 20, seed = 2, prefix = "b")
   analysis <- analyze_campaign(read_campaign(dir), channels = "time", margin = 2)
   expect_equal(sort(analysis$verdicts$margin_verdict), c("above", "below"))
   expect_equal(analysis$margin_answer$answer, "fail")

@@ -1,6 +1,5 @@
 test_that("the values of the channels are those of their formulas", {
-  rows <- data.frame(wall_ns = 1e7, operations = 5000, preempted_ns_sum = 1e5, detour_ns = 2e5,
-                     base_ns = 1900, steal_ns = 1e6)
+  rows <- data.frame(wall_ns = 1e7, operations = 5000, preempted_ns_sum = 1e5, detour_ns = 2e5, base_ns = 1900, steal_ns = 1e6)
   value <- function(name, n = 1) channels[[name]]$value(rows, n)
   expect_equal(value("time"), 2000)
   expect_equal(value("preempted"), 1)

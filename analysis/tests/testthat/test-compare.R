@@ -1,6 +1,6 @@
 # Two campaigns that differ in nothing but the machine's noise, unless said otherwise.
 two_sides <- function(..., a = list(), b = list(), env = parent.frame()) {
-  common <- utils::modifyList(list(pairs = 12, launches = 4, levels_percent = c(0, 5), base_sd = 0.01), list(...))
+  common <- utils::modifyList(list(pairs = 8, launches = 4, levels_percent = c(0, 5), base_sd = 0.01), list(...))
   side <- function(more, seed, prefix) {
     do.call(local_campaign, c(utils::modifyList(c(common, list(seed = seed, prefix = prefix)), more), list(env = env)))
   }
@@ -42,8 +42,7 @@ test_that("clean time and shares are compared as t.test compares launch means", 
   expect_equal(row$p_two_sided, welch$p.value)
   expect_equal(log1p(c(row$ci_low, row$ci_high) / 100), as.numeric(welch$conf.int))
   expect_equal(log1p(row$effect / 100), mean(log_time$b) - mean(log_time$a))
-  expect_equal(log1p(c(row$bound_low, row$bound_high) / 100),
-               as.numeric(t.test(log_time$b, log_time$a, conf.level = 0.98)$conf.int))
+  expect_equal(log1p(c(row$bound_low, row$bound_high) / 100), as.numeric(t.test(log_time$b, log_time$a, conf.level = 0.98)$conf.int))
   expect_equal(c(row$value_a, row$value_b), exp(vapply(log_time, mean, 0)), ignore_attr = TRUE)
   expect_equal(row$p_check, permutation_test(log_time$a, log_time$b)$p_two_sided)
   expect_equal(c(row$n_a, row$n_b), c(4, 4))
@@ -219,8 +218,9 @@ test_that("pairing is never silent: what was taken in turn is said, what cannot 
   expect_error(compare_dirs(dirs, paired = TRUE), "same second", class = "nl_error_usage")
   set_starts(dirs$a, c(0, 20, 40))
   set_starts(dirs$b, c(10, 30, 50))
-  expect_match(compare_dirs(dirs)$notes, "taken in turn: --paired", all = FALSE)
-  expect_equal(row_of(compare_dirs(dirs), "time")$test, "Welch on launch summaries")
+  got <- compare_dirs(dirs)
+  expect_match(got$notes, "taken in turn: --paired", all = FALSE)
+  expect_equal(row_of(got, "time")$test, "Welch on launch summaries")
   expect_false(any(grepl("taken in turn", compare_dirs(dirs, paired = TRUE)$notes)))
   # Sets of one each in either order: A B, B A, A B.
   set_starts(dirs$a, c(0, 30, 40))
@@ -235,8 +235,7 @@ test_that("pairing is never silent: what was taken in turn is said, what cannot 
   set_starts(fewer$a, c(0, 20))
   set_starts(fewer$b, c(10, 30, 50))
   expect_error(compare_dirs(fewer, paired = TRUE), "A has 2 launch\\(es\\) and B has 3", class = "nl_error_usage")
-  edit_json(list.files(fewer$a, "launch.json", recursive = TRUE, full.names = TRUE)[1],
-            function(info) info[names(info) != "started_utc"])
+  edit_json(list.files(fewer$a, "launch.json", recursive = TRUE, full.names = TRUE)[1], function(info) info[names(info) != "started_utc"])
   expect_error(compare_dirs(fewer, paired = TRUE), "no started_utc", class = "nl_error_usage")
 })
 
@@ -288,10 +287,6 @@ test_that("what cannot be compared is refused in one line", {
                class = "nl_error_usage")
   more <- two_sides(launches = 2, ranks = 4)
   expect_error(compare_campaigns(a, read_campaign(more$b)), "nothing in common", class = "nl_error_usage")
-  b <- read_campaign(dirs$b)
-  # What an older schema calls by other names was translated by the reader.
-  b$launches[[1]]$schema <- 1L
-  expect_s3_class(compare_campaigns(a, b), "nl_comparison")
   expect_error(compare_campaigns(a, 1), class = "nl_error_usage")
   expect_error(compare_campaigns(a, read_campaign(dirs$b), margin_percent = 0), class = "nl_error_usage")
   on_only <- two_sides(launches = 2, design = "single", pairs = 1, arms = "on", levels_percent = 5)
@@ -301,8 +296,7 @@ test_that("what cannot be compared is refused in one line", {
 test_that("loops are not compared with synchronised starts, unless both sides have both", {
   starts <- local_starts(launches = 2, prefix = "starts", seed = 5)
   loops <- local_campaign(pairs = 4, launches = 2, levels_percent = 5, prefix = "loops", seed = 6)
-  expect_error(compare_campaigns(read_campaign(loops), read_campaign(starts)), "by loop in A and by window in B",
-               class = "nl_error_usage")
+  expect_error(compare_campaigns(read_campaign(loops), read_campaign(starts)), "by loop in A and by window in B", class = "nl_error_usage")
   again <- local_starts(launches = 2, prefix = "starts-again", seed = 7)
   loops_again <- local_campaign(pairs = 4, launches = 2, levels_percent = 5, prefix = "loops-again", seed = 8)
   got <- compare_campaigns(read_campaign(c(loops, starts)), read_campaign(c(loops_again, again)))
@@ -323,8 +317,7 @@ test_that("a check that is able to confirm and does not is said", {
 test_that("launches of one arm each are compared by their clean ones", {
   here <- environment()
   off <- function(prefix, seed) {
-    local_campaign(pairs = 1, launches = 3, design = "single", arms = "off", levels_percent = 1, prefix = prefix,
-                   seed = seed, env = here)
+    local_campaign(pairs = 1, launches = 3, design = "single", arms = "off", levels_percent = 1, prefix = prefix, seed = seed, env = here)
   }
   dirs <- c(off("a", 1), off("b", 2))
   got <- compare_campaigns(read_campaign(dirs[1], "any"), read_campaign(dirs[2], "any"))
@@ -335,34 +328,17 @@ test_that("launches of one arm each are compared by their clean ones", {
 test_that("without a difference slower and faster are each said in about half of alpha of comparisons", {
   settings <- list(alpha = 0.1, power = 0.95, margin = NULL)
   one <- function(i) {
-    side <- function(n, sd) data.frame(launch = as.character(seq_len(n)), x = rnorm(n, 0, sd), se = NA_real_,
-                                       df = NA_real_)
+    side <- function(n, sd) data.frame(launch = as.character(seq_len(n)), x = rnorm(n, 0, sd), se = NA_real_, df = NA_real_)
     compare_launches(side(4, 1), side(6, 2), comparison_families$time)[c("estimate", "se", "df")]
   }
-  found <- with_seed(3, vapply(1:1000, function(i) {
+  found <- with_seed(3, vapply(1:400, function(i) {
     got <- one(i)
     p <- 2 * pt(-abs(got$estimate / got$se), got$df)
     sign(got$estimate) * (p <= 0.1)
   }, 0))
   # 5 % each way, binomial limits of 99.9 %; Welch is not exact, so a point more on either side.
-  bounds <- qbinom(c(0.0005, 0.9995), 1000, c(0.04, 0.06))
+  bounds <- qbinom(c(0.0005, 0.9995), 400, c(0.04, 0.06))
   expect_true(all(c(sum(found > 0), sum(found < 0)) >= bounds[1] & c(sum(found > 0), sum(found < 0)) <= bounds[2]))
-})
-
-test_that("many notes on the launches of a side are counted, few are shown", {
-  dirs <- two_sides(launches = 2)
-  warn <- function(dir, n) {
-    edit_json(list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)[1], function(info) {
-      info$warnings <- as.list(paste("odd", seq_len(n)))
-      info
-    })
-  }
-  warn(dirs$a, 3)
-  warn(dirs$b, 7)
-  notes <- compare_dirs(dirs)$notes
-  expect_length(grep("^A: launch before-1: warning: odd", notes), 3)
-  expect_length(grep("^B: launch after-1: warning: odd", notes), 2)
-  expect_match(notes, "^B: 5 more notes on its launches: noiselab analyze ", all = FALSE)
 })
 
 test_that("no word contradicts the interval beside it", {
@@ -381,20 +357,10 @@ test_that("a side that grew beyond its plan has less of alpha left", {
   expect_match(got$notes[1], "^B: look 2 at this campaign")
 })
 
-test_that("a machine that was busy on one side is said once, in the view and in JSON", {
-  dirs <- two_sides()
-  quiet <- compare_dirs(dirs)
-  a <- read_campaign(dirs$a, "any")
-  a$rows$preempted_ns_sum <- 0.5 * a$rows$wall_ns
-  got <- compare_campaigns(a, read_campaign(dirs$b, "any"))
-  expect_null(quiet$busy)
-  expect_match(comparison_view(got, "x")$warnings, "^the machine was busy: A: without the load other tasks took", all = FALSE)
-})
-
 test_that("where both sides ran the same agent the margin is of what it costs", {
   made <- function(slowdown_percent, seed) {
     dir <- local_folder(parent.frame(2))
-    simulate_agent_campaign(dir, name = "top", operations = "barrier", pairs = 60, launches = 3, slowdown_percent = slowdown_percent,
+    simulate_agent_campaign(dir, name = "top", operations = "barrier", pairs = 30, launches = 3, slowdown_percent = slowdown_percent,
                             agent_burst_ns = 1e6, seed = seed)
     rename_launches(dir, paste0("-", seed))
     dir
@@ -408,6 +374,4 @@ test_that("where both sides ran the same agent the margin is of what it costs", 
   said <- status_of("noiselab-compare", "--margin", "1", old, new)
   expect_equal(said$status, 1L)
   expect_match(paste(said$out, collapse = " "), "Margin of 1 % of the agent's slowdown: fail")
-  expect_match(paste(status_of("noiselab-compare", "--margin", "1", "--all", old, new)$out, collapse = " "),
-               "margin 1 % of the agent's slowdown: fail")
 })

@@ -41,7 +41,7 @@ test_that("hand-computed: time that ranks waited for others is lost once, and no
 })
 
 test_that("less what others took a placebo is found as often as alpha says, and the better the record the more on/off knows", {
-  n <- 300
+  n <- 160
   got <- vapply(seq_len(n), function(seed) {
     # every other time a bad record, and two ranks, of which only one was held up
     campaign <- if (seed %% 2 == 0) beside_others(seed, ranks = 2, blur = 0.3) else beside_others(seed)

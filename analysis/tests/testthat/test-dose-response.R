@@ -22,8 +22,6 @@ test_that("the level that reaches an effect lies on the line between two levels"
   # An effect below 0 counts as none, and the first level that reaches it is taken.
   expect_equal(level_reaching(c(1, 2, 3), c(-1, 1, 1), 1), 2)
   expect_equal(level_reaching(c(1, 2), rbind(c(1, 2), c(2, 4)), c(1.5, 1)), c(1.5, 0.5))
-  expect_error(level_reaching(c(1, 1), c(1, 2), 1), "rising", class = "nl_error_usage")
-  expect_error(level_reaching(1, 1, 0), "above 0", class = "nl_error_usage")
 })
 
 test_that("a line fits a line and not a curve", {

@@ -1,15 +1,14 @@
-# The comments before an exported function, as lines without their mark.
-help_of <- function(name) {
-  block <- character()
-  for (file in list.files(test_path("..", "..", "R"), "\\.R$", full.names = TRUE)) for (line in readLines(file)) {
-    if (startsWith(line, "#'")) {
-      block <- c(block, sub("^#' ?", "", line))
-    } else {
-      if (startsWith(line, paste(name, "<- "))) return(block)
-      block <- character()
-    }
-  }
-}
+# The comments before each exported function, as lines without their mark.
+delayedAssign("help_pages", {
+  lines <- unlist(lapply(list.files(test_path("..", "..", "R"), "\\.R$", full.names = TRUE), readLines))
+  starts <- match(paste(exported(), "<- function"), sub("\\(.*", "", lines))
+  pages <- lapply(starts, function(at) {
+    first <- max(which(!startsWith(lines[seq_len(at - 1)], "#'"))) + 1
+    sub("^#' ?", "", lines[first:(at - 1)])
+  })
+  stats::setNames(pages, exported())
+})
+help_of <- function(name) help_pages[[name]]
 
 # The code of the examples, without what needs a campaign of the reader's (\\dontrun).
 examples_of <- function(name) {

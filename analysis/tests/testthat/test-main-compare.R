@@ -35,15 +35,6 @@ test_that("text, JSON and CSV say the same", {
   expect_null(jsonlite::fromJSON(status_of("noiselab-compare", dirs, "--json")$out)$answer)
 })
 
-test_that("print shows the text", {
-  dirs <- two_dirs()
-  got <- compare_campaigns(read_campaign(dirs[1]), read_campaign(dirs[2]))
-  expect_equal(utils::capture.output(print(got, all = TRUE)), format_comparison(got))
-  short <- utils::capture.output(print(got))
-  expect_lte(length(short), 24)
-  expect_match(short[1], "^B is slower than A: barrier by [0-9.]+ % \\(99 % interval [0-9.]+ to [0-9.]+\\)\\.$")
-})
-
 test_that("--out and --plot write files", {
   dirs <- two_dirs()
   out <- tempfile()
@@ -68,11 +59,6 @@ test_that("every wrong command line gets status 2 and one line", {
     expect_match(got$err, "^noiselab-compare: ")
     expect_equal(got$out, character())
   }
-})
-
-test_that("help lists every family", {
-  help <- paste(status_of("noiselab-compare", "--help")$out, collapse = "\n")
-  for (name in names(comparison_families)) expect_match(help, name)
 })
 
 test_that("--alpha and --power reach the comparison", {

@@ -21,15 +21,6 @@ test_that("analyze prints a table and exits 0; JSON alone goes to stdout", {
   expect_equal(got$err, character())
 })
 
-test_that("report prints the path of the file it wrote", {
-  # clean launches: few plots
-  dir <- local_starts(launches = 3, arms = "off", design = "single", base_sd = 0.02)
-  got <- run("noiselab-report", dir)
-  expect_equal(got$status, 0)
-  expect_equal(got$out, file.path(dir, "report.html"))
-  expect_true(file.exists(got$out))
-})
-
 test_that("usage errors and data errors have their own status and one line each", {
   cases <- list(
     list(2, "noiselab-analyze: unknown option '--jsn'", c("--jsn", "x")),

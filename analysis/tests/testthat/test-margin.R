@@ -18,8 +18,7 @@ test_that("slower by more needs Holm's correction over the rows, the others do n
   expect_equal(got, c("inconclusive", "inconclusive", "within the margin"))
   expect_match(margin_reason(above, 0.01)[1], "Holm")
   expect_true(all(is.na(margin_reason(above, 0.01)[-1])))
-  expect_equal(margin_verdicts(c(0.003, 0.5, 0.9), rep(0.9, 3), rep(0.9, 3), rep(0.9, 3), 0.01)[1],
-               "slower by more than the margin")
+  expect_equal(margin_verdicts(c(0.003, 0.5, 0.9), rep(0.9, 3), rep(0.9, 3), rep(0.9, 3), 0.01)[1], "slower by more than the margin")
 })
 
 test_that("all rows make one answer and its exit status", {

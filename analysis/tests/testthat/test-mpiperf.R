@@ -29,8 +29,6 @@ test_that("no start, one start and equal starts are handled", {
   expect_true(is.na(one$se_ns) && is.na(one$e99_ns))
   same <- published_summary(rep(7, 10), rep(FALSE, 10))
   expect_equal(c(same$se_ns, same$e95_ns, same$ci99_low_ns), c(0, 0, 7))
-  expect_error(published_summary(1:3, rep(FALSE, 3), trim = 1), "'trim'", class = "nl_error_usage")
-  expect_error(published_summary(1:3, FALSE), "'late'", class = "nl_error_usage")
 })
 
 test_that("stop rule 1 ends after 31 starts on time or 101 of any kind", {

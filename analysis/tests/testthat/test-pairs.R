@@ -11,10 +11,8 @@ test_that("halves pair within launch, operation and pair number, and the rest is
 })
 
 test_that("in a set every on block pairs with the off block", {
-  set <- data.frame(launch = "L", operation = "a", bytes = 0, pair = 1, arm = c("on", "off", "on"),
-                    level_requested_percent = c(1, 0, 0.5))
-  expect_equal(pair_rows(set)[c("off", "on", "n_unpaired")],
-               list(off = c(2L, 2L), on = c(1L, 3L), n_unpaired = 0L))
+  set <- data.frame(launch = "L", operation = "a", bytes = 0, pair = 1, arm = c("on", "off", "on"), level_requested_percent = c(1, 0, 0.5))
+  expect_equal(pair_rows(set)[c("off", "on", "n_unpaired")], list(off = c(2L, 2L), on = c(1L, 3L), n_unpaired = 0L))
 })
 
 test_that("one arm, one row and no row give no pair", {

@@ -150,8 +150,7 @@ test_that("times on the command line have units", {
   expect_equal(period_option("1.5ms"), 0.0015)
   expect_equal(period_option("20ns"), 2e-8)
   expect_null(period_option(NULL))
-  for (bad in c("10", "10x", "ms", "-1s", "0s", "", "1s,,2s")) expect_error(period_option(bad), "--period",
-                                                                            class = "nl_error_usage")
+  for (bad in c("10", "10x", "ms", "-1s", "0s", "", "1s,,2s")) expect_error(period_option(bad), "--period", class = "nl_error_usage")
 })
 
 test_that("the front end prints text, JSON and CSV, and refuses what it does not know", {

@@ -43,13 +43,12 @@ test_that("a sinusoid has its amplitude and phase, also with gaps and when time 
 test_that("noise alone, white or red, even or not, is found at the level asked for", {
   times <- function(uneven) if (uneven) cumsum(stats::runif(512, 0.5, 1.5)) else 1:512
   for (case in list(list(0, FALSE), list(0, TRUE), list(1, FALSE), list(1, TRUE), list(2, FALSE))) {
-    fap <- with_seed(11, replicate(40, min(periodogram(red_noise(512, case[[1]]), times(case[[2]]))$fap,
-                                            na.rm = TRUE)))
+    fap <- with_seed(11, replicate(24, min(periodogram(red_noise(512, case[[1]]), times(case[[2]]))$fap, na.rm = TRUE)))
     # more come once in a thousand
-    expect_lte(sum(fap <= 0.05), stats::qbinom(0.999, 40, 0.05))
-    expect_lte(sum(fap <= 0.01), stats::qbinom(0.999, 40, 0.01))
+    expect_lte(sum(fap <= 0.05), stats::qbinom(0.999, 24, 0.05))
+    expect_lte(sum(fap <= 0.01), stats::qbinom(0.999, 24, 0.01))
     # and the formula is not empty: some of the best of 510 frequencies come near
-    expect_gt(sum(fap < 0.8), 8)
+    expect_gt(sum(fap < 0.8), 4)
   }
 })
 
@@ -78,7 +77,6 @@ test_that("short, constant, straight and disordered series are refused or have a
   expect_error(periodogram(1:3, 3:1), "t_s", class = "nl_error_usage")
   expect_error(periodogram(1:3, 1:2), "t_s", class = "nl_error_usage")
   expect_error(periodogram(c(1, NA), 1:2), "x", class = "nl_error_usage")
-  expect_error(periodogram(1:20, 1:20, oversample = 0.5), "oversample", class = "nl_error_usage")
 })
 
 test_that("one spike is no period, and an alternating series has the shortest one", {

@@ -53,12 +53,11 @@ test_that("a pilot's own scatter is planned with, and its uncertainty gives the 
 test_that("a run of the planned length finds the effect as often as planned", {
   dir <- local_campaign(pairs = 300, levels_percent = 0, wander_sd = 0)
   plan <- plan_list("--detect", "0.4", "--pilot", dir, "--half-period", "10ms", "--power", "0.8", "--alpha", "0.05")
-  found <- vapply(1:60, function(i) {
-    run <- simulated_campaign(pairs = plan$cells$n_pairs, levels_percent = 1, slowdown_percent = 0.4, wander_sd = 0,
-                              seed = i + 10)
+  found <- vapply(1:40, function(i) {
+    run <- simulated_campaign(pairs = plan$cells$n_pairs, levels_percent = 1, slowdown_percent = 0.4, wander_sd = 0, seed = i + 10)
     analyze_campaign(run, 0.05, channels = "time")$verdicts$p_one_sided <= 0.05
   }, TRUE)
-  # 3 standard errors of 60 runs at 0.8, and what the pilot does not know about its scatter
+  # 3 standard errors of 40 runs at 0.8, and what the pilot does not know about its scatter
   expect_gt(mean(found), 0.6)
   expect_lt(mean(found), 0.97)
 })
@@ -100,8 +99,7 @@ test_that("between two half-periods the scatter is interpolated, outside it is u
   expect_null(scatter_at(table, 0.005))
   expect_null(scatter_at(table, 0.1))
   dir <- local_campaign(pairs = 60, levels_percent = 0)
-  expect_match(plan_of("--detect", "1", "--pilot", dir, "--half-period", "2ms")$err,
-               "the pilot has halves of 10ms .* not of 2ms")
+  expect_match(plan_of("--detect", "1", "--pilot", dir, "--half-period", "2ms")$err, "the pilot has halves of 10ms .* not of 2ms")
 })
 
 test_that("a pilot of several launches plans for launches like these", {
@@ -169,8 +167,7 @@ test_that("what is not in the pilot is refused, with what is there", {
     expect_match(got$err, wanted)
     expect_equal(got$out, character())
   }
-  expect_refused("'reduce' is not in the pilot, which has .*bcast 64 B", "--detect", "1", "--pilot", dir, "--op",
-                 "reduce")
+  expect_refused("'reduce' is not in the pilot, which has .*bcast 64 B", "--detect", "1", "--pilot", dir, "--op", "reduce")
   expect_refused("--bytes: 128 is not in the pilot", "--detect", "1", "--pilot", dir, "--op", "bcast", "--bytes", "128")
   expect_refused("--ranks: 9 is not in the pilot", "--detect", "1", "--pilot", dir, "--ranks", "9")
   simulate_campaign(dir, pairs = 10, levels_percent = 0, ranks = 3, prefix = "three")

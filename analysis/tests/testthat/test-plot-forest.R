@@ -7,8 +7,7 @@ test_that("pooled lines have their launches below them, and hold what the verdic
   expect_equal(unique(frame$panel), c("reduce", "barrier"))
   wanted <- subset(analysis$verdicts, scope == scope_these & operation == "reduce" & level_requested_percent == 5)
   got <- subset(frame, pooled & panel == "reduce" & level_requested_percent == 5)
-  expect_equal(c(got$estimate_percent, got$ci_low_percent, got$ci_high_percent),
-               c(wanted$estimate, wanted$ci_low, wanted$ci_high))
+  expect_equal(c(got$estimate_percent, got$ci_low_percent, got$ci_high_percent), c(wanted$estimate, wanted$ci_low, wanted$ci_high))
   expect_equal(got$verdict, "detected")
   expect_true(all(is.na(frame$bound_low_percent)) && all(is.na(frame$margin_percent)))
   expect_equal(plot_forest(analysis)$labels$subtitle, "scope: these launches; unit of inference: the pair, n = 36 pairs per level")

@@ -82,8 +82,7 @@ test_that("panels are in the order of the operations as given in every plot", {
 })
 
 test_that("with several treatments a panel is an operation and a treatment, in the order asked for", {
-  dir <- local_campaign(pairs = 10, launches = 2, operations = c("reduce", "barrier"), levels_percent = 5,
-                        kinds = c("spin", "cache"))
+  dir <- local_campaign(pairs = 10, launches = 2, operations = c("reduce", "barrier"), levels_percent = 5, kinds = c("spin", "cache"))
   analysis <- analyze_campaign(read_campaign(dir))
   panels <- function(plot) levels(plot(analysis)$data$panel)
   cells <- c("reduce, spin", "reduce, cache", "barrier, spin", "barrier, cache")

@@ -49,7 +49,7 @@ simulated_train <- function(n, cost_s, period_s, work_s, periods) {
 }
 
 test_that("where nearly every step is hit, most draws are alike, as of ranks simulated one by one", {
-  got <- with_seed(8, replicate(60, 100 * simulated_train(1000, 0.025, 1, 0.001, 8)))
+  got <- with_seed(8, replicate(30, 100 * simulated_train(1000, 0.025, 1, 0.001, 8)))
   draws <- 100 * walk_phases(1000, 1, 1, 0.025, 0.001, seed = 1, draws = 200)
   expect_equal(stats::median(got), stats::median(draws), tolerance = 2e-4)
   for (middle in list(got, draws)) expect_lt(diff(stats::quantile(middle, c(0.1, 0.9), names = FALSE)), 3)
@@ -193,12 +193,12 @@ test_that("of one burst the lower end is a hundredth, as of one event seen", {
 
 test_that("the interval covers machines of known bursts, and a short record gives a lower bound with its reason", {
   truth <- slowdown_chain(node_noise("truth", 1e-4 * stats::qexp(ppoints(4000)), NA, rate_hz = 20), 100, 1e-3)
-  hits <- with_seed(5, vapply(1:12, function(i) {
+  hits <- with_seed(5, vapply(1:8, function(i) {
     n <- stats::rpois(1, 20 * 60)
     got <- independent(node_noise("seen", stats::rexp(n, 1e4), NA, rate_hz = n / 60, watched_s = 60), 100, 1e-3)
     got$low <= truth && truth <= got$high
   }, TRUE))
-  expect_gte(sum(hits), 11)
+  expect_gte(sum(hits), 7)
   short <- independent(node_noise("short", stats::qexp(ppoints(50)) * 1e-4, NA, rate_hz = 10, watched_s = 5), 10000, 1e-3)
   expect_true(is.na(short$high))
   expect_match(short$reason, "^at least: bursts rarer than one in 5 s")
@@ -407,9 +407,9 @@ test_that("bursts at any time cost what the chain has, where the synchronisation
     name <- cell[[1]]
     hz <- cell[[2]]
     noise <- node_noise("random", 1e-4 * shapes[[name]], NA, rate_hz = hz)
-    ends <- simulated_ends(free, 100, 1e-3, c(500L, 6500L), noise_form(noise), noise$costs_s, 8, 1)
-    got <- (ends[2, ] - ends[1, ]) / 6 - 1
-    expect_lt(abs(slowdown_chain(noise, 100, 1e-3) / mean(got) - 1), model_share + 3 * stats::sd(got) / sqrt(8) / mean(got), label = paste(name, hz))
+    ends <- simulated_ends(free, 100, 1e-3, c(500L, 3500L), noise_form(noise), noise$costs_s, 6, 1)
+    got <- (ends[2, ] - ends[1, ]) / 3 - 1
+    expect_lt(abs(slowdown_chain(noise, 100, 1e-3) / mean(got) - 1), model_share + 3 * stats::sd(got) / sqrt(6) / mean(got), label = paste(name, hz))
   }
 })
 
@@ -427,7 +427,7 @@ test_that("a sequence of steps is walked in turn: a program that alternates take
   second <- 15e4 + 4 * (5500 + 6000)
   expect_equal(got, cumsum(c(first, second, first, second)))
   # Without noise it is what it is compared with.
-  still <- node_noise("still", 1e-12, 1e6)
+  still <- node_noise("still", 1e-12, 1)
   expect_equal(simulated_slowdown(still, 16, 1e-4, NULL, both, 0.02, 1)$value, 0, tolerance = 1e-6)
 })
 
@@ -450,7 +450,7 @@ test_that("draws that three jobs took, put together, give the answer of one that
   trace <- file.path(dir, "node.trace")
   at <- with_seed(3, sort(stats::runif(400, 0, 60)))
   writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t%.0f\t1\t-\tsampler", 1e9 * at, 1e4 + 2e4 * ppoints(400))), trace)
-  ask <- c("--trace", trace, "--nodes", "1,12", "--every", "2ms,5ms", "--pattern", "halo2d", "--seed", "4")
+  ask <- c("--trace", trace, "--nodes", "1,12", "--every", "5ms", "--pattern", "halo2d", "--seed", "4")
   part <- function(numbers) {
     file <- file.path(dir, paste0("part", numbers, ".json"))
     expect_identical(project_of(ask, "--replicates", numbers, "--json", "--out", file)$status, 0L)
@@ -462,11 +462,11 @@ test_that("draws that three jobs took, put together, give the answer of one that
   whole <- answer(project_of(ask, "--replicates", "1-4", "--json"))
   expect_equal(merged$projections, whole$projections)
   expect_equal(merged$replicates[order(merged$replicates$replicate), ], whole$replicates[order(whole$replicates$replicate), ], ignore_attr = TRUE)
-  # As text, too; but not that of fewer.
-  expect_identical(project_of("--merge", rev(files))$out, project_of(ask, "--replicates", "1-4")$out)
-  fewer <- project_of("--merge", files[-3])
-  expect_match(paste(fewer$out, collapse = " "), "of 4 replicates 1 are not in these files, the first is number 3")
-  expect_false(identical(answer(project_of("--merge", files[-3], "--json"))$projections$ci_high, whole$projections$ci_high))
+  # In any order; but not that of fewer.
+  expect_equal(answer(project_of("--merge", rev(files), "--json"))$projections, whole$projections)
+  fewer <- answer(project_of("--merge", files[-3], "--json"))
+  expect_match(fewer$notes, "of 4 replicates 1 are not in these files, the first is number 3", all = FALSE)
+  expect_false(identical(fewer$projections$ci_high, whole$projections$ci_high))
   expect_identical(project_of("--merge", files, "--margin", "0.0001")$status, 1L)
 })
 
@@ -526,12 +526,12 @@ test_that("what is exported has the answer in it: files read back give the simul
     data.frame(start = x[[1]][x[[2]] < 1], end = x[[1]][-1][x[[2]][-nrow(x)] < 1])
   })
   free <- loggp("barrier", latency_s = 0, overhead_s = 0, per_byte_s = 0)
-  want <- simulated_ends(free, 8, 1e-3, 250L, c(0.1, 0.1, 10), 0.0025, 1, 1)[1]
+  want <- simulated_ends(free, 8, 1e-3, 120L, c(0.1, 0.1, 10), 0.0025, 1, 1)[1]
   for (form in names(read)) {
     dir <- tempfile("export")
     got <- project_of("--burst", "2.5ms", "--period", "100ms", "--nodes", "8", "--every", "1ms", "--export", form, "--out", dir)
     expect_identical(got$status, 0L)
-    expect_equal(steps_by_files(file.path(dir, paste0("noise.", 0:7)), 1e-3, 250, read[[form]]), want, tolerance = 1e-6, info = form)
+    expect_equal(steps_by_files(file.path(dir, paste0("noise.", 0:7)), 1e-3, 120, read[[form]]), want, tolerance = 1e-6, info = form)
     expect_identical(project_of("--burst", "1ms", "--period", "1s", "--export", form, "--out", dir)$status, 2L)
     unlink(dir, recursive = TRUE)
   }

@@ -29,20 +29,6 @@ test_that("an unknown schema is refused", {
   expect_error(read_campaign(dir), "schema 99", class = "nl_error_schema")
 })
 
-test_that("a campaign of schema 1, which said stolen for preempted, is read as one of today", {
-  dir <- small()
-  now <- read_campaign(dir)
-  folder <- file.path(dir, "sim-1")
-  edit_lines(file.path(folder, "launch.json"), function(x) {
-    gsub("preempted", "stolen", sub('"schema": 2,', '"schema": 1,', x))
-  })
-  for (file in list.files(folder, "csv$", full.names = TRUE)) edit_lines(file, function(x) c(gsub("preempted", "stolen", x[1]), x[-1]))
-  expect_true(any(grepl("stolen_ns_sum", readLines(halves_of(dir), 1))))
-  old <- read_campaign(dir)
-  expect_equal(old$rows, now$rows)
-  expect_equal(old$ranks, now$ranks)
-})
-
 test_that("a missing directory, an empty campaign, a missing launch.json and no rows are told apart", {
   expect_error(read_campaign(tempfile()), "not a directory", class = "nl_error_usage")
   empty <- tempfile()
@@ -76,8 +62,7 @@ test_that("a damaged row is refused with file and line", {
   for (case in broken) {
     dir <- small()
     edit_lines(halves_of(dir), do.call(put, case))
-    expect_error(read_campaign(dir), paste0("halves.csv:", case[[1]], ": ", case[[2]]),
-                 class = "nl_error_damaged")
+    expect_error(read_campaign(dir), paste0("halves.csv:", case[[1]], ": ", case[[2]]), class = "nl_error_damaged")
   }
 })
 
@@ -192,7 +177,6 @@ test_that("an odd launch.json is damaged, not a bug", {
     design = function(i) { i$options$design <- "other"; i },
     launch = function(i) { i$launch <- "a\033b"; i },
     kinds = function(i) { i$options$kinds <- "spin"; i }, phases = function(i) { i$options$phases <- list(1); i },
-    kind = function(i) { i$options$kind <- "a b"; i }, noise_cpu = function(i) { i$options$noise_cpu <- "a\033"; i },
     pattern = function(i) { i$generators[[1]]$levels[[1]]$pattern <- 3; i }
   )
   for (n in seq_along(odd)) {
@@ -243,7 +227,7 @@ test_that("histogram bins have a width, and groups that count nothing are left o
   expect_error(read_campaign(dir), "hist.csv:3: lo_ns", class = "nl_error_damaged")
 })
 
-test_that("the treatment is read as factors, empty in off rows, and old launches get it from their options", {
+test_that("the treatment is read as factors, empty in off rows", {
   dir <- small(kinds = c("spin", "cache"), placements = "rank:0+rank:1")
   got <- read_campaign(dir)
   for (part in c("rows", "hist", "ranks")) {
@@ -254,24 +238,6 @@ test_that("the treatment is read as factors, empty in off rows, and old launches
   }
   expect_equal(got$rows$requested_ns == 0, got$rows$level_requested_percent == 0)
   expect_equal(treatment_table(got)$kind, c("spin", "cache"))
-  dir <- small(kinds = "cache")
-  make_old(dir, noise_cpu = "rank:1")
-  got <- read_campaign(dir)
-  expect_equal(treatment_table(got), data.frame(kind = "cache", pattern = "periodic", placement = "rank:1",
-                                                phase = "random"))
-  for (part in c("rows", "hist", "ranks")) expect_equal(is.na(got[[part]]$kind), got[[part]]$arm == "off")
-  expect_true(all(is.na(got$rows$requested_ns)))
-  make_old(dir, kind = NULL, noise_cpu = 3)
-  expect_equal(as.character(treatment_table(read_campaign(dir))[1, ]), c("spin", "periodic", "3", "random"))
-})
-
-test_that("old and new launches of one treatment are pooled", {
-  dir <- small()
-  make_old(dir)
-  simulate_campaign(dir, pairs = 12, levels_percent = c(0, 5), prefix = "new", seed = 2)
-  got <- analyze_campaign(read_campaign(dir), channels = "time")
-  expect_equal(nrow(got$treatments), 1)
-  expect_equal(got$verdicts$n_launches[got$verdicts$scope == "launches like these"], c(2, 2))
 })
 
 test_that("a damaged treatment is refused with file and line", {
@@ -302,7 +268,7 @@ test_that("a damaged treatment is refused with file and line", {
   }
 })
 
-test_that("a file has all columns of the treatment or none", {
+test_that("a column of the treatment that is missing is named", {
   for (name in c("kind", "phase", "requested_ns")) {
     dir <- small()
     edit_lines(halves_of(dir), function(x) sub(paste0(name, "\\b"), "other", x))

@@ -80,7 +80,6 @@ test_that("the front end answers with its status, and refuses a campaign without
   expect_match(got$out, "replay slows more", all = FALSE)
   expect_lte(max(nchar(got$out)), 110)
   expect_equal(status_of("noiselab-analyze", "replay", dir, "--margin", "10")$status, 0L)
-  expect_equal(status_of("noiselab-analyze", "replay", dir)$status, 0L)
   json <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "replay", dir, "--json")$out, collapse = "\n"))
   expect_equal(json$rows$verdict, "replay slows more")
   analysis <- analyze_campaign(read_campaign(dir))

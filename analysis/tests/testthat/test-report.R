@@ -66,7 +66,7 @@ test_that("the report is one file that needs nothing else and holds every plot w
 test_that("a report of the demo's size is small, and its first section is the answer with the dose-response", {
   skip_if_not_installed("svglite")
   dir <- local_campaign(operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048),
-                        levels_percent = c(0, 0.01, 0.1, 1, 5), pairs = 150, ranks = 2)
+                        levels_percent = c(0, 0.01, 0.1, 1, 5), pairs = 30, ranks = 2)
   file <- file.path(dir, "r.html")
   write_report(analyze_campaign(read_campaign(dir), channels = c("time", "preempted")), file)
   expect_lt(file.size(file), 700e3)
@@ -155,8 +155,7 @@ test_that("what a user supplied is escaped", {
 
 test_that("a place that does not exist is refused before anything is written", {
   dir <- local_campaign(pairs = 8, levels_percent = 5)
-  expect_error(write_report(read_campaign(dir), file.path(dir, "no", "r.html")), "directory",
-               class = "nl_error_usage")
+  expect_error(write_report(read_campaign(dir), file.path(dir, "no", "r.html")), "directory", class = "nl_error_usage")
 })
 
 test_that("an answer of nothing detected has its limit, and the level it could have seen", {
@@ -181,8 +180,7 @@ test_that("launches that differ in ranks are counted, not described by the first
 
 test_that("the commands to repeat it have ranks, seed, directories as given and alpha", {
   command <- function(...) launch_command(list(launch = "x", ranks = 4, seed = "77", command = list(...)))
-  expect_equal(command("noiselab-detect", "--out", "a b"),
-               "mpirun -n 4 noiselab-detect --out 'a b' --seed 77")
+  expect_equal(command("noiselab-detect", "--out", "a b"), "mpirun -n 4 noiselab-detect --out 'a b' --seed 77")
   expect_equal(command("noiselab-detect", "--seed=5"), "mpirun -n 4 noiselab-detect --seed=5")
   html <- page_of(report_analysis(read_campaign(small_dir), alpha = 0.05))
   expect_match(html, paste("noiselab report --alpha 0.05", small_dir), fixed = TRUE)

@@ -53,8 +53,7 @@ test_that("a launch that was killed or is not readable is not complete, and one 
   dir <- local_campaign(pairs = 12, levels_percent = 5, launches = 1)
   simulate_campaign(dir, pairs = 12, levels_percent = 5, prefix = "cut", ended = NA)
   schedule_in(dir, planned(c("cut-1", "none-1")))
-  expect_equal(read_campaign(dir)$progress[c("planned", "complete", "unplanned")],
-               data.frame(planned = 2L, complete = 0L, unplanned = 1L))
+  expect_equal(read_campaign(dir)$progress[c("planned", "complete", "unplanned")], data.frame(planned = 2L, complete = 0L, unplanned = 1L))
   expect_match(read_campaign(dir)$notes, "1 launch\\(es\\) are not in its schedule.tsv", all = FALSE)
   schedule_in(dir, planned(c("sim-1", "cut-1")))
   expect_match(read_campaign(dir)$notes, "1 of 2 planned", all = FALSE)

@@ -17,13 +17,6 @@ test_that("every model of the table draws finite noise of the wanted length, non
   expect_setequal(vapply(noise_models, `[[`, "", "part"), c("speed", "lost", "scatter"))
 })
 
-test_that("AR(1) is the recursion by hand", {
-  e <- with_seed(7, stats::rnorm(4, 0, 0.5))
-  x <- draw("ar1", 4, sd = 0.5, phi = 0.8, seed = 7)
-  expect_equal(x, c(e[1], 0.8 * e[1] + e[2], 0.64 * e[1] + 0.8 * e[2] + e[3],
-                    0.512 * e[1] + 0.64 * e[2] + 0.8 * e[3] + e[4]))
-})
-
 test_that("fractional noise is white for exponent 0, its sum for 2, and follows the filter between", {
   e <- c(1, -2, 0.5, 3)
   expect_equal(fractional_noise(e, 0), e)
@@ -45,10 +38,6 @@ test_that("the spectrum of 1/f wander falls with its exponent", {
   for (exponent in c(0, 0.7, 1, 1.5)) expect_lt(abs(slope(exponent) + exponent), 0.1)
 })
 
-test_that("drift is linear in time", {
-  expect_equal(draw("drift", 4, percent_per_s = 5, slot_s = 2), 0.05 * c(0, 2, 4, 6))
-})
-
 test_that("spikes have the rate, the tail and the median asked for", {
   pareto <- draw("pareto", 1e5, rate = 1, index = 1.5, scale_ns = 1000)
   # P(X > x) = (1 + x / scale)^-index
@@ -58,19 +47,6 @@ test_that("spikes have the rate, the tail and the median asked for", {
   expect_equal(mean(lognormal > 0), 0.5, tolerance = 0.02)
   expect_equal(stats::median(lognormal[lognormal > 0]), 3000, tolerance = 0.05)
   expect_equal(stats::sd(log(lognormal[lognormal > 0])), 2, tolerance = 0.02)
-})
-
-test_that("an agent takes its duty of the time, whole bursts within a slot, and is there in both arms", {
-  # 25 slots of 10 ms are one period; a burst of 4 ms lies in one slot or two
-  lost <- draw("agent", 2500, period_s = 0.25, duty = 0.016, amplitude = 0.5)
-  expect_equal(sum(lost), 100 * 4e6 * 0.5)
-  expect_lte(max(lost), 2e6 + 1)
-  expect_true(sum(lost > 0) %in% c(100:102, 200:202))
-  expect_lt(max(abs(lost[26:2500] - lost[1:2475])), 1)
-  noise <- list(agent = list(period_s = 0.0501, duty = 0.2))
-  rows <- simulated_campaign(levels_percent = 0, pairs = 400, noise = noise)$rows
-  by_arm <- tapply(rows$preempted_ns_sum > 1e5, rows$arm, mean)
-  expect_true(all(by_arm > 0.2 & by_arm < 0.8))
 })
 
 test_that("wander shows in time and base, lost time in time and preempted, scatter in time alone", {

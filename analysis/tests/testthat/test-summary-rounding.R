@@ -6,8 +6,7 @@ test_that("half a unit of the last digit printed", {
 test_that("digits keep their zeros when a file is read", {
   file <- tempfile(fileext = ".csv")
   on.exit(unlink(file))
-  writeLines(c("table,config,op,bytes,level_percent,mean_s,sd_s,n", "1,I,barrier,0,0,400.0, 1.30 ,5",
-               "1,I,barrier,0,1,4.1e2,2,5"), file)
+  writeLines(c("table,config,op,bytes,level_percent,mean_s,sd_s,n", "1,I,barrier,0,0,400.0, 1.30 ,5", "1,I,barrier,0,1,4.1e2,2,5"), file)
   got <- read_summary(file)
   expect_equal(got$mean_s, c(400, 410))
   expect_equal(got$mean_half_unit_s, c(0.05, 5))

@@ -84,8 +84,7 @@ test_that("a margin is judged as t.test on raw numbers of the same mean and SD j
   expect_equal(t.test(noisy, low * clean, alternative = "greater")$p.value, 0.01, tolerance = 1e-6)
   expect_equal(t.test(noisy, high * clean, alternative = "less")$p.value, 0.01, tolerance = 1e-6)
   # Nearly the interval of the difference over the clean mean, whose own scatter that leaves out.
-  expect_equal(c(low, high) - 1, as.numeric(t.test(noisy, clean, conf.level = 0.98)$conf.int) / mean(clean),
-               tolerance = 0.02)
+  expect_equal(c(low, high) - 1, as.numeric(t.test(noisy, clean, conf.level = 0.98)$conf.int) / mean(clean), tolerance = 0.02)
   verdict <- function(margin) judge_summary(df, margin_percent = margin)$rows$margin_verdict
   expect_equal(verdict(100 * (high - 1) + 1e-4), "within the margin")
   expect_equal(verdict(100 * (high - 1) - 1e-4), "inconclusive")

@@ -11,8 +11,10 @@ demo <- function(...) {
                                                               levels_percent = c(0, 0.01, 0.1, 1, 5), seed = 3)), list(...)))
 }
 
+delayedAssign("demo_analysis", analyze_campaign(demo()))
+
 test_that("a campaign of the demo's size is answered on one screen: sentences, a row per operation and level, where the rest is", {
-  analysis <- analyze_campaign(demo())
+  analysis <- demo_analysis
   lines <- on_screen(answer_view(analysis, "noiselab analyze --all DIR"))
   expect_match(lines[1], "^All 3 operations are sensitive to a load of [0-9.]+ % of one CPU( or less)?: [0-9.]+ % slows [a-z]+ by [0-9.]+ %")
   expect_match(paste(lines[1:2], collapse = " "), "98 % interval [0-9.]+ to [0-9.]+")
@@ -27,7 +29,7 @@ test_that("a campaign of the demo's size is answered on one screen: sentences, a
 
 test_that("every row has its verdict as a closed word with its mark, and no reason", {
   campaign <- demo(slowdown_percent = 0)
-  lines <- on_screen(answer_view(analyze_campaign(campaign)))
+  lines <- on_screen(answer_view(analyze_campaign(campaign, channels = c("time", "preempted"))))
   rows <- grep("^  (allreduce|alltoall|barrier) ", lines, value = TRUE)
   expect_true(all(grepl("(\u25b2 detected|\u25b3 detected alone|\u25cb not detected|\u25c6 inconclusive)( |$)", rows)))
   expect_match(lines, "^! (POSITIVE CONTROL MISSED|BROKEN SET-UP)", all = FALSE)
@@ -35,7 +37,7 @@ test_that("every row has its verdict as a closed word with its mark, and no reas
 })
 
 test_that("a reason stands once, with the rows it concerns", {
-  analysis <- analyze_campaign(demo(), channels = "time")
+  analysis <- demo_analysis
   at <- analysis$verdicts$operation == "barrier"
   analysis$verdicts$reason[at] <- "the load was absent"
   analysis$verdicts$verdict[at] <- "inconclusive"
@@ -52,7 +54,7 @@ test_that("many operations and treatments are a row each, and what does not fit 
 })
 
 test_that("an answer against a margin begins with it", {
-  analysis <- analyze_campaign(demo(), margin = 1)
+  analysis <- analyze_campaign(demo(), margin = 1, channels = c("time", "preempted"))
   lines <- on_screen(answer_view(analysis))
   expect_match(lines[1], "^Margin of 1 %: fail, an effect is above it\\.$")
   expect_match(lines, "margin 1 %", all = FALSE)
@@ -65,7 +67,7 @@ test_that("one channel that is not time is answered, too, and nothing above leve
 })
 
 test_that("without Unicode there is no picture, and marks are ASCII", {
-  analysis <- analyze_campaign(demo(), channels = "time")
+  analysis <- demo_analysis
   plain <- table_lines(answer_table(analysis, unicode = FALSE))
   expect_false(any(grepl("[^ -~]", plain)))
   expect_match(plain, "\\* detected", all = FALSE)
