@@ -44,10 +44,8 @@ format_notes <- function(notes) {
 # As the programs take it: 10ms, 1.5s.
 format_seconds <- function(x) {
   unit <- ifelse(x >= 1, "s", ifelse(x >= 1e-3, "ms", "us"))
-  paste0(format_level_long(x * c(s = 1, ms = 1e3, us = 1e6)[unit]), unit)
+  paste0(sprintf("%.6g", x * c(s = 1, ms = 1e3, us = 1e6)[unit]), unit)
 }
-
-format_level_long <- function(x) sprintf("%.6g", x)
 
 # For people: two units at most.
 format_long <- function(x) {

@@ -203,11 +203,10 @@ show_json <- function(x, absent = "unknown") {
   flat <- unlist(x)
   if (length(flat) == 0) return(absent)
   if (is.list(x) && !is.null(names(x))) flat <- paste(names(flat), flat, sep = " ")
-  text <- if (is.numeric(flat)) format_json_number(flat) else as.character(flat)
+  text <- if (is.numeric(flat)) vapply(flat, format, "", digits = 15, scientific = FALSE, trim = TRUE) else as.character(flat)
   printable(paste(text, collapse = ", "))
 }
 
-format_json_number <- function(x) vapply(x, format, "", digits = 15, scientific = FALSE, trim = TRUE)
 is_text <- function(x) is.character(x) && length(x) == 1 && !is.na(x) && nzchar(x)
 `%||%` <- function(a, b) if (is.null(a)) b else a
 

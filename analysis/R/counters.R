@@ -127,7 +127,7 @@ place_regions <- function(rows, arms, analysis) {
   # An agent at several intervals is several arms, told apart by their launches.
   interval <- vapply(analysis$campaign$launches, interval_of, 0)
   swept <- is_sweep(analysis$campaign)
-  named <- sub("@.*$", "", as.character(analysis$treatments$kind[!has_word(analysis$treatments$pattern)]))
+  named <- sub("@.*$", "", as.character(analysis$treatments$kind[analysis$treatments$pattern %in% no_word]))
   at <- which(swept & rows$arm %in% named & !is.na(interval[rows$launch]))
   rows$arm_name <- rows$arm
   rows$arm_name[at] <- paste0(rows$arm[at], "@", vapply(interval[rows$launch[at]] / 1e9, option_time, ""))
@@ -135,8 +135,6 @@ place_regions <- function(rows, arms, analysis) {
   odd <- unique(rows$region[!known])
   list(rows = rows[known, ], notes = sprintf("marker region %s is of no operation and arm of this campaign: left out", printable(odd)))
 }
-
-has_word <- function(pattern) !pattern %in% no_word
 
 # Each arm against the off region of its file; the launch is the unit.
 counter_changes <- function(rows, alpha) {

@@ -89,13 +89,9 @@ walsh_large <- function(d, ranks) {
     shape <- function(theta) (walsh_count(s, theta) - k) / pairs
     reach <- 3 * width / sqrt(n)
     theta <- stats::uniroot(shape, centre + c(-reach, reach), extendInt = "upX", tol = 1e-7 * width, maxiter = 200)$root
-    if (abs(theta) < 1e-6 * width && 0 >= s[1] && walsh_steps_at_zero(s, k)) 0 else theta
+    # with many zero differences the root is the step at 0; the search ends only near it
+    if (abs(theta) < 1e-6 * width && 0 >= s[1] && walsh_count(s, 0) >= k && walsh_count(s, -.Machine$double.xmin) < k) 0 else theta
   }, 0)
-}
-
-# With many zero differences the root is the step at 0; the search ends only near it.
-walsh_steps_at_zero <- function(s, k) {
-  walsh_count(s, 0) >= k && walsh_count(s, -.Machine$double.xmin) < k
 }
 
 # Number of Walsh averages (s_i + s_j)/2, i <= j, that are <= theta; s is sorted.

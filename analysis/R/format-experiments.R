@@ -7,11 +7,9 @@ analyze_intervals <- function(operands, values, form) {
   sweep <- interval_sweep(read_campaign(operands), margin, alpha, power)
   answered(form, values$table, c(list(alpha = alpha, power = power, margin_percent = margin), pick(sweep, c("answer", "safe")),
                                  list(sentences = texts(sweep$sentences), intervals = sweep$steps, model = sweep$model)),
-           list(estimates = intervals_estimates(sweep), rows = public_sweep(sweep$rows)), sweep$notes, format_intervals(sweep),
+           list(estimates = intervals_estimates(sweep), rows = sweep$rows[setdiff(names(sweep$rows), c("se", "df"))]), sweep$notes, format_intervals(sweep),
            intervals_view(sweep, operands), c(sweep$sentences, sweep$notes), if (!is.null(margin)) sweep$answer)
 }
-
-public_sweep <- function(rows) rows[setdiff(names(rows), c("se", "df"))]
 
 #' Format a sweep over sampling intervals
 #'

@@ -18,7 +18,7 @@ format_verdicts <- function(analysis) {
   constant <- constant_treatment(analysis$treatments)
   lines <- function(...) unlist(lapply(c(...), part_lines), use.names = FALSE)
   c(if (nzchar(constant)) c(paste("treatment:", constant), ""), format_answer(analysis), lines(verdict_parts(analysis)),
-    channel_legend(main_rows(analysis$verdicts)),
+    wrap_line(channel_lines(main_rows(analysis$verdicts))), "",
     lines(list(margin_part(analysis)), side_by_side_parts(analysis), list(contrast_part(analysis), threshold_part(analysis)), cost_parts(analysis)),
     format_notes(c(scope_note(analysis$verdicts), analysis$notes)))
 }
@@ -98,8 +98,6 @@ channel_lines <- function(rows) {
   units <- unique(rows[c("channel", "unit")])
   sprintf("%s, %s: %s", units$channel, units$unit, vapply(channels[units$channel], `[[`, "", "question"))
 }
-
-channel_legend <- function(rows) c(wrap_line(channel_lines(rows)), "")
 
 threshold_part <- function(analysis) {
   rows <- analysis$thresholds

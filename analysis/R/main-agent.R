@@ -58,16 +58,14 @@ analyze_agent <- function(operands, values, form) {
   alpha <- alpha_option(values$alpha)
   report <- agent_report(read_campaign(operands, arms = "any"), alpha, margin)
   if (!is.null(margin) && is.null(report$analysis)) check_arms(report$campaign)
-  answer <- if (!is.null(margin)) agent_answer(report)
+  # of the agent's rows alone: the positive control is meant to slow
+  answer <- if (!is.null(margin)) agent_margin_answer(report$answers)
   answered(form, values$table, c(list(alpha = report$alpha, sentences = texts(report_sentences(report)), evidence = texts(report$evidence)), margin_head(margin, answer)),
            c(list(estimates = agent_estimates(report)), pick(report, setdiff(agent_csv_tables, c("estimates", "activities"))),
              list(projections = if (form == "json") scale_of_agent(report))), report$notes,
            format_agent(report), agent_view(report, operands), answer = if (!is.null(values$margin)) answer$answer,
            only_csv = list(activities = attr(report$bursts, "activities")))
 }
-
-# Of the agent's rows alone: the positive control is meant to slow.
-agent_answer <- function(report) agent_margin_answer(report$answers)
 
 # The analysis of a campaign with agents, with their answers by the one rule.
 with_agent_answers <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha, over = analysis$looks$alpha),

@@ -44,7 +44,7 @@ run_plot <- function(operands, values, form) {
   }
   # judged as in the campaign itself
   if (of[1] == "acceptance") values <- as_asked(values, dirs, c("limits", "classes", "reference"))
-  write_plots(rows, switch(of[1], noise = plot_analysis(dirs, alpha, margin), acceptance = unclass(judge_dirs(dirs, values, alpha, margin)),
+  write_plots(rows, switch(of[1], noise = report_analysis(read_campaign(dirs, arms = "any"), alpha, margin), acceptance = unclass(judge_dirs(dirs, values, alpha, margin)),
                            nights = unclass(trend_of(dirs, values, alpha, margin))), target)
 }
 
@@ -104,10 +104,6 @@ plot_target <- function(values, names) {
   form <- asked %||% ending
   if (!form %in% names(plot_devices) && any(!is.na(size))) abort_usage("--size does not apply to data")
   list(form = form, files = list(values$out %||% if (is.null(asked)) paste0(names, ".", form)), size = size)
-}
-
-plot_analysis <- function(dirs, alpha, margin) {
-  report_analysis(read_campaign(dirs, arms = "any"), alpha, margin)
 }
 
 write_plots <- function(rows, analysis, target) {
