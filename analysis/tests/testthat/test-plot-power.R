@@ -39,7 +39,9 @@ test_that("the curve passes the detection limit at its power, and more pairs fin
 
 test_that("two launches have no half, and launches with one arm have Welch's degrees of freedom", {
   dir <- local_campaign(pairs = 10, launches = 2, levels_percent = 5, launch_sd = 0.002)
-  frame <- plot_power(analyze_campaign(read_campaign(dir), channels = "time", unit = "launch"), draw = FALSE)
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  analysis$verdicts <- transform(analysis$verdicts[analysis$verdicts$scope == scope_campaign, ], main = TRUE)
+  frame <- plot_power(analysis, draw = FALSE)
   expect_equal(unique(frame$n), c(2, 4))
   expect_equal(unique(frame$df), c(1, 3))
   dir <- local_campaign(design = "single", arms = "off", launches = 4, levels_percent = 0, base_sd = 0.01)
