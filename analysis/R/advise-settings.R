@@ -292,8 +292,7 @@ settings_lines <- function(advice, alpha, margin, campaign, typed) {
                      if (advice$compares == "eager") col_words("a step between", steps_words(advice)),
                      if (!is.null(memory)) col_words("memory per rank", memory))
   first <- campaign$launches[[1]]
-  mpi <- sub(",.*", "", show_json(first$mpi$version))
-  holds <- sprintf("holds for %s, %d ranks on %s (%s)", printable(mpi), as.integer(first$ranks), counted(length(first$hosts), "node"),
+  holds <- sprintf("holds for %s, %d ranks on %s (%s)", library_of(campaign), as.integer(first$ranks), counted(length(first$hosts), "node"),
                    printable(show_json(first$hosts[[1]]$topology)))
   c(wrap_line(paste(c(settings_sentence(advice, margin), settings_program_sentence(advice)), collapse = " ")), "", table_lines(table),
     wrap_line(paste0(sprintf("gain over all, from %d sets of launches in random order; %d chose, the others say what it gains; intervals of each by itself at %g %%; ",
