@@ -6,8 +6,10 @@
 
 enum { N_NODES = 10000, MOST_BYTES = 32 << 20 };
 
+/* Read once, as a program does: what they name lives as long as it. */
 static struct nd_options *options(void) {
     static struct nd_options o;
+    if (o.n_arms > 0) return &o;
     static char *words[] = {"noiselab-detect", "--op", "barrier", "--levels", "0.1,1,5", "--seconds", "1", "--out", "nowhere", NULL};
     assert_int_equal(nd_options_parse(9, words, 0, &o), 1);
     return &o;
