@@ -48,3 +48,14 @@ static inline int nl_grow(void *array, int n, int *room, size_t size) {
     *room = 2 * *room + 16;
     return 0;
 }
+
+/* The row of that name in a table of pointers to rows, which ends with NULL and whose rows begin with their names. NULL: there is none. */
+static inline const void *nl_find(const void *table, const char *name) {
+    const char *at = table, *own;
+    for (const void *row;; at += sizeof row) {
+        memcpy(&row, at, sizeof row);
+        if (!row) return NULL;
+        memcpy(&own, row, sizeof own);
+        if (strcmp(own, name) == 0) return row;
+    }
+}

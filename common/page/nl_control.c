@@ -54,23 +54,16 @@ int nl_control_n_due(const struct nl_control *c) {
     return n;
 }
 
-int64_t nl_control_requested_ns(const struct nl_control *c) {
-    int64_t sum = 0;
-    for (int i = 0; i < atomic_load(&c->n_workers); i++) sum += atomic_load(&c->workers[i].requested_ns);
-    return sum;
-}
-
-int64_t nl_control_owed_ns(const struct nl_control *c) {
-    int64_t sum = 0;
-    for (int i = 0; i < atomic_load(&c->n_workers); i++) sum += atomic_load(&c->workers[i].owed_ns);
-    return sum;
-}
-
-int64_t nl_control_extra_cpu_ns(const struct nl_control *c) {
-    int64_t sum = 0;
-    for (int i = 0; i < atomic_load(&c->n_workers); i++) sum += atomic_load(&c->workers[i].extra_cpu_ns);
-    return sum;
-}
+/* The sum over the workers there are. */
+#define SUM_OF(field)                                                                                                                      \
+    int64_t nl_control_##field(const struct nl_control *c) {                                                                               \
+        int64_t sum = 0;                                                                                                                   \
+        for (int i = 0; i < atomic_load(&c->n_workers); i++) sum += atomic_load(&c->workers[i].field);                                     \
+        return sum;                                                                                                                        \
+    }
+SUM_OF(requested_ns)
+SUM_OF(owed_ns)
+SUM_OF(extra_cpu_ns)
 
 int nl_control_wait(struct nl_control *c, uint32_t seen, int64_t deadline_ns) {
     return nl_futex_wait(&c->command_number, seen, deadline_ns);

@@ -111,11 +111,7 @@ static const struct nd_design quick = {
 
 const struct nd_design *const nd_designs[] = {&lockin, &blocks, &single, &quick, NULL};
 
-const struct nd_design *nd_design_find(const char *name) {
-    for (int i = 0; nd_designs[i]; i++)
-        if (strcmp(nd_designs[i]->name, name) == 0) return nd_designs[i];
-    return NULL;
-}
+const struct nd_design *nd_design_find(const char *name) { return nl_find(nd_designs, name); }
 
 void nd_schedule_fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
     s->design->fill_round(s, round, steps);

@@ -179,8 +179,4 @@ static const struct nd_arrival trace = {
 
 const struct nd_arrival *const nd_arrivals[] = {&none, &late_one, &late_any, &late_half, &ramp, &random_arrival, &trace, NULL};
 
-const struct nd_arrival *nd_arrival_find(const char *name) {
-    for (int i = 0; nd_arrivals[i]; i++)
-        if (strcmp(nd_arrivals[i]->name, name) == 0) return nd_arrivals[i];
-    return NULL;
-}
+const struct nd_arrival *nd_arrival_find(const char *name) { return nl_find(nd_arrivals, name); }

@@ -119,8 +119,4 @@ static const struct nd_start_mode round_mode = {.name = "round", .help = "a dead
 
 const struct nd_start_mode *const nd_start_modes[] = {&loop_mode, &barrier, &window, &round_mode, NULL};
 
-const struct nd_start_mode *nd_start_mode_find(const char *name) {
-    for (int i = 0; nd_start_modes[i]; i++)
-        if (strcmp(nd_start_modes[i]->name, name) == 0) return nd_start_modes[i];
-    return NULL;
-}
+const struct nd_start_mode *nd_start_mode_find(const char *name) { return nl_find(nd_start_modes, name); }

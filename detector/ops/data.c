@@ -26,11 +26,7 @@ TYPE(double, double, MPI_DOUBLE, 1, 1)
 
 const struct nd_datatype *const nd_datatypes[] = {&nd_type_byte, &nd_type_int, &nd_type_long, &nd_type_float, &nd_type_double, NULL};
 
-const struct nd_datatype *nd_datatype_find(const char *name) {
-    for (int i = 0; nd_datatypes[i]; i++)
-        if (strcmp(nd_datatypes[i]->name, name) == 0) return nd_datatypes[i];
-    return NULL;
-}
+const struct nd_datatype *nd_datatype_find(const char *name) { return nl_find(nd_datatypes, name); }
 
 /* ---- reductions ---------------------------------------------------------------------------------------------------------------------- */
 
@@ -76,11 +72,7 @@ REDUCTION(bxor, MPI_BXOR, 0, 1, bxor_value, a ^ b)
 
 const struct nd_reduction *const nd_reductions[] = {&sum, &prod, &min, &max, &land, &lor, &lxor, &band, &bor, &bxor, NULL};
 
-const struct nd_reduction *nd_reduction_find(const char *name) {
-    for (int i = 0; nd_reductions[i]; i++)
-        if (strcmp(nd_reductions[i]->name, name) == 0) return nd_reductions[i];
-    return NULL;
-}
+const struct nd_reduction *nd_reduction_find(const char *name) { return nl_find(nd_reductions, name); }
 
 int nd_reduction_knows(const struct nd_reduction *r, const struct nd_datatype *t) {
     return (t->is_arithmetic || !r->needs_arithmetic) && (!t->is_floating || !r->needs_integer);

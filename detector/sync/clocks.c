@@ -78,11 +78,7 @@ static const struct nd_clock_kind timeofday = {
 
 const struct nd_clock_kind *const nd_clock_kinds[] = {&tsc, &monotonic_raw, &monotonic, &mpi_wtime, &timeofday, NULL};
 
-const struct nd_clock_kind *nd_clock_find(const char *name) {
-    for (int i = 0; nd_clock_kinds[i]; i++)
-        if (strcmp(nd_clock_kinds[i]->name, name) == 0) return nd_clock_kinds[i];
-    return NULL;
-}
+const struct nd_clock_kind *nd_clock_find(const char *name) { return nl_find(nd_clock_kinds, name); }
 
 /* ---- examination ---- */
 

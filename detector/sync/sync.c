@@ -8,11 +8,7 @@ const struct nd_sync_method *const nd_sync_methods[] = {&nd_sync_tree, &nd_sync_
 enum { CHECKS = 3, CHECK_EXCHANGES = 10 }; /* the residual: so many walks, of each the best of so many exchanges */
 enum { SHARED_LOOKS = 3 };
 
-const struct nd_sync_method *nd_sync_find(const char *name) {
-    for (int i = 0; nd_sync_methods[i]; i++)
-        if (strcmp(nd_sync_methods[i]->name, name) == 0) return nd_sync_methods[i];
-    return NULL;
-}
+const struct nd_sync_method *nd_sync_find(const char *name) { return nl_find(nd_sync_methods, name); }
 
 /* ---- who shares a clock -------------------------------------------------------------------------------------------------------------- */
 

@@ -24,14 +24,14 @@ struct cache { int64_t n_bytes; size_t line_bytes; };
 /* Level 0: the last there is. */
 static int find_cache(hwloc_topology_t topology, int cpu, int level, struct cache *cache, char *reason, size_t reason_size) {
     hwloc_obj_t object = cpu < 0 ? NULL : hwloc_get_pu_obj_by_os_index(topology, (unsigned)cpu), found = NULL;
-    if (!object) return ng_refuse(reason, reason_size, "CPU %d is not in this machine's topology", cpu);
+    if (!object) return nl_say(reason, reason_size, "CPU %d is not in this machine's topology", cpu);
     for (; object; object = object->parent) {
         if (object->type == HWLOC_OBJ_L2CACHE && level != 3) found = object;
         if (object->type == HWLOC_OBJ_L3CACHE && level != 2) found = object;
     }
-    if (!found && level) return ng_refuse(reason, reason_size, "--kind: cache-level: CPU %d has no L%d cache, or hides it", cpu, level);
-    if (!found) return ng_refuse(reason, reason_size, "CPU %d has neither L2 nor L3 cache, or hides them", cpu);
-    if (found->attr->cache.size == 0) return ng_refuse(reason, reason_size, "CPU %d does not tell the size of its cache", cpu);
+    if (!found && level) return nl_say(reason, reason_size, "--kind: cache-level: CPU %d has no L%d cache, or hides it", cpu, level);
+    if (!found) return nl_say(reason, reason_size, "CPU %d has neither L2 nor L3 cache, or hides them", cpu);
+    if (found->attr->cache.size == 0) return nl_say(reason, reason_size, "CPU %d does not tell the size of its cache", cpu);
     cache->n_bytes = (int64_t)found->attr->cache.size;
     cache->line_bytes = found->attr->cache.linesize ? found->attr->cache.linesize : 64;
     return 0;
@@ -39,8 +39,8 @@ static int find_cache(hwloc_topology_t topology, int cpu, int level, struct cach
 
 static int ask_topology(int cpu, int level, struct cache *cache, char *reason, size_t reason_size) {
     hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology)) return ng_refuse(reason, reason_size, "no memory for the topology");
-    int rc = hwloc_topology_load(topology) ? ng_refuse(reason, reason_size, "cannot read this machine's topology")
+    if (hwloc_topology_init(&topology)) return nl_say(reason, reason_size, "no memory for the topology");
+    int rc = hwloc_topology_load(topology) ? nl_say(reason, reason_size, "cannot read this machine's topology")
                                            : find_cache(topology, cpu, level, cache, reason, reason_size);
     hwloc_topology_destroy(topology);
     return rc;
@@ -51,15 +51,15 @@ static int prepare(const struct ng_kind_options *options, void **state, char *re
     int level = options->cache_level;
     struct cache cache = {0};
     *state = NULL;
-    if (level != 0 && level != 2 && level != 3) return ng_refuse(reason, reason_size, "--kind: cache-level: %d is neither 2 nor 3", level);
-    if (!(share > 0 && share <= 1)) return ng_refuse(reason, reason_size, "--kind: cache-share: %g is not a share between 0 and 1", share);
+    if (level != 0 && level != 2 && level != 3) return nl_say(reason, reason_size, "--kind: cache-level: %d is neither 2 nor 3", level);
+    if (!(share > 0 && share <= 1)) return nl_say(reason, reason_size, "--kind: cache-share: %g is not a share between 0 and 1", share);
     if (ask_topology(options->cpu, level, &cache, reason, reason_size)) return -1;
     int64_t n_lines = (int64_t)(share * (double)cache.n_bytes) / (int64_t)cache.line_bytes;
     if (n_lines < 1)
-        return ng_refuse(reason, reason_size, "--kind: cache-share: %g of a cache of %" PRId64 " bytes is not even a line", share,
+        return nl_say(reason, reason_size, "--kind: cache-share: %g of a cache of %" PRId64 " bytes is not even a line", share,
                          cache.n_bytes);
     struct cache_state *s = calloc(1, sizeof *s);
-    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    if (!s) return nl_say(reason, reason_size, "no memory");
     if (ng_array_open(&s->array, n_lines * (int64_t)cache.line_bytes, NG_PAGES_HUGE, reason, reason_size)) {
         free(s);
         return -1;

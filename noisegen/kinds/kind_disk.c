@@ -1,6 +1,5 @@
 /* disk: appends a block to a file and waits until it is on the disk. The file has no name, so nothing is left behind, however this program
  * ends. */
-#include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 #include "common/base/nl_rng.h"
 
@@ -55,22 +54,22 @@ static off_t most_bytes(void) {
 
 static int open_all(struct disk_state *s, const char *folder, char *reason, size_t reason_size) {
     s->most_bytes = most_bytes();
-    if (s->most_bytes < BLOCK) return ng_refuse(reason, reason_size, "files may not grow to %d bytes (ulimit -f)", BLOCK);
+    if (s->most_bytes < BLOCK) return nl_say(reason, reason_size, "files may not grow to %d bytes (ulimit -f)", BLOCK);
     s->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (s->folder < 0 && errno == ENOENT) return ng_refuse(reason, reason_size, "--kind: folder: '%s' does not exist", folder);
-    if (s->folder < 0 && errno == ENOTDIR) return ng_refuse(reason, reason_size, "--kind: folder: '%s' is not a folder", folder);
-    if (s->folder < 0) return ng_refuse(reason, reason_size, "--kind: folder: cannot open '%s': %m", folder);
+    if (s->folder < 0 && errno == ENOENT) return nl_say(reason, reason_size, "--kind: folder: '%s' does not exist", folder);
+    if (s->folder < 0 && errno == ENOTDIR) return nl_say(reason, reason_size, "--kind: folder: '%s' is not a folder", folder);
+    if (s->folder < 0) return nl_say(reason, reason_size, "--kind: folder: cannot open '%s': %m", folder);
     s->file = open_file(s->folder);
-    if (s->file < 0) return ng_refuse(reason, reason_size, "--kind: folder: '%s' is not writable: %m", folder);
+    if (s->file < 0) return nl_say(reason, reason_size, "--kind: folder: '%s' is not writable: %m", folder);
     snprintf(s->name, sizeof s->name, "%s", folder);
     return 0;
 }
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     *state = NULL;
-    if (!options->folder || !options->folder[0]) return ng_refuse(reason, reason_size, "--kind: folder is missing: where shall it write?");
+    if (!options->folder || !options->folder[0]) return nl_say(reason, reason_size, "--kind: folder is missing: where shall it write?");
     struct disk_state *s = calloc(1, sizeof *s);
-    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    if (!s) return nl_say(reason, reason_size, "no memory");
     s->folder = s->file = -1;
     uint64_t seed = 0; /* any: what counts is that a file system cannot compress the block away */
     for (size_t i = 0; i < sizeof s->block / sizeof *s->block; i++) s->block[i] = nl_splitmix64(&seed);

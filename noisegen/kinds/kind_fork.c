@@ -7,7 +7,6 @@
  * killed. They get no file descriptor of ours but the first three, which they do not use. */
 #include <spawn.h>
 
-#include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
 extern const struct ng_kind ng_kind_fork;
@@ -64,16 +63,16 @@ static int prepare(const struct ng_kind_options *options, void **state, char *re
     (void)options;
     *state = NULL;
     const char *program = find_program();
-    if (!program) return ng_refuse(reason, reason_size, "%s", supported());
+    if (!program) return nl_say(reason, reason_size, "%s", supported());
     struct fork_state *s = calloc(1, sizeof *s);
-    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    if (!s) return nl_say(reason, reason_size, "no memory");
     s->program = program;
     posix_spawnattr_init(&s->attributes);
     posix_spawn_file_actions_init(&s->actions);
     int error = set_up_children(s);
     if (error) {
         clean_up(s);
-        return ng_refuse(reason, reason_size, "cannot describe the children: %s", strerror(error));
+        return nl_say(reason, reason_size, "cannot describe the children: %s", strerror(error));
     }
     do_not_ignore_children();
     *state = s;

@@ -3,9 +3,6 @@
 
 #include "common/base/nl_usual.h"
 
-/* Writes one line into `reason` (%m is the error of the last system call). Always returns -1, so that a prepare can end with it. */
-int ng_refuse(char *reason, size_t reason_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
 /* The array that a kind walks. A kind that opens one has it as the first member of its state: tests look at what was written there. */
 struct ng_array { unsigned char *bytes; size_t n_bytes; };
 

@@ -13,7 +13,6 @@
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
 
-#include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
 extern const struct ng_kind ng_kind_ipi;
@@ -86,12 +85,12 @@ static int prepare(const struct ng_kind_options *options, void **state, char *re
     *state = NULL;
     for (int i = 0; i < options->n_cpus; i++) n_others += options->cpus[i] != options->cpu;
     if (n_others == 0)
-        return ng_refuse(reason, reason_size, "CPU %d is the only one allowed: no other is there to interrupt", options->cpu);
+        return nl_say(reason, reason_size, "CPU %d is the only one allowed: no other is there to interrupt", options->cpu);
     struct ipi_state *s = calloc(1, sizeof *s + (size_t)n_others * sizeof *s->counters);
-    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    if (!s) return nl_say(reason, reason_size, "no memory");
     int error = open_counters(s, options) ? errno : 0;
     if (error && !has_membarrier()) {
-        ng_refuse(reason, reason_size, "no perf counters (%s), and this kernel has no membarrier(GLOBAL_EXPEDITED)", strerror(error));
+        nl_say(reason, reason_size, "no perf counters (%s), and this kernel has no membarrier(GLOBAL_EXPEDITED)", strerror(error));
         free(s);
         return -1;
     }

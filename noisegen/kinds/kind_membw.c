@@ -21,9 +21,9 @@ struct membw_state {
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     int64_t n_bytes = options->array_bytes ? options->array_bytes : DEFAULT_BYTES;
     *state = NULL;
-    if (n_bytes < LINE) return ng_refuse(reason, reason_size, "--kind: array-bytes: streaming writes need at least %d bytes", LINE);
+    if (n_bytes < LINE) return nl_say(reason, reason_size, "--kind: array-bytes: streaming writes need at least %d bytes", LINE);
     struct membw_state *s = calloc(1, sizeof *s);
-    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    if (!s) return nl_say(reason, reason_size, "no memory");
     if (ng_array_open(&s->array, n_bytes, NG_PAGES_HUGE, reason, reason_size)) {
         free(s);
         return -1;

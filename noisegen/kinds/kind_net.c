@@ -5,7 +5,6 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
 extern const struct ng_kind ng_kind_net;
@@ -135,14 +134,14 @@ static int accept_only(int receiver, int sender) {
 static int open_sockets(struct net_state *s, const char *address, char *reason, size_t reason_size) {
     struct target target;
     if (address && parse_address(address, &target))
-        return ng_refuse(reason, reason_size,
+        return nl_say(reason, reason_size,
                          "--kind: address: '%s' is not an address with a port (try udp:127.0.0.1:9000 or tcp:[::1]:9000; numbers only)",
                          address);
     snprintf(s->address, sizeof s->address, "%s", address ? address : "our own receiver on 127.0.0.1");
-    if (!address && (s->receiver = open_receiver(&target)) < 0) return ng_refuse(reason, reason_size, "cannot receive on 127.0.0.1: %m");
+    if (!address && (s->receiver = open_receiver(&target)) < 0) return nl_say(reason, reason_size, "cannot receive on 127.0.0.1: %m");
     s->sender = open_sender(&target);
     if (s->sender < 0 || (!address && accept_only(s->receiver, s->sender)))
-        return ng_refuse(reason, reason_size, "%scannot reach %s: %m", address ? "--kind: address: " : "", s->address);
+        return nl_say(reason, reason_size, "%scannot reach %s: %m", address ? "--kind: address: " : "", s->address);
     return 0;
 }
 
@@ -150,9 +149,9 @@ static int prepare(const struct ng_kind_options *options, void **state, char *re
     int64_t n_bytes = options->message_bytes ? options->message_bytes : DEFAULT_BYTES;
     *state = NULL;
     if (n_bytes < 1 || n_bytes > MAX_BYTES)
-        return ng_refuse(reason, reason_size, "--kind: message-bytes: %" PRId64 " is not from 1 to %d", n_bytes, MAX_BYTES);
+        return nl_say(reason, reason_size, "--kind: message-bytes: %" PRId64 " is not from 1 to %d", n_bytes, MAX_BYTES);
     struct net_state *s = calloc(1, sizeof *s + (size_t)n_bytes);
-    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    if (!s) return nl_say(reason, reason_size, "no memory");
     s->sender = s->receiver = -1;
     s->message_bytes = (size_t)n_bytes;
     if (open_sockets(s, options->address, reason, reason_size)) {

@@ -1,6 +1,5 @@
 /* pagefault: minor faults, each a page that is found, cleared and mapped, and unmapped again a few pages at a time. Where several threads
  * of this program run the kind, the unmapping also interrupts the CPUs on which the others are running at that moment. */
-#include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
 extern const struct ng_kind ng_kind_pagefault;
@@ -18,11 +17,11 @@ static int prepare(const struct ng_kind_options *options, void **state, char *re
     (void)options;
     *state = NULL;
     struct pagefault_state *s = calloc(1, sizeof *s);
-    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    if (!s) return nl_say(reason, reason_size, "no memory");
     s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     void *pages = mmap(NULL, N_PAGES * s->page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) {
-        ng_refuse(reason, reason_size, "cannot map %d pages: %m", N_PAGES);
+        nl_say(reason, reason_size, "cannot map %d pages: %m", N_PAGES);
         free(s);
         return -1;
     }

@@ -1,7 +1,6 @@
 /* procfs: reads what monitoring agents read: the counters of the machine, the frequencies of its CPUs and the state of every process. One
  * file per quantum, opened anew each time as agents do. Reading a frequency may interrupt the CPU that is asked for it, and the cost of a
  * sweep grows with the number of CPUs and processes: both belong to the effect. */
-#include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
 extern const struct ng_kind ng_kind_procfs;
@@ -53,17 +52,17 @@ static int prepare(const struct ng_kind_options *options, void **state, char *re
     (void)options;
     *state = NULL;
     struct procfs_state *s = calloc(1, sizeof *s);
-    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    if (!s) return nl_say(reason, reason_size, "no memory");
     s->cpus = -1;
     s->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int n_found = 0;
     if (s->proc < 0) {
-        ng_refuse(reason, reason_size, "cannot open /proc: %m");
+        nl_say(reason, reason_size, "cannot open /proc: %m");
         goto fail;
     }
     for (int i = 0; i < N_FILES; i++) n_found += s->is_read[i] = faccessat(s->proc, files[i], R_OK, 0) == 0;
     if (n_found == 0) {
-        ng_refuse(reason, reason_size, "/proc is empty: is it mounted?");
+        nl_say(reason, reason_size, "/proc is empty: is it mounted?");
         goto fail;
     }
     s->cpus = open("/sys/devices/system/cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

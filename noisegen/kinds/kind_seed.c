@@ -1,6 +1,5 @@
 /* seed: the generator as published (Khudoleeva & Stefanov 2021, doi 10.14529/cmse210105), kept for comparison: a whole array of 250,000
  * long long is summed between two looks at the clock, and the clock is the wall's. */
-#include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
 extern const struct ng_kind ng_kind_seed;
@@ -11,7 +10,7 @@ static int prepare(const struct ng_kind_options *options, void **state, char *re
     (void)options;
     *state = NULL;
     long long *array = calloc(N_ELEMENTS, sizeof *array);
-    if (!array) return ng_refuse(reason, reason_size, "no memory for %zu bytes", N_ELEMENTS * sizeof *array);
+    if (!array) return nl_say(reason, reason_size, "no memory for %zu bytes", N_ELEMENTS * sizeof *array);
     for (int i = 0; i < N_ELEMENTS; i++) array[i] = i;
     *state = array;
     return 0;

@@ -12,9 +12,9 @@ struct sum_state { struct ng_array array; size_t n_elements, position; };
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     int64_t n_bytes = options->array_bytes ? options->array_bytes : DEFAULT_BYTES;
     *state = NULL;
-    if (n_bytes < (int64_t)sizeof(int64_t)) return ng_refuse(reason, reason_size, "--kind: array-bytes: the sum needs at least 8 bytes");
+    if (n_bytes < (int64_t)sizeof(int64_t)) return nl_say(reason, reason_size, "--kind: array-bytes: the sum needs at least 8 bytes");
     struct sum_state *s = calloc(1, sizeof *s);
-    if (!s) return ng_refuse(reason, reason_size, "no memory");
+    if (!s) return nl_say(reason, reason_size, "no memory");
     if (ng_array_open(&s->array, n_bytes, NG_PAGES_DEFAULT, reason, reason_size)) {
         free(s);
         return -1;

@@ -8,8 +8,4 @@ const struct ng_kind *const ng_kinds[] = {
     &ng_kind_ipi,  &ng_kind_pagefault, &ng_kind_net,   &ng_kind_disk,  &ng_kind_wakeup,  &ng_kind_seed,   NULL,
 };
 
-const struct ng_kind *ng_kind_find(const char *name) {
-    for (const struct ng_kind *const *k = ng_kinds; *k; k++)
-        if (strcmp((*k)->name, name) == 0) return *k;
-    return NULL;
-}
+const struct ng_kind *ng_kind_find(const char *name) { return nl_find(ng_kinds, name); }

@@ -173,11 +173,7 @@ static const struct ng_pattern replay = {.name = "replay", .help = "the bursts o
 
 const struct ng_pattern *const ng_patterns[] = {&periodic, &jittered, &poisson, &bursts, &replay, NULL};
 
-const struct ng_pattern *ng_pattern_find(const char *name) {
-    for (const struct ng_pattern *const *p = ng_patterns; *p; p++)
-        if (strcmp((*p)->name, name) == 0) return *p;
-    return NULL;
-}
+const struct ng_pattern *ng_pattern_find(const char *name) { return nl_find(ng_patterns, name); }
 
 void ng_pattern_fill(const struct ng_pattern *pattern, const struct ng_pattern_request *r, struct ng_source *source, struct ng_plan *plan) {
     plan->period_ns = r->period_ns;

@@ -4,11 +4,7 @@
 const struct nr_source *const nr_sources[] = {&nr_source_cpu,    &nr_source_thread, &nr_source_schedstat,
                                             &nr_source_counts, &nr_source_proc,   NULL};
 
-const struct nr_source *nr_source_find(const char *name) {
-    for (int i = 0; nr_sources[i]; i++)
-        if (strcmp(nr_sources[i]->name, name) == 0) return nr_sources[i];
-    return NULL;
-}
+const struct nr_source *nr_source_find(const char *name) { return nl_find(nr_sources, name); }
 
 int nr_source_choose(struct nr_recorder *r, const char *name) {
     int is_auto = strcmp(name, "auto") == 0;
