@@ -1,11 +1,8 @@
-#include "noisegen/worker.h"
 
 #include "noisegen/certificate.h"
-#include "noisegen/machine.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_units.h"
 #include "noisegen/patterns/pace.h"
-#include "noisegen/gen_options.h"
 
 /* What all threads share. */
 struct pool {

@@ -78,10 +78,7 @@ static json_t *json_known(int is_known, int64_t value) { return is_known ? json_
 static void add_seen(uint64_t *seen, const struct ng_cpus *cpus) { for (int i = 0; i < NG_MAX_CPUS / 64; i++) seen[i] |= cpus->seen[i]; }
 
 static json_t *json_seen(const uint64_t *seen) {
-    json_t *list = json_array();
-    for (int cpu = 0; cpu < NG_MAX_CPUS; cpu++)
-        if (seen[cpu / 64] >> (cpu % 64) & 1) json_array_append_new(list, json_integer(cpu));
-    return list;
+    return NL_JSON_LIST(cpu, NG_MAX_CPUS, seen[cpu / 64] >> (cpu % 64) & 1 ? json_integer(cpu) : NULL);
 }
 
 static json_t *json_all_seen(const struct ng_certificate *c) {
@@ -157,10 +154,7 @@ static json_t *json_level(const struct ng_certificate *c, int index) {
 }
 
 static json_t *json_levels(const struct ng_certificate *c) {
-    json_t *list = json_array();
-    for (int i = 0; i < c->n_levels; i++)
-        if (is_level_used(c, i)) json_array_append_new(list, json_level(c, i));
-    return list;
+    return NL_JSON_LIST(i, c->n_levels, is_level_used(c, i) ? json_level(c, i) : NULL);
 }
 
 static json_t *json_kind(const struct ng_certificate *c, const struct ng_worker *w, int index) {
@@ -177,10 +171,7 @@ static json_t *json_kind(const struct ng_certificate *c, const struct ng_worker 
 
 /* The kinds of one worker that did anything, or were asked to. */
 static json_t *json_kinds(const struct ng_certificate *c, const struct ng_worker *w) {
-    json_t *list = json_array();
-    for (int i = 0; i < c->options->n_kinds; i++)
-        if (w->tallies[i].requested > 0 || w->tallies[i].n_run > 0) json_array_append_new(list, json_kind(c, w, i));
-    return list;
+    return NL_JSON_LIST(i, c->options->n_kinds, w->tallies[i].requested > 0 || w->tallies[i].n_run > 0 ? json_kind(c, w, i) : NULL);
 }
 
 static json_t *json_thread(const struct ng_certificate *c, const struct ng_worker *w) {
@@ -195,11 +186,7 @@ static json_t *json_thread(const struct ng_certificate *c, const struct ng_worke
     return json;
 }
 
-static json_t *json_threads(const struct ng_certificate *c) {
-    json_t *list = json_array();
-    for (int i = 0; i < c->n_workers; i++) json_array_append_new(list, json_thread(c, &c->workers[i]));
-    return list;
-}
+static json_t *json_threads(const struct ng_certificate *c) { return NL_JSON_LIST(i, c->n_workers, json_thread(c, &c->workers[i])); }
 
 static json_t *json_trace(const struct ng_options *o) {
     if (!o->trace) return json_null();
@@ -226,14 +213,13 @@ static json_t *json_dose(const struct ng_certificate *c, const struct ng_account
 
 static void set_identity(json_t *json, const struct ng_certificate *c) {
     const struct ng_options *o = c->options;
-    json_t *cpus = json_array();
-    for (int i = 0; i < c->n_workers; i++) json_array_append_new(cpus, json_integer(c->workers[i].cpu));
     nl_json_set(json, "schema", json_integer(NOISELAB_SCHEMA), "program", json_string("noiselab-gen"),
         "version", json_string(NOISELAB_VERSION), "host", json_host(), "kind", json_string(o->kinds[0]->name),
         "kind_bytes", json_known(o->kind_options.array_bytes > 0, o->kind_options.array_bytes), "preset", nl_json_text(o->preset),
         "pattern", json_string(o->patterns[0]->name), "trace", json_trace(o),
         "clock", json_string(c->n_workers > 0 && c->workers[0].stretch.fd >= 0 ? "stretch" : "cpu"),
-        "cpu", json_known(c->n_workers == 1, c->n_workers > 0 ? c->workers[0].cpu : -1), "cpus", cpus, "cpus_seen", json_all_seen(c),
+        "cpu", json_known(c->n_workers == 1, c->n_workers > 0 ? c->workers[0].cpu : -1),
+        "cpus", NL_JSON_LIST(i, c->n_workers, json_integer(c->workers[i].cpu)), "cpus_seen", json_all_seen(c),
         "period_ns", json_known(c->period_ns > 0, c->period_ns), "phase", c->n_levels > 0 ? json_null() : json_phase(o),
         "random_seed", json_seed(c), "carry_bursts", json_integer(o->carry_bursts), "duty_cap_percent", json_real(o->duty_cap_percent),
         "policy", json_policy(), NULL);

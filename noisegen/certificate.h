@@ -1,7 +1,6 @@
 /* The certificate of the delivered load: JSON for machines, one line for people. Keys: docs/reference/formats.md. */
 #pragma once
 
-#include "noisegen/gen_options.h"
 #include "noisegen/worker.h"
 
 struct ng_certificate {

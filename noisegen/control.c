@@ -1,9 +1,7 @@
-#include "noisegen/worker.h"
 
 #include <pthread.h>
 
 #include "noisegen/certificate.h"
-#include "noisegen/machine.h"
 #include "common/page/nl_control.h"
 #include "common/sys/nl_place.h"
 #include "noisegen/patterns/pace.h"

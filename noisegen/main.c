@@ -1,7 +1,5 @@
 /* noiselab-gen: loads CPUs by an exact dose. Wiring only. */
 #include "noisegen/worker.h"
-#include "noisegen/machine.h"
-#include "noisegen/gen_options.h"
 
 int main(int argc, char **argv) {
     int parent_pid = getppid(); /* before anything that takes time: the parent may be dying */

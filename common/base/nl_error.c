@@ -1,5 +1,4 @@
 #include "common/base/nl_error.h"
-#include "common/base/nl_usual.h"
 #include "common/base/nl_secret.h"
 
 static const char *program_name = "noiselab";

@@ -59,3 +59,12 @@ static inline const void *nl_find(const void *table, const char *name) {
         if (strcmp(own, name) == 0) return row;
     }
 }
+
+/* What qsort takes: NAME orders numbers of a type, or structures of it by a number of theirs, the smallest first. */
+#define NL_ORDER(name, type)         NL_ORDER_OF(name, type, *x, *y)
+#define NL_ORDER_BY(name, type, key) NL_ORDER_OF(name, type, x->key, y->key)
+#define NL_ORDER_OF(name, type, one, other)                                                                                                \
+    static int name(const void *a, const void *b) {                                                                                        \
+        const type *x = a, *y = b;                                                                                                         \
+        return (one > other) - (one < other);                                                                                              \
+    }

@@ -3,7 +3,6 @@
 
 #include <jansson.h>
 
-#include "detector/acceptance/checks.h"
 #include "common/base/nl_hist.h"
 #include "common/base/nl_rng.h"
 #include "detector/acceptance/accept_options.h"

@@ -19,23 +19,11 @@ static json_t *options_json(const struct nx_options *o) {
                      nl_json_text(o->out));
 }
 
-static json_t *bindings_json(const struct nx_run *r) {
-    json_t *array = json_array();
-    for (int i = 0; i < r->team.n_ranks; i++) json_array_append_new(array, nd_binding_json(&r->bindings[i]));
-    return array;
-}
+static json_t *bindings_json(const struct nx_run *r) { return NL_JSON_LIST(i, r->team.n_ranks, nd_binding_json(&r->bindings[i])); }
 
-static json_t *hosts_json(const struct nx_run *r) {
-    json_t *array = json_array();
-    for (int i = 0; i < r->team.n_nodes; i++) json_array_append_new(array, nd_host_json(&r->hosts[i]));
-    return array;
-}
+static json_t *hosts_json(const struct nx_run *r) { return NL_JSON_LIST(i, r->team.n_nodes, nd_host_json(&r->hosts[i])); }
 
-static json_t *command_json(const struct nx_options *o) {
-    json_t *array = json_array();
-    for (int i = 0; i < o->argc; i++) json_array_append_new(array, nl_json_text(o->argv[i]));
-    return array;
-}
+static json_t *command_json(const struct nx_options *o) { return NL_JSON_LIST(i, o->argc, nl_json_text(o->argv[i])); }
 
 json_t *nx_launch_new(const struct nx_run *r) {
     static const char *const operations[] = {"barrier", "allreduce", "alltoall", "reduce", "bcast", "gather"};

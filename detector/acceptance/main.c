@@ -4,10 +4,8 @@
 #include "detector/record/record.h"
 #include "detector/nodes/launcher.h"
 #include "common/sys/nl_place.h"
-#include "detector/acceptance/accept_options.h"
 #include "detector/nodes/provenance.h"
 #include "detector/acceptance/accept_run.h"
-#include "detector/acceptance/others.h"
 
 /* How a launch spends its time: for people, or as one JSON object for programs (docs/reference/formats.md). */
 

@@ -1,9 +1,6 @@
 #include "detector/acceptance/sample.h"
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+NL_ORDER(compare, double)
 
 struct nx_sample nx_sample_of(double *values, int64_t n) {
     struct nx_sample s = {n, NAN, NAN, NAN, NAN, NAN};

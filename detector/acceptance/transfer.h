@@ -3,7 +3,6 @@
 
 #include <mpi.h>
 
-#include "common/base/nl_usual.h"
 #include "detector/ops/ops.h"
 
 /* One end of a pair. */

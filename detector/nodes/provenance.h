@@ -4,7 +4,6 @@
 #include <jansson.h>
 
 #include "common/sys/nl_cgroup.h"
-#include "common/base/nl_usual.h"
 
 enum { ND_HOST_BYTES = 65 }; /* the longest name that Linux lets a host have, and its end */
 

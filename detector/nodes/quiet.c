@@ -109,10 +109,7 @@ static void read_threads(const struct nd_quiet *q, int pid, struct tasks *t) {
     closedir(dir);
 }
 
-static int by_tid(const void *a, const void *b) {
-    int x = ((const struct task *)a)->tid, y = ((const struct task *)b)->tid;
-    return (x > y) - (x < y);
-}
+NL_ORDER_BY(by_tid, struct task, tid)
 
 static void read_tasks(const struct nd_quiet *q, struct tasks *t) {
     t->n = 0;

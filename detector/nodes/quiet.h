@@ -3,7 +3,6 @@
 #pragma once
 
 #include "detector/nodes/provenance.h"
-#include "common/base/nl_usual.h"
 
 #define ND_QUIET_LIMIT_PERCENT 2. /* a CPU that is busy, or taken by the hypervisor, for no more than this is quiet */
 

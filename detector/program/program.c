@@ -296,10 +296,7 @@ int nd_beats_choose(const struct nd_beat_counts *rows, int n_rows) {
     return best;
 }
 
-static int by_size(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+NL_ORDER(by_size, int64_t)
 
 int64_t nd_beats_median_ns(const int64_t *at_ns, int n) {
     if (n < 2) return 0;

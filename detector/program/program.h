@@ -3,7 +3,6 @@
 #pragma once
 
 #include "detector/profile/profile_file.h"
-#include "common/base/nl_usual.h"
 
 /* What ranks call their beats. */
 struct nd_beat {

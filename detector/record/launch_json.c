@@ -17,11 +17,7 @@ static json_t *utc_now(void) {
     return json_string(stamp);
 }
 
-static json_t *names_json(const char *const *names, int n) {
-    json_t *array = json_array();
-    for (int i = 0; i < n; i++) json_array_append_new(array, nl_json_text(names[i]));
-    return array;
-}
+static json_t *names_json(const char *const *names, int n) { return NL_JSON_LIST(i, n, nl_json_text(names[i])); }
 
 static json_t *places_json(const struct nd_options *o) {
     json_t *array = json_array();
@@ -32,11 +28,7 @@ static json_t *places_json(const struct nd_options *o) {
     return array;
 }
 
-static json_t *phases_json(const struct nd_options *o) {
-    json_t *array = json_array();
-    for (int i = 0; i < o->n_phases; i++) json_array_append_new(array, json_string(nd_phase_names[o->phases[i]]));
-    return array;
-}
+static json_t *phases_json(const struct nd_options *o) { return NL_JSON_LIST(i, o->n_phases, json_string(nd_phase_names[o->phases[i]])); }
 
 static json_t *start_options_json(const struct nd_options *o) {
     const struct nd_start_options *s = &o->start;
@@ -186,8 +178,7 @@ static json_t *look_cell_json(const struct nd_options *o, const struct nd_look_c
 }
 
 void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struct nd_look *look) {
-    json_t *sequential = json_object_get(launch, "sequential"), *cells = json_array();
-    for (int i = 0; i < look->n_cells; i++) json_array_append_new(cells, look_cell_json(o, &look->cells[i]));
+    json_t *sequential = json_object_get(launch, "sequential"), *cells = NL_JSON_LIST(i, look->n_cells, look_cell_json(o, &look->cells[i]));
     json_array_append_new(json_object_get(sequential, "looks"),
                           json_pack("{s:i, s:f, s:I, s:f, s:o}", "look", look->look, "fraction", look->fraction, "rounds",
                                     (json_int_t)look->rounds, "nominal_p", look->nominal_p, "cells", cells));
@@ -211,23 +202,21 @@ json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const
                            const struct nd_host *hosts, const struct nd_binding *bindings, int64_t n_pairs, int n_generators,
                            int n_agents) {
     char seed_text[32];
-    json_t *command = json_array(), *placement = json_array(), *host_array = json_array(), *warnings = json_array();
     snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
-    for (int i = 0; i < o->argc; i++) json_array_append_new(command, nl_json_text(o->argv[i]));
-    for (int i = 0; i < team->n_ranks; i++) json_array_append_new(placement, nd_binding_json(&bindings[i]));
-    for (int i = 0; i < team->n_nodes; i++) json_array_append_new(host_array, nd_host_json(&hosts[i]));
-    for (int i = 0; i < o->n_notes; i++) json_array_append_new(warnings, nl_json_text(o->notes[i]));
     json_t *clock = json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", ticks->name, "source", hosts[0].clocksource, "tick_ns",
                               ticks->tick_ns, "read_ns", ticks->read_ns, "resolution_ns", ticks->resolution_ns);
     json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i}", "schema", NOISELAB_SCHEMA, "program", "noiselab-detect",
-                             "version", NOISELAB_VERSION, "git", nl_git, "launch", launch, "command", command, "options",
-                             options_json(o), "seed", seed_text, "ranks", team->n_ranks, "nodes", team->n_nodes);
-    nl_json_set(json, "placement", placement, "hosts", host_array, "mpi", mpi_json(o), "launcher", launcher_json(),
+                             "version", NOISELAB_VERSION, "git", nl_git, "launch", launch, "command",
+                             NL_JSON_LIST(i, o->argc, nl_json_text(o->argv[i])), "options", options_json(o), "seed", seed_text, "ranks",
+                             team->n_ranks, "nodes", team->n_nodes);
+    nl_json_set(json, "placement", NL_JSON_LIST(i, team->n_ranks, nd_binding_json(&bindings[i])),
+        "hosts", NL_JSON_LIST(i, team->n_nodes, nd_host_json(&hosts[i])), "mpi", mpi_json(o), "launcher", launcher_json(),
         "slurm", nd_slurm_json(), "clock", clock, "preempted_by", json_string(nl_preempted_names[nl_preempted_source(preempted)]),
         "cells", cells_json(o, cells), "pairs_planned", json_integer(n_pairs), "rounds_planned", json_integer(o->n_rounds),
         "rounds_done", json_null(), "sequential", sequential_json(o), "n_generators", json_integer(n_generators),
         "generators", json_array(), "switching", json_null(), "n_agents", json_integer(n_agents), "agents", json_array(),
-        "warnings", warnings, "started_utc", utc_now(), "ended_utc", json_null(), "ended", json_null(), "rows", json_null(), NULL);
+        "warnings", NL_JSON_LIST(i, o->n_notes, nl_json_text(o->notes[i])), "started_utc", utc_now(), "ended_utc", json_null(),
+        "ended", json_null(), "rows", json_null(), NULL);
     return json;
 }
 

@@ -395,10 +395,7 @@ void nd_starter_accept(struct nd_starter *s) {
 
 /* ---- slots --------------------------------------------------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+NL_ORDER(compare, int64_t)
 
 /* Upper estimate of the time from rank 0's clock reading to the last rank's having the broadcast value: the largest 95 % quantile of a
  * rank.

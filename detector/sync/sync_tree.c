@@ -72,10 +72,7 @@ static void take_points(struct nd_sync *s, struct nd_exchange *points) {
 
 /* ---- fits ---------------------------------------------------------------------------------------------------------------------------- */
 
-static int compare_rtt(const void *a, const void *b) {
-    int64_t x = ((const struct nd_exchange *)a)->rtt_ns, y = ((const struct nd_exchange *)b)->rtt_ns;
-    return (x > y) - (x < y);
-}
+NL_ORDER_BY(compare_rtt, struct nd_exchange, rtt_ns)
 
 /* Weighted least squares. What a round trip took beyond the shortest one it may have lost in one direction, and then the offset is wrong by
  * half of it: this excess, beside that of the median point, is the point's standard deviation, so that a point whose every exchange was

@@ -64,17 +64,9 @@ static json_t *scraper(const struct na_session *s) {
     return o;
 }
 
-static json_t *pids(const struct na_set *set) {
-    json_t *list = json_array();
-    for (int i = 0; i < set->n; i++) json_array_append_new(list, json_integer(set->p[i].pid));
-    return list;
-}
+static json_t *pids(const struct na_set *set) { return NL_JSON_LIST(i, set->n, json_integer(set->p[i].pid)); }
 
-static json_t *warnings(const struct na_agent *a) {
-    json_t *list = json_array();
-    for (int i = 0; i < a->n_warnings; i++) json_array_append_new(list, text(a->warnings[i]));
-    return list;
-}
+static json_t *warnings(const struct na_agent *a) { return NL_JSON_LIST(i, a->n_warnings, text(a->warnings[i])); }
 
 /* What the agent was chosen by: the value of its option. */
 static json_t *command(const struct na_options *o) {

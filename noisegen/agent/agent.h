@@ -9,7 +9,6 @@
 #include "common/base/nl_hist.h"
 #include "noisegen/agent/companion_options.h"
 #include "noisegen/agent/spawn.h"
-#include "noisegen/agent/undo.h"
 #include "noisegen/agent/watch.h"
 
 enum { NA_REASON_BYTES = 1024, NA_MAX_WARNINGS = 16 };

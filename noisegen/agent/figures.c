@@ -31,10 +31,7 @@ static int take_thread(void *context, pid_t tid) {
     return 0;
 }
 
-static int by_number(const void *a, const void *b) {
-    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-    return (x > y) - (x < y);
-}
+NL_ORDER(by_number, pid_t)
 
 static void take_process(struct na_moment *m, pid_t pid) {
     struct taking t = {m, pid};

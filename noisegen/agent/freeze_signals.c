@@ -3,7 +3,6 @@
 #include <pwd.h>
 
 #include "noisegen/agent/freeze.h"
-#include "noisegen/agent/undo.h"
 
 #define SPIN_NS INT64_C(2000000)
 

@@ -1,10 +1,7 @@
 /* noiselab-agent: switches a real agent on and off for a detector. Wiring only. */
 #include <jansson.h>
 
-#include "noisegen/agent/agent.h"
-#include "noisegen/agent/undo.h"
 #include "common/base/nl_options.h"
-#include "noisegen/agent/companion_options.h"
 #include "noisegen/agent/session.h"
 
 /* What `noiselab-agent --dry-run` does: finds and checks, starts a command for a second, and leaves nothing behind. */

@@ -1,7 +1,6 @@
 /* What /proc says about processes. Pids are used again, so a process is known by its pid and the moment of its start. */
 #pragma once
 
-#include "common/base/nl_usual.h"
 #include "common/sys/nl_stat.h"
 #include "common/sys/nl_whole.h"
 

@@ -1,5 +1,4 @@
 #include "noisegen/agent/session.h"
-#include "noisegen/agent/undo.h"
 #include "common/sys/nl_place.h"
 
 #define WRITE_EVERY_NS INT64_C(30000000000)

@@ -1,10 +1,8 @@
 /* The companion under a detector: obeys the commands of the page until QUIT, or until its owner is gone. */
 #pragma once
 
-#include "noisegen/agent/agent.h"
 #include "noisegen/agent/guardian.h"
 #include "noisegen/agent/scraper.h"
-#include "noisegen/agent/watch.h"
 #include "noisegen/agent/who.h"
 
 struct na_session {

@@ -43,10 +43,7 @@ size_t nr_activities(const struct nr_burst *bursts, size_t n, int64_t gap_ns, in
 
 /* ---- the period ---- */
 
-static int compare_numbers(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+NL_ORDER(compare_numbers, double)
 
 /* The median; sorts the numbers. */
 static double median(double *numbers, size_t n) {

@@ -3,8 +3,6 @@
 #include <spawn.h>
 
 #include "common/sys/nl_whole.h"
-#include "noisegen/recorder/tasks.h"
-#include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/source.h"
 #include "noisegen/recorder/summary.h"
 

@@ -3,8 +3,6 @@
 
 #include <pthread.h>
 
-#include "noisegen/recorder/recorder.h"
-#include "noisegen/recorder/ring.h"
 #include "noisegen/recorder/tally.h"
 #include "noisegen/recorder/tasks.h"
 

@@ -1,5 +1,4 @@
 #include "noisegen/recorder/summary.h"
-#include "noisegen/recorder/tally.h"
 #include "common/base/nl_json.h"
 #include "common/base/nl_units.h"
 #include "noisegen/recorder/source.h"

@@ -3,7 +3,6 @@
 
 #include "noisegen/recorder/activity.h"
 #include "common/base/nl_hist.h"
-#include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/takers.h"
 
 enum { NR_BLOCKS = 16 /* of a recording: how the time on CPUs scatters */ };

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "noisegen/recorder/recorder.h"
-#include "common/base/nl_usual.h"
 
 /* Counts by a 64-bit key, in open addressing. Grows only in nr_map_reserve, so that counting allocates nothing. */
 

@@ -3,7 +3,6 @@
 
 #include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/ring.h"
-#include "common/base/nl_usual.h"
 
 enum { NR_MAX_NAMES = 8192, NR_NO_NAME = 0 /* "?" */, NR_MANY_NAMES = 1 /* no room for more */, NR_IDLE_NAME = 2 };
 

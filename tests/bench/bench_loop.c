@@ -9,7 +9,6 @@
 #include "common/base/nl_rng.h"
 #include "detector/measure/slices.h"
 #include "detector/measure/together.h"
-#include "detector/nodes/team.h"
 
 enum { MOST_SETS = 300 };
 

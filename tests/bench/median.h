@@ -3,10 +3,7 @@
 
 #include "common/base/nl_usual.h"
 
-static inline int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+NL_ORDER(compare, double)
 
 /* Sorts them. */
 static inline double median(double *values, int n) {

@@ -6,9 +6,6 @@
 #include <sys/socket.h>
 
 #include "noisegen/worker.h"
-#include "common/page/nl_control.h"
-#include "common/sys/nl_place.h"
-#include "noisegen/gen_options.h"
 #include "tests/unit/unit.h"
 
 #define MS INT64_C(1000000)

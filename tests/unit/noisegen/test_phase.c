@@ -1,5 +1,4 @@
 /* Phase: where in time a generator begins, so that nodes are in step, out of step, or unrelated. Several nodes are asked at once here. */
-#include "noisegen/patterns/pattern.h"
 #include "noisegen/gen_options.h"
 #include "tests/unit/unit.h"
 

@@ -1,11 +1,7 @@
 
-#include "detector/acceptance/checks.h"
 #include "detector/acceptance/scanning.h"
 #include "detector/acceptance/node_pairs.h"
-#include "detector/acceptance/sample.h"
-#include "detector/acceptance/scan.h"
 #include "detector/acceptance/topologies.h"
-#include "detector/acceptance/transfer.h"
 #include "tests/unit/unit.h"
 
 /* ---- pairs of nodes */

@@ -1,9 +1,7 @@
 /* What becomes of the records of synchronised starts: sums over ranks, who was last, when a loop may stop. */
-#include "detector/measure/lateness.h"
 #include "detector/record/record.h"
 #include "common/base/nl_rng.h"
 #include "detector/starts/self_test.h"
-#include "detector/measure/starts.h"
 #include "tests/unit/unit.h"
 
 TEST(of_equal_times_the_lower_rank_counts) {

@@ -199,10 +199,7 @@ static int64_t reading_ns(const volatile char *buffer, int64_t bytes) {
     return nl_now_ns(CLOCK_MONOTONIC_RAW) - start_ns;
 }
 
-static int compare(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+NL_ORDER(compare, int64_t)
 
 /* Not how long, but which of the two takes longer: reading 512 lines from memory or from the cache. */
 TEST(flushed_buffers_are_read_more_slowly_than_cached_ones) {

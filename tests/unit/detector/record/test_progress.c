@@ -1,5 +1,4 @@
 
-#include "common/base/nl_progress.h"
 #include "detector/record/progress.h"
 #include "tests/unit/unit.h"
 

@@ -3,7 +3,6 @@
 
 #include "detector/halves/half_sum.h"
 #include "detector/record/markers.h"
-#include "detector/options/options.h"
 #include "detector/halves/pairs.h"
 #include "tests/unit/unit.h"
 

@@ -2,9 +2,7 @@
 #include <jansson.h>
 #include <pthread.h>
 
-#include "noisegen/agent/undo.h"
 #include "noisegen/agent/session.h"
-#include "common/page/nl_agent.h"
 #include "common/sys/nl_cgroup.h"
 #include "tests/unit/unit.h"
 

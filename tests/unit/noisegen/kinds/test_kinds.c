@@ -450,10 +450,7 @@ static int64_t walk(const struct ng_array *array) {
     return nl_thread_cpu_ns() - begin_ns;
 }
 
-static int compare(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+NL_ORDER(compare, int64_t)
 
 /* Ratio of the times of a walk after a sweep and of one after the same time of arithmetic, each the lower quartile of many in turn: what
  * other programs evict makes both slow, and the quick ones are those that were left alone. */

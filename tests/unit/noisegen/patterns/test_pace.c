@@ -1,6 +1,5 @@
 /* The pacing arithmetic and the loops, on a simulated machine: its clock moves only when somebody works, sleeps or is preempted. */
 #include "common/base/nl_rng.h"
-#include "noisegen/patterns/pace.h"
 #include "noisegen/patterns/pattern.h"
 #include "tests/unit/unit.h"
 

@@ -149,10 +149,7 @@ TEST(the_gaps_of_poisson_bursts_have_mean_and_variance_1) {
     }
 }
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+NL_ORDER(by_size, double)
 
 TEST(the_gaps_of_poisson_bursts_are_exponential) {
     for (uint64_t seed = 1; seed <= 5; seed++) {

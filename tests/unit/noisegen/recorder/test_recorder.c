@@ -2,11 +2,7 @@
  * whose doings are known. */
 #include <pthread.h>
 
-#include "noisegen/recorder/activity.h"
-#include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/source.h"
-#include "noisegen/recorder/takers.h"
-#include "noisegen/recorder/tally.h"
 #include "noisegen/recorder/summary.h"
 #include "tests/unit/unit.h"
 
