@@ -232,18 +232,13 @@ static const struct nl_option rows[] = {
      .of = "pattern", OF_PATTERNS(NG_SHAPE_TRACE, ALONE)},
     {"seed", "SEED", "jittered, poisson, random phase: seed of the random numbers (default 1)", 2, AT(SEED, shape.seed),
      .wanted = "a seed (try 1, 0x2a)"},
-    {"phase", "WHEN",
-     "wait before the first period, less than one period (default 0s); or across nodes, by their synchronised clocks: aligned, staggered, "
-     "random",
-     2, .set = set_phase, .tags = ALONE},
+    {"phase", "WHEN", "wait before the first period, less than one period (default 0s); or across nodes, by their synchronised clocks: "
+     "aligned, staggered, random", 2, .set = set_phase, .tags = ALONE},
     {"node", "I/N", "which of how many nodes this is (default: from Slurm's environment)", 2, .of = "phase", .set = set_node,
      .tags = ALONE},
     {.help = "Where:", .group = 3},
-    {"on", "PLACES",
-     "CPUs to load, out of those allowed by cgroup and binding: " NL_PLACE_HELP
-     "; one thread each (default: the first allowed CPU, or those "
-     "of the trace)",
-     3, AT(TEXT, on), .wanted = "a list of places (" NL_PLACE_HELP ")", .tags = ALONE},
+    {"on", "PLACES", "CPUs to load, out of those allowed by cgroup and binding: " NL_PLACE_HELP "; one thread each (default: the first "
+     "allowed CPU, or those of the trace)", 3, AT(TEXT, on), .wanted = "a list of places (" NL_PLACE_HELP ")", .tags = ALONE},
     {"ranks", "CPUS", "where the application's ranks run, in their order, for the places that need to know", 3, .set = set_ranks,
      .tags = ALONE},
     {.help = "Limits:", .group = 5},

@@ -89,13 +89,10 @@ static const struct nl_option rows[] = {
     {"checks", "LIST", "checks, comma-separated (see --list checks; default: all but those on request), such as 'default:cpus=ranks'", 1,
      .set = set_checks},
     {"detour-threshold", "TIME", "detour: gaps longer than this count (default 1us)", 1, AT(DURATION, detour_threshold_ns), .of = "checks"},
-    {"cpus", NULL,
-     "CPUs of each node for quantum and detour: all allowed ones, or those that its ranks are bound to (auto: allowed; ranks where several "
-     "nodes share one kernel)",
-     1, AT(WORD, cpus), .table = nx_cpus_names, .of = "checks"},
-    {"inject-fault", "SENDER:RECEIVER:OFFSET",
-     "tests the check integrity itself: in each repetition one byte from SENDER to RECEIVER is corrupted on purpose", 1, .of = "checks",
-     .set = set_fault},
+    {"cpus", NULL, "CPUs of each node for quantum and detour: all allowed ones, or those that its ranks are bound to (auto: allowed; ranks "
+     "where several nodes share one kernel)", 1, AT(WORD, cpus), .table = nx_cpus_names, .of = "checks"},
+    {"inject-fault", "SENDER:RECEIVER:OFFSET", "tests the check integrity itself: in each repetition one byte from SENDER to RECEIVER is "
+     "corrupted on purpose", 1, .of = "checks", .set = set_fault},
     {"quick", NULL, "50 s of measuring in 5 repetitions, few message sizes (default)", 1, AT(FLAG, is_quick)},
     {"full", NULL, "10 min of measuring in 10 repetitions, all powers of two up to 4MiB as message sizes", 1, AT(FLAG, is_full)},
     {"seconds", "TIME", "measuring time over all checks, instead of that of --quick or --full", 1, AT(SECONDS, measure_ns)},

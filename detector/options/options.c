@@ -211,11 +211,10 @@ static const char *list(struct nl_command_line *line, const char *text) {
 
 static const struct nl_option rows[] = {
     {.help = "What is timed:", .group = 1},
-    {"op", "LIST",
-     "operations, comma-separated (see --list operations; default barrier,allreduce,alltoall); OP=ALGORITHM runs one by an algorithm of "
-     "the MPI library's (see --list algorithms; OP=default is its own choice); OP:SIZE and OP=ALGORITHM:SIZE have that size in place of "
-     "those of --bytes",
-     1, AT(TEXT, given.operations), .wanted = "a list of operations (see --list operations)", .tags = NEEDS_OPERATIONS},
+    {"op", "LIST", "operations, comma-separated (see --list operations; default barrier,allreduce,alltoall); OP=ALGORITHM runs one by an "
+     "algorithm of the MPI library's (see --list algorithms; OP=default is its own choice); OP:SIZE and OP=ALGORITHM:SIZE have that size "
+     "in place of those of --bytes", 1, AT(TEXT, given.operations), .wanted = "a list of operations (see --list operations)",
+     .tags = NEEDS_OPERATIONS},
     {"bytes", "LIST", "message sizes, such as 8,2KiB,1MiB (default 2KiB)", 1, AT(TEXT, given.sizes),
      .wanted = "a list of sizes (try 8,2KiB)", .tags = NEEDS_OPERATIONS},
     {"app", "DIR", "in place of operations: the program whose profile is being written in DIR (see noiselab run agent --app)", 1,
@@ -232,9 +231,8 @@ static const struct nl_option rows[] = {
      KEPT(NAME, external), .most = KIND_BYTES, .wanted = "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)",
      .of = "arms"},
     {"interval", "TIME", "the interval that this treatment was set to; recorded", 1, AT(DURATION, agent.interval_ns), .of = "arms"},
-    {"seconds", "TIME",
-     "total measuring time of all operations and levels (default 60s); on a busy machine rounds are left out to keep to it",
-     1, AT(SECONDS, measure_ns)},
+    {"seconds", "TIME", "total measuring time of all operations and levels (default 60s); on a busy machine rounds are left out to keep to "
+     "it", 1, AT(SECONDS, measure_ns)},
     {"half-period", "TIME", "lockin: length of a half (default 10ms); quick: of a short one (default 25ms)", 1,
      AT(DURATION, given.half_ns)},
     {"block", "TIME", "blocks: length of a block (default 1s); quick: of an undisturbed stretch (default 1s)", 1,
@@ -242,18 +240,15 @@ static const struct nl_option rows[] = {
     {"count", "N", "blocks, single: operations in each block or loop, instead of the number the pilot finds", 1, KEPT(WHOLE, count), 1,
      1e15, .wanted = "a positive whole number", .tags = NEEDS_OPERATIONS},
     {"warmup", "TIME", "run the schedule this long before the first row is taken (default 500ms)", 1, KEPT(DURATION_OR_ZERO, warmup_ns)},
-    {"wait-quiet", "TIME",
-     "before measuring, wait up to this long until no rank's CPU is more than 2 % busy or stolen (default: report what is running, and "
-     "start)",
-     1, KEPT(DURATION, wait_quiet_ns)},
+    {"wait-quiet", "TIME", "before measuring, wait up to this long until no rank's CPU is more than 2 % busy or stolen (default: report "
+     "what is running, and start)", 1, KEPT(DURATION, wait_quiet_ns)},
     {"per-operation-timing", NULL, "time every operation: histogram, detour, base (auto: off for single)", 1,
      AT(WORD, per_operation_timing), .table = switch_names, .tags = NEEDS_OPERATIONS},
     {"detour-threshold", "TIME", "operations longer than this are detours (default: median + max(median, 1us))", 1,
      KEPT(DURATION, detour_threshold_ns), .of = "per-operation-timing", .tags = NEEDS_OPERATIONS},
-    {"preempted-by", NULL,
-     "preempted time: what the scheduler says that the ranks waited for their CPUs; or wall time minus CPU time, which holds a "
-     "hypervisor's steal, too (default auto: the scheduler, where it says it on all nodes)",
-     1, KEPT(WORD, preempted_by), .table = nl_preempted_names},
+    {"preempted-by", NULL, "preempted time: what the scheduler says that the ranks waited for their CPUs; or wall time minus CPU time, "
+     "which holds a hypervisor's steal, too (default auto: the scheduler, where it says it on all nodes)", 1, KEPT(WORD, preempted_by),
+     .table = nl_preempted_names},
     {"datatype", "NAME", "of the operations' elements (see --list datatypes; default byte, for reductions double)", 1, AT(ROW, op.datatype),
      .table = nd_datatypes, .wanted = "a data type (see --list datatypes)", .tags = NEEDS_OPERATIONS},
     {"reduce", "NAME", "reduction of the operations that reduce (see --list reductions; default sum)", 1, AT(ROW, op.reduction),
@@ -298,10 +293,8 @@ static const struct nl_option rows[] = {
      .wanted = "an error of a clock (try 1s,50ppm)", .tags = NEEDS_STARTS},
     {"work", "TIME", "equal work on all ranks between start and operation: shows natural imbalance", 6, AT(DURATION, start.work_ns),
      .of = "starts", .tags = NEEDS_STARTS},
-    {"stop-rule", NULL,
-     "design single: end a loop early: over 100 starts or 30 on time; relative standard error 5 % and 10 on time; by the median (default "
-     "none)",
-     6, AT(WORD, start.stop_rule), .table = nd_stop_rule_names, .of = "starts", .tags = NEEDS_STARTS},
+    {"stop-rule", NULL, "design single: end a loop early: over 100 starts or 30 on time; relative standard error 5 % and 10 on time; by "
+     "the median (default none)", 6, AT(WORD, start.stop_rule), .table = nd_stop_rule_names, .of = "starts", .tags = NEEDS_STARTS},
     {"precision", "PERCENT", "rule median: half-width of its 99 % interval (default 1)", 6, AT(PERCENT, start.precision_percent), 0.1, 50,
      .of = "starts", .tags = NEEDS_STARTS | NEEDS_MEDIAN},
     {"raw", "FILE", "keep every start of every rank; a name without / is in the launch's folder", 6, AT(TEXT, start.raw), .of = "starts",
@@ -309,14 +302,12 @@ static const struct nl_option rows[] = {
     {"arrival", "NAME",
      "ranks that arrive late on purpose (see --list arrivals; default none); with --starts loop an arm of its own beside the levels",
      6, AT(ROW, start.arrival), .table = nd_arrivals, .wanted = "a pattern of late ranks (see --list arrivals)", .tags = NEEDS_OPERATIONS},
-    {"amount", "TIME|FACTORx",
-     "how late: a time, or times of the operation's own, such as 2x (default 1x; with --starts loop a time)", 6, .of = "arrival",
-     .set = set_amount, .tags = NEEDS_AMOUNT},
+    {"amount", "TIME|FACTORx", "how late: a time, or times of the operation's own, such as 2x (default 1x; with --starts loop a time)", 6,
+     .of = "arrival", .set = set_amount, .tags = NEEDS_AMOUNT},
     {"file", "FILE", "trace: lines of rank and delays in ns", 6, AT(TEXT, start.arrival_trace), .of = "arrival", .wanted = "a file"},
     {.help = "Ending early:", .group = 7},
-    {"stop-when", NULL,
-     "lockin, blocks: end at a planned look once every slowdown is shown to be above or below the margin (default never)",
-     7, AT(WORD, sequential.stops), .table = stop_names},
+    {"stop-when", NULL, "lockin, blocks: end at a planned look once every slowdown is shown to be above or below the margin (default "
+     "never)", 7, AT(WORD, sequential.stops), .table = stop_names},
     {"looks", "N", "planned looks, equally spaced over the rounds, at most 20 (default 5)", 7, AT(INT, sequential.n_looks), 1, ND_MAX_LOOKS,
      .of = "stop-when", .tags = NEEDS_LOOKS},
     {"spending", "NAME", "alpha spending over the looks: obrien-fleming (little at first), pocock (evenly) (default obrien-fleming)", 7,
@@ -329,37 +320,25 @@ static const struct nl_option rows[] = {
     {"levels", "LIST", "noise levels in percent of one CPU, 0 is the placebo (default 0,0.1,0.3,1; single: none); none: no generator", 2,
      AT(TEXT, given.levels), .wanted = "a list of levels (try 0,0.1,1)", .tags = NEEDS_GENERATOR},
     {"period", "TIME", "period of the noise (default: the half-period, at most 10ms)", 2, AT(DURATION, period_ns), .tags = NEEDS_GENERATOR},
-    {"kind", "LIST[:NAME=VALUE,...]",
-     "kinds of load, each crossed with each level (see noiselab-gen --list kinds, and its keys; default spin)", 2,
-     AT(TEXT, given.kinds),
-     .wanted = "a list of kinds", .tags = NEEDS_GENERATOR},
-    {"pattern", "LIST[:NAME=VALUE,...]",
-     "patterns of the bursts, crossed likewise (see noiselab-gen --list patterns; default periodic)", 2,
+    {"kind", "LIST[:NAME=VALUE,...]", "kinds of load, each crossed with each level (see noiselab-gen --list kinds, and its keys; default "
+     "spin)", 2, AT(TEXT, given.kinds), .wanted = "a list of kinds", .tags = NEEDS_GENERATOR},
+    {"pattern", "LIST[:NAME=VALUE,...]", "patterns of the bursts, crossed likewise (see noiselab-gen --list patterns; default periodic)", 2,
      AT(TEXT, given.patterns), .wanted = "a list of patterns", .tags = NEEDS_GENERATOR},
-    {"on", "PLACES",
-     "CPUs that get the noise on each node, all at once: " NL_PLACE_HELP
-     "; given again: further places, crossed likewise (default last: the "
-     "CPU of the node's last rank)",
-     2, .set = add_place, .tags = NEEDS_GENERATOR},
+    {"on", "PLACES", "CPUs that get the noise on each node, all at once: " NL_PLACE_HELP "; given again: further places, crossed likewise "
+     "(default last: the CPU of the node's last rank)", 2, .set = add_place, .tags = NEEDS_GENERATOR},
     {"phase", "LIST", "phase of the noise across nodes: random, aligned, staggered; crossed likewise (default random)", 2,
      AT(TEXT, given.phases), .wanted = "a list of phases", .tags = NEEDS_GENERATOR},
     {"preset", "NAME", "kind, pattern and their options from a file (see noiselab-gen --list presets); options given here override it", 2,
      KEPT(TEXT, preset), .wanted = "the name of a preset", .tags = NEEDS_GENERATOR},
-    {"noise-nodes", "all|first|LIST",
-     "nodes that get a generator, or whose agent is switched: all, that of rank 0, or names as Slurm lists them: n[1-4,07],m1 "
-     "(default all)",
-     2, .set = set_noise_nodes, .tags = NEEDS_NODES},
-    {"gen", "WORDS",
-     "further options of noiselab-gen, as its command line has them (see noiselab-gen --help): --gen '--replay FILE --carry 0'",
-     2, .set = pass, .tags = NEEDS_GENERATOR},
+    {"noise-nodes", "all|first|LIST", "nodes that get a generator, or whose agent is switched: all, that of rank 0, or names as Slurm "
+     "lists them: n[1-4,07],m1 (default all)", 2, .set = set_noise_nodes, .tags = NEEDS_NODES},
+    {"gen", "WORDS", "further options of noiselab-gen, as its command line has them (see noiselab-gen --help): --gen '--replay FILE "
+     "--carry 0'", 2, .set = pass, .tags = NEEDS_GENERATOR},
     {.help = "An agent as treatment, switched from half to half:", .group = 8},
-    {"agent", "WORDS",
-     "which agent, and how it is switched, as the command line of noiselab-agent has it (see noiselab-agent --help): --agent '--agent-pid "
-     "1234'",
-     8, .set = set_agent, .tags = NEEDS_AGENT},
-    {"agent-period", "TIME",
-     "its sampling period: each half holds whole periods (default half: at least 100ms; 1s when no period is given)", 8,
-     AT(DURATION, agent.period_ns), .tags = NEEDS_AGENT},
+    {"agent", "WORDS", "which agent, and how it is switched, as the command line of noiselab-agent has it (see noiselab-agent --help): "
+     "--agent '--agent-pid 1234'", 8, .set = set_agent, .tags = NEEDS_AGENT},
+    {"agent-period", "TIME", "its sampling period: each half holds whole periods (default half: at least 100ms; 1s when no period is "
+     "given)", 8, AT(DURATION, agent.period_ns), .tags = NEEDS_AGENT},
     {"interval", "TIME", "the sampling interval it was set to; recorded", 8, AT(DURATION, agent.interval_ns), .of = "agent-period"},
     {"agent-settle", "TIME", "untimed operations after each switch (default: half of its period, at least 5ms)", 8,
      AT(DURATION_OR_ZERO, agent.settle_ns), .tags = NEEDS_AGENT},
@@ -370,19 +349,16 @@ static const struct nl_option rows[] = {
     {"launch-id", "ID", "name of the launch's folder (default: time, host and process number)", 4, AT(NAME, launch_id), .most = NAME_BYTES},
     {"oversubscribe", NULL, "allow more ranks than CPUs on a node", 4, KEPT(FLAG, oversubscribe)},
     {"progress", NULL, NL_PROGRESS_HELP, 4, AT(WORD, progress), .table = nl_progress_names},
-    {"self-test", NULL,
-     "time operations of known length with synchronised starts and report the quality of the starts; status 1: not good enough", 4,
-     AT(FLAG, self_test), .tags = NEEDS_OPERATIONS},
+    {"self-test", NULL, "time operations of known length with synchronised starts and report the quality of the starts; status 1: not good "
+     "enough", 4, AT(FLAG, self_test), .tags = NEEDS_OPERATIONS},
     {"sync-only", NULL, "compare the ranks' clocks, print the table, and end", 4, AT(FLAG, sync_only), .tags = NEEDS_OPERATIONS},
     {"dry-run", NULL, "check the options, print what would be run, and end", 4, AT(FLAG, dry_run)},
     {"json", NULL, "with --dry-run: print it as JSON", 4, AT(FLAG, is_json)},
     {.help = "Information:", .group = 5},
     {"help", NULL, "this text", 5, .type = NL_HELP},
     {"version", NULL, "the version and the commit it was built from", 5, .type = NL_VERSION},
-    {"list", "WHAT",
-     "operations (that can be timed), algorithms (that this MPI library lets one choose), designs, channels (figures of each half), "
-     "starts, clocks, syncs, arrivals, datatypes, reductions",
-     5, .set = list},
+    {"list", "WHAT", "operations (that can be timed), algorithms (that this MPI library lets one choose), designs, channels (figures of "
+     "each half), starts, clocks, syncs, arrivals, datatypes, reductions", 5, .set = list},
 };
 
 enum { N_ROWS = sizeof rows / sizeof *rows };
