@@ -12,10 +12,11 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
     OUT=$PWD/c
     needs_cpus 2
+    take_turns
 }
 
-# looped: the words of the program, which goes on until the file `end` is there
-looped() { echo "$MPIRUN_COMMAND -n 2 $BUILD/tests-mpi/loop_probe $PWD/end"; }
+# looped: the words of the program, which goes on until the file `end` is there, and leaves the CPUs to others meanwhile
+looped() { echo "$MPIRUN_COMMAND -n 2 $BUILD/tests-mpi/loop_probe $PWD/end 500"; }
 
 # end_when COMMAND...: the program ends once that succeeds
 end_when() {

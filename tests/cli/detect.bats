@@ -248,7 +248,7 @@ delivery() {
     # half of the time the first rank has to share its CPU
     (while [ -d "$BATS_TEST_TMPDIR" ]; do "$BIN/noiselab-gen" --level 60 --period 2ms --on "cpu:$FIRST_CPU" --duration 0.8s || true; sleep 0.8; done) >/dev/null 2>&1 3>&- &
     helper=$!
-    launch 2 --op barrier --levels 1,5 --seconds 5 --half-period 10ms --launch-id one --warmup 0s || bad=$?
+    launch 2 --op barrier --levels 1,5 --seconds 3.5 --half-period 10ms --launch-id one --warmup 0s || bad=$?
     pkill -P "$helper" || true # what it runs; then itself
     kill "$helper" || true
     [ -z "${bad-}" ]

@@ -7,7 +7,7 @@ json() { jq -c "$1" "$OUT/one/launch.json"; }
 
 @test "a loop that a jump cuts short is kept up to it" {
     status=0
-    launch 2 --design single --levels none --launch-id one --op barrier --starts round:fake-clock=0s,0ppm,-50ms@4s --seconds 60 --warmup 0s || status=$?
+    launch 2 --design single --levels none --launch-id one --op barrier --starts round:fake-clock=0s,0ppm,-50ms@3s --seconds 10 --warmup 0s || status=$?
     [ "$status" -eq 2 ]
     [ "$(column operations "$OUT/one/blocks.csv")" -gt 0 ]
     [ "$(json .start.starts)" -eq "$(column operations "$OUT/one/blocks.csv")" ]

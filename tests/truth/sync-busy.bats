@@ -1,0 +1,18 @@
+#!/usr/bin/env bats
+# Clocks are synchronised beside other work. No other suite may run then: two busy processes are what is tested, not more.
+
+load sync
+
+# shellcheck disable=SC2086 # a list of processes
+teardown() { [ -z "${BUSY-}" ] || kill $BUSY; }
+
+@test "busy processes on the same CPUs do not spoil the drift" {
+    for cpu in $(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F - '{ for (i = $1; i <= $NF; i++) print i }' | head -n 2); do
+        taskset -c "$cpu" sh -c 'while :; do :; done' >/dev/null 2>&1 3>&- &
+        BUSY="${BUSY-} $!"
+    done
+    for _ in 1 2 3; do
+        probe 2 --fake-clock 1h,50ppm
+        all 'e(drift_ppm - true_drift_ppm) < 1'
+    done
+}

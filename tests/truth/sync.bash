@@ -1,0 +1,33 @@
+# What the tests of clock synchronisation share: a probe that says what was found, and what the truth is.
+# shellcheck shell=bash
+
+# shellcheck source=tests/helpers.bash
+source "$BATS_TEST_DIRNAME/../helpers.bash"
+# shellcheck source=tests/mpirun.bash
+source "$BATS_TEST_DIRNAME/../mpirun.bash"
+
+PROBE="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/tests-mpi/sync_probe"
+
+setup() {
+    # on one, a round trip takes the time slices of ranks that wait
+    needs_cpus 2
+    ROWS="$BATS_TEST_TMPDIR/rows" ERR="$BATS_TEST_TMPDIR/stderr"
+}
+
+# probe RANKS OPTION...: on this machine, into $ROWS
+probe() {
+    local ranks=$1
+    shift
+    on_cores "$ranks" "$PROBE" "$@" >"$ROWS" 2>"$ERR"
+}
+
+# all CONDITION: holds for every rank but 0. Columns have their names, e(x) is |x|.
+all() {
+    awk -F , -v n=0 '
+        function e(x) { return x < 0 ? -x : x }
+        NR == 1 { next }
+        { rank = $1; true_offset_ns = $2; offset_ns = $3; true_drift_ppm = $4; drift_ppm = $5; rtt_ns = $6; residual_ns = $7; model_error_ns = $8
+          later_error_ns = $9; exchanges = $10; is_measured = $12; bound_ns = $13 }
+        rank > 0 { n++; if (!('"$1"')) { print "not so: '"$1"'"; print; bad = 1 } }
+        END { exit bad || NR < 2 }' "$ROWS" || { cat "$ROWS" && false; }
+}
