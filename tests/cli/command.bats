@@ -102,6 +102,7 @@ meant() {
     meant --compare-replay "$BIN/noiselab" run agent --compare-reply
     meant --half-period "$BIN/noiselab" run stability --half-perod 10ms
     meant --repetitions "$BIN/noiselab" run acceptance --repetitons 2
+    meant --json "$BIN/noiselab-doctor" --jsn
     meant --margin "$BIN/noiselab" analyze --margn 1 "$BATS_TEST_TMPDIR"
     meant agent "$BIN/noiselab" analyze agnet "$BATS_TEST_TMPDIR"
     # an option that lacks its value is told so, and an unambiguous beginning is taken

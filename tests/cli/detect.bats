@@ -275,7 +275,6 @@ delivery() {
 
 @test "a half that is held up ends by the clock, at one number of operations on all ranks" {
     take_turns
-    on_cores 2 "$BIN/../tests-mpi/together_probe"
     on_cores 3 "$BIN/../tests-mpi/together_probe"
 }
 

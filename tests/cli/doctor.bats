@@ -115,9 +115,3 @@ EOT
     [[ "$(of quota here)" == "0.5 CPUs (50 ms of every 100 ms, /sys/fs/cgroup/"*"noiselab-test.$$)" ]]
     [[ "$(of quota means)" == *'no noise of other tasks'* ]]
 }
-
-@test "it knows its options" {
-    run --separate-stderr "$BIN/noiselab-doctor" --jsn
-    [ "$status" -eq 2 ]
-    [[ "$stderr" == *'did you mean --json?'* ]]
-}

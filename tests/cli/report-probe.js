@@ -1,7 +1,7 @@
 // Appended to a report by report.bats: what a browser makes of it, as JSON in the page, and in the page around it.
 window.addEventListener('load', function () {
   'use strict';
-  var out = { width: innerWidth, height: innerHeight, dark: matchMedia('(prefers-color-scheme: dark)').matches };
+  var out = { width: innerWidth, height: innerHeight };
   var all = function (selector, within) { return Array.prototype.slice.call((within || document).querySelectorAll(selector)); };
   var shown = function (element) { return element.getClientRects().length > 0; };
   var name = function (element) { return element.closest('figure') ? element.closest('figure').id : ''; };
