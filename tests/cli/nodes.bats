@@ -198,8 +198,10 @@ no_line_but() {
     [ "$(jq -r '.ended // "" | . == "" or startswith("failed")' "$BATS_TEST_TMPDIR/kept/launch.json")" = true ]
 }
 
-@test "links that somebody puts into a launch's folder are not followed: what is written there are files of its own" {
+# as srun does it: all tasks get the signal at once
+@test "a TERM to all ranks at once ends the launch, which says so, and follows no links that somebody has put into its folder" {
     background --levels 1
+    generator=$(generator_of "$MPIRUN")
     echo theirs >"$BATS_TEST_TMPDIR/victim"
     for file in launch.json ranks.csv hist.csv nodes.csv; do
         ln -sf "$BATS_TEST_TMPDIR/victim" "$OUT/one/$file"
@@ -209,13 +211,19 @@ no_line_but() {
     kill -TERM $(ranks_of "$MPIRUN")
     wait "$MPIRUN" || true
     ls -l "$OUT/one"
+    cat "$ERR"
     [ "$(cat "$BATS_TEST_TMPDIR/victim")" = theirs ]
     for file in launch.json ranks.csv hist.csv nodes.csv; do
         [ -f "$OUT/one/$file" ]
         [ ! -L "$OUT/one/$file" ]
         [ ! -e "$OUT/one/$file.new" ]
     done
-    [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
+    grep -q 'interrupted: ' "$ERR"
+    jq -e '.ended == "interrupted" and (.generators | length) == 1' "$OUT/one/launch.json"
+    [ "$(jq .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" ]
+    [ "$(tail -c 1 "$OUT/one/halves.csv" | od -An -c | tr -d ' ')" = '\n' ]
+    [ "$(column halves "$OUT/one/nodes.csv" | awk '{ n += $1 } END { print n }')" -eq "$(jq .rows "$OUT/one/launch.json")" ]
+    wait_for is_gone "$generator"
 }
 
 @test "a folder that vanishes ends the launch in one line" {
@@ -237,21 +245,6 @@ no_line_but() {
     # the MPI library locks files of its own, in its session's folder: not ours
     ! grep -E 'flock\(|F_(OFD_)?SETLK' "$BATS_TEST_TMPDIR/calls" | grep -qF "$OUT" || false
     ! grep -nE '\b(flock|lockf)\(|F_(OFD_)?(SETLKW?|GETLK)' "$BATS_TEST_DIRNAME"/../../detector/*.[ch] "$BATS_TEST_DIRNAME"/../../common/*.[ch]
-}
-
-# as srun does it: all tasks get the signal at once
-@test "a TERM to all ranks at once ends the launch, and it says so" {
-    background --levels 1
-    generator=$(generator_of "$MPIRUN")
-    # shellcheck disable=SC2046
-    kill -TERM $(ranks_of "$MPIRUN")
-    wait "$MPIRUN" || true
-    cat "$ERR"
-    grep -q 'interrupted: ' "$ERR"
-    jq -e '.ended == "interrupted" and (.generators | length) == 1' "$OUT/one/launch.json"
-    [ "$(jq .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" ]
-    [ "$(column halves "$OUT/one/nodes.csv" | awk '{ n += $1 } END { print n }')" -eq "$(jq .rows "$OUT/one/launch.json")" ]
-    wait_for is_gone "$generator"
 }
 
 # own_kib PID: its memory that is no other's, files and shared memory left out

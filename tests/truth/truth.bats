@@ -90,23 +90,3 @@ holds() { awk "BEGIN { exit !($1) }"; }
 @test "the off halves and the placebo carry no load" {
     awk -F , 'NR > 1 && ($7 == "off" || $8 == 0) { d += $22; w += $11 } END { exit !(100 * d / w < 0.01) }' "$CAMPAIGN"/*/halves.csv
 }
-
-@test "a campaign killed with -9 is analysed up to its last half" {
-    needs_cpus 2
-    local out="$BATS_TEST_TMPDIR/killed"
-    # Open MPI leaves the shared memory of killed ranks behind: here it goes with the test
-    mkdir "$BATS_TEST_TMPDIR/shm"
-    OMPI_MCA_btl_vader_backing_directory="$BATS_TEST_TMPDIR/shm" exec_on_cores 2 "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 60 --out "$out" >/dev/null 2>&1 3>&- &
-    mpirun=$!
-    # some pairs, whenever the first comes
-    OUT=$out
-    wait_until 60 has_rows
-    # shellcheck disable=SC2046
-    kill -9 $(ranks_of $mpirun)
-    wait $mpirun || true
-    run "$BIN/noiselab-analyze" "$out"
-    echo "$output"
-    [ "$status" -eq 0 ]
-    [[ "$output" == *"detected"* ]]
-    [[ "$output" == *"killed"* || "$output" == *"partial"* ]]
-}
