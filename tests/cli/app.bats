@@ -12,7 +12,6 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
     OUT=$PWD/c
     needs_cpus 2
-    take_turns
 }
 
 # looped: the words of the program, which goes on until the file `end` is there, and leaves the CPUs to others meanwhile

@@ -275,7 +275,7 @@ delivery() {
 
 @test "a half that is held up ends by the clock, at one number of operations on all ranks" {
     take_turns
-    on_cores 3 "$BIN/../tests-mpi/together_probe"
+    on_cores 3 timeout 120 "$BIN/../tests-mpi/together_probe"
 }
 
 @test "a run that is held up ends with whole rounds when its time is over by the clock, and says what it left out" {
