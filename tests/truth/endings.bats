@@ -50,18 +50,19 @@ has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
     [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
 }
 
-@test "kill -9 of a rank ends a load that would go on until the end of a long loop" {
+@test "kill -9 of a rank ends a load that would go on until the end of a block" {
     needs_cpus 2
-    exec_on_cores 2 "$DETECT" --out "$OUT" --op barrier --design single --levels 50 --seconds 80 >/dev/null 2>"$ERR" 3>&- &
+    exec_on_cores 2 "$DETECT" --out "$OUT" --op barrier --design blocks --block 8s --levels 50 --seconds 80 >/dev/null 2>"$ERR" 3>&- &
     MPIRUN=$!
     wait_for has_generator "$MPIRUN"
     generator=$(generator_of "$MPIRUN")
+    # the first block that is loaded may be the second
     wait_until 60 works "$generator"
     kill -9 "$(ranks_of "$MPIRUN" | tail -n 1)"
     no_load_of "$generator"
 }
 
-# works PID: it has used CPU time lately, as a generator does only in a loaded loop
+# works PID: it has used CPU time lately, as a generator does only in a loaded block
 works() {
     local before
     before=$(cpu_ticks "$1")
