@@ -161,10 +161,10 @@ find_self_check <- function(dirs) {
 # were completed later none. NULL: there are none.
 lost_nodes <- function(dirs, infos) {
   files <- file.path(dirs, schedule_file)
-  words <- unlist(lapply(files[file.exists(files)], function(file) {
+  words <- as.character(unlist(lapply(files[file.exists(files)], function(file) {
     keys <- read_schedule(file)$keys
     unname(keys[names(keys) == "lost"])
-  }))
+  })))
   parts <- strsplit(words[grepl("^[^ ]+ [^ ]+$", words)], " ", fixed = TRUE)
   complete <- names(infos)[vapply(infos, function(info) identical(info$ended, "complete"), TRUE)]
   rows <- bind_rows(lapply(parts, function(part) data.frame(launch = printable(part[1]), host = printable(strsplit(part[2], ",", fixed = TRUE)[[1]]))))
