@@ -74,11 +74,12 @@ proofs() {
 verdicts() {
     awk -F , '
         { key = $1 "," $2; bound[key] = $3; n[key] += $7; hits[key] += $8; shapes[$1] = 1 }
-        function line(kind, text, low, high,    k, part, worst, at, all, of, held, d) {
+        function line(kind, text, low, high,    k, part, worst, at, all, of, d, beyond) {
             for (k in n) if (bound[k] == kind && n[k] > 0) {
                 all += hits[k]; of += n[k]; part = 100 * hits[k] / n[k]; d = low - part > part - high ? low - part : part - high
-                n_cells++; beyond = 100 * 2 * sqrt((hits[k] + 1) / (n[k] + 2) * (1 - (hits[k] + 1) / (n[k] + 2)) / n[k])
-                if (d > beyond) { out++; worst = worst (worst ? "; " : "") sprintf("%s %.1f %%", k, part) }
+                # by two standard errors of a share that is the bound itself
+                at = part < low ? low : high; beyond = 2 * sqrt(at * (100 - at) / n[k])
+                if (d > beyond) worst = worst (worst ? "; " : "") sprintf("%s %.1f %%", k, part)
             }
             if (of) printf "%s %.2f %% of %d (%s)%s. ", text, 100 * all / of, of, low ? sprintf("wanted %g to %g", low, high) : sprintf("wanted at most %g", high),
                 worst ? "; beyond chance: " worst : ""

@@ -60,7 +60,8 @@ share <- function(name, hits, kind, of = "") {
   smoothed <- (sum(hits) + 1) / (n + 2)
   error <- 100 * sqrt(smoothed * (1 - smoothed) / n)
   beyond <- max(bound$low - percent, percent - bound$high)
-  holds <- if (beyond <= 0) "yes" else if (beyond <= 2 * error) "within MC error" else "NO"
+  at <- if (percent < bound$low) bound$low else bound$high
+  holds <- if (beyond <= 0) "yes" else if (beyond <= 2 * sqrt(at * (100 - at) / n)) "within MC error" else "NO"
   if (unknown > 0) holds <- sprintf("%s (%d of %d without an answer)", holds, unknown, n + unknown)
   line(name, sprintf("%.2f +- %.2f", percent, error), wanted, holds)
 }
