@@ -93,13 +93,13 @@ PYTHON
     needs Rscript
     cd "$BATS_TEST_DIRNAME/../../detector/acceptance"
     # names_in FILE: the first text of each row of its table
-    names_in() { sed -n 's/^ *{"\([^"]*\)",.*/\1/p' "$1"; }
+    names_in() { grep -oE '\{"[^"]*", [a-zN&]' "$1" | cut -d '"' -f 2; }
     {
         "$BIN/noiselab-accept" --list-tables | sed -n 's/^check\t\([a-z]*\)\t.*/check \1/p'
         for check in latency bandwidth; do grep -oE '"(within|between)[a-z-]*"' node_pairs.c | tr -d '"' | sed "s/^/$check /"; done
         names_in checks/check_opcost.c | sed 's/^/opcost /'
         names_in topologies.c | sed 's/^/topology /'
-        sed -n '/^} rows\[\] = /p' checks/check_collective.c | grep -oE '"[a-z]+"' | tr -d '"' | sed 's/^/collective /'
+        grep -oE '\{"[a-z]+", [0-9]+\}' checks/check_collective.c | cut -d '"' -f 2 | sed 's/^/collective /'
         sed -n 's/.*\.name = "\([a-z]*\)".*/kernels \1/p' kernels/kernel_*.c
         grep -oE 'is_between \? "[a-z]+" : "[a-z]+"' checks/check_completeness.c | grep -oE '"[a-z]+"' | tr -d '"' | sed 's/^/completeness /'
         for check in quantum detour; do grep -oE 'is_alone \? "[a-z]+" : "[a-z]+"' scanning.c | grep -oE '"[a-z]+"' | tr -d '"' | sed "s/^/$check /"; done
