@@ -142,12 +142,12 @@ comparable_units <- function(units, acceptance) {
   ))
 }
 
-# Where nodes share CPUs no node is judged by its links (those of two CPUs are other links), and no link whose ends share one: it stays one that
-# others are held against.
+# Where nodes share CPUs no node is judged by its links (those of two CPUs are other links), no link whose ends share one (it stays one that others
+# are held against), and none that cannot be decided: what it scatters is that sharing.
 without_shared_links <- function(comparisons, shared) {
   if (NROW(shared) == 0 || NROW(comparisons) == 0) return(comparisons)
   own <- comparisons$entity %in% pair_name(shared$host_a, shared$host_b)
-  rows_at(comparisons, which(comparisons$variant != "between" | comparisons$kind == "link" & !own))
+  rows_at(comparisons, which(comparisons$variant != "between" | comparisons$kind == "link" & !own & comparisons$verdict != "inconclusive"))
 }
 
 judgement <- function(check, what, verdict, ..., variant = "", metric = "", size = NA_real_, entity = "", value = NA_real_,
