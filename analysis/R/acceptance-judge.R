@@ -45,7 +45,8 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   figures <- figure_table(units, alpha, watched)
   comparable <- comparable_units(units, acceptance)
   classes <- node_classes(acceptance, comparable$apart, classes)
-  comparisons <- compare_nodes(comparable$units, alpha, margins, classes, watched, measured_seconds(acceptance))
+  comparisons <- compare_nodes(comparable$units, alpha, margins, classes, watched, measured_seconds(acceptance),
+                               shared = acceptance$shared)
   comparisons <- without_shared_links(comparisons, acceptance$shared)
   comparisons <- doubt_unknown_switches(comparisons, classes)
   self_check <- judge_self_check(acceptance, alpha)
@@ -142,12 +143,12 @@ comparable_units <- function(units, acceptance) {
   ))
 }
 
-# Where nodes share CPUs no node is judged by its links (those of two CPUs are other links), no link whose ends share one (it stays one that others
-# are held against), and none that cannot be decided: what it scatters is that sharing.
+# Where nodes share CPUs no link is judged whose ends share one (it stays one that others are held against), and none that cannot be decided: what it
+# scatters is that sharing.
 without_shared_links <- function(comparisons, shared) {
   if (NROW(shared) == 0 || NROW(comparisons) == 0) return(comparisons)
   own <- comparisons$entity %in% pair_name(shared$host_a, shared$host_b)
-  rows_at(comparisons, which(comparisons$variant != "between" | comparisons$kind == "link" & !own & comparisons$verdict != "inconclusive"))
+  rows_at(comparisons, which(comparisons$variant != "between" | !own & comparisons$verdict != "inconclusive"))
 }
 
 judgement <- function(check, what, verdict, ..., variant = "", metric = "", size = NA_real_, entity = "", value = NA_real_,

@@ -22,6 +22,8 @@
 #' @param watched Data frame from `watched_time()`, or NULL: no bound for bursts that nobody saw.
 #' @param measured_s Seconds that all checks together were measured, length 1, for what is said of longer runs.
 #' @param power Power at the detection limit, length 1.
+#' @param shared Data frame `host_a`, `host_b`: nodes that share a CPU, or NULL. Links between nodes are then held against the worst of the other
+#'   links of their ends, with a margin of 100 % at least: that covers what sharing makes of them, which is no scatter of healthy links.
 #' @return Data frame, one row per figure and node or link: `check`, `variant`, `metric`, `size`, `kind` (`node` or `link`), `entity`,
 #'   `class`, `others` (number), `n_launches`, `n_units`, `value` and `others_value` (in `unit`), `effect` with `ci_low`, `ci_high`, `upper`
 #'   (the bound of `pass`), `margin` and `detection_limit` (positive:
@@ -32,16 +34,18 @@
 #'   1273-1283 (efficiency of the median absolute deviation).
 #' @noRd
 compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), classes = NULL, watched = NULL, measured_s = NA_real_,
-                          power = 0.95) {
+                          power = 0.95, shared = NULL) {
   check_probability(alpha, "alpha")
   units <- rows_at(units, which(units$compared))
-  rows <- bind_rows(lapply(parts_by(units, units$check, units$variant, units$metric, units$size), compare_figure, classes))
+  rows <- bind_rows(lapply(parts_by(units, units$check, units$variant, units$metric, units$size), compare_figure, classes,
+                         NROW(shared) > 0))
   if (nrow(rows) == 0) return(rows)
   tested <- is.na(rows$reason)
   n <- max(1, sum(tested))
   log_scale <- rows$effect_unit == "percent"
   border <- margin_of(margins, margin_kinds(rows$check, rows$metric), rows$others_value, ifelse(log_scale, "log", "linear"),
                       rows$worse)
+  border <- pmax(border, rows$least_margin)
   rows$p_one_sided <- ifelse(tested, pmax(1e-300, stats::pt((rows$score - border) / rows$se, rows$df, lower.tail = FALSE)), NA_real_)
   rows$p_holm <- stats::p.adjust(rows$p_one_sided, "holm")
   unseen <- if (is.null(watched)) 0 else ifelse(rows$metric %in% burst_metrics, unseen_share(watched, rows$entity, alpha), 0)
@@ -86,7 +90,7 @@ undecided_words <- function(rows, unseen, measured_s) {
                 "more time does not decide: the others differ as much by themselves"))
 }
 
-compare_figure <- function(part, classes = NULL) {
+compare_figure <- function(part, classes = NULL, shares = FALSE) {
   scale <- usable_scale(part)
   worse <- part$worse[1]
   part$y <- to_scale(part$x, scale, worse)
@@ -98,7 +102,8 @@ compare_figure <- function(part, classes = NULL) {
     if (is.null(table)) return(NULL)
   }
   group <- class_of_columns(colnames(table), part, classes)
-  bind_rows(lapply(unique(group), function(class) compare_class(table[, group == class, drop = FALSE], part, launch, scale, class)))
+  bind_rows(lapply(unique(group), function(class) compare_class(table[, group == class, drop = FALSE], part, launch, scale, class,
+                                                                       shares && part$of[1] == "pair" && scale == "log")))
 }
 
 # Means of units (rows) and entities (columns).
@@ -117,14 +122,14 @@ unit_table <- function(y, unit, entity) {
 }
 
 # The others of one class. Of links between two classes only links are told apart.
-compare_class <- function(table, part, launch, scale, class) {
+compare_class <- function(table, part, launch, scale, class, shares = FALSE) {
   worse <- part$worse[1]
   pairs <- part$of[1] == "pair"
-  scores <- if (pairs) pair_scores(table, crosses = grepl(" x ", class, fixed = TRUE)) else list(node = node_scores(table))
+  scores <- if (shares) list(link = worst_link_scores(table)) else if (pairs) pair_scores(table, crosses = grepl(" x ", class, fixed = TRUE)) else list(node = node_scores(table))
   bind_rows(lapply(names(scores), function(kind) {
     s <- scores[[kind]]
     if (NCOL(s$score) < 3) return(NULL)
-    tests <- score_tests(s$score, s$level, launch)
+    tests <- if (shares) score_tests(s$score, s$level, launch, between = list(v = 0, df = 1)) else score_tests(s$score, s$level, launch)
     level <- colMeans(s$level, na.rm = TRUE)
     around <- without_each(level)
     effect_unit <- if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1]
@@ -132,6 +137,7 @@ compare_class <- function(table, part, launch, scale, class) {
     do.call(frame, c(about, list(kind = kind, entity = colnames(s$score), class = class, others = ncol(s$score) - 1,
                                  value = from_scale(level, scale, worse),
                                  others_value = from_scale(around$median, scale, worse), effect_unit = effect_unit,
+                                 least_margin = if (shares) log(2) else 0,
                                  z = ifelse(around$mad > 0, (level - around$median) / around$mad, NA_real_)), tests))
   }))
 }
@@ -172,6 +178,16 @@ pair_scores <- function(table, crosses = FALSE) {
   all <- if (length(nodes) > few_columns) row_medians(table)
   list(node = list(level = level, score = over(function(node) level[, node] - (all %||% row_medians(table[, !has(node), drop = FALSE])))),
        link = link)
+}
+
+# Of each link: its level, less the worst of the other links of its ends.
+worst_link_scores <- function(table) {
+  ends <- pair_ends(colnames(table))
+  worst <- vapply(seq_len(ncol(table)), function(i) {
+    others <- setdiff(which(ends[, 1] %in% ends[i, ] | ends[, 2] %in% ends[i, ]), i)
+    if (length(others) == 0) rep(NA_real_, nrow(table)) else do.call(pmax, c(lapply(others, function(j) table[, j]), na.rm = TRUE))
+  }, numeric(nrow(table)))
+  list(level = table, score = table - matrix(worst, nrow(table)))
 }
 
 # The median of every row: NA where nothing is known. `low`: the lower of the two in the middle.
@@ -224,9 +240,8 @@ without_diagonal <- function(x) {
 }
 
 # Mean of every score, its standard error and degrees of freedom. `score`, `level`: matrices, units x nodes (or links).
-score_tests <- function(score, level, launch) {
+score_tests <- function(score, level, launch, between = between_others(level, launch)) {
   scatter <- column_scatter(score, launch)
-  between <- between_others(level, launch)
   # What placements scatter is a property of all nodes alike: where a node's own launches agree by luck, that of all holds.
   pooled <- max(0, mean(scatter$excess, na.rm = TRUE))
   # Where it scatters more, by luck or by itself, it is drawn to that of all as far as all are alike.

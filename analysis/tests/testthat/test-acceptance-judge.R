@@ -206,7 +206,10 @@ test_that("nodes that share a CPU are compared by what was scanned alone, and by
   expect_equal(unique(rows$entity[rows$verdict == "fail"]), "node2")
   healthy <- shared()$comparisons
   expect_setequal(healthy$entity[healthy$kind == "link"], c("node1 - node3", "node2 - node3"))
-  slow <- shared(slow_link = c(2, 3))$judgements
+  # what sharing makes of a link is within a margin of 100 %
+  expect_equal(unique(healthy$margin[healthy$check == "latency"]), 100)
+  expect_false("fail" %in% shared(slow_link = c(2, 3), slow_percent = 60)$comparisons$verdict)
+  slow <- shared(slow_link = c(2, 3), slow_percent = 400)$judgements
   expect_equal(unique(slow$entity[slow$verdict == "fail"]), "node2 - node3")
 })
 
