@@ -182,7 +182,13 @@ launch_folders <- function(dir) {
   inside <- list.dirs(dir, recursive = FALSE)
   name <- basename(inside)
   inside <- inside[!name %in% not_launches & !startsWith(name, ".")]
-  inside[vapply(inside, is_launch_dir, TRUE)]
+  inside[vapply(inside, is_launch_dir, TRUE) & !vapply(inside, is_stillborn, TRUE)]
+}
+
+# Killed between its first file and launch.json: it has headers only, and nothing is lost without it. (`noiselab run --resume` puts it aside.)
+is_stillborn <- function(dir) {
+  if (file.exists(file.path(dir, "launch.json"))) return(FALSE)
+  all(lengths(lapply(list.files(dir, "\\.csv$", full.names = TRUE), readLines, n = 2, warn = FALSE, skipNul = TRUE)) < 2)
 }
 
 is_launch_dir <- function(dir) {

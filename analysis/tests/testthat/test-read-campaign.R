@@ -43,6 +43,11 @@ test_that("a missing directory, an empty campaign, a missing launch.json and no 
   dir <- small()
   unlink(file.path(dir, "sim-1", "launch.json"))
   expect_error(read_campaign(dir), "launch.json is missing", class = "nl_error_data")
+  # with rows it is lost; one that was killed before its first row takes nothing from the others
+  dir <- small()
+  dir.create(file.path(dir, "killed"))
+  cat("launch,pair\n", file = file.path(dir, "killed", "halves.csv"))
+  expect_equal(names(read_campaign(dir)$paths), "sim-1")
 })
 
 # A change of one cell, by its line and column.
