@@ -1,9 +1,6 @@
 /* The generator under a detector: a child of this test runs it as the program does, and the test is its owner. What is delivered to the
  * nanosecond is the business of test_pace.c; here the machine may be busy. */
-#include <arpa/inet.h>
 #include <jansson.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include "noisegen/worker.h"
 #include "tests/unit/unit.h"
@@ -25,10 +22,11 @@ FIXTURE(set_up) {
 struct generator { struct nl_control *page; int fd; pid_t pid; };
 
 /* Starts the generator with these options, its words separated by single spaces. */
-static struct generator start(const char *options) {
+static struct generator start_of(int32_t owner_pid, const char *options) {
     struct generator g;
     g.page = nl_control_create(&g.fd);
     assert_non_null(g.page);
+    g.page->owner_pid = owner_pid;
     g.pid = fork();
     assert_true(g.pid >= 0);
     if (g.pid > 0) return g;
@@ -41,6 +39,22 @@ static struct generator start(const char *options) {
     for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) words[n++] = word;
     nl_set_program("noiselab-gen");
     _exit(o && ng_options_parse(n, words, o) == 1 ? ng_controlled(o) : NL_EXIT_USAGE);
+}
+
+static struct generator start(const char *options) { return start_of((int32_t)getpid(), options); }
+
+/* The same with a trace. */
+static struct generator replaying(const char *text) {
+    char path[] = "/tmp/noiselab-test-controlled.XXXXXX", options[128];
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    snprintf(options, sizeof options, "--replay=%s", path);
+    struct generator g = start(options);
+    nl_control_send(g.page, NL_COMMAND_IDLE);
+    assert_int_equal(nl_control_await(g.page, LONG_NS), 0); /* it has read it */
+    unlink(path);
+    return g;
 }
 
 static int command(struct generator *g, enum nl_command c) {
@@ -240,27 +254,19 @@ TEST(placing_anew_ends_the_workers_before) {
 }
 
 TEST(an_idle_generator_wakes_nobody) {
-    struct generator g = start("");
+    OWNED(quit_and_forget) struct generator g = placed("", n_allowed);
     int64_t before, after;
-    assert_int_equal(place(&g, allowed, n_allowed), 0);
-    fill_run(&g);
-    assert_int_equal(run(&g), 0);
-    assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
-    nl_sleep_ns(50 * MS);
-    count_threads(g.pid, &before);
-    nl_sleep_ns(300 * MS);
-    count_threads(g.pid, &after);
-    assert_int_equal(before, after);
-    /* at level 0, too, and after a run that is over */
-    g.page->level_index = 0;
-    g.page->level_percent = 0;
-    assert_int_equal(run(&g), 0);
-    nl_sleep_ns(50 * MS);
-    count_threads(g.pid, &before);
-    nl_sleep_ns(300 * MS);
-    count_threads(g.pid, &after);
-    assert_int_equal(before, after);
-    quit_and_forget(&g);
+    for (int i = 0; i < 2; i++) { /* at level 0, too, and after a run that is over */
+        g.page->level_index = 1 - i;
+        g.page->level_percent = i ? 0 : 5;
+        assert_int_equal(run(&g), 0);
+        if (i == 0) assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
+        nl_sleep_ns(50 * MS);
+        count_threads(g.pid, &before);
+        nl_sleep_ns(300 * MS);
+        count_threads(g.pid, &after);
+        assert_int_equal(before, after);
+    }
 }
 
 TEST(a_run_is_bounded_even_when_the_owner_stands_still) {
@@ -292,16 +298,11 @@ TEST(after_closing_nothing_starts_any_more) {
 }
 
 TEST(a_trace_goes_on_from_half_to_half_at_the_level_asked_for) {
-    char path[] = "/tmp/noiselab-test-controlled.XXXXXX", options[128];
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    FILE *f = fdopen(fd, "w");
-    for (int i = 0; i < 100; i++) fprintf(f, "%d\t%d\n", i * 1000000 + i % 7 * 10000, 20000 + i % 5 * 10000); /* 4 %, in 100 ms */
-    fclose(f);
-    snprintf(options, sizeof options, "--replay=%s", path);
-    struct generator g = start(options);
+    char text[4096] = "";
+    for (int i = 0; i < 100; i++) /* 4 %, in 100 ms */
+        sprintf(text + strlen(text), "%d\t%d\n", i * 1000000 + i % 7 * 10000, 20000 + i % 5 * 10000);
+    struct generator g = replaying(text);
     assert_int_equal(place(&g, allowed, 1), 0);
-    unlink(path);
     fill_run(&g);
     g.page->level_percent = 2; /* half of what was recorded */
     for (int i = 0; i < 50; i++) {
@@ -319,17 +320,10 @@ TEST(a_trace_goes_on_from_half_to_half_at_the_level_asked_for) {
 }
 
 TEST(in_slots_all_workers_stay_at_the_same_place_of_a_trace) {
-    char path[] = "/tmp/noiselab-test-controlled.XXXXXX", options[128];
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    FILE *f = fdopen(fd, "w");
-    fprintf(f, "# span_ns: 1000000000\n");
-    for (int i = 0; i < 100; i++) fprintf(f, "%d\t20000\n", i * 10000000); /* a burst every 10 ms */
-    fclose(f);
-    snprintf(options, sizeof options, "--replay=%s", path);
-    struct generator g = start(options);
+    char text[4096] = "# span_ns: 1000000000\n";
+    for (int i = 0; i < 100; i++) sprintf(text + strlen(text), "%d\t20000\n", i * 10000000); /* a burst every 10 ms */
+    struct generator g = replaying(text);
     assert_int_equal(place(&g, allowed, n_allowed), 0);
-    unlink(path);
     fill_run(&g);
     g.page->half_ns = g.page->period_ns = 5 * MS;
     g.page->slot_ns = 10 * MS;
@@ -394,13 +388,6 @@ TEST(what_cannot_be_is_refused_and_the_generator_lives_on) {
     quit_and_forget(&g);
 }
 
-TEST(quitting_at_once_is_fine) {
-    struct generator g = start("");
-    json_auto_t *json = quit(&g);
-    assert_int_equal(json_array_size(json_object_get(json, "threads")), 0);
-    assert_true(json_is_null(json_object_get(json, "ok")));
-}
-
 TEST(groups_that_do_not_fit_their_level_are_refused_when_they_are_run) {
     struct generator g = placed("--pattern=bursts", 1);
     g.page->level_percent = 20;
@@ -409,24 +396,6 @@ TEST(groups_that_do_not_fit_their_level_are_refused_when_they_are_run) {
     g.page->level_index = 2;
     assert_int_equal(run(&g), 0);
     quit_and_forget(&g);
-}
-
-TEST(a_kind_that_cannot_go_on_is_told_at_the_next_run) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int receiver = socket(AF_INET, SOCK_DGRAM, 0);
-    char options[64];
-    assert_int_equal(bind(receiver, (const struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(receiver, (struct sockaddr *)&address, &size), 0);
-    snprintf(options, sizeof options, "--kind=net:address=udp:127.0.0.1:%d", ntohs(address.sin_port));
-    close(receiver); /* nobody listens from now on, in the generator's copy of this process neither */
-    OWNED(quit_and_forget) struct generator g = placed(options, n_allowed);
-    g.page->n_periods = 100;
-    assert_int_equal(run(&g), 0);
-    nl_sleep_ns(100 * MS);
-    assert_refused(&g, run(&g), "--kind: net on CPU ");
-    assert_refused(&g, run(&g), "cannot send to udp:127.0.0.1:");
-    assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
 }
 
 TEST(a_kind_that_cannot_be_prepared_is_refused_when_it_is_placed) {
@@ -439,23 +408,11 @@ TEST(a_kind_that_cannot_be_prepared_is_refused_when_it_is_placed) {
 
 TEST(a_page_of_somebody_else_is_refused) {
     int status;
-    struct nl_control *page;
-    int fd;
-    page = nl_control_create(&fd);
-    assert_non_null(page);
-    page->owner_pid = 1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        struct ng_options *o = calloc(1, sizeof *o);
-        char option[32], *words[] = {"noiselab-gen", option};
-        snprintf(option, sizeof option, "--control-fd=%d", fd);
-        nl_set_quiet(1);
-        _exit(o && ng_options_parse(2, words, o) == 1 ? ng_controlled(o) : 99);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    struct generator g = start_of(1, "");
+    assert_int_equal(waitpid(g.pid, &status, 0), g.pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == NL_EXIT_USAGE);
-    nl_control_unmap(page);
-    close(fd);
+    nl_control_unmap(g.page);
+    close(g.fd);
 }
 
 GROUP(set_up, NULL)

@@ -32,50 +32,26 @@ TEST(an_offset_counts_from_now) {
     assert_int_equal(ng_phase_start_ns(&n.options, n.monotonic_ns, n.realtime_ns), n.monotonic_ns + 7 * MS);
 }
 
-TEST(aligned_nodes_begin_with_a_multiple_of_the_period) {
-    static const int64_t periods_ns[] = {1 * MS, 10 * MS, 7 * MS, 333 * MS, 1 * SECOND, 60 * SECOND};
-    for (size_t i = 0; i < sizeof periods_ns / sizeof *periods_ns; i++) {
+/* After how long each pattern is where it was; those without a period: a second. */
+static const struct { const char *pattern; int64_t repeat_ns; } rows[] = {
+    {"periodic", 10 * MS}, {"jittered", 10 * MS}, {"bursts", 50 * MS}, {"poisson", SECOND}, {"replay", SECOND}};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+TEST(aligned_nodes_begin_together_with_a_multiple_of_their_pattern) {
+    for (int i = 0; i < N_ROWS; i++) {
         for (int node = 0; node < 16; node++) {
-            struct node n = make_node(node % 2 ? "periodic" : "jittered", NG_PHASE_ALIGNED, node, 16);
-            n.options.period_ns = periods_ns[i];
-            int64_t at_ns = begin_ns(&n);
-            assert_int_equal(at_ns % periods_ns[i], 0);
-            assert_in_range(at_ns - n.realtime_ns, 1, periods_ns[i]);
+            struct node n = make_node(rows[i].pattern, NG_PHASE_ALIGNED, node, 16);
+            assert_int_equal(begin_ns(&n) % rows[i].repeat_ns, 0);
+            assert_in_range(begin_ns(&n) - n.realtime_ns, 1, rows[i].repeat_ns);
         }
     }
-}
-
-TEST(aligned_groups_of_bursts_begin_together) {
-    for (int node = 0; node < 16; node++) {
-        struct node n = make_node("bursts", NG_PHASE_ALIGNED, node, 16);
-        int64_t at_ns = begin_ns(&n);
-        assert_int_equal(at_ns % (50 * MS), 0);
-        assert_in_range(at_ns - n.realtime_ns, 1, 50 * MS);
-    }
-}
-
-TEST(patterns_without_a_period_are_aligned_to_the_second) {
-    static const char *const names[] = {"poisson", "replay"};
-    for (int i = 0; i < 2; i++) {
-        for (int node = 0; node < 16; node++) {
-            struct node n = make_node(names[i], NG_PHASE_ALIGNED, node, 16);
-            assert_int_equal(begin_ns(&n), INT64_C(1790000001) * SECOND);
-        }
-    }
-}
-
-TEST(a_node_that_asks_at_the_very_moment_waits_for_the_next_one) {
     struct node n = make_node("periodic", NG_PHASE_ALIGNED, 0, 4);
-    n.realtime_ns = INT64_C(1790000000) * SECOND;
+    n.realtime_ns = INT64_C(1790000000) * SECOND; /* who asks at the very moment waits for the next one */
     assert_int_equal(begin_ns(&n), n.realtime_ns + 10 * MS);
 }
 
 TEST(staggered_nodes_are_spread_evenly_over_a_period) {
-    static const struct {
-        const char *pattern;
-        int64_t repeat_ns;
-    } rows[] = {{"periodic", 10 * MS}, {"jittered", 10 * MS}, {"bursts", 50 * MS}, {"poisson", SECOND}, {"replay", SECOND}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (int i = 0; i < N_ROWS; i++) {
         for (int n_nodes = 1; n_nodes <= 7; n_nodes++) {
             for (int node = 0; node < n_nodes; node++) {
                 struct node n = make_node(rows[i].pattern, NG_PHASE_STAGGERED, node, n_nodes);

@@ -18,42 +18,26 @@ static const char *split(const char *text) {
     return out;
 }
 
-TEST(blanks_divide_and_quotes_keep_together) {
-    assert_string_equal(split("top -b -d 0.1"), "top|-b|-d|0.1");
-    assert_string_equal(split("  a\t b \n c "), "a|b|c");
-    assert_string_equal(split("sh -c 'echo \"x y\" \\'"), "sh|-c|echo \"x y\" \\");
-    assert_string_equal(split("a \"b c\"d'e f'g"), "a|b cde fg");
-    assert_string_equal(split("a '' \"\" b"), "a|||b");
-    assert_string_equal(split("x"), "x");
-}
+static const char *const cases[][2] = {
+    {"top -b -d 0.1", "top|-b|-d|0.1"}, {"  a\t b \n c ", "a|b|c"}, {"sh -c 'echo \"x y\" \\'", "sh|-c|echo \"x y\" \\"},
+    {"a \"b c\"d'e f'g", "a|b cde fg"}, {"a '' \"\" b", "a|||b"}, {"x", "x"},
+    /* a backslash takes the next character where it has a meaning */
+    {"a\\ b c\\\\d \\'e \\\"f", "a b|c\\d|'e|\"f"}, {"\"a\\\"b\\\\c\\d\"", "a\"b\\c\\d"}, {"'a\\b'", "a\\b"}, {"a \\\\", "a|\\"},
+    /* nothing is expanded */
+    {"echo $HOME *.c `id` ~ a;b >c | d", "echo|$HOME|*.c|`id`|~|a;b|>c|||d"},
+    {"", "error: it has no word"}, {"  \t", "error: it has no word"}, {"a 'b", "error: it has an open quote"},
+    {"a \"b\\\"", "error: it has an open quote"}, {"a b\\", "error: it ends with a backslash"},
+    {"a \\\\\\", "error: it ends with a backslash"},
+};
 
-TEST(backslashes_take_the_next_character_where_they_have_a_meaning) {
-    assert_string_equal(split("a\\ b c\\\\d \\'e \\\"f"), "a b|c\\d|'e|\"f");
-    assert_string_equal(split("\"a\\\"b\\\\c\\d\""), "a\"b\\c\\d");
-    assert_string_equal(split("'a\\b'"), "a\\b");
-}
-
-TEST(nothing_is_expanded) {
-    assert_string_equal(split("echo $HOME *.c `id` ~ a;b >c | d"), "echo|$HOME|*.c|`id`|~|a;b|>c|||d");
+TEST(a_command_is_split_as_people_type_it) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_string_equal(split(cases[i][0]), cases[i][1]);
 }
 
 TEST(what_a_shell_would_not_take_as_a_word_is_found) {
-    assert_int_equal(nl_words_shell_sign("top -b -d 0.5 > /dev/null"), '>');
-    assert_int_equal(nl_words_shell_sign("a|b"), '|');
-    assert_int_equal(nl_words_shell_sign("a \"x\";b"), ';');
-    assert_int_equal(nl_words_shell_sign("a && b"), '&');
-    assert_int_equal(nl_words_shell_sign("a &"), '&');
-    assert_int_equal(nl_words_shell_sign("curl http://h/?a=1&b=2 $x `id` *"), 0);
-    assert_int_equal(nl_words_shell_sign("awk '$1 > 3 { print \"|\" }' \"a;b\\\">\" \\<"), 0);
-    assert_int_equal(nl_words_shell_sign(""), 0);
-}
-
-TEST(what_has_no_end_is_an_error) {
-    assert_string_equal(split(""), "error: it has no word");
-    assert_string_equal(split("  \t"), "error: it has no word");
-    assert_string_equal(split("a 'b"), "error: it has an open quote");
-    assert_string_equal(split("a \"b\\\""), "error: it has an open quote");
-    assert_string_equal(split("a b\\"), "error: it ends with a backslash");
-    assert_string_equal(split("a \\\\\\"), "error: it ends with a backslash");
-    assert_string_equal(split("a \\\\"), "a|\\");
+    static const struct { const char *text; char sign; } rows[] = {
+        {"top -b -d 0.5 > /dev/null", '>'}, {"a|b", '|'}, {"a \"x\";b", ';'}, {"a && b", '&'}, {"a &", '&'},
+        {"curl http://h/?a=1&b=2 $x `id` *", 0}, {"awk '$1 > 3 { print \"|\" }' \"a;b\\\">\" \\<", 0}, {"", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_int_equal(nl_words_shell_sign(rows[i].text), rows[i].sign);
 }

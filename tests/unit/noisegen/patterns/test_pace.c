@@ -215,13 +215,6 @@ TEST(a_share_smaller_than_a_wake_up_is_saved_until_it_pays_for_one) {
     assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 0), 14);
 }
 
-TEST(a_share_larger_than_a_wake_up_runs_every_period) {
-    struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 1000 * MS, .level = 0.01};
-    struct ng_account account = {0};
-    for (int64_t k = 0; k < 100; k += 33) assert_int_equal(ng_next_burst(&plan, &account, 15 * US, k), k);
-    assert_int_equal(ng_next_burst(&plan, &account, 15 * US, 100), 100);
-}
-
 TEST(work_is_what_is_owed_within_what_the_cap_leaves) {
     struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 1000 * MS, .level = 0.01, .duty_cap = 0.02};
     struct ng_account account = {.owed = 100000};
@@ -322,18 +315,6 @@ TEST(levels_are_delivered_whatever_a_wake_up_costs) {
     }
 }
 
-PACED(a_cheap_wake_up_runs_every_burst_and_a_dear_one_merges_them) {
-    w->plan.level = 0.0001; /* 1 us per period */
-    w->sim.wake_cost_ns = 10 * US;
-    run(w, ng_run_deadline);
-    /* a wake-up with its look at the clock costs 10.5 us, so a burst every eleventh period or so */
-    assert_in_range(w->account.n_run, 80, 100);
-    EQUAL(w->account.n_planned, 1000, w->account.n_run + w->account.n_merged, 1000);
-    /* nothing was missed: saving up is not carrying over */
-    assert_near(w->account.carried, 0, 0);
-    assert_near(w->account.dropped, 0, 1);
-}
-
 PACED(at_level_0_it_sleeps_once_until_the_end) {
     w->plan.level = 0;
     assert_int_equal(run(w, ng_run_deadline), 0);
@@ -366,64 +347,6 @@ PACED(a_short_loss_of_the_cpu_is_made_up_for) {
     assert_near(w->account.carried, 300000, 40000);
     assert_int_equal(w->account.n_late, 1);
     assert_near((double)w->lateness.max_ns, 35e6, 0.1e6);
-}
-
-PACED(a_long_loss_of_the_cpu_is_dropped_beyond_the_cap) {
-    lose_cpu(w, 2000 * MS - 1, 3000 * MS); /* a hundred bursts, 10 ms of work: 1 ms is carried, 9 ms are dropped */
-    run(w, ng_run_deadline);
-    assert_near(w->account.dropped, 9e6, 0.1e6);
-    assert_near(w->account.carried, 1e6, 0.1e6);
-    assert_near((double)w->account.delivered_ns, 91e6, 0.2e6);
-}
-
-PACED(without_carrying_nothing_missed_is_made_up_for) {
-    w->plan.carry_bursts = 0;
-    lose_cpu(w, 2000 * MS - 1, 2095 * MS);
-    run(w, ng_run_deadline);
-    assert_near(w->account.dropped, 9 * 100e3, 45000);
-}
-
-PACED(the_duty_cap_holds_in_every_period_while_missed_time_is_repaid) {
-    w->plan.duty_cap = 0.02;
-    w->plan.start_ns = 1000 * MS;
-    w->sim.period_ns = 10 * MS;
-    lose_cpu(w, 2000 * MS - 1, 2050 * MS + 1);
-    run(w, ng_run_deadline);
-    /* 200 us, and one quantum and one look at the clock of overshoot */
-    assert_true(w->sim.most_in_period_ns > 190 * US);
-    assert_true(w->sim.most_in_period_ns <= 200 * US + 2 * US);
-    assert_near(ratio(w), 1, 0.001);
-}
-
-PACED(random_bursts_deliver_the_same_level) {
-    w->plan.jitter = 1;
-    w->plan.random_seed = 42;
-    run(w, ng_run_deadline);
-    assert_near(ratio(w), 1, 0.001);
-    assert_int_equal(w->account.n_run, 1000);
-    w->plan.start_ns = w->sim.now_ns;
-    w->plan.level = 0.0005; /* merged and random */
-    w->account = (struct ng_account){0};
-    memset(w->tallies, 0, sizeof w->tallies);
-    w->n_run_shared = 0;
-    run(w, ng_run_deadline);
-    assert_near(ratio(w), 1, 0.005);
-    assert_true(w->account.n_merged > 0);
-}
-
-PACED(a_run_of_uneven_length_still_delivers_its_level) {
-    w->plan.length_ns = 1005 * MS;
-    run(w, ng_run_deadline);
-    assert_near(w->account.requested, 10.05e6, 1);
-    assert_near(ratio(w), 1, 0.005);
-}
-
-PACED(an_interruption_ends_a_sleep_and_only_begun_bursts_count_as_planned) {
-    w->sim.stop_at_ns = 1504 * MS;
-    assert_int_equal(run(w, ng_run_deadline), 1);
-    assert_in_range(w->sim.now_ns, 1504 * MS, 1504 * MS + 100 * US);
-    assert_int_equal(w->account.n_planned, 51);
-    assert_near(ratio(w), 1, 0.02);
 }
 
 PACED(an_interruption_ends_a_burst_at_the_next_quantum_and_cancels_its_rest) {
@@ -461,14 +384,6 @@ TEST(an_account_keeps_its_level_over_many_short_runs) {
         assert_near((double)w->account.delivered_ns, levels[i] * 10e9, 0.005 * levels[i] * 10e9 + 21000);
         assert_int_equal(w->account.n_planned, 1000);
     }
-}
-
-PACED(a_share_below_a_wake_up_leaves_most_runs_without_a_burst) {
-    w->plan.level = 0.0001; /* 1 us per run, 20.5 us per wake-up */
-    run_halves(w, 1000);
-    assert_in_range(w->account.n_run, 40, 50);
-    assert_int_equal(w->account.n_merged, 1000 - w->account.n_run);
-    assert_near(w->account.dropped, 0, 0);
 }
 
 PACED(a_run_at_level_0_charges_nothing_to_its_account) {
@@ -522,15 +437,6 @@ PACED(the_way_to_the_first_sleep_is_not_charged_under_a_detector) {
     assert_int_equal(run(w, ng_run_deadline), 1);
     /* two looks before the first sleep, and the wake-up by the command */
     assert_int_equal(w->sim.cpu_ns - before_ns - w->account.delivered_ns, 2 * 30 * US + w->sim.wake_cost_ns);
-}
-
-PACED(a_run_ends_with_its_last_period_even_when_no_command_comes) {
-    w->plan.level = 1;
-    w->plan.is_bounded = 0;
-    w->plan.length_ns = 10 * MS;
-    w->sim.stop_at_ns = 5000 * MS;
-    assert_int_equal(run(w, ng_run_deadline), 1);
-    assert_near((double)w->account.delivered_ns, 10e6, 5000);
 }
 
 /* ---- sources: bursts that come one after the other ---- */
@@ -644,20 +550,6 @@ TEST(a_replayed_burst_is_as_long_as_asked) {
     }
 }
 
-PACED(a_burst_longer_than_its_windows_is_not_cut_short) {
-    const struct ng_burst bursts[] = {{7 * MS, 995e6, -1}, {1500 * MS, 100e3, -1}, {1600 * MS, 35e6, -1}};
-    w->plan.carry_bursts = 0;
-    w->plan.length_ns = 2000 * MS;
-    give(w, bursts, 3);
-    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    assert_int_equal(w->sim.n_sleeps, 4);
-    assert_near((double)w->sim.spells[0].cpu_ns, 995e6, 50e3);
-    assert_near((double)w->sim.spells[1].cpu_ns, 100e3, 2e3);
-    assert_near((double)w->sim.spells[2].cpu_ns, 35e6, 50e3);
-    assert_int_equal(w->account.n_run, 3);
-    assert_near(w->account.dropped, 0, 0);
-}
-
 PACED(bursts_that_come_during_another_one_follow_it_without_a_gap) {
     /* 8 ms of work that become due within 3 ms, over the border of a window */
     const struct ng_burst bursts[] = {{6 * MS, 4e6, -1}, {7 * MS, 2e6, -1}, {9 * MS, 1e6, -1}, {9 * MS, 1e6, -1}, {500 * MS, 1e6, -1}};
@@ -702,15 +594,6 @@ PACED(a_short_loss_of_the_cpu_delays_the_bursts_of_a_source) {
     assert_near(w->account.dropped, 0, 1);
     assert_near(w->account.carried, 700e3, 30e3);
     assert_int_equal(w->account.n_late, 1);
-}
-
-PACED(a_long_loss_of_the_cpu_is_dropped_beyond_the_cap_of_a_source) {
-    give_pattern(w, "bursts");
-    lose_cpu(w, 2000 * MS - 1, 3000 * MS - 1); /* a hundred bursts, 10 ms, of which 1 ms may be carried */
-    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    assert_near(w->account.dropped, 9e6, 0.1e6);
-    assert_near(w->account.carried, 1e6, 0.1e6);
-    assert_near((double)w->account.delivered_ns, 91e6, 0.2e6);
 }
 
 TEST(a_loss_of_the_cpu_within_a_long_burst_is_carried_up_to_the_cap) {
@@ -821,41 +704,6 @@ PACED(a_slotted_source_goes_on_by_its_slot_however_long_it_ran) {
     free(bursts);
 }
 
-PACED(over_short_runs_a_source_delivers_what_it_asks_for) {
-    struct endless recorded = {.distance_ns = 3e6, .share = 0.02 * 3e6 * 0.47, .spread = 2};
-    w->plan.is_bounded = 0;
-    w->plan.level = 0.02;
-    give_endless(w, &recorded, 9);
-    for (int i = 0; i < 1000; i++) {
-        w->plan.start_ns = w->sim.now_ns + 1 * MS;
-        w->plan.length_ns = 10 * MS;
-        w->sim.stop_at_ns = w->sim.now_ns + 11 * MS;
-        assert_int_equal(run(w, ng_run_deadline), NG_RUN_INTERRUPTED);
-    }
-    assert_near(w->account.requested, 200e6, 20e6);
-    /* a burst that a half's end cuts short goes on in the next one */
-    assert_near(w->account.dropped, 0, 0);
-    assert_near(ratio(w), 1, 0.005);
-}
-
-PACED(after_the_end_of_a_source_it_sleeps_to_the_end_of_the_plan) {
-    const struct ng_burst bursts[] = {{0, 300e3, -1}, {20 * MS, 700e3, -1}};
-    give(w, bursts, 2);
-    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    assert_in_range(w->sim.now_ns, 11000 * MS, 11000 * MS + 50 * US);
-    assert_int_equal(w->sim.n_sleeps, 2); /* the first burst is due at once */
-    assert_int_equal(w->account.n_planned, 2);
-    assert_near(w->account.requested, 1e6, 0);
-    assert_near(ratio(w), 1, 0.001);
-}
-
-PACED(a_source_without_a_burst_is_a_plan_without_load) {
-    give(w, NULL, 0);
-    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    assert_int_equal(w->sim.n_sleeps, 1);
-    assert_near(w->account.requested, 0, 0);
-}
-
 PACED(a_source_that_cannot_be_read_any_more_ends_the_run_at_once) {
     const struct ng_burst bursts[] = {{0, 300e3, -1}, {20 * MS, 700e3, -1}, {40 * MS, 100e3, -1}};
     give(w, bursts, 3);
@@ -905,20 +753,6 @@ PACED(more_tiny_bursts_than_can_be_merged_wake_it_once_per_window) {
     assert_in_range(w->account.n_run, w->account.n_planned / NG_WINDOW, 2 * (w->account.n_planned / NG_WINDOW + 1));
     /* what it cannot help using it does not hide */
     assert_true(ratio(w) > 1);
-}
-
-PACED(a_window_full_of_bursts_at_one_time_is_one_burst) {
-    enum { N = 3 * NG_WINDOW };
-    struct ng_burst *bursts = calloc(N, sizeof *bursts);
-    assert_non_null(bursts);
-    for (int i = 0; i < N; i++) bursts[i] = (struct ng_burst){.due_ns = 50 * MS, .share = 1000, .kind = -1};
-    w->plan.length_ns = 1000 * MS;
-    give(w, bursts, N);
-    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    EQUAL(w->account.n_planned, N, w->account.n_run, 1, w->sim.n_sleeps, 2);
-    assert_near((double)w->sim.spells[0].cpu_ns, 1000. * N, 30e3);
-    assert_near(w->account.dropped, 0, 0);
-    free(bursts);
 }
 
 PACED(an_interruption_within_a_burst_of_a_source_cancels_its_rest) {
@@ -982,14 +816,6 @@ PACED(each_kind_of_a_source_gets_its_own_part) {
         assert_int_equal(w->tallies[kind].n_run, kind ? 100 : 800);
     }
     free(bursts);
-}
-
-PACED(a_kind_that_the_source_does_not_name_gets_nothing) {
-    const struct ng_burst bursts[] = {{10 * MS, 300e3, 1}, {20 * MS, 700e3, 1}};
-    give(w, bursts, 2);
-    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    EQUAL(w->tallies[0].delivered_ns, 0, w->tallies[0].delivered_units, 0);
-    assert_near((double)w->tallies[1].delivered_ns, 1e6, 1000);
 }
 
 PACED(a_plan_names_its_kind) {
@@ -1071,19 +897,6 @@ TEST(a_counted_unit_may_outlast_its_period) {
     }
 }
 
-PACED(counted_bursts_over_the_border_of_a_window_are_not_dropped) {
-    /* 3 ms of work each; every one of them is due 1 ms before a border */
-    struct ng_burst bursts[50];
-    for (int i = 0; i < 50; i++) bursts[i] = (struct ng_burst){.due_ns = (9 + i * 20) * MS, .share = 15000, .kind = -1};
-    count_doses(w, 750000, 1);
-    w->plan.carry_bursts = 0;
-    w->plan.length_ns = 1100 * MS;
-    give(w, bursts, 50);
-    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    assert_near(w->account.dropped, 0, 0);
-    assert_int_equal(w->account.delivered_units, 50 * 15000);
-}
-
 PACED(the_duty_cap_holds_in_counted_plans_and_the_rest_is_reported) {
     /* 2 us a unit, 1000 units in 10 ms: 20 % asked for, 5 % allowed */
     count_doses(w, 1e5, 2);
@@ -1110,15 +923,6 @@ TEST(a_loss_of_the_cpu_is_made_up_for_in_units_up_to_the_cap) {
         if (i / 2 == 0) assert_near(w->account.carried, rows[i % 2].carried, 12);
         assert_near((double)w->account.delivered_units, 10000 - w->account.dropped, 1);
     }
-}
-
-PACED(an_interruption_of_a_counted_plan_cancels_the_burst_it_falls_into) {
-    count_doses(w, 1000, 10);
-    w->sim.quanta_per_unit = 1000; /* 0.2 ms a unit, ten in 2 ms */
-    w->sim.stop_at_ns = 1501 * MS;
-    assert_int_equal(run(w, ng_run_deadline), NG_RUN_INTERRUPTED);
-    assert_near((double)w->account.delivered_units / w->account.requested, 1, 0.003);
-    assert_near(w->account.dropped, 0, 1);
 }
 
 /* ---- early wake-ups ---- */
@@ -1193,15 +997,6 @@ PACED(the_published_loop_counts_lost_time_as_work) {
     lose_cpu(w, 1000 * MS + 50 * US, 1020 * MS); /* the first burst of 10 ms, all but two quanta */
     run(w, ng_run_published);
     assert_near(ratio(w), 0.9, 0.02);
-}
-
-PACED(a_published_loop_that_is_stopped_asks_for_the_time_it_ran) {
-    w->plan.period_ns = 1000 * MS;
-    w->plan.kind = 1;
-    w->sim.quantum_ns = 100 * US;
-    w->sim.stop_at_ns = 3500 * MS;
-    assert_int_equal(run(w, ng_run_published), NG_RUN_INTERRUPTED);
-    assert_near(w->account.requested, 25e6, 0.1e6);
 }
 
 PACED(a_published_loop_stopped_before_its_begin_asks_for_nothing) {

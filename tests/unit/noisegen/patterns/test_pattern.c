@@ -136,19 +136,6 @@ static double *gaps(uint64_t seed) {
     return gap;
 }
 
-TEST(the_gaps_of_poisson_bursts_have_mean_and_variance_1) {
-    for (uint64_t seed = 1; seed <= 5; seed++) {
-        double *gap = gaps(seed), sum = 0, squares = 0;
-        for (int i = 0; i < N_GAPS; i++) sum += gap[i];
-        for (int i = 0; i < N_GAPS; i++) squares += (gap[i] - sum / N_GAPS) * (gap[i] - sum / N_GAPS);
-        /* exponential: standard errors 1/sqrt(n) of the mean and sqrt(8/n) of the variance; the seeds are fixed, so this cannot fail by
-         * chance */
-        assert_near(sum / N_GAPS, 1, 4 / sqrt(N_GAPS));
-        assert_near(squares / (N_GAPS - 1), 1, 4 * sqrt(8. / N_GAPS));
-        free(gap);
-    }
-}
-
 NL_ORDER(by_size, double)
 
 TEST(the_gaps_of_poisson_bursts_are_exponential) {
@@ -172,24 +159,6 @@ TEST(the_gaps_of_poisson_bursts_do_not_know_of_each_other) {
         for (int i = lag; i < N_GAPS; i++) sum += (gap[i] - 1) * (gap[i - lag] - 1);
         assert_near(sum / (N_GAPS - lag), 0, 4 / sqrt(N_GAPS));
     }
-    free(gap);
-}
-
-TEST(poisson_bursts_per_second_vary_as_their_number) {
-    /* 100 bursts a second on average: the variance of their number is 100, too */
-    double *gap = gaps(2), at = 0, squares = 0;
-    int n = 0, second = 0;
-    for (int i = 0; i < N_GAPS && second < 190; i++) {
-        at += gap[i];
-        while (at >= 100 * (second + 1) && second < 190) {
-            squares += (n - 100.) * (n - 100.);
-            n = 0;
-            second++;
-        }
-        n++;
-    }
-    assert_int_equal(second, 190);
-    assert_near(squares / second, 100, 4 * 100 * sqrt(2. / second));
     free(gap);
 }
 
@@ -223,12 +192,6 @@ ASKED(groups_of_bursts_come_at_their_times) {
         assert_near(burst.share, 100e3, 1e-6);
         assert_int_equal(burst.kind, -1);
     }
-}
-
-ASKED(the_spacing_is_a_tenth_of_the_period_unless_it_is_said) {
-    struct ng_source *source = open_source("bursts", a);
-    assert_int_equal(next_of(source).due_ns, 0);
-    assert_int_equal(next_of(source).due_ns, 1 * MS);
 }
 
 ASKED(groups_do_not_drift) {
@@ -279,60 +242,52 @@ ASKED(groups_begin_at_a_share_of_their_repetition) {
 
 /* ---- replay ---- */
 
-ASKED(a_replayed_trace_counts_its_times_from_the_first_burst) {
+ASKED(a_replayed_trace_has_its_times_from_the_first_burst_on_scaled_and_looped) {
+    static const struct {
+        const char *text;
+        double scale_period, scale_burst;
+        int is_looped;
+        struct { int64_t due_ns; double share; } bursts[5];
+    } rows[] = {
+        {"1000\t10\n1500\t20\n4000\t30\n", 1, 1, 0, {{0, 10}, {500, 20}, {3000, 30}}},
+        {"7\t10\n22\t15\n107\t1\n", 0.1, 0.25, 0, {{0, 2.5}, {1 /* 1.5 */, 3.75}, {10, 0.25}}},
+        /* by the wall clock: a double of this size counts in steps of 256 */
+        {"1790000000123456789\t10\n1790000000123456889\t10\n1790000003123456890\t10\n", 1, 1, 0, {{0, 10}, {100, 10}, {3000000101, 10}}},
+        {"# span_ns: 1000\n100\t10\n300\t20\n", 2, 1, 1, {{0, 10}, {400, 20}, {2000, 10}, {2400, 20}, {4000, 10}}},
+    };
     struct ng_burst burst;
-    give_trace(a, "1000\t10\n1500\t20\n4000\t30\n");
-    struct ng_source *source = open_source("replay", a);
-    static const int64_t due_ns[] = {0, 500, 3000}, share_ns[] = {10, 20, 30};
-    for (int i = 0; i < 3; i++) {
-        burst = next_of(source);
-        assert_int_equal(burst.due_ns, due_ns[i]);
-        assert_near(burst.share, (double)share_ns[i], 0);
-        assert_int_equal(burst.kind, -1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        give_trace(a, rows[i].text);
+        a->shape.scale_period = rows[i].scale_period;
+        a->shape.scale_burst = rows[i].scale_burst;
+        a->shape.is_looped = rows[i].is_looped;
+        struct ng_source *source = open_source("replay", a);
+        for (int k = 0; k < 5 && rows[i].bursts[k].share > 0; k++) {
+            burst = next_of(source);
+            EQUAL(burst.due_ns, rows[i].bursts[k].due_ns, burst.kind, -1);
+            assert_near(burst.share, rows[i].bursts[k].share, 1e-12);
+        }
+        if (!rows[i].is_looped) EQUAL(source->next(source->context, &burst), 0, source->next(source->context, &burst), 0);
     }
-    assert_int_equal(source->next(source->context, &burst), 0);
-    assert_int_equal(source->next(source->context, &burst), 0);
 }
 
-ASKED(times_and_durations_are_scaled_and_rounded_down) {
-    give_trace(a, "7\t10\n22\t15\n107\t1\n");
-    a->shape.scale_period = 0.1;
-    a->shape.scale_burst = 0.25;
-    struct ng_source *source = open_source("replay", a);
-    struct ng_burst burst = next_of(source);
-    assert_int_equal(burst.due_ns, 0);
-    assert_near(burst.share, 2.5, 1e-12);
-    burst = next_of(source);
-    assert_int_equal(burst.due_ns, 1); /* 1.5 */
-    assert_near(burst.share, 3.75, 1e-12);
-    burst = next_of(source);
-    assert_int_equal(burst.due_ns, 10);
-    assert_near(burst.share, 0.25, 1e-12);
-}
-
-ASKED(a_trace_by_the_wall_clock_loses_no_digits) {
-    /* a double of this size counts in steps of 256 */
-    give_trace(a, "1790000000123456789\t10\n1790000000123456889\t10\n1790000003123456890\t10\n");
-    struct ng_source *source = open_source("replay", a);
-    assert_int_equal(next_of(source).due_ns, 0);
-    assert_int_equal(next_of(source).due_ns, 100);
-    assert_int_equal(next_of(source).due_ns, 3000000101);
-}
-
-ASKED(a_looped_trace_begins_again_after_its_span) {
-    give_trace(a, "# span_ns: 1000\n100\t10\n300\t20\n");
+/* What else it refuses: tests/cli/gen.bats. */
+ASKED(what_a_trace_cannot_do_is_refused) {
+    char buf[2 * PATH_MAX];
+    const struct ng_pattern *replay = ng_pattern_find("replay");
+    give_trace(a, "# span_ns: 50\n1000\t10\n");
+    a->request.is_counted = 1;
+    assert_contains(replay->problem(&a->request, buf, sizeof buf), "--rate: a trace says how long its bursts are");
+    a->request.is_counted = 0;
+    assert_null(replay->problem(&a->request, buf, sizeof buf)); /* one burst, once */
     a->shape.is_looped = 1;
-    a->shape.scale_period = 2;
-    struct ng_source *source = open_source("replay", a);
-    struct ng_burst burst;
-    for (int64_t round = 0; round < 1000; round++) {
-        burst = next_of(source);
-        assert_int_equal(burst.due_ns, round * 2000);
-        assert_near(burst.share, 10, 0);
-        burst = next_of(source);
-        assert_int_equal(burst.due_ns, round * 2000 + 400);
-        assert_near(burst.share, 20, 0);
-    }
+    assert_contains(replay->problem(&a->request, buf, sizeof buf), "begin 50 ns apart on average, wanted 200 ns or more");
+    a->shape.scale_period = 4;
+    assert_null(replay->problem(&a->request, buf, sizeof buf));
+    give_trace(a, "0\t10\n9000000000000000000\t10\n"); /* 285 years */
+    assert_contains(replay->problem(&a->request, buf, sizeof buf), "would last longer than ten years");
+    a->shape.scale_period = 1e-6;
+    assert_null(replay->problem(&a->request, buf, sizeof buf));
 }
 
 ASKED(every_cpu_gets_its_own_lines) {
@@ -400,31 +355,6 @@ ASKED(a_trace_begins_at_a_share_of_its_round) {
     ng_source_skip(replay, &a->request, source, 0.95); /* and without one, the end */
     assert_true(source->is_ended);
     assert_false(source->has_failed);
-}
-
-ASKED(what_a_trace_cannot_do_is_refused) {
-    const struct ng_pattern *replay = ng_pattern_find("replay");
-    char buf[2 * PATH_MAX];
-    give_trace(a, "1000\t10\n");
-    assert_null(replay->problem(&a->request, buf, sizeof buf));
-    a->shape.is_looped = 1;
-    assert_contains(replay->problem(&a->request, buf, sizeof buf), "holds one burst, so how long one round is must be said in it");
-    a->shape.is_looped = 0;
-    a->request.is_counted = 1;
-    assert_contains(replay->problem(&a->request, buf, sizeof buf), "--rate: a trace says how long its bursts are");
-    a->request.is_counted = 0;
-    a->shape.scale_period = 1e300;
-    assert_contains(replay->problem(&a->request, buf, sizeof buf), "would last longer than ten years");
-    give_trace(a, "# span_ns: 50\n1000\t10\n");
-    a->shape.scale_period = 1;
-    a->shape.is_looped = 1;
-    assert_contains(replay->problem(&a->request, buf, sizeof buf), "begin 50 ns apart on average, wanted 200 ns or more");
-    a->shape.scale_period = 4;
-    assert_null(replay->problem(&a->request, buf, sizeof buf));
-    give_trace(a, "0\t10\n9000000000000000000\t10\n"); /* 285 years */
-    assert_contains(replay->problem(&a->request, buf, sizeof buf), "would last longer than ten years");
-    a->shape.scale_period = 1e-6;
-    assert_null(replay->problem(&a->request, buf, sizeof buf));
 }
 
 GROUP(set_up, tear_down)

@@ -66,21 +66,3 @@ TEST_WITH(more_switches_than_it_remembers_do_not_stop_it, open_stretch, close_st
         if (i % 100 == 0) before_ns = ng_stretch_ns(&stretch);
     }
 }
-
-TEST_WITH(it_never_goes_back, open_stretch, close_stretch) {
-    skip_if_closed();
-    int64_t last_ns = ng_stretch_ns(&stretch);
-    const struct timespec pause = {.tv_nsec = 1000};
-    for (int i = 0; i < 20000; i++) {
-        if (i % 100 == 0) nanosleep(&pause, NULL);
-        int64_t now_ns = ng_stretch_ns(&stretch);
-        assert_true(now_ns >= last_ns);
-        last_ns = now_ns;
-    }
-}
-
-TEST_WITH(closing_twice_is_fine, open_stretch, close_stretch) {
-    ng_stretch_close(&stretch);
-    assert_int_equal(stretch.fd, -1);
-    ng_stretch_close(&stretch);
-}

@@ -1,7 +1,5 @@
-/* Traces: what is accepted, what is refused and in which words, and that the second reading yields what the first one found. */
-#include <sys/socket.h>
-#include <sys/un.h>
-
+/* Traces: what is accepted, what is refused and in which words, and that the second reading yields what the first one found. Files that cannot
+ * be traces at all: tests/cli/gen.bats. */
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/trace.h"
 #include "tests/unit/files.h"
@@ -23,8 +21,11 @@ FIXTURE(tear_down) {
 static void assert_refused(const char *wanted) {
     struct ng_trace trace;
     char reason[2 * PATH_MAX] = "";
+    int before = dup(0), after;
+    close(before);
     assert_int_equal(ng_trace_check(path, 0, &trace, reason, sizeof reason), -1);
-    assert_int_equal(trace.fd, -1);
+    close(after = dup(0));
+    EQUAL(trace.fd, -1, after, before); /* no file is left open */
     assert_contains(reason, path);
     assert_contains(reason, wanted);
     assert_null(strchr(reason, '\n'));
@@ -132,10 +133,7 @@ TEST(a_comment_may_say_how_long_a_round_is) {
     assert_int_equal(t.span_ns, 5000);
     assert_int_equal(span_of("1000\t200\n3000\t100\n  #span_ns:2100\n"), 2100); /* anywhere, and the least there can be */
     assert_int_equal(span_of("# span_ns: 7\n# span_ns: 100\n1\t2\n"), 100);      /* the last one counts */
-}
-
-TEST(one_burst_lasts_as_long_as_its_round) {
-    assert_int_equal(span_of("777\t50\n"), 50);
+    assert_int_equal(span_of("777\t50\n"), 50); /* without it one burst is a round */
 }
 
 /* ---- what is none ---- */
@@ -182,38 +180,17 @@ TEST(malformed_lines_are_refused_with_their_number) {
         {"1\t2\n# span_ns:\n", ":2: span_ns is not a positive"}, {"# span_ns: 0\n1\t2\n", ":1: span_ns is not a positive"},
         {"# span_ns: -5\n1\t2\n", ":1: span_ns is not a positive"}, {"# span_ns: 10 s\n1\t2\n", ":1: span_ns is not a positive"},
         {"# span_ns: 99999999999999999999\n1\t2\n", ":1: span_ns is not a positive"},
+        {"# span_ns: 2099\n1000\t200\n3000\t100\n", "span_ns is 2099, but its bursts last 2100 ns"}, {"", "holds no burst"},
+        {"\n\n\n", "holds no burst"}, {"# nothing", "holds no burst"}, {"   \n\t\n\r\n# span_ns: 5\n", "holds no burst"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         put("trace", rows[i].text);
         assert_refused(rows[i].wanted);
     }
-}
-
-TEST(a_round_shorter_than_its_bursts_is_refused) {
-    put("trace", "# span_ns: 2099\n1000\t200\n3000\t100\n");
-    assert_refused("span_ns is 2099, but its bursts last 2100 ns");
-}
-
-TEST(a_file_without_a_burst_is_refused) {
-    static const char *const empty[] = {"", "\n", "\n\n\n", "# nothing\n", "# nothing", "   \n\t\n", "\r\n", "# span_ns: 5\n"};
-    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
-        put("trace", empty[i]);
-        assert_refused("holds no burst");
-    }
-}
-
-TEST(binary_zeros_are_refused) {
     put_bytes("trace", "1\t2\n\0\0\0\n", 8);
     assert_refused(":2: has no duration");
-    put_bytes("trace", "1\t2\0\n", 5);
-    assert_refused(":1: the duration is not");
     put_bytes("trace", "1\0002\t3\n", 6);
     assert_refused(":1: the start is not");
-    char *zeros = calloc(1, 100000);
-    assert_non_null(zeros);
-    put_bytes("trace", zeros, 100000);
-    free(zeros);
-    assert_refused(":1: is longer than 255 characters");
 }
 
 TEST(more_cpus_than_there_is_room_for_are_refused) {
@@ -257,9 +234,6 @@ TEST(a_line_of_10_mb_is_refused) {
         write_long("1\t2\n3\t4", ' ', bytes[i], "\n");
         assert_refused(":2: is longer than 255 characters");
     }
-}
-
-TEST(a_line_of_255_characters_is_read) {
     write_long("1\t2", ' ', 252, "\n3\t4\n");
     assert_int_equal(n_bursts(), 2);
     write_long("1\t2", ' ', 253, "\n3\t4\n");
@@ -277,74 +251,6 @@ TEST(a_comment_of_10_mb_is_one_comment) {
         write_long("1\t2\n#", '#', bytes[i], ""); /* and at the end, without its newline */
         assert_int_equal(n_bursts(), 1);
     }
-}
-
-/* ---- what is no file ---- */
-
-TEST(folders_devices_pipes_and_sockets_are_refused_without_waiting) {
-    static const char *const bad[] = {"/dev/zero", "/dev/null", "/proc/self/fd", "/"};
-    char reason[2 * PATH_MAX];
-    struct ng_trace trace;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(ng_trace_check(bad[i], 0, &trace, reason, sizeof reason), -1);
-        assert_contains(reason, "is not a regular file (a trace is read twice)");
-    }
-    assert_int_equal(ng_trace_check(folder, 0, &trace, reason, sizeof reason), -1);
-    assert_contains(reason, "is not a regular file");
-    unlink(path);
-    assert_int_equal(mkfifo(path, 0600), 0);
-    alarm(10); /* a reader that waits for a writer would wait for ever: then the test dies instead */
-    assert_refused("is not a regular file");
-    alarm(0);
-    unlink(path);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "%.100s", path);
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
-    assert_refused("cannot read '");
-    close(fd);
-    unlink(path);
-}
-
-TEST(a_file_that_is_not_there_is_refused) {
-    unlink(path);
-    assert_refused("cannot read '");
-    assert_refused("No such file or directory");
-    char reason[100];
-    struct ng_trace trace;
-    assert_int_equal(ng_trace_check("", 0, &trace, reason, sizeof reason), -1);
-    assert_contains(reason, "cannot read ''");
-}
-
-TEST(a_file_that_may_not_be_read_is_refused) {
-    put("trace", "1\t2\n");
-    assert_int_equal(chmod(path, 0), 0);
-    uid_t user = geteuid();
-    if (user == 0) {
-        /* root may read everything, so be nobody for a moment */
-        assert_int_equal(chmod(folder, 0755), 0);
-        if (seteuid(65534)) SKIP("root here cannot become another user");
-    }
-    struct ng_trace trace;
-    char reason[2 * PATH_MAX] = "";
-    int rc = ng_trace_check(path, 0, &trace, reason, sizeof reason);
-    if (user == 0) assert_int_equal(seteuid(0), 0);
-    unlink(path);
-    assert_int_equal(rc, -1);
-    assert_contains(reason, "Permission denied");
-    assert_contains(reason, path);
-}
-
-TEST(no_file_is_left_open_by_a_refusal) {
-    struct ng_trace trace;
-    char reason[2 * PATH_MAX];
-    put("trace", "1\t2\nx\n");
-    int before = dup(0);
-    close(before);
-    for (int i = 0; i < 10; i++) ng_trace_check(path, 0, &trace, reason, sizeof reason);
-    int after = dup(0);
-    close(after);
-    assert_int_equal(before, after);
 }
 
 /* ---- the second reading ---- */
@@ -420,22 +326,6 @@ TEST(a_rewound_trace_is_the_same_again) {
     assert_reads(&r, 1000);
 }
 
-TEST(two_readers_of_one_trace_do_not_disturb_each_other) {
-    write_bursts(2000, 0, "\n", 1);
-    OWNED(ng_trace_close) struct ng_trace t = checked();
-    struct ng_trace_reader a, b;
-    struct ng_trace_line line;
-    ng_trace_open(&a, &t);
-    for (int i = 0; i < 1500; i++) assert_int_equal(ng_trace_next(&a, &line), 1);
-    ng_trace_open(&b, &t);
-    assert_reads(&b, 2000);
-    for (int i = 1500; i < 2000; i++) {
-        assert_int_equal(ng_trace_next(&a, &line), 1);
-        assert_int_equal(line.start_ns, nth_start(i));
-    }
-    assert_int_equal(ng_trace_next(&a, &line), 0);
-}
-
 /* Puts the time of the last change out of step: a file may be written twice within one tick of the kernel's clock. */
 static void change_time(void) {
     const struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
@@ -472,21 +362,6 @@ TEST(a_file_that_changes_while_it_is_replayed_is_noticed) {
         assert_int_equal(got, -1);
         assert_contains(r.problem, "the file changed since it was checked");
         assert_int_equal(n, rows[i].n_good);
-    }
-}
-
-TEST(a_file_that_is_removed_while_it_is_replayed_is_still_there_for_us) {
-    OWNED(ng_trace_close) struct ng_trace t = accepted("100\t2\n200\t2\n");
-    struct ng_trace_reader r;
-    struct ng_trace_line line;
-    unlink(path);
-    ng_trace_open(&r, &t);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(ng_trace_next(&r, &line), 1);
-        EQUAL(line.cpu, -1, line.cpu_index, 0);
-        assert_int_equal(ng_trace_next(&r, &line), 1);
-        assert_int_equal(ng_trace_next(&r, &line), 0);
-        ng_trace_rewind(&r);
     }
 }
 
