@@ -10,7 +10,6 @@ struct pool {
     struct nl_place *place;
     struct ng_worker *workers;
     int n_workers;
-    int n_threads; /* that were started, the main one not counted */
     int64_t start_ns;
     pthread_barrier_t ready, go;
     _Atomic int n_failed; /* before the start */
@@ -101,15 +100,13 @@ static void carry_out(struct ng_worker *w) {
                                        .sleep_for = sleep_for, .interrupted = ng_machine_interrupted, .loads = w->loads};
     const struct ng_run run = {.account = &w->account, .tallies = w->tallies, .wake = &w->wake, .delay = &w->delay,
                                .lateness = &w->lateness, .failed_kind = &w->failed_kind};
-    struct ng_switches before = ng_switches_now();
+    const struct ng_switches before = ng_switches_since(NULL);
     ng_worker_choose_clock(w, w->options->patterns[0]);
     w->end = w->options->kinds[0]->pacing == NG_PACING_PUBLISHED ? ng_run_published(&w->plan, &machine, &run)
                                                                   : ng_run_deadline(&w->plan, &machine, &run);
     int64_t elapsed_ns = nl_mono_ns() - w->plan.start_ns;
-    struct ng_switches after = ng_switches_now();
+    w->switches = ng_switches_since(&before);
     w->elapsed_ns = elapsed_ns > 0 ? elapsed_ns : 0;
-    w->switches.n_voluntary = after.n_voluntary - before.n_voluntary;
-    w->switches.n_involuntary = after.n_involuntary - before.n_involuntary;
     if (w->end != NG_RUN_FAILED) return;
     ng_worker_explain(w, w->source);
     ng_machine_stop(); /* the load is not what was asked for any more: the others end, too */
@@ -128,7 +125,8 @@ static void read_clocks(int64_t *monotonic_ns, int64_t *realtime_ns) {
 }
 
 /* The life of a worker, on its own thread. All of them start together, or none does. */
-static void run_worker(struct pool *pool, struct ng_worker *w) {
+static void run_worker(struct ng_worker *w) {
+    struct pool *pool = w->owner;
     int failed = ng_worker_set_up(w, pool->place) != 0;
     if (failed) atomic_fetch_add(&pool->n_failed, 1);
     pthread_barrier_wait(&pool->ready);
@@ -143,26 +141,15 @@ static void run_worker(struct pool *pool, struct ng_worker *w) {
     carry_out(w);
 }
 
-struct start { struct pool *pool; struct ng_worker *worker; };
-
-static void *run_thread(void *argument) {
-    struct start start = *(struct start *)argument;
-    free(argument);
-    run_worker(start.pool, start.worker);
+static void *run_thread(void *worker) {
+    run_worker(worker);
     return NULL;
 }
 
 /* Starts a thread for every worker but the first, which is this one. */
 static int start_threads(struct pool *pool) {
-    for (int i = 1; i < pool->n_workers; i++) {
-        struct start *start = malloc(sizeof *start);
-        if (start) *start = (struct start){pool, &pool->workers[i]};
-        if (!start || pthread_create(&pool->workers[i].thread, NULL, run_thread, start)) {
-            free(start);
-            return -1;
-        }
-        pool->n_threads++;
-    }
+    for (int i = 1; i < pool->n_workers; i++)
+        if (pthread_create(&pool->workers[i].thread, NULL, run_thread, &pool->workers[i])) return -1;
     return 0;
 }
 
@@ -175,7 +162,7 @@ static int run_pool(struct pool *pool) {
         nl_error("the system refuses to start %d threads", pool->n_workers);
         exit(NL_EXIT_USAGE);
     }
-    run_worker(pool, &pool->workers[0]);
+    run_worker(&pool->workers[0]);
     for (int i = 1; i < pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
     if (atomic_load(&pool->n_failed) == 0) return 0;
     for (int i = 0; i < pool->n_workers; i++) {
@@ -283,7 +270,7 @@ int ng_alone(const struct ng_options *o) {
         goto out;
     }
     for (int i = 0; i < pool.n_workers; i++) {
-        ng_worker_init(&pool.workers[i], o, i, cpus[i]);
+        ng_worker_init(&pool.workers[i], &pool, o, i, cpus[i]);
         if (make_plan(&pool.workers[i], !o->dry_run)) goto out;
     }
     if (o->dry_run) {

@@ -130,7 +130,7 @@ static struct ng_lateness *total_lateness(const struct ng_certificate *c) {
     struct ng_lateness *sum = calloc(1, sizeof *sum);
     for (int i = 0; sum && i < c->n_workers; i++) {
         const struct ng_lateness *l = &c->workers[i].lateness;
-        for (int bin = 0; bin < NL_HIST_BINS; bin++) sum->hist.bins[bin] += l->hist.bins[bin];
+        nl_hist_join(&sum->hist, &l->hist);
         if (l->max_ns > sum->max_ns) sum->max_ns = l->max_ns;
     }
     return sum;

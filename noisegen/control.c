@@ -76,16 +76,21 @@ struct session {
     int n_workers, n_threads;
     uint32_t seen;             /* number of the command being obeyed by the main thread */
     int64_t started_ns;
+    struct ng_switches before; /* of the main thread, when it began */
+    struct nl_place *place;    /* while workers are placed ... */
+    pthread_barrier_t ready;   /* ... and set up */
 };
 
-static void refuse(struct nl_control *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void refuse(struct nl_control *page, const char *format, ...) {
+/* Returns -1. */
+static int refuse(struct nl_control *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse(struct nl_control *page, const char *format, ...) {
     char reason[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
     nl_control_refuse(page, reason);
+    return -1;
 }
 
 /* ---- the machine of a controlled worker: sleeps end when a command comes ---- */
@@ -179,10 +184,7 @@ static int make_plan(struct ng_worker *w, struct ng_level *level, const struct o
         if (level->source) ng_source_skip(pattern, &request, level->source, r->skip);
         else problem = "no memory";
     }
-    if (problem) {
-        refuse(w->page, "%s", problem);
-        return -1;
-    }
+    if (problem) return refuse(w->page, "%s", problem);
     *plan = (struct ng_plan){.start_ns = r->first_burst_ns, .length_ns = r->n_periods * r->period_ns,
                              .duty_cap = w->options->duty_cap_percent / 100, .carry_bursts = (double)w->options->carry_bursts,
                              .kind = r->kind};
@@ -236,7 +238,7 @@ static void obey_run(struct ng_worker *w) {
 static void *serve(void *argument) {
     struct ng_worker *w = argument;
     uint32_t command;
-    struct ng_switches before = ng_switches_now();
+    const struct ng_switches before = ng_switches_since(NULL);
     do {
         nl_control_wait(w->page, w->seen, NG_FOREVER);
         w->seen = atomic_load(&w->page->command_number);
@@ -244,37 +246,26 @@ static void *serve(void *argument) {
         if (command == NL_COMMAND_RUN) obey_run(w);
         else if (command == NL_COMMAND_IDLE) nl_control_answer(w->page, w->index, w->seen);
     } while (command != NL_COMMAND_PLACE && command != NL_COMMAND_QUIT);
-    struct ng_switches after = ng_switches_now();
-    w->switches.n_voluntary = after.n_voluntary - before.n_voluntary;
-    w->switches.n_involuntary = after.n_involuntary - before.n_involuntary;
+    w->switches = ng_switches_since(&before);
     return NULL;
 }
 
 /* ---- PLACE ---- */
 
-/* Sets a worker up on its own thread, which then lives or ends. */
-struct start {
-    struct session *session;
-    struct ng_worker *worker;
-    struct nl_place *place;
-    pthread_barrier_t *ready;
-};
-
-static void set_up_worker(struct start *b) {
-    struct ng_worker *w = b->worker;
-    w->page = b->session->page;
-    w->seen = b->session->seen;
-    if (ng_worker_set_up(w, b->place)) refuse(w->page, "%s", w->failure);
+/* Sets a worker up on its own thread, and waits for the others. */
+static void set_up_worker(struct ng_worker *w) {
+    struct session *s = w->owner;
+    w->page = s->page;
+    w->seen = s->seen;
+    if (ng_worker_set_up(w, s->place)) refuse(w->page, "%s", w->failure);
     atomic_store(&w->page->workers[w->index].tid, (int32_t)syscall(SYS_gettid));
     atomic_store(&w->page->workers[w->index].extra_cpu_ns, 0);
+    pthread_barrier_wait(&s->ready);
 }
 
-static void *run_thread(void *argument) {
-    struct start *b = argument;
-    struct ng_worker *w = b->worker;
-    set_up_worker(b);
-    pthread_barrier_wait(b->ready); /* `argument` ends here */
-    return serve(w);
+static void *run_thread(void *worker) {
+    set_up_worker(worker);
+    return serve(worker);
 }
 
 /* Waits for the threads, which have seen PLACE or QUIT as well, and frees the workers. */
@@ -290,69 +281,48 @@ static void free_workers(struct session *s) {
     s->n_workers = 0;
 }
 
-static int start_workers(struct session *s, struct nl_place *place) {
-    pthread_barrier_t ready;
-    struct start *starts = calloc((size_t)s->n_workers, sizeof *starts);
-    if (!starts || pthread_barrier_init(&ready, NULL, (unsigned)s->n_workers)) {
-        refuse(s->page, "no memory");
-        free(starts);
-        return -1;
-    }
-    for (int i = 0; i < s->n_workers; i++) starts[i] = (struct start){s, &s->workers[i], place, &ready};
+static int start_workers(struct session *s) {
+    s->workers = calloc((size_t)s->page->n_cpus, sizeof *s->workers);
+    if (!s->workers) return refuse(s->page, "no memory");
+    s->n_workers = s->page->n_cpus;
+    for (int i = 0; i < s->n_workers; i++) ng_worker_init(&s->workers[i], s, s->options, i, s->page->cpus[i]);
+    if (pthread_barrier_init(&s->ready, NULL, (unsigned)s->n_workers)) return refuse(s->page, "no memory");
     for (int i = 1; i < s->n_workers; i++) {
-        if (pthread_create(&s->workers[i].thread, NULL, run_thread, &starts[i])) {
+        if (pthread_create(&s->workers[i].thread, NULL, run_thread, &s->workers[i])) {
             /* those that did start wait at a barrier that will never be full: the owner sees us gone */
             nl_error("the system refuses to start %d threads", s->n_workers);
             _exit(NL_EXIT_USAGE);
         }
         s->n_threads++;
     }
-    set_up_worker(&starts[0]);
-    pthread_barrier_wait(&ready);
-    pthread_barrier_destroy(&ready);
-    free(starts);
-    return 0;
+    set_up_worker(&s->workers[0]);
+    return pthread_barrier_destroy(&s->ready);
 }
 
-static int check_cpus(const struct session *s, const struct nl_place *place) {
-    const struct nl_control *page = s->page;
+static int check_cpus(const struct session *s) {
+    struct nl_control *page = s->page;
     char allowed[256];
-    if (page->n_cpus < 1 || page->n_cpus > NL_CONTROL_MAX_WORKERS) {
-        refuse(s->page, "%d CPUs are not from 1 to %d", page->n_cpus, NL_CONTROL_MAX_WORKERS);
-        return -1;
-    }
-    for (int i = 0; i < page->n_cpus; i++) {
-        if (nl_place_is_allowed(place, page->cpus[i])) continue;
-        refuse(s->page, "CPU %d is not among the allowed CPUs (%s)", page->cpus[i], nl_place_list(place, allowed, sizeof allowed));
-        return -1;
-    }
+    if (page->n_cpus < 1 || page->n_cpus > NL_CONTROL_MAX_WORKERS)
+        return refuse(page, "%d CPUs are not from 1 to %d", page->n_cpus, NL_CONTROL_MAX_WORKERS);
+    for (int i = 0; i < page->n_cpus; i++)
+        if (!nl_place_is_allowed(s->place, page->cpus[i]))
+            return refuse(page, "CPU %d is not among the allowed CPUs (%s)", page->cpus[i],
+                          nl_place_list(s->place, allowed, sizeof allowed));
     return 0;
 }
 
-static void obey_place(struct session *s) {
-    struct nl_place *place;
+static int obey_place(struct session *s) {
     atomic_store(&s->page->n_workers, 1); /* the others end with this command */
     join_threads(s);
     free_workers(s);
-    if (nl_place_open(&place)) {
-        refuse(s->page, "cannot read this machine's topology");
-        return;
-    }
-    if (check_cpus(s, place) == 0) {
-        s->workers = calloc((size_t)s->page->n_cpus, sizeof *s->workers);
-        if (s->workers) {
-            s->n_workers = s->page->n_cpus;
-            for (int i = 0; i < s->n_workers; i++) ng_worker_init(&s->workers[i], s->options, i, s->page->cpus[i]);
-            start_workers(s, place);
-        } else {
-            refuse(s->page, "no memory");
-        }
-    }
-    nl_place_close(place);
+    if (nl_place_open(&s->place)) return refuse(s->page, "cannot read this machine's topology");
+    if (check_cpus(s) == 0) start_workers(s);
+    nl_place_close(s->place);
     ng_ranks_watch(s->page);
     /* from here on everybody has to answer; this command counts as answered */
     for (int i = 1; i < s->n_workers; i++) nl_control_answer(s->page, i, s->seen);
     atomic_store(&s->page->n_workers, s->n_workers > 0 ? s->n_workers : 1);
+    return 0;
 }
 
 /* ---- QUIT ---- */
@@ -362,8 +332,8 @@ static void sum_levels(struct ng_worker *w) {
         if (w->levels[i].is_used) ng_account_add(&w->account, &w->levels[i].account);
 }
 
-static void obey_quit(struct session *s, const struct ng_switches *before) {
-    struct ng_switches now = ng_switches_now();
+static void obey_quit(struct session *s) {
+    const struct ng_switches switches = ng_switches_since(&s->before);
     struct ng_certificate c = {.options = s->options, .workers = s->workers, .n_workers = s->n_workers, .period_ns = s->page->period_ns,
                                .elapsed_ns = nl_mono_ns() - s->started_ns, .n_levels = NL_CONTROL_MAX_LEVELS, .ended = "complete"};
     char failed[300];
@@ -375,10 +345,7 @@ static void obey_quit(struct session *s, const struct ng_switches *before) {
         snprintf(failed, sizeof failed, "failed: %s", s->workers[i].failure);
         c.ended = failed;
     }
-    if (s->n_workers > 0) {
-        s->workers[0].switches.n_voluntary = now.n_voluntary - before->n_voluntary;
-        s->workers[0].switches.n_involuntary = now.n_involuntary - before->n_involuntary;
-    }
+    if (s->n_workers > 0) s->workers[0].switches = switches;
     char *text = ng_certificate_json(&c, 0, sizeof s->page->text);
     if (!text) refuse(s->page, "no memory for the certificate");
     else if (strlen(text) >= sizeof s->page->text) refuse(s->page, "the certificate does not fit into the page");
@@ -390,7 +357,7 @@ static void obey_quit(struct session *s, const struct ng_switches *before) {
 /* ---- the main thread ---- */
 
 /* Obeys the command that has come; returns 1 after QUIT. */
-static int obey(struct session *s, const struct ng_switches *before) {
+static int obey(struct session *s) {
     struct nl_control *page = s->page;
     s->seen = atomic_load(&page->command_number);
     uint32_t command = page->command; /* the next one may be written as soon as this one is answered */
@@ -401,7 +368,7 @@ static int obey(struct session *s, const struct ng_switches *before) {
     }
     if (command == NL_COMMAND_RUN) refuse(page, "RUN before PLACE");
     else if (command == NL_COMMAND_PLACE) obey_place(s);
-    else if (command == NL_COMMAND_QUIT) obey_quit(s, before);
+    else if (command == NL_COMMAND_QUIT) obey_quit(s);
     else if (command != NL_COMMAND_IDLE) refuse(page, "unknown command %u", command); /* any command ends a RUN */
     nl_control_answer(page, 0, s->seen);
     return command == NL_COMMAND_QUIT;
@@ -409,8 +376,7 @@ static int obey(struct session *s, const struct ng_switches *before) {
 
 int ng_controlled(const struct ng_options *o) {
     int status = NL_EXIT_USAGE;
-    struct session s = {.options = o, .page = nl_control_attach(o->control_fd)};
-    struct ng_switches before = ng_switches_now();
+    struct session s = {.options = o, .page = nl_control_attach(o->control_fd), .before = ng_switches_since(NULL)};
     if (!s.page) {
         nl_error("--control-fd: %d is not a control page of this version", o->control_fd);
         return status;
@@ -428,7 +394,7 @@ int ng_controlled(const struct ng_options *o) {
     atomic_store(&s.page->generator_pid, (int32_t)getpid());
     /* `seen` is 0: a command may have come before we were ready */
     do nl_control_wait(s.page, s.seen, NG_FOREVER);
-    while (!obey(&s, &before));
+    while (!obey(&s));
     status = NL_EXIT_OK;
 out:
     free_workers(&s);

@@ -105,17 +105,8 @@ static const char *set_array(struct nl_command_line *line, const char *text) {
 
 static const char *set_ranks(struct nl_command_line *line, const char *text) {
     struct ng_options *o = line->target;
-    char copy[NG_MAX_RANKS * sizeof "65535"];
-    const char *parts[NG_MAX_RANKS];
-    int n = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy ? nl_split(copy, parts, NG_MAX_RANKS) : -1;
-    for (int i = 0; i < n; i++) {
-        int64_t cpu;
-        if (nl_parse_int(parts[i], 0, 65535, &cpu)) n = -1;
-        else o->rank_cpus[i] = (int)cpu;
-    }
-    if (n < 0) return "the CPUs of the application's ranks, in their order (try 0,1,2,3)";
-    o->n_ranks = n;
-    return NULL;
+    o->n_ranks = nl_parse_list(text, 0, 65535, 0, o->rank_cpus, NG_MAX_RANKS);
+    return o->n_ranks > 0 ? NULL : "the CPUs of the application's ranks, in their order (try 0,1,2,3)";
 }
 
 /* ---- lists and help ---- */

@@ -63,10 +63,11 @@ void ng_cpus_note(struct ng_cpus *cpus) {
     cpus->seen[cpu / 64] |= (uint64_t)1 << (cpu % 64);
 }
 
-struct ng_switches ng_switches_now(void) {
+struct ng_switches ng_switches_since(const struct ng_switches *before) {
     struct rusage usage = {0};
+    const struct ng_switches none = {0}, *from = before ? before : &none;
     getrusage(RUSAGE_THREAD, &usage);
-    return (struct ng_switches){.n_voluntary = usage.ru_nvcsw, .n_involuntary = usage.ru_nivcsw};
+    return (struct ng_switches){usage.ru_nvcsw - from->n_voluntary, usage.ru_nivcsw - from->n_involuntary};
 }
 
 int64_t ng_machine_now_ns(void *context) {

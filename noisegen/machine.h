@@ -19,9 +19,9 @@ void ng_cpus_init(struct ng_cpus *cpus);
 /* Records the CPU the thread is on. */
 void ng_cpus_note(struct ng_cpus *cpus);
 
-/* Context switches of the calling thread so far. */
+/* Context switches of the calling thread since a moment before; of NULL: so far. */
 struct ng_switches { int64_t n_voluntary, n_involuntary; };
-struct ng_switches ng_switches_now(void);
+struct ng_switches ng_switches_since(const struct ng_switches *before);
 
 /* Asks the kernel to wake us on time: a timer slack of 1 ns (otherwise 50 us) and short time slices (otherwise some wake-ups wait for a
  * busy neighbour's slice to end). */

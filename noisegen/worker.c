@@ -1,7 +1,8 @@
 #include "noisegen/worker.h"
 
-void ng_worker_init(struct ng_worker *w, const struct ng_options *o, int index, int cpu) {
+void ng_worker_init(struct ng_worker *w, void *owner, const struct ng_options *o, int index, int cpu) {
     memset(w, 0, sizeof *w);
+    w->owner = owner;
     w->options = o;
     w->index = index;
     w->cpu = cpu;
@@ -100,7 +101,8 @@ void ng_worker_explain(struct ng_worker *w, const struct ng_source *source) {
     }
     if (w->failed_kind >= 0) {
         const struct ng_kind *kind = w->options->kinds[w->failed_kind];
-        const char *reason = kind->failure ? kind->failure(w->loads[w->failed_kind].state) : NULL;
+        char text[192];
+        const char *reason = kind->failure ? kind->failure(w->loads[w->failed_kind].state, text, sizeof text) : NULL;
         if (reason) snprintf(w->failure, sizeof w->failure, "--kind: %s on CPU %d: %s", kind->name, w->cpu, reason);
     }
     if (!w->failure[0]) snprintf(w->failure, sizeof w->failure, "the load on CPU %d cannot go on", w->cpu);

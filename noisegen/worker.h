@@ -23,7 +23,8 @@ struct ng_level {
 
 struct ng_worker {
     const struct ng_options *options;
-    int index; /* from 0 */
+    void *owner; /* the pool or session that it is one of */
+    int index;   /* from 0 */
     int cpu;
     int trace_cpu; /* index of the trace's CPU to replay; -1: all lines */
     pthread_t thread;
@@ -52,7 +53,7 @@ struct ng_worker {
 };
 
 /* A worker that has done nothing yet. */
-void ng_worker_init(struct ng_worker *worker, const struct ng_options *options, int index, int cpu);
+void ng_worker_init(struct ng_worker *worker, void *owner, const struct ng_options *options, int index, int cpu);
 
 /* On the worker's own thread: pins it, asks for punctual wake-ups and prepares its kinds there, so that their memory lies near that CPU.
  * @return 0, -1 with worker->failure. */

@@ -120,6 +120,20 @@ int nl_parse_seed(const char *text, uint64_t *out) {
     return 0;
 }
 
+int nl_parse_list(const char *text, int least, int most, int with_ranges, int *numbers, int max) {
+    for (int n = 0;; text++) {
+        char *end;
+        if (!isdigit((unsigned char)*text)) return -1;
+        long first = strtol(text, &end, 10), last = first;
+        if (with_ranges && *end == '-' && isdigit((unsigned char)end[1])) last = strtol(end + 1, &end, 10);
+        if (first < least || last < first || last > most || last - first >= max - n) return -1;
+        while (first <= last) numbers[n++] = (int)first++;
+        if (!*end) return n;
+        if (*end != ',') return -1;
+        text = end;
+    }
+}
+
 int nl_split(char *text, const char **parts, int max) {
     int n = 0;
     for (char *p = text;;) {

@@ -1,4 +1,5 @@
 #include "common/sys/nl_cgroup.h"
+#include "common/sys/nl_stat.h"
 #include "common/sys/nl_whole.h"
 #include "common/base/nl_units.h"
 
@@ -67,6 +68,22 @@ int nl_cgroup_each_up(const char *root, pid_t pid, const char *controller, void 
         if (!slash) return 0;
         *slash = '\0';
     }
+}
+
+int nl_cgroup_members(const char *directory, int (*take)(void *context, pid_t pid), void *context) {
+    char path[PATH_MAX];
+    DIR *d = opendir(directory);
+    struct dirent *e;
+    if (!d) return -1;
+    int rc = snprintf(path, sizeof path, "%s/cgroup.procs", directory) < (int)sizeof path ? nl_each_line(path, take, context) : 0;
+    for (rc = rc == -1 ? 0 : rc; rc == 0 && (e = readdir(d));) {
+        if (e->d_type != DT_DIR || e->d_name[0] == '.') continue;
+        if (snprintf(path, sizeof path, "%s/%s", directory, e->d_name) >= (int)sizeof path) continue;
+        rc = nl_cgroup_members(path, take, context);
+        if (rc == -1) rc = 0; /* it has gone meanwhile */
+    }
+    closedir(d);
+    return rc;
 }
 
 static const char *const controllers[] = {"cpu", ""};

@@ -18,6 +18,11 @@ int nl_cgroup_mount(const char *root, const char *controller, char *path, int si
 int nl_cgroup_each_up(const char *root, pid_t pid, const char *controller, void (*visit)(void *context, const char *path, int depth),
                       void *context);
 
+/* Calls `take` for each process of a cgroup and of those below it; a result other than 0 ends it, and must not be -1.
+ * @param directory  full path.
+ * @return 0, that result, or -1 with errno when it cannot be read. */
+int nl_cgroup_members(const char *directory, int (*take)(void *context, pid_t pid), void *context);
+
 /* A limit of CPU time that the cgroups of a process set (cpu.max, or cpu.cfs_quota_us of version 1): once it is used up within a period
  * nobody of the group runs until the next one, and no task on record has taken that time. */
 

@@ -44,3 +44,26 @@ int nl_stat_read_thread(pid_t pid, pid_t tid, struct nl_stat *stat) {
     snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
     return read_stat(path, stat);
 }
+
+int nl_each_number(const char *directory, int (*take)(void *, pid_t), void *context) {
+    DIR *d = opendir(directory);
+    struct dirent *e;
+    int rc = 0;
+    if (!d) return -1;
+    while (rc == 0 && (e = readdir(d))) {
+        char *end;
+        long number = strtol(e->d_name, &end, 10);
+        if (number > 0 && !*end) rc = take(context, (pid_t)number);
+    }
+    closedir(d);
+    return rc;
+}
+
+int nl_each_line(const char *file, int (*take)(void *, pid_t), void *context) {
+    FILE *f = fopen(file, "re");
+    int number, rc = 0;
+    if (!f) return -1;
+    while (rc == 0 && fscanf(f, "%d", &number) == 1) rc = take(context, (pid_t)number);
+    fclose(f);
+    return rc;
+}

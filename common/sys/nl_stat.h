@@ -1,4 +1,4 @@
-/* Fields of /proc/PID/stat. */
+/* What /proc says of processes: fields of /proc/PID/stat, lists of numbers. */
 #pragma once
 
 #include "common/base/nl_usual.h"
@@ -23,3 +23,9 @@ int nl_stat_parse(const char *text, struct nl_stat *stat);
 /* That of a process, or of a thread. 0, -1 with errno when there is none. */
 int nl_stat_read(pid_t pid, struct nl_stat *stat);
 int nl_stat_read_thread(pid_t pid, pid_t tid, struct nl_stat *stat);
+
+/* Calls `take` for each number that names a file in a directory. 0, -1 when it cannot be read; a non-zero result of `take` ends it. */
+int nl_each_number(const char *directory, int (*take)(void *context, pid_t number), void *context);
+
+/* Calls `take` for each number in a file of numbers (cgroup.procs, children). As above. */
+int nl_each_line(const char *file, int (*take)(void *context, pid_t number), void *context);

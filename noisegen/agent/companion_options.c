@@ -11,24 +11,11 @@ static const char *set_unit(struct nl_command_line *line, const char *text) {
 
 /* "0-3,8". */
 static const char *set_list(cpu_set_t *set, const char *text) {
-    static const char wanted[] = "a list of CPUs (try 0-3,8)";
-    char copy[1024];
-    const char *parts[128];
+    static int cpus[CPU_SETSIZE];
+    int n = nl_parse_list(text, 0, CPU_SETSIZE - 1, 1, cpus, CPU_SETSIZE);
     CPU_ZERO(set);
-    if (strlen(text) >= sizeof copy) return wanted;
-    int n = nl_split(strcpy(copy, text), parts, 128);
-    if (n < 0) return wanted;
-    for (int i = 0; i < n; i++) {
-        int first, last, length = 0;
-        if (sscanf(parts[i], "%5d-%5d%n", &first, &last, &length) != 2 || parts[i][length]) {
-            length = 0;
-            if (sscanf(parts[i], "%5d%n", &first, &length) != 1 || parts[i][length]) return wanted;
-            last = first;
-        }
-        if (first < 0 || last < first || last >= CPU_SETSIZE) return wanted;
-        for (int cpu = first; cpu <= last; cpu++) CPU_SET(cpu, set);
-    }
-    return NULL;
+    for (int i = 0; i < n; i++) CPU_SET((size_t)cpus[i], set);
+    return n > 0 ? NULL : "a list of CPUs (try 0-3,8)";
 }
 
 static const char *set_cpu(struct nl_command_line *line, const char *text) {

@@ -51,7 +51,7 @@ static int open_all(struct na_cpu *c, const struct na_set *set, int with_kernel)
     c->has_switches = with_kernel;
     for (int i = 0; i < set->n && !o.error; i++) {
         snprintf(path, sizeof path, "/proc/%d/task", (int)set->p[i].pid);
-        na_each_number(path, open_thread, &o);
+        nl_each_number(path, open_thread, &o);
     }
     if (!o.error && c->n_fds > 0) return 0;
     close_it(c);

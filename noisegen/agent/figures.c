@@ -47,7 +47,7 @@ static void take_process(struct na_moment *m, pid_t pid) {
         p->written_bytes = value_of(text, "wchar");
     }
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    na_each_number(path, take_thread, &t);
+    nl_each_number(path, take_thread, &t);
 }
 
 static void take(struct na_moment *m, const struct na_set *set) {

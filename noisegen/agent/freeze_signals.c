@@ -48,7 +48,7 @@ static int is_stopped(struct na_process p) {
     char path[64];
     struct looking l = {p.pid};
     snprintf(path, sizeof path, "/proc/%d/task", (int)p.pid);
-    return na_each_number(path, is_awake, &l) <= 0; /* -1: it has ended */
+    return nl_each_number(path, is_awake, &l) <= 0; /* -1: it has ended */
 }
 
 static int await_stop(const struct na_freeze *f) {

@@ -1,4 +1,5 @@
 #include "noisegen/agent/proc.h"
+#include "common/sys/nl_cgroup.h"
 
 int na_write(const char *path, const char *text) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -52,31 +53,6 @@ int na_process_signal(struct na_process p, int signal) {
     return rc;
 }
 
-/* ---- lists of numbers ---- */
-
-int na_each_number(const char *directory, int (*take)(void *, pid_t), void *context) {
-    DIR *d = opendir(directory);
-    struct dirent *e;
-    int rc = 0;
-    if (!d) return -1;
-    while (rc == 0 && (e = readdir(d))) {
-        char *end;
-        long number = strtol(e->d_name, &end, 10);
-        if (number > 0 && !*end) rc = take(context, (pid_t)number);
-    }
-    closedir(d);
-    return rc;
-}
-
-int na_each_line(const char *file, int (*take)(void *, pid_t), void *context) {
-    FILE *f = fopen(file, "re");
-    int number, rc = 0;
-    if (!f) return -1;
-    while (rc == 0 && fscanf(f, "%d", &number) == 1) rc = take(context, (pid_t)number);
-    fclose(f);
-    return rc;
-}
-
 /* ---- sets ---- */
 
 int na_set_has(const struct na_set *set, pid_t pid) {
@@ -104,7 +80,7 @@ static int add_children_of_thread(void *context, pid_t tid) {
     struct adding *a = context;
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)a->parent, (int)tid);
-    return na_each_line(path, add_one, a) == -2 ? -2 : 0;
+    return nl_each_line(path, add_one, a) == -2 ? -2 : 0;
 }
 
 static int add_if_child(void *context, pid_t pid) {
@@ -120,10 +96,10 @@ int na_set_add_children(struct na_set *set, pid_t pid) {
     /* a kernel without CONFIG_PROC_CHILDREN: ask everybody who the parent is */
     int rc;
     if (access("/proc/thread-self/children", F_OK)) {
-        rc = na_each_number("/proc", add_if_child, &a);
+        rc = nl_each_number("/proc", add_if_child, &a);
     } else {
         snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-        rc = na_each_number(path, add_children_of_thread, &a);
+        rc = nl_each_number(path, add_children_of_thread, &a);
     }
     return rc == -2 ? -1 : set->n - before;
 }
@@ -140,21 +116,9 @@ int na_set_add_descendants(struct na_set *set) {
 }
 
 int na_set_add_cgroup(struct na_set *set, const char *directory) {
-    char path[PATH_MAX];
     struct adding a = {set, 0};
     int before = set->n;
-    if (snprintf(path, sizeof path, "%s/cgroup.procs", directory) >= (int)sizeof path) return -1;
-    if (na_each_line(path, add_one, &a) == -2) return -1;
-    DIR *d = opendir(directory);
-    struct dirent *e;
-    int rc = 0;
-    while (d && rc >= 0 && (e = readdir(d))) {
-        if (e->d_type != DT_DIR || e->d_name[0] == '.') continue;
-        if (snprintf(path, sizeof path, "%s/%s", directory, e->d_name) >= (int)sizeof path) continue;
-        rc = na_set_add_cgroup(set, path);
-    }
-    if (d) closedir(d);
-    return rc < 0 ? -1 : set->n - before;
+    return nl_cgroup_members(directory, add_one, &a) == -2 ? -1 : set->n - before;
 }
 
 int na_set_prune(struct na_set *set) {

@@ -21,12 +21,6 @@ int na_is_ancestor(pid_t pid);
 /* Sends a signal to this process and no other that got its pid. 0, -1 with errno (ESRCH: it has ended). */
 int na_process_signal(struct na_process process, int signal);
 
-/* Calls `take` for each number that names a file in a directory. 0, -1 when it cannot be read; a non-zero result of `take` ends it. */
-int na_each_number(const char *directory, int (*take)(void *context, pid_t number), void *context);
-
-/* Calls `take` for each number in a file of numbers (cgroup.procs, children). As above. */
-int na_each_line(const char *file, int (*take)(void *context, pid_t number), void *context);
-
 /* Writes a text into an existing file by a single write(). 0, -1 with errno. */
 int na_write(const char *path, const char *text);
 

@@ -30,7 +30,7 @@ static void choose_cpu(struct na_session *s) {
         CPU_ZERO(&set);
         CPU_SET(s->cpu, &set);
     }
-    na_each_number("/proc/self/task", bind_thread, &set);
+    nl_each_number("/proc/self/task", bind_thread, &set);
     if (s->options->scrape && !s->options->scrape_cpu && s->cpu < 0)
         na_warn(&s->agent, "every CPU has a rank: the scraper runs beside them (see --scrape-period TIME:scrape-cpu=LIST)");
     s->scraper.cpus = s->options->scrape_cpu ? s->options->scrape_cpus : set;
@@ -62,6 +62,8 @@ static int64_t scraper_cpu_ns(const struct na_session *s) { return s->options->s
 
 /* ---- the commands; each returns enum nl_agent_status, with a line in `reason` unless it is DONE ---- */
 
+_Static_assert(NL_AGENT_REFUSED == -1, "nl_say returns it");
+
 static void drain_record(void *context) {
     struct na_session *s = context;
     if (s->who.recorder) nr_drain(s->who.recorder);
@@ -90,34 +92,23 @@ static int open_record(struct na_session *s, char *reason, int size) {
 static int place(struct na_session *s, char *reason, int size) {
     struct nl_agent *p = s->page;
     char log[PATH_MAX + 320];
-    if (s->is_placed) {
-        nl_say(reason, size, "placed already");
-        return NL_AGENT_REFUSED;
-    }
-    if (p->n_ranks < 0 || p->n_ranks > NL_AGENT_MAX_RANKS || p->n_arms < 0 || p->n_arms > NL_AGENT_MAX_ARMS) {
-        nl_say(reason, size, "%d ranks and %d arms are not from 0 to %d and %d", p->n_ranks, p->n_arms, NL_AGENT_MAX_RANKS,
+    if (s->is_placed) return nl_say(reason, size, "placed already");
+    if (p->n_ranks < 0 || p->n_ranks > NL_AGENT_MAX_RANKS || p->n_arms < 0 || p->n_arms > NL_AGENT_MAX_ARMS)
+        return nl_say(reason, size, "%d ranks and %d arms are not from 0 to %d and %d", p->n_ranks, p->n_arms, NL_AGENT_MAX_RANKS,
                  NL_AGENT_MAX_ARMS);
-        return NL_AGENT_REFUSED;
-    }
     if (s->agent.way->members) s->agent.way->members(&s->agent);
     for (int i = 0; i < p->n_ranks; i++) {
         if (!na_set_has(&s->agent.set, p->ranks[i].pid)) continue;
-        nl_say(reason, size, "a rank (process %d) is one of the agent's processes", p->ranks[i].pid);
-        return NL_AGENT_REFUSED;
+        return nl_say(reason, size, "a rank (process %d) is one of the agent's processes", p->ranks[i].pid);
     }
     choose_cpu(s);
     snprintf(log, sizeof log, "%s/agent.%s.log", p->directory, p->host);
-    if (p->directory[0] && na_watch_log(&s->watch, log)) {
-        nl_say(reason, size, "cannot write %s: %s", log, strerror(errno));
-        return NL_AGENT_REFUSED;
-    }
+    if (p->directory[0] && na_watch_log(&s->watch, log)) return nl_say(reason, size, "cannot write %s: %s", log, strerror(errno));
     if (na_agent_place(&s->agent, reason, size)) return NL_AGENT_REFUSED;
     s->is_placed = 1;
     if (open_record(s, reason, size)) return NL_AGENT_REFUSED;
-    if (s->options->scrape && na_scraper_open(&s->scraper)) {
-        nl_say(reason, size, "the system refuses to start a thread for the scraper");
-        return NL_AGENT_REFUSED;
-    }
+    if (s->options->scrape && na_scraper_open(&s->scraper))
+        return nl_say(reason, size, "the system refuses to start a thread for the scraper");
     return NL_AGENT_DONE;
 }
 
@@ -143,10 +134,7 @@ static int turn(struct na_session *s, int on, char *reason, int size) {
     s->page->switch_ns = 0;
     if (s->is_restored) return NL_AGENT_DONE; /* closed: nothing is switched any more */
     if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
-    if (!s->is_placed) {
-        nl_say(reason, size, "%s before PLACE", on ? "ON" : "OFF");
-        return NL_AGENT_REFUSED;
-    }
+    if (!s->is_placed) return nl_say(reason, size, "%s before PLACE", on ? "ON" : "OFF");
     if (!on && s->options->scrape) na_scraper_stop(&s->scraper);
     int status = na_agent_switch(&s->agent, on, &ignored_ns, reason, size);
     if (on && status == NL_AGENT_DONE && begin_scraping(s, reason, size)) status = NL_AGENT_REFUSED;
@@ -174,10 +162,8 @@ static void when(const struct na_session *s, const char *word, char *text, int s
 
 static int begin(struct na_session *s, char *reason, int size) {
     char moment[64];
-    if (!s->is_placed || s->page->arm < 0 || s->page->arm >= (s->page->n_arms > 0 ? s->page->n_arms : 1)) {
-        nl_say(reason, size, s->is_placed ? "arm %d is not one of those named" : "BEGIN before PLACE", s->page->arm);
-        return NL_AGENT_REFUSED;
-    }
+    if (!s->is_placed || s->page->arm < 0 || s->page->arm >= (s->page->n_arms > 0 ? s->page->n_arms : 1))
+        return nl_say(reason, size, s->is_placed ? "arm %d is not one of those named" : "BEGIN before PLACE", s->page->arm);
     if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
     when(s, "before", moment, sizeof moment);
     int was_on = s->agent.is_on == 1;
@@ -197,10 +183,7 @@ static int end(struct na_session *s, char *reason, int size) {
     char moment[64], problem[NA_REASON_BYTES];
     struct nl_agent_account *a = &s->page->account;
     int64_t now_ns = nl_mono_ns();
-    if (s->begin_ns == 0) {
-        nl_say(reason, size, "END before BEGIN");
-        return NL_AGENT_REFUSED;
-    }
+    if (s->begin_ns == 0) return nl_say(reason, size, "END before BEGIN");
     if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
     memset(a, 0xff, sizeof *a); /* -1: unknown */
     a->wall_ns = now_ns - s->begin_ns;
@@ -354,7 +337,7 @@ static int close_on_exec(void *nothing, pid_t fd) {
     return 0;
 }
 
-void na_session_keep_files(void) { na_each_number("/proc/self/fd", close_on_exec, NULL); }
+void na_session_keep_files(void) { nl_each_number("/proc/self/fd", close_on_exec, NULL); }
 
 int na_session_watch(struct na_session *s) {
     s->watch.lock = &s->record;

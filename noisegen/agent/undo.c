@@ -146,7 +146,7 @@ static int remove_cgroup(struct na_undo *u) {
     snprintf(path, sizeof path, "%s/cgroup.procs", u->own_directory);
     int rc;
     do {
-        na_each_line(path, move_back, u);
+        nl_each_line(path, move_back, u);
         rc = rmdir(u->own_directory);
         if (rc && errno != EBUSY) break;
         if (rc) nl_sleep_ns(LOOK_NS);

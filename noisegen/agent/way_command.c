@@ -27,7 +27,7 @@ static int check(struct na_agent *a, char *reason, int size) {
     a->cpus = a->options->cpus;
     if (!a->options->cpu) memset(&a->cpus, 0xff, sizeof a->cpus); /* the kernel leaves out what the cpuset does not allow */
     na_command_name(&a->on, a->name, sizeof a->name);
-    na_each_number("/proc", look, &l);
+    nl_each_number("/proc", look, &l);
     if (l.n_found > 0)
         na_warn(a, "%s runs already (process %d%s): it works in both arms, and is not part of the comparison", a->name, (int)l.found,
                 l.n_found > 1 ? " and others" : "");

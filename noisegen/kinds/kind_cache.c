@@ -5,8 +5,6 @@
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_cache;
-
 /* Few enough for half a microsecond where every one of them comes from memory. */
 enum { LINES_PER_QUANTUM = 4 };
 
@@ -50,7 +48,6 @@ static int prepare(const struct ng_kind_options *options, void **state, char *re
     double share = options->cache_share == 0 ? 1 : options->cache_share;
     int level = options->cache_level;
     struct cache cache = {0};
-    *state = NULL;
     if (level != 0 && level != 2 && level != 3) return nl_say(reason, reason_size, "--kind: cache-level: %d is neither 2 nor 3", level);
     if (!(share > 0 && share <= 1)) return nl_say(reason, reason_size, "--kind: cache-share: %g is not a share between 0 and 1", share);
     if (ask_topology(options->cpu, level, &cache, reason, reason_size)) return -1;

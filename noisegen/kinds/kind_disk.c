@@ -3,8 +3,6 @@
 #include "noisegen/kinds/kinds.h"
 #include "common/base/nl_rng.h"
 
-extern const struct ng_kind ng_kind_disk;
-
 enum { BLOCK = 4096, MAX_BYTES = 16 << 20 };
 
 struct disk_state {
@@ -12,7 +10,7 @@ struct disk_state {
     off_t n_bytes, most_bytes; /* the file has, and may have */
     int error;
     int is_gone;               /* the folder was removed */
-    char name[128], text[256]; /* of the folder, cut short when it is long; of the failure */
+    char name[128];            /* of the folder, cut short when it is long */
     uint64_t block[BLOCK / sizeof(uint64_t)];
 };
 
@@ -66,7 +64,6 @@ static int open_all(struct disk_state *s, const char *folder, char *reason, size
 }
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
-    *state = NULL;
     if (!options->folder || !options->folder[0]) return nl_say(reason, reason_size, "--kind: folder is missing: where shall it write?");
     struct disk_state *s = calloc(1, sizeof *s);
     if (!s) return nl_say(reason, reason_size, "no memory");
@@ -105,11 +102,11 @@ fail:
     return -1;
 }
 
-static const char *failure(const void *state) {
-    struct disk_state *s = (struct disk_state *)state; /* const is the caller's promise; the text is ours */
-    if (s->is_gone) snprintf(s->text, sizeof s->text, "the folder '%s' is gone", s->name);
-    else snprintf(s->text, sizeof s->text, "cannot write in '%s': %s", s->name, strerror(s->error));
-    return s->text;
+static const char *failure(const void *state, char *text, size_t size) {
+    const struct disk_state *s = state;
+    if (s->is_gone) snprintf(text, size, "the folder '%s' is gone", s->name);
+    else snprintf(text, size, "cannot write in '%s': %s", s->name, strerror(s->error));
+    return text;
 }
 
 const struct ng_kind ng_kind_disk = {

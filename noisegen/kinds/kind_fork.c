@@ -9,15 +9,12 @@
 
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_fork;
-
 struct fork_state {
     const char *program;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     int64_t children_ns; /* CPU time of all children so far */
     int error;
-    char text[128];
 };
 
 static const char *find_program(void) {
@@ -61,7 +58,6 @@ static void clean_up(void *state) {
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     (void)options;
-    *state = NULL;
     const char *program = find_program();
     if (!program) return nl_say(reason, reason_size, "%s", supported());
     struct fork_state *s = calloc(1, sizeof *s);
@@ -99,10 +95,10 @@ static int64_t work(void *state) {
     return 1;
 }
 
-static const char *failure(const void *state) {
-    struct fork_state *s = (struct fork_state *)state; /* const is the caller's promise; the text is ours */
-    snprintf(s->text, sizeof s->text, "cannot run %s: %s", s->program, strerror(s->error));
-    return s->text;
+static const char *failure(const void *state, char *text, size_t size) {
+    const struct fork_state *s = state;
+    snprintf(text, size, "cannot run %s: %s", s->program, strerror(s->error));
+    return text;
 }
 
 static int64_t extra_cpu_ns(const void *state) {

@@ -15,13 +15,10 @@
 
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_ipi;
-
 struct ipi_state {
     int n_counters; /* one per other CPU; 0: membarrier */
     int next;
     int error;
-    char text[128];
     int counters[]; /* file descriptors */
 };
 
@@ -82,7 +79,6 @@ static int open_counters(struct ipi_state *s, const struct ng_kind_options *opti
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     int n_others = 0;
-    *state = NULL;
     for (int i = 0; i < options->n_cpus; i++) n_others += options->cpus[i] != options->cpu;
     if (n_others == 0)
         return nl_say(reason, reason_size, "CPU %d is the only one allowed: no other is there to interrupt", options->cpu);
@@ -113,11 +109,11 @@ static int64_t work(void *state) {
     return -1;
 }
 
-static const char *failure(const void *state) {
-    struct ipi_state *s = (struct ipi_state *)state; /* const is the caller's promise; the text is ours */
+static const char *failure(const void *state, char *text, size_t size) {
+    const struct ipi_state *s = state;
     const char *way = s->n_counters ? "reading a counter of another CPU" : "membarrier";
-    snprintf(s->text, sizeof s->text, "%s fails: %s", way, strerror(s->error));
-    return s->text;
+    snprintf(text, size, "%s fails: %s", way, strerror(s->error));
+    return text;
 }
 
 static const char *remark(const void *state) {

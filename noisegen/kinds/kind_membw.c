@@ -8,8 +8,6 @@
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_membw;
-
 enum { LINE = 64, STRETCH = 4096, DEFAULT_BYTES = 64 << 20 };
 
 struct membw_state {
@@ -20,7 +18,6 @@ struct membw_state {
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     int64_t n_bytes = options->array_bytes ? options->array_bytes : DEFAULT_BYTES;
-    *state = NULL;
     if (n_bytes < LINE) return nl_say(reason, reason_size, "--kind: array-bytes: streaming writes need at least %d bytes", LINE);
     struct membw_state *s = calloc(1, sizeof *s);
     if (!s) return nl_say(reason, reason_size, "no memory");

@@ -7,8 +7,6 @@
 
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_net;
-
 enum {
     DEFAULT_BYTES = 64,
     MAX_BYTES = 65507, /* the most that a UDP message over IPv4 can hold */
@@ -22,7 +20,6 @@ struct net_state {
     size_t n_sent; /* bytes of the message that are gone already; a stream may take a part */
     int error;
     char address[80];
-    char text[192];
     char message[];
 };
 
@@ -147,7 +144,6 @@ static int open_sockets(struct net_state *s, const char *address, char *reason, 
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     int64_t n_bytes = options->message_bytes ? options->message_bytes : DEFAULT_BYTES;
-    *state = NULL;
     if (n_bytes < 1 || n_bytes > MAX_BYTES)
         return nl_say(reason, reason_size, "--kind: message-bytes: %" PRId64 " is not from 1 to %d", n_bytes, MAX_BYTES);
     struct net_state *s = calloc(1, sizeof *s + (size_t)n_bytes);
@@ -178,10 +174,10 @@ static int64_t work(void *state) {
     return 1;
 }
 
-static const char *failure(const void *state) {
-    struct net_state *s = (struct net_state *)state; /* const is the caller's promise; the text is ours */
-    snprintf(s->text, sizeof s->text, "cannot send to %s: %s", s->address, strerror(s->error));
-    return s->text;
+static const char *failure(const void *state, char *text, size_t size) {
+    const struct net_state *s = state;
+    snprintf(text, size, "cannot send to %s: %s", s->address, strerror(s->error));
+    return text;
 }
 
 const struct ng_kind ng_kind_net = {

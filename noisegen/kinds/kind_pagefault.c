@@ -2,8 +2,6 @@
  * of this program run the kind, the unmapping also interrupts the CPUs on which the others are running at that moment. */
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_pagefault;
-
 /* Unmapping costs a system call, and this many faults share it; more would make every so-many-th quantum long. */
 enum { N_PAGES = 16 };
 
@@ -15,7 +13,6 @@ struct pagefault_state {
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     (void)options;
-    *state = NULL;
     struct pagefault_state *s = calloc(1, sizeof *s);
     if (!s) return nl_say(reason, reason_size, "no memory");
     s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -41,8 +38,10 @@ static int64_t work(void *state) {
     return 1;
 }
 
-static const char *failure(const void *state) {
+static const char *failure(const void *state, char *text, size_t size) {
     (void)state;
+    (void)text;
+    (void)size;
     return "the system refuses to unmap pages";
 }
 

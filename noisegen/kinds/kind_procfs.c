@@ -3,8 +3,6 @@
  * sweep grows with the number of CPUs and processes: both belong to the effect. */
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_procfs;
-
 /* In /proc. */
 static const char *const files[] = {"stat", "meminfo", "loadavg", "vmstat", "diskstats", "net/dev"};
 
@@ -24,7 +22,6 @@ struct procfs_state {
     size_t n_entries_bytes, entries_at; /* filled part of `entries`, and how much of it is done */
     char entries[32768] __attribute__((aligned(8)));
     char contents[65536];
-    char text[128];
 };
 
 static const char *supported(void) { return access("/proc/stat", R_OK) ? "/proc is not mounted" : NULL; }
@@ -50,7 +47,6 @@ static int count_cpus(int folder) {
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     (void)options;
-    *state = NULL;
     struct procfs_state *s = calloc(1, sizeof *s);
     if (!s) return nl_say(reason, reason_size, "no memory");
     s->cpus = -1;
@@ -140,10 +136,10 @@ static int64_t work(void *state) {
     return n_sweeps;
 }
 
-static const char *failure(const void *state) {
-    struct procfs_state *s = (struct procfs_state *)state; /* const is the caller's promise; the text is ours */
-    snprintf(s->text, sizeof s->text, "cannot read /proc/%s: %s", s->lost, strerror(s->error));
-    return s->text;
+static const char *failure(const void *state, char *text, size_t size) {
+    const struct procfs_state *s = state;
+    snprintf(text, size, "cannot read /proc/%s: %s", s->lost, strerror(s->error));
+    return text;
 }
 
 const struct ng_kind ng_kind_procfs = {

@@ -2,13 +2,10 @@
  * long long is summed between two looks at the clock, and the clock is the wall's. */
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_seed;
-
 enum { N_ELEMENTS = 250000 };
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     (void)options;
-    *state = NULL;
     long long *array = calloc(N_ELEMENTS, sizeof *array);
     if (!array) return nl_say(reason, reason_size, "no memory for %zu bytes", N_ELEMENTS * sizeof *array);
     for (int i = 0; i < N_ELEMENTS; i++) array[i] = i;

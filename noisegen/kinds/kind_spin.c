@@ -1,8 +1,6 @@
 /* spin: arithmetic in registers. Takes CPU time and nothing else: no cache, no memory. */
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_spin;
-
 static int64_t work(void *state) {
     (void)state;
     uint64_t x = 1;

@@ -2,8 +2,6 @@
 #include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_sum;
-
 /* 2 KiB per quantum: some 0.1 us from a cache and still below 1 us from memory, so that bursts of a microsecond are possible. */
 enum { STRETCH = 256, DEFAULT_BYTES = 2000000 };
 
@@ -11,7 +9,6 @@ struct sum_state { struct ng_array array; size_t n_elements, position; };
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
     int64_t n_bytes = options->array_bytes ? options->array_bytes : DEFAULT_BYTES;
-    *state = NULL;
     if (n_bytes < (int64_t)sizeof(int64_t)) return nl_say(reason, reason_size, "--kind: array-bytes: the sum needs at least 8 bytes");
     struct sum_state *s = calloc(1, sizeof *s);
     if (!s) return nl_say(reason, reason_size, "no memory");

@@ -2,8 +2,6 @@
  * kernel does to branch predictors and, with mitigations, to much else. */
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_syscall;
-
 static int64_t work(void *state) {
     (void)state;
     syscall(SYS_getppid); /* not the library's functions: some answer from memory */

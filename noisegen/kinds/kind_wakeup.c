@@ -2,8 +2,6 @@
  * work itself is nothing. */
 #include "noisegen/kinds/kinds.h"
 
-extern const struct ng_kind ng_kind_wakeup;
-
 /* Long enough that the CPU goes idle or to somebody else in between, short enough for thousands a second. */
 enum { SLEEP_NS = 50000 };
 

@@ -47,9 +47,9 @@ struct ng_kind {
     const char *(*supported)(void);
 
     /* Not required. Allocates, opens and touches what `work` needs; called on the CPU that will carry the load, once per CPU.
-     * @param state   set to what the other hooks get, NULL when nothing is needed; freed by clean_up.
+     * @param state   NULL; set to what the other hooks get; freed by clean_up.
      * @param reason  receives one line without its end when it fails ("no memory for 64 bytes").
-     * @return 0, -1. On failure nothing is left allocated and `state` is NULL. */
+     * @return 0, -1. On failure nothing is left allocated and `state` stays NULL. */
     int (*prepare)(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size);
 
     /* Required. One quantum of work, as short as the kind allows (arithmetic: well under a microsecond; NG_PACING_PUBLISHED: one pass of
@@ -57,8 +57,8 @@ struct ng_kind {
      * @return units of dose finished by this quantum, 0 when a unit takes several quanta; -1 when the kind cannot go on (see failure). */
     int64_t (*work)(void *state);
 
-    /* Not required. After work returned -1: why, one line without its end. Static or within the state. */
-    const char *(*failure)(const void *state);
+    /* Not required. After work returned -1: why, one line without its end. Static or in `text`. */
+    const char *(*failure)(const void *state, char *text, size_t size);
 
     /* Not required. What the certificate has to say of how the load is made here. Static or within the state. */
     const char *(*remark)(const void *state);

@@ -3,55 +3,26 @@
 #include "common/base/nl_units.h"
 #include "noisegen/recorder/source.h"
 
-enum { LIST_BYTES = 16384 };
-
 /* ---- setters: each returns NULL or what it would have liked ---- */
 
-static const char *read_pids(const char *text, pid_t pids[NR_MAX_PIDS], int *n_pids) {
-    static const char wanted[] = "a list of at most 256 process ids (try 1234,1240)";
-    const char *parts[NR_MAX_PIDS];
-    char copy[LIST_BYTES];
-    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy) return wanted;
-    int n = nl_split(copy, parts, NR_MAX_PIDS);
-    if (n < 1) return wanted;
-    for (int i = 0; i < n; i++) {
-        int64_t pid;
-        if (nl_parse_int(parts[i], 1, INT32_MAX, &pid)) return wanted;
-        pids[i] = (pid_t)pid;
-    }
-    *n_pids = n;
-    return NULL;
-}
+#define PIDS_WANTED "a list of at most 256 process ids (try 1234,1240)"
 
 static const char *set_pid(struct nl_command_line *line, const char *text) {
     struct nr_options *o = line->target;
-    return read_pids(text, o->pids, &o->n_pids);
+    o->n_pids = nl_parse_list(text, 1, INT32_MAX, 0, o->pids, NR_MAX_PIDS);
+    return o->n_pids > 0 ? NULL : PIDS_WANTED;
 }
 
 static const char *set_except(struct nl_command_line *line, const char *text) {
     struct nr_options *o = line->target;
-    return read_pids(text, o->except, &o->n_except);
+    o->n_except = nl_parse_list(text, 1, INT32_MAX, 0, o->except, NR_MAX_PIDS);
+    return o->n_except > 0 ? NULL : PIDS_WANTED;
 }
 
 static const char *set_cpus(struct nl_command_line *line, const char *text) {
-    static const char wanted[] = "a list of CPUs (try 0-3,8)";
     struct nr_options *o = line->target;
-    const char *parts[NR_MAX_CPUS];
-    char copy[LIST_BYTES];
-    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy) return wanted;
-    int n = nl_split(copy, parts, NR_MAX_CPUS);
-    if (n < 1) return wanted;
-    o->n_cpus = 0;
-    for (int i = 0; i < n; i++) {
-        char *dash = strchr(parts[i], '-');
-        int64_t first, last;
-        if (dash) *dash = '\0';
-        if (nl_parse_int(parts[i], 0, NR_MAX_CPUS - 1, &first) || nl_parse_int(dash ? dash + 1 : parts[i], first, NR_MAX_CPUS - 1, &last))
-            return wanted;
-        if (o->n_cpus + last - first >= NR_MAX_CPUS) return wanted;
-        for (int64_t cpu = first; cpu <= last; cpu++) o->cpus[o->n_cpus++] = (int)cpu;
-    }
-    return NULL;
+    o->n_cpus = nl_parse_list(text, 0, NR_MAX_CPUS - 1, 1, o->cpus, NR_MAX_CPUS);
+    return o->n_cpus > 0 ? NULL : "a list of CPUs (try 0-3,8)";
 }
 
 static const char *set_source(struct nl_command_line *line, const char *text) {

@@ -1,7 +1,6 @@
 #include "noisegen/recorder/tasks.h"
 
-#include <ftw.h>
-
+#include "common/sys/nl_cgroup.h"
 #include "common/sys/nl_stat.h"
 #include "common/sys/nl_whole.h"
 
@@ -136,35 +135,27 @@ int nr_proc_read_task(pid_t pid, pid_t tid, struct nr_proc_task *task) {
     return 0;
 }
 
-struct task_list { struct nr_proc_task *tasks; int n, capacity; };
+struct task_list { struct nr_proc_task *tasks; int n, capacity; pid_t pid; };
 
-/* Adds the threads of one process. @return 0, also when it is gone; -1 without memory. */
-static int add_threads(struct task_list *list, pid_t pid) {
+static int add_thread(void *context, pid_t tid) {
+    struct task_list *list = context;
+    if (NL_GROW(list->tasks, list->n, list->capacity)) return -2;
+    list->n += nr_proc_read_task(list->pid, tid, &list->tasks[list->n]) == 0;
+    return 0;
+}
+
+/* One that is gone has none. */
+static int add_threads(void *context, pid_t pid) {
+    struct task_list *list = context;
     char path[64];
-    int status = 0;
+    list->pid = pid;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *threads = opendir(path);
-    if (!threads) return 0;
-    for (struct dirent *entry = readdir(threads); entry && status == 0; entry = readdir(threads)) {
-        if (!isdigit((unsigned char)entry->d_name[0])) continue;
-        status = NL_GROW(list->tasks, list->n, list->capacity);
-        if (status == 0 && nr_proc_read_task(pid, (pid_t)atoi(entry->d_name), &list->tasks[list->n]) == 0) list->n++;
-    }
-    closedir(threads);
-    return status;
+    return nl_each_number(path, add_thread, list) == -2 ? -2 : 0;
 }
 
 int nr_proc_tasks(pid_t pid, struct nr_proc_task **tasks) {
     struct task_list list = {0};
-    int status = 0;
-    if (pid > 0) status = add_threads(&list, pid);
-    else {
-        DIR *proc = opendir("/proc");
-        if (!proc) return -1;
-        for (struct dirent *entry = readdir(proc); entry && status == 0; entry = readdir(proc))
-            if (isdigit((unsigned char)entry->d_name[0])) status = add_threads(&list, (pid_t)atoi(entry->d_name));
-        closedir(proc);
-    }
+    int status = pid > 0 ? add_threads(&list, pid) : nl_each_number("/proc", add_threads, &list);
     if (status) free(list.tasks);
     *tasks = status ? NULL : list.tasks;
     return status ? -1 : list.n;
@@ -172,29 +163,12 @@ int nr_proc_tasks(pid_t pid, struct nr_proc_task **tasks) {
 
 /* ---- cgroups ---- */
 
-static struct {
-    pid_t *pids;
-    int n, has_failed;
-} members; /* nftw has no argument for its caller's data */
+struct pid_list { pid_t *pids; int n, room; };
 
-static int add_members(const char *path, const struct stat *st, int type, struct FTW *place) {
-    (void)st;
-    (void)place;
-    const char *name = strrchr(path, '/');
-    if (type != FTW_F || !name || strcmp(name, "/cgroup.procs") != 0) return 0;
-    FILE *file = fopen(path, "re");
-    int pid;
-    if (!file) return 0;
-    while (fscanf(file, "%d", &pid) == 1) {
-        pid_t *pids = realloc(members.pids, ((size_t)members.n + 1) * sizeof *pids);
-        if (!pids) {
-            members.has_failed = 1;
-            break;
-        }
-        members.pids = pids;
-        members.pids[members.n++] = pid;
-    }
-    fclose(file);
+static int add_pid(void *context, pid_t pid) {
+    struct pid_list *list = context;
+    if (NL_GROW(list->pids, list->n, list->room)) return -2;
+    list->pids[list->n++] = pid;
     return 0;
 }
 
@@ -218,15 +192,13 @@ int nr_proc_cgroup(const char *path, pid_t **pids, char *reason, size_t reason_s
         return nl_say(reason, reason_size,
                       "no cgroup '%s': there is no file cgroup.procs in it, nor below /sys/fs/cgroup (try what /proc/PID/cgroup shows)",
                       path);
-    members.pids = NULL;
-    members.n = members.has_failed = 0;
-    if (nftw(found, add_members, 16, FTW_PHYS) || members.has_failed) {
-        snprintf(reason, reason_size, "cannot read the cgroup '%s': %s", found, strerror(errno));
-        free(members.pids);
-        return -1;
+    struct pid_list list = {0};
+    if (nl_cgroup_members(found, add_pid, &list)) {
+        free(list.pids);
+        return nl_say(reason, reason_size, "cannot read the cgroup '%s': %s", found, strerror(errno));
     }
-    *pids = members.pids;
-    return members.n;
+    *pids = list.pids;
+    return list.n;
 }
 
 /* ---- accounts of tasks ---- */

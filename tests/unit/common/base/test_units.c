@@ -41,7 +41,8 @@ TEST(sizes_rates_percentages_and_factors_have_their_units_and_ranges) {
     BAD(nl_parse_rate, double, "", "0", "0.0", "-1", "+1", "k", "1K", "1m", "1kk", "nan", "inf", "0x1", "1/s", "10 per s", "1e30", "1e-400",
         "1e400", " 1", "10k/s", "1,000", "9e15GB");
     GOOD(nl_parse_factor, double, {"2", 2}, {"0.1", 0.1}, {".5", 0.5}, {"1e-9", 1e-9}, {"1e9", 1e9});
-    BAD(nl_parse_factor, double, "", "0", "0.0", "-1", "+1", "nan", "inf", "0x2", "2x", "2 ", " 2", "50%", "1e300", "1e-300", "1.1e9", "9e-10");
+    BAD(nl_parse_factor, double, "", "0", "0.0", "-1", "+1", "nan", "inf", "0x2", "2x", "2 ", " 2", "50%", "1e300", "1e-300", "1.1e9",
+        "9e-10");
 }
 
 static int from_1_to_20(const char *text, int64_t *n) { return nl_parse_int(text, 1, 20, n); }
@@ -51,6 +52,19 @@ TEST(whole_numbers_keep_to_their_range_and_seeds_use_all_64_bits) {
     BAD(from_1_to_20, int64_t, "0", "21", "1.5", "", "99999999999999999999");
     GOOD(nl_parse_seed, uint64_t, {"18446744073709551615", UINT64_MAX}, {"0xff", 255});
     BAD(nl_parse_seed, uint64_t, "-1", "18446744073709551616", "1x");
+}
+
+TEST(lists_of_numbers_have_ranges_where_they_may) {
+    static const struct { const char *text; int with_ranges, n, last; } rows[] = {
+        {"3", 1, 1, 3}, {"0-3,8", 1, 5, 8}, {"7,7", 0, 2, 7}, {"0-4", 1, 5, 4},
+        {"0-5", 1, -1, 0}, {"1,2,3,4,5,6", 0, -1, 0}, {"0-3", 0, -1, 0}, {"3-1", 1, -1, 0}, {"100", 0, -1, 0}, {"", 1, -1, 0},
+        {"1,", 1, -1, 0}, {",1", 1, -1, 0}, {"1,,2", 1, -1, 0}, {"-1", 1, -1, 0}, {"1-", 1, -1, 0}, {"1-2-3", 1, -1, 0}, {"1x", 1, -1, 0},
+        {" 1", 1, -1, 0}, {"99999999999999999999", 1, -1, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int numbers[5], n = nl_parse_list(rows[i].text, 0, 99, rows[i].with_ranges, numbers, 5);
+        if (n != rows[i].n || (n > 0 && numbers[n - 1] != rows[i].last)) fail_msg("'%s': %d numbers", rows[i].text, n);
+    }
 }
 
 TEST(lists_refuse_empty_parts) {

@@ -361,7 +361,7 @@ static int count(void *context, pid_t pid) {
 /* How many processes have this word in their command line. */
 static int n_processes_with(const char *word) {
     struct counting c = {.word = word};
-    na_each_number("/proc", count, &c);
+    nl_each_number("/proc", count, &c);
     return c.n;
 }
 
@@ -718,7 +718,7 @@ static int look_for_guardian(void *context, pid_t pid) {
 static pid_t guardian_of(pid_t companion) {
     struct child_named l = {companion, 0};
     for (int i = 0; i < 400 && !l.found; i++) {
-        na_each_number("/proc", look_for_guardian, &l);
+        nl_each_number("/proc", look_for_guardian, &l);
         if (!l.found) nl_sleep_ns(10 * MS);
     }
     return l.found;

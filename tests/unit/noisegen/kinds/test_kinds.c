@@ -56,7 +56,6 @@ struct load {
 static int try_to_open(struct load *load, const char *name, struct ng_kind_options options) {
     *load = (struct load){.kind = ng_kind_find(name)};
     if (!load->kind->prepare) return 0;
-    load->state = &load; /* not NULL: prepare has to set it in any case */
     return load->kind->prepare(&options, &load->state, load->reason, sizeof load->reason);
 }
 
@@ -71,12 +70,16 @@ static void close_load(struct load *load) {
     load->state = NULL;
 }
 
+static const char *failure_of(struct load *load) {
+    return load->kind->failure ? load->kind->failure(load->state, load->reason, sizeof load->reason) : "no failure text";
+}
+
 /* Runs quanta that must not fail; returns their units. */
 static int64_t run_quanta(struct load *load, int64_t n_quanta) {
     int64_t units = 0;
     for (int64_t i = 0; i < n_quanta; i++) {
         int64_t n = load->kind->work(load->state);
-        if (n < 0) fail_msg("%s: %s", load->kind->name, load->kind->failure ? load->kind->failure(load->state) : "no failure text");
+        if (n < 0) fail_msg("%s: %s", load->kind->name, failure_of(load));
         units += n;
     }
     return units;
@@ -85,7 +88,7 @@ static int64_t run_quanta(struct load *load, int64_t n_quanta) {
 /* Runs quanta until one fails, or `most` have not. Returns the failure, NULL when there was none. */
 static const char *run_until_failure(struct load *load, int64_t most) {
     for (int64_t i = 0; i < most; i++)
-        if (load->kind->work(load->state) < 0) return load->kind->failure(load->state);
+        if (load->kind->work(load->state) < 0) return failure_of(load);
     return NULL;
 }
 
@@ -526,7 +529,7 @@ TEST_IN_CHILD(fork_says_so_when_no_more_children_are_allowed) {
     struct rlimit none = {0, 0};
     signal(SIGCHLD, SIG_IGN); /* as a careless parent may hand it down */
     if (try_to_open(&load, "fork", some_options())) CHILD_FAIL("%s", load.reason);
-    if (run_until_failure(&load, 3)) CHILD_FAIL("with SIGCHLD ignored: %s", load.kind->failure(load.state));
+    if (run_until_failure(&load, 3)) CHILD_FAIL("with SIGCHLD ignored: %s", failure_of(&load));
     if (load.kind->extra_cpu_ns(load.state) <= 0) CHILD_FAIL("with SIGCHLD ignored there is no CPU time of children");
     if (geteuid() == 0 && setresuid(65534, 65534, 65534)) CHILD_SKIP("root may not become somebody else: %s", strerror(errno));
     if (setrlimit(RLIMIT_NPROC, &none)) CHILD_SKIP("no limit on processes: %s", strerror(errno));
@@ -641,7 +644,7 @@ TEST_IN_CHILD(ipi_asks_for_more_files_where_there_are_more_cpus_than_files) {
     limit.rlim_cur = 3; /* standard input, output and error: no room */
     if (setrlimit(RLIMIT_NOFILE, &limit)) CHILD_FAIL("no limit");
     if (try_to_open(&load, "ipi", some_options())) CHILD_FAIL("%s", load.reason);
-    if (run_until_failure(&load, 10)) CHILD_FAIL("%s", load.kind->failure(load.state));
+    if (run_until_failure(&load, 10)) CHILD_FAIL("%s", failure_of(&load));
     load.kind->clean_up(load.state);
     return CHILD_OK;
 }
@@ -888,7 +891,7 @@ TEST_IN_CHILD(disk_stays_within_the_limit_on_file_sizes) {
     struct rlimit limit = {3 * 4096 + 100, 3 * 4096 + 100};
     if (setrlimit(RLIMIT_FSIZE, &limit)) CHILD_FAIL("no limit");
     if (try_to_open(&load, "disk", some_options())) CHILD_FAIL("%s", load.reason);
-    if (run_until_failure(&load, 10)) CHILD_FAIL("%s", load.kind->failure(load.state)); /* and no SIGXFSZ */
+    if (run_until_failure(&load, 10)) CHILD_FAIL("%s", failure_of(&load)); /* and no SIGXFSZ */
     load.kind->clean_up(load.state);
     limit = (struct rlimit){4095, 4095};
     if (setrlimit(RLIMIT_FSIZE, &limit)) CHILD_FAIL("no limit");
@@ -904,7 +907,7 @@ TEST_IN_CHILD(disk_never_takes_more_than_16_mib) {
     if (enter_own_mounts() || mount("none", folder, "tmpfs", 0, "size=17m"))
         CHILD_SKIP("a small file system may not be mounted here: %s", strerror(errno));
     if (try_to_open(&load, "disk", some_options())) CHILD_FAIL("%s", load.reason);
-    if (run_until_failure(&load, 3 * 4096)) CHILD_FAIL("%s", load.kind->failure(load.state));
+    if (run_until_failure(&load, 3 * 4096)) CHILD_FAIL("%s", failure_of(&load));
     load.kind->clean_up(load.state);
     if (stat(folder, &about)) CHILD_FAIL("no folder");
     umount(folder);
@@ -926,7 +929,7 @@ TEST_IN_CHILD(disk_leaves_nothing_where_files_must_have_names) {
     if (open(folder, O_TMPFILE | O_WRONLY, 0600) >= 0 || errno != EOPNOTSUPP) CHILD_FAIL("the filter does not work");
     if (try_to_open(&load, "disk", some_options())) CHILD_FAIL("%s", load.reason);
     if (n_entries(folder) != 0) CHILD_FAIL("there is a file in the folder");
-    if (run_until_failure(&load, 3)) CHILD_FAIL("%s", load.kind->failure(load.state));
+    if (run_until_failure(&load, 3)) CHILD_FAIL("%s", failure_of(&load));
     load.kind->clean_up(load.state);
     if (n_entries(folder) != 0) CHILD_FAIL("there is a file left in the folder");
     return CHILD_OK;

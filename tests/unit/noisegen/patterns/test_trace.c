@@ -1,5 +1,5 @@
-/* Traces: what is accepted, what is refused and in which words, and that the second reading yields what the first one found. Files that cannot
- * be traces at all: tests/cli/gen.bats. */
+/* Traces: what is accepted, what is refused and in which words, and that the second reading yields what the first one found. Files that
+ * cannot be traces at all: tests/cli/gen.bats. */
 #include "noisegen/kinds/kinds.h"
 #include "noisegen/patterns/trace.h"
 #include "tests/unit/files.h"
