@@ -398,6 +398,6 @@ int ng_controlled(const struct ng_options *o) {
     status = NL_EXIT_OK;
 out:
     free_workers(&s);
-    nl_control_unmap(s.page);
+    nl_page_unmap(s.page);
     return status;
 }

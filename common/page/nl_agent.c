@@ -11,8 +11,6 @@ struct nl_agent *nl_agent_create(int *fd) {
 
 struct nl_agent *nl_agent_attach(int fd) { return nl_page_attach(fd, NL_AGENT_MAGIC, sizeof(struct nl_agent)); }
 
-void nl_agent_unmap(struct nl_agent *a) { nl_page_unmap(a); }
-
 void nl_agent_send(struct nl_agent *a, enum nl_agent_command command) {
     a->command = command;
     atomic_store(&a->answer_status, NL_AGENT_DONE);

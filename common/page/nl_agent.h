@@ -112,8 +112,6 @@ struct nl_agent *nl_agent_create(int *fd);
 /* Companion: maps the page behind an inherited file descriptor; NULL when it is not one of this version. */
 struct nl_agent *nl_agent_attach(int fd);
 
-void nl_agent_unmap(struct nl_agent *a);
-
 /* Owner: publishes the command whose fields were filled in, and wakes the companion. Does not wait. */
 void nl_agent_send(struct nl_agent *a, enum nl_agent_command command);
 

@@ -11,8 +11,6 @@ struct nl_control *nl_control_create(int *fd) {
 
 struct nl_control *nl_control_attach(int fd) { return nl_page_attach(fd, NL_CONTROL_MAGIC, sizeof(struct nl_control)); }
 
-void nl_control_unmap(struct nl_control *c) { nl_page_unmap(c); }
-
 static void raise_command(struct nl_control *c) {
     atomic_fetch_add(&c->command_number, 1);
     nl_futex_wake(&c->command_number);

@@ -81,8 +81,6 @@ struct nl_control *nl_control_create(int *fd);
 /* Generator: maps the page behind an inherited file descriptor; NULL when it is not one of ours. */
 struct nl_control *nl_control_attach(int fd);
 
-void nl_control_unmap(struct nl_control *c);
-
 /* Owner: publishes the command whose fields were filled in, and wakes the generator. Does not wait. */
 void nl_control_send(struct nl_control *c, enum nl_command command);
 

@@ -86,6 +86,6 @@ void nd_companion_free(struct nd_companion *c) {
     if (c->page) nl_agent_close(c->page);
     if (c->child.pid > 0 && !nd_child_is_gone(&c->child)) nl_agent_send(c->page, NL_AGENT_QUIT);
     nd_child_end(&c->child, c->timeout_ns + MARGIN_NS);
-    nl_agent_unmap(c->page);
+    nl_page_unmap(c->page);
     free(c);
 }

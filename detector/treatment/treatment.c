@@ -146,6 +146,6 @@ void nd_treatment_stop(struct nd_treatment *t, char *text, int text_size) {
 void nd_treatment_free(struct nd_treatment *t) {
     if (!t) return;
     nd_child_end(&t->child, 0);
-    nl_control_unmap(t->control);
+    nl_page_unmap(t->control);
     free(t);
 }

@@ -360,7 +360,7 @@ void na_session_close(struct na_session *s) {
     else na_guardian_leave(&s->guardian);
     na_who_close(&s->who);
     na_agent_free(&s->agent);
-    nl_agent_unmap(s->page);
+    nl_page_unmap(s->page);
 }
 
 int na_session(const struct na_options *o) {

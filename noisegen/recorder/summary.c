@@ -11,10 +11,28 @@ static int compare_bursts(const void *a, const void *b) {
 
 static int64_t scaled(int64_t ns, double share) { return share >= 0 && share < 1 ? (int64_t)((double)ns * share) : ns; }
 
+/* Share of a CPU's busy time in an arm that the hypervisor took: /proc/stat's steal by the time on the CPU of all but the idle task. */
+static double steal_share(const struct nr_recorder *r, int arm, int cpu) {
+    int64_t busy_ns = 0, steal_ns = 0;
+    for (uint32_t i = 0; i < r->tally.n_rows; i++) {
+        const struct nr_row *row = &r->tally.rows[i];
+        if ((arm >= 0 && row->arm != arm) || row->cpu != cpu) continue;
+        if (row->group == NR_STEAL) steal_ns += row->wall_ns;
+        if (row->group < NR_UNKNOWN && row->group != NR_IDLE) busy_ns += row->wall_ns;
+    }
+    return busy_ns > steal_ns ? (double)steal_ns / (double)busy_ns : 0;
+}
+
+/* What of a task's time on a CPU was CPU time, the hypervisor's share (steal) taken off, in an arm (-1: in all); -1: not known here. */
+static double cpu_share(const struct nr_recorder *r, int arm, int cpu) {
+    if (r->source->is_cpu_time) return 1;
+    return r->source == &nr_source_cpu && r->knows_steal ? 1 - steal_share(r, arm, cpu) : -1;
+}
+
 /* Share of time on a CPU that was CPU time. What steal leaves is an estimate, by ticks and over all that the CPU did; it is never below the
  * kernel's account of the processes. */
 static double cpu_time_share(const struct nr_recorder *r, const struct nr_summary *s, int cpu) {
-    double share = nr_cpu_time_share(r, -1, cpu);
+    double share = cpu_share(r, -1, cpu);
     return share >= 0 && share < s->least_share ? s->least_share : share;
 }
 
@@ -133,23 +151,44 @@ static double duty_percent(const struct nr_summary *s) {
     return s->span_ns > 0 ? 100 * (double)(s->cpu_ns >= 0 ? s->cpu_ns : s->wall_ns) / (double)s->span_ns : 0;
 }
 
+/* A name without what would end a field of a trace or a table. */
+static void write_name(FILE *file, const char *name) {
+    for (; *name; name++) fputc(isalnum((unsigned char)*name) || strchr("._:+-?/", *name) ? *name : '_', file);
+}
+
+/* The comments at the begin of a trace; `origin` says in words which moment time 0 is. */
+static void write_trace_head(const struct nr_recorder *r, FILE *file, const char *host, const char *origin, int64_t span_ns) {
+    struct nr_totals t = nr_totals(r);
+    fprintf(file, "# source: %s\n", r->source->name);
+    if (r->reason[0]) fprintf(file, "# source_reason: %s\n", r->reason);
+    fprintf(file, "# origin: %s\n# origin_monotonic_ns: %" PRId64 "\n# host: %s\n", origin, r->origin_ns, host);
+    fprintf(file, "# lost: %" PRId64 "\n# ins: %" PRId64 "\n# outs: %" PRId64 "\n# cut: %" PRId64 "\n# not_kept: %" PRId64 "\n", t.lost,
+            t.ins, t.outs, t.cut, t.not_kept);
+    fprintf(file, "# span_ns: %" PRId64 "\n", span_ns);
+}
+
+static const char trace_columns[] = "# start_ns\tduration_ns\tcpu\tkind\ttask\n";
+
+/* A line of it; cpu -1: not known. */
+static void write_burst(const struct nr_recorder *r, FILE *file, int64_t start_ns, int64_t length_ns, int cpu, uint32_t name) {
+    fprintf(file, "%" PRId64 "\t%" PRId64 "\t", start_ns - r->origin_ns, length_ns);
+    if (cpu >= 0) fprintf(file, "%d\t-\t", cpu);
+    else fputs("-\t-\t", file);
+    write_name(file, nr_task_name(r, name));
+    fputc('\n', file);
+}
+
 int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE *file, const char *what, const char *host) {
-    int64_t origin_ns = nr_origin_ns(r);
     fprintf(file, "# noiselab-record: %s\n", what);
-    nr_write_trace_head(r, file, host, "begin of the recording", s->span_ns > 0 ? s->span_ns : 1);
+    write_trace_head(r, file, host, "begin of the recording", s->span_ns > 0 ? s->span_ns : 1);
     fprintf(file, "# bursts: %" PRId64 "\n# groups: %zu\n# group_gap_ns: %" PRId64 "\n# period_ns: %.0f\n", s->n_bursts, s->n_trace,
             s->rhythm.gap_ns, s->rhythm.period_ns);
     fprintf(file, "# wall_on_cpu_ns: %" PRId64 "\n# cpu_ns: %" PRId64 "\n# steal_ns: %" PRId64 "\n# percent of one CPU: %.6f\n", s->wall_ns,
             s->cpu_ns, s->steal_ns, duty_percent(s));
-    fprintf(file, "# start_ns\tduration_ns\tcpu\tkind\ttask\n");
+    fputs(trace_columns, file);
     for (size_t i = 0; i < s->n_trace; i++) {
         const struct nr_activity *a = &s->trace[i];
-        fprintf(file, "%" PRId64 "\t%" PRId64 "\t", a->start_ns - origin_ns, a->busy_ns);
-        if (s->has_cpus) fprintf(file, "%d", (int)a->cpu);
-        else fputc('-', file);
-        fputs("\t-\t", file);
-        nr_write_name(file, nr_task_name(r, a->name));
-        fputc('\n', file);
+        write_burst(r, file, a->start_ns, a->busy_ns, s->has_cpus ? a->cpu : -1, a->name);
     }
     return fflush(file) || ferror(file) ? -1 : 0;
 }
@@ -303,27 +342,6 @@ static void write_known(FILE *file, int64_t value) {
     else fputc(',', file);
 }
 
-/* Share of a CPU's busy time in an arm that the hypervisor took: /proc/stat's steal by the time on the CPU of all but the idle task. */
-static double steal_share(const struct nr_recorder *r, int arm, int cpu) {
-    int64_t busy_ns = 0, steal_ns = 0;
-    for (uint32_t i = 0; i < r->tally.n_rows; i++) {
-        const struct nr_row *row = &r->tally.rows[i];
-        if ((arm >= 0 && row->arm != arm) || row->cpu != cpu) continue;
-        if (row->group == NR_STEAL) steal_ns += row->wall_ns;
-        if (row->group < NR_UNKNOWN && row->group != NR_IDLE) busy_ns += row->wall_ns;
-    }
-    return busy_ns > steal_ns ? (double)steal_ns / (double)busy_ns : 0;
-}
-
-double nr_cpu_time_share(const struct nr_recorder *r, int arm, int cpu) {
-    if (r->source->is_cpu_time) return 1;
-    return r->source == &nr_source_cpu && r->knows_steal ? 1 - steal_share(r, arm, cpu) : -1;
-}
-
-void nr_write_name(FILE *file, const char *name) {
-    for (; *name; name++) fputc(isalnum((unsigned char)*name) || strchr("._:+-?/", *name) ? *name : '_', file);
-}
-
 static int compare_rows(const void *a, const void *b) {
     const struct nr_row *x = *(const struct nr_row *const *)a, *y = *(const struct nr_row *const *)b;
     if (x->arm != y->arm) return x->arm < y->arm ? -1 : 1;
@@ -334,7 +352,7 @@ static int compare_rows(const void *a, const void *b) {
 static int64_t cpu_ns(const struct nr_recorder *r, const struct nr_row *row) {
     if (row->cpu_ns >= 0) return row->cpu_ns;
     if (row->group > NR_UNKNOWN || row->group == NR_IDLE || !row->has_wall) return -1;
-    double share = nr_cpu_time_share(r, row->arm, row->cpu);
+    double share = cpu_share(r, row->arm, row->cpu);
     return share >= 0 ? (int64_t)((double)row->wall_ns * share) : -1;
 }
 
@@ -356,7 +374,7 @@ int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, 
         fprintf(file, "%s,%s,%s,%s,%s,%s", launch, host, r->source->name, words->arm, words->kind, words->level);
         write_known(file, row->cpu);
         fputc(',', file);
-        nr_write_name(file, nr_task_name(r, row->name));
+        write_name(file, nr_task_name(r, row->name));
         fprintf(file, ",%s", nr_group_name(row->group));
         int has_bursts = row->group < NR_IRQ;
         write_known(file, has_bursts ? row->n_bursts : -1);
@@ -373,16 +391,6 @@ int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, 
     return fflush(file) || ferror(file) ? -1 : 0;
 }
 
-void nr_write_trace_head(const struct nr_recorder *r, FILE *file, const char *host, const char *origin, int64_t span_ns) {
-    struct nr_totals t = nr_totals(r);
-    fprintf(file, "# source: %s\n", r->source->name);
-    if (r->reason[0]) fprintf(file, "# source_reason: %s\n", r->reason);
-    fprintf(file, "# origin: %s\n# origin_monotonic_ns: %" PRId64 "\n# host: %s\n", origin, r->origin_ns, host);
-    fprintf(file, "# lost: %" PRId64 "\n# ins: %" PRId64 "\n# outs: %" PRId64 "\n# cut: %" PRId64 "\n# not_kept: %" PRId64 "\n", t.lost,
-            t.ins, t.outs, t.cut, t.not_kept);
-    fprintf(file, "# span_ns: %" PRId64 "\n", span_ns);
-}
-
 int nr_write_bursts(const struct nr_recorder *r, FILE *file, const char *host) {
     int64_t n, span_ns = r->end_ns == INT64_MAX ? 0 : r->end_ns - r->origin_ns;
     const struct nr_burst *bursts = nr_bursts(r, &n);
@@ -393,15 +401,10 @@ int nr_write_bursts(const struct nr_recorder *r, FILE *file, const char *host) {
         if (bursts[i].end_ns - r->origin_ns > span_ns) span_ns = bursts[i].end_ns - r->origin_ns;
     }
     qsort(sorted, (size_t)n, sizeof *sorted, compare_bursts);
-    nr_write_trace_head(r, file, host, "first half", span_ns > 0 ? span_ns : 1);
-    fprintf(file, "# start_ns\tduration_ns\tcpu\tkind\ttask\n");
-    for (int64_t i = 0; i < n; i++) {
-        fprintf(file, "%" PRId64 "\t%" PRId64 "\t", sorted[i].start_ns - r->origin_ns, sorted[i].end_ns - sorted[i].start_ns);
-        if (sorted[i].cpu >= 0) fprintf(file, "%d\t-\t", sorted[i].cpu);
-        else fprintf(file, "-\t-\t");
-        nr_write_name(file, nr_task_name(r, sorted[i].name));
-        fputc('\n', file);
-    }
+    write_trace_head(r, file, host, "first half", span_ns > 0 ? span_ns : 1);
+    fputs(trace_columns, file);
+    for (int64_t i = 0; i < n; i++)
+        write_burst(r, file, sorted[i].start_ns, sorted[i].end_ns - sorted[i].start_ns, sorted[i].cpu, sorted[i].name);
     free(sorted);
     return fflush(file) || ferror(file) ? -1 : 0;
 }

@@ -116,7 +116,7 @@ static struct outcome live(char **argv, const char *call, int number, int error,
     o.is_frozen = !runs_within(agent, PATIENCE_NS);
     for (int i = 0; i < 1000 && (o.is_moved = is_moved(agent)); i++) nl_sleep_ns(10 * MS);
     o.is_hit = access(hit, F_OK) == 0;
-    nl_agent_unmap(page);
+    nl_page_unmap(page);
     kill(agent, SIGKILL);
     waitpid(agent, NULL, 0);
     return o;

@@ -1,9 +1,6 @@
 /* mutate SEED FROM N FILE PREFIX: writes N mutants of a file, PREFIXi for i from FROM on; the same for the same SEED and i. A dumb mutator:
  * bytes, pieces and words that parsers dislike. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "common/base/nl_rng.h"
 
 enum { MOST_BYTES = 1 << 22, MOST_CHANGES = 6 };
 
@@ -65,21 +62,13 @@ enum { N_WORDS = sizeof words / sizeof *words };
 
 static uint64_t state;
 
-/* splitmix64 (Steele, Lea, Flood 2014) */
-static uint64_t next(void) {
-    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static size_t below(size_t n) { return n ? (size_t)(next() % n) : 0; }
+static size_t below(size_t n) { return n ? (size_t)(nl_splitmix64(&state) % n) : 0; }
 
 static char text[MOST_BYTES];
 static size_t length;
 
 /* Replaces n bytes at `at` by others. */
-static void splice(size_t at, size_t n, const char *with, size_t n_with) {
+static void put_in(size_t at, size_t n, const char *with, size_t n_with) {
     if (at > length) at = length;
     if (n > length - at) n = length - at;
     if (length - n + n_with > sizeof text) return;
@@ -107,26 +96,26 @@ static void change(void) {
         if (at < length) text[at] = (char)(text[at] ^ (1 << below(8)));
         break;
     case 1: /* any byte, NUL as well */
-        copy[0] = (char)next();
-        splice(at, below(2), copy, 1);
+        copy[0] = (char)nl_splitmix64(&state);
+        put_in(at, below(2), copy, 1);
         break;
-    case 2: splice(at, 0, word, strlen(word)); break;
+    case 2: put_in(at, 0, word, strlen(word)); break;
     case 3:
     case 4:
         piece(&at, &n);
-        splice(at, n, word, strlen(word));
+        put_in(at, n, word, strlen(word));
         break;
-    case 5: splice(at, below(below(2) ? 8 : length + 1), "", 0); break;
+    case 5: put_in(at, below(below(2) ? 8 : length + 1), "", 0); break;
     case 6: /* a piece again */
         n = below(below(2) ? 16 : sizeof copy);
         if (n > length - at) n = length - at;
         memcpy(copy, text + at, n);
-        splice(below(length + 1), 0, copy, n);
+        put_in(below(length + 1), 0, copy, n);
         break;
     case 7: /* a long run */
         n = below(sizeof copy);
         memset(copy, "0 ,[9x"[below(6)], n);
-        splice(at, 0, copy, n);
+        put_in(at, 0, copy, n);
         break;
     default: length = at; /* cut off */
     }

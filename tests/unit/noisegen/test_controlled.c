@@ -105,7 +105,7 @@ static json_t *quit(struct generator *g) {
     if (!json) fail_msg("the certificate is not JSON: %s", error.text);
     assert_int_equal(waitpid(g->pid, &status, 0), g->pid);
     assert_int_equal(status, 0);
-    nl_control_unmap(g->page);
+    nl_page_unmap(g->page);
     close(g->fd);
     return json;
 }
@@ -411,7 +411,7 @@ TEST(a_page_of_somebody_else_is_refused) {
     struct generator g = start_of(1, "");
     assert_int_equal(waitpid(g.pid, &status, 0), g.pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == NL_EXIT_USAGE);
-    nl_control_unmap(g.page);
+    nl_page_unmap(g.page);
     close(g.fd);
 }
 

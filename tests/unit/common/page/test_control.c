@@ -13,7 +13,7 @@ static int fd;
 FIXTURE(make_page) { return (c = nl_control_create(&fd)) ? 0 : -1; }
 
 FIXTURE(end_page) {
-    nl_control_unmap(c);
+    nl_page_unmap(c);
     return close(fd);
 }
 
@@ -37,13 +37,13 @@ TEST(a_file_that_is_no_control_page_is_refused) {
 PAGED(a_page_of_another_version_is_refused) {
     struct nl_control *same = nl_control_attach(fd);
     assert_non_null(same);
-    nl_control_unmap(same);
+    nl_page_unmap(same);
     c->page.size_bytes--;
     assert_null(nl_control_attach(fd));
     c->page.size_bytes++;
     c->page.magic++;
     assert_null(nl_control_attach(fd));
-    nl_control_unmap(NULL);
+    nl_page_unmap(NULL);
 }
 
 PAGED(a_new_page_says_who_made_it_and_that_nobody_works_yet) {

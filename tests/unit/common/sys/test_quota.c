@@ -1,4 +1,4 @@
-/* Limits of CPU time that cgroups set: on trees as the kernel shows them, and on a cgroup of this machine where one can be made. */
+/* Limits of CPU time that cgroups set, on trees as the kernel shows them; on this machine: tests/cli/detect.bats. */
 #include "common/sys/nl_cgroup.h"
 #include "tests/unit/files.h"
 
@@ -116,55 +116,4 @@ TEST_WITH(without_a_limit_a_file_or_a_mount_there_is_no_quota, make_folder, remo
     put("sys/fs/cgroup/job/cpu.max", "50000 0\n");
     assert_int_equal(nl_quota_open(&q, folder, PID), 0);
     assert_true(nl_quota_cpus(&q) == 0);
-}
-
-static int put_real(const char *folder, const char *name, const char *text) {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%.3000s/%s", folder, name);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    int failed = fd < 0 || write(fd, text, strlen(text)) < 0;
-    if (fd >= 0) close(fd);
-    return failed ? -1 : 0;
-}
-
-static void own_folder(void *context, const char *path, int depth) { if (depth == 0) snprintf(context, PATH_MAX, "%s", path); }
-
-TEST(on_this_machine_a_group_that_spins_beyond_its_quota_is_throttled) {
-    struct nl_quota q;
-    char own[PATH_MAX] = "", folder[PATH_MAX + 64], pid[32];
-    int status = 0, version = 1;
-    if (nl_cgroup_each_up("", getpid(), "cpu", own_folder, own)) {
-        version = 2;
-        nl_cgroup_each_up("", getpid(), "", own_folder, own);
-    }
-    snprintf(folder, sizeof folder, "%.4000s/noiselab-test-%d", own, (int)getpid());
-    if (!*own || mkdir(folder, 0755)) SKIP("no cgroup of the CPU can be made here");
-    int is_set = version == 1 ? put_real(folder, "cpu.cfs_quota_us", "20000") == 0 : put_real(folder, "cpu.max", "20000 100000") == 0;
-    pid_t child = is_set ? fork() : -1;
-    if (child == 0)
-        for (;;) continue;
-    snprintf(pid, sizeof pid, "%d", (int)child);
-    int is_in = child > 0 && put_real(folder, "cgroup.procs", pid) == 0, has = 0;
-    int64_t before_ns = 0, after_ns = 0;
-    if (is_in) {
-        has = nl_quota_open(&q, "", child);
-        before_ns = nl_quota_throttled_ns(&q);
-        /* a busy machine gives it less than the quota at first: until it was stopped */
-        for (int i = 0; i < 100 && after_ns <= before_ns; i++) {
-            usleep(100000);
-            after_ns = nl_quota_throttled_ns(&q);
-        }
-        nl_quota_close(&q);
-    }
-    if (child > 0) {
-        kill(child, SIGKILL);
-        waitpid(child, &status, 0);
-    }
-    for (int try = 0; rmdir(folder) && errno == EBUSY && try < 100; try++) usleep(10000);
-    if (!is_in) SKIP("no quota can be set here");
-    assert_int_equal(has, 1);
-    assert_true(nl_quota_cpus(&q) > 0.19 && nl_quota_cpus(&q) < 0.21);
-    assert_string_equal(q.group + strlen(q.group) - 6, folder + strlen(folder) - 6);
-    assert_true(before_ns >= 0);
-    assert_true(after_ns > before_ns);
 }

@@ -111,7 +111,7 @@ static json_t *stop(struct companion *c) {
     assert_non_null(certificate);
     assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == NL_EXIT_OK);
-    nl_agent_unmap(c->page);
+    nl_page_unmap(c->page);
     close(c->said);
     return certificate;
 }
@@ -127,14 +127,14 @@ static void was_refused(struct companion *c, const char *text) {
     assert_non_null(strstr(said, text));
     assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == NL_EXIT_USAGE);
-    nl_agent_unmap(c->page);
+    nl_page_unmap(c->page);
     close(c->said);
 }
 
 static void kill_companion(struct companion *c) {
     kill(c->pid, SIGKILL);
     waitpid(c->pid, NULL, 0);
-    nl_agent_unmap(c->page);
+    nl_page_unmap(c->page);
     close(c->said);
 }
 
@@ -808,7 +808,7 @@ TEST(a_page_of_another_version_and_commands_out_of_order_are_refused) {
     page->page.size_bytes--;
     assert_null(nl_agent_attach(fd));
     page->page.size_bytes++;
-    nl_agent_unmap(page);
+    nl_page_unmap(page);
     close(fd);
     struct companion c = start("--agent-cmd", "sleep 1000");
     assert_int_equal(tell(&c, NL_AGENT_ON), NL_AGENT_REFUSED);

@@ -743,25 +743,6 @@ static int accept_one(const struct peer *peer) {
     return fd;
 }
 
-TEST(net_delivers_exactly_its_units_to_a_tcp_address) {
-    struct peer peer = open_peer(AF_INET, SOCK_STREAM);
-    assert_true(peer.fd >= 0);
-    struct load load = open_load("net", WITH(address = peer.address));
-    int fd = accept_one(&peer);
-    int64_t units = 0, bytes = 0;
-    for (int j = 0; j < 50; j++) {
-        units += run_quanta(&load, 20);
-        bytes += drain(fd, NULL);
-    }
-    close_load(&load);
-    char buffer[4096];
-    for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;) bytes += got; /* up to the end of the connection */
-    assert_int_equal(units, 1000);
-    assert_int_equal(bytes, units * 64);
-    close(fd);
-    close(peer.fd);
-}
-
 TEST(net_counts_nothing_while_the_other_side_does_not_read) {
     struct peer peer = open_peer(AF_INET, SOCK_STREAM);
     assert_true(peer.fd >= 0);
