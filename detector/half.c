@@ -29,7 +29,7 @@ static double draw_phase(struct nd_run *r, enum nd_phase phase) {
 
 /* A pattern of its own: the same on all nodes when aligned. It starts with the half, where the one before left off; short halves are given
  * slots of equal length, a little longer than they should last, because the nodes' clocks would otherwise part half by half. */
-static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double length_ns, struct nd_dose *dose) {
+static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double length_ns, struct nl_dose *dose) {
     if (has_fixed_dose(r->o)) dose->slot_ns = (int64_t)(SLOT_LENGTHS * length_ns);
     dose->n_periods = (int64_t)(LEASE_LENGTHS * length_ns / (double)dose->period_ns) + LEASE_LENGTHS;
     dose->half_ns = (int64_t)length_ns;
@@ -64,9 +64,9 @@ static int account_of(const struct nd_options *o, const struct nd_step *step) {
 }
 
 /* Bursts of an on half and when the first one starts. The phase is drawn anew for every half, so that no burst keeps step with the tick. */
-static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step, struct nd_sample *s) {
+static struct nl_dose draw_dose(struct nd_run *r, const struct nd_step *step, struct nd_sample *s) {
     const struct nd_options *o = r->o;
-    struct nd_dose dose = {.period_ns = o->period_ns};
+    struct nl_dose dose = {.period_ns = o->period_ns};
     enum nd_phase phase = has_dose(o, step) ? o->phases[o->arms[step->level].phase] : ND_PHASE_RANDOM;
     double u = draw_phase(r, phase);
     if (!has_dose(o, step)) return dose;
@@ -76,7 +76,7 @@ static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
     dose.kind = arm->kind;
     dose.pattern = arm->pattern;
     dose.level_percent = arm->level_percent;
-    dose.is_active = r->is_active[arm->place];
+    memcpy(dose.is_active, r->is_active[arm->place], sizeof dose.is_active);
     if (!is_periodic(o, arm)) {
         dose_of_pattern(r, phase, length_ns, &dose);
         return dose;
@@ -104,7 +104,7 @@ static struct nd_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
 static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_sample *s) {
     s->bursts_asked = s->first_burst_ns = s->n_due = s->last_burst_ns = s->asked_ns = 0;
     if (!r->treatment) return;
-    struct nd_dose dose = draw_dose(r, step, s);
+    struct nl_dose dose = draw_dose(r, step, s);
     if (nd_treatment_switch(r->treatment, &dose)) {
         const char *reason = nd_treatment_refusal(r->treatment);
         if (reason[0]) nl_error("the generator refuses: %s", reason);

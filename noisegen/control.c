@@ -109,33 +109,19 @@ static int sleep_until(void *context, int64_t deadline_ns) {
 
 /* ---- RUN, on every worker ---- */
 
-/* What a RUN says, copied at once: the page may hold the next command as soon as the last worker has answered. */
-struct order {
-    int level_index, kind, pattern;
-    int place_index; /* number of this worker among those that carry the load */
-    double level_percent;
-    int64_t period_ns, first_burst_ns, n_periods, half_ns, slot_ns, extra_ns;
-    uint64_t seed;
-    double skip;
-};
-
-static struct order order_of(const struct ng_worker *w) {
-    const struct nl_control *page = w->page;
-    struct order order = {.level_index = page->level_index, .kind = page->kind, .pattern = page->pattern,
-                          .level_percent = page->is_active[w->index] ? page->level_percent : 0, .period_ns = page->period_ns,
-                          .first_burst_ns = page->first_burst_ns, .n_periods = page->n_periods, .half_ns = page->half_ns,
-                          .slot_ns = page->slot_ns, .extra_ns = page->is_active[w->index] ? page->extra_ns : 0, .seed = page->seed,
-                          .skip = page->skip};
-    for (int i = 0; i < w->index; i++) order.place_index += page->is_active[i] != 0;
-    int64_t most = INT64_MAX / 4 / (order.period_ns > 0 ? order.period_ns : 1);
-    if (order.n_periods > most) order.n_periods = most;
-    return order;
+/* What a RUN says to this worker, copied at once: the page may hold the next command as soon as the last worker has answered. */
+static struct nl_dose dose_of(const struct ng_worker *w) {
+    struct nl_dose dose = w->page->dose;
+    int64_t most = INT64_MAX / 4 / (dose.period_ns > 0 ? dose.period_ns : 1);
+    if (!dose.is_active[w->index]) dose.level_percent = dose.extra_ns = 0;
+    if (dose.n_periods > most) dose.n_periods = most;
+    return dose;
 }
 
-static int check_order(const struct ng_worker *w, const struct order *r) {
+static int check_dose(const struct ng_worker *w, const struct nl_dose *r) {
     const struct ng_options *o = w->options;
-    if (r->level_index < 0 || r->level_index >= NL_CONTROL_MAX_LEVELS)
-        refuse(w->page, "level index %d is not from 0 to %d", r->level_index, NL_CONTROL_MAX_LEVELS - 1);
+    if (r->account < 0 || r->account >= NL_CONTROL_MAX_LEVELS)
+        refuse(w->page, "level index %d is not from 0 to %d", r->account, NL_CONTROL_MAX_LEVELS - 1);
     else if (r->kind < 0 || r->kind >= o->n_kinds)
         refuse(w->page, "kind %d is not one of the %d asked for with --kind", r->kind, o->n_kinds);
     else if (r->pattern < 0 || r->pattern >= o->n_patterns)
@@ -151,11 +137,11 @@ static int check_order(const struct ng_worker *w, const struct order *r) {
     return -1;
 }
 
-/* The account of an order; NULL after a refusal. */
-static struct ng_level *level_of(struct ng_worker *w, const struct order *r) {
-    struct ng_level *level = &w->levels[r->level_index];
+/* The account of a dose; NULL after a refusal. */
+static struct ng_level *level_of(struct ng_worker *w, const struct nl_dose *r) {
+    struct ng_level *level = &w->levels[r->account];
     if (level->is_used && (level->level_percent != r->level_percent || level->kind != r->kind || level->pattern != r->pattern)) {
-        refuse(w->page, "level index %d is the account of %s at %g %%, not of %s at %g %%", r->level_index,
+        refuse(w->page, "level index %d is the account of %s at %g %%, not of %s at %g %%", r->account,
                w->options->kinds[level->kind]->name, level->level_percent, w->options->kinds[r->kind]->name, r->level_percent);
         return NULL;
     }
@@ -167,17 +153,19 @@ static struct ng_level *level_of(struct ng_worker *w, const struct order *r) {
 }
 
 /* Makes the plan; -1 after a refusal. The jitter of every half is drawn anew. */
-static int make_plan(struct ng_worker *w, struct ng_level *level, const struct order *r, struct ng_plan *plan) {
+static int make_plan(struct ng_worker *w, struct ng_level *level, const struct nl_dose *r, struct ng_plan *plan) {
     const struct ng_pattern *pattern = w->options->patterns[r->pattern];
     struct ng_shape shape;
     char text[256];
     /* the trace's CPUs are dealt out to those that this treatment loads */
-    if (w->options->trace && w->options->trace->n_cpus > 0) w->trace_cpu = r->place_index % w->options->trace->n_cpus;
+    int place_index = 0;
+    for (int i = 0; i < w->index; i++) place_index += r->is_active[i] != 0;
+    if (w->options->trace && w->options->trace->n_cpus > 0) w->trace_cpu = place_index % w->options->trace->n_cpus;
     struct ng_pattern_request request = ng_worker_request(w, pattern, r->level_percent / 100, 0, r->period_ns, &shape);
     int has_load = r->level_percent > 0;
     const char *problem = has_load && pattern->problem ? pattern->problem(&request, text, sizeof text) : NULL;
     /* accounts must not all draw the same times */
-    shape.seed = r->seed + ((uint64_t)r->level_index << 32) + ((uint64_t)w->index << 40);
+    shape.seed = r->seed + ((uint64_t)r->account << 32) + ((uint64_t)w->index << 40);
     if (!pattern->is_continued) shape.seed += (uint64_t)level->n_halves;
     if (has_load && !problem && pattern->open && !level->source) {
         level->source = pattern->open(&request);
@@ -199,7 +187,7 @@ static int make_plan(struct ng_worker *w, struct ng_level *level, const struct o
 
 /* Runs until the next command. The answer goes out first, so that the owner need not wait for us. */
 static void obey_run(struct ng_worker *w) {
-    const struct order order = order_of(w);
+    const struct nl_dose dose = dose_of(w);
     if (atomic_load(&w->page->is_closed)) {
         /* it may be half written: the owner's signal handler closes the page at any moment */
         atomic_store(&w->page->workers[w->index].is_burst_due, 0);
@@ -207,10 +195,10 @@ static void obey_run(struct ng_worker *w) {
         return;
     }
     struct nl_control_worker *said = &w->page->workers[w->index];
-    struct ng_level *level = check_order(w, &order) ? NULL : level_of(w, &order);
+    struct ng_level *level = check_dose(w, &dose) ? NULL : level_of(w, &dose);
     struct ng_plan plan;
     if (w->failure[0]) refuse(w->page, "%s", w->failure);
-    if (!level || w->failure[0] || make_plan(w, level, &order, &plan)) {
+    if (!level || w->failure[0] || make_plan(w, level, &dose, &plan)) {
         nl_control_answer(w->page, w->index, w->seen);
         return;
     }
@@ -220,13 +208,13 @@ static void obey_run(struct ng_worker *w) {
                                .lateness = &w->lateness, .log = &w->page->bursts[w->index], .failed_kind = &w->failed_kind,
                                .n_run_shared = &w->page->bursts_run, .requested_shared = &said->requested_ns};
     level->n_halves++;
-    level->account.requested += (double)order.extra_ns;
-    level->account.owed += (double)order.extra_ns;
-    ng_worker_choose_clock(w, w->options->patterns[order.pattern]);
+    level->account.requested += (double)dose.extra_ns;
+    level->account.owed += (double)dose.extra_ns;
+    ng_worker_choose_clock(w, w->options->patterns[dose.pattern]);
     int64_t begin_ns = nl_mono_ns();
     /* said before the half, so that an analysis may select halves by it: what happens within the half cannot have decided it */
     int64_t next_ns = ng_first_start_ns(&plan, &level->account, ng_wake_cost_ns(&w->wake));
-    atomic_store(&said->is_burst_due, next_ns < INT64_MAX && next_ns - order.first_burst_ns < order.half_ns);
+    atomic_store(&said->is_burst_due, next_ns < INT64_MAX && next_ns - dose.first_burst_ns < dose.half_ns);
     atomic_store(&said->requested_ns, (int64_t)level->account.requested);
     nl_control_answer(w->page, w->index, w->seen);
     if (ng_run_deadline(&plan, &machine, &run) == NG_RUN_FAILED) ng_worker_explain(w, plan.source);
@@ -334,7 +322,7 @@ static void sum_levels(struct ng_worker *w) {
 
 static void obey_quit(struct session *s) {
     const struct ng_switches switches = ng_switches_since(&s->before);
-    struct ng_certificate c = {.options = s->options, .workers = s->workers, .n_workers = s->n_workers, .period_ns = s->page->period_ns,
+    struct ng_certificate c = {.options = s->options, .workers = s->workers, .n_workers = s->n_workers, .period_ns = s->page->dose.period_ns,
                                .elapsed_ns = nl_mono_ns() - s->started_ns, .n_levels = NL_CONTROL_MAX_LEVELS, .ended = "complete"};
     char failed[300];
     join_threads(s);

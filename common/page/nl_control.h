@@ -9,7 +9,7 @@
 #include "common/page/nl_bursts.h"
 #include "common/page/nl_page.h"
 
-#define NL_CONTROL_MAGIC 0x6e6c3364u /* "nl3d" */
+#define NL_CONTROL_MAGIC 0x6e6c3365u /* "nl3e" */
 #define NL_CONTROL_MAX_LEVELS 64
 #define NL_CONTROL_MAX_WORKERS 256
 #define NL_CONTROL_MAX_RANKS 1024
@@ -21,6 +21,22 @@ enum nl_command {
     NL_COMMAND_RUN,   /* run a load from `first_burst_ns` on, then sleep */
     NL_COMMAND_IDLE,  /* stop at once and sleep until the next command */
     NL_COMMAND_QUIT   /* write the certificate into `text` and end */
+};
+
+/* What a RUN asks for. */
+struct nl_dose {
+    int account;           /* that carries what bursts of this treatment owe */
+    int kind, pattern;     /* indices into the generator's lists */
+    double level_percent;  /* of each CPU */
+    int64_t period_ns;
+    int64_t first_burst_ns; /* CLOCK_MONOTONIC, begin of the first period */
+    int64_t n_periods;     /* how long it goes on without another command; 0: sleep */
+    int64_t half_ns;       /* how long the half is planned to last: what is looked at for is_burst_due */
+    int64_t slot_ns;       /* time that a pattern which goes on from half to half is given for this half; 0: as long as the half lasts */
+    int64_t extra_ns;      /* CPU time on top for each active worker, of what earlier halves lacked; negative: of what they had too much */
+    uint64_t seed;         /* of the pattern; the same for a treatment's whole life */
+    double skip;           /* where a pattern that goes on from half to half begins, as a share of its repetition, 0..1 */
+    uint8_t is_active[NL_CONTROL_MAX_WORKERS]; /* which workers carry the load; the others answer and sleep */
 };
 
 /* What one worker says. Only it writes here. */
@@ -48,21 +64,7 @@ struct nl_control {
     int32_t cpus[NL_CONTROL_MAX_WORKERS]; /* PLACE: operating system's numbers, worker by worker */
     int32_t n_ranks;       /* PLACE: whose end ends the load, on this node; 0: only the owner's does */
     int32_t rank_pids[NL_CONTROL_MAX_RANKS]; /* PLACE */
-    int32_t level_index;   /* RUN: the account that carries what bursts of this treatment owe */
-    int32_t kind;          /* RUN: index into the generator's --kind list */
-    int32_t pattern;       /* RUN: index into the generator's --pattern list */
-    double level_percent;  /* RUN: of each CPU */
-    int64_t period_ns;     /* RUN */
-    int64_t first_burst_ns; /* RUN: CLOCK_MONOTONIC, begin of the first period */
-    int64_t n_periods;     /* RUN: how long it goes on without another command */
-    int64_t half_ns;       /* RUN: the part of it that is looked at for is_burst_due */
-    /* RUN: time that a pattern which goes on from half to half is given for this half; 0: as long as the half lasts */
-    int64_t slot_ns;
-    /* RUN: CPU time on top for each active worker: what the account's halves lack by the owner's count; negative: too much */
-    int64_t extra_ns;
-    uint64_t seed;         /* RUN: of the pattern; the same for a treatment's whole life */
-    double skip;           /* RUN: where a pattern that goes on from half to half begins, as a share of its repetition, 0..1 */
-    uint8_t is_active[NL_CONTROL_MAX_WORKERS]; /* RUN: which workers carry the load; the others answer and sleep */
+    struct nl_dose dose;   /* RUN */
 
     /* the generator's count, since its start */
     _Atomic int64_t bursts_run;

@@ -83,21 +83,8 @@ int nd_treatment_place(struct nd_treatment *t, const int *cpus, int n_cpus, char
     return rc ? -1 : 0;
 }
 
-int nd_treatment_switch(struct nd_treatment *t, const struct nd_dose *dose) {
-    struct nl_control *c = t->control;
-    c->level_index = dose->account;
-    c->kind = dose->kind;
-    c->pattern = dose->pattern;
-    c->level_percent = dose->level_percent;
-    c->period_ns = dose->period_ns;
-    c->first_burst_ns = dose->first_burst_ns;
-    c->n_periods = dose->n_periods;
-    c->half_ns = dose->half_ns;
-    c->slot_ns = dose->slot_ns;
-    c->extra_ns = dose->extra_ns;
-    c->seed = dose->seed;
-    c->skip = dose->skip;
-    for (int i = 0; i < NL_CONTROL_MAX_WORKERS; i++) c->is_active[i] = dose->is_active ? dose->is_active[i] : 0;
+int nd_treatment_switch(struct nd_treatment *t, const struct nl_dose *dose) {
+    t->control->dose = *dose;
     int rc = command(t, NL_COMMAND_RUN);
     t->is_refused = rc == -1;
     if (rc) return -1;

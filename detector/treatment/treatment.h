@@ -1,6 +1,7 @@
 /* The treatment of one node: the generator process, switched through the control page. Only the node's first rank has one. */
 #pragma once
 
+#include "common/page/nl_control.h"
 #include "common/base/nl_hist.h"
 
 struct nd_treatment;
@@ -21,27 +22,10 @@ void nd_treatment_add_rank(struct nd_treatment *t, int pid);
  * `reason`. */
 int nd_treatment_place(struct nd_treatment *t, const int *cpus, int n_cpus, char *reason, int reason_size);
 
-/* What an on half asks for. */
-struct nd_dose {
-    int account;             /* which carry-over account is used: arm index + 1, 0 for off halves */
-    int kind, pattern;       /* indices into the generator's lists */
-    double level_percent;    /* of each CPU */
-    int64_t period_ns;
-    int64_t first_burst_ns;  /* CLOCK_MONOTONIC: begin of the first period */
-    int64_t n_periods;       /* 0: sleep */
-    int64_t half_ns;         /* how long the half is planned to last from then on */
-    int64_t slot_ns;         /* time that a pattern which goes on from half to half is given; 0: as long as the half lasts */
-    /* CPU time on top on each CPU, of what earlier halves of the account lacked; negative: of what they had too much */
-    int64_t extra_ns;
-    uint64_t seed;           /* of the pattern, the same for all halves of the arm */
-    double skip;             /* where a pattern that goes on from half to half begins, 0..1 */
-    const uint8_t *is_active; /* which of the placed CPUs get it; NULL: none */
-};
-
 /* Switches, and waits for the acknowledgement and until the generator sleeps. Off halves switch too (to zero bursts), so that both arms
  * cost the same.
  * @return 0, or -1 when the generator is gone or refuses. */
-int nd_treatment_switch(struct nd_treatment *t, const struct nd_dose *dose);
+int nd_treatment_switch(struct nd_treatment *t, const struct nl_dose *dose);
 
 /* Stops a load at once. 0 or -1. */
 int nd_treatment_idle(struct nd_treatment *t);

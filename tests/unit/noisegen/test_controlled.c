@@ -72,16 +72,10 @@ static int place(struct generator *g, const int *cpus, int n) {
 
 /* What RUN asks for: account 1, the first kind and pattern, 5 % in halves of 10 ms on every CPU. */
 static void fill_run(struct generator *g) {
-    struct nl_control *c = g->page;
-    c->level_index = 1;
-    c->kind = c->pattern = 0;
-    c->level_percent = 5;
-    c->period_ns = c->half_ns = 10 * MS;
-    c->first_burst_ns = nl_mono_ns();
-    c->n_periods = 1;
-    c->seed = 1;
-    c->skip = 0;
-    memset(c->is_active, 1, sizeof c->is_active);
+    struct nl_dose *dose = &g->page->dose;
+    *dose = (struct nl_dose){
+        .account = 1, .level_percent = 5, .period_ns = 10 * MS, .half_ns = 10 * MS, .first_burst_ns = nl_mono_ns(), .n_periods = 1, .seed = 1};
+    memset(dose->is_active, 1, sizeof dose->is_active);
 }
 
 static struct generator placed(const char *options, int n_cpus) {
@@ -92,7 +86,7 @@ static struct generator placed(const char *options, int n_cpus) {
 }
 
 static int run(struct generator *g) {
-    g->page->first_burst_ns = nl_mono_ns();
+    g->page->dose.first_burst_ns = nl_mono_ns();
     return command(g, NL_COMMAND_RUN);
 }
 
@@ -182,10 +176,10 @@ TEST(every_cpu_gets_its_worker_and_the_certificate_tells_of_each) {
 TEST(accounts_of_several_kinds_and_patterns_are_kept_apart) {
     struct generator g = placed("--kind=spin,syscall --pattern=periodic,poisson,bursts", 1);
     for (int i = 0; i < 60; i++) {
-        g.page->level_index = i % 6;
-        g.page->kind = i % 2;
-        g.page->pattern = i % 6 / 2;
-        g.page->level_percent = 1 + i % 6;
+        g.page->dose.account = i % 6;
+        g.page->dose.kind = i % 2;
+        g.page->dose.pattern = i % 6 / 2;
+        g.page->dose.level_percent = 1 + i % 6;
         assert_int_equal(run(&g), 0);
         nl_sleep_ns(5 * MS);
     }
@@ -206,14 +200,14 @@ TEST(accounts_of_several_kinds_and_patterns_are_kept_apart) {
 TEST(time_on_top_is_owed_and_what_is_owed_is_said) {
     struct generator g = placed("", 1);
     for (int i = 0; i < 2; i++) {
-        g.page->first_burst_ns = nl_mono_ns() + LONG_NS; /* nothing is ever due */
-        g.page->extra_ns = i == 0 ? 3 * MS : -1 * MS;
+        g.page->dose.first_burst_ns = nl_mono_ns() + LONG_NS; /* nothing is ever due */
+        g.page->dose.extra_ns = i == 0 ? 3 * MS : -1 * MS;
         assert_int_equal(command(&g, NL_COMMAND_RUN), 0);
         nl_sleep_ns(5 * MS);
         assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
         assert_in_range(nl_control_owed_ns(g.page), (i == 0 ? 3 : 2) * MS - MS / 2, (i == 0 ? 3 : 2) * MS);
     }
-    g.page->extra_ns = 0;
+    g.page->dose.extra_ns = 0;
     json_auto_t *json = quit(&g);
     assert_int_equal(integer(json, "requested_ns"), 2 * MS);
 }
@@ -221,7 +215,7 @@ TEST(time_on_top_is_owed_and_what_is_owed_is_said) {
 TEST(a_worker_that_is_not_active_carries_no_load) {
     if (n_allowed < 2) SKIP("needs 2 CPUs");
     struct generator g = placed("", 2);
-    g.page->is_active[0] = 0;
+    g.page->dose.is_active[0] = 0;
     for (int i = 0; i < 10; i++) {
         assert_int_equal(run(&g), 0);
         assert_int_equal(atomic_load(&g.page->workers[0].is_burst_due), 0);
@@ -257,8 +251,8 @@ TEST(an_idle_generator_wakes_nobody) {
     OWNED(quit_and_forget) struct generator g = placed("", n_allowed);
     int64_t before, after;
     for (int i = 0; i < 2; i++) { /* at level 0, too, and after a run that is over */
-        g.page->level_index = 1 - i;
-        g.page->level_percent = i ? 0 : 5;
+        g.page->dose.account = 1 - i;
+        g.page->dose.level_percent = i ? 0 : 5;
         assert_int_equal(run(&g), 0);
         if (i == 0) assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
         nl_sleep_ns(50 * MS);
@@ -271,7 +265,7 @@ TEST(an_idle_generator_wakes_nobody) {
 
 TEST(a_run_is_bounded_even_when_the_owner_stands_still) {
     OWNED(quit_and_forget) struct generator g = placed("", 1);
-    g.page->n_periods = 5;
+    g.page->dose.n_periods = 5;
     assert_int_equal(run(&g), 0);
     nl_sleep_ns(150 * MS);
     int64_t n_run = atomic_load(&g.page->bursts_run);
@@ -283,7 +277,7 @@ TEST(a_run_is_bounded_even_when_the_owner_stands_still) {
 
 TEST(after_closing_nothing_starts_any_more) {
     OWNED(quit_and_forget) struct generator g = placed("", n_allowed);
-    g.page->n_periods = 100000;
+    g.page->dose.n_periods = 100000;
     assert_int_equal(run(&g), 0);
     nl_sleep_ns(30 * MS);
     nl_control_close(g.page);
@@ -293,7 +287,7 @@ TEST(after_closing_nothing_starts_any_more) {
     assert_int_equal(nl_control_n_due(g.page), 0);
     nl_sleep_ns(50 * MS);
     assert_int_equal(atomic_load(&g.page->bursts_run), n_run);
-    g.page->level_index = -1; /* half written when a signal handler closed the page: no order, and no refusal */
+    g.page->dose.account = -1; /* half written when a signal handler closed the page: no order, and no refusal */
     assert_int_equal(run(&g), 0);
 }
 
@@ -304,7 +298,7 @@ TEST(a_trace_goes_on_from_half_to_half_at_the_level_asked_for) {
     struct generator g = replaying(text);
     assert_int_equal(place(&g, allowed, 1), 0);
     fill_run(&g);
-    g.page->level_percent = 2; /* half of what was recorded */
+    g.page->dose.level_percent = 2; /* half of what was recorded */
     for (int i = 0; i < 50; i++) {
         assert_int_equal(run(&g), 0);
         nl_sleep_ns(12 * MS); /* longer than the half */
@@ -325,8 +319,8 @@ TEST(in_slots_all_workers_stay_at_the_same_place_of_a_trace) {
     struct generator g = replaying(text);
     assert_int_equal(place(&g, allowed, n_allowed), 0);
     fill_run(&g);
-    g.page->half_ns = g.page->period_ns = 5 * MS;
-    g.page->slot_ns = 10 * MS;
+    g.page->dose.half_ns = g.page->dose.period_ns = 5 * MS;
+    g.page->dose.slot_ns = 10 * MS;
     int n_missed = 0;
     for (int i = 0; i < 30; i++) {
         assert_int_equal(run(&g), 0);
@@ -335,7 +329,7 @@ TEST(in_slots_all_workers_stay_at_the_same_place_of_a_trace) {
         assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
     }
     assert_in_range(n_missed, 0, 3); /* a worker that was kept from its CPU for a slot is at the next one */
-    g.page->slot_ns = -1;
+    g.page->dose.slot_ns = -1;
     assert_refused(&g, run(&g), "a negative slot");
     json_auto_t *json = quit(&g);
     for (int i = 0; i < n_allowed; i++)
@@ -363,25 +357,25 @@ TEST(what_cannot_be_is_refused_and_the_generator_lives_on) {
         change;                                                                                                                            \
         assert_refused(&g, run(&g), wanted);                                                                                               \
     } while (0)
-    REFUSES(c->level_index = -1, "level index -1 is not from 0 to 63");
-    REFUSES(c->level_index = 64, "level index 64 is not from 0 to 63");
-    REFUSES(c->kind = 2, "kind 2 is not one of the 2 asked for");
-    REFUSES(c->kind = -1, "kind -1 is not one");
-    REFUSES(c->pattern = 1, "pattern 1 is not one of the 1 asked for");
-    REFUSES(c->level_percent = -1, "a level of -1 % is not from 0 to 100");
-    REFUSES(c->level_percent = 101, "a level of 101 % is not from 0 to 100");
-    REFUSES(c->level_percent = 0. / 0., "is not from 0 to 100");
-    REFUSES(c->level_percent = 51, "a level of 51 % is above the duty cap");
-    REFUSES(c->period_ns = 99999, "the period is not from 0.1 ms to 600 s");
-    REFUSES(c->period_ns = 0, "the period is not from 0.1 ms to 600 s");
-    REFUSES(c->period_ns = INT64_MAX, "the period is not from 0.1 ms to 600 s");
-    REFUSES(c->n_periods = -1, "a negative number of periods");
+    REFUSES(c->dose.account = -1, "level index -1 is not from 0 to 63");
+    REFUSES(c->dose.account = 64, "level index 64 is not from 0 to 63");
+    REFUSES(c->dose.kind = 2, "kind 2 is not one of the 2 asked for");
+    REFUSES(c->dose.kind = -1, "kind -1 is not one");
+    REFUSES(c->dose.pattern = 1, "pattern 1 is not one of the 1 asked for");
+    REFUSES(c->dose.level_percent = -1, "a level of -1 % is not from 0 to 100");
+    REFUSES(c->dose.level_percent = 101, "a level of 101 % is not from 0 to 100");
+    REFUSES(c->dose.level_percent = 0. / 0., "is not from 0 to 100");
+    REFUSES(c->dose.level_percent = 51, "a level of 51 % is above the duty cap");
+    REFUSES(c->dose.period_ns = 99999, "the period is not from 0.1 ms to 600 s");
+    REFUSES(c->dose.period_ns = 0, "the period is not from 0.1 ms to 600 s");
+    REFUSES(c->dose.period_ns = INT64_MAX, "the period is not from 0.1 ms to 600 s");
+    REFUSES(c->dose.n_periods = -1, "a negative number of periods");
     fill_run(&g);
     assert_int_equal(run(&g), 0);
-    REFUSES(c->level_percent = 6, "level index 1 is the account of spin at 5 %, not of spin at 6 %");
-    REFUSES(c->kind = 1, "level index 1 is the account of spin at 5 %, not of sum at 5 %");
+    REFUSES(c->dose.level_percent = 6, "level index 1 is the account of spin at 5 %, not of spin at 6 %");
+    REFUSES(c->dose.kind = 1, "level index 1 is the account of spin at 5 %, not of sum at 5 %");
     fill_run(&g);
-    c->n_periods = INT64_MAX; /* as long as can be: no reason to overflow */
+    c->dose.n_periods = INT64_MAX; /* as long as can be: no reason to overflow */
     assert_int_equal(run(&g), 0);
     nl_sleep_ns(20 * MS);
     assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
@@ -390,10 +384,10 @@ TEST(what_cannot_be_is_refused_and_the_generator_lives_on) {
 
 TEST(groups_that_do_not_fit_their_level_are_refused_when_they_are_run) {
     struct generator g = placed("--pattern=bursts", 1);
-    g.page->level_percent = 20;
+    g.page->dose.level_percent = 20;
     assert_refused(&g, run(&g), "--pattern: spacing: bursts of 2 ms every 1 ms would be one long burst");
     fill_run(&g);
-    g.page->level_index = 2;
+    g.page->dose.account = 2;
     assert_int_equal(run(&g), 0);
     quit_and_forget(&g);
 }

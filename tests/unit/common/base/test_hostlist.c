@@ -64,30 +64,3 @@ TEST(what_is_no_list_is_refused_with_the_part_that_is_wrong) {
         if (got[0] != '!' || !strstr(got, wrong[i][1])) fail_msg("'%s': %s", wrong[i][0], got);
     }
 }
-
-/* The real one: it needs no cluster, only a file that names one. */
-TEST(scontrol_makes_the_same_of_it) {
-    char folder[] = "/tmp/noiselab-hostlist.XXXXXX", path[64], command[512], all[4096];
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/slurm.conf", folder);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs("ClusterName=x\nSlurmctldHost=localhost\nNodeName=localhost\nPartitionName=p Nodes=ALL\n", f);
-    fclose(f);
-    int n_compared = 0;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        snprintf(command, sizeof command, "SLURM_CONF=%s timeout 10 scontrol show hostnames '%s' 2>/dev/null | paste -sd ' ' -", path,
-                 lists[i][0]);
-        FILE *said = popen(command, "r");
-        assert_non_null(said);
-        if (!fgets(all, sizeof all, said)) all[0] = '\0';
-        pclose(said);
-        all[strcspn(all, "\n")] = '\0';
-        if (!all[0]) continue;
-        n_compared++;
-        assert_string_equal(read_list(lists[i][0], 100), all);
-    }
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    assert_int_equal(system(command), 0);
-    if (n_compared == 0) SKIP("no scontrol here, or one that reads no list");
-}

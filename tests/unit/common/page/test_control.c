@@ -126,7 +126,7 @@ static void *answer_until_quit(void *argument) {
         seen = atomic_load(&w->page->command_number);
         command = w->page->command;
         if (command == NL_COMMAND_PLACE && w->is_refusing) nl_control_refuse(w->page, "a refusal");
-        if (command == NL_COMMAND_RUN) atomic_fetch_add(&w->page->workers[w->index].requested_ns, w->page->period_ns);
+        if (command == NL_COMMAND_RUN) atomic_fetch_add(&w->page->workers[w->index].requested_ns, w->page->dose.period_ns);
         nl_control_answer(w->page, w->index, seen);
     } while (command != NL_COMMAND_QUIT);
     return NULL;
@@ -154,7 +154,7 @@ TEST(commands_cross_to_every_worker_of_another_process_and_back) {
         pid_t pid = fork();
         if (pid == 0) work(n_workers);
         for (int i = 0; i < N_COMMANDS; i++) {
-            c->period_ns = i + 1; /* fields are valid from the raise on */
+            c->dose.period_ns = i + 1; /* fields are valid from the raise on */
             nl_control_send(c, i % 2 ? NL_COMMAND_RUN : NL_COMMAND_IDLE);
             assert_int_equal(nl_control_await(c, LONG_NS), 0);
         }

@@ -204,42 +204,6 @@ TEST_WITH(a_list_that_is_too_long_or_means_too_many_cpus_is_refused, synthetic, 
 }
 
 /* hwloc binds nothing on a machine that is not there, so the real one has to do for this. */
-/* from here on the test itself is bound to fewer CPUs */
-
-TEST_WITH(a_binding_restricts_every_word, real, done) {
-    struct nl_place *p = *state;
-    char reason[256], wanted[256];
-    int before[1024], cpus[1024];
-    nl_place_restrict_to_binding(p);
-    int n = nl_place_cpus(p, before, 1024);
-    int first = before[0], last = before[n - 1];
-    assert_int_equal(nl_place_resolve(p, "all", NULL, 0, cpus, 1024, reason, sizeof reason), n);
-    assert_int_equal(nl_place_pin(p, last), 0);
-    nl_place_restrict_to_binding(p);
-    assert_int_equal(nl_place_count(p), 1);
-    assert_int_equal(nl_place_resolve(p, "all", NULL, 0, cpus, 1024, reason, sizeof reason), 1);
-    assert_int_equal(cpus[0], last);
-    int rank_cpus[] = {last};
-    assert_int_equal(nl_place_resolve(p, "spare", rank_cpus, 1, cpus, 1024, reason, sizeof reason), -1);
-    snprintf(wanted, sizeof wanted, "'spare': ranks use every allowed CPU (%d)", last);
-    assert_string_equal(reason, wanted);
-    if (n < 2) SKIP("needs 2 CPUs, from here on");
-    rank_cpus[0] = first;
-    snprintf(wanted, sizeof wanted, "cpu:%d", first);
-    assert_int_equal(nl_place_resolve(p, wanted, NULL, 0, cpus, 1024, reason, sizeof reason), -1);
-    snprintf(wanted, sizeof wanted, "CPU %d is not among the allowed CPUs (%d)", first, last);
-    assert_string_equal(reason, wanted);
-    assert_int_equal(nl_place_resolve(p, "rank:0", rank_cpus, 1, cpus, 1024, reason, sizeof reason), -1);
-    /* where a rank runs need not be allowed for what is left of the machine to be found */
-    assert_int_equal(nl_place_resolve(p, "spare", rank_cpus, 1, cpus, 1024, reason, sizeof reason), 1);
-    assert_int_equal(cpus[0], last);
-    /* the neighbours of a CPU that is not allowed can be had, if they are allowed themselves */
-    const char *const words[] = {"sibling:rank:0", "same-l3:rank:0"};
-    for (int i = 0; i < 2; i++)
-        if (nl_place_resolve(p, words[i], rank_cpus, 1, cpus, 1024, reason, sizeof reason) > 0) assert_int_equal(cpus[0], last);
-        else assert_null(strstr(reason, "is not among the allowed"));
-}
-
 TEST_WITH(after_pinning_the_binding_is_that_cpu, real, done) {
     char list[64];
     int n = 0, first = -1, cpu = nl_place_first(*state);
