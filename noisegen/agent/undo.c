@@ -175,23 +175,12 @@ static int switch_off(struct na_undo *u) {
 
 int na_undo_all(struct na_undo *u, char *problem, int problem_size) {
     int rc = 0;
-    if (na_undo_thaw(u)) {
-        nl_say(problem, problem_size, "%s cannot be thawed: %s", atomic_load(&u->is_frozen) ? u->thaw_file : "a stopped process",
-               strerror(errno));
-        rc = -1;
-    }
-    if (remove_cgroup(u)) {
-        nl_say(problem, problem_size, "the cgroup %s cannot be removed: %s", u->own_directory, strerror(errno));
-        rc = -1;
-    }
-    if (end_started(u)) {
-        nl_say(problem, problem_size, "processes of the started command cannot be ended (another user's?)");
-        rc = -1;
-    }
-    if (switch_off(u)) {
-        nl_say(problem, problem_size, "the command of --agent-off failed");
-        rc = -1;
-    }
+    if (na_undo_thaw(u))
+        rc = nl_say(problem, problem_size, "%s cannot be thawed: %s", atomic_load(&u->is_frozen) ? u->thaw_file : "a stopped process",
+                    strerror(errno));
+    if (remove_cgroup(u)) rc = nl_say(problem, problem_size, "the cgroup %s cannot be removed: %s", u->own_directory, strerror(errno));
+    if (end_started(u)) rc = nl_say(problem, problem_size, "processes of the started command cannot be ended (another user's?)");
+    if (switch_off(u)) rc = nl_say(problem, problem_size, "the command of --agent-off failed");
     na_journal_note(u);
     return rc;
 }
