@@ -322,8 +322,9 @@ static void sum_levels(struct ng_worker *w) {
 
 static void obey_quit(struct session *s) {
     const struct ng_switches switches = ng_switches_since(&s->before);
-    struct ng_certificate c = {.options = s->options, .workers = s->workers, .n_workers = s->n_workers, .period_ns = s->page->dose.period_ns,
-                               .elapsed_ns = nl_mono_ns() - s->started_ns, .n_levels = NL_CONTROL_MAX_LEVELS, .ended = "complete"};
+    struct ng_certificate c = {.options = s->options, .workers = s->workers, .n_workers = s->n_workers,
+                               .period_ns = s->page->dose.period_ns, .elapsed_ns = nl_mono_ns() - s->started_ns,
+                               .n_levels = NL_CONTROL_MAX_LEVELS, .ended = "complete"};
     char failed[300];
     join_threads(s);
     for (int i = 0; i < s->n_workers; i++) {

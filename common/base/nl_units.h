@@ -39,8 +39,7 @@ int nl_parse_int(const char *text, int64_t min, int64_t max, int64_t *out);
 /* A seed: an unsigned 64-bit number, decimal or 0x hexadecimal. */
 int nl_parse_seed(const char *text, uint64_t *out);
 
-/* A list of whole numbers within [least, most], "1,5"; with_ranges also "0-3,8". Returns how many, in their order, or -1: also when they are
- * more than `max`. */
+/* A list of whole numbers within [least, most], "1,5"; with_ranges also "0-3,8". Returns how many, or -1: also of more than `max`. */
 int nl_parse_list(const char *text, int least, int most, int with_ranges, int *numbers, int max);
 
 /* Splits at commas, in place; empty parts are an error.

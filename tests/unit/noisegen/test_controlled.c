@@ -73,8 +73,8 @@ static int place(struct generator *g, const int *cpus, int n) {
 /* What RUN asks for: account 1, the first kind and pattern, 5 % in halves of 10 ms on every CPU. */
 static void fill_run(struct generator *g) {
     struct nl_dose *dose = &g->page->dose;
-    *dose = (struct nl_dose){
-        .account = 1, .level_percent = 5, .period_ns = 10 * MS, .half_ns = 10 * MS, .first_burst_ns = nl_mono_ns(), .n_periods = 1, .seed = 1};
+    *dose = (struct nl_dose){.account = 1, .level_percent = 5, .period_ns = 10 * MS, .half_ns = 10 * MS, .first_burst_ns = nl_mono_ns(),
+                             .n_periods = 1, .seed = 1};
     memset(dose->is_active, 1, sizeof dose->is_active);
 }
 

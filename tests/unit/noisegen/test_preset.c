@@ -88,12 +88,15 @@ static void show(const char *name, const char *description) {
 }
 
 TEST(the_list_has_every_preset_with_its_first_comment) {
+    taken[0] = '\0';
+    unlink(strcat(strcpy(path, folder), "/a.preset"));
+    assert_int_equal(nl_preset_list(show, reason, sizeof reason), 0); /* of nothing */
+    assert_string_equal(taken, "");
     put("b.preset", "\n  # the second   \n# not this\nlevel = 1\n");
     put("a.preset", "level = 1\n# the first one\n");
     put("c.preset", "level = 1\n");
     put("notes.txt", "# not a preset\n");
     put(".preset", "# nor this\n");
-    taken[0] = '\0';
     assert_int_equal(nl_preset_list(show, reason, sizeof reason), 0);
     assert_string_equal(taken, "a|the first one;b|the second;c|;");
     setenv("NOISELAB_PRESETS", "/nonexistent/presets", 1);
