@@ -101,8 +101,7 @@ at_scale_words <- function() sprintf("%s such nodes that synchronise every %s", 
 # `verdict`, `reason`, `longer` (how many times as long decides; NA: it is decided, Inf: no time does). The detours of the scans with all CPUs
 # busy are all that interrupts a node, seen for a few seconds; the records are of other tasks only, seen all the time: it has to pass both,
 # and fails by one.
-noise_at_scale <- function(acceptance, margin, alpha) {
-  scans <- scans_of_nodes(acceptance)
+noise_at_scale <- function(acceptance, scans, margin, alpha) {
   bind_rows(lapply(acceptance$hosts, function(host) {
     noises <- list(scans = scan_noise(scans[scans$host == host, ]),
                    records = record_noise(Filter(function(o) o$host == host, known_others(acceptance$others))))
@@ -161,22 +160,13 @@ noise_or_all <- function(...) tryCatch(node_noise(...), nl_error = function(e) l
 # Of several CPUs a node is hit by what hits any of them.
 scan_noise <- function(scans) {
   if (NROW(scans) == 0) return(NULL)
-  scans <- scans[scans$variant == (if (any(scans$variant == "all")) "all" else scans$variant[1]), ]
+  scans <- busiest_scans(scans)
   parts <- bind_rows(scans$detours)
   watched_s <- sum(scans$wall_ns) / 1e9 / length(unique(scans$cpu))
   # a scan without a detour: the shortest one that is looked for, once
   if (NROW(parts) == 0) parts <- data.frame(start_ns = 0, duration_ns = 1000)
   noise_or_all("What interrupts a CPU", pmax(parts$duration_ns, 1) / 1e9, rate_hz = nrow(parts) / watched_s, watched_s = watched_s,
                dispersion = count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9, 1e-9)))
-}
-
-scans_of_nodes <- function(acceptance) {
-  files <- list.files(acceptance$paths, "^detours\\..*\\.trace$", full.names = TRUE)
-  bind_rows(lapply(files, function(file) {
-    scans <- read_detour_trace(file)
-    if (nrow(scans) > 0) scans$host <- sub("^detours\\.(.*)\\.trace$", "\\1", basename(file))
-    scans
-  }))
 }
 
 # Others that had a CPU of the node, over its launches.
@@ -230,20 +220,13 @@ scale_line <- function(scale, judgements, margin) {
 # Periods in the detours of an acceptance campaign, from its traces.
 
 # Periods of the detours of each CPU: the strongest of its scans. `p`: of the spectrum's family of lines, times the number of scans.
-detour_periods <- function(acceptance, alpha) {
-  found <- bind_rows(lapply(names(acceptance$paths), function(id) {
-    files <- list.files(acceptance$paths[[id]], "^detours\\..*\\.trace$", full.names = TRUE)
-    bind_rows(lapply(files, function(file) {
-      host <- sub("^detours\\.(.*)\\.trace$", "\\1", basename(file))
-      if (host %in% acceptance$left_out) return(NULL)
-      scans <- read_detour_trace(file)
-      scans <- scans[vapply(scans$detours, NROW, 0L) >= least_distances, ]
-      bind_rows(lapply(seq_len(NROW(scans)), function(i) {
-        s <- scans[i, ]
-        period <- spectral_period(cbind(s$detours[[1]], half = 1), data.frame(start = 0, wall = s$wall_ns), alpha)
-        data.frame(launch = id, host = host, variant = s$variant, cpu = s$cpu, period_s = period$period, se_s = period$se, p = period$fap)
-      }))
-    }))
+detour_periods <- function(acceptance, scans, alpha) {
+  known <- which(vapply(scans$detours, NROW, 0L) >= least_distances & !scans$host %in% acceptance$left_out)
+  found <- bind_rows(lapply(known, function(i) {
+    s <- scans[i, ]
+    period <- spectral_period(cbind(s$detours[[1]], half = 1), data.frame(start = 0, wall = s$wall_ns), alpha)
+    data.frame(launch = names(acceptance$paths)[s$launch], host = s$host, variant = s$variant, cpu = s$cpu, period_s = period$period, se_s = period$se,
+               p = period$fap)
   }))
   if (nrow(found) == 0) return(NULL)
   found$p <- pmin(1, found$p * nrow(found))

@@ -4,7 +4,7 @@ format_figure <- function(value, unit) {
   one <- function(v, u) {
     if (is.na(v)) return("-")
     switch(u, ns = format_time(v / 1e9), bytes_per_s = paste0(scaled_bytes(v), "/s"), bytes = scaled_bytes(v),
-           percent = paste(format_effect(v, FALSE), "%"), per_s = paste(format_effect(v, FALSE), "/s"), count = format_count(v),
+           percent = paste(format_effect(v, FALSE), "%"), per_s = paste(format_effect(v, FALSE), "/s"), count = format_count(v), launches = counted(v, "launch", "launches"),
            format_effect(v, FALSE))
   }
   # of many rows few are different
@@ -143,7 +143,7 @@ acceptance_data <- function(result) {
 # `name: value unit`, with names that stay the same from run to run.
 acceptance_lines <- function(result, host = NULL) {
   f <- result$figures
-  if (!is.null(host)) f <- f[vapply(strsplit(f$entity, " - ", fixed = TRUE), function(e) host %in% e, TRUE), ]
+  if (!is.null(host)) f <- f[judged_hosts(f, host)[[1]], ]
   checks <- if (is.null(host)) paste0("check.", result$checks$check, ": ",
                                       gsub(" ", "_", sub("measured, not judged", "not_judged", result$checks$verdict)))
   integrity <- result$judgements[result$judgements$check == "integrity" & result$judgements$entity == "", ]
@@ -154,13 +154,14 @@ acceptance_lines <- function(result, host = NULL) {
 # One file per node, which a health check reads without R or jq.
 write_node_files <- function(result, dir) {
   if (!dir.exists(dir) && !dir.create(dir, showWarnings = FALSE)) abort_usage("--write nodes: cannot make the directory '", dir, "'")
+  bad <- result$judgements[result$judgements$verdict == "fail", ]
+  mine <- judged_hosts(bad, result$nodes$host)
   for (i in seq_len(nrow(result$nodes))) {
     node <- result$nodes[i, ]
     if (!grepl(text_pattern, node$host) || startsWith(node$host, ".")) {
       abort_usage("--write nodes: the node's name '", printable(node$host), "' is no file name")
     }
-    rows <- result$judgements
-    own <- rows[rows$verdict == "fail" & vapply(strsplit(rows$entity, " (-|->) "), function(e) node$host %in% e, TRUE), ]
+    own <- bad[mine[[node$host]], ]
     head <- own[!duplicated(paste(own$check, own$entity)), ]
     write_output(c(paste0("verdict: ", node$verdict), paste0("ended_utc: ", result$ended_utc),
                    sprintf("failed: %s %s: %s %s (%s)", head$check, head$entity, what_words(head), figure_interval(head), head$limit),
@@ -184,10 +185,10 @@ acceptance_junit <- function(result) {
     row <- result$checks[i, ]
     case("noiselab.acceptance", row$check, row$verdict, words(bad[bad$check == row$check, ], row$reason))
   })
+  mine <- judged_hosts(bad, result$nodes$host)
   nodes <- lapply(seq_len(nrow(result$nodes)), function(i) {
     row <- result$nodes[i, ]
-    own <- vapply(strsplit(bad$entity, " (-|->) "), function(e) row$host %in% e, TRUE)
-    case("noiselab.node", row$host, row$verdict, words(bad[own, ], row$reason))
+    case("noiselab.node", row$host, row$verdict, words(bad[mine[[row$host]], ], row$reason))
   })
   self <- list(case("noiselab.acceptance", "self-check", result$self_check$verdict, result$self_check$reason))
   all <- c(result$checks$verdict, result$nodes$verdict, result$self_check$verdict)

@@ -58,7 +58,8 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   ))
   judgements <- bind_rows(list(judgements, uncompared_judgements(judgements, figures, classes)))
   scale_margin <- margins$percent[margins$kind == "scale"]
-  scale <- noise_at_scale(acceptance, scale_margin, alpha)
+  scans <- detour_scans(acceptance$paths)
+  scale <- noise_at_scale(acceptance, scans, scale_margin, alpha)
   judgements <- bind_rows(list(judgements, scale_judgements(scale, judgements, acceptance$hosts, scale_margin)))
   figures <- scale_figures(scale, figures)
   judgements$todo <- ifelse(judgements$verdict == "pass", "", vapply(acceptance_checks[judgements$check], `[[`, "", "todo"))
@@ -67,7 +68,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   kinds <- unique(margin_kinds(comparisons$check, comparisons$metric))
   result <- list(judged = what_was_judged(judgements), checks = checks, judgements = judgements, figures = figures,
                  comparisons = comparisons, margins = margins, self_check = self_check,
-                 ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, alpha),
+                 ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, scans, alpha),
                  warnings = c(ceiling_warnings(figures), busy_nodes_warning(figures)),
                  notes = c(acceptance$notes, few_nodes_note(acceptance), class_notes(classes), comparable$notes, referred$notes,
                            if (NROW(comparisons) > 0) margins_note(margins, kinds)),
@@ -152,11 +153,21 @@ without_shared_links <- function(comparisons, shared) {
 }
 
 judgement <- function(check, what, verdict, ..., variant = "", metric = "", size = NA_real_, entity = "", value = NA_real_,
-                      ci_low = NA_real_, ci_high = NA_real_,
-                      unit = "", limit = "", source = "", kind = check, effect = "", p_holm = NA_real_, reason = NA_character_) {
+                      ci_low = NA_real_, ci_high = NA_real_, unit = "", limit = "", source = "", kind = check, effect = "", p_holm = NA_real_, reason = NA_character_) {
   frame(check = check, variant = variant, metric = metric, size = size, what = what, entity = entity, value = value, ci_low = ci_low,
-        ci_high = ci_high,
-             unit = unit, limit = limit, source = source, kind = kind, effect = effect, p_holm = p_holm, verdict = verdict, reason = reason)
+        ci_high = ci_high, unit = unit, limit = limit, source = source, kind = kind,
+        effect = effect, p_holm = p_holm, verdict = verdict, reason = reason)
+}
+
+# What fails from one on, whoever asks.
+none_allowed <- function(check, what, value, ..., unit = "count") {
+  judgement(check, what, ifelse(value > 0, "fail", "pass"), value = value, unit = unit, limit = "0", source = "always", ...)
+}
+
+# Of figures: a row each.
+judgement_of <- function(figures, verdict, ...) {
+  judgement(figures$check, figures$what, verdict, variant = figures$variant, metric = figures$metric, size = figures$size, entity = figures$entity,
+            value = figures$value, unit = figures$unit, ...)
 }
 
 # Any wrong word fails; who sent it and who received it cannot be told apart, so both are named.
@@ -165,26 +176,20 @@ integrity_judgement <- function(acceptance) {
   if (nrow(rows) == 0) return(NULL)
   wrong <- sum(rows$value)
   bytes <- sum(acceptance$figures$value[acceptance$figures$check == "integrity" & acceptance$figures$metric == "received"])
-  total <- judgement("integrity", "words that arrived wrong", if (wrong > 0) "fail" else "pass", metric = "mismatches", value = wrong,
-                     unit = "count",
-                     limit = "0", source = "always", effect = sprintf("of %s in %s arrays", format_figure(bytes, "bytes"), format_count(sum(rows$n))))
+  total <- none_allowed("integrity", "words that arrived wrong", wrong, metric = "mismatches", effect = sprintf("of %s in %s arrays", format_figure(bytes, "bytes"), format_count(sum(rows$n))))
   if (wrong == 0) return(total)
   found <- acceptance$mismatches
   if (NROW(found) == 0) {
     by <- tapply(rows$value, rows$host, sum)
     by <- by[by > 0]
-    return(rbind(total, judgement("integrity", "wrong words received", "fail", metric = "mismatches", entity = names(by),
-                                  value = as.vector(by), unit = "count",
-                                  limit = "0", source = "always")))
+    return(rbind(total, none_allowed("integrity", "wrong words received", as.vector(by), metric = "mismatches", entity = names(by))))
   }
   way <- in_order(paste(found$sender_host, found$sender_rank, found$receiver_host, found$receiver_rank))
   rbind(total, bind_rows(lapply(split(found, way), function(f) {
     one <- f[1, ]
-    judgement("integrity", "wrong words", "fail", metric = "mismatches", entity = paste(one$sender_host, "->", one$receiver_host),
-              value = nrow(f), unit = "count",
-              limit = "0", source = "always", effect = sprintf("rank %s to rank %s, offset %s of %s bytes, expected %s, found %s%s",
-                  one$sender_rank,
-                one$receiver_rank, format_count(one$offset_bytes), format_count(one$bytes), one$expected_hex, one$found_hex,
+    none_allowed("integrity", "wrong words", nrow(f), metric = "mismatches", entity = paste(one$sender_host, "->", one$receiver_host),
+                 effect = sprintf(
+                   "rank %s to rank %s, offset %s of %s bytes, expected %s, found %s%s", one$sender_rank, one$receiver_rank, format_count(one$offset_bytes), format_count(one$bytes), one$expected_hex, one$found_hex,
                 if (nrow(f) > 1) sprintf(" (and %d more)", nrow(f) - 1) else ""))
   })))
 }
@@ -194,17 +199,14 @@ lost_judgement <- function(lost) {
   if (NROW(lost) == 0) return(NULL)
   launches <- vapply(split(lost$launch, in_order(lost$host)), few_words, "", 3)
   n <- as.vector(table(in_order(lost$host)))
-  judgement("lost", "lost in the middle of a launch", "fail", metric = "launches", entity = names(launches), value = n, unit = "count", limit = "0",
-            source = "always", effect = paste("in", launches))
+  none_allowed("lost", "lost in the middle of a launch", n, metric = "launches", entity = names(launches), unit = "launches", effect = paste("in", launches))
 }
 
 kernel_judgement <- function(acceptance) {
   rows <- acceptance$figures[acceptance$figures$check == "kernels" & acceptance$figures$metric == "wrong", ]
   if (nrow(rows) == 0) return(NULL)
   wrong <- tapply(rows$value, rows$variant, sum)
-  judgement("kernels", "ranks with a wrong result", ifelse(wrong > 0, "fail", "pass"), variant = names(wrong), metric = "wrong",
-            value = as.vector(wrong),
-            unit = "count", limit = "0", source = "always")
+  none_allowed("kernels", "ranks with a wrong result", as.vector(wrong), metric = "wrong", variant = names(wrong))
 }
 
 # Interval inside: pass; outside: fail; a limit on it, or no interval: inconclusive.
@@ -235,9 +237,8 @@ judge_limits <- function(figures, limits, name, alpha) {
     f <- figures[at, ]
     verdict <- against_limit(f$ci_low, f$ci_high, l$limit, l$relation)
     verdict[verdict == "fail" & against_limit(strict$low[at], strict$high[at], l$limit, l$relation) != "fail"] <- "inconclusive"
-    judgement(f$check, f$what, verdict, variant = f$variant, metric = f$metric, size = f$size, entity = f$entity, value = f$value,
-              ci_low = f$ci_low,
-              ci_high = f$ci_high, unit = f$unit, limit = l$text, source = source, kind = "limit", reason = ifelse(verdict != "inconclusive", NA, interval_reason(f, "limit")))
+    judgement_of(f, verdict, ci_low = f$ci_low, ci_high = f$ci_high, limit = l$text, source = source, kind = "limit",
+                 reason = ifelse(verdict != "inconclusive", NA, interval_reason(f, "limit")))
   }))
 }
 
@@ -250,13 +251,11 @@ interval_reason <- function(rows, what) {
 node_judgements <- function(rows) {
   if (NROW(rows) == 0) return(NULL)
   unit <- effect_words(rows$effect_unit)
-  judgement(rows$check, rows$what, rows$verdict, variant = rows$variant, metric = rows$metric, size = rows$size, entity = rows$entity,
-            value = rows$value,
-            unit = rows$unit, limit = paste0(ifelse(rows$kind == "link", "other links: ", "others: "),
-                                             format_figure(rows$others_value, rows$unit), ", margin ", format_effect(rows$margin, FALSE), " ", unit),
-            source = paste(rows$kind, "against", ifelse(rows$kind == "link", "links", "nodes")), kind = rows$kind, p_holm = rows$p_holm,
-            reason = rows$reason,
-            effect = sprintf("%s %s %s, p = %s", format_effect(rows$effect), unit, format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm)))
+  limit <- paste0(ifelse(rows$kind == "link", "other links: ", "others: "), format_figure(rows$others_value, rows$unit), ", margin ",
+                  format_effect(rows$margin, FALSE), " ", unit)
+  judgement_of(rows, rows$verdict, limit = limit, source = paste(rows$kind, "against", ifelse(rows$kind == "link", "links", "nodes")), kind = rows$kind,
+               effect = sprintf("%s %s %s, p = %s", format_effect(rows$effect), unit, format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm)),
+               p_holm = rows$p_holm, reason = rows$reason)
 }
 
 # A class of fewer than three compares nobody; of the network that leaves open whether its nodes are one by their switch, or by a fault that

@@ -230,7 +230,7 @@ medians_without <- function(table) {
 # Median and median absolute deviation of the others of each value.
 without_each <- function(level) {
   n <- length(level)
-  list(median = as.vector(medians_without(matrix(level, 1))), mad = if (n > few_columns) rep(mad_of(level), n) else
+  list(median = as.vector(medians_without(matrix(level, 1))), mad = if (n > few_columns) rep(stats::mad(level, na.rm = TRUE), n) else
        row_mads(without_diagonal(matrix(level, n, n, byrow = TRUE))))
 }
 
@@ -268,7 +268,7 @@ common_df <- function(v, df) {
   known <- is.finite(v) & v > 0 & df > 0
   if (sum(known) < least_common) return(0)
   half <- df[known] / 2
-  beyond <- variance_of(log(v[known]) - digamma(half) + log(half)) - mean(trigamma(half))
+  beyond <- stats::var(log(v[known]) - digamma(half) + log(half)) - mean(trigamma(half))
   if (beyond <= 0) return(Inf)
   # trigamma falls from Inf to 0: its inverse
   2 * exp(stats::uniroot(function(x) log(trigamma(exp(x))) - log(beyond), c(-12, 12), extendInt = "downX", check.conv = FALSE)$root)
@@ -296,16 +296,8 @@ column_scatter <- function(table, launch) {
              reason = unname(ifelse(n < 2, "one repetition: its scatter is unknown", NA_character_)))
 }
 
-# Median absolute deviation, and variance, of what is known.
-mad_of <- function(x) {
-  x <- x[!is.na(x)]
-  1.4826 * stats::median.default(abs(x - stats::median.default(x)))
-}
+# Median absolute deviations of what is known.
 row_mads <- function(table) 1.4826 * row_medians(abs(table - row_medians(table)))
-variance_of <- function(x) {
-  x <- x[!is.na(x)]
-  sum((x - mean.default(x))^2) / (length(x) - 1)
-}
 
 # Up to so many columns each is left out in turn; of more, one weighs nothing.
 few_columns <- 30

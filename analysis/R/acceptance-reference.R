@@ -57,11 +57,8 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
   # a pass is by the nearer of the two, and that is what is shown
   nearer <- ifelse(bound$relation == "<=", pmin(bound$limit, bound$worst), pmax(bound$limit, bound$worst))
   shown <- ifelse(verdict == "fail", bound$limit, nearer)
-  list(rows = judgement(f$check, f$what, verdict, variant = f$variant, metric = f$metric, size = f$size, entity = f$entity, value = f$value,
-                        ci_low = f$ci_low, ci_high = f$ci_high,
-                        unit = f$unit, limit = ifelse(is.na(bound$limit) | refused, "", paste(bound$relation, format_figure(shown, f$unit))),
-                        source = bound$source, kind = "reference",
-                        reason = reason), notes = c(if (!is.na(busy)) paste("the reference passes nothing:", busy), notes))
+  list(rows = judgement_of(f, verdict, ci_low = f$ci_low, ci_high = f$ci_high, source = bound$source, kind = "reference", reason = reason,
+                           limit = ifelse(is.na(bound$limit) | refused, "", paste(bound$relation, format_figure(shown, f$unit)))), notes = c(if (!is.na(busy)) paste("the reference passes nothing:", busy), notes))
 }
 
 # One-sided normal tolerance bound, on the side that is worse. `may_fail`: the reference is of several launches and of enough values, so

@@ -27,15 +27,20 @@ analyze_advise <- function(operands, values, form) {
     if (!is.null(rules)) write_output(rules, values$write$rules)
     if (!is.null(of_han)) write_output(of_han, han_file(values$write$rules))
   }
-  if (form == "csv") say_notes("noiselab-analyze", c(busy, notes))
-  written <- if (is.null(rules)) NULL else c(values$write$rules, if (!is.null(of_han) && !is.null(values$write$rules)) han_file(values$write$rules))
-  lines <- switch(form, json = advise_json(advice, alpha, margin, c(busy, notes)), csv = csv_lines(advice$rows),
-                  all = c(advise_lines(advice, alpha, margin, written, library), "", algorithm_lines(advice$algorithms, alpha), format_notes(c(busy, notes))),
-                  c(advise_lines(advice, alpha, margin, written, library), unlist(lapply(sprintf("! %s", c(busy, advice$note)), wrap_line)),
-                    paste0("noiselab analyze advise --all ", paste(operands, collapse = " "), ": every algorithm, and what noise costs it")))
-  attr(lines, "status") <- if (any(advice$rows$verdict == advise_words[["open"]])) 3L else 0L
-  lines
+  written <- if (!is.null(rules)) c(values$write$rules, if (!is.null(of_han) && !is.null(values$write$rules)) han_file(values$write$rules))
+  said <- function() advise_lines(advice, alpha, margin, written, library)
+  answered(form, NULL, c(list(alpha = alpha, margin_percent = margin, launches = advice$n_launches, launches_screening = advice$n_screening),
+                         advice[c("level_percent", "late")], program_head(advice)), advice[c("rows", "algorithms")], c(busy, notes),
+           c(said(), "", algorithm_lines(advice$algorithms, alpha), format_notes(c(busy, notes))),
+           c(said(), alarm_lines(c(busy, advice$note)), all_pointer(operands, "every algorithm, and what noise costs it")),
+           answer = if (any(advice$rows$verdict == advise_words[["open"]])) "inconclusive" else "pass")
 }
+
+# What JSON has of a program.
+program_head <- function(advice) list(gain = advice$gain %||% list(), verified = advice$verified %||% list())
+
+alarm_lines <- function(notes) unlist(lapply(sprintf("! %s", notes), wrap_line))
+all_pointer <- function(dirs, what) paste0(all_command(dirs, "advise"), ": ", what)
 
 # The lines of a shell's file; NULL: none.
 exports_of <- function(lines) {
@@ -135,14 +140,6 @@ algorithm_lines <- function(frame, alpha) {
   c(table_lines(table), wrap_line(sprintf(paste("means over all launches; interval: of each by itself, at %g %%; late ns/ns: 1 is the lateness itself; front: none is shown to be",
                                              "better in quiet time, lost or late without being worse in another; in fact: what the library runs in its place"),
                                           100 * (1 - 2 * alpha))))
-}
-
-advise_json <- function(advice, alpha, margin, notes) {
-  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = alpha, margin_percent = margin,
-               launches = advice$n_launches, launches_screening = advice$n_screening, level_percent = advice$level_percent,
-               late = advice$late, rows = advice$rows, algorithms = advice$algorithms, gain = lapply(advice$gain, jsonlite::unbox),
-               verified = lapply(advice$verified, jsonlite::unbox), notes = as.character(unique(notes))),
-          single = c("schema", "program", "version", "alpha", "margin_percent", "launches", "launches_screening", "level_percent", "late"))
 }
 
 # Of few launches a lower end may be any number.

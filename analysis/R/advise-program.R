@@ -107,11 +107,17 @@ program_sentence <- function(program, rows, gain, verified) {
     sprintf("The program takes %s, of which %s in %s of at least %g %%.", time_words(program$program_ns[1]), percent_of_time(sum(compared$share)),
             counted(nrow(compared), "operation"), 100 * worth_share),
     if (nrow(left) > 0) sprintf("Not compared: %s.", join_words(sprintf("%s %s (%s)", operation_sizes(left), left$left_out, percent_of_time(left$share)))),
-    if (gain$advised == 0) "Nothing is predicted for it." else
-      sprintf("Predicted with the rules: %s %% less time (%s to %s %%).", three(gain$percent), three(gain$low_percent), three(gain$high_percent)),
-    if (!is.null(verified)) sprintf("%d pairs of runs: %s %% (%s to %s %%): %s.", verified$pairs, three(verified$percent), three(verified$low_percent),
-                                    three(verified$high_percent), verified_words[[verified$verdict]])
+    gain_words(gain, verified, "it", "with the rules")
   ), collapse = " ")
+}
+
+# What is predicted, and what pairs of runs say of it.
+gain_words <- function(gain, verified, of, how) {
+  range <- function(x) sprintf("(%s to %s %%)", three(x$low_percent), three(x$high_percent))
+  c(if (gain$advised == 0) sprintf("Nothing is predicted for %s.", of) else
+      sprintf("Predicted %s: %s %% less time %s.", how, three(gain$percent), range(gain)),
+    if (!is.null(verified)) sprintf("%d pairs of runs: %s %% %s: %s.", verified$pairs, three(verified$percent), range(verified),
+                                    verified_words[[verified$verdict]]))
 }
 
 operation_sizes <- function(rows) paste0(rows$operation, ifelse(rows$bytes > 0, paste0(" ", vapply(rows$bytes, size_words, "")), ""))

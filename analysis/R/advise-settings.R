@@ -221,13 +221,13 @@ analyze_settings <- function(campaign, operands, alpha, margin, values, form) {
     advice$verified <- program_verified(operands, advice$gain, alpha)
   }
   if (!is.null(values$write$rules) && length(typed) > 0) write_output(typed, values$write$rules)
-  if (form == "csv") say_notes("noiselab-analyze", notes)
-  lines <- switch(form, json = settings_json(advice, alpha, margin, notes), csv = csv_lines(advice$rows),
-                  c(settings_lines(advice, alpha, margin, campaign, typed), if (form == "all") c("", settings_row_lines(advice)),
-                    unlist(lapply(sprintf("! %s", notes), wrap_line)),
-                    if (form != "all") paste0("noiselab analyze advise --all ", paste(operands, collapse = " "), ": each operation and size")))
-  attr(lines, "status") <- if (settings_verdict(advice) == advise_words[["open"]]) 3L else 0L
-  lines
+  said <- function() settings_lines(advice, alpha, margin, campaign, typed)
+  verdict <- settings_verdict(advice)
+  answered(form, NULL, c(list(alpha = alpha, margin_percent = margin), advice[c("compares", "reference")],
+                         list(verdict = verdict, sets = advice$n_sets, sets_screening = advice$n_screening), program_head(advice)),
+           pick(advice, c("rows", "settings", "steps")), notes, c(said(), "", settings_row_lines(advice), alarm_lines(notes)),
+           c(said(), alarm_lines(notes), all_pointer(operands, "each operation and size")),
+           answer = if (verdict == advise_words[["open"]]) "inconclusive" else "pass")
 }
 
 # The row that decides.
@@ -294,7 +294,7 @@ settings_lines <- function(advice, alpha, margin, campaign, typed) {
   first <- campaign$launches[[1]]
   holds <- sprintf("holds for %s, %d ranks on %s (%s)", library_of(campaign), as.integer(first$ranks), counted(length(first$hosts), "node"),
                    printable(show_json(first$hosts[[1]]$topology)))
-  c(wrap_line(paste(c(settings_sentence(advice, margin), settings_program_sentence(advice)), collapse = " ")), "", table_lines(table),
+  c(wrap_line(paste(c(settings_sentence(advice, margin), if (!is.null(advice$gain)) gain_words(advice$gain, advice$verified, "the program", "for the program")), collapse = " ")), "", table_lines(table),
     wrap_line(paste0(sprintf("gain over all, from %d sets of launches in random order; %d chose, the others say what it gains; intervals of each by itself at %g %%; ",
                              advice$n_sets, advice$n_screening, 100 * (1 - alpha)),
                      if (!is.null(memory)) "memory per rank, at most: limit x (buffers x peers), as the library says; ", holds)),
@@ -312,27 +312,10 @@ steps_words <- function(advice) {
   }, "")
 }
 
-settings_program_sentence <- function(advice) {
-  if (is.null(advice$gain)) return(NULL)
-  v <- advice$verified
-  paste(c(if (advice$gain$advised == 0) "Nothing is predicted for the program." else
-            sprintf("Predicted for the program: %s %% less time (%s to %s %%).", three(advice$gain$percent), three(advice$gain$low_percent), three(advice$gain$high_percent)),
-          if (!is.null(v)) sprintf("%d pairs of runs: %s %% (%s to %s %%): %s.", v$pairs, three(v$percent), three(v$low_percent), three(v$high_percent),
-                                   verified_words[[v$verdict]])), collapse = " ")
-}
-
 settings_row_lines <- function(advice) {
   rows <- advice$rows
   table_lines(new_table(col_words("operation", rows$operation), col_words("size", size_column(rows$bytes)), col_words("condition", rows$condition),
                         col_words("default", format_time(rows$default_ns / 1e9)), col_words("setting", setting_words(advice, rows$algorithm)),
                         col_words("gain, %", three(rows$gain_percent)),
                         col_words("interval, %", paste0("[", gain_bounds(rows), "]")), col_words("", rows$verdict)))
-}
-
-settings_json <- function(advice, alpha, margin, notes) {
-  to_json(list(schema = 1L, program = "noiselab-analyze", version = package_version_text(), alpha = alpha, margin_percent = margin, compares = advice$compares,
-               reference = advice$reference, verdict = settings_verdict(advice), sets = advice$n_sets, sets_screening = advice$n_screening, rows = advice$rows,
-               settings = advice$settings, steps = advice$steps, gain = lapply(advice$gain, jsonlite::unbox), verified = lapply(advice$verified, jsonlite::unbox),
-               notes = as.character(notes)),
-          single = c("schema", "program", "version", "alpha", "margin_percent", "compares", "reference", "verdict", "sets", "sets_screening"))
 }

@@ -175,13 +175,7 @@ launch_figures <- function(rounds) {
 }
 
 # Mean over launches with Student's interval: one-sided bounds at `alpha`.
-mean_of_launches <- function(x, alpha) {
-  x <- x[is.finite(x)]
-  n <- length(x)
-  if (n < 2) return(c(estimate = if (n == 1) x else NA_real_, low = NA_real_, high = NA_real_))
-  wide <- stats::qt(1 - alpha, n - 1) * stats::sd(x) / sqrt(n)
-  c(estimate = mean(x), low = mean(x) - wide, high = mean(x) + wide)
-}
+mean_of_launches <- function(x, alpha) unlist(batch_mean_ci(x[is.finite(x)], 1 - 2 * alpha, Inf)[c("estimate", "low", "high")])
 
 gain_percent_of <- function(log_ratio) -100 * expm1(log_ratio)
 

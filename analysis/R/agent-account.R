@@ -1,6 +1,5 @@
 # What an agent used by its own account, what the ranks lost, and whether the two agree.
 
-
 is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_requested_percent"]])
 
 #' What an agent used, and what the ranks lost by it
@@ -58,38 +57,28 @@ agent_shifts <- function(campaign, agents_only = TRUE) {
            level = rows[["level_requested_percent"]][on[1]], is_quick = alone, rows = rows, on = on, off = which(rows[["arm"]] == "off"),
            preempted = shift("preempted_ns"), agent = shift("agent_on_ranks_ns"), others = shift("others_on_ranks_ns"),
            waited = lapply(taken_parts, function(column) {
-             if (alone) ratio_alone(rows, on, column) else ratio_shift(rows, pairs$on[mine], pairs$off[mine], column)
+             if (alone) ratio_shift(rows, on, NULL, column) else ratio_shift(rows, pairs$on[mine], pairs$off[mine], column)
            }))
     })
   }), recursive = FALSE)
 }
 
-# Rate of the on halves less that of the off halves, us per second, each a ratio of sums: halves that others made long count by their
-# length. One value per pair, whose mean is that difference and whose standard error is that of its linearisation; NA where a half has no
-# value.
+# Rate of the on halves less that of the off halves (NULL: the halves have no partners), us per second, each a ratio of sums: halves that others made
+# long count by their length. One value per pair, whose mean is that difference and whose standard error is that of its linearisation; NA where a half
+# has no value.
 ratio_shift <- function(rows, on, off, column) {
   values <- rows[[column]] %||% rep(NA_real_, nrow(rows))
-  known <- is.finite(values[on]) & is.finite(values[off])
-  d <- rep(NA_real_, length(on))
-  if (!any(known)) return(d)
+  known <- is.finite(values[on])
+  if (!is.null(off)) known <- known & is.finite(values[off])
   arm <- function(at) {
     x <- 1e6 * values[at[known]]
     wall <- rows[["wall_ns"]][at[known]]
     rate <- sum(x) / sum(wall)
     rate + (x - rate * wall) / mean(wall)
   }
-  d[known] <- arm(on) - arm(off)
+  d <- rep(NA_real_, length(on))
+  if (any(known)) d[known] <- arm(on) - if (is.null(off)) 0 else arm(off)
   d
-}
-
-# The same of halves that have no partner.
-ratio_alone <- function(rows, on, column) {
-  values <- (rows[[column]] %||% rep(NA_real_, nrow(rows)))[on]
-  on <- on[is.finite(values)]
-  x <- 1e6 * values[is.finite(values)]
-  wall <- rows[["wall_ns"]][on]
-  rate <- sum(x) / sum(wall)
-  rate + (x - rate * wall) / mean(wall)
 }
 
 # Sum over the rows that have a value, per second of theirs.
@@ -102,9 +91,8 @@ account_row <- function(shift, campaign, alpha) {
   rows <- shift$rows
   on <- shift$on
   rate <- function(column, at = on) per_second(rows, at, column)
-  largest <- function(column) if (all(is.na(rows[[column]][on]))) NA_real_ else max(rows[[column]][on], na.rm = TRUE)
-  switches <- rows[["switch_ns"]][!is.na(rows[["switch_ns"]])]
-  total <- function(column) if (all(is.na(rows[[column]]))) NA_real_ else sum(rows[[column]], na.rm = TRUE)
+  largest <- function(column) max_or_na(rows[[column]][on])
+  total <- function(column) sum_or_na(rows[[column]])
   c(list(scope = scope_launch, launch = shift$launch, host = shift$host, kind = shift$kind, n_pairs = length(shift$preempted),
          seconds = sum(rows[["wall_ns"]][on]) / 1e9, cpu_percent = rate("agent_cpu_ns") / 1e7,
          on_ranks_percent = rate("agent_on_ranks_ns") / 1e7, off_cpu_percent = rate("agent_cpu_ns", shift$off) / 1e7,
@@ -113,8 +101,7 @@ account_row <- function(shift, campaign, alpha) {
          switches_per_s = rate("voluntary_switches") + rate("involuntary_switches"), migrations_per_s = rate("migrations"),
          processes = largest("processes"), started_per_s = rate("started"), rss_kib = largest("rss_kib"),
          read_bytes_per_s = rate("read_bytes"), written_bytes_per_s = rate("written_bytes"),
-         switch_ns_p50 = if (length(switches) > 0) stats::median(switches) else NA_real_,
-         switch_ns_max = if (length(switches) > 0) max(switches) else NA_real_,
+         switch_ns_p50 = stats::median(rows[["switch_ns"]], na.rm = TRUE), switch_ns_max = max_or_na(rows[["switch_ns"]]),
          lost_switches = total("lost_switches"), switch_ins = total("switch_ins"), switch_outs = total("switch_outs")),
     agreement_of(shift$preempted, shift$agent, alpha, others = shift$others, account = rate("agent_cpu_ns") / 1e3))
 }
@@ -267,25 +254,25 @@ taken_row <- function(shift, alpha, power, tasks = NULL) {
 
 # `est`: estimate, se and df, percent; `n`: bursts that it rests on, NA: not known; `seconds`: watched.
 taken_test <- function(est, alpha, power, reason, n = NA_real_, seconds = NA_real_) {
-  if (!is.na(reason)) return(list(taken_percent = NA_real_, taken_low = NA_real_, taken_high = NA_real_, limit_percent = NA_real_,
-                                  p_value = NA_real_,
-                                  se = NA_real_, df = NA_real_, reason = reason))
+  row <- list(taken_percent = NA_real_, taken_low = NA_real_, taken_high = NA_real_, limit_percent = NA_real_, p_value = NA_real_, se = NA_real_,
+              df = NA_real_, reason = reason)
+  if (!is.na(reason)) return(row)
+  row[c("taken_percent", "se", "df")] <- est[c("estimate", "se", "df")]
   # Without scatter nothing is known of how far it goes; but what is 0 in every pair was not there.
   if (!isTRUE(est$se > 1e-12 * abs(est$estimate))) {
-    none <- est$estimate == 0
-    high <- if (none && !is.na(seconds)) unseen_percent(seconds, alpha) else NA_real_
-    return(list(taken_percent = est$estimate, taken_low = if (is.na(high)) NA_real_ else 0, taken_high = high, limit_percent = high,
-                p_value = if (none) 1 else NA_real_, se = est$se,
-                df = est$df, reason = if (none) NA_character_ else "all pairs agree exactly"))
+    if (est$estimate != 0) row$reason <- "all pairs agree exactly" else row$p_value <- 1
+    if (est$estimate == 0 && !is.na(seconds)) row[c("taken_low", "taken_high", "limit_percent")] <- c(0, rep(unseen_percent(seconds, alpha), 2))
+    return(row)
   }
   ends <- est$estimate + c(-1, 1) * stats::qt(1 - alpha, est$df) * est$se
   if (isTRUE(n > 0 && n < few_bursts)) {
     count <- est$estimate * c(stats::qgamma(alpha, n), stats::qgamma(1 - alpha, n + 1)) / n
     ends <- c(min(ends[1], count[1]), max(ends[2], count[2]))
   }
-  p <- stats::pt(est$estimate / est$se, est$df, lower.tail = FALSE)
-  list(taken_percent = est$estimate, taken_low = ends[1], taken_high = ends[2],
-       limit_percent = (stats::qt(1 - alpha, est$df) + stats::qt(power, est$df)) * est$se, p_value = p, se = est$se, df = est$df, reason = reason)
+  row[c("taken_low", "taken_high")] <- ends
+  row$limit_percent <- (stats::qt(1 - alpha, est$df) + stats::qt(power, est$df)) * est$se
+  row$p_value <- stats::pt(est$estimate / est$se, est$df, lower.tail = FALSE)
+  row
 }
 
 # These launches: their mean, with the scatter within them; with launches enough it is about launches like these.

@@ -291,15 +291,13 @@ task_sums <- function(part, seconds) {
     known <- !is.na(x) & weight > 0
     if (any(known)) sum(x[known] * weight[known]) / sum(weight[known]) / 1000 else NA_real_
   }
-  total <- function(x) if (all(is.na(x))) NA_real_ else sum(x, na.rm = TRUE)
   busiest <- unique(part$cpu[order(-part$time_ns)])
   list(launch = first$launch, host = first$host, source = first$source, kind = first$kind,
        level_requested_percent = first$level_requested_percent,
        task = if (first$task == "?") first$group else printable(first$task), group = first$group,
-       cpus = paste(busiest[!is.na(busiest) & busiest >= 0], collapse = ","), bursts_per_s = total(part$bursts) / span,
-       us_per_s = total(part$time_ns) / span / 1000, p50_us = quantile(part$p50_ns), p90_us = quantile(part$p90_ns),
-       p99_us = quantile(part$p99_ns), max_us = if (all(is.na(part$max_ns))) NA_real_ else max(part$max_ns, na.rm = TRUE) / 1000,
-       threads = if (all(is.na(part$threads))) NA_real_ else max(part$threads, na.rm = TRUE))
+       cpus = paste(busiest[!is.na(busiest) & busiest >= 0], collapse = ","), bursts_per_s = sum_or_na(part$bursts) / span,
+       us_per_s = sum_or_na(part$time_ns) / span / 1000, p50_us = quantile(part$p50_ns), p90_us = quantile(part$p90_ns),
+       p99_us = quantile(part$p99_ns), max_us = max_or_na(part$max_ns) / 1000, threads = max_or_na(part$threads))
 }
 
 # Columns share, share_low, share_high: of the shift of the ranks' preempted time.
@@ -327,10 +325,9 @@ task_evidence <- function(campaign) {
     agent <- Filter(function(a) identical(a$host, node$host), campaign$launches[[node$launch]]$agents)
     agent <- if (length(agent) > 0) agent[[1]]
     rows <- campaign$agents[campaign$agents[["launch"]] == node$launch & campaign$agents[["host"]] == node$host, ]
-    count <- function(column) if (any(!is.na(rows[[column]]))) sum(rows[[column]], na.rm = TRUE) else NA_real_
-    lost <- agent$lost_switches %||% count("lost_switches")
-    ins <- agent$ins %||% count("switch_ins")
-    outs <- agent$outs %||% count("switch_outs")
+    lost <- agent$lost_switches %||% sum_or_na(rows[["lost_switches"]])
+    ins <- agent$ins %||% sum_or_na(rows[["switch_ins"]])
+    outs <- agent$outs %||% sum_or_na(rows[["switch_outs"]])
     why <- if (is_text(agent$source_reason)) sprintf(" (no better source: %s)", printable(agent$source_reason)) else ""
     known <- unname(task_sources[node$source])
     balance <- if (isTRUE(ins == outs)) sprintf("%s switches in and out", format_count(ins)) else if (!anyNA(c(ins, outs))) {

@@ -35,19 +35,15 @@ agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analy
   structure(bind_rows(lapply(parts, `[[`, "rows")), agreement = bind_rows(lapply(parts, function(p) figures_agree(p$rows, p$account))))
 }
 
-figure_row <- function(row, figure, value, low, high, limit, p_value, outcome, reason, n_bursts = NA_real_) {
-  data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, launch = row$launch,
-             scope = row$scope,
+figure_row <- function(row, figure, value = NA_real_, low = NA_real_, high = NA_real_, limit = NA_real_, p_value = NA_real_, outcome = "inconclusive",
+                       reason = NA_character_, n_bursts = NA_real_) {
+  data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, launch = row$launch, scope = row$scope,
              figure = figure, value = value, low = low, high = high, limit = limit, p_value = p_value, outcome = outcome, reason = reason,
              n_bursts = n_bursts)
 }
 
-figure_without <- function(row, figure, reason) {
-  figure_row(row, figure, NA_real_, NA_real_, NA_real_, NA_real_, NA_real_, "inconclusive", reason)
-}
-
 figure_of_taken <- function(row, own, alpha) {
-  if (nrow(own) == 0) return(figure_without(row, "taken", "no account of the agent (agent.HOST.csv)"))
+  if (nrow(own) == 0) return(figure_row(row, "taken", reason = "no account of the agent (agent.HOST.csv)"))
   own <- own[1, ]
   figure_row(row, "taken", own$taken_percent, own$taken_low, own$taken_high, own$limit_percent, own$p_value,
              if (!is.na(own$reason)) "inconclusive" else if (isTRUE(own$p_value <= alpha)) "detected" else "not detected", own$reason)
@@ -69,8 +65,8 @@ figure_of_alone <- function(row, analysis) {
 
 figure_of_locked <- function(row, locked, analysis) {
   mine <- locked_of_answer(row, analysis, locked)
-  if (is.null(mine)) return(figure_without(row, "locked", "bursts are not recorded against slices of the loop"))
-  if (mine$state != "measured") return(figure_without(row, "locked", mine$reason))
+  if (is.null(mine)) return(figure_row(row, "locked", reason = "bursts are not recorded against slices of the loop"))
+  if (mine$state != "measured") return(figure_row(row, "locked", reason = mine$reason))
   figure_row(row, "locked", mine$slowdown_percent, mine$slowdown_low, mine$slowdown_high, mine$limit_percent, mine$p_value,
              if (isTRUE(mine$p_value <= row$alpha)) "detected" else "not detected", NA_character_, mine$n_bursts)
 }

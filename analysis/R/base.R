@@ -125,6 +125,7 @@ spread_quantile <- function(lo_ns, hi_ns, count, p) {
 }
 
 mean_or_na <- function(x) if (length(x) == 0 || all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
+sum_or_na <- function(x) if (all(is.na(x))) NA_real_ else sum(x, na.rm = TRUE)
 max_or_na <- function(x) if (all(is.na(x))) NA_real_ else max(x, na.rm = TRUE)
 
 # The log of what cannot be 0 or below; where a clock went wrong it is, and the half has no value.
@@ -215,6 +216,11 @@ closed_words <- list(arm = c("off", "on"), measure = c("global", "on_time", "aft
 
 bind_rows <- function(parts) {
   data.table::setDF(data.table::rbindlist(parts, use.names = TRUE, fill = TRUE))
+}
+
+# Which rows have the values of `row` in these columns, as far as they have them.
+rows_like <- function(rows, row, columns) {
+  Reduce(`&`, lapply(intersect(columns, names(rows)), function(name) rows[[name]] %in% row[[name]]), rep(TRUE, nrow(rows)))
 }
 
 has_level <- function(level) is.finite(level)

@@ -443,32 +443,21 @@ side_row <- function(side, campaign) {
 # ---- what differs ------------------------------------------------------------------------------
 
 of_hosts <- function(key) function(info) unique(vapply(info$hosts, function(host) show_json(host[[key]]), ""))
+of_launch <- function(path, absent = "unknown") function(info) show_json(Reduce(function(x, key) x[[key]], path, info), absent)
 
 # Options that say where files went, or that follow from what is listed anyway.
 options_passed_over <- c("out", "seconds", "operations", "bytes", "levels_percent", "generator", "kind", "set", "arms")
 
-provenance_rows <- list(
-  list(what = "host", get = of_hosts("host")), list(what = "kernel", get = of_hosts("kernel")),
-  list(what = "tick", get = of_hosts("tick")), list(what = "governor", get = of_hosts("governor")),
-  list(what = "SMT", get = of_hosts("smt")), list(what = "CPU model", get = of_hosts("cpu_model")),
-  list(what = "isolated CPUs", get = of_hosts("cmdline_isolcpus")),
-  list(what = "nohz_full", get = of_hosts("nohz_full")),
-  list(what = "cpuset", get = of_hosts("cpuset")), list(what = "topology", get = of_hosts("topology")),
-  list(what = "clock source", get = of_hosts("clocksource")),
-  list(what = "MPI library", get = function(info) show_json(info$mpi$library)),
-  list(what = "MPI version", get = function(info) show_json(info$mpi$version)),
-  list(what = "MPI parameters", get = function(info) show_json(info$mpi$parameters, "none")),
-  list(what = "ranks", get = function(info) show_json(info$ranks)),
-  list(what = "nodes", get = function(info) show_json(info$nodes)),
-  list(what = "binding", get = function(info) {
-    show_json(vapply(info$placement, function(rank) show_json(rank$binding), ""), "none")
-  }),
-  list(what = "noiselab version", get = function(info) show_json(info$version)),
-  list(what = "noiselab commit", get = function(info) show_json(info$git)),
+# What is compared, by the words for it: functions of a launch. A function, because start_mode() is in a file that is read later.
+provenance <- function() c(
+  lapply(c(host = "host", kernel = "kernel", tick = "tick", governor = "governor", SMT = "smt", "CPU model" = "cpu_model",
+           "isolated CPUs" = "cmdline_isolcpus", nohz_full = "nohz_full", cpuset = "cpuset", topology = "topology", "clock source" = "clocksource"), of_hosts),
+  lapply(list("MPI library" = c("mpi", "library"), "MPI version" = c("mpi", "version")), of_launch),
+  "MPI parameters" = of_launch(c("mpi", "parameters"), "none"), lapply(c(ranks = "ranks", nodes = "nodes"), of_launch),
+  binding = function(info) show_json(vapply(info$placement, function(rank) show_json(rank$binding), ""), "none"),
+  lapply(c("noiselab version" = "version", "noiselab commit" = "git"), of_launch),
   # launches that do not say were measured before there was a choice
-  list(what = "preempted time by", get = function(info) info$preempted_by %||% "clocks"),
-  list(what = "clock of operations", get = function(info) show_json(info$clock$name)),
-  list(what = "start", get = function(info) start_mode(info))
+  "preempted time by" = of_launch("preempted_by", "clocks"), "clock of operations" = of_launch(c("clock", "name")), start = start_mode
 )
 
 # The values of both sides, launch by launch; rows where the sets of values are not the same.
@@ -476,15 +465,13 @@ differing_provenance <- function(a, b) {
   infos <- list(a = a$launches, b = b$launches)
   names <- unique(unlist(lapply(c(infos$a, infos$b), function(info) names(info$options))))
   names <- setdiff(names, options_passed_over)
-  of_option <- lapply(names, function(name) list(what = paste("option", name),
-                                                 get = function(info) show_json(info$options[[name]], "none")))
-  rows <- lapply(c(provenance_rows, of_option), function(row) {
-    values <- lapply(infos, function(side) sort(unique(unlist(lapply(side, row$get)))))
+  of <- c(provenance(), lapply(stats::setNames(names, paste("option", names, recycle0 = TRUE)), function(name) of_launch(c("options", name), "none")))
+  rows <- bind_rows(c(Map(function(what, get) {
+    values <- lapply(infos, function(side) sort(unique(unlist(lapply(side, get)))))
     if (identical(values$a, values$b)) return(NULL)
     text <- lapply(values, function(v) if (length(v) == 0) "unknown" else few_words(v, 3))
-    data.frame(what = row$what, a = text$a, b = text$b)
-  })
-  rows <- bind_rows(c(rows, list(differing_thresholds(infos))))
+    data.frame(what = what, a = text$a, b = text$b)
+  }, names(of), of), list(differing_thresholds(infos))))
   if (nrow(rows) == 0) data.frame(what = character(), a = character(), b = character()) else rows
 }
 

@@ -182,10 +182,7 @@ counter_causes <- function(changes, analysis) {
 
 # What the channels say of the arm of a `time` row.
 channels_of <- function(row, verdicts) {
-  mine <- rep(TRUE, nrow(verdicts))
-  for (name in c("scope", "operation", "bytes", treatment_columns, "level_requested_percent")) mine <- mine &
-    verdicts[[name]] %in% row[[name]]
-  mine <- mine & verdicts$launch %in% row$launch
+  mine <- rows_like(verdicts, row, c("scope", "launch", "operation", "bytes", treatment_columns, "level_requested_percent"))
   of <- function(channel, column) c(verdicts[[column]][mine & verdicts$channel == channel], NA)[1]
   list(slowdown_percent = row$estimate, slower = identical(row$verdict, "detected"),
        preempted_percent = of("preempted", "estimate"), preempted = identical(of("preempted", "verdict"), "detected"),

@@ -44,12 +44,7 @@ interval_in_name <- function(kind, campaign) {
 #' }
 #' @export
 interval_sweep <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
-  analysis <- campaign
-  if (!inherits(analysis, "nl_analysis")) {
-    check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
-    check_intervals(campaign)
-    analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = c("time", "preempted"), margin = margin)
-  }
+  analysis <- analysis_for(campaign, check_intervals, alpha = alpha, power = power, margin = margin)
   rows <- sweep_rows(analysis, margin)
   models <- sweep_models(rows, margin, analysis$alpha)
   rows$model <- models$cost_s[match(sweep_key(rows), sweep_key(models))] / rows$interval_s * 100
@@ -61,6 +56,14 @@ interval_sweep <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) 
   }
   sweep$sentences <- sweep_sentences(sweep)
   structure(sweep, class = "nl_intervals")
+}
+
+# The analysis of a campaign that may be asked, or the one that there is.
+analysis_for <- function(campaign, check, ...) {
+  if (inherits(campaign, "nl_analysis")) return(campaign)
+  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
+  check(campaign)
+  analyze_campaign(campaign, ..., channels = c("time", "preempted"))
 }
 
 # Does this campaign have an agent at two intervals or more?
@@ -81,8 +84,7 @@ sweep_rows <- function(analysis, margin) {
   verdicts <- verdicts[!is.na(verdicts$interval_s), ]
   time <- verdicts[verdicts$channel == "time", ]
   if (nrow(time) == 0) abort_data("no loop times of an agent at a sampling interval")
-  same <- c("scope", "launch", "operation", "bytes", "ranks", "kind")
-  key <- function(rows) do.call(paste, c(unname(rows[same]), sep = "\r"))
+  key <- function(rows) do.call(paste, c(unname(rows[c("scope", "launch", "operation", "bytes", "ranks", "kind")]), sep = "\r"))
   preempted <- verdicts[verdicts$channel == "preempted", ]
   pairs <- time$unit_of_inference == "pair"
   judged <- if (is.null(margin)) rep(NA_character_, nrow(time)) else {

@@ -55,13 +55,12 @@ size_acceptance_matrix <- function(frame, result) {
 matrix_data <- function(result) {
   rows <- result$judgements
   checks <- result$checks$check[result$checks$status == "ran"]
-  ends <- strsplit(rows$entity, " (-|->) ")
+  mine <- judged_hosts(rows, result$acceptance$hosts)
   bind_rows(lapply(result$acceptance$hosts, function(host) {
-    own <- vapply(ends, function(e) host %in% e, TRUE)
     bind_rows(lapply(checks, function(check) {
-      at <- own & rows$check == check
+      at <- mine[[host]][rows$check[mine[[host]]] == check]
       link <- grepl(" - ", rows$entity[at], fixed = TRUE) & rows$verdict[at] == "fail"
-      verdict <- if (any(at)) worst_verdict(ifelse(link, "inconclusive", rows$verdict[at])) else
+      verdict <- if (length(at) > 0) worst_verdict(ifelse(link, "inconclusive", rows$verdict[at])) else
         if (check == "integrity") "pass" else "not judged"
       worse <- result$comparisons[result$comparisons$check == check & result$comparisons$entity == host &
                                   result$comparisons$effect_unit %in% c("percent", "points"), ]

@@ -173,22 +173,34 @@ by_cpu_time <- "as long as it was on a CPU"
 
 # What hits a node is what hits any of its CPUs, of all scans with the most CPUs at once.
 noise_of_acceptance <- function(dirs, told_s = NA_real_) {
-  files <- list.files(unlist(lapply(dirs, find_launches, program = "noiselab-accept")), "^detours\\..*\\.trace$", full.names = TRUE)
-  scans <- bind_rows(lapply(files, function(file) cbind(read_detour_trace(file), file = file)))
+  scans <- detour_scans(unlist(lapply(dirs, find_launches, program = "noiselab-accept")))
   if (NROW(scans) == 0) abort_data("no detour was recorded in ", paste(dirs, collapse = " "), ": the check 'detour' was not run")
-  scans <- scans[scans$variant == (if (any(scans$variant == "all")) "all" else scans$variant[1]), ]
+  scans <- busiest_scans(scans)
   parts <- bind_rows(lapply(which(lengths(scans$detours) > 0), function(i) cbind(scans$detours[[i]], scan = i)))
   if (NROW(parts) == 0) abort_data("no detour was found in ", paste(dirs, collapse = " "))
   cpus <- length(unique(scans$cpu))
-  hosts <- length(unique(basename(scans$file)))
   watched_s <- sum(scans$wall_ns) / 1e9 / cpus
   rate <- nrow(parts) / watched_s
   period <- if (cpus == 1) steady_period(parts$start_ns / 1e9, parts$scan, rate, told_s) else NA_real_
   node_noise("What interrupts a CPU", pmax(parts$duration_ns, 1) / 1e9, period, if (is.na(period)) rate else 1 / period, watched_s = watched_s,
-             n_nodes = hosts, cost_words = "as long as the detour",
+             n_nodes = length(unique(scans$host)), cost_words = "as long as the detour",
              dispersion = max(count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9)), unequal_rates(
                rowsum(lengths(scans$detours) / 1, scans$file)[, 1], rowsum(scans$wall_ns, scans$file)[, 1])))
 }
+
+# The scans in the traces of these directories: as `read_detour_trace()` has them, with `file`, `host` and `launch` (number of the directory).
+detour_scans <- function(dirs) {
+  bind_rows(lapply(seq_along(dirs), function(i) {
+    files <- list.files(dirs[[i]], "^detours\\..*\\.trace$", full.names = TRUE)
+    bind_rows(lapply(files, function(file) {
+      scans <- read_detour_trace(file)
+      if (nrow(scans) > 0) cbind(scans, file = file, host = sub("^detours\\.(.*)\\.trace$", "\\1", basename(file)), launch = i)
+    }))
+  }))
+}
+
+# Those with the most CPUs at once.
+busiest_scans <- function(scans) scans[scans$variant == (if (any(scans$variant == "all")) "all" else scans$variant[1]), ]
 
 # What held ranks up between two synchronising calls that were looked at is one burst.
 noise_of_profile <- function(program) {

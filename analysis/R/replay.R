@@ -35,12 +35,7 @@
 #' }
 #' @export
 compare_replay <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
-  analysis <- campaign
-  if (!inherits(analysis, "nl_analysis")) {
-    check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
-    check_replay(campaign)
-    analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = c("time", "preempted"))
-  }
+  analysis <- analysis_for(campaign, check_replay, alpha = alpha, power = power)
   rows <- replay_rows(analysis, margin)
   if (nrow(rows) == 0) abort_data("no operation was run under both the agent and its replay")
   result <- list(rows = rows, answer = replay_answer(rows$verdict), margin = margin, alpha = analysis$alpha, power = analysis$power,
@@ -64,15 +59,12 @@ check_replay <- function(campaign) {
 }
 
 replay_rows <- function(analysis, margin) {
-  verdicts <- analysis$verdicts
-  verdicts <- main_rows(verdicts)
+  verdicts <- main_rows(analysis$verdicts)
   time <- verdicts[verdicts$channel == "time", ]
   agents <- time[!has_level(time$level_requested_percent), ]
   replays <- time[has_level(time$level_requested_percent) & time$level_requested_percent > 0 & time$pattern %in% "replay", ]
-  same <- c("operation", "bytes", "ranks", "design")
-  key <- function(rows) do.call(paste, c(unname(rows[same]), sep = "\r"))
   parts <- lapply(seq_len(nrow(agents)), function(i) {
-    lapply(which(key(replays) == key(agents)[i] & replays$scope == agents$scope[i] & replays$launch %in% agents$launch[i]), function(j) {
+    lapply(which(rows_like(replays, agents[i, ], c("operation", "bytes", "ranks", "design", "scope", "launch"))), function(j) {
       replay_row(agents[i, ], replays[j, ], analysis, margin)
     })
   })
@@ -89,14 +81,7 @@ replay_row <- function(agent, replay, analysis, margin) {
   known <- isTRUE(test$se > 0)
   reach <- if (known) stats::qt(1 - alpha, test$df) * test$se else NA_real_
   preempted <- analysis$verdicts[analysis$verdicts$channel == "preempted", ]
-  taken <- function(row) {
-    at <- preempted$kind == row$kind & preempted$pattern == row$pattern & preempted$placement == row$placement &
-      preempted$phase == row$phase &
-      preempted$level_requested_percent == row$level_requested_percent & preempted$operation == row$operation &
-        preempted$bytes == row$bytes &
-      preempted$ranks %in% row$ranks & preempted$scope == row$scope & preempted$launch %in% row$launch
-    c(preempted$estimate[at], NA)[1]
-  }
+  taken <- function(row) c(preempted$estimate[rows_like(preempted, row, c("scope", "launch", "operation", "bytes", "ranks", arm_columns()))], NA)[1]
   wide <- replay_margin(agent, margin, agent_account(analysis$campaign, as.character(agent$kind)))
   border <- log1p(wide$percent / 100)
   one_sided <- function(at, below) if (known) stats::pt((test$estimate - at) / test$se, test$df, lower.tail = below) else NA_real_
@@ -138,24 +123,21 @@ replay_margin <- function(agent, margin, account = NA_real_) {
 replay_difference <- function(agent, replay, analysis) {
   if (!is.na(agent$launch)) return(pairs_difference(agent, replay, analysis))
   launches <- analysis$verdicts
-  launches <- launches[launches$channel == "time" & !is.na(launches$launch) & launches$operation == agent$operation &
-                         launches$bytes == agent$bytes & launches$ranks %in% agent$ranks & launches$design == agent$design, ]
-  of <- function(row) {
-    mine <- launches$level_requested_percent == row$level_requested_percent
-    for (factor in treatment_columns) mine <- mine & launches[[factor]] == row[[factor]]
-    launches[mine & is.finite(launches$raw_estimate), ]
-  }
-  a <- of(agent)
-  b <- of(replay)
-  both <- intersect(a$launch, b$launch)
-  if (length(both) > 1) {
-    d <- a$raw_estimate[match(both, a$launch)] - b$raw_estimate[match(both, b$launch)]
-    return(paired_difference(d, "launch", "t on differences within launches"))
-  }
-  set_difference(agent, replay, analysis) %||% welch_difference(agent, replay, "launch")
+  launches <- launches[launches$channel == "time" & !is.na(launches$launch) & is.finite(launches$raw_estimate), ]
+  launches <- launches[rows_like(launches, agent, c("operation", "bytes", "ranks", "design")), ]
+  a <- launches[rows_like(launches, agent, arm_columns()), ]
+  b <- launches[rows_like(launches, replay, arm_columns()), ]
+  matched_difference(a$raw_estimate, a$launch, b$raw_estimate, b$launch, "launch", "t on differences within launches") %||%
+    set_difference(agent, replay, analysis) %||% welch_difference(agent, replay, "launch")
 }
 
-paired_difference <- function(d, unit, name) {
+arm_columns <- function() c(treatment_columns, "level_requested_percent")
+
+# Of what stands at the same place on both sides; NULL: fewer than two places.
+matched_difference <- function(x, at_x, y, at_y, unit, name) {
+  both <- intersect(at_x, at_y)
+  if (length(both) < 2) return(NULL)
+  d <- x[match(both, at_x)] - y[match(both, at_y)]
   means <- batch_mean_ci(d, groups = if (unit == "pair") 256 else Inf)
   list(estimate = means$estimate, se = means$se, df = means$df, n = length(d), unit = unit, name = name,
        reason = if (isTRUE(means$se > 0)) NA_character_ else "the scatter of the differences is unknown")
@@ -176,17 +158,13 @@ pairs_difference <- function(agent, replay, analysis) {
   number <- analysis$campaign$rows[["pair"]][analysis$pairs$on]
   slow <- analysis$differences$time
   of <- function(row) {
-    mine <- cells$launch == row$launch & cells$operation == row$operation & cells$bytes == row$bytes &
-      cells$level_requested_percent == row$level_requested_percent
-    for (factor in intersect(treatment_columns, names(cells))) mine <- mine & as.character(cells[[factor]]) == row[[factor]]
-    which(analysis$pairs$cell %in% which(mine) & is.finite(slow))
+    mine <- which(rows_like(cells, row, c("launch", "operation", "bytes", arm_columns())))
+    which(analysis$pairs$cell %in% mine & is.finite(slow))
   }
   a <- of(agent)
   b <- of(replay)
-  both <- intersect(number[a], number[b])
-  if (agent$design == "lockin" || length(both) < 2) return(welch_difference(agent, replay, "pair"))
-  d <- slow[a[match(both, number[a])]] - slow[b[match(both, number[b])]]
-  paired_difference(d, "pair", "t on differences of halves of the same set")
+  (if (agent$design != "lockin") matched_difference(slow[a], number[a], slow[b], number[b], "pair", "t on differences of halves of the same set")) %||%
+    welch_difference(agent, replay, "pair")
 }
 
 # In sets of launches of one arm each: by set. NULL where there are none.
@@ -194,17 +172,10 @@ set_difference <- function(agent, replay, analysis) {
   campaign <- analysis$campaign
   if (!one_arm_launches(campaign$rows) || !in_sets(campaign)) return(NULL)
   on <- set_differences(campaign, "time")
-  of <- function(row) {
-    mine <- on$operation == row$operation & on$bytes == row$bytes & on$level_requested_percent == row$level_requested_percent
-    for (factor in treatment_columns) mine <- mine & on[[factor]] == row[[factor]]
-    on[mine & is.finite(on$difference), ]
-  }
-  a <- of(agent)
-  b <- of(replay)
-  both <- intersect(a$set, b$set)
-  if (length(both) < 2) return(NULL)
-  paired_difference(a$difference[match(both, a$set)] - b$difference[match(both, b$set)], "set of launches",
-                    "t on differences within sets of launches")
+  on <- on[is.finite(on$difference), ]
+  a <- on[rows_like(on, agent, c("operation", "bytes", arm_columns())), ]
+  b <- on[rows_like(on, replay, c("operation", "bytes", arm_columns())), ]
+  matched_difference(a$difference, a$set, b$difference, b$set, "set of launches", "t on differences within sets of launches")
 }
 
 # "Same" needs no correction, since all rows have to be; a row that is called different does.
@@ -213,8 +184,8 @@ decide_replay <- function(rows, alpha) {
   tested <- is.na(rows$reason)
   more <- hit(stats::p.adjust(rows$p_agent_more, "holm"))
   less <- hit(stats::p.adjust(rows$p_replay_more, "holm"))
-  rows$verdict <- ifelse(!tested, "inconclusive", ifelse(more, "agent slows more", ifelse(less, "replay slows more",
-                         ifelse(hit(rows$p_same), "same", "inconclusive"))))
+  rows$verdict <- data.table::fcase(!tested, "inconclusive", more, "agent slows more", less, "replay slows more", hit(rows$p_same), "same",
+                                    default = "inconclusive")
   rows[c("p_agent_more", "p_replay_more", "p_two_sided")] <- NULL
   rows
 }

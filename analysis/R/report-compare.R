@@ -22,7 +22,9 @@ write_comparison_report <- function(comparison, file, plots_dir = files_beside(f
   write_page(html_page("B against A", sprintf("A: %s, %s; B: %s, %s", sides$dirs[1], launches_words(sides$launches[1]), sides$dirs[2],
                                               launches_words(sides$launches[2])),
                        comparison_answer(comparison), NULL, figure(families[1]),
-                       c(sections, list(differs_section(comparison), compare_again(comparison)))), file)
+                       c(sections, list(differs_section(comparison), compare_again(comparison$margin_percent, c(
+                         if (comparison$paired) "--paired", if (comparison$alpha != 0.01) paste("--alpha", format(comparison$alpha, digits = 15))
+                       ), comparison$sides$dirs)))), file)
 }
 
 # What changed, in the clean time first; and the margin.
@@ -97,13 +99,9 @@ differs_section <- function(comparison) {
                list(details_tag("Notes", notes_list(comparison$notes))))
 }
 
-compare_again <- function(comparison) {
-  tags <- htmltools::tags
-  options <- c(if (!is.null(comparison$margin_percent)) paste("--margin", format(comparison$margin_percent, digits = 15)),
-               if (comparison$paired) "--paired",
-               if (comparison$alpha != 0.01) paste("--alpha", format(comparison$alpha, digits = 15)))
-  page_section("again", "How to repeat it", sprintf("Compared by noiselab %s.", package_version_text()), NULL,
-               tags$pre(paste(c("noiselab compare", options, vapply(comparison$sides$dirs, quote_word, "")), collapse = " ")))
+compare_again <- function(margin, options, dirs) {
+  words <- c("noiselab compare", if (!is.null(margin)) paste("--margin", format(margin, digits = 15)), options, vapply(dirs, quote_word, ""))
+  page_section("again", "How to repeat it", sprintf("Compared by noiselab %s.", package_version_text()), NULL, htmltools::tags$pre(paste(words, collapse = " ")))
 }
 
 # ---- acceptance --------------------------------------------------------------------------------
@@ -113,15 +111,13 @@ write_change_report <- function(comparison, dirs, file) {
   check_report_file(file, "--report")
   rows <- comparison$rows
   shown <- shown_changes(rows)
-  tags <- htmltools::tags
   how <- sprintf("B against A, each with its %g %% interval; Holm's correction over all figures%s. Limit: the change that would have been found.%s",
                  100 * (1 - comparison$alpha), if (is.null(comparison$margin)) "" else sprintf("; same: within %g %%", comparison$margin),
                  if (nrow(rows) > nrow(shown)) sprintf(" %d more: noiselab compare --csv.", nrow(rows) - nrow(shown)) else "")
   write_page(html_page("B against A", sprintf("acceptance campaigns; A: %s; B: %s", dirs[1], dirs[2]), comparison$answer, NULL, NULL, list(
     page_section("changed", "Which figures changed?", comparison$answer, NULL, page_table(changes_table(shown), how = how),
                  list(details_tag("Notes", notes_list(comparison$notes)))),
-    page_section("again", "How to repeat it", sprintf("Compared by noiselab %s.", package_version_text()), NULL, tags$pre(paste(c(
-      "noiselab compare", if (!is.null(comparison$margin)) paste("--margin", format(comparison$margin, digits = 15)), vapply(dirs, quote_word, "")), collapse = " ")))
+    compare_again(comparison$margin, NULL, dirs)
   )), file)
 }
 
