@@ -17,7 +17,7 @@ test_that("a slow link is told from a slow node, with three nodes and with five"
 })
 
 test_that("clean campaigns of three nodes blame nobody", {
-  expect_lte(sum(vapply(1:25, function(i) length(blamed(seed = i)) > 0, TRUE)), 2)
+  expect_lte(sum(vapply(1:12, function(i) length(blamed(seed = i)) > 0, TRUE)), 1)
 })
 
 test_that("nodes that differ by themselves are not blamed when only two others are there to compare with", {
@@ -36,11 +36,6 @@ test_that("variances of repetitions and launches add up as by hand", {
   expect_equal(c(got$within, got$excess), c(0.5, 3.5))
   expect_equal(c(got$within_df, got$n_launches), c(2, 2))
   expect_match(column_scatter(matrix(1), "a")$reason, "one repetition")
-})
-
-test_that("a limit is kept by a whole interval, and missed by a whole interval", {
-  expect_equal(against_limit(c(1, 3, 1, NA), c(2, 4, 4, NA), 2.5, "<="), c("pass", "fail", "inconclusive", "inconclusive"))
-  expect_equal(against_limit(c(1, 3), c(2, 4), 2.5, ">="), c("fail", "pass"))
 })
 
 test_that("limits are read with their units, and what is unknown is refused with its line", {

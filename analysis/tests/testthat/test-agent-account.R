@@ -25,7 +25,7 @@ test_that("ranks that lose a fifth more, or less, than a 1 % agent used disagree
 })
 
 test_that("hand-computed pairs: the difference, its fixed margin and the three answers", {
-  judge <- noiselab:::agreement_of
+  judge <- agreement_of
   same <- judge(c(1000, 1010, 990, 1000), c(1000, 1000, 1000, 1000), 0.01)
   expect_equal(same$difference_us_per_s, 0)
   expect_equal(same$tolerance_us_per_s, 500)
@@ -57,13 +57,13 @@ test_that("a disagreement names what may be behind it, the largest first", {
   account <- data.frame(launch = "L", host = "h", kind = "a", agreement = "disagree", difference_us_per_s = c(500, -500),
                         switches_per_s = 30, scraper_percent = 0, observer_on_ranks_percent = 0, others_us_per_s = NA)
   tasks <- data.frame(launch = "L", host = "h", kind = "a", group = c("kernel", "other", "agent"), shift_us_per_s = c(100, 300, 900))
-  got <- noiselab:::agreement_causes(account, tasks)
+  got <- agreement_causes(account, tasks)
   expect_match(got[1],
                "other tasks that ran more with it: about 300 \u00b5s/s, kernel threads that ran more with it: about 100 \u00b5s/s and context switches")
   expect_match(got[1], "context switches")
   expect_match(got[2], "while a rank did not want to run")
   # tasks on record are no part of the difference
-  expect_no_match(noiselab:::agreement_causes(transform(account, others_us_per_s = 400), tasks)[1], "other tasks")
+  expect_no_match(agreement_causes(transform(account, others_us_per_s = 400), tasks)[1], "other tasks")
 })
 
 test_that("several treated nodes without a generator count as several CPUs", {

@@ -1,9 +1,6 @@
 # Who took the CPU of the ranks.
 
-made <- function(...) {
-  dir <- local_agent(pairs = 40, seed = 3, agent_burst_ns = 1e6, ...)
-  read_campaign(dir)
-}
+made <- function(...) read_campaign(local_agent(pairs = 20, seed = 3, agent_burst_ns = 1e6, ...))
 
 test_that("the agent explains what the ranks lost, and what always runs explains nothing", {
   campaign <- made(levels_percent = 1)
@@ -41,11 +38,11 @@ test_that("quantiles of several CPUs are weighted by bursts, and tasks that ran 
 })
 
 test_that("the source and its limits are said, and so are lost records", {
-  expect_match(noiselab:::task_evidence(made()), "by context-switch records .* switches in and out, none lost")
+  expect_match(task_evidence(made()), "by context-switch records .* switches in and out, none lost")
   campaign <- made(source = "thread", lost_switches = 2)
-  expect_match(noiselab:::task_evidence(campaign), "which task ran instead is not known \\(no better source: perf_event_open")
-  expect_match(noiselab:::task_evidence(campaign), "160 RECORDS WERE LOST")
-  expect_match(noiselab:::task_evidence(made(source = "counts")), "involuntary switches and CPU time only")
+  expect_match(task_evidence(campaign), "which task ran instead is not known \\(no better source: perf_event_open")
+  expect_match(task_evidence(campaign), "80 RECORDS WERE LOST")
+  expect_match(task_evidence(made(source = "counts")), "involuntary switches and CPU time only")
 })
 
 test_that("without an account the seconds are those of the launch's own halves", {

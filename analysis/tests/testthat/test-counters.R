@@ -10,14 +10,15 @@ figures <- function(clock = 2400, cpi = 0.7, l3 = 1000, memory = 500) {
   list("Clock [MHz]" = clock, "CPI" = cpi, "L3 bandwidth [MBytes/s]" = l3, "Memory bandwidth [MBytes/s]" = memory)
 }
 
-counters_in <- function(dir) counters_by_arm(analyze_campaign(read_campaign(dir), channels = c("time", "preempted", "base")))
+analysis_of <- function(dir) analyze_campaign(read_campaign(dir), channels = c("time", "preempted", "base"))
+counters_in <- function(dir) counters_by_arm(analysis_of(dir))
 
 test_that("a lower clock, damaged caches and preempted time are told from each other", {
-  preempted <- local_campaign(external = "agent", slowdown_percent = 4, amplification = 1, pairs = 60, seed = 1)
-  clean <- local_campaign(external = "agent", slowdown_percent = 4, amplification = 1000, pairs = 60, seed = 1)
-  cause <- function(dir, on) {
-    put_counters(dir, figures(), on)
-    counters_in(dir)$causes
+  preempted <- analysis_of(local_campaign(external = "agent", slowdown_percent = 4, amplification = 1, pairs = 60, seed = 1))
+  clean <- analysis_of(local_campaign(external = "agent", slowdown_percent = 4, amplification = 1000, pairs = 60, seed = 1))
+  cause <- function(analysis, on) {
+    put_counters(analysis$campaign$dirs, figures(), on)
+    counters_by_arm(analysis)$causes
   }
   expect_equal(cause(preempted, figures())$cause, "preempted time")
   expect_equal(cause(clean, figures(clock = 2310))$cause, "hint: lower clock")
@@ -39,6 +40,7 @@ test_that("a lower clock, damaged caches and preempted time are told from each o
 
 test_that("a cause is a hint until the interval over launches says so", {
   dir <- local_campaign(external = "agent", slowdown_percent = 4, amplification = 1000, pairs = 40, launches = 4, seed = 1)
+  analysis <- analysis_of(dir)
   with_clocks <- function(clocks) {
     launches <- list.dirs(dir, recursive = FALSE)
     for (i in seq_along(launches)) {
@@ -48,7 +50,7 @@ test_that("a cause is a hint until the interval over launches says so", {
       file.copy(file.path(one, "launch", "likwid.csv"), launches[i], overwrite = TRUE)
       unlink(one, recursive = TRUE)
     }
-    counters_in(dir)$causes$cause
+    counters_by_arm(analysis)$causes$cause
   }
   expect_equal(with_clocks(c(2300, 2305, 2310, 2302)), "lower clock")
   expect_equal(with_clocks(c(2100, 2390, 2310, 2402)), "hint: lower clock")

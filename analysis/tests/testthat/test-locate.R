@@ -2,9 +2,11 @@ spread <- function(..., env = parent.frame()) {
   local_campaign(nodes = 3, ranks = 6, ..., env = env)
 }
 
+delayedAssign("one_of_three", spread(noise_nodes = 2, levels_percent = c(0, 1), pairs = 60, seed = 1, env = globalenv()))
+
 test_that("noise on one node of three is found there, on its rank, and nowhere else", {
-  dir <- spread(noise_nodes = 2, levels_percent = c(0, 1), pairs = 60, seed = 1)
-  got <- locate_noise(read_campaign(dir))
+  campaign <- read_campaign(one_of_three)
+  got <- locate_noise(campaign)
   expect_equal(got$answer, "The noise is on node2.")
   top <- got$nodes[got$nodes$level_requested_percent == 1, ]
   expect_equal(top$found, c("not detected", "here", "not detected"))
@@ -18,6 +20,13 @@ test_that("noise on one node of three is found there, on its rank, and nowhere e
   expect_equal(unique(ranks$rank), 3)
   expect_equal(unique(ranks$cpu), 1)
   expect_equal(got$nodes$found[got$nodes$level_requested_percent == 0], rep("not detected", 3))
+  # clearly less than a tenth of the most is a trace
+  at <- campaign$nodes$host == "node3" & campaign$nodes$arm == "on" & campaign$nodes$level_requested_percent == 1
+  campaign$nodes$preempted_shift_percent_mean[at] <- 0.03
+  campaign$nodes$preempted_shift_percent_sd[at] <- 0.01
+  traced <- locate_noise(campaign)
+  expect_equal(traced$nodes$found[traced$nodes$level_requested_percent == 1], c("not detected", "here", "trace"))
+  expect_equal(traced$answer, "The noise is on node2; traces of it on node3.")
 })
 
 test_that("the shift of a node is that of its pairs: mean, Student's interval and p by hand", {
@@ -65,13 +74,13 @@ test_that("two launches are pooled by their pairs, three are the unit themselves
 
 test_that("without noise no node is found, and the limits are said", {
   quiet <- 0
-  for (seed in 1:12) {
-    dir <- spread(levels_percent = 0, pairs = 30, seed = seed)
+  for (seed in 1:8) {
+    dir <- spread(levels_percent = 0, pairs = 20, seed = seed)
     got <- locate_noise(read_campaign(dir))
     quiet <- quiet + all(got$nodes$found == "not detected")
     expect_true(all(is.finite(got$nodes$detection_limit)))
   }
-  expect_gte(quiet, 11)
+  expect_gte(quiet, 7)
   expect_match(got$answer, "No node was found to lose more CPU time under the load \\(limits .* % of one CPU, 3 nodes\\)")
 })
 
@@ -82,19 +91,10 @@ test_that("noise on several nodes, on all, and on the only node is said as such"
   expect_equal(answer(nodes = 1, ranks = 2), "The noise is on node1, the only node.")
 })
 
-test_that("a node with clearly less than a tenth of the most has traces", {
-  dir <- spread(noise_nodes = 2, levels_percent = 1, pairs = 60, seed = 1)
-  file <- file.path(dir, "sim-1", "nodes.csv")
-  edit_cells(file, grep(",node3,.*,on,", readLines(file)), preempted_shift_percent_mean = "0.03", preempted_shift_percent_sd = "0.01")
-  got <- locate_noise(read_campaign(dir))
-  expect_equal(got$nodes$found, c("not detected", "here", "trace"))
-  expect_equal(got$answer, "The noise is on node2; traces of it on node3.")
-})
-
 test_that("where the slowest rank was is counted over pairs, with McNemar's exact test", {
   counts <- list(n = 20, on = 12, off = 5, both = 3)
-  expect_equal(noiselab:::turned_p(counts), sum(dbinom(9:11, 11, 0.5)))
-  shift <- unlist(noiselab:::paired_shift(counts, 0.05))
+  expect_equal(turned_p(counts), sum(dbinom(9:11, 11, 0.5)))
+  shift <- unlist(paired_shift(counts, 0.05))
   expect_equal(unname(shift[1]), 35)
   # Agresti and Min: half a pair more of each kind, so n + 2, b + 0.5 and c + 0.5.
   b <- 9.5
@@ -104,7 +104,7 @@ test_that("where the slowest rank was is counted over pairs, with McNemar's exac
 })
 
 test_that("Wilson's interval of a share is the known one, and of nothing counted there is none", {
-  got <- noiselab:::share_interval(c(10, 0, NA), c(50, 20, 0), 0.05)
+  got <- share_interval(c(10, 0, NA), c(50, 20, 0), 0.05)
   known <- prop.test(10, 50, correct = FALSE)$conf.int
   expect_equal(unlist(got[1, ], use.names = FALSE), 100 * c(0.2, known[1], known[2]))
   expect_equal(got[2, 1], 0)
@@ -112,7 +112,7 @@ test_that("Wilson's interval of a share is the known one, and of nothing counted
 })
 
 test_that("launches of one arm are compared within their sets, and without sets by Welch's test", {
-  dir <- spread(noise_nodes = 2, levels_percent = 2, design = "launches", launches = 5, pairs = 1, seed = 3)
+  dir <- spread(noise_nodes = 2, levels_percent = c(0.5, 2), design = "launches", launches = 5, pairs = 1, seed = 3)
   campaign <- read_campaign(dir)
   got <- locate_noise(campaign)
   expect_equal(got$answer, "The noise is on node2.")
@@ -121,23 +121,12 @@ test_that("launches of one arm are compared within their sets, and without sets 
   for (id in names(campaign$launches)) campaign$launches[[id]]$options$set <- NULL
   lone <- locate_noise(campaign)
   expect_equal(lone$answer, "The noise is on node2.")
-  nodes <- as.data.frame(campaign$nodes)
-  share <- 100 * nodes$preempted_ns / nodes$wall_ns
-  w <- t.test(share[nodes$host == "node2" & nodes$arm == "on"], share[nodes$host == "node2" & nodes$arm == "off"], alternative = "greater")
-  expect_equal(lone$nodes$p_one_sided[2], w$p.value)
-})
-
-test_that("several levels or treatments in launches without sets are each compared with all clean launches", {
-  dir <- spread(noise_nodes = 2, levels_percent = c(0.5, 2), design = "launches", launches = 4, pairs = 1, seed = 3)
-  campaign <- read_campaign(dir)
-  for (id in names(campaign$launches)) campaign$launches[[id]]$options$set <- NULL
-  got <- locate_noise(campaign)
-  nodes <- as.data.frame(campaign$nodes)
-  nodes <- nodes[nodes$host == "node2", ]
+  # each level with all clean launches
+  nodes <- subset(as.data.frame(campaign$nodes), host == "node2")
   share <- 100 * nodes$preempted_ns / nodes$wall_ns
   for (level in c(0.5, 2)) {
     w <- t.test(share[nodes$level_requested_percent == level], share[nodes$arm == "off"], alternative = "greater")
-    expect_equal(got$nodes$p_one_sided[got$nodes$host == "node2" & got$nodes$level_requested_percent == level], w$p.value)
+    expect_equal(lone$nodes$p_one_sided[lone$nodes$host == "node2" & lone$nodes$level_requested_percent == level], w$p.value)
   }
 })
 
@@ -198,10 +187,8 @@ test_that("a damaged nodes.csv is refused with file and line", {
 })
 
 test_that("the margin is judged per node, and decides the exit status", {
-  dir <- spread(noise_nodes = 2, levels_percent = c(0, 1), pairs = 60, seed = 1)
-  expect_equal(status_of("noiselab-analyze", "nodes", dir)$status, 0L)
-  expect_equal(status_of("noiselab-analyze", "nodes", dir, "--margin", "2")$status, 0L)
-  above <- status_of("noiselab-analyze", "nodes", dir, "--margin", "0.5")
+  expect_equal(status_of("noiselab-analyze", "nodes", one_of_three, "--margin", "2")$status, 0L)
+  above <- status_of("noiselab-analyze", "nodes", one_of_three, "--margin", "0.5")
   expect_equal(above$status, 1L)
   expect_match(above$out, "Margin of 0.5 % of one CPU: fail", all = FALSE)
   short <- spread(noise_nodes = 2, levels_percent = 1, pairs = 1)

@@ -1,17 +1,18 @@
 # noiselab analyze agent, the sentences, and the report's section.
 
+# Nothing writes into it.
+delayedAssign("with_load", local_agent(pairs = 30, levels_percent = 1, env = globalenv()))
+
 test_that("the figures come in one sentence, with interval, limit and margin", {
   dir <- local_agent(operations = "alltoall", bytes = 2048, pairs = 40, slowdown_percent = 3, seed = 2)
   text <- paste(status_of("noiselab-analyze", dir, "--margin", "1%", "--all")$out, collapse = " ")
   text <- gsub(" +", " ", text)
   expect_match(text, "collectd at 100 ms slows alltoall by on/off: (2\\.[89]|3\\.[012])[0-9]* % \\([0-9.]+ to [0-9.]+\\)\\.")
   expect_match(text, "Margin of 1 %: fail, an effect is above it. .*By the records of who ran it takes [0-9.]+ % .* from the ranks of a node")
-  expect_match(gsub(" +", " ", paste(status_of("noiselab-analyze", "agent", dir, "--all")$out, collapse = " ")),
-               "node1: it takes CPU 1 for 4[0-9.]+ \u00b5s every 100 ms")
 })
 
 test_that("a margin decides the exit status: 0 below, 1 above, 3 undecided with the time that would decide", {
-  dir <- local_agent(pairs = 40, slowdown_percent = 2, seed = 2, levels_percent = 20)
+  dir <- local_agent(pairs = 24, slowdown_percent = 2, seed = 2, levels_percent = 20)
   campaign <- read_campaign(dir)
   # The positive control, far above every margin, has no say.
   answer <- function(margin) {
@@ -31,15 +32,15 @@ test_that("the time that a longer run would need follows from the standard error
                     alpha = 0.01)
   campaign <- list(rows = data.frame(launch = "L", wall_ns = rep(1e9, 60)))
   times <- ((qnorm(0.99) + qnorm(0.95)) * 0.002 / (log1p(0.01) - log1p(0.005)))^2
-  expect_equal(noiselab:::margin_needs(row, campaign, 0.5, 0.95), 60 * times)
-  expect_equal(noiselab:::margin_needs(row, campaign, NULL, 0.95), NA_real_)
+  expect_equal(margin_needs(row, campaign, 0.5, 0.95), 60 * times)
+  expect_equal(margin_needs(row, campaign, NULL, 0.95), NA_real_)
   row$margin_verdict <- "above"
-  expect_equal(noiselab:::margin_needs(row, campaign, 0.5, 0.95), NA_real_)
-  expect_equal(noiselab:::format_span(c(45, 840, 11500, 432000)), c("45 s", "14 min", "3.2 h", "5 days"))
+  expect_equal(margin_needs(row, campaign, 0.5, 0.95), NA_real_)
+  expect_equal(format_span(c(45, 840, 11500, 432000)), c("45 s", "14 min", "3.2 h", "5 days"))
 })
 
 test_that("of an account that has no halves to be compared with only the reason is said", {
-  accounts <- agent_report(read_campaign(local_agent(pairs = 30, levels_percent = 1)))$accounts
+  accounts <- agent_report(read_campaign(with_load))$accounts
   labels <- function(rows) vapply(account_columns(rows)$columns, `[[`, "", "label")
   expect_true("accounts" %in% labels(accounts))
   expect_match(paste(agreement_part(list(accounts = accounts, alpha = 0.01))$remarks, collapse = " "), "ranks lost [0-9]")
@@ -49,15 +50,14 @@ test_that("of an account that has no halves to be compared with only the reason 
 })
 
 test_that("JSON and CSV have the tables, and nothing that is not a number", {
-  dir <- local_agent(pairs = 30, levels_percent = 1)
-  json <- status_of("noiselab-analyze", "agent", dir, "--json")
+  json <- status_of("noiselab-analyze", "agent", with_load, "--json")
   expect_equal(json$status, 0L)
   parsed <- jsonlite::fromJSON(paste(json$out, collapse = "\n"))
   expect_true(all(c("sentences", "accounts", "tasks", "groups", "bursts", "evidence") %in% names(parsed)))
   expect_equal(parsed$accounts$agreement, "agree")
   expect_false(any(grepl("Inf|NaN", json$out)))
   for (table in c("accounts", "activities")) {
-    lines <- status_of("noiselab-analyze", "agent", dir, "--csv", "--table", table)$out
+    lines <- status_of("noiselab-analyze", "agent", with_load, "--csv", "--table", table)$out
     expect_gt(nrow(utils::read.csv(text = lines)), 0)
     expect_false(any(grepl("(^|,)Inf(,|$)", lines)), label = table)
   }
@@ -80,7 +80,7 @@ test_that("a campaign without an agent is refused with status 3, an unknown opti
 })
 
 test_that("lines keep to 100 columns, with long names, several nodes and a disagreement", {
-  dir <- local_agent(pairs = 16, name = "prometheus-node-exporter", nodes = 2, ranks = 4, noise_nodes = 1:2, unaccounted = 0.5,
+  dir <- local_agent(pairs = 12, name = "prometheus-node-exporter", nodes = 2, ranks = 4, noise_nodes = 1:2, unaccounted = 0.5,
               agent_burst_ns = 2e6,
               source = "thread", prefix = "a-rather-long-launch-id")
   out <- status_of("noiselab-analyze", "agent", dir, "--all")$out
@@ -92,7 +92,7 @@ test_that("lines keep to 100 columns, with long names, several nodes and a disag
 test_that("an agent that is on in its off halves, or does nothing, is noted", {
   rows <- data.frame(launch = "L", host = "h", kind = "a", off_cpu_percent = c(0.5, 0, 0), cpu_percent = c(1, 0, 1),
                      on_ranks_percent = c(1, 0, 1.2))
-  notes <- noiselab:::agent_notes(rows)
+  notes <- agent_notes(rows)
   expect_match(notes[1], "was not off in its off halves")
   expect_match(notes[2], "used no CPU time in its on halves")
   expect_match(notes[3], "the two accounts differ")
@@ -100,23 +100,22 @@ test_that("an agent that is on in its off halves, or does nothing, is noted", {
 })
 
 test_that("the report has a section on the agent, and every plot of it can be drawn", {
-  dir <- local_agent(pairs = 30, levels_percent = 1)
-  analysis <- analyze_campaign(read_campaign(dir))
-  analysis$agent <- noiselab:::agent_of(analysis)
-  section <- as.character(htmltools::tagList(noiselab:::agent_section(analysis$agent)))
+  analysis <- analyze_campaign(read_campaign(with_load), channels = c("time", "preempted"))
+  analysis$agent <- agent_of(analysis)
+  section <- as.character(htmltools::tagList(agent_section(analysis$agent)))
   expect_match(section, "Does the agent's own CPU time explain|explain what the ranks lost")
   expect_match(section, "kworker/1:2")
   expect_match(section, "CPU 1 for 4[0-9.]* \u00b5s every 100 ms")
   expect_false(grepl(">(Inf|NaN|NA)<", section))
-  agents <- Filter(function(plot) startsWith(plot$name, "agent-"), noiselab:::plots())
+  agents <- Filter(function(plot) startsWith(plot$name, "agent-"), plots())
   expect_length(agents, 2)
   for (plot in agents) {
-    frame <- noiselab:::plot_frame(plot, analysis)
+    frame <- plot_frame(plot, analysis)
     expect_gt(NROW(frame), 0)
-    expect_s3_class(ggplot2::ggplot_build(noiselab:::draw_frame(plot, analysis, frame)), "ggplot_built")
+    expect_s3_class(ggplot2::ggplot_build(draw_frame(plot, analysis, frame)), "ggplot_built")
     expect_false(grepl("Inf|\\bNA\\b|NaN", plot$alt(frame)), label = plot$alt(frame))
   }
   bare <- analyze_campaign(read_campaign(local_campaign(pairs = 12, levels_percent = 1)), channels = "time")
-  expect_null(noiselab:::agent_of(bare))
-  for (plot in agents) expect_null(noiselab:::plot_frame(plot, bare))
+  expect_null(agent_of(bare))
+  for (plot in agents) expect_null(plot_frame(plot, bare))
 })

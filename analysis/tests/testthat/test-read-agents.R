@@ -31,10 +31,12 @@ test_that("accounts, tasks and files of bursts are read, one table for all launc
 })
 
 test_that("a damaged row of each file is named by file and line", {
+  dir <- agent_launch()
   refused <- function(name, line, message, ...) {
-    dir <- agent_launch()
+    good <- readLines(file_of(dir, name))
     edit_cells(file_of(dir, name), line, ...)
     expect_error(read_campaign(dir), sprintf("%s[^:]*:%d: %s", name, line, message), class = "nl_error_damaged")
+    writeLines(good, file_of(dir, name))
   }
   refused("agent.node1", 4, "wall_ns is '-5'", wall_ns = "-5")
   refused("agent.node1", 3, "launch is 'other'", launch = "other")
