@@ -124,16 +124,12 @@ changes_in_order <- function(rows) rows[order(!rows$margin_verdict %in% "fail", 
                                               rows$p_holm), ]
 
 changes_view <- function(comparison, operands) {
-  rows <- changes_in_order(comparison$rows)
-  shown <- utils::head(rows, 30)
-  word <- ifelse(shown$verdict == "changed", ifelse(shown$worse, "worse", "better"), shown$verdict)
-  table <- new_table(
-    name = col_words("figure", cut_middle(figure_name(shown), 40), folds = FALSE),
-    value_b = col_number("B", shown$value_b, format_figure(shown$value_b, shown$unit)),
-    effect = col_number("change", shown$effect, paste(format_effect(shown$effect), change_unit(shown),
-                                                      format_interval(shown$ci_low, shown$ci_high))),
-    verdict = col_words("verdict", word)
-  )
+  shown <- utils::head(changes_in_order(comparison$rows), 30)
+  table <- changes_table(shown)
+  table$columns <- table$columns[c("name", "value_b", "effect", "verdict")]
+  table$columns$name <- col_words("figure", cut_middle(figure_name(shown), 40), folds = FALSE)
+  table$columns$verdict <- col_words("verdict", sub("changed: ", "", sub(",.*", "", change_words(shown))))
+  table$mark <- NULL
   new_view(comparison$answer, table, "change: B against A with its interval",
            notes = length(unique(comparison$notes)), command = all_command(operands, program = "compare"))
 }

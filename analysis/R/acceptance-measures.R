@@ -343,9 +343,7 @@ limit_keys <- function() acceptance_measures[acceptance_measures$check != "scale
 #'   `nl_error_damaged` with file and line of every unknown name, unit or size, a line each.
 #' @noRd
 read_limits <- function(file) {
-  check_argument(is_text(file), "file", file, "one file name")
-  if (!file.exists(file) || dir.exists(file)) abort_usage("--limits: '", file, "' is no file that can be read")
-  lines <- read_stripped_lines(file)
+  lines <- lines_of_option(file, "--limits")
   is_margin <- grepl("^margin\\s", lines)
   at <- which(nzchar(lines) & !is_margin)
   # All that is wrong is said at once: a file is not corrected line by line and run by run.

@@ -35,7 +35,6 @@
 #' @noRd
 compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), classes = NULL, watched = NULL, measured_s = NA_real_,
                           power = 0.95, shared = NULL) {
-  check_probability(alpha, "alpha")
   units <- rows_at(units, which(units$compared))
   rows <- bind_rows(lapply(parts_by(units, units$check, units$variant, units$metric, units$size), compare_figure, classes,
                          NROW(shared) > 0))
@@ -230,13 +229,9 @@ medians_without <- function(table) {
 # Median and median absolute deviation of the others of each value.
 without_each <- function(level) {
   n <- length(level)
-  list(median = as.vector(medians_without(matrix(level, 1))), mad = if (n > few_columns) rep(stats::mad(level, na.rm = TRUE), n) else
-       row_mads(without_diagonal(matrix(level, n, n, byrow = TRUE))))
-}
-
-without_diagonal <- function(x) {
-  diag(x) <- NA
-  x
+  others <- matrix(level, n, n, byrow = TRUE)
+  diag(others) <- NA
+  list(median = as.vector(medians_without(matrix(level, 1))), mad = if (n > few_columns) rep(stats::mad(level, na.rm = TRUE), n) else row_mads(others))
 }
 
 # Mean of every score, its standard error and degrees of freedom. `score`, `level`: matrices, units x nodes (or links).

@@ -254,14 +254,11 @@ class_notes <- function(classes) {
 
 # Lines `CLASS NODE...`, with lists of nodes as Slurm writes them; # begins a comment.
 read_classes <- function(file) {
-  if (!file.exists(file) || dir.exists(file)) abort_usage("--classes: '", file, "' is no file that can be read")
-  lines <- read_stripped_lines(file)
-  rows <- bind_rows(lapply(which(nzchar(lines)), function(i) {
-    words <- strsplit(lines[i], "[ \t]+")[[1]]
-    if (length(words) < 2) abort_damaged(file, i, "'", printable(lines[i]), "' is not CLASS NODE...")
-    data.frame(line = i, class = printable(words[1]), host = unlist(lapply(words[-1], nodes_of_word, file, i)))
-  }))
-  refuse_twins(rows, file, "has a class already")
+  rows <- read_node_file(file, "--classes", twice = "has a class already", parse = function(line, i) {
+    words <- strsplit(line, "[ \t]+")[[1]]
+    if (length(words) < 2) abort_damaged(file, i, "'", printable(line), "' is not CLASS NODE...")
+    data.frame(class = printable(words[1]), host = unlist(lapply(words[-1], nodes_of_word, file, i)))
+  })
   if (NROW(rows) == 0) NULL else rows
 }
 
@@ -273,16 +270,12 @@ read_classes <- function(file) {
 #' @return Data frame: `line`, `host`, `since`, `reason`.
 #' @noRd
 read_known_bad <- function(file) {
-  if (!file.exists(file) || dir.exists(file)) abort_usage("--known-bad: '", file, "' is no file that can be read")
-  lines <- read_stripped_lines(file)
-  rows <- bind_rows(lapply(which(nzchar(lines)), function(i) {
-    part <- regmatches(lines[i], regexec("^(\\S+)\\s+([0-9]{4}-[0-9]{2}-[0-9]{2})\\s+(\\S.*)$", lines[i]))[[1]]
-    if (length(part) == 0 || is.na(as.Date(part[3], optional = TRUE))) abort_damaged(file, i, "'", printable(lines[i]),
+  read_node_file(file, "--known-bad", twice = "stands in the file already", parse = function(line, i) {
+    part <- regmatches(line, regexec("^(\\S+)\\s+([0-9]{4}-[0-9]{2}-[0-9]{2})\\s+(\\S.*)$", line))[[1]]
+    if (length(part) == 0 || is.na(as.Date(part[3], optional = TRUE))) abort_damaged(file, i, "'", printable(line),
         "' is not NODE DATE REASON (such as node7 2026-01-31 bad DIMM)")
-    data.frame(line = i, host = nodes_of_word(part[2], file, i), since = part[3], reason = printable(part[4]))
-  }))
-  refuse_twins(rows, file, "stands in the file already")
-  rows
+    data.frame(host = nodes_of_word(part[2], file, i), since = part[3], reason = printable(part[4]))
+  })
 }
 
 # The campaign without these nodes: their figures, pairs and detours are not looked at. A data error of theirs is.

@@ -39,9 +39,6 @@ advise_launches <- 4
 #'   Reproducible MPI benchmarking is still not as easy as you think, IEEE TPDS 27, 3617-3630 (launches as units).
 #' @noRd
 advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
-  check_probability(alpha, "alpha")
-  check_argument(is_number(margin, 0), "margin", margin, "a percentage above 0")
   arms <- advise_arms(campaign)
   rounds <- advise_rounds(campaign, arms)
   look <- advise_look(campaign, alpha, unique(rounds$launch))

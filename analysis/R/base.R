@@ -85,12 +85,6 @@ hosts_meant <- function(names, hosts, option) {
   at
 }
 
-# `rows`: columns `line`, `host`.
-refuse_twins <- function(rows, file, said) {
-  twice <- which(duplicated(rows$host))
-  if (length(twice) > 0) abort_damaged(file, rows$line[twice[1]], "'", rows$host[twice[1]], "' ", said)
-}
-
 # Quantiles of the single operations' times, of which there are histograms only.
 
 #' Quantiles from a histogram

@@ -27,6 +27,21 @@ stripped <- function(text) gsub("^[[:space:]]+|(?<![[:space:]])[[:space:]]++$", 
 # Lines without comments and without blanks at their ends; each run of blanks is one.
 read_stripped_lines <- function(file) stripped(gsub("[[:space:]]+", " ", sub("#.*", "", read_text_lines(file))))
 
+# The lines of a file that an option names, without comments.
+lines_of_option <- function(file, option) {
+  if (!file.exists(file) || dir.exists(file)) abort_usage(option, ": '", file, "' is no file that can be read")
+  read_stripped_lines(file)
+}
+
+# A file about nodes, none of which may stand in it twice: what `parse` makes of each line, data frames with a column `host`.
+read_node_file <- function(file, option, parse, twice) {
+  lines <- lines_of_option(file, option)
+  rows <- bind_rows(lapply(which(nzchar(lines)), function(i) cbind(line = i, parse(lines[i], i))))
+  twin <- which(duplicated(rows$host))
+  if (length(twin) > 0) abort_damaged(file, rows$line[twin[1]], "'", rows$host[twin[1]], "' ", twice)
+  rows
+}
+
 # The line of the first NUL byte, NA: there is none.
 nul_line <- function(file) {
   con <- file(file, "rb")
