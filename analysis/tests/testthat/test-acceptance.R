@@ -30,14 +30,6 @@ test_that("nodes that differ by themselves are not blamed when only two others a
   expect_match(rows$reason[rows$check == "quantum"][3], "more time does not decide")
 })
 
-test_that("variances of repetitions and launches add up as by hand", {
-  got <- column_scatter(matrix(c(1, 3, 5, 7)), c("a", "a", "b", "b"))
-  expect_equal(got$mean, 4)
-  expect_equal(c(got$within, got$excess), c(0.5, 3.5))
-  expect_equal(c(got$within_df, got$n_launches), c(2, 2))
-  expect_match(column_scatter(matrix(1), "a")$reason, "one repetition")
-})
-
 test_that("limits are read with their units, and what is unknown is refused with its line", {
   file <- tempfile()
   on.exit(unlink(file))
