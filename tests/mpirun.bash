@@ -7,6 +7,8 @@ MPIRUN_COMMAND=${NOISELAB_MPIRUN:-mpirun}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # what Open MPI chooses on one machine and over TCP anyway; told so, it does not look for fabrics for 0.2 s in every launch
 export OMPI_MCA_pml=ob1
+# one rank without a launcher starts none of Open MPI's daemons, which it would need to spawn others
+export OMPI_MCA_ess_singleton_isolated=1
 
 # exec_on_cores RANKS COMMAND...: a rank per core, and in turn where there are more ranks than cores. Becomes mpirun: in the background its pid is
 # that of mpirun. Where one CPU is all that may be used nothing is bound: mpirun binds to cores of the machine, whether or not taskset leaves them.

@@ -124,7 +124,7 @@ END
     refused "--design: quick and --levels cannot be combined" --design quick --agent '--agent-cmd x' --levels 1
     refused "--block: an undisturbed stretch must last 20 times as long as a half" --design quick --agent '--agent-cmd x' --block 100ms
     start_agent
-    launch 1 --op empty --agent "--agent-pid $AGENT --agent-name ours" --agent-period 50ms --design quick --half-period 10ms --block 300ms --seconds 5 --launch-id one
+    launch 1 --op empty --agent "--agent-pid $AGENT --agent-name ours" --agent-period 50ms --design quick --half-period 10ms --block 300ms --seconds 3.5 --warmup 0s --launch-id one
     is_left_running
     one=$OUT/one
     jq -c '{o: .options | {design, half_period_ns, long_half_ns, block_ns, agent_settle_ns}, ended, rounds_done, rows}' "$one/launch.json"

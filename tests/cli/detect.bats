@@ -86,9 +86,9 @@ load detect
     [ "${#lines[@]}" -eq 6 ]
 }
 
-@test "operations are timed on 1, 2 and 3 ranks" {
+@test "operations are timed on 1 and 3 ranks" {
     take_turns
-    for ranks in 1 2 3; do
+    for ranks in 1 3; do
         launch "$ranks" --oversubscribe --design single --levels none --op empty,alltoall --bytes 8,2KiB --count 200 --seconds 30ms --warmup 0s --launch-id "r$ranks"
         # empty once, the other at two sizes
         [ "$(tail -n +2 "$OUT/r$ranks/blocks.csv" | wc -l)" -eq 3 ]
@@ -115,13 +115,12 @@ load detect
 }
 
 @test "what a hypervisor took from the ranks stands in every row, where the scheduler's account tells it" {
-    launch 2 --op barrier --levels 1 --seconds 0.2 --warmup 0s --half-period 10ms --launch-id scheduler --preempted-by scheduler
-    launch 2 --op barrier --levels 1 --seconds 0.2 --warmup 0s --half-period 10ms --launch-id clocks --preempted-by clocks
+    for account in scheduler clocks; do launch 1 --op barrier --levels 1 --seconds 0.1 --warmup 0s --half-period 10ms --launch-id "$account" --preempted-by "$account"; done
     launch 1 --op barrier --design single --starts round --seconds 0.2 --warmup 0s --launch-id starts --preempted-by scheduler
     awk -F , '
         FNR == 1 { split("", c); for (i = 1; i <= NF; i++) c[$i] = i; next }
         { n++; max = $c["rank_steal_ns_max"]; sum = $c["rank_steal_ns_sum"] }
-        max !~ /^-?[0-9]+$/ || sum !~ /^-?[0-9]+$/ || max > $c["wall_ns"] || max < -50000 || sum > 2 * $c["wall_ns"] { print FILENAME ": " $0; exit bad = 1 }
+        max !~ /^-?[0-9]+$/ || sum !~ /^-?[0-9]+$/ || max > $c["wall_ns"] || max < -50000 || sum != max { print FILENAME ": " $0; exit bad = 1 }
         END { exit bad || n < 4 }' "$OUT/scheduler/halves.csv" "$OUT/starts/blocks.csv"
     [ -z "$(column rank_steal_ns_max "$OUT/clocks/halves.csv" | tr -d '\n')" ]
     [ -z "$(column rank_steal_ns "$OUT/clocks/ranks.csv" | tr -d '\n')" ]
@@ -248,7 +247,7 @@ delivery() {
     # half of the time the first rank has to share its CPU
     (while [ -d "$BATS_TEST_TMPDIR" ]; do "$BIN/noiselab-gen" --level 60 --period 2ms --on "cpu:$FIRST_CPU" --duration 0.8s || true; sleep 0.8; done) >/dev/null 2>&1 3>&- &
     helper=$!
-    launch 2 --op barrier --levels 1,5 --seconds 3.5 --half-period 10ms --launch-id one --warmup 0s || bad=$?
+    launch 2 --op barrier --levels 1,5 --seconds 2.5 --half-period 10ms --launch-id one --warmup 0s || bad=$?
     pkill -P "$helper" || true # what it runs; then itself
     kill "$helper" || true
     [ -z "${bad-}" ]
@@ -279,17 +278,17 @@ delivery() {
 }
 
 @test "a run that is held up ends with whole rounds when its time is over by the clock, and says what it left out" {
-    background --levels 0,1 --seconds 2 --warmup 0s --half-period 10ms
+    background --levels 0,1 --seconds 1 --warmup 0s --half-period 10ms
     for rank in $(ranks_of "$MPIRUN"); do kill -STOP "$rank"; done
-    sleep 4
+    sleep 2
     for rank in $(ranks_of "$MPIRUN"); do kill -CONT "$rank"; done
     wait "$MPIRUN"
     json=$OUT/one/launch.json
     cat "$ERR"
     jq -c '{ended, rounds_planned, rounds_done, rows, warnings}' "$json"
-    jq -e '.ended == "complete" and .rounds_planned == 50 and .rounds_done >= 1 and .rounds_done < 50 and .rows == .rounds_done * 4' "$json"
-    jq -e '[.warnings[] | select(test("of 50 rounds were run"))] | length == 1' "$json"
-    grep -q 'noiselab-detect: .*of 50 rounds were run' "$ERR"
+    jq -e '.ended == "complete" and .rounds_planned == 25 and .rounds_done >= 1 and .rounds_done < 25 and .rows == .rounds_done * 4' "$json"
+    jq -e '[.warnings[] | select(test("of 25 rounds were run"))] | length == 1' "$json"
+    grep -q 'noiselab-detect: .*of 25 rounds were run' "$ERR"
     [ "$(column pair "$OUT/one/halves.csv" | uniq -c | awk '$1 != 2' | wc -l)" -eq 0 ]
 }
 
@@ -373,7 +372,7 @@ delivery() {
     cat "$BATS_TEST_TMPDIR/stdout"
     tr -s '\n ' ' ' <"$BATS_TEST_TMPDIR/stdout" | grep -q 'a CPU quota of 0.1 CPUs (/sys/fs/cgroup/.*) stopped the ranks for'
     rm -r "$OUT"
-    launch 1 --op empty --levels 1 --half-period 20ms --seconds 0.2 --launch-id one
+    launch 1 --op empty --levels 1 --half-period 20ms --seconds 0.2 --warmup 0s --launch-id one
     [ "$(grep -c quota "$ERR")" -eq 0 ]
     jq -e '.hosts[0].cpu_quota == null' "$OUT/one/launch.json"
     [ -z "$(column throttled_ns "$OUT/one/halves.csv" | tr -d '\n')" ]

@@ -74,8 +74,8 @@ consistent() {
 }
 
 @test "a launch of one arm writes rows of it alone, and the number of its set" {
-    launch 1 --op empty,barrier --design single --levels 0,5 --arms on:set=3 --seconds 0.2 --launch-id on
-    launch 1 --op empty,barrier --design single --levels 0,5 --kind spin,sum --arms off:set=3 --seconds 0.2 --launch-id off
+    launch 1 --op empty,barrier --design single --levels 0,5 --arms on:set=3 --seconds 0.2 --warmup 0s --launch-id on
+    launch 1 --op empty,barrier --design single --levels 0,5 --kind spin,sum --arms off:set=3 --seconds 0.2 --warmup 0s --launch-id off
     [ "$(column arm "$OUT/on/blocks.csv" | sort | uniq -c | tr -s ' ')" = " 4 on" ]
     [ "$(column level_requested_percent "$OUT/on/blocks.csv" | sort -u | paste -sd ' ')" = "0 5" ]
     [ "$(column arm "$OUT/off/blocks.csv" | sort | uniq -c | tr -s ' ')" = " 2 off" ]

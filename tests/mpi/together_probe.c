@@ -10,6 +10,7 @@ enum { OPERATIONS = 20000, FAST = 500 };
 
 static int rank, n_ranks, is_meeting, n_done, n_late;
 static int64_t begin_ns;
+static struct nl_ticks ticks;
 static int slow_from; /* operations from here on take some 0.4 ms on the last rank */
 
 static int call(struct nd_op_state *s) {
@@ -26,13 +27,11 @@ static int call(struct nd_op_state *s) {
 /* How many operations were done; -1 after a message. */
 static int64_t try(struct nd_together *t, const char *name, struct nl_hist *hist, int64_t n, int64_t most_ns, int from) {
     static const struct nd_op rows[] = {{.name = "meets-nobody"}, {.name = "meets", .is_synchronising = 1}};
-    struct nl_ticks ticks;
     struct nd_op_state state = {.comm = MPI_COMM_WORLD, .op = &rows[is_meeting], .call = call};
     struct nd_loop loop = {.op = &rows[is_meeting], .state = &state, .n_operations = n, .chunk = n / 3, .ticks = &ticks, .hist = hist,
                            .detour_threshold_ns = 1000000, .together = t, .most_ns = most_ns,
                            .operation_ns = (double)most_ns / 2 / (double)n, .look_every = n / 10};
     struct nd_loop_result r;
-    nl_ticks_calibrate(&ticks);
     slow_from = from;
     n_done = n_late = 0;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -56,6 +55,7 @@ int main(int argc, char **argv) {
     int bad = 0;
     MPI_Init(&argc, &argv);
     nd_team_open(&team);
+    nl_ticks_calibrate(&ticks);
     rank = team.rank, n_ranks = team.n_ranks;
     for (int i = 0; i < 2; i++) nd_together_open(&ways[i], &team);
     struct nd_together_page *page = ways[1].page;
