@@ -77,7 +77,7 @@ launch_json() { echo c/*/launch.json; }
 @test "an agent is switched while the program runs, and its part is known" {
     end_when is_complete
     # shellcheck disable=SC2046
-    app 0 agent --app --beat allreduce:4 --agent-cmd "$BUILD/bench/bench_busy 20ms 100ms" --agent-name busy --agent-period 100ms --seconds 4 --no-report --out c -- $(looped)
+    app 0 agent --app --beat allreduce:4 --agent-cmd "$BUILD/bench/bench_busy 20ms 100ms" --agent-name busy --agent-period 100ms --block 500ms --seconds 2 --no-report --out c -- $(looped)
     jq -e '.ended == "complete" and .n_agents == 1 and .follows.beats_in_period >= 1' "$(launch_json)"
     [[ $output = *busy* ]]
     wait_until 10 none_of_campaign

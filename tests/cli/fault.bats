@@ -4,6 +4,8 @@
 
 # shellcheck source=tests/helpers.bash
 source "$BATS_TEST_DIRNAME/../helpers.bash"
+# shellcheck source=tests/mpirun.bash
+source "$BATS_TEST_DIRNAME/../mpirun.bash"
 
 setup() {
     build=$(cd "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}" && pwd)
@@ -50,8 +52,6 @@ has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
 
 @test "kill -9 of a rank ends the load also where no process can be watched by a descriptor" {
     needs_cpus 2
-    # shellcheck source=tests/mpirun.bash
-    source "$BATS_TEST_DIRNAME/../mpirun.bash"
     OUT=$place/campaign
     # what killed ranks and mpirun leave behind goes with the test
     export OMPI_MCA_btl_vader_backing_directory=$place OMPI_MCA_btl_sm_backing_directory=$place TMPDIR=$place
@@ -74,7 +74,7 @@ has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
 @test "a clock that is set during a launch is said, and the launch has the times of the clock before" {
     before=$(date +%s)
     OUT=$place/campaign
-    NL_FAULT_STEP="-86400:$place/step" LD_PRELOAD="$place/fault.so" "$build/bin/noiselab-detect" --out "$OUT" --op empty --warmup 0s --seconds 4 --launch-id one \
+    NL_FAULT_STEP="-86400:$place/step" LD_PRELOAD="$place/fault.so" "$build/bin/noiselab-detect" --out "$OUT" --op empty --warmup 0s --seconds 2.5 --launch-id one \
         2>"$place/said" 3>&- &
     wait_until 60 has_rows
     touch "$place/step"
@@ -100,8 +100,6 @@ on_rank_1() {
 
 @test "a rank that gets no memory for its operations, or for synchronised starts, leaves no other waiting, and the launch says so" {
     needs_cpus 2
-    # shellcheck source=tests/mpirun.bash
-    source "$BATS_TEST_DIRNAME/../mpirun.bash"
     OUT=$place/campaign
     # what is mapped before is not needed
     for n in 1 2 3; do
@@ -123,6 +121,7 @@ on_rank_1() {
         [ "$status" -le 3 ]
         jq -e .ended "$OUT/one/launch.json"
         ! grep -q 'could not be synchronised' "$place/said" || n_unsynchronised=$((n_unsynchronised + 1))
+        [ "${NOISELAB_TESTS-}" = long ] || [ "$n_unsynchronised" -eq 0 ] || break
     done
     [ "$n_unsynchronised" -ge 1 ]
 }

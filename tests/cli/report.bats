@@ -16,7 +16,7 @@ setup_file() {
 dir <- commandArgs(TRUE)[1]
 source(commandArgs(TRUE)[2], chdir = TRUE)
 simulate <- function(name, ...) simulate_campaign(file.path(dir, name), ..., seed = 1)
-simulate("demo", operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 1, 5), pairs = 150,
+simulate("demo", operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 1, 5), pairs = 60,
          ranks = 2)
 simulate("nodes", operations = "barrier", levels_percent = c(0, 1), pairs = 60, launches = 3, nodes = 4, ranks = 8, noise_nodes = 2, start = "window",
          half_period_ns = 6e4)

@@ -151,6 +151,7 @@ NOISELAB_BIN=$(cd "$1" && pwd)
 NOISELAB_LIBEXEC=${NOISELAB_BIN%/bin}/libexec/noiselab
 . "$NOISELAB_LIBEXEC/lib.sh"
 experiment=sensitivity campaign=$2
+echo >>"$2/ready"
 while [ ! -e "$2/go" ]; do :; done
 if claim L; then echo "$$" >>"$2/won"; fi
 # the claim of one that has ended may be taken over: none ends before all have tried
@@ -158,7 +159,7 @@ echo "$$" >>"$2/tried"
 while [ "$(wc -l <"$2/tried")" -lt "$3" ]; do sleep 0.01; done
 EOT
     for _ in $(seq "$1"); do sh "$BATS_TEST_TMPDIR/claim.sh" "$BIN" "$OUT" "$1" 2>>"$ERR" 3>&- & done
-    sleep 0.1
+    until [ "$(wc -l <"$OUT/ready")" -eq "$1" ]; do sleep 0.01; done 2>/dev/null
     : >"$OUT/go"
     wait
     cat "$ERR"
