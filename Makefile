@@ -275,7 +275,7 @@ bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, dete
 	@NOISELAB_BUILD=$(BUILD) tests/bench/bench.sh
 
 # CAMPAIGNS: number per shape. PARTS: some of tests, simulated, thresholds, located, acceptance, known, agent, projection, advise, placebo
-bench-stats: all ## do the verdicts hold what they state: false alarms, coverage, power, known answers
+bench-stats: all ## do the verdicts hold what they state: false alarms, coverage, power
 	@NOISELAB_BUILD=$(BUILD) R_LIBS="$(R_LIB)" NOISELAB_R_LIB="$(abspath $(R_LIB))" \
 		Rscript --vanilla analysis/bench/bench-stats.R $(CAMPAIGNS) $(PARTS)
 

@@ -1,7 +1,7 @@
 # make bench-stats: do the verdicts hold what they state? Run:
-#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [tests] [simulated] [thresholds] [located] [acceptance] [known]
+#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [tests] [simulated] [thresholds] [located] [acceptance]
 #   [agent] [projection] [advise] [placebo]
-# Simulated campaigns with known truth, known answers of base R, and placebo launches on this machine. Every
+# Simulated campaigns with known truth, and placebo launches on this machine. Every
 # figure stands beside its bound and its Monte Carlo standard error. `campaigns` is the number per shape: 2000
 # take an hour or two on two cores with nothing else to do.
 file <- sub("^--file=", "", grep("^--file=", commandArgs(FALSE), value = TRUE))
@@ -104,10 +104,6 @@ in_slices <- function(shape, n, do) {
 }
 
 skip <- function(name, why) cat(sprintf("  %-44s skipped: %s\n", name, why))
-
-exact <- function(name, difference, most = 1e-8) {
-  line(name, sprintf("%.1e", difference), sprintf("<= %g", most), if (isTRUE(difference <= most)) "yes" else "NO")
-}
 
 # ---- simulated campaigns -------------------------------------------------------------------------
 
@@ -366,54 +362,6 @@ located <- function(n) {
   }
 }
 
-# ---- known answers -------------------------------------------------------------------------------
-
-off_by <- function(a, b) max(abs(unlist(a) - unlist(b)) / pmax(1e-3, abs(unlist(b))))
-worst <- function(times, difference) max(vapply(seq_len(times), difference, 0))
-
-known <- function(n) {
-  cat("Known answers: largest difference to base R, relative, over random data\n")
-  exact("mean and interval: t.test", worst(200, function(i) {
-    d <- stats::rt(sample(3:250, 1), 3)
-    wanted <- stats::t.test(d, conf.level = 0.99)
-    off_by(batch_mean_ci(d)[c("estimate", "low", "high")], c(wanted$estimate, wanted$conf.int))
-  }))
-  exact("Welch's test: t.test", worst(200, function(i) {
-    x <- stats::rnorm(sample(2:20, 1))
-    y <- stats::rnorm(sample(2:20, 1), sd = 3)
-    w <- welch_test(mean(y), stats::sd(y), length(y), mean(x), stats::sd(x), length(x))
-    off_by(w$p_one_sided, stats::t.test(x, y, alternative = "greater")$p.value)
-  }))
-  exact("across launches: t.test of launch means", worst(20, function(i) {
-    campaign <- simulated_campaign(levels_percent = 1, pairs = 10, launches = 5, launch_sd = 0.01, seed = i)
-    verdicts <- analyze(campaign, "time")$verdicts
-    d <- log1p(verdicts$estimate[verdicts$scope == "this launch"] / 100)
-    off_by(verdicts$p_one_sided[verdicts$scope != "this launch"], stats::t.test(d, alternative = "greater")$p.value)
-  }))
-  exact("signed rank: wilcox.test", worst(200, function(i) {
-    d <- stats::rcauchy(sample(c(5:50, 51:300), 1), 0.1)
-    n <- length(d)
-    wanted <- suppressWarnings(stats::wilcox.test(d, alternative = "greater", exact = n <= 50, correct = TRUE))
-    off_by(signed_rank_test(d)$p, wanted$p.value)
-  }))
-  exact("pseudo-median and interval: wilcox.test", worst(50, function(i) {
-    d <- stats::rcauchy(sample(8:49, 1))
-    wanted <- stats::wilcox.test(d, exact = TRUE, conf.int = TRUE, conf.level = 0.99)
-    off_by(pseudo_median(d)[c("estimate", "low", "high")], c(wanted$estimate, wanted$conf.int))
-  }))
-  exact("detection limit: power.t.test at the limit", worst(100, function(i) {
-    n <- sample(6:300, 1)
-    limit <- detection_limit(1 / sqrt(n), n - 1, alpha, power)
-    got <- stats::power.t.test(n, delta = limit, sd = 1, sig.level = alpha, type = "one.sample",
-                               alternative = "one.sided")
-    abs(got$power - power)
-  }), 1e-6)
-  exact("rising curve: isoreg", worst(200, function(i) {
-    y <- stats::rnorm(sample(2:12, 1))
-    off_by(monotone_fit(y), stats::isoreg(y)$yf)
-  }))
-}
-
 # ---- acceptance: who is failed, who is passed ----------------------------------------------------
 
 # What is wrong with each kind of campaign: the model's settings, by the number of nodes; who may be named; whether it is more than the
@@ -543,7 +491,7 @@ source(file.path(here, "hostile.R"), local = TRUE)
 source(file.path(here, "agent-answer.R"), local = TRUE)
 source(file.path(here, "projection-coverage.R"), local = TRUE)
 source(file.path(here, "advise.R"), local = TRUE)
-parts <- list(tests = hostile, simulated = simulated, thresholds = threshold_coverage, located = located, acceptance = acceptance, known = known, agent = agent_answers,
+parts <- list(tests = hostile, simulated = simulated, thresholds = threshold_coverage, located = located, acceptance = acceptance, agent = agent_answers,
               projection = projection_coverage, advise = advise_simulated, placebo = placebo)
 asked <- commandArgs(TRUE)
 n <- 2000

@@ -7,7 +7,6 @@ power_share <- 5         # so many times fewer campaigns for power than for fals
 block_size <- 100        # campaigns that are drawn together
 efficiency_wanted <- c(quiet = 0.95, steal = 4)
 
-
 # ---- machines --------------------------------------------------------------------------------------
 
 # Each draws `n` halves (rows, in time order) of `m` campaigns (columns): what is added to the log of the time (scatter 1), or
@@ -287,40 +286,7 @@ moving_covariate <- function(n_pairs, n, moves, bursts) {
   share("    wrong \"above\"", rows$verdict == "above", "false_alarms")
 }
 
-# ---- peers ------------------------------------------------------------------------------------------
-
-# The same cells by wilcox.test: exact where nothing is equal, its normal approximation where much is.
-peers <- function(n) {
-  cat("Peers on the same differences: stats::wilcox.test\n")
-  times <- max(20, ceiling(n / 50))
-  for (n_pairs in pair_numbers) {
-    rows <- in_blocks(times, function(m) {
-      d <- matrix(stats::rt(n_pairs * m, 1.5) + 0.3, n_pairs)
-      per_column(d, function(x, j) {
-        wanted <- stats::wilcox.test(x, alternative = "greater", exact = TRUE)
-        interval <- stats::wilcox.test(x, exact = TRUE, conf.int = TRUE, conf.level = 1 - alpha)
-        got <- rank_inference(x, alpha / 2, with_limit = FALSE)
-        list(p = abs(log(got$p / max(1e-300, wanted$p.value))),
-             ends = off_by(got[c("estimate", "low", "high")], c(interval$estimate, interval$conf.int)))
-      })
-    })
-    exact(sprintf("%d pairs, typical shift: p, log ratio", n_pairs), max(rows$p), if (n_pairs <= 50) 1e-8 else 0.02)
-    exact(sprintf("%d pairs, typical shift: estimate and interval", n_pairs), max(rows$ends), if (n_pairs <= 200) 1e-8 else 1e-3)
-  }
-  for (name in c("60 % of differences 0", "95 % of differences 0", "clock of 1 SD")) for (n_pairs in pair_numbers) {
-    p <- in_blocks(n, function(m) {
-      d <- ordered(draw_machine(machines[[name]], n_pairs, m)$halves, draw_coin(n_pairs, m))
-      per_column(d, function(x, j) {
-        theirs <- if (all(x == 0)) 1 else suppressWarnings(stats::wilcox.test(x, alternative = "greater"))$p.value
-        list(theirs = theirs, ours = signed_rank_test(x)$p)
-      })
-    })
-    cat(sprintf("  %s, %d pairs: false alarms %.2f %% here, %.2f %% by wilcox.test\n", name, n_pairs,
-                100 * mean(p$ours <= alpha), 100 * mean(p$theirs <= alpha)))
-  }
-}
-
-# BENCH_SHAPES: names of machines (parts of them), separated by commas, besides `moving` and `peers`.
+# BENCH_SHAPES: names of machines (parts of them), separated by commas, besides `moving`.
 hostile <- function(n) {
   asked <- picked("BENCH_SHAPES")
   wanted <- function(name) length(asked) == 0 || any(vapply(asked, grepl, TRUE, name, fixed = TRUE))
@@ -341,5 +307,4 @@ hostile <- function(n) {
       for (moves in c(-0.04, 0, 0.04, 0.07, 0.3)) moving_covariate(n_pairs, n, moves, bursts = FALSE)
     }
   }
-  if (wanted("peers")) peers(n)
 }
