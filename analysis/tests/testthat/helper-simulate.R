@@ -1,68 +1,25 @@
 schema_known <- 2L
 
-# Simulate a campaign with known truth
+# Writes a campaign directory with known truth as the detector does (docs/reference/formats.md). Per half: the machine has its noise, by default a
+# base speed that wanders (AR(1) in the log), a heavy-tailed background and scatter; the on half is slower by `slowdown_percent` and loses
+# `level + cost_ns * bursts` of CPU time to the generator. Factors of treatment are crossed. In patterns other than `periodic` the number of bursts
+# in an on half is drawn (its mean is that of the periodic one), and with it the load and the slowdown.
 #
-# Writes a campaign directory as the detector does (docs/reference/formats.md), for tests and for learning what
-# the analysis can see. Per half: the machine has its noise, by default a base speed that wanders
-# (AR(1) in the log), a heavy-tailed background and scatter; the on half is slower by
-# `slowdown_percent` and loses `level + cost_ns * bursts` of CPU time to the generator. Factors of
-# treatment are crossed. In patterns other than `periodic` the number of bursts in an on half is drawn
-# (its mean is that of the periodic one), and with it the load and the slowdown.
+# `seed` (up to 2e6) draws the machine: its noise belongs to the time slots (and launches), whatever runs in them. `coin_seed` draws the schedule:
+# the same `seed` with another `coin_seed` is the same machine under another randomisation.
 #
-# `seed` draws the machine: its noise belongs to the time slots (and launches), whatever runs in them.
-# `coin_seed` draws the schedule: the order of cells and arms. The same `seed` with another `coin_seed` is the
-# same machine under another randomisation.
-#
-# @param dir Character, length 1: campaign directory, made if need be. A launch id must be new.
-# @param operations Character, length >= 1; `bytes` numeric, length 1 or that of `operations`.
-# @param bytes Message size in bytes.
-# @param levels_percent Numeric: requested levels, percent of one CPU.
-# @param pairs Pairs (sets, loops) per operation and level, length 1.
-# @param launches Number of launches, length 1; in design `launches` of sets of launches.
-# @param design `lockin`, `blocks`, `single` or `launches`. In `launches` each launch has one loop per operation
-#   and one arm (off, or one treatment at one level); each set of launches holds every arm once, in random
-#   order. These launches are written as of design `single`, with `options.arms` and `options.set`.
-# @param slowdown_percent Numeric, length 1 or that of `levels_percent`: true slowdown; NULL: as `response`
-#   says.
-# @param amplification True slowdown over preempted share, length 1 (or one per operation).
-# @param cost_ns True cost of an interruption beyond the load, ns, length 1.
-# @param half_period_ns,period_ns Length of a half and of the noise period, ns, length 1.
-# @param operation_ns Time of one operation, ns, length 1 or that of `operations`.
-# @param ranks Number of ranks, length 1.
-# @param wander_sd,wander_phi Innovation SD (log) and coefficient of the AR(1) base speed, length 1: `sd` and
-#   `phi` of the noise `ar1` unless `noise` has others.
-# @param jitter_sd SD of the log loop time of a half, length 1: `sd` of the noise `white`.
-# @param spike_rate Chance that a half loses a Pareto-distributed background spike, length 1: `rate` of the
-#   noise `pareto`.
-# @param launch_sd SD (log) of the slowdown between launches, length 1.
-# @param base_sd SD (log) of the base speed between launches, length 1.
-# @param arms One of `both`, `off`, `on`: which arms each launch has (`single` only may lack one).
-# @param ended `complete`, `interrupted`, or NA for a killed launch.
-# @param seed Whole number up to 2e6, length 1: the same seed writes the same rows.
-# @param prefix Character, length 1: launch ids are `<prefix>-1`, `<prefix>-2`, ...
-# @param kinds,patterns,placements,phases Character, length >= 1: the words of each factor of treatment;
-#   all combinations are run. A placement of several CPUs (`rank:0+rank:1`; `all`: those of all ranks) is
-#   loaded on each at the level.
-# @param treatment_factor Numeric, length 1 or one per treatment (phase varies fastest, kind slowest):
-#   times the slowdown.
-# @param start How operations are started, length 1: `loop`, or with synchronised starts `barrier`, `window` or
-#   `round`. These write every start of every rank to memory first: keep `half_period_ns` short.
-# @param raw Character, length 1: name of the file for every start of every rank; NULL: none.
-# @param nodes Number of nodes that the ranks are spread over, length 1. In synchronised starts the clocks of all
-#   but the first are off by some ms and drift.
-# @param noise_nodes Numbers of the nodes, from 1, that the load is on: on the last rank of each.
-# @param external Name of a treatment from outside, length 1, which has no level: it replaces `levels_percent` and the
-#   four factors of treatment, and slows by `slowdown_percent` (NULL: 1). NULL: none.
-# @param late_rank Rank that is some microseconds behind the others in every third synchronised start; NULL: none.
-# @param noise Character, length >= 0: names in `noise_models`, whose noise adds up; or a list
-#   by these names of lists of parameters, such as
-#   `list(one_over_f = list(sd = 0.01, exponent = 1.2), white = list())`.
-# @param response How the slowdown depends on the preempted share, length 1: a name in `response_models`, or a
-#   list as for `noise`.
-# @param coin_seed Whole number up to 2e6, length 1: draws the schedule.
-# @return Invisibly a data frame with the truth per operation, treatment and level: `operation`, `bytes`,
-#   `kind`, `pattern`, `placement`, `phase`, `level_requested_percent`, `slowdown_percent`,
-#   `preempted_percent` (of one CPU), `cost_ns`.
+# `operations`, with `bytes` and `operation_ns` (length 1 or theirs) and `amplification` (slowdown over preempted share); `pairs`: pairs (sets,
+# loops) per operation and level; `launches`: in design `launches` of sets of launches, each with one loop per operation and one arm (off, or one
+# treatment at one level; written as `single` with `options.arms` and `options.set`), every arm once per set in random order; `slowdown_percent`:
+# length 1 or that of `levels_percent`, NULL: as `response` says; `treatment_factor`: times the slowdown, one per treatment (phase varies fastest,
+# kind slowest); `launch_sd`, `base_sd`: SD (log) between launches of slowdown and base speed; `wander_sd`, `wander_phi`, `jitter_sd`, `spike_rate`:
+# of the noises ar1, white and pareto unless `noise` has others; `noise`, `response`: names of `noise_models` and `response_models`, or lists by
+# these names of lists of parameters; `arms`: `single` only may lack one; `ended`: `complete`, `interrupted`, NA: killed. A placement of several
+# CPUs (`rank:0+rank:1`; `all`: those of all ranks) is loaded on each. `start`: with other than `loop` every start of every rank is written to memory
+# first: keep `half_period_ns` short; `raw`: name of the file for them; `nodes`: that ranks are spread over (in synchronised starts the clocks of all
+# but the first are off by some ms and drift); `noise_nodes`: numbers from 1, the load is on the last rank of each; `external`: a treatment from
+# outside, without level, in place of levels and factors; `late_rank`: some microseconds behind in every third synchronised start.
+# Invisibly the truth per operation, treatment and level: `slowdown_percent`, `preempted_percent` (of one CPU), `cost_ns`.
 simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
                               levels_percent = c(0, 0.1, 0.3, 1), pairs = 200, launches = 1,
                               design = "lockin", slowdown_percent = NULL, amplification = 1.5,

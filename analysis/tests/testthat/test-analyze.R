@@ -1,7 +1,6 @@
 test_that("known truth is found: estimates inside their intervals, the placebo not detected", {
-  dir <- local_campaign(pairs = 250, levels_percent = c(0, 0.1, 1, 5), seed = 11)
-  got <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
-  truth <- simulate_campaign(tempfile(), pairs = 1, levels_percent = c(0, 0.1, 1, 5), seed = 11)
+  got <- analyze_campaign(simulated_campaign(pairs = 250, levels_percent = c(0, 0.1, 1, 5), seed = 11), channels = c("time", "preempted"))
+  truth <- attr(got$campaign, "truth")
   time <- got$verdicts[got$verdicts$channel == "time", ]
   expect_true(all(time$ci_low <= truth$slowdown_percent & truth$slowdown_percent <= time$ci_high))
   expect_equal(time$verdict, c("not detected", time$verdict[2], "detected", "detected"))
@@ -97,13 +96,6 @@ test_that("a detected placebo is said aloud", {
   expect_match(analyze_campaign(read_campaign(dir))$notes, "PLACEBO DETECTED", all = FALSE)
 })
 
-test_that("a delivered load outside 5 % of the requested one is noted on its row", {
-  label <- function(got) list(level_requested_percent = 1, level_delivered_percent = got)
-  expect_true(is.na(delivered_note(label(1.04))))
-  expect_match(delivered_note(label(0.6)), "delivered 0.6 % of one CPU for 1 % requested")
-  expect_true(is.na(delivered_note(label(NA))))
-})
-
 test_that("what was delivered is one figure: CPU time over wall time of the on halves and their CPUs", {
   expect_equal(delivered_percent(c(1, 4, NA), c(300, 100, 50)), 1.75)
   expect_true(is.na(delivered_percent(NA_real_, 100)))
@@ -118,21 +110,11 @@ test_that("what was delivered is one figure: CPU time over wall time of the on h
   expect_equal(got$verdicts$level_delivered_percent, 3)
   expect_equal(got$verdicts$delivered_ratio, 3 / 5)
   expect_match(got$notes, "delivered 3 % of one CPU for 5 % requested", all = FALSE)
+  # a dose that missed its mark is a dose all the same; within 5 % nothing is said
+  expect_equal(got$verdicts$verdict, "detected")
+  note <- function(percent) delivered_note(list(level_requested_percent = 1, level_delivered_percent = percent))
+  expect_equal(is.na(c(note(1.04), note(1.06), note(NA))), c(TRUE, FALSE, TRUE))
   expect_no_match(paste(got$notes, collapse = " "), "of the CPU time requested|times the dose")
-})
-
-test_that("false alarms and coverage are as stated (small seeded check)", {
-  set.seed(42)
-  p <- replicate(400, sign_flip_test(stats::rt(30, 2))$p)
-  # 400 tests at 1 %: more than 12 would happen with probability below 1e-4.
-  expect_lte(sum(p <= 0.01), 12)
-  rank_p <- replicate(400, signed_rank_test(stats::rcauchy(60))$p)
-  expect_lte(sum(rank_p <= 0.01), 12)
-  covered <- replicate(400, {
-    ci <- pseudo_median(stats::rcauchy(60))
-    ci$low <= 0 && 0 <= ci$high
-  })
-  expect_gte(sum(covered), 386)
 })
 
 test_that("a channel without any difference in the dosed pairs is inconclusive, not an error", {
@@ -148,7 +130,7 @@ test_that("a channel without any difference in the dosed pairs is inconclusive, 
 })
 
 test_that("amplification agrees with the slowdown of the time channel on noisy loop times", {
-  dir <- local_campaign(pairs = 2000, levels_percent = 5, jitter_sd = 0.1, seed = 3)
+  dir <- local_campaign(pairs = 400, levels_percent = 5, jitter_sd = 0.1, seed = 3)
   analysis <- analyze_campaign(read_campaign(dir))
   time <- subset(analysis$verdicts, channel == "time")
   preempted <- subset(analysis$verdicts, channel == "preempted")
@@ -205,11 +187,11 @@ test_that("each treatment is judged as if it had been run alone", {
 
 test_that("known truth is found for every treatment", {
   levels <- c(0, 1, 5)
-  dir <- local_folder()
-  truth <- simulate_campaign(dir, pairs = 250, levels_percent = levels, kinds = c("spin", "cache"),
+  campaign <- simulated_campaign(pairs = 250, levels_percent = levels, kinds = c("spin", "cache"),
                              patterns = c("periodic", "poisson"), treatment_factor = c(1, 1, 2, 2),
                              half_period_ns = 4e7, seed = 5)
-  got <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
+  truth <- attr(campaign, "truth")
+  got <- analyze_campaign(campaign, channels = c("time", "preempted"))
   time <- got$verdicts[got$verdicts$channel == "time", ]
   key <- function(x) paste(x$kind, x$pattern, x$level_requested_percent)
   truth <- truth[match(key(time), key(truth)), ]

@@ -1,13 +1,16 @@
-answer_of <- function(campaign, ...) gsub(" +", " ", paste(format_answer(analyze_campaign(campaign, ...)), collapse = " "))
-calm <- c(quiet, list(pairs = 60, operations = c("barrier", "bcast"), seed = 3))
+words_of <- function(analysis) gsub(" +", " ", paste(format_answer(analysis), collapse = " "))
+calm <- function(...) do.call(simulated_campaign, c(quiet, list(pairs = 60, operations = c("barrier", "bcast"), seed = 3, ...)))
+answer_of <- function(..., channels = "time") words_of(analyze_campaign(calm(...), channels = channels))
+both <- c("time", "preempted")
+# Every channel.
+delayedAssign("whole", analyze_campaign(calm(levels_percent = c(0, 1, 5))))
 
 test_that("the answer begins the text, and says what each operation is sensitive to, with its effect and interval", {
-  campaign <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 1, 5))))
-  analysis <- analyze_campaign(campaign)
+  analysis <- whole
   text <- format_verdicts(analysis)
   expect_match(text[1], "^answer \\(this launch, alpha 0.01\\)")
   expect_true(all(nchar(text) <= 100 | grepl("scope:", text)))
-  answer <- answer_of(campaign)
+  answer <- words_of(analysis)
   of <- function(name) {
     row <- subset(analysis$verdicts, channel == "time" & operation == name & level_requested_percent == 1)
     expect_equal(row$verdict, "detected")
@@ -23,15 +26,13 @@ test_that("the answer begins the text, and says what each operation is sensitive
 })
 
 test_that("what was not detected stands with its limit, and a control of 5 % that was missed is a broken set-up", {
-  broken <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 1, 5), slowdown_percent = 0)))
-  said <- answer_of(broken, channels = "time")
+  said <- answer_of(levels_percent = c(0, 1, 5), slowdown_percent = 0)
   expect_match(said, "No level was detected on barrier, bcast; a slowdown of [0-9.]+ % \\([a-z]+\\) or [0-9.]+ % \\([a-z]+\\) would have been, with probability 0.95")
   expect_match(said, "BROKEN SET-UP: not even 5 % was detected on barrier and bcast.*was the load delivered \\([0-9. to]+ %.*ranks on the loaded CPUs")
   # the ranks lost time to it all the same
-  expect_match(answer_of(broken), "POSITIVE CONTROL MISSED: 5 % was not detected by time on barrier and bcast, though it reached the ranks")
+  expect_match(answer_of(levels_percent = c(0, 1, 5), slowdown_percent = 0, channels = both), "POSITIVE CONTROL MISSED: 5 % was not detected by time on barrier and bcast, though it reached the ranks")
   # too few pairs for a verdict at this level are no proof
-  few <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5), slowdown_percent = 0)))
-  analysis <- analyze_campaign(few, channels = "time")
+  analysis <- analyze_campaign(calm(levels_percent = c(0, 5), slowdown_percent = 0), channels = "time")
   analysis$verdicts$n_pairs <- 8
   expect_match(control_sentence(analysis), "BROKEN")
   analysis$verdicts$alpha <- 1e-3
@@ -40,12 +41,11 @@ test_that("what was not detected stands with its limit, and a control of 5 % tha
   analysis$verdicts$reason <- "too few"
   expect_null(control_sentence(analysis))
   # no control: a level of 1 % may be too small to be seen
-  small <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 1), slowdown_percent = 0)))
-  expect_no_match(answer_of(small), "BROKEN|CONTROL")
+  expect_no_match(answer_of(levels_percent = c(0, 1), slowdown_percent = 0), "BROKEN|CONTROL")
 })
 
 test_that("what is detected alone, and what was missed below, are said beside the level that counts", {
-  analysis <- analyze_campaign(do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 0.5, 1, 5)))), channels = "time")
+  analysis <- analyze_campaign(calm(levels_percent = c(0, 0.5, 1, 5)), channels = "time")
   barrier <- analysis$verdicts$operation == "barrier"
   level <- analysis$verdicts$level_requested_percent
   analysis$verdicts$familywise[barrier & level == 1] <- FALSE
@@ -58,7 +58,7 @@ test_that("what is detected alone, and what was missed below, are said beside th
 })
 
 test_that("how busy the machine was is said where it matters, with the tasks that the look saw", {
-  campaign <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5))))
+  campaign <- calm(levels_percent = c(0, 5))
   expect_null(busy_sentence(campaign))
   off <- campaign$rows$arm == "off"
   campaign$rows$preempted_ns_sum[off] <- 0.06 * campaign$rows$wall_ns[off]
@@ -69,26 +69,22 @@ test_that("how busy the machine was is said where it matters, with the tasks tha
     list(cpu = 0, busy_percent = 40, steal_percent = 2, tasks = list(list(name = "cc1", pid = 7, percent = 40))),
     list(cpu = 1, busy_percent = 0, steal_percent = 0, tasks = list())))))
   expect_match(busy_sentence(campaign), "before the run a rank's CPU was busy for 42 % of the time \\(cc1\\).*end what runs there")
-  quiet <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5))))
-  expect_null(busy_sides(quiet, quiet))
-  expect_match(busy_sides(quiet, campaign), "^the machine was busy: B: before the run .*\\(cc1\\).*; limits are higher for it: end what runs there")
-  expect_equal(lengths(regmatches(both <- busy_sides(campaign, campaign), gregexpr("end what runs", both))), 1)
+  idle <- calm(levels_percent = c(0, 5))
+  expect_null(busy_sides(idle, idle))
+  expect_match(busy_sides(idle, campaign), "^the machine was busy: B: before the run .*\\(cc1\\).*; limits are higher for it: end what runs there")
+  expect_equal(lengths(regmatches(said <- busy_sides(campaign, campaign), gregexpr("end what runs", said))), 1)
 })
 
 test_that("launches like these come second where launches are few, and these launches where they are many", {
-  few <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5), launches = 3)))
-  expect_match(answer_of(few, channels = "time"),
+  expect_match(answer_of(levels_percent = c(0, 5), launches = 3),
                "Launches like these, second: at 5 %, by time barrier .* \\[.*Launches differ by more than their pairs explain with p = ")
-  many <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5), launches = 5)))
-  expect_match(answer_of(many, channels = "time"), "These launches, second: at 5 %")
-  one <- do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5))))
-  expect_no_match(answer_of(one, channels = "time"), "second:")
+  expect_match(answer_of(levels_percent = c(0, 5), launches = 5), "These launches, second: at 5 %")
+  expect_no_match(answer_of(levels_percent = c(0, 5)), "second:")
 })
 
 test_that("launches that differ are no reason to run five where there are five", {
   said <- function(launches) {
-    campaign <- do.call(simulated_campaign, c(calm, list(levels_percent = 5, launches = launches, launch_sd = 0.05)))
-    heterogeneity_warning(analyze_campaign(campaign, channels = "time"))
+    heterogeneity_warning(analyze_campaign(calm(levels_percent = 5, launches = launches, launch_sd = 0.05), channels = "time"))
   }
   expect_match(said(3), "the answer is about these launches; for others run 5 launches or more")
   expect_match(said(6), "the answer is about launches like these, and as wide as they scatter$")
@@ -106,8 +102,7 @@ test_that("a reason stands once, with the rows that it concerns", {
 })
 
 test_that("each channel is explained in one line where its table is printed", {
-  text <- format_verdicts(analyze_campaign(do.call(simulated_campaign, c(calm, list(levels_percent = c(0, 5))))))
-  text <- gsub(" +", " ", paste(text, collapse = " "))
+  text <- gsub(" +", " ", paste(format_verdicts(whole), collapse = " "))
   for (name in c("time", "preempted", "detour", "base", "steal")) {
     expect_equal(length(strsplit(text, channels[[name]]$question, fixed = TRUE)[[1]]), 2)
   }

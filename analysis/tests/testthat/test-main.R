@@ -1,42 +1,16 @@
-# Front ends run as processes, as the shell wrapper runs them.
-run <- function(program, ...) {
-  library_dir <- dirname(system.file(package = "noiselab"))
-  script <- system.file("exec", "noiselab.R", package = "noiselab")
-  out <- tempfile()
-  err <- tempfile()
-  on.exit(unlink(c(out, err)))
-  status <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(script), program, shQuote(c(...))),
-                    stdout = out, stderr = err, env = paste0("NOISELAB_R_LIB=", shQuote(library_dir)))
-  list(status = status, out = readLines(out), err = readLines(err))
-}
-
-test_that("analyze prints a table and exits 0; JSON alone goes to stdout", {
-  dir <- local_campaign(pairs = 10, levels_percent = c(0, 5))
-  got <- run("noiselab-analyze", dir)
-  expect_equal(got$status, 0)
-  expect_match(got$out, "detected", all = FALSE)
-  got <- run("noiselab-analyze", "--json", "--channel", "time,preempted", dir)
-  expect_equal(got$status, 0)
-  expect_equal(jsonlite::fromJSON(got$out)$schema, 1)
-  expect_equal(got$err, character())
-})
-
-test_that("usage errors and data errors have their own status and one line each", {
-  cases <- list(
-    list(2, "noiselab-analyze: unknown option '--jsn'", c("--jsn", "x")),
-    list(3, "noiselab-analyze: no launch in", dirname(tempfile(tmpdir = tempfile())))
-  )
-  dir.create(cases[[2]][[3]])
-  for (case in cases) {
-    got <- run("noiselab-analyze", case[[3]])
-    expect_equal(got$status, case[[1]])
-    expect_equal(length(got$err), 1)
+# Processes of these programs are run by tests/cli; status_of() needs none.
+test_that("usage and data errors have their own status and one line each, and JSON stands alone on stdout", {
+  for (case in list(list(2L, "noiselab-analyze: unknown option '--jsn'", c("--jsn", "x")), list(3L, "noiselab-analyze: no launch in", local_folder()))) {
+    got <- status_of("noiselab-analyze", case[[3]])
+    expect_equal(got[c("status", "out")], list(status = case[[1]], out = character()))
     expect_match(got$err, case[[2]])
-    expect_equal(got$out, character())
+    expect_length(got$err, 1)
   }
+  got <- status_of("noiselab-analyze", "--json", "--channel", "time,preempted", local_campaign(pairs = 10, levels_percent = c(0, 5)))
+  expect_equal(got[c("status", "err")], list(status = 0L, err = character()))
+  expect_equal(jsonlite::fromJSON(got$out)$schema, 1)
 })
 
-# The rest of the command line needs no process: status_of() in the helper.
 test_that("every wrong command line gets status 2 and one line", {
   for (args in list(character(), c("a", "--alpha", "x"), c("a", "--alpha"), c("a", "--channel", "tiem"),
                     c("a", "--json", "--csv"), c("a", "--json=1"), c("-x", "a"), c("a", "--table", "cost"),

@@ -42,7 +42,7 @@ expect_plots <- function(analysis, drawn_before = character()) {
 
 test_that("every plot of the table gives data, draws, and states n", {
   dir <- local_campaign(pairs = 10, launches = 2, levels_percent = c(0, 5))
-  drawn <- expect_plots(analyze_campaign(read_campaign(dir)))
+  drawn <- expect_plots(analyze_campaign(read_campaign(dir), channels = c("time", "preempted")))
   dir <- local_campaign(pairs = 10, launches = 2, levels_percent = c(0, 5), kinds = c("spin", "cache"))
   drawn <- c(drawn, expect_plots(analyze_campaign(read_campaign(dir), channels = c("time", "preempted")), drawn))
   dir <- local_starts(launches = 3, pairs = 10)
@@ -63,8 +63,7 @@ test_that("plots without data are NULL", {
 })
 
 test_that("a long trace is thinned but keeps its slowest halves", {
-  dir <- local_campaign(pairs = 2500, levels_percent = 5)
-  campaign <- read_campaign(dir)
+  campaign <- simulated_campaign(pairs = 2500, levels_percent = 5)
   frame <- trace_panel(seq_len(nrow(campaign$rows)), campaign$rows)
   expect_lte(nrow(frame), 4300)
   expect_gt(frame$kept_one_in[1], 1)
@@ -74,7 +73,7 @@ test_that("a long trace is thinned but keeps its slowest halves", {
 
 test_that("panels are in the order of the operations as given in every plot", {
   dir <- local_campaign(pairs = 10, launches = 2, operations = c("reduce", "barrier"), levels_percent = 5)
-  analysis <- analyze_campaign(read_campaign(dir))
+  analysis <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
   for (plot in plots_of("noise")) {
     # nodes have a panel for each treatment
     if (!plot$name %in% c("treatments", "nodes", of_starts, of_agents)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
@@ -83,7 +82,7 @@ test_that("panels are in the order of the operations as given in every plot", {
 
 test_that("with several treatments a panel is an operation and a treatment, in the order asked for", {
   dir <- local_campaign(pairs = 10, launches = 2, operations = c("reduce", "barrier"), levels_percent = 5, kinds = c("spin", "cache"))
-  analysis <- analyze_campaign(read_campaign(dir))
+  analysis <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
   panels <- function(plot) levels(plot(analysis)$data$panel)
   cells <- c("reduce, spin", "reduce, cache", "barrier, spin", "barrier, cache")
   for (plot in list(plot_dose, plot_preempted, plot_tail)) expect_equal(panels(plot), cells)
@@ -98,8 +97,7 @@ test_that("with several treatments a panel is an operation and a treatment, in t
 })
 
 test_that("inconclusive is a class of its own, in the plot and in its text", {
-  dir <- local_campaign(pairs = 4, levels_percent = 5)
-  drawn <- plot_dose(analyze_campaign(read_campaign(dir)))
+  drawn <- plot_dose(analyze_campaign(simulated_campaign(pairs = 4, levels_percent = 5), channels = "time"))
   expect_equal(drawn$data$series, "inconclusive")
   expect_match(drawn$labels$caption, "inconclusive")
   expect_match(alt_dose(drawn$data, "Slowdown, %"), "barrier: inconclusive at 5 %")

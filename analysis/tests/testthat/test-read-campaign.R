@@ -2,6 +2,22 @@ small <- function(..., env = parent.frame()) {
   local_campaign(pairs = 12, levels_percent = c(0, 5), ..., env = env)
 }
 
+# A campaign damaged in one way after the other: `change` gets the lines of a file of its launch.
+refuses <- function(dir, words, file, change, ..., class = "nl_error_damaged") {
+  path <- file.path(dir, "sim-1", file)
+  before <- readLines(path)
+  edit_lines(path, change)
+  expect_error(read_campaign(dir), words, ..., class = class)
+  writeLines(before, path)
+}
+
+# A change of one cell, by its line and column.
+put <- function(line, name, value) function(x) {
+  cells <- strsplit(paste0(x[line], ",!"), ",")[[1]]
+  cells[match(name, strsplit(x[1], ",")[[1]])] <- value
+  replace(x, line, paste(cells[-length(cells)], collapse = ","))
+}
+
 test_that("a campaign is read with all rows, levels and launches", {
   dir <- small(launches = 2)
   got <- read_campaign(dir)
@@ -21,12 +37,6 @@ test_that("launch directories are read as well as campaigns, each launch once", 
   expect_equal(length(read_campaign(c(dir, dir))$launches), 2)
   other <- small(launches = 1)
   expect_error(read_campaign(c(dir, other)), "'sim-1' occurs twice", class = "nl_error_usage")
-})
-
-test_that("an unknown schema is refused", {
-  dir <- small()
-  edit_lines(file.path(dir, "sim-1", "launch.json"), function(x) sub('"schema": 2,', '"schema": 99,', x))
-  expect_error(read_campaign(dir), "schema 99", class = "nl_error_schema")
 })
 
 test_that("a missing directory, an empty campaign, a missing launch.json and no rows are told apart", {
@@ -50,13 +60,6 @@ test_that("a missing directory, an empty campaign, a missing launch.json and no 
   expect_equal(names(read_campaign(dir)$paths), "sim-1")
 })
 
-# A change of one cell, by its line and column.
-put <- function(line, name, value) function(x) {
-  cells <- strsplit(paste0(x[line], ",!"), ",")[[1]]
-  cells[match(name, strsplit(x[1], ",")[[1]])] <- value
-  replace(x, line, paste(cells[-length(cells)], collapse = ","))
-}
-
 test_that("a damaged row is refused with file and line", {
   broken <- list(
     list(5, "wall_ns", "abc"), list(5, "wall_ns", "NaN"), list(5, "wall_ns", "Inf"),
@@ -64,11 +67,8 @@ test_that("a damaged row is refused with file and line", {
     list(6, "operations", "1.5"), list(5, "base_ns", "nan"), list(5, "launch", "other"),
     list(5, "operation", "a b"), list(3, "pair", "1e999"), list(5, "detour_ns", "NaN")
   )
-  for (case in broken) {
-    dir <- small()
-    edit_lines(halves_of(dir), do.call(put, case))
-    expect_error(read_campaign(dir), paste0("halves.csv:", case[[1]], ": ", case[[2]]), class = "nl_error_damaged")
-  }
+  dir <- small()
+  for (case in broken) refuses(dir, paste0("halves.csv:", case[[1]], ": ", case[[2]]), "halves.csv", do.call(put, case))
 })
 
 test_that("wrong field counts, repeated rows, edited headers and rows that the launch cannot have made are refused with file and line", {
@@ -88,11 +88,8 @@ test_that("wrong field counts, repeated rows, edited headers and rows that the l
     "preempted_ns_max is '-2e.06'" = put(4, "preempted_ns_max", "-2000000"),
     "halves.csv:4: preempted_ns_sum is -2e\\+06" = put(4, "preempted_ns_sum", "-2000000")
   )
-  for (i in seq_along(changes)) {
-    dir <- small()
-    edit_lines(halves_of(dir), changes[[i]])
-    expect_error(read_campaign(dir), names(changes)[i], class = "nl_error_damaged")
-  }
+  dir <- small()
+  for (i in seq_along(changes)) refuses(dir, names(changes)[i], "halves.csv", changes[[i]])
 })
 
 cut_end <- function(file, bytes) {
@@ -148,6 +145,11 @@ test_that("small negative preempted times are real", {
   expect_equal(read_campaign(dir)$rows$preempted_ns_sum[1], -900)
 })
 
+# A change of what the lines of a JSON file say.
+as_json <- function(change) function(lines) {
+  jsonlite::toJSON(change(jsonlite::parse_json(paste(lines, collapse = "\n"))), auto_unbox = TRUE, null = "null", digits = NA)
+}
+
 json_of <- function(dir, launch = 1) file.path(dir, paste0("sim-", launch), "launch.json")
 
 test_that("lost and added rows are told by the count in launch.json, unless the launch was killed", {
@@ -184,16 +186,10 @@ test_that("an odd launch.json is damaged, not a bug", {
     kinds = function(i) { i$options$kinds <- "spin"; i }, phases = function(i) { i$options$phases <- list(1); i },
     pattern = function(i) { i$generators[[1]]$levels[[1]]$pattern <- 3; i }
   )
-  for (n in seq_along(odd)) {
-    dir <- small()
-    edit_json(json_of(dir), odd[[n]])
-    expect_error(read_campaign(dir), paste0("launch.json:1: key '.*", names(odd)[n]), class = "nl_error_damaged")
-  }
-  for (text in c("[1]", "3", "null", "\"text\"", "{")) {
-    dir <- small()
-    writeLines(text, json_of(dir))
-    expect_error(read_campaign(dir), "launch.json:1: not a JSON", class = "nl_error_damaged")
-  }
+  dir <- small()
+  for (n in seq_along(odd)) refuses(dir, paste0("launch.json:1: key '.*", names(odd)[n]), "launch.json", as_json(odd[[n]]))
+  for (text in c("[1]", "3", "null", "\"text\"", "{")) refuses(dir, "launch.json:1: not a JSON", "launch.json", function(x) text)
+  refuses(dir, "schema 99", "launch.json", function(x) sub('"schema": 2,', '"schema": 99,', x), class = "nl_error_schema")
 })
 
 test_that("control characters of launch.json do not reach the terminal", {
@@ -246,8 +242,7 @@ test_that("the treatment is read as factors, empty in off rows", {
 })
 
 test_that("a damaged treatment is refused with file and line", {
-  arm_of <- function(file) data.table::fread(file)$arm
-  line <- function(file, arm) match(arm, arm_of(file)) + 1
+  line <- function(file, arm) match(arm, data.table::fread(file)$arm) + 1
   broken <- list(
     list("halves", "on", "kind", "", "empty, wanted a word in an on row"),
     list("halves", "off", "phase", "random", "'random', wanted nothing in an off row"),
@@ -263,21 +258,14 @@ test_that("a damaged treatment is refused with file and line", {
     list("hist", "off", "kind", "spin", "'spin', wanted nothing in an off row"),
     list("ranks", "on", "pattern", "poisson", "'poisson', wanted what launch.json has: periodic")
   )
-  for (case in broken) {
-    dir <- small()
-    file <- file.path(dir, "sim-1", paste0(case[[1]], ".csv"))
-    at <- line(file, case[[2]])
-    do.call(edit_cells, c(list(file, at), stats::setNames(case[4], case[[3]])))
-    expect_error(read_campaign(dir), paste0(case[[1]], ".csv:", at, ": ", case[[3]], " is ", case[[5]]), fixed = TRUE,
-                 class = "nl_error_damaged")
-  }
-})
-
-test_that("a column of the treatment that is missing is named", {
+  dir <- small()
   for (name in c("kind", "phase", "requested_ns")) {
-    dir <- small()
-    edit_lines(halves_of(dir), function(x) sub(paste0(name, "\\b"), "other", x))
-    expect_error(read_campaign(dir), paste0("halves.csv:1: column '", name, "' is missing"), class = "nl_error_damaged")
+    refuses(dir, paste0("halves.csv:1: column '", name, "' is missing"), "halves.csv", function(x) sub(paste0(name, "\\b"), "other", x))
+  }
+  for (case in broken) {
+    name <- paste0(case[[1]], ".csv")
+    at <- line(file.path(dir, "sim-1", name), case[[2]])
+    refuses(dir, paste0(name, ":", at, ": ", case[[3]], " is ", case[[5]]), name, put(at, case[[3]], case[[4]]), fixed = TRUE)
   }
 })
 
@@ -347,27 +335,20 @@ test_that("launches with and without synchronised starts are read together, and 
 
 test_that("damage in the files of synchronised starts is named with file and line", {
   cases <- list(
-    list("lateness.csv", 3, list(starts = 0), "lateness.csv:3: a rank was last more often"),
-    list("lateness.csv", 4, list(rank = "x"), "lateness.csv:4: rank is 'x'"),
-    list("lateness.csv", 2, list(end_ns = -5), "lateness.csv:2: end_ns is below start_ns"),
-    list("clocks.csv", 2, list(reason = "whim"), "clocks.csv:2: reason is 'whim', wanted first, schedule or residual"),
-    list("clocks.csv", 3, list(rtt_ns = -1), "clocks.csv:3: rtt_ns is '-1'"),
-    list("starts_hist.csv", 2, list(measure = "size"), "starts_hist.csv:2: measure is 'size'"),
-    list("starts_hist.csv", 5, list(hi_ns = 0), "starts_hist.csv:5: lo_ns is"),
-    list("halves.csv", 2, list(late_starts = 0.5), "halves.csv:2: late_starts is '0.5'"),
-    list("ranks.csv", 2, list(last_ends = -1), "ranks.csv:2: last_ends is '-1'")
+    list("lateness.csv", 3, "starts", 0, "lateness.csv:3: a rank was last more often"),
+    list("lateness.csv", 4, "rank", "x", "lateness.csv:4: rank is 'x'"),
+    list("lateness.csv", 2, "end_ns", -5, "lateness.csv:2: end_ns is below start_ns"),
+    list("clocks.csv", 2, "reason", "whim", "clocks.csv:2: reason is 'whim', wanted first, schedule or residual"),
+    list("clocks.csv", 3, "rtt_ns", -1, "clocks.csv:3: rtt_ns is '-1'"),
+    list("starts_hist.csv", 2, "measure", "size", "starts_hist.csv:2: measure is 'size'"),
+    list("starts_hist.csv", 5, "hi_ns", 0, "starts_hist.csv:5: lo_ns is"),
+    list("halves.csv", 2, "late_starts", 0.5, "halves.csv:2: late_starts is '0.5'"),
+    list("ranks.csv", 2, "last_ends", -1, "ranks.csv:2: last_ends is '-1'")
   )
-  for (case in cases) {
-    dir <- local_starts()
-    do.call(edit_cells, c(list(file.path(dir, "sim-1", case[[1]]), case[[2]]), case[[3]]))
-    expect_error(read_campaign(dir), case[[4]], class = "nl_error_damaged")
-  }
   dir <- local_starts()
-  edit_json(file.path(dir, "sim-1", "launch.json"), function(info) {
-    info$start$mode <- "leap"
-    info
-  })
-  expect_error(read_campaign(dir), "key 'start.mode' is 'leap'", class = "nl_error_damaged")
+  for (case in cases) refuses(dir, case[[5]], case[[1]], put(case[[2]], case[[3]], case[[4]]))
+  leap <- function(info) utils::modifyList(info, list(start = list(mode = "leap")))
+  refuses(dir, "key 'start.mode' is 'leap'", "launch.json", as_json(leap))
 })
 
 test_that("one arm is enough where nothing is compared", {

@@ -14,7 +14,7 @@ test_that("the interval of a few pairs is that of their subset means", {
 test_that("bounds and test agree, for few and for many pairs", {
   set.seed(4)
   for (n in c(9, 20, 60, 700)) {
-    for (shift in c(0.1, 0.3, 0.5, 0.8)) {
+    for (shift in c(0.1, 0.5)) {
       d <- shift * 12 / sqrt(n) + stats::rt(n, 2)
       got <- randomisation_inference(d)
       expect_equal(got$low > 0, got$p <= 0.01)
@@ -71,7 +71,7 @@ test_that("half samples have weights of mean 1 and variance 1, and none is empty
 test_that("the signed-rank test and its interval agree, with ties and zeros, too", {
   set.seed(8)
   for (n in c(9, 30, 60, 700)) {
-    for (shift in c(0, 0.3, 0.5, 0.8)) {
+    for (shift in c(0, 0.3, 0.8)) {
       d <- shift * 8 / sqrt(n) + stats::rt(n, 2)
       for (x in list(d, round(2 * d) / 2, ifelse(stats::runif(n) < 0.6, 0, d))) {
         got <- rank_inference(x)
@@ -114,10 +114,10 @@ test_that("the limit of the signed-rank test is that of all averages of two, of 
 
 test_that("the power at the limit of the signed-rank test is the one stated", {
   set.seed(9)
-  found <- replicate(120, {
+  found <- replicate(60, {
     d <- stats::rt(120, 3)
     signed_rank_test(stats::rt(120, 3) + rank_inference(d)$limit)$p <= 0.01
   })
   # 0.95 within four standard errors
-  expect_gt(mean(found), 0.95 - 4 * sqrt(0.95 * 0.05 / 120))
+  expect_gt(mean(found), 0.95 - 4 * sqrt(0.95 * 0.05 / 60))
 })

@@ -29,19 +29,12 @@ test_that("each estimate of a campaign is a row, with the numbers of its table",
   expect_equal(names(csv), estimate_columns)
 })
 
-test_that("nodes, intervals, replays, comparisons, agents and acceptance have the same columns", {
-  dir <- local_campaign(nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40)
-  expect_in_schema(location_estimates(locate_noise(read_campaign(dir))))
+test_that("intervals, replays, agents and acceptance have the same columns (nodes and comparisons: tests/cli/analyze.bats)", {
   expect_in_schema(intervals_estimates(interval_sweep(sweep_campaign(c(1, 10), c(2, 0.2)), margin = 0.5)))
   part <- function(...) do.call(simulated_campaign, c(quiet, list(pairs = 30, launches = 4, slowdown_percent = 2, ...)))
   both <- join_campaigns(list(part(external = "agent", prefix = "a", seed = 1),
                               part(patterns = "replay", levels_percent = 1, prefix = "r", seed = 2)))
   expect_in_schema(replay_estimates(compare_replay(both)))
-  sides <- lapply(1:2, function(i) {
-    read_campaign(local_campaign(pairs = 10, launches = 3, levels_percent = 5, seed = i, prefix = letters[i], operation_ns = 1800 + 200 * i,
-                                 env = parent.frame(2)))
-  })
-  expect_in_schema(comparison_estimates(compare_campaigns(sides[[1]], sides[[2]], margin_percent = 5)))
   agent <- local_folder()
   unlink(agent, recursive = TRUE)
   simulate_agent_campaign(agent, pairs = 20, seed = 1)
