@@ -80,7 +80,7 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   }
   measured <- measure_pairs(campaign, pairs, wanted)
   within <- if (unpaired) list() else analyze_cells(measured, campaign, settings)
-  over_launches <- look_settings(looks, settings)
+  over_launches <- with_alpha(settings, looks$alpha)
   pooled <- if (unpaired || length(campaign$launches) < 2) list() else {
     analyze_pooled(measured, within, campaign, over_launches)
   }
@@ -113,7 +113,7 @@ ratio_table <- function(within, pooled, across, part) mark_main(in_reading_order
 # What an interruption costs is asked where the ranks are known to have been interrupted.
 known_costs <- function(cost, verdicts) {
   if (NROW(cost) == 0) return(cost)
-  key <- function(rows) do.call(paste, c(unname(rows[intersect(c(label_columns, "level_requested_percent"), names(cost))]), sep = "\r"))
+  key <- function(rows) row_key(rows, intersect(c(label_columns, "level_requested_percent"), names(cost)))
   found <- verdicts[verdicts$channel == "preempted" & verdicts$verdict == "detected", ]
   lacking <- is.na(cost$reason) & !key(cost) %in% key(found)
   cost[lacking, c("cost_ns", "ci_low", "ci_high")] <- NA_real_
@@ -179,16 +179,18 @@ analyze_cells <- function(measured, campaign, settings) {
     cell <- measured$cells[i, ]
     # A launch that was looked at while it ran has spent part of its alpha before it ended.
     launch_settings <- sequential_settings(campaign$launches[[cell$launch]], settings)
-    label <- c(list(scope = scope_launch), cell[setdiff(label_columns, "scope")],
-               list(level_requested_percent = cell$level_requested_percent))
-    got <- analyze_cell(measured, label, measured$members[[i]], 1, launch_settings)
+    label <- cell_label(cell, scope_launch)
     locked <- if (measured$locked) locked_verdict(campaign, label, measured$on[measured$members[[i]]], launch_settings, reader)
-    if (!is.null(locked)) got$verdicts <- c(got$verdicts, list(locked))
-    got
+    analyze_cell(measured, label, measured$members[[i]], 1, launch_settings, locked)
   })
+  parts_of(results)
+}
+
+cell_label <- function(cell, scope) c(list(scope = scope), cell[c(setdiff(label_columns, "scope"), "level_requested_percent")])
+
+parts_of <- function(results) {
   list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
-       amplification = lapply(results, `[[`, "amplification"),
-       cost = lapply(results, `[[`, "cost"))
+       amplification = unname(lapply(results, `[[`, "amplification")), cost = unname(lapply(results, `[[`, "cost")))
 }
 
 # The pairs of all launches together. The order within every pair was drawn, so the test is as exact as within one launch;
@@ -196,21 +198,19 @@ analyze_cells <- function(measured, campaign, settings) {
 analyze_pooled <- function(measured, within, campaign, settings) {
   cells <- measured$cells
   by <- intersect(c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent"), names(cells))
-  key <- do.call(paste, c(unname(cells[by]), sep = "\r"))
+  key <- row_key(cells, by)
   groups <- Filter(function(at) length(unique(cells$launch[at])) > 1, split(seq_len(nrow(cells)), in_order(key)))
   alone <- bind_rows(within$verdicts)
-  own_key <- do.call(paste, c(unname(alone[by]), sep = "\r"))
+  own_key <- row_key(alone, by)
   results <- lapply(groups, function(at) {
     first <- cells[at[1], ]
     first$launch <- NA_character_
-    label <- c(list(scope = scope_these), first[setdiff(label_columns, "scope")],
-               list(level_requested_percent = first$level_requested_percent))
+    label <- cell_label(first, scope_these)
     alphas <- vapply(cells$launch[at], function(id) sequential_settings(campaign$launches[[id]], settings)$alpha, 0)
     pooled <- settings
     pooled$alpha <- min(alphas)
-    got <- analyze_cell(measured, label, unlist(measured$members[at]), length(unique(cells$launch[at])), pooled)
     locked <- locked_pooled_verdict(alone[own_key == key[at[1]] & alone$channel == "locked", ], label, pooled)
-    if (!is.null(locked)) got$verdicts <- c(got$verdicts, list(locked))
+    got <- analyze_cell(measured, label, unlist(measured$members[at]), length(unique(cells$launch[at])), pooled, locked)
     got$verdicts <- lapply(got$verdicts, function(row) {
       mine <- alone[own_key == key[at[1]] & alone$channel == row$channel, ]
       row$heterogeneity_p <- heterogeneity(mine$raw_estimate, mine$raw_full_se)
@@ -218,8 +218,7 @@ analyze_pooled <- function(measured, within, campaign, settings) {
     })
     got
   })
-  list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
-       amplification = unname(lapply(results, `[[`, "amplification")), cost = unname(lapply(results, `[[`, "cost")))
+  parts_of(results)
 }
 
 # Do estimates scatter by more than their standard errors allow? p-value of Cochran's Q.
@@ -231,7 +230,8 @@ heterogeneity <- function(estimate, se) {
   stats::pchisq(sum(weight * (x - sum(weight * x) / sum(weight))^2), sum(known) - 1, lower.tail = FALSE)
 }
 
-analyze_cell <- function(measured, label, members, n_launches, settings) {
+# `locked`: the verdict by bursts, NULL: none.
+analyze_cell <- function(measured, label, members, n_launches, settings, locked = NULL) {
   label$level_delivered_percent <- delivered_percent(measured$level_delivered[members], measured$wall_ns[members])
   label$delivered_ratio <- delivered_ratio(label$level_delivered_percent, label$level_requested_percent)
   verdicts <- lapply(names(measured$differences), function(name) {
@@ -242,20 +242,18 @@ analyze_cell <- function(measured, label, members, n_launches, settings) {
                  lost = lost_of_pairs(measured$lost[[name]], at))
     launch_verdict(label, name, cell, n_launches, settings)
   })
-  list(verdicts = verdicts, amplification = cell_amplification(measured, label, members, n_launches, settings),
+  list(verdicts = c(verdicts, if (!is.null(locked)) list(locked)), amplification = cell_amplification(measured, label, members, n_launches, settings),
        cost = cell_cost(measured, label, members, n_launches, settings))
 }
 
 sequential_settings <- function(info, settings) {
-  settings$alpha <- launch_alpha(info, settings$alpha)
-  # How far the launch got is unknown: next to nothing of alpha can be counted on.
-  if (is.na(settings$alpha)) settings$alpha <- 1e-9
   settings$is_sequential <- !is.null(info$sequential)
-  # An early look spends less than a double can tell from nothing.
-  settings$alpha <- max(settings$alpha, 1e-15)
-  settings$conf <- 1 - 2 * settings$alpha
-  settings
+  alpha <- launch_alpha(info, settings$alpha)
+  # How far the launch got is unknown: next to nothing of alpha can be counted on. An early look spends less than a double can tell from nothing.
+  with_alpha(settings, if (is.na(alpha)) 1e-9 else max(alpha, 1e-15))
 }
+
+with_alpha <- function(settings, alpha) utils::modifyList(settings, list(alpha = alpha, conf = 1 - 2 * alpha))
 
 # Which estimate a verdict rests on follows from the design alone, never from what came out. `cell`: of the pairs that have
 # a value `d`, `bursts`, `due` and `delivered` (level) of their on halves, `lost` (see lost_time()), and `resolution`.
@@ -372,7 +370,7 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, check, 
     if (is.na(est$low) || is.na(est$high)) {
     "too few pairs for an interval"
   } else if (limit > hopeless_limit && channels[[name]]$unit != "ns" && !isTRUE(est$p <= settings$alpha)) {
-    sprintf("only an effect above %s %% could have been seen: measure for longer", format_effect(limit, FALSE))
+    sprintf("only an effect above %s %% could have been seen: measure for longer", plain(limit))
   } else NA_character_
   conclusive <- is.na(reason)
   adjusted <- est$adjusted
@@ -525,9 +523,7 @@ familywise <- function(verdicts) {
 
 # Groups of one operation, size, treatment and level (and channel) that occur in two launches or more.
 groups_across <- function(rows, columns) {
-  key <- do.call(paste, c(rows[columns], sep = "\r"))
-  groups <- split(rows, factor(key, unique(key)))
-  unname(Filter(function(group) length(unique(group$launch)) > 1, groups))
+  unname(Filter(function(group) length(unique(group$launch)) > 1, split(rows, in_order(row_key(rows, columns)))))
 }
 
 across_label <- function(group) {
@@ -599,8 +595,7 @@ unpaired_verdicts <- function(campaign, wanted, settings) {
   means <- launch_means(campaign, wanted)
   by <- c("operation", "bytes", "ranks", treatment_columns, "channel", "level_requested_percent")
   on <- means[means$arm == "on", ]
-  key <- do.call(paste, c(on[by], sep = "\r"))
-  verdicts <- lapply(split(on, factor(key, unique(key))), function(group) {
+  verdicts <- lapply(split(on, in_order(row_key(on, by))), function(group) {
     off <- means[means$arm == "off" & means$operation == group$operation[1] &
                    means$bytes == group$bytes[1] & means$ranks == group$ranks[1] & means$channel == group$channel[1], ]
     welch_verdict(group, off, settings)
@@ -631,15 +626,8 @@ launch_means <- function(campaign, wanted) {
   bind_rows(parts)
 }
 
-#' Welch's test from means
-#'
-#' @param mean0,mean1 Numeric: mean of the clean and of the noisy sample (same unit).
-#' @param sd0,sd1 Numeric: their standard deviations (same unit).
-#' @param n0,n1 Numeric: their sizes.
-#' @return A list of numeric vectors: `difference`, `se` (unit of the means), `t`, `df`,
-#'   `p_one_sided` (noisy above clean), `p_two_sided`.
-#' @references Welch, B. L. (1947) Biometrika 34, 28-35.
-#' @noRd
+# Welch's test from means, standard deviations and sizes of the clean (0) and the noisy (1) sample: `difference`, `se`, `t`, `df`,
+# `p_one_sided` (noisy above clean), `p_two_sided`. Welch, B. L. (1947) Biometrika 34, 28-35.
 welch_test <- function(mean0, sd0, n0, mean1, sd1, n1) {
   v0 <- sd0^2 / n0
   v1 <- sd1^2 / n1

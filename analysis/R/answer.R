@@ -127,7 +127,7 @@ answer_sentences <- function(analysis) {
 # The channel that the answer is about: time, where it was analyzed.
 main_channel <- function(names) if ("time" %in% names) "time" else as.character(names[1])
 
-percent_of <- function(x, unit = "%") paste(format_effect(x, FALSE), if (startsWith(unit, "%")) "%" else unit)
+percent_of <- function(x, unit = "%") paste(plain(x), if (startsWith(unit, "%")) "%" else unit)
 
 # A family in a sentence: operation, size where there are several, treatment where there are several.
 family_name <- function(rows, analysis) {
@@ -178,8 +178,8 @@ sensitive_sentence <- function(rows, name, analysis, n_all) {
     verb <- if (i > 1 && level_of(i) == level_of(i - 1)) "" else paste0(level, if (time) " slows " else
         sprintf(" raises %s of ", row$channel))
     sprintf("%s%s by %s (%s%s to %s%s)", verb, name[i],
-            percent_of(row$estimate, row$unit), if (i == 1) paste(sure, "interval ") else "", format_effect(row$ci_low, FALSE),
-            format_effect(row$ci_high, FALSE), if (length(remark) > 0) paste0("; ", paste(remark, collapse = ", ")) else "")
+            percent_of(row$estimate, row$unit), if (i == 1) paste(sure, "interval ") else "", plain(row$ci_low),
+            plain(row$ci_high), if (length(remark) > 0) paste0("; ", paste(remark, collapse = ", ")) else "")
   }, "")
   rest <- length(name) - length(named)
   what <- paste0(join_words(c(each, if (rest > 0) sprintf("%d more", rest))), ".")
@@ -245,7 +245,7 @@ outside_taken_sentence <- function(rows, analysis) {
   if (nrow(found) == 0) return(if (nrow(rows) > 0 && any(!is.na(rows$limit))) sprintf(
     "It was not seen to take CPU time from the ranks; %s %% of one CPU would have been.", format_span_of(rows$limit)))
   sprintf("It takes %s %% of one CPU from the ranks of a node (%s interval %s to %s).", format_span_of(found$estimate),
-          format_confidence(2 * min(analysis$verdicts$alpha)), format_effect(min(found$ci_low), FALSE), format_effect(max(found$ci_high), FALSE))
+          format_confidence(2 * min(analysis$verdicts$alpha)), plain(min(found$ci_low)), plain(max(found$ci_high)))
 }
 
 margin_sentence <- function(analysis) if (!is.null(analysis$margin)) margin_answer_words(analysis$margin, analysis$margin_answer)
@@ -278,8 +278,8 @@ lead_by_answers <- function(rows, answers) {
   rows$lead <- NA_character_
   rows$beyond_most <- NA_real_
   if (is.null(answers)) return(rows)
-  key <- function(x) paste(x$kind, x$operation, x$bytes, x$scope, x$launch, sep = "\r")
-  at <- match(key(rows), key(answers))
+  same <- c("kind", "operation", "bytes", "scope", "launch")
+  at <- match(row_key(rows, same), row_key(answers, same))
   at[has_level(rows$level_requested_percent) | rows$channel != "time"] <- NA
   i <- which(!is.na(at))
   mine <- answers[at[i], ]
@@ -295,10 +295,8 @@ lead_by_answers <- function(rows, answers) {
 answer_table <- function(analysis, unicode = shows_unicode(), rows = answer_rows(analysis)) {
   all <- widest_scope(analysis$verdicts)
   taken <- all[all$channel == "preempted", ]
-  key <- function(x) do.call(paste, c(unname(x[intersect(c("scope", "launch", "operation", "bytes", "ranks", treatment_columns,
-                                                           "level_requested_percent"), names(x))]),
-                                      sep = "\r"))
-  at <- match(key(rows), key(taken))
+  same <- c("scope", "launch", "operation", "bytes", "ranks", treatment_columns, "level_requested_percent")
+  at <- match(row_key(rows, same), row_key(taken, same))
   percent <- channel_is_relative(rows$channel[1])
   alphas <- unique(rows$alpha)
   label <- label_in(rows, analysis)

@@ -63,13 +63,9 @@ nodes_of_word <- function(word, file, line) {
   said
 }
 
-#' Which hosts names of a file mean
-#'
-#' As the detector has it: equal whatever their case, or the names before the first dot where one of the two is without its domain.
-#'
-#' @param names Character: names of the file. @param hosts Character: hosts of the campaign. @param option Character, length 1, for messages.
-#' @return Integer, one per name: its index in `hosts`; NA: none. One that could be several hosts, and two that are one, are refused.
-#' @noRd
+# Which hosts names of a file mean, as the detector has it: equal whatever their case, or the names before the first dot where one of the
+# two is without its domain. One integer per name, its index in `hosts`, NA: none; one that could be several hosts, and two that are one,
+# are refused (`option`: for messages).
 hosts_meant <- function(names, hosts, option) {
   own <- tolower(hosts)
   short <- sub("\\..*", "", own)
@@ -87,15 +83,8 @@ hosts_meant <- function(names, hosts, option) {
 
 # Quantiles of the single operations' times, of which there are histograms only.
 
-#' Quantiles from a histogram
-#'
-#' @param lo_ns,hi_ns Numeric, length n: edges of the bins, ns; bins may occur several times (launches are merged
-#'   by adding counts).
-#' @param count Numeric, length n: values in each bin.
-#' @param p Probabilities.
-#' @return Numeric, as `p`, ns: the middle of the bin that holds the smallest value which at least the share `p`
-#'   does not exceed (bins of 1 ns: the value); NA where nothing was counted.
-#' @noRd
+# The middle of the bin (ns) that holds the smallest value which at least the share `p` does not exceed; NA where nothing was counted.
+# Bins may occur several times.
 hist_quantile <- function(lo_ns, hi_ns, count, p) {
   total <- sum(count)
   if (length(count) == 0 || total == 0) return(rep(NA_real_, length(p)))
@@ -185,6 +174,9 @@ day_s <- 86400
 pseudo_log <- function(x, sigma) asinh(x / (2 * sigma)) / log(10)
 
 in_order <- function(x) factor(x, unique(x))
+
+# One text per row, of these of its columns, as far as it has them.
+row_key <- function(rows, columns) do.call(paste, c(unname(as.list(rows)[intersect(columns, names(rows))]), sep = "\r"))
 
 # JSON as jsonlite reads it unsimplified: an object is a list with names, an array one without.
 is_object <- function(x) is.list(x) && !is.null(names(x))

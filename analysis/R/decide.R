@@ -1,17 +1,8 @@
 # From estimates to verdicts.
 
-#' Step down over levels
-#'
-#' Levels are tested from the highest, each at one-sided `alpha`, up to the first that fails. This
-#' keeps the chance of any false detection among the levels at or below `alpha` without a correction.
-#' Level 0 (the placebo) is outside: its test stands alone.
-#'
-#' @param level Numeric, length n: requested level in percent, each once; `Inf` for a treatment without a level.
-#' @param p Numeric, length n: one-sided p-value; NA counts as failed.
-#' @param alpha Probability, length 1.
-#' @return Character, length n: `detected`, `not detected`, or `not tested` (a higher level failed).
-#' @references Marcus, R., Peritz, E. and Gabriel, K. R. (1976) Biometrika 63, 655-660.
-#' @noRd
+# Levels are tested from the highest, each at one-sided `alpha`, up to the first that fails, which keeps the chance of any false detection
+# at or below alpha without a correction. Level 0 (the placebo) stands alone. `p`: NA counts as failed. `detected`, `not detected`, or
+# `not tested` (a higher level failed). Marcus, R., Peritz, E. and Gabriel, K. R. (1976) Biometrika 63, 655-660.
 step_down <- function(level, p, alpha = 0.01) {
   if (length(level) == 0) return(character())
   hit <- !is.na(p) & p <= alpha
@@ -40,34 +31,17 @@ decide_family <- function(rows, alpha) {
   rows
 }
 
-#' Three-way verdict against a margin
-#'
-#' From one two-sided interval of confidence 1 - 2 alpha, whose ends are one-sided bounds of confidence 1 - alpha
-#' each: an effect is above the margin when the whole interval is, below when the whole interval is (equivalence, two
-#' one-sided tests), and else nothing has been shown.
-#'
-#' @param low,high Numeric, length n: ends of that interval (any unit).
-#' @param margin The margin, in the same unit, length 1.
-#' @return Character, length n: `above`, `below` or `inconclusive` (also where an end is NA).
-#' @references Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
-#' @noRd
+# `above`, `below` or `inconclusive` (also where an end is NA), from one interval of confidence 1 - 2 alpha: an effect is above the margin
+# when the whole interval is, below when the whole interval is (two one-sided tests), and else nothing has been shown. Schuirmann, D. J.
+# (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
 margin_verdict <- function(low, high, margin) {
   ifelse(!is.na(low) & low > margin, "above", ifelse(!is.na(high) & high < margin, "below", "inconclusive"))
 }
 
-#' Step-down over levels in several families at once
-#'
-#' Each family (an operation at a size, a treatment, a channel) tests its levels from the highest and starts with an
-#' equal part of alpha; when all its levels are detected, its part goes in equal shares to the families that are not
-#' through (as Holm's correction does, but along the levels). The chance of any false detection over all families is
-#' at most alpha.
-#'
-#' @param p List of numeric vectors, one per family: one-sided p-values in the order of testing; NA counts as failed.
-#' @param alpha Probability, length 1.
-#' @return List of logical vectors, as `p`: detected.
-#' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Bretz, F. et al. (2009) Statistics in
-#'   Medicine 28, 586-604.
-#' @noRd
+# Step-down in several families at once (`p`: a list, in the order of testing; NA counts as failed): each tests its levels from the
+# highest and starts with an equal part of alpha; when all its levels are detected, its part goes in equal shares to those that are not
+# through (Holm's correction along the levels). The chance of any false detection is at most alpha. Holm, S. (1979) Scandinavian Journal
+# of Statistics 6, 65-70; Bretz, F. et al. (2009) Statistics in Medicine 28, 586-604.
 step_down_families <- function(p, alpha = 0.01) {
   done <- integer(length(p))
   lengths <- lengths(p)

@@ -1,34 +1,18 @@
 # What one period looks like: a series folded at a period.
 
-#' Fold a series at a period
-#'
-#' Times modulo the period are cut into bins; each bin's mean over all periods is one point of the profile. Before, slow
-#' drift is taken off: the running median, over five stretches of whole periods, of the stretches' means, which leaves
-#' the profile as it is, whatever its shape. A box (one stretch of the period raised over the rest) is fitted to
-#' the profile by least squares.
-#'
-#' @param x Numeric, length n: the series, any unit (below: its unit).
-#' @param t_s Numeric, length n: when each value was taken (its middle), s, rising.
-#' @param period_s Number, length 1: the period, s, from two median distances of the times to a third of the span.
-#' @param bins Whole number, length 1, at least 4: bins of the profile; NULL: as many as the length of a value and
-#'   ten values per bin allow, 512 at most.
-#' @param width_s Number, length 1: time that a value covers, s; NULL for the median distance of the times.
-#' @param alpha,power Level of the test and its power at the limit, length 1.
-#' @return A list:
-#'   * `profile`: data frame, one row per bin with values: `phase` (middle of the bin, share of the period), `n`, `mean`
-#'     (unit of `x`, above the part that is not raised), `se`, `box` (the fitted box);
-#'   * `chi_square`, `df`, `p`: of the profile against a constant;
-#'   * `inflation`: mean chi-square of the folds at `n_off` neighbouring periods over `df`: what red noise makes of
-#'     it. `p` is that of the F distribution with the mean and the variance that those folds have;
-#'   * `phase` (share of the period by which the raised part begins after time 0), `duty` (share that is raised),
-#'     `amplitude` (raise, unit of `x`), `cost` (amplitude x duty: the mean over the whole period), each with a
-#'     standard error `_se` from leaving out one of up to 20 stretches of periods after the other (jackknife), and the
-#'     width of a bin;
-#'   * `limit`: the largest cost of a box of duty up to 1/2 that the test would have missed with probability 1 - power;
-#'   * `bins`, `n`, `span_s`, `period_s`, `reason` (why there is no profile, else NA; then all else is NA).
-#' @references Leahy, D. A. et al. (1983) Astrophysical Journal 266, 160-170. Kovacs, G., Zucker, S. and Mazeh, T.
-#'   (2002) Astronomy and Astrophysics 391, 369-377 (the box).
-#' @noRd
+# Folds the series `x` at a period: times (`t_s`, the middle of each value) modulo `period_s` (from two median distances to a third of the
+# span) are cut into bins, each bin's mean is one point of the profile, to which a box (one stretch raised over the rest) is fitted by
+# least squares. Before, slow drift is taken off: the running median, over five stretches of whole periods, of the stretches' means, which
+# leaves the profile as it is. `bins`: NULL: as many as the length of a value (`width_s`, NULL: the median distance) and ten values per
+# bin allow, 512 at most.
+#
+# A list: `profile` (a row per bin with values: `phase` (its middle, share of the period), `n`, `mean` (above what is not raised), `se`,
+# `box`); `chi_square`, `df` against a constant; `inflation` (mean chi-square of `n_off` neighbouring periods over df: what red noise
+# makes of it), `p` (F distribution with the mean and variance of those folds); `phase` (where the raised part begins), `duty`,
+# `amplitude`, `cost` (amplitude x duty) with `_se` by the jackknife over up to 20 stretches, and the width of a bin; `limit`: the largest
+# cost of a box of duty up to 1/2 that the test at `alpha` would have missed with 1 - `power`; `bins`, `n`, `span_s`, `period_s`, `reason`
+# (why all else is NA, else NA). Leahy, D. A. et al. (1983) Astrophysical Journal 266, 160-170; Kovacs, G., Zucker, S. and Mazeh, T.
+# (2002) Astronomy and Astrophysics 391, 369-377 (the box).
 epoch_fold <- function(x, t_s, period_s, bins = NULL, width_s = NULL, alpha = 0.01, power = 0.95) {
   check_series(x, t_s)
   reason <- fold_reason(x, t_s, period_s)
@@ -61,12 +45,10 @@ fold_reason <- function(x, t_s, period_s) {
   if (period_s > span / 3 * (1 + 1e-9)) {
     return(sprintf("the period %s is longer than a third of the span %s", format_time(period_s), format_time(span)))
   }
-  if (period_s < 2 * step * (1 - 1e-6)) return(paste(below_two_samples(period_s, step), alias_words(period_s, t_s), sep = "; "))
+  if (period_s < 2 * step * (1 - 1e-6)) {
+    return(sprintf("the period %s is below two samples (one every %s); %s", format_time(period_s), format_time(step), alias_words(period_s, t_s)))
+  }
   NA_character_
-}
-
-below_two_samples <- function(period_s, step) {
-  sprintf("the period %s is below two samples (one every %s)", format_time(period_s), format_time(step))
 }
 
 # Where a period shorter than two samples would turn up: at the distance of its frequency from the next multiple of the

@@ -8,18 +8,9 @@ batch_sums <- function(x, groups = 256) {
   list(sum = diff(c(0, cumsum(x)[ends])), n = diff(c(0, ends)))
 }
 
-#' Mean with a batch-means confidence interval
-#'
-#' Student's interval on the means of contiguous groups, which contain most of the correlation of
-#' neighbouring pairs.
-#'
-#' @param d Numeric, length n: difference or log ratio of each pair, in run order.
-#' @param conf Confidence, length 1.
-#' @param groups Largest number of groups, length 1; up to that many pairs, each is its own group.
-#' @return A list in the unit of `d`: `estimate`, `low`, `high`, `se`, `df`. NA where the number of
-#'   pairs does not allow it.
-#' @references Law, A. M. and Kelton, W. D. (1991) Simulation Modeling and Analysis, chapter 9.
-#' @noRd
+# Mean of `d` (in run order) with Student's interval on the means of at most `groups` contiguous groups, which contain most of the
+# correlation of neighbouring pairs: `estimate`, `low`, `high`, `se`, `df`; NA where the number of pairs does not allow it. Law, A. M. and
+# Kelton, W. D. (1991) Simulation Modeling and Analysis, chapter 9.
 batch_mean_ci <- function(d, conf = 0.99, groups = 256) {
   n <- length(d)
   if (n == 0) {
@@ -37,19 +28,10 @@ batch_mean_ci <- function(d, conf = 0.99, groups = 256) {
   list(estimate = centre, low = centre - reach, high = centre + reach, se = se, df = g - 1)
 }
 
-#' Hodges-Lehmann pseudo-median with its rank interval
-#'
-#' The median of all averages of two differences (Walsh averages), and the interval that inverts the
-#' signed-rank test. Up to 200 pairs all averages are formed; beyond, the wanted order statistics of
-#' the averages are found as roots of their counting function, O(n) per evaluation on sorted data.
-#'
-#' @param d Numeric, length n: difference of each pair.
-#' @param conf Confidence, length 1.
-#' @return A list in the unit of `d`: `estimate`, `low`, `high`, `se` (the interval's half-width over
-#'   the normal quantile). The interval is NA below the n at which it can have that confidence (8 for
-#'   0.99).
-#' @references Hodges, J. L. and Lehmann, E. L. (1963) Annals of Mathematical Statistics 34, 598-611.
-#' @noRd
+# Hodges and Lehmann's pseudo-median of the differences `d` (the median of all averages of two, Walsh averages) with the interval that
+# inverts the signed-rank test: `estimate`, `low`, `high`, `se` (half-width over the normal quantile). Up to 200 pairs all averages are
+# formed; beyond, the wanted order statistics are roots of their counting function, O(n) per evaluation on sorted data. The interval is NA
+# below the n at which it can have that confidence (8 for 0.99). Hodges and Lehmann (1963) Annals of Mathematical Statistics 34, 598-611.
 pseudo_median <- function(d, conf = 0.99) {
   n <- length(d)
   none <- list(estimate = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_)
@@ -99,19 +81,11 @@ walsh_count <- function(s, theta) {
   (sum(findInterval(2 * theta - s, s)) + findInterval(theta, s)) / 2
 }
 
-#' Which pairs carry a dose?
-#'
-#' Where one burst is smaller than the wake-up it costs, the generator merges several: most on halves
-#' then hold no burst, and their pairs say nothing about the load. Whether one is due follows from the
-#' generator's account *before* the half, not from anything that happens in it, nor from the order
-#' within the pair, so a rank test on the dosed pairs alone is as exact as one on all. (Selecting by the
-#' bursts that were run would not be: a disturbed half lasts longer and catches more of them.)
-#'
-#' @param due Numeric, length n: `bursts_due` of the on half of each pair; NA without a generator.
-#' @param level Requested level in percent, length 1.
-#' @return Logical, length n: all TRUE at level 0, where bursts are unknown, and where none or one is due
-#'   in every half.
-#' @noRd
+# Which pairs carry a dose? Where one burst is smaller than the wake-up it costs, the generator merges several: most on halves then hold
+# none, and their pairs say nothing about the load. Whether one is `due` (`bursts_due` of the on half; NA without a generator) follows
+# from the generator's account *before* the half, not from anything in it nor from the order, so a rank test on the dosed pairs alone is
+# exact. (By the bursts that were run it would not be: a disturbed half lasts longer and catches more.) All TRUE at level 0, where bursts
+# are unknown, and where none or one is due in every half.
 dosed_pairs <- function(due, level) {
   if (isTRUE(level == 0) || anyNA(due) || !any(due > 0)) return(rep(TRUE, length(due)))
   due > 0
@@ -124,18 +98,9 @@ dosed_share <- function(delivered, dosed) {
   if (is.finite(share) && share > 0) share else mean(dosed)
 }
 
-#' Detection limit
-#'
-#' The effect that a one-sided test at `alpha` would have found with probability `power`: `se` times
-#' the noncentrality at which Student's test has that power.
-#'
-#' @param se Numeric, length n: standard error of the estimate (any unit).
-#' @param df Numeric, length 1 or n: its degrees of freedom; Inf for the normal distribution.
-#' @param alpha,power Probabilities, length 1.
-#' @return Numeric, length n, in the unit of `se`; NA where `se` or `df` is, or `se` is 0: without
-#'   scatter in the data nothing is known about it.
-#' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
-#' @noRd
+# The effect that a one-sided test at `alpha` would have found with probability `power`: `se` (any unit) times the noncentrality at which
+# Student's test with `df` (Inf: normal) has that power. NA where `se` or `df` is, or `se` is 0: without scatter nothing is known about
+# it. Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
 detection_limit <- function(se, df, alpha = 0.01, power = 0.95) {
   df <- rep_len(df, length(se))
   known <- !is.na(se) & !is.na(df) & se > 0
@@ -164,16 +129,8 @@ detection_factor <- function(df, alpha, power) {
                  check.conv = FALSE)$root
 }
 
-#' Power of the one-sided test at a true effect
-#'
-#' @param effect Numeric, length n: true effect on the scale of the test (any unit).
-#' @param se Standard error of its estimate, same unit, length 1.
-#' @param df Its degrees of freedom, length 1; Inf for the normal distribution.
-#' @param alpha One-sided level of the test, length 1.
-#' @return Numeric, length n: probability that Student's test finds it (noncentral t). NA where `se` or `df` is, or
-#'   `se` is 0.
-#' @references Johnson, N. L. and Welch, B. L. (1940) Biometrika 31, 362-389 (the noncentral t distribution).
-#' @noRd
+# Power of the one-sided test at a true `effect` (unit of `se`): the probability that Student's test finds it (noncentral t; normal for
+# `df` Inf); NA where `se` or `df` is, or `se` is 0. Johnson, N. L. and Welch, B. L. (1940) Biometrika 31, 362-389.
 effect_power <- function(effect, se, df, alpha = 0.01) {
   if (is.na(se) || is.na(df) || se <= 0) return(rep(NA_real_, length(effect)))
   if (df > 5000) return(stats::pnorm(stats::qnorm(1 - alpha) - effect / se, lower.tail = FALSE))

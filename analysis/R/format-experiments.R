@@ -11,11 +11,7 @@ analyze_intervals <- function(operands, values, form) {
            intervals_view(sweep, operands), c(sweep$sentences, sweep$notes), if (!is.null(margin)) sweep$answer)
 }
 
-#' Format a sweep over sampling intervals
-#'
-#' @param sweep An `nl_intervals` from [interval_sweep()].
-#' @return Character, one element per line.
-#' @noRd
+# A sweep over sampling intervals.
 format_intervals <- function(sweep) c(wrap_line(sweep$sentences, 0), "", part_lines(intervals_part(sweep)), format_notes(sweep$notes))
 
 intervals_part <- function(sweep) {
@@ -38,7 +34,6 @@ intervals_part <- function(sweep) {
 
 intervals_table <- function(sweep) {
   rows <- sweep$rows
-  plain <- function(x) format_effect(x, FALSE)
   new_table(
     interval_s = col_number("interval", rows$interval_s, format_time), estimate = col_number("slowdown", rows$estimate, format_effect, "%"),
     ci_low = col_interval(paste(format_confidence(2 * sweep$alpha), "CI"), rows$ci_low, rows$ci_high),
@@ -90,11 +85,11 @@ replay_parts <- function(result) {
       ci_low = col_interval(paste(format_confidence(2 * result$alpha), "CI"), c(row$agent_low, row$replay_low, row$bound_low),
                             c(row$agent_high, row$replay_high, row$bound_high)),
       preempted_percent = col_number("preempted", c(row$agent_preempted_percent, row$replay_preempted_percent, NA),
-                                     function(x) format_effect(x, FALSE))
+                                     plain)
     ), paste0("percent; preempted: percent of one CPU; difference: agent against replay, with the interval of confidence ",
               format_confidence(2 * result$alpha), " that belongs to two one-sided tests at alpha ", result$alpha, " each"),
     sprintf("verdict: %s; the same: within \u00b1%s %% (%s); a difference of %s %% would have been found%s", row$verdict,
-            format_effect(row$margin_percent, FALSE), row$margin_from, format_effect(row$detection_limit, FALSE),
+            plain(row$margin_percent), row$margin_from, plain(row$detection_limit),
             if (is.na(row$reason)) "" else paste0("; ", row$reason)))
   })
 }
@@ -110,7 +105,7 @@ replay_view <- function(result, operands) {
              replay_percent = col_number("replay", rows$replay_percent, format_effect, "%"),
              difference_percent = col_number("difference", rows$difference_percent, format_effect, "%"),
              bound_low = col_interval(paste(format_confidence(2 * result$alpha), "CI"), rows$bound_low, rows$bound_high),
-             margin_percent = col_number("same within", rows$margin_percent, function(x) format_effect(x, FALSE), "%"),
+             margin_percent = col_number("same within", rows$margin_percent, plain, "%"),
              verdict = col_words("verdict", rows$verdict)
            ), notes = length(unique(result$notes)), command = all_command(operands, "replay"), report = report_beside(operands))
 }
@@ -273,7 +268,6 @@ format_counters <- function(counters) {
 
 # One for each operation and arm.
 counter_parts <- function(counters) {
-  plain <- function(x) format_effect(x, FALSE)
   lapply(seq_len(nrow(counters$causes)), function(i) {
     cause <- counters$causes[i, ]
     rows <- counters$changes[counters$changes$label == cause$label & counters$changes$arm == cause$arm, ]
@@ -290,7 +284,6 @@ counter_parts <- function(counters) {
 counters_view <- function(counters, operands) {
   causes <- counters$causes
   rows <- counters$changes
-  plain <- function(x) format_effect(x, FALSE)
   new_view(sprintf("%s under %s: %s.", causes$label, causes$arm, causes$cause), new_table(
     figure = col_words("figure", figure_words(rows$figure)), off = col_number("off", rows$off, plain),
     on = col_number("on", rows$on, plain),
@@ -314,12 +307,7 @@ counter_rules <- function() sprintf(paste(
 
 location_lines <- 20  # most nodes or ranks with a line of their own; the rest are summed up
 
-#' Format the location of noise
-#'
-#' @param location An `nl_location` from [locate_noise()].
-#' @return Character, one element per line: the answer, then per treatment and level a line for each node (of many, those where
-#'   something was found) and a table.
-#' @noRd
+# The answer, then per treatment and level a line for each node (of many, those where something was found) and a table.
 format_location <- function(location) {
   constant <- constant_treatment(location$nodes)
   c(wrap_line(location$answer, 0), if (nzchar(constant)) paste("treatment:", constant), "",
@@ -368,12 +356,12 @@ location_verdict <- function(row, ranks) {
   shift <- sprintf("%s %% of a CPU (%s to %s), p = %s", format_digits(row$preempted_shift_percent, row),
                    format_digits(row$ci_low, row), format_digits(row$ci_high, row), format_p(row$p_holm))
   share <- if (is.na(row$extra_share_percent)) "" else {
-    sprintf(", %s %% of the extra preempted time", format_effect(row$extra_share_percent, FALSE))
+    sprintf(", %s %% of the extra preempted time", plain(row$extra_share_percent))
   }
   paste0(row$host, ": ", switch(row$found,
     here = paste0("the noise is here: ", shift, share, which_ranks(ranks[ranks$host == row$host, ])),
     trace = paste0("traces, less than a tenth of the most: ", shift),
-    "not detected" = sprintf("not detected, limit %s %%", format_effect(row$detection_limit, FALSE)),
+    "not detected" = sprintf("not detected, limit %s %%", plain(row$detection_limit)),
     paste0("inconclusive: ", row$reason)
   ))
 }
@@ -400,7 +388,6 @@ which_ranks <- function(ranks) {
 location_table <- function(rows, location) {
   rows <- utils::head(rows[order(-rows$preempted_shift_percent), ], location_lines)
   rows <- rows[order(match(rows$host, location$nodes$host)), ]
-  plain <- function(x) format_effect(x, FALSE)
   new_table(
     host = col_words("node", rows$host), ranks = col_number("ranks", rows$ranks),
     clean_preempted_percent = col_number("clean %", rows$clean_preempted_percent, plain),
@@ -474,10 +461,10 @@ analyze_profile <- function(operands, values, form) {
 
 time_words <- function(ns) {
   unit <- ifelse(is.na(ns) | ns < 1e3, "ns", ifelse(ns < 1e6, "\u00b5s", ifelse(ns < 1e9, "ms", "s")))
-  paste(format_effect(ns / c(ns = 1, "\u00b5s" = 1e3, ms = 1e6, s = 1e9)[unit], FALSE), unit)
+  paste(plain(ns / c(ns = 1, "\u00b5s" = 1e3, ms = 1e6, s = 1e9)[unit]), unit)
 }
 
-percent_of_time <- function(share) paste(ifelse(share == 0, "0", format_effect(100 * share, FALSE)), "%")
+percent_of_time <- function(share) paste(ifelse(share == 0, "0", plain(100 * share)), "%")
 
 profile_sentences <- function(report) {
   shares <- report$shares
@@ -501,7 +488,7 @@ size_words <- function(bytes) {
   unit <- Find(function(size) bytes >= size && bytes %% size == 0, c(MiB = 1024^2, KiB = 1024), nomatch = 1)
   if (bytes == round(bytes) && (unit > 1 || bytes < 1e5)) return(paste(format_count(bytes / unit), c("B", "KiB", "MiB")[1 + log2(unit) / 10]))
   of <- if (bytes < 1024) 0 else if (bytes < 1024^2) 1 else 2
-  paste("some", format_effect(bytes / 1024^of, FALSE), c("B", "KiB", "MiB")[1 + of])
+  paste("some", plain(bytes / 1024^of), c("B", "KiB", "MiB")[1 + of])
 }
 
 # Was it noise, or had some more to do?
@@ -527,13 +514,12 @@ exposure_sentence <- function(report) {
 }
 
 profile_operation_table <- function(rows) {
-  us <- function(x) format_effect(x / 1000, FALSE)
-  percent <- function(x) format_effect(100 * x, FALSE)
+  percent <- function(x) plain(100 * x)
   new_table(operation = col_words("operation", operation_words(rows)), 
             communicator = col_words("ranks", ifelse(rows$ranks > 0, paste(rows$ranks, rows$communicator), "-")),
             calls = col_number("calls", rows$calls), share = col_number("time %", rows$share, percent),
-            mean_ns = col_number("mean \u00b5s", rows$mean_ns, us),
-            longest_ns = col_number("longest \u00b5s", rows$longest_ns, us), waiting = col_number("waiting %", rows$waiting, percent))
+            mean_ns = col_number("mean \u00b5s", rows$mean_ns, in_us),
+            longest_ns = col_number("longest \u00b5s", rows$longest_ns, in_us), waiting = col_number("waiting %", rows$waiting, percent))
 }
 
 profile_legend <- "time: of all ranks'; waiting: of the time inside, for the last rank to arrive, in calls that were looked at"
@@ -551,15 +537,14 @@ scale_of_profile <- function(report) {
 }
 
 profile_rank_table <- function(ranks) {
-  us <- function(x) format_effect(x / 1000, FALSE)
   if (is.null(ranks$late_ns)) {
     return(new_table(rank = col_number("rank", ranks$rank), host = col_words("host", ranks$host), state = col_words("state", ranks$state)))
   }
   new_table(rank = col_number("rank", ranks$rank), host = col_words("host", ranks$host), times_last = col_number("last", ranks$times_last),
             late_ns = col_number("late", ranks$late_ns, function(x) format_effect(x / 1000)),
-            waited_ns = col_number("waited", ranks$waited_ns, us),
-            preempted_ns = col_number("preempted", ranks$preempted_ns, us), off_cpu_ns = col_number("off CPU", ranks$off_cpu_ns, us),
-            own_ns = col_number("own work", ranks$own_ns, us), other_mpi_ns = col_number("other MPI", ranks$other_mpi_ns, us))
+            waited_ns = col_number("waited", ranks$waited_ns, in_us),
+            preempted_ns = col_number("preempted", ranks$preempted_ns, in_us), off_cpu_ns = col_number("off CPU", ranks$off_cpu_ns, in_us),
+            own_ns = col_number("own work", ranks$own_ns, in_us), other_mpi_ns = col_number("other MPI", ranks$other_mpi_ns, in_us))
 }
 
 format_profile <- function(report) {

@@ -3,17 +3,9 @@
 # Of an interval that leaves `alpha`: in percent, as long as that tells it from 100 %.
 format_confidence <- function(alpha) if (alpha >= 1e-5) sprintf("%.7g %%", 100 * (1 - alpha)) else sprintf("1 - %.2g", alpha)
 
-#' Format verdicts for people
-#'
-#' One block per operation, size and scope, at most 100 columns wide; then thresholds, amplification
-#' and cost, then notes. Where several treatments were run, each block names them by the factors that vary,
-#' and a table sets their slowdowns side by side, followed by what slows each operation most against the
-#' others. A factor that has one value everywhere is named once, at the top, unless it is the default
-#' (kind spin, pattern periodic, placement last, phase random).
-#'
-#' @param analysis An `nl_analysis` from [analyze_campaign()].
-#' @return Character, one element per line.
-#' @noRd
+# The whole text of a campaign: one block per operation, size and scope, then thresholds, amplification and cost, then notes. Where
+# several treatments were run, blocks name them by the factors that vary, and a table sets their slowdowns side by side. A factor with one
+# value everywhere is named once, at the top, unless it is the default.
 format_verdicts <- function(analysis) {
   constant <- constant_treatment(analysis$treatments)
   lines <- function(...) unlist(lapply(c(...), part_lines), use.names = FALSE)
@@ -26,8 +18,8 @@ format_verdicts <- function(analysis) {
 # One for each operation, size and scope.
 verdict_parts <- function(analysis) {
   verdicts <- main_rows(analysis$verdicts)
-  block <- paste(verdicts$scope, verdicts$launch, verdicts$operation, verdicts$bytes, sep = "\r")
-  unname(lapply(split(verdicts, in_order(block)), verdict_part, analysis = analysis))
+  block <- in_order(row_key(verdicts, c("scope", "launch", "operation", "bytes")))
+  unname(lapply(split(verdicts, block), verdict_part, analysis = analysis))
 }
 
 # Rows of a table by their treatment; NULL where there is one.
@@ -61,7 +53,7 @@ verdict_part <- function(rows, analysis) {
     estimate = col_number("effect", rows$estimate, format_effect),
     ci_low = col_interval(paste(format_confidence(2 * first$alpha), "CI"), rows$ci_low, rows$ci_high),
     p_one_sided = col_number("p", rows$p_one_sided, format_p),
-    detection_limit = col_number("limit", rows$detection_limit, function(x) format_effect(x, sign = FALSE)),
+    detection_limit = col_number("limit", rows$detection_limit, plain),
     verdict = col_words("verdict", short_verdict(rows)), by = treatment_group(rows, analysis), mark = row_outcome(rows)
   )
   new_part(title, table, what, c(
@@ -180,7 +172,7 @@ cost_parts <- function(analysis) {
     if (NROW(rows) > 0) new_part(title, new_table(
       operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes),
       level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
-      value = col_number(label, rows[[value]], function(x) format_effect(x, sign = FALSE)),
+      value = col_number(label, rows[[value]], plain),
       ci_low = col_interval("CI", rows$ci_low, rows$ci_high),
       scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch)), by = treatment_group(rows, analysis)
     ))
@@ -237,13 +229,7 @@ csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost", 
 
 public_verdicts <- function(verdicts) verdicts[!startsWith(names(verdicts), "raw_") & names(verdicts) != "refused"]
 
-#' Format judged tables
-#'
-#' A `?` after a verdict, a p-value or a threshold: digits that are not printed in the table could turn it.
-#'
-#' @param judged The result of [judge_summary()].
-#' @return Character, one element per line.
-#' @noRd
+# Judged tables as text. A `?` after a verdict, a p-value or a threshold: digits that are not printed in the table could turn it.
 format_summary <- function(judged) {
   c(table_lines(summary_table(judged), indent = 0), "",
     wrap_line(paste("P: the noisy mean lies above the clean mean's 99 % CI; N: the two CIs do not",
@@ -266,7 +252,7 @@ summary_table <- function(judged) {
     welch_p_one_sided = col_number("Welch p", rows$welch_p_one_sided, in_doubt(format_p(rows$welch_p_one_sided), rows$welch_sure)),
     holm_p = col_number("Holm p", rows$holm_p, in_doubt(format_p(rows$holm_p), rows$holm_sure)),
     rule_p_false_alarm = col_number("P alarm", rows$rule_p_false_alarm, function(x) sprintf("%.2f %%", 100 * x)),
-    detection_limit_percent = col_number("limit %", rows$detection_limit_percent, function(x) format_effect(x, sign = FALSE))
+    detection_limit_percent = col_number("limit %", rows$detection_limit_percent, plain)
   )))
 }
 

@@ -172,30 +172,19 @@ lost_before <- function(timeline, windows, quiet, sums) {
   lost
 }
 
-#' What bursts cost
-#'
-#' The excess of the slices that each burst's window touches over their local median, less what windows of the same lengths hold elsewhere
-#' in the same record. A window is the burst and a tail after its end; it counts for at most three times its length, here and elsewhere
-#' alike, so that the mean is what a user pays without being that of a few outliers of the background; where more than `most_cut` of the
-#' bursts' windows are cut by it, beyond what the background cuts in all but `cut_alpha` of the shifts, there is no upper end.
-#'
-#' @param track Result of `locked_track()`, or NULL.
-#' @param alpha Probability, length 1.
-#' @param conf Confidence of the intervals, length 1.
-#' @param power Power at the limit, length 1.
-#' @param others List of tracks of other launches of the same cell. The train of bursts is put on their records, too: the p-value is
-#'   the larger of the two, and the wider scatter counts.
-#' @param scheduled Did noiselab itself draw when bursts come, and how much of them there is? Else their rate is an estimate, and what may
-#'   have been lost before them is taken off the lower end.
-#' @return A one-row data frame, columns as in `locked_by_launch()` from `n_bursts` on.
-#' @details The p-value (one-sided) is that of the shifts, (1 + larger ones) / (1 + shifts), of as many shifts as have room
-#'   beside one another between two bursts: others hardly differ from them. Where no shift reaches it, the tail of Student's distribution
-#'   with the shifts' mean and the larger of their standard deviation and the bursts' own standard error, or that of Pearson's type III with
-#'   their skewness, whichever is larger, stands for what shifts cannot count, never above the former. The interval is that of
-#'   `bursts_figure()`.
-#' @references Davison, A. C. and Hinkley, D. V. (1997) Bootstrap Methods and their Application, chapter 4 (tests by resampling).
-#'   Rambachan, A. and Roth, J. (2023) A more credible approach to parallel trends, Review of Economic Studies 90 (time before bursts).
-#' @noRd
+# What bursts cost: the excess of the slices that each burst's window (the burst and a tail) touches over their local median, less what
+# windows of the same lengths hold elsewhere in the record. A window counts for at most three times its length, here and elsewhere alike,
+# so that no outlier of the background decides; where more than `most_cut` of the bursts' windows are cut by that, beyond what the
+# background cuts in all but `cut_alpha` of the shifts, there is no upper end. `others`: tracks of other launches of the cell: the train
+# of bursts is put on their records, too, the larger p and the wider scatter count. `scheduled`: did noiselab itself draw when bursts
+# come? Else their rate is an estimate, and what may have been lost before them is taken off the lower end. A row with the columns of
+# `locked_by_launch()` from `n_bursts` on.
+#
+# The one-sided p is that of as many shifts as have room beside one another between two bursts. Where no shift reaches it, the tail of
+# Student's distribution (the shifts' mean, the larger of their deviation and the bursts' own standard error) or of Pearson's type III
+# with their skewness, whichever is larger, stands for what shifts cannot count. Davison, A. C. and Hinkley, D. V. (1997) Bootstrap
+# Methods and their Application, chapter 4; Rambachan, A. and Roth, J. (2023) A more credible approach to parallel trends, Review of
+# Economic Studies 90 (time before bursts).
 locked_cost <- function(track, alpha = 0.01, conf = 1 - alpha, power = 0.95, others = list(), scheduled = FALSE) {
   windows <- track$windows
   n <- NROW(windows)
@@ -308,24 +297,14 @@ locked_none <- function(state, reason, ...) locked_row(list(..., state = state, 
 
 # Burst-locked slowdown of launches: from the files of a campaign to a row per launch and operation.
 
-#' Slowdown by the agent's bursts
-#'
-#' Of every launch with an agent: what its bursts on the ranks' CPUs cost the loop while it ran undisturbed.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param alpha Probability, length 1: one-sided level of the limit and of the look at the time before the bursts; intervals have confidence
-#'   1 - 2 alpha.
-#' @param reader From `slices_reader()`: who has read the files already.
-#' @return A data frame, one row per launch x operation x bytes: `launch`, `operation`, `bytes`, `n_bursts` (bursts that follow each other
-#'   within a window are one), `bursts_per_s` (of loop time with the agent), `burst_cpu_ns` (mean time on the CPU), `cost_ns`,
-#'   `cost_low_ns`, `cost_high_ns` (what a burst costs all ranks), `slowdown_percent`, `slowdown_low`, `slowdown_high` (cost x bursts per
-#'   second, of the time that is left), `p_value` (one-sided), `limit_percent` (slowdown that would have been found with power 0.95),
-#'   `amplification`, `amplification_low`, `amplification_high` (cost over time on the CPU), `absorbed_share` (of the bursts: cost below
-#'   half of their time on the CPU; NA where the background hides that), `z`, `state` (`measured`, `few`, `dense`, `busy`, `not flat`,
-#'   `unrecorded`), `reason` (why there is no figure, else NA), `figure` (list, see `bursts_figure()`), `watched_s` (s in which bursts were
-#'   recorded), `is_quick` (quick halves?), `beyond` (list: the figure of these, with bursts that give a figure, and with none at all). NULL without a launch with an agent.
-#' @seealso `locked_cost()` for the method, `pool_locked()` for several launches together.
-#' @noRd
+# Of every launch with an agent, per operation and size, what its bursts on the ranks' CPUs cost the loop while it ran undisturbed; NULL
+# without one. `alpha`: one-sided level of the limit and of the look at the time before the bursts; intervals have 1 - 2 alpha. Columns:
+# `launch`, `operation`, `bytes`, `n_bursts` (those that follow each other within a window are one), `seconds`, `bursts_per_s` (of loop
+# time with the agent), `burst_cpu_ns` (mean time on the CPU), `cost_ns` with `cost_low_ns`, `cost_high_ns` (what a burst costs all
+# ranks), `slowdown_percent` (cost x bursts per second, of the time that is left), `slowdown_low`, `slowdown_high`, `p_value` (one-sided),
+# `limit_percent` (found with power 0.95), `amplification` (cost over CPU time), `_low`, `_high`, `absorbed_share` (bursts that cost less
+# than half of their CPU time; NA where the background hides that), `z`, `state` (of `locked_states`), `reason` (no figure, else NA),
+# `figure` (see `bursts_figure()`), `watched_s`, `is_quick` (quick halves?), `beyond` (their figure).
 locked_by_launch <- function(campaign, alpha = 0.01, reader = slices_reader()) {
   rows <- campaign$rows
   on <- rows[["arm"]] == "on" & is_agent_row(rows)
@@ -351,15 +330,9 @@ locked_by_launch <- function(campaign, alpha = 0.01, reader = slices_reader()) {
   }))
 }
 
-#' Several launches together
-#'
-#' @param rows Data frame: some rows of `locked_by_launch()`.
-#' @param alpha Probability, length 1: the intervals of `rows`, and those of the result, have confidence 1 - alpha.
-#' @param like Is it about launches like these? The launch is the unit then: interval and p-value are no smaller than Student's over launches.
-#' @return A data frame, one row per operation x bytes, columns as in `rows` without `launch`, and `n_launches`, `heterogeneity_p`
-#'   (Cochran's Q of the slowdowns; NA of one launch): about these launches. Each counts by its bursts; the worst state wins, and without a
-#'   figure of one there is none.
-#' @noRd
+# Rows of `locked_by_launch()` together, one per operation and size, with `n_launches` and `heterogeneity_p` (Cochran's Q; NA of one
+# launch): about these launches. Each counts by its bursts; the worst state wins, and without a figure of one there is none. `alpha`:
+# intervals have 1 - alpha. `like`: about launches like these: the launch is the unit then.
 pool_locked <- function(rows, alpha = 0.02, like = FALSE) {
   if (NROW(rows) == 0) return(NULL)
   groups <- split(rows, in_order(paste(rows$operation, rows$bytes)))
@@ -530,8 +503,8 @@ loaded_hosts <- function(campaign, id, is_agents) {
 }
 
 timeline_of <- function(slices, rows) {
-  key <- function(x) paste(x[["operation"]], x[["bytes"]], x[["pair"]], x[["order"]], sep = "\r")
-  blocks <- slices$blocks[key(slices$blocks) %in% key(rows), ]
+  same <- c("operation", "bytes", "pair", "order")
+  blocks <- slices$blocks[row_key(slices$blocks, same) %in% row_key(rows, same), ]
   loop_timeline(blocks$start_ns, blocks$n, slices$ns[sequence(blocks$n, blocks$first)])
 }
 

@@ -117,7 +117,6 @@ format_plan <- function(plan, notes) {
 plan_table <- function(r, plan) {
   text <- function(x) ifelse(is.na(x), "-", format_count_each(x))
   unit <- if (channel_is_relative(plan$request$channel)) "%" else "points"
-  plain <- function(x) format_effect(x, FALSE)
   most <- paste(text(r$n_launches_upper), "x", text(r$n_pairs_upper / r$n_launches_upper))
   more <- if (!plan$across) {
     list(n_pairs = col_number("pairs", r$n_pairs), n_pairs_upper = col_number("at most", r$n_pairs_upper))
@@ -160,7 +159,7 @@ run_words <- function(plan) {
   if (is.na(run$total_s)) return(wrap_line(paste("no run can do this:", run$reason), 0))
   halves <- sprintf("%s pairs x %d (%s) x 2 halves of %s + %s ms between halves", format_count(run$pairs_per_launch),
                     run$arms,
-                    arms_words(basis, run), format_seconds(basis$half_s), format_effect(1000 * basis$overhead_s, FALSE))
+                    arms_words(basis, run), format_seconds(basis$half_s), plain(1000 * basis$overhead_s))
   c(wrap_line(sprintf("total: %s%s", format_long(run$total_s),
                       if (is.na(run$total_upper_s)) "" else sprintf(" (with 80 %% certainty at most %s)",
                                                                     format_long(run$total_upper_s))), 0),

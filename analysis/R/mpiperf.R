@@ -2,26 +2,13 @@
 
 mpiperf_confidences <- c(0.9, 0.95, 0.99)
 
-#' Summary as published by MPIPerf
-#'
-#' Starts that were late are dropped, then the share `trim` of the rest, half of it from each end; mean and
-#' standard error are of what is left, and the interval is Student's. **Dropping slow starts deletes the noise**:
-#' this is the published definition, to compare with published figures, and no verdict of this package uses it.
-#' (The published method also drops starts that *end* late; here no end is late, an end beyond its slot moves the
-#' schedule.) The standard error is the published one, of the remaining values as if they were a sample; it is
-#' too small for a trimmed mean.
-#'
-#' @param time_ns Numeric, length n: time of each start, last end minus scheduled start, ns.
-#' @param late Logical, length n: was the start late?
-#' @param trim Share of the starts that were not late to drop, from 0 to below 1: `floor(trim * n_c / 2)` at each
-#'   end.
-#' @return A data frame of one row: `n_t` (starts), `n_c` (not late), `n_s` (left after trimming), `mean_ns`, `se_ns`,
-#'   `min_ns`, `max_ns` (of those left), `e90_ns`, `e95_ns`, `e99_ns` (half-width of the interval, se times Student's
-#'   quantile), `ci90_low_ns`, `ci90_high_ns` and the same for 95 and 99; and of *all* starts `all_mean_ns`,
-#'   `all_median_ns`, `all_max_ns`. NA where too few are left.
-#' @references Kurnosov, M. G. (2012) MPIPerf, a package for benchmarking the communication functions of MPI
-#'   libraries.
-#' @noRd
+# Summary as published by MPIPerf, a row: late starts are dropped, then the share `trim` of the rest, floor(trim n_c / 2) from each end;
+# mean, standard error (of the remaining values as if they were a sample: too small for a trimmed mean) and Student's interval are of what
+# is left. **Dropping slow starts deletes the noise**: this is to compare with published figures, no verdict uses it. (The published
+# method also drops starts that *end* late; here no end is late.) Columns: `n_t` (starts), `n_c` (not late), `n_s` (left), `mean_ns`,
+# `se_ns`, `min_ns`, `max_ns`, `e90_ns`, `e95_ns`, `e99_ns` (half-widths), `ci90_low_ns` to `ci99_high_ns`; of all starts `all_mean_ns`,
+# `all_median_ns`, `all_max_ns`; NA where too few are left. Kurnosov, M. G. (2012) MPIPerf, a package for benchmarking the communication
+# functions of MPI libraries.
 published_summary <- function(time_ns, late, trim = 0.25) {
   valid <- time_ns[!late]
   n_c <- length(valid)
@@ -41,23 +28,12 @@ published_summary <- function(time_ns, late, trim = 0.25) {
   )
 }
 
-#' After how many starts would a measurement have stopped?
-#'
-#' `stop_by_count()` is MPIPerf's variant 1: more than 100 starts, or more than 30 that were not late.
-#' `stop_by_error()` is its variant 2: relative standard error of the starts that were not late at most 0.05, and
-#' at least 10 of them. `stop_by_median()` wants the larger half of the median's confidence interval (from order
-#' statistics, so nothing is assumed of the distribution) to be at most `precision` of the median, of the starts that
-#' were not late; it looks after each of the first 100 of them and then whenever there are 2 % more.
-#' `noiselab-detect --starts window:stop-rule=...` has the same three, and looks once in a stage.
-#'
-#' @param late Logical, length n: was the start late?
-#' @param time_ns Numeric, length n: time of each start, ns, in the order in which they were made.
-#' @param precision Relative half-width asked for, length 1.
-#' @param conf Confidence of the interval, length 1.
-#' @return Number of starts, length 1; NA where the rule would have gone on.
-#' @references Kurnosov, M. G. (2012), see `published_summary()`. David, H. A. and Nagaraja, H. N. (2003) Order
-#'   Statistics, section 7.1 (interval of the median).
-#' @noRd
+# After how many starts would a measurement have stopped? NA: it would have gone on. `stop_by_count()` is MPIPerf's variant 1: more than
+# 100 starts, or more than 30 not late. `stop_by_error()` its variant 2: relative standard error of those not late at most 0.05, and at
+# least 10 of them. `stop_by_median()`: the larger half of the median's interval (of `conf`, by order statistics) at most `precision` of
+# the median, of those not late; it looks after each of the first 100 and then whenever there are 2 % more. `noiselab-detect --starts
+# window:stop-rule=...` has the same three, and looks once in a stage. Kurnosov (2012), see `published_summary()`; David, H. A. and
+# Nagaraja, H. N. (2003) Order Statistics, section 7.1.
 stop_by_count <- function(late) first_true(seq_along(late) > 100 | cumsum(!late) > 30)
 
 stop_by_error <- function(time_ns, late) {
@@ -105,16 +81,9 @@ first_true <- function(x) {
   if (length(at) == 0) NA_real_ else as.numeric(at[1])
 }
 
-#' The published report
-#'
-#' One row per launch, operation and message size, of the off arm, from the raw files of the launches.
-#'
-#' @param dirs Character, length >= 1: campaign or launch directories.
-#' @param trim Share to drop, length 1; see `published_summary()`.
-#' @return A data frame: `launch`, `operation`, `bytes`, `ranks`, the columns of `published_summary()`, and how many
-#'   starts the rules of `stop_by_count()` would have taken: `stop_count`, `stop_error`, `stop_median` (NA: more than
-#'   there are). The attribute `notes` says what was left out.
-#' @noRd
+# A row per launch, operation and size, of the off arm, from the raw files under `dirs`: `launch`, `operation`, `bytes`, `ranks`, the
+# columns of `published_summary()`, and after how many starts the rules would have stopped: `stop_count`, `stop_error`, `stop_median` (NA:
+# not yet). The attribute `notes` says what was left out.
 mpiperf_report <- function(dirs, trim = 0.25) {
   notes <- character()
   parts <- list()

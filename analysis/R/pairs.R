@@ -31,22 +31,10 @@ combine_keys <- function(...) {
   key
 }
 
-#' Pair off and on rows
-#'
-#' In design `lockin` an off and an on half with the same pair number belong together; in designs
-#' `blocks` and `single` every on block of a set pairs with the off block of that set. Pairs that an
-#' interruption left incomplete are left out and counted. A cell is what is judged together: pairs of one
-#' launch, operation, size, treatment and level.
-#'
-#' @param rows Data frame: rows of a campaign, columns `launch`, `operation`, `bytes`, `pair`, `arm`,
-#'   `level_requested_percent` and, where several treatments were run, `kind`, `pattern`, `placement`,
-#'   `phase` (NA in off rows).
-#' @return A list: `off`, `on` (integer: row numbers of the two halves of each pair, in run order),
-#'   `cell` (integer: one code per launch x operation x bytes x treatment x level), `cells` (data frame,
-#'   one row per code: `launch`, `operation`, `bytes`, `ranks`, `design`, `kind`, `pattern`, `placement`,
-#'   `phase`, `level_requested_percent`, as far as the rows have them), `n_unpaired` (integer: rows
-#'   without a partner).
-#' @noRd
+# Pairs of off and on rows: in design `lockin` halves with the same pair number, in `blocks` and `single` every on block of a set with the
+# set's off block. Pairs that an interruption left incomplete are left out and counted. A cell is what is judged together: pairs of one
+# launch, operation, size, treatment and level. A list: `off`, `on` (row numbers, in run order), `cell` (a code per pair), `cells` (data
+# frame, a row per code: launch, operation, size, ranks, design, treatment and level as far as the rows have them), `n_unpaired` (rows).
 pair_rows <- function(rows) {
   cells <- cell_key(rows)
   key <- combine_keys(cells, rows[["pair"]])
@@ -114,8 +102,8 @@ waited_for_others <- function(campaign) {
   rows <- campaign$rows
   account <- campaign$agents
   if (NROW(account) == 0 || is.null(account[["preempted_by_others_ns"]]) || NROW(campaign$ranks) == 0) return(NULL)
-  key <- function(x) paste(x[["launch"]], x[["operation"]], x[["bytes"]], x[["pair"]], x[["order"]], sep = "\r")
-  at <- match(key(account), key(rows))
+  same <- c("launch", "operation", "bytes", "pair", "order")
+  at <- match(row_key(account, same), row_key(rows, same))
   share <- account[["preempted_by_others_ns"]] / rows[["wall_ns"]][at]
   parts <- lapply(split(which(!is.na(at)), node_key(account)[!is.na(at)]), function(i) list(at = at[i], share = share[i]))
   of_launch <- split(seq_len(nrow(rows)), as.character(rows[["launch"]]))

@@ -215,7 +215,7 @@ not_confirmed <- function(row) {
 not_detected <- function(row, state, fold) {
   row[numbers_of_rows] <- NA_real_
   row$note <- NA_character_
-  row$reason <- sprintf("not detected at %g; a cost of %s %% would have been", state$alpha, format_effect(row$limit_percent, FALSE))
+  row$reason <- sprintf("not detected at %g; a cost of %s %% would have been", state$alpha, plain(row$limit_percent))
   row
 }
 
@@ -229,7 +229,7 @@ nothing_found <- function(state) {
     limit <- max(size)
     reason <- sprintf("no %speriod at %g from %s to %s; a sinusoid of semi-amplitude %s to %s %% would have been found",
                       if (length(state$taken) > 0) "other " else "", state$alpha, format_time(min(limits$period_s)),
-                      format_time(max(limits$period_s)), format_effect(min(size), FALSE), format_effect(limit, FALSE))
+                      format_time(max(limits$period_s)), plain(min(size)), plain(limit))
   }
   row <- describe(state, no_fold(length(state$s$x), NA_real_, reason), "search", NA_real_, NA_real_)
   row$limit_percent <- limit
@@ -386,7 +386,7 @@ periodic_view <- function(rows, alpha, operands) {
   new_view(if (nrow(found) == 0) paste0("No periodic noise was found (", few_words(why, 2), ").") else {
     sprintf("Noise comes back every %s%s (series %s of %s, false-alarm probability %s); %s found in all.",
             format_time(signif(first$period_s, 4)),
-            if (is.na(first$cost_percent)) "" else sprintf(" and costs %s %%", format_effect(first$cost_percent, FALSE)), first$series,
+            if (is.na(first$cost_percent)) "" else sprintf(" and costs %s %%", plain(first$cost_percent)), first$series,
             panel_name(first),
             format_p(first$fap), if (nrow(found) == 1) "1 period was" else sprintf("%d periods were", nrow(found)))
   }, if (nrow(found) > 0) periodic_table(found, paste0(panel_name(found), ", ", found$launch, ", arm ", found$arm)),
@@ -397,7 +397,7 @@ periodic_view <- function(rows, alpha, operands) {
 # With as many decimals as the standard error deserves.
 with_error <- function(x, se) {
   digits <- ifelse(is.na(se) | se <= 0, 3, pmin(4, pmax(0, -floor(log10(pmax(se, 1e-9))))))
-  ifelse(is.na(se), format_effect(x, FALSE), sprintf("%.*f \u00b1 %.*f", digits, x, digits, se))
+  ifelse(is.na(se), plain(x), sprintf("%.*f \u00b1 %.*f", digits, x, digits, se))
 }
 
 # A time and its standard error in the same unit, with as many decimals as the error deserves.

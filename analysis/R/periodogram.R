@@ -2,36 +2,22 @@
 
 least_points <- 16
 
-#' Periodogram of an uneven series, judged against its own background
-#'
-#' The generalised Lomb-Scargle periodogram (a sinusoid and a free mean, fitted by least squares at each frequency)
-#' after a straight line was taken off. Where the times lie on a grid, with or without gaps, its sums are exact
-#' and come from one fast Fourier transform; other times are first spread over a fine grid (extirpolation with four
-#' points). Noise of real machines is red, so a power is compared with the background around it: the
-#' median of the powers in a window of frequencies, divided by ln 2, with a local slope where the window is wide.
-#'
-#' @param x Numeric, length n: the series, any unit.
-#' @param t_s Numeric, length n: when each value was taken, s, rising.
-#' @param oversample Number, length 1, at least 1: frequencies per 1/span. At 1 an even series gives exactly its
-#'   Fourier frequencies (where n has no prime factor above 5); at 2 a line between two of them loses at most a fifth
-#'   of its power.
-#' @param shortest_s Number, length 1: shortest period, s; NULL for two median distances of the times.
-#' @return A data frame, one row per frequency: `frequency_hz`, `period_s`, `power` (variance of `x` per independent
-#'   frequency: white noise has its variance everywhere, a sinusoid of amplitude A adds n A^2/4), `amplitude` (of the
-#'   fitted sinusoid, unit of `x`), `phase` (of its maximum, share of the period since time 0), `background` (as
-#'   `power`), `worth` (independent powers that its estimate is worth), `z`, `fap`. `z` is the power over the
-#'   background, brought to the scale on which noise alone exceeds it with probability exp(-z); `fap` is the chance
-#'   that the largest of all M frequencies searched does, 1 - (1 - exp(-z))^M. Periods longer than a third of the span
-#'   have no `fap` (NA). Attributes: `n`, `span_s`, `searched` (M), `step_hz`, and `reason` (why there is no row, else
-#'   NA): fewer than 16 points, a constant series, times without a span.
-#' @details M is the number of frequencies looked at, so with `oversample` above 1, where neighbours are not
-#'   independent, `fap` errs to the safe side. The background is itself an estimate, worth m independent powers; a power
-#'   r times an estimated background is exceeded with probability (1 + r/m)^-m rather than exp(-r), and z = m log(1 +
-#'   r/m).
-#' @references Zechmeister, M. and Kuerster, M. (2009) Astronomy and Astrophysics 496, 577-584. Press, W. H. and
-#'   Rybicki, G. B. (1989) Astrophysical Journal 338, 277-280. Scargle, J. D. (1982) Astrophysical Journal 263,
-#'   835-853 (false alarms). Vaughan, S. (2005) Astronomy and Astrophysics 431, 391-403 (red noise).
-#' @noRd
+# The generalised Lomb-Scargle periodogram (a sinusoid and a free mean by least squares at each frequency) of the series `x` at the rising
+# times `t_s`, less a straight line. Where the times lie on a grid, with or without gaps, its sums come exactly from one fast Fourier
+# transform; others are first spread over a fine grid (extirpolation with four points). Noise of real machines is red, so a power is
+# compared with the background around it: the median of the powers in a window of frequencies over ln 2, with a local slope where the
+# window is wide. `oversample`: frequencies per 1/span; at 1 an even series gives its Fourier frequencies (n without prime factors above
+# 5), at 2 a line between two of them loses at most a fifth of its power. `shortest_s`: shortest period, NULL: two median distances of the
+# times.
+#
+# A row per frequency: `frequency_hz`, `period_s`, `power` (white noise has its variance everywhere, a sinusoid of amplitude A adds n
+# A^2/4), `amplitude`, `phase` (of its maximum, share of the period since time 0), `background`, `worth` (independent powers m that its
+# estimate is worth), `z` (power over background on the scale on which noise alone exceeds it with probability exp(-z): a power r times an
+# estimated background is exceeded with (1 + r/m)^-m, so z = m log(1 + r/m)), `fap` (chance that the largest of the M frequencies searched
+# does; safe where neighbours are not independent; NA beyond a third of the span). Attributes `n`, `span_s`, `searched` (M), `step_hz`,
+# `reason` (why there is no row, else NA). Zechmeister, M. and Kuerster, M. (2009) Astronomy and Astrophysics 496, 577-584; Press, W. H.
+# and Rybicki, G. B. (1989) Astrophysical Journal 338, 277-280; Scargle, J. D. (1982) Astrophysical Journal 263, 835-853 (false alarms);
+# Vaughan, S. (2005) Astronomy and Astrophysics 431, 391-403 (red noise).
 periodogram <- function(x, t_s, oversample = 2, shortest_s = NULL) {
   check_series(x, t_s)
   n <- length(x)

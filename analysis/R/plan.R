@@ -87,20 +87,10 @@ test_power <- function(n, effect, sd, alpha, margin = NULL) {
   }, 0))
 }
 
-#' Repetitions at each level
-#'
-#' How often to repeat each level but the highest so that the variance of the mean is smallest for the total cost:
-#' r_i = ceil(sqrt(c_(i+1) / c_i * T_i^2 / T_(i+1)^2)), at least 1.
-#'
-#' @param costs Numeric, length k: cost of one repetition at each level from the lowest (a pair; then what a launch
-#' costs
-#'   beyond its pairs; ...), same unit.
-#' @param variances Numeric, length k: variance components T_i^2 from the lowest.
-#' @return Numeric, length k - 1: repetitions at the levels 1 to k - 1; Inf where the level above adds no variance
-#' (repeating
-#'   it then only costs), 1 where its own adds none.
-#' @references Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM, section 5.
-#' @noRd
+# How often to repeat each level but the highest so that the variance of the mean is smallest for the total cost: r_i = ceil(sqrt(c_(i+1)
+# / c_i * T_i^2 / T_(i+1)^2)), at least 1. `costs` of one repetition and `variances` T_i^2 from the lowest level on. Inf where the level
+# above adds no variance, 1 where its own adds none. Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM,
+# section 5.
 repetition_counts <- function(costs, variances) {
   k <- length(costs)
   if (k < 2) return(numeric())
@@ -296,6 +286,25 @@ longer_scatter <- function(cell, channel) {
   bind_rows(lapply(split(curves, curves$m), function(p) {
     data.frame(half_s = p$tau_s[1], sd = sqrt(mean(p$variance)), df = sum(floor(p$length / p$m) - 1), source = "allan")
   }))
+}
+
+# Overlapping Allan deviation of an evenly spaced series: of the difference of neighbouring averages over 1, 2, 4, ... samples, which
+# falls as the root of the time while noise is white and rises where drift wins. Columns `m` (samples averaged), `tau_s` (m times the
+# spacing `tau0_s`), `deviation`; no rows below 3 samples. Allan, D. W. (1966) Proceedings of the IEEE 54, 221-230; Riley, W. (2008) NIST
+# Special Publication 1065.
+allan_deviation <- function(x, tau0_s) {
+  n <- length(x)
+  if (n < 3) {
+    return(data.frame(m = numeric(), tau_s = numeric(), deviation = numeric()))
+  }
+  m <- unique(floor(2^seq(0, log2(n / 3))))
+  phase <- c(0, cumsum(x - mean(x)))
+  deviation <- vapply(m, function(k) {
+    means <- diff(phase, lag = k) / k
+    step <- diff(means, lag = k)
+    sqrt(sum(step^2) / (2 * length(step)))
+  }, 0)
+  data.frame(m = m, tau_s = m * tau0_s, deviation = deviation)
 }
 
 # Variance of a difference of neighbouring means of m values, by the rank interval of all of them.

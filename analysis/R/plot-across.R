@@ -1,13 +1,6 @@
-#' Changes between two campaigns
-#'
-#' A forest: every time, quantile and slowdown of [compare_campaigns()] with its interval, B against A.
-#'
-#' @param comparison An `nl_comparison` from [compare_campaigns()].
-#' @param draw Logical, length 1: draw, or return the data?
-#' @return A ggplot (its attribute `height_in` is the height that suits it, inches), or a data frame with `panel`,
-#'   `label`, `family`, `measure`, `effect`, `ci_low`, `ci_high` (percent), `verdict` (`slower`, `faster`, `no
-#'   difference found`), `n_a`, `n_b`, `scope`; NULL where no row has an interval.
-#' @noRd
+# A forest of every time, quantile and slowdown of `compare_campaigns()` with its interval, B against A. Data: `panel`, `label`, `family`,
+# `measure`, `effect`, `ci_low`, `ci_high` (percent), `verdict` (`slower`, `faster`, `no difference found`), `n_a`, `n_b`, `scope`; NULL
+# where no row has an interval. The plot's attribute `height_in` is the height that suits it.
 plot_compare <- function(comparison, draw = TRUE) {
   rows <- comparison$rows
   rows <- rows[rows$family %in% names(compare_panels) & !is.na(rows$ci_low), ]
@@ -79,15 +72,8 @@ compare_caption <- function(comparison, banded, wide) {
 
 # Plot of a projection to many nodes.
 
-#' Slowdown by number of nodes
-#'
-#' A line for each time between two synchronisations, its interval as a band, all nodes hit at once in grey; with a margin a dashed line.
-#'
-#' @param projection From `make_projection()`.
-#' @param draw Logical, length 1: FALSE returns the data frame that would be drawn.
-#' @return A ggplot, or a data frame with `nodes`, `every_ns`, `phase`, `slowdown_percent`, `ci_low`, `ci_high` (percent; `ci_high` NA: a lower bound),
-#'   `limit_percent`, `method`, `reason`: as the rows of the projection, at more numbers of nodes where that takes no simulation.
-#' @noRd
+# A line for each time between two synchronisations, its interval as a band, all nodes hit at once in grey; with a margin a dashed line.
+# Data: as the rows of the projection (`ci_high` NA: a lower bound), at more numbers of nodes where that takes no simulation.
 plot_projection <- function(projection, draw = TRUE) {
   frame <- projection$frames$projection %||% projection_frame(projection)
   if (!draw) return(frame)
@@ -150,13 +136,8 @@ alt_projection <- function(frame) {
 # Figures that are shown: those that changed, then those that stand for a check.
 most_trends <- 6
 
-#' Figures of every node, night by night
-#'
-#' @param trend An `nl_acceptance_trend` from `acceptance_trend()`.
-#' @param draw Logical, length 1: FALSE returns the data frame that would be drawn.
-#' @return A ggplot, or a data frame with `panel`, `date`, `name`, `entity`, `value`, `ci_low`, `ci_high`, `unit`, `verdict` (of the series),
-#'   `since` (the night of its change, or ""). NULL of fewer than two nights.
-#' @noRd
+# Figures of every node, night by night (`nl_acceptance_trend`). Data: `panel`, `date`, `name`, `entity`, `value`, `ci_low`, `ci_high`,
+# `unit`, `verdict` (of the series), `since` (the night of its change, or ""); NULL of fewer than two nights.
 plot_acceptance_trend <- function(trend, draw = TRUE) {
   frame <- trend_data(trend)
   if (!draw || is.null(frame)) return(frame)

@@ -1,17 +1,7 @@
-#' Dose-response plots
-#'
-#' Effect against delivered level, both on pseudo-logarithmic axes (linear near 0). Where several treatments
-#' were run, each has its own panels; `plot_treatments()` has them in one.
-#'
-#' @param analysis An `nl_analysis` from [analyze_campaign()].
-#' @param draw Logical, length 1: FALSE returns the data frame.
-#' @return A ggplot, or a data frame with `panel`, `operation`, `bytes`, `kind`, `pattern`, `placement`,
-#'   `phase`, `level_requested_percent`,
-#'   `level_delivered_percent` (percent of one CPU), `estimate`, `ci_low`, `ci_high`, `band_low`,
-#'   `band_high` (unit of the channel; the band is the interval of the placebo), `verdict`, `series` (the
-#'   verdict, or `detected alone`: not with all families counted together); NULL where the channel was not measured.
-#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105.
-#' @noRd
+# Effect against delivered level, both on pseudo-logarithmic axes; several treatments have panels of their own (`plot_treatments()` has
+# them in one). Data: `panel`, cell and treatment, `level_requested_percent`, `level_delivered_percent` (percent of one CPU), `estimate`,
+# `ci_low`, `ci_high`, `band_low`, `band_high` (unit of the channel; the band is the interval of the placebo), `verdict`, `series` (the
+# verdict, or `detected alone`); NULL where the channel was not measured.
 plot_dose <- function(analysis, draw = TRUE) {
   # algorithms have one level each, and a picture of their own
   if (length(analysis$campaign$launches[[1]]$algorithms) > 1) return(NULL)
@@ -105,18 +95,10 @@ dose_caption <- function(frame, alpha) {
          }, ". Both axes are linear near 0, logarithmic beyond.")
 }
 
-#' Slowdown by treatment
-#'
-#' The dose response of every treatment in one panel per operation: which hurts most at the same level? At
-#' each requested level the treatments stand side by side (what was delivered is in the data). Beyond seven treatments the factor with most
-#' values has the colours, and every combination of the others a row of panels.
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame with `panel`, `operation`, `bytes`, `kind`, `pattern`, `placement`,
-#'   `phase`, `treatment` (colour and shape), `row` (the other factors, "" up to seven treatments),
-#'   `level_requested_percent`, `level_delivered_percent` (percent of one CPU), `estimate`, `ci_low`,
-#'   `ci_high` (percent), `verdict`; NULL with one treatment, or without the time channel.
-#' @noRd
+# The dose response of every treatment in one panel per operation, side by side at each requested level: which hurts most? Beyond seven
+# treatments the factor with most values has the colours, and every combination of the others a row of panels. Data: as `plot_dose()`,
+# with `treatment` (colour and shape) and `row` (the other factors, "" up to seven treatments), without band; NULL with one treatment, or
+# without the time channel.
 plot_treatments <- function(analysis, draw = TRUE) {
   if (!several_treatments(analysis)) return(NULL)
   frame <- dose_data(analysis, "time")

@@ -1,19 +1,9 @@
-#' Slowdown of every cell, as a forest
-#'
-#' One line per operation, size, treatment and level above 0, with its interval: the pooled one where launches are
-#' pooled, and below it, small, each launch by itself. With a margin (`analysis$margin`, percent) the plot shows the
-#' interval that the verdict comes from, and the verdict.
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame with `panel`, `label` (treatment and level), `operation`, `bytes`, `ranks`,
-#'   `kind`, `pattern`, `placement`, `phase`, `level_requested_percent` (of one CPU), `pooled` (logical: the line's own
-#'   row; FALSE: a launch that it pools), `scope`, `launch`, `n_pairs`, `n_launches`, `estimate_percent`,
-#'   `ci_low_percent`, `ci_high_percent` (confidence 1 - 2 alpha), `bound_low_percent`,
-#'   `bound_high_percent` (two-sided, 1 - 2 alpha; NA without a margin), `margin_percent` (NA: none), `verdict`
-#'   (`above`, `below`, `inconclusive` of the margin; without one `detected`, `detected alone`, `not detected`, `inconclusive`). NULL
-#'   without the time channel, and where no level is above 0.
-#' @references Lewis, S. and Clarke, M. (2001) Forest plots: trying to see the wood and the trees, BMJ 322, 1479-1480.
-#' @noRd
+# A line per operation, size, treatment and level above 0 with its interval: the pooled one where launches are pooled, and below it,
+# small, each launch. With a margin the interval that the verdict comes from, and the verdict. Data: `panel`, `label` (treatment and
+# level), the cell and treatment, `level_requested_percent`, `pooled` (FALSE: a launch that a line pools), `scope`, `launch`, `n_pairs`,
+# `n_launches`, `estimate_percent`, `ci_low_percent`, `ci_high_percent` (1 - 2 alpha), `bound_low_percent`, `bound_high_percent`,
+# `margin_percent` (NA: none), `verdict`. NULL without the time channel or a level above 0. Lewis, S. and Clarke, M. (2001) Forest plots,
+# BMJ 322, 1479-1480.
 plot_forest <- function(analysis, draw = TRUE) {
   frame <- forest_data(analysis)
   if (!draw || is.null(frame)) return(frame)
@@ -57,8 +47,7 @@ forest_data <- function(analysis) {
   if (NROW(rows) == 0) return(NULL)
   rows <- lead_by_answers(rows[rows$main | rows$scope == scope_launch, ], analysis$agent_answers)
   keep <- which(rows$main)
-  key <- do.call(paste, c(unname(rows[c("operation", "bytes", "ranks", "design", treatment_columns,
-                                        "level_requested_percent")]), sep = "\r"))
+  key <- row_key(rows, c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent"))
   pooled <- seq_len(nrow(rows)) %in% keep
   # Launches of a line that is not pooled are lines themselves.
   rows <- rows[pooled | key %in% key[keep], ]

@@ -1,17 +1,10 @@
 nodes_lines <- 60 # more nodes than that have no names on their axis
 nodes_named <- 8  # but the first of those found
 
-#' Extra preempted time by node
-#'
-#' A node's preempted time, on minus off, with its interval, at the highest level of each treatment, nodes in the order of
-#' their shift: the noise is where the points leave 0.
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame with `panel`, `host`, `ranks`, `place` (1: the largest shift), `kind`,
-#'   `level_requested_percent`, `preempted_shift_percent`, `ci_low`, `ci_high` (percent of one CPU), `detection_limit`,
-#'   `extra_share_percent`, `p_holm`, `found` (see [locate_noise()]), `n_pairs`, `n_launches`, `unit_of_inference`. NULL
-#'   where no launch has shifts by node.
-#' @noRd
+# A node's preempted time, on minus off, with its interval, at the highest level of each treatment, in the order of the shift: the noise
+# is where points leave 0. Data: `panel`, `host`, `ranks`, `place` (1: the largest shift), `kind`, `level_requested_percent`,
+# `preempted_shift_percent`, `ci_low`, `ci_high` (percent of one CPU), `detection_limit`, `extra_share_percent`, `p_holm`, `found` (see
+# `locate_noise()`), `n_pairs`, `n_launches`, `unit_of_inference`; NULL where no launch has shifts by node.
 plot_nodes <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$nodes %||% nodes_data(analysis)
   if (!draw || is.null(frame)) return(frame)
@@ -105,18 +98,10 @@ alt_nodes <- function(frame) {
 
 lateness_lines <- 64  # most lines of the map; more ranks than that share one
 
-#' Who was last, over the run
-#'
-#' A map of rank by time: how often the rank was last to start, and last to end, over its share of the starts if all
-#' ranks were alike (1/n). Of the first launch with the most ranks. More than 64 ranks are put together: those of a
-#' node, or where there are too many nodes or only one, neighbours.
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame with `panel` (`last to start`, `last to end`), `line` (from 0), `label` (ranks, or
-#'   node, of the line), `ranks` (number of them), `start_s`, `end_s` (of the slice, since the first half), `starts` (in the
-#'   slice), `times_expected` (share of them in which one of these ranks was last, over its expected share); NULL without
-#'   `lateness.csv`, and with one rank.
-#' @noRd
+# A map of rank by time: how often the rank was last to start, and last to end, over its share of the starts if all were alike (1/n), of
+# the first launch with the most ranks. More than 64 ranks are put together: those of a node, or neighbours. Data: `panel`, `line` (from
+# 0), `label`, `ranks` (of the line), `start_s`, `end_s` (of the slice), `starts`, `times_expected`; NULL without lateness.csv, and with
+# one rank.
 plot_lateness <- function(analysis, draw = TRUE) {
   campaign <- analysis$campaign
   table <- as.data.frame(campaign$lateness)
@@ -204,7 +189,7 @@ alt_lateness <- function(frame) {
   alt_panels(frame, "How often each line of ranks was last, over its share", function(rows) {
     mean_of <- tapply(rows$times_expected * rows$starts, rows$label, sum) / tapply(rows$starts, rows$label, sum)
     top <- sort(mean_of, decreasing = TRUE)
-    sprintf("rank %s %s times its share over the run, rank %s %s times", names(top)[1], format_effect(top[[1]], FALSE),
-            names(top)[length(top)], format_effect(top[[length(top)]], FALSE))
+    sprintf("rank %s %s times its share over the run, rank %s %s times", names(top)[1], plain(top[[1]]),
+            names(top)[length(top)], plain(top[[length(top)]]))
   })
 }

@@ -1,15 +1,7 @@
-#' Power of the run
-#'
-#' Chance that a run like this one detects a slowdown, by its true size: at the standard error and degrees of freedom
-#' that this one had, and with half and double the number of pairs (or launches).
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame with `panel`, `times` (0.5, 1, 2: pairs or launches over this run's), `n`, `unit`
-#'   (`pairs` or `launches`), `slowdown_percent` (true), `power` (probability of detection), `limit_percent` (the
-#'   detection limit of this run), `se_log`, `df`, `level_requested_percent` (of the cell whose scatter it is). NULL
-#'   without the time channel, and where no scatter is known.
-#' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593 (the limit).
-#' @noRd
+# Chance that a run like this one detects a slowdown, by its true size, at this run's standard error and degrees of freedom, and with half
+# and double the pairs (or launches). Data: `panel`, `times` (0.5, 1, 2), `n`, `unit`, `slowdown_percent` (true), `power`, `limit_percent`
+# (of this run), `se_log`, `df`, `level_requested_percent` (whose scatter it is). NULL without the time channel or a known scatter.
+# Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
 plot_power <- function(analysis, draw = TRUE) {
   frame <- power_data(analysis)
   if (!draw || is.null(frame)) return(frame)
@@ -17,7 +9,7 @@ plot_power <- function(analysis, draw = TRUE) {
   frame$series <- factor(power_words[match(frame$times, c(0.5, 1, 2))], power_words)
   limits <- frame[!duplicated(frame$panel) & !is.na(frame$limit_percent), ]
   limits$power <- rep(analysis$power, nrow(limits))
-  limits$label <- sprintf("%s %%", format_effect(limits$limit_percent, FALSE))
+  limits$label <- sprintf("%s %%", plain(limits$limit_percent))
   looks <- function(...) stats::setNames(c(...), power_words)
   ggplot2::ggplot(frame, ggplot2::aes(slowdown_percent, power)) +
     ggplot2::geom_hline(yintercept = c(analysis$alpha, analysis$power), colour = "grey55", linewidth = 0.3, linetype = "22") +
@@ -117,7 +109,7 @@ alt_power <- function(frame) {
   alt_panels(frame, "Power against the true slowdown", function(rows) {
     this <- rows[rows$times == 1, ]
     half <- this$slowdown_percent[which.min(abs(this$power - 0.5))]
-    sprintf("0.5 at %s %%, detection limit %s %% with %s %s", format_effect(half, FALSE),
-            format_effect(this$limit_percent[1], FALSE), format_count(this$n[1]), this$unit[1])
+    sprintf("0.5 at %s %%, detection limit %s %% with %s %s", plain(half),
+            plain(this$limit_percent[1]), format_count(this$n[1]), this$unit[1])
   })
 }

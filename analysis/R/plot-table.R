@@ -157,13 +157,13 @@ alt_treatments <- function(frame) {
 
 alt_trace <- function(frame) {
   alt_panels(frame, "Time per operation in run order", function(rows) {
-    arm <- function(name) format_effect(stats::median(rows$time_us[rows$arm == name]), FALSE)
-    sprintf("median %s \u00b5s off, %s \u00b5s on; slowest half %s \u00b5s", arm("off"), arm("on"), format_effect(max(rows$time_us), FALSE))
+    arm <- function(name) plain(stats::median(rows$time_us[rows$arm == name]))
+    sprintf("median %s \u00b5s off, %s \u00b5s on; slowest half %s \u00b5s", arm("off"), arm("on"), plain(max(rows$time_us)))
   })
 }
 
 alt_tail <- function(frame) {
-  reached <- function(rows) format_effect(max(rows$lo_us[rows$probability >= 1e-4]), FALSE)
+  reached <- function(rows) plain(max(rows$lo_us[rows$probability >= 1e-4]))
   alt_panels(frame, "Time that 1 in 10 000 operations reaches", function(rows) {
     off <- rows[rows$arm == "off", ]
     on <- rows[rows$arm == "on", ]

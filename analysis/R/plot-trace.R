@@ -1,12 +1,5 @@
-#' Trace of the halves in run order
-#'
-#' Of the first launch. Long runs are thinned to about 4000 points per operation: every k-th pair, and
-#' the 200 slowest halves always.
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame with `panel`, `start_s` (since the first half), `time_us` (per
-#'   operation), `arm`, `level` (requested, percent of one CPU), `kept_one_in` (thinning).
-#' @noRd
+# The halves of the first launch in run order; long runs thinned to about 4000 points per operation: every k-th pair, and the 200 slowest
+# halves always. Data: `panel`, `start_s`, `time_us` (per operation), `arm`, `level` (requested, percent of one CPU), `kept_one_in`.
 plot_trace <- function(analysis, draw = TRUE) {
   campaign <- analysis$campaign
   launch <- campaign$rows[["launch"]][1]
@@ -58,17 +51,9 @@ trace_panel <- function(at, rows, most = 4000, slowest = 200) {
              kept_one_in = step)
 }
 
-#' Slowdown by launch
-#'
-#' A line per launch; where several treatments were run, a line per treatment with its launches beside each
-#' other.
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame with `panel`, `treatment` ("" where there is one), `launch`, `level`
-#'   (requested, percent of one CPU), `estimate`, `ci_low`, `ci_high` (percent); NULL with fewer than two
-#'   launches, or where launches have one arm only.
-#' @references Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM.
-#' @noRd
+# A line per launch; where several treatments were run, a line per treatment with its launches beside each other. Data: `panel`,
+# `treatment` ("" where there is one), `launch`, `level` (requested, percent of one CPU), `estimate`, `ci_low`, `ci_high` (percent),
+# `n_pairs`; NULL with fewer than two launches, or where they have one arm only.
 plot_launches <- function(analysis, draw = TRUE) {
   rows <- analysis$verdicts
   rows <- rows[rows$scope == scope_launch & rows$channel == "time" & !is.na(rows$estimate), ]
@@ -108,14 +93,8 @@ launch_lines <- function(frame, analysis) {
   list(frame = frame, names = names, words = "Each point is a launch, in order of its name from top to bottom. ")
 }
 
-#' Complementary distribution function from a histogram
-#'
-#' @param lo_ns Numeric, length n: lower edge of each bin, ns; bins may occur several times (launches
-#'   are merged by adding counts).
-#' @param count Numeric, length n: operations in each bin.
-#' @return A data frame, sorted: `lo_ns`, `count`, `probability` (share of operations that took `lo_ns`
-#'   or longer).
-#' @noRd
+# The share of operations that took `lo_ns` or longer, per bin; bins may occur several times (launches are merged): `lo_ns`, `count`,
+# `probability`.
 ccdf_from_hist <- function(lo_ns, count) {
   edges <- sort(unique(lo_ns))
   if (length(edges) == 0) {
@@ -125,14 +104,8 @@ ccdf_from_hist <- function(lo_ns, count) {
   data.frame(lo_ns = edges, count = merged, probability = rev(cumsum(rev(merged))) / sum(merged))
 }
 
-#' Tail of the operation times, by arm
-#'
-#' From the latency histograms, all launches merged. The off curve stands in the panel of every treatment.
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame with `panel`, `arm`, `level` (requested, percent of one CPU),
-#'   `lo_us`, `probability`, `count`; NULL without histograms.
-#' @noRd
+# From the latency histograms, all launches merged; the off curve stands in the panel of every treatment. Data: `panel`, `arm`, `level`
+# (requested, percent of one CPU), `lo_us`, `probability`, `count`; NULL without histograms.
 plot_tail <- function(analysis, draw = TRUE) {
   hist <- as.data.frame(analysis$campaign$hist)
   if (nrow(hist) == 0) return(NULL)

@@ -2,32 +2,19 @@
 # (Rules are functions, because rules_of() stands in a file that is read later.)
 
 agent_rules <- function() rules_of(
-  list("launch", "text"), list("node", "whole", 0), list("host", "text"), list("operation", "text"),
-  list("bytes", "whole", 0), list("pair", "whole", 0), list("order", "whole", 0), list("arm", "text"),
-  list("kind", "word"), list("level_requested_percent", "number", 0, "empty"), list("start_ns", "number", 0),
-  list("wall_ns", "number", 1), list("preempted_ns", "number", -Inf, "empty"), list("switch_ns", "number", 0, "empty"),
-  list("settle_ns", "number", 0, "empty"), list("agent_cpu_ns", "number", 0, "empty"),
-  list("agent_on_ranks_ns", "number", 0, "empty"), list("others_on_ranks_ns", "number", 0, "empty"),
-  list("preempted_by_agent_ns", "number", 0, "empty"), list("preempted_by_others_ns", "number", 0, "empty"),
-  list("preempted_by_kernel_ns", "number", 0, "empty"), list("preempted_by_noiselab_ns", "number", 0, "empty"),
-  list("preempted_unknown_ns", "number", 0, "empty"),
-  list("scraper_cpu_ns", "number", 0, "empty"),
-  list("wakeups", "whole", 0, "empty"), list("voluntary_switches", "whole", 0, "empty"),
-  list("involuntary_switches", "whole", 0, "empty"), list("migrations", "whole", 0, "empty"),
-  list("processes", "whole", 0, "empty"), list("started", "whole", 0, "empty"), list("rss_kib", "number", 0, "empty"),
-  list("read_bytes", "number", 0, "empty"), list("written_bytes", "number", 0, "empty"),
-  list("observer_cpu_ns", "number", 0, "empty"), list("observer_on_ranks_ns", "number", 0, "empty"),
-  list("lost_switches", "whole", 0, "empty"), list("switch_ins", "whole", 0, "empty"),
-  list("switch_outs", "whole", 0, "empty"), list("planned_ns", "number", 1)
+  "launch:text node:count host:text operation:text bytes:count pair:count order:count arm:text kind:word",
+  "level_requested_percent:amount? start_ns:amount wall_ns:number>=1 preempted_ns:number? switch_ns:amount? settle_ns:amount?",
+  "agent_cpu_ns:amount? agent_on_ranks_ns:amount? others_on_ranks_ns:amount? preempted_by_agent_ns:amount?",
+  "preempted_by_others_ns:amount? preempted_by_kernel_ns:amount? preempted_by_noiselab_ns:amount? preempted_unknown_ns:amount?",
+  "scraper_cpu_ns:amount? wakeups:count? voluntary_switches:count? involuntary_switches:count? migrations:count? processes:count?",
+  "started:count? rss_kib:amount? read_bytes:amount? written_bytes:amount? observer_cpu_ns:amount? observer_on_ranks_ns:amount?",
+  "lost_switches:count? switch_ins:count? switch_outs:count? planned_ns:number>=1"
 )
 
 # A task is named as the kernel names it: a `label` may hold any printable character but a comma.
 task_rules <- function() rules_of(
-  list("launch", "text"), list("host", "text"), list("source", "text"), list("arm", "text"), list("kind", "word"),
-  list("level_requested_percent", "number", 0, "empty"), list("cpu", "whole", -1, "empty"), list("task", "label"),
-  list("group", "text"), list("bursts", "whole", 0, "empty"), list("cpu_ns", "number", 0, "empty"),
-  list("wall_ns", "number", 0, "empty"), list("p50_ns", "number", 0, "empty"), list("p90_ns", "number", 0, "empty"),
-  list("p99_ns", "number", 0, "empty"), list("max_ns", "number", 0, "empty"), list("threads", "whole", 0, "empty")
+  "launch:text host:text source:text arm:text kind:word level_requested_percent:amount? cpu:whole>=-1? task:label group:text",
+  "bursts:count? cpu_ns:amount? wall_ns:amount? p50_ns:amount? p90_ns:amount? p99_ns:amount? max_ns:amount? threads:count?"
 )
 
 agent_certificate_types <- c(host = "text", name = "string", way = "string", source = "string", source_reason = "string",

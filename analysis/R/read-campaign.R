@@ -2,22 +2,13 @@
 
 schema_read <- 2
 
-#' Read one launch
-#'
-#' @param dir Character, length 1: directory of the launch (holds `launch.json`).
-#' @param arms Character, length 1: `both` (a launch of design `lockin` that has one arm only is refused) or
-#'   `any`.
-#' @return A list: `info` (the parsed `launch.json`), `rows` (data.table: the columns of `halves.csv`
-#'   or `blocks.csv`, units in their names, and `design`), `hist`, `ranks`, `nodes`, `starts_hist`, `lateness` and
-#'   `clocks` (data.tables with a `launch` column, no rows where the file is missing), of a launch that switched an
-#'   agent `agents` and `tasks` (data.tables: the rows of all `agent.HOST.csv` and `tasks.HOST.csv`) and `bursts`
-#'   (data frame: `launch`, `host`, `file`, for [read_bursts()]), `notes` (character: what was odd). `kind`, `pattern`, `placement` and
-#'   `phase` are factors: the treatment of an on row, NA in off rows. The columns of synchronised starts are absent where a launch has none;
-#'   the last three tables have rows only with synchronised starts. Every start by itself: [read_starts()].
-#' @details Signals `nl_error_schema`, `nl_error_damaged` (file and line named) or `nl_error_data`.
-#'   A launch that was killed (`ended` is null) may end in an incomplete line: the line is left out
-#'   and noted. In any other launch it is an error.
-#' @noRd
+# One launch: `info` (the parsed launch.json), `rows` (data.table: the columns of halves.csv or blocks.csv, and `design`), `late`, `hist`,
+# `ranks`, `nodes`, `starts_hist`, `lateness`, `clocks` (with `launch`; no rows where the file is missing; the last three only with
+# synchronised starts), of a launch with an agent `agents`, `tasks` (all agent.HOST.csv and tasks.HOST.csv) and `bursts` (`launch`,
+# `host`, `file`, for `read_bursts()`), `notes`. Factors of treatment are factors, NA in off rows; columns of synchronised starts are
+# absent where there are none (every start: `read_starts()`). `arms`: `both` (a lockin launch with one arm is refused) or `any`. Signals
+# `nl_error_schema`, `nl_error_damaged` (file and line) or `nl_error_data`. A launch that was killed (`ended` is null) may end in an
+# incomplete line, which is left out and noted.
 read_launch <- function(dir, arms = "both") {
   check_argument(is.character(dir) && length(dir) == 1 && !is.na(dir), "dir", dir, "one directory name")
   check_argument(arms %in% c("both", "any"), "arms", arms, "both or any")
@@ -50,7 +41,7 @@ read_launch <- function(dir, arms = "both") {
   nodes <- read_optional_csv(dir, "nodes.csv", node_rules, info, expected = FALSE)
   synchronised <- start_mode(info) != "loop"
   starts <- lapply(starts_files, function(f) read_optional_csv(dir, f$file, f$rules, info, expected = synchronised))
-  check_starts_hist(starts$starts_hist$data, file.path(dir, "starts_hist.csv"))
+  check_bins(starts$starts_hist$data, file.path(dir, "starts_hist.csv"))
   check_lateness(starts$lateness$data, file.path(dir, "lateness.csv"))
   agent <- read_agent_files(dir, info)
   c(list(info = info, rows = halves$rows, late = halves$late, hist = hist$data, ranks = ranks$data, nodes = nodes$data), lapply(starts, `[[`, "data"),
@@ -220,10 +211,7 @@ read_launch_json <- function(file) {
   check_start(start_of(info), file)
   check_sequential_json(info, file)
   check_agents_json(info, file)
-  if (!info$options$design %in% names(designs)) {
-    abort_damaged(file, 1, "key 'options.design' is '", printable(info$options$design),
-                  "', not one of ", paste(names(designs), collapse = ", "))
-  }
+  check_word(info$options$design, names(designs), file, "options.design")
   for (i in seq_along(info$generators)) {
     key <- paste0("generators[", i - 1, "].")
     check_json(info$generators[[i]], certificate_types, file, key)
@@ -277,9 +265,7 @@ certificate_level_types <- c(level_requested_percent = "number", level_delivered
 check_start <- function(start, file) {
   if (is.null(start)) return(invisible())
   check_json(start, start_types, file, "start.")
-  if (!start$mode %in% start_modes) {
-    abort_damaged(file, 1, "key 'start.mode' is '", printable(start$mode), "', not one of ", paste(start_modes, collapse = ", "))
-  }
+  check_word(start$mode, start_modes, file, "start.mode")
   check_json(list(p50 = start$overshoot_ns$p50, p99 = start$overshoot_ns$p99, max = start$overshoot_ns$max),
              c(p50 = "number", p99 = "number", max = "number"), file, "start.overshoot_ns.")
 }
@@ -291,6 +277,10 @@ check_json <- function(object, types, file, prefix = "") {
       abort_damaged(file, 1, "key '", prefix, key, "' is ", show_json(object[[key]], "missing"), ", wanted ", type$name)
     }
   }
+}
+
+check_word <- function(word, known, file, key) {
+  if (!word %in% known) abort_damaged(file, 1, "key '", key, "' is '", printable(word), "', wanted ", join_words(known, "or"))
 }
 
 # Designs: where their rows are, and what one pair of each is called.
@@ -309,7 +299,7 @@ launch_notes <- function(info) {
     say("ended as '", printable(info$ended), "'; the rows up to there are used")
   }
   share <- if (isTRUE(start_of(info)$starts > 0)) (start_of(info)$late_starts %||% 0) / start_of(info)$starts else 0
-  late <- if (share > 0.01) say(format_effect(100 * share, FALSE), " % of the starts were late (flagged, and kept)")
+  late <- if (share > 0.01) say(plain(100 * share), " % of the starts were late (flagged, and kept)")
   c(ended, sequential_notes(info), late, vapply(info$warnings, function(w) say("warning: ", printable(w)), ""), certificate_notes(info))
 }
 
@@ -341,96 +331,60 @@ read_optional_csv <- function(dir, name, rules, info, expected = TRUE) {
 
 # ---- columns of the contract -------------------------------------------------------------------
 
+# Columns of a file, in words `name:kind`, `?` behind one whose fields may be empty: text, label (any printable character but a comma),
+# blank (free text, may be empty), word (a factor of the treatment: text that only on rows have), count and whole, amount and number
+# (count and amount from 0 on, the others from what follows >=). `treatment` stands for its four.
 rules_of <- function(...) {
-  rows <- list(...)
-  data.frame(
-    name = vapply(rows, `[[`, "", 1), kind = vapply(rows, `[[`, "", 2),
-    lowest = vapply(rows, function(r) if (length(r) > 2) as.numeric(r[[3]]) else -Inf, 0),
-    empty_ok = vapply(rows, function(r) length(r) > 3, TRUE)
-  )
+  words <- unlist(strsplit(gsub("\\btreatment\\b", "kind:word pattern:word placement:word phase:word", c(...)), " "))
+  part <- function(i) sub("^([^:]+):([a-z]+)(>=([^?]+))?[?]?$", paste0("\\", i), words)
+  lowest <- ifelse(part(2) %in% c("count", "amount"), "0", ifelse(nzchar(part(4)), part(4), "-Inf"))
+  kind <- c(count = "whole", amount = "number")[part(2)]
+  data.frame(name = part(1), kind = unname(ifelse(is.na(kind), part(2), kind)), lowest = as.numeric(lowest), empty_ok = endsWith(words, "?"))
 }
 
 text_kinds <- c("text", "word", "label", "blank")
 
-# name, kind (text, label, word, whole, number), smallest value, "empty" where a field may be empty. A word is a
-# factor of the treatment: text that only on rows have.
-# preempted_ns_*: the difference of two clocks, so small negative values are real (of the sum, by rank:
-# check_rows()).
+# preempted_ns_*: the difference of two clocks, so small negative values are real (of the sum, by rank: check_rows()); the ranks' steal is of
+# three. A clock that jumps makes times of starts negative: that is a finding, not a damaged file.
 row_rules <- rules_of(
-  list("launch", "text"), list("operation", "text"), list("bytes", "whole", 0),
-  list("ranks", "whole", 1), list("pair", "whole", 0), list("order", "whole", 0),
-  list("arm", "text"), list("level_requested_percent", "number", 0, "empty"),
-  list("level_delivered_percent", "number", 0, "empty"), list("start_ns", "number", 0),
-  list("wall_ns", "number", 1), list("operations", "whole", 1), list("preempted_ns_max", "number", -1e6),
-  list("preempted_ns_sum", "number"), list("preempted_rank", "whole", -1),
-  list("detour_ns", "number", 0, "empty"), list("detours", "whole", 0, "empty"),
-  list("base_ns", "number", 0, "empty"), list("steal_ns", "number", 0, "empty"),
-  list("involuntary_switches", "whole", 0), list("slowest_rank", "whole", 0),
-  list("delivered_ns", "number", 0, "empty"), list("bursts", "whole", 0, "empty"),
-  list("bursts_due", "whole", 0, "empty"), list("kind", "word"), list("pattern", "word"),
-  list("placement", "word"), list("phase", "word"), list("requested_ns", "number", 0, "empty"),
-  # A clock that jumps makes times negative: that is a finding, not a damaged file.
-  list("global_ns", "number", -Inf, "empty"), list("after_last_ns", "number", -Inf, "empty"),
-  list("spread_ns", "number", -Inf, "empty"), list("late_starts", "whole", 0, "empty"),
-  list("overshoot_ns_p50", "number", -Inf, "empty"), list("overshoot_ns_p99", "number", -Inf, "empty"),
-  list("overshoot_ns_max", "number", -Inf, "empty"), list("slot_ns", "number", 0, "empty"),
-  list("within_ns2", "number", 0, "empty"), list("between_ns2", "number", 0, "empty"),
-  # Three clocks: it may be a little below 0.
-  list("rank_steal_ns_max", "number", -Inf, "empty"), list("rank_steal_ns_sum", "number", -Inf, "empty"),
-  list("throttled_ns", "number", 0, "empty"),
-  list("planned_ns", "number", 1), list("late_ns", "number", 0, "empty")
+  "launch:text operation:text bytes:count ranks:whole>=1 pair:count order:count arm:text level_requested_percent:amount?",
+  "level_delivered_percent:amount? start_ns:amount wall_ns:number>=1 operations:whole>=1 preempted_ns_max:number>=-1e6",
+  "preempted_ns_sum:number preempted_rank:whole>=-1 detour_ns:amount? detours:count? base_ns:amount? steal_ns:amount?",
+  "involuntary_switches:count slowest_rank:count delivered_ns:amount? bursts:count? bursts_due:count? treatment requested_ns:amount?",
+  "global_ns:number? after_last_ns:number? spread_ns:number? late_starts:count? overshoot_ns_p50:number? overshoot_ns_p99:number?",
+  "overshoot_ns_max:number? slot_ns:amount? within_ns2:amount? between_ns2:amount? rank_steal_ns_max:number? rank_steal_ns_sum:number?",
+  "throttled_ns:amount? planned_ns:number>=1 late_ns:amount?"
 )
 
 hist_rules <- rules_of(
-  list("operation", "text"), list("bytes", "whole", 0), list("arm", "text"),
-  list("level_requested_percent", "number", 0, "empty"), list("lo_ns", "number", 0),
-  list("hi_ns", "number", 0), list("count", "whole", 0), list("kind", "word"), list("pattern", "word"),
-  list("placement", "word"), list("phase", "word")
+  "operation:text bytes:count arm:text level_requested_percent:amount? lo_ns:amount hi_ns:amount count:count treatment"
 )
 
 rank_rules <- rules_of(
-  list("rank", "whole", 0), list("host", "text"), list("cpu", "whole", -1), list("arm", "text"),
-  list("level_requested_percent", "number", 0, "empty"), list("halves", "whole", 0),
-  list("wall_ns", "number", 0), list("preempted_ns", "number"),
-  list("detours", "whole", 0, "empty"), list("detour_ns", "number", 0, "empty"),
-  list("involuntary_switches", "whole", 0), list("times_slowest", "whole", 0), list("kind", "word"),
-  list("pattern", "word"), list("placement", "word"), list("phase", "word"),
-  list("first_starts", "whole", 0, "empty"), list("last_starts", "whole", 0, "empty"),
-  list("last_ends", "whole", 0, "empty"), list("start_cost_ns", "number", 0, "empty"),
-  list("end_cost_ns", "number", 0, "empty"), list("overshoot_ns_sum", "number", -Inf, "empty"),
-  list("overshoot_ns_max", "number", -Inf, "empty"), list("pairs", "whole", 0, "empty"),
-  list("preempted_shift_percent_mean", "number", -Inf, "empty"), list("preempted_shift_percent_sd", "number", 0, "empty"),
-  list("rank_steal_ns", "number", -Inf, "empty")
+  "rank:count host:text cpu:whole>=-1 arm:text level_requested_percent:amount? halves:count wall_ns:amount preempted_ns:number",
+  "detours:count? detour_ns:amount? involuntary_switches:count times_slowest:count treatment first_starts:count? last_starts:count?",
+  "last_ends:count? start_cost_ns:amount? end_cost_ns:amount? overshoot_ns_sum:number? overshoot_ns_max:number? pairs:count?",
+  "preempted_shift_percent_mean:number? preempted_shift_percent_sd:amount? rank_steal_ns:number?"
 )
 
 # Sums over the ranks of a node: columns of rank_rules by these names, in place of what a single rank has.
 node_columns <- c("arm", "level_requested_percent", "halves", "wall_ns", "preempted_ns", "detours", "detour_ns",
                   "involuntary_switches", "times_slowest", "kind", "pattern", "placement", "phase", "pairs",
                   "preempted_shift_percent_mean", "preempted_shift_percent_sd", "rank_steal_ns")
-node_rules <- rbind(
-  rules_of(list("launch", "text"), list("node", "whole", 0), list("host", "text"), list("ranks", "whole", 1)),
-  rank_rules[match(node_columns, rank_rules$name), ]
-)
+node_rules <- rbind(rules_of("launch:text node:count host:text ranks:whole>=1"), rank_rules[match(node_columns, rank_rules$name), ])
 
 starts_hist_rules <- rules_of(
-  list("operation", "text"), list("bytes", "whole", 0), list("arm", "text"),
-  list("level_requested_percent", "number", 0, "empty"), list("measure", "text"), list("lo_ns", "number"),
-  list("hi_ns", "number"), list("count", "whole", 0), list("kind", "word"), list("pattern", "word"),
-  list("placement", "word"), list("phase", "word")
+  "operation:text bytes:count arm:text level_requested_percent:amount? measure:text lo_ns:number hi_ns:number count:count treatment"
 )
 
 lateness_rules <- rules_of(
-  list("slice", "whole", 0), list("start_ns", "number"), list("end_ns", "number"), list("rank", "whole", 0),
-  list("starts", "whole", 0), list("last_starts", "whole", 0), list("last_ends", "whole", 0),
-  list("start_cost_ns", "number", 0), list("end_cost_ns", "number", 0)
+  "slice:count start_ns:number end_ns:number rank:count starts:count last_starts:count last_ends:count start_cost_ns:amount",
+  "end_cost_ns:amount"
 )
 
 clock_rules <- rules_of(
-  list("run", "whole", 0), list("reason", "text"), list("method", "text"), list("rank", "whole", 0),
-  list("host", "text"), list("at_ns", "number"), list("measured", "whole", 0),
-  list("offset_ns", "number", -Inf, "empty"), list("drift_ppm", "number", -Inf, "empty"),
-  list("rtt_ns", "number", 0, "empty"), list("residual_ns", "number", 0, "empty"),
-  list("exchanges", "whole", 0, "empty")
+  "run:count reason:text method:text rank:count host:text at_ns:number measured:count offset_ns:number? drift_ppm:number?",
+  "rtt_ns:amount? residual_ns:amount? exchanges:count?"
 )
 
 # Files that only launches with synchronised starts have.
@@ -679,49 +633,42 @@ refuse_cell <- function(file, i, rule, got, wanted) {
 # What no single column can tell: arms, the launch id, what launch.json says was run, rows that occur
 # twice.
 check_rows <- function(rows, file, info, arms) {
-  launch <- info$launch
   lockin <- info$options$design %in% c("lockin", "quick")
   if (lockin && arms == "both" && nrow(rows) > 1) check_both_arms(rows[["arm"]], file)
-  refuse <- function(bad, why) {
-    at <- which(bad)[1]
-    if (!is.na(at)) abort_damaged(file, at + 1, why(at))
-  }
-  refuse(rows[["launch"]] != launch, function(at) {
-    paste0("launch is '", rows[["launch"]][at], "', launch.json says '", launch, "'")
-  })
   level <- rows[["level_requested_percent"]]
   off <- rows[["arm"]] == "off"
-  refuse(off & level != 0, function(at) {
-    paste0("level_requested_percent is ", level[at], " in an off row, wanted 0")
+  refuse <- function(bad, name, wanted) refuse_row(bad, file, function(at) {
+    value <- rows[[name]][at]
+    paste0(name, " is ", if (is.character(value)) paste0("'", value, "'") else value, wanted(at))
   })
-  requested <- rows[["requested_ns"]]
-  if (!is.null(requested)) refuse(off & !is.na(requested) & requested != 0, function(at) {
-    paste0("requested_ns is ", requested[at], " in an off row, wanted 0")
-  })
-  known <- unlist(info$options$operations)
-  if (length(known) > 0) refuse(!rows[["operation"]] %in% known, function(at) {
-    paste0("operation is '", rows[["operation"]][at], "', launch.json has ", printable(paste(known, collapse = ", ")))
-  })
-  known <- unlist(info$options$levels_percent)
-  if (length(known) > 0) refuse(!off & has_level(level) & !level %in% near_levels(level[!off], known), function(at) {
-    paste0("level_requested_percent is ", level[at], ", launch.json has ", paste(known, collapse = ", "))
-  })
+  known <- function(key) unlist(info$options[[key]])
+  is_of <- function(key) function(at) paste0(", launch.json has ", printable(paste(known(key), collapse = ", ")))
+  in_off <- function(at) " in an off row, wanted 0"
   lowest <- -pmax(1e6, 1e4 * rows[["ranks"]])
-  refuse(rows[["preempted_ns_sum"]] < lowest, function(at) {
-    paste0("preempted_ns_sum is ", rows[["preempted_ns_sum"]][at], ", wanted at least ", lowest[at])
-  })
+  refuse(rows[["launch"]] != info$launch, "launch", function(at) paste0(", launch.json says '", info$launch, "'"))
+  refuse(off & level != 0, "level_requested_percent", in_off)
+  if (!is.null(rows[["requested_ns"]])) refuse(off & rows[["requested_ns"]] != 0, "requested_ns", in_off)
+  if (length(known("operations")) > 0) refuse(!rows[["operation"]] %in% known("operations"), "operation", is_of("operations"))
+  if (length(known("levels_percent")) > 0) {
+    refuse(!off & has_level(level) & !level %in% near_levels(level[!off], known("levels_percent")), "level_requested_percent",
+           is_of("levels_percent"))
+  }
+  refuse(rows[["preempted_ns_sum"]] < lowest, "preempted_ns_sum", function(at) paste0(", wanted at least ", lowest[at]))
   key <- if (lockin) combine_keys(rows[["pair"]], off) else {
     combine_keys(cell_key(rows), rows[["pair"]], off, level, treatment_code(rows))
   }
-  at <- anyDuplicated(key)
-  if (at > 0) {
-    abort_damaged(file, at + 1, "pair ", rows[["pair"]][at], " of ", rows[["operation"]][at], " has this arm twice")
-  }
+  refuse_row(duplicated(key), file, function(at) paste0("pair ", rows[["pair"]][at], " of ", rows[["operation"]][at], " has this arm twice"))
   start <- rows[["start_ns"]]
-  refuse(c(FALSE, diff(start) < 0), function(at) {
+  refuse_row(c(FALSE, diff(start) < 0), file, function(at) {
     paste0("start_ns goes back from ", format(start[at - 1], digits = 15), " to ", format(start[at], digits = 15),
            ": the rows are out of order, or the clock of this launch cannot be trusted")
   })
+}
+
+# The first of the rows that are bad; `why`: a text, or a function of its number.
+refuse_row <- function(bad, file, why) {
+  at <- which(bad)[1]
+  if (!is.na(at)) abort_damaged(file, at + 1, if (is.function(why)) why(at) else why)
 }
 
 # Those of the levels seen that are levels asked for, but for rounding.
@@ -739,31 +686,23 @@ check_both_arms <- function(arm, where) {
 
 check_arms <- function(campaign) check_both_arms(campaign$rows[["arm"]], campaign$dirs)
 
-check_starts_hist <- function(data, file) {
-  at <- which(data[["lo_ns"]] >= data[["hi_ns"]])[1]
-  if (!is.na(at)) {
-    abort_damaged(file, at + 1, "lo_ns is ", data[["lo_ns"]][at], ", hi_ns ", data[["hi_ns"]][at], ", wanted lo_ns below hi_ns")
-  }
+check_bins <- function(data, file) {
+  refuse_row(data[["lo_ns"]] >= data[["hi_ns"]], file, function(at) {
+    paste0("lo_ns is ", data[["lo_ns"]][at], ", hi_ns ", data[["hi_ns"]][at], ", wanted lo_ns below hi_ns")
+  })
 }
 
 # A rank is at most last in every start of a slice, which has a length and occurs once per rank.
 check_lateness <- function(data, file) {
-  refuse <- function(bad, ...) {
-    at <- which(bad)[1]
-    if (!is.na(at)) abort_damaged(file, at + 1, ...)
-  }
-  refuse(data[["end_ns"]] < data[["start_ns"]], "end_ns is below start_ns")
-  refuse(pmax(data[["last_starts"]], data[["last_ends"]]) > data[["starts"]], "a rank was last more often than there were starts")
-  refuse(duplicated(combine_keys(data[["slice"]], data[["rank"]])), "the slice has this rank twice")
+  refuse_row(data[["end_ns"]] < data[["start_ns"]], file, "end_ns is below start_ns")
+  refuse_row(pmax(data[["last_starts"]], data[["last_ends"]]) > data[["starts"]], file, "a rank was last more often than there were starts")
+  refuse_row(duplicated(combine_keys(data[["slice"]], data[["rank"]])), file, "the slice has this rank twice")
 }
 
 # Bins have a width; a group without any operation says nothing, and is left out.
 check_hist <- function(hist, file, launch) {
   data <- hist$data
-  at <- which(data[["lo_ns"]] >= data[["hi_ns"]])
-  if (length(at) > 0) {
-    abort_damaged(file, at[1] + 1, "lo_ns is ", data[["lo_ns"]][at[1]], ", hi_ns ", data[["hi_ns"]][at[1]], ", wanted lo_ns below hi_ns")
-  }
+  check_bins(data, file)
   if (nrow(data) == 0) return(hist)
   group <- code_of(combine_keys(code_of(data[["operation"]]), data[["bytes"]], code_of(data[["arm"]]),
                                 data[["level_requested_percent"]], treatment_code(data)))

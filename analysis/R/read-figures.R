@@ -1,27 +1,19 @@
 # Reading launches of noiselab-accept (docs/reference/formats.md is the contract).
 
 figure_rules <- rules_of(
-  list("launch", "text"), list("check", "text"), list("variant", "label", 0, "empty"), list("metric", "text"), list("unit", "text"),
-  list("value", "number", -Inf, "empty"), list("n", "whole", 0, "empty"), list("sd", "number", 0, "empty"),
-  list("min", "number", -Inf, "empty"),
-  list("max", "number", -Inf, "empty"), list("median", "number", -Inf, "empty"), list("repetition", "whole", 1, "empty"),
-  list("order", "whole", 1, "empty"), list("start_ns", "number", -Inf, "empty"), list("wall_ns", "number", 0, "empty"),
-  list("bytes", "whole", 0, "empty"), list("ranks", "whole", 1, "empty"), list("nodes", "whole", 1, "empty"),
-  list("node", "whole", 0, "empty"), list("host", "label", 0, "empty"), list("rank", "whole", 0, "empty"),
-  list("cpu", "whole", -1, "empty"), list("peer_node", "whole", 0, "empty"), list("peer_host", "label", 0, "empty"),
-  list("peer_rank", "whole", 0, "empty")
+  "launch:text check:text variant:label? metric:text unit:text value:number? n:count? sd:amount? min:number? max:number?",
+  "median:number? repetition:whole>=1? order:whole>=1? start_ns:number? wall_ns:amount? bytes:count? ranks:whole>=1?",
+  "nodes:whole>=1? node:count? host:label? rank:count? cpu:whole>=-1? peer_node:count? peer_host:label? peer_rank:count?"
 )
 
 accept_hist_rules <- rules_of(
-  list("check", "text"), list("variant", "label", 0, "empty"), list("metric", "text"), list("bytes", "whole", 0, "empty"),
-  list("node", "whole", 0, "empty"), list("host", "label", 0, "empty"), list("rank", "whole", 0, "empty"),
-  list("cpu", "whole", -1, "empty"), list("lo_ns", "number", 0), list("hi_ns", "number", 0), list("count", "whole", 0)
+  "check:text variant:label? metric:text bytes:count? node:count? host:label? rank:count? cpu:whole>=-1? lo_ns:amount hi_ns:amount",
+  "count:count"
 )
 
 mismatch_rules <- rules_of(
-  list("launch", "text"), list("repetition", "whole", 1), list("sender_rank", "whole", 0), list("sender_host", "label"),
-  list("receiver_rank", "whole", 0), list("receiver_host", "label"), list("bytes", "whole", 0), list("offset_bytes", "whole", 0),
-  list("expected_hex", "text"), list("found_hex", "text")
+  "launch:text repetition:whole>=1 sender_rank:count sender_host:label receiver_rank:count receiver_host:label bytes:count",
+  "offset_bytes:count expected_hex:text found_hex:text"
 )
 
 check_types <- c(name = "text", status = "text", reason = "string", repetitions = "number", seconds = "number", planned_seconds = "number")
@@ -83,10 +75,7 @@ read_accept_launch <- function(dir) {
                                                        "key 'checks' is missing, wanted an array of objects")
   checks <- bind_rows(lapply(info$checks, function(check) {
     check_json(check, check_types, file.path(dir, "launch.json"), "checks.")
-    if (!check$status %in% accept_statuses) {
-      abort_damaged(file.path(dir, "launch.json"), 1, "key 'checks.status' is '", printable(check$status), "', wanted ",
-                    join_words(accept_statuses, "or"))
-    }
+    check_word(check$status, accept_statuses, file.path(dir, "launch.json"), "checks.status")
     data.frame(launch = info$launch, check = check$name, status = check$status, reason = check$reason %||% NA_character_,
                repetitions = check$repetitions %||% 0)
   }))

@@ -1,22 +1,16 @@
 # Reading what noiselab profile wrote of one run of a program (docs/reference/formats.md, "noiselab-profile").
 
 profile_operation_rules <- rules_of(
-  list("launch", "text"), list("rank", "whole", 0), list("operation", "text"), list("class", "text"), list("bytes_lo", "number", 0),
-  list("communicator", "blank"), list("ranks", "whole", 0), list("root", "blank"), list("calls", "whole", 0), list("bytes", "number", 0),
-  list("inside_ns", "number", 0), list("longest_ns", "number", 0), list("outside_ns", "number", 0)
+  "launch:text rank:count operation:text class:text bytes_lo:amount communicator:blank ranks:count root:blank calls:count",
+  "bytes:amount inside_ns:amount longest_ns:amount outside_ns:amount"
 )
 profile_rank_rules <- rules_of(
-  list("launch", "text"), list("rank", "whole", 0), list("host", "label"), list("node", "whole", 0), list("threads", "text"),
-  list("state", "text"),
-  list("clock", "text"), list("clock_bound_ns", "number", 0), list("started_ns", "number"), list("wall_ns", "number", 0),
-  list("calls", "whole", 0),
-  list("mpi_ns", "number", 0), list("lost_calls", "whole", 0), list("sampled_calls", "whole", 0), list("sample_cost_ns", "number", 0),
-  list("waits", "text")
+  "launch:text rank:count host:label node:count threads:text state:text clock:text clock_bound_ns:amount started_ns:number",
+  "wall_ns:amount calls:count mpi_ns:amount lost_calls:count sampled_calls:count sample_cost_ns:amount waits:text"
 )
 profile_arrival_rules <- rules_of(
-  list("launch", "text"), list("communicator", "text"), list("ranks", "whole", 0), list("call", "whole", 1), list("operation", "text"),
-  list("rank", "whole", 0), list("node", "whole", 0), list("since_ns", "number"), list("arrived_ns", "number"), list("left_ns", "number"),
-  list("preempted_ns", "number"), list("off_cpu_ns", "number", 0), list("slept", "whole", 0), list("mpi_ns", "number", 0)
+  "launch:text communicator:text ranks:count call:whole>=1 operation:text rank:count node:count since_ns:number arrived_ns:number",
+  "left_ns:number preempted_ns:number off_cpu_ns:amount slept:count mpi_ns:amount"
 )
 
 # The last run of a campaign, or one run. A list: info, operations, ranks, arrivals (data.tables), notes.
@@ -59,22 +53,13 @@ profile_notes <- function(info, ranks) {
 
 # Stored output of LIKWID: likwid-perfctr -m -O and likwid-mpirun -m -O.
 
-#' Read LIKWID's output
-#'
-#' The comma separated form (`-O`) of `likwid-perfctr -m` and `likwid-mpirun -m`: of each marker region and performance group
-#' the metrics of every hardware thread. Tables of raw counts are checked and passed over, as are statistics over threads,
-#' and lines of other programs between the tables.
-#'
-#' @param file Character, length 1.
-#' @return A data frame, one row per region, group, thread and metric: `region`, `group`, `thread` (text, `HWThread 3`, or
-#'   `host:rank:cpu` of likwid-mpirun), `metric` (as LIKWID names it, with its unit), `value` (NA: not counted there), `line`. Attribute
-#'   `raw_only`: regions of which the file has counts but no metrics.
-#' @details Signals `nl_error_damaged`, with file and line, where a table is cut off or a field is no number, and
-#'   `nl_error_data` where the file has no marker region.
-#' @references LIKWID 5.2, functions printOutput() and printcsv() in its `likwid.lua`, printMpiOutput() in `likwid-mpirun`:
-#'   a line `TABLE,Region NAME,Group N WHAT,GROUP,ROWS` begins a table, of likwid-perfctr's raw counts with three lines on
-#'   the region before it; then a line of names and ROWS lines, filled up with empty fields.
-#' @noRd
+# The comma separated form (`-O`) of `likwid-perfctr -m` and `likwid-mpirun -m`: of each marker region and performance group the metrics
+# of every hardware thread. Tables of raw counts are checked and passed over, as are statistics over threads and lines of other programs.
+# A row per region, group, thread and metric: `region`, `group`, `thread` (`HWThread 3`, or `host:rank:cpu`), `metric` (as LIKWID names
+# it), `value` (NA: not counted there), `line`; attribute `raw_only`: regions with counts but no metrics. Signals `nl_error_damaged` with
+# file and line, `nl_error_data` without a marker region. LIKWID 5.2, printOutput() and printcsv() in its `likwid.lua`, printMpiOutput()
+# in `likwid-mpirun`: a line `TABLE,Region NAME,Group N WHAT,GROUP,ROWS` begins a table, of raw counts with three lines on the region
+# before it; then a line of names and ROWS lines, filled up with empty fields.
 read_likwid <- function(file) {
   if (!file.exists(file)) abort_data(file, " is missing")
   lines <- sub("\r$", "", read_text_lines(file))

@@ -12,15 +12,9 @@ schedule_columns <- c("launch", "set", "nodes", "ranks")
 # runners of several jobs keep for themselves. (Names with a leading point are launches that are still being set up.)
 not_launches <- c("partial", "claims")
 
-#' Read the schedule of a campaign
-#'
-#' @param file Character, length 1: a `schedule.tsv`.
-#' @return A list: `keys` (named character: the lines `# key: value`), `launches` (data frame, one row per planned
-#'   launch in the order of the file: `launch` (id), `set` (number, NA where it has none), `nodes` (character, NA for
-#'   all), `ranks` (number), `arguments` (list of character: the words of the detector)).
-#'
-#'   Signals `nl_error_schema` and `nl_error_damaged`, file and line named; a launch that is planned twice is damage.
-#' @noRd
+# A schedule.tsv: `keys` (the lines `# key: value`), `launches` (a row per planned launch: `launch`, `set` (NA: none), `nodes` (NA: all),
+# `ranks`, `arguments` (list: the words of the detector)). Signals `nl_error_schema` and `nl_error_damaged`, file and line named; a launch
+# that is planned twice is damage.
 read_schedule <- function(file) {
   if (!file.exists(file)) abort_usage("'", file, "' does not exist")
   # Words may be paths of any bytes; what is no UTF-8 is kept by its codes.

@@ -300,16 +300,11 @@ slices_version_known <- 1
 slices_head_words <- 13  # of a block, before its slices
 slices_magic <- sum(as.integer(charToRaw("SLCE")) * 256^(0:3))
 
-#' Read the slices of a node
-#'
-#' @param file Character, length 1: a `slices.HOST.bin`.
-#' @param info The launch's parsed `launch.json`.
-#' @return A list: `host` (text), `blocks` (data frame, one row per block in the order of the file: `operation`, `bytes`, `arm` (`off` or
-#'   `on`), `pair`, `order`, `start_ns` (CLOCK_MONOTONIC), `operations` (per slice), `first` (index of its first slice), `n` (slices), `cut`
-#'   (logical: its last slices are missing)), `ns` (numeric: length of each slice), `notes` (character).
-#' @details Signals `nl_error_schema` for a version this package does not know, and `nl_error_damaged` with file and byte. A launch that did
-#'   not end as `complete` may end within a block: that block is left out and noted; a file that ends within its header has no blocks.
-#' @noRd
+# A slices.HOST.bin of the launch `info`: `host`, `blocks` (in the order of the file: `operation`, `bytes`, `arm`, `pair`, `order`,
+# `start_ns` (CLOCK_MONOTONIC), `operations` (per slice), `first` (index of its first slice), `n`, `cut` (its last slices are missing)),
+# `ns` (length of each slice), `notes`. Signals `nl_error_schema` for a version it does not know, and `nl_error_damaged` with file and
+# byte. A launch that did not end as `complete` may end within a block, which is left out and noted; one that ends within its header has
+# no blocks.
 read_slices <- function(file, info) {
   size <- file.size(file)
   con <- file(file, "rb")

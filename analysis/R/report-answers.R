@@ -59,10 +59,9 @@ worst_phrases <- function(analysis) {
 between_phrase <- function(most, least, contrasts) {
   if (NROW(contrasts) == 0) return("their difference was not tested")
   same <- c("scope", "launch", "operation", "bytes", "ranks", "level_requested_percent")
-  key <- function(rows, columns) do.call(paste, c(unname(rows[columns]), sep = "\r"))
-  sides <- function(suffix) key(contrasts, paste0(treatment_columns, suffix))
-  ends <- c(key(most, treatment_columns), key(least, treatment_columns))
-  at <- which(key(contrasts, same) == key(most, same) & sides("_a") %in% ends & sides("_b") %in% ends)
+  sides <- function(suffix) row_key(contrasts, paste0(treatment_columns, suffix))
+  ends <- c(row_key(most, treatment_columns), row_key(least, treatment_columns))
+  at <- which(row_key(contrasts, same) == row_key(most, same) & sides("_a") %in% ends & sides("_b") %in% ends)
   p <- contrasts$p_holm[at]
   if (length(p) != 1 || is.na(p)) "their difference was not tested" else paste("their difference: p =", format_p(p), "by Holm")
 }
@@ -81,8 +80,8 @@ cpu_sentence <- function(analysis) {
   paste0(if (has_level(top$level_requested_percent)) sprintf("At %s %% requested, ", format_level(top$level_requested_percent)) else
            paste0("With ", top$kind, " on, "),
          sprintf("other tasks took %s from the ranks", if (nrow(at) > 1) {
-           sprintf("%s to %s %% of one CPU", format_effect(low$estimate, FALSE), format_effect(top$estimate, FALSE))
-         } else sprintf("%s %% of one CPU %s", format_effect(top$estimate, FALSE), format_interval(top$ci_low, top$ci_high))),
+           sprintf("%s to %s %% of one CPU", plain(low$estimate), plain(top$estimate))
+         } else sprintf("%s %% of one CPU %s", plain(top$estimate), format_interval(top$ci_low, top$ci_high))),
          if (nrow(felt) > 0) sprintf("; the smallest level that was seen to take any is %s %%",
                                      format_level(min(felt$level_requested_percent))),
          if (NROW(tasks) > 0 && any(!is.na(tasks$share))) {
@@ -102,8 +101,8 @@ seen_sentence <- function(analysis) {
   limits <- tapply(rows$detection_limit, in_order(panel_name(rows)), max)
   low <- which.min(limits)
   high <- which.max(limits)
-  what <- if (length(limits) == 1) sprintf("%s %% on %s", format_effect(limits[[1]], FALSE), names(limits)) else
-    sprintf("%s %% on %s to %s %% on %s", format_effect(limits[[low]], FALSE), names(limits)[low], format_effect(limits[[high]], FALSE),
+  what <- if (length(limits) == 1) sprintf("%s %% on %s", plain(limits[[1]]), names(limits)) else
+    sprintf("%s %% on %s to %s %% on %s", plain(limits[[low]]), names(limits)[low], plain(limits[[high]]),
             names(limits)[high])
   sprintf("At every level tested, a slowdown of %s would have been found with power %g at one-sided alpha %s.", what, analysis$power,
           join_words(vapply(sort(unique(rows$alpha)), format_nominal, "")))
@@ -150,8 +149,8 @@ clean_answer <- function(analysis) {
   late <- sum(table$late_starts)
   worst <- largest(table$overshoot_p99_ns)
   c(sprintf("%s synchronised starts were made, %s %% of them late%s.", format_count(sum(table$starts)),
-            format_effect(100 * late / sum(table$starts), FALSE),
-            if (is.na(worst)) "" else sprintf("; 99 %% of starts began within %s \u00b5s of their time", format_effect(worst / 1000, FALSE))),
+            plain(100 * late / sum(table$starts)),
+            if (is.na(worst)) "" else sprintf("; 99 %% of starts began within %s \u00b5s of their time", plain(worst / 1000))),
     "There is one arm only, so nothing is compared.")
 }
 
@@ -218,7 +217,7 @@ starts_check <- function(campaign, check) {
   if (!has_starts(campaign)) return(NULL)
   table <- start_quality(campaign)
   late <- 100 * sum(table$late_starts) / sum(table$starts)
-  check("Starts were in time", if (late <= 1) "good" else "look", sprintf("%s %% of %s were late", format_effect(late, FALSE),
+  check("Starts were in time", if (late <= 1) "good" else "look", sprintf("%s %% of %s were late", plain(late),
       format_count(sum(table$starts))))
 }
 

@@ -34,8 +34,6 @@ refused_fold <- function(analysis) {
 # On one node there is nothing to tell apart.
 several_nodes <- function(analysis) length(unique(analysis$location$nodes$host)) > 1
 
-location_section <- function(location) lapply(location_parts(location, answering_rows(location$nodes)), part_tags)
-
 # The slowdowns side by side, and what slows each operation most against the rest.
 treatment_tags <- function(analysis) {
   contrast <- contrast_part(analysis)
@@ -45,9 +43,6 @@ treatment_tags <- function(analysis) {
 }
 
 # The report's section on an agent: what it used, what it took, when, and who else.
-
-report_agent_fold <- function(analysis) if (!is.null(analysis$agent)) details_tag("The agent: what it used and took",
-    agent_section(analysis$agent))
 
 agent_section <- function(report) {
   tags <- htmltools::tags
@@ -182,23 +177,21 @@ noise_sentence <- function(noise) {
 
 projection_rows_table <- function(projection, phase) {
   rows <- projection$rows[projection$rows$phase == phase, ]
-  number <- function(x) ifelse(is.na(x), "-", format_effect(x, FALSE))
+  number <- function(x) ifelse(is.na(x), "-", plain(x))
   open <- at_least(rows)
   list(html_table(list(every = format_time(rows$every_ns / 1e9), nodes = count_words_each(rows$nodes),
                        "slowdown, %" = ifelse(open, paste("at least", number(rows$ci_low)), number(rows$slowdown_percent)), CI = ifelse(open, "-", paste0(
                          "[", number(rows$ci_low), ", ", number(rows$ci_high), "]")), "limit, %" = number(rows$limit_percent), by = rows$method),
                   how = "Limit: on any number of nodes, where bursts keep to a period. By: how it was computed (docs/methods.md, Projection).",
                   text = c("every", "by")),
-       reasons_fold(paste(nodes_words_each(rows$nodes), "every", format_time(rows$every_ns / 1e9)), rows$reason, "it is a lower bound"))
+       reasons_fold(paste(vapply(rows$nodes, nodes_words, ""), "every", format_time(rows$every_ns / 1e9)), rows$reason, "it is a lower bound"))
 }
-
-nodes_words_each <- function(n) vapply(n, nodes_words, "")
 
 reserve_table <- function(projection) {
   rows <- projection$reserve
   if (is.null(rows)) return(NULL)
-  html_table(list("cores left free" = rows$cores, "costs, %" = format_effect(rows$cost_percent, FALSE), "saves, %" = format_effect(rows$saved_percent, FALSE),
-                  CI = paste0("[", format_effect(rows$saved_low, FALSE), ", ", ifelse(is.na(rows$saved_high), "?", format_effect(rows$saved_high, FALSE)), "]"),
+  html_table(list("cores left free" = rows$cores, "costs, %" = plain(rows$cost_percent), "saves, %" = plain(rows$saved_percent),
+                  CI = paste0("[", plain(rows$saved_low), ", ", ifelse(is.na(rows$saved_high), "?", plain(rows$saved_high)), "]"),
                   verdict = rows$verdict), text = "verdict")
 }
 

@@ -90,15 +90,17 @@ report_page <- function(analysis, figures, files_dir) {
       again_section(analysis)
     ) else list(
       ask("slower", "Did it slow down?", slower_sentence(analysis), list(slowdown_table(analysis), refused_fold(analysis)),
-          details_tag("Against the margin", part_tags(margin_part(analysis))), details_tag("Treatments side by side", treatments_of(analysis)),
-          report_sweep(analysis),
+          details_tag("Against the margin", part_tags(margin_part(analysis))),
+          details_tag("Treatments side by side", if (several_treatments(analysis)) treatment_tags(analysis)), report_sweep(analysis),
           report_replay(analysis), details_tag("All verdicts, by every channel", verdict_tags(analysis))),
-      ask("cpu", "What took the CPU?", cpu_sentence(analysis), NULL, report_agent_fold(analysis), report_counters(analysis),
+      ask("cpu", "What took the CPU?", cpu_sentence(analysis), NULL,
+          if (!is.null(analysis$agent)) details_tag("The agent: what it used and took", agent_section(analysis$agent)), report_counters(analysis),
           details_tag("Amplification and cost of an interruption", lapply(cost_parts(analysis), part_tags)),
           details_tag("The load that was delivered", certificate_table(analysis$campaign), burst_table(analysis$campaign))),
       ask("seen", "What could have been seen?", seen_sentence(analysis), NULL,
           details_tag("Thresholds: the smallest level that shows", part_tags(threshold_part(analysis)))),
-      ask("where", "Which rank or node?", where_sentence(analysis), if (several_nodes(analysis)) location_section(analysis$location),
+      ask("where", "Which rank or node?", where_sentence(analysis),
+          if (several_nodes(analysis)) lapply(location_parts(analysis$location, answering_rows(analysis$location$nodes)), part_tags),
           details_tag("Synchronised starts", report_starts(analysis$campaign))),
       ask("trust", "Can the run be trusted?", trust_sentence(checks), trust_table(checks),
           details_tag("All notes", notes_list(analysis$notes))),
@@ -112,8 +114,6 @@ other_figures <- function(figures, asked, figure) {
   names <- names(figures)[!vapply(figures, function(one) one$asks %in% asked, TRUE)]
   lapply(names, function(name) details_tag(figures[[name]]$question, figure(name)))
 }
-
-treatments_of <- function(analysis) if (several_treatments(analysis)) treatment_tags(analysis)
 
 again_section <- function(analysis) {
   page_section("again", "Where it comes from, and how to repeat it",

@@ -12,28 +12,16 @@ flip_units <- function(d, groups = most_groups) {
   if (length(d) <= groups) list(sum = d, n = rep(1, length(d))) else batch_sums(d, groups)
 }
 
-#' Inference on a mean from the randomised order
-#'
-#' Where a coin decides the order within each pair, on and off are exchangeable without an effect, so all patterns of
-#' signs of the differences are equally likely: that gives the test. Its inversion is an interval whose coverage is
-#' exact for any distribution of the noise, heavy tails and drift included: theta is inside as long as the
-#' differences minus theta do not look shifted, and its ends are order statistics of the means over random subsets of
-#' the pairs (Hartigan's typical values). The same argument gives the detection limit: under another order of the same
-#' noise, the effect that this test would have found with probability `power`.
-#'
-#' @param d Numeric, length n: difference or log ratio of each pair, in run order.
-#' @param alpha One-sided level of the test, and of each end of the interval, length 1.
-#' @param power Power at the detection limit, length 1.
-#' @param with_limit Logical, length 1: also compute the detection limit, which takes longer than all the rest.
-#' @return A list in the unit of `d`: `estimate` (the mean), `low`, `high` (the interval that inverts the test: each end
-#'   is a one-sided bound of confidence 1 - alpha, together they have 1 - 2 alpha), `se`, `df` (of batch
-#'   means), `limit` (detection limit), `p` (one-sided), `z`, `n`, `method`. Up to 20 pairs all sign patterns are
-#'   counted, beyond 19,999 random ones over at most 256 groups of neighbours, and `flip_tail()` where hardly any of those
-#'   reaches the mean. Below the number of pairs that can reach `alpha` the ends are NA. A level below 0.001 is beyond
-#'   the random patterns: Student's t on batch means then takes their place, which `method` says.
-#' @references Fisher, R. A. (1935) The Design of Experiments. Hartigan, J. A. (1969) Using subsample values as
-#'   typical values, JASA 64, 1303-1317. Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
-#' @noRd
+# Inference on the mean of the differences `d` of pairs, in run order, from the randomised order. Where a coin decides the order within
+# each pair, on and off are exchangeable without an effect, so all patterns of signs are equally likely: that gives the test. Its
+# inversion is an interval whose coverage is exact for any noise, heavy tails and drift included; its ends are order statistics of the
+# means over random subsets of the pairs (Hartigan's typical values). The same argument gives the detection limit: under another order of
+# the same noise, the effect that this test would have found with probability `power` (`with_limit`: it takes longer than all the rest). A
+# list in the unit of `d`: `estimate`, `low`, `high` (one-sided bounds of confidence 1 - alpha each), `se`, `df` (of batch means),
+# `limit`, `p` (one-sided), `z`, `n`, `method`. Up to 20 pairs all patterns are counted, beyond 19,999 random ones over at most 256 groups
+# of neighbours, and `flip_tail()` where hardly any reaches the mean. Ends are NA below the number of pairs that can reach alpha; below a
+# level of 0.001 Student's t on batch means takes the place of patterns. Fisher, R. A. (1935) The Design of Experiments; Hartigan, J. A.
+# (1969) JASA 64, 1303-1317; Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
 randomisation_inference <- function(d, alpha = 0.01, power = 0.95, with_limit = TRUE) {
   n <- length(d)
   means <- batch_mean_ci(d, 1 - 2 * alpha)
@@ -133,24 +121,12 @@ subset_table <- function(g, alpha, n_subsets) {
   list(member = member, at = max(1, round(alpha * (nrow(member) + 1))))
 }
 
-#' Inference on the typical shift from the randomised order
-#'
-#' The signed-rank test, the interval that inverts it around the pseudo-median, and the shift of all differences that it
-#' would have found. The counterpart of `randomisation_inference()` for shifts that every pair has.
-#'
-#' @param d Numeric, length n: difference or log ratio of each pair.
-#' @param alpha One-sided level of the test, and of each end of the interval, length 1.
-#' @param power Power at the detection limit, length 1.
-#' @param resolution Smallest difference that can be told from none, length 1 (unit of `d`): no limit lies below it.
-#' @param with_limit Logical, length 1: also compute the detection limit, which takes longer than all the rest.
-#' @return A list in the unit of `d`: `estimate` (the pseudo-median), `low`, `high` (one-sided bounds of confidence
-#'   1 - alpha each), `se` (half the interval over the normal quantile), `df` (Inf), `limit`, `p` (one-sided), `z`, `n`,
-#'   `method`. NA as in `pseudo_median()`. Where the test and an end of the interval at 0 disagree by their
-#'   discreteness (equal differences, or an approximation), the end follows the test: `low` is above 0 where `p` is at
-#'   most `alpha`, and else not.
-#' @references Hodges, J. L. and Lehmann, E. L. (1963) Annals of Mathematical Statistics 34, 598-611. Pratt, J. W.
-#'   (1959) JASA 54, 655-667. Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
-#' @noRd
+# Inference on the typical shift, the counterpart of `randomisation_inference()`: the signed-rank test, the interval that inverts it
+# around the pseudo-median, and the shift of all differences that it would have found. `resolution`: smallest difference that can be told
+# from none (unit of `d`); no limit lies below it. A list: `estimate`, `low`, `high` (one-sided bounds of 1 - alpha each), `se` (half the
+# interval over the normal quantile), `df` (Inf), `limit`, `p` (one-sided), `z`, `n`, `method`; NA as in `pseudo_median()`. Where test and
+# end of the interval at 0 disagree by their discreteness, the end follows the test. Hodges, J. L. and Lehmann, E. L. (1963) Annals of
+# Mathematical Statistics 34, 598-611; Pratt, J. W. (1959) JASA 54, 655-667; Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
 rank_inference <- function(d, alpha = 0.01, power = 0.95, resolution = 0, with_limit = TRUE) {
   test <- signed_rank_test(d)
   got <- c(pseudo_median(d, 1 - 2 * alpha), list(df = Inf))
@@ -249,21 +225,12 @@ weight_store <- new.env(parent = emptyenv())
 
 # Permutation test of two samples, the check of Welch's test where launches are the unit.
 
-#' Permutation test of two samples
-#'
-#' Under the hypothesis that both samples come from the same distribution, every way to say which of the n + m
-#' values are those of `y` is equally likely. The statistic is the difference of the means. Up to `relabelings` such
-#' ways all are counted; beyond, as many less one are drawn at random from a fixed seed (so that the same data give the
-#' same p-values), and the one seen counts as one more.
-#'
-#' @param x,y Numeric, length n and m: the two samples, same unit.
-#' @param relabelings Whole number, length 1: up to so many relabelings are enumerated.
-#' @return A list: `difference` (mean of `y` minus mean of `x`, unit of the data), `p_one_sided` (`y` larger),
-#'   `p_two_sided` (difference as far from 0, either way), `smallest_p` (the smallest two-sided p-value these sizes
-#'   allow), `relabelings` (number looked at), `method`. The p-values are NA where a sample is empty.
-#' @references Fisher, R. A. (1935) The Design of Experiments. Phipson, B. and Smyth, G. K. (2010) Statistical
-#'   Applications in Genetics and Molecular Biology 9, article 39 (random relabelings: the one seen counts).
-#' @noRd
+# Permutation test of two samples: if both come from one distribution, every way to say which of the values are those of `y` is equally
+# likely; the statistic is the difference of means. Up to `relabelings` ways all are counted, beyond as many less one are drawn (from a
+# fixed seed), and the one seen counts as one more. A list: `difference` (mean of y minus of x), `p_one_sided` (y larger), `p_two_sided`,
+# `smallest_p` (two-sided, that these sizes allow), `relabelings` (looked at), `method`; NA where a sample is empty. Fisher (1935);
+# Phipson, B. and Smyth, G. K. (2010) Statistical Applications in Genetics and Molecular Biology 9, article 39 (random relabelings: the
+# one seen counts).
 permutation_test <- function(x, y, relabelings = 20000) {
   n <- length(x) + length(y)
   if (length(x) == 0 || length(y) == 0) {
@@ -303,23 +270,11 @@ relabel <- function(n, n_y, relabelings) {
 # Tests that need nothing but the random order within pairs: under the null hypothesis on and off are
 # exchangeable within a pair, so every pattern of signs of the differences is equally likely.
 
-#' Sign-flip test of the mean
-#'
-#' One-sided test that differences are larger than 0, by the randomisation distribution of their
-#' mean. Up to 20 pairs it is enumerated; beyond, `flips` random sign patterns are drawn (from a fixed
-#' seed, so that the same data give the same p-value) over at most 256 contiguous groups of pairs.
-#' Flipping whole groups together is a subgroup of the randomisation group, so the test stays exact.
-#' Where hardly any of the patterns drawn reaches the mean, `flip_tail()` takes their place, and the method says so.
-#'
-#' @param d Numeric, length n: difference or log ratio of each pair, in run order.
-#' @param flips Number of random sign patterns, length 1.
-#' @param groups Largest number of groups, length 1.
-#' @param exact_up_to Largest n that is enumerated, length 1 (at most 40).
-#' @return A list: `p` (one-sided p-value; NA for no pairs), `z` (mean over its standard deviation
-#'   under the null hypothesis), `n`, `method`.
-#' @references Fisher, R. A. (1935) The Design of Experiments. Horowitz, E. and Sahni, S. (1974)
-#'   Journal of the ACM 21, 277-292 (enumeration in two halves).
-#' @noRd
+# One-sided test that the differences `d` of pairs, in run order, are larger than 0, by the randomisation distribution of their mean: `p`
+# (NA for no pairs), `z`, `n`, `method`. Up to `exact_up_to` pairs (at most 40) it is enumerated; beyond, `flips` random patterns are
+# drawn (from a fixed seed: the same data have the same p) over at most `groups` contiguous groups. Whole groups together are a subgroup
+# of the randomisation group, so the test stays exact; where hardly any pattern reaches the mean `flip_tail()` stands in. Fisher, R. A.
+# (1935) The Design of Experiments; Horowitz, E. and Sahni, S. (1974) Journal of the ACM 21, 277-292 (enumeration in two halves).
 sign_flip_test <- function(d, flips = 19999, groups = 256, exact_up_to = 20) {
   n <- length(d)
   if (n == 0) return(list(p = NA_real_, z = NA_real_, n = 0L, method = "none: no pairs"))
@@ -406,20 +361,11 @@ with_seed <- function(seed, code) {
   force(code)
 }
 
-#' Wilcoxon's signed-rank test
-#'
-#' One-sided test that differences are larger than 0. It is a sign-flip test on signed ranks, for
-#' channels whose background is heavy-tailed. Zeros take part in the ranking and have no sign (Pratt), equal magnitudes
-#' share their mean rank; given the magnitudes, all patterns of signs are equally likely, so the test is exact with
-#' both.
-#'
-#' @param d Numeric, length n: difference of each pair.
-#' @return A list: `p` (one-sided; not below 1e-300; 1 where all differences are 0), `z` (sum of the signed ranks over its
-#'   standard deviation under the null hypothesis), `v` (sum of the ranks of the positive differences), `n` (pairs that
-#'   are not zero), `method`. Exact up to 50 pairs that are not zero (by enumeration, [stats::psignrank()], or, with zeros and
-#'   ties, by convolution), else by `flip_tail()`.
-#' @references Wilcoxon, F. (1945) Biometrics Bulletin 1, 80-83. Pratt, J. W. (1959) JASA 54, 655-667 (zeros).
-#' @noRd
+# Wilcoxon's one-sided signed-rank test, a sign-flip test on signed ranks for heavy-tailed channels. Zeros take part in the ranking and
+# have no sign (Pratt), equal magnitudes share their mean rank; given the magnitudes all patterns of signs are equally likely, so it is
+# exact with both. A list: `p` (at least 1e-300; 1 where all are 0), `z`, `v` (sum of the ranks of positive differences), `n` (not zero),
+# `method`. Exact up to 50 that are not zero (enumeration, `psignrank()`, with zeros and ties convolution), else by `flip_tail()`.
+# Wilcoxon, F. (1945) Biometrics Bulletin 1, 80-83; Pratt, J. W. (1959) JASA 54, 655-667.
 signed_rank_test <- function(d) {
   if (length(d) == 0) return(list(p = NA_real_, z = NA_real_, v = 0, n = 0L, method = "none: no pairs"))
   # Differences of magnitudes in the last bits are not ties here; ties come from coarse clocks.
@@ -454,17 +400,9 @@ rank_tail <- function(ranks, v) {
   sum(chances[seq_along(chances) > 2 * v])
 }
 
-#' Tail of the distribution of a sum with random signs
-#'
-#' Lugannani and Rice's saddlepoint approximation of P(sum of e_i s_i >= total) with e_i = -1 or +1, equally likely: its
-#' relative error stays small far out, where counting random patterns ends at one over their number.
-#'
-#' @param s Numeric, length n: the terms; their signs do not matter.
-#' @param total The sum to be reached, length 1 (unit of `s`).
-#' @return The probability, length 1; not below 2^-n nor 1e-300.
-#' @references Lugannani, R. and Rice, S. (1980) Advances in Applied Probability 12, 475-490. Robinson, J. (1982) JRSS B
-#'   44, 91-101 (permutation tests).
-#' @noRd
+# P(sum of e_i s_i >= total) with e_i = -1 or +1 equally likely, by Lugannani and Rice's saddlepoint approximation: its relative error
+# stays small far out, where counting random patterns ends at one over their number. Not below 2^-n nor 1e-300. Lugannani and Rice (1980)
+# Advances in Applied Probability 12, 475-490; Robinson, J. (1982) JRSS B 44, 91-101.
 flip_tail <- function(s, total) {
   s <- abs(s[s != 0])
   n <- length(s)

@@ -35,7 +35,7 @@ mark_main <- function(rows) {
   if (NROW(rows) == 0) return(rows)
   treatment <- c(treatment_columns, paste0(treatment_columns, "_a"), paste0(treatment_columns, "_b"))
   columns <- intersect(c("operation", "bytes", "ranks", "design", treatment, "level_requested_percent", "channel"), names(rows))
-  key <- code_of(do.call(paste, c(unname(as.list(rows[columns])), sep = "\r")))
+  key <- code_of(row_key(rows, columns))
   few <- length(unique(rows$launch[!is.na(rows$launch)])) < launches_for_more
   wanted <- if (few) c(scope_these, scope_campaign, scope_launch) else c(scope_campaign, scope_these, scope_launch)
   rank <- match(rows$scope, wanted)
@@ -64,7 +64,7 @@ in_sets <- function(campaign) {
 set_verdicts <- function(campaign, wanted, settings) {
   on <- set_differences(campaign, wanted)
   by <- c("operation", "bytes", "ranks", "design", treatment_columns, "channel", "level_requested_percent")
-  group <- do.call(paste, c(on[by], sep = "\r"))
+  group <- row_key(on, by)
   verdicts <- lapply(split(on, factor(group, unique(group))), set_verdict, settings = settings)
   list(verdicts = unname(verdicts))
 }
@@ -74,7 +74,7 @@ set_differences <- function(campaign, wanted) {
   means <- launch_means(campaign, wanted)
   means$set <- vapply(campaign$launches, set_of, 0)[means$launch]
   same <- c("operation", "bytes", "ranks", "channel", "set")
-  key <- function(rows) do.call(paste, c(rows[same], sep = "\r"))
+  key <- function(rows) row_key(rows, same)
   off <- means[means$arm == "off", ]
   twice <- anyDuplicated(key(off))
   if (twice > 0) {
@@ -108,34 +108,18 @@ set_verdict <- function(on, settings) {
 
 # Looks at a campaign that grows: each is a chance of a false alarm, and the error is spent over them.
 
-#' Looks at a campaign
-#'
-#' A campaign with a `schedule.tsv` says how many launches were planned, so the error of the tests over launches can be
-#' kept however often it is analyzed:
-#'
-#' * While fewer are there than were planned this is an interim look: tests use what O'Brien and Fleming's function has
-#'   spent of alpha by that share of the launches, which leaves nearly all of it to the end.
-#' * Launches beyond the plan are taken for having been added one at a time (sets of launches: a set at a time), after
-#'   the answer so far had been seen. Look number L uses alpha / L^2: all looks together, however many, spend at most
-#'   1.64 alpha, and as they share their launches about alpha. A schedule that was made after the launches of
-#'   another had ended counts as one look more.
-#'
-#' The tests of single launches are not concerned: nothing is added to a launch.
-#'
-#' A schedule may plan a look after each of its launches (`looks`), and the campaign then ends when one of them decides. Each look has an
-#' equal part of alpha, of single launches too: whatever the looks have in common, all of them spend at most alpha.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param alpha One-sided level of all looks together, length 1.
-#' @return A list: `looks` (number of this look; NA where no schedule says what was planned), `planned`, `present`
-#'   (numbers of launches), `share` (of the planned ones; 1 at most), `alpha` (one-sided level of this look's tests over
-#'   launches), `for_all` (is it that of single launches, too?), `note` (character: none where it is the one look that was planned).
-#' @references O'Brien, P. C. and Fleming, T. R. (1979) Biometrics 35, 549-556. Lan, K. K. G. and DeMets, D. L. (1983)
-#'   Biometrika 70, 659-663.
-#' @noRd
+# A campaign with a schedule.tsv says how many launches were planned, so the error of the tests over launches can be kept however often it
+# is analyzed. While fewer are there this is an interim look: tests use what O'Brien and Fleming's function has spent of alpha by that
+# share of the launches. Launches beyond the plan are taken for having been added one at a time (sets of launches: a set at a time), after
+# the answer so far had been seen: look number L uses alpha / L^2; all looks together, however many, spend at most 1.64 alpha, and as they
+# share their launches about alpha. A schedule made after the launches of another had ended counts as one look more. Single launches are
+# not concerned: nothing is added to one. A schedule may plan a look after each of its launches (`looks`), and the campaign then ends when
+# one decides: each look has an equal part of alpha, of single launches too.
+#
+# A list: `looks` (number of this look; NA: no schedule), `planned`, `present` (launches), `share` (of the planned, 1 at most), `alpha`
+# (of this look's tests over launches), `for_all` (of single launches, too?), `note` (none where it is the one look that was planned).
+# O'Brien, P. C. and Fleming, T. R. (1979) Biometrics 35, 549-556; Lan, K. K. G. and DeMets, D. L. (1983) Biometrika 70, 659-663.
 campaign_looks <- function(campaign, alpha = 0.01) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
-  check_probability(alpha, "alpha")
   progress <- campaign$progress
   result <- function(looks, planned, present, share, spent, note = character(), for_all = FALSE) {
     list(looks = looks, planned = planned, present = present, share = share, alpha = spent, for_all = for_all, note = note)
@@ -197,11 +181,4 @@ later_schedules <- function(campaign, progress) {
     shared <- intersect(cells$cell[cells$home %in% i], cells$cell[cells$home %in% seq_len(i - 1)])
     length(before) > 0 && length(shared) > 0 && !anyNA(before) && all(before < progress$created_utc[i])
   }, TRUE))
-}
-
-# Settings of the tests over launches.
-look_settings <- function(looks, settings) {
-  settings$alpha <- looks$alpha
-  settings$conf <- 1 - 2 * looks$alpha
-  settings
 }

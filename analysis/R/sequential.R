@@ -16,25 +16,13 @@ spending_functions <- list(
   )
 )
 
-#' Boundaries of planned looks
-#'
-#' The nominal one-sided p that a test must reach at each look, so that the chance to reach it at any look is `alpha`
-#' when there is no effect. By recursive integration of the joint normal distribution of the statistics.
-#'
-#' @param fractions Numeric, length 1 to 100: share of the planned run at each look (no unit), rising by at least 0.001,
-#'   above 0 and at most 1.
-#' @param alpha One-sided error over all looks, length 1, at most 0.2.
-#' @param spending Character, length 1: a name in `spending_functions`.
-#' @return A data frame, one row per look: `look` (from 1), `fraction`, `alpha_spent` (error spent up to and with this
-#'   look), `nominal_p` (one-sided), `z` (its normal quantile). With one look at 1 the nominal p is `alpha`.
-#' @details The statistics of a mean at several looks are, for known scatter, jointly normal with independent
-#'   increments; their density among the runs that have not crossed is carried from look to look on Gauss-Legendre
-#'   panels no wider than the smallest step. With unknown scatter the nominal p is used with Student's distribution,
-#'   which keeps the error to a good approximation.
-#' @references Armitage, P., McPherson, C. K. and Rowe, B. C. (1969) Journal of the Royal Statistical Society A 132,
-#'   235-244. Jennison, C. and Turnbull, B. W. (2000) Group Sequential Methods with Applications to Clinical Trials,
-#'   chapters 7 and 19.
-#' @noRd
+# Boundaries of planned looks: the nominal one-sided p that a test must reach at each look, at the shares `fractions` of the run (1 to
+# 100, rising by at least 0.001 to at most 1), so that the chance to reach it at any look is `alpha` (at most 0.2) without an effect. A
+# row per look: `look`, `fraction`, `alpha_spent` (up to and with it), `nominal_p`, `z`. For known scatter the statistics are jointly
+# normal with independent increments; their density among the runs that have not crossed is carried from look to look on Gauss-Legendre
+# panels no wider than the smallest step. With unknown scatter the nominal p is used with Student's distribution, which keeps the error to
+# a good approximation. Armitage, P., McPherson, C. K. and Rowe, B. C. (1969) JRSS A 132, 235-244; Jennison, C. and Turnbull, B. W. (2000)
+# Group Sequential Methods, chapters 7 and 19.
 spending_bounds <- function(fractions, alpha = 0.01, spending = "obrien-fleming") {
   check_numeric(fractions, "fractions")
   n <- length(fractions)
@@ -42,7 +30,7 @@ spending_bounds <- function(fractions, alpha = 0.01, spending = "obrien-fleming"
   check_argument(fractions[1] > 0 && fractions[n] <= 1 && all(diff(c(0, fractions)) > 0.001 - 1e-12), "fractions",
                  fractions, "shares of the run from above 0 to 1, rising by at least 0.001")
   check_argument(is_number(alpha, 0) && alpha <= 0.2, "alpha", alpha, "one number above 0 and at most 0.2")
-  check_spending(spending)
+  check_argument(is_text(spending) && spending %in% names(spending_functions), "spending", spending, join_words(names(spending_functions), "or"))
   spent <- spending_functions[[spending]]$spent(alpha, fractions)
   step <- sqrt(diff(c(0, fractions)))
   increment <- diff(c(0, spent))
@@ -54,11 +42,6 @@ spending_bounds <- function(fractions, alpha = 0.01, spending = "obrien-fleming"
     if (k < n) nodes <- step_on(nodes, step[k], c(-8, z[k]) * scale, min(step))
   }
   data.frame(look = seq_len(n), fraction = fractions, alpha_spent = spent, nominal_p = stats::pnorm(z, lower.tail = FALSE), z = z)
-}
-
-check_spending <- function(spending) {
-  check_argument(is_text(spending) && spending %in% names(spending_functions), "spending", spending,
-                 join_words(names(spending_functions), "or"))
 }
 
 # The z at which the chance to be above it for the first time after a step is p. Bisection down to neighbouring numbers:
@@ -107,9 +90,7 @@ check_sequential_json <- function(info, file) {
   refuse <- function(key, value, ...) {
     abort_damaged(file, 1, "key 'sequential.", key, "' is ", show_json(value), ", wanted ", ...)
   }
-  if (!sequential$spending %in% names(spending_functions)) {
-    refuse("spending", sequential$spending, join_words(names(spending_functions), "or"))
-  }
+  check_word(sequential$spending, names(spending_functions), file, "sequential.spending")
   if (sequential$alpha <= 0 || sequential$alpha > 0.2) refuse("alpha", sequential$alpha, "a number up to 0.2")
   planned <- sequential$rounds_planned
   if (planned < 1) refuse("rounds_planned", planned, "at least 1")
@@ -127,9 +108,7 @@ check_sequential_json <- function(info, file) {
     before <- look$rounds
     for (cell in look$cells) {
       check_json(cell, look_cell_types, file, paste0(prefix, "cells."))
-      if (!cell$decision %in% c("open", "above", "below")) {
-        refuse(paste0("looks[", i - 1, "].cells.decision"), cell$decision, "open, above or below")
-      }
+      check_word(cell$decision, c("open", "above", "below"), file, paste0(prefix, "cells.decision"))
     }
   }
 }
@@ -145,21 +124,10 @@ share_run <- function(info) {
   min(1, floor(rows / arms) / planned)
 }
 
-#' One-sided alpha that tests of a launch must use
-#'
-#' A launch that was looked at while it ran has spent part of its error before its end. At the look where it ended, its
-#' tests and intervals hold the planned error when they use the nominal p of that look.
-#'
-#' @param info The parsed `launch.json` of one launch, from `read_launch()`.
-#' @param alpha One-sided level asked for, length 1.
-#' @return A number: `alpha` for a launch without planned looks. With looks, the nominal one-sided p of the last look
-#'   where the launch ended with it; where the launch was interrupted, that of a further look at the share of the run
-#'   that it reached. The error planned for the launch counts, and not `alpha`: `sequential_notes()` says so.
-#' @seealso `spending_bounds()`
-#' @noRd
+# The one-sided alpha that tests of a launch must use: `alpha` without planned looks; the nominal p of the last look where the launch
+# ended with it; where it was interrupted, that of a further look at the share of the run that it reached. The error planned for the
+# launch counts, not `alpha`: `sequential_notes()` says so.
 launch_alpha <- function(info, alpha = 0.01) {
-  check_argument(is.list(info) && !is.null(info$launch), "info", class(info), "the launch.json of a launch")
-  check_probability(alpha, "alpha")
   plan <- info$sequential
   if (is.null(plan)) return(alpha)
   looks <- plan$looks
@@ -174,14 +142,8 @@ launch_alpha <- function(info, alpha = 0.01) {
   bounds$nominal_p[nrow(bounds)]
 }
 
-#' What planned looks mean for the analysis of a launch
-#'
-#' @param info The parsed `launch.json` of one launch, from `read_launch()`.
-#' @param alpha One-sided level that the analysis was asked for, length 1; NULL: not compared.
-#' @return Character: lines for the notes; none for a launch without planned looks.
-#' @noRd
+# What planned looks mean for the analysis of a launch at `alpha` (NULL: not compared): lines for the notes; none without them.
 sequential_notes <- function(info, alpha = NULL) {
-  if (!is.null(alpha)) check_probability(alpha, "alpha")
   plan <- info$sequential
   if (is.null(plan)) return(character())
   say <- function(...) paste0("launch ", info$launch, ": sequential: ", ...)

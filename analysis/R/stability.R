@@ -30,8 +30,7 @@ reproducible_words <- c(yes = "reproducible", no = "not reproducible", open = "u
 #'   launch: SD over mean, MAD over median, mean over launches), `cv_launches_percent` and its interval
 #'   `cv_launches_low_percent`, `cv_launches_high_percent` (SD of launch means over their mean, by
 #'   chi-square),
-#'   `allan_percent`, `allan_min_percent` (Allan deviation at one half, and the lowest), `allan_best_s` (measured time
-#'   at the lowest, s), `half_best_s` (half-period that needs least time; NA in other designs than `lockin`),
+#'   `half_best_s` (half-period that needs least time; NA in other designs than `lockin`),
 #'   `level_requested_percent`, `level_delivered_percent` (of one CPU), `slowdown_percent`, `slowdown_low_percent`,
 #'   `slowdown_high_percent`, `p_one_sided`, `p_holm`, `reacts` (logical), `reproducible` (`reproducible`, `not
 #'   reproducible` or `undecided`), `launches_needed` (where undecided: launches that would decide with probability `power`
@@ -60,10 +59,9 @@ stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = repro
   pairs$known <- is.finite(pairs$d)
   pairs$gaps <- launch_gaps(campaign$rows)
   cells <- pairs$cells
-  cells$count <- launch_counts(campaign)[cells$launch]
+  cells$count <- vapply(campaign$launches, function(info) as.numeric(info$options$count %||% NA), 0)[cells$launch]
   columns <- c("operation", "bytes", "ranks", "design", "count", intersect(treatment_columns, names(cells)))
-  key <- do.call(paste, c(cells[columns], sep = "\r"))
-  parts <- lapply(split(seq_along(key), in_order(key)), function(at) {
+  parts <- lapply(split(seq_len(nrow(cells)), in_order(row_key(cells, columns))), function(at) {
     cbind(cells[at[1], columns], configuration_row(campaign, pairs, at, alpha, power))
   })
   table <- bind_rows(unname(parts))
@@ -90,11 +88,6 @@ launches_to_decide <- function(cv, spread, alpha, power, most = 1000) {
     (spread / cv)^2 >= stats::qchisq(power, df) / stats::qchisq(alpha, df)
   } else (cv / spread)^2 >= stats::qchisq(alpha, df, lower.tail = FALSE) / stats::qchisq(power, df, lower.tail = FALSE)
   if (any(decides)) df[which(decides)[1]] + 1 else NA_real_
-}
-
-# Operations in a block, by launch; NA where the time decides it.
-launch_counts <- function(campaign) {
-  vapply(campaign$launches, function(info) as.numeric(info$options$count %||% NA), 0)
 }
 
 configuration_row <- function(campaign, pairs, at, alpha, power) {
@@ -140,7 +133,8 @@ clean_figures <- function(campaign, cells, conf, gap) {
   several <- times[lengths(times) > 1]
   average <- function(f) if (length(several) > 0) mean(vapply(several, f, 0)) else NA_real_
   lockin <- !identical(as.character(cells$design[1]), "blocks") && !identical(as.character(cells$design[1]), "single")
-  asked <- unlist(lapply(campaign$launches[unique(cells$launch)], function(info) info$options$half_period_ns)) / 1e9
+  option_s <- function(name) unlist(lapply(campaign$launches[unique(cells$launch)], function(info) info$options[[name]])) / 1e9
+  asked <- option_s("half_period_ns")
   half_s <- if (lockin && length(asked) > 0) stats::median(asked) else stats::median(rows[["wall_ns"]][off]) / 1e9
   data.frame(
     half_s = half_s, n_launches = length(times), n_clean = sum(lengths(times)), mean_ns = mean(means),
@@ -148,29 +142,20 @@ clean_figures <- function(campaign, cells, conf, gap) {
     cv_within_robust_percent = average(function(x) 100 * stats::mad(x) / stats::median(x)),
     cv_launches_percent = over$rse_percent * root, cv_launches_low_percent = over$rse_low_percent * root,
     cv_launches_high_percent = over$rse_high_percent * root,
-    allan_figures(lapply(times, log), half_s, gap, noise_period(campaign, cells$launch), lockin)
+    half_best_s = if (lockin) half_of_series(lapply(times, log), half_s, gap, max(0, option_s("period_ns"))) else NA_real_
   )
 }
 
-noise_period <- function(campaign, launches) {
-  max(0, unlist(lapply(campaign$launches[unique(launches)], function(info) info$options$period_ns))) / 1e9
-}
-
-# Root mean square over launches of their Allan deviations, where ten stretches of the length say something about it.
-allan_figures <- function(series, half_s, overhead_s, period_s, lockin) {
-  none <- data.frame(allan_percent = NA_real_, allan_min_percent = NA_real_, allan_best_s = NA_real_, half_best_s = NA_real_)
+# The half-period that needs least time, by the root mean square over launches of their Allan deviations, where ten stretches of the length say
+# something about it; NA where nothing does.
+half_of_series <- function(series, half_s, overhead_s, period_s) {
   curves <- bind_rows(lapply(series, function(x) {
     curve <- allan_deviation(x, half_s)
     curve[curve$m == 1 | curve$m <= length(x) / 10, ]
   }))
-  if (nrow(curves) == 0) return(none)
+  if (nrow(curves) == 0) return(NA_real_)
   deviation <- vapply(split(curves$deviation, curves$m), function(x) sqrt(mean(x^2)), 0)
-  m <- as.numeric(names(deviation))
-  table <- data.frame(half_s = m * half_s, sd = sqrt(2) * deviation)
-  lowest <- which.min(deviation)
-  data.frame(allan_percent = 100 * deviation[m == 1], allan_min_percent = 100 * deviation[lowest],
-             allan_best_s = table$half_s[lowest],
-             half_best_s = if (lockin) best_half(table, overhead_s, period_s) else NA_real_, row.names = NULL)
+  best_half(data.frame(half_s = as.numeric(names(deviation)) * half_s, sd = sqrt(2) * deviation), overhead_s, period_s)
 }
 
 # Wall time of the pairs `at` times nodes: of each launch the share that its pairs have in it.
@@ -230,27 +215,17 @@ unsuitable_reason <- function(row, alpha, spread) {
 undecided_reason <- function(row, spread) {
   side <- if (row$cv_launches_percent <= spread) "below" else "above"
   sprintf("reproducible or not is undecided: over %d launches the CV is %s %%, and %s %g %% is not shown; %s", row$n_launches,
-          format_effect(row$cv_launches_percent, FALSE), side, spread, needed_words(row$launches_needed))
+          plain(row$cv_launches_percent), side, spread, needed_words(row$launches_needed))
 }
 
 needed_words <- function(n) {
   if (is.na(n)) "it lies so close that 1000 launches would not decide" else sprintf("%d launches would decide", as.integer(n))
 }
 
-#' Recommend a configuration
-#'
-#' Of the configurations that are reproducible and react, the one with the best figure of merit.
-#'
-#' @param table The result of [stability_table()].
-#' @return A list: `row` (the row of `table`; NULL where none is suitable), `half_period_s` (half-period to use, s; NA
-#' in
-#'   other designs than `lockin`), `why` (character: one sentence each), `equal` (character: names of suitable
-#'   configurations whose
-#'   interval reaches the figure of the best), `commands` (character: how to go on; where none is suitable, but more
-#'   launches would decide whether one is, those).
-#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (stage 1: suitable is what is reproducible
-#'   and reacts).
-#' @noRd
+# Of the configurations of `stability_table()` that are reproducible and react, the one with the best figure of merit: `row` (NULL: none),
+# `half_period_s` (NA in other designs than lockin), `why` (sentences), `equal` (names of those whose interval reaches the best's figure),
+# `commands` (how to go on; where none is suitable, but more launches would decide, those). Khudoleeva, A. and Stefanov, K. (2021)
+# doi:10.14529/cmse210105 (stage 1).
 recommend_configuration <- function(table) {
   suitable <- table[table$suitable & !is.na(table$merit), ]
   if (nrow(suitable) == 0) {
@@ -272,10 +247,10 @@ recommend_configuration <- function(table) {
 }
 
 recommendation_words <- function(best) {
-  c(sprintf("it reacts: %s %% slower at a level of %s %%, p = %s (Holm)", format_effect(best$slowdown_percent, FALSE),
+  c(sprintf("it reacts: %s %% slower at a level of %s %%, p = %s (Holm)", plain(best$slowdown_percent),
             format_level(best$level_requested_percent), format_p(best$p_holm)),
     sprintf("it is reproducible: launches scatter by %s %%, and by no more than %s %%",
-            format_effect(best$cv_launches_percent, FALSE), format_effect(best$cv_launches_high_percent, FALSE)),
+            plain(best$cv_launches_percent), plain(best$cv_launches_high_percent)),
     paste("it senses most for its time: in one second of the machine", format_level(best$merit),
           "% of one CPU, falling as the root of the seconds"),
     if (!is.na(best$half_best_s)) {
@@ -312,33 +287,6 @@ recommendation_commands <- function(best) {
     paste("noiselab run sensitivity", cell, how, "--levels 0,0.1,0.3,1"))
 }
 
-#' Overlapping Allan deviation
-#'
-#' Deviation of the difference of neighbouring averages, over 1, 2, 4, ... samples: it falls as the root
-#' of the averaging time while noise is white, and rises again where drift wins.
-#'
-#' @param x Numeric, length n: evenly spaced series (any unit).
-#' @param tau0_s Spacing of the samples in seconds, length 1.
-#' @return A data frame: `m` (samples averaged), `tau_s` (their span, s), `deviation` (unit of `x`),
-#'   `n` (differences averaged). No rows for fewer than 3 samples.
-#' @references Allan, D. W. (1966) Proceedings of the IEEE 54, 221-230. Riley, W. (2008) NIST Special
-#'   Publication 1065 (the overlapping estimator).
-#' @noRd
-allan_deviation <- function(x, tau0_s) {
-  n <- length(x)
-  if (n < 3) {
-    return(data.frame(m = numeric(), tau_s = numeric(), deviation = numeric(), n = numeric()))
-  }
-  m <- unique(floor(2^seq(0, log2(n / 3))))
-  phase <- c(0, cumsum(x - mean(x)))
-  deviation <- vapply(m, function(k) {
-    means <- diff(phase, lag = k) / k
-    step <- diff(means, lag = k)
-    sqrt(sum(step^2) / (2 * length(step)))
-  }, 0)
-  data.frame(m = m, tau_s = m * tau0_s, deviation = deviation, n = n - 2 * m + 1)
-}
-
 # noiselab analyze stability.
 
 analyze_stability <- function(operands, values, form) {
@@ -372,7 +320,7 @@ format_stability <- function(table, advice, alpha, spread, notes) {
   levels <- unique(level_label(known, " % of one CPU"))
   c("clean time of a half, off arm: scatter in percent",
     wrap_line(paste0("CV: SD over mean within a launch; robust: MAD over median; over n: SD over mean of the means of ",
-                     "n launches; Allan: deviation at one half, and the lowest and its measured time",
+                     "n launches",
                      if (any(!is.na(table$count))) "; xN: blocks of N operations")),
     clean_lines(table, alpha), "",
     paste0("reaction to ", paste(levels, collapse = ", "), ", in these launches"),
@@ -388,13 +336,11 @@ format_stability <- function(table, advice, alpha, spread, notes) {
 # On one screen: what to measure with and why, then every configuration.
 stability_view <- function(table, advice, alpha, spread, notes, operands) {
   best <- advice$row
-  plain <- function(x) format_effect(x, FALSE)
-  bounds <- ifelse(is.na(table$cv_launches_low_percent), "-", paste0("[", plain(table$cv_launches_low_percent), ", ",
-      plain(table$cv_launches_high_percent), "]"))
   label <- stability_label(table)
   shown <- do.call(new_table, c(configuration_columns(table), list(
     cv_launches_percent = col_number("CV", table$cv_launches_percent, plain, "%"),
-    cv_launches_low_percent = col_number(confidence_name(2 * alpha), table$cv_launches_low_percent, bounds),
+    cv_launches_low_percent = col_number(confidence_name(2 * alpha), table$cv_launches_low_percent,
+                                         plain_interval(table$cv_launches_low_percent, table$cv_launches_high_percent)),
     slowdown_percent = col_number("slower", table$slowdown_percent, format_effect, "%"),
     slowdown_low_percent = col_interval(confidence_name(2 * alpha), table$slowdown_low_percent, table$slowdown_high_percent),
     merit = col_number("merit", table$merit, format_level), suitable = col_words("suitable", ifelse(table$suitable, "yes", "no")),
@@ -418,17 +364,12 @@ configuration_columns <- function(table) {
 confidence_name <- function(alpha) sprintf("%g %% CI", 100 * (1 - alpha))
 
 clean_lines <- function(table, alpha) {
-  percent <- function(x) format_effect(x, FALSE)
   low <- table$cv_launches_low_percent
-  interval <- ifelse(is.na(low), "-", paste0("[", percent(low), ", ", percent(table$cv_launches_high_percent), "]"))
   stability_lines(table, list(
-    n_launches = col_number("n", table$n_launches), cv_within_percent = col_number("CV", table$cv_within_percent, percent),
-    cv_within_robust_percent = col_number("robust", table$cv_within_robust_percent, percent),
-    cv_launches_percent = col_number("over n", table$cv_launches_percent, percent),
-    cv_launches_low_percent = col_number(confidence_name(2 * alpha), low, interval),
-    allan_percent = col_number("Allan", table$allan_percent, percent),
-    allan_min_percent = col_number("lowest", table$allan_min_percent, percent),
-    allan_best_s = col_number("at", table$allan_best_s, function(x) format_seconds(signif(x, 3)))
+    n_launches = col_number("n", table$n_launches), cv_within_percent = col_number("CV", table$cv_within_percent, plain),
+    cv_within_robust_percent = col_number("robust", table$cv_within_robust_percent, plain),
+    cv_launches_percent = col_number("over n", table$cv_launches_percent, plain),
+    cv_launches_low_percent = col_number(confidence_name(2 * alpha), low, plain_interval(low, table$cv_launches_high_percent))
   ))
 }
 
@@ -439,7 +380,7 @@ reaction_lines <- function(table, alpha) {
     slowdown_percent = col_number("slower", table$slowdown_percent, format_effect),
     slowdown_low_percent = col_interval(confidence_name(2 * alpha), table$slowdown_low_percent, table$slowdown_high_percent),
     p_holm = col_number("p", table$p_holm, format_p), limit_percent = col_number("limit", table$limit_percent,
-        function(x) format_effect(x, FALSE)),
+        plain),
     merit = col_number("merit", table$merit, format_level), merit_low = col_number(confidence_name(2 * alpha), table$merit_low, merit)
   ))
 }
@@ -480,19 +421,10 @@ not_suitable_words <- function(table) {
 
 reproducibility_launches <- 3
 
-#' Reproducibility over launches
-#'
-#' The mean time of the off arm in each launch; the relative standard error RSE = sd / (mean sqrt(n)) of these
-#' means over n launches; its interval from that of the standard deviation, as if the means were normal. All
-#' starts count.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()] (`arms = "any"` will do).
-#' @param conf Confidence of the interval, length 1.
-#' @return A data frame, one row per operation x bytes x ranks: `operation`, `bytes`, `ranks`, `n_launches`, `mean_ns`
-#'   (mean of the launch means), `sd_ns` (between launches), `lowest_ns`, `highest_ns` (launch means), `rse_percent`,
-#'   `rse_low_percent`, `rse_high_percent`, `reason` (why there is no RSE, else NA: it needs 3 launches).
-#' @references Kurnosov, M. G. (2012), see `published_summary()`.
-#' @noRd
+# The mean time of the off arm in each launch, and the relative standard error RSE = sd / (mean sqrt(n)) of these means over launches; its
+# interval from that of the standard deviation, as if the means were normal. All starts count. A row per operation x bytes x ranks:
+# `n_launches`, `mean_ns`, `sd_ns`, `lowest_ns`, `highest_ns`, `rse_percent`, `rse_low_percent`, `rse_high_percent`, `reason` (no RSE,
+# which needs 3 launches, else NA). Kurnosov, M. G. (2012), see `published_summary()`.
 reproducibility <- function(campaign, conf = 0.99) {
   rows <- campaign$rows
   off <- which(rows[["arm"]] == "off")
@@ -546,14 +478,13 @@ format_reproducibility <- function(table, conf, notes) {
 
 rse_table <- function(table, conf) {
   us <- function(x) sprintf("%.4g", x / 1000)
-  percent <- function(x) format_effect(x, FALSE)
-  interval <- ifelse(is.na(table$rse_percent), "-", paste0("[", percent(table$rse_low_percent), ", ", percent(table$rse_high_percent), "]"))
   new_table(
     operation = col_words("operation", table$operation), bytes = col_number("bytes", table$bytes), ranks = col_number("ranks", table$ranks),
     n_launches = col_number("launches", table$n_launches), mean_ns = col_number("mean", table$mean_ns, us),
     lowest_ns = col_number("lowest", table$lowest_ns, us), highest_ns = col_number("highest", table$highest_ns, us),
-    rse_percent = col_number("RSE %", table$rse_percent, percent),
-    rse_low_percent = col_number(sprintf("%g %% CI", 100 * conf), table$rse_low_percent, interval)
+    rse_percent = col_number("RSE %", table$rse_percent, plain),
+    rse_low_percent = col_number(sprintf("%g %% CI", 100 * conf), table$rse_low_percent,
+                                 plain_interval(table$rse_low_percent, table$rse_high_percent))
   )
 }
 
@@ -561,7 +492,7 @@ reproducibility_view <- function(table, conf, notes, operands) {
   known <- table[!is.na(table$rse_percent), ]
   worst <- known[which.max(known$rse_percent), ]
   new_view(sprintf("Repeated launches agree within a relative standard error of %s %%%s; the worst is %s with %s ranks.",
-                   paste(unique(format_effect(range(known$rse_percent), FALSE)), collapse = " to "), if (nrow(known) == 1) "" else
+                   paste(unique(plain(range(known$rse_percent))), collapse = " to "), if (nrow(known) == 1) "" else
                      sprintf(" over %d rows", nrow(known)),
                    panel_name(worst), format_level(worst$ranks)),
            rse_table(table, conf), "times in \u00b5s; RSE: standard error of the mean over launches, percent of it; all starts count",

@@ -9,19 +9,11 @@ check_synchronised <- function(campaign) {
   }
 }
 
-#' Quality of synchronised starts
-#'
-#' All starts are counted, late ones as well: a start that is late is flagged and stays.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()] (`arms = "any"` will do).
-#' @return A data frame, one row per operation x bytes x ranks x start mode x arm x level x treatment, over all launches with
-#'   synchronised starts: `operation`, `bytes`, `ranks`, `arm`, `level_requested_percent`, `kind`, `pattern`,
-#'   `placement`, `phase`, `mode` (of the start), `n_launches`, `starts`, `late_starts`,
-#'   `late_percent`, `overshoot_p50_ns`, `overshoot_p99_ns` (over starts and ranks), `overshoot_max_ns`,
-#'   `global_p50_ns`, `global_p99_ns` (last end minus scheduled start), `on_time_p99_ns` (the same without late
-#'   starts), `spread_ns` (mean of last minus first start), `within_percent`, `between_percent` (shares of the
-#'   variance of the arrivals between ranks of a node, and between nodes; NA where all arrive together).
-#' @noRd
+# Quality of synchronised starts; all are counted, late ones as well. A row per operation x bytes x ranks x start mode x arm x level x
+# treatment, over all launches with them: `mode`, `n_launches`, `starts`, `late_starts`, `late_percent`, `overshoot_p50_ns`,
+# `overshoot_p99_ns` (over starts and ranks), `overshoot_max_ns`, `global_p50_ns`, `global_p99_ns` (last end minus scheduled start),
+# `on_time_p99_ns` (without late starts), `spread_ns` (mean of last minus first start), `within_percent`, `between_percent` (shares of the
+# variance of arrivals between ranks of a node and between nodes; NA where all arrive together).
 start_quality <- function(campaign) {
   check_synchronised(campaign)
   rows <- campaign$rows
@@ -68,22 +60,12 @@ start_quantiles <- function(hist, of, what) {
 
 largest <- function(x) if (all(is.na(x))) NA_real_ else max(x, na.rm = TRUE)
 
-#' Who was late
-#'
-#' How often each rank (or node) was the first or the last to start, and the last to end, and what that cost the
-#' others: the time by which it was behind the second last, summed over those starts. Where all ranks are alike
-#' each is last in its share, 1/n, of the starts.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param by Character, length 1: `rank` or `node`.
-#' @param arms Character: the arms counted.
-#' @return A data frame, one row per number of ranks x rank x CPU x host (or per number of ranks x host), over
-#'   all launches and operations, the costliest first: `ranks` (number in the launch), `rank`, `cpu` (-1: not
-#'   bound), `host`, `n_launches`, `starts`, `expected_percent`, `first_starts_percent`, `last_starts_percent`,
-#'   `last_ends_percent` (of the starts), `start_cost_ns`, `end_cost_ns` (sums), `cost_per_start_ns` (of being last
-#'   to end, over all starts), `overshoot_mean_ns`, `overshoot_max_ns`. With `by = "node"` instead of rank and CPU
-#'   `node_ranks`, the ranks on it. NULL without synchronised starts.
-#' @noRd
+# How often each rank (or node) was the first or last to start and the last to end, and what that cost the others: the time by which it
+# was behind the second last, summed. Where all are alike each is last in its share, 1/n. A row per number of ranks x rank x CPU x host
+# (or x host), over all launches and operations, the costliest first: `ranks` (in the launch), `rank`, `cpu` (-1: not bound), `host` (with
+# `by = "node"` `node_ranks` for rank and CPU), `n_launches`, `starts`, `expected_percent`, `first_starts_percent`, `last_starts_percent`,
+# `last_ends_percent` (of the starts), `start_cost_ns`, `end_cost_ns` (sums), `cost_per_start_ns` (of being last to end),
+# `overshoot_mean_ns`, `overshoot_max_ns`. NULL without synchronised starts.
 late_ranks <- function(campaign, by = "rank", arms = c("off", "on")) {
   table <- as.data.frame(campaign$ranks)
   if (is.null(table$last_ends)) return(NULL)
@@ -116,14 +98,9 @@ late_ranks <- function(campaign, by = "rank", arms = c("off", "on")) {
   table
 }
 
-#' What the clocks did
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()].
-#' @return A data frame, one row per launch and rank whose clock was compared with another: `launch`, `rank`,
-#'   `host`, `method`, `runs` (synchronisations), `by_residual` (those that a grown residual asked for),
-#'   `first_offset_ns`, `last_offset_ns`, `drift_ppm` (of the last), `shortest_rtt_ns`, `largest_residual_ns`,
-#'   `exchanges` (all). No rows where all ranks share a clock; NULL without synchronised starts.
-#' @noRd
+# A row per launch and rank whose clock was compared with another: `method`, `runs` (synchronisations), `by_residual` (those that a grown
+# residual asked for), `first_offset_ns`, `last_offset_ns`, `drift_ppm` (of the last), `shortest_rtt_ns`, `largest_residual_ns`,
+# `exchanges`. No rows where all ranks share a clock; NULL without synchronised starts.
 clock_runs <- function(campaign) {
   table <- as.data.frame(campaign$clocks)
   if (nrow(table) == 0) return(NULL)
@@ -165,13 +142,12 @@ starts_parts <- function(campaign) list(
 )
 
 quality_table <- function(table) {
-  us <- function(x) format_effect(x / 1000, FALSE)
   new_table(
     arm = col_words("arm", arm_words(table)), starts = col_number("starts", table$starts),
-    late_percent = col_number("late %", table$late_percent, function(x) format_effect(x, FALSE)),
-    overshoot_p50_ns = col_number("over p50", table$overshoot_p50_ns, us), overshoot_p99_ns = col_number("p99", table$overshoot_p99_ns, us),
-    overshoot_max_ns = col_number("max", table$overshoot_max_ns, us), global_p50_ns = col_number("time p50", table$global_p50_ns, us),
-    global_p99_ns = col_number("p99", table$global_p99_ns, us), spread_ns = col_number("spread", table$spread_ns, us),
+    late_percent = col_number("late %", table$late_percent, plain),
+    overshoot_p50_ns = col_number("over p50", table$overshoot_p50_ns, in_us), overshoot_p99_ns = col_number("p99", table$overshoot_p99_ns, in_us),
+    overshoot_max_ns = col_number("max", table$overshoot_max_ns, in_us), global_p50_ns = col_number("time p50", table$global_p50_ns, in_us),
+    global_p99_ns = col_number("p99", table$global_p99_ns, in_us), spread_ns = col_number("spread", table$spread_ns, in_us),
     between_percent = col_number("nodes %", table$between_percent, function(x) sprintf("%.0f", x)),
     by = paste0(panel_name(table), ", ", format_count(table$ranks), " ranks (", table$mode, ")")
   )
@@ -181,14 +157,13 @@ quality_table <- function(table) {
 starts_view <- function(campaign, operands) {
   table <- start_quality(campaign)
   late <- sum(table$late_starts) / sum(table$starts)
-  us <- function(x) format_effect(x / 1000, FALSE)
   ranks <- late_ranks(campaign)
   ahead <- ranks[1, ]
   notes <- unique(starts_notes(campaign))
   new_view(c(
     sprintf("%s %% of %s starts were late; ranks began %s \u00b5s after the scheduled time at the median, at most %s \u00b5s at p99.",
-            format_effect(100 * late, FALSE), format_count(sum(table$starts)), us(stats::median(table$overshoot_p50_ns, na.rm = TRUE)),
-            us(max_or_na(table$overshoot_p99_ns))),
+            plain(100 * late), format_count(sum(table$starts)), in_us(stats::median(table$overshoot_p50_ns, na.rm = TRUE)),
+            in_us(max_or_na(table$overshoot_p99_ns))),
     if (NROW(ranks) > 0 && isTRUE(ahead$last_ends_percent > 1.2 *
                                   ahead$expected_percent)) sprintf("Rank %s (CPU %s of %s) held the others up most: last to end in %.3g %% of the starts, %.3g %% expected.",
                                  format_count(ahead$rank), format_count(ahead$cpu), ahead$host, ahead$last_ends_percent, ahead$expected_percent)
@@ -204,7 +179,7 @@ late_part <- function(campaign, by, most = 10) {
   rest <- nrow(table) - length(shown)
   rows <- table[shown, ]
   percent <- function(x) sprintf("%.4g", x)
-  ms <- function(x) format_effect(x / 1e6, FALSE)
+  ms <- function(x) plain(x / 1e6)
   new_part(paste0("who was late, by ", by, ", the costliest first"), new_table(
     ranks = col_number("ranks", rows$ranks), rank = if (by == "rank") col_number("rank", rows$rank),
     cpu = if (by == "rank") col_number("CPU", rows$cpu), node_ranks = if (by == "node") col_number("on it", rows$node_ranks),
@@ -224,13 +199,12 @@ clocks_part <- function(campaign, most = 10) {
   if (nrow(table) == 0) return(new_part("clocks: all ranks share one, there was nothing to synchronise", NULL))
   rest <- max(0, nrow(table) - most)
   rows <- utils::head(table[order(-table$largest_residual_ns), ], most)
-  us <- function(x) format_effect(x / 1000, FALSE)
   new_part("clocks against that of rank 0, the least certain first", new_table(
     launch = col_words("launch", rows$launch), rank = col_number("rank", rows$rank), host = col_words("host", rows$host),
     runs = col_number("runs", rows$runs), last_offset_ns = col_number("offset ms", rows$last_offset_ns, function(x) sprintf("%.6f", x / 1e6)),
     drift_ppm = col_number("drift ppm", rows$drift_ppm, function(x) sprintf("%+.3f", x)),
-    shortest_rtt_ns = col_number("RTT \u00b5s", rows$shortest_rtt_ns, us),
-    largest_residual_ns = col_number("residual \u00b5s", rows$largest_residual_ns, us)
+    shortest_rtt_ns = col_number("RTT \u00b5s", rows$shortest_rtt_ns, in_us),
+    largest_residual_ns = col_number("residual \u00b5s", rows$largest_residual_ns, in_us)
   ), "offset and drift of the last synchronisation, shortest round trip, largest residual when checked right after",
   if (rest > 0) sprintf("and %d more: noiselab analyze starts --csv --table clocks", rest))
 }

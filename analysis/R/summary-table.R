@@ -1,10 +1,6 @@
 # Judging published tables of mean, standard deviation and number of runs.
 
-summary_rules <- rules_of(
-  list("table", "text"), list("config", "text"), list("op", "text"), list("bytes", "whole", 0),
-  list("level_percent", "number", 0), list("mean_s", "number"), list("sd_s", "number"),
-  list("n", "whole", 2)
-)
+summary_rules <- rules_of("table:text config:text op:text bytes:count level_percent:amount mean_s:number sd_s:number n:whole>=2")
 
 summary_keys <- c("table", "config", "op", "bytes")
 
@@ -132,7 +128,7 @@ judge_summary <- function(df, alpha = 0.01, power = 0.95, margin_percent = NULL)
                  "one number above 0 and below 100, or NULL")
   df <- check_summary(as.data.frame(df))
   for (column in c("mean_half_unit_s", "sd_half_unit_s")) if (is.null(df[[column]])) df[[column]] <- NA_real_
-  key <- do.call(paste, c(df[summary_keys], sep = "\r"))
+  key <- row_key(df, summary_keys)
   noisy <- which(df$level_percent > 0)
   if (length(noisy) == 0) abort_data("the table has no row with level_percent above 0")
   clean <- match(key[noisy], ifelse(df$level_percent == 0, key, NA))
@@ -223,15 +219,8 @@ welch_ratio <- function(clean, noisy, conf) {
   list(low = bounds[1, ], high = bounds[2, ])
 }
 
-#' False-alarm rate of rule P
-#'
-#' The one-sided chance that rule P calls a level detected that has no effect, for equal standard
-#' deviations.
-#'
-#' @param n0,n1 Numeric: number of clean and of noisy runs.
-#' @return Numeric: probability.
-#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (the rule).
-#' @noRd
+# The one-sided chance that rule P calls a level detected that has no effect, for `n0` clean and `n1` noisy runs of equal standard
+# deviation (Khudoleeva and Stefanov 2021).
 rule_p_false_alarm <- function(n0, n1) {
   stats::pt(stats::qt(0.995, n0 - 1) / sqrt(1 + n0 / n1), n0 - 1, lower.tail = FALSE)
 }

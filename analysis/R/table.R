@@ -288,36 +288,23 @@ col_picture <- function(estimate, low, high, found, unicode = shows_unicode(), w
 
 # What a verdict looks like wherever it stands: shape and colour of its points in plots, and a mark of that shape in tables; `ascii`: for
 # terminals without Unicode.
-verdict_looks <- as.data.frame(matrix(c(
-  "detected",             "24", "vermillion", "\u25b2", "*",
-  "above",                "24", "vermillion", "\u25b2", "*",
-  "above the margin",     "24", "vermillion", "\u25b2", "*",
-  "slower",               "24", "vermillion", "\u25b2", "*",
-  "changed: worse",       "24", "vermillion", "\u25b2", "*",
-  "fail",                 "24", "vermillion", "\u25b2", "*",
-  "here",                 "24", "vermillion", "\u25b2", "*",
-  "disagree",             "24", "vermillion", "\u25b2", "*",
-  "detected alone",       "24", "white",      "\u25b3", "+",
-  "trace",                "25", "orange",     "\u25bc", "v",
-  "not reproducible",     "25", "orange",     "\u25bc", "v",
-  "not detected",         "21", "white",      "\u25cb", "-",
-  "no difference found",  "21", "white",      "\u25cb", "-",
-  "below",                "22", "green",      "\u25a0", "-",
-  "below the margin",     "22", "green",      "\u25a0", "=",
-  "same",                 "22", "green",      "\u25a0", "=",
-  "suitable",             "22", "green",      "\u25a0", "=",
-  "agree",                "22", "green",      "\u25a0", "=",
-  "pass",                 "22", "sky",        "\u25a0", "-",
-  "faster",               "25", "blue",       "\u25bc", "v",
-  "changed: better",      "25", "blue",       "\u25bc", "v",
-  "look at it",           "23", "yellow",     "\u25c6", "?",
-  "slower (alone)",       "24", "white",      "\u25b3", "+",
-  "faster (alone)",       "25", "white",      "\u25bd", "+",
-  "more sensitive",       "24", "vermillion", "\u25b2", "*",
-  "less sensitive",       "25", "blue",       "\u25bc", "v",
-  "undecided",            "23", "yellow",     "\u25c6", "?",
-  "inconclusive",         "23", "yellow",     "\u25c6", "?"
-), ncol = 5, byrow = TRUE, dimnames = list(NULL, c("word", "shape", "colour", "mark", "ascii"))))
+verdict_looks <- local({
+  looks <- matrix(c(
+    "24 vermillion \u25b2 *", "detected, above, above the margin, slower, changed: worse, fail, here, disagree, more sensitive",
+    "24 white \u25b3 +",      "detected alone, slower (alone)",
+    "25 white \u25bd +",      "faster (alone)",
+    "25 orange \u25bc v",     "trace, not reproducible",
+    "21 white \u25cb -",      "not detected, no difference found",
+    "22 green \u25a0 -",      "below",
+    "22 green \u25a0 =",      "below the margin, same, suitable, agree",
+    "22 sky \u25a0 -",        "pass",
+    "25 blue \u25bc v",       "faster, changed: better, less sensitive",
+    "23 yellow \u25c6 ?",     "look at it, undecided, inconclusive"
+  ), 2)
+  words <- strsplit(looks[2, ], ", ")
+  look <- do.call(rbind, strsplit(looks[1, ], " "))[rep(seq_along(words), lengths(words)), ]
+  stats::setNames(data.frame(unlist(words), look), c("word", "shape", "colour", "mark", "ascii"))
+})
 
 # `table`: an nl_table whose mark is the word of its last column.
 page_table <- function(table, caption = NULL, how = NULL) {

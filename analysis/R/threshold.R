@@ -1,42 +1,24 @@
 # Thresholds: the smallest detected level, the smallest detectable one, and the level that slows by a given amount.
 
-#' Sensitivity thresholds
-#'
-#' Per operation, size, treatment and channel three labelled numbers, each with an interval:
-#'
-#' * the *minimum effective dose* (MED), the smallest level that the step-down detects, with its bracket (next lower
-#'   tested level, MED];
-#' * the *limit of detection* (LOD) in level, at which the expected effect reaches the detection limit of the placebo
-#'   (of the lowest level, without one);
-#' * `d_delta`, the level whose effect reaches `delta`.
-#'
-#' Both are read off the monotone fit of effect on delivered level from (0, 0), weighted by 1/se^2, linear between levels:
-#' a line through all of them would be more precise where the response is a line, and wrong where it is not.
-#'
-#' Intervals come from resampling the unit of inference. Within a launch pairs are resampled as half samples (each
-#' counts twice or not at all; for a mean their quantiles are an exact interval), in groups of neighbours beyond 256;
-#' across launches by Gaussian multipliers on the launches with Student's correction, all levels of a launch
-#' together, so that for a mean they give Student's interval. Where each launch has one arm, off and on launches are
-#' resampled each by themselves, the off launches together for all levels, which share them, with the correction of
-#' Welch's test: for a mean that gives its interval. The interval of MED holds the smallest tested level that
-#' a run like this one detects more often than not.
-#'
-#' @param verdicts Data frame: the `verdicts` of [analyze_campaign()].
-#' @param alpha Probability, length 1: intervals have confidence 1 - alpha.
-#' @param delta_percent Effect of `d_delta` in the unit of the channel, above 0, length 1.
-#' @return A data frame, one row per scope x launch x operation x bytes x treatment x channel: `med_percent` (of
-#'   one CPU; NA if no level was detected), `med_bracket_low_percent`, `med_low_percent`, `med_high_percent`
-#'   (interval; `Inf`: above the highest level), `med_reason`,
-#'   `lod_percent` (delivered level) and its interval `lod_low_percent`, `lod_high_percent`, `lod_reason`, `delta_percent`,
-#'   `d_delta_percent`, `d_delta_low_percent`, `d_delta_high_percent` (`Inf`: above the highest level), `d_delta_reason`, `slope`,
-#'   `slope_low`, `slope_high` (unit of the channel per percent of one CPU; least squares through the origin), `fit_p` (of the departure
-#'   from that line:
-#'   chi-square, across launches by resampling), `detection_limit` (unit of the
-#'   channel), `n_pairs` (median over levels), `n_tested` (smallest over levels), `n_launches`.
-#' @references Currie, L. A. (1968) Analytical Chemistry 40, 586-593. Tamhane, A. C. et al. (1996) Biometrics 52,
-#'   21-37 (MED by step-down). Hartigan, J. A. (1969) JASA 64, 1303-1317. Praestgaard, J. and Wellner, J. (1993)
-#'   Annals of Probability 21, 2053-2086 (exchangeably weighted bootstraps).
-#' @noRd
+# Sensitivity thresholds per operation, size, treatment and channel, each with an interval: the minimum effective dose (MED), the smallest
+# level that the step-down detects, with its bracket (next lower tested level, MED]; the limit of detection (LOD), the level at which the
+# expected effect reaches the placebo's detection limit (without one that of the lowest level); `d_delta`, the level whose effect reaches
+# `delta_percent` (unit of the channel). The last two are read off the monotone fit of effect on delivered level from (0, 0), weighted by
+# 1/se^2, linear between levels: a line through all would be more precise where the response is a line, and wrong where it is not.
+#
+# Intervals (confidence 1 - alpha) come from resampling the unit of inference: within a launch half samples of pairs (each counts twice or
+# not at all; for a mean their quantiles are an exact interval), in groups of neighbours beyond 256; across launches Gaussian multipliers
+# with Student's correction, all levels of a launch together; where each launch has one arm, off and on launches apart, the off ones
+# together for all levels, with the correction of Welch's test. For a mean these give Student's and Welch's interval. The interval of MED
+# holds the smallest tested level that a run like this one detects more often than not.
+#
+# Columns: those of the family, `unit`, `med_percent`, `lod_percent` and `d_delta_percent` (percent of one CPU; NA with the reason in
+# `..._reason`) with `..._low_percent` and `..._high_percent` (Inf: above the highest level), `med_bracket_low_percent`, `slope`,
+# `slope_low`, `slope_high` (unit of the channel per percent of one CPU, least squares through the origin), `fit_p` (departure from that
+# line: chi-square, across launches by resampling), `detection_limit`, `n_pairs` (median over levels), `n_tested` (smallest),
+# `n_launches`. Currie, L. A. (1968) Analytical Chemistry 40, 586-593; Tamhane, A. C. et al. (1996) Biometrics 52, 21-37 (MED by
+# step-down); Hartigan, J. A. (1969) JASA 64, 1303-1317; Praestgaard, J. and Wellner, J. (1993) Annals of Probability 21, 2053-2086
+# (exchangeably weighted bootstraps).
 thresholds <- function(verdicts, alpha = 0.01, delta_percent = 1) {
   if (is.null(verdicts$ci_low)) verdicts$ci_low <- NA_real_
   wanted <- verdicts[!vapply(channels[verdicts$channel], `[[`, TRUE, "control"), ]
@@ -48,8 +30,8 @@ thresholds <- function(verdicts, alpha = 0.01, delta_percent = 1) {
 family_columns <- function(rows) intersect(c(label_columns, "channel"), names(rows))
 
 split_families <- function(rows) {
-  key <- do.call(paste, c(unname(rows[family_columns(rows)]), sep = "\r"))
-  lapply(unname(split(seq_along(key), in_order(key))), function(at) rows_at(rows, at))
+  key <- in_order(row_key(rows, family_columns(rows)))
+  lapply(unname(split(seq_along(key), key)), function(at) rows_at(rows, at))
 }
 
 # data.frame() of plain columns without its checks, which cost more than what is done in loops; columns of one value are repeated.
@@ -82,9 +64,9 @@ threshold_of <- function(rows, alpha, delta) {
   if (is.na(curve$reason)) curve$fit_p <- fit_p_of(curve, dosed, resampled)
   if (!any(has_level(rows$level_requested_percent))) med$med_reason <- curve$reason <- "the treatment has no level"
   if (is.na(curve$reason)) curve$resampled <- monotone_fit(resampled$effect[, curve$use, drop = FALSE], curve$weight)
-  lod <- lod_of(limit, curve, resampled, alpha)
-  d_delta <- d_delta_of(delta, curve, alpha)
-  do.call(frame, c(as.list(rows_at(rows, 1))[c(family_columns(rows), "unit")], med, lod, d_delta, list(
+  lod <- level_at("lod", limit, curve, alpha, pmax(resampled$spread, 1e-9), "the limit")
+  d_delta <- level_at("d_delta", delta, curve, alpha)
+  do.call(frame, c(as.list(rows_at(rows, 1))[c(family_columns(rows), "unit")], med, lod, list(delta_percent = delta), d_delta, list(
     slope = slope$slope, slope_low = slope$low, slope_high = slope$high, fit_p = curve$fit_p,
     detection_limit = limit, n_pairs = stats::median(rows$n_pairs), n_tested = min(rows$n_tested),
     n_launches = max(rows$n_launches)
@@ -275,43 +257,23 @@ curve_of <- function(dosed) {
        fit_p = lack_of_fit(x, dosed$estimate[use], dosed$se_effect[use]), reason = NA_character_)
 }
 
-lod_of <- function(limit, curve, resampled, alpha) {
-  row <- function(lod, ends, reason) {
-    list(lod_percent = lod, lod_low_percent = ends[1], lod_high_percent = ends[2], lod_reason = reason)
-  }
-  none <- function(reason) row(NA_real_, c(NA_real_, NA_real_), reason)
-  if (is.na(limit)) return(none("no detection limit known"))
-  if (!is.na(curve$reason)) return(none(curve$reason))
-  lod <- level_reaching(curve$level, curve$fitted, limit)
-  ends <- ends_of(level_reaching(curve$level, curve$resampled, limit * pmax(resampled$spread, 1e-9)), alpha)
-  if (is.finite(lod)) return(row(lod, ends, NA_character_))
-  row(NA_real_, ends, sprintf("the effect of the highest level, %s %%, stays below the limit", format_level(max(curve$level))))
-}
-
-d_delta_of <- function(delta, curve, alpha) {
+# The level at which the fit reaches an effect (unit of the channel), in columns that begin with `name`. `spread`: the effect's own error in each
+# resample, over its value; `it`: what it is called.
+level_at <- function(name, effect, curve, alpha, spread = 1, it = "it") {
   row <- function(level, ends, reason) {
-    list(delta_percent = delta, d_delta_percent = level, d_delta_low_percent = ends[1],
-               d_delta_high_percent = ends[2], d_delta_reason = reason)
+    stats::setNames(list(level, ends[1], ends[2], reason), paste0(name, c("_percent", "_low_percent", "_high_percent", "_reason")))
   }
-  if (!is.na(curve$reason)) return(row(NA_real_, c(NA_real_, NA_real_), curve$reason))
-  level <- level_reaching(curve$level, curve$fitted, delta)
-  ends <- ends_of(level_reaching(curve$level, curve$resampled, delta), alpha)
+  reason <- if (is.na(effect)) "no detection limit known" else curve$reason
+  if (!is.na(reason)) return(row(NA_real_, c(NA_real_, NA_real_), reason))
+  level <- level_reaching(curve$level, curve$fitted, effect)
+  ends <- ends_of(level_reaching(curve$level, curve$resampled, effect * spread), alpha)
   if (is.finite(level)) return(row(level, ends, NA_character_))
-  row(NA_real_, ends, sprintf("the effect of the highest level, %s %%, stays below it", format_level(max(curve$level))))
+  row(NA_real_, ends, sprintf("the effect of the highest level, %s %%, stays below %s", format_level(max(curve$level)), it))
 }
 
-#' Ratio of two means with Fieller's interval
-#'
-#' For amplification: numerator and denominator are paired batch (or launch) means, so their
-#' correlation is used.
-#'
-#' @param a,b Numeric, length n: paired values of numerator and denominator, in run order.
-#' @param conf Confidence, length 1.
-#' @param groups Largest number of contiguous groups they are averaged over, length 1.
-#' @return A list: `estimate`, `low`, `high` (unit of `a` per unit of `b`), `reason` (why they are NA,
-#'   else NA).
-#' @references Fieller, E. C. (1954) Journal of the Royal Statistical Society B 16, 175-185.
-#' @noRd
+# Ratio of two means with Fieller's interval: `a` and `b` are paired, in run order, averaged over at most `groups` contiguous groups, so
+# their correlation is used. A list: `estimate`, `low`, `high`, `reason` (why they are NA, else NA). Fieller, E. C. (1954) JRSS B 16,
+# 175-185.
 fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
   none <- function(reason) list(estimate = NA_real_, low = NA_real_, high = NA_real_, reason = reason)
   n <- length(a)
@@ -334,22 +296,10 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
   list(estimate = mean_a / mean_b, low = (qb - root) / qa, high = (qb + root) / qa, reason = NA_character_)
 }
 
-#' Cost of one interruption
-#'
-#' What the generator's bursts cost the ranks beyond the load itself: per on half
-#' (preempted on - preempted off - delivered) / bursts. It is the price of the context switch and of cold
-#' caches, some microseconds, and dominates at small levels.
-#'
-#' @param preempted_on,preempted_off Numeric, length n: `preempted_ns_sum` of the two halves of each pair, ns.
-#' @param delivered_on Numeric, length n: CPU time of the generators in the on half, ns.
-#' @param bursts_on Numeric, length n: bursts in the on half.
-#' @param due Numeric, length n: `bursts_due` of the on half.
-#' @param level Requested level in percent, length 1.
-#' @param conf Confidence, length 1.
-#' @param typical Logical, length 1: every on half with bursts has the same number of them by design.
-#' @return A list: `estimate`, `low`, `high`, `se` (ns per burst), `df`, `estimator`, `reason`. With
-#'   `typical` the pseudo-median over the dosed pairs (`dosed_pairs()`) by their mean number of bursts, else the ratio of sums.
-#' @noRd
+# What the generator's bursts cost the ranks beyond the load itself, per on half (preempted on - preempted off - delivered) / bursts, ns:
+# the price of the context switch and of cold caches, some microseconds, which dominates at small levels. All arguments per pair; `due`:
+# `bursts_due`; `typical`: every on half with bursts has the same number by design: then the pseudo-median over the dosed pairs by their
+# mean number of bursts, else the ratio of sums. A list: `estimate`, `low`, `high`, `se`, `df`, `estimator`, `reason`.
 interruption_cost <- function(preempted_on, preempted_off, delivered_on, bursts_on, level, conf = 0.99, due = bursts_on, typical = FALSE) {
   none <- function(reason) {
     list(estimate = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_, df = NA_real_, estimator = NA_character_, reason = reason)
@@ -378,17 +328,9 @@ interruption_cost <- function(preempted_on, preempted_off, delivered_on, bursts_
 
 # Monotone dose-response: more load does not slow less.
 
-#' Monotone regression
-#'
-#' The nondecreasing sequence nearest to the effects in weighted least squares, by the minimum over upper sets of the
-#' maximum over lower sets of weighted means.
-#'
-#' @param effect Numeric, length k (any unit), in the order of rising level; or a matrix with k columns, one row per
-#'   resample.
-#' @param weight Numeric, length k, above 0.
-#' @return As `effect`: the fitted values.
-#' @references Barlow, R. E. et al. (1972) Statistical Inference under Order Restrictions, theorem 1.8.
-#' @noRd
+# The nondecreasing sequence nearest to the effects (in the order of rising level; or a matrix, one row per resample) in weighted least
+# squares, by the minimum over upper sets of the maximum over lower sets of weighted means. Barlow, R. E. et al. (1972) Statistical
+# Inference under Order Restrictions, theorem 1.8.
 monotone_fit <- function(effect, weight = rep(1, if (is.matrix(effect)) ncol(effect) else length(effect))) {
   rows <- if (is.matrix(effect)) effect else matrix(effect, 1)
   k <- ncol(rows)
@@ -409,16 +351,9 @@ monotone_fit <- function(effect, weight = rep(1, if (is.matrix(effect)) ncol(eff
   if (is.matrix(effect)) fitted else drop(fitted)
 }
 
-#' Level at which a dose-response reaches an effect
-#'
-#' On the curve from (0, 0) through the fitted effects, linear between levels: the smallest level whose effect reaches
-#' `delta`.
-#'
-#' @param level Numeric, length k: rising levels above 0 (percent of one CPU).
-#' @param fitted Numeric, length k, or a matrix with k columns: nondecreasing effects from `monotone_fit()`.
-#' @param delta Effect to be reached, above 0: length 1 or one per row (unit of `fitted`).
-#' @return Numeric, one per row: the level; Inf where the highest level's effect stays below `delta`.
-#' @noRd
+# The smallest level whose effect reaches `delta` (length 1, or one per row), on the curve from (0, 0) through the `fitted` effects (of
+# `monotone_fit()`; a matrix: one row per resample) at the rising `level`s, linear between them; Inf where the highest level's effect
+# stays below.
 level_reaching <- function(level, fitted, delta) {
   rows <- if (is.matrix(fitted)) fitted else matrix(fitted, 1)
   delta <- rep_len(delta, nrow(rows))

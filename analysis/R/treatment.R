@@ -121,29 +121,17 @@ cell_cpus <- function(rows, on, members, n_generators) {
   }, 0)
 }
 
-#' Differences between treatments
-#'
-#' Which treatment slows an operation more, at the same level? Mean log ratios of the `time` channel are
-#' compared by Welch's test: of pairs within a launch, of launch summaries across launches. The two samples
-#' are taken as independent. (In the designs `blocks` and `single`, and across launches that hold both
-#' treatments, they share something, so there the interval is rather too wide than too narrow.)
-#'
-#' @param verdicts Data frame: the `verdicts` of [analyze_campaign()].
-#' @param alpha Probability, length 1: intervals have confidence 1 - alpha.
-#' @return A data frame, one row per scope x launch x operation x bytes x level above 0 x pair of treatments
-#'   a and b: `kind_a`, `pattern_a`, `placement_a`, `phase_a` and the same with `_b`; `slowdown_a_percent`,
-#'   `slowdown_b_percent`; `difference_percent` (by how much longer the operation takes under a than under
-#'   b) with its interval `ci_low`, `ci_high` (each by itself), `se_log` and `df` (of the difference of
-#'   mean log ratios), `p_two_sided`, `p_holm` (corrected for all levels and pairs of treatments of that
-#'   operation and size), `n_a`, `n_b` (pairs or launches), `reason` (why there is no test, else NA). NULL
-#'   where no two treatments share a level and a scope.
-#' @references Welch, B. L. (1947) Biometrika 34, 28-35. Holm, S. (1979) Scandinavian Journal of Statistics
-#'   6, 65-70.
-#' @noRd
+# Which treatment slows an operation more at the same level? Mean log ratios of the channel `time` by Welch's test: of pairs within a
+# launch, of launch summaries across. The samples are taken as independent (in designs `blocks` and `single`, and across launches that
+# hold both treatments, they share something: there the interval is rather too wide). A row per scope x launch x operation x bytes x level
+# above 0 x pair of treatments: their factors with `_a` and `_b`, `slowdown_a_percent`, `slowdown_b_percent`, `difference_percent` (by how
+# much longer under a than under b) with `ci_low`, `ci_high` (1 - alpha, each by itself), `se_log`, `df`, `p_two_sided`, `p_holm` (over
+# all levels and pairs of treatments of that operation and size), `n_a`, `n_b`, `reason` (no test, else NA). NULL where no two treatments
+# share a level and a scope. Welch, B. L. (1947) Biometrika 34, 28-35; Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70.
 treatment_contrasts <- function(verdicts, alpha = 0.01) {
   rows <- verdicts[verdicts$channel == "time" & verdicts$level_requested_percent > 0 & is.finite(verdicts$raw_estimate), ]
   if (is.null(rows$refused)) rows$refused <- rep(FALSE, nrow(rows))
-  key_of <- function(columns) code_of(do.call(paste, c(rows[columns], sep = "\r")))
+  key_of <- function(columns) code_of(row_key(rows, columns))
   family <- c("scope", "launch", "design", "operation", "bytes", "ranks")
   pairs <- lapply(split(seq_len(nrow(rows)), key_of(c(family, "level_requested_percent"))), function(at) {
     if (length(at) < 2) return(NULL)
@@ -191,8 +179,7 @@ welch_from_errors <- function(estimate0, se0, df0, estimate1, se1, df1) {
 
 # The launches in which each row's operation, size, treatment and level were run, as one text.
 launches_of <- function(rows) {
-  key <- do.call(paste, c(unname(rows[c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent")]),
-                          sep = "\r"))
+  key <- row_key(rows, c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent"))
   stats::ave(ifelse(rows$scope == scope_launch, as.character(rows$launch), ""), key,
              FUN = function(ids) paste(sort(unique(ids)), collapse = " "))
 }
@@ -207,8 +194,8 @@ worst_contrasts <- function(contrasts, analysis) {
   }
   rows$a <- side(rows, "_a")
   rows$b <- side(rows, "_b")
-  key <- do.call(paste, c(rows[c("scope", "launch", "operation", "bytes", "ranks", "level_requested_percent")], sep = "\r"))
-  bind_rows(lapply(split(rows, factor(key, unique(key))), function(group) {
+  key <- in_order(row_key(rows, c("scope", "launch", "operation", "bytes", "ranks", "level_requested_percent")))
+  bind_rows(lapply(split(rows, key), function(group) {
     slowdown <- c(group$slowdown_a_percent, group$slowdown_b_percent)
     worst <- c(group$a, group$b)[which.max(slowdown)]
     turned <- turn_contrasts(group[group$b == worst, ])
@@ -246,15 +233,8 @@ interval_of <- function(info) {
   if (is_number(interval, 0)) interval else NA_real_
 }
 
-#' Name an agent by its sampling interval
-#'
-#' In a campaign whose launches ran an agent at several sampling intervals (`options.agent_interval_ns` in launch.json) each
-#' interval is a treatment of its own, named `agent@interval`: what is not the same treatment must not be judged together.
-#' [read_campaign()] does it.
-#'
-#' @param campaign An `nl_campaign`.
-#' @return The campaign, with other words in `kind`; as it was where its launches do not differ in the interval.
-#' @noRd
+# In a campaign whose launches ran an agent at several sampling intervals (`options.agent_interval_ns`) each interval is a treatment of
+# its own, `agent@interval` in `kind`: what is not the same treatment must not be judged together. `read_campaign()` does it.
 name_intervals <- function(campaign) {
   interval <- vapply(campaign$launches, interval_of, 0)
   if (length(unique(stats::na.omit(interval))) < 2) return(campaign)
