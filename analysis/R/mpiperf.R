@@ -85,30 +85,17 @@ first_true <- function(x) {
 # columns of `published_summary()`, and after how many starts the rules would have stopped: `stop_count`, `stop_error`, `stop_median` (NA:
 # not yet). The attribute `notes` says what was left out.
 mpiperf_report <- function(dirs, trim = 0.25) {
-  notes <- character()
   parts <- list()
-  for (dir in unique(normalizePath(unlist(lapply(dirs, find_launches))))) {
-    info <- read_launch_json(file.path(dir, "launch.json"))
-    file <- raw_file_of(dir, info)
-    if (is.null(file)) {
-      notes <- c(notes, paste0("launch ", info$launch, " has no raw file (it ran without raw=FILE) and is left out"))
-      next
-    }
-    raw <- raw_index(file, info)
-    notes <- c(notes, raw$notes)
-    parts <- c(parts, launch_summaries(raw, trim))
-  }
+  notes <- each_raw(dirs, " and is left out", function(raw, con) parts <<- c(parts, launch_summaries(raw, con, trim)))
   if (length(parts) == 0) {
     abort_data("no start of the arm off in a raw file of ", paste(dirs, collapse = " "),
                ": run noiselab-detect with --starts window:raw=starts.bin (or round)")
   }
-  structure(bind_rows(parts), notes = notes)
+  structure(bind_rows(parts), notes = as.character(notes))
 }
 
-launch_summaries <- function(raw, trim) {
+launch_summaries <- function(raw, con, trim) {
   off <- raw$arms$arm[raw$blocks$arm + 1] == "off"
-  con <- file(raw$file, "rb")
-  on.exit(close(con))
   lapply(sort(unique(raw$blocks$config[off])), function(config) {
     got <- collect_starts(con, raw, raw$blocks[off & raw$blocks$config == config, ], 1, c("global_ns", "overshoot_ns"), summarise_starts)
     late <- got$overshoot_ns > raw$late_bound_ns

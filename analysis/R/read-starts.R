@@ -274,24 +274,25 @@ ranks_table <- function(con, raw, blocks, ranks) {
 
 # `write` gets data.tables of some 10^5 rows, in order, of one launch after the other.
 stream_starts <- function(dirs, write, rows_at_once = 2e5) {
-  notes <- character()
-  for (dir in unique(normalizePath(unlist(lapply(dirs, find_launches))))) {
+  each_raw(dirs, "", function(raw, con) {
+    for (group in block_groups(raw, raw$blocks, rows_at_once)) {
+      write(ranks_table(con, raw, raw$blocks[group, ], seq_len(raw$ranks) - 1))
+    }
+  })
+}
+
+# Hands the raw file of each launch to `take`, open. Returns notes; `so`: what becomes of a launch without one.
+each_raw <- function(dirs, so, take) {
+  unlist(lapply(unique(normalizePath(unlist(lapply(dirs, find_launches)))), function(dir) {
     info <- read_launch_json(file.path(dir, "launch.json"))
     file <- raw_file_of(dir, info)
-    if (is.null(file)) {
-      notes <- c(notes, paste0("launch ", info$launch, " has no raw file (it ran without raw=FILE)"))
-      next
-    }
+    if (is.null(file)) return(paste0("launch ", info$launch, " has no raw file (it ran without raw=FILE)", so))
     raw <- raw_index(file, info)
-    notes <- c(notes, raw$notes)
-    con <- file(file, "rb")
-    tryCatch({
-      for (group in block_groups(raw, raw$blocks, rows_at_once)) {
-        write(ranks_table(con, raw, raw$blocks[group, ], seq_len(raw$ranks) - 1))
-      }
-    }, finally = close(con))
-  }
-  notes
+    con <- file(raw$file, "rb")
+    on.exit(close(con))
+    take(raw, con)
+    raw$notes
+  }))
 }
 
 # Reading slices.HOST.bin: how long every few hundred operations of the loop took (docs/reference/formats.md, "slices.HOST.bin").
