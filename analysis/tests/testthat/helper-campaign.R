@@ -64,6 +64,14 @@ edit_json <- function(file, change) {
   writeLines(jsonlite::toJSON(info, auto_unbox = TRUE, null = "null", digits = NA), file)
 }
 
+# The same by statements about `info`.
+edit_info <- function(file, change) {
+  at <- new.env(parent = parent.frame())
+  at$info <- jsonlite::read_json(file)
+  eval(substitute(change), at)
+  edit_json(file, function(info) at$info)
+}
+
 # A campaign with synchronised starts, of some hundred starts.
 local_starts <- function(..., pairs = 4, levels_percent = 5, start = "window", half_period_ns = 6e4, env = parent.frame()) {
   local_campaign(pairs = pairs, levels_percent = levels_percent, start = start, half_period_ns = half_period_ns, ..., env = env)
@@ -74,6 +82,14 @@ status_of <- function(name, ...) {
   text <- NULL
   out <- utils::capture.output(text <- utils::capture.output(status <- run_program(name, c(...)), type = "message"))
   list(status = status, err = text, out = out)
+}
+
+# A command line that is refused in one line.
+expect_refused <- function(name, args, words = paste0("^", name, ": "), status = 2L) {
+  got <- status_of(name, args)
+  testthat::expect_equal(got[c("status", "out")], list(status = status, out = character()))
+  testthat::expect_length(got$err, 1)
+  testthat::expect_match(got$err, words)
 }
 
 # What noiselab analyze --json says.

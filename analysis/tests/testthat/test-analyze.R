@@ -18,15 +18,13 @@ test_that("known truth is found: estimates inside their intervals, the placebo n
 })
 
 test_that("blocks: every on block of a set is compared with the off block of the set", {
-  dir <- local_campaign(design = "blocks", pairs = 30, levels_percent = c(0, 5), wander_sd = 1e-4)
-  got <- analyze_campaign(read_campaign(dir), channels = "time")
+  got <- analyze_campaign(simulated_campaign(design = "blocks", pairs = 30, levels_percent = c(0, 5), wander_sd = 1e-4), channels = "time")
   expect_equal(got$verdicts$n_pairs, c(30, 30))
   expect_equal(got$verdicts$verdict[2], "detected")
 })
 
 test_that("a single loop per arm gives an estimate but no inference", {
-  dir <- local_campaign(design = "single", levels_percent = 5)
-  got <- analyze_campaign(read_campaign(dir), channels = "time")
+  got <- analyze_campaign(simulated_campaign(design = "single", levels_percent = 5), channels = "time")
   expect_equal(got$verdicts$verdict, "inconclusive")
   expect_equal(got$verdicts$verdict_because, "no_test")
   expect_equal(got$verdicts$reason, "one loop per arm")
@@ -34,8 +32,7 @@ test_that("a single loop per arm gives an estimate but no inference", {
 })
 
 test_that("across launches the launch is the unit", {
-  dir <- local_campaign(launches = 4, pairs = 30, levels_percent = c(0, 5), launch_sd = 0.002)
-  got <- analyze_campaign(read_campaign(dir), channels = "time")
+  got <- analyze_campaign(simulated_campaign(launches = 4, pairs = 30, levels_percent = c(0, 5), launch_sd = 0.002), channels = "time")
   across <- got$verdicts[got$verdicts$scope == "launches like these", ]
   each <- got$verdicts[got$verdicts$scope == "this launch" & got$verdicts$level_requested_percent == 5, ]
   d <- log1p(each$estimate / 100)
@@ -64,10 +61,7 @@ test_that("a clean launch has no period, and is not unlike one that has; two per
   dir <- local_campaign(design = "single", arms = "off", launches = 2, prefix = "clean", levels_percent = 5)
   simulate_campaign(dir, design = "single", arms = "on", launches = 2, prefix = "noisy", levels_percent = 5)
   unlike <- function(periods) {
-    for (id in names(periods)) edit_json(file.path(dir, id, "launch.json"), function(info) {
-      info$options["period_ns"] <- list(periods[[id]])
-      info
-    })
+    for (id in names(periods)) edit_info(file.path(dir, id, "launch.json"), info$options["period_ns"] <- list(periods[[id]]))
     grep("UNLIKE", analyze_campaign(read_campaign(dir), channels = "time")$notes, value = TRUE)
   }
   expect_equal(unlike(list(`clean-1` = NULL, `clean-2` = NULL)), character())
@@ -75,8 +69,7 @@ test_that("a clean launch has no period, and is not unlike one that has; two per
 })
 
 test_that("too few pairs, constant data and no pair are inconclusive or refused", {
-  dir <- local_campaign(pairs = 6, levels_percent = 5)
-  got <- analyze_campaign(read_campaign(dir), channels = c("time", "steal"))
+  got <- analyze_campaign(simulated_campaign(pairs = 6, levels_percent = 5), channels = c("time", "steal"))
   expect_equal(got$verdicts$reason[1], "6 informative pairs, a test at alpha 0.01 needs 7")
   dir <- local_campaign(pairs = 20, levels_percent = 5)
   # that the hypervisor took nothing at all is known
@@ -130,8 +123,7 @@ test_that("a channel without any difference in the dosed pairs is inconclusive, 
 })
 
 test_that("amplification agrees with the slowdown of the time channel on noisy loop times", {
-  dir <- local_campaign(pairs = 400, levels_percent = 5, jitter_sd = 0.1, seed = 3)
-  analysis <- analyze_campaign(read_campaign(dir))
+  analysis <- analyze_campaign(simulated_campaign(pairs = 400, levels_percent = 5, jitter_sd = 0.1, seed = 3))
   time <- subset(analysis$verdicts, channel == "time")
   preempted <- subset(analysis$verdicts, channel == "preempted")
   expect_equal(analysis$amplification$amplification, time$estimate / preempted$estimate, tolerance = 1e-6)

@@ -23,10 +23,7 @@ test_that("a load that was absent, ran in the off halves or is unknown has no ve
 test_that("launches of different libraries or kernels are judged together only on request", {
   dir <- local_campaign(pairs = 20, levels_percent = 5, launches = 3)
   file <- list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)[2]
-  edit_json(file, function(info) {
-    info$mpi$version <- "9.9"
-    info
-  })
+  edit_info(file, info$mpi$version <- "9.9")
   campaign <- read_campaign(dir)
   rows <- analyze_campaign(campaign, channels = "time")$verdicts
   expect_match(rows$reason[rows$scope == scope_campaign], "launches differ in MPI version")
@@ -42,10 +39,7 @@ test_that("clean and noisy launches on different hosts say nothing of the load",
   }
   expect_true(is.na(mixed_hosts_between_arms(read_campaign(dir))))
   for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) {
-    if (grepl("on-", file)) edit_json(file, function(info) {
-      info$hosts[[1]]$host <- "node2"
-      info
-    })
+    if (grepl("on-", file)) edit_info(file, info$hosts[[1]]$host <- "node2")
   }
   rows <- analyze_campaign(read_campaign(dir), channels = "time")$verdicts
   expect_match(rows$reason, "different hosts")

@@ -31,8 +31,7 @@ test_that("channels of synchronised starts are analyzed only when asked for, and
   expect_equal(shared, default, ignore_attr = TRUE)
   expect_setequal(setdiff(all$channel, default$channel), c("arrival", "overshoot", "late"))
   # in loops they are not there, and that is said
-  dir <- local_campaign(pairs = 10, levels_percent = 5)
-  got <- analyze_campaign(read_campaign(dir), channels = c("time", "arrival"))
+  got <- analyze_campaign(simulated_campaign(pairs = 10, levels_percent = 5), channels = c("time", "arrival"))
   expect_equal(unique(got$verdicts$channel), "time")
   expect_match(got$notes, "channel arrival: not measured \\(spread_ns is empty\\)", all = FALSE)
 })

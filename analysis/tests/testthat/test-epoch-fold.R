@@ -111,8 +111,7 @@ test_that("times are written in the unit that suits them", {
 })
 
 test_that("halves give their middle times and the log time per operation", {
-  dir <- local_campaign(pairs = 20, levels_percent = c(0, 5))
-  campaign <- read_campaign(dir)
+  campaign <- simulated_campaign(pairs = 20, levels_percent = c(0, 5))
   got <- periodic_series(campaign)$series
   expect_equal(vapply(got, `[[`, "", "series"), c("time", "preempted"))
   off <- as.data.frame(campaign$rows)[campaign$rows$arm == "off", ]

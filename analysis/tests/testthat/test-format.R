@@ -7,8 +7,7 @@ test_that("p-values and effects print sanely", {
 })
 
 test_that("the table fits 100 columns and names scope, alpha, power and limits", {
-  dir <- local_campaign(pairs = 15, operations = c("barrier", "alltoall"), bytes = c(0, 2048))
-  text <- format_verdicts(analyze_campaign(read_campaign(dir)))
+  text <- format_verdicts(analyze_campaign(simulated_campaign(pairs = 15, operations = c("barrier", "alltoall"), bytes = c(0, 2048))))
   expect_lte(max(nchar(text)), 100)
   expect_match(text, "scope: this launch, sim-1; unit: pair, n = 15", all = FALSE)
   expect_match(text, "limit = effect found with power 0.95", all = FALSE)

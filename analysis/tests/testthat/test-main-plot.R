@@ -50,12 +50,7 @@ test_that("several plots go to a directory, and those without data are said", {
 
 test_that("what is missing or wrong is said in one line", {
   dir <- local_campaign(pairs = 12, levels_percent = 5)
-  refused <- function(status, words, ...) {
-    got <- status_of("noiselab-plot", ...)
-    expect_equal(got$status, status)
-    expect_length(got$err, 1)
-    expect_match(got$err, words)
-  }
+  refused <- function(status, words, ...) expect_refused("noiselab-plot", c(...), words, status)
   refused(2L, "no NAME given")
   refused(2L, "no DIR given", "dose")
   refused(2L, "'dos' is not a plot: did you mean dose\\?", "dos", dir)

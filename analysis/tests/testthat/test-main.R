@@ -1,11 +1,7 @@
 # Processes of these programs are run by tests/cli; status_of() needs none.
 test_that("usage and data errors have their own status and one line each, and JSON stands alone on stdout", {
-  for (case in list(list(2L, "noiselab-analyze: unknown option '--jsn'", c("--jsn", "x")), list(3L, "noiselab-analyze: no launch in", local_folder()))) {
-    got <- status_of("noiselab-analyze", case[[3]])
-    expect_equal(got[c("status", "out")], list(status = case[[1]], out = character()))
-    expect_match(got$err, case[[2]])
-    expect_length(got$err, 1)
-  }
+  expect_refused("noiselab-analyze", c("--jsn", "x"), "noiselab-analyze: unknown option '--jsn'")
+  expect_refused("noiselab-analyze", local_folder(), "noiselab-analyze: no launch in", 3L)
   got <- status_of("noiselab-analyze", "--json", "--channel", "time,preempted", local_campaign(pairs = 10, levels_percent = c(0, 5)))
   expect_equal(got[c("status", "err")], list(status = 0L, err = character()))
   expect_equal(jsonlite::fromJSON(got$out)$schema, 1)
@@ -15,12 +11,7 @@ test_that("every wrong command line gets status 2 and one line", {
   for (args in list(character(), c("a", "--alpha", "x"), c("a", "--alpha"), c("a", "--channel", "tiem"),
                     c("a", "--json", "--csv"), c("a", "--json=1"), c("-x", "a"), c("a", "--table", "cost"),
                     c("a", "--csv", "--table", "costs"), c("summary", "no-such.csv", "--csv", "--table", "cost"), c("summary"),
-                    c("summary", "no-such.csv"), "no-such-dir")) {
-    got <- status_of("noiselab-analyze", args)
-    expect_equal(got$status, 2L)
-    expect_equal(length(got$err), 1)
-    expect_match(got$err, "^noiselab-analyze: ")
-  }
+                    c("summary", "no-such.csv"), "no-such-dir")) expect_refused("noiselab-analyze", args)
   expect_equal(status_of("noiselab-report", "--json", "a")$status, 2L)
 })
 

@@ -3,10 +3,7 @@
 burst_campaign <- function(tick = "250 Hz, stopped when idle", seconds = 2, env = parent.frame()) {
   dir <- local_starts(raw = "starts.bin", pairs = 20, env = env)
   launch <- file.path(dir, "sim-1")
-  edit_json(file.path(launch, "launch.json"), function(info) {
-    info$hosts[[1]]["tick"] <- list(tick)
-    info
-  })
+  edit_info(file.path(launch, "launch.json"), info$hosts[[1]]["tick"] <- list(tick))
   at <- seq(0, seconds * 1e9 - 1, by = 1e4)
   took <- 2000 + round(with_seed(1, stats::rexp(length(at), 1 / 200)))
   took <- took + 20000 * (at %% 4e6 < 1e4)
@@ -93,8 +90,7 @@ test_that("a period of the halves is found and described, and one that was asked
 })
 
 test_that("nothing periodic has no numbers but limits", {
-  dir <- local_campaign(pairs = 100, levels_percent = 5)
-  got <- periodic_noise(read_campaign(dir), periods = 0.3)
+  got <- periodic_noise(simulated_campaign(pairs = 100, levels_percent = 5), periods = 0.3)
   expect_equal(got$source, rep(c("asked", "search"), 2))
   expect_true(all(is.na(got[numbers_of_rows])))
   expect_true(all(got$limit_percent > 0))
@@ -106,10 +102,7 @@ test_that("nothing periodic has no numbers but limits", {
 
 test_that("a tick too fast for the halves is said, with where it would appear", {
   dir <- local_campaign(pairs = 60, levels_percent = 5)
-  edit_json(file.path(dir, "sim-1", "launch.json"), function(info) {
-    info$hosts[[1]]$tick <- "250 Hz, stopped when idle"
-    info
-  })
+  edit_info(file.path(dir, "sim-1", "launch.json"), info$hosts[[1]]$tick <- "250 Hz, stopped when idle")
   got <- periodic_noise(read_campaign(dir), arm = "all")
   tick <- got[got$source == "tick", ]
   expect_equal(tick$period_s, c(0.004, 0.004))
@@ -168,10 +161,9 @@ test_that("the front end prints text, JSON and CSV, and refuses what it does not
   expect_equal(status_of("noiselab-analyze", dir, "--period", "1s")$status, 2L)
   off <- local_campaign(pairs = 30, levels_percent = 5, design = "blocks")
   edit_lines(halves_of(off), function(x) x[c(1, grep(",on,", x))])
-  edit_json(file.path(off, "sim-1", "launch.json"), function(info) {
+  edit_info(file.path(off, "sim-1", "launch.json"), {
     info["rows"] <- list(NULL)
     info["ended"] <- list(NULL)
-    info
   })
   expect_equal(status_of("noiselab-analyze", "periodic", off)$status, 3L)
   expect_equal(status_of("noiselab-analyze", "periodic", off, "--arm", "on")$status, 0L)

@@ -125,6 +125,7 @@ test_that("the scatter of a rank test's channel is that of its interval", {
   cell <- pilot_cell(read_campaign(dir), "barrier", 0, 2, "preempted")
   expect_equal(plan$cells$sd, pseudo_median(cell$d, 0.98)$se * sqrt(80))
   expect_gte(plan$cells$n_pairs, pairs_needed(0.01))
+  expect_equal(plan_list("--detect", "50", "--pilot", dir, "--channel", "preempted")$cells$n_pairs, pairs_needed(0.01))
   expect_equal(plan$cells$sd_source, "pairs")
 })
 
@@ -140,18 +141,12 @@ test_that("a load whose bursts vary is planned by the mean, as it is judged", {
 
 test_that("what is not in the pilot is refused, with what is there", {
   dir <- local_campaign(pairs = 10, levels_percent = 0, operations = c("barrier", "bcast"), bytes = c(0, 64))
-  expect_refused <- function(wanted, ...) {
-    got <- plan_of(...)
-    expect_equal(got$status, 2L)
-    expect_equal(length(got$err), 1)
-    expect_match(got$err, wanted)
-    expect_equal(got$out, character())
-  }
-  expect_refused("'reduce' is not in the pilot, which has .*bcast 64 B", "--detect", "1", "--pilot", dir, "--op", "reduce")
-  expect_refused("--bytes: 128 is not in the pilot", "--detect", "1", "--pilot", dir, "--op", "bcast", "--bytes", "128")
-  expect_refused("--ranks: 9 is not in the pilot", "--detect", "1", "--pilot", dir, "--ranks", "9")
+  refused <- function(wanted, ...) expect_refused("noiselab-plan", c(...), wanted)
+  refused("'reduce' is not in the pilot, which has .*bcast 64 B", "--detect", "1", "--pilot", dir, "--op", "reduce")
+  refused("--bytes: 128 is not in the pilot", "--detect", "1", "--pilot", dir, "--op", "bcast", "--bytes", "128")
+  refused("--ranks: 9 is not in the pilot", "--detect", "1", "--pilot", dir, "--ranks", "9")
   simulate_campaign(dir, pairs = 10, levels_percent = 0, ranks = 3, prefix = "three")
-  expect_refused("launches of 2 and 3 ranks: say which", "--detect", "1", "--pilot", dir)
+  refused("launches of 2 and 3 ranks: say which", "--detect", "1", "--pilot", dir)
   expect_equal(plan_list("--detect", "1", "--pilot", dir, "--ranks", "3")$cells$ranks, 3)
 })
 
@@ -161,12 +156,7 @@ test_that("wrong options get status 2 and one line", {
   with_detect <- list(c("--expect", "0"), c("--power", "2"), c("--half-period", "10 parsec"), c("--bytes", "12x"),
                       c("--levels", "x"), c("--levels", "1,1"), c("--launches", "0"), c("--op", "a,,b"),
                       c("--channel", "steal"), c("--channel", "detour"), c("--channel", "time,preempted"))
-  for (args in c(wrong, lapply(with_detect, function(more) c("--detect", "1", more)))) {
-    got <- plan_of(args)
-    expect_equal(got$status, 2L)
-    expect_equal(length(got$err), 1)
-    expect_match(got$err, "^noiselab-plan: ")
-  }
+  for (args in c(wrong, lapply(with_detect, function(more) c("--detect", "1", more)))) expect_refused("noiselab-plan", args)
 })
 
 test_that("an effect that takes more than a day is planned, but not within reach", {
@@ -190,10 +180,7 @@ test_that("a pilot of one pair, or without scatter, cannot be planned with", {
 test_that("time to start a launch comes from launches that followed each other", {
   dir <- local_campaign(pairs = 5, levels_percent = 5, launches = 3)
   files <- file.path(dir, paste0("sim-", 1:3), "launch.json")
-  for (i in 1:3) edit_json(files[i], function(info) {
-    info$started_utc <- sprintf("2026-01-01T00:00:%02dZ", c(0, 5, 10)[i])
-    info
-  })
+  for (i in 1:3) edit_info(files[i], info$started_utc <- sprintf("2026-01-01T00:00:%02dZ", c(0, 5, 10)[i]))
   costs <- pilot_costs(read_campaign(dir))
   expect_true(costs$launch_known)
   expect_equal(costs$launch_s, 5 - 0.1, tolerance = 0.02)
@@ -201,10 +188,7 @@ test_that("time to start a launch comes from launches that followed each other",
   # all started at once: nothing is known
   dir <- local_campaign(pairs = 5, levels_percent = 5, launches = 2)
   for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) {
-    edit_json(file, function(info) {
-      info[c("started_utc", "ended_utc")] <- list("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z")
-      info
-    })
+    edit_info(file, info[c("started_utc", "ended_utc")] <- list("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"))
   }
   expect_false(pilot_costs(read_campaign(dir))$launch_known)
 })

@@ -1,6 +1,5 @@
 crossed <- function(...) {
-  dir <- local_campaign(pairs = 8, levels_percent = c(0, 1, 5), ...)
-  analyze_campaign(read_campaign(dir), channels = "time")
+  analyze_campaign(simulated_campaign(pairs = 8, levels_percent = c(0, 1, 5), ...), channels = "time")
 }
 
 test_that("the data are the estimates, with colour by treatment", {
@@ -32,8 +31,7 @@ test_that("beyond seven treatments the longest factor has the colours and the ot
 })
 
 test_that("one level and a level without a test are drawn, without a message", {
-  dir <- local_campaign(pairs = 4, levels_percent = 5, kinds = c("spin", "cache"))
-  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  analysis <- analyze_campaign(simulated_campaign(pairs = 4, levels_percent = 5, kinds = c("spin", "cache")), channels = "time")
   expect_silent(ggplot2::ggplotGrob(plot_treatments(analysis)))
   expect_silent(ggplot2::ggplotGrob(plot_dose(analysis)))
 })

@@ -15,8 +15,7 @@ test_that("pooled lines have their launches below them, and hold what the verdic
 })
 
 test_that("one launch has lines of its own and nothing below them", {
-  dir <- local_campaign(pairs = 12, levels_percent = c(1, 5), kinds = c("spin", "cache"))
-  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  analysis <- analyze_campaign(simulated_campaign(pairs = 12, levels_percent = c(1, 5), kinds = c("spin", "cache")), channels = "time")
   frame <- plot_forest(analysis, draw = FALSE)
   expect_true(all(frame$pooled))
   expect_equal(frame$label, c("spin, 1 %", "spin, 5 %", "cache, 1 %", "cache, 5 %"))
@@ -33,8 +32,7 @@ test_that("launches with other numbers of ranks are lines of their own", {
 })
 
 test_that("a margin is shaded, with the verdicts and intervals that belong to it", {
-  dir <- local_campaign(pairs = 12, levels_percent = c(1, 2, 5))
-  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  analysis <- analyze_campaign(simulated_campaign(pairs = 12, levels_percent = c(1, 2, 5)), channels = "time")
   analysis$margin <- 3
   analysis$verdicts$margin_verdict <- c("below", "inconclusive", "above")
   analysis$verdicts$margin_low <- c(1, 2, 4)
@@ -53,8 +51,6 @@ test_that("a margin is shaded, with the verdicts and intervals that belong to it
 })
 
 test_that("without the time channel, or with a placebo alone, there is no forest", {
-  dir <- local_campaign(pairs = 8, levels_percent = 0)
-  expect_null(plot_forest(analyze_campaign(read_campaign(dir))))
-  dir <- local_campaign(pairs = 8, levels_percent = 5)
-  expect_null(plot_forest(analyze_campaign(read_campaign(dir), channels = "preempted")))
+  expect_null(plot_forest(analyze_campaign(simulated_campaign(pairs = 8, levels_percent = 0))))
+  expect_null(plot_forest(analyze_campaign(simulated_campaign(pairs = 8, levels_percent = 5), channels = "preempted")))
 })

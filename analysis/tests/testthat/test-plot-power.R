@@ -31,8 +31,7 @@ test_that("the curve passes the detection limit at its power, and more pairs fin
 })
 
 test_that("two launches have no half, and launches with one arm have Welch's degrees of freedom", {
-  dir <- local_campaign(pairs = 10, launches = 2, levels_percent = 5, launch_sd = 0.002)
-  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
+  analysis <- analyze_campaign(simulated_campaign(pairs = 10, launches = 2, levels_percent = 5, launch_sd = 0.002), channels = "time")
   analysis$verdicts <- transform(analysis$verdicts[analysis$verdicts$scope == scope_campaign, ], main = TRUE)
   frame <- plot_power(analysis, draw = FALSE)
   expect_equal(unique(frame$n), c(2, 4))
@@ -44,6 +43,5 @@ test_that("two launches have no half, and launches with one arm have Welch's deg
   this <- frame[frame$times == 1, ]
   expect_equal(detection_limit(this$se_log[1], this$df[1]), log1p(analysis$verdicts$detection_limit / 100), tolerance = 1e-4)
   expect_gt(this$df[1], 3)
-  dir <- local_campaign(pairs = 1, levels_percent = 5)
-  expect_null(plot_power(analyze_campaign(read_campaign(dir))))
+  expect_null(plot_power(analyze_campaign(simulated_campaign(pairs = 1, levels_percent = 5))))
 })

@@ -194,11 +194,10 @@ test_that("an odd launch.json is damaged, not a bug", {
 
 test_that("control characters of launch.json do not reach the terminal", {
   dir <- small()
-  edit_json(json_of(dir), function(i) {
-    i$warnings <- list("red \033[31m\nline")
-    i$generators[[1]]$ok <- FALSE
-    i$generators[[1]]$host <- "a\007"
-    i
+  edit_info(json_of(dir), {
+    info$warnings <- list("red \033[31m\nline")
+    info$generators[[1]]$ok <- FALSE
+    info$generators[[1]]$host <- "a\007"
   })
   notes <- read_campaign(dir)$notes
   expect_match(notes, "red ?[31m?line", fixed = TRUE, all = FALSE)
@@ -252,6 +251,7 @@ test_that("a damaged treatment is refused with file and line", {
     list("halves", "on", "kind", "cache", "'cache', wanted what launch.json has: spin"),
     list("halves", "on", "placement", "all", "'all', wanted what launch.json has: last"),
     list("halves", "off", "requested_ns", "7", "7 in an off row, wanted 0"),
+    list("halves", "off", "level_requested_percent", "3", "3 in an off row, wanted 0"),
     list("halves", "on", "requested_ns", "x", "'x', wanted a number"),
     list("halves", "on", "requested_ns", "-1", "'-1', wanted at least 0"),
     list("hist", "on", "kind", "", "empty, wanted a word in an on row"),
@@ -360,9 +360,6 @@ test_that("one arm is enough where nothing is compared", {
 
 test_that("many late starts are said", {
   dir <- local_starts()
-  edit_json(file.path(dir, "sim-1", "launch.json"), function(info) {
-    info$start$late_starts <- info$start$starts / 10
-    info
-  })
+  edit_info(file.path(dir, "sim-1", "launch.json"), info$start$late_starts <- info$start$starts / 10)
   expect_match(read_campaign(dir)$notes, "10.0 % of the starts were late")
 })

@@ -20,10 +20,9 @@ test_that("a figure without a value is unknown: said, and left out", {
 test_that("a launch that died keeps what it measured, one without a row is counted, and neither lets the campaign pass", {
   dir <- local_acceptance(seed = 1)
   died <- function(id) {
-    edit_json(file.path(dir, id, "launch.json"), function(info) {
+    edit_info(file.path(dir, id, "launch.json"), {
       info["ended"] <- info["rows"] <- list(NULL)
       info$checks <- lapply(info$checks, function(check) utils::modifyList(check, list(status = "planned")))
-      info
     })
   }
   died("sim-0002")
@@ -43,10 +42,7 @@ test_that("a launch that died keeps what it measured, one without a row is count
 test_that("nodes that are not alike are said, and compared", {
   dir <- local_acceptance(seed = 1, slow_node = 2)
   for (id in list.files(dir)) {
-    edit_json(file.path(dir, id, "launch.json"), function(info) {
-      for (i in 1:3) info$hosts[[i]]$cpuset <- if (i == 3) "0-3" else "0-1"
-      info
-    })
+    edit_info(file.path(dir, id, "launch.json"), for (i in 1:3) info$hosts[[i]]$cpuset <- if (i == 3) "0-3" else "0-1")
   }
   # node3 has two CPUs more
   for (id in list.files(dir)) {

@@ -110,11 +110,10 @@ sequential_campaign <- function(dir, rounds, planned, margin = 1, alpha = 0.01, 
   }
   looks <- lapply(seq_along(rounds), look)
   last <- vapply(looks[[length(looks)]]$cells, `[[`, "", "decision")
-  edit_json(launch_of(dir), function(info) {
+  edit_info(launch_of(dir), {
     info$pairs_planned <- planned * n_cells
     info$sequential <- list(stop_when = "decided", margin_percent = margin, alpha = alpha, spending = "pocock",
                             looks_planned = 5, rounds_planned = planned, looks = looks, decided = all(last != "open"))
-    info
   })
 }
 
@@ -126,19 +125,15 @@ test_that("every look is found again in the rows, and one that is not is named",
   dir <- sequential_dir(c(20, 40), 100, levels = c(0, 2, 5), design = "blocks")
   expect_equal(check_sequential(read_campaign(dir))$agrees, rep(TRUE, 4))
   dir <- sequential_dir(c(20, 40), 100)
-  edit_json(launch_of(dir), function(info) {
+  edit_info(launch_of(dir), {
     mean <- info$sequential$looks[[2]]$cells[[1]]$mean_log_ratio
     info$sequential$looks[[2]]$cells[[1]]$mean_log_ratio <- mean * (1 + 1e-6)
     info$sequential$looks[[1]]$nominal_p <- 0.003
-    info
   })
   checked <- check_sequential(read_campaign(dir))
   expect_equal(checked$agrees, c(FALSE, FALSE))
   expect_equal(checked$reason, c("nominal_p differ from the rows", "mean_log_ratio differ from the rows"))
-  edit_json(launch_of(dir), function(info) {
-    info$sequential$looks[[2]]$cells[[1]][c("decision", "n")] <- list("below", 39)
-    info
-  })
+  edit_info(launch_of(dir), info$sequential$looks[[2]]$cells[[1]][c("decision", "n")] <- list("below", 39))
   expect_match(check_sequential(read_campaign(dir))$reason[2], "n, mean_log_ratio and decision")
 })
 
@@ -165,10 +160,9 @@ test_that("a launch that stopped at a look has that look's nominal alpha, and sa
 
 test_that("an interrupted launch is judged at the share of the run that it reached", {
   dir <- sequential_dir(c(20, 40), 100)
-  interrupt <- function(rounds, ended) edit_json(launch_of(dir), function(info) {
+  interrupt <- function(rounds, ended) edit_info(launch_of(dir), {
     info$ended <- ended
     info$sequential$looks <- Filter(function(look) look$rounds <= rounds, info$sequential$looks)
-    info
   })
   interrupt(20, "interrupted")  # rows of 40 rounds, one look after 20
   info <- read_campaign(dir)$launches[[1]]
@@ -185,10 +179,7 @@ test_that("a damaged account of looks is refused, with file and key", {
   file <- launch_of(dir)
   before <- readLines(file)
   refuses <- function(change, pattern) {
-    edit_json(file, function(info) {
-      info$sequential <- change(info$sequential)
-      info
-    })
+    edit_info(file, info$sequential <- change(info$sequential))
     expect_error(read_campaign(dir), pattern, class = "nl_error_damaged")
     writeLines(before, file)
   }
@@ -199,15 +190,11 @@ test_that("a damaged account of looks is refused, with file and key", {
   refuses(function(s) { s$looks[[1]]$nominal_p <- 2; s }, "nominal_p' is 2")
   refuses(function(s) { s$looks[[1]]$cells[[1]]$decision <- "maybe"; s }, "decision' is 'maybe'")
   refuses(function(s) { s$looks[[1]]$cells[[1]]$n <- "x"; s }, "cells.n' is x")
-  edit_json(file, function(info) {
-    info$pairs_planned <- NULL
-    info
-  })
+  edit_info(file, info$pairs_planned <- NULL)
   expect_error(read_campaign(dir), "pairs_planned' is missing", class = "nl_error_damaged")
-  edit_json(file, function(info) {
+  edit_info(file, {
     info$pairs_planned <- 200
     info$options$set <- "first"
-    info
   })
   expect_error(read_campaign(dir), "options.set' is first, wanted a number", class = "nl_error_damaged")
   writeLines(before, file)

@@ -154,10 +154,7 @@ test_that("ranks and operations in a block tell configurations apart", {
   dir <- files_of()
   simulate_campaign(dir, pairs = 60, launches = 3, levels_percent = c(0, 2), ranks = 4, prefix = "four", jitter_sd = 0.02)
   simulate_campaign(dir, pairs = 60, launches = 3, levels_percent = c(0, 2), design = "blocks", prefix = "counted")
-  for (i in 1:3) edit_json(file.path(dir, paste0("counted-", i), "launch.json"), function(info) {
-    info$options$count <- 5000
-    info
-  })
+  for (i in 1:3) edit_info(file.path(dir, paste0("counted-", i), "launch.json"), info$options$count <- 5000)
   campaign <- read_campaign(dir)
   table <- stability_table(campaign)
   expect_setequal(configuration_name(table), c("barrier, 2 ranks", "barrier, 4 ranks", "barrier, 2 ranks, blocks of 5000"))

@@ -98,6 +98,8 @@ test_that("across launches a resampled mean has Student's interval", {
   draws <- launch_draws(rows, units)
   got <- stats::quantile(draws$deviation(1), c(0.05, 0.95), names = FALSE)
   expect_equal(got, 0.1 * stats::qt(c(0.05, 0.95), 5), tolerance = 0.1)
+  # and within a launch the scatter of its verdict
+  expect_equal(stats::sd(pair_deviation(stats::rnorm(200), data.frame(at = 1, se_effect = 0.1, estimator = "mean"))), 0.1, tolerance = 0.05)
   # Levels of the same launches move together as the launches do.
   expect_equal(stats::cor(draws$deviation(1), draws$deviation(2)), stats::cor(units[[1]], units[[2]]), tolerance = 0.2)
 })
