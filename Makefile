@@ -205,7 +205,7 @@ $(OPTIONS): experiments/command/options.sh docs/reference/options.md $(WORDS)
 
 $(MAN): $(BUILD)/share/man/man1/%: docs/man/% experiments/command/man.sh $(WORDS)
 	@mkdir -p $(@D)
-	@sh experiments/command/man.sh $(BUILD) $< > $@.new && mv $@.new $@
+	@bash experiments/command/man.sh $(BUILD) $< > $@.new && mv $@.new $@
 
 $(BUILD)/share/bash-completion/completions/noiselab: completed = bash
 $(BUILD)/share/zsh/site-functions/_noiselab: completed = zsh

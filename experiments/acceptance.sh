@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # acceptance: is this cluster, or machine, quiet and correct enough, and which node is not
 set -u
 # shellcheck source=experiments/lib.sh
@@ -91,8 +91,10 @@ check_options() {
     esac
     # known before the measurement that it can be written after it
     [ -z "$junit" ] || [ -w "$(dirname -- "$junit")" ] || die 2 "--junit: cannot write '$junit': there is no such folder, or it is not yours"
-    answer_options="${json:+ --json}${lines:+ --lines}${junit:+ --junit $(quoted "$junit")}"
-    seed=${seed:-$(date +%s)}
+    quoted "$junit"
+    answer_options="${json:+ --json}${lines:+ --lines}${junit:+ --junit $REPLY}"
+    now
+    seed=${seed:-$REPLY}
     countable "$seed"
     self_check_level=${self_check_level%\%}
     is_level --self-check "$self_check_level" 1
@@ -113,28 +115,25 @@ check_options() {
     set -- "$@" --seconds "${each_ms}ms" --repetitions "$repetitions"
     rehearse ${ranks_to_plan:+--planned-ranks "$ranks_to_plan"} "$@"
     decide_self_check
-    note "$launches launch(es) of the checks$([ -z "$self_check" ] || echo ' and a self-check'), about $(say_time "$total_s") in all;" \
-        "seed $seed; into '$campaign'"
+    say_time "$total_s"
+    note "$launches launch(es) of the checks${self_check:+ and a self-check}, about $REPLY in all; seed $seed; into '$campaign'"
     go_on "$@"
 }
 
 plan_launches() {
     [ -z "$limits" ] || cp "$limits" "$scratch/limits.conf" || die 2 "--limits: cannot copy '$limits'"
     [ -z "$classes" ] || cp "$classes" "$scratch/classes.conf" || die 2 "--classes: cannot copy '$classes'"
-    printf '%s\n' "$sets_of_nodes" >"$scratch/sets"
-    while read -r nodes_of_launch; do
-        turn=0
-        while [ "$turn" -lt "$launches" ]; do
-            order=$(nth_order "$turn" "$launches" "$n_used_nodes")
-            row - "$nodes_of_launch" "$ranks_planned" --program=accept --rotate="$order" "$@" --seed "$((seed + row_number))"
-            turn=$((turn + 1))
+    for nodes_of_launch in "${sets_of_nodes[@]}"; do
+        for ((turn = 0; turn < launches; turn++)); do
+            nth_order "$turn" "$launches" "$n_used_nodes"
+            row - "$nodes_of_launch" "$ranks_planned" --program=accept --rotate="$REPLY" "$@" --seed "$((seed + row_number))"
         done
         [ -n "$self_check" ] || continue
         row_suffix=-selfcheck
         self_check_row "$self_check_level" "$self_check_seconds"
         [ -z "$control_level" ] || self_check_row "$control_level" "$control_seconds"
         row_suffix=''
-    done <"$scratch/sets"
+    done
 }
 
 main "$@"

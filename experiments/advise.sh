@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # advise: which collective algorithm of the MPI library is the fastest on this machine, quiet and under noise, and how to select it
 # shellcheck disable=SC2030,SC2031 # what a subshell exports is for what it runs alone
 set -u
@@ -96,8 +96,9 @@ arm_start_s=0.3 least_rounds=8
 # fit_time: of the lines of $scratch/compared the first ones that a launch of its share of the time holds, one at least; sets compared and seconds_each
 fit_time() {
     [ "$arrival" = none ] && pairs=1 || pairs=2
+    nanoseconds "$half_period"
     fits=$(awk -v each="$seconds" -v launches="$launches" -v start="$start_s" -v arm="$arm_start_s" -v rounds="$((pairs * least_rounds))" \
-        -v half="$(nanoseconds "$half_period")" '
+        -v half="$REPLY" '
         { arms += split($0, words, ","); if (NR == 1 || start + arms * (arm + rounds * 2 * (half / 1e9 + 3e-4)) <= each / launches) { n = NR; kept = arms } }
         END {
             s = each / launches - start - kept * arm
@@ -117,9 +118,7 @@ check_advised_program() {
         [ -z "$verify" ] || die 2 '--verify: which program? Its command comes last, after -- (run advise --verify 7 -- mpirun -n 4 ./app)'
         return 0
     fi
-    for name in --op --bytes --ranks --hosts --node-sets --submit; do
-        if was_given "$name"; then die 2 "$name: the operations and ranks are those of the program; leave it out"; fi
-    done
+    refuse_given ': the operations and ranks are those of the program; leave it out' --op --bytes --ranks --hosts --node-sets --submit
     case $app_words in *"$newline"*) die 2 'a program: its words cannot hold line breaks' ;; esac
     [ -z "$verify" ] || whole --verify "$verify"
     [ -z "$verify" ] || [ -n "$app_words" ] || die 2 '--verify: the program has to run again: give its command, after --'
@@ -130,14 +129,11 @@ check_advised_program() {
 
 # run_profiled FOLDER NAME COMMAND: a run of the user's program under the profile; what it says is in FOLDER/NAME.log
 run_profiled() {
-    profiled=$1/$2
+    local status log=$1/$2.log
     mkdir -p "$1" || die 2 "cannot make '$1' (not allowed, or no space left?)"
-    if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
-    profiles_folder=$1 profile_name=$2
-    eval "set -- $3"
-    "$NOISELAB_LIBEXEC/noiselab-sh" owned "$$" "$$-$profile_name" \
-        "$NOISELAB_BIN/noiselab-profile" --out "$profiles_folder" --launch-id "$profile_name" -- "$@" </dev/null >"$profiled.log" 2>&1 ||
-        die 2 "the program ended with status $?: $(grep '[A-Za-z]' "$profiled.log" | tail -n 1 | cut -c 1-200)"
+    (start_profiled "$1" "$2" "$$-$2" "$3")
+    status=$?
+    [ "$status" = 0 ] || die 2 "the program ended with status $status: $(grep '[A-Za-z]' "$log" | tail -n 1 | cut -c 1-200)"
 }
 
 # take_profile: which of a program's operations are compared, into $scratch/advice.program (worth), and its number of ranks
@@ -148,8 +144,10 @@ take_profile() {
         profile=$scratch/profiles
     fi
     worth=advice.program
-    "$NOISELAB_BIN/noiselab-analyze" profile --write "worth=$scratch/worth" "$profile" 2>"$scratch/worth.err" ||
-        die 2 "$(first_line <"$scratch/worth.err" | sed 's/^noiselab-analyze: //')"
+    "$NOISELAB_BIN/noiselab-analyze" profile --write "worth=$scratch/worth" "$profile" 2>"$scratch/worth.err" || {
+        said "$scratch/worth.err"
+        die 2 "$REPLY"
+    }
     if [ "$compares" != algorithms ]; then
         cp "$scratch/worth" "$scratch/$worth"
     else
@@ -161,28 +159,23 @@ take_profile() {
     ranks=$(awk -F , 'NR > 1 && $9 == "" { print $5; exit }' "$scratch/$worth")
     # as late as its ranks; where they were not looked at, as in other campaigns
     if [ -z "$arrival" ] && ! "$NOISELAB_BIN/noiselab-analyze" profile --write "arrivals=$scratch/advice.arrivals" "$profile" >/dev/null 2>"$scratch/worth.err"; then
-        note "late ranks as in other campaigns, not as late as the program's: $(first_line <"$scratch/worth.err" | sed 's/^noiselab-analyze: //')"
+        said "$scratch/worth.err"
+        note "late ranks as in other campaigns, not as late as the program's: $REPLY"
     elif [ -z "$arrival" ]; then
         planned_files="$planned_files advice.arrivals"
-        case $campaign in /*) arrival=$campaign ;; *) arrival=$PWD/$campaign ;; esac
-        arrival=trace:file=$arrival/advice.arrivals
+        absolute "$campaign"
+        arrival=trace:file=$REPLY/advice.arrivals
     fi
     # the launches are of the detector alone
     app_words=''
 }
 
 check_options() {
-    launches=${launches:-12} level=${level%\%} seconds=${seconds%s}
-    whole --launches "$launches"
+    level=${level%\%} seconds=${seconds%s}
+    seed_and_launches 12
     whole --seconds "$seconds"
     [ "$launches" -ge 4 ] || die 2 "--launches: $launches is too few: two choose, and two confirm (try 12)"
-    seed=${seed:-$(date +%s)}
-    countable "$seed"
-    case $level in
-    '' | *[!0-9.]* | *.*.* | .) die 2 "--level: '$level' is not a level in percent above 0 (try 5)" ;;
-    *[1-9]*) ;;
-    *) die 2 "--level: '$level' is not a level in percent above 0 (try 5)" ;;
-    esac
+    is_level --level "$level" 5
     check_arms
     # of settings the library says how many launches a set has (plan_settings)
     [ "$compares" != algorithms ] || [ "$seconds" -ge $((4 * launches)) ] ||
@@ -193,7 +186,8 @@ check_options() {
         die 2 'run advise compares algorithms that Open MPI and MPICH let one choose, and this MPI library does not'
     [ -z "$app_words$profile" ] || take_profile
     ranks_column
-    n_set_nodes=$(n_nodes_of_set)
+    n_nodes_of "${sets_of_nodes[0]}"
+    n_set_nodes=$REPLY
     # of a job that is only submitted the cores are not known yet: its own plan counts them
     n_ranks=${ranks:-$((cores * n_set_nodes))}
     [ -z "$submit" ] || [ -n "$ranks" ] || n_ranks=$((2 * n_set_nodes))
@@ -212,8 +206,8 @@ check_options() {
         go_on "$@"
         return
     fi
-    json_values "$scratch/rehearsal.json" -- 'operations.*.operation' >"$scratch/operations" || exit $?
-    json_values "$scratch/rehearsal.json" -- 'operations.*.bytes' | paste "$scratch/operations" - >"$scratch/cells"
+    rehearsed 'operations.*.operation' 'operations.*.bytes'
+    printf '%s\n' "$REPLY" >"$scratch/cells"
     compare "$scratch/cells"
     fit_time
     rehearse --op "$compared" "$@" --seconds "${seconds_each}s"
@@ -234,24 +228,25 @@ place_of_launch() {
 
 plan_launches() {
     [ "$compares" = algorithms ] || { plan_settings "$@" && return; }
-    note "$launches launches of $seconds_each s, about $(say_time $((launches * (seconds_each + start_s)))) in all; seed $seed; into '$campaign'"
-    next=0
-    while [ "$next" -lt "$launches" ]; do
+    local next
+    say_time "$((launches * (seconds_each + start_s)))"
+    note "$launches launches of $seconds_each s, about $REPLY in all; seed $seed; into '$campaign'"
+    for ((next = 0; next < launches; next++)); do
         place_of_launch "$((seed % 1000 + next))"
-        next=$((next + 1))
-        nodes_of_launch=$(printf '%s\n' "$sets_of_nodes" | sed -n "$(((next - 1) % n_node_sets + 1))p")
+        nodes_of_launch=${sets_of_nodes[next % n_node_sets]}
         if [ "$n_set_nodes" = 1 ]; then set -- --noise-nodes first "$@"; else set -- "--rotate=$rotate:1" "--noise-node=$noise_node" "$@"; fi
-        row - "$nodes_of_launch" "$ranks_planned" "$@" --on "rank:$noise_rank" --seconds "${seconds_each}s" --seed "$((seed + next))"
+        row - "$nodes_of_launch" "$ranks_planned" "$@" --on "rank:$noise_rank" --seconds "${seconds_each}s" --seed "$((seed + next + 1))"
         shift 2
     done
 }
 
 # plan_what_is_left: after the first launch, and at the end of a stage: what is to go on, in the time that is left
 plan_what_is_left() {
-    [ -z "$only" ] && [ "$n_elsewhere" = 0 ] && [ -n "$(schedule_key stages)" ] || return 0
+    local stages=${schedule_values[stages]-}
+    [ -z "$only" ] && [ "$n_elsewhere" = 0 ] && [ -n "$stages" ] || return 0
     count_now
     [ "$n_now" -lt "$n_planned" ] || return 0
-    case ,1,$(schedule_key stages), in *,"$n_now",*) ;; *) return 0 ;; esac
+    case ,1,$stages, in *,"$n_now",*) ;; *) return 0 ;; esac
     if ! command -v Rscript >/dev/null; then
         note 'R, which would say what is decided, is missing here: all goes on as planned'
         return 0
@@ -259,10 +254,15 @@ plan_what_is_left() {
     make_scratch
     rm -f "$scratch/next"
     # shellcheck disable=SC2086 # no word, or two
-    "$NOISELAB_BIN/noiselab-analyze" advise --write "plan=$scratch/next" ${margin:+--margin $margin} "$campaign" >/dev/null 2>"$scratch/next.err" ||
-        note "what is decided is not known, and all goes on as planned: $(first_line <"$scratch/next.err")"
+    "$NOISELAB_BIN/noiselab-analyze" advise --write "plan=$scratch/next" ${margin:+--margin $margin} "$campaign" >/dev/null 2>"$scratch/next.err" || {
+        first_line "$(<"$scratch/next.err")"
+        note "what is decided is not known, and all goes on as planned: $REPLY"
+    }
     [ -s "$scratch/next" ] || return 0
-    note "$(planned_value why)"
+    local key value
+    local -A next=()
+    while read -r key value; do next[$key]=$value; done < <(grep . "$scratch/next")
+    note "${next[why]-}"
     # shellcheck disable=SC2016 # awk's. The launches that are left keep their names, seeds and places; more of them count on, in the places of the first
     # ones.
     change_schedule '
@@ -289,21 +289,19 @@ plan_what_is_left() {
         /^# launches: / { $0 = "# launches: " (n_now + left) }
         /^#/ || $1 == "launch" || is_complete { print; if (is_complete) last = $0; next }
         n < left { n++; last = $0; print changed($0, 0) }
-        END { while (n++ < left) print changed(places[(n_now + n - 1) % n_places], ++more) }' -v op="$(planned_value op)" \
-        -v seconds="$(planned_value seconds)" -v stages="$(planned_value stages)" -v left="$(planned_value launches)" -v n_now="$n_now"
+        END { while (n++ < left) print changed(places[(n_now + n - 1) % n_places], ++more) }' -v op="${next[op]-}" \
+        -v seconds="${next[seconds]-}" -v stages="${next[stages]-}" -v left="${next[launches]-}" -v n_now="$n_now"
     is_replanned=yes
     count_now
 }
-
-# planned_value NAME: of what the analysis wrote
-planned_value() { sed -n "s/^$1 //p" "$scratch/next"; }
 
 # rules_launch FILE WORDS: which algorithms run, on the nodes of the first launch, by a rank more on each than was measured; into FILE. Status 1: it
 # could not be started.
 rules_launch() {
     (
-        nodes_wanted=$(sed '1,/^launch\t/d' "$schedule" | head -n 1 | cut -f 3)
-        spread --ranks "$n_ranks" "$(nodes_of_list | wc -l)"
+        IFS=$tab read -r _ _ nodes_wanted _ <<<"${rows[0]}"
+        find_nodes_of_list
+        spread --ranks "$n_ranks" "${#nodes_of_list[@]}"
         per_node=$((per_node + 1)) binding=none binds_nothing=yes
         export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1
         export SLURM_OVERCOMMIT=1 OMPI_MCA_coll_tuned_use_dynamic_rules=1
@@ -334,7 +332,7 @@ without_rules() {
 # reads. What runs is watched, not timed.
 try_rules() {
     # with --finish the nodes are gone: what was tried then holds
-    [ -n "${starts_with-}" ] && [ -z "$(schedule_key arms)" ] || return 0
+    [ -n "${starts_with-}" ] && [ -z "${schedule_values[arms]-}" ] || return 0
     make_scratch
     rules=$(readlink -f "$campaign")/advice.rules
     rm -f "$campaign/advice.tried" "$rules.han"
@@ -358,7 +356,8 @@ try_rules() {
             ); then
                 sed "s/^/$how /" "$tried" >>"$scratch/tried"
             else
-                note "the rules could not be tried by $((n_ranks + 1)) ranks: $(first_line <"$scratch/rules.said")"
+                first_line "$(<"$scratch/rules.said")"
+                note "the rules could not be tried by $((n_ranks + 1)) ranks: $REPLY"
                 rm -f "$tried" "$scratch/tried"
                 break 2
             fi
@@ -370,7 +369,7 @@ try_rules() {
 
 # verify_program: pairs of runs of the program, without the rules and with them, as the plan says; those that are there stay
 verify_program() {
-    n_pairs=$(schedule_key verify) words_of_program=$(schedule_key program)
+    local n_pairs=${schedule_values[verify]-} words_of_program=${schedule_values[program]-}
     [ -n "$n_pairs" ] && [ -n "${starts_with-}" ] || return 0
     make_scratch
     rules=$(readlink -f "$campaign")/advice.rules
@@ -380,19 +379,20 @@ verify_program() {
         return 0
     fi
     note "$n_pairs pairs of runs of the program, without the rules and with them"
-    printf '%s\n' off on | shuffled "$seed" "$n_pairs" >"$scratch/runs"
-    while read -r pair how <&5; do
-        name=verify-$(printf '%03d' "$pair")-$how
-        [ "$(launch_ends "$campaign/profiles/$name/launch.json")" = "$campaign/profiles/$name/launch.json${tab}complete" ] && continue
+    shuffled "$seed" "$n_pairs" "off${newline}on"
+    for run in "${shuffled[@]}"; do
+        how=${run#* }
+        printf -v name 'verify-%03d-%s' "${run% *}" "$how"
+        ! is_complete "profiles/$name" || continue
         rm -rf "${campaign:?}/profiles/$name"
         (
             without_rules
             unset OMPI_MCA_coll_tuned_use_dynamic_rules
             # without the advice: settings as their launches had them
-            if [ "$how" = on ]; then with_rules; else [ -z "$(schedule_key arms)" ] || export_settings "$(settings_of_reference)"; fi
+            if [ "$how" = on ]; then with_rules; else [ -z "${schedule_values[arms]-}" ] || export_settings "${schedule_values[reference]// /$newline}"; fi
             run_profiled "$campaign/profiles" "$name" "$words_of_program"
         ) || exit $?
-    done 5<"$scratch/runs"
+    done
 }
 
 main "$@"

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # agent: what a real agent or system service costs: switched on and off within launches, or launches with it against launches without
 set -u
 # shellcheck source=experiments/lib.sh
@@ -118,7 +118,8 @@ refuse_option() {
 }
 
 check_options() {
-    seed=${seed:-$(date +%s)}
+    now
+    seed=${seed:-$REPLY}
     countable "$seed"
     check_program
     [ -z "$app" ] || [ -z "$agents$treatment_asked" ] || die 2 "--app: with an agent that is switched while the program runs (--agent-cmd and the like)"
@@ -132,9 +133,8 @@ check_options() {
 
 # check_treatment WORDS: launches as a whole with and without
 check_treatment() {
-    for name in --agent-period --agent-settle --agent-cpu --agent-name --sweep --compare-replay --levels --design --stop-when; do
-        if was_given "$name"; then die 2 "$name: belongs to an agent that is switched within a launch (--agent-cmd and the like)"; fi
-    done
+    refuse_given ': belongs to an agent that is switched within a launch (--agent-cmd and the like)' \
+        --agent-period --agent-settle --agent-cpu --agent-name --sweep --compare-replay --levels --design --stop-when
     if [ -z "$treatment" ]; then
         no_slurm='there is no Slurm here'
         ! command -v srun >/dev/null || no_slurm='this is not a Slurm job'
@@ -164,13 +164,13 @@ plan_launches() {
         plan_agent "$@"
         return
     fi
+    on_each_set off on
+    shuffled "$seed" "$launches" "$REPLY"
     while read -r round arm nodes_of_launch; do
-        set_number=$(set_of_nodes "$round" "$nodes_of_launch")
+        set_of_nodes "$round" "$nodes_of_launch"
         # shellcheck disable=SC2031 # of this shell
         row "$set_number" "$nodes_of_launch" "$ranks_planned" "$@" --arms "$arm:external=$treatment,set=$set_number" --seed "$((seed + row_number))"
-    done <<EOT
-$(arms_on_nodes off on | shuffled "$seed" "$launches")
-EOT
+    done < <(printf '%s\n' "${shuffled[@]}")
 }
 
 main "$@"

@@ -1,15 +1,6 @@
 # The acceptance campaign: orders of nodes, the self-check, limits and the verdict that is kept. Sourced by acceptance.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
-
-# is_level NAME PERCENT EXAMPLE: refuses what is no level in percent above 0
-is_level() {
-    case $2 in
-    '' | *[!0-9.]* | *.*.* | .) ;;
-    *[1-9]*) return ;;
-    esac
-    die 2 "$1: '$2' is not a level in percent above 0 (try $3)"
-}
 
 # check_classes: who may be compared
 check_classes() {
@@ -42,18 +33,16 @@ check_limits() {
         reference=$(cd "$reference" && pwd)
         case $reference in *"$newline"*) die 2 '--reference: a name with a line break cannot be kept in the schedule' ;; esac
         schedule_notes="$schedule_notes${schedule_notes:+$newline}# reference: $reference"
-    done <<EOT
-$references
-EOT
+    done <<<"$references"
 }
 
 # find_used_nodes: sets n_used_nodes, the nodes of a launch (of its first set), which are fewer than there are for a few or an odd number of ranks
 find_used_nodes() {
     n_used_nodes=$n_nodes
     if [ -n "$nodes" ] && [ "$nodes" -lt "$n_nodes" ]; then n_used_nodes=$nodes; fi
-    if [ "$sets_of_nodes" != - ]; then
-        # shellcheck disable=SC2046 # names of nodes hold no spaces
-        n_used_nodes=$(set -- $(printf '%s\n' "$sets_of_nodes" | head -n 1 | tr ',' ' ') && echo $#)
+    if [ "${sets_of_nodes[0]}" != - ]; then
+        n_nodes_of "${sets_of_nodes[0]}"
+        n_used_nodes=$REPLY
     fi
     [ -n "$ranks" ] || return 0
     n_there=$n_used_nodes
@@ -75,7 +64,8 @@ share_time() {
     start_s=5
     if [ -n "$seconds" ]; then
         case $seconds in *[!0-9.a-z]* | [!0-9.]*) die 2 "--seconds: '$seconds' is not a time (try 60s, 10min)" ;; esac
-        all_ns=$(nanoseconds "$seconds")
+        nanoseconds "$seconds"
+        all_ns=$REPLY
     elif [ -n "$full" ]; then
         all_ns=600000000000
     else
@@ -93,6 +83,7 @@ share_time() {
 
 # decide_self_check: sets self_check (yes, or empty), and says why not
 decide_self_check() {
+    local ms reason=''
     self_check=''
     if [ -n "$no_self_check" ]; then
         reason='not asked for'
@@ -100,42 +91,49 @@ decide_self_check() {
         reason='it takes two nodes: on one there is no other node that could be blamed'
         note "no self-check: $reason"
     else
-        self_check=yes reason=''
-        "$NOISELAB_BIN/noiselab-detect" --dry-run --op empty --levels "$self_check_level" --half-period "$(self_check_half "$self_check_seconds")" \
+        self_check=yes
+        self_check_half "$self_check_seconds"
+        "$NOISELAB_BIN/noiselab-detect" --dry-run --op empty --levels "$self_check_level" --half-period "$REPLY" \
             --seconds "$self_check_seconds" >/dev/null || exit 2
         # ten times the load in an eighth of the time (3 s at least), where that is not all of a CPU
         control_level=$(awk -v level="$self_check_level" 'BEGIN { if (10 * level <= 50) printf "%g", 10 * level }')
-        control_seconds=$(nanoseconds "$self_check_seconds" | awk '{ ms = int($1 / 8e6); print (ms < 3000 ? 3000 : ms) "ms" }')
-        [ -z "$control_level" ] || total_s=$((total_s + n_node_sets * ($(nanoseconds "$control_seconds") / 1000000000 + start_s)))
-        total_s=$((total_s + n_node_sets * ($(nanoseconds "$self_check_seconds") / 1000000000 + start_s)))
+        nanoseconds "$self_check_seconds"
+        ms=$((REPLY / 8000000))
+        control_seconds=$((ms < 3000 ? 3000 : ms))ms
+        [ -z "$control_level" ] || total_s=$((total_s + n_node_sets * (${control_seconds%ms} / 1000 + start_s)))
+        total_s=$((total_s + n_node_sets * (REPLY / 1000000000 + start_s)))
     fi
-    schedule_notes="$schedule_notes${schedule_notes:+$newline}# self_check: ${self_check:-no: $reason}$newline# start_s: $start_s"
+    schedule_notes+="${schedule_notes:+$newline}# self_check: ${self_check:-no: $reason}$newline# start_s: $start_s"
 }
 
-# self_check_half TIME: long halves: nodes that share a CPU take turns on it in slices of milliseconds, which a half does not hold whole
-self_check_half() { nanoseconds "$1" | awk '{ ms = int($1 / 4e7); print (ms < 100 ? 100 : (ms > 1000 ? 1000 : ms)) "ms" }'; }
+# self_check_half TIME: sets REPLY: long halves: nodes that share a CPU take turns on it in slices of milliseconds, which a half does not hold whole
+self_check_half() {
+    nanoseconds "$1"
+    local ms=$((REPLY / 40000000))
+    REPLY=$((ms < 100 ? 100 : (ms > 1000 ? 1000 : ms)))ms
+}
 
-# self_check_row LEVEL TIME: the load is on one node, of a kind drawn from the seed; the operation needs no other node, so that ranks that share a CPU do not wait
-# for each other's turn
+# self_check_row LEVEL TIME: the load is on one node, and of a kind, drawn from the seed and the launch; the operation needs no other node, so that ranks
+# that share a CPU do not wait for each other's turn
 self_check_row() {
-    row - "$nodes_of_launch" "$ranks_planned" --noise-node="$(drawn_node)" --op empty --kind "$(drawn_kind)" --levels "$1" --half-period "$(self_check_half "$2")" \
+    shuffled "$((seed + row_number))" 1 "$(seq "$n_used_nodes")"
+    self_check_half "$2"
+    row - "$nodes_of_launch" "$ranks_planned" --noise-node="${shuffled[0]#* }" --op empty --kind "$(drawn_kind)" --levels "$1" --half-period "$REPLY" \
         --seconds "$2" --seed "$((seed + row_number))"
 }
 
-# nth_order TURN OF NODES: "first:step" of an order of so many nodes: it begins with another node each time, and where the number of nodes allows it
-# each node has other neighbours, too: steps that have no divisor in common with the number, up to half of it, for a step and its complement are the
-# same ring
+# nth_order TURN OF NODES: sets REPLY to "first:step" of an order of so many nodes: it begins with another node each time, and where the number of nodes
+# allows it each node has other neighbours, too: steps that have no divisor in common with the number, up to half of it, for a step and its complement
+# are the same ring
 nth_order() {
-    awk -v turn="$1" -v of="$2" -v n="$3" '
-        function gcd(a, b, t) { while (b) { t = a % b; a = b; b = t } return a }
-        BEGIN {
-            for (s = 1; s == 1 || s <= n / 2; s++) if (gcd(s, n) == 1) step[k++] = s
-            printf "%d:%d\n", int(turn * n / of), step[turn % k]
-        }'
+    local s a b r
+    local -a steps=()
+    for ((s = 1; s == 1 || s <= $3 / 2; s++)); do
+        for ((a = s, b = $3; b; r = a % b, a = b, b = r)); do :; done
+        [ "$a" != 1 ] || steps+=("$s")
+    done
+    REPLY=$(($1 * $3 / $2)):${steps[$1 % ${#steps[@]}]}
 }
-
-# drawn_node: number of the node of the self-check, from 1, drawn from the seed and the launch
-drawn_node() { seq "$n_used_nodes" | shuffled "$((seed + row_number))" 1 | head -n 1 | cut -d ' ' -f 2; }
 
 # drawn_kind: spin, or cache where all runs on this machine, and it has one
 drawn_kind() {
@@ -161,9 +159,9 @@ answer_acceptance() {
 
 # lost_launches: launches that are not complete, and the nodes they lost, as part of a message
 lost_launches() {
-    schedule_key lost | while read -r launch lost; do
-        is_complete "$launch" || printf ' (%s lost %s)' "$launch" "$(printf '%s' "$lost" | sed 's/,/, /g')"
-    done
+    while read -r launch lost; do
+        [ -z "$launch" ] || is_complete "$launch" || printf ' (%s lost %s)' "$launch" "${lost//,/, }"
+    done <<<"${schedule_values[lost]-}"
 }
 
 # judge_what_ran: before the end for a launch that failed: what was measured until then is worth an answer
@@ -176,14 +174,12 @@ judge_what_ran() {
 # judged_by COMMAND...: a command of the analysis with the campaign, and what the campaign is judged by
 judged_by() {
     set -- "$@" "$campaign"
-    [ -z "$(schedule_key limits)" ] || set -- "$@" --limits "$campaign/limits.conf"
-    [ -z "$(schedule_key classes)" ] || set -- "$@" --classes "$campaign/classes.conf"
+    [ -z "${schedule_values[limits]-}" ] || set -- "$@" --limits "$campaign/limits.conf"
+    [ -z "${schedule_values[classes]-}" ] || set -- "$@" --classes "$campaign/classes.conf"
     [ -z "$margin" ] || set -- "$@" --margin "$margin"
     while IFS= read -r reference; do
         [ -z "$reference" ] || set -- "$@" --reference "$reference"
-    done <<EOT
-$(schedule_key reference)
-EOT
+    done <<<"${schedule_values[reference]-}"
     "$@"
 }
 
@@ -194,12 +190,12 @@ judge() {
     judged_by "$NOISELAB_BIN/noiselab-analyze" acceptance --json --write "nodes=$scratch/nodes" ${junit:+--write "junit=$junit"} >"$scratch/verdict.json"
     verdict=$?
     case $verdict in 0 | 1 | 3) ;; *) return ;; esac
-    keep verdict.json
+    keep verdict.json "$(<"$scratch/verdict.json")"
     mkdir -p "$campaign/nodes" || die 2 "cannot write '$campaign/nodes'"
     # each file in one step: a health checker may read it at this moment
     for file in "$scratch"/nodes/*.txt; do
         [ -f "$file" ] || continue
-        replace_file "$campaign/nodes/${file##*/}" <"$file" || die 2 "cannot write '$campaign/nodes' (no space left?)"
+        replace_file "$campaign/nodes/${file##*/}" "$(<"$file")" || die 2 "cannot write '$campaign/nodes' (no space left?)"
     done
     if [ -n "$json" ]; then
         cat "$scratch/verdict.json"

@@ -1,5 +1,5 @@
 # Agents that are switched within a launch: their options, what is recorded before the launches, and the plan of these. Sourced by agent.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2030,SC2034,SC2154 # variables are shared with the other parts; rows of each agent are counted apart
 #
 # What such a campaign has beside its launches is in CAMPAIGN/agent: the files made of --sweep LIST:template=FILE, and the recording of the agent
@@ -24,7 +24,8 @@ recorded_periods=10 recorded_least_s=10
 
 # where the files of an agent are, in the campaign and before there is one; what is done with an agent that was checked
 agent_folder=agent once_checked=go_on
-began_s=$(date +%s)
+now
+began_s=$REPLY
 
 # split_keys: what stands behind a colon in our own options
 split_keys() {
@@ -38,7 +39,10 @@ split_keys() {
     case $scrape_period in *:scrape-cpu=*) scrape_cpu=${scrape_period#*:scrape-cpu=} ;; esac
     case $compare_replay in
     '' | yes) ;;
-    *) nanoseconds_of_period --compare-replay "$compare_replay" && record_for=$compare_replay ;;
+    *)
+        nanoseconds_of_period --compare-replay "$compare_replay"
+        record_for=$compare_replay
+        ;;
     esac
 }
 
@@ -48,9 +52,10 @@ find_ways() {
     ways=''
     for name in $companion_options; do
         was_given "$name" || continue
-        [ -n "$(value_given "$name")" ] || die 2 "$name: is empty"
+        value_given "$name"
+        [ -n "$REPLY" ] || die 2 "$name: is empty"
         case $name in
-        --agent-cmd | --agent-pid | --agent-cgroup | --agent-unit | --agent-on) ways="$ways${ways:+ }$name" ;;
+        --agent-cmd | --agent-pid | --agent-cgroup | --agent-unit | --agent-on) ways+=${ways:+ }$name ;;
         esac
     done
     for name in --agent-on:--agent-off --agent-off:--agent-on --scrape:--scrape-period --scrape-period:--scrape; do
@@ -66,9 +71,7 @@ find_ways() {
     [ -z "$ways" ] || [ -z "$treatment" ] ||
         die 2 "--treatment and $ways cannot be combined: launches as a whole, or an agent that is switched within them"
     [ -z "$restart" ] || [ "$ways" = --agent-cmd ] || die 2 '--restart: nothing is started (it belongs to --agent-cmd)'
-    for name in --agent-timeout --who --shell; do
-        [ -n "$ways" ] || ! was_given "$name" || die 2 "$name: there is no agent (give --agent-cmd or another way)"
-    done
+    [ -n "$ways" ] || refuse_given ': there is no agent (give --agent-cmd or another way)' --agent-timeout --who --shell
 }
 
 # check_agent WORDS: an agent that is switched within the launches
@@ -121,9 +124,8 @@ check_looks() {
     esac
     [ -n "$margin" ] || die 2 '--stop-when decided: what is to be decided? Give --margin'
     [ "$launches" -gt 1 ] || die 2 '--stop-when decided: looks are taken between launches; give --launches'
-    for name in --agents --sweep --compare-replay --array; do
-        ! was_given "$name" || die 2 "$name and --stop-when decided cannot be combined: launches of one sort are looked at, one after the other"
-    done
+    refuse_given ' and --stop-when decided cannot be combined: launches of one sort are looked at, one after the other' \
+        --agents --sweep --compare-replay --array
     [ -n "$submit" ] || command -v Rscript >/dev/null || die 2 '--stop-when decided: R, which looks, is missing here'
 }
 
@@ -136,13 +138,11 @@ rehearse_agent() {
 
 # share_seconds: sets seconds_each, what a launch (of each interval) has of --seconds; empty where the user does not say it
 share_seconds() {
-    seconds_each=''
-    [ -n "$seconds" ] || return 0
-    if ! printf '%s\n' "$seconds" | grep -qxE '([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|min|h)?'; then
-        seconds_each=$seconds # the detector says what is wrong with it
-    else
-        seconds_each=$(awk -v ns="$(nanoseconds "$seconds")" -v n="$launches" 'BEGIN { printf "%.0f\n", ns / n }')ns
-    fi
+    seconds_each=$seconds
+    # the detector says what is wrong with it
+    is_time "$seconds" || is_time "${seconds}h" || return 0
+    nanoseconds "$seconds"
+    seconds_each=$(((REPLY + launches / 2) / launches))ns
 }
 
 # choose_stretch: design, and stretch_ns, what a stretch in one arm lasts before it is made to hold whole periods
@@ -156,7 +156,7 @@ choose_stretch() {
     [ -n "$design$is_started$block$half_period$levels$compare_replay$app" ] || [ -z "$is_frozen" ] || design=quick
     # what is not frozen for some milliseconds at a time is started for each stretch
     [ "$ways" != --agent-cmd ] || [ "$design" = quick ] || is_started=yes
-    [ -n "$design" ] || design=$([ -n "$is_started$block" ] && [ -z "$half_period" ] && echo blocks || echo lockin)
+    if [ -n "$is_started$block" ] && [ -z "$half_period" ]; then design=${design:-blocks}; else design=${design:-lockin}; fi
     case $design in
     quick) stretch_name=--block stretch=$block stretch_ns=$undisturbed_ns other=--half-period ;;
     lockin) stretch_name=--half-period stretch=$half_period stretch_ns=$half_ns other=--block ;;
@@ -170,16 +170,19 @@ choose_stretch() {
 
 # nanoseconds_of_period NAME TIME: sets period_ns; refuses what is no time
 nanoseconds_of_period() {
-    printf '%s\n' "$2" | grep -qxE '([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|min|h)' || die 2 "$1: '$2' is not a time with its unit (try 100ms, 10s)"
-    period_ns=$(nanoseconds "$2")
+    is_time "$2" || die 2 "$1: '$2' is not a time with its unit (try 100ms, 10s)"
+    nanoseconds "$2"
+    period_ns=$REPLY
     [ "$period_ns" -gt 0 ] || die 2 "$1: '$2' is not a time above 0"
 }
 
 # check_sweep: intervals and where they go
 check_sweep() {
+    local all_words=''
     if [ -z "$sweep" ]; then
         for name in $worded_options; do
-            case $(value_given "$name") in
+            value_given "$name"
+            case $REPLY in
             *@INTERVAL@* | *@FILE@*) die 2 "$name: @INTERVAL@ and @FILE@ belong to --sweep LIST" ;;
             esac
         done
@@ -187,7 +190,7 @@ check_sweep() {
     fi
     is_list --sweep "$sweep_list" 0.1s,1s,10s
     seen_intervals=' '
-    for each in $(words "$sweep_list"); do
+    for each in ${sweep_list//,/ }; do
         nanoseconds_of_period --sweep "$each"
         case $seen_intervals in *" $period_ns "*) die 2 "--sweep: '$each' is there twice" ;; esac
         seen_intervals="$seen_intervals$period_ns "
@@ -198,7 +201,10 @@ check_sweep() {
     [ -z "$scrape" ] || [ -n "$scrape_period" ] || scrape_period=@INTERVAL@
     # the interval is a number of seconds, and a time takes its unit
     case $scrape_period in @INTERVAL@ | @INTERVAL@:*) scrape_period=@INTERVAL@s${scrape_period#@INTERVAL@} ;; esac
-    all_words=$(for name in $worded_options; do value_given "$name" && echo; done)
+    for name in $worded_options; do
+        value_given "$name"
+        all_words+=$REPLY$newline
+    done
     if [ -n "$interval_template" ]; then
         if [ ! -f "$interval_template" ] || [ ! -r "$interval_template" ]; then die 2 "--sweep: template: cannot read '$interval_template'"; fi
         grep -q '@INTERVAL@' "$interval_template" || die 2 "--sweep: template: '$interval_template' has no @INTERVAL@ in it"
@@ -206,7 +212,8 @@ check_sweep() {
         *@FILE@*) ;;
         *) die 2 "--sweep: template: no command has @FILE@, the path of the file made of '$interval_template'" ;;
         esac
-        campaign=$(absolute "$campaign")
+        absolute "$campaign"
+        campaign=$REPLY
         case $campaign in
         *[!A-Za-z0-9_./:%+,@=-]*)
             die 2 "--out: '$campaign' would stand in the agent's command as @FILE@, and has blanks or quotes; choose another name"
@@ -230,13 +237,6 @@ sweepable() {
     esac
 }
 
-absolute() {
-    case $1 in
-    /*) printf '%s' "$1" ;;
-    *) printf '%s' "$PWD/$1" ;;
-    esac
-}
-
 # check_replay: whose bursts are recorded
 check_replay() {
     if [ -n "$compare_replay" ]; then
@@ -245,10 +245,10 @@ check_replay() {
             die 2 "--compare-replay: $ways does not tell whose bursts to record; give --agent-cmd, --agent-pid, --agent-cgroup or --agent-unit"
             ;;
         esac
-        for name in --levels --on --pattern --replay --kind --preset; do
-            if was_given "$name"; then die 2 "$name: --compare-replay decides it (the recorded bursts at their own level); leave it out"; fi
-        done
-        campaign=$(absolute "$campaign")
+        refuse_given ': --compare-replay decides it (the recorded bursts at their own level); leave it out' \
+            --levels --on --pattern --replay --kind --preset
+        absolute "$campaign"
+        campaign=$REPLY
     fi
     # what only the nodes can tell cannot be planned before the job
     if [ -n "$submit" ] && { [ -n "$compare_replay" ] || needs_recording; }; then plan_later='the agent is recorded on the nodes'; fi
@@ -264,55 +264,46 @@ further_of_mode() {
     [ -z "$compare_replay" ] || analyses=agent,replay
 }
 
-# replaced TEXT WHAT BY: every WHAT in TEXT
-replaced() {
-    rest=$1 made=''
-    while :; do
-        case $rest in
-        *"$2"*) made=$made${rest%%"$2"*}$3 rest=${rest#*"$2"} ;;
-        *) break ;;
-        esac
-    done
-    printf '%s' "$made$rest"
+# at_interval TIME: sets interval_seconds, a plain number of seconds, and interval_file, the name of the file made for it
+at_interval() {
+    local LC_ALL=C name=${interval_template##*/}
+    nanoseconds "$1"
+    decimals "$REPLY" 1000000000
+    interval_seconds=$REPLY interval_file=interval-${REPLY}s-${name//[!A-Za-z0-9._-]/_}
 }
-
-# interval_seconds TIME: a plain number
-interval_seconds() { awk -v ns="$(nanoseconds "$1")" 'BEGIN { printf "%.9g\n", ns / 1e9 }'; }
-
-# interval_file INTERVAL: name of the file made for it
-interval_file() { printf 'interval-%ss-%s' "$(interval_seconds "$1")" "$(basename "$interval_template" | tr -c 'A-Za-z0-9._\n-' '_')"; }
 
 # make_interval_files FOLDER
 make_interval_files() {
     [ -n "$interval_template" ] || return 0
     mkdir -p "$1" || die 2 "cannot make '$1'"
-    for each in $(words "$sweep_list"); do
-        sed "s/@INTERVAL@/$(interval_seconds "$each")/g" "$interval_template" >"$1/$(interval_file "$each")" ||
-            die 2 "cannot write into '$1' (no space left?)"
+    for each in ${sweep_list//,/ }; do
+        at_interval "$each"
+        sed "s/@INTERVAL@/$interval_seconds/g" "$interval_template" >"$1/$interval_file" || die 2 "cannot write into '$1' (no space left?)"
     done
 }
 
 # with_agent_words INTERVAL COMMAND WORDS: calls COMMAND with the options of the agent at that interval (- without one), and WORDS after them
 with_agent_words() {
-    interval_now=$1 next=$2
+    local called=$2 name
+    interval_now=$1
     shift 2
     [ -z "$shell" ] || set -- --shell "$@"
     # it gets going in the warm-up
     [ "$ways:$design" != --agent-cmd:quick ] || set -- --warmup "${started_settle_ns}ns" "$@"
+    [ "$interval_now" = - ] || at_interval "$interval_now"
     for name in $companion_options; do
-        value=$(value_given "$name")
-        [ -n "$value" ] || continue
-        if [ "$interval_now" != - ]; then
-            case " $worded_options " in
-            *" $name "*)
-                value=$(replaced "$value" @INTERVAL@ "$(interval_seconds "$interval_now")")
-                [ -z "$interval_template" ] || value=$(replaced "$value" @FILE@ "$files_folder/$(interval_file "$interval_now")")
-                ;;
-            esac
-        fi
-        set -- "$name" "$value" "$@"
+        value_given "$name"
+        [ -n "$REPLY" ] || continue
+        case $interval_now,$worded_options' ' in
+        -,*) ;;
+        *"$name "*)
+            REPLY=${REPLY//@INTERVAL@/"$interval_seconds"}
+            [ -z "$interval_template" ] || REPLY=${REPLY//@FILE@/"$files_folder/$interval_file"}
+            ;;
+        esac
+        set -- "$name" "$REPLY" "$@"
     done
-    "$next" "$@"
+    "$called" "$@"
 }
 
 # ---- what is recorded before the launches ----
@@ -321,7 +312,7 @@ with_agent_words() {
 # command, or in $().
 on_first_node() {
     if in_slurm_job; then
-        become srun --overlap --nodes=1 --ntasks=1 --nodelist="$(node_names | head -n 1)" --cpu-bind=none --mpi=none --job-name=noiselab-record "$@"
+        become srun --overlap --nodes=1 --ntasks=1 --nodelist="${all_nodes%%"$newline"*}" --cpu-bind=none --mpi=none --job-name=noiselab-record "$@"
     else
         become "$@"
     fi
@@ -333,38 +324,17 @@ owned() {
     "$@"
 }
 
-# split_words TEXT: its words, one on a line, as the companion splits them: blanks divide; quotes and backslashes keep; nothing is expanded
+# split_words TEXT: sets the array split to its words, as the companion splits them: blanks divide; quotes and backslashes keep; nothing is expanded
 split_words() {
-    printf '%s\n' "$1" | awk '
-        { text = text (NR > 1 ? "\n" : "") $0 }
-        END {
-            for (i = 1; i <= length(text); i++) {
-                c = substr(text, i, 1)
-                if (quote == "" && c ~ /[ \t\n]/) { if (begun) print word; word = ""; begun = 0; continue }
-                begun = 1
-                if (c == quote) quote = ""
-                else if (quote == "" && (c == "\"" || c == "\047")) quote = c
-                else if (c == "\\" && quote != "\047" && (quote == "" || substr(text, i + 1, 1) ~ /["\\]/)) word = word substr(text, ++i, 1)
-                else word = word c
-            }
-            if (begun) print word
-        }'
+    mapfile -t -d '' split < <("$NOISELAB_LIBEXEC/noiselab-sh" split "$1")
+    [ ${#split[@]} -gt 0 ] || exit 2
 }
 
 # with_command TEXT COMMAND WORDS: calls COMMAND with WORDS and the words of the command TEXT after them
 with_command() {
-    text=$1
-    shift
-    if [ -n "$shell" ]; then
-        "$@" sh -c "$text"
-        return
-    fi
-    while IFS= read -r word; do
-        set -- "$@" "$word"
-    done <<EOT
-$(split_words "$text")
-EOT
-    "$@"
+    local -a split=(sh -c "$1")
+    [ -n "$shell" ] || split_words "$1"
+    "${@:2}" "${split[@]}"
 }
 
 # unit_cgroup UNIT: the path of its cgroup
@@ -389,8 +359,7 @@ record_agent() {
     set -- owned on_first_node "$NOISELAB_BIN/noiselab-record" --duration "${record_s}s" --out "$recorded.trace" --force --json
     case $ways in
     --agent-cmd)
-        [ -z "$agent_cpu" ] || set -- "$@" -- taskset -c "$agent_cpu"
-        [ -n "$agent_cpu" ] || set -- "$@" --
+        set -- "$@" -- ${agent_cpu:+taskset -c "$agent_cpu"}
         set -- with_command "$agent_cmd" "$@"
         ;;
     --agent-pid) set -- "$@" --pid "$agent_pid" ;;
@@ -410,29 +379,29 @@ record_agent() {
     refuse_ended
     [ "$status" != 3 ] || return 1
     if [ "$status" != 0 ] || [ ! -s "$recorded.trace" ]; then
-        die 2 "the agent cannot be recorded: $(sed 's/^noiselab-record: //' "$scratch/record.err" | first_line)$(period_hint)"
+        said "$scratch/record.err"
+        [ -n "$compare_replay" ] || REPLY+='; give its period (--agent-period)'
+        die 2 "the agent cannot be recorded: $REPLY"
     fi
 }
 
 # refuse_ended: an agent that ends while it is recorded would end in every launch
 refuse_ended() {
     [ "$ways" = --agent-cmd ] && [ -s "$recorded.json" ] || return 0
-    ended=$(json_values "$recorded.json" -- ended) || exit $?
-    [ "$ended" != - ] || return 0
+    json_values "$recorded.json" -- ended || exit
+    [ "$REPLY" != - ] || return 0
     wrote=$(grep -v '^noiselab-record: ' "$scratch/record.err" | grep '[[:alnum:]]' | tail -n 1)
-    die 2 "--agent-cmd: '$agent_cmd' ended by itself ($ended) within $record_s s, having ${wrote:+written last: }${wrote:-written nothing to stderr}"
+    die 2 "--agent-cmd: '$agent_cmd' ended by itself ($REPLY) within $record_s s, having ${wrote:+written last: }${wrote:-written nothing to stderr}"
 }
-
-# period_hint: how to do without a recording
-period_hint() { [ -n "$compare_replay" ] || printf '; give its period (--agent-period)'; }
 
 # start_scraping, stop_scraping: a pull agent does nothing unless it is asked
 start_scraping() {
     scraping=''
     [ -n "$scrape" ] || return 0
+    at_interval "${scrape_period%%:*}"
     # shellcheck disable=SC2016 # for the shell on the node; what it waits for ends with it
     set -- sh -c 'period=$1; shift; trap "kill \$! 2>/dev/null; exit" TERM
-        while :; do "$@" >/dev/null 2>&1 & wait $!; sleep "$period" & wait $!; done' scrape "$(interval_seconds "${scrape_period%%:*}")"
+        while :; do "$@" >/dev/null 2>&1 & wait $!; sleep "$period" & wait $!; done' scrape "$interval_seconds"
     [ -z "$scrape_cpu" ] || set -- taskset -c "$scrape_cpu" "$@"
     with_command "$scrape" owned on_first_node "$@" </dev/null >/dev/null 2>&1 &
     scraping=$!
@@ -450,7 +419,8 @@ know_period() {
     if [ -n "$sweep" ]; then
         agent_period_source=interval
     elif [ -n "$agent_period" ]; then
-        agent_period_ns=$(nanoseconds "$agent_period") agent_period_source=given
+        nanoseconds "$agent_period"
+        agent_period_ns=$REPLY agent_period_source=given
     elif [ -n "$scrape" ]; then
         nanoseconds_of_period --scrape-period "${scrape_period%%:*}"
         agent_period_ns=$period_ns agent_period_source=scrape
@@ -464,48 +434,58 @@ know_period() {
 # measure_period: records the agent, for longer as long as less than five periods were seen; of a launch whose --seconds hold all for a third of it.
 # What did nothing in 5 s has no period that 15 s would show.
 measure_period() {
-    n_seconds=0 most_s=85 is_silent=''
-    [ "$design" != quick ] || most_s=$(awk -v ns="$(nanoseconds "${seconds_each:-${least_s}s}")" 'BEGIN { s = int(ns / 3e9); print (s < 5 ? 5 : s) }')
+    local n_seconds=0 most_s=85 is_silent='' record_s error_ns period
+    if [ "$design" = quick ]; then
+        nanoseconds "${seconds_each:-${least_s}s}"
+        most_s=$((REPLY / 3000000000 < 5 ? 5 : REPLY / 3000000000))
+    fi
     for record_s in 5 15 60; do
         [ "$is_silent$record_s" != yes15 ] || continue
         [ $((n_seconds + record_s)) -le "$most_s" ] || break
         note "recording the agent for $record_s s, to know its period"
         n_seconds=$((n_seconds + record_s))
         record_agent "$record_s" || { is_silent=yes && continue; }
+        json_values "$recorded.json" -- period_ns period_error_ns || exit
+        error_ns=${REPLY#*"$tab"}
         # - where no period was found
-        found_ns=$(json_values "$recorded.json" -- period_ns) || exit $?
-        agent_period_ns=$(awk -v ns="$found_ns" -v s="$record_s" '
+        agent_period_ns=$(awk -v ns="${REPLY%"$tab"*}" -v s="$record_s" '
             BEGIN { ns += 0; if (ns > 0 && ns * (s < 60 ? 5 : 3) <= s * 1e9) printf "%.0f\n", ns }')
         [ -z "$agent_period_ns" ] || break
     done
-    spent_s=$(($(date +%s) - began_s))
+    now
+    spent_s=$((REPLY - began_s))
     if [ -n "$agent_period_ns" ]; then
         agent_period_source="measured in $n_seconds s"
-        note "its period is $(say_ns "$agent_period_ns") +- $(say_ns "$(json_values "$recorded.json" -- period_error_ns)");" \
-            "measuring that took $n_seconds s"
+        say_ns "$agent_period_ns"
+        period=$REPLY
+        say_ns "$error_ns"
+        note "its period is $period +- $REPLY; measuring that took $n_seconds s"
     else
         agent_period_source="none found in $n_seconds s"
         note "no period was found in $n_seconds s: stretches have the default length; give --agent-period if it has one"
     fi
 }
 
-# say_ns NS: for people
+# say_ns NS: sets REPLY, for people
 say_ns() {
-    awk -v ns="$1" 'BEGIN {
+    REPLY=$(awk -v ns="$1" 'BEGIN {
         if (ns < 1e6) printf "%.4g us\n", ns / 1e3
         else if (ns < 1e9) printf "%.4g ms\n", ns / 1e6
         else printf "%.4g s\n", ns / 1e9
-    }'
+    }')
 }
 
 # record_for_replay: a recording that is long enough, without what the start of a started program took; sets replay_level and replay_places
 record_for_replay() {
-    wanted_s=$(awk -v ns="$(nanoseconds "${record_for:-0s}")" -v p="${agent_period_ns:-0}" -v n="$recorded_periods" -v least="$recorded_least_s" '
-        BEGIN { s = ns > 0 ? ns / 1e9 : n * p / 1e9; if (ns <= 0 && s < least) s = least; printf "%d\n", (s > int(s) ? int(s) + 1 : s) }')
+    local wanted_ns skip_ns=0 wanted_s
+    nanoseconds "${record_for:-0s}"
+    wanted_ns=$REPLY
+    [ "$wanted_ns" -gt 0 ] || wanted_ns=$((recorded_periods * ${agent_period_ns:-0}))
+    [ "$REPLY" -gt 0 ] || [ "$wanted_ns" -ge "$recorded_least_s"000000000 ] || wanted_ns=${recorded_least_s}000000000
     # a started program is left alone while it gets going, as in the launches
-    skip_ns=0
-    [ "$ways" != --agent-cmd ] || skip_ns=$(settle_of "${agent_period_ns:-0}")
-    wanted_s=$((wanted_s + (skip_ns + 999999999) / 1000000000))
+    [ "$ways" != --agent-cmd ] || settle_of "${agent_period_ns:-0}"
+    [ "$ways" != --agent-cmd ] || skip_ns=$REPLY
+    wanted_s=$(((wanted_ns + 999999999) / 1000000000 + (skip_ns + 999999999) / 1000000000))
     note "recording the agent for $wanted_s s, to replay it"
     record_agent "$wanted_s" || die 2 "--compare-replay: nothing of the agent ran in $wanted_s s; record for longer (--compare-replay=TIME)"
     trim_trace "$skip_ns" "$recorded.trace"
@@ -531,110 +511,124 @@ trim_trace() {
         /^# *span_ns:/ { printf "# span_ns: %.0f\n", $3 - skip; next }
         /^#/ { print; next }
         $1 + 0 >= skip { at = $1; sub(/^[0-9]+/, ""); printf "%.0f%s\n", at - skip, $0 }' "$2" >"$scratch/trimmed"
-    replace_file "$2" <"$scratch/trimmed" || die 2 "cannot write '$2' (no space left?)"
+    mv "$scratch/trimmed" "$2" || die 2 "cannot write '$2' (no space left?)"
 }
 
 # ---- the plan ----
 
-# settle_of PERIOD: what is not measured after a start: whole periods and a half one, so that as much room is on both sides of the next work
+# settle_of PERIOD: sets REPLY to what is not measured after a start: whole periods and a half one, so that as much room is on both sides of the next
+# work
 settle_of() {
-    awk -v p="$1" -v least="$started_settle_ns" 'BEGIN {
-        if (p <= 0) s = least
-        else for (s = p / 2; s < least; s += p);
-        printf "%.0f\n", s
-    }'
+    REPLY=$started_settle_ns
+    [ "$1" -gt 0 ] || return 0
+    for ((REPLY = ($1 + 1) / 2; REPLY < started_settle_ns; REPLY += $1)); do :; done
 }
 
-# stretch_of PERIOD: whole periods, no less than asked for
+# stretch_of PERIOD: sets REPLY to whole periods, no less than asked for
 stretch_of() {
-    least_ns=$stretch_ns
-    [ "$1" != 0 ] || [ "$design$stretch" != lockin ] || least_ns=$half_without_period_ns
-    awk -v p="$1" -v least="$least_ns" 'BEGIN { printf "%.0f\n", (p > 0 ? (int((least - 1) / p) + 1) * p : least) }'
+    REPLY=$stretch_ns
+    [ "$1" != 0 ] || [ "$design$stretch" != lockin ] || REPLY=$half_without_period_ns
+    [ "$1" = 0 ] || REPLY=$(((REPLY - 1) / $1 * $1 + $1))
 }
 
-# of_interval INTERVAL: a line for launches at that interval: itself, period and stretch (ns), settling (- the detector's) and measuring time, and
-# the estimate of the settling, in ns, where it comes on top of that; where it is the detector's, half a period
+# of_interval INTERVAL: sets what holds for launches at that interval: period_now and stretch_now (ns), settle_now (- the detector's), seconds_now, the
+# measuring time, and estimate_ns of the settling where it comes on top of that; where it is the detector's, half a period
 of_interval() {
-    period_now=$agent_period_ns settle_now=${agent_settle:--} seconds_now=$seconds_each estimate_ns=0
-    [ "$1" = - ] || period_now=$(nanoseconds "$1")
-    stretch_now=$(stretch_of "${period_now:-0}")
-    [ "$settle_now$is_started" != -yes ] || settle_now=$(settle_of "${period_now:-0}")ns
+    period_now=${agent_period_ns:-0} settle_now=${agent_settle:--} seconds_now=$seconds_each
+    if [ "$1" != - ]; then
+        nanoseconds "$1"
+        period_now=$REPLY
+    fi
+    stretch_of "$period_now"
+    stretch_now=$REPLY
+    if [ "$settle_now$is_started" = -yes ]; then
+        settle_of "$period_now"
+        settle_now=${REPLY}ns
+    fi
     [ -n "$seconds_now" ] || enough_seconds
     less_recording
-    if [ "$settle_now" != - ]; then estimate_ns=$(nanoseconds "$settle_now"); else estimate_ns=$((${period_now:-0} / 2)); fi
-    [ "$settle_now" != - ] || [ "$estimate_ns" -gt 5000000 ] || estimate_ns=5000000
+    estimate_ns=$((period_now / 2 > 5000000 ? period_now / 2 : 5000000))
+    if [ "$settle_now" != - ]; then
+        nanoseconds "$settle_now"
+        estimate_ns=$REPLY
+    fi
     [ "$design" != quick ] || estimate_ns=0
-    echo "$1 ${period_now:--} $stretch_now $settle_now $seconds_now $estimate_ns"
 }
 
 # enough_seconds: sets seconds_now to what stretches of stretch_now take for an answer
 enough_seconds() {
+    local stretch_design=$design
     # a round has as many stretches as that of a launch with a load in the agent's place; quick halves take about as long as their stretch
-    stretch_design=$design
     [ "$design" != quick ] || stretch_design=blocks
     [ -z "$app" ] || { op=empty bytes=8; } # one thing that is timed
-    "$NOISELAB_BIN/noiselab-detect" --dry-run --json --out "$campaign" --op "$op" --bytes "$bytes" --design "$stretch_design" \
-        "$stretch_name" "${stretch_now}ns" --levels "99${levels:+,$levels}${compare_replay:+,98}" --seconds 8760h \
-        >"$scratch/round.json" 2>"$scratch/round.err" || {
-        cat "$scratch/round.err" >&2
-        exit 2
-    }
-    n_stretches=$(json_values "$scratch/round.json" -- halves_per_round) || exit $?
-    seconds_now=$(awk -v n="$n_stretches" -v ns="$stretch_now" -v rounds="$least_rounds" -v least="$least_s" '
-        BEGIN { s = rounds * n * ns / 1e9; if (s < least) s = least; printf "%d\n", (s > int(s) ? int(s) + 1 : s) }')s
+    if [ -z "${n_stretches-}" ]; then
+        "$NOISELAB_BIN/noiselab-detect" --dry-run --json --out "$campaign" --op "$op" --bytes "$bytes" --design "$stretch_design" \
+            "$stretch_name" "${stretch_now}ns" --levels "99${levels:+,$levels}${compare_replay:+,98}" --seconds 8760h \
+            >"$scratch/round.json" 2>"$scratch/round.err" || {
+            cat "$scratch/round.err" >&2
+            exit 2
+        }
+        json_values "$scratch/round.json" -- halves_per_round || exit
+        n_stretches=$REPLY
+    fi
+    seconds_now=$(((least_rounds * n_stretches * stretch_now + 999999999) / 1000000000))
+    seconds_now=$((seconds_now < least_s ? least_s : seconds_now))s
 }
 
 # less_recording: what recording the agent and all before took is of the time of a launch whose --seconds hold all, and so is a twelfth for the answer
 less_recording() {
     [ "$design:$launches" = quick:1 ] && [ "$spent_s" -gt 0 ] || return 0
-    seconds_now=$(awk -v ns="$(nanoseconds "$seconds_now")" -v r="$spent_s" 'BEGIN { s = ns / 1e9; r += s / 12; printf "%.9gs\n", (s - r > s / 2 ? s - r : s / 2) }')
+    nanoseconds "$seconds_now"
+    local left_ns=$((REPLY - REPLY / 12 - spent_s * 1000000000))
+    decimals "$((left_ns > REPLY / 2 ? left_ns : REPLY / 2))" 1000000000
+    seconds_now=${REPLY}s
 }
 
 # plan_agent WORDS: launches, of each interval where there are some
 plan_agent() {
+    local each='' each_ms n_intervals=0 sum_ms=0 settling_ms=0 lines='' nodes said_settling='' interval_now nodes_of_launch
     know_period
     [ -z "$compare_replay" ] || record_for_replay
-    # shellcheck disable=SC2046 # lists are meant to be split
-    lines=$(for each in $(words "${sweep_list:--}"); do of_interval "$each"; done) || exit $?
-    # what is left out after a switch comes on top of the measuring time: it counts as part of a launch's start
-    # shellcheck disable=SC2046 # three numbers
-    set_times $(printf '%s\n' "$lines" | while read -r _ _ stretch_now _ seconds_now estimate_ns; do
-        echo "$(nanoseconds "$seconds_now") $stretch_now $estimate_ns"
-    done | awk -v start="$start_s" '
-        { extra += $1 / 1e9 * $3 / $2; s += $1 / 1e9 }
-        END { e = start + extra / NR; printf "%d %.0f %.0f\n", e + 0.5, s + NR * e, extra }')
-    n_intervals=$(printf '%s\n' "$lines" | wc -l | tr -d ' ')
+    [ -n "$sweep_list" ] || each=-
+    for each in ${sweep_list//,/ } $each; do
+        of_interval "$each"
+        n_intervals=$((n_intervals + 1))
+        # what is left out after a switch comes on top of the measuring time: it counts as part of a launch's start
+        nanoseconds "$seconds_now"
+        each_ms=$((REPLY / 1000000))
+        sum_ms=$((sum_ms + each_ms)) settling_ms=$((settling_ms + each_ms * estimate_ns / stretch_now))
+        for nodes in "${sets_of_nodes[@]}"; do lines+="$each $period_now $stretch_now $settle_now $seconds_now $nodes$newline"; done
+    done
+    round_s=$(((sum_ms + settling_ms + n_intervals * start_s * 1000 + 500) / 1000))
+    start_s=$(((start_s * 1000 + settling_ms / n_intervals + 500) / 1000))
     n_launches=$((launches * n_node_sets * n_intervals))
-    note "$n_launches launch(es)$([ -z "$sweep" ] || echo " at $n_intervals intervals"), design $design, about" \
-        "$(say_time "$((round_s * launches * n_node_sets))") in all,$([ "$design" = quick ] ||
-            echo " of which $(say_time "$((settling_s * launches * n_node_sets))") settling after switches, not measured;") seed $seed; into '$campaign'"
+    say_time "$((settling_ms * launches * n_node_sets / 1000))"
+    [ "$design" = quick ] || said_settling=" of which $REPLY settling after switches, not measured;"
+    say_time "$((round_s * launches * n_node_sets))"
+    note "$n_launches launch(es)${sweep:+ at $n_intervals intervals}, design $design, about $REPLY in all,$said_settling seed $seed; into '$campaign'"
     [ -z "$ends_when" ] || note "a look after each launch, at alpha $(awk -v n="$n_launches" 'BEGIN { printf "%.3g", 0.01 / n }') (0.01 by $n_launches)"
-    while read -r round interval_now period_now stretch_now settle_now seconds_now estimate_ns nodes_of_launch; do
+    shuffled "$seed" "$launches" "${lines%"$newline"}"
+    for each in "${shuffled[@]}"; do
+        read -r _ interval_now period_now stretch_now settle_now seconds_now nodes_of_launch <<<"$each"
         with_agent_words "$interval_now" agent_row "$@"
-    done <<EOT
-$(printf '%s\n' "$lines" | while read -r each; do printf '%s\n' "$sets_of_nodes" | sed "s/^/$each /"; done | shuffled "$seed" "$launches")
-EOT
-    schedule_notes=$(
-        echo "# analyses: $analyses"
-        echo "# start_s: $start_s"
-        echo "# agent_period_ns: ${agent_period_ns:--}"
-        echo "# agent_period_source: $agent_period_source"
-        [ -z "$ends_when" ] || echo "# looks: $n_launches"
-        [ -z "$sweep" ] || echo "# agent_intervals: $sweep_list"
-    )
+    done
+    schedule_notes="# analyses: $analyses
+# start_s: $start_s
+# agent_period_ns: ${agent_period_ns:--}
+# agent_period_source: $agent_period_source${ends_when:+$newline# looks: $n_launches}${sweep:+$newline# agent_intervals: $sweep_list}"
 }
-
-# set_times START ROUND SETTLING: seconds of a launch's start, and of a launch of each interval, and what of these is settling
-set_times() { start_s=$1 round_s=$2 settling_s=$3; }
 
 # agent_row WORDS: the row of the next launch, with what of_interval said
 agent_row() {
-    [ "$period_now" = - ] || set -- "$@" --agent-period "${period_now}ns$([ "$interval_now" = - ] || echo ":interval=$interval_now")"
+    local key=:interval=$interval_now
+    [ "$interval_now" != - ] || key=''
+    [ "$period_now" = 0 ] || set -- "$@" --agent-period "${period_now}ns$key"
     [ "$settle_now" = - ] || set -- "$@" --agent-settle "$settle_now"
     [ -z "$levels" ] || set -- "$@" --levels "$levels"
     [ -z "$places" ] || set -- "$@" --on "$places"
+    absolute "$campaign"
     [ -z "$compare_replay" ] ||
-        set -- "$@" --pattern replay --replay "$(absolute "$campaign")/agent/recorded.trace" --levels "$replay_level" --on "$replay_places"
+        set -- "$@" --pattern replay --replay "$REPLY/agent/recorded.trace" --levels "$replay_level" --on "$replay_places"
     row - "$nodes_of_launch" "$ranks_planned" "$@" --design "$design" "$stretch_name" "${stretch_now}ns" --seconds "$seconds_now" \
         --seed "$((seed + row_number))"
 }
@@ -643,17 +637,14 @@ agent_row() {
 
 # what a line of --agents may have: whatever is an agent's own
 # shellcheck disable=SC2086 # one blank between two
-line_options="$(printf '%s ' $companion_options)--shell --restart --agent-period --agent-settle --sweep --design --half-period --block"
+line_options="${companion_options//$newline   /} --shell --restart --agent-period --agent-settle --sweep --design --half-period --block"
 
 # read_agents: the lines of --agents FILE that name an agent, as "NUMBER NAME OPTIONS", into $scratch/agents; refuses names that are there twice
 read_agents() {
     if [ ! -f "$agents" ] || [ ! -r "$agents" ]; then die 2 "--agents: cannot read '$agents'"; fi
-    for name in $line_options; do
-        if was_given "$name"; then die 2 "$name: belongs to an agent's line in '$agents'"; fi
-    done
-    for name in --treatment --compare-replay --levels --on; do
-        if was_given "$name"; then die 2 "$name and --agents cannot be combined"; fi
-    done
+    # shellcheck disable=SC2086 # a list
+    refuse_given ": belongs to an agent's line in '$agents'" $line_options
+    refuse_given ' and --agents cannot be combined' --treatment --compare-replay --levels --on
     make_scratch
     awk 'NF && $1 !~ /^#/ { sub(/^[ \t]+/, ""); print NR, $0 }' "$agents" >"$scratch/agents"
     [ -s "$scratch/agents" ] || die 2 "--agents: '$agents' names no agent (lines: NAME OPTIONS, such as: top --agent-cmd 'top -b -d 1')"
@@ -668,7 +659,7 @@ read_agents() {
 check_agents() {
     [ -z "$submit" ] || die 2 '--agents and --submit cannot be combined: run it in a job of yours'
     read_agents
-    words_for_all=$(for word in "$@"; do printf ' %s' "$(quoted "$word")"; done)
+    words_for_all=("$@")
     while read -r line_number line_name line_words; do
         # what it notes it will note again when it is planned
         (once_checked=show_rehearsal && of_line) 2>"$scratch/said" ||
@@ -683,14 +674,10 @@ show_rehearsal() { [ -z "$dry_run" ] || printf '%s\n%s\n\n' "$line_name" "$rehea
 
 # of_line: with the options of the line as well, check_agent
 of_line() {
+    local -a split
     given_for_all=$given dry_run_for_all=$dry_run
-    set -- with_options line_is_parsed
-    while IFS= read -r word; do
-        [ -z "$word" ] || set -- "$@" "$word"
-    done <<EOT
-$(split_words "$line_words")
-EOT
-    "$@"
+    split_words "$line_words"
+    with_options line_is_parsed "${split[@]}"
 }
 
 line_is_parsed() {
@@ -704,25 +691,33 @@ line_is_parsed() {
     given=$given_for_all${given# } dry_run=$dry_run_for_all agent_name=$line_name agent_folder=agent/$line_name
     find_ways
     [ -n "$ways" ] || die 2 'no way of switching it (give --agent-cmd or another)'
-    # the words were quoted for this
-    eval "set -- $words_for_all"
-    check_agent "$@"
+    check_agent "${words_for_all[@]}"
 }
 
 # plan_agents WORDS: the launches of all agents, in one random order
 plan_agents() {
+    local line_number line_name line_words names='' i id line all_s=0 start round
     while read -r line_number line_name line_words <&9; do
         note "$line_name:"
+        names+=,$line_name
         (once_checked=plan_line row_number=$((1000 * line_number)) && of_line) >>"$scratch/agent-rows" || exit $?
     done 9<"$scratch/agents"
-    shuffled "$seed" 1 <"$scratch/agent-rows" |
-        awk -v OFS="$tab" -F "$tab" -v start="$launch_prefix" -v end="$row_suffix" '{ $1 = sprintf("%s-%04d%s", start, NR, end); print }'
-    start_s=$(awk '$1 > most { most = $1 } END { print most }' "$scratch/agent-times")
-    note "all agents: about $(say_time "$(awk '{ s += $2 } END { print s }' "$scratch/agent-times")")"
-    schedule_notes="# analyses: $analyses$newline# start_s: $start_s$newline# agents: $(cut -d ' ' -f 2 "$scratch/agents" | paste -sd , -)"
+    shuffled "$seed" 1 "$(<"$scratch/agent-rows")"
+    for i in "${!shuffled[@]}"; do
+        printf -v id '%s-%04d%s' "$launch_prefix" "$((i + 1))" "$row_suffix"
+        rows+=("$id$tab${shuffled[i]#*"$tab"}")
+    done
+    start_s=0
+    while read -r start round; do
+        start_s=$((start > start_s ? start : start_s)) all_s=$((all_s + round))
+    done <"$scratch/agent-times"
+    say_time "$all_s"
+    note "all agents: about $REPLY"
+    schedule_notes="# analyses: $analyses$newline# start_s: $start_s$newline# agents: ${names#,}"
 }
 
 plan_line() {
     plan_agent "$@"
+    printf '%s\n' "${rows[@]}"
     echo "$start_s $((round_s * launches * n_node_sets))" >>"$scratch/agent-times"
 }

@@ -1,27 +1,55 @@
 # Who runs which launch: array tasks, and a second --resume, share a campaign without file locks, which not every file system has. Sourced by lib.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 #
 # To claim a launch is to make CAMPAIGN/claims/LAUNCH: mkdir succeeds for one only. Its file owner says who that is; a claim whose owner is gone is
 # taken over by making a folder in it that names this owner, for which again mkdir succeeds for one only.
 
-# process_start PID: when it started, in clock ticks since boot; tells it from a later process with the same number
-process_start() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20; }
-
-# where_we_run: boot, namespace of process numbers (containers of one host have its name, and numbers of their own), machine
-where_we_run() {
-    machine=$(cat /etc/machine-id 2>/dev/null)
-    echo "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null || echo -) $(readlink /proc/self/ns/pid 2>/dev/null || echo -) ${machine:--}"
+# line_of FILE: sets REPLY to its first line, empty where it cannot be read
+line_of() {
+    REPLY=''
+    { read -r REPLY <"$1"; } 2>/dev/null
+    [ -n "$REPLY" ]
 }
 
-# owner_line: host, process and its start, job and how often that was restarted, boot, namespace, machine; - where there is none
-owner_line() { echo "$(uname -n) $$ $(process_start $$) ${SLURM_JOB_ID:--} ${SLURM_RESTART_COUNT:-0} $(where_we_run)"; }
+# process_start PID: sets REPLY to when it started, in clock ticks since boot; tells it from a later process with the same number. Empty: not known
+process_start() {
+    local -a fields
+    line_of "/proc/$1/stat" || return 0
+    # from the third one on: the second, a name, may hold anything
+    read -ra fields <<<"${REPLY##*) }"
+    REPLY=${fields[19]-}
+}
+
+# find_self: sets this_host, and space, the namespace of process numbers: containers of one host have its name, and numbers of their own
+find_self() {
+    [ -z "${space-}" ] || return 0
+    line_of /proc/sys/kernel/hostname
+    this_host=$REPLY
+    space=$(readlink /proc/self/ns/pid 2>/dev/null) || space=-
+}
+
+# where_we_run: sets boot and machine, and this_host and space
+where_we_run() {
+    find_self
+    line_of /proc/sys/kernel/random/boot_id || REPLY=-
+    boot=$REPLY
+    line_of /etc/machine-id || REPLY=-
+    machine=$REPLY
+}
+
+# owner_line: sets REPLY: host, process and its start, job and how often that was restarted, boot, namespace, machine; - where there is none
+owner_line() {
+    where_we_run
+    process_start $$
+    REPLY="$this_host $$ $REPLY ${SLURM_JOB_ID:--} ${SLURM_RESTART_COUNT:-0} $boot $space $machine"
+}
 
 # is_process_gone PID START: what cannot be looked at is not gone
 is_process_gone() {
-    now_start=$(process_start "$1")
-    if [ -n "$now_start" ]; then
-        [ "$now_start" != "$2" ]
+    process_start "$1"
+    if [ -n "$REPLY" ]; then
+        [ "$REPLY" != "$2" ]
         return
     fi
     # /proc may be mounted so that it hides others' processes
@@ -29,38 +57,45 @@ is_process_gone() {
     return 1
 }
 
+# is_job_gone JOB: as Slurm knows it
+is_job_gone() {
+    local state
+    # the last task of an array has the array's own number, by which squeue shows all its tasks: %A tells them apart
+    state=$(squeue --noheader --jobs="$1" --states=all --format='%A %T' 2>&1)
+    case $newline$state in
+    *"$newline$1 "*)
+        state=${newline}$state
+        state=${state##*"$newline$1 "}
+        state=${state%%"$newline"*}
+        ;;
+    esac
+    case $state in
+    '' | *'Invalid job id'* | PENDING* | REQUEUED* | CANCELLED* | COMPLETED* | FAILED* | TIMEOUT* | PREEMPTED* | NODE_FAIL* | BOOT_FAIL* | \
+        DEADLINE* | OUT_OF_MEMORY*) return 0 ;;
+    esac
+    return 1
+}
+
 # is_owner_gone CLAIM: only where that is sure; judged is the owner's line
 is_owner_gone() {
-    judged=$(cat "$1/owner" 2>/dev/null)
+    local owner_host owner_pid owner_start owner_job owner_restarts owner_boot owner_space owner_machine
+    line_of "$1/owner"
+    judged=$REPLY
     if [ -z "$judged" ]; then
         # between mkdir and the owner's name there is an instant
         [ -n "$(find "$1" -prune -mmin +1 2>/dev/null)" ]
         return
     fi
-    read -r owner_host owner_pid owner_start owner_job owner_restarts owner_boot owner_space owner_machine <<EOT
-$judged
-EOT
-    if [ "$owner_job" != - ]; then
-        if [ "$owner_job" = "${SLURM_JOB_ID-}" ]; then
-            # the same job: of an earlier start of it, or of a process of this one
-            [ "$owner_restarts" = "${SLURM_RESTART_COUNT:-0}" ] || return 0
-        else
-            # the last task of an array has the array's own number, by which squeue shows all its tasks: %A tells them apart
-            state=$(squeue --noheader --jobs="$owner_job" --states=all --format='%A %T' 2>&1)
-            case $state in
-            "$owner_job "* | *"$newline$owner_job "*) state=$(printf '%s\n' "$state" | sed -n "s/^$owner_job //p" | tail -n 1) ;;
-            esac
-            case $state in
-            '' | *'Invalid job id'* | PENDING* | REQUEUED* | CANCELLED* | COMPLETED* | FAILED* | TIMEOUT* | PREEMPTED* | NODE_FAIL* | BOOT_FAIL* | \
-                DEADLINE* | OUT_OF_MEMORY*) return 0 ;;
-            esac
-            return 1
-        fi
+    read -r owner_host owner_pid owner_start owner_job owner_restarts owner_boot owner_space owner_machine <<<"$judged"
+    if [ "$owner_job" = "${SLURM_JOB_ID-}" ]; then
+        # the same job: of an earlier start of it, or of a process of this one
+        [ "$owner_restarts" = "${SLURM_RESTART_COUNT:-0}" ] || return 0
+    elif [ "$owner_job" != - ]; then
+        is_job_gone "$owner_job"
+        return
     fi
-    [ "$owner_host" = "$(uname -n)" ] || return 1
-    read -r boot space machine <<EOT
-$(where_we_run)
-EOT
+    where_we_run
+    [ "$owner_host" = "$this_host" ] || return 1
     # of an older noiselab: none
     if [ "${owner_boot:-$boot}" != "$boot" ]; then
         # started anew since, if it is this machine; another one may have its name
@@ -73,8 +108,9 @@ EOT
 
 # make_claim: fails when it is there. Others may take away the claim, or the empty folder of all, between two steps of this: then once more.
 make_claim() {
+    local try
     for try in 1 2 3; do
-        mkdir -p "$campaign/claims" 2>/dev/null
+        [ -d "$campaign/claims" ] || mkdir -p "$campaign/claims" 2>/dev/null
         mkdir "$claim" 2>/dev/null && return
         [ ! -d "$claim" ] || return
     done
@@ -83,11 +119,13 @@ make_claim() {
 
 # take_over CLAIM: from the owner that was judged; fails for all but one
 take_over() {
-    heir=$1/after-$(printf '%s' "$judged" | tr ' /' '__')
+    local heir=$1/after-${judged//[ \/]/_}
     # of one that was killed before its own name was there
     find "$heir" -prune -mmin +1 -exec rmdir {} + 2>/dev/null
     # between the look and this step another one may have taken it over, or run the launch
-    mkdir "$heir" 2>/dev/null && [ "$(cat "$1/owner" 2>/dev/null)" = "$judged" ]
+    mkdir "$heir" 2>/dev/null || return
+    line_of "$1/owner"
+    [ "$REPLY" = "$judged" ]
 }
 
 # claim LAUNCH: fails when somebody else runs it
@@ -96,7 +134,8 @@ claim() {
     if ! make_claim; then
         is_owner_gone "$claim" && take_over "$claim" || return
     fi
-    if ! owner_line | replace_file "$claim/owner"; then
+    owner_line
+    if ! replace_file "$claim/owner" "$REPLY"; then
         rm -rf "$claim"
         die 2 "cannot write into '$claim' (no space left?); $(how_to_go_on)"
     fi

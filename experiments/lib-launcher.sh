@@ -1,13 +1,16 @@
 # Where the ranks run, and how they are started: mpirun on this machine or on --hosts, srun or mpirun within a Slurm job. Sourced by lib.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
-# "openmpi", "hydra" (MPICH and its relatives) or "unknown".
-mpirun_flavour() {
-    case $("$1" --version 2>&1 | head -n 3) in
-    *'Open MPI'* | *OpenRTE* | *PRRTE* | *prte*) echo openmpi ;;
-    *HYDRA* | *MPICH* | *Intel*) echo hydra ;;
-    *) echo unknown ;;
+# find_flavour: sets flavour: openmpi, hydra (MPICH and its relatives) or unknown
+find_flavour() {
+    case $("$mpirun" --version 2>&1 | head -n 3) in
+    *'Open MPI'* | *OpenRTE* | *PRRTE* | *prte*) flavour=openmpi ;;
+    *HYDRA* | *MPICH* | *Intel*) flavour=hydra ;;
+    *)
+        flavour=unknown
+        note 'unknown mpirun: ranks are started without binding'
+        ;;
     esac
 }
 
@@ -22,19 +25,18 @@ choose_launcher() {
     mpirun) ;;
     auto)
         starts_with=mpirun
-        if in_slurm_job && [ -z "${NOISELAB_MPIRUN-}" ] && srun_mpi >/dev/null; then starts_with=srun; fi
+        if in_slurm_job && [ -z "${NOISELAB_MPIRUN-}" ] && find_srun_mpi; then starts_with=srun; fi
         ;;
     *) die 2 "--launcher: '$starts_with' is not a launcher (try srun, mpirun, auto)" ;;
     esac
     case $starts_with in
     srun)
-        srun_mpi=$(srun_mpi) || die 2 "--launcher srun: this srun can start neither pmix nor pmi2 programs (srun --mpi=list); try --launcher mpirun"
+        find_srun_mpi || die 2 "--launcher srun: this srun can start neither pmix nor pmi2 programs (srun --mpi=list); try --launcher mpirun"
         find_binding
         ;;
     mpirun)
         command -v "$mpirun" >/dev/null || die 2 "'$mpirun' is not in PATH: install an MPI library or set NOISELAB_MPIRUN"
-        flavour=$(mpirun_flavour "$mpirun")
-        [ "$flavour" != unknown ] || note "unknown mpirun: ranks are started without binding"
+        find_flavour
         ;;
     esac
 }
@@ -52,74 +54,98 @@ check_hosts() {
     ! in_slurm_job || die 2 "--hosts: this is job $SLURM_JOB_ID, and the nodes are its own: choose among them with --nodes or --node-sets"
     [ "${launcher:-mpirun}" != srun ] || die 2 '--launcher srun: --hosts are reached by mpirun; leave one of them out'
     find_node_names
-    hosts=$(node_names | paste -sd , -)
+    hosts=${all_nodes//$newline/,}
 }
 
-# lines_of_cpus TEXT: the lines "host cores cpus" of it, sorted; launchers add words of their own
-lines_of_cpus() { printf '%s\n' "$1" | awk 'NF == 3 && $2 ~ /^[0-9]+$/' | sort; }
+# read_cpus TEXT: sets node_cores to the lines "host cores cpus" of it, sorted (launchers add words of their own), and n_nodes
+read_cpus() {
+    local line
+    node_cores=()
+    while IFS= read -r line; do
+        [[ ! $line =~ ^[^[:space:]]+[[:space:]]+[0-9]+[[:space:]]+[^[:space:]]+$ ]] || node_cores+=("$line")
+    done <<<"$1"
+    n_nodes=${#node_cores[@]}
+    [ "$n_nodes" -lt 2 ] || mapfile -t node_cores < <(printf '%s\n' "${node_cores[@]}" | sort)
+}
 
-# hosts_cpus: one line "host cores cpus" for each of --hosts. Needs choose_launcher.
+# hosts_cpus: prints one line "host cores cpus" for each of --hosts, and what launchers add. Needs choose_launcher.
 hosts_cpus() {
-    n_nodes=$(node_names | wc -l) per_node=1 binding=none
+    local look
+    look=${all_nodes//[!$'\n']/}
+    n_nodes=$((${#look} + 1)) per_node=1 binding=none
     use_nodes=$n_nodes
-    look=$(run_mpirun - "$NOISELAB_BIN/noiselab-gen" --list cpus 2>&1 </dev/null) ||
-        die 2 "--hosts: '$mpirun' cannot start a program on $hosts: $(printf '%s\n' "$look" | grep '[A-Za-z]' | first_line)"
-    look=$(lines_of_cpus "$look")
-    # the load of one node is addressed by the name that the node itself has
-    strange=$(printf '%s\n' "$look" | awk -v hosts="$hosts" '
-        { short = $1; sub(/\..*/, "", short); n_called[$1]++; n_short[short]++; if (short == $1) n_bare[short]++ }
-        END {
-            # a name without its domain may be any node of that short name, and one with it those that do not say theirs
-            n = split(hosts, name, ",")
-            for (i = 1; i <= n; i++) {
-                short = name[i]
-                sub(/\..*/, "", short)
-                n_meant = short == name[i] ? n_short[short] : n_called[name[i]] + n_bare[short]
-                if (!n_meant) print "no node calls itself " name[i]
-                else if (n_meant > 1 && n_meant > n_called[name[i]]) print "several nodes could be " name[i]
-                else continue
-                exit
-            }
-        }')
-    [ -z "$strange" ] ||
-        die 2 "--hosts: $strange: they are $(printf '%s\n' "$look" | cut -d ' ' -f 1 | paste -sd , -) (uname -n);" \
-            'say these names'
+    look=$(run_mpirun - "$NOISELAB_BIN/noiselab-gen" --list cpus 2>&1 </dev/null) || {
+        first_line "$(grep '[A-Za-z]' <<<"$look")"
+        die 2 "--hosts: '$mpirun' cannot start a program on $hosts: $REPLY"
+    }
     printf '%s\n' "$look"
 }
 
+# refuse_strange_hosts: the load of one node is addressed by the name that the node itself has
+refuse_strange_hosts() {
+    local name short line names='' n_meant
+    local -A n_called=() n_short=() n_bare=()
+    for line in "${node_cores[@]}"; do
+        name=${line%% *} short=${line%%[. ]*}
+        names+=,$name
+        n_called[$name]=$((${n_called[$name]-0} + 1)) n_short[$short]=$((${n_short[$short]-0} + 1))
+        [ "$short" != "$name" ] || n_bare[$short]=$((${n_bare[$short]-0} + 1))
+    done
+    for name in $all_nodes; do
+        short=${name%%.*}
+        # a name without its domain may be any node of that short name, and one with it those that do not say theirs
+        if [ "$short" = "$name" ]; then n_meant=${n_short[$short]-0}; else n_meant=$((${n_called[$name]-0} + ${n_bare[$short]-0})); fi
+        line="several nodes could be $name"
+        [ "$n_meant" != 0 ] || line="no node calls itself $name"
+        if [ "$n_meant" = 1 ] || { [ "$n_meant" != 0 ] && [ "$n_meant" -le "${n_called[$name]-0}" ]; }; then continue; fi
+        die 2 "--hosts: $line: they are ${names#,} (uname -n); say these names"
+    done
+}
+
 # find_cpus: sets n_nodes and cores, the number of cores of each node that this process, this job or --hosts may use (0: unknown); node_cores has
-# one line "host cores cpus" for each node
+# a line "host cores cpus" for each node. Known once for all launches.
 find_cpus() {
+    local look line each
+    [ -z "${node_cores-}" ] || return 0
     find_node_names
     if [ -n "$hosts" ]; then
         choose_launcher
-        node_cores=$(hosts_cpus) || exit 2
+        look=$(hosts_cpus) || exit 2
     elif in_slurm_job; then
-        node_cores=$(slurm_cpus) || exit 2
+        look=$(slurm_cpus) || exit 2
     else
-        node_cores=$("$NOISELAB_BIN/noiselab-gen" --list cpus) || exit 2
+        look=$("$NOISELAB_BIN/noiselab-gen" --list cpus) || exit 2
     fi
+    read_cpus "$look"
     # nothing here guesses what noiselab-gen meant
-    [ -n "$(lines_of_cpus "$node_cores")" ] || die 70 "noiselab-gen --list cpus said '$(printf '%s\n' "$node_cores" | first_line)', not 'host cores cpus'"
-    n_nodes=$(printf '%s\n' "$node_cores" | wc -l)
+    [ "$n_nodes" -gt 0 ] || {
+        first_line "$look"
+        die 70 "noiselab-gen --list cpus said '$REPLY', not 'host cores cpus'"
+    }
+    [ -z "$hosts" ] || refuse_strange_hosts
     # the fewest: nodes that differ are refused where that matters
-    cores=$(printf '%s\n' "$node_cores" | awk 'NR == 1 || $2 < fewest { fewest = $2 } END { print fewest + 0 }')
+    cores=''
+    for line in "${node_cores[@]}"; do
+        read -r _ each _ <<<"$line"
+        [ -n "$cores" ] && [ "$cores" -le "$each" ] || cores=$each
+    done
 }
 
 # same_cores: refuses nodes with different numbers of cores, where one rank per core is asked for
 same_cores() {
-    kinds=$(printf '%s\n' "$node_cores" | awk '
+    local kinds
+    kinds=$(awk '
         !($2 in n) { kind[++n_kinds] = $2 }
         { if (n[$2]++ < 3) names[$2] = names[$2] (names[$2] == "" ? "" : ",") $1 }
         END {
+            if (n_kinds < 2) exit
             for (i = 1; i <= n_kinds; i++) {
                 c = kind[i]
                 printf "%s%s%s has %d core(s)", (i > 1 ? ", " : ""), names[c], (n[c] > 3 ? " and " (n[c] - 3) " more" : ""), c
             }
-        }')
-    case $kinds in
-    *', '*' core(s)'*) die 2 "the nodes differ: $kinds: take nodes of one kind, or give the number of ranks (--ranks $((n_nodes * cores)))" ;;
-    esac
+        }' < <(printf '%s\n' "${node_cores[@]}"))
+    [ -z "$kinds" ] ||
+        die 2 "the nodes differ: $kinds: take nodes of one kind, or give the number of ranks (--ranks $((n_nodes * cores)))"
 }
 
 # spread NAME RANKS NODES: sets use_nodes and per_node for so many ranks on at most so many nodes, the same number on each
@@ -136,10 +162,10 @@ spread() {
     }
 }
 
-# all_ranks NODES: prints the number of ranks of a launch on so many nodes, one per allowed core
+# all_ranks NODES: sets REPLY to the number of ranks of a launch on so many nodes, one per allowed core
 all_ranks() {
     [ "$cores" != 0 ] || whole 'number of allowed cores (say it with --ranks)' "$cores"
-    echo $(($1 * cores))
+    REPLY=$(($1 * cores))
 }
 
 # take_launch_words WORDS: what a row of the schedule says to the runner, ahead of the program's own words: --program=accept (noiselab-accept in
@@ -163,7 +189,10 @@ take_launch_words() {
             die 2 "'$schedule': '$1' is not an order of nodes or the number of one"
             ;;
         --rotate=*:*) turn_nodes "${value%:*}" "${value#*:}" ;;
-        --noise-node=*) noise_node=$(nodes_of_list | awk -v k="$value" '{ name[NR] = $1 } END { print name[(k - 1) % NR + 1] }') ;;
+        --noise-node=*)
+            find_nodes_of_list
+            noise_node=${nodes_of_list[(value - 1) % ${#nodes_of_list[@]}]}
+            ;;
         *) break ;;
         esac
         shift
@@ -184,35 +213,32 @@ is_setting() {
 export_settings() {
     while IFS= read -r setting; do
         [ -z "$setting" ] || export "${setting?}"
-    done <<EOT
-$1
-EOT
+    done <<<"$1"
 }
 
-# nodes_of_list: the nodes of nodes_wanted, one on a line; of - all that there are, here this machine
-nodes_of_list() {
-    if [ "$nodes_wanted" != - ]; then
-        printf '%s\n' "$nodes_wanted" | tr ',' '\n'
-    elif knows_nodes; then
-        node_names
-    else
-        uname -n
+# find_nodes_of_list: sets the array nodes_of_list to the nodes of nodes_wanted; of - all that there are, here this machine
+find_nodes_of_list() {
+    local list=$nodes_wanted
+    if [ "$list" = - ]; then
+        find_self
+        list=$this_host
+        ! knows_nodes || list=$all_nodes
     fi
+    # shellcheck disable=SC2206 # names of nodes hold no spaces
+    nodes_of_list=(${list//,/ })
 }
 
 # turn_nodes FIRST STEP: nodes_wanted in that order; a step that would not reach all nodes, of a plan for another number of them, is 1
 turn_nodes() {
+    local n i list='' a=$2 b
     [ "$1:$2" != 0:1 ] || return 0
     make_scratch
-    nodes_wanted=$(nodes_of_list | awk -v first="$1" -v step="$2" '
-        function gcd(a, b, t) { while (b) { t = a % b; a = b; b = t } return a }
-        { name[NR - 1] = $1 }
-        END {
-            if (gcd(step, NR) != 1) step = 1
-            for (i = 0; i < NR; i++) out = out (i ? "," : "") name[(first + i * step) % NR]
-            print out
-        }')
-    ordered=yes
+    find_nodes_of_list
+    n=${#nodes_of_list[@]}
+    # the greatest common divisor
+    for ((b = n; b; i = a % b, a = b, b = i)); do :; done
+    for ((i = 0; i < n; i++)); do list+=,${nodes_of_list[($1 + i * (a == 1 ? $2 : 1)) % n]}; done
+    nodes_wanted=${list#,} ordered=yes
 }
 
 # become WORDS: that command; one that belongs to the launch $token ends with this script, however that ends
@@ -229,7 +255,7 @@ run_mpirun() {
     n_ranks=$((use_nodes * per_node))
     [ "$nodes_of_step" != - ] || nodes_of_step=${hosts:--}
     if [ "$flavour" = openmpi ]; then
-        if [ "$(id -u)" = 0 ]; then
+        if [ "$EUID" = 0 ]; then
             # Open MPI refuses root unless told twice; on a machine of one's own, root is what people are
             OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
             PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -257,7 +283,9 @@ run_mpirun() {
 # run_node_by_node PROGRAM ARGUMENTS: becomes Open MPI's mpirun. Of one list of hosts it makes an order of its own (the one it runs on first, or that
 # of the Slurm job); contexts, one for each node, are numbered as they stand.
 run_node_by_node() {
-    become "$NOISELAB_LIBEXEC/noiselab-sh" each-node "$per_node" "$(words "$nodes_of_step" | tr ' ' '\n' | head -n "$use_nodes" | paste -sd , -)" \
+    local IFS=, names
+    read -ra names <<<"$nodes_of_step"
+    become "$NOISELAB_LIBEXEC/noiselab-sh" each-node "$per_node" "${names[*]:0:use_nodes}" \
         "$mpirun" --map-by slot --bind-to "$binding" -- "$@"
 }
 
@@ -285,21 +313,22 @@ stop_launch() {
 
 # without_farewell: what is said, without the paragraphs in which Open MPI says that a rank ended with a status other than 0: the rank said why
 without_farewell() {
+    local line kept=''
     trap '' INT TERM HUP
-    kept=''
     while IFS= read -r line || [ -n "$line" ]; do
-        is_edge=''
-        case $line in ----------------------*) is_edge=yes ;; esac
-        if [ -z "$kept$is_edge" ]; then
+        case $kept$line in
+        ----------------------*) ;;
+        *)
             printf '%s\n' "$line"
             continue
-        fi
-        if [ -z "$kept" ]; then
-            kept=$line
-            continue
-        fi
-        kept=$kept$newline$line
-        [ -n "$is_edge" ] || continue
+            ;;
+        esac
+        # from one line of dashes to the next
+        kept+=${kept:+$'\n'}$line
+        case $kept in
+        *$'\n'----------------------*) ;;
+        *) continue ;;
+        esac
         case $kept in
         *'Primary job '*'terminated normally, but'* | *'exited with non-zero status, thus causing'*) ;;
         *) printf '%s\n' "$kept" ;;
@@ -323,7 +352,7 @@ lost_nodes() {
 # subshell.
 silent_hosts() {
     asked=''
-    for host in $(node_names); do
+    for host in $all_nodes; do
         n_nodes=1 use_nodes=1 per_node=1 binding=none
         run_mpirun "$host" "$NOISELAB_BIN/noiselab-gen" --list cpus </dev/null >/dev/null 2>&1 &
         asked="$asked $host:$!"
@@ -338,70 +367,86 @@ silent_hosts() {
 keep_lost() {
     lost_words='' lost=$(lost_nodes)
     [ -n "$lost" ] || return 0
-    lost_words=", and there is no answer from $(printf '%s' "$lost" | sed 's/,/, /g')"
+    lost_words=", and there is no answer from ${lost//,/, }"
     # shellcheck disable=SC2016 # awk's
-    schedule_key lost | grep -qxF -- "$1 $lost" ||
+    [[ $newline${schedule_values[lost]-}$newline == *"$newline$1 $lost$newline"* ]] ||
         change_schedule '$1 == "launch" { print "# lost: " lost } { print }' -v lost="$1 $lost"
 }
 
 # hear_out: waits until all is said, but not for what somebody left behind holds open
 hear_out() {
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        kill -0 "$teller" 2>/dev/null || break
+    local i
+    for ((i = 0; i < 20; i++)); do
+        kill -0 "$teller" 2>/dev/null || return 0
         sleep 0.1
     done
-    rm -f "$said"
 }
 
 # is_ours FOLDER: it is one, and belongs to this user; another script may remove it at this moment
-is_ours() { [ -d "$1" ] && [ ! -L "$1" ] && [ -n "$(find "$1" -prune -user "$(id -u)" 2>/dev/null)" ]; }
+is_ours() { [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]; }
 
 # shared_memory: sets shm, a folder of this process for what ranks on this host share: killed ones leave it behind, and it goes with the folder. Empty
 # where ranks run elsewhere, too, or the user has chosen. Those of scripts that were killed go now.
 shared_memory() {
+    local folder mark number
     shm=''
-    for folder in "/dev/shm/noiselab.$(id -u)."*; do
+    find_self
+    number=${space//[!0-9]/}
+    for folder in "/dev/shm/noiselab.$EUID.$number."*; do
         is_ours "$folder" || continue
-        mark=${folder##*/} space=$(readlink /proc/self/ns/pid | tr -dc 0-9)
-        # .UID.NAMESPACE.PID.START
-        mark=${mark#noiselab.*.}
-        [ "${mark%%.*}" = "$space" ] || continue
-        mark=${mark#*.}
+        # .PID.START
+        mark=${folder#"/dev/shm/noiselab.$EUID.$number."}
         ! is_process_gone "${mark%.*}" "${mark#*.}" || rm -rf "$folder"
     done
     [ "$n_nodes" = 1 ] && [ -z "$hosts" ] && [ "$starts_with" = mpirun ] || return 0
     [ -z "${OMPI_MCA_btl_vader_backing_directory-}${OMPI_MCA_btl_sm_backing_directory-}" ] || return 0
-    shm=/dev/shm/noiselab.$(id -u).$(readlink /proc/self/ns/pid | tr -dc 0-9).$$.$(process_start $$)
+    process_start $$
+    shm=/dev/shm/noiselab.$EUID.$number.$$.$REPLY
     mkdir -m 700 "$shm" 2>/dev/null || shm=''
 }
 
 # end_of_session PID: of what mpirun PID and its ranks were, nothing runs and nothing stays on this host; what cannot be ended does not stop us
 end_of_session() {
+    local folder host
+    local -a left=()
     "$NOISELAB_LIBEXEC/noiselab-sh" end "$token" "$1" || note "going on beside them would disturb the measurement"
-    [ -z "$shm" ] || rm -rf "$shm"
-    host=$(uname -n)
+    [ -z "$shm" ] || left+=("$shm")
     # Open MPI 4 and 5, with and without the domain
-    for folder in "ompi.$host.$(id -u)/pid.$1" "ompi.${host%%.*}.$(id -u)/pid.$1" "prte.$host.$(id -u)/dvm.$1" "prte.${host%%.*}.$(id -u)/dvm.$1"; do
-        folder=${TMPDIR:-/tmp}/$folder
-        if ! is_ours "${folder%/*}" || ! is_ours "$folder"; then continue; fi
-        rm -rf "$folder"
-        rmdir "${folder%/*}" 2>/dev/null
+    for host in "$this_host" "${this_host%%.*}"; do
+        for folder in "ompi.$host.$EUID/pid.$1" "prte.$host.$EUID/dvm.$1"; do
+            folder=${TMPDIR:-/tmp}/$folder
+            if is_ours "${folder%/*}" && is_ours "$folder"; then left+=("$folder"); fi
+        done
+    done
+    [ ${#left[@]} = 0 ] || rm -rf "${left[@]}"
+    for folder in "${left[@]}"; do
+        [ "$folder" = "$shm" ] || rmdir "${folder%/*}" 2>/dev/null
     done
     return 0
+}
+
+# launch_token NAME: sets token, by which the processes of a launch of this campaign are known
+launch_token() {
+    if [ ! -d "$campaign" ]; then
+        process_start $$
+        token=$$-$REPLY/$1
+        return
+    fi
+    [ "${campaign_of_path-}" = "$campaign" ] || path_of_campaign=$(readlink -f "$campaign")
+    campaign_of_path=$campaign token=$path_of_campaign/$1
 }
 
 # one_launch NAME NODES RANKS ARGUMENTS: runs launch_program (or the detector) on a list of nodes, or all (-), so many ranks or one per core (-);
 # its status is in status, its time in took_s. Needs choose_launcher, find_cpus and catch_signals.
 one_launch() {
-    step_name=$1 nodes_of_launch=$2 ranks_of_launch=$3
+    local nodes_of_launch=$2 ranks_of_launch=$3 n_nodes_of_launch hears=2 teller=''
+    step_name=$1
     shift 3
-    n_nodes_of_launch=$n_nodes
-    # shellcheck disable=SC2046 # names of nodes hold no spaces
-    [ "$nodes_of_launch" = - ] || n_nodes_of_launch=$(set -- $(words "$nodes_of_launch") && echo $#)
-    began=$(date +%s)
-    token=$(if [ -d "$campaign" ]; then readlink -f "$campaign"; else echo "$$-$(process_start $$)"; fi)/$step_name
-    # of an attempt whose script was killed something may still be on its way out
-    "$NOISELAB_LIBEXEC/noiselab-sh" end "$token"
+    n_nodes_of "$nodes_of_launch"
+    n_nodes_of_launch=$REPLY
+    now
+    began=$REPLY
+    launch_token "$step_name"
     shared_memory
     if [ -n "${follows-}" ]; then
         run_program "$step_name" "$follows"
@@ -412,30 +457,31 @@ one_launch() {
     else
         if [ "$ranks_of_launch" = - ]; then
             same_cores
-            ranks_of_launch=$(all_ranks "$n_nodes_of_launch")
+            all_ranks "$n_nodes_of_launch"
+            ranks_of_launch=$REPLY
         fi
         spread "$step_name" "$ranks_of_launch" "$n_nodes_of_launch"
     fi
     make_scratch
-    said=$scratch/said.$step_name teller=''
-    if [ "$starts_with:${flavour-}" = mpirun:openmpi ] && mkfifo "$said" 2>/dev/null; then
-        without_farewell <"$said" >&2 &
+    if [ "$starts_with:${flavour-}" = mpirun:openmpi ]; then
+        exec {hears}> >(without_farewell >&2)
         teller=$!
     fi
+    [ "${launch_program:=noiselab-detect}" != noiselab-detect ] || find_options detect gen agent
     # the ranks read nothing: what is on our own input is not theirs
     (
-        [ -z "$teller" ] || exec 2>"$said"
+        [ -z "$teller" ] || exec {hears}>&-
         export_settings "${launch_with-}"
         if [ -n "$shm" ]; then
             export OMPI_MCA_btl_vader_backing_directory="$shm" OMPI_MCA_btl_sm_backing_directory="$shm"
         fi
-        if [ "${launch_program:-noiselab-detect}" = noiselab-detect ]; then
-            handing_on "run_$starts_with" "$nodes_of_launch" "$NOISELAB_BIN/noiselab-detect" "$@"
-        else
-            "run_$starts_with" "$nodes_of_launch" "$NOISELAB_BIN/$launch_program" "$@"
-        fi
-    ) </dev/null >/dev/null &
-    running=$! launcher_pid=$!
+        set -- "run_$starts_with" "$nodes_of_launch" "$NOISELAB_BIN/$launch_program" "$@"
+        [ "$launch_program" != noiselab-detect ] || set -- handing_on "$@"
+        "$@"
+    ) </dev/null >/dev/null 2>&"$hears" &
+    running=$!
+    launcher_pid=$running
+    [ -z "$teller" ] || exec {hears}>&-
     # a signal may have come between the last look and now
     [ "$interrupted" = no ] || stop_launch
     # a trapped signal ends wait early: wait until the launcher has really gone, or was ended
@@ -451,5 +497,6 @@ one_launch() {
     end_of_session "$launcher_pid"
     [ -z "$teller" ] || hear_out
     token=''
-    took_s=$(($(date +%s) - began))
+    now
+    took_s=$((REPLY - began))
 }

@@ -1,5 +1,5 @@
 # What every experiment does with its options: ask, submit, plan and run, go on, or only answer. Sourced by lib.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 #
 # An experiment sets `experiment`, `analysis` (the word of noiselab analyze, may be empty) and `own_options`, has the functions
@@ -11,8 +11,8 @@
 # and ends with: main "$@"
 
 main() {
-    command=$(printf 'noiselab run %s' "$experiment" && for word in "$@"; do printf ' %s' "$(quoted "$word")"; done)
-    command=$(printf '%s' "$command" | tr '\n' ' ')
+    quoted "$@"
+    command="noiselab run $experiment${REPLY:+ ${REPLY//$newline/ }}"
     clear_options
     treatment='' app='' interval_s='' launch_id='' row_suffix='' plan_later='' analyses='' schedule_notes='' is_campaign_made=''
     # the program that asks and rehearses, what answers, what looks at the data before the end that a failed launch is, what changes the plan after a
@@ -24,7 +24,13 @@ main() {
 }
 
 begin() {
-    words_for_detector=$(for word in "$@"; do [ "$word" = --dry-run ] || printf ' %s' "$(quoted "$word")"; done)
+    local word
+    local -a handed=()
+    for word; do
+        [ "$word" = --dry-run ] || handed+=("$word")
+    done
+    quoted "${handed[@]}"
+    words_for_detector=$REPLY
     [ -z "$shows" ] || exec "$NOISELAB_BIN/$program" "$@"
     [ -z "$only" ] || whole --only "$only"
     ! in_slurm_job || say_het_job
@@ -34,7 +40,8 @@ begin() {
         [ -z "$only" ] || die 2 '--only: belongs to --resume DIR'
         refuse_without_submit
         check_hosts
-        campaign=${out:-noiselab-$experiment-$(date -u +%Y%m%dT%H%M%SZ)}
+        utc %Y%m%dT%H%M%SZ
+        campaign=${out:-noiselab-$experiment-$REPLY}
         [ -z "$stop_when" ] || [ -z "$margin" ] || set -- "$@" --margin "$margin"
         refuse_scheduled
         find_nodes
@@ -45,121 +52,169 @@ begin() {
 # refuse_without_submit: options for sbatch mean nothing here
 refuse_without_submit() {
     [ -z "$submit" ] || return 0
-    for name in --array --wait --partition --time --sbatch; do
-        if was_given "$name"; then die 2 "$name: belongs to --submit"; fi
-    done
+    refuse_given ': belongs to --submit' --array --wait --partition --time --sbatch
     [ -z "$nodes" ] || knows_nodes || die 2 '--nodes: belongs to --submit, to a Slurm job, or to --hosts'
 }
 
-# find_nodes: n_nodes, cores and sets of nodes (each on a line; - all) for the plan. A job that is only submitted has none yet.
+# find_nodes: n_nodes, cores and the array sets_of_nodes (- all) for the plan. A job that is only submitted has none yet.
 find_nodes() {
-    sets_of_nodes=- named_sets=$node_sets nodes_per_launch='' accepted_by=''
+    sets_of_nodes=(-)
     case $node_sets in
-    accepted:*) accepted_by=${node_sets#*:} named_sets='' ;;
+    accepted:*)
+        [ -r "${node_sets#*:}/verdict.json" ] ||
+            die 2 "--node-sets: '${node_sets#*:}' has no verdict.json: it is no campaign of noiselab run acceptance, or has not ended"
+        [ -z "$submit" ] || plan_later='the nodes are known in the job'
+        ;;
     '' | *[!0-9]*) ;;
-    *) nodes_per_launch=$node_sets named_sets='' ;;
+    *) [ -z "$submit" ] || plan_later='the nodes are known in the job' ;;
     esac
-    [ -z "$accepted_by" ] || [ -r "$accepted_by/verdict.json" ] ||
-        die 2 "--node-sets: '$accepted_by' has no verdict.json: it is no campaign of noiselab run acceptance, or has not ended"
-    if [ -n "$submit" ]; then
-        n_nodes=${nodes:-1} cores=0
-        [ -z "$nodes_per_launch$accepted_by" ] || plan_later='the nodes are known in the job'
-    else
-        find_cpus
-    fi
+    if [ -n "$submit" ]; then n_nodes=${nodes:-1} cores=0; else find_cpus; fi
     [ -z "$nodes" ] || whole --nodes "$nodes"
-    [ -n "$submit" ] || [ -z "$nodes" ] || [ "$nodes" -le "$n_nodes" ] || die 2 "--nodes: $nodes nodes asked for, and $(whose_nodes) has $n_nodes"
-    if [ -n "$nodes" ] && [ -z "$submit" ] && [ "$nodes" -lt "$n_nodes" ]; then
-        sets_of_nodes=$(node_names | head -n "$nodes" | paste -sd , -)
+    if [ -z "$submit" ]; then
+        [ -z "$nodes" ] || enough_nodes --nodes "$nodes"
+        [ -z "$nodes" ] || [ "$nodes" -eq "$n_nodes" ] || take_nodes "$nodes" 1
+        [ -z "$node_sets" ] || knows_nodes || die 2 '--node-sets: needs a Slurm job with several nodes, or --hosts'
     fi
-    [ -z "$node_sets" ] || [ -n "$submit" ] || knows_nodes ||
-        die 2 '--node-sets: needs a Slurm job with several nodes, or --hosts'
-    if [ -n "$named_sets" ]; then
-        sets_of_nodes=$(printf '%s\n' "$named_sets" | tr ';' '\n' | while IFS= read -r set; do
-            set=$(names_of "--node-sets '$node_sets'" "$set") || exit 2
-            printf '%s\n' "$set" | paste -sd , -
-        done) || exit 2
-        [ -n "$submit" ] || known_to_job --node-sets "$(printf '%s\n' "$sets_of_nodes" | paste -sd , -)"
-    elif [ -n "$accepted_by" ] && [ -z "$submit" ]; then
-        sets_of_nodes=$(accepted_nodes "$accepted_by") || exit 2
-    elif [ -n "$nodes_per_launch" ] && [ -z "$submit" ]; then
-        whole --node-sets "$nodes_per_launch"
-        [ "$nodes_per_launch" -le "$n_nodes" ] || die 2 "--node-sets: $nodes_per_launch nodes asked for, and $(whose_nodes) has $n_nodes"
-        [ $((n_nodes % nodes_per_launch)) = 0 ] ||
-            note "--node-sets $nodes_per_launch: $((n_nodes % nodes_per_launch)) of the $n_nodes nodes are left over and not used"
-        sets_of_nodes=$(node_names | awk -v k="$nodes_per_launch" '{ set = set (set == "" ? "" : ",") $1 } NR % k == 0 { print set; set = "" }')
-    fi
-    n_node_sets=$(printf '%s\n' "$sets_of_nodes" | wc -l)
+    case $node_sets in
+    '') ;;
+    accepted:*) [ -n "$submit" ] || accepted_nodes "${node_sets#*:}" ;;
+    *[!0-9]*) named_nodes ;;
+    *)
+        [ -n "$submit" ] || {
+            whole --node-sets "$node_sets"
+            enough_nodes --node-sets "$node_sets"
+            [ $((n_nodes % node_sets)) = 0 ] ||
+                note "--node-sets $node_sets: $((n_nodes % node_sets)) of the $n_nodes nodes are left over and not used"
+            take_nodes "$node_sets" "$((n_nodes / node_sets))"
+        }
+        ;;
+    esac
+    n_node_sets=${#sets_of_nodes[@]}
+    printf -v lines_of_sets '%s\n' "${sets_of_nodes[@]}"
+    lines_of_sets=${lines_of_sets%"$newline"}
 }
 
-# accepted_nodes DIR: the nodes but those that an acceptance campaign found worse, with commas; what is left out is said
+# enough_nodes NAME N
+enough_nodes() { [ "$2" -le "$n_nodes" ] || die 2 "$1: $2 nodes asked for, and $(whose_nodes) has $n_nodes"; }
+
+# take_nodes K N: the first N sets of K nodes
+take_nodes() {
+    local i IFS=,
+    local -a names
+    mapfile -t names <<<"$all_nodes"
+    sets_of_nodes=()
+    for ((i = 0; i < $2; i++)); do sets_of_nodes+=("${names[*]:i * $1:$1}"); done
+}
+
+# named_nodes: the sets of --node-sets 'n1,n2;n3,n4'
+named_nodes() {
+    local set
+    sets_of_nodes=()
+    while IFS= read -r set; do
+        names_of "--node-sets '$node_sets'" "$set"
+        sets_of_nodes+=("${REPLY//$newline/,}")
+    done <<<"${node_sets//;/$newline}"
+    set=${sets_of_nodes[*]}
+    [ -n "$submit" ] || known_to_job --node-sets "${set// /,}"
+}
+
+# accepted_nodes DIR: the nodes but those that an acceptance campaign found worse; what is left out is said
 accepted_nodes() {
-    judged=$(json_values "$1/verdict.json" -- 'nodes.*.host' 'nodes.*.verdict') || die 2 "--node-sets: '$1/verdict.json' names no nodes"
-    worse=$(printf '%s\n' "$judged" | awk '$2 == "fail" { print $1 }')
-    kept=$(node_names | grep -vxF -- "$worse" | paste -sd , -)
+    local name kept='' left_out='' unjudged='' verdict
+    local -A verdict_of=()
+    json_values "$1/verdict.json" -- 'nodes.*.host' 'nodes.*.verdict' || die 2 "--node-sets: '$1/verdict.json' names no nodes"
+    while IFS=$tab read -r name verdict; do
+        [ -z "$name" ] || verdict_of[$name]=$verdict
+    done <<<"$REPLY"
+    for name in $all_nodes; do
+        case ${verdict_of[$name]-} in
+        fail) left_out+=,$name ;;
+        *) kept+=,$name ;;
+        esac
+        [ -n "${verdict_of[$name]-}" ] || unjudged+=,$name
+    done
     [ -n "$kept" ] || die 2 "--node-sets: '$1' shows every node of $(whose_nodes) as worse"
-    left_out=$(node_names | grep -xF -- "$worse" | paste -sd , -)
+    left_out=${left_out#,}
     note "--node-sets: left out, as worse in '$1': ${left_out:-no node of $(whose_nodes)}"
-    unjudged=$(node_names | grep -vxF -- "$(printf '%s\n' "$judged" | cut -f 1)" | paste -sd , -)
-    [ -z "$unjudged" ] || note "--node-sets: not judged there, and taken: $unjudged"
-    echo "$kept"
+    [ -z "$unjudged" ] || note "--node-sets: not judged there, and taken: ${unjudged#,}"
+    sets_of_nodes=("${kept#,}")
 }
 
 # known_to_job NAME LIST: refuses nodes that are not of this job, or of --hosts; - is all of them. No launcher is to look for them elsewhere.
 known_to_job() {
+    local name
     [ "$2" != - ] || return 0
     knows_nodes || die 2 "$1: runs on $2, nodes of a Slurm job, and this is none (without Slurm: --hosts)"
-    strange=$({ node_names && echo && words "$2" | tr ' ' '\n'; } | awk '!NF { asked = 1; next } !asked { own[$1] = 1; next } !($1 in own) { print $1; exit }')
-    [ -z "$strange" ] || die 2 "$1: '$strange' is not a node of $(whose_nodes) ($(node_names | paste -sd , -))"
+    for name in ${2//,/ }; do
+        case $newline$all_nodes$newline in
+        *"$newline$name$newline"*) ;;
+        *) die 2 "$1: '$name' is not a node of $(whose_nodes) (${all_nodes//$newline/,})" ;;
+        esac
+    done
 }
 
-# n_nodes_of_set: how many nodes the first set has
-n_nodes_of_set() { if [ "$sets_of_nodes" = - ]; then echo "$n_nodes"; else printf '%s\n' "$sets_of_nodes" | head -n 1 | tr ',' '\n' | wc -l; fi; }
+# n_nodes_of LIST: sets REPLY to how many nodes a list has, - all
+n_nodes_of() {
+    REPLY=$n_nodes
+    [ "$1" = - ] || {
+        REPLY=${1//[!,]/}
+        REPLY=$((${#REPLY} + 1))
+    }
+}
 
 # fits NAME RANKS: refuses a number of ranks for which there are no cores
-fits() { if [ "$cores" = 0 ]; then whole "$1" "$2"; else spread "$1" "$2" "$(n_nodes_of_set)"; fi; }
+fits() {
+    n_nodes_of "${sets_of_nodes[0]}"
+    if [ "$cores" = 0 ]; then whole "$1" "$2"; else spread "$1" "$2" "$REPLY"; fi
+}
 
-# ranks_column: --ranks, the cores of this machine, or - where the nodes decide
+# ranks_column: sets ranks_planned to --ranks, the cores of this machine, or - where the nodes decide
 ranks_column() {
+    ranks_planned=-
     if [ -n "$ranks" ]; then
         fits --ranks "$ranks"
         ranks_planned=$ranks
     elif [ -n "$submit" ]; then
-        ranks_planned=-
+        :
     elif knows_nodes; then
         same_cores
-        ranks_planned=-
     else
-        ranks_planned=$(all_ranks 1) || exit 2
+        all_ranks 1
+        ranks_planned=$REPLY
     fi
 }
 
 # list_of_ranks FROM: --ranks as a list, or powers of two from FROM up to all cores
 list_of_ranks() {
+    local count
     if [ -z "$ranks" ]; then
         [ -z "$submit" ] || die 2 "--ranks: give the numbers of ranks; the cores of the nodes are not known before the job starts"
         same_cores
-        ranks=$(powers_of_two "$1" "$(all_ranks "$n_nodes")") || exit 2
+        all_ranks "$n_nodes"
+        powers_of_two "$1" "$REPLY"
+        ranks=$REPLY
     fi
     is_list --ranks "$ranks" 1,2
-    # shellcheck disable=SC2046 # lists are meant to be split
-    for count in $(words "$ranks"); do fits --ranks "$count"; done
+    for count in ${ranks//,/ }; do fits --ranks "$count"; done
 }
 
-# configurations_of_ranks: a line "ranks nodes" for each number of ranks and each set of nodes
-configurations_of_ranks() {
-    # shellcheck disable=SC2046
-    for count in $(words "$ranks"); do printf '%s\n' "$sets_of_nodes" | sed "s/^/$count /"; done
+# on_each_set WORD...: sets REPLY to a line "WORD nodes" for each of the words on each set of nodes
+on_each_set() {
+    local word
+    local -a lines=()
+    for word; do lines+=("${sets_of_nodes[@]/#/$word }"); done
+    printf -v REPLY '%s\n' "${lines[@]}"
+    REPLY=${REPLY%"$newline"}
 }
 
-# arms_on_nodes ARMS: a line "arm nodes" for each arm on each set of nodes
-arms_on_nodes() {
-    for arm in "$@"; do printf '%s\n' "$sets_of_nodes" | sed "s/^/$arm /"; done
+# set_of_nodes ROUND NODES: sets set_number, of the set of launches. Off and on are compared within a set, and so on the same nodes: each set of nodes
+# is a set of its own in every round.
+set_of_nodes() {
+    for ((set_number = 0; set_number < n_node_sets; set_number++)); do
+        [ "${sets_of_nodes[set_number]}" != "$2" ] || break
+    done
+    set_number=$((($1 - 1) * n_node_sets + set_number + 1))
 }
-
-# set_of_nodes ROUND NODES: number of the set of launches. Off and on are compared within a set, and so on the same nodes: each set of nodes is a
-# set of its own in every round.
-set_of_nodes() { echo $((($1 - 1) * n_node_sets + $(printf '%s\n' "$sets_of_nodes" | grep -nxF -- "$2" | head -n 1 | cut -d : -f 1))); }
 
 # rehearse WORDS: options are checked once, before any launcher: a wrong one gives one line, not one per rank and the launcher's own. What the
 # program plans is in $scratch/rehearsal.json; with --dry-run, rehearsal is what the user is shown.
@@ -173,7 +228,7 @@ rehearse() {
     }
     [ -n "$dry_run" ] || return 0
     # with the user's own --json, if it was given
-    rehearsal=$(rehearsal_of --out "$campaign" "$@") || exit $?
+    rehearsal=$(rehearsal_of --out "$campaign" "$@") || exit
 }
 
 # rehearsal_of WORDS
@@ -181,8 +236,8 @@ rehearsal_of() {
     if [ "$program" = noiselab-detect ]; then handing_on "$NOISELAB_BIN/$program" --dry-run "$@"; else "$NOISELAB_BIN/$program" --dry-run "$@"; fi
 }
 
-# rehearsed PATH...: values of the rehearsal
-rehearsed() { json_values "$scratch/rehearsal.json" -- "$@"; }
+# rehearsed PATH...: sets REPLY to values of the rehearsal
+rehearsed() { json_values "$scratch/rehearsal.json" -- "$@" || exit; }
 
 # go_on WORDS: the words are checked
 go_on() {
@@ -218,7 +273,6 @@ go_on_recorded() {
     elif [ -n "$submit" ]; then
         submit_resume
     else
-        n_tasks=$(launch_times "$schedule" | awk '$3 > n { n = $3 } END { print n + 0 }')
         [ -z "$only" ] || [ "$only" -le "$n_tasks" ] || die 2 "--only: '$campaign' has $n_tasks tasks (launches, or sets of them)"
         note "$n_complete of $n_planned planned launches are complete"
         [ -z "$dry_run" ] || exit 0
@@ -267,8 +321,10 @@ answer_verdicts() {
     *) exit "$verdict" ;;
     esac
     answer_further
-    case $asked in
-    agent | intervals) printf '\nthe load that is like it: noiselab analyze equivalent %s\n' "$(quoted "$campaign")" ;;
+    case $asked in agent | intervals)
+        quoted "$campaign"
+        printf '\nthe load that is like it: noiselab analyze equivalent %s\n' "$REPLY"
+        ;;
     esac
     [ -n "$no_report" ] || "$NOISELAB_BIN/noiselab-report" --out "$campaign/report.html" "$campaign" || exit $?
     [ "$n_complete" = "$n_planned" ] || die 2 "only $n_complete of $n_planned planned launches are complete; $(how_to_go_on)"
@@ -277,8 +333,8 @@ answer_verdicts() {
 
 # answer_further: the analyses after the first one. What one of them cannot say is no reason to keep the others, and the report, back.
 answer_further() {
-    case $analyses in *,*) ;; *) return 0 ;; esac
-    for word in $(words "${analyses#*,}"); do
+    for word in ${analyses//,/ }; do
+        [ "$word" != "${analyses%%,*}" ] || continue
         echo
         set --
         [ "$word" = verdicts ] || set -- "$word"

@@ -1,5 +1,5 @@
 # The options of noiselab run: one table for all experiments, one for each. Sourced by lib.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
 # Rows: option, kind, variable. Kinds: value, list (may come again), flag (yes), maybe (a flag that may have a value, by =), seen (of interest, and
@@ -67,57 +67,40 @@ The environment variable NOISELAB_MPIRUN names another mpirun.
 EOT
 }
 
-# option_row NAME: kind and variable of an option; kind is empty for what is not ours
-option_row() {
-    kind='' variable=''
-    while read -r row_name row_kind row_variable; do
-        [ "$row_name" = "$1" ] || continue
-        kind=$row_kind variable=$row_variable
-        break
-    done <<EOT
-$own_options
-$common_options
-EOT
-}
-
-# clear_options: no option was given yet
+# clear_options: reads the tables; no option was given yet
 clear_options() {
-    while read -r row_name row_kind row_variable; do [ -z "$row_name" ] || eval "$row_variable=''"; done <<EOT
-$own_options
-$common_options
-EOT
+    local name kind variable
+    declare -gA kind_of=() variable_of=()
+    while read -r name kind variable; do
+        [ -n "$name" ] || continue
+        kind_of[$name]=$kind variable_of[$name]=$variable
+        printf -v "$variable" ''
+    done <<<"$common_options$own_options"
 }
 
-# value_given NAME: its value
-value_given() {
-    option_row "$1"
-    eval "printf '%s' \"\$$variable\""
-}
+# value_given NAME: sets REPLY to its value
+value_given() { REPLY=${!variable_of[$1]}; }
 
 # set_option NAME VALUE: by its row
 set_option() {
-    # the name of the variable is from the table; only its value is the user's, and that is not evaluated
-    case $kind in
-    list) eval "$variable=\${$variable:+\$$variable\$newline}\$2" ;;
-    *) eval "$variable=\$2" ;;
-    esac
-    given="$given$1 "
+    local -n option=${variable_of[$1]}
+    if [ "${kind_of[$1]}" = list ]; then option=${option:+$option$newline}$2; else option=$2; fi
+    given+="$1 "
 }
 
 # with_options COMMAND WORDS: takes our own options out of WORDS, sets the variable of each, and calls COMMAND with those that are left, in order
 with_options() {
-    next=$1
+    local command_of_words=$1 word
+    local -a others=()
     shift
     given=' ' shows='' dry_run='' foreign='' app_words=''
-    left=$#
-    while [ "$left" -gt 0 ]; do
+    while [ $# -gt 0 ]; do
         word=$1 name=$1 value=''
         shift
-        left=$((left - 1))
         case $word in
         --)
-            take_program "$left" "$@"
-            shift "$left"
+            quoted "$@"
+            app_words=$REPLY
             break
             ;;
         -h | --help)
@@ -132,14 +115,13 @@ with_options() {
         --*=*) name=${word%%=*} value=${word#*=} ;;
         esac
         refuse_option "$name"
-        option_row "$name"
+        case $name in --?*) kind=${kind_of[$name]-} ;; *) kind='' ;; esac
         case $kind in
         value | list)
             if [ "$name" = "$word" ]; then
-                [ "$left" -ge 1 ] || die 2 "$name needs a value (see noiselab run $experiment --help)"
+                [ $# -ge 1 ] || die 2 "$name needs a value (see noiselab run $experiment --help)"
                 value=$1
                 shift
-                left=$((left - 1))
             fi
             set_option "$name" "$value"
             ;;
@@ -148,19 +130,15 @@ with_options() {
             set_option "$name" yes
             ;;
         maybe) set_option "$name" "${value:-yes}" ;;
-        seen | asks)
-            set_option "$name" yes
-            set -- "$@" "$word"
-            ;;
         *)
-            given="$given$name "
-            case $name in --?*) foreign="$foreign$name$newline" ;; esac
-            set -- "$@" "$word"
+            if [ -n "$kind" ]; then set_option "$name" yes; else given+="$name "; fi
+            case $kind$name in --?*) foreign+=$name$newline ;; esac
+            others+=("$word")
             ;;
         esac
     done
     refuse_unknown
-    "$next" "$@"
+    "$command_of_words" "${others[@]}"
 }
 
 # list_tables: our options as the programs in C list theirs, for completion and help; and those that are handed on. Help is in our --help.
@@ -177,65 +155,66 @@ list_tables() {
 # tables_of PROGRAM...: their options
 tables_of() { for each; do "$NOISELAB_BIN/$each" --list-tables | awk -F '\t' '$1 == "option"'; done; }
 
-# find_handed_on: sets handed_on, lines "OPTION gen|agent VALUE" of what the generator or the agent takes and the detector does not
-find_handed_on() {
-    [ -z "${handed_on-}" ] || return 0
-    handed_on=$({
-        tables_of noiselab-detect | sed 's/^/detect /'
-        tables_of noiselab-gen | sed 's/^/gen /'
-        tables_of noiselab-agent | sed 's/^/agent /'
-    } | awk -F '\t' '{ of = $1; sub(/ .*/, "", of) } !seen[$2]++ && of != "detect" { print $2, of, $3 }')
-    [ -n "$handed_on" ] || die 70 'noiselab-gen --list-tables names no option'
+# find_options TAKER...: sets taker_of, for each option of these programs, to the first one that takes it, and takes_value. What there is was listed when
+# noiselab was made.
+find_options() {
+    local words=${NOISELAB_BIN%/*}/share/noiselab/words.tsv taker name value
+    [ "${takers-}" != "$*" ] || return 0
+    takers=$*
+    declare -gA taker_of=() takes_value=()
+    while read -r taker name value; do
+        taker_of[$name]=$taker takes_value[$name]=${value#-}
+    done < <(awk -F '\t' -v takers="$takers" '
+        $2 == "option" { sub(/^noiselab-/, "", $1); rows[$1] = rows[$1] $1 " " $3 " " $4 "\n" }
+        END {
+            n = split(takers, taker, " ")
+            for (i = 1; i <= n; i++) {
+                m = split(rows[taker[i]], row, "\n")
+                for (j = 1; j < m; j++) if (split(row[j], word, " ") && !seen[word[2]]++) print row[j]
+            }
+        }' "$words")
+    [ ${#taker_of[@]} -gt 0 ] || die 70 "'$words' names no option of noiselab-$1: run make, or make install, again"
 }
 
 # handing_on COMMAND WORDS: calls COMMAND with WORDS, in which what is the generator's or the agent's stands as the detector has it, in --gen and --agent
 handing_on() {
-    handed_to=$1
+    local called=$1 word taker
+    local -a words=()
     shift
-    find_handed_on
-    left=$#
-    while [ "$left" -gt 0 ]; do
-        word=$1
+    find_options detect gen agent
+    while [ $# -gt 0 ]; do
+        word=$1 taker=''
         shift
-        left=$((left - 1))
-        row=$(printf '%s\n' "$handed_on" | grep "^${word%%=*} ") || row=''
-        case $row,$word in
-        ,* | *' -',* | *,*=*) ;;
-        *)
-            [ "$left" -gt 0 ] || die 2 "$word needs a value (see noiselab run $experiment --help)"
-            word=$word=$1
-            shift
-            left=$((left - 1))
+        case $word in --?*) taker=${taker_of[${word%%=*}]-} ;; esac
+        case $taker in
+        gen | agent)
+            if [ "${word#*=}" = "$word" ] && [ -n "${takes_value[$word]}" ]; then
+                [ $# -gt 0 ] || die 2 "$word needs a value (see noiselab run $experiment --help)"
+                word=$word=$1
+                shift
+            fi
+            quoted "$word"
+            words+=("--$taker" "$REPLY")
             ;;
-        esac
-        case $row in
-        '') set -- "$@" "$word" ;;
-        *' gen '*) set -- "$@" --gen "$(quoted "$word")" ;;
-        *) set -- "$@" --agent "$(quoted "$word")" ;;
+        *) words+=("$word") ;;
         esac
     done
-    "$handed_to" "$@"
+    "$called" "${words[@]}"
 }
 
 # refuse_unknown: options that are neither ours nor the program's; an unambiguous beginning of one of the program's will do, as everywhere
 refuse_unknown() {
     [ -n "$foreign" ] || return 0
-    known=$(tables_of "$program" | cut -f 2)
-    [ -n "$known" ] || die 70 "$program --list-tables names no option"
-    [ "$program" != noiselab-detect ] || { find_handed_on && known=$known$newline$(printf '%s\n' "$handed_on" | cut -d ' ' -f 1); }
-    ours=$(printf '%s\n' "$own_options" "$common_options" | awk 'NF { print $1 }')
+    local name known
+    if [ "$program" = noiselab-detect ]; then find_options detect gen agent; else find_options "${program#noiselab-}"; fi
+    printf -v known '%s\n' "${!taker_of[@]}"
     while IFS= read -r name; do
         case $newline$known in *"$newline$name"*) continue ;; esac
-        [ -z "$name" ] || die 2 "'$name': unknown option (see noiselab run $experiment --help)$(did_you_mean "$name" "$ours$newline$known")"
-    done <<EOT
-$foreign
-EOT
+        printf -v known '%s\n' "${!kind_of[@]}" "${!taker_of[@]}"
+        did_you_mean "$name" "$known"
+        die 2 "'$name': unknown option (see noiselab run $experiment --help)$REPLY"
+    done <<<"${foreign%"$newline"}"
 }
 
 # was_given NAME
-was_given() {
-    case $given in
-    *" $1 "*) return 0 ;;
-    *) return 1 ;;
-    esac
-}
+was_given() { [[ $given == *" $1 "* ]]; }

@@ -1,6 +1,6 @@
 # A program of the user's in place of the detector's operations (--app -- COMMAND): started before the detector, which follows its ranks, and waited
 # for. Sourced by lib.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
 # how long a program may take until MPI_Init
@@ -13,21 +13,18 @@ check_program() {
         return 0
     fi
     [ -n "$app_words" ] || die 2 '--app: which program? Its command comes last, after -- (--app -- mpirun -n 4 ./app)'
-    for name in --op --bytes --ranks --hosts --node-sets --submit; do
-        if was_given "$name"; then die 2 "$name: with --app the program's own calls are timed, on the ranks and the machine it is started on; leave it out"; fi
-    done
+    refuse_given ": with --app the program's own calls are timed, on the ranks and the machine it is started on; leave it out" \
+        --op --bytes --ranks --hosts --node-sets --submit
     if in_slurm_job && [ "$n_nodes" -gt 1 ]; then die 2 '--app: a program is followed on one node, and this job has several'; fi
 }
 
-# take_program N WORDS: the first N of them are the program's command
-take_program() {
-    n_program_words=$1
-    shift
-    while [ "$n_program_words" -gt 0 ]; do
-        app_words="$app_words${app_words:+ }$(quoted "$1")"
-        shift
-        n_program_words=$((n_program_words - 1))
-    done
+# start_profiled FOLDER NAME TOKEN COMMAND: becomes that program under the profile
+start_profiled() {
+    local folder=$1 name=$2 token=$3
+    if [ "$EUID" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+    # the words were quoted for this
+    eval "set -- $4"
+    become "$NOISELAB_BIN/noiselab-profile" --out "$folder" --launch-id "$name" -- "$@" </dev/null >"$folder/$name.log" 2>&1
 }
 
 # run_program LAUNCH COMMAND: starts it, with what it says in profiles/LAUNCH.log, and sets per_node and program_folder once its ranks are there
@@ -37,19 +34,16 @@ run_program() {
     "$NOISELAB_LIBEXEC/noiselab-sh" end "$program_token"
     # of an attempt that was not completed
     rm -rf "$program_folder"
-    if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
-    program_launch=$1
-    eval "set -- $2"
-    "$NOISELAB_LIBEXEC/noiselab-sh" owned "$$" "$program_token" \
-        "$NOISELAB_BIN/noiselab-profile" --out "$campaign/profiles" --launch-id "$program_launch" -- "$@" </dev/null >"$program_folder.log" 2>&1 &
+    start_profiled "$campaign/profiles" "$1" "$program_token" "$2" &
     program_pid=$!
-    waits_until=$(($(date +%s) + program_starts_s))
-    per_node=''
+    now
+    waits_until=$((REPLY + program_starts_s)) per_node=''
     while [ -z "$per_node" ] && [ "$interrupted" = no ]; do
         # the fields of the file's head, see detector/profile/profile_file.h; the first word comes last
         [ "$(head -c 7 "$program_folder/rank.0.profile" 2>/dev/null | tr -d '\0')" != NLPROF2 ] ||
             per_node=$(od -An -t d4 -j 24 -N 4 "$program_folder/rank.0.profile" | tr -d ' ')
-        if ! kill -0 "$program_pid" 2>/dev/null || [ "$(date +%s)" -ge "$waits_until" ]; then break; fi
+        now
+        if ! kill -0 "$program_pid" 2>/dev/null || [ "$REPLY" -ge "$waits_until" ]; then break; fi
         sleep 0.2
     done
     use_nodes=1
@@ -69,11 +63,8 @@ program_said() {
 wait_for_program() {
     if [ "$status" = 0 ] && [ "$interrupted" = no ]; then
         ! kill -0 "$program_pid" 2>/dev/null || note 'measured; the program goes on to its end'
-        while [ "$interrupted" = no ]; do
-            wait "$program_pid"
-            program_status=$?
-            kill -0 "$program_pid" 2>/dev/null || break
-        done
+        wait "$program_pid"
+        program_status=$?
         [ "$interrupted" != no ] || [ "$program_status" = 0 ] || note "the program ended with status $program_status$(program_said)"
     fi
     end_program

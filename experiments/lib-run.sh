@@ -1,5 +1,5 @@
 # Runs what of a schedule is not complete, in its order, one launch after the other. Sourced by lib.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
 # what starting MPI, the pilot and writing the files take; what launches really took replaces it
@@ -18,13 +18,12 @@ run_schedule() {
     count_launches
     find_time_limit
     refuse_short_time
-    planned_on=$(schedule_key nodes_planned)
-    [ -z "$planned_on" ] || [ "$planned_on" = "$n_nodes" ] || [ -n "$only" ] ||
-        note "planned on $planned_on node(s), and run on $n_nodes: launches on all nodes (-) differ in size from those before"
+    schedule_key nodes_planned
+    [ -z "$REPLY" ] || [ "$REPLY" = "$n_nodes" ] || [ -n "$only" ] ||
+        note "planned on $REPLY node(s), and run on $n_nodes: launches on all nodes (-) differ in size from those before"
     catch_signals
-    [ -z "$only" ] || launches_of_task=$newline$(launch_times "$schedule" | awk -v only="$only" '$3 == only { print $1 }')$newline
-    n_looks=$(schedule_key looks) is_decided=''
-    resumed_at=$(date +%s) n_taken=0 n_elsewhere=0 taken_s=0 started_s=0 is_replanned=yes
+    n_looks=${schedule_values[looks]-} is_decided=''
+    n_taken=0 n_elsewhere=0 taken_s=0 started_s=0 is_replanned=yes
     while [ -n "$is_replanned" ]; do walk_schedule; done
     end_on_signals
     count_launches
@@ -36,32 +35,25 @@ run_schedule() {
 
 # walk_schedule: its launches in order; one that changes what is left (is_replanned) is the last of this walk
 walk_schedule() {
-    number=0 is_replanned=''
-    while IFS= read -r line <&4; do
-        case $line in '#'* | "launch$tab"*) continue ;; esac
-        number=$((number + 1))
+    local i
+    local -a words
+    is_replanned=''
+    for i in "${!rows[@]}"; do
+        number=$((i + 1))
+        [ -z "$only" ] || [ "$only" = "${task_of[i]}" ] || continue
         # the words of a launch are its fields: only tabs divide them
-        old_ifs=$IFS
-        IFS=$tab
-        set -f
-        # shellcheck disable=SC2086
-        set -- $line
-        set +f
-        IFS=$old_ifs
-        if [ -n "$only" ]; then
-            case $launches_of_task in *"$newline$1$newline"*) ;; *) continue ;; esac
-        fi
-        run_launch "$@"
+        IFS=$tab read -ra words <<<"${rows[i]}"
+        run_launch "${launch_ns[i]}" "${words[@]}"
         [ -z "$is_decided$is_replanned" ] || break
-    done 4<"$schedule"
+    done
 }
 
 how_to_go_on() { echo "go on with: noiselab run $experiment --resume '$campaign'"; }
 
-# run_launch LAUNCH SET NODES RANKS WORDS
+# run_launch NS LAUNCH SET NODES RANKS WORDS
 run_launch() {
-    launch=$1 set=$2 nodes_wanted=$3 ranks_wanted=$4
-    shift 4
+    seconds=$((($1 + 999999999) / 1000000000)) launch=$2 set=$3 nodes_wanted=$4 ranks_wanted=$5
+    shift 5
     is_complete "$launch" && return
     known_to_job "launch $launch" "$nodes_wanted"
     if ! claim "$launch"; then
@@ -76,10 +68,15 @@ run_launch() {
     take_launch_words "$@"
     shift "$n_launch_words"
     [ -z "$noise_node" ] || set -- --noise-nodes "$noise_node" "$@"
-    seconds=$(measuring_seconds "$@")
     leave_in_time
     put_aside "$launch"
-    note "launch $number of $n_planned: $(describe "$ranks_wanted" "$@")$(time_left)"
+    describe "$ranks_wanted" "$@"
+    if [ "$n_taken" -gt 0 ] && [ -z "$only" ]; then
+        needed_seconds
+        say_time "$REPLY"
+        what+=", some $REPLY left"
+    fi
+    note "launch $number of $n_planned: $what"
     under_treatment "$@"
     set_progress
     one_launch "$launch" "$nodes_wanted" "$ranks_wanted" --out "$campaign" --launch-id "$launch" --progress "$progress" "$@"
@@ -87,9 +84,9 @@ run_launch() {
     n_taken=$((n_taken + 1))
     taken_s=$((taken_s + seconds))
     started_s=$((started_s + took_s))
-    start_s=$(awk -v took="$started_s" -v measured="$taken_s" -v n="$n_taken" '
-        BEGIN { s = (took - measured) / n; printf "%d\n", (s > 1 ? s + 0.5 : 1) }')
-    left_s=$(awk -v left="$left_s" -v s="$seconds" 'BEGIN { printf "%.1f\n", left - s }')
+    start_s=$(((2 * (started_s - taken_s) + n_taken) / (2 * n_taken)))
+    [ "$start_s" -ge 1 ] || start_s=1
+    left_ns=$((left_ns - seconds * 1000000000))
     release "$launch"
     look_at_margin
     [ -z "$plans_again" ] || "$plans_again"
@@ -125,15 +122,15 @@ count_now() {
 # change_schedule PROGRAM WORDS: each line of the schedule, and of the one with the words as they are, through awk, which knows whether it is a launch
 # that is complete (is_complete)
 change_schedule() {
-    complete=" $(complete_and_planned | sed '/^=$/,$d' | tr '\n' ' ')"
-    program_of_awk=$1
-    shift
+    local file
+    find_complete
     for file in "$campaign"/schedule.tsv "$campaign"/schedule.private.tsv; do
         [ -f "$file" ] || continue
-        kept=$(awk -F '\t' -v OFS='\t' -v complete="$complete" "$@" "{ is_complete = index(complete, \" \" \$1 \" \") } $program_of_awk" "$file") ||
+        kept=$(awk -F '\t' -v OFS='\t' -v complete=" ${!is_whole[*]} " "${@:2}" "{ is_complete = index(complete, \" \" \$1 \" \") } $1" "$file") ||
             die 2 "cannot read '$file'"
-        printf '%s\n' "$kept" | replace_file "$file" || die 2 "cannot write '$file' (not allowed, or no space left?)"
+        replace_file "$file" "$kept" || die 2 "cannot write '$file' (not allowed, or no space left?)"
     done
+    load_schedule
 }
 
 # launch_failed MESSAGE: what is there stays, and is looked at where the experiment wants that; status 2
@@ -145,12 +142,12 @@ launch_failed() {
 
 # end_of_launch: what the launch ended with decides, not the launcher, whose status is often that of a rank that was told to end
 end_of_launch() {
-    figures=$(json_values --pass-damaged "$campaign/$launch/launch.json" -- ranks ended) || {
+    json_values --pass-damaged "$campaign/$launch/launch.json" -- ranks ended || {
         release "$launch"
         exit 70
     }
     # nothing: it is not there, or was cut off
-    taken_ranks=${figures%%"$tab"*} ended=${figures#*"$tab"}
+    taken_ranks=${REPLY%%"$tab"*} ended=${REPLY#*"$tab"}
     ended=${ended#-}
     case $interrupted,$ended in yes,* | *,interrupted)
         # a job ends when a node does
@@ -188,7 +185,8 @@ stop_interrupted() {
     # a TERM near the end of the job's time is the time limit's, which Slurm may send a minute early; any other one is somebody's wish
     # and a launch that did not fit into a whole job would not fit into the next one
     if [ -n "$requeue" ] && [ -n "$ends_at" ] && [ "$n_taken" -gt 0 ]; then
-        [ $((ends_at - $(date +%s))) -gt $((reserve_s + 60)) ] || back_into_queue
+        now
+        [ $((ends_at - REPLY)) -gt $((reserve_s + 60)) ] || back_into_queue
     fi
     [ -z "$judges_partial" ] || "$judges_partial"
     die 2 "interrupted$lost_words; rows taken so far can be analysed: noiselab analyze ${analysis:+$analysis }'$campaign'; $(how_to_go_on)"
@@ -205,67 +203,71 @@ put_aside() {
     fi
 }
 
-# measuring_seconds WORDS: those of --seconds, rounded up
-measuring_seconds() {
-    while [ $# -gt 1 ] && [ "$1" != --seconds ]; do shift; done
-    awk -v ns="$(nanoseconds "${2-0}")" 'BEGIN { s = int(ns / 1e9); printf "%d\n", (s * 1e9 < ns ? s + 1 : s) }'
-}
-
-# describe RANKS WORDS: what makes this launch differ from the others, for people
+# describe RANKS WORDS: sets what, by which this launch differs from the others, for people
 describe() {
-    what="one rank per core" level=''
+    local level=''
+    what='one rank per core'
     [ "$1" = - ] || what="$1 rank(s)"
     shift
-    [ "$nodes_wanted" = - ] || what="$what on $nodes_wanted"
+    [ "$nodes_wanted" = - ] || what+=" on $nodes_wanted"
     find_arm "$@"
     while [ $# -gt 1 ]; do
         case $1 in
-        --count) what="$what, blocks of $2 operations" ;;
+        --count) what+=", blocks of $2 operations" ;;
         --levels) level="$2 %" ;;
         esac
         shift
     done
     level=${external:-$level}
-    [ "$set" = - ] || what="$what, set $set"
-    [ "$launch_program" != noiselab-accept ] || what="$what, checks"
-    [ -z "$noise_node" ] || what="$what, $([ "$experiment" = advise ] || echo 'self-check with ')$level on $noise_node"
-    case $arm in
-    off) what="$what, off" ;;
-    on) what="$what, $level" ;;
+    [ "$set" = - ] || what+=", set $set"
+    [ "$launch_program" != noiselab-accept ] || what+=', checks'
+    case ${noise_node:+$experiment} in
+    '') ;;
+    advise) what+=", $level on $noise_node" ;;
+    *) what+=", self-check with $level on $noise_node" ;;
     esac
-    echo "$what"
+    case $arm in
+    off) what+=', off' ;;
+    on) what+=", $level" ;;
+    esac
 }
 
-# time_left: how much longer it takes, from the second launch on
-time_left() {
-    [ "$n_taken" -gt 0 ] && [ -z "$only" ] || return 0
-    echo ", some $(say_time "$(needed_seconds)") left"
-}
+# needed_seconds: sets REPLY to what the launches that are left take
+needed_seconds() { REPLY=$((left_ns / 1000000000 + (n_planned - n_complete - n_taken) * start_s + 1)); }
 
-# needed_seconds: what the launches that are left take
-needed_seconds() {
-    awk -v left="$left_s" -v n="$((n_planned - n_complete - n_taken))" -v start="$start_s" 'BEGIN { printf "%d\n", left + n * start + 1 }'
+# left_of_job: sets have_s, what is left of the job's time, and have, that for people
+left_of_job() {
+    now
+    have_s=$((ends_at - REPLY))
+    say_time "$have_s"
+    have=$REPLY
 }
 
 # refuse_short_time: a job that cannot hold the launches that are left is refused before the first; one that may go back into the queue must hold one
 refuse_short_time() {
+    local need_s have have_s need
     n_taken=0
     [ -n "$ends_at" ] && [ -z "$only" ] && [ "$n_planned" != "$n_complete" ] || return 0
-    need_s=$(needed_seconds)
-    have_s=$((ends_at - $(date +%s)))
+    needed_seconds
+    need_s=$REPLY
+    left_of_job
     [ -z "$requeue" ] && [ $((need_s + reserve_s)) -gt "$have_s" ] || return 0
-    die 2 "the $((n_planned - n_complete)) launch(es) that are left take some $(say_time "$need_s"), and this job ends in $(say_time "$have_s")," \
-        "of which it keeps the last $reserve_s s: ask for --time=$(slurm_time $((need_s * 5 / 4 + reserve_s)))," \
+    say_time "$need_s"
+    need=$REPLY
+    slurm_time "$((need_s * 5 / 4 + reserve_s))"
+    die 2 "the $((n_planned - n_complete)) launch(es) that are left take some $need, and this job ends in $have," \
+        "of which it keeps the last $reserve_s s: ask for --time=$REPLY," \
         "or go on from job to job (--requeue); '$campaign' can be resumed"
 }
 
 # leave_in_time: a launch that could not end in this job's time is not begun
 leave_in_time() {
+    local have have_s
     [ -n "$ends_at" ] || return 0
-    have_s=$((ends_at - $(date +%s)))
+    left_of_job
     [ $((seconds + start_s + reserve_s)) -gt "$have_s" ] || return 0
     release "$launch"
     [ -z "$requeue" ] || [ "$n_taken" = 0 ] || back_into_queue
-    die 2 "the next launch takes some $((seconds + start_s)) s and would not end before this job does, in $(say_time "$have_s")," \
+    die 2 "the next launch takes some $((seconds + start_s)) s and would not end before this job does, in $have," \
         "of which it keeps the last $reserve_s s; $((n_planned - n_complete - n_taken)) of $n_planned launches are left; $(how_to_go_on)"
 }

@@ -1,28 +1,31 @@
 # The schedule of a campaign: every launch it is to have, written before the first one starts. Sourced by lib.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 #
 # CAMPAIGN/schedule.tsv: lines "# key: value"; a line of column names; then a line for each launch with its id (the name of its folder), set, nodes
-# (- all), ranks (- one per core) and the detector's words, separated by tabs. Words for the runner come first, see take_launch_words.
+# (- all), ranks (- one per core) and the detector's words, separated by tabs. Words for the runner come first, see take_launch_words. Here rows is an
+# array of these lines, and schedule_values has the keys.
 
 schedule_columns="launch${tab}set${tab}nodes${tab}ranks${tab}arguments"
 
-# row SET NODES RANKS WORDS: prints the line of the next launch. Needs launch_prefix, row_number and row_suffix; with launch_id that is the launch's
-# name.
+# row SET NODES RANKS WORDS: adds the line of the next launch to rows. Needs launch_prefix, row_number and row_suffix; with launch_id that is the
+# launch's name.
 row() {
+    local word line
     row_number=$((row_number + 1))
-    printf '%s\t%s\t%s\t%s' "${launch_id:-$(printf '%s-%04d%s' "$launch_prefix" "$row_number" "$row_suffix")}" "$1" "$2" "$3"
+    printf -v line '%s-%04d%s' "$launch_prefix" "$row_number" "$row_suffix"
+    line=${launch_id:-$line}$tab$1$tab$2$tab$3
     shift 3
     [ -z "$app" ] || set -- "--follow=$app_words" "$@"
-    for word in "$@"; do
+    for word; do
         case $word in
         '' | *"$tab"* | *"$newline"*)
             die 2 "'$word': an option or value that is empty, or holds a tab or a line break, cannot be kept in the schedule"
             ;;
         esac
-        printf '\t%s' "$word"
+        line+=$tab$word
     done
-    echo
+    rows+=("$line")
 }
 
 # refuse_scheduled: a folder with a schedule is a campaign that goes on as it was planned
@@ -35,12 +38,10 @@ planned_files='agent limits.conf classes.conf'
 
 # make_campaign: the folder, and in it what the plan made
 make_campaign() {
+    local name
     # what is there and is no campaign of ours is not taken without a word
-    if [ -z "$is_campaign_made" ] && [ -d "$campaign" ] && [ ! -e "$campaign/schedule.tsv" ] && [ -n "$(ls "$campaign" 2>/dev/null)" ]; then
-        case $(ls "$campaign"/*/launch.json 2>/dev/null) in
-        '') note "'$campaign' exists and is no campaign: the launches go beside what is in it ($(first_of "$campaign"))" ;;
-        *) note "'$campaign' holds launches already: these are added to them, and analysed with them" ;;
-        esac
+    if [ -z "$is_campaign_made" ] && [ -d "$campaign" ] && [ ! -e "$campaign/schedule.tsv" ]; then
+        say_what_is_there "$campaign"/*
     fi
     reason=$(mkdir -p "$campaign" 2>&1) || die 2 "--out: cannot make '$campaign': ${reason##*: }"
     is_campaign_made=yes
@@ -49,19 +50,29 @@ make_campaign() {
     done
 }
 
-# first_of FOLDER: what is in it, shortened
-# shellcheck disable=SC2012 # for people
-first_of() { ls "$1" | awk 'NR <= 3 { out = out (NR > 1 ? ", " : "") $0 } END { print out (NR > 3 ? " and " NR - 3 " more" : "") }'; }
+# say_what_is_there FILE...: what is in the campaign's folder, shortened
+say_what_is_there() {
+    local what
+    [ -e "$1" ] || return 0
+    if compgen -G "$campaign/*/launch.json" >/dev/null; then
+        note "'$campaign' holds launches already: these are added to them, and analysed with them"
+        return
+    fi
+    printf -v what ', %s' "${@:1:3}"
+    what=${what//"$campaign/"/}
+    [ $# -le 3 ] || what+=" and $(($# - 3)) more"
+    note "'$campaign' exists and is no campaign: the launches go beside what is in it (${what#, })"
+}
 
-# plan WORDS: has the experiment plan its launches; the schedule is then in $scratch
+# plan WORDS: has the experiment plan its launches
 plan() {
     make_scratch
-    schedule=$scratch/schedule.tsv
     # ids are unique over campaigns too, so that campaigns can be analysed together
-    launch_prefix=$(date -u +%Y%m%dT%H%M%SZ)-$(od -An -N2 -tx1 /dev/urandom | tr -d ' \n')
-    row_number=0
-    plan_launches "$@" >"$scratch/rows" || die 2 "cannot write into '$scratch' (no space left?)"
-    { schedule_head "$scratch/rows" && cat "$scratch/rows"; } >"$schedule" || die 2 "cannot write into '$scratch' (no space left?)"
+    utc %Y%m%dT%H%M%SZ
+    printf -v launch_prefix '%s-%04x' "$REPLY" "$(((RANDOM << 1 ^ $$) & 65535))"
+    row_number=0 rows=()
+    plan_launches "$@"
+    schedule_head
 }
 
 # assumed_scatter: of a pair's log ratio, percent, as noiselab plan assumes it without a pilot (analysis/R/plan.R): figure times sqrt(2 / s), of
@@ -80,8 +91,8 @@ assumed_scatter='
 # say_reach LAUNCHES: before the first of these launches, all as rehearsed: what they take in all, and how small a slowdown they could see. Nothing
 # is refused. The limit is that of alpha 0.01 and power 0.95; with fewer than 7 pairs no test reaches 0.01.
 say_reach() {
-    figures=$(rehearsed design rounds halves_per_round half_ns) && patterns=$(rehearsed 'treatments.*.pattern') || exit $?
-    reach=$(printf '%s\n' "$figures" "$patterns" | awk -F '\t' -v launches="$1" -v start="$start_s" "$assumed_scatter"'
+    rehearsed design rounds halves_per_round half_ns -- 'treatments.*.pattern'
+    reach=$(awk -F '\t' -v launches="$1" -v start="$start_s" "$assumed_scatter"'
         NR == 1 { design = $1; rounds = $2; n = $3; half = $4 / 1e9; next }
         NF && $1 != "periodic" { varies = 1 }
         function say(s) { return s < 120 ? sprintf("%.0f s", s) : sprintf("%d min %d s", s / 60, s % 60) }
@@ -101,51 +112,105 @@ say_reach() {
             sd = scatter(half, !varies && design == "lockin") * sqrt(2 / half)
             printf "%s: by time a slowdown of %.2g %% can be seen (assumed: pairs scatter by %.2g %%)\n", what,
                    (2.3263 + 1.6449) * sd / sqrt(pairs), sd
-        }')
+        }' <<<"$REPLY")
     [ -z "$reach" ] || note "plan: $reach"
 }
 
-# redacted FILE: with *** for passwords and the like; fails where there are some
+# redacted TEXT: sets REPLY to it with *** for passwords and the like; fails where there are some
 redacted() {
-    "$NOISELAB_LIBEXEC/noiselab-sh" redact <"$1"
-    case $? in 0) ;; 1) return 1 ;; *) die 2 "cannot write a copy of '$1' (no space left?)" ;; esac
+    REPLY=$("$NOISELAB_LIBEXEC/noiselab-sh" redact <<<"$1")
+    case $? in 0) ;; 1) return 1 ;; *) die 2 'cannot make a copy without passwords (no space left?)' ;; esac
+}
+
+# schedule_text: sets REPLY
+schedule_text() {
+    printf -v REPLY '%s\n' "$head_text" "$schedule_columns" "${rows[@]}"
+    REPLY=${REPLY%"$newline"}
 }
 
 # keep_schedule: into the campaign; the words as they are, where some are secret, into a file that nobody else may read. Sets schedule, the one to run.
 keep_schedule() {
+    local text
     schedule=$campaign/schedule.tsv
-    if ! redacted "$scratch/schedule.tsv" >"$scratch/shown.tsv"; then
+    schedule_text
+    text=$REPLY
+    if ! redacted "$text"; then
         schedule=$campaign/schedule.private.tsv
-        (umask 077 && replace_file "$schedule" <"$scratch/schedule.tsv") || die 2 "cannot write '$schedule' (not allowed, or no space left?)"
+        (umask 077 && replace_file "$schedule" "$text") || die 2 "cannot write '$schedule' (not allowed, or no space left?)"
     fi
-    replace_file "$campaign/schedule.tsv" <"$scratch/shown.tsv" || die 2 "cannot write '$campaign/schedule.tsv' (not allowed, or no space left?)"
+    keep schedule.tsv "$REPLY"
 }
 
-# keep NAME: a file of $scratch into the campaign, in one step
-keep() { replace_file "$campaign/$1" <"$scratch/$1" || die 2 "cannot write '$campaign/$1' (not allowed, or no space left?)"; }
+# keep NAME TEXT: a file of the campaign, in one step
+keep() { replace_file "$campaign/$1" "$2" || die 2 "cannot write '$campaign/$1' (not allowed, or no space left?)"; }
 
-# schedule_head ROWS
+# schedule_head: sets head_text, and schedule_values
 schedule_head() {
-    cat <<EOT &&
-# schema: 1
+    local most=0 each version report=yes planned_on=$n_nodes
+    version=$("$NOISELAB_BIN/noiselab-gen" --version)
+    [ -z "${no_report-}" ] || report=no
+    [ -z "$submit" ] || planned_on=${nodes:--}
+    find_tasks
+    for each in "${launch_ns[@]}"; do ((each <= most)) || most=$each; done
+    most=$(((most + 50000000) / 100000000 + start_s * 10))
+    utc %Y-%m-%dT%H:%M:%SZ
+    head_text="# schema: 1
 # experiment: $experiment
-# created_utc: $(date -u +%Y-%m-%dT%H:%M:%SZ)
-# version: $("$NOISELAB_BIN/noiselab-gen" --version | sed 's/noiselab-gen //')
+# created_utc: $REPLY
+# version: ${version#noiselab-gen }
 # command: $command
 # seed: $seed
-# launches: $(wc -l <"$1" | tr -d ' ')
-# nodes_planned: $(if [ -n "$submit" ]; then echo "${nodes:--}"; else echo "$n_nodes"; fi)
-# seconds_per_launch: $(launch_times "$1" | awk -v start="$start_s" '$2 > most { most = $2 } END { printf "%.1f\n", most + start }')
+# launches: ${#rows[@]}
+# nodes_planned: $planned_on
+# seconds_per_launch: $((most / 10)).$((most % 10))
 # margin_percent: ${margin:--}
-# report: $([ -n "${no_report-}" ] && echo no || echo yes)
+# report: $report
 # treatment: ${treatment:--}
-# interval_s: ${interval_s:--}${hosts:+$newline# hosts: $hosts}${schedule_notes:+$newline$schedule_notes}
-EOT
-        printf '%s\n' "$schedule_columns"
+# interval_s: ${interval_s:--}${hosts:+$newline# hosts: $hosts}${schedule_notes:+$newline$schedule_notes}"
+    take_head "$head_text"
 }
 
-# schedule_key KEY: its value; empty for -
-schedule_key() { sed -n "/^launch$tab/q; s/^# $1: //p" "$schedule" | sed 's/^-$//'; }
+# take_head TEXT: its keys, into schedule_values; a key that comes again has a line for each
+take_head() {
+    local line key
+    declare -gA schedule_values=()
+    while IFS= read -r line; do
+        case $line in '# '*': '*) ;; *) continue ;; esac
+        line=${line#'# '}
+        key=${line%%: *} line=${line#*: }
+        [ "$line" != - ] || line=''
+        schedule_values[$key]+=${schedule_values[$key]+$newline}$line
+    done <<<"$1"
+}
+
+# schedule_key KEY: sets REPLY to its value; empty for -
+schedule_key() { REPLY=${schedule_values[$1]-}; }
+
+# load_schedule: what $schedule says. Sets damaged, the number of the first line that is no launch of its own
+load_schedule() {
+    local LC_ALL=C line name has_head='' number=0 launch_pattern="^([A-Za-z0-9_-][A-Za-z0-9._-]*)(${tab}[^$tab]*){4}"
+    local -A seen=()
+    damaged='' head_text='' rows=()
+    while IFS= read -r line || [ -n "$line" ]; do
+        damaged=$((number += 1))
+        case $has_head$line in
+        '#'*) head_text+=${head_text:+$newline}$line ;;
+        "$schedule_columns") has_head=yes ;;
+        yes*)
+            [[ $line =~ $launch_pattern ]] || break
+            name=${BASH_REMATCH[1]}
+            [ -z "${seen[$name]-}" ] || break
+            seen[$name]=yes
+            rows+=("$line")
+            ;;
+        *) break ;;
+        esac
+        damaged=''
+    done <"$schedule"
+    [ -n "$has_head" ] || damaged=$number
+    take_head "$head_text"
+    find_tasks
+}
 
 # read_schedule CAMPAIGN: checks that there is one that this noiselab and this experiment can go on with, and takes over what it recorded
 read_schedule() {
@@ -155,29 +220,24 @@ read_schedule() {
     [ -f "$schedule" ] ||
         die 2 "'$campaign' has no schedule.tsv: it was made by an older noiselab, or by noiselab detect, and cannot be resumed, only analysed"
     # words that stand in it are run
-    [ "$(id -u)" != 0 ] || [ "$(find "$campaign" "$schedule" -prune -user 0 | wc -l)" -eq 2 ] ||
+    [ "$EUID" != 0 ] || [ -z "$(find "$campaign" "$schedule" -prune ! -user 0)" ] ||
         die 2 "'$campaign' belongs to another user, and what it says would be run as root: go on with it as that user"
-    [ "$(schedule_key schema)" = 1 ] || die 2 "'$schedule': schema '$(schedule_key schema)' is not known here (1 is)"
-    [ "$(schedule_key experiment)" = "$experiment" ] ||
-        die 2 "'$campaign' is of the experiment '$(schedule_key experiment)': noiselab run $(schedule_key experiment) --resume '$campaign'"
-    damaged=$(awk -F '\t' -v columns="$schedule_columns" '
-        /^#/ && !head { next }
-        !head { head = 1; if ($0 != columns) { print NR; exit }; next }
-        NF < 5 || $1 !~ /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/ || seen[$1]++ { print NR; exit }
-        END { if (!head) print NR + 0 }' "$schedule" | head -n 1)
+    load_schedule
+    [ "${schedule_values[schema]-}" = 1 ] || die 2 "'$schedule': schema '${schedule_values[schema]-}' is not known here (1 is)"
+    schedule_key experiment
+    [ "$REPLY" = "$experiment" ] || die 2 "'$campaign' is of the experiment '$REPLY': noiselab run $REPLY --resume '$campaign'"
     [ -z "$damaged" ] || die 2 "'$schedule', line $damaged: not a launch of its own (launch, set, nodes, ranks, words, separated by tabs)"
-    seed=$(schedule_key seed)
-    margin=$(schedule_key margin_percent)
-    treatment=$(schedule_key treatment)
-    interval_s=$(schedule_key interval_s)
-    analyses=$(schedule_key analyses)
-    [ "$(schedule_key report)" = yes ] || no_report=yes
+    seed=${schedule_values[seed]-}
+    margin=${schedule_values[margin_percent]-}
+    treatment=${schedule_values[treatment]-}
+    interval_s=${schedule_values[interval_s]-}
+    analyses=${schedule_values[analyses]-}
+    [ "${schedule_values[report]-}" = yes ] || no_report=yes
     take_private_schedule
     # a Slurm job that goes on has nodes of its own
-    in_slurm_job || [ -n "$submit" ] || hosts=${hosts:-$(schedule_key hosts)}
+    in_slurm_job || [ -n "$submit" ] || hosts=${hosts:-${schedule_values[hosts]-}}
     check_hosts
-    check_start=$(schedule_key start_s)
-    case $check_start in *[!0-9]* | '') ;; *) start_s=$check_start ;; esac
+    case ${schedule_values[start_s]-} in *[!0-9]* | '') ;; *) start_s=${schedule_values[start_s]} ;; esac
     case $analyses in *[!a-z,]*) die 2 "'$schedule': '$analyses' is not a value of 'analyses'" ;; esac
     check_key 'seed' "$seed" && check_key 'margin_percent' "$margin" && check_key 'interval_s' "$interval_s"
 }
@@ -186,9 +246,10 @@ read_schedule() {
 take_private_schedule() {
     private=$campaign/schedule.private.tsv
     if [ -f "$private" ]; then
-        [ "$(id -u)" != 0 ] || [ -n "$(find "$private" -prune -user 0)" ] || die 2 "'$private' belongs to another user, and would be run as root"
+        [ "$EUID" != 0 ] || [ -n "$(find "$private" -prune -user 0)" ] || die 2 "'$private' belongs to another user, and would be run as root"
         schedule=$private
-    elif [ -n "$resume" ] && sed "1,/^launch$tab/d" "$schedule" | grep -qF '***'; then
+        load_schedule
+    elif [ -n "$resume" ] && [[ ${rows[*]} == *'***'* ]]; then
         die 2 "'$schedule' has *** where passwords were, and '$private', which has them, is gone: it can only be analysed (--finish)"
     fi
 }
@@ -200,57 +261,67 @@ check_key() {
     esac
 }
 
-# launch_times FILE: a line "launch seconds task" for each launch: its measuring time, and the number of its task in an array job. Launches that are
+# find_tasks: sets for each row launch_ns, its measuring time, and task_of, the number of its task in an array job (n_tasks in all). Launches that are
 # compared within a set are one task, so that they run on the same nodes; any other launch is one by itself.
-launch_times() {
-    awk -F '\t' '
-        function seconds(text, number, unit) {
-            number = text; sub(/[a-z]+$/, "", number); unit = substr(text, length(number) + 1)
-            return number * size[unit]
-        }
-        BEGIN { size["ns"] = 1e-9; size["us"] = 1e-6; size["ms"] = 1e-3; size[""] = size["s"] = 1; size["min"] = 60; size["h"] = 3600 }
-        /^#/ || $1 == "launch" { next }
-        {
-            s = 0
-            for (i = 5; i < NF; i++) if ($i == "--seconds") s = seconds($(i + 1))
-            if ($2 == "-") task = ++n_tasks
-            else task = $2 in task_of ? task_of[$2] : (task_of[$2] = ++n_tasks)
-            print $1, s, task
-        }' "$1"
+find_tasks() {
+    local line set
+    local -A task_of_set=()
+    launch_ns=() task_of=() n_tasks=0
+    for line in "${rows[@]}"; do
+        REPLY=0
+        case $line in *"$tab--seconds$tab"*)
+            set=${line##*"$tab--seconds$tab"}
+            nanoseconds "${set%%"$tab"*}"
+            ;;
+        esac
+        launch_ns+=("$REPLY")
+        set=${line#*"$tab"}
+        set=${set%%"$tab"*}
+        [ "$set" != - ] && [ -n "${task_of_set[$set]-}" ] || task_of_set[$set]=$((n_tasks += 1))
+        task_of+=("${task_of_set[$set]}")
+    done
 }
 
-# longest_seconds TASKS: what the longest launch takes with its start, or with TASKS yes the longest task of an array
+# longest_seconds TASKS: sets REPLY to what the longest launch takes with its start, or with TASKS yes the longest task of an array
 longest_seconds() {
-    launch_times "$schedule" 2>/dev/null | awk -v tasks="$1" -v start="$start_s" '
-        { s[tasks == "yes" ? $3 : NR] += $2 + start }
-        END { for (i in s) if (s[i] > most) most = s[i]; printf "%d\n", most + 1 }'
+    local i set most=0
+    local -a sum=()
+    for i in "${!rows[@]}"; do
+        set=$i
+        [ "$1" = no ] || set=${task_of[i]}
+        sum[set]=$((${sum[set]-0} + launch_ns[i] + start_s * 1000000000))
+        ((sum[set] <= most)) || most=${sum[set]}
+    done
+    REPLY=$((most / 1000000000 + 1))
 }
-
-# launch_ends FILE...: of each launch.json that is there, and whole, a line "file end" with a tab: complete, interrupted, failed: ..., or - (no end)
-launch_ends() { json_values --with-names --pass-damaged "$@" -- ended; }
 
 # is_complete LAUNCH
 is_complete() {
-    end=$(launch_ends "$campaign/$1/launch.json") || exit $?
-    [ "${end##*"$tab"}" = complete ]
+    [ -e "$campaign/$1/launch.json" ] || return
+    json_values --pass-damaged "$campaign/$1/launch.json" -- ended || exit $?
+    [ "$REPLY" = complete ]
 }
 
-# complete_and_planned: the launches that are complete, a line =, and a line "launch seconds task" for each planned one
-complete_and_planned() {
-    ends=$(launch_ends "$campaign"/*/launch.json) || exit $?
-    printf '%s\n' "$ends" | sed -n "s|/launch.json${tab}complete\$||p" | sed 's|.*/||'
-    echo '='
-    launch_times "$schedule"
+# find_complete: sets is_whole for each launch of the campaign that is complete
+find_complete() {
+    local line
+    local -a files=("$campaign"/*/launch.json)
+    declare -gA is_whole=()
+    [ -e "${files[0]}" ] || return 0
+    json_values --with-names --pass-damaged "${files[@]}" -- ended || exit $?
+    while IFS= read -r line; do
+        case $line in *"/launch.json${tab}complete") ;; *) continue ;; esac
+        line=${line%/launch.json*}
+        is_whole[${line##*/}]=yes
+    done <<<"$REPLY"
 }
 
-# count_launches: sets n_planned, n_complete, and left_s, the measuring time of those that are not complete
+# count_launches: sets n_planned, n_complete, and left_ns, the measuring time of those that are not complete
 count_launches() {
-    launches_now=$(complete_and_planned) || exit $?
-    # shellcheck disable=SC2046 # three numbers
-    set -- $(printf '%s\n' "$launches_now" | awk '
-        $0 == "=" { planned = 1; next }
-        !planned { complete[$1] = 1; next }
-        { n++; if ($1 in complete) done++; else left += $2 }
-        END { printf "%d %d %.1f\n", n, done, left }')
-    n_planned=$1 n_complete=$2 left_s=$3
+    local i
+    find_complete
+    n_planned=${#rows[@]} n_complete=0 left_ns=0
+    for i in "${!rows[@]}"; do
+        if [ -n "${is_whole[${rows[i]%%"$tab"*}]-}" ]; then n_complete=$((n_complete + 1)); else left_ns=$((left_ns + launch_ns[i])); fi
+    done
 }

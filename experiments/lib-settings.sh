@@ -1,6 +1,6 @@
 # What holds for a whole launch, as arms of noiselab run advise: the eager limit, and where ranks are placed. Each launch has one setting, in sets in random
 # order. Sourced by advise.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
 # a little below and above the powers of two, so that a step is seen where it is
@@ -11,7 +11,7 @@ check_arms() {
     compares=${arms%%:*} limits_wanted=''
     case $arms in
     algorithms | mapping | eager) ;;
-    eager:*) limits_wanted=$(printf '%s\n' "${arms#*:}" | tr ',' '\n' | bytes_of_sizes) || die 2 "--arms: '$arms': the limits are sizes (try eager:16KiB,64KiB)" ;;
+    eager:*) limits_wanted=$(bytes_of_sizes <<<"${arms#*:}") || die 2 "--arms: '$arms': the limits are sizes (try eager:16KiB,64KiB)" ;;
     *) die 2 "--arms: '$arms' is not algorithms, eager (eager:16KiB,64KiB) or mapping" ;;
     esac
     [ "$compares" != algorithms ] || return 0
@@ -27,7 +27,7 @@ check_arms() {
 
 # bytes_of_sizes: sizes, a line each, in bytes; fails at what is none
 bytes_of_sizes() {
-    awk '
+    awk -v RS='[,\n]' '
         !/^[1-9][0-9]*(B|KiB|MiB)?$/ || length($0) > 9 { bad = 1; exit }
         { print ($0 + 0) * ($0 ~ /KiB/ ? 1024 : $0 ~ /MiB/ ? 1048576 : 1) }
         END { exit bad || !NR }'
@@ -53,13 +53,17 @@ find_settings() {
 }
 
 find_eager() {
-    look look-eager '' || die 2 "a first look ended with status $status: $(first_line <"$scratch/look-eager.said")"
+    look look-eager '' || {
+        first_line "$(<"$scratch/look-eager.said")"
+        die 2 "a first look ended with status $status: $REPLY"
+    }
     parameter() { json_values "$scratch/look-eager.json" -- "mpi.parameters.$1" 2>/dev/null; }
-    case $(parameter pml) in
+    parameter pml
+    case $REPLY in
     ob1)
         transport=
         for name in $([ "$n_nodes" = 1 ] || echo tcp) vader sm; do
-            limit=$(parameter "btl_${name}_eager_limit") && transport=$name && break
+            parameter "btl_${name}_eager_limit" && limit=$REPLY transport=$name && break
         done
         [ -n "$transport" ] || die 2 "--arms eager: the MPI library says of no transport here up to which size it sends at once"
         for value in $limit ${limits_wanted:-$((limit / 4)) $((limit * 4)) $((limit * 16))}; do
@@ -84,11 +88,12 @@ find_mapping() {
         ways='core socket numa socket,rank-by-core hwthread'
     fi
     for way in $ways; do
-        words=$(mapping_words "$way")
+        mapping_words "$way"
         n_looks_taken=$((n_looks_taken + 1))
         # a machine without NUMA nodes refuses to map by them
-        look "look-$n_looks_taken" "$(printf '%s\n' "$words" | tr ' ' '\n')" || continue
-        place=$(json_values "$scratch/look-$n_looks_taken.json" -- 'placement.*.host' 'placement.*.binding' | tr '\n\t' '  ')
+        look "look-$n_looks_taken" "${words// /$newline}" || continue
+        json_values "$scratch/look-$n_looks_taken.json" -- 'placement.*.host' 'placement.*.binding'
+        place=$REPLY
         case $same in *"|$place|"*) continue ;; esac
         same="$same|$place|"
         printf '%s\n' "$words" >>"$scratch/settings"
@@ -97,11 +102,12 @@ find_mapping() {
         die 0 "--arms mapping: $n_ranks ranks are on the same CPUs whichever way they are mapped here (core, socket, NUMA node, hardware thread): nothing is measured"
 }
 
-# mapping_words WAY: by Open MPI 4 and 5; one of srun is a word as it is
+# mapping_words WAY: sets words: by Open MPI 4 and 5; one of srun is a word as it is
 mapping_words() {
-    by=${1%%,*} bind=core
+    local by=${1%%,*} bind=core package
+    words=$1
     case $1 in
-    SLURM_*) echo "$1" && return ;;
+    SLURM_*) return ;;
     hwthread) bind=hwthread ;;
     esac
     package=$by
@@ -109,27 +115,24 @@ mapping_words() {
     words="OMPI_MCA_rmaps_base_mapping_policy=$by OMPI_MCA_hwloc_base_binding_policy=$bind"
     words="$words PRTE_MCA_rmaps_default_mapping_policy=$package PRTE_MCA_hwloc_default_binding_policy=$bind"
     case $1 in *,rank-by-core) words="$words OMPI_MCA_rmaps_base_ranking_policy=core PRTE_MCA_rmaps_default_ranking_policy=fill" ;; esac
-    echo "$words"
 }
 
 # plan_settings WORDS: sets of launches, one for each setting
 plan_settings() {
     find_settings
-    n_arms=$(wc -l <"$scratch/settings" | tr -d ' ')
+    local settings
+    mapfile -t settings <"$scratch/settings"
+    n_arms=${#settings[@]}
     n_launches=$((launches * n_arms))
     each_s=$((seconds / n_launches - start_s))
     [ "$each_s" -ge 1 ] || die 2 "--seconds: $seconds is too short for $launches sets of $n_arms launches: at least $((n_launches * (start_s + 1)))"
-    schedule_notes="# arms: $compares$newline# reference: $(head -n 1 "$scratch/settings")$schedule_notes"
-    note "$launches sets of $n_arms launches in random order, $each_s s of measuring each: some $(say_time $((n_launches * (each_s + start_s)))) in all;" \
-        "seed $seed; into '$campaign'"
-    # shellcheck disable=SC2030
-    shuffled "$seed" "$launches" <"$scratch/settings" >"$scratch/order"
+    schedule_notes="# arms: $compares$newline# reference: ${settings[0]}$schedule_notes"
+    say_time "$((n_launches * (each_s + start_s)))"
+    note "$launches sets of $n_arms launches in random order, $each_s s of measuring each: some $REPLY in all; seed $seed; into '$campaign'"
+    shuffled "$seed" "$launches" "$(<"$scratch/settings")"
     while read -r set_number words; do
-        # shellcheck disable=SC2086,SC2046 # words
-        row "$set_number" - "$ranks_planned" $(printf -- '--with=%s ' $words) "$@" --noise-nodes first \
+        # shellcheck disable=SC2086 # words
+        row "$set_number" - "$ranks_planned" ${words:+--with=${words// / --with=}} "$@" --noise-nodes first \
             --on "rank:$(((seed + set_number) % (n_ranks / n_set_nodes)))" --seconds "${each_s}s" --seed "$((seed + row_number + 1))"
-    done <"$scratch/order"
+    done < <(printf '%s\n' "${shuffled[@]}")
 }
-
-# settings_of_reference: what a run without the advice has, as lines
-settings_of_reference() { schedule_key reference | tr ' ' '\n'; }

@@ -1,5 +1,5 @@
 # Within a Slurm job: steps, nodes, CPUs and the time that is left. Slurm 22.05 and later. Sourced by lib.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
 in_slurm_job() { [ -n "${SLURM_JOB_ID-}" ] && command -v srun >/dev/null; }
@@ -14,56 +14,52 @@ say_het_job() {
 # job_nodes: number of nodes of the job
 job_nodes() { echo "${SLURM_JOB_NUM_NODES:-${SLURM_NNODES:-1}}"; }
 
-# names_of NAME LIST: the nodes of a list as Slurm writes them, one on a line. NAME: whose list it is, for messages; ends this shell with 2
-names_of() {
-    names=$("$NOISELAB_LIBEXEC/noiselab-sh" nodes "$2" 2>&1) || die 2 "$1: ${names#noiselab-sh: }"
-    printf '%s\n' "$names"
-}
+# names_of NAME LIST: sets REPLY to the nodes of a list as Slurm writes them, one on a line. NAME: whose list it is, for messages
+names_of() { REPLY=$("$NOISELAB_LIBEXEC/noiselab-sh" nodes "$2" 2>&1) || die 2 "$1: ${REPLY#noiselab-sh: }"; }
 
 # find_node_names: sets all_nodes, the nodes of the job, or of --hosts, one on a line; empty where there is neither
 find_node_names() {
     all_nodes=''
     if [ -n "$hosts" ]; then
-        all_nodes=$(names_of --hosts "$hosts") || exit 2
+        names_of --hosts "$hosts"
+        all_nodes=$REPLY
     elif in_slurm_job; then
         all_nodes=$("$NOISELAB_LIBEXEC/noiselab-sh" job-nodes 2>&1) || die 2 "job $SLURM_JOB_ID: ${all_nodes#noiselab-sh: }"
     fi
 }
 
-# node_names: these. Needs find_node_names.
-node_names() { printf '%s\n' "$all_nodes"; }
-
-# srun_mpi: what srun --mpi= has to be for the detector's MPI library; NOISELAB_SRUN_MPI says it where this guesses wrong
-srun_mpi() {
-    [ -z "${NOISELAB_SRUN_MPI-}" ] || { echo "$NOISELAB_SRUN_MPI" && return; }
-    wanted='pmix pmi2'
+# find_srun_mpi: sets srun_mpi, what srun --mpi= has to be for the detector's MPI library; NOISELAB_SRUN_MPI says it where this guesses wrong
+find_srun_mpi() {
+    local wanted='pmix pmi2' known
+    srun_mpi=${NOISELAB_SRUN_MPI-}
+    [ -z "$srun_mpi" ] || return 0
     # MPICH built without PMIx speaks PMI-2; its library is named so by Debian, and libmpi.so.12 by itself
     case $(ldd "$NOISELAB_BIN/noiselab-detect" 2>/dev/null) in
     *libmpich.so* | *libmpi.so.12*) wanted='pmi2 pmix' ;;
     esac
-    known=$(srun --mpi=list 2>&1 | tr ',:' '  ')
-    for name in $wanted; do
-        # by whole words: "specific pmix plugin versions available: pmix_v4"
-        for word in $known; do
-            if [ "$word" = "$name" ]; then
-                echo "$name"
-                return
-            fi
-        done
+    known=$(srun --mpi=list 2>&1)
+    # by whole words: "specific pmix plugin versions available: pmix_v4"
+    known=${known//[$'\n\t,:']/ }
+    for srun_mpi in $wanted; do
+        case " $known " in *" $srun_mpi "*) return 0 ;; esac
     done
     return 1
 }
 
-# slurm_cpus: one line "host cores cpus" for each node of the job, of the CPUs that a step of this job may use there: no more than the job's, and
+# slurm_cpus: prints one line "host cores cpus" for each node of the job, of the CPUs that a step of this job may use there: no more than the job's, and
 # without those that are kept for the system (core specialisation)
 slurm_cpus() {
     # these would narrow the look, clash with --cpu-bind, or keep our environment from the nodes (of a job with --export=NONE)
     unset SLURM_EXPORT_ENV SRUN_CPUS_PER_TASK SLURM_CPUS_PER_TASK SLURM_TRES_PER_TASK SLURM_HINT SLURM_CPU_BIND SLURM_NTASKS SLURM_NPROCS \
         SLURM_NTASKS_PER_NODE
-    look=$(srun --overlap --nodes="$(job_nodes)" --ntasks="$(job_nodes)" --ntasks-per-node=1 --cpu-bind=none --mpi=none --job-name=noiselab-look \
-        --kill-on-bad-exit=1 "$NOISELAB_BIN/noiselab-gen" --list cpus 2>&1 </dev/null) ||
-        die 2 "the nodes of job $SLURM_JOB_ID do not answer: $(printf '%s\n' "$look" | sed 's/^srun: //' | first_line)"
-    lines_of_cpus "$look"
+    local look n
+    n=$(job_nodes)
+    look=$(srun --overlap --nodes="$n" --ntasks="$n" --ntasks-per-node=1 --cpu-bind=none --mpi=none --job-name=noiselab-look \
+        --kill-on-bad-exit=1 "$NOISELAB_BIN/noiselab-gen" --list cpus 2>&1 </dev/null) || {
+        first_line "$look"
+        die 2 "the nodes of job $SLURM_JOB_ID do not answer: ${REPLY#srun: }"
+    }
+    printf '%s\n' "$look"
 }
 
 # find_binding: sets binds_nothing where this cluster cannot bind ranks to cores, which srun would say again for each launch
@@ -85,8 +81,7 @@ run_srun() {
         # srun sorts --nodelist: the ranks' nodes, one for each, are in a file
         SLURM_HOSTFILE=$scratch/hosts
         export SLURM_HOSTFILE
-        printf '%s\n' "$nodes_of_step" | tr ',' '\n' |
-            awk -v most="$use_nodes" -v each="$per_node" 'NR <= most { for (i = 0; i < each; i++) print $1 }' >"$SLURM_HOSTFILE"
+        awk -v RS=, -v most="$use_nodes" -v each="$per_node" 'NR <= most { for (i = 0; i < each; i++) print $1 }' <<<"$nodes_of_step" >"$SLURM_HOSTFILE"
         set -- --distribution=arbitrary "$@"
     else
         [ "$nodes_of_step" = - ] || set -- --nodelist="$nodes_of_step" "$@"
@@ -119,9 +114,9 @@ cpus_per_core() {
     *nomultithread*,* | *compute_bound*,* | *,1) echo 1 && return ;;
     esac
     # such as 64(x2),16: the fewest, as the cores are
-    printf '%s\n' "${SLURM_JOB_CPUS_PER_NODE-1}" | tr ',' '\n' | awk -v cores="$cores" '
+    awk -v RS=, -v cores="$cores" '
         NR == 1 || $1 + 0 < fewest { fewest = $1 + 0 }
-        END { n = cores > 0 ? int(fewest / cores) : 1; print (n > 1 ? n : 1) }'
+        END { n = cores > 0 ? int(fewest / cores) : 1; print (n > 1 ? n : 1) }' <<<"${SLURM_JOB_CPUS_PER_NODE-1}"
 }
 
 # signal_step NAME: a TERM for each rank of that step of this job; fails when there is no such step (yet)
@@ -130,24 +125,21 @@ signal_step() {
     [ -n "$step" ] && scancel --signal=TERM "$step" 2>/dev/null
 }
 
-# slurm_seconds TIME: Slurm's days-hours:minutes:seconds, or minutes, in seconds; empty for UNLIMITED and the like
+# slurm_seconds TIME: sets REPLY to Slurm's days-hours:minutes:seconds, or minutes, in seconds; empty for UNLIMITED and the like
 slurm_seconds() {
-    printf '%s\n' "$1" | awk '
-        !/^[0-9]+(-[0-9]+)?(:[0-9]+)*$/ { exit }
-        {
-            days = 0; rest = $0
-            if (split($0, d, "-") == 2) { days = d[1]; rest = d[2] }
-            n = split(rest, t, ":")
-            if (days > 0 || $0 ~ /-/) s = t[1] * 3600 + t[2] * 60 + t[3]
-            else if (n == 1) s = t[1] * 60
-            else if (n == 2) s = t[1] * 60 + t[2]
-            else s = t[1] * 3600 + t[2] * 60 + t[3]
-            print days * 86400 + s
-        }'
+    local days=0 rest=$1
+    local -a part
+    REPLY=''
+    [[ $1 =~ ^[0-9]+(-[0-9]+)?(:[0-9]+)*$ ]] || return 0
+    case $1 in *-*) days=${1%-*} rest=${1#*-} ;; esac
+    IFS=: read -ra part <<<"$rest"
+    # without days a single number, or the first of two, are minutes
+    if [ "$rest" = "$1" ] && [ ${#part[@]} -lt 3 ]; then part=(0 "${part[@]}"); fi
+    REPLY=$((10#$days * 86400 + 10#${part[0]} * 3600 + 10#${part[1]-0} * 60 + 10#${part[2]-0}))
 }
 
-# slurm_time SECONDS: as --time takes it, in whole minutes
-slurm_time() { awk -v s="$1" 'BEGIN { m = int((s + 59) / 60); printf "%d:%02d:00\n", m / 60, m % 60 }'; }
+# slurm_time SECONDS: sets REPLY, as --time takes it, in whole minutes
+slurm_time() { printf -v REPLY '%d:%02d:00' "$((($1 + 59) / 3600))" "$((($1 + 59) % 3600 / 60))"; }
 
 # find_time_limit: sets ends_at, when the job's time is over (seconds since 1970); empty without a limit
 find_time_limit() {
@@ -155,8 +147,13 @@ find_time_limit() {
     in_slurm_job || return 0
     case ${SLURM_JOB_END_TIME-} in
     '' | *[!0-9]*)
-        job_left_s=$(slurm_seconds "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%L 2>/dev/null | head -n 1 | tr -d ' ')")
-        [ -z "$job_left_s" ] || ends_at=$(($(date +%s) + job_left_s))
+        read -r REPLY _ < <(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%L 2>/dev/null)
+        slurm_seconds "$REPLY"
+        [ -z "$REPLY" ] || {
+            ends_at=$REPLY
+            now
+            ends_at=$((ends_at + REPLY))
+        }
         ;;
     *) ends_at=$SLURM_JOB_END_TIME ;;
     esac
@@ -168,7 +165,10 @@ back_into_queue() {
     [ -z "${SLURM_ARRAY_TASK_ID-}" ] || job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
     # that ends this job with a TERM
     trap '' INT TERM HUP
-    reason=$(scontrol requeue "$job" 2>&1) || die 2 "--requeue: $(printf '%s\n' "$reason" | first_line); $(how_to_go_on)"
+    reason=$(scontrol requeue "$job" 2>&1) || {
+        first_line "$reason"
+        die 2 "--requeue: $REPLY; $(how_to_go_on)"
+    }
     note "job $job is requeued and continues '$campaign'"
     exit 2
 }

@@ -1,25 +1,18 @@
 # Treatments from outside, which a launch as a whole is under. Sourced by lib.sh.
-# shellcheck shell=sh
+# shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
 # Rows: name (the kind in the data), function that refuses where the treatment cannot be, function that puts a launch under its arm, what it is.
-treatments='
-slurm-accounting  need_slurm_accounting  set_slurm_accounting  Slurm looks at every process of the job each second
-'
+treatments='slurm-accounting  need_slurm_accounting  set_slurm_accounting  Slurm looks at every process of the job each second'
 
 # treatment_row NAME: sets treatment_check, treatment_set and treatment_help; refuses a name that has no row
 treatment_row() {
-    treatment_check=''
-    names=''
-    while read -r row_name row_check row_set row_help; do
-        [ -n "$row_name" ] || continue
-        names="$names${names:+, }$row_name"
-        [ "$row_name" = "$1" ] || continue
-        treatment_check=$row_check treatment_set=$row_set treatment_help=$row_help
-    done <<EOT
-$treatments
-EOT
-    [ -n "$treatment_check" ] || die 2 "--treatment: '$1' is not a treatment (try $names)"
+    local name names=''
+    while read -r name treatment_check treatment_set treatment_help; do
+        [ "$name" != "$1" ] || return 0
+        names+=${names:+, }$name
+    done <<<"$treatments"
+    die 2 "--treatment: '$1' is not a treatment (try $names)"
 }
 
 # find_arm WORDS: sets arm and external, the treatment from outside, of a launch (--arms on:external=NAME,...); empty without

@@ -1,9 +1,9 @@
 # Shared by the experiments: words to the user, checks of values, times and random order; and the other parts. Sourced, never run.
-# shellcheck shell=sh
+# A function that answers sets REPLY: what is printed and taken by $(...) costs a process.
+# shellcheck shell=bash
 
-tab='	'
-newline='
-'
+tab=$'\t'
+newline=$'\n'
 
 # Whatever reckons or sorts here does it in points and bytes, in any locale. That of the user is left as it is: agents and programs are started in it.
 awk() { LC_ALL=C command awk "$@"; }
@@ -11,40 +11,58 @@ sort() { LC_ALL=C command sort "$@"; }
 
 # die STATUS MESSAGE: one line, then out. Statuses as everywhere: 2 usage or environment, 3 inconclusive.
 die() {
-    status=$1
-    shift
-    note "$@"
-    exit "$status"
+    note "${@:2}"
+    exit "$1"
 }
 
 # note MESSAGE: without what a terminal would obey: parts of it may be what others said
-note() { printf 'noiselab-run: %s\n' "$*" | tr '\001-\010\013-\037\177' '[?*]' >&2; }
+note() {
+    local LC_ALL=C text="$*"
+    printf 'noiselab-run: %s\n' "${text//[$'\001'-$'\010'$'\013'-$'\037'$'\177']/?}" >&2
+}
 
-# first_line: the first line of stdin that says something, for messages that are one line
-first_line() { sed -n '/[^[:space:]]/{p;q;}'; }
+# first_line TEXT: sets REPLY to the first line of it that says something, for messages that are one line
+first_line() {
+    while IFS= read -r REPLY; do
+        case $REPLY in *[![:space:]]*) return ;; esac
+    done <<<"$1"
+}
 
-# quoted WORD: as a shell would have to read it
+# said FILE: sets REPLY to that of what a program said, without the program's name
+said() {
+    first_line "$(<"$1")"
+    REPLY=${REPLY#noiselab-[a-z]*: }
+}
+
+# quoted WORD...: sets REPLY to the words as a shell would have to read them
 quoted() {
-    case $1 in
-    '' | *[!A-Za-z0-9_./:%+,@=-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
-    *) printf '%s' "$1" ;;
-    esac
+    local word quote="'" escaped="'\\''" all=''
+    for word; do
+        case $word in
+        '' | *[!A-Za-z0-9_./:%+,@=-]*) all+=" '${word//$quote/$escaped}'" ;;
+        *) all+=" $word" ;;
+        esac
+    done
+    REPLY=${all# }
 }
 
 # did_you_mean WORD WORDS: ": did you mean ...?" where one of WORDS, on lines, is like it; else nothing
 did_you_mean() {
-    meant=$(printf '%s\n' "$2" | "$NOISELAB_LIBEXEC/noiselab-sh" nearest "$1") || return 0
-    printf ': did you mean %s?' "$meant"
+    REPLY=$("$NOISELAB_LIBEXEC/noiselab-sh" nearest "$1" <<<"$2") && REPLY=": did you mean $REPLY?"
 }
 
-# replace_file NAME: its content is stdin, in one step: readers see the old file or the whole new one; fails without a trace
+# replace_file NAME TEXT: its content is then TEXT, in one step: readers see the old file or the whole new one; fails without a trace
 replace_file() {
+    local new=$1.$$ status
+    if [ -e "$new" ] || [ -L "$new" ]; then rm -f "$new"; fi
     # noclobber: in a folder that others can write the name may be there as a link
-    rm -f "$1.$$"
-    if ! { (set -C && cat >"$1.$$") && mv "$1.$$" "$1"; } 2>/dev/null; then
-        rm -f "$1.$$"
-        return 1
-    fi
+    set -C
+    { printf '%s\n' "$2" >"$new"; } 2>/dev/null
+    status=$?
+    set +C
+    [ "$status" = 0 ] && mv "$new" "$1" 2>/dev/null && return
+    rm -f "$new"
+    return 1
 }
 
 # make_scratch: sets scratch, a folder of this process that goes with it
@@ -54,9 +72,15 @@ make_scratch() {
     trap 'rm -rf "$scratch"' EXIT
 }
 
-# json_values FILE... -- PATH...: the values of these paths (keys joined by dots), tab-separated, - for null; - is stdin. Ends with 70 and one line on
+# json_values FILE... -- PATH...: sets REPLY to the values of these paths (keys joined by dots), tab-separated, - for null. Status 70 and one line on
 # stderr where a file has no such value: nothing here guesses what another program meant.
-json_values() { "$NOISELAB_LIBEXEC/noiselab-sh" values "$@"; }
+json_values() { REPLY=$("$NOISELAB_LIBEXEC/noiselab-sh" values "$@"); }
+
+# absolute PATH: sets REPLY
+absolute() {
+    REPLY=$1
+    [ "${1#/}" != "$1" ] || REPLY=$PWD/$1
+}
 
 # whole NAME VALUE: refuses what is not a whole number of at least 1
 whole() {
@@ -71,6 +95,15 @@ countable() {
     [ "${#1}" -le 18 ] || die 2 "--seed: '$1' has more than 18 digits, too many to count on from launch to launch"
 }
 
+# is_level NAME PERCENT EXAMPLE: refuses what is no level in percent above 0
+is_level() {
+    case $2 in
+    '' | *[!0-9.]* | *.*.* | .) ;;
+    *[1-9]*) return ;;
+    esac
+    die 2 "$1: '$2' is not a level in percent above 0 (try $3)"
+}
+
 # is_list NAME LIST EXAMPLE: refuses empty parts; the shell drops an empty last one
 is_list() {
     case $2 in
@@ -78,8 +111,21 @@ is_list() {
     esac
 }
 
-# words LIST: a comma-separated list as words
-words() { printf '%s' "$1" | tr ',' ' '; }
+# refuse_given REASON NAME...: ends where one of these options was given
+refuse_given() {
+    local name
+    for name in "${@:2}"; do
+        ! was_given "$name" || die 2 "$name$1"
+    done
+}
+
+# seed_and_launches LAUNCHES: what is asked for or, without, LAUNCHES and a seed from the clock
+seed_and_launches() {
+    now
+    seed=${seed:-$REPLY} launches=${launches:-$1}
+    whole --launches "$launches"
+    countable "$seed"
+}
 
 # at_least_three: what an answer about launches takes
 at_least_three() { [ "$1" -ge 3 ] || note "--launches $1: too few for an answer, which takes 3"; }
@@ -87,56 +133,74 @@ at_least_three() { [ "$1" -ge 3 ] || note "--launches $1: too few for an answer,
 # these_launches N: what an answer is about where launches are few
 these_launches() { [ "$1" -ge 5 ] || note "--launches $1: the result holds for these launches only; for launches like these it takes five or more"; }
 
-# nanoseconds TIME: a time with its unit (s without one) in ns
+# now: sets REPLY, seconds since 1970
+now() { printf -v REPLY '%(%s)T' -1; }
+
+# utc FORMAT: sets REPLY to this moment
+utc() { TZ=UTC0 printf -v REPLY "%($1)T" -1; }
+
+# nanoseconds TIME: sets REPLY, a time with its unit (s without one) in ns; 0 for what is no time
+declare -A unit_ns=([ns]=1 [us]=1000 [ms]=1000000 [s]=1000000000 [min]=60000000000 [h]=3600000000000)
 nanoseconds() {
-    printf '%s\n' "$1" | awk '
-        { number = $0; sub(/[a-z]+$/, "", number); unit = substr($0, length(number) + 1) }
-        END {
-            size["ns"] = 1; size["us"] = 1e3; size["ms"] = 1e6; size[""] = size["s"] = 1e9; size["min"] = 6e10; size["h"] = 3.6e12
-            printf "%.0f\n", number * size[unit]
-        }'
+    REPLY=0
+    [[ $1 =~ ^([0-9]*)(\.([0-9]*))?(ns|us|ms|s|min|h|)$ ]] || return 0
+    local size=${unit_ns[${BASH_REMATCH[4]:-s}]} fraction=${BASH_REMATCH[3]}000000000
+    fraction=$((10#${fraction:0:9}))
+    # no product beyond 2^63
+    if [ "$size" -ge 1000 ]; then fraction=$((fraction * (size / 1000) / 1000000)); else fraction=0; fi
+    REPLY=$((10#0${BASH_REMATCH[1]} * size + fraction))
 }
 
-# say_time SECONDS: for people
+# is_time TEXT: with its unit
+is_time() { [[ $1 =~ ^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|min|h)$ ]]; }
+
+# decimals NUMBER SCALE: sets REPLY to NUMBER / SCALE, both whole, SCALE a power of ten
+decimals() {
+    local digits=$((${#2} - 1))
+    printf -v REPLY '%d.%0*d' "$(($1 / $2))" "$digits" "$(($1 % $2))"
+    while [ "${REPLY%0}" != "$REPLY" ]; do REPLY=${REPLY%0}; done
+    REPLY=${REPLY%.}
+}
+
+# say_time SECONDS: sets REPLY, for people
 say_time() {
-    awk -v s="$1" 'BEGIN {
-        if (s < 120) printf "%.0f s\n", s
-        else if (s < 7200) printf "%.0f min\n", s / 60
-        else printf "%d h %d min\n", s / 3600, s % 3600 / 60
-    }'
+    if [ "$1" -lt 120 ]; then
+        REPLY="$1 s"
+    elif [ "$1" -lt 7200 ]; then
+        # to the nearest minute, halves to the even one
+        REPLY="$(($1 / 60 + ($1 % 60 > 30 || ($1 % 60 == 30 && $1 / 60 % 2)))) min"
+    else
+        REPLY="$(($1 / 3600)) h $(($1 % 3600 / 60)) min"
+    fi
 }
 
-# shuffled SEED SETS: the lines of stdin, once for each set, in an order of its own that the seed decides; the set comes first on the line
+# shuffled SEED SETS LINES: sets the array shuffled to the lines, once for each set, in an order of its own that the seed decides; the set comes first
+# on the line
 shuffled() {
-    awk -v state="$(($1 % 2147483646 + 1))" -v sets="$2" '
-        # the minimal standard generator (Park, Miller 1988): whole numbers that every awk has exactly
-        function draw(n) {
-            state = state * 16807 % 2147483647
-            return int(n * state / 2147483647)
-        }
-        { line[NR] = $0 }
-        END {
-            for (i = 0; i < 20; i++) draw(1)
-            for (set = 1; set <= sets; set++) {
-                for (i = NR; i > 1; i--) {
-                    j = 1 + draw(i)
-                    kept = line[i]
-                    line[i] = line[j]
-                    line[j] = kept
-                }
-                for (i = 1; i <= NR; i++) print set, line[i]
-            }
-        }'
+    local state=$(($1 % 2147483646 + 1)) set i j kept
+    local -a lines
+    mapfile -t lines <<<"$3"
+    shuffled=()
+    # the minimal standard generator (Park, Miller 1988)
+    for ((i = 0; i < 20; i++)); do state=$((state * 16807 % 2147483647)); done
+    for ((set = 1; set <= $2; set++)); do
+        for ((i = ${#lines[@]}; i > 1; i--)); do
+            state=$((state * 16807 % 2147483647))
+            j=$((i * state / 2147483647))
+            kept=${lines[i - 1]}
+            lines[i - 1]=${lines[j]}
+            lines[j]=$kept
+        done
+        shuffled+=("${lines[@]/#/$set }")
+    done
 }
 
-# powers_of_two FROM UP_TO: "2,4,8" and UP_TO itself
+# powers_of_two FROM UP_TO: sets REPLY to "2,4,8" and UP_TO itself
 powers_of_two() {
-    power=$1 powers=''
-    while [ "$power" -lt "$2" ]; do
-        powers=$powers$power,
-        power=$((power * 2))
-    done
-    echo "$powers$2"
+    local power=$1
+    REPLY=''
+    for (( ; power < $2; power *= 2)); do REPLY+=$power,; done
+    REPLY+=$2
 }
 
 # set_progress: sets progress to terminal or lines. mpirun hides the terminal and its width from the ranks.
@@ -144,7 +208,7 @@ set_progress() {
     progress=lines
     [ -t 2 ] && [ "${TERM-dumb}" != dumb ] || return 0
     progress=terminal
-    COLUMNS=$(stty size <&2 2>/dev/null | cut -d ' ' -f 2)
+    read -r _ COLUMNS < <(stty size <&2 2>/dev/null)
     export COLUMNS
 }
 

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # reproducibility: how well the mean time of an operation repeats from launch to launch, for each number of ranks
 set -u
 # shellcheck source=experiments/lib.sh
@@ -45,11 +45,8 @@ refuse_option() {
 }
 
 check_options() {
-    launches=${launches:-10}
-    whole --launches "$launches"
+    seed_and_launches 10
     at_least_three "$launches"
-    seed=${seed:-$(date +%s)}
-    countable "$seed"
     list_of_ranks 1
     case $starts in
     *raw=*) ;;
@@ -63,11 +60,12 @@ check_options() {
 
 plan_launches() {
     # a launch of every count and set of nodes in each round, so that a machine that drifts does not look like an effect of the ranks
+    # shellcheck disable=SC2086 # a list
+    on_each_set ${ranks//,/ }
+    shuffled "$seed" "$launches" "$REPLY"
     while read -r round count nodes_of_launch; do
         row "$round" "$nodes_of_launch" "$count" "$@" --seed "$((seed + row_number))"
-    done <<EOT
-$(configurations_of_ranks | shuffled "$seed" "$launches")
-EOT
+    done < <(printf '%s\n' "${shuffled[@]}")
 }
 
 main "$@"

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # sensitivity: how much noise slows which collective down on this machine or these nodes, and the smallest level that can be detected
 set -u
 # shellcheck source=experiments/lib.sh
@@ -65,9 +65,7 @@ check_options() {
     fi
     if [ "$design" = launches ]; then
         launches=${launches:-10}
-        for name in --arms --launch-id; do
-            if was_given "$name"; then die 2 "$name: --design launches makes many launches, which get theirs from it; leave it out"; fi
-        done
+        refuse_given ': --design launches makes many launches, which get theirs from it; leave it out' --arms --launch-id
     elif [ -n "$design" ]; then
         set -- "$@" --design "$design"
     fi
@@ -76,9 +74,11 @@ check_options() {
     n_rounds=$((launches * n_node_sets))
     [ "$n_rounds" = 1 ] || [ -z "$launch_id" ] || die 2 '--launch-id: launches need names of their own; leave it out'
     # by other things in a campaign, or by a launch that would count as this one
-    case $launch_id in launch | claims | partial) taken=yes ;; *) taken=$([ -z "$launch_id" ] || [ ! -e "$campaign/$launch_id" ] || echo yes) ;; esac
+    taken=$launch_id
+    case $launch_id in '' | launch | claims | partial) ;; *) [ -e "$campaign/$launch_id" ] || taken='' ;; esac
     [ -z "$taken" ] || die 2 "--launch-id: '$launch_id' is taken in '$campaign'; choose another name"
-    seed=${seed:-$(date +%s)}
+    now
+    seed=${seed:-$REPLY}
     # the shell counts with it, and would take it for octal
     case $seed in 0[0-9]*) die 2 "--seed: '$seed' begins with a zero; leave that out" ;; esac
     if [ "$n_rounds" -gt 1 ] || [ "$design" = launches ]; then countable "$seed"; fi
@@ -88,7 +88,9 @@ check_options() {
         rehearse "$@" --arms on --levels "$levels" --seconds "$seconds"
         share_out
         if [ -n "$dry_run" ]; then
-            [ -n "$submit" ] || was_given --json || rehearsal=$(arms_in_order | awk '{ print "set " $1 ": " ($2 == "off" ? "off" : $2 " %") }')
+            arms_in_order
+            [ -n "$submit" ] || was_given --json ||
+                rehearsal=$(printf '%s\n' "${shuffled[@]}" | awk '{ print "set " $1 ": " ($2 == "off" ? "off" : $2 " %") }')
         fi
     else
         rehearse "$@" --levels "$levels" --seconds "$seconds" --seed "$seed" ${launch_id:+--launch-id "$launch_id"}
@@ -99,49 +101,53 @@ check_options() {
 
 # share_out: the time over the launches, in whole noise periods for each loop of a launch: an operation, size and treatment
 share_out() {
-    n_arms=$(($(printf '%s' "$levels" | tr -dc ',' | wc -c) + 2))
+    local n_arms n_halves n_loops grid_ns start_ns=$((start_s * 1000000000)) each_s
+    n_arms=${levels//[!,]/}
+    n_arms=$((${#n_arms} + 2))
     n_launches=$((launches * n_arms * n_node_sets))
-    n_halves=$(rehearsed halves_per_round) && period_ns=$(rehearsed noise_period_ns) || exit $?
+    rehearsed halves_per_round noise_period_ns
+    n_halves=${REPLY%"$tab"*} period_ns=${REPLY#*"$tab"}
     n_loops=$((n_halves / (n_arms - 1)))
     grid_ns=$((n_loops * period_ns))
-    each_ns=$(($(nanoseconds "$seconds") / n_launches / grid_ns * grid_ns))
+    nanoseconds "$seconds"
+    each_ns=$((REPLY / n_launches / grid_ns * grid_ns))
+    say_time "$((n_launches * n_loops))"
     [ "$each_ns" -gt 0 ] ||
         die 2 "--seconds: $seconds is too short for $n_launches launches of $n_loops loop(s): with a second for each they take" \
-            "$(say_time "$((n_launches * n_loops))")"
+            "$REPLY"
     each_s=$(awk -v ns="$each_ns" 'BEGIN { printf "%.3g", ns / 1e9 }')
+    say_time "$(((n_launches * (each_ns + start_ns) + 500000000) / 1000000000))"
     note "$launches sets of $((n_launches / launches)) launches in random order (--seed $seed), $each_s s of measuring each" \
-        "and about $start_s s to start:" \
-        "some $(say_time "$(awk -v n="$n_launches" -v s="$each_s" -v start="$start_s" 'BEGIN { print n * (s + start) }')")"
+        "and about $start_s s to start: some $REPLY"
 }
 
-# arms_in_order: one line per launch: set, arm (off or a level) and its nodes
+# arms_in_order: sets shuffled to a line for each launch: set, arm (off or a level) and its nodes
 arms_in_order() {
-    # shellcheck disable=SC2046
-    arms_on_nodes off $(words "$levels") | shuffled "$seed" "$launches"
+    # shellcheck disable=SC2086 # a list
+    on_each_set off ${levels//,/ }
+    shuffled "$seed" "$launches" "$REPLY"
 }
 
 plan_launches() {
+    local round arm nodes_of_launch next_seed=$seed
     if [ "$design" = launches ]; then
+        arms_in_order
         while read -r round arm nodes_of_launch; do
-            set_number=$(set_of_nodes "$round" "$nodes_of_launch")
+            set_of_nodes "$round" "$nodes_of_launch"
             arm_words="--arms on:set=$set_number --levels $arm"
             [ "$arm" != off ] || arm_words="--arms off:set=$set_number"
             # shellcheck disable=SC2086 # a level is one word
             row "$set_number" "$nodes_of_launch" "$ranks_planned" "$@" $arm_words --seconds "${each_ns}ns" \
                 --seed "$((seed + row_number))"
-        done <<EOT
-$(arms_in_order)
-EOT
+        done < <(printf '%s\n' "${shuffled[@]}")
         return
     fi
-    next_seed=$seed
+    shuffled "$seed" "$launches" "$lines_of_sets"
     while read -r round nodes_of_launch; do
         row - "$nodes_of_launch" "$ranks_planned" "$@" --levels "$levels" --seconds "$seconds" --seed "$next_seed"
         # a given seed names the first launch; the others must not repeat its order
         [ "$n_rounds" = 1 ] || next_seed=$((seed + row_number))
-    done <<EOT
-$(printf '%s\n' "$sets_of_nodes" | shuffled "$seed" "$launches")
-EOT
+    done < <(printf '%s\n' "${shuffled[@]}")
 }
 
 main "$@"

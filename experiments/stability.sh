@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # stability: which operation, size and number of ranks has repeatable times, reacts to noise, and is the most sensitive for its measuring time
 set -u
 # shellcheck source=experiments/lib.sh
@@ -54,22 +54,15 @@ refuse_option() {
 }
 
 check_options() {
-    launches=${launches:-7} reference=${reference%\%} seconds=${seconds%s}
-    whole --launches "$launches"
+    reference=${reference%\%} seconds=${seconds%s}
+    seed_and_launches 7
     whole --seconds "$seconds"
     at_least_three "$launches"
-    seed=${seed:-$(date +%s)}
-    countable "$seed"
-    case $reference in
-    '' | *[!0-9.]* | *.*.* | .) die 2 "--reference: '$reference' is not a level in percent above 0 (try 1)" ;;
-    *[1-9]*) ;;
-    *) die 2 "--reference: '$reference' is not a level in percent above 0 (try 1)" ;;
-    esac
+    is_level --reference "$reference" 1
     list_of_ranks 2
     if [ -n "$counts" ]; then
         is_list --counts "$counts" 1000,10000
-        # shellcheck disable=SC2046 # lists are meant to be split, here and below
-        for count in $(words "$counts"); do whole --counts "$count"; done
+        for count in ${counts//,/ }; do whole --counts "$count"; done
         [ -z "$submit" ] || plan_later='what a block of --counts operations takes is known after a look on the nodes'
     fi
     set -- --op "$op" --bytes "$bytes" "$@"
@@ -78,12 +71,22 @@ check_options() {
 }
 
 plan_launches() {
-    configurations=$(configurations_of_ranks | sed "s/\$/ - - $seconds -/")
+    local -a configurations each_line
+    local line total=0
+    # shellcheck disable=SC2086 # a list
+    on_each_set ${ranks//,/ }
+    mapfile -t configurations <<<"$REPLY"
+    configurations=("${configurations[@]/%/ - - $seconds -}")
     if [ -n "$counts" ]; then look_at_counts "$@"; fi
-    n_configurations=$(printf '%s\n' "$configurations" | wc -l)
-    total=$(printf '%s\n' "$configurations" | awk -v launches="$launches" -v start="$start_s" '{ s += launches * ($5 + start) } END { print s }')
-    note "$((n_configurations * launches)) launches ($n_configurations configurations of ranks and counts, $launches times)," \
-        "about $(say_time "$total") in all; seed $seed; into '$campaign'"
+    for line in "${configurations[@]}"; do
+        read -ra each_line <<<"$line"
+        total=$((total + launches * (each_line[4] + start_s)))
+    done
+    say_time "$total"
+    note "$((${#configurations[@]} * launches)) launches (${#configurations[@]} configurations of ranks and counts, $launches times)," \
+        "about $REPLY in all; seed $seed; into '$campaign'"
+    printf -v line '%s\n' "${configurations[@]}"
+    shuffled "$seed" "$launches" "${line%"$newline"}"
     # every configuration once in each round, in an order of its own, so that a machine that drifts is no effect of the configuration
     while read -r round count nodes_of_launch each block_us time_s period_us; do
         seed_of_launch=$((seed + row_number + 1))
@@ -95,24 +98,23 @@ plan_launches() {
             row "$round" "$nodes_of_launch" "$count" --design blocks --count "$each" --block "${block_us}us" --period "${period_us}us" \
                 --levels "0,$reference" --seconds "${time_s}s" --seed "$seed_of_launch" "$@"
         fi
-    done <<EOT
-$(printf '%s\n' "$configurations" | shuffled "$seed" "$launches")
-EOT
+    done < <(printf '%s\n' "${shuffled[@]}")
 }
 
 # look_at_counts WORDS: what a block of each count takes is known only after a look: a short clean launch for each number of ranks. Adds to
 # configurations: ranks, nodes, count, block (us), time (s), period (us).
 look_at_counts() {
+    local lines_of_looks=$REPLY
     choose_launcher
     catch_signals
     while read -r count nodes_of_look; do
         one_launch "look-$count" "$nodes_of_look" "$count" --out "$scratch/$count" --design single --levels none --seconds 300ms "$@" --progress off
         [ "$interrupted" = no ] || die 2 'interrupted; nothing was measured'
         [ "$status" -eq 0 ] || die 2 "a first look at $count rank(s) ended with status $status"
-        json_values "$scratch/$count"/*/launch.json -- 'cells.*.pilot_ns' >"$scratch/times" || exit $?
+        json_values "$scratch/$count"/*/launch.json -- 'cells.*.pilot_ns' || exit
+        times=$REPLY
         rm -rf "${scratch:?}/$count"
-        # shellcheck disable=SC2046
-        for each in $(words "$counts"); do
+        for each in ${counts//,/ }; do
             # a set has a block off and one at each of two levels, for each operation and size; 7 sets are what a test needs
             block_time_period=$(awk -v n="$each" -v seconds="$seconds" '
                 { sum += $1; if (NR == 1 || $1 < fastest) fastest = $1 }
@@ -122,16 +124,14 @@ look_at_counts() {
                     period = int(n * fastest / 5000)
                     least = int(7 * 3 * sum * n / 1e9 * 1.05) + 1
                     print int(block) + 1, (least > seconds ? least : seconds), (period > 10000 ? 10000 : period)
-                }' "$scratch/times")
+                }' <<<"$times")
             period=${block_time_period##* }
             [ "$period" -ge 1000 ] ||
                 die 2 "--counts: $each operations take about $((5 * period)) us with $count rank(s)," \
                     "and blocks of 5 ms are the shortest that hold noise periods: take more"
-            configurations="$configurations$newline$count $nodes_of_look $each $block_time_period"
+            configurations+=("$count $nodes_of_look $each $block_time_period")
         done
-    done <<EOT
-$(configurations_of_ranks)
-EOT
+    done <<<"$lines_of_looks"
     end_on_signals
 }
 

@@ -272,7 +272,7 @@ static void look_at_mpi(struct nc_machine *m, struct nc_finding *f) {
         f->means[0] = '\0';
         return;
     }
-    int status = nc_run((const char *const[]){"sh", script, m->bin, folder, NULL}, LAUNCH_S, NULL, 0, err, sizeof err);
+    int status = nc_run((const char *const[]){"bash", script, m->bin, folder, NULL}, LAUNCH_S, NULL, 0, err, sizeof err);
     nc_run((const char *const[]){"rm", "-rf", folder, NULL}, SLURM_S, NULL, 0, NULL, 0);
     m->launcher_works = status == 0;
     if (m->launcher_works) {

@@ -1,9 +1,9 @@
-#!/bin/sh
+#!/bin/bash
 # man.sh BUILD PAGE: a man page with its options, on stdout: for a line `.\" options PROGRAM` those of the program's table, for a line
 # `.\" rows PROGRAM TYPE` the rows of another table of it (operations: the three forms of one together), for a line
 # `.\" help EXPERIMENT` what noiselab run EXPERIMENT prints, without what all of them print, which is `.\" help` alone
 set -eu
-libexec=$1/libexec/noiselab words=$1/share/noiselab/words.tsv
+libexec=$1/libexec/noiselab table_of_words=$1/share/noiselab/words.tsv
 
 # verbatim: stdin as it stands
 verbatim() {
@@ -25,7 +25,7 @@ while IFS= read -r line; do
                 n++
             }
             $1 == program && $2 == "key" { print ".TP\n\\fB" roff($3) "\\fR\n\\&" roff($5) }
-            END { exit !n }' "$words"
+            END { exit !n }' "$table_of_words"
         ;;
     '.\" rows '*)
         awk -F '\t' -v table="${line#* rows }" '
@@ -34,7 +34,7 @@ while IFS= read -r line; do
             $1 " " $2 != table { next }
             $3 == "i" first || $3 == first "_init" { names = names ", \\fB" roff($3) "\\fR"; next }
             { put(); first = $3; names = "\\fB" roff($3) "\\fR" ($4 == "-" ? "" : " \\fI" roff($4) "\\fR"); help = roff($5) }
-            END { put(); exit n < 2 }' "$words"
+            END { put(); exit n < 2 }' "$table_of_words"
         ;;
     '.\" help') printf '%s\n' "$common" | verbatim ;;
     '.\" help '*) "$1/bin/noiselab-run" "${line#* help }" --help | awk -v end="${common%%:*}:" '$0 == end { exit } { print }' | verbatim ;;

@@ -124,25 +124,6 @@ static void watch_for_ranks(pid_t owner, const char *launch) {
         if (ends[i].fd >= 0) close(ends[i].fd);
 }
 
-/* Becomes the command (words, the last one NULL), which gets a TERM when the process that started it dies, however that dies. So do its
- * ranks on this host, at once, not when the launcher comes to it. It is a process group of its own: a Ctrl-C reaches the script, which says
- * what is to end, once.
- * @param owner   the script: where it is gone by now nothing is started.
- * @param launch  for end(); "-": none.
- * @return only on failure, a status. */
-static int nc_launched_become(pid_t owner, const char *launch, char **command) {
-    if (strcmp(launch, "-") != 0) setenv(NC_LAUNCH_VARIABLE, launch, 1);
-    setpgid(0, 0);
-    /* a terminal that stops background processes that write to it would stop the launch */
-    signal(SIGTTOU, SIG_IGN);
-    prctl(PR_SET_PDEATHSIG, SIGTERM, 0UL, 0UL, 0UL);
-    if (kill(owner, 0) && errno == ESRCH) return NL_EXIT_USAGE;
-    if (strcmp(launch, "-") != 0) watch_for_ranks(owner, launch);
-    execvp(command[0], command);
-    nl_error("cannot run '%s': %s", command[0], strerror(errno));
-    return errno == ENOENT ? 127 : 126;
-}
-
 /* Waits until nothing of the launch runs on this host; ranks, and `launcher`, that stay are told to end, and then killed. The load and the
  * agent's companion are only waited for: they give back what they hold. Returns after some twenty seconds whatever stays.
  * @param launcher  0: none.
@@ -163,15 +144,36 @@ static int nc_launched_end(const char *launch, pid_t launcher) {
     }
 }
 
+/* Becomes the command (words, the last one NULL), which gets a TERM when the process that started it dies, however that dies. So do its
+ * ranks on this host, at once, not when the launcher comes to it. It is a process group of its own: a Ctrl-C reaches the script, which says
+ * what is to end, once.
+ * @param owner   the script: where it is gone by now nothing is started.
+ * @param launch  for end(); "-": none.
+ * @return only on failure, a status. */
+static int nc_launched_become(pid_t owner, const char *launch, char **command) {
+    if (strcmp(launch, "-") != 0) setenv(NC_LAUNCH_VARIABLE, launch, 1);
+    setpgid(0, 0);
+    /* a terminal that stops background processes that write to it would stop the launch */
+    signal(SIGTTOU, SIG_IGN);
+    prctl(PR_SET_PDEATHSIG, SIGTERM, 0UL, 0UL, 0UL);
+    if (kill(owner, 0) && errno == ESRCH) return NL_EXIT_USAGE;
+    /* of an attempt whose script was killed something may still be on its way out */
+    if (strcmp(launch, "-") != 0) nc_launched_end(launch, 0);
+    if (strcmp(launch, "-") != 0) watch_for_ranks(owner, launch);
+    execvp(command[0], command);
+    nl_error("cannot run '%s': %s", command[0], strerror(errno));
+    return errno == ENOENT ? 127 : 126;
+}
+
 enum { EXIT_NOT_OURS = 70 }; /* a file of noiselab's that is not as it says: a bug, or two versions side by side */
 
 static const char usage[] =
-    "values [--with-names] [--pass-damaged] FILE... -- PATH... | nearest WORD < WORDS | owned PID LAUNCH COMMAND... | "
+    "values [--with-names] [--pass-damaged] FILE... -- PATH... [-- PATH...] | split TEXT | nearest WORD < WORDS | owned PID LAUNCH COMMAND... | "
     "end LAUNCH [PID] | redact < LINES | nodes LIST | job-nodes | "
     "each-node RANKS NODES MPIRUN [OPTIONS] -- PROGRAM...";
 
-/* The values of one file, "-": stdin. A status. */
-static int values_of(const char *file, const char *const *paths, int n, int with_names, int passes_damaged) {
+/* The values of one file, "-": stdin; after each "--" other lines begin. A status. */
+static int values_of(const char *file, const char *const *paths, int with_names, int passes_damaged) {
     char reason[512], before[1024] = "";
     json_error_t error;
     json_t *json = strcmp(file, "-") == 0 ? json_loadf(stdin, 0, &error) : json_load_file(file, 0, &error);
@@ -181,26 +183,31 @@ static int values_of(const char *file, const char *const *paths, int n, int with
         nl_error("%s: line %d: %s", file, error.line, error.text);
         return EXIT_NOT_OURS;
     }
-    int failed = nc_values_write(stdout, json, paths, n, before, reason, sizeof reason);
+    int failed = 0;
+    while (*paths && !failed) {
+        int n = 0;
+        while (paths[n] && strcmp(paths[n], "--") != 0) n++;
+        failed = nc_values_write(stdout, json, paths, n, before, reason, sizeof reason);
+        paths += n + (paths[n] != NULL);
+    }
     json_decref(json);
     if (failed) nl_error("%s: %s: is it of another version of noiselab?", strcmp(file, "-") == 0 ? "what a program printed" : file, reason);
     return failed ? EXIT_NOT_OURS : NL_EXIT_OK;
 }
 
 static int values(char **words) {
-    int with_names = 0, passes_damaged = 0, n_files = 0, n = 0, status = NL_EXIT_OK;
+    int with_names = 0, passes_damaged = 0, n_files = 0, status = NL_EXIT_OK;
     for (; *words && strncmp(*words, "--", 2) == 0 && (*words)[2]; words++) {
         with_names |= strcmp(*words, "--with-names") == 0;
         passes_damaged |= strcmp(*words, "--pass-damaged") == 0;
     }
     while (words[n_files] && strcmp(words[n_files], "--") != 0) n_files++;
     const char *const *paths = (const char *const *)words + n_files + 1;
-    while (words[n_files] && paths[n]) n++;
-    if (n_files == 0 || n == 0) {
+    if (n_files == 0 || !words[n_files] || !*paths) {
         nl_error("usage: noiselab-sh %s", usage);
         return NL_EXIT_USAGE;
     }
-    for (int i = 0; i < n_files && status == NL_EXIT_OK; i++) status = values_of(words[i], paths, n, with_names, passes_damaged);
+    for (int i = 0; i < n_files && status == NL_EXIT_OK; i++) status = values_of(words[i], paths, with_names, passes_damaged);
     if (fflush(stdout) == 0) return status;
     nl_error("cannot write: %s", strerror(errno));
     return NL_EXIT_USAGE;
@@ -224,6 +231,18 @@ static int nearest(const char *word) {
     if (!n.best) return NL_EXIT_FAIL;
     puts(best);
     return NL_EXIT_OK;
+}
+
+/* The words of a command, as programs here split it, each with a 0 at its end. */
+static int split(const char *text) {
+    char **words, reason[128];
+    if (nl_words_split(text, &words, reason, sizeof reason) < 0) {
+        nl_error("'%s': %s", text, reason);
+        return NL_EXIT_USAGE;
+    }
+    for (char **word = words; *word; word++) fwrite(*word, 1, strlen(*word) + 1, stdout);
+    nl_words_free(words);
+    return fflush(stdout) ? NL_EXIT_USAGE : NL_EXIT_OK;
 }
 
 /* Becomes Open MPI's mpirun with a context of so many ranks for each of the nodes, which are divided by commas. */
@@ -313,6 +332,7 @@ static int redact(void) {
 int main(int argc, char **argv) {
     nl_set_program("noiselab-sh");
     if (argc > 2 && strcmp(argv[1], "values") == 0) return values(argv + 2);
+    if (argc == 3 && strcmp(argv[1], "split") == 0) return split(argv[2]);
     if (argc == 3 && strcmp(argv[1], "nearest") == 0) return nearest(argv[2]);
     if (argc > 6 && strcmp(argv[1], "each-node") == 0) return each_node(argv[2], argv[3], argv + 4);
     if (argc == 2 && strcmp(argv[1], "redact") == 0) return redact();

@@ -240,7 +240,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
         $rule 'mpirun detected that one or more processes exited with non-zero status, thus causing' '' '  Exit code:    2' $rule \
         $rule 'There are not enough slots' $rule 'after' $rule 'cut off' >"$BATS_TEST_TMPDIR/said"
     # shellcheck disable=SC2016 # for the shell that is started
-    sh -c 'newline=$1; . "$2"; without_farewell' sh $'\n' experiments/lib-launcher.sh <"$BATS_TEST_TMPDIR/said" >"$BATS_TEST_TMPDIR/told"
+    bash -c '. "$1"; without_farewell' bash experiments/lib-launcher.sh <"$BATS_TEST_TMPDIR/said" >"$BATS_TEST_TMPDIR/told"
     diff <(printf '%s\n' 'before' $rule 'There are not enough slots' $rule 'after' $rule 'cut off') "$BATS_TEST_TMPDIR/told"
 }
 

@@ -136,7 +136,7 @@ EOT
     # is_gone LINE: of an owner with that line
     is_gone() {
         echo "$1" >"$OUT/claims/L/owner"
-        sh "$BATS_TEST_TMPDIR/gone.sh" "$BIN" "$OUT/claims/L"
+        bash "$BATS_TEST_TMPDIR/gone.sh" "$BIN" "$OUT/claims/L"
     }
     before="$(uname -n) 1 1 - 0 00000000-0000-0000-0000-000000000000 pid:[1]"
     is_gone "$before $(cat /etc/machine-id)"
@@ -158,7 +158,7 @@ if claim L; then echo "$$" >>"$2/won"; fi
 echo "$$" >>"$2/tried"
 while [ "$(wc -l <"$2/tried")" -lt "$3" ]; do sleep 0.01; done
 EOT
-    for _ in $(seq "$1"); do sh "$BATS_TEST_TMPDIR/claim.sh" "$BIN" "$OUT" "$1" 2>>"$ERR" 3>&- & done
+    for _ in $(seq "$1"); do bash "$BATS_TEST_TMPDIR/claim.sh" "$BIN" "$OUT" "$1" 2>>"$ERR" 3>&- & done
     until [ "$(wc -l <"$OUT/ready")" -eq "$1" ]; do sleep 0.01; done 2>/dev/null
     : >"$OUT/go"
     wait
@@ -196,7 +196,7 @@ step() {
 printf '%s ' "$@"
 env | grep -E '^(SRUN_CPUS_PER_TASK|SLURM_(ACCTG_FREQ|CPU_BIND|CPUS_PER_TASK|EXPORT_ENV|TRES_PER_TASK))=' | sort | paste -sd ' ' -
 EOT
-    env SLURM_JOB_ID=1 SLURM_JOB_CPUS_PER_NODE='32(x2)' "$@" sh -c '
+    env SLURM_JOB_ID=1 SLURM_JOB_CPUS_PER_NODE='32(x2)' "$@" bash -c '
         NOISELAB_BIN=$1 NOISELAB_LIBEXEC=$1/../libexec/noiselab
         . "$NOISELAB_LIBEXEC/lib.sh"
         cores=16 use_nodes=2 per_node=1 step_name=x srun_mpi=pmix binds_nothing=""
@@ -364,7 +364,7 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
     # a PATH with all that is needed but Slurm's commands
     mkdir "$BATS_TEST_TMPDIR/path"
     local name
-    for name in sh awk sed grep od tr date dirname readlink cat printf mktemp rm paste wc cut head sort uname id; do
+    for name in bash sh awk sed grep od tr date dirname readlink cat printf mktemp rm paste wc cut head sort uname id; do
         ln -s "$(type -P "$name")" "$BATS_TEST_TMPDIR/path/$name" 2>/dev/null || true
     done
     no_slurm() { PATH=$BATS_TEST_TMPDIR/path "$BIN/noiselab" run "$@" --out "$OUT" 2>"$ERR"; }
