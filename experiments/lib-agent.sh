@@ -586,7 +586,7 @@ less_recording() {
 
 # plan_agent WORDS: launches, of each interval where there are some
 plan_agent() {
-    local each='' each_ms n_intervals=0 sum_ms=0 settling_ms=0 lines='' nodes said_settling='' interval_now nodes_of_launch
+    local each='' each_ms n_intervals=0 sum_ms=0 settling_ms=0 of_intervals='' nodes said_settling='' interval_now nodes_of_launch
     know_period
     [ -z "$compare_replay" ] || record_for_replay
     [ -n "$sweep_list" ] || each=-
@@ -597,7 +597,7 @@ plan_agent() {
         nanoseconds "$seconds_now"
         each_ms=$((REPLY / 1000000))
         sum_ms=$((sum_ms + each_ms)) settling_ms=$((settling_ms + each_ms * estimate_ns / stretch_now))
-        for nodes in "${sets_of_nodes[@]}"; do lines+="$each $period_now $stretch_now $settle_now $seconds_now $nodes$newline"; done
+        for nodes in "${sets_of_nodes[@]}"; do of_intervals+="$each $period_now $stretch_now $settle_now $seconds_now $nodes$newline"; done
     done
     round_s=$(((sum_ms + settling_ms + n_intervals * start_s * 1000 + 500) / 1000))
     start_s=$(((start_s * 1000 + settling_ms / n_intervals + 500) / 1000))
@@ -607,7 +607,7 @@ plan_agent() {
     say_time "$((round_s * launches * n_node_sets))"
     note "$n_launches launch(es)${sweep:+ at $n_intervals intervals}, design $design, about $REPLY in all,$said_settling seed $seed; into '$campaign'"
     [ -z "$ends_when" ] || note "a look after each launch, at alpha $(awk -v n="$n_launches" 'BEGIN { printf "%.3g", 0.01 / n }') (0.01 by $n_launches)"
-    shuffled "$seed" "$launches" "${lines%"$newline"}"
+    shuffled "$seed" "$launches" "${of_intervals%"$newline"}"
     for each in "${shuffled[@]}"; do
         read -r _ interval_now period_now stretch_now settle_now seconds_now nodes_of_launch <<<"$each"
         with_agent_words "$interval_now" agent_row "$@"

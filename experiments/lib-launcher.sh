@@ -4,7 +4,9 @@
 
 # find_flavour: sets flavour: openmpi, hydra (MPICH and its relatives) or unknown
 find_flavour() {
-    case $("$mpirun" --version 2>&1 | head -n 3) in
+    local -a said
+    mapfile -n 3 said < <("$mpirun" --version 2>&1)
+    case ${said[*]} in
     *'Open MPI'* | *OpenRTE* | *PRRTE* | *prte*) flavour=openmpi ;;
     *HYDRA* | *MPICH* | *Intel*) flavour=hydra ;;
     *)

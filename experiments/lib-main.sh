@@ -201,9 +201,9 @@ list_of_ranks() {
 # on_each_set WORD...: sets REPLY to a line "WORD nodes" for each of the words on each set of nodes
 on_each_set() {
     local word
-    local -a lines=()
-    for word; do lines+=("${sets_of_nodes[@]/#/$word }"); done
-    printf -v REPLY '%s\n' "${lines[@]}"
+    local -a all=()
+    for word; do all+=("${sets_of_nodes[@]/#/$word }"); done
+    printf -v REPLY '%s\n' "${all[@]}"
     REPLY=${REPLY%"$newline"}
 }
 

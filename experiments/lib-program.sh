@@ -40,8 +40,9 @@ run_program() {
     waits_until=$((REPLY + program_starts_s)) per_node=''
     while [ -z "$per_node" ] && [ "$interrupted" = no ]; do
         # the fields of the file's head, see detector/profile/profile_file.h; the first word comes last
-        [ "$(head -c 7 "$program_folder/rank.0.profile" 2>/dev/null | tr -d '\0')" != NLPROF2 ] ||
-            per_node=$(od -An -t d4 -j 24 -N 4 "$program_folder/rank.0.profile" | tr -d ' ')
+        magic=''
+        { IFS= LC_ALL=C read -r -N 7 magic <"$program_folder/rank.0.profile"; } 2>/dev/null
+        [ "$magic" != NLPROF2 ] || read -r per_node < <(od -An -t d4 -j 24 -N 4 "$program_folder/rank.0.profile")
         now
         if ! kill -0 "$program_pid" 2>/dev/null || [ "$REPLY" -ge "$waits_until" ]; then break; fi
         sleep 0.2

@@ -178,20 +178,20 @@ say_time() {
 # on the line
 shuffled() {
     local state=$(($1 % 2147483646 + 1)) set i j kept
-    local -a lines
-    mapfile -t lines <<<"$3"
+    local -a order
+    mapfile -t order <<<"$3"
     shuffled=()
     # the minimal standard generator (Park, Miller 1988)
     for ((i = 0; i < 20; i++)); do state=$((state * 16807 % 2147483647)); done
     for ((set = 1; set <= $2; set++)); do
-        for ((i = ${#lines[@]}; i > 1; i--)); do
+        for ((i = ${#order[@]}; i > 1; i--)); do
             state=$((state * 16807 % 2147483647))
             j=$((i * state / 2147483647))
-            kept=${lines[i - 1]}
-            lines[i - 1]=${lines[j]}
-            lines[j]=$kept
+            kept=${order[i - 1]}
+            order[i - 1]=${order[j]}
+            order[j]=$kept
         done
-        shuffled+=("${lines[@]/#/$set }")
+        shuffled+=("${order[@]/#/$set }")
     done
 }
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # noiselab-analyze and the other programs of the R package: starts the front end of the same name in the installed package.
-name=$(basename "$0")
-here=$(dirname "$(readlink -f "$0")")
+name=${0##*/} here=$0
+if [ -L "$0" ] || [ "${0#*/}" = "$0" ]; then here=$(readlink -f "$0"); fi
+here=$(cd -P "${here%/*}" && pwd -P)
 NOISELAB_R_LIB=${here%/bin}/lib/noiselab/R
 export NOISELAB_R_LIB
 script=$NOISELAB_R_LIB/noiselab/exec/noiselab.R

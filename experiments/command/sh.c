@@ -168,8 +168,8 @@ static int nc_launched_become(pid_t owner, const char *launch, char **command) {
 enum { EXIT_NOT_OURS = 70 }; /* a file of noiselab's that is not as it says: a bug, or two versions side by side */
 
 static const char usage[] =
-    "values [--with-names] [--pass-damaged] FILE... -- PATH... [-- PATH...] | split TEXT | nearest WORD < WORDS | owned PID LAUNCH COMMAND... | "
-    "end LAUNCH [PID] | redact < LINES | nodes LIST | job-nodes | "
+    "values [--with-names] [--pass-damaged] FILE... -- PATH... [-- PATH...] | split TEXT | nearest WORD < WORDS | "
+    "owned PID LAUNCH COMMAND... | end LAUNCH [PID] | redact < LINES | nodes LIST | job-nodes | "
     "each-node RANKS NODES MPIRUN [OPTIONS] -- PROGRAM...";
 
 /* The values of one file, "-": stdin; after each "--" other lines begin. A status. */
