@@ -61,7 +61,7 @@ int nd_agent_place(struct nd_run *r) {
     if (!nd_run_agree_failed(r, failed)) return 0;
     if (r->record) {
         nd_launch_json_end(r->launch, "failed: the agent cannot be switched", 0, nd_peak_memory_kib());
-        nd_record_launch_json(r->record, r->launch);
+        nd_files_launch_json(&r->record->files, r->launch);
     }
     return -1;
 }

@@ -347,7 +347,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
 
 void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, const struct nd_half_sum *all) {
     struct nd_half h = {.step = *step, .n_operations = s->loop.n_operations, .late_ns = s->late_ns};
-    if (nd_record_rows(r->record) == 0) r->first_start_ns = all->start_ns;
+    if (r->record->files.n_rows == 0) r->first_start_ns = all->start_ns;
     nd_half_sum_tell(all, r->first_start_ns, r->hists != NULL, r->n_generators > 0, &h);
     if (nd_is_agents(r->o, step->level)) {
         h.delivered_ns = all->delivered_ns;

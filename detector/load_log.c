@@ -29,9 +29,9 @@ int nd_load_log_open(struct nd_run *r) {
     int failed = 0;
     if (!nd_options_has_agent(r->o) && !nd_options_has_generator(r->o)) return 0;
     if (r->record) {
-        failed = !realpath(nd_record_folder(r->record), r->folder.path);
-        if (failed) nl_error("cannot find '%s' again: %s", nd_record_folder(r->record), strerror(errno));
-        snprintf(r->folder.launch, sizeof r->folder.launch, "%s", nd_record_launch(r->record));
+        failed = !realpath(r->record->files.folder, r->folder.path);
+        if (failed) nl_error("cannot find '%s' again: %s", r->record->files.folder, strerror(errno));
+        snprintf(r->folder.launch, sizeof r->folder.launch, "%s", r->record->files.launch);
     }
     MPI_Bcast(&r->folder, sizeof r->folder, MPI_BYTE, 0, r->team.world);
     if (nd_run_agree_failed(r, failed)) return -1;
@@ -56,7 +56,7 @@ static void note_failure(struct nd_run *r, const char *name, int failed) {
     if (!failed) return;
     if (!(r->flags & ND_FLAG_RECORD))
         nl_error("--out: cannot write '%s/%s': %s; what was taken before it is kept", r->folder.path, name, strerror(errno));
-    if (r->record) nd_record_hush(r->record);
+    if (r->record) r->record->files.is_hushed = 1;
     r->flags |= ND_FLAG_RECORD;
 }
 

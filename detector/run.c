@@ -225,7 +225,7 @@ static int look(struct nd_run *r, int64_t rounds) {
         is_decided = l->n_decided == l->n_cells;
         nd_launch_json_look(r->launch, r->o, l);
         /* at once: a launch that is killed later keeps its looks */
-        if (nd_record_launch_json(r->record, r->launch)) r->flags |= ND_FLAG_RECORD;
+        if (nd_files_launch_json(&r->record->files, r->launch)) r->flags |= ND_FLAG_RECORD;
         if (r->progress) nd_progress_look(r->progress, l->look, l->n_decided, l->n_cells);
     }
     nd_team_share(&r->team, &is_decided, 1);
@@ -251,7 +251,7 @@ static void warn_of_rounds_left_out(struct nd_run *r, int flags, int is_decided)
     double elapsed_s = (double)elapsed(r) * 1e-9;
     if (r->o->design->has_stretches && !flags)
         snprintf(line, sizeof line, "%lld halves fitted into the %.3g s of --seconds, where some %lld were planned (was the machine busy?)",
-                 (long long)nd_record_rows(r->record), (double)r->o->measure_ns * 1e-9,
+                 (long long)r->record->files.n_rows, (double)r->o->measure_ns * 1e-9,
                  (long long)(r->schedule.n_rounds * nd_schedule_round_steps(&r->schedule)));
     else if (flags)
         snprintf(line, sizeof line, "the program ended after %lld of %lld rounds, %.3g s of the %.3g s that --seconds asks for",
@@ -338,7 +338,7 @@ static enum nd_end finish(struct nd_run *r, int flags) {
         end = ND_END_FAILED;
         if (flags & ND_FLAG_CLOCK) nd_run_report_clock_step(r);
         int is_said = strcmp(ended, could_not_write) == 0; /* with the reason */
-        if (r->team.rank == 0 && !is_said) nl_error("%s; rows taken so far are in '%s'", ended, nd_record_folder(r->record));
+        if (r->team.rank == 0 && !is_said) nl_error("%s; rows taken so far are in '%s'", ended, r->record->files.folder);
     } else if (flags & ND_FLAG_OVER && r->n_rounds_done == 0) {
         ended = "failed: the program ended before the first round";
         end = ND_END_FAILED;
@@ -359,13 +359,13 @@ static enum nd_end finish(struct nd_run *r, int flags) {
     if (r->record) {
         warn_of_short_halves(r);
         json_object_set_new(r->launch, "operations_set", json_integer(r->n_settings));
-        nd_launch_json_end(r->launch, ended, nd_record_rows(r->record), peak_kib);
-        failed = nd_record_launch_json(r->record, r->launch) || (r->flags & ND_FLAG_RECORD);
+        nd_launch_json_end(r->launch, ended, r->record->files.n_rows, peak_kib);
+        failed = nd_files_launch_json(&r->record->files, r->launch) || (r->flags & ND_FLAG_RECORD);
         nd_progress_close(r->progress);
         r->progress = NULL;
-        if (!failed) fprintf(stdout, "%s\n", nd_record_folder(r->record));
+        if (!failed) fprintf(stdout, "%s\n", r->record->files.folder);
         if (end == ND_END_INTERRUPTED)
-            nl_warn("interrupted: %lld rows are in '%s'", (long long)nd_record_rows(r->record), nd_record_folder(r->record));
+            nl_warn("interrupted: %lld rows are in '%s'", (long long)r->record->files.n_rows, r->record->files.folder);
     }
     return nd_run_agree_failed(r, failed) ? ND_END_FAILED : end;
 }

@@ -494,7 +494,7 @@ static int open_raw(struct nd_run *r) {
     json_t *header = NULL;
     if (r->record) {
         if (strchr(name, '/')) snprintf(path, sizeof path, "%s", name);
-        else snprintf(path, sizeof path, "%s/%s", nd_record_folder(r->record), name);
+        else snprintf(path, sizeof path, "%s/%s", r->record->files.folder, name);
         header = nd_launch_json_raw_header(r->launch, r->o, r->starter);
     }
     int failed = nd_raw_open(&r->starter->raw, &r->team, path, header);
@@ -508,7 +508,7 @@ static int open_record(struct nd_run *r) {
         const struct nd_options *o = r->o;
         failed = nd_record_open(&r->record, o, r->team.n_ranks) != 0;
         if (!failed) {
-            r->launch = nd_launch_json_new(nd_record_launch(r->record), o, &r->team, r->schedule.seed, &r->ticks, &r->preempted, r->cells,
+            r->launch = nd_launch_json_new(r->record->files.launch, o, &r->team, r->schedule.seed, &r->ticks, &r->preempted, r->cells,
                                            r->hosts, r->bindings, r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule),
                                            r->n_generators, r->agent.n_nodes);
             nd_launch_json_start(r->launch, r->o, r->starter);
@@ -537,7 +537,7 @@ static int open_record(struct nd_run *r) {
             int64_t hist_bytes = n_hists * (int64_t)sizeof *r->hists * o->n_configs * r->n_arms;
             if (hist_bytes > MEMORY_BYTES) warn_of_memory(r, hist_bytes);
             if (r->n_loose_ranks) warn_of_loose_ranks(r);
-            failed |= nd_record_launch_json(r->record, r->launch) != 0;
+            failed |= nd_files_launch_json(&r->record->files, r->launch) != 0;
             r->progress = nd_progress_open(o, planned_halves(r));
             if (o->sequential.stops && !(r->sequential = nd_sequential_open(o))) {
                 nl_error("--stop-when: not enough memory");

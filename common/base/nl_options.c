@@ -295,6 +295,107 @@ static int set_option(struct nl_command_line *line, int i, const char *text) {
     return wanted ? refuse(line, i, value, wanted) : set_keys(line, row, keys);
 }
 
+/* ---- the rows as argp has them ---- */
+
+/* A text that is as long-lived as the rows. */
+__attribute__((format(printf, 2, 3))) static const char *make(struct made *m, const char *format, ...) {
+    char *text = m->pool + m->used;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof m->pool - m->used, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n + 1 > sizeof m->pool - m->used) return "";
+    m->used += (size_t)n + 1;
+    return text;
+}
+
+static const char *value_of(const struct nl_option *row, struct made *m) {
+    char words[256];
+    if (row->value || row->type != NL_WORD) return row->value;
+    return make(m, "%s", join(row->table, 0, words, sizeof words));
+}
+
+static void fill(const struct nl_command_line *line, struct made *m) {
+    m->used = 0;
+    for (int i = 0; i < line->n_rows; i++) {
+        const struct nl_option *row = &line->rows[i];
+        const char *value = value_of(row, m);
+        struct argp_option *o = &m->options[i];
+        *o = (struct argp_option){.name = row->name, .key = row->name ? FIRST_KEY + i : 0, .arg = value, .doc = row->help,
+                                  .group = row->group};
+        if (has_keys(line, row)) o->arg = make(m, "%s[:NAME=VALUE,...]", value);
+        if (row->of)
+            *o = (struct argp_option){
+                .name = make(m, "%s:%s=%s", row->of, row->name, value), .flags = OPTION_DOC, .doc = row->help, .group = row->group};
+    }
+    m->options[line->n_rows] = (struct argp_option){0};
+}
+
+/* ---- --help: not argp's, which puts what is long at wrong columns ---- */
+
+enum { WIDTH = 79, COLUMN = 29 /* where what is said of an option begins */ };
+
+/* One line of text from column `at` on; what is beyond the width begins anew at column `margin`. */
+static void wrap(const char *text, int at, int margin) {
+    while (*text && *text != '\n') {
+        int blanks = (int)strspn(text, " "), n = blanks + (int)strcspn(text + blanks, " \n");
+        if (at + n > WIDTH && at > margin) {
+            printf("\n%*s", margin, "");
+            text += blanks;
+            n -= blanks;
+            at = margin;
+        }
+        printf("%.*s", n, text);
+        text += n;
+        at += n;
+    }
+    putchar('\n');
+}
+
+/* Lines; what is left of one that is indented begins below its second column, where it has one. */
+static void print_text(const char *text) {
+    for (const char *end; *text; text = *end ? end + 1 : end) {
+        int indent = (int)strspn(text, " ");
+        const char *gap = strstr(text + indent, "  ");
+        end = text + strcspn(text, "\n");
+        wrap(text, 0, indent == 0 ? 0 : gap && gap < end ? (int)(gap - text) + (int)strspn(gap, " ") : indent + 2);
+    }
+}
+
+static void print_option(const struct argp_option *o) {
+    const char *equals = o->key && o->arg ? "=" : "", *value = o->key && o->arg ? o->arg : "";
+    int n = printf("%s%s%s%s", o->key ? "      --" : "  ", o->name, equals, value);
+    if (n >= COLUMN) n = printf("\n") - 1;
+    printf("%*s", COLUMN - n, "");
+    wrap(o->doc, COLUMN, COLUMN);
+}
+
+static void print_help(const struct nl_command_line *line) {
+    struct made made;
+    char *below = NULL;
+    size_t size = 0, above = strcspn(line->doc, "\v");
+    fill(line, &made);
+    printf("Usage: %s [OPTION...]%s%s\n", line->program, line->args ? " " : "", line->args ? line->args : "");
+    const char *doc = nl_options_keep(line->doc, above);
+    print_text(doc ? doc : "");
+    for (int group = 0, last = -1; group <= line->n_rows; group++)
+        for (const struct argp_option *o = made.options; o->name || o->doc; o++) {
+            if (o->group != group) continue;
+            if (group != last) putchar('\n');
+            last = group;
+            if (o->name) print_option(o);
+            else printf(" %s\n", o->doc);
+        }
+    putchar('\n');
+    FILE *f = open_memstream(&below, &size);
+    if (!f) return;
+    if (line->print_more) line->print_more(f);
+    if (line->doc[above]) fputs(line->doc + above + 1, f);
+    fclose(f);
+    print_text(below);
+    free(below);
+}
+
 /* ---- argp ---- */
 
 static error_t parse_option(int key, char *text, struct argp_state *state) {
@@ -302,7 +403,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     struct nl_command_line *line = p->line;
     if (key >= FIRST_KEY && key < FIRST_KEY + line->n_rows) {
         enum nl_type type = line->rows[key - FIRST_KEY].type;
-        if (type == NL_HELP && !line->is_silent && !line->is_done) nl_options_help(line);
+        if (type == NL_HELP && !line->is_silent && !line->is_done) print_help(line);
         if (type == NL_VERSION && !line->is_silent && !line->is_done)
             printf("%s %s (%s)%s\n", line->program, NOISELAB_VERSION, nl_git, line->version_note ? line->version_note : "");
         line->is_done |= type == NL_HELP || type == NL_VERSION;
@@ -327,45 +428,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state) {
     return ARGP_ERR_UNKNOWN;
 }
 
-/* A text that is as long-lived as the rows. */
-__attribute__((format(printf, 2, 3))) static const char *make(struct made *m, const char *format, ...) {
-    char *text = m->pool + m->used;
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof m->pool - m->used, format, args);
-    va_end(args);
-    if (n < 0 || (size_t)n + 1 > sizeof m->pool - m->used) return "";
-    m->used += (size_t)n + 1;
-    return text;
-}
-
-static const char *value_of(const struct nl_option *row, struct made *m) {
-    char words[256];
-    if (row->value || row->type != NL_WORD) return row->value;
-    return make(m, "%s", join(row->table, 0, words, sizeof words));
-}
-
-static struct argp fill(const struct nl_command_line *line, struct made *m) {
-    m->used = 0;
-    for (int i = 0; i < line->n_rows; i++) {
-        const struct nl_option *row = &line->rows[i];
-        const char *value = value_of(row, m);
-        struct argp_option *o = &m->options[i];
-        *o = (struct argp_option){.name = row->name, .key = row->name ? FIRST_KEY + i : 0, .arg = value, .doc = row->help,
-                                  .group = row->group};
-        if (has_keys(line, row)) o->arg = make(m, "%s[:NAME=VALUE,...]", value);
-        if (row->of)
-            *o = (struct argp_option){
-                .name = make(m, "%s:%s=%s", row->of, row->name, value), .flags = OPTION_DOC, .doc = row->help, .group = row->group};
-    }
-    m->options[line->n_rows] = (struct argp_option){0};
-    return (struct argp){.options = m->options, .parser = parse_option, .args_doc = line->args, .doc = line->doc};
-}
-
 int nl_options_parse(struct nl_command_line *line, int argc, char **argv, int *first_word) {
     struct made made;
-    struct argp argp = fill(line, &made);
+    const struct argp argp = {.options = made.options, .parser = parse_option, .args_doc = line->args};
     struct parsing p = {.line = line, .options = made.options, .first_word = first_word};
+    fill(line, &made);
     if (first_word) *first_word = argc;
     if (nl_tables_asked(argc, argv)) {
         if (!line->is_silent) print_tables(made.options);
@@ -374,24 +441,6 @@ int nl_options_parse(struct nl_command_line *line, int argc, char **argv, int *f
     }
     /* argp's own errors take two lines and its own --help cannot be had without them, so both are ours */
     return argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP | ARGP_IN_ORDER, NULL, &p) ? -1 : 0;
-}
-
-void nl_options_help(const struct nl_command_line *line) {
-    struct made made;
-    struct argp argp = fill(line, &made);
-    char name[64], *doc = NULL;
-    size_t size = 0, above = strcspn(line->doc, "\v");
-    FILE *f = open_memstream(&doc, &size);
-    snprintf(name, sizeof name, "%s", line->program);
-    if (f) {
-        fprintf(f, "%.*s\v", (int)above, line->doc);
-        if (line->print_more) line->print_more(f);
-        if (line->doc[above]) fputs(line->doc + above + 1, f);
-        fclose(f);
-        argp.doc = doc;
-    }
-    argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
-    free(doc);
 }
 
 /* ---- asked afterwards ---- */

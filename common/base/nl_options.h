@@ -76,7 +76,7 @@ struct nl_command_line {
     int n_rows;         /* at most NL_OPTIONS_MAX */
     void *target;       /* the structure that places are in */
     void *context;      /* for the rows' own functions */
-    const char *doc;    /* as argp has it: above \v, and below */
+    const char *doc;    /* of --help: above \v, and below */
     const char *args;   /* "-- CMD ARGS..."; NULL: no further words are taken */
     const char *see;               /* what else to say where an option is not known; NULL: nothing */
     const char *version_note;      /* behind the version; NULL: none */
@@ -99,9 +99,6 @@ const char *nl_options_set(struct nl_command_line *line, int i, const char *text
 
 /* The index of the row of this name; -1. */
 int nl_options_find(const struct nl_command_line *line, const char *name);
-
-/* Prints --help on stdout. */
-void nl_options_help(const struct nl_command_line *line);
 
 /* Whether the row of this name was given. */
 int nl_options_given(const struct nl_command_line *line, const char *name);

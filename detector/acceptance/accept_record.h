@@ -1,10 +1,9 @@
-/* Writing a launch of noiselab-accept: rows as they are taken, everything else by replacing whole files. Only rank 0 has one. */
+/* The files of a launch of noiselab-accept. Only rank 0 has one. */
 #pragma once
-
-#include <jansson.h>
 
 #include "common/base/nl_hist.h"
 #include "detector/acceptance/scan.h"
+#include "detector/record/launch_files.h"
 
 enum { NX_NAME_BYTES = 40 };
 
@@ -51,20 +50,18 @@ struct nx_mismatch {
 /* What was kept of a scan. Sent as bytes, the detours behind it. */
 struct nx_trace_head { int cpu, repetition, is_alone; int64_t wall_ns, n_detours, n_kept; };
 
-struct nx_record;
+struct nx_record {
+    struct nd_files files;
+    FILE *rows;
+    FILE *mismatches; /* NULL: none yet */
+};
 
-/* Makes the launch's folder and opens accept.csv. 0, or -1 after a message. */
+/* Makes the launch's folder and opens accept.csv. 0, or -1 after a message; to be closed in either case. */
 int nx_record_open(struct nx_record **record, const char *out, const char *launch_id);
-const char *nx_record_launch(const struct nx_record *r);
-const char *nx_record_folder(const struct nx_record *r);
-int64_t nx_record_rows(const struct nx_record *r);
 
 /* Appends a row; nx_record_flush hands rows to the system. 0, or -1 after a message. */
 int nx_record_row(struct nx_record *r, const struct nx_row *row, const struct nx_row_context *c);
 int nx_record_flush(struct nx_record *r);
-
-/* Replaces launch.json by `json` (borrowed); tried even after a failure. 0 or -1. */
-int nx_record_launch_json(struct nx_record *r, json_t *json);
 
 /* accept_hist.csv, written whole: begin, bins as often as needed, end. 0 or -1. */
 int nx_record_hists_begin(struct nx_record *r);

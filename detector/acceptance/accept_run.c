@@ -178,7 +178,7 @@ static void write_hists(struct nx_run *r) {
 static int write_launch(struct nx_run *r) {
     if (!r->record) return 0;
     nx_launch_update(r);
-    return nx_record_launch_json(r->record, r->launch);
+    return nd_files_launch_json(&r->record->files, r->launch);
 }
 
 /* ---- setting up ---------------------------------------------------------------------------------------------------------------------- */
@@ -462,11 +462,11 @@ static enum nx_end finish(struct nx_run *r, int flags) {
         snprintf(line, sizeof line, "%lld data errors: see mismatches.csv and the rows with metric mismatches or wrong",
                  (long long)r->n_wrong);
         if (is_wrong) nx_warn(r, line);
-        nd_launch_json_end(r->launch, ended, nx_record_rows(r->record), peak_kib);
+        nd_launch_json_end(r->launch, ended, r->record->files.n_rows, peak_kib);
         failed = write_launch(r);
         if (flags & (ND_FLAG_STOP | ND_FLAG_SETUP))
-            nl_warn("%s: %lld rows are in '%s'", ended, (long long)nx_record_rows(r->record), nx_record_folder(r->record));
-        if (!failed && !(flags & ND_FLAG_RECORD)) printf("%s\n", nx_record_folder(r->record));
+            nl_warn("%s: %lld rows are in '%s'", ended, (long long)r->record->files.n_rows, r->record->files.folder);
+        if (!failed && !(flags & ND_FLAG_RECORD)) printf("%s\n", r->record->files.folder);
     }
     if (nd_team_agree(&r->team, failed) || flags & (ND_FLAG_RECORD | ND_FLAG_SETUP)) return NX_END_FAILED;
     if (flags & ND_FLAG_STOP) return NX_END_INTERRUPTED;

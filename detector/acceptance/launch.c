@@ -39,7 +39,7 @@ json_t *nx_launch_new(const struct nx_run *r) {
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:o, s:o, "
                      "s:n, s:[], s:n, s:[], s:[], s:s, s:n, s:n, s:n}",
                      "schema", NOISELAB_SCHEMA, "program", "noiselab-accept", "version", NOISELAB_VERSION, "git", nl_git, "launch",
-                     nx_record_launch(r->record), "command", command_json(r->o), "options", options_json(r->o), "seed", seed, "ranks",
+                     r->record->files.launch, "command", command_json(r->o), "options", options_json(r->o), "seed", seed, "ranks",
                      r->team.n_ranks, "nodes", r->team.n_nodes, "shared_kernel", r->shares_kernel, "placement", bindings_json(r), "hosts",
                      hosts_json(r), "mpi", nd_mpi_json(operations, 6), "launcher", launcher.name, "slurm", nd_slurm_json(), "clock", clock,
                      "start", "checks", "wrong_data", "others", "warnings", "started_utc", started, "ended_utc", "ended", "rows");

@@ -4,9 +4,8 @@
 
 #include "common/base/nl_json.h"
 #include "common/base/nl_options.h"
-#include "common/base/nl_secret.h"
 #include "common/base/version.h"
-#include "common/sys/nl_whole.h"
+#include "common/sys/nl_launch.h"
 #include "detector/profile/tables.h"
 #include "detector/profile/profile_file.h"
 
@@ -229,8 +228,6 @@ static int remove_note(const char *path, void *context) {
 /* Removes the notes. */
 static void nf_command_tidy(const struct nf_command *c) { each_note(c, remove_note, NULL); }
 
-#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-
 struct profile {
     struct nl_command_line line;
     const char *out, *tables, *launch_id;
@@ -283,22 +280,16 @@ static int make_folder(const char *path, int *is_new) {
     return nl_error("--out: cannot make '%s': %s", path, strerror(errno));
 }
 
-static void stamp(char *text, size_t size, const char *format, time_t at) {
+static void stamp(char *text, size_t size, time_t at) {
     struct tm utc;
-    gmtime_r(&at, &utc);
-    strftime(text, size, format, &utc);
+    strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &utc));
 }
 
 /* The launch's folder, new. 0 or -1. */
 static int open_launch(struct profile *p) {
-    char host[64] = "host", when[32], place[PATH_MAX];
+    char place[PATH_MAX];
     p->started = time(NULL);
-    gethostname(host, sizeof host - 1);
-    stamp(when, sizeof when, "%Y%m%dT%H%M%SZ", p->started);
-    if (p->launch_id) snprintf(p->launch, sizeof p->launch, "%s", p->launch_id);
-    else snprintf(p->launch, sizeof p->launch, "%s-%.63s-%ld", when, host, (long)getpid());
-    for (char *c = p->launch; *c; c++)
-        if (!strchr(NAME_CHARACTERS, *c)) *c = '_';
+    nl_launch_id(p->launch_id, p->launch, sizeof p->launch);
     if (make_folder(p->out, &p->made_out) || !realpath(p->out, place)) return -1;
     if (snprintf(p->folder, sizeof p->folder, "%s/%s", place, p->launch) >= (int)sizeof p->folder) return -1;
     if (make_folder(p->folder, &p->made_folder)) return -1;
@@ -320,16 +311,14 @@ static void take_back(const struct profile *p) {
 static json_t *words_json(char **words) {
     json_t *array = json_array();
     for (; words && *words; words++) json_array_append_new(array, nl_json_text(*words));
-    nl_secret_redact_json(array);
     return array;
 }
 
 /* `t` NULL: the program has yet to run. 0 or -1. */
 static int write_json(const struct profile *p, const struct nf_tables *t, int status) {
     char path[PATH_MAX + 16], started[32], now[32];
-    struct nl_whole whole = {.f = NULL};
-    stamp(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", p->started);
-    stamp(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", time(NULL));
+    stamp(started, sizeof started, p->started);
+    stamp(now, sizeof now, time(NULL));
     json_t *json =
         json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:{s:s?}, s:s, s:s?}", "schema", NOISELAB_SCHEMA, "program", "noiselab-profile",
                   "version", NOISELAB_VERSION, "git", nl_git, "launch", p->launch, "command", words_json(p->words), "options", "out",
@@ -343,11 +332,7 @@ static int write_json(const struct profile *p, const struct nf_tables *t, int st
     json_object_set_new(json, "ended",
                         t ? json_string(t->n_unfinished || t->n_ranks < t->n_expected ? "interrupted" : "complete") : json_null());
     snprintf(path, sizeof path, "%s/launch.json", p->folder);
-    int failed = nl_whole_open(&whole, path, 0666);
-    if (!failed) {
-        int is_bad = json_dumpf(json, whole.f, JSON_INDENT(2) | JSON_PRESERVE_ORDER) || fputc('\n', whole.f) < 0;
-        failed = nl_whole_close(&whole, is_bad);
-    }
+    int failed = nl_launch_write(path, json);
     json_decref(json);
     if (failed) nl_error("'%s' cannot be written: %s", path, strerror(errno));
     return failed;

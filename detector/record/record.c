@@ -2,39 +2,9 @@
 
 #include <stdio_ext.h>
 
-#include "common/base/nl_secret.h"
 #include "common/base/version.h"
-#include "common/sys/nl_whole.h"
-
-struct nd_record {
-    const struct nd_options *options;
-    int n_ranks;
-    char launch[192];
-    char folder[PATH_MAX];
-    FILE *rows;
-    off_t rows_bytes;  /* up to the end of the last complete row */
-    struct nl_whole whole; /* what is being written to replace a file */
-    int whole_is_bad;
-    const char *whole_name;
-    FILE *clocks;      /* opened by the first synchronisation */
-    int64_t n_rows;
-    int has_failed;    /* a full disk makes every later write fail, too */
-    int is_hushed;     /* and that has been said */
-};
 
 /* ---- the campaign's folder ------------------------------------------------------------------------------------------------------- */
-
-static int make_folder(const char *path) {
-    char part[PATH_MAX];
-    snprintf(part, sizeof part, "%s", path);
-    for (char *p = part + 1; *p; p++) {
-        if (*p != '/') continue;
-        *p = '\0';
-        if (mkdir(part, 0777) && errno != EEXIST) return -1;
-        *p = '/';
-    }
-    return mkdir(part, 0777) && errno != EEXIST ? -1 : 0;
-}
 
 static int check_schema(const char *path) {
     json_error_t error;
@@ -67,79 +37,14 @@ int nd_record_check_campaign(const char *out) {
     return rc;
 }
 
-static void make_launch_id(const struct nd_options *o, char *id, size_t size) {
-    if (o->launch_id) {
-        snprintf(id, size, "%s", o->launch_id);
-        return;
-    }
-    char host[64] = "host", stamp[32];
-    struct timespec now;
-    struct tm utc;
-    gethostname(host, sizeof host - 1);
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
-    snprintf(id, size, "%s-%.63s-%ld", stamp, host, (long)getpid());
-    for (char *p = id; *p; p++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", *p)) *p = '_';
-}
-
-/* The first failure is said, with what the system says of it; the others follow from it. -1. */
-static int fail(struct nd_record *r, const char *name, const char *why) {
-    if (!r->is_hushed)
-        nl_error("--out: cannot write '%s/%s': %s%s", r->folder, name, why, r->n_rows > 0 ? "; what was taken before it is kept" : "");
-    r->has_failed = r->is_hushed = 1;
-    return -1;
-}
-
-void nd_record_hush(struct nd_record *r) { r->is_hushed = 1; }
-
-static FILE *open_file(struct nd_record *r, const char *name, const char *suffix, const char *mode) {
-    char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/%s%s", r->folder, name, suffix);
-    FILE *f = fopen(path, mode);
-    if (!f) fail(r, name, strerror(errno));
-    return f;
-}
-
-/* Opens r->whole; end_file moves it into its place, or leaves the old one there. */
-static int begin_file(struct nd_record *r, const char *name) {
-    char path[NL_WHOLE_BYTES];
-    r->whole_name = name;
-    snprintf(path, sizeof path, "%s/%s", r->folder, name);
-    return nl_whole_open(&r->whole, path, 0666) ? fail(r, name, strerror(errno)) : 0;
-}
-
-static int end_file(struct nd_record *r) {
-    int is_bad = r->whole_is_bad;
-    r->whole_is_bad = 0;
-    if (!r->whole.f) return -1;
-    return nl_whole_close(&r->whole, is_bad) ? fail(r, r->whole_name, strerror(errno)) : 0;
-}
-
 static const char *rows_name(const struct nd_record *r) { return r->options->design->is_paired ? "halves.csv" : "blocks.csv"; }
 
 int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_ranks) {
-    struct nd_record *r = calloc(1, sizeof *r);
+    struct nd_record *r = *record = calloc(1, sizeof *r);
     if (!r) return nl_error("not enough memory for the records");
     r->options = o;
     r->n_ranks = n_ranks;
-    make_launch_id(o, r->launch, sizeof r->launch);
-    if (snprintf(r->folder, sizeof r->folder, "%s/%s", o->out, r->launch) >= PATH_MAX - 32) {
-        nl_error("--out: the path is too long");
-        goto fail;
-    }
-    if (make_folder(o->out)) {
-        nl_error("--out: cannot make '%s': %s", o->out, strerror(errno));
-        goto fail;
-    }
-    /* not make_folder: a launch never writes over another one */
-    if (mkdir(r->folder, 0777)) {
-        nl_error("--launch-id: cannot make '%s': %s", r->folder, strerror(errno));
-        goto fail;
-    }
-    r->rows = open_file(r, rows_name(r), "", "wx");
-    if (!r->rows) goto fail;
+    if (nd_files_open(&r->files, o->out, o->launch_id) || !(r->rows = nd_files_make(&r->files, rows_name(r), "wx"))) return -1;
     fputs("launch,operation,bytes,ranks,pair,order,arm,level_requested_percent,level_delivered_percent,start_ns,wall_ns,operations,"
           "preempted_ns_max,preempted_ns_sum,preempted_rank,detour_ns,detours,base_ns,steal_ns,involuntary_switches,slowest_rank,delivered_"
           "ns,bursts,bursts_due,"
@@ -147,31 +52,12 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
           "overshoot_ns_max,"
           "slot_ns,within_ns2,between_ns2,rank_steal_ns_max,rank_steal_ns_sum,throttled_ns,planned_ns,late_ns\n",
           r->rows);
-    if (fflush(r->rows)) {
-        fail(r, rows_name(r), strerror(errno));
-        goto fail;
-    }
+    if (nd_files_flush(&r->files, r->rows, rows_name(r))) return -1;
     r->rows_bytes = ftello(r->rows);
-    *record = r;
     return 0;
-fail:
-    nd_record_close(r);
-    return -1;
 }
-
-const char *nd_record_launch(const struct nd_record *r) { return r->launch; }
-
-const char *nd_record_folder(const struct nd_record *r) { return r->folder; }
-
-int64_t nd_record_rows(const struct nd_record *r) { return r->n_rows; }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------- */
-
-/* An empty field for what is not known (negative). */
-static void put_known(FILE *f, int64_t value) {
-    if (value < 0) fputc(',', f);
-    else fprintf(f, "%" PRId64 ",", value);
-}
 
 /* What synchronised starts came to; empty fields without them. */
 static void put_starts(FILE *f, const struct nd_start_half *h) {
@@ -203,29 +89,28 @@ static int cut_back(struct nd_record *r, const char *why) {
     __fpurge(r->rows);
     int is_left = ftruncate(fileno(r->rows), r->rows_bytes); /* then the reader sees a last line that is no row */
     (void)is_left;
-    return fail(r, rows_name(r), why);
+    return nd_files_fail(&r->files, rows_name(r), why);
 }
 
 int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     const struct nd_options *o = r->options;
     const struct nd_config *config = &o->configs[h->step.config];
     FILE *f = r->rows;
-    struct stat st;
-    if (r->has_failed) return -1;
-    fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,", r->launch, config->name, config->bytes, r->n_ranks, h->step.pair, h->step.order);
+    if (r->files.has_failed) return -1;
+    fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,", r->files.launch, config->name, config->bytes, r->n_ranks, h->step.pair, h->step.order);
     put_arm(f, o, h->step.level);
     if (h->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)h->delivered_ns / ((double)h->wall_ns * n_cpus));
     fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", h->start_ns, h->wall_ns, h->n_operations,
             h->preempted_ns_max, h->preempted_ns_sum, h->preempted_rank);
-    put_known(f, h->detour_ns);
-    put_known(f, h->n_detours);
+    nd_put_known(f, h->detour_ns);
+    nd_put_known(f, h->n_detours);
     if (h->base_ns >= 0) fprintf(f, "%.3f", h->base_ns);
     fputc(',', f);
-    put_known(f, h->steal_ns);
+    nd_put_known(f, h->steal_ns);
     fprintf(f, "%" PRId64 ",%d,", h->n_involuntary, h->slowest_rank);
-    put_known(f, h->delivered_ns);
-    put_known(f, h->n_bursts);
-    put_known(f, h->n_due);
+    nd_put_known(f, h->delivered_ns);
+    nd_put_known(f, h->n_bursts);
+    nd_put_known(f, h->n_due);
     put_treatment(f, o, h->step.level);
     fputc(',', f);
     if (h->requested_ns >= 0) fprintf(f, "%" PRId64, h->requested_ns);
@@ -238,28 +123,19 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     if (nd_options_is_late(o, h->step.level)) fprintf(f, "%" PRId64, h->late_ns);
     fputc('\n', f);
     if (fflush(f) || ferror(f)) return cut_back(r, strerror(errno));
-    /* a file without a name takes rows as before, and nobody will ever read them */
-    if (fstat(fileno(f), &st) == 0 && st.st_nlink == 0) return fail(r, rows_name(r), "the file was removed while the launch ran");
+    if (nd_files_flush(&r->files, f, rows_name(r))) return -1;
     r->rows_bytes = ftello(f);
-    r->n_rows++;
+    r->files.n_rows++;
     return 0;
 }
 
 /* ---- whole files ------------------------------------------------------------------------------------------------------------------ */
 
-int nd_record_launch_json(struct nd_record *r, json_t *json) {
-    if (begin_file(r, "launch.json")) return -1;
-    nl_secret_redact_json(json);
-    /* without memory it is cut short, and the old one stays */
-    if (json_dumpf(json, r->whole.f, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12))) r->whole_is_bad = 1;
-    fputc('\n', r->whole.f);
-    return end_file(r);
-}
-
 /* Opens a file with that header, unless writing has failed before. */
 static int begin_table(struct nd_record *r, const char *name, const char *header) {
-    if (r->has_failed || begin_file(r, name)) return -1;
-    fputs(header, r->whole.f);
+    if (r->files.has_failed || nd_files_begin(&r->files, name)) return -1;
+    r->table = name;
+    fputs(header, r->files.whole.f);
     return 0;
 }
 
@@ -274,7 +150,7 @@ int nd_record_starts_hist_begin(struct nd_record *r) {
 
 /* `measure`: an enum nd_start_measure, or -1 where the file has no such column. */
 static int add_hist(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
-    FILE *f = r->whole.f;
+    FILE *f = r->files.whole.f;
     for (int i = 0; i < NL_HIST_BINS && !nd_options_is_late(r->options, arm); i++) {
         if (!h->bins[i]) continue;
         fprintf(f, "%s,%" PRId64 ",", config->name, config->bytes);
@@ -295,11 +171,11 @@ int nd_record_starts_hist_add(struct nd_record *r, const struct nd_config *confi
     return add_hist(r, config, arm, measure, h);
 }
 
-int nd_record_end(struct nd_record *r) { return end_file(r); }
+int nd_record_end(struct nd_record *r) { return nd_files_end(&r->files, r->table, 0); }
 
 int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
     if (begin_table(r, "lateness.csv", "slice,start_ns,end_ns,rank,starts,last_starts,last_ends,start_cost_ns,end_cost_ns\n")) return -1;
-    FILE *f = r->whole.f;
+    FILE *f = r->files.whole.f;
     for (int slice = 0; slice < l->n_slices; slice++)
         for (int rank = 0; rank < l->n_ranks; rank++) {
             const struct nd_lateness_cell *c = &l->cells[(size_t)slice * (size_t)l->n_ranks + (size_t)rank];
@@ -308,7 +184,7 @@ int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
                     slice * l->slice_ns, (slice + 1) * l->slice_ns, rank, l->n_starts[slice], c->n_last_starts, c->n_last_ends,
                     c->start_cost_ns, c->end_cost_ns);
         }
-    return end_file(r);
+    return nd_record_end(r);
 }
 
 int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run) {
@@ -320,7 +196,7 @@ int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, i
 int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
                      const struct nd_binding *bindings, int64_t zero_ns) {
     if (!r->clocks) {
-        r->clocks = open_file(r, "clocks.csv", "", "wx");
+        r->clocks = nd_files_make(&r->files, "clocks.csv", "wx");
         if (!r->clocks) return -1;
         fputs("run,reason,method,rank,host,at_ns,measured,offset_ns,drift_ppm,rtt_ns,residual_ns,exchanges\n", r->clocks);
     }
@@ -335,8 +211,7 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const cha
                 bindings[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns, p->residual_ns,
                 p->n_exchanges);
     }
-    if (fflush(r->clocks) == 0 && !ferror(r->clocks)) return 0;
-    return fail(r, "clocks.csv", strerror(errno));
+    return nd_files_flush(&r->files, r->clocks, "clocks.csv");
 }
 
 /* What ranks and nodes have in common. `n_slowest`: how often it was the slowest, or held it. */
@@ -367,7 +242,7 @@ int nd_record_ranks_begin(struct nd_record *r) {
 int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, const struct nd_rank_sum *sums, const int64_t *n_slowest,
                         const struct nd_start_rank *starts) {
     const struct nd_options *o = r->options;
-    FILE *f = r->whole.f;
+    FILE *f = r->files.whole.f;
     for (int arm = 0; arm <= o->n_arms; arm++) {
         const struct nd_rank_sum *s = &sums[arm];
         if (s->sum.n_halves == 0 || nd_options_is_late(o, arm - 1)) continue;
@@ -394,10 +269,10 @@ int nd_record_nodes_begin(struct nd_record *r) {
 
 int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest) {
     const struct nd_options *o = r->options;
-    FILE *f = r->whole.f;
+    FILE *f = r->files.whole.f;
     for (int arm = 0; arm <= o->n_arms; arm++) {
         if (sums[arm].n_halves == 0 || nd_options_is_late(o, arm - 1)) continue;
-        fprintf(f, "%s,%d,%s,%d,", r->launch, node, host->host, host->n_ranks);
+        fprintf(f, "%s,%d,%s,%d,", r->files.launch, node, host->host, host->n_ranks);
         put_arm(f, o, arm - 1);
         put_treatment(f, o, arm - 1);
         fputc(',', f);

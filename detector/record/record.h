@@ -1,4 +1,4 @@
-/* Writing a launch: rows as they are taken, everything else by replacing whole files. Only rank 0 has one. */
+/* The files of a launch of noiselab-detect. Only rank 0 has one. */
 #pragma once
 
 #include <jansson.h>
@@ -6,12 +6,21 @@
 #include "detector/halves/half_sum.h"
 #include "detector/measure/lateness.h"
 #include "common/base/nl_hist.h"
+#include "detector/record/launch_files.h"
 #include "detector/options/options.h"
 #include "detector/halves/pairs.h"
 #include "detector/nodes/provenance.h"
 #include "detector/measure/starts.h"
 
-struct nd_record;
+struct nd_record {
+    struct nd_files files;
+    const struct nd_options *options;
+    int n_ranks;
+    FILE *rows;
+    off_t rows_bytes;  /* up to the end of the last complete row */
+    const char *table; /* the one that is being written */
+    FILE *clocks;      /* opened by the first synchronisation */
+};
 
 /* What a rank or a node came to in one arm, summed over the halves. Gathered as bytes. */
 struct nd_sum {
@@ -30,23 +39,12 @@ struct nd_rank_sum { struct nd_sum sum; int64_t overshoot_ns_sum, overshoot_ns_m
  * @return 0, or -1 after a message. */
 int nd_record_check_campaign(const char *out);
 
-/* Makes the launch's folder and opens its rows. 0, or -1 after a message. */
+/* Makes the launch's folder and opens its rows. 0, or -1 after a message; to be closed in either case. */
 int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_ranks);
-
-/* Why the launch's files cannot be written has been said: no failure that follows from it is. */
-void nd_record_hush(struct nd_record *r);
-
-/* The launch id, "campaign/launch" path: owned by the record. */
-const char *nd_record_launch(const struct nd_record *r);
-const char *nd_record_folder(const struct nd_record *r);
-int64_t nd_record_rows(const struct nd_record *r);
 
 /* Appends one row and hands it to the system. `n_cpus`: CPUs loaded on all nodes, for the delivered level. 0, or -1 when the disk is
  * full or gone: the file then ends with the last row that was complete. */
 int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus);
-
-/* Replaces launch.json by `json` (borrowed); tried even after a failure, because it is small and says how the launch ended. 0 or -1. */
-int nd_record_launch_json(struct nd_record *r, json_t *json);
 
 /* Tables are written piece by piece: ..._begin, ..._add as often as needed, and nd_record_end, which replaces the file; one at a time. All
  * of them 0, or -1 when the disk is full or gone: the first failure is said in a line, and after it tables are not begun any more. */

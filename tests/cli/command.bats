@@ -329,6 +329,22 @@ offers() { grep -qxF -- "$1" <<<"$GOT"; }
     done
 }
 
+@test "what a program's --help says of an option stands in its column, within 79" {
+    for program in detect accept gen agent record profile; do
+        "$BIN/noiselab-$program" --help >"$BATS_TEST_TMPDIR/help"
+        # behind the usage come options, their text, headings and lists: nothing but whole sentences begins at the margin
+        awk -v program="$program" '
+            length > 79 || /^ {3,28}[^ -]/ && !is_below || /^ {29} / { print program ": " $0; bad = 1 }
+            /^ [^ ].*:$/ || /^ +--/ { is_begun = 1 }
+            is_begun && /^$/ { is_new = 1; next }
+            is_begun && is_new && /^[^ ]/ { is_below = 1 }
+            is_begun && !is_below && /^[^ ]/ { print program ": " $0; bad = 1 }
+            { is_new = 0 }
+            END { exit bad || !is_begun }' "$BATS_TEST_TMPDIR/help"
+    done
+    "$BIN/noiselab-gen" --help | grep -qx ' \+given' # of the kinds' list, too
+}
+
 @test "zsh completes the same" {
     command -v zsh >/dev/null || skip 'zsh is not installed'
     file=${BIN%/bin}/share/zsh/site-functions/_noiselab
