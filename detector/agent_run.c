@@ -118,11 +118,7 @@ int nd_agent_drop(struct nd_run *r) {
     /* an agent that nobody can switch off would be in every off half to come */
     if (a->companion && !is_lost && !is_alone) is_lost = nd_companion_command(a->companion, NL_AGENT_OFF) != ND_COMPANION_DONE;
     is_lost = nd_run_agree_failed(r, is_lost) || is_alone;
-    if (!is_lost && r->record) {
-        static const char line[] = "the agent's arm ends here; the other arms go on";
-        nl_warn("%s", line);
-        nd_launch_json_warn(r->launch, line);
-    }
+    if (!is_lost && r->record) nd_launch_json_say(r->launch, "the agent's arm ends here; the other arms go on");
     return is_lost ? -1 : 0;
 }
 

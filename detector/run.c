@@ -243,25 +243,24 @@ static int is_time_up(struct nd_run *r) {
 
 /* Rounds that were planned and not run, because the time was up. */
 static void warn_of_rounds_left_out(struct nd_run *r, int flags, int is_decided) {
-    char line[224];
     if (r->launch) json_object_set_new(r->launch, "rounds_done", json_integer(r->n_rounds_done));
     if (!r->launch || (flags & ~ND_FLAG_OVER) || is_decided || r->n_rounds_done == r->schedule.n_rounds) return;
     /* setting up is in its time: a round or so less is no news */
     if (r->o->design->has_stretches && 4 * r->n_rounds_done >= 3 * r->schedule.n_rounds) return;
     double elapsed_s = (double)elapsed(r) * 1e-9;
     if (r->o->design->has_stretches && !flags)
-        snprintf(line, sizeof line, "%lld halves fitted into the %.3g s of --seconds, where some %lld were planned (was the machine busy?)",
-                 (long long)r->record->files.n_rows, (double)r->o->measure_ns * 1e-9,
-                 (long long)(r->schedule.n_rounds * nd_schedule_round_steps(&r->schedule)));
+        nd_launch_json_say(
+            r->launch, "%lld halves fitted into the %.3g s of --seconds, where some %lld were planned (was the machine busy?)",
+            (long long)r->record->files.n_rows, (double)r->o->measure_ns * 1e-9,
+            (long long)(r->schedule.n_rounds * nd_schedule_round_steps(&r->schedule)));
     else if (flags)
-        snprintf(line, sizeof line, "the program ended after %lld of %lld rounds, %.3g s of the %.3g s that --seconds asks for",
-                 (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
-    else snprintf(line, sizeof line,
-             "%lld of %lld rounds were run: %.3g s had passed by the clock where --seconds asks for %.3g s (was the machine busy?); the "
-             "others are left out",
-             (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
-    nl_warn("%s", line);
-    nd_launch_json_warn(r->launch, line);
+        nd_launch_json_say(r->launch, "the program ended after %lld of %lld rounds, %.3g s of the %.3g s that --seconds asks for",
+                           (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
+    else nd_launch_json_say(
+            r->launch,
+            "%lld of %lld rounds were run: %.3g s had passed by the clock where --seconds asks for %.3g s (was the machine busy?); the "
+            "others are left out",
+            (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
 }
 
 static int run_schedule(struct nd_run *r) {
@@ -289,13 +288,11 @@ static int run_schedule(struct nd_run *r) {
 
 /* A dose is drawn for the length that its half is expected to have. */
 static void warn_of_short_halves(const struct nd_run *r) {
-    char line[192];
     if (r->n_short_halves * 50 <= r->n_on_halves) return;
-    snprintf(
-        line, sizeof line,
+    nd_launch_json_warn(
+        r->launch,
         "%.0f %% of the on halves were so much shorter than expected (the machine's speed wanders) that their last burst came too late",
         100. * (double)r->n_short_halves / (double)r->n_on_halves);
-    nd_launch_json_warn(r->launch, line);
 }
 
 /* Whether all data were right, where every operation was looked at. The same on all ranks. */

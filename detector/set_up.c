@@ -260,10 +260,7 @@ static void describe_algorithms(const struct nd_run *r) {
             used += (size_t)snprintf(line + used, sizeof line - used, "%s%s of %lld B as %s", used ? ", " : "the library runs ", c->name,
                                      (long long)c->bytes, in_fact);
     }
-    if (used) {
-        nl_warn("%s", line);
-        nd_launch_json_warn(r->launch, line);
-    }
+    if (used) nd_launch_json_say(r->launch, "%s", line);
     json_object_set_new(r->launch, "algorithms", rows);
 }
 
@@ -418,27 +415,20 @@ static int run_pilots(struct nd_run *r) {
 static int64_t planned_halves(const struct nd_run *r) { return r->schedule.n_rounds * nd_schedule_round_steps(&r->schedule); }
 
 static void warn_of_memory(const struct nd_run *r, int64_t hist_bytes) {
-    char line[160];
-    snprintf(line, sizeof line, "the histograms of %d operations x %d arms take %lld MiB on %s", r->o->n_configs, r->n_arms,
+    nd_launch_json_say(r->launch, "the histograms of %d operations x %d arms take %lld MiB on %s", r->o->n_configs, r->n_arms,
              (long long)(hist_bytes >> 20),
              r->starter ? "rank 0 (fewer operations or arms take less)" : "every rank (--per-operation-timing off does without)");
-    nl_warn("%s", line);
-    nd_launch_json_warn(r->launch, line);
 }
 
 /* One line for all of them: a launch may have thousands. */
 static void warn_of_loose_ranks(const struct nd_run *r) {
-    char line[224];
     int first = 0;
     while (r->bindings[first].cpu >= 0 || !r->hosts[r->bindings[first].node].is_treated) first++; /* there is one */
     const struct nd_binding *binding = &r->bindings[first];
-    snprintf(line, sizeof line,
-             "%d ranks are not bound to one CPU each, the first is rank %d on CPUs %.40s: noise meant for it goes to CPU %d and may miss "
-             "it (bind "
-             "ranks: mpirun --bind-to core)",
-             r->n_loose_ranks, binding->rank, binding->cpus, binding->first_cpu);
-    nl_warn("%s", line);
-    nd_launch_json_warn(r->launch, line);
+    nd_launch_json_say(r->launch,
+                       "%d ranks are not bound to one CPU each, the first is rank %d on CPUs %.40s: noise meant for it goes to CPU %d and "
+                       "may miss it (bind ranks: mpirun --bind-to core)",
+                       r->n_loose_ranks, binding->rank, binding->cpus, binding->first_cpu);
 }
 
 /* The arm of late ranks, where there is one. Collective. */
@@ -449,29 +439,22 @@ static int open_late(struct nd_run *r) {
 }
 
 static void warn_of_unlike_nodes(const struct nd_run *r) {
-    char what[760], line[800];
-    if (nd_unlike_describe(r->hosts, r->team.n_nodes, what, sizeof what) == 0) return;
-    snprintf(line, sizeof line, "nodes are not alike: %s", what);
-    nl_warn("%s", line);
-    nd_launch_json_warn(r->launch, line);
+    char what[760];
+    if (nd_unlike_describe(r->hosts, r->team.n_nodes, what, sizeof what)) nd_launch_json_say(r->launch, "nodes are not alike: %s", what);
 }
 
 /* A slot at which many starts are late although it was looked for. */
 static void warn_of_late_starts(const struct nd_run *r, int config) {
-    char line[224];
     const struct nd_start_plan *plan = &r->plans[config];
     if (plan->late_share <= r->o->start.eps) return;
-    snprintf(line, sizeof line,
-             "%s: %.0f %% of the starts were late with every slot tried: do ranks share CPUs, or is the machine busy? They are flagged, "
-             "and kept",
-             r->o->configs[config].name, 100 * plan->late_share);
-    nl_warn("%s", line);
-    nd_launch_json_warn(r->launch, line);
+    nd_launch_json_say(r->launch,
+                       "%s: %.0f %% of the starts were late with every slot tried: do ranks share CPUs, or is the machine busy? They are "
+                       "flagged, and kept",
+                       r->o->configs[config].name, 100 * plan->late_share);
 }
 
 /* Counters that were asked for by LIKWID's environment, and cannot be had: said once. Collective. */
 static void describe_markers(struct nd_run *r) {
-    char line[400];
     const char *problem = nd_markers_problem(r->markers);
     int is_bad = problem[0] != 0, n_bad = 0;
     MPI_Reduce(&is_bad, &n_bad, 1, MPI_INT, MPI_SUM, 0, r->team.world);
@@ -479,11 +462,9 @@ static void describe_markers(struct nd_run *r) {
     if (!is_bad) problem = "it cannot be used on other ranks";
     nd_launch_json_likwid(r->launch, r->markers != NULL, n_bad ? problem : NULL);
     if (n_bad == 0) return;
-    snprintf(line, sizeof line,
-             "LIKWID asks for counters, and they cannot be had on %d of %d ranks (%s): these ranks are without; the launch goes on", n_bad,
-             r->team.n_ranks, problem);
-    nl_warn("%s", line);
-    nd_launch_json_warn(r->launch, line);
+    nd_launch_json_say(
+        r->launch, "LIKWID asks for counters, and they cannot be had on %d of %d ranks (%s): these ranks are without; the launch goes on",
+        n_bad, r->team.n_ranks, problem);
 }
 
 /* The raw file: a plain name is in the launch's folder. Collective. */
@@ -516,15 +497,11 @@ static int open_record(struct nd_run *r) {
             nd_launch_json_before(r->launch, r->before, r->team.n_nodes, r->look_ns, r->n_looks, r->waited_ns);
             describe_algorithms(r);
             warn_of_unlike_nodes(r);
-            if (r->starter && r->starter->clock.is_slow_source) {
-                char line[160];
-                snprintf(line, sizeof line,
-                         "the kernel's clock source is %s, not the processor's own counter: clock readings may cost microseconds",
-                         r->starter->clock.source);
-                nl_warn("%s", line);
-                nd_launch_json_warn(r->launch, line);
-            }
-            if (r->starter && r->starter->clock_note[0]) nd_launch_json_warn(r->launch, r->starter->clock_note);
+            if (r->starter && r->starter->clock.is_slow_source)
+                nd_launch_json_say(
+                    r->launch, "the kernel's clock source is %s, not the processor's own counter: clock readings may cost microseconds",
+                    r->starter->clock.source);
+            if (r->starter && r->starter->clock_note[0]) nd_launch_json_warn(r->launch, "%s", r->starter->clock_note);
             for (int i = 0; r->starter && i < o->n_configs; i++) warn_of_late_starts(r, i);
             if (r->starter)
                 failed = nd_record_clocks(r->record, 1, "first", r->starter->sync.options.method->name, r->reports, r->bindings,

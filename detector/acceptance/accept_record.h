@@ -74,6 +74,4 @@ int nx_record_mismatch(struct nx_record *r, const struct nx_mismatch *m, const c
 
 /* Appends a scan to detours.HOST.trace. 0 or -1. */
 int nx_record_trace(struct nx_record *r, const char *host, const struct nx_trace_head *head, const struct nx_detour *detours);
-
-/* Closes; NULL is fine. */
 void nx_record_close(struct nx_record *r);

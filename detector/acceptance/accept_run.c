@@ -9,22 +9,20 @@ enum { TAG_COLLECT = 11, TAG_ASK = 12 };
 
 /* ---- what checks call ---------------------------------------------------------------------------------------------------------------- */
 
-struct nx_row nx_row(const char *metric, const char *unit, double value) {
-    struct nx_row row = {.value = value, .sd = NAN, .min = NAN, .max = NAN, .median = NAN, .n = -1, .bytes = -1, .n_ranks = -1,
-                         .n_nodes = -1, .node = -1, .rank = -1, .peer_rank = -1, .cpu = -1};
-    snprintf(row.metric, sizeof row.metric, "%s", metric);
-    snprintf(row.unit, sizeof row.unit, "%s", unit);
+struct nx_row nx_row(const char *variant) {
+    struct nx_row row = {.sd = NAN, .min = NAN, .max = NAN, .median = NAN, .n = -1, .bytes = -1, .n_ranks = -1, .n_nodes = -1, .node = -1,
+                         .rank = -1, .peer_rank = -1, .cpu = -1};
+    snprintf(row.variant, sizeof row.variant, "%s", variant);
     return row;
 }
 
-struct nx_row nx_row_of(const char *metric, const char *unit, const struct nx_sample *s) {
-    struct nx_row row = nx_row(metric, unit, s->mean);
-    row.n = s->n;
-    row.sd = s->sd;
-    row.min = s->min;
-    row.max = s->max;
-    row.median = s->median;
-    return row;
+void nx_put(struct nx_run *r, const struct nx_row *base, const char *metric, const char *unit, double value, int64_t n) {
+    struct nx_row row = *base;
+    snprintf(row.metric, sizeof row.metric, "%s", metric);
+    snprintf(row.unit, sizeof row.unit, "%s", unit);
+    row.value = value;
+    row.n = n;
+    nx_add(r, &row);
 }
 
 void nx_add(struct nx_run *r, const struct nx_row *row) {
@@ -62,6 +60,13 @@ int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES]) {
     return 1;
 }
 
+int nx_is_out_of_memory(struct nx_run *r, struct nx_task *t, int is_short) {
+    char reason[NX_REASON_BYTES] = "not enough memory";
+    if (!nx_agree(r, is_short, reason)) return 0;
+    memcpy(t->reason, reason, sizeof reason);
+    return 1;
+}
+
 /* Rank after rank: the next one sends when it is asked to, so that nothing piles up at rank 0. */
 void nx_collect(struct nx_run *r, const void *mine, int64_t bytes, void (*take)(struct nx_run *, int, const void *, int64_t)) {
     MPI_Comm world = r->team.world;
@@ -83,12 +88,6 @@ void nx_collect(struct nx_run *r, const void *mine, int64_t bytes, void (*take)(
         take(r, rank, data, n);
         free(data);
     }
-}
-
-void nx_warn(struct nx_run *r, const char *text) {
-    if (!r->launch) return;
-    nl_warn("%s", text);
-    nd_launch_json_warn(r->launch, text);
 }
 
 int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES]) {
@@ -243,28 +242,24 @@ static int find_nodes(struct nx_run *r) {
 }
 
 static void warn_of_nodes(struct nx_run *r) {
-    char what[760], line[800];
-    if (nd_unlike_describe(r->hosts, r->team.n_nodes, what, sizeof what)) {
-        snprintf(line, sizeof line, "nodes are not alike: %s", what);
-        nx_warn(r, line);
-    }
+    char what[760];
+    if (nd_unlike_describe(r->hosts, r->team.n_nodes, what, sizeof what)) nd_launch_json_say(r->launch, "nodes are not alike: %s", what);
     for (int i = 0; i < r->team.n_nodes; i++) {
         const struct nd_host *host = &r->hosts[i];
         if (host->quota.quota_ns == 0) continue;
-        snprintf(line, sizeof line, "a quota of %s holds for the %d rank(s) of %s: %s", nl_quota_tell(&host->quota, what, sizeof what),
+        nd_launch_json_say(r->launch, "a quota of %s holds for the %d rank(s) of %s: %s", nl_quota_tell(&host->quota, what, sizeof what),
                  host->n_ranks, host->host,
                  nl_quota_cpus(&host->quota) < host->n_ranks ? "they are stopped in every period, and what is measured is the quota"
                                                              : "what else runs in the same cgroup uses it up with them");
-        nx_warn(r, line);
     }
-    if (nd_crowd_tell(r->bindings, r->team.n_ranks, r->hosts, r->team.n_nodes, what, sizeof what) > 0) {
-        snprintf(line, sizeof line, "%s: they take turns and disturb each other", what);
-        nx_warn(r, line);
-    }
-    if (nd_algorithms_foreign_rules(line, sizeof line)) nx_warn(r, line);
-    if (r->shares_kernel) nx_warn(r, "several nodes share one kernel: they are parts of one machine, and disturb each other");
+    if (nd_crowd_tell(r->bindings, r->team.n_ranks, r->hosts, r->team.n_nodes, what, sizeof what) > 0)
+        nd_launch_json_say(r->launch, "%s: they take turns and disturb each other", what);
+    if (nd_algorithms_foreign_rules(what, sizeof what)) nd_launch_json_say(r->launch, "%s", what);
+    if (r->shares_kernel)
+        nd_launch_json_say(r->launch, "several nodes share one kernel: they are parts of one machine, and disturb each other");
     if (r->o->fault.is_given)
-        nx_warn(r, "--checks: inject-fault: data are made wrong on purpose, the launch says nothing about the machine's own");
+        nd_launch_json_say(r->launch,
+                           "--checks: inject-fault: data are made wrong on purpose, the launch says nothing about the machine's own");
 }
 
 static int check_fault(const struct nx_run *r) {
@@ -304,9 +299,7 @@ static int set_up(struct nx_run *r) {
 /* ---- running ------------------------------------------------------------------------------------------------------------------------- */
 
 static void say_status(struct nx_run *r, const struct nx_task *t) {
-    char line[NX_REASON_BYTES + 64];
-    snprintf(line, sizeof line, "%s %s: %s", t->check->name, nx_status_names[t->status], t->reason);
-    if (r->team.rank == 0) nx_warn(r, line);
+    if (r->launch) nd_launch_json_say(r->launch, "%s %s: %s", t->check->name, nx_status_names[t->status], t->reason);
 }
 
 static void open_task(struct nx_run *r, struct nx_task *t) {
@@ -363,11 +356,11 @@ static void measure(struct nx_run *r, struct nx_task *t) {
 static int is_too_slow(struct nx_run *r) {
     int64_t now_ns = nl_mono_ns(), repetition_ns = now_ns - r->repetition_ns, most_ns = 2 * r->o->measure_ns;
     int is = r->repetition >= NX_LEAST_REPETITIONS && r->repetition < r->o->n_repetitions && now_ns - r->begun_ns + repetition_ns > most_ns;
-    char line[160];
     MPI_Bcast(&is, 1, MPI_INT, 0, r->team.world);
-    snprintf(line, sizeof line, "%d of %d repetitions: another one of %.0f s would make the launch longer than twice the %.0f s planned",
-             r->repetition, r->o->n_repetitions, (double)repetition_ns * 1e-9, (double)r->o->measure_ns * 1e-9);
-    if (is) nx_warn(r, line);
+    if (is && r->launch)
+        nd_launch_json_say(r->launch,
+                           "%d of %d repetitions: another one of %.0f s would make the launch longer than twice the %.0f s planned",
+                           r->repetition, r->o->n_repetitions, (double)repetition_ns * 1e-9, (double)r->o->measure_ns * 1e-9);
     return is;
 }
 
@@ -458,10 +451,9 @@ static enum nx_end finish(struct nx_run *r, int flags) {
                         : flags & ND_FLAG_STOP  ? "interrupted"
                                                 : "complete";
     if (r->record) {
-        char line[128];
-        snprintf(line, sizeof line, "%lld data errors: see mismatches.csv and the rows with metric mismatches or wrong",
-                 (long long)r->n_wrong);
-        if (is_wrong) nx_warn(r, line);
+        if (is_wrong)
+            nd_launch_json_say(r->launch, "%lld data errors: see mismatches.csv and the rows with metric mismatches or wrong",
+                               (long long)r->n_wrong);
         nd_launch_json_end(r->launch, ended, r->record->files.n_rows, peak_kib);
         failed = write_launch(r);
         if (flags & (ND_FLAG_STOP | ND_FLAG_SETUP))

@@ -65,14 +65,14 @@ struct nx_run {
     int64_t begun_ns, start_ns, repetition_ns; /* CLOCK_MONOTONIC at the begin of all, of the first repetition, and of the one under way */
 };
 
-/* A figure without anything but name, unit and value: everything else unknown, or this rank's. */
-struct nx_row nx_row(const char *metric, const char *unit, double value);
-
-/* A figure with what its repeated values came to; `value` is their mean. */
-struct nx_row nx_row_of(const char *metric, const char *unit, const struct nx_sample *s);
+/* A figure of which nothing is known but its variant ("": none). */
+struct nx_row nx_row(const char *variant);
 
 /* Keeps a figure of this rank; written after the repetition. Local; for lack of memory the launch fails later. */
 void nx_add(struct nx_run *r, const struct nx_row *row);
+
+/* The same of `base` with another name, unit, value and number of values behind it (-1: not known). */
+void nx_put(struct nx_run *r, const struct nx_row *base, const char *metric, const char *unit, double value, int64_t n);
 
 /* The histogram of that name, made when it is first asked for. `cpu` -1: none. NULL: no memory. Local. */
 struct nl_hist *nx_hist(struct nx_run *r, const char *metric, const char *variant, int cpu, int64_t bytes);
@@ -80,13 +80,13 @@ struct nl_hist *nx_hist(struct nx_run *r, const char *metric, const char *varian
 /* Whether any rank says yes; then `reason` of the first that does is everybody's. Collective. */
 int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES]);
 
+/* Whether memory is short on any rank; then that is the reason. Collective. */
+int nx_is_out_of_memory(struct nx_run *r, struct nx_task *t, int is_short);
+
 /* Lets rank 0 take what every rank has, rank by rank: `take` is called there for each. Collective; MPI's error handler ends the run.
  * @param take  `data` is good until it returns. Not looked at elsewhere. */
 void nx_collect(struct nx_run *r, const void *mine, int64_t bytes,
                 void (*take)(struct nx_run *r, int rank, const void *data, int64_t bytes));
-
-/* Adds a line to the launch's warnings, and says it. Rank 0's counts; nothing elsewhere. */
-void nx_warn(struct nx_run *r, const char *text);
 
 /* Whether so many bytes on every rank are more than the memory that is free; then a reason. The same on all ranks. Collective. */
 int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES]);
@@ -100,8 +100,6 @@ enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others 
 
 /* Everything known before the first repetition; "ended" is null. New reference. */
 json_t *nx_launch_new(const struct nx_run *r);
-
-/* Brings "checks" and "start" up to date. */
 void nx_launch_update(struct nx_run *r);
 
 /* Adds who else ran on a node to "others"; `data`: a struct nx_others_head, and text with its 0. */

@@ -29,7 +29,6 @@ struct nx_check {
 enum nx_status { NX_PLANNED, NX_RAN, NX_SKIPPED, NX_FAILED };
 extern const char *const nx_status_names[]; /* by enum */
 
-/* A check in this launch. */
 struct nx_task {
     const struct nx_check *check;
     int index;                     /* into nx_checks */

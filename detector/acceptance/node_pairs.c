@@ -100,15 +100,17 @@ static void measure_figure(struct nx_run *r, const struct nx_link *l, const stru
     }
     if (!l->is_first) return;
     struct nx_sample s = nx_sample_of(values, n);
-    struct nx_row row = nx_row_of(f->metric, f->unit, &s);
-    row.value = f->value(f->bytes, (double)total_ns / (double)(n * length[1]));
-    snprintf(row.variant, sizeof row.variant, "%s", variant);
+    struct nx_row row = nx_row(variant);
+    row.sd = s.sd;
+    row.min = s.min;
+    row.max = s.max;
+    row.median = s.median;
     row.bytes = f->bytes;
     row.rank = r->team.rank;
     row.peer_rank = l->peer;
     row.n_ranks = 2;
     row.n_nodes = r->node_of[l->peer] == r->team.node_index ? 1 : 2;
-    nx_add(r, &row);
+    nx_put(r, &row, f->metric, f->unit, f->value(f->bytes, (double)total_ns / (double)(n * length[1])), n);
 }
 
 int nx_pairs_measure(struct nx_run *r, struct nx_task *t) {
@@ -130,9 +132,9 @@ int nx_pairs_measure(struct nx_run *r, struct nx_task *t) {
 
 int nx_pairs_open(struct nx_run *r, struct nx_task *t, const struct nx_pair_figure *figures, int n) {
     struct nx_pairs *p = t->state = calloc(1, sizeof *p);
-    char reason[NX_REASON_BYTES] = "not enough memory";
+    char reason[NX_REASON_BYTES];
     int64_t largest = 1;
-    if (nx_agree(r, !p, reason)) goto skip;
+    if (nx_is_out_of_memory(r, t, !p)) return 1;
     for (int i = 0; i < n; i++) {
         if (figures[i].bytes > largest && nx_lacks_memory(r, 2 * figures[i].bytes, reason)) {
             snprintf(t->reason, sizeof t->reason, "messages of %lld bytes left out: %.150s", (long long)figures[i].bytes, reason);
@@ -141,19 +143,14 @@ int nx_pairs_open(struct nx_run *r, struct nx_task *t, const struct nx_pair_figu
         if (figures[i].bytes > largest) largest = figures[i].bytes;
         p->figures[p->n_figures++] = figures[i];
     }
-    snprintf(reason, sizeof reason, "--sizes has none for this check");
-    if (p->n_figures == 0 && t->reason[0]) return 1;
-    if (p->n_figures == 0) goto skip;
+    if (p->n_figures == 0 && !t->reason[0]) snprintf(t->reason, sizeof t->reason, "--sizes has none for this check");
+    if (p->n_figures == 0) return 1;
     p->send = malloc((size_t)largest);
     p->receive = malloc((size_t)largest);
-    snprintf(reason, sizeof reason, "not enough memory");
-    if (nx_agree(r, !p->send || !p->receive, reason)) goto skip;
+    if (nx_is_out_of_memory(r, t, !p->send || !p->receive)) return 1;
     memset(p->send, 1, (size_t)largest);
     memset(p->receive, 0, (size_t)largest);
     return 0;
-skip:
-    memcpy(t->reason, reason, sizeof reason);
-    return 1;
 }
 
 void nx_pairs_close(struct nx_task *t) {

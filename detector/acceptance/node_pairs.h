@@ -4,7 +4,6 @@
 #include "detector/acceptance/accept_run.h"
 #include "detector/acceptance/transfer.h"
 
-/* One figure of a pair. */
 struct nx_pair_figure {
     const char *metric, *unit;
     int64_t bytes;
@@ -12,7 +11,6 @@ struct nx_pair_figure {
     double (*value)(int64_t bytes, double exchange_ns);
 };
 
-/* State of a check of pairs: figures and buffers. */
 struct nx_pairs {
     struct nx_pair_figure figures[2 * NX_MAX_SIZES];
     int n_figures;

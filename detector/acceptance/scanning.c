@@ -84,15 +84,12 @@ static void write_traces(struct nx_run *r, const struct job *jobs, int n, int is
 
 /* What a scan of any kind has to say. */
 static void add_figures(struct nx_run *r, const struct nx_scanning *kind, const struct job *j, const char *variant) {
-    struct nx_row row = nx_row("preempted", "percent", 100. * (double)j->scan.preempted_ns / (double)j->scan.wall_ns);
-    snprintf(row.variant, sizeof row.variant, "%s", variant);
+    struct nx_row row = nx_row(variant);
+    double percent = 100. / (double)j->scan.wall_ns;
     row.rank = r->team.rank;
     row.cpu = j->cpu;
-    row.n = j->scan.n_turns;
-    nx_add(r, &row);
-    snprintf(row.metric, sizeof row.metric, "steal");
-    row.value = j->steal_ns < 0 ? NAN : 100. * (double)j->steal_ns / (double)j->scan.wall_ns;
-    nx_add(r, &row);
+    nx_put(r, &row, "preempted", "percent", percent * (double)j->scan.preempted_ns, j->scan.n_turns);
+    nx_put(r, &row, "steal", "percent", j->steal_ns < 0 ? NAN : percent * (double)j->steal_ns, j->scan.n_turns);
     kind->add(r, &j->scan, &row);
 }
 
@@ -163,9 +160,7 @@ static int scan_all(struct nx_run *r, struct nx_task *t, struct nx_scanning *kin
 int nx_scanning_measure(struct nx_run *r, struct nx_task *t) {
     struct nx_scanning *kind = t->state;
     struct job *jobs = calloc((size_t)r->n_cores + 1, sizeof *jobs);
-    snprintf(t->reason, sizeof t->reason, "not enough memory");
-    int failed = nx_agree(r, !jobs, t->reason);
-    if (!failed) t->reason[0] = '\0';
+    int failed = nx_is_out_of_memory(r, t, !jobs);
     for (int is_alone = 0; is_alone < 2 && !failed; is_alone++) failed = scan_all(r, t, kind, jobs, is_alone);
     free(jobs);
     return failed ? -1 : 0;
@@ -176,10 +171,8 @@ int nx_scanning_open(struct nx_run *r, struct nx_task *t, const struct nx_scanni
     if (nx_cores_share(r, t->reason)) return -1;
     if (s) *s = *kind;
     if (s) s->n_room = calloc(2 * (size_t)r->n_cores + 1, sizeof *s->n_room);
-    snprintf(t->reason, sizeof t->reason, "not enough memory");
-    if (nx_agree(r, !s || !s->n_room, t->reason)) return -1;
+    if (nx_is_out_of_memory(r, t, !s || !s->n_room)) return -1;
     for (int i = 0; i < 2 * r->n_cores; i++) s->n_room[i] = KEPT;
-    t->reason[0] = '\0';
     return 0;
 }
 

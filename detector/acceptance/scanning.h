@@ -21,9 +21,6 @@ int nx_scanning_open(struct nx_run *r, struct nx_task *t, const struct nx_scanni
 int nx_scanning_measure(struct nx_run *r, struct nx_task *t);
 
 void nx_scanning_close(struct nx_task *t);
-
-/* Which CPUs of the nodes are looked at, and by which rank. */
-
 /* Shares the CPUs of every node out among its ranks: a rank has the one that it is bound to, and those without a rank go round. Fills
  * r->cores, r->n_cores, r->n_slots. Nodes take their turns together, or, where they are parts of one machine, one after the other.
  * Collective. 0, or -1 with a reason. */

@@ -47,13 +47,13 @@ static int64_t sync_every_ns(struct nx_run *r) {
 
 int nx_need_starter(struct nx_run *r, struct nx_task *t) {
     struct nd_op_state state = {0};
-    struct nd_loop loop = {.op = nd_op_find("barrier"), .state = &state, .n_operations = 1, .chunk = 1, .ticks = &r->ticks,
+    struct nd_loop loop = {.op = nl_find(nd_ops, "barrier"), .state = &state, .n_operations = 1, .chunk = 1, .ticks = &r->ticks,
                            .detour_threshold_ns = INT64_MAX, .stop_asked = r->stop_asked};
     if (r->starter && !r->starter->is_broken) return 0;
     snprintf(t->reason, sizeof t->reason, "the ranks' starts could not be synchronised: see what was said on stderr");
     if (r->starter) return -1; /* failed before */
-    r->start = (struct nd_start_options){.mode = nd_start_mode_find("round"), .arrival = nd_arrivals[0], .arrival_factor = 1, .gamma = 1.1,
-                                         .eps = 0.25, .n_stage_starts = 4, .n_first_starts = 4, .precision_percent = 1,
+    r->start = (struct nd_start_options){.mode = nl_find(nd_start_modes, "round"), .arrival = nd_arrivals[0], .arrival_factor = 1,
+                                         .gamma = 1.1, .eps = 0.25, .n_stage_starts = 4, .n_first_starts = 4, .precision_percent = 1,
                                          .sync = {.n_points = n_points(r)}, .sync_every_ns = SYNC_EVERY_NS, .plan_ns = PLAN_NS};
     r->starter = calloc(1, sizeof *r->starter);
     if (nx_agree(r, !r->starter, t->reason)) return -1;

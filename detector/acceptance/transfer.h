@@ -5,7 +5,6 @@
 
 #include "detector/ops/ops.h"
 
-/* One end of a pair. */
 struct nx_link {
     MPI_Comm comm;
     int peer;

@@ -111,8 +111,6 @@ static const struct nd_design quick = {
 
 const struct nd_design *const nd_designs[] = {&lockin, &blocks, &single, &quick, NULL};
 
-const struct nd_design *nd_design_find(const char *name) { return nl_find(nd_designs, name); }
-
 void nd_schedule_fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
     s->design->fill_round(s, round, steps);
     for (int i = 0; i < nd_schedule_round_steps(s); i++)

@@ -32,7 +32,6 @@ struct nd_design {
 };
 
 extern const struct nd_design *const nd_designs[]; /* ends with NULL */
-const struct nd_design *nd_design_find(const char *name);
 
 struct nd_schedule {
     const struct nd_design *design;
@@ -46,8 +45,6 @@ struct nd_schedule {
 
 /* Writes the steps of round `round`. */
 void nd_schedule_fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps);
-
-/* Halves in one round. */
 int nd_schedule_round_steps(const struct nd_schedule *s);
 
 /* Pairs (sets) in one round. */

@@ -65,17 +65,12 @@ static double obrien_fleming(double alpha, double t) { return t > 0 ? 2 * nd_nor
 
 static double pocock(double alpha, double t) { return alpha * log1p(expm1(1) * t); }
 
-const struct nd_spending nd_spendings[] = {
-    {"obrien-fleming", "little at first: the last look is nearly that of a run without looks", obrien_fleming},
-    {"pocock", "evenly: earlier ends, and a stricter last look", pocock},
-    {0},
+static const struct nd_spending slow = {
+    "obrien-fleming", "little at first: the last look is nearly that of a run without looks", obrien_fleming,
 };
+static const struct nd_spending even = {"pocock", "evenly: earlier ends, and a stricter last look", pocock};
 
-const struct nd_spending *nd_spending_find(const char *name) {
-    for (int i = 0; nd_spendings[i].name; i++)
-        if (strcmp(nd_spendings[i].name, name) == 0) return &nd_spendings[i];
-    return NULL;
-}
+const struct nd_spending *const nd_spendings[] = {&slow, &even, NULL};
 
 void nd_look_rounds(int64_t n_rounds, int n_looks, int64_t *rounds) {
     for (int k = 1; k <= n_looks; k++) rounds[k - 1] = n_rounds / n_looks * k + (n_rounds % n_looks * k + n_looks - 1) / n_looks;

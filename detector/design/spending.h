@@ -13,8 +13,7 @@ struct nd_spending {
     double (*spent)(double alpha, double t);
 };
 
-extern const struct nd_spending nd_spendings[]; /* ends with a row without name */
-const struct nd_spending *nd_spending_find(const char *name);
+extern const struct nd_spending *const nd_spendings[]; /* ends with NULL */
 
 /* Rounds after which the looks are taken: equally spaced over the run, the last one at its end.
  * @param n_looks 1..ND_MAX_LOOKS, at most n_rounds. */

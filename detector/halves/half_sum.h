@@ -70,13 +70,10 @@ struct nd_half_sum {
     int32_t lowest_rank, slowest_rank, preempted_rank, detour_rank; /* of equals the lowest */
 };
 
-/* One rank's part. */
 struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s);
 
 /* Joins b into a; associative and commutative, but for the rounding of base_ns_sum. */
 void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b);
-
-/* The same, as nd_tree_reduce wants it. */
 void nd_half_sum_reduce(void *into, const void *from);
 
 /* Fills in what the ranks' figures say of a half: all but the step, the starts and the number of operations. start_ns counts from

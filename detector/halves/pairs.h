@@ -17,6 +17,4 @@ void nd_pairs_half(struct nd_pairs *p, int config, const struct nd_step *step, d
 
 /* Differences so far of an arm (from 1; 0 is off). */
 const struct nd_moments *nd_pairs_of(const struct nd_pairs *p, int config, int arm);
-
-/* NULL is fine. */
 void nd_pairs_close(struct nd_pairs *p);

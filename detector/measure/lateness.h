@@ -18,8 +18,6 @@ struct nd_start_sum {
     double arrival_sum, arrival_square_sum; /* of the starts, over ranks */
     double node_square;        /* sum over nodes of (sum over its ranks)^2 / ranks of the node; 0 until nd_start_sum_node */
 };
-
-/* One rank's part. */
 static inline struct nd_start_sum nd_start_sum_of(int rank, int64_t start_ns, int64_t end_ns, int64_t overshoot_ns, int64_t bound_ns) {
     double x = (double)start_ns;
     return (struct nd_start_sum){start_ns, start_ns, INT64_MIN, end_ns, INT64_MIN, overshoot_ns, rank, rank, rank, overshoot_ns > bound_ns,

@@ -198,7 +198,7 @@ void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result) {
         return;
     }
     if (loop->starter) {
-        nd_starter_run(loop->starter, loop, result);
+        loop->starter->run(loop->starter, loop, result);
         return;
     }
     struct nd_loop_result r = {0};

@@ -119,4 +119,3 @@ static const struct nd_start_mode round_mode = {.name = "round", .help = "a dead
 
 const struct nd_start_mode *const nd_start_modes[] = {&loop_mode, &barrier, &window, &round_mode, NULL};
 
-const struct nd_start_mode *nd_start_mode_find(const char *name) { return nl_find(nd_start_modes, name); }

@@ -74,7 +74,6 @@ struct nd_clock_pair {
 
 struct nd_starter;
 
-/* A row of the table of start modes. */
 struct nd_start_mode {
     const char *name;
     const char *help;
@@ -86,7 +85,6 @@ struct nd_start_mode {
 };
 
 extern const struct nd_start_mode *const nd_start_modes[]; /* ends with NULL; the first is loop */
-const struct nd_start_mode *nd_start_mode_find(const char *name);
 
 /* What being first or last came to, per rank. */
 struct nd_start_rank { int64_t first_starts, last_starts, last_ends, start_cost_ns, end_cost_ns; };
@@ -117,6 +115,7 @@ struct nd_batch_view {
 struct nd_raw;
 
 struct nd_starter {
+    void (*run)(struct nd_starter *s, const struct nd_loop *loop, struct nd_loop_result *result); /* nd_starter_run: what runs its loops */
     const struct nd_start_options *o;
     const struct nd_team *team;
     struct nd_clock clock;
@@ -170,20 +169,15 @@ int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, cons
 /* Finds the slot of an operation: stage 0 and corrections as published, until the share of late starts is small. Collective.
  * @return 0, or -1 after a message: the slot asked for can never be met, or a clock jumped. */
 int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_start_plan *plan, const char *name, uint64_t seed);
-
-/* The loop of nd_loop_run with starts. Collective. */
 void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_loop_result *result);
 
 /* Synchronises anew when it is time, or when the clocks have parted. Collective; call it between halves. */
 void nd_starter_keep_in_step(struct nd_starter *s);
 
-/* Reads both clocks. */
 struct nd_clock_pair nd_starter_read_clocks(const struct nd_starter *s);
 
 /* Whether the clock was set between two readings; leaves the step in s->jump_ns and sets s->is_broken. */
 int nd_starter_has_jumped(struct nd_starter *s, const struct nd_clock_pair *from, const struct nd_clock_pair *to);
-
-/* Adds the half's figures to the run's. */
 void nd_starter_accept(struct nd_starter *s);
 
 void nd_starter_close(struct nd_starter *s);

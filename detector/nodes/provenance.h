@@ -28,7 +28,6 @@ struct nd_host {
     struct nl_quota quota; /* of CPU time, by the cgroups of whoever asked; without its accounts */
 };
 
-/* One rank. */
 struct nd_binding {
     int rank, node;
     int pid;
@@ -40,8 +39,6 @@ struct nd_binding {
 
 /* Reads this node. Opens the topology for a moment. Local; unknown parts stay "". */
 void nd_host_read(struct nd_host *h);
-
-/* Reads this rank's binding. Local. */
 void nd_binding_read(struct nd_binding *s, int rank);
 
 /* {library, version, parameters}: the library's version string, the settings in the environment that choose algorithms and transports,

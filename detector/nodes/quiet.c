@@ -53,21 +53,26 @@ void nd_quiet_close(struct nd_quiet *q) {
 
 /* ---- CPUs ---------------------------------------------------------------------------------------------------------------------------- */
 
+/* The next line of a CPU that is used: its number, and where its fields begin; -1: there is none. */
+static int next_cpu(char **text, const unsigned char *cpu_used, int n_cpus, char **fields) {
+    while (strncmp(*text, "cpu", 3) == 0) {
+        char *line = *text;
+        *text = line + strcspn(line, "\n");
+        *text += **text == '\n';
+        if (!isdigit((unsigned char)line[3])) continue; /* the sum over all CPUs */
+        long cpu = strtol(line + 3, fields, 10);
+        if (cpu >= 0 && cpu < n_cpus && cpu_used[cpu]) return (int)cpu;
+    }
+    return -1;
+}
+
 static void read_cpus(struct nd_quiet *q, int64_t (*fields)[N_FIELDS]) {
-    char path[256];
+    char path[256], *text = q->text, *at;
     snprintf(path, sizeof path, "%s/stat", q->proc);
     memset(fields, 0, (size_t)q->n_cpus * sizeof *fields);
     nl_read(path, q->text, STAT_BYTES);
-    for (char *line = q->text, *next; line && strncmp(line, "cpu", 3) == 0; line = next) {
-        next = strchr(line, '\n');
-        if (next) *next++ = '\0';
-        if (!isdigit((unsigned char)line[3])) continue; /* the sum over all CPUs */
-        char *at;
-        long cpu = strtol(line + 3, &at, 10);
-        if (cpu < 0 || cpu >= q->n_cpus || !q->cpu_used[cpu]) continue;
+    for (int cpu; (cpu = next_cpu(&text, q->cpu_used, q->n_cpus, &at)) >= 0;)
         for (int i = 0; i < N_FIELDS; i++) fields[cpu][i] = strtoll(at, &at, 10);
-    }
-    q->text[0] = '\0';
 }
 
 /* ---- tasks --------------------------------------------------------------------------------------------------------------------------- */
@@ -275,8 +280,6 @@ int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct n
     return n_crowded;
 }
 
-enum { BUFFER_BYTES = 1 << 20, STEAL_FIELD = 8 /* user nice system idle iowait irq softirq steal */ };
-
 struct nd_steal {
     int fd;
     int n_cpus;
@@ -292,7 +295,7 @@ struct nd_steal *nd_steal_open(const unsigned char *cpu_used, int n_cpus, int64_
     s->n_cpus = n_cpus;
     s->tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
     s->fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
-    s->buffer = malloc(BUFFER_BYTES);
+    s->buffer = malloc(STAT_BYTES);
     if (s->fd < 0 || !s->buffer) goto refuse;
     int64_t before_ns = nl_mono_ns();
     for (int i = 0; i < 4; i++)
@@ -304,30 +307,20 @@ refuse:
     return NULL;
 }
 
-/* The value of the steal field of a "cpuN ..." line, in ticks; -1 when the line is short. */
-static int64_t steal_field(const char *line) {
-    for (int field = 0; field < STEAL_FIELD; field++) {
-        line = strchr(line, ' ');
-        if (!line) return -1;
-        line++;
-    }
-    return strtoll(line, NULL, 10);
-}
-
 int64_t nd_steal_read(struct nd_steal *s) {
-    ssize_t n = pread(s->fd, s->buffer, BUFFER_BYTES - 1, 0);
+    ssize_t n = pread(s->fd, s->buffer, STAT_BYTES - 1, 0);
     if (n <= 0) return -1;
     s->buffer[n] = '\0';
     int64_t ticks = 0;
-    for (char *line = s->buffer, *next; line && strncmp(line, "cpu", 3) == 0; line = next) {
-        next = strchr(line, '\n');
-        if (next) next++;
-        if (line[3] == ' ') continue; /* the sum over all CPUs */
-        long cpu = strtol(line + 3, NULL, 10);
-        if (cpu < 0 || cpu >= s->n_cpus || !s->cpu_used[cpu]) continue;
-        int64_t mine = steal_field(line);
-        if (mine < 0) return -1;
-        ticks += mine;
+    char *text = s->buffer, *at;
+    while (next_cpu(&text, s->cpu_used, s->n_cpus, &at) >= 0) {
+        int64_t value = 0;
+        for (int i = 0; i <= STEAL; i++) {
+            char *begin = at;
+            value = strtoll(begin, &at, 10);
+            if (at == begin) return -1; /* a kernel that does not say */
+        }
+        ticks += value;
     }
     return ticks * s->tick_ns;
 }

@@ -5,7 +5,6 @@
 
 #include "common/base/nl_usual.h"
 
-/* A row of the table of data types. */
 struct nd_datatype {
     const char *name; /* byte, int, long, float, double */
     int size_bytes;   /* at most ND_DATA_MOST_BYTES */
@@ -20,7 +19,6 @@ const struct nd_datatype *nd_datatype_find(const char *name);
 
 #define ND_DATA_MOST_BYTES 8
 
-/* A row of the table of reductions. */
 struct nd_reduction {
     const char *name; /* sum, prod, min, max, land, lor, lxor, band, bor, bxor */
     int needs_arithmetic, needs_integer; /* which data types know it */

@@ -1,8 +1,6 @@
 #include "detector/ops/ops.h"
 #include "detector/ops/op_rows.h"
 
-const struct nd_op *nd_op_find(const char *name) { return nl_find(nd_ops, name); }
-
 const struct nd_datatype *nd_op_datatype(const struct nd_op *op, const struct nd_op_options *o) {
     return op->uses & ND_USES_DATATYPE && o->datatype ? o->datatype : op->datatype;
 }

@@ -90,9 +90,6 @@ extern const struct nd_op *const nd_ops[]; /* ends with NULL; persistent rows on
 /* A program that is followed in place of an operation: no entry of nd_ops. */
 extern const struct nd_op nd_op_program;
 
-/* The row with that name, NULL when there is none. */
-const struct nd_op *nd_op_find(const char *name);
-
 /* The data type and the reduction that an operation works with under these options; NULL where it has none. Local, no MPI. */
 const struct nd_datatype *nd_op_datatype(const struct nd_op *op, const struct nd_op_options *o);
 const struct nd_reduction *nd_op_reduction(const struct nd_op *op, const struct nd_op_options *o);

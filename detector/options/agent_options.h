@@ -26,8 +26,6 @@ int nd_agent_take(struct nd_agent_options *a, const char *text);
 
 /* Reads what was taken, by noiselab-agent's own table, and keeps what says which agent it is. @return 0, or -1 after a message. */
 int nd_agent_read(struct nd_agent_options *a);
-
-/* Whether a way to the agent was given. */
 static inline int nd_agent_is_given(const struct nd_agent_options *a) { return a->way != 0; }
 
 /* Completes it: frozen where it would be started if `is_frozen`, a name where none was given, and the settling time for halves of

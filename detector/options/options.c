@@ -69,11 +69,6 @@ static const char *set_alignment(struct nl_command_line *line, const char *text)
     return is_power ? NULL : "a power of two from 1 to 1GiB";
 }
 
-static const char *set_spending(struct nl_command_line *line, const char *text) {
-    struct nd_sequential_options *s = &((struct nd_options *)line->target)->sequential;
-    return (s->spending = nd_spending_find(text)) ? NULL : "obrien-fleming or pocock";
-}
-
 /* How late ranks come: a time, or 2x. */
 static const char *set_amount(struct nl_command_line *line, const char *text) {
     struct nd_start_options *s = &((struct nd_options *)line->target)->start;
@@ -311,7 +306,7 @@ static const struct nl_option rows[] = {
     {"looks", "N", "planned looks, equally spaced over the rounds, at most 20 (default 5)", 7, AT(INT, sequential.n_looks), 1, ND_MAX_LOOKS,
      .of = "stop-when", .tags = NEEDS_LOOKS},
     {"spending", "NAME", "alpha spending over the looks: obrien-fleming (little at first), pocock (evenly) (default obrien-fleming)", 7,
-     .of = "stop-when", .set = set_spending, .tags = NEEDS_LOOKS},
+     AT(ROW, sequential.spending), .table = nd_spendings, .wanted = "obrien-fleming or pocock", .of = "stop-when", .tags = NEEDS_LOOKS},
     {"alpha", "P", "one-sided error over all looks, for each cell, 0.000001 to 0.2 (default 0.01)", 7, AT(NUMBER, sequential.alpha), 1e-6,
      0.2, .of = "stop-when", .tags = NEEDS_LOOKS},
     {"margin", "PERCENT", "margin of slowdown, 0 to 1000; with 0 only \"above\" can be shown (default 0)", 7,
@@ -390,7 +385,7 @@ static int resolve_operation(const char *word, struct chosen *chosen) {
     const char *equals = strchr(name, '=');
     size_t n = equals ? (size_t)(equals - name) : strlen(name);
     snprintf(op, sizeof op, "%.*s", (int)n, name);
-    *chosen = (struct chosen){.op = nd_op_find(op), .bytes = -1};
+    *chosen = (struct chosen){.op = nl_find(nd_ops, op), .bytes = -1};
     if (!chosen->op) {
         NL_NEAREST_ROWS(&nearest, op, nd_ops);
         return nl_error("--op: '%s' is not an operation (see --list operations)%s", op, nl_nearest_tell(&nearest, meant, sizeof meant));
@@ -703,8 +698,8 @@ static void resolve_self_test(struct parsing *p) {
     if (!o->self_test) return;
     if (!o->given.operations) o->given.operations = "waitpattern-up,waitpattern-null,empty";
     if (!o->given.levels) o->given.levels = "none";
-    if (!nl_options_given(p->line, "design")) o->design = nd_design_find("single");
-    if (!nl_options_given(p->line, "starts")) o->start.mode = nd_start_mode_find("round");
+    if (!nl_options_given(p->line, "design")) o->design = nl_find(nd_designs, "single");
+    if (!nl_options_given(p->line, "starts")) o->start.mode = nl_find(nd_start_modes, "round");
     if (o->measure_ns == 0) o->measure_ns = INT64_C(3000000000);
 }
 
@@ -766,9 +761,9 @@ static int resolve_starts(struct parsing *p) {
         is_useless(p, NEEDS_PROGRAM, o->app != NULL, "needs --app"))
         return -1;
     if (o->sync_only) {
-        if (!nl_options_given(p->line, "starts")) s->mode = nd_start_mode_find("round");
+        if (!nl_options_given(p->line, "starts")) s->mode = nl_find(nd_start_modes, "round");
         o->given.levels = "none";
-        o->design = nd_design_find("single");
+        o->design = nl_find(nd_designs, "single");
     }
     o->op.checks_every = o->check == ND_CHECK_EVERY;
     if (refuse_keys(p)) return -1;
@@ -973,7 +968,7 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
                              .warmup_ns = 500000000,
                              .argc = argc,
                              .argv = argv,
-                             .sequential = {.alpha = 0.01, .n_looks = 5, .spending = &nd_spendings[0]},
+                             .sequential = {.alpha = 0.01, .n_looks = 5, .spending = nd_spendings[0]},
                              .agent = {.settle_ns = -1, .timeout_ns = INT64_C(30000000000)},
                              .start = {.mode = nd_start_modes[0], .arrival = nd_arrivals[0], .arrival_factor = 1, .gamma = 1.1, .eps = 0.25,
                                        .n_stage_starts = 8, .n_first_starts = 4, .precision_percent = 1, .sync = {.patience = 100},

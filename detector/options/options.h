@@ -20,7 +20,6 @@
 #define ND_MAX_PASSED 32
 #define ND_MAX_NOTES 8
 
-/* An operation at a message size. */
 struct nd_config {
     const struct nd_op *op;
     int64_t bytes; /* 0 where the operation has none */
@@ -174,7 +173,6 @@ int64_t nd_options_long_ns(const struct nd_options *o);
 /* Untimed operations before a half of planned length, after the agent was switched, ns. */
 int64_t nd_options_settle_ns(const struct nd_options *o, int64_t planned_ns);
 
-/* The schedule of these options. */
 struct nd_schedule nd_options_schedule(const struct nd_options *o);
 
 /* What a round takes, ns: without switching and settling, but in the design quick with them. */
@@ -182,8 +180,6 @@ int64_t nd_options_round_ns(const struct nd_options *o);
 
 /* Whether arms are compared: within this launch, or, where it has one of them (--arms), among the launches of its campaign. */
 int nd_options_compares_arms(const struct nd_options *o);
-
-/* Halves in one round of the schedule. */
 int nd_options_round_steps(const struct nd_options *o);
 
 /* Lengthens halves to `least_ns` and what goes with them, once the program that is followed is known. 0, or -1 after a message: --seconds

@@ -38,12 +38,8 @@ void nd_sequential_decide(struct nd_look_cell *cell, double nominal_p, double ma
 
 /* All that the looks will need. NULL when memory is short. */
 struct nd_sequential *nd_sequential_open(const struct nd_options *o);
-
-/* Takes a recorded half into account. */
 void nd_sequential_half(struct nd_sequential *s, const struct nd_half *h);
 
 /* Takes look number `look` (from 0). The result is the sequential's own, until the next look. */
 const struct nd_look *nd_sequential_look(struct nd_sequential *s, int look);
-
-/* NULL is fine. */
 void nd_sequential_close(struct nd_sequential *s);

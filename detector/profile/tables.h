@@ -18,6 +18,4 @@ struct nf_tables {
 /* Reads the ranks' files and writes operations.csv, histograms.csv, ranks.csv and arrivals.csv beside them. 0, or -1 with a line on stderr:
  * a file is none of this version, or a table cannot be written. */
 int nf_tables_write(struct nf_tables *t);
-
-/* Removes the ranks' files. */
 void nf_tables_tidy(const struct nf_tables *t);

@@ -35,7 +35,6 @@ void nd_program_close(struct nd_program *p);
 
 pid_t nd_program_pid(const struct nd_program *p);
 pid_t nd_program_tid(const struct nd_program *p);
-/* The program's executable. */
 const char *nd_program_path(const struct nd_program *p);
 
 /* Reads OPERATION or OPERATION:SIZE, the operation in any case. 0 or -1. */

@@ -7,7 +7,6 @@
 
 struct nd_agent_rows;
 
-/* One half on this node. */
 struct nd_agent_half {
     struct nd_step step;
     int64_t switch_ns, settle_ns;
@@ -22,6 +21,4 @@ struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char 
 
 /* Appends a row and hands it to the system; start_ns counts from the first row's. 0, or -1 after a message (the first time). */
 int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *half);
-
-/* NULL is fine. */
 void nd_agent_rows_close(struct nd_agent_rows *rows);

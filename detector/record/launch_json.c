@@ -325,11 +325,24 @@ static void count(json_t *launch, const char *key) {
     json_object_set_new(launch, key, json_integer(json_integer_value(json_object_get(launch, key)) + 1));
 }
 
-void nd_launch_json_warn(json_t *launch, const char *line) {
+static void warn(json_t *launch, const char *format, va_list args, int is_said) {
+    char line[1024];
     json_t *warnings = json_object_get(launch, "warnings");
+    vsnprintf(line, sizeof line, format, args);
+    if (is_said) nl_warn("%s", line);
     if (json_array_size(warnings) < ND_MOST_WARNINGS) json_array_append_new(warnings, nl_json_text(line));
     else count(launch, "warnings_left_out");
 }
+
+#define WARN(name, is_said)                                                                                                                \
+    void name(json_t *launch, const char *format, ...) {                                                                                   \
+        va_list args;                                                                                                                      \
+        va_start(args, format);                                                                                                            \
+        warn(launch, format, args, is_said);                                                                                               \
+        va_end(args);                                                                                                                      \
+    }
+WARN(nd_launch_json_warn, 0)
+WARN(nd_launch_json_say, 1)
 
 /* A node's certificate into launch[key]. Rank 0 holds them all until the end, so of many nodes it keeps those that say something. */
 static void keep_certificate(json_t *launch, const char *key, json_t *certificate, int says_something) {
@@ -385,17 +398,13 @@ static void note_off_dose(struct off_dose *off, const struct nd_options *o, cons
 }
 
 static void warn_of_off_doses(json_t *launch, const struct nd_options *o, const struct off_dose *off) {
-    char line[640];
-    for (int i = 0; i < off->n && off->n <= 3; i++) {
-        snprintf(line, sizeof line, "%s (tolerance %g %% of the level); the analysis uses what was delivered", off->lines[i],
-                 tolerance_percent);
-        nd_launch_json_warn(launch, line);
-    }
-    if (off->n <= 3) return;
-    snprintf(line, sizeof line,
-             "%d of %d arms missed their dose by more than %g %% of it; the furthest off: %s; the analysis uses what was delivered", off->n,
-             o->n_doses, tolerance_percent, off->worst_line);
-    nd_launch_json_warn(launch, line);
+    for (int i = 0; i < off->n && off->n <= 3; i++)
+        nd_launch_json_warn(launch, "%s (tolerance %g %% of the level); the analysis uses what was delivered", off->lines[i],
+                            tolerance_percent);
+    if (off->n > 3)
+        nd_launch_json_warn(
+            launch, "%d of %d arms missed their dose by more than %g %% of it; the furthest off: %s; the analysis uses what was delivered",
+            off->n, o->n_doses, tolerance_percent, off->worst_line);
 }
 
 /* @return how many arms missed their dose. */
@@ -415,18 +424,12 @@ static int add_levels(json_t *launch, json_t *certificate, const struct nd_optio
     return off.n;
 }
 
-static void warn_of_node(json_t *launch, const char *host, const char *what) {
-    char line[512];
-    snprintf(line, sizeof line, "%s: %s", host, what);
-    nd_launch_json_warn(launch, line);
-}
-
 /* A node's certificate; where there is none that can be read, the node's name alone, and a warning. */
 static json_t *certificate_json(json_t *launch, const char *certificate, const char *host, const char *lost) {
     json_error_t error;
     json_t *json = json_loads(certificate, 0, &error);
     if (json) return json;
-    warn_of_node(launch, host, lost);
+    nd_launch_json_warn(launch, "%s: %s", host, lost);
     return json_pack("{s:o}", "host", nl_json_text(host));
 }
 
@@ -437,18 +440,17 @@ static int64_t total_halves(const struct nd_options *o, const struct nd_node_end
 }
 
 void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node) {
-    char line[128];
     if (!node->has_generator) return;
     /* what the detector saw of it is kept in any case */
     json_t *certificate = certificate_json(launch, node->certificate, node->host, "the generator gave no certificate");
     /* that of the last half followed its length */
     if (json_object_get(certificate, "period_ns")) json_object_set_new(certificate, "period_ns", json_integer(o->period_ns));
     if (node->n_early_bursts * 50 > total_halves(o, node))
-        warn_of_node(launch, node->host, "over 2 % of the first bursts were due before their loop began: starting a half takes long here");
-    if (node->n_lost_bursts) {
-        snprintf(line, sizeof line, "%lld bursts of the generator are not in its trace: too many at once", (long long)node->n_lost_bursts);
-        warn_of_node(launch, node->host, line);
-    }
+        nd_launch_json_warn(launch, "%s: over 2 %% of the first bursts were due before their loop began: starting a half takes long here",
+                            node->host);
+    if (node->n_lost_bursts)
+        nd_launch_json_warn(launch, "%s: %lld bursts of the generator are not in its trace: too many at once", node->host,
+                            (long long)node->n_lost_bursts);
     int n_off = add_levels(launch, certificate, o, node);
     keep_certificate(launch, "generators", certificate,
                      n_off > 0 || !node->certificate[0] || json_is_false(json_object_get(certificate, "ok")));
@@ -464,7 +466,7 @@ void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node) {
     size_t i;
     json_t *warning, *certificate = certificate_json(launch, node->certificate, node->host, "the agent's companion gave no certificate");
     json_array_foreach(json_object_get(certificate, "warnings"), i, warning)
-        if (json_is_string(warning)) warn_of_node(launch, node->host, json_string_value(warning));
+        if (json_is_string(warning)) nd_launch_json_warn(launch, "%s: %s", node->host, json_string_value(warning));
     keep_certificate(launch, "agents", certificate, !node->certificate[0] || json_array_size(json_object_get(certificate, "warnings")) > 0);
 }
 

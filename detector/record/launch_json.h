@@ -70,8 +70,9 @@ void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem);
 /* Adds a look to "sequential". */
 void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struct nd_look *look);
 
-/* Adds a line to "warnings". */
-void nd_launch_json_warn(json_t *launch, const char *text);
+/* Adds a line to "warnings"; nd_launch_json_say says it, too. */
+void nd_launch_json_warn(json_t *launch, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void nd_launch_json_say(json_t *launch, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds a node's certificate, if it had a generator; the switching times are those of the slowest so far. Warns about levels that were not
  * delivered. */

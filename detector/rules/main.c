@@ -23,7 +23,7 @@ static int read_rule(const char *word, struct rule *rule) {
     snprintf(rule->algorithm, sizeof rule->algorithm, "%.*s", (int)(colon - equals - 1), equals + 1);
     errno = 0;
     rule->bytes = strtoll(colon + 1, &end, 10);
-    rule->op = nd_op_find(name);
+    rule->op = nl_find(nd_ops, name);
     return rule->op && end != colon + 1 && !*end && !errno && rule->bytes >= 0 ? 0 : -1;
 }
 

@@ -72,7 +72,7 @@ static int open_clock(struct nd_starter *s) {
     MPI_Allreduce(&has_counter, &all, 1, MPI_INT, MPI_MIN, s->team->world);
     if (has_counter && !all) {
         const char *fake = s->clock.is_fake ? s->o->fake_clock : NULL;
-        failed = nd_clock_open(&s->clock, nd_clock_find("monotonic-raw"), reason, sizeof reason) != 0;
+        failed = nd_clock_open(&s->clock, nl_find(nd_clock_kinds, "monotonic-raw"), reason, sizeof reason) != 0;
         if (failed) nl_error("--starts: clock: %s", reason);
         snprintf(s->clock_note, sizeof s->clock_note, "monotonic-raw instead of tsc: another rank cannot trust its counter");
         if (fake) nd_clock_parse_fake(fake, s->team->rank, &s->clock);
@@ -100,7 +100,7 @@ static double reading_cost(const struct nd_starter *s) {
 
 int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, const struct nd_team *team, int n_allowed,
                     void (*on_sync)(void *, const struct nd_starter *, const char *), void *context) {
-    *s = (struct nd_starter){.o = o, .team = team, .on_sync = on_sync, .context = context};
+    *s = (struct nd_starter){.run = nd_starter_run, .o = o, .team = team, .on_sync = on_sync, .context = context};
     s->sync.heads = s->sync.domain = MPI_COMM_NULL; /* nothing to free before it is opened */
     nd_start_sum_mpi(&s->sum_type, &s->sum_op);
     int yields = n_allowed > 0 && team->n_node_ranks > n_allowed;

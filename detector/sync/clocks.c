@@ -78,8 +78,6 @@ static const struct nd_clock_kind timeofday = {
 
 const struct nd_clock_kind *const nd_clock_kinds[] = {&tsc, &monotonic_raw, &monotonic, &mpi_wtime, &timeofday, NULL};
 
-const struct nd_clock_kind *nd_clock_find(const char *name) { return nl_find(nd_clock_kinds, name); }
-
 /* ---- examination ---- */
 
 struct examination {

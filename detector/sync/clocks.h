@@ -24,7 +24,6 @@ struct nd_clock_kind {
 };
 
 extern const struct nd_clock_kind *const nd_clock_kinds[]; /* ends with NULL */
-const struct nd_clock_kind *nd_clock_find(const char *name);
 
 /* A clock in use. Plain data without owned memory, so it can be sent as bytes between ranks of a node (the pointer to the row excepted). */
 struct nd_clock {

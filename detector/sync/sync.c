@@ -8,8 +8,6 @@ const struct nd_sync_method *const nd_sync_methods[] = {&nd_sync_tree, &nd_sync_
 enum { CHECKS = 3, CHECK_EXCHANGES = 10 }; /* the residual: so many walks, of each the best of so many exchanges */
 enum { SHARED_LOOKS = 3 };
 
-const struct nd_sync_method *nd_sync_find(const char *name) { return nl_find(nd_sync_methods, name); }
-
 /* ---- who shares a clock -------------------------------------------------------------------------------------------------------------- */
 
 /* Whether the ranks' readings may come from one clock: then whatever is read before a barrier is no later than what is read after it, on

@@ -80,7 +80,6 @@ struct nd_sync_method {
 };
 
 extern const struct nd_sync_method *const nd_sync_methods[]; /* ends with NULL */
-const struct nd_sync_method *nd_sync_find(const char *name);
 
 /* Prepares: who shares a clock with whom. The ranks of a node do, unless the clock differs from process to process or is a fake one on
  * any of them, or what they read of it at the two sides of a barrier cannot come from one clock; on a node all or none.

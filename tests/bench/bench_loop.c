@@ -25,7 +25,7 @@ static int64_t bare_barrier(int64_t n) {
 }
 
 static int64_t harness(const char *op, struct nl_hist *h, struct nd_slices *s, const struct nl_ticks *ticks, int64_t n) {
-    const struct nd_op *row = nd_op_find(op);
+    const struct nd_op *row = nl_find(nd_ops, op);
     struct nd_op_state state = {.comm = MPI_COMM_WORLD, .op = row, .call = row->call};
     struct nd_loop loop = {
         .op = row, .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .slices = s, .hist = h, .detour_threshold_ns = 5000,

@@ -17,8 +17,7 @@ static int open_completeness(struct nx_run *r, struct nx_task *t) {
     struct state *s = t->state = calloc(1, sizeof *s);
     int is_between = r->team.n_nodes > 1, n_members = is_between ? r->team.n_nodes : r->team.n_ranks;
     int member = is_between ? r->team.node_index : r->team.rank, takes_part = !is_between || r->team.node_rank == 0;
-    snprintf(t->reason, sizeof t->reason, "not enough memory");
-    if (nx_agree(r, !s, t->reason)) return -1;
+    if (nx_is_out_of_memory(r, t, !s)) return -1;
     s->bytes = LARGEST_BYTES;
     while (s->bytes > 1024 && (int64_t)s->bytes * n_members > ROOM_BYTES) s->bytes /= 2;
     size_t room = (size_t)s->bytes * (size_t)n_members, n = (size_t)n_members;
@@ -27,10 +26,9 @@ static int open_completeness(struct nx_run *r, struct nx_task *t) {
     s->receive = malloc(room);
     s->peers = calloc(n, sizeof *s->peers);
     s->requests = calloc(2 * n, sizeof *s->requests);
-    if (nx_agree(r, !s->send || !s->receive || !s->peers || !s->requests, t->reason)) return -1;
+    if (nx_is_out_of_memory(r, t, !s->send || !s->receive || !s->peers || !s->requests)) return -1;
     memset(s->send, 1, room);
     memset(s->receive, 0, room);
-    t->reason[0] = '\0';
     for (int size = 2; s->n_groups < MOST_SUBSETS; size = 2 * size < n_members ? 2 * size : n_members) {
         MPI_Comm_split(r->team.world, takes_part && member < size ? 0 : MPI_UNDEFINED, r->team.rank, &s->comms[s->n_groups]);
         s->sizes[s->n_groups++] = size;
@@ -39,32 +37,25 @@ static int open_completeness(struct nx_run *r, struct nx_task *t) {
     return 0;
 }
 
-static void add(struct nx_run *r, const struct state *s, int n_members, const char *metric, const char *unit, double value, int64_t n,
-                int rank) {
-    struct nx_row row = nx_row(metric, unit, value);
-    int is_between = r->team.n_nodes > 1;
-    snprintf(row.variant, sizeof row.variant, "%s", is_between ? "nodes" : "ranks");
-    row.bytes = s->bytes;
-    row.n = n;
-    row.rank = rank;
-    row.n_ranks = n_members;
-    row.n_nodes = is_between ? n_members : 1;
-    nx_add(r, &row);
-}
-
 static int measure_completeness(struct nx_run *r, struct nx_task *t) {
     struct state *s = t->state;
+    int is_between = r->team.n_nodes > 1;
+    struct nx_row row = nx_row(is_between ? "nodes" : "ranks");
+    row.bytes = s->bytes;
     for (int i = 0; i < s->n_groups; i++) {
-        int n = s->sizes[i];
+        row.n_ranks = s->sizes[i];
+        row.n_nodes = is_between ? s->sizes[i] : 1;
         if (s->comms[i] != MPI_COMM_NULL) {
             struct nx_completeness c;
             nx_completeness_measure(s->comms[i], s->send, s->receive, s->peers, s->requests, s->bytes, t->budget_ns / s->n_groups, &c);
             if (r->team.rank == 0) {
-                add(r, s, n, "coefficient", "ratio", c.coefficient, c.n, -1);
-                add(r, s, n, "link_speed", "bytes_per_s", c.link_bytes_per_s, -1, -1);
-                add(r, s, n, "exchange", "ns", c.exchange_ns, c.n, -1);
+                nx_put(r, &row, "coefficient", "ratio", c.coefficient, c.n);
+                nx_put(r, &row, "link_speed", "bytes_per_s", c.link_bytes_per_s, -1);
+                nx_put(r, &row, "exchange", "ns", c.exchange_ns, c.n);
             }
-            if (i == s->n_groups - 1) add(r, s, n, "own_exchange", "ns", c.own_ns, c.n, r->team.rank);
+            row.rank = r->team.rank; /* of the last group */
+            if (i == s->n_groups - 1) nx_put(r, &row, "own_exchange", "ns", c.own_ns, c.n);
+            row.rank = -1;
         }
         nx_quiet_barrier(r->team.world);
     }

@@ -1,20 +1,11 @@
 #include "detector/acceptance/scanning.h"
 
-static void add(struct nx_run *r, const struct nx_row *base, const char *metric, const char *unit, double value, int64_t n) {
-    struct nx_row row = *base;
-    snprintf(row.metric, sizeof row.metric, "%s", metric);
-    snprintf(row.unit, sizeof row.unit, "%s", unit);
-    row.value = value;
-    row.n = n;
-    nx_add(r, &row);
-}
-
 static void add_figures(struct nx_run *r, const struct nx_scan *s, const struct nx_row *base) {
     double looked_ns = (double)s->looked_ns;
-    add(r, base, "lost", "percent", 100. * (double)s->lost_ns / looked_ns, s->n_detours);
-    add(r, base, "detours", "per_s", 1e9 * (double)s->n_detours / looked_ns, s->n_detours);
-    add(r, base, "longest", "ns", (double)s->longest_ns, s->n_detours);
-    add(r, base, "base", "ns", s->base_ns, s->n_turns);
+    nx_put(r, base, "lost", "percent", 100. * (double)s->lost_ns / looked_ns, s->n_detours);
+    nx_put(r, base, "detours", "per_s", 1e9 * (double)s->n_detours / looked_ns, s->n_detours);
+    nx_put(r, base, "longest", "ns", (double)s->longest_ns, s->n_detours);
+    nx_put(r, base, "base", "ns", s->base_ns, s->n_turns);
 }
 
 static const struct nx_scanning detours = {.scan = nx_scan_detours, .metric = "detour", .keeps_detours = 1, .add = add_figures};
@@ -32,12 +23,11 @@ static void finish_detour(struct nx_run *r, struct nx_task *t) {
         const struct nx_hist *h = r->hists[i];
         int64_t n = (int64_t)nl_hist_total(&h->hist);
         if (strcmp(h->name.check, t->check->name) != 0 || n == 0) continue;
-        struct nx_row row = nx_row("", "", 0);
-        snprintf(row.variant, sizeof row.variant, "%s", h->name.variant);
+        struct nx_row row = nx_row(h->name.variant);
         row.rank = r->team.rank;
         row.cpu = h->name.cpu;
         for (size_t k = 0; k < sizeof quantiles / sizeof *quantiles; k++)
-            add(r, &row, quantiles[k].metric, "ns", (double)nl_hist_quantile(&h->hist, quantiles[k].q), n);
+            nx_put(r, &row, quantiles[k].metric, "ns", (double)nl_hist_quantile(&h->hist, quantiles[k].q), n);
     }
 }
 

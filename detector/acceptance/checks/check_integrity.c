@@ -20,8 +20,7 @@ struct state {
 static int open_integrity(struct nx_run *r, struct nx_task *t) {
     struct state *s = t->state = calloc(1, sizeof *s);
     int n = r->team.n_ranks, most = WINDOW_BYTES / 2 / sizes[N_SIZES - 1];
-    snprintf(t->reason, sizeof t->reason, "not enough memory");
-    if (nx_agree(r, !s, t->reason)) return -1;
+    if (nx_is_out_of_memory(r, t, !s)) return -1;
     s->n_peers_most = n < most ? n : most;
     /* where ranks are many and memory is short the windows are smaller; two peers they hold in any case */
     while (nx_lacks_memory(r, 2 * (int64_t)s->n_peers_most * sizes[N_SIZES - 1], t->reason)) {
@@ -33,9 +32,7 @@ static int open_integrity(struct nx_run *r, struct nx_task *t) {
     s->receive = calloc(1, bytes);
     s->peers = calloc((size_t)s->n_peers_most, sizeof *s->peers);
     s->requests = calloc(2 * (size_t)s->n_peers_most, sizeof *s->requests);
-    if (nx_agree(r, !s->send || !s->receive || !s->peers || !s->requests, t->reason)) return -1;
-    t->reason[0] = '\0';
-    return 0;
+    return nx_is_out_of_memory(r, t, !s->send || !s->receive || !s->peers || !s->requests) ? -1 : 0;
 }
 
 static void keep(struct nx_run *r, struct state *s, int sender, int bytes, const struct nx_wrong_word *w) {
@@ -96,14 +93,10 @@ static int measure_integrity(struct nx_run *r, struct nx_task *t) {
         go_on = nl_mono_ns() - begin_ns < t->budget_ns && !*r->stop_asked;
         MPI_Bcast(&go_on, 1, MPI_INT, 0, r->team.world); /* rank 0's time counts */
     }
-    struct nx_row row = nx_row("mismatches", "count", (double)s->n_mismatches);
+    struct nx_row row = nx_row("");
     row.rank = r->team.rank; /* who received them */
-    row.n = s->n_arrays;
-    nx_add(r, &row);
-    row = nx_row("received", "bytes", (double)s->n_bytes);
-    row.rank = r->team.rank;
-    row.n = s->n_arrays;
-    nx_add(r, &row);
+    nx_put(r, &row, "mismatches", "count", (double)s->n_mismatches, s->n_arrays);
+    nx_put(r, &row, "received", "bytes", (double)s->n_bytes, s->n_arrays);
     nx_collect(r, s->kept + s->n_written, (s->n_kept - s->n_written) * (int64_t)sizeof *s->kept, take_mismatches);
     s->n_written = s->n_kept;
     MPI_Allreduce(&s->n_mismatches, &all_mismatches, 1, MPI_INT64_T, MPI_SUM, r->team.world);

@@ -15,15 +15,13 @@ int nx_kernel_lacks(MPI_Comm comm, int lacks) {
     return lacks;
 }
 
-static void add(struct nx_run *r, const struct nx_kernel *k, int n_ranks, const char *metric, const char *unit, double value) {
-    struct nx_row row = nx_row(metric, unit, value);
-    snprintf(row.variant, sizeof row.variant, "%s", k->name);
-    row.n = 1;
+static struct nx_row row_of(const struct nx_run *r, const struct nx_kernel *k, int n_ranks) {
+    struct nx_row row = nx_row(k->name);
     row.n_ranks = n_ranks;
     row.n_nodes = 1;
     for (int rank = 0; rank < n_ranks; rank++) /* nodes count in the order of their first ranks */
         if (r->node_of[rank] >= row.n_nodes) row.n_nodes = r->node_of[rank] + 1;
-    nx_add(r, &row);
+    return row;
 }
 
 /* A kernel on the first n ranks; the others are idle. */
@@ -44,8 +42,9 @@ static int run_on(struct nx_run *r, struct nx_task *t, const struct nx_kernel *k
     t->reason[0] = '\0';
     if (r->team.rank != 0) return 0;
     r->n_wrong += is_wrong;
-    add(r, k, n, "time", "ns", ns);
-    add(r, k, n, "wrong", "count", is_wrong);
+    const struct nx_row row = row_of(r, k, n);
+    nx_put(r, &row, "time", "ns", ns, 1);
+    nx_put(r, &row, "wrong", "count", is_wrong, 1);
     return 0;
 }
 

@@ -33,10 +33,9 @@ struct state {
 
 static int open_opcost(struct nx_run *r, struct nx_task *t) {
     struct state *s = t->state = calloc(1, sizeof *s);
-    snprintf(t->reason, sizeof t->reason, "not enough memory");
-    if (nx_agree(r, !s, t->reason) || nx_need_starter(r, t)) return -1;
+    if (nx_is_out_of_memory(r, t, !s) || nx_need_starter(r, t)) return -1;
     for (int i = 0; i < N_ROWS; i++) {
-        const struct nd_op *op = rows[i].own ? rows[i].own : nd_op_find(rows[i].operation);
+        const struct nd_op *op = rows[i].own ? rows[i].own : nl_find(nd_ops, rows[i].operation);
         int rc = nx_started_open(r, &s->started[i], op, rows[i].bytes, t->reason);
         if (rc) return rc;
     }
@@ -76,12 +75,9 @@ static double largest(struct nx_run *r, double value) {
 }
 
 static void add(struct nx_run *r, const struct row *op, const char *metric, double value_ns, int64_t n) {
-    struct nx_row row = nx_row(metric, "ns", value_ns);
-    if (r->team.rank != 0) return;
-    if (op) snprintf(row.variant, sizeof row.variant, "%s", op->variant);
+    struct nx_row row = nx_row(op ? op->variant : "");
     if (op && op->bytes) row.bytes = op->bytes;
-    row.n = n;
-    nx_add(r, &row);
+    if (r->team.rank == 0) nx_put(r, &row, metric, "ns", value_ns, n);
 }
 
 /* One row: as published, and with synchronised starts. */

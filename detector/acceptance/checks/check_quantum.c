@@ -5,20 +5,12 @@
 
 static void add_figures(struct nx_run *r, const struct nx_scan *s, const struct nx_row *base) {
     struct nx_row row = *base;
-    row.n = s->n_turns;
-    snprintf(row.metric, sizeof row.metric, "quantum");
-    snprintf(row.unit, sizeof row.unit, "ns");
-    row.value = s->mean_ns;
     row.sd = s->sd_ns;
     row.min = s->least_ns;
     row.max = (double)s->longest_ns;
-    nx_add(r, &row);
+    nx_put(r, &row, "quantum", "ns", s->mean_ns, s->n_turns);
     /* against the fastest quantum of this scan: what the CPU could have done */
-    row = *base;
-    snprintf(row.metric, sizeof row.metric, "lost");
-    row.value = 100. * (1 - s->least_ns / s->mean_ns);
-    row.n = s->n_turns;
-    nx_add(r, &row);
+    nx_put(r, base, "lost", "percent", 100. * (1 - s->least_ns / s->mean_ns), s->n_turns);
 }
 
 static const struct nx_scanning quanta = {.scan = nx_scan_quanta, .metric = "quantum", .add = add_figures};

@@ -43,8 +43,7 @@ static int open_cell(struct nx_run *r, struct nx_task *t, struct cell *c, int64_
         return 1;
     }
     c->peers = calloc((size_t)c->n_peers + 1, sizeof *c->peers);
-    snprintf(reason, sizeof reason, "not enough memory");
-    if (nx_agree(r, !c->peers, reason)) return -1;
+    if (nx_is_out_of_memory(r, t, !c->peers)) return -1;
     if (is_in) c->topology->neighbours(c->n_ranks, r->team.rank, c->peers);
     c->n_channels = nx_channels(c->topology, c->n_ranks);
     MPI_Comm_split(r->team.world, is_in ? 0 : MPI_UNDEFINED, r->team.rank, &c->comm);
@@ -57,18 +56,17 @@ static int open_topology(struct nx_run *r, struct nx_task *t) {
     struct state *s = t->state = calloc(1, sizeof *s);
     int64_t room = 1, largest = r->o->sizes[r->o->n_sizes - 1];
     int most_peers = 1;
-    char no_memory[NX_REASON_BYTES] = "not enough memory";
     size_t n_topologies = 0;
     while (nx_topologies[n_topologies].name) n_topologies++;
     if (s) s->cells = calloc((size_t)r->o->n_sizes * n_topologies, sizeof *s->cells);
-    if (nx_agree(r, !s || !s->cells, no_memory)) goto fail;
+    if (nx_is_out_of_memory(r, t, !s || !s->cells)) return -1;
     for (int i = 0; i < r->o->n_sizes; i++)
         for (int k = 0; nx_topologies[k].name && has_size(r->o->sizes[i], largest); k++) {
             struct cell *c = &s->cells[s->n_cells];
             *c = (struct cell){
                 .topology = &nx_topologies[k], .n_ranks = nx_topologies[k].ranks(r->team.n_ranks), .bytes = (int)r->o->sizes[i]};
             int rc = open_cell(r, t, c, &room, &most_peers);
-            if (rc < 0) goto fail;
+            if (rc < 0) return -1;
             s->n_cells += rc == 0;
         }
     if (s->n_cells == 0) {
@@ -78,13 +76,10 @@ static int open_topology(struct nx_run *r, struct nx_task *t) {
     s->send = malloc((size_t)room);
     s->receive = malloc((size_t)room);
     s->requests = calloc(2 * (size_t)most_peers, sizeof *s->requests);
-    if (nx_agree(r, !s->send || !s->receive || !s->requests, no_memory)) goto fail;
+    if (nx_is_out_of_memory(r, t, !s->send || !s->receive || !s->requests)) return -1;
     memset(s->send, 1, (size_t)room);
     memset(s->receive, 0, (size_t)room);
     return 0;
-fail:
-    memcpy(t->reason, no_memory, sizeof no_memory);
-    return -1;
 }
 
 /* n exchanges over all channels between two barriers, ns. Collective over those that take part. */
@@ -112,16 +107,13 @@ static void measure_cell(struct nx_run *r, const struct state *s, const struct c
     n = n_done;
     double total = 2e9 * (double)c->bytes * (double)c->n_channels * n / (double)took_ns;
     if (r->team.rank != 0) return;
-    struct nx_row row = nx_row("total", "bytes_per_s", total);
+    struct nx_row row = nx_row("");
     if (c->topology->shape) c->topology->shape(c->n_ranks, shape, sizeof shape);
     snprintf(row.variant, sizeof row.variant, "%s%s%s", c->topology->name, shape[0] ? ":" : "", shape);
     row.bytes = c->bytes;
-    row.n = n;
     row.n_ranks = c->n_ranks;
-    nx_add(r, &row);
-    snprintf(row.metric, sizeof row.metric, "per_channel");
-    row.value = total / (double)c->n_channels;
-    nx_add(r, &row);
+    nx_put(r, &row, "total", "bytes_per_s", total, n);
+    nx_put(r, &row, "per_channel", "bytes_per_s", total / (double)c->n_channels, n);
 }
 
 static int measure_topology(struct nx_run *r, struct nx_task *t) {

@@ -62,8 +62,6 @@ void nf_arrive(struct nf_call *c, MPI_Comm comm);
 
 /* A call has ended well. `comm` may be MPI_COMM_NULL. */
 void nf_count(const struct nf_call *c, int operation, MPI_Comm comm, int root, int64_t bytes);
-
-/* A communicator is about to be freed. */
 void nf_comm_free(MPI_Comm comm);
 
 /* Makes the process's rows ready for a file that is all zero but for who it is. */

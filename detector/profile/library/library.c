@@ -170,7 +170,7 @@ static void open_clock(void) {
     int is_counter = 0, all = 0;
     if (!nd_clock_open(&nf_process.clock, NULL, reason, sizeof reason)) is_counter = nf_process.clock.kind->read == ND_READ_COUNTER;
     PMPI_Allreduce(&is_counter, &all, 1, MPI_INT, MPI_MIN, run.team.world);
-    if (!all) nd_clock_open(&nf_process.clock, nd_clock_find("monotonic-raw"), reason, sizeof reason);
+    if (!all) nd_clock_open(&nf_process.clock, nl_find(nd_clock_kinds, "monotonic-raw"), reason, sizeof reason);
     nd_clock_share(&nf_process.clock, run.team.node);
 }
 

@@ -5,7 +5,7 @@ enum { CONFIGS = 3, LEVELS = 5, ROUNDS = 400, MAX_STEPS = 64 };
 
 static struct nd_schedule make(const char *design, uint64_t seed) {
     return (struct nd_schedule){
-        .design = nd_design_find(design), .n_configs = CONFIGS, .n_levels = LEVELS, .seed = seed, .n_rounds = ROUNDS};
+        .design = nl_find(nd_designs, design), .n_configs = CONFIGS, .n_levels = LEVELS, .seed = seed, .n_rounds = ROUNDS};
 }
 
 static int fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
@@ -51,7 +51,7 @@ TEST(the_order_within_pairs_is_a_fair_coin) {
 
 TEST(a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengths_in_random_order) {
     struct nd_step steps[1024];
-    struct nd_schedule s = {.design = nd_design_find("quick"), .n_configs = CONFIGS, .n_levels = 1, .seed = 5, .n_rounds = ROUNDS,
+    struct nd_schedule s = {.design = nl_find(nd_designs, "quick"), .n_configs = CONFIGS, .n_levels = 1, .seed = 5, .n_rounds = ROUNDS,
                             .half_ns = 25, .long_ns = 250, .stretch_ns = 2000};
     int64_t next = 0;
     int first = 0, on_first = 0, n_pairs = 0;

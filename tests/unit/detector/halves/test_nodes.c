@@ -107,31 +107,6 @@ TEST(what_is_not_known_stays_unknown) {
     assert_true(row.detour_ns == -1 && row.n_detours == -1);
 }
 
-/* What one of two generators delivered is not what both did. */
-TEST(a_sum_with_an_unknown_part_is_not_known) {
-    struct nd_sample known = {.loop = {.wall_ns = 10}, .delivered_ns = 7}, unknown = {.loop = {.wall_ns = 10}, .delivered_ns = -1};
-    for (int turn = 0; turn < 2; turn++) {
-        struct nd_half row = {.starts = {0}};
-        struct nd_half_sum a = nd_half_sum_of(0, turn ? &known : &unknown), b = nd_half_sum_of(1, turn ? &unknown : &known);
-        nd_half_sum_join(&a, &b);
-        nd_half_sum_tell(&a, 0, 1, 1, &row);
-        assert_int_equal(row.delivered_ns, -1);
-    }
-}
-
-/* A largest steal below 0 is still the largest of those that are known, in either order. */
-TEST(steal_below_zero_is_kept) {
-    struct nd_sample unknown = {.loop = {.wall_ns = 10}}, known = {.loop = {.wall_ns = 10, .steal_ns = -3, .knows_steal = 1}};
-    struct nd_half row = {.starts = {0}};
-    for (int turn = 0; turn < 2; turn++) {
-        struct nd_half_sum a = nd_half_sum_of(0, turn ? &known : &unknown), b = nd_half_sum_of(1, turn ? &unknown : &known);
-        nd_half_sum_join(&a, &b);
-        nd_half_sum_tell(&a, 0, 1, 0, &row);
-        assert_true(row.knows_rank_steal);
-        EQUAL(row.rank_steal_ns_max, -3, row.rank_steal_ns_sum, -3);
-    }
-}
-
 /* ---- names and phases */
 
 TEST(a_name_means_a_host_with_or_without_the_domain) {

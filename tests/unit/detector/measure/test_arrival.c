@@ -24,16 +24,6 @@ static void assert_shares(const char *name, int n_ranks, const double *shares) {
     }
 }
 
-TEST(every_pattern_is_found_by_its_name_and_none_comes_first) {
-    for (int i = 0; nd_arrivals[i]; i++) {
-        assert_ptr_equal(nd_arrival_find(nd_arrivals[i]->name), nd_arrivals[i]);
-        assert_true(nd_arrivals[i]->help[0] != '\0' && nd_arrivals[i]->fill != NULL);
-        assert_int_equal(nd_arrivals[i]->needs_trace, strcmp(nd_arrivals[i]->name, "trace") == 0);
-    }
-    assert_string_equal(nd_arrivals[0]->name, "none");
-    assert_null(nd_arrival_find("late"));
-}
-
 TEST(the_fixed_patterns_have_the_shares_computed_by_hand) {
     assert_shares("none", 3, (const double[]){0, 0, 0});
     assert_shares("late-one", 4, (const double[]){0, 0, 0, 1});

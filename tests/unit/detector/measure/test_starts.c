@@ -112,14 +112,6 @@ TEST(the_precision_of_a_median_is_that_of_its_order_statistics) {
     free(h);
 }
 
-TEST(every_start_mode_is_found_by_its_name) {
-    for (int i = 0; nd_start_modes[i]; i++) {
-        assert_ptr_equal(nd_start_mode_find(nd_start_modes[i]->name), nd_start_modes[i]);
-        assert_true(!nd_start_modes[i]->is_synchronised == !nd_start_modes[i]->run);
-    }
-    assert_null(nd_start_mode_find("later"));
-}
-
 TEST(self_tests_know_what_they_should_take) {
     assert_int_equal(nd_self_test_expected_ns("waitpattern-up", 7), 7000);
     assert_int_equal(nd_self_test_expected_ns("waitpattern-null", 7), 0);

@@ -8,20 +8,6 @@ static void open_or_fail(struct nd_buffers *b, const struct nd_buffer_options *o
     assert_int_equal(nd_buffers_open(b, o, send_bytes, receive_bytes), 0);
 }
 
-TEST(the_names_are_those_of_the_choices) {
-    assert_string_equal(nd_buffer_use_names[ND_BUFFER_REUSE], "reuse");
-    assert_string_equal(nd_buffer_use_names[ND_BUFFER_ROTATE], "rotate");
-    assert_string_equal(nd_buffer_use_names[ND_BUFFER_FLUSH], "flush");
-    assert_null(nd_buffer_use_names[ND_BUFFER_FLUSH + 1]);
-    assert_string_equal(nd_pages_names[ND_PAGES_DEFAULT], "default");
-    assert_string_equal(nd_pages_names[ND_PAGES_SMALL], "small");
-    assert_string_equal(nd_pages_names[ND_PAGES_HUGE], "huge");
-    assert_null(nd_pages_names[ND_PAGES_HUGE + 1]);
-    assert_string_equal(nd_first_touch_names[ND_TOUCH_OWN], "own");
-    assert_string_equal(nd_first_touch_names[ND_TOUCH_FIRST], "first");
-    assert_null(nd_first_touch_names[ND_TOUCH_FIRST + 1]);
-}
-
 TEST(the_last_level_cache_is_at_least_as_large_as_any_other) {
     int64_t bytes = nd_buffers_cache_bytes();
     assert_true(bytes >= sysconf(_SC_LEVEL1_DCACHE_SIZE) && bytes >= sysconf(_SC_LEVEL2_CACHE_SIZE));
@@ -234,8 +220,3 @@ TEST(flushing_keeps_the_data_of_every_alignment) {
     }
 }
 
-TEST(closing_what_was_never_open_is_fine) {
-    struct nd_buffers b = {0};
-    nd_buffers_close(&b);
-    nd_buffers_close(&b);
-}

@@ -44,15 +44,6 @@ TEST(what_is_no_whole_number_equals_none) {
     }
 }
 
-TEST(names_find_their_rows_and_others_find_none) {
-    for (int i = 0; nd_datatypes[i]; i++) assert_ptr_equal(nd_datatype_find(nd_datatypes[i]->name), nd_datatypes[i]);
-    for (int i = 0; nd_reductions[i]; i++) assert_ptr_equal(nd_reduction_find(nd_reductions[i]->name), nd_reductions[i]);
-    assert_null(nd_datatype_find("char"));
-    assert_null(nd_datatype_find(""));
-    assert_null(nd_reduction_find("SUM"));
-    assert_string_equal(nd_reductions[0]->name, "sum");
-}
-
 TEST(a_data_type_knows_the_reductions_that_mpi_gives_it) {
     static const struct { const char *type, *reductions; } known[] = {
         {"byte", " band bor bxor "}, {"int", " sum prod min max land lor lxor band bor bxor "},
@@ -83,10 +74,6 @@ TEST(the_expected_result_is_right_for_very_many_ranks) {
         for (int64_t i = 0; i < 5; i++)
             assert_int_equal(nd_reduction_expected(nd_reductions[k], 0, MANY_RANKS - 1, i),
                              brute_force(nd_reductions[k], 0, MANY_RANKS - 1, i));
-}
-
-TEST(no_ranks_reduce_to_nothing) {
-    for (int k = 0; nd_reductions[k]; k++) assert_int_equal(nd_reduction_expected(nd_reductions[k], 0, -1, 5), 0);
 }
 
 TEST(values_repeat_after_a_cycle_of_elements_and_of_ranks) {
@@ -216,11 +203,3 @@ TEST(data_of_another_rank_or_place_are_wrong) {
     assert_int_not_equal(nd_moved_value(2, 5, 0), nd_moved_value(5, 2, 0));
 }
 
-TEST(nothing_is_filled_and_nothing_checked_of_no_elements) {
-    unsigned char byte = 200;
-    nd_moved_fill(&nd_type_byte, &byte, 0, 0, 1, 2);
-    nd_reduced_fill(&nd_type_byte, nd_reduction_find("bor"), &byte, 0, 1);
-    assert_int_equal(byte, 200);
-    assert_int_equal(nd_moved_check(&nd_type_byte, &byte, 0, 0, 1, 2), 0);
-    assert_int_equal(nd_reduced_check(&nd_type_byte, nd_reduction_find("bor"), &byte, 0, 0, 1, 0), 0);
-}

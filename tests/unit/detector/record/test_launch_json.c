@@ -95,14 +95,3 @@ TEST(where_all_agents_say_something_the_first_are_kept_and_the_others_counted) {
     assert_int_equal(number(launch, "warnings_left_out"), N_NODES - ND_MOST_WARNINGS);
 }
 
-TEST(of_few_nodes_nothing_is_left_out) {
-    static struct nd_node_end end;
-    json_auto_t *launch = empty_launch();
-    for (int i = 0; i < 3; i++) {
-        end_of_node(&end, i);
-        nd_launch_json_generator(launch, options(), &end);
-    }
-    assert_int_equal(json_array_size(json_object_get(launch, "generators")), 3);
-    assert_null(json_object_get(launch, "certificates_left_out"));
-    assert_null(json_object_get(launch, "warnings_left_out"));
-}
