@@ -110,9 +110,7 @@ TEST_WITH(every_rank_goes_round_its_delays, make_file, remove_tree) {
         assert_int_equal(fill("trace", rank, 4, 1, path), 0);
         assert_all_are(0);
     }
-}
-
-TEST_WITH(lines_may_end_as_on_windows, make_file, remove_tree) {
+    /* lines may end as on Windows */
     put("trace", "0 1 2\r\n1 3\r\n");
     assert_int_equal(fill("trace", 0, 2, 1, path), 0);
     assert_true(delays[0] == 1 && delays[1] == 2 && delays[2] == 1);

@@ -2,68 +2,54 @@
 #include "common/page/nl_bursts.h"
 #include "common/base/nl_little.h"
 #include "detector/measure/slices.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/files.h"
 
-struct written {
-    char folder[64], path[128];
-    uint8_t bytes[1 << 18];
-    size_t n_bytes, header_bytes;
-};
+static char path[PATH_MAX];
+static struct nd_slices slices, *const s = &slices;
+static struct { uint8_t bytes[1 << 18]; size_t n_bytes, header_bytes; } w; /* what was written */
 
-static struct nd_slices *open_slices(struct written *w) {
-    strcpy(w->folder, "/tmp/noiselab-slices-XXXXXX");
-    assert_non_null(mkdtemp(w->folder));
-    snprintf(w->path, sizeof w->path, "%s/slices.bin", w->folder);
-    struct nd_slices *s = calloc(1, sizeof *s);
+FIXTURE(open_slices) {
     json_auto_t *header = json_pack("{s:s}", "launch", "a");
-    assert_non_null(s);
-    assert_int_equal(nd_slices_open(&s->file, w->path, header), 0);
-    s->n_per_slice = 10;
-    return s;
+    make_folder(state);
+    snprintf(path, sizeof path, "%s/slices.bin", folder);
+    slices = (struct nd_slices){.n_per_slice = 10};
+    return nd_slices_open(&s->file, path, header);
 }
 
-static void close_slices(struct nd_slices *s, struct written *w) {
+static void close_slices(void) {
     nd_slices_close(s->file);
-    free(s);
-    FILE *f = fopen(w->path, "rb");
+    FILE *f = fopen(path, "rb");
     assert_non_null(f);
-    w->n_bytes = fread(w->bytes, 1, sizeof w->bytes, f);
+    w.n_bytes = fread(w.bytes, 1, sizeof w.bytes, f);
     fclose(f);
-    unlink(w->path);
-    rmdir(w->folder);
     uint32_t n;
-    memcpy(&n, w->bytes + 12, 4);
-    w->header_bytes = 16 + nl_little32(n);
+    memcpy(&n, w.bytes + 12, 4);
+    w.header_bytes = 16 + nl_little32(n);
 }
 
-static uint32_t word(const struct written *w, size_t i) {
+static uint32_t word(size_t i) {
     uint32_t v;
-    memcpy(&v, w->bytes + w->header_bytes + 4 * i, 4);
+    memcpy(&v, w.bytes + w.header_bytes + 4 * i, 4);
     return nl_little32(v);
 }
 
 static const struct nd_step step = {.config = 2, .level = 1, .order = 1, .pair = (INT64_C(3) << 32) + 7};
 
-TEST(a_file_begins_with_what_it_is_and_a_header_of_whole_words) {
-    struct written w;
-    close_slices(open_slices(&w), &w);
+TEST_WITH(a_file_begins_with_what_it_is_and_a_header_of_whole_words, open_slices, remove_tree) {
+    close_slices();
     assert_memory_equal(w.bytes, "NLSLICES\1\0\0\0\20\0\0\0{\"launch\":\"a\"}  ", 32);
     assert_int_equal(w.n_bytes, 32);
 }
 
-TEST(a_file_that_is_there_is_not_written_to) {
-    struct written w;
-    struct nd_slices *s = open_slices(&w);
+TEST_WITH(a_file_that_is_there_is_not_written_to, open_slices, remove_tree) {
     struct nd_slices_file *other = NULL;
     json_auto_t *header = json_object();
-    assert_int_equal(nd_slices_open(&other, w.path, header), -1);
+    assert_int_equal(nd_slices_open(&other, path, header), -1);
     assert_null(other);
-    close_slices(s, &w);
+    close_slices();
 }
 
-TEST(a_block_names_its_half_its_begin_and_what_each_slice_took) {
-    struct written w;
-    struct nd_slices *s = open_slices(&w);
+TEST_WITH(a_block_names_its_half_its_begin_and_what_each_slice_took, open_slices, remove_tree) {
     s->step = &step;
     nd_slices_begin(s, (INT64_C(5) << 32) + 9);
     s->ns[0] = 1000;
@@ -72,25 +58,23 @@ TEST(a_block_names_its_half_its_begin_and_what_each_slice_took) {
     assert_int_equal(nd_slices_write(s), 0);
     assert_int_equal(s->n, 0);
     assert_int_equal(nd_slices_write(s), 0); /* nothing more */
-    close_slices(s, &w);
+    close_slices();
     const uint32_t wanted[] = {2, 2, 1, 0, 7, 3, 9, 5, 10, 2};
     uint32_t sum = 0, weighted = 0;
     assert_memory_equal(w.bytes + w.header_bytes, "SLCE", 4);
     for (size_t i = 0; i < 10; i++) {
-        assert_int_equal(word(&w, 1 + i), wanted[i]);
+        assert_int_equal(word(1 + i), wanted[i]);
         sum += wanted[i];
         weighted += wanted[i] * (uint32_t)(i + 1);
     }
-    assert_int_equal(word(&w, 13), 1000);
-    assert_int_equal(word(&w, 14), UINT32_MAX);
-    assert_int_equal(word(&w, 11), sum + 1000 + UINT32_MAX);
-    assert_int_equal(word(&w, 12), weighted + 11 * 1000 + 12 * UINT32_MAX);
+    assert_int_equal(word(13), 1000);
+    assert_int_equal(word(14), UINT32_MAX);
+    assert_int_equal(word(11), sum + 1000 + UINT32_MAX);
+    assert_int_equal(word(12), weighted + 11 * 1000 + 12 * UINT32_MAX);
     assert_int_equal(w.n_bytes, w.header_bytes + 15 * 4);
 }
 
-TEST(a_slice_ends_after_its_operations_and_lasts_until_the_next_begins) {
-    struct written w;
-    struct nd_slices *s = open_slices(&w);
+TEST_WITH(a_slice_ends_after_its_operations_and_lasts_until_the_next_begins, open_slices, remove_tree) {
     int64_t begin_ns = nl_mono_ns(), sum_ns = 0;
     nd_slices_begin(s, begin_ns);
     for (int i = 0; i < 39; i++) nd_slices_pass(s, 1);
@@ -99,33 +83,27 @@ TEST(a_slice_ends_after_its_operations_and_lasts_until_the_next_begins) {
     assert_int_equal(s->n, 4);
     for (int i = 0; i < 4; i++) sum_ns += s->ns[i];
     EQUAL(begin_ns + sum_ns, s->last_ns, s->flags, 0);
-    close_slices(s, &w);
+    close_slices();
 }
 
-TEST(a_slice_longer_than_32_bits_stands_at_their_largest_value_and_is_flagged) {
-    struct written w;
-    struct nd_slices *s = open_slices(&w);
+TEST_WITH(a_slice_longer_than_32_bits_stands_at_their_largest_value_and_is_flagged, open_slices, remove_tree) {
     nd_slices_begin(s, nl_mono_ns() - INT64_C(5000000000));
     nd_slices_pass(s, 10);
     EQUAL(s->ns[0], UINT32_MAX, s->flags, ND_SLICES_SATURATED);
-    close_slices(s, &w);
+    close_slices();
 }
 
-TEST(what_there_is_no_room_for_is_left_out_and_flagged) {
-    struct written w;
-    struct nd_slices *s = open_slices(&w);
+TEST_WITH(what_there_is_no_room_for_is_left_out_and_flagged, open_slices, remove_tree) {
     s->n_per_slice = 1;
     nd_slices_begin(s, nl_mono_ns());
     for (int i = 0; i <= ND_SLICES_MOST; i++) nd_slices_pass(s, 1);
     EQUAL(s->n, ND_SLICES_MOST, s->flags, ND_SLICES_CUT);
     nd_slices_begin(s, nl_mono_ns());
     assert_int_equal(s->flags, 0);
-    close_slices(s, &w);
+    close_slices();
 }
 
-TEST(slices_are_written_before_a_chunk_that_they_leave_no_room_for) {
-    struct written w;
-    struct nd_slices *s = open_slices(&w);
+TEST_WITH(slices_are_written_before_a_chunk_that_they_leave_no_room_for, open_slices, remove_tree) {
     s->step = &step;
     nd_slices_begin(s, nl_mono_ns());
     s->n = 5;
@@ -137,7 +115,7 @@ TEST(slices_are_written_before_a_chunk_that_they_leave_no_room_for) {
     s->n = 5;
     nd_slices_before_chunk(s, 10 * ND_SLICES_MOST);
     assert_int_equal(s->n, 0);
-    close_slices(s, &w);
+    close_slices();
     assert_int_equal(w.n_bytes, w.header_bytes + (13 + 5) * 4);
 }
 

@@ -96,13 +96,20 @@ TEST_WITH(a_real_time_task_is_named_as_one, make_folder, remove_tree) {
     }
 }
 
-TEST_WITH(an_idle_machine_is_quiet_and_there_is_nothing_to_tell, make_folder, remove_tree) {
+/* What two looks see, the second of this stat. */
+static struct nd_quiet_node seen(const char *stat) {
     struct nd_quiet *q = begin();
     struct nd_quiet_node node;
-    char line[300];
-    put("stat", "cpu0 101 0 100 1099 0 0 0 10 0 0\ncpu1 100 0 100 1100 0 0 0 10 0 0\ncpu3 100 0 100 1100 0 0 0 10 0 0\n");
+    put("stat", stat);
     nd_quiet_end(q, &node);
     nd_quiet_close(q);
+    return node;
+}
+
+TEST_WITH(an_idle_machine_is_quiet_and_there_is_nothing_to_tell, make_folder, remove_tree) {
+    struct nd_quiet_node node =
+        seen("cpu0 101 0 100 1099 0 0 0 10 0 0\ncpu1 100 0 100 1100 0 0 0 10 0 0\ncpu3 100 0 100 1100 0 0 0 10 0 0\n");
+    char line[300];
     assert_true(nd_quiet_is(&node, 1, ND_QUIET_LIMIT_PERCENT));
     assert_int_equal(nd_quiet_tell(&node, 1, 1, line, sizeof line), 0);
     assert_string_equal(line, "");
@@ -110,11 +117,8 @@ TEST_WITH(an_idle_machine_is_quiet_and_there_is_nothing_to_tell, make_folder, re
 
 /* Ten ticks of 10 ms: one of them is 10 %, and chance. */
 TEST_WITH(in_a_short_look_a_single_tick_says_nothing, make_folder, remove_tree) {
-    struct nd_quiet *q = begin();
-    struct nd_quiet_node node;
-    put("stat", "cpu0 101 0 100 1009 0 0 0 10 0 0\ncpu1 100 0 100 1010 0 0 0 10 0 0\ncpu3 100 0 100 1010 0 0 0 10 0 0\n");
-    nd_quiet_end(q, &node);
-    nd_quiet_close(q);
+    struct nd_quiet_node node =
+        seen("cpu0 101 0 100 1009 0 0 0 10 0 0\ncpu1 100 0 100 1010 0 0 0 10 0 0\ncpu3 100 0 100 1010 0 0 0 10 0 0\n");
     assert_float_equal(node.cpus[0].busy_percent, 10, 1e-9);
     assert_true(nd_quiet_is(&node, 1, ND_QUIET_LIMIT_PERCENT));
 }

@@ -67,9 +67,6 @@ TEST(the_expected_result_is_that_of_combining_one_by_one) {
             for (int64_t i = 0; i < 2 * ND_DATA_CYCLE; i += 3)
                 assert_int_equal(nd_reduction_expected(nd_reductions[k], ends[e][0], ends[e][1], i),
                                  brute_force(nd_reductions[k], ends[e][0], ends[e][1], i));
-}
-
-TEST(the_expected_result_is_right_for_very_many_ranks) {
     for (int k = 0; nd_reductions[k]; k++)
         for (int64_t i = 0; i < 5; i++)
             assert_int_equal(nd_reduction_expected(nd_reductions[k], 0, MANY_RANKS - 1, i),

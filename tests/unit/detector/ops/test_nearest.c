@@ -3,21 +3,12 @@
 #include "detector/ops/ops.h"
 #include "tests/unit/unit.h"
 
-TEST(a_letter_put_in_left_out_or_exchanged_and_two_swapped_are_one_edit_each) {
-    assert_int_equal(nl_edit_distance("barrier", "barrier"), 0);
-    assert_int_equal(nl_edit_distance("barier", "barrier"), 1);
-    assert_int_equal(nl_edit_distance("barrrier", "barrier"), 1);
-    assert_int_equal(nl_edit_distance("barrjer", "barrier"), 1);
-    assert_int_equal(nl_edit_distance("barreir", "barrier"), 1);
-    assert_int_equal(nl_edit_distance("kitten", "sitting"), 3);
-    assert_int_equal(nl_edit_distance("", "scan"), 4);
-    assert_int_equal(nl_edit_distance("scan", ""), 4);
-}
-
-TEST(case_dashes_and_the_prefix_of_mpi_do_not_count) {
-    assert_int_equal(nl_edit_distance("MPI_Allreduce", "allreduce"), 0);
-    assert_int_equal(nl_edit_distance("reduce-scatter", "reduce_scatter"), 0);
-    assert_int_equal(nl_edit_distance("all-reduce", "allreduce"), 1);
+TEST(edits_are_letters_put_in_left_out_exchanged_or_swapped_but_not_case_dashes_and_the_prefix_of_mpi) {
+    static const struct { const char *a, *b; int n; } rows[] = {
+        {"barrier", "barrier", 0}, {"barier", "barrier", 1}, {"barrrier", "barrier", 1}, {"barrjer", "barrier", 1},
+        {"barreir", "barrier", 1}, {"kitten", "sitting", 3}, {"", "scan", 4},            {"scan", "", 4},
+        {"MPI_Allreduce", "allreduce", 0}, {"reduce-scatter", "reduce_scatter", 0}, {"all-reduce", "allreduce", 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) assert_int_equal(nl_edit_distance(rows[i].a, rows[i].b), rows[i].n);
 }
 
 TEST(words_without_end_are_far) {
@@ -49,8 +40,6 @@ TEST(the_operation_that_was_meant_is_found) {
 }
 
 TEST(what_is_like_nothing_is_left_without_a_guess) {
-    assert_string_equal(among_operations("foo"), "");
-    assert_string_equal(among_operations(""), "");
-    assert_string_equal(among_operations("x"), "");
-    assert_string_equal(among_operations("zzzzzzzzzzzz"), "");
+    static const char *const words[] = {"foo", "", "x", "zzzzzzzzzzzz"};
+    for (int i = 0; i < 4; i++) assert_string_equal(among_operations(words[i]), "");
 }

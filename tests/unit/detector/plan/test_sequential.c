@@ -156,24 +156,23 @@ static void half(struct nd_sequential *s, int level, int order, int64_t wall_ns)
     nd_sequential_half(s, &(struct nd_half){.step = {.level = level, .order = order}, .wall_ns = wall_ns, .n_operations = 100});
 }
 
-static struct nd_options *plan(int n_arms, const double *levels_percent) {
-    struct nd_options *o = calloc(1, sizeof *o);
-    assert_non_null(o);
-    o->n_configs = 1;
+static struct nd_sequential *plan(int n_arms, const double *levels_percent) {
+    static struct nd_options options, *const o = &options;
+    options = (struct nd_options){.n_configs = 1};
     o->n_arms = n_arms;
     for (int i = 0; i < n_arms; i++) o->arms[i].level_percent = levels_percent[i];
     o->n_rounds = 6;
     o->sequential =
         (struct nd_sequential_options){.stops = 1, .margin_percent = 1, .alpha = 0.05, .n_looks = 2, .spending = nd_spendings[1]};
     nd_look_rounds(o->n_rounds, 2, o->sequential.rounds);
-    return o;
+    struct nd_sequential *s = nd_sequential_open(o);
+    assert_non_null(s);
+    return s;
 }
 
 TEST(pairs_give_n_mean_and_scatter_of_each_level_above_zero) {
     const double levels[] = {0, 5};
-    struct nd_options *o = plan(2, levels);
-    struct nd_sequential *s = nd_sequential_open(o);
-    assert_non_null(s);
+    struct nd_sequential *s = plan(2, levels);
     /* log ratios log 1.1, log 1.2, log 1.3 of level 5 %; off first or last; the placebo between them counts nowhere */
     const int64_t on_ns[] = {110000, 120000, 130000};
     double sum = 0, squares = 0;
@@ -193,14 +192,11 @@ TEST(pairs_give_n_mean_and_scatter_of_each_level_above_zero) {
     assert_about(l->cells[0].mean, sum / 3, 1e-13);
     assert_about(l->cells[0].sd, sqrt(squares / 2), 1e-12);
     nd_sequential_close(s);
-    free(o);
 }
 
 TEST(every_on_block_pairs_with_the_off_block_of_its_set) {
     const double levels[] = {1, 5};
-    struct nd_options *o = plan(2, levels);
-    struct nd_sequential *s = nd_sequential_open(o);
-    assert_non_null(s);
+    struct nd_sequential *s = plan(2, levels);
     /* on before off, on after off */
     half(s, 0, 0, 200000);
     half(s, ND_OFF, 1, 100000);
@@ -214,14 +210,11 @@ TEST(every_on_block_pairs_with_the_off_block_of_its_set) {
     assert_about(l->cells[1].mean, log(3), 1e-13);
     assert_int_equal(l->n_decided, 0); /* all differences are equal */
     nd_sequential_close(s);
-    free(o);
 }
 
 TEST(halves_without_a_time_make_no_pair) {
     const double levels[] = {1};
-    struct nd_options *o = plan(1, levels);
-    struct nd_sequential *s = nd_sequential_open(o);
-    assert_non_null(s);
+    struct nd_sequential *s = plan(1, levels);
     half(s, ND_OFF, 0, 0);
     half(s, 0, 1, 100000);
     half(s, ND_OFF, 0, -5);
@@ -229,5 +222,4 @@ TEST(halves_without_a_time_make_no_pair) {
     const struct nd_look *l = nd_sequential_look(s, 1);
     EQUAL(l->cells[0].n, 0, l->cells[0].decision, ND_OPEN);
     nd_sequential_close(s);
-    free(o);
 }
