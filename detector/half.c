@@ -110,9 +110,9 @@ static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_s
         if (reason[0]) nl_error("the generator refuses: %s", reason);
         r->flags |= ND_FLAG_GENERATOR;
     }
-    r->ledgers[r->last_account].owed_ns = (double)nd_treatment_owed_ns(r->treatment);
+    r->ledgers[r->last_account].owed_ns = (double)nl_control_owed_ns(nd_treatment_page(r->treatment));
     r->last_account = dose.account;
-    s->n_due = nd_treatment_n_due(r->treatment);
+    s->n_due = nl_control_n_due(nd_treatment_page(r->treatment));
     if (!has_dose(r->o, step) || !is_periodic(r->o, &r->o->arms[step->level])) return;
     s->bursts_asked = dose.n_periods * r->n_place_cpus[r->o->arms[step->level].place];
     s->first_burst_ns = dose.first_burst_ns;
@@ -251,8 +251,8 @@ static struct delivery delivered_so_far(struct nd_run *r) {
     struct delivery d = {0};
     if (!r->treatment) return d;
     d.cpu_ns = nd_treatment_cpu_ns(r->treatment);
-    d.n_bursts = nd_treatment_bursts_run(r->treatment);
-    d.requested_ns = nd_treatment_requested_ns(r->treatment);
+    d.n_bursts = atomic_load(&nd_treatment_page(r->treatment)->bursts_run);
+    d.requested_ns = nl_control_requested_ns(nd_treatment_page(r->treatment));
     if (d.cpu_ns < 0 || nd_treatment_is_gone(r->treatment)) r->flags |= ND_FLAG_GENERATOR;
     return d;
 }

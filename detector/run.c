@@ -12,11 +12,10 @@
 static int write_hists(struct nd_run *r) {
     const struct nd_options *o = r->o;
     if (!r->hists) return 0;
-    int failed = r->record && nd_record_hist_begin(r->record), has_begun = r->record && !failed;
+    int failed = r->record && nd_record_begin(r->record, ND_TABLE_HIST), has_begun = r->record && !failed;
     for (int i = 0; i < o->n_configs * r->n_arms; i++) {
-        int arm = i % r->n_arms;
         MPI_Reduce(r->hists[i].bins, r->scratch->bins, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0, r->team.world);
-        if (r->record && !failed) failed = nd_record_hist_add(r->record, &o->configs[i / r->n_arms], arm - 1, r->scratch);
+        if (r->record && !failed) failed = nd_record_hist_add(r->record, &o->configs[i / r->n_arms], i % r->n_arms - 1, -1, r->scratch);
     }
     return (has_begun && nd_record_end(r->record)) || failed ? -1 : 0;
 }
@@ -40,9 +39,9 @@ static void take_node(void *context, int node, const void *sums) {
 }
 
 /* One table, gathered from the ranks of `comm` entry by entry, so that rank 0 holds none of it. Collective over `comm`. */
-static int write_table(struct nd_run *r, MPI_Comm comm, int (*begin)(struct nd_record *), void (*take)(void *, int, const void *),
+static int write_table(struct nd_run *r, MPI_Comm comm, enum nd_table table, void (*take)(void *, int, const void *),
                        const void *mine, size_t size) {
-    struct table t = {.r = r, .failed = !r->record || begin(r->record) != 0};
+    struct table t = {.r = r, .failed = !r->record || nd_record_begin(r->record, table) != 0};
     int has_begun = !t.failed;
     nd_tree_gather(comm, mine, (int)size, take, &t);
     if (!has_begun) return r->record ? -1 : 0;
@@ -51,7 +50,7 @@ static int write_table(struct nd_run *r, MPI_Comm comm, int (*begin)(struct nd_r
 
 static int write_ranks(struct nd_run *r) {
     for (int arm = 0; arm < r->n_arms; arm++) r->sums[arm].sum.shift = *nd_pairs_of(r->pairs, 0, arm);
-    return write_table(r, r->team.world, nd_record_ranks_begin, take_rank, r->sums, (size_t)r->n_arms * sizeof *r->sums);
+    return write_table(r, r->team.world, ND_TABLE_RANKS, take_rank, r->sums, (size_t)r->n_arms * sizeof *r->sums);
 }
 
 static int write_nodes(struct nd_run *r) {
@@ -62,20 +61,20 @@ static int write_nodes(struct nd_run *r) {
         for (int i = 0; i < r->team.n_ranks * r->n_arms; i++)
             r->node_slowest[r->bindings[i / r->n_arms].node * r->n_arms + i % r->n_arms] += r->times_slowest[i];
     }
-    return write_table(r, r->team.leaders, nd_record_nodes_begin, take_node, r->node_sums, (size_t)r->n_arms * sizeof *r->node_sums);
+    return write_table(r, r->team.leaders, ND_TABLE_NODES, take_node, r->node_sums, (size_t)r->n_arms * sizeof *r->node_sums);
 }
 
 /* Histograms of starts and who was last. Collective. */
 static int write_starts(struct nd_run *r) {
     const struct nd_options *o = r->o;
     if (!r->starter) return 0;
-    int failed = r->record && nd_record_starts_hist_begin(r->record), has_begun = r->record && !failed;
+    int failed = r->record && nd_record_begin(r->record, ND_TABLE_STARTS_HIST), has_begun = r->record && !failed;
     for (int i = 0; i < o->n_configs * r->n_arms; i++) {
         struct nl_hist *measures = r->measures ? &r->measures[(size_t)i * ND_N_MEASURES] : NULL;
         MPI_Reduce(r->overshoots[i].bins, measures ? measures[ND_MEASURE_OVERSHOOT].bins : NULL, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0,
                    r->team.world);
         for (int m = 0; r->record && !failed && m < ND_N_MEASURES; m++)
-            failed = nd_record_starts_hist_add(r->record, &o->configs[i / r->n_arms], i % r->n_arms - 1, m, &measures[m]);
+            failed = nd_record_hist_add(r->record, &o->configs[i / r->n_arms], i % r->n_arms - 1, m, &measures[m]);
     }
     if (has_begun && nd_record_end(r->record)) failed = 1;
     return failed || (r->record && nd_record_lateness(r->record, r->starter->lateness)) ? -1 : 0;

@@ -9,15 +9,17 @@
 #include "detector/profile/tables.h"
 #include "detector/profile/profile_file.h"
 
-/* A program under the profile: starts it with the library, waits for it, and says what came of it. */
+enum { ADDED_WORDS = 8 };
 
-struct nf_command {
-    char **words;        /* the user's, the last one NULL */
-    const char *library; /* path of libnoiselab-profile.so */
-    const char *folder;  /* of the rank files, absolute */
+struct profile {
+    struct nl_command_line line;
+    const char *out, *tables, *launch_id;
+    char **words; /* of the command, the last one NULL; NULL: none */
+    char folder[PATH_MAX], launch[128]; /* of the run, absolute; its id */
+    char library[PATH_MAX + 64];        /* libnoiselab-profile.so */
+    int made_out, made_folder; /* 1: they were not there */
+    time_t started;
 };
-
-enum { ADDED_WORDS = 8, PATH_BYTES = 4096 };
 
 static const char *last_part(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -62,19 +64,19 @@ static enum launcher launcher_of(const char *word) {
 }
 
 /* "NAME=VALUE"; a library that the user loads already stays. */
-static char *preload(const struct nf_command *c) {
+static char *preload(const struct profile *c) {
     const char *before = getenv("LD_PRELOAD");
     char *text = NULL;
     return asprintf(&text, "LD_PRELOAD=%s%s%s", c->library, before && *before ? ":" : "", before ? before : "") < 0 ? NULL : text;
 }
 
-static char *environment(const struct nf_command *c) {
+static char *environment(const struct profile *c) {
     char *text = NULL;
     return asprintf(&text, "%s=%s", NF_ENVIRONMENT, c->folder) < 0 ? NULL : text;
 }
 
 /* The words with those added that carry two variables to the ranks; where the launcher has no words for it they are set here. */
-static char **words_for(const struct nf_command *c) {
+static char **words_for(const struct profile *c) {
     int n = 0;
     while (c->words[n]) n++;
     char **words = calloc((size_t)n + ADDED_WORDS, sizeof *words);
@@ -109,7 +111,7 @@ static void hand_on(int signal_number) { if (child_of_signals > 0) kill((pid_t)c
 
 /* Runs it to its end; signals are handed on to it, and it ends with this process. Its status, as a shell has it; -1 where it could not be
  * started (said in a line). */
-static int nf_command_run(const struct nf_command *c) {
+static int nf_command_run(const struct profile *c) {
     const struct sigaction on = {.sa_handler = hand_on, .sa_flags = SA_RESTART}, ignore = {.sa_handler = SIG_IGN};
     pid_t owner = getpid();
     char **words = words_for(c);
@@ -160,23 +162,10 @@ static int is_static(const char *path) {
     return found;
 }
 
-static const char *static_word(const struct nf_command *c) {
+static const char *static_word(const struct profile *c) {
     for (char **word = c->words; *word; word++)
         if (strchr(*word, '/') && is_static(*word)) return *word;
     return NULL;
-}
-
-/* Calls `use` for the notes of the ranks, until it returns 1. */
-static void each_note(const struct nf_command *c, int (*use)(const char *path, void *context), void *context) {
-    char path[PATH_BYTES];
-    DIR *folder = opendir(c->folder);
-    struct dirent *entry;
-    while (folder && (entry = readdir(folder))) {
-        size_t n = strlen(entry->d_name);
-        if (strncmp(entry->d_name, "rank.", 5) || n < 6 || strcmp(entry->d_name + n - 5, ".note")) continue;
-        if (snprintf(path, sizeof path, "%s/%s", c->folder, entry->d_name) < (int)sizeof path && use(path, context)) break;
-    }
-    if (folder) closedir(folder);
 }
 
 struct note { char word[32], program[257], detail[257]; };
@@ -192,10 +181,10 @@ static int read_note(const char *path, void *context) {
 }
 
 /* Why there is no profile of any rank, in one line, from the notes of the processes and the words of the command. */
-static void nf_command_explain(const struct nf_command *c, char *line, int size) {
+static void nf_command_explain(const struct profile *c, char *line, int size) {
     struct note note = {.word = ""};
     const char *word = static_word(c);
-    each_note(c, read_note, &note);
+    nf_each_file(c->folder, "note", read_note, &note);
     if (!strcmp(note.word, "other-library"))
         nl_say(line, (size_t)size, "'%s' uses another MPI library (%s) than noiselab was built with: build noiselab with its mpicc",
                  note.program, note.detail);
@@ -218,24 +207,6 @@ static void nf_command_explain(const struct nf_command *c, char *line, int size)
         nl_say(line, (size_t)size, "no rank loaded '%s': '%s' did not start one, or does not hand on LD_PRELOAD", c->library,
                  c->words[0]);
 }
-
-static int remove_note(const char *path, void *context) {
-    (void)context;
-    unlink(path);
-    return 0;
-}
-
-/* Removes the notes. */
-static void nf_command_tidy(const struct nf_command *c) { each_note(c, remove_note, NULL); }
-
-struct profile {
-    struct nl_command_line line;
-    const char *out, *tables, *launch_id;
-    char **words; /* NULL: none */
-    char folder[PATH_MAX], launch[128], library[PATH_MAX + 64];
-    int made_out, made_folder; /* 1: they were not there */
-    time_t started;
-};
 
 /* ---- options ---- */
 
@@ -360,7 +331,7 @@ static int find_library(struct profile *p) {
 static int finish(const struct profile *p, struct nf_tables *t, int status) {
     *t = (struct nf_tables){.folder = p->folder, .launch = p->launch};
     if (nf_tables_write(t) || write_json(p, t, status)) return -1;
-    if (t->n_ranks) nf_tables_tidy(t);
+    if (t->n_ranks) nf_tidy(t->folder, "profile");
     return t->n_ranks ? 0 : 1;
 }
 
@@ -379,15 +350,14 @@ static int run(struct profile *p) {
         take_back(p);
         return NL_EXIT_USAGE;
     }
-    const struct nf_command command = {.words = p->words, .library = p->library, .folder = p->folder};
-    int status = nf_command_run(&command);
+    int status = nf_command_run(p);
     int found = status < 0 ? -1 : finish(p, &tables, status);
     if (found == 0) say_where(p, &tables);
     if (found == 1) {
-        nf_command_explain(&command, why, sizeof why);
+        nf_command_explain(p, why, sizeof why);
         nl_error("no profile: %s", why);
     }
-    nf_command_tidy(&command);
+    nf_tidy(p->folder, "note");
     if (status < 0 || found == 1) take_back(p);
     if (status < 0) return NL_EXIT_USAGE;
     return status ? status : found ? NL_EXIT_USAGE : NL_EXIT_OK;

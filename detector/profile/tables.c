@@ -46,20 +46,15 @@ static struct nf_file *map(const char *path, int *is_empty) {
     return NULL;
 }
 
-static int is_rank_file(const char *name) {
-    int rank, end = 0;
-    return sscanf(name, "rank.%d.profile%n", &rank, &end) == 1 && end > 0 && !name[end];
-}
-
-/* Calls `use` for every rank file; stops at -1. */
-static int each_file(const char *folder, int (*use)(const char *path, void *context), void *context) {
-    char path[PATH_BYTES];
+int nf_each_file(const char *folder, const char *end, int (*use)(const char *path, void *context), void *context) {
+    char path[PATH_BYTES], kind[16];
     struct dirent *entry;
-    int failed = 0;
+    int failed = 0, n = 0;
     DIR *d = opendir(folder);
     if (!d) return -1;
     while (!failed && (entry = readdir(d)))
-        if (is_rank_file(entry->d_name) && snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
+        if (sscanf(entry->d_name, "rank.%*d.%15s%n", kind, &n) == 1 && !entry->d_name[n] && !strcmp(kind, end) &&
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
             failed = use(path, context);
     closedir(d);
     return failed;
@@ -258,7 +253,7 @@ static void sum_up(struct nf_tables *t, const struct ranks *r) {
 int nf_tables_write(struct nf_tables *t) {
     static const char *const names[] = {"operations", "histograms", "ranks", "arrivals"};
     struct ranks r = {.files = NULL};
-    int failed = each_file(t->folder, take_file, &r);
+    int failed = nf_each_file(t->folder, "profile", take_file, &r);
     if (!failed) sum_up(t, &r);
     find_origin(&r);
     for (size_t i = 0; !failed && t->n_ranks && i < sizeof names / sizeof *names; i++) failed = write_one(t, &r, names[i]);
@@ -274,4 +269,4 @@ static int remove_file(const char *path, void *context) {
     return 0;
 }
 
-void nf_tables_tidy(const struct nf_tables *t) { each_file(t->folder, remove_file, NULL); }
+void nf_tidy(const char *folder, const char *end) { nf_each_file(folder, end, remove_file, NULL); }

@@ -18,4 +18,9 @@ struct nf_tables {
 /* Reads the ranks' files and writes operations.csv, histograms.csv, ranks.csv and arrivals.csv beside them. 0, or -1 with a line on stderr:
  * a file is none of this version, or a table cannot be written. */
 int nf_tables_write(struct nf_tables *t);
-void nf_tables_tidy(const struct nf_tables *t);
+
+/* Calls `use` for each rank.N.END of a folder, until it does not return 0. What it returned, 0, or -1: there is no folder. */
+int nf_each_file(const char *folder, const char *end, int (*use)(const char *path, void *context), void *context);
+
+/* Removes these files. */
+void nf_tidy(const char *folder, const char *end);

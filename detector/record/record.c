@@ -131,25 +131,28 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
 
 /* ---- whole files ------------------------------------------------------------------------------------------------------------------ */
 
-/* Opens a file with that header, unless writing has failed before. */
-static int begin_table(struct nd_record *r, const char *name, const char *header) {
-    if (r->files.has_failed || nd_files_begin(&r->files, name)) return -1;
-    r->table = name;
-    fputs(header, r->files.whole.f);
+static const struct { const char *name, *header; } tables[] = {
+    [ND_TABLE_HIST] = {"hist.csv", "operation,bytes,arm,level_requested_percent,lo_ns,hi_ns,count,kind,pattern,placement,phase\n"},
+    [ND_TABLE_STARTS_HIST] = {"starts_hist.csv",
+                              "operation,bytes,arm,level_requested_percent,measure,lo_ns,hi_ns,count,kind,pattern,placement,phase\n"},
+    [ND_TABLE_RANKS] = {"ranks.csv", "rank,host,cpu,arm,level_requested_percent,halves,wall_ns,preempted_ns,detours,detour_ns,"
+                                     "involuntary_switches,times_slowest,kind,pattern,placement,phase,first_starts,last_starts,last_ends,"
+                                     "start_cost_ns,end_cost_ns,overshoot_ns_sum,overshoot_ns_max,pairs,preempted_shift_percent_mean,"
+                                     "preempted_shift_percent_sd,rank_steal_ns\n"},
+    [ND_TABLE_NODES] = {"nodes.csv", "launch,node,host,ranks,arm,level_requested_percent,kind,pattern,placement,phase,halves,wall_ns,"
+                                     "preempted_ns,detours,detour_ns,involuntary_switches,times_slowest,pairs,preempted_shift_percent_mean,"
+                                     "preempted_shift_percent_sd,rank_steal_ns\n"},
+    [ND_TABLE_LATENESS] = {"lateness.csv", "slice,start_ns,end_ns,rank,starts,last_starts,last_ends,start_cost_ns,end_cost_ns\n"},
+};
+
+int nd_record_begin(struct nd_record *r, enum nd_table table) {
+    if (r->files.has_failed || nd_files_begin(&r->files, tables[table].name)) return -1;
+    r->table = tables[table].name;
+    fputs(tables[table].header, r->files.whole.f);
     return 0;
 }
 
-int nd_record_hist_begin(struct nd_record *r) {
-    return begin_table(r, "hist.csv", "operation,bytes,arm,level_requested_percent,lo_ns,hi_ns,count,kind,pattern,placement,phase\n");
-}
-
-int nd_record_starts_hist_begin(struct nd_record *r) {
-    return begin_table(r, "starts_hist.csv",
-                       "operation,bytes,arm,level_requested_percent,measure,lo_ns,hi_ns,count,kind,pattern,placement,phase\n");
-}
-
-/* `measure`: an enum nd_start_measure, or -1 where the file has no such column. */
-static int add_hist(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
+int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
     FILE *f = r->files.whole.f;
     for (int i = 0; i < NL_HIST_BINS && !nd_options_is_late(r->options, arm); i++) {
         if (!h->bins[i]) continue;
@@ -163,18 +166,10 @@ static int add_hist(struct nd_record *r, const struct nd_config *config, int arm
     return ferror(f) ? -1 : 0;
 }
 
-int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, const struct nl_hist *h) {
-    return add_hist(r, config, arm, -1, h);
-}
-
-int nd_record_starts_hist_add(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h) {
-    return add_hist(r, config, arm, measure, h);
-}
-
 int nd_record_end(struct nd_record *r) { return nd_files_end(&r->files, r->table, 0); }
 
 int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
-    if (begin_table(r, "lateness.csv", "slice,start_ns,end_ns,rank,starts,last_starts,last_ends,start_cost_ns,end_cost_ns\n")) return -1;
+    if (nd_record_begin(r, ND_TABLE_LATENESS)) return -1;
     FILE *f = r->files.whole.f;
     for (int slice = 0; slice < l->n_slices; slice++)
         for (int rank = 0; rank < l->n_ranks; rank++) {
@@ -231,14 +226,6 @@ static void put_end(FILE *f, const struct nd_sum *s) {
     fputc('\n', f);
 }
 
-int nd_record_ranks_begin(struct nd_record *r) {
-    return begin_table(
-        r, "ranks.csv",
-        "rank,host,cpu,arm,level_requested_percent,halves,wall_ns,preempted_ns,detours,detour_ns,involuntary_switches,times_slowest,"
-        "kind,pattern,placement,phase,first_starts,last_starts,last_ends,start_cost_ns,end_cost_ns,overshoot_ns_sum,overshoot_ns_max,"
-        "pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns\n");
-}
-
 int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, const struct nd_rank_sum *sums, const int64_t *n_slowest,
                         const struct nd_start_rank *starts) {
     const struct nd_options *o = r->options;
@@ -258,13 +245,6 @@ int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, c
         put_end(f, &s->sum);
     }
     return ferror(f) ? -1 : 0;
-}
-
-int nd_record_nodes_begin(struct nd_record *r) {
-    return begin_table(
-        r, "nodes.csv",
-        "launch,node,host,ranks,arm,level_requested_percent,kind,pattern,placement,phase,halves,wall_ns,preempted_ns,detours,detour_ns,"
-        "involuntary_switches,times_slowest,pairs,preempted_shift_percent_mean,preempted_shift_percent_sd,rank_steal_ns\n");
 }
 
 int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest) {

@@ -46,25 +46,18 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
  * full or gone: the file then ends with the last row that was complete. */
 int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus);
 
-/* Tables are written piece by piece: ..._begin, ..._add as often as needed, and nd_record_end, which replaces the file; one at a time. All
- * of them 0, or -1 when the disk is full or gone: the first failure is said in a line, and after it tables are not begun any more. */
+/* Tables are written piece by piece: begin, ..._add as often as needed, and nd_record_end, which replaces the file; one at a time. All of them
+ * 0, or -1 when the disk is full or gone: the first failure is said in a line, and after it tables are not begun any more. */
+enum nd_table { ND_TABLE_HIST, ND_TABLE_STARTS_HIST, ND_TABLE_RANKS, ND_TABLE_NODES, ND_TABLE_LATENESS };
+int nd_record_begin(struct nd_record *r, enum nd_table table);
 int nd_record_end(struct nd_record *r);
 
-/* hist.csv. `arm` counts from 0, ND_OFF: off. */
-int nd_record_hist_begin(struct nd_record *r);
-int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, const struct nl_hist *h);
+/* `arm` counts from 0, ND_OFF: off; `measure` is an enum nd_start_measure, -1 in hist.csv. */
+int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h);
 
-/* starts_hist.csv; `measure` is an enum nd_start_measure. */
-int nd_record_starts_hist_begin(struct nd_record *r);
-int nd_record_starts_hist_add(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h);
-
-/* ranks.csv, a rank at a time: n_arms + 1 of everything, 0 is off; `starts` NULL without synchronised starts. */
-int nd_record_ranks_begin(struct nd_record *r);
+/* A rank, or a node: n_arms + 1 of everything, 0 is off; `starts` NULL without synchronised starts. */
 int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, const struct nd_rank_sum *sums, const int64_t *n_slowest,
                         const struct nd_start_rank *starts);
-
-/* nodes.csv, a node at a time, likewise. */
-int nd_record_nodes_begin(struct nd_record *r);
 int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest);
 
 /* Replaces lateness.csv. 0 or -1. */

@@ -1,6 +1,5 @@
 #include "detector/treatment/treatment.h"
 #include "detector/treatment/child.h"
-#include "common/page/nl_control.h"
 
 #define READY_TIMEOUT_NS INT64_C(10000000000)
 #define ANSWER_TIMEOUT_NS INT64_C(5000000000)
@@ -107,19 +106,13 @@ int64_t nd_treatment_cpu_ns(const struct nd_treatment *t) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + nl_control_extra_cpu_ns(t->control);
 }
 
-int nd_treatment_n_due(const struct nd_treatment *t) { return nl_control_n_due(t->control); }
-
-int64_t nd_treatment_requested_ns(const struct nd_treatment *t) { return nl_control_requested_ns(t->control); }
-
-int64_t nd_treatment_owed_ns(const struct nd_treatment *t) { return nl_control_owed_ns(t->control); }
+struct nl_control *nd_treatment_page(const struct nd_treatment *t) { return t->control; }
 
 struct nl_bursts *nd_treatment_bursts(struct nd_treatment *t, int worker, int *cpu) {
     if (worker >= t->control->n_cpus) return NULL;
     *cpu = t->control->cpus[worker];
     return &t->control->bursts[worker];
 }
-
-int64_t nd_treatment_bursts_run(const struct nd_treatment *t) { return atomic_load(&t->control->bursts_run); }
 
 const struct nl_hist *nd_treatment_switch_times(const struct nd_treatment *t) { return &t->switch_times; }
 

@@ -3,6 +3,7 @@
 
 #include "common/page/nl_control.h"
 #include "common/base/nl_hist.h"
+#include "common/page/nl_control.h"
 
 struct nd_treatment;
 
@@ -42,21 +43,11 @@ const char *nd_treatment_refusal(const struct nd_treatment *t);
 /* CPU time the generator and its children have used since its start, ns (read from outside; costs a system call); -1 when it is gone. */
 int64_t nd_treatment_cpu_ns(const struct nd_treatment *t);
 
-/* On how many CPUs the load switched on last will run a burst at all (elsewhere it only saves up for one): known before the half. */
-int nd_treatment_n_due(const struct nd_treatment *t);
-
-/* CPU time that has become due in the account of the load switched on last, ns, summed over CPUs: differences within a half are its
- * dose. */
-int64_t nd_treatment_requested_ns(const struct nd_treatment *t);
-
-/* What the account of the load before the one switched on last still owed when it ended, ns, summed over CPUs. */
-int64_t nd_treatment_owed_ns(const struct nd_treatment *t);
+/* What the generator says of itself: nl_control_n_due, _requested_ns, _owed_ns, bursts_run. */
+struct nl_control *nd_treatment_page(const struct nd_treatment *t);
 
 /* Where worker `worker` notes its bursts, and its CPU; NULL: there is no such worker. */
 struct nl_bursts *nd_treatment_bursts(struct nd_treatment *t, int worker, int *cpu);
-
-/* Bursts run since its start. */
-int64_t nd_treatment_bursts_run(const struct nd_treatment *t);
 
 /* Times from command to acknowledgement, ns. */
 const struct nl_hist *nd_treatment_switch_times(const struct nd_treatment *t);
