@@ -1,4 +1,5 @@
 /* Before the first half of a launch that follows a program: whose ranks are whose, what the beat is, and how long halves must be. */
+#include "common/base/nl_options.h"
 #include "detector/run_state.h"
 
 #define BEATS_OF_A_HALF 5
@@ -32,12 +33,10 @@ static int agree_on_beat(struct nd_run *r) {
 
 /* In files and answers the program is called what its executable is. */
 static void take_name(const char *path, char *name, size_t size) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
     if (!*last) return;
     snprintf(name, size, "%s", last);
-    for (char *c = name; *c; c++)
-        if (!strchr(plain, *c)) *c = '_';
+    nl_make_plain(name);
 }
 
 int nd_run_follow_program(struct nd_run *r, struct nd_options *o) {

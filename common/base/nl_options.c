@@ -92,6 +92,11 @@ int nl_is_plain_name(const char *text, size_t most) {
     return *text && *text != '.' && strlen(text) <= most && strspn(text, PLAIN) == strlen(text);
 }
 
+void nl_make_plain(char *name) {
+    for (; *name; name++)
+        if (!strchr(PLAIN, *name)) *name = '_';
+}
+
 const char *nl_options_keep(const char *text, size_t length) {
     static struct kept {
         struct kept *before;

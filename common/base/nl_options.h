@@ -115,6 +115,9 @@ const char *nl_options_keep(const char *text, size_t length);
 /* A text as a plain name: letters, digits and ._- only, no dot first, at most `most` bytes. */
 int nl_is_plain_name(const char *text, size_t most);
 
+/* Makes one of it: what such a name cannot have becomes _. */
+void nl_make_plain(char *name);
+
 /* ---- tables for programs: shell completion, help and suggestions read them; the one word --list-tables asks for them ---- */
 
 /* Whether it was asked for. */

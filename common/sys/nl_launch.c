@@ -1,5 +1,6 @@
 #include "common/sys/nl_launch.h"
 
+#include "common/base/nl_options.h"
 #include "common/base/nl_secret.h"
 #include "common/sys/nl_whole.h"
 
@@ -14,8 +15,7 @@ void nl_launch_id(const char *asked, char *id, size_t size) {
     gethostname(host, sizeof host - 1);
     strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
     snprintf(id, size, "%s-%.63s-%ld", stamp, host, (long)getpid());
-    for (; *id; id++)
-        if (!isalnum((unsigned char)*id) && *id != '.' && *id != '-') *id = '_';
+    nl_make_plain(id);
 }
 
 int nl_launch_write(const char *path, json_t *json) {

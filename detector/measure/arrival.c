@@ -5,47 +5,20 @@
 /* Streams of the seed that nothing else uses, one per rank. */
 #define ARRIVAL_STREAM (UINT64_C(1) << 42)
 
-static int fill_constant(double *delays, double share) {
-    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) delays[i] = share;
-    return 0;
-}
+static double none_of(const struct nd_arrival_request *r, struct nl_rng *rng) { return (void)r, (void)rng, 0; }
 
-static int fill_none(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
-    (void)r, (void)reason, (void)reason_size;
-    return fill_constant(delays, 0);
-}
+static double any_of(const struct nd_arrival_request *r, struct nl_rng *rng) { return (int)(nl_rng_uniform(rng) * r->n_ranks) == r->rank; }
 
-static int fill_late_any(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
-    (void)reason, (void)reason_size;
-    struct nl_rng rng;
-    nl_rng_init(&rng, r->seed, ARRIVAL_STREAM - 1); /* the same on all ranks */
-    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) delays[i] = (int)(nl_rng_uniform(&rng) * r->n_ranks) == r->rank;
-    return 0;
-}
-
-static int fill_late_one(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
-    (void)reason, (void)reason_size;
-    return fill_constant(delays, r->rank == r->n_ranks - 1);
-}
+static double last_of(const struct nd_arrival_request *r, struct nl_rng *rng) { return (void)rng, r->rank == r->n_ranks - 1; }
 
 /* The smaller half where the number is odd: a lone rank is not late. */
-static int fill_late_half(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
-    (void)reason, (void)reason_size;
-    return fill_constant(delays, r->rank >= r->n_ranks - r->n_ranks / 2);
+static double half_of(const struct nd_arrival_request *r, struct nl_rng *rng) { return (void)rng, r->rank >= r->n_ranks - r->n_ranks / 2; }
+
+static double ramp_of(const struct nd_arrival_request *r, struct nl_rng *rng) {
+    return (void)rng, r->n_ranks > 1 ? (double)r->rank / (r->n_ranks - 1) : 0;
 }
 
-static int fill_ramp(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
-    (void)reason, (void)reason_size;
-    return fill_constant(delays, r->n_ranks > 1 ? (double)r->rank / (r->n_ranks - 1) : 0);
-}
-
-static int fill_random(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
-    (void)reason, (void)reason_size;
-    struct nl_rng rng;
-    nl_rng_init(&rng, r->seed, ARRIVAL_STREAM + (uint64_t)r->rank);
-    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) delays[i] = nl_rng_uniform(&rng);
-    return 0;
-}
+static double draw(const struct nd_arrival_request *r, struct nl_rng *rng) { return (void)r, nl_rng_uniform(rng); }
 
 /* ---- traces: read word by word, so that neither long lines nor long files need memory ---- */
 
@@ -139,10 +112,10 @@ static int read_trace(struct reader *r, const struct nd_arrival_request *request
     return 0;
 }
 
-static int fill_trace(const struct nd_arrival_request *request, double *delays, char *reason, size_t reason_size) {
+static int read_file(const struct nd_arrival_request *request, double *delays, char *reason, size_t reason_size) {
     struct reader r = {.path = request->trace, .is_new = 1, .reason = reason, .reason_size = reason_size};
     int rc = -1;
-    fill_constant(delays, 0);
+    memset(delays, 0, ND_ARRIVAL_CYCLE * sizeof *delays);
     if (!request->trace) return nl_say(reason, reason_size, "the arrival pattern 'trace' needs a file of delays");
     char *seen = calloc((size_t)request->n_ranks, 1);
     if (!seen) return nl_say(reason, reason_size, "no memory for the trace of %d ranks", request->n_ranks);
@@ -158,25 +131,31 @@ out:
     return rc;
 }
 
-static const struct nd_arrival none = {.name = "none", .help = "all ranks enter at the common start", .fill = fill_none};
-static const struct nd_arrival late_one = {.name = "late-one", .help = "the last rank is late by the whole amount", .fill = fill_late_one};
+int nd_arrival_fill(const struct nd_arrival *a, const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size) {
+    struct nl_rng rng;
+    if (a->needs_trace) return read_file(r, delays, reason, reason_size);
+    nl_rng_init(&rng, r->seed, a->is_common ? ARRIVAL_STREAM - 1 : ARRIVAL_STREAM + (uint64_t)r->rank);
+    for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) delays[i] = a->share(r, &rng);
+    return 0;
+}
+
+static const struct nd_arrival none = {.name = "none", .help = "all ranks enter at the common start", .share = none_of};
+static const struct nd_arrival late_one = {.name = "late-one", .help = "the last rank is late by the whole amount", .share = last_of};
 static const struct nd_arrival late_any = {
     .name = "late-any", .help = "one rank is late by the whole amount, another one at each start, drawn from the seed",
-    .fill = fill_late_any,
+    .share = any_of, .is_common = 1,
 };
 static const struct nd_arrival late_half = {
-    .name = "late-half", .help = "the upper half of the ranks is late by the whole amount", .fill = fill_late_half,
+    .name = "late-half", .help = "the upper half of the ranks is late by the whole amount", .share = half_of,
 };
 static const struct nd_arrival ramp = {
-    .name = "ramp", .help = "from rank 0, on time, evenly to the last, late by the whole amount", .fill = fill_ramp,
+    .name = "ramp", .help = "from rank 0, on time, evenly to the last, late by the whole amount", .share = ramp_of,
 };
 static const struct nd_arrival random_arrival = {
-    .name = "random", .help = "every rank and start late by a share of the amount drawn from 0 to 1, from the seed", .fill = fill_random,
+    .name = "random", .help = "every rank and start late by a share of the amount drawn from 0 to 1, from the seed", .share = draw,
 };
 static const struct nd_arrival trace = {
-    .name = "trace", .help = "delays from a file of lines: rank delay_ns [delay_ns ...]", .needs_trace = 1, .fill = fill_trace,
+    .name = "trace", .help = "delays from a file of lines: rank delay_ns [delay_ns ...]", .needs_trace = 1,
 };
 
 const struct nd_arrival *const nd_arrivals[] = {&none, &late_one, &late_any, &late_half, &ramp, &random_arrival, &trace, NULL};
-
-const struct nd_arrival *nd_arrival_find(const char *name) { return nl_find(nd_arrivals, name); }

@@ -1,6 +1,7 @@
 /* Imbalanced arrival: how much later than the common start each rank enters the operation. One row of nd_arrivals per pattern. */
 #pragma once
 
+#include "common/base/nl_rng.h"
 #include "common/base/nl_usual.h"
 
 #define ND_ARRIVAL_CYCLE 1024          /* delays repeat after so many starts */
@@ -18,10 +19,13 @@ struct nd_arrival {
     const char *name;
     const char *help;
     int needs_trace; /* 1: delays come from a file, in ns; 0: they are shares of an amount */
-    /* Fills ND_ARRIVAL_CYCLE delays of this rank: shares 0..1 of the amount, or ns with `needs_trace`. 0, or -1 with a reason in one line
-     * (of a trace: file, line, what is wrong; the same on every rank). Local. */
-    int (*fill)(const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size);
+    int is_common;   /* 1: what is drawn is the same on all ranks */
+    /* The share of one start, 0..1: of this rank, drawn from `rng` where it is drawn. NULL with needs_trace. */
+    double (*share)(const struct nd_arrival_request *r, struct nl_rng *rng);
 };
 
+/* Fills ND_ARRIVAL_CYCLE delays of this rank: shares of the amount, or ns with `needs_trace`. 0, or -1 with a reason in one line (of a trace
+ * file, line, what is wrong; the same on every rank). Local. */
+int nd_arrival_fill(const struct nd_arrival *a, const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size);
+
 extern const struct nd_arrival *const nd_arrivals[]; /* ends with NULL; the first is none */
-const struct nd_arrival *nd_arrival_find(const char *name);

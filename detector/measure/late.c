@@ -7,7 +7,7 @@ int64_t nd_late_delays(const struct nd_start_options *o, const struct nd_team *t
     int64_t longest_ns = 0;
     double *shares = calloc(ND_ARRIVAL_CYCLE, sizeof *shares);
     struct nd_arrival_request request = {.rank = team->rank, .n_ranks = team->n_ranks, .seed = seed, .trace = o->arrival_trace};
-    int failed = !shares || !delays_ns || o->arrival->fill(&request, shares, reason, sizeof reason);
+    int failed = !shares || !delays_ns || nd_arrival_fill(o->arrival, &request, shares, reason, sizeof reason);
     /* where all ranks find the same error one of them says it */
     int64_t first_failed = failed ? team->rank : team->n_ranks;
     MPI_Allreduce(MPI_IN_PLACE, &first_failed, 1, MPI_INT64_T, MPI_MIN, team->world);

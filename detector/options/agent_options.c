@@ -8,8 +8,6 @@
 #define UNKNOWN_HALF_NS INT64_C(1000000000)
 #define LEAST_SETTLE_NS INT64_C(5000000)
 
-static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-
 int nd_agent_take(struct nd_agent_options *a, const char *text) {
     char **words, reason[128];
     if (nl_words_split(text, &words, reason, sizeof reason) < 0) return nl_error("--agent: '%s': %s", text, reason);
@@ -91,8 +89,7 @@ void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_N
     if (strcmp(way, "agent-on") == 0) n = 0; /* the command is what switches the agent, not the agent */
     while (n > 0 && *text == '.') text++, n--;
     snprintf(name, ND_AGENT_NAME_BYTES + 1, "%.*s", (int)(n > ND_AGENT_NAME_BYTES ? ND_AGENT_NAME_BYTES : n), text);
-    for (char *p = name; *p; p++)
-        if (!strchr(plain, *p)) *p = '_';
+    nl_make_plain(name);
     if (!*name) snprintf(name, ND_AGENT_NAME_BYTES + 1, "agent");
 }
 

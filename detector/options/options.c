@@ -1008,14 +1008,6 @@ void nd_arm_tell(const struct nd_options *o, int arm, struct nd_arm_words *words
     nd_place_name(o, a->place, words->placement);
 }
 
-int nd_options_has_generator(const struct nd_options *o) { return o->n_doses > 0; }
-
-int nd_options_is_late(const struct nd_options *o, int arm) { return arm != ND_OFF && o->arms[arm].is_late; }
-
-int nd_options_has_agent(const struct nd_options *o) { return o->agent.name != NULL; }
-
-int64_t nd_options_n_halves(const struct nd_options *o) { return o->n_rounds * nd_options_round_steps(o); }
-
 int64_t nd_options_long_ns(const struct nd_options *o) { return o->design->has_stretches ? LONG_HALVES * o->half_ns : 0; }
 
 int64_t nd_options_settle_ns(const struct nd_options *o, int64_t planned_ns) {
@@ -1041,8 +1033,6 @@ int64_t nd_options_limit_ns(const struct nd_options *o) {
     if (o->design->has_stretches) return o->measure_ns;
     return o->count || o->design->single_loop ? 0 : nd_schedule_limit_ns(o->measure_ns, nd_options_n_halves(o));
 }
-
-int nd_options_compares_arms(const struct nd_options *o) { return o->n_arms > 0 || o->which_arms != ND_ARMS_BOTH; }
 
 int nd_options_round_steps(const struct nd_options *o) {
     const struct nd_schedule s = nd_options_schedule(o);

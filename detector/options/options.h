@@ -152,16 +152,17 @@ const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_B
 void nd_arm_tell(const struct nd_options *o, int arm, struct nd_arm_words *words);
 
 /* Whether nodes get a generator: there are levels, and they are not somebody else's. */
-int nd_options_has_generator(const struct nd_options *o);
+static inline int nd_options_has_generator(const struct nd_options *o) { return o->n_doses > 0; }
 
 /* Whether the halves of an arm (ND_OFF: off) are those of late ranks. */
-int nd_options_is_late(const struct nd_options *o, int arm);
+static inline int nd_options_is_late(const struct nd_options *o, int arm) { return arm != ND_OFF && o->arms[arm].is_late; }
 
 /* Whether nodes have an agent, which is on or, in a launch of off arms only, kept off. */
-int nd_options_has_agent(const struct nd_options *o);
+static inline int nd_options_has_agent(const struct nd_options *o) { return o->agent.name != NULL; }
 
-/* Halves that the whole schedule has. */
-int64_t nd_options_n_halves(const struct nd_options *o);
+/* Halves in one round, and in the whole schedule. */
+int nd_options_round_steps(const struct nd_options *o);
+static inline int64_t nd_options_n_halves(const struct nd_options *o) { return o->n_rounds * nd_options_round_steps(o); }
 
 /* How long the schedule may take by the wall clock, ns; 0: as long as it takes (numbers of operations are the user's, or there are no
  * rounds). */
@@ -179,9 +180,7 @@ struct nd_schedule nd_options_schedule(const struct nd_options *o);
 int64_t nd_options_round_ns(const struct nd_options *o);
 
 /* Whether arms are compared: within this launch, or, where it has one of them (--arms), among the launches of its campaign. */
-int nd_options_compares_arms(const struct nd_options *o);
-int nd_options_round_steps(const struct nd_options *o);
-
+static inline int nd_options_compares_arms(const struct nd_options *o) { return o->n_arms > 0 || o->which_arms != ND_ARMS_BOTH; }
 /* Lengthens halves to `least_ns` and what goes with them, once the program that is followed is known. 0, or -1 after a message: --seconds
  * does not hold a round. */
 int nd_options_hold_beats(struct nd_options *o, int64_t least_ns, int speaks);

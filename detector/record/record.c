@@ -97,7 +97,8 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     const struct nd_config *config = &o->configs[h->step.config];
     FILE *f = r->rows;
     if (r->files.has_failed) return -1;
-    fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,", r->files.launch, config->name, config->bytes, r->n_ranks, h->step.pair, h->step.order);
+    fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,", r->files.launch, config->name, config->bytes, r->n_ranks,
+            h->step.pair, h->step.order);
     put_arm(f, o, h->step.level);
     if (h->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)h->delivered_ns / ((double)h->wall_ns * n_cpus));
     fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", h->start_ns, h->wall_ns, h->n_operations,

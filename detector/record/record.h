@@ -46,8 +46,8 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
  * full or gone: the file then ends with the last row that was complete. */
 int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus);
 
-/* Tables are written piece by piece: begin, ..._add as often as needed, and nd_record_end, which replaces the file; one at a time. All of them
- * 0, or -1 when the disk is full or gone: the first failure is said in a line, and after it tables are not begun any more. */
+/* Tables are written piece by piece: begin, ..._add as often as needed, and nd_record_end, which replaces the file; one at a time. All
+ * of them 0, or -1 when the disk is full or gone: the first failure is said in a line, and after it tables are not begun any more. */
 enum nd_table { ND_TABLE_HIST, ND_TABLE_STARTS_HIST, ND_TABLE_RANKS, ND_TABLE_NODES, ND_TABLE_LATENESS };
 int nd_record_begin(struct nd_record *r, enum nd_table table);
 int nd_record_end(struct nd_record *r);

@@ -6,12 +6,12 @@ static double delays[ND_ARRIVAL_CYCLE];
 static char reason[512];
 
 static int fill(const char *name, int rank, int n_ranks, uint64_t seed, const char *trace) {
-    const struct nd_arrival *a = nd_arrival_find(name);
+    const struct nd_arrival *a = nl_find(nd_arrivals, name);
     assert_non_null(a);
     for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) delays[i] = -1; /* what is not filled in is seen */
     reason[0] = '\0';
     struct nd_arrival_request request = {.rank = rank, .n_ranks = n_ranks, .seed = seed, .trace = trace};
-    return a->fill(&request, delays, reason, sizeof reason);
+    return nd_arrival_fill(a, &request, delays, reason, sizeof reason);
 }
 
 static void assert_all_are(double share) { for (int i = 0; i < ND_ARRIVAL_CYCLE; i++) assert_true(delays[i] == share); }
@@ -183,6 +183,6 @@ TEST_WITH(a_message_that_does_not_fit_is_cut_off, make_file, remove_tree) {
     char small[8];
     put("trace", "0 x\n");
     struct nd_arrival_request request = {.n_ranks = 1, .trace = path};
-    assert_int_equal(nd_arrival_find("trace")->fill(&request, delays, small, sizeof small), -1);
+    assert_int_equal(nd_arrival_fill(nl_find(nd_arrivals, "trace"), &request, delays, small, sizeof small), -1);
     assert_true(strlen(small) == sizeof small - 1 && strncmp(small, path, strlen(small)) == 0);
 }
