@@ -24,7 +24,7 @@ struct nd_arrival {
     double (*share)(const struct nd_arrival_request *r, struct nl_rng *rng);
 };
 
-/* Fills ND_ARRIVAL_CYCLE delays of this rank: shares of the amount, or ns with `needs_trace`. 0, or -1 with a reason in one line (of a trace
+/* Fills ND_ARRIVAL_CYCLE delays of this rank: shares of the amount, or ns with `needs_trace`. 0, or -1 with a reason in a line (of a trace
  * file, line, what is wrong; the same on every rank). Local. */
 int nd_arrival_fill(const struct nd_arrival *a, const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size);
 
