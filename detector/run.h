@@ -12,7 +12,6 @@ enum nd_end { ND_END_COMPLETE, ND_END_INTERRUPTED, ND_END_FAILED, ND_END_NO /* i
 /* Runs a launch. Collective over MPI_COMM_WORLD, after MPI_Init.
  * @param treatment  this node's generator, NULL on the other ranks and without levels; stopped, not freed.
  * @param companion  this node's agent, likewise; the agent's state is restored.
- * @param markers  this rank's, or NULL.
  * @param has_failed whether this rank found something wrong before MPI_Init (and said so): all ranks then end.
  * @param stop_asked set by a signal; the launch then ends after the half in progress. */
 enum nd_end nd_run(const struct nd_options *o, struct nd_treatment *treatment, struct nd_companion *companion, struct nd_markers *markers,

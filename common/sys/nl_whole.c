@@ -83,3 +83,19 @@ const char *nl_read_line(const char *path, char *text, size_t size) {
     text[strcspn(text, "\n")] = '\0';
     return text;
 }
+
+size_t nl_read_fd(int fd, char *text, size_t size, int64_t patience_ns) {
+    size_t n = 0;
+    int64_t deadline_ns = nl_mono_ns() + patience_ns;
+    while (n + 1 < size) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int64_t left_ns = deadline_ns - nl_mono_ns();
+        if (left_ns <= 0 || (poll(&p, 1, (int)(left_ns / 1000000) + 1) < 0 && errno != EINTR)) break;
+        ssize_t got = p.revents ? read(fd, text + n, size - 1 - n) : 0;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 || (got == 0 && p.revents)) break;
+        n += (size_t)got;
+    }
+    text[n] = '\0';
+    return n;
+}

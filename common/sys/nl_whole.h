@@ -26,3 +26,6 @@ int nl_read(const char *path, char *text, size_t size);
 
 /* Its first line, without the end. Returns `text`. */
 const char *nl_read_line(const char *path, char *text, size_t size);
+
+/* What comes from a pipe until its end, until there is no more room, or until the time is over; as a string. Its length. */
+size_t nl_read_fd(int fd, char *text, size_t size, int64_t patience_ns);

@@ -1,7 +1,6 @@
 #include "detector/acceptance/accept_run.h"
-#include "detector/nodes/launcher.h"
+#include "detector/record/launch_json.h"
 #include "common/base/nl_json.h"
-#include "common/base/version.h"
 
 static json_t *fault_json(const struct nx_fault *f) {
     if (!f->is_given) return json_null();
@@ -19,30 +18,13 @@ static json_t *options_json(const struct nx_options *o) {
                      nl_json_text(o->out));
 }
 
-static json_t *bindings_json(const struct nx_run *r) { return NL_JSON_LIST(i, r->team.n_ranks, nd_binding_json(&r->bindings[i])); }
-
-static json_t *hosts_json(const struct nx_run *r) { return NL_JSON_LIST(i, r->team.n_nodes, nd_host_json(&r->hosts[i])); }
-
-static json_t *command_json(const struct nx_options *o) { return NL_JSON_LIST(i, o->argc, nl_json_text(o->argv[i])); }
-
 json_t *nx_launch_new(const struct nx_run *r) {
     static const char *const operations[] = {"barrier", "allreduce", "alltoall", "reduce", "bcast", "gather"};
-    char seed[32], started[32];
-    time_t now = (time_t)nl_wall_s(NULL);
-    struct nd_launcher launcher;
-    nd_launcher_read(&launcher);
-    snprintf(seed, sizeof seed, "%" PRIu64, r->seed);
-    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
-    const struct nl_ticks *ticks = &r->ticks;
-    json_t *clock = json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", ticks->name, "source", r->hosts[0].clocksource, "tick_ns",
-                              ticks->tick_ns, "read_ns", ticks->read_ns, "resolution_ns", ticks->resolution_ns);
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:s, s:o, s:o, "
-                     "s:n, s:[], s:n, s:[], s:[], s:s, s:n, s:n, s:n}",
-                     "schema", NOISELAB_SCHEMA, "program", "noiselab-accept", "version", NOISELAB_VERSION, "git", nl_git, "launch",
-                     r->record->files.launch, "command", command_json(r->o), "options", options_json(r->o), "seed", seed, "ranks",
-                     r->team.n_ranks, "nodes", r->team.n_nodes, "shared_kernel", r->shares_kernel, "placement", bindings_json(r), "hosts",
-                     hosts_json(r), "mpi", nd_mpi_json(operations, 6), "launcher", launcher.name, "slurm", nd_slurm_json(), "clock", clock,
-                     "start", "checks", "wrong_data", "others", "warnings", "started_utc", started, "ended_utc", "ended", "rows");
+    const struct nd_launch l = {r->record->files.launch, r->o->argc, r->o->argv, r->seed, &r->team, &r->ticks, r->hosts, r->bindings};
+    json_t *json = nd_launch_json_begin("noiselab-accept", &l, options_json(r->o), operations, 6);
+    nl_json_set(json, "shared_kernel", json_boolean(r->shares_kernel), "start", json_null(), "checks", json_array(),
+        "wrong_data", json_null(), "others", json_array(), NULL);
+    return json;
 }
 
 static json_t *checks_json(const struct nx_run *r) {

@@ -1,5 +1,6 @@
 #include "detector/acceptance/others.h"
 #include "common/sys/nl_place.h"
+#include "common/sys/nl_whole.h"
 #include "detector/treatment/child.h"
 
 enum { MOST_CPUS = 4096, LIST_BYTES = 6 * MOST_CPUS, MOST_BYTES = 1 << 20 };
@@ -55,29 +56,12 @@ void nx_others_start(struct nx_others *o, const struct nd_launcher *launcher, in
     o->pid = 0;
 }
 
-/* All that comes until its end, or until it has had its time. */
-static size_t read_all(int fd, char *text, size_t size) {
-    size_t n = 0;
-    int64_t deadline_ns = nl_mono_ns() + PATIENCE_NS;
-    while (n + 1 < size) {
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        int64_t left_ns = deadline_ns - nl_mono_ns();
-        if (left_ns <= 0 || (poll(&p, 1, (int)(left_ns / 1000000) + 1) < 0 && errno != EINTR)) break;
-        ssize_t got = p.revents ? read(fd, text + n, size - 1 - n) : 0;
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0 || (got == 0 && p.revents)) break;
-        n += (size_t)got;
-    }
-    text[n] = '\0';
-    return n;
-}
-
 char *nx_others_stop(struct nx_others *o) {
     int status = 0;
     if (o->pid <= 0) return NULL;
     char *text = malloc(MOST_BYTES);
     kill(o->pid, SIGTERM);
-    size_t n = text ? read_all(o->fd, text, MOST_BYTES) : 0;
+    size_t n = text ? nl_read_fd(o->fd, text, MOST_BYTES, PATIENCE_NS) : 0;
     close(o->fd);
     kill(o->pid, SIGKILL);
     pid_t ended = waitpid(o->pid, &status, 0);

@@ -16,9 +16,6 @@ struct nd_cell {
 };
 
 /* Runs the pilot and checks the operation's result data. Collective.
- * @param together  by which its loops end where the machine is busy
- * @param config  which of the options' operations and sizes
- * @param scratch a histogram to work in
  * @param starter, plan  for synchronised starts, planned already; NULL otherwise
  * @param cell    what was found; each rank's own figures: rank 0's must be taken by all
  * @return 0, -1 when a rank received wrong data (the same on all ranks). */

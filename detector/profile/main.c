@@ -6,10 +6,12 @@
 #include "common/base/nl_options.h"
 #include "common/base/version.h"
 #include "common/sys/nl_launch.h"
+#include "common/sys/nl_whole.h"
 #include "detector/profile/tables.h"
 #include "detector/profile/profile_file.h"
 
 enum { ADDED_WORDS = 8 };
+#define VERSION_NS INT64_C(60000000000) /* for the answer to --version */
 
 struct profile {
     struct nl_command_line line;
@@ -32,8 +34,6 @@ enum launcher { OTHER, OPEN_MPI, HYDRA };
 /* The first lines that `word --version` prints. */
 static void version_of(const char *word, char *text, size_t size) {
     int ends[2];
-    size_t n = 0;
-    ssize_t got;
     text[0] = '\0';
     if (pipe(ends)) return;
     pid_t child = fork();
@@ -46,8 +46,7 @@ static void version_of(const char *word, char *text, size_t size) {
         _exit(127);
     }
     close(ends[1]);
-    while (n < size - 1 && (got = read(ends[0], text + n, size - 1 - n)) > 0) n += (size_t)got;
-    text[n] = '\0';
+    nl_read_fd(ends[0], text, size, VERSION_NS);
     close(ends[0]);
     if (child > 0) waitpid(child, NULL, 0);
 }

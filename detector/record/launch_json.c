@@ -185,38 +185,34 @@ void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struc
     json_object_set_new(sequential, "decided", json_boolean(look->n_decided == look->n_cells));
 }
 
-static json_t *launcher_json(void) {
+json_t *nd_launch_json_begin(const char *program, const struct nd_launch *l, json_t *options, const char *const *operations, int n) {
+    char seed[32];
     struct nd_launcher launcher;
     nd_launcher_read(&launcher);
-    return json_string(launcher.name);
+    snprintf(seed, sizeof seed, "%" PRIu64, l->seed);
+    json_t *clock = json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", l->ticks->name, "source", l->hosts[0].clocksource, "tick_ns",
+                              l->ticks->tick_ns, "read_ns", l->ticks->read_ns, "resolution_ns", l->ticks->resolution_ns);
+    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i}", "schema", NOISELAB_SCHEMA, "program", program, "version",
+                             NOISELAB_VERSION, "git", nl_git, "launch", l->id, "command",
+                             NL_JSON_LIST(i, l->argc, nl_json_text(l->argv[i])), "options", options, "seed", seed, "ranks",
+                             l->team->n_ranks, "nodes", l->team->n_nodes);
+    nl_json_set(json, "placement", NL_JSON_LIST(i, l->team->n_ranks, nd_binding_json(&l->bindings[i])),
+        "hosts", NL_JSON_LIST(i, l->team->n_nodes, nd_host_json(&l->hosts[i])), "mpi", nd_mpi_json(operations, n),
+        "launcher", json_string(launcher.name), "slurm", nd_slurm_json(), "clock", clock, "warnings", json_array(),
+        "started_utc", utc_now(), "ended_utc", json_null(), "ended", json_null(), "rows", json_null(), NULL);
+    return json;
 }
 
-static json_t *mpi_json(const struct nd_options *o) {
+json_t *nd_launch_json_new(const struct nd_launch *l, const struct nd_options *o, const struct nl_preempted *preempted,
+                           const struct nd_cell *cells, int64_t n_pairs, int n_generators, int n_agents) {
     const char *names[ND_MAX_CONFIGS];
     for (int i = 0; i < o->n_configs; i++) names[i] = o->configs[i].op->name;
-    return nd_mpi_json(names, o->n_configs);
-}
-
-json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
-                           const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells,
-                           const struct nd_host *hosts, const struct nd_binding *bindings, int64_t n_pairs, int n_generators,
-                           int n_agents) {
-    char seed_text[32];
-    snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
-    json_t *clock = json_pack("{s:s, s:s, s:f, s:f, s:f}", "name", ticks->name, "source", hosts[0].clocksource, "tick_ns",
-                              ticks->tick_ns, "read_ns", ticks->read_ns, "resolution_ns", ticks->resolution_ns);
-    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:s, s:i, s:i}", "schema", NOISELAB_SCHEMA, "program", "noiselab-detect",
-                             "version", NOISELAB_VERSION, "git", nl_git, "launch", launch, "command",
-                             NL_JSON_LIST(i, o->argc, nl_json_text(o->argv[i])), "options", options_json(o), "seed", seed_text, "ranks",
-                             team->n_ranks, "nodes", team->n_nodes);
-    nl_json_set(json, "placement", NL_JSON_LIST(i, team->n_ranks, nd_binding_json(&bindings[i])),
-        "hosts", NL_JSON_LIST(i, team->n_nodes, nd_host_json(&hosts[i])), "mpi", mpi_json(o), "launcher", launcher_json(),
-        "slurm", nd_slurm_json(), "clock", clock, "preempted_by", json_string(nl_preempted_names[nl_preempted_source(preempted)]),
+    json_t *json = nd_launch_json_begin("noiselab-detect", l, options_json(o), names, o->n_configs);
+    nl_json_set(json, "preempted_by", json_string(nl_preempted_names[nl_preempted_source(preempted)]),
         "cells", cells_json(o, cells), "pairs_planned", json_integer(n_pairs), "rounds_planned", json_integer(o->n_rounds),
         "rounds_done", json_null(), "sequential", sequential_json(o), "n_generators", json_integer(n_generators),
         "generators", json_array(), "switching", json_null(), "n_agents", json_integer(n_agents), "agents", json_array(),
-        "warnings", NL_JSON_LIST(i, o->n_notes, nl_json_text(o->notes[i])), "started_utc", utc_now(), "ended_utc", json_null(),
-        "ended", json_null(), "rows", json_null(), NULL);
+        "warnings", NL_JSON_LIST(i, o->n_notes, nl_json_text(o->notes[i])), NULL);
     return json;
 }
 

@@ -43,10 +43,24 @@ struct nd_agent_end {
     char host[ND_HOST_BYTES];
 };
 
+/* What launches of all programs have in common. */
+struct nd_launch {
+    const char *id;
+    int argc;
+    char **argv;
+    uint64_t seed;
+    const struct nd_team *team;
+    const struct nl_ticks *ticks;
+    const struct nd_host *hosts;
+    const struct nd_binding *bindings;
+};
+
+/* That, with the program's options (taken over) and the MPI library's settings for n operations. New reference. */
+json_t *nd_launch_json_begin(const char *program, const struct nd_launch *l, json_t *options, const char *const *operations, int n);
+
 /* Everything known before the first half. New reference; "ended" is null. */
-json_t *nd_launch_json_new(const char *launch, const struct nd_options *o, const struct nd_team *team, uint64_t seed,
-                           const struct nl_ticks *ticks, const struct nl_preempted *preempted, const struct nd_cell *cells,
-                           const struct nd_host *hosts, const struct nd_binding *bindings, int64_t n_pairs, int n_generators, int n_agents);
+json_t *nd_launch_json_new(const struct nd_launch *l, const struct nd_options *o, const struct nl_preempted *preempted,
+                           const struct nd_cell *cells, int64_t n_pairs, int n_generators, int n_agents);
 
 /* Adds "follows": whose beats were timed; null where no program is followed (`executable` NULL). */
 void nd_launch_json_program(json_t *launch, const struct nd_options *o, const char *executable, const struct nd_beat *beat);

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "common/sys/nl_whole.h"
+
 const char *nd_markers_name(const struct nd_options *o, int region, char name[ND_REGION_BYTES]) {
     const struct nd_config *config = &o->configs[region / (o->n_arms + 1)];
     int arm = region % (o->n_arms + 1) - 1, n;
@@ -21,7 +23,8 @@ const char *nd_markers_name(const struct nd_options *o, int region, char name[ND
 
 #include <likwid.h>
 
-enum { TRIAL_MS = 30000, PROBLEM_BYTES = 200 };
+#define TRIAL_NS INT64_C(30000000000)
+enum { PROBLEM_BYTES = 200 };
 
 /* LIKWID's functions, by the prototypes of its header. */
 struct functions {
@@ -93,20 +96,13 @@ static void keep_reason(struct nd_markers *m, char *text) {
 
 /* Whether LIKWID would count here: 0; otherwise -1 and why. */
 static int try_out(struct nd_markers *m) {
-    char text[4096] = "";
-    size_t n = 0;
+    char text[4096];
     int fds[2], status = 0;
     pid_t pid = pipe2(fds, O_CLOEXEC) ? -1 : fork();
     if (pid < 0) return nl_say(m->problem, sizeof m->problem, "it cannot be tried out: no process can be started");
     if (pid == 0) try_in_child(m, fds[1]);
     close(fds[1]);
-    struct pollfd poll_fd = {.fd = fds[0], .events = POLLIN};
-    while (n < sizeof text - 1 && poll(&poll_fd, 1, TRIAL_MS) > 0) {
-        ssize_t got = read(fds[0], text + n, sizeof text - 1 - n);
-        if (got <= 0) break;
-        n += (size_t)got;
-    }
-    text[n] = '\0';
+    nl_read_fd(fds[0], text, sizeof text, TRIAL_NS);
     close(fds[0]);
     kill(pid, SIGKILL); /* where it hangs */
     waitpid(pid, &status, 0);
