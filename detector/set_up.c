@@ -489,7 +489,8 @@ static int open_record(struct nd_run *r) {
         const struct nd_options *o = r->o;
         failed = nd_record_open(&r->record, o, r->team.n_ranks) != 0;
         if (!failed) {
-            const struct nd_launch l = {r->record->files.launch, o->argc, o->argv, r->schedule.seed, &r->team, &r->ticks, r->hosts, r->bindings};
+            const struct nd_launch l = {r->record->files.launch, o->argc, o->argv, r->schedule.seed,
+                                        &r->team, &r->ticks, r->hosts, r->bindings};
             r->launch = nd_launch_json_new(&l, o, &r->preempted, r->cells, r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule),
                                            r->n_generators, r->agent.n_nodes);
             nd_launch_json_start(r->launch, r->o, r->starter);

@@ -24,7 +24,7 @@ enum need {
 };
 
 /* What goes from function to function: names are resolved once all options are known. */
-struct parsing { struct nd_options *o; struct nl_command_line *line; int speaks; };
+struct parsing { struct nd_options *o; struct nl_command_line *line; };
 
 static int bad(const char *option, const char *value, const char *wanted) { return nl_error("%s: '%s' is not %s", option, value, wanted); }
 
@@ -400,10 +400,10 @@ static int resolve_operation(const char *word, struct chosen *chosen) {
     return nl_error("--op: algorithms are chosen for blocking operations, and %s is none", op);
 }
 
-static int resolve_operations(struct parsing *p, struct chosen *chosen) {
+static int resolve_operations(struct nd_options *o, struct chosen *chosen) {
     char copy[LIST_BYTES];
     const char *names[ND_MAX_OPERATIONS];
-    int n = split_copy(p->o->given.operations ? p->o->given.operations : "barrier,allreduce,alltoall", copy, sizeof copy, names,
+    int n = split_copy(o->given.operations ? o->given.operations : "barrier,allreduce,alltoall", copy, sizeof copy, names,
         ND_MAX_OPERATIONS);
     if (n < 0) return nl_error("--op: the list is empty, has an empty part or is too long (try barrier,alltoall)");
     for (int i = 0; i < n; i++) {
@@ -417,11 +417,10 @@ static int resolve_operations(struct parsing *p, struct chosen *chosen) {
     return n;
 }
 
-static int resolve_sizes(struct parsing *p) {
-    struct nd_options *o = p->o;
+static int resolve_sizes(struct nd_options *o) {
     char copy[LIST_BYTES];
     const char *parts[ND_MAX_SIZES];
-    int n = split_copy(p->o->given.sizes ? p->o->given.sizes : "2KiB", copy, sizeof copy, parts, ND_MAX_SIZES);
+    int n = split_copy(o->given.sizes ? o->given.sizes : "2KiB", copy, sizeof copy, parts, ND_MAX_SIZES);
     if (n < 0) return nl_error("--bytes: the list is empty, has an empty part or is too long (try 8,2KiB)");
     for (int i = 0; i < n; i++) {
         if (resolve_size("--bytes", parts[i], &o->bytes[i])) return -1;
@@ -446,8 +445,7 @@ static int add_config(struct nd_options *o, const struct nd_op *op, const char *
 }
 
 /* The one configuration of a launch that follows a program. */
-static int resolve_program(struct parsing *p) {
-    struct nd_options *o = p->o;
+static int resolve_program(struct nd_options *o) {
     if (o->design->single_loop)
         return nl_error("--design: with --app the treatment is switched while the program runs (use lockin or blocks)");
     o->per_operation_timing = ND_OFF_SWITCH;
@@ -464,12 +462,11 @@ static int add_size(struct nd_options *o, int64_t bytes) {
     return 0;
 }
 
-static int resolve_configs(struct parsing *p) {
-    struct nd_options *o = p->o;
-    if (o->app) return resolve_program(p);
+static int resolve_configs(struct nd_options *o) {
+    if (o->app) return resolve_program(o);
     struct chosen chosen[ND_MAX_OPERATIONS];
-    int n_ops = resolve_operations(p, chosen);
-    if (n_ops < 0 || resolve_sizes(p)) return -1;
+    int n_ops = resolve_operations(o, chosen);
+    if (n_ops < 0 || resolve_sizes(o)) return -1;
     int is_sized = 1; /* every operation has a size of its own */
     for (int i = 0; i < n_ops; i++) {
         const struct nd_op *op = chosen[i].op;
@@ -484,17 +481,16 @@ static int resolve_configs(struct parsing *p) {
     return 0;
 }
 
-static int resolve_levels(struct parsing *p) {
-    struct nd_options *o = p->o;
+static int resolve_levels(struct nd_options *o) {
     char copy[LIST_BYTES];
     int has_agent = nd_agent_is_given(&o->agent);
-    if (!p->o->given.levels && (o->design->single_loop || has_agent)) return 0;
-    if (p->o->given.levels && strcmp(p->o->given.levels, "none") == 0) {
+    if (!o->given.levels && (o->design->single_loop || has_agent)) return 0;
+    if (o->given.levels && strcmp(o->given.levels, "none") == 0) {
         if (!o->design->is_paired || has_agent) return 0;
         return nl_error("--levels: design %s compares off with on, and needs at least one level", o->design->name);
     }
     const char *parts[ND_MAX_LEVELS];
-    int n = split_copy(p->o->given.levels ? p->o->given.levels : "0,0.1,0.3,1", copy, sizeof copy, parts, ND_MAX_LEVELS);
+    int n = split_copy(o->given.levels ? o->given.levels : "0,0.1,0.3,1", copy, sizeof copy, parts, ND_MAX_LEVELS);
     if (n < 0) return nl_error("--levels: the list is empty, has an empty part or more than %d levels (try 0,0.1,1)", ND_MAX_LEVELS);
     for (int i = 0; i < n; i++) {
         double level;
@@ -530,11 +526,10 @@ static int resolve_names(struct nd_options *o, const char *option, const char *t
     return check_names(option, out, copy ? nl_split(copy, out, max) : -1, max);
 }
 
-static int resolve_phases(struct parsing *p) {
-    struct nd_options *o = p->o;
+static int resolve_phases(struct nd_options *o) {
     char copy[LIST_BYTES];
     const char *names[ND_MAX_FACTOR];
-    int n = split_copy(p->o->given.phases ? p->o->given.phases : "random", copy, sizeof copy, names, ND_MAX_FACTOR);
+    int n = split_copy(o->given.phases ? o->given.phases : "random", copy, sizeof copy, names, ND_MAX_FACTOR);
     o->n_phases = check_names("--phase", names, n, ND_MAX_FACTOR);
     for (int i = 0; i < o->n_phases; i++) {
         int phase = 0;
@@ -546,12 +541,11 @@ static int resolve_phases(struct parsing *p) {
 }
 
 /* Crosses the factors with the levels. */
-static int resolve_arms(struct parsing *p) {
-    struct nd_options *o = p->o;
-    o->n_kinds = resolve_names(o, "--kind", p->o->given.kinds ? p->o->given.kinds : "spin", o->kinds, ND_MAX_FACTOR);
+static int resolve_arms(struct nd_options *o) {
+    o->n_kinds = resolve_names(o, "--kind", o->given.kinds ? o->given.kinds : "spin", o->kinds, ND_MAX_FACTOR);
     if (o->n_kinds < 0) return -1;
-    o->n_patterns = resolve_names(o, "--pattern", p->o->given.patterns ? p->o->given.patterns : "periodic", o->patterns, ND_MAX_FACTOR);
-    if (o->n_patterns < 0 || resolve_phases(p)) return -1;
+    o->n_patterns = resolve_names(o, "--pattern", o->given.patterns ? o->given.patterns : "periodic", o->patterns, ND_MAX_FACTOR);
+    if (o->n_patterns < 0 || resolve_phases(o)) return -1;
     if (o->n_places == 0) o->places[o->n_places++] = "last";
     int n = o->n_kinds * o->n_patterns * o->n_places * o->n_phases * o->n_levels;
     if (n > ND_MAX_LEVELS)
@@ -741,8 +735,7 @@ static int check_arrival(const struct parsing *p) {
 
 /* Late ranks where operations run back to back: halves of their own, whose operations cannot wait by their own time, which differs from
  * one to the next. */
-static int check_late_arm(const struct parsing *p) {
-    const struct nd_options *o = p->o;
+static int check_late_arm(const struct nd_options *o) {
     const char *beside = nd_agent_is_given(&o->agent) ? "--agent" : o->external ? "--arms on:external"
                        : o->sequential.stops          ? "--stop-when" : NULL;
     if (o->start.arrival == nd_arrivals[0]) return 0;
@@ -772,7 +765,7 @@ static int resolve_starts(struct parsing *p) {
         if (o->op.buffer.use == ND_BUFFER_FLUSH) return needs_starts("--buffer flush");
         if (o->self_test || o->sync_only) return needs_starts(o->self_test ? "--self-test" : "--sync-only");
         if (is_useless(p, NEEDS_STARTS, 0, "needs synchronised starts (try --starts round)")) return -1;
-        return check_arrival(p) || check_late_arm(p) ? -1 : 0;
+        return check_arrival(p) || check_late_arm(o) ? -1 : 0;
     }
     if (is_useless(p, NEEDS_PATIENCE, s->sync.method && !s->sync.method->has_drift, "is for offsets only (try sync=linear)") ||
         is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "is for the rule median"))
@@ -842,7 +835,7 @@ static void add_late_arm(struct nd_options *o) {
 
 static int resolve_treatment(struct parsing *p) {
     if (p->o->external) return resolve_agent(p) ? -1 : resolve_external(p);
-    if (apply_preset(p) || resolve_levels(p) || resolve_arms(p) || resolve_agent(p) || resolve_which_arms(p->o)) return -1;
+    if (apply_preset(p) || resolve_levels(p->o) || resolve_arms(p->o) || resolve_agent(p) || resolve_which_arms(p->o)) return -1;
     add_late_arm(p->o);
     return 0;
 }
@@ -865,15 +858,14 @@ static int resolve_looks(struct parsing *p) {
 }
 
 /* How long halves are before any period has its say. */
-static void choose_half(struct parsing *p) {
-    struct nd_options *o = p->o;
+static void choose_half(struct nd_options *o) {
     int has_agent = nd_agent_is_given(&o->agent);
     if (o->design->has_stretches) {
-        o->half_ns = p->o->given.half_ns ? p->o->given.half_ns : QUICK_NS;
-        o->stretch_ns = p->o->given.block_ns ? p->o->given.block_ns : 1000000000;
+        o->half_ns = o->given.half_ns ? o->given.half_ns : QUICK_NS;
+        o->stretch_ns = o->given.block_ns ? o->given.block_ns : 1000000000;
     } else if (!o->design->is_paired)
-        o->half_ns = p->o->given.block_ns ? p->o->given.block_ns : 1000000000;
-    else if (p->o->given.half_ns || !has_agent) o->half_ns = p->o->given.half_ns ? p->o->given.half_ns : o->app ? 100000000 : 10000000;
+        o->half_ns = o->given.block_ns ? o->given.block_ns : 1000000000;
+    else if (o->given.half_ns || !has_agent) o->half_ns = o->given.half_ns ? o->given.half_ns : o->app ? 100000000 : 10000000;
     else {
         o->half_ns = nd_agent_half_ns(&o->agent);
         if (o->agent.period_ns == 0)
@@ -882,12 +874,11 @@ static void choose_half(struct parsing *p) {
 }
 
 /* Stretches are of an agent that can be frozen for some milliseconds. */
-static int check_quick(const struct parsing *p) {
-    const struct nd_options *o = p->o;
+static int check_quick(const struct nd_options *o) {
     if (!o->design->has_stretches) return 0;
     if (!nd_agent_is_given(&o->agent) || strcmp(o->agent.way, "agent-on") == 0 || strcmp(o->agent.way, "scrape") == 0)
         return nl_error("--design: quick is for an agent that is frozen (--agent-cmd, --agent-pid, --agent-cgroup or --agent-unit)");
-    const char *with = o->app ? "--app" : p->o->given.levels ? "--levels" : o->start.mode->is_synchronised ? "--starts"
+    const char *with = o->app ? "--app" : o->given.levels ? "--levels" : o->start.mode->is_synchronised ? "--starts"
                                                                                           : o->sequential.stops ? "--stop-when" : NULL;
     if (!with) return 0;
     return nl_error("--design: quick and %s cannot be combined (use lockin or blocks)", with);
@@ -899,14 +890,14 @@ static int resolve(struct parsing *p) {
     if (nd_agent_read(&o->agent) || resolve_starts(p)) return -1;
     int seconds_given = o->measure_ns != 0;
     if (!seconds_given) o->measure_ns = INT64_C(60000000000);
-    if (p->o->given.half_ns && !o->design->is_paired)
+    if (o->given.half_ns && !o->design->is_paired)
         return nl_error("--half-period: design %s has none (use --block or --seconds)", o->design->name);
-    if (p->o->given.block_ns && ((o->design->is_paired && !o->design->has_stretches) || o->design->single_loop))
+    if (o->given.block_ns && ((o->design->is_paired && !o->design->has_stretches) || o->design->single_loop))
         return nl_error("--block: design %s has none (use --half-period or --seconds)", o->design->name);
     if (o->count && o->design->fixed_dose)
         return nl_error("--count: design %s takes its number from --half-period, which must hold whole noise periods", o->design->name);
-    choose_half(p);
-    if (resolve_configs(p) || check_quick(p) || resolve_treatment(p)) return -1;
+    choose_half(o);
+    if (resolve_configs(o) || check_quick(o) || resolve_treatment(p)) return -1;
     if (o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
     if (hold_agent_periods(o) || check_stretch(o) || (nd_options_has_generator(o) && check_period(o))) return -1;
     if (!o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
@@ -962,7 +953,7 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
         .doc = "Times MPI collectives without and with a known background load, in random order, and records what each half cost."
                "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 1 the answer is no "
                "(--self-test, --check every), 2 usage or environment error."};
-    struct parsing p = {.o = o, .line = &line, .speaks = speaks};
+    struct parsing p = {.o = o, .line = &line};
     snprintf(likwid, sizeof likwid, "%s%s", nl_likwid ? ", with " : ", without LIKWID", nl_likwid ? nl_likwid : "");
     *o = (struct nd_options){.design = nd_designs[0],
                              .warmup_ns = 500000000,
