@@ -346,13 +346,11 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
 /* ---- from the ranks' figures to a row (rank 0) --------------------------------------------------------------------------------------- */
 
 void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, const struct nd_half_sum *all) {
-    struct nd_half h = {.step = *step, .n_operations = s->loop.n_operations, .late_ns = s->late_ns};
+    struct nd_half h = {.step = *step, .n_operations = s->loop.n_operations, .late_ns = s->late_ns, .all = *all};
     if (r->record->files.n_rows == 0) r->first_start_ns = all->start_ns;
-    nd_half_sum_tell(all, r->first_start_ns, r->hists != NULL, r->n_generators > 0, &h);
-    if (nd_is_agents(r->o, step->level)) {
-        h.delivered_ns = all->delivered_ns;
-        h.n_bursts = h.n_due = h.requested_ns = -1;
-    }
+    int is_agents = nd_is_agents(r->o, step->level);
+    nd_half_sum_tell(&h.all, r->first_start_ns, r->hists != NULL, r->n_generators > 0 && !is_agents);
+    if (is_agents) h.all.delivered_ns = all->delivered_ns;
     if (r->starter) h.starts = r->starter->half;
     if (s->last_burst_ns > 0) {
         r->n_on_halves++;
@@ -360,11 +358,9 @@ void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const stru
     }
     /* by the row's own time: nodes know theirs, which differ a little */
     if (has_dose(r->o, step) && is_periodic(r->o, &r->o->arms[step->level]))
-        h.requested_ns = share_of(h.wall_ns, r->n_loaded[r->o->arms[step->level].place], &r->o->arms[step->level]);
-    r->times_slowest[h.slowest_rank * r->n_arms + step->level + 1]++;
-    int n_cpus = has_dose(r->o, step)                ? r->n_loaded[r->o->arms[step->level].place]
-                 : nd_is_agents(r->o, step->level) ? r->agent.n_nodes
-                                                   : r->n_generators;
+        h.all.requested_ns = share_of(h.all.wall_ns, r->n_loaded[r->o->arms[step->level].place], &r->o->arms[step->level]);
+    r->times_slowest[h.all.slowest_rank * r->n_arms + step->level + 1]++;
+    int n_cpus = has_dose(r->o, step) ? r->n_loaded[r->o->arms[step->level].place] : is_agents ? r->agent.n_nodes : r->n_generators;
     if (nd_record_row(r->record, &h, n_cpus)) r->flags |= ND_FLAG_RECORD;
     if (r->progress) nd_progress_half(r->progress, &h);
     if (r->sequential) nd_sequential_half(r->sequential, &h);

@@ -55,40 +55,29 @@ void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b) {
 
 void nd_half_sum_reduce(void *into, const void *from) { nd_half_sum_join(into, from); }
 
-void nd_half_sum_tell(const struct nd_half_sum *s, int64_t zero_ns, int has_detours, int has_generator, struct nd_half *h) {
-    h->start_ns = s->start_ns - zero_ns;
-    h->wall_ns = s->wall_ns;
-    h->preempted_ns_max = s->preempted_ns_max;
-    h->preempted_ns_sum = s->preempted_ns;
-    h->preempted_rank = s->preempted_rank;
-    h->slowest_rank = s->slowest_rank;
-    h->detour_ns = has_detours ? s->detour_ns_max : -1;
-    h->n_detours = has_detours ? s->n_detours_max : -1;
-    h->base_ns = has_detours && s->n_base > 0 ? s->base_ns_sum / s->n_base : -1;
-    h->steal_ns = s->steal_ns;
-    h->throttled_ns = s->throttled_ns;
-    h->knows_rank_steal = s->n_rank_steal > 0;
-    h->rank_steal_ns_max = s->rank_steal_ns_max;
-    h->rank_steal_ns_sum = s->rank_steal_ns;
-    h->n_involuntary = s->n_involuntary;
-    h->delivered_ns = has_generator ? s->delivered_ns : -1;
-    h->n_bursts = has_generator ? s->n_bursts : -1;
-    h->n_due = has_generator ? s->n_due : -1;
-    h->requested_ns = has_generator ? s->requested_ns : -1;
+void nd_half_sum_tell(struct nd_half_sum *s, int64_t zero_ns, int has_detours, int has_generator) {
+    s->start_ns -= zero_ns;
+    if (!has_detours) {
+        s->detour_ns_max = s->n_detours_max = -1;
+        s->n_base = 0;
+    }
+    if (!has_generator) s->delivered_ns = s->n_bursts = s->n_due = s->requested_ns = -1;
 }
 
 static double time_value(const struct nd_half *h) {
-    int64_t took_ns = h->starts.n_starts ? h->starts.global_ns : h->wall_ns;
+    int64_t took_ns = h->starts.n_starts ? h->starts.global_ns : h->all.wall_ns;
     return log((double)took_ns / (double)h->n_operations);
 }
 
-static double preempted_value(const struct nd_half *h) { return 100. * (double)h->preempted_ns_sum / (double)h->wall_ns; }
+static double share(int64_t part_ns, const struct nd_half *h) { return 100. * (double)part_ns / (double)h->all.wall_ns; }
 
-static double detour_value(const struct nd_half *h) { return h->detour_ns < 0 ? NAN : 100. * (double)h->detour_ns / (double)h->wall_ns; }
+static double preempted_value(const struct nd_half *h) { return share(h->all.preempted_ns, h); }
 
-static double base_value(const struct nd_half *h) { return h->base_ns > 0 ? log(h->base_ns) : NAN; }
+static double detour_value(const struct nd_half *h) { return h->all.detour_ns_max < 0 ? NAN : share(h->all.detour_ns_max, h); }
 
-static double steal_value(const struct nd_half *h) { return h->steal_ns < 0 ? NAN : 100. * (double)h->steal_ns / (double)h->wall_ns; }
+static double base_value(const struct nd_half *h) { return nd_half_base_ns(&h->all) > 0 ? log(nd_half_base_ns(&h->all)) : NAN; }
+
+static double steal_value(const struct nd_half *h) { return h->all.steal_ns < 0 ? NAN : share(h->all.steal_ns, h); }
 
 static double arrival_value(const struct nd_half *h) {
     return h->starts.n_starts && h->starts.spread_ns > 0 ? log((double)h->starts.spread_ns / (double)h->starts.n_starts) : NAN;

@@ -8,23 +8,7 @@
 
 /* The figures that each half yields, and the question each answers. Columns are described in docs/reference/formats.md. */
 
-/* One half, block or loop, over all ranks: one row of halves.csv or blocks.csv. */
-struct nd_half {
-    struct nd_step step;
-    int64_t start_ns, wall_ns, n_operations;
-    int64_t preempted_ns_max, preempted_ns_sum;
-    int preempted_rank, slowest_rank;
-    int64_t detour_ns, n_detours; /* -1: operations were not timed one by one */
-    double base_ns;               /* negative: not known */
-    int64_t steal_ns;             /* of the ranks' CPUs, by /proc/stat; -1: not known */
-    int64_t throttled_ns;         /* by a quota of CPU time, summed over CPUs; -1: there is none, or it is not known */
-    int64_t rank_steal_ns_max, rank_steal_ns_sum; /* by the ranks' own clocks; may be below 0 */
-    int knows_rank_steal;         /* 0: they are not known */
-    int64_t n_involuntary;
-    int64_t delivered_ns, n_bursts, n_due, requested_ns; /* -1: no generator */
-    int64_t late_ns;              /* of late ranks: by how much the last one came late, summed over operations; 0 in other arms */
-    struct nd_start_half starts;  /* n_starts 0: operations were run back to back */
-};
+struct nd_half;
 
 struct nd_channel {
     const char *name;
@@ -70,14 +54,25 @@ struct nd_half_sum {
     int32_t lowest_rank, slowest_rank, preempted_rank, detour_rank; /* of equals the lowest */
 };
 
+/* One half, block or loop: one row of halves.csv or blocks.csv. */
+struct nd_half {
+    struct nd_step step;
+    int64_t n_operations;
+    int64_t late_ns;              /* of late ranks: by how much the last one came late, summed over operations; 0 in other arms */
+    struct nd_start_half starts;  /* n_starts 0: operations were run back to back */
+    struct nd_half_sum all;       /* ranks; start_ns since the launch's first half; what is not known is -1 (n_base: 0) */
+};
+
 struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s);
 
 /* Joins b into a; associative and commutative, but for the rounding of base_ns_sum. */
 void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b);
 void nd_half_sum_reduce(void *into, const void *from);
 
-/* Fills in what the ranks' figures say of a half: all but the step, the starts and the number of operations. start_ns counts from
- * `zero_ns`.
+/* Marks in a sum over all ranks what it says nothing of; start_ns counts from `zero_ns` then.
  * @param has_detours  0: operations were not timed one by one, so nothing is known of detours.
  * @param has_generator  0: there is no generator whose dose could be told. */
-void nd_half_sum_tell(const struct nd_half_sum *s, int64_t zero_ns, int has_detours, int has_generator, struct nd_half *h);
+void nd_half_sum_tell(struct nd_half_sum *s, int64_t zero_ns, int has_detours, int has_generator);
+
+/* Mean of the operations that are no detours, over ranks; -1: not known. */
+static inline double nd_half_base_ns(const struct nd_half_sum *s) { return s->n_base > 0 ? s->base_ns_sum / s->n_base : -1; }

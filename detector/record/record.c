@@ -95,31 +95,32 @@ static int cut_back(struct nd_record *r, const char *why) {
 int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     const struct nd_options *o = r->options;
     const struct nd_config *config = &o->configs[h->step.config];
+    const struct nd_half_sum *all = &h->all;
     FILE *f = r->rows;
     if (r->files.has_failed) return -1;
     fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,", r->files.launch, config->name, config->bytes, r->n_ranks,
             h->step.pair, h->step.order);
     put_arm(f, o, h->step.level);
-    if (h->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)h->delivered_ns / ((double)h->wall_ns * n_cpus));
-    fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", h->start_ns, h->wall_ns, h->n_operations,
-            h->preempted_ns_max, h->preempted_ns_sum, h->preempted_rank);
-    nd_put_known(f, h->detour_ns);
-    nd_put_known(f, h->n_detours);
-    if (h->base_ns >= 0) fprintf(f, "%.3f", h->base_ns);
+    if (all->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)all->delivered_ns / ((double)all->wall_ns * n_cpus));
+    fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", all->start_ns, all->wall_ns, h->n_operations,
+            all->preempted_ns_max, all->preempted_ns, all->preempted_rank);
+    nd_put_known(f, all->detour_ns_max);
+    nd_put_known(f, all->n_detours_max);
+    if (all->n_base > 0) fprintf(f, "%.3f", nd_half_base_ns(all));
     fputc(',', f);
-    nd_put_known(f, h->steal_ns);
-    fprintf(f, "%" PRId64 ",%d,", h->n_involuntary, h->slowest_rank);
-    nd_put_known(f, h->delivered_ns);
-    nd_put_known(f, h->n_bursts);
-    nd_put_known(f, h->n_due);
+    nd_put_known(f, all->steal_ns);
+    fprintf(f, "%" PRId64 ",%d,", all->n_involuntary, all->slowest_rank);
+    nd_put_known(f, all->delivered_ns);
+    nd_put_known(f, all->n_bursts);
+    nd_put_known(f, all->n_due);
     put_treatment(f, o, h->step.level);
     fputc(',', f);
-    if (h->requested_ns >= 0) fprintf(f, "%" PRId64, h->requested_ns);
+    if (all->requested_ns >= 0) fprintf(f, "%" PRId64, all->requested_ns);
     fputc(',', f);
     put_starts(f, &h->starts);
-    if (h->knows_rank_steal) fprintf(f, ",%" PRId64 ",%" PRId64 ",", h->rank_steal_ns_max, h->rank_steal_ns_sum);
+    if (all->n_rank_steal > 0) fprintf(f, ",%" PRId64 ",%" PRId64 ",", all->rank_steal_ns_max, all->rank_steal_ns);
     else fputs(",,,", f);
-    if (h->throttled_ns >= 0) fprintf(f, "%" PRId64, h->throttled_ns);
+    if (all->throttled_ns >= 0) fprintf(f, "%" PRId64, all->throttled_ns);
     fprintf(f, ",%" PRId64 ",", h->step.planned_ns);
     if (nd_options_is_late(o, h->step.level)) fprintf(f, "%" PRId64, h->late_ns);
     fputc('\n', f);

@@ -153,7 +153,7 @@ TEST(without_scatter_nothing_is_decided) {
 /* ---- a run */
 
 static void half(struct nd_sequential *s, int level, int order, int64_t wall_ns) {
-    nd_sequential_half(s, &(struct nd_half){.step = {.level = level, .order = order}, .wall_ns = wall_ns, .n_operations = 100});
+    nd_sequential_half(s, &(struct nd_half){.step = {.level = level, .order = order}, .all.wall_ns = wall_ns, .n_operations = 100});
 }
 
 static struct nd_sequential *plan(int n_arms, const double *levels_percent) {

@@ -83,7 +83,7 @@ static void feed(struct nd_progress *p, int config, int level, const double *rat
     for (int i = 0; i < n; i++, pair++)
         for (int on = 0; on < 2; on++) {
             struct nd_half h = {.step = {.config = config, .level = on ? level : ND_OFF, .order = on, .pair = pair}, .n_operations = 1};
-            h.wall_ns = (int64_t)llround(1e9 * (on ? exp(ratios[i]) : 1));
+            h.all.wall_ns = (int64_t)llround(1e9 * (on ? exp(ratios[i]) : 1));
             nd_progress_half(p, &h);
         }
 }
