@@ -233,15 +233,8 @@ void nd_run_keep_starts(struct nd_run *r, const struct nd_step *step) {
     if (s->overshoot_ns_max > sum->overshoot_ns_max) sum->overshoot_ns_max = s->overshoot_ns_max;
     if (!r->measures) return;
     for (int m = 0; m < ND_MEASURE_OVERSHOOT; m++) nl_hist_join(&r->measures[cell * ND_N_MEASURES + (size_t)m], &s->measures[m]);
-    for (int rank = 0; rank < r->team.n_ranks; rank++) {
-        struct nd_start_rank *to = &r->start_ranks[(size_t)rank * (size_t)r->n_arms + arm];
-        const struct nd_start_rank *from = &s->rank_sums[rank];
-        to->first_starts += from->first_starts;
-        to->last_starts += from->last_starts;
-        to->last_ends += from->last_ends;
-        to->start_cost_ns += from->start_cost_ns;
-        to->end_cost_ns += from->end_cost_ns;
-    }
+    for (int rank = 0; rank < r->team.n_ranks; rank++)
+        nd_start_rank_join(&r->start_ranks[(size_t)rank * (size_t)r->n_arms + arm], &s->rank_sums[rank]);
 }
 
 struct delivery { int64_t cpu_ns, n_bursts, requested_ns; };

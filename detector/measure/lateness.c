@@ -17,6 +17,22 @@ struct nd_lateness *nd_lateness_open(int n_ranks, int64_t slice_ns) {
     return NULL;
 }
 
+void nd_start_rank_count(struct nd_start_rank *ranks, const struct nd_start_sum *s) {
+    ranks[s->first_start_rank].first_starts++;
+    ranks[s->last_start_rank].last_starts++;
+    ranks[s->last_start_rank].start_cost_ns += nd_start_cost_ns(s->last_start_ns, s->second_start_ns);
+    ranks[s->last_end_rank].last_ends++;
+    ranks[s->last_end_rank].end_cost_ns += nd_start_cost_ns(s->last_end_ns, s->second_end_ns);
+}
+
+void nd_start_rank_join(struct nd_start_rank *to, const struct nd_start_rank *from) {
+    to->first_starts += from->first_starts;
+    to->last_starts += from->last_starts;
+    to->last_ends += from->last_ends;
+    to->start_cost_ns += from->start_cost_ns;
+    to->end_cost_ns += from->end_cost_ns;
+}
+
 static void join_slices(struct nd_lateness *l) {
     size_t n = (size_t)l->n_ranks;
     for (int i = 0; i < l->most_slices; i++) {
@@ -24,12 +40,9 @@ static void join_slices(struct nd_lateness *l) {
         l->n_starts[i] = 0;
         l->n_starts[i / 2] += n_starts;
         for (size_t rank = 0; rank < n; rank++) {
-            struct nd_lateness_cell cell = l->cells[(size_t)i * n + rank], *to = &l->cells[(size_t)(i / 2) * n + rank];
-            l->cells[(size_t)i * n + rank] = (struct nd_lateness_cell){0};
-            to->n_last_starts += cell.n_last_starts;
-            to->n_last_ends += cell.n_last_ends;
-            to->start_cost_ns += cell.start_cost_ns;
-            to->end_cost_ns += cell.end_cost_ns;
+            struct nd_start_rank cell = l->cells[(size_t)i * n + rank];
+            l->cells[(size_t)i * n + rank] = (struct nd_start_rank){0};
+            nd_start_rank_join(&l->cells[(size_t)(i / 2) * n + rank], &cell);
         }
     }
     l->slice_ns *= 2;
@@ -41,12 +54,8 @@ void nd_lateness_add(struct nd_lateness *l, int64_t at_ns, const struct nd_start
     while (at_ns / l->slice_ns >= l->most_slices && l->slice_ns < INT64_MAX / 2) join_slices(l);
     int slice = (int)(at_ns / l->slice_ns);
     if (slice >= l->n_slices) l->n_slices = slice + 1;
-    struct nd_lateness_cell *cells = &l->cells[(size_t)slice * (size_t)l->n_ranks];
     l->n_starts[slice]++;
-    cells[s->last_start_rank].n_last_starts++;
-    cells[s->last_start_rank].start_cost_ns += nd_start_cost_ns(s->last_start_ns, s->second_start_ns);
-    cells[s->last_end_rank].n_last_ends++;
-    cells[s->last_end_rank].end_cost_ns += nd_start_cost_ns(s->last_end_ns, s->second_end_ns);
+    nd_start_rank_count(&l->cells[(size_t)slice * (size_t)l->n_ranks], s);
 }
 
 void nd_lateness_close(struct nd_lateness *l) {

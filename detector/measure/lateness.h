@@ -36,22 +36,30 @@ static inline void nd_start_sum_node(struct nd_start_sum *s, int n_node_ranks) {
  * Source: one-way analysis of variance; the split is Parsons's (2015). */
 void nd_start_sum_variance(const struct nd_start_sum *s, int n_ranks, double *within_ns2, double *between_ns2);
 
+/* By how much the last was behind the second last; 0 with one rank. */
+static inline int64_t nd_start_cost_ns(int64_t last_ns, int64_t second_ns) { return second_ns == INT64_MIN ? 0 : last_ns - second_ns; }
+
+/* What being first or last came to, per rank. */
+struct nd_start_rank { int64_t first_starts, last_starts, last_ends, start_cost_ns, end_cost_ns; };
+
+/* Counts a start in those of its ranks (n_ranks of them), and joins one to another. */
+void nd_start_rank_count(struct nd_start_rank *ranks, const struct nd_start_sum *s);
+void nd_start_rank_join(struct nd_start_rank *to, const struct nd_start_rank *from);
+
 /* The reduction as MPI wants it. Collective over nothing; the caller frees both. */
 void nd_start_sum_mpi(MPI_Datatype *type, MPI_Op *op);
 
 enum {
     ND_LATENESS_SLICES = 240,
-    ND_LATENESS_CELLS = 1 << 20, /* at most, 32 MiB; of more ranks the slices are fewer, and at least two */
+    ND_LATENESS_CELLS = 1 << 20, /* at most, 40 MiB; of more ranks the slices are fewer, and at least two */
 };
-
-struct nd_lateness_cell { int64_t n_last_starts, n_last_ends, start_cost_ns, end_cost_ns; };
 
 struct nd_lateness {
     int n_ranks, n_slices;           /* slices in use */
     int most_slices;                 /* even */
     int64_t slice_ns;
     int64_t n_starts[ND_LATENESS_SLICES];
-    struct nd_lateness_cell *cells;  /* most_slices x n_ranks; owned */
+    struct nd_start_rank *cells;     /* most_slices x n_ranks; owned */
 };
 
 /* How many slices a table of so many ranks has. Pure. */
@@ -64,6 +72,3 @@ struct nd_lateness *nd_lateness_open(int n_ranks, int64_t slice_ns);
 void nd_lateness_add(struct nd_lateness *l, int64_t at_ns, const struct nd_start_sum *s);
 
 void nd_lateness_close(struct nd_lateness *l); /* NULL is fine */
-
-/* By how much the last was behind the second last; 0 with one rank. */
-static inline int64_t nd_start_cost_ns(int64_t last_ns, int64_t second_ns) { return second_ns == INT64_MIN ? 0 : last_ns - second_ns; }

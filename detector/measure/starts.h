@@ -86,9 +86,6 @@ struct nd_start_mode {
 
 extern const struct nd_start_mode *const nd_start_modes[]; /* ends with NULL; the first is loop */
 
-/* What being first or last came to, per rank. */
-struct nd_start_rank { int64_t first_starts, last_starts, last_ends, start_cost_ns, end_cost_ns; };
-
 enum nd_start_measure {
     ND_MEASURE_GLOBAL, ND_MEASURE_ON_TIME, ND_MEASURE_AFTER_LAST, ND_MEASURE_SPREAD, ND_MEASURE_OVERSHOOT,
     ND_N_MEASURES

@@ -175,10 +175,10 @@ int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
     FILE *f = r->files.whole.f;
     for (int slice = 0; slice < l->n_slices; slice++)
         for (int rank = 0; rank < l->n_ranks; rank++) {
-            const struct nd_lateness_cell *c = &l->cells[(size_t)slice * (size_t)l->n_ranks + (size_t)rank];
-            if (c->n_last_starts == 0 && c->n_last_ends == 0) continue;
+            const struct nd_start_rank *c = &l->cells[(size_t)slice * (size_t)l->n_ranks + (size_t)rank];
+            if (c->last_starts == 0 && c->last_ends == 0) continue;
             fprintf(f, "%d,%" PRId64 ",%" PRId64 ",%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", slice,
-                    slice * l->slice_ns, (slice + 1) * l->slice_ns, rank, l->n_starts[slice], c->n_last_starts, c->n_last_ends,
+                    slice * l->slice_ns, (slice + 1) * l->slice_ns, rank, l->n_starts[slice], c->last_starts, c->last_ends,
                     c->start_cost_ns, c->end_cost_ns);
         }
     return nd_record_end(r);

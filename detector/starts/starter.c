@@ -216,12 +216,7 @@ static void account(struct nd_starter *s, const struct nd_start_sum *sum, int64_
     nl_hist_add(&s->measures[ND_MEASURE_SPREAD], spread_ns);
     nl_hist_add(s->worst, sum->overshoot_ns);
     if (sum->n_late == 0) count_on_time(s, sum->last_end_ns);
-    s->rank_sums[sum->first_start_rank].first_starts++;
-    struct nd_start_rank *last = &s->rank_sums[sum->last_start_rank], *end = &s->rank_sums[sum->last_end_rank];
-    last->last_starts++;
-    last->start_cost_ns += nd_start_cost_ns(sum->last_start_ns, sum->second_start_ns);
-    end->last_ends++;
-    end->end_cost_ns += nd_start_cost_ns(sum->last_end_ns, sum->second_end_ns);
+    nd_start_rank_count(s->rank_sums, sum);
     if (s->view && s->lateness) nd_lateness_add(s->lateness, scheduled_ns - s->zero_ns, sum);
 }
 

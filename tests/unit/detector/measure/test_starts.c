@@ -85,10 +85,10 @@ TEST(slices_of_lateness_are_joined_when_the_run_outgrows_them) {
     for (int i = 0; i < l->n_slices; i++) {
         assert_int_equal(l->n_starts[i], 4);
         n += l->n_starts[i];
-        n_last += l->cells[2 * i + 1].n_last_starts;
+        n_last += l->cells[2 * i + 1].last_starts;
         cost_ns += l->cells[2 * i + 1].start_cost_ns;
         end_cost_ns += l->cells[2 * i].end_cost_ns;
-        assert_int_equal(l->cells[2 * i].n_last_starts, 0);
+        assert_int_equal(l->cells[2 * i].last_starts, 0);
     }
     EQUAL(n, 960, n_last, 960, cost_ns, 960 * 4, end_cost_ns, 960 * 20);
     nd_lateness_close(l);
@@ -135,7 +135,7 @@ TEST(what_rank_0_holds_of_lateness_is_bounded) {
     int64_t n = 0, n_cells = 0;
     for (int i = 0; i < l->n_slices; i++) {
         n += l->n_starts[i];
-        n_cells += l->cells[(size_t)i * 100000 + 99999].n_last_starts;
+        n_cells += l->cells[(size_t)i * 100000 + 99999].last_starts;
     }
     assert_true(l->n_slices <= 10);
     EQUAL(n, 1000, n_cells, 1000);
