@@ -50,7 +50,7 @@ static void fuzz_arrival(const uint8_t *data, size_t size, char *text) {
     int fd = file_of(data, size, path, sizeof path);
     struct nd_arrival_request request = {.rank = 1, .n_ranks = 4, .seed = 1, .trace = path};
     for (const struct nd_arrival *const *row = nd_arrivals; *row; row++)
-        if ((*row)->needs_trace) (*row)->fill(&request, delays, reason, sizeof reason);
+        if ((*row)->needs_trace) nd_arrival_fill(*row, &request, delays, reason, sizeof reason);
     close(fd);
 }
 

@@ -175,7 +175,7 @@ int main(int argc, char **argv) {
     if (first_name == argc)
         for (int i = 0; nd_ops[i]; i++) n_failed += run_row(&p, nd_ops[i], ++n_rows);
     for (int i = first_name; i < argc; i++) {
-        const struct nd_op *op = nd_op_find(argv[i]);
+        const struct nd_op *op = nl_find(nd_ops, argv[i]);
         if (op) n_failed += run_row(&p, op, ++n_rows);
         else if (p.rank == 0) fprintf(stderr, "op_probe: '%s' is not an operation\n", argv[i]);
         n_failed += !op;

@@ -36,10 +36,10 @@ static int parse(int argc, char **argv, struct options *o) {
         int64_t n = 0;
         switch (key) {
         case 'm':
-            if (!(o->sync.method = nd_sync_find(optarg))) return wrong(names[index].name, optarg, "a method (tree, linear, ring)");
+            if (!(o->sync.method = nl_find(nd_sync_methods, optarg))) return wrong(names[index].name, optarg, "a method (tree, linear, ring)");
             break;
         case 'c':
-            if (!(o->kind = nd_clock_find(optarg))) return wrong(names[index].name, optarg, "a clock");
+            if (!(o->kind = nl_find(nd_clock_kinds, optarg))) return wrong(names[index].name, optarg, "a clock");
             break;
         case 'f': o->fake = optarg; break;
         case 'e': o->sync.every_rank = 1; break;
@@ -111,7 +111,7 @@ static void print(const struct row *rows, int n) {
 }
 
 int main(int argc, char **argv) {
-    struct options o = {.n_runs = 1, .kind = nd_clock_find("monotonic-raw")};
+    struct options o = {.n_runs = 1, .kind = nl_find(nd_clock_kinds, "monotonic-raw")};
     struct nd_team team;
     struct nd_clock clock;
     struct row row = {0}, *rows = NULL;
