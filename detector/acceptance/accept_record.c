@@ -73,8 +73,8 @@ int nx_record_mismatch(struct nx_record *r, const struct nx_mismatch *m, const c
         fputs("launch,repetition,sender_rank,sender_host,receiver_rank,receiver_host,bytes,offset_bytes,expected_hex,found_hex\n",
               r->mismatches);
     }
-    fprintf(r->mismatches, "%s,%d,%d,%s,%d,%s,%" PRId64 ",%" PRId64 ",%08" PRIx32 ",%08" PRIx32 "\n", r->files.launch, m->repetition, m->sender,
-            sender_host, m->receiver, receiver_host, m->bytes, m->offset_bytes, m->expected, m->found);
+    fprintf(r->mismatches, "%s,%d,%d,%s,%d,%s,%" PRId64 ",%" PRId64 ",%08" PRIx32 ",%08" PRIx32 "\n", r->files.launch, m->repetition,
+            m->sender, sender_host, m->receiver, receiver_host, m->bytes, m->offset_bytes, m->expected, m->found);
     return nd_files_flush(&r->files, r->mismatches, "mismatches.csv");
 }
 

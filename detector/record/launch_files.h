@@ -1,5 +1,5 @@
-/* The folder of a launch, and how files in it are written: rows as they are taken, everything else by replacing whole files. Only rank 0 has
- * one. Failures are -1; the first is said in a line. */
+/* The folder of a launch, and how files in it are written: rows as they are taken, everything else by replacing whole files. Only rank 0
+ * has one. Failures are -1; the first is said in a line. */
 #pragma once
 
 #include <jansson.h>
@@ -14,7 +14,7 @@ struct nd_files {
     struct nl_whole whole; /* what is being written to replace a file */
 };
 
-/* Makes OUT, where it is not there, and in it the launch's folder, which must not be there. `launch_id` NULL: made from time, host and pid. */
+/* Makes OUT, where it is not there, and in it the launch's folder, which must not be there. `launch_id` NULL: by time, host, pid. */
 int nd_files_open(struct nd_files *f, const char *out, const char *launch_id);
 
 /* Opens a file in the folder; NULL after a message. */

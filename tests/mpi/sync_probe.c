@@ -36,7 +36,8 @@ static int parse(int argc, char **argv, struct options *o) {
         int64_t n = 0;
         switch (key) {
         case 'm':
-            if (!(o->sync.method = nl_find(nd_sync_methods, optarg))) return wrong(names[index].name, optarg, "a method (tree, linear, ring)");
+            if (!(o->sync.method = nl_find(nd_sync_methods, optarg)))
+                return wrong(names[index].name, optarg, "a method (tree, linear, ring)");
             break;
         case 'c':
             if (!(o->kind = nl_find(nd_clock_kinds, optarg))) return wrong(names[index].name, optarg, "a clock");
