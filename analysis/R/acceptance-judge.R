@@ -271,11 +271,6 @@ uncompared_judgements <- function(judgements, figures, classes) {
   }))
 }
 
-worst_verdict <- function(verdicts) {
-  if (any(verdicts == "fail")) "fail" else if (any(verdicts == "inconclusive")) "inconclusive" else if (any(verdicts == "pass")) "pass" else
-    "measured, not judged"
-}
-
 figure_id <- function(rows) paste(rows$check, rows$variant, rows$metric, rows$size, rows$entity, sep = "\r")
 
 figure_verdicts <- function(figures, judgements) {

@@ -119,9 +119,8 @@ margin_parts <- function(bursts, rest, alpha, watched_s) {
 agent_margin_answer <- function(answers) {
   if (NROW(answers) == 0) return(list(answer = "inconclusive", reason = "no agent was judged by loop time"))
   verdict <- answers$margin_verdict
-  above <- verdict %in% "above" & stats::p.adjust(answers$p_above, "holm") <= answers$alpha
-  answer <- if (any(above)) "fail" else if (all(verdict %in% "below")) "pass" else "inconclusive"
-  decided <- if (any(above)) answers[above, ] else answers
+  answer <- answer_with_holm(verdict, answers$p_above, answers$alpha)
+  decided <- if (answer == "fail") answers[verdict %in% "above" & stats::p.adjust(answers$p_above, "holm") <= answers$alpha, ] else answers
   reason <- if (answer == "inconclusive") margin_open_words(answers) else
     if (any(decided$margin_by %in% "bursts")) "by its bursts" else NA_character_
   list(answer = answer, reason = reason)
@@ -230,7 +229,9 @@ several_row <- function(figures, kind, report) {
     slowdown_percent = worst$value, slowdown_low = worst$low, slowdown_high = worst$high, operation = worst$operation, bytes = worst$bytes,
     by = if (nrow(known) > 0) worst$lead else NA_character_, outcome = if (nrow(known) > 0) worst$outcome else "inconclusive",
     amplification = if (found(worst) && found(taken)) worst$value / taken$value else NA_real_,
-    margin_answer = if (is.null(margin)) NA_character_ else margin_of_kind(answers),
+    margin_answer = if (is.null(margin)) NA_character_ else {
+      c(fail = "above", pass = "below", inconclusive = "undecided")[[answer_with_holm(answers$margin_verdict, answers$p_above, answers$alpha)]]
+    },
     safe_interval_s = if (is.null(margin) || nrow(known) == 0 || !isTRUE(worst$low > 0)) NA_real_ else interval_s * all / margin,
     limit = if (found(worst)) NA_real_ else max_or_na(known$limit),
     cost_s = if (isTRUE(worst$low > 0)) worst$value / 100 * interval_s else NA_real_,
@@ -243,13 +244,6 @@ answers_high <- function(answers) {
   rest <- ifelse(answers$lead == "bursts" & is.finite(answers$beyond_most), answers$beyond_most, 0)
   high <- 100 * ((1 + answers$high / 100) * (1 + rest / 100) - 1)
   if (length(high) == 0 || anyNA(high) || any(answers$lead == "bursts" & is.na(answers$beyond_most))) NA_real_ else max(high)
-}
-
-# As the exit status has it: over all operations.
-margin_of_kind <- function(answers) {
-  words <- answers$margin_verdict
-  if (any(words %in% "above" & stats::p.adjust(answers$p_above, "holm") <= answers$alpha)) "above" else
-    if (length(words) > 0 && all(words %in% "below")) "below" else "undecided"
 }
 
 # Between two samples of this agent, as it was told or found; NA where that is not known, or its launches differ.

@@ -116,6 +116,18 @@ margin_reason <- function(above, alpha, several = length(above) > 1) {
 # For tables, whose title names the margin.
 short_margin <- function(verdict) sub(" than the margin| the margin", "", verdict)
 
+# One verdict for many.
+worst_verdict <- function(verdicts) {
+  known <- intersect(c("fail", "inconclusive", "pass"), verdicts)
+  if (length(known) == 0) "measured, not judged" else known[1]
+}
+
+# One answer for rows `above`, `below` or neither: that one is above has to hold with Holm's correction over all.
+answer_with_holm <- function(verdict, p_above, alpha) {
+  if (any(verdict %in% "above" & stats::p.adjust(p_above, "holm") <= alpha, na.rm = TRUE)) return("fail")
+  if (length(verdict) > 0 && all(verdict %in% "below")) "pass" else "inconclusive"
+}
+
 # One answer for all rows: pass, fail or inconclusive.
 margin_answer <- function(verdict) {
   if (any(verdict == margin_words[["above"]])) "fail"

@@ -52,7 +52,7 @@ interval_sweep <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) 
   if (!is.null(margin)) {
     sweep$steps <- sweep_steps(analysis, rows, margin)
     sweep$safe <- safe_intervals(sweep$steps)
-    sweep$answer <- worst_answer(sweep$safe$answer)
+    sweep$answer <- worst_verdict(sweep$safe$answer)
   }
   sweep$sentences <- sweep_sentences(sweep)
   structure(sweep, class = "nl_intervals")
@@ -162,8 +162,6 @@ safe_intervals <- function(steps) {
                answer = if (length(safe) > 0) "pass" else part$answer[1])
   }))
 }
-
-worst_answer <- function(answers) if (any(answers == "fail")) "fail" else if (any(answers == "inconclusive")) "inconclusive" else "pass"
 
 sweep_sentences <- function(sweep) {
   confidence <- format_confidence(sweep$alpha)

@@ -426,10 +426,8 @@ location_margin <- function(nodes, margin, alpha) {
   rows <- nodes[!is.na(nodes$margin_verdict), ]
   if (nrow(rows) == 0) return(list(answer = "inconclusive", reason = "no level above 0 was judged"))
   p <- stats::pt((rows$preempted_shift_percent - margin) / rows$se, rows$df, lower.tail = FALSE)
-  alone <- rows$margin_verdict == "above"
-  above <- stats::p.adjust(p, "holm") <= alpha
-  answer <- if (any(above, na.rm = TRUE)) "fail" else if (all(rows$margin_verdict == "below")) "pass" else "inconclusive"
-  list(answer = answer, reason = if (answer != "inconclusive") NA_character_ else if (any(alone)) {
+  answer <- answer_with_holm(rows$margin_verdict, p, alpha)
+  list(answer = answer, reason = if (answer != "inconclusive") NA_character_ else if (any(rows$margin_verdict == "above")) {
     "a node lies above the margin by itself, but not with all nodes counted together"
   } else "an interval reaches over the margin, or a node could not be judged")
 }

@@ -16,7 +16,7 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
   if (!is.null(analysis)) alpha <- analysis$alpha
   accounts <- agent_accounts(campaign, alpha, over = analysis$looks$alpha %||% alpha)
   tasks <- agent_tasks(campaign, alpha)
-  if (nrow(accounts) > 0) accounts$cause <- agent_causes(accounts, tasks)
+  if (nrow(accounts) > 0) accounts$cause <- agreement_causes(accounts, tasks)
   taken <- agent_taken(campaign, alpha, over = analysis$looks$alpha %||% alpha)
   reader <- slices_reader()
   locked <- if (!is.null(analysis)) locked_by_launch(campaign, alpha, reader)
@@ -29,12 +29,6 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
                  notes = c(campaign$notes, if (campaign_looks(campaign)$for_all) campaign_looks(campaign)$note, agent_notes(accounts)))
   report["agents"] <- list(several_agents(report))
   report
-}
-
-agent_causes <- function(accounts, tasks) {
-  if (nrow(tasks) == 0) tasks <- data.frame(launch = character(), host = character(), kind = character(), group = character(),
-                                            shift_us_per_s = numeric())
-  agreement_causes(accounts, tasks)
 }
 
 agent_notes <- function(accounts) {

@@ -295,9 +295,7 @@ pattern_steps <- function(pattern) pattern$sequence %||% data.frame(name = patte
 #'   large-scale applications by simulation.
 #' @noRd
 simulated_slowdown <- function(noise, n, work_s, spread_s, pattern, alpha, seed) {
-  draws <- keep_draws(pattern, noise, n, work_s, spread_s, function() simulated_draws(noise, n, work_s, spread_s, pattern, seed))
-  ends <- stats::quantile(draws, c(alpha / 2, 1 - alpha / 2), names = FALSE)
-  list(value = mean(draws), low = ends[1], high = ends[2], method = "simulated")
+  of_draws(keep_draws(pattern, noise, n, work_s, spread_s, function() simulated_draws(noise, n, work_s, spread_s, pattern, seed)), alpha, "simulated")
 }
 
 # Slowdowns, a share, one for each draw.

@@ -98,9 +98,12 @@ phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, see
   }
   if (!walkable || (wander && phase == "independent")) return(one(slowdown_chain(noise, n, work_s), "chain"))
   costs <- some_costs(noise$costs_s)
-  draws <- walk_phases(n, noise$period_s, range_s, costs, work_s, seed)
+  of_draws(walk_phases(n, noise$period_s, range_s, costs, work_s, seed), alpha, "walk")
+}
+
+of_draws <- function(draws, alpha, method) {
   ends <- stats::quantile(draws, c(alpha / 2, 1 - alpha / 2), names = FALSE)
-  list(value = mean(draws), low = ends[1], high = ends[2], method = "walk")
+  list(value = mean(draws), low = ends[1], high = ends[2], method = method)
 }
 
 rest_of_work <- function(noise, work_s) {

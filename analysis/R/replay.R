@@ -38,7 +38,7 @@ compare_replay <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) 
   analysis <- analysis_for(campaign, check_replay, alpha = alpha, power = power)
   rows <- replay_rows(analysis, margin)
   if (nrow(rows) == 0) abort_data("no operation was run under both the agent and its replay")
-  result <- list(rows = rows, answer = replay_answer(rows$verdict), margin = margin, alpha = analysis$alpha, power = analysis$power,
+  result <- list(rows = rows, answer = worst_verdict(replay_answers[rows$verdict]), margin = margin, alpha = analysis$alpha, power = analysis$power,
                  notes = analysis$notes)
   result$sentences <- replay_sentences(result)
   structure(result, class = "nl_replay")
@@ -178,6 +178,8 @@ set_difference <- function(agent, replay, analysis) {
   matched_difference(a$difference, a$set, b$difference, b$set, "set of launches", "t on differences within sets of launches")
 }
 
+replay_answers <- c(same = "pass", inconclusive = "inconclusive", "agent slows more" = "fail", "replay slows more" = "fail")
+
 # "Same" needs no correction, since all rows have to be; a row that is called different does.
 decide_replay <- function(rows, alpha) {
   hit <- function(p) !is.na(p) & p <= alpha
@@ -188,11 +190,6 @@ decide_replay <- function(rows, alpha) {
                                     default = "inconclusive")
   rows[c("p_agent_more", "p_replay_more", "p_two_sided")] <- NULL
   rows
-}
-
-replay_answer <- function(verdict) {
-  if (any(verdict %in% c("agent slows more", "replay slows more"))) "fail" else if (any(verdict == "inconclusive")) "inconclusive" else
-    "pass"
 }
 
 replay_sentences <- function(result) {

@@ -108,8 +108,7 @@ test_that("what a late rank costs by algorithm is recovered, and is no noise", {
   expect_lte(length(said), 24)
   expect_lte(max(nchar(said[!grepl("^noiselab", said)])), 100)
   # the picture of the report: both figures of all, by quiet time
-  analysis <- analyze_campaign(campaign, channels = "time")
-  frame <- plot_pareto(analysis, draw = FALSE)
+  frame <- plot_pareto(list(campaign = campaign, alpha = 0.01), draw = FALSE)
   expect_equal(nrow(frame), 6)
   expect_equal(frame$lost_ns_per_ns[frame$figure == "late ranks" & frame$algorithm == "ring"], 0.4, tolerance = 0.02)
   expect_match(alt_pareto(frame), "on the front.*ring 1")

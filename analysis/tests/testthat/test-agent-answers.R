@@ -19,10 +19,9 @@ test_that("the figure by bursts comes first everywhere: sentence, table, JSON, r
   expect_lte(length(said$out), 24)
   # no sentence twice, and no other figure before it
   expect_equal(flat(status_of("noiselab-analyze", dir)$out[1:2]), flat(said$out[1:2]))
-  answers <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "agent", dir, "--json")$out, collapse = "\n"))$answers
-  expect_equal(answers[c("lead", "case", "outcome")], data.frame(lead = "bursts", case = "open", outcome = "detected"))
-  analysis <- agent_report(read_campaign(dir, arms = "any"))$analysis
-  expect_match(report_answer(analysis)[1], "through its bursts")
+  report <- agent_report(read_campaign(dir, arms = "any"))
+  expect_equal(report$answers[c("lead", "case", "outcome")], data.frame(lead = "bursts", case = "open", outcome = "detected"))
+  expect_match(report_answer(report$analysis)[1], "through its bursts")
 })
 
 test_that("a pass by bursts needs what was not seen and what lies beyond inside the margin, a fail only the bursts", {

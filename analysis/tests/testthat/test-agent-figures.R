@@ -49,6 +49,8 @@ test_that("hand-computed: halves count by their length, with the ratio's standar
   expect_equal(mean(d) / 1e4, rate)
   expect_equal(sd(d) / 2 / 1e4, sqrt(sum((c(1, 2, 3.3, 10) - rate * c(1, 2, 3, 10))^2) / 3) / 2 / 4)
   expect_true(all(is.na(ratio_shift(rows, 5:8, 1:4, "y"))))
+  # of halves without partners the rate itself
+  expect_equal(mean(ratio_shift(rows, 5:8, NULL, "x")) / 1e4, rate)
 })
 
 test_that("without records the reason is said, with what would add them", {

@@ -29,6 +29,13 @@ test_that("the spread from draw to draw is the known one within a fifth, and the
   }
 })
 
+test_that("where nearly every step is hit, most draws are alike, wherever the walk began", {
+  # The median is that of ranks simulated one by one.
+  draws <- 100 * walk_phases(1000, 1, 1, 0.025, 0.001, seed = 1)
+  expect_equal(stats::median(draws), 2464.1, tolerance = 2e-4)
+  expect_lt(diff(stats::quantile(draws, c(0.1, 0.9), names = FALSE)), 3)
+})
+
 test_that("phases that wander give the harmonic mean, without the spread", {
   got <- independent(train(), 100, 0.001, wander = TRUE)
   expect_equal(100 * got$value, 768, tolerance = 0.02)
@@ -516,6 +523,7 @@ test_that("the answer stands on one screen: a headline, a row per step, and what
   expect_match(text, "on 1,000 nodes that synchronises every 1 ms by 2.1. %")
   expect_match(text, "at 10,000 nodes by 3.30 %, and no more: a burst costs 33 .s")
   expect_match(text, "or on any number if all are hit at the same moment")
+  expect_match(text, "limit +at once +1 ms .* 3\\.30 +0\\.0033")
 })
 
 test_that("a margin decides the exit status, and says which interval would do", {
