@@ -15,7 +15,7 @@ static struct nd_sample sample_of(struct nl_rng *rng) {
     s.loop.wall_ns = 1000 + (int64_t)(nl_rng_uniform(rng) * 4);
     s.loop.preempted_ns = 8 + (int64_t)(nl_rng_uniform(rng) * 4);
     s.loop.knows_steal = nl_rng_uniform(rng) < 0.8;
-    if (s.loop.knows_steal) s.loop.steal_ns = -2 + (int64_t)(nl_rng_uniform(rng) * 4);
+    if (s.loop.knows_steal) s.loop.steal_ns = -5 + (int64_t)(nl_rng_uniform(rng) * 4); /* below what is not known */
     s.loop.detour_ns = (int64_t)(nl_rng_uniform(rng) * 3);
     s.loop.n_detours = (int64_t)(nl_rng_uniform(rng) * 101);
     s.loop.base_ns_sum = 5000;

@@ -8,6 +8,14 @@ static void open_or_fail(struct nd_buffers *b, const struct nd_buffer_options *o
     assert_int_equal(nd_buffers_open(b, o, send_bytes, receive_bytes), 0);
 }
 
+TEST(the_names_are_those_of_the_choices) {
+    static const char *const wanted[][4] = {{"reuse", "rotate", "flush"}, {"default", "small", "huge"}, {"own", "first"}};
+    const char *const *const names[] = {nd_buffer_use_names, nd_pages_names, nd_first_touch_names};
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 4; i++)
+            if (wanted[k][i]) assert_string_equal(names[k][i], wanted[k][i]);
+}
+
 TEST(the_last_level_cache_is_at_least_as_large_as_any_other) {
     int64_t bytes = nd_buffers_cache_bytes();
     assert_true(bytes >= sysconf(_SC_LEVEL1_DCACHE_SIZE) && bytes >= sysconf(_SC_LEVEL2_CACHE_SIZE));
