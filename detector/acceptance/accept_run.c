@@ -16,6 +16,23 @@ struct nx_row nx_row(const char *variant) {
     return row;
 }
 
+NL_ORDER(compare, double)
+
+void nx_row_sum_up(struct nx_row *row, double *values, int64_t n) {
+    double sum = 0, squares = 0;
+    row->n = n;
+    row->value = row->sd = row->min = row->max = row->median = NAN;
+    if (n < 1) return;
+    qsort(values, (size_t)n, sizeof *values, compare);
+    for (int64_t i = 0; i < n; i++) sum += values[i];
+    row->value = sum / (double)n;
+    for (int64_t i = 0; i < n; i++) squares += (values[i] - row->value) * (values[i] - row->value);
+    if (n > 1) row->sd = sqrt(squares / (double)(n - 1));
+    row->min = values[0];
+    row->max = values[n - 1];
+    row->median = (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
 void nx_put(struct nx_run *r, const struct nx_row *base, const char *metric, const char *unit, double value, int64_t n) {
     struct nx_row row = *base;
     snprintf(row.metric, sizeof row.metric, "%s", metric);

@@ -8,7 +8,6 @@
 #include "detector/acceptance/accept_options.h"
 #include "detector/nodes/provenance.h"
 #include "detector/acceptance/accept_record.h"
-#include "detector/acceptance/sample.h"
 #include "detector/acceptance/others.h"
 #include "detector/measure/starts.h"
 #include "detector/nodes/team.h"
@@ -67,6 +66,9 @@ struct nx_run {
 
 /* A figure of which nothing is known but its variant ("": none). */
 struct nx_row nx_row(const char *variant);
+
+/* Fills in what n values came to: mean, SD, least, largest, median; NaN where n is too small. Sorts them. */
+void nx_row_sum_up(struct nx_row *row, double *values, int64_t n);
 
 /* Keeps a figure of this rank; written after the repetition. Local; for lack of memory the launch fails later. */
 void nx_add(struct nx_run *r, const struct nx_row *row);

@@ -99,12 +99,8 @@ static void measure_figure(struct nx_run *r, const struct nx_link *l, const stru
         values[n++] = f->value(f->bytes, (double)ns / (double)length[1]);
     }
     if (!l->is_first) return;
-    struct nx_sample s = nx_sample_of(values, n);
     struct nx_row row = nx_row(variant);
-    row.sd = s.sd;
-    row.min = s.min;
-    row.max = s.max;
-    row.median = s.median;
+    nx_row_sum_up(&row, values, n);
     row.bytes = f->bytes;
     row.rank = r->team.rank;
     row.peer_rank = l->peer;

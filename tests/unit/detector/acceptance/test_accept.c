@@ -230,12 +230,13 @@ TEST(every_cpu_has_the_rank_that_is_bound_to_it_or_one_that_may_use_it) {
 
 TEST(a_sample_has_its_mean_its_spread_and_its_middle) {
     double even[] = {4, 1, 3, 2}, one[] = {5};
-    struct nx_sample s = nx_sample_of(even, 4);
-    assert_true(s.n == 4 && s.mean == 2.5 && s.min == 1 && s.max == 4 && s.median == 2.5 && fabs(s.sd - 1.2909944487358056) < 1e-12);
-    s = nx_sample_of(one, 1);
-    assert_true(s.mean == 5 && s.median == 5 && isnan(s.sd));
-    s = nx_sample_of(one, 0);
-    assert_true(s.n == 0 && isnan(s.mean) && isnan(s.median));
+    struct nx_row s = nx_row("");
+    nx_row_sum_up(&s, even, 4);
+    assert_true(s.n == 4 && s.value == 2.5 && s.min == 1 && s.max == 4 && s.median == 2.5 && fabs(s.sd - 1.2909944487358056) < 1e-12);
+    nx_row_sum_up(&s, one, 1);
+    assert_true(s.value == 5 && s.median == 5 && isnan(s.sd));
+    nx_row_sum_up(&s, one, 0);
+    assert_true(s.n == 0 && isnan(s.value) && isnan(s.median));
 }
 
 TEST(a_scan_counts_what_it_keeps_and_loses_no_time_unsaid) {
