@@ -35,7 +35,7 @@ declined() {
 @test "the order of launches is that of the seed, and holds every configuration once" {
     order() {
         # the function alone, from the script
-        sh -c "$(sed -n '/^shuffled() {/,/^}/p' "$BIN/../libexec/noiselab/lib.sh"); seq 8 | shuffled $1 1" | cut -d ' ' -f 2
+        bash -c "$(sed -n '/^shuffled() {/,/^}/p' "$BIN/../libexec/noiselab/lib.sh"); shuffled $1 1 \"\$(seq 8)\"; printf '%s\\n' \"\${shuffled[@]#* }\""
     }
     [ "$(order 5)" = "$(order 5)" ]
     [ "$(order 5 | sort -n)" = "$(seq 8)" ]
