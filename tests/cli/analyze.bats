@@ -37,11 +37,12 @@ on_screen() {
 
 @test "colours are for a terminal that has them, and for who wants them" {
     command -v script >/dev/null || skip 'script (util-linux) is not installed'
-    said() { script -qec "$1 '$BIN/noiselab-analyze' '$A'" /dev/null </dev/null; }
+    local kept=$BATS_TEST_DIRNAME/../kept/1.0.0/campaign
+    said() { script -qec "$1 '$BIN/noiselab-analyze' '$kept'" /dev/null </dev/null; }
     said 'env -u NO_COLOR TERM=xterm' | grep -q "$(printf '\033')\[1m"
     ! said 'env NO_COLOR=1 TERM=xterm' | grep -q "$(printf '\033')" || false
     ! said 'env -u NO_COLOR TERM=dumb' | grep -q "$(printf '\033')" || false
-    ! TERM=xterm "$BIN/noiselab-analyze" "$A" | grep -q "$(printf '\033')"
+    ! TERM=xterm "$BIN/noiselab-analyze" "$kept" | grep -q "$(printf '\033')"
 }
 
 @test "what --json prints is of the schema, in every analysis that has estimates" {

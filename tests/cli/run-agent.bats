@@ -158,10 +158,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ "$(words_of --seed | sort -u | wc -l)" -eq 4 ]
     [ "$(jq -r .ended "$OUT"/*/launch.json | sort -u)" = complete ]
     [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
-    "$BIN/noiselab" analyze agent "$OUT" --csv --table agents >"$BATS_TEST_TMPDIR/agents.csv"
-    cut -d , -f 1,2 "$BATS_TEST_TMPDIR/agents.csv"
-    [ "$(tail -n +2 "$BATS_TEST_TMPDIR/agents.csv" | cut -d , -f 1,2 | tr -d '"' | sort | paste -sd ' ')" = 'heavy,0.02 light,0.02' ]
-    grep -qE '^ *heavy +20 ms' "$BATS_TEST_TMPDIR/stdout"
+    [ "$(grep -oE '^ *(heavy|light) +20 ms' "$BATS_TEST_TMPDIR/stdout" | sort | xargs)" = 'heavy 20 ms light 20 ms' ]
 }
 
 @test "an interval of a scrape is its period" {
