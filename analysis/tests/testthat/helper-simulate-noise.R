@@ -51,9 +51,9 @@ with_parameters <- function(wanted, table, defaults = list()) {
   if (is.character(wanted)) wanted <- stats::setNames(rep(list(list()), length(wanted)), wanted)
   stopifnot(names(wanted) %in% names(table), !anyDuplicated(names(wanted)))
   lapply(stats::setNames(names(wanted), names(wanted)), function(name) {
-    given <- c(defaults[[name]], wanted[[name]])
+    given <- utils::modifyList(as.list(defaults[[name]]), as.list(wanted[[name]]))
     stopifnot(names(given) %in% names(table[[name]]$parameters))
-    utils::modifyList(table[[name]]$parameters, as.list(given))
+    utils::modifyList(table[[name]]$parameters, given)
   })
 }
 
