@@ -80,10 +80,18 @@ counts_of_make() {
         END { if (!seen) print (failed ? "not ok - " : "ok - ") "make " name }'
 }
 
+# sweep FILE: what killed ranks of this user have left in shared memory since FILE was made, and no process maps any more
+sweep() {
+    find /dev/shm -maxdepth 1 -type f -user "$(id -u)" -newer "$1" \( -name '*_segment.*' -o -name 'mpich_shar_tmp*' \) 2>/dev/null | while read -r segment; do
+        grep -qsF -- "$segment" /proc/[0-9]*/maps || rm -f "$segment"
+    done
+}
+
 # attempt NAME [PATTERN]: into $tap. One that breaks off counts as a failure.
 attempt() {
     # by way of a file: a process that a test leaves behind would hold a pipe for ever
     began=$(date +%s)
+    : >"$tap.began"
     ( run_suite "$@" </dev/null || printf '\n# ended with status %d\n' "$?"; times >"$tap.times") >"$tap.raw" 2>&1
     seconds=$(($(date +%s) - began))
     case $1 in long/*) counts_of_make "${1#long/}" <"$tap.raw" >"$tap.made" && mv "$tap.made" "$tap.raw" ;; esac
@@ -94,7 +102,8 @@ attempt() {
     # of the second line, that of children: minutes and seconds, user and system
     awk -v name="$1" -v seconds="$seconds" -F '[ ms]+' 'NR == 2 { printf "%s\t%d\t%.0f\n", name, seconds, 60 * $1 + $2 + 60 * $3 + $4 }' \
         "$tap.times" >"${tap%.tap}.time"
-    rm -f "$tap.raw" "$tap.times"
+    sweep "$tap.began"
+    rm -f "$tap.raw" "$tap.times" "$tap.began"
 }
 
 failed_tests() { sed -n 's/^not ok [0-9]* - //p' "$1" | sed 's/ in [0-9]*ms$//'; }
