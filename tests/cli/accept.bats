@@ -65,7 +65,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     awk '$1 == "latency" || $1 == "quantum" || $1 == "detour" { sum += $2 } END { exit !(sum > 19.7 && sum < 20.3) }' "$BATS_TEST_TMPDIR/plan"
 }
 
-# bats test_tags=mpi
+# bats test_tags=mpi,quick
 @test "two ranks run every check, and every row says where it comes from" {
     checks=$("$BIN/noiselab-accept" --list checks | awk '{ print $1 }' | paste -sd,)
     accept 2 --checks "$checks" --seconds 2 --sizes 0,8,1KiB,64KiB --seed 5
@@ -96,6 +96,16 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     jq -e '.others[0].record | .source == "proc" or (.block_busy_ns | add) == .wall_on_cpu_ns' "$OUT/one/launch.json"
     # every start had one rank that ended last
     figures collective last_end value | awk '{ sum += $1 } END { exit !(sum > 599.9 && sum < 600.1) }'
+    # every figure that can be judged has its row in the analysis, in its unit
+    if command -v Rscript >/dev/null; then
+        R_LIBS="${BIN%/bin}/lib/noiselab/R" Rscript --vanilla -e '
+            rows <- unique(read.csv(commandArgs(TRUE))[c("check", "metric", "unit")])
+            known <- noiselab:::acceptance_measures
+            lost <- rows[!paste(rows$check, rows$metric, rows$unit) %in% paste(known$check, known$metric, known$unit) &
+                         !rows$check %in% "integrity" & !rows$metric %in% "wrong", ]
+            cat(sprintf("%s %s (%s): no measure() in analysis/R/acceptance-measures.R, or of a kind with another unit\n", lost$check, lost$metric, lost$unit), sep = "")
+            quit(status = nrow(lost) > 0)' "$OUT/one/accept.csv"
+    fi
     # kernels say that their results are right
     [ "$(figures kernels wrong value | sort -u)" = 0 ]
     [ ! -e "$OUT/one/mismatches.csv" ]

@@ -90,6 +90,7 @@ PYTHON
     [ -z "$(LC_ALL=C comm -23 "$BATS_TEST_DIRNAME/../kept/keys.txt" "$BATS_TEST_TMPDIR/keys" | tee /dev/stderr)" ]
 }
 
+# bats test_tags=quick
 @test "the checks that are judged, and the variants that limits may name, are those that noiselab-accept has" {
     needs Rscript
     cd "$BATS_TEST_DIRNAME/../../detector/acceptance"

@@ -30,9 +30,11 @@ probed() { awk '$1 == "ok" { print $4 }' "$BATS_TEST_TMPDIR/probe"; }
     [ "$(probed)" = "$("$DETECT" --list operations | awk '/^[a-z]/ { print $1 }')" ]
 }
 
+# bats test_tags=quick
 @test "every operation leaves the right data on two ranks" { probe 2; }
 @test "every operation leaves the right data on three ranks" { probe 3; }
 
+# bats test_tags=quick
 @test "every check finds a single changed byte, on whichever rank receives something" {
     for ranks in 2 3; do
         probe "$ranks" --corrupt

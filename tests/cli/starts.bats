@@ -133,7 +133,7 @@ single() {
 }
 
 @test "a raw file is as long as its starts make it, an old one is not written over, and every operation's data are checked on request" {
-    single 2 --op barrier,allreduce,bcast,loadtest --starts round:raw=every.bin --check every --count 100
+    single 2 --op barrier,allreduce,bcast,loadtest --starts round:raw=every.bin,stage-0=6 --check every --count 100
     [ "$(json .data_errors)" = 0 ]
     header=$(od -An -tu4 -j12 -N4 "$OUT/one/every.bin" | tr -d ' ')
     # a loop that takes long has several blocks
@@ -142,6 +142,7 @@ single() {
     # per block 44 bytes, per start 8 for its time and 12 for each of two ranks
     n_wide=$((($(stat -c %s "$OUT/one/every.bin") - 16 - header - blocks * 44 - 4 * 100 * 32)))
     [ "$n_wide" -ge 0 ]
+    jq -e '[.. | objects | .stage_0_operations // empty] == [6]' "$OUT/one/launch.json"
     [ $((n_wide % 20)) -eq 0 ]
     [ "$(head -c 8 "$OUT/one/every.bin")" = NLSTARTS ]
     [ "$(tail -c +17 "$OUT/one/every.bin" | head -c "$header" | jq -r '.configs | map(.operation) | sort | join(",")')" = allreduce,barrier,bcast,loadtest ]

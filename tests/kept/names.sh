@@ -1,6 +1,6 @@
 #!/bin/sh
 # names.sh [BUILD]: what 1.x keeps of the command line (docs/reference/promises.md), as tests/kept/names.tsv has it: lines "type<TAB>name<TAB>value<TAB>programs"
-# of every option, command and row of a table.
+# of every option, command and row of a table, after one with the version.
 # names.sh --json [BUILD]: the keys of the JSON of commands that work on a kept campaign, or on none, as tests/kept/keys.txt has them: lines "command: key".
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,7 +9,8 @@ if [ "${1-}" = --json ]; then keys=1 && shift; fi
 build=${1:-${NOISELAB_BUILD:-build}}
 
 names() {
-    awk -F '\t' 'BEGIN { OFS = "\t" } $2 != "word" && $2 != "group" && !(($2, $3, $4, $1) in seen) {
+    sed -n 's/^#define NOISELAB_VERSION "\(.*\)"/# \1/p' "$here/../../common/base/version.h"
+    awk -F '\t' 'BEGIN { OFS = "\t" } { sub(/\[:NAME=VALUE,\.\.\.\]$/, "", $4) } $2 != "word" && $2 != "group" && !(($2, $3, $4, $1) in seen) {
         seen[$2, $3, $4, $1]
         key = $2 OFS $3 OFS $4
         programs[key] = programs[key] (programs[key] == "" ? "" : ", ") $1

@@ -60,8 +60,9 @@ static void one_call(struct probe *p, struct nd_op_state *s, const struct trial 
     s->call(s);
     int64_t took_ns = nd_clock_now(s->clock) - start_ns;
     if (strcmp(s->op->name, "waitpattern-up") == 0 && took_ns < (p->rank + 1) * 1000) fail(p, s, t, call, "did not wait long enough");
-    if (nd_op_check(s)) fail(p, s, t, call, "wrong data");
-    if (s->op->has_bytes && t->options.checks_every && !receives && !is_untouched(s)) fail(p, s, t, call, "data where none arrive");
+    if (nd_op_check(s)) fail(p, s, t, call, "wrong data (sends, receives, shares, receivers?)");
+    if (s->op->has_bytes && t->options.checks_every && !receives && !is_untouched(s))
+        fail(p, s, t, call, "data where none arrive (receivers?)");
     if (p->corrupts && !p->message[0]) corrupt(p, s, t, call);
 }
 
@@ -122,6 +123,24 @@ static void run_buffers(struct probe *p, const struct nd_op *op) {
     run_trial(p, op, &t);
 }
 
+/* Nobody leaves a row that says so before the last rank has entered. All are on one machine, and have one clock. */
+static void run_late(struct probe *p, const struct nd_op *op) {
+    struct trial t = {.bytes = op->has_bytes ? 264 : 0};
+    struct nd_op_state s;
+    if (!op->is_synchronising || p->corrupts || nd_op_open(op, &t.options, &s, MPI_COMM_WORLD, t.bytes)) return;
+    for (int late = 0; late < p->n_ranks; late++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (p->rank == late) nl_sleep_ns(2000000);
+        int64_t entered_ns = nl_mono_ns();
+        s.call(&s);
+        int64_t left_ns = nl_mono_ns();
+        MPI_Bcast(&entered_ns, 1, MPI_INT64_T, late, MPI_COMM_WORLD);
+        if (left_ns < entered_ns) fail(p, &s, &t, late, "left before the last rank entered (is_synchronising?)");
+        if (s.needs_advance) nd_op_advance(&s);
+    }
+    nd_op_close(&s);
+}
+
 /* Prints the operation's line, or lines, on rank 0. Returns 1 when it failed on any rank. */
 static int report(struct probe *p, const struct nd_op *op, int number) {
     int mine[3] = {p->message[0] != '\0', p->n_cases, p->n_corruptions}, all[3];
@@ -153,6 +172,7 @@ static int run_row(struct probe *p, const struct nd_op *op, int number) {
     } else {
         run_trial(p, op, &(struct trial){.options = {.checks_every = 1}});
     }
+    run_late(p, op);
     return report(p, op, number);
 }
 

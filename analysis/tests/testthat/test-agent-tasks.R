@@ -1,6 +1,8 @@
 # Who took the CPU of the ranks.
 
-made <- function(...) read_campaign(local_agent(pairs = 20, seed = 3, agent_burst_ns = 1e6, ...))
+made <- function(..., env = parent.frame()) {
+  read_campaign(local_agent(pairs = 20, seed = 3, agent_burst_ns = 1e6, ..., env = env))
+}
 
 test_that("the agent explains what the ranks lost, and what always runs explains nothing", {
   campaign <- made(levels_percent = 1)
@@ -14,6 +16,11 @@ test_that("the agent explains what the ranks lost, and what always runs explains
   expect_equal(rows$task[1], "collectd")
   expect_equal(rows$kind[1], "collectd")
   expect_setequal(unique(rows$level_requested_percent), c(1, Inf))
+  analysis <- analyze_campaign(campaign, channels = "time")
+  shown <- plot_agent_tasks(analysis, draw = FALSE)
+  expect_equal(shown$us_per_s[shown$arm == "on" & shown$kind == "collectd" & grepl("^collectd", shown$task)], agent$us_per_s)
+  phase <- plot_agent_phase(analysis, draw = FALSE)$within_period
+  expect_true(length(phase) > 10 && all(phase >= 0 & phase < 1))
   groups <- agent_tasks(campaign, groups = TRUE)
   expect_equal(groups$shift_us_per_s[groups$group == "agent"], agent$shift_us_per_s)
 })

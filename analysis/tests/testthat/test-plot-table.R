@@ -2,16 +2,19 @@ of_starts <- "lateness"
 of_agents <- grep("^(agent-|intervals|replay|pareto)", plot_table()$name, value = TRUE)  # need an agent's files, or algorithms: tested by themselves
 
 # n, the unit it counts, alpha; and where an interval or band is drawn, what it is.
-expect_labels <- function(drawn) {
+expect_labels <- function(drawn, name) {
   words <- gsub("\\s+", " ", paste(drawn$labels$subtitle, drawn$labels$caption))
-  expect_match(words, "n = [0-9][0-9 ]*( to [0-9 ]+)?")
-  expect_match(words, "\\b(pairs?|launch|launches|halves|operations|starts)\\b")
-  expect_match(words, "alpha")
+  says <- function(pattern, what) {
+    expect_match(words, pattern, info = sprintf("plot %s: its subtitle or caption has to state %s (plot_words())", name, what))
+  }
+  says("n = [0-9][0-9 ]*( to [0-9 ]+)?", "n = NUMBER")
+  says("\\b(pairs?|launch|launches|halves|operations|starts)\\b", "what n counts")
+  says("alpha", "alpha, or that it does not apply")
   geoms <- unlist(lapply(drawn$layers, function(layer) class(layer$geom)[1]))
   if (any(geoms %in% c("GeomRibbon", "GeomLinerange", "GeomErrorbar"))) {
-    expect_match(words, "[0-9.]+ % (confidence interval|band|interval)|simultaneous [0-9.]+ % band")
-    expect_match(words, "alpha [0-9.]+")
-  } else if (!any(grepl("interval", words))) expect_match(words, "No bands?|no band|No test")
+    says("[0-9.]+ % (confidence interval|band|interval)|simultaneous [0-9.]+ % band", "what its band or interval is")
+    says("alpha [0-9.]+", "alpha")
+  } else if (!any(grepl("interval", words))) says("No bands?|no band|No test", "that it has no band or test")
   for (axis in c("x", "y")) expect_true(is.null(drawn$labels[[axis]]) || nzchar(drawn$labels[[axis]]))
   expect_lte(max(nchar(strsplit(paste(drawn$labels$caption, drawn$labels$subtitle, sep = "\n"), "\n")[[1]])), 140)
 }
@@ -20,7 +23,11 @@ test_that("every plot of an analysis is in the table", {
   own <- Filter(function(name) is.function(get(name, asNamespace("noiselab"))), ls(asNamespace("noiselab"), pattern = "^plot_"))
   own <- setdiff(Filter(function(name) "draw" %in% names(formals(name)), own), c("plot_compare", "plot_projection"))  # of their own programs
   tabled <- lapply(plots(), `[[`, "draw")
-  for (name in own) expect_true(any(vapply(tabled, identical, TRUE, get(name))), label = name)
+  for (name in own) expect_true(any(vapply(tabled, identical, TRUE, get(name))), info = paste(name, "has no entry in plots() of plot-table.R"))
+  for (plot in plots_of("noise")) {
+    expect_true(plot$asks %in% names(lead_plots), info = sprintf("plot %s: asks names no section of the report (%s)", plot$name,
+                                                                 toString(names(lead_plots))))
+  }
 })
 
 # Every plot that this campaign has data for; drawn are those that were not yet.
@@ -34,7 +41,9 @@ expect_plots <- function(analysis, drawn_before = character()) {
     expect_gt(nrow(frame), 0)
     drawn <- draw_frame(plot, analysis, frame)
     expect_s3_class(drawn, "ggplot")
-    expect_labels(drawn)
+    expect_labels(drawn, plot$name)
+    # not the names of what was drawn, but what it shows
+    expect_match(plot$alt(frame), "\\.$", info = paste0("plot ", plot$name, ": the words of its alt"))
     if (!plot$name %in% drawn_before) expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")
   }
   vapply(rows, `[[`, "", "name")
