@@ -5,7 +5,7 @@
 #include "common/page/nl_control.h"
 #include "common/sys/nl_place.h"
 #include "noisegen/patterns/pace.h"
-#include "common/sys/nl_whole.h"
+#include "common/sys/nl_stat.h"
 
 /* The ranks of the node under a detector: when one of them is gone, no load may go on, whether or not the owner can say so. */
 
@@ -17,11 +17,8 @@ enum { LOOK_MS = 100 };
 
 /* Gone, or waiting for a parent to take note. */
 static int has_ended(pid_t pid) {
-    char path[64], line[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (nl_read(path, line, sizeof line) < 0) return kill(pid, 0) && errno == ESRCH;
-    const char *name_end = strrchr(line, ')');
-    return name_end && (name_end[2] == 'Z' || name_end[2] == 'X');
+    struct nl_stat s;
+    return nl_stat_read(pid, &s) ? kill(pid, 0) && errno == ESRCH : s.state == 'Z' || s.state == 'X';
 }
 
 /* Whether one of the ranks without a descriptor is gone. */

@@ -187,8 +187,6 @@ static pid_t wait_for(pid_t pid) {
     else reaper.others[reaper.n_others++ % N_OTHERS] = ended;
     if (ended == reaper.aside) {
         reaper.sum.aside_cpu_ns += used_ns(&usage);
-        reaper.sum.n_aside++;
-        reaper.sum.n_aside_failed += status != 0;
         if (status) reaper.sum.last_aside_failure = status;
     } else {
         reaper.sum.cpu_ns += used_ns(&usage);

@@ -52,8 +52,7 @@ void na_status_say(int status, char *text, int size);
 /* CPU time of all children waited for so far, with theirs, ns; of those whose pid was given to na_reap_aside apart. */
 struct na_reaped {
     int64_t cpu_ns, aside_cpu_ns;
-    int64_t n, n_aside;
-    int64_t n_aside_failed; /* of n_aside: did not end with status 0 */
+    int64_t n;
     int last_aside_failure; /* status; 0: none */
 };
 struct na_reaped na_reaped(void);

@@ -34,10 +34,9 @@ int na_who_open(struct na_who *w, const struct na_options *o, const struct nl_ag
     if (strcmp(o->who, "none") == 0) return 0;
     collect(w);
     struct nr_config config = {.source = o->who, .view = NR_VIEW_THREADS, .cpus = w->cpus, .n_cpus = w->n_cpus, .tids = w->tids,
-                               .n_tids = page->n_ranks, .n_arms = page->n_arms > 0 ? page->n_arms : 1,
+                               .n_tids = page->n_ranks,
                                .max_bursts = o->keep == NA_KEEP_YES ? MANY_BURSTS : o->keep == NA_KEEP_NO ? 0 : SOME_BURSTS,
-                               .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN | 1u << NR_PREEMPTED | 1u << NR_YIELDED,
-                               .sampler_cpu = -1};
+                               .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN | 1u << NR_PREEMPTED | 1u << NR_YIELDED};
     if (nr_open(&w->recorder, &config)) return -1;
     for (int i = 0; i < page->n_ranks; i++) nr_mark(w->recorder, page->ranks[i].pid, NR_RANK, 0);
     nr_mark(w->recorder, getpid(), NR_NOISELAB, 1);

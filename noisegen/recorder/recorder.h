@@ -43,11 +43,9 @@ struct nr_config {
     const pid_t *pids; /* processes that are NR_AGENT from the start, with their children; more by nr_mark */
     int n_pids;
     const char *name;   /* tasks whose name begins so are NR_AGENT, now and later; NULL: none */
-    int n_arms;         /* at least 1 */
     int64_t max_bursts; /* single bursts that are kept for nr_write_bursts; further ones are counted only. 0: none */
     uint32_t keep;      /* bit g: bursts of group g are kept */
     int64_t ring_bytes; /* a power of two; 0: 8 MiB, about 100,000 switches. Smaller where the machine allows no more */
-    int sampler_cpu;    /* where source schedstat takes its samples; -1: any CPU that is not watched */
 };
 
 /* One stretch that a task spent on a CPU (or, with NR_VIEW_THREADS by source thread, off it). */
@@ -93,7 +91,7 @@ const char *nr_reason(const struct nr_recorder *recorder);
  * @return number of tasks found, 0 when there is no such process. */
 int nr_mark(struct nr_recorder *recorder, pid_t pid, enum nr_group group, int with_tree);
 
-/* A measured stretch in arm 0 <= arm < n_arms begins or ends now. nr_end may fill `half` with the sums of this stretch (NULL: not wanted).
+/* A measured stretch in an arm (from 0 on) begins or ends now. nr_end may fill `half` with the sums of this stretch (NULL: not wanted).
  */
 int nr_begin(struct nr_recorder *recorder, int arm);
 int nr_end(struct nr_recorder *recorder, struct nr_totals *half);

@@ -228,8 +228,8 @@ static int start_recorder(struct session *s, const pid_t *pids, int n) {
             most = seconds < MOST_BURSTS / BURSTS_PER_SECOND ? seconds * BURSTS_PER_SECOND : MOST_BURSTS;
     struct nr_config config = {
         .source = o->source, .view = is_all ? NR_VIEW_ALL : NR_VIEW_TASKS, .cpus = o->cpus, .n_cpus = o->n_cpus, .pids = pids, .n_pids = n,
-        .name = o->name, .n_arms = 1, .max_bursts = o->duration_ns > 0 ? most : MOST_BURSTS,
-        .keep = is_all ? ~(1u << NR_IDLE | 1u << NR_NOISELAB) : 1u << NR_AGENT, .sampler_cpu = -1,
+        .name = o->name, .max_bursts = o->duration_ns > 0 ? most : MOST_BURSTS,
+        .keep = is_all ? ~(1u << NR_IDLE | 1u << NR_NOISELAB) : 1u << NR_AGENT,
     };
     if (nr_open(&s->recorder, &config)) return -1;
     if (o->out && !nr_source_find(nr_source(s->recorder))->has_bursts)

@@ -67,7 +67,6 @@ int nr_rings_add(struct nr_rings *r, struct perf_event_attr *attributes, pid_t t
         void *page = mmap(NULL, page_bytes + (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (page != MAP_FAILED) {
             r->rings[r->n++] = (struct nr_ring){.fd = fd, .page = page, .bytes = (uint64_t)bytes};
-            if (r->smallest_bytes == 0 || bytes < r->smallest_bytes) r->smallest_bytes = bytes;
             return 0;
         }
         int error = errno;
@@ -171,8 +170,7 @@ static int translate(struct nr_ring *ring, const struct perf_event_header *heade
         return 1;
     case PERF_RECORD_LOST:
         out->type = NR_RECORD_LOST;
-        out->n_lost = ((const struct lost_body *)(const void *)header)->lost;
-        ring->n_lost += out->n_lost;
+        ring->n_lost += ((const struct lost_body *)(const void *)header)->lost;
         return 1;
     default: return 0;
     }
@@ -180,8 +178,7 @@ static int translate(struct nr_ring *ring, const struct perf_event_header *heade
 
 int nr_rings_next(struct nr_rings *r, int64_t until_ns, struct nr_record *record) {
     while (r->n_heap > 0) {
-        int index = r->heap[0];
-        struct nr_ring *ring = &r->rings[index];
+        struct nr_ring *ring = &r->rings[r->heap[0]];
         if (ring->next_ns >= until_ns) return 0;
         _Alignas(8) char copy[MAX_RECORD_BYTES];
         size_t size = size_at(ring, ring->tail), at = ring->tail % ring->bytes, first = ring->bytes - at;
@@ -190,7 +187,6 @@ int nr_rings_next(struct nr_rings *r, int64_t until_ns, struct nr_record *record
             memcpy(copy, data_of(ring) + at, size < first ? size : first);
             if (size > first) memcpy(copy + first, data_of(ring), size - first);
             is_useful = translate(ring, (const void *)copy, record);
-            record->ring = index;
         }
         ring->tail += size;
         if (ring->tail < ring->head) ring->next_ns = time_at_tail(ring);

@@ -11,12 +11,10 @@ enum nr_record_type { NR_RECORD_IN, NR_RECORD_OUT, NR_RECORD_BIRTH, NR_RECORD_NA
 struct nr_record {
     enum nr_record_type type;
     int64_t time_ns;
-    int ring; /* index */
     int cpu;
     uint32_t pid, tid;               /* whom it is about; UINT32_MAX: a task that is gone */
     uint32_t parent_pid, parent_tid; /* birth */
     int is_preempted;                /* out: it could run on */
-    uint64_t n_lost;                 /* lost */
     char name[16];                   /* name */
 };
 
@@ -35,7 +33,6 @@ struct nr_rings {
     int n_heap;
     int *redirected; /* descriptors of events that write into another one's ring */
     int n_redirected, redirected_capacity;
-    int64_t smallest_bytes; /* of a ring */
 };
 
 /* What all rings ask for; with_switches 0: only births, names and ends. */

@@ -85,7 +85,6 @@ enum { NR_MAX_SUSPECTS = 512 };
 struct nr_suspects {
     struct nr_suspect a[NR_MAX_SUSPECTS];
     int n;
-    int n_left_out; /* there was no room for them */
 };
 
 /* Looks for tasks that are new and forgets those that are gone. Allocates: between measured stretches, or in a sampler's own thread. */

@@ -12,7 +12,7 @@ struct state {
     pthread_t sampler;
     int has_sampler, is_measuring, is_over; /* under the recorder's lock */
     pthread_cond_t changed;
-    int64_t updated_ns, sampled_ns;
+    int64_t updated_ns;
 };
 
 static void finish(struct nr_recorder *r, struct nr_suspect *s) {
@@ -47,17 +47,16 @@ static void sample(struct nr_recorder *r, struct state *state, int64_t now_ns, i
             s->fd = -1;
         }
     }
-    state->sampled_ns = now_ns;
 }
 
-/* Binds the sampler to the CPU asked for, otherwise to those that nobody watches, where there are some. */
+/* Binds the sampler to the CPUs that nobody watches, where there are some. */
 static void bind_sampler(const struct nr_recorder *r) {
     size_t size = CPU_ALLOC_SIZE(r->n_cpus);
     cpu_set_t *set = CPU_ALLOC(r->n_cpus);
     if (!set) return;
     if (sched_getaffinity(0, size, set) == 0) {
         for (int cpu = 0; cpu < r->n_cpus; cpu++)
-            if (r->config.sampler_cpu >= 0 ? cpu != r->config.sampler_cpu : r->is_watched[cpu]) CPU_CLR_S((size_t)cpu, size, set);
+            if (r->is_watched[cpu]) CPU_CLR_S((size_t)cpu, size, set);
         if (CPU_COUNT_S(size, set) > 0) sched_setaffinity(0, size, set);
     }
     CPU_FREE(set);

@@ -16,16 +16,12 @@ static void drop_gone(struct nr_suspects *s) {
 void nr_suspects_update(struct nr_suspects *s, struct nr_recorder *r) {
     struct nr_proc_task *seen;
     drop_gone(s);
-    s->n_left_out = 0;
     if (nr_tasks_scan(&r->tasks, -1)) return;
     int n_seen = nr_proc_tasks(0, &seen);
     for (int i = 0; i < n_seen; i++) {
         const struct nr_task *task = nr_tasks_at(&r->tasks, (uint32_t)seen[i].tid);
         if (task->group < NR_AGENT || task->group > NR_RANK || task->group == NR_NOISELAB || is_there(s, seen[i].tid)) continue;
-        if (s->n == NR_MAX_SUSPECTS) {
-            s->n_left_out++;
-            continue;
-        }
+        if (s->n == NR_MAX_SUSPECTS) break;
         struct nr_suspect *new = &s->a[s->n];
         *new = (struct nr_suspect){.pid = seen[i].pid, .tid = seen[i].tid, .name = task->name, .group = task->group, .cpu = seen[i].cpu};
         new->fd = nr_proc_open_schedstat(new->pid, new->tid);

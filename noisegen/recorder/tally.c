@@ -29,7 +29,6 @@ static uint64_t *row_number(struct nr_tally *t, int arm, int cpu, uint32_t name,
         t->rows[t->n_rows++] = (struct nr_row){.arm = arm, .cpu = cpu, .name = name, .group = group, .max_ns = -1, .cpu_ns = -1};
         *number = t->n_rows;
     }
-    if (!number) t->n_dropped++;
     return number;
 }
 

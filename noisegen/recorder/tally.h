@@ -41,7 +41,6 @@ struct nr_tally {
     struct nr_map index;   /* row by what it is about; + 1 */
     struct nr_map bins;    /* bursts by row and bin of nl_hist */
     struct nr_map threads; /* those seen, by row and number */
-    uint64_t n_dropped;    /* bursts that found no row */
 };
 
 /* Room for what the next measured stretch may bring. @return 0, -1 without memory. */

@@ -58,7 +58,7 @@ static struct nr_totals recorded; /* over all halves with a recorder */
 
 /* One half; returns the preempted share in percent, a negative number after an error. */
 static double half(int cpu, int is_recorded) {
-    struct nr_config config = {.source = "cpu", .cpus = &cpu, .n_cpus = 1, .n_arms = 1, .max_bursts = 100000, .keep = 1u << NR_OTHER};
+    struct nr_config config = {.source = "cpu", .cpus = &cpu, .n_cpus = 1, .max_bursts = 100000, .keep = 1u << NR_OTHER};
     struct nr_recorder *recorder = NULL;
     if (is_recorded && nr_open(&recorder, &config)) return -1;
     nl_sleep_ns(SETTLE_NS);
@@ -93,7 +93,7 @@ static void *play(void *argument) {
 
 /* CPU time of this process per switch, ns, with the calling thread and a player on the same CPU; negative after an error. */
 static double switch_ns(int cpu, const int *there, const int *back, int is_recorded) {
-    struct nr_config config = {.source = "cpu", .cpus = &cpu, .n_cpus = 1, .n_arms = 1};
+    struct nr_config config = {.source = "cpu", .cpus = &cpu, .n_cpus = 1};
     struct nr_recorder *recorder = NULL;
     char byte = 0;
     if (is_recorded && (nr_open(&recorder, &config) || nr_begin(recorder, 0))) return -1;

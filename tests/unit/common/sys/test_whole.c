@@ -1,32 +1,18 @@
 /* Whole files: old or new, never half of one, and never through a link. */
 #include "common/sys/nl_whole.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/files.h"
 
-static char folder[] = "/tmp/noiselab-whole-XXXXXX";
-static char place[sizeof folder + 16], beside[sizeof place + 8];
+static char place[PATH_MAX], beside[PATH_MAX + 8];
 
-FIXTURE(make_folder) {
-    if (!mkdtemp(folder)) return -1;
+FIXTURE(set_up) {
+    if (make_folder(state)) return -1;
     snprintf(place, sizeof place, "%s/file", folder);
     snprintf(beside, sizeof beside, "%s.new", place);
     return 0;
 }
 
-FIXTURE(remove_folder) {
-    unlink(place);
-    unlink(beside);
-    return rmdir(folder);
-}
-
 /* The first line at path into line, "" where there is none; returns line. */
-static const char *content(const char *path, char line[64]) {
-    FILE *f = fopen(path, "r");
-    line[0] = '\0';
-    if (!f) return line;
-    if (!fgets(line, 64, f)) line[0] = '\0';
-    fclose(f);
-    return line;
-}
+static const char *content(const char *path, char line[64]) { return nl_read_line(path, line, 64); }
 
 static int write_whole(const char *text, int is_bad) {
     struct nl_whole w;
@@ -78,16 +64,13 @@ TEST(a_file_that_does_not_fit_leaves_the_old_one) {
 }
 
 TEST(a_link_that_somebody_put_there_is_not_followed) {
-    char victim[sizeof folder + 16], line[64];
+    char victim[PATH_MAX], line[64];
     snprintf(victim, sizeof victim, "%s/victim", folder);
-    FILE *f = fopen(victim, "w");
-    fputs("theirs", f);
-    fclose(f);
+    put("victim", "theirs");
     assert_int_equal(symlink(victim, beside), 0);
     assert_int_equal(write_whole("ours", 0), 0);
     assert_string_equal(content(victim, line), "theirs");
     assert_string_equal(content(place, line), "ours");
-    unlink(victim);
 }
 
 TEST(the_file_of_another_writer_is_not_moved) {
@@ -109,4 +92,4 @@ TEST(a_folder_that_is_not_there_is_said_at_once) {
     assert_null(w.f);
 }
 
-GROUP(make_folder, remove_folder)
+GROUP(set_up, remove_tree)

@@ -96,14 +96,18 @@ static void assert_between(int64_t value, int64_t least, int64_t most) {
     if (value < least || value > most) fail_msg("%" PRId64 " is not from %" PRId64 " to %" PRId64, value, least, most);
 }
 
-static int n_open_files(void) {
+/* How many entries a folder has; of /proc the processes. */
+static int n_entries(const char *path) {
     int n = 0;
-    DIR *d = opendir("/proc/self/fd");
+    DIR *d = opendir(path);
     if (!d) return -1;
-    while (readdir(d)) n++;
+    for (struct dirent *e; (e = readdir(d));)
+        n += strcmp(path, "/proc") == 0 ? isdigit((unsigned char)e->d_name[0]) != 0 : strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
     closedir(d);
     return n;
 }
+
+static int n_open_files(void) { return n_entries("/proc/self/fd"); }
 
 static struct rusage usage_of_thread(void) {
     struct rusage usage = {0};
@@ -457,19 +461,10 @@ TEST_IN_CHILD(syscall_makes_exactly_one_call_per_unit) {
 
 /* ---- procfs ---- */
 
-static int n_processes(void) {
-    int n = 0;
-    DIR *d = opendir("/proc");
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d));) n += isdigit((unsigned char)e->d_name[0]) != 0;
-    closedir(d);
-    return n;
-}
-
 TEST(procfs_reads_a_file_per_quantum_and_all_processes_per_sweep) {
     int64_t calls = io_count("syscr:"), bytes = io_count("rchar:");
     if (calls < 0) SKIP("this kernel does not count reads in /proc/self/io");
-    int least = n_processes() * 3 / 4; /* some may end meanwhile */
+    int least = n_entries("/proc") * 3 / 4; /* some may end meanwhile */
     OWNED(close_load) struct load load = open_load("procfs", some_options());
     for (int round = 0; round < 3; round++) {
         calls = io_count("syscr:");
@@ -837,15 +832,6 @@ TEST(net_refuses_malformed_addresses) {
 }
 
 /* ---- disk ---- */
-
-static int n_entries(const char *path) {
-    int n = 0;
-    DIR *d = opendir(path);
-    if (!d) return -1;
-    for (struct dirent *e; (e = readdir(d));) n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
-    closedir(d);
-    return n;
-}
 
 TEST(disk_writes_4_kib_per_unit_and_leaves_nothing) {
     struct load load = open_load("disk", some_options());

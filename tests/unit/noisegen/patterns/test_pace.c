@@ -332,13 +332,6 @@ PACED(at_level_100_it_never_sleeps_and_still_ends_on_time) {
     assert_near(ratio(w), 1, 0.0005);
 }
 
-PACED(an_expensive_wake_up_is_paid_back_by_the_bursts_after_it) {
-    w->sim.outlier_ns = 5 * MS; /* fifty bursts of 100 us */
-    run(w, ng_run_deadline);
-    assert_near(ratio(w), 1, 0.001);
-    assert_true(w->account.n_merged >= 49);
-}
-
 PACED(a_short_loss_of_the_cpu_is_made_up_for) {
     lose_cpu(w, 2000 * MS - 1, 2035 * MS); /* three bursts of 100 us are missed, ten may be carried */
     run(w, ng_run_deadline);
@@ -550,21 +543,6 @@ TEST(a_replayed_burst_is_as_long_as_asked) {
     }
 }
 
-PACED(bursts_that_come_during_another_one_follow_it_without_a_gap) {
-    /* 8 ms of work that become due within 3 ms, over the border of a window */
-    const struct ng_burst bursts[] = {{6 * MS, 4e6, -1}, {7 * MS, 2e6, -1}, {9 * MS, 1e6, -1}, {9 * MS, 1e6, -1}, {500 * MS, 1e6, -1}};
-    w->plan.carry_bursts = 0;
-    w->plan.level = 0.0001; /* so that the cap leaves no room for them */
-    w->plan.length_ns = 1000 * MS;
-    give(w, bursts, 5);
-    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    EQUAL(w->sim.n_sleeps, 3, w->sim.spells[0].begin_ns, 1006 * MS);
-    assert_near((double)w->sim.spells[0].cpu_ns, 8e6, 30e3);
-    assert_near((double)w->sim.spells[1].cpu_ns, 1e6, 2e3);
-    assert_near(w->account.dropped, 0, 0);
-    assert_near(w->account.carried, 0, 0);
-}
-
 TEST(heavy_tails_are_not_dropped_on_an_undisturbed_cpu) {
     static const double carry_bursts[] = {0, 10};
     for (int seed = 1; seed <= 20; seed++) {
@@ -584,16 +562,6 @@ TEST(heavy_tails_are_not_dropped_on_an_undisturbed_cpu) {
         assert_near(w->account.dropped, 0, 0);
         assert_near(w->account.requested, 300e6, 150e6);
     }
-}
-
-PACED(a_short_loss_of_the_cpu_delays_the_bursts_of_a_source) {
-    give_pattern(w, "bursts");
-    lose_cpu(w, 2000 * MS - 1, 2052 * MS); /* eight bursts of 100 us are due, seven of them for more than 1 ms; ten may be carried */
-    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    assert_near(ratio(w), 1, 0.001);
-    assert_near(w->account.dropped, 0, 1);
-    assert_near(w->account.carried, 700e3, 30e3);
-    assert_int_equal(w->account.n_late, 1);
 }
 
 TEST(a_loss_of_the_cpu_within_a_long_burst_is_carried_up_to_the_cap) {
@@ -867,13 +835,6 @@ TEST(counted_plans_deliver_exactly_their_rate_times_their_time) {
             assert_near(w->account.dropped, 0, 1);
         }
     }
-}
-
-PACED(quanta_of_many_units_overshoot_by_less_than_one_of_them) {
-    count_doses(w, 1e6, 10);
-    w->sim.units_per_quantum = 4096; /* a stretch of an array in bytes */
-    assert_int_equal(run(w, ng_run_deadline), NG_RUN_COMPLETE);
-    assert_near((double)w->account.delivered_units, 1e7, 4096);
 }
 
 PACED(a_counted_plan_does_not_wake_up_for_less_than_a_unit) {

@@ -106,15 +106,14 @@ TEST(a_short_disturbed_recording_has_the_period_to_a_thousandth_and_says_how_sur
     int n_inside = 0, n_sharp = 0;
     for (uint64_t run = 0; run < 100; run++) {
         size_t n = 0;
-        bursts[n++] = (struct nr_burst){.start_ns = 100 * MS, .end_ns = 130 * MS, .cpu = 0, .tid = 1};
+        bursts[n++] = burst(100 * MS, 30 * MS, 0);
         for (int i = 0; i < 20; i++) {
             uint64_t seed = run * 1000 + (uint64_t)i;
             int64_t start_ns = INT64_C(250) * MS * (i + 1) +
                                (share(seed) < 0.33 ? (int64_t)(40e6 * share(seed + 500000)) : (int64_t)(1e5 * share(seed + 700000)));
             int64_t torn_ns = share(seed + 900000) < 0.3 ? (int64_t)(20e6 * share(seed + 800000)) : 0;
-            bursts[n++] = (struct nr_burst){.start_ns = start_ns, .end_ns = start_ns + MS, .cpu = 0, .tid = 1};
-            bursts[n++] =
-                (struct nr_burst){.start_ns = start_ns + MS + torn_ns, .end_ns = start_ns + torn_ns + 5 * MS / 2, .cpu = 0, .tid = 1};
+            bursts[n++] = burst(start_ns, MS, 0);
+            bursts[n++] = burst(start_ns + MS + torn_ns, 3 * MS / 2, 0);
         }
         struct nr_rhythm r = rhythm_of(n);
         assert_about(r.period_ns, 250e6, 0.003);
@@ -133,7 +132,7 @@ TEST(delays_that_add_up_make_the_period_less_sure) {
         int64_t start_ns = 0;
         for (uint64_t i = 0; i < 60; i++) {
             start_ns += 100 * MS + (int64_t)(2e7 * (share(run * 1000 + i) - 0.5));
-            bursts[i] = (struct nr_burst){.start_ns = start_ns, .end_ns = start_ns + MS, .cpu = 0, .tid = 1};
+            bursts[i] = burst(start_ns, MS, 0);
         }
         struct nr_rhythm r = rhythm_of(60);
         n_inside += fabs(r.period_ns - 100e6) <= r.period_error_ns;
@@ -190,7 +189,6 @@ TEST(a_map_grows_only_when_told_and_counts_what_it_drops) {
 
 static struct nr_recorder *opened(struct nr_config config) {
     struct nr_recorder *r;
-    config.n_arms = config.n_arms > 0 ? config.n_arms : 2;
     nl_set_quiet(1);
     int status = nr_open(&r, &config);
     nl_set_quiet(0);
@@ -211,37 +209,56 @@ static void work_20_times(void) {
     }
 }
 
-/* fork, of a child that ends with this process: a test that fails or is skipped leaves nobody behind. */
-static pid_t fork_child(void) {
-    pid_t pid = fork();
-    if (pid == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return pid;
+/* A child of this process, which ends with it: it waits for a word, does `body`, and says so. */
+struct child { pid_t pid; int go[2], done[2]; };
+
+static struct child fork_child(void (*body)(void)) {
+    struct child c;
+    char byte;
+    assert_int_equal(pipe(c.go) || pipe(c.done), 0);
+    c.pid = fork();
+    if (c.pid) return c;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (read(c.go[0], &byte, 1) == 1) body();
+    if (write(c.done[1], "", 1) == 1) pause();
+    _exit(0);
 }
 
-/* A child that starts a child of its own after the marking, which does the work. */
-TEST(a_short_lived_child_of_the_agent_is_the_agent) {
-    int go[2];
-    struct nr_totals half;
-    assert_int_equal(pipe(go), 0);
-    pid_t pid = fork_child();
+/* However long a busy machine takes for it. */
+static void let_it_work(const struct child *c) {
+    char byte;
+    assert_int_equal(write(c->go[1], "", 1), 1);
+    assert_int_equal(read(c->done[0], &byte, 1), 1);
+}
+
+static void end_child(struct child *c) {
+    kill(c->pid, SIGKILL);
+    waitpid(c->pid, NULL, 0);
+    for (int end = 0; end < 2; end++) {
+        close(c->go[end]);
+        close(c->done[end]);
+    }
+}
+
+static void work_in_a_child(void) {
+    pid_t pid = fork();
     if (pid == 0) {
-        char byte;
-        if (read(go[0], &byte, 1) != 1) _exit(1);
-        pid_t grandchild = fork();
-        if (grandchild == 0) {
-            work_20_times();
-            _exit(0);
-        }
-        waitpid(grandchild, NULL, 0);
+        work_20_times();
         _exit(0);
     }
+    waitpid(pid, NULL, 0);
+}
+
+TEST(a_short_lived_child_of_the_agent_is_the_agent) {
+    struct nr_totals half;
+    struct child c = fork_child(work_in_a_child);
     struct nr_recorder *r =
-        opened((struct nr_config){.source = "cpu", .pids = &pid, .n_pids = 1, .max_bursts = 1000, .keep = 1u << NR_AGENT});
+        opened((struct nr_config){.source = "cpu", .pids = &c.pid, .n_pids = 1, .max_bursts = 1000, .keep = 1u << NR_AGENT});
     assert_int_equal(nr_mark(r, getpid(), NR_NOISELAB, 0), 1);
     assert_int_equal(nr_begin(r, 1), 0);
-    assert_int_equal(write(go[1], "", 1), 1);
-    waitpid(pid, NULL, 0);
+    let_it_work(&c);
     assert_int_equal(nr_end(r, &half), 0);
+    end_child(&c);
     /* what the work takes and at most some switching */
     assert_true(half.group_ns[NR_AGENT] >= 39 * MS);
     assert_true(half.group_bursts[NR_AGENT] >= 20);
@@ -256,8 +273,6 @@ TEST(a_short_lived_child_of_the_agent_is_the_agent) {
     }
     assert_int_equal(sum_ns, half.group_ns[NR_AGENT]);
     assert_int_equal(nr_is_alive(r, NR_AGENT), 0);
-    close(go[0]);
-    close(go[1]);
     nr_close(r);
 }
 
@@ -427,7 +442,7 @@ static int watch_many_threads(uid_t user) {
         tids[i] = worker.tid;
         nl_sleep_ns(MS); /* it has read its pipe's number */
     }
-    struct nr_config config = {.source = "thread", .view = NR_VIEW_THREADS, .tids = tids, .n_tids = N, .n_arms = 1};
+    struct nr_config config = {.source = "thread", .view = NR_VIEW_THREADS, .tids = tids, .n_tids = N};
     return nr_open(&r, &config) ? 3 : r->rings.n != N;
 }
 
@@ -445,31 +460,16 @@ TEST(many_threads_share_the_locked_memory_that_an_account_has) {
 TEST(sources_without_records_know_the_cpu_time) {
     static const char *const names[] = {"schedstat", "counts"};
     for (int i = 0; i < 2; i++) {
-        int go[2], done[2];
         struct nr_totals half;
-        char byte;
-        assert_int_equal(pipe(go), 0);
-        assert_int_equal(pipe(done), 0);
-        pid_t pid = fork_child();
-        if (pid == 0) {
-            if (read(go[0], &byte, 1) == 1) work_20_times();
-            if (write(done[1], "", 1) == 1) pause();
-            _exit(0);
-        }
+        struct child c = fork_child(work_20_times);
         struct nr_recorder *r =
-            opened((struct nr_config){.source = names[i], .view = NR_VIEW_TASKS, .pids = &pid, .n_pids = 1, .sampler_cpu = -1});
+            opened((struct nr_config){.source = names[i], .view = NR_VIEW_TASKS, .pids = &c.pid, .n_pids = 1});
         assert_int_equal(nr_begin(r, 0), 0);
-        assert_int_equal(write(go[1], "", 1), 1);
-        assert_int_equal(read(done[0], &byte, 1), 1); /* however long a busy machine takes for it */
+        let_it_work(&c);
         assert_int_equal(nr_end(r, &half), 0);
         assert_about((double)half.group_ns[NR_AGENT], 40 * MS, 0.25);
         assert_true(half.group_bursts[NR_AGENT] >= 1);
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-        for (int end = 0; end < 2; end++) {
-            close(go[end]);
-            close(done[end]);
-        }
+        end_child(&c);
         nr_close(r);
     }
 }
