@@ -12,25 +12,19 @@ static volatile int n_hits;
 static long long hit_every_ns, between_ns, turn_ns;
 static unsigned long long drawn;
 
-static long long now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
 /* Within the first half of its rank's next turn, at random: hits that come regularly may keep step with the work that they move. */
 static void expect_hit(void) {
     drawn = drawn * 6364136223846793005ULL + 1442695040888963407ULL;
     turn_ns += between_ns;
-    long long us = (turn_ns + (long long)(drawn >> 40) * (hit_every_ns / 2) / (1LL << 24) - now_ns()) / 1000;
+    long long us = (turn_ns + (long long)(drawn >> 40) * (hit_every_ns / 2) / (1LL << 24) - nl_mono_ns()) / 1000;
     if (us < 1) us = 1;
     setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {us / 1000000, us % 1000000}}, NULL);
 }
 
 static void hit(int signal_number) {
-    long long end_ns = now_ns() + hit_ns;
+    long long end_ns = nl_mono_ns() + hit_ns;
     (void)signal_number;
-    while (now_ns() < end_ns) continue;
+    while (nl_mono_ns() < end_ns) continue;
     lost_ns += hit_ns;
     n_hits++;
     expect_hit();
@@ -41,18 +35,18 @@ static void expect_hits(int every_ms, int rank, int n_ranks) {
     const struct sigaction action = {.sa_handler = hit, .sa_flags = SA_RESTART};
     hit_every_ns = 1000000LL * every_ms;
     between_ns = hit_every_ns * n_ranks;
-    turn_ns = now_ns() + hit_every_ns * rank - between_ns;
-    drawn = (unsigned long long)now_ns() + (unsigned long long)rank;
+    turn_ns = nl_mono_ns() + hit_every_ns * rank - between_ns;
+    drawn = (unsigned long long)nl_mono_ns() + (unsigned long long)rank;
     sigaction(SIGALRM, &action, NULL);
     expect_hit();
 }
 
 /* A hit makes it longer, as it does work. */
 static void work(long long ns, int sleeps) {
-    long long start_ns = now_ns(), lost_before_ns = lost_ns;
+    long long start_ns = nl_mono_ns(), lost_before_ns = lost_ns;
     if (sleeps) nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
     else
-        while (now_ns() - start_ns - (lost_ns - lost_before_ns) < ns) continue;
+        while (nl_mono_ns() - start_ns - (lost_ns - lost_before_ns) < ns) continue;
 }
 
 static void end_by(const char *how, int rank) {
@@ -88,14 +82,14 @@ int main(int argc, char **argv) {
     double value = rank, sum = 0;
     if (every_ms) expect_hits(every_ms, rank, n_ranks);
     MPI_Barrier(MPI_COMM_WORLD);
-    long long start_ns = now_ns();
+    long long start_ns = nl_mono_ns();
     for (int i = 0; i < turns; i++) {
         work(work_ns + late_ns, sleeps);
-        arrived_ns[i] = now_ns();
+        arrived_ns[i] = nl_mono_ns();
         MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-        waited_ns += now_ns() - arrived_ns[i];
+        waited_ns += nl_mono_ns() - arrived_ns[i];
     }
-    long long spent_ns = now_ns() - start_ns;
+    long long spent_ns = nl_mono_ns() - start_ns;
     setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
     if (sum != n_ranks * (n_ranks - 1) / 2.0) return 3;
     printf("rank %d inside_us %.2f\n", rank, (double)waited_ns / 1e3 / turns);

@@ -4,10 +4,9 @@
  *              [--runs N] [--gap DURATION] [--later DURATION] [--check]
  * The figures are those of the last of `runs` runs, `gap` apart. model_error_ns: how far the model is off right after it, later_error_ns:
  * after `later`. With --check, the residual is measured again then. */
-#include <getopt.h>
 #include <mpi.h>
 
-#include "common/base/nl_units.h"
+#include "common/base/nl_options.h"
 #include "detector/sync/sync.h"
 
 struct options {
@@ -20,50 +19,21 @@ struct options {
 
 struct row { int64_t true_offset_ns, run_ns; double true_drift_ppm, model_error_ns, later_error_ns; struct nd_sync_report report; };
 
-static int wrong(const char *option, const char *value, const char *wanted) {
-    nl_error("--%s: '%s' is not %s", option, value, wanted);
-    return -1;
-}
+#define AT(type, member) NL_AT(type, struct options, member)
 
-static int parse(int argc, char **argv, struct options *o) {
-    static const struct option names[] = {
-        {"method", 1, NULL, 'm'},   {"clock", 1, NULL, 'c'},  {"fake-clock", 1, NULL, 'f'}, {"every-rank", 0, NULL, 'e'},
-        {"patience", 1, NULL, 'd'}, {"points", 1, NULL, 'n'}, {"span", 1, NULL, 's'},       {"runs", 1, NULL, 'r'},
-        {"gap", 1, NULL, 'g'},      {"later", 1, NULL, 'l'},  {"check", 0, NULL, 'k'},      {0},
-    };
-    int key, index;
-    while ((key = getopt_long(argc, argv, "", names, &index)) != -1) {
-        int64_t n = 0;
-        switch (key) {
-        case 'm':
-            if (!(o->sync.method = nl_find(nd_sync_methods, optarg)))
-                return wrong(names[index].name, optarg, "a method (tree, linear, ring)");
-            break;
-        case 'c':
-            if (!(o->kind = nl_find(nd_clock_kinds, optarg))) return wrong(names[index].name, optarg, "a clock");
-            break;
-        case 'f': o->fake = optarg; break;
-        case 'e': o->sync.every_rank = 1; break;
-        case 'k': o->is_checked = 1; break;
-        case 'd':
-        case 'n':
-        case 'r':
-            if (nl_parse_int(optarg, 1, 1000000, &n)) return wrong(names[index].name, optarg, "a number from 1 on");
-            *(key == 'r' ? &o->n_runs : &n) = n;
-            if (key == 'd') o->sync.patience = (int)n;
-            if (key == 'n') o->sync.n_points = (int)n;
-            break;
-        case 's':
-        case 'g':
-        case 'l':
-            if (nl_parse_duration_or_zero(optarg, key == 's' ? &o->sync.span_ns : key == 'g' ? &o->gap_ns : &o->later_ns))
-                return wrong(names[index].name, optarg, NL_DURATION_HELP);
-            break;
-        default: return -1;
-        }
-    }
-    return optind < argc ? wrong("", argv[optind], "expected") : 0;
-}
+static const struct nl_option options[] = {
+    {"method", "NAME", "tree, linear, ring", 1, AT(ROW, sync.method), .table = nd_sync_methods, .wanted = "a method (tree, linear, ring)"},
+    {"clock", "NAME", "the clock to synchronise", 1, AT(ROW, kind), .table = nd_clock_kinds, .wanted = "a clock"},
+    {"fake-clock", "TEXT", "OFFSET[,DRIFTppm[,JUMP@AFTER]], makes clocks wrong", 1, AT(TEXT, fake)},
+    {"every-rank", NULL, "compare the clocks of a node, too", 1, AT(FLAG, sync.every_rank)},
+    {"patience", "N", "exchanges without a shorter round trip", 1, AT(INT, sync.patience), 1, 1000000},
+    {"points", "N", "offsets in a fit", 1, AT(INT, sync.n_points), 1, 1000000},
+    {"span", "TIME", "over which they are taken", 1, AT(DURATION_OR_ZERO, sync.span_ns)},
+    {"runs", "N", "how often", 1, AT(WHOLE, n_runs), 1, 1000000},
+    {"gap", "TIME", "between runs", 1, AT(DURATION_OR_ZERO, gap_ns)},
+    {"later", "TIME", "when the model is looked at again", 1, AT(DURATION_OR_ZERO, later_ns)},
+    {"check", NULL, "measure the residual again then", 1, AT(FLAG, is_checked)},
+};
 
 /* How far the model is from the truth at this instant. Rank 0's clock is never a fake, so its time is the true one. */
 static double model_error_ns(const struct nd_sync *s) {
@@ -121,14 +91,16 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     nd_team_open(&team);
     nl_set_quiet(team.rank != 0);
-    int failed = parse(argc, argv, &o);
+    struct nl_command_line line = {
+        .program = "sync_probe", .rows = options, .n_rows = sizeof options / sizeof *options, .target = &o, .doc = ""};
+    int failed = nl_options_parse(&line, argc, argv, NULL);
     nl_set_quiet(0);
     if (!failed && (failed = nd_clock_open(&clock, o.kind, reason, sizeof reason))) nl_error("%s", reason);
     failed = nd_team_agree(&team, failed);
     if (!failed) {
         nd_clock_share(&clock, team.node);
         if (o.fake && (failed = nd_clock_parse_fake(o.fake, team.rank, &clock)))
-            wrong("fake-clock", o.fake, "OFFSET[,DRIFTppm[,JUMP@AFTER]]");
+            nl_error("--fake-clock: '%s' is not OFFSET[,DRIFTppm[,JUMP@AFTER]]", o.fake);
         failed = nd_team_agree(&team, failed);
     }
     if (!failed) failed = probe(&o, &clock, &team, &row);

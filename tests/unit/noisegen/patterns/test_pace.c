@@ -600,10 +600,9 @@ PACED(the_duty_cap_holds_in_every_window_of_a_source_and_nothing_is_lost_by_it) 
 
 PACED(a_source_keeps_its_place_over_many_short_runs) {
     enum { N = 20000 };
-    struct ng_burst *bursts = calloc(N, sizeof *bursts);
+    static struct ng_burst bursts[N];
     struct nl_rng rng;
     int64_t at_ns = 0, time_run_ns = 0;
-    assert_non_null(bursts);
     nl_rng_init(&rng, 17, 0);
     for (int i = 0; i < N; i++) {
         at_ns += (int64_t)nl_rng_below(&rng, 2 * MS);
@@ -634,16 +633,14 @@ PACED(a_source_keeps_its_place_over_many_short_runs) {
     for (; n < N && bursts[n].due_ns <= time_run_ns; n++) content += bursts[n].share;
     EQUAL(w->source.position_ns, time_run_ns, w->account.n_planned, n);
     assert_near(w->account.requested, content, 1);
-    free(bursts);
 }
 
 PACED(a_slotted_source_goes_on_by_its_slot_however_long_it_ran) {
     enum { N = 3000 };
-    struct ng_burst *bursts = calloc(N, sizeof *bursts);
+    static struct ng_burst bursts[N];
     struct nl_rng rng;
     double content = 0;
     int64_t n = 0;
-    assert_non_null(bursts);
     nl_rng_init(&rng, 5, 0);
     for (int i = 0; i < N; i++) bursts[i] = (struct ng_burst){.due_ns = i * 1 * MS, .share = 5000 + (double)i, .kind = -1};
     w->plan.is_bounded = 0;
@@ -669,7 +666,6 @@ PACED(a_slotted_source_goes_on_by_its_slot_however_long_it_ran) {
     }
     assert_near(w->account.requested / content, 1, 0.005);
     assert_near(w->account.dropped, 0, 0);
-    free(bursts);
 }
 
 PACED(a_source_that_cannot_be_read_any_more_ends_the_run_at_once) {
@@ -767,9 +763,8 @@ PACED(what_was_lost_before_the_end_of_a_plan_is_dropped_all_the_same) {
 
 PACED(each_kind_of_a_source_gets_its_own_part) {
     enum { N = 900 };
-    struct ng_burst *bursts = calloc(N, sizeof *bursts);
+    static struct ng_burst bursts[N];
     double wanted[2] = {0};
-    assert_non_null(bursts);
     for (int i = 0; i < N; i++) {
         /* the second kind has every ninth burst: twice as long */
         int kind = i % 9 == 8;
@@ -783,7 +778,6 @@ PACED(each_kind_of_a_source_gets_its_own_part) {
         assert_near((double)w->tallies[kind].delivered_ns / wanted[kind], 1, 0.01);
         assert_int_equal(w->tallies[kind].n_run, kind ? 100 : 800);
     }
-    free(bursts);
 }
 
 PACED(a_plan_names_its_kind) {
