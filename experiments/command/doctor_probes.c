@@ -173,7 +173,7 @@ static void look_at_recording(struct nc_machine *m, struct nc_finding *f) {
     char paranoid[32];
     (void)m;
     nl_read_line("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
-    const struct nr_config config = {.source = "auto", .view = NR_VIEW_CPUS, .cpus = &cpu, .n_cpus = 1, .n_arms = 1, .sampler_cpu = -1};
+    const struct nr_config config = {.source = "auto", .view = NR_VIEW_CPUS, .cpus = &cpu, .n_cpus = 1};
     nl_set_quiet(1); /* the reason comes with the recorder, or there is none at all */
     int failed = nr_open(&recorder, &config);
     nl_set_quiet(0);
