@@ -101,7 +101,7 @@ result $? 'every kind, check, plot and option of the detector has a test that na
 
 # what an option of the detector sets is read
 lost=$(grep -oE '\b(AT|KEPT)\([A-Z_]+, [a-z_.]+\)' detector/options/options.c | sed 's/.*[ .]//; s/)//' | sort -u | while read -r field; do
-    grep -rhwE --include='*.c' -e "$field" detector | grep -qvE "(AT|KEPT)\([A-Z_]+, [a-z_.]*$field\)" || printf ' %s' "$field"
+    grep -rhwE --include='*.c' -e "$field" detector | grep -qvE "(AT|KEPT)\([A-Z_]+, [a-z_.]*$field\)|\.$field = " || printf ' %s' "$field"
 done)
 [ -z "$lost" ]
 result $? 'what an option of the detector sets is read somewhere' "no file of detector/ reads:$lost"
@@ -208,7 +208,7 @@ if command -v jq >/dev/null; then
     # not the MPI library's own variables, nor what has the name of its option, with its unit
     lost=$(jq -r 'paths | map(strings) | last // empty' "$launches"/*/one/launch.json | grep -v '^coll_' | sort -u | while read -r key; do
         option=--$(printf '%s' "$key" | sed 's/_\(ns\|percent\|bytes\)$//; s/_/-/g')
-        grep -qE "(^|[^a-z_])$key([^a-z_]|$)" docs/reference/formats.md || cut -f 3 "$build/share/noiselab/words.tsv" | grep -qE -- "^(--[a-z-]*:)?${option#--}(=|$)|^$option$" || printf ' %s' "$key"
+        grep -qE "(^|[^a-z_])$key([^a-z_]|$)" docs/reference/formats.md || cut -f 3 "$build/share/noiselab/words.tsv" | grep -qE -- "^([a-z-]*:)?${option#--}(=|$)|^$option$" || printf ' %s' "$key"
     done)
     [ "$status" = 0 ] && [ -z "$lost" ]
     result $? 'every key of launch.json is in the formats' "docs/reference/formats.md lacks:$lost; $(tail -n 1 "$launches/said")"

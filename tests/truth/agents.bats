@@ -30,7 +30,7 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
 @test "an agent of 0.1 % is found by what it took, and its period with it" {
     needs_cpus 2
     runs 100us 100ms
-    on_rank --agent "--agent-pid $AGENT --agent-name busy" --agent-period 100ms --seconds 3 --warmup 0s
+    on_rank --agent "--agent-pid $AGENT --agent-name busy" --agent-period 100ms --seconds 6
     used 900 2000
     "$BIN/noiselab" analyze agent --json "$OUT" >"$BATS_TEST_TMPDIR/agent.json"
     "$BIN/noiselab" analyze --json "$OUT" >"$BATS_TEST_TMPDIR/verdicts.json"

@@ -28,7 +28,7 @@ followed() {
 
 @test "20 % of a rank's CPU slow a loop of MPI_Allreduce down by some 25 %, and nothing by nothing" {
     end_when is_complete
-    followed 0,20 4 "$MPIRUN_COMMAND" -n 2 "$BUILD/tests-mpi/loop_probe" "$PWD/end"
+    followed 0,20 8 "$MPIRUN_COMMAND" -n 2 "$BUILD/tests-mpi/loop_probe" "$PWD/end"
     judge jq -e '.[] | select(.level_requested_percent == 20 and .channel == "time") | .ci_low < 27 and .ci_high > 18 and .ci_low > 5' verdicts.json
     judge jq -e '.[] | select(.level_requested_percent == 20 and .channel == "preempted") | .ci_low < 22 and .ci_high > 16' verdicts.json
     judge jq -e '.[] | select(.level_requested_percent == 0 and .channel == "time") | .verdict != "detected"' verdicts.json
