@@ -30,19 +30,19 @@ probed() { awk '$1 == "ok" { print $4 }' "$BATS_TEST_TMPDIR/probe"; }
     [ "$(probed)" = "$("$DETECT" --list operations | awk '/^[a-z]/ { print $1 }')" ]
 }
 
+# three see what two do, and more; two are for the quick run
+several() { if [ "${NOISELAB_TESTS-}" = check ]; then echo 2; else echo 3; fi; }
+
 # bats test_tags=quick
-@test "every operation leaves the right data on two ranks" { probe 2; }
-@test "every operation leaves the right data on three ranks" { probe 3; }
+@test "every operation leaves the right data on several ranks" { probe "$(several)"; }
 
 # bats test_tags=quick
 @test "every check finds a single changed byte, on whichever rank receives something" {
-    for ranks in 2 3; do
-        probe "$ranks" --corrupt
-        # rows without data have nothing to change
-        blind=$(grep 'and 0 changed bytes' "$BATS_TEST_TMPDIR/probe" | awk '{ print $4 }' | grep -vE '^(i?barrier(_init)?|empty|waitpattern-(up|null))$' || true)
-        echo "blind: $blind"
-        [ -z "$blind" ]
-    done
+    probe "$(several)" --corrupt
+    # rows without data have nothing to change
+    blind=$(grep 'and 0 changed bytes' "$BATS_TEST_TMPDIR/probe" | awk '{ print $4 }' | grep -vE '^(i?barrier(_init)?|empty|waitpattern-(up|null))$' || true)
+    echo "blind: $blind"
+    [ -z "$blind" ]
 }
 
 @test "data are right in as many sets of buffers as exceed the cache" { probe 2 --all-sets bcast ireduce allreduce alltoall loadtest; }
