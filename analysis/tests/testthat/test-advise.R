@@ -154,6 +154,21 @@ test_that("the same algorithm many times over is falsely advised no more often t
   expect_lte(sum(false), stats::qbinom(0.999, 150, 0.01))
 })
 
+test_that("alpha is shared by all that is judged: beside a second call a gain is surer by half", {
+  set.seed(13)
+  truth <- c(a = log(0.9))
+  of <- function(frame, bytes) cbind(frame, operation = "bcast", bytes = bytes, ranks = 2, nodes = 1)
+  figures <- of(advise_figures(truth, 8), 8)
+  arms <- of(advise_arms_of(truth), 8)
+  low <- function(figures, arms, alpha) {
+    rows <- advise_judged(cbind(figures, noise = NA_real_), arms, as.character(1:3), alpha, 5)$rows
+    rows$gain_low_percent[rows$bytes == 8]
+  }
+  both <- low(rbind(figures, transform(figures, bytes = 16)), rbind(arms, transform(arms, bytes = 16)), 0.01)
+  expect_equal(both, low(figures, arms, 0.005))
+  expect_lt(both, low(figures, arms, 0.01))
+})
+
 test_that("a default that one of many candidates beats is kept no more often than alpha", {
   set.seed(12)
   # d gains 8 %, and the margin is 5: the choice of one launch is mostly another one

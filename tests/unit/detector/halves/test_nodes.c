@@ -20,7 +20,7 @@ static struct nd_sample sample_of(struct nl_rng *rng) {
     s.loop.n_detours = (int64_t)(nl_rng_uniform(rng) * 101);
     s.loop.base_ns_sum = 5000;
     s.n_involuntary = (int64_t)(nl_rng_uniform(rng) * 3);
-    s.delivered_ns = 7;
+    s.delivered_ns = nl_rng_uniform(rng) < 0.05 ? -1 : 7; /* what one of two generators delivered is not what both did */
     s.n_bursts = s.n_due = 1;
     s.requested_ns = 9;
     s.steal_ns = nl_rng_uniform(rng) < 0.5 ? -1 : 10;
@@ -53,12 +53,13 @@ static struct nd_half_sum by_hand(const struct nd_sample *s, int n) {
         a.n_rank_steal += l->knows_steal;
         a.n_involuntary += s[i].n_involuntary;
         if (s[i].throttled_ns >= 0) a.throttled_ns = s[i].throttled_ns + (a.throttled_ns < 0 ? 0 : a.throttled_ns);
+        if (s[i].delivered_ns < 0 || a.delivered_ns < 0) a.delivered_ns = -1;
+        else a.delivered_ns += s[i].delivered_ns;
         if (s[i].steal_ns >= 0) a.steal_ns = s[i].steal_ns + (a.steal_ns < 0 ? 0 : a.steal_ns);
         if (l->n_operations == l->n_detours) continue;
         a.base_ns_sum += (double)l->base_ns_sum / (double)(l->n_operations - l->n_detours);
         a.n_base++;
     }
-    a.delivered_ns = 7 * n;
     a.n_bursts = a.n_due = n;
     a.requested_ns = 9 * n;
     return a;
