@@ -83,6 +83,7 @@ refuse_option() {
 check_options() {
     [ -z "$quick" ] || [ -z "$full" ] || die 2 '--quick and --full cannot be combined'
     [ -z "$json" ] || [ -z "$lines" ] || die 2 '--json and --lines cannot be combined'
+    # shellcheck disable=SC2154 # from own_options
     case $self_check_wanted in
     '') ;;
     none) no_self_check=yes ;;
