@@ -14,7 +14,7 @@ static struct nl_command_line table(struct nd_options *target) {
 FIXTURE(parsed) {
     static char *words[] = {"noiselab-detect", NULL};
     (void)state;
-    return nd_options_parse(1, words, 0, &defaults) == 1 ? 0 : -1;
+    return defaults.n_kinds > 0 || nd_options_parse(1, words, 0, &defaults) == 1 ? 0 : -1; /* once: its names live as long as the process */
 }
 
 TEST_WITH(options_stand_below_the_heading_of_their_group, parsed, NULL) {
