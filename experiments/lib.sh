@@ -2,6 +2,11 @@
 # A function that answers sets REPLY: what is printed and taken by $(...) costs a process.
 # shellcheck shell=bash
 
+if [ "$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))" -lt 404 ]; then
+    echo "noiselab-run: bash $BASH_VERSION is too old: install bash 4.4 or later, or run it where there is one (noiselab detect and analyze need none)" >&2
+    exit 2
+fi
+
 tab=$'\t'
 newline=$'\n'
 
