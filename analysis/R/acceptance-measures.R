@@ -178,7 +178,7 @@ node_histograms <- function(acceptance) {
   hist <- hist[hist$check %in% c("detour", "quantum") & nzchar(hist$host), ]
   if (nrow(hist) == 0) return(NULL)
   by <- c("launch", "check", "variant", "metric", "host", "lo_ns", "hi_ns")
-  group <- code_of(do.call(paste, c(hist[by], sep = "\r")))
+  group <- code_of(row_key(hist, by))
   merged <- hist[!duplicated(group), by]
   merged$count <- rowsum(hist$count, group)[, 1]
   rownames(merged) <- NULL
@@ -214,7 +214,7 @@ watched_time <- function(acceptance) {
   turn$seconds <- turn$value * turn$n * 1e-9
   turn$bursts <- as.numeric(!is.na(longest) & longest >= burst_ns / 5)
   by <- c("check", "variant", "host", "launch", "repetition")
-  group <- code_of(do.call(paste, c(turn[by], sep = "\r")))
+  group <- code_of(row_key(turn, by))
   data.frame(turn[!duplicated(group), by], rowsum(turn[c("seconds", "bursts")], group), row.names = NULL)
 }
 

@@ -81,7 +81,7 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
   turns <- if (paired) paired_turns(a, b)
   summaries <- list(a = side_summaries(a), b = side_summaries(b))
   check_common(summaries)
-  keys <- lapply(summaries, function(s) do.call(paste, c(s[comparison_key], sep = "\r")))
+  keys <- lapply(summaries, row_key, comparison_key)
   common <- intersect(keys$a, keys$b)
   at <- lapply(keys, function(key) split(seq_along(key), factor(key, common)))
   rows <- bind_rows(lapply(seq_along(common), function(i) {

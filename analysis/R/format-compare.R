@@ -7,7 +7,7 @@
 #' @noRd
 format_comparison <- function(comparison) {
   rows <- comparison$rows
-  cell <- do.call(paste, c(rows[comparison_cell], sep = "\r"))
+  cell <- row_key(rows, comparison_cell)
   blocks <- lapply(split(rows, in_order(cell)), format_comparison_block, comparison = comparison)
   sides <- comparison$sides
   span <- ifelse(is.na(sides$first_utc), "time unknown",

@@ -84,7 +84,7 @@ sweep_rows <- function(analysis, margin) {
   verdicts <- verdicts[!is.na(verdicts$interval_s), ]
   time <- verdicts[verdicts$channel == "time", ]
   if (nrow(time) == 0) abort_data("no loop times of an agent at a sampling interval")
-  key <- function(rows) do.call(paste, c(unname(rows[c("scope", "launch", "operation", "bytes", "ranks", "kind")]), sep = "\r"))
+  key <- function(rows) row_key(rows, c("scope", "launch", "operation", "bytes", "ranks", "kind"))
   preempted <- verdicts[verdicts$channel == "preempted", ]
   pairs <- time$unit_of_inference == "pair"
   judged <- if (is.null(margin)) rep(NA_character_, nrow(time)) else {

@@ -88,7 +88,7 @@ shift_columns <- c("pairs", "preempted_shift_percent_mean", "preempted_shift_per
 
 # `by`: the columns that name a place.
 place_table <- function(table, by, campaign, pairs, settings) {
-  place <- code_of(do.call(paste, c(table[by], sep = "\r")))
+  place <- code_of(row_key(table, by))
   on <- which(table$arm == "on")
   off <- which(table$arm == "off")
   if (length(on) == 0) abort_data("no on row in ranks.csv or nodes.csv of ", paste(campaign$dirs, collapse = " "))
@@ -259,10 +259,7 @@ slowest_pairs <- function(campaign) {
        off = rows[["slowest_rank"]][pairs$off], cell = pairs$cell, dose = dose_key(cells))
 }
 
-dose_key <- function(rows) {
-  do.call(paste, c(lapply(intersect(treatment_columns, names(rows)), function(n) as.character(rows[[n]])),
-                   list(rows$level_requested_percent), sep = "\r"))
-}
+dose_key <- function(rows) row_key(rows, c(treatment_columns, "level_requested_percent"))
 
 # Shares of the halves in which the slowest rank was at each place; over pairs also their difference.
 slowest_shares <- function(table, on, off, place, group, result, pairs, by, alpha) {
