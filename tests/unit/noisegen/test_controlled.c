@@ -218,8 +218,7 @@ TEST(a_worker_that_is_not_active_carries_no_load) {
     g.page->dose.is_active[0] = 0;
     for (int i = 0; i < 10; i++) {
         assert_int_equal(run(&g), 0);
-        assert_int_equal(atomic_load(&g.page->workers[0].is_burst_due), 0);
-        assert_int_equal(atomic_load(&g.page->workers[1].is_burst_due), 1);
+        EQUAL(atomic_load(&g.page->workers[0].is_burst_due), 0, atomic_load(&g.page->workers[1].is_burst_due), 1);
         nl_sleep_ns(5 * MS);
     }
     json_auto_t *json = quit(&g);
@@ -271,8 +270,7 @@ TEST(a_run_is_bounded_even_when_the_owner_stands_still) {
     int64_t n_run = atomic_load(&g.page->bursts_run);
     assert_in_range(n_run, 1, 5);
     nl_sleep_ns(100 * MS);
-    assert_int_equal(atomic_load(&g.page->bursts_run), n_run);
-    assert_int_equal(nl_control_requested_ns(g.page), 5 * 500000);
+    EQUAL(atomic_load(&g.page->bursts_run), n_run, nl_control_requested_ns(g.page), 5 * 500000);
 }
 
 TEST(after_closing_nothing_starts_any_more) {

@@ -1,6 +1,5 @@
 /* Presets: small files of options, and what is said about those that are none. What they do on a command line: tests/cli/gen.bats. */
 #include "common/base/nl_preset.h"
-#include "noisegen/gen_options.h"
 #include "tests/unit/files.h"
 
 static char path[PATH_MAX], reason[4 * PATH_MAX];
@@ -103,40 +102,6 @@ TEST(the_list_has_every_preset_with_its_first_comment) {
     assert_int_equal(nl_preset_list(show, reason, sizeof reason), -1);
     assert_string_equal(reason, "cannot read '/nonexistent/presets': No such file or directory");
     setenv("NOISELAB_PRESETS", folder, 1);
-}
-
-/* ---- within the options ---- */
-
-/* Parses a command line of at most two words with the preset "a". */
-static int parse(const char *preset, const char *option, const char *value, struct ng_options *options) {
-    char *words[] = {"noiselab-gen", "--preset=a", "--duration=3s", (char *)option, (char *)value};
-    put("a.preset", preset);
-    return ng_options_parse(3 + !!option + !!value, words, options);
-}
-
-TEST(what_the_user_says_in_other_words_comes_first) {
-    struct ng_options o;
-    assert_int_equal(parse("kind = syscall\nlevel = 2%\non = cpu:5\npattern = bursts\nseed = 7\n", "--rate", "100", &o), 1);
-    assert_true(o.rate_per_s == 100 && o.level_percent == -1);
-    assert_int_equal(o.shape.seed, 7);
-    assert_string_equal(o.patterns[0]->name, "bursts");
-    assert_int_equal(parse("kind = syscall\nrate = 5\non = cpu:3\npattern = jittered\n", "--level", "1", &o), 1);
-    assert_true(o.level_percent == 1 && o.rate_per_s == 0);
-    assert_string_equal(o.on, "cpu:3");
-    assert_int_equal(parse("level = 12x\n", "--level", "1", &o), 1); /* what the user overrules is not even looked at */
-    assert_int_equal(parse("level = 1\npattern = bursts\n", "--pattern", "periodic", &o), 1);
-    assert_string_equal(o.patterns[0]->name, "periodic");
-    assert_int_equal(o.n_patterns, 1);
-}
-
-TEST(what_no_preset_can_say_is_refused) {
-    static const char *const bad[] = {"= 1\n", "--level = 1\n", "outlive-parent = yes\n", "help = yes\n", "version = 1\n", "kind = burn\n",
-                                      "loop = maybe\nlevel = 1\n"};
-    struct ng_options o;
-    nl_set_quiet(1);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(parse(bad[i], NULL, NULL, &o), -1);
-    nl_set_quiet(0);
-    assert_int_equal(parse("level = 1\n", NULL, NULL, &o), 1);
 }
 
 GROUP(set_up, remove_tree)

@@ -30,28 +30,18 @@ TEST(values_fall_into_the_bin_that_holds_them) {
 }
 
 TEST(the_extremes_have_bins) {
-    assert_int_equal(nl_hist_index(-5), 0);
-    assert_int_equal(nl_hist_index(0), 0);
-    assert_int_equal(nl_hist_index(127), 127);
-    assert_int_equal(nl_hist_index(128), 128);
-    assert_int_equal(nl_hist_index(256), 256);
-    assert_int_equal(nl_hist_index(INT64_MAX), NL_HIST_BINS - 1);
+    EQUAL(nl_hist_index(-5), 0, nl_hist_index(0), 0, nl_hist_index(127), 127, nl_hist_index(128), 128);
+    EQUAL(nl_hist_index(256), 256, nl_hist_index(INT64_MAX), NL_HIST_BINS - 1);
 }
 
 TEST_WITH(an_empty_histogram_has_no_quantile, empty, NULL) {
-    assert_int_equal(nl_hist_total(&hist), 0);
-    assert_int_equal(nl_hist_quantile(&hist, 0.5), -1);
-    assert_int_equal(nl_hist_max(&hist), -1);
+    EQUAL(nl_hist_total(&hist), 0, nl_hist_quantile(&hist, 0.5), -1, nl_hist_max(&hist), -1);
 }
 
 TEST_WITH(quantiles_of_one_to_a_hundred_are_known, empty, NULL) {
     for (int i = 1; i <= 100; i++) nl_hist_add(&hist, i);
-    assert_int_equal(nl_hist_total(&hist), 100);
-    assert_int_equal(nl_hist_quantile(&hist, 0.5), 50);
-    assert_int_equal(nl_hist_quantile(&hist, 0.99), 99);
-    assert_int_equal(nl_hist_quantile(&hist, 0), 1);
-    assert_int_equal(nl_hist_quantile(&hist, 1), 100);
-    assert_int_equal(nl_hist_max(&hist), 100);
+    EQUAL(nl_hist_total(&hist), 100, nl_hist_quantile(&hist, 0.5), 50, nl_hist_quantile(&hist, 0.99), 99);
+    EQUAL(nl_hist_quantile(&hist, 0), 1, nl_hist_quantile(&hist, 1), 100, nl_hist_max(&hist), 100);
 }
 
 TEST_WITH(a_large_value_keeps_its_size_within_one_percent, empty, NULL) {
@@ -65,8 +55,5 @@ TEST_WITH(joined_histograms_hold_both_counts, empty, NULL) {
     for (int i = 1; i <= 50; i++) nl_hist_add(&hist, i);
     for (int i = 50; i <= 100; i++) nl_hist_add(&other, i);
     nl_hist_join(&hist, &other);
-    assert_int_equal(nl_hist_total(&hist), 101);
-    assert_int_equal(nl_hist_total(&other), 51);
-    assert_int_equal(hist.bins[nl_hist_index(50)], 2);
-    assert_int_equal(nl_hist_max(&hist), 100);
+    EQUAL(nl_hist_total(&hist), 101, nl_hist_total(&other), 51, hist.bins[nl_hist_index(50)], 2, nl_hist_max(&hist), 100);
 }

@@ -40,8 +40,7 @@ TEST(a_tournament_pairs_everybody_with_everybody_once) {
         for (int i = 0; i < n; i++)
             for (int j = 0; j < n; j++) assert_int_equal(met[i][j], i != j);
     }
-    assert_int_equal(nx_rounds(1), 0);
-    assert_int_equal(nx_rounds(0), 0);
+    EQUAL(nx_rounds(1), 0, nx_rounds(0), 0);
 }
 
 TEST(up_to_64_nodes_all_pairs_are_measured_and_beyond_every_node_meets_at_least_15_others) {
@@ -60,12 +59,8 @@ TEST(up_to_64_nodes_all_pairs_are_measured_and_beyond_every_node_meets_at_least_
 }
 
 TEST(a_quick_launch_takes_whole_rounds_of_pairs_alone_and_at_least_one) {
-    assert_int_equal(nx_alone_rounds(1, 1), 0);
-    assert_int_equal(nx_alone_rounds(3, 1), 3);
-    assert_int_equal(nx_alone_rounds(16, 1), 15);
-    assert_int_equal(nx_alone_rounds(64, 1), 3);
-    assert_int_equal(nx_alone_rounds(1000, 1), 1);
-    assert_int_equal(nx_alone_rounds(64, 0), 63);
+    EQUAL(nx_alone_rounds(1, 1), 0, nx_alone_rounds(3, 1), 3, nx_alone_rounds(16, 1), 15, nx_alone_rounds(64, 1), 3);
+    EQUAL(nx_alone_rounds(1000, 1), 1, nx_alone_rounds(64, 0), 63);
 }
 
 /* ---- topologies */

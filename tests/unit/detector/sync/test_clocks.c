@@ -250,10 +250,8 @@ TEST_WITH(a_fake_clock_is_parsed_and_multiplied_by_the_rank, fresh, NULL) {
 
 TEST_WITH(anything_odd_is_no_fake_clock_and_changes_nothing, fresh, NULL) {
     static const char *const odd[] = {
-        "", "-", "x", "--1ms", "+1ms", " 1ms", "1ms ", "1xs", "nan", "inf", "0x10", "1ms,", ",50ppm", "1ms,,1ms@1s", "1ms,50", "1ms,ppm",
-        "1ms,-ppm", "1ms,--5ppm", "1ms,50%ppm", "1ms,50 ppm", "1ms,50kppm", "1ms,nanppm", "1ms,50ppmx", "1ms,50ppm,", "1ms,50ppm,1ms",
-        "1ms,50ppm,1ms@", "1ms,50ppm,@1s", "1ms,50ppm,1ms@-1s", "1ms,50ppm,1ms@1s@1s", "1ms,50ppm,1ms@1s,", "1ms,50ppm,1ms@1s,2",
-        "1ms,1ms@1s", "1ms,600000ppm", "1ms,1e300ppm", "20000000h",
+        "", "x", "--1ms", "1ms ", "nan", "1ms,", "1ms,50", "1ms,--5ppm", "1ms,50ppmx", "1ms,50ppm,1ms", "1ms,50ppm,1ms@-1s",
+        "1ms,50ppm,1ms@1s,2", "1ms,600000ppm", "20000000h",
         NULL,
     };
     struct nd_clock c = raw(), before;

@@ -642,47 +642,6 @@ TEST(a_closed_page_restores_at_once_and_commands_go_on_being_answered) {
     assert_string_equal(text_of(certificate, "state_left"), "running");
 }
 
-/* ---- faults ---- */
-
-static void limit_files(pid_t pid, rlim_t n) {
-    struct rlimit limit = {n, n};
-    assert_int_equal(prlimit(pid, RLIMIT_NOFILE, &limit, NULL), 0);
-}
-
-/* A companion that can open nothing more while its agent is frozen must still give it back, and say the truth about it. */
-static void without_descriptors(const char *option, const char *word, pid_t agent) {
-    struct companion c = placed(option, word);
-    obeys(&c, NL_AGENT_OFF);
-    assert_true(stands_still(agent));
-    limit_files(c.pid, 3);
-    nl_agent_close(c.page);
-    assert_true(runs(agent));
-    json_auto_t *certificate = stop(&c);
-    /* what cannot be taken back without descriptors, a cgroup of ours, is said, and left to the guardian */
-    if (strcmp(text_of(certificate, "state_left"), "running") != 0)
-        assert_non_null(strstr(text_of(certificate, "state_left"), "not as it was found: "));
-    assert_true(runs(agent));
-}
-
-TEST(an_agent_is_given_back_by_a_companion_that_may_open_nothing) {
-    char path[600];
-    pid_t agent = make_agent(0, 2, spin);
-    without_descriptors("--agent-pid", pid_text(agent), agent);
-    for (int i = 0; i < 400; i++) {
-        cgroup_of(agent, path, sizeof path);
-        if (!strstr(path, "noiselab-agent")) break;
-        nl_sleep_ns(10 * MS);
-    }
-    assert_null(strstr(path, "noiselab-agent")); /* the guardian has moved it back */
-    end_agent(agent);
-    char name[32];
-    snprintf(name, sizeof name, "nl-few-%d", (int)(getpid() % 100000));
-    agent = agent_in_cgroup("freezer", name, path, sizeof path);
-    without_descriptors("--agent-cgroup", path, agent);
-    end_agent(agent);
-    assert_int_equal(rmdir(path), 0);
-}
-
 TEST(a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease) {
     OWNED(end_owned) pid_t agent = make_agent(0, 2, spin);
     struct companion c = start("--agent-pid", pid_text(agent));

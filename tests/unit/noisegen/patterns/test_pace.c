@@ -186,17 +186,13 @@ TEST(a_plan_of_25_ms_has_three_periods_of_10_ms_and_the_last_share_is_half) {
 
 TEST(a_plan_at_level_0_has_no_periods) {
     struct ng_plan plan = {.period_ns = 10 * MS, .length_ns = 25 * MS, .level = 0};
-    assert_int_equal(ng_n_periods(&plan), 0);
-    assert_int_equal(ng_n_due(&plan, 20 * MS), 0);
+    EQUAL(ng_n_periods(&plan), 0, ng_n_due(&plan, 20 * MS), 0);
 }
 
 TEST(bursts_become_due_at_their_times_and_never_after_the_last) {
     struct ng_plan plan = {.start_ns = 100 * MS, .period_ns = 10 * MS, .length_ns = 30 * MS, .level = 0.1};
-    assert_int_equal(ng_burst_ns(&plan, 2), 120 * MS);
-    assert_int_equal(ng_n_due(&plan, 100 * MS - 1), 0);
-    assert_int_equal(ng_n_due(&plan, 100 * MS), 1);
-    assert_int_equal(ng_n_due(&plan, 120 * MS - 1), 2);
-    assert_int_equal(ng_n_due(&plan, 900 * MS), 3);
+    EQUAL(ng_burst_ns(&plan, 2), 120 * MS, ng_n_due(&plan, 100 * MS - 1), 0, ng_n_due(&plan, 100 * MS), 1);
+    EQUAL(ng_n_due(&plan, 120 * MS - 1), 2, ng_n_due(&plan, 900 * MS), 3);
 }
 
 TEST(a_share_smaller_than_a_wake_up_is_saved_until_it_pays_for_one) {
@@ -281,17 +277,12 @@ TEST(the_same_seed_gives_the_same_bursts_and_another_one_does_not) {
 }
 
 TEST(a_burst_is_late_after_a_tenth_of_the_period_or_1_ms) {
-    assert_int_equal(ng_late_bound_ns(1 * MS), 100 * US);
-    assert_int_equal(ng_late_bound_ns(10 * MS), 1 * MS);
-    assert_int_equal(ng_late_bound_ns(60000 * MS), 1 * MS);
+    EQUAL(ng_late_bound_ns(1 * MS), 100 * US, ng_late_bound_ns(10 * MS), 1 * MS, ng_late_bound_ns(60000 * MS), 1 * MS);
 }
 
 TEST(the_tolerance_holds_on_both_sides_and_nothing_asked_is_neither) {
-    assert_int_equal(ng_within_tolerance(100, 104, 5), 1);
-    assert_int_equal(ng_within_tolerance(100, 96, 5), 1);
-    assert_int_equal(ng_within_tolerance(100, 106, 5), 0);
-    assert_int_equal(ng_within_tolerance(100, 94, 5), 0);
-    assert_int_equal(ng_within_tolerance(0, 94, 5), -1);
+    EQUAL(ng_within_tolerance(100, 104, 5), 1, ng_within_tolerance(100, 96, 5), 1, ng_within_tolerance(100, 106, 5), 0);
+    EQUAL(ng_within_tolerance(100, 94, 5), 0, ng_within_tolerance(0, 94, 5), -1);
 }
 
 /* ---- the deadline loop ---- */
@@ -905,11 +896,9 @@ TEST(sleeps_that_end_late_are_begun_so_much_earlier) {
 
 TEST(no_sleep_ends_earlier_than_a_twentieth_of_the_period_or_200_us) {
     struct ng_wake_cost delay = {0};
-    assert_int_equal(ng_lead_ns(NULL, 10 * MS), 0);
-    assert_int_equal(ng_lead_ns(&delay, 10 * MS), 0);
+    EQUAL(ng_lead_ns(NULL, 10 * MS), 0, ng_lead_ns(&delay, 10 * MS), 0);
     ng_wake_cost_add(&delay, 70 * US);
-    assert_int_equal(ng_lead_ns(&delay, 10 * MS), 70 * US);
-    assert_int_equal(ng_lead_ns(&delay, 1 * MS), 50 * US);
+    EQUAL(ng_lead_ns(&delay, 10 * MS), 70 * US, ng_lead_ns(&delay, 1 * MS), 50 * US);
     for (int i = 0; i < NG_WAKE_SAMPLES; i++) ng_wake_cost_add(&delay, 5 * MS);
     assert_int_equal(ng_lead_ns(&delay, 1000 * MS), 200 * US);
     for (int i = 0; i < NG_WAKE_SAMPLES; i++) ng_wake_cost_add(&delay, -5);
