@@ -1,7 +1,7 @@
 /* One half: switching the arm, running the loop, and from the ranks' figures to a row. */
-#include "detector/plan/noise_nodes.h"
+#include "detector/plan/plan.h"
 #include "detector/run_state.h"
-#include "detector/nodes/tree.h"
+#include "detector/nodes/team.h"
 
 #define STOP_LOOK_NS INT64_C(100000000)       /* long loops look for a stop about this often */
 #define LEASE_LENGTHS 4                       /* a load without fixed dose ends by itself after this many planned lengths of its loop */

@@ -3,7 +3,7 @@
 #include "detector/treatment/companion.h"
 #include "detector/nodes/launcher.h"
 #include "common/sys/nl_place.h"
-#include "detector/plan/noise_nodes.h"
+#include "detector/plan/plan.h"
 #include "detector/options/options.h"
 #include "detector/nodes/provenance.h"
 #include "detector/record/record.h"

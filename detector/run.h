@@ -2,7 +2,7 @@
 #pragma once
 
 #include "detector/treatment/companion.h"
-#include "detector/record/markers.h"
+#include "detector/record/record.h"
 #include "detector/options/options.h"
 #include "detector/treatment/treatment.h"
 

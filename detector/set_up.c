@@ -1,14 +1,14 @@
 /* Before the first half: nodes, generators, clocks, operations, pilots, files. */
 #include <linux/membarrier.h>
 
-#include "common/sys/nl_memory.h"
+#include "common/sys/nl_stat.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_units.h"
-#include "detector/plan/noise_nodes.h"
+#include "detector/plan/plan.h"
 #include "detector/record/record.h"
 #include "detector/run_state.h"
 #include "detector/nodes/provenance.h"
-#include "detector/ops/work.h"
+#include "detector/ops/ops.h"
 
 #define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node ... */
 #define COMMON_PHASE_STREAM (PHASE_STREAM - 1) /* ... and one for all */
@@ -306,7 +306,7 @@ static void record_sync(void *context, const struct nd_starter *s, const char *r
     nd_team_gather(r->team.world, &s->sync.report, sizeof s->sync.report, r->reports);
     if (r->first_sync_ns == 0 && r->reports) r->first_sync_ns = r->reports[0].at_ns;
     if (!r->record) return; /* the first one comes before there is a folder */
-    if (nd_record_clocks(r->record, s->sync.n_runs, reason, s->sync.options.method->name, r->reports, r->bindings, r->first_sync_ns))
+    if (nd_record_clocks(r->record, s->sync.n_runs, reason, r->reports, r->bindings, r->first_sync_ns))
         r->flags |= ND_FLAG_RECORD;
 }
 
@@ -505,8 +505,7 @@ static int open_record(struct nd_run *r) {
             if (r->starter && r->starter->clock_note[0]) nd_launch_json_warn(r->launch, "%s", r->starter->clock_note);
             for (int i = 0; r->starter && i < o->n_configs; i++) warn_of_late_starts(r, i);
             if (r->starter)
-                failed = nd_record_clocks(r->record, 1, "first", r->starter->sync.options.method->name, r->reports, r->bindings,
-                                          r->first_sync_ns);
+                failed = nd_record_clocks(r->record, 1, "first", r->reports, r->bindings, r->first_sync_ns);
             if (!r->steal)
                 nd_launch_json_warn(
                     r->launch,

@@ -1,5 +1,5 @@
 
-#include "noisegen/certificate.h"
+#include "noisegen/worker.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_units.h"
 #include "noisegen/patterns/pace.h"

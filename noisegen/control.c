@@ -1,7 +1,7 @@
 
 #include <pthread.h>
 
-#include "noisegen/certificate.h"
+#include "noisegen/worker.h"
 #include "common/page/nl_control.h"
 #include "common/sys/nl_place.h"
 #include "noisegen/patterns/pace.h"

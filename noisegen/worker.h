@@ -3,12 +3,54 @@
 
 #include <pthread.h>
 
-#include "noisegen/machine.h"
+#include "common/base/nl_usual.h"
 #include "common/page/nl_control.h"
 #include "common/sys/nl_place.h"
 #include "noisegen/gen_options.h"
 #include "noisegen/patterns/pace.h"
 #include "noisegen/patterns/stretch.h"
+
+/* The real machine behind struct ng_machine: clocks, sleeping, and being told to stop. */
+
+/* CPUs beyond this number are not recorded. */
+enum { NG_MAX_CPUS = 8192 };
+
+/* Where the thread ran, as seen at its wake-ups. */
+struct ng_cpus {
+    uint64_t seen[NG_MAX_CPUS / 64];
+    int last; /* -1: none yet */
+    int64_t n_migrations;
+};
+
+/* Before the first ng_cpus_note. */
+void ng_cpus_init(struct ng_cpus *cpus);
+
+/* Records the CPU the thread is on. */
+void ng_cpus_note(struct ng_cpus *cpus);
+
+/* Context switches of the calling thread since a moment before; of NULL: so far. */
+struct ng_switches { int64_t n_voluntary, n_involuntary; };
+struct ng_switches ng_switches_since(const struct ng_switches *before);
+
+/* Asks the kernel to wake us on time: a timer slack of 1 ns (otherwise 50 us) and short time slices (otherwise some wake-ups wait for a
+ * busy neighbour's slice to end). */
+void ng_machine_be_punctual(void);
+
+/* Kills this process when its parent dies.
+ * @param parent_pid  who the parent was when the program started.
+ * @return 0, -1 when the parent died before we could ask for it. */
+int ng_machine_die_with_parent(int parent_pid);
+
+/* From now on SIGINT and SIGTERM stop the generator. */
+void ng_machine_stop_on_signals(void);
+
+/* Ends every sleep and burst of a generator alone, in all threads. Safe in a signal handler. */
+void ng_machine_stop(void);
+
+/* Hooks of struct ng_machine that need no context: the clock of the deadlines, and stopping by ng_machine_stop. */
+int64_t ng_machine_now_ns(void *context);
+int ng_machine_interrupted(void *context);
+int ng_machine_sleep_until(void *context, int64_t deadline_ns);
 
 /* What was delivered of one treatment under a detector. */
 struct ng_level {
@@ -87,3 +129,28 @@ int ng_alone(const struct ng_options *options);
 /* A generator under a detector: obeys the page behind options->control_fd (common/page/nl_control.h) until QUIT, with a certificate of
  * every level at the end. Returns an exit status. */
 int ng_controlled(const struct ng_options *options);
+
+/* The certificate of the delivered load: JSON for machines, one line for people. Keys: docs/reference/formats.md. */
+
+struct ng_certificate {
+    const struct ng_options *options;
+    const struct ng_worker *workers;
+    int n_workers; /* 0: not placed */
+    int64_t period_ns; /* 0: none yet */
+    int64_t elapsed_ns;
+    int n_levels;      /* NL_CONTROL_MAX_LEVELS under a detector; 0: alone */
+    const char *ended; /* "complete", "interrupted" or "failed: ..." */
+};
+
+/* Whether every load asked for was delivered within the tolerance: 1 yes, 0 no, -1 nothing was asked for. */
+int ng_certificate_ok(const struct ng_certificate *certificate);
+
+/* The sum of the workers' accounts. */
+struct ng_account ng_certificate_total(const struct ng_certificate *certificate);
+
+/* The certificate as JSON; `indent` 0: compact. To be freed by the caller; NULL without memory.
+ * @param size  what it has to fit into with its end: single threads are left off when they do not; 0: no limit. */
+char *ng_certificate_json(const struct ng_certificate *certificate, int indent, size_t size);
+
+/* The certificate as one line of text without its end of line into `buf`; returns buf. */
+const char *ng_certificate_line(const struct ng_certificate *certificate, char *buf, size_t size);

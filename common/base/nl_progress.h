@@ -14,7 +14,6 @@ extern const char *const nl_progress_names[]; /* by enum, ends with NULL */
 /* What --progress says of itself, and what a wrong value is told. */
 #define NL_PROGRESS_HELP \
     "progress on stderr: redrawn on a terminal; elsewhere a line each minute, and at each tenth, 10 s apart at least (default auto)"
-#define NL_PROGRESS_WANTED "auto, terminal, lines or off"
 
 struct nl_progress {
     int shows, redraws;

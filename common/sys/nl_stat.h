@@ -29,3 +29,8 @@ int nl_each_number(const char *directory, int (*take)(void *context, pid_t numbe
 
 /* Calls `take` for each number in a file of numbers (cgroup.procs, children). As above. */
 int nl_each_line(const char *file, int (*take)(void *context, pid_t number), void *context);
+
+/* How much memory can still be had. */
+
+/* Bytes that can still be had, on the machine and within the cgroups (versions 1 and 2) of this process; -1 when unknown. Local. */
+int64_t nl_memory_available(void);

@@ -1,7 +1,7 @@
 #include "detector/nodes/quiet.h"
 #include "detector/acceptance/accept_run.h"
 #include "detector/record/launch_json.h"
-#include "common/sys/nl_memory.h"
+#include "common/sys/nl_stat.h"
 #include "detector/ops/algorithms.h"
 #include "common/sys/nl_whole.h"
 

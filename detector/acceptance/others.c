@@ -1,4 +1,4 @@
-#include "detector/acceptance/others.h"
+#include "detector/acceptance/accept_run.h"
 #include "common/sys/nl_place.h"
 #include "common/sys/nl_whole.h"
 #include "detector/treatment/child.h"

@@ -1,4 +1,4 @@
-#include "detector/design/spending.h"
+#include "detector/design/schedule.h"
 
 /* ---- quantiles ----------------------------------------------------------------------------------------------------------------------- */
 

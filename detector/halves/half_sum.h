@@ -2,8 +2,8 @@
  * way to rank 0, so that nobody ever holds what all ranks saw. */
 #pragma once
 
-#include "detector/measure/measure.h"
 #include "detector/design/schedule.h"
+#include "detector/measure/measure.h"
 #include "detector/measure/starts.h"
 
 /* The figures that each half yields, and the question each answers. Columns are described in docs/reference/formats.md. */
@@ -76,3 +76,21 @@ void nd_half_sum_tell(struct nd_half_sum *s, int64_t zero_ns, int has_detours, i
 
 /* Mean of the operations that are no detours, over ranks; -1: not known. */
 static inline double nd_half_base_ns(const struct nd_half_sum *s) { return s->n_base > 0 ? s->base_ns_sum / s->n_base : -1; }
+
+/* Differences on - off of a figure, pair by pair, while a run is under way. */
+
+/* Running mean and sum of squared deviations (Welford 1962). */
+struct nd_moments { int64_t n; double mean, m2; };
+
+struct nd_pairs;
+
+/* @param n_arms  on arms and off. NULL when memory is short. */
+struct nd_pairs *nd_pairs_open(int n_configs, int n_arms);
+
+/* Takes a half's figure: each on half pairs with the off half of its pair or set. NaN makes no pair.
+ * @param config  from 0: whose differences are kept apart; may be 0 throughout, because the halves of a pair follow each other. */
+void nd_pairs_half(struct nd_pairs *p, int config, const struct nd_step *step, double value);
+
+/* Differences so far of an arm (from 1; 0 is off). */
+const struct nd_moments *nd_pairs_of(const struct nd_pairs *p, int config, int arm);
+void nd_pairs_close(struct nd_pairs *p);

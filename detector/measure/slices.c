@@ -2,8 +2,8 @@
 
 #include <sys/uio.h>
 
-#include "detector/treatment/burst_log.h"
-#include "common/base/nl_little.h"
+#include "detector/treatment/treatment.h"
+#include "common/base/nl_usual.h"
 
 enum { VERSION = 1, BLOCK_WORDS = 13, SUMS_AT = 11 };
 

@@ -5,7 +5,6 @@
 
 #include "common/base/nl_json.h"
 #include "common/sys/nl_place.h"
-#include "detector/nodes/switches.h"
 #include "common/sys/nl_whole.h"
 
 extern char **environ;

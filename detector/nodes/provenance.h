@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "common/base/nl_usual.h"
 #include "common/sys/nl_cgroup.h"
 
 enum { ND_HOST_BYTES = 65 }; /* the longest name that Linux lets a host have, and its end */
@@ -62,3 +63,12 @@ json_t *nd_binding_json(const struct nd_binding *s);
  * CPU model, CPUs that may be used, hardware threads per core, kernel and ranks per node; what is not known of a node is not compared.
  * @return number of properties in which they differ. Local. */
 int nd_unlike_describe(const struct nd_host *hosts, int n_hosts, char *line, size_t size);
+
+/* The switches above a node, as Slurm says them. */
+
+/* The switches of an address such as s0.s[3,1-2].node7 of pattern switch.switch.node (SLURM_TOPOLOGY_ADDR, SLURM_TOPOLOGY_ADDR_PATTERN),
+ * from the top, with points between. Several of one level are written one way, however Slurm wrote them; what is too long ends in a
+ * checksum. Local.
+ * @param node  Slurm's name of the node (SLURMD_NODENAME), which may have points; NULL: not known.
+ * @param out   "" where address and pattern do not fit each other, or one is NULL: not known. */
+void nd_switches_read(const char *address, const char *pattern, const char *node, char *out, size_t size);

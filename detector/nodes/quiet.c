@@ -94,37 +94,34 @@ static int parse_task(const struct nd_quiet *q, const char *text, struct task *t
     return is_own(q, s.ppid) ? -1 : 0;
 }
 
-static void add_task(struct tasks *t, const struct task *task) {
-    if (NL_GROW(t->all, t->n, t->room) == 0) t->all[t->n++] = *task;
+struct looking { const struct nd_quiet *q; struct tasks *t; pid_t pid; };
+
+static int look_at_thread(void *context, pid_t tid) {
+    struct looking *l = context;
+    struct task task = {.tid = tid, .pid = l->pid};
+    char path[256], text[1024];
+    snprintf(path, sizeof path, "%s/%d/task/%d/stat", l->q->proc, (int)l->pid, (int)tid);
+    if (nl_read(path, text, sizeof text) <= 0 || parse_task(l->q, text, &task) || NL_GROW(l->t->all, l->t->n, l->t->room)) return 0;
+    l->t->all[l->t->n++] = task;
+    return 0;
 }
 
-/* Whether a directory entry is a number; it. */
-static int number_of(const struct dirent *e) { return isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0; }
-
-static void read_threads(const struct nd_quiet *q, int pid, struct tasks *t) {
-    char path[256], text[1024];
-    snprintf(path, sizeof path, "%s/%d/task", q->proc, pid);
-    DIR *dir = opendir(path);
-    if (!dir) return;
-    for (struct dirent *e; (e = readdir(dir));) {
-        struct task task = {.tid = number_of(e), .pid = pid};
-        snprintf(path, sizeof path, "%s/%d/task/%d/stat", q->proc, pid, task.tid);
-        if (task.tid && nl_read(path, text, sizeof text) > 0 && parse_task(q, text, &task) == 0) add_task(t, &task);
-    }
-    closedir(dir);
+static int look_at_process(void *context, pid_t pid) {
+    struct looking *l = context;
+    char path[256];
+    if (is_own(l->q, pid)) return 0;
+    l->pid = pid;
+    snprintf(path, sizeof path, "%s/%d/task", l->q->proc, (int)pid);
+    nl_each_number(path, look_at_thread, l);
+    return 0;
 }
 
 NL_ORDER_BY(by_tid, struct task, tid)
 
 static void read_tasks(const struct nd_quiet *q, struct tasks *t) {
+    struct looking l = {q, t, 0};
     t->n = 0;
-    DIR *dir = opendir(q->proc);
-    if (!dir) return;
-    for (struct dirent *e; (e = readdir(dir));) {
-        int pid = number_of(e);
-        if (pid && !is_own(q, pid)) read_threads(q, pid, t);
-    }
-    closedir(dir);
+    nl_each_number(q->proc, look_at_process, &l);
     if (t->n) qsort(t->all, (size_t)t->n, sizeof *t->all, by_tid);
 }
 

@@ -1,4 +1,4 @@
-#include "detector/nodes/switches.h"
+#include "detector/nodes/provenance.h"
 #include "common/base/nl_hostlist.h"
 
 enum { MOST_SWITCHES = 4096, TEXT_BYTES = 1 << 16 };

@@ -1,4 +1,4 @@
-#include "detector/nodes/tree.h"
+#include "detector/nodes/team.h"
 #include "common/base/nl_usual.h"
 
 enum { TAG = 20044 }; /* any: nothing else is sent on these communicators while a tree is at work */

@@ -1,4 +1,4 @@
-/* Buffers of an operation: how many sets, where they lie, what pages they have, whether caches know them. */
+/* Buffers of an operation: how many sets, and whether caches know them. */
 #pragma once
 
 #include "common/base/nl_usual.h"
@@ -11,18 +11,8 @@ enum nd_buffer_use {
 };
 extern const char *const nd_buffer_use_names[]; /* by enum, ends with NULL */
 
-enum nd_pages { ND_PAGES_DEFAULT, ND_PAGES_SMALL, ND_PAGES_HUGE };
-extern const char *const nd_pages_names[];
-
-/* On which CPU the pages are touched first, which decides on which NUMA node they lie. */
-enum nd_first_touch { ND_TOUCH_OWN, ND_TOUCH_FIRST /* the first CPU of this machine that the rank may use: all pages on one NUMA node */ };
-extern const char *const nd_first_touch_names[];
-
 struct nd_buffer_options {
     enum nd_buffer_use use;
-    int64_t alignment_bytes; /* 0: 4096; a power of two from 1 to 1 GiB; less than a page moves the start off the page's begin */
-    enum nd_pages pages;
-    enum nd_first_touch touch;
     int n_sets; /* 0: what nd_buffers_sets says */
 };
 
@@ -30,7 +20,7 @@ struct nd_buffer_options {
  * way. */
 #define ND_BUFFERS_MOST_SETS 4096
 
-/* Sets of a send and a receive buffer, all of equal size. */
+/* Sets of a send and a receive buffer, all of equal size, each at a multiple of 4 KiB. */
 struct nd_buffers {
     int n_sets, current;
     int64_t send_bytes, receive_bytes; /* of one set; at least 1 */
@@ -50,12 +40,8 @@ int nd_buffers_sets(const struct nd_buffer_options *o, int64_t set_bytes);
 /* Memory that nd_buffers_open takes at most for sets of that size, bytes. Local. */
 int64_t nd_buffers_memory_bytes(const struct nd_buffer_options *o, int64_t set_bytes);
 
-/* Allocates all sets, gives advice on pages, touches everything (zeroed). 0, or -1 when memory is short or the CPU cannot be changed.
- * Local. */
+/* Allocates all sets and touches everything (zeroed). 0, or -1 when memory is short. Local. */
 int nd_buffers_open(struct nd_buffers *b, const struct nd_buffer_options *o, int64_t send_bytes, int64_t receive_bytes);
-
-/* How much of the memory the kernel gave huge pages to, bytes (advice on pages is only advice); -1 when it does not say. Local. */
-int64_t nd_buffers_huge_bytes(const struct nd_buffers *b);
 
 /* Evicts the current set's lines from all caches. No allocation. */
 void nd_buffers_flush(const struct nd_buffers *b);

@@ -2,7 +2,7 @@
 
 /* ---- data types ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Elements are copied, not dereferenced: an alignment of one byte is a choice that users have. A value that no whole number can stand for
+/* Elements are copied, not dereferenced: a buffer may begin anywhere. A value that no whole number can stand for
  * (a NaN, a fraction) must not equal one. */
 #define TYPE(id, type, mpi_type, is_floating, is_arithmetic)                                                                               \
     static MPI_Datatype mpi_##id(void) { return mpi_type; }                                                                                \
@@ -25,8 +25,6 @@ TYPE(float, float, MPI_FLOAT, 1, 1)
 TYPE(double, double, MPI_DOUBLE, 1, 1)
 
 const struct nd_datatype *const nd_datatypes[] = {&nd_type_byte, &nd_type_int, &nd_type_long, &nd_type_float, &nd_type_double, NULL};
-
-const struct nd_datatype *nd_datatype_find(const char *name) { return nl_find(nd_datatypes, name); }
 
 /* ---- reductions ---------------------------------------------------------------------------------------------------------------------- */
 
@@ -71,8 +69,6 @@ REDUCTION(bor, MPI_BOR, 0, 1, bor_value, a | b)
 REDUCTION(bxor, MPI_BXOR, 0, 1, bxor_value, a ^ b)
 
 const struct nd_reduction *const nd_reductions[] = {&sum, &prod, &min, &max, &land, &lor, &lxor, &band, &bor, &bxor, NULL};
-
-const struct nd_reduction *nd_reduction_find(const char *name) { return nl_find(nd_reductions, name); }
 
 int nd_reduction_knows(const struct nd_reduction *r, const struct nd_datatype *t) {
     return (t->is_arithmetic || !r->needs_arithmetic) && (!t->is_floating || !r->needs_integer);

@@ -15,7 +15,6 @@ struct nd_datatype {
 };
 extern const struct nd_datatype *const nd_datatypes[]; /* ends with NULL */
 extern const struct nd_datatype nd_type_byte, nd_type_int, nd_type_long, nd_type_float, nd_type_double;
-const struct nd_datatype *nd_datatype_find(const char *name);
 
 #define ND_DATA_MOST_BYTES 8
 
@@ -27,7 +26,6 @@ struct nd_reduction {
     int64_t (*combine)(int64_t a, int64_t b);
 };
 extern const struct nd_reduction *const nd_reductions[]; /* ends with NULL; the first is sum */
-const struct nd_reduction *nd_reduction_find(const char *name);
 
 /* 1: the data type knows the reduction (MPI 3.1, section 5.9.2). */
 int nd_reduction_knows(const struct nd_reduction *r, const struct nd_datatype *t);

@@ -1,5 +1,5 @@
 /* Every row of collectives.table as three operations, and the table of all operations. */
-#include "detector/ops/op_rows.h"
+#include "detector/ops/ops.h"
 
 #define FIELDS(...) __VA_ARGS__
 #define ROW(symbol, title, text, fields, ...)                                                                                              \

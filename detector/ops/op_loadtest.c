@@ -1,4 +1,4 @@
-#include "detector/ops/op_rows.h"
+#include "detector/ops/ops.h"
 
 /* The load test of Kurgalin, Krivtsov & Parshina (Voronezh State University): every rank posts receives of an integer array from every
  * rank, sends every rank an array filled with a counter shifted by its own rank, and each array is checked against its sender's shift. The

@@ -1,6 +1,6 @@
 /* Operations without MPI. Kurnosov's wait patterns (2012, MPIPerf) take a time that is known beforehand, so that what a measurement says of
  * them is its own error. */
-#include "detector/ops/op_rows.h"
+#include "detector/ops/ops.h"
 
 /* WaitPatternUp: when all ranks start together, n ranks take n microseconds, from the reading of the clock before the call to the one after
  * it. Of these the wait itself is all but two readings: the one that it begins with, and the one that follows it. A clock that jumps

@@ -1,5 +1,4 @@
 #include "detector/ops/ops.h"
-#include "detector/ops/op_rows.h"
 
 const struct nd_datatype *nd_op_datatype(const struct nd_op *op, const struct nd_op_options *o) {
     return op->uses & ND_USES_DATATYPE && o->datatype ? o->datatype : op->datatype;
@@ -80,15 +79,7 @@ const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o,
         return reason;
     }
     if (op->uses & ND_USES_ROOT && root_problem(op, o, n_ranks, reason, reason_size)) return reason;
-    if (op->has_bytes && size_problem(op, t, bytes, n_ranks, reason, reason_size)) return reason;
-    /* compilers may read elements of a vector in a way that needs them where the data type wants them */
-    if (r && o->buffer.alignment_bytes && o->buffer.alignment_bytes < t->size_bytes) {
-        snprintf(reason, reason_size, "--buffer: alignment: %s computes with elements of %s, which need %d bytes of alignment (got %lld)",
-            op->name,
-                 t->name, t->size_bytes, (long long)o->buffer.alignment_bytes);
-        return reason;
-    }
-    return NULL;
+    return op->has_bytes ? size_problem(op, t, bytes, n_ranks, reason, reason_size) : NULL;
 }
 
 int64_t nd_op_set_bytes(const struct nd_op *op, int64_t bytes, int n_ranks) {

@@ -4,9 +4,10 @@
 
 #include <mpi.h>
 
+#include "common/base/nl_usual.h"
 #include "detector/ops/buffers.h"
-#include "detector/sync/clocks.h"
 #include "detector/ops/data.h"
+#include "detector/sync/clocks.h"
 
 /* How operations are run; the same for all of a launch. */
 struct nd_op_options {
@@ -107,7 +108,7 @@ int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o
 
 /* Fills `s`, allocates, fills buffers; receive buffers begin poisoned. `options` must outlive it, and nd_op_problem must know nothing
  * against them.
- * 0, or -1 when memory is short or the CPU for the first touch cannot be had. Collective for persistent operations (-1 on all ranks
+ * 0, or -1 when memory is short. Collective for persistent operations (-1 on all ranks
  * then). */
 int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, struct nd_op_state *s, MPI_Comm comm, int64_t bytes);
 
@@ -123,3 +124,34 @@ void nd_op_advance(struct nd_op_state *s);
 
 /* Frees what nd_op_open made; fine on a zeroed state. Collective for persistent operations. */
 void nd_op_close(struct nd_op_state *s);
+
+/* Work of a fixed amount: the same instructions on every rank and in every call, whatever the clock says, so that differences in when ranks
+ * are done are the machine's. */
+
+/* Runs n steps of arithmetic that the compiler can neither shorten nor split; no memory, no system call. */
+void nd_work(int64_t n_steps);
+
+/* Steps per ns on this CPU now: the fastest of several trials of about 1 ms. Local. */
+double nd_work_rate(void);
+
+/* What the files of the rows (op_*.c) lean on: requests, and the persistent operations of this MPI library. */
+
+/* Persistent collectives are part of MPI 4. Open MPI had them before: as an extension with names of its own in 4, by their right names in
+ * 5. */
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+#include <mpi-ext.h>
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define ND_HAS_PERSISTENT 1
+#define ND_PERSISTENT_CALL(name) MPIX_##name
+#endif
+#elif MPI_VERSION >= 4 || defined(OPEN_MPI)
+#define ND_HAS_PERSISTENT 1
+#define ND_PERSISTENT_CALL(name) MPI_##name
+#endif
+
+#ifndef ND_HAS_PERSISTENT
+#define ND_HAS_PERSISTENT 0
+#endif
+
+/* Allocates s->requests, two for each rank. 0 or -1. Local. */
+int nd_op_requests(struct nd_op_state *s);

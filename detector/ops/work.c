@@ -1,4 +1,4 @@
-#include "detector/ops/work.h"
+#include "detector/ops/ops.h"
 
 void nd_work(int64_t n_steps) {
     uint64_t x = UINT64_C(0x9e3779b97f4a7c15);

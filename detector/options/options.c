@@ -19,7 +19,7 @@ enum { LIST_BYTES = 16384, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES };
 
 /* Tags of rows: what has to be asked for, too, or an option would be without effect. */
 enum need {
-    NEEDS_STARTS = 1, NEEDS_SCHEDULE = 2, NEEDS_STAGES = 4, NEEDS_PATIENCE = 8, NEEDS_AMOUNT = 16, NEEDS_MEDIAN = 32, NEEDS_LOOKS = 64,
+    NEEDS_STARTS = 1, NEEDS_SCHEDULE = 2, NEEDS_STAGES = 4, NEEDS_AMOUNT = 16, NEEDS_MEDIAN = 32, NEEDS_LOOKS = 64,
     NEEDS_GENERATOR = 128, NEEDS_AGENT = 256, NEEDS_OPERATIONS = 512, NEEDS_PROGRAM = 1024, NEEDS_NODES = 2048
 };
 
@@ -61,12 +61,6 @@ static const char *set_root(struct nl_command_line *line, const char *text) {
     if (!op->rotates_root && nl_parse_int(text, 0, INT_MAX - 1, &root)) return "a rank or the word rotate";
     op->root = (int)root;
     return NULL;
-}
-
-static const char *set_alignment(struct nl_command_line *line, const char *text) {
-    int64_t *bytes = &((struct nd_options *)line->target)->op.buffer.alignment_bytes;
-    int is_power = nl_parse_size(text, bytes) == 0 && *bytes >= 1 && *bytes <= INT64_C(1) << 30 && (*bytes & (*bytes - 1)) == 0;
-    return is_power ? NULL : "a power of two from 1 to 1GiB";
 }
 
 /* How late ranks come: a time, or 2x. */
@@ -167,15 +161,14 @@ static void print_operations(void) { PRINT_ROWS(nd_ops, 25); }
 static void print_designs(void) { PRINT_ROWS(nd_designs, 10); }
 static void print_starts(void) { PRINT_ROWS(nd_start_modes, 10); }
 static void print_clocks(void) { PRINT_ROWS(nd_clock_kinds, 13); }
-static void print_syncs(void) { PRINT_ROWS(nd_sync_methods, 10); }
 static void print_arrivals(void) { PRINT_ROWS(nd_arrivals, 10); }
 
 static const struct {
     const char *name;
     void (*print)(void); /* NULL: by what the MPI library says */
 } lists[] = {{"operations", print_operations}, {"algorithms", NULL},         {"designs", print_designs},     {"channels", print_channels},
-             {"starts", print_starts},         {"clocks", print_clocks},     {"syncs", print_syncs},         {"arrivals", print_arrivals},
-             {"datatypes", print_datatypes},   {"reductions", print_reductions}};
+             {"starts", print_starts},         {"clocks", print_clocks},     {"arrivals", print_arrivals},   {"datatypes", print_datatypes},
+             {"reductions", print_reductions}};
 
 static const char *list(struct nl_command_line *line, const char *text) {
     char reason[256];
@@ -195,7 +188,7 @@ static const char *list(struct nl_command_line *line, const char *text) {
         return NULL;
     }
     nl_nearest_tell(&n, line->meant, sizeof line->meant);
-    return "operations, algorithms, designs, channels, starts, clocks, syncs, arrivals, datatypes or reductions";
+    return "operations, algorithms, designs, channels, starts, clocks, arrivals, datatypes or reductions";
 }
 
 /* ---- the rows ---- */
@@ -252,11 +245,6 @@ static const struct nl_option rows[] = {
      .tags = NEEDS_OPERATIONS},
     {"buffer", NULL, "cache state of the buffers: warm, other buffers every time, flushed (default reuse)", 1, AT(WORD, op.buffer.use),
      .table = nd_buffer_use_names, .tags = NEEDS_OPERATIONS},
-    {"alignment", "SIZE", "of the buffers, a power of two (default 4KiB)", 1, .of = "buffer", .set = set_alignment},
-    {"pages", NULL, "pages that the system is asked for (default default)", 1, AT(WORD, op.buffer.pages), .table = nd_pages_names,
-     .of = "buffer"},
-    {"first-touch", NULL, "CPU that touches the buffers first: the rank's own, or the first allowed one (default own)", 1,
-     AT(WORD, op.buffer.touch), .table = nd_first_touch_names, .of = "buffer"},
     {"check", NULL, "verify the results of operations once, after every operation (not with --starts loop), or never (default once)", 1,
      KEPT(WORD, check), .table = nd_check_names, .tags = NEEDS_OPERATIONS},
     {.help = "Synchronised starts:", .group = 6},
@@ -264,12 +252,8 @@ static const struct nl_option rows[] = {
      AT(ROW, start.mode), .table = nd_start_modes, .wanted = "a way to start (see --list starts)", .tags = NEEDS_OPERATIONS},
     {"clock", "NAME", "the clock of the starts (see --list clocks; default tsc where it may be trusted, else monotonic-raw)", 6,
      AT(ROW, start.clock), .table = nd_clock_kinds, .wanted = "a clock (see --list clocks)", .of = "starts", .tags = NEEDS_STARTS},
-    {"sync", "NAME", "how clocks are compared (see --list syncs; default tree)", 6, AT(ROW, start.sync.method), .table = nd_sync_methods,
-     .wanted = "a way to compare clocks (see --list syncs)", .of = "starts", .tags = NEEDS_STARTS},
     {"sync-ranks", NULL, "compare one clock for each node that has one, or every rank's (default nodes)", 6,
      AT(WORD, start.sync.every_rank), .table = sync_ranks_names, .of = "starts", .tags = NEEDS_STARTS},
-    {"sync-exchanges", "N", "stop after N exchanges without a shorter round trip (default 100)", 6, AT(INT, start.sync.patience), 1, 1e6,
-     .of = "starts", .tags = NEEDS_STARTS | NEEDS_PATIENCE},
     {"sync-every", "TIME", "compare clocks again after this time, or earlier when they drift apart; 0: never (default 10s)", 6,
      AT(DURATION_OR_ZERO, start.sync_every_ns), .of = "starts", .tags = NEEDS_STARTS},
     {"slot", "TIME", "window: distance of starts, round: from broadcast to deadline (default: found, and kept for all arms)", 6,
@@ -353,7 +337,7 @@ static const struct nl_option rows[] = {
     {"help", NULL, "this text", 5, .type = NL_HELP},
     {"version", NULL, "the version and the commit it was built from", 5, .type = NL_VERSION},
     {"list", "WHAT", "operations (that can be timed), algorithms (that this MPI library lets one choose), designs, channels (figures of "
-     "each half), starts, clocks, syncs, arrivals, datatypes, reductions", 5, .set = list},
+     "each half), starts, clocks, arrivals, datatypes, reductions", 5, .set = list},
 };
 
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -767,9 +751,7 @@ static int resolve_starts(struct parsing *p) {
         if (is_useless(p, NEEDS_STARTS, 0, "needs synchronised starts (try --starts round)")) return -1;
         return check_arrival(p) || check_late_arm(o) ? -1 : 0;
     }
-    if (is_useless(p, NEEDS_PATIENCE, s->sync.method && !s->sync.method->has_drift, "is for offsets only (try sync=linear)") ||
-        is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "is for the rule median"))
-        return -1;
+    if (is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "is for the rule median")) return -1;
     if (s->stop_rule != ND_STOP_NONE && !o->design->single_loop)
         return nl_error("--starts: stop-rule: design %s has a fixed length (use --design single)", o->design->name);
     return check_arrival(p);
@@ -930,7 +912,6 @@ static void print_tables(void) {
     NL_TABLES_ROWS("design", nd_designs);
     NL_TABLES_ROWS("start", nd_start_modes);
     NL_TABLES_ROWS("clock", nd_clock_kinds);
-    NL_TABLES_ROWS("sync", nd_sync_methods);
     NL_TABLES_ROWS("arrival", nd_arrivals);
     for (int i = 0; nd_datatypes[i]; i++) nl_tables_row("datatype", nd_datatypes[i]->name, NULL, "type of the elements of an operation");
     for (int i = 0; nd_reductions[i]; i++)
@@ -962,7 +943,7 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
                              .sequential = {.alpha = 0.01, .n_looks = 5, .spending = nd_spendings[0]},
                              .agent = {.settle_ns = -1, .timeout_ns = INT64_C(30000000000)},
                              .start = {.mode = nd_start_modes[0], .arrival = nd_arrivals[0], .arrival_factor = 1, .gamma = 1.1, .eps = 0.25,
-                                       .n_stage_starts = 8, .n_first_starts = 4, .precision_percent = 1, .sync = {.patience = 100},
+                                       .n_stage_starts = 8, .n_first_starts = 4, .precision_percent = 1,
                                        .sync_every_ns = INT64_C(10000000000)}};
     const char *generator = getenv("NOISELAB_GEN");
     if (generator && *generator) o->generator_path = generator;

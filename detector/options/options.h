@@ -1,15 +1,26 @@
 /* The command line of noiselab-detect. argv is parsed once, here; everything else gets this structure, const. */
 #pragma once
 
-#include "detector/options/agent_options.h"
-#include "common/page/nl_control.h"
+#include "common/base/nl_hostlist.h"
 #include "common/base/nl_progress.h"
-#include "detector/nodes/nodes.h"
+#include "common/page/nl_control.h"
+#include "detector/design/schedule.h"
+#include "detector/measure/starts.h"
 #include "detector/ops/algorithms.h"
 #include "detector/ops/ops.h"
-#include "detector/design/schedule.h"
-#include "detector/design/spending.h"
-#include "detector/measure/starts.h"
+#include "detector/options/agent_options.h"
+
+/* Which nodes a treatment is on: what the user said (--noise-nodes). */
+
+#define ND_MAX_NODES_LISTED 1024
+
+enum nd_which_nodes { ND_NODES_ALL, ND_NODES_FIRST /* that of rank 0 */, ND_NODES_LISTED };
+
+struct nd_nodes {
+    enum nd_which_nodes which;
+    struct nl_hostlist hosts; /* LISTED: names, with or without their domain; lives as long as the process */
+    const char *text; /* as given; NULL: not given */
+};
 
 #define ND_MAX_OPERATIONS 256
 #define ND_MAX_SIZES 32

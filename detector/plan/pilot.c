@@ -1,4 +1,4 @@
-#include "detector/plan/pilot.h"
+#include "detector/plan/plan.h"
 #include "detector/measure/slices.h"
 
 #define PILOT_NS INT64_C(20000000) /* length of one of the pilot's loops, at most a half */

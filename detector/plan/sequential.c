@@ -1,6 +1,6 @@
-#include "detector/plan/sequential.h"
-#include "detector/halves/pairs.h"
-#include "detector/design/spending.h"
+#include "detector/plan/plan.h"
+#include "detector/halves/half_sum.h"
+#include "detector/design/schedule.h"
 
 struct nd_sequential {
     const struct nd_options *options;

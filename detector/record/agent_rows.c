@@ -1,4 +1,4 @@
-#include "detector/record/agent_rows.h"
+#include "detector/record/record.h"
 
 struct nd_agent_rows {
     const struct nd_options *options;

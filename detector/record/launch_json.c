@@ -1,6 +1,6 @@
 #include "detector/record/launch_json.h"
 #include "detector/nodes/launcher.h"
-#include "detector/record/markers.h"
+#include "detector/record/record.h"
 #include "common/base/nl_json.h"
 #include "common/base/nl_options.h"
 #include "common/base/version.h"
@@ -33,9 +33,9 @@ static json_t *phases_json(const struct nd_options *o) { return NL_JSON_LIST(i, 
 static json_t *start_options_json(const struct nd_options *o) {
     const struct nd_start_options *s = &o->start;
     if (!s->mode->is_synchronised) return json_null();
-    json_t *json = json_pack("{s:s, s:s, s:s, s:b, s:i, s:I, s:f, s:f, s:i, s:i, s:s, s:f, s:s, s:f, s:I}", "mode", s->mode->name, "clock",
-                             s->clock ? s->clock->name : "auto", "sync", s->sync.method ? s->sync.method->name : "tree", "sync_every_rank",
-                             s->sync.every_rank, "sync_exchanges", s->sync.patience, "sync_every_ns", (json_int_t)s->sync_every_ns, "gamma",
+    json_t *json = json_pack("{s:s, s:s, s:s, s:b, s:I, s:f, s:f, s:i, s:i, s:s, s:f, s:s, s:f, s:I}", "mode", s->mode->name, "clock",
+                             s->clock ? s->clock->name : "auto", "sync", ND_SYNC_METHOD, "sync_every_rank",
+                             s->sync.every_rank, "sync_every_ns", (json_int_t)s->sync_every_ns, "gamma",
                              s->gamma, "eps", s->eps, "stage_starts", s->n_stage_starts, "stage_0_operations", s->n_first_starts,
                              "stop_rule", nd_stop_rule_names[s->stop_rule], "precision_percent", s->precision_percent, "arrival",
                              s->arrival->name, "arrival_factor", s->arrival_factor, "work_ns", (json_int_t)s->work_ns);
@@ -119,8 +119,6 @@ static json_t *options_json(const struct nd_options *o) {
         "reduction", o->op.reduction ? json_string(o->op.reduction->name) : json_null(),
         "root", o->op.rotates_root ? json_string("rotate") : json_integer(o->op.root),
         "buffer", json_string(nd_buffer_use_names[o->op.buffer.use]),
-        "alignment_bytes", json_integer(o->op.buffer.alignment_bytes ? o->op.buffer.alignment_bytes : 4096),
-        "pages", json_string(nd_pages_names[o->op.buffer.pages]), "first_touch", json_string(nd_first_touch_names[o->op.buffer.touch]),
         "arms", json_string(nd_arms_names[o->which_arms]), "start", start_options_json(o), "late", late_options_json(o),
         "generator", nl_json_text(o->generator_path), NULL);
     const struct nl_option *row;
@@ -234,7 +232,7 @@ void nd_launch_json_start(json_t *launch, const struct nd_options *o, const stru
                          (json_int_t)s->late_bound_ns, "residual_ns", s->sync.residual_ns);
         json_object_set_new(json, "sync",
                             s->is_shared ? json_null()
-                                         : json_pack("{s:s, s:i, s:f}", "method", s->sync.options.method->name, "runs", s->sync.n_runs,
+                                         : json_pack("{s:s, s:i, s:f}", "method", ND_SYNC_METHOD, "runs", s->sync.n_runs,
                                                      "seconds", (double)s->sync.run_ns * 1e-9));
         json_object_set_new(json, "starts", json_null());
         json_object_set_new(json, "late_starts", json_null());

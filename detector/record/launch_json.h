@@ -6,10 +6,9 @@
 #include "common/page/nl_agent.h"
 #include "detector/options/options.h"
 #include "detector/program/program.h"
-#include "detector/plan/pilot.h"
+#include "detector/plan/plan.h"
 #include "detector/nodes/provenance.h"
 #include "detector/nodes/quiet.h"
-#include "detector/plan/sequential.h"
 #include "detector/nodes/team.h"
 
 /* What one node's generator delivered at one level, summed over the on halves. Gathered as bytes. */

@@ -1,7 +1,7 @@
-#include "detector/record/progress.h"
+#include "detector/record/record.h"
 #include "common/base/nl_progress.h"
-#include "detector/halves/pairs.h"
-#include "detector/design/spending.h"
+#include "detector/halves/half_sum.h"
+#include "detector/design/schedule.h"
 
 static const double tail = 0.01; /* on either side of the interval */
 enum { LEAST_PAIRS = 7 };        /* fewer are no verdict at that level, and their interval is no news */

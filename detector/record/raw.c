@@ -1,5 +1,5 @@
 #include "detector/record/record.h"
-#include "common/base/nl_little.h"
+#include "common/base/nl_usual.h"
 
 #define BLOCK_BYTES (INT64_C(8) << 20) /* what rank 0 holds of a block at most */
 #define WIDE INT32_MIN                 /* stands where a value needs more than 32 bits */

@@ -190,7 +190,7 @@ int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, i
     return is_measured && measured % each == run % each;
 }
 
-int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
+int nd_record_clocks(struct nd_record *r, int run, const char *reason, const struct nd_sync_report *reports,
                      const struct nd_binding *bindings, int64_t zero_ns) {
     if (!r->clocks) {
         r->clocks = nd_files_make(&r->files, "clocks.csv", "wx");
@@ -204,9 +204,9 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const cha
         int is_kept = nd_clock_row_is_kept(r->n_ranks, rank, p->is_measured, measured, n_measured, run);
         measured += p->is_measured != 0;
         if (!is_kept) continue;
-        fprintf(r->clocks, "%d,%s,%s,%d,%s,%" PRId64 ",%d,%" PRId64 ",%.6g,%" PRId64 ",%.6g,%" PRId64 "\n", run, reason, method, rank,
-                bindings[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns, p->residual_ns,
-                p->n_exchanges);
+        fprintf(r->clocks, "%d,%s," ND_SYNC_METHOD ",%d,%s,%" PRId64 ",%d,%" PRId64 ",%.6g,%" PRId64 ",%.6g,%" PRId64 "\n", run,
+                reason, rank, bindings[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns,
+                p->residual_ns, p->n_exchanges);
     }
     return nd_files_flush(&r->files, r->clocks, "clocks.csv");
 }

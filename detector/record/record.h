@@ -3,14 +3,14 @@
 
 #include <jansson.h>
 
+#include "common/base/nl_hist.h"
+#include "common/page/nl_agent.h"
 #include "detector/halves/half_sum.h"
 #include "detector/measure/lateness.h"
-#include "common/base/nl_hist.h"
-#include "detector/record/launch_files.h"
-#include "detector/options/options.h"
-#include "detector/halves/pairs.h"
-#include "detector/nodes/provenance.h"
 #include "detector/measure/starts.h"
+#include "detector/nodes/provenance.h"
+#include "detector/options/options.h"
+#include "detector/record/launch_files.h"
 
 struct nd_record {
     struct nd_files files;
@@ -71,7 +71,7 @@ enum { ND_CLOCK_ROWS = 1024 };
  * @param measured  how many clocks were measured with that of this rank before it; n_measured in all. */
 int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run);
 
-int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
+int nd_record_clocks(struct nd_record *r, int run, const char *reason, const struct nd_sync_report *reports,
                      const struct nd_binding *bindings, int64_t zero_ns);
 
 /* Closes; NULL is fine. */
@@ -97,3 +97,79 @@ int nd_raw_write(struct nd_raw *raw, const struct nd_starter *s, const struct nd
                  int64_t n_switches);
 
 void nd_raw_close(struct nd_raw *raw); /* NULL is fine */
+
+/* agent.HOST.csv: what the agent of one node did in every recorded half (docs/reference/formats.md). Written by the node's first rank. */
+
+struct nd_agent_rows;
+
+struct nd_agent_half {
+    struct nd_step step;
+    int64_t switch_ns, settle_ns;
+    struct nl_agent_account account;
+    const struct nd_half_sum *ranks; /* of this node's ranks */
+};
+
+/* Makes the file in the launch's folder.
+ * @param launch, host, node  for the columns; borrowed.
+ * @return NULL after a message. */
+struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char *folder, const char *launch, int node, const char *host);
+
+/* Appends a row and hands it to the system; start_ns counts from the first row's. 0, or -1 after a message (the first time). */
+int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *half);
+void nd_agent_rows_close(struct nd_agent_rows *rows);
+
+/* LIKWID's marker regions: counters for each operation and arm, where the launch runs under likwid-perfctr -m or likwid-mpirun, and the
+ * program was built with LIKWID. Everywhere else nothing here does anything. Regions are called OPERATION_BYTES:ARM, such as
+ * alltoall_2048:off and alltoall_2048:spin_0.3; docs/reference/formats.md has the rules. */
+
+struct nd_markers;
+
+/* Opens LIKWID if it asks for regions, and registers one for each operation and arm. Counters that cannot be used are no failure: regions
+ * are left out then, and nd_markers_problem says why. Before MPI_Init: LIKWID starts processes, and is tried in a child first, because it
+ * may end the process that it is in.
+ * @return NULL when there is nothing to mark. */
+struct nd_markers *nd_markers_open(const struct nd_options *o);
+
+/* Why LIKWID was asked for and is not used; "" otherwise. */
+const char *nd_markers_problem(const struct nd_markers *m);
+
+/* Around a loop, outside of its measured time. NULL is fine.
+ * @param region  config x (n_arms + 1) + arm + 1, as the histograms are counted. */
+void nd_markers_start(struct nd_markers *m, int region);
+void nd_markers_stop(struct nd_markers *m, int region);
+
+/* What a region is called, into `name`; returns name. */
+enum { ND_REGION_BYTES = 320 };
+const char *nd_markers_name(const struct nd_options *o, int region, char name[ND_REGION_BYTES]);
+
+/* Has LIKWID write what it counted, and frees everything. NULL is fine. */
+void nd_markers_close(struct nd_markers *m);
+
+/* Progress for people: how far, how long still, and how large the slowdown is so far. Only rank 0 has one, and it looks between halves,
+ * outside of what is timed. Nothing follows from these looks: a run ends when it was planned to, or at the planned looks of --stop-when,
+ * which are counted. */
+
+struct nd_progress;
+
+/* @param n_halves halves planned. NULL when memory is short. */
+struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halves);
+
+/* The first recorded half begins: time counts from here. */
+void nd_progress_begin(struct nd_progress *p);
+
+/* Takes a half into account, and shows a line where one is due. */
+void nd_progress_half(struct nd_progress *p, const struct nd_half *h);
+
+/* Shows a line where one is due: while a half goes on. Returns when the next one is, CLOCK_MONOTONIC; INT64_MAX: never. */
+int64_t nd_progress_tick(struct nd_progress *p, int64_t now_ns);
+
+/* Takes a look into account, which the lines after it name: how many of the cells are decided. */
+void nd_progress_look(struct nd_progress *p, int look, int n_decided, int n_cells);
+
+/* "; so far at 1 %: barrier +1.4 % [+1.2, +1.6], ..." into `text`: of one arm (from 1) the slowdown of each operation, the mean of the log
+ * ratios of its pairs with its 98 % interval by Student's t; as many operations as fit. "" where no operation has seven pairs. The
+ * analysis has other estimates, which bursts that come by chance disturb less. Returns text. */
+const char *nd_progress_tell_arm(const struct nd_progress *p, int arm, char *text, size_t size);
+
+/* Ends the line. NULL is fine. */
+void nd_progress_close(struct nd_progress *p);

@@ -4,7 +4,7 @@
 #include "common/base/nl_units.h"
 #include "detector/record/record.h"
 #include "detector/measure/starts.h"
-#include "detector/ops/work.h"
+#include "detector/ops/ops.h"
 
 #define GUARD_NS INT64_C(2000000000)  /* a wait that is longer, by another clock, means that a clock jumped */
 #define LEAST_BOUND_NS INT64_C(1000)  /* starts are never called late for less */

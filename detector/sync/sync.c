@@ -1,9 +1,344 @@
 #include "detector/sync/sync.h"
-#include "detector/sync/sync_pingpong.h"
 
-extern const struct nd_sync_method nd_sync_tree, nd_sync_linear, nd_sync_ring;
+/* ---- exchanges between two ranks, and an eye on the own clock ---- */
 
-const struct nd_sync_method *const nd_sync_methods[] = {&nd_sync_tree, &nd_sync_linear, &nd_sync_ring, NULL};
+/* An exchange: asked at T', answered with the other's clock T0, the answer here at T''. The other read its clock between T' and T'', so
+ * offset_ns is right to rtt_ns/2, whatever happened to either rank meanwhile. */
+struct nd_exchange {
+    int64_t local_ns;  /* (T' + T'')/2, on the asker's clock */
+    int64_t offset_ns; /* local_ns - T0 */
+    int64_t rtt_ns;    /* T'' - T' */
+};
+
+/* What was seen of a clock that cannot be. Larger numbers are surer about whose clock it was. */
+enum nd_sync_fault { ND_SYNC_GOOD, ND_SYNC_STEPPED_OF_TWO, ND_SYNC_STEPPED, ND_SYNC_BACKWARDS };
+
+/* One rank's end of all exchanges, and what it has seen of its own clock. */
+struct nd_pingpong {
+    const struct nd_clock *clock;
+    MPI_Comm comm;
+    int rank, n_ranks;                 /* of `comm` */
+    const struct nd_sync_model *model; /* answers are in global time by this model; NULL: the clock's own time */
+    int64_t n_exchanges;               /* asked for */
+
+    int64_t last_ns; /* the last reading: none may be smaller */
+    /* the clock beside CLOCK_MONOTONIC_RAW at the last look */
+    int is_watched;
+    int64_t watched_ns, watched_raw_ns, watched_error_ns;
+
+    enum nd_sync_fault fault;
+    int64_t fault_ns; /* by how much */
+    int fault_peer;   /* ND_SYNC_STEPPED_OF_TWO: the other rank, of `comm` */
+};
+
+/* The fastest that two clocks may drift apart; what is faster counts as a step. Crystals stay below 100 ppm, NTP slews by 500 ppm at
+ * most. */
+#define ND_SYNC_MAX_RATE 1000e-6
+
+enum { TAG_ASK = 1, TAG_ANSWER, TAG_DOWN };
+
+/* `comm` must outlive it and carry nothing else meanwhile; MPI_COMM_NULL where the rank only watches its clock. Local. */
+static void open_pingpong(struct nd_pingpong *p, const struct nd_clock *clock, MPI_Comm comm) {
+    *p = (struct nd_pingpong){.clock = clock, .comm = comm, .last_ns = INT64_MIN};
+    if (comm == MPI_COMM_NULL) return;
+    MPI_Comm_rank(comm, &p->rank);
+    MPI_Comm_size(comm, &p->n_ranks);
+}
+
+/* Notes a fault unless a surer one is known. Local. */
+static void note_fault(struct nd_pingpong *p, enum nd_sync_fault fault, int64_t ns, int peer) {
+    if (fault <= p->fault) return;
+    p->fault = fault;
+    p->fault_ns = ns;
+    p->fault_peer = peer;
+}
+
+static int64_t read_clock(struct nd_pingpong *p) {
+    int64_t now_ns = nd_clock_now(p->clock);
+    if (__builtin_expect(now_ns < p->last_ns, 0)) note_fault(p, ND_SYNC_BACKWARDS, now_ns - p->last_ns, p->rank);
+    p->last_ns = now_ns;
+    return now_ns;
+}
+
+/* Compares how far the clock and CLOCK_MONOTONIC_RAW have gone since the last look. A difference above ND_SYNC_MAX_RATE is a step of this
+ * rank's own clock. Costs three clock readings. Local. */
+static void watch_clock(struct nd_pingpong *p) {
+    int64_t before_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    int64_t now_ns = read_clock(p);
+    int64_t after_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    /* the clock was read some time between the two: however long the rank stood still there, that is not taken for a step */
+    int64_t raw_ns = before_ns + (after_ns - before_ns) / 2, error_ns = (after_ns - before_ns + 1) / 2;
+    if (p->is_watched) {
+        int64_t step_ns = (now_ns - p->watched_ns) - (raw_ns - p->watched_raw_ns);
+        /* 1 us: what reading the counter out of order and rounding may add */
+        double most_ns = ND_SYNC_MAX_RATE * (double)(raw_ns - p->watched_raw_ns) + (double)(error_ns + p->watched_error_ns) +
+                         2 * p->clock->resolution_ns + 1000;
+        if ((double)llabs(step_ns) > most_ns) note_fault(p, ND_SYNC_STEPPED, step_ns, p->rank);
+    }
+    p->is_watched = 1;
+    p->watched_ns = now_ns;
+    p->watched_raw_ns = raw_ns;
+    p->watched_error_ns = error_ns;
+}
+
+/* How far the offset of an exchange may be off at most, ns: half the round trip, and what the clocks' resolution and rates add to it. */
+static double bound_ns(const struct nd_pingpong *p, const struct nd_exchange *e) {
+    return (double)e->rtt_ns / 2 * (1 + ND_SYNC_MAX_RATE) + p->clock->resolution_ns + 1;
+}
+
+static struct nd_exchange exchange(struct nd_pingpong *p, int peer) {
+    int64_t other_ns, asked_ns = read_clock(p);
+    MPI_Send(&asked_ns, 1, MPI_INT64_T, peer, TAG_ASK, p->comm);
+    MPI_Recv(&other_ns, 1, MPI_INT64_T, peer, TAG_ANSWER, p->comm, MPI_STATUS_IGNORE);
+    int64_t rtt_ns = read_clock(p) - asked_ns;
+    p->n_exchanges++;
+    return (struct nd_exchange){.local_ns = asked_ns + rtt_ns / 2, .offset_ns = asked_ns + rtt_ns / 2 - other_ns, .rtt_ns = rtt_ns};
+}
+
+/* Makes n > 0 exchanges with `peer`, who answers as many; `best` is the one of the shortest round trip. */
+static void ask(struct nd_pingpong *p, int peer, int n, struct nd_exchange *best) {
+    *best = exchange(p, peer);
+    for (int i = 1; i < n; i++) {
+        struct nd_exchange e = exchange(p, peer);
+        if (e.rtt_ns < best->rtt_ns) *best = e;
+    }
+}
+
+static void answer(struct nd_pingpong *p, int peer, int n) {
+    for (int i = 0; i < n; i++) {
+        int64_t asked_ns;
+        MPI_Recv(&asked_ns, 1, MPI_INT64_T, peer, TAG_ASK, p->comm, MPI_STATUS_IGNORE);
+        int64_t now_ns = read_clock(p);
+        if (p->model) now_ns = nd_sync_to_global(p->model, now_ns);
+        MPI_Send(&now_ns, 1, MPI_INT64_T, peer, TAG_ANSWER, p->comm);
+    }
+}
+
+/* The binomial tree over `comm`: rank r's parent is r without its lowest set bit. In round k of a walk the ranks that differ in bit k only
+ * are pairs, so all pairs of a round work at the same time and a walk takes ceil(log2 n) rounds. Lets every rank make n exchanges with its
+ * parent. Collective over `comm`.
+ * @return 1, with the best exchange in `best`; 0 at the root, which has no parent. */
+static int walk(struct nd_pingpong *p, int n, struct nd_exchange *best) {
+    for (int bit = 1; bit < p->n_ranks; bit <<= 1) {
+        if (p->rank & bit) {
+            ask(p, p->rank - bit, n, best);
+            return 1; /* its children, of lower bits, are done */
+        }
+        if (p->rank + bit < p->n_ranks) answer(p, p->rank + bit, n);
+    }
+    return 0;
+}
+
+/* Receives `size` bytes from the parent; the root does nothing. Each rank then calls hand_down. */
+static void take_from_above(struct nd_pingpong *p, void *data, int size) {
+    if (p->rank != 0) MPI_Recv(data, size, MPI_BYTE, p->rank & (p->rank - 1), TAG_DOWN, p->comm, MPI_STATUS_IGNORE);
+}
+
+static void hand_down(struct nd_pingpong *p, const void *data, int size) {
+    int end = p->rank ? p->rank & -p->rank : p->n_ranks; /* children differ in one bit below the lowest set one */
+    int bit = 1;
+    while (bit < end) bit <<= 1;
+    /* the child with the deepest tree below it first */
+    while (bit >>= 1)
+        if (p->rank + bit < p->n_ranks) MPI_Send(data, size, MPI_BYTE, p->rank + bit, TAG_DOWN, p->comm);
+}
+
+/* ---- the tree ---- */
+
+/* Offset and drift along a binomial tree, after HCA3 (Hunold & Carpen-Amarie, Hierarchical Clock Synchronization in MPI, CLUSTER 2018,
+ * doi 10.1109/CLUSTER.2018.00050): every rank fits a line through offsets to its parent, and the lines on the way to rank 0 are composed.
+ *
+ * All edges are measured in the same stretch of time: the tree is walked once per point, in ceil(log2 n) rounds of disjoint pairs, and
+ * between points everybody sleeps, so the run takes no longer with more ranks until the walks fill the span. */
+
+enum { BURST = 10 };       /* exchanges per point, of which the one of the shortest round trip counts */
+enum { WARM_UP = 4 };      /* exchanges that only make connections */
+enum { N_ANCHORS = 8 };
+#define ANCHOR_AGE_NS ((int64_t)60 * 1000000000) /* longer ago, a clock may have been warmer */
+/* A slope this many standard errors from that of earlier runs: the clock has another rate now. Not fewer: where ranks share CPUs, one
+ * slope in some hundreds is off by five. */
+#define SAME_RATE_ERRORS 6
+/* The two ways of a round trip do not take the same time, and what they differ by wanders: a part of the error that neighbouring points
+ * share, so that their scatter does not show it. As a share of the shortest round trip; over TCP slopes scattered by about what this
+ * gives. */
+#define UNSEEN_SHARE 0.01
+
+/* A line through the offsets of one edge. offset = offset_ns + slope * (local - at_ns); its two errors are independent, at_ns being the
+ * mean. */
+struct line {
+    int64_t at_ns, offset_ns;
+    double slope;
+    double offset_se_ns, slope_se;
+    double offset_bound_ns, slope_bound; /* wrong by no more than this */
+};
+
+/* Where the line of an earlier run was. */
+struct anchor { int64_t at_ns, offset_ns; double se_ns, bound_ns; };
+
+struct nd_edge {
+    int n_anchors;
+    struct anchor anchors[N_ANCHORS]; /* oldest first */
+    struct nd_exchange points[];      /* n_points of them; overwritten by each run */
+};
+
+static struct nd_edge *open_edge(const struct nd_sync_options *o) {
+    return calloc(1, sizeof(struct nd_edge) + (size_t)o->n_points * sizeof(struct nd_exchange));
+}
+
+/* ---- points -------------------------------------------------------------------------------------------------------------------------- */
+
+static void sleep_until(int64_t at_ns) {
+    struct timespec at = nl_timespec(at_ns);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR) {
+    }
+}
+
+/* Two offsets each right to half their round trip: what they differ by beyond that and ND_SYNC_MAX_RATE is a step of one of the two
+ * clocks. */
+static void look_for_step(struct nd_pingpong *p, const struct nd_exchange *a, const struct nd_exchange *b) {
+    int64_t step_ns = b->offset_ns - a->offset_ns;
+    double most_ns =
+        ND_SYNC_MAX_RATE * (double)llabs(b->local_ns - a->local_ns) + (double)(a->rtt_ns + b->rtt_ns) / 2 + 4 * p->clock->resolution_ns;
+    if (fabs((double)step_ns) > most_ns + 1000) note_fault(p, ND_SYNC_STEPPED_OF_TWO, step_ns, p->rank & (p->rank - 1));
+}
+
+static void take_points(struct nd_sync *s, struct nd_exchange *points) {
+    struct nd_pingpong *p = s->pingpong;
+    struct nd_exchange warm_up;
+    int n = s->options.n_points;
+    walk(p, WARM_UP, &warm_up);
+    int64_t start_ns = nl_mono_ns(), step_ns = n > 1 ? s->options.span_ns / (n - 1) : 0;
+    for (int i = 0; i < n; i++) {
+        sleep_until(start_ns + i * step_ns);
+        watch_clock(p);
+        if (walk(p, BURST, &points[i]) && i > 0) look_for_step(p, &points[i - 1], &points[i]);
+    }
+}
+
+/* ---- fits ---------------------------------------------------------------------------------------------------------------------------- */
+
+NL_ORDER_BY(compare_rtt, struct nd_exchange, rtt_ns)
+
+/* Weighted least squares. What a round trip took beyond the shortest one it may have lost in one direction, and then the offset is wrong by
+ * half of it: this excess, beside that of the median point, is the point's standard deviation, so that a point whose every exchange was
+ * disturbed counts for next to nothing. Sorts the points. */
+static struct line fit(const struct nd_pingpong *p, struct nd_exchange *points, int n) {
+    const double resolution_ns = fmax(p->clock->resolution_ns, 1);
+    qsort(points, (size_t)n, sizeof *points, compare_rtt);
+    const struct nd_exchange origin = points[0];
+    double usual_ns = (double)(points[n / 2].rtt_ns - origin.rtt_ns) / 2 + resolution_ns + 1;
+    double sw = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, chi2 = 0, s_bound = 0, sx_bound = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        double mean_x = pass ? sx / sw : 0, mean_y = pass ? sy / sw : 0;
+        for (int i = 0; i < n; i++) {
+            double sd_ns = usual_ns + (double)(points[i].rtt_ns - origin.rtt_ns) / 2, w = 1 / (sd_ns * sd_ns);
+            double x = (double)(points[i].local_ns - origin.local_ns) - mean_x,
+                   y = (double)(points[i].offset_ns - origin.offset_ns) - mean_y;
+            if (pass) {
+                sxx += w * x * x;
+                sxy += w * x * y;
+                chi2 += w * y * y;
+                s_bound += w * bound_ns(p, &points[i]);
+                sx_bound += w * fabs(x) * bound_ns(p, &points[i]);
+            } else {
+                sw += w;
+                sx += w * x;
+                sy += w * y;
+            }
+        }
+    }
+    struct line l = {
+        .at_ns = origin.local_ns + llround(sx / sw), .offset_ns = origin.offset_ns + llround(sy / sw), .offset_bound_ns = s_bound / sw,
+        .slope_se = INFINITY, .slope_bound = ND_SYNC_MAX_RATE,
+    };
+    double scale = 1; /* how the points scatter, against what their round trips make one expect */
+    double unseen_ns = UNSEEN_SHARE * (double)origin.rtt_ns + resolution_ns / n;
+    if (sxx > 0) {
+        l.slope = sxy / sxx;
+        if (n > 2) scale = fmax(chi2 - l.slope * sxy, 0) / (n - 2);
+        l.slope_bound = fmin(l.slope_bound, sx_bound / sxx);
+        l.slope_se = hypot(sqrt(scale / sxx), unseen_ns / sqrt(sxx / sw));
+    }
+    l.offset_se_ns = hypot(sqrt(scale / sw), unseen_ns);
+    return l;
+}
+
+/* Makes the slope better by lines of earlier runs: the mean of this run's slope and the one from the best anchor, by their errors. They
+ * are independent, as a line's height in its middle is independent of its slope. */
+static void use_memory(struct nd_edge *edge, struct line *l) {
+    double best_se = INFINITY, best_slope = 0, best_bound = 0;
+    for (int i = 0; i < edge->n_anchors; i++) {
+        const struct anchor *a = &edge->anchors[i];
+        double dt_ns = (double)(l->at_ns - a->at_ns), se = hypot(l->offset_se_ns, a->se_ns) / dt_ns;
+        if (dt_ns <= 0 || se >= best_se) continue;
+        best_se = se;
+        best_slope = (double)(l->offset_ns - a->offset_ns) / dt_ns;
+        best_bound = (l->offset_bound_ns + a->bound_ns) / dt_ns;
+    }
+    if (isfinite(best_se) && fabs(best_slope - l->slope) > SAME_RATE_ERRORS * hypot(best_se, l->slope_se)) {
+        edge->n_anchors = 0;
+    } else if (isfinite(best_se)) {
+        double w = 1 / (best_se * best_se), w_own = 1 / (l->slope_se * l->slope_se);
+        l->slope = (w * best_slope + w_own * l->slope) / (w + w_own);
+        l->slope_bound = (w * best_bound + w_own * l->slope_bound) / (w + w_own);
+        l->slope_se = 1 / sqrt(w + w_own);
+    }
+}
+
+/* Keeps the line of this run for later ones: one per eighth of the age, so that a full memory reaches back over all of it. */
+static void remember(struct nd_edge *edge, const struct line *l) {
+    int n = edge->n_anchors;
+    if (n > 0 && l->at_ns - edge->anchors[n - 1].at_ns < ANCHOR_AGE_NS / N_ANCHORS) return;
+    /* the newest stays however old it is: better than none */
+    int n_old = n == N_ANCHORS;
+    while (n_old < n - 1 && l->at_ns - edge->anchors[n_old].at_ns > ANCHOR_AGE_NS) n_old++;
+    n -= n_old;
+    memmove(edge->anchors, edge->anchors + n_old, (size_t)n * sizeof *edge->anchors);
+    edge->anchors[n] = (struct anchor){l->at_ns, l->offset_ns, l->offset_se_ns, l->offset_bound_ns};
+    edge->n_anchors = n + 1;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------------------------------------- */
+
+/* What a rank tells its children: its clock against rank 0's. */
+struct known { struct nd_sync_model model; double offset_bound_ns, slope_bound; };
+
+/* The child's clock against rank 0's from the child's against its parent's and the parent's against rank 0's: the exact composition of the
+ * two affine maps, in which the rates multiply, (1 - s)(1 - t) = 1 - (s + t - s t). */
+static struct known compose(const struct line *child, const struct known *parent) {
+    const struct nd_sync_model *m = &parent->model;
+    double since_ns = (double)(child->at_ns - child->offset_ns - m->at_ns); /* on the parent's clock */
+    return (struct known){
+        .model.at_ns = child->at_ns,
+        .model.offset_ns = child->offset_ns + m->offset_ns + llround(m->drift * since_ns),
+        .model.drift = child->slope + m->drift - child->slope * m->drift,
+        .offset_bound_ns = child->offset_bound_ns + parent->offset_bound_ns + parent->slope_bound * fabs(since_ns) + 1,
+        .slope_bound = child->slope_bound + parent->slope_bound,
+    };
+}
+
+/* Sets model, and of the report is_measured, rtt_ns and bound_ns, of every rank of `heads`; they are zeros before. What it sees of clocks
+ * that jump is noted in the pingpong. Collective over `heads`, of at least two ranks. */
+static void run_tree(struct nd_sync *s) {
+    struct nd_pingpong *p = s->pingpong;
+    struct nd_edge *edge = s->edge;
+    struct known here = {0};
+    take_points(s, edge->points);
+    take_from_above(p, &here, (int)sizeof here);
+    if (p->rank > 0) {
+        struct line l = fit(p, edge->points, s->options.n_points);
+        use_memory(edge, &l);
+        remember(edge, &l);
+        here = compose(&l, &here);
+        s->report.is_measured = 1;
+        s->report.rtt_ns = edge->points[0].rtt_ns; /* sorted */
+        s->report.bound_ns = here.offset_bound_ns;
+    }
+    s->model = here.model;
+    hand_down(p, &here, (int)sizeof here);
+}
+
+/* ---- the whole ---- */
 
 enum { CHECKS = 3, CHECK_EXCHANGES = 10 }; /* the residual: so many walks, of each the best of so many exchanges */
 enum { SHARED_LOOKS = 3 };
@@ -26,7 +361,7 @@ static int is_one_clock(const struct nd_clock *clock, MPI_Comm node) {
 }
 
 static void find_domains(struct nd_sync *s) {
-    int is_alone = s->clock->is_fake || s->clock->kind->is_per_process || !s->options.method->is_hierarchical || s->options.every_rank;
+    int is_alone = s->clock->is_fake || s->clock->kind->is_per_process || s->options.every_rank;
     MPI_Allreduce(MPI_IN_PLACE, &is_alone, 1, MPI_INT, MPI_MAX, s->team->node);
     if (!is_alone) is_alone = !is_one_clock(s->clock, s->team->node);
     MPI_Comm_split(s->team->node, is_alone ? s->team->node_rank : 0, s->team->node_rank, &s->domain);
@@ -39,52 +374,49 @@ static void find_domains(struct nd_sync *s) {
 
 int nd_sync_open(struct nd_sync *s, const struct nd_sync_options *o, const struct nd_clock *clock, const struct nd_team *team) {
     *s = (struct nd_sync){.options = *o, .clock = clock, .team = team, .heads = MPI_COMM_NULL, .domain = MPI_COMM_NULL};
-    if (!s->options.method) s->options.method = &nd_sync_tree;
-    if (s->options.patience < 1) s->options.patience = ND_SYNC_PATIENCE;
     if (s->options.n_points < 1) s->options.n_points = ND_SYNC_POINTS;
     if (s->options.span_ns < 1) s->options.span_ns = ND_SYNC_SPAN_NS;
     find_domains(s);
-    size_t state_bytes = s->options.method->state_bytes ? s->options.method->state_bytes(&s->options) : 0;
     s->pingpong = malloc(sizeof *s->pingpong);
-    if (state_bytes) s->state = calloc(1, state_bytes);
-    int has_failed = !s->pingpong || (state_bytes && !s->state);
+    s->edge = open_edge(&s->options);
+    int has_failed = !s->pingpong || !s->edge;
     MPI_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, team->world);
     if (has_failed) {
         nd_sync_close(s);
         return -1;
     }
-    nd_pingpong_open(s->pingpong, clock, s->heads);
+    open_pingpong(s->pingpong, clock, s->heads);
     return 0;
 }
 
 void nd_sync_close(struct nd_sync *s) {
     if (s->heads != MPI_COMM_NULL) MPI_Comm_free(&s->heads);
     if (s->domain != MPI_COMM_NULL) MPI_Comm_free(&s->domain);
-    NL_FREE(s->pingpong, s->state);
+    NL_FREE(s->pingpong, s->edge);
     s->pingpong = NULL;
-    s->state = NULL;
+    s->edge = NULL;
 }
 
 /* ---- the residual -------------------------------------------------------------------------------------------------------------------- */
 
 /* How far this rank's model is off: what it is off against its parent in the tree, by new exchanges, and what the parent is off itself. So
- * it takes log n rounds, whatever the method was. Collective over `heads`. */
+ * it takes log n rounds. Collective over `heads`. */
 static double measure_residual(struct nd_sync *s) {
     struct nd_pingpong *p = s->pingpong;
     double off_ns[CHECKS] = {0}, above_ns[CHECKS] = {0}, largest_ns = 0;
     p->model = &s->model;
     for (int i = 0; i < CHECKS; i++) {
         struct nd_exchange e;
-        if (nd_pingpong_walk(p, CHECK_EXCHANGES, &e))
+        if (walk(p, CHECK_EXCHANGES, &e))
             off_ns[i] = (double)(nd_sync_to_global(&s->model, e.local_ns) - (e.local_ns - e.offset_ns));
     }
     p->model = NULL;
-    nd_pingpong_take_from_above(p, above_ns, (int)sizeof above_ns);
+    take_from_above(p, above_ns, (int)sizeof above_ns);
     for (int i = 0; i < CHECKS; i++) {
         off_ns[i] += above_ns[i];
         largest_ns = fmax(largest_ns, fabs(off_ns[i]));
     }
-    nd_pingpong_hand_down(p, off_ns, (int)sizeof off_ns);
+    hand_down(p, off_ns, (int)sizeof off_ns);
     return largest_ns;
 }
 
@@ -147,18 +479,18 @@ int nd_sync_run(struct nd_sync *s) {
     int64_t start_ns = nl_mono_ns();
     s->model = (struct nd_sync_model){0};
     s->report = (struct nd_sync_report){0};
-    nd_pingpong_watch(s->pingpong);
+    watch_clock(s->pingpong);
     if (s->n_heads > 1) {
         s->pingpong->n_exchanges = 0;
         if (s->heads != MPI_COMM_NULL) {
-            s->options.method->run(s);
+            run_tree(s);
             s->report.residual_ns = measure_residual(s);
             s->report.n_exchanges = s->pingpong->n_exchanges;
             s->report.at_ns = nd_sync_to_global(&s->model, nd_clock_now(s->clock));
             s->report.offset_ns = s->model.offset_ns;
             s->report.drift_ppm = s->model.drift * 1e6;
         }
-        nd_pingpong_watch(s->pingpong);
+        watch_clock(s->pingpong);
         share_in_domain(s);
     }
     int status = conclude(s);
@@ -168,11 +500,11 @@ int nd_sync_run(struct nd_sync *s) {
 }
 
 int nd_sync_check(struct nd_sync *s) {
-    nd_pingpong_watch(s->pingpong);
+    watch_clock(s->pingpong);
     if (s->n_heads > 1) {
         if (s->heads != MPI_COMM_NULL) s->report.residual_ns = measure_residual(s);
         MPI_Bcast(&s->report.residual_ns, 1, MPI_DOUBLE, 0, s->domain);
-        nd_pingpong_watch(s->pingpong);
+        watch_clock(s->pingpong);
     }
     return conclude(s);
 }

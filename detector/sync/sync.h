@@ -1,4 +1,4 @@
-/* Clock synchronisation: every rank learns how its clock stands to that of rank 0. One row of nd_sync_methods per method. */
+/* Clock synchronisation: every rank learns how its clock stands to that of rank 0. */
 #pragma once
 
 #include <mpi.h>
@@ -10,7 +10,7 @@
 struct nd_sync_model {
     int64_t at_ns;     /* local */
     int64_t offset_ns; /* at `at_ns`; hours apart is fine */
-    double drift;      /* dimensionless; 0 where the method knows none */
+    double drift;      /* dimensionless */
 };
 
 static inline int64_t nd_sync_to_global(const struct nd_sync_model *m, int64_t local_ns) {
@@ -23,17 +23,15 @@ static inline int64_t nd_sync_to_local(const struct nd_sync_model *m, int64_t gl
     return local_ns + (int64_t)(m->drift * (double)(local_ns - m->at_ns));
 }
 
-#define ND_SYNC_PATIENCE 100
+#define ND_SYNC_METHOD "tree" /* in files; earlier versions had others */
 /* chosen so that two nodes over TCP know their drift to some tenths of a ppm after the first run, which lasts under a second */
 #define ND_SYNC_POINTS 160
 #define ND_SYNC_SPAN_NS 800000000
 
 struct nd_sync_options {
-    const struct nd_sync_method *method; /* NULL: tree */
-    int patience;       /* linear, ring: exchanges without a shorter round trip before one stops (d); 0: ND_SYNC_PATIENCE */
-    int n_points;       /* tree: offsets in the linear fit of an edge; 0: ND_SYNC_POINTS */
-    int64_t span_ns;    /* tree: time over which they are taken; 0: ND_SYNC_SPAN_NS */
-    int every_rank;     /* 1: synchronise every rank, also those that share a node's clock (with tree; linear and ring always do) */
+    int n_points;       /* offsets in the linear fit of an edge; 0: ND_SYNC_POINTS */
+    int64_t span_ns;    /* time over which they are taken; 0: ND_SYNC_SPAN_NS */
+    int every_rank;     /* 1: synchronise every rank, also those that share a node's clock */
 };
 
 /* What the last synchronisation found for one rank. Gathered as bytes. */
@@ -51,6 +49,7 @@ struct nd_sync_report {
 };
 
 struct nd_pingpong;
+struct nd_edge;
 
 struct nd_sync {
     struct nd_sync_options options;
@@ -65,21 +64,8 @@ struct nd_sync {
     int64_t run_ns;     /* how long the last nd_sync_run took on rank 0 */
     int n_runs;
     struct nd_pingpong *pingpong; /* exchanges over `heads`, and an eye on this rank's clock; owned */
-    void *state;        /* the method's memory of earlier runs (drift over a longer time), zeros before the first; owned; NULL: none */
+    struct nd_edge *edge;         /* memory of earlier runs (drift over a longer time), zeros before the first; owned */
 };
-
-struct nd_sync_method {
-    const char *name;
-    const char *help;
-    int has_drift;
-    int is_hierarchical; /* 1: one representative per shared clock suffices */
-    size_t (*state_bytes)(const struct nd_sync_options *o); /* of nd_sync.state; NULL: none */
-    /* Sets model, and of the report is_measured, rtt_ns and bound_ns, of every rank of `heads`; they are zeros before. What it sees of
-     * clocks that jump is noted in the pingpong. Collective over `heads`, of at least two ranks. */
-    void (*run)(struct nd_sync *s);
-};
-
-extern const struct nd_sync_method *const nd_sync_methods[]; /* ends with NULL */
 
 /* Prepares: who shares a clock with whom. The ranks of a node do, unless the clock differs from process to process or is a fake one on
  * any of them, or what they read of it at the two sides of a barrier cannot come from one clock; on a node all or none.

@@ -1,4 +1,4 @@
-#include "detector/treatment/burst_log.h"
+#include "detector/treatment/treatment.h"
 #include "common/page/nl_control.h"
 
 enum { MOST = 1 << 16 }; /* bursts waiting to be written: of a half, or of the tenths of a second that a long one has */

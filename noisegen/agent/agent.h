@@ -3,13 +3,96 @@
 
 #include <pthread.h>
 
-#include "noisegen/agent/cpu.h"
-#include "noisegen/agent/figures.h"
-#include "noisegen/agent/freeze.h"
 #include "common/base/nl_hist.h"
+#include "common/page/nl_agent.h"
 #include "noisegen/agent/companion_options.h"
+#include "noisegen/agent/cpu.h"
+#include "noisegen/agent/freeze.h"
+#include "noisegen/agent/proc.h"
 #include "noisegen/agent/spawn.h"
-#include "noisegen/agent/watch.h"
+
+/* What has to be watched while the companion's main thread sleeps through a half: whether owner and guardian live, what the agent writes,
+ * and whether the record of switches is half full. One thread, which sleeps in poll(). */
+
+enum { NA_LOG_BYTES = 1 << 20, NA_WATCH_FDS = 1024, NA_LINE_BYTES = 200 };
+
+struct na_watch {
+    struct nl_agent *page; /* closed when the owner dies */
+    int owner_fd;          /* pidfd; -1: the kernel has none, and the owner's death is seen with the next command only */
+    int pipe[2];           /* the agent's output: [1] is handed to what is started */
+    int guardian_fd;       /* pidfd; -1: nobody looks whether it lives */
+    int (*guardian_ended)(void *context); /* returns that of the next one */
+    int wake_fd;           /* eventfd: looks at everything anew */
+    int log_fd;            /* -1: output is thrown away */
+    _Atomic int64_t kept_bytes, dropped_bytes;
+    int null_fd;
+    /* the last line that says something, of what was started last; under `output` */
+    pthread_mutex_t output;
+    char line[NA_LINE_BYTES], growing[NA_LINE_BYTES]; /* whole; without its end so far */
+    int n_growing;
+    int64_t read_bytes; /* looked at since the start */
+    /* descriptors of the record, and what is called when one is ready; under `lock` */
+    pthread_mutex_t *lock;
+    struct pollfd extra[NA_WATCH_FDS];
+    int n_extra;
+    void (*extra_ready)(void *context);
+    void *context;
+    pthread_t thread;
+    int is_up;
+    _Atomic uint32_t is_ending;
+};
+
+/* Opens the pipe and starts the thread; guardian_fd and what is called are the caller's. 0, -1 with errno. */
+int na_watch_open(struct na_watch *w, struct nl_agent *page);
+
+/* Keeps the output in this file from now on. 0, -1 with errno. */
+int na_watch_log(struct na_watch *w, const char *path);
+
+/* Takes in what was written until now; what comes next counts as said by another program. */
+void na_watch_listen(struct na_watch *w);
+
+/* The last line written since then, printable and at most NA_LINE_BYTES - 1 bytes of it; "" when there was none, or more output than is
+ * looked at for it. */
+void na_watch_last_line(struct na_watch *w, char *text, int size);
+
+/* Makes the thread look at `extra` anew. */
+void na_watch_again(struct na_watch *w);
+
+/* Ends the thread, having taken in what was written. */
+void na_watch_close(struct na_watch *w);
+
+/* What /proc counts for the agent's threads and processes besides CPU time, as differences between two moments. */
+
+/* One thread (or, for the bytes, process) at one moment. */
+struct na_thread { pid_t tid; int64_t voluntary, involuntary, runs, migrations; };
+
+struct na_bytes {
+    pid_t pid;
+    uint64_t dead_children_faults;
+    int64_t read_bytes, written_bytes; /* -1: not permitted */
+};
+
+struct na_moment {
+    struct na_thread *threads; /* by tid */
+    int n_threads, room_threads;
+    struct na_bytes *processes; /* by pid */
+    int n_processes, room_processes;
+    int64_t rss_kib;
+};
+
+struct na_figures {
+    struct na_moment begin, end;
+    int starts_processes; /* processes of it began or ended in some half so far */
+};
+
+/* Takes the moment in. Reads about four small files per thread, some 20 us each. */
+void na_figures_begin(struct na_figures *f, const struct na_set *set);
+
+/* Fills wakeups, voluntary, involuntary, migrations, n_processes, n_started, rss_kib, read_bytes, written_bytes; -1 where unknown. Threads
+ * and processes that began and ended in between are not seen. */
+void na_figures_end(struct na_figures *f, const struct na_set *set, struct nl_agent_account *account);
+
+void na_figures_free(struct na_figures *f);
 
 enum { NA_REASON_BYTES = 1024, NA_MAX_WARNINGS = 16 };
 

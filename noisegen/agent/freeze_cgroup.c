@@ -1,6 +1,6 @@
 /* Freezing by the kernel's cgroup freezer, version 1 or 2: children that appear are frozen too, and nobody sees a signal. */
 #include "noisegen/agent/freeze.h"
-#include "noisegen/agent/guardian.h"
+#include "noisegen/agent/session.h"
 #include "common/sys/nl_cgroup.h"
 
 #define SPIN_NS INT64_C(2000000) /* a freeze takes some 100 us; after this it waits for something, and sleeping is polite */

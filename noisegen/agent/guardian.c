@@ -1,4 +1,4 @@
-#include "noisegen/agent/guardian.h"
+#include "noisegen/agent/session.h"
 #include "common/sys/nl_cgroup.h"
 
 enum { ATTEMPTS = 10 }; /* with pauses that double: some nine minutes */

@@ -1,4 +1,4 @@
-#include "noisegen/agent/scraper.h"
+#include "noisegen/agent/session.h"
 #include "common/sys/nl_futex.h"
 
 #define RETRY_NS INT64_C(20000000) /* a started agent needs a moment until it answers */

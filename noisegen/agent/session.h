@@ -1,9 +1,93 @@
 /* The companion under a detector: obeys the commands of the page until QUIT, or until its owner is gone. */
 #pragma once
 
-#include "noisegen/agent/guardian.h"
-#include "noisegen/agent/scraper.h"
-#include "noisegen/agent/who.h"
+#include <pthread.h>
+
+#include "common/page/nl_agent.h"
+#include "noisegen/agent/agent.h"
+#include "noisegen/agent/spawn.h"
+#include "noisegen/agent/undo.h"
+#include "noisegen/recorder/recorder.h"
+
+/* Who took the CPUs of the ranks: the recorder, driven half by half, and its files. */
+
+struct na_who {
+    struct nr_recorder *recorder; /* NULL: nothing is recorded */
+    const struct nl_agent *page;
+    int cpus[NL_AGENT_MAX_RANKS], n_cpus; /* of ranks, each once; 0: ranks are not bound */
+    pid_t tids[NL_AGENT_MAX_RANKS];
+    int has_bursts;
+    int64_t written_ns; /* when the table of tasks was written last */
+};
+
+/* Opens it for the ranks on the page. With `none` nothing is recorded. 0, -1: refused, the message was said. */
+int na_who_open(struct na_who *w, const struct na_options *options, const struct nl_agent *page);
+
+/* "cpu", "thread", "schedstat", "none"; and why nothing better. */
+const char *na_who_source(const struct na_who *w);
+const char *na_who_reason(const struct na_who *w);
+
+/* Tells it whose the agent's processes are, those of a set or one. */
+void na_who_mark_agent(struct na_who *w, const struct na_set *set);
+void na_who_mark(struct na_who *w, pid_t pid, enum nr_group group, int with_tree);
+
+void na_who_begin(struct na_who *w, int arm);
+void na_who_end(struct na_who *w, struct nl_agent_account *account);
+
+/* Writes tasks.HOST.csv (by rename), and with `all` bursts.HOST.trace. 0, -1 with a line in `reason`. */
+int na_who_write(struct na_who *w, int all, char *reason, int size);
+
+void na_who_close(struct na_who *w);
+
+/* The scraper: runs a command once per period while it is on, on CPUs of its own, from a thread of its own. */
+
+struct na_scraper {
+    struct na_command command;
+    int64_t period_ns;
+    cpu_set_t cpus;
+    pthread_mutex_t *children; /* held while a scrape is started */
+    pid_t *running;            /* the scrape under way, 0: none; changed under `children` */
+    void (*started)(void *context, pid_t pid); /* told of each scrape, under `children`; NULL: nobody */
+    void *context;
+    /* its own */
+    pthread_t thread;
+    int is_up; /* the thread runs */
+    _Atomic uint32_t order; /* futex: raised with each start and stop; odd: scraping */
+    _Atomic uint32_t done;  /* futex: raised with each scrape's end */
+    _Atomic int64_t n_scrapes, n_failed, n_skipped; /* skipped: the one before had not ended */
+};
+
+/* Starts the thread, asleep. 0, -1. */
+int na_scraper_open(struct na_scraper *s);
+
+/* From now on: at once, and then once per period. Returns when a scrape has succeeded (only tried with until_success).
+ * @return 0, -1 with a line in `reason` when none succeeded within timeout_ns. */
+int na_scraper_start(struct na_scraper *s, int until_success, int64_t timeout_ns, const _Atomic uint32_t *stop, char *reason, int size);
+
+/* Ends it, and the scrape under way. */
+void na_scraper_stop(struct na_scraper *s);
+void na_scraper_close(struct na_scraper *s);
+
+/* The guardian: a tiny process that undoes what stands in the undo record when the companion ends without having undone it itself:
+ * killed by SIGKILL, say, while the agent is frozen. It is in a session of its own and, as root, outside of the job's cgroups, so that what
+ * ends those does not end it. */
+
+struct na_guardian {
+    pid_t pid;
+    int fd; /* our end of the pipe: its end of file is our end */
+};
+
+/* Forks it, or another one when the one before has ended. 0, -1 with errno. */
+int na_guardian_start(struct na_guardian *guardian, struct na_undo *undo);
+
+/* Tells it that something is about to be frozen: it opens what thawing takes (na_undo_hold). */
+void na_guardian_hold(void);
+
+/* Tells it that all is undone, and waits for its end. */
+void na_guardian_end(struct na_guardian *guardian);
+
+/* Leaves the undoing to it: it begins when we end, and tries again for some minutes. */
+void na_guardian_leave(struct na_guardian *guardian);
 
 struct na_session {
     const struct na_options *options;

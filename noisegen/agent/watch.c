@@ -1,4 +1,4 @@
-#include "noisegen/agent/watch.h"
+#include "noisegen/agent/agent.h"
 
 #include <sys/eventfd.h>
 

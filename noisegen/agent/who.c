@@ -1,4 +1,4 @@
-#include "noisegen/agent/who.h"
+#include "noisegen/agent/session.h"
 #include "common/sys/nl_whole.h"
 
 #define SOME_BURSTS INT64_C(250000) /* 10 MB of trace */
@@ -37,7 +37,8 @@ int na_who_open(struct na_who *w, const struct na_options *o, const struct nl_ag
                                .n_tids = page->n_ranks,
                                .max_bursts = o->keep == NA_KEEP_YES ? MANY_BURSTS : o->keep == NA_KEEP_NO ? 0 : SOME_BURSTS,
                                .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN | 1u << NR_PREEMPTED | 1u << NR_YIELDED};
-    if (nr_open(&w->recorder, &config)) return -1;
+    /* where no source is to be had, that has been said, and the agent is switched all the same */
+    if (nr_open(&w->recorder, &config)) return strcmp(o->who, "auto") == 0 ? 0 : -1;
     for (int i = 0; i < page->n_ranks; i++) nr_mark(w->recorder, page->ranks[i].pid, NR_RANK, 0);
     nr_mark(w->recorder, getpid(), NR_NOISELAB, 1);
     mark_generators(w);
@@ -46,7 +47,9 @@ int na_who_open(struct na_who *w, const struct na_options *o, const struct nl_ag
 
 const char *na_who_source(const struct na_who *w) { return w->recorder ? nr_source(w->recorder) : "none"; }
 
-const char *na_who_reason(const struct na_who *w) { return w->recorder ? nr_reason(w->recorder) : "--who none"; }
+const char *na_who_reason(const struct na_who *w) {
+    return w->recorder ? nr_reason(w->recorder) : "--who none, or no source is possible here";
+}
 
 void na_who_mark(struct na_who *w, pid_t pid, enum nr_group group, int with_tree) {
     if (w->recorder) nr_mark(w->recorder, pid, group, with_tree);

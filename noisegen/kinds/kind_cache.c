@@ -1,8 +1,7 @@
-/* cache: writes to every line of a buffer as large as a share of the L2 or L3 cache, and so evicts about that share of what others had in
- * it. The order of the lines is one that no prefetcher follows: each is fetched because this thread asks for it. */
+/* cache: writes to every line of a buffer as large as the CPU's last cache, L3 or L2, and so evicts what others had in it. The order of the
+ * lines is one that no prefetcher follows: each is fetched because this thread asks for it. */
 #include <hwloc.h>
 
-#include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
 /* Few enough for half a microsecond where every one of them comes from memory. */
@@ -19,15 +18,13 @@ struct cache_state {
 /* Size and line of the cache of a CPU. */
 struct cache { int64_t n_bytes; size_t line_bytes; };
 
-/* Level 0: the last there is. */
-static int find_cache(hwloc_topology_t topology, int cpu, int level, struct cache *cache, char *reason, size_t reason_size) {
+/* That of the last level. */
+static int find_cache(hwloc_topology_t topology, int cpu, struct cache *cache, char *reason, size_t reason_size) {
     hwloc_obj_t object = cpu < 0 ? NULL : hwloc_get_pu_obj_by_os_index(topology, (unsigned)cpu), found = NULL;
     if (!object) return nl_say(reason, reason_size, "CPU %d is not in this machine's topology", cpu);
     for (; object; object = object->parent) {
-        if (object->type == HWLOC_OBJ_L2CACHE && level != 3) found = object;
-        if (object->type == HWLOC_OBJ_L3CACHE && level != 2) found = object;
+        if (object->type == HWLOC_OBJ_L2CACHE || object->type == HWLOC_OBJ_L3CACHE) found = object;
     }
-    if (!found && level) return nl_say(reason, reason_size, "--kind: cache-level: CPU %d has no L%d cache, or hides it", cpu, level);
     if (!found) return nl_say(reason, reason_size, "CPU %d has neither L2 nor L3 cache, or hides them", cpu);
     if (found->attr->cache.size == 0) return nl_say(reason, reason_size, "CPU %d does not tell the size of its cache", cpu);
     cache->n_bytes = (int64_t)found->attr->cache.size;
@@ -35,26 +32,19 @@ static int find_cache(hwloc_topology_t topology, int cpu, int level, struct cach
     return 0;
 }
 
-static int ask_topology(int cpu, int level, struct cache *cache, char *reason, size_t reason_size) {
+static int ask_topology(int cpu, struct cache *cache, char *reason, size_t reason_size) {
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology)) return nl_say(reason, reason_size, "no memory for the topology");
     int rc = hwloc_topology_load(topology) ? nl_say(reason, reason_size, "cannot read this machine's topology")
-                                           : find_cache(topology, cpu, level, cache, reason, reason_size);
+                                           : find_cache(topology, cpu, cache, reason, reason_size);
     hwloc_topology_destroy(topology);
     return rc;
 }
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
-    double share = options->cache_share == 0 ? 1 : options->cache_share;
-    int level = options->cache_level;
     struct cache cache = {0};
-    if (level != 0 && level != 2 && level != 3) return nl_say(reason, reason_size, "--kind: cache-level: %d is neither 2 nor 3", level);
-    if (!(share > 0 && share <= 1)) return nl_say(reason, reason_size, "--kind: cache-share: %g is not a share between 0 and 1", share);
-    if (ask_topology(options->cpu, level, &cache, reason, reason_size)) return -1;
-    int64_t n_lines = (int64_t)(share * (double)cache.n_bytes) / (int64_t)cache.line_bytes;
-    if (n_lines < 1)
-        return nl_say(reason, reason_size, "--kind: cache-share: %g of a cache of %" PRId64 " bytes is not even a line", share,
-                         cache.n_bytes);
+    if (ask_topology(options->cpu, &cache, reason, reason_size)) return -1;
+    int64_t n_lines = cache.n_bytes / (int64_t)cache.line_bytes;
     struct cache_state *s = calloc(1, sizeof *s);
     if (!s) return nl_say(reason, reason_size, "no memory");
     if (ng_array_open(&s->array, n_lines * (int64_t)cache.line_bytes, NG_PAGES_HUGE, reason, reason_size)) {
@@ -95,7 +85,8 @@ static int64_t work(void *state) {
 }
 
 const struct ng_kind ng_kind_cache = {
-    .name = "cache", .help = "evicts a share of the L2 or L3 cache", .unit = "sweeps", .needs = "as much memory as that share of the cache",
-    .pacing = NG_PACING_DEADLINE, .period_ns = 10000000, .uses = NG_USES_CACHE, .prepare = prepare, .work = work,
+    .name = "cache", .help = "evicts the L3 cache, or the L2 where there is none", .unit = "sweeps",
+    .needs = "as much memory as that cache",
+    .pacing = NG_PACING_DEADLINE, .period_ns = 10000000, .prepare = prepare, .work = work,
     .clean_up = ng_array_clean_up,
 };

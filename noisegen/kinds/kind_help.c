@@ -1,5 +1,5 @@
-#include "noisegen/kinds/kind_help.h"
-#include "common/sys/nl_memory.h"
+#include "noisegen/kinds/kinds.h"
+#include "common/sys/nl_stat.h"
 
 /* ---- the array ---- */
 
@@ -21,12 +21,7 @@ int ng_array_open(struct ng_array *array, int64_t n_bytes, enum ng_pages pages, 
     return 0;
 }
 
-void ng_array_close(struct ng_array *array) {
-    free(array->bytes);
-    *array = (struct ng_array){0};
-}
-
 void ng_array_clean_up(void *state) {
-    if (state) ng_array_close(state);
+    if (state) free(((struct ng_array *)state)->bytes);
     free(state);
 }

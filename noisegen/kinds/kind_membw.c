@@ -5,7 +5,6 @@
 #include <emmintrin.h>
 #endif
 
-#include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
 enum { LINE = 64, STRETCH = 4096, DEFAULT_BYTES = 64 << 20 };

@@ -7,20 +7,15 @@
 
 #include "noisegen/kinds/kinds.h"
 
-enum {
-    DEFAULT_BYTES = 64,
-    MAX_BYTES = 65507, /* the most that a UDP message over IPv4 can hold */
-    CONNECT_MS = 2000
-};
+enum { MESSAGE_BYTES = 64, CONNECT_MS = 2000 };
 
 struct net_state {
     int sender;
     int receiver; /* -1: somebody else's */
-    size_t message_bytes;
     size_t n_sent; /* bytes of the message that are gone already; a stream may take a part */
     int error;
     char address[80];
-    char message[];
+    char message[MESSAGE_BYTES];
 };
 
 /* A parsed address. */
@@ -143,13 +138,9 @@ static int open_sockets(struct net_state *s, const char *address, char *reason, 
 }
 
 static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
-    int64_t n_bytes = options->message_bytes ? options->message_bytes : DEFAULT_BYTES;
-    if (n_bytes < 1 || n_bytes > MAX_BYTES)
-        return nl_say(reason, reason_size, "--kind: message-bytes: %" PRId64 " is not from 1 to %d", n_bytes, MAX_BYTES);
-    struct net_state *s = calloc(1, sizeof *s + (size_t)n_bytes);
+    struct net_state *s = calloc(1, sizeof *s);
     if (!s) return nl_say(reason, reason_size, "no memory");
     s->sender = s->receiver = -1;
-    s->message_bytes = (size_t)n_bytes;
     if (open_sockets(s, options->address, reason, reason_size)) {
         clean_up(s);
         return -1;
@@ -160,7 +151,7 @@ static int prepare(const struct ng_kind_options *options, void **state, char *re
 
 static int64_t work(void *state) {
     struct net_state *s = state;
-    ssize_t n = send(s->sender, s->message + s->n_sent, s->message_bytes - s->n_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t n = send(s->sender, s->message + s->n_sent, sizeof s->message - s->n_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == EINTR) return 0; /* the way is full: try again */
         s->error = errno;
@@ -169,7 +160,7 @@ static int64_t work(void *state) {
     char one; /* of a message longer than what is asked for the rest is thrown away */
     while (s->receiver >= 0 && recv(s->receiver, &one, sizeof one, MSG_DONTWAIT) >= 0) continue;
     s->n_sent += (size_t)n;
-    if (s->n_sent < s->message_bytes) return 0;
+    if (s->n_sent < sizeof s->message) return 0;
     s->n_sent = 0;
     return 1;
 }

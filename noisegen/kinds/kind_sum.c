@@ -1,5 +1,4 @@
 /* sum: walks an array and adds it up, so it takes cache and memory bandwidth as well as CPU time. */
-#include "noisegen/kinds/kind_help.h"
 #include "noisegen/kinds/kinds.h"
 
 /* 2 KiB per quantum: some 0.1 us from a cache and still below 1 us from memory, so that bursts of a microsecond are possible. */

@@ -13,18 +13,14 @@ enum ng_pacing {
 /* Which keys of --kind it listens to; any other one is refused for it. */
 enum {
     NG_USES_ARRAY = 1,   /* array-bytes */
-    NG_USES_CACHE = 2,   /* cache-level, cache-share */
-    NG_USES_ADDRESS = 4, /* address, message-bytes */
-    NG_USES_FOLDER = 8   /* folder; required */
+    NG_USES_ADDRESS = 2, /* address */
+    NG_USES_FOLDER = 4   /* folder; required */
 };
 
 /* What a kind may be told. */
 struct ng_kind_options {
     int64_t array_bytes;   /* size of the array a kind walks; 0: the kind's own default */
-    int cache_level;       /* 2 or 3; 0: the last level this CPU has */
-    double cache_share;    /* share of that cache, 0..1; 0: all of it */
     const char *address;   /* "udp:IP:PORT" or "tcp:IP:PORT"; NULL: a receiver of our own on the loopback */
-    int64_t message_bytes; /* 0: the kind's own default */
     const char *folder;    /* an existing folder; NULL: not given */
     int cpu;               /* the CPU that carries this load */
     const int *cpus;       /* all allowed CPUs of this machine, this one included; owned by the caller, valid until prepare returns */
@@ -75,3 +71,21 @@ extern const struct ng_kind *const ng_kinds[];
 
 /* The kind of that name, NULL when there is none. */
 const struct ng_kind *ng_kind_find(const char *name);
+
+/* What several load kinds share. For prepare and clean_up only: nothing here may be called from `work`. */
+
+/* The array that a kind walks. A kind that opens one has it as the first member of its state: tests look at what was written there. */
+struct ng_array { unsigned char *bytes; size_t n_bytes; };
+
+enum ng_pages {
+    NG_PAGES_DEFAULT, /* as the machine is set */
+    NG_PAGES_HUGE     /* aligned to 2 MiB and in huge pages where the machine gives them: physically contiguous, few TLB misses */
+};
+
+/* Allocates an array and touches all of it, after a look at whether the memory is there: the kernel promises more than it has, and would
+ * only say so by killing somebody.
+ * @return 0, -1 with a reason; then the array is empty. */
+int ng_array_open(struct ng_array *array, int64_t n_bytes, enum ng_pages pages, char *reason, size_t reason_size);
+
+/* The clean_up of a kind whose state, from malloc, begins with its array and holds nothing else; NULL is fine. */
+void ng_array_clean_up(void *state);

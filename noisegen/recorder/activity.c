@@ -1,4 +1,4 @@
-#include "noisegen/recorder/activity.h"
+#include "noisegen/recorder/summary.h"
 
 #define DEFAULT_GAP_NS INT64_C(100000) /* where nothing repeats */
 #define SMALL_SHARE    0.2             /* of the usual activity's CPU time: what is smaller has no say in the period */

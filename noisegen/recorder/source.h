@@ -23,7 +23,7 @@ struct nr_source {
     void (*close)(struct nr_recorder *r);
 };
 
-extern const struct nr_source nr_source_cpu, nr_source_thread, nr_source_schedstat, nr_source_counts, nr_source_proc;
+extern const struct nr_source nr_source_cpu, nr_source_thread, nr_source_schedstat, nr_source_proc;
 extern const struct nr_source *const nr_sources[]; /* ends with NULL */
 
 const struct nr_source *nr_source_find(const char *name);
@@ -64,29 +64,3 @@ void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns,
 
 /* Opens the best source, or the one named; the reason for not having a better one goes to r->reason. @return 0, -1. */
 int nr_source_choose(struct nr_recorder *r, const char *name);
-
-/* The tasks in groups that somebody said (agent, rank, ...), each with its account by the scheduler: what the sources without switch
- * records look at. */
-
-struct nr_suspect {
-    pid_t pid, tid;
-    uint32_t name;
-    uint8_t group;
-    int fd;         /* of its schedstat; -1: it is gone */
-    int64_t run_ns; /* at the last look */
-    int64_t switches, involuntary;
-    int cpu;
-    int is_active;                       /* a burst lasts (source schedstat) ... */
-    int64_t start_ns, burst_ns, last_ns; /* ... since when, CPU time in it, and when it was last seen running */
-};
-
-enum { NR_MAX_SUSPECTS = 512 };
-
-struct nr_suspects {
-    struct nr_suspect a[NR_MAX_SUSPECTS];
-    int n;
-};
-
-/* Looks for tasks that are new and forgets those that are gone. Allocates: between measured stretches, or in a sampler's own thread. */
-void nr_suspects_update(struct nr_suspects *suspects, struct nr_recorder *r);
-void nr_suspects_close(struct nr_suspects *suspects);

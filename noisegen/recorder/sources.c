@@ -1,8 +1,7 @@
 /* The table of sources, best first. Which one is possible is tried, not guessed. */
 #include "noisegen/recorder/source.h"
 
-const struct nr_source *const nr_sources[] = {&nr_source_cpu,    &nr_source_thread, &nr_source_schedstat,
-                                            &nr_source_counts, &nr_source_proc,   NULL};
+const struct nr_source *const nr_sources[] = {&nr_source_cpu, &nr_source_thread, &nr_source_schedstat, &nr_source_proc, NULL};
 
 const struct nr_source *nr_source_find(const char *name) { return nl_find(nr_sources, name); }
 
@@ -11,7 +10,7 @@ int nr_source_choose(struct nr_recorder *r, const char *name) {
     size_t used = 0;
     r->reason[0] = '\0';
     if (!is_auto && !nr_source_find(name))
-        return nl_error("--source: '%s' is not a source (try auto, cpu, thread, schedstat, counts)", name);
+        return nl_error("--source: '%s' is not a source (try auto, cpu, thread, schedstat)", name);
     for (int i = 0; nr_sources[i]; i++) {
         char why[256] = "";
         const struct nr_source *source = nr_sources[i];

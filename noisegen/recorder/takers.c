@@ -1,5 +1,4 @@
-#include "noisegen/recorder/takers.h"
-#include "noisegen/recorder/activity.h"
+#include "noisegen/recorder/summary.h"
 #include "noisegen/recorder/source.h"
 
 enum { MOST_IN_RHYTHM = 1 << 16 /* bursts of a task in which a period is looked for */, MOST_CPUS_NAMED = 8, LEAST_CPU_SHARE = 20 };

@@ -217,16 +217,6 @@ int64_t nr_proc_run_ns(int fd) {
     return (int64_t)strtoll(text, NULL, 10);
 }
 
-int nr_proc_switches(pid_t pid, pid_t tid, int64_t *voluntary, int64_t *involuntary) {
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)tid);
-    if (nl_read(path, text, sizeof text) <= 0) return -1;
-    const char *line = strstr(text, "\nvoluntary_ctxt_switches:");
-    return line && sscanf(line, " voluntary_ctxt_switches: %" SCNd64 " nonvoluntary_ctxt_switches: %" SCNd64, voluntary, involuntary) == 2
-               ? 0
-               : -1;
-}
-
 /* ---- CPUs ---- */
 
 int nr_cpu_stat_open(struct nr_cpu_stat *s, int n_cpus) {

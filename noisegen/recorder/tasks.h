@@ -69,9 +69,6 @@ int nr_proc_cgroup(const char *path, pid_t **pids, char *reason, size_t reason_s
 int64_t nr_proc_run_ns(int schedstat_fd);
 int nr_proc_open_schedstat(pid_t pid, pid_t tid);
 
-/* How often it was switched out: because it waited, and although it could run on. @return 0, -1 when it is gone. */
-int nr_proc_switches(pid_t pid, pid_t tid, int64_t *voluntary, int64_t *involuntary);
-
 /* Interrupts and steal of one CPU so far, in ns of a resolution of one tick of USER_HZ (10 ms). */
 struct nr_cpu_times { int64_t irq_ns, softirq_ns, steal_ns; };
 

@@ -7,7 +7,7 @@
 #include "detector/halves/half_sum.h"
 #include "tests/bench/median.h"
 #include "detector/nodes/provenance.h"
-#include "detector/nodes/tree.h"
+#include "detector/nodes/team.h"
 
 enum { CALLS = 20, MOST_ROUNDS = 10000 };
 

@@ -118,11 +118,7 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--preset: '' is not the name of a preset" --preset ''
     refused "--kind: array-bytes: '7'" --level 1 --duration 1s --kind sum:array-bytes=7
     refused "--kind: array-bytes: '1000000GiB'" --level 1 --duration 1s --kind sum:array-bytes=1000000GiB
-    refused "--kind: cache-level: '4' is not 2 or 3" --level 1 --duration 1s --kind cache:cache-level=4
-    refused "--kind: cache-share: '0' is not a percentage from 1 to 100" --level 1 --duration 1s --kind cache:cache-share=0
-    refused "--kind: cache-share: '101'" --level 1 --duration 1s --kind cache:cache-share=101
     refused "--kind: address: '' is not an address (try udp:127.0.0.1:9999)" --level 1 --duration 1s --kind net:address=''
-    refused "--kind: message-bytes: '0' is not a size from 1 to 65000 bytes" --level 1 --duration 1s --kind net:message-bytes=0
     refused "--kind: folder: '' is not a folder" --level 1 --duration 1s --kind disk:folder=''
     refused "--duty-cap: '0'" --level 1 --duration 1s --duty-cap 0
     refused "--carry: '1.5'" --level 1 --duration 1s --carry 1.5
@@ -153,7 +149,6 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--rate: the kind spin has no unit but CPU time (use --level)" --rate 3 --duration 1s
     refused "--kind: array-bytes: the kind spin has no use for it" --level 1 --duration 1s --kind spin:array-bytes=1MB
     refused "--kind: array-bytes: the kind seed has no use for it" --level 1 --duration 5s --kind seed:array-bytes=1MB
-    refused "--kind: cache-share: the kind sum has no use for it" --level 1 --duration 5s --kind sum:cache-share=50
     refused "--kind: address: the kind disk has no use for it" --level 1 --duration 5s --kind disk:address=udp:127.0.0.1:9,folder=.
     refused "--kind: folder: the kind net has no use for it" --level 1 --duration 5s --kind net:folder=.
     refused "--kind: folder is missing: disk needs to know where to write" --level 1 --duration 5s --kind disk
@@ -333,7 +328,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
     for option in level rate duration kind preset pattern period jitter group spacing replay scale-period scale-burst loop seed \
-        phase node on ranks array-bytes cache-level cache-share address message-bytes folder duty-cap carry tolerance \
+        phase node on ranks array-bytes address folder duty-cap carry tolerance \
         outlive-parent control-fd json dry-run list version help; do
         echo "$option"
         [[ "$output" == *"--$option"* || "$output" == *":$option="* ]]

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "common/base/nl_hostlist.h"
-#include "detector/measure/arrival.h"
-#include "detector/nodes/switches.h"
+#include "detector/measure/starts.h"
+#include "detector/nodes/provenance.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_preset.h"
 #include "common/base/nl_units.h"

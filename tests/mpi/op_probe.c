@@ -111,15 +111,11 @@ static void run_buffers(struct probe *p, const struct nd_op *op) {
         t.options.rotates_root = op->completion != ND_PERSISTENT;
         t.options.buffer = (struct nd_buffer_options){.use = ND_BUFFER_ROTATE, .n_sets = p->uses_all_sets ? 0 : FEW_SETS};
         run_trial(p, op, &t);
-        t.options.buffer = (struct nd_buffer_options){.use = ND_BUFFER_FLUSH, .alignment_bytes = 8};
+        t.options.buffer = (struct nd_buffer_options){.use = ND_BUFFER_FLUSH};
         run_trial(p, op, &t);
     }
     t = plain;
-    t.options.buffer = (struct nd_buffer_options){.alignment_bytes = 1, .pages = ND_PAGES_SMALL, .touch = ND_TOUCH_FIRST};
-    run_trial(p, op, &t);
-    t = plain;
     t.bytes = 160000;
-    t.options.buffer.pages = ND_PAGES_HUGE;
     run_trial(p, op, &t);
 }
 

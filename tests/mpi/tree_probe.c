@@ -3,7 +3,7 @@
 #include <mpi.h>
 
 #include "common/base/nl_usual.h"
-#include "detector/nodes/tree.h"
+#include "detector/nodes/team.h"
 
 enum { MOST_BYTES = ND_TREE_BLOCK_BYTES + 1000 };
 

@@ -46,29 +46,19 @@ refused() {
     [ ! -s "$ROWS" ]
 }
 
-@test "every method finds that clocks of one kernel agree, as far as the round trips allow to say" {
-    for method in tree linear ring; do
-        for ranks in 2 5 $([ "${NOISELAB_TESTS-}" != long ] || echo 3 8); do
-            probe "$ranks" --method "$method" --every-rank
-            all 'is_measured && rtt_ns > 0 && exchanges > 0 && e(offset_ns) <= bound_ns'
-        done
+@test "clocks of one kernel are found to agree, as far as the round trips allow to say" {
+    for ranks in 2 5 $([ "${NOISELAB_TESTS-}" != long ] || echo 3 8); do
+        probe "$ranks" --every-rank
+        all 'is_measured && rtt_ns > 0 && exchanges > 0 && bound_ns >= rtt_ns / 2 && e(offset_ns) <= bound_ns'
     done
 }
 
-@test "the bound of an offset is half the shortest round trip, along a ring their sum" {
-    probe 4 --method linear
-    all 'bound_ns >= rtt_ns / 2 && bound_ns <= rtt_ns / 2 * 1.002 + 1000'
-    probe 4 --method ring
-    awk -F , 'NR > 2 { sum += $6 / 2; if ($13 < sum || $13 > sum * 1.002 + 1000 * $1) exit 1 }' "$ROWS"
-}
-
 @test "offsets of seconds and of hours are found, either way" {
-    local method offset
-    while read -r method offset; do
+    for offset in 3s -7h; do
         # no drift: at whatever time the offset was measured, the truth is the same
-        probe 3 --method "$method" --fake-clock "$offset" --points 40 --span 100ms </dev/null
+        probe 3 --fake-clock "$offset" --points 40 --span 100ms
         all 'e(true_offset_ns) >= 3e9 * rank && e(offset_ns - true_offset_ns) <= bound_ns'
-    done <<<$'tree 3s\ntree -7h\nlinear -7h\nring 3s'
+    done
 }
 
 @test "a tree of ranks finds offset and drift together" {
@@ -79,17 +69,12 @@ refused() {
 @test "the tree recovers a drift of 50 ppm within 1 ppm, and its model is right after two seconds" {
     quietly 2000 probe 2 --fake-clock 1h,50ppm --later 2s
     all 'e(true_drift_ppm - 50) < 0.1 && e(drift_ppm - true_drift_ppm) < 1 && e(later_error_ns) < 10000'
-    # a method without drift is off by 50 ppm of the second
-    quietly 2000 probe 2 --method linear --fake-clock 1h,50ppm --later 1s
-    all 'drift_ppm == 0 && e(later_error_ns) >= 50000 - bound_ns'
 }
 
 @test "the residual tells how far a model is off after a while" {
-    # also for ranks that were compared with rank 0 by way of another
-    for method in linear ring; do
-        probe 4 --method "$method" --fake-clock 1s,50ppm --later 1s --check
-        all 'e(later_error_ns) >= 45000 * rank && residual_ns >= 0.9 * e(later_error_ns) && residual_ns <= 1.5 * e(later_error_ns)'
-    done
+    # also of the rank that was compared with rank 0 by way of another. Jumps this small pass for another rate of the clock
+    probe 4 --fake-clock 1s,0ppm,300us@1500ms --points 40 --span 100ms --later 3s --check
+    all 'e(later_error_ns) >= 200000 * rank && residual_ns >= 0.9 * e(later_error_ns) && residual_ns <= 1.1 * e(later_error_ns)'
 }
 
 # median_drift_error RUNS: of two ranks in three launches
@@ -113,12 +98,11 @@ median_drift_error() {
 }
 
 @test "a clock that jumps ends the run with one line that says whose and by how much" {
-    local method jump
-    while read -r method jump; do
+    for jump in -100ms 100ms; do
         # the jump comes in the gap or in a run, which is the same for the user
         refused "clock 'monotonic' of rank 1 (jumped by [+-](9999[0-9]|10000[0-9])\\.|ran backwards by [0-9]+).* 1 more .*use the key clock=monotonic-raw of --starts" \
-            probe 3 --method "$method" --every-rank --clock monotonic --fake-clock "1s,0ppm,$jump@1200ms" --runs 4 --gap 500ms </dev/null
-    done <<<$'tree -100ms\nlinear 100ms'
+            probe 3 --every-rank --clock monotonic --fake-clock "1s,0ppm,$jump@1200ms" --runs 4 --gap 500ms
+    done
 }
 
 @test "a clock that jumps within a run is caught in that run" {
@@ -126,14 +110,12 @@ median_drift_error() {
 }
 
 @test "a clock that jumps between runs is caught by the check" {
-    refused "of rank 1 jumped by \\+(9999[0-9]|10000[0-9])\\." probe 2 --method linear --fake-clock 0s,0ppm,100ms@1s --later 1500ms --check
+    refused "of rank 1 jumped by \\+(9999[0-9]|10000[0-9])\\." probe 2 --fake-clock 0s,0ppm,100ms@1s --points 40 --span 100ms --later 1500ms --check
 }
 
 @test "one rank has nothing to synchronise" {
-    for method in tree linear ring; do
-        probe 1 --method "$method" --every-rank --fake-clock 1h,50ppm --runs 2 --check
-        [ "$(awk -F , 'NR > 1 { $11 = 0; print }' OFS=, "$ROWS")" = '0,0,0,0.000000,0.000000,0,0,0,0,0,0,0,0' ]
-    done
+    probe 1 --every-rank --fake-clock 1h,50ppm --runs 2 --check
+    [ "$(awk -F , 'NR > 1 { $11 = 0; print }' OFS=, "$ROWS")" = '0,0,0,0.000000,0.000000,0,0,0,0,0,0,0,0' ]
 }
 
 @test "ranks that share the clock of a node exchange nothing" {

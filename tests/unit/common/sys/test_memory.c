@@ -1,5 +1,5 @@
 /* How much memory can still be had: no more than the machine has, and no more than a cgroup leaves. */
-#include "common/sys/nl_memory.h"
+#include "common/sys/nl_stat.h"
 #include "tests/unit/unit.h"
 
 enum { LIMIT_MIB = 64 };

@@ -1,7 +1,7 @@
 /* Nodes: the sums that ranks are joined to, names of hosts, phases, and what is said of nodes that are not alike. */
 #include "detector/halves/half_sum.h"
 #include "common/base/nl_rng.h"
-#include "detector/plan/noise_nodes.h"
+#include "detector/plan/plan.h"
 #include "detector/nodes/provenance.h"
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
 
-#include "detector/measure/arrival.h"
+#include "detector/measure/starts.h"
 #include "tests/unit/files.h"
 
 static double delays[ND_ARRIVAL_CYCLE];

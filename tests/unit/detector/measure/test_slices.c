@@ -1,6 +1,6 @@
 /* Slices of a loop and bursts of a load: what is kept while they run, and the bytes that are written. */
 #include "common/page/nl_bursts.h"
-#include "common/base/nl_little.h"
+#include "common/base/nl_usual.h"
 #include "detector/measure/slices.h"
 #include "tests/unit/files.h"
 
@@ -120,9 +120,7 @@ TEST_WITH(slices_are_written_before_a_chunk_that_they_leave_no_room_for, open_sl
 }
 
 TEST(a_slice_is_a_fifth_of_a_millisecond_long_and_at_least_one_operation) {
-    assert_int_equal(nd_slices_operations(400), 500);
-    assert_int_equal(nd_slices_operations(150000), 1);
-    assert_int_equal(nd_slices_operations(1e9), 1);
+    EQUAL(nd_slices_operations(400), 500, nd_slices_operations(150000), 1, nd_slices_operations(1e9), 1);
     assert_int_equal(nd_slices_operations(1e-9), UINT32_MAX);
 }
 

@@ -14,8 +14,7 @@ TEST(of_equal_times_the_lower_rank_counts) {
 TEST(one_rank_costs_nobody) {
     struct nd_start_sum a = nd_start_sum_of(0, 10, 20, 7, 5);
     double within, between;
-    assert_int_equal(nd_start_cost_ns(a.last_start_ns, a.second_start_ns), 0);
-    assert_int_equal(a.n_late, 1);
+    EQUAL(nd_start_cost_ns(a.last_start_ns, a.second_start_ns), 0, a.n_late, 1);
     nd_start_sum_node(&a, 1);
     nd_start_sum_variance(&a, 1, &within, &between);
     assert_true(within == 0 && between == 0);
@@ -119,8 +118,7 @@ TEST(self_tests_know_what_they_should_take) {
 }
 
 TEST(what_rank_0_holds_of_lateness_is_bounded) {
-    assert_int_equal(nd_lateness_slices(1), ND_LATENESS_SLICES);
-    assert_int_equal(nd_lateness_slices(4096), ND_LATENESS_SLICES);
+    EQUAL(nd_lateness_slices(1), ND_LATENESS_SLICES, nd_lateness_slices(4096), ND_LATENESS_SLICES);
     for (int n = 1; n <= 10000000; n += 1 + n / 3) {
         int slices = nd_lateness_slices(n);
         assert_true(slices >= 2 && slices <= ND_LATENESS_SLICES && slices % 2 == 0);

@@ -1,6 +1,5 @@
 /* The switches above a node, from what Slurm puts into the environment of a task. */
 #include "detector/nodes/provenance.h"
-#include "detector/nodes/switches.h"
 #include "tests/unit/unit.h"
 
 static const char two[] = "switch.switch.node";

@@ -40,7 +40,7 @@ TEST(what_is_no_whole_number_equals_none) {
     const float odd_floats[] = {NAN, INFINITY, -INFINITY, 0.5F, 162.25F, 0x1p53F, -0x1p60F};
     for (int i = 0; i < 7; i++) {
         assert_true(nd_type_double.get(odd_doubles, i) == INT64_MIN);
-        assert_true(nd_datatype_find("float")->get(odd_floats, i) == INT64_MIN);
+        assert_true(((const struct nd_datatype *)nl_find(nd_datatypes, "float"))->get(odd_floats, i) == INT64_MIN);
     }
 }
 
@@ -55,7 +55,7 @@ TEST(a_data_type_knows_the_reductions_that_mpi_gives_it) {
             char name[16] = " ";
             strcat(strcat(name, nd_reductions[k]->name), " ");
             int is_known = strstr(known[i].reductions, name) != NULL;
-            assert_int_equal(nd_reduction_knows(nd_reductions[k], nd_datatype_find(known[i].type)), is_known);
+            assert_int_equal(nd_reduction_knows(nd_reductions[k], nl_find(nd_datatypes, known[i].type)), is_known);
         }
 }
 
@@ -99,7 +99,7 @@ TEST(every_type_holds_every_partial_result_of_a_hundred_thousand_ranks) {
 }
 
 TEST(a_sum_of_floats_is_exact_forwards_and_backwards) {
-    const struct nd_reduction *sum = nd_reduction_find("sum");
+    const struct nd_reduction *sum = nl_find(nd_reductions, "sum");
     float forwards = 0, backwards = 0;
     for (int rank = 0; rank < MANY_RANKS; rank++) {
         forwards += (float)sum->value(rank, 12);

@@ -1,5 +1,5 @@
 /* The parts of operations that need no communication. The few MPI functions they call are replaced below: the test says what rank it is. */
-#include "detector/ops/op_rows.h"
+#include "detector/ops/ops.h"
 #include "tests/unit/unit.h"
 
 static int fake_rank, fake_n_ranks;
@@ -135,7 +135,7 @@ TEST_WITH(rows_say_who_waits_who_receives_and_what_else_there_is, fresh, NULL) {
 }
 
 TEST_WITH(moving_takes_bytes_and_reducing_sums_of_doubles_unless_told_otherwise, fresh, NULL) {
-    const struct nd_op_options none = {0}, chosen = {.datatype = nd_datatype_find("long"), .reduction = nd_reduction_find("max")};
+    const struct nd_op_options none = {0}, chosen = {.datatype = nl_find(nd_datatypes, "long"), .reduction = nl_find(nd_reductions, "max")};
     assert_string_equal(nd_op_datatype(row("bcast"), &none)->name, "byte");
     assert_string_equal(nd_op_datatype(row("allreduce"), &none)->name, "double");
     assert_string_equal(nd_op_reduction(row("allreduce"), &none)->name, "sum");
@@ -153,52 +153,48 @@ TEST_WITH(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh, NULL) {
     static const struct {
         const char *op, *datatype, *reduction;
         int root, rotates_root;
-        int64_t alignment_bytes, bytes;
+        int64_t bytes;
         int n_ranks;
         const char *wanted; /* beginning, and after '|' what else is in it; NULL: it can be */
     } cases[] = {
-        {"bcast", NULL, NULL, 0, 0, 0, 1, 1, NULL},
-        {"allreduce", NULL, NULL, 0, 0, 0, 12, 2,
+        {"bcast", NULL, NULL, 0, 0, 1, 1, NULL},
+        {"allreduce", NULL, NULL, 0, 0, 12, 2,
          "--bytes: 12 splits an element of allreduce|a double takes a multiple of 8 bytes (try 16)"},
-        {"allreduce", NULL, NULL, 0, 0, 0, 4, 2, "--bytes: 4 splits|(try 8)"},
-        {"allreduce", "float", NULL, 0, 0, 0, 4, 2, NULL},
-        {"bcast", "int", NULL, 0, 0, 0, 7, 2, "--bytes: 7|multiple of 4 bytes (try 8)"},
-        {"bcast", NULL, NULL, 0, 0, 0, 0, 2, "--bytes: 0|(try 1)"}, {"loadtest", NULL, NULL, 0, 0, 0, 6, 2, "--bytes: 6|(try 8)"},
-        {"barrier", "int", NULL, 0, 0, 0, 7, 2, NULL}, {"bcast", NULL, NULL, 0, 0, 0, INT_MAX, 2, NULL},
-        {"bcast", NULL, NULL, 0, 0, 0, INT64_C(1) << 31, 2,
+        {"allreduce", NULL, NULL, 0, 0, 4, 2, "--bytes: 4 splits|(try 8)"},
+        {"allreduce", "float", NULL, 0, 0, 4, 2, NULL},
+        {"bcast", "int", NULL, 0, 0, 7, 2, "--bytes: 7|multiple of 4 bytes (try 8)"},
+        {"bcast", NULL, NULL, 0, 0, 0, 2, "--bytes: 0|(try 1)"}, {"loadtest", NULL, NULL, 0, 0, 6, 2, "--bytes: 6|(try 8)"},
+        {"barrier", "int", NULL, 0, 0, 7, 2, NULL}, {"bcast", NULL, NULL, 0, 0, INT_MAX, 2, NULL},
+        {"bcast", NULL, NULL, 0, 0, INT64_C(1) << 31, 2,
          "--bytes: bcast with 2147483648 bytes|(try at most 2147483647, or a larger --datatype)"},
-        {"bcast", "double", NULL, 0, 0, 0, INT64_C(1) << 31, 2, NULL},
-        {"bcast", "double", NULL, 0, 0, 0, INT64_C(1) << 34, 2, "--bytes:|(try at most 17179869176)"},
-        {"alltoall", NULL, NULL, 0, 0, 0, INT64_C(1) << 30, 100000, NULL},
-        {"alltoallv", NULL, NULL, 0, 0, 0, 1 << 30, 4, "--bytes: alltoallv|for each of 4 ranks"},
-        {"alltoallv", "double", NULL, 0, 0, 0, 1 << 30, 4, NULL},
-        {"alltoallw", "double", NULL, 0, 0, 0, 1 << 30, 4, "--bytes: alltoallw|its bytes"},
-        {"alltoallw", "double", NULL, 0, 0, 0, 1 << 28, 4, NULL},
-        {"gatherv", NULL, NULL, 0, 0, 0, 21474, 100000, "--bytes: gatherv|for each of 100000 ranks|try at most 21473"},
-        {"gatherv", NULL, NULL, 0, 0, 0, 21473, 100000, NULL},
-        {"reduce_scatter_block", NULL, NULL, 0, 0, 0, INT64_C(8) << 29, 4, "--bytes: reduce_scatter_block"},
-        {"reduce_scatter_block", NULL, NULL, 0, 0, 0, INT64_C(8) << 28, 4, NULL},
-        {"allgatherv", NULL, NULL, 0, 0, 0, 1, INT_MAX, "--bytes: allgatherv cannot run on 2147483647 ranks"},
-        {"bcast", NULL, NULL, 5, 0, 0, 8, 2, "--root: rank 5 is not among 2 ranks (try 0 to 1)"},
-        {"bcast", NULL, NULL, 1, 0, 0, 8, 1, "--root: rank 1 is not among 1 rank (try 0)"},
-        {"bcast", NULL, NULL, -1, 0, 0, 8, 2, "--root: rank -1"}, {"bcast", NULL, NULL, 1, 0, 0, 8, 2, NULL},
-        {"allgather", NULL, NULL, 5, 0, 0, 8, 2, NULL}, {"bcast", NULL, NULL, 0, 1, 0, 8, 2, NULL},
-        {"ibcast", NULL, NULL, 0, 1, 0, 8, 2, NULL},
-        {"allreduce", "double", "band", 0, 0, 0, 8, 2, "--reduce: allreduce has no band of double|byte, int, long"},
-        {"allreduce", "byte", "sum", 0, 0, 0, 8, 2, "--reduce:|int, long, float, double"},
-        {"allreduce", "byte", "land", 0, 0, 0, 8, 2, "--reduce:|data types int, long)"},
-        {"allreduce", "byte", NULL, 0, 0, 0, 8, 2, "--reduce: allreduce has no sum of byte"},
-        {"allreduce", "byte", "bxor", 0, 0, 0, 8, 2, NULL},
-        {"bcast", "double", "band", 0, 0, 0, 8, 2, NULL},
-        {"allreduce", NULL, NULL, 0, 0, 4, 8, 2, "--buffer: alignment: allreduce|need 8 bytes of alignment (got 4)"},
-        {"allreduce", "float", NULL, 0, 0, 4, 8, 2, NULL},
-        {"bcast", "double", NULL, 0, 0, 1, 8, 2, NULL},
+        {"bcast", "double", NULL, 0, 0, INT64_C(1) << 31, 2, NULL},
+        {"bcast", "double", NULL, 0, 0, INT64_C(1) << 34, 2, "--bytes:|(try at most 17179869176)"},
+        {"alltoall", NULL, NULL, 0, 0, INT64_C(1) << 30, 100000, NULL},
+        {"alltoallv", NULL, NULL, 0, 0, 1 << 30, 4, "--bytes: alltoallv|for each of 4 ranks"},
+        {"alltoallv", "double", NULL, 0, 0, 1 << 30, 4, NULL},
+        {"alltoallw", "double", NULL, 0, 0, 1 << 30, 4, "--bytes: alltoallw|its bytes"},
+        {"alltoallw", "double", NULL, 0, 0, 1 << 28, 4, NULL},
+        {"gatherv", NULL, NULL, 0, 0, 21474, 100000, "--bytes: gatherv|for each of 100000 ranks|try at most 21473"},
+        {"gatherv", NULL, NULL, 0, 0, 21473, 100000, NULL},
+        {"reduce_scatter_block", NULL, NULL, 0, 0, INT64_C(8) << 29, 4, "--bytes: reduce_scatter_block"},
+        {"reduce_scatter_block", NULL, NULL, 0, 0, INT64_C(8) << 28, 4, NULL},
+        {"allgatherv", NULL, NULL, 0, 0, 1, INT_MAX, "--bytes: allgatherv cannot run on 2147483647 ranks"},
+        {"bcast", NULL, NULL, 5, 0, 8, 2, "--root: rank 5 is not among 2 ranks (try 0 to 1)"},
+        {"bcast", NULL, NULL, 1, 0, 8, 1, "--root: rank 1 is not among 1 rank (try 0)"},
+        {"bcast", NULL, NULL, -1, 0, 8, 2, "--root: rank -1"}, {"bcast", NULL, NULL, 1, 0, 8, 2, NULL},
+        {"allgather", NULL, NULL, 5, 0, 8, 2, NULL}, {"bcast", NULL, NULL, 0, 1, 8, 2, NULL},
+        {"ibcast", NULL, NULL, 0, 1, 8, 2, NULL},
+        {"allreduce", "double", "band", 0, 0, 8, 2, "--reduce: allreduce has no band of double|byte, int, long"},
+        {"allreduce", "byte", "sum", 0, 0, 8, 2, "--reduce:|int, long, float, double"},
+        {"allreduce", "byte", "land", 0, 0, 8, 2, "--reduce:|data types int, long)"},
+        {"allreduce", "byte", NULL, 0, 0, 8, 2, "--reduce: allreduce has no sum of byte"},
+        {"allreduce", "byte", "bxor", 0, 0, 8, 2, NULL},
+        {"bcast", "double", "band", 0, 0, 8, 2, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct nd_op_options o = {
-            .root = cases[i].root, .rotates_root = cases[i].rotates_root, .buffer.alignment_bytes = cases[i].alignment_bytes};
-        if (cases[i].datatype) o.datatype = nd_datatype_find(cases[i].datatype);
-        if (cases[i].reduction) o.reduction = nd_reduction_find(cases[i].reduction);
+        struct nd_op_options o = {.root = cases[i].root, .rotates_root = cases[i].rotates_root};
+        if (cases[i].datatype) o.datatype = nl_find(nd_datatypes, cases[i].datatype);
+        if (cases[i].reduction) o.reduction = nl_find(nd_reductions, cases[i].reduction);
         char reason[256] = "", parts[256];
         const char *problem = nd_op_problem(row(cases[i].op), &o, cases[i].bytes, cases[i].n_ranks, reason, sizeof reason);
         if (!cases[i].wanted) {
@@ -234,8 +230,7 @@ TEST_WITH(an_operation_takes_at_least_its_buffers_and_one_without_data_nothing, 
     for (int i = 0; nd_ops[i]; i++) {
         int64_t set_bytes = nd_op_set_bytes(nd_ops[i], 80000, 100);
         if (!nd_ops[i]->has_bytes) {
-            assert_int_equal(set_bytes, 0);
-            assert_int_equal(nd_op_memory_bytes(nd_ops[i], &rotate, 80000, 100), 0);
+            EQUAL(set_bytes, 0, nd_op_memory_bytes(nd_ops[i], &rotate, 80000, 100), 0);
             continue;
         }
         assert_true(set_bytes >= 2 * 80000);
@@ -248,7 +243,7 @@ TEST_WITH(an_operation_takes_at_least_its_buffers_and_one_without_data_nothing, 
 }
 
 TEST_WITH(the_memory_of_the_largest_operations_does_not_overflow, fresh, NULL) {
-    const struct nd_op_options rotate = {.buffer = {.use = ND_BUFFER_ROTATE, .alignment_bytes = 1 << 30}};
+    const struct nd_op_options rotate = {.buffer.use = ND_BUFFER_ROTATE};
     for (int i = 0; nd_ops[i]; i++)
         if (nd_ops[i]->has_bytes) assert_true(nd_op_memory_bytes(nd_ops[i], &rotate, INT64_C(1) << 31, 100000) > INT64_C(1) << 32);
     assert_true(nd_op_memory_bytes(row("alltoall"), &rotate, INT64_C(1) << 31, 100000) > 4 * (INT64_C(1) << 31) * 100000);

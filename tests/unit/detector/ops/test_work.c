@@ -1,4 +1,4 @@
-#include "detector/ops/work.h"
+#include "detector/ops/ops.h"
 #include "tests/unit/unit.h"
 
 static int64_t time_of(int64_t n_steps) {

@@ -1,6 +1,6 @@
 
 #include "common/base/nl_rng.h"
-#include "detector/plan/sequential.h"
+#include "detector/plan/plan.h"
 #include "tests/unit/unit.h"
 
 static void assert_about(double value, double wanted, double share) { assert_near(value, wanted, share * fabs(wanted)); }

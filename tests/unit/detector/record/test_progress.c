@@ -1,5 +1,5 @@
 
-#include "detector/record/progress.h"
+#include "detector/record/record.h"
 #include "tests/unit/unit.h"
 
 enum { S = 1000000000 };

@@ -2,8 +2,7 @@
  * when it is given up. */
 
 #include "detector/halves/half_sum.h"
-#include "detector/record/markers.h"
-#include "detector/halves/pairs.h"
+#include "detector/record/record.h"
 #include "tests/unit/unit.h"
 
 TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
@@ -148,8 +147,7 @@ TEST(agent_and_generator_share_halves_that_hold_whole_periods_of_both) {
     assert_int_equal(parsed(&o, alone), 1);
     assert_int_equal(o.n_arms, 1);
     assert_false(nd_options_has_generator(&o));
-    assert_int_equal(o.half_ns, INT64_C(10000000000));
-    assert_int_equal(nd_options_n_halves(&o), 6);
+    EQUAL(o.half_ns, INT64_C(10000000000), nd_options_n_halves(&o), 6);
 
     static char *const kept_off[] = {"noiselab-detect", "--agent=--agent-pid=1", "--design=single", "--arms=off", "--op=barrier", NULL};
     assert_int_equal(parsed(&o, kept_off), 1);

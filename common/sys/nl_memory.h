@@ -1,7 +1,0 @@
-/* How much memory can still be had. */
-#pragma once
-
-#include "common/base/nl_usual.h"
-
-/* Bytes that can still be had, on the machine and within the cgroups (versions 1 and 2) of this process; -1 when unknown. Local. */
-int64_t nl_memory_available(void);
