@@ -42,14 +42,6 @@ static inline int64_t wait_until(struct nd_starter *s, int64_t due_ns) {
     return now_ns;
 }
 
-/* What has to be done before a start, untimed. Ranks that parted in it, or in an operation that does not hold them together, meet again:
- * the root would otherwise set deadlines while others are still in operations before, and a rank that was disturbed once would stay late
- * for long. */
-static inline void prepare(const struct nd_starter *s, const struct nd_loop *loop, int meets_first) {
-    if (loop->state->needs_advance) nd_op_advance(loop->state);
-    if (meets_first) MPI_Barrier(s->team->world);
-}
-
 static inline int64_t delay_of(const struct nd_starter *s, int i) {
     return s->plan->delays ? s->plan->delays[(s->n_done + i) & (ND_ARRIVAL_CYCLE - 1)] : 0;
 }
@@ -67,21 +59,14 @@ static inline void run_one(struct nd_starter *s, const struct nd_loop *loop, int
     if (loop->checks_every) s->n_wrong += nd_op_check(loop->state) != 0;
 }
 
-static void run_barrier(struct nd_starter *s, const struct nd_loop *loop, int n) {
-    for (int i = 0; i < n; i++) {
-        prepare(s, loop, 0);
-        MPI_Barrier(s->team->world);
-        int64_t now_ns = nd_clock_now(&s->clock);
-        s->records[i].scheduled_ns = nd_sync_to_global(&s->sync.model, now_ns);
-        run_one(s, loop, i, now_ns + delay_of(s, i));
-    }
-}
-
+/* Ranks that parted in what is done between two starts, or in an operation that does not hold them together, meet again: the root would
+ * otherwise set deadlines while others are still in operations before, and a rank that was disturbed once would stay late for long. */
 static void run_round(struct nd_starter *s, const struct nd_loop *loop, int n) {
     const int meets_first = loop->state->needs_advance || s->plan->meets_first;
     for (int i = 0; i < n; i++) {
         int64_t scheduled_ns = 0;
-        prepare(s, loop, meets_first);
+        if (loop->state->needs_advance) nd_op_advance(loop->state);
+        if (meets_first) MPI_Barrier(s->team->world);
         if (s->team->rank == 0) scheduled_ns = nd_sync_to_global(&s->sync.model, nd_clock_now(&s->clock)) + s->plan->slot_ns;
         MPI_Bcast(&scheduled_ns, 1, MPI_INT64_T, 0, s->team->world);
         s->records[i].scheduled_ns = scheduled_ns;
@@ -109,13 +94,10 @@ static void run_window(struct nd_starter *s, const struct nd_loop *loop, int n) 
 
 static const struct nd_start_mode loop_mode = {
     .name = "loop", .help = "back to back, no synchronised starts: operations follow each other like a pipeline"};
-static const struct nd_start_mode barrier = {.name = "barrier",
-                                             .help = "after an MPI_Barrier, which ranks leave at different moments: for comparison only",
-                                             .is_synchronised = 1, .run = run_barrier};
 static const struct nd_start_mode window = {.name = "window", .help = "stages of starts at equal distances on the common clock (MPIPerf)",
-                                            .is_synchronised = 1, .has_schedule = 1, .has_stages = 1, .run = run_window};
+                                            .is_synchronised = 1, .has_stages = 1, .run = run_window};
 static const struct nd_start_mode round_mode = {.name = "round", .help = "a deadline on the common clock, broadcast for every start",
-                                                .is_synchronised = 1, .has_schedule = 1, .run = run_round};
+                                                .is_synchronised = 1, .run = run_round};
 
-const struct nd_start_mode *const nd_start_modes[] = {&loop_mode, &barrier, &window, &round_mode, NULL};
+const struct nd_start_mode *const nd_start_modes[] = {&loop_mode, &window, &round_mode, NULL};
 

@@ -106,8 +106,7 @@ struct nd_starter;
 struct nd_start_mode {
     const char *name;
     const char *help;
-    int is_synchronised; /* 0: loop, which has no starts */
-    int has_schedule;    /* 1: starts at an instant of the common clock, for which clocks are synchronised */
+    int is_synchronised; /* 1: starts at an instant of the common clock; 0: loop, which has no starts */
     int has_stages;      /* 1: the schedule holds several starts, so that a slot is their distance and must hold the operation */
     /* Runs n <= ND_BATCH starts and fills s->records. Collective. No allocation, no output. NULL: loop. */
     void (*run)(struct nd_starter *s, const struct nd_loop *loop, int n);

@@ -19,7 +19,7 @@ enum { LIST_BYTES = 16384, NAME_BYTES = 128, KIND_BYTES = ND_AGENT_NAME_BYTES };
 
 /* Tags of rows: what has to be asked for, too, or an option would be without effect. */
 enum need {
-    NEEDS_STARTS = 1, NEEDS_SCHEDULE = 2, NEEDS_STAGES = 4, NEEDS_AMOUNT = 16, NEEDS_MEDIAN = 32, NEEDS_LOOKS = 64,
+    NEEDS_STARTS = 1, NEEDS_STAGES = 4, NEEDS_AMOUNT = 16, NEEDS_MEDIAN = 32, NEEDS_LOOKS = 64,
     NEEDS_GENERATOR = 128, NEEDS_AGENT = 256, NEEDS_OPERATIONS = 512, NEEDS_PROGRAM = 1024, NEEDS_NODES = 2048
 };
 
@@ -257,11 +257,11 @@ static const struct nl_option rows[] = {
     {"sync-every", "TIME", "compare clocks again after this time, or earlier when they drift apart; 0: never (default 10s)", 6,
      AT(DURATION_OR_ZERO, start.sync_every_ns), .of = "starts", .tags = NEEDS_STARTS},
     {"slot", "TIME", "window: distance of starts, round: from broadcast to deadline (default: found, and kept for all arms)", 6,
-     AT(DURATION, start.slot_ns), .of = "starts", .tags = NEEDS_SCHEDULE},
+     AT(DURATION, start.slot_ns), .of = "starts", .tags = NEEDS_STARTS},
     {"gamma", "FACTOR", "how much a slot grows that was too short, 1.01 to 2 (default 1.1)", 6, AT(NUMBER, start.gamma), 1.01, 2,
-     .of = "starts", .tags = NEEDS_SCHEDULE},
+     .of = "starts", .tags = NEEDS_STARTS},
     {"eps", "PERCENT", "share of late starts in a stage above which it grows (default 25; round: at most 1)", 6, AT(SHARE, start.eps), 0.1,
-     100, .of = "starts", .tags = NEEDS_SCHEDULE},
+     100, .of = "starts", .tags = NEEDS_STARTS},
     {"stage", "N", "window: starts in a stage (default 8)", 6, AT(INT, start.n_stage_starts), 1, ND_BATCH, .of = "starts",
      .tags = NEEDS_STAGES},
     {"stage-0", "N", "operations of the stage that estimates the first slot (default 4)", 6, AT(INT, start.n_first_starts), 1, ND_BATCH,
@@ -692,8 +692,7 @@ static int is_useless(const struct parsing *p, unsigned needs, int is_met, const
 /* Keys that the method of the starts has no use for: names the first, and those that it has. */
 static int refuse_keys(const struct parsing *p) {
     const struct nd_start_mode *mode = p->o->start.mode;
-    unsigned lacks = (mode->is_synchronised ? 0 : NEEDS_STARTS) | (mode->has_schedule ? 0 : NEEDS_SCHEDULE) |
-        (mode->has_stages ? 0 : NEEDS_STAGES);
+    unsigned lacks = (mode->is_synchronised ? 0 : NEEDS_STARTS) | (mode->has_stages ? 0 : NEEDS_STAGES);
     char names[256] = "";
     const struct nl_option *refused = NULL;
     for (int i = 0; i < N_ROWS; i++) {

@@ -143,17 +143,6 @@ void nd_starter_keep_in_step(struct nd_starter *s) {
 
 /* ---- a batch ------------------------------------------------------------------------------------------------------------------------- */
 
-/* With mode barrier there is no common instant: the first rank's takes its place. */
-static void find_first_begins(struct nd_starter *s, int n) {
-    int64_t first[ND_SLICE];
-    for (int from = 0; from < n; from += ND_SLICE) {
-        int n_slice = n - from < ND_SLICE ? n - from : ND_SLICE;
-        for (int i = 0; i < n_slice; i++) first[i] = s->records[from + i].scheduled_ns;
-        MPI_Allreduce(MPI_IN_PLACE, first, n_slice, MPI_INT64_T, MPI_MIN, s->team->world);
-        for (int i = 0; i < n_slice; i++) s->records[from + i].scheduled_ns = first[i];
-    }
-}
-
 /* Whether this rank's records run backwards somewhere. */
 static int runs_backwards(const struct nd_starter *s, int n) {
     for (int i = 0; i < n; i++) {
@@ -245,7 +234,6 @@ static void run_batch(struct nd_starter *s, const struct nd_loop *loop, int n, s
     int64_t switches = nd_involuntary_switches();
     if (!run_starts(s, loop, n, result)) return;
     switches = nd_involuntary_switches() - switches;
-    if (!s->o->mode->has_schedule) find_first_begins(s, n);
     if (s->view && s->zero_ns == 0) s->zero_ns = s->records[0].scheduled_ns;
     for (int from = 0; from < n; from += ND_SLICE) {
         int n_slice = n - from < ND_SLICE ? n - from : ND_SLICE;
@@ -280,7 +268,7 @@ static void begin_half(struct nd_starter *s) {
 static void end_half(struct nd_starter *s) {
     struct nd_start_half *h = &s->half;
     if (s->team->rank != 0) return;
-    h->slot_ns = s->o->mode->has_schedule ? s->plan->slot_ns : 0;
+    h->slot_ns = s->plan->slot_ns;
     h->overshoot_p50_ns = nl_hist_quantile(s->worst, 0.5);
     h->overshoot_p99_ns = nl_hist_quantile(s->worst, 0.99);
     if (h->n_starts == 0) return;
@@ -343,7 +331,7 @@ static double allowed_share(const struct nd_starter *s) {
 
 /* The arms of a comparison keep their slots. */
 static void correct_slot(struct nd_starter *s, int64_t n_late_before, int64_t stage_ns, int n) {
-    if (!s->corrects || !s->o->mode->has_schedule || s->o->slot_ns) return;
+    if (!s->corrects || s->o->slot_ns) return;
     int64_t slot_ns = s->plan->slot_ns;
     if (s->team->rank == 0 && (double)(s->half.n_late - n_late_before) > allowed_share(s) * n)
         slot_ns = longer_slot(s, slot_ns, stage_ns, n);
@@ -521,7 +509,6 @@ int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_
     if (longest_ns < 0) return -1;
     plan->broadcast_ns = broadcast_time(s, begin_ns + most_ns / 2);
     plan->guard_ns = GUARD_NS + 16 * (operation_ns + longest_ns + s->o->work_ns);
-    if (!s->o->mode->has_schedule) return 0;
     plan->slot_ns =
         s->o->mode->has_stages ? (int64_t)(s->o->gamma * (double)(operation_ns + longest_ns + s->o->work_ns)) : plan->broadcast_ns;
     if (s->o->slot_ns) plan->slot_ns = s->o->slot_ns;

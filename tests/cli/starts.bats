@@ -47,8 +47,7 @@ single() {
     refused "--starts: 'gamma' is not NAME=VALUE" --starts window:gamma
     refused "'--gamma': no option by itself; use --starts ...:gamma=FACTOR" --starts window --gamma 1.2
     refused "--self-test: needs synchronised starts" --self-test --starts loop
-    refused "--starts: barrier has no 'slot' (it has: clock, sync-ranks, sync-every, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw)" --starts barrier:slot=5us
-    refused "--starts: round has no 'stage' (it has: clock" --starts round:stage=3
+    refused "--starts: round has no 'stage' (it has: clock, sync-ranks, sync-every, slot, gamma, eps, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw)" --starts round:stage=3
     refused "--starts: precision: is for the rule median" --starts window:precision=2
     refused "--arrival: amount: this arrival has no use for it" --starts round --arrival none:amount=5us
 }
@@ -73,7 +72,7 @@ single() {
 
 # bats test_tags=quick
 @test "lists name every start mode, clock and arrival" {
-    [ "$("$DETECT" --list starts | awk '{ print $1 }' | paste -sd ,)" = loop,barrier,window,round ]
+    [ "$("$DETECT" --list starts | awk '{ print $1 }' | paste -sd ,)" = loop,window,round ]
     [ "$("$DETECT" --list clocks | awk '{ print $1 }' | sort | paste -sd ,)" = gettimeofday,monotonic,monotonic-raw,mpi-wtime,tsc ]
     [ "$("$DETECT" --list arrivals | awk '{ print $1 }' | head -n 1)" = none ]
 }
@@ -102,7 +101,7 @@ single() {
 }
 
 @test "every start mode fills its columns, loop leaves them empty, and the analysis agrees with the rows, from the raw file and without" {
-    for mode in loop barrier window round; do
+    for mode in loop window round; do
         launch "$([ "$mode" = loop ] && echo 1 || echo 2)" --design lockin --levels 1 --op bcast --starts "${mode/round/round:raw=starts.bin}" --half-period 50ms --seconds 0.2 --warmup 0s --launch-id "$mode"
         rows=$OUT/$mode/halves.csv
         # a start takes time, what is left of it after the last arrival is less, and their sum is the wall time's at most
