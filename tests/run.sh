@@ -68,12 +68,12 @@ taken() {
     ${2-} prove --jobs "$1" --timer --exec 'sh tests/suite.sh' $names </dev/null
 }
 
-# in_batches: small files of R's, twelve to a process (their names joined by commas): to start R and load its packages takes half a second
+# in_batches: files of R's, twenty to a process (their names joined by commas): to start R and load its packages takes a second
 in_batches() {
-    awk 'FNR == NR { if (/^r\//) large[$1] = $4 > '"$usual_budget_s"'; next }
-        !/^r\// || large[$1] { print; next }
-        { batch = batch (n++ ? "," : "") $1; if (n == 12) { print batch; batch = ""; n = 0 } }
-        END { if (n) print batch }' tests/suites -
+    awk '
+        !/^r\// { print; next }
+        { batch = batch (n++ ? "," : "") $1; if (n == 20) { print batch; batch = ""; n = 0 } }
+        END { if (n) print batch }'
 }
 
 tap_of() { echo "$kept/$(echo "$1" | tr / -).tap"; }

@@ -12,31 +12,27 @@ run_suite() {
     case $1 in
     lint) tests/lint.sh ;;
     long/*) make --no-print-directory "${1#long/}" ;;
-    r/*) r_tests "analysis/tests/testthat/${1#r/}.R" ;;
     unit/*) CMOCKA_MESSAGE_OUTPUT=TAP "$NOISELAB_BUILD/tests/$1" ;;
     *) bats --tap --timing ${2:+--filter "$2"} ${tags:+--filter-tags "$tags"} "tests/$1.bats" ;;
     esac
 }
 
-r_tests() {
-    R_LIBS="$NOISELAB_R" Rscript --vanilla -e '
-        library(testthat); library(noiselab)
-        test_file(commandArgs(TRUE), package = "noiselab", reporter = "tap", load_package = "installed")' "$1"
-}
-
-# r_batch NAME,NAME...: each keeps its own TAP and its own times, as if it had run alone
+# r_batch NAME...: each keeps its own TAP and its own times, as if it had run alone. Helpers are read once for all. The package is compiled; to compile
+# tests, which run once, takes longer than they do; and the heap begins large, so that it is seldom collected.
 r_batch() {
     for name in "$@"; do rm -f "$NOISELAB_BUILD/suites/$(echo "$name" | tr / -)".*; done
     # shellcheck disable=SC2016 # for R
-    R_LIBS="$NOISELAB_R" Rscript --vanilla -e '
+    R_ENABLE_JIT=0 R_LIBS="$NOISELAB_R" Rscript --vanilla --min-nsize=4M --min-vsize=128M -e '
         library(testthat); library(noiselab)
         args <- commandArgs(TRUE)
+        helpers <- test_env("noiselab")
+        invisible(source_test_helpers("analysis/tests/testthat", helpers))
         for (name in args[-1]) {
           kept <- file.path(normalizePath(args[1]), gsub("/", "-", name))  # a test has another folder
           before <- proc.time()
           reporter <- TapReporter$new(file = paste0(kept, ".tap"))
           tryCatch(test_file(sprintf("analysis/tests/testthat/%s.R", sub("r/", "", name)), package = "noiselab", reporter = reporter,
-                             load_package = "installed", stop_on_failure = FALSE),
+                             load_package = "installed", stop_on_failure = FALSE, load_helpers = FALSE, env = new.env(parent = helpers)),
                    error = function(e) cat(sprintf("\nnot ok - %s broke off: %s\n", name, gsub("\n", " ", conditionMessage(e))),
                                            file = paste0(kept, ".tap"), append = TRUE))
           # a file without a test says nothing of itself
@@ -134,7 +130,8 @@ check) grep -qE "^$1[ \t].*[ \t]check[ \t]" tests/suites || tags=quick ;;
 mpi) tags=mpi ;;
 esac
 case ${NOISELAB_AGAIN-}:$1 in
-*,*)
+yes:r/* | yes:lint | yes:long/*) ;;
+*:r/*)
     tap=$NOISELAB_BUILD/suites/batch-$(echo "$1" | cksum | cut -d ' ' -f 1).tap
     # shellcheck disable=SC2046 # names have no spaces
     r_batch $(echo "$1" | tr , ' ')
@@ -142,7 +139,6 @@ case ${NOISELAB_AGAIN-}:$1 in
     rm "$tap"
     exit
     ;;
-yes:r/* | yes:lint | yes:long/*) ;;
 yes:*) again "$1" ;;
 *) attempt "$1" ;;
 esac

@@ -14,9 +14,6 @@ kept_campaign <- function(...) {
   dir
 }
 
-# What takes long and is kept whole all the same.
-skip_unless_long <- function() skip_if_not(identical(Sys.getenv("NOISELAB_TESTS"), "long"), "long: make test-long")
-
 # The text of a report, its pictures cut short: searching through them takes seconds.
 read_html <- function(file) {
   gsub("base64,iVBOR[A-Za-z0-9+/=]+", "base64,iVBOR", paste(readLines(file), collapse = "\n"), perl = TRUE)

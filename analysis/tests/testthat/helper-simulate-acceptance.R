@@ -8,20 +8,13 @@ acceptance_model <- list(
   model_percent = 30, started = "2026-01-01", seed = 1
 )
 
-# Simulate an acceptance campaign
-#
-# Nodes and links are equal but for what is asked; every repetition has a drift that all share, every launch another order of nodes and
-# an offset of its own, and detours are skewed.
-#
-# @param ... Parts of the truth: `nodes`, `cpus` (of each), `launches`, `repetitions`, `lost_percent` (detours) with `lost_sd` (of its
-#   logarithm), `latency_ns`, `speed` (bytes per s) with `sd` and `drift_sd`, `launch_sd`, `placement_sd` (of their logarithms; the last is
-#   what a launch does to a node, or a pair, alone), `place_effect` (what the second place costs in `last_end_cost`), `slow_node` (number:
-#   loses `extra_lost_percent` more, works slower by `work_percent`, and its pairs are slower by `slow_percent`), `watched_s` (seconds of
-#   each scan of a CPU), `burst_node` (one burst of 50 ms in 10 s), `switches` and `models` (number of nodes on each leaf switch, of each
-#   CPU model; further hops cost `hop_percent`, other models work slower by `model_percent`), `started` (day), `slow_link` (two numbers),
-#   `mismatches` (words wrong from node 1 to 2), `seed`.
-# @param dir Character, length 1: a directory that is made and gets the launches as files.
-# @return `simulated_acceptance()`: an `nl_acceptance` in memory, without files. `simulate_acceptance()`: `dir`, invisibly.
+# Nodes and links are equal but for what is asked; every repetition has a drift that all share, every launch another order of nodes and an offset of its
+# own, and detours are skewed. `cpus`: of each node; `lost_percent` (detours) with `lost_sd` (of its logarithm); `speed` (bytes per s) with `sd` and
+# `drift_sd`; `launch_sd`, `placement_sd` (of their logarithms; the last is what a launch does to a node, or a pair, alone); `place_effect`: what the
+# second place costs in `last_end_cost`; `slow_node` (number): loses `extra_lost_percent` more, works slower by `work_percent`, and its pairs are slower
+# by `slow_percent`; `watched_s`: of each scan of a CPU; `burst_node`: one burst of 50 ms in 10 s; `switches`, `models`: number of nodes on each leaf
+# switch, of each CPU model (further hops cost `hop_percent`, other models work slower by `model_percent`); `started`: day; `slow_link`: two numbers;
+# `mismatches`: words wrong from node 1 to 2. simulated_acceptance(): in memory, simulate_acceptance(): as files in `dir`.
 simulated_acceptance <- function(...) {
   model <- utils::modifyList(acceptance_model, list(...))
   check_argument(all(names(list(...)) %in% names(acceptance_model)), "...", names(list(...)),

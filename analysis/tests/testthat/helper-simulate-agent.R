@@ -1,24 +1,9 @@
-# Campaigns with a real agent, simulated: the rows of the agent's arm, its account, who ran on the CPUs, single bursts.
-
-# Simulate a campaign with an agent
-#
-# Writes a campaign as launches do that switch an agent on and off by themselves (docs/reference/formats.md): one arm without
-# a level beside any arms of a generator, `agent.HOST.csv`, `tasks.HOST.csv`, `bursts.HOST.trace` and the certificates
-# in `launch.json`. The agent wakes with its period by the node's clock, whether it is on or off; what falls into its on
-# halves takes CPU time from the ranks. Beside it a task `kworker/1:2` runs now and then in both arms.
-#
-# @param dir Character, length 1: campaign directory, made if need be.
-# @param name Character, length 1: name of the agent.
-# @param agent_period_ns,agent_burst_ns Its period and the CPU time of one burst, ns, length 1.
-# @param slowdown_percent True slowdown by it, length 1.
-# @param levels_percent Numeric: levels of a generator beside it; none by default.
-# @param unaccounted Share of the agent's CPU time by which the ranks lose more (below 0: less) than it, length 1.
-# @param source Character, length 1: `cpu`, `thread`, `schedstat` or `counts`.
-# @param agent_cpu CPU it runs on, length 1.
-# @param lost_switches Records lost per half, length 1.
-# @param others Logical, length 1: was the rest of the ranks' preempted time recorded as that of other tasks?
-# @param half_period_ns,design,... Arguments of [simulate_campaign()], but `external`, `start`, `raw`.
-# @return As [simulate_campaign()], invisibly.
+# Campaigns with a real agent, simulated, as launches write them that switch one on and off by themselves (docs/reference/formats.md): one arm without a
+# level beside any arms of a generator (`levels_percent`), `agent.HOST.csv`, `tasks.HOST.csv`, `bursts.HOST.trace` and the certificates in
+# `launch.json`. The agent wakes with its period by the node's clock, whether it is on or off; what falls into its on halves takes CPU time from the
+# ranks. Beside it a task `kworker/1:2` runs now and then in both arms. `agent_burst_ns`: CPU time of one burst; `unaccounted`: share of the agent's
+# CPU time by which the ranks lose more (below 0: less) than it; `source`: `cpu`, `thread`, `schedstat` or `counts`; `lost_switches`: records lost per
+# half; `others`: was the rest of the ranks' preempted time recorded as that of other tasks? `...`: of simulate_campaign(), but `external`, `start`, `raw`.
 simulate_agent_campaign <- function(dir, name = "collectd", agent_period_ns = 1e8, agent_burst_ns = 41000,
                                     slowdown_percent = 0.2, levels_percent = numeric(), unaccounted = 0, source = "cpu",
                                     agent_cpu = 1, lost_switches = 0, others = FALSE, half_period_ns = 2e8, design = "lockin", ...) {

@@ -49,12 +49,12 @@ draw_starts <- function(rows, model) {
     at <- which(stats::runif(n) < 1 / 3)
     arrival[at, model$late_rank + 1] <- arrival[at, model$late_rank + 1] + round(stats::rexp(length(at), 1 / 3000))
   }
-  end <- apply(arrival, 1, max) + attr(rows, "each_ns")[half] * exp(stats::rnorm(n, 0, 0.02))
+  end <- row_max(arrival) + attr(rows, "each_ns")[half] * exp(stats::rnorm(n, 0, 0.02))
   took <- round(pmax(end + stats::rexp(n * ranks, 1 / 20) - arrival, 1))
   slot <- rows[["wall_ns"]] / rows[["operations"]]
   scheduled <- round(rows[["start_ns"]][half] + number * slot[half])
   list(half = half, number = number, scheduled = scheduled, overshoot = overshoot, arrival = arrival, took = took,
-       late = apply(overshoot, 1, max) > simulated_bound_ns)
+       late = row_max(overshoot) > simulated_bound_ns)
 }
 
 start_columns <- function(drawn, rows, model) {
@@ -77,12 +77,15 @@ start_columns <- function(drawn, rows, model) {
   )
 }
 
+row_max <- function(x) Reduce(pmax, lapply(seq_len(ncol(x)), function(k) x[, k]))
+
 # Per start who was first and last, and by how much the last was behind the second last (0 with one rank).
 who_is_last <- function(drawn) {
   s <- summarise_starts(drawn)
   behind <- function(x) {
     if (ncol(x) == 1) return(rep(0, nrow(x)))
-    apply(x, 1, function(v) diff(sort(v, decreasing = TRUE)[2:1]))
+    top <- cbind(seq_len(nrow(x)), max.col(x, "first"))
+    row_max(x) - row_max(replace(x, top, -Inf))
   }
   list(first = s$first_start_rank, last = s$last_start_rank, last_end = s$last_end_rank,
        start_cost = behind(drawn$arrival), end_cost = behind(drawn$arrival + drawn$took))

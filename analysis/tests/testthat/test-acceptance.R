@@ -142,3 +142,23 @@ test_that("a launch that died is read up to its last whole line, and a damaged r
   edit_cells(csv, 3, value = "fast")
   expect_error(read_acceptance(dir), "accept.csv:3: value is 'fast'", class = "nl_error_damaged")
 })
+
+test_that("a limit that no figure can break or keep is refused with file and line", {
+  expect_error(limits_of("", "latency.half_round_trip <= 1e999 us"), ":2: '1e999' is not a number that can be a limit",
+               class = "nl_error_damaged")
+  expect_error(limits_of("latency.half_round_trip <= 1e400 us"), ":1: ", class = "nl_error_damaged")
+})
+
+test_that("a limit on the wrong side of a figure is refused with file and line, and says the right one", {
+  expect_error(limits_of("latency.half_round_trip >= 3 us"), ":1: .*more is worse \\(write <=\\)", class = "nl_error_damaged")
+  expect_error(limits_of("", "", "bandwidth.one_way <= 1 GB/s"), ":3: .*less is worse \\(write >=\\)", class = "nl_error_damaged")
+})
+
+test_that("a misspelt variant is refused with file, line and what may have been meant, and those that there are are taken", {
+  expect_error(limits_of("latency.betwen.half_round_trip <= 3 us"), ":1: unknown variant 'betwen' of latency.*between",
+               class = "nl_error_damaged")
+  expect_error(limits_of("detour.alone.alone.lost <= 3 %"), "unknown variant", class = "nl_error_damaged")
+  got <- limits_of("topology.grid2d:4x2.per_channel >= 1 GB/s", "opcost.isend+wait.published <= 9 us", "detour.all.p99.9 <= 9 us")
+  expect_equal(got$variant, c("grid2d:4x2", "isend+wait", "all"))
+  expect_error(limits_of("topology.grid2d:4.0x2.per_channel >= 1 GB/s"), "unknown variant", class = "nl_error_damaged")
+})

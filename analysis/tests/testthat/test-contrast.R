@@ -57,7 +57,7 @@ test_that("no, one and constant treatments, one pair, the placebo and other chan
 
 test_that("of a campaign: the pairs of the rows, and the worst first in what is printed", {
   dir <- local_campaign(pairs = 30, levels_percent = c(0, 5), kinds = c("spin", "cache", "mem"), treatment_factor = c(1, 3, 2))
-  analysis <- analyze_campaign(read_campaign(dir))
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
   got <- analysis$contrasts
   expect_equal(paste(got$kind_a, got$kind_b), c("cache mem", "cache spin", "mem spin"))
   rows <- analysis$campaign$rows

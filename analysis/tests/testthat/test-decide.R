@@ -66,3 +66,68 @@ test_that("a family that is through hands its alpha on", {
   expect_equal(unlist(step_down_families(as.list(p), 0.01)), (stats::p.adjust(p, "holm", 5) <= 0.01) %in% TRUE)
   expect_equal(step_down_families(list(), 0.01), list())
 })
+
+test_that("the monotone fit is that of isoreg", {
+  set.seed(1)
+  for (k in c(1, 2, 5, 9)) {
+    y <- stats::rnorm(k)
+    expect_equal(monotone_fit(y), stats::isoreg(y)$yf)
+  }
+  # Weights: 3 and 2 are pooled, 2 counts twice.
+  expect_equal(monotone_fit(c(1, 3, 2), c(1, 1, 2)), c(1, 7 / 3, 7 / 3))
+  expect_equal(monotone_fit(numeric()), numeric())
+})
+
+test_that("rows of a matrix are fitted one by one", {
+  rows <- rbind(c(1, 3, 2), c(3, 2, 1), c(1, 2, 3))
+  expect_equal(monotone_fit(rows, c(1, 1, 2)), t(apply(rows, 1, monotone_fit, weight = c(1, 1, 2))))
+})
+
+test_that("the level that reaches an effect lies on the line between two levels", {
+  expect_equal(level_reaching(c(0.1, 1), c(0.2, 2), 1.1), 0.55)
+  expect_equal(level_reaching(c(0.1, 1), c(0.2, 2), 0.1), 0.05)
+  expect_equal(level_reaching(c(0.1, 1), c(0.2, 2), 2), 1)
+  expect_equal(level_reaching(c(0.1, 1), c(0.2, 2), 2.1), Inf)
+  # An effect below 0 counts as none, and the first level that reaches it is taken.
+  expect_equal(level_reaching(c(1, 2, 3), c(-1, 1, 1), 1), 2)
+  expect_equal(level_reaching(c(1, 2), rbind(c(1, 2), c(2, 4)), c(1.5, 1)), c(1.5, 0.5))
+})
+
+test_that("a line fits a line and not a curve", {
+  expect_equal(lack_of_fit(c(1, 2, 3), c(2, 4, 6), c(1, 1, 1)), 1)
+  expect_lt(lack_of_fit(c(1, 2, 3), c(0, 0, 6), rep(0.1, 3)), 1e-6)
+  expect_true(is.na(lack_of_fit(1, 2, 1)))
+})
+
+rows <- data.frame(launch = "L", operation = rep(c("a", "b"), each = 4), bytes = 0,
+                   pair = c(1, 1, 2, 2, 1, 1, 2, 3), arm = c("on", "off", "off", "on", "off", "on", "off", "on"),
+                   level_requested_percent = c(1, 0, 0, 0.5, 0, 1, 0, 1))
+
+test_that("halves pair within launch, operation and pair number, and the rest is counted", {
+  got <- pair_rows(rows)
+  expect_equal(got$on, c(1, 4, 6))
+  expect_equal(got$off, c(2, 3, 5))
+  expect_equal(got$n_unpaired, 2)
+  expect_equal(got$cells$level_requested_percent[got$cell], c(1, 0.5, 1))
+})
+
+test_that("in a set every on block pairs with the off block", {
+  set <- data.frame(launch = "L", operation = "a", bytes = 0, pair = 1, arm = c("on", "off", "on"), level_requested_percent = c(1, 0, 0.5))
+  expect_equal(pair_rows(set)[c("off", "on", "n_unpaired")], list(off = c(2L, 2L), on = c(1L, 3L), n_unpaired = 0L))
+})
+
+test_that("one arm, one row and no row give no pair", {
+  expect_equal(length(pair_rows(rows[rows$arm == "on", ])$on), 0)
+  expect_equal(pair_rows(rows[1, ])$n_unpaired, 1)
+  expect_equal(length(pair_rows(rows[0, ])$on), 0)
+})
+
+test_that("a treatment is a cell of its own, and one off block serves all treatments of its set", {
+  set <- data.frame(launch = "L", operation = "a", bytes = 0, pair = 1, arm = c("on", "off", "on", "on"),
+                    level_requested_percent = c(1, 0, 1, 0), kind = c("spin", NA, "cache", "cache"))
+  got <- pair_rows(set)
+  expect_equal(got[c("off", "on", "cell")], list(off = c(2L, 2L, 2L), on = c(1L, 3L, 4L), cell = 1:3))
+  expect_equal(got$cells$kind, c("spin", "cache", "cache"))
+  set$kind <- factor(set$kind)
+  expect_equal(pair_rows(set)$cell, 1:3)
+})

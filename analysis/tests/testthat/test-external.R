@@ -4,6 +4,7 @@ agent_launches <- function(..., launches = 8, env = parent.frame()) {
   local_campaign(external = "slurm-accounting", design = "launches", launches = launches, pairs = 1, ..., env = env)
 }
 agent_pairs <- function(..., env = parent.frame()) local_campaign(external = "agent-1s", pairs = 60, ..., env = env)
+both <- c("time", "preempted")
 
 test_that("rows without a level are read as a treatment that is above every level and has a name only", {
   campaign <- read_campaign(agent_launches(launches = 2))
@@ -36,8 +37,10 @@ test_that("no channel loses its rows: each has a verdict with a limit or a reaso
   expect_true(all(is.finite(analysis$verdicts$detection_limit) | !is.na(analysis$verdicts$reason)))
 })
 
-test_that("thresholds say that there is no level, in data, text and report", {
-  analysis <- analyze_campaign(read_campaign(agent_pairs(slowdown_percent = 3)))
+test_that("thresholds say that there is no level, in data, text and report, and amplification needs none", {
+  analysis <- analyze_campaign(read_campaign(agent_pairs(slowdown_percent = 3)), channels = both)
+  expect_equal(analysis$amplification$amplification, 1.5, tolerance = 0.05)
+  expect_match(analysis$cost$reason, "no generator")
   rows <- analysis$thresholds
   expect_true(all(is.na(c(rows$med_percent, rows$lod_percent, rows$d_delta_percent))))
   expect_equal(unique(c(rows$med_reason, rows$lod_reason, rows$d_delta_reason)), "the treatment has no level")
@@ -49,13 +52,7 @@ test_that("thresholds say that there is no level, in data, text and report", {
   expect_false(grepl(">(Inf|NaN|NA)<", page))
 })
 
-test_that("amplification needs no level: slowdown over preempted share", {
-  analysis <- analyze_campaign(read_campaign(agent_pairs(slowdown_percent = 3)))
-  expect_equal(analysis$amplification$amplification, 1.5, tolerance = 0.05)
-  expect_match(analysis$cost$reason, "no generator")
-})
-
-test_that("JSON and CSV have no level where there is none", {
+test_that("JSON and CSV have no level where there is none, and --level does not apply", {
   dir <- agent_pairs()
   json <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", dir, "--json")$out, collapse = "\n"))
   expect_true(all(is.na(json$verdicts$level_requested_percent)))
@@ -63,6 +60,9 @@ test_that("JSON and CSV have no level where there is none", {
   csv <- utils::read.csv(text = status_of("noiselab-analyze", dir, "--csv")$out)
   expect_true(all(is.na(csv$level_requested_percent)))
   expect_equal(unique(csv$kind), "agent-1s")
+  got <- status_of("noiselab-analyze", dir, "--level", "1")
+  expect_equal(got$status, 2L)
+  expect_match(got$err, "have no level", all = FALSE)
 })
 
 test_that("--margin decides over a treatment from outside, and over campaigns of launches: 0, 1 and 3", {
@@ -74,14 +74,8 @@ test_that("--margin decides over a treatment from outside, and over campaigns of
   expect_equal(status(local_campaign(launches = 4, pairs = 40, levels_percent = 1, slowdown_percent = 2), "4"), 0L)
 })
 
-test_that("--level does not apply where no treatment has one", {
-  got <- status_of("noiselab-analyze", agent_pairs(), "--level", "1")
-  expect_equal(got$status, 2L)
-  expect_match(got$err, "have no level", all = FALSE)
-})
-
 test_that("plots label it by its name, and those by level have nothing to draw", {
-  analysis <- analyze_campaign(read_campaign(agent_pairs(launches = 2)))
+  analysis <- analyze_campaign(read_campaign(agent_pairs(launches = 2)), channels = both)
   expect_null(plot_dose(analysis, draw = FALSE))
   expect_null(plot_preempted(analysis, draw = FALSE))
   expect_equal(unique(plot_forest(analysis, draw = FALSE)$label), "agent-1s")
@@ -99,7 +93,7 @@ test_that("plots label it by its name, and those by level have nothing to draw",
 test_that("beside a load with levels it is a treatment like the others", {
   dir <- local_campaign(pairs = 12, levels_percent = c(0, 1, 5), launches = 2, prefix = "load")
   simulate_campaign(dir, external = "agent-1s", pairs = 12, launches = 2, slowdown_percent = 3, prefix = "agent", seed = 2)
-  analysis <- analyze_campaign(read_campaign(dir), margin = 20, channels = c("time", "preempted"))
+  analysis <- analyze_campaign(read_campaign(dir), margin = 20, channels = both)
   label <- unique(plot_forest(analysis, draw = FALSE)$label)
   expect_setequal(label, c("agent-1s", "spin, 1 %", "spin, 5 %"))
   text <- format_verdicts(analysis)

@@ -79,8 +79,9 @@ test_that("a campaign without intervals stays as it is", {
   plain <- simulated_campaign(external = "agent", pairs = 10, seed = 1)
   expect_identical(name_intervals(plain), plain)
   expect_error(interval_sweep(plain), "two sampling intervals or more", class = "nl_error_data")
-  expect_null(plot_intervals(analyze_campaign(plain), draw = FALSE))
-  expect_null(report_sweep(analyze_campaign(plain)))
+  analysis <- analyze_campaign(plain, channels = "time")
+  expect_null(plot_intervals(analysis, draw = FALSE))
+  expect_null(report_sweep(analysis))
 })
 
 test_that("one launch per interval is judged by its pairs, sets of launches by the set", {
@@ -95,4 +96,19 @@ test_that("one launch per interval is judged by its pairs, sets of launches by t
   sets <- interval_sweep(name_intervals(campaign))
   expect_equal(sets$rows$unit_of_inference, rep("set of launches", 2))
   expect_equal(sets$rows$n, c(3, 3))
+})
+
+test_that("the plot has a point per operation and interval, the margin and the safe region", {
+  analysis <- analyze_campaign(sweep_campaign(c(0.1, 1), c(3, 0)), margin = 0.5, channels = "time")
+  frame <- plot_intervals(analysis, draw = FALSE)
+  expect_equal(frame$interval_s, c(1, 0.1))
+  expect_equal(frame$series, c("below the margin", "above the margin"))
+  drawn <- ggplot2::ggplot_build(plot_intervals(analysis))
+  expect_equal(length(drawn$data), 7) # safe region, zero, margin, guide, two bars, points
+  expect_equal(alt_intervals(frame), sprintf("Slowdown by sampling interval. barrier: %s %% at 100 ms, %s %% at 1 s, safe from 1 s on.",
+                                             format_effect(frame$estimate[2]), format_effect(frame$estimate[1])))
+  expect_equal(size_intervals(frame, analysis)[1], 9)
+  without <- plot_intervals(analyze_campaign(analysis$campaign, channels = "time"), draw = FALSE)
+  expect_equal(without$series, c("not detected", "detected"))
+  expect_true(all(is.na(without$margin_percent)))
 })

@@ -167,23 +167,18 @@ test_that("a launch of which nodes.csv is lost but ranks.csv is not is left out 
   expect_error(locate_noise(read_campaign(dir)), "has nodes.csv", class = "nl_error_data")
 })
 
-test_that("one pair, no scatter and no rows by rank are inconclusive or refused, not an error of the program", {
+test_that("one pair, no scatter, a damaged row and no rows by rank are inconclusive or refused, not an error of the program", {
   dir <- spread(levels_percent = 1, pairs = 1)
   expect_equal(unique(locate_noise(read_campaign(dir))$nodes$found), "inconclusive")
   dir <- spread(levels_percent = 1, pairs = 12)
   file <- file.path(dir, "sim-1", "nodes.csv")
   edit_cells(file, grep(",on,", readLines(file)), preempted_shift_percent_sd = "0")
   expect_match(locate_noise(read_campaign(dir))$nodes$reason, "all differences are equal")
+  edit_cells(file, 3, preempted_shift_percent_sd = "-1")
+  expect_error(read_campaign(dir), "nodes.csv:3: preempted_shift_percent_sd is '-1'", class = "nl_error_damaged")
   unlink(file.path(dir, "sim-1", c("nodes.csv", "ranks.csv")))
   expect_error(locate_noise(read_campaign(dir)), "ranks.csv", class = "nl_error_data")
   expect_error(locate_noise(1), class = "nl_error_usage")
-})
-
-test_that("a damaged nodes.csv is refused with file and line", {
-  dir <- spread(levels_percent = 1, pairs = 12)
-  file <- file.path(dir, "sim-1", "nodes.csv")
-  edit_cells(file, 3, preempted_shift_percent_sd = "-1")
-  expect_error(read_campaign(dir), "nodes.csv:3: preempted_shift_percent_sd is '-1'", class = "nl_error_damaged")
 })
 
 test_that("the margin is judged per node, and decides the exit status", {

@@ -47,11 +47,7 @@ test_that("--out and --plot write files", {
 test_that("every wrong command line gets status 2 and one line", {
   for (args in list("a", c("a", "b", "c"), c("a", "b"), c(dirs[1], paste0(dirs[1], "/")), c(dirs, "--json", "--csv"), c(dirs, "--margin", "-1%"),
                     c(dirs, "--alpha", "2"), c(dirs, "--power", "0"), c(dirs, "--plot", "x.pdf"), c(dirs, "--pair"))) {
-    got <- status_of("noiselab-compare", args)
-    expect_equal(got$status, 2L, info = paste(args, collapse = " "))
-    expect_equal(length(got$err), 1)
-    expect_match(got$err, "^noiselab-compare: ")
-    expect_equal(got$out, character())
+    expect_refused("noiselab-compare", args)
   }
 })
 

@@ -9,7 +9,7 @@ test_that("pictures in each form, and data, are written where they were asked fo
     expect_match(magic, c(png = "PNG", svg = "<\\?xml", pdf = "%PDF")[[form]], useBytes = TRUE)
   }
   csv <- status_of("noiselab-plot", "dose", dir, "--csv")
-  frame <- plot_dose(analyze_campaign(read_campaign(dir)), draw = FALSE)
+  frame <- plot_dose(analyze_campaign(read_campaign(dir), channels = "time"), draw = FALSE)
   expect_equal(utils::read.csv(text = csv$out)$estimate, frame$estimate)
   file <- file.path(dir, "d.csv")
   expect_equal(status_of("noiselab-plot", "dose", dir, "--out", file)$status, 0L)
@@ -27,7 +27,7 @@ test_that("a picture has room for its words, which the report has beside it, or 
   }
   file <- file.path(dir, "p.png")
   status_of("noiselab-plot", "trace", dir, "--out", file)
-  analysis <- analyze_campaign(read_campaign(dir))
+  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
   trace <- Filter(function(plot) plot$name == "trace", plots())[[1]]
   expect_equal(pixels(file), 110 * figure_size(trace, plot_frame(trace, analysis), analysis), tolerance = 0.002)
   status_of("noiselab-plot", "trace", dir, "--out", file, "--size", "4x3")

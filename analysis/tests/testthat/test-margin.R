@@ -3,46 +3,32 @@ test_that("a margin's verdict is that of the interval of confidence 1 - 2 alpha"
   word <- function(estimate) {
     margin_verdicts(pnorm(5 - estimate), pnorm(estimate - 5), pnorm(-5 - estimate), pnorm(estimate + 5), 0.01)
   }
-  expect_equal(word(7.33), "slower by more than the margin")
-  expect_equal(word(7.32), "inconclusive")
-  expect_equal(word(2.68), "inconclusive")
-  expect_equal(word(2.67), "within the margin")
-  expect_equal(word(-2.67), "within the margin")
-  expect_equal(word(-2.68), "within the margin or faster")
-  expect_equal(word(-7.33), "faster by more than the margin")
+  expect_equal(vapply(c(7.33, 7.32, 2.68, 2.67, -2.67, -2.68, -7.33), word, ""),
+               c("slower by more than the margin", "inconclusive", "inconclusive", "within the margin", "within the margin",
+                 "within the margin or faster", "faster by more than the margin"))
 })
 
-test_that("slower by more needs Holm's correction over the rows, the others do not", {
+test_that("slower by more needs Holm's correction over the rows, the others do not, and without a p-value nothing is concluded", {
   above <- c(0.006, 0.5, 0.999)
   got <- margin_verdicts(above, 1 - above, rep(0.001, 3), rep(0.999, 3), 0.01)
   expect_equal(got, c("inconclusive", "inconclusive", "within the margin"))
   expect_match(margin_reason(above, 0.01)[1], "Holm")
   expect_true(all(is.na(margin_reason(above, 0.01)[-1])))
+  expect_equal(margin_verdicts(NA_real_, NA_real_, NA_real_, NA_real_, 0.01), "inconclusive")
   expect_equal(margin_verdicts(c(0.003, 0.5, 0.9), rep(0.9, 3), rep(0.9, 3), rep(0.9, 3), 0.01)[1], "slower by more than the margin")
 })
 
 test_that("all rows make one answer and its exit status", {
   w <- margin_words
-  expect_equal(margin_answer(w[["within"]]), "pass")
-  expect_equal(margin_answer(w[c("within", "below", "not_above")]), "pass")
-  expect_equal(margin_answer(w[c("within", "open")]), "inconclusive")
-  expect_equal(margin_answer(w[c("above", "open")]), "fail")
-  expect_equal(margin_answer(character()), "inconclusive")
+  expect_equal(vapply(list("within", c("within", "below", "not_above"), c("within", "open"), c("above", "open"), character()),
+                      function(names) margin_answer(w[names]), ""), c("pass", "pass", "inconclusive", "fail", "inconclusive"))
   expect_equal(vapply(c("pass", "fail", "inconclusive"), answer_status, 0L), c(pass = 0L, fail = 1L, inconclusive = 3L))
 })
 
-test_that("rows without a p-value are inconclusive", {
-  expect_equal(margin_verdicts(NA_real_, NA_real_, NA_real_, NA_real_, 0.01), "inconclusive")
-})
-
 test_that("a margin is a percentage above 0, with or without its sign", {
-  expect_equal(margin_option("1%"), 1)
-  expect_equal(margin_option("0.25 %"), 0.25)
-  expect_equal(margin_option("2"), 2)
+  expect_equal(vapply(c("1%", "0.25 %", "2"), margin_option, 0), c(1, 0.25, 2), ignore_attr = TRUE)
   expect_null(margin_option(NULL))
-  for (bad in c("0", "-1", "x", "1s", "100", "", "%")) {
-    expect_error(margin_option(bad), "--margin", class = "nl_error_usage")
-  }
+  for (bad in c("0", "-1", "x", "1s", "100", "", "%")) expect_error(margin_option(bad), "--margin", class = "nl_error_usage")
 })
 
 # Halves of the hypervisor's time that explain a slowdown of 3 % away: what a covariate that moves with the load does.

@@ -14,13 +14,11 @@ test_that("slips in options, analyses, channels and tables are met halfway", {
 
 test_that("the word that was meant is named, as the programs in C name it, and nothing is guessed where nothing is near", {
   ops <- c("barrier", "allreduce", "alltoall", "bcast")
-  expect_equal(did_you_mean("allredcue", ops), ": did you mean allreduce?")
-  expect_equal(did_you_mean("AllReduce", ops), ": did you mean allreduce?")
+  for (typed in c("allredcue", "AllReduce", "allr")) expect_equal(did_you_mean(typed, ops), ": did you mean allreduce?")
   expect_equal(did_you_mean("bcat", ops), ": did you mean bcast?")
   expect_equal(did_you_mean("agnet", c("nodes", "agent")), ": did you mean agent?")
   expect_equal(edit_distance("kitten", "sitting"), 3)
   expect_equal(edit_distance("", "scan"), 4)
-  expect_equal(did_you_mean("allr", ops), ": did you mean allreduce?")
   expect_equal(did_you_mean("half_period", "half-period", before = "--"), ": did you mean --half-period?")
   for (typed in c("foo", "", "x", "zzzzzzzzzzzz")) expect_equal(did_you_mean(typed, ops, ""), "")
   expect_equal(did_you_mean("barrier", character(), ""), "")
@@ -37,12 +35,17 @@ test_that("a time takes its unit, but where the option's name says it", {
   expect_equal(size_option("2"), 2)
 })
 
-test_that("every program lists its tables for completion and help: four fields on a line", {
+test_that("every program prints its help with every option, and lists its tables for completion: four fields on a line", {
   for (name in names(programs())) {
-    lines <- capture.output(status <- run_program(name, "--list-tables"))
-    expect_equal(status, 0L)
-    fields <- strsplit(lines, "\t", fixed = TRUE)
+    help <- status_of(name, "--help")
+    expect_equal(help$status, 0L)
+    expect_match(help$out[1], paste0("Usage: ", sub("-", " ", name)))
+    for (o in programs()[[name]]$options()) expect_match(help$out, paste0("^  --", o$name, "( |$)"), all = FALSE)
+    got <- status_of(name, "--list-tables")
+    expect_equal(got$status, 0L)
+    fields <- strsplit(got$out, "\t", fixed = TRUE)
     expect_true(all(lengths(fields) == 4 & vapply(fields, function(f) all(nzchar(f)), TRUE)))
     expect_true("--help" %in% vapply(fields, `[`, "", 2))
   }
+  expect_error(run_program("noiselab-none"), class = "nl_error_usage")
 })

@@ -51,6 +51,6 @@ test_that("a margin is shaded, with the verdicts and intervals that belong to it
 })
 
 test_that("without the time channel, or with a placebo alone, there is no forest", {
-  expect_null(plot_forest(analyze_campaign(simulated_campaign(pairs = 8, levels_percent = 0))))
+  expect_null(plot_forest(analyze_campaign(simulated_campaign(pairs = 8, levels_percent = 0), channels = "time")))
   expect_null(plot_forest(analyze_campaign(simulated_campaign(pairs = 8, levels_percent = 5), channels = "preempted")))
 })

@@ -1,4 +1,4 @@
-analysis_of <- function(..., env = parent.frame()) analyze_campaign(read_campaign(local_campaign(..., env = env)))
+analysis_of <- function(..., env = parent.frame()) analyze_campaign(read_campaign(local_campaign(..., env = env)), channels = "time")
 
 test_that("nodes are in the order of their shift, with their intervals and limits", {
   analysis <- analysis_of(nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(0, 1), pairs = 40, seed = 1)
@@ -48,7 +48,7 @@ test_that("with several panels the first and the last point lie inside of them",
 
 test_that("each rank has a line, and its share is compared with 1/n", {
   dir <- local_starts(ranks = 4, late_rank = 2, half_period_ns = 3e5)
-  frame <- plot_lateness(analyze_campaign(read_campaign(dir)), draw = FALSE)
+  frame <- plot_lateness(analyze_campaign(read_campaign(dir), channels = "time"), draw = FALSE)
   expect_equal(sort(unique(frame$line)), 0:3)
   expect_equal(levels(factor(frame$panel)), c("last to end", "last to start"))
   # over all lines every start has one rank that was last: the mean of times_expected over ranks is 1
@@ -82,7 +82,7 @@ test_that("many ranks share lines: by node, or by number where there is one node
 
 test_that("one rank, and launches in loops, have no map", {
   dir <- local_starts(ranks = 1)
-  expect_null(plot_lateness(analyze_campaign(read_campaign(dir))))
+  expect_null(plot_lateness(analyze_campaign(read_campaign(dir), channels = "time")))
   dir <- local_campaign(pairs = 4, levels_percent = 5)
-  expect_null(plot_lateness(analyze_campaign(read_campaign(dir))))
+  expect_null(plot_lateness(analyze_campaign(read_campaign(dir), channels = "time")))
 })

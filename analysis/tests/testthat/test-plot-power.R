@@ -43,5 +43,5 @@ test_that("two launches have no half, and launches with one arm have Welch's deg
   this <- frame[frame$times == 1, ]
   expect_equal(detection_limit(this$se_log[1], this$df[1]), log1p(analysis$verdicts$detection_limit / 100), tolerance = 1e-4)
   expect_gt(this$df[1], 3)
-  expect_null(plot_power(analyze_campaign(simulated_campaign(pairs = 1, levels_percent = 5))))
+  expect_null(plot_power(analyze_campaign(simulated_campaign(pairs = 1, levels_percent = 5), channels = "time")))
 })

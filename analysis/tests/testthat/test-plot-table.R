@@ -30,8 +30,9 @@ test_that("every plot of an analysis is in the table", {
   }
 })
 
-# Every plot that this campaign has data for; drawn are those that were not yet.
-expect_plots <- function(analysis, drawn_before = character()) {
+# Every plot that this campaign has data for, built; test-report.R draws them.
+expect_plots <- function(...) {
+  analysis <- analyze_campaign(read_campaign(local_campaign(pairs = 10, ...)), channels = c("time", "preempted"))
   rows <- Filter(function(plot) {
     !(plot$name == "treatments" && nrow(analysis$treatments) == 1 || plot$name %in% of_agents ||
         plot$name %in% of_starts && is.null(analysis$campaign$rows[["global_ns"]]))
@@ -40,23 +41,18 @@ expect_plots <- function(analysis, drawn_before = character()) {
     frame <- plot$draw(analysis, draw = FALSE)
     expect_gt(nrow(frame), 0)
     drawn <- draw_frame(plot, analysis, frame)
-    expect_s3_class(drawn, "ggplot")
+    expect_s3_class(ggplot2::ggplot_build(drawn), "ggplot_built")
     expect_labels(drawn, plot$name)
     # not the names of what was drawn, but what it shows
     expect_match(plot$alt(frame), "\\.$", info = paste0("plot ", plot$name, ": the words of its alt"))
-    if (!plot$name %in% drawn_before) expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")
   }
   vapply(rows, `[[`, "", "name")
 }
 
-test_that("every plot of the table gives data, draws, and states n", {
-  dir <- local_campaign(pairs = 10, launches = 2, levels_percent = c(0, 5))
-  drawn <- expect_plots(analyze_campaign(read_campaign(dir), channels = c("time", "preempted")))
-  dir <- local_campaign(pairs = 10, launches = 2, levels_percent = c(0, 5), kinds = c("spin", "cache"))
-  drawn <- c(drawn, expect_plots(analyze_campaign(read_campaign(dir), channels = c("time", "preempted")), drawn))
-  dir <- local_starts(launches = 3, pairs = 10)
-  drawn <- c(drawn, expect_plots(analyze_campaign(read_campaign(dir), channels = c("time", "preempted")), drawn))
-  # each was drawn, but for those that are tested by themselves
+test_that("every plot of the table gives data and states n", {
+  drawn <- c(expect_plots(launches = 2, levels_percent = c(0, 5)), expect_plots(launches = 2, levels_percent = c(0, 5), kinds = c("spin", "cache")),
+             expect_plots(launches = 3, levels_percent = 5, start = "window", half_period_ns = 6e4))
+  # each but for those that are tested by themselves
   expect_setequal(drawn, setdiff(vapply(plots_of("noise"), `[[`, "", "name"), of_agents))
   expect_equal(plot_table()$name, vapply(plots(), `[[`, "", "name"))
 })
@@ -110,4 +106,31 @@ test_that("inconclusive is a class of its own, in the plot and in its text", {
   expect_equal(drawn$data$series, "inconclusive")
   expect_match(drawn$labels$caption, "inconclusive")
   expect_match(alt_dose(drawn$data, "Slowdown, %"), "barrier: inconclusive at 5 %")
+})
+
+test_that("the pseudo-log axis is 0 at 0, odd, and grows by 1 per decade", {
+  expect_equal(pseudo_log(0, 0.1), 0)
+  expect_equal(pseudo_log(-2, 0.1), -pseudo_log(2, 0.1))
+  expect_equal(pseudo_log(1000, 0.01) - pseudo_log(100, 0.01), 1, tolerance = 1e-6)
+  expect_true(0 %in% pseudo_log_breaks(c(-1, 5), 0.1))
+})
+
+test_that("few decades get 2 and 5 as well", {
+  expect_equal(pseudo_log_breaks(c(-5, 5), 1), c(-5, -2, -1, 0, 1, 2, 5))
+})
+
+test_that("the share at or above each bin is counted from the tail", {
+  got <- ccdf_from_hist(c(10, 20, 30), c(90, 9, 1))
+  expect_equal(got$probability, c(1, 0.1, 0.01))
+})
+
+test_that("histograms are merged by adding counts", {
+  got <- ccdf_from_hist(c(20, 10, 20), c(1, 2, 1))
+  expect_equal(got$lo_ns, c(10, 20))
+  expect_equal(got$probability, c(1, 0.5))
+})
+
+test_that("no bin and one bin are handled", {
+  expect_equal(nrow(ccdf_from_hist(numeric(), numeric())), 0)
+  expect_equal(ccdf_from_hist(5, 3)$probability, 1)
 })

@@ -15,28 +15,21 @@ two_ranks <- function(late_ns, preempted_ns = 0, off_cpu_ns = 0, slept = 0, sinc
 mean_parts <- function(arrivals) colMeans(whole_calls(arrivals)[c("waited_ns", "noise_waited_ns", "carried_ns", "unequal_ns", "within_ns",
     "between_ns")])
 
-test_that("a rank that works longer lets the other wait, and that is unequal work", {
-  expect_equal(unname(mean_parts(two_ranks(2e5))), c(1e5, 0, 0, 1e5, 1e5, 0))
-})
-
-test_that("what was preempted, or taken while it did not sleep, is noise; sleep is not", {
-  expect_equal(unname(mean_parts(two_ranks(2e5, preempted_ns = 2e5))[2:4]), c(1e5, 0, 0))
-  expect_equal(unname(mean_parts(two_ranks(2e5, off_cpu_ns = 1e5))[2:4]), c(5e4, 0, 5e4))
-  expect_equal(unname(mean_parts(two_ranks(2e5, off_cpu_ns = 2e5, slept = 1))[2:4]), c(0, 0, 1e5))
-})
-
-test_that("a rank that left the call before late carries that along", {
-  expect_equal(unname(mean_parts(two_ranks(2e5, since_ns = c(0, 2e5)))[2:4]), c(0, 1e5, 0))
-})
-
-test_that("noise that the last rank did not have explains nothing, and no part is negative", {
+test_that("waiting is by noise, by what was carried along or by unequal work, within a node or between nodes", {
+  parts <- function(...) unname(mean_parts(two_ranks(2e5, ...)))
+  # a rank that works longer lets the other wait
+  expect_equal(parts(), c(1e5, 0, 0, 1e5, 1e5, 0))
+  # what was preempted, or taken while it did not sleep, is noise; sleep is not
+  expect_equal(parts(preempted_ns = 2e5)[2:4], c(1e5, 0, 0))
+  expect_equal(parts(off_cpu_ns = 1e5)[2:4], c(5e4, 0, 5e4))
+  expect_equal(parts(off_cpu_ns = 2e5, slept = 1)[2:4], c(0, 0, 1e5))
+  # a rank that left the call before late carries that along
+  expect_equal(parts(since_ns = c(0, 2e5))[2:4], c(0, 1e5, 0))
+  # noise that the last rank did not have explains nothing, and no part is negative
   early <- two_ranks(2e5)
   early$preempted_ns <- ifelse(early$rank == 0, 5e5, 0)
   expect_equal(unname(mean_parts(early)[2:4]), c(0, 0, 1e5))
-})
-
-test_that("waiting for another node is told from waiting within one", {
-  expect_equal(unname(mean_parts(two_ranks(2e5, node = c(0, 1)))[5:6]), c(0, 1e5))
+  expect_equal(parts(node = c(0, 1))[5:6], c(0, 1e5))
 })
 
 test_that("calls that a rank did not look at are left out", {
@@ -59,11 +52,10 @@ test_that("the exposure is that computed by hand", {
   expect_equal(exposure_of(whole_calls(two_ranks(0, op_ns = 1e6)), 1e6, 0.98)$cost_ns, 1e6)
 })
 
-profile_folder <- function(arrivals, json = list(), files = TRUE) {
-  dir <- withr_free_dir()
-  info <- utils::modifyList(list(schema = 2, program = "noiselab-profile", version = "1.0.0", launch = "a",
-                                 options = stats::setNames(list(), character()),
-                                 command = list("mpirun"), ranks = 2, ended = "complete"), json)
+profile_folder <- function(arrivals, files = TRUE, env = parent.frame()) {
+  dir <- local_folder(env)
+  info <- list(schema = 2, program = "noiselab-profile", version = "1.0.0", launch = "a", options = stats::setNames(list(), character()),
+               command = list("mpirun"), ranks = 2, ended = "complete")
   jsonlite::write_json(info, file.path(dir, "launch.json"), auto_unbox = TRUE)
   if (!files) return(dir)
   write <- function(x, name) data.table::fwrite(x, file.path(dir, name), scipen = 50)
@@ -79,15 +71,8 @@ profile_folder <- function(arrivals, json = list(), files = TRUE) {
   dir
 }
 
-withr_free_dir <- function() {
-  dir <- tempfile("profile")
-  dir.create(dir)
-  dir
-}
-
 test_that("a run is read, and its answer says shares, waiting and exposure", {
   dir <- profile_folder(two_ranks(2e5))
-  on.exit(unlink(dir, recursive = TRUE))
   report <- profile_report(read_profile(dir))
   # of 20 ms of two ranks 0.6 in allreduce, and 3 in waits
   expect_equal(report$shares[["synchronising"]], 0.03)
@@ -106,7 +91,6 @@ test_that("a run is read, and its answer says shares, waiting and exposure", {
 
 test_that("the trace of arrivals has a line for each rank, from the first rank on", {
   dir <- profile_folder(two_ranks(2e5))
-  on.exit(unlink(dir, recursive = TRUE))
   lines <- arrival_trace_lines(profile_report(read_profile(dir)))
   expect_match(lines[1], "^#")
   expect_equal(lines[-1], c("0 0 0 0", "1 200000 200000 200000"))
@@ -114,7 +98,6 @@ test_that("the trace of arrivals has a line for each rank, from the first rank o
 
 test_that("a run without looks says so, and one without ranks is refused", {
   dir <- profile_folder(two_ranks(2e5)[0, ])
-  on.exit(unlink(dir, recursive = TRUE))
   report <- profile_report(read_profile(dir))
   expect_match(report$notes[1], "no synchronising call")
   expect_lte(length(view_lines(profile_view(report, dir))), 24)
@@ -124,5 +107,11 @@ test_that("a run without looks says so, and one without ranks is refused", {
   file.create(file.path(empty, "rank.0.profile"))
   expect_error(read_profile(empty), "--tables", class = "nl_error_data")
   expect_error(read_campaign(empty), "noiselab analyze profile", class = "nl_error_data")
-  unlink(empty, recursive = TRUE)
+})
+
+test_that("sizes are those of the messages, not the power of two below them", {
+  expect_equal(vapply(c(8, 1000, 8000, 4096, 98304, 2^21, 5000.5, 123456789), size_words, ""),
+               c("8 B", "1000 B", "8000 B", "4 KiB", "96 KiB", "2 MiB", "some 4.88 KiB", "some 118 MiB"))
+  rows <- data.frame(operation = c("bcast", "barrier"), bytes_lo = c(4096, 0), bytes = c(24000, 0), calls = c(3, 2))
+  expect_equal(operation_words(rows), c("bcast 8000 B", "barrier"))
 })

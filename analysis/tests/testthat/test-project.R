@@ -445,10 +445,10 @@ test_that("what is exported has the answer in it: files read back give the simul
     got <- project_of("--burst", "2.5ms", "--period", "100ms", "--nodes", "8", "--every", "1ms", "--export", form, "--out", dir)
     expect_identical(got$status, 0L)
     expect_equal(steps_by_files(file.path(dir, paste0("noise.", 0:7)), 1e-3, 60, read[[form]]), want, tolerance = 1e-6, info = form)
-    expect_identical(project_of("--burst", "1ms", "--period", "1s", "--export", form, "--out", dir)$status, 2L)
+    expect_identical(project_of("--burst", "1ms", "--period", "1s", "--nodes", "8", "--export", form, "--out", dir)$status, 2L)
     unlink(dir, recursive = TRUE)
   }
-  expect_match(project_of("--burst", "1ms", "--period", "1s", "--export", "simgrid")$err, "--out DIR says where to")
+  expect_match(project_of("--burst", "1ms", "--period", "1s", "--nodes", "8", "--export", "simgrid")$err, "--out DIR says where to")
 })
 
 test_that("GOAL of two ranks is what a hand writes: work with its burst, a message each way", {

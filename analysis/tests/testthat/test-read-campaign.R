@@ -107,7 +107,7 @@ test_that("a file that was cut off is refused, unless the launch was killed", {
   expect_equal(nrow(got$rows), 12 * 2 * 2 - 1)
   expect_match(got$notes, "was killed", all = FALSE)
   expect_match(got$notes, "halves.csv:49: .*left out", all = FALSE)
-  notes <- analyze_campaign(got)$notes
+  notes <- analyze_campaign(got, channels = "time")$notes
   expect_match(notes, "1 row\\(s\\) without a partner", all = FALSE)
 })
 
@@ -222,7 +222,7 @@ test_that("histogram bins have a width, and groups that count nothing are left o
   got <- read_campaign(dir)
   expect_match(got$notes, "hist.csv counts no operation of barrier, on, level 5", all = FALSE)
   expect_false(any(got$hist$level_requested_percent == 5))
-  expect_no_warning(ggplot2::ggplotGrob(plot_tail(analyze_campaign(got))))
+  expect_no_warning(ggplot2::ggplotGrob(plot_tail(analyze_campaign(got, channels = "time"))))
   edit_cells(file, 3, hi_ns = 1)
   expect_error(read_campaign(dir), "hist.csv:3: lo_ns", class = "nl_error_damaged")
 })
@@ -319,7 +319,7 @@ test_that("columns of synchronised starts that are there and empty are as good a
   after <- read_campaign(dir)
   expect_equal(after$rows, before$rows)
   expect_equal(after$ranks, before$ranks)
-  expect_equal(analyze_campaign(after)$verdicts, analyze_campaign(before)$verdicts)
+  expect_equal(analyze_campaign(after, channels = "time")$verdicts, analyze_campaign(before, channels = "time")$verdicts)
   # but some of them are not all of them
   edit_lines(file.path(dir, "sim-1", "halves.csv"), function(x) sub("spread_ns", "spread", x))
   expect_error(read_campaign(dir), "column 'spread_ns' is missing", class = "nl_error_damaged")
@@ -330,7 +330,7 @@ test_that("launches with and without synchronised starts are read together, and 
   simulate_campaign(dir, pairs = 8, levels_percent = 5, prefix = "loop", seed = 2)
   got <- read_campaign(dir)
   expect_equal(unique(got$rows$launch[is.na(got$rows$global_ns)]), "loop-1")
-  expect_match(analyze_campaign(got)$notes, "UNLIKE LAUNCHES: operations were started by", all = FALSE)
+  expect_match(analyze_campaign(got, channels = "time")$notes, "UNLIKE LAUNCHES: operations were started by", all = FALSE)
 })
 
 test_that("damage in the files of synchronised starts is named with file and line", {

@@ -11,14 +11,9 @@ test_that("blocks come back with their half, begin and slices, also beyond 31 an
   got <- read_slices(file, info)
   expect_equal(got$host, "node1")
   expect_equal(got$ns, c(ns, 7))
-  expect_equal(got$blocks$pair, c(2^33 + 5, 0))
-  expect_equal(got$blocks$order, c(1, 0))
-  expect_equal(got$blocks$arm, c("on", "off"))
-  expect_equal(got$blocks$start_ns, c(2^40 + 3, 1e12))
-  expect_equal(got$blocks$first, c(1, 5))
-  expect_equal(got$blocks$n, c(4, 1))
-  expect_equal(got$blocks$operation, c("barrier", "barrier"))
-  expect_equal(got$blocks$cut, c(FALSE, TRUE))
+  wanted <- data.frame(pair = c(2^33 + 5, 0), order = c(1, 0), arm = c("on", "off"), start_ns = c(2^40 + 3, 1e12), first = c(1, 5), n = c(4, 1),
+                       operation = "barrier", cut = c(FALSE, TRUE))
+  expect_equal(got$blocks[names(wanted)], wanted, ignore_attr = TRUE)
   expect_match(got$notes, "1 blocks lack their last slices")
 })
 
@@ -68,7 +63,7 @@ test_that("another launch's file, another version and another file are refused",
 test_that("a launch that died before the header was written has no slices, and a complete one is refused", {
   file <- slices_file(slice_block(1:10))
   bytes <- readBin(file, "raw", file.size(file))
-  for (keep in c(0, 10, 40)) {
+  for (keep in c(0, 40)) {
     writeBin(bytes[seq_len(keep)], file)
     got <- read_slices(file, list(launch = "a"))
     expect_equal(c(nrow(got$blocks), length(got$ns)), c(0, 0))

@@ -86,5 +86,5 @@ test_that("the front end answers with its status, and refuses a campaign without
   expect_equal(frame$series, c("agent", "replay"))
   expect_match(alt_replay(frame), "replay slows more")
   expect_equal(length(ggplot2::ggplot_build(plot_replay(analysis))$data), 4)
-  expect_null(plot_replay(analyze_campaign(simulated_campaign(pairs = 10, seed = 1)), draw = FALSE))
+  expect_null(plot_replay(analyze_campaign(simulated_campaign(pairs = 10, seed = 1), channels = "time"), draw = FALSE))
 })

@@ -16,7 +16,7 @@ delayedAssign("small_dir", kept_campaign(pairs = 12, levels_percent = 5))
 delayedAssign("small", analyze_campaign(read_campaign(small_dir), channels = c("time", "preempted")))
 
 # How often a pattern is in a text.
-times <- function(pattern, text) length(gregexpr(pattern, text, perl = TRUE)[[1]][gregexpr(pattern, text, perl = TRUE)[[1]] > 0])
+times <- function(pattern, text) sum(gregexpr(pattern, text, perl = TRUE)[[1]] > 0)
 
 sections_of <- function(html) regmatches(html, gregexpr("(?<=<section id=\")[a-z]+", html, perl = TRUE))[[1]]
 

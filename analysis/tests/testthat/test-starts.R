@@ -53,33 +53,22 @@ ranks_campaign <- function(...) {
 
 test_that("who was late is counted by rank and by node, against the share of each", {
   table <- late_ranks(ranks_campaign())
-  expect_equal(table$rank, c(2, 1, 0))
-  expect_equal(table$starts, rep(12, 3))
-  expect_equal(table$expected_percent, rep(100 / 3, 3))
-  expect_equal(table$last_starts_percent, 100 * c(7, 3, 2) / 12)
-  expect_equal(table$last_ends_percent, 100 * c(7, 4, 1) / 12)
-  expect_equal(table$first_starts_percent, 100 * c(2, 3, 7) / 12)
-  expect_equal(table$start_cost_ns, c(97, 8, 5))
-  expect_equal(table$cost_per_start_ns, 2 * c(97, 8, 5) / 12)
-  expect_equal(table$overshoot_mean_ns, 10 * c(9, 6, 9) / 12)
-  expect_equal(table$overshoot_max_ns, c(90, 5, 5))
+  wanted <- data.frame(rank = c(2, 1, 0), starts = 12, expected_percent = 100 / 3, last_starts_percent = 100 * c(7, 3, 2) / 12,
+                       last_ends_percent = 100 * c(7, 4, 1) / 12, first_starts_percent = 100 * c(2, 3, 7) / 12, start_cost_ns = c(97, 8, 5),
+                       cost_per_start_ns = 2 * c(97, 8, 5) / 12, overshoot_mean_ns = 10 * c(9, 6, 9) / 12, overshoot_max_ns = c(90, 5, 5))
+  expect_equal(as.data.frame(table)[names(wanted)], wanted, ignore_attr = TRUE)
   expect_equal(late_ranks(ranks_campaign(), arms = "on")$last_starts_percent, 100 * c(1, 1, 0) / 2)
   nodes <- late_ranks(ranks_campaign(), "node")
-  expect_equal(nodes$host, c("n2", "n1"))
-  expect_equal(nodes$node_ranks, c(1, 2))
-  expect_equal(nodes$expected_percent, 100 * c(1, 2) / 3)
-  expect_equal(nodes$last_ends_percent, 100 * c(7, 5) / 12)
-  expect_equal(nodes$overshoot_mean_ns, 10 * c(9, 15) / 12 / c(1, 2))
+  wanted <- data.frame(host = c("n2", "n1"), node_ranks = c(1, 2), expected_percent = 100 * c(1, 2) / 3, last_ends_percent = 100 * c(7, 5) / 12,
+                       overshoot_mean_ns = 10 * c(9, 15) / 12 / c(1, 2))
+  expect_equal(as.data.frame(nodes)[names(wanted)], wanted, ignore_attr = TRUE)
 })
 
 test_that("clocks that are compared have a row each, shared ones none", {
   dir <- local_starts(ranks = 4, nodes = 2)
   table <- clock_runs(read_campaign(dir))
-  expect_equal(table$rank, 2)
-  expect_equal(table$host, "node2")
-  expect_equal(table$runs, 2)
-  expect_equal(table$drift_ppm, 5)
-  expect_equal(table$largest_residual_ns, 120)
+  wanted <- data.frame(rank = 2, host = "node2", runs = 2, drift_ppm = 5, largest_residual_ns = 120)
+  expect_equal(as.data.frame(table)[names(wanted)], wanted, ignore_attr = TRUE)
   expect_equal(table$last_offset_ns - table$first_offset_ns, 0, tolerance = 100)
   dir <- local_starts()
   expect_equal(nrow(clock_runs(read_campaign(dir))), 0)
@@ -128,4 +117,15 @@ test_that("what starts cannot answer has status 3, what it does not take has sta
   for (args in list(c("starts", dir, "--alpha", "0.1"), c("starts", "--table", "cost", "--csv", dir), "starts",
                     c("mpiperf", "--trim", "1", dir),
                     c("mpiperf", "--trim", "x", dir), c(dir, "--trim", "0"), c("starts", "no-such-dir"))) expect_refused("noiselab-analyze", args)
+})
+
+hist_of <- function(lo, count, width = 1) data.frame(lo_ns = lo, hi_ns = lo + width, count = count)
+
+test_that("quantiles are interpolated within bins, whole ns in the middle of theirs", {
+  quantile <- function(hist, p) spread_quantile(hist$lo_ns, hist$hi_ns, hist$count, p)
+  hist <- hist_of(c(100, 200), c(10, 30), width = 10)
+  expect_equal(quantile(hist, c(0, 5, 10, 25, 40) / 40), c(100, 105, 110, 205, 210) - 0.5)
+  expect_equal(quantile(hist[2:1, ], 25 / 40), 204.5)
+  expect_equal(quantile(hist_of(100, 7), 0.5), 100)
+  expect_equal(quantile(hist[0, ], c(0.1, 0.9)), c(NA_real_, NA_real_))
 })
