@@ -39,7 +39,4 @@ agents() {
         run_agent stress --agent-cpu "$(last_cpu)" --agent-cmd 'stress-ng --cpu 1 --cpu-load 1 --cpu-load-slice 2' --agent-period 1s --seconds "$(brief 60 4)" || return
         agreement stress 'stress-ng at 1 %'
     fi
-    "$build/bench/bench_freeze" >"$work/freeze" || return
-    verdict "$(awk '$1 ~ /_p50$/ && $2 > most { most = $2 } END { print most }' "$work/freeze")" '<' 1000 'freezing and thawing, p50 of the slowest way, us'
-    sed 's/^/  /' "$work/freeze"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [replay] [detection] [placebo] [demo] [analysis]
-#   [starts] [sync] [nodes] [startup] [record] [profile] [project] [agents] [acceptance]
-# Nothing else should run meanwhile. All parts take about two hours, of which acceptance and the demos take half an hour each; RUNS (10), PLACEBO_LAUNCHES (30) and DEMO_RUNS (10) shorten the longest. QUICK=1 takes seconds: every part runs
+#   [starts] [sync] [startup] [record] [profile] [project] [agents]
+# Nothing else should run meanwhile. All parts take about two hours, of which the demos take half an hour; RUNS (10), PLACEBO_LAUNCHES (30) and DEMO_RUNS (10) shorten the longest. QUICK=1 takes seconds: every part runs
 # as it would, for a time too short for its bounds. Exit status 2: a part could not run.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -199,16 +199,6 @@ sync() {
     bench sync tests/bench/bench-sync.sh $(brief '' nodes)
 }
 
-# more ranks than CPUs: those that wait have to let the others run. Only the ratio of two ways in one run means something then
-nodes() {
-    echo 'Telling rank 0 of a half: along trees / by the gather it replaces'
-    for ranks in $(brief '2 16 32' '2 4'); do
-        (take_turns && on_cores "$ranks" "$build/bench/bench_gather" "$(brief 200 2)") >"$work/gather" || return
-        verdict "$(awk '$1 == "tree_over_gather" { print $2 }' "$work/gather")" '<=' 1.1 "$ranks ranks: tree / gather"
-        verdict "$(awk '$1 == "tree_adds_kib" { print $2 }' "$work/gather")" '<=' 512 "$ranks ranks: memory it adds on ranks other than 0, KiB"
-    done
-}
-
 # took NAME COMMAND...: its wall time, ms, at the end of $work/NAME
 took() {
     local name=$1 begin=$EPOCHREALTIME
@@ -265,13 +255,7 @@ project() {
     sed 's/^/  /' "$work/project"
 }
 
-acceptance() {
-    echo 'Acceptance (quick suite on three nodes of the test cluster; 1 % of one CPU on one of them in the self-check)'
-    # shellcheck disable=SC2046 # words
-    bench acceptance tests/bench/bench-acceptance.sh $(brief 20 '1 --seconds 2s --checks integrity,detour --self-check 1:2s')
-}
-
-all='harness memory generator replay detection placebo demo analysis starts sync nodes startup record profile project agents acceptance'
+all='harness memory generator replay detection placebo demo analysis starts sync startup record profile project agents'
 [ $# -gt 0 ] || read -ra parts <<<"$all"
 [ $# = 0 ] || parts=("$@")
 for part in "${parts[@]}"; do

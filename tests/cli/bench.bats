@@ -19,7 +19,7 @@ in_short() {
 
 @test "parts of the bench that launch ranks run, and give their figures" {
     needs_cpus 2
-    in_short harness memory nodes startup
+    in_short harness memory startup
 }
 
 @test "what the bench starts is there" {
@@ -40,9 +40,9 @@ in_short() {
     run tests/bench/bench.sh harness nothing
     [ "$status" -eq 2 ]
     [[ "$output" == "bench.sh: 'nothing' is not a part (harness, memory, "* ]]
-    NOISELAB_MPIRUN=false run tests/bench/bench.sh nodes
+    NOISELAB_MPIRUN=false run tests/bench/bench.sh harness
     [ "$status" -eq 2 ]
-    [[ "$output" == *'bench.sh: could not run: nodes' ]]
+    [[ "$output" == *'bench.sh: could not run: harness' ]]
 }
 
 @test "the placebo launches of make bench-stats run" {
