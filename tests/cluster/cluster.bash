@@ -32,7 +32,8 @@ cluster_down() {
 # run_on_login COMMAND..., with bats's descriptor closed: bats waits for whoever holds it
 on_login() { "$CLUSTER" run "$DIR" "$@" 3>&-; }
 
-queue_is_empty() { [ -z "$(on_login squeue --noheader)" ]; }
+# to ask takes 20 ms of CPU time, and a job ten seconds: not ten times a second
+queue_is_empty() { sleep 0.4 && [ -z "$(on_login squeue --noheader)" ]; }
 
 # job_is_over JOB: no other one waits or runs, either; its exit status is in status. sbatch --wait would look only after 2, 10, 42 and 74 s
 job_is_over() {

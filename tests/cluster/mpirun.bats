@@ -42,7 +42,7 @@ run_on_nodes() {
 # rules_on_nodes MPIRUN FOLDER LIBRARY: each rule of advise acts for 2 and 2 ranks, and one that is wrong does not. A size is looked up as that of a rank
 # or of all of them, and which it is does not depend on where they are
 rules_on_nodes() {
-    local rules words='' wrong=alltoall
+    local rules words='' per_node=2 wrong=alltoall
     BUILD=$(realpath "$BIN/..")
     export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1
     export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
@@ -55,11 +55,11 @@ rules_on_nodes() {
     [[ "$("$1" --version 2>&1)" != *'Open MPI) 5'* ]] || wrong='alltoall allreduce'
     write_rules right.han TRUE
     for rules in right wrong; do
-        [ $rules = right ] && words=$(rule_words 1024 1088) || words='alltoall=pairwise:1024 allreduce=nonoverlapping:1024'
-        # the fifth and sixth ranks are of nobody's four
+        [ $rules = right ] && words=$(rule_words 1024 1088) || per_node=3 words='alltoall=pairwise:1024 allreduce=nonoverlapping:1024'
+        # the fifth and sixth ranks are of nobody's four; once is enough
         # shellcheck disable=SC2086 # words
         OMPI_MCA_coll_han_use_dynamic_file_rules=$([ $rules = wrong ] && echo 0 || echo 1) OMPI_MCA_coll_han_dynamic_rules_filename=$PWD/$rules.han \
-            OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/$rules NOISELAB_MPIRUN=$1 timeout 120 "$CLUSTER" mpirun "$DIR" --per-node 3 \
+            OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/$rules NOISELAB_MPIRUN=$1 timeout 120 "$CLUSTER" mpirun "$DIR" --per-node $per_node \
             "$2/../libexec/noiselab/noiselab-rules" --out $rules.ran --ranks 4 $words 3>&-
         cat $rules.ran
     done
@@ -112,7 +112,7 @@ hosts_reachable() {
     hosts_reachable
     status=0
     # one of the nodes is that of mpirun itself, which Open MPI would put first
-    on_one_cpu "$BIN/noiselab" run acceptance --hosts node2,login --out "$OUT" --no-report --checks integrity,detour --seconds 1s --self-check 40:4s \
+    on_one_cpu "$BIN/noiselab" run acceptance --hosts node2,login --out "$OUT" --no-report --checks integrity,detour --seconds 500ms --self-check 40:4s \
         --seed 4 \
         >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" || status=$?
     cat "$ERR" "$BATS_TEST_TMPDIR/answer"

@@ -46,7 +46,7 @@ check() {
     status=0
     set -- "$REFRAME" --config-file "$ROOT/experiments/reframe/settings.py" --checkpath "$ROOT/experiments/reframe/noiselab_checks.py" \
         --prefix "$PWD/reframe" --system "$system" --name "$name" --setvar "programs=$(cd "$BIN" && pwd)" \
-        --setvar "reference_file=$references" --setvar seconds=2 \
+        --setvar "reference_file=$references" --setvar seconds=1 \
         --nocolor --run "$@"
     if [ "$system" = here ]; then "$@" >said 2>&1 3>&- || status=$?; else on_login "$@" >said 2>&1 || status=$?; fi
     cat said
@@ -85,7 +85,7 @@ check() {
 
 @test "on this machine, a sensitivity check fails with an impossible reference, and for that alone" {
     references impossible 1e6 -1e6 1e9
-    check here 'noiselab_sensitivity.*barrier' "$PWD/impossible" --setvar seconds=1
+    check here 'noiselab_sensitivity.*barrier' "$PWD/impossible"
     [ "$status" -ne 0 ]
     [ "$(grep -cE 'failed to meet reference' said)" -ge 1 ]
     ! grep -E 'failed to meet reference' said | grep -qvE 'reference\(s\): detection_limit' || false

@@ -48,7 +48,7 @@ detect() {
 @test "the detector runs on two and on three nodes, and records their names and Slurm's ids" {
     for n in 2 3; do
         OUT="$BATS_TEST_TMPDIR/$n"
-        detect "$n" --noise-nodes first --seconds 1 --warmup 0s
+        detect "$n" --noise-nodes first --seconds 500ms --warmup 0s
         cat "$ERR"
         jq -c '[.ended, .nodes, [.hosts[].host], [.generators[].host], .slurm]' "$OUT"/*/launch.json | tee "$BATS_TEST_TMPDIR/facts"
         [ "$(jq -c '[.ended, .nodes, [.generators[].host]]' "$OUT"/*/launch.json)" = "[\"complete\",$n,[\"node1\"]]" ]

@@ -86,7 +86,7 @@ is_about() { awk -v got="$1" -v wanted="$2" 'BEGIN { exit !(got > 0.9 * wanted &
 
 @test "a loop that a jump cuts short is kept up to it" {
     status=0
-    single 2 --op barrier --starts round:fake-clock=0s,0ppm,-50ms@3s --seconds 10 || status=$?
+    single 2 --op barrier --starts round:fake-clock=0s,0ppm,-50ms@2s --seconds 10 || status=$?
     [ "$status" -eq 2 ]
     [ "$(column operations "$OUT/one/blocks.csv")" -gt 0 ]
     [ "$(json .start.starts)" -eq "$(column operations "$OUT/one/blocks.csv")" ]
