@@ -27,7 +27,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #' B against A, per operation, size and number of ranks: the clean time per operation, quantiles of the clean operation
 #' times, clean preempted and detour share, and, where both were treated in the same way at the same level, slowdown and
 #' amplification. Each launch gives one summary; summaries are compared by Welch's test, with the permutation test
-#' of launches as the check, or paired in time by Student's test and the sign-flip test. With one launch each, slowdowns
+#' of launches as the check. With one launch each, slowdowns
 #' and amplifications are compared by Welch's test on the pairs, for these two launches only. Holm's correction is over
 #' all tests of a family (time, tail, share, slowdown, amplification).
 #'
@@ -37,8 +37,6 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #' @param alpha Two-sided level of the words slower and faster: each direction has alpha / 2; length 1. Verdicts on the
 #'   margin are one-sided at alpha. Where a side has been looked at before, less of it is left, see `campaign_looks()`.
 #' @param power Power at the detection limit, length 1.
-#' @param paired Logical, length 1: compare the i-th launch of B with the i-th of A, in the order in which they started.
-#'   Both need the same number of launches.
 #' @return An object of class `nl_comparison`, a list:
 #'   * `rows`: data frame, one row per family x measure x operation x bytes x ranks x mode (of the start) x treatment x
 #'     level: `value_a`, `value_b` (ns for time and quantiles, geometric means over launches; percent for shares and
@@ -52,7 +50,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #'   * `busy`: a sentence on how busy the machines were, and with what; NULL where they were not;
 #'   * `differs`: data frame `what`, `a`, `b`: provenance that is not the same;
 #'   * `notes` (character), `sides` (data frame `side`, `dirs`, `launches`, `first_utc`, `last_utc`), `margin_percent`,
-#'     `alpha`, `power`, `paired`.
+#'     `alpha`, `power`.
 #'
 #'   Signals `nl_error_usage` where there is nothing to compare: a launch that is in both, no operation, size and number
 #'   of ranks in common, operations started in loops on one side and together on the other.
@@ -64,7 +62,7 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 #' compare_campaigns(read_campaign("before"), read_campaign("after"), margin_percent = 5)$rows[, c("measure", "effect", "margin_verdict")]
 #' }
 #' @export
-compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power = 0.95, paired = FALSE) {
+compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power = 0.95) {
   for (side in c("a", "b")) {
     check_argument(inherits(get(side), "nl_campaign"), side, class(get(side)), "the result of read_campaign()")
   }
@@ -72,20 +70,18 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
                  "one number above 0 and below 100, or NULL")
   check_probability(alpha, "alpha")
   check_probability(power, "power")
-  check_argument(isTRUE(paired) || isFALSE(paired), "paired", paired, "TRUE or FALSE")
   check_comparable(a, b)
   # A side that is still growing, or has grown beyond its plan, has been looked at before.
   looks <- list(a = campaign_looks(a, alpha), b = campaign_looks(b, alpha))
   alpha <- min(looks$a$alpha, looks$b$alpha)
-  settings <- list(alpha = alpha, power = power, paired = paired, margin = margin_percent)
-  turns <- if (paired) paired_turns(a, b)
+  settings <- list(alpha = alpha, power = power, margin = margin_percent)
   summaries <- list(a = side_summaries(a), b = side_summaries(b))
   check_common(summaries)
   keys <- lapply(summaries, row_key, comparison_key)
   common <- intersect(keys$a, keys$b)
   at <- lapply(keys, function(key) split(seq_along(key), factor(key, common)))
   rows <- bind_rows(lapply(seq_along(common), function(i) {
-    compare_row(summaries$a[at$a[[i]], ], summaries$b[at$b[[i]], ], turns, settings)
+    compare_row(summaries$a[at$a[[i]], ], summaries$b[at$b[[i]], ])
   }))
   rows <- decide_comparison(rows, settings)
   sides <- rbind(side_row("A", a), side_row("B", b))
@@ -94,18 +90,17 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
                  differs = differing_provenance(a, b), busy = busy_sides(a, b),
                  notes = c(sprintf("%s: %s", rep(c("A", "B"), lengths(lapply(looks, `[[`, "note"))), unlist(lapply(looks, `[[`, "note"))),
                           comparison_notes(a, b, summaries, keys, rows, settings)), sides = sides,
-                 margin_percent = margin_percent, alpha = alpha, power = power, paired = paired),
+                 margin_percent = margin_percent, alpha = alpha, power = power),
             class = "nl_comparison")
 }
 
 # ---- tests -------------------------------------------------------------------------------------
 
-# `turns`: for paired comparisons the number of each launch in the order of starts, by launch id.
-compare_row <- function(group_a, group_b, turns, settings) {
+compare_row <- function(group_a, group_b) {
   family <- comparison_families[[group_a$family[1]]]
   a <- group_a[is.finite(group_a$x), ]
   b <- group_b[is.finite(group_b$x), ]
-  result <- if (settings$paired) compare_paired(a, b, turns) else compare_launches(a, b, family)
+  result <- compare_launches(a, b, family)
   why <- unique(stats::na.omit(c(group_a$why, group_b$why)))
   if (nrow(a) == 0 || nrow(b) == 0) {
     side <- paste(c("A", "B")[c(nrow(a), nrow(b)) == 0], collapse = " and ")
@@ -151,24 +146,6 @@ compare_launches <- function(a, b, family) {
   }
   no_test(estimate, sprintf("one launch of %s has it: there is no scatter between launches to compare with",
                             paste(one, collapse = " and of ")))
-}
-
-compare_paired <- function(a, b, turns) {
-  at <- match(turns[a$launch], turns[b$launch])
-  d <- (b$x[at] - a$x)[!is.na(at)]
-  if (length(d) == 0) return(no_test(NA_real_, "no pair of launches has it on both sides"))
-  means <- batch_mean_ci(d, groups = Inf)
-  counts <- list(n_a = length(d), n_b = length(d))
-  lacking <- if (length(d) < 2) {
-    "one pair of launches: there is no scatter between pairs"
-  } else if (no_scatter(means$se, c(a$x, b$x))) {
-    "all pairs of launches agree exactly, their scatter is unknown"
-  }
-  if (!is.null(lacking)) return(c(no_test(means$estimate, lacking), counts))
-  check <- sign_flip_test(d)
-  c(list(estimate = means$estimate, se = means$se, df = means$df, test = "t on pairs of launches",
-         p_check = min(1, 2 * min(check$p, sign_flip_test(-d)$p)), check = check$method,
-         smallest_check = 2 * 2^-length(d), scope = scope_systems, reason = NA_character_), counts)
 }
 
 # Intervals, Holm's correction over each family, limits, words.
@@ -388,36 +365,6 @@ launch_times <- function(campaign) {
   times[order(times$started, times$launch), ]
 }
 
-# Number of each launch in the order of starts, by launch id, over both campaigns.
-paired_turns <- function(a, b) {
-  turns <- lapply(list(A = a, B = b), function(campaign) {
-    times <- launch_times(campaign)
-    lost <- times$launch[is.na(times$started)]
-    if (length(lost) > 0) {
-      abort_usage("--paired: launch ", printable(lost[1]), " has no started_utc: its place in time is not known")
-    }
-    tied <- times$launch[duplicated(times$started)]
-    if (length(tied) > 0) {
-      abort_usage("--paired: launch ", printable(tied[1]), " started in the same second as another one of its side: ",
-                  "their order is not known")
-    }
-    stats::setNames(seq_along(times$launch), times$launch)
-  })
-  n <- lengths(turns)
-  if (n[["A"]] != n[["B"]]) {
-    abort_usage("--paired: A has ", n[["A"]], " launch(es) and B has ", n[["B"]], ": pairs need the same number of both")
-  }
-  c(turns$A, turns$B)
-}
-
-# Were launches taken in turn? In time order every two hold one of A and one of B.
-taken_in_turn <- function(a, b) {
-  times <- rbind(cbind(launch_times(a), side = "A"), cbind(launch_times(b), side = "B"))
-  if (anyNA(times$started) || anyDuplicated(times$started) || length(a$launches) != length(b$launches)) return(FALSE)
-  side <- times$side[order(times$started)]
-  length(side) >= 4 && all(side[c(TRUE, FALSE)] != side[c(FALSE, TRUE)])
-}
-
 # The time between two campaigns that do not overlap, in s; NA where they do, or where times are not known.
 time_apart <- function(a, b) {
   span <- function(campaign) {
@@ -505,19 +452,12 @@ comparison_notes <- function(a, b, summaries, keys, rows, settings) {
       sprintf("%d more notes on its launches: noiselab analyze %s", more, paste(campaign$dirs, collapse = " "))
     }))
   }
-  in_turn <- taken_in_turn(a, b)
   gap <- time_apart(a, b)
-  paired <- if (settings$paired && !in_turn) {
-    paste("launches were not taken in turn (A, B, A, B or in sets of one each): those paired share no more than",
-          "their number, and pairing only costs degrees of freedom")
-  } else if (!settings$paired && in_turn) {
-    "launches of A and B were taken in turn: --paired compares each with its neighbour, which removes slow drift"
-  }
   drift <- if (!is.na(gap)) {
     sprintf(paste("A and B do not overlap in time (%s between them): drift of the machine is in every difference;",
                   "launches taken in turn would show whose it is"), format_span(gap, 3))
   }
-  c(paired, drift, unlike_side("A", a), unlike_side("B", b), only_on_one_side(summaries, keys),
+  c(drift, unlike_side("A", a), unlike_side("B", b), only_on_one_side(summaries, keys),
     disagreeing_checks(rows, settings$alpha),
     coarse_checks(rows, settings$alpha), of_side("A", a), of_side("B", b))
 }

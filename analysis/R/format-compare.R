@@ -81,11 +81,11 @@ comparison_sentences <- function(comparison, rows) {
 }
 
 comparison_intro <- function(comparison) {
-  sprintf(paste("B against A%s, alpha %g two-sided (%g each way); words: after Holm's correction over the rows of a",
+  sprintf(paste("B against A, alpha %g two-sided (%g each way); words: after Holm's correction over the rows of a",
                 "family (%s); limit: the change that the corrected test finds with power %g; intervals: each row by",
                 "itself. Change: percent of times (of a slowdown: of the time under load), points of shares (preempted:",
                 "percent of one CPU, detour: percent of wall time), B less A of amplifications"),
-          if (comparison$paired) ", launches paired in time" else "", comparison$alpha, comparison$alpha / 2,
+          comparison$alpha, comparison$alpha / 2,
           paste(names(comparison_families), collapse = ", "), comparison$power)
 }
 

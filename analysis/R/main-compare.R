@@ -4,15 +4,12 @@
 compare_options <- function() list(
   option("all", help = "print all tables instead of the answer on one screen"),
   option("margin", "PERCENT", "is the clean time (of an agent: its slowdown) within this margin? Decides the exit status"),
-  option("paired", help = "compare the i-th launch of B with the i-th of A, in time"),
   option("alpha", "P", "two-sided level of slower/faster, one-sided of the margin (default 0.01)"),
   option("power", "P", "power at the detection limit (default 0.95)"),
   option("json", help = "print JSON"),
   option("csv", help = "print the estimates as CSV"),
   option("table", "NAME", "the table --csv prints: estimates or rows (all that is known of each)"),
   option("out", "FILE", "write there instead of to stdout"),
-  option("plot", "FILE.png", "write a plot of the changes with their intervals as well"),
-  option("report", "FILE.html", "write an HTML report as well"),
   option("help", help = "print this help")
 )
 
@@ -21,8 +18,7 @@ compare_help <- function() {
     "Usage: noiselab compare [OPTIONS] A B",
     c("Compares two campaigns (directories of launches), B against A: before and after an upgrade, one node",
       "against another. The launch is the unit, so both need two launches or more. Two acceptance campaigns are",
-      "compared figure by figure and node by node; --margin then is of every figure, and --paired and --plot do",
-      "not apply."),
+      "compared figure by figure and node by node; --margin then is of every figure."),
     compare_options(),
     c("Families (Holm's correction is over the rows of one):",
       sprintf("  %-14s %s", names(comparison_families), vapply(comparison_families, `[[`, "", "question")), "",
@@ -34,10 +30,6 @@ compare_help <- function() {
 
 run_compare <- function(dirs, values, form) {
   if (length(dirs) != 2) abort_usage("wanted two directories, A and B, got ", length(dirs), " (try --help)")
-  if (!is.null(values$plot) && !grepl("\\.png$", values$plot)) {
-    abort_usage("--plot: '", values$plot, "' does not end in .png")
-  }
-  if (!is.null(values$report)) check_report_file(values$report, "--report")
   table_option(values, estimates_or_rows)
   margin <- margin_option(values$margin)
   alpha <- alpha_option(values$alpha)
@@ -49,24 +41,14 @@ run_compare <- function(dirs, values, form) {
   if (all(accept)) return(run_compare_acceptance(dirs, values, form, alpha, power, margin))
   if (any(accept)) abort_usage("'", dirs[accept], "' is an acceptance campaign and '", dirs[!accept], "' is not: nothing to compare")
   comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), margin,
-                                  alpha, power, paired = isTRUE(values$paired))
-  if (!is.null(values$plot)) write_comparison_plot(comparison, values$plot)
-  if (!is.null(values$report)) write_comparison_report(comparison, values$report)
+                                  alpha, power)
   notes <- c(comparison$busy, comparison$notes)
-  lines <- answered(form, values$table, pick(comparison, c("alpha", "power", "margin_percent", "paired", "answer", "sides", "differs")),
+  lines <- answered(form, values$table, pick(comparison, c("alpha", "power", "margin_percent", "answer", "sides", "differs")),
                     list(estimates = comparison_estimates(comparison), rows = comparison$rows), notes, format_comparison(comparison),
                     comparison_view(comparison, dirs), comparison$notes, if (!is.na(comparison$answer)) comparison$answer,
                     program = "noiselab-compare")
   write_output(as_lines(lines, values), values$out)
   attr(lines, "status")
-}
-
-write_comparison_plot <- function(comparison, file) {
-  plot <- plot_compare(comparison)
-  if (is.null(plot)) abort_data("--plot: no row has an interval to draw")
-  write_atomically(file, function(path) {
-    ggplot2::ggsave(path, plot, device = "png", width = 9, height = attr(plot, "height_in"), dpi = 110)
-  })
 }
 
 # noiselab analyze acceptance.
@@ -136,9 +118,7 @@ has_acceptance <- function(dir) dir.exists(dir) && length(find_launches(dir, pro
 
 # noiselab compare of two acceptance campaigns.
 run_compare_acceptance <- function(dirs, values, form, alpha, power, margin) {
-  if (isTRUE(values$paired) || !is.null(values$plot)) abort_usage("--paired and --plot do not apply to acceptance campaigns")
   comparison <- compare_acceptance(read_acceptance(dirs[1]), read_acceptance(dirs[2]), margin, alpha, power)
-  if (!is.null(values$report)) write_change_report(comparison, dirs, values$report)
   lines <- answered(form, values$table, list(answer = comparison$answer, alpha = comparison$alpha, margin_percent = margin, verdict = comparison$verdict),
                     list(estimates = acceptance_change_estimates(comparison), rows = comparison$rows), comparison$notes, format_changes(comparison),
                     changes_view(comparison, dirs), c(comparison$answer, comparison$notes), if (!is.null(margin)) comparison$verdict,

@@ -33,8 +33,8 @@ utils::globalVariables(c(
   "algorithm", "arm", "band_high", "band_low", "bound_high", "bound_high_percent", "bound_low", "bound_low_percent",
   "check", "ci_high", "ci_high_percent", "ci_low", "ci_low_percent", "effect", "end_s", "entity", "estimate",
   "estimate_percent", "found", "front", "high", "host", "interval_s", "label", "length_us", "limit_percent", "line",
-  "lo_us", "lost_ns_per_ns", "lost_percent", "low", "model", "name", "night", "nodes", "power",
+  "lo_us", "lost_ns_per_ns", "lost_percent", "low", "model", "night", "nodes", "power",
   "preempted_shift_percent", "probability", "quiet_ratio", "safe_from_s", "series", "shade", "shown", "since",
-  "slowdown_percent", "start_s", "task", "time_us", "top", "treatment", "turn", "us_per_s", "value", "verdict",
+  "slowdown_percent", "start_s", "task", "time_us", "top", "turn", "us_per_s", "value", "verdict",
   "within_period", "x", "y", "y_name"
 ))

@@ -22,8 +22,7 @@ verdict_letters <- c(pass = "", fail = "fail", inconclusive = "?", "not judged" 
 #' @param result An `nl_acceptance_verdict` from [judge_acceptance()].
 #' @param draw Logical, length 1: FALSE returns the data frame that would be drawn.
 #' @return A ggplot or a data frame. `plot_acceptance_matrix()`: `host`, `check`, `verdict`, `effect` (percent or points that the node is
-#'   worse than the others in its worst figure). `plot_acceptance_boxes()`:
-#'   `panel`, `host`, `launch`, `repetition`, `x`, `unit`. `plot_acceptance_map()`: `host`, `cpu` (NA: the most of the node's CPUs, where
+#'   worse than the others in its worst figure). `plot_acceptance_map()`: `host`, `cpu` (NA: the most of the node's CPUs, where
 #'   there are more than 64), `line`, `turn` (repetition, counted over launches), `launch`, `lost_percent`.
 #'   NULL without data.
 #' @noRd
@@ -74,54 +73,6 @@ matrix_data <- function(result) {
 alt_acceptance_matrix <- function(frame) {
   bad <- frame[frame$verdict == "fail", ]
   paste0("Verdicts by node and check: ", if (nrow(bad) == 0) "none failed" else few_words(paste(bad$host, "failed", bad$check), 6), ".")
-}
-
-plot_acceptance_boxes <- function(result, draw = TRUE) {
-  frame <- result$frames[["acceptance-boxes"]] %||% boxes_data(result)
-  if (!draw || is.null(frame)) return(frame)
-  frame$host <- factor(frame$host, rev(intersect(result$acceptance$hosts, frame$host)))
-  frame$panel <- in_order(frame$panel)
-  n <- nlevels(frame$host)
-  ggplot2::ggplot(frame, ggplot2::aes(x, host)) + ggplot2::geom_boxplot(outlier.size = 0.8, linewidth = 0.4, colour = okabe_ito[["blue"]],
-      fill = "grey95") +
-    ggplot2::facet_wrap(~panel, ncol = 2, scales = "free_x", labeller = ggplot2::label_wrap_gen(52)) + theme_noiselab() + host_axis(n) +
-    plot_words("Figures of every node, a value per repetition", "box: quartiles; line: median; points: beyond 1.5 times the box",
-               "Of a pair both ends have the value. Times in \u00b5s, bandwidths in MB/s.", NULL, NULL)
-}
-
-size_acceptance_boxes <- function(frame, result) {
-  n <- length(unique(frame$host))
-  c(9, min(40, 1.6 + ceiling(n_panels(frame) / 2) * (0.7 + line_height(n, 0.24) * n)))
-}
-
-box_figures <- c("detour alone lost", "detour all lost", "quantum alone lost", "quantum alone quantum", "latency between half_round_trip",
-                 "bandwidth between one_way",
-                 "latency within half_round_trip", "bandwidth within one_way")
-
-boxes_data <- function(result) {
-  units <- acceptance_units(result$acceptance)
-  key <- paste(units$check, units$variant, units$metric)
-  units <- units[key %in% box_figures & units$of != "cluster", ]
-  if (nrow(units) == 0) return(NULL)
-  # Latency by its smallest size, bandwidth by its largest.
-  units <- bind_rows(lapply(split(units, in_order(paste(units$check, units$variant, units$metric))), function(part) {
-    if (all(is.na(part$size))) part else part[part$size == (if (part$check[1] == "latency") min else max)(part$size), ]
-  }))
-  ends <- strsplit(units$entity, " - ", fixed = TRUE)
-  at <- rep(seq_len(nrow(units)), lengths(ends))
-  scale <- c(ns = 1e-3, bytes_per_s = 1e-6, percent = 1)[units$unit]
-  unit <- c(ns = "\u00b5s", bytes_per_s = "MB/s", percent = "%")[units$unit]
-  frame <- data.frame(panel = paste0(units$check, ": ", what_words(units), ", ", unit)[at], host = unlist(ends), launch = units$launch[at],
-                      repetition = units$repetition[at], x = (units$x * scale)[at], unit = unit[at])
-  frame[order(match(paste(units$check, units$variant, units$metric)[at], box_figures)), ]
-}
-
-alt_acceptance_boxes <- function(frame) {
-  alt_panels(frame, "Figures of every node", function(rows) {
-    middle <- tapply(rows$x, rows$host, stats::median)
-    sprintf("medians from %s (%s) to %s (%s) %s", format_effect(min(middle), FALSE), names(which.min(middle)),
-            format_effect(max(middle), FALSE), names(which.max(middle)), rows$unit[1])
-  })
 }
 
 plot_acceptance_map <- function(result, draw = TRUE) {

@@ -58,11 +58,6 @@ plots <- function() list(
        question = "Which cells are slowed, how surely, and by more than the margin?",
        needs = "the time channel, a level above 0",
        draw = plot_forest, alt = alt_forest, size = size_forest, margin = TRUE),
-  list(name = "treatments", asks = "slower", compares = TRUE, title = "Slowdown by treatment",
-       question = "Which treatment hurts each operation most at the same level?",
-       needs = "two treatments, the time channel",
-       draw = plot_treatments,
-       alt = alt_treatments),
   list(name = "preempted", asks = "cpu", compares = TRUE, title = "Preempted CPU time by delivered level",
        question = "How much CPU time did the load take from the ranks?", needs = "the channel preempted, both arms",
        draw = plot_preempted,
@@ -78,10 +73,6 @@ plots <- function() list(
        question = "How do long operations change?", needs = "latency histograms (hist.csv)",
        draw = plot_tail,
        alt = alt_tail),
-  list(name = "launches", asks = "trust", compares = TRUE, title = "Slowdown by launch",
-       question = "Do launches agree?", needs = "two launches with both arms",
-       draw = plot_launches,
-       alt = alt_launches),
   list(name = "lateness", asks = "where", compares = FALSE, title = "Who was last, over the run",
        question = "Which rank or node was late, and when?", needs = "synchronised starts on two ranks (lateness.csv)",
        draw = plot_lateness,
@@ -92,9 +83,6 @@ plots <- function() list(
   list(name = "intervals", asks = "slower", compares = TRUE, title = "Slowdown by sampling interval",
        question = "How often may the agent sample?", needs = "launches of an agent at two sampling intervals",
        draw = plot_intervals, alt = alt_intervals, size = size_intervals, margin = TRUE),
-  list(name = "replay", asks = "slower", compares = TRUE, title = "Agent and replay side by side",
-       question = "Does the replay slow the code as the agent does?", needs = "an agent and a replay of it",
-       draw = plot_replay, alt = alt_replay, size = size_replay),
   list(name = "agent-tasks", asks = "cpu", compares = TRUE, title = "Who took the CPU of the ranks",
        question = "Which tasks ran on the ranks' CPUs, with the agent and without?", needs = "tasks of an agent's launch (tasks.HOST.csv)",
        draw = plot_agent_tasks, alt = alt_agent_tasks, size = size_agent_tasks),
@@ -104,10 +92,6 @@ plots <- function() list(
   list(name = "acceptance-matrix", asks = "failed", of = "acceptance", compares = FALSE, title = "Verdicts by node and check",
        question = "Which node failed what?",
        needs = "an acceptance campaign", draw = plot_acceptance_matrix, alt = alt_acceptance_matrix, size = size_acceptance_matrix, margin = TRUE),
-  list(name = "acceptance-boxes", asks = "failed", of = "acceptance", compares = FALSE,
-       title = "Figures of every node, a value per repetition",
-       question = "How do the nodes spread?", needs = "an acceptance campaign with figures of nodes or pairs",
-       draw = plot_acceptance_boxes, alt = alt_acceptance_boxes, size = size_acceptance_boxes),
   list(name = "acceptance-map", asks = "where", of = "acceptance", compares = FALSE, title = "Time lost on every CPU, over the run",
        question = "Which CPU lost time, and when?", needs = "an acceptance campaign with the check detour",
        draw = plot_acceptance_map, alt = alt_acceptance_map, size = size_acceptance_map),
@@ -145,16 +129,6 @@ alt_dose <- function(frame, effect) {
   })
 }
 
-alt_treatments <- function(frame) {
-  factors <- varying_factors(frame)
-  alt_panels(frame, "Slowdown by treatment", function(rows) {
-    top <- rows[rows$level_requested_percent == max(rows$level_requested_percent), ]
-    top <- utils::head(top[order(-top$estimate), ], 4)
-    sprintf("at %s %% most by %s", format_level(top$level_requested_percent[1]),
-            paste0(treatment_label(top, factors), " (", format_effect(top$estimate), " %)", collapse = ", then "))
-  })
-}
-
 alt_trace <- function(frame) {
   alt_panels(frame, "Time per operation in run order", function(rows) {
     arm <- function(name) plain(stats::median(rows$time_us[rows$arm == name]))
@@ -171,15 +145,6 @@ alt_tail <- function(frame) {
     paste(c(if (nrow(off) > 0) paste(reached(off), "\u00b5s off"),
             if (nrow(on) > 0) paste(reached(on), "\u00b5s on", alt_at(on$level[1]))),
           collapse = ", ")
-  })
-}
-
-alt_launches <- function(frame) {
-  frame$panel <- paste0(frame$panel, ifelse(nzchar(frame$treatment), ", ", ""), frame$treatment)
-  alt_panels(frame, "Slowdown by launch", function(rows) {
-    top <- rows[rows$level == max(rows$level), ]
-    trimws(sprintf("from %s to %s %% over %d launches %s", format_effect(min(top$estimate)),
-                   format_effect(max(top$estimate)), nrow(top), alt_at(top$level[1])))
   })
 }
 

@@ -6,8 +6,8 @@
 #' it has more than some thousand points, or svglite is not installed). A campaign of synchronised starts may hold one arm only: the report
 #' then has no verdicts.
 #'
-#' @param campaign An `nl_campaign` from [read_campaign()] or an `nl_analysis`; or an `nl_acceptance_verdict` from [judge_acceptance()] or
-#'   an `nl_comparison` from [compare_campaigns()], which have been judged: `alpha` and `margin` are then theirs.
+#' @param campaign An `nl_campaign` from [read_campaign()] or an `nl_analysis`; or an `nl_acceptance_verdict` from [judge_acceptance()], which
+#'   has been judged: `alpha` and `margin` are then its own.
 #' @param file Character, length 1: the HTML file. It is written beside its place and renamed.
 #' @param plots_dir Character, length 1: directory for pictures and CSV files, made if need be.
 #' @param alpha One-sided level of the tests, length 1.
@@ -20,7 +20,6 @@
 #' @export
 write_report <- function(campaign, file, plots_dir = files_beside(file), alpha = 0.01, margin = NULL) {
   if (inherits(campaign, "nl_acceptance_verdict")) return(write_acceptance_report(campaign, file, plots_dir))
-  if (inherits(campaign, "nl_comparison")) return(write_comparison_report(campaign, file, plots_dir))
   check_report_file(file)
   analysis <- if (inherits(campaign, "nl_analysis")) campaign else report_analysis(campaign, alpha, margin)
   clear_plots_dir(plots_dir, plot_table()$name)
@@ -60,11 +59,11 @@ report_analysis <- function(campaign, alpha, margin = NULL) {
 }
 
 # The picture of the answer is the first of these that there is, each section's the first of its own.
-answer_plots <- c("pareto", "intervals", "treatments", "dose", "forest", "lateness")
+answer_plots <- c("pareto", "intervals", "dose", "forest", "lateness")
 agent_plots <- c("intervals", "forest")
 lead_plots <- list(
   slower = c("forest", "tail"), cpu = c("agent-tasks", "preempted"), seen = "power", where = c("nodes", "lateness"),
-  trust = c("launches", "trace")
+  trust = "trace"
 )
 
 report_page <- function(analysis, figures, files_dir) {
@@ -335,23 +334,13 @@ save_plot <- function(plot, path, size, form = "png") {
 # Inches; the height follows the number of panels.
 figure_size <- function(plot, frame, analysis) {
   if (!is.null(plot$size)) return(plot$size(frame, analysis))
-  name <- plot$name
   panels <- n_panels(frame)
-  stacked <- name %in% c("trace", "launches")
-  columns <- if (several_treatments(analysis) && name %in% c("dose", "preempted", "tail")) {
-    panel_columns(panels, nrow(analysis$treatments))
-  } else grDevices::n2mfrow(panels)[1]  # as facet_wrap() does
+  stacked <- plot$name == "trace"
+  several <- several_treatments(analysis)
+  columns <- if (several && plot$name != "power") panel_columns(panels, nrow(analysis$treatments)) else
+    grDevices::n2mfrow(panels)[1]  # as facet_wrap() does
   rows <- if (stacked) panels else ceiling(panels / columns)
-  if (name == "treatments" && any(nzchar(frame$row))) rows <- length(unique(frame$row))
-  each <- if (name == "launches") 0.8 + 0.25 * length(unique(frame$launch)) else if (stacked) 2.1 else 2.9
-  if (several_treatments(analysis)) {
-    # Many rows of panels are lower; in the plot of launches each treatment has a line for all its launches.
-    if (!stacked && rows > 2) each <- 2.3
-    if (name == "launches") {
-      most <- max(table(frame[c("panel", "treatment", "level")]))
-      each <- 0.6 + length(unique(frame$treatment)) * (0.16 + 0.12 * most)
-    }
-  }
+  each <- if (stacked) 2.1 else if (several && rows > 2) 2.3 else 2.9  # many rows of panels are lower
   c(9, min(40, 1.8 + each * rows + if (rows == 1) 0.4 else 0))
 }
 

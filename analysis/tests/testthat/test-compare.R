@@ -145,10 +145,6 @@ test_that("launches that agree exactly have no scatter to compare with", {
   }
   row <- row_of(compare_dirs(dirs), "time")
   expect_match(row$reason, "all launches agree exactly")
-  # Differences of pairs that are equal but for their last bits have none either.
-  x <- c(0.1, 0.2, 0.3)
-  side <- function(x) data.frame(launch = letters[1:3], x = x)
-  expect_match(compare_paired(side(x), side(x + 0.1), c(a = 1, b = 2, c = 3))$reason, "agree exactly")
   expect_equal(row$effect, 0)
 })
 
@@ -189,44 +185,10 @@ test_that("a margin has three answers", {
   expect_true(is.na(compare_campaigns(a, b)$answer))
 })
 
-test_that("pairs of launches in time are compared as t.test compares pairs", {
-  dirs <- two_sides(launches = 5)
-  turn <- c(3, 1, 5, 2, 4)
-  a <- set_starts(read_campaign(dirs$a), 100 * turn)
-  b <- read_campaign(dirs$b)
-  row <- row_of(compare_campaigns(a, set_starts(b, 100 * turn + 50), paired = TRUE), "time")
-  log_time <- lapply(dirs, by_hand, function(rows) log(rows$wall_ns / rows$operations))
-  paired <- t.test(log_time$b, log_time$a, paired = TRUE)
-  expect_equal(row$p_two_sided, paired$p.value)
-  expect_equal(row$df, 4)
-  expect_equal(row$test, "t on pairs of launches")
-  d <- log_time$b - log_time$a
-  expect_equal(row$p_check, min(1, 2 * min(sign_flip_test(d)$p, sign_flip_test(-d)$p)))
-  # The other order of B pairs others: not the same p.
-  turned <- compare_campaigns(a, set_starts(b, 100 * rev(turn) + 50), paired = TRUE)
-  expect_false(isTRUE(all.equal(row_of(turned, "time")$p_two_sided, paired$p.value)))
-})
-
-test_that("pairing is never silent: what was taken in turn is said, what cannot be paired is refused", {
-  dirs <- two_sides(launches = 3)
-  sides <- lapply(dirs, read_campaign)
-  compared <- function(a, b, ...) compare_campaigns(set_starts(sides$a, a), set_starts(sides$b, b), ...)
-  expect_error(compared(c(0, 0, 40), c(10, 30, 50), paired = TRUE), "same second", class = "nl_error_usage")
-  got <- compared(c(0, 20, 40), c(10, 30, 50))
-  expect_match(got$notes, "taken in turn: --paired", all = FALSE)
-  expect_equal(row_of(got, "time")$test, "Welch on launch summaries")
-  expect_false(any(grepl("taken in turn", compared(c(0, 20, 40), c(10, 30, 50), paired = TRUE)$notes)))
-  # Sets of one each in either order: A B, B A, A B.
-  expect_match(compared(c(0, 30, 40), c(10, 20, 50))$notes, "taken in turn: --paired", all = FALSE)
-  got <- compared(c(0, 30, 40), c(100, 200, 300))
-  expect_false(any(grepl("--paired", got$notes)))
+test_that("campaigns that do not overlap in time are said to", {
+  sides <- lapply(two_sides(launches = 3), read_campaign)
+  got <- compare_campaigns(set_starts(sides$a, c(0, 30, 40)), set_starts(sides$b, c(100, 200, 300)))
   expect_match(got$notes, "do not overlap in time (55 s between them)", fixed = TRUE, all = FALSE)
-  expect_match(compared(c(0, 30, 40), c(100, 200, 300), paired = TRUE)$notes, "were not taken in turn", all = FALSE)
-  fewer <- read_campaign(list.dirs(dirs$a, recursive = FALSE)[1:2])
-  b <- set_starts(sides$b, c(10, 30, 50))
-  expect_error(compare_campaigns(set_starts(fewer, c(0, 20)), b, paired = TRUE), "A has 2 launch\\(es\\) and B has 3", class = "nl_error_usage")
-  fewer$launches[[1]]$started_utc <- NULL
-  expect_error(compare_campaigns(fewer, b, paired = TRUE), "no started_utc", class = "nl_error_usage")
 })
 
 test_that("what differs between the two is listed", {

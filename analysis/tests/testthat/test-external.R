@@ -99,7 +99,6 @@ test_that("beside a load with levels it is a treatment like the others", {
   text <- format_verdicts(analysis)
   expect_match(text, "^  kind agent-1s:", all = FALSE)
   expect_match(text, "no level", all = FALSE)
-  expect_null(plot_treatments(analysis, draw = FALSE))
   expect_silent(page_of(analysis))
 })
 

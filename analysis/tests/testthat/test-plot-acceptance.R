@@ -25,13 +25,8 @@ test_that("the matrix names who failed what, and a slow link leaves its ends und
   expect_false(link$verdict[at][2] == "fail")
 })
 
-test_that("a slow node stands out in its boxes and on the map, and nodes are in the order of their numbers", {
+test_that("a slow node stands out on the map, and nodes are in the order of their numbers", {
   result <- result_of(nodes = 12, slow_node = 10)
-  boxes <- plot_acceptance_boxes(result, draw = FALSE)
-  alone <- boxes[grepl("alone", boxes$panel) & boxes$unit == "%", ]
-  middle <- tapply(alone$x, alone$host, median)
-  expect_equal(names(which.max(middle)), "node10")
-  expect_equal(levels(plot_acceptance_boxes(result)$data$host), paste0("node", 12:1))
   map <- plot_acceptance_map(result, draw = FALSE)
   expect_equal(unique(map$host), paste0("node", 1:12))
   expect_equal(range(map$turn), c(1, 15))

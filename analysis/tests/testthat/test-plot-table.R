@@ -1,5 +1,5 @@
 of_starts <- "lateness"
-of_agents <- grep("^(agent-|intervals|replay|pareto)", plot_table()$name, value = TRUE)  # need an agent's files, or algorithms: tested by themselves
+of_agents <- grep("^(agent-|intervals|pareto)", plot_table()$name, value = TRUE)  # need an agent's files, or algorithms: tested by themselves
 
 # n, the unit it counts, alpha; and where an interval or band is drawn, what it is.
 expect_labels <- function(drawn, name) {
@@ -21,7 +21,7 @@ expect_labels <- function(drawn, name) {
 
 test_that("every plot of an analysis is in the table", {
   own <- Filter(function(name) is.function(get(name, asNamespace("noiselab"))), ls(asNamespace("noiselab"), pattern = "^plot_"))
-  own <- setdiff(Filter(function(name) "draw" %in% names(formals(name)), own), c("plot_compare", "plot_projection"))  # of their own programs
+  own <- setdiff(Filter(function(name) "draw" %in% names(formals(name)), own), "plot_projection")  # of its own program
   tabled <- lapply(plots(), `[[`, "draw")
   for (name in own) expect_true(any(vapply(tabled, identical, TRUE, get(name))), info = paste(name, "has no entry in plots() of plot-table.R"))
   for (plot in plots_of("noise")) {
@@ -34,8 +34,7 @@ test_that("every plot of an analysis is in the table", {
 expect_plots <- function(...) {
   analysis <- analyze_campaign(read_campaign(local_campaign(pairs = 10, ...)), channels = c("time", "preempted"))
   rows <- Filter(function(plot) {
-    !(plot$name == "treatments" && nrow(analysis$treatments) == 1 || plot$name %in% of_agents ||
-        plot$name %in% of_starts && is.null(analysis$campaign$rows[["global_ns"]]))
+    !(plot$name %in% of_agents || plot$name %in% of_starts && is.null(analysis$campaign$rows[["global_ns"]]))
   }, plots_of("noise"))
   for (plot in rows) {
     frame <- plot$draw(analysis, draw = FALSE)
@@ -61,8 +60,6 @@ test_that("plots without data are NULL", {
   dir <- local_campaign(pairs = 10, levels_percent = 5)
   unlink(file.path(dir, "sim-1", "hist.csv"))
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")
-  expect_null(plot_launches(analysis))
-  expect_null(plot_treatments(analysis))
   expect_null(plot_tail(analysis))
   expect_null(plot_preempted(analysis))
 })
@@ -81,7 +78,7 @@ test_that("panels are in the order of the operations as given in every plot", {
   analysis <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
   for (plot in plots_of("noise")) {
     # nodes have a panel for each treatment
-    if (!plot$name %in% c("treatments", "nodes", of_starts, of_agents)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
+    if (!plot$name %in% c("nodes", of_starts, of_agents)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
   }
 })
 
@@ -91,9 +88,7 @@ test_that("with several treatments a panel is an operation and a treatment, in t
   panels <- function(plot) levels(plot(analysis)$data$panel)
   cells <- c("reduce, spin", "reduce, cache", "barrier, spin", "barrier, cache")
   for (plot in list(plot_dose, plot_preempted, plot_tail)) expect_equal(panels(plot), cells)
-  for (plot in list(plot_trace, plot_launches, plot_treatments)) {
-    expect_equal(panels(plot), c("reduce", "barrier"))
-  }
+  expect_equal(panels(plot_trace), c("reduce", "barrier"))
   # the off curve stands in each panel, the same
   off <- subset(plot_tail(analysis, draw = FALSE), arm == "off" & startsWith(as.character(panel), "reduce"))
   parts <- split(off$probability, as.character(off$panel))

@@ -186,8 +186,6 @@ test_that("treatments that share no launch are not compared, and that is said", 
   simulate_campaign(dir, pairs = 12, levels_percent = 5, kinds = "cache", prefix = "b", seed = 2)
   analysis <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
   expect_match(page_of(analysis), "Differences between treatments were not tested")
-  # each treatment is shown by its own launch
-  expect_equal(plot_treatments(analysis, draw = FALSE)$treatment, c("spin", "cache"))
   expect_match(slower_sentence(analysis), "most by .*, least by .* of 2 treatments \\(their difference was not tested\\)")
 })
 
@@ -210,7 +208,7 @@ test_that("clean launches with synchronised starts have a report without verdict
 test_that("plots are the same drawn by one process and by two, and a failure keeps its class", {
   dir <- local_folder()
   files <- file.path(dir, c("one", "two"))
-  names <- c("dose", "launches", "trace")  # of one launch there is no plot of launches
+  names <- c("dose", "intervals", "trace")
   for (n in 1:2) {
     dir.create(files[n])
     old <- options(mc.cores = n)
