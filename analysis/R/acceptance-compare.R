@@ -1,29 +1,15 @@
 # Two acceptance campaigns, before and after.
 
-#' Compare two acceptance campaigns
-#'
-#' Figure by figure and node by node: B against A, with interval; Holm's correction over all figures. With a margin, every figure has one of
-#' three outcomes: it got worse by more (the bound is beyond, all figures counted together), it did not (the bound is within), or it cannot
-#' be told.
-#'
-#' @param a,b `nl_acceptance` from [read_acceptance()].
-#' @param margin Percent of A's value by which a figure may be worse, length 1 (never less than the floor of its kind of figure), or NULL.
-#' @param alpha Two-sided level of `changed`, one-sided of the margin, length 1.
-#' @param power Power at the detection limit, length 1.
-#' @return A list: `rows` (data frame, one row per figure and node or pair that both have: `check`, `variant`, `metric`, `size`, `entity`,
-#'   `unit`, `value_a`, `value_b`, `effect` (percent, or in the unit where there is no logarithm) with `ci_low`, `ci_high`, `effect_unit`,
-#'   `margin`, `detection_limit`, `p_two_sided`, `p_holm`, `worse` (logical: B is), `verdict` (`changed`, `same`, `inconclusive`),
-#'   `margin_verdict` (`pass`, `fail`, `inconclusive`; NA without a margin), `n_a`, `n_b`, `reason`), `verdict` (with a margin: `pass`
-#'   nothing got worse by more, `fail`, `inconclusive`), `answer`, `notes`, `alpha`, `margin`.
-#' @references Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
-#' @examples
-#' \dontrun{
-#' compare_acceptance(read_acceptance("before"), read_acceptance("after"))$answer
-#' }
-#' @export
+# Figure by figure and node by node: B against A, with interval; Holm's correction over all figures. With a margin every figure got worse by more, did
+# not, or it cannot be told. Schuirmann (1987).
+# `a`, `b`: `nl_acceptance` from read_acceptance(). `margin`: percent of A's value by which a figure may be worse (never less than the floor of its kind
+# of figure), or NULL.
+# Gives a list: `rows` (data frame, one row per figure and node or pair that both have: `check`, `variant`, `metric`, `size`, `entity`, `unit`,
+# `value_a`, `value_b`, `effect` (percent, or in the unit where there is no logarithm) with `ci_low`, `ci_high`, `effect_unit`, `margin`,
+# `detection_limit`, `p_two_sided`, `p_holm`, `worse` (B is), `verdict` (`changed`, `same`, `inconclusive`), `margin_verdict` (`pass`, `fail`,
+# `inconclusive`; NA without a margin), `n_a`, `n_b`, `reason`), `verdict` (with a margin: `pass` nothing got worse by more, `fail`, `inconclusive`),
+# `answer`, `notes`, `alpha`, `margin`.
 compare_acceptance <- function(a, b, margin = NULL, alpha = 0.01, power = 0.95) {
-  check_argument(inherits(a, "nl_acceptance") && inherits(b, "nl_acceptance"), "a", class(a), "results of read_acceptance()")
-  check_probability(alpha, "alpha")
   sides <- lapply(list(a, b), function(side) {
     units <- acceptance_units(side)
     figures <- figure_table(units, alpha, watched_time(side))
@@ -105,9 +91,6 @@ change_rows <- function(a, b, margins, alpha, power) {
              n_a = a$n, n_b = b$n, reason = ifelse(exact, ifelse(is.na(upper), "its scatter is unknown", ifelse(nzchar(bound_words(b)), bound_words(b), "nothing happened on either side")), NA_character_), row.names = NULL)
 }
 
-# The changed ones first; not more than a reader looks through.
-shown_changes <- function(rows) utils::head(changes_in_order(rows), max(most_failing, sum(rows$verdict == "changed")))
-
 change_words <- function(rows) {
   words <- ifelse(rows$verdict == "changed", ifelse(rows$worse, "changed: worse", "changed: better"), rows$verdict)
   ifelse(rows$margin_verdict %in% "fail", paste0(words, ", beyond the margin"), words)
@@ -115,7 +98,7 @@ change_words <- function(rows) {
 
 format_changes <- function(comparison) {
   rows <- comparison$rows
-  shown <- shown_changes(rows)
+  shown <- utils::head(changes_in_order(rows), max(most_failing, sum(rows$verdict == "changed")))  # not more than a reader looks through
   c(comparison$answer, "", table_lines(changes_table(shown), indent = 0, width = Inf),
     if (nrow(rows) > nrow(shown)) sprintf("  and %d more (--csv has all)", nrow(rows) - nrow(shown)), "", format_notes(comparison$notes))
 }
@@ -160,21 +143,16 @@ changes_table <- function(shown) {
 
 # Acceptance over nights: what changed, when, and which nodes come back.
 
-#' Follow acceptance campaigns over nights
-#'
-#' The campaign (a night) is the unit. Each figure of each node or pair is a series; where it changed is the split of its nights with the
-#' largest t of the means before and after, with Bonferroni's correction over splits and series. A change names the first night after it.
-#'
-#' @param results List of `nl_acceptance_verdict`, one per campaign, each judged by itself.
-#' @param alpha Level over all series, length 1.
-#' @param power Power at the detection limit, length 1.
-#' @return A list of class `nl_acceptance_trend`: `nights` (data frame: `date`, `campaign`, `verdict`), `values` (`date`, `name`, `figure`
-#'   (the name without the node), `entity`, `unit`, `value`, `ci_low`, `ci_high`), `series` (one row per figure and entity: `name`, `nights`, `before`, `after`, `unit`, `since`
-#'   (date of the change, or ""), `effect` with `effect_unit` (positive: worse), `margin`, `detection_limit`, `p`, `verdict` (`worse`,
-#'   `better`, `steady`: a change by the margin would have been found, and none that is not excluded is as large, `inconclusive`)), `back` (nodes that failed in more than one night:
-#'   `host`, `failed`, `nights`, `last`), `verdict` (`pass`: the last night passed, nothing got worse, and every series would have shown the
-#'   margin), `answer`, `notes`, `alpha`.
-#' @noRd
+# Follow acceptance campaigns over nights. The campaign (a night) is the unit. Each figure of each node or pair is a series; where it changed is the
+# split of its nights with the largest t of the means before and after, with Bonferroni's correction over splits and series. A change names the first
+# night after it.
+# `results`: list of `nl_acceptance_verdict`, one per campaign, each judged by itself.
+# Gives a list of class `nl_acceptance_trend`: `nights` (data frame: `date`, `campaign`, `verdict`), `values` (`date`, `name`, `figure` (the name
+# without the node), `entity`, `unit`, `value`, `ci_low`, `ci_high`), `series` (one row per figure and entity: `name`, `nights`, `before`, `after`,
+# `unit`, `since` (date of the change, or ""), `effect` with `effect_unit` (positive: worse), `margin`, `detection_limit`, `p`, `verdict` (`worse`,
+# `better`, `steady`: a change by the margin would have been found, and none that is not excluded is as large, `inconclusive`)), `back` (nodes that
+# failed in more than one night: `host`, `failed`, `nights`, `last`), `verdict` (`pass`: the last night passed, nothing got worse, and every series
+# would have shown the margin), `answer`, `notes`, `alpha`.
 acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   results <- results[order(vapply(results, `[[`, "", "ended_utc"))]
   date <- vapply(results, `[[`, "", "ended_utc")
@@ -212,7 +190,7 @@ acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   result$verdict <- if (last == "fail" || any(series$verdict == "worse")) "fail" else
     if (last == "pass" && all(series$verdict %in% c("steady", "better"))) "pass" else "inconclusive"
   result$answer <- trend_answer(result)
-  structure(result, class = "nl_acceptance_trend")
+  result
 }
 
 # One series over nights: the split with the largest t. `score`: on the scale of tests, more is worse; `se` of the difference between the

@@ -30,19 +30,14 @@ what_words <- function(rows) {
 
 most_failing <- 40
 
-#' Format an acceptance verdict for people
-#'
-#' One line per check (what it measures, the figure that stands for it, of the worst node or pair, with its interval, its limit and where
-#' that comes from), one per failing node, link or figure with what to do, the self-check, the nodes, periods, and notes.
-#'
-#' @param result An `nl_acceptance_verdict` from [judge_acceptance()].
-#' @return Character, one element per line.
-#' @noRd
+# Format an acceptance verdict for people. One line per check (what it measures, the figure that stands for it, of the worst node or pair, with its
+# interval, its limit and where that comes from), one per failing node, link or figure with what to do, the self-check, the nodes, periods, and notes.
+# Gives text, one element per line.
 format_acceptance <- function(result) {
   rows <- result$checks
   why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
   c(wrap_line(result$noise), result$answer, wrap_line(result$warnings), "", table_lines(checks_table(result), indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)),
-    "", failing_lines(result), self_check_lines(result), "",
+    "", failing_lines(result), wrap_line(sprintf("self-check: %s (%s)", result$self_check$verdict, result$self_check$reason)), "",
     node_lines(result), period_lines(result), format_notes(unique(result$notes)))
 }
 
@@ -98,8 +93,6 @@ failing_lines <- function(result) {
   c("failed", stats::na.omit(as.vector(rbind(lines, todo))),
     if (nrow(bad) > nrow(shown)) sprintf("  and %d more (noiselab analyze acceptance --csv --table judgements)", nrow(bad) - nrow(shown)), "")
 }
-
-self_check_lines <- function(result) wrap_line(sprintf("self-check: %s (%s)", result$self_check$verdict, result$self_check$reason))
 
 node_lines <- function(result) {
   n <- result$nodes
@@ -202,12 +195,9 @@ acceptance_junit <- function(result) {
 metric_label <- function(name, value) sprintf('%s="%s"', name, gsub("\n", "\\n",
     gsub('"', '\\"', gsub("\\", "\\\\", value, fixed = TRUE), fixed = TRUE), fixed = TRUE))
 
-#' Figures and verdicts as OpenMetrics text
-#'
-#' @param result An `nl_acceptance_verdict`.
-#' @return Character, a line each, the last `# EOF`: gauges `noiselab_acceptance_verdict`, `noiselab_acceptance_node` (1 with the verdict as
-#'   a label), `noiselab_acceptance_ended_seconds`, and `noiselab_acceptance_figure` with `_low` and `_high`, the ends of its interval.
-#' @noRd
+# Figures and verdicts as OpenMetrics text.
+# Gives text, a line each, the last `# EOF`: gauges `noiselab_acceptance_verdict`, `noiselab_acceptance_node` (1 with the verdict as a label),
+# `noiselab_acceptance_ended_seconds`, and `noiselab_acceptance_figure` with `_low` and `_high`, the ends of its interval.
 openmetrics_lines <- function(result) {
   f <- result$figures
   label <- paste(metric_label("check", f$check), metric_label("variant", f$variant), metric_label("metric", f$metric),
@@ -229,12 +219,9 @@ openmetrics_lines <- function(result) {
     gauge("figure_high", "upper end of its interval", label, number(f$ci_high)), "# EOF")
 }
 
-#' References for ReFrame from a campaign
-#'
-#' @param result An `nl_acceptance_verdict`.
-#' @return Character: JSON as experiments/reframe/references.json has it: of each figure (without node) the worst value, with its margin as
-#'   the bound on the side that is worse.
-#' @noRd
+# References for ReFrame from a campaign.
+# Gives text: JSON as experiments/reframe/references.json has it: of each figure (without node) the worst value, with its margin as the bound on the
+# side that is worse.
 reframe_references <- function(result) {
   f <- result$figures
   f$entity <- ""

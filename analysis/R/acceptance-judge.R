@@ -1,44 +1,19 @@
 # The verdict on an acceptance campaign.
 
-#' Judge an acceptance campaign
-#'
-#' Judged are: words that arrived wrong, and nodes that were lost in a launch that was not completed since (any fails); figures with a limit of the user, or with one learnt from a reference campaign; nodes
-#' and links against the others of their class (`compare_nodes()`); and whether the localiser named the node that got a known load (without
-#' that the campaign cannot pass: it could not have seen a bad node). All other figures are measured, not judged. A campaign, or a node, of
-#' which nothing but data was judged does not pass.
-#'
-#' A figure passes a limit when its whole confidence interval keeps it, and fails when none of it does, with all figures that have limits
-#' counted together (Bonferroni). A learnt limit is the normal tolerance bound mean + k sd with `k = qt(1 - alpha, df, qnorm(p) sqrt(n)) /
-#' sqrt(n)`, on logarithms for times and rates, over the means of the reference's launches (times nodes or pairs) with random effects of
-#' launch and node: n and df are those that such values are worth (Mee and Owen 1983);
-#' p = 1 - alpha / (number of figures judged by it). Fewer than 5 values, or one launch, never make a figure fail.
-#'
-#' @param acceptance An `nl_acceptance` from [read_acceptance()].
-#' @param limits Data frame from `read_limits()`, or NULL.
-#' @param reference An `nl_acceptance`, or NULL.
-#' @param alpha Level, length 1: of the comparison of nodes over all its tests; intervals have confidence 1 - alpha.
-#' @param margin Percent by which a node may be worse than the others, length 1 (never less than the floor of its kind of figure); NULL:
-#'   that of each kind of figure.
-#' @param limits_name Character, length 1: what the limits' source is called.
-#' @param classes Data frame from `read_classes()`, or NULL.
-#' @return An object of class `nl_acceptance_verdict`, a list: `verdict` (`pass`, `fail`, `inconclusive`), `answer` (a sentence), `judged`
-#'   (`noise`, `data`, `nothing`), `complete` (logical: all that was planned ran), `ended_utc`, `checks` (data frame, one row per check:
-#'   `check`, `what`, `status`, `verdict`, `name`, `entity`, `value`, `ci_low`, `ci_high`, `unit`, `limit`, `source`, `reason`),
-#'   `judgements` (one row per thing judged:
-#'   the same, with `kind`, `effect`, `p_holm`, `todo`), `figures` (every figure with interval, `verdict` `measured, not judged` where none
-#'   was), `nodes` (`host`, `class`, `verdict`, `reason`), `comparisons` (see `compare_nodes()`), `margins`, `self_check`, `periods`,
-#'   `mismatches`, `noise` (sentences: how quiet the nodes are, who had their CPUs, and what that would cost at scale), `warnings`, `notes`, `alpha`, `acceptance`.
-#' @references Natrella, M. G. (1963) Experimental Statistics, NBS Handbook 91, section 2-5 (one-sided tolerance limits).
-#' @examples
-#' \dontrun{
-#' judge_acceptance(read_acceptance("acceptance-campaign"))$answer
-#' }
-#' @export
+# The verdict on an acceptance campaign (docs/methods.md, Judging): wrong data, lost nodes, limits of the user or learnt from a reference, nodes and
+# links against the others of their class, and whether the localiser named the node with a known load: without that it cannot pass. All other figures
+# are measured, not judged.
+# `acceptance`: an `nl_acceptance` from read_acceptance(). `limits`: data frame from `read_limits()`, or NULL. `reference`: an `nl_acceptance`, or NULL.
+# `margin`: percent by which a node may be worse than the others (never less than the floor of its kind of figure); NULL: that of each kind of figure.
+# `limits_name`: what the limits' source is called. `classes`: data frame from `read_classes()`, or NULL.
+# Gives an object of class `nl_acceptance_verdict`, a list: `verdict` (`pass`, `fail`, `inconclusive`), `answer` (a sentence), `judged` (`noise`,
+# `data`, `nothing`), `complete` (all that was planned ran), `ended_utc`, `checks` (data frame, one row per check: `check`, `what`, `status`, `verdict`,
+# `name`, `entity`, `value`, `ci_low`, `ci_high`, `unit`, `limit`, `source`, `reason`), `judgements` (one row per thing judged: the same, with `kind`,
+# `effect`, `p_holm`, `todo`), `figures` (every figure with interval, `verdict` `measured, not judged` where none was), `nodes` (`host`, `class`,
+# `verdict`, `reason`), `comparisons` (see `compare_nodes()`), `margins`, `self_check`, `periods`, `mismatches`, `noise` (sentences: how quiet the nodes
+# are, who had their CPUs, and what that would cost at scale), `warnings`, `notes`, `alpha`, `acceptance`.
 judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha = 0.01, margin = NULL, limits_name = "limits",
                              classes = NULL) {
-  check_argument(inherits(acceptance, "nl_acceptance"), "acceptance", class(acceptance), "the result of read_acceptance()")
-  check_probability(alpha, "alpha")
-  check_argument(is.null(margin) || is_number(margin) && margin >= 0, "margin", margin, "one number of at least 0, or NULL")
   margins <- margins_in_use(margin, attr(limits, "margins"))
   units <- acceptance_units(acceptance)
   watched <- watched_time(acceptance)
@@ -66,7 +41,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   figures$verdict <- figure_verdicts(figures, judgements)
   checks <- check_table(acceptance, figures, judgements)
   kinds <- unique(margin_kinds(comparisons$check, comparisons$metric))
-  result <- list(judged = what_was_judged(judgements), checks = checks, judgements = judgements, figures = figures,
+  result <- list(judged = if (any(judgements$kind %in% noise_kinds)) "noise" else if (nrow(judgements) > 0) "data" else "nothing", checks = checks, judgements = judgements, figures = figures,
                  comparisons = comparisons, margins = margins, self_check = self_check,
                  ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, scans, alpha),
                  warnings = c(ceiling_warnings(figures), busy_nodes_warning(figures)),
@@ -112,10 +87,6 @@ busy_nodes_warning <- function(figures) {
 }
 
 noise_kinds <- c("limit", "reference", "node", "link", "scale")
-
-what_was_judged <- function(judgements) {
-  if (any(judgements$kind %in% noise_kinds)) "noise" else if (nrow(judgements) > 0) "data" else "nothing"
-}
 
 last_end <- function(acceptance) {
   ends <- unlist(lapply(acceptance$launches, function(info) info$ended_utc %||% info$started_utc))

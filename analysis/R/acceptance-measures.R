@@ -333,15 +333,13 @@ limit_sizes <- c(B = 1, KiB = 1024, MiB = 1024^2, GiB = 1024^3)
 # What limits can be set on.
 limit_keys <- function() acceptance_measures[acceptance_measures$check != "scale", ]
 
-#' Read limits
-#'
-#' @param file Character, length 1: a file of lines `check[.variant].metric[ SIZE] <= VALUE UNIT` (or `>=`); `#` begins a comment. Without
-#'   a variant or size a limit is of all of them. SIZE: bytes (`8`, `64KiB`), of `completeness` and `kernels` the number of nodes or ranks.
-#'   A line `margin KIND PERCENT % [FLOOR UNIT]` changes a row of `acceptance_margins`.
-#' @return Data frame with attribute `margins` (rows of `parse_margin()`), one row per limit: `line`, `check`, `variant` (NA: all),
-#'   `metric`, `size` (NA: all), `relation` (`<=` or `>=`), `limit` (in `unit`, that of the figure), `text` (as written). Signals
-#'   `nl_error_damaged` with file and line of every unknown name, unit or size, a line each.
-#' @noRd
+# Read limits.
+# `file`: a file of lines `check[.variant].metric[ SIZE] <= VALUE UNIT` (or `>=`); `#` begins a comment. Without a variant or size a limit is of all of
+# them. SIZE: bytes (`8`, `64KiB`), of `completeness` and `kernels` the number of nodes or ranks. A line `margin KIND PERCENT % [FLOOR UNIT]` changes a
+# row of `acceptance_margins`.
+# Gives a data frame with attribute `margins` (rows of `parse_margin()`), one row per limit: `line`, `check`, `variant` (NA: all), `metric`, `size` (NA:
+# all), `relation` (`<=` or `>=`), `limit` (in `unit`, that of the figure), `text` (as written). Signals `nl_error_damaged` with file and line of every
+# unknown name, unit or size, a line each.
 read_limits <- function(file) {
   lines <- lines_of_option(file, "--limits")
   is_margin <- grepl("^margin\\s", lines)

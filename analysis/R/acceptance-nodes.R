@@ -1,38 +1,18 @@
 # Node against node, and link against link: who stands out. Works from three nodes on.
 
-#' Which node, and which link, stands out
-#'
-#' Every figure that nodes have is compared repetition by repetition, so that what hit all of them alike cancels. A node's score is its
-#' value less the median of the other nodes'. Figures of pairs of nodes are told apart into nodes and links: a node's score is the (lower)
-#' median over its pairs less the median over the pairs without it; a link's is its value less the larger of the medians over the other
-#' pairs of its two ends. So one slow pair of three is a slow link, two with a common end are a slow node. All scores lean
-#' to 0, never to blame. Others are those of the same class (`node_classes()`); a class of fewer than three is not compared.
-#'
-#' Three outcomes, from the mean score and a margin: `pass` when the score's upper bound (one-sided, 1 - alpha; of shares of time with what
-#' bursts that nobody saw could take) is below the margin, `fail` when the test of a score at the margin is rejected after Holm's correction
-#' over all nodes, links and figures, else `inconclusive`. The variance is the sum of what repetitions scatter, of what
-#' launches (other placements) scatter beyond that, and of what the other nodes differ from each other beyond that (from five
-#' others on by the median absolute deviation, so that several bad nodes do not hide each other); degrees of freedom after Satterthwaite.
-#' With three equal nodes the repetitions carry the test; where the other two differ by themselves, little can be said, and little is.
-#'
-#' @param units Data frame: what is compared, one row per figure, node or pair (`entity`, `of`), `launch` and `repetition`, with `x`.
-#' @param alpha Family-wise level of `fail`, level of the bound of `pass`, length 1.
-#' @param margins Data frame from `margins_in_use()`.
-#' @param classes Data frame from `node_classes()`, or NULL: all nodes are of one class.
-#' @param watched Data frame from `watched_time()`, or NULL: no bound for bursts that nobody saw.
-#' @param measured_s Seconds that all checks together were measured, length 1, for what is said of longer runs.
-#' @param power Power at the detection limit, length 1.
-#' @param shared Data frame `host_a`, `host_b`: nodes that share a CPU, or NULL. Links between nodes are then held against the worst of the other
-#'   links of their ends, with a margin of 100 % at least: that covers what sharing makes of them, which is no scatter of healthy links.
-#' @return Data frame, one row per figure and node or link: `check`, `variant`, `metric`, `size`, `kind` (`node` or `link`), `entity`,
-#'   `class`, `others` (number), `n_launches`, `n_units`, `value` and `others_value` (in `unit`), `effect` with `ci_low`, `ci_high`, `upper`
-#'   (the bound of `pass`), `margin` and `detection_limit` (positive:
-#'   worse), all in `effect_unit`, `z` (distance from the median of the others in their scatter, for comparison), `df`, `p_one_sided`,
-#'   `p_holm`, `verdict` (`pass`, `fail`, `inconclusive`), `times_as_long` (as measured here would decide; Inf: no time does), `reason`.
-#' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Smyth, G. K. (2004) Statistical Applications in Genetics and
-#'   Molecular Biology 3(1), 3. Satterthwaite, F. E. (1946) Biometrics Bulletin 2, 110-114. Rousseeuw, P. J. and Croux, C. (1993) JASA 88,
-#'   1273-1283 (efficiency of the median absolute deviation).
-#' @noRd
+# Every figure that nodes have is compared repetition by repetition, node against the median of the others, link against the worst of its ends' other
+# links (docs/methods.md, Judging). Three outcomes: `pass` when the score's upper bound is below the margin, `fail` when a score at the margin is
+# rejected after Holm's correction, else `inconclusive`. Variance: what repetitions scatter, launches beyond that, other nodes beyond that.
+# Satterthwaite (1946), Smyth (2004), Rousseeuw and Croux (1993).
+# `units`: what is compared, one row per figure, node or pair (`entity`, `of`), `launch` and `repetition`, with `x`. `margins`: data frame from
+# `margins_in_use()`. `classes`: data frame from `node_classes()`, or NULL: all nodes are of one class. `watched`: data frame from `watched_time()`, or
+# NULL: no bound for bursts that nobody saw. `measured_s`: seconds that all checks together were measured, for what is said of longer runs. `shared`:
+# data frame `host_a`, `host_b`: nodes that share a CPU, or NULL. Links between nodes are then held against the worst of the other links of their ends,
+# with a margin of 100 % at least: that covers what sharing makes of them, which is no scatter of healthy links.
+# Gives a data frame, one row per figure and node or link: `check`, `variant`, `metric`, `size`, `kind` (`node` or `link`), `entity`, `class`, `others`
+# (number), `n_launches`, `n_units`, `value` and `others_value` (in `unit`), `effect` with `ci_low`, `ci_high`, `upper` (the bound of `pass`), `margin`
+# and `detection_limit` (positive: worse), all in `effect_unit`, `z` (distance from the median of the others in their scatter, for comparison), `df`,
+# `p_one_sided`, `p_holm`, `verdict` (`pass`, `fail`, `inconclusive`), `times_as_long` (as measured here would decide; Inf: no time does), `reason`.
 compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), classes = NULL, watched = NULL, measured_s = NA_real_,
                           power = 0.95, shared = NULL) {
   units <- rows_at(units, which(units$compared))
@@ -124,7 +104,7 @@ unit_table <- function(y, unit, entity) {
 compare_class <- function(table, part, launch, scale, class, shares = FALSE) {
   worse <- part$worse[1]
   pairs <- part$of[1] == "pair"
-  scores <- if (shares) list(link = worst_link_scores(table)) else if (pairs) pair_scores(table, crosses = grepl(" x ", class, fixed = TRUE)) else list(node = node_scores(table))
+  scores <- if (shares) list(link = worst_link_scores(table)) else if (pairs) pair_scores(table, crosses = grepl(" x ", class, fixed = TRUE)) else list(node = list(score = table - medians_without(table), level = table))
   bind_rows(lapply(names(scores), function(kind) {
     s <- scores[[kind]]
     if (NCOL(s$score) < 3) return(NULL)
@@ -149,9 +129,6 @@ without_places <- function(table, part, unit) {
   if (length(unique(as.vector(counts))) != 1 || ncol(counts) != ncol(place)) return(NULL)
   table - stats::ave(as.vector(table), as.vector(place)) + mean(table)
 }
-
-# `score`, `level`: matrices, units x nodes.
-node_scores <- function(table) list(score = table - medians_without(table), level = table)
 
 # `crosses`: the pairs' ends are of two classes, so that their nodes cannot be told from each other.
 pair_scores <- function(table, crosses = FALSE) {

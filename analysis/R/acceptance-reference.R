@@ -128,19 +128,10 @@ crossed_scatter <- function(table) {
 
 # Which nodes may be held against each other: those of the same hardware, and of figures that depend on the network, of the same switch.
 
-#' Classes of nodes
-#'
-#' Nodes are compared within classes. `hardware` is the CPU model, topology and number of CPUs that the launches name; `network` is that and
-#' the switch: from a file of the site, else from Slurm's topology (`SLURM_TOPOLOGY_ADDR`, which the launches keep), else from the
-#' latencies, where these fall into clear groups: a border in the widest gap of all links' mean latencies so that nodes joined by links
-#' below it form groups of two or more, every link within a group is below and every other above. Groups need links of their own below the
-#' border: a node, or two, with slow links are no class.
-#'
-#' @param acceptance An `nl_acceptance`.
-#' @param units Data frame from `acceptance_units()`.
-#' @param site Data frame from `read_classes()`, or NULL.
-#' @return Data frame, one row per node: `host`, `hardware`, `network` (words), `by` (where the classes come from; "": one class of all).
-#' @noRd
+# Classes of nodes that are compared: `hardware` (CPU model, topology, CPUs) and `network` (that and the switch: of the site's file, Slurm's topology,
+# or clear groups of latencies: a border in the widest gap, with every link within a group below and every other above it).
+# `acceptance`: an `nl_acceptance`. `units`: data frame from `acceptance_units()`. `site`: data frame from `read_classes()`, or NULL.
+# Gives a data frame, one row per node: `host`, `hardware`, `network` (words), `by` (where the classes come from; "": one class of all).
 node_classes <- function(acceptance, units, site = NULL) {
   hosts <- acceptance$hosts
   if (!is.null(site)) {
@@ -264,11 +255,10 @@ read_classes <- function(file) {
 
 # Nodes known to be bad, which are left out until they are mended: a line `NODE DATE REASON` each.
 
-#' Read the file of nodes known to be bad
-#'
-#' @param file Character, length 1; `#` begins a comment. NODE may be a list as Slurm writes it (`n[1-4,07]`). DATE is that from which on the node is left out (2026-01-31).
-#' @return Data frame: `line`, `host`, `since`, `reason`.
-#' @noRd
+# Read the file of nodes known to be bad.
+# `file`: character; `#` begins a comment. NODE may be a list as Slurm writes it (`n[1-4,07]`). DATE is that from which on the node is left out
+# (2026-01-31).
+# Gives a data frame: `line`, `host`, `since`, `reason`.
 read_known_bad <- function(file) {
   read_node_file(file, "--known-bad", twice = "stands in the file already", parse = function(line, i) {
     part <- regmatches(line, regexec("^(\\S+)\\s+([0-9]{4}-[0-9]{2}-[0-9]{2})\\s+(\\S.*)$", line))[[1]]

@@ -35,10 +35,8 @@ advise_look <- function(campaign, alpha, launches) {
   list(alpha = alpha / parts / looks^2, launches = setdiff(launches, plan$launches[seq_along(plan$launches) > seen]),
        note = c(if (length(added) > 0) sprintf("%d launches were added to the plan: each is taken for a look, and alpha divided by %g", length(added), looks^2),
                 if (n > seen) sprintf("stage %d of %d is not complete: its %s not looked at yet", length(ended) + 1, parts,
-                                      counted_are(n - seen, "launch", "launches"))))
+                                      counted(n - seen, "launch is", "launches are"))))
 }
-
-counted_are <- function(n, word, many) paste(counted(n, word, many), if (n == 1) "is" else "are")
 
 # How many launches of the plan are complete, from its beginning.
 complete_launches <- function(campaign, plan) {
@@ -46,18 +44,13 @@ complete_launches <- function(campaign, plan) {
   sum(cumprod(is_there))
 }
 
-#' What is measured next
-#'
-#' After the first launch of a campaign in stages: whether its rounds are enough. On a busy machine a launch has few; then as many cells go on as have
-#' `least_rounds` of them, the first of the plan. After a stage: cells with a condition that is open go on, each with the default, its candidate and
-#' the arms that are not shown to gain less than the margin; all that are slower by more are out, and what they may gain is bounded. The time that
-#' is left goes to these, in launches of as many rounds as before or 16.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()], of one folder with a schedule.
-#' @param alpha,margin As of [advise_table()].
-#' @return NULL: all goes on as planned; or a list: `op` (character: words of `--op`), `launches` (number that are left), `seconds` (of each),
-#'   `stages` (launches at the end of each), `why` (text).
-#' @noRd
+# What is measured next. After the first launch of a campaign in stages: whether its rounds are enough. On a busy machine a launch has few; then as many
+# cells go on as have `least_rounds` of them, the first of the plan. After a stage: cells with a condition that is open go on, each with the default,
+# its candidate and the arms that are not shown to gain less than the margin; all that are slower by more are out, and what they may gain is bounded.
+# The time that is left goes to these, in launches of as many rounds as before or 16.
+# `alpha`, `margin`: as of advise_table().
+# Gives NULL: all goes on as planned; or a list: `op` (words of `--op`), `launches` (number that are left), `seconds` (of each), `stages` (launches at
+# the end of each), `why` (text).
 advise_next <- function(campaign, alpha = 0.01, margin = advise_margin_percent) {
   plan <- staged_plan(campaign)
   if (is.null(plan)) abort_data(paste(campaign$dirs, collapse = " "), " is not measured in stages: nothing is to be planned")

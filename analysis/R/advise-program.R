@@ -7,14 +7,12 @@ reducing <- c("allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter
 # Bytes of the elements that the detector reduces by default.
 element_bytes <- 8
 
-#' Operations of a program that are worth comparing
-#'
-#' @param profile The result of [read_profile()].
-#' @return A data frame, one row per blocking collective operation, class of sizes and communicator with at least 1 % of the ranks' time, the largest
-#'   first: `operation`, `bytes` (measured: the mean of the class, in whole elements of reductions), `from_bytes`, `to_bytes` (sizes that a rule for it
-#'   is to hold for: the one that all its calls seem to have, or the class, by powers of two), `ranks`, `calls` (of a rank), `share` (of the time, 0 to 1),
-#'   `program_ns` (wall time of the program), `left_out` (why it is not compared; "": it is, where the library has algorithms).
-#' @noRd
+# Operations of a program that are worth comparing.
+# `profile`: the result of read_profile().
+# Gives a data frame, one row per blocking collective operation, class of sizes and communicator with at least 1 % of the ranks' time, the largest
+# first: `operation`, `bytes` (measured: the mean of the class, in whole elements of reductions), `from_bytes`, `to_bytes` (sizes that a rule for it is
+# to hold for: the one that all its calls seem to have, or the class, by powers of two), `ranks`, `calls` (of a rank), `share` (of the time, 0 to 1),
+# `program_ns` (wall time of the program), `left_out` (why it is not compared; "": it is, where the library has algorithms).
 program_cells <- function(profile) {
   total <- sum(profile$ranks[["wall_ns"]])
   rows <- profile_operations(profile, whole_calls(profile$arrivals)[0, ], total)
@@ -58,16 +56,10 @@ with_rule_sizes <- function(rows, program) {
   rows
 }
 
-#' What a program gains
-#'
-#' Calls times the difference of the times of one, of all operations that are advised and can be selected. Lower and upper ends are added: the intervals of a table
-#' hold together.
-#'
-#' @param rows Of [advise_table()].
-#' @param program Of `advised_program()`.
-#' @param library Of `library_of()`.
-#' @return A list, percent of the program's time: `percent`, `low_percent`, `high_percent`; `advised` (number of operations and sizes).
-#' @noRd
+# What a program gains. Calls times the difference of the times of one, of all operations that are advised and can be selected. Lower and upper ends are
+# added: the intervals of a table hold together.
+# `rows`: of advise_table(). `program`: of `advised_program()`. `library`: of `library_of()`.
+# Gives a list, percent of the program's time: `percent`, `low_percent`, `high_percent`; `advised` (number of operations and sizes).
 program_gain <- function(rows, program, library = "") {
   used <- rows[is_selected(rows, library), ]
   at <- match(paste(used$operation, used$bytes, used$ranks), paste(program$operation, program$bytes, program$ranks))

@@ -19,21 +19,13 @@ settings_plan <- function(dirs) {
                              arm = ifelse(setting == reference, "default", setting)))
 }
 
-#' Settings of whole launches compared
-#'
-#' As [advise_table()], the set in the place of the launch: within a set each setting is compared with the reference, which had a launch of its own in
-#' it. The first third of the sets chooses a candidate by the mean over the operations and sizes (by their shares of a program's time, where there is one);
-#' the others say what it gains, over all of them and for each. It is advised where the gain over all is shown; those sizes for which it is shown
-#' to be slower are named.
-#'
-#' @param campaign An `nl_campaign` of one folder.
-#' @param alpha,margin As of [advise_table()].
-#' @param program Of [advised_program()], or NULL.
-#' @return A list: `compares`, `reference`, `rows` (as of [advise_table()], the row over all with operation `all`; `algorithm` is the setting),
-#'   `settings` (a row per setting: `setting`, `gain_percent` with its bounds over all sets, `noise_percent`, `in_use` (logical: the library says
-#'   that it had it), `limit_bytes`, `buffers`, `peers`, `memory_bytes` (NA: no such)), `steps` (of `latency_steps()`, with `setting` and `operation`),
-#'   `n_sets`, `n_screening`, `alpha`, `note`.
-#' @noRd
+# As advise_table(), the set in the place of the launch: each setting against the reference of its set. The first third of the sets chooses a candidate
+# over all sizes, the others say what it gains, over all and for each; sizes for which it is slower are named.
+# `alpha`, `margin`: as of advise_table(). `program`: of advised_program(), or NULL.
+# Gives a list: `compares`, `reference`, `rows` (as of advise_table(), the row over all with operation `all`; `algorithm` is the setting), `settings` (a
+# row per setting: `setting`, `gain_percent` with its bounds over all sets, `noise_percent`, `in_use` (the library says that it had it), `limit_bytes`,
+# `buffers`, `peers`, `memory_bytes` (NA: no such)), `steps` (of `latency_steps()`, with `setting` and `operation`), `n_sets`, `n_screening`, `alpha`,
+# `note`.
 settings_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent, program = NULL) {
   plan <- settings_plan(campaign$dirs)
   look <- campaign_looks(campaign, alpha)
@@ -158,22 +150,12 @@ settings_steps <- function(figures, alpha) {
   }))
 }
 
-#' Steps in latency by size
-#'
-#' Time of a message is a line, start + bytes x slope, and another one beyond a change of protocol. Of all places between two sizes with three sizes on each
-#' side that one is taken whose two lines fit best (least squares of relative errors, summed over launches); its step is the log ratio of the two lines
-#' half-way between the sizes, a figure of each launch: their mean with Student's interval, the launch being the unit, at `alpha` over the number of
-#' places that there were to choose from. Where it excludes 0 both sides are searched in turn. Where it is: from the smallest to the largest of the places
-#' that the launches choose by themselves, which covers the median place with probability 1 - 2^(1 - launches).
-#'
-#' @param bytes Numeric, rising: sizes.
-#' @param times Numeric matrix, ns: a row per launch, a column per size.
-#' @param alpha Chance of any step where there is none.
-#' @return A data frame, one row per step, by size: `from_bytes`, `to_bytes` (it lies between these two sizes), `low_bytes`, `high_bytes` (interval of the
-#'   place), `percent` (how much longer a message takes), `percent_low`, `percent_high`.
-#' @references Muggeo, V. M. R. (2003) Estimating regression models with unknown break-points, Statistics in Medicine 22, 3055-3071 (segments of lines);
-#'   Vostrikova, L. Ju. (1981) Detecting "disorder" in multidimensional random processes, Soviet Mathematics Doklady 24, 55-59 (one after the other).
-#' @noRd
+# The time of a message is a line, start + bytes x slope, and another one beyond a change of protocol, searched in turn on both sides of each that is
+# found: the place with the least squares of relative errors, its step by Student's interval over launches, at `alpha` over the places to choose from.
+# Muggeo (2003), Statistics in Medicine 22, 3055; Vostrikova (1981), Soviet Mathematics Doklady 24, 55.
+# `bytes`: numeric, rising: sizes. `times`: numeric matrix, ns: a row per launch, a column per size.
+# Gives a data frame, one row per step, by size: `from_bytes`, `to_bytes` (it lies between these two sizes), `low_bytes`, `high_bytes` (interval of the
+# place), `percent` (how much longer a message takes), `percent_low`, `percent_high`.
 latency_steps <- function(bytes, times, alpha = 0.01) {
   none <- data.frame(from_bytes = numeric(), to_bytes = numeric(), low_bytes = numeric(), high_bytes = numeric(), percent = numeric(),
                      percent_low = numeric(), percent_high = numeric())

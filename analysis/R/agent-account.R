@@ -2,31 +2,18 @@
 
 is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_requested_percent"]])
 
-#' What an agent used, and what the ranks lost by it
-#'
-#' Per launch, node and arm: the agent's own account (CPU time of its processes, wake-ups, context switches, memory, bytes)
-#' from `agent.HOST.csv`, the CPU time that the ranks of the node lost in the arm's halves beyond the off halves, and
-#' whether the agent's CPU time on the ranks' CPUs explains it.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param alpha One-sided level, length 1: intervals of the differences have confidence 1 - 2 alpha.
-#' @return A data frame, one row per launch x node (host) x agent (`scope` "this launch"), and per node and agent over
-#'   the launches where there are three or more (`scope` "launches like these", `launch` NA): `scope`, `launch`, `host`,
-#'   `kind` (the agent), `n_pairs`, `seconds` (measured with it), then of its halves `cpu_percent` (of one CPU),
-#'   `on_ranks_percent` (of it on CPUs of ranks), `off_cpu_percent` (what it still used in off halves),
-#'   `scraper_percent`, `observer_percent`, `observer_on_ranks_percent`, `wakeups_per_s`, `switches_per_s`,
-#'   `migrations_per_s`, `processes`, `started_per_s`, `rss_kib`, `read_bytes_per_s`, `written_bytes_per_s`,
-#'   `switch_ns_p50`, `switch_ns_max`, `lost_switches`, `switch_ins`, `switch_outs`; in us per second, on minus off:
-#'   `preempted_us_per_s`, `preempted_low`, `preempted_high`, `agent_us_per_s` (on ranks' CPUs), `others_us_per_s` (other tasks
-#'   there, by the records of the CPUs), `difference_us_per_s` (preempted minus agent, and minus others where known),
-#'   `difference_low`, `difference_high`, `tolerance_us_per_s`; `agreement` (`agree`, `disagree`, `cannot be compared`), `reason` (why they
-#'   cannot be compared, else NA). Unknown figures are NA.
-#' @details They agree where the whole interval of the difference lies within the margin that is fixed before measuring (`agree_margin()`:
-#'   500 us/s, or a tenth of the agent's CPU time by its own account, whichever is larger), and disagree where all of it lies outside. What
-#'   other tasks took of the ranks' CPUs is taken off where it is on record: kernel threads and daemons come and go whatever the arm. The
-#'   difference is taken within each half, where the agent's bursts cancel, and then within each pair; the estimate is the mean over pairs,
-#'   which sees what happens in few halves.
-#' @noRd
+# Per launch, node and agent: its own account (`agent.HOST.csv`), the CPU time that the ranks of the node lost beyond the off halves, and whether its
+# CPU time on their CPUs explains that: the whole interval of the difference within `agree_margin()`. What other tasks on record took is taken off;
+# differences are taken within halves, then within pairs.
+# Gives a data frame, one row per launch x node (host) x agent (`scope` "this launch"), and per node and agent over the launches where there are three
+# or more (`scope` "launches like these", `launch` NA): `scope`, `launch`, `host`, `kind` (the agent), `n_pairs`, `seconds` (measured with it), then of
+# its halves `cpu_percent` (of one CPU), `on_ranks_percent` (of it on CPUs of ranks), `off_cpu_percent` (what it still used in off halves),
+# `scraper_percent`, `observer_percent`, `observer_on_ranks_percent`, `wakeups_per_s`, `switches_per_s`, `migrations_per_s`, `processes`,
+# `started_per_s`, `rss_kib`, `read_bytes_per_s`, `written_bytes_per_s`, `switch_ns_p50`, `switch_ns_max`, `lost_switches`, `switch_ins`, `switch_outs`;
+# in us per second, on minus off: `preempted_us_per_s`, `preempted_low`, `preempted_high`, `agent_us_per_s` (on ranks' CPUs), `others_us_per_s` (other
+# tasks there, by the records of the CPUs), `difference_us_per_s` (preempted minus agent, and minus others where known), `difference_low`,
+# `difference_high`, `tolerance_us_per_s`; `agreement` (`agree`, `disagree`, `cannot be compared`), `reason` (why they cannot be compared, else NA).
+# Unknown figures are NA.
 agent_accounts <- function(campaign, alpha = 0.01, over = alpha) {
   shifts <- agent_shifts(campaign)
   rows <- bind_rows(lapply(shifts, account_row, campaign = campaign, alpha = alpha))
@@ -106,15 +93,12 @@ account_row <- function(shift, campaign, alpha) {
     agreement_of(shift$preempted, shift$agent, alpha, others = shift$others, account = rate("agent_cpu_ns") / 1e3))
 }
 
-# What the ranks lost to nobody but the agent, as far as it is on record who else ran on their CPUs.
-less_others <- function(preempted, others) preempted - ifelse(is.finite(others), others, 0)
-
 # `preempted`, `agent`, `others`: on minus off of each pair, us per second; `account`: the agent's own CPU time, us per second.
 agreement_of <- function(preempted, agent, alpha, groups = 256, others = NA_real_, account = NA_real_) {
   conf <- 1 - 2 * alpha
   known <- is.finite(preempted) & is.finite(agent)
   lost <- batch_mean_ci(preempted[is.finite(preempted)], conf, groups)
-  d <- less_others(preempted, others)[known] - agent[known]
+  d <- (preempted - ifelse(is.finite(others), others, 0))[known] - agent[known]  # what the ranks lost to nobody else on record
   est <- batch_mean_ci(d, conf, groups)
   used <- if (any(is.finite(agent))) mean(agent[is.finite(agent)]) else NA_real_
   tolerance <- 1e4 * agree_margin(account / 1e4)
@@ -197,28 +181,14 @@ woken_groups <- function(tasks) {
 taken_parts <- c(agent = "preempted_by_agent_ns", others = "preempted_by_others_ns", kernel = "preempted_by_kernel_ns",
                  noiselab = "preempted_by_noiselab_ns", unknown = "preempted_unknown_ns")
 
-#' CPU time that an agent took from the ranks, attributed
-#'
-#' Per launch, node and agent: the time in which the agent ran on a rank's CPU while that rank waited for it, on minus off. Other tasks are
-#' no part of its noise.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param alpha One-sided level, length 1: intervals have confidence 1 - 2 alpha.
-#' @param over The same over launches, of which more may come, see `campaign_looks()`.
-#' @param power Power at the limit, length 1.
-#' @return A data frame, one row per launch x node x agent, and one per agent over all of them where there are several (`launch`, `host` NA;
-#'   heterogeneity by Cochran's Q in `heterogeneity_p`): `scope`, `launch`, `host`, `kind`, `n_pairs`, in percent of one CPU
-#'   `taken_percent`, `taken_low`, `taken_high`, `limit_percent` (what would have been found with that power), `account_percent` (the
-#'   agent's own CPU time), `others_percent`, `kernel_percent`, `noiselab_percent`, `unknown_percent`; `p_value` (one-sided), `reason` (why
-#'   there is no figure, else NA).
-#' @details Time over wall time of the on halves, less that of the off halves, with the ratios' linearised standard error and
-#'   Student's t, over pairs or over 16 blocks of them (halves of an agent resemble their neighbours), whichever is wider:
-#'   what is recorded is a sum of bursts, and an off half holds none, so the sign of a difference says nothing that
-#'   the record does not. With fewer than 20 bursts the interval holds that of their Poisson count, too. An agent that never ran where a rank
-#'   waited has 0 with p = 1, and as upper end what bursts rarer than one in the time could take.
-#'   Over launches the nodes of a launch are one, as dependent as can be; from five launches on the answer is about launches like these, and
-#'   no narrower than Student's over launches.
-#' @noRd
+# Per launch, node and agent: the time in which it ran on a rank's CPU while that rank waited, on minus off, each a ratio of sums; Student's over pairs
+# or over 16 blocks of them, whichever is wider, and with fewer than 20 bursts the interval of their count (docs/methods.md, Real agents). Over launches the
+# nodes of a launch are one.
+# `over`: the same over launches, of which more may come, see `campaign_looks()`.
+# Gives a data frame, one row per launch x node x agent, and one per agent over all of them where there are several (`launch`, `host` NA; heterogeneity
+# by Cochran's Q in `heterogeneity_p`): `scope`, `launch`, `host`, `kind`, `n_pairs`, in percent of one CPU `taken_percent`, `taken_low`, `taken_high`,
+# `limit_percent` (what would have been found with that power), `account_percent` (the agent's own CPU time), `others_percent`, `kernel_percent`,
+# `noiselab_percent`, `unknown_percent`; `p_value` (one-sided), `reason` (why there is no figure, else NA).
 agent_taken <- function(campaign, alpha = 0.01, power = 0.95, over = alpha) {
   rows <- bind_rows(lapply(agent_shifts(campaign), taken_row, alpha = alpha, power = power, tasks = campaign$tasks))
   if (nrow(rows) == 0) return(rows)

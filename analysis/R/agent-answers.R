@@ -1,14 +1,11 @@
 # The answers about agents, a row per agent and operation: headline, table, report, JSON and exit status are all made of them.
 
-#' The answers about the agents of a campaign
-#'
-#' @param analysis An `nl_analysis`; `taken`, `locked`: results of `agent_taken()` and `locked_by_launch()`.
-#' @return A data frame, a row per agent and operation in the scope of the main answer: `kind`, `operation`, `bytes`, `launch`, `scope`,
-#'   what `agent_rule()` returns, `outcome` (of Holm's correction over the rows: `detected`, `detected alone`, `not detected`, `inconclusive`),
-#'   `state` (in `locked_states`), `n_bursts`, `watched_s` (for how long bursts were recorded), `limit` (slowdown that would have been found),
-#'   `reason` (why bursts give no figure), `whole_reason` (why on/off gives none), `note`, `needs_s` (measured seconds that would decide the
-#'   margin), `parts_high` (text: what the margin's parts may be).
-#' @noRd
+# The answers about the agents of a campaign.
+# Gives a data frame, a row per agent and operation in the scope of the main answer: `kind`, `operation`, `bytes`, `launch`, `scope`, what
+# `agent_rule()` returns, `outcome` (of Holm's correction over the rows: `detected`, `detected alone`, `not detected`, `inconclusive`), `state` (in
+# `locked_states`), `n_bursts`, `watched_s` (for how long bursts were recorded), `limit` (slowdown that would have been found), `reason` (why bursts
+# give no figure), `whole_reason` (why on/off gives none), `note`, `needs_s` (measured seconds that would decide the margin), `parts_high` (text: what
+# the margin's parts may be).
 agent_answers <- function(analysis, taken, locked) {
   rows <- main_rows(analysis$verdicts)
   rows <- rows[!has_level(rows$level_requested_percent) & rows$channel == "time", ]
@@ -138,17 +135,13 @@ margin_open_words <- function(answers) {
 
 # The one rule by which an agent's answer is made, fixed before anything is measured (docs/methods.md, One answer for an agent).
 
-#' The answer of one agent on one operation
-#'
-#' @param bursts,whole,beyond Figures (percent) or NULL: slowdown by bursts, in all by on/off, and beyond the bursts where it was measured by
-#'   itself (quick halves). With `bursts` each claim has alpha / 2.
-#' @param agree Percent, length 1: half of "agree".
-#' @param alpha One-sided level, length 1.
-#' @param margin Percent, or NULL; `watched_s`, for how long bursts were recorded.
-#' @return A list: `lead` (`bursts`, `on/off`), `case` (`agree`, `open`, `more`, `less`, `alone`; `alone`: on/off is all there is), `value`, `low`, `high`,
-#'   `found`, `p_value` of what leads; `beyond`, `beyond_low`, `beyond_high`, `beyond_most` (the bound that is printed), `bursts`, `whole`, `whole_low`,
-#'   `whole_high`; `margin_verdict` (`above`, `below`, `inconclusive`, NA), `margin_by` (`on/off`, `bursts`), `p_above`, `p_below`.
-#' @noRd
+# The answer of one agent on one operation.
+# `bursts`, `whole`, `beyond`: figures (percent) or NULL: slowdown by bursts, in all by on/off, and beyond the bursts where it was measured by itself
+# (quick halves). With `bursts` each claim has alpha / 2. `agree`: percent: half of "agree". `margin`: percent, or NULL; `watched_s`, for how long
+# bursts were recorded.
+# Gives a list: `lead` (`bursts`, `on/off`), `case` (`agree`, `open`, `more`, `less`, `alone`; `alone`: on/off is all there is), `value`, `low`, `high`,
+# `found`, `p_value` of what leads; `beyond`, `beyond_low`, `beyond_high`, `beyond_most` (the bound that is printed), `bursts`, `whole`, `whole_low`,
+# `whole_high`; `margin_verdict` (`above`, `below`, `inconclusive`, NA), `margin_by` (`on/off`, `bursts`), `p_above`, `p_below`.
 agent_rule <- function(bursts, whole, beyond = NULL, agree = agree_percent, alpha = 0.01, margin = NULL, watched_s = 0) {
   each <- if (is.null(bursts)) alpha else alpha / 2
   apart <- beyond %||% (if (!is.null(bursts) && !is.null(whole)) beyond_figure(whole, bursts))
@@ -193,19 +186,16 @@ margin_side <- function(bursts, whole, apart, beyond, alpha, each, margin, watch
 
 # Several agents of one campaign, or one at several intervals, side by side: what each takes and costs, and how often it may sample.
 
-#' Agents side by side
-#'
-#' @param report The result of `agent_report()`.
-#' @return A data frame, one row per agent and interval: `agent`, `interval_s` (between two samples, NA: not known), `cpu_percent` (of one
-#'   CPU, its own account), `taken_percent`, `taken_low`, `taken_high` (of one CPU, attributed), `slowdown_percent`, `slowdown_low`,
-#'   `slowdown_high` (of the operation whose slowdown is surest: detected ones first, then by the lower end), `operation`, `bytes`, `by` (`bursts`,
-#'   `on/off`, see `agent_rule()`), `outcome` (Holm over agents and operations), `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (by on/off or bursts,
-#'   over all operations: `below`, `above`, `undecided`; NA without a margin), `safe_interval_s` (where the upper end of the slowdown, with what may lie
-#'   beyond bursts, would be the margin, if each sample costs the same whatever the interval; NA where the interval holds 0), `limit` (slowdown
-#'   that would have been found; NA where one was), `reason` (why there is no slowdown, else NA);
-#'   `cost_s` (time that the operation loses by a sample: slowdown times interval).
-#'   NULL without rows.
-#' @noRd
+# Agents side by side.
+# `report`: the result of `agent_report()`.
+# Gives a data frame, one row per agent and interval: `agent`, `interval_s` (between two samples, NA: not known), `cpu_percent` (of one CPU, its own
+# account), `taken_percent`, `taken_low`, `taken_high` (of one CPU, attributed), `slowdown_percent`, `slowdown_low`, `slowdown_high` (of the operation
+# whose slowdown is surest: detected ones first, then by the lower end), `operation`, `bytes`, `by` (`bursts`, `on/off`, see `agent_rule()`), `outcome`
+# (Holm over agents and operations), `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (by on/off or bursts, over
+# all operations: `below`, `above`, `undecided`; NA without a margin), `safe_interval_s` (where the upper end of the slowdown, with what may lie beyond
+# bursts, would be the margin, if each sample costs the same whatever the interval; NA where the interval holds 0), `limit` (slowdown that would have
+# been found; NA where one was), `reason` (why there is no slowdown, else NA); `cost_s` (time that the operation loses by a sample: slowdown times
+# interval). NULL without rows.
 several_agents <- function(report) {
   figures <- report$figures
   if (NROW(figures) == 0) return(NULL)
@@ -296,9 +286,6 @@ agent_title <- function(kind, campaign) {
   # A campaign of several intervals has them in the treatment's name.
   if (length(ns) == 1 && !grepl("@", kind, fixed = TRUE)) paste(kind, "at", format_time(ns / 1e9)) else kind
 }
-
-# Of the treatments that have no level; the intervals of a sweep are no names of their own.
-agent_names <- function(analysis) unique(sub("@.*", "", analysis$treatments$kind[analysis$treatments$pattern %in% no_word]))
 
 # A number for a sentence; its ends have as many decimals.
 percent_words <- function(x, low, high) {

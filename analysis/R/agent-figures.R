@@ -10,17 +10,13 @@ agree_margin <- function(account_percent) pmax(agree_percent, agree_share * ifel
 
 figure_names <- c(taken = "taken (attributed)", locked = "by bursts (locked)", all = "in all (on/off)", alone = "in all, less others")
 
-#' The figures of an agent's cost
-#'
-#' @param analysis An `nl_analysis`.
-#' @param taken,locked Data frames: of `agent_taken()` and `locked_by_launch()` (NULL: none).
-#' @return A data frame, a row per agent, operation and figure: `kind`, `operation`, `bytes`, `launch`, `scope`, `figure` (`taken`: percent
-#'   of one CPU; `locked`, `all`, and where it is on record `alone`, which is `all` less what other tasks took from the ranks: percent of the
-#'   operation's time), `value`, `low`, `high`, `limit`, `p_value`, `outcome` (`detected`, `detected alone`,
-#'   `not detected`, `inconclusive`), `reason` (why there is none), `n_bursts` (that `locked`
-#'   rests on; NA of others); and attribute `agreement`: per agent and
-#'   operation `difference`, `low`, `high` (all less locked), `margin`, `agreement` (`agree`, `disagree`, `cannot be compared`), `reason`.
-#' @noRd
+# The figures of an agent's cost.
+# `taken`, `locked`: data frames: of `agent_taken()` and `locked_by_launch()` (NULL: none).
+# Gives a data frame, a row per agent, operation and figure: `kind`, `operation`, `bytes`, `launch`, `scope`, `figure` (`taken`: percent of one CPU;
+# `locked`, `all`, and where it is on record `alone`, which is `all` less what other tasks took from the ranks: percent of the operation's time),
+# `value`, `low`, `high`, `limit`, `p_value`, `outcome` (`detected`, `detected alone`, `not detected`, `inconclusive`), `reason` (why there is none),
+# `n_bursts` (that `locked` rests on; NA of others); and attribute `agreement`: per agent and operation `difference`, `low`, `high` (all less locked),
+# `margin`, `agreement` (`agree`, `disagree`, `cannot be compared`), `reason`.
 agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha),
                           locked = locked_by_launch(analysis$campaign, analysis$alpha)) {
   verdicts <- main_rows(analysis$verdicts)
@@ -96,15 +92,13 @@ figures_table <- function(figures, unicode = shows_unicode()) {
   one <- length(unique(figures$kind)) == 1
   new_table(
     figure = col_words("figure", paste0(figure_names[figures$figure], ifelse(figures$figure == "taken", "",
-        paste0(", ", figure_on(figures))))),
+        paste0(", ", sub(",", "", panel_name(figures)))))),
     kind = if (!one) col_words("agent", figures$kind), value = col_number("cost", figures$value, format_effect, "%"),
     low = col_interval("interval", figures$low, figures$high), limit = col_number("limit", figures$limit,
         function(x) format_effect(x, FALSE), "%"),
     outcome = col_verdict("verdict", figures$outcome, unicode), mark = figures$outcome
   )
 }
-
-figure_on <- function(rows) sub(",", "", vapply(seq_len(nrow(rows)), function(i) panel_name(rows[i, ]), ""))
 
 figures_legend <- paste("taken: % of one CPU, by who ran while a rank waited; by bursts and in all: % of the operation's time; limit: what would have",
                         "been found")
@@ -169,16 +163,11 @@ figure_p <- function(figure, border, side = 1) {
   exp(stats::uniroot(beyond, range, tol = 1e-6)$root)
 }
 
-#' Amplification: time lost per CPU time taken
-#'
-#' The ratio estimator A = sum(l - b) / sum(c): that bursts differ in length is no error of it.
-#'
-#' @param lost,cpu_ns Numeric, length n: what each burst's window lost, and the CPU time of its bursts, ns; in the order of time.
-#' @param background What a window loses elsewhere, mean, ns; `spread`, its standard error; `places`, on how many places it rests.
-#' @param groups Blocks of bursts, length 1.
-#' @return A figure: by bursts, by blocks, or by the places elsewhere, whichever is widest.
-#' @references Cochran, W. G. (1977) Sampling Techniques, chapter 6.
-#' @noRd
+# Amplification: time lost per CPU time taken. The ratio estimator A = sum(l - b) / sum(c): that bursts differ in length is no error of it. Cochran, W.
+# G. (1977) Sampling Techniques, chapter 6.
+# `lost`, `cpu_ns`: numeric, length n: what each burst's window lost, and the CPU time of its bursts, ns; in the order of time. `background`: what a
+# window loses elsewhere, mean, ns; `spread`, its standard error; `places`, on how many places it rests. `groups`: blocks of bursts.
+# Gives a figure: by bursts, by blocks, or by the places elsewhere, whichever is widest.
 amplification_figure <- function(lost, cpu_ns, background, spread, places, groups = locked_design$groups) {
   n <- length(lost)
   ratio <- (sum(lost) - n * background) / sum(cpu_ns)
@@ -188,16 +177,12 @@ amplification_figure <- function(lost, cpu_ns, background, spread, places, group
   figure_of_t(ratio, se, c(n - 1, blocks$df, places - 1))
 }
 
-#' CPU time of bursts per time
-#'
-#' @param start_ns,cpu_ns Numeric, length n: begin (of the time recorded, without what lies between stretches) and CPU time of each burst.
-#' @param stretch Which stretch each lies in, length n: a distance between two stretches is none.
-#' @param total_ns Time recorded, length 1.
-#' @return A figure, a share, with attribute `period_ns` (NA: none). With a period (least_distances of them, three in four within a tenth of
-#'   their median): CPU time of a beat over the period, and what comes beside the beat. Else the sum over the time: by 16 blocks of time, and
-#'   never known better than if bursts came at random (compound Poisson).
-#' @references Fay, M. P. and Feuer, E. J. (1997) Confidence intervals for directly standardized rates, Statistics in Medicine 16, 791.
-#' @noRd
+# CPU time of bursts per time. Fay, M. P. and Feuer, E. J. (1997) Confidence intervals for directly standardized rates, Statistics in Medicine 16, 791.
+# `start_ns`, `cpu_ns`: numeric, length n: begin (of the time recorded, without what lies between stretches) and CPU time of each burst. `stretch`:
+# which stretch each lies in, length n: a distance between two stretches is none. `total_ns`: time recorded.
+# Gives a figure, a share, with attribute `period_ns` (NA: none). With a period (least_distances of them, three in four within a tenth of their median):
+# CPU time of a beat over the period, and what comes beside the beat. Else the sum over the time: by 16 blocks of time, and never known better than if
+# bursts came at random (compound Poisson).
 use_figure <- function(start_ns, cpu_ns, stretch, total_ns) {
   train <- regular_train(start_ns, cpu_ns, stretch)
   if (!is.null(train)) {
@@ -254,14 +239,11 @@ compound_poisson_ends <- function(sizes, alpha) {
     (v + most^2) / (2 * (y + most)) * stats::qchisq(alpha, 2 * (y + most)^2 / (v + most^2), lower.tail = FALSE))
 }
 
-#' Slowdown by bursts
-#'
-#' @param amplification,use Figures: of `amplification_figure()` and `use_figure()`.
-#' @param before_high What may have been lost before each burst, as a share of its CPU time (upper bound, a function of the level): taken
-#'   off the lower end. NULL: nothing.
-#' @param at_least Were bursts cut? There is no upper end then.
-#' @return A figure, percent of the time without them: L = x / (1 - x), x = A U.
-#' @noRd
+# Slowdown by bursts.
+# `amplification`, `use`: figures: of `amplification_figure()` and `use_figure()`. `before_high`: what may have been lost before each burst, as a share
+# of its CPU time (upper bound, a function of the level): taken off the lower end. NULL: nothing. `at_least`: were bursts cut? There is no upper end
+# then.
+# Gives a figure, percent of the time without them: L = x / (1 - x), x = A U.
 bursts_figure <- function(amplification, use, before_high = NULL, at_least = FALSE) {
   less <- figure_of(amplification$value, function(a) {
     ends <- amplification$ends(a)

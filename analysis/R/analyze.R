@@ -17,7 +17,7 @@ launches_for_more <- 5
 #' @param campaign An `nl_campaign` from [read_campaign()].
 #' @param alpha One-sided level of the tests, length 1; intervals have confidence 1 - 2 alpha.
 #' @param power Power at the detection limit, length 1.
-#' @param channels Character: some of the names in [channel_table()]; NULL for all but those that want to be
+#' @param channels Character: names of channels (`noiselab analyze --help`); NULL for all but those that want to be
 #'   asked for.
 #' @param margin Slowdown in percent, length 1, that verdicts of the channel `time` are to be judged against, see
 #'   `margin_verdict()`; NULL: none.

@@ -6,30 +6,17 @@ outcomes <- c("detected", "detected alone", "not detected", "inconclusive")
 
 row_outcome <- function(rows) ifelse(is_alone(rows), "detected alone", rows$verdict)
 
-#' The facts of an answer
-#'
-#' What was detected, what was not and would have been, and what could not be judged, in the widest scope of an analysis.
-#'
-#' @param analysis An `nl_analysis` from [analyze_campaign()].
-#' @return A list:
-#'   * `families`: data frame, one row per operation, size, treatment and channel that had a load: `scope`, `launch`,
-#'     `operation`, `bytes`, `ranks`, `kind`, `pattern`, `placement`, `phase`, `channel`, `unit`, `level_requested_percent` (the lowest;
-#'     `Inf`: a treatment without a level); `outcome` (`detected`, `detected alone`: not with all families counted together, `not detected`,
-#'     `inconclusive`); `level_percent` (the smallest level detected with all families counted together, else the smallest detected alone;
-#'     NA: none; `Inf`: a treatment without a level), `below_percent` (the next lower one, 0: none), `alone_percent` (a smaller level that
-#'     is detected alone, else NA); of the row at that level `estimate`, `ci_low`, `ci_high` (in `unit`), `p_one_sided`;
-#'     `limit` (in `unit`: the largest detection limit of the levels that were judged and not detected, NA: none), `n_levels`,
-#'     `n_refused` (levels, and of them those without a verdict), `reason` (of the first of these, else NA);
-#'   * `smallest`: the row of `families` with the smallest level that is detected with all families counted together (of
-#'     equal ones that of `time`), NULL: none; `alone`: the same of what is detected alone at a smaller level, NULL;
-#'   * `refused`: data frame, one row per reason why rows have no verdict: `reason`, `n` (rows).
-#' @examples
-#' \dontrun{
-#' answer_facts(analyze_campaign(read_campaign("campaign")))$smallest[c("channel", "level_percent")]
-#' }
-#' @export
+# The facts of an answer. What was detected, what was not and would have been, and what could not be judged, in the widest scope of an analysis.
+# Gives a list: `families`: data frame, one row per operation, size, treatment and channel that had a load: `scope`, `launch`, `operation`, `bytes`,
+# `ranks`, `kind`, `pattern`, `placement`, `phase`, `channel`, `unit`, `level_requested_percent` (the lowest; `Inf`: a treatment without a level);
+# `outcome` (`detected`, `detected alone`: not with all families counted together, `not detected`, `inconclusive`); `level_percent` (the smallest level
+# detected with all families counted together, else the smallest detected alone; NA: none; `Inf`: a treatment without a level), `below_percent` (the
+# next lower one, 0: none), `alone_percent` (a smaller level that is detected alone, else NA); of the row at that level `estimate`, `ci_low`, `ci_high`
+# (in `unit`), `p_one_sided`; `limit` (in `unit`: the largest detection limit of the levels that were judged and not detected, NA: none), `n_levels`,
+# `n_refused` (levels, and of them those without a verdict), `reason` (of the first of these, else NA); `smallest`: the row of `families` with the
+# smallest level that is detected with all families counted together (of equal ones that of `time`), NULL: none; `alone`: the same of what is detected
+# alone at a smaller level, NULL; `refused`: data frame, one row per reason why rows have no verdict: `reason`, `n` (rows).
 answer_facts <- function(analysis) {
-  check_argument(inherits(analysis, "nl_analysis"), "analysis", class(analysis), "the result of analyze_campaign()")
   rows <- widest_scope(analysis$verdicts)
   rows <- rows[rows$level_requested_percent > 0 & !vapply(channels[rows$channel], `[[`, TRUE, "control"), ]
   if (nrow(rows) == 0) return(list(families = NULL, smallest = NULL, alone = NULL, refused = refused_reasons(rows)))

@@ -1,18 +1,9 @@
-#' The channels of a half-period
-#'
-#' Each half-period yields several figures, and each answers another question.
-#'
-#' @return A data frame, one row per channel: `name`; `unit` of the effect; `transform`
-#'   (`log_ratio`: the effect is the percent change of the mean log ratio on/off; `difference`: the
-#'   effect is on minus off, in points); `test` where the number of bursts varies from half to half (`mean`:
-#'   sign-flip test of the mean; `signed_rank`: Wilcoxon's, for channels with a heavy-tailed background); `typical`
-#'   (where the design gives every on half the same whole number of bursts, the typical shift is tested: signed rank and
-#'   pseudo-median); `control` (not an effect
-#'   of the treatment on the code); `asked` (analyzed only when asked for by name); `formula` in terms of the
-#'   columns of `halves.csv`; `question`.
-#' @examples
-#' channel_table()[, c("name", "unit", "formula")]
-#' @export
+# The channels of a half-period. Each half-period yields several figures, and each answers another question.
+# Gives a data frame, one row per channel: `name`; `unit` of the effect; `transform` (`log_ratio`: the effect is the percent change of the mean log
+# ratio on/off; `difference`: the effect is on minus off, in points); `test` where the number of bursts varies from half to half (`mean`: sign-flip test
+# of the mean; `signed_rank`: Wilcoxon's, for channels with a heavy-tailed background); `typical` (where the design gives every on half the same whole
+# number of bursts, the typical shift is tested: signed rank and pseudo-median); `control` (not an effect of the treatment on the code); `asked`
+# (analyzed only when asked for by name); `formula` in terms of the columns of `halves.csv`; `question`.
 channel_table <- function() {
   rows <- lapply(channels, function(channel) {
     as.data.frame(channel[c("name", "unit", "transform", "test", "typical", "control", "asked", "formula", "question")])

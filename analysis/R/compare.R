@@ -22,54 +22,23 @@ scope_two <- "these two launches"
 comparison_cell <- c("operation", "bytes", "ranks", "mode")
 comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "placement", "phase", "level_requested_percent")
 
-#' Compare two campaigns
-#'
-#' B against A, per operation, size and number of ranks: the clean time per operation, quantiles of the clean operation
-#' times, clean preempted and detour share, and, where both were treated in the same way at the same level, slowdown and
-#' amplification. Each launch gives one summary; summaries are compared by Welch's test, with the permutation test
-#' of launches as the check. With one launch each, slowdowns
-#' and amplifications are compared by Welch's test on the pairs, for these two launches only. Holm's correction is over
-#' all tests of a family (time, tail, share, slowdown, amplification).
-#'
-#' @param a,b `nl_campaign`s from [read_campaign()] (`arms = "any"` will do).
-#' @param margin_percent Margin of the clean time, or where both sides ran the same agent of its slowdown, percent, length 1; NULL: none is
-#'   asked about.
-#' @param alpha Two-sided level of the words slower and faster: each direction has alpha / 2; length 1. Verdicts on the
-#'   margin are one-sided at alpha. Where a side has been looked at before, less of it is left, see `campaign_looks()`.
-#' @param power Power at the detection limit, length 1.
-#' @return An object of class `nl_comparison`, a list:
-#'   * `rows`: data frame, one row per family x measure x operation x bytes x ranks x mode (of the start) x treatment x
-#'     level: `value_a`, `value_b` (ns for time and quantiles, geometric means over launches; percent for shares and
-#'     slowdowns), `effect` with `ci_low`, `ci_high` (confidence 1 - alpha, each by itself; in `unit`), `p_two_sided`,
-#'     `p_holm`, `test`, `p_check` (two-sided), `check`, `detection_limit` (the effect that this row's test, as
-#'     corrected, would have found with `power`: at one-sided alpha / 2 over the number of tests in the family),
-#'     `detection_limit_alone` (of the test without correction), `bound_low`, `bound_high` (confidence 1 - 2 alpha),
-#'     `margin_verdict` (of the rows that the margin is about), `margin_reason`, `verdict`, `reason` (why inconclusive, else NA), `scope`,
-#'     `n_a`, `n_b` (launches; pairs with scope "these two launches"), `se`, `df` (on the scale of the test);
-#'   * `answer`: `pass`, `fail` or `inconclusive` (NA without a margin);
-#'   * `busy`: a sentence on how busy the machines were, and with what; NULL where they were not;
-#'   * `differs`: data frame `what`, `a`, `b`: provenance that is not the same;
-#'   * `notes` (character), `sides` (data frame `side`, `dirs`, `launches`, `first_utc`, `last_utc`), `margin_percent`,
-#'     `alpha`, `power`.
-#'
-#'   Signals `nl_error_usage` where there is nothing to compare: a launch that is in both, no operation, size and number
-#'   of ranks in common, operations started in loops on one side and together on the other.
-#' @references Welch, B. L. (1947) Biometrika 34, 28-35. Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70.
-#'   Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
-#'   Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680 (two one-sided tests).
-#' @examples
-#' \dontrun{
-#' compare_campaigns(read_campaign("before"), read_campaign("after"), margin_percent = 5)$rows[, c("measure", "effect", "margin_verdict")]
-#' }
-#' @export
+# B against A, per operation, size and number of ranks: one summary of each launch, compared by Welch's test with the permutation of launches as the
+# check; with one launch each, slowdowns and amplifications by their pairs. Holm's correction is over a family (docs/methods.md, Comparing two
+# campaigns).
+# `a`, `b`: `nl_campaign`s from read_campaign() (`arms = "any"` will do). `margin_percent`: margin of the clean time, or where both sides ran the same
+# agent of its slowdown, percent; NULL: none is asked about.
+# Gives an object of class `nl_comparison`, a list: `rows`: data frame, one row per family x measure x operation x bytes x ranks x mode (of the start) x
+# treatment x level: `value_a`, `value_b` (ns for time and quantiles, geometric means over launches; percent for shares and slowdowns), `effect` with
+# `ci_low`, `ci_high` (confidence 1 - alpha, each by itself; in `unit`), `p_two_sided`, `p_holm`, `test`, `p_check` (two-sided), `check`,
+# `detection_limit` (the effect that this row's test, as corrected, would have found with `power`: at one-sided alpha / 2 over the number of tests in
+# the family), `detection_limit_alone` (of the test without correction), `bound_low`, `bound_high` (confidence 1 - 2 alpha), `margin_verdict` (of the
+# rows that the margin is about), `margin_reason`, `verdict`, `reason` (why inconclusive, else NA), `scope`, `n_a`, `n_b` (launches; pairs with scope
+# "these two launches"), `se`, `df` (on the scale of the test); `answer`: `pass`, `fail` or `inconclusive` (NA without a margin); `busy`: a sentence on
+# how busy the machines were, and with what; NULL where they were not; `differs`: data frame `what`, `a`, `b`: provenance that is not the same; `notes`
+# (character), `sides` (data frame `side`, `dirs`, `launches`, `first_utc`, `last_utc`), `margin_percent`, `alpha`, `power`. Signals `nl_error_usage`
+# where there is nothing to compare: a launch that is in both, no operation, size and number of ranks in common, operations started in loops on one side
+# and together on the other.
 compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power = 0.95) {
-  for (side in c("a", "b")) {
-    check_argument(inherits(get(side), "nl_campaign"), side, class(get(side)), "the result of read_campaign()")
-  }
-  check_argument(is.null(margin_percent) || is_number(margin_percent, 0, 100), "margin_percent", margin_percent,
-                 "one number above 0 and below 100, or NULL")
-  check_probability(alpha, "alpha")
-  check_probability(power, "power")
   check_comparable(a, b)
   # A side that is still growing, or has grown beyond its plan, has been looked at before.
   looks <- list(a = campaign_looks(a, alpha), b = campaign_looks(b, alpha))
@@ -124,15 +93,12 @@ no_test <- function(estimate, reason) {
        scope = scope_systems, reason = reason)
 }
 
-# Equal numbers may differ in their last bits.
-no_scatter <- function(se, x) se <= 1e-12 * max(abs(x))
-
 compare_launches <- function(a, b, family) {
   estimate <- if (nrow(a) > 0 && nrow(b) > 0) mean(b$x) - mean(a$x) else NA_real_
   one <- c("A", "B")[c(nrow(a), nrow(b)) < 2]
   if (length(one) == 0) {
     w <- welch_test(mean(a$x), stats::sd(a$x), nrow(a), mean(b$x), stats::sd(b$x), nrow(b))
-    if (no_scatter(w$se, c(a$x, b$x))) return(no_test(estimate, "all launches agree exactly, their scatter is unknown"))
+    if (w$se <= 1e-12 * max(abs(c(a$x, b$x)))) return(no_test(estimate, "all launches agree exactly, their scatter is unknown"))
     check <- permutation_test(a$x, b$x)
     return(list(estimate = estimate, se = w$se, df = w$df, test = "Welch on launch summaries",
                 p_check = check$p_two_sided, check = check$method, smallest_check = check$smallest_p,
@@ -354,13 +320,9 @@ cell_words <- function(rows) {
 
 # ---- when launches were made -------------------------------------------------------------------
 
-utc_seconds <- function(text) {
-  as.numeric(as.POSIXct(text, format = "%Y-%m-%dT%H:%M:%OS", tz = "UTC"))
-}
-
 # One row per launch: `launch`, `started` and `ended`, seconds (NA where unknown), in the order of starts.
 launch_times <- function(campaign) {
-  of <- function(key) utc_seconds(vapply(campaign$launches, function(info) info[[key]] %||% NA_character_, ""))
+  of <- function(key) as.numeric(as.POSIXct(vapply(campaign$launches, function(info) info[[key]] %||% NA_character_, ""), "UTC", "%Y-%m-%dT%H:%M:%OS"))
   times <- data.frame(launch = names(campaign$launches), started = of("started_utc"), ended = of("ended_utc"))
   times[order(times$started, times$launch), ]
 }

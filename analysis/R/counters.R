@@ -16,30 +16,14 @@ more_traffic_percent <- 10   # traffic is higher by so much, and ...
 more_cycles_percent <- 2     # ... an instruction takes so many more cycles
 share_of_slowdown <- 0.25    # ... at least this share of the slowdown; preempted time, too
 
-#' Hardware counters by arm
-#'
-#' What `likwid-perfctr -m -O` or `likwid-mpirun -m -O` counted in the marker regions of the detector, named
-#' `operation[_bytes]:arm`, from the files `likwid*.csv` in the directories of the launches: clock frequency, cycles per
-#' instruction, L2, L3 and memory traffic of each arm against `off`; and, with what the channels say of the same arm, why it
-#' got slower.
-#'
-#' Causes, each with its threshold: `lower clock`: the clock is lower by 2 % or more, and by at least a quarter of the
-#' slowdown; `cache damage`: L2, L3 or memory traffic is higher by 10 % or more and an instruction takes 2 % more cycles or
-#' more; `preempted time`: the channel `preempted` is detected and at least a quarter of the slowdown. Several may hold. Cycles per
-#' instruction alone are no cause: ranks that wait for each other spin, and the mixture of work and waiting changes by
-#' itself.
-#'
-#' @param analysis An `nl_analysis` from [analyze_campaign()].
-#' @return A list of class `nl_counters`: `changes`, a data frame, one row per operation, size, arm and figure: `operation`, `bytes`,
-#'   `arm`, `figure` (`clock`, `cpi`, `l2`, `l3`, `memory`), `unit`, `off`, `on` (mean over launches; of threads the mean, of
-#'   traffic the sum), `change_percent` with `ci_low`, `ci_high` (confidence 1 - alpha over launches; NA of one launch), `n_launches`;
-#'   `causes`, one row per operation, size and arm: `slowdown_percent`, `preempted_percent`, `base_percent` (of the channels; NA:
-#'   not measured), `clock_percent`, `cpi_percent`, `l2_percent`, `l3_percent`, `memory_percent` (changes), `cause` (words joined by ` + `,
-#'   with `hint: ` before one whose interval does not say so;
-#'   `not slower`, `unexplained`, `too little is known`), `why`; `files`, `notes`, `alpha`. NULL where no launch has such a file.
-#' @references Treibig, J., Hager, G. and Wellein, G. (2010) LIKWID: a lightweight performance-oriented tool suite for x86
-#'   multicore environments, ICPP Workshops, doi:10.1109/ICPPW.2010.38.
-#' @noRd
+# What LIKWID counted in the detector's regions (`likwid*.csv`), each arm against `off`, and with what the channels say of it why it got slower.
+# Thresholds: above. Cycles per instruction alone are no cause: ranks that wait spin.
+# Gives a list: `changes`, a data frame, one row per operation, size, arm and figure: `operation`, `bytes`, `arm`, `figure`
+# (`clock`, `cpi`, `l2`, `l3`, `memory`), `unit`, `off`, `on` (mean over launches; of threads the mean, of traffic the sum), `change_percent` with
+# `ci_low`, `ci_high` (confidence 1 - alpha over launches; NA of one launch), `n_launches`; `causes`, one row per operation, size and arm:
+# `slowdown_percent`, `preempted_percent`, `base_percent` (of the channels; NA: not measured), `clock_percent`, `cpi_percent`, `l2_percent`,
+# `l3_percent`, `memory_percent` (changes), `cause` (words joined by ` + `, with `hint: ` before one whose interval does not say so; `not slower`,
+# `unexplained`, `too little is known`), `why`; `files`, `notes`, `alpha`. NULL where no launch has such a file.
 counters_by_arm <- function(analysis) {
   files <- counter_files(analysis$campaign)
   if (nrow(files) == 0) return(NULL)

@@ -14,12 +14,12 @@
 # (why all else is NA, else NA). Leahy, D. A. et al. (1983) Astrophysical Journal 266, 160-170; Kovacs, G., Zucker, S. and Mazeh, T.
 # (2002) Astronomy and Astrophysics 391, 369-377 (the box).
 epoch_fold <- function(x, t_s, period_s, bins = NULL, width_s = NULL, alpha = 0.01, power = 0.95) {
-  check_series(x, t_s)
   reason <- fold_reason(x, t_s, period_s)
   if (!is.na(reason)) return(no_fold(length(x), period_s, reason))
   step <- stats::median(diff(t_s))
   span <- t_s[length(t_s)] - t_s[1] + step
-  bins <- bins %||% fold_bins(length(x), period_s, width_s %||% step)
+  width <- width_s %||% step
+  bins <- bins %||% max(4, min(512, length(x) %/% 10, if (width > 0) floor(period_s / width * (1 + 1e-9)) else Inf))
   y <- detrend_periods(x, t_s, period_s)
   sums <- fold_sums(y, t_s, period_s, bins)
   if (sum(sums$n > 0) < 3) return(no_fold(length(x), period_s, "the values fall into fewer than 3 bins of the period"))
@@ -71,10 +71,6 @@ no_fold <- function(n, period_s, reason) {
   c(list(profile = data.frame(phase = none, n = none, mean = none, se = none, box = none)),
     stats::setNames(as.list(rep(NA_real_, length(values))), values),
     list(n = n, span_s = NA_real_, period_s = period_s, reason = reason))
-}
-
-fold_bins <- function(n, period_s, width_s) {
-  max(4, min(512, n %/% 10, if (width_s > 0) floor(period_s / width_s * (1 + 1e-9)) else Inf))
 }
 
 # A running median of the values themselves would follow a profile that is raised half of the time. Means of whole

@@ -8,40 +8,23 @@ equal_length <- 0.1      # lengths this near to that of the generator's bursts c
 reads_per_cpu_s <- 1e6   # bytes: from here on an agent is a reader of files
 parallel_from <- 1.5     # CPUs at a time: from here on an agent runs on several at once
 
-#' The generator's setting that is like an agent
-#'
-#' From the times at which an agent was on a CPU: its level, its period and how regular it is, as options of
-#' `noiselab-gen`. Bursts of one activity are joined to groups first (threads of an agent hand over to each other), by the
-#' gap that makes the groups keep to a period best.
-#'
-#' @param bursts Data frame from [read_bursts()]: `start_ns`, `duration_ns`, and as far as known `cpu` and `kind`.
-#' @param windows Data frame of the stretches in which the agent was watched: `start_ns`, `length_ns`, on the clock of the
-#'   bursts; NULL: one, as long as the trace says (`span_ns`), else to the last start and a mean distance more.
-#' @param read_bytes,cpu_ns Bytes that the agent read and CPU time that it used while it was watched, length 1 each; NA:
-#'   unknown. They decide between the kinds `procfs` and `spin`.
-#' @param told_s The period that the agent is said to have, in seconds, length 1; NA: unknown. It counts where the windows are
-#'   too short to show one.
-#' @return A list: `pattern` (`periodic`, `jittered`, `bursts` or `poisson`, which is given where no period was found),
-#'   `period_s` (of the activity), `jitter_percent` (of the room in the period), `group` and `spacing_s` (pattern
-#'   `bursts`, else NA), `level_percent` (of each CPU), `cpus` (numbers; none where the trace has none), `kind`,
-#'   `kind_reason`, `groups` (number), `bursts` (number), `gap_s` (bursts nearer than that are one activity), `burst_s` (CPU time of
-#'   one of the generator's bursts), `lengths_s` (10 %, 50 % and 90 % quantiles of the CPU time of the groups),
-#'   `share_at_period` (of the CPU time, in groups at their place in the period), `places_filled` (share of the periods
-#'   that have a group), `ks_lengths` (Kolmogorov-Smirnov distance of the lengths, equal within 10 %, from the
-#'   generator's), `ks_distances` (pattern `poisson`: that of the distances from the exponential distribution), `far_share`
-#'   (of the CPU time, in groups that are more than half as long again, or less than half as long, as the generator's burst),
-#'   `goodness` (`good`: at least 90 % of the CPU time at the period, or a `ks_distances` of at most 0.1, and a `far_share` of
-#'   at most 20 %; `fair`: 80 % and 50 %; else `poor`), `watched_s`, `command` (words), `notes`.
-#' @references Lewis, P. A. W. (1964) A branching Poisson process model for the analysis of computer failure patterns,
-#'   Journal of the Royal Statistical Society B 26, 398-456 (clusters of events).
-#' @examples
-#' at <- 0:59 * 1e9
-#' fit <- equivalent_setting(data.frame(start_ns = at, duration_ns = 4e5, cpu = 1))
-#' paste(fit$command, collapse = " ")
-#' @export
+# The generator's setting that is like an agent, from the times at which it was on a CPU. Bursts of one activity are joined to groups first, by the gap
+# that makes the groups keep to a period best. Lewis, P. A. W. (1964), Journal of the Royal Statistical Society B 26, 398-456.
+# `bursts`: data frame from read_bursts(): `start_ns`, `duration_ns`, and as far as known `cpu` and `kind`. `windows`: data frame of the stretches in
+# which the agent was watched: `start_ns`, `length_ns`, on the clock of the bursts; NULL: one, as long as the trace says (`span_ns`), else to the last
+# start and a mean distance more. `read_bytes`, `cpu_ns`: bytes that the agent read and CPU time that it used while it was watched each; NA: unknown.
+# They decide between the kinds `procfs` and `spin`. `told_s`: the period that the agent is said to have, in seconds; NA: unknown. It counts where the
+# windows are too short to show one.
+# Gives a list: `pattern` (`periodic`, `jittered`, `bursts` or `poisson`, which is given where no period was found), `period_s` (of the activity),
+# `jitter_percent` (of the room in the period), `group` and `spacing_s` (pattern `bursts`, else NA), `level_percent` (of each CPU), `cpus` (numbers;
+# none where the trace has none), `kind`, `kind_reason`, `groups` (number), `bursts` (number), `gap_s` (bursts nearer than that are one activity),
+# `burst_s` (CPU time of one of the generator's bursts), `lengths_s` (10 %, 50 % and 90 % quantiles of the CPU time of the groups), `share_at_period`
+# (of the CPU time, in groups at their place in the period), `places_filled` (share of the periods that have a group), `ks_lengths` (Kolmogorov-Smirnov
+# distance of the lengths, equal within 10 %, from the generator's), `ks_distances` (pattern `poisson`: that of the distances from the exponential
+# distribution), `far_share` (of the CPU time, in groups that are more than half as long again, or less than half as long, as the generator's burst),
+# `goodness` (`good`: at least 90 % of the CPU time at the period, or a `ks_distances` of at most 0.1, and a `far_share` of at most 20 %; `fair`: 80 %
+# and 50 %; else `poor`), `watched_s`, `command` (words), `notes`.
 equivalent_setting <- function(bursts, windows = NULL, read_bytes = NA_real_, cpu_ns = NA_real_, told_s = NA_real_) {
-  check_argument(is.data.frame(bursts) && all(c("start_ns", "duration_ns") %in% names(bursts)), "bursts", class(bursts),
-                 "a data frame with start_ns and duration_ns")
   if (nrow(bursts) == 0) abort_data("the trace has no burst: nothing ran while it was recorded")
   windows <- windows %||% whole_trace(bursts)
   placed <- bursts_in_windows(bursts, windows)

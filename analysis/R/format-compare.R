@@ -1,22 +1,33 @@
 # Output of a comparison for people and for programs.
 
-#' Format a comparison
-#'
-#' @param comparison An `nl_comparison` from [compare_campaigns()].
-#' @return Character, one element per line of at most 98 columns.
-#' @noRd
-format_comparison <- function(comparison) {
+# Beside the view: every change, the margin, and what else differs.
+comparison_parts <- function(comparison) {
   rows <- comparison$rows
-  cell <- row_key(rows, comparison_cell)
-  blocks <- lapply(split(rows, in_order(cell)), format_comparison_block, comparison = comparison)
   sides <- comparison$sides
   span <- ifelse(is.na(sides$first_utc), "time unknown",
-                 ifelse(sides$first_utc == sides$last_utc, sides$first_utc,
-                        paste(sides$first_utc, "to", sides$last_utc)))
-  c(wrap_line(sprintf("%s: %s, %s launch%s, started %s", sides$side, sides$dirs, format_count(sides$launches),
-                      ifelse(sides$launches == 1, "", "es"), span), 0),
-    wrap_line(comparison_intro(comparison), 0), "", unlist(blocks, use.names = FALSE), format_comparison_margin(comparison),
-    format_differs(comparison$differs), format_notes(c(comparison$busy, comparison$notes)))
+                 ifelse(sides$first_utc == sides$last_utc, sides$first_utc, paste(sides$first_utc, "to", sides$last_utc)))
+  label <- paste0(measure_names[rows$measure], ifelse(rows$level_requested_percent > 0, paste0(" ", level_label(rows)), ""))
+  cell <- cell_words(rows)
+  treated <- rows$level_requested_percent > 0
+  factors <- varying_factors(rows[treated, ])
+  group <- if (length(factors) > 0) ifelse(treated, paste0(", ", treatment_label(rows, factors, named = TRUE)), "") else ""
+  scopes <- vapply(split(rows, factor(cell, unique(cell))), comparison_scopes, "")
+  reasons <- split(paste(label, cell, sep = " of "), in_order(rows$reason))
+  judged <- rows[in_margin(rows), ]
+  differs <- comparison$differs
+  list(new_part(sprintf("%s: %s, %s, started %s", sides$side, sides$dirs, vapply(sides$launches, counted, "", "launch", "launches"), span),
+                change_table(rows, comparison, label, paste0(cell, group)), comparison_intro(comparison), c(
+                  sprintf("%s: %s", names(scopes), scopes),
+                  if (any(rows$familywise %in% FALSE)) "alone: by itself, not with Holm's correction over the rows of the family",
+                  sprintf("inconclusive: %s (%s)", names(reasons), vapply(reasons, few_words, "", 8)))),
+       if (!is.null(comparison$margin_percent)) new_part(
+         sprintf("margin %g %% of %s: %s", comparison$margin_percent, margin_of_what(rows), comparison$answer),
+         change_margin_table(judged, comparison, cell_words(judged)),
+         sprintf("by the interval of confidence %g %% against +-%g %%; slower by more: after Holm's correction over these rows",
+                 100 * (1 - 2 * comparison$alpha), comparison$margin_percent),
+         sprintf("inconclusive: %s", unique(stats::na.omit(judged$margin_reason)))),
+       new_part(if (nrow(differs) == 0) "what differs: nothing that is recorded" else "what differs", NULL, NULL,
+                sprintf("%s: A %s; B %s", differs$what, differs$a, differs$b)))
 }
 
 # On one screen: is B slower or faster, by how much, what could have been seen; then the clean times and whatever changed.
@@ -92,19 +103,6 @@ comparison_intro <- function(comparison) {
 measure_names <- c(time = "time", p50 = "p50", p99 = "p99", p99.9 = "p99.9", preempted = "preempted", detour = "detour",
                    slowdown = "slowdown", amplification = "amplification")
 
-format_comparison_block <- function(rows, comparison) {
-  first <- rows[1, ]
-  title <- sprintf("%s, %s B, %s ranks%s   (%s)", first$operation, format_count(first$bytes), format_level(first$ranks),
-                   if (first$mode == "loop") "" else paste0(", start ", first$mode), comparison_scopes(rows))
-  label <- paste0(measure_names[rows$measure], ifelse(rows$level_requested_percent > 0, paste0(" ", level_label(rows)), ""))
-  reasons <- split(label, in_order(rows$reason))
-  c(wrap_line(title, 0), table_lines(change_table(rows, comparison, label, comparison_group(rows))),
-    if (any(rows$familywise %in% FALSE)) wrap_line(paste0(change_alone_words, ".")),
-    wrap_line(sprintf("inconclusive: %s (%s)", names(reasons), vapply(reasons, paste, "", collapse = ", "))), "")
-}
-
-change_alone_words <- "Alone: by itself, not with Holm's correction over the rows of the family"
-
 # The changes `rows` under their names.
 change_table <- function(rows, comparison, name, by = NULL) {
   micro <- rows$family %in% c("time", "tail")
@@ -141,26 +139,6 @@ change_interval <- function(low, high) {
   ifelse(is.na(low) | is.na(high), "-", paste0("[", format_change(low), ", ", format_change(high), "]"))
 }
 
-# Rows under load by their treatment, where there is more than one.
-comparison_group <- function(rows) {
-  treated <- rows$level_requested_percent > 0
-  factors <- varying_factors(rows[treated, ])
-  if (length(factors) > 0) ifelse(treated, treatment_label(rows, factors, named = TRUE), "")
-}
-
-format_comparison_margin <- function(comparison) {
-  if (is.null(comparison$margin_percent)) return(NULL)
-  rows <- comparison$rows[in_margin(comparison$rows), ]
-  part_lines(new_part(sprintf("margin %g %% of %s: %s", comparison$margin_percent, margin_of_what(comparison$rows), comparison$answer),
-                      change_margin_table(rows, comparison, cell_words(rows)), change_margin_words(comparison),
-                      sprintf("inconclusive: %s", unique(stats::na.omit(rows$margin_reason)))))
-}
-
-change_margin_words <- function(comparison) {
-  sprintf("by the interval of confidence %g %% against +-%g %%; slower by more: after Holm's correction over these rows",
-          100 * (1 - 2 * comparison$alpha), comparison$margin_percent)
-}
-
 change_margin_table <- function(rows, comparison, name) {
   new_table(
     cell = col_words("", name), effect = col_number("change %", rows$effect, format_change),
@@ -168,11 +146,4 @@ change_margin_table <- function(rows, comparison, name) {
                            change_interval(rows$bound_low, rows$bound_high)),
     margin_verdict = col_words("verdict", short_margin(rows$margin_verdict)), mark = rows$margin_verdict
   )
-}
-
-format_differs <- function(differs) {
-  if (nrow(differs) == 0) return(c("what differs: nothing that is recorded", ""))
-  c("what differs", unlist(lapply(seq_len(nrow(differs)), function(i) {
-    wrap_line(sprintf("%s: A %s; B %s", differs$what[i], differs$a[i], differs$b[i]))
-  })), "")
 }

@@ -227,8 +227,6 @@ contrast_part <- function(analysis) {
 
 csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost", "contrasts")
 
-public_verdicts <- function(verdicts) verdicts[!startsWith(names(verdicts), "raw_") & names(verdicts) != "refused"]
-
 # Judged tables as text. A `?` after a verdict, a p-value or a threshold: digits that are not printed in the table could turn it.
 format_summary <- function(judged) {
   c(table_lines(summary_table(judged), indent = 0), "",

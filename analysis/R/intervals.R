@@ -10,39 +10,22 @@ interval_in_name <- function(kind, campaign) {
   found
 }
 
-#' Slowdown by sampling interval
-#'
-#' The launches of a campaign ran one agent at several sampling intervals (`options.agent_interval_ns` in launch.json).
-#' For each operation and interval the slowdown with its interval, and with a margin the shortest interval that is safe:
-#' all operations stay below the margin with confidence 1 - alpha.
-#'
-#' Intervals are tested in an order that is fixed before the data are seen, from the longest down, each at alpha, up to
-#' the first that is not shown to be safe. This needs no correction for their number: a shorter interval can only be
-#' called safe wrongly if the longest of the unsafe ones was, and that is one test at alpha. Nor do the operations: an
-#' interval is safe only if every one of them passes.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()], or an `nl_analysis` of it.
-#' @param margin Slowdown in percent, length 1; NULL: none, then no interval is called safe.
-#' @param alpha One-sided level of the tests, length 1.
-#' @param power Power at the detection limit, length 1.
-#' @return A list of class `nl_intervals`: `rows`, a data frame, one row per agent, operation, size and interval, from the
-#'   longest: `agent`, `operation`, `bytes`, `ranks`, `interval_s`, `estimate` (slowdown, percent), `ci_low`, `ci_high`
-#'   (two-sided, confidence 1 - alpha), `bound_low`, `bound_high` (one-sided bounds, confidence 1 - alpha each),
-#'   `detection_limit`, `p_one_sided`, `n` and `unit_of_inference`, `preempted_percent` (of one CPU), `verdict`,
-#'   `margin_verdict`, `reason`, `model` (percent, the guide line), `se`, `df` (of the log ratio); `steps`, one row per
-#'   agent and interval: `interval_s`, `answer` (`pass`, `fail`, `inconclusive`), `worst` (the operation with the highest bound),
-#'   `worst_high` (that bound), `safe` (logical), `more` (about so many times the launches, or pairs, would be needed for a bound below the
-#'   margin; NA: no number would, or none is needed); `model`, one row per agent, operation and size: `cost_s` (time lost per sample:
-#'   slowdown = cost / interval), `cost_low_s`, `cost_high_s`, `p_lack_of_fit`, `interval_at_margin_s`; `safe`, one row per agent:
-#'   `interval_s` (NA: none), `answer`; `answer`, `sentences`, `margin`, `alpha`, `power`, `notes`.
-#' @references Maurer, W., Hothorn, L. and Lehmacher, W. (1995) Multiple comparisons in drug clinical trials and
-#'   preclinical assays: a-priori ordered hypotheses, Biometrie in der chemisch-pharmazeutischen Industrie 6, 3-18.
-#'   Berger, R. L. (1982) Technometrics 24, 295-300 (all have to pass).
-#' @examples
-#' \dontrun{
-#' interval_sweep(read_campaign("agent-sweep"), margin = 0.5)$safe
-#' }
-#' @export
+# Slowdown by sampling interval. The launches of a campaign ran one agent at several sampling intervals (`options.agent_interval_ns` in launch.json).
+# For each operation and interval the slowdown with its interval, and with a margin the shortest interval that is safe: all operations stay below the
+# margin with confidence 1 - alpha. Intervals are tested in an order that is fixed before the data are seen, from the longest down, each at alpha, up to
+# the first that is not shown to be safe. This needs no correction for their number: a shorter interval can only be called safe wrongly if the longest
+# of the unsafe ones was, and that is one test at alpha. Nor do the operations: an interval is safe only if every one of them passes. Maurer, W.,
+# Hothorn, L. and Lehmacher, W. (1995) Multiple comparisons in drug clinical trials and preclinical assays: a-priori ordered hypotheses, Biometrie in
+# der chemisch-pharmazeutischen Industrie 6, 3-18. Berger, R. L. (1982) Technometrics 24, 295-300 (all have to pass).
+# `margin`: slowdown in percent; NULL: none, then no interval is called safe.
+# Gives a list: `rows`, a data frame, one row per agent, operation, size and interval, from the longest: `agent`, `operation`,
+# `bytes`, `ranks`, `interval_s`, `estimate` (slowdown, percent), `ci_low`, `ci_high` (two-sided, confidence 1 - alpha), `bound_low`, `bound_high`
+# (one-sided bounds, confidence 1 - alpha each), `detection_limit`, `p_one_sided`, `n` and `unit_of_inference`, `preempted_percent` (of one CPU),
+# `verdict`, `margin_verdict`, `reason`, `model` (percent, the guide line), `se`, `df` (of the log ratio); `steps`, one row per agent and interval:
+# `interval_s`, `answer` (`pass`, `fail`, `inconclusive`), `worst` (the operation with the highest bound), `worst_high` (that bound), `safe` (logical),
+# `more` (about so many times the launches, or pairs, would be needed for a bound below the margin; NA: no number would, or none is needed); `model`,
+# one row per agent, operation and size: `cost_s` (time lost per sample: slowdown = cost / interval), `cost_low_s`, `cost_high_s`, `p_lack_of_fit`,
+# `interval_at_margin_s`; `safe`, one row per agent: `interval_s` (NA: none), `answer`; `answer`, `sentences`, `margin`, `alpha`, `power`, `notes`.
 interval_sweep <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
   analysis <- analysis_for(campaign, check_intervals, alpha = alpha, power = power, margin = margin)
   rows <- sweep_rows(analysis, margin)
@@ -55,13 +38,12 @@ interval_sweep <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) 
     sweep$answer <- worst_verdict(sweep$safe$answer)
   }
   sweep$sentences <- sweep_sentences(sweep)
-  structure(sweep, class = "nl_intervals")
+  sweep
 }
 
 # The analysis of a campaign that may be asked, or the one that there is.
 analysis_for <- function(campaign, check, ...) {
   if (inherits(campaign, "nl_analysis")) return(campaign)
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   check(campaign)
   analyze_campaign(campaign, ..., channels = c("time", "preempted"))
 }

@@ -1,58 +1,28 @@
 # Which node, and which rank, got the noise: the preempted time of each place, on minus off.
 
-#' Locate the noise
-#'
-#' Per node and per rank, for every treatment and level: by how much its ranks lose more CPU time to other processes in
-#' on halves than in off halves (`nodes.csv` and `ranks.csv` hold mean and standard deviation over complete pairs), with
-#' interval, one-sided test, Holm's correction over the places of a treatment and level, and detection limit; its share
-#' of all the extra preempted time; and how often the slowest rank was there.
-#'
-#' With three launches of a place or more the launch is the unit: Student's interval on the launch means (scope "launches
-#' like these"). With fewer, pairs are pooled within launches (scope "this launch"). Launches without pairs (design
-#' single, treatments from outside) are compared by their shares: with the off launch of their set, or by Welch's test.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param alpha One-sided level of the tests, length 1; intervals have confidence 1 - alpha.
-#' @param power Power at the detection limit, length 1.
-#' @param margin Extra preempted time, percent of one CPU, length 1, that the shift of every node is judged against; NULL:
-#'   none.
-#' @return An object of class `nl_location`, a list:
-#'   * `nodes`: data frame, one row per treatment (`kind`, `pattern`, `placement`, `phase`) x `level_requested_percent`
-#'     (`Inf`: none) x `host`: `ranks` (number), `n_launches`, `n_pairs`, `scope`, `unit_of_inference` (`pair`, `launch`
-#'     or `set of launches`), `clean_preempted_percent` (preempted time of the node's ranks in off halves),
-#'     `preempted_shift_percent` (on minus off) with `ci_low`, `ci_high` and `bound_low`, `bound_high` (confidence 1 - 2 alpha),
-#'     all in percent of ONE CPU, `se`, `df`, `p_one_sided`, `p_holm`, `detection_limit` (the shift that this test, as
-#'     corrected, would have found with `power`), `extra_share_percent` (of the extra preempted time of all nodes) with
-#'     `extra_share_low`, `extra_share_high` (NA where the sum is not clearly above 0), `ranks_percent` (share of the
-#'     ranks), `slowest_off_percent`, `slowest_on_percent` (share of the halves in which the slowest rank was here; Wilson's
-#'     intervals `slowest_off_low`, ...), `slowest_shift_points` (on minus off over pairs) with `slowest_shift_low`,
-#'     `slowest_shift_high`, `slowest_p` (exact, one-sided), `found` (`here`, `trace`: clearly less than a tenth of the
-#'     largest, `not detected` or `inconclusive`), `margin_verdict`, `reason` (why inconclusive, else NA);
-#'   * `ranks`: the same per `rank` and `host`, with `cpu` (-1: not bound, or not the same in all launches);
-#'   * `answer` (character: a sentence per treatment, at its highest level), `margin_answer` (NULL without a margin, else
-#'     as in [analyze_campaign()]), `notes`, `alpha`, `power`, `margin`, `campaign`.
-#' @references Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Currie, L. A. (1968) Analytical Chemistry 40,
-#'   586-593. Wilson, E. B. (1927) JASA 22, 209-212. McNemar, Q. (1947) Psychometrika 12, 153-157. Agresti, A. and Min, Y.
-#'   (2005) Statistics in Medicine 24, 729-740 (interval of a difference of paired shares).
-#' @examples
-#' \dontrun{
-#' locate_noise(read_campaign("campaign"))$answer
-#' }
-#' @export
+# Locate the noise. Per node and per rank, for every treatment and level: by how much its ranks lose more CPU time to other processes in on halves than
+# in off halves (`nodes.csv` and `ranks.csv` hold mean and standard deviation over complete pairs). With three launches of a place or more the launch is
+# the unit: Student's interval on the launch means. With fewer, pairs are pooled within launches. Launches without pairs are compared by their shares:
+# with the off launch of their set, or by Welch's test. Holm, S. (1979); Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
+# `margin`: extra preempted time, percent of one CPU, that the shift of every node is judged against; NULL: none.
+# Gives a list: `nodes`, a data frame, one row per treatment x `level_requested_percent` (`Inf`: none) x `host`: `ranks` (number), `n_launches`, `n_pairs`,
+# `scope`, `unit_of_inference` (`pair`, `launch` or `set of launches`), `clean_preempted_percent` (preempted time of the node's ranks in off halves),
+# `preempted_shift_percent` (on minus off) with `ci_low`, `ci_high` and `bound_low`, `bound_high` (confidence 1 - 2 alpha), all in percent of ONE CPU,
+# `se`, `df`, `p_one_sided`, `p_holm` (over the places of a treatment and level), `detection_limit` (the shift that this test, as corrected, would have
+# found with `power`), `extra_share_percent` (of the extra preempted time of all nodes) with `extra_share_low`, `extra_share_high` (NA where the sum is not
+# clearly above 0), `ranks_percent` (share of the ranks), `slowest_off_percent`, `slowest_on_percent` (share of the halves in which the slowest rank was
+# here), `found` (`here`, `trace`: clearly less than a tenth of the largest, `not detected` or `inconclusive`), `margin_verdict`, `reason` (why
+# inconclusive, else NA); `ranks`: the same per `rank` and `host`, with `cpu` (-1: not bound, or not the same in all launches); `answer` (a sentence per
+# treatment, at its highest level), `margin_answer` (NULL without a margin, else as in analyze_campaign()), `notes`, and what was asked.
 locate_noise <- function(campaign, alpha = 0.01, power = 0.95, margin = NULL) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
-  check_probability(alpha, "alpha")
-  check_probability(power, "power")
-  check_argument(is.null(margin) || is_number(margin) && margin >= 0, "margin", margin, "one number of at least 0")
   settings <- list(alpha = alpha, power = power, margin = margin)
-  pairs <- slowest_pairs(campaign)
   tables <- node_source(campaign)
-  nodes <- place_table(tables$nodes, "host", campaign, pairs, settings)
-  ranks <- place_table(tables$ranks, c("rank", "host"), campaign, pairs, settings)
-  structure(list(nodes = nodes, ranks = ranks, answer = location_answers(nodes),
-                 margin_answer = if (!is.null(margin)) location_margin(nodes, margin, alpha),
-                 notes = c(campaign$notes, tables$notes, unlike_launches(campaign)), alpha = alpha, power = power,
-                 margin = margin, campaign = campaign), class = "nl_location")
+  nodes <- place_table(tables$nodes, "host", campaign, settings)
+  ranks <- place_table(tables$ranks, c("rank", "host"), campaign, settings)
+  list(nodes = nodes, ranks = ranks, answer = location_answers(nodes),
+       margin_answer = if (!is.null(margin)) location_margin(nodes, margin, alpha),
+       notes = c(campaign$notes, tables$notes, unlike_launches(campaign)), alpha = alpha, power = power,
+       margin = margin, campaign = campaign)
 }
 
 # The tables by node and by rank.
@@ -68,7 +38,6 @@ node_source <- function(campaign) {
   ranks$ranks <- rep(1, nrow(ranks))
   lost <- setdiff(unique(ranks$launch), nodes$launch)
   if (nrow(nodes) == 0) abort_data("no launch of ", paste(campaign$dirs, collapse = " "), " has nodes.csv, which says what each node lost")
-  attr(nodes, "rank_hosts") <- unique(ranks[c("launch", "rank", "host")])
   list(nodes = nodes, ranks = ranks, notes = sprintf("launch %s has no nodes.csv: what its nodes lost is not known", lost))
 }
 
@@ -87,7 +56,7 @@ shift_columns <- c("pairs", "preempted_shift_percent_mean", "preempted_shift_per
 # ---- one table: places x treatments x levels ---------------------------------------------------
 
 # `by`: the columns that name a place.
-place_table <- function(table, by, campaign, pairs, settings) {
+place_table <- function(table, by, campaign, settings) {
   place <- code_of(row_key(table, by))
   on <- which(table$arm == "on")
   off <- which(table$arm == "off")
@@ -107,7 +76,7 @@ place_table <- function(table, by, campaign, pairs, settings) {
   result$family <- family[!duplicated(group)]
   result$wall_on <- rowsum(table$wall_ns[on], group)[, 1]
   result <- judge_places(result, settings)
-  result <- cbind(result, slowest_shares(table, on, off, place, group, result, pairs, by, settings$alpha))
+  result <- cbind(result, slowest_shares(table, on, off, place, group, result))
   order_places(result, by)
 }
 
@@ -249,43 +218,17 @@ found_words <- function(rows, alpha) {
 
 # ---- where the slowest rank was ----------------------------------------------------------------
 
-# The slowest rank in the two halves of each pair, and the treatment and level of the pair.
-slowest_pairs <- function(campaign) {
-  rows <- campaign$rows
-  pairs <- pair_rows(rows)
-  if (length(pairs$on) == 0) return(NULL)
-  cells <- pairs$cells
-  list(launch = as.character(rows[["launch"]][pairs$on]), on = rows[["slowest_rank"]][pairs$on],
-       off = rows[["slowest_rank"]][pairs$off], cell = pairs$cell, dose = dose_key(cells))
-}
-
 dose_key <- function(rows) row_key(rows, c(treatment_columns, "level_requested_percent"))
 
-# Shares of the halves in which the slowest rank was at each place; over pairs also their difference.
-slowest_shares <- function(table, on, off, place, group, result, pairs, by, alpha) {
-  halves <- function(at, column, code, wanted) {
-    sums <- rowsum(table[[column]][at], code)
-    sums[match(wanted, as.numeric(rownames(sums))), 1]
+# Shares of the halves in which the slowest rank was at each place.
+slowest_shares <- function(table, on, off, place, group, result) {
+  share <- function(at, code, wanted) {
+    sums <- rowsum(as.matrix(table[at, c("times_slowest", "halves")]), code)
+    sums <- sums[match(wanted, as.numeric(rownames(sums))), , drop = FALSE]
+    ifelse(sums[, 2] > 0, 100 * sums[, 1] / sums[, 2], NA_real_)
   }
-  counts <- list(
-    off = halves(off, "times_slowest", place[off], result$place), n_off = halves(off, "halves", place[off], result$place),
-    on = halves(on, "times_slowest", group, seq_len(nrow(result))), n_on = halves(on, "halves", group, seq_len(nrow(result)))
-  )
-  turned <- matrix(NA_real_, nrow(result), 3)
-  if (!is.null(pairs)) {
-    of_pairs <- paired_counts(table, place, result, pairs, by)
-    use <- which(of_pairs$n > 0)
-    counts[c("off", "on")] <- Map(function(x, y) replace(x, use, y[use]), counts[c("off", "on")], of_pairs[c("off", "on")])
-    counts[c("n_off", "n_on")] <- lapply(counts[c("n_off", "n_on")], function(x) replace(x, use, of_pairs$n[use]))
-    turned[use, ] <- as.matrix(paired_shift(of_pairs, alpha)[use, ])
-  }
-  off_share <- share_interval(counts$off, counts$n_off, alpha)
-  on_share <- share_interval(counts$on, counts$n_on, alpha)
-  data.frame(ranks_percent = rank_shares(table, place, result), stats::setNames(off_share,
-      paste0("slowest_off_", c("percent", "low", "high"))),
-             stats::setNames(on_share, paste0("slowest_on_", c("percent", "low", "high"))),
-             slowest_shift_points = turned[, 1], slowest_shift_low = turned[, 2], slowest_shift_high = turned[, 3],
-             slowest_p = if (is.null(pairs)) NA_real_ else turned_p(of_pairs), row.names = NULL)
+  data.frame(ranks_percent = rank_shares(table, place, result), slowest_off_percent = share(off, place[off], result$place),
+             slowest_on_percent = share(on, group, seq_len(nrow(result))), row.names = NULL)
 }
 
 # Share of a place in the ranks of its launches.
@@ -296,67 +239,6 @@ rank_shares <- function(table, place, result) {
   100 * (sums[, 1] / sums[, 2])[match(result$place, as.numeric(rownames(sums)))]
 }
 
-# Of the pairs of each treatment and level: in how many the slowest rank was at a place in the on half, in the off half,
-# in both; and how many pairs the launches of the place have.
-paired_counts <- function(table, place, result, pairs, by) {
-  where <- place_of_ranks(table, place, by)
-  ids <- unique(where$launch)
-  key <- function(launch, rank) match(launch, ids) * 2^31 + rank # a number: texts would take seconds for 10^6 rows
-  at <- function(rank) where$place[match(key(pairs$launch, rank), key(where$launch, where$rank))]
-  on <- at(pairs$on)
-  off <- at(pairs$off)
-  n_places <- max(place)
-  dose <- dose_key(result)
-  got <- list(n = numeric(nrow(result)), on = numeric(nrow(result)), off = numeric(nrow(result)), both = numeric(nrow(result)))
-  there <- unique(data.frame(launch = table$launch, place = place))
-  for (one in unique(dose)) {
-    rows <- which(dose == one)
-    mine <- which(pairs$dose[pairs$cell] == one)
-    mine <- mine[!is.na(on[mine]) & !is.na(off[mine])]
-    per_launch <- table(factor(pairs$launch[mine], unique(there$launch)))
-    n <- rowsum(as.numeric(per_launch[there$launch]), there$place)
-    count <- function(x) tabulate(x, n_places)[result$place[rows]]
-    got$n[rows] <- n[match(result$place[rows], as.numeric(rownames(n))), 1]
-    got$on[rows] <- count(on[mine])
-    got$off[rows] <- count(off[mine])
-    got$both[rows] <- count(on[mine][on[mine] == off[mine]])
-  }
-  got
-}
-
-# The place of every rank of every launch. Of nodes it follows from the host of the rank.
-place_of_ranks <- function(table, place, by) {
-  if ("rank" %in% by) return(list(launch = table$launch, rank = table$rank, place = place))
-  hosts <- attr(table, "rank_hosts")
-  list(launch = hosts$launch, rank = hosts$rank, place = place[match(hosts$host, table$host)])
-}
-
-# Wilson's interval of a share, percent.
-share_interval <- function(k, n, alpha) {
-  z2 <- stats::qnorm(1 - alpha / 2)^2
-  centre <- (k + z2 / 2) / (n + z2)
-  reach <- sqrt(z2) * sqrt(k * (n - k) / n + z2 / 4) / (n + z2)
-  known <- !is.na(n) & n > 0
-  as.data.frame(lapply(list(k / n, centre - reach, centre + reach), function(x) ifelse(known, 100 * x, NA_real_)))
-}
-
-# Difference of two paired shares, in points, with the interval of Agresti and Min: half a pair more of each kind.
-paired_shift <- function(counts, alpha) {
-  b <- counts$on - counts$both
-  c <- counts$off - counts$both
-  n <- counts$n + 2
-  centre <- (b - c) / n
-  reach <- stats::qnorm(1 - alpha / 2) * sqrt(pmax(0, b + c + 1 - (b - c)^2 / n)) / n
-  data.frame(100 * (b - c) / counts$n, 100 * pmax(-1, centre - reach), 100 * pmin(1, centre + reach))
-}
-
-# McNemar's exact test: the slowest rank moved here more often than away.
-turned_p <- function(counts) {
-  here <- counts$on - counts$both
-  p <- stats::pbinom(here - 1, here + counts$off - counts$both, 0.5, lower.tail = FALSE)
-  ifelse(counts$n > 0, p, NA_real_)
-}
-
 # ---- the answer --------------------------------------------------------------------------------
 
 order_places <- function(rows, by) {
@@ -364,9 +246,7 @@ order_places <- function(rows, by) {
                if (!"rank" %in% by) "ranks", "n_launches", "n_pairs", "scope", "unit_of_inference", "clean_preempted_percent",
                "preempted_shift_percent", "ci_low", "ci_high", "bound_low", "bound_high", "se", "df", "p_one_sided", "p_holm",
                "detection_limit", "extra_share_percent", "extra_share_low", "extra_share_high", "ranks_percent",
-               "slowest_off_percent", "slowest_off_low", "slowest_off_high", "slowest_on_percent", "slowest_on_low",
-               "slowest_on_high", "slowest_shift_points", "slowest_shift_low", "slowest_shift_high", "slowest_p", "found",
-               "margin_verdict", "reason")
+               "slowest_off_percent", "slowest_on_percent", "found", "margin_verdict", "reason")
   treatment <- unname(as.list(rows[intersect(treatment_columns, names(rows))]))
   rows <- rows[do.call(order, c(treatment, list(-rows$level_requested_percent, rows$place))), columns]
   rownames(rows) <- NULL

@@ -234,7 +234,6 @@ locked_cost <- function(track, alpha = 0.01, conf = 1 - alpha, power = 0.95, oth
     slowdown_percent = figure$value, slowdown_low = ends[1], slowdown_high = ends[2], p_value = p,
     limit_percent = slowdown(detection_limit(error, places - 1, alpha, power)), amplification = amplification$value,
     amplification_low = amplified[1], amplification_high = amplified[2],
-    absorbed_share = absorbed_share(lost, windows$cpu_ns, mean(shifts), spread * sqrt(n)),
     z = (mean(lost) - mean(shifts)) / max(spread, own), state = "measured", reason = NA_character_
   )))
   row$figure <- list(figure)
@@ -272,17 +271,11 @@ before_bursts <- function(before, cost, alpha, scheduled = FALSE) {
   function(a) figure$ends(a)[2]
 }
 
-# Share of the bursts that cost less than half of their own time; NA where the background alone moves a window by that much.
-absorbed_share <- function(lost, cpu_ns, background, noise) {
-  if (!is.finite(noise) || 2 * noise > 0.5 * stats::median(cpu_ns)) return(NA_real_)
-  mean(lost - background < 0.5 * cpu_ns)
-}
-
 locked_columns <- list(
   n_bursts = NA_real_, seconds = NA_real_, bursts_per_s = NA_real_, burst_cpu_ns = NA_real_, cost_ns = NA_real_, cost_low_ns = NA_real_,
   cost_high_ns = NA_real_,
   slowdown_percent = NA_real_, slowdown_low = NA_real_, slowdown_high = NA_real_, p_value = NA_real_, limit_percent = NA_real_,
-  amplification = NA_real_, amplification_low = NA_real_, amplification_high = NA_real_, absorbed_share = NA_real_, z = NA_real_,
+  amplification = NA_real_, amplification_low = NA_real_, amplification_high = NA_real_, z = NA_real_,
   state = NA_character_, reason = NA_character_
 )
 
@@ -302,8 +295,7 @@ locked_none <- function(state, reason, ...) locked_row(list(..., state = state, 
 # `launch`, `operation`, `bytes`, `n_bursts` (those that follow each other within a window are one), `seconds`, `bursts_per_s` (of loop
 # time with the agent), `burst_cpu_ns` (mean time on the CPU), `cost_ns` with `cost_low_ns`, `cost_high_ns` (what a burst costs all
 # ranks), `slowdown_percent` (cost x bursts per second, of the time that is left), `slowdown_low`, `slowdown_high`, `p_value` (one-sided),
-# `limit_percent` (found with power 0.95), `amplification` (cost over CPU time), `_low`, `_high`, `absorbed_share` (bursts that cost less
-# than half of their CPU time; NA where the background hides that), `z`, `state` (of `locked_states`), `reason` (no figure, else NA),
+# `limit_percent` (found with power 0.95), `amplification` (cost over CPU time), `_low`, `_high`, `z`, `state` (of `locked_states`), `reason` (no figure, else NA),
 # `figure` (see `bursts_figure()`), `watched_s`, `is_quick` (quick halves?), `beyond` (their figure).
 locked_by_launch <- function(campaign, alpha = 0.01, reader = slices_reader()) {
   rows <- campaign$rows
@@ -391,7 +383,7 @@ pool_locked_cell <- function(group, alpha) {
     pooled("amplification", "amplification_low", "amplification_high", group$n_bursts * group$burst_cpu_ns),
     list(p_value = max(.Machine$double.xmin, stats::pnorm(z, lower.tail = FALSE)),
          limit_percent = sqrt(sum((share * group$limit_percent)^2)),
-         absorbed_share = stats::weighted.mean(group$absorbed_share, group$n_bursts), z = z, state = "measured")
+         z = z, state = "measured")
   )
   row <- locked_row(values)
   row$figure <- list(figure)

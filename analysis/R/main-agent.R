@@ -241,7 +241,7 @@ tasks_part <- function(report, most = 8) {
     if (length(rest) > 0) sprintf("and of %s %d more (--csv --table tasks)", names(rest), rest),
     vapply(unique(of_groups), function(one) {
       groups <- report$groups[of_groups == one, ]
-      sprintf("%s: by group, \u00b5s/s on minus off: %s", one, paste(groups$group, signed_three(groups$shift_us_per_s), collapse = ", "))
+      sprintf("%s: by group, \u00b5s/s on minus off: %s", one, paste(groups$group, paste0(ifelse(groups$shift_us_per_s >= 0, "+", ""), three(groups$shift_us_per_s)), collapse = ", "))
     }, ""),
     paste("share: of the shift of the ranks' preempted time that the task explains, with the interval of that shift; irq,",
           "softirq and steal are from /proc/stat, in steps of a clock tick")
@@ -263,8 +263,6 @@ share_words <- function(rows) {
                                         sprintf("%.0f %% [%.0f, %.0f]", 100 * rows$share, 100 * rows$share_low, 100 * rows$share_high)))
 }
 
-signed_three <- function(x) paste0(ifelse(!is.na(x) & x >= 0, "+", ""), three(x))
-
 # "collectd", or "spin, 1 %".
 arm_label <- function(rows) {
   ifelse(has_level(rows$level_requested_percent), paste0(rows$kind, ", ", format_level(rows$level_requested_percent), " %"), rows$kind)
@@ -278,14 +276,12 @@ bursts_part <- function(rows) {
     sprintf("%s: %s, %s bursts in %s activities; lengths \u00b5s: p50 %s, p90 %s, p99 %s, longest %s", node_label(rows), rows$source,
             format_count(rows$n_bursts), format_count(rows$n_activities), three(rows$p50_us), three(rows$p90_us), three(rows$p99_us),
             three(rows$max_us)),
-    sprintf("%s: period %s, %s \u00b5s in each, by %s", node_label(found), period_interval(found), three(found$per_period_us), ifelse(
+    sprintf("%s: period %s, %s \u00b5s in each, by %s", node_label(found), period_words(found$period_s, (found$period_high - found$period_low) / 2), three(found$per_period_us), ifelse(
       found$period_by == "distances", sprintf("%s distances of activities", format_count(found$n_distances)),
       sprintf("the spectrum (false-alarm probability %s)", format_p(found$fap)))),
     sprintf("%s: no period (%s)", node_label(lacking), lacking$reason)
   ))
 }
-
-period_interval <- function(rows) period_words(rows$period_s, (rows$period_high - rows$period_low) / 2)
 
 # What is known of an agent, or NULL; computed once for section and plots.
 agent_of <- function(analysis) {

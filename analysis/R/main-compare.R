@@ -44,7 +44,7 @@ run_compare <- function(dirs, values, form) {
                                   alpha, power)
   notes <- c(comparison$busy, comparison$notes)
   lines <- answered(form, values$table, pick(comparison, c("alpha", "power", "margin_percent", "answer", "sides", "differs")),
-                    list(estimates = comparison_estimates(comparison), rows = comparison$rows), notes, format_comparison(comparison),
+                    list(estimates = comparison_estimates(comparison), rows = comparison$rows), notes, comparison_parts(comparison),
                     comparison_view(comparison, dirs), comparison$notes, if (!is.na(comparison$answer)) comparison$answer,
                     program = "noiselab-compare")
   write_output(as_lines(lines, values), values$out)

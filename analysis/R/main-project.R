@@ -83,11 +83,9 @@ asked_projection <- function(operands, values) {
     request$pattern$sequence <- program$sequence
   }
   projection <- make_projection(noise, request)
-  projection$handed_on <- handed_on(projection, c(values, if (is.null(values$every)) list(every = every_text(request$every_s))))
+  projection$handed_on <- handed_on(projection, c(values, if (is.null(values$every)) list(every = paste0(sprintf("%.17g", 1e9 * request$every_s), "ns", collapse = ","))))
   projection
 }
-
-every_text <- function(every_s) paste0(sprintf("%.17g", 1e9 * every_s), "ns", collapse = ",")
 
 # The answer of all draws that jobs have written, as one would have given it.
 merged_projection <- function(files, values) {

@@ -65,7 +65,7 @@ analyze_help <- function() {
     c("Prints the verdict table of a campaign: DIR is a campaign or a launch, several are analyzed",
       "together. With a word before them (a directory of that name is ./word):", "",
       unlist(lapply(words, function(w) {
-        lines <- c(w$help, table_words(w))
+        lines <- c(w$help, if (!is.null(w$tables)) strwrap(paste0("Tables for --csv: ", paste(w$tables, collapse = ", ")), 94))
         sprintf("  %-15s %s", c(w$name, rep("", length(lines) - 1)), lines)
       }))),
     analyze_options(),
@@ -155,9 +155,6 @@ analyze_words <- function() list(
                 "who took the CPU"))
 )
 
-# Lines of the help of a word.
-table_words <- function(word) if (!is.null(word$tables)) strwrap(paste0("Tables for --csv: ", paste(word$tables, collapse = ", ")), 94)
-
 run_word <- function(word, operands, values, form) {
   only_options(values, word$name, c(word$options, if (!is.null(word$tables)) "table", if (!is.null(word$writes)) "write"))
   values$write <- files_option(values[["write"]], word$writes, word$name)  # `$` would find write-limits, too
@@ -180,7 +177,7 @@ analyze_starts <- function(operands, values, form) {
   check_synchronised(campaign)
   answered(form, values$table, list(launches = texts(names(campaign$launches))), list(
     starts = start_quality(campaign), ranks = late_ranks(campaign), nodes = late_ranks(campaign, "node"), clocks = clock_runs(campaign)
-  ), starts_notes(campaign), format_starts(campaign), starts_view(campaign, operands))
+  ), starts_notes(campaign), starts_parts(campaign)[-1], starts_view(campaign, operands))
 }
 
 analyze_nodes <- function(operands, values, form) {
@@ -213,7 +210,7 @@ write_raw_csv <- function(dirs, file) {
 }
 
 analyze_mpiperf <- function(operands, values, form) {
-  trim <- trim_option(values$trim)
+  trim <- number_option("trim", values$trim, 0.25, -1e-300, 1, "a share from 0 to below 1 (try 0.25, or 0 for none)")
   report <- mpiperf_report(operands, trim)
   notes <- attr(report, "notes")
   answered(form, NULL, list(trim = trim, remark = mpiperf_words(trim)), list(rows = report), notes, format_mpiperf(report, trim),
@@ -226,7 +223,7 @@ analyze_reproducibility <- function(operands, values, form) {
   table <- reproducibility(campaign, conf)
   check_reproducibility(table)
   notes <- campaign$notes
-  answered(form, NULL, list(confidence = conf), list(rows = table), notes, format_reproducibility(table, conf, notes),
+  answered(form, NULL, list(confidence = conf), list(rows = table), notes, list(),
            reproducibility_view(table, conf, notes, operands))
 }
 
@@ -248,7 +245,7 @@ analyze_dirs <- function(dirs, values, form) {
   answered(form, table, c(
     list(alpha = alpha, power = power, launches = texts(names(campaign$launches))), margin_head(margin, analysis$margin_answer),
     list(looks = analysis$looks)
-  ), list(estimates = campaign_estimates(analysis), verdicts = public_verdicts(analysis$verdicts), thresholds = analysis$thresholds,
+  ), list(estimates = campaign_estimates(analysis), verdicts = analysis$verdicts[!startsWith(names(analysis$verdicts), "raw_") & names(analysis$verdicts) != "refused"], thresholds = analysis$thresholds,
           amplification = analysis$amplification, cost = analysis$cost, contrasts = analysis$contrasts),
   analysis$notes, format_verdicts(analysis), answer_view(analysis, all_command(dirs)) %||% format_verdicts(analysis),
   answer = if (is_asked) analysis$margin_answer$answer)
@@ -308,23 +305,7 @@ print.nl_campaign <- function(x, ...) {
 }
 
 #' @export
-print.nl_acceptance <- function(x, ...) {
-  cat(sprintf("noiselab acceptance: %d launch(es), %s, %d figures\n", length(x$launches), counted(length(x$hosts), "node"),
-              nrow(x$figures)))
-  invisible(x)
-}
-
-#' @export
-print.nl_acceptance_verdict <- function(x, all = FALSE, ...) show_lines(x, if (all) format_acceptance(x) else acceptance_view(x, x$acceptance$dirs))
-
-#' @export
 print.nl_analysis <- function(x, all = FALSE, ...) show_lines(x, (if (!all) answer_view(x)) %||% format_verdicts(x))
-
-#' @export
-print.nl_comparison <- function(x, all = FALSE, ...) show_lines(x, if (all) format_comparison(x) else comparison_view(x, x$sides$dirs))
-
-#' @export
-print.nl_location <- function(x, all = FALSE, ...) show_lines(x, if (all) format_location(x) else location_view(x, x$campaign$dirs))
 
 channel_option <- function(text) names_option("channel", text, names(channels), "channel")
 
@@ -387,7 +368,7 @@ run_front_end <- function(program, work) {
       status <- work()
       if (is.integer(status)) status else 0L
     }, warning = function(w) {
-      say_notes(program, first_line(conditionMessage(w)))
+      say_notes(program, trimws(sub("\n.*", "", conditionMessage(w))))
       invokeRestart("muffleWarning")
     }),
     nl_error_data = fail(3L), nl_error = fail(2L),

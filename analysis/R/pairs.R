@@ -55,11 +55,6 @@ pair_rows <- function(rows) {
 
 # What the halves lost to others than the treatment, so that intervals become shorter.
 
-# Covariates that every launch declared before it ran.
-declared_covariates <- function(campaign) {
-  as.character(Reduce(intersect, lapply(unname(campaign$launches), function(info) unlist(info$options$adjust))))
-}
-
 # What the halves of each pair lost to others than the treatment, where that is known: to the hypervisor (the slowest rank's steal, where
 # all launches declared it as a covariate before they began), and to tasks that nobody named (where an agent's companion recorded who ran
 # while ranks waited: that it is used follows from the record being there). NULL without either. `d`: log ratio of the times per operation
@@ -78,7 +73,7 @@ lost_time <- function(campaign, pairs) {
 # Share of each half's wall time that is left.
 kept_of_steal <- function(campaign) {
   lost <- campaign$rows[["rank_steal_ns_max"]]
-  if (is.null(lost) || !"steal" %in% declared_covariates(campaign)) return(NULL)
+  if (is.null(lost) || !all(vapply(campaign$launches, function(info) "steal" %in% unlist(info$options$adjust), NA))) return(NULL)
   1 - pmax(lost / campaign$rows[["wall_ns"]], 0)
 }
 

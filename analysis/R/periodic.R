@@ -2,45 +2,20 @@
 
 most_periods <- 8
 
-#' Find and describe periodic noise
-#'
-#' Looks for periods in each series of each launch and operation: `time` (log time per operation of the halves or
-#' blocks), `preempted` (CPU time that others took, percent of wall time, over all ranks) and, for launches with raw starts,
-#' `starts` (percent of time by which starts took longer than a typical one, in slices of at least four starts). The
-#' periodogram is judged against its own background (`periodogram()`); harmonics are summed, so that short bursts are
-#' found, and their fundamental is reported. What was found is folded (`epoch_fold()`), taken off (its profile is
-#' subtracted, short bursts are bridged), and the search repeated, up to eight times.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()] (`arms = "any"` will do).
-#' @param periods Numeric: periods asked for, s; each gets a row, found or not. NULL: none.
-#' @param arm Character, length 1: halves of the arm `off`, `on`, or `all`.
-#' @param alpha False-alarm probability of a series of noise, length 1.
-#' @return A data frame, one row per launch x operation x bytes x series x period: `launch`, `operation`, `bytes`,
-#'   `arm`, `series`, `source` (`asked`; `tick`: the kernel's tick, where launch.json knows it; `found`; `search`:
-#'   nothing was found), `period_s`, `period_se_s` (0 for a period that was given), `fap` (false-alarm probability; of
-#'   periods that were asked for that of the fold), `p_fold` (of the fold alone, against its neighbouring periods),
-#'   `harmonics` (lines that stand out by themselves), `mark` (`tick`, `load`, `sampling` or empty: what the period
-#'   may come from), `duty` and `duty_se` (share of the period that is raised), `amplitude_percent` and
-#'   `amplitude_se_percent` (raise), `phase` and `phase_se` (share of the period by which the raised part begins after
-#'   the launch's time zero), `phase_s`, `cost_percent` and `cost_se_percent` (mean over the period: amplitude x
-#'   duty), `limit_percent` (cost that would have been found with probability 0.95, whatever the duty up to 1/2; of
-#'   `search` the largest semi-amplitude of a sinusoid over all periods searched), `n`, `span_s`, `note`, `reason`
-#'   (why there are no numbers, else NA). Percent of time per operation for `time`, of wall time for the other two.
-#'   The attributes `peaks` (data frame, one row per line: the same keys, `fundamental_s`, `harmonic`, `period_s`,
-#'   `frequency_hz`, `amplitude_percent`, `z`, `fap`, `mark`) and `notes` (character).
-#' @references See `periodogram()` and `epoch_fold()`. Ransom, S. M., Eikenberry, S. S. and Middleditch, J. (2002)
-#'   Astronomical Journal 124, 1788-1809 (sums of harmonics).
-#' @examples
-#' \dontrun{
-#' periodic_noise(read_campaign("campaign"), periods = 0.5)[, c("series", "source", "period_s", "fap", "limit_percent")]
-#' }
-#' @export
+# Looks for periods in each series of each launch and operation: `time` (log time per operation of the halves), `preempted` (percent of wall time, over
+# all ranks) and of raw starts `starts` (percent of time, in slices). What was found is folded, taken off, and the search repeated, up to eight times.
+# `periods`: periods asked for, s; each gets a row, found or not. NULL: none. `arm`: halves of the arm `off`, `on`, or `all`.
+# Gives a data frame, one row per launch x operation x bytes x series x period: `launch`, `operation`, `bytes`, `arm`, `series`, `source` (`asked`;
+# `tick`: the kernel's tick, where launch.json knows it; `found`; `search`: nothing was found), `period_s`, `period_se_s` (0 for a period that was
+# given), `fap` (false-alarm probability; of periods that were asked for that of the fold), `p_fold` (of the fold alone, against its neighbouring
+# periods), `harmonics` (lines that stand out by themselves), `mark` (`tick`, `load`, `sampling` or empty: what the period may come from), `duty` and
+# `duty_se` (share of the period that is raised), `amplitude_percent` and `amplitude_se_percent` (raise), `phase` and `phase_se` (share of the period by
+# which the raised part begins after the launch's time zero), `phase_s`, `cost_percent` and `cost_se_percent` (mean over the period: amplitude x duty),
+# `limit_percent` (cost that would have been found with probability 0.95, whatever the duty up to 1/2; of `search` the largest semi-amplitude of a
+# sinusoid over all periods searched), `n`, `span_s`, `note`, `reason` (why there are no numbers, else NA). Percent of time per operation for `time`, of
+# wall time for the other two. The attributes `peaks` (data frame, one row per line: the same keys, `fundamental_s`, `harmonic`, `period_s`,
+# `frequency_hz`, `amplitude_percent`, `z`, `fap`, `mark`) and `notes` (character).
 periodic_noise <- function(campaign, periods = NULL, arm = "off", alpha = 0.01) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
-  check_argument(is.null(periods) || is.numeric(periods) && all(is.finite(periods) & periods > 0), "periods", periods,
-                 "numbers of seconds above 0")
-  check_argument(is_text(arm) && arm %in% periodic_arms, "arm", arm, join_words(periodic_arms, "or"))
-  check_probability(alpha, "alpha")
   got <- periodic_series(campaign, arm)
   parts <- lapply(got$series, function(s) search_series(s, campaign$launches[[s$launch]], unique(periods), arm, alpha))
   rows <- bind_rows(lapply(parts, `[[`, "rows"))
@@ -332,7 +307,7 @@ analyze_periodic <- function(operands, values, form) {
   rows <- periodic_noise(campaign, period_option(values$period), arm, alpha)
   if (nrow(rows) == 0) abort_data("no row of the arm ", arm, " in ", paste(operands, collapse = " "), ": try --arm all")
   answered(form, values$table, list(alpha = alpha), list(periods = rows, peaks = attr(rows, "peaks")), attr(rows, "notes"),
-           format_periodic(rows, alpha), periodic_view(rows, alpha, operands))
+           periodic_parts(rows), periodic_view(rows, alpha, operands))
 }
 
 # Times with units, several separated by commas or given again.
@@ -343,25 +318,16 @@ period_option <- function(texts) {
   unique(vapply(words, duration_option, 0, name = "--period", USE.NAMES = FALSE))
 }
 
-format_periodic <- function(rows, alpha) {
-  block <- paste0(panel_name(rows), "   (", rows$launch, ", arm ", rows$arm, ")")
-  notes <- sprintf("%s, %s: %s", rows$series, format_time(rows$period_s), rows$note)[!is.na(rows$note)]
-  c(sprintf("periodic noise, false-alarm probability at most %g per series", alpha),
-    wrap_line(paste("time: time per operation; preempted, starts: share of wall time (starts: of the raw file); duty:",
-                    "share of the period that is raised; cost: the raise, over the whole period; begins: start of the",
-                    "raised part after the launch's time zero; lines: harmonics that stand out; \u00b1: one standard",
-                    "error; would have been found: with probability 0.95")), "",
-    unlist(Map(function(title, part) c(title, periodic_lines(part), ""), unique(block), split(rows, in_order(block))),
-           use.names = FALSE),
-    format_notes(c(notes, attr(rows, "notes"))))
-}
-
-periodic_lines <- function(rows) {
-  shown <- rows[is.na(rows$reason), ]
+# Beside the view: what was looked for and not found, and what is said of what was.
+periodic_parts <- function(rows) {
   without <- rows[!is.na(rows$reason), ]
-  what <- ifelse(without$source == "search", "", paste0(ifelse(without$source == "tick", "tick of ", ""),
-                                                        format_time(without$period_s), ": "))
-  c(if (nrow(shown) > 0) table_lines(periodic_table(shown)), wrap_line(sprintf("%s: %s%s", without$series, what, without$reason)))
+  period <- ifelse(without$source == "search", "", paste0(ifelse(without$source == "tick", "tick of ", ""), format_time(without$period_s), ": "))
+  list(new_part("columns", NULL, paste(
+         "series time: time per operation; preempted, starts: share of wall time (starts: of the raw file); cost: the raise, over the whole period;",
+         "begins: start of the raised part after the launch's time zero; lines: harmonics that stand out; \u00b1: one standard error; would have been",
+         "found: with probability 0.95"), sprintf("%s, %s: %s", rows$series, format_time(rows$period_s), rows$note)[!is.na(rows$note)]),
+       if (nrow(without) > 0) new_part("not found", NULL, NULL, sprintf("%s, %s, arm %s, %s: %s%s", panel_name(without), without$launch, without$arm,
+                                                                        without$series, period, without$reason)))
 }
 
 periodic_table <- function(shown, by = NULL) {

@@ -1,35 +1,15 @@
 # How many pairs, and how many launches, does an answer need?
 
-#' Pairs that a test needs
-#'
-#' The smallest number of pairs with which a one-sided Student's test of the mean difference finds a true effect
-#' with the wanted power (noncentral t with n - 1 degrees of freedom); or, with `margin`, with which the
-#' interval of confidence 1 - 2 alpha lies inside the margin with that probability when the truth is `effect` (two
-#' one-sided tests). Beyond 5000 degrees of freedom the normal distribution stands for Student's.
-#'
-#' @param effect Numeric, length 1: true effect, any unit (for log ratios: log of the ratio).
-#' @param sd Numeric, length 1: standard deviation of one pair's difference, unit of `effect`.
-#' @param alpha,power Probabilities, length 1.
-#' @param margin Numeric, length 1 (from -margin to margin) or 2 (from, to; from -Inf: only the upper end is asked), unit of `effect`; NULL: detection.
-#' @param least Smallest answer, length 1, at least 2.
-#' @return A data frame of one row: `n` (pairs; NA where there is no answer), `power` (reached with n), `reason` (why n
-#'   is NA, else NA).
-#' @references Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680 (two one-sided
-#'   tests).
-#' @examples
-#' plan_pairs(effect = 1, sd = 1)$n # as power.t.test(delta = 1, type = "one.sample", alternative = "one.sided")
-#' plan_pairs(effect = 0, sd = 1, margin = 0.5)$n
-#' @export
+# Pairs that a test needs. The smallest number of pairs with which a one-sided Student's test of the mean difference finds a true effect with the wanted
+# power (noncentral t with n - 1 degrees of freedom); or, with `margin`, with which the interval of confidence 1 - 2 alpha lies inside the margin with
+# that probability when the truth is `effect` (two one-sided tests). Beyond 5000 degrees of freedom the normal distribution stands for Student's.
+# Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680 (two one-sided tests).
+# `effect`: true effect, any unit (for log ratios: log of the ratio). `sd`: standard deviation of one pair's difference, unit of `effect`. `margin`:
+# numeric (from -margin to margin) or 2 (from, to; from -Inf: only the upper end is asked), unit of `effect`; NULL: detection. `least`: smallest answer,
+# at least 2.
+# Gives a data frame of one row: `n` (pairs; NA where there is no answer), `power` (reached with n), `reason` (why n is NA, else NA).
 plan_pairs <- function(effect, sd, alpha = 0.01, power = 0.95, margin = NULL, least = 2) {
-  check_argument(is_number(effect), "effect", effect, "one number")
-  check_probability(alpha, "alpha")
-  check_probability(power, "power")
-  check_argument(is_number(least, 1), "least", least, "a number of at least 2")
-  if (!is.null(margin)) {
-    check_argument(is.numeric(margin) && length(margin) %in% 1:2 && !anyNA(margin) && is.finite(max(margin)), "margin", margin,
-                   "one or two numbers")
-    if (length(margin) == 1) margin <- abs(margin) * c(-1, 1)
-  }
+  if (length(margin) == 1) margin <- abs(margin) * c(-1, 1)
   reason <- no_plan(effect, sd, margin)
   if (!is.na(reason)) return(planned(reason = reason))
   reached <- function(n) test_power(n, effect, sd, alpha, margin)
@@ -102,34 +82,17 @@ repetition_counts <- function(costs, variances) {
   ifelse(own == 0, 1, pmax(1, count))
 }
 
-#' Launches, and pairs in each, that an answer about launches like these needs
-#'
-#' The launch is the unit: the mean of a launch of r pairs has the variance T_2^2 + T_1^2 / r. r is Kalibera and Jones'
-#' best count; the number of launches then follows from Student's test on their means, see [plan_pairs()]. Where
-#' launches add no variance of their own, as many launches are taken as the exact sign-flip check of launch means
-#' needs, and r follows from them.
-#'
-#' @param effect Numeric, length 1: true effect, any unit.
-#' @param sd_pair,sd_launch Numeric, length 1: T_1 and T_2, standard deviation of pairs within a launch and between
-#'   launches, unit of `effect`.
-#' @param pair_s,launch_s Seconds, length 1: what one pair costs, and what a launch costs beside its pairs.
-#' @param alpha,power,margin As in [plan_pairs()].
-#' @param launches Number of launches, length 1; NULL: the best.
-#' @param least Fewest pairs in a launch, length 1.
-#' @return A data frame of one row: `n_launches`, `pairs_per_launch`, `seconds` (all launches), `power` (reached),
-#' `reason`
-#'   (why they are NA, else NA).
-#' @references Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM.
-#' @examples
-#' plan_launches(effect = 1, sd_pair = 4, sd_launch = 0.5, pair_s = 0.02, launch_s = 2)
-#' @export
+# Launches, and pairs in each, that an answer about launches like these needs. The launch is the unit: the mean of a launch of r pairs has the variance
+# T_2^2 + T_1^2 / r. r is Kalibera and Jones' best count; the number of launches then follows from Student's test on their means, see plan_pairs().
+# Where launches add no variance of their own, as many launches are taken as the exact sign-flip check of launch means needs, and r follows from them.
+# Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM.
+# `effect`: true effect, any unit. `sd_pair`, `sd_launch`: T_1 and T_2, standard deviation of pairs within a launch and between launches, unit of
+# `effect`. `pair_s`, `launch_s`: seconds: what one pair costs, and what a launch costs beside its pairs. `alpha`, `power`, `margin`: as in
+# plan_pairs(). `launches`: number of launches; NULL: the best. `least`: fewest pairs in a launch.
+# Gives a data frame of one row: `n_launches`, `pairs_per_launch`, `seconds` (all launches), `power` (reached), `reason` (why they are NA, else NA).
 plan_launches <- function(effect, sd_pair, sd_launch, pair_s, launch_s, alpha = 0.01, power = 0.95, margin = NULL,
                           launches = NULL, least = 7) {
-  check_argument(is_number(pair_s, 0), "pair_s", pair_s, "seconds above 0")
-  check_argument(is_number(launch_s, 0), "launch_s", launch_s, "seconds above 0")
-  check_argument(is_number(sd_launch) && sd_launch >= 0, "sd_launch", sd_launch, "a number of at least 0")
-  check_argument(is.null(launches) || is_number(launches, 0), "launches", launches, "a number of launches")
-  if (!is.null(margin) && length(margin) == 1) margin <- abs(margin) * c(-1, 1)
+  if (length(margin) == 1) margin <- abs(margin) * c(-1, 1)
   reason <- no_plan(effect, sd_pair, margin)
   if (is.na(reason) && identical(as.numeric(launches), 1)) reason <- "one launch cannot speak for launches like these"
   if (!is.na(reason)) return(planned_launches(reason = reason))

@@ -121,8 +121,6 @@ trend_data <- function(trend) {
              ci_low = unname(rows$ci_low * scale), ci_high = unname(rows$ci_high * scale), unit = unit, verdict = rows$verdict, since = rows$since)
 }
 
-size_acceptance_trend <- function(frame, trend) c(9, 1.7 + 2 * ceiling(n_panels(frame) / 2))
-
 alt_acceptance_trend <- function(frame) {
   changed <- frame[nzchar(frame$since), ]
   changed <- changed[!duplicated(changed$name), ]

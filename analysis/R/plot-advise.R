@@ -1,13 +1,8 @@
-#' Fast, and little disturbed
-#'
-#' Algorithms of an operation and size: quiet time against what noise and late ranks cost; towards the lower left is better.
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame, one row per operation, size, algorithm and figure: `panel`, `operation`, `bytes`, `ranks`, `algorithm`, `figure`
-#'   (`noise`, `late ranks`), `quiet_ratio` (of its quiet time to the default's), `lost_ns_per_ns` (time lost per time that the noise takes, or that the
-#'   last rank comes late) with `low`, `high`, `front` (logical: see `advise_table()`), `n_launches`. NULL where no algorithms were compared.
-#' @references Ehrgott, M. (2005) Multicriteria Optimization, doi:10.1007/3-540-27659-9 (the Pareto front).
-#' @noRd
+# Fast, and little disturbed. Algorithms of an operation and size: quiet time against what noise and late ranks cost; towards the lower left is better.
+# Ehrgott, M. (2005) Multicriteria Optimization, doi:10.1007/3-540-27659-9 (the Pareto front).
+# Gives a ggplot, or a data frame, one row per operation, size, algorithm and figure: `panel`, `operation`, `bytes`, `ranks`, `algorithm`, `figure`
+# (`noise`, `late ranks`), `quiet_ratio` (of its quiet time to the default's), `lost_ns_per_ns` (time lost per time that the noise takes, or that the
+# last rank comes late) with `low`, `high`, `front` (see `advise_table()`), `n_launches`. NULL where no algorithms were compared.
 plot_pareto <- function(analysis, draw = TRUE) {
   frame <- pareto_data(analysis$campaign, analysis$alpha)
   if (!draw || is.null(frame)) return(frame)
@@ -49,8 +44,6 @@ pareto_data <- function(campaign, alpha) {
   frame$figure <- factor(frame$figure, c("noise", "late ranks"))
   if (nrow(frame) == 0) NULL else frame
 }
-
-size_pareto <- function(frame, analysis) c(9, 1.6 + 1.5 * length(unique(frame$panel)))
 
 alt_pareto <- function(frame) {
   alt_panels(frame, "Algorithms on the front, quiet time of the default's", function(rows) {

@@ -1,12 +1,7 @@
-#' When an agent takes the CPU
-#'
-#' The begin of every activity, over the run, within the agent's period: a level line is an agent that
-#' keeps to it, a slanted one drifts, a cloud has none. See `agent_bursts()`.
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame; NULL without bursts: `panel`, `launch`, `host`, `start_s` (since
-#'   the node's first half), `within_period` (share of the period; without a period of the half), `period_s`, `length_us`.
-#' @noRd
+# When an agent takes the CPU. The begin of every activity, over the run, within the agent's period: a level line is an agent that keeps to it, a
+# slanted one drifts, a cloud has none. See `agent_bursts()`.
+# Gives a ggplot, or a data frame; NULL without bursts: `panel`, `launch`, `host`, `start_s` (since the node's first half), `within_period` (share of
+# the period; without a period of the half), `period_s`, `length_us`.
 plot_agent_phase <- function(analysis, draw = TRUE) {
   frame <- analysis$frames[["agent-phase"]] %||% phase_data(analysis)
   if (!draw || is.null(frame)) return(frame)
@@ -65,14 +60,10 @@ alt_agent_phase <- function(frame) {
   })
 }
 
-#' Who took the CPU of the ranks, as bars
-#'
-#' Per node and arm the tasks that ran most on the ranks' CPUs, beside the off halves. Of several launches the mean.
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame with `panel`, `host`, `kind`, `level_requested_percent`, `task` (with its group),
-#'   `group`, `arm`, `us_per_s` (CPU time, us per second), `n_launches`, `source`; NULL without `tasks.HOST.csv`.
-#' @noRd
+# Who took the CPU of the ranks, as bars. Per node and arm the tasks that ran most on the ranks' CPUs, beside the off halves. Of several launches the
+# mean.
+# Gives a ggplot, or a data frame with `panel`, `host`, `kind`, `level_requested_percent`, `task` (with its group), `group`, `arm`, `us_per_s` (CPU
+# time, us per second), `n_launches`, `source`; NULL without `tasks.HOST.csv`.
 plot_agent_tasks <- function(analysis, draw = TRUE) {
   frame <- analysis$frames[["agent-tasks"]] %||% agent_tasks_data(analysis)
   if (!draw || is.null(frame)) return(frame)
@@ -86,7 +77,7 @@ plot_agent_tasks <- function(analysis, draw = TRUE) {
     ggplot2::scale_fill_manual(NULL, values = arm_colours, breaks = c("off", "on"), labels = c(off = "off halves", on = "on halves")) +
     scale$axis + ggplot2::facet_wrap(~panel, ncol = min(2, n_panels(frame))) + theme_noiselab() +
     plot_words("Who took the CPU of the ranks",
-               sprintf("%s, measured halves only; %s", counted(max(frame$n_launches), "launch"),
+               sprintf("%s, measured halves only; %s", counted(max(frame$n_launches), "launch", "launches"),
                        paste(unique(stats::na.omit(task_sources[frame$source])), collapse = "; ")),
                paste0(sprintf(paste("The agent, and the tasks that ran most on the CPUs of ranks (%d in all; the ranks themselves and idle left",
                                     "out), in each arm and in the off halves. In brackets their group; irq, softirq and steal are from",
@@ -135,17 +126,11 @@ alt_agent_tasks <- function(frame) {
   })
 }
 
-#' Slowdown by sampling interval
-#'
-#' Slowdown of each operation against the sampling interval of an agent (logarithmic), with its two-sided interval and, as
-#' a broad bar, its one-sided bounds; with a margin the region that is safe, for all operations, is shaded.
-#'
-#' @inheritParams plot_dose
-#' @return A ggplot, or a data frame with `panel`, `agent`, `operation`, `bytes`, `interval_s`, `estimate`, `ci_low`, `ci_high`,
-#'   `bound_low`, `bound_high`, `detection_limit`, `model` (percent), `margin_percent`, `safe_from_s` (the shortest safe
-#'   interval, NA: none), `margin_verdict`, `series` (how the point is drawn). NULL where the launches do not differ in the
-#'   interval.
-#' @noRd
+# Slowdown by sampling interval. Slowdown of each operation against the sampling interval of an agent (logarithmic), with its two-sided interval and, as
+# a broad bar, its one-sided bounds; with a margin the region that is safe, for all operations, is shaded.
+# Gives a ggplot, or a data frame with `panel`, `agent`, `operation`, `bytes`, `interval_s`, `estimate`, `ci_low`, `ci_high`, `bound_low`, `bound_high`,
+# `detection_limit`, `model` (percent), `margin_percent`, `safe_from_s` (the shortest safe interval, NA: none), `margin_verdict`, `series` (how the
+# point is drawn). NULL where the launches do not differ in the interval.
 plot_intervals <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$intervals %||% intervals_data(analysis)
   if (!draw || is.null(frame)) return(frame)

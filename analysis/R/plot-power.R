@@ -78,7 +78,7 @@ power_curves <- function(row, analysis) {
   runs$n <- floor(n * runs$times)
   # Welch's count both arms, so they grow as n does.
   welch <- row$test_kind == "welch"
-  runs$df <- ifelse(runs$times == 1, df, if (welch) floor(df * runs$times) else scaled_df(runs$n, launches))
+  runs$df <- ifelse(runs$times == 1, df, if (welch) floor(df * runs$times) else if (launches) runs$n - 1 else pmin(255, runs$n - 1))  # within a launch at most 256 groups
   runs <- runs[runs$df >= 1, ]
   runs$se <- row$se * sqrt(n / runs$n)
   reach <- 100 * expm1(mapply(detection_limit, runs$se, runs$df, analysis$alpha, analysis$power))
@@ -101,9 +101,6 @@ power_df <- function(row, analysis) {
   if (off(1) <= 0) return(1)
   stats::uniroot(off, c(1, 4000), tol = 1e-6)$root
 }
-
-# Within a launch at most 256 groups of pairs are compared.
-scaled_df <- function(n, launches) if (launches) n - 1 else pmin(255, n - 1)
 
 alt_power <- function(frame) {
   alt_panels(frame, "Power against the true slowdown", function(rows) {

@@ -1,43 +1,14 @@
-#' The table of plots
-#'
-#' Report and front ends draw from it; adding a plot is adding a function, an entry and a test. Every
-#' plot function takes an `nl_analysis` (those of acceptance an `nl_acceptance_verdict`) and `draw`; with `draw = FALSE` it returns the data
-#' frame it would draw, units in the column names. A plot without data is NULL.
-#'
-#' @return A data frame, one row per plot: `name`, `of` (`noise`: campaigns of the detector, `acceptance`: acceptance campaigns,
-#'   `nights`: several of them, one after the other), `title`,
-#'   `question`, `needs` (the data without which it is NULL), `compares` (logical: needs both arms), `margin` (logical: shows
-#'   `analysis$margin`, percent).
-#' @examples
-#' plot_table()
-#' @export
+# The table of plots. Report and front ends draw from it; adding a plot is adding a function, an entry and a test. Every plot function takes an
+# `nl_analysis` (those of acceptance an `nl_acceptance_verdict`) and `draw`; with `draw = FALSE` it returns the data frame it would draw, units in the
+# column names. A plot without data is NULL.
+# Gives a data frame, one row per plot: `name`, `of` (`noise`: campaigns of the detector, `acceptance`: acceptance campaigns, `nights`: several of them,
+# one after the other), `title`, `question`, `needs` (the data without which it is NULL), `compares` (needs both arms), `margin` (shows
+# `analysis$margin`, percent).
 plot_table <- function() {
   rows <- lapply(plots(), function(plot) {
     data.frame(name = plot$name, of = plot$of %||% "noise", plot[c("title", "question", "needs", "compares")], margin = isTRUE(plot$margin))
   })
   do.call(rbind, rows)
-}
-
-#' Draw a plot by its name
-#'
-#' @param name Character, length 1: a name in [plot_table()].
-#' @param result An `nl_analysis` from [analyze_campaign()]; for plots of acceptance campaigns the result of [judge_acceptance()].
-#' @param draw Logical, length 1: FALSE returns the data frame behind the plot, units in its column names.
-#' @return A ggplot, or the data frame; NULL where the campaign has not the data that the plot needs.
-#' @examples
-#' \dontrun{
-#' draw_plot("forest", analyze_campaign(read_campaign("campaign")), draw = FALSE)[, c("label", "estimate_percent")]
-#' }
-#' @export
-draw_plot <- function(name, result, draw = TRUE) {
-  names_known <- vapply(plots(), `[[`, "", "name")
-  check_argument(is_text(name) && name %in% names_known, "name", name, paste(names_known, collapse = ", "))
-  plot <- plots()[[match(name, names_known)]]
-  wanted <- c(noise = "nl_analysis", acceptance = "nl_acceptance_verdict", nights = "nl_acceptance_trend")[[plot$of %||% "noise"]]
-  check_argument(inherits(result, wanted), "result", class(result), paste("an", wanted))
-  analysis <- if (wanted == "nl_analysis") result else unclass(result)
-  frame <- plot_frame(plot, analysis)
-  if (!draw || is.null(frame)) frame else draw_frame(plot, analysis, frame)
 }
 
 # `asks`: the section of the report that it belongs to. `alt` makes the text for readers who do not see the plot: what it shows, from its
@@ -48,7 +19,7 @@ plots <- function() list(
   list(name = "pareto", asks = "slower", compares = TRUE, title = "Quiet time against what noise and late ranks cost",
        question = "Which algorithm is fast, and little disturbed by noise and late ranks?",
        needs = "algorithms compared in some launches (noiselab run advise)",
-       draw = plot_pareto, alt = alt_pareto, size = size_pareto),
+       draw = plot_pareto, alt = alt_pareto, size = function(frame, analysis) c(9, 1.6 + 1.5 * n_panels(frame))),
   list(name = "dose", asks = "slower", compares = TRUE, title = "Slowdown by delivered level",
        question = "Which level does each operation sense?", needs = "the time channel, both arms",
        draw = plot_dose, narrow = function(plot, frame) plot + ggplot2::facet_wrap(~panel, ncol = 1) +
@@ -97,14 +68,11 @@ plots <- function() list(
        draw = plot_acceptance_map, alt = alt_acceptance_map, size = size_acceptance_map),
   list(name = "acceptance-trend", asks = "failed", of = "nights", compares = FALSE, title = "Figures of every node, night by night",
        question = "What changed, on which node, and since which night?", needs = "two acceptance campaigns or more",
-       draw = plot_acceptance_trend, alt = alt_acceptance_trend, size = size_acceptance_trend, margin = TRUE)
+       draw = plot_acceptance_trend, alt = alt_acceptance_trend, size = function(frame, trend) c(9, 1.7 + 2 * ceiling(n_panels(frame) / 2)), margin = TRUE)
 )
 
 # The plots of campaigns of one kind.
 plots_of <- function(kind) Filter(function(plot) (plot$of %||% "noise") == kind, plots())
-
-# "at 1 %"; what has no level is simply on.
-alt_at <- function(level) ifelse(has_level(level), paste("at", format_level(level), "%"), "under the treatment")
 
 # One phrase per panel, the first eight.
 alt_panels <- function(frame, title, phrase) {
@@ -143,7 +111,7 @@ alt_tail <- function(frame) {
     on <- rows[rows$arm == "on", ]
     on <- on[on$level == max(on$level, -Inf), ]
     paste(c(if (nrow(off) > 0) paste(reached(off), "\u00b5s off"),
-            if (nrow(on) > 0) paste(reached(on), "\u00b5s on", alt_at(on$level[1]))),
+            if (nrow(on) > 0) paste(reached(on), "\u00b5s on", if (has_level(on$level[1])) paste("at", format_level(on$level[1]), "%") else "under the treatment")),
           collapse = ", ")
   })
 }

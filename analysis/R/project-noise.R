@@ -12,8 +12,6 @@ project_design <- list(
 # that the costs are known by; `watched_s`: node-seconds, Inf: declared, not measured; `n_bursts`: seen in that time.
 node_noise <- function(name, costs_s, period_s = NA_real_, rate_hz = 1 / period_s, scale = c(1, 1), watched_s = Inf, n_bursts = length(costs_s),
                        n_nodes = 1, dispersion = 1, cost_words = "", notes = character()) {
-  check_argument(length(costs_s) > 0 && all(is.finite(costs_s) & costs_s > 0), "costs_s", costs_s, "seconds above 0")
-  check_argument(is_number(rate_hz, 0), "rate_hz", rate_hz, "one number above 0")
   noise <- list(name = name, costs_s = sort(costs_s), period_s = period_s, rate_hz = rate_hz, scale = scale, watched_s = watched_s,
                 n_bursts = n_bursts, n_nodes = n_nodes, dispersion = max(1, dispersion), cost_words = cost_words, notes = notes,
                 tail = if (is.finite(watched_s)) tail_shape(costs_s))
@@ -281,19 +279,13 @@ pattern_rounds <- function(pattern, n) {
 # The steps that it goes through in turn: `name`, `bytes`, `work` (share of the mean).
 pattern_steps <- function(pattern) pattern$sequence %||% data.frame(name = pattern$name, bytes = pattern$bytes, work = 1)
 
-#' Slowdown of steps with a pattern of messages
-#'
-#' @param noise From `node_noise()`, without weights.
-#' @param n Number of nodes.
-#' @param work_s Work of a step, s.
-#' @param spread_s NULL: phases are independent; else they lie within that time.
-#' @param pattern List: `name` (of `project_patterns`), `bytes`, `latency_s`, `overhead_s` (of CPU time, for each message on both sides),
-#'   `per_byte_s`; `sequence`: NULL, or the steps of a profile (`steps_in_order()`); `replicates`: NULL, or the numbers of the draws, from 1;
-#'   `kept`: NULL, or what keeps them (`keep_draws()`).
-#' @return List: `value` (the slowdown against the same steps without noise, a share, mean over draws), `low`, `high` (quantiles), `method`.
-#' @references Alexandrov, A. et al. (1995) LogGP. Hoefler, T., Schneider, T. and Lumsdaine, A. (2010) Characterizing the influence of system noise on
-#'   large-scale applications by simulation.
-#' @noRd
+# Slowdown of steps with a pattern of messages. Alexandrov, A. et al. (1995) LogGP. Hoefler, T., Schneider, T. and Lumsdaine, A. (2010) Characterizing
+# the influence of system noise on large-scale applications by simulation.
+# `noise`: from `node_noise()`, without weights. `n`: number of nodes. `work_s`: work of a step, s. `spread_s`: NULL: phases are independent; else they
+# lie within that time. `pattern`: list: `name` (of `project_patterns`), `bytes`, `latency_s`, `overhead_s` (of CPU time, for each message on both
+# sides), `per_byte_s`; `sequence`: NULL, or the steps of a profile (`steps_in_order()`); `replicates`: NULL, or the numbers of the draws, from 1;
+# `kept`: NULL, or what keeps them (`keep_draws()`).
+# Gives a list: `value` (the slowdown against the same steps without noise, a share, mean over draws), `low`, `high` (quantiles), `method`.
 simulated_slowdown <- function(noise, n, work_s, spread_s, pattern, alpha, seed) {
   of_draws(keep_draws(pattern, noise, n, work_s, spread_s, function() simulated_draws(noise, n, work_s, spread_s, pattern, seed)), alpha, "simulated")
 }
@@ -371,20 +363,13 @@ group_costs <- function(costs_s) {
   list(cost_s = as.numeric(rowsum(rev(costs_s), group)) / tabulate(group), n = tabulate(group))
 }
 
-#' The noise that a record just allows
-#'
-#' Of every threshold the rate of bursts beyond it is known as that of a Poisson process of which k were seen: Gamma(k) from below, Gamma(k + 1) from above.
-#' One random process has these at all thresholds: independent exponential rates for each burst seen, and from above one more beyond the costliest. What it
-#' costs is simulated; the quantile is that of the cost, not of each rate for itself.
-#'
-#' @param noise From `node_noise()`.
-#' @param upper The upper end? Else the lower.
-#' @param alpha Probability, length 1: of both sides together.
-#' @param demand List: `nodes`, `work_s`, `phase`, `stretch` (slowdown, a share: steps last so much longer).
-#' @param seed Number, length 1.
-#' @return `noise`, with `weights` of its costs: the mean of the draws around that quantile.
-#' @references Garwood (1936) for the limits; Cui and Hannig (2019) Nonparametric generalized fiducial inference for survival functions.
-#' @noRd
+# The noise that a record just allows. Of every threshold the rate of bursts beyond it is known as that of a Poisson process of which k were seen:
+# Gamma(k) from below, Gamma(k + 1) from above. One random process has these at all thresholds: independent exponential rates for each burst seen, and
+# from above one more beyond the costliest. What it costs is simulated; the quantile is that of the cost, not of each rate for itself. Garwood (1936)
+# for the limits; Cui and Hannig (2019) Nonparametric generalized fiducial inference for survival functions.
+# `noise`: from `node_noise()`. `upper`: the upper end? Else the lower. `demand`: list: `nodes`, `work_s`, `phase`, `stretch` (slowdown, a share: steps
+# last so much longer). `seed`: number.
+# Gives `noise`, with `weights` of its costs: the mean of the draws around that quantile.
 noise_bound <- function(noise, upper, alpha, demand, seed = 1) {
   if (!is.finite(noise$watched_s)) return(noise)
   groups <- group_costs(noise$costs_s)

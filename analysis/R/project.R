@@ -5,24 +5,17 @@
 project_walk <- list(draws = c(200, 1000), ranks_drawn = 1e5, circuits = 8, steps = 400, most_ranks = 1e5, most_uneven = 4096,
                      circuits_uneven = 20, saturated = 40)
 
-#' Project noise to many nodes
-#'
-#' @param noise From `node_noise()`.
-#' @param nodes Numbers of nodes; each is hit as a whole, or in one of its ranks.
-#' @param every_s Work between two synchronisations of all nodes, s.
-#' @param alpha Probability, length 1: intervals have confidence 1 - alpha.
-#' @param spread_s With a common phase: the starts of nodes lie so far apart, length 1.
-#' @param wander Do periods differ between nodes, so that phases wander? Otherwise they are fixed for a run, and the interval holds their draw.
-#' @param seed Number, length 1.
-#' @param pattern NULL: an ideal synchronisation of all; else what `simulated_slowdown()` takes.
-#' @param phases Some of `independent`, `common`.
-#' @return A data frame, one row per nodes x every x phase: `nodes`, `every_ns`, `phase` (`independent`, `common`), `slowdown_percent`, `ci_low`,
-#'   `ci_high`, `limit_percent` (of any number of nodes; NA where bursts keep to no period), `method` (`exact`, `walk`: mean over draws of the
-#'   phases, `chain`, `simulated`), `reason` (NA, or why the figure is a lower bound: then `ci_high` is NA).
-#' @details The interval joins the draws of the phases (their quantiles), what is not known of the bursts (`noise_bound()`) and of what they cost, and what
-#'   the chain differs from a simulation by (`model_share`), as independent errors of the logarithm. Bursts met by a step on all nodes must not be more than were ever seen: the quantile 1 - 1/nodes of a step is
-#'   not in a record that is shorter than -log(alpha / 2) x nodes x every.
-#' @noRd
+# Project noise to many nodes. The interval joins the draws of the phases (their quantiles), what is not known of the bursts (`noise_bound()`) and of
+# what they cost, and what the chain differs from a simulation by (`model_share`), as independent errors of the logarithm. Bursts met by a step on all
+# nodes must not be more than were ever seen: the quantile 1 - 1/nodes of a step is not in a record that is shorter than -log(alpha / 2) x nodes x
+# every.
+# `noise`: from `node_noise()`. `nodes`: numbers of nodes; each is hit as a whole, or in one of its ranks. `every_s`: work between two synchronisations
+# of all nodes, s. `spread_s`: with a common phase: the starts of nodes lie so far apart. `wander`: do periods differ between nodes, so that phases
+# wander? Otherwise they are fixed for a run, and the interval holds their draw. `seed`: number. `pattern`: NULL: an ideal synchronisation of all; else
+# what `simulated_slowdown()` takes. `phases`: some of `independent`, `common`.
+# Gives a data frame, one row per nodes x every x phase: `nodes`, `every_ns`, `phase` (`independent`, `common`), `slowdown_percent`, `ci_low`,
+# `ci_high`, `limit_percent` (of any number of nodes; NA where bursts keep to no period), `method` (`exact`, `walk`: mean over draws of the phases,
+# `chain`, `simulated`), `reason` (NA, or why the figure is a lower bound: then `ci_high` is NA).
 project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL,
                           phases = c("independent", "common")) {
   cells <- expand.grid(nodes = nodes, every_s = every_s, phase = phases, stringsAsFactors = FALSE)
@@ -244,20 +237,13 @@ convolved_with <- function(mass, cdf) {
 # Sums of a random number of costs: `transform` of their characteristic function.
 compound <- function(mass, transform) pmax(0, Re(stats::fft(transform(stats::fft(mass)), inverse = TRUE)) / length(mass))
 
-#' The chain of waits
-#'
-#' Steps of equal work, each closed by an ideal barrier. A step that begins after a wait of w finds ranks that were done early, and may be in
-#' the middle of a burst that began meanwhile; the one that all waited for is not. The wait of a step is the largest over ranks of the bursts
-#' that they meet.
-#'
-#' @param noise From `node_noise()`.
-#' @param n Number of ranks, or nodes, that are hit independently of one another, length 1.
-#' @param work_s Work of a step, s, length 1.
-#' @param cells Number of cells of the grid of waits, NULL: so many that a burst has sixteen on average, but 160 to 480.
-#' @return The slowdown in the long run, a share, length 1: of phases that wander where there is a period.
-#' @details P(W' <= x | W = w) = F1(x) (F(x) - rate int_x^(x+w) S(u) du)^(n-1): F of the sum of bursts that begin within the work (one period: a
-#'   rank meets so many whole, and one more with a probability; else compound Poisson), F1 the same in CPU time, for the rank that all waited for.
-#' @noRd
+# The chain of waits. Steps of equal work, each closed by an ideal barrier. A step that begins after a wait of w finds ranks that were done early, and
+# may be in the middle of a burst that began meanwhile; the one that all waited for is not. The wait of a step is the largest over ranks of the bursts
+# that they meet. P(W' <= x | W = w) = F1(x) (F(x) - rate int_x^(x+w) S(u) du)^(n-1): F of the sum of bursts that begin within the work (one period: a
+# rank meets so many whole, and one more with a probability; else compound Poisson), F1 the same in CPU time, for the rank that all waited for.
+# `noise`: from `node_noise()`. `n`: number of ranks, or nodes, that are hit independently of one another. `work_s`: work of a step, s. `cells`: number
+# of cells of the grid of waits, NULL: so many that a burst has sixteen on average, but 160 to 480.
+# Gives the slowdown in the long run, a share: of phases that wander where there is a period.
 slowdown_chain <- function(noise, n, work_s, cells = NULL) {
   weights <- noise_weights(noise)
   mean_s <- sum(weights * noise$costs_s)
@@ -328,15 +314,12 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL) {
 # What is fixed before anything is measured (Vehtari, Simpson, Gelman, Yao, Gabry 2024, Pareto smoothed importance sampling).
 tail_design <- list(share = 0.2, per_root = 3, least = 5, most_shape = 0.7, prior = 10, prior_shape = 0.5)
 
-#' The shape of the tail of costs
-#'
-#' @param costs_s Costs of bursts, s.
-#' @return A list: `shape` (of a generalised Pareto distribution; 0 exponential, 1/a Pareto of index a, below 0 bounded; NA: fewer than 5 in the tail, or all
-#'   alike), `scale_s`, `threshold_s`, `n` (bursts in the tail), `needed` (bursts that a mean over such a tail takes; Inf from shape 1 on), `heavy` (is the
-#'   shape above what so many bursts can tell, or above 0.7?).
-#' @references Zhang, J. and Stephens, M. A. (2009) A new and efficient estimation method for the generalized Pareto distribution. Vehtari, A. et al. (2024)
-#'   Pareto smoothed importance sampling: size of the tail, weak prior of the shape, and the sample size that it needs.
-#' @noRd
+# The shape of the tail of costs. Zhang, J. and Stephens, M. A. (2009) A new and efficient estimation method for the generalized Pareto distribution.
+# Vehtari, A. et al. (2024) Pareto smoothed importance sampling: size of the tail, weak prior of the shape, and the sample size that it needs.
+# `costs_s`: costs of bursts, s.
+# Gives a list: `shape` (of a generalised Pareto distribution; 0 exponential, 1/a Pareto of index a, below 0 bounded; NA: fewer than 5 in the tail, or
+# all alike), `scale_s`, `threshold_s`, `n` (bursts in the tail), `needed` (bursts that a mean over such a tail takes; Inf from shape 1 on), `heavy` (is
+# the shape above what so many bursts can tell, or above 0.7?).
 tail_shape <- function(costs_s) {
   n <- length(costs_s)
   m <- ceiling(min(tail_design$share * n, tail_design$per_root * sqrt(n)))

@@ -86,23 +86,12 @@ agent_certificate_notes <- function(info) {
 
 # ---- single bursts -----------------------------------------------------------------------------
 
-#' Read a trace of bursts
-#'
-#' The format that the generator replays (docs/reference/formats.md, Traces): start, duration and, as far as the lines have them,
-#' CPU, kind of load and task.
-#'
-#' @param file Character, length 1.
-#' @return A data frame, one row per burst: `start_ns`, `duration_ns`, `cpu`, `kind`, `task` (NA: none). Attribute
-#'   `keys`: named list of texts, the comments `# key: value` before the first burst.
-#' @details Signals `nl_error_damaged`, with file and line, where a line is no burst or starts go back.
-#' @examples
-#' file <- tempfile()
-#' writeLines(c("# source: cpu", "0\t41000\t3\t-\tcollectd", "100000000\t39000\t3\t-\tcollectd"), file)
-#' read_bursts(file)
-#' unlink(file)
-#' @export
+# Read a trace of bursts. The format that the generator replays (docs/reference/formats.md, Traces): start, duration and, as far as the lines have them,
+# CPU, kind of load and task. Signals `nl_error_damaged`, with file and line, where a line is no burst or starts go back.
+# `file`: character.
+# Gives a data frame, one row per burst: `start_ns`, `duration_ns`, `cpu`, `kind`, `task` (NA: none). Attribute `keys`: named list of texts, the
+# comments `# key: value` before the first burst.
 read_bursts <- function(file) {
-  check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file)) abort_data(file, " is missing")
   lines <- read_text_lines(file)
   text <- stripped(lines)

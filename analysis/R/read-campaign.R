@@ -139,7 +139,7 @@ find_launches <- function(dir, program = "noiselab-detect") {
   inside <- all_launches(dir)
   accept <- vapply(inside, is_accept_dir, TRUE)
   if (program == "noiselab-accept") return(inside[accept])
-  profile <- vapply(inside, is_profile_dir, TRUE)
+  profile <- vapply(inside, is_launch_of, TRUE, "noiselab-profile")
   if (program == "noiselab-profile") return(inside[profile])
   if (all(profile)) abort_data("'", dir, "' has runs of noiselab profile only: noiselab analyze profile reads them")
   accept <- accept | profile
@@ -159,8 +159,6 @@ all_launches <- function(dir) {
 
 # A launch of noiselab-accept, even if it died before its first figure.
 is_accept_dir <- function(dir) file.exists(file.path(dir, "accept.csv")) || is_launch_of(dir, "noiselab-accept")
-
-is_profile_dir <- function(dir) is_launch_of(dir, "noiselab-profile")
 
 is_launch_of <- function(dir, program) {
   file <- file.path(dir, "launch.json")
@@ -288,8 +286,6 @@ designs <- list(lockin = list(file = "halves.csv", pairs = "pairs"),
                 blocks = list(file = "blocks.csv", pairs = "sets"),
                 single = list(file = "blocks.csv", pairs = "loops"),
                 quick = list(file = "halves.csv", pairs = "pairs"))
-
-first_line <- function(text) trimws(strsplit(text, "\n", fixed = TRUE)[[1]][1])
 
 launch_notes <- function(info) {
   say <- function(...) paste0("launch ", info$launch, ": ", ...)

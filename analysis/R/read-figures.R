@@ -19,25 +19,16 @@ mismatch_rules <- rules_of(
 check_types <- c(name = "text", status = "text", reason = "string", repetitions = "number", seconds = "number", planned_seconds = "number")
 accept_statuses <- c("planned", "ran", "skipped", "failed")
 
-#' Read a campaign of acceptance launches
-#'
-#' @param dirs Character, length >= 1: campaign directories, launch directories of noiselab-accept, or both.
-#' @return An object of class `nl_acceptance`, a list: `figures` (data frame, the columns of `accept.csv` over all launches, without rows
-#'   that have no value),
-#'   `hist` (those of `accept_hist.csv`, with `launch`), `mismatches` (those of `mismatches.csv`), `checks` (data frame: `launch`,
-#'   `check`, `status` (`ran`, `skipped`, `failed`, `planned`), `reason`, `repetitions`), `launches` (list of the parsed `launch.json`
-#'   files, by id), `paths` (character: directory of each), `hosts` (character), `lost` (data frame: `launch`, `host`; or NULL), `shared` (data frame: `host_a`, `host_b`, `cpu`:
-#'   nodes of one kernel that share a CPU), `others` (list: who else ran, one for each launch and node), `self_check` (list: `dirs` of the detector's launches ending in `-selfcheck`, `planned`
-#'   (logical, NA: no schedule says), `why_not`), `progress` (see [read_campaign()]), `dirs`, `notes`.
-#' @details Launches that died are read up to their last complete line. Signals `nl_error_schema`, `nl_error_damaged` (file and line
-#'   named) or `nl_error_data`.
-#' @examples
-#' \dontrun{
-#' read_acceptance("acceptance-campaign")$hosts
-#' }
-#' @export
+# Read a campaign of acceptance launches. Launches that died are read up to their last complete line. Signals `nl_error_schema`, `nl_error_damaged`
+# (file and line named) or `nl_error_data`.
+# `dirs`: character, length >= 1: campaign directories, launch directories of noiselab-accept, or both.
+# Gives an object of class `nl_acceptance`, a list: `figures` (data frame, the columns of `accept.csv` over all launches, without rows that have no
+# value), `hist` (those of `accept_hist.csv`, with `launch`), `mismatches` (those of `mismatches.csv`), `checks` (data frame: `launch`, `check`,
+# `status` (`ran`, `skipped`, `failed`, `planned`), `reason`, `repetitions`), `launches` (list of the parsed `launch.json` files, by id), `paths`
+# (directory of each), `hosts` (character), `lost` (data frame: `launch`, `host`; or NULL), `shared` (data frame: `host_a`, `host_b`, `cpu`: nodes of
+# one kernel that share a CPU), `others` (list: who else ran, one for each launch and node), `self_check` (list: `dirs` of the detector's launches
+# ending in `-selfcheck`, `planned` (logical, NA: no schedule says), `why_not`), `progress` (see read_campaign()), `dirs`, `notes`.
 read_acceptance <- function(dirs) {
-  check_argument(is.character(dirs) && length(dirs) > 0 && !anyNA(dirs), "dirs", dirs, "directory names")
   paths <- unique(normalizePath(unlist(lapply(dirs, find_launches, program = "noiselab-accept"))))
   if (length(paths) == 0) {
     abort_data("no launch of noiselab-accept in ", paste(dirs, collapse = " "), ": make some with noiselab run acceptance")

@@ -1,39 +1,17 @@
 # An agent and its replay by the generator: do they slow the same code by the same?
 
-#' Agent and replay side by side
-#'
-#' A campaign in which an agent ran as itself and as a replay of its bursts by the generator (pattern `replay`), best in
-#' the same launches: is the slowdown the same? For each operation, size and replay the difference of the two slowdowns, and
-#' two one-sided tests of it against a margin (equivalence).
-#'
-#' Where launches hold both, the difference is taken within each launch, and the launch is the unit; in a single launch the
-#' pairs are (of designs in which an agent's and a replay's half share the off half, their difference is). In sets of
-#' launches of one arm each the set is the unit; otherwise launches are compared by Welch's test.
-#'
-#' The default margin is fixed before measuring: 0.05 %, or a tenth of the CPU time that the agent has by its own account, whichever is
-#' larger. How far the compared slowdowns scatter is no part of it. An agent whose slowdown was not detected gives nothing to compare with,
-#' and the answer is inconclusive.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()], or an `nl_analysis` of it.
-#' @param margin Half-width of "the same", percent of the time of an operation, length 1; NULL: the default above.
-#' @param alpha Level of each one-sided test, length 1.
-#' @param power Power at the detection limit, length 1.
-#' @return A list of class `nl_replay`: `rows`, a data frame, one row per operation, size, agent and replay: `operation`, `bytes`,
-#'   `ranks`, `agent`, `replay` (kind of the generator and its level), `level_requested_percent`, `agent_percent`,
-#'   `agent_low`, `agent_high`, `replay_percent`, `replay_low`, `replay_high` (slowdowns with two-sided intervals of confidence
-#'   1 - alpha), `agent_preempted_percent`, `replay_preempted_percent` (of one CPU), `difference_percent` (by how much longer the
-#'   operation takes under the agent than under the replay), `bound_low`, `bound_high` (its two-sided interval of confidence
-#'   1 - 2 alpha), `detection_limit` (of the difference), `margin_percent`, `margin_from`, `p_same` (of the two one-sided tests,
-#'   the larger), `p_holm` (two-sided, of any difference, Holm over the rows), `verdict` (`same`, `agent slows more`, `replay slows more`,
-#'   `inconclusive`), `reason`, `n`, `unit_of_inference`, `test`; `answer` (`pass`: all the same, `fail`: one is not, `inconclusive`),
-#'   `sentences`, `margin`, `alpha`, `power`, `notes`.
-#' @references Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680 (two one-sided tests).
-#'   Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70.
-#' @examples
-#' \dontrun{
-#' compare_replay(read_campaign("campaign"))$rows[, c("agent_percent", "replay_percent", "verdict")]
-#' }
-#' @export
+# An agent and the replay of its bursts by the generator (pattern `replay`): is the slowdown the same? Two one-sided tests of the difference against a
+# margin fixed before measuring, within launches or pairs where these hold both, else over sets or launches (docs/methods.md, Agent and replay). An agent whose
+# slowdown was not detected gives nothing to compare with. Schuirmann (1987).
+# `margin`: half-width of "the same", percent of the time of an operation; NULL: the default above.
+# Gives a list: `rows`, a data frame, one row per operation, size, agent and replay: `operation`, `bytes`, `ranks`, `agent`,
+# `replay` (kind of the generator and its level), `level_requested_percent`, `agent_percent`, `agent_low`, `agent_high`, `replay_percent`, `replay_low`,
+# `replay_high` (slowdowns with two-sided intervals of confidence 1 - alpha), `agent_preempted_percent`, `replay_preempted_percent` (of one CPU),
+# `difference_percent` (by how much longer the operation takes under the agent than under the replay), `bound_low`, `bound_high` (its two-sided interval
+# of confidence 1 - 2 alpha), `detection_limit` (of the difference), `margin_percent`, `margin_from`, `p_same` (of the two one-sided tests, the larger),
+# `p_holm` (two-sided, of any difference, Holm over the rows), `verdict` (`same`, `agent slows more`, `replay slows more`, `inconclusive`), `reason`,
+# `n`, `unit_of_inference`, `test`; `answer` (`pass`: all the same, `fail`: one is not, `inconclusive`), `sentences`, `margin`, `alpha`, `power`,
+# `notes`.
 compare_replay <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
   analysis <- analysis_for(campaign, check_replay, alpha = alpha, power = power)
   rows <- replay_rows(analysis, margin)
@@ -41,7 +19,7 @@ compare_replay <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) 
   result <- list(rows = rows, answer = worst_verdict(replay_answers[rows$verdict]), margin = margin, alpha = analysis$alpha, power = analysis$power,
                  notes = analysis$notes)
   result$sentences <- replay_sentences(result)
-  structure(result, class = "nl_replay")
+  result
 }
 
 # Are there rows of an agent, and of a replay?

@@ -6,7 +6,7 @@
 #' it has more than some thousand points, or svglite is not installed). A campaign of synchronised starts may hold one arm only: the report
 #' then has no verdicts.
 #'
-#' @param campaign An `nl_campaign` from [read_campaign()] or an `nl_analysis`; or an `nl_acceptance_verdict` from [judge_acceptance()], which
+#' @param campaign An `nl_campaign` from [read_campaign()] or an `nl_analysis`; or an `nl_acceptance_verdict` from `judge_acceptance()`, which
 #'   has been judged: `alpha` and `margin` are then its own.
 #' @param file Character, length 1: the HTML file. It is written beside its place and renamed.
 #' @param plots_dir Character, length 1: directory for pictures and CSV files, made if need be.
@@ -80,7 +80,7 @@ report_page <- function(analysis, figures, files_dir) {
   }
   checks <- trust_checks(analysis)
   html_page(
-    if (has_agent(analysis$campaign)) paste("What", join_words(agent_names(analysis)), "costs") else "OS noise and synchronised codes",
+    if (has_agent(analysis$campaign)) paste("What", join_words(unique(sub("@.*", "", analysis$treatments$kind[analysis$treatments$pattern %in% no_word]))), "costs") else "OS noise and synchronised codes",
     report_where(analysis$campaign), report_answer(analysis), report_alarms(analysis), figure(lead),
     if (is_clean(analysis)) list(
       ask("where", "Which rank or node?", where_sentence(analysis), report_starts(analysis$campaign)),

@@ -6,51 +6,21 @@ reproducible_percent <- 5
 # What the scatter of launches says about that: its upper bound lies below, its lower bound above, or neither does.
 reproducible_words <- c(yes = "reproducible", no = "not reproducible", open = "undecided")
 
-#' Stability and sensitivity of configurations
-#'
-#' Per configuration (operation, size, ranks, design, operations in a block; treatment): how well its clean time
-#' repeats, how long to
-#' average, whether it reacts to the highest level, and what that costs. The reaction is tested by the sign-flip test on
-#' the pairs of all its launches (scope: these launches), with Holm's correction over configurations, so that the chance
-#' that any configuration is called reacting that is not is at most alpha. The figure of merit is the limit of detection
-#' (level whose slowdown the test finds with the power wanted) times the root of the machine time of the pairs: the
-#' level within reach of one second,
-#' which falls as the root of the seconds. Machine time is wall time times nodes. A configuration is reproducible where
-#' the upper bound of the scatter over launches is within the limit, not where the estimate happens to be, and not
-#' reproducible where the lower bound is above it.
-#'
-#' @param campaign An `nl_campaign` from [read_campaign()].
-#' @param alpha,power Probabilities, length 1: one-sided level of the tests and of the ends of intervals (which have confidence
-#'   1 - 2 alpha), power at the limits.
-#' @param spread Largest coefficient of variation over launches, in percent, of what is called reproducible, length 1.
-#' @return A data frame, one row per configuration, the best figure of merit first: `operation`, `bytes`, `ranks`,
-#'   `design`, `count` (operations in a block; NA where the pilot finds it), `kind`, `pattern`, `placement`, `phase`,
-#'   `half_s` (length of a half or block, s), `n_launches`, `n_clean` (off halves), `n_pairs` (at the highest level),
-#'   `mean_ns` (clean time of an operation), `cv_within_percent`, `cv_within_robust_percent` (scatter of the halves of a
-#'   launch: SD over mean, MAD over median, mean over launches), `cv_launches_percent` and its interval
-#'   `cv_launches_low_percent`, `cv_launches_high_percent` (SD of launch means over their mean, by
-#'   chi-square),
-#'   `half_best_s` (half-period that needs least time; NA in other designs than `lockin`),
-#'   `level_requested_percent`, `level_delivered_percent` (of one CPU), `slowdown_percent`, `slowdown_low_percent`,
-#'   `slowdown_high_percent`, `p_one_sided`, `p_holm`, `reacts` (logical), `reproducible` (`reproducible`, `not
-#'   reproducible` or `undecided`), `launches_needed` (where undecided: launches that would decide with probability `power`
-#'   if they scatter as these do; NA beyond 1000), `suitable` (logical), `limit_percent`
-#'   (detection limit, slowdown), `lod_percent` (the same as a level), `machine_s` (of the pairs behind it), `merit`,
-#'   `merit_low`, `merit_high` (percent of one CPU times root of a second), `rank`, `reason` (why it is not suitable,
-#'   else NA).
-#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (stage 1). Holm, S. (1979) Scandinavian
-#'   Journal of Statistics 6, 65-70. Zou, G. Y. and Donner, A. (2008) Statistics in Medicine 27, 1693-1702 (interval of
-#'   a quotient from those of its parts).
-#' @examples
-#' \dontrun{
-#' stability_table(read_campaign("campaign"))[, c("operation", "reacts", "merit")]
-#' }
-#' @export
+# Per configuration (operation, size, ranks, design, operations in a block; treatment): how well its clean time repeats over launches, and whether it
+# reacts to the highest level (sign-flip test, Holm over configurations). The figure of merit is the detection limit as a level times the root of the
+# machine time (wall time times nodes) of its pairs. Khudoleeva and Stefanov (2021), stage 1; Zou and Donner (2008) for the interval of the quotient.
+# `spread`: largest coefficient of variation over launches, in percent, of what is called reproducible.
+# Gives a data frame, one row per configuration, the best figure of merit first: `operation`, `bytes`, `ranks`, `design`, `count` (operations in a
+# block; NA where the pilot finds it), `kind`, `pattern`, `placement`, `phase`, `half_s` (length of a half or block, s), `n_launches`, `n_clean` (off
+# halves), `n_pairs` (at the highest level), `mean_ns` (clean time of an operation), `cv_within_percent`, `cv_within_robust_percent` (scatter of the
+# halves of a launch: SD over mean, MAD over median, mean over launches), `cv_launches_percent` and its interval `cv_launches_low_percent`,
+# `cv_launches_high_percent` (SD of launch means over their mean, by chi-square), `half_best_s` (half-period that needs least time; NA in other designs
+# than `lockin`), `level_requested_percent`, `level_delivered_percent` (of one CPU), `slowdown_percent`, `slowdown_low_percent`,
+# `slowdown_high_percent`, `p_one_sided`, `p_holm`, `reacts` (logical), `reproducible` (`reproducible`, `not reproducible` or `undecided`),
+# `launches_needed` (where undecided: launches that would decide with probability `power` if they scatter as these do; NA beyond 1000), `suitable`
+# (logical), `limit_percent` (detection limit, slowdown), `lod_percent` (the same as a level), `machine_s` (of the pairs behind it), `merit`,
+# `merit_low`, `merit_high` (percent of one CPU times root of a second), `rank`, `reason` (why it is not suitable, else NA).
 stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = reproducible_percent) {
-  check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
-  check_probability(alpha, "alpha")
-  check_probability(power, "power")
-  check_argument(is_number(spread, 0), "spread", spread, "a percentage above 0")
   pairs <- pair_rows(campaign$rows)
   if (length(pairs$off) == 0) {
     abort_data("no complete pair in ", paste(campaign$dirs, collapse = " "), ": let the launches go on for longer")
@@ -300,7 +270,7 @@ analyze_stability <- function(operands, values, form) {
   best <- if (is.null(advice$row)) NA_character_ else configuration_name(advice$row)
   lines <- answered(form, NULL, list(alpha = alpha, spread_percent = spread, recommendation = c(
     list(name = best, half_period_s = advice$half_period_s), lapply(pick(advice, c("why", "equal", "commands")), texts)
-  )), list(rows = table), notes, format_stability(table, advice, alpha, spread, notes), stability_view(table, advice, alpha, spread, notes, operands))
+  )), list(rows = table), notes, stability_parts(table, advice, alpha, spread), stability_view(table, advice, alpha, spread, notes, operands))
   write_output(as_lines(lines, values), values$out)
   # Said after the table is printed: the table is the reason.
   if (is.null(advice$row)) {
@@ -315,37 +285,34 @@ how_measured <- function(table) {
   ifelse(is.na(table$count), timed, paste0("x", format_count_each(table$count)))
 }
 
-format_stability <- function(table, advice, alpha, spread, notes) {
-  known <- unique(table[!is.na(table$level_requested_percent), c("level_requested_percent", "kind")])
-  levels <- unique(level_label(known, " % of one CPU"))
-  c("clean time of a half, off arm: scatter in percent",
-    wrap_line(paste0("CV: SD over mean within a launch; robust: MAD over median; over n: SD over mean of the means of ",
-                     "n launches",
-                     if (any(!is.na(table$count))) "; xN: blocks of N operations")),
-    clean_lines(table, alpha), "",
-    paste0("reaction to ", paste(levels, collapse = ", "), ", in these launches"),
-    wrap_line(sprintf(paste(
-      "slower: percent; p: sign-flip test, by Holm over the configurations; limit: slowdown that the placebo's pairs",
-      "would have shown with power 0.95 at alpha %g; merit: level (%% of one CPU) within reach of one second of the",
-      "machine (wall time x nodes), low is good"
-    ), alpha)),
-    reaction_lines(table, alpha), "",
-    recommendation_text(table, advice, alpha, spread), format_notes(notes))
+# Beside the view: the scatter within launches, what the figure of merit is made of, and all that follows from it.
+stability_parts <- function(table, advice, alpha, spread) {
+  high <- ifelse(is.na(table$merit_high), "?", format_level(table$merit_high))
+  merit <- ifelse(is.na(table$merit), "-", paste0("[", format_level(table$merit_low), ", ", high, "]"))
+  list(new_part("scatter within launches, and what the merit is made of", stability_rows(table, list(
+    n_launches = col_number("n", table$n_launches), cv_within_percent = col_number("CV", table$cv_within_percent, plain),
+    cv_within_robust_percent = col_number("robust", table$cv_within_robust_percent, plain),
+    p_holm = col_number("p", table$p_holm, format_p), limit_percent = col_number("limit", table$limit_percent, plain),
+    merit = col_number("merit", table$merit, format_level), merit_low = col_number(confidence_name(2 * alpha), table$merit_low, merit)
+  )), sprintf(paste(
+    "percent; CV: SD over mean within a launch; robust: MAD over median; p: sign-flip test, by Holm over the configurations; limit: slowdown that",
+    "the placebo's pairs would have shown with power 0.95 at alpha %g%s. Suitable: the clean time is shown to scatter by at most %g %% over",
+    "launches (upper bound at alpha %g, 3 launches or more), and the level is detected at alpha %g"
+  ), alpha, if (any(!is.na(table$count))) "; xN: blocks of N operations" else "", spread, alpha, alpha), paste("-", advice$why)),
+  if (length(advice$commands) > 0) c("go on with", unlist(lapply(advice$commands, wrap_command))))
 }
 
 # On one screen: what to measure with and why, then every configuration.
 stability_view <- function(table, advice, alpha, spread, notes, operands) {
   best <- advice$row
-  label <- stability_label(table)
-  shown <- do.call(new_table, c(configuration_columns(table), list(
+  shown <- stability_rows(table, list(
     cv_launches_percent = col_number("CV", table$cv_launches_percent, plain, "%"),
     cv_launches_low_percent = col_number(confidence_name(2 * alpha), table$cv_launches_low_percent,
                                          plain_interval(table$cv_launches_low_percent, table$cv_launches_high_percent)),
     slowdown_percent = col_number("slower", table$slowdown_percent, format_effect, "%"),
     slowdown_low_percent = col_interval(confidence_name(2 * alpha), table$slowdown_low_percent, table$slowdown_high_percent),
-    merit = col_number("merit", table$merit, format_level), suitable = col_words("suitable", ifelse(table$suitable, "yes", "no")),
-    by = if (any(nzchar(label))) label
-  )))
+    merit = col_number("merit", table$merit, format_level), suitable = col_words("suitable", ifelse(table$suitable, "yes", "no"))
+  ))
   new_view(if (is.null(best)) upper_first(paste0(advice$why, ".")) else c(
     sprintf("Measure with %s: %s.", configuration_name(best), advice$why[1]), upper_first(paste0(advice$why[2], ".")),
     if (length(advice$equal) > 0) sprintf("Not told apart from it: %s.", few_words(advice$equal, 3))
@@ -355,59 +322,15 @@ stability_view <- function(table, advice, alpha, spread, notes, operands) {
   all_command(operands, "stability"), report_beside(operands))
 }
 
-configuration_columns <- function(table) {
-  list(operation = col_words("operation", table$operation), bytes = col_number("bytes", table$bytes),
-       ranks = col_number("ranks", table$ranks),
-       half = col_words("half", how_measured(table)))
+# Where there are several treatments, each has a line above its rows.
+stability_rows <- function(table, columns) {
+  label <- treatment_label(table, varying_factors(table), named = TRUE)
+  do.call(new_table, c(list(operation = col_words("operation", table$operation), bytes = col_number("bytes", table$bytes),
+                            ranks = col_number("ranks", table$ranks), half = col_words("half", how_measured(table))),
+                       columns, list(by = if (any(nzchar(label))) label)))
 }
 
 confidence_name <- function(alpha) sprintf("%g %% CI", 100 * (1 - alpha))
-
-clean_lines <- function(table, alpha) {
-  low <- table$cv_launches_low_percent
-  stability_lines(table, list(
-    n_launches = col_number("n", table$n_launches), cv_within_percent = col_number("CV", table$cv_within_percent, plain),
-    cv_within_robust_percent = col_number("robust", table$cv_within_robust_percent, plain),
-    cv_launches_percent = col_number("over n", table$cv_launches_percent, plain),
-    cv_launches_low_percent = col_number(confidence_name(2 * alpha), low, plain_interval(low, table$cv_launches_high_percent))
-  ))
-}
-
-reaction_lines <- function(table, alpha) {
-  high <- ifelse(is.na(table$merit_high), "?", format_level(table$merit_high))
-  merit <- ifelse(is.na(table$merit), "-", paste0("[", format_level(table$merit_low), ", ", high, "]"))
-  stability_lines(table, list(
-    slowdown_percent = col_number("slower", table$slowdown_percent, format_effect),
-    slowdown_low_percent = col_interval(confidence_name(2 * alpha), table$slowdown_low_percent, table$slowdown_high_percent),
-    p_holm = col_number("p", table$p_holm, format_p), limit_percent = col_number("limit", table$limit_percent,
-        plain),
-    merit = col_number("merit", table$merit, format_level), merit_low = col_number(confidence_name(2 * alpha), table$merit_low, merit)
-  ))
-}
-
-# Where there are several treatments, each has a line above its rows.
-stability_lines <- function(table, columns) {
-  label <- stability_label(table)
-  table_lines(do.call(new_table, c(configuration_columns(table), columns, list(by = if (any(nzchar(label))) label))))
-}
-
-stability_label <- function(table) {
-  columns <- varying_factors(table)
-  treatment_label(table, columns, named = TRUE)
-}
-
-recommendation_text <- function(table, advice, alpha, spread) {
-  criteria <- sprintf(paste("suitable: the clean time is shown to scatter by at most %g %% over launches (upper bound at",
-                            "alpha %g, 3 launches or more), and the level is detected at alpha %g"), spread, alpha, alpha)
-  found <- if (is.null(advice$row)) c(paste("recommendation: none,", advice$why[1]), wrap_line(criteria),
-                                                 wrap_line(paste("-", advice$why[-1])[length(advice$why) > 1])) else {
-    equal <- sprintf("not told apart from it: %s", paste(advice$equal, collapse = "; "))
-    c(paste("recommendation:", configuration_name(advice$row)), wrap_line(criteria), wrap_line(paste("-", advice$why)),
-      wrap_line(equal[length(advice$equal) > 0]))
-  }
-  c(found, wrap_line(not_suitable_words(table)), "",
-    if (length(advice$commands) > 0) c("go on with", unlist(lapply(advice$commands, wrap_command)), ""))
-}
 
 # Each reason once, with the configurations that it keeps out.
 not_suitable_words <- function(table) {
@@ -468,12 +391,6 @@ check_reproducibility <- function(table) {
     abort_data("reproducibility: at most ", max(table$n_launches), " launch(es) of an operation, size and number of ranks; it ",
                "needs ", reproducibility_launches, ": run more launches into the same directory")
   }
-}
-
-format_reproducibility <- function(table, conf, notes) {
-  c("reproducibility over launches, times in \u00b5s",
-    wrap_line("RSE: standard error of the mean over launches in percent of it, sd / (mean sqrt(n)); all starts count"),
-    table_lines(rse_table(table, conf)), wrap_line(sprintf("no RSE: %s", unique(stats::na.omit(table$reason)))), "", format_notes(notes))
 }
 
 rse_table <- function(table, conf) {

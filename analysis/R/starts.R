@@ -132,8 +132,6 @@ starts_notes <- function(campaign) {
     })
 }
 
-format_starts <- function(campaign) c(unlist(lapply(starts_parts(campaign), part_lines), use.names = FALSE), format_notes(starts_notes(campaign)))
-
 starts_parts <- function(campaign) list(
   new_part("how well starts began, times in \u00b5s", quality_table(start_quality(campaign)), paste(
     "over: overshoot, actual minus scheduled start, over ranks and starts; time: last end minus scheduled start; spread: mean of last minus",

@@ -4,20 +4,13 @@ summary_rules <- rules_of("table:text config:text op:text bytes:count level_perc
 
 summary_keys <- c("table", "config", "op", "bytes")
 
-#' Read a table of mean, SD and n
-#'
-#' @param file Character, length 1: CSV file with the columns `table`, `config`, `op`, `bytes`,
-#'   `level_percent` (percent of one CPU, 0 = clean), `mean_s`, `sd_s` (seconds), `n` (runs). Lines
-#'   that start with `#` are comments; other columns are ignored.
-#' @return A data frame with those columns, and `mean_half_unit_s`, `sd_half_unit_s` (seconds): half a unit of the last
-#'   digit printed, so 0.005 for 12.34, 0.05 for 558.0, 0.5 for 431 (without a point the last digit is taken for the
-#'   last one known) and 50 for 1.2e3; NA where the number is not decimal. Errors name file and line.
-#' @examples
-#' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
-#' nrow(read_summary(file))
-#' @export
+# Read a table of mean, SD and n.
+# `file`: CSV file with the columns `table`, `config`, `op`, `bytes`, `level_percent` (percent of one CPU, 0 = clean), `mean_s`, `sd_s` (seconds), `n`
+# (runs). Lines that start with `#` are comments; other columns are ignored.
+# Gives a data frame with those columns, and `mean_half_unit_s`, `sd_half_unit_s` (seconds): half a unit of the last digit printed, so 0.005 for 12.34,
+# 0.05 for 558.0, 0.5 for 431 (without a point the last digit is taken for the last one known) and 50 for 1.2e3; NA where the number is not decimal.
+# Errors name file and line.
 read_summary <- function(file) {
-  check_argument(is_text(file), "file", file, "one file name")
   if (!file.exists(file) || dir.exists(file)) abort_usage("'", file, "' is not a file")
   lines <- read_text_lines(file)
   at <- which(!grepl("^\\s*(#|$)", lines, useBytes = TRUE))
@@ -82,50 +75,27 @@ check_summary <- function(table, file = "argument 'df'", line = seq_len(nrow(tab
   table
 }
 
-#' Judge tables of mean, SD and n
-#'
-#' For each noisy row: rule P (the noisy mean lies above the upper bound of the clean mean's two-sided
-#' 99 % confidence interval), rule N (the two 99 % intervals of the means do not overlap and the noisy
-#' one is above), Welch's test one- and two-sided, and Holm's correction of the one-sided p-values
-#' over all noisy rows given (the family is the whole file: the reader looks at all of it). Where the half-units of the
-#' printed digits are known, every verdict is asked for at all values that round to what was printed.
-#'
-#' @param df Data frame with the columns of [read_summary()]; without `mean_half_unit_s` and `sd_half_unit_s` nothing is
-#'   said about rounding (the columns `..._sure` and the ranges of p are NA).
-#' @param alpha One-sided level of the detection limit and of the verdicts by Welch, Holm and margin, length 1.
-#' @param power Power at the detection limit, length 1.
-#' @param margin_percent Margin of the slowdown, percent, length 1; NULL: none is asked about.
-#' @return A list. `rows`, a data frame, one row per noisy row: `table`, `config`, `op`, `bytes`,
-#'   `level_percent` (percent of one CPU), `slowdown_percent`, `rule_p`, `rule_n` (logical),
-#'   `welch_p_one_sided`, `welch_p_two_sided`, `holm_p`, `rule_p_false_alarm` (the one-sided false
-#'   alarm rate rule P really has at these n), `detection_limit_percent` (the slowdown that Welch's
-#'   test would have found at `alpha` with `power`), `n_clean`, `n_noisy`; `rule_p_sure`, `rule_n_sure`, `welch_sure`,
-#'   `holm_sure` (logical: the same verdict whatever the digits not printed; for Holm, and for thresholds, at least
-#'   where TRUE), `welch_p_low`, `welch_p_high`, `holm_p_low`, `holm_p_high` (range of the p-values); with a margin
-#'   `bound_low_percent`, `bound_high_percent` (interval of the slowdown, confidence 1 - 2 alpha, by inverting Welch's
-#'   test of mean against multiples of the clean mean), `margin_verdict`, `margin_reason`, `margin_sure`.
-#'   `configurations`, a data frame: `threshold_rule_p_percent`, `threshold_rule_n_percent` (the smallest level from
-#'   which every higher level is detected; NA if none), `threshold_rule_p_sure`, `threshold_rule_n_sure`. With a margin
-#'   also `margin_percent` and `answer` (`pass`, `fail` or `inconclusive`, over all rows).
-#' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Welch, B. L. (1947) Biometrika 34, 28-35.
-#'   Holm, S. (1979) Scandinavian Journal of Statistics 6, 65-70. Currie, L. A. (1968) Analytical Chemistry 40,
-#'   586-593. Fieller, E. C. (1954) Journal of the Royal Statistical Society B 16, 175-185 (intervals of ratios by
-#'   inversion).
-#' @examples
-#' file <- system.file("extdata", "khudoleeva2021.csv", package = "noiselab")
-#' judge_summary(read_summary(file))$configurations
-#' @export
+# For each noisy row: rule P (the noisy mean lies above the clean mean's two-sided 99 % interval), rule N (the two intervals do not overlap), Welch's
+# test, and Holm's correction over all rows of the file; each asked for at all values that round to what was printed, where that is known. Khudoleeva
+# and Stefanov (2021); Fieller (1954) for intervals of ratios.
+# `df`: data frame with the columns of read_summary(); without `mean_half_unit_s` and `sd_half_unit_s` nothing is said about rounding (the columns
+# `..._sure` and the ranges of p are NA). `margin_percent`: margin of the slowdown, percent; NULL: none is asked about.
+# Gives a list. `rows`, a data frame, one row per noisy row: `table`, `config`, `op`, `bytes`, `level_percent` (percent of one CPU), `slowdown_percent`,
+# `rule_p`, `rule_n` (logical), `welch_p_one_sided`, `welch_p_two_sided`, `holm_p`, `rule_p_false_alarm` (the one-sided false alarm rate rule P really
+# has at these n), `detection_limit_percent` (the slowdown that Welch's test would have found at `alpha` with `power`), `n_clean`, `n_noisy`;
+# `rule_p_sure`, `rule_n_sure`, `welch_sure`, `holm_sure` (the same verdict whatever the digits not printed; for Holm, and for thresholds, at least
+# where TRUE), `welch_p_low`, `welch_p_high`, `holm_p_low`, `holm_p_high` (range of the p-values); with a margin `bound_low_percent`,
+# `bound_high_percent` (interval of the slowdown, confidence 1 - 2 alpha, by inverting Welch's test of mean against multiples of the clean mean),
+# `margin_verdict`, `margin_reason`, `margin_sure`. `configurations`, a data frame: `threshold_rule_p_percent`, `threshold_rule_n_percent` (the smallest
+# level from which every higher level is detected; NA if none), `threshold_rule_p_sure`, `threshold_rule_n_sure`. With a margin also `margin_percent`
+# and `answer` (`pass`, `fail` or `inconclusive`, over all rows).
 judge_summary <- function(df, alpha = 0.01, power = 0.95, margin_percent = NULL) {
-  check_argument(is.data.frame(df), "df", class(df), "a data frame")
   missing <- setdiff(summary_rules$name, names(df))
   check_argument(length(missing) == 0, "df", paste("no column", missing[1]),
                  paste("the columns", paste(summary_rules$name, collapse = ", ")))
   for (column in c("level_percent", "mean_s", "sd_s", "n")) check_numeric(df[[column]], column)
   check_argument(all(df$n >= 2), "n", min(df$n, Inf), "at least 2 runs in every row")
   check_argument(all(df$sd_s > 0), "sd_s", min(df$sd_s, Inf), "standard deviations above 0")
-  check_probability(alpha, "alpha")
-  check_argument(is.null(margin_percent) || is_number(margin_percent, 0, 100), "margin_percent", margin_percent,
-                 "one number above 0 and below 100, or NULL")
   df <- check_summary(as.data.frame(df))
   for (column in c("mean_half_unit_s", "sd_half_unit_s")) if (is.null(df[[column]])) df[[column]] <- NA_real_
   key <- row_key(df, summary_keys)

@@ -224,13 +224,21 @@ view_end <- function(view, warnings_left, width) {
   if (nchar(both) <= width) both[nzchar(both)] else c(report, command)
 }
 
+# All that there is to say: a view without a limit, then `parts` (of new_part(), or lines) and all notes.
+all_lines <- function(view, parts, notes) {
+  parts <- Filter(Negate(is.null), parts)
+  c(wrap_line(view$sentences, 0), "", if (!is.null(view$table)) c(table_lines(view$table), wrap_line(view$legend)),
+    wrap_line(sprintf("! %s", view$warnings)), "",
+    unlist(lapply(parts, function(part) if (is.character(part)) c(part, "") else part_lines(part)), use.names = FALSE), format_notes(notes))
+}
+
 # An analysis in the form that was asked for; what is for the others is not made. `head`: what JSON has beside the tables; `tables`: data
 # frames by name, of JSON and CSV, `only_csv`: further ones of CSV; `table`: which of them CSV prints, NULL: the first; `said`: what it leaves
-# to stderr; `answer`: of a question that decides the status, NULL: none was asked.
+# to stderr; `all`: lines of --all, or the parts beside the view's table; `answer`: of a question that decides the status, NULL: none was asked.
 answered <- function(form, table, head, tables, notes, all, view, said = notes, answer = NULL, only_csv = list(), program = "noiselab-analyze") {
   if (form == "csv") say_notes(program, said)
   lines <- switch(form, json = answer_json(program, head, tables, notes), csv = csv_lines(as.data.frame(c(tables, only_csv)[[table %||% 1]])),
-                  all = all, view)
+                  all = if (is.list(all)) all_lines(view, all, notes) else all, view)
   if (!is.null(answer)) attr(lines, "status") <- answer_status(answer)
   lines
 }

@@ -355,7 +355,7 @@ located <- function(n) {
       campaign$nodes$pairs[on] <- n_pairs
       campaign$nodes$preempted_shift_percent_mean[on] <- colMeans(x)
       campaign$nodes$preempted_shift_percent_sd[on] <- apply(x, 2, stats::sd)
-      locate_noise(campaign, alpha, power)$nodes$p_one_sided
+      noiselab:::locate_noise(campaign, alpha, power)$nodes$p_one_sided
     })
     share(sprintf("autocorrelation %g", phi), unlist(p) <= alpha, "false_alarms")
     fresh_seeds()
@@ -385,7 +385,7 @@ acceptance_lengths <- list(quick = list(repetitions = 2, watched_s = 0.25), full
 accept_outcome <- function(cell, nodes, length, seed) {
   truth <- acceptance_cells[[cell]]
   model <- c(list(nodes = nodes, seed = seed), acceptance_lengths[[length]], truth$model(nodes))
-  result <- judge_acceptance(do.call(simulated_acceptance, model), alpha = alpha)
+  result <- noiselab:::judge_acceptance(do.call(simulated_acceptance, model), alpha = alpha)
   bad <- unique(result$judgements$entity[result$judgements$verdict == "fail"])
   others <- !all(grepl(truth$named, bad))
   data.frame(cell = cell, nodes = nodes, length = length, seed = seed, wrong_fail = +others,
@@ -461,7 +461,7 @@ acceptance <- function(n) {
   }
   if (nzchar(paste0(Sys.getenv("NODES"), Sys.getenv("LENGTHS"), Sys.getenv("CELLS")))) return(invisible())
   against <- function(i, launches, ...) {
-    rows <- judge_acceptance(simulated_acceptance(seed = i, ...), reference = simulated_acceptance(seed = n + i,
+    rows <- noiselab:::judge_acceptance(simulated_acceptance(seed = i, ...), reference = simulated_acceptance(seed = n + i,
         launches = launches))$judgements
     unique(rows$entity[rows$kind == "reference" & rows$verdict == "fail"])
   }

@@ -4,10 +4,10 @@ library(noiselab)
 dir <- commandArgs(TRUE)[1]
 show <- function(name, x) cat(name, format(x, digits = 6), "\n")
 for (operation in c("waitpattern-up", "waitpattern-null", "barrier")) {
-  ranks <- read_starts(dir, operations = operation)
+  ranks <- noiselab:::read_starts(dir, operations = operation)
   ranks <- ranks[ranks$switches == 0, ]
   # medians stand a few switches: of all starts
-  starts <- read_starts(dir, operations = operation, by = "start")
+  starts <- noiselab:::read_starts(dir, operations = operation, by = "start")
   show(paste0(operation, ".n_quiet"), nrow(ranks))
   show(paste0(operation, ".p50"), median(ranks$overshoot_ns))
   show(paste0(operation, ".p99"), quantile(ranks$overshoot_ns, 0.99))

@@ -34,7 +34,7 @@ test_that("the plot of nights marks the node that changed and its night, and nee
                as.numeric(night_time(unique(frame$since[at]))))
   expect_match(alt_acceptance_trend(plot_acceptance_trend(acceptance_trend(good_nights[1:2]), draw = FALSE)), "none changed")
   expect_null(plot_acceptance_trend(acceptance_trend(good_nights[1])))
-  expect_equal(draw_plot("acceptance-trend", worse_trend, draw = FALSE), frame)
+  expect_equal(plot_acceptance_trend(worse_trend, draw = FALSE), frame)
 })
 
 test_that("a series that fell by its margin is not steady, and one that kept its level is", {

@@ -114,7 +114,7 @@ test_that("the front ends write table, JSON, lines, JUnit, node files and report
   expect_match(short[1], "^FAIL on 3 nodes: node")
   expect_match(short, "^! node", all = FALSE)
   expect_equal(status_of("noiselab-report", dir)$status, 0L)
-  expect_true(all(file.exists(file.path(dir, "report_files", paste0("acceptance-", c("matrix", "boxes", "map"), ".csv")))))
+  expect_true(all(file.exists(file.path(dir, "report_files", paste0("acceptance-", c("matrix", "map"), ".csv")))))
   other <- local_acceptance(seed = 2)
   short <- status_of("noiselab-compare", other, dir)$out
   expect_lte(length(short), 24)

@@ -75,7 +75,7 @@ test_that("about launches like these the launch is the unit of bursts, too", {
   group <- function(slowdown) cbind(data.frame(launch = seq_along(slowdown), operation = "barrier", bytes = 0), locked_row(list(
     n_bursts = 100, bursts_per_s = 4, burst_cpu_ns = 2.5e6, cost_ns = 2.5e6, cost_low_ns = 2.4e6, cost_high_ns = 2.6e6,
     slowdown_low = 0, slowdown_high = 0, p_value = 1e-9, limit_percent = 0.1, amplification = 1, amplification_low = 0.9,
-    amplification_high = 1.1, absorbed_share = 0, z = 4, state = "measured", seconds = 25)))
+    amplification_high = 1.1, z = 4, state = "measured", seconds = 25)))
   x <- c(1, 2, 3, 1, 2)
   rows <- group(x)
   rows$slowdown_percent <- x

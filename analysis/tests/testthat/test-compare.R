@@ -231,8 +231,6 @@ test_that("what cannot be compared is refused in one line", {
   expect_error(compare_campaigns(a, read_campaign(other$b)),
                "nothing in common: A has barrier 0 B, 2 ranks; B has scan 0 B",
                class = "nl_error_usage")
-  expect_error(compare_campaigns(a, 1), class = "nl_error_usage")
-  expect_error(compare_campaigns(a, read_campaign(plain$b), margin_percent = 0), class = "nl_error_usage")
   a$rows <- a$rows[a$rows[["arm"]] == "on", ]
   expect_error(compare_campaigns(a, read_campaign(plain$b)), "no row of the arm off", class = "nl_error_data")
 })

@@ -109,7 +109,7 @@ test_that("two campaigns with it are compared: the slowdown of launches of one a
   slow <- got$rows[got$rows$family == "slowdown", ]
   expect_equal(slow$verdict, "more sensitive")
   expect_equal(slow$effect, 100 * (1.04 / 1.01 - 1), tolerance = 0.2)
-  expect_match(format_comparison(got), "slowdown slurm-accounting", all = FALSE)
+  expect_match(part_lines(comparison_parts(got)[[1]]), "slowdown slurm-accounting", all = FALSE)
 })
 
 test_that("every start of a launch under it is read, with its name and without a level", {

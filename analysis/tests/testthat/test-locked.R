@@ -11,7 +11,6 @@ test_that("a loop without noise gives back what each burst cost, by hand", {
   expect_equal(got$bursts_per_s, 5 / seconds)
   expect_equal(got$slowdown_percent, 100 * 1.5e-3 / 0.2)
   expect_equal(got$amplification, 1.5)
-  expect_equal(got$absorbed_share, 0)
   expect_equal(got$state, "measured")
 })
 
@@ -146,7 +145,7 @@ test_that("launches together count by their bursts, and the worst state wins", {
       n_bursts = n, bursts_per_s = 4, burst_cpu_ns = 2.5e6, cost_ns = 2.5e6, cost_low_ns = 2.4e6, cost_high_ns = 2.6e6,
       slowdown_percent = slowdown,
       slowdown_low = slowdown - reach, slowdown_high = slowdown + reach, p_value = 1e-4, limit_percent = 0.1, amplification = 1,
-      amplification_low = 0.9, amplification_high = 1.1, absorbed_share = 0, z = 4, state = state, seconds = n / 4)))
+      amplification_low = 0.9, amplification_high = 1.1, z = 4, state = state, seconds = n / 4)))
     row$figure <- list(figure_of_t(slowdown, reach / qnorm(0.99), Inf))
     row
   }

@@ -73,9 +73,6 @@ test_that("short, constant, straight and disordered series are refused or have a
   expect_equal(vapply(list(numeric(), 1, rep(3, 50), 1:50 * 2), reason, ""),
                c("0 points, a periodogram needs 16", "1 point, a periodogram needs 16", "the series is constant", "the series is a straight line"))
   expect_equal(nrow(periodogram(rep(3, 50), 1:50)), 0)
-  expect_error(periodogram(1:3, 3:1), "t_s", class = "nl_error_usage")
-  expect_error(periodogram(1:3, 1:2), "t_s", class = "nl_error_usage")
-  expect_error(periodogram(c(1, NA), 1:2), "x", class = "nl_error_usage")
 })
 
 test_that("one spike is no period, and an alternating series has the shortest one", {

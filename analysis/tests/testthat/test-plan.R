@@ -56,9 +56,7 @@ test_that("what has no answer is NA with a reason", {
     expect_true(is.na(reasons[[wanted]]$n))
     expect_match(reasons[[wanted]]$reason, wanted)
   }
-  expect_error(plan_pairs("a", 1), "effect", class = "nl_error_usage")
-  expect_error(plan_pairs(1, 1, alpha = 2), "'alpha': got 2, wanted one number between 0 and 1", class = "nl_error_usage")
-  expect_error(plan_pairs(1, 1, margin = "a"), "margin", class = "nl_error_usage")
+  expect_error(check_probability(2, "alpha"), "'alpha': got 2, wanted one number between 0 and 1", class = "nl_error_usage")
   expect_equal(plan_pairs(10, 1, least = 7)$n, 7)
 })
 

@@ -126,9 +126,6 @@ test_that("damage is named with file and byte", {
 
 test_that("a launch without a raw file, a lost one and a bad selection are refused", {
   dir <- local_starts(raw = "starts.bin")
-  expect_error(read_starts(launch_of(dir), ranks = 2), "'ranks': got 2", class = "nl_error_usage")
-  expect_error(read_starts(launch_of(dir), operations = "bcast"), "'operations': got bcast", class = "nl_error_usage")
-  expect_error(read_starts(launch_of(dir), ranks = 1, by = "start"), "'ranks'", class = "nl_error_usage")
   unlink(file.path(launch_of(dir), "starts.bin"))
   expect_error(read_starts(launch_of(dir)), "starts.bin is missing", class = "nl_error_data")
   dir <- local_starts()

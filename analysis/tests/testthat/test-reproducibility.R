@@ -23,7 +23,7 @@ test_that("launches are put together by operation, size and ranks; their means c
   rows <- rows[rows$operation == "bcast", ]
   means <- rows$global_ns / rows$operations
   expect_equal(table$rse_percent[table$operation == "bcast"], 100 * sd(means) / mean(means) / sqrt(3))
-  got <- status_of("noiselab-analyze", "reproducibility", dir)
+  got <- status_of("noiselab-analyze", "reproducibility", "--all", dir)
   expect_equal(got$status, 0L)
   expect_match(got$out, "RSE %", all = FALSE)
   expect_equal(jsonlite::fromJSON(status_of("noiselab-analyze", "reproducibility", "--json", "--alpha", "0.05", dir)$out)$confidence, 0.95)

@@ -137,8 +137,6 @@ test_that("fewer than 3 launches, one pair, and no level above 0 have their reas
   expect_false(constant$reacts)
   expect_equal(constant$cv_launches_percent, 0)
   expect_equal(recommend_configuration(constant[0, ])$why, "there is no configuration")
-  expect_error(stability_table(1), "campaign", class = "nl_error_usage")
-  expect_error(stability_table(same, spread = -1), "spread", class = "nl_error_usage")
 })
 
 test_that("among configurations without any reaction one is rarely called reacting", {
