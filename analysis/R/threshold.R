@@ -13,9 +13,8 @@
 # holds the smallest tested level that a run like this one detects more often than not.
 #
 # Columns: those of the family, `unit`, `med_percent`, `lod_percent` and `d_delta_percent` (percent of one CPU; NA with the reason in
-# `..._reason`) with `..._low_percent` and `..._high_percent` (Inf: above the highest level), `med_bracket_low_percent`, `slope`,
-# `slope_low`, `slope_high` (unit of the channel per percent of one CPU, least squares through the origin), `fit_p` (departure from that
-# line: chi-square, across launches by resampling), `detection_limit`, `n_pairs` (median over levels), `n_tested` (smallest),
+# `..._reason`) with `..._low_percent` and `..._high_percent` (Inf: above the highest level), `med_bracket_low_percent`, `slope` (unit of the channel
+# per percent of one CPU, least squares through the origin), `detection_limit`, `n_pairs` (median over levels), `n_tested` (smallest),
 # `n_launches`. Currie, L. A. (1968) Analytical Chemistry 40, 586-593; Tamhane, A. C. et al. (1996) Biometrics 52, 21-37 (MED by
 # step-down); Hartigan, J. A. (1969) JASA 64, 1303-1317; Praestgaard, J. and Wellner, J. (1993) Annals of Probability 21, 2053-2086
 # (exchangeably weighted bootstraps).
@@ -58,63 +57,29 @@ threshold_of <- function(rows, alpha, delta) {
   # quiet machine's blank has none), that of the lowest level above it.
   limit <- max(rows$detection_limit[seq_len(min(2, nrow(rows)))])
   resampled <- resample_family(rows, dosed, units)
-  slope <- slope_of(rows, dosed, resampled, alpha)
   med <- med_of(dosed, resampled, alpha)
   curve <- curve_of(dosed)
-  if (is.na(curve$reason)) curve$fit_p <- fit_p_of(curve, dosed, resampled)
   if (!any(has_level(rows$level_requested_percent))) med$med_reason <- curve$reason <- "the treatment has no level"
   if (is.na(curve$reason)) curve$resampled <- monotone_fit(resampled$effect[, curve$use, drop = FALSE], curve$weight)
   lod <- level_at("lod", limit, curve, alpha, pmax(resampled$spread, 1e-9), "the limit")
   d_delta <- level_at("d_delta", delta, curve, alpha)
   do.call(frame, c(as.list(rows_at(rows, 1))[c(family_columns(rows), "unit")], med, lod, list(delta_percent = delta), d_delta, list(
-    slope = slope$slope, slope_low = slope$low, slope_high = slope$high, fit_p = curve$fit_p,
+    slope = slope_through_origin(dosed$level_delivered_percent, dosed$estimate, dosed$se_effect),
     detection_limit = limit, n_pairs = stats::median(rows$n_pairs), n_tested = min(rows$n_tested),
     n_launches = max(rows$n_launches)
   )))
 }
 
-# Levels of the same launches do not err independently: their slope's interval comes from resampled launches.
-slope_of <- function(rows, dosed, resampled, alpha) {
-  few <- max(1, min(rows$n_launches) - 1)
-  slope <- slope_through_origin(dosed$level_delivered_percent, dosed$estimate, dosed$se_effect, alpha,
-                                if (isTRUE(resampled$together)) few else Inf)
-  if (!isTRUE(resampled$together) || is.na(slope$slope)) return(slope)
-  use <- dosed$level_delivered_percent > 0 & is.finite(resampled$effect[1, ])
-  x <- dosed$level_delivered_percent[use]
-  weight <- x / dosed$se_effect[use]^2
-  ends <- ends_of(drop(resampled$effect[, use, drop = FALSE] %*% weight) / sum(weight * x), alpha)
-  list(slope = slope$slope, low = ends[1], high = ends[2], reason = if (ends[1] > 0) NA_character_ else "the slope is not clearly positive")
-}
-
-# The same of the departure from that line: how often do resampled launches depart as far from theirs?
-fit_p_of <- function(curve, dosed, resampled) {
-  if (!isTRUE(resampled$together) || length(curve$use) < 2) return(curve$fit_p)
-  departure <- function(effect) {
-    slope <- drop(effect %*% (curve$level * curve$weight)) / sum(curve$level^2 * curve$weight)
-    drop((effect - outer(slope, curve$level))^2 %*% curve$weight)
-  }
-  seen <- departure(matrix(dosed$estimate[curve$use], 1))
-  drawn <- departure(sweep(resampled$effect[, curve$use, drop = FALSE], 2, dosed$estimate[curve$use]))
-  (1 + sum(drawn >= seen)) / (1 + length(drawn))
-}
-
-# Weighted least squares through the origin; `df` is that of the weights' standard errors.
-slope_through_origin <- function(x, y, se, alpha, df = Inf) {
+# Of a line through the origin, by weighted least squares; NA without a level that has a delivered load and a standard error.
+slope_through_origin <- function(x, y, se) {
   use <- !is.na(x) & !is.na(y) & is.finite(se) & se > 0 & x > 0
-  none <- list(slope = NA_real_, low = NA_real_, high = NA_real_, reason = "no level with a delivered load and a standard error")
-  if (!any(use)) return(none)
-  weight <- 1 / se[use]^2
-  information <- sum(weight * x[use]^2)
-  slope <- sum(weight * x[use] * y[use]) / information
-  reach <- stats::qt(1 - alpha / 2, df) / sqrt(information)
-  list(slope = slope, low = slope - reach, high = slope + reach,
-       reason = if (slope - reach > 0) NA_character_ else "the slope is not clearly positive")
+  if (any(use)) sum((x * y / se^2)[use]) / sum((x^2 / se^2)[use]) else NA_real_
 }
 
 # ---- resampling --------------------------------------------------------------------------------
 
 # Effects (unit of the channel) of the levels above 0 in every resample, one column per level; the detection limit of
-# the blank in it over that of the rows; and whether the levels were resampled together.
+# the blank in it over that of the rows.
 resample_family <- function(rows, dosed, units) {
   known <- is.finite(dosed$estimate) & is.finite(dosed$se_effect) & dosed$se_effect > 0
   if (!any(known)) return(NULL)
@@ -127,7 +92,7 @@ resample_family <- function(rows, dosed, units) {
     effect[, i] <- dosed$estimate[i] + deviation
   }
   blank <- if (!is.null(draws)) draws$spread else blank_spread(units[[rows$at[1]]], rows[1, ])
-  list(effect = effect, spread = blank, together = !is.null(draws))
+  list(effect = effect, spread = blank)
 }
 
 # Deviation of the resampled effect of one level from its estimate, scaled so that its scatter is the standard error
@@ -247,14 +212,13 @@ med_of <- function(dosed, resampled, alpha) {
 
 # The monotone dose-response of the levels that can be used, or why there is none.
 curve_of <- function(dosed) {
-  none <- function(reason) list(use = integer(), fit_p = NA_real_, reason = reason)
+  none <- function(reason) list(use = integer(), reason = reason)
   use <- which(is.finite(dosed$level_delivered_percent) & is.finite(dosed$estimate) & is.finite(dosed$se_effect) & dosed$se_effect > 0)
   if (length(use) == 0) return(none("no level with a delivered load and a standard error"))
   x <- dosed$level_delivered_percent[use]
   if (any(diff(c(0, x)) <= 0)) return(none("the delivered levels do not rise with the requested ones"))
   weight <- 1 / dosed$se_effect[use]^2
-  list(use = use, level = x, weight = weight, fitted = monotone_fit(dosed$estimate[use], weight),
-       fit_p = lack_of_fit(x, dosed$estimate[use], dosed$se_effect[use]), reason = NA_character_)
+  list(use = use, level = x, weight = weight, fitted = monotone_fit(dosed$estimate[use], weight), reason = NA_character_)
 }
 
 # The level at which the fit reaches an effect (unit of the channel), in columns that begin with `name`. `spread`: the effect's own error in each
