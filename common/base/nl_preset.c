@@ -9,11 +9,7 @@ const char *nl_preset_folder(char *buf) {
         return buf;
     }
     char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash) *slash = '\0';
-    if (snprintf(buf, PATH_MAX, "%s/../share/noiselab/presets", self) >= PATH_MAX) buf[0] = '\0';
+    if (snprintf(buf, PATH_MAX, "%s/../share/noiselab/presets", nl_own_folder(self)) >= PATH_MAX) buf[0] = '\0';
     return buf;
 }
 

@@ -49,6 +49,14 @@ static inline int nl_grow(void *array, int n, int *room, size_t size) {
     return 0;
 }
 
+/* The folder of this program, without / at its end, into `buf` (PATH_MAX bytes); "" where /proc is not mounted. Returns buf. */
+static inline char *nl_own_folder(char *buf) {
+    ssize_t n = readlink("/proc/self/exe", buf, PATH_MAX - 1);
+    while (n > 0 && buf[n - 1] != '/') n--;
+    buf[n > 0 ? n - 1 : 0] = '\0';
+    return buf;
+}
+
 /* The row of that name in a table of pointers to rows, which ends with NULL and whose rows begin with their names. NULL: there is none. */
 static inline const void *nl_find(const void *table, const char *name) {
     const char *at = table, *own;

@@ -3,18 +3,16 @@
 #include "common/sys/nl_whole.h"
 #include "detector/treatment/child.h"
 
-enum { MOST_CPUS = 4096, LIST_BYTES = 6 * MOST_CPUS, MOST_BYTES = 1 << 20 };
+enum { LIST_BYTES = 24576, MOST_BYTES = 1 << 20 };
 #define GAP           "1ms" /* on the scale of a program's steps: what comes closer together is one hit */
 #define PATIENCE_NS   INT64_C(20000000000)
 
-/* The CPUs that this node's processes may use, as "0,1,2"; their number, 0: unknown. */
+/* The CPUs that this node's processes may use, as "0-3,8"; their number, 0: unknown. */
 static int list_cpus(char *list, size_t size) {
-    static int cpus[MOST_CPUS];
     struct nl_place *place;
-    size_t used = 0;
     if (nl_place_open(&place)) return 0;
-    int n = nl_place_cpus(place, cpus, MOST_CPUS);
-    for (int i = 0; i < n && used < size - 8; i++) used += (size_t)snprintf(list + used, size - used, "%s%d", i > 0 ? "," : "", cpus[i]);
+    int n = nl_place_count(place);
+    nl_place_list(place, list, size);
     nl_place_close(place);
     return n;
 }

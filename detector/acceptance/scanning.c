@@ -202,12 +202,10 @@ static void own_mask(unsigned char mask[MASK_BYTES]) {
 /* The CPUs that this node's processes may use. */
 static void allowed_mask(unsigned char mask[MASK_BYTES]) {
     struct nl_place *place;
-    static int cpus[MOST_CPUS];
     memset(mask, 0, MASK_BYTES);
     if (nl_place_open(&place)) return;
-    int n = nl_place_cpus(place, cpus, MOST_CPUS);
-    for (int i = 0; i < n; i++)
-        if (cpus[i] < MOST_CPUS) put(mask, cpus[i]);
+    for (int cpu = 0; cpu < MOST_CPUS; cpu++)
+        if (nl_place_is_allowed(place, cpu)) put(mask, cpu);
     nl_place_close(place);
 }
 

@@ -313,12 +313,8 @@ static int write_json(const struct profile *p, const struct nf_tables *t, int st
 /* Beside this program, as it is built and as it is installed. 0 or -1. */
 static int find_library(struct profile *p) {
     char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = '\0';
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(self, '/');
-        if (slash) *slash = '\0';
-    }
+    char *slash = strrchr(nl_own_folder(self), '/');
+    if (slash) *slash = '\0';
     snprintf(p->library, sizeof p->library, "%s/lib/noiselab/libnoiselab-profile.so", self);
     /* LD_PRELOAD is divided at blanks and colons */
     if (strpbrk(p->library, " :")) return nl_error("'%s': the dynamic linker takes no path with a blank or a colon", p->library);

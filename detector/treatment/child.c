@@ -5,20 +5,9 @@ enum { PATH_BYTES = PATH_MAX + 64 };
 static const struct timespec look_pause = {.tv_nsec = 1000000};
 
 void nd_child_program(const char *name, const char *path, char *out, size_t size) {
-    if (path) {
-        snprintf(out, size, "%s", path);
-        return;
-    }
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n > 0) {
-        self[n] = '\0';
-        char *slash = strrchr(self, '/');
-        if (slash) *slash = '\0';
-        snprintf(out, size, "%s/%s", self, name);
-        if (access(out, X_OK) == 0) return;
-    }
-    snprintf(out, size, "%s", name);
+    char own[PATH_MAX];
+    snprintf(out, size, "%s/%s", nl_own_folder(own), name);
+    if (path || !own[0] || access(out, X_OK) != 0) snprintf(out, size, "%s", path ? path : name);
 }
 
 static void become(const struct nd_child_kind *kind, const char *program, const char *const *words, int fd) {

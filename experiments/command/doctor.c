@@ -133,14 +133,6 @@ static int judge(const struct nc_machine *m, enum nc_state *states, char (*whys)
     return can_run;
 }
 
-static int find_programs(char *bin, size_t size) {
-    ssize_t n = readlink("/proc/self/exe", bin, size - 1);
-    if (n <= 0) return -1;
-    bin[n] = '\0';
-    *strrchr(bin, '/') = '\0';
-    return 0;
-}
-
 int main(int argc, char **argv) {
     static struct nc_finding findings[MAX_PROBES];
     static char whys[MAX_PROBES][200], bin[PATH_MAX];
@@ -157,7 +149,7 @@ int main(int argc, char **argv) {
     nl_set_program("noiselab-doctor");
     if (nl_options_parse(&asked.line, argc, argv, NULL)) return NL_EXIT_USAGE;
     if (asked.line.is_done) return NL_EXIT_OK;
-    if (find_programs(bin, sizeof bin)) {
+    if (!nl_own_folder(bin)[0]) {
         nl_error("cannot find the folder of the programs (/proc is not mounted)");
         return NL_EXIT_USAGE;
     }
