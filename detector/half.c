@@ -274,7 +274,6 @@ static void begin_beats(struct nd_run *r, const struct nd_step *step, const stru
 
 static int64_t tell_progress(void *progress, int64_t now_ns) { return nd_progress_tick(progress, now_ns); }
 
-/* Runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s) {
     const struct nd_cell *cell = &r->cells[step->config];
     const struct nd_batch_view view = {.config = step->config, .arm = step->level + 1, .pair = step->pair, .order = step->order};

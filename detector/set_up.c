@@ -310,7 +310,6 @@ static void record_sync(void *context, const struct nd_starter *s, const char *r
         r->flags |= ND_FLAG_RECORD;
 }
 
-/* The clock of the operations, and with synchronised starts everything around it. */
 int nd_run_open_clocks(struct nd_run *r) {
     const struct nd_options *o = r->o;
     char reason[256];
