@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [replay] [detection] [placebo] [demo] [analysis]
-#   [starts] [sync] [startup] [record] [profile] [project] [agents]
+#   [starts] [sync] [startup] [record] [profile] [project]
 # Nothing else should run meanwhile. All parts take about two hours, of which the demos take half an hour; RUNS (10), PLACEBO_LAUNCHES (30) and DEMO_RUNS (10) shorten the longest. QUICK=1 takes seconds: every part runs
 # as it would, for a time too short for its bounds. Exit status 2: a part could not run.
 set -u
@@ -232,8 +232,6 @@ startup() {
     verdict "$(($(middle start.run) - measured_ms - $(middle start.bare)))" '<=' 1000 'noiselab run of one launch adds'
 }
 
-# shellcheck source=tests/bench/agents.bash
-source tests/bench/agents.bash
 record() { bench record tests/bench/bench-record.sh; }
 
 profile() {
@@ -255,7 +253,7 @@ project() {
     sed 's/^/  /' "$work/project"
 }
 
-all='harness memory generator replay detection placebo demo analysis starts sync startup record profile project agents'
+all='harness memory generator replay detection placebo demo analysis starts sync startup record profile project'
 [ $# -gt 0 ] || read -ra parts <<<"$all"
 [ $# = 0 ] || parts=("$@")
 for part in "${parts[@]}"; do

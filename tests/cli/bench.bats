@@ -30,7 +30,7 @@ in_short() {
     done
     # and every part is a function
     for part in $(sed -n "s/^all='\(.*\)'/\1/p" tests/bench/bench.sh); do
-        grep -q "^$part() {" tests/bench/bench.sh tests/bench/agents.bash || missing="$missing $part"
+        grep -q "^$part() {" tests/bench/bench.sh || missing="$missing $part"
     done
     echo "missing:$missing"
     [ -z "$missing" ]
