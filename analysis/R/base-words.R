@@ -52,15 +52,6 @@ format_seconds <- function(x) {
   paste0(sprintf("%.6g", x * c(s = 1, ms = 1e3, us = 1e6)[unit]), unit)
 }
 
-# For people: two units at most.
-format_long <- function(x) {
-  if (is.na(x)) return("-")
-  if (x < 60) return(sprintf("%.3g s", x))
-  if (x < 3600) return(sprintf("%d min %d s", x %/% 60, floor(x %% 60)))
-  if (x < 2 * day_s) return(sprintf("%d h %d min", x %/% 3600, floor(x %% 3600 / 60)))
-  sprintf("%s days", format_count(round(x / day_s)))
-}
-
 # Lines that a shell reads as one; an option keeps its value beside it.
 wrap_command <- function(text, width = 92) {
   words <- strsplit(text, " (?=--)", perl = TRUE)[[1]]

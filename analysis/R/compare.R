@@ -369,12 +369,16 @@ provenance <- function() c(
   "preempted time by" = of_launch("preempted_by", "clocks"), "clock of operations" = of_launch(c("clock", "name")), start = start_mode
 )
 
+# With the options of these launches, but for those `passed_over`.
+provenance_of <- function(infos, passed_over = "out") {
+  names <- setdiff(unique(unlist(lapply(infos, function(info) names(info$options)))), passed_over)
+  c(provenance(), lapply(stats::setNames(names, paste("option", names, recycle0 = TRUE)), function(name) of_launch(c("options", name), "none")))
+}
+
 # The values of both sides, launch by launch; rows where the sets of values are not the same.
 differing_provenance <- function(a, b) {
   infos <- list(a = a$launches, b = b$launches)
-  names <- unique(unlist(lapply(c(infos$a, infos$b), function(info) names(info$options))))
-  names <- setdiff(names, options_passed_over)
-  of <- c(provenance(), lapply(stats::setNames(names, paste("option", names, recycle0 = TRUE)), function(name) of_launch(c("options", name), "none")))
+  of <- provenance_of(c(infos$a, infos$b), options_passed_over)
   rows <- bind_rows(c(Map(function(what, get) {
     values <- lapply(infos, function(side) sort(unique(unlist(lapply(side, get)))))
     if (identical(values$a, values$b)) return(NULL)

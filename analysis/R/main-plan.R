@@ -92,7 +92,7 @@ levels_option <- function(text) {
 check_reach <- function(plan) {
   if (is.na(plan$run$total_s)) abort_data("no run can do this: ", plan$run$reason)
   if (plan$run$total_s > day_s) {
-    abort_data("this takes ", format_long(plan$run$total_s),
+    abort_data("this takes ", format_span(plan$run$total_s, 3),
                ", more than a day: seek a larger effect, plan fewer levels and operations ",
                "(--levels, --op), or a quieter configuration (noiselab run stability)")
   }
@@ -160,9 +160,9 @@ run_words <- function(plan) {
   halves <- sprintf("%s pairs x %d (%s) x 2 halves of %s + %s ms between halves", format_count(run$pairs_per_launch),
                     run$arms,
                     arms_words(basis, run), format_seconds(basis$half_s), plain(1000 * basis$overhead_s))
-  c(wrap_line(sprintf("total: %s%s", format_long(run$total_s),
+  c(wrap_line(sprintf("total: %s%s", format_span(run$total_s, 3),
                       if (is.na(run$total_upper_s)) "" else sprintf(" (with 80 %% certainty at most %s)",
-                                                                    format_long(run$total_upper_s))), 0),
+                                                                    format_span(run$total_upper_s, 3))), 0),
     wrap_line(sprintf("%s launch%s of %s", format_count(run$n_launches), if (run$n_launches == 1) "" else "es",
                       halves)),
     wrap_line(sprintf("and %.1f s to start each (%s)", basis$launch_s,

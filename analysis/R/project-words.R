@@ -103,7 +103,7 @@ projection_legend <- function(projection) {
           if (is.na(noise$period_s)) sprintf("bursts at any time, %s per s", format_level(noise$rate_hz)) else paste("a burst every", format_time(noise$period_s)),
           if (length(costs) == 1) format_time(costs) else paste(format_time(signif(stats::median(noise$costs_s), 3)), "to", format_time(signif(max(costs), 3))),
           noise$cost_words, if (request$wander) "phases wander" else "phases fixed for a run, at random", pattern_words(request$pattern),
-          if (is.finite(noise$watched_s)) sprintf("the %d recorded for %s", noise$n_nodes, format_long(noise$watched_s)) else "this one")
+          if (is.finite(noise$watched_s)) sprintf("the %d recorded for %s", noise$n_nodes, format_span(noise$watched_s, 3)) else "this one")
 }
 
 pattern_words <- function(pattern) {
@@ -121,7 +121,7 @@ unseen_warning <- function(projection) {
   short <- any(grepl("were not recorded", projection$rows$reason, fixed = TRUE))
   sprintf("%sbursts of %s rarer than one in %s of a node were not recorded: %s%s would exclude %s %%",
           if (short) "where it says >= the record is too short for the size: " else "", format_time(unseen$longest_s),
-          format_long(projection$noise$watched_s),
+          format_span(projection$noise$watched_s, 3),
           if (is.na(unseen$high_percent)) "" else sprintf("with them it is up to %s %%; ", format_effect(unseen$high_percent, FALSE)),
           node_hours(unseen$watch_s), format_level(projection$request$margin %||% usual_margin))
 }
@@ -219,7 +219,7 @@ export_noise <- function(projection, form, dir) {
     writeLines(simgrid_platform(n, request$pattern$latency_s %||% 2.5e-6), file.path(dir, "platform.xml"))
     writeLines(paste0("h", seq_len(n) - 1), file.path(dir, "hosts"))
   }
-  sprintf("Noise of %s for %s in %s, as %s reads it.", nodes_words(n), format_long(span_s), dir,
+  sprintf("Noise of %s for %s in %s, as %s reads it.", nodes_words(n), format_span(span_s, 3), dir,
           c(loggopsim = "LogGOPSim", simgrid = "SimGrid")[[form]])
 }
 

@@ -61,7 +61,7 @@ project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wa
 # n * work_s of a node must have been seen with probability 1 - alpha / 2.
 not_carried <- function(noise, n, work_s, alpha = 0.02) {
   demanded <- n * work_s
-  if (-log(alpha / 2) * demanded > noise$watched_s) return(sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_long(noise$watched_s)))
+  if (-log(alpha / 2) * demanded > noise$watched_s) return(sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_span(noise$watched_s, 3)))
   tail <- noise$tail
   # As costly as what a step meets were so few that the shape of the tail decides.
   if (n > 1 && tail$heavy && noise$watched_s / demanded < tail$n) sprintf(

@@ -50,24 +50,11 @@ agent_section <- function(report) {
   list(if (length(sentences) > 0) tags$ul(lapply(upper_first(sentences), tags$li)), if (NROW(report$agents) > 1) {
          page_table(several_table(report$agents, report$margin, TRUE), "The agents side by side", several_legend(report$margin))
        },
-       account_table(report$accounts), part_tags(agreement_part(report)),
+       if (nrow(report$accounts) > 0) page_table(account_columns(report$accounts), "What the agent used in its halves, by its own account") else
+         tags$p("No account of the agent was recorded (agent.HOST.csv)."), part_tags(agreement_part(report)),
        if (NROW(report$tasks) > 0) part_tags(tasks_part(report)) else tags$p("Who took the CPU was not recorded (tasks.HOST.csv)."),
        if (NROW(report$bursts) > 0) part_tags(bursts_part(report$bursts)) else tags$p("No single bursts were kept (bursts.HOST.trace)."),
        switched_table(report$campaign))
-}
-
-account_table <- function(rows) {
-  if (nrow(rows) == 0) return(htmltools::tags$p("No account of the agent was recorded (agent.HOST.csv)."))
-  html_table(list(
-    node = node_label(rows), agent = rows$kind, "on for s" = three(rows$seconds), "CPU %" = three(rows$cpu_percent),
-    "on ranks' CPUs %" = three(rows$on_ranks_percent), "CPU % when off" = three(rows$off_cpu_percent),
-    "scraper %" = three(rows$scraper_percent), "wake-ups/s" = three(rows$wakeups_per_s), "switches/s" = three(rows$switches_per_s),
-    processes = three(rows$processes), "started/s" = three(rows$started_per_s), memory = format_bytes(1024 * rows$rss_kib),
-    "read/s" = format_bytes(rows$read_bytes_per_s), "written/s" = format_bytes(rows$written_bytes_per_s),
-    "observer %" = three(rows$observer_percent)
-  ), "What the agent used in its halves, by its own account",
-  "Percent of one CPU. Observer: noiselab's companion that keeps the account.",
-  text = c("node", "agent"))
 }
 
 # How the agent was switched, by the companions' certificates.
@@ -169,7 +156,7 @@ write_projection_report <- function(projection, command, file) {
 
 noise_sentence <- function(noise) {
   sprintf("%s %s per second, each %s, %s.", if (is.finite(noise$watched_s)) {
-    sprintf("%s on %s in %s:", counted(noise$n_bursts, "burst"), nodes_words(noise$n_nodes), format_long(noise$watched_s))
+    sprintf("%s on %s in %s:", counted(noise$n_bursts, "burst"), nodes_words(noise$n_nodes), format_span(noise$watched_s, 3))
   } else "Assumed:", format_level(noise$rate_hz), if (length(unique(noise$costs_s)) == 1) format_time(noise$costs_s[1]) else {
     sprintf("%s at most, half of them below %s", format_time(signif(max(noise$costs_s), 3)), format_time(signif(stats::median(noise$costs_s), 3)))
   }, paste("cost", noise$cost_words))
@@ -228,24 +215,15 @@ certificate_table <- function(campaign) {
   text = c("launch", "host", treatment_columns))
 }
 
-burst_table <- function(campaign) {
-  rows <- certificates(campaign)
-  if (length(rows) == 0) return(NULL)
-  of <- function(key) cells_of(rows, function(g) g[[key]], format_count)
-  late <- function(key) cells_of(rows, function(g) g$lateness_ns[[key]], format_count)
-  html_table(list(
-    launch = of("launch"), host = of("host"), CPU = of("cpu"), policy = of("policy"),
-    "late p50 ns" = late("p50"), "late p99 ns" = late("p99"), "late max ns" = late("max"),
-    "bursts run" = of("bursts_run"), "late bursts" = of("bursts_late"), migrations = of("migrations"),
-    "involuntary switches" = of("involuntary_switches"),
-    ok = vapply(rows, function(g) if (is.null(g$ok)) "-" else if (isTRUE(g$ok)) "yes" else "NO", "")
-  ), "How late bursts began, and what disturbed the generators", text = c("launch", "host", "policy"))
-}
-
 # What all launches share stands once; what differs has a column per launch.
 provenance_table <- function(campaign) {
-  lines <- lapply(unname(campaign$launches), provenance_lines)
-  same <- vapply(names(lines[[1]]), function(key) length(unique(vapply(lines, `[[`, "", key))) == 1, TRUE)
+  told <- c(provenance_of(campaign$launches), list(
+    seed = of_launch("seed"), "rank: host/CPU" = rank_places, Slurm = of_launch("slurm"), "clock synchronisation" = of_launch(c("start", "sync"), "none"),
+    "switching times" = of_launch("switching"), "most memory of a rank, KiB" = of_launch("peak_memory_kib"), started = of_launch("started_utc"),
+    ended = function(info) paste(show_json(info$ended_utc, ""), show_json(info$ended, "killed, no end recorded"))
+  ))
+  lines <- lapply(unname(campaign$launches), function(info) vapply(told, function(get) paste(get(info), collapse = "; "), ""))
+  same <- vapply(names(told), function(key) length(unique(vapply(lines, `[[`, "", key))) == 1, TRUE)
   shared <- list(names(same)[same], unname(lines[[1]][same]))
   names(shared) <- c("what", if (length(lines) == 1) names(campaign$launches) else "in all launches")
   differing <- c(list(names(same)[!same]), lapply(lines, function(one) unname(one[!same])))
@@ -254,50 +232,10 @@ provenance_table <- function(campaign) {
   list(wide(shared), if (!all(same)) wide(differing))
 }
 
-# The same keys for every launch; what launch.json does not have is unknown.
-provenance_lines <- function(info) {
-  o <- info$options
-  span <- function(ns) if (is_number(ns)) paste(format_level(ns / 1e6), "ms") else show_json(ns)
-  host <- function(key) {
-    values <- vapply(info$hosts, function(h) show_json(h[[key]]), "")
-    if (length(values) == 0) return("unknown")
-    if (length(unique(values)) == 1) return(values[1])
-    paste(paste0(vapply(info$hosts, function(h) show_json(h$host), ""), ": ", values), collapse = "; ")
-  }
-  ranks <- vapply(info$placement, function(r) {
-    bound <- isTRUE(r$cpu >= 0)
-    sprintf("%s: %s/%s", show_json(r$rank), show_json(r$host),
-            if (bound) show_json(r$cpu) else paste0("not bound (", show_json(r$binding), ")"))
-  }, "")
-  switching <- info$switching
-  c("program" = paste(show_json(info$program), show_json(info$version), show_json(info$git)),
-    "design" = show_json(o$design), "operations" = show_json(o$operations),
-    "bytes" = show_json(o$bytes), "levels, % of one CPU" = show_json(o$levels_percent),
-    "half" = span(o$half_period_ns), "block" = span(o$block_ns), "period" = span(o$period_ns),
-    "kind" = show_json(o$kinds), "pattern" = show_json(o$patterns, "periodic"),
-    "noise placement" = show_json(o$placements), "phase across nodes" = show_json(o$phases, "random"),
-    "preset" = show_json(o$preset, "none"), "generator options" = show_json(o$generator_options, "none"),
-    "seed" = show_json(info$seed),
-    "ranks" = paste(show_json(info$ranks), "on", show_json(info$nodes), "node(s)"),
-    "rank: host/CPU" = if (length(ranks) > 0) paste(ranks, collapse = ", ") else "unknown",
-    "hosts" = show_json(lapply(info$hosts, function(h) show_json(h$host))),
-    "CPU model" = host("cpu_model"), "topology" = host("topology"), "cpuset" = host("cpuset"),
-    "SMT" = host("smt"), "governor" = host("governor"), "kernel" = host("kernel"),
-    "tick" = host("tick"), "isolcpus" = host("cmdline_isolcpus"), "nohz_full" = host("nohz_full"),
-    "clock source" = host("clocksource"), "clock" = show_json(info$clock),
-    "preempted time by" = info$preempted_by %||% "clocks", "start" = start_mode(info),
-    "start clock" = show_json(start_of(info)$clock, "none"), "clock synchronisation" = show_json(start_of(info)$sync, "none"),
-    "late above" = if (is.null(start_of(info)$late_bound_ns)) "none" else paste(show_json(start_of(info)$late_bound_ns), "ns"),
-    "MPI" = paste(show_json(info$mpi$library), show_json(info$mpi$version)),
-    "MPI parameters" = show_json(info$mpi$parameters), "Slurm" = show_json(info$slurm),
-    "switching times" = if (is.null(switching)) "unknown" else {
-      sprintf("p50 %s ns, p99 %s ns, max %s ns, n = %s", show_json(switching$p50_ns),
-              show_json(switching$p99_ns), show_json(switching$max_ns), show_json(switching$n))
-    }, "most memory of a rank" = if (is.null(info$peak_memory_kib)) "unknown" else {
-      paste(show_json(info$peak_memory_kib), "KiB")
-    },
-    "started" = show_json(info$started_utc),
-    "ended" = paste(show_json(info$ended_utc, ""), show_json(info$ended, "killed, no end recorded")))
+rank_places <- function(info) {
+  ranks <- vapply(info$placement, function(r) sprintf("%s: %s/%s", show_json(r$rank), show_json(r$host), if (isTRUE(r$cpu >= 0)) show_json(r$cpu) else
+    paste0("not bound (", show_json(r$binding), ")")), "")
+  if (length(ranks) > 0) paste(ranks, collapse = ", ") else "unknown"
 }
 
 reproduce <- function(analysis) {

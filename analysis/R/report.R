@@ -95,7 +95,7 @@ report_page <- function(analysis, figures, files_dir) {
       ask("cpu", "What took the CPU?", cpu_sentence(analysis), NULL,
           if (!is.null(analysis$agent)) details_tag("The agent: what it used and took", agent_section(analysis$agent)), report_counters(analysis),
           details_tag("Amplification and cost of an interruption", lapply(cost_parts(analysis), part_tags)),
-          details_tag("The load that was delivered", certificate_table(analysis$campaign), burst_table(analysis$campaign))),
+          details_tag("The load that was delivered", certificate_table(analysis$campaign))),
       ask("seen", "What could have been seen?", seen_sentence(analysis), NULL,
           details_tag("Thresholds: the smallest level that shows", part_tags(threshold_part(analysis)))),
       ask("where", "Which rank or node?", where_sentence(analysis),

@@ -185,7 +185,7 @@ test_that("what was never seen has a bound only where the record is long enough 
   words <- function(unseen, watched_s) {
     unseen_warning(list(unseen = unseen, rows = data.frame(reason = NA), noise = list(watched_s = watched_s), request = list()))
   }
-  expect_match(words(of(60), 60), "rarer than one in 1 min 0 s of a node were not recorded: 38 node-minutes would exclude 1 %", fixed = TRUE)
+  expect_match(words(of(60), 60), "rarer than one in 60 s of a node were not recorded: 38 node-minutes would exclude 1 %", fixed = TRUE)
   expect_match(words(long, 5000), "with them it is up to")
 })
 
