@@ -6,7 +6,7 @@ schema_read <- 2
 # `ranks`, `nodes`, `starts_hist`, `lateness`, `clocks` (with `launch`; no rows where the file is missing; the last three only with
 # synchronised starts), of a launch with an agent `agents`, `tasks` (all agent.HOST.csv and tasks.HOST.csv) and `bursts` (`launch`,
 # `host`, `file`, for `read_bursts()`), `notes`. Factors of treatment are factors, NA in off rows; columns of synchronised starts are
-# absent where there are none (every start: `read_starts()`). `arms`: `both` (a lockin launch with one arm is refused) or `any`. Signals
+# absent where there are none (every start: `raw_index()`). `arms`: `both` (a lockin launch with one arm is refused) or `any`. Signals
 # `nl_error_schema`, `nl_error_damaged` (file and line) or `nl_error_data`. A launch that was killed (`ended` is null) may end in an
 # incomplete line, which is left out and noted.
 read_launch <- function(dir, arms = "both") {

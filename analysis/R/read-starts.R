@@ -4,38 +4,6 @@ raw_version_known <- 1
 raw_block_bytes <- 44  # of a block, before its values
 raw_wide_bytes <- 20
 
-# Read every start of every rank. From the file that `noiselab-detect --starts METHOD:raw=FILE` wrote. Blocks are read one by one, so `by = "start"`,
-# and a selection of ranks, operations or arms, need memory for what they return and one block only: about 130 bytes per row. Signals `nl_error_data`
-# where the launch has no raw file, `nl_error_schema` for a version this package does not know, and `nl_error_damaged` with file and byte. A launch that
-# did not end as `complete` may end within a block: that block is left out and noted.
-# `dir`: directory of a launch. `ranks`: whole numbers: ranks wanted; NULL for all. `operations`: operations wanted; NULL for all. `arms`: `off`, `on`
-# or both. `by`: `rank` (a row per start and rank) or `start` (a row per start, over all ranks; `ranks` then says nothing and must be NULL).
-# Gives a data.table in the order in which the starts were made. In both forms `launch`, `operation`, `bytes`, `arm`, `level_requested_percent`, `kind`,
-# `pattern`, `placement`, `phase` (factors: the treatment, NA in off rows), `pair`, `order`, `switches` (involuntary context switches of all ranks in
-# that part of the half), `start` (number of the start within its half, from 0), `scheduled_ns` (common clock, since the launch's first half), `late`
-# (on some rank the overshoot was above the bound that the file names). With `by = "rank"` also `rank`, `overshoot_ns` (actual minus the rank's own
-# scheduled start), `arrival_ns` (start of the operation minus the common scheduled start), `took_ns` (end minus start of the operation, on the rank's
-# own clock). With `by = "start"` instead `global_ns` (last end minus scheduled start), `spread_ns` (last minus first start), `after_last_ns` (last end
-# minus last start), `overshoot_ns` (of the rank with the largest), `first_start_rank`, `last_start_rank`, `last_end_rank` (the lowest of several at the
-# same time). The attribute `notes` says what was left out.
-read_starts <- function(dir, ranks = NULL, operations = NULL, arms = c("off", "on"), by = "rank") {
-  info <- read_launch_json(file.path(dir, "launch.json"))
-  file <- raw_file_of(dir, info)
-  if (is.null(file)) {
-    abort_data("launch ", info$launch, " in '", dir, "' has no raw file (it ran without raw=FILE)")
-  }
-  raw <- raw_index(file, info)
-  if (is.null(ranks)) ranks <- seq_len(raw$ranks) - 1
-  wanted <- raw$arms$arm[raw$blocks$arm + 1] %in% arms
-  if (!is.null(operations)) wanted <- wanted & raw$configs$operation[raw$blocks$config + 1] %in% operations
-  blocks <- raw$blocks[wanted, ]
-  con <- file(file, "rb")
-  on.exit(close(con))
-  table <- if (by == "start") starts_table(con, raw, blocks) else ranks_table(con, raw, blocks, ranks)
-  data.table::setattr(table, "notes", raw$notes)
-  table
-}
-
 # Where the raw file is: a plain name is in the launch's folder, and so is any that moved along with it.
 raw_file_of <- function(dir, info) {
   name <- start_of(info)$raw
@@ -220,16 +188,10 @@ collect_starts <- function(con, raw, blocks, per_start, columns, take) {
   got
 }
 
-starts_table <- function(con, raw, blocks) {
-  columns <- c("scheduled_ns", "global_ns", "spread_ns", "after_last_ns", "overshoot_ns", "first_start_rank",
-               "last_start_rank", "last_end_rank")
-  got <- collect_starts(con, raw, blocks, 1, columns, function(values) {
-    c(list(scheduled_ns = values$scheduled), summarise_starts(values))
-  })
-  data.table::setDT(c(block_columns(raw, blocks, blocks$n), list(start = start_numbers(blocks)), got,
-                      list(late = got$overshoot_ns > raw$late_bound_ns)))[]
-}
-
+# In the order of the starts, a row for each rank: `launch`, `operation`, `bytes`, `arm`, `level_requested_percent`, the treatment, `pair`, `order`,
+# `switches` (involuntary context switches of all ranks in that part of the half), `start` (number within its half, from 0), `rank`, `scheduled_ns`
+# (common clock, since the launch's first half), `overshoot_ns` (actual minus the rank's own scheduled start), `arrival_ns` (minus the common one),
+# `took_ns` (end minus start on the rank's own clock), `late` (on some rank the overshoot was above the bound that the file names).
 ranks_table <- function(con, raw, blocks, ranks) {
   n <- length(ranks)
   columns <- c("scheduled_ns", "overshoot_ns", "arrival_ns", "took_ns", "late")

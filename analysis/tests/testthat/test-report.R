@@ -166,7 +166,7 @@ test_that("the commands to repeat it have ranks, seed, directories as given and 
   expect_equal(command("noiselab-detect", "--seed=5"), "mpirun -n 4 noiselab-detect --seed=5")
   html <- page_of(report_analysis(read_campaign(small_dir), alpha = 0.05))
   expect_match(html, paste("noiselab report --alpha 0.05", small_dir), fixed = TRUE)
-  expect_match(html, "isolcpus</th>\\s*<td[^>]*>unknown")
+  expect_match(html, "isolated CPUs</th>\\s*<td[^>]*>unknown")
 })
 
 test_that("a report of one treatment has no table of treatments, one of several has both", {
