@@ -113,7 +113,10 @@ test_that("the front ends write table, JSON, lines, JUnit, node files and report
   expect_lte(length(short), 24)
   expect_match(short[1], "^FAIL on 3 nodes: node")
   expect_match(short, "^! node", all = FALSE)
-  expect_equal(status_of("noiselab-report", dir)$status, 0L)
+  bad <- file.path(dir, "bad")
+  writeLines("node3 2025-12-01 bad DIMM", bad)
+  expect_equal(status_of("noiselab-report", "--known-bad", bad, dir)$status, 0L)
+  expect_match(read_html(file.path(dir, "report.html")), "eft out since 2025-12-01: node3 (bad DIMM)", fixed = TRUE)
   expect_true(all(file.exists(file.path(dir, "report_files", paste0("acceptance-", c("matrix", "map"), ".csv")))))
   other <- local_acceptance(seed = 2)
   short <- status_of("noiselab-compare", other, dir)$out

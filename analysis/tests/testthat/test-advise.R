@@ -183,7 +183,8 @@ test_that("a default that one of many candidates beats is kept no more often tha
 })
 
 test_that("the launches that choose are those of the plan, however many come later, and each that comes is a look", {
-  dir <- algorithms_campaign(c(default = 1, ring = 1.2, linear = 0.7))
+  dir <- three_algorithms
+  on.exit(unlink(file.path(dir, "schedule.tsv")))
   ids <- sort(basename(list.dirs(dir, recursive = FALSE)))
   plan <- function(planned) {
     writeLines(c("# schema: 1", "# experiment: advise", "launch\tset\tnodes\tranks\targuments", paste0(planned, "\t-\t-\t2\t--op\tbarrier")),
@@ -198,11 +199,13 @@ test_that("the launches that choose are those of the plan, however many come lat
   expect_lt(plan(c(ids, "later"))$alpha, 0.01)
 })
 
-# A campaign that is measured in stages, with `more` launches to come.
+# A campaign that is measured in stages, with launches to come.
 staged_campaign <- function(factors, stages, budget_s, launches = stages[1], ..., pairs = 12, env = parent.frame()) {
-  dir <- algorithms_campaign(factors, launches = launches, pairs = pairs, ..., env = env)
+  in_stages(algorithms_campaign(factors, launches = launches, pairs = pairs, ..., env = env), stages, budget_s)
+}
+in_stages <- function(dir, stages, budget_s) {
   ids <- sort(basename(list.dirs(dir, recursive = FALSE)))
-  planned <- c(ids, sprintf("later-%d", seq_len(stages[length(stages)] - launches)))
+  planned <- c(ids, sprintf("later-%d", seq_len(stages[length(stages)] - length(ids))))
   writeLines(c("# schema: 1", "# experiment: advise", paste0("# stages: ", paste(stages, collapse = ",")), paste("# budget_s:", budget_s),
                "launch\tset\tnodes\tranks\targuments", paste0(planned, "\t-\t-\t2\t--op\tbarrier")), file.path(dir, "schedule.tsv"))
   dir
@@ -221,7 +224,7 @@ test_that("after a stage what is decided gets no more time, and arms that are sl
   expect_equal(advice$alpha, 0.01 / 3)
   expect_equal(unique(advice$rows$verdict), "undecided")
   # less time, fewer launches; none left: as many as confirm
-  few <- advise_next(read_campaign(staged_campaign(c(default = 1, ring = 3, linear = 0.7), c(4, 8, 12), 1)))
+  few <- advise_next(read_campaign(in_stages(dir, c(4, 8, 12), 1)))
   expect_equal(few[c("launches", "seconds")], list(launches = 2, seconds = 1))
   # all are slower for certain: decided
   none <- advise_next(read_campaign(staged_campaign(c(default = 1, ring = 3, linear = 3), c(4, 8, 12), 10000)))
@@ -232,14 +235,13 @@ test_that("after a stage what is decided gets no more time, and arms that are sl
   expect_equal(advise_table(middle)$n_launches, 4)
   expect_match(advise_table(middle)$note, "stage 2 of 3 is not complete: its 2 launches are not looked at yet")
   # its end shows what it had to
-  done <- advise_table(read_campaign(staged_campaign(c(default = 1, linear = 0.7), c(4, 8, 12), 10000, launches = 8)))
-  expect_equal(done$rows$verdict, c("use", "use"))
+  extra <- staged_campaign(c(default = 1, linear = 0.7), c(4, 8, 12), 10000, launches = 8)
+  expect_equal(advise_table(read_campaign(extra))$rows$verdict, c("use", "use"))
   file <- tempfile("plan")
   expect_equal(status_of("noiselab-analyze", c("advise", "--write", paste0("plan=", file), dir))$status, 0)
   expect_equal(grep("^op ", readLines(file), value = TRUE), "op allreduce=default:1024,allreduce=linear:1024")
   # launches beyond the plan are looks of their own
-  extra <- staged_campaign(c(default = 1, linear = 0.7), c(4, 6, 8), 10000, launches = 8)
-  lines <- readLines(file.path(extra, "schedule.tsv"))
+  lines <- readLines(file.path(in_stages(extra, c(4, 6, 8), 10000), "schedule.tsv"))
   writeLines(sub("4,6,8", "2,4,6", utils::head(lines, -2)), file.path(extra, "schedule.tsv"))
   expect_equal(advise_table(read_campaign(extra))$alpha, 0.01 / 3 / 9)
   expect_error(advise_next(read_campaign(three_algorithms)), "not measured in stages")

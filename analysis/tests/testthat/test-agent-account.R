@@ -27,8 +27,7 @@ test_that("ranks that lose a fifth more, or less, than a 1 % agent used disagree
 test_that("hand-computed pairs: the difference, its fixed margin and the three answers", {
   judge <- agreement_of
   same <- judge(c(1000, 1010, 990, 1000), c(1000, 1000, 1000, 1000), 0.01)
-  expect_equal(same$difference_us_per_s, 0)
-  expect_equal(same$tolerance_us_per_s, 500)
+  expect_equal(c(same$difference_us_per_s, same$tolerance_us_per_s), c(0, 500))
   expect_equal(same$agreement, "agree")
   expect_equal(judge(c(5, 6, 5, 6), c(1, 1, 1, 1), 0.01, account = 20000)$tolerance_us_per_s, 2000)
   expect_equal(judge(rep(c(1795, 1805), 5), rep(1000, 10), 0.01)$agreement, "disagree")

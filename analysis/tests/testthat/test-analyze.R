@@ -26,9 +26,7 @@ test_that("blocks: every on block of a set is compared with the off block of the
 
 test_that("a single loop per arm gives an estimate but no inference", {
   got <- analyze_campaign(simulated_campaign(design = "single", levels_percent = 5), channels = "time")
-  expect_equal(got$verdicts$verdict, "inconclusive")
-  expect_equal(got$verdicts$verdict_because, "no_test")
-  expect_equal(got$verdicts$reason, "one loop per arm")
+  expect_equal(c(got$verdicts$verdict, got$verdicts$verdict_because, got$verdicts$reason), c("inconclusive", "no_test", "one loop per arm"))
   expect_false(is.na(got$verdicts$estimate))
 })
 

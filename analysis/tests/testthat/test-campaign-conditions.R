@@ -45,12 +45,6 @@ test_that("clean and noisy launches on different hosts say nothing of the load",
   expect_match(rows$reason, "different hosts")
 })
 
-test_that("a clock that goes back is refused with its line", {
-  dir <- local_campaign(pairs = 5, levels_percent = 5)
-  edit_cells(halves_of(dir), 4, start_ns = "1")
-  expect_error(read_campaign(dir), "halves.csv:4: start_ns goes back", class = "nl_error_damaged")
-})
-
 test_that("the margin has one answer, and counts all operations together for a fail", {
   campaign <- read_campaign(local_campaign(pairs = 60, levels_percent = c(1, 5)))
   answer <- function(margin) analyze_campaign(campaign, channels = "time", margin = margin)$margin_answer$answer
@@ -83,8 +77,7 @@ sequential <- function(campaign, ended, rounds, alpha_at = numeric(), planned = 
 test_that("a launch ended at an early look is judged at the alpha of that look, by the detector's rule", {
   campaign <- simulated_campaign(pairs = 20, levels_percent = 5, seed = 3)
   analysis <- analyze_campaign(sequential(campaign, "complete", 20, 8.4e-9), channels = "time", margin = 1)
-  expect_equal(analysis$verdicts$test, "t on batch means")
-  expect_equal(analysis$verdicts$margin_verdict, "above")
+  expect_equal(c(analysis$verdicts$test, analysis$verdicts$margin_verdict), c("t on batch means", "above"))
   expect_equal(analysis$margin_answer$answer, "fail")
   expect_match(format_verdicts(analysis), "1 - 1.7e-08 CI", all = FALSE)
 })

@@ -101,7 +101,7 @@ test_that("quantiles of the clean operation times come from the histograms", {
 })
 
 test_that("a quantile that too few operations reach has none, and says so", {
-  dirs <- two_sides()
+  dirs <- two_sides(launches = 2)
   for (file in list.files(dirs$a, "hist.csv", recursive = TRUE, full.names = TRUE)) {
     edit_cells(file, seq_along(readLines(file))[-1], count = 1)
   }

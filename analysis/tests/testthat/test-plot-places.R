@@ -24,13 +24,6 @@ test_that("one node and two hundred are drawn, many without their names but for 
   expect_lt(size[2], 10)
 })
 
-test_that("each treatment has a panel, at its highest level", {
-  analysis <- analysis_of(nodes = 2, ranks = 4, levels_percent = c(1, 2), kinds = c("spin", "cache"), pairs = 20)
-  frame <- plot_nodes(analysis, draw = FALSE)
-  expect_setequal(frame$panel, c("spin, 2 %", "cache, 2 %"))
-  expect_equal(sum(frame$place == 1), 2)
-})
-
 test_that("the axis is logarithmic only where one node dwarfs the others", {
   expect_equal(noiselab:::shift_scale(list(x = c(1, 2, 3)), c(1, 2, 3))$values$x, c(1, 2, 3))
   wide <- noiselab:::shift_scale(list(x = c(0.001, 0.002, 1)), c(0.001, 0.002, 1))
@@ -38,12 +31,13 @@ test_that("the axis is logarithmic only where one node dwarfs the others", {
   expect_false(is.unsorted(wide$values$x))
 })
 
-test_that("with several panels the first and the last point lie inside of them", {
-  analysis <- analysis_of(nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = 1, kinds = c("spin", "cache"), pairs = 20)
-  built <- ggplot2::ggplot_build(plot_nodes(analysis))
-  range <- built$layout$panel_params[[1]]$y.range
-  expect_lt(range[1], 0.5)
-  expect_gt(range[2], 3.5)
+test_that("each treatment has a panel, at its highest level, and the first and the last point lie inside of it", {
+  analysis <- analysis_of(nodes = 3, ranks = 6, noise_nodes = 2, levels_percent = c(1, 2), kinds = c("spin", "cache"), pairs = 20)
+  frame <- plot_nodes(analysis, draw = FALSE)
+  expect_setequal(frame$panel, c("spin, 2 %", "cache, 2 %"))
+  expect_equal(sum(frame$place == 1), 2)
+  range <- ggplot2::ggplot_build(plot_nodes(analysis))$layout$panel_params[[1]]$y.range
+  expect_true(range[1] < 0.5 && range[2] > 3.5)
 })
 
 test_that("each rank has a line, and its share is compared with 1/n", {

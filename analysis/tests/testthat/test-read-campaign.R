@@ -65,10 +65,13 @@ test_that("a damaged row is refused with file and line", {
     list(5, "wall_ns", "abc"), list(5, "wall_ns", "NaN"), list(5, "wall_ns", "Inf"),
     list(5, "wall_ns", "-3"), list(5, "wall_ns", ""), list(7, "arm", "maybe"),
     list(6, "operations", "1.5"), list(5, "base_ns", "nan"), list(5, "launch", "other"),
-    list(5, "operation", "a b"), list(3, "pair", "1e999"), list(5, "detour_ns", "NaN")
+    list(5, "operation", "a b"), list(3, "pair", "1e999"), list(5, "detour_ns", "NaN"),
+    list(4, "start_ns goes back", "1", "start_ns")
   )
   dir <- small()
-  for (case in broken) refuses(dir, paste0("halves.csv:", case[[1]], ": ", case[[2]]), "halves.csv", do.call(put, case))
+  for (case in broken) {
+    refuses(dir, paste0("halves.csv:", case[[1]], ": ", case[[2]]), "halves.csv", put(case[[1]], c(case, case[[2]])[[4]], case[[3]]))
+  }
 })
 
 test_that("wrong field counts, repeated rows, edited headers and rows that the launch cannot have made are refused with file and line", {

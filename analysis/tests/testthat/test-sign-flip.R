@@ -18,8 +18,7 @@ test_that("Monte Carlo agrees with enumeration", {
   d <- sin(1:18) + 0.35
   exact <- sign_flip_test(d)
   carlo <- sign_flip_test(d, exact_up_to = 5)
-  expect_equal(exact$method, "sign-flip, exact")
-  expect_equal(carlo$method, "sign-flip, Monte Carlo")
+  expect_equal(c(exact$method, carlo$method), c("sign-flip, exact", "sign-flip, Monte Carlo"))
   expect_lt(abs(carlo$p - exact$p), 4 * sqrt(exact$p * (1 - exact$p) / 19999))
 })
 

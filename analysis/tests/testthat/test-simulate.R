@@ -4,7 +4,7 @@ test_that("a campaign in memory is what the reader makes of the files", {
                     half_period_ns = 4e7, launch_sd = 0.01, base_sd = 0.02,
                     noise = c("one_over_f", "lognormal", "white"), seed = 3)
   for (design in c("lockin", "launches")) {
-    arguments$design <- design
+    arguments[c("design", "launches")] <- list(design, if (design == "launches") 1 else 2)
     dir <- tempfile()
     truth <- do.call(simulate_campaign, c(dir, arguments))
     read <- read_campaign(dir)

@@ -39,9 +39,7 @@ test_that("MED is the smallest detected level and its bracket starts at the next
                      reason = NA_character_,
                      stepdown = c("not detected", "not detected", "detected", "detected"))
   got <- thresholds(rows)
-  expect_equal(got$med_percent, 0.3)
-  expect_equal(got$med_bracket_low_percent, 0.1)
-  expect_equal(got$slope, 2)
+  expect_equal(c(got$med_percent, got$med_bracket_low_percent, got$slope), c(0.3, 0.1, 2))
   # the larger of the placebo's limit and that of the lowest level, 0.4: halfway between 0.1 and 0.3
   expect_equal(got$lod_percent, 0.2)
   expect_lt(got$lod_low_percent, 0.2)
