@@ -59,7 +59,7 @@ int nx_need_starter(struct nx_run *r, struct nx_task *t) {
     if (nx_agree(r, !r->starter, t->reason)) return -1;
     int failed = nd_starter_open(r->starter, &r->start, &r->team, r->n_allowed, NULL, NULL);
     if (!failed) r->start.sync_every_ns = sync_every_ns(r);
-    /* opening is local, planning is not: a rank that failed must not leave the others waiting in it */
+    /* planning is collective: a rank that failed to open must not leave the others waiting in it */
     failed = nx_agree(r, failed || nd_op_open(loop.op, &plain, &state, r->team.world, 0), t->reason) ||
              nd_starter_plan(r->starter, &loop, &r->plan, "barrier", r->seed);
     if (state.op) nd_op_close(&state);
