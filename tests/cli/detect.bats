@@ -3,37 +3,30 @@
 
 load detect
 
-# bats file_tags=quick
-@test "an unknown operation is refused" { refused "'foo' is not an operation" --op foo; }
-@test "an unknown option is refused" { refused "'--foo': unknown option" --foo; }
-@test "an option without its value is refused" { refused '--op: needs a value' --op; }
-@test "a stray argument is refused" { refused "'stray'" stray; }
-@test "a size with an unknown unit is refused" { refused "'12x' is not a size" --bytes 12x; }
-@test "a size of zero is refused" { refused "--bytes: '0'" --bytes 0; }
-@test "a size that splits an element is refused" { refused "multiple of 8" --op allreduce --bytes 12; }
-@test "an empty list is refused" { refused "--bytes" --bytes ""; }
-@test "a level that is no number is refused" { refused "'nan' is not a percentage" --levels 0,nan; }
-@test "a level above 100 percent is refused" { refused "'101' is outside" --levels 101; }
-@test "a level too small to deliver is refused" { refused "'0.0001' is outside" --levels 0.0001; }
-@test "a level given twice is refused" { refused "twice" --levels 1,1; }
-@test "lockin without levels is refused" { refused "at least one level" --levels none; }
-@test "a negative duration is refused" { refused "--seconds: '-1'" --seconds -1; }
-@test "a duration of zero is refused" { refused "--half-period: '0'" --half-period 0; }
-@test "a half-period shorter than the noise period is refused" { refused "shorter than the noise period" --half-period 1ms --period 10ms; }
-@test "a noise period out of range is refused" { refused "outside 1 ms to 60 s" --period 10us --half-period 10ms; }
-@test "a time too short for one round is refused" { refused "too short: one round" --seconds 50ms; }
-@test "an unknown design is refused" { refused "'foo' is not a design" --design foo; }
-@test "a count with fixed doses is refused" { refused "--count: design lockin" --count 5; }
-@test "a launch id that is a path is refused" { refused "--launch-id" --launch-id ../x; }
-@test "an unknown kind of load is refused" {
-    status=0
-    launch 1 --levels 1 --kind foo || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    grep -q "'foo'" "$ERR"
-}
-
-@test "a factor that is empty, doubled or unknown is refused" {
+# bats test_tags=quick
+@test "what is misspelt, out of range, doubled, left out, or makes no sense together is refused in one line" {
+    refused "'foo' is not an operation" --op foo
+    refused "'--foo': unknown option" --foo
+    refused '--op: needs a value' --op
+    refused "'stray'" stray
+    refused "'12x' is not a size" --bytes 12x
+    refused "--bytes: '0'" --bytes 0
+    refused "multiple of 8" --op allreduce --bytes 12
+    refused "--bytes" --bytes ""
+    refused "'nan' is not a percentage" --levels 0,nan
+    refused "'101' is outside" --levels 101
+    refused "'0.0001' is outside" --levels 0.0001
+    refused "twice" --levels 1,1
+    refused "at least one level" --levels none
+    refused "--seconds: '-1'" --seconds -1
+    refused "--half-period: '0'" --half-period 0
+    refused "shorter than the noise period" --half-period 1ms --period 10ms
+    refused "outside 1 ms to 60 s" --period 10us --half-period 10ms
+    refused "too short: one round" --seconds 50ms
+    refused "'foo' is not a design" --design foo
+    refused "--count: design lockin" --count 5
+    refused "--launch-id" --launch-id ../x
+    refused "--wait-quiet: 'soon'" --wait-quiet soon
     refused "--kind: the list is empty" --kind spin,,sum
     refused "--kind: 'spin' stands twice" --kind spin,spin
     refused "--kind: '../x' is not a name" --kind ../x
@@ -44,21 +37,17 @@ load detect
     refused "--preset: there is no preset 'nobody'" --preset nobody
 }
 
-# bats file_tags=
 @test "what the generator cannot do is refused by it in one line" {
-    for wrong in "--kind seed|cannot be switched" "--pattern often|'often' is not a pattern" "--kind sum:array-bytes=x|--kind: array-bytes: 'x'" \
+    # shellcheck disable=SC2089
+    for wrong in "--kind foo|'foo'" "--kind seed|cannot be switched" "--pattern often|'often' is not a pattern" "--kind sum:array-bytes=x|--kind: array-bytes: 'x'" \
         "--kind spin:array-bytes=1MB|the kind spin has no use for it" "--pattern replay|--replay is missing" "--kind disk|--kind: folder is missing"; do
-        status=0
-        # shellcheck disable=SC2086
-        launch 1 --op empty --levels 1 ${wrong%%|*} || status=$?
-        cat "$ERR"
-        [ "$status" -eq 2 ]
+        # shellcheck disable=SC2086,SC2090
+        fails_with 2 "${wrong##*|}" launch 1 --op empty --levels 1 ${wrong%%|*}
         [ "$(grep -c '^noiselab-gen: ' "$ERR")" -eq 1 ]
-        grep -qF -- "${wrong##*|}" "$ERR"
     done
-    status=0
-    launch 1 --op empty --levels 1 --on rank:5 || status=$?
-    grep -q -- "--on: 'rank:5': this node has ranks 0 to 0" "$ERR"
+    fails_with 2 "--on: 'rank:5': this node has ranks 0 to 0" launch 1 --op empty --levels 1 --on rank:5
+    fails_with 2 '--on: CPU 4000 is not among the allowed CPUs' launch 1 --op empty --levels 1 --on cpu:4000
+    fails_with 2 'less than one noise period' launch 1 --op empty --design single --count 5 --levels 1
 }
 
 @test "a preset sets kind and pattern, and the user's own words come first" {
@@ -71,19 +60,17 @@ load detect
     [ "$(jq -c '[.options.kinds, .options.patterns, .generators[0].kind_bytes]' "$OUT/two/launch.json")" = '[["spin","sum"],["poisson"],2000000]' ]
 }
 
-@test "a half-period of broken noise periods is lengthened, and says so" {
-    run "$DETECT" --dry-run --half-period 15ms --period 10ms
-    [ "$status" -eq 0 ]
-    [[ "$output" == *"lengthened from 15 ms to 20 ms"* ]]
-}
-
-@test "the lists name every operation, design and channel" {
+# bats test_tags=quick
+@test "the lists name every operation, design and channel, and a half-period of broken noise periods is lengthened, which is said" {
     run "$DETECT" --list operations
     [[ "$output" == *barrier* && "$output" == *allreduce* && "$output" == *alltoall* && "$output" == *empty* ]]
     run "$DETECT" --list designs
     [[ "$output" == *lockin* && "$output" == *blocks* && "$output" == *single* ]]
     run "$DETECT" --list channels
     [ "${#lines[@]}" -eq 6 ]
+    run "$DETECT" --dry-run --half-period 15ms --period 10ms
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"lengthened from 15 ms to 20 ms"* ]]
 }
 
 @test "operations are timed on 1 and 3 ranks" {
@@ -98,7 +85,7 @@ load detect
 
 # bats test_tags=mpi
 @test "a lockin launch writes whole pairs, one off and one on half each" {
-    launch 2 --op barrier,alltoall --levels 0,5 --seconds 0.6 --warmup 0s --half-period 10ms --launch-id one --seed 42
+    launch 2 --op barrier,alltoall --levels 0,5 --seconds 0.4 --warmup 0s --half-period 10ms --launch-id one --seed 42
     rows=$OUT/one/halves.csv
     # the columns are those that formats.md describes, in that order
     [ "$(head -n 1 "$rows")" = "$(sed -n '/^## halves.csv/,/^## hist/p' "$BATS_TEST_DIRNAME/../../docs/reference/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
@@ -128,10 +115,10 @@ load detect
 
 # bats test_tags=mpi
 @test "the same seed gives the same order" {
-    launch 1 --levels 0,1 --op empty,barrier --half-period 2ms --warmup 0s --seconds 0.1 --seed 7 --launch-id a
-    launch 1 --levels 0,1 --op empty,barrier --half-period 2ms --warmup 0s --seconds 0.1 --seed 7 --launch-id b
-    launch 1 --levels 0,1 --op empty,barrier --half-period 2ms --warmup 0s --seconds 0.1 --seed 8 --launch-id c
-    for id in a b c; do cut -d , -f 2-8 "$OUT/$id/halves.csv" >"$BATS_TEST_TMPDIR/$id"; done
+    for id in a:7 b:7 c:8; do
+        launch 1 --levels 0,1 --op empty,barrier --half-period 2ms --warmup 0s --seconds 0.1 --seed "${id#*:}" --launch-id "${id%:*}"
+        cut -d , -f 2-8 "$OUT/${id%:*}/halves.csv" >"$BATS_TEST_TMPDIR/${id%:*}"
+    done
     cmp "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b"
     ! cmp -s "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/c"
 }
@@ -142,86 +129,43 @@ load detect
     [ "$(column pair "$OUT/one/blocks.csv" | uniq -c | awk '$1 != 3' | wc -l)" -eq 0 ]
 }
 
-@test "a launch id that exists is refused and the launch stays as it was" {
-    launch 1 --design single --levels none --op empty --count 10 --warmup 0s --launch-id one
+@test "a launch id that exists, a campaign of another schema and a file where a folder belongs are refused, and stay as they were" {
+    local words=(--op empty --design single --levels none --count 10 --warmup 0s --launch-id one)
+    launch 1 "${words[@]}"
     before=$(cat "$OUT/one"/* | cksum)
-    status=0
-    launch 1 --design single --levels none --op empty --count 10 --warmup 0s --launch-id one || status=$?
-    [ "$status" -eq 2 ]
-    grep -q 'noiselab-detect: .*--launch-id' "$ERR"
+    fails_with 2 '--launch-id' launch 1 "${words[@]}"
     [ "$(cat "$OUT/one"/* | cksum)" = "$before" ]
-}
-
-@test "a campaign of another schema is refused and not touched" {
-    mkdir -p "$OUT/old"
-    echo '{"schema": 99}' >"$OUT/old/launch.json"
-    status=0
-    "$DETECT" --out "$OUT" --op empty --levels none --design single 2>"$ERR" || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
+    echo '{"schema": 99}' >"$OUT/one/launch.json"
+    fails_with 2 'schema 99' launch 1 "${words[@]}"
     [ "$(wc -l <"$ERR")" -eq 1 ]
-    grep -q 'schema 99' "$ERR"
-    [ "$(ls "$OUT")" = old ]
-}
-
-@test "an output folder that is a file is refused" {
+    [ "$(ls "$OUT")" = one ]
+    rm -r "$OUT"
     echo precious >"$OUT"
-    status=0
-    "$DETECT" --out "$OUT" --op empty --levels none --design single 2>"$ERR" || status=$?
-    [ "$status" -eq 2 ]
-    grep -q 'not a directory' "$ERR"
+    fails_with 2 'not a directory' launch 1 "${words[@]}"
     [ "$(cat "$OUT")" = precious ]
 }
 
 @test "more ranks than CPUs are refused" {
     # a rank may use the CPUs that the system gives the node, and is itself confined to fewer
     [ "$(nproc)" -eq "$(nproc --all)" ] || skip "some of the $(nproc --all) CPUs are taken away by taskset or a cgroup, which the detector does not count"
-    status=0
-    on_cores $(($(nproc) + 1)) "$DETECT" --out "$OUT" --op barrier --levels none --design single 2>"$ERR" || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
+    too_many() { on_cores $(($(nproc) + 1)) "$DETECT" --out "$OUT" --op barrier --levels none --design single 2>"$ERR"; }
+    fails_with 2 '--oversubscribe' too_many
     [ "$(grep -c '^noiselab-detect: ' "$ERR")" -eq 1 ]
-    grep -q -- '--oversubscribe' "$ERR"
-}
-
-@test "a noise CPU outside the allowed ones is refused" {
-    status=0
-    launch 1 --op empty --levels 1 --on cpu:4000 || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    grep -q -- '--on: CPU 4000 is not among the allowed CPUs' "$ERR"
 }
 
 @test "buffers larger than the memory are refused before they are filled" {
     # each of 4 ranks wants 2 x 4 x 2047 MiB: 64 GiB in all
     [ "$(awk '/MemAvailable/ { print $2 }' /proc/meminfo)" -lt 64000000 ] || skip 'this machine has the memory'
-    status=0
-    launch 4 --oversubscribe --op alltoall --bytes 2047MiB --levels none --design single || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    grep -q -- '--bytes: no memory for alltoall' "$ERR"
-}
-
-@test "fewer operations than fill a noise period are refused" {
-    status=0
-    launch 1 --op empty --design single --count 5 --levels 1 || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    grep -q 'less than one noise period' "$ERR"
+    fails_with 2 '--bytes: no memory for alltoall' launch 4 --oversubscribe --op alltoall --bytes 2047MiB --levels none --design single
 }
 
 @test "a rank that its MPI library does not know of is refused: the launcher belongs to another library" {
     # what mpirun of MVAPICH would have set; to the library here the process is alone
-    status=0
-    MV2_COMM_WORLD_RANK=0 MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_LOCAL_RANK=0 "$DETECT" --out "$OUT" --op empty --levels none --design single 2>"$ERR" || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    [ "$(wc -l <"$ERR")" -eq 1 ]
-    grep -q 'MVAPICH started 2 ranks' "$ERR"
-    [ ! -e "$OUT" ]
+    export MV2_COMM_WORLD_RANK=0 MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_LOCAL_RANK=0
+    refused 'MVAPICH started 2 ranks' --op empty --levels none --design single
     # the others end too, and leave it to the first to say why
     status=0
-    MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_LOCAL_RANK=1 "$DETECT" --out "$OUT" --op empty --levels none --design single 2>"$ERR" || status=$?
+    MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_LOCAL_RANK=1 "$DETECT" --out "$OUT" --op empty --levels none --design single 2>"$ERR" || status=$?
     [ "$status" -eq 2 ]
     [ ! -s "$ERR" ]
     [ ! -e "$OUT" ]
@@ -292,16 +236,9 @@ delivery() {
     [ "$(column pair "$OUT/one/halves.csv" | uniq -c | awk '$1 != 2' | wc -l)" -eq 0 ]
 }
 
-@test "a run that nothing holds up does all its rounds" {
-    launch 1 --op empty --levels 0 --seconds 0.5 --warmup 0s --half-period 10ms --launch-id one
-    judge jq -e '.ended == "complete" and .rounds_planned == 25 and .rounds_done == 25 and .rows == 50' "$OUT/one/launch.json"
-}
-
 @test "what keeps the ranks' CPUs busy before measuring is named, and waited for as long as asked" {
-    refused "--wait-quiet: 'soon'" --wait-quiet soon
-    cp "$(command -v bash)" "$BATS_TEST_TMPDIR/nl-hog"
-    # shellcheck disable=SC2016 # it is the copy's loop
-    taskset -c "$FIRST_CPU" "$BATS_TEST_TMPDIR/nl-hog" -c 'end=$((SECONDS + 60)); while ((SECONDS < end)); do :; done' 3>&- &
+    cp "$BIN/../bench/bench_busy" "$BATS_TEST_TMPDIR/nl-hog"
+    taskset -c "$FIRST_CPU" "$BATS_TEST_TMPDIR/nl-hog" 40ms 100ms 3>&- &
     hog=$!
     launch 1 --op empty --levels none --design blocks --block 20ms --period 20ms --seconds 0.2 --warmup 0s --launch-id one --wait-quiet 3s || bad=$?
     kill "$hog"
@@ -317,10 +254,11 @@ delivery() {
     jq -e '.options.wait_quiet_ns == 3000000000' "$OUT/one/launch.json"
 }
 
-@test "a look that nobody asked to repeat is one look" {
-    launch 1 --op empty --levels 0 --seconds 0.1 --warmup 0s --half-period 10ms --launch-id one
+@test "a look that nobody asked to repeat is one look, and a run that nothing holds up does all its rounds" {
+    launch 1 --op empty --levels 0 --seconds 0.5 --warmup 0s --half-period 10ms --launch-id one
     jq -e '.before.looks == 1 and .before.look_s == 0.2 and .before.waited_s < 10 and (.before.nodes[0] | .n_cpus == 1 and .resolution_percent > 0)' "$OUT/one/launch.json"
     if jq -e .before.quiet "$OUT/one/launch.json"; then ! grep 'not quiet' "$ERR"; fi
+    judge jq -e '.ended == "complete" and .rounds_planned == 25 and .rounds_done == 25 and .rows == 50' "$OUT/one/launch.json"
 }
 
 @test "a launch too short for any verdict says so before it runs, and how long would do" {

@@ -78,29 +78,18 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
 
 @test "values that are not what an option takes are refused by name, with an example" {
     refused "--level: '12x' is not a percentage (try 0.1, 0.3%, 5)" --level 12x --duration 1s
-    refused "--level: '-1'" --level=-1 --duration 1s
-    refused "--level: 'nan'" --level nan --duration 1s
-    refused "--level: 'inf'" --level inf --duration 1s
-    refused "--level: ''" --level '' --duration 1s
     refused "--level: '0.0001'" --level 0.0001 --duration 1s
     refused "--level: '100.1'" --level 100.1 --duration 1s
     refused "--rate: '0' is not a rate per second (try 100, 2.5, 10k, 500MB)" --kind syscall --rate 0 --duration 1s
-    refused "--rate: '5/s'" --kind syscall --rate 5/s --duration 1s
     refused "--duration: '0' is not a positive duration" --level 1 --duration 0
-    refused "--duration: '-5s'" --level 1 --duration=-5s
-    refused "--duration: '5parsecs'" --level 1 --duration 5parsecs
     refused "--period: '999us' is not a period from 1ms to 60s" --level 1 --duration 1s --period 999us
     refused "--period: '61s'" --level 1 --duration 100s --period 61s
     refused "--phase: 'x' is not a duration (try 0s, 2.5ms), aligned, staggered or random" --level 1 --duration 1s --phase x
-    refused "--phase: 'Aligned'" --level 1 --duration 1s --phase Aligned
     refused "--phase: node: '4/4' is not a node and the number of nodes (try 0/4, the first of four)" --level 1 --duration 1s --phase staggered:node=4/4
-    refused "--phase: node: '-1/4'" --level 1 --duration 1s --phase staggered:node=-1/4
-    refused "--phase: node: '1/4x'" --level 1 --duration 1s --phase staggered:node=1/4x
     refused "--phase: node: '1'" --level 1 --duration 1s --phase staggered:node=1
     refused "--seed: 'x' is not a seed (try 1, 0x2a)" --level 1 --duration 1s --seed x
     refused "--on: '' is not a list of places (cpu:N, rank:N" --level 1 --duration 1s --on ''
     refused "--ranks: '0,x' is not the CPUs of the application's ranks" --level 1 --duration 1s --ranks 0,x
-    refused "--ranks: '0,,1'" --level 1 --duration 1s --ranks 0,,1
     refused "--ranks: '65536'" --level 1 --duration 1s --ranks 65536
     refused "--kind: 'burn' is not a kind of load (see --list kinds)" --level 1 --duration 1s --kind burn
     refused "--kind: 'spin,'" --level 1 --duration 1s --kind spin,
@@ -112,12 +101,8 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--pattern: spacing: '0' is not a positive duration" --level 1 --duration 1s --pattern bursts:spacing=0
     refused "--replay: '' is not the path of a trace" --replay ''
     refused "--pattern: scale-period: '0' is not a factor from 1e-9 to 1e9 (try 0.1, 2)" --replay x --pattern replay:scale-period=0
-    refused "--pattern: scale-period: '1e300'" --replay x --pattern replay:scale-period=1e300
     refused "--pattern: scale-burst: '-2'" --replay x --pattern replay:scale-burst=-2
-    refused "--pattern: scale-burst: 'nan'" --replay x --pattern replay:scale-burst=nan
-    refused "--preset: '' is not the name of a preset" --preset ''
     refused "--kind: array-bytes: '7'" --level 1 --duration 1s --kind sum:array-bytes=7
-    refused "--kind: array-bytes: '1000000GiB'" --level 1 --duration 1s --kind sum:array-bytes=1000000GiB
     refused "--kind: address: '' is not an address (try udp:127.0.0.1:9999)" --level 1 --duration 1s --kind net:address=''
     refused "--kind: folder: '' is not a folder" --level 1 --duration 1s --kind disk:folder=''
     refused "--duty-cap: '0'" --level 1 --duration 1s --duty-cap 0
@@ -179,39 +164,21 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--json: not together with --control-fd" --control-fd 5 --json
     refused "--replay is missing: the pattern replay needs a trace" --control-fd 5 --pattern periodic,replay
     refused "--kind: 'seed' cannot be switched by a detector" --control-fd 5 --kind spin,seed
-}
-
-@test "a control page that is none is refused" {
-    refused "--control-fd: 99 is not a control page" --control-fd 99
-    head -c 100000 /dev/zero >"$BATS_TEST_TMPDIR/zeros"
-    refused "--control-fd: 7 is not a control page" --control-fd 7 7<>"$BATS_TEST_TMPDIR/zeros"
+    head -c 100000 /dev/zero >zeros
+    refused "--control-fd: 7 is not a control page" --control-fd 7 7<>zeros
 }
 
 @test "a trace that is none is refused with file and line" {
-    trace '5 10' '1 1'
-    refused "--replay: trace:2: starts before the burst above it" --replay trace
+    # what else is wrong with a line: tests/unit/noisegen/patterns/test_trace.c
     trace '# x' '5 10' '7 1'
     refused "--replay: trace:3: overlaps the burst before it" --replay trace
-    trace '5 nan'
-    refused "--replay: trace:1: the duration is not a positive whole number" --replay trace
-    printf '# Frequency 1000.000000\n# Ticks per ns: 2.4\n0 37640\n1000000 37599\n' >trace
-    refused "--replay: 'trace' is of FTQ, whose columns are times and amounts of work" --replay trace
-    refused "--pattern: unit: 'hours' is not a unit of time (ns, us, ms, s)" --replay trace --pattern replay:unit=hours
-    trace '5 10 0 burn'
-    refused "--replay: trace:1: the fourth column is not a kind of load" --replay trace
     trace '5 10 0 disk'
     refused "--kind: folder is missing" --replay trace
+    refused "--pattern: unit: 'hours' is not a unit of time (ns, us, ms, s)" --replay trace --pattern replay:unit=hours
     refused "--replay: cannot read 'nothing': No such file or directory" --replay nothing
-    refused "--replay: '/dev/zero' is not a regular file" --replay /dev/zero
-    refused "--replay: '.' is not a regular file" --replay .
     mkfifo pipe
-    refused "--replay: 'pipe' is not a regular file" --replay pipe
-    : >empty
-    refused "--replay: 'empty' holds no burst" --replay empty
-    head -c 10000000 /dev/zero | tr '\0' 1 >long
-    refused "--replay: long:1: is longer than 255 characters" --replay long
+    for file in /dev/zero . pipe; do refused "--replay: '$file' is not a regular file" --replay "$file"; done
     if [ "$(id -u)" -ne 0 ]; then
-        trace '5 10'
         chmod 0 trace
         refused "--replay: cannot read 'trace': Permission denied" --replay trace
     fi
@@ -227,10 +194,7 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "the trace loads CPU $first_cpu with 150 %, which is above the duty cap of 100 % (see scale-burst, scale-period)" \
         --replay trace --pattern replay:scale-burst=15
     refused "the trace loads CPU $first_cpu with 20 %, which is above the duty cap of 15 %" --replay trace --pattern replay:scale-period=0.5 --duty-cap 15
-    trace '0 1000' '1000000000 1000'
-    refused "one round of 'trace' would last longer than ten years" --replay trace --pattern replay:scale-period=1e9
     trace '0 1' '2 1' '4 1'
-    refused "--replay: the bursts of 'trace' begin 2 ns apart on average, wanted 200 ns or more" --replay trace
     refused "--replay: the bursts of 'trace' begin 150 ns apart" --replay trace --pattern replay:scale-period=75
     trace '0 1000000'
     refused "--pattern: loop: 'trace' holds one burst, so how long one round is must be said in it ('# span_ns: N')" --replay trace --pattern replay:loop=yes --duration 1s
@@ -239,36 +203,18 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
     refused "--on: 1 CPU, but the trace has bursts for 2" --replay trace --on "cpu:$first_cpu"
 }
 
-@test "a CPU outside of the allowed ones is refused, and the allowed ones are named" {
-    refused "--on: CPU 4095 is not among the allowed CPUs ($allowed)" --level 1 --duration 1s --on cpu:4095
-    refused "--on: CPU 4095 is not among the allowed CPUs ($allowed)" --level 1 --duration 1s --on "all,cpu:4095"
-    refused "--on: CPU 4095, which is 'rank:1', is not among the allowed CPUs ($allowed)" --level 1 --duration 1s --on rank:1 --ranks "$first_cpu,4095"
-}
-
-@test "places are words, and their meaning is printed by --dry-run" {
+@test "places are words, whose meaning --dry-run prints, and none of them leaves the allowed CPUs" {
+    # what every word means: tests/unit/common/sys/test_place.c
     dry "would load CPU $first_cpu with" --level 1 --duration 1s
     [ "${#lines[@]}" -eq 1 ]
-    dry "would load CPU $last_cpu with" --level 1 --duration 1s --on "cpu:$last_cpu"
-    dry "would load CPU $last_cpu with" --level 1 --duration 1s --on "cpu:$last_cpu"
     dry "would load CPU $first_cpu with" --level 1 --duration 1s --on rank:1 --ranks "$last_cpu,$first_cpu"
-    dry "would load CPU $last_cpu with" --level 1 --duration 1s --on last --ranks "$first_cpu,$last_cpu"
-    dry "would load CPU $first_cpu with" --level 1 --duration 1s --on "cpu:$first_cpu,rank:0,cpu:$first_cpu" --ranks "$first_cpu"
+    dry "would load CPU $last_cpu with" --level 1 --duration 1s --on "cpu:$last_cpu,last,cpu:$last_cpu" --ranks "$first_cpu,$last_cpu"
     [ "${#lines[@]}" -eq 1 ]
     dry "would load CPU $last_cpu with" --level 1 --duration 1s --on all
     [ "${#lines[@]}" -eq "${#cpus[@]}" ]
-    refused "--on: 'first' is not a place (cpu:N, rank:N, last, spare, all, sibling:..., same-l3:... (comma-separated))" \
-        --level 1 --duration 1s --on first
+    refused "--on: 'first' is not a place (cpu:N, rank:N, last, spare, all, sibling:..., same-l3:... (comma-separated))" --level 1 --duration 1s --on first
     refused "--on: 'rank:0': there are no ranks here; say where they run (--ranks 0,1)" --level 1 --duration 1s --on rank:0
-    refused "--on: 'rank:2': this node has ranks 0 to 1" --level 1 --duration 1s --on rank:2 --ranks "$first_cpu,$last_cpu"
-    refused "--on: 'spare': ranks use every allowed CPU ($allowed)" --level 1 --duration 1s --on spare --ranks "$(
-        IFS=,
-        echo "${cpus[*]}"
-    )"
-    # whether there is a sibling depends on the machine
-    run --separate-stderr noiselab-gen --level 1 --duration 1s --dry-run --on sibling:cpu:"$first_cpu"
-    [ "$status" -eq 0 ] || [[ "$stderr" == *"'sibling:cpu:$first_cpu': "* ]]
-    run --separate-stderr noiselab-gen --level 1 --duration 1s --dry-run --on same-l3:cpu:"$first_cpu"
-    [ "$status" -eq 0 ] || [[ "$stderr" == *"'same-l3:cpu:$first_cpu': "* ]]
+    refused "--on: CPU 4095 is not among the allowed CPUs ($allowed)" --level 1 --duration 1s --on "all,cpu:4095"
 }
 
 @test "a binding by taskset is respected" {
@@ -323,68 +269,31 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     [[ "$(noiselab-gen --dry-run --replay trace --pattern replay:unit=us)" == *"with 10 % for 20 ms: spin, replay of 2 bursts; 100 bursts per second, longest 1 ms"* ]]
 }
 
-@test "--help lists every option, kind and pattern" {
-    run --separate-stderr noiselab-gen --help
-    [ "$status" -eq 0 ]
-    [ -z "$stderr" ]
+@test "--help lists every option, kind and pattern, and the lists say of each what it does, its unit and what it needs" {
+    help=$(noiselab-gen --help)
     for option in level rate duration kind preset pattern period jitter group spacing replay scale-period scale-burst loop seed \
         phase node on ranks array-bytes address folder duty-cap carry tolerance \
         outlive-parent control-fd json dry-run list version help; do
         echo "$option"
-        [[ "$output" == *"--$option"* || "$output" == *":$option="* ]]
+        [[ "$help" == *"--$option"* || "$help" == *":$option="* ]]
     done
-    help=$output
-    for list in kinds patterns; do
-        for name in $(noiselab-gen --list $list | awk '/^[a-z]/ { print $1 }'); do
-            [[ "$help" == *"  $name "* ]]
-        done
-    done
-}
-
-@test "--list kinds says of every kind what it does, its unit and what it needs" {
     run --separate-stderr noiselab-gen --list kinds
-    [ "$status" -eq 0 ]
-    [ -z "$stderr" ]
-    [ "$(printf '%s\n' "$output" | awk '/^[a-z]/ { print $1 }' | tr '\n' ' ')" = \
-        "spin sum cache membw syscall procfs fork ipi pagefault net disk wakeup seed " ]
-    [[ "$output" == *"spin     arithmetic in registers: CPU time only (dose: CPU time)"* ]]
-    [[ "$output" == *"net "*"(dose: CPU time or messages)"* ]]
+    [ "$(awk '/^[a-z]/ { print $1 }' <<<"$output" | paste -sd ' ')" = 'spin sum cache membw syscall procfs fork ipi pagefault net disk wakeup seed' ]
+    [[ "$output" == *"spin     arithmetic in registers: CPU time only (dose: CPU time)"*"net "*"(dose: CPU time or messages)"* ]]
     [[ "$output" == *"disk "*"(dose: CPU time or writes; needs a folder (folder=DIR))"* ]]
-}
-
-@test "--list patterns names every pattern" {
+    for kind in $(awk '/^[a-z]/ { print $1 }' <<<"$output"); do [[ "$help" == *"  $kind "* ]]; done
     run --separate-stderr noiselab-gen --list patterns
-    [ "$status" -eq 0 ]
-    [ -z "$stderr" ]
-    [ "$(printf '%s\n' "$output" | awk '{ print $1 }' | tr '\n' ' ')" = "periodic jittered poisson bursts replay " ]
-}
-
-@test "--list cpus counts the cores and names the CPUs of its binding" {
-    last=$(taskset -cp $$ | sed 's/.*[ ,-]//')
-    [ "$(taskset -c "$last" noiselab-gen --list cpus)" = "$(uname -n) 1 $last" ]
-    set -- $(noiselab-gen --list cpus)
-    [ "$#" -eq 3 ]
-    [ "$2" -ge 1 ]
-    [ "$2" -le "$(nproc)" ]
-}
-
-@test "--list presets names every preset, and each of them can be used" {
-    run --separate-stderr noiselab-gen --list presets
-    [ "$status" -eq 0 ]
-    [ -z "$stderr" ]
-    for name in seed-0.01 seed-1 node_exporter collectd sadc slurm-accounting; do
-        [[ "$output" == *"$name "* ]]
-    done
-    for name in $(printf '%s\n' "$output" | awk '{ print $1 }'); do
-        dry "would load CPU" --preset "$name" --duration 60s
-    done
+    [ "$(awk '{ print $1 }' <<<"$output" | paste -sd ' ')" = 'periodic jittered poisson bursts replay' ]
+    for pattern in $(awk '{ print $1 }' <<<"$output"); do [[ "$help" == *"  $pattern "* ]]; done
+    # the cores, and the CPUs of its binding
+    [ "$(taskset -c "$last_cpu" noiselab-gen --list cpus)" = "$(uname -n) 1 $last_cpu" ]
+    [[ "$(noiselab-gen --list cpus)" =~ ^[^\ ]+\ [1-9][0-9]*\ [0-9,-]+$ ]]
+    [[ "$(noiselab-gen --version)" == "noiselab-gen "[0-9]* ]]
     NOISELAB_PRESETS=/nonexistent refused "--list presets: cannot read '/nonexistent'" --list presets
-}
-
-@test "--version names the program" {
-    run noiselab-gen --version
-    [ "$status" -eq 0 ]
-    [[ "$output" == "noiselab-gen "[0-9]* ]]
+    run --separate-stderr noiselab-gen --list presets
+    for name in seed-0.01 seed-1 node_exporter collectd sadc slurm-accounting; do [[ "$output" == *"$name "* ]]; done
+    # and each of them can be used
+    for name in $(awk '{ print $1 }' <<<"$output"); do dry "would load CPU" --preset "$name" --duration 60s; done
 }
 
 @test "presets of one's own are read, and the user comes first" {
@@ -417,20 +326,18 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     refused "--preset: $PWD/a.preset:2: '12x' is not a percentage (try 0.1, 0.3%, 5)" --preset a --duration 1s
     printf 'lvl = 1\n' >a.preset
     refused "--preset: $PWD/a.preset:1: 'lvl' is not an option that a preset can have" --preset a --duration 1s
-    printf 'level 1\n' >a.preset
-    refused "--preset: $PWD/a.preset:1: not of the form 'option = value'" --preset a --duration 1s
-    printf 'json = yes\n' >a.preset
-    refused "'json' is not an option that a preset can have" --preset a --duration 1s
-    printf 'preset = a\n' >a.preset
-    refused "'preset' is not an option that a preset can have" --preset a --duration 1s
+    for option in json preset; do
+        echo "$option = a" >a.preset
+        refused "'$option' is not an option that a preset can have" --preset a --duration 1s
+    done
     printf 'replay = nothing.trace\n' >a.preset
     refused "--replay: cannot read '$PWD/nothing.trace': No such file or directory" --preset a
     refused "--preset: there is no preset 'b' in '$PWD' (see --list presets)" --preset b --duration 1s
-    refused "--preset: '../a' is not the name of a preset" --preset ../a --duration 1s
 }
 
-@test "the certificate is valid JSON with every documented key" {
-    certified --level 2 --duration 200ms --on "cpu:$last_cpu" --tolerance 100
+# bats test_tags=mpi
+@test "a load of 5 % is delivered within its tolerance, and its certificate is JSON with every documented key" {
+    certified --level 5 --duration 600ms --on "cpu:$last_cpu" --tolerance 20
     keys=$(printf '%s' "$output" | jq -r 'keys[]')
     for key in schema program version host kind kind_bytes preset pattern trace clock cpu cpus cpus_seen period_ns phase random_seed \
         carry_bursts duty_cap_percent level_requested_percent level_delivered_percent dose ratio tolerance_percent ok elapsed_ns requested_ns \
@@ -439,20 +346,8 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
         echo "$key"
         grep -qx "$key" <<<"$keys"
     done
-    [ "$(value cpu)" = "$last_cpu" ]
-    [ "$(value bursts_planned)" = 20 ]
-    [ "$(value ended)" = complete ]
-    [ "$(value 'threads | length')" = 1 ]
-    [ "$(value 'lateness_ns | keys | join(",")')" = max,p50,p99 ]
-}
-
-# bats test_tags=mpi
-@test "a load of 5 % is delivered within its tolerance" {
-    certified --level 5 --duration 600ms --on "cpu:$last_cpu" --tolerance 20
-    [ "$(value ok)" = true ]
-    [ "$(value bursts_planned)" = 60 ]
-    [ "$(value migrations)" = 0 ]
-    [ "$(value requested_ns)" = 30000000 ]
+    says ".ok and .cpu == $last_cpu and .bursts_planned == 60 and .migrations == 0 and .requested_ns == 30000000 and .ended == \"complete\" and
+        (.threads | length) == 1 and (.lateness_ns | keys) == [\"max\", \"p50\", \"p99\"]"
 }
 
 @test "every kind runs and says so in one line" {

@@ -146,7 +146,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
         echo "light  --agent-cmd '$(busy 10us 20ms)' --agent-period 20ms --block 200ms --agent-settle 10ms"
     } >"$BATS_TEST_TMPDIR/agents.conf"
     status=0
-    run_agent --agents "$BATS_TEST_TMPDIR/agents.conf" --launches 2 --seconds 2 --warmup 0s --seed 4 --margin 0.001 || status=$?
+    run_agent --agents "$BATS_TEST_TMPDIR/agents.conf" --launches 2 --seconds 1 --warmup 0s --seed 4 --margin 0.001 || status=$?
     cat "$ERR" "$BATS_TEST_TMPDIR/stdout"
     # one answer, and after it the paths
     [ "$(grep -c 'the machine was busy' "$BATS_TEST_TMPDIR/stdout")" -le 1 ]

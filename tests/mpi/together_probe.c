@@ -5,7 +5,7 @@
 #include "detector/measure/measure.h"
 #include "detector/measure/together.h"
 
-enum { OPERATIONS = 20000, FAST = 500 };
+enum { OPERATIONS = 5000, FAST = 300 };
 #define MOST_NS INT64_C(60000000)
 
 static int rank, n_ranks, is_meeting, n_done, n_late;
