@@ -35,7 +35,7 @@ looks_agree() {
 }
 
 @test "a heavy load is decided long before the planned end" {
-    launch 2 --op barrier --levels 40 --seconds 8 --stop-when decided --margin 1 --launch-id one
+    launch 2 --op barrier --levels 70 --seconds 8 --stop-when decided --margin 1 --launch-id one
     looks_agree "$OUT"
     judge jq -e '.ended == "complete" and .sequential.decided and (.sequential.looks | length) < 5 and .sequential.looks[-1].cells[0].decision == "above"' "$OUT/one/launch.json"
 }
