@@ -5,7 +5,8 @@ load detect
 
 setup_file() {
     export A=$BATS_FILE_TMPDIR/a B=$BATS_FILE_TMPDIR/b
-    R_LIBS="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/lib/noiselab/R" Rscript --vanilla -e '
+    # what R would compile while it runs takes longer than it saves
+    R_ENABLE_JIT=0 R_LIBS="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/lib/noiselab/R" Rscript --vanilla -e '
         source(commandArgs(TRUE)[3], chdir = TRUE)
         for (i in 1:2) {
           simulate_campaign(commandArgs(TRUE)[i], operations = c("barrier", "allreduce"), levels_percent = c(0, 1, 5), pairs = 30, launches = 3,
@@ -23,11 +24,12 @@ on_screen() {
 @test "the answer fits a screen, in Unicode and in ASCII, and says how to get the rest" {
     cd "$BATS_FILE_TMPDIR"
     for locale in C.UTF-8 C; do
-        LC_ALL=$locale "$BIN/noiselab" analyze a >"$BATS_TEST_TMPDIR/$locale"
+        TERM=xterm LC_ALL=$locale "$BIN/noiselab" analyze a >"$BATS_TEST_TMPDIR/$locale"
         on_screen "$BATS_TEST_TMPDIR/$locale"
         grep -q 'all tables.*: noiselab analyze --all a$' "$BATS_TEST_TMPDIR/$locale"
     done
     grep -q '●' "$BATS_TEST_TMPDIR/C.UTF-8"
+    # nor a colour: this is no terminal
     ! LC_ALL=C grep -q '[^ -~]' "$BATS_TEST_TMPDIR/C" || false
     "$BIN/noiselab" compare a b >"$BATS_TEST_TMPDIR/compare"
     on_screen "$BATS_TEST_TMPDIR/compare"
@@ -41,8 +43,7 @@ on_screen() {
     said() { script -qec "$1 '$BIN/noiselab-analyze' '$kept'" /dev/null </dev/null; }
     said 'env -u NO_COLOR TERM=xterm' | grep -q "$(printf '\033')\[1m"
     ! said 'env NO_COLOR=1 TERM=xterm' | grep -q "$(printf '\033')" || false
-    ! said 'env -u NO_COLOR TERM=dumb' | grep -q "$(printf '\033')" || false
-    ! TERM=xterm "$BIN/noiselab-analyze" "$kept" | grep -q "$(printf '\033')"
+    ! said 'env -u NO_COLOR TERM=dumb' | grep -q "$(printf '\033')"
 }
 
 @test "what --json prints is of the schema, in every analysis that has estimates" {

@@ -70,11 +70,8 @@ cut_short() {
 }
 
 @test "a word that would break the schedule's columns is refused, and nothing is made" {
-    status=0
-    "$BIN/noiselab" run agent --ranks 1 --op empty --agent-cmd $'sleep\t9' --agent-period 1s --out "$OUT" 2>"$ERR" 3>&- || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    grep -q 'holds a tab or a line break' "$ERR"
+    tabbed() { "$BIN/noiselab" run agent --ranks 1 --op empty --agent-cmd $'sleep\t9' --agent-period 1s --out "$OUT" 2>"$ERR" 3>&-; }
+    fails_with 2 'holds a tab or a line break' tabbed
     [ ! -e "$OUT/schedule.tsv" ]
 }
 
@@ -83,40 +80,24 @@ cut_short() {
     three_launches
     cut_short "$(planned | head -n 1)"
     chown 65534 "$OUT/schedule.tsv"
-    status=0
-    resume || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    tail -n 1 "$ERR" | grep -q 'belongs to another user'
+    run_refused_last 'belongs to another user' resume
     [ "$(taken | wc -l)" -eq 2 ]
 }
 
 @test "a launch that somebody runs is left alone, and one whose owner is gone is taken over" {
     three_launches
     cut_short "$(planned | head -n 1)"
-    mkdir -p "$OUT/claims/$(planned | head -n 1)"
-    # this test is alive
-    echo "$(uname -n) $$ $(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20) - 0" >"$OUT/claims/$(planned | head -n 1)/owner"
-    status=0
-    resume || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    tail -n 1 "$ERR" | grep -q '1 launch(es) are run by others'
-    [ "$(taken | wc -l)" -eq 2 ]
-    # nor is one of another container of this host, whose number means nothing here
-    echo "$(uname -n) $$ 1 - 0 $(cat /proc/sys/kernel/random/boot_id) pid:[1]" >"$OUT/claims/$(planned | head -n 1)/owner"
-    status=0
-    resume || status=$?
-    [ "$status" -eq 2 ]
-    [ "$(taken | wc -l)" -eq 2 ]
-    # nor one of another machine that has this one's name
-    echo "$(uname -n) $$ 1 - 0 00000000-0000-0000-0000-000000000000 pid:[1] another" >"$OUT/claims/$(planned | head -n 1)/owner"
-    status=0
-    resume || status=$?
-    [ "$status" -eq 2 ]
-    [ "$(taken | wc -l)" -eq 2 ]
+    claim=$OUT/claims/$(planned | head -n 1)
+    mkdir -p "$claim"
+    # this test is alive; nor is that of another container of this host taken, whose number means nothing here, nor that of another machine with this name
+    for owner in "$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20) - 0" "1 - 0 $(cat /proc/sys/kernel/random/boot_id) pid:[1]" \
+        '1 - 0 00000000-0000-0000-0000-000000000000 pid:[1] another'; do
+        echo "$(uname -n) $$ $owner" >"$claim/owner"
+        run_refused_last '1 launch(es) are run by others' resume
+        [ "$(taken | wc -l)" -eq 2 ]
+    done
     # a process with that number that started at another time is another one
-    echo "$(uname -n) $$ 1 - 0 $(cat /proc/sys/kernel/random/boot_id) $(readlink /proc/self/ns/pid)" >"$OUT/claims/$(planned | head -n 1)/owner"
+    echo "$(uname -n) $$ 1 - 0 $(cat /proc/sys/kernel/random/boot_id) $(readlink /proc/self/ns/pid)" >"$claim/owner"
     resume || true
     cat "$ERR"
     [ "$(planned)" = "$(taken)" ]
