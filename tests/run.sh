@@ -131,7 +131,7 @@ printf '%s\n' "$suites" | in_group pair | taken 2
     printf '%s\n' "$suites" | in_group waits | taken 2 >"$NOISELAB_BUILD/waits.log" 2>&1 &
     printf '%s\n' "$suites" | in_group beside | starts_no_ranks | in_batches | taken "$jobs" 'nice -n 19' >"$NOISELAB_BUILD/lone.log" 2>&1 &
     # these mostly wait for their turn
-    printf '%s\n' "$suites" | in_group beside | starts_no_ranks -v | taken "$((jobs + 1))"
+    printf '%s\n' "$suites" | in_group beside | starts_no_ranks -v | taken "$((jobs + 2))"
     wait
     cat "$NOISELAB_BUILD/waits.log" "$NOISELAB_BUILD/lone.log"
 )

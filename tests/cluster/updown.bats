@@ -63,7 +63,7 @@ END
     chmod +x "$BATS_TEST_TMPDIR/bin/slurmd"
     PATH="$BATS_TEST_TMPDIR/bin:$PATH" setsid env --default-signal=INT "$CLUSTER" up "$DIR" >/dev/null 2>"$ERR" 3>&- &
     UP=$!
-    wait_until 10 slurmd_is_late
+    wait_until 30 slurmd_is_late
     networks >"$BATS_TEST_TMPDIR/networks"
 }
 
