@@ -70,7 +70,7 @@ batch_script() {
 
 @test "the batch script makes a reference, and what is held against it and limits has one answer for people, programs and CI; two are compared" {
     local good="$BATS_TEST_TMPDIR/good" junit="$BATS_TEST_TMPDIR/junit.xml"
-    batch_script "campaign=$good" checks=integrity,detour seconds=700ms repetitions=5 launches=1 limits= 'self_check=none' 'job_options=(--no-report)'
+    batch_script "campaign=$good" checks=integrity,detour seconds=1500ms repetitions=5 launches=1 limits= 'self_check=none' 'job_options=(--no-report)'
     job_is_over "$(cd "$BATS_TEST_TMPDIR" && on_login sbatch --parsable --nodes=3 --output=job.out acceptance.sbatch)"
     cat "$BATS_TEST_TMPDIR/job.out"
     # pass or inconclusive, as the machine is busy; the nodes that share a CPU may differ
@@ -78,7 +78,7 @@ batch_script() {
     jq -e '.checks[] | select(.check == "integrity") | .verdict == "pass"' "$good/verdict.json"
 
     printf '%s\n' '# of this site' 'detour.all.longest <= 1 ns' >"$BATS_TEST_TMPDIR/limits"
-    acceptance --checks integrity,detour --seconds 700ms --repetitions 5 --launches 1 --self-check none --limits "$BATS_TEST_TMPDIR/limits" \
+    acceptance --checks integrity,detour --seconds 1500ms --repetitions 5 --launches 1 --self-check none --limits "$BATS_TEST_TMPDIR/limits" \
         --reference "$good" --json --junit "$junit"
     [ "$status" -eq 1 ]
     cmp "$TEXT" "$OUT/verdict.json"
