@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What treatments put into the halves of a launch, and what the rows say of it.
+# What treatments put into the halves of a launch, what the rows say of it, and that a heavy one is decided early.
 
 load ../cli/detect
 
@@ -38,4 +38,10 @@ load ../cli/detect
     [ "$(jq -r '.generators[0].cpu' "$OUT/one/launch.json")" = "$(jq -r '.placement[0].cpu' "$OUT/one/launch.json")" ]
     judge awk -F , 'NR > 1 { n[$7]++; d[$7] += $22; with += $7 == "on" && $23 > 0 }
         END { print d["off"] / n["off"], d["on"] / n["on"], with, n["on"]; exit !(d["off"] / n["off"] < 5e4 && d["on"] / n["on"] > 5e5 && with > 0.8 * n["on"]) }' "$OUT/one/halves.csv"
+}
+
+# here, as nothing runs beside this suite (that looks are what R computes: truth/sequential)
+@test "a heavy load is decided long before the planned end" {
+    launch 2 --op barrier --levels 70 --seconds 8 --stop-when decided --margin 1 --launch-id one
+    judge jq -e '.ended == "complete" and .sequential.decided and (.sequential.looks | length) < 5 and .sequential.looks[-1].cells[0].decision == "above"' "$OUT/one/launch.json"
 }
