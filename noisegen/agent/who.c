@@ -37,8 +37,11 @@ int na_who_open(struct na_who *w, const struct na_options *o, const struct nl_ag
                                .n_tids = page->n_ranks,
                                .max_bursts = o->keep == NA_KEEP_YES ? MANY_BURSTS : o->keep == NA_KEEP_NO ? 0 : SOME_BURSTS,
                                .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN | 1u << NR_PREEMPTED | 1u << NR_YIELDED};
-    /* where no source is to be had, that has been said, and the agent is switched all the same */
-    if (nr_open(&w->recorder, &config)) return strcmp(o->who, "auto") == 0 ? 0 : -1;
+    if (nr_open(&w->recorder, &config)) {
+        if (strcmp(o->who, "auto") != 0) return -1;
+        nl_warn("the agent is switched all the same, without a record of who took the CPUs (--who none asks for none)");
+        return 0;
+    }
     for (int i = 0; i < page->n_ranks; i++) nr_mark(w->recorder, page->ranks[i].pid, NR_RANK, 0);
     nr_mark(w->recorder, getpid(), NR_NOISELAB, 1);
     mark_generators(w);
