@@ -1,14 +1,7 @@
 # Two acceptance campaigns, before and after.
 
-# Figure by figure and node by node: B against A, with interval; Holm's correction over all figures. With a margin every figure got worse by more, did
-# not, or it cannot be told. Schuirmann (1987).
-# `a`, `b`: `nl_acceptance` from read_acceptance(). `margin`: percent of A's value by which a figure may be worse (never less than the floor of its kind
-# of figure), or NULL.
-# Gives a list: `rows` (data frame, one row per figure and node or pair that both have: `check`, `variant`, `metric`, `size`, `entity`, `unit`,
-# `value_a`, `value_b`, `effect` (percent, or in the unit where there is no logarithm) with `ci_low`, `ci_high`, `effect_unit`, `margin`,
-# `detection_limit`, `p_two_sided`, `p_holm`, `worse` (B is), `verdict` (`changed`, `same`, `inconclusive`), `margin_verdict` (`pass`, `fail`,
-# `inconclusive`; NA without a margin), `n_a`, `n_b`, `reason`), `verdict` (with a margin: `pass` nothing got worse by more, `fail`, `inconclusive`),
-# `answer`, `notes`, `alpha`, `margin`.
+# Figure by figure and node by node: B against A with its interval, Holm's correction over all figures. `margin`: percent of A's value by which a
+# figure may be worse (at least the floor of its kind), or NULL. Schuirmann (1987).
 compare_acceptance <- function(a, b, margin = NULL, alpha = 0.01, power = 0.95) {
   sides <- lapply(list(a, b), function(side) {
     units <- acceptance_units(side)
@@ -143,16 +136,9 @@ changes_table <- function(shown) {
 
 # Acceptance over nights: what changed, when, and which nodes come back.
 
-# Follow acceptance campaigns over nights. The campaign (a night) is the unit. Each figure of each node or pair is a series; where it changed is the
-# split of its nights with the largest t of the means before and after, with Bonferroni's correction over splits and series. A change names the first
-# night after it.
-# `results`: list of `nl_acceptance_verdict`, one per campaign, each judged by itself.
-# Gives a list of class `nl_acceptance_trend`: `nights` (data frame: `date`, `campaign`, `verdict`), `values` (`date`, `name`, `figure` (the name
-# without the node), `entity`, `unit`, `value`, `ci_low`, `ci_high`), `series` (one row per figure and entity: `name`, `nights`, `before`, `after`,
-# `unit`, `since` (date of the change, or ""), `effect` with `effect_unit` (positive: worse), `margin`, `detection_limit`, `p`, `verdict` (`worse`,
-# `better`, `steady`: a change by the margin would have been found, and none that is not excluded is as large, `inconclusive`)), `back` (nodes that
-# failed in more than one night: `host`, `failed`, `nights`, `last`), `verdict` (`pass`: the last night passed, nothing got worse, and every series
-# would have shown the margin), `answer`, `notes`, `alpha`.
+# Acceptance campaigns over nights; the campaign is the unit. A figure of a node changed at the split of its nights with the largest t of the means
+# before and after, with Bonferroni's correction over splits and series; `since` is the first night after it, `effect` is positive where worse,
+# `back` are nodes that failed in several nights.
 acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   results <- results[order(vapply(results, `[[`, "", "ended_utc"))]
   date <- vapply(results, `[[`, "", "ended_utc")

@@ -43,9 +43,8 @@ watched_of <- function(rows, watched) {
   list(watched_s = as.vector(own[rows$entity]), bursts_s = all$seconds[at], bursts = all$bursts[at])
 }
 
-# Two-sided interval at 1 - alpha, in the figure's unit. Where all values are 0, and for numbers of events, exact: Poisson for events per
-# second of CPU time, binomial for shares of starts (Clopper and Pearson), whatever their number, where that is wider; what bursts that nobody saw could take belongs to the upper end
-# of shares of time. Zero scatter otherwise is no certainty: NA.
+# Two-sided interval at 1 - alpha, in the figure's unit; of zeros and numbers of events exact where that is wider: Poisson for events per second of
+# CPU time, Clopper and Pearson for shares of starts. What bursts that nobody saw could take belongs to the upper end of shares of time.
 figure_bounds <- function(rows, alpha) {
   log_scale <- rows$scale == "log"
   centre <- ifelse(log_scale, log(pmax(rows$value, 1e-300)), rows$value)
@@ -97,10 +96,9 @@ scale_asked <- list(nodes = 1000, every_s = 1e-3)
 
 at_scale_words <- function() sprintf("%s such nodes that synchronise every %s", format_count(scale_asked$nodes), format_time(scale_asked$every_s))
 
-# One row per node: `host`, `value`, `ci_low`, `ci_high` (slowdown in percent; Inf: bursts leave no time to work; `ci_high` NA: open),
-# `verdict`, `reason`, `longer` (how many times as long decides; NA: it is decided, Inf: no time does). The detours of the scans with all CPUs
-# busy are all that interrupts a node, seen for a few seconds; the records are of other tasks only, seen all the time: it has to pass both,
-# and fails by one.
+# A row per node: slowdown in percent (Inf: bursts leave no time to work; `ci_high` NA: open), `longer`: how many times as long decides (NA: it is
+# decided, Inf: no time does). The scans with all CPUs busy see all that interrupts a node for a few seconds, the records other tasks all the time:
+# it has to pass both, and fails by one.
 noise_at_scale <- function(acceptance, scans, margin, alpha) {
   bind_rows(lapply(acceptance$hosts, function(host) {
     noises <- list(scans = scan_noise(scans[scans$host == host, ]),
@@ -262,8 +260,7 @@ is_named_task <- function(takers) {
   (takers$percent_of_cpu >= named_task$percent & takers$burst_s >= named_task$burst_s) %in% TRUE
 }
 
-# How quiet each node is, whatever was judged: the node that lost most and who took it, the tasks that come in bursts, and how far the others
-# are from it. Character, one to three sentences; empty where no launch tells.
+# The node that lost most and who took it, the tasks that come in bursts, and how far the others are from it; empty where no launch tells.
 noise_lines <- function(acceptance, figures) {
   rows <- figures[figures$check == "others" & figures$metric == "taken", ]
   if (nrow(rows) == 0) return(scan_line(acceptance, figures))

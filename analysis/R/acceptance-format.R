@@ -30,9 +30,6 @@ what_words <- function(rows) {
 
 most_failing <- 40
 
-# Format an acceptance verdict for people. One line per check (what it measures, the figure that stands for it, of the worst node or pair, with its
-# interval, its limit and where that comes from), one per failing node, link or figure with what to do, the self-check, the nodes, periods, and notes.
-# Gives text, one element per line.
 format_acceptance <- function(result) {
   rows <- result$checks
   why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
@@ -195,9 +192,6 @@ acceptance_junit <- function(result) {
 metric_label <- function(name, value) sprintf('%s="%s"', name, gsub("\n", "\\n",
     gsub('"', '\\"', gsub("\\", "\\\\", value, fixed = TRUE), fixed = TRUE), fixed = TRUE))
 
-# Figures and verdicts as OpenMetrics text.
-# Gives text, a line each, the last `# EOF`: gauges `noiselab_acceptance_verdict`, `noiselab_acceptance_node` (1 with the verdict as a label),
-# `noiselab_acceptance_ended_seconds`, and `noiselab_acceptance_figure` with `_low` and `_high`, the ends of its interval.
 openmetrics_lines <- function(result) {
   f <- result$figures
   label <- paste(metric_label("check", f$check), metric_label("variant", f$variant), metric_label("metric", f$metric),
@@ -219,9 +213,7 @@ openmetrics_lines <- function(result) {
     gauge("figure_high", "upper end of its interval", label, number(f$ci_high)), "# EOF")
 }
 
-# References for ReFrame from a campaign.
-# Gives text: JSON as experiments/reframe/references.json has it: of each figure (without node) the worst value, with its margin as the bound on the
-# side that is worse.
+# JSON as in experiments/reframe/references.json: of each figure (without node) the worst value, its margin as the bound on the side that is worse.
 reframe_references <- function(result) {
   f <- result$figures
   f$entity <- ""

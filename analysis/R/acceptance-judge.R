@@ -1,17 +1,9 @@
 # The verdict on an acceptance campaign.
 
 # The verdict on an acceptance campaign (docs/methods.md, Judging): wrong data, lost nodes, limits of the user or learnt from a reference, nodes and
-# links against the others of their class, and whether the localiser named the node with a known load: without that it cannot pass. All other figures
-# are measured, not judged.
-# `acceptance`: an `nl_acceptance` from read_acceptance(). `limits`: data frame from `read_limits()`, or NULL. `reference`: an `nl_acceptance`, or NULL.
-# `margin`: percent by which a node may be worse than the others (never less than the floor of its kind of figure); NULL: that of each kind of figure.
-# `limits_name`: what the limits' source is called. `classes`: data frame from `read_classes()`, or NULL.
-# Gives an object of class `nl_acceptance_verdict`, a list: `verdict` (`pass`, `fail`, `inconclusive`), `answer` (a sentence), `judged` (`noise`,
-# `data`, `nothing`), `complete` (all that was planned ran), `ended_utc`, `checks` (data frame, one row per check: `check`, `what`, `status`, `verdict`,
-# `name`, `entity`, `value`, `ci_low`, `ci_high`, `unit`, `limit`, `source`, `reason`), `judgements` (one row per thing judged: the same, with `kind`,
-# `effect`, `p_holm`, `todo`), `figures` (every figure with interval, `verdict` `measured, not judged` where none was), `nodes` (`host`, `class`,
-# `verdict`, `reason`), `comparisons` (see `compare_nodes()`), `margins`, `self_check`, `periods`, `mismatches`, `noise` (sentences: how quiet the nodes
-# are, who had their CPUs, and what that would cost at scale), `warnings`, `notes`, `alpha`, `acceptance`.
+# links against the others of their class, and whether the localiser named the node with a known load, without which it cannot pass. `margin`:
+# percent by which a node may be worse than the others; NULL: that of each kind of figure. Gives an `nl_acceptance_verdict`: `verdict`, `answer`,
+# `judged` (`noise`, `data`, `nothing`), and tables: `checks`, `judgements` (a row per thing judged), `figures`, `nodes`, `comparisons`.
 judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha = 0.01, margin = NULL, limits_name = "limits",
                              classes = NULL) {
   margins <- margins_in_use(margin, attr(limits, "margins"))
@@ -99,9 +91,8 @@ few_nodes_note <- function(acceptance) {
                      counted(n, "node"))
 }
 
-# Nodes that share a CPU disturb each other: only what was scanned alone is compared between them. While one pair sends, the other ranks sleep:
-# of nodes that share none with each other such a link is alone, too. `units`: what is compared; `apart`: without these links, from which no
-# class is told.
+# Nodes that share a CPU disturb each other: only what was scanned alone is compared between them, and links of nodes that share none with each
+# other. `units`: what is compared; `apart`: without these links, from which no class is told.
 comparable_units <- function(units, acceptance) {
   shared <- acceptance$shared
   if (NROW(shared) == 0) return(list(units = units, apart = units, notes = NULL))

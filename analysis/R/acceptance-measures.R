@@ -1,8 +1,7 @@
 # What an acceptance campaign measures: one row per kind of figure, one per figure, and one per check.
 
-# `worse`: the direction in which such a figure is worse. `scale`: on which differences are tested; where a value is not above 0, linear.
-# How much worse still counts as the same: `percent` of the value that it is held against; never less than `floor` (in `unit`), so that 0.05 %
-# and 0.1 % of a CPU are the same.
+# `worse`: the direction in which such a figure is worse; `scale`: on which differences are tested. As much worse still counts as the same: `percent`
+# of the value that it is held against, at least `floor` (in `unit`).
 figure_kind <- function(kind, percent, floor, unit, what, worse = "more", scale = "log") {
   data.frame(kind = kind, percent = percent, floor = floor, unit = unit, what = what, worse = worse, scale = scale)
 }
@@ -75,9 +74,8 @@ acceptance_measures <- do.call(rbind, list(
   measure("kernels", "time", "work", "time of a load kernel", "cluster")
 ))
 
-# In the order of the table for people. `head`: the figure that stands for the check, by `best`, variants in the order in which they are
-# preferred; `variants`: a closed list, so that a limit on one that there is not is refused (tests/cli/analyze.bats compares it with the tables
-# of noiselab-accept), by default that; `todo`: what to look at when it fails.
+# `head`: the figure that stands for the check, by `best`, variants in the order in which they are preferred; `variants`: all that a limit may name
+# (tests/cli/analyze.bats compares them with noiselab-accept); `todo`: what to look at when it fails.
 about_check <- function(what, todo, head = NULL, best = variants, variants = best, size = NULL) {
   list(what = what, todo = todo, head = head, best = best, variants = variants, size = size)
 }
@@ -333,13 +331,8 @@ limit_sizes <- c(B = 1, KiB = 1024, MiB = 1024^2, GiB = 1024^3)
 # What limits can be set on.
 limit_keys <- function() acceptance_measures[acceptance_measures$check != "scale", ]
 
-# Read limits.
-# `file`: a file of lines `check[.variant].metric[ SIZE] <= VALUE UNIT` (or `>=`); `#` begins a comment. Without a variant or size a limit is of all of
-# them. SIZE: bytes (`8`, `64KiB`), of `completeness` and `kernels` the number of nodes or ranks. A line `margin KIND PERCENT % [FLOOR UNIT]` changes a
-# row of `acceptance_margins`.
-# Gives a data frame with attribute `margins` (rows of `parse_margin()`), one row per limit: `line`, `check`, `variant` (NA: all), `metric`, `size` (NA:
-# all), `relation` (`<=` or `>=`), `limit` (in `unit`, that of the figure), `text` (as written). Signals `nl_error_damaged` with file and line of every
-# unknown name, unit or size, a line each.
+# Limits of a file, a row each: `line`, `check`, `variant` and `size` (NA: all), `metric`, `relation`, `limit` (in the figure's unit), `text`;
+# attribute `margins`. Signals `nl_error_damaged` with file and line of all that is unknown, a line each.
 read_limits <- function(file) {
   lines <- lines_of_option(file, "--limits")
   is_margin <- grepl("^margin\\s", lines)

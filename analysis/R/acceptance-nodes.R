@@ -1,18 +1,9 @@
 # Node against node, and link against link: who stands out. Works from three nodes on.
 
-# Every figure that nodes have is compared repetition by repetition, node against the median of the others, link against the worst of its ends' other
-# links (docs/methods.md, Judging). Three outcomes: `pass` when the score's upper bound is below the margin, `fail` when a score at the margin is
-# rejected after Holm's correction, else `inconclusive`. Variance: what repetitions scatter, launches beyond that, other nodes beyond that.
-# Satterthwaite (1946), Smyth (2004), Rousseeuw and Croux (1993).
-# `units`: what is compared, one row per figure, node or pair (`entity`, `of`), `launch` and `repetition`, with `x`. `margins`: data frame from
-# `margins_in_use()`. `classes`: data frame from `node_classes()`, or NULL: all nodes are of one class. `watched`: data frame from `watched_time()`, or
-# NULL: no bound for bursts that nobody saw. `measured_s`: seconds that all checks together were measured, for what is said of longer runs. `shared`:
-# data frame `host_a`, `host_b`: nodes that share a CPU, or NULL. Links between nodes are then held against the worst of the other links of their ends,
-# with a margin of 100 % at least: that covers what sharing makes of them, which is no scatter of healthy links.
-# Gives a data frame, one row per figure and node or link: `check`, `variant`, `metric`, `size`, `kind` (`node` or `link`), `entity`, `class`, `others`
-# (number), `n_launches`, `n_units`, `value` and `others_value` (in `unit`), `effect` with `ci_low`, `ci_high`, `upper` (the bound of `pass`), `margin`
-# and `detection_limit` (positive: worse), all in `effect_unit`, `z` (distance from the median of the others in their scatter, for comparison), `df`,
-# `p_one_sided`, `p_holm`, `verdict` (`pass`, `fail`, `inconclusive`), `times_as_long` (as measured here would decide; Inf: no time does), `reason`.
+# Every figure that nodes have, repetition by repetition: node against the median of the others, link against the worst of its ends' other links
+# (docs/methods.md, Judging). `watched`: of `watched_time()`, or NULL: no bound for bursts that nobody saw; `measured_s`: seconds of all checks, for
+# what is said of longer runs; `shared`: nodes that share a CPU: links between nodes have a margin of 100 % then. Gives a row per figure and node or
+# link, effects positive where worse, in `effect_unit`. Satterthwaite (1946), Smyth (2004), Rousseeuw and Croux (1993).
 compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), classes = NULL, watched = NULL, measured_s = NA_real_,
                           power = 0.95, shared = NULL) {
   units <- rows_at(units, which(units$compared))

@@ -104,9 +104,8 @@ tolerance_limit <- function(s, share, alpha, scale, worse) {
   from_scale(s$mean + k * s$sd, scale, worse)
 }
 
-# Random effects of launches (rows) and nodes (columns): mean and standard deviation of a new value of a new launch and node, the number of
-# independent values that the mean is worth, and the degrees of freedom (Satterthwaite). Mean squares below the residual one count as it.
-# With one column, one-way over launches.
+# Random effects of launches (rows) and nodes (columns): mean and sd of a value of a new launch and node, how many independent values the mean is
+# worth, and degrees of freedom (Satterthwaite). Mean squares below the residual one count as it.
 crossed_scatter <- function(table) {
   a <- nrow(table)
   b <- ncol(table)
@@ -128,10 +127,8 @@ crossed_scatter <- function(table) {
 
 # Which nodes may be held against each other: those of the same hardware, and of figures that depend on the network, of the same switch.
 
-# Classes of nodes that are compared: `hardware` (CPU model, topology, CPUs) and `network` (that and the switch: of the site's file, Slurm's topology,
-# or clear groups of latencies: a border in the widest gap, with every link within a group below and every other above it).
-# `acceptance`: an `nl_acceptance`. `units`: data frame from `acceptance_units()`. `site`: data frame from `read_classes()`, or NULL.
-# Gives a data frame, one row per node: `host`, `hardware`, `network` (words), `by` (where the classes come from; "": one class of all).
+# A row per node: `hardware` (CPU model, topology, CPUs), `network` (that and the switch: of the site's file, Slurm's topology, or clear groups of
+# latencies), `by` (where classes come from; "": one class of all).
 node_classes <- function(acceptance, units, site = NULL) {
   hosts <- acceptance$hosts
   if (!is.null(site)) {
@@ -255,10 +252,7 @@ read_classes <- function(file) {
 
 # Nodes known to be bad, which are left out until they are mended: a line `NODE DATE REASON` each.
 
-# Read the file of nodes known to be bad.
-# `file`: character; `#` begins a comment. NODE may be a list as Slurm writes it (`n[1-4,07]`). DATE is that from which on the node is left out
-# (2026-01-31).
-# Gives a data frame: `line`, `host`, `since`, `reason`.
+# Lines NODE DATE REASON; NODE may be a list as Slurm writes it, and is left out from DATE (2026-01-31) on.
 read_known_bad <- function(file) {
   read_node_file(file, "--known-bad", twice = "stands in the file already", parse = function(line, i) {
     part <- regmatches(line, regexec("^(\\S+)\\s+([0-9]{4}-[0-9]{2}-[0-9]{2})\\s+(\\S.*)$", line))[[1]]

@@ -20,9 +20,8 @@ staged_plan <- function(campaign) {
   list(launches = schedule$launches$launch, stages = stages, budget_s = as_number(schedule$keys["budget_s"]))
 }
 
-# What this look uses of alpha, and which launches. A campaign in stages has a look at the end of each, of an equal part of alpha, so that all looks
-# together spend at most alpha whatever they have in common; launches of a stage that is not complete are not looked at. Of all other campaigns:
-# campaign_looks(). A list: `alpha`, `launches`, `note`.
+# What this look uses of alpha, and which launches. A campaign in stages has a look at the end of each, of an equal part of alpha; launches of a
+# stage that is not complete are not looked at. Of all others: campaign_looks().
 advise_look <- function(campaign, alpha, launches) {
   plan <- staged_plan(campaign)
   if (is.null(plan)) return(c(campaign_looks(campaign, alpha)[c("alpha", "note")], list(launches = launches)))
@@ -44,13 +43,9 @@ complete_launches <- function(campaign, plan) {
   sum(cumprod(is_there))
 }
 
-# What is measured next. After the first launch of a campaign in stages: whether its rounds are enough. On a busy machine a launch has few; then as many
-# cells go on as have `least_rounds` of them, the first of the plan. After a stage: cells with a condition that is open go on, each with the default,
-# its candidate and the arms that are not shown to gain less than the margin; all that are slower by more are out, and what they may gain is bounded.
-# The time that is left goes to these, in launches of as many rounds as before or 16.
-# `alpha`, `margin`: as of advise_table().
-# Gives NULL: all goes on as planned; or a list: `op` (words of `--op`), `launches` (number that are left), `seconds` (of each), `stages` (launches at
-# the end of each), `why` (text).
+# What is measured next. After the first launch of a campaign in stages: as many cells go on as have `least_rounds`, the first of the plan. After a
+# stage: cells with a condition that is open, each with the default, its candidate and the arms not shown to gain less than the margin, in the time
+# that is left. NULL: all goes on as planned; or `op` (words of `--op`), `launches`, `seconds`, `stages`, `why`.
 advise_next <- function(campaign, alpha = 0.01, margin = advise_margin_percent) {
   plan <- staged_plan(campaign)
   if (is.null(plan)) abort_data(paste(campaign$dirs, collapse = " "), " is not measured in stages: nothing is to be planned")

@@ -7,12 +7,9 @@ reducing <- c("allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter
 # Bytes of the elements that the detector reduces by default.
 element_bytes <- 8
 
-# Operations of a program that are worth comparing.
-# `profile`: the result of read_profile().
-# Gives a data frame, one row per blocking collective operation, class of sizes and communicator with at least 1 % of the ranks' time, the largest
-# first: `operation`, `bytes` (measured: the mean of the class, in whole elements of reductions), `from_bytes`, `to_bytes` (sizes that a rule for it is
-# to hold for: the one that all its calls seem to have, or the class, by powers of two), `ranks`, `calls` (of a rank), `share` (of the time, 0 to 1),
-# `program_ns` (wall time of the program), `left_out` (why it is not compared; "": it is, where the library has algorithms).
+# The program's blocking collectives with 1 % of the ranks' time or more, by class of sizes and communicator, the largest first: `bytes` (measured:
+# the mean, in whole elements of reductions), `from_bytes` to `to_bytes` (sizes that a rule is to hold for), `calls` of a rank, `share` of the time,
+# `program_ns`, `left_out` (why it is not compared, or "").
 program_cells <- function(profile) {
   total <- sum(profile$ranks[["wall_ns"]])
   rows <- profile_operations(profile, whole_calls(profile$arrivals)[0, ], total)
@@ -56,10 +53,8 @@ with_rule_sizes <- function(rows, program) {
   rows
 }
 
-# What a program gains. Calls times the difference of the times of one, of all operations that are advised and can be selected. Lower and upper ends are
-# added: the intervals of a table hold together.
-# `rows`: of advise_table(). `program`: of `advised_program()`. `library`: of `library_of()`.
-# Gives a list, percent of the program's time: `percent`, `low_percent`, `high_percent`; `advised` (number of operations and sizes).
+# What a program gains, percent of its time: calls times the difference of the times of one, of all operations that are advised and can be selected.
+# Ends are added: the intervals of a table hold together.
 program_gain <- function(rows, program, library = "") {
   used <- rows[is_selected(rows, library), ]
   at <- match(paste(used$operation, used$bytes, used$ranks), paste(program$operation, program$bytes, program$ranks))
@@ -70,8 +65,7 @@ program_gain <- function(rows, program, library = "") {
        advised = nrow(used))
 }
 
-# What pairs of runs of the program, without the rules and with them, say of the prediction: `held`, `less` or `more` was gained, or the pairs scatter by
-# more than what was predicted (`undecided`). NULL: there are none.
+# What pairs of runs of the program, without the rules and with them, say of the prediction; NULL: there are none.
 program_verified <- function(dirs, gain, alpha) {
   runs <- Sys.glob(file.path(dirs, "profiles", "verify-*-off"))
   partner <- sub("-off$", "-on", runs)

@@ -19,13 +19,9 @@ settings_plan <- function(dirs) {
                              arm = ifelse(setting == reference, "default", setting)))
 }
 
-# As advise_table(), the set in the place of the launch: each setting against the reference of its set. The first third of the sets chooses a candidate
-# over all sizes, the others say what it gains, over all and for each; sizes for which it is slower are named.
-# `alpha`, `margin`: as of advise_table(). `program`: of advised_program(), or NULL.
-# Gives a list: `compares`, `reference`, `rows` (as of advise_table(), the row over all with operation `all`; `algorithm` is the setting), `settings` (a
-# row per setting: `setting`, `gain_percent` with its bounds over all sets, `noise_percent`, `in_use` (the library says that it had it), `limit_bytes`,
-# `buffers`, `peers`, `memory_bytes` (NA: no such)), `steps` (of `latency_steps()`, with `setting` and `operation`), `n_sets`, `n_screening`, `alpha`,
-# `note`.
+# As advise_table(), the set in the place of the launch: each setting against the reference of its set. The first third of the sets chooses a
+# candidate over all sizes, the others say what it gains, over all (operation `all`) and for each. `settings`: a row per setting, with `in_use` (the
+# library says that it had it) and the memory it may take.
 settings_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent, program = NULL) {
   plan <- settings_plan(campaign$dirs)
   look <- campaign_looks(campaign, alpha)
@@ -150,12 +146,9 @@ settings_steps <- function(figures, alpha) {
   }))
 }
 
-# The time of a message is a line, start + bytes x slope, and another one beyond a change of protocol, searched in turn on both sides of each that is
-# found: the place with the least squares of relative errors, its step by Student's interval over launches, at `alpha` over the places to choose from.
-# Muggeo (2003), Statistics in Medicine 22, 3055; Vostrikova (1981), Soviet Mathematics Doklady 24, 55.
-# `bytes`: numeric, rising: sizes. `times`: numeric matrix, ns: a row per launch, a column per size.
-# Gives a data frame, one row per step, by size: `from_bytes`, `to_bytes` (it lies between these two sizes), `low_bytes`, `high_bytes` (interval of the
-# place), `percent` (how much longer a message takes), `percent_low`, `percent_high`.
+# A time is a line, start + bytes x slope, and another beyond a change of protocol, searched in turn on both sides of each found: the place with the
+# least squares of relative errors, its step by Student's interval over launches (rows of `times`, ns; a column per size), at `alpha` over the
+# places. Muggeo (2003), Statistics in Medicine 22, 3055; Vostrikova (1981), Soviet Mathematics Doklady 24, 55.
 latency_steps <- function(bytes, times, alpha = 0.01) {
   none <- data.frame(from_bytes = numeric(), to_bytes = numeric(), low_bytes = numeric(), high_bytes = numeric(), percent = numeric(),
                      percent_low = numeric(), percent_high = numeric())

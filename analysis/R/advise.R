@@ -12,20 +12,11 @@ advise_words <- c(use = "use", keep = "keep", open = "undecided", refused = "ref
 screening_share <- 1 / 5
 advise_launches <- 4
 
-# Within a launch an algorithm is compared with the library's default by the pseudo-median of the rounds' log ratios of times; the first launches choose
-# the candidate of each row, the others say what it gains, the launch being the unit (docs/methods.md, Algorithms). Intervals hold together, by Bonferroni
-# over rows and looks. Algorithms that the library replaces by another for such a call (`in_fact`) are never advised.
-# `margin`: gain in percent that would matter.
-# Gives a list. `rows`, a data frame with a row per operation, size and condition (`quiet`: off halves, `noise`: on halves): `operation`, `bytes`,
-# `ranks`, `nodes` (NA: not the same in all launches), `condition`, `default_ns` (time of an operation by the library's own choice), `algorithm` (the
-# candidate), `number` (the library's), `gain_percent` with `gain_low_percent` and `gain_high_percent` (how much less time it takes),
-# `could_have_seen_percent` (a gain above this is excluded, of every candidate), `verdict` (`use`, `keep`, `undecided`, `refused`), `rule` (`acts`,
-# `refused` or `untried`: what launches said of the rule that selects it; NA where there is none). `algorithms`, one row per operation, size and
-# algorithm, from all launches: `number`, `in_fact`, `quiet_ns`, `noise_ns`, `lost_ns_per_ns` (time lost per operation time and per CPU time that the
-# noise took from its rank) with `lost_low`, `lost_high`, `late_ns_per_ns` (the same per time that the last rank comes late; NA: no rank does) with
-# `late_low`, `late_high`, `late_by_ns` (how late, mean), `front` (no other one is shown to be better in quiet time or in one of these two without being
-# shown to be worse in another). `late` (the pattern of late ranks; NA). `library` (of `library_of()`). `n_launches`, `n_screening`, `level_percent`,
-# `alpha` (of this look), `note` (what was spent of it before).
+# Within a launch an algorithm is compared with the library's default by the pseudo-median of the rounds' log ratios; the first launches choose the
+# candidate of each row, the others say what it gains, the launch being the unit (docs/methods.md, Algorithms). Intervals hold together, by
+# Bonferroni over rows and looks. What the library replaces by another (`in_fact`) is never advised. `rows`: per operation, size and condition
+# (`quiet`: off halves, `noise`: on halves) the candidate with what it gains (percent less time) and what is excluded of all
+# (`could_have_seen_percent`); `algorithms`: each by all launches, `lost_ns_per_ns` of CPU time that the noise took, `late_ns_per_ns` of lateness.
 advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent) {
   arms <- advise_arms(campaign)
   rounds <- advise_rounds(campaign, arms)

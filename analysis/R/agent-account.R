@@ -2,18 +2,9 @@
 
 is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_requested_percent"]])
 
-# Per launch, node and agent: its own account (`agent.HOST.csv`), the CPU time that the ranks of the node lost beyond the off halves, and whether its
-# CPU time on their CPUs explains that: the whole interval of the difference within `agree_margin()`. What other tasks on record took is taken off;
-# differences are taken within halves, then within pairs.
-# Gives a data frame, one row per launch x node (host) x agent (`scope` "this launch"), and per node and agent over the launches where there are three
-# or more (`scope` "launches like these", `launch` NA): `scope`, `launch`, `host`, `kind` (the agent), `n_pairs`, `seconds` (measured with it), then of
-# its halves `cpu_percent` (of one CPU), `on_ranks_percent` (of it on CPUs of ranks), `off_cpu_percent` (what it still used in off halves),
-# `scraper_percent`, `observer_percent`, `observer_on_ranks_percent`, `wakeups_per_s`, `switches_per_s`, `migrations_per_s`, `processes`,
-# `started_per_s`, `rss_kib`, `read_bytes_per_s`, `written_bytes_per_s`, `switch_ns_p50`, `switch_ns_max`, `lost_switches`, `switch_ins`, `switch_outs`;
-# in us per second, on minus off: `preempted_us_per_s`, `preempted_low`, `preempted_high`, `agent_us_per_s` (on ranks' CPUs), `others_us_per_s` (other
-# tasks there, by the records of the CPUs), `difference_us_per_s` (preempted minus agent, and minus others where known), `difference_low`,
-# `difference_high`, `tolerance_us_per_s`; `agreement` (`agree`, `disagree`, `cannot be compared`), `reason` (why they cannot be compared, else NA).
-# Unknown figures are NA.
+# Per launch, node and agent: its own account (`agent.HOST.csv`), the CPU time that the node's ranks lost beyond the off halves, and whether its CPU
+# time on their CPUs explains that: the whole interval of the difference within `agree_margin()`, less what other tasks on record took. Over three
+# launches or more a row per node and agent for launches like these (`launch` NA).
 agent_accounts <- function(campaign, alpha = 0.01, over = alpha) {
   shifts <- agent_shifts(campaign)
   rows <- bind_rows(lapply(shifts, account_row, campaign = campaign, alpha = alpha))
@@ -50,9 +41,8 @@ agent_shifts <- function(campaign, agents_only = TRUE) {
   }), recursive = FALSE)
 }
 
-# Rate of the on halves less that of the off halves (NULL: the halves have no partners), us per second, each a ratio of sums: halves that others made
-# long count by their length. One value per pair, whose mean is that difference and whose standard error is that of its linearisation; NA where a half
-# has no value.
+# On less off (NULL: the halves have no partners), us per second, each a ratio of sums, so that long halves count by their length: a value per pair,
+# whose mean is the difference and whose standard error that of its linearisation.
 ratio_shift <- function(rows, on, off, column) {
   values <- rows[[column]] %||% rep(NA_real_, nrow(rows))
   known <- is.finite(values[on])
@@ -181,14 +171,9 @@ woken_groups <- function(tasks) {
 taken_parts <- c(agent = "preempted_by_agent_ns", others = "preempted_by_others_ns", kernel = "preempted_by_kernel_ns",
                  noiselab = "preempted_by_noiselab_ns", unknown = "preempted_unknown_ns")
 
-# Per launch, node and agent: the time in which it ran on a rank's CPU while that rank waited, on minus off, each a ratio of sums; Student's over pairs
-# or over 16 blocks of them, whichever is wider, and with fewer than 20 bursts the interval of their count (docs/methods.md, Real agents). Over launches the
-# nodes of a launch are one.
-# `over`: the same over launches, of which more may come, see `campaign_looks()`.
-# Gives a data frame, one row per launch x node x agent, and one per agent over all of them where there are several (`launch`, `host` NA; heterogeneity
-# by Cochran's Q in `heterogeneity_p`): `scope`, `launch`, `host`, `kind`, `n_pairs`, in percent of one CPU `taken_percent`, `taken_low`, `taken_high`,
-# `limit_percent` (what would have been found with that power), `account_percent` (the agent's own CPU time), `others_percent`, `kernel_percent`,
-# `noiselab_percent`, `unknown_percent`; `p_value` (one-sided), `reason` (why there is no figure, else NA).
+# Per launch, node and agent: the time in which it ran on a rank's CPU while that rank waited, on minus off, percent of one CPU; Student's over pairs
+# or 16 blocks of them, whichever is wider, with fewer than 20 bursts the interval of their count (docs/methods.md, Real agents). Of several launches
+# a row over all (`launch` NA), the nodes of a launch being one, with Cochran's Q. `over`: alpha over launches, of which more may come.
 agent_taken <- function(campaign, alpha = 0.01, power = 0.95, over = alpha) {
   rows <- bind_rows(lapply(agent_shifts(campaign), taken_row, alpha = alpha, power = power, tasks = campaign$tasks))
   if (nrow(rows) == 0) return(rows)

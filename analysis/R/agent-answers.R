@@ -1,11 +1,7 @@
 # The answers about agents, a row per agent and operation: headline, table, report, JSON and exit status are all made of them.
 
-# The answers about the agents of a campaign.
-# Gives a data frame, a row per agent and operation in the scope of the main answer: `kind`, `operation`, `bytes`, `launch`, `scope`, what
-# `agent_rule()` returns, `outcome` (of Holm's correction over the rows: `detected`, `detected alone`, `not detected`, `inconclusive`), `state` (in
-# `locked_states`), `n_bursts`, `watched_s` (for how long bursts were recorded), `limit` (slowdown that would have been found), `reason` (why bursts
-# give no figure), `whole_reason` (why on/off gives none), `note`, `needs_s` (measured seconds that would decide the margin), `parts_high` (text: what
-# the margin's parts may be).
+# A row per agent and operation in the scope of the main answer: what `agent_rule()` gives, `outcome` by Holm's correction over the rows, `watched_s`
+# (for how long bursts were recorded), `limit` (slowdown that would have been found), `needs_s` (measured seconds that would decide the margin).
 agent_answers <- function(analysis, taken, locked) {
   rows <- main_rows(analysis$verdicts)
   rows <- rows[!has_level(rows$level_requested_percent) & rows$channel == "time", ]
@@ -135,13 +131,9 @@ margin_open_words <- function(answers) {
 
 # The one rule by which an agent's answer is made, fixed before anything is measured (docs/methods.md, One answer for an agent).
 
-# The answer of one agent on one operation.
-# `bursts`, `whole`, `beyond`: figures (percent) or NULL: slowdown by bursts, in all by on/off, and beyond the bursts where it was measured by itself
-# (quick halves). With `bursts` each claim has alpha / 2. `agree`: percent: half of "agree". `margin`: percent, or NULL; `watched_s`, for how long
-# bursts were recorded.
-# Gives a list: `lead` (`bursts`, `on/off`), `case` (`agree`, `open`, `more`, `less`, `alone`; `alone`: on/off is all there is), `value`, `low`, `high`,
-# `found`, `p_value` of what leads; `beyond`, `beyond_low`, `beyond_high`, `beyond_most` (the bound that is printed), `bursts`, `whole`, `whole_low`,
-# `whole_high`; `margin_verdict` (`above`, `below`, `inconclusive`, NA), `margin_by` (`on/off`, `bursts`), `p_above`, `p_below`.
+# The answer of one agent on one operation. `bursts`, `whole`, `beyond`: figures (percent) or NULL: by bursts, in all by on/off, and beyond the
+# bursts where that was measured by itself (quick halves). With `bursts` each claim has alpha / 2. `agree`: half of "agree"; `watched_s`: for how
+# long bursts were recorded. `case` `alone`: on/off is all there is.
 agent_rule <- function(bursts, whole, beyond = NULL, agree = agree_percent, alpha = 0.01, margin = NULL, watched_s = 0) {
   each <- if (is.null(bursts)) alpha else alpha / 2
   apart <- beyond %||% (if (!is.null(bursts) && !is.null(whole)) beyond_figure(whole, bursts))
@@ -186,16 +178,9 @@ margin_side <- function(bursts, whole, apart, beyond, alpha, each, margin, watch
 
 # Several agents of one campaign, or one at several intervals, side by side: what each takes and costs, and how often it may sample.
 
-# Agents side by side.
-# `report`: the result of `agent_report()`.
-# Gives a data frame, one row per agent and interval: `agent`, `interval_s` (between two samples, NA: not known), `cpu_percent` (of one CPU, its own
-# account), `taken_percent`, `taken_low`, `taken_high` (of one CPU, attributed), `slowdown_percent`, `slowdown_low`, `slowdown_high` (of the operation
-# whose slowdown is surest: detected ones first, then by the lower end), `operation`, `bytes`, `by` (`bursts`, `on/off`, see `agent_rule()`), `outcome`
-# (Holm over agents and operations), `amplification` (slowdown by what was taken; NA unless both were found), `margin_answer` (by on/off or bursts, over
-# all operations: `below`, `above`, `undecided`; NA without a margin), `safe_interval_s` (where the upper end of the slowdown, with what may lie beyond
-# bursts, would be the margin, if each sample costs the same whatever the interval; NA where the interval holds 0), `limit` (slowdown that would have
-# been found; NA where one was), `reason` (why there is no slowdown, else NA); `cost_s` (time that the operation loses by a sample: slowdown times
-# interval). NULL without rows.
+# A row per agent and interval: what it takes (percent of one CPU), the slowdown of the operation on which that is surest, `amplification` (slowdown
+# by what was taken, where both were found), `safe_interval_s` (where the upper end, with what may lie beyond bursts, would be the margin, if each
+# sample costs the same), `cost_s` (time that the operation loses by a sample).
 several_agents <- function(report) {
   figures <- report$figures
   if (NROW(figures) == 0) return(NULL)

@@ -2,18 +2,10 @@
 
 most_slices_of_bursts <- 2^17
 
-# The single bursts of `bursts.HOST.trace` in the halves with the agent, those that follow each other closely as one activity, and their period: by the
-# distances of activities where half of them are within a tenth of the median, else by the spectrum of the time taken, at a tenth of alpha
-# (docs/methods.md, Real agents).
-# Gives a data frame, one row per launch x node: `launch`, `host`, `source`, `kind`, `n_bursts`, `n_activities`, `seconds` (measured with the agent),
-# `activities_per_s`, `gap_us` (bursts closer than this are one activity), `cpus` (text, those with most time first), `cpu_share` (of the first of
-# them), `p50_us`, `p90_us`, `p99_us`, `max_us` (time on the CPU of an activity), `per_period_us` (time on the CPU in each period: the median of an
-# activity where distances are regular, else the mean over the periods; among bursts without a name what the folded series holds above its part that is
-# not raised, see `epoch_fold()`; NA without a period), `burst_p50_us` (of a single burst), `duty_percent` (of one CPU), `period_s`, `period_low`,
-# `period_high` (s), `period_by` (`distances`, `spectrum`, or empty), `n_distances`, `fap` (of the strongest period in the spectrum; NA where the
-# distances decide), `phase` (share of the period by which the activity begins after the time zero of the files), `reason` (why there is no period, else
-# NA). Attribute `activities`: data frame, one row per activity: `launch`, `host`, `half` (row of the half among those of the node), `start_s`,
-# `in_half_s` (since the half's begin), `length_us` (time on the CPU), `bursts`, `cpu`.
+# Per launch and node the bursts of `bursts.HOST.trace` in the halves with the agent, those that follow each other closely as one activity, and their
+# period: by the distances of activities where half of them are within a tenth of the median, else by the spectrum of the time taken, at a tenth of
+# alpha (docs/methods.md, Real agents). `per_period_us`: time on the CPU in each; `fap` of the strongest period. Attribute `activities`: one row
+# each.
 agent_bursts <- function(campaign, alpha = 0.01) {
   files <- campaign$bursts
   parts <- lapply(seq_len(NROW(files)), function(i) node_bursts(files[i, ], campaign, alpha))
@@ -192,15 +184,9 @@ treated_groups <- c("agent", "scraper", "generator")
 # Groups that take nothing from a rank.
 own_groups <- c("rank", "idle")
 
-# Who took the CPU of the ranks. The tasks that ran on the CPUs of ranks during the measured halves of an arm, beside the off halves (`tasks.HOST.csv`).
-# `groups`: sums by group instead of tasks.
-# Gives a data frame, one row per launch x node x arm x task (or group), agents' arms first, in each arm what is switched on purpose (agent, scraper,
-# generator), then the largest shift first: `launch`, `host`, `source` (`cpu`, `thread`, `schedstat` or `counts`), `kind`, `level_requested_percent`
-# (`Inf`: an agent's arm), `task`, `group`, `cpus` (text, the busiest first), `bursts_per_s`, `off_bursts_per_s`, `us_per_s` (CPU time, us per second,
-# where it is known, else time on the CPU), `off_us_per_s`, `shift_us_per_s` (on minus off; NA in a launch without off halves), `p50_us`, `p90_us`,
-# `p99_us`, `max_us` (lengths of the bursts in the arm; of several CPUs the means of their quantiles, by bursts), `threads`, `share` (of the shift of
-# the ranks' preempted time that this one explains), `share_low`, `share_high` (from the interval of that shift; NA where it is not clearly above 0).
-# Ranks and idle are left out.
+# The tasks (or `groups`) that ran on the ranks' CPUs in the measured halves of an arm, beside the off halves (`tasks.HOST.csv`): what is switched on
+# purpose first, then by shift of CPU time (us per second). `share`: of the shift of the ranks' preempted time, with the interval of that shift where
+# it is above 0. Lengths of several CPUs are means of quantiles, by bursts.
 agent_tasks <- function(campaign, alpha = 0.01, groups = FALSE) {
   rows <- as.data.frame(campaign$tasks)
   rows$kind <- as.character(rows$kind)
@@ -319,8 +305,7 @@ task_evidence <- function(campaign) {
   }, "")
 }
 
-# What an agent costs beyond its bursts, from quick halves between which it is frozen: the bursts' windows are masked in the half with it, and
-# the same stretch of time in the half without it.
+# What an agent costs beyond its bursts, from quick halves between which it is frozen: bursts are masked in both halves of a pair.
 
 # Rows of a design with quick halves: which are stretches that nothing disturbs, and how long the halves were planned; NA: another design.
 planned_parts <- function(campaign, id) {
@@ -341,11 +326,9 @@ undisturbed_rows <- function(campaign, at) {
   at[keep]
 }
 
-# Log ratios of quick halves without what bursts cost.
-# `blocks`: data frame, a row per half: `pair`, `arm`, `start_ns`, `first`, `n` (its slices), `planned_ns`. `ns`: length of all slices. `bursts`:
-# `start_ns`, `duration_ns`. `tail_ns`: how long a burst's window goes on after its end.
-# Gives a data frame, a row per pair in the order of time: `pair`, `planned_ns`, `raw` (log of mean slice, on over off), `d` (the same where no slice
-# counts for more than `most_medians` medians of its half), `kept` (share of the slices).
+# Log ratios of quick halves without what bursts cost. `blocks`: a row per half; `ns`: lengths of all slices; `tail_ns`: how long a burst's window
+# goes on after its end. Per pair in the order of time `raw` (log of mean slice, on over off), `d` (no slice counts for more than `most_medians`
+# medians of its half), `kept` (share of the slices).
 masked_pairs <- function(blocks, ns, bursts, tail_ns) {
   blocks <- blocks[blocks$n > 0, ]
   on <- blocks[blocks$arm == "on", ]
@@ -393,10 +376,8 @@ least_kept <- 0.25
 # Neighbouring pairs hang together for less than a part of so many.
 beyond_groups <- 64
 
-# Mean of values of which a few lie far out. Huber, P. J. (1981) Robust Statistics, chapters 3 and 6.
-# `d`: numeric, length n: in the order of time.
-# Gives a figure: Huber's estimate with the median absolute deviation for scale, by its influence function over all values or over groups of neighbours,
-# whichever is wider; the mean, where most values are the same.
+# Huber's estimate with the median absolute deviation for scale, by its influence function over all values or groups of neighbours, whichever is
+# wider. Huber, P. J. (1981) Robust Statistics, chapters 3 and 6.
 robust_figure <- function(d) {
   reach <- most_reach(d)
   centre <- stats::median(d)
@@ -410,11 +391,8 @@ robust_figure <- function(d) {
   figure_of_t(centre, c(each$se, groups$se) / mean(abs(d - centre) <= reach), c(each$df, groups$df))
 }
 
-# Slowdown beyond the bursts.
-# `pairs`: result of `masked_pairs()`.
-# Gives a figure (percent), with attributes `n` (pairs) and `note`; NULL with fewer than seven pairs. Others' interruptions and jumps of the machine's
-# speed come in both arms and are cut, by `robust_figure()`; where more is cut with the agent, nothing is, and the mean counts. Where long halves show
-# another effect than short ones what the agent leaves behind when it is frozen lasts longer than a short half: then the long ones alone.
+# Slowdown beyond the bursts, percent, of `masked_pairs()`; NULL with fewer than seven pairs. Where more is cut with the agent, nothing is, and the
+# mean counts; where long halves show another effect than short ones, what it leaves behind lasts longer than those: the long ones alone.
 quick_figure <- function(pairs, alpha = 0.01) {
   pairs <- pairs[is.finite(pairs$d) & is.finite(pairs$raw) & pairs$kept >= least_kept, ]
   if (NROW(pairs) < 7) return(NULL)

@@ -1,8 +1,7 @@
 # Three figures of an agent's cost side by side: what it took from the ranks by the records, what its bursts cost the loop, and what
 # switching it on costs in all; and whether the last two agree.
 
-# Half of "agree", fixed before anything is measured: percent of an operation's time, or this share of the CPU time that the agent has by
-# its own account, whichever is larger. How far the compared figures scatter is no part of it.
+# Half of "agree", fixed before anything is measured: percent of an operation's time, or this share of the agent's own CPU time, whichever is larger.
 agree_percent <- 0.05
 agree_share <- 0.1
 
@@ -10,13 +9,8 @@ agree_margin <- function(account_percent) pmax(agree_percent, agree_share * ifel
 
 figure_names <- c(taken = "taken (attributed)", locked = "by bursts (locked)", all = "in all (on/off)", alone = "in all, less others")
 
-# The figures of an agent's cost.
-# `taken`, `locked`: data frames: of `agent_taken()` and `locked_by_launch()` (NULL: none).
-# Gives a data frame, a row per agent, operation and figure: `kind`, `operation`, `bytes`, `launch`, `scope`, `figure` (`taken`: percent of one CPU;
-# `locked`, `all`, and where it is on record `alone`, which is `all` less what other tasks took from the ranks: percent of the operation's time),
-# `value`, `low`, `high`, `limit`, `p_value`, `outcome` (`detected`, `detected alone`, `not detected`, `inconclusive`), `reason` (why there is none),
-# `n_bursts` (that `locked` rests on; NA of others); and attribute `agreement`: per agent and operation `difference`, `low`, `high` (all less locked),
-# `margin`, `agreement` (`agree`, `disagree`, `cannot be compared`), `reason`.
+# A row per agent, operation and figure: `taken` (percent of one CPU), `locked`, `all`, and `alone`, which is `all` less what other tasks took from
+# the ranks (percent of the operation's time). Attribute `agreement`: per agent and operation the difference of all and locked.
 agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha),
                           locked = locked_by_launch(analysis$campaign, analysis$alpha)) {
   verdicts <- main_rows(analysis$verdicts)
@@ -122,10 +116,8 @@ figure_estimates <- function(figures, alpha) {
   ))
 }
 
-# The figures that an agent's answer is made of, as pure functions: share of time by its bursts, what its unseen bursts may add, what lies
-# beyond its bursts (docs/methods.md, One answer for an agent).
-#
-# A figure is a list: `value`, and `ends`, a function of a one-sided level that gives c(low, high): each a bound at that level.
+# What an answer is made of, as pure functions (docs/methods.md, One answer for an agent). A figure: `value`, and `ends`, a function of a one-sided
+# level that gives c(low, high), each a bound at that level.
 
 figure_of <- function(value, ends) list(value = value, ends = ends)
 
@@ -163,11 +155,9 @@ figure_p <- function(figure, border, side = 1) {
   exp(stats::uniroot(beyond, range, tol = 1e-6)$root)
 }
 
-# Amplification: time lost per CPU time taken. The ratio estimator A = sum(l - b) / sum(c): that bursts differ in length is no error of it. Cochran, W.
-# G. (1977) Sampling Techniques, chapter 6.
-# `lost`, `cpu_ns`: numeric, length n: what each burst's window lost, and the CPU time of its bursts, ns; in the order of time. `background`: what a
-# window loses elsewhere, mean, ns; `spread`, its standard error; `places`, on how many places it rests. `groups`: blocks of bursts.
-# Gives a figure: by bursts, by blocks, or by the places elsewhere, whichever is widest.
+# Time lost per CPU time taken, ns: A = sum(l - b) / sum(c), in the order of time; `background`: what a window loses elsewhere, by `places` places,
+# with standard error `spread`. By bursts, blocks, or the places elsewhere, whichever is widest. Cochran, W. G. (1977) Sampling Techniques, chapter
+# 6.
 amplification_figure <- function(lost, cpu_ns, background, spread, places, groups = locked_design$groups) {
   n <- length(lost)
   ratio <- (sum(lost) - n * background) / sum(cpu_ns)
@@ -177,12 +167,9 @@ amplification_figure <- function(lost, cpu_ns, background, spread, places, group
   figure_of_t(ratio, se, c(n - 1, blocks$df, places - 1))
 }
 
-# CPU time of bursts per time. Fay, M. P. and Feuer, E. J. (1997) Confidence intervals for directly standardized rates, Statistics in Medicine 16, 791.
-# `start_ns`, `cpu_ns`: numeric, length n: begin (of the time recorded, without what lies between stretches) and CPU time of each burst. `stretch`:
-# which stretch each lies in, length n: a distance between two stretches is none. `total_ns`: time recorded.
-# Gives a figure, a share, with attribute `period_ns` (NA: none). With a period (least_distances of them, three in four within a tenth of their median):
-# CPU time of a beat over the period, and what comes beside the beat. Else the sum over the time: by 16 blocks of time, and never known better than if
-# bursts came at random (compound Poisson).
+# CPU time of bursts per time recorded, ns; attribute `period_ns`. With a period (see `regular_train()`): CPU time of a beat over the period, and
+# what comes beside it. Else the sum over the time: by 16 blocks, never known better than of bursts at random (Fay and Feuer 1997, Statistics in
+# Medicine 16, 791).
 use_figure <- function(start_ns, cpu_ns, stretch, total_ns) {
   train <- regular_train(start_ns, cpu_ns, stretch)
   if (!is.null(train)) {
@@ -207,9 +194,8 @@ use_figure <- function(start_ns, cpu_ns, stretch, total_ns) {
   }), period_ns = NA_real_)
 }
 
-# Bursts that come at even distances. Other tasks tear them, and then their parts are one beat: those that begin less than a quarter of the
-# longest usual distance (the 0.9 quantile) after one another. What has less than half of the usual CPU time is beside the beat. NULL: three
-# in four do not keep to it within a tenth; else `period_ns`, `cpu_ns` (of each beat), `distances`, `beside` (CPU time of the others).
+# Bursts at even distances; NULL: three in four do not keep to it within a tenth. Parts that other tasks tore, less than a quarter of the longest
+# usual distance (0.9 quantile) apart, are one beat; what has less than half of the usual CPU time is beside it.
 regular_train <- function(start_ns, cpu_ns, stretch) {
   distances <- diff(start_ns)[diff(stretch) == 0]
   if (length(distances) < least_distances) return(NULL)
@@ -239,11 +225,8 @@ compound_poisson_ends <- function(sizes, alpha) {
     (v + most^2) / (2 * (y + most)) * stats::qchisq(alpha, 2 * (y + most)^2 / (v + most^2), lower.tail = FALSE))
 }
 
-# Slowdown by bursts.
-# `amplification`, `use`: figures: of `amplification_figure()` and `use_figure()`. `before_high`: what may have been lost before each burst, as a share
-# of its CPU time (upper bound, a function of the level): taken off the lower end. NULL: nothing. `at_least`: were bursts cut? There is no upper end
-# then.
-# Gives a figure, percent of the time without them: L = x / (1 - x), x = A U.
+# Percent of the time without them: L = x / (1 - x), x = A U. `before_high`: what may have been lost before each burst, as a share of its CPU time
+# (upper bound, a function of the level): off the lower end. `at_least`: bursts were cut, there is no upper end.
 bursts_figure <- function(amplification, use, before_high = NULL, at_least = FALSE) {
   less <- figure_of(amplification$value, function(a) {
     ends <- amplification$ends(a)
@@ -268,8 +251,7 @@ beyond_figure <- function(whole, bursts) {
   figures_together(list(whole, bursts), function(s, l) 100 * ((1 + s / 100) / (1 + l / 100) - 1), c(1, -1))
 }
 
-# What may lie beyond the bursts, never smaller than what could have been seen: an estimate far below 0 is luck, not knowledge.
-# (Cowan, Cranmer, Gross and Vitells 2011, arXiv:1105.3166.)
+# Never smaller than what could have been seen: an estimate far below 0 is luck (Cowan, Cranmer, Gross and Vitells 2011, arXiv:1105.3166).
 beyond_bound <- function(beyond, alpha) {
   ends <- beyond$ends(alpha)
   max(ends[2], (ends[2] - ends[1]) / 2)

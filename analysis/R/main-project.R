@@ -193,9 +193,8 @@ headline_row <- function(rows) {
   near[which.min(abs(log(rows$every_ns[near] / 1e6)))]
 }
 
-# What the record does not exclude: bursts as long as `unseen_s`, as often as -log(alpha) per watched time; and how long one would have to watch to
-# exclude that they add the margin. `high_percent`: NA where that is more than twice what was seen, and above the margin: then it says how short the
-# record is, and nothing about the nodes. NULL where nothing was measured.
+# What the record does not exclude: bursts of `unseen_s`, as often as -log(alpha) per watched time; and how long one would watch to exclude that they
+# add the margin. `high_percent`: NA where it says only how short the record is (above the margin and twice what was seen).
 unseen_bursts <- function(noise, row, request) {
   if (!is.finite(noise$watched_s)) return(NULL)
   demand <- list(nodes = row$nodes, work_s = row$every_ns / 1e9, phase = "independent", stretch = row$slowdown_percent / 100)

@@ -17,10 +17,6 @@ host_axis <- function(n) list(
 
 verdict_letters <- c(pass = "", fail = "fail", inconclusive = "?", "not judged" = "")
 
-# Plots of an acceptance campaign.
-# Gives a ggplot or a data frame. `plot_acceptance_matrix()`: `host`, `check`, `verdict`, `effect` (percent or points that the node is worse than the
-# others in its worst figure). `plot_acceptance_map()`: `host`, `cpu` (NA: the most of the node's CPUs, where there are more than 64), `line`, `turn`
-# (repetition, counted over launches), `launch`, `lost_percent`. NULL without data.
 plot_acceptance_matrix <- function(result, draw = TRUE) {
   frame <- result$frames[["acceptance-matrix"]] %||% matrix_data(result)
   if (!draw || is.null(frame)) return(frame)

@@ -1,7 +1,6 @@
 # Plot of a projection to many nodes.
 
-# A line for each time between two synchronisations, its interval as a band, all nodes hit at once in grey; with a margin a dashed line.
-# Data: as the rows of the projection (`ci_high` NA: a lower bound), at more numbers of nodes where that takes no simulation.
+# A line for each time between two synchronisations, all nodes hit at once in grey; more numbers of nodes where that takes no simulation.
 plot_projection <- function(projection, draw = TRUE) {
   frame <- projection$frames$projection %||% projection_frame(projection)
   if (!draw) return(frame)
@@ -67,8 +66,6 @@ trend_figures <- c("detour alone lost", "detour all lost", "quantum alone lost",
                    "bandwidth between one_way",
                    "latency within half_round_trip", "bandwidth within one_way")
 
-# Figures of every node, night by night (`nl_acceptance_trend`). Data: `panel`, `date`, `name`, `entity`, `value`, `ci_low`, `ci_high`,
-# `unit`, `verdict` (of the series), `since` (the night of its change, or ""); NULL of fewer than two nights.
 plot_acceptance_trend <- function(trend, draw = TRUE) {
   frame <- trend_data(trend)
   if (!draw || is.null(frame)) return(frame)

@@ -1,8 +1,5 @@
-# Fast, and little disturbed. Algorithms of an operation and size: quiet time against what noise and late ranks cost; towards the lower left is better.
-# Ehrgott, M. (2005) Multicriteria Optimization, doi:10.1007/3-540-27659-9 (the Pareto front).
-# Gives a ggplot, or a data frame, one row per operation, size, algorithm and figure: `panel`, `operation`, `bytes`, `ranks`, `algorithm`, `figure`
-# (`noise`, `late ranks`), `quiet_ratio` (of its quiet time to the default's), `lost_ns_per_ns` (time lost per time that the noise takes, or that the
-# last rank comes late) with `low`, `high`, `front` (see `advise_table()`), `n_launches`. NULL where no algorithms were compared.
+# Quiet time (of the default's) against ns lost per ns that noise takes, or that the last rank comes late. Ehrgott, M. (2005) Multicriteria
+# Optimization, doi:10.1007/3-540-27659-9 (the Pareto front).
 plot_pareto <- function(analysis, draw = TRUE) {
   frame <- pareto_data(analysis$campaign, analysis$alpha)
   if (!draw || is.null(frame)) return(frame)

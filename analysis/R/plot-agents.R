@@ -1,7 +1,4 @@
-# When an agent takes the CPU. The begin of every activity, over the run, within the agent's period: a level line is an agent that keeps to it, a
-# slanted one drifts, a cloud has none. See `agent_bursts()`.
-# Gives a ggplot, or a data frame; NULL without bursts: `panel`, `launch`, `host`, `start_s` (since the node's first half), `within_period` (share of
-# the period; without a period of the half), `period_s`, `length_us`.
+# The begin of every activity within the agent's period: a level line keeps to it, a slanted one drifts, a cloud has none.
 plot_agent_phase <- function(analysis, draw = TRUE) {
   frame <- analysis$frames[["agent-phase"]] %||% phase_data(analysis)
   if (!draw || is.null(frame)) return(frame)
@@ -60,10 +57,7 @@ alt_agent_phase <- function(frame) {
   })
 }
 
-# Who took the CPU of the ranks, as bars. Per node and arm the tasks that ran most on the ranks' CPUs, beside the off halves. Of several launches the
-# mean.
-# Gives a ggplot, or a data frame with `panel`, `host`, `kind`, `level_requested_percent`, `task` (with its group), `group`, `arm`, `us_per_s` (CPU
-# time, us per second), `n_launches`, `source`; NULL without `tasks.HOST.csv`.
+# Per node and arm the tasks that ran most on the ranks' CPUs (us per second), beside the off halves; of several launches the mean.
 plot_agent_tasks <- function(analysis, draw = TRUE) {
   frame <- analysis$frames[["agent-tasks"]] %||% agent_tasks_data(analysis)
   if (!draw || is.null(frame)) return(frame)
@@ -126,11 +120,7 @@ alt_agent_tasks <- function(frame) {
   })
 }
 
-# Slowdown by sampling interval. Slowdown of each operation against the sampling interval of an agent (logarithmic), with its two-sided interval and, as
-# a broad bar, its one-sided bounds; with a margin the region that is safe, for all operations, is shaded.
-# Gives a ggplot, or a data frame with `panel`, `agent`, `operation`, `bytes`, `interval_s`, `estimate`, `ci_low`, `ci_high`, `bound_low`, `bound_high`,
-# `detection_limit`, `model` (percent), `margin_percent`, `safe_from_s` (the shortest safe interval, NA: none), `margin_verdict`, `series` (how the
-# point is drawn). NULL where the launches do not differ in the interval.
+# Slowdown (percent) by sampling interval, with its two-sided interval and, as a broad bar, its one-sided bounds; the safe region shaded.
 plot_intervals <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$intervals %||% intervals_data(analysis)
   if (!draw || is.null(frame)) return(frame)

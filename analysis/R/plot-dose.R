@@ -1,6 +1,4 @@
-# Effect against delivered level, both on pseudo-logarithmic axes; several treatments have panels of their own. Data: `panel`, cell and treatment, `level_requested_percent`, `level_delivered_percent` (percent of one CPU), `estimate`,
-# `ci_low`, `ci_high`, `band_low`, `band_high` (unit of the channel; the band is the interval of the placebo), `verdict`, `series` (the
-# verdict, or `detected alone`); NULL where the channel was not measured.
+# Effect against delivered level (percent of one CPU); the band is the interval of the placebo; `series` is the verdict, or `detected alone`.
 plot_dose <- function(analysis, draw = TRUE) {
   # algorithms have one level each, and a picture of their own
   if (length(analysis$campaign$launches[[1]]$algorithms) > 1) return(NULL)

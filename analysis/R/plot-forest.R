@@ -1,9 +1,5 @@
-# A line per operation, size, treatment and level above 0 with its interval: the pooled one where launches are pooled, and below it,
-# small, each launch. With a margin the interval that the verdict comes from, and the verdict. Data: `panel`, `label` (treatment and
-# level), the cell and treatment, `level_requested_percent`, `pooled` (FALSE: a launch that a line pools), `scope`, `launch`, `n_pairs`,
-# `n_launches`, `estimate_percent`, `ci_low_percent`, `ci_high_percent` (1 - 2 alpha), `bound_low_percent`, `bound_high_percent`,
-# `margin_percent` (NA: none), `verdict`. NULL without the time channel or a level above 0. Lewis, S. and Clarke, M. (2001) Forest plots,
-# BMJ 322, 1479-1480.
+# A line per operation, size, treatment and level above 0, below it each launch that it pools; with a margin the interval that the verdict comes
+# from. Lewis, S. and Clarke, M. (2001) Forest plots, BMJ 322, 1479-1480.
 plot_forest <- function(analysis, draw = TRUE) {
   frame <- forest_data(analysis)
   if (!draw || is.null(frame)) return(frame)

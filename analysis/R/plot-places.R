@@ -1,10 +1,7 @@
 nodes_lines <- 60 # more nodes than that have no names on their axis
 nodes_named <- 8  # but the first of those found
 
-# A node's preempted time, on minus off, with its interval, at the highest level of each treatment, in the order of the shift: the noise
-# is where points leave 0. Data: `panel`, `host`, `ranks`, `place` (1: the largest shift), `kind`, `level_requested_percent`,
-# `preempted_shift_percent`, `ci_low`, `ci_high` (percent of one CPU), `detection_limit`, `extra_share_percent`, `p_holm`, `found` (see
-# `locate_noise()`), `n_pairs`, `n_launches`, `unit_of_inference`; NULL where no launch has shifts by node.
+# A node's preempted time, on minus off (percent of one CPU), at the highest level of each treatment, the largest first. See `locate_noise()`.
 plot_nodes <- function(analysis, draw = TRUE) {
   frame <- analysis$frames$nodes %||% nodes_data(analysis)
   if (!draw || is.null(frame)) return(frame)
@@ -98,10 +95,8 @@ alt_nodes <- function(frame) {
 
 lateness_lines <- 64  # most lines of the map; more ranks than that share one
 
-# A map of rank by time: how often the rank was last to start, and last to end, over its share of the starts if all were alike (1/n), of
-# the first launch with the most ranks. More than 64 ranks are put together: those of a node, or neighbours. Data: `panel`, `line` (from
-# 0), `label`, `ranks` (of the line), `start_s`, `end_s` (of the slice), `starts`, `times_expected`; NULL without lateness.csv, and with
-# one rank.
+# Rank by time: how often it was last to start, and to end, over its share if all were alike (1/n), of the first launch with the most ranks. More
+# than 64 ranks are put together: those of a node, or neighbours.
 plot_lateness <- function(analysis, draw = TRUE) {
   campaign <- analysis$campaign
   table <- as.data.frame(campaign$lateness)

@@ -1,9 +1,5 @@
-# The table of plots. Report and front ends draw from it; adding a plot is adding a function, an entry and a test. Every plot function takes an
-# `nl_analysis` (those of acceptance an `nl_acceptance_verdict`) and `draw`; with `draw = FALSE` it returns the data frame it would draw, units in the
-# column names. A plot without data is NULL.
-# Gives a data frame, one row per plot: `name`, `of` (`noise`: campaigns of the detector, `acceptance`: acceptance campaigns, `nights`: several of them,
-# one after the other), `title`, `question`, `needs` (the data without which it is NULL), `compares` (needs both arms), `margin` (shows
-# `analysis$margin`, percent).
+# The table of plots, of `noise`, `acceptance` or `nights` (several acceptance campaigns). A plot function takes the analysis (of acceptance the
+# verdict) and `draw`: FALSE: the data frame that it would draw, units in the column names. A plot without data is NULL.
 plot_table <- function() {
   rows <- lapply(plots(), function(plot) {
     data.frame(name = plot$name, of = plot$of %||% "noise", plot[c("title", "question", "needs", "compares")], margin = isTRUE(plot$margin))
@@ -11,10 +7,8 @@ plot_table <- function() {
   do.call(rbind, rows)
 }
 
-# `asks`: the section of the report that it belongs to. `alt` makes the text for readers who do not see the plot: what it shows, from its
-# data frame. `size` gets data frame and analysis and returns width and height in inches; without it they follow from the number of
-# panels. `narrow`: the plot as a phone shows it; without it the report's reader scrolls.
-# A function, because the entries refer to functions of files that are read later.
+# `asks`: the section of the report; `alt`: its words, from its data frame; `size`: width and height, inches (else by the number of panels);
+# `narrow`: as a phone shows it. A function, because the entries refer to functions of files that are read later.
 plots <- function() list(
   list(name = "pareto", asks = "slower", compares = TRUE, title = "Quiet time against what noise and late ranks cost",
        question = "Which algorithm is fast, and little disturbed by noise and late ranks?",

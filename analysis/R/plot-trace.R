@@ -1,5 +1,4 @@
-# The halves of the first launch in run order; long runs thinned to about 4000 points per operation: every k-th pair, and the 200 slowest
-# halves always. Data: `panel`, `start_s`, `time_us` (per operation), `arm`, `level` (requested, percent of one CPU), `kept_one_in`.
+# The first launch in run order; long runs thinned to some 4000 points per operation: every k-th pair, and always the 200 slowest halves.
 plot_trace <- function(analysis, draw = TRUE) {
   campaign <- analysis$campaign
   launch <- campaign$rows[["launch"]][1]
@@ -51,8 +50,7 @@ trace_panel <- function(at, rows, most = 4000, slowest = 200) {
              kept_one_in = step)
 }
 
-# The share of operations that took `lo_ns` or longer, per bin; bins may occur several times (launches are merged): `lo_ns`, `count`,
-# `probability`.
+# The share of operations that took `lo_ns` or longer, per bin; bins may occur several times (launches are merged).
 ccdf_from_hist <- function(lo_ns, count) {
   edges <- sort(unique(lo_ns))
   if (length(edges) == 0) {
@@ -62,8 +60,7 @@ ccdf_from_hist <- function(lo_ns, count) {
   data.frame(lo_ns = edges, count = merged, probability = rev(cumsum(rev(merged))) / sum(merged))
 }
 
-# From the latency histograms, all launches merged; the off curve stands in the panel of every treatment. Data: `panel`, `arm`, `level`
-# (requested, percent of one CPU), `lo_us`, `probability`, `count`; NULL without histograms.
+# From the latency histograms, all launches merged; the off curve stands in the panel of every treatment.
 plot_tail <- function(analysis, draw = TRUE) {
   hist <- as.data.frame(analysis$campaign$hist)
   if (nrow(hist) == 0) return(NULL)

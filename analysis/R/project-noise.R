@@ -233,8 +233,7 @@ steps_of_calls <- function(calls) {
 # What a rank worked for before the call, without what held it up.
 call_work_ns <- function(calls) pmax(1, calls$arrived_ns - calls$since_ns - calls$noise_ns)
 
-# The program's own steps, in the order of its calls (of many, some of them): `name` of the pattern that an operation is, `bytes` (mean of its calls), `work`
-# (share of the mean step's, mean over ranks).
+# The program's own steps, in the order of its calls: `name` of the pattern that an operation is, `bytes` (mean), `work` (share of the mean step's).
 steps_in_order <- function(calls, operations) {
   first <- !duplicated(calls$group)
   work <- as.numeric(rowsum(call_work_ns(calls), calls$group, reorder = FALSE)) / tabulate(match(calls$group, unique(calls$group)))
@@ -279,13 +278,9 @@ pattern_rounds <- function(pattern, n) {
 # The steps that it goes through in turn: `name`, `bytes`, `work` (share of the mean).
 pattern_steps <- function(pattern) pattern$sequence %||% data.frame(name = pattern$name, bytes = pattern$bytes, work = 1)
 
-# Slowdown of steps with a pattern of messages. Alexandrov, A. et al. (1995) LogGP. Hoefler, T., Schneider, T. and Lumsdaine, A. (2010) Characterizing
-# the influence of system noise on large-scale applications by simulation.
-# `noise`: from `node_noise()`, without weights. `n`: number of nodes. `work_s`: work of a step, s. `spread_s`: NULL: phases are independent; else they
-# lie within that time. `pattern`: list: `name` (of `project_patterns`), `bytes`, `latency_s`, `overhead_s` (of CPU time, for each message on both
-# sides), `per_byte_s`; `sequence`: NULL, or the steps of a profile (`steps_in_order()`); `replicates`: NULL, or the numbers of the draws, from 1;
-# `kept`: NULL, or what keeps them (`keep_draws()`).
-# Gives a list: `value` (the slowdown against the same steps without noise, a share, mean over draws), `low`, `high` (quantiles), `method`.
+# Slowdown against the same steps without noise, a share, mean and quantiles over draws. `spread_s`: NULL: phases are independent; `pattern`: `name`,
+# `bytes`, `latency_s`, `overhead_s` (CPU time for each message on both sides), `per_byte_s`, `sequence` (steps of a profile). Alexandrov et al.
+# (1995) LogGP; Hoefler, Schneider and Lumsdaine (2010) Characterizing the influence of system noise by simulation.
 simulated_slowdown <- function(noise, n, work_s, spread_s, pattern, alpha, seed) {
   of_draws(keep_draws(pattern, noise, n, work_s, spread_s, function() simulated_draws(noise, n, work_s, spread_s, pattern, seed)), alpha, "simulated")
 }
@@ -314,8 +309,7 @@ simulated_ends <- function(pattern, n, work_s, ends, form, costs_s, draws, seed,
         as.integer(ends), as.integer(c(first, draws)), seed, PACKAGE = "noiselab")
 }
 
-# `turns` of the pattern's steps, in all; `quiet`: of those without noise from which to which; `draws`. A draw asked for by its number has all the steps that
-# are wanted, whatever that takes.
+# `turns` of the pattern's steps; `quiet`: from which to which without noise. A draw asked for by its number has all the steps that are wanted.
 simulation_plan <- function(noise, n, work_s, pattern) {
   plan <- project_simulation
   length <- nrow(pattern_steps(pattern))
@@ -341,8 +335,7 @@ known_design <- list(single = 40, groups = 100, draws = 2000)
 # What the chain of waits and a simulation of single ranks differ by, at most (test-project.R; docs/methods.md).
 model_share <- 0.01
 
-# Means of the costs above the costliest that was seen, of eight parts as likely, by the tail's shape; where that is not known or bounds them: as costly as
-# that one.
+# Means of the costs above the costliest, of eight parts as likely, by the tail's shape; where that is not known or bounds them: that one.
 costs_beyond <- function(tail, longest_s) {
   if (is.na(tail$shape)) return(longest_s)
   shape <- min(tail$shape, tail_design$most_shape)
@@ -363,13 +356,10 @@ group_costs <- function(costs_s) {
   list(cost_s = as.numeric(rowsum(rev(costs_s), group)) / tabulate(group), n = tabulate(group))
 }
 
-# The noise that a record just allows. Of every threshold the rate of bursts beyond it is known as that of a Poisson process of which k were seen:
-# Gamma(k) from below, Gamma(k + 1) from above. One random process has these at all thresholds: independent exponential rates for each burst seen, and
-# from above one more beyond the costliest. What it costs is simulated; the quantile is that of the cost, not of each rate for itself. Garwood (1936)
-# for the limits; Cui and Hannig (2019) Nonparametric generalized fiducial inference for survival functions.
-# `noise`: from `node_noise()`. `upper`: the upper end? Else the lower. `demand`: list: `nodes`, `work_s`, `phase`, `stretch` (slowdown, a share: steps
-# last so much longer). `seed`: number.
-# Gives `noise`, with `weights` of its costs: the mean of the draws around that quantile.
+# The noise that a record just allows, at the upper or lower end for what is demanded (`stretch`: steps last so much longer, a share). The rate
+# beyond every threshold is that of a Poisson process of which k were seen: one random process has these at all of them, independent exponential
+# rates for each burst, and from above one more. The quantile is that of the simulated cost. Garwood (1936); Cui and Hannig (2019) Nonparametric
+# generalized fiducial inference for survival functions.
 noise_bound <- function(noise, upper, alpha, demand, seed = 1) {
   if (!is.finite(noise$watched_s)) return(noise)
   groups <- group_costs(noise$costs_s)

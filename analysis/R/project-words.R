@@ -164,8 +164,7 @@ projection_head <- function(projection) {
 scale_nodes <- 1000
 scale_step_s <- 1e-3
 
-# The row of `project_noise()`, independent phases, as `noiselab project` has it of the same data; NULL where the bursts are not known. `noise` is evaluated
-# here: what it signals is no error of the answer that it stands below.
+# NULL where the bursts are not known. `noise` is evaluated here: what it signals is no error of the answer that it stands below.
 scale_of <- function(noise, every_s = scale_step_s, alpha = 0.02) {
   tryCatch(project_noise(noise, scale_nodes, every_s, alpha, phases = "independent"), nl_error_data = function(e) NULL)
 }
@@ -186,15 +185,13 @@ project_exports <- c("loggopsim", "simgrid", "goal")
 # Nodes above which there would be too many files, and hosts in SimGrid's platform.
 most_exported <- 1024
 
-# The bursts of every node, as `simulated_ends()` meets them in its first draw: `rank` from 0, `start_s` after the first step began (below
-# 0: under way), `cost_s`.
+# As `simulated_ends()` meets them in its first draw: `rank` from 0, `start_s` after the first step began (below 0: under way), `cost_s`.
 node_bursts_of <- function(noise, n, span_s, seed) {
   got <- .Call("bursts", n, noise_form(noise), some_costs(noise$costs_s), span_s, seed, PACKAGE = "noiselab")
   data.frame(rank = got[, 1], start_s = got[, 2], cost_s = got[, 3])
 }
 
-# Into a new directory: noise.N for each node (LogGOPSim: start and duration, ns; SimGrid: when the speed changes, and to which share), and SimGrid's
-# platform.xml and hosts. GOAL is a program: see goal_lines().
+# Into a new directory: noise.N for each node (LogGOPSim: start and duration, ns; SimGrid: when the speed changes, and to which share), or a program.
 export_noise <- function(projection, form, dir) {
   request <- projection$request
   n <- projection$headline$nodes
@@ -225,8 +222,7 @@ export_noise <- function(projection, form, dir) {
 
 most_goal_lines <- 2e6
 
-# What each rank does in the first draw, in order: `rank` from 0, `did` (`calc`, `send`, `recv`), `peer`, `tag`, `extra_s` (of `calc`: how long it took, with
-# the bursts in it; of a message: how much longer than its overhead). `form`: `noise_form()`.
+# What each rank does in the first draw: `extra_s` of `calc`: how long it took, bursts included; of a message: how much longer than its overhead.
 rank_deeds <- function(pattern, n, work_s, form, costs_s, steps, seed) {
   step <- pattern_steps(pattern)
   got <- .Call("deeds", step$name, n, step$bytes, c(pattern$latency_s, pattern$overhead_s, pattern$per_byte_s), form, costs_s, work_s * step$work,

@@ -1,21 +1,13 @@
 # What measured noise costs on many nodes: a row per number of nodes, time between two synchronisations, and phase.
 
-# How phases are simulated: draws (of many ranks fewer, they differ less), and for how many periods and steps each is walked: after fewer periods draws
-# still differ by where the walk began.
+# How phases are simulated: draws (of many ranks fewer, they differ less), and for how many periods and steps each is walked.
 project_walk <- list(draws = c(200, 1000), ranks_drawn = 1e5, circuits = 8, steps = 400, most_ranks = 1e5, most_uneven = 4096,
                      circuits_uneven = 20, saturated = 40)
 
-# Project noise to many nodes. The interval joins the draws of the phases (their quantiles), what is not known of the bursts (`noise_bound()`) and of
-# what they cost, and what the chain differs from a simulation by (`model_share`), as independent errors of the logarithm. Bursts met by a step on all
-# nodes must not be more than were ever seen: the quantile 1 - 1/nodes of a step is not in a record that is shorter than -log(alpha / 2) x nodes x
-# every.
-# `noise`: from `node_noise()`. `nodes`: numbers of nodes; each is hit as a whole, or in one of its ranks. `every_s`: work between two synchronisations
-# of all nodes, s. `spread_s`: with a common phase: the starts of nodes lie so far apart. `wander`: do periods differ between nodes, so that phases
-# wander? Otherwise they are fixed for a run, and the interval holds their draw. `seed`: number. `pattern`: NULL: an ideal synchronisation of all; else
-# what `simulated_slowdown()` takes. `phases`: some of `independent`, `common`.
-# Gives a data frame, one row per nodes x every x phase: `nodes`, `every_ns`, `phase` (`independent`, `common`), `slowdown_percent`, `ci_low`,
-# `ci_high`, `limit_percent` (of any number of nodes; NA where bursts keep to no period), `method` (`exact`, `walk`: mean over draws of the phases,
-# `chain`, `simulated`), `reason` (NA, or why the figure is a lower bound: then `ci_high` is NA).
+# A row per nodes x every x phase, percent. The interval joins the draws of the phases, what is not known of the bursts (`noise_bound()`) and of
+# their cost, and what the chain differs from a simulation by (`model_share`), as independent errors of the logarithm. `spread_s`: with a common
+# phase starts lie so far apart; `wander`: periods differ between nodes, so that phases are not fixed for a run; `pattern`: NULL: an ideal
+# synchronisation. `limit_percent`: of any number of nodes; `reason`: why it is a lower bound.
 project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL,
                           phases = c("independent", "common")) {
   cells <- expand.grid(nodes = nodes, every_s = every_s, phase = phases, stringsAsFactors = FALSE)
@@ -57,8 +49,7 @@ project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wa
        limit = if (phase == "independent" && is.null(pattern)) slowdown_limit(noise, work_s) else NA_real_, method = middle$method, reason = reason %||% NA_character_)
 }
 
-# Why the record does not carry that size, NULL: it does. A step on all nodes demands the quantile 1 - 1/n of a node's step: a burst that comes once in
-# n * work_s of a node must have been seen with probability 1 - alpha / 2.
+# Why the record does not carry that size: a burst that comes once in n * work_s of a node must have been seen with probability 1 - alpha / 2.
 not_carried <- function(noise, n, work_s, alpha = 0.02) {
   demanded <- n * work_s
   if (-log(alpha / 2) * demanded > noise$watched_s) return(sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_span(noise$watched_s, 3)))
@@ -237,13 +228,10 @@ convolved_with <- function(mass, cdf) {
 # Sums of a random number of costs: `transform` of their characteristic function.
 compound <- function(mass, transform) pmax(0, Re(stats::fft(transform(stats::fft(mass)), inverse = TRUE)) / length(mass))
 
-# The chain of waits. Steps of equal work, each closed by an ideal barrier. A step that begins after a wait of w finds ranks that were done early, and
-# may be in the middle of a burst that began meanwhile; the one that all waited for is not. The wait of a step is the largest over ranks of the bursts
-# that they meet. P(W' <= x | W = w) = F1(x) (F(x) - rate int_x^(x+w) S(u) du)^(n-1): F of the sum of bursts that begin within the work (one period: a
-# rank meets so many whole, and one more with a probability; else compound Poisson), F1 the same in CPU time, for the rank that all waited for.
-# `noise`: from `node_noise()`. `n`: number of ranks, or nodes, that are hit independently of one another. `work_s`: work of a step, s. `cells`: number
-# of cells of the grid of waits, NULL: so many that a burst has sixteen on average, but 160 to 480.
-# Gives the slowdown in the long run, a share: of phases that wander where there is a period.
+# Slowdown in the long run by the chain of waits from step to step, each closed by an ideal barrier (docs/methods.md, Projection): P(W' <= x | W = w)
+# = F1(x) (F(x) - rate int_x^(x+w) S(u) du)^(n-1), F of the sum of bursts that begin within the work (one period: so many whole, and one more with a
+# probability; else compound Poisson), F1 the same in CPU time, for the rank that all waited for. `cells` of the grid of waits; NULL: a burst has
+# sixteen on average.
 slowdown_chain <- function(noise, n, work_s, cells = NULL) {
   weights <- noise_weights(noise)
   mean_s <- sum(weights * noise$costs_s)
@@ -314,12 +302,9 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL) {
 # What is fixed before anything is measured (Vehtari, Simpson, Gelman, Yao, Gabry 2024, Pareto smoothed importance sampling).
 tail_design <- list(share = 0.2, per_root = 3, least = 5, most_shape = 0.7, prior = 10, prior_shape = 0.5)
 
-# The shape of the tail of costs. Zhang, J. and Stephens, M. A. (2009) A new and efficient estimation method for the generalized Pareto distribution.
-# Vehtari, A. et al. (2024) Pareto smoothed importance sampling: size of the tail, weak prior of the shape, and the sample size that it needs.
-# `costs_s`: costs of bursts, s.
-# Gives a list: `shape` (of a generalised Pareto distribution; 0 exponential, 1/a Pareto of index a, below 0 bounded; NA: fewer than 5 in the tail, or
-# all alike), `scale_s`, `threshold_s`, `n` (bursts in the tail), `needed` (bursts that a mean over such a tail takes; Inf from shape 1 on), `heavy` (is
-# the shape above what so many bursts can tell, or above 0.7?).
+# The tail of costs, s, as a generalised Pareto distribution: `shape` (0 exponential, 1/a Pareto of index a), `needed` (bursts that a mean over it
+# takes), `heavy` (the shape is above what so many bursts can tell, or 0.7). Zhang and Stephens (2009); Vehtari et al. (2024): size of the tail, weak
+# prior, sample size.
 tail_shape <- function(costs_s) {
   n <- length(costs_s)
   m <- ceiling(min(tail_design$share * n, tail_design$per_root * sqrt(n)))

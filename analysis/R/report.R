@@ -132,8 +132,7 @@ report_file <- function(name) system.file("report", name, package = "noiselab", 
 
 report_text <- function(name) htmltools::HTML(paste(readLines(report_file(name), encoding = "UTF-8"), collapse = "\n"))
 
-# The whole page. `answer`: sentences; `alarms`: what is to be known before it is believed; `picture`: a tag; `sections`: tags of
-# page_section(), NULL ones are left out.
+# `answer`: sentences; `alarms`: what is to be known before it is believed; `sections`: of page_section(), NULL ones are left out.
 html_page <- function(title, where, answer, alarms, picture, sections) {
   tags <- htmltools::tags
   sections <- Filter(Negate(is.null), sections)
@@ -216,8 +215,7 @@ with_classes <- function(text, prefix) {
 
 # ---- tables ------------------------------------------------------------------------------------
 
-# A table of texts: `columns`, named list, heading -> text. Those named in `text` are words, the others numbers, `wrap` words that fold.
-# `how`: what the columns mean, folded. `verdict`: the words behind the last column, which has their marks.
+# `columns`: heading -> text; those named in `text` are words, `wrap` words that fold; `how`: what they mean, folded; `verdict`: words of the last.
 html_table <- function(columns, caption = NULL, how = NULL, text = character(), wrap = character(), verdict = NULL) {
   made <- Map(function(name, value) {
     value <- as.character(value)
