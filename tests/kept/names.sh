@@ -1,11 +1,14 @@
 #!/bin/sh
 # names.sh [BUILD]: what 1.x keeps of the command line (docs/reference/promises.md), as tests/kept/names.tsv has it: lines "type<TAB>name<TAB>value<TAB>programs"
 # of every option, command and row of a table, after one with the version.
-# names.sh --json [BUILD]: the keys of the JSON of commands that work on a kept campaign, or on none, as tests/kept/keys.txt has them: lines "command: key".
+# names.sh --json [BUILD]: the keys of the JSON of commands that work on a kept campaign, or on none, lines "command: key"
+# names.sh --by-key [BUILD]: the same as tests/kept/keys.tsv has them: lines "key<TAB>command:where, command:where",
+# where an object or array of it, or nothing
+# names.sh --kept: the lines "command: key" of that file
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-keys=''
-if [ "${1-}" = --json ]; then keys=1 && shift; fi
+what=--names
+case ${1-} in --*) what=$1 && shift ;; esac
 build=${1:-${NOISELAB_BUILD:-build}}
 
 names() {
@@ -25,11 +28,20 @@ keys_of() {
         jq -r --arg command "${1%% -*}" '[paths | map(select(type == "string")) | join(".")] | unique | .[] | select(. != "") | "\($command): \(.)"' | sed "s| $here/[^:]*||"
 }
 
-if [ -z "$keys" ]; then
-    names
-else
+all_keys() {
     campaign=$here/1.0.0/campaign
     for command in "analyze $campaign" "analyze nodes $campaign" "plan --detect 1 --ranks 2" "project $campaign --nodes 10 --every 1ms" doctor; do
         keys_of "$command"
     done | LC_ALL=C sort -u
-fi
+}
+
+case $what in
+--names) names ;;
+--json) all_keys ;;
+--by-key) all_keys | sed -E 's/^([^:]*): (.*\.)?([^.]*)$/\3\t\1:\2/; s/[.]$//' | LC_ALL=C sort |
+    awk -F '\t' '{ printf "%s%s", ($1 == key ? ", " : (NR > 1 ? "\n" : "") $1 "\t"), $2; key = $1 } END { print "" }' ;;
+--kept) awk -F '\t' '{
+        n = split($2, places, ", ")
+        for (i = 1; i <= n; i++) { split(places[i], at, ":"); print at[1] ": " (at[2] == "" ? "" : at[2] ".") $1 }
+    }' "$here/keys.tsv" | LC_ALL=C sort ;;
+esac
