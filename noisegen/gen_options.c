@@ -88,14 +88,6 @@ static const char *set_jitter(struct nl_command_line *line, const char *text) {
     return NULL;
 }
 
-static const char *set_unit(struct nl_command_line *line, const char *text) {
-    static const struct { const char *name; double ns; } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    double *unit_ns = &((struct ng_options *)line->target)->replay_unit_ns;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(text, units[i].name) == 0) *unit_ns = units[i].ns;
-    return *unit_ns > 0 ? NULL : "a unit of time (ns, us, ms, s)";
-}
-
 static const char *set_array(struct nl_command_line *line, const char *text) {
     int64_t *bytes = &((struct ng_options *)line->target)->kind_options.array_bytes;
     if (nl_parse_size(text, bytes)) return NL_SIZE_HELP;
@@ -189,8 +181,6 @@ static const struct nl_option rows[] = {
     {"kind", "NAME", "kind of load, see below (default spin), such as 'membw:array-bytes=16MiB'", 1, .set = set_kind},
     {"array-bytes", "SIZE", "sum, membw: size of the array (default 2MB, 64MiB)", 1, .of = "kind", .set = set_array,
      OF_KINDS(NG_USES_ARRAY)},
-    {"address", "PROTOCOL:IP:PORT", "net: where messages go, udp or tcp (default: to a receiver of our own on the loopback)", 1,
-     AT(TEXT, kind_options.address), .wanted = "an address (try udp:127.0.0.1:9999)", .of = "kind", OF_KINDS(NG_USES_ADDRESS)},
     {"folder", "DIR", "disk: where to write; nothing is left behind", 1, AT(TEXT, kind_options.folder), .wanted = "a folder", .of = "kind",
      OF_KINDS(NG_USES_FOLDER)},
     {"preset", "NAME", "options from a file, such as those of a recorded agent (see --list presets); options given here override it", 1,
@@ -207,8 +197,6 @@ static const struct nl_option rows[] = {
      .of = "pattern", OF_PATTERNS(NG_SHAPE_GROUP, 0)},
     {"replay", "FILE", "replay: the trace, lines start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind]]", 2, AT(TEXT, replay),
      .wanted = "the path of a trace", OF_PATTERNS(NG_SHAPE_TRACE, 0)},
-    {"unit", "UNIT", "replay: unit of the trace's times: ns, us, ms or s; decimals are rounded (default: by its head, or ns)", 2,
-     .of = "pattern", .set = set_unit, OF_PATTERNS(NG_SHAPE_TRACE, 0)},
     {"scale-period", "FACTOR", "replay: stretches the times between bursts", 2, AT(FACTOR, shape.scale_period), .of = "pattern",
      OF_PATTERNS(NG_SHAPE_TRACE, 0)},
     {"scale-burst", "FACTOR", "replay: stretches the bursts", 2, AT(FACTOR, shape.scale_burst), .of = "pattern",
@@ -371,8 +359,7 @@ static int check_trace(const struct nl_command_line *p) {
     struct ng_options *o = p->target;
     char reason[2 * PATH_MAX];
     if (!has_trace(o)) return 0;
-    if (ng_trace_check(o->replay, o->replay_unit_ns, &o->checked_trace, reason, sizeof reason)) return nl_error("--replay: %s", reason);
-    if (o->checked_trace.said[0]) nl_warn("--replay: '%s': %s", o->replay, o->checked_trace.said);
+    if (ng_trace_check(o->replay, &o->checked_trace, reason, sizeof reason)) return nl_error("--replay: %s", reason);
     o->trace = &o->checked_trace;
     if (o->control_fd >= 0 && o->trace->kind_rows)
         return nl_error("--replay: '%s' names kinds, but under a detector the kind is a factor of its own: take the fourth column out",

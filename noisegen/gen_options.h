@@ -23,7 +23,6 @@ struct ng_options {
     int n_patterns;
     struct ng_shape shape;
     const char *replay; /* path of the trace; NULL: none */
-    double replay_unit_ns; /* of its times; 0: not given */
     struct ng_trace *trace; /* checked; NULL: none */
     struct ng_trace checked_trace; /* what it points to */
     const char *preset; /* NULL: none */

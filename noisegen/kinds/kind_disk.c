@@ -1,5 +1,4 @@
-/* disk: appends a block to a file and waits until it is on the disk. The file has no name, so nothing is left behind, however this program
- * ends. */
+/* disk: appends a block to a file and waits until it is on the disk. The file's name is gone at once, so nothing is left behind. */
 #include "noisegen/kinds/kinds.h"
 #include "common/base/nl_rng.h"
 
@@ -22,8 +21,8 @@ static void clean_up(void *state) {
     free(s);
 }
 
-/* Where the file system cannot make a file without a name: one whose name is gone at once. -1 with errno. */
-static int create_and_unlink(int folder) {
+/* -1 with errno. */
+static int open_file(int folder) {
     char name[64];
     for (int i = 0; i < 1000; i++) {
         snprintf(name, sizeof name, ".noiselab-gen.%ld.%d", (long)getpid(), i);
@@ -35,12 +34,6 @@ static int create_and_unlink(int folder) {
         if (errno != EEXIST) return -1;
     }
     return -1;
-}
-
-static int open_file(int folder) {
-    int fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd >= 0 || errno == EACCES || errno == EROFS || errno == ENOSPC || errno == EDQUOT || errno == EMFILE) return fd;
-    return create_and_unlink(folder);
 }
 
 /* What the file may grow to: beyond a limit of this process the kernel would kill it. */

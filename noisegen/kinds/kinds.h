@@ -12,15 +12,13 @@ enum ng_pacing {
 
 /* Which keys of --kind it listens to; any other one is refused for it. */
 enum {
-    NG_USES_ARRAY = 1,   /* array-bytes */
-    NG_USES_ADDRESS = 2, /* address */
-    NG_USES_FOLDER = 4   /* folder; required */
+    NG_USES_ARRAY = 1, /* array-bytes */
+    NG_USES_FOLDER = 2 /* folder; required */
 };
 
 /* What a kind may be told. */
 struct ng_kind_options {
     int64_t array_bytes;   /* size of the array a kind walks; 0: the kind's own default */
-    const char *address;   /* "udp:IP:PORT" or "tcp:IP:PORT"; NULL: a receiver of our own on the loopback */
     const char *folder;    /* an existing folder; NULL: not given */
     int cpu;               /* the CPU that carries this load */
     const int *cpus;       /* all allowed CPUs of this machine, this one included; owned by the caller, valid until prepare returns */

@@ -292,7 +292,7 @@ static int check_file(const char *path, struct ng_trace *t, char *reason, size_t
     return -1;
 }
 
-int ng_trace_check(const char *path, double unit_ns, struct ng_trace *trace, char *reason, size_t reason_size) {
+int ng_trace_check(const char *path, struct ng_trace *trace, char *reason, size_t reason_size) {
     *trace = (struct ng_trace){.path = path, .fd = -1};
     enum { SLOTS = MAX_CPU_NUMBER + 2 };
     struct check *c = calloc(1, sizeof *c);
@@ -302,7 +302,7 @@ int ng_trace_check(const char *path, double unit_ns, struct ng_trace *trace, cha
         snprintf(reason, reason_size, "no memory to check '%s'", path);
         goto out;
     }
-    if (check_file(path, trace, reason, reason_size) || ng_foreign_convert(trace, unit_ns, reason, reason_size)) goto out;
+    if (check_file(path, trace, reason, reason_size)) goto out;
     c->trace = trace;
     c->ends_ns = slots;
     c->busy_ns = slots + SLOTS;

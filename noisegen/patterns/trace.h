@@ -30,7 +30,6 @@ struct ng_trace {
     int64_t busy_ns[NG_TRACE_MAX_CPUS], bursts[NG_TRACE_MAX_CPUS]; /* by index of the CPU; [0] without that column */
     int64_t longest_ns[NG_TRACE_MAX_CPUS];                         /* burst, in the same way */
     uint32_t kind_rows;             /* bit i: row i of ng_kinds occurs */
-    char said[160];                 /* what was converted; "": nothing */
 };
 
 struct ng_trace_line {
@@ -55,13 +54,11 @@ struct ng_trace_reader {
     char buffer[NG_TRACE_BLOCK_BYTES];
 };
 
-/* Reads the whole trace, converts it where another tool wrote it (foreign.h), and checks it: whole, positive numbers, rising starts, no
- * overlap on a CPU, known kinds.
- * @param path     owned by the caller, outlives the trace.
- * @param unit_ns  of the file's times, in ns; 0: as the file has it.
+/* Reads the whole trace and checks it: whole, positive numbers, rising starts, no overlap on a CPU, known kinds.
+ * @param path    owned by the caller, outlives the trace.
  * @param reason  receives one line without its end, with file and line number.
  * @return 0, -1. */
-int ng_trace_check(const char *path, double unit_ns, struct ng_trace *trace, char *reason, size_t reason_size);
+int ng_trace_check(const char *path, struct ng_trace *trace, char *reason, size_t reason_size);
 
 void ng_trace_close(struct ng_trace *trace);
 
@@ -71,12 +68,3 @@ void ng_trace_rewind(struct ng_trace_reader *reader);
 
 /* The next burst: 1, 0 at the end, -1 when the file changed since it was checked or cannot be read. No allocation. */
 int ng_trace_next(struct ng_trace_reader *reader, struct ng_trace_line *line);
-
-/* Traces that other tools write, as the lines that are replayed. */
-
-/* What becomes of a file that was opened: one of ours stays as it is; one of selfish or LogGOPSim (two columns, decimals), in another unit,
- * or of events of osnoise is written anew, in ns, into memory, which takes the place of its fd, line by line, so that line numbers stay
- * right (osnoise: sorted). One of FTQ, or of a tracer that has no single interruptions, is refused by its name.
- * @param unit_ns  what one is in the file, in ns; 0: nobody said so, ns.
- * @return 0 with trace->said filled where something was converted, -1 with a reason. */
-int ng_foreign_convert(struct ng_trace *trace, double unit_ns, char *reason, size_t reason_size);

@@ -34,7 +34,7 @@ static void fuzz_trace(const uint8_t *data, size_t size, char *text) {
     static struct ng_trace_reader reader;
     struct ng_trace_line line;
     int fd = file_of(data, size, path, sizeof path);
-    if (ng_trace_check(path, 0, &trace, reason, sizeof reason) == 0) {
+    if (ng_trace_check(path, &trace, reason, sizeof reason) == 0) {
         ng_trace_open(&reader, &trace);
         while (ng_trace_next(&reader, &line) > 0)
             if (line.duration_ns <= 0 || line.start_ns < trace.first_ns) abort();

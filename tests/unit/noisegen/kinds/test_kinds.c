@@ -1,15 +1,13 @@
 /* The load kinds: every row works, and has the effect it promises, by the counter that moves. Nothing here needs a privilege; what this
  * machine or user does not have is skipped with a reason. */
-#include <arpa/inet.h>
 #include <linux/filter.h>
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
-#include <netinet/in.h>
 #include <linux/magic.h>
-#include <sys/socket.h>
 #include <sys/vfs.h>
 
+#include "common/sys/nl_whole.h"
 #include "noisegen/kinds/kinds.h"
 #include "tests/unit/files.h"
 
@@ -27,13 +25,8 @@ FIXTURE(set_up) {
     return make_folder(state);
 }
 
-FIXTURE(tear_down) {
-    return rmdir(folder);
-}
-
 static struct ng_kind_options some_options(void) {
-    return (struct ng_kind_options){
-        .array_bytes = 100000, .folder = folder, .cpu = cpus[0], .cpus = cpus, .n_cpus = n_cpus};
+    return (struct ng_kind_options){.array_bytes = 100000, .folder = folder, .cpu = cpus[0], .cpus = cpus, .n_cpus = n_cpus};
 }
 
 /* These with one field changed: WITH(array_bytes = 8). */
@@ -115,17 +108,15 @@ static struct rusage usage_of_thread(void) {
     return usage;
 }
 
-/* A number of /proc/self/io; -1 when this kernel does not count. */
-static int64_t io_count(const char *name) {
-    char line[128];
-    int64_t found = -1;
-    FILE *f = fopen("/proc/self/io", "re");
-    if (!f) return -1;
-    while (fgets(line, sizeof line, f))
-        if (strncmp(line, name, strlen(name)) == 0) found = strtoll(line + strlen(name) + 1, NULL, 10);
-    fclose(f);
-    return found;
+/* The number behind a word in a file; -1 when this kernel has none. */
+static int64_t number_in(const char *path, const char *word) {
+    char text[4096];
+    nl_read(path, text, sizeof text);
+    const char *at = strstr(text, word);
+    return at && text[0] ? strtoll(at + strlen(word), NULL, 10) : -1;
 }
+
+static int64_t io_count(const char *word) { return number_in("/proc/self/io", word); }
 
 /* ---- what changes the process is done in a child ---- */
 
@@ -229,11 +220,7 @@ TEST(every_kind_can_be_prepared_run_and_cleaned_up_twice) {
     }
 }
 
-struct refusal {
-    const char *kind;
-    struct ng_kind_options options;
-    const char *reason; /* a part of it */
-};
+struct refusal { const char *kind; struct ng_kind_options options; const char *reason; /* a part of it */ };
 
 TEST(a_failing_prepare_leaves_no_state_and_says_why_in_one_line) {
     const struct refusal refusals[] = {
@@ -246,7 +233,6 @@ TEST(a_failing_prepare_leaves_no_state_and_says_why_in_one_line) {
         {"cache", {.cpu = -1}, "CPU -1 is not in"},
         {"ipi", {.cpu = cpus[0], .cpus = cpus, .n_cpus = 1}, "is the only one allowed"},
         {"ipi", {.cpu = cpus[0], .cpus = NULL, .n_cpus = 0}, "is the only one allowed"},
-        {"net", {.address = "here"}, "'here' is not an address"},
         {"disk", {.folder = NULL}, "--kind: folder is missing"},
         {"disk", {.folder = ""}, "--kind: folder is missing"},
         {"disk", {.folder = "/nonexistent"}, "'/nonexistent' does not exist"},
@@ -312,25 +298,20 @@ TEST(wakeup_sleeps_once_per_unit) {
 
 /* ---- membw, cache ---- */
 
-TEST(membw_writes_every_byte_of_its_array_in_one_pass) {
-    struct ng_kind_options options = some_options();
-    options.array_bytes = (3 << 20) + 64;
-    OWNED(close_load) struct load load = open_load("membw", options);
-    const struct ng_array *array = load.state;
-    assert_int_equal(array->n_bytes, options.array_bytes);
-    for (int pass = 0; pass < 2; pass++) {
-        int64_t units = 0;
-        memset(array->bytes, 0x55, array->n_bytes);
-        while (units < options.array_bytes) units += run_quanta(&load, 1);
-        assert_int_equal(units, options.array_bytes);
-        assert_null(memchr(array->bytes, 0x55, array->n_bytes));
+TEST(membw_writes_every_whole_line_of_its_array_in_one_pass) {
+    static const int64_t sizes[] = {(3 << 20) + 64, 4096 + 64 + 63};
+    for (int i = 0; i < 2; i++) {
+        OWNED(close_load) struct load load = open_load("membw", WITH(array_bytes = sizes[i]));
+        const struct ng_array *array = load.state;
+        assert_int_equal(array->n_bytes, sizes[i]);
+        for (int pass = 0; pass < 2; pass++) {
+            int64_t units = 0, whole = sizes[i] / 64 * 64;
+            memset(array->bytes, 0x55, array->n_bytes);
+            while (units < whole) units += run_quanta(&load, 1);
+            assert_int_equal(units, whole);
+            assert_null(memchr(array->bytes, 0x55, (size_t)whole));
+        }
     }
-}
-
-TEST(membw_leaves_out_only_a_part_of_a_line_at_the_end) {
-    OWNED(close_load) struct load load = open_load("membw", WITH(array_bytes = 4096 + 64 + 63));
-    assert_int_equal(run_quanta(&load, 2), 4096 + 64);
-    assert_int_equal(run_quanta(&load, 2), 4096 + 64);
 }
 
 /* Runs a whole sweep; returns its number of quanta. */
@@ -416,17 +397,12 @@ static void count_call(int signal_number, siginfo_t *info, void *context) {
     n_getppid += info->si_syscall == SYS_getppid;
 }
 
-static int filter_calls(const struct sock_filter *filter, unsigned short length) {
-    struct sock_fprog program = {.len = length, .filter = (struct sock_filter *)filter};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-
 TEST_IN_CHILD(syscall_makes_exactly_one_call_per_unit) {
     enum { N = 500 };
 #ifdef __SANITIZE_ADDRESS__
     CHILD_SKIP("a sanitizer makes calls of its own, and waits for ever for those that the filter stops");
 #endif
-    static const struct sock_filter filter[] = {
+    struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 2, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
@@ -435,7 +411,9 @@ TEST_IN_CHILD(syscall_makes_exactly_one_call_per_unit) {
     };
     struct load load = open_load("syscall", some_options());
     sigaction(SIGSYS, &(struct sigaction){.sa_sigaction = count_call, .sa_flags = SA_SIGINFO}, NULL);
-    if (filter_calls(filter, sizeof filter / sizeof *filter)) CHILD_SKIP("this kernel filters no system calls: %s", strerror(errno));
+    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        CHILD_SKIP("this kernel filters no system calls: %s", strerror(errno));
     int64_t units = run_quanta(&load, N);
     if (units != N || n_getppid != N || n_calls != N) CHILD_FAIL("%d calls, %d of them getppid, are not %d", n_calls, n_getppid, N);
     return CHILD_OK;
@@ -501,6 +479,10 @@ TEST(procfs_fails_with_the_name_of_the_file_when_none_can_be_opened) {
 
 /* ---- fork ---- */
 
+static int64_t used_ns(const struct rusage *r) {
+    return (r->ru_utime.tv_sec + r->ru_stime.tv_sec) * INT64_C(1000000000) + (r->ru_utime.tv_usec + r->ru_stime.tv_usec) * INT64_C(1000);
+}
+
 TEST(fork_makes_one_child_per_unit_and_adds_up_their_time) {
     OWNED(close_load) struct load load = open_load("fork", some_options());
     struct rusage before, after;
@@ -509,10 +491,7 @@ TEST(fork_makes_one_child_per_unit_and_adds_up_their_time) {
     int64_t units = run_quanta(&load, 40);
     getrusage(RUSAGE_CHILDREN, &after);
     assert_int_equal(units, 40);
-    int64_t of_children_ns = ((int64_t)after.ru_utime.tv_sec - before.ru_utime.tv_sec) * 1000000000 +
-                             ((int64_t)after.ru_stime.tv_sec - before.ru_stime.tv_sec) * 1000000000 +
-                             ((int64_t)after.ru_utime.tv_usec - before.ru_utime.tv_usec) * 1000 +
-                             ((int64_t)after.ru_stime.tv_usec - before.ru_stime.tv_usec) * 1000;
+    int64_t of_children_ns = used_ns(&after) - used_ns(&before);
     int64_t extra_ns = load.kind->extra_cpu_ns(load.state);
     assert_true(extra_ns > 0);
     assert_between(extra_ns, of_children_ns - units * 3000, of_children_ns + units * 3000); /* each is rounded to microseconds */
@@ -556,77 +535,63 @@ static int64_t n_calls_to_cpu(int cpu) {
     return n;
 }
 
-/* Starts a process that keeps a CPU busy, and is registered with membarrier when asked for. Returns when it runs. */
-static pid_t start_busy_process(int cpu, int is_registered) {
-    int ends[2];
-    char byte = 0;
-    if (pipe2(ends, O_CLOEXEC)) return -1;
-    pid_t child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        pin(cpu);
-        if (is_registered) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
-        if (write(ends[1], &byte, 1) != 1) _exit(1);
-        for (volatile int i = 0;; i++) continue;
-    }
-    close(ends[1]);
-    if (child > 0 && read(ends[0], &byte, 1) != 1) byte = 1;
-    close(ends[0]);
-    return child;
-}
-
-static void end_process(pid_t child) {
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-}
-
 static int perf_is_permitted(int cpu) {
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE, .size = sizeof attributes, .config = PERF_COUNT_SW_DUMMY, .exclude_kernel = 1, .exclude_hv = 1};
     int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, 0UL);
-    if (fd < 0) return 0;
-    close(fd);
-    return 1;
+    if (fd >= 0) close(fd);
+    return fd >= 0;
+}
+
+/* How many interrupts `units` bring to a CPU that a busy process has, registered with membarrier or not; -1 after a reason. */
+static int64_t n_interrupts(int is_registered, int64_t most, int64_t enough, int64_t *units, char *reason) {
+    struct load load;
+    struct ng_kind_options options = some_options();
+    int ends[2];
+    char byte = 0;
+    options.n_cpus = 2; /* all of them to one CPU */
+    pin(options.cpu);
+    if (try_to_open(&load, "ipi", options) || pipe2(ends, O_CLOEXEC)) return nl_say(reason, REASON_BYTES, "%s", load.reason);
+    pid_t busy = fork();
+    if (busy == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        pin(cpus[1]);
+        if (is_registered) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+        if (write(ends[1], &byte, 1) != 1) _exit(1);
+        for (volatile int i = 0;; i++) continue;
+    }
+    if (read(ends[0], &byte, 1) != 1) return nl_say(reason, REASON_BYTES, "no busy process");
+    int64_t before = n_calls_to_cpu(cpus[1]), n = 0;
+    /* while another program has that CPU, a call interrupts nobody and is soon over: how many are needed depends on the machine */
+    for (*units = 0; *units < most && n < enough; n = n_calls_to_cpu(cpus[1]) - before)
+        for (int j = 0; j < 500; j++) *units += load.kind->work(load.state);
+    kill(busy, SIGKILL);
+    waitpid(busy, NULL, 0);
+    load.kind->clean_up(load.state);
+    return n;
 }
 
 TEST_IN_CHILD(ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit) {
     enum { N = 2000 };
-    struct load load;
+    int64_t units;
     if (n_cpus < 2) CHILD_SKIP("one CPU is allowed, and so there is no other");
     if (n_calls_to_cpu(cpus[1]) < 0) CHILD_SKIP("this kernel does not list function call interrupts");
     if (!perf_is_permitted(cpus[1])) CHILD_SKIP("perf counters of other CPUs are not permitted to this user");
-    struct ng_kind_options options = some_options();
-    options.n_cpus = 2; /* all of them to one CPU */
-    pin(options.cpu);
-    if (try_to_open(&load, "ipi", options)) CHILD_FAIL("%s", load.reason);
-    pid_t busy = start_busy_process(cpus[1], 0);
-    int64_t before = n_calls_to_cpu(cpus[1]), units = 0;
-    for (int i = 0; i < N; i++) units += load.kind->work(load.state);
-    int64_t n = n_calls_to_cpu(cpus[1]) - before;
-    end_process(busy);
-    load.kind->clean_up(load.state);
+    int64_t n = n_interrupts(0, N, INT64_MAX, &units, text);
+    if (n < 0) return CHILD_FAILED;
     if (units != N) CHILD_FAIL("%d quanta made %" PRId64 " units", N, units);
     if (n < N * 0.95 || n > N * 1.5 + 500) CHILD_FAIL("%d units were %" PRId64 " interrupts", N, n); /* the system has its own */
     return CHILD_OK;
 }
 
 TEST_IN_CHILD(ipi_interrupts_registered_processes_without_a_privilege) {
-    struct load load;
+    int64_t units;
     if (n_cpus < 2) CHILD_SKIP("one CPU is allowed, and so there is no other");
     if (n_calls_to_cpu(cpus[1]) < 0) CHILD_SKIP("this kernel does not list function call interrupts");
     if (geteuid() == 0 && setresuid(65534, 65534, 65534)) CHILD_SKIP("root may not become somebody else: %s", strerror(errno));
     if (perf_is_permitted(cpus[1])) CHILD_SKIP("perf counters are permitted to everybody, so they are used");
-    pin(cpus[0]);
-    if (try_to_open(&load, "ipi", some_options())) CHILD_SKIP("%s", load.reason);
-    pid_t busy = start_busy_process(cpus[1], 1);
-    int64_t before = n_calls_to_cpu(cpus[1]), units = 0, n = 0;
-    /* while another program has that CPU, a call interrupts nobody and is soon over: how many are needed depends on the machine */
-    for (int64_t i = 0; i < 4000 && n < 1000; i++) {
-        for (int j = 0; j < 500; j++) units += load.kind->work(load.state);
-        n = n_calls_to_cpu(cpus[1]) - before;
-    }
-    end_process(busy);
-    load.kind->clean_up(load.state);
+    int64_t n = n_interrupts(1, 2000000, 1000, &units, text);
+    if (n < 0) return CHILD_SKIPPED;
     if (n < 1000) CHILD_FAIL("%" PRId64 " units were %" PRId64 " interrupts", units, n);
     return CHILD_OK;
 }
@@ -656,156 +621,25 @@ TEST(pagefault_makes_one_minor_fault_per_unit) {
     assert_int_equal(after.ru_majflt - before.ru_majflt, 0);
 }
 
-/* Pages of address space in use. */
-static long n_pages_mapped(void) {
-    long n = -1;
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (!f) return -1;
-    if (fscanf(f, "%ld", &n) != 1) n = -1;
-    fclose(f);
-    return n;
-}
-
 TEST(pagefault_takes_little_memory_and_gives_it_back) {
-    long before = n_pages_mapped();
+    int64_t before = number_in("/proc/self/statm", "");
     if (before < 0) SKIP("no /proc/self/statm");
     for (int i = 0; i < 1000; i++) {
         OWNED(close_load) struct load load = open_load("pagefault", some_options());
         run_quanta(&load, 3);
     }
-    assert_between(n_pages_mapped() - before, LONG_MIN, 4000);
+    assert_between(number_in("/proc/self/statm", "") - before, LONG_MIN, 4000);
 }
 
 /* ---- net ---- */
 
-/* A socket of the test on a loopback address; its address as for --kind net:address=. */
-struct peer { int fd; char address[80]; };
-
-static struct peer open_peer(int family, int type) {
-    struct peer peer = {.fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    struct sockaddr *any = family == AF_INET ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6;
-    socklen_t size = family == AF_INET ? sizeof v4 : sizeof v6;
-    if (peer.fd < 0) return peer;
-    if (bind(peer.fd, any, size) || getsockname(peer.fd, any, &size) || (type == SOCK_STREAM && listen(peer.fd, 1))) {
-        close(peer.fd);
-        peer.fd = -1;
-        return peer;
-    }
-    int port = ntohs(family == AF_INET ? v4.sin_port : v6.sin6_port);
-    snprintf(peer.address, sizeof peer.address, "%s:%s:%d", type == SOCK_DGRAM ? "udp" : "tcp", family == AF_INET ? "127.0.0.1" : "[::1]",
-             port);
-    return peer;
-}
-
-/* Reads all there is; number of bytes, and of messages or parts in `n`. */
-static int64_t drain(int fd, int64_t *n) {
-    static char buffer[65536];
-    int64_t bytes = 0;
-    ssize_t got;
-    while ((got = recv(fd, buffer, sizeof buffer, MSG_DONTWAIT)) > 0) {
-        bytes += got;
-        if (n) ++*n;
-    }
-    return bytes;
-}
-
-TEST(net_delivers_exactly_its_units_to_a_udp_address) {
-    static const int families[] = {AF_INET, AF_INET6};
-    for (int i = 0; i < 2; i++) {
-        struct peer peer = open_peer(families[i], SOCK_DGRAM);
-        if (peer.fd < 0 && i > 0) SKIP("no IPv6 here");
-        assert_true(peer.fd >= 0);
-        struct ng_kind_options options = some_options();
-        options.address = peer.address;
-        struct load load = open_load("net", options);
-        int64_t units = 0, n = 0, bytes = 0;
-        for (int j = 0; j < 50; j++) {
-            units += run_quanta(&load, 20);
-            bytes += drain(peer.fd, &n);
-        }
-        EQUAL(n, units, units, 1000, bytes, units * 64);
-        close_load(&load);
-        close(peer.fd);
-    }
-}
-
-static int accept_one(const struct peer *peer) {
-    int fd = accept4(peer->fd, NULL, NULL, SOCK_CLOEXEC);
-    assert_true(fd >= 0);
-    return fd;
-}
-
-TEST(net_counts_nothing_while_the_other_side_does_not_read) {
-    struct peer peer = open_peer(AF_INET, SOCK_STREAM);
-    assert_true(peer.fd >= 0);
-    struct ng_kind_options options = some_options();
-    options.address = peer.address;
-    struct load load = open_load("net", options);
-    int fd = accept_one(&peer);
-    int64_t units = 0, n_blocked = 0, n;
-    for (int i = 0; i < 10000000 && n_blocked < 20; i++) {
-        n = run_quanta(&load, 1);
-        units += n;
-        n_blocked = n ? 0 : n_blocked + 1;
-    }
-    assert_int_equal(n_blocked, 20);
-    assert_true(units > 0);
-    /* what is on its way arrives, and the message that was cut is sent to its end before the next */
-    int64_t bytes = 0, more = 0;
-    for (int i = 0; i < 100000 && more < 3; i++) {
-        bytes += drain(fd, NULL);
-        more += run_quanta(&load, 1);
-    }
-    assert_int_equal(more, 3);
-    close_load(&load);
-    char buffer[4096];
-    for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;) bytes += got;
-    assert_int_equal(bytes, (units + more) * 64);
-    close(fd);
-    close(peer.fd);
-}
-
-TEST(net_reaches_its_own_receiver_without_an_address) {
+TEST(net_sends_a_packet_per_unit_over_the_loopback) {
+    static const char counter[] = "/sys/class/net/lo/statistics/rx_packets";
     OWNED(close_load) struct load load = open_load("net", some_options());
-    int64_t units = run_quanta(&load, 30000); /* more than its queue could hold */
+    int64_t before = number_in(counter, ""), units = run_quanta(&load, 30000); /* more than its queue could hold */
     assert_int_equal(units, 30000);
-}
-
-TEST(net_fails_with_the_address_when_the_other_side_hangs_up) {
-    struct peer peer = open_peer(AF_INET, SOCK_STREAM);
-    assert_true(peer.fd >= 0);
-    struct load load = open_load("net", WITH(address = peer.address));
-    int fd = accept_one(&peer);
-    run_quanta(&load, 10);
-    close(fd); /* with unread messages: a reset */
-    const char *failure = run_until_failure(&load, 100000);
-    assert_contains(failure, peer.address);
-    close_load(&load);
-    close(peer.fd);
-}
-
-TEST(net_refuses_malformed_addresses) {
-    static const char *const addresses[] = {
-        "", "udp", "udp:", "udp::", "udp:9", ":127.0.0.1:9", "127.0.0.1:9", "udp:127.0.0.1", "udp:127.0.0.1:", "udp::9",
-        "udp:127.0.0.1:0", "udp:127.0.0.1:65536", "udp:127.0.0.1:4294967305", "udp:127.0.0.1:99999999999999999999999", "udp:127.0.0.1:-9",
-        "udp:127.0.0.1:+9", "udp:127.0.0.1: 9", "udp:127.0.0.1:9 ", "udp:127.0.0.1:09", "udp:127.0.0.1:0x9", "udp:127.0.0.1:9x",
-        "udp:127.0.0.1:9\n", "udp:127.0.0.1:9:9", "udp:127.0.0.1:discard", "udp:localhost:9", "udp:example.org:9", "udp:127.1:9",
-        "udp:127.0.0:9", "udp:127.0.0.256:9", "udp:127.0.0.01:9", "udp: 127.0.0.1:9", "udp:[127.0.0.1]:9", "udp:::1:9", "udp:[::1]",
-        "udp:[::1]:", "udp:[::1]9", "udp:[::1:9", "udp:::1]:9", "udp:[[::1]]:9", "udp:[]:9", "udp:[::g]:9", "udp:[fe80::1%lo]:9",
-        "udp:0.0.0.0:9", "tcp:[::]:9", "UDP:127.0.0.1:9", "sctp:127.0.0.1:9", " udp:127.0.0.1:9", "udp//127.0.0.1:9",
-        "udp:[1111:2222:3333:4444:5555:6666:7777:8888:9999:aaaa:bbbb:cccc:dddd]:9",
-    };
-    int n_files = n_open_files();
-    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
-        struct load load;
-        if (try_to_open(&load, "net", WITH(address = addresses[i])) == 0) fail_msg("'%s' is accepted", addresses[i]);
-        assert_null(load.state);
-        assert_contains(load.reason, "is not an address with a port");
-        assert_contains(load.reason, addresses[i]);
-    }
-    assert_int_equal(n_open_files(), n_files);
+    if (before < 0) SKIP("the packets: this kernel does not count them in %s", counter);
+    assert_true(number_in(counter, "") - before >= units); /* others' may be among them */
 }
 
 /* ---- disk ---- */
@@ -855,25 +689,4 @@ TEST(disk_never_takes_more_than_16_mib) {
     assert_between(most, 1, 16 << 20);
 }
 
-TEST_IN_CHILD(disk_leaves_nothing_where_files_must_have_names) {
-    static const struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                 offsetof(struct seccomp_data, args[2]) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof(uint32_t) : 0)),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct load load;
-    if (filter_calls(filter, sizeof filter / sizeof *filter)) CHILD_SKIP("this kernel filters no system calls: %s", strerror(errno));
-    if (open(folder, O_TMPFILE | O_WRONLY, 0600) >= 0 || errno != EOPNOTSUPP) CHILD_FAIL("the filter does not work");
-    if (try_to_open(&load, "disk", some_options())) CHILD_FAIL("%s", load.reason);
-    if (n_entries(folder) != 0) CHILD_FAIL("there is a file in the folder");
-    if (run_until_failure(&load, 3)) CHILD_FAIL("%s", failure_of(&load));
-    load.kind->clean_up(load.state);
-    if (n_entries(folder) != 0) CHILD_FAIL("there is a file left in the folder");
-    return CHILD_OK;
-}
-
-GROUP(set_up, tear_down)
+GROUP(set_up, remove_tree)

@@ -69,7 +69,7 @@ static void give_trace(struct asked *a, const char *text) {
     char reason[2 * PATH_MAX];
     forget(a);
     put("trace", text);
-    if (ng_trace_check(path, 0, &a->trace, reason, sizeof reason)) fail_msg("%s", reason);
+    if (ng_trace_check(path, &a->trace, reason, sizeof reason)) fail_msg("%s", reason);
     a->request.trace = &a->trace;
 }
 

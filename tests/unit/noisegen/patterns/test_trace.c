@@ -23,7 +23,7 @@ static void assert_refused(const char *wanted) {
     char reason[2 * PATH_MAX] = "";
     int before = dup(0), after;
     close(before);
-    assert_int_equal(ng_trace_check(path, 0, &trace, reason, sizeof reason), -1);
+    assert_int_equal(ng_trace_check(path, &trace, reason, sizeof reason), -1);
     close(after = dup(0));
     EQUAL(trace.fd, -1, after, before); /* no file is left open */
     assert_contains(reason, path);
@@ -34,7 +34,7 @@ static void assert_refused(const char *wanted) {
 static struct ng_trace checked(void) {
     struct ng_trace trace;
     char reason[2 * PATH_MAX] = "";
-    if (ng_trace_check(path, 0, &trace, reason, sizeof reason)) fail_msg("%s", reason);
+    if (ng_trace_check(path, &trace, reason, sizeof reason)) fail_msg("%s", reason);
     return trace;
 }
 
