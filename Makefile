@@ -274,7 +274,7 @@ r-check: r ## R CMD check of the package; its help pages are made from the comme
 bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, detection, memory, analysis speed
 	@NOISELAB_BUILD=$(BUILD) tests/bench/bench.sh
 
-# CAMPAIGNS: number per shape. PARTS: some of tests, simulated, thresholds, located, acceptance, known, agent, projection, advise, placebo
+# CAMPAIGNS: number per shape. PARTS: some of simulated, located, acceptance, agent, projection, advise, placebo
 bench-stats: all ## do the verdicts hold what they state: false alarms, coverage, power
 	@NOISELAB_BUILD=$(BUILD) R_LIBS="$(R_LIB)" NOISELAB_R_LIB="$(abspath $(R_LIB))" \
 		Rscript --vanilla analysis/bench/bench-stats.R $(CAMPAIGNS) $(PARTS)

@@ -1,5 +1,5 @@
 # Advice on simulated campaigns of known truth, stage by stage as noiselab run advise measures them: how often is an algorithm advised that is no
-# faster, or a default kept that one beats by more than the margin? Part of make bench-stats; each call adds campaigns to docs/evidence/advise.csv.
+# faster, or a default kept that one beats by more than the margin? Part of make bench-stats.
 
 advise_cells <- 6
 advise_arms_each <- 6
@@ -9,7 +9,7 @@ advise_truths <- list(
   same = function() rep(0, advise_arms_each),
   # the hardest to keep rightly: one arm gains just over the margin
   "one at the margin" = function() c(log(0.95) - 1e-9, rep(0, advise_arms_each - 1)),
-  "one 15 % faster, two slower" = function() c(log(0.85), log(1.6), log(2), rep(0, advise_arms_each - 3))
+  "one 15 % faster and two slower" = function() c(log(0.85), log(1.6), log(2), rep(0, advise_arms_each - 3))
 )
 # Scatter of an arm from launch to launch, that of a round, and its degrees of freedom (few: long tails).
 advise_machines <- list(
@@ -17,8 +17,6 @@ advise_machines <- list(
   wandering = list(launch = 0.03, round = 0.05, df = 3),
   busy = list(launch = 0.05, round = 0.15, df = 2)
 )
-advise_columns <- c("n", "false_use", "wrong_keep", "decided", "found")
-
 # Figures of one launch of these arms. The default's own scatter is in all of a cell.
 advise_launch <- function(launch, arms, truth, machine) {
   m <- advise_machines[[machine]]
@@ -51,38 +49,13 @@ advise_outcome <- function(truth, machine, seed) {
     decided = mean(rows$verdict != "undecided"), found = mean(used & gains[rows$algorithm] < 0))
 }
 
-advise_file <- function() file.path(here, "..", "..", "docs", "evidence", "advise.csv")
-
-# `n`: campaigns per cell in all; what the file has already is not run again. CELLS: a regular expression; MINUTES: no further slice after these.
+# `n`: campaigns per cell in all.
 advise_simulated <- function(n) {
-  file <- advise_file()
-  version <- packageDescription("noiselab")$Version
-  limit <- Sys.time() + as.numeric(Sys.getenv("MINUTES", "1e6")) * 60
-  cells <- expand.grid(machine = names(advise_machines), truth = names(advise_truths), stringsAsFactors = FALSE)
-  cells <- cells[grepl(Sys.getenv("CELLS"), paste(cells$truth, cells$machine)), ]
-  if (!file.exists(file)) writeLines(c(
-    "# Simulated campaigns of noiselab run advise: of n, with an algorithm advised that is no faster (false_use), a default kept that one beats by more than 5 % (wrong_keep); sums of the shares of cases decided, and of those advised rightly (found).",
-    "# command: make bench-stats CAMPAIGNS=2000 PARTS=advise (goes on from here)",
-    paste(c("date", "version", "truth", "machine", "first", advise_columns), collapse = ",")), file)
-  mine <- function(cell) {
-    had <- utils::read.csv(file, comment.char = "#")
-    had[had$version == version & had$truth == cell$truth & had$machine == cell$machine, advise_columns]
-  }
   cat("Advice: simulated campaigns of", advise_cells, "operations with", advise_arms_each, "algorithms, three stages of four launches\n")
-  for (i in seq_len(nrow(cells))) {
-    cell <- cells[i, ]
-    while ((done <- sum(mine(cell)$n)) < n && Sys.time() <= limit) {
-      seeds <- done + seq_len(min(100, n - done))
-      got <- do.call(rbind, parallel::mclapply(seeds, function(seed) advise_outcome(cell$truth, cell$machine, seed), mc.cores = cores))
-      cat(paste(c(format(Sys.Date()), version, cell$truth, cell$machine, seeds[1], signif(colSums(got), 6)), collapse = ","), "\n", sep = "", file = file,
-          append = TRUE)
-    }
-    sums <- colSums(mine(cell))
-    if (sums[["n"]] == 0) next
-    hits <- function(name) rep(c(TRUE, FALSE), c(sums[[name]], sums[["n"]] - sums[[name]]))
+  cells <- expand.grid(machine = names(advise_machines), truth = names(advise_truths), stringsAsFactors = FALSE)
+  in_cells("advise.csv", n, cells, function(cell) function(seed) advise_outcome(cell$truth, cell$machine, seed), function(cell, sums) {
     name <- paste0(cell$truth, ", ", cell$machine)
-    share(name, hits("false_use"), "wrong", " use")
-    share(name, hits("wrong_keep"), "wrong", " keep")
+    for (wrong in c("use", "keep")) share(name, hits_of(sums[[c(use = "false_use", keep = "wrong_keep")[[wrong]]]], sums[["n"]]), "wrong", paste0(" ", wrong))
     cat(sprintf("  %-44s decided %.0f %% of the cases, advised rightly %.0f %%\n", "", 100 * sums[["decided"]] / sums[["n"]], 100 * sums[["found"]] / sums[["n"]]))
-  }
+  })
 }

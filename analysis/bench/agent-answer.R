@@ -1,6 +1,5 @@
 # The rule of an agent's answer on simulated campaigns of known truth: does each interval of confidence 0.98 hold it, and how often is an
-# answer to the hardest margin, the truth itself, wrong? Each call adds campaigns that were not run yet, and keeps a row per cell in
-# docs/evidence/agent-answer.csv.
+# answer to the hardest margin, the truth itself, wrong? Part of make bench-stats.
 
 # Bursts of a stretch: from one begin to the next (the first from the stretch's begin), and length of each, ns.
 agent_shapes <- list(
@@ -109,8 +108,6 @@ agent_campaign <- function(design, shape, beyond, machine, seconds, seed) {
   list(bursts = got$figure[[1]], whole = whole, beyond = rest, watched_s = sum(timeline$ns) / 1e9, state = got$state)
 }
 
-agent_columns <- c("n", "measured", "holds_bursts", "holds_all", "holds_beyond", "wrong_pass", "wrong_fail", "pass_half", "pass_double", "found")
-
 agent_outcome <- function(design, shape, beyond, machine, seconds, seed) {
   got <- agent_campaign(design, shape, beyond, machine, seconds, seed)
   bursts <- agent_truth(shape)
@@ -127,50 +124,18 @@ agent_outcome <- function(design, shape, beyond, machine, seconds, seed) {
     pass_half = side(all / 2)$margin_verdict == "below", pass_double = side(2 * all)$margin_verdict == "below", found = at$found)
 }
 
-agent_file <- function() file.path(here, "..", "..", "docs", "evidence", "agent-answer.csv")
-
-# `n`: campaigns per cell in all; what the file has already is not run again. CELLS: a regular expression; SECONDS: of each campaign.
+# `n`: campaigns per cell in all. SECONDS: of each campaign.
 agent_answers <- function(n) {
-  file <- agent_file()
-  dir.create(dirname(file), FALSE)
-  seconds <- as.numeric(Sys.getenv("SECONDS", "24"))
-  slice <- as.numeric(Sys.getenv("SLICE", "100"))
-  limit <- Sys.time() + as.numeric(Sys.getenv("MINUTES", "1e6")) * 60
-  cells <- expand.grid(machine = names(agent_machines), beyond = c(0, 1, 5, 10), shape = names(agent_shapes), design = c("quick", "blocks"),
-                       stringsAsFactors = FALSE)
-  cells <- cells[grepl(Sys.getenv("CELLS"), do.call(paste, cells)), ]
-  read <- function() if (file.exists(file)) utils::read.csv(file, comment.char = "#") else NULL
-  if (!file.exists(file)) writeLines(c(
-    "# The rule of an agent's answer on simulated campaigns: counts per cell. Columns: docs/methods.md, One answer for an agent.",
-    "# command: make bench-stats CAMPAIGNS=2000 PARTS=agent (goes on from here)",
-    paste(c("date", "version", "seconds", "design", "shape", "beyond", "machine", "first", agent_columns), collapse = ",")), file)
-  for (i in seq_len(nrow(cells))) repeat {
-    cell <- cells[i, ]
-    had <- read()
-    had <- had[had$seconds == seconds & had$version == packageDescription("noiselab")$Version & do.call(paste, had[names(cell)]) == do.call(paste, cell), ]
-    done <- sum(had$n)
-    if (done >= n || Sys.time() > limit) break
-    seeds <- done + seq_len(min(slice, n - done))
-    got <- do.call(rbind, parallel::mclapply(seeds, function(seed) {
-      agent_outcome(cell$design, cell$shape, cell$beyond, cell$machine, seconds, seed)
-    }, mc.cores = cores))
-    sums <- c(colSums(got, na.rm = TRUE))
-    cat(paste(c(format(Sys.Date()), packageDescription("noiselab")$Version, seconds, cell$design, cell$shape, cell$beyond, cell$machine, seeds[1],
-                sums[agent_columns]), collapse = ","), "\n", sep = "", file = file, append = TRUE)
-  }
-  had <- read()
-  had <- had[had$seconds == seconds, ]
   cat("One answer for an agent: intervals of confidence 0.98, wrong answers to a margin that is the truth (alpha 0.01)\n")
-  for (i in seq_len(nrow(cells))) {
-    cell <- cells[i, ]
-    mine <- colSums(had[do.call(paste, had[names(cell)]) == do.call(paste, cell), agent_columns])
-    if (mine[["n"]] == 0) next
-    hits <- function(name, of) rep(c(TRUE, FALSE), c(mine[[name]], max(0, of - mine[[name]])))
+  cells <- expand.grid(machine = names(agent_machines), beyond = c(0, 1, 5, 10), shape = names(agent_shapes), design = c("quick", "blocks"),
+                       seconds = as.numeric(Sys.getenv("SECONDS", "24")), stringsAsFactors = FALSE)
+  in_cells("agent-answer.csv", n, cells, function(cell) function(seed) {
+    agent_outcome(cell$design, cell$shape, cell$beyond, cell$machine, cell$seconds, seed)
+  }, function(cell, sums) {
     name <- sprintf("%s, %s, %g %% beyond, %s", cell$design, cell$shape, cell$beyond, cell$machine)
-    share(paste0(name, ", bursts"), hits("holds_bursts", mine[["measured"]]), "agent_covers")
-    share(paste0(name, ", all"), hits("holds_all", mine[["measured"]]), "agent_covers")
-    share(paste0(name, ", beyond"), hits("holds_beyond", mine[["measured"]]), "agent_covers")
-    share(paste0(name, ", wrong pass"), hits("wrong_pass", mine[["n"]]), "wrong")
-    share(paste0(name, ", wrong fail"), hits("wrong_fail", mine[["n"]]), "wrong")
-  }
+    for (figure in c("bursts", "all", "beyond")) {
+      share(paste0(name, ", ", figure), hits_of(sums[[paste0("holds_", figure)]], sums[["measured"]]), "agent_covers")
+    }
+    for (answer in c("pass", "fail")) share(paste0(name, ", wrong ", answer), hits_of(sums[[paste0("wrong_", answer)]], sums[["n"]]), "wrong")
+  })
 }

@@ -1,6 +1,6 @@
 # make bench-stats: do the verdicts hold what they state? Run:
-#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [tests] [simulated] [thresholds] [located] [acceptance]
-#   [agent] [projection] [advise] [placebo]
+#   NOISELAB_R_LIB=<library with noiselab> Rscript bench/bench-stats.R [campaigns] [simulated] [located] [acceptance] [agent] [projection]
+#   [advise] [placebo]
 # Simulated campaigns with known truth, and placebo launches on this machine. Every
 # figure stands beside its bound and its Monte Carlo standard error. `campaigns` is the number per shape: 2000
 # take an hour or two on two cores with nothing else to do.
@@ -28,7 +28,6 @@ bounds <- list(
   false_alarms = list(text = "false alarms", low = 0, high = 1.3),
   coverage = list(text = "interval covers", low = 97.5, high = 98.5),
   power = list(text = "detected", low = 93, high = 97),
-  threshold = list(text = "interval covers", low = 98.5, high = 100),
   agent_covers = list(text = "interval covers", low = 97, high = 99),
   wrong = list(text = "wrong", low = 0, high = 1),
   refused = list(text = "no upper end", low = 0, high = 30)
@@ -48,9 +47,7 @@ share <- function(name, hits, kind, of = "") {
   }
   bound <- bounds[[kind]]
   name <- paste0(name, ": ", bound$text, of, ", %")
-  wanted <- if (bound$low == 0) sprintf("<= %.3g", bound$high) else {
-    if (bound$high == 100) sprintf(">= %g", bound$low) else sprintf("%.4g to %.4g", bound$low, bound$high)
-  }
+  wanted <- if (bound$low == 0) sprintf("<= %.3g", bound$high) else sprintf("%.4g to %.4g", bound$low, bound$high)
   unknown <- sum(is.na(hits))
   hits <- hits[!is.na(hits)]
   n <- length(hits)
@@ -99,9 +96,39 @@ in_slices <- function(shape, n, do) {
   if (!is_last_pass) return(invisible())
   rows <- had()
   for (mine in split(rows, factor(paste(rows$figure, rows$bound), unique(paste(rows$figure, rows$bound))))) {
-    share(mine$figure[1], rep(c(TRUE, FALSE, NA), c(sum(mine$hits), sum(mine$n - mine$hits), sum(mine$unknown))), mine$bound[1])
+    share(mine$figure[1], c(hits_of(sum(mine$hits), sum(mine$n)), rep(NA, sum(mine$unknown))), mine$bound[1])
   }
 }
+
+# The same by cells: `n` campaigns of each row of `cells`, in slices, each a row of docs/evidence/FILE; what that has of this version is not drawn
+# again. `outcome`: of a cell, a function from a seed to named numbers, of which rows hold the sums; `show` gets a cell and all of its sums. CELLS: a
+# regular expression.
+in_cells <- function(file, n, cells, outcome, show) {
+  file <- file.path(here, "..", "..", "docs", "evidence", file)
+  version <- packageDescription("noiselab")$Version
+  read <- function() utils::read.csv(file, comment.char = "#")
+  columns <- names(read())
+  key_of <- function(rows) do.call(paste, lapply(rows[names(cells)], format_count_each))
+  cells <- cells[grepl(Sys.getenv("CELLS"), key_of(cells)), ]
+  for (cell in split(cells, seq_len(nrow(cells)))) {
+    draw <- NULL
+    repeat {
+      had <- read()
+      had <- had[had$version == version & key_of(had) == key_of(cell), ]
+      done <- sum(had$n)
+      if (done >= n || Sys.time() > last_slice) break
+      draw <- draw %||% outcome(cell)
+      seeds <- done + seq_len(min(slice_size, n - done))
+      sums <- colSums(do.call(rbind, each(seeds, draw)), na.rm = TRUE)
+      row <- c(list(date = format(Sys.Date()), version = version, first = seeds[1]), cell, signif(sums, 6))
+      cat(paste(vapply(row[columns], format_count, ""), collapse = ","), "\n", sep = "", file = file, append = TRUE)
+    }
+    if (nrow(had) > 0) show(cell, colSums(had[setdiff(columns, c("date", "version", "first", names(cells)))]))
+  }
+}
+
+# `hits` of `of` campaigns.
+hits_of <- function(hits, of) rep(c(TRUE, FALSE), c(hits, max(0, of - hits)))
 
 skip <- function(name, why) cat(sprintf("  %-44s skipped: %s\n", name, why))
 
@@ -147,11 +174,7 @@ simulate <- function(i, ..., coin = i) {
   simulated_campaign(..., seed = first_seed + i, coin_seed = first_seed + coin, cost_ns = 0)
 }
 
-analyze <- function(campaign, channels = c("time", "preempted"), delta_percent = NULL) {
-  arguments <- list(campaign, alpha = alpha, power = power, channels = channels)
-  if ("delta_percent" %in% names(formals(analyze_campaign))) arguments$delta_percent <- delta_percent
-  do.call(analyze_campaign, arguments)
-}
+analyze <- function(campaign, channels = c("time", "preempted")) analyze_campaign(campaign, alpha = alpha, power = power, channels = channels)
 
 # These campaigns, on all cores: a list.
 each <- function(numbers, do) {
@@ -256,63 +279,6 @@ step_down_family <- function(n) {
       })
       share("any", unlist(any_false), "false_alarms")
     })
-  }
-}
-
-# ---- thresholds ----------------------------------------------------------------------------------
-
-dose_levels <- c(0.1, 0.2, 0.4, 0.8, 1.6)
-dose_shapes <- list(
-  "linear, white noise" = list(response = "linear", noise = "white"),
-  "linear, 1/f wander" = list(response = "linear", noise = shapes[["1/f wander"]]$noise),
-  "onset at 0.3 %, white noise" = list(response = list(onset = list(from_percent = 0.3)), noise = "white"),
-  "saturating, white noise" = list(response = list(saturating = list(half_percent = 1)), noise = "white")
-)
-delta <- 0.5
-
-# Where the line through (0, 0) and the true slowdowns first reaches y; Inf if nowhere.
-reached_at <- function(y, levels, slowdown) {
-  x <- c(0, levels)
-  f <- c(0, slowdown)
-  k <- which(f >= y)[1]
-  if (is.na(k)) return(Inf)
-  if (k == 1) return(0)
-  x[k - 1] + (y - f[k - 1]) / (f[k] - f[k - 1]) * (x[k] - x[k - 1])
-}
-
-threshold_coverage <- function(n) {
-  draw_signs()
-  for (name in names(dose_shapes)) {
-    title("Thresholds of time, levels %s %%, %s", paste(dose_levels, collapse = ", "), name)
-    run <- function(i) {
-      do.call(simulate, c(list(i, levels_percent = c(0, dose_levels), pairs = pairs), dose_shapes[[name]]))
-    }
-    got <- each(seq_len(n), function(i) {
-      analysis <- analyze(run(i), "time", delta)
-      of_level <- lapply(c(0, dose_levels), function(level) figures_of(analysis$verdicts, "time", level, "this launch"))
-      list(thresholds = analysis$thresholds[analysis$thresholds$channel == "time", ], limit = of_level[[1]][["limit"]],
-           hits = detected(of_level[-1]))
-    })
-    truth <- attr(run(1), "truth")
-    slowdown <- truth$slowdown_percent[match(dose_levels, truth$level_requested_percent)]
-    limit <- stats::median(vapply(got, `[[`, 0, "limit"), na.rm = TRUE)
-    # How often all campaigns together find each level tells its true power, and so the true MED.
-    true_power <- Reduce(`+`, lapply(got, `[[`, "hits")) / n
-    true <- c(MED = c(dose_levels[true_power >= 0.5], Inf)[1], LOD = reached_at(limit, dose_levels, slowdown),
-              d_delta = reached_at(delta, dose_levels, slowdown))
-    cat(sprintf("  true MED %g %% (power %s)\n  true LOD %.3g %% (limit %.3g %%), true d_delta %.3g %% (delta %g %%)\n",
-                true[["MED"]], paste(sprintf("%.2f", true_power), collapse = " "), true[["LOD"]], limit,
-                true[["d_delta"]], delta))
-    for (figure in names(true)) {
-      columns <- paste0(tolower(figure), c("_low_percent", "_high_percent"))
-      lacking <- setdiff(columns, names(got[[1]]$thresholds))
-      if (length(lacking) > 0) {
-        skip(figure, paste("there is no column", lacking[1]))
-        next
-      }
-      ends <- lapply(columns, function(c) vapply(got, function(x) as.numeric(x$thresholds[[c]][1]), 0))
-      share(figure, ends[[1]] <= true[[figure]] & true[[figure]] <= ends[[2]], "threshold")
-    }
   }
 }
 
@@ -487,12 +453,11 @@ placebo <- function(n) {
 
 # ---- main ----------------------------------------------------------------------------------------
 
-source(file.path(here, "hostile.R"), local = TRUE)
 source(file.path(here, "agent-answer.R"), local = TRUE)
 source(file.path(here, "projection-coverage.R"), local = TRUE)
 source(file.path(here, "advise.R"), local = TRUE)
-parts <- list(tests = hostile, simulated = simulated, thresholds = threshold_coverage, located = located, acceptance = acceptance, agent = agent_answers,
-              projection = projection_coverage, advise = advise_simulated, placebo = placebo)
+parts <- list(simulated = simulated, located = located, acceptance = acceptance, agent = agent_answers, projection = projection_coverage,
+              advise = advise_simulated, placebo = placebo)
 asked <- commandArgs(TRUE)
 n <- 2000
 if (length(asked) > 0 && grepl("^[1-9][0-9]*$", asked[1])) {
