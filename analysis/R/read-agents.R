@@ -17,21 +17,9 @@ task_rules <- function() rules_of(
   "bursts:count? cpu_ns:amount? wall_ns:amount? p50_ns:amount? p90_ns:amount? p99_ns:amount? max_ns:amount? threads:count?"
 )
 
-agent_certificate_types <- c(host = "text", name = "string", way = "string", source = "string", source_reason = "string",
-                             state_found = "string", state_left = "string", died = "scalar", switching = "object",
-                             totals = "object", ins = "number", outs = "number", lost_switches = "number",
-                             account = "string", account_reason = "string", freezer = "string", scraper = "object",
-                             observer_cpu_ns = "number", warnings = "texts")
-
 # Has this launch switched an agent by itself? Its options say so also in a launch that was killed.
 switches_agent <- function(info) {
   length(info$agents) > 0 || isTRUE(info$n_agents > 0) || is_text(info$options[["agent"]])
-}
-
-check_agents_json <- function(info, file) {
-  for (i in seq_along(info$agents)) {
-    check_json(info$agents[[i]], agent_certificate_types, file, paste0("agents[", i - 1, "]."))
-  }
 }
 
 # `agents` and `tasks` (data.tables), `bursts` (data frame: launch, host, file) and `notes` of one launch.

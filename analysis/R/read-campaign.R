@@ -2,17 +2,12 @@
 
 schema_read <- 2
 
-# One launch: `info` (the parsed launch.json), `rows` (data.table: the columns of halves.csv or blocks.csv, and `design`), `late`, `hist`,
-# `ranks`, `nodes`, `starts_hist`, `lateness`, `clocks` (with `launch`; no rows where the file is missing; the last three only with
-# synchronised starts), of a launch with an agent `agents`, `tasks` (all agent.HOST.csv and tasks.HOST.csv) and `bursts` (`launch`,
-# `host`, `file`, for `read_bursts()`), `notes`. Factors of treatment are factors, NA in off rows; columns of synchronised starts are
-# absent where there are none (every start: `raw_index()`). `arms`: `both` (a lockin launch with one arm is refused) or `any`. Signals
-# `nl_error_schema`, `nl_error_damaged` (file and line) or `nl_error_data`. A launch that was killed (`ended` is null) may end in an
-# incomplete line, which is left out and noted.
-read_launch <- function(dir, arms = "both") {
-  check_argument(is.character(dir) && length(dir) == 1 && !is.na(dir), "dir", dir, "one directory name")
-  check_argument(arms %in% c("both", "any"), "arms", arms, "both or any")
-  if (!dir.exists(dir)) abort_usage("'", dir, "' is not a directory")
+# One launch: `info` (the parsed launch.json), `rows` (data.table: the columns of halves.csv or blocks.csv, and `design`), `late` (of pairs with a half of
+# late ranks), a data.table for each of `launch_files` (with `launch`; no rows where the file is missing), of a launch with an agent `agents`, `tasks` and
+# `bursts` (`launch`, `host`, `file`), `notes`. Factors of treatment are factors, NA in off rows; columns of synchronised starts are absent where there are
+# none. `arms`: `both` (a lockin launch with one arm is refused) or `any`. Signals `nl_error_schema`, `nl_error_damaged` (file and line) or
+# `nl_error_data`. A launch that was killed (`ended` is null) may end in an incomplete line, which is left out and noted.
+read_launch <- function(dir, arms) {
   info <- read_launch_json(file.path(dir, "launch.json"))
   design <- info$options$design
   file <- file.path(dir, designs[[design]]$file)
@@ -34,20 +29,16 @@ read_launch <- function(dir, arms = "both") {
   if (!is.null(info$sequential)) info$sequential$rows_read <- nrow(rows)
   data.table::set(rows, j = "design", value = design)
   halves <- split_late(rows)
-  untimed <- identical(info$options$per_operation_timing, FALSE)
-  hist <- read_optional_csv(dir, "hist.csv", hist_rules, info, expected = !untimed)
-  hist <- check_hist(hist, file.path(dir, "hist.csv"), info$launch)
-  ranks <- read_optional_csv(dir, "ranks.csv", rank_rules, info)
-  nodes <- read_optional_csv(dir, "nodes.csv", node_rules, info, expected = FALSE)
-  synchronised <- start_mode(info) != "loop"
-  starts <- lapply(starts_files, function(f) read_optional_csv(dir, f$file, f$rules, info, expected = synchronised))
-  check_bins(starts$starts_hist$data, file.path(dir, "starts_hist.csv"))
-  check_lateness(starts$lateness$data, file.path(dir, "lateness.csv"))
+  needed <- c("ranks", if (!identical(info$options$per_operation_timing, FALSE)) "hist", if (start_mode(info) != "loop") starts_files)
+  files <- lapply(stats::setNames(names(launch_files), names(launch_files)), function(name) {
+    read_optional_csv(dir, paste0(name, ".csv"), launch_files[[name]], info, name %in% needed)
+  })
+  for (name in c("hist", "starts_hist")) check_bins(files[[name]]$data, file.path(dir, paste0(name, ".csv")))
+  files$hist <- without_empty_groups(files$hist, info$launch)
+  check_lateness(files$lateness$data, file.path(dir, "lateness.csv"))
   agent <- read_agent_files(dir, info)
-  c(list(info = info, rows = halves$rows, late = halves$late, hist = hist$data, ranks = ranks$data, nodes = nodes$data), lapply(starts, `[[`, "data"),
-    agent[agent_tables],
-    list(notes = c(launch_notes(info), main$notes, hist$notes, ranks$notes, nodes$notes,
-                   unlist(lapply(starts, `[[`, "notes"), use.names = FALSE), agent$notes)))
+  c(list(info = info, rows = halves$rows, late = halves$late), lapply(files, `[[`, "data"), agent[agent_tables],
+    list(notes = c(launch_notes(info), main$notes, unlist(lapply(files, `[[`, "notes"), use.names = FALSE), agent$notes)))
 }
 
 # What launches with an agent have besides.
@@ -83,11 +74,10 @@ check_row_count <- function(rows, file, promised) {
 #'   among `rows`; NULL: there are none), `hist`, `ranks`, `nodes`, `starts_hist`,
 #'   `lateness`, `clocks`, `agents`, `tasks` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list
 #'   of the parsed `launch.json` files, named by launch id), `dirs` (the arguments), `paths` (character: directory of each launch, named by
-#'   its id), `progress` (data frame, one row per directory with a `schedule.tsv`, see `read_schedule()`: `dir`, `experiment`,
+#'   its id), `progress` (data frame, one row per directory with a `schedule.tsv`: `dir`, `experiment`,
 #'   `created_utc`, `planned`, `complete` and `unplanned`, numbers of launches), `notes` (character).
 #' @details In a campaign directory `partial/` and `claims/` are passed over, and so are files; `partial/` may be given
-#'   as a campaign of its own.
-#' @seealso `read_launch()` for the conditions signalled.
+#'   as a campaign of its own. Conditions: `nl_error_usage`, `nl_error_schema`, `nl_error_damaged` (file and line named), `nl_error_data`.
 #' @examples
 #' \dontrun{
 #' names(read_campaign("campaign")$launches)
@@ -104,7 +94,7 @@ read_campaign <- function(dirs, arms = "both") {
   if (anyDuplicated(ids)) {
     abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice in ", paste(dirs, collapse = " "), ": give each launch once")
   }
-  tables <- c("rows", "late", "hist", "ranks", "nodes", names(starts_files), agent_tables)
+  tables <- c("rows", "late", names(launch_files), agent_tables)
   progress <- schedule_progress(dirs)
   campaign <- c(lapply(stats::setNames(tables, tables), bind_part, launches = launches), list(
     launches = stats::setNames(lapply(launches, `[[`, "info"), ids), dirs = dirs,
@@ -113,7 +103,7 @@ read_campaign <- function(dirs, arms = "both") {
       "%d launch(es) of noiselab-accept are not looked at here: noiselab analyze acceptance reads them", passed
     ), unlist(lapply(launches, `[[`, "notes")))
   ))
-  if (arms == "both") check_arms(campaign)
+  if (arms == "both") check_both_arms(campaign$rows[["arm"]], dirs)
   structure(name_intervals(campaign), class = "nl_campaign")
 }
 
@@ -134,17 +124,15 @@ bind_part <- function(launches, part) {
   data.table::rbindlist(parts, use.names = TRUE, fill = TRUE)  # only some launches may have synchronised starts
 }
 
-# The launch directories under (or at) one directory: those of the detector, or of noiselab-accept (maybe none).
+# The launch directories of a program under (or at) one directory: of the detector at least one, of others maybe none.
 find_launches <- function(dir, program = "noiselab-detect") {
   inside <- all_launches(dir)
-  accept <- vapply(inside, is_accept_dir, TRUE)
-  if (program == "noiselab-accept") return(inside[accept])
-  profile <- vapply(inside, is_launch_of, TRUE, "noiselab-profile")
-  if (program == "noiselab-profile") return(inside[profile])
-  if (all(profile)) abort_data("'", dir, "' has runs of noiselab profile only: noiselab analyze profile reads them")
-  accept <- accept | profile
-  if (all(accept)) abort_data("'", dir, "' has launches of noiselab-accept only: noiselab analyze acceptance reads them")
-  inside[!accept]
+  of <- vapply(inside, program_of, "")
+  if (program == "noiselab-detect" && !any(of == program)) {
+    other <- if ("noiselab-accept" %in% of) c("launches of noiselab-accept", "acceptance") else c("runs of noiselab profile", "profile")
+    abort_data("'", dir, "' has ", other[1], " only: noiselab analyze ", other[2], " reads them")
+  }
+  inside[of == program]
 }
 
 all_launches <- function(dir) {
@@ -157,14 +145,15 @@ all_launches <- function(dir) {
   inside
 }
 
-# A launch of noiselab-accept, even if it died before its first figure.
-is_accept_dir <- function(dir) file.exists(file.path(dir, "accept.csv")) || is_launch_of(dir, "noiselab-accept")
-
-is_launch_of <- function(dir, program) {
+# Who made a launch; one of noiselab-accept is told by its figures even if it died before its launch.json.
+program_of <- function(dir) {
   file <- file.path(dir, "launch.json")
-  if (!file.exists(file)) return(FALSE)
+  if (file.exists(file.path(dir, "accept.csv"))) return("noiselab-accept")
+  if (!file.exists(file)) return("noiselab-detect")
   check_regular(file)
-  any(grepl(sprintf("\"program\": *\"%s\"", program), readLines(file, warn = FALSE, skipNul = TRUE), useBytes = TRUE))
+  named <- grep("\"program\": *\"noiselab-[a-z]+\"", readLines(file, warn = FALSE, skipNul = TRUE), value = TRUE, useBytes = TRUE)
+  other <- Filter(function(program) any(grepl(program, named, useBytes = TRUE)), c("noiselab-accept", "noiselab-profile"))
+  c(other, "noiselab-detect")[1]
 }
 
 launch_folders <- function(dir) {
@@ -184,8 +173,10 @@ is_launch_dir <- function(dir) {
   any(file.exists(file.path(dir, c("launch.json", "halves.csv", "blocks.csv", "accept.csv"))))
 }
 
-# What every launch.json has, whichever program wrote it.
-read_json_head <- function(file) {
+# ---- launch.json -------------------------------------------------------------------------------
+
+# A launch.json, with what every program writes and what `keys` names.
+read_json_head <- function(file, keys = list()) {
   if (!file.exists(file)) {
     abort_data(file, " is missing: without it the design and the levels are unknown; copy it along ",
                "with the CSV files, or leave this launch out")
@@ -196,96 +187,115 @@ read_json_head <- function(file) {
     abort_schema(file, ": schema ", show_json(info$schema, "missing"), ", this version reads schema ", schema_read,
                  ": use a matching version of noiselab")
   }
-  check_json(info, launch_json_types, file)
-  if (!grepl(text_pattern, info$launch)) {
-    abort_damaged(file, 1, "key 'launch' is '", printable(info$launch), "', wanted ", text_wanted)
-  }
+  check_keys(info, c(head_keys, keys), file)
   info
 }
 
 read_launch_json <- function(file) {
-  info <- read_json_head(file)
-  check_json(info$options, options_types, file, "options.")
-  check_start(start_of(info), file)
+  info <- read_json_head(file, detect_keys)
   check_sequential_json(info, file)
-  check_agents_json(info, file)
-  check_word(info$options$design, names(designs), file, "options.design")
-  for (i in seq_along(info$generators)) {
-    key <- paste0("generators[", i - 1, "].")
-    check_json(info$generators[[i]], certificate_types, file, key)
-    for (level in info$generators[[i]]$levels) {
-      check_json(level, certificate_level_types, file, paste0(key, "levels."))
-    }
-  }
   info
 }
 
 text_pattern <- "^[A-Za-z0-9._:+=-]+$"
 text_wanted <- "letters, digits and ._-:+= only"
-
-json_types <- list(
-  text = list(is = function(x) is_text(x), name = "a text"),
-  string = list(is = function(x) is.null(x) || is_string(x), name = "a text or null"),
-  amount = list(is = function(x) is_number(x) && x >= 0, name = "a number of at least 0"),
-  number = list(is = function(x) is.null(x) || is_number(x), name = "a number or null"),
-  flag = list(is = function(x) is.null(x) || isTRUE(x) || isFALSE(x), name = "true, false or null"),
-  scalar = list(is = function(x) is.null(x) || is.atomic(x) && length(x) == 1, name = "one value or null"),
-  needed = list(is = is_object, name = "an object"),
-  object = list(is = function(x) is.null(x) || is_object(x), name = "an object or null"),
-  objects = list(is = function(x) is.null(x) || is_array(x, is_object), name = "an array of objects"),
-  texts = list(is = function(x) is.null(x) || is_array(x, is_string), name = "an array of texts"),
-  numbers = list(is = function(x) is.null(x) || is_array(x, is_number), name = "an array of numbers")
-)
-
-launch_json_types <- c(
-  launch = "text", options = "needed", ended = "string", rows = "number", ranks = "number",
-  nodes = "number", n_generators = "number", hosts = "objects", generators = "objects",
-  placement = "objects", mpi = "object", slurm = "object", switching = "object", warnings = "texts",
-  command = "texts", program = "scalar", version = "scalar", git = "scalar", seed = "scalar",
-  started_utc = "string", ended_utc = "string", peak_memory_kib = "number", start = "object",
-  pairs_planned = "number", sequential = "object", agents = "objects", n_agents = "number"
-)
-start_types <- c(mode = "text", clock = "object", sync = "object", late_bound_ns = "number", residual_ns = "number",
-                 starts = "number", late_starts = "number", overshoot_ns = "object", raw = "string")
 start_modes <- c("loop", "barrier", "window", "round")
-options_types <- c(design = "text", operations = "texts", levels_percent = "numbers",
-                   per_operation_timing = "flag", kinds = "texts",
-                   patterns = "texts", placements = "texts", phases = "texts", set = "number", arms = "string",
-                   adjust = "texts", external = "string", agent_interval_ns = "number")
-certificate_types <- c(host = "string", kind = "string", cpu = "scalar", period_ns = "number",
-                       ok = "flag", lateness_ns = "object", levels = "objects", bursts_late = "number",
-                       migrations = "number", involuntary_switches = "number")
-certificate_level_types <- c(level_requested_percent = "number", level_delivered_percent = "number",
-                             ratio = "number", halves = "number", bursts_planned = "number",
-                             bursts_run = "number", ok = "flag", kind = "string", pattern = "string",
-                             placement = "string", phase = "string")
-
-check_start <- function(start, file) {
-  if (is.null(start)) return(invisible())
-  check_json(start, start_types, file, "start.")
-  check_word(start$mode, start_modes, file, "start.mode")
-  check_json(list(p50 = start$overshoot_ns$p50, p99 = start$overshoot_ns$p99, max = start$overshoot_ns$max),
-             c(p50 = "number", p99 = "number", max = "number"), file, "start.overshoot_ns.")
-}
-
-check_json <- function(object, types, file, prefix = "") {
-  for (key in names(types)) {
-    type <- json_types[[types[[key]]]]
-    if (!type$is(object[[key]])) {
-      abort_damaged(file, 1, "key '", prefix, key, "' is ", show_json(object[[key]], "missing"), ", wanted ", type$name)
-    }
-  }
-}
-
-check_word <- function(word, known, file, key) {
-  if (!word %in% known) abort_damaged(file, 1, "key '", key, "' is '", printable(word), "', wanted ", join_words(known, "or"))
-}
 
 # Designs: where their rows are, and what one pair of each is called.
 designs <- list(lockin = list(file = "halves.csv", pairs = "pairs"),
                 blocks = list(file = "blocks.csv", pairs = "sets"),
                 single = list(file = "blocks.csv", pairs = "loops"),
                 quick = list(file = "halves.csv", pairs = "pairs"))
+
+# What a value is asked for, and what that is called. Whatever ends in null may be missing, too.
+json_types <- local({
+  or_null <- function(is) function(x) is.null(x) || is(x)
+  one_of <- function(words) list(is = function(x) is_text(x) && x %in% words, name = join_words(words, "or"))
+  list(
+    text = list(is = is_text, name = "a text"),
+    id = list(is = function(x) is_text(x) && grepl(text_pattern, x), name = text_wanted),
+    string = list(is = or_null(is_string), name = "a text or null"),
+    amount = list(is = function(x) is_number(x) && x >= 0, name = "a number of at least 0"),
+    number = list(is = or_null(is_number), name = "a number or null"),
+    flag = list(is = or_null(function(x) isTRUE(x) || isFALSE(x)), name = "true, false or null"),
+    scalar = list(is = or_null(function(x) is.atomic(x) && length(x) == 1), name = "one value or null"),
+    needed = list(is = is_object, name = "an object"),
+    object = list(is = or_null(is_object), name = "an object or null"),
+    array = list(is = function(x) is_array(x, is_object), name = "an array of objects"),
+    objects = list(is = or_null(function(x) is_array(x, is_object)), name = "an array of objects"),
+    texts = list(is = or_null(function(x) is_array(x, is_string)), name = "an array of texts"),
+    numbers = list(is = or_null(function(x) is_array(x, is_number)), name = "an array of numbers"),
+    design = one_of(c("lockin", "blocks", "single", "quick")), mode = one_of(c("loop", "barrier", "window", "round")),
+    decision = one_of(c("open", "above", "below")), status = one_of(c("planned", "ran", "skipped", "failed"))
+  )
+})
+
+# Types of keys by the place of their object: words `key:type`; `[]` behind a place: of each object there. Places come after those that they are in.
+keys_of <- function(...) {
+  lapply(c(...), function(words) {
+    parts <- strsplit(strsplit(words, " ", fixed = TRUE)[[1]], ":", fixed = TRUE)
+    stats::setNames(vapply(parts, `[`, "", 2), vapply(parts, `[`, "", 1))
+  })
+}
+
+head_keys <- keys_of(
+  " " = paste(
+    "launch:id options:needed ended:string rows:number ranks:number nodes:number n_generators:number hosts:objects generators:objects placement:objects",
+    "mpi:object slurm:object switching:object warnings:texts command:texts program:scalar version:scalar git:scalar seed:scalar started_utc:string",
+    "ended_utc:string peak_memory_kib:number start:object pairs_planned:number sequential:object agents:objects n_agents:number"
+  )
+)
+detect_keys <- keys_of(
+  options = paste(
+    "design:design operations:texts levels_percent:numbers per_operation_timing:flag kinds:texts patterns:texts placements:texts phases:texts set:number",
+    "arms:string adjust:texts external:string agent_interval_ns:number"
+  ),
+  start = "mode:mode clock:object sync:object late_bound_ns:number residual_ns:number starts:number late_starts:number overshoot_ns:object raw:string",
+  start.overshoot_ns = "p50:number p99:number max:number",
+  "generators[]" = "host:string kind:string cpu:scalar period_ns:number ok:flag lateness_ns:object levels:objects",
+  "generators[].levels[]" = paste(
+    "level_requested_percent:number level_delivered_percent:number ratio:number halves:number bursts_planned:number bursts_run:number ok:flag",
+    "kind:string pattern:string placement:string phase:string"
+  ),
+  "agents[]" = paste(
+    "host:text name:string way:string source:string source_reason:string state_found:string state_left:string died:scalar switching:object",
+    "totals:object ins:number outs:number lost_switches:number account:string scraper:object observer_cpu_ns:number warnings:texts"
+  ),
+  sequential = paste(
+    "stop_when:text margin_percent:amount alpha:amount spending:text looks_planned:amount rounds_planned:amount looks:objects decided:flag"
+  ),
+  "sequential.looks[]" = "look:amount fraction:amount rounds:amount nominal_p:amount cells:objects",
+  "sequential.looks[].cells[]" = paste(
+    "operation:text bytes:amount level_percent:amount kind:string pattern:string placement:string phase:string n:amount mean_log_ratio:number sd:number",
+    "low_percent:number high_percent:number decision:decision"
+  )
+)
+
+check_keys <- function(info, keys, file) {
+  for (place in names(keys)) {
+    objects <- objects_at(info, place)
+    for (i in seq_along(objects)) for (key in names(keys[[place]])) {
+      type <- json_types[[keys[[place]][[key]]]]
+      value <- objects[[i]][[key]]
+      if (!type$is(value)) abort_damaged(file, 1, "key '", names(objects)[i], key, "' is ", show_json(value, "missing"), ", wanted ", type$name)
+    }
+  }
+}
+
+# The objects at a place that are there, named by how to get to them.
+objects_at <- function(info, place) {
+  found <- stats::setNames(list(info), "")
+  for (part in strsplit(trimws(place), ".", fixed = TRUE)[[1]]) {
+    key <- sub("[]", "", part, fixed = TRUE)
+    found <- do.call(c, unname(Map(function(object, before) {
+      inside <- object[[key]]
+      if (is.null(inside)) return(list())
+      if (key == part) return(stats::setNames(list(inside), paste0(before, key, ".")))
+      stats::setNames(inside, sprintf("%s%s[%d].", before, key, seq_along(inside) - 1))
+    }, found, names(found))))
+  }
+  found
+}
 
 launch_notes <- function(info) {
   say <- function(...) paste0("launch ", info$launch, ": ", ...)
@@ -383,12 +393,10 @@ clock_rules <- rules_of(
   "rtt_ns:amount? residual_ns:amount? exchanges:count?"
 )
 
-# Files that only launches with synchronised starts have.
-starts_files <- list(
-  starts_hist = list(file = "starts_hist.csv", rules = starts_hist_rules),
-  lateness = list(file = "lateness.csv", rules = lateness_rules),
-  clocks = list(file = "clocks.csv", rules = clock_rules)
-)
+# The files of a launch beside its rows, NAME.csv, and which of them only launches with synchronised starts have.
+launch_files <- list(hist = hist_rules, ranks = rank_rules, nodes = node_rules, starts_hist = starts_hist_rules, lateness = lateness_rules,
+                     clocks = clock_rules)
+starts_files <- c("starts_hist", "lateness", "clocks")
 
 # Columns that not every launch has: a file has all of a group or none.
 added_columns <- list(
@@ -680,8 +688,6 @@ check_both_arms <- function(arm, where) {
              " are of arm '", arms, "': a comparison needs both; add launches with the other arm")
 }
 
-check_arms <- function(campaign) check_both_arms(campaign$rows[["arm"]], campaign$dirs)
-
 check_bins <- function(data, file) {
   refuse_row(data[["lo_ns"]] >= data[["hi_ns"]], file, function(at) {
     paste0("lo_ns is ", data[["lo_ns"]][at], ", hi_ns ", data[["hi_ns"]][at], ", wanted lo_ns below hi_ns")
@@ -695,10 +701,9 @@ check_lateness <- function(data, file) {
   refuse_row(duplicated(combine_keys(data[["slice"]], data[["rank"]])), file, "the slice has this rank twice")
 }
 
-# Bins have a width; a group without any operation says nothing, and is left out.
-check_hist <- function(hist, file, launch) {
+# A group without any operation says nothing, and is left out.
+without_empty_groups <- function(hist, launch) {
   data <- hist$data
-  check_bins(data, file)
   if (nrow(data) == 0) return(hist)
   group <- code_of(combine_keys(code_of(data[["operation"]]), data[["bytes"]], code_of(data[["arm"]]),
                                 data[["level_requested_percent"]], treatment_code(data)))

@@ -16,8 +16,15 @@ mismatch_rules <- rules_of(
   "offset_bytes:count expected_hex:text found_hex:text"
 )
 
-check_types <- c(name = "text", status = "text", reason = "string", repetitions = "number", seconds = "number", planned_seconds = "number")
-accept_statuses <- c("planned", "ran", "skipped", "failed")
+# What launch.json has besides.
+accept_keys <- keys_of(
+  " " = "checks:array others:objects",
+  "checks[]" = "name:text status:status reason:string repetitions:number seconds:number planned_seconds:number",
+  "others[]" = "host:text n_cpus:number reason:string record:object",
+  "others[].record" = paste("source:text source_reason:string span_ns:number wall_on_cpu_ns:number lost:number not_kept:number steal_ns:number",
+                            "tasks:objects"),
+  "others[].record.tasks[]" = "task:text busy_ns:number bursts:number burst_ns:number longest_ns:number period_ns:number cpus:string"
+)
 
 # Read a campaign of acceptance launches. Launches that died are read up to their last complete line. Signals `nl_error_schema`, `nl_error_damaged`
 # (file and line named) or `nl_error_data`.
@@ -61,18 +68,14 @@ natural_order <- function(names) {
 }
 
 read_accept_launch <- function(dir) {
-  info <- read_json_head(file.path(dir, "launch.json"))
-  if (!is_array(info$checks, is_object)) abort_damaged(file.path(dir, "launch.json"), 1,
-                                                       "key 'checks' is missing, wanted an array of objects")
+  info <- read_json_head(file.path(dir, "launch.json"), accept_keys)
   checks <- bind_rows(lapply(info$checks, function(check) {
-    check_json(check, check_types, file.path(dir, "launch.json"), "checks.")
-    check_word(check$status, accept_statuses, file.path(dir, "launch.json"), "checks.status")
     data.frame(launch = info$launch, check = check$name, status = check$status, reason = check$reason %||% NA_character_,
                repetitions = check$repetitions %||% 0)
   }))
   figures <- read_accept_csv(dir, "accept.csv", figure_rules, info)
   check_row_count(figures$data, file.path(dir, "accept.csv"), promised_rows(info))
-  others <- read_others(info, file.path(dir, "launch.json"))
+  others <- read_others(info)
   taken <- taken_figures(others)
   if (NROW(taken) > 0) checks <- rbind(checks, data.frame(launch = info$launch, check = "others", status = "ran", reason = NA_character_, repetitions = 1))
   unknown <- is.na(figures$data$value)
@@ -151,19 +154,11 @@ lost_nodes <- function(dirs, infos) {
   if (NROW(rows) > 0) unique(rows[!rows$launch %in% complete, ])
 }
 
-other_types <- c(host = "text", n_cpus = "number", reason = "string")
-
-record_types <- c(source = "text", source_reason = "string", span_ns = "number", wall_on_cpu_ns = "number", lost = "number", not_kept = "number",
-                  steal_ns = "number")
-
-taker_types <- c(task = "text", busy_ns = "number", bursts = "number", burst_ns = "number", longest_ns = "number", period_ns = "number",
-                 cpus = "string")
-
 # One list for each node of a launch: `launch`, `host`, `reason` (there is no record; else NA), `n_cpus`, `source` (`cpu`: switches,
 # `proc`: the tasks' accounts only), `why` (no better source; NA), `span_s`, `busy_s` (of all CPUs together), `blocks_s` (the same by
 # equal parts of the time; empty: not known), `tasks` (data frame), `lengths` (data frame `seconds`, `n`: how long others had a CPU at a time),
 # `begun` (how many began in each part), `is_whole` (no records lost).
-read_others <- function(info, file) {
+read_others <- function(info) {
   seconds <- function(x) if (is_number(x)) x / 1e9 else NA_real_
   numbers <- function(x) vapply(x, function(v) if (is_number(v)) as.numeric(v) else NA_real_, 0)
   others <- info$others
@@ -172,14 +167,11 @@ read_others <- function(info, file) {
     others <- lapply(info$hosts, function(h) list(host = show_json(h$host), n_cpus = 0, reason = why))
   }
   lapply(others, function(other) {
-    check_json(other, other_types, file, "others.")
     record <- other$record
     if (is.null(record)) {
       return(list(launch = info$launch, host = other$host, reason = printable(other$reason %||% "it was not recorded"), n_cpus = other$n_cpus))
     }
-    check_json(record, record_types, file, "others.record.")
     tasks <- bind_rows(lapply(record$tasks, function(t) {
-      check_json(t, taker_types, file, "others.record.tasks.")
       data.frame(task = printable(t$task), busy_s = seconds(t$busy_ns), bursts = t$bursts %||% NA_real_, burst_s = seconds(t$burst_ns),
                  longest_s = seconds(t$longest_ns), period_s = seconds(t$period_ns), cpus = printable(t$cpus %||% ""))
     }))

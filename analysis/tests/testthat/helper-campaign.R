@@ -45,14 +45,15 @@ edit_lines <- function(file, change) writeLines(change(readLines(file)), file)
 published <- function() read_summary(system.file("extdata", "khudoleeva2021.csv", package = "noiselab"))
 
 # Puts values into named columns of the given lines (the header is line 1) of a CSV file.
-edit_cells <- function(file, lines, ...) {
+edit_cells <- function(file, lines, ...) edit_lines(file, put_cells(lines, ...))
+put_cells <- function(lines, ...) {
   values <- list(...)
-  edit_lines(file, function(x) {
+  function(x) {
     cells <- strsplit(paste0(x, ",!"), ",")
     at <- match(names(values), cells[[1]])
     for (line in lines) cells[[line]][at] <- unlist(values)
     vapply(cells, function(row) paste(row[-length(row)], collapse = ","), "")
-  })
+  }
 }
 
 # Rewrites keys of a launch.json as parsed.

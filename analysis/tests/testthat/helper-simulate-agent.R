@@ -6,7 +6,7 @@
 # half; `others`: was the rest of the ranks' preempted time recorded as that of other tasks? `...`: of simulate_campaign(), but `external`, `start`, `raw`.
 simulate_agent_campaign <- function(dir, name = "collectd", agent_period_ns = 1e8, agent_burst_ns = 41000,
                                     slowdown_percent = 0.2, levels_percent = numeric(), unaccounted = 0, source = "cpu",
-                                    agent_cpu = 1, lost_switches = 0, others = FALSE, half_period_ns = 2e8, design = "lockin", ...) {
+                                    lost_switches = 0, others = FALSE, half_period_ns = 2e8, design = "lockin", ...) {
   check_argument(is_text(dir), "dir", dir, "one directory name")
   check_argument(source %in% names(task_sources), "source", source, paste(names(task_sources), collapse = ", "))
   given <- c(list(half_period_ns = half_period_ns, design = design, ...))
@@ -21,7 +21,7 @@ simulate_agent_campaign <- function(dir, name = "collectd", agent_period_ns = 1e
   } else model$kinds <- model$patterns <- model$placements <- model$phases <- character()
   model["external"] <- list(NULL)
   model$agent <- list(name = name, period_ns = agent_period_ns, burst_ns = agent_burst_ns, unaccounted = unaccounted,
-                      source = source, cpu = agent_cpu, lost_switches = lost_switches, others = others)
+                      source = source, lost_switches = lost_switches, others = others)
   model$companion <- list(load = agent_load, files = simulate_agent_files)
   each_launch(model, function(id, launch) simulate_launch(file.path(dir, id), id, launch))
   invisible(truth_frame(model))
@@ -103,7 +103,7 @@ simulate_tasks <- function(id, host, rows, drawn, agent, mine) {
     known <- agent$source %in% c("cpu", "thread")
     data.frame(launch = id, host = host, source = agent$source, arm = rows[["arm"]][at[1]],
                kind = as.character(rows[["kind"]])[at[1]], level_requested_percent = rows[["level_requested_percent"]][at[1]],
-               cpu = agent$cpu, task = task, group = group, bursts = bursts, cpu_ns = NA, wall_ns = round(bursts * each),
+               cpu = 1, task = task, group = group, bursts = bursts, cpu_ns = NA, wall_ns = round(bursts * each),
                p50_ns = if (known) each else NA, p90_ns = if (known) round(1.3 * each) else NA,
                p99_ns = if (known) round(1.6 * each) else NA, max_ns = if (known) 2 * each else NA, threads = 1)
   }
@@ -124,7 +124,7 @@ simulate_trace <- function(file, host, drawn, agent) {
   bursts <- drawn$bursts
   # What a rank records of itself has no name, so the kernel thread is in it, too.
   if (agent$source == "thread") bursts <- with_noise_bursts(bursts)
-  lines <- sprintf("%.0f\t%.0f\t%d\t-\t%s", bursts$start_ns, bursts$duration_ns, as.integer(agent$cpu),
+  lines <- sprintf("%.0f\t%.0f\t%d\t-\t%s", bursts$start_ns, bursts$duration_ns, 1L,
                    if (agent$source == "thread") "?" else agent$name)
   writeLines(c(paste("# source:", agent$source), "# origin: 1000000000", paste("# host:", host),
                paste("# lost:", agent$lost_switches), "# start_ns\tduration_ns\tcpu\tkind\ttask", lines), file)

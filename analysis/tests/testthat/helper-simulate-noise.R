@@ -67,16 +67,3 @@ draw_noise <- function(noise, part, times_s, slot_s) {
   }
   total
 }
-
-# How much slower (percent) a simulated code becomes by a preempted share (percent of one CPU): one row per shape. The amplification is the slope
-# near 0 or of the rise, in `power` the slowdown at 1 %.
-response_models <- list(
-  linear = list(parameters = list(), slowdown = function(preempted, amplification, model) amplification * preempted),
-  onset = list(parameters = list(from_percent = 0.3), slowdown = function(preempted, amplification, model) {
-    amplification * pmax(0, preempted - model$from_percent)
-  }),
-  power = list(parameters = list(exponent = 0.5), slowdown = function(preempted, amplification, model) amplification * preempted^model$exponent),
-  saturating = list(parameters = list(half_percent = 0.5), slowdown = function(preempted, amplification, model) {
-    amplification * preempted / (1 + preempted / model$half_percent)
-  })
-)

@@ -1,7 +1,7 @@
 # A loop's slices with known truth: work of 0.2 ms a slice, noise that comes at random, and bursts that each add `cost_us`.
 simulate_loop <- function(seconds = 10, period_s = 0.1, length_us = 500, cost_us = length_us, noise_per_s = 5, noise_us = 100,
-                          jitter = 0.01, seed = 1,
-                          random = FALSE, begin_ns = 1e12) {
+                          jitter = 0.01, seed = 1, random = FALSE) {
+  begin_ns <- 1e12
   set.seed(seed)
   n <- round(seconds * 5000)
   ns <- 2e5 * exp(stats::rnorm(n, 0, jitter))
@@ -53,7 +53,7 @@ slice_block <- function(ns, pair = 0, order = 1, start_ns = 1e12, config = 0, ar
 
 # Adds to each launch of a simulated campaign what its nodes would have recorded: slices of the on halves, longer by `cost_us` where a burst
 # falls.
-add_slices <- function(dir, cost_us = 100, length_us = 100, per_half = 1) {
+add_slices <- function(dir, cost_us = 100) {
   campaign <- read_campaign(dir)
   for (id in names(campaign$launches)) {
     ranks <- campaign$ranks[campaign$ranks$launch == id, ]
@@ -73,7 +73,7 @@ add_slices <- function(dir, cost_us = 100, length_us = 100, per_half = 1) {
     starts <- vapply(seq_len(nrow(rows)), function(i) begin[i] + sum(blocks$ns[[i]][seq_len(at[i] - 1)]) + 1e4, 0) - 5e12
     cpu <- ranks$cpu[1]
     writeLines(c("# source: generator", "# origin_monotonic_ns: 5000000000000",
-                 sprintf("%.0f\t%.0f\t%d", sort(starts), 1000 * length_us, cpu)),
+                 sprintf("%.0f\t%.0f\t%d", sort(starts), 1e5, cpu)),
                file.path(campaign$paths[[id]], paste0("generator.", host, ".trace")))
   }
   invisible(dir)

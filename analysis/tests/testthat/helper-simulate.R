@@ -1,35 +1,29 @@
 schema_known <- 2L
 
-# Writes a campaign directory with known truth as the detector does (docs/reference/formats.md). Per half: the machine has its noise, by default a
-# base speed that wanders (AR(1) in the log), a heavy-tailed background and scatter; the on half is slower by `slowdown_percent` and loses
-# `level + cost_ns * bursts` of CPU time to the generator. Factors of treatment are crossed. In patterns other than `periodic` the number of bursts
-# in an on half is drawn (its mean is that of the periodic one), and with it the load and the slowdown.
+# Writes a campaign directory with known truth as the detector does. Per half: the machine has its noise, by default a base speed that wanders, a
+# heavy-tailed background and scatter; the on half is slower by `slowdown_percent` and loses `level + cost_ns * bursts` of CPU time to the generator.
+# Factors of treatment are crossed. In patterns other than `periodic` the number of bursts in an on half is drawn, and with it load and slowdown.
 #
-# `seed` (up to 2e6) draws the machine: its noise belongs to the time slots (and launches), whatever runs in them. `coin_seed` draws the schedule:
-# the same `seed` with another `coin_seed` is the same machine under another randomisation.
+# `seed` (up to 2e6) draws the machine: its noise belongs to the time slots (and launches), whatever runs in them. `coin_seed` draws the schedule.
 #
-# `operations`, with `bytes` and `operation_ns` (length 1 or theirs) and `amplification` (slowdown over preempted share); `pairs`: pairs (sets,
-# loops) per operation and level; `launches`: in design `launches` of sets of launches, each with one loop per operation and one arm (off, or one
-# treatment at one level; written as `single` with `options.arms` and `options.set`), every arm once per set in random order; `slowdown_percent`:
-# length 1 or that of `levels_percent`, NULL: as `response` says; `treatment_factor`: times the slowdown, one per treatment (phase varies fastest,
-# kind slowest); `launch_sd`, `base_sd`: SD (log) between launches of slowdown and base speed; `wander_sd`, `wander_phi`, `jitter_sd`, `spike_rate`:
-# of the noises ar1, white and pareto unless `noise` has others; `noise`, `response`: names of `noise_models` and `response_models`, or lists by
-# these names of lists of parameters; `arms`: `single` only may lack one; `ended`: `complete`, `interrupted`, NA: killed. A placement of several
-# CPUs (`rank:0+rank:1`; `all`: those of all ranks) is loaded on each. `start`: with other than `loop` every start of every rank is written to memory
-# first: keep `half_period_ns` short; `raw`: name of the file for them; `nodes`: that ranks are spread over (in synchronised starts the clocks of all
-# but the first are off by some ms and drift); `noise_nodes`: numbers from 1, the load is on the last rank of each; `external`: a treatment from
-# outside, without level, in place of levels and factors; `late_rank`: some microseconds behind in every third synchronised start.
+# `pairs`: pairs (sets, loops) per operation and level; `launches`: in design `launches` of sets of launches, each with one loop per operation and one
+# arm, every arm once per set in random order; `slowdown_percent`: length 1 or that of `levels_percent`, NULL: `amplification` (1 or one per operation)
+# times the preempted share; `treatment_factor`: times the slowdown, one per treatment (phase varies fastest, kind slowest); `launch_sd`, `base_sd`: SD
+# (log) between launches of slowdown and base speed; `wander_sd`, `jitter_sd`, `spike_rate`: of the noises ar1, white and pareto unless `noise` (names
+# of `noise_models`, or lists of parameters by name) has others; `ended`: `complete`, `interrupted`, NA: killed. A placement of several CPUs
+# (`rank:0+rank:1`; `all`) is loaded on each. `start`: with other than `loop` every start of every rank is made: keep `half_period_ns` short; `raw`: name
+# of the file for them; `nodes`: that ranks are spread over; `noise_nodes`: numbers from 1, the load is on the last rank of each; `external`: a treatment
+# from outside, without level; `late_rank`: some microseconds behind in every third synchronised start.
 # Invisibly the truth per operation, treatment and level: `slowdown_percent`, `preempted_percent` (of one CPU), `cost_ns`.
 simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
                               levels_percent = c(0, 0.1, 0.3, 1), pairs = 200, launches = 1,
                               design = "lockin", slowdown_percent = NULL, amplification = 1.5,
                               cost_ns = 2000, half_period_ns = 1e7, period_ns = 1e7,
-                              operation_ns = 2000, ranks = 2, wander_sd = 0.002, wander_phi = 0.99,
-                              jitter_sd = 0.004, spike_rate = 0.02, launch_sd = 0, arms = "both",
+                              operation_ns = 2000, ranks = 2, wander_sd = 0.002, jitter_sd = 0.004, spike_rate = 0.02, launch_sd = 0, arms = "both",
                               ended = "complete", seed = 1, prefix = "sim", kinds = "spin",
                               patterns = "periodic", placements = "last", phases = "random",
                               treatment_factor = 1, base_sd = 0, start = "loop", raw = NULL, nodes = 1,
-                              late_rank = NULL, noise = c("ar1", "pareto", "white"), response = "linear",
+                              late_rank = NULL, noise = c("ar1", "pareto", "white"),
                               coin_seed = seed, noise_nodes = 1, external = NULL) {
   stopifnot(is_text(dir), start %in% start_modes, is.null(raw) || start != "loop")
   model <- simulation_model(as.list(environment()))
@@ -54,7 +48,7 @@ simulated_campaign <- function(...) {
     list(rows = rows_as_read(drawn, launch), info = simulate_info(id, drawn, launch))
   })
   ids <- names(launches)
-  tables <- c("hist", "ranks", "nodes", names(starts_files))
+  tables <- names(launch_files)
   campaign <- c(list(rows = bind_part(launches, "rows")),
                 lapply(stats::setNames(tables, tables), function(table) no_rows()),
                 list(launches = lapply(launches, `[[`, "info"), dirs = arguments$prefix,
@@ -78,16 +72,16 @@ rows_as_read <- function(rows, model) {
   rows
 }
 
-# The arguments, and what follows from them: `truth` (a list of columns, one value per operation, treatment and level), `noise`, `response`.
+# The arguments, and what follows from them: `truth` (a list of columns, one value per operation, treatment and level), `noise`.
 simulation_model <- function(model) {
   stopifnot(model$pairs > 0, model$design %in% c(names(designs), "launches"), model$noise_nodes %in% seq_len(model$nodes), abs(model$seed) <= 2e6,
             abs(model$coin_seed) <= 2e6)
   if (!is.null(model$external)) model <- simulated_external(model)
   model$noise <- with_parameters(model$noise, noise_models, list(
-    ar1 = list(sd = model$wander_sd, phi = model$wander_phi), pareto = list(rate = model$spike_rate),
+    ar1 = list(sd = model$wander_sd), pareto = list(rate = model$spike_rate),
     white = list(sd = model$jitter_sd)
   ))
-  model$truth <- simulated_truth(model, with_parameters(model$response, response_models))
+  model$truth <- simulated_truth(model)
   model
 }
 
@@ -100,7 +94,7 @@ simulated_external <- function(model) {
 }
 
 # Operations vary slowest, levels fastest; of the treatments kind slowest, phase fastest.
-simulated_truth <- function(model, response) {
+simulated_truth <- function(model) {
   levels <- model$levels_percent
   n_levels <- length(levels)
   factors <- list(phase = model$phases, placement = model$placements, pattern = model$patterns, kind = model$kinds)
@@ -115,9 +109,7 @@ simulated_truth <- function(model, response) {
   preempted <- levels + 100 * model$cost_ns / model$period_ns * (levels > 0)
   if (!is.null(model$external)) preempted <- model$slowdown_percent / model$amplification[1]
   amplification <- rep_len(model$amplification, n_operations)
-  slow <- if (is.null(model$slowdown_percent)) {
-    response_models[[names(response)]]$slowdown(rep_len(preempted, n), amplification[operation], response[[1]])
-  } else rep_len(rep_len(model$slowdown_percent, n_levels), n)
+  slow <- if (is.null(model$slowdown_percent)) amplification[operation] * rep_len(preempted, n) else rep_len(rep_len(model$slowdown_percent, n_levels), n)
   of_operation <- function(x) rep_len(x, n_operations)[operation]
   c(list(operation = model$operations[operation], bytes = of_operation(model$bytes),
          operation_ns = of_operation(model$operation_ns)), crossed,

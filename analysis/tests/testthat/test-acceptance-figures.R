@@ -17,7 +17,7 @@ taker <- function(task, busy_ns, bursts, burst_ns, period_ns = NULL, cpus = "1")
 node_with <- function(record, scan_ns = 5000, per_s = 100, scan_s = 4, reason = NULL) {
   a <- simulated_acceptance(nodes = 1)
   others <- list(list(host = "node1", n_cpus = 2, reason = reason, record = record))
-  a$others <- read_others(list(launch = "sim-0001", others = others), "launch.json")
+  a$others <- read_others(list(launch = "sim-0001", others = others))
   a$figures <- bind_rows(list(a$figures, taken_figures(a$others)))
   if (!is.null(scan_ns)) {
     dir <- tempfile("launch")
@@ -51,7 +51,7 @@ test_that("the first line says how much a node lost, to whom, and how long at mo
   # who is always there has no period, and what is small is not named
   takers <- node_takers(read_others(list(launch = "x", others = list(list(host = "a", n_cpus = 2, record = record_of(
     rep(0.5, 4), list(taker("spins", 11e9, 3000, 3.9e6, 4e6), taker("tick", 0.1e9, 9, 1e7, 1e9)), list(list(3.9e6, 3000))
-  )))), "launch.json"))
+  ))))))
   expect_true(all(is.na(takers$period_s[takers$task == "spins"])))
   expect_identical(is_named_task(takers), c(TRUE, FALSE))
 })
@@ -65,7 +65,7 @@ test_that("without the privilege the accounts say who, and a launch without a re
   bare <- judge_acceptance(node_with(NULL, reason = "noiselab-record cannot be run"))
   expect_match(bare$noise[1], "^node node1 lost .* of its CPUs in detours; who took it was not recorded \\(noiselab-record cannot be run\\)\\.$")
   killed <- node_with(NULL, reason = "")
-  killed$others <- read_others(list(launch = "sim-0001", hosts = list(list(host = "node1")), others = list()), "launch.json")
+  killed$others <- read_others(list(launch = "sim-0001", hosts = list(list(host = "node1")), others = list()))
   expect_match(judge_acceptance(killed)$noise[1], "who took it was not recorded \\(the launch did not end\\)\\.$")
   expect_length(judge_acceptance(simulated_acceptance(nodes = 1))$noise, 0)
 })
