@@ -59,9 +59,9 @@ int nd_agent_place(struct nd_run *r) {
     if (r->agent.companion) failed = place(r, ranks);
     free(ranks);
     if (!nd_run_agree_failed(r, failed)) return 0;
-    if (r->record) {
-        nd_launch_json_end(r->launch, "failed: the agent cannot be switched", 0, nd_peak_memory_kib());
-        nd_files_launch_json(&r->record->files, r->launch);
+    if (r->root.record) {
+        nd_launch_json_end(r->root.launch, "failed: the agent cannot be switched", 0, nd_peak_memory_kib());
+        nd_files_launch_json(&r->root.record->files, r->root.launch);
     }
     return -1;
 }
@@ -118,7 +118,7 @@ int nd_agent_drop(struct nd_run *r) {
     /* an agent that nobody can switch off would be in every off half to come */
     if (a->companion && !is_lost && !is_alone) is_lost = nd_companion_command(a->companion, NL_AGENT_OFF) != ND_COMPANION_DONE;
     is_lost = nd_run_agree_failed(r, is_lost) || is_alone;
-    if (!is_lost && r->record) nd_launch_json_say(r->launch, "the agent's arm ends here; the other arms go on");
+    if (!is_lost && r->root.record) nd_launch_json_say(r->root.launch, "the agent's arm ends here; the other arms go on");
     return is_lost ? -1 : 0;
 }
 
@@ -133,7 +133,7 @@ int nd_agent_skips(const struct nd_run *r, const struct nd_step *steps, int n_st
 static void take_end(void *run, int node, const void *end) {
     struct nd_run *r = run;
     (void)node;
-    if (r->launch) nd_launch_json_agent(r->launch, end);
+    if (r->root.launch) nd_launch_json_agent(r->root.launch, end);
 }
 
 void nd_agent_collect(struct nd_run *r) {

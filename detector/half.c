@@ -24,7 +24,7 @@ static int has_dose(const struct nd_options *o, const struct nd_step *step) { re
 /* The place in the period, 0..1. Both draws are made for every half, so that all nodes stay in step. */
 static double draw_phase(struct nd_run *r, enum nd_phase phase) {
     double own = nl_rng_uniform(&r->phase_rng), common = nl_rng_uniform(&r->common_phase_rng);
-    return nd_noise_phase(phase, own, common, r->treated_index, r->n_generators);
+    return nd_noise_phase(phase, own, common, r->leader.treated_index, r->n_generators);
 }
 
 /* A pattern of its own: the same on all nodes when aligned. It starts with the half, where the one before left off; short halves are given
@@ -37,7 +37,7 @@ static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double 
     dose->seed = r->schedule.seed;
     if (phase == ND_PHASE_ALIGNED) return;
     dose->seed += (uint64_t)(r->team.node_index + 1) << 52;
-    dose->skip = nd_noise_phase(phase, r->skip, 0, r->treated_index, r->n_generators);
+    dose->skip = nd_noise_phase(phase, r->skip, 0, r->leader.treated_index, r->n_generators);
 }
 
 /* By how much a dose lengthens its half. Bursts on CPUs of one node come at once, those of several nodes one after the other unless
@@ -76,7 +76,7 @@ static struct nl_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
     dose.kind = arm->kind;
     dose.pattern = arm->pattern;
     dose.level_percent = arm->level_percent;
-    memcpy(dose.is_active, r->is_active[arm->place], sizeof dose.is_active);
+    memcpy(dose.is_active, r->leader.is_active[arm->place], sizeof dose.is_active);
     if (!is_periodic(o, arm)) {
         dose_of_pattern(r, phase, length_ns, &dose);
         return dose;
@@ -89,8 +89,9 @@ static struct nl_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
         dose.period_ns = b.period_ns;
         s->asked_ns = b.n * b.burst_ns * r->n_place_cpus[arm->place];
         /* the half before may have left something that is not known yet */
-        if (r->last_account != dose.account)
-            dose.extra_ns = (int64_t)(nd_ledger_extra_ns(&r->ledgers[dose.account], (double)s->asked_ns) / r->n_place_cpus[arm->place]);
+        const struct nd_ledger *ledger = &r->leader.ledgers[dose.account];
+        if (r->leader.last_account != dose.account)
+            dose.extra_ns = (int64_t)(nd_ledger_extra_ns(ledger, (double)s->asked_ns) / r->n_place_cpus[arm->place]);
         s->last_burst_ns = (b.n - 1) * b.period_ns + b.burst_ns;
     } else {
         dose.n_periods = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) + LEASE_LENGTHS; /* the end of the loop ends it */
@@ -103,16 +104,16 @@ static struct nl_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
 
 static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_sample *s) {
     s->bursts_asked = s->first_burst_ns = s->n_due = s->last_burst_ns = s->asked_ns = 0;
-    if (!r->treatment) return;
+    if (!r->leader.treatment) return;
     struct nl_dose dose = draw_dose(r, step, s);
-    if (nd_treatment_switch(r->treatment, &dose)) {
-        const char *reason = nd_treatment_refusal(r->treatment);
+    if (nd_treatment_switch(r->leader.treatment, &dose)) {
+        const char *reason = nd_treatment_refusal(r->leader.treatment);
         if (reason[0]) nl_error("the generator refuses: %s", reason);
         r->flags |= ND_FLAG_GENERATOR;
     }
-    r->ledgers[r->last_account].owed_ns = (double)nl_control_owed_ns(nd_treatment_page(r->treatment));
-    r->last_account = dose.account;
-    s->n_due = nl_control_n_due(nd_treatment_page(r->treatment));
+    r->leader.ledgers[r->leader.last_account].owed_ns = (double)nl_control_owed_ns(nd_treatment_page(r->leader.treatment));
+    r->leader.last_account = dose.account;
+    s->n_due = nl_control_n_due(nd_treatment_page(r->leader.treatment));
     if (!has_dose(r->o, step) || !is_periodic(r->o, &r->o->arms[step->level])) return;
     s->bursts_asked = dose.n_periods * r->n_place_cpus[r->o->arms[step->level].place];
     s->first_burst_ns = dose.first_burst_ns;
@@ -143,8 +144,8 @@ static int64_t untimed_operations(const struct nd_cell *cell, int64_t half_ns) {
 
 static void end_arm(struct nd_run *r) {
     /* a fixed dose ends by itself, and the next switch ends what is left of it */
-    if (!r->treatment || has_fixed_dose(r->o)) return;
-    if (nd_treatment_idle(r->treatment)) r->flags |= ND_FLAG_GENERATOR;
+    if (!r->leader.treatment || has_fixed_dose(r->o)) return;
+    if (nd_treatment_idle(r->leader.treatment)) r->flags |= ND_FLAG_GENERATOR;
 }
 
 /* A level's share of a half on so many CPUs, ns. */
@@ -156,7 +157,7 @@ static int64_t share_of(int64_t wall_ns, int n_cpus, const struct nd_arm *arm) {
  * @param became_due_ns  what the generator says became due during the loop, for patterns that are not periodic. */
 static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int64_t became_due_ns, struct nd_sample *s) {
     s->requested_ns = 0;
-    if (!r->treatment || !has_dose(r->o, step)) return;
+    if (!r->leader.treatment || !has_dose(r->o, step)) return;
     const struct nd_arm *arm = &r->o->arms[step->level];
     if (!is_periodic(r->o, arm)) {
         s->requested_ns = became_due_ns;
@@ -214,15 +215,7 @@ void nd_run_set_operations(struct nd_run *r) {
     }
 }
 
-/* Adds the loop's histogram to that of its arm and empties it. The loop itself must not count in the arm's own: histograms at different
- * addresses fall on different cache sets, and an arm would be slower for where its counters lie. */
-void nd_run_keep_hist(struct nd_run *r, const struct nd_step *step) {
-    if (!r->hists) return;
-    nl_hist_join(&r->hists[step->config * r->n_arms + step->level + 1], r->scratch);
-}
-
-/* Adds the half's starts to those of its arm. */
-void nd_run_keep_starts(struct nd_run *r, const struct nd_step *step) {
+static void keep_starts(struct nd_run *r, const struct nd_step *step) {
     struct nd_starter *s = r->starter;
     if (!s) return;
     size_t arm = (size_t)(step->level + 1), cell = (size_t)step->config * (size_t)r->n_arms + arm;
@@ -231,10 +224,10 @@ void nd_run_keep_starts(struct nd_run *r, const struct nd_step *step) {
     nl_hist_join(&r->overshoots[cell], s->overshoots);
     sum->overshoot_ns_sum += s->overshoot_ns_sum;
     if (s->overshoot_ns_max > sum->overshoot_ns_max) sum->overshoot_ns_max = s->overshoot_ns_max;
-    if (!r->measures) return;
-    for (int m = 0; m < ND_MEASURE_OVERSHOOT; m++) nl_hist_join(&r->measures[cell * ND_N_MEASURES + (size_t)m], &s->measures[m]);
+    if (!r->root.measures) return;
+    for (int m = 0; m < ND_MEASURE_OVERSHOOT; m++) nl_hist_join(&r->root.measures[cell * ND_N_MEASURES + (size_t)m], &s->measures[m]);
     for (int rank = 0; rank < r->team.n_ranks; rank++)
-        nd_start_rank_join(&r->start_ranks[(size_t)rank * (size_t)r->n_arms + arm], &s->rank_sums[rank]);
+        nd_start_rank_join(&r->root.start_ranks[(size_t)rank * (size_t)r->n_arms + arm], &s->rank_sums[rank]);
 }
 
 struct delivery { int64_t cpu_ns, n_bursts, requested_ns; };
@@ -242,11 +235,11 @@ struct delivery { int64_t cpu_ns, n_bursts, requested_ns; };
 /* What the node's generator has used and run; zeros on ranks without one. */
 static struct delivery delivered_so_far(struct nd_run *r) {
     struct delivery d = {0};
-    if (!r->treatment) return d;
-    d.cpu_ns = nd_treatment_cpu_ns(r->treatment);
-    d.n_bursts = atomic_load(&nd_treatment_page(r->treatment)->bursts_run);
-    d.requested_ns = nl_control_requested_ns(nd_treatment_page(r->treatment));
-    if (d.cpu_ns < 0 || nd_treatment_is_gone(r->treatment)) r->flags |= ND_FLAG_GENERATOR;
+    if (!r->leader.treatment) return d;
+    d.cpu_ns = nd_treatment_cpu_ns(r->leader.treatment);
+    d.n_bursts = atomic_load(&nd_treatment_page(r->leader.treatment)->bursts_run);
+    d.requested_ns = nl_control_requested_ns(nd_treatment_page(r->leader.treatment));
+    if (d.cpu_ns < 0 || nd_treatment_is_gone(r->leader.treatment)) r->flags |= ND_FLAG_GENERATOR;
     return d;
 }
 
@@ -288,8 +281,8 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     const struct nd_loop loop = {
         .op = r->o->configs[step->config].op, .state = &r->states[step->config], .n_operations = n_operations,
         .chunk = chunk_of(cell, n_operations), .together = &r->together, .most_ns = r->o->count ? 0 : MOST_LENGTHS * step->planned_ns,
-        .operation_ns = operation_ns, .look_every = nd_slices_operations(operation_ns), .tell = r->progress ? tell_progress : NULL,
-        .tell_context = r->progress, .ticks = &r->ticks, .preempted = &r->preempted, .slices = nd_load_log_begin(r, step, is_recorded),
+        .operation_ns = operation_ns, .look_every = nd_slices_operations(operation_ns), .tell = r->root.progress ? tell_progress : NULL,
+        .tell_context = r->root.progress, .ticks = &r->ticks, .preempted = &r->preempted, .slices = nd_load_log_begin(r, step, is_recorded),
         .hist = r->hists ? r->scratch : NULL, .detour_threshold_ns = cell->detour_threshold_ns, .typical_ns = cell->typical_ns,
         .stop_asked = r->stop_asked, .parent_pid = r->parent_pid, .checks_every = r->o->check == ND_CHECK_EVERY, .program = r->program,
         .expected_ns = r->program ? nd_follow_typical_ns(&r->follow[step->config]) : 0, .starter = r->starter,
@@ -301,7 +294,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     nd_agent_switch(r, step);
     settle(r, step, &loop);
     if (nd_options_has_agent(r->o)) r->aside_ns += nl_mono_ns() - switch_ns;
-    int64_t steal_ns = r->steal ? nd_steal_read(r->steal) : -1, throttled_ns = nl_quota_throttled_ns(&r->quota);
+    int64_t steal_ns = r->leader.steal ? nd_steal_read(r->leader.steal) : -1, throttled_ns = nl_quota_throttled_ns(&r->leader.quota);
     memset(r->scratch, 0, sizeof *r->scratch);
     if (is_recorded && !r->program) nd_agent_begin(r, step);
     int64_t drawn_ns = nl_mono_ns();
@@ -329,36 +322,33 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     ask_for_time(r, step, stretches.sum.requested_ns, s);
     /* a half that ended by the clock is owed the share of what it lasted */
     if (s->asked_ns > 0 && s->loop.n_operations < n_operations) s->asked_ns = s->requested_ns;
-    if (s->asked_ns > 0) nd_ledger_half(&r->ledgers[s->account], (double)s->asked_ns, (double)s->delivered_ns);
+    if (s->asked_ns > 0) nd_ledger_half(&r->leader.ledgers[s->account], (double)s->asked_ns, (double)s->delivered_ns);
     end_arm(r);
-    s->steal_ns = r->steal && steal_ns >= 0 ? nd_steal_read(r->steal) - steal_ns : -1;
-    s->throttled_ns = throttled_ns >= 0 ? nl_quota_throttled_ns(&r->quota) - throttled_ns : -1;
+    s->steal_ns = r->leader.steal && steal_ns >= 0 ? nd_steal_read(r->leader.steal) - steal_ns : -1;
+    s->throttled_ns = throttled_ns >= 0 ? nl_quota_throttled_ns(&r->leader.quota) - throttled_ns : -1;
 }
 
-/* ---- from the ranks' figures to a row (rank 0) --------------------------------------------------------------------------------------- */
-
-void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, const struct nd_half_sum *all) {
+/* Writes the half's row on rank 0: `s` is its own part, `all` the sum over all ranks. */
+static void record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, const struct nd_half_sum *all) {
     struct nd_half h = {.step = *step, .n_operations = s->loop.n_operations, .late_ns = s->late_ns, .all = *all};
-    if (r->record->files.n_rows == 0) r->first_start_ns = all->start_ns;
+    if (r->root.record->files.n_rows == 0) r->root.first_start_ns = all->start_ns;
     int is_agents = nd_is_agents(r->o, step->level);
-    nd_half_sum_tell(&h.all, r->first_start_ns, r->hists != NULL, r->n_generators > 0 && !is_agents);
+    nd_half_sum_tell(&h.all, r->root.first_start_ns, r->hists != NULL, r->n_generators > 0 && !is_agents);
     if (is_agents) h.all.delivered_ns = all->delivered_ns;
     if (r->starter) h.starts = r->starter->half;
     if (s->last_burst_ns > 0) {
-        r->n_on_halves++;
-        r->n_short_halves += s->loop.start_ns + s->loop.wall_ns < s->last_burst_ns;
+        r->root.n_on_halves++;
+        r->root.n_short_halves += s->loop.start_ns + s->loop.wall_ns < s->last_burst_ns;
     }
     /* by the row's own time: nodes know theirs, which differ a little */
     if (has_dose(r->o, step) && is_periodic(r->o, &r->o->arms[step->level]))
         h.all.requested_ns = share_of(h.all.wall_ns, r->n_loaded[r->o->arms[step->level].place], &r->o->arms[step->level]);
-    r->times_slowest[h.all.slowest_rank * r->n_arms + step->level + 1]++;
+    r->root.times_slowest[h.all.slowest_rank * r->n_arms + step->level + 1]++;
     int n_cpus = has_dose(r->o, step) ? r->n_loaded[r->o->arms[step->level].place] : is_agents ? r->agent.n_nodes : r->n_generators;
-    if (nd_record_row(r->record, &h, n_cpus)) r->flags |= ND_FLAG_RECORD;
-    if (r->progress) nd_progress_half(r->progress, &h);
-    if (r->sequential) nd_sequential_half(r->sequential, &h);
+    if (nd_record_row(r->root.record, &h, n_cpus)) r->flags |= ND_FLAG_RECORD;
+    if (r->root.progress) nd_progress_half(r->root.progress, &h);
+    if (r->root.sequential) nd_sequential_half(r->root.sequential, &h);
 }
-
-/* ---- from half to half --------------------------------------------------------------------------------------------------------------- */
 
 /* One half of a rank or a node, into its arm's sum and into its pairs. */
 static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd_step *step, const struct nd_half_sum *s) {
@@ -374,10 +364,10 @@ static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd
 }
 
 static void add_to_level(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {
-    if (!r->treatment || !has_dose(r->o, step)) return;
-    struct nd_level_sum *level = &r->node_end->levels[step->level];
+    if (!r->leader.treatment || !has_dose(r->o, step)) return;
+    struct nd_level_sum *level = &r->leader.node_end->levels[step->level];
     if (!r->program && s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->arms[step->level].level_percent > 0)
-        r->node_end->n_early_bursts++;
+        r->leader.node_end->n_early_bursts++;
     level->n_halves++;
     level->wall_ns += s->loop.wall_ns;
     level->n_cpus = r->n_place_cpus[r->o->arms[step->level].place];
@@ -387,13 +377,23 @@ static void add_to_level(struct nd_run *r, const struct nd_step *step, const str
     level->bursts_planned += s->bursts_asked;
 }
 
-void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, struct nd_half_sum *all) {
+/* This rank's sums and, joining its ranks' parts, its node's. `all` gets the sum over all ranks, on rank 0. Collective. */
+static void add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, struct nd_half_sum *all) {
     *all = nd_half_sum_of(r->team.rank, s);
     add_half(&r->sums[step->level + 1].sum, r->pairs, step, all);
     add_to_level(r, step, s);
     nd_tree_reduce(r->team.node, all, sizeof *all, nd_half_sum_reduce);
     if (r->team.node_rank != 0) return;
-    add_half(&r->node_sums[step->level + 1], r->node_pairs, step, all);
+    add_half(&r->leader.node_sums[step->level + 1], r->leader.node_pairs, step, all);
     nd_agent_row(r, all);
     nd_tree_reduce(r->team.leaders, all, sizeof *all, nd_half_sum_reduce);
+}
+
+void nd_run_keep_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {
+    struct nd_half_sum all;
+    add_to_sums(r, step, s, &all);
+    /* the loop must not count in the arm's own histogram: at another address it falls on other cache sets, and makes the arm slower */
+    if (r->hists) nl_hist_join(&r->hists[step->config * r->n_arms + step->level + 1], r->scratch);
+    keep_starts(r, step);
+    if (r->root.record) record_half(r, step, s, &all);
 }

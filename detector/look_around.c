@@ -18,7 +18,7 @@ static unsigned char *choose_cpus(const struct nd_run *r, int *n_cpus) {
     *n_cpus = CPU_SETSIZE;
     unsigned char *used = calloc(CPU_SETSIZE, 1);
     if (!used) return NULL;
-    for (int i = 0; i < r->n_cpu_used && i < CPU_SETSIZE; i++) is_known |= used[i] = r->cpu_used[i];
+    for (int i = 0; i < r->leader.n_cpu_used && i < CPU_SETSIZE; i++) is_known |= used[i] = r->leader.cpu_used[i];
     if (is_known || sched_getaffinity(0, sizeof mask, &mask)) return used;
     for (int i = 0; i < CPU_SETSIZE; i++) used[i] = CPU_ISSET((size_t)i, &mask) != 0;
     return used;
@@ -44,7 +44,7 @@ static int look(struct nd_run *r, const unsigned char *used, int n_cpus, const p
     nd_quiet_end(quiet, &node);
     nd_quiet_close(quiet);
     gethostname(node.host, sizeof node.host - 1);
-    nd_team_gather(r->team.leaders, &node, sizeof node, r->before);
+    nd_team_gather(r->team.leaders, &node, sizeof node, r->root.before);
     return 0;
 }
 
@@ -52,7 +52,7 @@ static int look(struct nd_run *r, const unsigned char *used, int n_cpus, const p
  */
 static void say_quotas(const struct nd_run *r) {
     for (int i = 0; i < r->team.n_nodes; i++) {
-        const struct nd_host *host = &r->hosts[i];
+        const struct nd_host *host = &r->root.hosts[i];
         char text[256];
         if (host->quota.quota_ns == 0) continue;
         nl_warn("before measuring: a quota of %s%s holds for the %d rank(s) of %s: %s", nl_quota_tell(&host->quota, text, sizeof text),
@@ -64,7 +64,7 @@ static void say_quotas(const struct nd_run *r) {
 
 static void say_crowds(const struct nd_run *r) {
     char line[400];
-    if (!r->o->oversubscribe && nd_crowd_tell(r->bindings, r->team.n_ranks, r->hosts, r->team.n_nodes, line, sizeof line) > 0)
+    if (!r->o->oversubscribe && nd_crowd_tell(r->root.bindings, r->team.n_ranks, r->root.hosts, r->team.n_nodes, line, sizeof line) > 0)
         nl_warn("before measuring: %s: they take turns and disturb each other (bind one to each core, as mpirun --bind-to core does, start "
                 "fewer, or allow it with --oversubscribe)",
                 line);
@@ -75,9 +75,9 @@ static void say_what_is(const struct nd_run *r, int is_quiet) {
     say_quotas(r);
     say_crowds(r);
     if (nd_algorithms_foreign_rules(line, sizeof line)) nl_warn("before measuring: %s", line);
-    if (nd_quiet_tell(r->before, r->team.n_nodes, SAID_PERCENT, line, sizeof line)) nl_warn("before measuring: %s", line);
+    if (nd_quiet_tell(r->root.before, r->team.n_nodes, SAID_PERCENT, line, sizeof line)) nl_warn("before measuring: %s", line);
     if (!is_quiet && r->o->wait_quiet_ns)
-        nl_warn("--wait-quiet: the CPUs are not quiet after %s; goes on", nl_format_duration(r->waited_ns, time, sizeof time));
+        nl_warn("--wait-quiet: the CPUs are not quiet after %s; goes on", nl_format_duration(r->root.waited_ns, time, sizeof time));
 }
 
 int nd_run_look_around(struct nd_run *r) {
@@ -95,18 +95,18 @@ int nd_run_look_around(struct nd_run *r) {
         failed |= (own = calloc((size_t)n_own, sizeof *own)) == NULL;
         failed |= (used = choose_cpus(r, &n_cpus)) == NULL;
     }
-    if (r->team.rank == 0) failed |= (r->before = calloc((size_t)r->team.n_nodes, sizeof *r->before)) == NULL;
+    if (r->team.rank == 0) failed |= (r->root.before = calloc((size_t)r->team.n_nodes, sizeof *r->root.before)) == NULL;
     failed = nd_run_agree_failed(r, failed);
     if (!failed) nd_team_gather(r->team.node, &mine, sizeof mine, own);
     for (int64_t pause_ns = failed ? -1 : 0; pause_ns >= 0;) {
         if (pause_ns > 0) nl_sleep_ns(pause_ns);
         failed = look(r, used, n_cpus, own, n_own, look_ns);
         is_stopped = nd_team_agree(&r->team, *r->stop_asked ? ND_FLAG_STOP : 0);
-        r->n_looks++;
-        r->look_ns = look_ns;
-        r->waited_ns = nl_mono_ns() - begin_ns;
-        int is_quiet = r->team.rank != 0 || nd_quiet_is(r->before, r->team.n_nodes, ND_QUIET_LIMIT_PERCENT);
-        int64_t left_ns = o->wait_quiet_ns - r->waited_ns - look_ns - ASIDE_NS;
+        r->root.n_looks++;
+        r->root.look_ns = look_ns;
+        r->root.waited_ns = nl_mono_ns() - begin_ns;
+        int is_quiet = r->team.rank != 0 || nd_quiet_is(r->root.before, r->team.n_nodes, ND_QUIET_LIMIT_PERCENT);
+        int64_t left_ns = o->wait_quiet_ns - r->root.waited_ns - look_ns - ASIDE_NS;
         pause_ns = failed || is_stopped || is_quiet || left_ns <= 0 ? -1 : left_ns < PAUSE_NS ? left_ns : PAUSE_NS;
         if (r->team.rank == 0 && pause_ns < 0 && !is_stopped && !failed) say_what_is(r, is_quiet);
         MPI_Bcast(&pause_ns, 1, MPI_INT64_T, 0, r->team.world);

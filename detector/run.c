@@ -6,18 +6,17 @@
 #define CHECKPOINT_NS INT64_C(30000000000)    /* histograms and sums are written at least this often */
 #define WARMUP_STREAM_ROUND (INT64_C(1) << 38) /* rounds from here on are warm-up: other draws than those of the record */
 
-/* ---- files that are written whole --------------------------------------------------------------------------------------------------- */
-
 /* Merges the ranks' histograms one by one, so that rank 0 never holds more than one. Collective. */
 static int write_hists(struct nd_run *r) {
     const struct nd_options *o = r->o;
     if (!r->hists) return 0;
-    int failed = r->record && nd_record_begin(r->record, ND_TABLE_HIST), has_begun = r->record && !failed;
+    int failed = r->root.record && nd_record_begin(r->root.record, ND_TABLE_HIST), has_begun = r->root.record && !failed;
     for (int i = 0; i < o->n_configs * r->n_arms; i++) {
         MPI_Reduce(r->hists[i].bins, r->scratch->bins, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0, r->team.world);
-        if (r->record && !failed) failed = nd_record_hist_add(r->record, &o->configs[i / r->n_arms], i % r->n_arms - 1, -1, r->scratch);
+        if (r->root.record && !failed)
+            failed = nd_record_hist_add(r->root.record, &o->configs[i / r->n_arms], i % r->n_arms - 1, -1, r->scratch);
     }
-    return (has_begun && nd_record_end(r->record)) || failed ? -1 : 0;
+    return (has_begun && nd_record_end(r->root.record)) || failed ? -1 : 0;
 }
 
 /* A table to which every rank or node adds: on rank 0, as their parts come in. */
@@ -28,24 +27,24 @@ static void take_rank(void *context, int rank, const void *sums) {
     struct nd_run *r = t->r;
     size_t first = (size_t)rank * (size_t)r->n_arms;
     if (!t->failed)
-        t->failed = nd_record_ranks_add(r->record, &r->bindings[rank], sums, &r->times_slowest[first],
-                                        r->start_ranks ? &r->start_ranks[first] : NULL);
+        t->failed = nd_record_ranks_add(r->root.record, &r->root.bindings[rank], sums, &r->root.times_slowest[first],
+                                        r->root.start_ranks ? &r->root.start_ranks[first] : NULL);
 }
 
 static void take_node(void *context, int node, const void *sums) {
     struct table *t = context;
-    struct nd_run *r = t->r;
-    if (!t->failed) t->failed = nd_record_nodes_add(r->record, node, &r->hosts[node], sums, &r->node_slowest[node * r->n_arms]);
+    const struct nd_root *root = &t->r->root;
+    if (!t->failed) t->failed = nd_record_nodes_add(root->record, node, &root->hosts[node], sums, &root->node_slowest[node * t->r->n_arms]);
 }
 
 /* One table, gathered from the ranks of `comm` entry by entry, so that rank 0 holds none of it. Collective over `comm`. */
 static int write_table(struct nd_run *r, MPI_Comm comm, enum nd_table table, void (*take)(void *, int, const void *),
                        const void *mine, size_t size) {
-    struct table t = {.r = r, .failed = !r->record || nd_record_begin(r->record, table) != 0};
+    struct table t = {.r = r, .failed = !r->root.record || nd_record_begin(r->root.record, table) != 0};
     int has_begun = !t.failed;
     nd_tree_gather(comm, mine, (int)size, take, &t);
-    if (!has_begun) return r->record ? -1 : 0;
-    return nd_record_end(r->record) || t.failed ? -1 : 0;
+    if (!has_begun) return r->root.record ? -1 : 0;
+    return nd_record_end(r->root.record) || t.failed ? -1 : 0;
 }
 
 static int write_ranks(struct nd_run *r) {
@@ -55,29 +54,29 @@ static int write_ranks(struct nd_run *r) {
 
 static int write_nodes(struct nd_run *r) {
     if (r->team.node_rank != 0) return 0;
-    for (int arm = 0; arm < r->n_arms; arm++) r->node_sums[arm].shift = *nd_pairs_of(r->node_pairs, 0, arm);
-    if (r->record) {
-        memset(r->node_slowest, 0, (size_t)(r->team.n_nodes * r->n_arms) * sizeof *r->node_slowest);
+    for (int arm = 0; arm < r->n_arms; arm++) r->leader.node_sums[arm].shift = *nd_pairs_of(r->leader.node_pairs, 0, arm);
+    if (r->root.record) {
+        memset(r->root.node_slowest, 0, (size_t)(r->team.n_nodes * r->n_arms) * sizeof *r->root.node_slowest);
         for (int i = 0; i < r->team.n_ranks * r->n_arms; i++)
-            r->node_slowest[r->bindings[i / r->n_arms].node * r->n_arms + i % r->n_arms] += r->times_slowest[i];
+            r->root.node_slowest[r->root.bindings[i / r->n_arms].node * r->n_arms + i % r->n_arms] += r->root.times_slowest[i];
     }
-    return write_table(r, r->team.leaders, ND_TABLE_NODES, take_node, r->node_sums, (size_t)r->n_arms * sizeof *r->node_sums);
+    return write_table(r, r->team.leaders, ND_TABLE_NODES, take_node, r->leader.node_sums, (size_t)r->n_arms * sizeof *r->leader.node_sums);
 }
 
 /* Histograms of starts and who was last. Collective. */
 static int write_starts(struct nd_run *r) {
     const struct nd_options *o = r->o;
     if (!r->starter) return 0;
-    int failed = r->record && nd_record_begin(r->record, ND_TABLE_STARTS_HIST), has_begun = r->record && !failed;
+    int failed = r->root.record && nd_record_begin(r->root.record, ND_TABLE_STARTS_HIST), has_begun = r->root.record && !failed;
     for (int i = 0; i < o->n_configs * r->n_arms; i++) {
-        struct nl_hist *measures = r->measures ? &r->measures[(size_t)i * ND_N_MEASURES] : NULL;
+        struct nl_hist *measures = r->root.measures ? &r->root.measures[(size_t)i * ND_N_MEASURES] : NULL;
         MPI_Reduce(r->overshoots[i].bins, measures ? measures[ND_MEASURE_OVERSHOOT].bins : NULL, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0,
                    r->team.world);
-        for (int m = 0; r->record && !failed && m < ND_N_MEASURES; m++)
-            failed = nd_record_hist_add(r->record, &o->configs[i / r->n_arms], i % r->n_arms - 1, m, &measures[m]);
+        for (int m = 0; r->root.record && !failed && m < ND_N_MEASURES; m++)
+            failed = nd_record_hist_add(r->root.record, &o->configs[i / r->n_arms], i % r->n_arms - 1, m, &measures[m]);
     }
-    if (has_begun && nd_record_end(r->record)) failed = 1;
-    return failed || (r->record && nd_record_lateness(r->record, r->starter->lateness)) ? -1 : 0;
+    if (has_begun && nd_record_end(r->root.record)) failed = 1;
+    return failed || (r->root.record && nd_record_lateness(r->root.record, r->starter->lateness)) ? -1 : 0;
 }
 
 static void write_checkpoint(struct nd_run *r) {
@@ -85,32 +84,30 @@ static void write_checkpoint(struct nd_run *r) {
     int (*const parts[])(struct nd_run *) = {write_ranks, write_nodes, write_hists, write_starts};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i](r)) r->flags |= ND_FLAG_RECORD;
-    r->last_checkpoint_ns = nl_mono_ns();
+    r->root.last_checkpoint_ns = nl_mono_ns();
 }
 
 static void take_node_end(void *run, int node, const void *end) {
     struct nd_run *r = run;
     (void)node;
-    if (r->launch) nd_launch_json_generator(r->launch, r->o, end);
+    if (r->root.launch) nd_launch_json_generator(r->root.launch, r->o, end);
 }
 
 /* Takes the certificate of every node's generator. Collective. */
 static void collect_certificates(struct nd_run *r) {
     if (r->team.node_rank != 0) return;
-    gethostname(r->node_end->host, sizeof r->node_end->host - 1);
-    r->node_end->has_generator = r->treatment != NULL;
-    if (r->treatment) {
-        const struct nl_hist *times = nd_treatment_switch_times(r->treatment);
-        r->node_end->n_switches = (int64_t)nl_hist_total(times);
-        r->node_end->switch_p50_ns = nl_hist_quantile(times, 0.5);
-        r->node_end->switch_p99_ns = nl_hist_quantile(times, 0.99);
-        r->node_end->switch_max_ns = nl_hist_max(times);
-        nd_treatment_stop(r->treatment, r->node_end->certificate, sizeof r->node_end->certificate);
+    gethostname(r->leader.node_end->host, sizeof r->leader.node_end->host - 1);
+    r->leader.node_end->has_generator = r->leader.treatment != NULL;
+    if (r->leader.treatment) {
+        const struct nl_hist *times = nd_treatment_switch_times(r->leader.treatment);
+        r->leader.node_end->n_switches = (int64_t)nl_hist_total(times);
+        r->leader.node_end->switch_p50_ns = nl_hist_quantile(times, 0.5);
+        r->leader.node_end->switch_p99_ns = nl_hist_quantile(times, 0.99);
+        r->leader.node_end->switch_max_ns = nl_hist_max(times);
+        nd_treatment_stop(r->leader.treatment, r->leader.node_end->certificate, sizeof r->leader.node_end->certificate);
     }
-    nd_tree_gather(r->team.leaders, r->node_end, sizeof *r->node_end, take_node_end, r);
+    nd_tree_gather(r->team.leaders, r->leader.node_end, sizeof *r->leader.node_end, take_node_end, r);
 }
-
-/* ---- the loop over halves ------------------------------------------------------------------------------------------------------------ */
 
 /* What counts as time of the run so far: in the design quick all of it, else from the first recorded half on, without what switching an
  * agent took. */
@@ -129,8 +126,8 @@ static int is_beyond(const struct nd_run *r) {
 static int agree(struct nd_run *r, int64_t *wall_ns) {
     /* the launcher is our parent: when it is killed, nobody waits for the result, and the load must not outlive it */
     if (*r->stop_asked || getppid() != r->parent_pid) r->flags |= ND_FLAG_STOP;
-    if (r->record && nl_mono_ns() - r->last_checkpoint_ns > CHECKPOINT_NS) r->flags |= ND_FLAG_CHECKPOINT;
-    if (r->record && is_beyond(r)) r->flags |= ND_FLAG_TIME;
+    if (r->root.record && nl_mono_ns() - r->root.last_checkpoint_ns > CHECKPOINT_NS) r->flags |= ND_FLAG_CHECKPOINT;
+    if (r->root.record && is_beyond(r)) r->flags |= ND_FLAG_TIME;
     int flags = nd_team_agree_max(&r->team, r->flags, wall_ns);
     r->flags &= ~(ND_FLAG_CHECKPOINT | ND_FLAG_TIME);
     r->is_time_up = (flags & ND_FLAG_TIME) != 0;
@@ -199,11 +196,7 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         if (s.loop.n_operations == 0) return flags | ND_FLAG_STOP;
         nd_run_follow(r, step, wall_ns, s.loop.n_operations);
         nd_load_log_keep(r);
-        struct nd_half_sum all;
-        nd_run_add_to_sums(r, step, &s, &all);
-        nd_run_keep_hist(r, step);
-        nd_run_keep_starts(r, step);
-        if (r->record) nd_run_record_half(r, step, &s, &all);
+        nd_run_keep_half(r, step, &s);
         if (flags & ND_FLAG_CHECKPOINT) write_checkpoint(r);
         if (flags & ~ND_FLAG_CHECKPOINT) return flags;
         if (r->is_time_up && may_end_after(r, steps, n_steps, i)) return 0;
@@ -219,13 +212,13 @@ static int look(struct nd_run *r, int64_t rounds) {
     int k = 0;
     while (k < plan->n_looks && plan->rounds[k] != rounds) k++;
     if (!plan->stops || k == plan->n_looks) return 0;
-    if (r->sequential) {
-        const struct nd_look *l = nd_sequential_look(r->sequential, k);
+    if (r->root.sequential) {
+        const struct nd_look *l = nd_sequential_look(r->root.sequential, k);
         is_decided = l->n_decided == l->n_cells;
-        nd_launch_json_look(r->launch, r->o, l);
+        nd_launch_json_look(r->root.launch, r->o, l);
         /* at once: a launch that is killed later keeps its looks */
-        if (nd_files_launch_json(&r->record->files, r->launch)) r->flags |= ND_FLAG_RECORD;
-        if (r->progress) nd_progress_look(r->progress, l->look, l->n_decided, l->n_cells);
+        if (nd_files_launch_json(&r->root.record->files, r->root.launch)) r->flags |= ND_FLAG_RECORD;
+        if (r->root.progress) nd_progress_look(r->root.progress, l->look, l->n_decided, l->n_cells);
     }
     nd_team_share(&r->team, &is_decided, 1);
     return (int)is_decided;
@@ -242,21 +235,21 @@ static int is_time_up(struct nd_run *r) {
 
 /* Rounds that were planned and not run, because the time was up. */
 static void warn_of_rounds_left_out(struct nd_run *r, int flags, int is_decided) {
-    if (r->launch) json_object_set_new(r->launch, "rounds_done", json_integer(r->n_rounds_done));
-    if (!r->launch || (flags & ~ND_FLAG_OVER) || is_decided || r->n_rounds_done == r->schedule.n_rounds) return;
+    if (r->root.launch) json_object_set_new(r->root.launch, "rounds_done", json_integer(r->n_rounds_done));
+    if (!r->root.launch || (flags & ~ND_FLAG_OVER) || is_decided || r->n_rounds_done == r->schedule.n_rounds) return;
     /* setting up is in its time: a round or so less is no news */
     if (r->o->design->has_stretches && 4 * r->n_rounds_done >= 3 * r->schedule.n_rounds) return;
     double elapsed_s = (double)elapsed(r) * 1e-9;
     if (r->o->design->has_stretches && !flags)
         nd_launch_json_say(
-            r->launch, "%lld halves fitted into the %.3g s of --seconds, where some %lld were planned (was the machine busy?)",
-            (long long)r->record->files.n_rows, (double)r->o->measure_ns * 1e-9,
+            r->root.launch, "%lld halves fitted into the %.3g s of --seconds, where some %lld were planned (was the machine busy?)",
+            (long long)r->root.record->files.n_rows, (double)r->o->measure_ns * 1e-9,
             (long long)(r->schedule.n_rounds * nd_schedule_round_steps(&r->schedule)));
     else if (flags)
-        nd_launch_json_say(r->launch, "the program ended after %lld of %lld rounds, %.3g s of the %.3g s that --seconds asks for",
+        nd_launch_json_say(r->root.launch, "the program ended after %lld of %lld rounds, %.3g s of the %.3g s that --seconds asks for",
                            (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
     else nd_launch_json_say(
-            r->launch,
+            r->root.launch,
             "%lld of %lld rounds were run: %.3g s had passed by the clock where --seconds asks for %.3g s (was the machine busy?); the "
             "others are left out",
             (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
@@ -269,11 +262,11 @@ static int run_schedule(struct nd_run *r) {
         free(steps);
         return ND_FLAG_SETUP;
     }
-    r->last_checkpoint_ns = nl_mono_ns();
+    r->root.last_checkpoint_ns = nl_mono_ns();
     int flags = warm_up(r, steps), is_decided = 0;
     r->rounds_begin_ns = nl_mono_ns();
     r->aside_ns = 0;
-    if (r->progress) nd_progress_begin(r->progress);
+    if (r->root.progress) nd_progress_begin(r->root.progress);
     while (r->n_rounds_done < r->schedule.n_rounds && !flags && !is_decided && !r->is_time_up && !is_time_up(r)) {
         nd_run_set_operations(r);
         nd_schedule_fill(&r->schedule, r->n_rounds_done, steps);
@@ -287,11 +280,11 @@ static int run_schedule(struct nd_run *r) {
 
 /* A dose is drawn for the length that its half is expected to have. */
 static void warn_of_short_halves(const struct nd_run *r) {
-    if (r->n_short_halves * 50 <= r->n_on_halves) return;
+    if (r->root.n_short_halves * 50 <= r->root.n_on_halves) return;
     nd_launch_json_warn(
-        r->launch,
+        r->root.launch,
         "%.0f %% of the on halves were so much shorter than expected (the machine's speed wanders) that their last burst came too late",
-        100. * (double)r->n_short_halves / (double)r->n_on_halves);
+        100. * (double)r->root.n_short_halves / (double)r->root.n_on_halves);
 }
 
 /* Whether all data were right, where every operation was looked at. The same on all ranks. */
@@ -299,22 +292,23 @@ static int had_wrong_data(struct nd_run *r) {
     int64_t n_wrong = 0;
     if (!r->starter) return 0;
     MPI_Allreduce(&r->starter->n_wrong, &n_wrong, 1, MPI_INT64_T, MPI_SUM, r->team.world);
-    if (r->record && n_wrong)
+    if (r->root.record && n_wrong)
         nl_error("--check: %lld results of operations were wrong: this MPI installation or its network damages data", (long long)n_wrong);
-    if (r->record && r->o->check == ND_CHECK_EVERY) json_object_set_new(r->launch, "data_errors", json_integer(n_wrong));
+    if (r->root.record && r->o->check == ND_CHECK_EVERY) json_object_set_new(r->root.launch, "data_errors", json_integer(n_wrong));
     return n_wrong > 0;
 }
 
 /* Whether starts were not good enough, where that was asked. The same on all ranks. */
 static int had_bad_starts(struct nd_run *r) {
-    return nd_run_agree_failed(r, r->record && r->o->self_test && !nd_self_test_judge(stdout, r->o, r->starter, r->measures, r->n_arms));
+    int is_asked = r->root.record && r->o->self_test;
+    return nd_run_agree_failed(r, is_asked && !nd_self_test_judge(stdout, r->o, r->starter, r->root.measures, r->n_arms));
 }
 
 /* The overshoots of all ranks into the launch's description. Collective. */
 static void describe_starts(struct nd_run *r) {
     if (!r->starter) return;
     MPI_Reduce(r->starter->all_overshoots->bins, r->scratch->bins, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0, r->team.world);
-    if (r->launch) nd_launch_json_start_end(r->launch, r->starter, r->scratch);
+    if (r->root.launch) nd_launch_json_start_end(r->root.launch, r->starter, r->scratch);
 }
 
 static const char could_not_write[] = "failed: results could not be written";
@@ -334,7 +328,7 @@ static enum nd_end finish(struct nd_run *r, int flags) {
         end = ND_END_FAILED;
         if (flags & ND_FLAG_CLOCK) nd_run_report_clock_step(r);
         int is_said = strcmp(ended, could_not_write) == 0; /* with the reason */
-        if (r->team.rank == 0 && !is_said) nl_error("%s; rows taken so far are in '%s'", ended, r->record->files.folder);
+        if (r->team.rank == 0 && !is_said) nl_error("%s; rows taken so far are in '%s'", ended, r->root.record->files.folder);
     } else if (flags & ND_FLAG_OVER && r->n_rounds_done == 0) {
         ended = "failed: the program ended before the first round";
         end = ND_END_FAILED;
@@ -352,16 +346,16 @@ static enum nd_end finish(struct nd_run *r, int flags) {
     int was_wrong = had_wrong_data(r);
     if (end == ND_END_COMPLETE && (had_bad_starts(r) || was_wrong)) end = ND_END_NO;
     int failed = 0;
-    if (r->record) {
+    if (r->root.record) {
         warn_of_short_halves(r);
-        json_object_set_new(r->launch, "operations_set", json_integer(r->n_settings));
-        nd_launch_json_end(r->launch, ended, r->record->files.n_rows, peak_kib);
-        failed = nd_files_launch_json(&r->record->files, r->launch) || (r->flags & ND_FLAG_RECORD);
-        nd_progress_close(r->progress);
-        r->progress = NULL;
-        if (!failed) fprintf(stdout, "%s\n", r->record->files.folder);
+        json_object_set_new(r->root.launch, "operations_set", json_integer(r->n_settings));
+        nd_launch_json_end(r->root.launch, ended, r->root.record->files.n_rows, peak_kib);
+        failed = nd_files_launch_json(&r->root.record->files, r->root.launch) || (r->flags & ND_FLAG_RECORD);
+        nd_progress_close(r->root.progress);
+        r->root.progress = NULL;
+        if (!failed) fprintf(stdout, "%s\n", r->root.record->files.folder);
         if (end == ND_END_INTERRUPTED)
-            nl_warn("interrupted: %lld rows are in '%s'", (long long)r->record->files.n_rows, r->record->files.folder);
+            nl_warn("interrupted: %lld rows are in '%s'", (long long)r->root.record->files.n_rows, r->root.record->files.folder);
     }
     return nd_run_agree_failed(r, failed) ? ND_END_FAILED : end;
 }
@@ -375,11 +369,11 @@ static int nd_run_print_clocks(struct nd_run *r) {
            s->clock.source, s->clock.read_ns, s->clock.resolution_ns, ND_SYNC_METHOD, (double)s->sync.run_ns * 1e-9);
     printf("%6s  %-24s %20s %12s %10s %12s %10s\n", "rank", "host", "offset ns", "drift ppm", "rtt ns", "residual ns", "exchanges");
     for (int i = 0; i < r->team.n_ranks; i++) {
-        const struct nd_sync_report *p = &r->reports[i];
+        const struct nd_sync_report *p = &r->root.reports[i];
         if (p->is_measured || i == 0)
-            printf("%6d  %-24s %20lld %12.4f %10lld %12.0f %10lld\n", i, r->bindings[i].host, (long long)p->offset_ns, p->drift_ppm,
+            printf("%6d  %-24s %20lld %12.4f %10lld %12.0f %10lld\n", i, r->root.bindings[i].host, (long long)p->offset_ns, p->drift_ppm,
                    (long long)p->rtt_ns, p->residual_ns, (long long)p->n_exchanges);
-        else printf("%6d  %-24s %20s\n", i, r->bindings[i].host, "shares its node's");
+        else printf("%6d  %-24s %20s\n", i, r->root.bindings[i].host, "shares its node's");
     }
     printf("residual %.0f ns: starts are late above %.3g us\n", s->sync.residual_ns, (double)s->late_bound_ns * 1e-3);
     return 0;
@@ -389,15 +383,15 @@ enum nd_end nd_run(const struct nd_options *options, struct nd_treatment *treatm
                    struct nd_markers *markers, int has_failed, const volatile int *stop_asked) {
     static struct nd_options own; /* halves of a program may turn out to be longer */
     own = *options;
-    struct nd_run r = {.o = &own, .preempted = {.fd = -1}, .treatment = treatment, .together = {.comm = MPI_COMM_NULL},
+    struct nd_run r = {.o = &own, .preempted = {.fd = -1}, .leader = {.treatment = treatment}, .together = {.comm = MPI_COMM_NULL},
                        .begin_ns = nl_mono_ns(), .agent = {.companion = companion}, .markers = markers, .stop_asked = stop_asked,
                        .n_arms = own.n_arms + 1, .parent_pid = getppid()};
     nd_team_open(&r.team);
     enum nd_end end = ND_END_FAILED;
-    if (nd_run_agree_failed(&r, has_failed)) end = ND_END_FAILED;
-    else if (own.sync_only)
+    int failed = nd_run_agree_failed(&r, has_failed);
+    if (!failed && own.sync_only)
         end = nd_run_allocate(&r) || nd_run_set_up_nodes(&r) || nd_run_print_clocks(&r) ? ND_END_FAILED : ND_END_COMPLETE;
-    else if (nd_run_follow_program(&r, &own) == 0 && nd_run_set_up(&r) == 0) end = finish(&r, run_schedule(&r));
+    else if (!failed && nd_run_follow_program(&r, &own) == 0 && nd_run_set_up(&r) == 0) end = finish(&r, run_schedule(&r));
     nd_run_tear_down(&r);
     return end;
 }

@@ -1,4 +1,4 @@
-/* A launch under way. For run.c, set_up.c, half.c and agent_run.c only. */
+/* A launch under way. For the files of this folder, none of which uses another's functions but by way of this header. */
 #pragma once
 
 #include <jansson.h>
@@ -23,106 +23,111 @@
 #include "detector/treatment/treatment.h"
 
 /* Where the launch's files are, on all ranks. */
-struct nd_folder {
-    char path[PATH_MAX]; /* whole */
-    char launch[192];
-};
+struct nd_folder { char path[PATH_MAX] /* whole */, launch[192]; };
 
-/* When a load ran and what it did to the loop: of the first rank of a node that has a generator or an agent. NULL elsewhere, and with
- * synchronised starts. */
+/* When a load ran and what it did to the loop, where a node has a generator or an agent. NULL elsewhere, and with synchronised starts. */
 struct nd_load_log {
     struct nd_slices *slices; /* owned, and its file */
     struct nd_burst_log *bursts; /* NULL where there is no generator */
 };
 
-/* The agent, where there is one. */
 struct nd_agent_state {
-    struct nd_companion *companion; /* leaders of nodes whose agent is switched; NULL elsewhere */
-    int is_dropped;                 /* its arm has been given up; the same on all ranks */
-    int n_nodes;                    /* that have one; the same on all ranks */
-    /* leaders with a companion */
+    int is_dropped; /* its arm has been given up; the same on all ranks */
+    int n_nodes;    /* that have one; the same on all ranks */
+    /* leaders of nodes whose agent is switched; NULL and zeros elsewhere */
+    struct nd_companion *companion;
     struct nd_agent_rows *rows;
-    struct nd_agent_half half;      /* under way */
+    struct nd_agent_half half; /* under way */
     int64_t n_begun;
     char host[ND_HOST_BYTES];
 };
 
+/* What the first rank of a node has; zeros elsewhere. */
+struct nd_leader {
+    struct nd_sum *node_sums;    /* n_arms, its node */
+    struct nd_pairs *node_pairs; /* the same */
+    struct nd_node_end *node_end;
+    struct nd_steal *steal;      /* may be NULL */
+    struct nl_quota quota;       /* without accounts where there is none */
+    unsigned char *cpu_used;     /* n_cpu_used flags: CPUs of this node's ranks */
+    int n_cpu_used;
+    struct nd_load_log load_log;
+    /* with a generator */
+    struct nd_treatment *treatment; /* NULL: none */
+    int treated_index;              /* which of them this one is, from 0 */
+    uint8_t is_active[ND_MAX_FACTOR][NL_CONTROL_MAX_WORKERS]; /* which of its CPUs belong to which place */
+    struct nd_ledger ledgers[NL_CONTROL_MAX_LEVELS];          /* of each account */
+    int last_account;                                         /* of the half before */
+};
+
+/* What rank 0 has; zeros elsewhere. */
+struct nd_root {
+    int64_t *times_slowest, *node_slowest; /* n_ranks x n_arms, n_nodes x n_arms */
+    struct nd_binding *bindings;           /* n_ranks */
+    struct nd_host *hosts;                 /* n_nodes */
+    struct nd_record *record;
+    struct nd_progress *progress;
+    struct nd_sequential *sequential; /* NULL: the run may not end early */
+    json_t *launch;
+    int64_t first_start_ns, last_checkpoint_ns;
+    int64_t n_on_halves, n_short_halves; /* fixed doses; short: it ended before its last burst could have */
+    struct nd_quiet_node *before;     /* n_nodes: what went on before anything was measured; NULL: nobody looked */
+    int64_t look_ns, waited_ns;       /* how long the last look took, and all of them and the pauses between */
+    int n_looks;
+    /* synchronised starts */
+    struct nl_hist *measures;          /* n_configs x n_arms x ND_N_MEASURES */
+    struct nd_start_rank *start_ranks; /* n_ranks x n_arms */
+    struct nd_sync_report *reports;    /* n_ranks, of the last synchronisation */
+    int64_t first_sync_ns;
+};
+
+/* What every rank has. */
 struct nd_run {
     const struct nd_options *o;
     const volatile int *stop_asked;
-    struct nd_treatment *treatment; /* NULL on ranks without a generator */
+    struct nd_leader leader;
+    struct nd_root root;
     struct nd_agent_state agent;
     struct nd_folder folder;        /* where there is a load; empty otherwise */
-    struct nd_load_log load_log;
     struct nd_markers *markers;     /* NULL: nothing to mark */
     struct nd_program *program;     /* this rank's of the program that is followed; NULL: we run operations of our own */
     struct nd_beat beat;            /* of the program; the same on all ranks */
     struct nd_team team;
     struct nd_together together;    /* how loops end */
     struct nl_ticks ticks;
-    struct nl_preempted preempted;        /* of the same source on all ranks */
+    struct nl_preempted preempted;  /* of the same source on all ranks */
     struct nd_schedule schedule;
     struct nl_rng phase_rng, common_phase_rng;
     double skip;                    /* where a continued pattern begins on this node when its phase is random */
-    struct nd_op_state *states;     /* n_configs */
-    struct nd_algorithm *algorithms; /* n_configs */
-    struct nd_cell *cells;          /* n_configs */
-    struct nd_follow *follow;       /* n_configs: how long their halves are by now */
+    struct nd_op_state *states;      /* n_configs, as the next three */
+    struct nd_algorithm *algorithms;
+    struct nd_cell *cells;
+    struct nd_follow *follow;       /* how long their halves are by now */
     struct nl_hist *hists;          /* n_configs x n_arms, NULL: operations are not timed one by one */
     struct nl_hist *scratch;        /* where every loop counts: the same addresses in every arm */
     struct nd_rank_sum *sums;       /* n_arms, this rank */
     struct nd_pairs *pairs;         /* preempted share of this rank, percent of one CPU; over all operations */
-    struct nd_sum *node_sums;       /* leaders: n_arms, their node */
-    struct nd_pairs *node_pairs;    /* leaders: of their node */
-    struct nd_node_end *node_end;   /* leaders */
-    struct nd_steal *steal;         /* leaders, may be NULL */
-    struct nl_quota quota;          /* leaders; without accounts where there is none */
-    unsigned char *cpu_used;        /* n_cpu_used flags: CPUs of this node's ranks */
-    int n_cpu_used;
     int n_arms, n_generators;
-    int treated_index;              /* leaders with a generator: which of them this one is, from 0 */
     int is_treated;                 /* this rank's node has a generator */
-    uint8_t is_active[ND_MAX_FACTOR][NL_CONTROL_MAX_WORKERS]; /* leaders with a generator: which of its CPUs belong to which place */
-    int n_place_cpus[ND_MAX_FACTOR]; /* the same: CPUs of a place on this node */
-    int n_loaded[ND_MAX_FACTOR];     /* CPUs of a place on all nodes */
+    int n_place_cpus[ND_MAX_FACTOR]; /* CPUs of a place on this node; leaders with a generator */
+    int n_loaded[ND_MAX_FACTOR];     /* on all nodes */
     int n_hit[ND_MAX_FACTOR];        /* nodes on which a place means a rank's CPU: their bursts make ranks wait */
     int n_loose_ranks;              /* ranks that are not bound to one CPU, where there is a load to place */
-    struct nd_ledger ledgers[NL_CONTROL_MAX_LEVELS]; /* leaders with a generator: of each account */
-    int last_account;               /* the same: of the half before */
-    /* longest way from drawing a dose to the start of its loop, seen in the warm-up; the same on all ranks */
-    int64_t lead_ns;
+    int64_t lead_ns;                /* longest way from drawing a dose to its loop, seen in the warm-up; the same on all ranks */
     pid_t parent_pid;               /* the launcher */
     int flags;                      /* what this rank tells the others next time */
     int n_allowed;                  /* CPUs of this node that its ranks may use; 0 unknown */
     struct nd_clock clock;          /* what wait patterns look at when operations run back to back */
     struct nd_late late;            /* of the arm of late ranks; zeros without */
-    /* synchronised starts; NULL and zeros without */
+    /* synchronised starts; NULL without */
     struct nd_starter *starter;
     struct nd_start_plan *plans;    /* n_configs */
     struct nl_hist *overshoots;     /* n_configs x n_arms, this rank */
-    struct nl_hist *measures;       /* rank 0: n_configs x n_arms x ND_N_MEASURES */
-    struct nd_start_rank *start_ranks; /* rank 0: n_ranks x n_arms */
-    struct nd_sync_report *reports; /* rank 0: n_ranks, of the last synchronisation */
-    int64_t first_sync_ns;          /* rank 0 */
-    /* rank 0 only */
-    int64_t *times_slowest, *node_slowest; /* n_ranks x n_arms, n_nodes x n_arms */
-    struct nd_binding *bindings;          /* n_ranks */
-    struct nd_host *hosts;          /* n_nodes */
-    struct nd_record *record;
-    struct nd_progress *progress;
-    struct nd_sequential *sequential; /* NULL: the run may not end early */
-    json_t *launch;
-    int64_t first_start_ns, last_checkpoint_ns;
     int64_t begin_ns;               /* of the launch, CLOCK_MONOTONIC */
     int is_time_up;                 /* no other pair is to begin; the same on all ranks */
     int64_t rounds_begin_ns;        /* when the first recorded round began, CLOCK_MONOTONIC */
     int64_t aside_ns;               /* of the time since then: what switching an agent took, which --seconds does not hold */
-    int64_t n_rounds_done;
-    int64_t n_on_halves, n_short_halves; /* fixed doses; short: it ended before its last burst could have */
-    struct nd_quiet_node *before;   /* n_nodes: what went on before anything was measured; NULL: nobody looked */
-    int64_t look_ns, waited_ns;     /* how long the last look took, and all of them and the pauses between */
-    int n_looks;
-    int64_t n_settings;             /* how often a number of operations was set anew */
+    int64_t n_rounds_done, n_settings; /* how often a number of operations was set anew */
 };
 
 /* Whether any rank failed. Collective. */
@@ -130,59 +135,44 @@ static inline int nd_run_agree_failed(struct nd_run *r, int failed) {
     return nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) != 0;
 }
 
-/* ---- set_up.c: each step is collective, says what is wrong where it is wrong, and is agreed on by all ranks; 0 or -1 */
-
-int nd_run_set_up(struct nd_run *r);
-int nd_run_allocate(struct nd_run *r);
-int nd_run_set_up_nodes(struct nd_run *r);
-
-/* look_around.c: looks what the ranks' CPUs do before anything is measured, and waits for quiet ones where that was asked. Collective; 0,
- * or -1 when somebody asked to stop meanwhile. */
-int nd_run_look_around(struct nd_run *r);
-
-/* The clock of the operations, and with synchronised starts everything around it. */
-int nd_run_open_clocks(struct nd_run *r);
-void nd_run_tear_down(struct nd_run *r);
-
-/* follow_program.c: finds the program's ranks and what to call its beat; sleeps on their CPUs. Lengthens halves that hold too few beats.
- * Collective; 0 or -1. Nothing without --app. */
-int nd_run_follow_program(struct nd_run *r, struct nd_options *o);
+/* Who it is whose time is measured on this rank's CPU: this process, or the program's. */
+static inline pid_t nd_run_pid(const struct nd_run *r) { return r->program ? nd_program_pid(r->program) : getpid(); }
 
 /* So many beats, as a whole number of periods. */
 static inline int64_t nd_whole_periods_of_beats(int64_t n, int64_t period) {
     return n < period ? period : (n + period / 2) / period * period;
 }
 
-/* Who it is whose time is measured on this rank's CPU: this process, or the program's. */
-static inline pid_t nd_run_pid(const struct nd_run *r) { return r->program ? nd_program_pid(r->program) : getpid(); }
-
-/* One line about what this rank knows of a clock that jumped, if anything. */
-void nd_run_report_clock_step(const struct nd_run *r);
-
-/* ---- load_log.c: what happens in a launch without a load is nothing */
-
-/* Tells all ranks where the launch's folder is, and makes the files. Collective; 0 or -1. */
-int nd_load_log_open(struct nd_run *r);
-
-/* A half begins: what its loop is given. NULL: nothing is kept. */
-struct nd_slices *nd_load_log_begin(struct nd_run *r, const struct nd_step *step, int is_recorded);
-
-/* Writes what was kept of a half that is recorded. */
-void nd_load_log_keep(struct nd_run *r);
-
-/* Writes the end of the trace; before the certificate is taken. */
-void nd_load_log_end(struct nd_run *r);
-
-void nd_load_log_close(struct nd_run *r);
-
-/* ---- agent_run.c: nothing of it does anything in a launch without an agent */
-
 /* Whether an arm is the agent's. */
 static inline int nd_is_agents(const struct nd_options *o, int level) {
     return level != ND_OFF && o->arms[level].name && nd_options_has_agent(o);
 }
 
-/* Tells every companion about its node's ranks and the launch's folder, and opens the rows. Collective; 0, or -1 after a message. */
+/* set_up.c: each step is collective, says what is wrong where it is wrong, and is agreed on by all ranks; 0 or -1. */
+int nd_run_allocate(struct nd_run *r);
+int nd_run_set_up_nodes(struct nd_run *r);
+int nd_run_open_clocks(struct nd_run *r);
+int nd_run_set_up(struct nd_run *r); /* all of them, and the rest */
+void nd_run_tear_down(struct nd_run *r);
+
+/* One line about what this rank knows of a clock that jumped, if anything. */
+void nd_run_report_clock_step(const struct nd_run *r);
+
+/* look_around.c: what the ranks' CPUs do before anything is measured; waits for quiet ones where that was asked. -1: asked to stop. */
+int nd_run_look_around(struct nd_run *r);
+
+/* follow_program.c: finds the program's ranks and beat; sleeps on their CPUs. Lengthens halves that hold too few beats. 0 or -1. */
+int nd_run_follow_program(struct nd_run *r, struct nd_options *o);
+
+/* load_log.c, nothing without a load: tells all ranks where the launch's folder is, and makes the files. Collective; 0 or -1. */
+int nd_load_log_open(struct nd_run *r);
+struct nd_slices *nd_load_log_begin(struct nd_run *r, const struct nd_step *step, int is_recorded); /* for the loop of a half, or NULL */
+void nd_load_log_keep(struct nd_run *r); /* writes what was kept of a half that is recorded */
+void nd_load_log_end(struct nd_run *r);  /* writes the end of the trace; before the certificate is taken */
+void nd_load_log_close(struct nd_run *r);
+
+/* agent_run.c, nothing without an agent: tells every companion about its node's ranks and the launch's folder, and opens the rows.
+ * Collective; 0, or -1 after a message. */
 int nd_agent_place(struct nd_run *r);
 
 /* Switches this node's agent to what the step wants; waits for the switch, not for the agent to settle. Local, as the next three. */
@@ -195,8 +185,7 @@ void nd_agent_end(struct nd_run *r, const struct nd_step *step, struct nd_sample
 /* Writes the row of the half that ended last. `node`: sum over this node's ranks. */
 void nd_agent_row(struct nd_run *r, const struct nd_half_sum *node);
 
-/* Gives the agent's arm up, after ND_FLAG_AGENT. Collective.
- * @return 0: the other arms go on; -1: there are none, or the agent cannot be kept off. */
+/* Gives the agent's arm up, after ND_FLAG_AGENT. Collective. 0: the other arms go on; -1: there are none, or it cannot be kept off. */
 int nd_agent_drop(struct nd_run *r);
 
 /* Whether step i of a round is left out, because its arm was given up, or it is the off half of nothing else. */
@@ -205,9 +194,7 @@ int nd_agent_skips(const struct nd_run *r, const struct nd_step *steps, int n_st
 /* Ends the companions, which put their agents back into the state they were found in, and takes their certificates. Collective. */
 void nd_agent_collect(struct nd_run *r);
 
-/* ---- half.c */
-
-/* Runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. Collective. */
+/* half.c: runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. Collective. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s);
 
 /* Takes the time of a half, the slowest rank's for its n_operations, into what is expected of the next ones; the same on all ranks. */
@@ -217,13 +204,5 @@ void nd_run_follow(struct nd_run *r, const struct nd_step *step, int64_t wall_ns
  * Collective. */
 void nd_run_set_operations(struct nd_run *r);
 
-/* Adds the half to the sums of this rank and, joining its ranks' parts, of its node. `all` gets the sum over all ranks, on rank 0.
- * Collective. */
-void nd_run_add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, struct nd_half_sum *all);
-
-/* Adds the half to the histograms and starts of its arm. */
-void nd_run_keep_hist(struct nd_run *r, const struct nd_step *step);
-void nd_run_keep_starts(struct nd_run *r, const struct nd_step *step);
-
-/* Writes the half's row: `s` is rank 0's own part, `all` the sum over all ranks. Rank 0 only. */
-void nd_run_record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, const struct nd_half_sum *all);
+/* Adds the half to sums, histograms and starts of its arm, and writes its row. Collective. */
+void nd_run_keep_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s);

@@ -14,45 +14,29 @@
 #define COMMON_PHASE_STREAM (PHASE_STREAM - 1) /* ... and one for all */
 #define ALGORITHM_STREAM (PHASE_STREAM - 2)    /* in which order communicators are made */
 #define SKIP_STREAM (UINT64_C(1) << 41)       /* where patterns that go on from half to half begin, one per node */
-#define MEMORY_BYTES (INT64_C(8) << 20)       /* histograms beyond this are worth a warning */
 
 enum { STEPS_OF_A_HALF = 100 }; /* its length is then known to 1 % */
 #define COARSEST_NS 1e5         /* of launches without halves */
 
 int nd_run_allocate(struct nd_run *r) {
     const struct nd_options *o = r->o;
+    struct nd_leader *leader = &r->leader;
+    struct nd_root *root = &r->root;
     size_t n_configs = (size_t)o->n_configs, n_arms = (size_t)r->n_arms, n_ranks = (size_t)r->team.n_ranks;
-    int ok = 1;
-    ok &= (r->states = calloc(n_configs, sizeof *r->states)) != NULL;
-    ok &= (r->algorithms = calloc(n_configs, sizeof *r->algorithms)) != NULL;
+    size_t n_nodes = (size_t)r->team.n_nodes, n_cells = n_configs * n_arms;
+    int ok = NL_NEW(r->states, n_configs) && NL_NEW(r->algorithms, n_configs) && NL_NEW(r->cells, n_configs) &&
+             NL_NEW(r->follow, n_configs) && NL_NEW(r->sums, n_arms) && (r->pairs = nd_pairs_open(1, r->n_arms)) && NL_NEW(r->scratch, 1);
     for (size_t i = 0; r->algorithms && i < n_configs; i++) r->algorithms[i].comm = MPI_COMM_NULL;
-    ok &= (r->cells = calloc(n_configs, sizeof *r->cells)) != NULL;
-    ok &= (r->follow = calloc(n_configs, sizeof *r->follow)) != NULL;
-    ok &= (r->sums = calloc(n_arms, sizeof *r->sums)) != NULL;
-    ok &= (r->pairs = nd_pairs_open(1, r->n_arms)) != NULL;
-    ok &= (r->scratch = calloc(1, sizeof *r->scratch)) != NULL;
-    if (o->start.mode->is_synchronised) {
-        ok &= (r->starter = calloc(1, sizeof *r->starter)) != NULL;
-        ok &= (r->plans = calloc(n_configs, sizeof *r->plans)) != NULL;
-        ok &= (r->overshoots = calloc(n_configs * n_arms, sizeof *r->overshoots)) != NULL;
-    }
-    if (o->start.mode->is_synchronised && r->team.rank == 0) {
-        ok &= (r->measures = calloc(n_configs * n_arms * ND_N_MEASURES, sizeof *r->measures)) != NULL;
-        ok &= (r->start_ranks = calloc(n_ranks * n_arms, sizeof *r->start_ranks)) != NULL;
-        ok &= (r->reports = calloc(n_ranks, sizeof *r->reports)) != NULL;
-    }
-    if (nd_options_times_operations(o)) ok &= (r->hists = calloc(n_configs * n_arms, sizeof *r->hists)) != NULL;
-    if (r->team.node_rank == 0) {
-        ok &= (r->node_end = calloc(1, sizeof *r->node_end)) != NULL;
-        ok &= (r->node_sums = calloc(n_arms, sizeof *r->node_sums)) != NULL;
-        ok &= (r->node_pairs = nd_pairs_open(1, r->n_arms)) != NULL;
-    }
-    if (r->team.rank == 0) {
-        ok &= (r->node_slowest = calloc((size_t)r->team.n_nodes * n_arms, sizeof *r->node_slowest)) != NULL;
-        ok &= (r->times_slowest = calloc(n_ranks * n_arms, sizeof *r->times_slowest)) != NULL;
-        ok &= (r->bindings = calloc(n_ranks, sizeof *r->bindings)) != NULL;
-        ok &= (r->hosts = calloc((size_t)r->team.n_nodes, sizeof *r->hosts)) != NULL;
-    }
+    if (ok && o->start.mode->is_synchronised) ok = NL_NEW(r->starter, 1) && NL_NEW(r->plans, n_configs) && NL_NEW(r->overshoots, n_cells);
+    if (ok && o->start.mode->is_synchronised && r->team.rank == 0)
+        ok = NL_NEW(root->measures, n_cells * ND_N_MEASURES) && NL_NEW(root->start_ranks, n_ranks * n_arms) &&
+             NL_NEW(root->reports, n_ranks);
+    if (ok && nd_options_times_operations(o)) ok = NL_NEW(r->hists, n_cells) != NULL;
+    if (ok && r->team.node_rank == 0)
+        ok = NL_NEW(leader->node_end, 1) && NL_NEW(leader->node_sums, n_arms) && (leader->node_pairs = nd_pairs_open(1, r->n_arms));
+    if (ok && r->team.rank == 0)
+        ok = NL_NEW(root->node_slowest, n_nodes * n_arms) && NL_NEW(root->times_slowest, n_ranks * n_arms) &&
+             NL_NEW(root->bindings, n_ranks) && NL_NEW(root->hosts, n_nodes);
     if (!ok) nl_error("not enough memory for the histograms of %d operations x %d arms", o->n_configs, r->n_arms);
     return nd_run_agree_failed(r, !ok);
 }
@@ -75,12 +59,12 @@ static int check_started(struct nd_run *r, const struct nd_nodes *nodes, int is_
 /* Generators and agents; numbers the nodes that have a generator. */
 static int check_treatments(struct nd_run *r) {
     const struct nd_options *o = r->o;
-    int mine = r->treatment != NULL, is_leader = r->team.node_rank == 0;
+    int mine = r->leader.treatment != NULL, is_leader = r->team.node_rank == 0;
     if (check_started(r, &o->noise_nodes, nd_options_has_generator(o), mine, "use --levels none", &r->n_generators) ||
         check_started(r, &o->noise_nodes, nd_options_has_agent(o), r->agent.companion != NULL, "leave the agent out", &r->agent.n_nodes))
         return -1;
-    if (is_leader) MPI_Exscan(&mine, &r->treated_index, 1, MPI_INT, MPI_SUM, r->team.leaders);
-    if (r->team.node_index == 0) r->treated_index = 0; /* MPI leaves the first one's undefined */
+    if (is_leader) MPI_Exscan(&mine, &r->leader.treated_index, 1, MPI_INT, MPI_SUM, r->team.leaders);
+    if (r->team.node_index == 0) r->leader.treated_index = 0; /* MPI leaves the first one's undefined */
     r->is_treated = mine;
     MPI_Bcast(&r->is_treated, 1, MPI_INT, 0, r->team.node);
     return 0;
@@ -111,7 +95,7 @@ static int choose_noise_cpus(struct nd_run *r, const struct nd_binding *bindings
             if (w == NL_CONTROL_MAX_WORKERS) nl_error("--on: the places mean more than %d CPUs", NL_CONTROL_MAX_WORKERS);
             if (w == n_all && w < NL_CONTROL_MAX_WORKERS) all[n_all++] = cpus[i];
             if (w == NL_CONTROL_MAX_WORKERS) n = -1;
-            else r->is_active[p][w] = 1;
+            else r->leader.is_active[p][w] = 1;
             for (int rank = 0; rank < n_ranks; rank++)
                 if (rank_cpus[rank] == cpus[i]) r->n_hit[p] = 1;
         }
@@ -126,22 +110,22 @@ static int choose_noise_cpus(struct nd_run *r, const struct nd_binding *bindings
 static int place_noise(struct nd_run *r, const struct nd_binding *bindings) {
     char reason[512];
     int cpus[NL_CONTROL_MAX_WORKERS];
-    if (!r->treatment) return 0;
+    if (!r->leader.treatment) return 0;
     int n = choose_noise_cpus(r, bindings, cpus);
     if (n < 0) return -1;
-    for (int i = 0; i < r->team.n_node_ranks; i++) nd_treatment_add_rank(r->treatment, bindings[i].pid);
-    if (nd_treatment_place(r->treatment, cpus, n, reason, sizeof reason) == 0) return 0;
+    for (int i = 0; i < r->team.n_node_ranks; i++) nd_treatment_add_rank(r->leader.treatment, bindings[i].pid);
+    if (nd_treatment_place(r->leader.treatment, cpus, n, reason, sizeof reason) == 0) return 0;
     return nl_error("the generator refuses: %s", reason);
 }
 
 static int mark_used_cpus(struct nd_run *r, const struct nd_binding *bindings) {
-    r->n_cpu_used = 1;
+    r->leader.n_cpu_used = 1;
     for (int i = 0; i < r->team.n_node_ranks; i++)
-        if (bindings[i].cpu >= r->n_cpu_used) r->n_cpu_used = bindings[i].cpu + 1;
-    r->cpu_used = calloc((size_t)r->n_cpu_used, 1);
-    if (!r->cpu_used) return nl_error("not enough memory for %d CPUs", r->n_cpu_used);
+        if (bindings[i].cpu >= r->leader.n_cpu_used) r->leader.n_cpu_used = bindings[i].cpu + 1;
+    r->leader.cpu_used = calloc((size_t)r->leader.n_cpu_used, 1);
+    if (!r->leader.cpu_used) return nl_error("not enough memory for %d CPUs", r->leader.n_cpu_used);
     for (int i = 0; i < r->team.n_node_ranks; i++)
-        if (bindings[i].cpu >= 0) r->cpu_used[bindings[i].cpu] = 1;
+        if (bindings[i].cpu >= 0) r->leader.cpu_used[bindings[i].cpu] = 1;
     return 0;
 }
 
@@ -150,7 +134,7 @@ static int set_up_node(struct nd_run *r, const struct nd_binding *bindings, stru
     nd_host_read(host);
     host->n_ranks = r->team.n_node_ranks;
     host->has_agent = r->agent.companion != NULL;
-    host->is_treated = r->treatment != NULL || host->has_agent;
+    host->is_treated = r->leader.treatment != NULL || host->has_agent;
     if (host->n_allowed && r->team.n_node_ranks > host->n_allowed && !r->o->oversubscribe)
         return nl_error("%d ranks share the %d CPUs of %s and would disturb each other: start fewer, or allow it with --oversubscribe",
                         r->team.n_node_ranks, host->n_allowed, host->host);
@@ -158,8 +142,8 @@ static int set_up_node(struct nd_run *r, const struct nd_binding *bindings, stru
     int all_bound = 1;
     for (int i = 0; i < r->team.n_node_ranks; i++) all_bound &= bindings[i].cpu >= 0;
     /* without a fixed CPU per rank nobody can say whose steal time it is: unknown, not 0 */
-    if (all_bound) r->steal = nd_steal_open(r->cpu_used, r->n_cpu_used, r->o->half_ns);
-    nl_quota_open(&r->quota, "", getpid());
+    if (all_bound) r->leader.steal = nd_steal_open(r->leader.cpu_used, r->leader.n_cpu_used, r->o->half_ns);
+    nl_quota_open(&r->leader.quota, "", getpid());
     return place_noise(r, bindings);
 }
 
@@ -170,7 +154,7 @@ int nd_run_set_up_nodes(struct nd_run *r) {
     nd_binding_read(&mine, r->team.rank);
     mine.pid = nd_run_pid(r);
     mine.node = r->team.node_index;
-    nd_team_gather(r->team.world, &mine, sizeof mine, r->bindings);
+    nd_team_gather(r->team.world, &mine, sizeof mine, r->root.bindings);
     int loose = mine.cpu < 0 && r->is_treated;
     MPI_Allreduce(&loose, &r->n_loose_ranks, 1, MPI_INT, MPI_SUM, r->team.world);
     if (r->team.node_rank == 0) failed = (node_bindings = calloc((size_t)r->team.n_node_ranks, sizeof *node_bindings)) == NULL;
@@ -178,7 +162,7 @@ int nd_run_set_up_nodes(struct nd_run *r) {
     nd_team_gather(r->team.node, &mine, sizeof mine, node_bindings);
     if (r->team.node_rank == 0) {
         failed = set_up_node(r, node_bindings, &host) != 0;
-        nd_team_gather(r->team.leaders, &host, sizeof host, r->hosts);
+        nd_team_gather(r->team.leaders, &host, sizeof host, r->root.hosts);
     }
     free(node_bindings);
     r->n_allowed = r->team.node_rank == 0 ? host.n_allowed : 0;
@@ -260,18 +244,16 @@ static void describe_algorithms(const struct nd_run *r) {
             used += (size_t)snprintf(line + used, sizeof line - used, "%s%s of %lld B as %s", used ? ", " : "the library runs ", c->name,
                                      (long long)c->bytes, in_fact);
     }
-    if (used) nd_launch_json_say(r->launch, "%s", line);
-    json_object_set_new(r->launch, "algorithms", rows);
+    if (used) nd_launch_json_say(r->root.launch, "%s", line);
+    json_object_set_new(r->root.launch, "algorithms", rows);
 }
 
 /* Where such a call does not suit the algorithm the library would run its own choice in its place, and so do we. Collective. */
 static void try_algorithm(struct nd_run *r, int config) {
     struct nd_per_call *p = &r->algorithms[config].per_call;
     char name[ND_PER_CALL_NAME_BYTES];
-    if (nd_per_call_acts(p, &r->states[config], name))
-        r->states[config].per_call = p;
-    else
-        nd_per_call_close(p);
+    if (nd_per_call_acts(p, &r->states[config], name)) r->states[config].per_call = p;
+    else nd_per_call_close(p);
 }
 
 static int open_operations(struct nd_run *r) {
@@ -280,11 +262,8 @@ static int open_operations(struct nd_run *r) {
     for (int i = 0; i < o->n_configs; i++) {
         const struct nd_config *c = &o->configs[i];
         char reason[256];
-        const char *problem = nd_op_problem(c->op, &o->op, c->bytes, r->team.n_ranks, reason, sizeof reason);
-        if (problem) {
-            if (r->team.rank == 0) nl_error("%s", problem);
-            return -1;
-        }
+        if (nd_op_problem(c->op, &o->op, c->bytes, r->team.n_ranks, reason, sizeof reason))
+            return r->team.rank == 0 ? nl_error("%s", reason) : -1;
         /* ranks fill their buffers at once: memory that is not there would end in the kernel's out-of-memory killer, not in an error */
         int64_t needed_bytes = nd_op_memory_bytes(c->op, &o->op, c->bytes, r->team.n_ranks), free_bytes = nl_memory_available();
         int failed = free_bytes >= 0 && needed_bytes > free_bytes / r->team.n_node_ranks;
@@ -303,10 +282,10 @@ static int open_operations(struct nd_run *r) {
 /* Writes down how the clocks stand. On all ranks after every synchronisation. */
 static void record_sync(void *context, const struct nd_starter *s, const char *reason) {
     struct nd_run *r = context;
-    nd_team_gather(r->team.world, &s->sync.report, sizeof s->sync.report, r->reports);
-    if (r->first_sync_ns == 0 && r->reports) r->first_sync_ns = r->reports[0].at_ns;
-    if (!r->record) return; /* the first one comes before there is a folder */
-    if (nd_record_clocks(r->record, s->sync.n_runs, reason, r->reports, r->bindings, r->first_sync_ns))
+    nd_team_gather(r->team.world, &s->sync.report, sizeof s->sync.report, r->root.reports);
+    if (r->root.first_sync_ns == 0 && r->root.reports) r->root.first_sync_ns = r->root.reports[0].at_ns;
+    if (!r->root.record) return; /* the first one comes before there is a folder */
+    if (nd_record_clocks(r->root.record, s->sync.n_runs, reason, r->root.reports, r->root.bindings, r->root.first_sync_ns))
         r->flags |= ND_FLAG_RECORD;
 }
 
@@ -411,20 +390,12 @@ static int run_pilots(struct nd_run *r) {
     return 0;
 }
 
-static int64_t planned_halves(const struct nd_run *r) { return r->schedule.n_rounds * nd_schedule_round_steps(&r->schedule); }
-
-static void warn_of_memory(const struct nd_run *r, int64_t hist_bytes) {
-    nd_launch_json_say(r->launch, "the histograms of %d operations x %d arms take %lld MiB on %s", r->o->n_configs, r->n_arms,
-             (long long)(hist_bytes >> 20),
-             r->starter ? "rank 0 (fewer operations or arms take less)" : "every rank (--per-operation-timing off does without)");
-}
-
 /* One line for all of them: a launch may have thousands. */
 static void warn_of_loose_ranks(const struct nd_run *r) {
     int first = 0;
-    while (r->bindings[first].cpu >= 0 || !r->hosts[r->bindings[first].node].is_treated) first++; /* there is one */
-    const struct nd_binding *binding = &r->bindings[first];
-    nd_launch_json_say(r->launch,
+    while (r->root.bindings[first].cpu >= 0 || !r->root.hosts[r->root.bindings[first].node].is_treated) first++; /* there is one */
+    const struct nd_binding *binding = &r->root.bindings[first];
+    nd_launch_json_say(r->root.launch,
                        "%d ranks are not bound to one CPU each, the first is rank %d on CPUs %.40s: noise meant for it goes to CPU %d and "
                        "may miss it (bind ranks: mpirun --bind-to core)",
                        r->n_loose_ranks, binding->rank, binding->cpus, binding->first_cpu);
@@ -437,33 +408,18 @@ static int open_late(struct nd_run *r) {
     return nd_late_open(&r->late, &r->o->start, &r->team, &r->ticks, yields, r->schedule.seed);
 }
 
-static void warn_of_unlike_nodes(const struct nd_run *r) {
-    char what[760];
-    if (nd_unlike_describe(r->hosts, r->team.n_nodes, what, sizeof what)) nd_launch_json_say(r->launch, "nodes are not alike: %s", what);
-}
-
-/* A slot at which many starts are late although it was looked for. */
-static void warn_of_late_starts(const struct nd_run *r, int config) {
-    const struct nd_start_plan *plan = &r->plans[config];
-    if (plan->late_share <= r->o->start.eps) return;
-    nd_launch_json_say(r->launch,
-                       "%s: %.0f %% of the starts were late with every slot tried: do ranks share CPUs, or is the machine busy? They are "
-                       "flagged, and kept",
-                       r->o->configs[config].name, 100 * plan->late_share);
-}
-
 /* Counters that were asked for by LIKWID's environment, and cannot be had: said once. Collective. */
 static void describe_markers(struct nd_run *r) {
     const char *problem = nd_markers_problem(r->markers);
     int is_bad = problem[0] != 0, n_bad = 0;
     MPI_Reduce(&is_bad, &n_bad, 1, MPI_INT, MPI_SUM, 0, r->team.world);
-    if (!r->launch) return;
+    if (!r->root.launch) return;
     if (!is_bad) problem = "it cannot be used on other ranks";
-    nd_launch_json_likwid(r->launch, r->markers != NULL, n_bad ? problem : NULL);
+    nd_launch_json_likwid(r->root.launch, r->markers != NULL, n_bad ? problem : NULL);
     if (n_bad == 0) return;
-    nd_launch_json_say(
-        r->launch, "LIKWID asks for counters, and they cannot be had on %d of %d ranks (%s): these ranks are without; the launch goes on",
-        n_bad, r->team.n_ranks, problem);
+    nd_launch_json_say(r->root.launch,
+                       "LIKWID asks for counters, and they cannot be had on %d of %d ranks (%s): these ranks are without; the launch "
+                       "goes on", n_bad, r->team.n_ranks, problem);
 }
 
 /* The raw file: a plain name is in the launch's folder. Collective. */
@@ -472,56 +428,63 @@ static int open_raw(struct nd_run *r) {
     char path[2 * PATH_MAX] = "";
     if (!r->starter || !name) return 0;
     json_t *header = NULL;
-    if (r->record) {
+    if (r->root.record) {
         if (strchr(name, '/')) snprintf(path, sizeof path, "%s", name);
-        else snprintf(path, sizeof path, "%s/%s", r->record->files.folder, name);
-        header = nd_launch_json_raw_header(r->launch, r->o, r->starter);
+        else snprintf(path, sizeof path, "%s/%s", r->root.record->files.folder, name);
+        header = nd_launch_json_raw_header(r->root.launch, r->o, r->starter);
     }
     int failed = nd_raw_open(&r->starter->raw, &r->team, path, header);
     json_decref(header);
     return failed;
 }
 
+/* What is to be known of the launch before its first half: warnings of rank 0. */
+static void warn(const struct nd_run *r) {
+    const struct nd_root *root = &r->root;
+    const struct nd_starter *s = r->starter;
+    char what[760];
+    if (nd_unlike_describe(root->hosts, r->team.n_nodes, what, sizeof what))
+        nd_launch_json_say(root->launch, "nodes are not alike: %s", what);
+    if (s && s->clock.is_slow_source)
+        nd_launch_json_say(root->launch,
+                           "the kernel's clock source is %s, not the processor's own counter: clock readings may cost microseconds",
+                           s->clock.source);
+    if (s && s->clock_note[0]) nd_launch_json_warn(root->launch, "%s", s->clock_note);
+    for (int i = 0; s && i < r->o->n_configs; i++) /* although a slot was looked for */
+        if (r->plans[i].late_share > r->o->start.eps)
+            nd_launch_json_say(root->launch,
+                               "%s: %.0f %% of the starts were late with every slot tried: do ranks share CPUs, or is the machine busy? "
+                               "They are flagged, and kept",
+                               r->o->configs[i].name, 100 * r->plans[i].late_share);
+    if (!r->leader.steal)
+        nd_launch_json_warn(root->launch,
+                            "steal time of the hypervisor is not known: ranks are not bound, or /proc/stat is absent or too slow to read");
+    if (r->n_loose_ranks) warn_of_loose_ranks(r);
+}
+
+/* The launch's folder and description, on rank 0. */
+static int make_record(struct nd_run *r) {
+    const struct nd_options *o = r->o;
+    struct nd_root *root = &r->root;
+    if (nd_record_open(&root->record, o, r->team.n_ranks)) return -1;
+    const struct nd_launch l = {root->record->files.launch, o->argc, o->argv, r->schedule.seed, &r->team, &r->ticks, root->hosts,
+                                root->bindings};
+    root->launch = nd_launch_json_new(&l, o, &r->preempted, r->cells, r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule),
+                                      r->n_generators, r->agent.n_nodes);
+    nd_launch_json_start(root->launch, o, r->starter);
+    nd_launch_json_program(root->launch, o, r->program ? nd_program_path(r->program) : NULL, &r->beat);
+    nd_launch_json_before(root->launch, root->before, r->team.n_nodes, root->look_ns, root->n_looks, root->waited_ns);
+    describe_algorithms(r);
+    warn(r);
+    int failed = r->starter && nd_record_clocks(root->record, 1, "first", root->reports, root->bindings, root->first_sync_ns);
+    failed |= nd_files_launch_json(&root->record->files, root->launch) != 0;
+    root->progress = nd_progress_open(o, nd_options_n_halves(o));
+    if (!o->sequential.stops || (root->sequential = nd_sequential_open(o))) return failed;
+    return nl_error("--stop-when: not enough memory");
+}
+
 static int open_record(struct nd_run *r) {
-    int failed = 0;
-    if (r->team.rank == 0) {
-        const struct nd_options *o = r->o;
-        failed = nd_record_open(&r->record, o, r->team.n_ranks) != 0;
-        if (!failed) {
-            const struct nd_launch l = {r->record->files.launch, o->argc, o->argv, r->schedule.seed,
-                                        &r->team, &r->ticks, r->hosts, r->bindings};
-            r->launch = nd_launch_json_new(&l, o, &r->preempted, r->cells, r->schedule.n_rounds * nd_schedule_round_pairs(&r->schedule),
-                                           r->n_generators, r->agent.n_nodes);
-            nd_launch_json_start(r->launch, r->o, r->starter);
-            nd_launch_json_program(r->launch, r->o, r->program ? nd_program_path(r->program) : NULL, &r->beat);
-            nd_launch_json_before(r->launch, r->before, r->team.n_nodes, r->look_ns, r->n_looks, r->waited_ns);
-            describe_algorithms(r);
-            warn_of_unlike_nodes(r);
-            if (r->starter && r->starter->clock.is_slow_source)
-                nd_launch_json_say(
-                    r->launch, "the kernel's clock source is %s, not the processor's own counter: clock readings may cost microseconds",
-                    r->starter->clock.source);
-            if (r->starter && r->starter->clock_note[0]) nd_launch_json_warn(r->launch, "%s", r->starter->clock_note);
-            for (int i = 0; r->starter && i < o->n_configs; i++) warn_of_late_starts(r, i);
-            if (r->starter)
-                failed = nd_record_clocks(r->record, 1, "first", r->reports, r->bindings, r->first_sync_ns);
-            if (!r->steal)
-                nd_launch_json_warn(
-                    r->launch,
-                    "steal time of the hypervisor is not known: ranks are not bound, or /proc/stat is absent or too slow to read");
-            int64_t n_hists = (r->hists ? 1 : 0) + (r->starter ? 1 + ND_N_MEASURES : 0); /* the measures are on rank 0 only */
-            int64_t hist_bytes = n_hists * (int64_t)sizeof *r->hists * o->n_configs * r->n_arms;
-            if (hist_bytes > MEMORY_BYTES) warn_of_memory(r, hist_bytes);
-            if (r->n_loose_ranks) warn_of_loose_ranks(r);
-            failed |= nd_files_launch_json(&r->record->files, r->launch) != 0;
-            r->progress = nd_progress_open(o, planned_halves(r));
-            if (o->sequential.stops && !(r->sequential = nd_sequential_open(o))) {
-                nl_error("--stop-when: not enough memory");
-                failed = 1;
-            }
-        }
-    }
-    if (nd_run_agree_failed(r, failed)) return -1;
+    if (nd_run_agree_failed(r, r->team.rank == 0 && make_record(r))) return -1;
     describe_markers(r);
     return open_raw(r);
 }
@@ -580,22 +543,22 @@ void nd_run_tear_down(struct nd_run *r) {
     for (int i = 0; r->algorithms && i < r->o->n_configs; i++) nd_algorithm_close(&r->algorithms[i]);
     for (int i = 0; r->plans && i < r->o->n_configs; i++) free(r->plans[i].delays);
     if (r->starter) nd_starter_close(r->starter);
-    NL_FREE(r->starter, r->plans, r->overshoots, r->measures, r->start_ranks, r->reports);
+    NL_FREE(r->starter, r->plans, r->overshoots, r->root.measures, r->root.start_ranks, r->root.reports);
     nd_agent_rows_close(r->agent.rows);
     nd_load_log_close(r);
-    nd_steal_close(r->steal);
-    nl_quota_close(&r->quota);
+    nd_steal_close(r->leader.steal);
+    nl_quota_close(&r->leader.quota);
     nd_program_close(r->program);
     nl_preempted_close(&r->preempted);
-    nd_progress_close(r->progress);
-    nd_sequential_close(r->sequential);
-    nd_record_close(r->record);
-    json_decref(r->launch);
-    NL_FREE(r->states, r->algorithms, r->cells, r->follow, r->hists, r->scratch, r->sums, r->node_end, r->cpu_used);
+    nd_progress_close(r->root.progress);
+    nd_sequential_close(r->root.sequential);
+    nd_record_close(r->root.record);
+    json_decref(r->root.launch);
+    NL_FREE(r->states, r->algorithms, r->cells, r->follow, r->hists, r->scratch, r->sums, r->leader.node_end, r->leader.cpu_used);
     nd_pairs_close(r->pairs);
-    free(r->node_sums);
-    nd_pairs_close(r->node_pairs);
-    NL_FREE(r->node_slowest, r->times_slowest, r->bindings, r->hosts, r->before);
+    free(r->leader.node_sums);
+    nd_pairs_close(r->leader.node_pairs);
+    NL_FREE(r->root.node_slowest, r->root.times_slowest, r->root.bindings, r->root.hosts, r->root.before);
     nd_late_close(&r->late);
     nd_together_close(&r->together);
     nd_team_close(&r->team);

@@ -32,6 +32,7 @@
 #include "common/base/nl_error.h"
 
 /* Frees each of these; NULL is fine. */
+#define NL_NEW(pointer, n) ((pointer) = calloc((size_t)(n), sizeof *(pointer))) /* n of what it points to, zeros; NULL: no memory */
 #define NL_FREE(...) nl_free_all((void *[]){__VA_ARGS__}, sizeof(void *[]){__VA_ARGS__} / sizeof(void *))
 
 static inline void nl_free_all(void *const *them, size_t n) { while (n > 0) free(them[--n]); }

@@ -1,7 +1,6 @@
-/* How the halves follow the machine. The pilot says how long an operation takes at one moment; on a machine whose speed wanders halves then
- * last longer or shorter than planned. What the off halves of an operation and size lately took says how long the next half will take: the
- * dose of an on half is drawn for that, and where halves left their planned length too far, following rounds get another number of
- * operations. Nothing here ever sees an on half, so no arm's outcome decides about its dose. */
+/* How the halves follow a machine whose speed wanders. What the off halves of an operation and size lately took says how long the next one
+ * will take: the dose of an on half is drawn for that, and where halves left their planned length too far, following rounds get another
+ * number of operations. Nothing here ever sees an on half, so no arm's outcome decides about its dose. */
 #pragma once
 
 #include "common/base/nl_usual.h"
@@ -18,10 +17,8 @@ struct nd_follow {
     double took_ns, foretold_ns;         /* sums over off halves, fading: what they took, and what had been expected of them */
 };
 
-/* @param half_ns  planned length of a half; `expected_ns`: by the pilot. */
 void nd_follow_init(struct nd_follow *f, int64_t half_ns, double expected_ns);
 
-/* Takes the time of an off half, the slowest rank's. */
 void nd_follow_off(struct nd_follow *f, int64_t wall_ns);
 
 /* Length of an undisturbed half now, ns: the median of the last few. Bursts are placed by it. */
@@ -30,17 +27,12 @@ double nd_follow_typical_ns(const struct nd_follow *f);
 /* Mean length of a half now, ns: the median, stretched by as much as off halves took longer than it foretold. Doses are drawn for it. */
 double nd_follow_mean_ns(const struct nd_follow *f);
 
-/* The number of operations for the following halves: as it is, or, where halves are off their planned length by more than a quarter, the
- * one that makes them as long as planned. */
+/* The number of operations for the following halves; another one where they are off their planned length by more than a quarter. */
 int64_t nd_follow_operations(const struct nd_follow *f, int64_t n_operations);
 
-/* The following halves have `to` operations instead of `from`. */
 void nd_follow_rescale(struct nd_follow *f, int64_t from, int64_t to);
 
-/* By how much bursts lengthen a half that they are in. Where nobody can leave an operation before all have entered it, every rank waits for
- * the one whose CPU was taken.
- * @param share  of the half that bursts take from any rank, 0..1: level x places whose bursts come one after the other.
- * @return 1 / (1 - share), at most 4. */
+/* By how much bursts lengthen a half of which they take that share from any rank: 1 / (1 - share), at most 4. */
 double nd_follow_stretch(double share);
 
 /* The bursts of a fixed dose. */
@@ -51,26 +43,20 @@ struct nd_bursts {
     int64_t burst_ns;  /* length of each */
 };
 
-/* Draws the bursts of an on half: n, as many as planned, over the half as long as it is now expected to last, bursts and all. A burst is
- * the level's share of its period, so the share of the half is what was asked for while the machine's speed wanders. They keep clear of
- * both ends, because the half may turn out shorter.
- * @param stretch  by nd_follow_stretch.
- * @param lead_ns  how long after the draw the half begins.
- * @param u  the place of the first burst within what it may have, 0..1. */
+/* Draws n bursts over the half as long as it is now expected to last, bursts and all. They keep clear of both ends, because it may turn out
+ * shorter. `lead_ns`: how long after the draw it begins. `u`: the place of the first burst within what it may have, 0..1. */
 void nd_follow_draw(const struct nd_follow *f, int64_t n, double level_percent, double stretch, int64_t lead_ns, double u,
                     struct nd_bursts *bursts);
 
-/* What the halves of one account were to get and what they got, CPU time in ns over all CPUs that carry it. A burst whose half ended before
- * it was due, that ran between two halves or was dropped, is made up for; what the generator itself owes, it will bring anyway. */
+/* What the halves of one account were to get and got, CPU time over all CPUs, ns. A burst that came too late or was dropped is made up
+ * for; what the generator itself owes, it will bring anyway. */
 struct nd_ledger {
     double asked_ns, delivered_ns; /* within halves */
     double owed_ns;                /* by the generator, when the last half of the account had ended */
 };
 
-/* What the next half of the account is to bring beyond its own dose of `dose_ns`, ns: at most as much again, or less; below 0 where there
- * was too much. */
+/* What the next half is to bring beyond its own dose, ns: at most as much again; below 0 where there was too much. */
 double nd_ledger_extra_ns(const struct nd_ledger *l, double dose_ns);
 
-/* Takes a half. What is lacking beyond four of its doses is given up: a machine on which a load could not run for long must not get it all
- * later. */
+/* What is lacking beyond four doses is given up: a machine on which a load could not run for long must not get it all later. */
 void nd_ledger_half(struct nd_ledger *l, double dose_ns, double delivered_ns);

@@ -1,4 +1,4 @@
-/* Designs: in which order halves (blocks, loops) of which arm are run. Pure functions of the seed, so any schedule can be recovered. */
+/* Designs: in which order halves of which arm are run. Pure functions of the seed. */
 #pragma once
 
 #include "common/base/nl_usual.h"
@@ -17,7 +17,6 @@ struct nd_step {
 
 struct nd_schedule;
 
-/* A design: how one round (every configuration, every level once) is ordered. */
 struct nd_design {
     const char *name;
     const char *help;
@@ -25,9 +24,8 @@ struct nd_design {
     int fixed_dose;  /* 1: an on half holds a fixed number of bursts; 0: the load goes on until the loop ends */
     int single_loop; /* 1: one loop per arm, no rounds */
     int has_stretches; /* 1: undisturbed stretches of the agent between pairs of two lengths (quick) */
-    /* Halves in one round. */
     int (*round_steps)(const struct nd_schedule *s);
-    /* Writes the steps of round `round`; planned_ns 0: as long as a half is. */
+    /* planned_ns 0: as long as a half is. */
     void (*fill_round)(const struct nd_schedule *s, int64_t round, struct nd_step *steps);
 };
 
@@ -43,25 +41,22 @@ struct nd_schedule {
     int64_t long_ns, stretch_ns; /* quick: of the longer halves, and of an undisturbed stretch */
 };
 
-/* Writes the steps of round `round`. */
 void nd_schedule_fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps);
 int nd_schedule_round_steps(const struct nd_schedule *s);
 
 /* Pairs (sets) in one round. */
 int nd_schedule_round_pairs(const struct nd_schedule *s);
 
-/* What one round takes, ns, without what comes between its halves. */
+/* Without what comes between its halves. */
 int64_t nd_schedule_round_ns(const struct nd_schedule *s);
 
-/* How long a schedule may take by the wall clock, ns: a second and a tenth more than `measure_ns`, the time asked for, and half a
- * millisecond for switching each of its n_halves. */
+/* How long a schedule may take by the wall clock: `measure_ns`, a second and a tenth more, and half a millisecond for each half. */
 int64_t nd_schedule_limit_ns(int64_t measure_ns, int64_t n_halves);
 
-/* Whether a schedule that ran n_rounds whole rounds in `elapsed_ns` ends here: another one would, by their mean, end nearer beyond the
- * limit. The first one is always run. */
+/* Whether it ends after n_rounds whole rounds: another one would, by their mean, end nearer beyond the limit. The first is always run. */
 int nd_schedule_is_over(int64_t limit_ns, int64_t elapsed_ns, int64_t n_rounds);
 
-/* Boundaries of tests that look at a run several times, and the quantiles they need. Pure functions, local to a rank. */
+/* Boundaries of tests that look at a run several times, and the quantiles they need. Pure. */
 
 enum { ND_MAX_LOOKS = 20 };
 
@@ -69,26 +64,24 @@ enum { ND_MAX_LOOKS = 20 };
 struct nd_spending {
     const char *name;
     const char *help;
-    /* One-sided error that may have been made by the share t (0..1) of the run, of `alpha` in all. */
+    /* One-sided error that may have been made by the share t (0..1) of the run. */
     double (*spent)(double alpha, double t);
 };
 
 extern const struct nd_spending *const nd_spendings[]; /* ends with NULL */
 
-/* Rounds after which the looks are taken: equally spaced over the run, the last one at its end.
- * @param n_looks 1..ND_MAX_LOOKS, at most n_rounds. */
+/* Rounds after which the looks are taken: equally spaced, the last one at the end. */
 void nd_look_rounds(int64_t n_rounds, int n_looks, int64_t *rounds);
 
 /* Nominal one-sided p of each look: crossing at p_k or below, at any look, has probability `alpha` without an effect.
  * By recursive integration of the joint normal distribution (Armitage, McPherson, Rowe 1969; Jennison, Turnbull 2000, chapter 19).
- * @param fractions n shares of the run, rising, at most 1, at least 0.001 apart.
- * @return 0, or -1 when memory is short. */
+ * `fractions`: n shares of the run, rising. 0, or -1 when memory is short. */
 int nd_spending_bounds(const struct nd_spending *spending, double alpha, const double *fractions, int n, double *nominal_p);
 
-/* Upper tail of the standard normal distribution, and where it is p (0 < p < 1). */
+/* Upper tail of the standard normal distribution, and where it is p. */
 double nd_normal_tail(double z);
 double nd_normal_quantile(double p);
 
-/* The same of Student's distribution; df >= 1, 0 < p <= 0.5. By the incomplete beta function's continued fraction (modified Lentz). */
+/* The same of Student's, df >= 1, p <= 0.5. By the incomplete beta function's continued fraction (modified Lentz). */
 double nd_student_tail(double t, double df);
 double nd_student_quantile(double p, double df);

@@ -1,7 +1,5 @@
 #include "detector/design/schedule.h"
 
-/* ---- quantiles ----------------------------------------------------------------------------------------------------------------------- */
-
 double nd_normal_tail(double z) { return 0.5 * erfc(z * M_SQRT1_2); }
 
 double nd_normal_quantile(double p) {
@@ -59,8 +57,6 @@ double nd_student_quantile(double p, double df) {
     return (low + high) / 2;
 }
 
-/* ---- spending ------------------------------------------------------------------------------------------------------------------------ */
-
 static double obrien_fleming(double alpha, double t) { return t > 0 ? 2 * nd_normal_tail(nd_normal_quantile(alpha / 2) / sqrt(t)) : 0; }
 
 static double pocock(double alpha, double t) { return alpha * log1p(expm1(1) * t); }
@@ -75,8 +71,6 @@ const struct nd_spending *const nd_spendings[] = {&slow, &even, NULL};
 void nd_look_rounds(int64_t n_rounds, int n_looks, int64_t *rounds) {
     for (int k = 1; k <= n_looks; k++) rounds[k - 1] = n_rounds / n_looks * k + (n_rounds % n_looks * k + n_looks - 1) / n_looks;
 }
-
-/* ---- boundaries ---------------------------------------------------------------------------------------------------------------------- */
 
 /* Gauss and Legendre's rule of six points on -1..1: the positive half. */
 enum { N_POINTS = 6 };

@@ -1,12 +1,11 @@
-/* One half over the ranks of a node, or over all: what a row and a node's figures are made of. Ranks' parts are joined two by two on the
- * way to rank 0, so that nobody ever holds what all ranks saw. */
+/* One half over the ranks of a node, or over all. Ranks' parts are joined two by two on the way to rank 0. */
 #pragma once
 
 #include "detector/design/schedule.h"
 #include "detector/measure/measure.h"
 #include "detector/measure/starts.h"
 
-/* The figures that each half yields, and the question each answers. Columns are described in docs/reference/formats.md. */
+/* The figures that each half yields. Columns are described in docs/reference/formats.md. */
 
 struct nd_half;
 
@@ -14,7 +13,7 @@ struct nd_channel {
     const char *name;
     const char *help;
     const char *columns;
-    /* The channel's figure of one half; differences between on and off are the effect. NaN where it is not known. Required. */
+    /* Differences between on and off are the effect. NaN where it is not known. */
     double (*value)(const struct nd_half *h);
 };
 
@@ -65,32 +64,27 @@ struct nd_half {
 
 struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s);
 
-/* Joins b into a; associative and commutative, but for the rounding of base_ns_sum. */
+/* Joins b into a; associative and commutative. */
 void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b);
 void nd_half_sum_reduce(void *into, const void *from);
 
-/* Marks in a sum over all ranks what it says nothing of; start_ns counts from `zero_ns` then.
- * @param has_detours  0: operations were not timed one by one, so nothing is known of detours.
- * @param has_generator  0: there is no generator whose dose could be told. */
+/* Marks in a sum over all ranks what it says nothing of; start_ns counts from `zero_ns` then. */
 void nd_half_sum_tell(struct nd_half_sum *s, int64_t zero_ns, int has_detours, int has_generator);
 
-/* Mean of the operations that are no detours, over ranks; -1: not known. */
+/* Mean of the operations that are no detours; -1: not known. */
 static inline double nd_half_base_ns(const struct nd_half_sum *s) { return s->n_base > 0 ? s->base_ns_sum / s->n_base : -1; }
-
-/* Differences on - off of a figure, pair by pair, while a run is under way. */
 
 /* Running mean and sum of squared deviations (Welford 1962). */
 struct nd_moments { int64_t n; double mean, m2; };
 
 struct nd_pairs;
 
-/* @param n_arms  on arms and off. NULL when memory is short. */
+/* Differences on - off of a figure, pair by pair. n_arms: with off. NULL when memory is short. */
 struct nd_pairs *nd_pairs_open(int n_configs, int n_arms);
 
-/* Takes a half's figure: each on half pairs with the off half of its pair or set. NaN makes no pair.
- * @param config  from 0: whose differences are kept apart; may be 0 throughout, because the halves of a pair follow each other. */
+/* Each on half pairs with the off half of its pair or set. NaN makes no pair. */
 void nd_pairs_half(struct nd_pairs *p, int config, const struct nd_step *step, double value);
 
-/* Differences so far of an arm (from 1; 0 is off). */
+/* Of an arm (from 1; 0 is off). */
 const struct nd_moments *nd_pairs_of(const struct nd_pairs *p, int config, int arm);
 void nd_pairs_close(struct nd_pairs *p);

@@ -20,8 +20,6 @@ static double ramp_of(const struct nd_arrival_request *r, struct nl_rng *rng) {
 
 static double draw(const struct nd_arrival_request *r, struct nl_rng *rng) { return (void)r, nl_rng_uniform(rng); }
 
-/* ---- traces: read word by word, so that neither long lines nor long files need memory ---- */
-
 struct reader {
     FILE *f;
     const char *path;

@@ -18,24 +18,20 @@ struct nd_late {
     int (*call)(struct nd_op_state *state); /* the operation's own, during a half */
 };
 
-/* The delays of this rank: ND_ARRIVAL_CYCLE of them, ns. Collective.
- * @param amount_ns  of patterns that have shares of one.
- * @return the longest of all ranks, or -1 after a message: a trace cannot be read, or memory is short. */
+/* The delays of this rank, ND_ARRIVAL_CYCLE of them; `amount_ns` of patterns that have shares of one. Collective. The longest of all ranks,
+ * or -1 after a message. */
 int64_t nd_late_delays(const struct nd_start_options *o, const struct nd_team *team, double amount_ns, uint64_t seed, int64_t *delays_ns);
 
-/* Opens it for the options' pattern and amount. Collective; 0, or -1 after a message. */
 int nd_late_open(struct nd_late *l, const struct nd_start_options *o, const struct nd_team *team, const struct nl_ticks *ticks, int yields,
                  uint64_t seed);
 
-/* How many operations a late half has where an off half has n; at least 1. */
+/* How many operations a late half has where an off half has n. */
 int64_t nd_late_operations(const struct nd_late *l, int64_t n, double operation_ns);
 
-/* A late half begins: the operation's calls wait first. And its end: they do not any more. Local.
- * @return by how much the last rank came late, summed over the calls since the begin, ns. */
+/* A late half begins: its calls wait first. And its end: by how much the last rank came late, summed over its calls, ns. Local. */
 void nd_late_begin(struct nd_late *l, struct nd_op_state *state);
 int64_t nd_late_end(struct nd_late *l, struct nd_op_state *state);
 
-/* The call of a late half: waits as long as this rank is to be late, and calls the operation. Collective, as that is. */
 int nd_late_call(struct nd_op_state *state);
 
 void nd_late_close(struct nd_late *l);

@@ -5,10 +5,8 @@
 
 #include "common/base/nl_usual.h"
 
-/* One start over all ranks: who was first and last, what being last cost, how the arrivals spread. A reduction of MPI's, so that no rank
- * ever holds what all ranks saw. */
+/* One start over all ranks, times in ns since its common schedule. Contiguous, without pointers: it is sent as bytes. */
 
-/* Times in ns since the common scheduled start. Contiguous, without pointers: it is sent as bytes. */
 struct nd_start_sum {
     int64_t first_start_ns, last_start_ns, second_start_ns; /* second: of the rank that started second last; INT64_MIN with one rank */
     int64_t last_end_ns, second_end_ns;
@@ -27,13 +25,11 @@ static inline struct nd_start_sum nd_start_sum_of(int rank, int64_t start_ns, in
 /* Joins b into a; associative and commutative: of equal times the lower rank counts. */
 void nd_start_sum_join(struct nd_start_sum *a, const struct nd_start_sum *b);
 
-/* Closes a node: what it contributes to the variance between nodes. */
 static inline void nd_start_sum_node(struct nd_start_sum *s, int n_node_ranks) {
     s->node_square = s->arrival_sum * s->arrival_sum / n_node_ranks;
 }
 
-/* Variance of the arrivals over all ranks, split: between ranks of a node, and between nodes. ns^2, never negative.
- * Source: one-way analysis of variance; the split is Parsons's (2015). */
+/* Variance of the arrivals between ranks of a node, and between nodes, ns^2. Source: one-way analysis of variance; Parsons (2015). */
 void nd_start_sum_variance(const struct nd_start_sum *s, int n_ranks, double *within_ns2, double *between_ns2);
 
 /* By how much the last was behind the second last; 0 with one rank. */
@@ -42,7 +38,7 @@ static inline int64_t nd_start_cost_ns(int64_t last_ns, int64_t second_ns) { ret
 /* What being first or last came to, per rank. */
 struct nd_start_rank { int64_t first_starts, last_starts, last_ends, start_cost_ns, end_cost_ns; };
 
-/* Counts a start in those of its ranks (n_ranks of them), and joins one to another. */
+/* Counts a start in those of its ranks. */
 void nd_start_rank_count(struct nd_start_rank *ranks, const struct nd_start_sum *s);
 void nd_start_rank_join(struct nd_start_rank *to, const struct nd_start_rank *from);
 
@@ -62,13 +58,11 @@ struct nd_lateness {
     struct nd_start_rank *cells;     /* most_slices x n_ranks; owned */
 };
 
-/* How many slices a table of so many ranks has. Pure. */
 int nd_lateness_slices(int n_ranks);
 
-/* An empty table with slices of that length at first. NULL when memory is short. Local. */
 struct nd_lateness *nd_lateness_open(int n_ranks, int64_t slice_ns);
 
-/* Counts a start that was scheduled at `at_ns` (since the launch's first half, not negative). */
+/* Counts a start that was scheduled at `at_ns` since the launch's first half. */
 void nd_lateness_add(struct nd_lateness *l, int64_t at_ns, const struct nd_start_sum *s);
 
 void nd_lateness_close(struct nd_lateness *l); /* NULL is fine */

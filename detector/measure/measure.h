@@ -58,10 +58,10 @@ struct nd_loop_result {
     int64_t n_involuntary; /* with a program: how often its thread was switched off its CPU against its will */
 };
 
-/* Runs n operations untimed: brings code and buffers back into the cache after the book-keeping between halves. Collective. */
+/* Runs n operations untimed, for caches. Collective. */
 void nd_loop_warm(const struct nd_loop *loop, int64_t n);
 
-/* Runs operations untimed for `ns`; ends early when a rank is to stop. Needs `together`, or a program. Collective. */
+/* The same for `ns`; ends early when a rank is to stop. Needs `together`, or a program. Collective. */
 void nd_loop_settle(const struct nd_loop *loop, int64_t ns);
 
 /* How often the calling thread was switched off its CPU against its will; 0 where the system does not say. */
@@ -70,18 +70,14 @@ static inline int64_t nd_involuntary_switches(void) {
     return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nivcsw;
 }
 
-/* Where this rank's time has gone so far: read right before and right after what is timed. The wall time alone where nobody asks for
- * more. */
+/* Where this rank's time has gone so far: read right before and right after what is timed. Without loop.preempted the wall time alone. */
 void nd_loop_read_times(const struct nd_loop *loop, struct nl_thread_times *t);
 
-/* Adds what was preempted and stolen since `from` to the result. */
 void nd_loop_add_lost(const struct nd_loop *loop, const struct nl_thread_times *from, struct nd_loop_result *r);
 
-/* Whether a rank was asked to stop. Collective. */
 int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken);
 
-/* Counts one operation of `ns` in the loop's histogram and in the result. */
 void nd_loop_count(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns);
 
-/* Runs the loop once. Collective over the state's communicator, with equal n_operations and chunk on all ranks. */
+/* Collective over the state's communicator, with equal n_operations and chunk on all ranks. */
 void nd_loop_run(const struct nd_loop *loop, struct nd_loop_result *result);

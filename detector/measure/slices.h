@@ -1,5 +1,4 @@
-/* Slices of the loop: how long every few hundred operations took, kept while the loop runs and written to slices.HOST.bin between halves
- * (docs/reference/formats.md, slices.HOST.bin). One rank of a node keeps them, its first: operations hold the ranks together. */
+/* Slices of the loop: how long every few hundred operations took, written to slices.HOST.bin between halves by the node's first rank. */
 #pragma once
 
 #include <jansson.h>
@@ -33,7 +32,6 @@ struct nd_slices {
     int has_failed;      /* a block could not be written */
 };
 
-/* Begins at a moment; forgets what was kept. */
 static inline void nd_slices_begin(struct nd_slices *s, int64_t now_ns) {
     s->start_ns = s->last_ns = now_ns;
     s->n_left = s->n_per_slice;
@@ -41,7 +39,6 @@ static inline void nd_slices_begin(struct nd_slices *s, int64_t now_ns) {
     s->flags = 0;
 }
 
-/* `n` operations more, at most n_left, have ended. */
 static inline void nd_slices_pass(struct nd_slices *s, int64_t n) {
     s->n_left -= n;
     if (s->n_left > 0) return;
@@ -56,19 +53,15 @@ static inline void nd_slices_pass(struct nd_slices *s, int64_t n) {
     s->n_left = s->n_per_slice;
 }
 
-/* Operations of a slice of about ND_SLICE_NS. @param operation_ns  what one takes. */
 int64_t nd_slices_operations(double operation_ns);
 
-/* What there is to do before a chunk of `n_operations`: takes in the generator's bursts, and where the slices kept would not leave room for
- * those to come they are written, and begin anew. */
+/* Takes in the generator's bursts; slices kept that would leave no room for those of n_operations are written, and begin anew. */
 void nd_slices_before_chunk(struct nd_slices *s, int64_t n_operations);
 
-/* Makes the file, which must not exist yet, and writes its head. `header` is borrowed. 0, or -1 with errno. */
+/* 0, or -1 with errno, as where the file exists. */
 int nd_slices_open(struct nd_slices_file **file, const char *path, const json_t *header);
 
-/* Appends what is kept as a block of its half, and forgets it; nothing without a slice. A block that does not fit on the disk is taken
- * back.
- * 0, or -1 with errno. */
+/* Appends what is kept as a block of its half, all of it or nothing, and forgets it. 0, or -1 with errno. */
 int nd_slices_write(struct nd_slices *s);
 
 void nd_slices_close(struct nd_slices_file *file); /* NULL is fine */

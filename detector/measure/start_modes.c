@@ -100,4 +100,3 @@ static const struct nd_start_mode round_mode = {.name = "round", .help = "a dead
                                                 .is_synchronised = 1, .run = run_round};
 
 const struct nd_start_mode *const nd_start_modes[] = {&loop_mode, &window, &round_mode, NULL};
-

@@ -12,7 +12,7 @@
 #include "detector/sync/clocks.h"
 #include "detector/sync/sync.h"
 
-/* Imbalanced arrival: how much later than the common start each rank enters the operation. One row of nd_arrivals per pattern. */
+/* Imbalanced arrival: how much later than the common start each rank enters the operation. */
 
 #define ND_ARRIVAL_CYCLE 1024          /* delays repeat after so many starts */
 #define ND_ARRIVAL_MAX_NS 60000000000 /* longest delay of a trace */
@@ -20,8 +20,7 @@
 struct nd_arrival_request {
     int rank, n_ranks;
     uint64_t seed;
-    /* file, NULL: none. Lines `rank delay_ns [delay_ns ...]`, whole ns; # begins a comment. Each rank goes round its own delays (and begins
-     * anew with every ND_ARRIVAL_CYCLE starts); ranks that are not in it are not delayed. */
+    /* file, NULL: none. Lines `rank delay_ns [delay_ns ...]`, whole ns; # begins a comment. Ranks that are not in it are not delayed. */
     const char *trace;
 };
 
@@ -34,8 +33,8 @@ struct nd_arrival {
     double (*share)(const struct nd_arrival_request *r, struct nl_rng *rng);
 };
 
-/* Fills ND_ARRIVAL_CYCLE delays of this rank: shares of the amount, or ns with `needs_trace`. 0, or -1 with a reason in a line (of a trace
- * file, line, what is wrong; the same on every rank). Local. */
+/* Fills ND_ARRIVAL_CYCLE delays of this rank: shares of the amount, or ns with `needs_trace`. 0, or -1 with a reason, the same on every
+ * rank. Local. */
 int nd_arrival_fill(const struct nd_arrival *a, const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size);
 
 extern const struct nd_arrival *const nd_arrivals[]; /* ends with NULL; the first is none */
@@ -45,7 +44,7 @@ enum {
     ND_SLICE = 4096   /* starts in one reduction after them */
 };
 
-/* When a long loop of starts may end before its count; MPIPerf's two rules and one for the median. */
+/* When a long loop of starts may end before its count. */
 enum nd_stop_rule {
     ND_STOP_NONE,
     ND_STOP_COUNT, /* variant 1: over 100 starts, or over 30 that were not late */
@@ -76,7 +75,7 @@ struct nd_start_options {
     const char *raw;                   /* file for every start; NULL: none */
 };
 
-/* One start on one rank. Filled in by the mode's loop; local clock but for scheduled_ns. */
+/* One start on one rank; local clock but for scheduled_ns. */
 struct nd_start_record {
     int64_t scheduled_ns; /* global: the common scheduled start; with barrier this rank's own begin, replaced later */
     int64_t begun_ns;     /* the wait is over */
@@ -95,7 +94,7 @@ struct nd_start_plan {
     int64_t *delays;     /* this rank's, ND_ARRIVAL_CYCLE of them, ns; NULL: none. Owned by the starter */
 };
 
-/* Where the clock and CLOCK_MONOTONIC_RAW stood, read close together. */
+/* Where the clock and CLOCK_MONOTONIC_RAW stood. */
 struct nd_clock_pair {
     int64_t clock_ns, raw_ns;
     int64_t doubt_ns; /* how long the reading took */
@@ -186,13 +185,12 @@ struct nd_starter {
     void *context;
 };
 
-/* Opens the clock, synchronises, allocates. Collective. 0, or -1 after a message (the same on all ranks).
- * @param n_allowed CPUs of this node, to see whether ranks share them; 0 unknown. */
+/* Opens the clock, synchronises, allocates. Collective. 0, or -1 after a message (the same on all ranks). `n_allowed` CPUs of this node: to
+ * see whether ranks share them; 0 unknown. */
 int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, const struct nd_team *team, int n_allowed,
                     void (*on_sync)(void *, const struct nd_starter *, const char *), void *context);
 
-/* Finds the slot of an operation: stage 0 and corrections as published, until the share of late starts is small. Collective.
- * @return 0, or -1 after a message: the slot asked for can never be met, or a clock jumped. */
+/* Finds the slot of an operation. Collective. 0, or -1 after a message: the slot asked for can never be met, or a clock jumped. */
 int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_start_plan *plan, const char *name, uint64_t seed);
 void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_loop_result *result);
 
@@ -207,6 +205,5 @@ void nd_starter_accept(struct nd_starter *s);
 
 void nd_starter_close(struct nd_starter *s);
 
-/* Half-width of the order-statistic interval of the median, percent of the median; 100 when there are too few. `h` holds n values.
- * Source: binomial interval of a quantile (Conover 1999), normal approximation, values read from the histogram. */
+/* Half-width of the order-statistic interval of the median, percent of it; 100 when there are too few. */
 double nd_median_precision_percent(const struct nl_hist *h);

@@ -20,7 +20,6 @@ struct nd_together {
     int is_alone;                  /* one rank */
 };
 
-/* Collective. Cannot fail: without a page there are messages. */
 void nd_together_open(struct nd_together *t, const struct nd_team *team);
 void nd_together_close(struct nd_together *t); /* collective; fine where comm is MPI_COMM_NULL */
 
@@ -42,14 +41,11 @@ struct nd_ending {
     int is_least;
 };
 
-/* Begins. Between two loops there must be a collective call.
- * @param is_meeting  nobody can leave an operation before all have entered it.
- * @param planned_ns  what an operation is expected to take, the same on all ranks.
- * @param is_least  it is to last no less than most_ns either, and what words cost does not matter. */
+/* Between two loops there must be a collective call. `is_meeting`: nobody can leave an operation before all have entered it. `is_least`: it
+ * is to last no less than most_ns either, and what words cost does not matter. */
 void nd_ending_begin(struct nd_ending *e, struct nd_together *t, int is_meeting, int64_t n_most, int64_t most_ns, double planned_ns,
                      int is_least);
 
-/* Whether the loop ends after the operations done. */
 static inline int nd_ending_is_here(const struct nd_ending *e) {
     return atomic_load_explicit(e->end_at, memory_order_acquire) - e->before - 1 < e->n; /* ends of loops before are far above n */
 }
@@ -57,8 +53,7 @@ static inline int nd_ending_is_here(const struct nd_ending *e) {
 /* This rank wants an end. `now_ns`: INT64_MAX for one that does not come from the clock. */
 void nd_ending_ask(struct nd_ending *e, int64_t now_ns);
 
-/* At operation number next_at: what was told last is taken in, and the next word given. Collective. */
+/* At operation number next_at: what was told last is taken in, and the next word given. Collective, as the end where there are messages. */
 void nd_ending_tell(struct nd_ending *e, int64_t now_ns);
 
-/* The loop has ended. Collective where there are messages. */
 void nd_ending_finish(struct nd_ending *e);

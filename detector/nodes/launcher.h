@@ -9,13 +9,11 @@ struct nd_launcher {
     int local_rank; /* -1: the launcher does not say */
 };
 
-/* Reads the launcher's environment variables. Local; cannot fail: a process without a launcher is rank 0 of 1. */
+/* A process without a launcher is rank 0 of 1. Local. */
 void nd_launcher_read(struct nd_launcher *l);
 
-/* Whether MPI sees fewer ranks than the launcher started. A launcher that the library cannot talk to leaves every rank alone, each with a
- * campaign of its own. `n_ranks`: size of MPI_COMM_WORLD. Local.
- * @param said  receives what is wrong and what to do, in a line; unchanged otherwise. */
+/* Whether MPI sees fewer ranks than the launcher started: the library cannot talk to it, and every rank is alone. `said`: what to do. */
 int nd_launcher_is_lone(const struct nd_launcher *l, int n_ranks, char said[ND_LONE_BYTES]);
 
-/* The same with a message, of rank 0 alone where the launcher says on which node a rank is. Local, after MPI_Init; 0, or -1. */
+/* The same with a message, of rank 0 alone where that is known. After MPI_Init; 0, -1. */
 int nd_launcher_check(const struct nd_launcher *l, int n_ranks);

@@ -1,4 +1,4 @@
-/* Where a number comes from: hosts, kernel, placement, MPI library. Everything is read, nothing is changed. */
+/* Where a number comes from: hosts, kernel, placement, MPI library. */
 #pragma once
 
 #include <jansson.h>
@@ -38,37 +38,27 @@ struct nd_binding {
     char cpus[128];
 };
 
-/* Reads this node. Opens the topology for a moment. Local; unknown parts stay "". */
+/* Reads this node; unknown parts stay "". Local. */
 void nd_host_read(struct nd_host *h);
 void nd_binding_read(struct nd_binding *s, int rank);
 
-/* {library, version, parameters}: the library's version string, the settings in the environment that choose algorithms and transports,
- * and the library's own variables for the given operations (MPI tool interface). New reference. */
+/* {library, version, parameters}: settings in the environment, and the library's own variables for the operations. New reference. */
 json_t *nd_mpi_json(const char *const *operations, int n_operations);
 
-/* What Slurm's environment says of the job, by its own variables' names, with mpi_type (pmix, pmi2, pmi; null: not known) and
- * account_sampling (as for --acctg-freq; null: the cluster's own setting); JSON null outside of Slurm. New reference. */
+/* What Slurm's environment says of the job, with mpi_type and account_sampling; JSON null outside of Slurm. New reference. */
 json_t *nd_slurm_json(void);
 
-/* Most memory this process has held so far (VmHWM), KiB; -1 when the system does not say. Local. */
+/* Most memory held so far (VmHWM), KiB; -1 when the system does not say. */
 int64_t nd_peak_memory_kib(void);
 
 json_t *nd_host_json(const struct nd_host *h);
 json_t *nd_binding_json(const struct nd_binding *s);
 
-/* Nodes that are not alike: what differs among them, and which. A collective waits for its slowest node, so such a launch measures that
- * one. */
-
-/* Writes into `line` what differs among the nodes and which of them differ from the most common kind, "" when they are all alike. Looks at
- * CPU model, CPUs that may be used, hardware threads per core, kernel and ranks per node; what is not known of a node is not compared.
- * @return number of properties in which they differ. Local. */
+/* What differs among the nodes (a collective waits for its slowest) and which of them differ from most, "" when they are alike; what is not
+ * known is not compared. Returns the number of properties. */
 int nd_unlike_describe(const struct nd_host *hosts, int n_hosts, char *line, size_t size);
 
-/* The switches above a node, as Slurm says them. */
-
-/* The switches of an address such as s0.s[3,1-2].node7 of pattern switch.switch.node (SLURM_TOPOLOGY_ADDR, SLURM_TOPOLOGY_ADDR_PATTERN),
- * from the top, with points between. Several of one level are written one way, however Slurm wrote them; what is too long ends in a
- * checksum. Local.
- * @param node  Slurm's name of the node (SLURMD_NODENAME), which may have points; NULL: not known.
- * @param out   "" where address and pattern do not fit each other, or one is NULL: not known. */
+/* The switches above a node, of an address such as s0.s[3,1-2].node7 of pattern switch.switch.node (SLURM_TOPOLOGY_ADDR, ..._PATTERN), from
+ * the top, with points between, written one way; what is too long ends in a checksum. `node`: Slurm's name of it, or NULL. `out`: "" where
+ * they do not fit each other. Local. */
 void nd_switches_read(const char *address, const char *pattern, const char *node, char *out, size_t size);

@@ -51,8 +51,6 @@ void nd_quiet_close(struct nd_quiet *q) {
     NL_FREE(q->text, q->before, q->after, q->tasks_before.all, q->tasks_after.all, q);
 }
 
-/* ---- CPUs ---------------------------------------------------------------------------------------------------------------------------- */
-
 /* The next line of a CPU that is used: its number, and where its fields begin; -1: there is none. */
 static int next_cpu(char **text, const unsigned char *cpu_used, int n_cpus, char **fields) {
     while (strncmp(*text, "cpu", 3) == 0) {
@@ -74,8 +72,6 @@ static void read_cpus(struct nd_quiet *q, int64_t (*fields)[N_FIELDS]) {
     for (int cpu; (cpu = next_cpu(&text, q->cpu_used, q->n_cpus, &at)) >= 0;)
         for (int i = 0; i < N_FIELDS; i++) fields[cpu][i] = strtoll(at, &at, 10);
 }
-
-/* ---- tasks --------------------------------------------------------------------------------------------------------------------------- */
 
 static int is_own(const struct nd_quiet *q, int pid) {
     for (int i = 0; i < q->n_own; i++)
@@ -124,8 +120,6 @@ static void read_tasks(const struct nd_quiet *q, struct tasks *t) {
     nl_each_number(q->proc, look_at_process, &l);
     if (t->n) qsort(t->all, (size_t)t->n, sizeof *t->all, by_tid);
 }
-
-/* ---- both ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* Looking at tasks takes time itself: the looks at the CPUs lie between. */
 void nd_quiet_begin(struct nd_quiet *q) {

@@ -1,5 +1,4 @@
-/* How busy the CPUs of the ranks are before anything is measured, and with what. Ranks sleep meanwhile; a node's first rank looks at /proc
- * twice. */
+/* How busy the CPUs of the ranks are before anything is measured, and with what: a node's first rank looks at /proc twice. */
 #pragma once
 
 #include "detector/nodes/provenance.h"
@@ -36,47 +35,34 @@ struct nd_quiet_node {
 
 struct nd_quiet;
 
-/* @param proc  where /proc is.
- * @param cpu_used  flags of the CPUs to look at, n_cpus of them; borrowed.
- * @param own  n_own processes that are ours: they and their children are no news; borrowed.
- * @return NULL without memory. */
+/* `proc`: where /proc is; cpu_used: n_cpus flags; `own`: n_own processes that are ours, no news with their children. Borrowed. */
 struct nd_quiet *nd_quiet_open(const char *proc, const unsigned char *cpu_used, int n_cpus, const pid_t *own, int n_own);
 
-/* The first look. */
+/* The two looks; the second fills in everything but the host. */
 void nd_quiet_begin(struct nd_quiet *q);
 
-/* The second look, and what went on since the first. Everything but the host. */
 void nd_quiet_end(struct nd_quiet *q, struct nd_quiet_node *node);
 
 void nd_quiet_close(struct nd_quiet *q);
 
-/* Whether no CPU was busy, or taken by the hypervisor, for more than `limit_percent`, as far as that can be told. */
+/* Whether no CPU was above the limit, as far as that can be told. */
 int nd_quiet_is(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent);
 
-/* What was above `limit_percent`, in words: "CPU 1 is 23 % busy (R 20 %), steal 2 %; ...". Returns the number of such CPUs among those
- * listed. */
+/* What was above it: "CPU 1 is 23 % busy (R 20 %), steal 2 %; ..."; returns the number of such CPUs. */
 int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent, char *line, size_t size);
 
-/* Ranks that may use fewer CPUs than they are. */
-
-/* Writes into `line` which ranks of which node have fewer CPUs than they are, by their bindings ("" when none have), such as "2 ranks of n1
- * may use CPU 1 only"; of several crowds on a node the one with most ranks too many, and other nodes as a number. Local, on the rank that
- * has the bindings of all.
- * @param bindings  of all ranks; `node` is the index in `hosts`.
- * @return number of such nodes, -1 without memory. */
+/* Ranks that may use fewer CPUs than they are, by their bindings: "2 ranks of n1 may use CPU 1 only". Number of such nodes, -1 no
+ * memory. */
 int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct nd_host *hosts, int n_hosts, char *line, size_t size);
 
 /* Time the hypervisor took from this node's CPUs, from /proc/stat (resolution: one tick of USER_HZ, 10 ms). */
 
 struct nd_steal;
 
-/* Opens /proc/stat and measures what one reading costs.
- * @param cpu_used n_cpus flags by CPU number: the CPUs of the node's ranks. Borrowed.
- * @param half_ns  length of a half: reading must cost less than a hundredth of it, otherwise it is refused.
- * @return NULL when it cannot be read or is too slow. */
+/* cpu_used is borrowed. NULL when it cannot be read, or when a reading costs more than a hundredth of a half. */
 struct nd_steal *nd_steal_open(const unsigned char *cpu_used, int n_cpus, int64_t half_ns);
 
-/* Steal time since boot over the CPUs, ns; -1 when it cannot be read. Allocates nothing. */
+/* Since boot over the CPUs, ns; -1 when it cannot be read. Allocates nothing. */
 int64_t nd_steal_read(struct nd_steal *s);
 
 void nd_steal_close(struct nd_steal *s);

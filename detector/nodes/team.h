@@ -28,23 +28,21 @@ enum nd_flag {
 };
 enum { ND_N_FLAGS = 9 };
 
-/* Splits the world. Collective; MPI's own error handler ends the run when it fails. */
 void nd_team_open(struct nd_team *t);
 void nd_team_close(struct nd_team *t);
 
-/* Ors the flags of all ranks. Collective. */
+/* Ors the flags of all ranks. Collective, as all below. */
 int nd_team_agree(const struct nd_team *t, int flags);
 
-/* The same, and leaves in `value` the largest of all ranks, in one message. `value` 0 or more. Collective. */
+/* The same, and leaves in `value` (0 or more) the largest of all ranks, in one message. */
 int nd_team_agree_max(const struct nd_team *t, int flags, int64_t *value);
 
-/* The `n` values of rank 0, on all. A sum, as much in either direction between two ranks (nodes/tree.h). Collective. */
+/* The `n` values of rank 0, on all. A sum, as much in either direction between two ranks. */
 void nd_team_share(const struct nd_team *t, int64_t *values, int n);
 
-/* The largest value of all ranks. Collective. */
 int64_t nd_team_max(const struct nd_team *t, int64_t value);
 
-/* Gathers `size` bytes of each rank to rank 0, along a tree (see tree.h). `all` is not looked at elsewhere. Collective. */
+/* Gathers `size` bytes of each rank to rank 0, along a tree. `all` is not looked at elsewhere. */
 void nd_team_gather(MPI_Comm comm, const void *mine, int size, void *all);
 
 /* Bringing small things of all ranks to rank 0 of a communicator along a binomial tree: rank r hands on to r without its lowest bit set.
@@ -62,11 +60,9 @@ void nd_team_gather(MPI_Comm comm, const void *mine, int size, void *all);
 
 enum { ND_TREE_BLOCK_BYTES = 65536 }; /* or one entry, where that is larger */
 
-/* Joins the `size` bytes of all ranks into those of rank 0; `value` is overwritten on the others. Collective; MPI's error handler ends the
- * run when it fails, and so does a lack of memory.
- * @param join  adds `from`, of higher ranks, to `into`, of lower ones; associative. */
+/* Joins the `size` bytes of all ranks into those of rank 0; `value` is overwritten on the others. `join` adds `from`, of higher ranks, to
+ * `into`; associative. Ends the run when it fails, as the next. */
 void nd_tree_reduce(MPI_Comm comm, void *value, int size, void (*join)(void *into, const void *from));
 
-/* Hands the `size` bytes of every rank to `take` on rank 0, in the order of the ranks. Collective, errors as above.
- * @param take  not looked at elsewhere; `entry` is good until it returns. */
+/* Hands the `size` bytes of every rank to `take` on rank 0, in the order of the ranks; `entry` is good until it returns. */
 void nd_tree_gather(MPI_Comm comm, const void *mine, int size, void (*take)(void *context, int rank, const void *entry), void *context);

@@ -129,8 +129,6 @@ void nd_algorithm_close(struct nd_algorithm *a) {
     MPI_T_finalize();
 }
 
-/* ---- where a name is not what runs -------------------------------------------------------------------------------------------------- */
-
 static int64_t ranks_below(int n_ranks) {
     int64_t power = 1;
     while (2 * power <= n_ranks) power *= 2;

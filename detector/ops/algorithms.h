@@ -9,10 +9,8 @@
 
 #include "detector/ops/ops.h"
 
-/* Algorithms of a library that looks at its control variables at each call (MPICH): while an operation is called they hold what was chosen,
- * and at all other times what they had, for the library's own collectives and ours look at them, too. Which names there are is in the
- * variable's description, in the order of their numbers (with 5.0.2 the environment, which takes names, sets the number of each of all 92).
- */
+/* Algorithms of a library that looks at its control variables at each call (MPICH): while an operation is called they hold what was
+ * chosen, and at all other times what they had. The names are in the variable's description, in the order of their numbers. */
 
 struct nd_op;
 struct nd_op_state;
@@ -29,19 +27,17 @@ struct nd_per_call {
     int can_insist;                    /* 1: there is such a one */
 };
 
-/* Finds the algorithm ("default": nothing will hold). After MPI_T_init_thread; local.
- * @param number  the library's number of it.
- * @return 1; 0: the library has no such variable; -1 with a reason. Close it in the first case. */
+/* Finds the algorithm ("default": nothing will hold) and its number. After MPI_T_init_thread; local. 1; 0: the library has no such
+ * variable; -1 with a reason. Close it in the first case. */
 int nd_per_call_open(const struct nd_op *op, const char *algorithm, struct nd_per_call *p, int *number, char *reason, size_t reason_size);
 void nd_per_call_close(struct nd_per_call *p); /* fine on zeros */
 
-/* Around calls; NULL and zeros: nothing. No allocation, no output. Local. */
+/* Around calls; NULL and zeros: nothing. Local. */
 void nd_per_call_begin(const struct nd_per_call *p);
 void nd_per_call_end(const struct nd_per_call *p);
 
-/* Calls the operation once, the library being told to fail rather than to run another algorithm. Collective over the state's communicator.
- * @param name  what the variables say then: an algorithm, or default; "" where the call failed on any rank. ND_PER_CALL_NAME_BYTES.
- * @return whether it acts; the same on all ranks. */
+/* Calls the operation once, the library being told to fail rather than to run another algorithm. `name`: what the variables say then (""
+ * where the call failed on a rank). Collective; whether it acts, the same on all ranks. */
 int nd_per_call_acts(const struct nd_per_call *p, struct nd_op_state *s, char *name);
 
 /* Prints `operation,algorithm` for each algorithm of the operation; returns their number. After MPI_T_init_thread. */
@@ -60,20 +56,16 @@ struct nd_algorithm {
     int is_per_call; /* 1: the library looks at each call. What it would run in place of the algorithm is then not known by its name. */
 };
 
-/* Finds the algorithm ("default": the library's own choice) and duplicates `from`. Collective over `from`, with the same words on all
- * ranks, between MPI_Init and MPI_Finalize.
- * @return 0, and then to be closed; or -1 with a reason in one line, the same on all ranks but for what differs between them. */
+/* Finds the algorithm ("default": the library's own choice) and duplicates `from`. Collective over `from`. 0, and then to be closed; or -1
+ * with a reason, the same on all ranks but for what differs between them. */
 int nd_algorithm_open(const struct nd_op *op, const char *name, MPI_Comm from, struct nd_algorithm *a, char *reason, size_t reason_size);
 void nd_algorithm_close(struct nd_algorithm *a); /* collective; fine where comm is MPI_COMM_NULL */
 
-/* What Open MPI runs in place of an algorithm that such a call does not suit; the algorithm itself where it suits; NULL where the call
- * would fail. Segments are as without a setting of the user's: none. Source: Open MPI 4.1 and 5.0, ompi/mca/coll/base: the algorithms' own
- * first lines. Pure.
- * @param count  elements of the whole vector, or of one message. */
+/* What Open MPI runs in place of an algorithm that a call with so many elements does not suit; NULL where the call would fail. Source: Open
+ * MPI 4.1 and 5.0, ompi/mca/coll/base: the algorithms' own first lines. Pure. */
 const char *nd_algorithm_in_fact(const char *operation, const char *algorithm, int64_t count, int n_ranks);
 
-/* Whether the environment gives the library a file of rules that noiselab run advise wrote for another version of it (its first line has
- * "holds for VERSION"). 1: `line` says so; 0: no such file, or it is for this version. Local, no communication. */
+/* Whether the environment gives the library a file of rules that noiselab run advise wrote for another version of it; `line` says so. */
 int nd_algorithms_foreign_rules(char *line, size_t size);
 
 /* Prints `operation,algorithm` for every algorithm that this library lets one choose. Before MPI_Init. 0, or -1 with a reason. */

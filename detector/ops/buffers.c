@@ -25,8 +25,6 @@ static void flush_fence(void) { __asm__ volatile("dsb ish" : : : "memory"); }
 #define FLUSHES_BY_LINE 0
 #endif
 
-/* ---- sizes --------------------------------------------------------------------------------------------------------------------------- */
-
 /* A line of /sys/devices/system/cpu/cpuN/cache/indexM/; returns 0 or -1. */
 static int read_cache_file(int cpu, int index, const char *name, char *line, size_t size) {
     char path[128];
@@ -69,8 +67,6 @@ int64_t nd_buffers_memory_bytes(const struct nd_buffer_options *o, int64_t set_b
     int64_t one_bytes = set_bytes + 2 * ALIGNMENT_BYTES + 2 * (int64_t)sizeof(void *);
     return nd_buffers_sets(o, set_bytes) * one_bytes + 2 * HUGE_PAGE_BYTES + walk_bytes;
 }
-
-/* ---- sets ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* Reserves address space; pages come with the first touch. NULL when there is none. */
 static void *reserve(size_t bytes) {

@@ -3,7 +3,6 @@
 
 #include "common/base/nl_usual.h"
 
-/* What the caches hold of an operation's buffers when it starts; the cache state is a factor. */
 enum nd_buffer_use {
     ND_BUFFER_REUSE, /* the same buffers every time: in cache, as far as they fit */
     ND_BUFFER_ROTATE, /* the next of so many sets that together exceed the last-level cache twice (or of ND_BUFFERS_MOST_SETS) */
@@ -16,8 +15,7 @@ struct nd_buffer_options {
     int n_sets; /* 0: what nd_buffers_sets says */
 };
 
-/* Small messages touch a line or two of a set's pages: with so many sets they do not exceed the last-level cache, and flushing is the
- * way. */
+/* Small messages touch a line or two of a set's pages: with so many sets they do not exceed the cache, and flushing is the way. */
 #define ND_BUFFERS_MOST_SETS 4096
 
 /* Sets of a send and a receive buffer, all of equal size, each at a multiple of 4 KiB. */
@@ -31,19 +29,17 @@ struct nd_buffers {
     size_t walk_bytes;
 };
 
-/* Size of the last-level cache that the calling CPU sees, bytes; 32 MiB where nobody says. Local. */
+/* Size of the last-level cache of the calling CPU, bytes; 32 MiB where nobody says. Local. */
 int64_t nd_buffers_cache_bytes(void);
 
-/* How many sets the options ask for with buffers of that size (send and receive together). Local. */
+/* How many sets the options ask for with buffers of that size; and the memory that nd_buffers_open takes at most for them. Local. */
 int nd_buffers_sets(const struct nd_buffer_options *o, int64_t set_bytes);
 
-/* Memory that nd_buffers_open takes at most for sets of that size, bytes. Local. */
 int64_t nd_buffers_memory_bytes(const struct nd_buffer_options *o, int64_t set_bytes);
 
-/* Allocates all sets and touches everything (zeroed). 0, or -1 when memory is short. Local. */
+/* Allocates all sets and touches everything. 0, or -1 when memory is short. Local. */
 int nd_buffers_open(struct nd_buffers *b, const struct nd_buffer_options *o, int64_t send_bytes, int64_t receive_bytes);
 
-/* Evicts the current set's lines from all caches. No allocation. */
 void nd_buffers_flush(const struct nd_buffers *b);
 
 void nd_buffers_close(struct nd_buffers *b); /* fine on a zeroed one */

@@ -1,7 +1,5 @@
 #include "detector/ops/data.h"
 
-/* ---- data types ---------------------------------------------------------------------------------------------------------------------- */
-
 /* Elements are copied, not dereferenced: a buffer may begin anywhere. A value that no whole number can stand for
  * (a NaN, a fraction) must not equal one. */
 #define TYPE(id, type, mpi_type, is_floating, is_arithmetic)                                                                               \
@@ -25,8 +23,6 @@ TYPE(float, float, MPI_FLOAT, 1, 1)
 TYPE(double, double, MPI_DOUBLE, 1, 1)
 
 const struct nd_datatype *const nd_datatypes[] = {&nd_type_byte, &nd_type_int, &nd_type_long, &nd_type_float, &nd_type_double, NULL};
-
-/* ---- reductions ---------------------------------------------------------------------------------------------------------------------- */
 
 static int64_t within(int64_t i) { return i % ND_DATA_CYCLE; }
 static int64_t nth(int rank) { return rank % ND_DATA_RANK_CYCLE; }
@@ -96,8 +92,6 @@ int64_t nd_reduction_expected(const struct nd_reduction *r, int first, int last,
 }
 
 int64_t nd_moved_value(int from, int to, int64_t i) { return ((int64_t)from * 31 + (int64_t)to * 17 + i) % ND_DATA_CYCLE; }
-
-/* ---- buffers ------------------------------------------------------------------------------------------------------------------------- */
 
 /* What a stretch of elements holds: one cycle, written as the data type's bytes. */
 struct cycle {

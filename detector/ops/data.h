@@ -27,7 +27,7 @@ struct nd_reduction {
 };
 extern const struct nd_reduction *const nd_reductions[]; /* ends with NULL; the first is sum */
 
-/* 1: the data type knows the reduction (MPI 3.1, section 5.9.2). */
+/* MPI 3.1, section 5.9.2. */
 int nd_reduction_knows(const struct nd_reduction *r, const struct nd_datatype *t);
 
 /* Values repeat after so many elements and after so many ranks. Both prime: a block that lies where another should, by any power of two of
@@ -38,21 +38,18 @@ int nd_reduction_knows(const struct nd_reduction *r, const struct nd_datatype *t
 /* What receive buffers are poisoned with; neither a moved value nor a result of any reduction consists of this byte. */
 #define ND_DATA_POISON 0xA5
 
-/* Element i of the reduction over ranks first..last (inclusive): what a check compares with. Values repeat with i and rank, so callers may
- * compute one cycle; the cost does not grow with the number of ranks. 0 when last < first. */
+/* Element i of the reduction over ranks first..last: what a check compares with. The cost does not grow with the ranks. 0: last < first. */
 int64_t nd_reduction_expected(const struct nd_reduction *r, int first, int last, int64_t i);
 
 /* Element i of what rank `from` moves to rank `to`: 0..162. */
 int64_t nd_moved_value(int from, int to, int64_t i);
 
-/* Fills elements at..at+n-1 of a buffer with what rank `from` moves to rank `to`; or compares them with it, byte by byte: 0, -1 when one
- * differs. */
+/* Fills elements at..at+n-1 of a buffer with what rank `from` moves to rank `to`; or compares them with it: 0, -1 when one differs. */
 void nd_moved_fill(const struct nd_datatype *t, void *buffer, int64_t at, int64_t n, int from, int to);
 int nd_moved_check(const struct nd_datatype *t, const void *buffer, int64_t at, int64_t n, int from, int to);
 
-/* Fills the first n elements of a buffer with what a rank brings to a reduction. */
+/* The same of reductions: what a rank brings to it, and elements first_i.. of the result over ranks first..last. */
 void nd_reduced_fill(const struct nd_datatype *t, const struct nd_reduction *r, void *buffer, int64_t n, int rank);
 
-/* Compares the first n elements of a buffer with elements first_i.. of the reduction over ranks first..last. 0, -1 when one differs. */
 int nd_reduced_check(const struct nd_datatype *t, const struct nd_reduction *r, const void *buffer, int64_t n, int first, int last,
                      int64_t first_i);

@@ -9,8 +9,6 @@ const struct nd_reduction *nd_op_reduction(const struct nd_op *op, const struct 
     return o->reduction ? o->reduction : nd_reductions[0];
 }
 
-/* ---- what cannot be ------------------------------------------------------------------------------------------------------------------ */
-
 /* Data types that know a reduction, as "int, long" into `buf`; returns buf. */
 static const char *types_that_know(const struct nd_reduction *r, char *buf, size_t size) {
     size_t used = 0;
@@ -97,8 +95,6 @@ int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o
     return nd_buffers_memory_bytes(&o->buffer, set_bytes) + n_ranks * per_rank_bytes + persistent_bytes;
 }
 
-/* ---- what is timed ------------------------------------------------------------------------------------------------------------------- */
-
 static int call_nonblocking(struct nd_op_state *s) {
     s->op->start(s);
     return MPI_Wait(&s->request, MPI_STATUS_IGNORE);
@@ -109,8 +105,6 @@ static int call_persistent(struct nd_op_state *s) {
     MPI_Start(request);
     return MPI_Wait(request, MPI_STATUS_IGNORE);
 }
-
-/* ---- what is sent and received ------------------------------------------------------------------------------------------------------- */
 
 /* Elements that share number k of an operation with unequal shares has: s->count - 1, s->count, s->count + 1 in turn, at least 1. (None at
  * all would let ranks leave before that one has entered.) */
@@ -200,8 +194,6 @@ int nd_op_check(const struct nd_op_state *s) {
         if (nd_moved_check(s->datatype, s->receive, share_at(s, from), share_size(s, from), from, to)) return -1;
     return 0;
 }
-
-/* ---- opening, advancing, closing ----------------------------------------------------------------------------------------------------- */
 
 static void poison(struct nd_op_state *s) { memset(s->receive, ND_DATA_POISON, (size_t)s->buffers.receive_bytes); }
 

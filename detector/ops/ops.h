@@ -1,5 +1,4 @@
-/* The operations that can be timed: a row of nd_ops each. What they have in common (data types, buffers, what is sent and checked, roots,
- * nonblocking and persistent forms) is in ops.c, buffers.c and data.c. */
+/* The operations that can be timed: a row of nd_ops each. */
 #pragma once
 
 #include <mpi.h>
@@ -91,53 +90,43 @@ extern const struct nd_op *const nd_ops[]; /* ends with NULL; persistent rows on
 /* A program that is followed in place of an operation: no entry of nd_ops. */
 extern const struct nd_op nd_op_program;
 
-/* The data type and the reduction that an operation works with under these options; NULL where it has none. Local, no MPI. */
+/* What an operation works with under these options; NULL where it has none. Local, no MPI. */
 const struct nd_datatype *nd_op_datatype(const struct nd_op *op, const struct nd_op_options *o);
 const struct nd_reduction *nd_op_reduction(const struct nd_op *op, const struct nd_op_options *o);
 
-/* Why an operation cannot be run so: a size that splits an element, more elements than an int counts, a root that is not there, a reduction
- * its data type does not know, a rotating root for a persistent operation. NULL: it can. The text is in `reason`. Local, no MPI. */
+/* Why an operation cannot be run so, in `reason`; NULL: it can. Local, no MPI. */
 const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks, char *reason,
                           size_t reason_size);
 
-/* Memory that one set of buffers takes on the rank that needs most, bytes. Local. */
+/* Memory that one set of buffers takes on the rank that needs most; and all that nd_op_open takes, bytes. Local. */
 int64_t nd_op_set_bytes(const struct nd_op *op, int64_t bytes, int n_ranks);
 
-/* Memory that nd_op_open takes on this rank, all sets of buffers together, bytes. Local. */
 int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks);
 
-/* Fills `s`, allocates, fills buffers; receive buffers begin poisoned. `options` must outlive it, and nd_op_problem must know nothing
- * against them.
- * 0, or -1 when memory is short. Collective for persistent operations (-1 on all ranks
- * then). */
+/* Fills `s`, allocates, fills buffers; receive buffers begin poisoned. `options` must outlive it. 0, or -1 when memory is short. Collective
+ * for persistent operations. */
 int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, struct nd_op_state *s, MPI_Comm comm, int64_t bytes);
 
-/* Whether the operation gives this rank something. Local. */
 int nd_op_receives(const struct nd_op_state *s);
 
-/* Whether the last call left the right data. 0, or -1 when it did not. Local. */
+/* Whether the last call left the right data: 0, -1. Local. */
 int nd_op_check(const struct nd_op_state *s);
 
-/* What has to happen between two operations, untimed: next root, next set of buffers, caches emptied, receive buffer poisoned. No
- * allocation, no output. Local. Call it only where s->needs_advance. */
+/* What has to happen between two operations, untimed: next root, next set, caches emptied, receive buffer poisoned. No allocation. Call it
+ * only where s->needs_advance. */
 void nd_op_advance(struct nd_op_state *s);
 
 /* Frees what nd_op_open made; fine on a zeroed state. Collective for persistent operations. */
 void nd_op_close(struct nd_op_state *s);
 
-/* Work of a fixed amount: the same instructions on every rank and in every call, whatever the clock says, so that differences in when ranks
- * are done are the machine's. */
+/* Work of a fixed amount, whatever the clock says: n steps of arithmetic that the compiler can neither shorten nor split. */
 
-/* Runs n steps of arithmetic that the compiler can neither shorten nor split; no memory, no system call. */
 void nd_work(int64_t n_steps);
 
 /* Steps per ns on this CPU now: the fastest of several trials of about 1 ms. Local. */
 double nd_work_rate(void);
 
-/* What the files of the rows (op_*.c) lean on: requests, and the persistent operations of this MPI library. */
-
-/* Persistent collectives are part of MPI 4. Open MPI had them before: as an extension with names of its own in 4, by their right names in
- * 5. */
+/* Persistent collectives are part of MPI 4. Open MPI had them before: in 4 as an extension with names of its own. */
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ

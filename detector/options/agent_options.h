@@ -32,14 +32,12 @@ static inline int nd_agent_is_given(const struct nd_agent_options *a) { return a
  * `half_ns`. 0, or -1 when memory is short. */
 int nd_agent_complete(struct nd_agent_options *a, int is_frozen, int64_t half_ns);
 
-/* How long a half is when nobody says: the smallest whole number of the agent's periods that is at least 0.1 s; 1 s when its period is not
- * known. */
+/* How long a half is when nobody says: whole periods of the agent of at least 0.1 s; 1 s when its period is not known. */
 int64_t nd_agent_half_ns(const struct nd_agent_options *a);
 
-/* What a person would call what a command runs: the script of an interpreter, the command behind taskset, nice, env, sh -c and the like;
- * else its program. `text`: as a shell reads it. "" where it holds no word. */
+/* What a person would call what a command runs: the script of an interpreter, the command behind taskset, nice, env, sh -c; else its
+ * program. "" where it holds no word. */
 void nd_agent_name_of_command(const char *text, char *name, size_t size);
 
-/* The name of an agent that was given none: the command (as above), the unit, the control group or the process, as a plain word of at most
- * ND_AGENT_NAME_BYTES, into `name`; "agent" where nothing says one. */
+/* The name of an agent that was given none: of the command, unit, group or process, as a plain word; "agent" where nothing says one. */
 void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_NAME_BYTES + 1]);

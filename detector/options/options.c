@@ -26,10 +26,11 @@ enum need {
 /* What goes from function to function: names are resolved once all options are known. */
 struct parsing { struct nd_options *o; struct nl_command_line *line; };
 
-static int bad(const char *option, const char *value, const char *wanted) { return nl_error("%s: '%s' is not %s", option, value, wanted); }
-
-static void note(struct nd_options *o, const char *text) {
-    if (o->n_notes < ND_MAX_NOTES) snprintf(o->notes[o->n_notes++], sizeof o->notes[0], "%s", text);
+static void __attribute__((format(printf, 2, 3))) note(struct nd_options *o, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (o->n_notes < ND_MAX_NOTES) vsnprintf(o->notes[o->n_notes++], sizeof o->notes[0], format, args);
+    va_end(args);
 }
 
 static const char *const nd_check_names[] = {[ND_CHECK_ONCE] = "once", [ND_CHECK_EVERY] = "every", [ND_CHECK_OFF] = "off", NULL};
@@ -68,9 +69,10 @@ static const char *set_amount(struct nl_command_line *line, const char *text) {
     struct nd_start_options *s = &((struct nd_options *)line->target)->start;
     char *end;
     double factor = strtod(text, &end);
-    int is_factor = end > text && strcmp(end, "x") == 0 && factor > 0 && factor <= 1e6;
-    if (is_factor) s->arrival_factor = factor;
-    return is_factor || nl_parse_duration(text, &s->arrival_ns) == 0 ? NULL : "a time or a multiple of the operation's (try 50us, 2x)";
+    if (end == text || strcmp(end, "x") != 0 || !(factor > 0 && factor <= 1e6))
+        return nl_parse_duration(text, &s->arrival_ns) ? "a time or a multiple of the operation's (try 50us, 2x)" : NULL;
+    s->arrival_factor = factor;
+    return NULL;
 }
 
 static const char *set_beat(struct nl_command_line *line, const char *text) {
@@ -154,21 +156,11 @@ static void print_channels(void) {
     for (int i = 0; nd_channels[i].name; i++) printf("%-10s %s (%s)\n", nd_channels[i].name, nd_channels[i].help, nd_channels[i].columns);
 }
 
-#define PRINT_ROWS(rows, width) \
-    for (size_t row_ = 0; (rows)[row_]; row_++) printf("%-*s %s\n", width, (rows)[row_]->name, (rows)[row_]->help)
-
-static void print_operations(void) { PRINT_ROWS(nd_ops, 25); }
-static void print_designs(void) { PRINT_ROWS(nd_designs, 10); }
-static void print_starts(void) { PRINT_ROWS(nd_start_modes, 10); }
-static void print_clocks(void) { PRINT_ROWS(nd_clock_kinds, 13); }
-static void print_arrivals(void) { PRINT_ROWS(nd_arrivals, 10); }
-
-static const struct {
-    const char *name;
-    void (*print)(void); /* NULL: by what the MPI library says */
-} lists[] = {{"operations", print_operations}, {"algorithms", NULL},         {"designs", print_designs},     {"channels", print_channels},
-             {"starts", print_starts},         {"clocks", print_clocks},     {"arrivals", print_arrivals},   {"datatypes", print_datatypes},
-             {"reductions", print_reductions}};
+/* Rows of a table that ends with NULL begin with name and help; or a function prints them. Neither: the MPI library says them. */
+static const struct { const char *name; int width; const void *rows; void (*print)(void); } lists[] = {
+    {"operations", 25, nd_ops, NULL}, {"algorithms", 0, NULL, NULL}, {"designs", 10, nd_designs, NULL},
+    {"channels", 0, NULL, print_channels}, {"starts", 10, nd_start_modes, NULL}, {"clocks", 13, nd_clock_kinds, NULL},
+    {"arrivals", 10, nd_arrivals, NULL}, {"datatypes", 0, NULL, print_datatypes}, {"reductions", 0, NULL, print_reductions}};
 
 static const char *list(struct nl_command_line *line, const char *text) {
     char reason[256];
@@ -180,7 +172,10 @@ static const char *list(struct nl_command_line *line, const char *text) {
         nl_nearest_offer(&n, lists[i].name);
         if (strcmp(text, lists[i].name) != 0) continue;
         if (line->is_silent || !is_first) return NULL;
+        const char *const *const *row = lists[i].rows;
         if (lists[i].print) lists[i].print();
+        else if (row)
+            for (; *row; row++) printf("%-*s %s\n", lists[i].width, (*row)[0], (*row)[1]);
         else if (nd_algorithms_print(stdout, reason, sizeof reason)) {
             nl_error("--list algorithms: %s", reason);
             *has_failed = 1;
@@ -345,11 +340,16 @@ _Static_assert((int)N_ROWS <= (int)NL_OPTIONS_MAX, "the parser has a place for e
 
 const struct nl_option *nd_options_row(int i) { return i < N_ROWS ? &rows[i] : NULL; }
 
-/* nl_split cuts its text up; argv must stay whole, because it is recorded as the command line. */
-static int split_copy(const char *text, char *copy, size_t size, const char **parts, int max) {
-    if (snprintf(copy, size, "%s", text) >= (int)size) return -1;
-    return nl_split(copy, parts, max);
+/* The parts of a list, or of `usual` where none was given, from a copy that lives as long as the process: argv must stay whole, because it
+ * is recorded as the command line. Their number, -1 after a message. */
+static int split(const char *option, const char *text, const char *usual, const char **parts, int max) {
+    if (!text) text = usual;
+    char *copy = (char *)nl_options_keep(text, strlen(text));
+    int n = copy ? nl_split(copy, parts, max) : -1;
+    return n < 0 ? nl_error("%s: the list is empty, has an empty part or more than %d (try %s)", option, max, usual) : n;
 }
+
+static int stands_twice(const char *option, const char *part) { return nl_error("%s: '%s' stands twice in the list", option, part); }
 
 /* An operation of the list, the algorithm it is to have ("": none) and its own size (-1: those of --bytes). */
 struct chosen { const struct nd_op *op; char algorithm[ND_ALGORITHM_BYTES]; int64_t bytes; };
@@ -379,40 +379,32 @@ static int resolve_operation(const char *word, struct chosen *chosen) {
     if (!equals) return 0;
     if (strspn(equals + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-") != strlen(equals + 1) || !equals[1] ||
         snprintf(chosen->algorithm, sizeof chosen->algorithm, "%s", equals + 1) >= (int)sizeof chosen->algorithm)
-        return bad("--op", name, "an operation and an algorithm of it (see --list algorithms)");
+        return nl_error("--op: '%s' is not an operation and an algorithm of it (see --list algorithms)", name);
     if (chosen->op->completion == ND_BLOCKING && !chosen->op->is_self_test) return 0;
     return nl_error("--op: algorithms are chosen for blocking operations, and %s is none", op);
 }
 
 static int resolve_operations(struct nd_options *o, struct chosen *chosen) {
-    char copy[LIST_BYTES];
     const char *names[ND_MAX_OPERATIONS];
-    int n = split_copy(o->given.operations ? o->given.operations : "barrier,allreduce,alltoall", copy, sizeof copy, names,
-        ND_MAX_OPERATIONS);
-    if (n < 0) return nl_error("--op: the list is empty, has an empty part or is too long (try barrier,alltoall)");
+    int n = split("--op", o->given.operations, "barrier,allreduce,alltoall", names, ND_MAX_OPERATIONS);
     for (int i = 0; i < n; i++) {
         if (resolve_operation(names[i], &chosen[i])) return -1;
-        for (int j = 0; j < i; j++) {
-            int is_same = chosen[j].op == chosen[i].op && chosen[j].bytes == chosen[i].bytes;
-            if (is_same && strcmp(chosen[j].algorithm, chosen[i].algorithm) == 0)
-                return nl_error("--op: '%s' stands twice in the list", names[i]);
-        }
+        for (int j = 0; j < i; j++)
+            if (chosen[j].op == chosen[i].op && chosen[j].bytes == chosen[i].bytes && !strcmp(chosen[j].algorithm, chosen[i].algorithm))
+                return stands_twice("--op", names[i]);
     }
     return n;
 }
 
 static int resolve_sizes(struct nd_options *o) {
-    char copy[LIST_BYTES];
     const char *parts[ND_MAX_SIZES];
-    int n = split_copy(o->given.sizes ? o->given.sizes : "2KiB", copy, sizeof copy, parts, ND_MAX_SIZES);
-    if (n < 0) return nl_error("--bytes: the list is empty, has an empty part or is too long (try 8,2KiB)");
-    for (int i = 0; i < n; i++) {
+    o->n_bytes = split("--bytes", o->given.sizes, "2KiB", parts, ND_MAX_SIZES);
+    for (int i = 0; i < o->n_bytes; i++) {
         if (resolve_size("--bytes", parts[i], &o->bytes[i])) return -1;
         for (int j = 0; j < i; j++)
-            if (o->bytes[j] == o->bytes[i]) return nl_error("--bytes: '%s' stands twice in the list", parts[i]);
+            if (o->bytes[j] == o->bytes[i]) return stands_twice("--bytes", parts[i]);
     }
-    o->n_bytes = n;
-    return 0;
+    return o->n_bytes < 0 ? -1 : 0;
 }
 
 /* Adds one configuration. The element's size is checked here, what depends on the number of ranks by the run. */
@@ -466,7 +458,6 @@ static int resolve_configs(struct nd_options *o) {
 }
 
 static int resolve_levels(struct nd_options *o) {
-    char copy[LIST_BYTES];
     int has_agent = nd_agent_is_given(&o->agent);
     if (!o->given.levels && (o->design->single_loop || has_agent)) return 0;
     if (o->given.levels && strcmp(o->given.levels, "none") == 0) {
@@ -474,47 +465,42 @@ static int resolve_levels(struct nd_options *o) {
         return nl_error("--levels: design %s compares off with on, and needs at least one level", o->design->name);
     }
     const char *parts[ND_MAX_LEVELS];
-    int n = split_copy(o->given.levels ? o->given.levels : "0,0.1,0.3,1", copy, sizeof copy, parts, ND_MAX_LEVELS);
-    if (n < 0) return nl_error("--levels: the list is empty, has an empty part or more than %d levels (try 0,0.1,1)", ND_MAX_LEVELS);
-    for (int i = 0; i < n; i++) {
+    o->n_levels = split("--levels", o->given.levels, "0,0.1,0.3,1", parts, ND_MAX_LEVELS);
+    for (int i = 0; i < o->n_levels; i++) {
         double level;
         if (nl_parse_percent(parts[i], &level)) return nl_error("--levels: '%s' is not %s", parts[i], NL_PERCENT_HELP);
         if (level > 100 || (level > 0 && level < 0.001))
             return nl_error("--levels: '%s' is outside 0.001 to 100 percent of one CPU (or 0, the placebo)", parts[i]);
         for (int j = 0; j < i; j++)
-            if (o->levels_percent[j] == level) return nl_error("--levels: '%s' stands twice in the list", parts[i]);
+            if (o->levels_percent[j] == level) return stands_twice("--levels", parts[i]);
         o->levels_percent[i] = level;
     }
-    o->n_levels = n;
-    return 0;
+    return o->n_levels < 0 ? -1 : 0;
 }
 
-/* The n names of a list that was split, n < 0 when it could not be: each a plain word and only once. n, or -1 after a message. */
-static int check_names(const char *option, const char *const *names, int n, int max) {
-    if (n < 0) nl_error("%s: the list is empty, has an empty part or more than %d names", option, max);
+/* The names of a list: each a plain word and only once. Their number, or -1 after a message. */
+static int split_names(const char *option, const char *text, const char *usual, const char **names) {
+    int n = split(option, text, usual, names, ND_MAX_FACTOR);
     for (int i = 0; i < n; i++) {
         if (!nl_is_plain_name(names[i], NAME_BYTES)) return nl_error("%s: '%s' is not a name (letters, digits, . _ -)", option, names[i]);
-        for (int j = 0; j < i; j++) {
-            if (strcmp(names[i], names[j]) != 0) continue;
-            return nl_error("%s: '%s' stands twice in the list", option, names[i]);
-        }
+        for (int j = 0; j < i; j++)
+            if (strcmp(names[i], names[j]) == 0) return stands_twice(option, names[i]);
     }
     return n;
 }
 
-/* A factor's list of names into `out`. Keys after it are the generator's business, which then gets all of it. -1 after a message. */
-static int resolve_names(struct nd_options *o, const char *option, const char *text, const char **out, int max) {
-    char *copy = strdup(text), *colon = copy ? strchr(copy, ':') : NULL; /* the names point into it: lives as long as the process */
-    if (colon && keep_passed(o, option, text)) return -1;
-    if (colon) *colon = '\0';
-    return check_names(option, out, copy ? nl_split(copy, out, max) : -1, max);
+/* A factor's. Keys after it are the generator's business, which then gets all of it. */
+static int resolve_names(struct nd_options *o, const char *option, const char *text, const char *usual, const char **names) {
+    char list[LIST_BYTES];
+    const char *colon = text ? strchr(text, ':') : NULL;
+    if (!colon) return split_names(option, text, usual, names);
+    snprintf(list, sizeof list, "%.*s", (int)(colon - text), text);
+    return keep_passed(o, option, text) ? -1 : split_names(option, list, usual, names);
 }
 
 static int resolve_phases(struct nd_options *o) {
-    char copy[LIST_BYTES];
     const char *names[ND_MAX_FACTOR];
-    int n = split_copy(o->given.phases ? o->given.phases : "random", copy, sizeof copy, names, ND_MAX_FACTOR);
-    o->n_phases = check_names("--phase", names, n, ND_MAX_FACTOR);
+    o->n_phases = split_names("--phase", o->given.phases, "random", names);
     for (int i = 0; i < o->n_phases; i++) {
         int phase = 0;
         while (nd_phase_names[phase] && strcmp(nd_phase_names[phase], names[i]) != 0) phase++;
@@ -526,9 +512,9 @@ static int resolve_phases(struct nd_options *o) {
 
 /* Crosses the factors with the levels. */
 static int resolve_arms(struct nd_options *o) {
-    o->n_kinds = resolve_names(o, "--kind", o->given.kinds ? o->given.kinds : "spin", o->kinds, ND_MAX_FACTOR);
+    o->n_kinds = resolve_names(o, "--kind", o->given.kinds, "spin", o->kinds);
     if (o->n_kinds < 0) return -1;
-    o->n_patterns = resolve_names(o, "--pattern", o->given.patterns ? o->given.patterns : "periodic", o->patterns, ND_MAX_FACTOR);
+    o->n_patterns = resolve_names(o, "--pattern", o->given.patterns, "periodic", o->patterns);
     if (o->n_patterns < 0 || resolve_phases(o)) return -1;
     if (o->n_places == 0) o->places[o->n_places++] = "last";
     int n = o->n_kinds * o->n_patterns * o->n_places * o->n_phases * o->n_levels;
@@ -551,7 +537,9 @@ static int resolve_arms(struct nd_options *o) {
 }
 
 /* The arm of a treatment without level, behind those of the generator. */
-static void add_arm_without_level(struct nd_options *o, const char *name) { o->arms[o->n_arms++] = (struct nd_arm){.name = name}; }
+static void add_arm_without_level(struct nd_options *o, const char *name, int is_late) {
+    o->arms[o->n_arms++] = (struct nd_arm){.name = name, .is_late = is_late};
+}
 
 /* A line of the preset: what the user did not say himself. The levels are this program's own, so how much the preset loads is not taken;
  * what else it says is the generator's business, which gets the preset, too. */
@@ -575,13 +563,11 @@ static int apply_preset(struct parsing *p) {
 static int64_t whole_periods(int64_t half_ns, int64_t period_ns) { return (half_ns + period_ns - 1) / period_ns * period_ns; }
 
 static void lengthen_half(struct nd_options *o, int64_t to_ns, const char *periods, int64_t period_ns) {
-    char half[32], longer[32], period[32], text[192];
+    char half[32], longer[32], period[32];
     if (to_ns == o->half_ns) return;
-    snprintf(text, sizeof text, "half lengthened from %s to %s: it must hold whole %s of %s",
-             nl_format_duration(o->half_ns, half, sizeof half), nl_format_duration(to_ns, longer, sizeof longer), periods,
-             nl_format_duration(period_ns, period, sizeof period));
+    note(o, "half lengthened from %s to %s: it must hold whole %s of %s", nl_format_duration(o->half_ns, half, sizeof half),
+         nl_format_duration(to_ns, longer, sizeof longer), periods, nl_format_duration(period_ns, period, sizeof period));
     o->half_ns = to_ns;
-    note(o, text);
 }
 
 /* A half holds whole periods of the agent, or pairs would differ by a sample. */
@@ -660,14 +646,11 @@ static int plan_rounds(struct nd_options *o, int seconds_given) {
 /* Says before the run that it cannot end with an answer: with n pairs the smallest p-value is 2^-n, and 0.01 takes seven. */
 static void note_few_pairs(struct nd_options *o) {
     enum { LEAST_PAIRS = 7 };
-    char text[192];
-    double round_s = (double)nd_options_round_ns(o) * 1e-9;
     if (o->design->single_loop || o->design->has_stretches || o->n_arms == 0 || o->n_rounds >= LEAST_PAIRS) return;
-    snprintf(text, sizeof text,
-             "%lld %s of each operation and level: by itself this launch is too short for any verdict at alpha 0.01, which takes %d "
-             "(--seconds %.4g)",
-             (long long)o->n_rounds, o->design->is_paired ? "pair(s)" : "set(s)", LEAST_PAIRS, LEAST_PAIRS * round_s);
-    note(o, text);
+    note(o, "%lld %s of each operation and level: by itself this launch is too short for any verdict at alpha 0.01, which takes %d "
+            "(--seconds %.4g)",
+         (long long)o->n_rounds, o->design->is_paired ? "pair(s)" : "set(s)", LEAST_PAIRS,
+         LEAST_PAIRS * 1e-9 * (double)nd_options_round_ns(o));
 }
 
 /* What a self-test is unless told otherwise. */
@@ -778,7 +761,7 @@ static int resolve_external(struct parsing *p) {
                         o->design->name);
     if (o->which_arms == ND_ARMS_BOTH)
         return nl_error("--arms: external: say whether '%s' is there in this launch: on, or off", o->external);
-    if (o->which_arms == ND_ARMS_ON) add_arm_without_level(o, o->external);
+    if (o->which_arms == ND_ARMS_ON) add_arm_without_level(o, o->external, 0);
     return 0;
 }
 
@@ -804,20 +787,15 @@ static int resolve_agent(struct parsing *p) {
     }
     if (o->n_arms + 2 > NL_AGENT_MAX_ARMS)
         return nl_error("--levels: more than %d arms beside an agent; ask for fewer", NL_AGENT_MAX_ARMS - 2);
-    add_arm_without_level(o, a->name);
+    add_arm_without_level(o, a->name, 0);
     return 0;
 }
 
-static void add_late_arm(struct nd_options *o) {
-    if (o->start.mode->is_synchronised || o->start.arrival == nd_arrivals[0]) return;
-    add_arm_without_level(o, o->start.arrival->name);
-    o->arms[o->n_arms - 1].is_late = 1;
-}
-
 static int resolve_treatment(struct parsing *p) {
-    if (p->o->external) return resolve_agent(p) ? -1 : resolve_external(p);
-    if (apply_preset(p) || resolve_levels(p->o) || resolve_arms(p->o) || resolve_agent(p) || resolve_which_arms(p->o)) return -1;
-    add_late_arm(p->o);
+    struct nd_options *o = p->o;
+    if (o->external) return resolve_agent(p) ? -1 : resolve_external(p);
+    if (apply_preset(p) || resolve_levels(o) || resolve_arms(o) || resolve_agent(p) || resolve_which_arms(o)) return -1;
+    if (!o->start.mode->is_synchronised && o->start.arrival != nd_arrivals[0]) add_arm_without_level(o, o->start.arrival->name, 1);
     return 0;
 }
 
@@ -907,11 +885,11 @@ int nd_options_hold_beats(struct nd_options *o, int64_t least_ns, int speaks) {
 
 /* What completion, help and suggestions know. */
 static void print_tables(void) {
-    NL_TABLES_ROWS("operation", nd_ops);
-    NL_TABLES_ROWS("design", nd_designs);
-    NL_TABLES_ROWS("start", nd_start_modes);
-    NL_TABLES_ROWS("clock", nd_clock_kinds);
-    NL_TABLES_ROWS("arrival", nd_arrivals);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char type[NAME_BYTES];
+        snprintf(type, sizeof type, "%.*s", (int)strlen(lists[i].name) - 1, lists[i].name);
+        for (const char *const *const *row = lists[i].rows; row && *row; row++) nl_tables_row(type, (*row)[0], NULL, (*row)[1]);
+    }
     for (int i = 0; nd_datatypes[i]; i++) nl_tables_row("datatype", nd_datatypes[i]->name, NULL, "type of the elements of an operation");
     for (int i = 0; nd_reductions[i]; i++)
         nl_tables_row("reduction", nd_reductions[i]->name, NULL, "reduction of the operations that reduce");

@@ -10,8 +10,6 @@
 #include "detector/ops/ops.h"
 #include "detector/options/agent_options.h"
 
-/* Which nodes a treatment is on: what the user said (--noise-nodes). */
-
 #define ND_MAX_NODES_LISTED 1024
 
 enum nd_which_nodes { ND_NODES_ALL, ND_NODES_FIRST /* that of rank 0 */, ND_NODES_LISTED };
@@ -49,12 +47,11 @@ enum nd_phase {
 };
 extern const char *const nd_phase_names[]; /* by enum nd_phase, ends with NULL */
 
-/* One arm other than off: the generator at a level, or a treatment that has none. The first four are indices into the lists of the
- * options. */
+/* One arm other than off: the generator at a level, or a treatment that has none. The first four are indices into the options' lists. */
 struct nd_arm {
     int kind, pattern, place, phase;
     double level_percent; /* of each CPU it loads */
-    /* of a treatment without level: an agent, or one from outside; then nothing else here counts. NULL: the generator's */
+    /* of a treatment without level: an agent, or one from outside; NULL: the generator's */
     const char *name;
     int is_late; /* 1: ranks that come late; its name is the arrival's */
 };
@@ -148,35 +145,30 @@ struct nd_options {
     char **argv;
 };
 
-/* Parses and checks the command line. Prints one line on stderr for what is wrong. Local.
- * @param speaks  whether this process prints lists and notes (one of many ranks does).
- * @return 1 go on, 0 everything was done (--list, --help), -1 usage error. */
+/* Parses and checks the command line; one line on stderr for what is wrong. Local. `speaks`: this process prints lists and notes.
+ * 1 go on, 0 everything was done (--list, --help), -1 usage error. */
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o);
 
 /* Row i of its table, from 0; NULL: there are no more. */
 const struct nl_option *nd_options_row(int i);
 
-/* The name of place `i` as it stands in files: its words, joined by + instead of commas. Into `buf`; returns buf. */
+/* The name of place `i` as it stands in files: its words, joined by +. Returns buf. */
 const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_BYTES]);
 
-/* What arm number `arm` (ND_OFF: off) is called in files. */
 void nd_arm_tell(const struct nd_options *o, int arm, struct nd_arm_words *words);
 
-/* Whether nodes get a generator: there are levels, and they are not somebody else's. */
 static inline int nd_options_has_generator(const struct nd_options *o) { return o->n_doses > 0; }
 
-/* Whether the halves of an arm (ND_OFF: off) are those of late ranks. */
 static inline int nd_options_is_late(const struct nd_options *o, int arm) { return arm != ND_OFF && o->arms[arm].is_late; }
 
-/* Whether nodes have an agent, which is on or, in a launch of off arms only, kept off. */
+/* Whether nodes have an agent: on, or in a launch of off arms kept off. */
 static inline int nd_options_has_agent(const struct nd_options *o) { return o->agent.name != NULL; }
 
 /* Halves in one round, and in the whole schedule. */
 int nd_options_round_steps(const struct nd_options *o);
 static inline int64_t nd_options_n_halves(const struct nd_options *o) { return o->n_rounds * nd_options_round_steps(o); }
 
-/* How long the schedule may take by the wall clock, ns; 0: as long as it takes (numbers of operations are the user's, or there are no
- * rounds). */
+/* How long the schedule may take by the wall clock, ns; 0: as long as it takes. */
 int64_t nd_options_limit_ns(const struct nd_options *o);
 
 /* quick: planned length of its longer halves; 0 in other designs. */
@@ -187,14 +179,12 @@ int64_t nd_options_settle_ns(const struct nd_options *o, int64_t planned_ns);
 
 struct nd_schedule nd_options_schedule(const struct nd_options *o);
 
-/* What a round takes, ns: without switching and settling, but in the design quick with them. */
+/* What a round takes, ns; without switching and settling, but in the design quick with them. */
 int64_t nd_options_round_ns(const struct nd_options *o);
 
-/* Whether arms are compared: within this launch, or, where it has one of them (--arms), among the launches of its campaign. */
+/* Whether arms are compared: within this launch, or (--arms) among the launches of its campaign. */
 static inline int nd_options_compares_arms(const struct nd_options *o) { return o->n_arms > 0 || o->which_arms != ND_ARMS_BOTH; }
-/* Lengthens halves to `least_ns` and what goes with them, once the program that is followed is known. 0, or -1 after a message: --seconds
- * does not hold a round. */
+/* Lengthens halves to `least_ns` and what goes with them. 0, or -1 after a message: --seconds does not hold a round. */
 int nd_options_hold_beats(struct nd_options *o, int64_t least_ns, int speaks);
 
-/* Whether operations are timed one by one. */
 int nd_options_times_operations(const struct nd_options *o);

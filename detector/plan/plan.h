@@ -1,4 +1,4 @@
-/* What is decided before and between halves: which nodes are treated and where each of them stands among the others, the pilot, looks. */
+/* What is decided before and between halves: treated nodes, the pilot, looks. */
 #pragma once
 
 #include "detector/halves/half_sum.h"
@@ -6,32 +6,24 @@
 #include "detector/nodes/team.h"
 #include "detector/options/options.h"
 
-/* Whether a name that the user gave means this host: equal letter for letter, whatever their case; where one of the two is without its
- * domain, the names before the first dot. Local. */
+/* Whether a name means this host, whatever the case; where one of the two is without its domain, by what is before the first dot. */
 int nd_host_is_called(const char *host, const char *name);
 
-/* Whether --noise-nodes means a node: `has_rank_0` says whether rank 0 runs on it. Knows nothing of arms. Local. */
+/* Whether --noise-nodes means a node; `has_rank_0`: rank 0 runs on it. */
 int nd_nodes_hold(const struct nd_nodes *nodes, const char *host, int has_rank_0);
 
-/* Adds to n_meant[i] the nodes that the i-th name of the list means, here this one, and to n_meant[list length + i] those of them that are
- * not called so letter for letter. Local. */
+/* Adds to n_meant[i] the nodes that the i-th name means, here this one; to n_meant[list length + i] those not called so to the letter. */
 void nd_nodes_count(const struct nd_nodes *nodes, const char *host, int *n_meant);
 
-/* Index of the first name that, so counted over all nodes, means none, or several of which not all are called so; -1: there is none.
- * Local. */
+/* Index of the first name that, so counted over all nodes, means none, or several not all called so; -1: none. */
 int nd_nodes_find_wrong(const struct nd_nodes *nodes, const int *n_meant);
 
-/* Whether every name in the list means a node of this launch, and one without its domain only one; otherwise rank 0 says which one does
- * not, and what the nodes are called.
+/* Whether every name in the list means a node of this launch, and one without its domain only one; rank 0 says what is wrong.
  * Collective. 0, or -1 (the same on all ranks). */
 int nd_nodes_check(const struct nd_nodes *nodes, const struct nd_team *team, const char *host);
 
-/* Where in its period a node's noise begins, 0..1.
- * @param own, common  drawn for this node and half, and for the half on all nodes: 0..1.
- * @param index, n  which of the n treated nodes it is, from 0. */
+/* Where in its period a node's noise begins, 0..1. `own`, `common`: drawn for this node, and for all. It is number `index` of n. */
 double nd_noise_phase(enum nd_phase phase, double own, double common, int index, int n);
-
-/* The pilot: how long an operation takes here, so that every half can hold a fixed number of them. */
 
 /* What the pilot found for one operation and size; equal on all ranks. */
 struct nd_cell {
@@ -43,15 +35,13 @@ struct nd_cell {
     int64_t work_steps;          /* of nd_work in every operation or start; 0: none */
 };
 
-/* Runs the pilot and checks the operation's result data. Collective.
- * @param starter, plan  for synchronised starts, planned already; NULL otherwise
- * @param cell    what was found; each rank's own figures: rank 0's must be taken by all
- * @return 0, -1 when a rank received wrong data (the same on all ranks). */
+/* Runs the pilot and checks the operation's data. Collective. 0, -1 when a rank received wrong data (the same on all ranks).
+ * `cell`: each rank's own figures: rank 0's must be taken by all. */
 int nd_pilot_run(const struct nd_team *team, struct nd_together *together, const struct nd_options *o, int config,
                  struct nd_op_state *state, const struct nl_ticks *ticks, struct nl_hist *scratch, struct nd_starter *starter,
                  struct nd_start_plan *plan, struct nd_cell *cell);
 
-/* Planned looks at a run under way: is every cell decided, so that it may end? Rank 0 only; between halves, never in the measuring loop. */
+/* Planned looks at a run under way: is every cell decided, so that it may end? Rank 0 only. */
 
 /* What the interval of a look says about the slowdown. */
 enum nd_decision {
@@ -81,14 +71,13 @@ struct nd_look {
 
 struct nd_sequential;
 
-/* Fills in the interval mean -+ t(nominal_p, n - 1) sd / sqrt(n) and the decision against the margin, both of log ratios. The interval is a
- * repeated one: it holds at all looks together (Jennison, Turnbull 1989). */
+/* Fills in the interval mean -+ t(nominal_p, n - 1) sd / sqrt(n), which holds at all looks together (Jennison, Turnbull 1989), and the
+ * decision against the margin; of log ratios. */
 void nd_sequential_decide(struct nd_look_cell *cell, double nominal_p, double margin_percent);
 
-/* All that the looks will need. NULL when memory is short. */
 struct nd_sequential *nd_sequential_open(const struct nd_options *o);
 void nd_sequential_half(struct nd_sequential *s, const struct nd_half *h);
 
-/* Takes look number `look` (from 0). The result is the sequential's own, until the next look. */
+/* Takes look number `look` (from 0). The result holds until the next look. */
 const struct nd_look *nd_sequential_look(struct nd_sequential *s, int look);
 void nd_sequential_close(struct nd_sequential *s);

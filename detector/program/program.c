@@ -13,8 +13,6 @@ struct nd_program {
     uint64_t (*looks)[NF_MAX_ROWS]; /* while a beat is looked for: calls of each row, look by look */
 };
 
-/* ---- the file ---- */
-
 static int is_whole(const struct nf_file *f) {
     return f->file_bytes == sizeof *f && f->row_bytes == sizeof(struct nf_row) && f->n_bins == NF_BINS && f->pid > 0 && f->tid > 0 &&
            memchr(f->host, 0, sizeof f->host) && memchr(f->program, 0, sizeof f->program);
@@ -83,8 +81,6 @@ void nd_program_rest(const struct nd_program *p, int64_t ns) {
     int64_t end_ns = nl_mono_ns() + ns, left_ns;
     while ((left_ns = end_ns - nl_mono_ns()) > 0 && !is_over(p)) nl_sleep_ns(left_ns < LOOK_NS ? left_ns : LOOK_NS);
 }
-
-/* ---- the beat ---- */
 
 int nd_beat_parse(const char *text, struct nd_beat *beat) {
     const char *colon = strchr(text, ':');
@@ -220,8 +216,6 @@ int nd_program_take_beat(struct nd_program *p, const volatile int *stop_asked, s
     beat->median_ns = nd_beats_median_ns(at_ns, n);
     return 0;
 }
-
-/* ---- stretches ---- */
 
 /* Sleeps until `number` is the one that was asked for: nearly all of the time at once, and then in small parts of it. */
 static enum nd_follow_end wait_for(const struct nd_program *p, const uint32_t *number, int64_t expected_ns,

@@ -1,5 +1,4 @@
-/* A running MPI program that is followed: one of its ranks, through the file that the profile's library keeps (profile_file.h). Local
- * throughout; which beat it is the ranks' followers agree on among themselves. */
+/* A running MPI program that is followed: one of its ranks, through the file that the profile's library keeps (profile_file.h). Local. */
 #pragma once
 
 #include "detector/profile/profile_file.h"
@@ -28,7 +27,7 @@ enum nd_follow_end { ND_FOLLOW_DONE, ND_FOLLOW_OVER /* the program has ended */,
 
 struct nd_program;
 
-/* Waits until rank `rank` of the program whose files are in `folder` is there, and can be followed. 0, or -1 with the reason. */
+/* Waits until rank `rank` of the program whose files are in `folder` is there. 0, or -1 with the reason. */
 int nd_program_open(struct nd_program **program, const char *folder, int rank, int n_ranks, const volatile int *stop_asked, char *reason,
                     size_t size);
 void nd_program_close(struct nd_program *p);
@@ -43,26 +42,21 @@ int nd_beat_parse(const char *text, struct nd_beat *beat);
 /* "allreduce 8 B", for people. Returns `text`. */
 char *nd_beat_tell(const struct nd_beat *beat, char *text, size_t size);
 
-/* Watches the program's calls until one repeats regularly, for 20 s at most: fills in operation, size and communicator. 0, or -1 with the
- * reason. */
+/* Watches the program's calls until one repeats regularly, for 20 s at most. 0, or -1 with the reason. */
 int nd_program_find_beat(struct nd_program *p, const volatile int *stop_asked, struct nd_beat *beat, char *reason, size_t size);
 
-/* Makes this rank's row that is nearest to `beat` its beat, and measures it: fills in the rest. 0, or -1 with the reason. */
+/* Makes this rank's row that is nearest to `beat` its beat, and measures it. 0, or -1 with the reason. */
 int nd_program_take_beat(struct nd_program *p, const volatile int *stop_asked, struct nd_beat *beat, char *reason, size_t size);
 
-/* Asks for the next n_beats, and waits for the first of them.
- * @param beat_ns  what one should take: a guess, for how long to sleep. */
+/* Asks for the next n_beats, and waits for the first of them. `beat_ns`: what one should take, for how long to sleep. */
 void nd_program_begin(struct nd_program *p, int64_t n_beats, int64_t beat_ns, const volatile int *stop_asked);
 
-/* Waits for the end of the beats that were asked for, and says what they took; whole periods hold the same work, wherever in one they
- * begin. Sleeps meanwhile, as the one above.
- * @param expected_ns  how long they should take: a guess, for how long to sleep. */
+/* Waits for the end of the beats that were asked for, and says what they took. `expected_ns`: as above. */
 enum nd_follow_end nd_program_finish(struct nd_program *p, int64_t expected_ns, const volatile int *stop_asked, struct nd_stretch *stretch);
 
-/* Sleeps; ends early where the program does. */
 void nd_program_rest(const struct nd_program *p, int64_t ns);
 
-/* Which call of a program is its beat, and after how many beats it repeats itself: pure functions. */
+/* Which call of a program is its beat, and after how many it repeats: pure functions. */
 
 enum { ND_BEAT_WINDOWS = 10 };
 
@@ -74,13 +68,10 @@ struct nd_beat_counts {
 };
 
 /* The row that repeats most regularly: of those whose counts scatter little more than the least (relative standard deviation, and half a
- * call for where a window ends), one where ranks meet, else the most frequent.
- * @return its index; -1: none comes in every second window at least. */
+ * call for where a window ends), one where ranks meet, else the most frequent. -1: none comes in every second window at least. */
 int nd_beats_choose(const struct nd_beat_counts *rows, int n_rows);
 
-/* After how many beats their distances repeat, by autocorrelation; 1 where they do not.
- * @param at_ns  when n beats ended, in order. */
+/* After how many beats their distances repeat, by autocorrelation; 1 where they do not. n beats ended `at_ns`, in order. */
 int64_t nd_beats_period(const int64_t *at_ns, int n);
 
-/* Median distance of beats, ns; 0 for fewer than two. */
 int64_t nd_beats_median_ns(const int64_t *at_ns, int n);

@@ -1,5 +1,4 @@
-/* The folder of a launch, and how files in it are written: rows as they are taken, everything else by replacing whole files. Only rank 0
- * has one. Failures are -1; the first is said in a line. */
+/* The folder of a launch, and how files in it are written. Only rank 0 has one. Failures are -1; the first is said in a line. */
 #pragma once
 
 #include <jansson.h>
@@ -17,7 +16,6 @@ struct nd_files {
 /* Makes OUT, where it is not there, and in it the launch's folder, which must not be there. `launch_id` NULL: by time, host, pid. */
 int nd_files_open(struct nd_files *f, const char *out, const char *launch_id);
 
-/* Opens a file in the folder; NULL after a message. */
 FILE *nd_files_make(struct nd_files *f, const char *name, const char *mode);
 
 /* That a file cannot be written is said, and why, unless it has been. -1. */
@@ -30,7 +28,7 @@ int nd_files_flush(struct nd_files *f, FILE *file, const char *name);
 int nd_files_begin(struct nd_files *f, const char *name);
 int nd_files_end(struct nd_files *f, const char *name, int is_bad);
 
-/* Replaces launch.json by `json` (borrowed); tried even after a failure, because it is small and says how the launch ended. */
+/* Replaces launch.json by `json` (borrowed); tried even after a failure. */
 int nd_files_launch_json(struct nd_files *f, json_t *json);
 
 /* A field of a row with its comma, empty where the value is not known (negative). */

@@ -20,8 +20,7 @@ struct nd_level_sum {
     int64_t n_cpus;         /* loaded on this node */
 };
 
-/* What launch.json has of many nodes. The first certificates are whole; the next leave out what each thread did, and are there only where
- * they say something (a dose that was missed, a warning, none at all). launch.json counts what is left out. */
+/* What launch.json has of many nodes: the first certificates are whole, the next only where they say something; the others are counted. */
 enum { ND_FULL_CERTIFICATES = 256, ND_MOST_CERTIFICATES = 512, ND_MOST_WARNINGS = 1000 };
 
 /* What a node's leader hands in at the end. Gathered as bytes. */
@@ -57,47 +56,38 @@ struct nd_launch {
 /* That, with the program's options (taken over) and the MPI library's settings for n operations. New reference. */
 json_t *nd_launch_json_begin(const char *program, const struct nd_launch *l, json_t *options, const char *const *operations, int n);
 
-/* Everything known before the first half. New reference; "ended" is null. */
 json_t *nd_launch_json_new(const struct nd_launch *l, const struct nd_options *o, const struct nl_preempted *preempted,
                            const struct nd_cell *cells, int64_t n_pairs, int n_generators, int n_agents);
 
-/* Adds "follows": whose beats were timed; null where no program is followed (`executable` NULL). */
+/* Adds "follows": whose beats were timed; `executable` NULL: nobody's. */
 void nd_launch_json_program(json_t *launch, const struct nd_options *o, const char *executable, const struct nd_beat *beat);
 
-/* Adds "start": clock, synchronisation, bounds; null without synchronised starts (`s` NULL). */
+/* Adds "start"; null without synchronised starts (`s` NULL). Completed at the end by the overshoots of all ranks and recorded starts. */
 void nd_launch_json_start(json_t *launch, const struct nd_options *o, const struct nd_starter *s);
 
-/* Completes "start" at the end. `overshoots`: of all ranks and recorded starts. */
 void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const struct nl_hist *overshoots);
 
-/* The raw file's header. New reference. */
+/* Headers of the raw file and of slices.HOST.bin, kept by the rank of this binding. New references. */
 json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s);
 
-/* That of slices.HOST.bin, kept by the rank of this binding. New reference. */
 json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options *o, const struct nd_binding *binding);
 
-/* Adds "likwid": whether the launch runs under it (`is_asked`), and why its counters cannot be had (`problem` NULL: they can). Null when
- * the program was built without it. */
+/* Adds "likwid": whether the launch runs under it, and why its counters cannot be had (NULL: they can). Null when built without it. */
 void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem);
 
-/* Adds a look to "sequential". */
 void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struct nd_look *look);
 
 /* Adds a line to "warnings"; nd_launch_json_say says it, too. */
 void nd_launch_json_warn(json_t *launch, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void nd_launch_json_say(json_t *launch, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds a node's certificate, if it had a generator; the switching times are those of the slowest so far. Warns about levels that were not
- * delivered. */
+/* Adds a node's certificate, if it had a generator; the switching times are the slowest so far. Warns about doses that were missed. */
 void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node);
 
-/* What the ranks' CPUs did before anything was measured: key `before`.
- * @param nodes  n_nodes; NULL: nobody looked. */
+/* Adds "before": what the ranks' CPUs did before anything was measured. `nodes` NULL: nobody looked. */
 void nd_launch_json_before(json_t *launch, const struct nd_quiet_node *nodes, int n_nodes, int64_t look_ns, int n_looks, int64_t waited_ns);
 
-/* Adds the certificate of a node's agent, if it had one. */
 void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node);
 
-/* Closes the record: how it ended ("complete", "interrupted", "failed: ..."), when, the number of rows,
- * and the most memory a rank held (VmHWM, KiB; -1 unknown). */
+/* How it ended, when, the number of rows, and the most memory a rank held (VmHWM, KiB; -1 unknown). */
 void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib);

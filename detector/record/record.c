@@ -4,8 +4,6 @@
 
 #include "common/base/version.h"
 
-/* ---- the campaign's folder ------------------------------------------------------------------------------------------------------- */
-
 static int check_schema(const char *path) {
     json_error_t error;
     json_t *launch = json_load_file(path, 0, &error);
@@ -56,8 +54,6 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
     r->rows_bytes = ftello(r->rows);
     return 0;
 }
-
-/* ---- rows ------------------------------------------------------------------------------------------------------------------------- */
 
 /* What synchronised starts came to; empty fields without them. */
 static void put_starts(FILE *f, const struct nd_start_half *h) {
@@ -130,8 +126,6 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     r->files.n_rows++;
     return 0;
 }
-
-/* ---- whole files ------------------------------------------------------------------------------------------------------------------ */
 
 static const struct { const char *name, *header; } tables[] = {
     [ND_TABLE_HIST] = {"hist.csv", "operation,bytes,arm,level_requested_percent,lo_ns,hi_ns,count,kind,pattern,placement,phase\n"},

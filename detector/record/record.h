@@ -35,19 +35,17 @@ struct nd_sum {
 /* The same of one rank, with what it alone knows of synchronised starts. */
 struct nd_rank_sum { struct nd_sum sum; int64_t overshoot_ns_sum, overshoot_ns_max; };
 
-/* Whether `out` can hold a campaign of this schema: absent, empty, or with launches of this schema only.
- * @return 0, or -1 after a message. */
+/* Whether `out` can hold a campaign of this schema: absent, empty, or launches of this schema. 0, or -1 after a message. */
 int nd_record_check_campaign(const char *out);
 
 /* Makes the launch's folder and opens its rows. 0, or -1 after a message; to be closed in either case. */
 int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_ranks);
 
-/* Appends one row and hands it to the system. `n_cpus`: CPUs loaded on all nodes, for the delivered level. 0, or -1 when the disk is
- * full or gone: the file then ends with the last row that was complete. */
+/* Appends a row. `n_cpus`: loaded on all nodes. 0, or -1: the disk is full or gone, and the file ends with the last complete row. */
 int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus);
 
-/* Tables are written piece by piece: begin, ..._add as often as needed, and nd_record_end, which replaces the file; one at a time. All
- * of them 0, or -1 when the disk is full or gone: the first failure is said in a line, and after it tables are not begun any more. */
+/* Tables are written piece by piece, one at a time: begin, ..._add, and end, which replaces the file. 0, or -1: after the first failure,
+ * which is said, none is begun any more. */
 enum nd_table { ND_TABLE_HIST, ND_TABLE_STARTS_HIST, ND_TABLE_RANKS, ND_TABLE_NODES, ND_TABLE_LATENESS };
 int nd_record_begin(struct nd_record *r, enum nd_table table);
 int nd_record_end(struct nd_record *r);
@@ -55,50 +53,42 @@ int nd_record_end(struct nd_record *r);
 /* `arm` counts from 0, ND_OFF: off; `measure` is an enum nd_start_measure, -1 in hist.csv. */
 int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int arm, int measure, const struct nl_hist *h);
 
-/* A rank, or a node: n_arms + 1 of everything, 0 is off; `starts` NULL without synchronised starts. */
+/* A rank, or a node: n_arms + 1 of everything, 0 is off. */
 int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, const struct nd_rank_sum *sums, const int64_t *n_slowest,
                         const struct nd_start_rank *starts);
 int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest);
 
-/* Replaces lateness.csv. 0 or -1. */
 int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l);
 
-/* Appends a synchronisation to clocks.csv: `reports` and `bindings` hold n_ranks. 0 or -1. */
+/* A synchronisation appends at most so many rows to clocks.csv. */
 enum { ND_CLOCK_ROWS = 1024 };
 
-/* Whether a synchronisation writes the row of a rank. Of up to ND_CLOCK_ROWS ranks all; else those whose clock was measured, and of more
- * such ones each in its turn, from run to run, so that the file grows by at most that many rows a run. Rank 0 always. Pure.
- * @param measured  how many clocks were measured with that of this rank before it; n_measured in all. */
+/* Whether it writes the row of a rank. Of up to ND_CLOCK_ROWS ranks all; else of those whose clock was measured each in its turn, from run
+ * to run. Rank 0 always. `measured` clocks were measured with ranks before it, n_measured in all. Pure. */
 int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run);
 
 int nd_record_clocks(struct nd_record *r, int run, const char *reason, const struct nd_sync_report *reports,
                      const struct nd_binding *bindings, int64_t zero_ns);
 
-/* Closes; NULL is fine. */
 void nd_record_close(struct nd_record *r);
 
-/* What a dry run says of the launch: for people, or as one JSON object for programs (docs/reference/formats.md). */
-
-/* Prints the plan for people on stdout. */
+/* The plan of a dry run on stdout: for people, or as one line of JSON (0, -1). */
 void nd_rehearsal_print(const struct nd_options *o);
 
-/* Prints the plan as JSON on stdout, one line. Returns 0, or -1 when memory is short or stdout is full. */
 int nd_rehearsal_print_json(const struct nd_options *o);
 
-/* Every start of every rank in a binary file (docs/reference/formats.md, Raw file). Rank 0 writes; the others hand in their part. */
+/* Every start of every rank in a binary file (docs/reference/formats.md, Raw file). Opens `path`, which must not exist, and writes the
+ * header; both count on rank 0 only. Collective; 0, or -1 after a message. */
 
-/* Opens `path` (which must not exist yet) and writes the header. Collective; `path` and `header` (borrowed) count on rank 0 only.
- * @return 0, or -1 after a message (the same on all ranks). */
 int nd_raw_open(struct nd_raw **raw, const struct nd_team *team, const char *path, const json_t *header);
 
-/* Appends a batch: s->records, s->n_done .. as one block or several. Collective.
- * @param n_switches involuntary context switches of this rank during the batch. 0, or -1 on rank 0 when the file cannot be written. */
+/* Appends a batch: s->records, s->n_done .. as blocks. Collective. 0, or -1 on rank 0 when the file cannot be written. */
 int nd_raw_write(struct nd_raw *raw, const struct nd_starter *s, const struct nd_batch_view *view, const int64_t *overshoots_ns,
                  int64_t n_switches);
 
 void nd_raw_close(struct nd_raw *raw); /* NULL is fine */
 
-/* agent.HOST.csv: what the agent of one node did in every recorded half (docs/reference/formats.md). Written by the node's first rank. */
+/* agent.HOST.csv: what the agent of one node did in every recorded half. Written by the node's first rank. */
 
 struct nd_agent_rows;
 
@@ -109,67 +99,51 @@ struct nd_agent_half {
     const struct nd_half_sum *ranks; /* of this node's ranks */
 };
 
-/* Makes the file in the launch's folder.
- * @param launch, host, node  for the columns; borrowed.
- * @return NULL after a message. */
+/* Makes the file in the launch's folder; strings are borrowed. NULL after a message. */
 struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char *folder, const char *launch, int node, const char *host);
 
-/* Appends a row and hands it to the system; start_ns counts from the first row's. 0, or -1 after a message (the first time). */
+/* start_ns counts from the first row's. 0, or -1 after a message (the first time). */
 int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *half);
 void nd_agent_rows_close(struct nd_agent_rows *rows);
 
-/* LIKWID's marker regions: counters for each operation and arm, where the launch runs under likwid-perfctr -m or likwid-mpirun, and the
- * program was built with LIKWID. Everywhere else nothing here does anything. Regions are called OPERATION_BYTES:ARM, such as
- * alltoall_2048:off and alltoall_2048:spin_0.3; docs/reference/formats.md has the rules. */
+/* LIKWID's marker regions: one for each operation and arm, where the launch runs under likwid-perfctr -m or likwid-mpirun, such as
+ * alltoall_2048:off. Elsewhere nothing here does anything. docs/reference/formats.md has the rules. */
 
 struct nd_markers;
 
-/* Opens LIKWID if it asks for regions, and registers one for each operation and arm. Counters that cannot be used are no failure: regions
- * are left out then, and nd_markers_problem says why. Before MPI_Init: LIKWID starts processes, and is tried in a child first, because it
- * may end the process that it is in.
- * @return NULL when there is nothing to mark. */
+/* Opens LIKWID if it asks for regions. Before MPI_Init: it starts processes, and is tried in a child first, because it may end the process
+ * that it is in. NULL: nothing to mark. */
 struct nd_markers *nd_markers_open(const struct nd_options *o);
 
-/* Why LIKWID was asked for and is not used; "" otherwise. */
+/* Why its counters cannot be used, and regions are left out; "": they can. */
 const char *nd_markers_problem(const struct nd_markers *m);
 
-/* Around a loop, outside of its measured time. NULL is fine.
- * @param region  config x (n_arms + 1) + arm + 1, as the histograms are counted. */
+/* Around a loop, outside of its measured time. `region`: config x (n_arms + 1) + arm + 1, as the histograms are counted. */
 void nd_markers_start(struct nd_markers *m, int region);
 void nd_markers_stop(struct nd_markers *m, int region);
 
-/* What a region is called, into `name`; returns name. */
 enum { ND_REGION_BYTES = 320 };
 const char *nd_markers_name(const struct nd_options *o, int region, char name[ND_REGION_BYTES]);
 
-/* Has LIKWID write what it counted, and frees everything. NULL is fine. */
 void nd_markers_close(struct nd_markers *m);
 
-/* Progress for people: how far, how long still, and how large the slowdown is so far. Only rank 0 has one, and it looks between halves,
- * outside of what is timed. Nothing follows from these looks: a run ends when it was planned to, or at the planned looks of --stop-when,
- * which are counted. */
+/* Progress for people, on rank 0 between halves: how far, how long still, and the slowdown so far. Nothing follows from these looks. */
 
 struct nd_progress;
 
-/* @param n_halves halves planned. NULL when memory is short. */
 struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halves);
 
-/* The first recorded half begins: time counts from here. */
 void nd_progress_begin(struct nd_progress *p);
 
-/* Takes a half into account, and shows a line where one is due. */
 void nd_progress_half(struct nd_progress *p, const struct nd_half *h);
 
-/* Shows a line where one is due: while a half goes on. Returns when the next one is, CLOCK_MONOTONIC; INT64_MAX: never. */
+/* Shows a line where one is due. Returns when the next one is, CLOCK_MONOTONIC; INT64_MAX: never. */
 int64_t nd_progress_tick(struct nd_progress *p, int64_t now_ns);
 
-/* Takes a look into account, which the lines after it name: how many of the cells are decided. */
 void nd_progress_look(struct nd_progress *p, int look, int n_decided, int n_cells);
 
-/* "; so far at 1 %: barrier +1.4 % [+1.2, +1.6], ..." into `text`: of one arm (from 1) the slowdown of each operation, the mean of the log
- * ratios of its pairs with its 98 % interval by Student's t; as many operations as fit. "" where no operation has seven pairs. The
- * analysis has other estimates, which bursts that come by chance disturb less. Returns text. */
+/* "; so far at 1 %: barrier +1.4 % [+1.2, +1.6], ..." of one arm (from 1): the mean of the log ratios of its pairs with its 98 % interval
+ * by Student's t, as many operations as fit. "" where none has seven pairs. Returns text. */
 const char *nd_progress_tell_arm(const struct nd_progress *p, int arm, char *text, size_t size);
 
-/* Ends the line. NULL is fine. */
 void nd_progress_close(struct nd_progress *p);

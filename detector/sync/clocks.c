@@ -1,8 +1,6 @@
 #include "detector/sync/clocks.h"
 #include "common/base/nl_units.h"
 
-/* ---- the table ---- */
-
 /* Length of each of the two calibrations of the counter. */
 static const int64_t calibration_ns = 25000000;
 /* Beyond this the counter and the kernel's clock do not run together, whatever the cause; a quiet machine reaches some ppm. */
@@ -77,8 +75,6 @@ static const struct nd_clock_kind timeofday = {
 };
 
 const struct nd_clock_kind *const nd_clock_kinds[] = {&tsc, &monotonic_raw, &monotonic, &mpi_wtime, &timeofday, NULL};
-
-/* ---- examination ---- */
 
 struct examination {
     int64_t n_readings, n_backwards;
@@ -173,8 +169,6 @@ void nd_clock_share(struct nd_clock *c, MPI_Comm node) {
     c->origin_ns = first.origin_ns;
     c->error_ppm = first.error_ppm;
 }
-
-/* ---- clocks made wrong ---- */
 
 int64_t nd_clock_fake(const struct nd_clock *c, int64_t true_ns) {
     double drift_ns = c->fake_drift * (double)(true_ns - c->fake_at_ns);

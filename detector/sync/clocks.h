@@ -11,7 +11,6 @@ enum nd_clock_read { ND_READ_KERNEL, ND_READ_COUNTER, ND_READ_WTIME, ND_READ_TIM
 
 struct nd_clock;
 
-/* A row of the table. */
 struct nd_clock_kind {
     const char *name;
     const char *help;
@@ -25,7 +24,6 @@ struct nd_clock_kind {
 
 extern const struct nd_clock_kind *const nd_clock_kinds[]; /* ends with NULL */
 
-/* A clock in use. Plain data without owned memory, so it can be sent as bytes between ranks of a node (the pointer to the row excepted). */
 struct nd_clock {
     const struct nd_clock_kind *kind;
     enum nd_clock_read read;
@@ -60,34 +58,25 @@ static inline int64_t nd_clock_true_now(const struct nd_clock *c) {
     }
 }
 
-/* What the clock made wrong says when the true one says `true_ns`. Pure; the drift is rounded to the next ns. Local. */
+/* Of a clock made wrong; the drift is rounded to the next ns. Pure. */
 int64_t nd_clock_fake(const struct nd_clock *c, int64_t true_ns);
 
-/* The clock now, ns since a zero of its own. */
 static inline int64_t nd_clock_now(const struct nd_clock *c) {
     int64_t now = nd_clock_true_now(c);
     return __builtin_expect(c->is_fake, 0) ? nd_clock_fake(c, now) : now;
 }
 
 /* Opens and examines a clock (some 70 ms for the counter, 20 ms for the others: calibration, resolution, cost, whether it runs backwards).
- * The thread visits all CPUs that it may use and gets them back.
- * @param c       filled; owns nothing. Of what -1 leaves in it, only name and figures for a message may be used.
- * @param kind    a row; NULL chooses: the counter where it may be trusted, else CLOCK_MONOTONIC_RAW.
- * @param reason  of -1: why it is refused, in one line: not there, not invariant, seen to run backwards or stand still. Of 0: empty, or,
- *                with `kind` NULL, why the choice did not fall on the counter.
- * @return 0 or -1. Local: ranks may choose differently, so the caller makes them agree. */
+ * `kind` NULL chooses: the counter where it may be trusted, else CLOCK_MONOTONIC_RAW; `reason` then says why it was not. 0, or -1 with the
+ * reason. Local: ranks may choose differently. */
 int nd_clock_open(struct nd_clock *c, const struct nd_clock_kind *kind, char *reason, size_t reason_size);
 
-/* Gives all ranks of a node the calibration of the first, so that they agree to the tick where the clock is one for the node. What is the
- * rank's own (source, what was measured at opening, fake) stays, and clocks other than the counter do not change. Collective over
- * `node`. */
+/* Gives all ranks of a node the calibration of the first, so that they agree to the tick. Collective over `node`. */
 void nd_clock_share(struct nd_clock *c, MPI_Comm node);
 
-/* What `fake-clock` says: OFFSET[,DRIFTppm[,JUMP@AFTER]], such as 1h,50ppm,-1ms@2s: durations (see nl_units.h) that may be negative,
- * AFTER may not and counts from this call, as the drift does. Offset, drift and jump are those of rank 1; rank r has r times as much, so
- * rank 0 stays right. Beyond 31 years, or half a second of drift per second, is refused.
- * @param c  an open clock, changed on success only. @return 0 or -1. Local. */
+/* What `fake-clock` says: OFFSET[,DRIFTppm[,JUMP@AFTER]], such as 1h,50ppm,-1ms@2s; AFTER counts from this call. Rank r has r times as
+ * much, so rank 0 stays right. 0 or -1, and `c` is unchanged. */
 int nd_clock_parse_fake(const char *text, int rank, struct nd_clock *c);
 
-/* {name, source, resolution_ns, read_ns, backwards, error_ppm (null), fake (null or {offset_ns, drift_ppm, jump_ns})}. New reference. */
+/* New reference. */
 json_t *nd_clock_json(const struct nd_clock *c);

@@ -17,7 +17,7 @@ static inline int64_t nd_sync_to_global(const struct nd_sync_model *m, int64_t l
     return local_ns - m->offset_ns - (int64_t)(m->drift * (double)(local_ns - m->at_ns));
 }
 
-/* The local time at which it is `global_ns`; exact to drift^2 x time since `at_ns`. */
+/* Exact to drift^2 x time since `at_ns`. */
 static inline int64_t nd_sync_to_local(const struct nd_sync_model *m, int64_t global_ns) {
     int64_t local_ns = global_ns + m->offset_ns;
     return local_ns + (int64_t)(m->drift * (double)(local_ns - m->at_ns));
@@ -67,21 +67,17 @@ struct nd_sync {
     struct nd_edge *edge;         /* memory of earlier runs (drift over a longer time), zeros before the first; owned */
 };
 
-/* Prepares: who shares a clock with whom. The ranks of a node do, unless the clock differs from process to process or is a fake one on
- * any of them, or what they read of it at the two sides of a barrier cannot come from one clock; on a node all or none.
- * Ranks that share a counter must have been given one calibration (nd_clock_share). `o` is copied, `clock` and `team` must outlive it.
- * Collective. 0 or -1 (no memory; the same on all ranks). */
+/* Prepares: who shares a clock with whom. The ranks of a node do, unless it is a fake one, differs from process to process, or what they
+ * read of it at both sides of a barrier cannot come from one. Ranks that share a counter must have been given one calibration. Collective.
+ * 0 or -1 (no memory; the same on all ranks). */
 int nd_sync_open(struct nd_sync *s, const struct nd_sync_options *o, const struct nd_clock *clock, const struct nd_team *team);
 
-/* Synchronises and then measures the residual. Where all ranks share one clock there is nothing to do and all figures are 0. Collective.
- * Every rank compares its clock with CLOCK_MONOTONIC_RAW in each run and check; where they drift apart by more than 1000 ppm since the last
- * look, the clock was set.
- * @return 0, or -1 when a clock jumped or ran backwards (the same on all ranks; the first offender has said so in a line). */
+/* Synchronises and then measures the residual; nothing where all ranks share one clock. A clock that parts from CLOCK_MONOTONIC_RAW by more
+ * than 1000 ppm was set. Collective. 0, or -1 when a clock jumped or ran backwards (the same on all ranks; said in a line). */
 int nd_sync_run(struct nd_sync *s);
 
-/* Measures anew how far the models are off and sets s->residual_ns and report.residual_ns; 30 exchanges per step of the way to rank 0, so
- * cheap enough for every few seconds. Collective. 0 or -1 as above. */
+/* Measures the residual anew; cheap enough for every few seconds. Collective. 0 or -1 as above. */
 int nd_sync_check(struct nd_sync *s);
 
-/* Frees what nd_sync_open made, also after it failed. Collective. */
+/* Also after it failed. Collective. */
 void nd_sync_close(struct nd_sync *s);

@@ -1,16 +1,13 @@
-/* A child of a node's first rank: a program of ours that is commanded through a page of shared memory. Started before MPI_Init, because an
- * initialised MPI must not fork. */
+/* A child of a node's first rank, commanded through shared memory. Started before MPI_Init: an initialised MPI must not fork. */
 #pragma once
 
 #include "common/base/nl_usual.h"
 
-/* What program it is. */
 struct nd_child_kind {
     const char *program; /* its name */
     const char *option;  /* that it is about, for messages: "--agent" */
     const char *called;  /* in messages: "the generator" */
-    /* 1: it is killed when the owner ends; 0: it has something to put back, leaves the owner's session so that a launcher that kills the
-     * process group does not reach it, and looks itself whether the owner lives */
+    /* 1: it is killed when the owner ends; 0: it has something to put back, leaves his session, and looks itself whether he lives */
     int dies_with_owner;
 };
 
@@ -23,30 +20,25 @@ struct nd_child {
 
 enum { ND_CHILD_MAX_WORDS = 64 };
 
-/* Where a program of ours is: `path`, or (NULL) beside this program, or else by PATH, then `out` is its name. */
+/* Where a program of ours is: `path`, or (NULL) beside this program, or else its name, for PATH. */
 void nd_child_program(const char *name, const char *path, char *out, size_t size);
 
-/* Starts the program as `PROGRAM --control-fd N WORDS...` and waits until it says in the page behind `fd` that it is ready.
- * @param path  the program; NULL: the one beside this program, else the one in PATH.
- * @param words  ended by NULL, at most ND_CHILD_MAX_WORDS.
- * @param fd  the page's; closed.
- * @param ready  in the page: not 0 any more when the child is ready.
- * @param timeout_ns  how long that may take.
- * @return 0, or -1 after a message (the child's own stands before it); nd_child_end is to be called all the same. */
+/* Starts the program as `PROGRAM --control-fd N WORDS...` (at most ND_CHILD_MAX_WORDS) and waits until `ready`, in the page behind `fd`, is
+ * not 0 any more. `fd` is closed. 0, or -1 after a message; nd_child_end is to be called all the same. */
 int nd_child_start(struct nd_child *c, const struct nd_child_kind *kind, const char *path, const char *const *words, int fd,
                    const _Atomic int32_t *ready, int64_t timeout_ns);
 
-/* Asks the program whether it would take these words (--dry-run); it says itself what it does not like. 0, -1. */
+/* Asks the program whether it would take these words (--dry-run); it says itself what it does not like. */
 int nd_child_check(const struct nd_child_kind *kind, const char *path, const char *const *words);
 
-/* Whether it has ended (1) or not (0); it stays to be waited for. */
+/* Whether it has ended; it stays to be waited for. */
 int nd_child_is_gone(const struct nd_child *c);
 
-/* Opens the state of these threads of it for nd_child_await_sleep, instead of those before. 0, -1. */
+/* Opens the state of these threads for nd_child_await_sleep, instead of those before. */
 int nd_child_watch(struct nd_child *c, const int32_t *tids, int n);
 
-/* Waits until all watched threads sleep, yielding the CPU; at most `most_ns`. */
+/* Waits until all watched threads sleep, yielding the CPU. */
 void nd_child_await_sleep(const struct nd_child *c, int64_t most_ns);
 
-/* Waits at most `patience_ns` for its end, then kills it. Frees what is owned. */
+/* Waits for its end, then kills it. Frees what is owned. */
 void nd_child_end(struct nd_child *c, int64_t patience_ns);

@@ -1,4 +1,3 @@
-
 #include "detector/acceptance/scanning.h"
 #include "detector/acceptance/node_pairs.h"
 #include "detector/acceptance/topologies.h"

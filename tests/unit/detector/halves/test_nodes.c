@@ -5,8 +5,6 @@
 #include "detector/nodes/provenance.h"
 #include "tests/unit/unit.h"
 
-/* ---- sums over ranks */
-
 enum { N_RANKS = 13 };
 
 static struct nd_sample sample_of(struct nl_rng *rng) {
@@ -110,8 +108,6 @@ TEST(what_is_not_known_stays_unknown) {
     assert_true(nd_half_base_ns(&a) < 0);
 }
 
-/* ---- names and phases */
-
 TEST(a_name_means_a_host_with_or_without_the_domain) {
     static const struct { const char *host, *name; int is_called; } rows[] = {{"n1", "n1", 1},
                 {"n1", "n1.example.org", 1}, {"n1.example.org", "n1", 1}, {"n1.example.org", "n1.example.org", 1},
@@ -164,17 +160,6 @@ TEST(a_name_that_could_be_two_nodes_is_wrong) {
     }
 }
 
-TEST(arms_are_compared_within_a_launch_or_among_launches) {
-    static struct nd_options o = {.which_arms = ND_ARMS_BOTH};
-    assert_false(nd_options_compares_arms(&o));
-    o.n_arms = 1;
-    assert_true(nd_options_compares_arms(&o));
-    o.which_arms = ND_ARMS_ON;
-    assert_true(nd_options_compares_arms(&o));
-    o = (struct nd_options){.which_arms = ND_ARMS_OFF};
-    assert_true(nd_options_compares_arms(&o));
-}
-
 TEST(staggered_nodes_share_the_period_evenly) {
     for (int n = 1; n < 8; n++)
         for (int i = 0; i < n; i++) {
@@ -186,8 +171,6 @@ TEST(staggered_nodes_share_the_period_evenly) {
             assert_float_equal(nd_noise_phase(ND_PHASE_RANDOM, 0.123, 0.9, i, n), 0.123, 0);
         }
 }
-
-/* ---- nodes that are not alike */
 
 static struct nd_host host(const char *name, const char *model, int n_allowed, int n_ranks) {
     struct nd_host h = {.kernel = "Linux 6.1", .smt = 1, .n_allowed = n_allowed, .n_ranks = n_ranks};

@@ -1,4 +1,3 @@
-
 #include "detector/measure/starts.h"
 #include "tests/unit/files.h"
 
@@ -30,6 +29,8 @@ TEST(the_fixed_patterns_have_the_shares_computed_by_hand) {
     assert_shares("late-half", 2, (const double[]){0, 1});
     assert_shares("late-half", 4, (const double[]){0, 0, 1, 1});
     assert_shares("late-half", 5, (const double[]){0, 0, 0, 1, 1});
+    assert_shares("late-half", 1, (const double[]){0});
+    assert_shares("ramp", 1, (const double[]){0});
     assert_shares("ramp", 2, (const double[]){0, 1});
     assert_shares("ramp", 5, (const double[]){0, 0.25, 0.5, 0.75, 1});
 }
@@ -49,14 +50,6 @@ TEST(of_late_any_one_rank_is_late_at_each_start_and_each_about_as_often) {
     for (int rank = 0; rank < 3; rank++) assert_in_range(n[rank], 266, 416);
     assert_int_equal(fill("late-any", 0, 3, 8, NULL), 0);
     assert_memory_not_equal(late[0], delays, sizeof delays);
-}
-
-TEST(a_lone_rank_is_late_only_as_the_last_one) {
-    assert_shares("none", 1, (const double[]){0});
-    assert_shares("late-one", 1, (const double[]){1});
-    assert_shares("late-half", 1, (const double[]){0});
-    assert_shares("ramp", 1, (const double[]){0});
-    assert_int_equal(fill("random", 0, 1, 1, NULL), 0);
 }
 
 /* The mean of 64 x 1024 uniform numbers is 0.5 +- 0.0011; five of them either way. The variance is 1/12 +- 0.0003. */
@@ -90,8 +83,6 @@ TEST(random_shares_follow_from_seed_and_rank_alone) {
         assert_true(product > -0.156 && product < 0.156);
     }
 }
-
-/* ---- traces ---- */
 
 static char path[PATH_MAX];
 
@@ -177,12 +168,4 @@ TEST(a_trace_that_cannot_be_read_says_so) {
     assert_non_null(strstr(reason, "/nowhere/trace: No such file"));
     assert_int_equal(fill("trace", 0, 1, 1, "/tmp"), -1);
     assert_non_null(strstr(reason, "/tmp: cannot be read"));
-}
-
-TEST_WITH(a_message_that_does_not_fit_is_cut_off, make_file, remove_tree) {
-    char small[8];
-    put("trace", "0 x\n");
-    struct nd_arrival_request request = {.n_ranks = 1, .trace = path};
-    assert_int_equal(nd_arrival_fill(nl_find(nd_arrivals, "trace"), &request, delays, small, sizeof small), -1);
-    assert_true(strlen(small) == sizeof small - 1 && strncmp(small, path, strlen(small)) == 0);
 }

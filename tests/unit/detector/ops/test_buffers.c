@@ -1,4 +1,3 @@
-
 #include "detector/ops/buffers.h"
 #include "tests/unit/unit.h"
 
@@ -51,50 +50,6 @@ TEST(sets_are_aligned_do_not_overlap_and_lie_within_their_memory) {
             assert_int_equal((uintptr_t)buffer % 4096, 0);
             assert_true(buffer >= (unsigned char *)b.memory && buffer + n_bytes <= (unsigned char *)b.memory + b.memory_bytes);
         }
-    }
-}
-
-TEST(buffers_begin_zeroed) {
-    OWNED(nd_buffers_close) struct nd_buffers b;
-    open_or_fail(&b, &(struct nd_buffer_options){.use = ND_BUFFER_FLUSH}, 10000, 20000);
-    for (int i = 0; i < 10000; i++) assert_int_equal(((char *)b.send[0])[i], 0);
-    for (int i = 0; i < 20000; i++) assert_int_equal(((char *)b.receive[0])[i], 0);
-}
-
-static int64_t resident_bytes(void) {
-    long long size, resident;
-    FILE *f = fopen("/proc/self/statm", "r");
-    assert_non_null(f);
-    assert_int_equal(fscanf(f, "%lld %lld", &size, &resident), 2);
-    fclose(f);
-    return resident * sysconf(_SC_PAGESIZE);
-}
-
-TEST(memory_grows_by_what_was_announced_at_most) {
-#ifdef __SANITIZE_ADDRESS__
-    SKIP("the sanitizer's own memory grows, too");
-#endif
-    static const struct { struct nd_buffer_options o; int64_t send_bytes, receive_bytes; } cases[] = {
-        {{.use = ND_BUFFER_REUSE}, 20 * MIB, 10 * MIB},
-        {{.use = ND_BUFFER_ROTATE, .n_sets = 4096}, 8, 8},
-        {{.use = ND_BUFFER_ROTATE, .n_sets = 100}, 100000, 100000},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OWNED(nd_buffers_close) struct nd_buffers b;
-        int64_t before_bytes = resident_bytes();
-        open_or_fail(&b, &cases[i].o, cases[i].send_bytes, cases[i].receive_bytes);
-        int64_t grown_bytes = resident_bytes() - before_bytes, set_bytes = cases[i].send_bytes + cases[i].receive_bytes;
-        int64_t announced_bytes = nd_buffers_memory_bytes(&cases[i].o, set_bytes), slack_bytes = MIB / 2; /* the kernel counts in batches */
-        assert_true(grown_bytes <= announced_bytes + slack_bytes);
-        assert_true(grown_bytes >= b.n_sets * set_bytes - slack_bytes); /* everything has been touched */
-    }
-}
-
-TEST(the_memory_of_huge_messages_on_many_ranks_does_not_overflow) {
-    int64_t set_bytes = 2 * (INT64_C(1) << 31) * 100000;
-    for (enum nd_buffer_use use = ND_BUFFER_REUSE; use <= ND_BUFFER_FLUSH; use++) {
-        const struct nd_buffer_options o = {.use = use};
-        assert_true(nd_buffers_memory_bytes(&o, set_bytes) >= nd_buffers_sets(&o, set_bytes) * set_bytes);
     }
 }
 

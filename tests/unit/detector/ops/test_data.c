@@ -1,4 +1,3 @@
-
 #include "detector/ops/data.h"
 #include "tests/unit/unit.h"
 
@@ -24,14 +23,6 @@ TEST(every_data_type_gives_back_what_was_put_at_any_address) {
             /* and nothing beside */
             EQUAL(buffer[shift + t->size_bytes - 1], 0x77, buffer[shift + 3 * t->size_bytes], 0x77);
         }
-    }
-}
-
-TEST(signed_data_types_hold_negative_values) {
-    char buffer[ND_DATA_MOST_BYTES];
-    for (int k = 0; nd_datatypes[k]; k++) {
-        nd_datatypes[k]->put(buffer, 0, -1);
-        assert_int_equal(nd_datatypes[k]->get(buffer, 0), nd_datatypes[k]->is_arithmetic ? -1 : 255);
     }
 }
 
@@ -73,15 +64,6 @@ TEST(the_expected_result_is_that_of_combining_one_by_one) {
                              brute_force(nd_reductions[k], 0, MANY_RANKS - 1, i));
 }
 
-TEST(values_repeat_after_a_cycle_of_elements_and_of_ranks) {
-    for (int k = 0; nd_reductions[k]; k++)
-        for (int64_t i = 0; i < ND_DATA_CYCLE; i++) {
-            assert_int_equal(nd_reductions[k]->value(3, i), nd_reductions[k]->value(3, i + 7 * ND_DATA_CYCLE));
-            assert_int_equal(nd_reductions[k]->value(3, i), nd_reductions[k]->value(3 + 5 * ND_DATA_RANK_CYCLE, i));
-        }
-    assert_int_equal(nd_moved_value(3, 4, 5), nd_moved_value(3, 4, 5 + 9 * ND_DATA_CYCLE));
-}
-
 /* The largest partial results are those of all ranks: when a type holds them, and none on the way is larger, every order is exact. */
 TEST(every_type_holds_every_partial_result_of_a_hundred_thousand_ranks) {
     char buffer[ND_DATA_MOST_BYTES];
@@ -96,17 +78,6 @@ TEST(every_type_holds_every_partial_result_of_a_hundred_thousand_ranks) {
                     if (nd_datatypes[t]->is_floating) assert_true(expected > -(1 << 24) && expected < 1 << 24);
                 }
         }
-}
-
-TEST(a_sum_of_floats_is_exact_forwards_and_backwards) {
-    const struct nd_reduction *sum = nl_find(nd_reductions, "sum");
-    float forwards = 0, backwards = 0;
-    for (int rank = 0; rank < MANY_RANKS; rank++) {
-        forwards += (float)sum->value(rank, 12);
-        backwards += (float)sum->value(MANY_RANKS - 1 - rank, 12);
-    }
-    assert_true((int64_t)forwards == nd_reduction_expected(sum, 0, MANY_RANKS - 1, 12));
-    assert_true(forwards == backwards);
 }
 
 TEST(a_missing_rank_is_seen_among_as_many_as_values_differ) {
@@ -199,4 +170,3 @@ TEST(data_of_another_rank_or_place_are_wrong) {
     }
     assert_int_not_equal(nd_moved_value(2, 5, 0), nd_moved_value(5, 2, 0));
 }
-

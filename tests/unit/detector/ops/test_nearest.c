@@ -1,4 +1,3 @@
-
 #include "common/base/nl_words.h"
 #include "detector/ops/ops.h"
 #include "tests/unit/unit.h"

@@ -1,11 +1,8 @@
-
 #include "common/base/nl_rng.h"
 #include "detector/plan/plan.h"
 #include "tests/unit/unit.h"
 
 static void assert_about(double value, double wanted, double share) { assert_near(value, wanted, share * fabs(wanted)); }
-
-/* ---- quantiles */
 
 TEST(quantiles_agree_with_tables) {
     assert_about(nd_normal_tail(5), 2.866515718791939e-07, 1e-13);
@@ -30,8 +27,6 @@ TEST(the_student_tail_undoes_its_quantile) {
     assert_about(nd_student_tail(-2, 9) + nd_student_tail(2, 9), 1, 1e-14);
     assert_about(nd_student_tail(0, 9), 0.5, 1e-15);
 }
-
-/* ---- boundaries */
 
 TEST(boundaries_of_five_equal_looks_are_the_published_ones) {
     /* one-sided 0.025, z to three decimals */
@@ -115,8 +110,6 @@ TEST(looks_are_spread_evenly_over_the_rounds) {
     }
 }
 
-/* ---- decisions */
-
 static struct nd_look_cell decided(int64_t n, double mean, double sd, double p, double margin_percent) {
     struct nd_look_cell cell = {.n = n, .mean = mean, .sd = sd};
     nd_sequential_decide(&cell, p, margin_percent);
@@ -149,8 +142,6 @@ TEST(without_scatter_nothing_is_decided) {
     assert_int_equal(constant.decision, ND_OPEN);
     assert_true(isnan(constant.low) && isnan(constant.high));
 }
-
-/* ---- a run */
 
 static void half(struct nd_sequential *s, int level, int order, int64_t wall_ns) {
     nd_sequential_half(s, &(struct nd_half){.step = {.level = level, .order = order}, .all.wall_ns = wall_ns, .n_operations = 100});

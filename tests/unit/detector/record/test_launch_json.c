@@ -94,4 +94,3 @@ TEST(where_all_agents_say_something_the_first_are_kept_and_the_others_counted) {
     assert_int_equal(json_array_size(json_object_get(launch, "warnings")), ND_MOST_WARNINGS);
     assert_int_equal(number(launch, "warnings_left_out"), N_NODES - ND_MOST_WARNINGS);
 }
-

@@ -1,4 +1,3 @@
-
 #include "detector/record/record.h"
 #include "tests/unit/unit.h"
 

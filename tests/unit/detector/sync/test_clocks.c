@@ -1,4 +1,3 @@
-
 #include "detector/sync/clocks.h"
 #include "tests/unit/unit.h"
 
@@ -67,8 +66,6 @@ static struct nd_clock raw(void) {
     return c;
 }
 
-/* ---- the table ---- */
-
 TEST_WITH(every_clock_opens_or_says_why_not_in_one_line, fresh, NULL) {
     for (int i = 0; nd_clock_kinds[i]; i++) {
         struct nd_clock c;
@@ -118,8 +115,6 @@ TEST_WITH(wtime_is_refused_before_mpi_is_there, fresh, NULL) {
     assert_string_equal(reason, "MPI is not initialised");
 }
 
-/* ---- faults that an examination finds ---- */
-
 TEST_WITH(a_clock_that_runs_backwards_stands_still_or_differs_between_cpus_is_refused, fresh, NULL) {
     static const char *const wanted[] = {
         [BACKWARDS_ONCE] = "it ran backwards in 1 of ", [STILL] = "it stood still", [UNLIKE_ON_EVERY_CPU] = "it ran backwards in "};
@@ -148,8 +143,6 @@ TEST_WITH(opening_gives_the_thread_its_cpus_back, fresh, NULL) {
     assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
     assert_true(CPU_EQUAL(&one, &after));
 }
-
-/* ---- the counter ---- */
 
 struct moment { int64_t clock_ns, raw_ns, width_ns; };
 
@@ -204,8 +197,6 @@ TEST_WITH(ranks_of_a_node_convert_the_counter_alike_after_sharing, fresh, NULL) 
     assert_int_equal(mpi.n_broadcasts, 3);
 }
 
-/* ---- clocks made wrong ---- */
-
 TEST(a_fake_clock_is_off_by_offset_drift_and_jump_exactly) {
     const int64_t hour = INT64_C(3600000000000);
     struct nd_clock c = {.is_fake = 1, .fake_offset_ns = hour, .fake_drift = 50e-6, .fake_at_ns = 1000000000};
@@ -220,18 +211,6 @@ TEST(a_fake_clock_is_off_by_offset_drift_and_jump_exactly) {
     assert_true(nd_clock_fake(&slow, 2000000000) == 2000000000 - 500);
     struct nd_clock same = {.is_fake = 1};
     assert_true(nd_clock_fake(&same, 123456789) == 123456789);
-}
-
-TEST(a_fake_clock_goes_forwards_but_for_its_jump) {
-    struct nd_clock c = {.is_fake = 1, .fake_drift = -0.4, .fake_at_ns = 500};
-    for (int64_t t = 0; t < 2000; t++) assert_true(nd_clock_fake(&c, t + 1) >= nd_clock_fake(&c, t));
-}
-
-TEST_WITH(an_open_clock_is_read_through_its_fake, fresh, NULL) {
-    struct nd_clock c = raw();
-    assert_int_equal(nd_clock_parse_fake("1h", 1, &c), 0);
-    int64_t before = nd_clock_true_now(&c), now = nd_clock_now(&c), after = nd_clock_true_now(&c);
-    assert_true(now >= before + INT64_C(3600000000000) && now <= after + INT64_C(3600000000000));
 }
 
 TEST_WITH(a_fake_clock_is_parsed_and_multiplied_by_the_rank, fresh, NULL) {
@@ -267,33 +246,6 @@ TEST_WITH(anything_odd_is_no_fake_clock_and_changes_nothing, fresh, NULL) {
     assert_int_equal(nd_clock_parse_fake("80000h", 2000000000, &c), -1);
     assert_int_equal(nd_clock_parse_fake("1h", -1, &c), -1);
     assert_memory_equal(&before, &c, sizeof c);
-}
-
-/* ---- JSON ---- */
-
-TEST_WITH(the_record_of_a_clock_has_its_keys, fresh, NULL) {
-    struct nd_clock c = raw();
-    json_t *json = nd_clock_json(&c);
-    assert_non_null(json);
-    assert_int_equal(json_object_size(json), 7);
-    assert_string_equal(json_string_value(json_object_get(json, "name")), "monotonic-raw");
-    assert_string_equal(json_string_value(json_object_get(json, "source")), c.source);
-    assert_true(json_real_value(json_object_get(json, "resolution_ns")) == c.resolution_ns);
-    assert_true(json_real_value(json_object_get(json, "read_ns")) == c.read_ns);
-    assert_true(json_is_integer(json_object_get(json, "backwards")) && json_integer_value(json_object_get(json, "backwards")) == 0);
-    assert_true(json_is_null(json_object_get(json, "error_ppm")));
-    assert_true(json_is_null(json_object_get(json, "fake")));
-    json_decref(json);
-    c.read = ND_READ_COUNTER;
-    c.error_ppm = 1.25;
-    assert_int_equal(nd_clock_parse_fake("1us,-2ppm,3us@1s", 1, &c), 0);
-    json = nd_clock_json(&c);
-    assert_true(json_real_value(json_object_get(json, "error_ppm")) == 1.25);
-    json_t *fake = json_object_get(json, "fake");
-    assert_true(json_integer_value(json_object_get(fake, "offset_ns")) == 1000);
-    assert_true(fabs(json_real_value(json_object_get(fake, "drift_ppm")) + 2) < 1e-9);
-    assert_true(json_integer_value(json_object_get(fake, "jump_ns")) == 3000);
-    json_decref(json);
 }
 
 FIXTURE(look_at_cpus) {

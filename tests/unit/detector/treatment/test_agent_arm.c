@@ -187,13 +187,3 @@ TEST(a_set_without_its_first_half_pairs_with_nothing_of_the_set_before) {
     assert_float_equal(nd_pairs_of(p, 0, 1)->mean, 4, 1e-12);
     nd_pairs_close(p);
 }
-
-TEST(a_dose_that_one_node_does_not_know_is_not_known) {
-    struct nd_half_sum a = {.delivered_ns = 5}, b = {.delivered_ns = -1}, c = {.delivered_ns = 7};
-    nd_half_sum_join(&a, &c);
-    assert_int_equal(a.delivered_ns, 12);
-    nd_half_sum_join(&a, &b);
-    assert_int_equal(a.delivered_ns, -1);
-    nd_half_sum_join(&a, &c);
-    assert_int_equal(a.delivered_ns, -1);
-}
