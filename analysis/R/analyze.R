@@ -46,7 +46,6 @@ launches_for_more <- 5
 #'   * `thresholds`: see `thresholds()`;
 #'   * `amplification`: slowdown over preempted share per level, with Fieller's interval;
 #'   * `cost`: ns per interruption per level, see `interruption_cost()`;
-#'   * `contrasts`: differences between treatments at the same level, see `treatment_contrasts()`;
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
 #'   * `margin_answer` (with a margin, else NULL): a list of `answer` (`pass`, `fail`, `inconclusive`) and `reason`;
 #'   * `looks`: how often this campaign may have been looked at, and what that leaves of alpha, see `campaign_looks()`;
@@ -92,12 +91,11 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   rows <- refuse_conditions(bind_rows(rows), campaign, mixed)
   verdicts <- decide_all(rows, margin)
   verdicts$margin_needs_s <- margin_needs(verdicts, campaign, margin, power)
-  treatments <- treatment_table(campaign)
   analysis <- list(
     verdicts = verdicts, thresholds = mark_main(thresholds(verdicts, alpha, delta)),
     amplification = ratio_table(within, pooled, across, "amplification"),
     cost = known_costs(ratio_table(within, pooled, across, "cost"), verdicts),
-    contrasts = mark_main(treatment_contrasts(verdicts, alpha)), treatments = treatments,
+    treatments = treatment_table(campaign),
     notes = c(if (looks$for_all || any(verdicts$scope %in% scopes_across)) looks$note, analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired)),
     looks = looks[c("looks", "planned", "present", "alpha")],
     margin_answer = if (!is.null(margin)) margin_answer_of(verdicts, margin),
@@ -393,7 +391,7 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, check, 
     z = est$z, p_one_sided = if (conclusive) est$p else NA_real_, test = est$method, test_kind = test_kind(est$method),
     p_check = if (conclusive) check$p else NA_real_, check = check$method,
     detection_limit = limit, alpha = settings$alpha, reason = reason, heterogeneity_p = NA_real_, se_effect = se_effect,
-    # On the scale of the test, of the on halves against their own: what treatment_contrasts() compares.
+    # On the scale of the test.
     raw_estimate = est$estimate, raw_se = est$own_se %||% est$se, raw_df = est$own_df %||% est$df,
     raw_full_se = est$se, raw_full_df = est$df, raw_n = est$own_n %||% n_tested, raw_values = list(as.numeric(values)),
     raw_mean = est$mean$estimate, raw_mean_se = est$mean$se, raw_mean_df = est$mean$df, raw_mean_values = list(as.numeric(mean_values)),

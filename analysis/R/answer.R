@@ -284,7 +284,7 @@ answer_table <- function(analysis, unicode = shows_unicode(), rows = answer_rows
   taken <- all[all$channel == "preempted", ]
   same <- c("scope", "launch", "operation", "bytes", "ranks", treatment_columns, "level_requested_percent")
   at <- match(row_key(rows, same), row_key(taken, same))
-  percent <- channel_is_relative(rows$channel[1])
+  percent <- channels[[rows$channel[1]]]$transform == "log_ratio"
   alphas <- unique(rows$alpha)
   label <- label_in(rows, analysis)
   outcome <- row_outcome(rows)

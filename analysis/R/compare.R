@@ -1,29 +1,27 @@
 # Comparing two campaigns: before and after an upgrade, node against node. The launch is the unit.
 
 # What is compared: one entry per family of tests. On the scale `log` the effect is the percent change of the mean of
-# logs, B against A; on the scale `linear` it is B minus A. `within`: pairs of a launch give a standard error, so that
-# one launch each may be compared.
+# logs, B against A; on the scale `linear` it is B minus A.
 comparison_families <- list(
-  time = list(scale = "log", unit = "%", within = FALSE, more = "slower", less = "faster",
+  time = list(scale = "log", unit = "%", more = "slower", less = "faster",
               question = "Is the clean operation slower?"),
-  tail = list(scale = "log", unit = "%", within = FALSE, more = "slower", less = "faster",
+  tail = list(scale = "log", unit = "%", more = "slower", less = "faster",
               question = "Are the clean operation's quantiles larger?"),
-  share = list(scale = "linear", unit = "points", within = FALSE, more = "more", less = "less",
+  share = list(scale = "linear", unit = "points", more = "more", less = "less",
                question = "Is more time lost to other processes and long operations without a load?"),
-  slowdown = list(scale = "log", unit = "%", within = TRUE, more = "more sensitive", less = "less sensitive",
+  slowdown = list(scale = "log", unit = "%", more = "more sensitive", less = "less sensitive",
                   question = "Does the same load slow the operation more?"),
-  amplification = list(scale = "linear", unit = "% per %", within = TRUE, more = "larger", less = "smaller",
+  amplification = list(scale = "linear", unit = "% per %", more = "larger", less = "smaller",
                        question = "Does the same preempted CPU time cost more?")
 )
 
 scope_systems <- "launches like these of A and of B"
-scope_two <- "these two launches"
 
 comparison_cell <- c("operation", "bytes", "ranks", "mode")
 comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "placement", "phase", "level_requested_percent")
 
 # B against A, per operation, size and number of ranks: one summary of each launch, compared by Welch's test with the permutation of launches as the
-# check; with one launch each, slowdowns and amplifications by their pairs. Holm's correction is over a family (docs/methods.md, Comparing two
+# check. Holm's correction is over a family (docs/methods.md, Comparing two
 # campaigns).
 # `a`, `b`: `nl_campaign`s from read_campaign() (`arms = "any"` will do). `margin_percent`: margin of the clean time, or where both sides ran the same
 # agent of its slowdown, percent; NULL: none is asked about.
@@ -31,9 +29,8 @@ comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "pl
 # treatment x level: `value_a`, `value_b` (ns for time and quantiles, geometric means over launches; percent for shares and slowdowns), `effect` with
 # `ci_low`, `ci_high` (confidence 1 - alpha, each by itself; in `unit`), `p_two_sided`, `p_holm`, `test`, `p_check` (two-sided), `check`,
 # `detection_limit` (the effect that this row's test, as corrected, would have found with `power`: at one-sided alpha / 2 over the number of tests in
-# the family), `detection_limit_alone` (of the test without correction), `bound_low`, `bound_high` (confidence 1 - 2 alpha), `margin_verdict` (of the
-# rows that the margin is about), `margin_reason`, `verdict`, `reason` (why inconclusive, else NA), `scope`, `n_a`, `n_b` (launches; pairs with scope
-# "these two launches"), `se`, `df` (on the scale of the test); `answer`: `pass`, `fail` or `inconclusive` (NA without a margin); `busy`: a sentence on
+# the family), `bound_low`, `bound_high` (confidence 1 - 2 alpha), `margin_verdict` (of the
+# rows that the margin is about), `margin_reason`, `verdict`, `reason` (why inconclusive, else NA), `scope`, `n_a`, `n_b` (launches), `se`, `df` (on the scale of the test); `answer`: `pass`, `fail` or `inconclusive` (NA without a margin); `busy`: a sentence on
 # how busy the machines were, and with what; NULL where they were not; `differs`: data frame `what`, `a`, `b`: provenance that is not the same; `notes`
 # (character), `sides` (data frame `side`, `dirs`, `launches`, `first_utc`, `last_utc`), `margin_percent`, `alpha`, `power`. Signals `nl_error_usage`
 # where there is nothing to compare: a launch that is in both, no operation, size and number of ranks in common, operations started in loops on one side
@@ -69,7 +66,7 @@ compare_row <- function(group_a, group_b) {
   family <- comparison_families[[group_a$family[1]]]
   a <- group_a[is.finite(group_a$x), ]
   b <- group_b[is.finite(group_b$x), ]
-  result <- compare_launches(a, b, family)
+  result <- compare_launches(a, b)
   why <- unique(stats::na.omit(c(group_a$why, group_b$why)))
   if (nrow(a) == 0 || nrow(b) == 0) {
     side <- paste(c("A", "B")[c(nrow(a), nrow(b)) == 0], collapse = " and ")
@@ -82,18 +79,17 @@ compare_row <- function(group_a, group_b) {
   }
   cbind(group_a[1, comparison_key], data.frame(
     unit = family$unit, value_a = value(a$x), value_b = value(b$x), estimate = result$estimate, se = result$se,
-    df = result$df, n_a = result$n_a %||% nrow(a), n_b = result$n_b %||% nrow(b), test = result$test,
+    df = result$df, n_a = nrow(a), n_b = nrow(b), test = result$test,
     p_check = result$p_check, check = result$check, smallest_check = result$smallest_check %||% NA_real_,
-    scope = result$scope, reason = result$reason
+    scope = scope_systems, reason = result$reason
   ), row.names = NULL)
 }
 
 no_test <- function(estimate, reason) {
-  list(estimate = estimate, se = NA_real_, df = NA_real_, test = "none", p_check = NA_real_, check = "none",
-       scope = scope_systems, reason = reason)
+  list(estimate = estimate, se = NA_real_, df = NA_real_, test = "none", p_check = NA_real_, check = "none", reason = reason)
 }
 
-compare_launches <- function(a, b, family) {
+compare_launches <- function(a, b) {
   estimate <- if (nrow(a) > 0 && nrow(b) > 0) mean(b$x) - mean(a$x) else NA_real_
   one <- c("A", "B")[c(nrow(a), nrow(b)) < 2]
   if (length(one) == 0) {
@@ -101,14 +97,7 @@ compare_launches <- function(a, b, family) {
     if (w$se <= 1e-12 * max(abs(c(a$x, b$x)))) return(no_test(estimate, "all launches agree exactly, their scatter is unknown"))
     check <- permutation_test(a$x, b$x)
     return(list(estimate = estimate, se = w$se, df = w$df, test = "Welch on launch summaries",
-                p_check = check$p_two_sided, check = check$method, smallest_check = check$smallest_p,
-                scope = scope_systems, reason = NA_character_))
-  }
-  if (family$within && nrow(a) == 1 && nrow(b) == 1 && isTRUE(a$se^2 + b$se^2 > 0)) {
-    w <- welch_test(a$x, a$se * sqrt(a$df + 1), a$df + 1, b$x, b$se * sqrt(b$df + 1), b$df + 1)
-    return(list(estimate = estimate, se = w$se, df = w$df, n_a = a$df + 1, n_b = b$df + 1,
-                test = "Welch on pairs of one launch each", p_check = NA_real_, check = "none", scope = scope_two,
-                reason = NA_character_))
+                p_check = check$p_two_sided, check = check$method, smallest_check = check$smallest_p, reason = NA_character_))
   }
   no_test(estimate, sprintf("one launch of %s has it: there is no scatter between launches to compare with",
                             paste(one, collapse = " and of ")))
@@ -132,11 +121,9 @@ decide_comparison <- function(rows, settings) {
   rows$p_two_sided <- ifelse(tested, pmax(1e-300, 2 * stats::pt(-abs(rows$estimate / rows$se), rows$df)), NA_real_)
   rows$p_holm <- stats::ave(rows$p_two_sided, rows$family, FUN = function(p) stats::p.adjust(p, "holm"))
   n_tests <- stats::ave(as.numeric(tested), rows$family, FUN = sum)
-  limit <- function(level) effect(vapply(seq_along(level), function(i) {
-    if (tested[i]) detection_limit(rows$se[i], rows$df[i], level[i], settings$power) else NA_real_
+  rows$detection_limit <- effect(vapply(seq_len(nrow(rows)), function(i) {
+    if (tested[i]) detection_limit(rows$se[i], rows$df[i], alpha / 2 / n_tests[i], settings$power) else NA_real_
   }, 0))
-  rows$detection_limit <- limit(alpha / 2 / n_tests)
-  rows$detection_limit_alone <- limit(rep(alpha / 2, nrow(rows)))
   # What an interval by itself shows and Holm's correction does not is marked, so that no interval contradicts its word.
   rows$verdict <- comparison_words(rows, alpha)
   rows$familywise <- ifelse(is.na(rows$reason) & rows$verdict != no_difference, !is.na(rows$p_holm) & rows$p_holm <= alpha, NA)
@@ -154,7 +141,7 @@ decide_comparison <- function(rows, settings) {
                                    match(rows$measure, unique(rows$measure))),
                               unname(as.list(rows[treatment_columns])), list(rows$level_requested_percent)))
   columns <- c(comparison_key, "unit", "value_a", "value_b", "effect", "ci_low", "ci_high", "p_two_sided", "p_holm",
-               "test", "p_check", "check", "smallest_check", "detection_limit", "detection_limit_alone", "bound_low",
+               "test", "p_check", "check", "smallest_check", "detection_limit", "bound_low",
                "bound_high", "margin_verdict", "margin_reason", "verdict", "familywise", "reason", "scope", "n_a", "n_b", "se", "df")
   rows <- rows[ordered, columns]
   rownames(rows) <- NULL
@@ -181,8 +168,7 @@ no_difference <- "no difference found"
 
 tail_quantiles <- c(p50 = 0.5, p99 = 0.99, p99.9 = 0.999)
 
-# One row per launch and thing compared: `x` on the scale of its family, `se` and `df` of it within the launch (where
-# pairs give them), `why` there is none.
+# One row per launch and thing compared: `x` on the scale of its family, `why` there is none.
 side_summaries <- function(campaign) {
   clean <- clean_summaries(campaign)
   all <- bind_rows(list(clean, tail_summaries(campaign, clean), treated_summaries(campaign)))
@@ -190,14 +176,14 @@ side_summaries <- function(campaign) {
   all[order(match(all$family, names(comparison_families))), ]
 }
 
-summary_frame <- function(cells, family, measure, x, se = NA_real_, df = NA_real_, why = NA_character_) {
+summary_frame <- function(cells, family, measure, x, why = NA_character_) {
   got <- data.frame(launch = as.character(cells$launch), family = family, measure = measure,
                     operation = as.character(cells$operation),
                     bytes = cells$bytes, ranks = cells$ranks)
   for (name in treatment_columns) got[[name]] <- as.character(cells[[name]] %||% NA)
   got$level_requested_percent <- cells$level_requested_percent %||% 0
   x[!is.finite(x)] <- NA_real_
-  cbind(got, data.frame(x = x, se = se, df = df, why = why))
+  cbind(got, data.frame(x = x, why = why))
 }
 
 # Means over the off halves of each launch and cell.
@@ -254,12 +240,13 @@ treated_summaries <- function(campaign) {
   bind_rows(lapply(wanted, function(i) {
     members <- members_of[[i]]
     members <- members[is.finite(slow[members])]
-    mean_log <- batch_mean_ci(slow[members])
-    ratio <- launch_amplification(slow[members], preempted[members])
+    # As in cell_amplification().
+    known <- members[is.finite(preempted[members])]
+    ratio <- fieller_ratio(slowdown_parts(slow[known]), preempted[known])
     cell <- pairs$cells[i, ]
     none <- if (length(members) == 0) "no pair has a value" else NA_character_
-    rbind(summary_frame(cell, "slowdown", "slowdown", mean_log$estimate, mean_log$se, mean_log$df, none),
-          summary_frame(cell, "amplification", "amplification", ratio$estimate, ratio$se, ratio$df, ratio$reason))
+    rbind(summary_frame(cell, "slowdown", "slowdown", mean(slow[members]), none),
+          summary_frame(cell, "amplification", "amplification", ratio$estimate, ratio$reason))
   }))
 }
 
@@ -269,18 +256,7 @@ set_summaries <- function(campaign) {
   on <- set_differences(campaign, "time")
   on <- on[on$level_requested_percent > 0, ]
   if (nrow(on) == 0) return(NULL)
-  summary_frame(on, "slowdown", "slowdown", on$difference,
-                why = ifelse(is.finite(on$difference), NA_character_, "the set has no off launch"))
-}
-
-# As in cell_amplification(), with the standard error of the ratio: each pair adds its residual from it.
-launch_amplification <- function(log_ratio, preempted) {
-  known <- is.finite(preempted)
-  slow <- slowdown_parts(log_ratio[known])
-  ratio <- fieller_ratio(slow, preempted[known])
-  if (!is.na(ratio$reason)) return(list(estimate = NA_real_, se = NA_real_, df = NA_real_, reason = ratio$reason))
-  residual <- batch_mean_ci(slow - ratio$estimate * preempted[known])
-  list(estimate = ratio$estimate, se = residual$se / mean(preempted[known]), df = residual$df, reason = NA_character_)
+  summary_frame(on, "slowdown", "slowdown", on$difference, ifelse(is.finite(on$difference), NA_character_, "the set has no off launch"))
 }
 
 # What two campaigns have in common, what differs between them, and when they were taken.

@@ -119,15 +119,11 @@ change_table <- function(rows, comparison, name, by = NULL) {
   )
 }
 
-# What n counts, in each scope that has a test.
+# What n counts.
 comparison_scopes <- function(rows) {
-  n <- function(scope) {
-    tested <- rows[rows$scope == scope & is.na(rows$reason), ]
-    if (nrow(tested) > 0) sprintf("%s, n = %s and %s", scope, format_range(tested$n_a), format_range(tested$n_b))
-  }
-  two <- n(scope_two)
-  words <- c(n(scope_systems), if (!is.null(two)) paste(two, "groups of pairs"))
-  if (length(words) == 0) "nothing could be tested" else paste(words, collapse = "; ")
+  tested <- rows[is.na(rows$reason), ]
+  if (nrow(tested) == 0) return("nothing could be tested")
+  sprintf("%s, n = %s and %s", scope_systems, format_range(tested$n_a), format_range(tested$n_b))
 }
 
 # Two launches a side may leave limits of many digits.

@@ -7,12 +7,9 @@ analyze_intervals <- function(operands, values, form) {
   sweep <- interval_sweep(read_campaign(operands), margin, alpha, power)
   answered(form, values$table, c(list(alpha = alpha, power = power, margin_percent = margin), pick(sweep, c("answer", "safe")),
                                  list(sentences = texts(sweep$sentences), intervals = sweep$steps, model = sweep$model)),
-           list(estimates = intervals_estimates(sweep), rows = sweep$rows[setdiff(names(sweep$rows), c("se", "df"))]), sweep$notes, format_intervals(sweep),
+           list(estimates = intervals_estimates(sweep), rows = sweep$rows[setdiff(names(sweep$rows), c("se", "df"))]), sweep$notes, list(intervals_part(sweep)),
            intervals_view(sweep, operands), c(sweep$sentences, sweep$notes), if (!is.null(margin)) sweep$answer)
 }
-
-# A sweep over sampling intervals.
-format_intervals <- function(sweep) c(wrap_line(sweep$sentences, 0), "", part_lines(intervals_part(sweep)), format_notes(sweep$notes))
 
 intervals_part <- function(sweep) {
   rows <- sweep$rows
@@ -65,49 +62,30 @@ analyze_replay <- function(operands, values, form) {
   power <- power_option(values$power)
   result <- compare_replay(read_campaign(operands), margin, alpha, power)
   answered(form, values$table, list(alpha = alpha, power = power, margin_percent = margin, answer = result$answer, sentences = texts(result$sentences)),
-           list(estimates = replay_estimates(result), rows = result$rows), result$notes, format_replay(result), replay_view(result, operands),
+           list(estimates = replay_estimates(result), rows = result$rows), result$notes, list(), replay_view(result, operands),
            c(result$sentences, result$notes), if (!is.null(margin)) result$answer)
 }
 
-format_replay <- function(result) {
-  c(unlist(lapply(replay_parts(result), part_lines)), paste0("Does the replay slow the code as the agent does? ", result$answer), "",
-    format_notes(result$notes))
-}
+replay_part <- function(result) new_part("agent and replay", replay_table(result), paste0(
+  "percent of the time of an operation; difference: agent against replay, with the interval of two one-sided tests at alpha ", result$alpha,
+  " each; same within: the margin"
+), result$sentences)
 
-# One for each operation.
-replay_parts <- function(result) {
+replay_table <- function(result) {
   rows <- result$rows
-  lapply(seq_len(nrow(rows)), function(i) {
-    row <- rows[i, ]
-    new_part(sprintf("%s, %s ranks   (%s, n = %s)", panel_name(row), format_level(row$ranks), row$test, format_count(row$n)), new_table(
-      under = col_words("under", c(row$agent, paste0("replay (", row$replay, ")"), "difference")),
-      slowdown_percent = col_number("slowdown", c(row$agent_percent, row$replay_percent, row$difference_percent), format_effect),
-      ci_low = col_interval(paste(format_confidence(2 * result$alpha), "CI"), c(row$agent_low, row$replay_low, row$bound_low),
-                            c(row$agent_high, row$replay_high, row$bound_high)),
-      preempted_percent = col_number("preempted", c(row$agent_preempted_percent, row$replay_preempted_percent, NA),
-                                     plain)
-    ), paste0("percent; preempted: percent of one CPU; difference: agent against replay, with the interval of confidence ",
-              format_confidence(2 * result$alpha), " that belongs to two one-sided tests at alpha ", result$alpha, " each"),
-    sprintf("verdict: %s; the same: within \u00b1%s %% (%s); a difference of %s %% would have been found%s", row$verdict,
-            plain(row$margin_percent), row$margin_from, plain(row$detection_limit),
-            if (is.na(row$reason)) "" else paste0("; ", row$reason)))
-  })
+  slowdown <- function(of, who) col_number(who, rows[[paste0(of, "_percent")]], format_effect, "%")
+  new_table(
+    operation = col_words("operation", panel_name(rows)), agent_percent = slowdown("agent", rows$agent[1]),
+    replay_percent = slowdown("replay", "replay"), difference_percent = slowdown("difference", "difference"),
+    bound_low = col_interval(paste(format_confidence(2 * result$alpha), "CI"), rows$bound_low, rows$bound_high),
+    margin_percent = col_number("same within", rows$margin_percent, plain, "%"), verdict = col_words("verdict", rows$verdict)
+  )
 }
 
 replay_view <- function(result, operands) {
-  rows <- result$rows
   new_view(c(sprintf("Does the replay slow the code as the agent does? %s.",
-                     c(pass = "Yes", fail = "No", inconclusive = "That cannot be told")[[result$answer]]),
-             result$sentences),
-           new_table(
-             operation = col_words("operation", panel_name(rows)), agent_percent = col_number(rows$agent[1], rows$agent_percent,
-                 format_effect, "%"),
-             replay_percent = col_number("replay", rows$replay_percent, format_effect, "%"),
-             difference_percent = col_number("difference", rows$difference_percent, format_effect, "%"),
-             bound_low = col_interval(paste(format_confidence(2 * result$alpha), "CI"), rows$bound_low, rows$bound_high),
-             margin_percent = col_number("same within", rows$margin_percent, plain, "%"),
-             verdict = col_words("verdict", rows$verdict)
-           ), notes = length(unique(result$notes)), command = all_command(operands, "replay"), report = report_beside(operands))
+                     c(pass = "Yes", fail = "No", inconclusive = "That cannot be told")[[result$answer]]), result$sentences),
+           replay_table(result), notes = length(unique(result$notes)), command = all_command(operands, "replay"), report = report_beside(operands))
 }
 
 # noiselab analyze equivalent: a trace, or the agents of a campaign, and the setting that is like each.
@@ -256,42 +234,30 @@ analyze_counters <- function(operands, values, form) {
   counters <- counters_by_arm(analysis)
   if (is.null(counters)) abort_data(without_counters)
   answered(form, values$table, list(alpha = counters$alpha, files = counters$files), counters[c("causes", "changes")], counters$notes,
-           format_counters(counters), counters_view(counters, operands))
+           list(wrap_line(counter_rules())), counters_view(counters, operands))
 }
 
 without_counters <- paste("no hardware counters were recorded (no likwid*.csv beside the launches), so whether a lower clock or damaged caches",
                           "played a part is not known")
 
-format_counters <- function(counters) {
-  c(unlist(lapply(counter_parts(counters), part_lines)), wrap_line(counter_rules()), "", format_notes(counters$notes))
-}
+counter_part <- function(counters) new_part("causes", counter_table(counters), counter_rules(),
+                                            sprintf("%s under %s: %s: %s", counters$causes$label, counters$causes$arm, counters$causes$cause, counters$causes$why))
 
-# One for each operation and arm.
-counter_parts <- function(counters) {
-  lapply(seq_len(nrow(counters$causes)), function(i) {
-    cause <- counters$causes[i, ]
-    rows <- counters$changes[counters$changes$label == cause$label & counters$changes$arm == cause$arm, ]
-    new_part(sprintf("%s under %s: %s", cause$label, cause$arm, cause$cause), new_table(
-      figure = col_words("", figure_words(rows$figure)), off = col_number("off", rows$off, plain), on = col_number("on", rows$on, plain),
-      change_percent = col_number("change %", rows$change_percent, format_effect),
-      ci_low = col_interval(paste(format_confidence(counters$alpha), "CI"), rows$ci_low, rows$ci_high),
-      n_launches = col_number("n", rows$n_launches)
-    ), remarks = cause$why)
-  })
+counter_table <- function(counters) {
+  rows <- counters$changes
+  new_table(
+    figure = col_words("figure", figure_words(rows$figure)), off = col_number("off", rows$off, plain), on = col_number("on", rows$on, plain),
+    change_percent = col_number("change", rows$change_percent, format_effect, "%"),
+    ci_low = col_interval(paste(format_confidence(counters$alpha), "CI"), rows$ci_low, rows$ci_high),
+    n_launches = col_number("launches", rows$n_launches), by = paste(rows$label, "under", rows$arm)
+  )
 }
 
 # On one screen: the cause of each slowdown, and the figures that tell it.
 counters_view <- function(counters, operands) {
   causes <- counters$causes
-  rows <- counters$changes
-  new_view(sprintf("%s under %s: %s.", causes$label, causes$arm, causes$cause), new_table(
-    figure = col_words("figure", figure_words(rows$figure)), off = col_number("off", rows$off, plain),
-    on = col_number("on", rows$on, plain),
-    change_percent = col_number("change", rows$change_percent, format_effect, "%"),
-    ci_low = col_interval(paste(format_confidence(counters$alpha), "CI"), rows$ci_low, rows$ci_high),
-    n_launches = col_number("launches", rows$n_launches),
-    by = paste(rows$label, "under", rows$arm)
-  ), notes = length(unique(counters$notes)), command = all_command(operands, "counters"), report = report_beside(operands))
+  new_view(sprintf("%s under %s: %s (%s).", causes$label, causes$arm, causes$cause, causes$why), counter_table(counters),
+           notes = length(unique(counters$notes)), command = all_command(operands, "counters"), report = report_beside(operands))
 }
 
 figure_words <- function(figure) {

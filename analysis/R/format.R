@@ -11,7 +11,7 @@ format_verdicts <- function(analysis) {
   lines <- function(...) unlist(lapply(c(...), part_lines), use.names = FALSE)
   c(if (nzchar(constant)) c(paste("treatment:", constant), ""), format_answer(analysis), lines(verdict_parts(analysis)),
     wrap_line(channel_lines(main_rows(analysis$verdicts))), "",
-    lines(list(margin_part(analysis)), side_by_side_parts(analysis), list(contrast_part(analysis), threshold_part(analysis)), cost_parts(analysis)),
+    lines(list(margin_part(analysis)), side_by_side_parts(analysis), list(threshold_part(analysis)), cost_parts(analysis)),
     format_notes(c(scope_note(analysis$verdicts), analysis$notes)))
 }
 
@@ -212,20 +212,7 @@ side_by_side_parts <- function(analysis) {
   unname(parts)
 }
 
-contrast_part <- function(analysis) {
-  rows <- worst_contrasts(analysis$contrasts, analysis)
-  if (NROW(rows) == 0) return(NULL)
-  level <- ifelse(has_level(rows$level_requested_percent), at_level(rows), "")
-  new_part("the treatment that slows most at each level, against each other one", new_table(
-    b = col_words("treatment", rows$b), difference_percent = col_number("longer, %", rows$difference_percent, format_effect),
-    ci_low = col_interval("CI", rows$ci_low, rows$ci_high), p_holm = col_number("p", rows$p_holm, format_p),
-    scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch)),
-    by = paste0(panel_name(rows), level, ": longer under ", rows$a, " than under")
-  ), sprintf(paste("percent by which the operation takes longer, with %g %% CI (Welch); p two-sided, by Holm over all levels and pairs of",
-                   "treatments of the operation; scope"), 100 * (1 - analysis$alpha)))
-}
-
-csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost", "contrasts")
+csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost")
 
 # Judged tables as text. A `?` after a verdict, a p-value or a threshold: digits that are not printed in the table could turn it.
 format_summary <- function(judged) {

@@ -2,15 +2,13 @@
 
 # A function: option() is in a file that is read later.
 plan_options <- function() list(
-  option("detect", "EFFECT", "the effect to find: slowdown in percent, or points of CPU (channels preempted, detour)"),
-  option("margin", "EFFECT", "show that the effect is smaller than this either way"),
-  option("expect", "EFFECT", "with --margin: the true effect that is expected (default 0)"),
+  option("detect", "EFFECT", "the slowdown to find, percent"),
+  option("margin", "EFFECT", "show that the slowdown is smaller than this, if there is none"),
   option("op", "LIST", "operations (default: all of the pilot, else barrier,allreduce,alltoall)"),
   option("bytes", "LIST", "message sizes, such as 8,2KiB (default: all of the pilot, else 2KiB)"),
   option("ranks", "N", "number of ranks (default: the pilot's)"),
   option("pilot", "DIR", "a campaign whose scatter is used; without it one is assumed"),
-  option("channel", "NAME", "channel (default time)"),
-  option("half-period", "TIME", "length of a half (default: the best of the pilot, else 10ms)"),
+  option("half-period", "TIME", "length of a half (default: the pilot's, else 10ms)"),
   option("launches", "N", "number of launches (default: what the pilot's launches ask for, else 1)"),
   option("levels", "K|LIST", "how many levels the run has, or which (default: the pilot's, else 2)"),
   option("alpha", "P", "one-sided level of the test (default 0.01)"),
@@ -47,34 +45,21 @@ run_plan <- function(operands, values, form) {
 }
 
 plan_request <- function(values) {
-  channel <- if (is.null(values$channel)) "time" else channel_option(values$channel)
-  if (length(channel) != 1 || channels[[channel[1]]]$control) {
-    abort_usage("--channel: '", values$channel, "' is not one channel of effects (try time or preempted)")
-  }
-  detect <- effect_option(values$detect, "--detect", above = 0)
-  margin <- effect_option(values$margin, "--margin", above = 0)
+  effect <- function(name) number_option(name, values[[name]], NULL, 0, 90, "a percentage above 0 and below 90 (try 0.1%)")
+  detect <- effect("detect")
+  margin <- effect("margin")
   if (is.null(detect) && is.null(margin)) {
     abort_usage("what is sought? give --detect 0.1% (or --margin 0.1%; see --help)")
   }
-  if (is.null(margin) && !is.null(values$expect)) abort_usage("--expect: is for --margin only")
-  expect <- effect_option(values$expect, "--expect") %||% 0
-  if (!is.null(margin) && abs(expect) >= margin) {
-    abort_usage("--expect: ", format_level(expect), " is not smaller than --margin ", format_level(margin))
-  }
   levels <- levels_option(values$levels)
   list(
-    detect = detect, margin = margin, expect = expect, channel = channel, alpha = alpha_option(values$alpha),
+    detect = detect, margin = margin, alpha = alpha_option(values$alpha),
     power = power_option(values$power), operations = words_option(values$op, "--op"),
     bytes = if (!is.null(values$bytes)) vapply(words_option(values$bytes, "--bytes"), size_option, 0,
                                                USE.NAMES = FALSE),
     ranks = whole_option(values$ranks, "--ranks"), launches = whole_option(values$launches, "--launches"),
     half_s = duration_option(values[["half-period"]], "--half-period"), levels = levels$levels, n_levels = levels$n
   )
-}
-
-effect_option <- function(text, name, above = -90) {
-  number_option(sub("^--", "", name), text, NULL, above, 90,
-                paste("a percentage", if (above == 0) "above 0" else "above -90", "and below 90 (try 0.1%)"))
 }
 
 # The first a number of levels, the other the levels themselves.
@@ -109,14 +94,12 @@ format_plan <- function(plan, notes) {
     c(paste0("to ", plan$goals[[name]]$text), plan_table(rows, plan),
       wrap_line(sprintf("no plan for %s: %s", rows$operation, rows$reason)[!is.na(rows$reason)]), "")
   })
-  c(wrap_line(sprintf("plan: channel %s, alpha %g one-sided, power %g; scope: %s", request$channel, request$alpha,
-                      request$power, scope), 0),
+  c(wrap_line(sprintf("plan: channel time, alpha %g one-sided, power %g; scope: %s", request$alpha, request$power, scope), 0),
     wrap_line(scatter_words(plan)), "", unlist(tables), run_words(plan), "", format_notes(notes))
 }
 
 plan_table <- function(r, plan) {
   text <- function(x) ifelse(is.na(x), "-", format_count_each(x))
-  unit <- if (channel_is_relative(plan$request$channel)) "%" else "points"
   most <- paste(text(r$n_launches_upper), "x", text(r$n_pairs_upper / r$n_launches_upper))
   more <- if (!plan$across) {
     list(n_pairs = col_number("pairs", r$n_pairs), n_pairs_upper = col_number("at most", r$n_pairs_upper))
@@ -128,27 +111,20 @@ plan_table <- function(r, plan) {
   table_lines(do.call(new_table, c(list(
     operation = col_words("operation", r$operation), bytes = col_number("bytes", r$bytes),
     ranks = col_number("ranks", r$ranks, format_level),
-    half_period_s = col_number("half", r$half_period_s, format_seconds), sd = col_number("sd", r$sd, plain, unit)
+    half_period_s = col_number("half", r$half_period_s, format_seconds), sd = col_number("sd", r$sd, plain, "%")
   ), more)))
 }
 
 scatter_words <- function(plan) {
   basis <- plan$basis
-  if (is.null(basis$pilot)) {
-    where <- "on a shared virtual machine with two ranks"
-    return(if (plan$request$channel == "time") {
-      paste("sd: of a pair's log ratio as the signed-rank test has it, ASSUMED, not measured: that", where,
-            "(4 % at 10 ms); pairs: of each level")
-    } else {
-      sprintf("sd: of a pair's difference, ASSUMED, not measured: %g points at 10 ms %s; pairs: of each level",
-              assumed_preempted_points, where)
-    })
-  }
-  pilot <- basis$pilot[[1]]
-  c(sprintf("sd: of a pair's %s%s in %s, %s pairs%s at level %s; at most: with 80 %% certainty; pairs: of each level",
-            if (channel_is_relative(plan$request$channel)) "log ratio" else "difference",
+  if (is.null(basis$dirs)) return(paste(
+    "sd: of a pair's log ratio as the signed-rank test has it, ASSUMED, not measured: that on a shared virtual machine with two ranks",
+    "(4 % at 10 ms); pairs: of each level"
+  ))
+  pilot <- basis$scatter[[1]]
+  c(sprintf("sd: of a pair's log ratio%s in %s, %s pairs%s at level %s; at most: with 80 %% certainty; pairs: of each level",
             if (pilot$by_ranks) " as the signed-rank test has it" else "", paste(basis$dirs, collapse = " "),
-            format_range(vapply(basis$pilot, `[[`, 0, "n_pairs")),
+            format_range(vapply(basis$scatter, `[[`, 0, "n_pairs")),
             if (pilot$n_launches > 1) sprintf(" of %d launches", pilot$n_launches) else "", format_level(pilot$level)),
     if (plan$across) "of launches: sd between launches beyond what their pairs explain; at most: launches x pairs")
 }
@@ -181,9 +157,8 @@ plan_head <- function(plan) {
   request <- plan$request
   basis <- plan$basis
   list(
-    alpha = request$alpha, power = request$power, channel = request$channel, scope = if (plan$across) scope_campaign else scope_launch,
-    scatter = if (is.null(basis$pilot)) "assumed" else "pilot", detect = request$detect, margin = request$margin,
-    expect = if (!is.null(request$margin)) request$expect, command = plan$command,
+    alpha = request$alpha, power = request$power, scope = if (plan$across) scope_campaign else scope_launch,
+    scatter = if (is.null(basis$dirs)) "assumed" else "pilot", detect = request$detect, margin = request$margin, command = plan$command,
     run = c(plan$run[c("n_launches", "pairs_per_launch", "measuring_s", "total_s", "total_upper_s", "reason")],
             list(half_period_s = basis$half_s, levels_percent = I(basis$levels), between_halves_s = basis$overhead_s,
                  launch_start_s = basis$launch_s, within_a_day = isTRUE(plan$run$total_s <= day_s)))

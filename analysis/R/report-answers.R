@@ -50,20 +50,8 @@ worst_phrases <- function(analysis) {
     told <- paste0(label_in(at, analysis), " (", format_effect(at$estimate), " %, ", row_outcome(at), ")")
     where <- paste0(if (has_level(level)) sprintf("at %s %% of one CPU ", format_level(level)), panel_name(at[1, ]), " is slowed")
     if (nrow(at) == 1) return(paste(where, "by", told))
-    paste0(where, " most by ", told[1], ", least by ", told[nrow(at)], " of ", nrow(at), " treatments (",
-           between_phrase(at[1, ], at[nrow(at), ], analysis$contrasts), ")")
+    paste0(where, " most by ", told[1], ", least by ", told[nrow(at)], " of ", nrow(at), " treatments")
   }, "")
-}
-
-# Is the difference of two verdicts more than chance?
-between_phrase <- function(most, least, contrasts) {
-  if (NROW(contrasts) == 0) return("their difference was not tested")
-  same <- c("scope", "launch", "operation", "bytes", "ranks", "level_requested_percent")
-  sides <- function(suffix) row_key(contrasts, paste0(treatment_columns, suffix))
-  ends <- c(row_key(most, treatment_columns), row_key(least, treatment_columns))
-  at <- which(row_key(contrasts, same) == row_key(most, same) & sides("_a") %in% ends & sides("_b") %in% ends)
-  p <- contrasts$p_holm[at]
-  if (length(p) != 1 || is.na(p)) "their difference was not tested" else paste("their difference: p =", format_p(p), "by Holm")
 }
 
 # ---- what took the CPU? ------------------------------------------------------------------------

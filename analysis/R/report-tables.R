@@ -34,13 +34,8 @@ refused_fold <- function(analysis) {
 # On one node there is nothing to tell apart.
 several_nodes <- function(analysis) length(unique(analysis$location$nodes$host)) > 1
 
-# The slowdowns side by side, and what slows each operation most against the rest.
-treatment_tags <- function(analysis) {
-  contrast <- contrast_part(analysis)
-  list(lapply(side_by_side_parts(analysis), part_tags), if (is.null(contrast)) {
-    htmltools::tags$p("Differences between treatments were not tested: no two of them share a launch, or have two launches each.")
-  } else part_tags(contrast))
-}
+# The slowdowns side by side.
+treatment_tags <- function(analysis) lapply(side_by_side_parts(analysis), part_tags)
 
 # The report's section on an agent: what it used, what it took, when, and who else.
 
@@ -97,7 +92,7 @@ report_replay <- function(analysis) {
   result <- tryCatch(compare_replay(analysis), nl_error_data = identity)
   tags <- htmltools::tags
   if (inherits(result, "error")) return(details_tag("Agent and replay", tags$p(upper_first(paste0(conditionMessage(result), ".")))))
-  details_tag("Agent and replay", lapply(result$sentences, tags$p), lapply(replay_parts(result), part_tags))
+  details_tag("Agent and replay", part_tags(replay_part(result)))
 }
 
 # Where an agent was measured the reader expects this, so what is missing is said; damaged files do not cost the report.
@@ -112,8 +107,7 @@ report_counters <- function(analysis) {
     if (!any(!has_level(analysis$verdicts$level_requested_percent))) return(NULL)
     return(details_tag("Why it got slower: hardware counters", tags$p(paste0(upper_first(without_counters), "."))))
   }
-  details_tag("Why it got slower: hardware counters", lapply(counter_parts(counters), part_tags), tags$p(paste0(upper_first(counter_rules()), ".")),
-              lapply(counters$notes, tags$p))
+  details_tag("Why it got slower: hardware counters", part_tags(counter_part(counters)), lapply(counters$notes, tags$p))
 }
 
 # The report's tables on synchronised starts, and the analysis where there is nothing to compare.
@@ -124,7 +118,7 @@ report_starts <- function(campaign) if (has_starts(campaign)) lapply(starts_part
 clean_analysis <- function(campaign, alpha) {
   arm <- unique(campaign$rows[["arm"]])
   structure(list(
-    verdicts = data.frame(), thresholds = NULL, amplification = data.frame(), cost = data.frame(), contrasts = NULL,
+    verdicts = data.frame(), thresholds = NULL, amplification = data.frame(), cost = data.frame(),
     treatments = treatment_table(campaign),
     notes = c(sprintf("all rows are of arm %s: nothing is compared, there are no verdicts", arm), starts_notes(campaign)),
     alpha = alpha, power = 0.95, campaign = campaign, pairs = NULL

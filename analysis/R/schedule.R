@@ -33,8 +33,7 @@ as_asked <- function(values, dirs, names) {
 # say anything of others, that is the pooled scope; what only one launch has stays in that launch's own.
 mark_main <- function(rows) {
   if (NROW(rows) == 0) return(rows)
-  treatment <- c(treatment_columns, paste0(treatment_columns, "_a"), paste0(treatment_columns, "_b"))
-  columns <- intersect(c("operation", "bytes", "ranks", "design", treatment, "level_requested_percent", "channel"), names(rows))
+  columns <- intersect(c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent", "channel"), names(rows))
   key <- code_of(row_key(rows, columns))
   few <- length(unique(rows$launch[!is.na(rows$launch)])) < launches_for_more
   wanted <- if (few) c(scope_these, scope_campaign, scope_launch) else c(scope_campaign, scope_these, scope_launch)

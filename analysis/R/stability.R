@@ -12,10 +12,9 @@ reproducible_words <- c(yes = "reproducible", no = "not reproducible", open = "u
 # `spread`: largest coefficient of variation over launches, in percent, of what is called reproducible.
 # Gives a data frame, one row per configuration, the best figure of merit first: `operation`, `bytes`, `ranks`, `design`, `count` (operations in a
 # block; NA where the pilot finds it), `kind`, `pattern`, `placement`, `phase`, `half_s` (length of a half or block, s), `n_launches`, `n_clean` (off
-# halves), `n_pairs` (at the highest level), `mean_ns` (clean time of an operation), `cv_within_percent`, `cv_within_robust_percent` (scatter of the
-# halves of a launch: SD over mean, MAD over median, mean over launches), `cv_launches_percent` and its interval `cv_launches_low_percent`,
-# `cv_launches_high_percent` (SD of launch means over their mean, by chi-square), `half_best_s` (half-period that needs least time; NA in other designs
-# than `lockin`), `level_requested_percent`, `level_delivered_percent` (of one CPU), `slowdown_percent`, `slowdown_low_percent`,
+# halves), `n_pairs` (at the highest level), `mean_ns` (clean time of an operation), `cv_within_percent` (scatter of the halves
+# of a launch: SD over mean, mean over launches), `cv_launches_percent` and its interval `cv_launches_low_percent`,
+# `cv_launches_high_percent` (SD of launch means over their mean, by chi-square), `level_requested_percent`, `level_delivered_percent` (of one CPU), `slowdown_percent`, `slowdown_low_percent`,
 # `slowdown_high_percent`, `p_one_sided`, `p_holm`, `reacts` (logical), `reproducible` (`reproducible`, `not reproducible` or `undecided`),
 # `launches_needed` (where undecided: launches that would decide with probability `power` if they scatter as these do; NA beyond 1000), `suitable`
 # (logical), `limit_percent` (detection limit, slowdown), `lod_percent` (the same as a level), `machine_s` (of the pairs behind it), `merit`,
@@ -27,7 +26,6 @@ stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = repro
   }
   pairs$d <- measure_pairs(campaign, pairs, "time")$differences$time
   pairs$known <- is.finite(pairs$d)
-  pairs$gaps <- launch_gaps(campaign$rows)
   cells <- pairs$cells
   cells$count <- vapply(campaign$launches, function(info) as.numeric(info$options$count %||% NA), 0)[cells$launch]
   columns <- c("operation", "bytes", "ranks", "design", "count", intersect(treatment_columns, names(cells)))
@@ -63,7 +61,7 @@ launches_to_decide <- function(cv, spread, alpha, power, most = 1000) {
 configuration_row <- function(campaign, pairs, at, alpha, power) {
   cells <- pairs$cells[at, ]
   of_level <- function(level) which(pairs$cell %in% at[cells$level_requested_percent == level] & pairs$known)
-  clean <- clean_figures(campaign, cells, 1 - 2 * alpha, overhead_of(pairs$gaps[unique(as.character(cells$launch))]))
+  clean <- clean_figures(campaign, cells, 1 - 2 * alpha)
   top <- max(cells$level_requested_percent)
   blank <- of_level(min(cells$level_requested_percent))
   reference <- if (top > 0) of_level(top) else integer()
@@ -86,7 +84,7 @@ reaction <- function(campaign, pairs, at, level, alpha) {
 }
 
 # How the clean time repeats. Of each launch: its off halves in run order, the log of their time.
-clean_figures <- function(campaign, cells, conf, gap) {
+clean_figures <- function(campaign, cells, conf) {
   rows <- campaign$rows
   off <- which(rows[["arm"]] == "off" & rows[["launch"]] %in% cells$launch & rows[["operation"]] == cells$operation[1] &
                  rows[["bytes"]] == cells$bytes[1])
@@ -101,31 +99,15 @@ clean_figures <- function(campaign, cells, conf, gap) {
   # The RSE is the CV over the root of the number of launches.
   root <- sqrt(over$n_launches)
   several <- times[lengths(times) > 1]
-  average <- function(f) if (length(several) > 0) mean(vapply(several, f, 0)) else NA_real_
   lockin <- !identical(as.character(cells$design[1]), "blocks") && !identical(as.character(cells$design[1]), "single")
-  option_s <- function(name) unlist(lapply(campaign$launches[unique(cells$launch)], function(info) info$options[[name]])) / 1e9
-  asked <- option_s("half_period_ns")
+  asked <- unlist(lapply(campaign$launches[unique(cells$launch)], function(info) info$options$half_period_ns)) / 1e9
   half_s <- if (lockin && length(asked) > 0) stats::median(asked) else stats::median(rows[["wall_ns"]][off]) / 1e9
   data.frame(
     half_s = half_s, n_launches = length(times), n_clean = sum(lengths(times)), mean_ns = mean(means),
-    cv_within_percent = average(function(x) 100 * stats::sd(x) / mean(x)),
-    cv_within_robust_percent = average(function(x) 100 * stats::mad(x) / stats::median(x)),
+    cv_within_percent = if (length(several) > 0) mean(vapply(several, function(x) 100 * stats::sd(x) / mean(x), 0)) else NA_real_,
     cv_launches_percent = over$rse_percent * root, cv_launches_low_percent = over$rse_low_percent * root,
-    cv_launches_high_percent = over$rse_high_percent * root,
-    half_best_s = if (lockin) half_of_series(lapply(times, log), half_s, gap, max(0, option_s("period_ns"))) else NA_real_
+    cv_launches_high_percent = over$rse_high_percent * root
   )
-}
-
-# The half-period that needs least time, by the root mean square over launches of their Allan deviations, where ten stretches of the length say
-# something about it; NA where nothing does.
-half_of_series <- function(series, half_s, overhead_s, period_s) {
-  curves <- bind_rows(lapply(series, function(x) {
-    curve <- allan_deviation(x, half_s)
-    curve[curve$m == 1 | curve$m <= length(x) / 10, ]
-  }))
-  if (nrow(curves) == 0) return(NA_real_)
-  deviation <- vapply(split(curves$deviation, curves$m), function(x) sqrt(mean(x^2)), 0)
-  best_half(data.frame(half_s = as.numeric(names(deviation)) * half_s, sd = sqrt(2) * deviation), overhead_s, period_s)
 }
 
 # Wall time of the pairs `at` times nodes: of each launch the share that its pairs have in it.
@@ -193,7 +175,7 @@ needed_words <- function(n) {
 }
 
 # Of the configurations of `stability_table()` that are reproducible and react, the one with the best figure of merit: `row` (NULL: none),
-# `half_period_s` (NA in other designs than lockin), `why` (sentences), `equal` (names of those whose interval reaches the best's figure),
+# `why` (sentences), `equal` (names of those whose interval reaches the best's figure),
 # `commands` (how to go on; where none is suitable, but more launches would decide, those). Khudoleeva, A. and Stefanov, K. (2021)
 # doi:10.14529/cmse210105 (stage 1).
 recommend_configuration <- function(table) {
@@ -201,7 +183,7 @@ recommend_configuration <- function(table) {
   if (nrow(suitable) == 0) {
     open <- table[table$reacts & table$reproducible == reproducible_words[["open"]] & !is.na(table$launches_needed), ]
     open <- open[order(open$launches_needed), ][seq_len(min(1, nrow(open))), ]
-    return(list(row = NULL, half_period_s = NA_real_, equal = character(), commands = more_launches_command(open),
+    return(list(row = NULL, equal = character(), commands = more_launches_command(open),
                 why = if (nrow(table) == 0) "there is no configuration" else c(
                   "no configuration is shown to be reproducible and to react",
                   sprintf("%s reacts and may be reproducible: %s", configuration_name(open), vapply(open$launches_needed, needed_words, ""))
@@ -211,9 +193,7 @@ recommend_configuration <- function(table) {
   best <- suitable[1, ]
   rest <- suitable[-1, ]
   equal <- rest[!is.na(rest$merit_low) & !is.na(best$merit_high) & rest$merit_low <= best$merit_high, ]
-  list(row = best, half_period_s = best$half_best_s, why = recommendation_words(best),
-       equal = configuration_name(equal),
-       commands = recommendation_commands(best))
+  list(row = best, why = recommendation_words(best), equal = configuration_name(equal), commands = recommendation_commands(best))
 }
 
 recommendation_words <- function(best) {
@@ -222,10 +202,7 @@ recommendation_words <- function(best) {
     sprintf("it is reproducible: launches scatter by %s %%, and by no more than %s %%",
             plain(best$cv_launches_percent), plain(best$cv_launches_high_percent)),
     paste("it senses most for its time: in one second of the machine", format_level(best$merit),
-          "% of one CPU, falling as the root of the seconds"),
-    if (!is.na(best$half_best_s)) {
-      sprintf("half-period %s: of those at least as long as the noise period, it needs least time", format_seconds(best$half_best_s))
-    })
+          "% of one CPU, falling as the root of the seconds"))
 }
 
 configuration_name <- function(rows) {
@@ -252,7 +229,7 @@ recommendation_commands <- function(best) {
   how <- if (blocks) {
     paste0("--design blocks --block ", format_seconds(signif(best$half_s, 2)),
            if (!is.na(best$count)) paste(" --count", format_count(best$count)))
-  } else paste("--half-period", format_seconds(best$half_best_s))
+  } else paste("--half-period", format_seconds(best$half_s))
   c(if (!blocks) paste("noiselab plan --detect 0.1%", cell, how, "--pilot DIR"),
     paste("noiselab run sensitivity", cell, how, "--levels 0,0.1,0.3,1"))
 }
@@ -269,8 +246,8 @@ analyze_stability <- function(operands, values, form) {
   notes <- brief_notes(campaign)
   best <- if (is.null(advice$row)) NA_character_ else configuration_name(advice$row)
   lines <- answered(form, NULL, list(alpha = alpha, spread_percent = spread, recommendation = c(
-    list(name = best, half_period_s = advice$half_period_s), lapply(pick(advice, c("why", "equal", "commands")), texts)
-  )), list(rows = table), notes, stability_parts(table, advice, alpha, spread), stability_view(table, advice, alpha, spread, notes, operands))
+    list(name = best), lapply(pick(advice, c("why", "equal", "commands")), texts)
+  )), list(rows = table), notes, list(new_part("what follows", NULL, NULL, c(paste("-", advice$why), advice$commands))), stability_view(table, advice, alpha, spread, notes, operands))
   write_output(as_lines(lines, values), values$out)
   # Said after the table is printed: the table is the reason.
   if (is.null(advice$row)) {
@@ -283,23 +260,6 @@ analyze_stability <- function(operands, values, form) {
 how_measured <- function(table) {
   timed <- paste0(format_seconds(table$half_s), ifelse(table$design == "lockin", "", paste0(" ", table$design)))
   ifelse(is.na(table$count), timed, paste0("x", format_count_each(table$count)))
-}
-
-# Beside the view: the scatter within launches, what the figure of merit is made of, and all that follows from it.
-stability_parts <- function(table, advice, alpha, spread) {
-  high <- ifelse(is.na(table$merit_high), "?", format_level(table$merit_high))
-  merit <- ifelse(is.na(table$merit), "-", paste0("[", format_level(table$merit_low), ", ", high, "]"))
-  list(new_part("scatter within launches, and what the merit is made of", stability_rows(table, list(
-    n_launches = col_number("n", table$n_launches), cv_within_percent = col_number("CV", table$cv_within_percent, plain),
-    cv_within_robust_percent = col_number("robust", table$cv_within_robust_percent, plain),
-    p_holm = col_number("p", table$p_holm, format_p), limit_percent = col_number("limit", table$limit_percent, plain),
-    merit = col_number("merit", table$merit, format_level), merit_low = col_number(confidence_name(2 * alpha), table$merit_low, merit)
-  )), sprintf(paste(
-    "percent; CV: SD over mean within a launch; robust: MAD over median; p: sign-flip test, by Holm over the configurations; limit: slowdown that",
-    "the placebo's pairs would have shown with power 0.95 at alpha %g%s. Suitable: the clean time is shown to scatter by at most %g %% over",
-    "launches (upper bound at alpha %g, 3 launches or more), and the level is detected at alpha %g"
-  ), alpha, if (any(!is.na(table$count))) "; xN: blocks of N operations" else "", spread, alpha, alpha), paste("-", advice$why)),
-  if (length(advice$commands) > 0) c("go on with", unlist(lapply(advice$commands, wrap_command))))
 }
 
 # On one screen: what to measure with and why, then every configuration.

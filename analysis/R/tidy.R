@@ -31,13 +31,12 @@ as_estimates <- function(rows, quantity, ...) {
   as.data.frame(columns)
 }
 
-# Of a campaign: effects, thresholds, amplification, costs, and differences between treatments.
+# Of a campaign: effects, thresholds, amplification and costs.
 campaign_estimates <- function(analysis) {
   verdicts <- analysis$verdicts
   thresholds <- analysis$thresholds
   amplification <- analysis$amplification
   cost <- analysis$cost
-  contrasts <- analysis$contrasts
   confidence <- 1 - analysis$alpha
   ratio <- function(rows, column, quantity) if (NROW(rows) > 0) {
     as_estimates(rows, quantity, value = rows[[column]], confidence = 1 - 2 * analysis$alpha,
@@ -56,26 +55,12 @@ campaign_estimates <- function(analysis) {
                  n_unit = verdicts$unit_of_inference, verdict = row_outcome(verdicts)),
     level("smallest_detected_level_percent", "med"), level("detectable_level_percent", "lod"),
     level("level_slowing_by_delta_percent", "d_delta", thresholds[thresholds$channel == "time", ]),
-    ratio(amplification, "amplification", "amplification_ratio"), ratio(cost, "cost_ns", "interruption_cost_ns"),
-    if (NROW(contrasts) > 0) as_estimates(
-      contrasts, "treatment_contrast_percent", value = contrasts$difference_percent, confidence = confidence, n = contrasts$n_a,
-      n_unit = unit_of(contrasts),
-      kind = contrast_word(contrasts, "kind"), pattern = contrast_word(contrasts, "pattern"),
-      placement = contrast_word(contrasts, "placement"),
-      phase = contrast_word(contrasts, "phase")
-    )
+    ratio(amplification, "amplification", "amplification_ratio"), ratio(cost, "cost_ns", "interruption_cost_ns")
   )))
 }
 
 # What a row of a scope counts.
 unit_of <- function(rows) ifelse(rows$scope == scope_campaign, "launch", "pair")
-
-# "a/b" of two treatments, or the word that both have.
-contrast_word <- function(rows, factor) {
-  a <- as.character(rows[[paste0(factor, "_a")]])
-  b <- as.character(rows[[paste0(factor, "_b")]])
-  ifelse(a == b, a, paste(a, b, sep = "/"))
-}
 
 location_estimates <- function(location) {
   part <- function(rows, quantity) if (NROW(rows) > 0) {
@@ -118,7 +103,7 @@ comparison_estimates <- function(comparison) {
   alone <- rows$familywise %in% FALSE
   as_estimates(rows, paste0(rows$measure, change_units[rows$family]), value = rows$effect, confidence = 1 - comparison$alpha, n = rows$n_a +
                rows$n_b,
-               n_unit = ifelse(rows$scope %in% scope_two, "pair", "launch"),
+               n_unit = "launch",
                verdict = ifelse(rows$verdict == no_difference, "no_difference",
                                                                                           paste0(rows$verdict, ifelse(alone, "_alone", ""))))
 }

@@ -88,14 +88,6 @@ test_that("a launch interrupted long before its first look is inconclusive, not 
   expect_equal(analysis$margin_answer$answer, "inconclusive")
 })
 
-test_that("contrasts of launches that must not be judged together are refused, too", {
-  campaign <- simulated_campaign(pairs = 20, levels_percent = 5, kinds = c("spin", "cache"), seed = 1, launches = 3)
-  campaign$launches[[1]]$version <- "0.0"
-  got <- analyze_campaign(campaign, channels = "time")$contrasts
-  expect_match(got$reason[got$scope == scope_campaign], "launches differ in noiselab version")
-  expect_true(is.na(got$p_holm[got$scope == scope_campaign]))
-})
-
 test_that("dropped levels leave no pairs behind that look interrupted", {
   campaign <- keep_levels(read_campaign(local_campaign(pairs = 10, levels_percent = c(0, 1))), 1)
   expect_false(any(grepl("without a partner", analyze_campaign(campaign, channels = "time")$notes)))

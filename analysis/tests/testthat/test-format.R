@@ -38,8 +38,6 @@ test_that("treatments are named by the factors that vary, and constant ones once
   # verdicts of both operations, thresholds, and cost has no load to show without its channel
   expect_gte(sum(text == "  kind cache:"), 3)
   expect_match(text, "^  cache +\\+[0-9.]+ \\*$", all = FALSE)
-  expect_match(text, "^  barrier at 5 %: longer under cache than under:$", all = FALSE)
-  expect_match(text, "^  spin  .*  sim-1$", all = FALSE)
   dir <- local_campaign(pairs = 8, levels_percent = c(0.01, 0.03, 0.1, 0.3, 1, 3, 10), kinds = c("spin", "cache"),
                         patterns = c("periodic", "jittered"), placements = c("last", "rank:0+rank:1+rank:2"))
   expect_lte(max(nchar(format_verdicts(analyze_campaign(read_campaign(dir), channels = "time")))), 116)

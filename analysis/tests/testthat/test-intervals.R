@@ -15,7 +15,7 @@ test_that("the shortest safe interval is found, with the cost of a sample and it
   expect_true(all(sweep$rows$detection_limit > 0))
   expect_equal(sweep$sentences, paste("agent: sampling every 1 s or less often keeps every operation that was run below 0.5 % with 99 %",
                                       "confidence; at 100 ms it is above."))
-  text <- format_intervals(sweep)
+  text <- part_lines(intervals_part(sweep))
   expect_match(text, "ms lost per sample", all = FALSE)
   expect_lte(max(nchar(text)), 110)
   expect_match(as.character(report_sweep(analysis)), "sampling every 1 s or less often")

@@ -50,10 +50,5 @@ test_that("--csv prints the table asked for", {
   dir <- local_campaign(pairs = 10, levels_percent = 5, kinds = c("spin", "cache"))
   table <- function(...) data.table::fread(text = status_of("noiselab-analyze", dir, "--csv", ...)$out)
   expect_equal(table()$kind[1], "cache")
-  expect_equal(nrow(table("--table", "contrasts", "--channel", "time")), 1)
-  for (name in csv_tables) expect_true(any(c("kind", "kind_a") %in% names(table("--table", name, "--channel", "time,preempted"))))
-  # nothing to print is not an error
-  dir <- local_campaign(pairs = 10, levels_percent = 5)
-  expect_equal(status_of("noiselab-analyze", dir, "--csv", "--table", "contrasts")[c("status", "out")],
-               list(status = 0L, out = character()))
+  for (name in csv_tables) expect_true("kind" %in% names(table("--table", name, "--channel", "time,preempted")))
 })

@@ -45,7 +45,7 @@ test_that("a margin that a verdict asks of the upper end alone is planned for th
   n <- plan_pairs(0, 1, margin = c(-Inf, 0.2))$n
   expect_equal(n, ((qnorm(0.99) + qnorm(0.95)) / 0.2)^2, tolerance = 0.02)
   expect_lt(n, 0.9 * plan_pairs(0, 1, margin = 0.2)$n)
-  expect_equal(plan_goals(list(margin = 1, expect = 0, channel = "time"))$equivalence$margin, c(-Inf, log1p(0.01)))
+  expect_equal(plan_goals(list(margin = 1))$equivalence$margin, c(-Inf, log1p(0.01)))
 })
 
 test_that("what has no answer is NA with a reason", {
@@ -58,17 +58,6 @@ test_that("what has no answer is NA with a reason", {
   }
   expect_error(check_probability(2, "alpha"), "'alpha': got 2, wanted one number between 0 and 1", class = "nl_error_usage")
   expect_equal(plan_pairs(10, 1, least = 7)$n, 7)
-})
-
-test_that("repetition counts are those of a worked example", {
-  # sqrt(25 / 1 * 16 / 4) = 10; sqrt(144 / 25 * 4 / 1) = 4.8
-  expect_equal(repetition_counts(c(1, 25, 144), c(16, 4, 1)), c(10, 5))
-  expect_equal(repetition_counts(c(1, 25), c(16, 0)), Inf)
-  expect_equal(repetition_counts(c(1, 25), c(16, -3)), Inf)
-  expect_equal(repetition_counts(c(1, 25), c(0, 4)), 1)
-  expect_equal(repetition_counts(c(1, 25), c(0, 0)), 1)
-  expect_equal(repetition_counts(c(100, 1), c(1, 100)), 1)
-  expect_equal(repetition_counts(1, 1), numeric())
 })
 
 test_that("launches are planned with the best number of pairs, and are enough", {

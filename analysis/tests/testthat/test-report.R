@@ -48,7 +48,7 @@ test_that("the report is one file that needs nothing else and holds every plot w
   expect_equal(sections_of(html), c("answer", "slower", "cpu", "seen", "where", "trust", "again"))
   drawn <- grep("^(pareto$|agent-|intervals|replay|acceptance-)", plot_table()$name, value = TRUE, invert = TRUE)  # no agent, slice, check, or algorithms to choose from
   expect_equal(times("<figure ", html), length(drawn))
-  expect_match(html, "at 5 % of one CPU barrier is slowed most by cache .* of 2 treatments \\(their difference: p = ", ignore.case = TRUE)
+  expect_match(html, "at 5 % of one CPU barrier is slowed most by cache .* of 2 treatments", ignore.case = TRUE)
   expect_match(html, "<summary>The load that was delivered</summary>")
   expect_match(html, "<summary>Synchronised starts</summary>")
   for (caption in c("Who was late, by rank", "Who was late, by node", "Clocks against that of rank 0")) expect_match(html, caption,
@@ -177,16 +177,14 @@ test_that("a report of one treatment has no table of treatments, one of several 
   html <- full$html
   expect_match(html, "<summary>Treatments side by side</summary>")
   expect_match(html, "Treatment: phase aligned", fixed = TRUE)
-  expect_match(html, "longer under kind cache than under</th>|longer under cache than under</th>")
   expect_match(html, ">kind cache</th>")
 })
 
-test_that("treatments that share no launch are not compared, and that is said", {
+test_that("of several treatments the most and the least is said", {
   dir <- local_campaign(pairs = 12, levels_percent = 5, kinds = "spin", prefix = "a")
   simulate_campaign(dir, pairs = 12, levels_percent = 5, kinds = "cache", prefix = "b", seed = 2)
   analysis <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
-  expect_match(page_of(analysis), "Differences between treatments were not tested")
-  expect_match(slower_sentence(analysis), "most by .*, least by .* of 2 treatments \\(their difference was not tested\\)")
+  expect_match(slower_sentence(analysis), "most by .*, least by .* of 2 treatments")
 })
 
 test_that("clean launches with synchronised starts have a report without verdicts; loops with one arm have none", {
