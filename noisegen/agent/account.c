@@ -33,12 +33,6 @@ void na_account_add(struct nl_agent_account *sum, const struct nl_agent_account 
 
 static json_t *number(int64_t value) { return value < 0 ? json_null() : json_integer(value); }
 
-/* Names of files and commands need not be UTF-8. */
-static json_t *text(const char *s) {
-    json_t *t = s ? json_string(s) : json_null();
-    return t ? t : json_string("?");
-}
-
 static json_t *account(const struct nl_agent_account *a, int64_t n_halves) {
     struct nl_agent_account copy = *a;
     json_t *o = json_object();
@@ -58,7 +52,7 @@ static json_t *times(const struct nl_hist *h) {
 static json_t *scraper(const struct na_session *s) {
     if (!s->options->scrape) return json_null();
     json_t *o = json_object();
-    nl_json_set(o, "command", text(s->options->scrape), "period_ns", json_integer(s->options->scrape_period_ns),
+    nl_json_set(o, "command", nl_json_text(s->options->scrape), "period_ns", json_integer(s->options->scrape_period_ns),
         "scrapes", json_integer(atomic_load(&s->scraper.n_scrapes)), "failed", json_integer(atomic_load(&s->scraper.n_failed)),
         "skipped", json_integer(atomic_load(&s->scraper.n_skipped)), NULL);
     return o;
@@ -66,12 +60,12 @@ static json_t *scraper(const struct na_session *s) {
 
 static json_t *pids(const struct na_set *set) { return NL_JSON_LIST(i, set->n, json_integer(set->p[i].pid)); }
 
-static json_t *warnings(const struct na_agent *a) { return NL_JSON_LIST(i, a->n_warnings, text(a->warnings[i])); }
+static json_t *warnings(const struct na_agent *a) { return NL_JSON_LIST(i, a->n_warnings, nl_json_text(a->warnings[i])); }
 
 /* What the agent was chosen by: the value of its option. */
 static json_t *command(const struct na_options *o) {
     if (o->pid) return json_integer(o->pid);
-    return text(o->cmd ? o->cmd : o->cgroup ? o->cgroup : o->unit ? o->unit : o->on ? o->on : o->scrape);
+    return nl_json_text(o->cmd ? o->cmd : o->cgroup ? o->cgroup : o->unit ? o->unit : o->on ? o->on : o->scrape);
 }
 
 char *na_certificate(const struct na_session *s) {
@@ -79,13 +73,15 @@ char *na_certificate(const struct na_session *s) {
     struct nl_agent_account all = s->total_on;
     na_account_add(&all, &s->total_off);
     json_t *o = json_object();
-    nl_json_set(o, "host", text(s->page->host), "name", text(a->name), "way", text(a->way->name),
+    nl_json_set(o, "host", nl_json_text(s->page->host), "name", nl_json_text(a->name), "way", nl_json_text(a->way->name),
         "restarted", s->options->cmd ? json_boolean(!s->options->freezes) : json_null(), "command", command(s->options),
-        "off_command", text(s->options->off), "pids", pids(&a->set), "freezer", text(a->freeze.row ? a->freeze.row->name : NULL),
-        "freezer_reason", text(a->freeze.row ? a->freeze.reason : NULL), "account", text(s->account_source[0] ? s->account_source : NULL),
-        "account_reason", text(s->account_source[0] ? s->account_reason : NULL), "source", text(na_who_source(&s->who)),
-        "source_reason", text(na_who_reason(&s->who)), "state_found", text(a->state_found), "state_left", text(s->state_left),
-        "died", text(a->died[0] ? a->died : NULL), NULL);
+        "off_command", nl_json_text(s->options->off), "pids", pids(&a->set),
+        "freezer", nl_json_text(a->freeze.row ? a->freeze.row->name : NULL),
+        "freezer_reason", nl_json_text(a->freeze.row ? a->freeze.reason : NULL),
+        "account", nl_json_text(s->account_source[0] ? s->account_source : NULL),
+        "account_reason", nl_json_text(s->account_source[0] ? s->account_reason : NULL), "source", nl_json_text(na_who_source(&s->who)),
+        "source_reason", nl_json_text(na_who_reason(&s->who)), "state_found", nl_json_text(a->state_found),
+        "state_left", nl_json_text(s->state_left), "died", nl_json_text(a->died[0] ? a->died : NULL), NULL);
     json_t *switching = json_object();
     nl_json_set(switching, "on", times(&a->on_times), "off", times(&a->off_times), NULL);
     nl_json_set(o, "switching", switching, "scraper", scraper(s), "totals", account(&s->total_on, s->n_halves_on),

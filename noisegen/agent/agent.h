@@ -11,8 +11,8 @@
 #include "noisegen/agent/proc.h"
 #include "noisegen/agent/spawn.h"
 
-/* What has to be watched while the companion's main thread sleeps through a half: whether owner and guardian live, what the agent writes,
- * and whether the record of switches is half full. One thread, which sleeps in poll(). */
+/* ---- watch.c: one thread, asleep in poll(): do owner and guardian live, what does the agent write, is the record of switches half full
+ * ---- */
 
 enum { NA_LOG_BYTES = 1 << 20, NA_WATCH_FDS = 1024, NA_LINE_BYTES = 200 };
 
@@ -51,8 +51,7 @@ int na_watch_log(struct na_watch *w, const char *path);
 /* Takes in what was written until now; what comes next counts as said by another program. */
 void na_watch_listen(struct na_watch *w);
 
-/* The last line written since then, printable and at most NA_LINE_BYTES - 1 bytes of it; "" when there was none, or more output than is
- * looked at for it. */
+/* The last line written since then, printable; "" when there was none, or more output than is looked at for it. */
 void na_watch_last_line(struct na_watch *w, char *text, int size);
 
 /* Makes the thread look at `extra` anew. */
@@ -61,16 +60,11 @@ void na_watch_again(struct na_watch *w);
 /* Ends the thread, having taken in what was written. */
 void na_watch_close(struct na_watch *w);
 
-/* What /proc counts for the agent's threads and processes besides CPU time, as differences between two moments. */
+/* ---- figures.c: what /proc counts for the agent besides CPU time, as differences between two moments ---- */
 
-/* One thread (or, for the bytes, process) at one moment. */
 struct na_thread { pid_t tid; int64_t voluntary, involuntary, runs, migrations; };
 
-struct na_bytes {
-    pid_t pid;
-    uint64_t dead_children_faults;
-    int64_t read_bytes, written_bytes; /* -1: not permitted */
-};
+struct na_bytes { pid_t pid; uint64_t dead_children_faults; int64_t read_bytes, written_bytes; /* -1: not permitted */ };
 
 struct na_moment {
     struct na_thread *threads; /* by tid */
@@ -85,14 +79,13 @@ struct na_figures {
     int starts_processes; /* processes of it began or ended in some half so far */
 };
 
-/* Takes the moment in. Reads about four small files per thread, some 20 us each. */
+/* Reads about four small files per thread, some 20 us each. Threads and processes that began and ended in between are not seen; what is
+ * unknown is -1 in the account. */
 void na_figures_begin(struct na_figures *f, const struct na_set *set);
-
-/* Fills wakeups, voluntary, involuntary, migrations, n_processes, n_started, rss_kib, read_bytes, written_bytes; -1 where unknown. Threads
- * and processes that began and ended in between are not seen. */
 void na_figures_end(struct na_figures *f, const struct na_set *set, struct nl_agent_account *account);
-
 void na_figures_free(struct na_figures *f);
+
+/* ---- the agent ---- */
 
 enum { NA_REASON_BYTES = 1024, NA_MAX_WARNINGS = 16 };
 
@@ -149,22 +142,20 @@ struct na_way {
 extern const struct na_way *const na_ways[];
 extern const struct na_way na_way_command, na_way_pid, na_way_cgroup, na_way_unit, na_way_switch, na_way_scrape;
 
-/* ---- for the session ---- */
+/* ---- for the session. 0, -1 with a line in `reason` ---- */
 
-/* Finds the agent by the options: way, name, state; undo record and children as set by the caller. 0, -1 with a line in `reason`. */
+/* Finds the agent by the options: way, name, state; undo record and children as set by the caller. */
 int na_agent_check(struct na_agent *a, char *reason, int size);
 
 /* Takes hold of it. */
 int na_agent_place(struct na_agent *a, char *reason, int size);
 
-/* Switches on (1) or off (0), unless it is so already. switch_ns: how long it took.
- * @return enum nl_agent_status; a line in `reason` unless DONE. */
+/* Switches on (1) or off (0), unless it is so already; switch_ns: how long it took. Returns enum nl_agent_status. */
 int na_agent_switch(struct na_agent *a, int on, int64_t *switch_ns, char *reason, int size);
 
 /* Whether an agent that should be on has ended: NL_AGENT_DIED with a line in `reason`, else NL_AGENT_DONE. Sticky. */
 int na_agent_look(struct na_agent *a, const char *when, char *reason, int size);
 
-/* A half begins and ends: accounts. */
 void na_agent_begin(struct na_agent *a);
 void na_agent_end(struct na_agent *a, struct nl_agent_account *account);
 

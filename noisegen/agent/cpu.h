@@ -48,14 +48,12 @@ struct na_cpu_source {
 extern const struct na_cpu_source *const na_cpu_sources[];
 extern const struct na_cpu_source na_cpu_cgroup, na_cpu_perf, na_cpu_clocks;
 
-/* Opens the best source for these processes; they should stand still, or have just been started, so that no thread is missed.
- * @param starts_processes  whether the agent is known to start short-lived ones: 0: a source that adds cost is not taken.
- * @return 0, -1 none. */
+/* Opens the best source for these processes, which should stand still or have just been started, so that no thread is missed. 0, -1 none.
+ * starts_processes: whether the agent is known to start short-lived ones; 0: a source that adds cost is not taken. */
 int na_cpu_open(struct na_cpu *c, const struct na_set *set, int starts_processes);
 void na_cpu_close(struct na_cpu *c);
 
-/* To be called before the calling thread starts the process, where that can be: nothing of it is missed then. na_cpu_open afterwards, when
- * it fails. 0, -1. */
+/* Before the calling thread starts the process, so that nothing of it is missed. 0, -1: na_cpu_open afterwards. */
 int na_cpu_open_child(struct na_cpu *c);
 
 void na_cpu_begin(struct na_cpu *c, const struct na_set *set);

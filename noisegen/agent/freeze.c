@@ -9,6 +9,16 @@ int na_freeze_members(struct na_freeze *f) {
     return f->set->n;
 }
 
+int na_freeze_await(int (*is_done)(const void *), const void *context, int64_t timeout_ns) {
+    int64_t begin_ns = nl_mono_ns(), waited_ns = 0;
+    for (; !is_done(context); waited_ns = nl_mono_ns() - begin_ns) {
+        if (waited_ns > timeout_ns) return -1;
+        if (waited_ns < 2000000) sched_yield();
+        else nl_sleep_ns(100000); /* it waits for something, and sleeping is polite */
+    }
+    return 0;
+}
+
 static int check_running(struct na_freeze *f, char *reason, int reason_size) {
     for (int i = 0; i < f->set->n; i++) {
         struct nl_stat s;

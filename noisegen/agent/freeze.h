@@ -1,5 +1,4 @@
-/* Freezing the processes of an agent and thawing them again: a table of freezers, best first; the first one that the machine allows is
- * used.
+/* Freezing the processes of an agent and thawing them again: a table of freezers, of which the first that the machine allows is used.
  * What is frozen stands in the undo record before it is frozen. */
 #pragma once
 
@@ -38,6 +37,9 @@ extern const struct na_freezer na_freezer_v1, na_freezer_v2, na_freezer_signals;
 /* Chooses the freezer: moves the processes into a cgroup of ours where that is the way. With is_trial: only tries.
  * Refuses processes that stand still already. 0, -1 with a line in `reason`. */
 int na_freeze_prepare(struct na_freeze *f, int is_trial, char *reason, int reason_size);
+
+/* Waits until is_done(context) says so, spinning at first: a freeze takes some 100 us. 0, -1 when it takes longer than timeout_ns. */
+int na_freeze_await(int (*is_done)(const void *context), const void *context, int64_t timeout_ns);
 
 /* The agent's processes now, into f->set: pruned, and with those that came meanwhile. Returns their number. */
 int na_freeze_members(struct na_freeze *f);

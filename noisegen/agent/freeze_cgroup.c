@@ -3,8 +3,6 @@
 #include "noisegen/agent/session.h"
 #include "common/sys/nl_cgroup.h"
 
-#define SPIN_NS INT64_C(2000000) /* a freeze takes some 100 us; after this it waits for something, and sleeping is polite */
-
 static int join(char *path, const char *directory, const char *file) {
     return snprintf(path, PATH_MAX, "%s/%s", directory, file) < PATH_MAX ? 0 : -1;
 }
@@ -15,16 +13,9 @@ static int is_state(const struct na_freezer *row, const char *directory, const c
     return join(path, directory, row->look_file) == 0 && nl_read(path, now, sizeof now) > 0 && strstr(now, text) != NULL;
 }
 
-static int await_state(const struct na_freeze *f, const char *text) {
-    int64_t begin_ns = nl_mono_ns(), now_ns = begin_ns;
-    struct timespec pause = {.tv_nsec = 100000};
-    while (!is_state(f->row, f->directory, text)) {
-        now_ns = nl_mono_ns();
-        if (now_ns - begin_ns > f->timeout_ns) return -1;
-        if (now_ns - begin_ns < SPIN_NS) sched_yield();
-        else nanosleep(&pause, NULL);
-    }
-    return 0;
+static int is_frozen(const void *context) {
+    const struct na_freeze *f = context;
+    return is_state(f->row, f->directory, f->row->look_frozen);
 }
 
 /* Notes what has to be written to thaw it, and opens what that takes. */
@@ -57,7 +48,7 @@ static int freeze(struct na_freeze *f, char *reason, int reason_size) {
         nl_say(reason, reason_size, "%s is not frozen, because it might not be thawed: %s", f->directory, strerror(errno));
     } else if (write_state(f, f->row->frozen_text)) {
         nl_say(reason, reason_size, "%s cannot be frozen: %s", f->directory, strerror(errno));
-    } else if (await_state(f, f->row->look_frozen)) {
+    } else if (na_freeze_await(is_frozen, f, f->timeout_ns)) {
         nl_say(reason, reason_size, "%s does not freeze: one of its processes waits for the kernel (a hanging file system?)",
                  f->directory);
     } else {

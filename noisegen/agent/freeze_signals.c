@@ -4,8 +4,6 @@
 
 #include "noisegen/agent/freeze.h"
 
-#define SPIN_NS INT64_C(2000000)
-
 /* "root" or "1000": who may signal it, besides root. */
 static void owner_of(pid_t pid, char *name, int size) {
     char path[64];
@@ -36,33 +34,19 @@ static int prepare(struct na_freeze *f, const struct na_freezer *row, int is_tri
 
 /* ---- are all threads at rest? ---- */
 
-struct looking { pid_t pid; };
-
-static int is_awake(void *context, pid_t tid) {
-    const struct looking *l = context;
+static int is_awake(void *process, pid_t tid) {
     struct nl_stat s;
-    return nl_stat_read_thread(l->pid, tid, &s) == 0 && !strchr("TtZX", s.state);
+    return nl_stat_read_thread(*(pid_t *)process, tid, &s) == 0 && !strchr("TtZX", s.state);
 }
 
-static int is_stopped(struct na_process p) {
+static int is_stopped(const void *freeze) {
+    const struct na_set *set = ((const struct na_freeze *)freeze)->set;
     char path[64];
-    struct looking l = {p.pid};
-    snprintf(path, sizeof path, "/proc/%d/task", (int)p.pid);
-    return nl_each_number(path, is_awake, &l) <= 0; /* -1: it has ended */
-}
-
-static int await_stop(const struct na_freeze *f) {
-    int64_t begin_ns = nl_mono_ns();
-    struct timespec pause = {.tv_nsec = 100000};
-    for (int i = 0; i < f->set->n; i++) {
-        while (!is_stopped(f->set->p[i])) {
-            int64_t now_ns = nl_mono_ns();
-            if (now_ns - begin_ns > f->timeout_ns) return -1;
-            if (now_ns - begin_ns < SPIN_NS) sched_yield();
-            else nanosleep(&pause, NULL);
-        }
+    for (int i = 0; i < set->n; i++) {
+        snprintf(path, sizeof path, "/proc/%d/task", (int)set->p[i].pid);
+        if (nl_each_number(path, is_awake, &set->p[i].pid) > 0) return 0; /* -1: it has ended */
     }
-    return 0;
+    return 1;
 }
 
 static int thaw(struct na_freeze *f, char *reason, int reason_size) {
@@ -92,7 +76,7 @@ static int freeze(struct na_freeze *f, char *reason, int reason_size) {
         int n = f->set->n;
         if (stop(f, n_stopped, reason, reason_size)) goto fail;
         n_stopped = n;
-        if (await_stop(f)) {
+        if (na_freeze_await(is_stopped, f, f->timeout_ns)) {
             nl_say(reason, reason_size, "it does not stop: one of its processes waits for the kernel (a hanging file system?)");
             goto fail;
         }

@@ -9,7 +9,7 @@
 #include "noisegen/agent/undo.h"
 #include "noisegen/recorder/recorder.h"
 
-/* Who took the CPUs of the ranks: the recorder, driven half by half, and its files. */
+/* ---- who.c: who took the CPUs of the ranks: the recorder, half by half, and its files ---- */
 
 struct na_who {
     struct nr_recorder *recorder; /* NULL: nothing is recorded */
@@ -20,7 +20,7 @@ struct na_who {
     int64_t written_ns; /* when the table of tasks was written last */
 };
 
-/* Opens it for the ranks on the page. With `none` nothing is recorded. 0, -1: refused, the message was said. */
+/* Opens it for the ranks on the page. 0, -1: refused, the message was said. */
 int na_who_open(struct na_who *w, const struct na_options *options, const struct nl_agent *page);
 
 /* "cpu", "thread", "schedstat", "none"; and why nothing better. */
@@ -39,7 +39,7 @@ int na_who_write(struct na_who *w, int all, char *reason, int size);
 
 void na_who_close(struct na_who *w);
 
-/* The scraper: runs a command once per period while it is on, on CPUs of its own, from a thread of its own. */
+/* ---- scraper.c: runs a command once per period while it is on, on CPUs of its own, from a thread of its own ---- */
 
 struct na_scraper {
     struct na_command command;
@@ -60,17 +60,15 @@ struct na_scraper {
 /* Starts the thread, asleep. 0, -1. */
 int na_scraper_open(struct na_scraper *s);
 
-/* From now on: at once, and then once per period. Returns when a scrape has succeeded (only tried with until_success).
- * @return 0, -1 with a line in `reason` when none succeeded within timeout_ns. */
+/* From now on: at once, and then once per period. With until_success: 0 when a scrape has succeeded, -1 with a line in `reason`. */
 int na_scraper_start(struct na_scraper *s, int until_success, int64_t timeout_ns, const _Atomic uint32_t *stop, char *reason, int size);
 
 /* Ends it, and the scrape under way. */
 void na_scraper_stop(struct na_scraper *s);
 void na_scraper_close(struct na_scraper *s);
 
-/* The guardian: a tiny process that undoes what stands in the undo record when the companion ends without having undone it itself:
- * killed by SIGKILL, say, while the agent is frozen. It is in a session of its own and, as root, outside of the job's cgroups, so that what
- * ends those does not end it. */
+/* ---- guardian.c: a tiny process that undoes what stands in the undo record when the companion is killed, say. It is in a session of its
+ * own and, as root, outside of the job's cgroups, so that what ends those does not end it ---- */
 
 struct na_guardian {
     pid_t pid;
@@ -115,17 +113,15 @@ struct na_session {
 /* Runs. Returns the exit status. */
 int na_session(const struct na_options *options);
 
-/* The parts of it that a dry run takes, too (dry_run.c). Begin: guardian, agent and scraper are found and checked; a trial leaves what
- * others have left frozen alone. Files: nothing of ours goes on to what is started. Watch: needs the page. Close: undoes nothing. 0, -1
- * after a message. */
+/* The parts of it that a dry run takes, too; 0, -1 after a message. Start: guardian, agent and scraper are found and checked; a trial
+ * leaves what others have left frozen alone. Files: nothing of ours goes on to what is started. Watch: needs the page. Close: undoes
+ * nothing. */
 int na_session_start(struct na_session *session, int is_trial);
 void na_session_keep_files(void);
 int na_session_watch(struct na_session *session);
 void na_session_close(struct na_session *session);
 
-/* The certificate: what was switched, how well, and what it used. Keys: docs/reference/formats.md. */
-
-/* As JSON in one line, to be freed by the caller; NULL without memory. */
+/* The certificate as JSON in one line, to be freed by the caller; NULL without memory. Keys: docs/reference/formats.md. */
 char *na_certificate(const struct na_session *session);
 
 /* Adds a half's figures to a sum: unknown ones make the sum unknown. */

@@ -10,8 +10,7 @@ struct na_command {
     int is_shell;
 };
 
-/* Splits the text, and looks for the program where execvp would.
- * @return 0, -1 with a line in `reason`. */
+/* Splits the text, and looks for the program where execvp would. 0, -1 with a line in `reason`. */
 int na_command_make(struct na_command *command, const char *text, int is_shell, char *reason, int reason_size);
 void na_command_free(struct na_command *command);
 
@@ -21,20 +20,17 @@ void na_command_name(const struct na_command *command, char *name, int size);
 /* Whether a command may be bound to these CPUs: 0, -1. */
 int na_try_cpus(const cpu_set_t *cpus);
 
-/* Starts it.
- * @param out_fd  its stdout and stderr; -1: /dev/null.
- * @param cpus  where it may run; NULL: where the caller may.
- * @return 0, -1 with a line in `reason`. */
+/* Starts it. out_fd: its stdout and stderr, -1: /dev/null; cpus: where it may run, NULL: where the caller may. 0, -1 with a line in
+ * `reason`. */
 int na_command_start(const struct na_command *command, int out_fd, const cpu_set_t *cpus, pid_t *pid, char *reason, int reason_size);
 
-/* Starts it and waits for its end; SIGKILL to its group after timeout_ns.
- * @param stop  looked at while waiting: not 0 ends it, too. NULL: never.
- * @return 0 when it ended with status 0, otherwise -1 with a line in `reason`. */
+/* Starts it and waits for its end; SIGKILL to its group after timeout_ns, or when *stop (may be NULL) is not 0. 0 when it ended with
+ * status 0, otherwise -1 with a line in `reason`. */
 int na_command_run(const struct na_command *command, int out_fd, int64_t timeout_ns, const _Atomic uint32_t *stop, char *reason,
                    int reason_size);
 
-/* Waits for a child that has ended, and keeps how it ended and what it used.
- * @return 1 waited for now or before (or no child of ours), 0 it still runs. */
+/* Waits for a child that has ended, and keeps how it ended and what it used. 1 done now or before (or no child of ours), 0 it still
+ * runs. */
 int na_reap(pid_t pid);
 
 /* Waits for all children that have ended: a daemon's processes become ours when their parent ends. */

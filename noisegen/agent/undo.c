@@ -144,14 +144,10 @@ static int remove_cgroup(struct na_undo *u) {
     int64_t deadline_ns = nl_mono_ns() + REMOVE_PATIENCE_NS;
     if (!atomic_load(&u->has_cgroup)) return 0;
     snprintf(path, sizeof path, "%s/cgroup.procs", u->own_directory);
-    int rc;
-    do {
-        nl_each_line(path, move_back, u);
-        rc = rmdir(u->own_directory);
-        if (rc && errno != EBUSY) break;
-        if (rc) nl_sleep_ns(LOOK_NS);
-    } while (rc && nl_mono_ns() < deadline_ns);
-    if (rc && errno != ENOENT) return -1;
+    for (nl_each_line(path, move_back, u); rmdir(u->own_directory) && errno != ENOENT; nl_each_line(path, move_back, u)) {
+        if (errno != EBUSY || nl_mono_ns() > deadline_ns) return -1;
+        nl_sleep_ns(LOOK_NS);
+    }
     atomic_store(&u->has_cgroup, 0);
     return 0;
 }
@@ -196,13 +192,9 @@ int na_undo_is_done(const struct na_undo *u) {
 static void folder(char *path, size_t size) {
     const char *runtime = geteuid() == 0 ? "/run" : getenv("XDG_RUNTIME_DIR");
     struct stat st;
-    path[0] = '\0';
-    if (!runtime || !runtime[0] || snprintf(path, size, "%s/noiselab", runtime) >= (int)size) {
-        path[0] = '\0';
-        return;
-    }
-    mkdir(path, 0700);
-    if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077) path[0] = '\0';
+    int is_good = runtime && runtime[0] && snprintf(path, size, "%s/noiselab", runtime) < (int)size;
+    if (is_good) mkdir(path, 0700);
+    if (!is_good || lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077) path[0] = '\0';
 }
 
 void na_journal_open(struct na_undo *u) {
@@ -241,42 +233,21 @@ int na_journal_note(struct na_undo *u) {
 
 /* ---- reading ---- */
 
-static int copy(char *to, int size, const char *from) { return from && snprintf(to, (size_t)size, "%s", from) < size ? 0 : -1; }
-
-static int read_process(struct na_process *p, const char *pid, const char *start) {
-    if (!pid || !start) return -1;
-    *p = (struct na_process){(pid_t)strtol(pid, NULL, 10), strtoull(start, NULL, 10)};
-    return p->pid > 1 ? 0 : -1;
-}
-
 /* Takes a line in: 0, -1 not one of ours. */
-static int take(struct na_undo *u, char *line, char *boot, int boot_size, int *is_owned, int *is_whole) {
-    char *word = strsep(&line, "\t"), *field[4];
-    struct na_process p;
-    for (int i = 0; i < 4; i++) field[i] = line ? strsep(&line, "\t") : NULL;
-    if (strcmp(word, "end") == 0) {
-        *is_whole = 1;
-        return 0;
-    }
-    if (strcmp(word, "boot") == 0) return copy(boot, boot_size, field[0]);
-    if (strcmp(word, "owner") == 0) {
-        if (read_process(&p, field[0], field[1])) return 0; /* there was no guardian */
-        *is_owned |= na_process_lives(p);
-        return 0;
-    }
-    if (strcmp(word, "frozen") == 0) {
+static int take(struct na_undo *u, const char *line, char boot[64], int *is_owned, int *is_whole) {
+    struct na_process p = {0};
+    unsigned long long start;
+    if (sscanf(line, "%*[a-z]\t%d\t%llu", &p.pid, &start) == 2) p.start_ticks = start;
+    if (strcmp(line, "end") == 0) *is_whole = 1;
+    else if (strncmp(line, "boot\t", 5) == 0) snprintf(boot, 64, "%.63s", line + 5);
+    else if (strncmp(line, "owner\t", 6) == 0) *is_owned |= p.pid > 1 && na_process_lives(p); /* 0: there was no guardian */
+    else if (strncmp(line, "stopped\t", 8) == 0) return p.pid > 1 ? na_undo_note(u->stopped, &u->n_stopped, p) : -1;
+    else if (sscanf(line, "frozen\t%4095[^\t]\t%15[^\t]\t%4095[^\t]\t%15[^\t]", u->thaw_file, u->thaw_text, u->look_file,
+                    u->look_text) == 4)
         atomic_store(&u->is_frozen, 1);
-        return copy(u->thaw_file, sizeof u->thaw_file, field[0]) || copy(u->thaw_text, sizeof u->thaw_text, field[1]) ||
-               copy(u->look_file, sizeof u->look_file, field[2]) || copy(u->look_text, sizeof u->look_text, field[3]) ? -1 : 0;
-    }
-    if (strcmp(word, "cgroup") == 0) {
-        atomic_store(&u->has_cgroup, 1);
-        return copy(u->own_directory, sizeof u->own_directory, field[0]) || copy(u->origin_directory, sizeof u->origin_directory, field[1])
-                   ? -1
-                   : 0;
-    }
-    if (strcmp(word, "stopped") == 0) return read_process(&p, field[0], field[1]) ? -1 : na_undo_note(u->stopped, &u->n_stopped, p);
-    return -1;
+    else if (sscanf(line, "cgroup\t%4095[^\t]\t%4095[^\t]", u->own_directory, u->origin_directory) == 2) atomic_store(&u->has_cgroup, 1);
+    else return -1;
+    return 0;
 }
 
 /* 0 undone, or nothing to do; -1 it stays as it is. */
@@ -288,7 +259,7 @@ static int restore(const char *path, struct na_undo *u) {
     if (!f) return errno == ENOENT ? 0 : -1;
     while (fgets(line, sizeof line, f)) {
         line[strcspn(line, "\n")] = '\0';
-        is_bad |= take(u, line, boot, sizeof boot, &is_owned, &is_whole);
+        is_bad |= take(u, line, boot, &is_owned, &is_whole);
     }
     fclose(f);
     if (is_owned) return 0;

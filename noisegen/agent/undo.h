@@ -1,7 +1,6 @@
-/* What has to be undone so that the agent is left as it was found. It lies in memory shared with the guardian (guardian.h), so
- * everything is plain data, and whoever survives can undo it. An entry is written before the deed and taken out after its undoing was seen:
- * undoing what was not done yet does no harm. What is frozen stands in a journal on disk as well (below), for the case that nobody
- * survives. */
+/* What has to be undone so that the agent is left as it was found: plain data in memory shared with the guardian, so that whoever
+ * survives can undo it. An entry is written before the deed and taken out after its undoing was seen: undoing what was not done yet does
+ * no harm. What is frozen stands in a journal on disk as well (below), for the case that nobody survives. */
 #pragma once
 
 #include "noisegen/agent/proc.h"
@@ -36,27 +35,23 @@ struct na_undo {
 /* In shared memory; NULL without memory. */
 struct na_undo *na_undo_create(void);
 
-/* To be called when thaw_file and look_file are known and nothing is frozen yet: this process opens them, so that thawing needs no
- * descriptor of those that may have run out by then. 0, -1 with errno: then nothing may be frozen. */
+/* Opens thaw_file and look_file before anything is frozen: descriptors may have run out by then. 0, -1 with errno: nothing may be
+ * frozen. */
 int na_undo_hold(struct na_undo *undo);
 
 /* What na_undo_hold opened is not this process's any more: it is a child that has closed all files. */
 void na_undo_let_go(void);
 
-/* Lets frozen or stopped processes run: the most important part. An entry is taken out when the state was read back, or the signal was
- * sent.
- * @return 0, -1 with errno of the last failure; may be tried again. */
+/* Lets frozen or stopped processes run: the most important part. 0, -1 with errno of the last failure; may be tried again. */
 int na_undo_thaw(struct na_undo *undo);
 
-/* Ends processes and all their children: SIGTERM, and SIGKILL for those that are there after patience_ns.
- * @return 0 they ended by SIGTERM, 1 SIGKILL was needed, -1 some are still there (another user's). */
+/* Ends processes and all their children: 0 by SIGTERM, 1 by SIGKILL after patience_ns, -1 some are still there (another user's). */
 int na_end_processes(struct na_set *set, int64_t patience_ns);
 
 /* Takes members back to their cgroup and removes ours, which is not frozen. 0, -1 with errno. */
 int na_undo_cgroup(struct na_undo *undo);
 
-/* Everything: thaws, takes members back to their cgroup and removes ours, ends what was started, runs the off command. Safe to repeat.
- * @return 0, or -1 with a line in `problem` that says what could not be undone. */
+/* Everything; safe to repeat. 0, or -1 with a line in `problem` that says what could not be undone. */
 int na_undo_all(struct na_undo *undo, char *problem, int problem_size);
 
 /* Whether there is nothing left to undo. */
@@ -65,9 +60,9 @@ int na_undo_is_done(const struct na_undo *undo);
 /* Notes a process in one of the lists, before something is done with it. -1: the list is full. */
 int na_undo_note(struct na_process *list, _Atomic int32_t *n, struct na_process process);
 
-/* The journal: what is frozen now, in a file of its own, so that it can be thawed even when companion and guardian were killed together (by
- * the end of a job's cgroup, say). It lies in /run/noiselab (root) or in XDG_RUNTIME_DIR/noiselab, a folder that only its owner can write,
- * and is there only while something is frozen. */
+/* The journal: what is frozen now, for the case that companion and guardian are killed together (by the end of a job's cgroup, say). It
+ * lies in /run/noiselab (root) or in XDG_RUNTIME_DIR/noiselab, a folder that only its owner can write, and only while something is
+ * frozen. */
 
 /* Chooses the file; without a folder for it there is none, and undo->journal_file stays "". */
 void na_journal_open(struct na_undo *undo);
@@ -75,6 +70,5 @@ void na_journal_open(struct na_undo *undo);
 /* Writes what is frozen by `undo`, or removes the file when that is nothing. 0, -1 with errno. */
 int na_journal_note(struct na_undo *undo);
 
-/* Undoes what stands in journals whose companion and guardian have ended, and says so by nl_warn().
- * @return how many could not be undone; their journals stay. */
+/* Undoes what stands in journals whose companion and guardian have ended, and says so. How many could not be undone; these stay. */
 int na_journal_restore(void);

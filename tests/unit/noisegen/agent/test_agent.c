@@ -4,13 +4,11 @@
 
 #include "noisegen/agent/session.h"
 #include "common/sys/nl_cgroup.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/files.h"
 
 #define MS INT64_C(1000000)
 #define LONG_NS INT64_C(40000000000) /* only a broken test waits so long */
 enum { NOBODY = 65534, MAX_WORDS = 16 };
-
-static char folder[64]; /* of the launch */
 
 struct companion {
     struct nl_agent *page;
@@ -103,6 +101,12 @@ static int half(struct companion *c, int arm, int ms) {
     return tell(c, NL_AGENT_END);
 }
 
+/* What the test has of it, once it has ended. */
+static void forget(struct companion *c) {
+    nl_page_unmap(c->page);
+    close(c->said);
+}
+
 /* Ends it, and returns its certificate. */
 static json_t *stop(struct companion *c) {
     int status;
@@ -111,8 +115,7 @@ static json_t *stop(struct companion *c) {
     assert_non_null(certificate);
     assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == NL_EXIT_OK);
-    nl_page_unmap(c->page);
-    close(c->said);
+    forget(c);
     return certificate;
 }
 
@@ -123,19 +126,16 @@ static void was_refused(struct companion *c, const char *text) {
     assert_int_equal(waitpid(c->pid, &status, 0), c->pid);
     ssize_t n = read(c->said, said, sizeof said - 1);
     said[n > 0 ? n : 0] = '\0';
-    if (!strstr(said, text)) print_message("said: '%s', wanted: '%s'\n", said, text);
-    assert_non_null(strstr(said, text));
+    assert_contains(said, text);
     assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == NL_EXIT_USAGE);
-    nl_page_unmap(c->page);
-    close(c->said);
+    forget(c);
 }
 
 static void kill_companion(struct companion *c) {
     kill(c->pid, SIGKILL);
     waitpid(c->pid, NULL, 0);
-    nl_page_unmap(c->page);
-    close(c->said);
+    forget(c);
 }
 
 static const char *text_of(json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
@@ -212,12 +212,6 @@ static int stands_still(pid_t pid) {
     return clock_of(pid) == before_ns;
 }
 
-/* Only root can be somebody else. */
-static void needs_root(void) {
-    if (geteuid() == 0) return;
-    SKIP("only root can be somebody else");
-}
-
 /* The cgroup in which a freezer would find it. */
 static void cgroup_of(pid_t pid, char *path, int size) {
     if (nl_cgroup_of("", pid, "freezer", path, size)) assert_int_equal(nl_cgroup_of("", pid, "", path, size), 0);
@@ -261,7 +255,7 @@ TEST(a_process_is_frozen_and_thawed_and_left_running) {
 }
 
 TEST(where_cgroups_are_not_permitted_signals_are_used_and_it_says_why) {
-    needs_root();
+    if (geteuid()) SKIP("only root can be somebody else");
     OWNED(end_owned) pid_t agent = make_agent(NOBODY, 4, spin);
     struct companion c = start_as(NOBODY, (const char *const[]){"--agent-pid", pid_text(agent), NULL});
     place(&c);
@@ -343,26 +337,15 @@ TEST(a_unit_is_found_by_its_cgroup) {
     assert_int_equal(rmdir(path), 0);
 }
 
-struct counting { const char *word; int n; };
-
-static int count(void *context, pid_t pid) {
-    struct counting *c = context;
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    int n = nl_read(path, text, sizeof text);
-    for (int at = 0; at < n; at += (int)strlen(text + at) + 1)
-        if (strcmp(text + at, c->word) == 0) {
-            c->n++;
-            break;
-        }
-    return 0;
-}
-
 /* How many processes have this word in their command line. */
 static int n_processes_with(const char *word) {
-    struct counting c = {.word = word};
-    nl_each_number("/proc", count, &c);
-    return c.n;
+    char command[128];
+    int n = -1;
+    snprintf(command, sizeof command, "pgrep -fc '[%c]%s'", word[0], word + 1); /* not the shell that runs this */
+    FILE *f = popen(command, "re");
+    assert_int_equal(fscanf(f, "%d", &n), 1);
+    pclose(f);
+    return n;
 }
 
 TEST(a_command_is_started_and_ended_and_its_short_lived_children_count) {
@@ -404,7 +387,6 @@ static int may_run_on(pid_t pid, int cpu) {
 
 TEST(all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_others) {
     cpu_set_t before, one;
-    char files[128];
     int rank_cpu = 0;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     if (CPU_COUNT(&before) < 2) SKIP("needs 2 CPUs");
@@ -413,8 +395,7 @@ TEST(all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_oth
     CPU_SET(rank_cpu, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0); /* as a launcher binds a rank */
     int foreign = open("/dev/zero", O_RDONLY); /* handed down by whoever started us */
-    snprintf(files, sizeof files, "ls /proc/self/fd > '%s/files'; exec sleep 1000", folder);
-    struct companion c = start("--agent-cmd", files, "--shell", "--agent-timeout", "400ms");
+    struct companion c = start("--agent-cmd", "ls /proc/self/fd >files; exec sleep 1000", "--shell", "--agent-timeout", "400ms");
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
     c.page->ranks[0].cpu = rank_cpu;
     place(&c);
@@ -422,8 +403,7 @@ TEST(all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_oth
     obeys(&c, NL_AGENT_ON);
     nl_sleep_ns(100 * MS);
     close(foreign);
-    snprintf(files, sizeof files, "%s/files", folder);
-    FILE *f = fopen(files, "re");
+    FILE *f = fopen("files", "re");
     int number, most = 0;
     assert_non_null(f);
     while (fscanf(f, "%d", &number) == 1) most = number > most ? number : most;
@@ -434,47 +414,37 @@ TEST(all_its_threads_leave_the_ranks_cpu_and_its_agent_gets_no_descriptor_of_oth
 
 /* An off command that waits for its daemon's end, as an init script does. */
 TEST(the_end_of_a_daemon_that_was_switched_on_is_seen_by_its_off_command) {
-    char on[256], off[300];
-    snprintf(on, sizeof on, "setsid sleep 1000 & echo $! > %s/pid", folder);
-    snprintf(off, sizeof off, "p=$(cat %s/pid); kill $p; i=0; while kill -0 $p; do sleep 0.02; i=$((i+1)); [ $i -lt 100 ] || exit 1; done",
-             folder);
-    struct companion c = placed("--agent-on", on, "--agent-off", off, "--shell");
+    struct companion c = placed("--shell", "--agent-on", "setsid sleep 1000 & echo $! >pid", "--agent-off",
+                                "p=$(cat pid); kill $p; i=0; while kill -0 $p; do sleep 0.02; i=$((i+1)); [ $i -lt 100 ] || exit 1; done");
     obeys(&c, NL_AGENT_ON, NL_AGENT_OFF);
     json_decref(stop(&c));
 }
 
 TEST(two_commands_switch_anything_and_off_is_run_at_the_end) {
-    char on[160], off[160], mark[128];
-    snprintf(mark, sizeof mark, "%s/mark", folder);
-    snprintf(on, sizeof on, "touch '%s'", mark);
-    snprintf(off, sizeof off, "rm \"%s\"", mark);
-    struct companion c = placed("--agent-on", on, "--agent-off", off);
+    struct companion c = placed("--agent-on", "touch 'a mark'", "--agent-off", "rm \"a mark\"");
     obeys(&c, NL_AGENT_ON);
-    assert_int_equal(access(mark, F_OK), 0);
+    assert_int_equal(access("a mark", F_OK), 0);
     assert_int_equal(half(&c, 1, 1), NL_AGENT_DONE);
     assert_int_equal(c.page->account.cpu_ns, -1);
     obeys(&c, NL_AGENT_OFF);
-    assert_int_equal(access(mark, F_OK), -1);
+    assert_int_equal(access("a mark", F_OK), -1);
     obeys(&c, NL_AGENT_ON);
     json_auto_t *certificate = stop(&c);
     assert_non_null(strstr(text_of(certificate, "state_left"), "switched off"));
-    assert_int_equal(access(mark, F_OK), -1);
+    assert_int_equal(access("a mark", F_OK), -1);
 }
 
 TEST(a_scraped_agent_is_scraped_once_per_period_while_it_is_on) {
-    char scrape[160], mark[128];
-    snprintf(mark, sizeof mark, "%s/scrapes", folder);
-    snprintf(scrape, sizeof scrape, "echo x >>%s", mark);
-    struct companion c = placed("--agent-cmd", "sleep 1000", "--scrape", scrape, "--scrape-period", "50ms", "--shell");
+    struct companion c = placed("--agent-cmd", "sleep 1000", "--scrape", "echo x >>scrapes", "--scrape-period", "50ms", "--shell");
     obeys(&c, NL_AGENT_ON);
     assert_int_equal(half(&c, 1, 500), NL_AGENT_DONE);
     assert_true(c.page->account.scraper_cpu_ns > 0);
     obeys(&c, NL_AGENT_OFF);
     struct stat before, after;
-    assert_int_equal(stat(mark, &before), 0);
+    assert_int_equal(stat("scrapes", &before), 0);
     assert_int_equal(half(&c, 0, 120), NL_AGENT_DONE);
     assert_int_equal(c.page->account.scraper_cpu_ns, 0);
-    assert_int_equal(stat(mark, &after), 0);
+    assert_int_equal(stat("scrapes", &after), 0);
     assert_int_equal(before.st_size, after.st_size);
     assert_in_range(before.st_size / 2, 5, 14); /* 10 and the first; fewer on a busy machine */
     json_auto_t *certificate = stop(&c);
@@ -550,18 +520,16 @@ TEST(a_command_that_ignores_sigterm_is_killed_and_it_says_so) {
 }
 
 TEST(gigabytes_of_output_are_taken_in_and_a_megabyte_is_kept) {
-    char log[128];
     struct stat st;
     struct companion c = start("--agent-cmd", "cat /dev/zero");
-    place_in(&c, folder);
+    place_in(&c, ".");
     obeys(&c, NL_AGENT_ON);
     assert_int_equal(half(&c, 1, 500), NL_AGENT_DONE);
     assert_true(c.page->account.written_bytes > 8 << 20);
     json_auto_t *certificate = stop(&c);
     assert_int_equal(json_integer_value(json_object_get(certificate, "log_kept_bytes")), NA_LOG_BYTES);
     assert_true(json_integer_value(json_object_get(certificate, "log_dropped_bytes")) > 8 << 20);
-    snprintf(log, sizeof log, "%s/agent.here.log", folder);
-    assert_int_equal(stat(log, &st), 0);
+    assert_int_equal(stat("agent.here.log", &st), 0);
     assert_int_equal(st.st_size, NA_LOG_BYTES);
 }
 
@@ -664,18 +632,19 @@ TEST(a_stopped_owner_leaves_the_agent_frozen_no_longer_than_its_lease) {
     assert_string_equal(text_of(certificate, "state_left"), "running");
 }
 
-/* The guardian of a companion; 0: there is none. */
-struct child_named { pid_t parent, found; };
+struct child_named { pid_t parent, but, found; };
 
 static int look_for_guardian(void *context, pid_t pid) {
     struct child_named *l = context;
     struct nl_stat s;
-    if (nl_stat_read(pid, &s) == 0 && s.ppid == l->parent && s.state != 'Z' && strcmp(s.name, "nl-guardian") == 0) l->found = pid;
+    if (pid != l->but && nl_stat_read(pid, &s) == 0 && s.ppid == l->parent && s.state != 'Z' && strcmp(s.name, "nl-guardian") == 0)
+        l->found = pid;
     return 0;
 }
 
-static pid_t guardian_of(pid_t companion) {
-    struct child_named l = {companion, 0};
+/* The guardian of a companion, but for this one; 0: there is none. */
+static pid_t guardian_of(pid_t companion, pid_t but) {
+    struct child_named l = {companion, but, 0};
     for (int i = 0; i < 400 && !l.found; i++) {
         nl_each_number("/proc", look_for_guardian, &l);
         if (!l.found) nl_sleep_ns(10 * MS);
@@ -687,15 +656,10 @@ TEST(a_killed_guardian_is_replaced) {
     pid_t agent = make_agent(0, 2, spin);
     struct companion c = placed("--agent-pid", pid_text(agent));
     obeys(&c, NL_AGENT_OFF);
-    pid_t first = guardian_of(c.pid);
+    pid_t first = guardian_of(c.pid, 0);
     assert_true(first > 0);
     kill(first, SIGKILL);
-    pid_t second = first;
-    for (int i = 0; i < 400 && (second == first || second == 0); i++) {
-        nl_sleep_ns(10 * MS);
-        second = guardian_of(c.pid);
-    }
-    assert_true(second > 0 && second != first);
+    assert_true(guardian_of(c.pid, first) > 0);
     assert_true(stands_still(agent));
     kill_companion(&c);
     assert_true(runs(agent));
@@ -703,7 +667,7 @@ TEST(a_killed_guardian_is_replaced) {
 }
 
 TEST(what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_by_the_next) {
-    char runtime[80], file[160];
+    char runtime[PATH_MAX - 32], file[PATH_MAX];
     pid_t agent = make_agent(0, 2, spin);
     /* root's folder is a fixed one */
     snprintf(runtime, sizeof runtime, "%s/run", folder);
@@ -717,7 +681,7 @@ TEST(what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_b
         json_decref(stop(&c));
         SKIP("no folder for a journal (%s)", file);
     }
-    pid_t guardian = guardian_of(c.pid);
+    pid_t guardian = guardian_of(c.pid, 0);
     kill(c.pid, SIGSTOP); /* so that it starts no other */
     kill(guardian, SIGKILL);
     kill_companion(&c);
@@ -734,17 +698,13 @@ TEST(what_companion_and_guardian_leave_frozen_when_killed_together_is_restored_b
 }
 
 TEST(an_off_command_that_fails_once_is_run_again_by_the_guardian) {
-    char off[200], done[100];
-    snprintf(done, sizeof done, "%s/off-done", folder);
-    snprintf(off, sizeof off, "test -e %s/may && touch %s", folder, done);
-    struct companion c = placed("--agent-on", "true", "--agent-off", off, "--shell");
+    struct companion c = placed("--agent-on", "true", "--agent-off", "test -e may && touch done", "--shell");
     obeys(&c, NL_AGENT_ON);
     json_auto_t *certificate = stop(&c);
     assert_non_null(strstr(text_of(certificate, "state_left"), "the command of --agent-off failed"));
-    snprintf(off, sizeof off, "%s/may", folder);
-    assert_int_equal(close(open(off, O_WRONLY | O_CREAT | O_EXCL, 0600)), 0);
-    for (int i = 0; i < 1000 && access(done, F_OK); i++) nl_sleep_ns(10 * MS);
-    assert_int_equal(access(done, F_OK), 0);
+    put("may", "");
+    for (int i = 0; i < 1000 && access("done", F_OK); i++) nl_sleep_ns(10 * MS);
+    assert_int_equal(access("done", F_OK), 0);
 }
 
 TEST(a_unit_whose_name_two_cgroups_have_is_refused) {
@@ -777,20 +737,15 @@ TEST(a_page_of_another_version_and_commands_out_of_order_are_refused) {
     json_decref(stop(&c));
 }
 
-FIXTURE(set_up) {
-    snprintf(folder, sizeof folder, "/tmp/nl-test-agent-%d", (int)getpid());
-    return mkdir(folder, 0777);
-}
+FIXTURE(set_up) { return make_folder(state) || chdir(folder); }
 
 FIXTURE(tear_down) {
-    char command[128];
     struct na_set left = {0};
     na_set_add_children(&left, getpid());
     for (int i = 0; i < left.n; i++) end_agent(left.p[i].pid);
     na_set_free(&left);
     while (n_made > 0) rmdir(made[--n_made]);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
+    return remove_tree(state);
 }
 
 GROUP(set_up, tear_down)
