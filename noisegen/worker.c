@@ -30,7 +30,7 @@ static int prepare_kinds(struct ng_worker *w, struct nl_place *place) {
         const struct ng_kind *kind = o->kinds[w->n_loads];
         char reason[192] = "";
         void *state = NULL;
-        if (kind->prepare && kind->prepare(&kind_options, &state, reason, sizeof reason)) {
+        if (ng_kind_open(kind, &kind_options, &state, reason, sizeof reason)) {
             snprintf(w->failure, sizeof w->failure, "--kind: %s on CPU %d: %s", kind->name, w->cpu, reason);
             break;
         }
@@ -109,9 +109,7 @@ void ng_worker_explain(struct ng_worker *w, const struct ng_source *source) {
 }
 
 void ng_worker_clean_up(struct ng_worker *w) {
-    for (int i = 0; i < w->n_loads; i++)
-        if (w->options->kinds[i]->clean_up) w->options->kinds[i]->clean_up(w->loads[i].state);
-    w->n_loads = 0;
+    for (; w->n_loads > 0; w->n_loads--) ng_kind_close(w->options->kinds[w->n_loads - 1], w->loads[w->n_loads - 1].state);
     ng_stretch_close(&w->stretch);
     ng_source_free(w->source);
     w->source = NULL;

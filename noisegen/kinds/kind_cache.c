@@ -41,23 +41,18 @@ static int ask_topology(int cpu, struct cache *cache, char *reason, size_t reaso
     return rc;
 }
 
-static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+static int prepare(const struct ng_kind_options *options, void *state, char *reason, size_t reason_size) {
     struct cache cache = {0};
     if (ask_topology(options->cpu, &cache, reason, reason_size)) return -1;
     int64_t n_lines = cache.n_bytes / (int64_t)cache.line_bytes;
-    struct cache_state *s = calloc(1, sizeof *s);
-    if (!s) return nl_say(reason, reason_size, "no memory");
-    if (ng_array_open(&s->array, n_lines * (int64_t)cache.line_bytes, NG_PAGES_HUGE, reason, reason_size)) {
-        free(s);
-        return -1;
-    }
+    struct cache_state *s = state;
+    if (ng_array_open(&s->array, n_lines * (int64_t)cache.line_bytes, NG_PAGES_HUGE, reason, reason_size)) return -1;
     s->line_bytes = cache.line_bytes;
     s->n_lines = (uint64_t)n_lines;
     int n_bits = 0;
     while ((UINT64_C(1) << n_bits) < s->n_lines) n_bits++;
     s->mask = (UINT64_C(1) << n_bits) - 1;
     s->shift = n_bits / 2 + 1;
-    *state = s;
     return 0;
 }
 
@@ -86,7 +81,6 @@ static int64_t work(void *state) {
 
 const struct ng_kind ng_kind_cache = {
     .name = "cache", .help = "evicts the L3 cache, or the L2 where there is none", .unit = "sweeps",
-    .needs = "as much memory as that cache",
-    .pacing = NG_PACING_DEADLINE, .period_ns = 10000000, .prepare = prepare, .work = work,
-    .clean_up = ng_array_clean_up,
+    .needs = "as much memory as that cache", .period_ns = 10000000, .state_bytes = sizeof(struct cache_state), .prepare = prepare,
+    .work = work, .clean_up = ng_array_clean_up,
 };

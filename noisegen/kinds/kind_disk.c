@@ -15,10 +15,8 @@ struct disk_state {
 
 static void clean_up(void *state) {
     struct disk_state *s = state;
-    if (!s) return;
     if (s->folder >= 0) close(s->folder);
     if (s->file >= 0) close(s->file);
-    free(s);
 }
 
 /* -1 with errno. */
@@ -56,19 +54,13 @@ static int open_all(struct disk_state *s, const char *folder, char *reason, size
     return 0;
 }
 
-static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
-    if (!options->folder || !options->folder[0]) return nl_say(reason, reason_size, "--kind: folder is missing: where shall it write?");
-    struct disk_state *s = calloc(1, sizeof *s);
-    if (!s) return nl_say(reason, reason_size, "no memory");
+static int prepare(const struct ng_kind_options *options, void *state, char *reason, size_t reason_size) {
+    struct disk_state *s = state;
     s->folder = s->file = -1;
     uint64_t seed = 0; /* any: what counts is that a file system cannot compress the block away */
     for (size_t i = 0; i < sizeof s->block / sizeof *s->block; i++) s->block[i] = nl_splitmix64(&seed);
-    if (open_all(s, options->folder, reason, reason_size)) {
-        clean_up(s);
-        return -1;
-    }
-    *state = s;
-    return 0;
+    if (!options->folder || !options->folder[0]) return nl_say(reason, reason_size, "--kind: folder is missing: where shall it write?");
+    return open_all(s, options->folder, reason, reason_size);
 }
 
 static int64_t work(void *state) {
@@ -103,7 +95,7 @@ static const char *failure(const void *state, char *text, size_t size) {
 }
 
 const struct ng_kind ng_kind_disk = {
-    .name = "disk", .help = "appends 4 KiB to a file and waits until it is on the disk", .unit = "writes", .needs = "a folder (folder=DIR)",
-    .pacing = NG_PACING_DEADLINE, .period_ns = 1000000000, .uses = NG_USES_FOLDER, .prepare = prepare, .work = work, .failure = failure,
-    .clean_up = clean_up,
+    .name = "disk", .help = "appends 4 KiB to a file and waits until it is on the disk", .unit = "writes",
+    .needs = "a folder (folder=DIR)", .period_ns = 1000000000, .uses = NG_USES_FOLDER, .state_bytes = sizeof(struct disk_state),
+    .prepare = prepare, .work = work, .failure = failure, .clean_up = clean_up,
 };

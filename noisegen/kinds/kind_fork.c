@@ -50,28 +50,19 @@ static void do_not_ignore_children(void) {
 
 static void clean_up(void *state) {
     struct fork_state *s = state;
-    if (!s) return;
     posix_spawn_file_actions_destroy(&s->actions);
     posix_spawnattr_destroy(&s->attributes);
-    free(s);
 }
 
-static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+static int prepare(const struct ng_kind_options *options, void *state, char *reason, size_t reason_size) {
     (void)options;
-    const char *program = find_program();
-    if (!program) return nl_say(reason, reason_size, "%s", supported());
-    struct fork_state *s = calloc(1, sizeof *s);
-    if (!s) return nl_say(reason, reason_size, "no memory");
-    s->program = program;
+    struct fork_state *s = state;
+    s->program = find_program();
     posix_spawnattr_init(&s->attributes);
     posix_spawn_file_actions_init(&s->actions);
-    int error = set_up_children(s);
-    if (error) {
-        clean_up(s);
-        return nl_say(reason, reason_size, "cannot describe the children: %s", strerror(error));
-    }
+    int error = s->program ? set_up_children(s) : ENOENT;
+    if (error) return nl_say(reason, reason_size, "cannot run true: %s", strerror(error));
     do_not_ignore_children();
-    *state = s;
     return 0;
 }
 
@@ -107,7 +98,7 @@ static int64_t extra_cpu_ns(const void *state) {
 }
 
 const struct ng_kind ng_kind_fork = {
-    .name = "fork", .help = "short-lived child processes, as shell collectors make them", .unit = "children", .needs = "the program true",
-    .pacing = NG_PACING_DEADLINE, .period_ns = 1000000000, .supported = supported, .prepare = prepare, .work = work, .failure = failure,
-    .extra_cpu_ns = extra_cpu_ns, .clean_up = clean_up,
+    .name = "fork", .help = "short-lived child processes, as shell collectors make them", .unit = "children",
+    .needs = "the program true", .period_ns = 1000000000, .supported = supported, .state_bytes = sizeof(struct fork_state),
+    .prepare = prepare, .work = work, .failure = failure, .extra_cpu_ns = extra_cpu_ns, .clean_up = clean_up,
 };

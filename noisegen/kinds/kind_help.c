@@ -1,8 +1,6 @@
 #include "noisegen/kinds/kinds.h"
 #include "common/sys/nl_stat.h"
 
-/* ---- the array ---- */
-
 int ng_array_open(struct ng_array *array, int64_t n_bytes, enum ng_pages pages, char *reason, size_t reason_size) {
     enum { LINE = 64, HUGE_PAGE = 2 << 20 };
     int64_t available = nl_memory_available();
@@ -21,7 +19,4 @@ int ng_array_open(struct ng_array *array, int64_t n_bytes, enum ng_pages pages, 
     return 0;
 }
 
-void ng_array_clean_up(void *state) {
-    if (state) free(((struct ng_array *)state)->bytes);
-    free(state);
-}
+void ng_array_clean_up(void *state) { free(((struct ng_array *)state)->bytes); }

@@ -19,7 +19,7 @@ struct ipi_state {
     int n_counters; /* one per other CPU; 0: membarrier */
     int next;
     int error;
-    int counters[]; /* file descriptors */
+    int *counters; /* file descriptors */
 };
 
 /* A counter that counts nothing: only the reading of it matters. */
@@ -47,9 +47,8 @@ static void close_counters(struct ipi_state *s) { while (s->n_counters > 0) clos
 
 static void clean_up(void *state) {
     struct ipi_state *s = state;
-    if (!s) return;
     close_counters(s);
-    free(s);
+    free(s->counters);
 }
 
 /* Every thread of this program holds a counter for every other CPU, which soon is more than the usual 1024 files. */
@@ -77,20 +76,17 @@ static int open_counters(struct ipi_state *s, const struct ng_kind_options *opti
     return 0;
 }
 
-static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+static int prepare(const struct ng_kind_options *options, void *state, char *reason, size_t reason_size) {
     int n_others = 0;
     for (int i = 0; i < options->n_cpus; i++) n_others += options->cpus[i] != options->cpu;
     if (n_others == 0)
         return nl_say(reason, reason_size, "CPU %d is the only one allowed: no other is there to interrupt", options->cpu);
-    struct ipi_state *s = calloc(1, sizeof *s + (size_t)n_others * sizeof *s->counters);
-    if (!s) return nl_say(reason, reason_size, "no memory");
+    struct ipi_state *s = state;
+    s->counters = calloc((size_t)n_others, sizeof *s->counters);
+    if (!s->counters) return nl_say(reason, reason_size, "no memory");
     int error = open_counters(s, options) ? errno : 0;
-    if (error && !has_membarrier()) {
-        nl_say(reason, reason_size, "no perf counters (%s), and this kernel has no membarrier(GLOBAL_EXPEDITED)", strerror(error));
-        free(s);
-        return -1;
-    }
-    *state = s;
+    if (error && !has_membarrier())
+        return nl_say(reason, reason_size, "no perf counters (%s), and this kernel has no membarrier(GLOBAL_EXPEDITED)", strerror(error));
     return 0;
 }
 
@@ -123,16 +119,8 @@ static const char *remark(const void *state) {
 }
 
 const struct ng_kind ng_kind_ipi = {
-    .name = "ipi",
-    .help = "interrupts the other CPUs, in turn",
-    .unit = "interrupts",
+    .name = "ipi", .help = "interrupts the other CPUs, in turn", .unit = "interrupts",
     .needs = "two CPUs; CAP_PERFMON or perf_event_paranoid < 1 for CPUs of other programs, otherwise processes registered with membarrier",
-    .pacing = NG_PACING_DEADLINE,
-    .period_ns = 10000000,
-    .supported = supported,
-    .prepare = prepare,
-    .work = work,
-    .failure = failure,
-    .remark = remark,
-    .clean_up = clean_up,
+    .period_ns = 10000000, .supported = supported, .state_bytes = sizeof(struct ipi_state), .prepare = prepare, .work = work,
+    .failure = failure, .remark = remark, .clean_up = clean_up,
 };

@@ -15,17 +15,12 @@ struct membw_state {
     size_t position;
 };
 
-static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+static int prepare(const struct ng_kind_options *options, void *state, char *reason, size_t reason_size) {
     int64_t n_bytes = options->array_bytes ? options->array_bytes : DEFAULT_BYTES;
     if (n_bytes < LINE) return nl_say(reason, reason_size, "--kind: array-bytes: streaming writes need at least %d bytes", LINE);
-    struct membw_state *s = calloc(1, sizeof *s);
-    if (!s) return nl_say(reason, reason_size, "no memory");
-    if (ng_array_open(&s->array, n_bytes, NG_PAGES_HUGE, reason, reason_size)) {
-        free(s);
-        return -1;
-    }
+    struct membw_state *s = state;
+    if (ng_array_open(&s->array, n_bytes, NG_PAGES_HUGE, reason, reason_size)) return -1;
     s->n_bytes = s->array.n_bytes / LINE * LINE;
-    *state = s;
     return 0;
 }
 
@@ -65,7 +60,7 @@ static int64_t work(void *state) {
 }
 
 const struct ng_kind ng_kind_membw = {
-    .name = "membw", .help = "streaming writes past the caches: memory bandwidth", .unit = "bytes", .pacing = NG_PACING_DEADLINE,
-    .period_ns = 10000000, .array_bytes = DEFAULT_BYTES, .uses = NG_USES_ARRAY, .prepare = prepare, .work = work,
+    .name = "membw", .help = "streaming writes past the caches: memory bandwidth", .unit = "bytes", .period_ns = 10000000,
+    .array_bytes = DEFAULT_BYTES, .uses = NG_USES_ARRAY, .state_bytes = sizeof(struct membw_state), .prepare = prepare, .work = work,
     .clean_up = ng_array_clean_up,
 };

@@ -10,10 +10,8 @@ struct net_state { int sender, receiver, error; };
 
 static void clean_up(void *state) {
     struct net_state *s = state;
-    if (!s) return;
     if (s->sender >= 0) close(s->sender);
     if (s->receiver >= 0) close(s->receiver);
-    free(s);
 }
 
 /* Binds a socket to a port of its own; `address` receives which. A socket, -1 with errno. */
@@ -28,22 +26,17 @@ static int open_socket(struct sockaddr_in *address) {
     return -1;
 }
 
-static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+static int prepare(const struct ng_kind_options *options, void *state, char *reason, size_t reason_size) {
     (void)options;
     struct sockaddr_in from, to;
-    struct net_state *s = calloc(1, sizeof *s);
-    if (!s) return nl_say(reason, reason_size, "no memory");
+    struct net_state *s = state;
     s->sender = open_socket(&from);
     s->receiver = open_socket(&to);
     /* nobody but our sender may feed the receiver */
     if (s->sender >= 0 && s->receiver >= 0 && connect(s->sender, (struct sockaddr *)&to, sizeof to) == 0 &&
-        connect(s->receiver, (struct sockaddr *)&from, sizeof from) == 0) {
-        *state = s;
+        connect(s->receiver, (struct sockaddr *)&from, sizeof from) == 0)
         return 0;
-    }
-    nl_say(reason, reason_size, "cannot send over 127.0.0.1: %m");
-    clean_up(s);
-    return -1;
+    return nl_say(reason, reason_size, "cannot send over 127.0.0.1: %m");
 }
 
 static int64_t work(void *state) {
@@ -67,6 +60,6 @@ static const char *failure(const void *state, char *text, size_t size) {
 }
 
 const struct ng_kind ng_kind_net = {
-    .name = "net", .help = "small UDP messages over the loopback", .unit = "messages", .pacing = NG_PACING_DEADLINE, .period_ns = 10000000,
-    .prepare = prepare, .work = work, .failure = failure, .clean_up = clean_up,
+    .name = "net", .help = "small UDP messages over the loopback", .unit = "messages", .period_ns = 10000000,
+    .state_bytes = sizeof(struct net_state), .prepare = prepare, .work = work, .failure = failure, .clean_up = clean_up,
 };

@@ -11,20 +11,14 @@ struct pagefault_state {
     size_t next; /* page to touch */
 };
 
-static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+static int prepare(const struct ng_kind_options *options, void *state, char *reason, size_t reason_size) {
     (void)options;
-    struct pagefault_state *s = calloc(1, sizeof *s);
-    if (!s) return nl_say(reason, reason_size, "no memory");
+    struct pagefault_state *s = state;
     s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     void *pages = mmap(NULL, N_PAGES * s->page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) {
-        nl_say(reason, reason_size, "cannot map %d pages: %m", N_PAGES);
-        free(s);
-        return -1;
-    }
+    if (pages == MAP_FAILED) return nl_say(reason, reason_size, "cannot map %d pages: %m", N_PAGES);
     madvise(pages, N_PAGES * s->page_bytes, MADV_NOHUGEPAGE); /* a huge page would be one fault for all; a kernel without them says no */
     s->pages = pages;
-    *state = s;
     return 0;
 }
 
@@ -47,12 +41,10 @@ static const char *failure(const void *state, char *text, size_t size) {
 
 static void clean_up(void *state) {
     struct pagefault_state *s = state;
-    if (!s) return;
-    munmap(s->pages, N_PAGES * s->page_bytes);
-    free(s);
+    if (s->pages) munmap(s->pages, N_PAGES * s->page_bytes);
 }
 
 const struct ng_kind ng_kind_pagefault = {
-    .name = "pagefault", .help = "minor page faults in anonymous memory", .unit = "faults", .pacing = NG_PACING_DEADLINE,
-    .period_ns = 10000000, .prepare = prepare, .work = work, .failure = failure, .clean_up = clean_up,
+    .name = "pagefault", .help = "minor page faults in anonymous memory", .unit = "faults", .period_ns = 10000000,
+    .state_bytes = sizeof(struct pagefault_state), .prepare = prepare, .work = work, .failure = failure, .clean_up = clean_up,
 };

@@ -28,10 +28,8 @@ static const char *supported(void) { return access("/proc/stat", R_OK) ? "/proc 
 
 static void clean_up(void *state) {
     struct procfs_state *s = state;
-    if (!s) return;
     if (s->proc >= 0) close(s->proc);
     if (s->cpus >= 0) close(s->cpus);
-    free(s);
 }
 
 /* CPUs beyond the last with a frequency are not asked in `work`. */
@@ -45,29 +43,18 @@ static int count_cpus(int folder) {
     return n_cpus;
 }
 
-static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+static int prepare(const struct ng_kind_options *options, void *state, char *reason, size_t reason_size) {
     (void)options;
-    struct procfs_state *s = calloc(1, sizeof *s);
-    if (!s) return nl_say(reason, reason_size, "no memory");
+    struct procfs_state *s = state;
     s->cpus = -1;
     s->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int n_found = 0;
-    if (s->proc < 0) {
-        nl_say(reason, reason_size, "cannot open /proc: %m");
-        goto fail;
-    }
+    if (s->proc < 0) return nl_say(reason, reason_size, "cannot open /proc: %m");
     for (int i = 0; i < N_FILES; i++) n_found += s->is_read[i] = faccessat(s->proc, files[i], R_OK, 0) == 0;
-    if (n_found == 0) {
-        nl_say(reason, reason_size, "/proc is empty: is it mounted?");
-        goto fail;
-    }
+    if (n_found == 0) return nl_say(reason, reason_size, "/proc is empty: is it mounted?");
     s->cpus = open("/sys/devices/system/cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->cpus >= 0) s->n_cpus = count_cpus(s->cpus);
-    *state = s;
     return 0;
-fail:
-    clean_up(s);
-    return -1;
 }
 
 /* Reads a file to its end; -1 when it cannot be opened. */
@@ -143,7 +130,7 @@ static const char *failure(const void *state, char *text, size_t size) {
 }
 
 const struct ng_kind ng_kind_procfs = {
-    .name = "procfs", .help = "reads what agents read: /proc, all processes, CPU frequencies", .unit = "sweeps",
-    .pacing = NG_PACING_DEADLINE, .period_ns = 1000000000, .supported = supported, .prepare = prepare, .work = work, .failure = failure,
+    .name = "procfs", .help = "reads what agents read: /proc, all processes, CPU frequencies", .unit = "sweeps", .period_ns = 1000000000,
+    .supported = supported, .state_bytes = sizeof(struct procfs_state), .prepare = prepare, .work = work, .failure = failure,
     .clean_up = clean_up,
 };

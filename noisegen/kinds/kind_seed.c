@@ -4,12 +4,12 @@
 
 enum { N_ELEMENTS = 250000 };
 
-static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+static int prepare(const struct ng_kind_options *options, void *state, char *reason, size_t reason_size) {
     (void)options;
-    long long *array = calloc(N_ELEMENTS, sizeof *array);
-    if (!array) return nl_say(reason, reason_size, "no memory for %zu bytes", N_ELEMENTS * sizeof *array);
+    (void)reason;
+    (void)reason_size;
+    long long *array = state;
     for (int i = 0; i < N_ELEMENTS; i++) array[i] = i;
-    *state = array;
     return 0;
 }
 
@@ -23,5 +23,6 @@ static int64_t work(void *state) {
 
 const struct ng_kind ng_kind_seed = {
     .name = "seed", .help = "the published loop of 2021 (wall time), for comparison", .pacing = NG_PACING_PUBLISHED,
-    .period_ns = 1000000000, .array_bytes = N_ELEMENTS * sizeof(long long), .prepare = prepare, .work = work, .clean_up = free,
+    .period_ns = 1000000000, .array_bytes = N_ELEMENTS * sizeof(long long), .state_bytes = N_ELEMENTS * sizeof(long long),
+    .prepare = prepare, .work = work,
 };

@@ -6,17 +6,12 @@ enum { STRETCH = 256, DEFAULT_BYTES = 2000000 };
 
 struct sum_state { struct ng_array array; size_t n_elements, position; };
 
-static int prepare(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size) {
+static int prepare(const struct ng_kind_options *options, void *state, char *reason, size_t reason_size) {
     int64_t n_bytes = options->array_bytes ? options->array_bytes : DEFAULT_BYTES;
     if (n_bytes < (int64_t)sizeof(int64_t)) return nl_say(reason, reason_size, "--kind: array-bytes: the sum needs at least 8 bytes");
-    struct sum_state *s = calloc(1, sizeof *s);
-    if (!s) return nl_say(reason, reason_size, "no memory");
-    if (ng_array_open(&s->array, n_bytes, NG_PAGES_DEFAULT, reason, reason_size)) {
-        free(s);
-        return -1;
-    }
+    struct sum_state *s = state;
+    if (ng_array_open(&s->array, n_bytes, NG_PAGES_DEFAULT, reason, reason_size)) return -1;
     s->n_elements = s->array.n_bytes / sizeof(int64_t);
-    *state = s;
     return 0;
 }
 
@@ -32,7 +27,7 @@ static int64_t work(void *state) {
 }
 
 const struct ng_kind ng_kind_sum = {
-    .name = "sum", .help = "adds up an array, a stretch at a time: CPU time, cache and memory", .unit = "bytes",
-    .pacing = NG_PACING_DEADLINE, .period_ns = 10000000, .array_bytes = DEFAULT_BYTES, .uses = NG_USES_ARRAY, .prepare = prepare,
-    .work = work, .clean_up = ng_array_clean_up,
+    .name = "sum", .help = "adds up an array, a stretch at a time: CPU time, cache and memory", .unit = "bytes", .period_ns = 10000000,
+    .array_bytes = DEFAULT_BYTES, .uses = NG_USES_ARRAY, .state_bytes = sizeof(struct sum_state), .prepare = prepare, .work = work,
+    .clean_up = ng_array_clean_up,
 };

@@ -9,6 +9,5 @@ static int64_t work(void *state) {
 }
 
 const struct ng_kind ng_kind_syscall = {
-    .name = "syscall", .help = "a storm of cheap system calls (getppid)", .unit = "calls", .pacing = NG_PACING_DEADLINE,
-    .period_ns = 10000000, .work = work,
+    .name = "syscall", .help = "a storm of cheap system calls (getppid)", .unit = "calls", .period_ns = 10000000, .work = work,
 };

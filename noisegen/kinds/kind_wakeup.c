@@ -13,6 +13,6 @@ static int64_t work(void *state) {
 }
 
 const struct ng_kind ng_kind_wakeup = {
-    .name = "wakeup", .help = "timers that only wake the CPU, every 50 us within a burst", .unit = "wake-ups", .pacing = NG_PACING_DEADLINE,
-    .period_ns = 10000000, .units_per_wake_up = 1, .work = work,
+    .name = "wakeup", .help = "timers that only wake the CPU, every 50 us within a burst", .unit = "wake-ups", .period_ns = 10000000,
+    .units_per_wake_up = 1, .work = work,
 };

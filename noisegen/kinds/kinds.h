@@ -40,11 +40,11 @@ struct ng_kind {
     /* Not required. Why this machine cannot run the kind, NULL when it can. Called often: cheap. */
     const char *(*supported)(void);
 
-    /* Not required. Allocates, opens and touches what `work` needs; called on the CPU that will carry the load, once per CPU.
-     * @param state   NULL; set to what the other hooks get; freed by clean_up.
-     * @param reason  receives one line without its end when it fails ("no memory for 64 bytes").
-     * @return 0, -1. On failure nothing is left allocated and `state` stays NULL. */
-    int (*prepare)(const struct ng_kind_options *options, void **state, char *reason, size_t reason_size);
+    size_t state_bytes; /* Of what the other hooks get: zeroed before `prepare`, freed after `clean_up`. 0: NULL. */
+
+    /* Not required. Opens and touches what `work` needs; called on the CPU that will carry the load, once per CPU.
+     * @return 0, or -1 with one line in `reason` ("no memory for 64 bytes"); clean_up follows in both cases. */
+    int (*prepare)(const struct ng_kind_options *options, void *state, char *reason, size_t reason_size);
 
     /* Required. One quantum of work, as short as the kind allows (arithmetic: well under a microsecond; NG_PACING_PUBLISHED: one pass of
      * the published loop). No stdio, no allocation, no exit.
@@ -60,7 +60,7 @@ struct ng_kind {
     /* Not required. CPU time the kind caused outside of this thread so far (children), ns. */
     int64_t (*extra_cpu_ns)(const void *state);
 
-    /* Not required. Frees what prepare allocated; NULL is fine. */
+    /* Not required. Gives back what prepare opened, as far as it came. */
     void (*clean_up)(void *state);
 };
 
@@ -69,6 +69,12 @@ extern const struct ng_kind *const ng_kinds[];
 
 /* The kind of that name, NULL when there is none. */
 const struct ng_kind *ng_kind_find(const char *name);
+
+/* Allocates a kind's state and prepares it. 0, -1 with a reason: then *state is NULL. */
+int ng_kind_open(const struct ng_kind *kind, const struct ng_kind_options *options, void **state, char *reason, size_t reason_size);
+
+/* Gives it back; NULL is fine. */
+void ng_kind_close(const struct ng_kind *kind, void *state);
 
 /* What several load kinds share. For prepare and clean_up only: nothing here may be called from `work`. */
 
@@ -85,5 +91,5 @@ enum ng_pages {
  * @return 0, -1 with a reason; then the array is empty. */
 int ng_array_open(struct ng_array *array, int64_t n_bytes, enum ng_pages pages, char *reason, size_t reason_size);
 
-/* The clean_up of a kind whose state, from malloc, begins with its array and holds nothing else; NULL is fine. */
+/* The clean_up of a kind whose state begins with its array and holds nothing else. */
 void ng_array_clean_up(void *state);

@@ -48,8 +48,7 @@ struct load {
 /* @return 0, -1 when prepare failed. */
 static int try_to_open(struct load *load, const char *name, struct ng_kind_options options) {
     *load = (struct load){.kind = ng_kind_find(name)};
-    if (!load->kind->prepare) return 0;
-    return load->kind->prepare(&options, &load->state, load->reason, sizeof load->reason);
+    return ng_kind_open(load->kind, &options, &load->state, load->reason, sizeof load->reason);
 }
 
 static struct load open_load(const char *name, struct ng_kind_options options) {
@@ -59,7 +58,7 @@ static struct load open_load(const char *name, struct ng_kind_options options) {
 }
 
 static void close_load(struct load *load) {
-    if (load->kind->clean_up) load->kind->clean_up(load->state);
+    ng_kind_close(load->kind, load->state);
     load->state = NULL;
 }
 
@@ -188,7 +187,7 @@ TEST(every_row_has_a_name_a_help_line_and_a_period) {
         assert_non_null(kind->work);
         assert_true(!(kind->uses & NG_USES_ARRAY) || kind->array_bytes > 0);
         assert_true(kind->units_per_wake_up == 0 || kind->unit);
-        assert_true(!kind->prepare == !kind->clean_up);
+        assert_true(!kind->prepare == !kind->state_bytes);
     }
     assert_null(ng_kind_find("nothing"));
     assert_null(ng_kind_find(""));
@@ -216,7 +215,7 @@ TEST(every_kind_can_be_prepared_run_and_cleaned_up_twice) {
         }
         assert_int_equal(n_open_files(), n_files);
         assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* no child is left */
-        if ((*k)->clean_up) (*k)->clean_up(NULL);
+        ng_kind_close(*k, NULL);
     }
 }
 
@@ -510,7 +509,7 @@ TEST_IN_CHILD(fork_says_so_when_no_more_children_are_allowed) {
     const char *failure = run_until_failure(&load, 1);
     if (!failure) CHILD_FAIL("it makes children beyond the limit");
     if (!strstr(failure, "cannot run /") || !strstr(failure, strerror(EAGAIN))) CHILD_FAIL("the failure is '%s'", failure);
-    load.kind->clean_up(load.state);
+    close_load(&load);
     return CHILD_OK;
 }
 
@@ -567,7 +566,7 @@ static int64_t n_interrupts(int is_registered, int64_t most, int64_t enough, int
         for (int j = 0; j < 500; j++) *units += load.kind->work(load.state);
     kill(busy, SIGKILL);
     waitpid(busy, NULL, 0);
-    load.kind->clean_up(load.state);
+    close_load(&load);
     return n;
 }
 
@@ -605,7 +604,7 @@ TEST_IN_CHILD(ipi_asks_for_more_files_where_there_are_more_cpus_than_files) {
     if (setrlimit(RLIMIT_NOFILE, &limit)) CHILD_FAIL("no limit");
     if (try_to_open(&load, "ipi", some_options())) CHILD_FAIL("%s", load.reason);
     if (run_until_failure(&load, 10)) CHILD_FAIL("%s", failure_of(&load));
-    load.kind->clean_up(load.state);
+    close_load(&load);
     return CHILD_OK;
 }
 
@@ -666,7 +665,7 @@ TEST_IN_CHILD(disk_stays_within_the_limit_on_file_sizes) {
     if (setrlimit(RLIMIT_FSIZE, &limit)) CHILD_FAIL("no limit");
     if (try_to_open(&load, "disk", some_options())) CHILD_FAIL("%s", load.reason);
     if (run_until_failure(&load, 10)) CHILD_FAIL("%s", failure_of(&load)); /* and no SIGXFSZ */
-    load.kind->clean_up(load.state);
+    close_load(&load);
     limit = (struct rlimit){4095, 4095};
     if (setrlimit(RLIMIT_FSIZE, &limit)) CHILD_FAIL("no limit");
     if (try_to_open(&load, "disk", some_options()) == 0) CHILD_FAIL("it works with files of 4095 bytes at most");
