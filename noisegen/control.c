@@ -48,9 +48,8 @@ static void *watch(void *argument) {
     _exit(NL_EXIT_OK);
 }
 
-/* Watches the page's rank_pids from a thread of its own, which sleeps: when one ends the load ends at once, and the process half a second
- * later unless it has been told to quit by then. To be called once, after PLACE. Without memory, or pidfds in the kernel, nothing is
- * watched. */
+/* Once, after PLACE: watches the page's rank_pids from a thread that sleeps. When one ends the load ends at once, and the process half a
+ * second later unless it has been told to quit by then. Without memory nothing is watched. */
 static void ng_ranks_watch(struct nl_control *page) {
     static int is_watched;
     pthread_t thread;

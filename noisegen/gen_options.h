@@ -52,14 +52,9 @@ int ng_options_parse(int argc, char **argv, struct ng_options *options);
 /* The index of a kind in options->kinds; it is added when it is not there. -1: no room. */
 int ng_options_add_kind(struct ng_options *options, const struct ng_kind *kind);
 
-/* Where in time a generator alone begins, so that noise on several nodes is in step, out of step, or unrelated. */
+/* Where in time a generator alone begins, so that noise on several nodes is in step, out of step, or unrelated (docs/methods.md). */
 
-/* Begin of the first period, CLOCK_MONOTONIC.
- *
- * Aligned: the next whole multiple of the pattern's period on CLOCK_REALTIME, which nodes share as well as their time service keeps it; for
- * periods that divide a second that is in step with the second. Poisson and replayed patterns, which have no period, begin with the next
- * whole second, so they must be started within the same second on all nodes. Staggered: node i of n is i/n of that period later. Random:
- * later by a part of it drawn for this node.
- *
- * @param monotonic_ns, realtime_ns  the two clocks now. */
+/* Begin of the first period, CLOCK_MONOTONIC, by both clocks now. Aligned: the next whole multiple of the pattern's period on
+ * CLOCK_REALTIME, or the next whole second of patterns without one. Staggered: node i of n is i/n of that later. Random: later by a part
+ * of it drawn for this node. */
 int64_t ng_phase_start_ns(const struct ng_options *options, int64_t monotonic_ns, int64_t realtime_ns);

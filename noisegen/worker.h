@@ -36,9 +36,7 @@ struct ng_switches ng_switches_since(const struct ng_switches *before);
  * busy neighbour's slice to end). */
 void ng_machine_be_punctual(void);
 
-/* Kills this process when its parent dies.
- * @param parent_pid  who the parent was when the program started.
- * @return 0, -1 when the parent died before we could ask for it. */
+/* Kills this process when its parent, which was this one when the program started, dies. 0, -1 when it died before we could ask for it. */
 int ng_machine_die_with_parent(int parent_pid);
 
 /* From now on SIGINT and SIGTERM stop the generator. */
@@ -101,10 +99,8 @@ void ng_worker_init(struct ng_worker *worker, void *owner, const struct ng_optio
  * @return 0, -1 with worker->failure. */
 int ng_worker_set_up(struct ng_worker *worker, struct nl_place *place);
 
-/* What a pattern is asked for on this worker.
- * @param level  currency per ns; for a trace: ignored when `scale` is 0.
- * @param scale  a trace's bursts are stretched by this beside scale-burst; 0: so that the trace delivers `level`.
- * @param shape  receives the shape that the request points to; must outlive it. */
+/* What a pattern is asked for on this worker. level: currency per ns; a trace's bursts are stretched by `scale` beside scale-burst, 0:
+ * so that it delivers `level`. shape: what the request points to; must outlive it. */
 struct ng_pattern_request ng_worker_request(const struct ng_worker *worker, const struct ng_pattern *pattern, double level, double scale,
                                             int64_t period_ns, struct ng_shape *shape);
 

@@ -36,9 +36,8 @@ struct nl_ticks {
     int use_counter;  /* 0: nl_ticks_now reads clock_gettime */
 };
 
-/* Chooses and calibrates the tick counter: the TSC (or the ARM virtual counter) when the processor says that it is invariant, the kernel
- * itself uses it as its clock source, and a calibration of about 20 ms against CLOCK_MONOTONIC agrees with itself; clock_gettime
- * otherwise. Local; cannot fail. */
+/* Chooses and calibrates the tick counter: the TSC (or the ARM virtual counter) where nl_counter_check trusts it and a calibration of 20
+ * ms against CLOCK_MONOTONIC agrees with itself; otherwise clock_gettime. Cannot fail. */
 void nl_ticks_calibrate(struct nl_ticks *t);
 
 static inline uint64_t nl_counter_read(void) {
@@ -67,9 +66,8 @@ void nl_clocksource(char *buf, size_t size);
 /* 1 when the kernel's clock source of this name is the tick counter, read without leaving user space; 0 for slow ones and "unknown". */
 int nl_clocksource_is_counter(const char *source);
 
-/* Whether user space may trust the counter: constant rate, running in all sleep states, and trusted by the kernel too.
- * @param reason  of -1: one line that names the cause.
- * @return 0 or -1. Local. */
+/* Whether user space may trust the counter: constant rate, running in all sleep states, and trusted by the kernel too. 0, -1 with a line
+ * in `reason`. */
 int nl_counter_check(char *reason, size_t reason_size);
 
 /* The counter and a kernel clock at one moment. */
@@ -82,7 +80,6 @@ struct nl_counter_pair {
 /* Reads both, 64 times, and keeps the reading with the smallest width: the least disturbed one. Some microseconds. */
 struct nl_counter_pair nl_counter_pair(clockid_t clock);
 
-/* Seconds since 1970 that a step of the clock while this process runs does not move: the time of the first call, and what has passed since.
- * From one thread.
- * @param step_ns  receives by how much the clock was set since then; NULL. */
+/* Seconds since 1970 that a step of the clock while this process runs does not move. From one thread. step_ns (or NULL): by how much it
+ * was set. */
 int64_t nl_wall_s(int64_t *step_ns);

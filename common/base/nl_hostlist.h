@@ -11,11 +11,8 @@ struct nl_hostlist {
     int n;
 };
 
-/* Reads a list: names divided by commas, any number of brackets in each, in them numbers and ranges divided by commas, written as wide as
- * the first number of a range is; brackets within brackets. Each name once.
- * @param max     more names than this are an error.
- * @param reason  receives one line without its end when it fails, to stand behind the name of an option.
- * @return 0, -1; `list` is the caller's to free after 0, and empty after -1. */
+/* Reads a list of at most `max` names, each once: any number of brackets in each, in them numbers, ranges (as wide as their first
+ * number) and brackets. 0, -1 with a line in `reason`; after 0 `list` is the caller's to free, after -1 it is empty. */
 int nl_hostlist_read(const char *text, int max, struct nl_hostlist *list, char *reason, size_t reason_size);
 
 void nl_hostlist_free(struct nl_hostlist *list);

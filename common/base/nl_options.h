@@ -89,9 +89,8 @@ struct nl_command_line {
     char wanted[256];   /* what was wanted, where that had to be made */
 };
 
-/* Parses argv by the rows.
- * @param first_word  receives the index in argv of the first further word, argc when there is none; NULL when `args` is NULL.
- * @return 0, -1 after one line on stderr. */
+/* Parses argv by the rows. first_word: receives the index of the first further word, argc when there is none; NULL when `args` is NULL.
+ * 0, -1 after one line on stderr. */
 int nl_options_parse(struct nl_command_line *line, int argc, char **argv, int *first_word);
 
 /* Gives row `i` its argument without keys, as if it stood on the command line. NULL, what was wanted instead, or "" after a message. */

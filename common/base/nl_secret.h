@@ -9,11 +9,8 @@
 
 #define NL_SECRET_MARK "***"
 
-/* Copies `text` to `out` with the secrets replaced. A text without blanks is one word, whatever quotes it has; others are read as a shell
- * would.
- * @param before  the word that stood before it; NULL: none.
- * @param size    of out; what does not fit is left out.
- * @return 1 something was replaced, 0. */
+/* Copies `text` to `out` (of `size`; what does not fit is left out) with the secrets replaced: 1 something was, 0. A text without blanks
+ * is one word, whatever quotes it has; others are read as a shell would. before: the word that stood before it, or NULL. */
 int nl_secret_redact(const char *text, const char *before, char *out, size_t size);
 
 /* The same for every text within a JSON value; of an array each element has the one before it. @return how many were replaced. */

@@ -42,10 +42,8 @@ int nl_parse_seed(const char *text, uint64_t *out);
 /* A list of whole numbers within [least, most], "1,5"; with_ranges also "0-3,8". Returns how many, or -1: also of more than `max`. */
 int nl_parse_list(const char *text, int least, int most, int with_ranges, int *numbers, int max);
 
-/* Splits at commas, in place; empty parts are an error.
- * @param text  changed: commas become ends of strings; parts point into it.
- * @param parts up to `max` pointers.
- * @return number of parts, or -1 when there are none, too many, or one is empty. */
+/* Splits `text` at its commas, which become ends of strings, into up to `max` parts: their number, -1 of none, too many, or an empty
+ * one. */
 int nl_split(char *text, const char **parts, int max);
 
 /* Writes a duration for people ("10 ms", "1.5 us") into `buf`; returns buf. */

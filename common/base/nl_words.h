@@ -5,10 +5,8 @@
 
 #include "common/base/nl_usual.h"
 
-/* Splits.
- * @param words  receives an array that ends with NULL, to be freed by nl_words_free; NULL on failure.
- * @param reason  receives one phrase on failure: "an open quote", "no word", ...
- * @return number of words, at least 1; -1. */
+/* Splits into an array that ends with NULL, to be freed by nl_words_free. The number of words, at least 1; -1 with a phrase in `reason`
+ * ("it has an open quote"), and words is NULL. */
 int nl_words_split(const char *text, char ***words, char *reason, size_t reason_size);
 
 void nl_words_free(char **words);

@@ -1,15 +1,10 @@
-/* The agent's page: shared memory between a detector's leader rank (the owner, one per treated node) and the companion of a real agent,
- * noiselab-agent.
+/* The agent's page: shared memory between a detector's leader rank (the owner, one per treated node) and the companion of a real agent.
  *
- * The owner creates it, starts `noiselab-agent --control-fd N WORDS...`, and waits until companion_pid is set (or the companion has ended:
- * it has then said why on stderr, with status 2). Commands go one at a time: fill in the fields of the command, nl_agent_send,
- * nl_agent_await.
- *   PLACE  once, before the first switch (MPI is up then: hosts, ranks and the launch's folder are known).
- *   ON, OFF  switch the agent, outside of measured halves; `switch_ns` says how long it took.
- *   BEGIN, END  enclose a measured half, after the settling time. Having answered BEGIN the companion sleeps until END.
- *   QUIT  restores the agent's state as found; `text` is the certificate (JSON). The companion then ends.
- * When the owner dies, or calls nl_agent_close, the companion restores the agent's state without being told; so does its guardian when the
- * companion itself is killed. */
+ * The owner creates it, starts `noiselab-agent --control-fd N WORDS...`, and waits until companion_pid is set (or the companion has
+ * ended: it has then said why on stderr, with status 2). Commands go one at a time: fill in their fields, nl_agent_send, nl_agent_await.
+ * PLACE comes once, before the first switch (MPI is up then); ON and OFF switch outside of measured halves; BEGIN and END enclose a half
+ * after the settling time, between which the companion sleeps; QUIT restores the agent's state as found and ends the companion. When the
+ * owner dies, or calls nl_agent_close, the state is restored without being told; by its guardian when the companion is killed. */
 #pragma once
 
 #include "common/page/nl_page.h"
@@ -115,9 +110,8 @@ struct nl_agent *nl_agent_attach(int fd);
 /* Owner: publishes the command whose fields were filled in, and wakes the companion. Does not wait. */
 void nl_agent_send(struct nl_agent *a, enum nl_agent_command command);
 
-/* Owner: waits until the last command is answered. It yields the CPU for 200 us and then sleeps: a switch may take seconds.
- * @param timeout_ns  at most so long; wait in slices and look between them whether the companion still lives.
- * @return enum nl_agent_status. */
+/* Owner: waits until the last command is answered (enum nl_agent_status), yielding the CPU for 200 us and then asleep; in slices of
+ * timeout_ns, between which to look whether the companion still lives. */
 int nl_agent_await(struct nl_agent *a, int64_t timeout_ns);
 
 /* Owner: the agent is to be left as it was found, at once; later commands are answered without switching. Does not wait. Safe in a signal

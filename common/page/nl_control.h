@@ -75,9 +75,7 @@ struct nl_control {
     char text[NL_CONTROL_TEXT_BYTES]; /* the certificate after QUIT, or the reason of a refusal */
 };
 
-/* Owner: creates and maps a page.
- * @param fd  set to the memfd, to be inherited by the generator.
- * @return the page, NULL when the system has no memory for it. */
+/* Owner: creates and maps a page, NULL without memory; fd: the memfd, to be inherited by the generator. */
 struct nl_control *nl_control_create(int *fd);
 
 /* Generator: maps the page behind an inherited file descriptor; NULL when it is not one of ours. */

@@ -7,10 +7,8 @@
 /* What every page begins with: both sides must agree on it. */
 struct nl_page { uint32_t magic; uint32_t size_bytes; };
 
-/* Creates and maps a page, zeroed but for its head.
- * @param name  shown in /proc/PID/maps.
- * @param fd  set to the memfd, which a started program inherits.
- * @return the page, NULL when the system has no memory for it. */
+/* Creates and maps a page, zeroed but for its head; NULL without memory. fd: the memfd, which a started program inherits; name: for
+ * /proc/PID/maps. */
 void *nl_page_create(const char *name, uint32_t magic, size_t size, int *fd);
 
 /* Maps the page behind an inherited file descriptor; NULL when it is not one of this kind and version. */

@@ -53,6 +53,20 @@ int nl_cgroup_mount(const char *root, const char *controller, char *path, int si
     return find_mount(root, controller, mount, part) == 0 && snprintf(path, (size_t)size, "%s%s", root, mount) < size ? 0 : -1;
 }
 
+int nl_cgroup_find(const char *path, char *directory) {
+    static const char *const hierarchies[] = {"freezer", "", "name=systemd", "cpu"};
+    char mount[PATH_MAX], tried[2 * PATH_MAX];
+    for (int i = path[0] == '/' ? -1 : 0; i < (int)(sizeof hierarchies / sizeof *hierarchies); i++) {
+        mount[0] = '\0';
+        if (i >= 0 && nl_cgroup_mount("", hierarchies[i], mount, sizeof mount)) continue;
+        snprintf(tried, sizeof tried, "%s/%s/cgroup.procs", mount, path + strspn(path, "/"));
+        if (access(tried, R_OK)) continue;
+        *strrchr(tried, '/') = '\0';
+        return realpath(tried, directory) ? 0 : -1;
+    }
+    return -1;
+}
+
 int nl_cgroup_each_up(const char *root, pid_t pid, const char *controller, void (*visit)(void *context, const char *path, int depth),
                       void *context) {
     char mount[PATH_MAX], part[PATH_MAX], own[PATH_MAX], folder[3 * PATH_MAX];

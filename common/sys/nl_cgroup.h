@@ -3,24 +3,23 @@
 
 #include "common/base/nl_usual.h"
 
-/* A process's cgroup in a hierarchy, as the path under the hierarchy's root.
- * @param controller  of version 1 ("freezer", "cpuacct"); "": version 2.
- * @return 0, -1 when there is none. */
+/* A process's cgroup as the path under its hierarchy's root. controller: of version 1 ("freezer", "cpuacct"); "": version 2. 0, -1:
+ * none. */
 int nl_cgroup_of(const char *root, pid_t pid, const char *controller, char *path, int size);
 
 /* Where a hierarchy is mounted. 0, -1. */
 int nl_cgroup_mount(const char *root, const char *controller, char *path, int size);
 
-/* The folder of a process's own cgroup, and of those above it as far as they can be seen: `visit` is called with each, from its own one up
- * to where the hierarchy is mounted, which in a container is the container's own one. `path` is valid during the call; `depth` counts from
- * 0, the own one.
- * @return 0, -1 when there is none. */
+/* Where a cgroup is that people name: by its path, or below the mount of one of the hierarchies. directory: PATH_MAX bytes. 0, -1. */
+int nl_cgroup_find(const char *path, char *directory);
+
+/* Calls `visit` with the folder of a process's own cgroup (depth 0) and of those above it as far as they can be seen: to where the
+ * hierarchy is mounted, in a container its own one. 0, -1 when there is none. */
 int nl_cgroup_each_up(const char *root, pid_t pid, const char *controller, void (*visit)(void *context, const char *path, int depth),
                       void *context);
 
-/* Calls `take` for each process of a cgroup and of those below it; a result other than 0 ends it, and must not be -1.
- * @param directory  full path.
- * @return 0, that result, or -1 with errno when it cannot be read. */
+/* Calls `take` for each process of a cgroup and of those below it; a result other than 0 ends it, and must not be -1. 0, that result, or
+ * -1 with errno when it cannot be read. */
 int nl_cgroup_members(const char *directory, int (*take)(void *context, pid_t pid), void *context);
 
 /* A limit of CPU time that the cgroups of a process set (cpu.max, or cpu.cfs_quota_us of version 1): once it is used up within a period
@@ -37,9 +36,8 @@ struct nl_quota {
     int stats[NL_QUOTA_GROUPS];
 };
 
-/* Looks at the cgroups of a process and those above it, as far as they can be seen. Local.
- * @param root  a folder in place of "/", as tests have it; "" otherwise.
- * @return 1 where there is a quota, which nl_quota_close must follow; 0 where there is none. */
+/* Looks at the cgroups of a process and those above it: 1 where there is a quota, which nl_quota_close must follow; 0 where there is
+ * none. */
 int nl_quota_open(struct nl_quota *q, const char *root, pid_t pid);
 
 /* CPUs' worth of time that it gives, 0 where there is none. */

@@ -116,9 +116,8 @@ static int is_core_used(const struct resolving *r, int cpu) {
     return 0;
 }
 
-/* The best allowed CPU of `set` (NULL: of the machine): one on an idle core before one that is merely unused itself.
- * @param avoided  CPUs not to be taken, may be NULL.
- * @param any      1: a CPU that a rank uses will do when there is no other. */
+/* The best allowed CPU of `set` (NULL: of the machine) but for those avoided (or NULL): one on an idle core before one that is merely
+ * unused itself; with `any` at worst one that a rank uses. -1: none. */
 static int best_of(const struct resolving *r, hwloc_const_bitmap_t set, hwloc_const_bitmap_t avoided, int any) {
     int unused = -1, used = -1;
     for (int cpu = hwloc_bitmap_first(r->place->allowed); cpu >= 0; cpu = hwloc_bitmap_next(r->place->allowed, cpu)) {

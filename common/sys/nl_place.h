@@ -32,13 +32,12 @@ int nl_place_cpus(const struct nl_place *place, int *cpus, int max);
 #define NL_PLACE_HELP "cpu:N, rank:N, last, spare, all, sibling:..., same-l3:... (comma-separated)"
 
 /* Finds the allowed CPUs that a list of words means: `cpu:N` (operating system's number), `rank:N` (CPU of the N-th rank on this node),
- * `last` (of the last rank), `spare` (a CPU no rank uses, best one whose core is idle, too), `all` (every allowed CPU), `sibling:W`
- * (another hardware thread of the core of word W), `same-l3:W` (another core's CPU below the same last-level cache as W, best one that no
- * rank uses). W itself need not be allowed.
- * @param rank_cpus  CPU of each rank on this node; negative: not bound to one CPU. NULL with n_ranks 0 when there are no ranks.
+ * `last` (of the last rank), `spare` (a CPU no rank uses, best one whose core is idle, too), `all`, `sibling:W` (another hardware thread
+ * of the core of word W), `same-l3:W` (another core's CPU below the same last-level cache, best one that no rank uses). W itself need
+ * not be allowed.
+ * @param rank_cpus  CPU of each rank on this node; negative: not bound to one CPU.
  * @param cpus       receives the CPUs, each once, in the order of the words.
- * @param reason     receives one line without its end when it fails; it names the word, and the allowed CPUs where they matter.
- * @return number of CPUs, -1. */
+ * @return number of CPUs, -1 with a line in `reason`. */
 int nl_place_resolve(const struct nl_place *place, const char *words, const int *rank_cpus, int n_ranks, int *cpus, int max, char *reason,
                      size_t reason_size);
 

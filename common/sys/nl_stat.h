@@ -1,4 +1,4 @@
-/* What /proc says of processes: fields of /proc/PID/stat, lists of numbers. */
+/* What /proc says of processes: fields of /proc/PID/stat, lists of numbers; and starting one. */
 #pragma once
 
 #include "common/base/nl_usual.h"
@@ -30,7 +30,9 @@ int nl_each_number(const char *directory, int (*take)(void *context, pid_t numbe
 /* Calls `take` for each number in a file of numbers (cgroup.procs, children). As above. */
 int nl_each_line(const char *file, int (*take)(void *context, pid_t number), void *context);
 
-/* How much memory can still be had. */
-
 /* Bytes that can still be had, on the machine and within the cgroups (versions 1 and 2) of this process; -1 when unknown. Local. */
 int64_t nl_memory_available(void);
+
+/* Starts a program, found in PATH, with clean signals, in a process group of its own, with /dev/null as its input. out_fd: its stdout, -1:
+ * /dev/null; err_fd: its stderr, -1: as stdout. Everybody else's descriptors must be closed on exec. 0, or what errno would be. */
+int nl_spawn(char *const *words, int out_fd, int err_fd, pid_t *pid);

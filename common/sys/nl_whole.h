@@ -12,9 +12,7 @@ struct nl_whole {
     char path[NL_WHOLE_BYTES]; /* its place */
 };
 
-/* Opens PATH.new, a file of its own whatever stood there (in a folder that others can write it may be a link).
- * @param mode  permissions, less the umask.
- * @return 0, or -1 with errno. */
+/* Opens PATH.new, a file of its own whatever stood there (in a folder that others can write it may be a link). 0, or -1 with errno. */
 int nl_whole_open(struct nl_whole *w, const char *path, mode_t mode);
 
 /* Puts it into its place, or, where `is_bad` or anything fails, removes it and leaves the old one there. Without an open file: -1.

@@ -1,11 +1,9 @@
 #include "noisegen/agent/spawn.h"
 
 #include <pthread.h>
-#include <spawn.h>
 
 #include "common/base/nl_words.h"
-
-extern char **environ;
+#include "common/sys/nl_stat.h"
 
 enum { LOOK_MS = 10, N_ENDS = 64, N_OTHERS = 1024 };
 
@@ -70,31 +68,6 @@ void na_command_name(const struct na_command *c, char *name, int size) {
     nl_say(name, size, "%s", slash && slash[1] ? slash + 1 : word);
 }
 
-static int spawn(const struct na_command *c, int out_fd, pid_t *pid) {
-    char *shell[] = {"sh", "-c", (char *)c->text, NULL};
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t all, none;
-    sigfillset(&all);
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    if (out_fd >= 0) posix_spawn_file_actions_adddup2(&files, out_fd, 1);
-    else posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, 1, 2);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    /* we ignore what a terminal sends; the command is not to inherit that */
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    int error = c->is_shell ? posix_spawn(pid, "/bin/sh", &files, &attributes, shell, environ)
-                            : posix_spawnp(pid, c->words[0], &files, &attributes, c->words, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    return error;
-}
-
 int na_try_cpus(const cpu_set_t *cpus) {
     cpu_set_t before;
     if (sched_getaffinity(0, sizeof before, &before)) return -1;
@@ -122,6 +95,7 @@ static int find_end(pid_t pid) {
 }
 
 int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cpus, pid_t *pid, char *reason, int reason_size) {
+    char *shell[] = {"/bin/sh", "-c", (char *)c->text, NULL};
     cpu_set_t before;
     /* posix_spawn has no word for affinity: the child inherits ours */
     int is_moved = cpus && sched_getaffinity(0, sizeof before, &before) == 0;
@@ -129,7 +103,7 @@ int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cp
         return nl_say(reason, reason_size, "its CPUs are refused: %s", strerror(errno));
     /* nobody waits for it before it is known */
     pthread_mutex_lock(&reaper.lock);
-    int error = spawn(c, out_fd, pid);
+    int error = nl_spawn(c->is_shell ? shell : c->words, out_fd, -1, pid);
     if (!error) {
         /* the place of one that runs is kept: scrapes come and go beside an agent */
         for (int i = 0; i < N_ENDS && reaper.n_ends >= N_ENDS && reaper.ends[reaper.n_ends % N_ENDS].status == -1; i++) reaper.n_ends++;

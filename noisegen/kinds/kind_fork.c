@@ -1,10 +1,7 @@
-/* fork: short-lived children, as collectors that are shell scripts make them. posix_spawn and not a bare vfork: an agent's child executes a
- * program, and loading it is most of the cost; and posix_spawn keeps our signal handlers from running in the child while it still shares
- * our memory. Other threads of this program go on meanwhile.
- *
- * The children inherit this thread's CPU, and their time is charged to the load by way of extra_cpu_ns. No death signal is set for them,
- * because it would have to be set between the fork and the program: a child ends by itself within a millisecond, also when its parent is
- * killed. They get no file descriptor of ours but the first three, which they do not use. */
+/* fork: short-lived children, as collectors that are shell scripts make them. posix_spawn and not a bare vfork: loading the program is
+ * most of the cost, and our signal handlers must not run in a child that still shares our memory. The children inherit this thread's
+ * CPU, and their time is charged to the load by way of extra_cpu_ns. They have no death signal, as they end by themselves within a
+ * millisecond, and no file of ours but the first three. */
 #include <spawn.h>
 
 #include "noisegen/kinds/kinds.h"

@@ -1,15 +1,11 @@
-/* ipi: interrupts *other* CPUs, whatever they run, as TLB shootdowns and remote function calls of agents and daemons do. Shootdowns
- * themselves do not serve: the kernel sends them only to CPUs that run threads of the process that changes its own mappings, so they would
- * need threads of ours where the ranks are. Two ways reach processes of others, and prepare takes the first that is permitted:
+/* ipi: interrupts *other* CPUs, whatever they run, as TLB shootdowns and remote function calls of agents and daemons do. (Shootdowns
+ * themselves reach only CPUs that run threads of the same process.) Of two ways prepare takes the first that is permitted, and either
+ * way the sender waits until the other CPU has answered:
  *
- * 1. A counter of the perf subsystem on each other CPU allowed to us. Such a counter can be read only where it counts, so the kernel
- *    interrupts that CPU for each read, whatever runs there. One unit is one interrupt. Needs CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8),
- *    or a perf_event_paranoid below 1. A CPU in a polling idle state notices the call without an interrupt.
- * 2. membarrier(GLOBAL_EXPEDITED). It interrupts all CPUs that run, at that moment, a process registered for it, and needs no privilege.
- *    One unit is one call: how many CPUs it hit cannot be known, and without registered processes it is none. The processes to be hit
- *    register themselves; those of others on this machine who did so for reasons of their own are hit as well.
- *
- * Either way the sender waits until the other CPU has answered. */
+ * 1. A perf counter on each other CPU allowed to us, which can be read only where it counts: one unit is one interrupt. Needs
+ * CAP_PERFMON (CAP_SYS_ADMIN before Linux 5.8), or a perf_event_paranoid below 1. A CPU in a polling idle state notices it without an
+ * interrupt. 2. membarrier(GLOBAL_EXPEDITED), without a privilege: interrupts the CPUs that run a process registered for it at that
+ * moment, others' too. One unit is one call: how many CPUs it hit cannot be known. */
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
 

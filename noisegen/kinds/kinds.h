@@ -86,9 +86,8 @@ enum ng_pages {
     NG_PAGES_HUGE     /* aligned to 2 MiB and in huge pages where the machine gives them: physically contiguous, few TLB misses */
 };
 
-/* Allocates an array and touches all of it, after a look at whether the memory is there: the kernel promises more than it has, and would
- * only say so by killing somebody.
- * @return 0, -1 with a reason; then the array is empty. */
+/* Allocates an array and touches all of it, after a look at whether the memory is there: the kernel promises more than it has. 0, -1
+ * with a reason; then the array is empty. */
 int ng_array_open(struct ng_array *array, int64_t n_bytes, enum ng_pages pages, char *reason, size_t reason_size);
 
 /* The clean_up of a kind whose state begins with its array and holds nothing else. */

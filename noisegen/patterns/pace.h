@@ -1,13 +1,9 @@
-/* Pacing: when to burst and for how long.
- *
- * Deadline pacing is integral control. Every burst brings a share that becomes due at the burst's time. A plan counts either CPU time (a
- * share is level x period; everything the thread runs is paid from it: work, wake-ups (10 to 50 us each on a virtual machine, more than a
- * whole burst of 2 us) and reads of the clock) or units of dose (a share is rate x period). What a burst overran is owed by the next ones,
- * so the long-run level is right whatever a wake-up costs; where a share does not even pay for its own wake-up, several bursts are merged
- * into one. What was missed because the CPU was taken is carried over up to a cap; the rest is dropped and reported. At every moment
- *     requested = delivered + dropped + owed.
- *
- * Bursts come either at even or jittered distances, by formula, or from a source that yields one after the other (pattern.h, trace.h).
+/* Pacing: when to burst and for how long. Deadline pacing is integral control (docs/methods.md): every burst brings a share that becomes
+ * due at its time, in CPU time (level x period; work, wake-ups and reads of the clock are paid from it) or units of dose (rate x
+ * period). What a burst overran is owed by the next ones; where a share does not pay for its own wake-up, several bursts are merged into
+ * one; what was missed because the CPU was taken is carried over up to a cap, and the rest dropped and reported. At every moment
+ * requested = delivered + dropped + owed. Bursts come at even or jittered distances, by formula, or from a source that yields one after
+ * the other (pattern.h, trace.h).
  *
  * No stdio, no allocation, no exit: clock, sleep and work come in through struct ng_machine, so the tests run it on a simulated machine. */
 #pragma once
@@ -144,9 +140,8 @@ int64_t ng_next_burst(const struct ng_plan *plan, const struct ng_account *accou
 /* When the plan's first burst will be started (the same rule, any plan); INT64_MAX: never within this plan. Reads ahead in a source. */
 int64_t ng_first_start_ns(const struct ng_plan *plan, const struct ng_account *account, int64_t wake_ns);
 
-/* How much CPU time to work now: what is owed, less the sleep that follows, and no more than the duty cap leaves of this period.
- * Counted plans: what the cap leaves while a unit is owed.
- * @param used_ns  CPU time used in this period. */
+/* How much CPU time to work now: what is owed, less the sleep that follows, and no more than the duty cap leaves of this period, of
+ * which used_ns are used. Counted plans: what the cap leaves while a unit is owed. */
 int64_t ng_work_ns(const struct ng_plan *plan, const struct ng_account *account, int64_t wake_ns, int64_t used_ns);
 
 /* A period ended with its burst unfinished: what is owed beyond `current` (what would be owed now if nothing had been missed) is carried,

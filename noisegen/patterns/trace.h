@@ -1,10 +1,6 @@
-/* Traces of noise: lines `start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind[<TAB>task]]]`, as large-scale simulators use them (LogGOPSim's noise
- * files), with `#` comments. A cpu or kind of `-` says nothing; the task's name, which recorders write, is for people. Read twice: once
- * whole, to check it before any load starts, and once more while it is replayed, a block at a time, so that memory does not grow with the
- * trace.
- *
- * Times count from the first burst. A round (loop=yes) is as long as the comment `# span_ns: N` says, otherwise from the first to the last
- * start and one mean distance more. */
+/* Traces of noise: lines `start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind[<TAB>task]]]` with `#` comments (docs/reference/formats.md). Read
+ * twice: once whole, to check it before any load starts, and once more while it is replayed, a block at a time, so that memory does not
+ * grow with the trace. */
 #pragma once
 
 #include "common/base/nl_usual.h"
@@ -54,10 +50,8 @@ struct ng_trace_reader {
     char buffer[NG_TRACE_BLOCK_BYTES];
 };
 
-/* Reads the whole trace and checks it: whole, positive numbers, rising starts, no overlap on a CPU, known kinds.
- * @param path    owned by the caller, outlives the trace.
- * @param reason  receives one line without its end, with file and line number.
- * @return 0, -1. */
+/* Reads the whole trace and checks it: whole, positive numbers, rising starts, no overlap on a CPU, known kinds. `path` must outlive it.
+ * 0, -1 with a line in `reason` that names file and line. */
 int ng_trace_check(const char *path, struct ng_trace *trace, char *reason, size_t reason_size);
 
 void ng_trace_close(struct ng_trace *trace);

@@ -164,9 +164,8 @@ static double drift_error(const struct nr_activity *a, size_t n, const double *n
     return n > k && growth > 0 ? sqrt(growth / (double)(k - 1) / (double)n) : 0;
 }
 
-/* One start for each whole number (what comes later in the same cycle is a part of the first), at most MOST_FITTED of them, evenly over
- * all.
- * Returns how many. */
+/* One start for each whole number (what comes later in the same cycle is a part of the first), at most MOST_FITTED, evenly over all. How
+ * many. */
 static size_t number_starts(struct nr_activity *a, size_t n, double period_ns, double *numbers) {
     double phase_ns = 0, number = 0;
     int64_t first_ns = a[0].start_ns;

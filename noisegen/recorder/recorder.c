@@ -39,15 +39,6 @@ void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns,
 
 /* ---- opening ---- */
 
-/* Copies n items; NULL where there are none. */
-static void *copied(const void *items, int n, size_t size, int *has_failed) {
-    if (n <= 0) return NULL;
-    void *copy = malloc((size_t)n * size);
-    if (copy) memcpy(copy, items, (size_t)n * size);
-    else *has_failed = 1;
-    return copy;
-}
-
 static int is_online(int cpu) {
     char path[64];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/online", cpu);
@@ -88,26 +79,19 @@ static int learn_tasks(struct nr_recorder *r) {
     return 0;
 }
 
-/* What was born between the look at /proc and the first record. */
-static int look_again(struct nr_recorder *r) { return nr_tasks_scan(&r->tasks, -1); }
-
 int nr_open(struct nr_recorder **recorder, const struct nr_config *config) {
-    struct nr_recorder *r = calloc(1, sizeof *r);
-    int has_failed = 0;
-    *recorder = r;
-    if (!r) goto no_memory;
+    struct nr_recorder *r = *recorder = calloc(1, sizeof *r);
+    if (!r) return nl_error("no memory for a recorder");
     r->config = *config;
     r->cpu_stat.fd = -1;
     pthread_mutex_init(&r->lock, NULL);
     if (r->config.ring_bytes == 0) r->config.ring_bytes = DEFAULT_RING_BYTES;
-    r->config.cpus = copied(config->cpus, config->n_cpus, sizeof *config->cpus, &has_failed);
-    r->config.tids = copied(config->tids, config->n_tids, sizeof *config->tids, &has_failed);
-    r->config.pids = copied(config->pids, config->n_pids, sizeof *config->pids, &has_failed);
-    r->config.name = config->name ? strdup(config->name) : NULL;
     if (config->max_bursts > 0) r->bursts = calloc((size_t)config->max_bursts, sizeof *r->bursts); /* untouched pages take no memory */
-    if (has_failed || (config->name && !r->config.name) || (config->max_bursts > 0 && !r->bursts)) goto no_memory;
     int64_t cpu_ns = nl_thread_cpu_ns();
-    if (set_up_cpus(r) || learn_tasks(r) || nr_source_choose(r, config->source) || look_again(r) || nr_tally_reserve(&r->tally)) {
+    int failed = config->max_bursts > 0 && !r->bursts ? nl_error("no memory for a recorder") : 0;
+    /* the second scan: what was born between the look at /proc and the first record */
+    if (failed || set_up_cpus(r) || learn_tasks(r) || nr_source_choose(r, config->source) || nr_tasks_scan(&r->tasks, -1) ||
+        nr_tally_reserve(&r->tally)) {
         nr_close(r);
         *recorder = NULL;
         return -1;
@@ -116,11 +100,6 @@ int nr_open(struct nr_recorder **recorder, const struct nr_config *config) {
         nl_warn("this is a PID namespace: tasks outside of it run unseen and count as idle");
     r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
     return 0;
-no_memory:
-    nl_error("no memory for a recorder");
-    if (r) nr_close(r);
-    *recorder = NULL;
-    return -1;
 }
 
 void nr_close(struct nr_recorder *r) {
@@ -130,10 +109,6 @@ void nr_close(struct nr_recorder *r) {
     nr_cpu_stat_close(&r->cpu_stat);
     pthread_mutex_destroy(&r->lock);
     NL_FREE(r->is_watched, r->is_online, r->n_waiting, r->times, r->times_before, r->bursts);
-    free((void *)(uintptr_t)r->config.cpus);
-    free((void *)(uintptr_t)r->config.tids);
-    free((void *)(uintptr_t)r->config.pids);
-    free((void *)(uintptr_t)r->config.name);
     free(r);
 }
 
@@ -185,7 +160,7 @@ int nr_begin(struct nr_recorder *r, int arm) {
     r->before = r->totals;
     nr_cpu_stat_read(&r->cpu_stat, r->times_before, r->n_cpus);
     r->end_ns = 0; /* nothing counts until the begin is set */
-    if (status == 0) r->source->begin(r);
+    if (status == 0 && r->source->begin) r->source->begin(r);
     r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
     r->begin_ns = nl_mono_ns();
     drain_until(r, r->begin_ns); /* what happened on the way here lies before the stretch */

@@ -78,8 +78,8 @@ struct nr_totals {
 
 struct nr_recorder;
 
-/* Opens the best source possible (or the one named) and begins to record.
- * @return 0, -1: the message says why the named source (or none) is possible. */
+/* Opens the best source possible (or the one named) and begins to record. Of the config only `name` is needed later. 0, -1 after a
+ * message. */
 int nr_open(struct nr_recorder **recorder, const struct nr_config *config);
 void nr_close(struct nr_recorder *recorder);
 

@@ -1,7 +1,6 @@
 #include "noisegen/recorder/recorder_options.h"
 
-#include <spawn.h>
-
+#include "common/sys/nl_stat.h"
 #include "common/sys/nl_whole.h"
 #include "noisegen/recorder/source.h"
 #include "noisegen/recorder/summary.h"
@@ -16,8 +15,6 @@ struct nr_child {
     int status;            /* of the program itself, as waitpid() has it; -1: it runs */
     int is_background;     /* the program itself has ended, and what it started goes on */
 };
-
-extern char **environ;
 
 enum { LOOK_MS = 10, MOST_CHILDREN = 1024, GUARD_PATIENCE_MS = 1000 };
 
@@ -56,34 +53,15 @@ static void end_guard(struct nr_child *child) {
     child->guard_fd = -1;
 }
 
-/* Starts a program by posix_spawn, found in PATH, in a process group of its own, with nothing to read and its output dropped. What it
- * leaves behind becomes the caller's children: there can be one such program, and the caller has no other children. When the caller is
- * killed a guard ends the program's group. @return 0, -1 after a message. */
+/* Starts a program by nl_spawn. What it leaves behind becomes the caller's children, who must have no others. When the caller is killed
+ * a guard ends the program's group. 0, -1 after a message. */
 static int nr_child_start(struct nr_child *child, char *const *command) {
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t files;
-    sigset_t none, defaults;
     *child = (struct nr_child){.pidfd = -1, .guard_fd = start_guard(), .status = -1};
     /* a guard that was killed is no reason to end */
     signal(SIGPIPE, SIG_IGN);
     if (child->guard_fd < 0) nl_warn("'%s' would outlive this program if that was killed", command[0]);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGINT);
-    sigaddset(&defaults, SIGTERM);
-    sigaddset(&defaults, SIGPIPE);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0); /* the summary's place */
-    int error = posix_spawnp(&child->pid, command[0], &files, &attributes, command, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
+    int error = nl_spawn(command, -1 /* the summary's place */, STDERR_FILENO, &child->pid);
     if (error) {
         child->pid = 0;
         end_guard(child);
@@ -401,9 +379,7 @@ int nr_session(const struct nr_options *o) {
     int status = NL_EXIT_USAGE;
     gethostname(s.host, sizeof s.host - 1);
     describe(&s);
-    sigaction(SIGINT, &(struct sigaction){.sa_handler = stop}, NULL);
-    sigaction(SIGTERM, &(struct sigaction){.sa_handler = stop}, NULL);
-    sigaction(SIGHUP, &(struct sigaction){.sa_handler = stop}, NULL);
+    for (int i = 0; i < 3; i++) sigaction((int[]){SIGINT, SIGTERM, SIGHUP}[i], &(struct sigaction){.sa_handler = stop}, NULL);
     int is_recorded = open_out(&s) == 0 && start(&s) == 0 && record(&s) == 0;
     if (nr_child_end(&s.child, PATIENCE_NS)) nl_warn("the command did not end within 5 s of SIGTERM and was killed");
     if (is_recorded) status = conclude(&s);

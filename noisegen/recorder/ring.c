@@ -42,24 +42,9 @@ static int open_event(struct perf_event_attr *attributes, pid_t tid, int cpu) {
     return (int)syscall(SYS_perf_event_open, attributes, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int grow(struct nr_rings *r) {
-    if (r->n < r->capacity) return 0;
-    int capacity = r->capacity ? 2 * r->capacity : 16;
-    struct nr_ring *rings = realloc(r->rings, (size_t)capacity * sizeof *rings);
-    if (rings) r->rings = rings;
-    int *heap = realloc(r->heap, (size_t)capacity * sizeof *heap);
-    if (heap) r->heap = heap;
-    if (!rings || !heap) {
-        errno = ENOMEM;
-        return -1;
-    }
-    r->capacity = capacity;
-    return 0;
-}
-
 int nr_rings_add(struct nr_rings *r, struct perf_event_attr *attributes, pid_t tid, int cpu, int64_t bytes) {
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    if (grow(r)) return -1;
+    if (NL_GROW(r->heap, r->n, r->heap_capacity) || NL_GROW(r->rings, r->n, r->capacity)) return -1;
     for (;; bytes /= 2) {
         attributes->wakeup_watermark = (uint32_t)(bytes / 2);
         int fd = open_event(attributes, tid, cpu);

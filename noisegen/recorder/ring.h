@@ -30,7 +30,7 @@ struct nr_rings {
     struct nr_ring *rings;
     int n, capacity;
     int *heap; /* indices of rings that hold records, the oldest record on top */
-    int n_heap;
+    int n_heap, heap_capacity;
     int *redirected; /* descriptors of events that write into another one's ring */
     int n_redirected, redirected_capacity;
 };

@@ -14,7 +14,7 @@ struct nr_source {
     int is_cpu_time;  /* its times are the scheduler's account, steal is not in them */
     /* Required. Opens it; -1: why says why it is not possible here. */
     int (*open)(struct nr_recorder *r, char *why, size_t size);
-    /* Required. Around a measured stretch, after begin_ns and end_ns are set. No allocation in `end`. */
+    /* Around a measured stretch, after begin_ns and end_ns are set; `begin` is not required. No allocation in `end`. */
     void (*begin)(struct nr_recorder *r);
     void (*end)(struct nr_recorder *r);
     /* Not required: reads what happened before until_ns. */
@@ -29,7 +29,7 @@ extern const struct nr_source *const nr_sources[]; /* ends with NULL */
 const struct nr_source *nr_source_find(const char *name);
 
 struct nr_recorder {
-    struct nr_config config; /* its arrays are copies */
+    struct nr_config config; /* its arrays only while it is opened */
     const struct nr_source *source;
     char reason[512];
     int n_cpus;          /* configured: CPU numbers are below it */

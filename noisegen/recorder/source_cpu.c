@@ -174,8 +174,6 @@ static void drain(struct nr_recorder *r, int64_t until_ns) {
     nr_rings_done(&r->rings);
 }
 
-static void begin(struct nr_recorder *r) { (void)r; }
-
 /* Who runs at the end of the stretch has run in it until now. */
 static void end(struct nr_recorder *r) {
     struct runner *runners = r->state;
@@ -199,7 +197,6 @@ const struct nr_source nr_source_cpu = {
     .has_bursts = 1,
     .sees_all = 1,
     .open = open_cpu,
-    .begin = begin,
     .end = end,
     .drain = drain,
     .close = close_cpu,

@@ -192,8 +192,6 @@ static void drain(struct nr_recorder *r, int64_t until_ns) {
     nr_rings_done(&r->rings);
 }
 
-static void begin(struct nr_recorder *r) { (void)r; }
-
 static void end(struct nr_recorder *r) {
     struct state *s = r->state;
     for (int i = 0; i < s->n; i++) {
@@ -221,7 +219,6 @@ const struct nr_source nr_source_thread = {
         "every context switch of given threads, by perf_event_open: needs no privilege for one's own processes (perf_event_paranoid <= 2)",
     .has_bursts = 1,
     .open = open_thread,
-    .begin = begin,
     .end = end,
     .drain = drain,
     .close = close_thread,

@@ -19,9 +19,8 @@ struct nr_taker {
     char cpus[48];      /* those with a twentieth of its time or more, the busiest first */
 };
 
-/* Fills at most `most` takers, those with the most time first.
- * @param bursts  sorted by start; none: the recorder's account of CPU time counts, without idle time and noiselab itself.
- * @return their number, -1 without memory. */
+/* Fills at most `most` takers, those with the most time first, by bursts sorted by start, or by the account of CPU time where there are
+ * none. Their number, -1 without memory. */
 int nr_takers(const struct nr_recorder *recorder, const struct nr_burst *bursts, size_t n, struct nr_taker *takers, int most);
 
 /* From single bursts to activities. An agent's threads switch among themselves and sleep for moments, so one activity (a sample taken, a
@@ -37,11 +36,8 @@ struct nr_activity {
     uint32_t name; /* of its longest burst */
 };
 
-/* Joins bursts that are at most gap_ns apart.
- * @param bursts      sorted by start.
- * @param by_cpu      1: each CPU for itself; 0: all CPUs as one.
- * @param activities  room for n; sorted by start afterwards.
- * @return their number. */
+/* Joins bursts, sorted by start, that are at most gap_ns apart; by_cpu: each CPU for itself. activities: room for n; sorted by start.
+ * Their number. */
 size_t nr_activities(const struct nr_burst *bursts, size_t n, int64_t gap_ns, int by_cpu, struct nr_activity *activities);
 
 /* What repeats. */
@@ -54,15 +50,11 @@ struct nr_rhythm {
     double jitter_ns;  /* median distance of starts from one period (or two) after the one before */
 };
 
-/* Finds gap and period together: for each gap of a 1-2-5 series, the median distance of the starts of those activities that carry most of
- * the CPU time is a candidate, the period near it to whose phase the first 32 keep best another; a candidate is as good as its regularity;
- * the longest period among the good ones is taken (shorter ones come from the parts of an activity) with the middle of the gaps that lead
- * to it. The period is then the slope of a line through the starts against their whole numbers, in which missed activities count as what
- * they are and late ones are left out: the median of the slopes of all pairs (Theil 1950), with Sen's interval (1968, by Kendall's S),
- * wider where delays add up: a program that sleeps after its work has no clock to keep to.
- * @param bursts  sorted by start.
- * @param gap_ns  0: to be found.
- * @return 0, -1 without memory. */
+/* Finds gap and period together (gap_ns 0): for each gap of a 1-2-5 series, the median distance of the starts of those activities that
+ * carry most of the CPU time is a candidate, the period near it to whose phase the first 32 keep best another; of those that are nearly
+ * as regular as the best the longest is taken, with the middle of the gaps that lead to it. The period is then the median of the slopes
+ * of start against whole number over all pairs (Theil 1950), with Sen's interval (1968), wider where delays add up. bursts: sorted by
+ * start. 0, -1 without memory. */
 int nr_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns, struct nr_rhythm *rhythm);
 
 enum { NR_BLOCKS = 16 /* of a recording: how the time on CPUs scatters */ };

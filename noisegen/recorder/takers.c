@@ -12,37 +12,37 @@ struct part {
 
 struct parts { struct part *all; size_t n; };
 
-/* By name: the first one that is the same but for what follows a kernel thread's slash. */
-struct names { uint32_t *same; uint32_t n; };
-
 static void shorten(char out[16], const char *name, int is_kernel) {
     snprintf(out, 16, "%s", name);
     char *slash = is_kernel ? strchr(out, '/') : NULL;
     if (slash && slash > out) *slash = '\0';
 }
 
-static int open_names(const struct nr_recorder *r, struct names *names) {
-    *names = (struct names){.same = calloc(r->tasks.n_names + 1, sizeof *names->same), .n = r->tasks.n_names};
-    return names->same ? 0 : -1;
+static int is_kernel_name(const struct nr_recorder *r, uint32_t name) {
+    for (uint32_t i = 0; i < r->tally.n_rows; i++)
+        if (r->tally.rows[i].name == name && r->tally.rows[i].group == NR_KERNEL) return 1;
+    return 0;
 }
 
-/* The name that stands for this one, found when it is first met: 0 in the table is "not yet", the number is one higher. */
-static uint32_t same_name(const struct nr_recorder *r, struct names *names, uint32_t name, enum nr_group group) {
+/* For each name the one that stands for it: of the kernel's threads the first that is the same but for what follows the slash. NULL without
+ * memory. */
+static uint32_t *same_names(const struct nr_recorder *r) {
+    uint32_t *same = calloc(r->tasks.n_names + 1, sizeof *same);
     char mine[16], other[16];
-    if (name >= names->n) name = 0;
-    if (names->same[name]) return names->same[name] - 1;
-    names->same[name] = name + 1;
-    if (group != NR_KERNEL) return name;
-    shorten(mine, nr_task_name(r, name), 1);
-    for (uint32_t i = 0; i < names->n; i++) {
-        if (i == name || names->same[i] != i + 1) continue;
-        shorten(other, nr_task_name(r, i), 1);
-        if (strcmp(mine, other) == 0) {
-            names->same[name] = i + 1;
-            break;
+    for (uint32_t i = 0; same && i < r->tasks.n_names; i++) {
+        same[i] = i;
+        if (!strchr(nr_task_name(r, i), '/') || !is_kernel_name(r, i)) continue;
+        shorten(mine, nr_task_name(r, i), 1);
+        for (uint32_t k = 0; k < i && same[i] == i; k++) {
+            shorten(other, nr_task_name(r, k), 1);
+            if (same[k] == k && strcmp(mine, other) == 0) same[i] = k;
         }
     }
-    return names->same[name] - 1;
+    return same;
+}
+
+static uint32_t same_name(const struct nr_recorder *r, const uint32_t *same, uint32_t name) {
+    return same[name < r->tasks.n_names ? name : 0];
 }
 
 static int compare_parts(const void *a, const void *b) {
@@ -64,18 +64,16 @@ static void join_parts(struct parts *parts) {
 }
 
 /* Of bursts, or where there are none of the account. */
-static int collect_parts(const struct nr_recorder *r, const struct nr_burst *bursts, size_t n, struct names *names, struct parts *parts) {
-    size_t room = n > 0 ? n : r->tally.n_rows;
-    *parts = (struct parts){.all = malloc((room + 1) * sizeof *parts->all)};
+static int collect_parts(const struct nr_recorder *r, const struct nr_burst *bursts, size_t n, const uint32_t *same, struct parts *parts) {
+    *parts = (struct parts){.all = malloc(((n > 0 ? n : r->tally.n_rows) + 1) * sizeof *parts->all)};
     if (!parts->all) return -1;
     for (size_t i = 0; i < n; i++)
-        parts->all[parts->n++] = (struct part){same_name(r, names, bursts[i].name, (enum nr_group)bursts[i].group), bursts[i].cpu,
-                                               bursts[i].end_ns - bursts[i].start_ns};
+        parts->all[parts->n++] =
+            (struct part){same_name(r, same, bursts[i].name), bursts[i].cpu, bursts[i].end_ns - bursts[i].start_ns};
     for (uint32_t i = 0; n == 0 && i < r->tally.n_rows; i++) {
         const struct nr_row *row = &r->tally.rows[i];
         int is_task = row->group < NR_UNKNOWN && row->group != NR_IDLE && row->group != NR_NOISELAB && row->group != NR_RANK;
-        if (is_task && row->cpu_ns > 0)
-            parts->all[parts->n++] = (struct part){same_name(r, names, row->name, row->group), row->cpu, row->cpu_ns};
+        if (is_task && row->cpu_ns > 0) parts->all[parts->n++] = (struct part){same_name(r, same, row->name), row->cpu, row->cpu_ns};
     }
     join_parts(parts);
     return 0;
@@ -130,21 +128,6 @@ static int find_rhythm(const struct nr_burst *own, size_t n, struct nr_taker *ta
     return 0;
 }
 
-/* The bursts of the name that stands for `taker`, copied to `own`; their number. */
-static size_t own_bursts(const struct nr_recorder *r, const struct nr_burst *bursts, size_t n, struct names *names, uint32_t name,
-                         struct nr_burst *own) {
-    size_t n_own = 0;
-    for (size_t i = 0; i < n; i++)
-        if (same_name(r, names, bursts[i].name, (enum nr_group)bursts[i].group) == name) own[n_own++] = bursts[i];
-    return n_own;
-}
-
-static int is_kernel_name(const struct nr_recorder *r, uint32_t name) {
-    for (uint32_t i = 0; i < r->tally.n_rows; i++)
-        if (r->tally.rows[i].name == name && r->tally.rows[i].group == NR_KERNEL) return 1;
-    return 0;
-}
-
 /* One for each name, the busiest first; NULL without memory. */
 static struct named *name_takers(const struct nr_recorder *r, struct parts *parts, size_t *n_named) {
     struct named *all = calloc(parts->n + 1, sizeof *all);
@@ -161,18 +144,20 @@ static struct named *name_takers(const struct nr_recorder *r, struct parts *part
 }
 
 int nr_takers(const struct nr_recorder *r, const struct nr_burst *bursts, size_t n, struct nr_taker *takers, int most) {
-    struct names names;
     struct parts parts = {0};
     struct named *all = NULL;
     size_t n_all = 0;
     struct nr_burst *own = malloc((n + 1) * sizeof *own);
-    int failed = open_names(r, &names) || !own || collect_parts(r, bursts, n, &names, &parts) || !(all = name_takers(r, &parts, &n_all));
+    uint32_t *same = same_names(r);
+    int failed = !same || !own || collect_parts(r, bursts, n, same, &parts) || !(all = name_takers(r, &parts, &n_all));
     int n_shown = n_all < (size_t)most ? (int)n_all : most;
     for (int i = 0; !failed && i < n_shown; i++) {
-        size_t n_own = own_bursts(r, bursts, n, &names, all[i].name, own);
+        size_t n_own = 0;
+        for (size_t k = 0; k < n; k++)
+            if (same_name(r, same, bursts[k].name) == all[i].name) own[n_own++] = bursts[k];
         if (n_own > 0) failed = find_rhythm(own, n_own, &all[i].taker);
         takers[i] = all[i].taker;
     }
-    NL_FREE(names.same, parts.all, own, all);
+    NL_FREE(same, parts.all, own, all);
     return failed ? -1 : n_shown;
 }

@@ -172,23 +172,9 @@ static int add_pid(void *context, pid_t pid) {
     return 0;
 }
 
-/* Finds the directory: the path itself, or below the hierarchy of v2 or one of v1. */
-static int find_cgroup(const char *path, char *found, size_t size) {
-    static const char *const roots[] = {
-        "", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/freezer/", "/sys/fs/cgroup/systemd/", "/sys/fs/cgroup/cpu/"};
-    char procs[4200];
-    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
-        if (i == 0 && path[0] != '/') continue;
-        if (snprintf(found, size, "%s%s", roots[i], path + (i > 0 && path[0] == '/')) >= (int)size) continue;
-        snprintf(procs, sizeof procs, "%s/cgroup.procs", found);
-        if (access(procs, F_OK) == 0) return 0;
-    }
-    return -1;
-}
-
 int nr_proc_cgroup(const char *path, pid_t **pids, char *reason, size_t reason_size) {
-    char found[4096];
-    if (find_cgroup(path, found, sizeof found))
+    char found[PATH_MAX];
+    if (nl_cgroup_find(path, found))
         return nl_say(reason, reason_size,
                       "no cgroup '%s': there is no file cgroup.procs in it, nor below /sys/fs/cgroup (try what /proc/PID/cgroup shows)",
                       path);

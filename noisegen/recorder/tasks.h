@@ -60,9 +60,8 @@ int nr_proc_read_task(pid_t pid, pid_t tid, struct nr_proc_task *task);
  * @return their number, -1 without /proc or memory. */
 int nr_proc_tasks(pid_t pid, struct nr_proc_task **tasks);
 
-/* Processes of a cgroup (v1 or v2) and of those below it, in an array for the caller to free.
- * @param path  absolute, or below a mounted hierarchy ("system.slice/collectd.service").
- * @return their number, -1: reason says why. */
+/* Processes of a cgroup (nl_cgroup_find) and of those below it, in an array for the caller to free. Their number, -1 with a line in
+ * `reason`. */
 int nr_proc_cgroup(const char *path, pid_t **pids, char *reason, size_t reason_size);
 
 /* CPU time that a task has had so far by the scheduler's account, ns; -1 when it is gone or the kernel keeps no such account. */
