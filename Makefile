@@ -20,9 +20,9 @@ GIT := $(shell cat .commit 2>/dev/null || git -c safe.directory='*' describe --a
 VERSION := $(shell sed -n 's/^.define NOISELAB_VERSION "\(.*\)"/\1/p' common/base/version.h)
 # tests and lint add -Werror: a newer compiler's new warning must not keep anyone from building
 WARNINGS ?= -Wall -Wextra
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -I. \
-	$(shell $(PKG_CONFIG) --cflags hwloc jansson)
-LIBS = $(shell $(PKG_CONFIG) --libs hwloc jansson) -lm -pthread
+LIBRARY_CFLAGS := $(shell $(PKG_CONFIG) --cflags hwloc jansson)
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -I. $(LIBRARY_CFLAGS)
+LIBS := $(shell $(PKG_CONFIG) --libs hwloc jansson) -lm -pthread
 
 # LIKWID's library is opened at run time, and only under likwid-perfctr or likwid-mpirun: a node without it runs the same program. What is found
 # here is its name, as programs that are linked with it ask for it.

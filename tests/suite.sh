@@ -17,8 +17,8 @@ run_suite() {
     esac
 }
 
-# r_batch NAME...: each keeps its own TAP and its own times, as if it had run alone. Helpers are read once for all. The package is compiled; to compile
-# tests, which run once, takes longer than they do; and the heap begins large, so that it is seldom collected.
+# r_batch NAME...: each keeps its own TAP and its own times, as if it had run alone. Helpers are read once for all. To compile what runs once takes
+# longer than to run it; and the heap begins large, so that it is seldom collected.
 r_batch() {
     for name in "$@"; do rm -f "$NOISELAB_BUILD/suites/$(echo "$name" | tr / -)".*; done
     # shellcheck disable=SC2016 # for R
