@@ -1,29 +1,21 @@
 # The facts of the answer: what terminal and report both say, from the same rows. Text is made of them elsewhere.
 
-# What a row of verdicts says, one of a closed set. Alone: at alpha in its own family (operation, size, treatment,
-# channel), but not with the chance of any false detection over all families at alpha.
+# What a row of verdicts says, one of a closed set; alone: see is_alone().
 outcomes <- c("detected", "detected alone", "not detected", "inconclusive")
 
 row_outcome <- function(rows) ifelse(is_alone(rows), "detected alone", rows$verdict)
 
-# The facts of an answer. What was detected, what was not and would have been, and what could not be judged, in the widest scope of an analysis.
-# Gives a list: `families`: data frame, one row per operation, size, treatment and channel that had a load: `scope`, `launch`, `operation`, `bytes`,
-# `ranks`, `kind`, `pattern`, `placement`, `phase`, `channel`, `unit`, `level_requested_percent` (the lowest; `Inf`: a treatment without a level);
-# `outcome` (`detected`, `detected alone`: not with all families counted together, `not detected`, `inconclusive`); `level_percent` (the smallest level
-# detected with all families counted together, else the smallest detected alone; NA: none; `Inf`: a treatment without a level), `below_percent` (the
-# next lower one, 0: none), `alone_percent` (a smaller level that is detected alone, else NA); of the row at that level `estimate`, `ci_low`, `ci_high`
-# (in `unit`), `p_one_sided`; `limit` (in `unit`: the largest detection limit of the levels that were judged and not detected, NA: none), `n_levels`,
-# `n_refused` (levels, and of them those without a verdict), `reason` (of the first of these, else NA); `smallest`: the row of `families` with the
-# smallest level that is detected with all families counted together (of equal ones that of `time`), NULL: none; `alone`: the same of what is detected
-# alone at a smaller level, NULL; `refused`: data frame, one row per reason why rows have no verdict: `reason`, `n` (rows).
+# The facts of an answer in the widest scope of an analysis: a row per operation, size, treatment and channel that had a load; NULL: none. Beside the
+# family's columns `level_requested_percent` (the lowest), `outcome`, `level_percent` (the smallest level detected with all families counted together,
+# else the smallest detected alone; NA: none; `Inf`: a treatment without a level), `alone_percent` (a smaller level that is detected alone, else NA), of
+# the row at that level `estimate`, `ci_low`, `ci_high` (in `unit`), `limit` (in `unit`: the largest detection limit of the levels that were judged and not
+# detected, NA: none), `reason` (of the first level without a verdict, else NA).
 answer_facts <- function(analysis) {
   rows <- widest_scope(analysis$verdicts)
   rows <- rows[rows$level_requested_percent > 0 & !vapply(channels[rows$channel], `[[`, TRUE, "control"), ]
-  if (nrow(rows) == 0) return(list(families = NULL, smallest = NULL, alone = NULL, refused = refused_reasons(rows)))
+  if (nrow(rows) == 0) return(NULL)
   rows$outcome <- row_outcome(rows)
-  families <- bind_rows(lapply(split_families(rows), family_facts))
-  list(families = families, smallest = smallest_family(families, families$level_percent, families$outcome == "detected"),
-       alone = smallest_alone(families), refused = refused_reasons(rows))
+  bind_rows(lapply(split_families(rows), family_facts))
 }
 
 family_facts <- function(rows) {
@@ -41,33 +33,11 @@ family_facts <- function(rows) {
                        names(rows))
   cbind(rows[1, columns], data.frame(
     outcome = if (any(sure)) "detected" else if (found) "detected alone" else if (any(open)) "not detected" else "inconclusive",
-    level_percent = if (found) level[at] else NA_real_, below_percent = if (found) c(0, level)[at] else NA_real_,
+    level_percent = if (found) level[at] else NA_real_,
     alone_percent = if (smaller) level[which(alone)[1]] else NA_real_, estimate = of("estimate"), ci_low = of("ci_low"),
-    ci_high = of("ci_high"), p_one_sided = of("p_one_sided"),
-    limit = if (any(open)) max_or_na(rows$detection_limit[open]) else NA_real_, n_levels = nrow(rows), n_refused = sum(refused),
+    ci_high = of("ci_high"), limit = if (any(open)) max_or_na(rows$detection_limit[open]) else NA_real_,
     reason = if (any(refused)) rows$reason[refused][1] else NA_character_
   ), row.names = NULL)
-}
-
-smallest_family <- function(families, level, use) {
-  use <- which(use & is.finite(level))
-  if (length(use) == 0) return(NULL)
-  families[use[order(level[use], families$channel[use] != "time")][1], ]
-}
-
-smallest_alone <- function(families) {
-  level <- ifelse(families$outcome == "detected alone", families$level_percent, families$alone_percent)
-  row <- smallest_family(families, level, !is.na(level))
-  if (is.null(row)) return(NULL)
-  row$level_percent <- min(level[is.finite(level)])
-  sure <- families$level_percent[families$outcome == "detected"]
-  if (row$level_percent < min(Inf, sure)) row
-}
-
-# Each reason once, the most frequent first.
-refused_reasons <- function(rows) {
-  counts <- sort(table(rows$reason[!is.na(rows$reason)]), decreasing = TRUE)
-  data.frame(reason = as.character(names(counts)), n = as.integer(counts))
 }
 
 is_clean <- function(analysis) NROW(analysis$verdicts) == 0
@@ -94,9 +64,8 @@ answer_view <- function(analysis, command = all_command(analysis$campaign$dirs))
 
 # Character, one element per sentence: what was found, how large it is, and what could have been seen; none without a load.
 answer_sentences <- function(analysis) {
-  facts <- answer_facts(analysis)
-  if (is.null(facts$families)) return(character())
-  families <- facts$families
+  families <- answer_facts(analysis)
+  if (is.null(families)) return(character())
   channel <- main_channel(families$channel)
   rows <- families[families$channel == channel, ]
   # What has no level, such as an agent, is told by itself, and first.
@@ -404,31 +373,12 @@ control_places <- function(campaign) {
 
 # ---- in the whole text -------------------------------------------------------------------------
 
-# After the answer: with few launches launches like these come second, else these launches; and which estimates the verdicts rest on.
+# After the answer: which estimates the verdicts rest on.
 format_answer <- function(analysis) {
-  lines <- c(answer_sentences(analysis), upper_first(c(other_scope_sentence(analysis), rests_on(analysis), answer_warnings(analysis))))
+  lines <- c(answer_sentences(analysis), upper_first(c(rests_on(analysis), answer_warnings(analysis))))
   if (length(lines) == 0) return(NULL)
   c(sprintf("answer (%s, alpha %g)", main_rows(analysis$verdicts)$scope[1], analysis$alpha), wrap_line(lines), "")
 }
-# With few launches launches like these come second, else these launches; and do launches differ?
-other_scope_sentence <- function(analysis) {
-  rows <- analysis$verdicts[analysis$verdicts$channel == "time" & analysis$verdicts$level_requested_percent > 0, ]
-  main <- main_rows(rows)
-  if (nrow(main) == 0 || !main$scope[1] %in% scopes_across) return(NULL)
-  other <- rows[rows$scope == setdiff(scopes_across, main$scope[1]), ]
-  p <- main$heterogeneity_p[!is.na(main$heterogeneity_p)]
-  differ <- if (length(p) == 0) "" else sprintf(" Launches differ by more than their pairs explain with p = %s%s.",
-                                                format_p(min(1, length(p) * min(p))),
-                                                if (length(p) > 1) sprintf(" (the smallest of %d, times their number)", length(p)) else "")
-  if (nrow(other) == 0) return(if (nzchar(differ)) trimws(differ))
-  top <- other[other$level_requested_percent == max(other$level_requested_percent), ]
-  at <- if (has_level(top$level_requested_percent[1])) sprintf("at %s %%, ", format_level(top$level_requested_percent[1])) else ""
-  sprintf("%s, second: %sby time %s.%s", other$scope[1], at,
-          paste(sprintf("%s %s %% %s, %s", panel_name(top), format_effect(top$estimate), format_interval(top$ci_low, top$ci_high),
-                        top$verdict),
-                collapse = "; "), differ)
-}
-
 # Which estimate the verdicts rest on, by channel: one line.
 rests_on <- function(analysis) {
   rows <- main_rows(analysis$verdicts)

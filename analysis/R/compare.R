@@ -21,20 +21,10 @@ comparison_cell <- c("operation", "bytes", "ranks", "mode")
 comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "placement", "phase", "level_requested_percent")
 
 # B against A, per operation, size and number of ranks: one summary of each launch, compared by Welch's test with the permutation of launches as the
-# check. Holm's correction is over a family (docs/methods.md, Comparing two
-# campaigns).
-# `a`, `b`: `nl_campaign`s from read_campaign() (`arms = "any"` will do). `margin_percent`: margin of the clean time, or where both sides ran the same
-# agent of its slowdown, percent; NULL: none is asked about.
-# Gives an object of class `nl_comparison`, a list: `rows`: data frame, one row per family x measure x operation x bytes x ranks x mode (of the start) x
-# treatment x level: `value_a`, `value_b` (ns for time and quantiles, geometric means over launches; percent for shares and slowdowns), `effect` with
-# `ci_low`, `ci_high` (confidence 1 - alpha, each by itself; in `unit`), `p_two_sided`, `p_holm`, `test`, `p_check` (two-sided), `check`,
-# `detection_limit` (the effect that this row's test, as corrected, would have found with `power`: at one-sided alpha / 2 over the number of tests in
-# the family), `bound_low`, `bound_high` (confidence 1 - 2 alpha), `margin_verdict` (of the
-# rows that the margin is about), `margin_reason`, `verdict`, `reason` (why inconclusive, else NA), `scope`, `n_a`, `n_b` (launches), `se`, `df` (on the scale of the test); `answer`: `pass`, `fail` or `inconclusive` (NA without a margin); `busy`: a sentence on
-# how busy the machines were, and with what; NULL where they were not; `differs`: data frame `what`, `a`, `b`: provenance that is not the same; `notes`
-# (character), `sides` (data frame `side`, `dirs`, `launches`, `first_utc`, `last_utc`), `margin_percent`, `alpha`, `power`. Signals `nl_error_usage`
-# where there is nothing to compare: a launch that is in both, no operation, size and number of ranks in common, operations started in loops on one side
-# and together on the other.
+# check. Holm's correction is over a family (docs/methods.md, Comparing two campaigns). `rows`: `value_a`, `value_b` in ns for time and quantiles
+# (geometric means over launches), percent for shares and slowdowns; `effect` with `ci_low`, `ci_high` (confidence 1 - alpha) in `unit`;
+# `detection_limit`: of the test as corrected; `bound_low`, `bound_high` (confidence 1 - 2 alpha); `se`, `df` on the scale of the test. `answer`:
+# `pass`, `fail`, `inconclusive`, NA without a margin (of the clean time, or of an agent's slowdown); `differs`: provenance that is not the same.
 compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power = 0.95) {
   check_comparable(a, b)
   # A side that is still growing, or has grown beyond its plan, has been looked at before.

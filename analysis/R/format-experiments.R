@@ -273,13 +273,6 @@ counter_rules <- function() sprintf(paste(
 
 location_lines <- 20  # most nodes or ranks with a line of their own; the rest are summed up
 
-# The answer, then per treatment and level a line for each node (of many, those where something was found) and a table.
-format_location <- function(location) {
-  constant <- constant_treatment(location$nodes)
-  c(wrap_line(location$answer, 0), if (nzchar(constant)) paste("treatment:", constant), "",
-    unlist(lapply(location_parts(location), part_lines), use.names = FALSE), format_location_margin(location), format_notes(location$notes))
-}
-
 # One for each treatment and level of `nodes`.
 location_parts <- function(location, nodes = location$nodes) {
   factors <- varying_factors(location$nodes)
@@ -386,17 +379,6 @@ location_view <- function(location, operands) {
   notes = length(unique(location$notes)), command = all_command(operands, "nodes"), report = report_beside(operands))
 }
 
-format_location_margin <- function(location) {
-  if (is.null(location$margin)) return(NULL)
-  rows <- location$nodes[!is.na(location$nodes$margin_verdict), ]
-  counts <- table(factor(rows$margin_verdict, c("above", "below", "inconclusive")))
-  answer <- location$margin_answer
-  c(sprintf("against the margin of %s %% of one CPU (one %s CI per node and level)", format_level(location$margin),
-            format_confidence(2 * location$alpha)),
-    wrap_line(c(sprintf("above %d, below %d, inconclusive %d", counts[1], counts[2], counts[3]),
-                paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")")))), "")
-}
-
 location_words <- function(location) {
   more <- length(unique(location$nodes$host)) > location_lines
   paste0("shift: preempted time of the node's ranks, on minus off, in percent of ONE CPU; clean: the same in off halves; limit: the shift that this ",
@@ -422,7 +404,7 @@ analyze_profile <- function(operands, values, form) {
   }
   answered(form, values$table, list(answer = paste(profile_sentences(report), collapse = " "), shares = as.list(report$shares),
                                     waiting = report$waiting),
-           c(pick(report, profile_tables), list(projections = if (form == "json") scale_of_profile(report))), report$notes, format_profile(report), profile_view(report, operands))
+           c(pick(report, profile_tables), list(projections = if (form == "json") scale_of_profile(report))), report$notes, profile_parts(report), profile_view(report, operands))
 }
 
 time_words <- function(ns) {
@@ -488,10 +470,8 @@ profile_operation_table <- function(rows) {
             longest_ns = col_number("longest \u00b5s", rows$longest_ns, in_us), waiting = col_number("waiting %", rows$waiting, percent))
 }
 
-profile_legend <- "time: of all ranks'; waiting: of the time inside, for the last rank to arrive, in calls that were looked at"
-
 profile_view <- function(report, operands) {
-  new_view(c(profile_sentences(report), scale_sentence(scale_of_profile(report), operands)), profile_operation_table(utils::head(report$operations, 8)), profile_legend,
+  new_view(c(profile_sentences(report), scale_sentence(scale_of_profile(report), operands)), profile_operation_table(utils::head(report$operations, 8)), "time: of all ranks'; waiting: of the time inside, for the last rank to arrive, in calls that were looked at",
            if (is.null(report$main)) report$notes[1], length(report$notes) - is.null(report$main), all_command(operands, "profile"))
 }
 
@@ -513,12 +493,13 @@ profile_rank_table <- function(ranks) {
             own_ns = col_number("own work", ranks$own_ns, in_us), other_mpi_ns = col_number("other MPI", ranks$other_mpi_ns, in_us))
 }
 
-format_profile <- function(report) {
+# Beside the view: every operation, each rank, interruptions of other lengths.
+profile_parts <- function(report) {
   e <- report$exposure
-  c(wrap_line(profile_sentences(report), 0), "", table_lines(profile_operation_table(report$operations)), wrap_line(profile_legend), "",
-    "ranks: \u00b5s for each call that was looked at, since the one before", table_lines(profile_rank_table(report$ranks)), "",
-    if (!is.null(e)) c("what an interruption of one rank costs the program", table_lines(new_table(
-      interruption_ns = col_words("interruption", time_words(e$interruption_ns)), cost_ns = col_words("costs", time_words(e$cost_ns)),
-      cost_low_ns = col_words(sprintf("%g %% interval", 100 * report$conf), paste(time_words(e$cost_low_ns), "to", time_words(e$cost_high_ns))))), ""),
-    format_notes(report$notes))
+  list(new_part("all operations", profile_operation_table(report$operations)),
+       new_part("ranks: \u00b5s for each call that was looked at, since the one before", profile_rank_table(report$ranks)),
+       if (!is.null(e)) new_part("what an interruption of one rank costs the program", new_table(
+         interruption_ns = col_words("interruption", time_words(e$interruption_ns)), cost_ns = col_words("costs", time_words(e$cost_ns)),
+         cost_low_ns = col_words(sprintf("%g %% interval", 100 * report$conf), paste(time_words(e$cost_low_ns), "to", time_words(e$cost_high_ns)))
+       )))
 }

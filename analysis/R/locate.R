@@ -1,19 +1,11 @@
 # Which node, and which rank, got the noise: the preempted time of each place, on minus off.
 
 # Locate the noise. Per node and per rank, for every treatment and level: by how much its ranks lose more CPU time to other processes in on halves than
-# in off halves (`nodes.csv` and `ranks.csv` hold mean and standard deviation over complete pairs). With three launches of a place or more the launch is
-# the unit: Student's interval on the launch means. With fewer, pairs are pooled within launches. Launches without pairs are compared by their shares:
-# with the off launch of their set, or by Welch's test. Holm, S. (1979); Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
-# `margin`: extra preempted time, percent of one CPU, that the shift of every node is judged against; NULL: none.
-# Gives a list: `nodes`, a data frame, one row per treatment x `level_requested_percent` (`Inf`: none) x `host`: `ranks` (number), `n_launches`, `n_pairs`,
-# `scope`, `unit_of_inference` (`pair`, `launch` or `set of launches`), `clean_preempted_percent` (preempted time of the node's ranks in off halves),
-# `preempted_shift_percent` (on minus off) with `ci_low`, `ci_high` and `bound_low`, `bound_high` (confidence 1 - 2 alpha), all in percent of ONE CPU,
-# `se`, `df`, `p_one_sided`, `p_holm` (over the places of a treatment and level), `detection_limit` (the shift that this test, as corrected, would have
-# found with `power`), `extra_share_percent` (of the extra preempted time of all nodes) with `extra_share_low`, `extra_share_high` (NA where the sum is not
-# clearly above 0), `ranks_percent` (share of the ranks), `slowest_off_percent`, `slowest_on_percent` (share of the halves in which the slowest rank was
-# here), `found` (`here`, `trace`: clearly less than a tenth of the largest, `not detected` or `inconclusive`), `margin_verdict`, `reason` (why
-# inconclusive, else NA); `ranks`: the same per `rank` and `host`, with `cpu` (-1: not bound, or not the same in all launches); `answer` (a sentence per
-# treatment, at its highest level), `margin_answer` (NULL without a margin, else as in analyze_campaign()), `notes`, and what was asked.
+# in off halves (`nodes.csv` and `ranks.csv` hold mean and standard deviation over complete pairs), percent of ONE CPU. With three launches of a place or
+# more the launch is the unit: Student's interval on the launch means. With fewer, pairs are pooled within launches. Launches without pairs are compared
+# by their shares: with the off launch of their set, or by Welch's test. `p_holm`: over the places of a treatment and level; `detection_limit`: of the
+# test so corrected; `found`: `here`, `trace` (clearly less than a tenth of the largest), `not detected` or `inconclusive`; `cpu`: -1: not bound, or not
+# the same in all launches. Holm, S. (1979); Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
 locate_noise <- function(campaign, alpha = 0.01, power = 0.95, margin = NULL) {
   settings <- list(alpha = alpha, power = power, margin = margin)
   tables <- node_source(campaign)
@@ -177,13 +169,13 @@ judge_places <- function(rows, settings) {
   rows$p_one_sided <- pmax(1e-300, stats::pt(rows$preempted_shift_percent / rows$se, rows$df, lower.tail = FALSE))
   rows$p_holm <- stats::ave(rows$p_one_sided, rows$family, FUN = function(p) stats::p.adjust(p, "holm"))
   rows$detection_limit <- NA_real_
-  rows[c("extra_share_percent", "extra_share_low", "extra_share_high")] <- NA_real_
+  rows$extra_share_percent <- NA_real_
   rows$found <- "inconclusive"
   for (at in split(seq_len(nrow(rows)), rows$family)) {
     tested <- sum(!is.na(rows$p_one_sided[at]))
     if (tested == 0) next
     rows$detection_limit[at] <- detection_limit(rows$se[at], rows$df[at], alpha / tested, settings$power)
-    rows[at, c("extra_share_percent", "extra_share_low", "extra_share_high")] <- extra_shares(rows[at, ], alpha)
+    rows$extra_share_percent[at] <- extra_shares(rows[at, ], alpha)
     rows$found[at] <- found_words(rows[at, ], alpha)
   }
   rows$margin_verdict <- NA_character_
@@ -195,18 +187,13 @@ judge_places <- function(rows, settings) {
   rows
 }
 
-# Share of each place in the sum over places, with the interval of the delta method (places taken as independent).
+# Share of each place in the sum over places, NA where that is not clearly above 0.
 extra_shares <- function(rows, alpha) {
   extra <- rows$preempted_shift_percent * rows$wall_on
   se <- rows$se * rows$wall_on
   known <- is.finite(extra) & is.finite(se)
   sum <- sum(extra[known])
-  variance <- sum(se[known]^2)
-  q <- stats::qnorm(1 - alpha / 2)
-  share <- extra / sum
-  reach <- q * sqrt((1 - share)^2 * se^2 + share^2 * (variance - se^2)) / sum
-  clear <- known & sum > stats::qnorm(1 - alpha) * sqrt(variance)
-  data.frame(ifelse(clear, 100 * share, NA), ifelse(clear, 100 * (share - reach), NA), ifelse(clear, 100 * (share + reach), NA))
+  ifelse(known & sum > stats::qnorm(1 - alpha) * sqrt(sum(se[known]^2)), 100 * extra / sum, NA)
 }
 
 found_words <- function(rows, alpha) {
@@ -245,7 +232,7 @@ order_places <- function(rows, by) {
   columns <- c(intersect(treatment_columns, names(rows)), "level_requested_percent", by, if ("rank" %in% by) "cpu",
                if (!"rank" %in% by) "ranks", "n_launches", "n_pairs", "scope", "unit_of_inference", "clean_preempted_percent",
                "preempted_shift_percent", "ci_low", "ci_high", "bound_low", "bound_high", "se", "df", "p_one_sided", "p_holm",
-               "detection_limit", "extra_share_percent", "extra_share_low", "extra_share_high", "ranks_percent",
+               "detection_limit", "extra_share_percent", "ranks_percent",
                "slowest_off_percent", "slowest_on_percent", "found", "margin_verdict", "reason")
   treatment <- unname(as.list(rows[intersect(treatment_columns, names(rows))]))
   rows <- rows[do.call(order, c(treatment, list(-rows$level_requested_percent, rows$place))), columns]

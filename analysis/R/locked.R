@@ -291,12 +291,10 @@ locked_none <- function(state, reason, ...) locked_row(list(..., state = state, 
 # Burst-locked slowdown of launches: from the files of a campaign to a row per launch and operation.
 
 # Of every launch with an agent, per operation and size, what its bursts on the ranks' CPUs cost the loop while it ran undisturbed; NULL
-# without one. `alpha`: one-sided level of the limit and of the look at the time before the bursts; intervals have 1 - 2 alpha. Columns:
-# `launch`, `operation`, `bytes`, `n_bursts` (those that follow each other within a window are one), `seconds`, `bursts_per_s` (of loop
-# time with the agent), `burst_cpu_ns` (mean time on the CPU), `cost_ns` with `cost_low_ns`, `cost_high_ns` (what a burst costs all
-# ranks), `slowdown_percent` (cost x bursts per second, of the time that is left), `slowdown_low`, `slowdown_high`, `p_value` (one-sided),
-# `limit_percent` (found with power 0.95), `amplification` (cost over CPU time), `_low`, `_high`, `z`, `state` (of `locked_states`), `reason` (no figure, else NA),
-# `figure` (see `bursts_figure()`), `watched_s`, `is_quick` (quick halves?), `beyond` (their figure).
+# without one. `alpha`: one-sided level of the limit and of the look at the time before the bursts; intervals have 1 - 2 alpha. Columns: those of
+# `locked_row()`: `n_bursts` (those that follow each other within a window are one), `seconds` (of loop time with the agent), `cost_ns` (of a burst, to
+# all ranks), `slowdown_percent` (cost x bursts per second, of the time that is left), `amplification` (cost over CPU time); `watched_s`, `is_quick`
+# (quick halves?), `beyond` (their figure).
 locked_by_launch <- function(campaign, alpha = 0.01, reader = slices_reader()) {
   rows <- campaign$rows
   on <- rows[["arm"]] == "on" & is_agent_row(rows)
@@ -392,8 +390,7 @@ pool_locked_cell <- function(group, alpha) {
 
 # The rows `at` of one launch, all under the same treatment.
 locked_of_rows <- function(campaign, id, at, alpha, conf, power = 0.95, reader = read_slices) {
-  scheduled <- !is_agent_row(campaign$rows[at[1], ])
-  cost_of_track(track_of_rows(campaign, id, at, reader), alpha, conf, power, scheduled = scheduled)
+  cost_of_track(track_of_rows(campaign, id, at, reader), alpha, conf, power, scheduled = !is_agent_row(campaign$rows[at[1], ]))
 }
 
 # A text: why there is none; NULL: no burst.

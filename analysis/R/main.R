@@ -189,7 +189,7 @@ analyze_nodes <- function(operands, values, form) {
     list(alpha = alpha, power = power, launches = texts(names(location$campaign$launches)), answer = texts(location$answer)),
     margin_head(margin, location$margin_answer)
   ), list(estimates = location_estimates(location), nodes = location$nodes, ranks = location$ranks), location$notes,
-  format_location(location), location_view(location, operands), c(location$answer, location$notes), location$margin_answer$answer)
+  location_parts(location), location_view(location, operands), c(location$answer, location$notes), location$margin_answer$answer)
 }
 
 # Straight to the file or to stdout, a few blocks at a time: raw files may be larger than memory.
@@ -213,7 +213,7 @@ analyze_mpiperf <- function(operands, values, form) {
   trim <- number_option("trim", values$trim, 0.25, -1e-300, 1, "a share from 0 to below 1 (try 0.25, or 0 for none)")
   report <- mpiperf_report(operands, trim)
   notes <- attr(report, "notes")
-  answered(form, NULL, list(trim = trim, remark = mpiperf_words(trim)), list(rows = report), notes, format_mpiperf(report, trim),
+  answered(form, NULL, list(trim = trim, remark = mpiperf_words(trim)), list(rows = report), notes, list(mpiperf_part(report)),
            mpiperf_view(report, trim, operands), c(mpiperf_words(trim), notes))
 }
 

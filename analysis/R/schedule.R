@@ -44,8 +44,8 @@ mark_main <- function(rows) {
 
 # Said where other scopes are not shown.
 scope_note <- function(verdicts) {
-  if (!any(!verdicts$main & verdicts$scope == scope_launch)) return(NULL)
-  "verdicts of each launch on its own: noiselab analyze with --csv or --json"
+  other <- unique(verdicts$scope[!verdicts$main])
+  if (length(other) > 0) sprintf("verdicts about %s: noiselab analyze with --csv or --json", join_words(other))
 }
 
 # Randomised launches: every launch has one arm, and a set of launches holds each arm once, in random order.

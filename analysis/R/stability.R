@@ -8,17 +8,9 @@ reproducible_words <- c(yes = "reproducible", no = "not reproducible", open = "u
 
 # Per configuration (operation, size, ranks, design, operations in a block; treatment): how well its clean time repeats over launches, and whether it
 # reacts to the highest level (sign-flip test, Holm over configurations). The figure of merit is the detection limit as a level times the root of the
-# machine time (wall time times nodes) of its pairs. Khudoleeva and Stefanov (2021), stage 1; Zou and Donner (2008) for the interval of the quotient.
-# `spread`: largest coefficient of variation over launches, in percent, of what is called reproducible.
-# Gives a data frame, one row per configuration, the best figure of merit first: `operation`, `bytes`, `ranks`, `design`, `count` (operations in a
-# block; NA where the pilot finds it), `kind`, `pattern`, `placement`, `phase`, `half_s` (length of a half or block, s), `n_launches`, `n_clean` (off
-# halves), `n_pairs` (at the highest level), `mean_ns` (clean time of an operation), `cv_within_percent` (scatter of the halves
-# of a launch: SD over mean, mean over launches), `cv_launches_percent` and its interval `cv_launches_low_percent`,
-# `cv_launches_high_percent` (SD of launch means over their mean, by chi-square), `level_requested_percent`, `level_delivered_percent` (of one CPU), `slowdown_percent`, `slowdown_low_percent`,
-# `slowdown_high_percent`, `p_one_sided`, `p_holm`, `reacts` (logical), `reproducible` (`reproducible`, `not reproducible` or `undecided`),
-# `launches_needed` (where undecided: launches that would decide with probability `power` if they scatter as these do; NA beyond 1000), `suitable`
-# (logical), `limit_percent` (detection limit, slowdown), `lod_percent` (the same as a level), `machine_s` (of the pairs behind it), `merit`,
-# `merit_low`, `merit_high` (percent of one CPU times root of a second), `rank`, `reason` (why it is not suitable, else NA).
+# machine time (wall time times nodes) of its pairs, percent of one CPU times root of a second; the best comes first. `spread`: largest coefficient of
+# variation over launches, in percent, of what is called reproducible. Khudoleeva and Stefanov (2021), stage 1; Zou and Donner (2008) for the interval
+# of the quotient.
 stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = reproducible_percent) {
   pairs <- pair_rows(campaign$rows)
   if (length(pairs$off) == 0) {

@@ -4,12 +4,9 @@ summary_rules <- rules_of("table:text config:text op:text bytes:count level_perc
 
 summary_keys <- c("table", "config", "op", "bytes")
 
-# Read a table of mean, SD and n.
-# `file`: CSV file with the columns `table`, `config`, `op`, `bytes`, `level_percent` (percent of one CPU, 0 = clean), `mean_s`, `sd_s` (seconds), `n`
-# (runs). Lines that start with `#` are comments; other columns are ignored.
-# Gives a data frame with those columns, and `mean_half_unit_s`, `sd_half_unit_s` (seconds): half a unit of the last digit printed, so 0.005 for 12.34,
-# 0.05 for 558.0, 0.5 for 431 (without a point the last digit is taken for the last one known) and 50 for 1.2e3; NA where the number is not decimal.
-# Errors name file and line.
+# A CSV file with these columns, `level_percent` of one CPU (0 = clean), SDs and means in seconds; others are ignored, lines that start with `#`, too.
+# Adds `mean_half_unit_s`, `sd_half_unit_s`: half a unit of the last digit printed (without a point the last digit is taken for the last one known), NA
+# where the number is not decimal. Errors name file and line.
 read_summary <- function(file) {
   if (!file.exists(file) || dir.exists(file)) abort_usage("'", file, "' is not a file")
   lines <- read_text_lines(file)
@@ -76,19 +73,10 @@ check_summary <- function(table, file = "argument 'df'", line = seq_len(nrow(tab
 }
 
 # For each noisy row: rule P (the noisy mean lies above the clean mean's two-sided 99 % interval), rule N (the two intervals do not overlap), Welch's
-# test, and Holm's correction over all rows of the file; each asked for at all values that round to what was printed, where that is known. Khudoleeva
-# and Stefanov (2021); Fieller (1954) for intervals of ratios.
-# `df`: data frame with the columns of read_summary(); without `mean_half_unit_s` and `sd_half_unit_s` nothing is said about rounding (the columns
-# `..._sure` and the ranges of p are NA). `margin_percent`: margin of the slowdown, percent; NULL: none is asked about.
-# Gives a list. `rows`, a data frame, one row per noisy row: `table`, `config`, `op`, `bytes`, `level_percent` (percent of one CPU), `slowdown_percent`,
-# `rule_p`, `rule_n` (logical), `welch_p_one_sided`, `welch_p_two_sided`, `holm_p`, `rule_p_false_alarm` (the one-sided false alarm rate rule P really
-# has at these n), `detection_limit_percent` (the slowdown that Welch's test would have found at `alpha` with `power`), `n_clean`, `n_noisy`;
-# `rule_p_sure`, `rule_n_sure`, `welch_sure`, `holm_sure` (the same verdict whatever the digits not printed; for Holm, and for thresholds, at least
-# where TRUE), `welch_p_low`, `welch_p_high`, `holm_p_low`, `holm_p_high` (range of the p-values); with a margin `bound_low_percent`,
-# `bound_high_percent` (interval of the slowdown, confidence 1 - 2 alpha, by inverting Welch's test of mean against multiples of the clean mean),
-# `margin_verdict`, `margin_reason`, `margin_sure`. `configurations`, a data frame: `threshold_rule_p_percent`, `threshold_rule_n_percent` (the smallest
-# level from which every higher level is detected; NA if none), `threshold_rule_p_sure`, `threshold_rule_n_sure`. With a margin also `margin_percent`
-# and `answer` (`pass`, `fail` or `inconclusive`, over all rows).
+# test, and Holm's correction over all rows of the file; each asked for at all values that round to what was printed, where that is known (`..._sure`:
+# the same verdict whatever the digits not printed; for Holm, and for thresholds, at least where TRUE). `rule_p_false_alarm`: the one-sided rate that
+# rule P really has at these n; thresholds: the smallest level from which every higher level is detected; `bound_low_percent`, `bound_high_percent`:
+# interval of the slowdown, by inverting Welch's test of mean against multiples of the clean mean. Khudoleeva and Stefanov (2021); Fieller (1954).
 judge_summary <- function(df, alpha = 0.01, power = 0.95, margin_percent = NULL) {
   missing <- setdiff(summary_rules$name, names(df))
   check_argument(length(missing) == 0, "df", paste("no column", missing[1]),

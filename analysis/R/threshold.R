@@ -6,18 +6,11 @@
 # `delta_percent` (unit of the channel). The last two are read off the monotone fit of effect on delivered level from (0, 0), weighted by
 # 1/se^2, linear between levels: a line through all would be more precise where the response is a line, and wrong where it is not.
 #
-# Intervals (confidence 1 - alpha) come from resampling the unit of inference: within a launch half samples of pairs (each counts twice or
-# not at all; for a mean their quantiles are an exact interval), in groups of neighbours beyond 256; across launches Gaussian multipliers
-# with Student's correction, all levels of a launch together; where each launch has one arm, off and on launches apart, the off ones
-# together for all levels, with the correction of Welch's test. For a mean these give Student's and Welch's interval. The interval of MED
-# holds the smallest tested level that a run like this one detects more often than not.
-#
-# Columns: those of the family, `unit`, `med_percent`, `lod_percent` and `d_delta_percent` (percent of one CPU; NA with the reason in
-# `..._reason`) with `..._low_percent` and `..._high_percent` (Inf: above the highest level), `med_bracket_low_percent`, `slope` (unit of the channel
-# per percent of one CPU, least squares through the origin), `detection_limit`, `n_pairs` (median over levels), `n_tested` (smallest),
-# `n_launches`. Currie, L. A. (1968) Analytical Chemistry 40, 586-593; Tamhane, A. C. et al. (1996) Biometrics 52, 21-37 (MED by
-# step-down); Hartigan, J. A. (1969) JASA 64, 1303-1317; Praestgaard, J. and Wellner, J. (1993) Annals of Probability 21, 2053-2086
-# (exchangeably weighted bootstraps).
+# Intervals (confidence 1 - alpha) come from resampling the unit of inference (docs/methods.md): within a launch half samples of pairs, across launches
+# Gaussian multipliers with Student's correction, all levels of a launch together; where each launch has one arm, off and on launches apart. For a mean
+# these give Student's and Welch's interval. `..._low_percent`, `..._high_percent`: Inf: above the highest level; `slope`: unit of the channel per percent
+# of one CPU. Currie, L. A. (1968) Analytical Chemistry 40, 586-593; Tamhane, A. C. et al. (1996) Biometrics 52, 21-37 (MED by step-down); Hartigan, J. A.
+# (1969) JASA 64, 1303-1317; Praestgaard, J. and Wellner, J. (1993) Annals of Probability 21, 2053-2086 (exchangeably weighted bootstraps).
 thresholds <- function(verdicts, alpha = 0.01, delta_percent = 1) {
   if (is.null(verdicts$ci_low)) verdicts$ci_low <- NA_real_
   wanted <- verdicts[!vapply(channels[verdicts$channel], `[[`, TRUE, "control"), ]

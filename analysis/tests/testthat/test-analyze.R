@@ -153,24 +153,14 @@ test_that("each treatment is judged as if it had been run alone", {
   }
 })
 
-test_that("known truth is found for every treatment", {
-  levels <- c(0, 1, 5)
-  campaign <- simulated_campaign(pairs = 250, levels_percent = levels, kinds = c("spin", "cache"),
-                             patterns = c("periodic", "poisson"), treatment_factor = c(1, 1, 2, 2),
-                             half_period_ns = 4e7, seed = 5)
-  truth <- attr(campaign, "truth")
-  got <- analyze_campaign(campaign, channels = c("time", "preempted"))
-  time <- got$verdicts[got$verdicts$channel == "time", ]
-  key <- function(x) paste(x$kind, x$pattern, x$level_requested_percent)
-  truth <- truth[match(key(time), key(truth)), ]
-  # Of twelve intervals of 99 % two or more miss in one of 160 campaigns; the seed is fixed.
-  expect_gte(sum(time$ci_low <= truth$slowdown_percent & truth$slowdown_percent <= time$ci_high), 11)
-  preempted <- got$verdicts[got$verdicts$channel == "preempted" & got$verdicts$level_requested_percent > 0, ]
-  expect_equal(preempted$estimator, rep(c("pseudo-median", "pseudo-median", "mean", "mean"), 2))
-  expect_match(preempted$estimator_note[3], "mean, found by ranks: the number of bursts varies")
-  truth <- truth[match(key(preempted), key(truth)), ]
-  expect_equal(preempted$estimate, truth$preempted_percent, tolerance = 0.1)
-  expect_equal(unique(got$cost$estimator[got$cost$pattern == "poisson" & got$cost$level_requested_percent > 0]), "ratio of sums")
+test_that("where the number of bursts varies ranks find, and the mean says how large", {
+  got <- analyze_campaign(simulated_campaign(pairs = 60, levels_percent = 5, patterns = "poisson", half_period_ns = 4e7, seed = 5),
+                          channels = c("time", "preempted"))
+  preempted <- got$verdicts[got$verdicts$channel == "preempted", ]
+  expect_equal(preempted$estimator, "mean")
+  expect_match(preempted$estimator_note, "mean, found by ranks: the number of bursts varies")
+  expect_equal(preempted$estimate, attr(got$campaign, "truth")$preempted_percent, tolerance = 0.1)
+  expect_equal(got$cost$estimator, "ratio of sums")
 })
 
 test_that("the step-down of one treatment does not stop another", {

@@ -75,13 +75,6 @@ test_that("how busy the machine was is said where it matters, with the tasks tha
   expect_equal(lengths(regmatches(said <- busy_sides(campaign, campaign), gregexpr("end what runs", said))), 1)
 })
 
-test_that("launches like these come second where launches are few, and these launches where they are many", {
-  expect_match(answer_of(levels_percent = c(0, 5), launches = 3),
-               "Launches like these, second: at 5 %, by time barrier .* \\[.*Launches differ by more than their pairs explain with p = ")
-  expect_match(answer_of(levels_percent = c(0, 5), launches = 5), "These launches, second: at 5 %")
-  expect_no_match(answer_of(levels_percent = c(0, 5)), "second:")
-})
-
 test_that("launches that differ are no reason to run five where there are five", {
   said <- function(launches) {
     heterogeneity_warning(analyze_campaign(calm(levels_percent = 5, launches = launches, launch_sd = 0.05), channels = "time"))

@@ -130,7 +130,6 @@ test_that("a treatment from outside is located without a level, and named", {
   dir <- spread(noise_nodes = 3, external = "agent-1s", design = "launches", launches = 6, pairs = 1, seed = 3)
   got <- locate_noise(read_campaign(dir))
   expect_equal(got$answer, "The noise is on node3.")
-  expect_match(format_location(got), "^treatment: kind agent-1s", all = FALSE)
   expect_true(all(is.na(json_of("nodes", dir)$nodes$level_requested_percent)))
   expect_match(status_of("noiselab-analyze", "nodes", dir, "--csv", "--table", "nodes")$out[2], "^agent-1s,none,none,none,,node1,")
 })
@@ -183,23 +182,11 @@ test_that("analyze nodes prints its tables as CSV, everything as JSON, and level
 
 test_that("text for many nodes has a line for those with the noise and counts the others, in 100 columns", {
   dir <- local_campaign(nodes = 60, ranks = 120, noise_nodes = 7, levels_percent = 1, pairs = 20, seed = 2)
-  text <- format_location(locate_noise(read_campaign(dir)))
+  text <- part_lines(location_parts(locate_noise(read_campaign(dir)))[[1]])
   expect_true(all(nchar(text) <= 100))
   expect_match(text, "  node7: the noise is here: ", all = FALSE)
   expect_match(text, "  59 other nodes: not detected, limits ", all = FALSE)
   expect_lt(length(text), 50)
-})
-
-test_that("1,024 ranks on 32 nodes are read and the noisy ones named", {
-  dir <- local_campaign(nodes = 32, ranks = 1024, noise_nodes = c(17, 30), levels_percent = c(0, 1), operations = c("barrier", "allreduce"),
-                        bytes = c(0, 8), pairs = 10, seed = 3)
-  campaign <- read_campaign(dir)
-  expect_equal(nrow(campaign$ranks), 3 * 1024)
-  got <- locate_noise(campaign)
-  expect_match(got$answer, "on node(17|30), node(17|30) \\(2 of 32 nodes\\)")
-  here <- got$ranks[got$ranks$found == "here" & got$ranks$level_requested_percent == 1, ]
-  expect_equal(here$rank, c(17 * 32 - 1, 30 * 32 - 1))
-  expect_equal(sum(got$nodes$slowest_off_percent[got$nodes$level_requested_percent == 1]), 100)
 })
 
 test_that("each treatment has a sentence of its own", {

@@ -53,25 +53,6 @@ test_that("stop rule 2 ends at a relative standard error of 0.05, and not before
   expect_equal(stop_by_error(1e12 + rep(c(-1, 1), 20), rep(FALSE, 40)), 10)
 })
 
-test_that("the median's interval is that of the order statistics", {
-  # n = 9 at 0.95: from the 2nd to the 8th
-  expect_equal(median_half_width(c(9, 1, 8, 2, 7, 3, 6, 4, 5), 0.95), 3 / 5)
-  # the larger half counts
-  expect_equal(median_half_width(c(1, 2, 3, 4, 5, 6, 7, 80, 90), 0.95), 75 / 5)
-  expect_equal(median_half_width(1:7, 0.99), NA_real_)
-  expect_equal(median_half_width(1:8, 0.99), 3.5 / 4.5)
-  expect_equal(median_half_width(1:25, 0.95), (13 - stats::qbinom(0.025, 25, 0.5)) / 13)
-  expect_equal(stop_by_median(rep(4, 20)), 8)
-  expect_equal(stop_by_median(rep(4, 7)), NA_real_)
-  expect_equal(stop_by_median(numeric()), NA_real_)
-  expect_equal(stop_by_median(c(rep(4, 5), 1e9, rep(4, 5)), late = rep(c(FALSE, TRUE, FALSE), c(5, 1, 5))), 9)
-  x <- with_seed(1, 100 + stats::rnorm(5000))
-  at <- stop_by_median(x, precision = 0.002)
-  expect_lte(median_half_width(x[seq_len(at)], 0.99), 0.002)
-  before <- max(looks(5000)[looks(5000) < at])
-  expect_gt(median_half_width(x[seq_len(before)], 0.99), 0.002)
-})
-
 test_that("the report has a row per launch and operation, of the off arm", {
   dir <- local_starts(raw = "starts.bin", launches = 2, operations = c("barrier", "bcast"), bytes = c(0, 64))
   got <- mpiperf_report(dir)
