@@ -17,16 +17,11 @@ compare_acceptance <- function(a, b, margin = NULL, alpha = 0.01, power = 0.95) 
                          ifelse(rows$margin_verdict == "pass" & rows$within, "same", "inconclusive"))
   verdict <- if (is.null(margin)) "pass" else worst_verdict(rows$margin_verdict)
   changed <- rows[rows$verdict == "changed", ]
-  answer <- sprintf("%d of %d figures changed (%d for the worse)%s.", nrow(changed), nrow(rows), sum(changed$worse),
-                    if (is.null(margin)) "" else {
-    sprintf("; by more than the margin of %g %% %d got worse, %d did not, %d cannot be told", margin, sum(rows$margin_verdict == "fail"),
-            sum(rows$margin_verdict == "pass"),
-            sum(rows$margin_verdict == "inconclusive"))
-  })
+  n <- as.list(table(factor(rows$margin_verdict, c("fail", "pass", "inconclusive"))))
+  answer <- paste0(sprintf("%d of %d figures changed (%d for the worse)", nrow(changed), nrow(rows), sum(changed$worse)), if (!is.null(margin)) sprintf(
+    "; by more than the margin of %g %% %d got worse, %d did not, %d cannot be told", margin, n$fail, n$pass, n$inconclusive), ".")
   only <- setdiff(union(sides[[1]]$id, sides[[2]]$id), both)
-  list(rows = rows[c(figure_key, "what", "entity", "unit", "value_a", "value_b", "effect", "ci_low", "ci_high", "effect_unit", "margin",
-                     "detection_limit", "p_two_sided", "p_holm",
-                     "worse", "verdict", "margin_verdict", "n_a", "n_b", "reason")], verdict = verdict, answer = answer,
+  list(rows = rows[setdiff(names(rows), c("kind", "within"))], verdict = verdict, answer = answer,
        notes = c(if (length(only) > 0) sprintf("%d figures are in one campaign only, and left out", length(only)),
                  if (!is.null(margin)) margins_note(margins_in_use(margin), unique(rows$kind)),
                  sprintf("A: %s", a$notes), sprintf("B: %s", b$notes)), alpha = alpha, margin = margin)
@@ -77,7 +72,7 @@ change_rows <- function(a, b, margins, alpha, power) {
   changed <- p_holm <= alpha | exact & (strict$low > 0 | strict$high < 0)
   data.frame(a[c(figure_key, "what", "entity", "unit")], kind = margin_kinds(a$check, a$metric), value_a = a$value,
              value_b = b$value, effect = shown(estimate), ci_low = shown(two$low), ci_high = shown(two$high),
-             effect_unit = ifelse(log_scale, "percent", ifelse(a$unit == "percent", "points", a$unit)), margin = abs(shown(sign * border)),
+             effect_unit = effect_unit_of(ifelse(log_scale, "log", "linear"), a$unit), margin = abs(shown(sign * border)),
              detection_limit = shown(limit), p_two_sided = p_two, p_holm = p_holm,
              worse = sign * estimate > 0, verdict = ifelse(changed %in% TRUE, "changed", "inconclusive"), margin_verdict = verdict,
              within = upper < border & -ifelse(sign > 0, one$low, -one$high) < border,
@@ -91,7 +86,7 @@ change_words <- function(rows) {
 
 format_changes <- function(comparison) {
   rows <- comparison$rows
-  shown <- utils::head(changes_in_order(rows), max(most_failing, sum(rows$verdict == "changed")))  # not more than a reader looks through
+  shown <- utils::head(changes_in_order(rows), max(most_failing, sum(rows$verdict == "changed")))
   c(comparison$answer, "", table_lines(changes_table(shown), indent = 0, width = Inf),
     if (nrow(rows) > nrow(shown)) sprintf("  and %d more (--csv has all)", nrow(rows) - nrow(shown)), "", format_notes(comparison$notes))
 }
@@ -110,11 +105,6 @@ changes_view <- function(comparison, operands) {
            notes = length(unique(comparison$notes)), command = all_command(operands, program = "compare"))
 }
 
-change_unit <- function(rows) {
-  unit <- unname(c(percent = "%", points = "points")[rows$effect_unit])
-  ifelse(is.na(unit), rows$effect_unit, unit)
-}
-
 # Long names keep their ends, which tell them apart.
 cut_middle <- function(text, most) {
   half <- (most - 3) %/% 2
@@ -122,7 +112,7 @@ cut_middle <- function(text, most) {
 }
 
 changes_table <- function(shown) {
-  unit <- change_unit(shown)
+  unit <- effect_words(shown$effect_unit)
   new_table(
     name = col_words("figure", figure_name(shown)), value_a = col_number("A", shown$value_a, format_figure(shown$value_a, shown$unit)),
     value_b = col_number("B", shown$value_b, format_figure(shown$value_b, shown$unit)),
@@ -189,9 +179,8 @@ series_change <- function(part, margins, alpha = 0.01) {
   n <- length(y)
   first <- stats::median(part$value)
   border <- margin_of(margins, margin_kinds(part$check[1], part$metric[1]), first, scale, worse)
-  row <- data.frame(name = part$name[1], nights = n, before = NA_real_, after = NA_real_, unit = part$unit[1], since = "", scale = scale,
-                    score = 0, border = border, se = NA_real_, df = NA_real_,
-                    p = NA_real_, p_margin = NA_real_, bounded = FALSE, inside = FALSE, effect_unit = if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1])
+  row <- data.frame(name = part$name[1], nights = n, before = NA_real_, after = NA_real_, unit = part$unit[1], since = "", scale = scale, score = 0, border = border,
+                    se = NA_real_, df = NA_real_, p = NA_real_, p_margin = NA_real_, bounded = FALSE, inside = FALSE, effect_unit = effect_unit_of(scale, part$unit[1]))
   if (n < 4) return(row)
   each <- vapply(2:(n - 1), function(k) { # the first night after the split
     a <- y[seq_len(k - 1)]

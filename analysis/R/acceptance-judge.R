@@ -37,24 +37,25 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
                  comparisons = comparisons, margins = margins, self_check = self_check,
                  ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, scans, alpha),
                  warnings = c(ceiling_warnings(figures), busy_nodes_warning(figures)),
-                 notes = c(acceptance$notes, few_nodes_note(acceptance), class_notes(classes), comparable$notes, referred$notes,
+                 notes = c(acceptance$notes, if (length(acceptance$hosts) < 3) sprintf(
+                   "%s: none is compared with the others, which takes three; limits, a reference, wrong words and what the noise would cost at scale judge",
+                   counted(length(acceptance$hosts), "node")), class_notes(classes), comparable$notes, referred$notes,
                            if (NROW(comparisons) > 0) margins_note(margins, kinds)),
                  alpha = alpha, classes = classes, acceptance = acceptance)
   result$noise <- c(noise_lines(acceptance, figures), scale_line(scale, judgements, scale_margin))
-  result$complete <- all_ran(acceptance)
+  result$complete <- !any(acceptance$progress$complete < acceptance$progress$planned) &&
+    all(vapply(acceptance$launches, function(info) identical(info$ended, "complete"), TRUE))
   result$nodes <- node_verdicts(result)
   result$verdict <- overall_verdict(result)
   result$answer <- acceptance_answer(result)
   structure(result, class = "nl_acceptance_verdict")
 }
 
-# What no healthy machine shows: ceilings of noiselab's own, which warn and do not judge.
+# What no healthy machine shows: a ceiling of noiselab's own, which warns and does not judge.
 ceiling_percent <- 5
-ceiling_figures <- list(detour = "alone", quantum = "alone")
 
 ceiling_warnings <- function(figures) {
-  high <- figures[figures$metric == "lost" & figures$variant == unlist(ceiling_figures)[figures$check] &
-                  figures$check %in% names(ceiling_figures) & figures$value > ceiling_percent, ]
+  high <- figures[figures$metric == "lost" & figures$variant == "alone" & figures$check %in% c("detour", "quantum") & figures$value > ceiling_percent, ]
   if (nrow(high) == 0) return(character())
   worst <- high[order(-high$value), ]
   worst <- worst[!duplicated(worst$entity), ]
@@ -82,13 +83,7 @@ noise_kinds <- c("limit", "reference", "node", "link", "scale")
 
 last_end <- function(acceptance) {
   ends <- unlist(lapply(acceptance$launches, function(info) info$ended_utc %||% info$started_utc))
-  if (length(ends) == 0) NA_character_ else printable(max(unlist(ends)))
-}
-
-few_nodes_note <- function(acceptance) {
-  n <- length(acceptance$hosts)
-  if (n < 3) sprintf("%s: none is compared with the others, which takes three; limits, a reference, wrong words and what the noise would cost at scale judge",
-                     counted(n, "node"))
+  if (length(ends) == 0) NA_character_ else printable(max(ends))
 }
 
 # Nodes that share a CPU disturb each other: only what was scanned alone is compared between them, and links of nodes that share none with each
@@ -236,7 +231,6 @@ uncompared_judgements <- function(judgements, figures, classes) {
 figure_id <- function(rows) paste(rows$check, rows$variant, rows$metric, rows$size, rows$entity, sep = "\r")
 
 figure_verdicts <- function(figures, judgements) {
-  if (nrow(judgements) == 0) return(rep("measured, not judged", nrow(figures)))
   id <- figure_id(figures)
   own <- figure_id(judgements)
   verdict <- rep("measured, not judged", length(id)) # the worst is written last
@@ -307,12 +301,6 @@ overall_verdict <- function(result) {
   nodes <- if (any(result$judgements$kind %in% c("limit", "reference"))) character() else result$nodes$verdict
   open <- c(result$judgements$verdict, result$checks$verdict, nodes, result$self_check$verdict) == "inconclusive"
   if (!result$complete || result$judged != "noise" || any(open)) "inconclusive" else "pass"
-}
-
-# All that was planned ran to its end.
-all_ran <- function(acceptance) {
-  progress <- acceptance$progress
-  !any(progress$complete < progress$planned) && all(vapply(acceptance$launches, function(info) identical(info$ended, "complete"), TRUE))
 }
 
 # Hosts whose self-check did not find its load: all, where there should have been one and is not.

@@ -277,17 +277,13 @@ margin_of <- function(margins, kind, against, scale, worse) {
   ifelse(scale == "log", log_allowed, allowed)
 }
 
-allowed_words <- function(margins, kind) {
-  row <- margins[match(kind, margins$kind), ]
-  paste0(format_effect(row$percent, FALSE), " %", ifelse(row$floor > 0, paste(", at least", format_figure(row$floor, row$unit)), ""))
-}
-
 # One line for people: all margins that judged something.
 margins_note <- function(margins, kinds) {
   shown <- margins[margins$kind %in% kinds, ]
   if (nrow(shown) == 0) return(NULL)
   paste0("margins (--margin, or a line `margin KIND PERCENT % [FLOOR UNIT]` of the limits): ",
-         paste0(shown$kind, " ", allowed_words(margins, shown$kind), collapse = "; "))
+         paste0(shown$kind, " ", format_effect(shown$percent, FALSE), " %",
+                ifelse(shown$floor > 0, paste(", at least", format_figure(shown$floor, shown$unit)), ""), collapse = "; "))
 }
 
 # `margin KIND PERCENT % [FLOOR UNIT]` of a limits file.

@@ -45,6 +45,7 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
 # Shares of time that rare bursts take, too.
 burst_metrics <- c("lost", "lost_worst_cpu", "preempted", "steal")
 
+effect_unit_of <- function(scale, unit) ifelse(scale == "log", "percent", ifelse(unit == "percent", "points", unit))
 effect_words <- function(unit) ifelse(unit == "percent", "%", unit)
 
 undecided_words <- function(rows, unseen, measured_s) {
@@ -99,14 +100,13 @@ compare_class <- function(table, part, launch, scale, class, shares = FALSE) {
   bind_rows(lapply(names(scores), function(kind) {
     s <- scores[[kind]]
     if (NCOL(s$score) < 3) return(NULL)
-    tests <- if (shares) score_tests(s$score, s$level, launch, between = list(v = 0, df = 1)) else score_tests(s$score, s$level, launch)
+    tests <- score_tests(s$score, launch, between = if (shares) list(v = 0, df = 1) else between_others(s$level, launch))
     level <- colMeans(s$level, na.rm = TRUE)
     around <- without_each(level)
-    effect_unit <- if (scale == "log") "percent" else if (part$unit[1] == "percent") "points" else part$unit[1]
     about <- lapply(unclass(part)[c(figure_key, "what", "unit", "worse")], `[`, 1)
     do.call(frame, c(about, list(kind = kind, entity = colnames(s$score), class = class, others = ncol(s$score) - 1,
                                  value = from_scale(level, scale, worse),
-                                 others_value = from_scale(around$median, scale, worse), effect_unit = effect_unit,
+                                 others_value = from_scale(around$median, scale, worse), effect_unit = effect_unit_of(scale, part$unit[1]),
                                  least_margin = if (shares) log(2) else 0,
                                  z = ifelse(around$mad > 0, (level - around$median) / around$mad, NA_real_)), tests))
   }))
@@ -161,7 +161,10 @@ worst_link_scores <- function(table) {
 row_medians <- function(table, low = FALSE) {
   if (ncol(table) == 1) return(table[, 1])
   sorted <- sort_rows(table)
-  middle_of(sorted$values, sorted$n, low)
+  n <- sorted$n
+  take <- function(k) sorted$values[cbind(seq_along(n), pmax(1, k))]
+  lower <- take((n + 1) %/% 2)
+  ifelse(n == 0, NA_real_, if (low) lower else (lower + take(n %/% 2 + 1)) / 2)
 }
 
 # All rows in order, NA last; `n`: known values of each.
@@ -170,12 +173,6 @@ sort_rows <- function(table) {
   at <- order(row, as.vector(table), na.last = TRUE)
   list(values = matrix(as.vector(table)[at], nrow(table), byrow = TRUE), rank = matrix(order(at), nrow(table)) - ncol(table) *
        (row(table) - 1L), n = rowSums(!is.na(table)))
-}
-
-middle_of <- function(values, n, low = FALSE) {
-  take <- function(k) values[cbind(seq_along(n), pmax(1, k))]
-  lower <- take((n + 1) %/% 2)
-  ifelse(n == 0, NA_real_, if (low) lower else (lower + take(n %/% 2 + 1)) / 2)
 }
 
 # Of every row and column: the median of the row without that column.
@@ -202,8 +199,8 @@ without_each <- function(level) {
   list(median = as.vector(medians_without(matrix(level, 1))), mad = if (n > few_columns) rep(stats::mad(level, na.rm = TRUE), n) else row_mads(others))
 }
 
-# Mean of every score, its standard error and degrees of freedom. `score`, `level`: matrices, units x nodes (or links).
-score_tests <- function(score, level, launch, between = between_others(level, launch)) {
+# Mean of every score (units x nodes or links), its standard error and degrees of freedom.
+score_tests <- function(score, launch, between) {
   scatter <- column_scatter(score, launch)
   # What placements scatter is a property of all nodes alike: where a node's own launches agree by luck, that of all holds.
   pooled <- max(0, mean(scatter$excess, na.rm = TRUE))
@@ -272,7 +269,7 @@ between_others <- function(table, launch) {
   robust <- k >= 5
   # The others of each column beside each other; of many columns all of them, once.
   each <- k < few_columns
-  take <- if (each) without_own(k + 1) else seq_len(k + 1)
+  take <- if (each) rep(seq_len(k + 1), k + 1)[-seq(1, (k + 1)^2, k + 2)] else seq_len(k + 1)
   size <- if (each) k else k + 1
   set <- rep(seq_len(length(take) / size), each = size)
   known <- is.finite(table)
@@ -288,9 +285,6 @@ between_others <- function(table, launch) {
   v <- rep_len(pmax(0, spread - own) * (1 + median_variance(k)), k + 1)
   list(v = ifelse(is.finite(v), v, 0), df = max(1, if (robust) 0.37 * (k - 1) else k - 1))
 }
-
-# Of n columns: all but the first, all but the second, ...
-without_own <- function(n) rep(seq_len(n), n)[-seq(1, n * n, n + 1)]
 
 # Variance of the median of k normal values, in their variances (of two it is the mean; else within 15 %, rather too large).
 median_variance <- function(k) if (k == 2) 1 / 2 else pi / 2 / (k + pi / 2 - 1)

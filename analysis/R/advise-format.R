@@ -112,7 +112,9 @@ advise_lines <- function(advice, alpha, margin, rules, library) {
   c(wrap_line(paste(c(advise_sentence(advice, margin), advice$sentence), collapse = " ")), "", table_lines(table),
     wrap_line(sprintf(paste("gain against the default, from up to %d launches that did not choose the candidate (%d did); intervals hold together",
                             "at %g %%; noise: %g %% of one rank's CPU; time lost per time that it takes%s (default->advised)"),
-                      advice$n_launches - advice$n_screening, advice$n_screening, 100 * (1 - 2 * alpha), advice$level_percent, late_words(advice))),
+                      advice$n_launches - advice$n_screening, advice$n_screening, 100 * (1 - 2 * alpha), advice$level_percent,
+                      if (is.na(advice$late)) "" else sprintf(", and that the last rank comes late (%s, %s)", advice$late,
+                                                              time_words(mean(advice$algorithms$late_by_ns, na.rm = TRUE))))),
     typed)
 }
 
@@ -122,11 +124,6 @@ holds_for <- function(rows, library) {
   nodes <- unique(rows$nodes)
   sprintf("holds for %s, %s ranks%s", library, paste(sort(unique(rows$ranks)), collapse = " and "),
           if (anyNA(nodes)) ", on numbers of nodes that differed" else sprintf(" on %s node%s", paste(sort(nodes), collapse = " and "), if (identical(nodes, 1)) "" else "s"))
-}
-
-late_words <- function(advice) {
-  if (is.na(advice$late)) return("")
-  sprintf(", and that the last rank comes late (%s, %s)", advice$late, time_words(mean(advice$algorithms$late_by_ns, na.rm = TRUE)))
 }
 
 algorithm_lines <- function(frame, alpha) {

@@ -100,16 +100,15 @@ agreement_of <- function(preempted, agent, alpha, groups = 256, others = NA_real
 
 # `n` of the `pairs` have both figures.
 judge_agreement <- function(est, used, tolerance, n, pairs) {
-  answer <- function(word, reason = NA_character_) list(agreement = word, reason = reason)
-  unable <- function(...) answer("cannot be compared", reason = sprintf(...))
-  if (pairs == 0) return(unable("no launch has an off and an on half together that are long enough for the system's accounts"))
-  if (is.na(used)) return(unable("the agent's CPU time on the ranks' CPUs is not known"))
-  if (n == 0) return(unable("no pair of an off and an on half has both figures"))
-  if (is.na(est$low)) return(unable("%d pair%s of halves: too few for an interval", n, if (n == 1) "" else "s"))
-  if (est$low > tolerance || est$high < -tolerance) return(answer("disagree"))
-  if (est$low >= -tolerance && est$high <= tolerance) return(answer("agree"))
-  unable(paste("the ranks gain and lose by other causes, too: the difference is known to \u00b1%s \u00b5s/s only, and %s \u00b5s/s are",
-               "allowed; measure for longer, or with less on the ranks' CPUs"), three((est$high - est$low) / 2), three(tolerance))
+  unable <- if (pairs == 0) "no launch has an off and an on half together that are long enough for the system's accounts" else
+    if (is.na(used)) "the agent's CPU time on the ranks' CPUs is not known" else if (n == 0) "no pair of an off and an on half has both figures" else
+    if (is.na(est$low)) sprintf("%d pair%s of halves: too few for an interval", n, if (n == 1) "" else "s")
+  answer <- if (!is.null(unable)) "cannot be compared" else if (est$low > tolerance || est$high < -tolerance) "disagree" else
+    if (est$low >= -tolerance && est$high <= tolerance) "agree" else "cannot be compared"
+  if (is.null(unable) && answer == "cannot be compared") unable <- sprintf(
+    paste("the ranks gain and lose by other causes, too: the difference is known to \u00b1%s \u00b5s/s only, and %s \u00b5s/s are",
+          "allowed; measure for longer, or with less on the ranks' CPUs"), three((est$high - est$low) / 2), three(tolerance))
+  list(agreement = answer, reason = unable %||% NA_character_)
 }
 
 # The launch as the unit.
@@ -142,9 +141,9 @@ agreement_causes <- function(account, tasks, most = 3) {
     }
     # Tasks on record are no part of the difference: interrupts and the hypervisor are.
     seen <- if (is.na(row$others_us_per_s)) names(cause_names) else c("irq", "softirq", "steal", "quota")
-    causes <- c(woken_groups(tasks[tasks$launch %in% row$launch & tasks$host == row$host & tasks$kind %in% row$kind & tasks$group %in% seen,
-                                   ]),
-                "context switches and cold caches" = 2 * row$switches_per_s,
+    mine <- tasks[tasks$launch %in% row$launch & tasks$host == row$host & tasks$kind %in% row$kind & tasks$group %in% seen, ]
+    woken <- vapply(split(mine, mine$group), function(part) sum(part$shift_us_per_s, na.rm = TRUE), 0)
+    causes <- c(stats::setNames(woken, cause_names[names(woken)]), "context switches and cold caches" = 2 * row$switches_per_s,
                 "the scraper" = if (is.na(row$others_us_per_s)) 1e4 * row$scraper_percent,
                 "noiselab's own observer" = if (is.na(row$others_us_per_s)) 1e4 * row$observer_on_ranks_percent)
     causes <- sort(causes[is.finite(causes) & causes > 0.1 * d], decreasing = TRUE)
@@ -157,13 +156,6 @@ agreement_causes <- function(account, tasks, most = 3) {
 cause_names <- c(kernel = "kernel threads that ran more with it", other = "other tasks that ran more with it",
                  irq = "interrupts", softirq = "soft interrupts", steal = "the hypervisor", noiselab = "noiselab's own tasks",
                  scraper = "the scraper's tasks", quota = "the CPU quota of their cgroup")
-
-woken_groups <- function(tasks) {
-  tasks <- tasks[tasks$group %in% names(cause_names), ]
-  if (nrow(tasks) == 0) return(numeric())
-  sums <- tapply(tasks$shift_us_per_s, tasks$group, sum, na.rm = TRUE)
-  stats::setNames(as.numeric(sums), cause_names[names(sums)])
-}
 
 # What an agent took from the ranks, attributed by the records of their CPUs: time in which a rank could have run and the agent ran in its
 # place.

@@ -43,7 +43,8 @@ answer_row <- function(row, analysis, taken, locked) {
   }
   limit <- if (by_quick) reach_of(quick, row$alpha) + reach_of(quick, 0.05) else if (is.null(bursts) || got$case == "more") row$detection_limit else mine$limit_percent
   needs <- if (!identical(got$margin_verdict, "inconclusive")) NA_real_ else if (is.null(bursts) && !by_quick) row$margin_needs_s else {
-    if (by_quick) whole_needs(quick, analysis$margin, row$alpha) * measured_s(row, analysis$campaign) else parts_need_s(bursts, whole, beyond, analysis$margin, row$alpha, watched) * measured_s(row, analysis$campaign)
+    measured_s(row, analysis$campaign) * if (!by_quick) parts_need_s(bursts, whole, beyond, analysis$margin, row$alpha, watched) else
+      if (quick$value >= analysis$margin) Inf else max(1, (reach_of(quick, row$alpha) / (analysis$margin - quick$value))^2)
   }
   parts <- if (is.null(bursts) || is.null(analysis$margin)) NA_character_ else
     margin_parts(bursts, beyond %||% (if (!is.null(whole)) beyond_figure(whole, bursts)), row$alpha / 6, watched)
@@ -95,9 +96,6 @@ parts_need_s <- function(bursts, whole, beyond, margin, alpha, watched_s) {
   if (!isTRUE(at(1e8) < 0)) return(Inf)
   if (at(1) < 0) 1 else exp(stats::uniroot(function(t) at(exp(t)), log(c(1, 1e8)))$root)
 }
-
-# Of a figure by itself.
-whole_needs <- function(figure, margin, alpha) if (figure$value >= margin) Inf else max(1, (reach_of(figure, alpha) / (margin - figure$value))^2)
 
 reach_of <- function(figure, alpha) diff(figure$ends(alpha)) / 2
 
@@ -157,8 +155,7 @@ agent_rule <- function(bursts, whole, beyond = NULL, agree = agree_percent, alph
 # Pass: the whole lies below, or its parts do together, each at a sixth of alpha: bursts, those unseen, and what lies beyond. Fail: the whole
 # lies above, or the bursts do and the whole is not shown below. Both: a contradiction, and no answer.
 margin_side <- function(bursts, whole, apart, beyond, alpha, each, margin, watched_s) {
-  none <- list(verdict = NA_character_, by = NA_character_, p_above = NA_real_)
-  if (is.null(margin)) return(none)
+  if (is.null(margin)) return(list(verdict = NA_character_, by = NA_character_, p_above = NA_real_))
   high <- function(figure, a) if (is.null(figure)) Inf else figure$ends(a)[2]
   third <- alpha / 6
   # A whole that is made of bursts and beyond leaves out what was not seen.
@@ -231,14 +228,11 @@ sampling_interval_s <- function(kind, campaign) {
 
 several_sentence <- function(rows) {
   hit <- rows[grepl("^detected", rows$outcome), ]
-  hit <- hit[order(-hit$slowdown_percent), ]
-  name <- function(rows) paste0(rows$agent, ifelse(is.na(rows$interval_s), "", paste0(" at ", vapply(rows$interval_s, format_time, ""))))
-  each <- function(row) {
-    sprintf("%s by %s on %s", name(row), percent_words(row$slowdown_percent, row$slowdown_low, row$slowdown_high), row$operation)
-  }
+  top <- hit[order(-hit$slowdown_percent)[1], ]
   if (nrow(hit) == 0) return(paste0(sprintf("None of %d agents was found to slow an operation", nrow(rows)), if (all(is.na(rows$limit))) "." else
     sprintf("; %s %% would have been.", format_span_of(rows$limit[!is.na(rows$limit)]))))
-  sprintf("%d of %d agents slow an operation, most of all %s.", nrow(hit), nrow(rows), each(hit[1, ]))
+  sprintf("%d of %d agents slow an operation, most of all %s%s by %s on %s.", nrow(hit), nrow(rows), top$agent, if (is.na(top$interval_s)) "" else
+    paste(" at", format_time(top$interval_s)), percent_words(top$slowdown_percent, top$slowdown_low, top$slowdown_high), top$operation)
 }
 
 several_table <- function(rows, margin, unicode = shows_unicode()) {
@@ -341,17 +335,11 @@ busy_words <- function(row, x, on, own, analysis) {
   if (NROW(own) != 1 || !is.na(own$reason) || !isTRUE(own$p_value <= row$alpha)) {
     return(sprintf("What the bursts of %s cost %s cannot be told: %s.", x, on, row$reason))
   }
-  direct <- direct_loss(own$taken_percent, row, analysis)
+  cost_ns <- analysis$interruption_ns %||% NA_real_
   paste0(sprintf("%s takes %s of one CPU from the ranks", x, percent_words(own$taken_percent, max(0, own$taken_low), own$taken_high)),
-         if (!is.na(direct$percent)) sprintf("; by the cost of an interruption in this campaign's profile (%s per ms) some %s *direct loss*, caches excluded",
-                                             direct$words, percent_of(direct$percent)),
+         if (!is.na(cost_ns)) sprintf("; by the cost of an interruption in this campaign's profile (%s per ms) some %s *direct loss*, caches excluded",
+                                      format_time(signif(cost_ns, 3) / 1e9), percent_of(own$taken_percent * cost_ns / 1e6)),
          "; the whole could not be told here: ", busy_by(analysis), ".")
-}
-
-# What an interruption costs, by the campaign's own measurement: ns per ns.
-direct_loss <- function(taken_percent, row, analysis) {
-  cost <- analysis$interruption_ns %||% NA_real_
-  list(percent = taken_percent * cost / 1e6, words = if (is.na(cost)) "" else format_time(signif(cost, 3) / 1e9))
 }
 
 busy_by <- function(analysis) {

@@ -65,7 +65,7 @@ in_halves <- function(bursts, halves, slack_ns = 1e6) {
 # Silences between bursts are of two sorts, within an activity and between activities, where an agent has several threads:
 # the cut that parts their logarithms best (Otsu), if the two sorts are a factor of ten apart, and never above 20 ms.
 activity_gap <- function(bursts, most_ns = 2e7) {
-  gaps <- silences(bursts)
+  gaps <- silences(bursts)[diff(bursts$half) == 0]
   gaps <- sort(log10(pmax(1000, gaps)))
   n <- length(gaps)
   if (n < 20) return(0)
@@ -79,19 +79,15 @@ activity_gap <- function(bursts, most_ns = 2e7) {
   10^((gaps[cut] + gaps[cut + 1]) / 2)
 }
 
-# From the end of all that came before to the next start, within halves, ns.
+# From the end of all of the half that came before to the next start, ns.
 silences <- function(bursts) {
-  n <- nrow(bursts)
-  if (n < 2) return(numeric())
   ends <- stats::ave(bursts$start_ns + bursts$duration_ns, bursts$half, FUN = cummax)
-  (bursts$start_ns[-1] - ends[-n])[diff(bursts$half) == 0]
+  bursts$start_ns[-1] - ends[-nrow(bursts)]
 }
 
 # Consecutive bursts of a half with less than `gap` between them.
 merge_activities <- function(bursts, gap) {
-  ends <- stats::ave(bursts$start_ns + bursts$duration_ns, bursts$half, FUN = cummax)
-  n <- nrow(bursts)
-  new <- c(TRUE, diff(bursts$half) != 0 | bursts$start_ns[-1] - ends[-n] > gap)
+  new <- c(TRUE, diff(bursts$half) != 0 | silences(bursts) > gap)
   group <- cumsum(new)
   longest <- order(group, -bursts$duration_ns)
   longest <- longest[!duplicated(group[longest])]

@@ -16,49 +16,32 @@ agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analy
   verdicts <- main_rows(analysis$verdicts)
   time <- verdicts[!has_level(verdicts$level_requested_percent) & verdicts$channel == "time", ]
   parts <- lapply(seq_len(nrow(time)), function(i) {
-    row <- time[i, ]
-    own <- main_taken(taken[taken$kind %in% as.character(row$kind), ])
-    list(rows = bind_rows(list(figure_of_taken(row, own, analysis$alpha), figure_of_locked(row, locked, analysis), figure_of_all(row),
-                               figure_of_alone(row, analysis))),
-         account = if (nrow(own) > 0) mean(own$account_percent) else NA_real_)
+    own <- main_taken(taken[taken$kind %in% as.character(time$kind[i]), ])
+    list(rows = three_figures(time[i, ], own, locked, analysis), account = if (nrow(own) > 0) mean(own$account_percent) else NA_real_)
   })
   structure(bind_rows(lapply(parts, `[[`, "rows")), agreement = bind_rows(lapply(parts, function(p) figures_agree(p$rows, p$account))))
 }
 
-figure_row <- function(row, figure, value = NA_real_, low = NA_real_, high = NA_real_, limit = NA_real_, p_value = NA_real_, outcome = "inconclusive",
-                       reason = NA_character_, n_bursts = NA_real_) {
-  data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, launch = row$launch, scope = row$scope,
-             figure = figure, value = value, low = low, high = high, limit = limit, p_value = p_value, outcome = outcome, reason = reason,
-             n_bursts = n_bursts)
-}
-
-figure_of_taken <- function(row, own, alpha) {
-  if (nrow(own) == 0) return(figure_row(row, "taken", reason = "no account of the agent (agent.HOST.csv)"))
-  own <- own[1, ]
-  figure_row(row, "taken", own$taken_percent, own$taken_low, own$taken_high, own$limit_percent, own$p_value,
-             if (!is.na(own$reason)) "inconclusive" else if (isTRUE(own$p_value <= alpha)) "detected" else "not detected", own$reason)
-}
-
-figure_of_all <- function(row) {
-  figure_row(row, "all", row$estimate, row$ci_low, row$ci_high, row$detection_limit, row$p_one_sided, row_outcome(row), row$reason)
-}
-
-# The slowdown in all less what tasks that nobody named took from the ranks meanwhile; NULL where that is not on record, or the agent moves
-# it.
-figure_of_alone <- function(row, analysis) {
-  a <- row$raw_adjusted[[1]]
-  if (is.null(a) || a$is_withheld || !grepl("others", a$covariate) || !is.na(row$reason)) return(NULL)
-  figure_row(row, "alone", row$adjusted_mean, row$adjusted_low, row$adjusted_high,
-             to_effect("time", detection_limit(a$se, a$df, row$alpha, analysis$power)), a$p,
-             if (isTRUE(a$p <= row$alpha)) "detected" else "not detected", NA_character_)
-}
-
-figure_of_locked <- function(row, locked, analysis) {
+# `alone` is left out where what others took is not on record, or the agent moves it.
+three_figures <- function(row, own, locked, analysis) {
+  figure <- function(figure, value = NA_real_, low = NA_real_, high = NA_real_, limit = NA_real_, p_value = NA_real_, reason = NA_character_,
+                     alpha = row$alpha, outcome = if (!is.na(reason)) "inconclusive" else if (isTRUE(p_value <= alpha)) "detected" else "not detected", n_bursts = NA_real_) {
+    data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, launch = row$launch, scope = row$scope, figure = figure,
+               value = value, low = low, high = high, limit = limit, p_value = p_value, outcome = outcome, reason = reason, n_bursts = n_bursts)
+  }
   mine <- locked_of_answer(row, analysis, locked)
-  if (is.null(mine)) return(figure_row(row, "locked", reason = "bursts are not recorded against slices of the loop"))
-  if (mine$state != "measured") return(figure_row(row, "locked", reason = mine$reason))
-  figure_row(row, "locked", mine$slowdown_percent, mine$slowdown_low, mine$slowdown_high, mine$limit_percent, mine$p_value,
-             if (isTRUE(mine$p_value <= row$alpha)) "detected" else "not detected", NA_character_, mine$n_bursts)
+  a <- row$raw_adjusted[[1]]
+  bind_rows(list(
+    if (nrow(own) == 0) figure("taken", reason = "no account of the agent (agent.HOST.csv)") else with(
+      own[1, ], figure("taken", taken_percent, taken_low, taken_high, limit_percent, p_value, reason, alpha = analysis$alpha)),
+    if (is.null(mine)) figure("locked", reason = "bursts are not recorded against slices of the loop") else if (mine$state != "measured") {
+      figure("locked", reason = mine$reason)
+    } else with(mine, figure("locked", slowdown_percent, slowdown_low, slowdown_high, limit_percent, p_value, n_bursts = n_bursts)),
+    figure("all", row$estimate, row$ci_low, row$ci_high, row$detection_limit, row$p_one_sided, row$reason, outcome = row_outcome(row)),
+    if (!is.null(a) && !a$is_withheld && grepl("others", a$covariate) && is.na(row$reason)) {
+      figure("alone", row$adjusted_mean, row$adjusted_low, row$adjusted_high, to_effect("time", detection_limit(a$se, a$df, row$alpha, analysis$power)), a$p)
+    }
+  ))
 }
 
 # Equivalence of the two slowdowns: the interval of their difference inside the margin, outside of it, or neither.

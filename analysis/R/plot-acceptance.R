@@ -1,7 +1,5 @@
 # Plots of an acceptance campaign: which node failed what, and where the time went.
 
-launches_words <- function(n) paste(n, if (n == 1) "launch" else "launches")
-
 # The colours of tiles, by verdict. A function, because the colours are of a file that is read later.
 verdict_colours <- function() {
   looks <- verdict_looks[match(c("pass", "fail", "inconclusive"), verdict_looks$word), ]
@@ -31,7 +29,7 @@ plot_acceptance_matrix <- function(result, draw = TRUE) {
     ggplot2::scale_fill_manual(NULL, values = verdict_colours(), drop = TRUE) + ggplot2::scale_x_discrete(position = "top") +
       theme_noiselab() + host_axis(n) +
     ggplot2::theme(panel.grid = ggplot2::element_blank(), axis.text.x = ggplot2::element_text(angle = 30, hjust = 0)) +
-    plot_words("Verdicts by node and check", sprintf("%s; %s", counted(n, "node"), launches_words(length(result$acceptance$launches))),
+    plot_words("Verdicts by node and check", sprintf("%s; %s", counted(n, "node"), counted(length(result$acceptance$launches), "launch", "launches")),
                paste("Numbers: how much worse the node is than the others in its worst figure (percent; points of percent where marked pt;",
                      "below 0: better). A slow link",
                      "does not fail its nodes: they are undecided."), NULL, NULL)
@@ -79,7 +77,7 @@ plot_acceptance_map <- function(result, draw = TRUE) {
     ggplot2::scale_x_continuous(breaks = if (max(frame$turn) <= 30) sort(unique(frame$turn)) else ggplot2::waiver(),
                                 expand = ggplot2::expansion()) + theme_noiselab() + host_axis(n) +
     plot_words("Time lost on every CPU, over the run", sprintf("%s, parted by lines; all CPUs scanned at once",
-        launches_words(length(starts))),
+        counted(length(starts), "launch", "launches")),
                paste0("Share of the time lost in detours (check detour, variant all).",
                       if (anyNA(frame$cpu)) " A line is a node: the most that one of its CPUs lost."),
                "repetition, counted over launches", NULL)

@@ -185,26 +185,18 @@ guide_line <- function(frame) {
 }
 
 intervals_subtitle <- function(frame) {
-  unit <- frame$unit_of_inference[1]
   safe <- unique(frame[c("agent", "safe_from_s")])
-  said <- if (is.na(frame$margin_percent[1])) NULL else paste(ifelse(
-    is.na(safe$safe_from_s), paste0(safe$agent, ": no interval is shown to be safe"),
-    paste0(safe$agent, ": safe from ", format_time(safe$safe_from_s), " on")), collapse = "; ")
-  paste(c(said, sprintf("unit of inference: the %s, n = %s", unit, format_range(frame$n))), collapse = "; ")
+  said <- paste0(safe$agent, ": ", ifelse(is.na(safe$safe_from_s), "no interval is shown to be safe", paste("safe from", format_time(safe$safe_from_s), "on")))
+  paste(c(if (!is.na(frame$margin_percent[1])) said, sprintf("unit of inference: the %s, n = %s", frame$unit_of_inference[1], format_range(frame$n))), collapse = "; ")
 }
 
-size_intervals <- function(frame, analysis) {
-  panels <- n_panels(frame)
-  c(9, min(40, 1.8 + 2.9 * ceiling(panels / grDevices::n2mfrow(panels)[1])))
-}
+size_intervals <- function(frame, analysis) c(9, min(40, 1.8 + 2.9 * ceiling(n_panels(frame) / grDevices::n2mfrow(n_panels(frame))[1])))
 
 alt_intervals <- function(frame) {
   alt_panels(frame, "Slowdown by sampling interval", function(rows) {
     rows <- rows[order(rows$interval_s), ]
     ends <- unique(rows[c(1, nrow(rows)), ])
-    paste0(paste(format_effect(ends$estimate), "% at", format_time(ends$interval_s), collapse = ", "),
-           if (!is.na(rows$margin_percent[1])) if (is.na(rows$safe_from_s[1])) ", no interval shown to be safe" else {
-             paste0(", safe from ", format_time(rows$safe_from_s[1]), " on")
-           })
+    safe <- if (is.na(rows$safe_from_s[1])) ", no interval shown to be safe" else paste0(", safe from ", format_time(rows$safe_from_s[1]), " on")
+    paste0(paste(format_effect(ends$estimate), "% at", format_time(ends$interval_s), collapse = ", "), if (!is.na(rows$margin_percent[1])) safe)
   })
 }

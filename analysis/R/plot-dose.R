@@ -31,12 +31,13 @@ draw_dose <- function(analysis, draw, channel, y_name, title) {
   frame <- axes$frame
   frame$panel <- panel_factor(frame$panel, analysis)
   frame <- frame[order(frame$panel, frame$x), ]
+  known <- frame[!is.na(frame$ci_low), ]
   ggplot2::ggplot(frame, ggplot2::aes(x, estimate)) +
     ggplot2::geom_rect(ggplot2::aes(ymin = band_low, ymax = band_high), xmin = -Inf, xmax = Inf,
                        fill = "grey85", data = frame[!duplicated(frame$panel) & !is.na(frame$band_low), ]) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_ribbon(ggplot2::aes(ymin = ci_low, ymax = ci_high), alpha = 0.25, fill = okabe_ito[["sky"]],
-                         data = with_interval(frame)) +
+                         data = joined(known, known$panel)) +
     ggplot2::geom_line(data = joined(frame, frame$panel), colour = okabe_ito[["blue"]]) +
     ggplot2::geom_linerange(ggplot2::aes(ymin = ci_low, ymax = ci_high), na.rm = TRUE, colour = okabe_ito[["blue"]]) +
     ggplot2::geom_point(ggplot2::aes(shape = series, fill = series), size = 2.8) +
@@ -46,14 +47,8 @@ draw_dose <- function(analysis, draw, channel, y_name, title) {
                "delivered level, % of one CPU (ticks: requested levels)", y_name)
 }
 
-# The points of a band: two at least in a panel that have an interval.
-with_interval <- function(frame) {
-  frame <- frame[!is.na(frame$ci_low), ]
-  if (nrow(frame) == 0) frame else joined(frame, frame$panel)
-}
-
-# A line needs two points; ggplot2 would say so aloud for every panel that has one.
-joined <- function(frame, ...) frame[stats::ave(seq_len(nrow(frame)), ..., FUN = length) > 1, ]
+# A line, or a band, needs two points; ggplot2 would say so aloud for every panel that has one.
+joined <- function(frame, ...) if (nrow(frame) == 0) frame else frame[stats::ave(seq_len(nrow(frame)), ..., FUN = length) > 1, ]
 
 # The frame on pseudo-logarithmic axes (`x`: delivered level), and their scales.
 dose_axes <- function(frame) {

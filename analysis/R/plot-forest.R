@@ -13,12 +13,8 @@ plot_forest <- function(analysis, draw = TRUE) {
   bounds <- main[!is.na(main$bound_low_percent), ]
   blue <- okabe_ito[["blue"]]
   ggplot2::ggplot(main, ggplot2::aes(estimate_percent, y)) +
-    (if (!is.na(margin)) {
-      ggplot2::annotate("rect", xmin = axis$margin[1], xmax = axis$margin[2], ymin = -Inf, ymax = Inf, fill = "grey88")
-    }) +
-    (if (!is.na(margin)) {
-      ggplot2::geom_vline(xintercept = axis$margin[2], colour = "grey35", linewidth = 0.4, linetype = "42")
-    }) +
+    (if (!is.na(margin)) list(ggplot2::annotate("rect", xmin = axis$margin[1], xmax = axis$margin[2], ymin = -Inf, ymax = Inf, fill = "grey88"),
+                              ggplot2::geom_vline(xintercept = axis$margin[2], colour = "grey35", linewidth = 0.4, linetype = "42"))) +
     ggplot2::geom_vline(xintercept = pseudo_log(0, axis$sigma), colour = "grey50", linewidth = 0.3) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = ci_low_percent, xmax = ci_high_percent), data = each, na.rm = TRUE,
                             colour = "grey45", linewidth = 0.3) +
@@ -69,17 +65,12 @@ forest_data <- function(analysis) {
 # What tells lines of a panel apart: ranks and design where they differ, the treatment, the level.
 forest_labels <- function(rows, analysis) {
   differ <- function(column) length(unique(rows[[column]])) > 1
+  treatment <- label_in(rows, analysis)
+  has_both <- nzchar(treatment) & has_level(rows$level_requested_percent)
   parts <- list(if (differ("ranks")) paste(format_level(rows$ranks), "ranks"), if (differ("design")) rows$design,
-                forest_dose(rows, analysis))
+                ifelse(has_both, paste0(treatment, ", ", level_label(rows)), ifelse(nzchar(treatment), treatment, level_label(rows))))
   parts <- Filter(function(part) length(part) > 0 && any(nzchar(part)), parts)
   do.call(paste, c(parts, sep = ", "))
-}
-
-# Treatment and level; without a level the name alone says it.
-forest_dose <- function(rows, analysis) {
-  treatment <- label_in(rows, analysis)
-  ifelse(nzchar(treatment), ifelse(has_level(rows$level_requested_percent), paste0(treatment, ", ", level_label(rows)), treatment),
-         level_label(rows))
 }
 
 # Lines from top to bottom; the launches of a line lie below its middle.

@@ -11,6 +11,8 @@ plot_nodes <- function(analysis, draw = TRUE) {
   scale <- shift_scale(frame[c("preempted_shift_percent", "ci_low", "ci_high")], frame$preempted_shift_percent)
   frame[c("preempted_shift_percent", "ci_low", "ci_high")] <- scale$values
   few <- lines <= nodes_lines && n_panels(frame) == 1
+  unit <- frame$unit_of_inference[1]
+  by_pair <- unit == "pair"
   named <- frame[if (few) rep(FALSE, nrow(frame)) else frame$found == "here" & frame$place <= nodes_named, ]
   # Below each other, however near their points are.
   named$y_name <- lines - (named$place - 1) * max(1, lines / 24)
@@ -25,7 +27,10 @@ plot_nodes <- function(analysis, draw = TRUE) {
       ggplot2::scale_y_continuous(breaks = frame$y, labels = frame$host, minor_breaks = NULL, expand = ggplot2::expansion(add = 0.6))
     } else ggplot2::scale_y_continuous(breaks = NULL, expand = ggplot2::expansion(mult = 0.02, add = 0.6))) +
     ggplot2::facet_wrap(~panel, ncol = 1) + theme_noiselab() +
-    plot_words("Extra preempted time by node", nodes_subtitle(frame), paste0(sprintf(paste(
+    plot_words("Extra preempted time by node", sprintf(
+      "scope: %s; unit of inference: the %s, n = %s; %s", if (by_pair) scope_launch else scope_campaign, unit,
+      format_range(if (by_pair) frame$n_pairs else frame$n_launches), counted(lines, "node")
+    ), paste0(sprintf(paste(
       "Preempted time of the ranks of a node, on minus off. Bars: %g %% confidence interval of each by itself. The noise is here:",
       "more than 0 at one-sided alpha %g after Holm's correction over the nodes; trace: clearly less than a tenth of the most."
     ), 100 * (1 - analysis$alpha), analysis$alpha), scale$words), "preempted time, on minus off, % of one CPU",
@@ -54,13 +59,6 @@ location_of <- function(analysis) {
 dose_panel <- function(rows) {
   treatment <- treatment_label(rows, setdiff(varying_factors(rows), if (any(!has_level(rows$level_requested_percent))) "kind"))
   paste0(treatment, ifelse(nzchar(treatment), ", ", ""), level_label(rows))
-}
-
-nodes_subtitle <- function(frame) {
-  unit <- frame$unit_of_inference[1]
-  n <- if (unit == "pair") frame$n_pairs else frame$n_launches
-  sprintf("scope: %s; unit of inference: the %s, n = %s; %s", if (unit == "pair") scope_launch else scope_campaign, unit,
-          format_range(n), counted(max(frame$place), "node"))
 }
 
 # Pseudo-logarithmic where one value dwarfs the others. Values on the axis, its scales and what the caption says of it.

@@ -3,7 +3,7 @@ plot_trace <- function(analysis, draw = TRUE) {
   campaign <- analysis$campaign
   launch <- campaign$rows[["launch"]][1]
   at <- which(campaign$rows[["launch"]] == launch)
-  frame <- analysis$frames$trace %||% trace_data(campaign, at)
+  frame <- analysis$frames$trace %||% bind_rows(lapply(split(at, code_of(cell_key(campaign$rows)[at])), trace_panel, rows = campaign$rows))
   if (!draw) return(frame)
   frame$panel <- panel_factor(frame$panel, analysis)
   thinned <- max(frame$kept_one_in)
@@ -23,11 +23,6 @@ plot_trace <- function(analysis, draw = TRUE) {
                       if (several_treatments(analysis)) "On: all treatments and levels. ",
                       "Log axis. No test is made here (no band, alpha does not apply)."),
                "time since the first half, s", "time per operation, \u00b5s")
-}
-
-trace_data <- function(campaign, at) {
-  panel <- cell_key(campaign$rows)[at]
-  bind_rows(lapply(split(at, code_of(panel)), trace_panel, rows = campaign$rows))
 }
 
 trace_breaks <- function(range) {
@@ -53,9 +48,7 @@ trace_panel <- function(at, rows, most = 4000, slowest = 200) {
 # The share of operations that took `lo_ns` or longer, per bin; bins may occur several times (launches are merged).
 ccdf_from_hist <- function(lo_ns, count) {
   edges <- sort(unique(lo_ns))
-  if (length(edges) == 0) {
-    return(data.frame(lo_ns = numeric(), count = numeric(), probability = numeric()))
-  }
+  if (length(edges) == 0) return(data.frame(lo_ns = numeric(), count = numeric(), probability = numeric()))
   merged <- as.numeric(rowsum(as.numeric(count), match(lo_ns, edges)))
   data.frame(lo_ns = edges, count = merged, probability = rev(cumsum(rev(merged))) / sum(merged))
 }
@@ -63,11 +56,11 @@ ccdf_from_hist <- function(lo_ns, count) {
 # From the latency histograms, all launches merged; the off curve stands in the panel of every treatment.
 plot_tail <- function(analysis, draw = TRUE) {
   hist <- as.data.frame(analysis$campaign$hist)
-  if (nrow(hist) == 0) return(NULL)
-  counted <- stats::ave(hist$count, hist$operation, hist$bytes, hist$arm, hist$level_requested_percent, treatment_code(hist), FUN = sum)
-  hist <- hist[counted > 0, ]
-  if (nrow(hist) == 0) return(NULL)
+  if (!any(hist$count > 0)) return(NULL)
   key <- combine_keys(hist$operation, hist$bytes, hist$arm, hist$level_requested_percent, treatment_code(hist))
+  has_any <- stats::ave(hist$count, key, FUN = sum) > 0
+  hist <- hist[has_any, ]
+  key <- key[has_any]
   curves <- lapply(split(hist, code_of(key)), function(h) {
     tail <- ccdf_from_hist(h$lo_ns, h$count)
     data.frame(panel = if (h$arm[1] == "off") panel_name(h[1, ]) else cell_panel(h[1, ], analysis),
@@ -84,7 +77,7 @@ plot_tail <- function(analysis, draw = TRUE) {
   names_on <- setdiff(levels(frame$series), "off")
   frame$series <- factor(frame$series, c("off", names_on))
   colours <- c("#000000", rep_len(okabe_ito[c("sky", "green", "orange", "purple", "vermillion", "blue")], length(names_on)))
-  total <- range(rowsum(frame$count, paste(frame$panel, frame$series)))
+  total <- unique(format(signif(range(rowsum(frame$count, paste(frame$panel, frame$series))), 3), big.mark = " ", scientific = FALSE, trim = TRUE))
   ggplot2::ggplot(frame[frame$lo_us > 0, ], ggplot2::aes(lo_us, probability)) +
     ggplot2::geom_step(ggplot2::aes(colour = series, linetype = series), direction = "vh") +
     ggplot2::scale_colour_manual(NULL, values = unname(colours)) +
@@ -94,7 +87,7 @@ plot_tail <- function(analysis, draw = TRUE) {
     panel_facets(frame, analysis, "free_x") + theme_noiselab() +
     (if (several_treatments(analysis)) ggplot2::theme(panel.spacing.x = ggplot2::unit(16, "pt"))) +
     plot_words("Tail of the operation times",
-               sprintf("n = %s operations per curve, over all ranks and launches", tail_range(total)),
+               sprintf("n = %s operations per curve, over all ranks and launches", paste(total, collapse = " to ")),
                paste("Share of operations that took at least this long. Solid black: off; dashed: on, by",
                      "requested level. Bins are at most 0.78 % wide. No band, no test (alpha does not",
                      "apply)."),
@@ -111,9 +104,4 @@ beside_treatments <- function(frame) {
     rows
   })
   bind_rows(c(list(off[!off$operation %in% on$operation, ]), copies, list(frame[frame$arm == "on", ])))
-}
-
-tail_range <- function(n) {
-  text <- format(signif(n, 3), big.mark = " ", scientific = FALSE, trim = TRUE)
-  if (text[1] == text[2]) text[1] else paste(text, collapse = " to ")
 }

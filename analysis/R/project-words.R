@@ -119,11 +119,12 @@ unseen_warning <- function(projection) {
   unseen <- projection$unseen
   if (is.null(unseen)) return(NULL)
   short <- any(grepl("were not recorded", projection$rows$reason, fixed = TRUE))
+  is_short <- unseen$watch_s < 3600
   sprintf("%sbursts of %s rarer than one in %s of a node were not recorded: %s%s would exclude %s %%",
           if (short) "where it says >= the record is too short for the size: " else "", format_time(unseen$longest_s),
           format_span(projection$noise$watched_s, 3),
           if (is.na(unseen$high_percent)) "" else sprintf("with them it is up to %s %%; ", format_effect(unseen$high_percent, FALSE)),
-          node_hours(unseen$watch_s), format_level(projection$request$margin %||% usual_margin))
+          paste(count_words(signif(unseen$watch_s / if (is_short) 60 else 3600, 2)), if (is_short) "node-minutes" else "node-hours"), format_level(projection$request$margin %||% usual_margin))
 }
 
 # Where the tail of costs is so heavy that the size is not carried: which, and what would do.
@@ -131,8 +132,6 @@ tail_warning <- function(projection) {
   reason <- grep("shape", projection$rows$reason, fixed = TRUE, value = TRUE)
   if (length(reason) > 0) sub("at least: ", "where it says >= ", reason[1], fixed = TRUE)
 }
-
-node_hours <- function(s) paste(count_words(signif(if (s < 3600) s / 60 else s / 3600, 2)), if (s < 3600) "node-minutes" else "node-hours")
 
 projection_view <- function(projection) {
   new_view(projection_sentences(projection), projection_table(projection), projection_legend(projection),

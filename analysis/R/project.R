@@ -70,10 +70,11 @@ phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, see
   range_s <- if (phase == "common") min(spread_s, noise$period_s) else noise$period_s
   if (!periodic && phase == "common") abort_usage("--phase-spread: the bursts keep to no period")
   even <- length(unique(noise$costs_s)) == 1
-  hits <- n * rest_of_work(noise, work_s) / range_s
+  most <- max(noise$costs_s)
+  hits <- n * (work_s - bursts_in_step(noise, work_s, most) * (noise$period_s - most)) / range_s
   if (periodic && even && isTRUE(hits > project_walk$saturated) && phase == "independent") return(one(slowdown_limit(noise, work_s)))
   walkable <- periodic && is.null(noise$weights) && if (even) n <= project_walk$most_ranks else {
-    n <= project_walk$most_uneven && work_s + max(noise$costs_s) < noise$period_s
+    n <= project_walk$most_uneven && work_s + most < noise$period_s
   }
   if (phase == "common") {
     walkable <- periodic
@@ -88,11 +89,6 @@ phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, see
 of_draws <- function(draws, alpha, method) {
   ends <- stats::quantile(draws, c(alpha / 2, 1 - alpha / 2), names = FALSE)
   list(value = mean(draws), low = ends[1], high = ends[2], method = method)
-}
-
-rest_of_work <- function(noise, work_s) {
-  cost <- max(noise$costs_s)
-  work_s - bursts_in_step(noise, work_s, cost) * (noise$period_s - cost)
 }
 
 # A bound of weights as a sample of costs.
@@ -278,21 +274,17 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL) {
   left <- noise$rate_hz * matrix(upto(as.numeric(reach)) - area[seq_len(size)], size)
   # A burst under way comes on top of those that are met in any case.
   base <- if (periodic) compound(mass, function(f) f^whole)[seq_len(size)] else met
-  if (base[1] < 1 - 1e-12) {
-    left <- pmin(convolved_with(base, left), 1)
-  }
+  if (base[1] < 1 - 1e-12) left <- pmin(convolved_with(base, left), 1)
   within <- pmin(1, cumsum(met))
   cdf <- alone * pmax(within - left, 0)^(n - 1)
   cdf[size, ] <- 1
   step <- rbind(cdf[1, ], diff(cdf))
   step[step < 0] <- 0
   step <- sweep(step, 2, colSums(step), "/")
-  p <- rep(1 / size, size)
   balance <- step - diag(size)
   balance[1, ] <- 1
   p <- tryCatch(solve(balance, c(1, rep(0, size - 1)), tol = 1e-20), error = function(e) {
-    for (i in 1:500) p <- as.numeric(step %*% p)
-    p
+    Reduce(function(p, i) as.numeric(step %*% p), 1:500, rep(1 / size, size))
   })
   max(slowdown_alone(load), sum(p * seq(0, size - 1)) * h / work_s)
 }

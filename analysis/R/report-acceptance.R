@@ -10,7 +10,7 @@ write_acceptance_report <- function(result, file, plots_dir = files_beside(file)
   acceptance <- result$acceptance
   write_page(html_page(
     "Is this cluster quiet and correct?", sprintf("%s; %s; %s", counted(length(acceptance$hosts), "node"),
-                                                  launches_words(length(acceptance$launches)),
+                                                  counted(length(acceptance$launches), "launch", "launches"),
                                                   result$ended_utc), result$answer,
     if (result$self_check$verdict == "inconclusive") paste0("Self-check: ", result$self_check$reason, "."), figure("matrix"), list(
       page_section("failed", "Which node failed what, and what is to be done?", failed_sentence(result), NULL,

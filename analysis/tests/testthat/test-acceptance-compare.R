@@ -26,7 +26,7 @@ test_that("the plot of nights marks the node that changed and its night, and nee
   expect_equal(unique(substr(frame$since[at], 1, 10)), "2026-03-06")
   expect_equal(frame$value[at], worse_trend$values$value[worse_trend$values$name == "quantum.alone.quantum.node2"] / 1000)
   # every node of a figure is there, for comparison, and no more panels than fit
-  expect_equal(sort(unique(frame$entity[frame$panel == frame$panel[at][1]])), c("node1", "node2", "node3"))
+  expect_setequal(frame$entity[frame$panel == frame$panel[at][1]], paste0("node", 1:3))
   expect_lte(length(unique(frame$panel)), most_trends)
   expect_match(alt_acceptance_trend(frame), "quantum.alone.quantum.node2 worse since 2026-03-06")
   built <- ggplot2::ggplot_build(plot_acceptance_trend(worse_trend))
@@ -34,7 +34,6 @@ test_that("the plot of nights marks the node that changed and its night, and nee
                as.numeric(night_time(unique(frame$since[at]))))
   expect_match(alt_acceptance_trend(plot_acceptance_trend(acceptance_trend(good_nights[1:2]), draw = FALSE)), "none changed")
   expect_null(plot_acceptance_trend(acceptance_trend(good_nights[1])))
-  expect_equal(plot_acceptance_trend(worse_trend, draw = FALSE), frame)
 })
 
 test_that("a series that fell by its margin is not steady, and one that kept its level is", {

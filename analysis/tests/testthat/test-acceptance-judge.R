@@ -8,42 +8,26 @@ in_memory <- function(seed = 1, ...) {
 
 judged_by <- function(result, kind) result$judgements[result$judgements$kind == kind, ]
 
-test_that("a check that was skipped is shown with its reason, and is no obstacle unless it has a limit", {
-  a <- in_memory()
-  a$figures <- a$figures[a$figures$check != "completeness", ]
-  at <- a$checks$check == "completeness"
-  a$checks[at, "status"] <- "skipped"
-  a$checks[at, "reason"] <- "it takes two ranks"
-  result <- judge_acceptance(a)
-  row <- result$checks[result$checks$check == "completeness", ]
-  expect_equal(c(row$status, row$verdict), c("skipped", "skipped"))
-  expect_match(row$reason, "it takes two ranks")
-  expect_equal(result$verdict, "pass")
-  expect_match(paste(format_acceptance(result), collapse = "\n"), "completeness: .*it takes two ranks")
-  limited <- judge_acceptance(a, limits_of("completeness.coefficient >= 0.5 ratio"))
-  expect_equal(limited$verdict, "inconclusive")
-  expect_match(limited$checks$reason[limited$checks$check == "completeness"], "no launch has this figure")
-})
-
-test_that("a limit on what nobody measured leaves the run inconclusive, even of a check that was not asked for", {
-  result <- judge_acceptance(in_memory(), limits_of("topology.per_channel >= 1 GB/s"))
-  expect_equal(result$verdict, "inconclusive")
-  row <- result$checks[result$checks$check == "topology", ]
-  expect_equal(c(row$status, row$verdict), c("not asked for", "inconclusive"))
-  expect_match(result$answer, "topology cannot be decided")
-  unknown_size <- judge_acceptance(in_memory(), limits_of("bandwidth.one_way 8KiB >= 1 GB/s"))
-  expect_equal(unknown_size$verdict, "inconclusive")
-})
-
-test_that("a check that failed to run, or that a dying launch left planned, is inconclusive", {
-  for (status in c("failed", "planned")) {
+test_that("a check that was skipped is no obstacle unless it has a limit, one that failed or was left planned, or not asked for with a limit, leaves the run open", {
+  without <- function(status, ..., reason = NA) {
     a <- in_memory()
     a$figures <- a$figures[a$figures$check != "completeness", ]
-    a$checks$status[a$checks$check == "completeness"] <- status
-    result <- judge_acceptance(a)
-    expect_equal(result$verdict, "inconclusive")
-    expect_match(result$answer, "completeness cannot be decided")
+    a$checks[a$checks$check == "completeness", c("status", "reason")] <- list(status, reason)
+    judge_acceptance(a, ...)
   }
+  row_of <- function(result, check) result$checks[result$checks$check == check, ]
+  skipped <- without("skipped", reason = "it takes two ranks")
+  expect_equal(unlist(row_of(skipped, "completeness")[c("status", "verdict", "reason")], use.names = FALSE), c("skipped", "skipped", "sim-0001: skipped, it takes two ranks"))
+  expect_equal(skipped$verdict, "pass")
+  expect_match(paste(format_acceptance(skipped), collapse = "\n"), "completeness: .*it takes two ranks")
+  limited <- without("skipped", limits_of("completeness.coefficient >= 0.5 ratio"))
+  expect_match(row_of(limited, "completeness")$reason, "no launch has this figure")
+  unasked <- judge_acceptance(in_memory(), limits_of("topology.per_channel >= 1 GB/s"))
+  expect_equal(unlist(row_of(unasked, "topology")[c("status", "verdict")], use.names = FALSE), c("not asked for", "inconclusive"))
+  expect_match(unasked$answer, "topology cannot be decided")
+  open <- list(limited, unasked, without("failed"), without("planned"), judge_acceptance(in_memory(), limits_of("bandwidth.one_way 8KiB >= 1 GB/s")))
+  expect_equal(unique(vapply(open, `[[`, "", "verdict")), "inconclusive")
+  for (result in open[3:4]) expect_match(result$answer, "completeness cannot be decided")
 })
 
 test_that("where nothing but data was judged, it is said so and how to get limits, and that is no pass", {
@@ -227,7 +211,7 @@ test_that("a node that was lost in a launch fails, and no more when that launch 
   expect_match(acceptance_view(result, "dir")$warnings[1], "^node2: lost, 1 launch: see what ended it")
 })
 
-test_that("what the reference lacks, and what it has beyond, is said and not judged", {
+test_that("what the reference lacks, has beyond, or has of another number of ranks, is said and not judged", {
   reference <- in_memory(seed = 2)
   reference$figures <- reference$figures[reference$figures$check != "detour", ]
   a <- in_memory()
@@ -241,13 +225,10 @@ test_that("what the reference lacks, and what it has beyond, is said and not jud
   notes <- paste(result$notes, collapse = "\n")
   expect_match(notes, "the reference lacks [0-9]+ figures, not judged by it: bandwidth.between.one_way.131072")
   expect_match(notes, "the reference has 2 figures that were not measured here: .*completeness.nodes.coefficient.3")
-})
-
-test_that("a reference of another number of ranks judges nodes and pairs, not what hangs on the number", {
-  result <- judge_acceptance(in_memory(), reference = in_memory(seed = 2, nodes = 5))
-  rows <- judged_by(result, "reference")
-  expect_setequal(rows$check, c("latency", "bandwidth", "detour", "quantum"))
-  expect_match(paste(result$notes, collapse = "\n"), "the reference has 5 ranks, this campaign 3")
+  # of another number of ranks: nodes and pairs, not what hangs on the number
+  other <- judge_acceptance(in_memory(), reference = in_memory(seed = 2, nodes = 5))
+  expect_setequal(judged_by(other, "reference")$check, c("latency", "bandwidth", "detour", "quantum"))
+  expect_match(paste(other$notes, collapse = "\n"), "the reference has 5 ranks, this campaign 3")
 })
 
 test_that("values of nodes crossed with launches are worth less than as many independent ones, and as many where neither differs", {

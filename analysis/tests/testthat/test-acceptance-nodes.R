@@ -63,8 +63,6 @@ test_that("margins are relative with a floor, of the kind of each figure, and a 
   got <- margins_in_use(7, own)
   expect_equal(got$percent[match(c("share", "latency", "work"), got$kind)], c(5, 3, 7))
   expect_equal(got$floor[match(c("share", "latency"), got$kind)], c(1, 50))
-  for (bad in c("margin beauty 3 %", "margin latency 3 % 5 MB/s", "margin latency much")) expect_error(limits_of(bad), ":1: ",
-      class = "nl_error_damaged")
 })
 
 test_that("nodes on another switch, or with another CPU, are compared among themselves, and a class of two with nobody", {
@@ -167,19 +165,12 @@ test_that("what placements scatter is taken from all nodes, so that a node whose
   expect_gt(rows$p_one_sided[1], 0.01)
 })
 
-test_that("a comparison of many links takes seconds, and leaving one out or not hardly matters", {
+test_that("the variance of a median is nearly that of many samples, and leaving one out of many columns hardly matters", {
   set.seed(3)
-  table <- matrix(rnorm(15 * 40), 15)
-  launch <- rep(1:3, each = 5)
-  exact <- between_others(table[, 1:30], launch)
-  expect_length(exact$v, 30)
-  expect_equal(between_others(table, launch)$df[1], 0.37 * 38)
   # links that differ by themselves, with a standard deviation of 3
-  expect_equal(mean(between_others(table + rep(rnorm(40, 0, 3), each = 15), launch)$v), 9, tolerance = 0.5)
-})
-
-test_that("the variance of a median of normal values is nearly that of many samples", {
-  set.seed(4)
+  table <- matrix(rnorm(15 * 40), 15) + rep(rnorm(40, 0, 3), each = 15)
+  expect_equal(mean(between_others(table, rep(1:3, each = 5))$v), 9, tolerance = 0.5)
+  expect_equal(between_others(table[, 1:30], rep(1:3, each = 5))$df[1], 0.37 * 28)
   for (k in c(2, 3, 5, 9)) {
     seen <- var(apply(matrix(rnorm(k * 3000), k), 2, median))
     expect_lt(abs(log(median_variance(k) / seen)), 0.16)

@@ -1,7 +1,5 @@
 # What an agent took by the records, and three figures of its cost side by side.
 
-taken_of <- function(...) agent_taken(read_campaign(local_agent(...)))
-
 # Of a campaign whose records say this of every half.
 taken_where <- function(taken_ns) {
   campaign <- read_campaign(local_agent(pairs = 12, seed = 3))
@@ -9,13 +7,14 @@ taken_where <- function(taken_ns) {
   agent_taken(campaign)
 }
 
-test_that("what the records attribute is found to a percent of itself where the ranks lose a hundred times as much by others", {
-  row <- taken_of(pairs = 60, agent_burst_ns = 1e6, seed = 4)
-  expect_equal(nrow(row), 1)
-  expect_equal(row$taken_percent, 1, tolerance = 0.05)
-  expect_lt(row$p_value, 1e-12)
-  expect_true(row$taken_low < row$taken_percent && row$taken_high > row$taken_percent)
-  expect_true(is.na(row$reason))
+test_that("what the records attribute is found to a percent of itself, of several launches as one figure with a test of whether they differ", {
+  rows <- agent_taken(read_campaign(local_agent(pairs = 30, launches = 3, agent_burst_ns = 1e6, seed = 4)))
+  pooled <- rows[is.na(rows$launch), ]
+  expect_equal(pooled$taken_percent, 1, tolerance = 0.05)
+  expect_true(pooled$taken_low < pooled$taken_percent && pooled$taken_high > pooled$taken_percent && pooled$p_value < 1e-12)
+  expect_equal(pooled$taken_percent, mean(rows$taken_percent[!is.na(rows$launch)]))
+  expect_equal(pooled$scope, "these launches")
+  expect_true(pooled$heterogeneity_p >= 0 && pooled$heterogeneity_p <= 1)
 })
 
 test_that("hand-computed: the mean of the pairs, Student's interval, limit and p", {
@@ -28,10 +27,13 @@ test_that("hand-computed: the mean of the pairs, Student's interval, limit and p
   expect_equal(row$limit_percent, (qt(0.99, 4) + qt(0.95, 4)) * sd(d) / sqrt(5))
 })
 
-test_that("an agent that never ran where a rank waited took nothing, and nothing is found", {
+test_that("an agent that never ran where a rank waited took nothing, and without records the reason is said", {
   row <- taken_where(0)
   expect_equal(c(row$taken_percent, row$p_value), c(0, 1))
   expect_match(taken_words(row), "never ran where a rank waited")
+  none <- taken_where(NA_real_)
+  expect_true(is.na(none$taken_percent))
+  expect_match(none$reason, "CAP_PERFMON")
 })
 
 test_that("pairs that agree exactly are no certainty, and what is not seen is not said to be nothing", {
@@ -51,20 +53,6 @@ test_that("hand-computed: halves count by their length, with the ratio's standar
   expect_true(all(is.na(ratio_shift(rows, 5:8, 1:4, "y"))))
   # of halves without partners the rate itself
   expect_equal(mean(ratio_shift(rows, 5:8, NULL, "x")) / 1e4, rate)
-})
-
-test_that("without records the reason is said, with what would add them", {
-  row <- taken_where(NA_real_)
-  expect_true(is.na(row$taken_percent))
-  expect_match(row$reason, "CAP_PERFMON")
-})
-
-test_that("several launches are one figure about these launches, with a test of whether they differ", {
-  rows <- taken_of(pairs = 16, launches = 3, agent_burst_ns = 1e6, seed = 2)
-  pooled <- rows[is.na(rows$launch), ]
-  expect_equal(pooled$scope, "these launches")
-  expect_equal(pooled$taken_percent, mean(rows$taken_percent[!is.na(rows$launch)]))
-  expect_true(pooled$heterogeneity_p >= 0 && pooled$heterogeneity_p <= 1)
 })
 
 test_that("a few bursts are known no better than their count, none have an upper end, and neighbours that resemble each other widen the interval", {

@@ -14,21 +14,18 @@ test_that("pooled lines have their launches below them, and hold what the verdic
   expect_match(alt_forest(frame), "reduce: most at 5 %: \\+[0-9.]+ % \\[.*\\]; [12] detected")
 })
 
-test_that("one launch has lines of its own and nothing below them", {
-  analysis <- analyze_campaign(simulated_campaign(pairs = 12, levels_percent = c(1, 5), kinds = c("spin", "cache")), channels = "time")
-  frame <- plot_forest(analysis, draw = FALSE)
-  expect_true(all(frame$pooled))
-  expect_equal(frame$label, c("spin, 1 %", "spin, 5 %", "cache, 1 %", "cache, 5 %"))
-  expect_equal(forest_lines(frame, analysis)$line, 4:1)
-})
-
-test_that("launches with other numbers of ranks are lines of their own", {
+test_that("launches with other numbers of ranks, and treatments of one launch, are lines of their own", {
   dir <- local_campaign(pairs = 8, levels_percent = 5)
   simulate_campaign(dir, pairs = 8, levels_percent = 5, ranks = 4, prefix = "four", seed = 2)
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")
   frame <- plot_forest(analysis, draw = FALSE)
   expect_equal(frame$label, c("2 ranks, 5 %", "4 ranks, 5 %"))
   expect_equal(anyDuplicated(forest_lines(frame, analysis)$line), 0)
+  # of one launch, and none where there is nothing to show
+  of <- function(levels, channel) plot_forest(analyze_campaign(simulated_campaign(pairs = 8, levels_percent = levels, kinds = c("spin", "cache")), channels = channel), draw = FALSE)
+  expect_equal(of(c(1, 5), "time")$label, c("spin, 1 %", "spin, 5 %", "cache, 1 %", "cache, 5 %"))
+  expect_null(of(0, "time"))
+  expect_null(of(5, "preempted"))
 })
 
 test_that("a margin is shaded, with the verdicts and intervals that belong to it", {
@@ -48,9 +45,4 @@ test_that("a margin is shaded, with the verdicts and intervals that belong to it
   frame <- plot_forest(analysis, draw = FALSE)
   expect_equal(unique(frame$verdict), "detected")
   expect_match(gsub("\\s+", " ", plot_forest(analysis)$labels$caption), "margin of 3 %. Detected: step-down")
-})
-
-test_that("without the time channel, or with a placebo alone, there is no forest", {
-  expect_null(plot_forest(analyze_campaign(simulated_campaign(pairs = 8, levels_percent = 0), channels = "time")))
-  expect_null(plot_forest(analyze_campaign(simulated_campaign(pairs = 8, levels_percent = 5), channels = "preempted")))
 })

@@ -9,7 +9,7 @@ test_that("nodes are in the order of their shift, with their intervals and limit
   expect_equal(unique(frame$panel), "1 %")
   expect_equal(frame$found, c("here", "not detected", "not detected"))
   expect_s3_class(ggplot2::ggplot_build(plot_nodes(analysis)), "ggplot_built")
-  expect_match(noiselab:::alt_nodes(frame), "detected on node2 of 3 nodes, most on node2, \\+1.02 % of one CPU")
+  expect_match(alt_nodes(frame), "detected on node2 of 3 nodes, most on node2, \\+1.02 % of one CPU")
 })
 
 test_that("one node and two hundred are drawn, many without their names but for those with the noise", {
@@ -20,15 +20,7 @@ test_that("one node and two hundred are drawn, many without their names but for 
   built <- ggplot2::ggplot_build(plot)
   names <- unlist(lapply(built$data, function(layer) layer$label))
   expect_setequal(names, c("node17", "node120"))
-  size <- noiselab:::size_nodes(plot_nodes(many, draw = FALSE), many)
-  expect_lt(size[2], 10)
-})
-
-test_that("the axis is logarithmic only where one node dwarfs the others", {
-  expect_equal(noiselab:::shift_scale(list(x = c(1, 2, 3)), c(1, 2, 3))$values$x, c(1, 2, 3))
-  wide <- noiselab:::shift_scale(list(x = c(0.001, 0.002, 1)), c(0.001, 0.002, 1))
-  expect_match(wide$words, "logarithmic")
-  expect_false(is.unsorted(wide$values$x))
+  expect_lt(size_nodes(plot_nodes(many, draw = FALSE), many)[2], 10)
 })
 
 test_that("each treatment has a panel, at its highest level, and the first and the last point lie inside of it", {
@@ -51,6 +43,7 @@ test_that("each rank has a line, and its share is compared with 1/n", {
   starts <- frame[frame$panel == "last to start", ]
   expect_gt(weighted.mean(starts$times_expected[starts$line == 2], starts$starts[starts$line == 2]), 1.5)
   expect_match(alt_lateness(frame), "last to start: rank 2 ")
+  for (none in list(local_starts(ranks = 1), local_campaign(pairs = 4, levels_percent = 5))) expect_null(plot_lateness(analyze_campaign(read_campaign(none), channels = "time")))
 })
 
 test_that("many ranks share lines: by node, or by number where there is one node or too many", {
@@ -72,11 +65,4 @@ test_that("many ranks share lines: by node, or by number where there is one node
   frame <- lateness_frame(table, lines(128, function(r) "x"))
   at <- frame[frame$panel == "last to start" & frame$times_expected > 0, ]
   expect_equal(at$times_expected, c(5, 5) / 10 / (2 / 128))
-})
-
-test_that("one rank, and launches in loops, have no map", {
-  dir <- local_starts(ranks = 1)
-  expect_null(plot_lateness(analyze_campaign(read_campaign(dir), channels = "time")))
-  dir <- local_campaign(pairs = 4, levels_percent = 5)
-  expect_null(plot_lateness(analyze_campaign(read_campaign(dir), channels = "time")))
 })

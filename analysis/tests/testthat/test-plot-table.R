@@ -108,24 +108,13 @@ test_that("the pseudo-log axis is 0 at 0, odd, and grows by 1 per decade", {
   expect_equal(pseudo_log(-2, 0.1), -pseudo_log(2, 0.1))
   expect_equal(pseudo_log(1000, 0.01) - pseudo_log(100, 0.01), 1, tolerance = 1e-6)
   expect_true(0 %in% pseudo_log_breaks(c(-1, 5), 0.1))
-})
-
-test_that("few decades get 2 and 5 as well", {
+  # few decades get 2 and 5 as well
   expect_equal(pseudo_log_breaks(c(-5, 5), 1), c(-5, -2, -1, 0, 1, 2, 5))
 })
 
 test_that("the share at or above each bin is counted from the tail", {
-  got <- ccdf_from_hist(c(10, 20, 30), c(90, 9, 1))
-  expect_equal(got$probability, c(1, 0.1, 0.01))
-})
-
-test_that("histograms are merged by adding counts", {
-  got <- ccdf_from_hist(c(20, 10, 20), c(1, 2, 1))
-  expect_equal(got$lo_ns, c(10, 20))
-  expect_equal(got$probability, c(1, 0.5))
-})
-
-test_that("no bin and one bin are handled", {
-  expect_equal(nrow(ccdf_from_hist(numeric(), numeric())), 0)
-  expect_equal(ccdf_from_hist(5, 3)$probability, 1)
+  # bins of several launches are added
+  got <- ccdf_from_hist(c(20, 10, 20, 30), c(5, 90, 4, 1))
+  expect_equal(got, data.frame(lo_ns = c(10, 20, 30), count = c(90, 9, 1), probability = c(1, 0.1, 0.01)))
+  expect_equal(c(nrow(ccdf_from_hist(numeric(), numeric())), ccdf_from_hist(5, 3)$probability), c(0, 1))
 })

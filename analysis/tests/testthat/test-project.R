@@ -29,8 +29,7 @@ test_that("the spread from draw to draw is the known one within a fifth, and the
   }
 })
 
-test_that("where nearly every step is hit, most draws are alike, wherever the walk began", {
-  # The median is that of ranks simulated one by one.
+test_that("where nearly every step is hit draws are alike, wherever the walk began; the median is that of ranks simulated one by one", {
   draws <- 100 * walk_phases(1000, 1, 1, 0.025, 0.001, seed = 1)
   expect_equal(stats::median(draws), 2464.1, tolerance = 2e-4)
   expect_lt(diff(stats::quantile(draws, c(0.1, 0.9), names = FALSE)), 3)
@@ -131,6 +130,9 @@ test_that("the interval covers machines of known bursts, and a short record give
     got$low <= truth && truth <= got$high
   }, TRUE))
   expect_gte(sum(hits), 4)
+  open <- independent(node_noise("open", rep(1e-4, 20), NA, rate_hz = 2, scale = c(0.5, Inf), watched_s = 10), 100, 1e-3)
+  expect_identical(open$high, NA_real_)
+  expect_match(open$reason, "^at least: what a burst costs has no upper end")
   short <- independent(node_noise("short", stats::qexp(ppoints(50)) * 1e-4, NA, rate_hz = 10, watched_s = 5), 10000, 1e-3)
   expect_true(is.na(short$high))
   expect_match(short$reason, "^at least: bursts rarer than one in 5 s")
@@ -198,13 +200,6 @@ test_that("bursts that keep to a period are known by their distances, and others
   expect_identical(steady_period(c(0.05, 0.06), c(1, 2), 5, told_s = 1.1), NA_real_)
 })
 
-test_that("cores left free are weighed against what they save", {
-  row <- project_noise(node_noise("sampler", 33e-6, 1), 1000, 1e-3)[1, ]
-  got <- reserve_rows(c(1, 2), 64, row)
-  expect_equal(got$cost_percent, 100 * c(1 / 63, 2 / 62))
-  expect_identical(got$verdict, c("pays", "does not pay"))
-})
-
 test_that("of a campaign what bursts cost is taken as it was measured, and how often they came", {
   campaign <- read_campaign(add_slices(local_campaign(pairs = 60, levels_percent = 1, operations = "barrier", seed = 2), cost_us = 150))
   noise <- noise_of_campaign(campaign)
@@ -244,12 +239,6 @@ test_that("the line about many nodes is one line, and none where no burst is kno
   expect_lte(nchar(scale_sentence(row, long)), text_width)
   expect_null(scale_of(abort_data("no burst")))
   expect_null(scale_sentence(NULL, "a"))
-})
-
-test_that("a cost that has no upper end gives a lower bound", {
-  got <- independent(node_noise("open", rep(1e-4, 20), NA, rate_hz = 2, scale = c(0.5, Inf), watched_s = 10), 100, 1e-3)
-  expect_identical(got$high, NA_real_)
-  expect_match(got$reason, "^at least: ")
 })
 
 test_that("a node is hit by the detours of any of its CPUs", {
@@ -403,61 +392,31 @@ test_that("files that do not belong together are refused", {
   expect_match(project_of("--merge", one, four)$err, "four was not written by noiselab project --replicates --json")
   expect_match(project_of("--merge", one, "--nodes", "9")$err, "--nodes: is fixed by the files")
   expect_match(project_of("--merge")$err, "which files")
-  expect_match(project_of("--burst", "1ms", "--period", "1s", "--replicates", "1")$err, "is for --pattern only")
-  for (text in c("0", "3-1", "a", "1-2-3")) {
-    expect_match(project_of("--burst", "1ms", "--period", "1s", "--pattern", "barrier", "--replicates", text)$err, "is not a number, nor two")
-  }
 })
 
 # ---- for other simulators ----------------------------------------------------------------------
 
-# Steps, each closed by an ideal synchronisation, of nodes that are held up by what the files say.
-steps_by_files <- function(files, work_s, steps, read) {
-  bursts <- lapply(files, read)
-  clock <- 0
-  for (step in seq_len(steps)) {
-    clock <- max(vapply(bursts, function(b) {
-      at <- clock
-      left <- work_s
-      for (i in which(b$end > clock)) {
-        if (b$start[i] >= at + left) break
-        left <- left - max(0, b$start[i] - at)
-        at <- max(at, b$end[i])
-      }
-      at + left
-    }, 0))
-  }
-  clock
-}
-
-test_that("what is exported has the answer in it: files read back give the simulation's own times", {
-  read <- list(loggopsim = function(file) {
-    x <- utils::read.table(file)
-    data.frame(start = x[[1]] / 1e9, end = (x[[1]] + x[[2]]) / 1e9)
-  }, simgrid = function(file) {
-    x <- utils::read.table(file)
-    data.frame(start = x[[1]][x[[2]] < 1], end = x[[1]][-1][x[[2]][-nrow(x)] < 1])
-  })
+test_that("what is exported are the bursts that the simulation meets, as other simulators read them", {
+  # one node: its step lasts as long as the work and the bursts that begin within it
   free <- loggp("barrier", latency_s = 0, overhead_s = 0, per_byte_s = 0)
-  want <- simulated_ends(free, 8, 1e-3, 60L, c(0.1, 0.1, 10), 0.0025, 1, 1)[1]
-  for (form in names(read)) {
-    dir <- tempfile("export")
-    got <- project_of("--burst", "2.5ms", "--period", "100ms", "--nodes", "8", "--every", "1ms", "--export", form, "--out", dir)
-    expect_identical(got$status, 0L)
-    expect_equal(steps_by_files(file.path(dir, paste0("noise.", 0:7)), 1e-3, 60, read[[form]]), want, tolerance = 1e-6, info = form)
-    expect_identical(project_of("--burst", "1ms", "--period", "1s", "--nodes", "8", "--export", form, "--out", dir)$status, 2L)
-    unlink(dir, recursive = TRUE)
+  noise <- node_noise("train", 0.0025, 0.1)
+  for (seed in 1:5) {
+    end <- simulated_ends(free, 1, 1, 1L, noise_form(noise), noise$costs_s, 1, seed)[1]
+    bursts <- node_bursts_of(noise, 1, 1.2, seed)
+    expect_equal(end, 1 + sum(pmin(bursts$cost_s, bursts$start_s + bursts$cost_s)[bursts$start_s + bursts$cost_s > 0 & bursts$start_s < end]), info = seed)
   }
-  expect_match(project_of("--burst", "1ms", "--period", "1s", "--nodes", "8", "--export", "simgrid")$err, "--out DIR says where to")
-})
-
-test_that("GOAL of two ranks is what a hand writes: work with its burst, a message each way", {
-  # Both are hit at once, as they begin: 1 ms of work takes 3.5.
-  deeds <- rank_deeds(loggp("barrier"), 2, 1e-3, c(0.1, 0, 10), 0.0025, 2, 1)
-  expect_identical(goal_lines(deeds, 2, loggp("barrier"))[1:13], c(
-    "num_ranks 2", "", "rank 0 {", "l1: calc 3500000", "l2: send 1b to 1 tag 0", "l3: recv 1b from 1 tag 0", "l4: calc 1000000", "l5: send 1b to 1 tag 0",
-    "l6: recv 1b from 1 tag 0", "l2 requires l1", "l3 requires l2", "l4 requires l3", "l5 requires l4"
-  ))
+  # under way, and two that overlap
+  bursts <- data.frame(start_s = c(-0.001, 0.5, 0.502), cost_s = 0.0025)
+  expect_identical(loggopsim_lines(bursts), c("0\t1500000", "500000000\t2500000", "502000000\t2500000"))
+  expect_identical(simgrid_lines(bursts), c("0 1e-9", "0.0015 1", "0.5 1e-9", "0.5045 1"))
+  expect_identical(simgrid_lines(bursts[0, ]), "0 1")
+  dir <- local_folder()
+  for (form in c("loggopsim", "simgrid")) {
+    ask <- c("--burst", "2.5ms", "--period", "100ms", "--nodes", "8", "--every", "1ms", "--export", form, "--out", file.path(dir, form))
+    expect_identical(project_of(ask)$status, 0L)
+    expect_setequal(list.files(file.path(dir, form)), c(paste0("noise.", 0:7), if (form == "simgrid") c("hosts", "platform.xml")))
+    expect_identical(project_of(ask)$status, 2L)
+  }
 })
 
 # When the last rank of a program is done, ns: deeds of a rank one after the other, messages in the order that they were sent.
@@ -507,32 +466,18 @@ test_that("a GOAL program, run without noise, ends when the simulation with it d
   }
   dir <- local_folder()
   got <- project_of("--burst", "2.5ms", "--period", "100ms", "--nodes", "4", "--every", "1ms", "--export", "goal", "--out", file.path(dir, "goal"))
-  expect_identical(got$status, 0L)
   expect_match(got$out, "300 steps of barrier on 4 nodes", fixed = TRUE)
-  expect_identical(readLines(file.path(dir, "goal", "program.goal"), 1), "num_ranks 4")
+  # both are hit as they begin: 1 ms of work takes 3.5
+  expect_identical(goal_lines(rank_deeds(loggp("barrier"), 2, 1e-3, c(0.1, 0, 10), 0.0025, 1, 1), 2, loggp("barrier"))[1:8], c(
+    "num_ranks 2", "", "rank 0 {", "l1: calc 3500000", "l2: send 1b to 1 tag 0", "l3: recv 1b from 1 tag 0", "l2 requires l1", "l3 requires l2"
+  ))
 })
 
 # ---- the program -------------------------------------------------------------------------------
 
-test_that("the answer stands on one screen: a headline, a row per step, and what was assumed", {
-  got <- project_of("--burst", "33us", "--period", "1s", "--every", "1ms,10ms")
-  expect_identical(got$status, 0L)
-  expect_lte(length(got$out), 24)
-  expect_true(all(nchar(got$out, "width") <= 100))
-  text <- paste(got$out, collapse = " ")
-  expect_match(text, "on 1,000 nodes that synchronises every 1 ms by 2.1. %")
-  expect_match(text, "at 10,000 nodes by 3.30 %, and no more: a burst costs 33 .s")
-  expect_match(text, "or on any number if all are hit at the same moment")
-  expect_match(text, "limit +at once +1 ms .* 3\\.30 +0\\.0033")
-})
-
-test_that("a margin decides the exit status, and says which interval would do", {
+test_that("a margin decides the exit status", {
   of <- function(margin, ...) project_of("--burst", "33us", "--period", "1s", "--nodes", "1000", "--every", "1ms", "--margin", margin, ...)
-  below <- of("1", "--wander")
-  expect_identical(below$status, 1L)
-  expect_identical(of("3", "--wander")$status, 0L)
-  expect_identical(of("2.1")$status, 3L)
-  expect_match(paste(below$out, collapse = " "), "from 2.8 s between bursts on it stays below. A common phase would do")
+  expect_identical(c(of("1", "--wander")$status, of("3", "--wander")$status, of("2.1")$status), c(1L, 0L, 3L))
 })
 
 test_that("a trace is projected by its activities, of one task or all", {
@@ -573,12 +518,17 @@ test_that("records of several nodes count together, and nodes that differ are kn
 })
 
 test_that("what cannot be asked is refused", {
-  expect_match(project_of("--burst", "1ms")$err, "how often")
-  expect_match(project_of()$err, "what is projected")
-  expect_match(project_of("--burst", "1ms", "--period", "1s", "--level", "1")$err, "--level is for DIR only")
-  expect_identical(project_of("--burst", "2s", "--period", "1s")$status, 3L)
-  expect_identical(project_of("--burst", "1ms", "--period", "1s", "--nodes", "none")$status, 2L)
-  expect_match(project_of("--burst", "1ms", "--period", "1s", "--pattern", "profile", "--nodes", "2")$err, "whose")
+  refused <- function(words, ..., burst = c("--burst", "1ms", "--period", "1s")) expect_match(project_of(burst, ...)$err, words)
+  refused("how often", "--burst", "1ms", burst = NULL)
+  refused("what is projected", burst = NULL)
+  refused("--level is for DIR only", "--level", "1")
+  refused("leave no time to work", "--burst", "2s")
+  refused("--nodes: 'none'", "--nodes", "none")
+  refused("whose", "--pattern", "profile", "--nodes", "2")
+  refused("too much to simulate", "--pattern", "alltoall", "--nodes", "100000")
+  refused("--out DIR says where to", "--nodes", "8", "--export", "simgrid")
+  refused("is for --pattern only", "--replicates", "1")
+  for (text in c("0", "3-1", "a", "1-2-3")) refused("is not a number, nor two", "--pattern", "barrier", "--replicates", text)
 })
 
 test_that("a report has the plot with its data, the rows, and the command that makes it again", {
@@ -605,12 +555,4 @@ test_that("a plot draws lower bounds as such", {
   expect_identical(is.na(frame$ci_high), !is.na(frame$reason))
   expect_match(plot_projection(projection)$labels$caption, "Dotted, triangles: at least")
   expect_match(alt_projection(frame), "at least .* on 10,000 nodes")
-})
-
-test_that("a pattern is simulated, and says what it assumes", {
-  got <- project_of("--burst", "33us", "--period", "100ms", "--nodes", "1,64", "--every", "1ms", "--pattern", "allreduce:bytes=2KiB", "--margin", "50")
-  expect_identical(got$status, 0L)
-  expect_match(paste(got$out, collapse = " "), "that does allreduce after every 1 ms by")
-  expect_match(paste(got$out, collapse = " "), "allreduce of 2 KiB: latency 2.5")
-  expect_match(project_of("--burst", "1ms", "--period", "1s", "--pattern", "alltoall", "--nodes", "100000")$err, "too much to simulate")
 })
