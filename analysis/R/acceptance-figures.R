@@ -76,7 +76,6 @@ figure_bounds <- function(rows, alpha) {
   data.frame(low = low, high = high)
 }
 
-# Why a figure has no interval, or what its bound rests on where nothing was seen.
 bound_words <- function(rows) {
   rate <- rows$metric == "detours" & rows$all_zero & !is.na(rows$watched_s)
   burst <- rows$metric %in% burst_metrics & !is.na(rows$bursts_s)
@@ -132,7 +131,6 @@ judge_scale <- function(host, noises, margin, alpha) {
   row
 }
 
-# Slowdown in percent, with interval.
 scale_cell <- function(noise, alpha) {
   if (is.na(noise$rate_hz)) return(list(value = Inf, low = Inf, high = Inf, reason = NA_character_))
   got <- project_cell(noise, scale_asked$nodes, scale_asked$every_s, "independent", alpha)
@@ -152,10 +150,8 @@ longer_scale <- function(noise, margin, alpha, most = 64, most_bursts = 2e6) {
   Inf
 }
 
-# `rate_hz` NA: the bursts leave no time to work.
 noise_or_all <- function(...) tryCatch(node_noise(...), nl_error = function(e) list(rate_hz = NA_real_))
 
-# Of several CPUs a node is hit by what hits any of them.
 scan_noise <- function(scans) {
   if (NROW(scans) == 0) return(NULL)
   scans <- busiest_scans(scans)
@@ -167,7 +163,6 @@ scan_noise <- function(scans) {
                dispersion = count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9, 1e-9)))
 }
 
-# Others that had a CPU of the node, over its launches.
 record_noise <- function(others) {
   others <- Filter(function(o) o$source != "proc" && o$is_whole, others)
   lengths <- bind_rows(lapply(others, `[[`, "lengths"))
@@ -200,7 +195,6 @@ scale_figures <- function(scale, figures) {
   bind_rows(list(figures, rows))
 }
 
-# What is said of it: one sentence.
 scale_line <- function(scale, judgements, margin) {
   if (NROW(scale) == 0) return(NULL)
   worst <- scale[order(match(scale$verdict, c("fail", "inconclusive", "pass")), -scale$value), ][1, ]

@@ -50,7 +50,6 @@ checks_table <- function(result) {
   )
 }
 
-# On one screen: pass or fail and who, a row per check, and of each failure what to do.
 acceptance_view <- function(result, operands) {
   rows <- result$checks
   ran <- rows$status == "ran"
@@ -119,7 +118,6 @@ period_lines <- function(result) {
 
 acceptance_tables <- c("estimates", "figures", "checks", "judgements", "nodes", "comparisons", "mismatches", "periods", "histograms")
 
-# What JSON has of a verdict.
 acceptance_head <- function(result) c(
   pick(result, c("verdict", "answer", "judged", "complete", "ended_utc", "alpha")),
   list(noise = texts(result$noise), launches = texts(names(result$acceptance$launches)),
@@ -141,7 +139,6 @@ acceptance_lines <- function(result, host = NULL) {
     sprintf("%s: %s %s", f$name, vapply(f$value, format, "", digits = 7, scientific = FALSE, trim = TRUE), f$unit))
 }
 
-# One file per node, which a health check reads without R or jq.
 write_node_files <- function(result, dir) {
   if (!dir.exists(dir) && !dir.create(dir, showWarnings = FALSE)) abort_usage("--write nodes: cannot make the directory '", dir, "'")
   bad <- result$judgements[result$judgements$verdict == "fail", ]

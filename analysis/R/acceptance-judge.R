@@ -1,5 +1,3 @@
-# The verdict on an acceptance campaign.
-
 # The verdict on an acceptance campaign (docs/methods.md, Judging): wrong data, lost nodes, limits of the user or learnt from a reference, nodes and
 # links against the others of their class, and whether the localiser named the node with a known load, without which it cannot pass. `margin`:
 # percent by which a node may be worse than the others; NULL: that of each kind of figure. Gives an `nl_acceptance_verdict`: `verdict`, `answer`,
@@ -116,12 +114,10 @@ judgement <- function(check, what, verdict, ..., variant = "", metric = "", size
         effect = effect, p_holm = p_holm, verdict = verdict, reason = reason)
 }
 
-# What fails from one on, whoever asks.
 none_allowed <- function(check, what, value, ..., unit = "count") {
   judgement(check, what, ifelse(value > 0, "fail", "pass"), value = value, unit = unit, limit = "0", source = "always", ...)
 }
 
-# Of figures: a row each.
 judgement_of <- function(figures, verdict, ...) {
   judgement(figures$check, figures$what, verdict, variant = figures$variant, metric = figures$metric, size = figures$size, entity = figures$entity,
             value = figures$value, unit = figures$unit, ...)
@@ -166,7 +162,6 @@ kernel_judgement <- function(acceptance) {
   none_allowed("kernels", "ranks with a wrong result", as.vector(wrong), metric = "wrong", variant = names(wrong))
 }
 
-# Interval inside: pass; outside: fail; a limit on it, or no interval: inconclusive.
 against_limit <- function(low, high, limit, relation) {
   relation <- rep_len(relation, length(low))
   inside <- ifelse(relation == "<=", high <= limit, low >= limit)
@@ -382,8 +377,6 @@ acceptance_answer <- function(result) {
 found_classes_words <- function(classes) if (any(grepl("latencies",
                                                        classes$by))) " Classes of the network were found in the latencies only: Slurm's topology or --classes would confirm them." else ""
 
-# Could this run have seen a bad node? The launches with a known load.
-
 # Did the localiser name the nodes that got a known load? Every launch of a self-check counts. Each set of nodes has its own; in a set the
 # lightest load asks the question, and a heavier one tells "insensitive today" from "broken".
 judge_self_check <- function(acceptance, alpha) {
@@ -427,7 +420,6 @@ one_self_check <- function(dir, alpha) {
   row(info, chosen, as.character(top$host[top$found == "here"]), top$level_requested_percent[1])
 }
 
-# What the self-checks of one set of nodes say.
 set_words <- function(set) {
   one <- ifelse(is.na(set$problem), sprintf("%s %% of a CPU (%s) on %s: the localiser named %s", format_level(set$level), set$kind,
                                             set$chosen,

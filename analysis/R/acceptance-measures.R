@@ -116,7 +116,6 @@ is_variant <- function(check, variant) sub("^(grid[23]d):[0-9]+(x[0-9]+)+$", "\\
 figure_key <- c("check", "variant", "metric", "size")
 unit_key <- c(figure_key, "unit", "of", "entity", "launch", "repetition")
 
-# The columns of units, where nothing was measured.
 one_unit <- data.frame(check = "", variant = "", metric = "", size = NA_real_, unit = "", of = "", entity = "", launch = "", repetition = 1,
                        x = 1, n_values = 1, trials = 0, place = NA_real_,
                        what = "", worse = "more", scale = "linear", compared = FALSE, placed = FALSE)
@@ -152,14 +151,12 @@ acceptance_units <- function(acceptance) {
   bind_rows(list(cbind(got, about_measures(got$check, got$metric)), quantile_units(acceptance)))
 }
 
-# What the table says of figures, a row each.
 about_measures <- function(check, name, columns = c("what", "worse", "scale", "compared", "placed")) {
   rows <- acceptance_measures[match(paste(check, name), paste(acceptance_measures$check, acceptance_measures$name)), columns, drop = FALSE]
   rownames(rows) <- NULL
   rows
 }
 
-# Mean, sum or largest value of each group (1, 2, ...).
 combined <- function(x, group, how) {
   if (length(x) == max(group)) return(x[order(group)])
   if (how == "max") return(x[order(group, x)][cumsum(tabulate(group))])
@@ -230,14 +227,12 @@ unseen_share <- function(watched, hosts, alpha) {
   pmin(100, 100 * stats::qgamma(1 - alpha, total$bursts[at] + 1) / total$seconds[at] * burst_ns * 1e-9)
 }
 
-# On the scale of tests: more is worse.
 to_scale <- function(x, scale, worse) (if (scale == "log") log(x) else x) * (if (worse == "less") -1 else 1)
 from_scale <- function(x, scale, worse) {
   x <- x * (if (worse == "less") -1 else 1)
   if (scale == "log") exp(x) else x
 }
 
-# Logarithms where all values have one.
 usable_scale <- function(part) if (part$scale[1] == "log" && all(part$x > 0)) "log" else "linear"
 
 # detour.alone.lost.node2: the stable name of a figure; text of other characters becomes _.
@@ -277,7 +272,6 @@ margin_of <- function(margins, kind, against, scale, worse) {
   ifelse(scale == "log", log_allowed, allowed)
 }
 
-# One line for people: all margins that judged something.
 margins_note <- function(margins, kinds) {
   shown <- margins[margins$kind %in% kinds, ]
   if (nrow(shown) == 0) return(NULL)
@@ -324,7 +318,6 @@ limit_units <- list(
 )
 limit_sizes <- c(B = 1, KiB = 1024, MiB = 1024^2, GiB = 1024^3)
 
-# What limits can be set on.
 limit_keys <- function() acceptance_measures[acceptance_measures$check != "scale", ]
 
 # Limits of a file, a row each: `line`, `check`, `variant` and `size` (NA: all), `metric`, `relation`, `limit` (in the figure's unit), `text`;

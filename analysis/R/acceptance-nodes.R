@@ -77,7 +77,6 @@ compare_figure <- function(part, classes = NULL, shares = FALSE) {
                                                                        shares && part$of[1] == "pair" && scale == "log")))
 }
 
-# Means of units (rows) and entities (columns).
 unit_table <- function(y, unit, entity) {
   units <- unique(unit)
   entities <- unique(entity)
@@ -191,7 +190,6 @@ medians_without <- function(table) {
   got
 }
 
-# Median and median absolute deviation of the others of each value.
 without_each <- function(level) {
   n <- length(level)
   others <- matrix(level, n, n, byrow = TRUE)
@@ -256,7 +254,6 @@ column_scatter <- function(table, launch) {
              reason = unname(ifelse(n < 2, "one repetition: its scatter is unknown", NA_character_)))
 }
 
-# Median absolute deviations of what is known.
 row_mads <- function(table) 1.4826 * row_medians(abs(table - row_medians(table)))
 
 # Up to so many columns each is left out in turn; of more, one weighs nothing.

@@ -1,5 +1,3 @@
-# Limits learnt from a campaign that was good.
-
 least_reference <- 5
 
 # A reference for which other tasks had this much of a CPU says what a busy machine does: no machine could miss its limits.
@@ -15,7 +13,6 @@ busy_reference <- function(units) {
           rownames(mean)[which(mean == worst, arr.ind = TRUE)[1, 1]])
 }
 
-# What was learnt from the reference, and what could not be.
 judge_reference <- function(acceptance, figures, reference, alpha, margins = margins_in_use()) {
   learnt <- acceptance_units(reference)
   busy <- busy_reference(learnt)
@@ -166,7 +163,6 @@ host_facts <- function(acceptance) {
   rows[!duplicated(rows$host), ]
 }
 
-# A group's number for each node; all 1 where there are no clear groups.
 latency_groups <- function(units, hosts) {
   one <- rep(1, length(hosts))
   rows <- units[units$check == "latency" & units$of == "pair", ]
@@ -228,7 +224,6 @@ doubt_unknown_switches <- function(comparisons, classes) {
   comparisons
 }
 
-# What is said of classes: which there are, and which are too small to compare.
 class_notes <- function(classes) {
   if (is.null(classes) || !any(nzchar(classes$by))) return(NULL)
   key <- paste(classes$hardware, classes$network)

@@ -36,13 +36,11 @@ analyze_advise <- function(operands, values, form) {
            answer = if (any(advice$rows$verdict == advise_words[["open"]])) "inconclusive" else "pass")
 }
 
-# What JSON has of a program.
 program_head <- function(advice) list(gain = advice$gain %||% list(), verified = advice$verified %||% list())
 
 alarm_lines <- function(notes) unlist(lapply(sprintf("! %s", notes), wrap_line))
 all_pointer <- function(dirs, what) paste0(all_command(dirs, "advise"), ": ", what)
 
-# The lines of a shell's file; NULL: none.
 exports_of <- function(lines) {
   lines <- trimws(grep("^ *export ", lines, value = TRUE))
   if (length(lines) > 0) lines
@@ -118,7 +116,6 @@ advise_lines <- function(advice, alpha, margin, rules, library) {
     typed)
 }
 
-# For what rules hold: the library's version, numbers of ranks and nodes.
 holds_for <- function(rows, library) {
   rows <- rows[rows$verdict == advise_words[["use"]], ]
   nodes <- unique(rows$nodes)

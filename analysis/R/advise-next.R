@@ -37,7 +37,6 @@ advise_look <- function(campaign, alpha, launches) {
                                       counted(n - seen, "launch is", "launches are"))))
 }
 
-# How many launches of the plan are complete, from its beginning.
 complete_launches <- function(campaign, plan) {
   is_there <- vapply(plan$launches, function(id) identical(campaign$launches[[id]]$ended, "complete"), NA)
   sum(cumprod(is_there))
@@ -75,7 +74,6 @@ op_words <- function(arms) {
   paste0(arms$operation, "=", arms$algorithm, ifelse(arms$bytes > 0, sprintf(":%.0f", arms$bytes), ""))
 }
 
-# Rounds that each arm of a launch has in full.
 rounds_of <- function(campaign, ids) {
   rows <- campaign$rows[as.character(campaign$rows[["launch"]]) %in% ids & campaign$rows[["arm"]] == "off", ]
   counts <- table(as.character(rows[["launch"]]), paste(rows[["operation"]], rows[["bytes"]]))
@@ -97,7 +95,6 @@ next_if_busy <- function(campaign, plan, arms) {
                      rounds, n_cells, nlevels(cell)))
 }
 
-# Arms of cells that are open, each as the last launch had it.
 arms_left <- function(advice, arms, margin) {
   open <- advice$rows[advice$rows$verdict == advise_words[["open"]], ]
   arms <- arms[!duplicated(arms[c("operation", "bytes", "ranks", "algorithm")], fromLast = TRUE), ]

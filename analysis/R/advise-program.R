@@ -4,7 +4,6 @@
 worth_share <- 0.01
 program_file <- "advice.program"
 reducing <- c("allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan")
-# Bytes of the elements that the detector reduces by default.
 element_bytes <- 8
 
 # The program's blocking collectives with 1 % of the ranks' time or more, by class of sizes and communicator, the largest first: `bytes` (measured:
@@ -44,7 +43,6 @@ advised_program <- function(dirs) {
   cells
 }
 
-# The rows of a table with the sizes that a rule for each is to hold for.
 with_rule_sizes <- function(rows, program) {
   at <- match(paste(rows$operation, rows$bytes, rows$ranks), paste(program$operation, program$bytes, program$ranks))
   # what was measured, and is tried, is among them
@@ -75,7 +73,6 @@ program_verified <- function(dirs, gain, alpha) {
   verified_by(vapply(sub("-off$", "-on", runs), wall, 0) - vapply(runs, wall, 0), gain, alpha)
 }
 
-# By the log ratios of pairs.
 verified_by <- function(ratios, gain, alpha) {
   got <- mean_of_launches(ratios, alpha)
   percent <- gain_percent_of(got[c("estimate", "high", "low")])
@@ -97,7 +94,6 @@ program_sentence <- function(program, rows, gain, verified) {
   ), collapse = " ")
 }
 
-# What is predicted, and what pairs of runs say of it.
 gain_words <- function(gain, verified, of, how) {
   range <- function(x) sprintf("(%s to %s %%)", three(x$low_percent), three(x$high_percent))
   c(if (gain$advised == 0) sprintf("Nothing is predicted for %s.", of) else

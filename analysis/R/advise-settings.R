@@ -1,6 +1,5 @@
 # Advice on what holds for a whole launch: the eager limit, and where ranks are placed. The launches of a set have a setting each, in random order.
 
-# Sizes that an operation needs for a step to be looked for: three on each side.
 least_step_sizes <- 6
 least_side_sizes <- 3
 
@@ -46,7 +45,6 @@ settings_table <- function(campaign, alpha = 0.01, margin = advise_margin_percen
          n_screening = length(screening), alpha = look$alpha, note = look$note))
 }
 
-# Rows as of advise_rounds(), `launch` being the set and `algorithm` the setting.
 settings_rounds <- function(campaign, there) {
   rows <- campaign$rows[campaign$rows[["launch"]] %in% there$launch, ]
   at <- match(as.character(rows[["launch"]]), there$launch)
@@ -98,7 +96,6 @@ settings_rows <- function(figures, arms, screening, alpha, margin) {
   }))
 }
 
-# What each setting gains over all, by all sets: for people, each by itself.
 setting_rows <- function(figures, alpha) {
   all <- figures[figures$operation == "all", ]
   bind_rows(lapply(unique(all$algorithm), function(name) {
@@ -129,8 +126,6 @@ in_use_of <- function(campaign, there) {
                memory_bytes = limit[[1]] * peers * buffers)
   }))
 }
-
-# ---- steps --------------------------------------------------------------------------------------------------------------------------------
 
 settings_steps <- function(figures, alpha) {
   figures <- figures[figures$operation != "all", ]
@@ -184,8 +179,6 @@ line_through <- function(bytes, times) {
   list(misfit = sum(w * (times - mean_ns - slope * (bytes - centre))^2), at = function(x) max(mean_ns + slope * (x - centre), min(times) / 10))
 }
 
-# ---- words --------------------------------------------------------------------------------------------------------------------------------
-
 analyze_settings <- function(campaign, operands, alpha, margin, values, form) {
   program <- advised_program(operands)
   advice <- settings_table(campaign, alpha, margin, program)
@@ -205,7 +198,6 @@ analyze_settings <- function(campaign, operands, alpha, margin, values, form) {
            answer = if (verdict == advise_words[["open"]]) "inconclusive" else "pass")
 }
 
-# The row that decides.
 settings_row <- function(advice) advice$rows[advice$rows$condition == "quiet" & advice$rows$operation == "all", ]
 
 settings_verdict <- function(advice) {
@@ -219,7 +211,6 @@ settings_typed <- function(advice) {
   paste("export", strsplit(settings_row(advice)$algorithm, " ", fixed = TRUE)[[1]])
 }
 
-# Of a program: shares of its time, times what its operations gain.
 settings_gain <- function(advice, program) {
   row <- settings_row(advice)
   is_used <- settings_verdict(advice) == advise_words[["use"]]
@@ -229,7 +220,6 @@ settings_gain <- function(advice, program) {
   list(percent = of(row$gain_percent), low_percent = of(row$gain_low_percent), high_percent = of(row$gain_high_percent), advised = as.integer(is_used))
 }
 
-# A setting in short: the value, or where ranks go.
 setting_words <- function(advice, setting = advice$settings$setting) {
   full <- ifelse(setting == "default", advice$reference, setting)
   value <- function(name) ifelse(grepl(paste0(name, "="), full), sub(paste0(".*", name, "=([^ ]*).*"), "\\1", full), "")

@@ -40,7 +40,6 @@ advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent)
        note = c(look$note, defaults_own(rows, tried)))
 }
 
-# The MPI library of a campaign, with its version.
 library_of <- function(campaign) {
   versions <- vapply(unname(campaign$launches), function(l) sub(",.*", "", show_json(l$mpi$version)), "")
   printable(paste(unique(gsub("[[:space:]]+", " ", sub("^MPICH Version:", "MPICH", trimws(versions)))), collapse = " and "))
@@ -82,7 +81,6 @@ only_or_na <- function(x) if (length(unique(x)) == 1) as.numeric(x[1]) else NA_r
 
 of_call <- function(frame, cell) frame$operation == cell$operation & frame$bytes == cell$bytes & frame$ranks == cell$ranks
 
-# What the launches say of their algorithms: one row per launch, operation and size.
 advise_arms <- function(campaign) {
   arms <- bind_rows(lapply(names(campaign$launches), function(id) {
     info <- campaign$launches[[id]]
@@ -150,7 +148,6 @@ launch_figures <- function(rounds) {
   }))
 }
 
-# Mean over launches with Student's interval: one-sided bounds at `alpha`.
 mean_of_launches <- function(x, alpha) unlist(batch_mean_ci(x[is.finite(x)], 1 - 2 * alpha, Inf)[c("estimate", "low", "high")])
 
 gain_percent_of <- function(log_ratio) -100 * expm1(log_ratio)
@@ -188,7 +185,6 @@ advise_row <- function(figures, arms, condition, screening, alpha, margin) {
   row
 }
 
-# What each arm may gain at most: one row per operation, size, ranks, algorithm and condition.
 may_gain_rows <- function(figures, arms, alpha) {
   arms <- arms[!duplicated(arms[c("operation", "bytes", "ranks", "algorithm")]) & arms$algorithm != "default", ]
   bind_rows(lapply(seq_len(nrow(arms)), function(i) {
@@ -231,8 +227,6 @@ is_beaten_by <- function(other, figures, algorithm, alpha) {
   })
   any(vapply(bounds, function(b) isTRUE(b[["low"]] > 0), NA)) && !any(vapply(bounds, function(b) isTRUE(b[["high"]] < 0), NA))
 }
-
-# ---- Open MPI's rules ---------------------------------------------------------------------------------------------------------------------
 
 # Numbers of the collectives in a rules file: the enumeration of Open MPI (ompi/mca/coll/base/coll_base_functions.h), 4.1 and 5.0.
 rules_collectives <- c(allgather = 0, allgatherv = 1, allreduce = 2, alltoall = 3, alltoallv = 4, alltoallw = 5, barrier = 6, bcast = 7,
@@ -298,7 +292,6 @@ defaults_own <- function(rows, tried) {
                            join_words(operation_sizes(rows[is_own, ])))
 }
 
-# The rows with `rule`; what the library refuses to follow is not advised.
 rules_judged <- function(rows, tried, library = "") {
   is_ruled <- is_selected(rows, library)
   rows$rule <- rep(NA_character_, nrow(rows))
@@ -307,7 +300,6 @@ rules_judged <- function(rows, tried, library = "") {
   rows
 }
 
-# Whether the library's component han stands before the rules of `tuned`.
 has_han <- function(rows, library) any(!rows$nodes %in% 1) && grepl("Open MPI v([5-9]|[1-9][0-9])", library)
 
 # What is advised where no rule can select it by size: `export` lines that force the algorithm for all sizes and numbers of ranks, where all that were

@@ -58,7 +58,6 @@ ratio_shift <- function(rows, on, off, column) {
   d
 }
 
-# Sum over the rows that have a value, per second of theirs.
 per_second <- function(rows, at, column) {
   known <- at[!is.na(rows[[column]][at])]
   if (length(known) == 0) NA_real_ else 1e9 * sum(rows[[column]][known]) / sum(rows[["wall_ns"]][known])
@@ -98,7 +97,6 @@ agreement_of <- function(preempted, agent, alpha, groups = 256, others = NA_real
     judge_agreement(est, used, tolerance, length(d), length(preempted)))
 }
 
-# `n` of the `pairs` have both figures.
 judge_agreement <- function(est, used, tolerance, n, pairs) {
   unable <- if (pairs == 0) "no launch has an off and an on half together that are long enough for the system's accounts" else
     if (is.na(used)) "the agent's CPU time on the ranks' CPUs is not known" else if (n == 0) "no pair of an off and an on half has both figures" else
@@ -111,7 +109,6 @@ judge_agreement <- function(est, used, tolerance, n, pairs) {
   list(agreement = answer, reason = unable %||% NA_character_)
 }
 
-# The launch as the unit.
 across_account <- function(shifts, rows, alpha) {
   if (length(shifts) < 3) return(NULL)
   mine <- rows[rows$host == shifts[[1]]$host & rows$kind == shifts[[1]]$kind, ]
@@ -126,8 +123,6 @@ across_account <- function(shifts, rows, alpha) {
          switch_ins = sum(mine$switch_ins), switch_outs = sum(mine$switch_outs)),
     agreement_of(average("preempted"), average("agent"), alpha, groups = Inf, others = average("others"), account = 1e4 * weighted("cpu_percent")))
 }
-
-# ---- what a difference may mean ----------------------------------------------------------------
 
 # One text per account row: what could explain a difference, the largest first; "" where they agree.
 agreement_causes <- function(account, tasks, most = 3) {

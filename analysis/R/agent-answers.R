@@ -274,7 +274,6 @@ percent_words <- function(x, low, high) {
   sprintf("%.*f %% (%.*f to %.*f)", digits, x, digits, low, digits, high)
 }
 
-# One text per row of the answers, each said once.
 answer_words_of_agents <- function(answers, analysis, taken = NULL) {
   words <- lapply(seq_len(NROW(answers)), function(i) {
     row <- answers[i, ]

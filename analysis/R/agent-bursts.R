@@ -166,7 +166,6 @@ circular_phase <- function(start_s, period_s) {
 
 # Who took the CPU of the ranks: tasks, by the best evidence that the machine allowed.
 
-# What each source of tasks.HOST.csv can tell.
 task_sources <- c(
   cpu = "by context-switch records of the CPUs: which task ran, from when to when",
   thread = "by records of the ranks' own threads: when a rank was off its CPU is exact, which task ran instead is not known",
@@ -174,10 +173,8 @@ task_sources <- c(
   counts = "by involuntary switches and CPU time only: which task ran is not known"
 )
 
-# Groups that are switched on purpose: their rows come first.
 treated_groups <- c("agent", "scraper", "generator")
 
-# Groups that take nothing from a rank.
 own_groups <- c("rank", "idle")
 
 # The tasks (or `groups`) that ran on the ranks' CPUs in the measured halves of an arm, beside the off halves (`tasks.HOST.csv`): what is switched on
@@ -199,7 +196,6 @@ agent_tasks <- function(campaign, alpha = 0.01, groups = FALSE) {
 
 arm_key <- function(launch, host, kind, level) paste(launch, host, kind, ifelse(kind == "off", 0, level), sep = "\r")
 
-# Measured seconds of each arm on each node, named by arm_key(); by the account where there is one.
 arm_seconds <- function(campaign) {
   account <- as.data.frame(campaign$agents)[c("launch", "host", "arm", "kind", "level_requested_percent", "wall_ns")]
   hosts <- unique(as.data.frame(campaign$tasks)[c("launch", "host")])
@@ -243,7 +239,6 @@ node_tasks <- function(node, seconds) {
   bind_rows(rows)
 }
 
-# One task in one arm of one node, over its CPUs.
 task_sums <- function(part, seconds) {
   first <- part[1, ]
   span <- unname(seconds[arm_key(first$launch, first$host, first$kind, first$level_requested_percent)])
@@ -261,7 +256,6 @@ task_sums <- function(part, seconds) {
        p99_us = quantile(part$p99_ns), max_us = max_or_na(part$max_ns) / 1000, threads = max_or_na(part$threads))
 }
 
-# Columns share, share_low, share_high: of the shift of the ranks' preempted time.
 shared_shift <- function(table, campaign, alpha) {
   shifts <- agent_shifts(campaign, agents_only = FALSE)
   lost <- lapply(shifts, function(s) batch_mean_ci(s$preempted[is.finite(s$preempted)], 1 - 2 * alpha))
@@ -277,7 +271,6 @@ shared_shift <- function(table, campaign, alpha) {
   table
 }
 
-# Where the tasks come from and what was lost, per launch and node: one text each.
 task_evidence <- function(campaign) {
   if (NROW(campaign$tasks) == 0) return(character())
   nodes <- unique(as.data.frame(campaign$tasks)[c("launch", "host", "source")])
@@ -310,7 +303,6 @@ planned_parts <- function(campaign, id) {
   list(quick = c(options$half_period_ns, options$long_half_ns), undisturbed = options$block_ns)
 }
 
-# Of these rows those in which an agent ran undisturbed: all, but for quick halves.
 undisturbed_rows <- function(campaign, at) {
   ids <- as.character(campaign$rows[["launch"]][at])
   planned <- campaign$rows[["planned_ns"]][at]
@@ -366,7 +358,6 @@ most_deviations <- 3
 most_reach <- function(d) if (stats::mad(d) > 0) most_deviations * stats::mad(d) else Inf
 clamped <- function(x, reach) pmin(pmax(x, -reach), reach)
 
-# Pairs of which less than this is left are no pairs.
 least_kept <- 0.25
 
 # Neighbouring pairs hang together for less than a part of so many.
@@ -414,7 +405,6 @@ quick_figure <- function(pairs, alpha = 0.01) {
   structure(figure_as(figure, function(x) 100 * expm1(x)), n = nrow(pairs), note = if (length(note) > 0) paste(note, collapse = "; "))
 }
 
-# NA where nothing scatters.
 p_of_t <- function(...) tryCatch(stats::t.test(...)$p.value, error = function(e) NA_real_)
 
 # Of the rows `at` of a launch; NULL where there is none, or no record of bursts. Without a burst the whole lies beyond.

@@ -80,7 +80,6 @@ figures_table <- function(figures, unicode = shows_unicode()) {
 figures_legend <- paste("taken: % of one CPU, by who ran while a rank waited; by bursts and in all: % of the operation's time; limit: what would have",
                         "been found")
 
-# Why a figure is not there, each reason once.
 figure_reasons <- function(figures) {
   lacking <- figures[is.na(figures$value) & !is.na(figures$reason), ]
   unique(sprintf("no figure %s: %s", figure_names[lacking$figure], lacking$reason))
@@ -109,7 +108,6 @@ figure_of_t <- function(value, se, df) {
   figure_of(value, function(a) value + c(-1, 1) * max(stats::qt(a, df, lower.tail = FALSE) * se))
 }
 
-# On another scale: `f` rises.
 figure_as <- function(figure, f) figure_of(f(figure$value), function(a) f(figure$ends(a)))
 
 # Of f(values) that rises in every figure with sign 1 and falls where it is -1: the distances of the ends are added in squares, each on its
@@ -194,7 +192,6 @@ regular_train <- function(start_ns, cpu_ns, stretch) {
   list(period_ns = centre, cpu_ns = cpu[beat], distances = distances, beside = cpu[!beat])
 }
 
-# Of bursts that come at random.
 random_use <- function(cpu_ns, total_ns) figure_of(sum(cpu_ns) / total_ns, function(a) compound_poisson_ends(cpu_ns, a) / total_ns)
 
 # Bounds of the expected sum of events that come at random, each of another size, from those that came.

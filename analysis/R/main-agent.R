@@ -92,9 +92,6 @@ report_sentences <- function(report) {
   c(if (!is.null(report$analysis)) answer_sentences(report$analysis), unique(burst_sentences(report$bursts, report$campaign)))
 }
 
-# ---- text --------------------------------------------------------------------------------------
-
-# On one screen: what it costs, what it used and took, and what to beware of.
 agent_view <- function(report, operands) {
   if (NROW(report$agents) > 1) return(several_view(report, operands))
   analysis <- report$analysis
@@ -123,7 +120,6 @@ agent_warnings <- function(report) {
     quota_sentence(analysis$campaign), busy_sentence(analysis$campaign))
 }
 
-# How much longer, where the margin is undecided.
 answers_need_words <- function(answers, analysis) {
   needs <- answers$needs_s[!is.na(answers$needs_s)]
   if (length(needs) == 0 || !identical(analysis$margin_answer$answer, "inconclusive")) return(NULL)
@@ -132,7 +128,6 @@ answers_need_words <- function(answers, analysis) {
           if (max(needs) > most_needed_s) paste("more than", format_span(min(needs))) else format_span(max(needs)), analysis$power)
 }
 
-# A row for each of several agents.
 several_view <- function(report, operands) {
   agents <- report$agents
   warnings <- c(agent_notes(report$accounts), sprintf("%s: no slowdown: %s", agents$agent, agents$reason)[!is.na(agents$reason)],
@@ -263,7 +258,6 @@ share_words <- function(rows) {
                                         sprintf("%.0f %% [%.0f, %.0f]", 100 * rows$share, 100 * rows$share_low, 100 * rows$share_high)))
 }
 
-# "collectd", or "spin, 1 %".
 arm_label <- function(rows) {
   ifelse(has_level(rows$level_requested_percent), paste0(rows$kind, ", ", format_level(rows$level_requested_percent), " %"), rows$kind)
 }

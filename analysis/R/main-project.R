@@ -106,7 +106,6 @@ merged_projection <- function(files, values) {
   projection
 }
 
-# The words of the command line, without where its output goes.
 project_command <- function(operands, values) {
   given <- values[setdiff(names(values), c("report", "json", "csv", "out"))]
   c("noiselab", "project", unlist(lapply(names(given), function(name) {
@@ -142,7 +141,6 @@ list_option <- function(text, name, each) {
   sort(unique(vapply(strsplit(paste0(text, ","), ",", fixed = TRUE)[[1]], each, 0, name, USE.NAMES = FALSE)))
 }
 
-# One of: a campaign, a trace, bursts that are assumed.
 project_source <- function(operands, values, request, program = NULL) {
   given <- c(DIR = length(operands) > 0, "--trace" = !is.null(values$trace), "--burst" = !is.null(values$burst))
   if (sum(given) != 1) abort_usage(if (any(given)) paste(paste(names(given)[given], collapse = " and "), "exclude each other") else
@@ -186,7 +184,6 @@ make_projection <- function(noise, request) {
   )
 }
 
-# The largest number of nodes up to 1,000, and the step nearest to 1 ms.
 headline_row <- function(rows) {
   n <- max(rows$nodes[rows$nodes <= 1000], min(rows$nodes))
   near <- which(rows$nodes == n)

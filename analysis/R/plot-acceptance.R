@@ -83,7 +83,6 @@ plot_acceptance_map <- function(result, draw = TRUE) {
                "repetition, counted over launches", NULL)
 }
 
-# More lines than these are not one per CPU, but one per node.
 most_map_lines <- 64
 
 size_acceptance_map <- function(frame, result) {

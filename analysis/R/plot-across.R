@@ -1,5 +1,3 @@
-# Plot of a projection to many nodes.
-
 # A line for each time between two synchronisations, all nodes hit at once in grey; more numbers of nodes where that takes no simulation.
 plot_projection <- function(projection, draw = TRUE) {
   frame <- projection$frames$projection %||% projection_frame(projection)

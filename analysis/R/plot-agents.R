@@ -34,7 +34,6 @@ phase_data <- function(analysis, most = 5000, most_panels = 6) {
   if (length(frames) > 0) do.call(rbind, c(frames, list(make.row.names = FALSE)))
 }
 
-# Per launch and node with bursts: its `row` of agent_bursts(), its `activities`, the name of its `panel`.
 activity_panels <- function(analysis, most) {
   bursts <- agent_of(analysis)$bursts
   rows <- as.data.frame(bursts)

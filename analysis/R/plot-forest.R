@@ -62,7 +62,6 @@ forest_data <- function(analysis) {
   frame
 }
 
-# What tells lines of a panel apart: ranks and design where they differ, the treatment, the level.
 forest_labels <- function(rows, analysis) {
   differ <- function(column) length(unique(rows[[column]])) > 1
   treatment <- label_in(rows, analysis)

@@ -50,12 +50,10 @@ nodes_data <- function(analysis) {
          "detection_limit", "extra_share_percent", "p_holm", "found", "n_pairs", "n_launches", "unit_of_inference")]
 }
 
-# The noise of an analysis by node and rank; NULL where the launches do not have what it needs.
 location_of <- function(analysis) {
   analysis$location %||% tryCatch(locate_noise(analysis$campaign, analysis$alpha, analysis$power), nl_error_data = function(e) NULL)
 }
 
-# "1 %" or "cache, 1 %".
 dose_panel <- function(rows) {
   treatment <- treatment_label(rows, setdiff(varying_factors(rows), if (any(!has_level(rows$level_requested_percent))) "kind"))
   paste0(treatment, ifelse(nzchar(treatment), ", ", ""), level_label(rows))
@@ -137,7 +135,6 @@ plot_lateness <- function(analysis, draw = TRUE) {
                "time since the first half, s", if (together > 1) NULL else "rank")
 }
 
-# The line of each rank of a launch, and its label.
 lateness_groups <- function(campaign, launch, at_least) {
   ranks <- as.data.frame(campaign$ranks)
   ranks <- unique(ranks[ranks$launch == launch, c("rank", "host")])

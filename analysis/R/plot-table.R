@@ -65,10 +65,8 @@ plots <- function() list(
        draw = plot_acceptance_trend, alt = alt_acceptance_trend, size = function(frame, trend) c(9, 1.7 + 2 * ceiling(n_panels(frame) / 2)), margin = TRUE)
 )
 
-# The plots of campaigns of one kind.
 plots_of <- function(kind) Filter(function(plot) (plot$of %||% "noise") == kind, plots())
 
-# One phrase per panel, the first eight.
 alt_panels <- function(frame, title, phrase) {
   parts <- split(frame, in_order(as.character(frame$panel)))
   more <- length(parts) - 8
@@ -110,7 +108,6 @@ alt_tail <- function(frame) {
   })
 }
 
-# The data of a plot, or NULL where there is nothing to draw.
 plot_frame <- function(plot, analysis) {
   if (plot$compares && is_clean(analysis)) return(NULL)
   frame <- plot$draw(analysis, draw = FALSE)

@@ -32,7 +32,6 @@ theme_noiselab <- function() {
   )
 }
 
-# Title, subtitle and caption, wrapped to the width of the page.
 plot_words <- function(title, subtitle, caption, x, y) {
   fold <- function(text, width) paste(strwrap(text, width), collapse = "\n")
   ggplot2::labs(title = title, subtitle = fold(subtitle, 125), caption = fold(caption, 140), x = x, y = y)
@@ -86,7 +85,6 @@ panel_columns <- function(panels, treatments = 1) {
   if (treatments > 1 && treatments <= 4) treatments else min(4, ceiling(sqrt(panels)))
 }
 
-# Facets by panel. With several treatments their names are long, and fold.
 panel_facets <- function(frame, analysis, scales = "fixed") {
   if (!several_treatments(analysis)) return(ggplot2::facet_wrap(~panel, scales = scales))
   columns <- panel_columns(n_panels(frame), nrow(analysis$treatments))

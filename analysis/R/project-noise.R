@@ -20,7 +20,6 @@ node_noise <- function(name, costs_s, period_s = NA_real_, rate_hz = 1 / period_
   noise
 }
 
-# Share of the time that bursts take.
 noise_load <- function(noise) noise$rate_hz * mean(noise$costs_s)
 
 # At least 2 bursts for a period; NA where they keep to none. `group`: distances count within groups only.
@@ -49,8 +48,6 @@ unequal_rates <- function(counts, seconds) {
   max(1, sum((counts - expected)^2 / expected) / (length(counts) - 1))
 }
 
-# ---- from a trace ------------------------------------------------------------------------------
-
 # `files`: of a node each. `tasks`: only theirs, NULL: all. What the bursts of one activity take together is its cost: nobody measured what it cost the ranks.
 noise_of_traces <- function(files, tasks = NULL, told_s = NA_real_) {
   nodes <- lapply(files, trace_activities, tasks)
@@ -65,7 +62,6 @@ noise_of_traces <- function(files, tasks = NULL, told_s = NA_real_) {
              watched_s = sum(span_s), n_nodes = length(files), dispersion = max(dispersion), cost_words = by_cpu_time)
 }
 
-# Of one node: `start_s`, `cpu_s` of its activities, `span_s`, `tasks` (that had bursts).
 trace_activities <- function(file, tasks) {
   bursts <- read_bursts(file)
   if (nrow(bursts) == 0) abort_data(file, ": no burst was recorded")
@@ -79,8 +75,6 @@ trace_activities <- function(file, tasks) {
   list(start_s = (whole$start - window$start_ns) / 1e9, cpu_s = as.numeric(rowsum(bursts$duration_ns, rep(seq_len(nrow(whole)), whole$n))) / 1e9,
        span_s = span_s, tasks = all)
 }
-
-# ---- from a campaign ---------------------------------------------------------------------------
 
 # Of the agent, or of the generator at the level asked for (the highest), what its bursts on the ranks' CPUs cost the operation that they
 # cost most.
@@ -167,8 +161,6 @@ noise_of_times <- function(campaign, rows, is_agent, title, told_s, reason) {
 
 by_cpu_time <- "as long as it was on a CPU"
 
-# ---- from an acceptance campaign, from a program's profile ---------------------------------------
-
 # What hits a node is what hits any of its CPUs, of all scans with the most CPUs at once.
 noise_of_acceptance <- function(dirs, told_s = NA_real_) {
   scans <- detour_scans(unlist(lapply(dirs, find_launches, program = "noiselab-accept")))
@@ -197,7 +189,6 @@ detour_scans <- function(dirs) {
   }))
 }
 
-# Those with the most CPUs at once.
 busiest_scans <- function(scans) scans[scans$variant == (if (any(scans$variant == "all")) "all" else scans$variant[1]), ]
 
 # What held ranks up between two synchronising calls that were looked at is one burst.
@@ -230,7 +221,6 @@ steps_of_calls <- function(calls) {
   ))
 }
 
-# What a rank worked for before the call, without what held it up.
 call_work_ns <- function(calls) pmax(1, calls$arrived_ns - calls$since_ns - calls$noise_ns)
 
 # The program's own steps, in the order of its calls: `name` of the pattern that an operation is, `bytes` (mean), `work` (share of the mean step's).
@@ -249,7 +239,6 @@ steps_in_order <- function(calls, operations) {
 
 most_steps <- 256
 
-# What the agent, or the generator, was told.
 campaign_period <- function(campaign, row, told_s) {
   if (!is.na(told_s)) return(told_s)
   options <- campaign$launches[[as.character(row[["launch"]])]]$options
@@ -259,7 +248,6 @@ campaign_period <- function(campaign, row, told_s) {
   if (is_number(ns, 0)) ns / 1e9 else NA_real_
 }
 
-# Each cost as likely, where no weights say otherwise.
 noise_weights <- function(noise) noise$weights %||% rep(1 / length(noise$costs_s), length(noise$costs_s))
 
 # Steps whose synchronisation takes time itself, or is none of all nodes: simulated message by message.
@@ -285,7 +273,6 @@ simulated_slowdown <- function(noise, n, work_s, spread_s, pattern, alpha, seed)
   of_draws(keep_draws(pattern, noise, n, work_s, spread_s, function() simulated_draws(noise, n, work_s, spread_s, pattern, seed)), alpha, "simulated")
 }
 
-# Slowdowns, a share, one for each draw.
 simulated_draws <- function(noise, n, work_s, spread_s, pattern, seed) {
   plan <- simulation_plan(noise, n, work_s, pattern)
   costs <- some_costs(noise$costs_s)
@@ -398,7 +385,6 @@ about_cost <- function(rates, costs_s, demand) {
   as.numeric(met %*% width)
 }
 
-# Noise whose bursts all cost so many times more.
 noise_scaled <- function(noise, factor) {
   noise$costs_s <- noise$costs_s * factor
   noise

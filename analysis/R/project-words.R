@@ -2,7 +2,6 @@
 
 at_least <- function(rows) !is.na(rows$reason)
 
-# "2.1 % (1.9 to 2.3)", "at least 2.1 %".
 projected_words <- function(row) {
   percent <- function(x) format_effect(x, FALSE)
   if (at_least(row)) return(sprintf("at least %s %%", percent(row$ci_low)))
@@ -32,7 +31,6 @@ projection_sentences <- function(projection) {
     vapply(seq_len(NROW(projection$reserve)), function(i) reserve_words(projection$reserve[i, ], projection$request), ""))
 }
 
-# Whether it grows no more.
 bounded_words <- function(row, noise) {
   if (is.na(row$limit_percent) || at_least(row) || row$slowdown_percent < 0.95 * row$limit_percent) return("")
   most <- max(noise$costs_s)
@@ -71,7 +69,6 @@ reserve_words <- function(row, request) {
                                                                          undecided = "undecided")[[row$verdict]])
 }
 
-# A row per step, a column per number of nodes; independent phases.
 projection_table <- function(projection, most = 5) {
   rows <- projection$rows[projection$rows$phase == "independent", ]
   every <- unique(rows$every_ns)
@@ -127,7 +124,6 @@ unseen_warning <- function(projection) {
           paste(count_words(signif(unseen$watch_s / if (is_short) 60 else 3600, 2)), if (is_short) "node-minutes" else "node-hours"), format_level(projection$request$margin %||% usual_margin))
 }
 
-# Where the tail of costs is so heavy that the size is not carried: which, and what would do.
 tail_warning <- function(projection) {
   reason <- grep("shape", projection$rows$reason, fixed = TRUE, value = TRUE)
   if (length(reason) > 0) sub("at least: ", "where it says >= ", reason[1], fixed = TRUE)
@@ -138,7 +134,6 @@ projection_view <- function(projection) {
            c(tail_warning(projection), unseen_warning(projection), projection$notes))
 }
 
-# What JSON has of a projection beside its rows.
 projection_head <- function(projection) {
   noise <- projection$noise
   request <- projection$request
@@ -269,7 +264,6 @@ simgrid_platform <- function(n, latency_s) {
     sprintf("  <route src=\"h%d\" dst=\"h%d\"><link_ctn id=\"l\"/></route>", pairs[1, ], pairs[2, ]), " </zone>", "</platform>")
 }
 
-# NULL: an ideal synchronisation.
 pattern_request <- function(values) {
   pattern <- keyed_option("pattern", values$pattern, c("bytes", "latency", "overhead", "bandwidth"))
   name <- names_option("pattern", pattern$value, project_patterns, "pattern")

@@ -91,7 +91,6 @@ of_draws <- function(draws, alpha, method) {
   list(value = mean(draws), low = ends[1], high = ends[2], method = method)
 }
 
-# A bound of weights as a sample of costs.
 noise_plain <- function(noise) {
   if (is.null(noise$weights)) return(noise)
   at <- (seq_len(project_design$most_costs) - 0.5) / project_design$most_costs
@@ -109,15 +108,12 @@ some_costs <- function(costs_s) {
   sort(costs_s)[round(seq(1, length(costs_s), length.out = project_design$most_costs))]
 }
 
-# Slowdowns, one for each draw of the phases.
 walk_phases <- function(n, period_s, range_s, costs_s, work_s, seed, draws = clamp(project_walk$ranks_drawn / n, project_walk$draws)) {
   circuits <- if (length(costs_s) > 1) project_walk$circuits_uneven else project_walk$circuits
   .Call("walk", as.integer(n), period_s, range_s, costs_s, work_s, as.integer(draws), circuits, project_walk$steps, seed, PACKAGE = "noiselab")
 }
 
 clamp <- function(x, range) min(max(x, range[1]), range[2])
-
-# ---- what follows from it ----------------------------------------------------------------------
 
 # The largest number of nodes up to which the slowdown stays below the margin (a share), Inf: at any.
 nodes_below <- function(noise, work_s, margin, most = 1e7) {
@@ -157,13 +153,11 @@ shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, 
   search(if (below(near[2], FALSE)) near else c(near[2], day_s), 5, FALSE)
 }
 
-# `pass`, `fail`, `inconclusive`: is the slowdown of these rows below the margin?
 project_margin <- function(rows, margin) {
   if (any(rows$ci_low > margin)) return("fail")
   if (all(!is.na(rows$ci_high) & rows$ci_high < margin)) "pass" else "inconclusive"
 }
 
-# Cores left free: the ranks lost against the slowdown saved, one row per number of cores.
 reserve_rows <- function(cores, ranks_per_node, row) {
   cost <- 100 * cores / (ranks_per_node - cores)
   high <- row$ci_high
@@ -177,7 +171,6 @@ reserve_rows <- function(cores, ranks_per_node, row) {
 # A single rank, or all of them hit at the same moment, work-conserving: what bursts take of the time is missing, whatever the step.
 slowdown_alone <- function(load) load / (1 - load)
 
-# The mean of the largest of n costs.
 largest_cost <- function(noise, n) {
   order <- order(noise$costs_s)
   below <- cumsum(noise_weights(noise)[order])
@@ -345,7 +338,6 @@ keep_draws <- function(pattern, noise, n, work_s, spread_s, compute) {
   draws
 }
 
-# "3", "1-10": numbers of draws.
 replicates_option <- function(text) {
   if (is.null(text)) return(NULL)
   ends <- suppressWarnings(as.numeric(strsplit(text, "-", fixed = TRUE)[[1]]))
@@ -353,8 +345,6 @@ replicates_option <- function(text) {
   if (!whole) abort_usage("--replicates: '", text, "' is not a number, nor two (try 1-10)")
   seq(ends[1], ends[length(ends)])
 }
-
-# ---- the files ---------------------------------------------------------------------------------
 
 # What a job hands on beside its draws: the options, and the noise, in numbers that lose nothing.
 handed_on <- function(projection, values) {

@@ -37,7 +37,6 @@ failed_sentence <- function(result) {
           sub("\\.$", "", first$todo))
 }
 
-# By the CPU that lost most, all CPUs scanned at once.
 lost_sentence <- function(result) {
   rows <- lost_map_data(result)
   if (is.null(rows)) return("The time that CPUs lose was not measured (check detour).")

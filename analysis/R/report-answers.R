@@ -1,9 +1,7 @@
 # The sentences of a report: its answer, and one for each of its questions. All are made of the rows that the tables show.
 
-# What stands on the first screen: the sentences of the terminal.
 report_answer <- function(analysis) if (is_clean(analysis)) clean_answer(analysis) else answer_sentences(analysis)
 
-# "n1, 4 ranks; 5 launches; 2026-11-22".
 report_where <- function(campaign) {
   launches <- unname(campaign$launches)
   hosts <- unique(unlist(lapply(launches, function(info) lapply(info$hosts, function(h) show_json(h$host, NULL)))))
@@ -15,8 +13,6 @@ report_where <- function(campaign) {
           paste(length(launches), if (length(launches) == 1) "launch" else "launches"),
           if (length(days) > 0) paste(unique(days[c(1, length(days))]), collapse = " to ")), collapse = "; ")
 }
-
-# ---- did it slow down? -------------------------------------------------------------------------
 
 slower_sentence <- function(analysis) {
   rows <- widest_scope(analysis$verdicts)
@@ -54,8 +50,6 @@ worst_phrases <- function(analysis) {
   }, "")
 }
 
-# ---- what took the CPU? ------------------------------------------------------------------------
-
 cpu_sentence <- function(analysis) {
   tasks <- analysis$agent$tasks
   rows <- widest_scope(analysis$verdicts)
@@ -78,8 +72,6 @@ cpu_sentence <- function(analysis) {
          }, ".")
 }
 
-# ---- what could have been seen? ----------------------------------------------------------------
-
 # The largest limit over the levels of each operation: what holds for all of them.
 seen_sentence <- function(analysis) {
   rows <- widest_scope(analysis$verdicts)
@@ -95,8 +87,6 @@ seen_sentence <- function(analysis) {
   sprintf("At every level tested, a slowdown of %s would have been found with power %g at one-sided alpha %s.", what, analysis$power,
           join_words(vapply(sort(unique(rows$alpha)), format_nominal, "")))
 }
-
-# ---- which rank or node? -----------------------------------------------------------------------
 
 where_sentence <- function(analysis) {
   location <- analysis$location
@@ -141,8 +131,6 @@ clean_answer <- function(analysis) {
             if (is.na(worst)) "" else sprintf("; 99 %% of starts began within %s \u00b5s of their time", plain(worst / 1000))),
     "There is one arm only, so nothing is compared.")
 }
-
-# ---- can the run be trusted? -------------------------------------------------------------------
 
 # What speaks for or against the run: data frame `check`, `result` (`good`, `look`: not as it should be, `unknown`), `finding`.
 trust_checks <- function(analysis) {
@@ -222,7 +210,6 @@ trust_table <- function(checks) {
              text = c("check", "finding", "result"), wrap = "finding", verdict = ifelse(word == "look", "look at it", word))
 }
 
-# What has to be known before the answer is believed.
 report_alarms <- function(analysis) {
   progress <- analysis$campaign$progress
   unfinished <- if (NROW(progress) > 0) progress_notes(progress[progress$complete < progress$planned, ])

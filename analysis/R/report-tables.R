@@ -12,7 +12,6 @@ slowdown_table <- function(analysis) {
                                  "how much longer an operation takes with the load than without. Preempted: CPU time that other tasks took from the ranks, percent of one CPU."))
 }
 
-# All of it: every channel.
 verdict_tags <- function(analysis) {
   rows <- main_rows(analysis$verdicts)
   constant <- constant_treatment(analysis$treatments)
@@ -22,7 +21,6 @@ verdict_tags <- function(analysis) {
        tags$ul(lapply(channel_lines(rows), tags$li)), if (!is.null(scope)) tags$p(upper_first(scope), "."))
 }
 
-# Why rows have no verdict: each reason once.
 refused_fold <- function(analysis) {
   rows <- main_rows(analysis$verdicts)
   label <- label_in(rows, analysis)
@@ -31,7 +29,6 @@ refused_fold <- function(analysis) {
                same_reason(rows$reason))
 }
 
-# On one node there is nothing to tell apart.
 several_nodes <- function(analysis) length(unique(analysis$location$nodes$host)) > 1
 
 # The slowdowns side by side.
@@ -52,7 +49,6 @@ agent_section <- function(report) {
        switched_table(report$campaign))
 }
 
-# How the agent was switched, by the companions' certificates.
 switched_table <- function(campaign) {
   rows <- unlist(lapply(unname(campaign$launches), function(info) lapply(info$agents, function(a) c(list(launch = info$launch), a))),
                  recursive = FALSE)
@@ -125,9 +121,6 @@ clean_analysis <- function(campaign, alpha) {
   ), class = "nl_analysis")
 }
 
-# The report of a projection to many nodes.
-
-# `command`: the words that make it again.
 write_projection_report <- function(projection, command, file) {
   plots_dir <- files_beside(file)
   clear_plots_dir(plots_dir, "projection")
@@ -209,7 +202,6 @@ certificate_table <- function(campaign) {
   text = c("launch", "host", treatment_columns))
 }
 
-# What all launches share stands once; what differs has a column per launch.
 provenance_table <- function(campaign) {
   told <- c(provenance_of(campaign$launches), list(
     seed = of_launch("seed"), "rank: host/CPU" = rank_places, Slurm = of_launch("slurm"), "clock synchronisation" = of_launch(c("start", "sync"), "none"),
@@ -243,7 +235,6 @@ reproduce <- function(analysis) {
        tags$p("This report:"), tags$pre(paste(report, collapse = " ")))
 }
 
-# The command as given, under mpirun where it had several ranks, with its seed.
 launch_command <- function(info) {
   words <- printable(unlist(info$command))
   if (length(words) == 0) return(paste("# launch", info$launch, "does not say its command"))

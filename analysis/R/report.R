@@ -27,7 +27,6 @@ write_report <- function(campaign, file, plots_dir = files_beside(file), alpha =
   write_page(report_page(analysis, write_figures(analysis, plots_dir), basename(plots_dir)), file)
 }
 
-# What tables and plots both need is found once.
 with_parts <- function(analysis) {
   if (!is_clean(analysis)) analysis$location <- location_of(analysis)
   analysis$agent <- agent_of(analysis)
@@ -108,7 +107,6 @@ report_page <- function(analysis, figures, files_dir) {
   )
 }
 
-# Plots of questions that a page does not ask.
 other_figures <- function(figures, asked, figure) {
   names <- names(figures)[!vapply(figures, function(one) one$asks %in% asked, TRUE)]
   lapply(names, function(name) details_tag(figures[[name]]$question, figure(name)))
@@ -164,8 +162,6 @@ without_nulls <- function(x) {
   Filter(function(part) length(part) > 0, lapply(x, without_nulls))
 }
 
-# ---- plots -------------------------------------------------------------------------------------
-
 # `files_dir`: where the plot's own files are, as seen from the report.
 figure_tag <- function(figure, files_dir) {
   if (is.null(figure)) return(NULL)
@@ -213,8 +209,6 @@ with_classes <- function(text, prefix) {
                        "</style>"), text, fixed = TRUE)
 }
 
-# ---- tables ------------------------------------------------------------------------------------
-
 # `columns`: heading -> text; those named in `text` are words, `wrap` words that fold; `how`: what they mean, folded; `verdict`: words of the last.
 html_table <- function(columns, caption = NULL, how = NULL, text = character(), wrap = character(), verdict = NULL) {
   made <- Map(function(name, value) {
@@ -260,7 +254,6 @@ clear_plots_dir <- function(plots_dir, names) {
   unlink(file.path(plots_dir, as.vector(outer(names, c(".png", ".svg", ".csv"), paste0))))
 }
 
-# Drawing takes most of a report's time.
 write_figures <- function(analysis, plots_dir, rows = plots_of("noise")) {
   # loaded here, not by each of the processes
   loadNamespace("ggplot2")
@@ -283,7 +276,6 @@ write_figure <- function(plot, analysis, plots_dir) {
   figure
 }
 
-# A drawing (`drawn`: without words) and the words beside it.
 figure_parts <- function(plot, drawn, alt, size, n_marks, plots_dir) {
   words <- lapply(drawn$labels[c("subtitle", "caption")], function(text) gsub("\n", " ", text %||% "", fixed = TRUE))
   names(words) <- c("subtitle", "caption")
@@ -292,7 +284,6 @@ figure_parts <- function(plot, drawn, alt, size, n_marks, plots_dir) {
       picture = write_picture(drawn, plots_dir, plot$name, size, n_marks)))
 }
 
-# The drawing as a file and for the page: `form` (svg or png) and `data` (text or raw).
 write_picture <- function(drawn, plots_dir, name, size, n_marks) {
   as_svg <- n_marks <= most_marks && has_svglite()
   picture <- list(form = "png", width = size[1], height = size[2])
@@ -329,7 +320,6 @@ save_plot <- function(plot, path, size, form = "png") {
   print(plot)
 }
 
-# Inches; the height follows the number of panels.
 figure_size <- function(plot, frame, analysis) {
   if (!is.null(plot$size)) return(plot$size(frame, analysis))
   panels <- n_panels(frame)
