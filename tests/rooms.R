@@ -1,5 +1,5 @@
 # Rscript rooms.R GUIDE FOLDER: whom the R files of FOLDER call, held against the table of GUIDE with rows "| `room` | `files` | ... |": names of its
-# own room, or of one above it. Prints what is not so. A name that a function has as a variable of its own is none of ours.
+# own room, or of one above it; and functions that exist. Prints what is not so. A name that a function has as a variable of its own is none of ours.
 args <- commandArgs(TRUE)
 rows <- sub(".*### Rooms of the analysis\n", "", paste(readLines(args[1]), collapse = "\n"))
 rows <- regmatches(rows, gregexpr("(?m)^\\| `[a-z]+` \\| `[^|]*` \\|", sub("\n##.*", "", rows), perl = TRUE))[[1]]
@@ -22,7 +22,8 @@ names_in <- function(code) {
     for (i in seq_along(parts)) if (!identical(parts[[i]], quote(expr = ))) walk(parts[[i]])
   }
   walk(code)
-  unique(sub("()", "", c(setdiff(used, own), grep("()", used, fixed = TRUE, value = TRUE)), fixed = TRUE))
+  called <- sub("()", "", grep("()", used, fixed = TRUE, value = TRUE), fixed = TRUE)
+  list(names = unique(c(setdiff(used, own), called)), unknown = setdiff(called, c(own, there)))
 }
 
 place <- list()
@@ -33,13 +34,16 @@ for (path in list.files(args[2], "[.]R$", full.names = TRUE)) {
   for (code in as.list(parse(path))) if (is.call(code) && code[[1]] == "<-" && is.name(code[[2]])) {
     name <- as.character(code[[2]])
     place[[name]] <- here
-    calls[[name]] <- list(file = file, place = here, names = names_in(code[[3]]))
+    calls[[name]] <- list(file = file, place = here, code = code[[3]])
   }
 }
+there <- c(names(place), ls(baseenv(), all.names = TRUE))
 for (name in names(calls)) {
   one <- calls[[name]]
-  for (called in intersect(one$names, names(place))) if (isTRUE(place[[called]] > one$place)) {
+  used <- names_in(one$code)
+  for (called in intersect(used$names, names(place))) if (isTRUE(place[[called]] > one$place)) {
     cat(sprintf("%s.R: %s() uses %s of %s, a room below\n", one$file, name, called, rooms[[place[[called]]]]$name))
   }
+  cat(sprintf("%s.R: %s() calls %s(), which is not there\n", one$file, name, used$unknown), sep = "")
 }
 if (length(rooms) < 5) cat("the table of rooms is not found\n")

@@ -125,7 +125,7 @@ activity_period <- function(activities, bursts, halves, alpha, named = TRUE) {
     fold <- epoch_fold(found$series$x, found$series$t_s, found$period, width_s = found$series$width_s, alpha = alpha)
     each <- if (!is.null(by_distances)) by_distances$per_period_us else if (named) {
       1e6 * found$period * sum(bursts$duration_ns) / sum(halves$wall)
-    } else 1e4 * found$period * sum(fold$profile$mean) / fold$bins
+    } else 1e4 * found$period * sum(fold$profile) / fold$bins
     # (All that is above the part that is not raised: the box would miss the tails of bursts of uneven length.)
     return(answer(found$period, found$period - reach, found$period + reach, "spectrum", each, fold$phase, found$fap))
   }

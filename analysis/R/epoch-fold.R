@@ -6,35 +6,25 @@
 # leaves the profile as it is. `bins`: NULL: as many as the length of a value (`width_s`, NULL: the median distance) and ten values per
 # bin allow, 512 at most.
 #
-# A list: `profile` (a row per bin with values: `phase` (its middle, share of the period), `n`, `mean` (above what is not raised), `se`,
-# `box`); `chi_square`, `df` against a constant; `inflation` (mean chi-square of `n_off` neighbouring periods over df: what red noise
-# makes of it), `p` (F distribution with the mean and variance of those folds); `phase` (where the raised part begins), `duty`,
-# `amplitude`, `cost` (amplitude x duty) with `_se` by the jackknife over up to 20 stretches, and the width of a bin; `limit`: the largest
-# cost of a box of duty up to 1/2 that the test at `alpha` would have missed with 1 - `power`; `bins`, `n`, `span_s`, `period_s`, `reason`
-# (why all else is NA, else NA). Leahy, D. A. et al. (1983) Astrophysical Journal 266, 160-170; Kovacs, G., Zucker, S. and Mazeh, T.
-# (2002) Astronomy and Astrophysics 391, 369-377 (the box).
+# A list: `profile` (the mean of each bin with values, above what is not raised); `p` (against a constant, where neighbouring periods say what red noise
+# makes of it); `phase` (where the raised part begins), `duty`, `amplitude`, `cost` (amplitude x duty) with `_se` by the jackknife over up to 20 stretches,
+# and the width of a bin; `limit`: the largest cost of a box of duty up to 1/2 that the test at `alpha` would have missed with 1 - `power`; `bins`,
+# `span_s`, `period_s`, `reason` (why all else is NA, else NA). Leahy, D. A. et al. (1983) Astrophysical Journal 266, 160-170; Kovacs, G., Zucker, S. and
+# Mazeh, T. (2002) Astronomy and Astrophysics 391, 369-377 (the box).
 epoch_fold <- function(x, t_s, period_s, bins = NULL, width_s = NULL, alpha = 0.01, power = 0.95) {
   reason <- fold_reason(x, t_s, period_s)
-  if (!is.na(reason)) return(no_fold(length(x), period_s, reason))
+  if (!is.na(reason)) return(no_fold(period_s, reason))
   step <- stats::median(diff(t_s))
   span <- t_s[length(t_s)] - t_s[1] + step
   width <- width_s %||% step
   bins <- bins %||% max(4, min(512, length(x) %/% 10, if (width > 0) floor(period_s / width * (1 + 1e-9)) else Inf))
   y <- detrend_periods(x, t_s, period_s)
   sums <- fold_sums(y, t_s, period_s, bins)
-  if (sum(sums$n > 0) < 3) return(no_fold(length(x), period_s, "the values fall into fewer than 3 bins of the period"))
-  test <- fold_test(y, t_s, period_s, bins, sums, span, alpha, power)
+  if (sum(sums$n > 0) < 3) return(no_fold(period_s, "the values fall into fewer than 3 bins of the period"))
   box <- box_fit(sums$sum, sums$n)
-  errors <- box_errors(y, t_s, period_s, bins, box)
-  raise <- sums$sum / sums$n - box$low
-  centre <- (seq_len(bins) - 0.5) / bins
-  inside <- ((seq_len(bins) - 1 - box$start) %% bins) < box$width
-  profile <- data.frame(phase = centre, n = sums$n, mean = raise, se = sqrt(sums$variance / sums$n), box = ifelse(inside, box$amplitude, 0))
-  c(list(profile = profile[sums$n > 0, ]), test,
-    list(phase = box$start / bins, phase_se = errors[["phase"]], duty = box$width / bins, duty_se = errors[["duty"]],
-         amplitude = box$amplitude, amplitude_se = errors[["amplitude"]], cost = box$amplitude * box$width / bins,
-         cost_se = errors[["cost"]], bins = bins, n = length(x), span_s = span, period_s = period_s,
-         reason = NA_character_))
+  c(list(profile = (sums$sum / sums$n - box$low)[sums$n > 0]), fold_test(y, t_s, period_s, bins, sums, span, alpha, power),
+    list(phase = box$start / bins, duty = box$width / bins, amplitude = box$amplitude, cost = box$amplitude * box$width / bins),
+    box_errors(y, t_s, period_s, bins, box), list(bins = bins, span_s = span, period_s = period_s, reason = NA_character_))
 }
 
 fold_reason <- function(x, t_s, period_s) {
@@ -51,26 +41,17 @@ fold_reason <- function(x, t_s, period_s) {
   NA_character_
 }
 
-# Where a period shorter than two samples would turn up: at the distance of its frequency from the next multiple of the
-# sampling rate. Samples at irregular times have no such place.
+# Where a period shorter than two samples would turn up.
 alias_words <- function(period_s, t_s) {
-  gaps <- diff(t_s)
-  step <- stats::median(gaps)
-  if (stats::mad(gaps) > period_s / 10) return("its alias is spread out, because the samples are unevenly spaced")
-  alias <- abs(1 / period_s - round(step / period_s) / step)
-  span <- t_s[length(t_s)] - t_s[1]
-  if (alias < 1 / span) return("it would look constant (the distance of the samples is a multiple of it)")
+  alias <- aliases_of(t_s, 1 / period_s)
+  if (length(alias) == 0) return("its alias is spread out, because the samples are unevenly spaced")
+  if (alias < 1 / (t_s[length(t_s)] - t_s[1])) return("it would look constant (the distance of the samples is a multiple of it)")
   sprintf("it would appear at its alias %s", format_time(1 / alias))
 }
 
-no_fold <- function(n, period_s, reason) {
-  values <- c("chi_square", "df", "p", "inflation", "n_off", "limit", "phase", "phase_se", "duty", "duty_se",
-              "amplitude",
-              "amplitude_se", "cost", "cost_se", "bins")
-  none <- numeric()
-  c(list(profile = data.frame(phase = none, n = none, mean = none, se = none, box = none)),
-    stats::setNames(as.list(rep(NA_real_, length(values))), values),
-    list(n = n, span_s = NA_real_, period_s = period_s, reason = reason))
+no_fold <- function(period_s, reason) {
+  values <- c("p", "limit", "phase", "duty", "amplitude", "cost", "phase_se", "duty_se", "amplitude_se", "cost_se", "bins", "span_s")
+  c(list(profile = numeric()), stats::setNames(as.list(rep(NA_real_, length(values))), values), list(period_s = period_s, reason = reason))
 }
 
 # A running median of the values themselves would follow a profile that is raised half of the time. Means of whole
@@ -127,7 +108,7 @@ fold_test <- function(y, t_s, period_s, bins, sums, span, alpha, power) {
   ncp <- noncentrality(worth * stats::qf(1 - alpha, worth, df_off), worth, power)
   # A box of amplitude a and duty d adds n a^2 d (1 - d) / variance; its cost a d is largest at d = 1/2.
   limit <- sqrt(ncp * level / worth * sums$variance / length(y))
-  list(chi_square = chi_square, df = df, p = p, inflation = level / df, n_off = length(off), limit = limit)
+  list(p = p, limit = limit)
 }
 
 # The box that explains most: from bin `start` (from 0) on, `width` bins are raised by `amplitude` over `low`.
@@ -158,7 +139,7 @@ box_fit <- function(sum, n) {
 
 # Standard errors by leaving out one stretch of whole periods after the other; edges are known to a bin at best.
 box_errors <- function(y, t_s, period_s, bins, box, most = 20) {
-  none <- c(phase = NA_real_, duty = NA_real_, amplitude = NA_real_, cost = NA_real_)
+  none <- list(phase_se = NA_real_, duty_se = NA_real_, amplitude_se = NA_real_, cost_se = NA_real_)
   period <- floor((t_s - t_s[1]) / period_s)
   groups <- min(most, period[length(period)] + 1)
   if (groups < 3) return(none)
@@ -175,11 +156,11 @@ box_errors <- function(y, t_s, period_s, bins, box, most = 20) {
     # The phase is a place on a circle: nearest to that of all.
     c(phase = ((b$start - box$start) / bins + 0.5) %% 1, duty = b$width / bins, amplitude = b$amplitude,
       cost = b$amplitude * b$width / bins)
-  }, none)
+  }, numeric(4))
   g <- length(used)
   se <- sqrt((g - 1) / g * rowSums((kept - rowMeans(kept))^2))
   edge <- 1 / bins / sqrt(12)
-  c(phase = sqrt(se[["phase"]]^2 + edge^2), duty = sqrt(se[["duty"]]^2 + 2 * edge^2), se["amplitude"], se["cost"])
+  list(phase_se = sqrt(se[["phase"]]^2 + edge^2), duty_se = sqrt(se[["duty"]]^2 + 2 * edge^2), amplitude_se = se[["amplitude"]], cost_se = se[["cost"]])
 }
 
 # A time for people: the unit that leaves 1 to 999, four digits.

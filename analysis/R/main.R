@@ -139,7 +139,7 @@ analyze_words <- function() list(
        run = analyze_nodes,
        help = c("which node, and which rank, got the noise: extra preempted time of each place, with interval and",
                 "limit (--margin: percent of one CPU)")),
-  list(name = "periodic", operands = "DIR...", options = c("alpha", "period", "arm"), tables = c("periods", "peaks"), run = analyze_periodic,
+  list(name = "periodic", operands = "DIR...", options = c("alpha", "period", "arm"), tables = "periods", run = analyze_periodic,
        help = c("periodic noise: periods, duty, cost and phase of what comes back (launches with raw starts: down",
                 "to ticks)")),
   list(name = "acceptance", operands = "DIR...", run = analyze_acceptance, tables = c(acceptance_tables, trend_tables),

@@ -65,7 +65,7 @@ mpiperf_report <- function(dirs, trim = 0.25) {
 launch_summaries <- function(raw, con, trim) {
   off <- raw$arms$arm[raw$blocks$arm + 1] == "off"
   lapply(sort(unique(raw$blocks$config[off])), function(config) {
-    got <- collect_starts(con, raw, raw$blocks[off & raw$blocks$config == config, ], 1, c("global_ns", "overshoot_ns"), summarise_starts)
+    got <- collect_starts(con, raw, raw$blocks[off & raw$blocks$config == config, ], c("global_ns", "overshoot_ns"), summarise_starts)
     late <- got$overshoot_ns > raw$late_bound_ns
     cbind(data.frame(launch = raw$launch, operation = raw$configs$operation[config + 1],
                      bytes = raw$configs$bytes[config + 1], ranks = raw$ranks),

@@ -8,48 +8,50 @@ most_periods <- 8
 # Gives a data frame, one row per launch x operation x bytes x series x period: `launch`, `operation`, `bytes`, `arm`, `series`, `source` (`asked`;
 # `tick`: the kernel's tick, where launch.json knows it; `found`; `search`: nothing was found), `period_s`, `period_se_s` (0 for a period that was
 # given), `fap` (false-alarm probability; of periods that were asked for that of the fold), `p_fold` (of the fold alone, against its neighbouring
-# periods), `harmonics` (lines that stand out by themselves), `mark` (`tick`, `load`, `sampling` or empty: what the period may come from), `duty` and
-# `duty_se` (share of the period that is raised), `amplitude_percent` and `amplitude_se_percent` (raise), `phase` and `phase_se` (share of the period by
-# which the raised part begins after the launch's time zero), `phase_s`, `cost_percent` and `cost_se_percent` (mean over the period: amplitude x duty),
-# `limit_percent` (cost that would have been found with probability 0.95, whatever the duty up to 1/2; of `search` the largest semi-amplitude of a
-# sinusoid over all periods searched), `n`, `span_s`, `note`, `reason` (why there are no numbers, else NA). Percent of time per operation for `time`, of
-# wall time for the other two. The attributes `peaks` (data frame, one row per line: the same keys, `fundamental_s`, `harmonic`, `period_s`,
-# `frequency_hz`, `amplitude_percent`, `z`, `fap`, `mark`) and `notes` (character).
+# periods), `harmonics` (lines that stand out by themselves), `mark` (`tick`, `load`, `sampling` or empty: what the period may come from), `duty` (share
+# of the period that is raised), `amplitude_percent` (raise), `phase` (share of the period by which the raised part begins after the launch's time zero),
+# `phase_s`, `cost_percent` (mean over the period: amplitude x duty), standard errors with `_se`, `limit_percent` (cost that would have been found with
+# probability 0.95, whatever the duty up to 1/2; of `search` the largest semi-amplitude of a sinusoid over all periods searched), `n`, `span_s`, `note`,
+# `reason` (why there are no numbers, else NA). Percent of time per operation for `time`, of wall time for the other two. The attribute `notes`.
 periodic_noise <- function(campaign, periods = NULL, arm = "off", alpha = 0.01) {
   got <- periodic_series(campaign, arm)
-  parts <- lapply(got$series, function(s) search_series(s, campaign$launches[[s$launch]], unique(periods), arm, alpha))
-  rows <- bind_rows(lapply(parts, `[[`, "rows"))
-  structure(rows, peaks = bind_rows(Filter(NROW, lapply(parts, `[[`, "peaks"))),
-            notes = c(campaign$notes, got$notes, periodic_notes(campaign, rows)))
+  rows <- bind_rows(lapply(got$series, function(s) search_series(s, campaign$launches[[s$launch]], unique(periods), arm, alpha)))
+  structure(rows, notes = c(campaign$notes, got$notes, periodic_notes(campaign, rows)))
 }
 
 # ---- one series --------------------------------------------------------------------------------
 
-search_series <- function(s, info, periods, arm, alpha, spectrum = periodogram(s$x, s$t_s)) {
+search_series <- function(s, info, periods, arm, alpha) {
   known <- list(tick_s = tick_period(info), load_s = if (arm != "off") load_period(info), sampling_s = s$sampling_s)
   label <- data.frame(launch = s$launch, operation = s$operation, bytes = s$bytes, arm = arm, series = s$series)
-  state <- list(s = s, label = label, known = known, alpha = alpha, rows = list(), peaks = list(), taken = numeric())
-  state <- look_again(state, spectrum)
-  state$n <- length(s$x)
+  state <- look_again(list(s = s, label = label, known = known, alpha = alpha, rows = list(), taken = numeric()))
   for (period in periods) state <- asked_period(state, period)
   if (!is.null(known$tick_s) && !is_taken(state, known$tick_s)) state <- tick_row(state)
-  full <- state
+  before <- length(state$rows)
   for (i in seq_len(most_periods)) {
     family <- find_family(state$spectrum, alpha)
     if (is.null(family)) break
     state <- found_period(state, family)
   }
-  if (length(state$rows) == length(full$rows)) state <- nothing_found(state)
-  else if (i == most_periods && !is.null(family)) {
-    last <- length(state$rows)
+  last <- length(state$rows)
+  if (last == before) state <- nothing_found(state)
+  else if (!is.null(family)) {
     state$rows[[last]]$note <- join_notes(state$rows[[last]]$note, sprintf("the search ended after %d periods", most_periods))
   }
-  list(rows = bind_rows(state$rows), peaks = bind_rows(state$peaks))
+  bind_rows(state$rows)
 }
+
+add_row <- function(state, row) {
+  state$rows <- c(state$rows, list(row))
+  state
+}
+
+fold_at <- function(state, period) epoch_fold(state$s$x, state$s$t_s, period, width_s = state$s$width_s, alpha = state$alpha)
 
 # The spectrum of what is left. Around the lines of a period that was taken off, up to a twentieth of their distance,
 # it is no longer looked at: bursts that are now longer, now shorter have side bands there.
-look_again <- function(state, spectrum = periodogram(state$s$x, state$s$t_s)) {
+look_again <- function(state) {
+  spectrum <- periodogram(state$s$x, state$s$t_s)
   for (period in state$taken) {
     f <- spectrum$frequency_hz
     width <- max(1.5 / attr(spectrum, "span_s"), 0.05 / period)
@@ -68,33 +70,24 @@ is_taken <- function(state, period) {
 }
 
 asked_period <- function(state, period) {
-  fold <- epoch_fold(state$s$x, state$s$t_s, period, width_s = state$s$width_s, alpha = state$alpha)
+  fold <- fold_at(state, period)
   row <- describe(state, fold, "asked", 0, fold$p)
-  if (is.na(fold$reason) && fold$p > state$alpha) row <- not_detected(row, state, fold)
-  state$rows <- c(state$rows, list(row))
-  if (!is.na(row$reason)) return(state)
+  if (is.na(fold$reason) && fold$p > state$alpha) row <- not_detected(row, state)
   # A multiple of the true period shows, too; the search then finds that one.
-  shorter <- shorter_period(1 / period, spectrum_grid(state$spectrum))
-  if (is.null(shorter)) return(take_off(state, period, fold))
-  last <- length(state$rows)
-  state$rows[[last]]$note <- join_notes(row$note, sprintf("a multiple of %s, which explains it all", format_time(1 / shorter)))
-  state
+  shorter <- if (is.na(row$reason)) shorter_period(1 / period, spectrum_grid(state$spectrum))
+  if (!is.null(shorter)) row$note <- join_notes(row$note, sprintf("a multiple of %s, which explains it all", format_time(1 / shorter)))
+  state <- add_row(state, row)
+  if (is.na(row$reason) && is.null(shorter)) take_off(state, period, fold) else state
 }
 
 tick_row <- function(state) {
   period <- state$known$tick_s
-  fold <- epoch_fold(state$s$x, state$s$t_s, period, width_s = state$s$width_s, alpha = state$alpha)
-  if (!is.na(fold$reason)) {
-    state$rows <- c(state$rows, list(describe(state, fold, "tick", NA_real_, NA_real_)))
-    return(state)
-  }
+  fold <- fold_at(state, period)
+  if (!is.na(fold$reason)) return(add_row(state, describe(state, fold, "tick", NA_real_, NA_real_)))
   # The tick's clock and the launch's may differ a little.
   within <- max(1.5 / fold$span_s, 2e-4 / period)
   family <- find_family(state$spectrum, state$alpha, near = 1 / period, within_hz = within)
-  if (is.null(family)) {
-    state$rows <- c(state$rows, list(not_detected(describe(state, fold, "tick", 0, fold$p), state, fold)))
-    return(state)
-  }
+  if (is.null(family)) return(add_row(state, not_detected(describe(state, fold, "tick", 0, fold$p), state)))
   family$frequency_hz <- 1 / period
   found_period(state, family, "tick")
 }
@@ -102,27 +95,19 @@ tick_row <- function(state) {
 found_period <- function(state, family, source = "found") {
   fine <- refine_frequency(state$s$x, state$s$t_s, family$frequency_hz, state$spectrum)
   period <- 1 / fine$frequency_hz
-  fold <- epoch_fold(state$s$x, state$s$t_s, period, width_s = state$s$width_s, alpha = state$alpha)
+  fold <- fold_at(state, period)
   row <- describe(state, fold, source, fine$se_hz * period^2, family$fap)
-  lines <- harmonic_lines(state$spectrum, fine$frequency_hz)
-  row$harmonics <- nrow(lines)
+  row$harmonics <- nrow(harmonic_lines(state$spectrum, fine$frequency_hz))
   vague <- isTRUE(fold$cost < 2 * fold$cost_se)
-  if (is.na(fold$reason) && fold$p > state$alpha) {
-    if (vague) row <- not_confirmed(row)
-    else row$note <- join_notes(row$note, sprintf("the fold alone does not show it (p = %s)", format_p(fold$p)))
-  } else if (vague) {
-    row$note <- join_notes(row$note, "the period is there, but other noise hides its burst and its cost")
-  }
-  if (nrow(lines) > 0) {
-    scale <- if (state$s$series == "time") function(a) 100 * expm1(a) else identity
-    state$peaks <- c(state$peaks, list(data.frame(
-      state$label, fundamental_s = period, harmonic = lines$harmonic, period_s = lines$period_s,
-      frequency_hz = lines$frequency_hz, amplitude_percent = scale(lines$amplitude), z = lines$z,
-      fap = false_alarm(lines$z, attr(state$spectrum, "searched")), mark = row$mark
-    )))
-  }
-  state$rows <- c(state$rows, list(row))
-  take_off(state, period, fold)
+  unconfirmed <- is.na(fold$reason) && fold$p > state$alpha
+  # Lines stand out, but what they add up to in a period is not raised anywhere: noise that comes and goes, such as load that the scheduler moves at
+  # its ticks.
+  if (unconfirmed && vague) {
+    row <- without_numbers(row, sprintf("lines stand out of the spectrum (FAP %s), but folded they do not differ from noise (p = %s)",
+                                        format_p(row$fap), format_p(row$p_fold)))
+  } else if (unconfirmed) row$note <- join_notes(row$note, sprintf("the fold alone does not show it (p = %s)", format_p(fold$p)))
+  else if (vague) row$note <- join_notes(row$note, "the period is there, but other noise hides its burst and its cost")
+  take_off(add_row(state, row), period, fold)
 }
 
 # The profile is subtracted, in bins as fine as the number of values allows: harmonics above the highest frequency are
@@ -178,20 +163,15 @@ describe <- function(state, fold, source, period_se, fap) {
   row
 }
 
-# Lines stand out, but what they add up to in a period is not raised anywhere: noise that comes and goes, such as load
-# that the scheduler moves at its ticks.
-not_confirmed <- function(row) {
+without_numbers <- function(row, reason) {
   row[numbers_of_rows] <- NA_real_
-  row$reason <- sprintf("lines stand out of the spectrum (FAP %s), but folded they do not differ from noise (p = %s)",
-                        format_p(row$fap), format_p(row$p_fold))
+  row$reason <- reason
   row
 }
 
-not_detected <- function(row, state, fold) {
-  row[numbers_of_rows] <- NA_real_
+not_detected <- function(row, state) {
   row$note <- NA_character_
-  row$reason <- sprintf("not detected at %g; a cost of %s %% would have been", state$alpha, plain(row$limit_percent))
-  row
+  without_numbers(row, sprintf("not detected at %g; a cost of %s %% would have been", state$alpha, plain(row$limit_percent)))
 }
 
 nothing_found <- function(state) {
@@ -206,10 +186,9 @@ nothing_found <- function(state) {
                       if (length(state$taken) > 0) "other " else "", state$alpha, format_time(min(limits$period_s)),
                       format_time(max(limits$period_s)), plain(min(size)), plain(limit))
   }
-  row <- describe(state, no_fold(length(state$s$x), NA_real_, reason), "search", NA_real_, NA_real_)
+  row <- describe(state, no_fold(NA_real_, reason), "search", NA_real_, NA_real_)
   row$limit_percent <- limit
-  state$rows <- c(state$rows, list(row))
-  state
+  add_row(state, row)
 }
 
 join_notes <- function(...) {
@@ -306,7 +285,7 @@ analyze_periodic <- function(operands, values, form) {
   campaign <- read_campaign(operands, arms = "any")
   rows <- periodic_noise(campaign, period_option(values$period), arm, alpha)
   if (nrow(rows) == 0) abort_data("no row of the arm ", arm, " in ", paste(operands, collapse = " "), ": try --arm all")
-  answered(form, values$table, list(alpha = alpha), list(periods = rows, peaks = attr(rows, "peaks")), attr(rows, "notes"),
+  answered(form, values$table, list(alpha = alpha), list(periods = rows), attr(rows, "notes"),
            periodic_parts(rows), periodic_view(rows, alpha, operands))
 }
 

@@ -2,23 +2,18 @@
 
 least_points <- 16
 
-# The generalised Lomb-Scargle periodogram (a sinusoid and a free mean by least squares at each frequency) of the series `x` at the rising
-# times `t_s`, less a straight line. Where the times lie on a grid, with or without gaps, its sums come exactly from one fast Fourier
-# transform; others are first spread over a fine grid (extirpolation with four points). Noise of real machines is red, so a power is
-# compared with the background around it: the median of the powers in a window of frequencies over ln 2, with a local slope where the
-# window is wide. `oversample`: frequencies per 1/span; at 1 an even series gives its Fourier frequencies (n without prime factors above
-# 5), at 2 a line between two of them loses at most a fifth of its power. `shortest_s`: shortest period, NULL: two median distances of the
-# times.
+# The generalised Lomb-Scargle periodogram (a sinusoid and a free mean by least squares at each frequency) of the series `x` at the rising times `t_s`,
+# less a straight line, at two frequencies per 1/span up to half the rate of the samples. Where the times lie on a grid, with or without gaps, its sums come
+# exactly from one fast Fourier transform; others are first spread over a fine grid (extirpolation with four points). Noise of real machines is red, so a
+# power is compared with the background around it.
 #
-# A row per frequency: `frequency_hz`, `period_s`, `power` (white noise has its variance everywhere, a sinusoid of amplitude A adds n
-# A^2/4), `amplitude`, `phase` (of its maximum, share of the period since time 0), `background`, `worth` (independent powers m that its
-# estimate is worth), `z` (power over background on the scale on which noise alone exceeds it with probability exp(-z): a power r times an
-# estimated background is exceeded with (1 + r/m)^-m, so z = m log(1 + r/m)), `fap` (chance that the largest of the M frequencies searched
-# does; safe where neighbours are not independent; NA beyond a third of the span). Attributes `n`, `span_s`, `searched` (M), `step_hz`,
-# `reason` (why there is no row, else NA). Zechmeister, M. and Kuerster, M. (2009) Astronomy and Astrophysics 496, 577-584; Press, W. H.
-# and Rybicki, G. B. (1989) Astrophysical Journal 338, 277-280; Scargle, J. D. (1982) Astrophysical Journal 263, 835-853 (false alarms);
-# Vaughan, S. (2005) Astronomy and Astrophysics 431, 391-403 (red noise).
-periodogram <- function(x, t_s, oversample = 2, shortest_s = NULL) {
+# A row per frequency: `frequency_hz`, `period_s`, `power` (white noise has its variance everywhere, a sinusoid of amplitude A adds n A^2/4), `background`,
+# `worth` (independent powers m that its estimate is worth), `z` (power over background on the scale on which noise alone exceeds it with probability
+# exp(-z): a power r times an estimated background is exceeded with (1 + r/m)^-m, so z = m log(1 + r/m)), `fap` (chance that the largest of the M
+# frequencies searched does; NA beyond a third of the span). Attributes `n`, `span_s`, `searched` (M), `step_hz`, `reason` (why there is no row, else NA).
+# Zechmeister and Kuerster (2009) Astronomy and Astrophysics 496, 577-584; Press and Rybicki (1989) Astrophysical Journal 338, 277-280; Scargle (1982)
+# Astrophysical Journal 263, 835-853 (false alarms); Vaughan (2005) Astronomy and Astrophysics 431, 391-403 (red noise).
+periodogram <- function(x, t_s) {
   n <- length(x)
   reason <- series_reason(x, t_s)
   if (!is.na(reason)) return(no_periodogram(n, reason))
@@ -26,14 +21,19 @@ periodogram <- function(x, t_s, oversample = 2, shortest_s = NULL) {
   span <- t_s[n] - t_s[1] + step
   y <- stats::lm.fit(cbind(1, t_s - mean(t_s)), x)$residuals
   if (stats::sd(y) <= 1e-10 * max(abs(x))) return(no_periodogram(n, "the series is a straight line"))
-  sums <- fourier_sums(y, t_s - t_s[1], step, span, oversample, shortest_s %||% (2 * step))
+  sums <- fourier_sums(y, t_s - t_s[1], step, span)
   fit <- sinusoid_fit(sums, n)
-  fit$phase <- (fit$phase + t_s[1] * fit$frequency_hz) %% 1
   # The first frequencies below 1/span are no more than what is left of the trend.
   fit <- fit[fit$frequency_hz >= (1 - 1e-9) / span & is.finite(fit$power), ]
   if (nrow(fit) < least_points) return(no_periodogram(n, "no period from two samples to a third of the span"))
-  judged <- against_background(fit, 1 / (span * sums$step_hz), span)
-  structure(judged$table, n = n, span_s = span, searched = judged$searched, step_hz = sums$step_hz, reason = NA_character_)
+  fit$power <- pmax(fit$power, 0)
+  floor_power <- max(fit$power) * 1e-14  # of an exact sinusoid the other powers are rounding errors
+  background <- local_background(fit$frequency_hz, pmax(fit$power, floor_power), span * sums$step_hz)
+  z <- background$worth * log1p(fit$power / background$level / background$worth)
+  searched <- fit$frequency_hz >= 3 / span
+  structure(data.frame(fit, background = background$level, worth = background$worth, z = z,
+                       fap = ifelse(searched, false_alarm(z, sum(searched)), NA_real_)),
+            n = n, span_s = span, searched = sum(searched), step_hz = sums$step_hz, reason = NA_character_)
 }
 
 series_reason <- function(x, t_s) {
@@ -44,29 +44,29 @@ series_reason <- function(x, t_s) {
 }
 
 no_periodogram <- function(n, reason) {
-  none <- numeric()
-  structure(data.frame(frequency_hz = none, period_s = none, power = none, amplitude = none, phase = none,
-                       background = none, worth = none, z = none, fap = none),
-            n = n, span_s = NA_real_, searched = 0, step_hz = NA_real_, reason = reason)
+  columns <- c("frequency_hz", "period_s", "power", "background", "worth", "z", "fap")
+  structure(as.data.frame(sapply(columns, function(name) numeric(), simplify = FALSE)), n = n, span_s = NA_real_, searched = 0, step_hz = NA_real_,
+            reason = reason)
 }
 
 most_frequencies <- 2^19
 
 # Sums of y exp(-i w t) and of exp(-i w t), exp(-2 i w t) at the frequencies k step_hz, k = 1, 2, ...
-fourier_sums <- function(y, t, step, span, oversample, shortest) {
+fourier_sums <- function(y, t, step, span) {
+  shortest <- 2 * step
   place <- t / step
   on_grid <- max(abs(place - round(place))) < 1e-3
   # A median distance that is off in its last digits adds up over a long series: measure it over all of it.
   if (on_grid && round(place[length(t)]) > 0) step <- t[length(t)] / round(place[length(t)])
   points <- round(span / step)
   if (on_grid && points <= 4 * most_frequencies) {
-    size <- stats::nextn(ceiling(oversample * points))
+    size <- stats::nextn(2 * points)
     at <- round(t / step) + 1
     step_hz <- 1 / (size * step)
     n_frequencies <- min(floor((1 / shortest) / step_hz * (1 + 1e-9)), ceiling(size / 2) - 1)
     spread <- function(v) replace(numeric(size), at, v)
   } else {
-    step_hz <- 1 / (oversample * span)
+    step_hz <- 1 / (2 * span)
     n_frequencies <- min(floor(1 / shortest / step_hz), most_frequencies)
     size <- 2^ceiling(log2(n_frequencies * if (n_frequencies > 2^15) 16 else 64))
     u <- t * step_hz * size
@@ -103,21 +103,7 @@ sinusoid_fit <- function(sums, n) {
   flat <- d < 1e-6  # sine or cosine is 0 at all times
   explained <- a * yc + b * ys
   explained[flat] <- NA
-  data.frame(frequency_hz = sums$frequency_hz, period_s = 1 / sums$frequency_hz, power = n / 2 * explained,
-             amplitude = sqrt(a^2 + b^2), phase = atan2(b, a) / (2 * pi))
-}
-
-# `per_independent`: frequencies per independent one.
-against_background <- function(fit, per_independent, span) {
-  fit$power <- pmax(fit$power, 0)
-  floor_power <- max(fit$power) * 1e-14  # of an exact sinusoid the other powers are rounding errors
-  background <- local_background(fit$frequency_hz, pmax(fit$power, floor_power), 1 / per_independent)
-  fit$background <- background$level
-  fit$worth <- background$worth
-  fit$z <- background$worth * log1p(fit$power / background$level / background$worth)
-  searched <- fit$frequency_hz >= 3 / span
-  fit$fap <- ifelse(searched, false_alarm(fit$z, sum(searched)), NA_real_)
-  list(table = fit, searched = sum(searched))
+  data.frame(frequency_hz = sums$frequency_hz, period_s = 1 / sums$frequency_hz, power = n / 2 * explained)
 }
 
 # The z that it exceeds with probability `alpha`.
@@ -276,26 +262,27 @@ harmonics_by <- function(frequency, p, most, grid) {
 
 present <- function(z, p = 1e-4) length(z) > 0 && stats::pgamma(sum(z), length(z), lower.tail = FALSE) < p
 
-# The lines of a period that stand out by themselves: harmonic number, place, and by how much. Chance alone shows one
+# The lines of a period that stand out by themselves: harmonic number, and by how much. Chance alone shows one
 # in a hundred series.
-harmonic_lines <- function(spectrum, frequency, most = most_harmonics) {
+harmonic_lines <- function(spectrum, frequency) {
   grid <- spectrum_grid(spectrum)
-  k <- seq_len(min(most, floor(length(grid$z) * grid$step / frequency)))
+  k <- seq_len(min(most_harmonics, floor(length(grid$z) * grid$step / frequency)))
   j <- round(k * frequency / grid$step)
   keep <- j >= 1 & j <= length(grid$z)
   k <- k[keep]
   at <- match(j[keep], round(spectrum$frequency_hz / grid$step))
   out <- which(spectrum$z[at] > log(length(k) / 0.01))
-  data.frame(harmonic = k[out], spectrum[at[out], c("frequency_hz", "period_s", "amplitude", "z")], row.names = NULL)
+  data.frame(harmonic = k[out], z = spectrum$z[at[out]])
 }
 
 # Frequency to a fraction of the resolution, by the phases of its strongest harmonics in parts of the series, and
 # its standard error. A line of known place has var(f) = 3 / (2 z) / (pi T)^2, its k-th harmonic tells k times as much.
-refine_frequency <- function(x, t_s, frequency, spectrum, parts = 64, most = 12) {
+refine_frequency <- function(x, t_s, frequency, spectrum) {
+  parts <- 64
   span <- attr(spectrum, "span_s")
   lines <- harmonic_lines(spectrum, frequency)
   if (nrow(lines) == 0) lines <- data.frame(harmonic = 1, z = 1)
-  lines <- utils::head(lines[order(-lines$z * lines$harmonic^2), ], most)
+  lines <- utils::head(lines[order(-lines$z * lines$harmonic^2), ], 12)
   y <- x - mean(x)
   part <- floor((t_s - t_s[1]) / span * parts)
   middle <- (as.numeric(unique(part)) + 0.5) / parts * span + t_s[1]
@@ -305,7 +292,8 @@ refine_frequency <- function(x, t_s, frequency, spectrum, parts = 64, most = 12)
     complex(real = s[, 1], imaginary = s[, 2])
   })
   # Power over background, so that a strong line in strong noise does not outvote the others.
-  level <- spectrum_grid(spectrum)$background[harmonic_places(frequency, lines$harmonic, spectrum_grid(spectrum))]
+  grid <- spectrum_grid(spectrum)
+  level <- grid$background[harmonic_places(frequency, lines$harmonic, grid)]
   together <- function(shift) {
     sum(vapply(seq_along(sums), function(i) {
       Mod(sum(sums[[i]] * exp(-2i * pi * lines$harmonic[i] * shift * middle)))^2 / level[i]
@@ -321,7 +309,6 @@ refine_frequency <- function(x, t_s, frequency, spectrum, parts = 64, most = 12)
 # Sine that would have been found with the power asked for: semi-amplitude at each frequency searched.
 line_limit <- function(spectrum, alpha, power) {
   searched <- spectrum[!is.na(spectrum$fap), ]
-  if (nrow(searched) == 0) return(searched[c("period_s", "amplitude")])
   z <- critical_z(alpha, attr(spectrum, "searched"))
   critical <- searched$worth * expm1(z / searched$worth)
   some <- exp(seq(log(min(critical)), log(max(critical)), length.out = 20))

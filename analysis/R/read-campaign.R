@@ -103,7 +103,7 @@ read_campaign <- function(dirs, arms = "both") {
       "%d launch(es) of noiselab-accept are not looked at here: noiselab analyze acceptance reads them", passed
     ), unlist(lapply(launches, `[[`, "notes")))
   ))
-  if (arms == "both") check_both_arms(campaign$rows[["arm"]], dirs)
+  if (arms == "both") check_arms(campaign)
   structure(name_intervals(campaign), class = "nl_campaign")
 }
 
@@ -687,6 +687,8 @@ check_both_arms <- function(arm, where) {
   abort_data("all ", format_count(length(arm)), " rows in ", paste(where, collapse = " "),
              " are of arm '", arms, "': a comparison needs both; add launches with the other arm")
 }
+
+check_arms <- function(campaign) check_both_arms(campaign$rows[["arm"]], campaign$dirs)
 
 check_bins <- function(data, file) {
   refuse_row(data[["lo_ns"]] >= data[["hi_ns"]], file, function(at) {

@@ -25,15 +25,15 @@ raw_index <- function(file, info) {
   on.exit(close(con))
   header <- raw_header(con, file, size, info)
   found <- raw_scan(con, file, size, header)
-  notes <- character()
-  if (!is.na(found$cut)) {
-    if (identical(info$ended, "complete")) {
-      abort_damaged_byte(file, found$cut, "the file ends within this block: it was cut off; copy it again")
-    }
-    notes <- sprintf("%s: the launch ended within the block at byte %s; %s bytes left out", file,
-                     format_count(found$cut), format_count(size - found$cut))
+  if (!is.na(found$cut)) refuse_cut(info, file, found$cut)
+  notes <- if (is.na(found$cut)) character() else {
+    sprintf("%s: the launch ended within the block at byte %s; %s bytes left out", file, format_count(found$cut), format_count(size - found$cut))
   }
   c(header, list(file = file, blocks = found$blocks, notes = notes))
+}
+
+refuse_cut <- function(info, file, byte) {
+  if (identical(info$ended, "complete")) abort_damaged_byte(file, byte, "the file ends within this block: it was cut off; copy it again")
 }
 
 raw_header <- function(con, file, size, info) {
@@ -41,49 +41,41 @@ raw_header <- function(con, file, size, info) {
   header <- got$header
   refuse <- function(ok, key, wanted) refuse_header(ok, header, file, key, wanted)
   refuse(is_number(header$ranks, 0) && header$ranks == floor(header$ranks), "ranks", "a whole number of at least 1")
-  refuse(is_text(header$mode) && header$mode %in% start_modes, "mode", paste("one of", join_words(start_modes, "or")))
-  refuse(is.null(header$late_bound_ns) || is_number(header$late_bound_ns), "late_bound_ns", "a number or null")
-  c(list(launch = header$launch, ranks = header$ranks, mode = header$mode, start = got$start,
-         late_bound_ns = header$late_bound_ns %||% Inf), check_cells_header(header, file))
+  refuse(json_types$mode$is(header$mode), "mode", paste("one of", json_types$mode$name))
+  refuse(json_types$number$is(header$late_bound_ns), "late_bound_ns", "a number or null")
+  c(list(launch = header$launch, ranks = header$ranks, start = got$start, late_bound_ns = header$late_bound_ns %||% Inf),
+    check_cells_header(header, file))
 }
 
 raw_scan <- function(con, file, size, header) {
   at <- header$start
   rows <- list()
-  cut <- NA_real_
-  block_magic <- as.integer(charToRaw("BLCK"))
   while (at < size) {
     seek(con, at)
     head <- readBin(con, "raw", raw_block_bytes)
-    known <- min(4, length(head))
-    if (any(as.integer(head[seq_len(known)]) != block_magic[seq_len(known)])) {
+    known <- seq_len(min(4, length(head)))
+    if (any(head[known] != charToRaw("BLCK")[known])) {
       abort_damaged_byte(file, at, "no block begins here (wanted BLCK): the file is damaged; copy it again")
     }
-    if (length(head) < raw_block_bytes) {
-      cut <- at
-      break
-    }
+    if (length(head) < raw_block_bytes) break
     numbers <- c(u32(readBin(head[5:28], "integer", 6, 4, endian = "little")), readBin(head[29:44], "double", 2, 8, endian = "little"))
     check_raw_block(numbers, header, file, at)
     length <- raw_block_bytes + 8 * numbers[3] + 12 * numbers[3] * header$ranks + raw_wide_bytes * numbers[6]
-    if (at + length > size) {
-      cut <- at
-      break
-    }
+    if (at + length > size) break
     rows[[length(rows) + 1]] <- c(at, numbers)
     at <- at + length
   }
   blocks <- as.data.frame(matrix(as.numeric(unlist(rows)), ncol = 9, byrow = TRUE))
   names(blocks) <- c("at", "config", "arm", "n", "order", "switches", "wide", "pair", "first")
-  list(blocks = blocks, cut = cut)
+  list(blocks = blocks, cut = if (at < size) at else NA_real_)
 }
 
 check_raw_block <- function(numbers, header, file, at) {
   refuse <- function(ok, byte, ...) if (!isTRUE(ok)) abort_damaged_byte(file, at + byte, ...)
+  whole <- function(x) is.finite(x) && x >= 0 && x == floor(x)
   refuse(numbers[1] < nrow(header$configs), 4, "config is ", numbers[1], ", the header has ", nrow(header$configs))
   refuse(numbers[2] < nrow(header$arms), 8, "arm is ", numbers[2], ", the header has ", nrow(header$arms))
   refuse(numbers[6] <= 3 * numbers[3] * header$ranks, 24, numbers[6], " wide values for ", numbers[3], " starts")
-  whole <- function(x) is.finite(x) && x >= 0 && x == floor(x)
   refuse(whole(numbers[7]), 28, "pair is ", numbers[7], ", wanted a whole number")
   refuse(whole(numbers[8]), 36, "first is ", numbers[8], ", wanted a whole number")
 }
@@ -175,9 +167,9 @@ group_values <- function(con, raw, blocks, group) {
     lapply(stats::setNames(matrices, matrices), function(n) do.call(rbind, lapply(values, `[[`, n))))
 }
 
-# Fills named vectors of `per_start` values for each start of the blocks with what `take` makes of a group.
-collect_starts <- function(con, raw, blocks, per_start, columns, take) {
-  got <- stats::setNames(lapply(columns, function(n) numeric(sum(blocks$n) * per_start)), columns)
+# Fills named vectors of a value for each start of the blocks with what `take` makes of a group.
+collect_starts <- function(con, raw, blocks, columns, take) {
+  got <- stats::setNames(lapply(columns, function(n) numeric(sum(blocks$n))), columns)
   filled <- 0
   for (group in block_groups(raw, blocks, 1e5)) {
     part <- take(group_values(con, raw, blocks, group))
@@ -192,29 +184,24 @@ collect_starts <- function(con, raw, blocks, per_start, columns, take) {
 # `switches` (involuntary context switches of all ranks in that part of the half), `start` (number within its half, from 0), `rank`, `scheduled_ns`
 # (common clock, since the launch's first half), `overshoot_ns` (actual minus the rank's own scheduled start), `arrival_ns` (minus the common one),
 # `took_ns` (end minus start on the rank's own clock), `late` (on some rank the overshoot was above the bound that the file names).
-ranks_table <- function(con, raw, blocks, ranks) {
-  n <- length(ranks)
-  columns <- c("scheduled_ns", "overshoot_ns", "arrival_ns", "took_ns", "late")
-  got <- collect_starts(con, raw, blocks, n, columns, function(values) {
-    by_start <- function(x) as.vector(t(x[, ranks + 1, drop = FALSE]))
-    list(scheduled_ns = rep(values$scheduled, each = n), overshoot_ns = by_start(values$overshoot),
-         arrival_ns = by_start(values$arrival), took_ns = by_start(values$took),
-         late = rep(largest_overshoot(values) > raw$late_bound_ns, each = n))
-  })
-  data.table::setDT(c(block_columns(raw, blocks, blocks$n * n),
-                      list(start = rep(start_numbers(blocks), each = n), scheduled_ns = got$scheduled_ns,
-                           rank = rep(as.integer(ranks), sum(blocks$n))),
-                      got[c("overshoot_ns", "arrival_ns", "took_ns")], list(late = got$late == 1)))[]
+ranks_table <- function(con, raw, blocks) {
+  values <- group_values(con, raw, blocks, seq_len(nrow(blocks)))
+  n <- raw$ranks
+  of_start <- function(x) rep(x, each = n)
+  by_start <- function(x) as.vector(t(x))
+  data.table::setDT(c(block_columns(raw, blocks, blocks$n * n), list(
+    start = of_start(start_numbers(blocks)), scheduled_ns = of_start(values$scheduled), rank = rep(seq_len(n) - 1L, sum(blocks$n)),
+    overshoot_ns = by_start(values$overshoot), arrival_ns = by_start(values$arrival), took_ns = by_start(values$took),
+    late = of_start(largest_overshoot(values) > raw$late_bound_ns)
+  )))[]
 }
 
 # ---- every start as CSV, a few blocks at a time ------------------------------------------------
 
 # `write` gets data.tables of some 10^5 rows, in order, of one launch after the other.
-stream_starts <- function(dirs, write, rows_at_once = 2e5) {
+stream_starts <- function(dirs, write) {
   each_raw(dirs, "", function(raw, con) {
-    for (group in block_groups(raw, raw$blocks, rows_at_once)) {
-      write(ranks_table(con, raw, raw$blocks[group, ], seq_len(raw$ranks) - 1))
-    }
+    for (group in block_groups(raw, raw$blocks, 2e5)) write(ranks_table(con, raw, raw$blocks[group, ]))
   })
 }
 
@@ -257,9 +244,7 @@ read_slices <- function(file, info) {
   end <- at$end + 1
   notes <- character()
   if (got$start + 4 * at$end < size) {
-    if (identical(info$ended, "complete")) {
-      abort_damaged_byte(file, byte_of(end), "the file ends within this block: it was cut off; copy it again")
-    }
+    refuse_cut(info, file, byte_of(end))
     notes <- sprintf("%s: the launch ended within the block at byte %s; what follows is left out", file, format_count(byte_of(end)))
   }
   blocks <- slice_blocks(words, at$starts, header, file, byte_of)

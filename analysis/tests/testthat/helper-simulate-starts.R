@@ -284,31 +284,18 @@ simulate_nodes <- function(rows, preempted, model) {
   table[order(table$node), ]
 }
 
-# Every start of the raw file in the launch folder `dir`: by rank (of `ranks` only), or over all ranks. Attribute `notes`: what was left out.
-read_starts <- function(dir, ranks = NULL, operations = NULL, arms = c("off", "on"), by = "rank") {
+# Every start of the raw file in the launch folder `dir`: by rank, or over all ranks. Attribute `notes`: what was left out.
+read_starts <- function(dir, operations = NULL, arms = c("off", "on"), by = "rank") {
   info <- read_launch_json(file.path(dir, "launch.json"))
-  file <- raw_file_of(dir, info)
-  if (is.null(file)) {
-    abort_data("launch ", info$launch, " in '", dir, "' has no raw file (it ran without raw=FILE)")
-  }
-  raw <- raw_index(file, info)
-  if (is.null(ranks)) ranks <- seq_len(raw$ranks) - 1
-  wanted <- raw$arms$arm[raw$blocks$arm + 1] %in% arms
-  if (!is.null(operations)) wanted <- wanted & raw$configs$operation[raw$blocks$config + 1] %in% operations
-  blocks <- raw$blocks[wanted, ]
-  con <- file(file, "rb")
+  raw <- raw_index(raw_file_of(dir, info), info)
+  con <- file(raw$file, "rb")
   on.exit(close(con))
-  table <- if (by == "start") starts_table(con, raw, blocks) else ranks_table(con, raw, blocks, ranks)
-  data.table::setattr(table, "notes", raw$notes)
-  table
-}
-
-starts_table <- function(con, raw, blocks) {
-  columns <- c("scheduled_ns", "global_ns", "spread_ns", "after_last_ns", "overshoot_ns", "first_start_rank",
-               "last_start_rank", "last_end_rank")
-  got <- collect_starts(con, raw, blocks, 1, columns, function(values) {
-    c(list(scheduled_ns = values$scheduled), summarise_starts(values))
-  })
-  data.table::setDT(c(block_columns(raw, blocks, blocks$n), list(start = start_numbers(blocks)), got,
-                      list(late = got$overshoot_ns > raw$late_bound_ns)))[]
+  blocks <- raw$blocks[raw$arms$arm[raw$blocks$arm + 1] %in% arms &
+                         raw$configs$operation[raw$blocks$config + 1] %in% (operations %||% raw$configs$operation), ]
+  if (nrow(blocks) == 0) return(data.frame())
+  table <- if (by == "start") {
+    got <- c(summarise_starts(values <- group_values(con, raw, blocks, seq_len(nrow(blocks)))), list(scheduled_ns = values$scheduled))
+    data.table::setDT(c(block_columns(raw, blocks, blocks$n), list(start = start_numbers(blocks)), got, list(late = got$overshoot_ns > raw$late_bound_ns)))
+  } else ranks_table(con, raw, blocks)
+  data.table::setattr(table, "notes", raw$notes)[]
 }

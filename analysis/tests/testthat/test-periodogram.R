@@ -10,11 +10,9 @@ test_that("at even times it is the squared Fourier transform", {
   t <- (0:127) / 10
   x <- with_seed(1, stats::rnorm(128))
   residual <- unname(stats::lm(x ~ t)$residuals)
-  got <- periodogram(x, t, oversample = 1)
-  expect_equal(got$power, (Mod(stats::fft(residual))^2 / 128)[2:64])
-  expect_equal(got$frequency_hz, (1:63) / 12.8)
-  # twice the frequencies, and the old ones among them
-  expect_equal(periodogram(x, t)$power[seq(1, 125, 2)], got$power, tolerance = 1e-10)
+  got <- periodogram(x, t)
+  expect_equal(got$power[seq(1, 125, 2)], (Mod(stats::fft(residual))^2 / 128)[2:64])
+  expect_equal(got$frequency_hz[seq(1, 125, 2)], (1:63) / 12.8)
 })
 
 test_that("at uneven times it is the least-squares fit of a sinusoid", {
@@ -25,17 +23,16 @@ test_that("at uneven times it is the least-squares fit of a sinusoid", {
   for (i in c(1, 7, 16, 100, nrow(got))) {
     f <- got$frequency_hz[i]
     fit <- stats::lm(residual ~ cos(2 * pi * f * t) + sin(2 * pi * f * t))
-    expect_equal(got$amplitude[i], sqrt(sum(stats::coef(fit)[2:3]^2)), tolerance = 1e-4)
     expect_equal(got$power[i], 150 * mean((stats::fitted(fit) - mean(residual))^2), tolerance = 1e-4)
   }
 })
 
-test_that("a sinusoid has its amplitude and phase, also with gaps and when time does not begin at 0", {
+test_that("a sinusoid has its frequency and power, also with gaps and when time does not begin at 0", {
   t <- 5 + (0:999) / 100
   for (keep in list(rep(TRUE, 1000), (0:999) %% 97 > 20)) {
     got <- periodogram(2 * cos(2 * pi * (3 * t - 0.2))[keep], t[keep])
     top <- got[which.max(got$power), ]
-    expect_equal(c(top$frequency_hz, top$amplitude, top$phase), c(3, 2, 0.2), tolerance = 0.01)
+    expect_equal(c(top$frequency_hz, top$power), c(3, sum(keep)), tolerance = 0.01)
     expect_lt(top$fap, 1e-12)
   }
 })
@@ -145,17 +142,15 @@ test_that("harmonics are numbered, and an empty spectrum has none", {
   # of a pulse that is up for a quarter every fourth harmonic is 0
   expect_true(all(1:3 %in% lines$harmonic))
   expect_false(any(lines$harmonic %% 4 == 0))
-  expect_equal(lines$frequency_hz, lines$harmonic / 0.064, tolerance = 0.01)
-  expect_equal(lines$amplitude[1], 2 / pi * sin(pi / 4), tolerance = 0.02)
   expect_null(find_family(periodogram(1, 1), 0.01))
 })
 
 test_that("a sinusoid at the limit is found with about the probability stated", {
   t <- grid_times(1024)
-  limit <- line_limit(periodogram(noise_at(6, 1024), t, oversample = 1), 0.01, 0.95)
+  limit <- line_limit(periodogram(noise_at(6, 1024), t), 0.01, 0.95)
   size <- stats::median(limit$amplitude)
   found <- vapply(1:30, function(seed) {
-    got <- periodogram(noise_at(seed, 1024) + size * sin(2 * pi * 125 * t), t, oversample = 1)
+    got <- periodogram(noise_at(seed, 1024) + size * sin(2 * pi * 125 * t), t)
     got$fap[which.min(abs(got$frequency_hz - 125))] <= 0.01
   }, TRUE)
   expect_gte(mean(found), 0.8)
