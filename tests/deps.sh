@@ -8,86 +8,61 @@
 # What is missing and is not installed is said, by its own names and those of packages.
 set -u
 
-# what | how to see that it is there | Debian | RHEL/Rocky (with EPEL, CRB) | openSUSE | Spack
+# for | what | how to see that it is there | Debian | RHEL/Rocky (with EPEL, CRB) | openSUSE | Spack
+# Tests start agents on the loopback; their services are not wanted. Reports are made without what is for them, larger, and their tests skipped.
 needed() {
     cat <<'EOF'
-C compiler|command -v "${CC:-gcc}"|gcc|gcc|gcc|gcc
-C library headers|test -e /usr/include/stdio.h|libc6-dev|glibc-devel|glibc-devel|-
-pkg-config|command -v pkg-config|pkg-config|pkgconf-pkg-config|pkg-config|pkgconf
-MPI compiler|command -v "${MPICC:-mpicc}"|libopenmpi-dev|openmpi-devel|openmpi4-devel|openmpi
-MPI launcher|command -v "${NOISELAB_MPIRUN:-mpirun}"|openmpi-bin|openmpi|openmpi4|openmpi
-hwloc|pkg-config --exists hwloc|libhwloc-dev|hwloc-devel|hwloc-devel|hwloc
-jansson|pkg-config --exists jansson|libjansson-dev|jansson-devel|libjansson-devel|jansson
-cmocka|pkg-config --exists cmocka|libcmocka-dev|libcmocka-devel|libcmocka-devel|cmocka
-bats|command -v bats|bats|bats|bats|bats
-shellcheck|command -v shellcheck|shellcheck|ShellCheck|ShellCheck|shellcheck
-jq|command -v jq|jq|jq|jq|jq
-ip and nsenter|command -v ip && command -v nsenter|iproute2 util-linux|iproute util-linux|iproute2 util-linux|iproute2
-lscpu|command -v lscpu|util-linux|util-linux|util-linux|util-linux
-ps|command -v ps|procps|procps-ng|procps|procps
-R|command -v Rscript|r-base-core|R-core|R-base|r
-headers of R|test -e "$(R RHOME 2>/dev/null)/etc/Makeconf"|r-base-core|R-core-devel|R-base-devel|r
-ggplot2 (R)|has_r ggplot2|r-cran-ggplot2|R-ggplot2|R-ggplot2|r-ggplot2
-data.table (R)|has_r data.table|r-cran-data.table|R-data.table|R-data.table|r-data-table
-jsonlite (R)|has_r jsonlite|r-cran-jsonlite|R-jsonlite|R-jsonlite|r-jsonlite
-htmltools (R)|has_r htmltools|r-cran-htmltools|R-htmltools|R-htmltools|r-htmltools
-testthat (R)|has_r testthat|r-cran-testthat|R-testthat|R-testthat|r-testthat
-fonts for the plots|has_font|fonts-dejavu-core|dejavu-sans-fonts|dejavu-fonts|font-util
+build|C compiler|command -v "${CC:-gcc}"|gcc|gcc|gcc|gcc
+build|C library headers|test -e /usr/include/stdio.h|libc6-dev|glibc-devel|glibc-devel|-
+build|pkg-config|command -v pkg-config|pkg-config|pkgconf-pkg-config|pkg-config|pkgconf
+build|MPI compiler|command -v "${MPICC:-mpicc}"|libopenmpi-dev|openmpi-devel|openmpi4-devel|openmpi
+build|MPI launcher|command -v "${NOISELAB_MPIRUN:-mpirun}"|openmpi-bin|openmpi|openmpi4|openmpi
+build|hwloc|pkg-config --exists hwloc|libhwloc-dev|hwloc-devel|hwloc-devel|hwloc
+build|jansson|pkg-config --exists jansson|libjansson-dev|jansson-devel|libjansson-devel|jansson
+build|cmocka|pkg-config --exists cmocka|libcmocka-dev|libcmocka-devel|libcmocka-devel|cmocka
+build|bats|command -v bats|bats|bats|bats|bats
+build|shellcheck|command -v shellcheck|shellcheck|ShellCheck|ShellCheck|shellcheck
+build|jq|command -v jq|jq|jq|jq|jq
+build|ip and nsenter|command -v ip && command -v nsenter|iproute2 util-linux|iproute util-linux|iproute2 util-linux|iproute2
+build|lscpu|command -v lscpu|util-linux|util-linux|util-linux|util-linux
+build|ps|command -v ps|procps|procps-ng|procps|procps
+build|R|command -v Rscript|r-base-core|R-core|R-base|r
+build|headers of R|test -e "$(R RHOME 2>/dev/null)/etc/Makeconf"|r-base-core|R-core-devel|R-base-devel|r
+build|ggplot2 (R)|has_r ggplot2|r-cran-ggplot2|R-ggplot2|R-ggplot2|r-ggplot2
+build|data.table (R)|has_r data.table|r-cran-data.table|R-data.table|R-data.table|r-data-table
+build|jsonlite (R)|has_r jsonlite|r-cran-jsonlite|R-jsonlite|R-jsonlite|r-jsonlite
+build|htmltools (R)|has_r htmltools|r-cran-htmltools|R-htmltools|R-htmltools|r-htmltools
+build|testthat (R)|has_r testthat|r-cran-testthat|R-testthat|R-testthat|r-testthat
+build|fonts for the plots|has_font|fonts-dejavu-core|dejavu-sans-fonts|dejavu-fonts|font-util
+cluster|Slurm|command -v slurmctld && command -v slurmd && command -v srun|slurmctld slurmd slurm-client|slurm-slurmctld slurm-slurmd slurm|slurm slurm-node|slurm
+cluster|munge|command -v munged|munge|munge|munge|munge
+cluster|Python with venv|python3 -c 'import ensurepip'|python3-venv|python3|python3|python
+agents|node_exporter|command -v prometheus-node-exporter|prometheus-node-exporter|-|-|-
+agents|collectd|has_file /usr/sbin/collectd /usr/bin/collectd|collectd-core|collectd|collectd|collectd
+agents|sadc|has_file /usr/lib/sysstat/sadc /usr/lib64/sa/sadc|sysstat|sysstat|sysstat|sysstat
+agents|top|command -v top|procps|procps-ng|procps|procps
+agents|stress-ng|command -v stress-ng|stress-ng|stress-ng|stress-ng|stress-ng
+agents|curl|command -v curl|curl|curl|curl|curl
+agents|localedef|command -v localedef && test -e /usr/share/i18n/locales/de_DE|locales|glibc-locale-source|glibc-i18ndata|-
+agents|jsonschema (Python)|python3 -c 'import jsonschema'|python3-jsonschema|python3-jsonschema|python3-jsonschema|py-jsonschema
+agents|LIKWID|command -v likwid-perfctr|likwid|likwid|likwid|likwid
+agents|clang|command -v clang|clang|clang|clang|llvm
+agents|mandoc|command -v mandoc|mandoc|mandoc|mandoc|-
+report|svglite (R)|has_r svglite|r-cran-svglite|R-svglite|R-svglite|r-svglite
+report|chromium|command -v chromium|chromium|chromium|chromium|-
+report|PNG reader (R)|has_r png|r-cran-png|R-png|R-png|r-png
+report|pdftotext|command -v pdftotext|poppler-utils|poppler-utils|poppler-tools|poppler
+packages|debhelper|command -v dh|debhelper|-|-|-
+packages|dpkg-buildpackage|command -v dpkg-buildpackage|dpkg-dev|-|-|-
+packages|fakeroot|command -v fakeroot|fakeroot|-|-|-
+packages|lintian|command -v lintian|lintian|-|-|-
+packages|debootstrap|command -v debootstrap|debootstrap|debootstrap|debootstrap|-
+packages|autopkgtest|command -v autopkgtest|autopkgtest|-|-|-
 EOF
 }
 
-needed_by_cluster() {
-    cat <<'EOF'
-Slurm|command -v slurmctld && command -v slurmd && command -v srun|slurmctld slurmd slurm-client|slurm-slurmctld slurm-slurmd slurm|slurm slurm-node|slurm
-munge|command -v munged|munge|munge|munge|munge
-Python with venv|python3 -c 'import ensurepip'|python3-venv|python3|python3|python
-EOF
-}
-
-# Tests start them on the loopback; their services are not wanted.
-needed_by_agents() {
-    cat <<'EOF'
-node_exporter|command -v prometheus-node-exporter|prometheus-node-exporter|-|-|-
-collectd|has_file /usr/sbin/collectd /usr/bin/collectd|collectd-core|collectd|collectd|collectd
-sadc|has_file /usr/lib/sysstat/sadc /usr/lib64/sa/sadc|sysstat|sysstat|sysstat|sysstat
-top|command -v top|procps|procps-ng|procps|procps
-stress-ng|command -v stress-ng|stress-ng|stress-ng|stress-ng|stress-ng
-curl|command -v curl|curl|curl|curl|curl
-localedef|command -v localedef && test -e /usr/share/i18n/locales/de_DE|locales|glibc-locale-source|glibc-i18ndata|-
-jsonschema (Python)|python3 -c 'import jsonschema'|python3-jsonschema|python3-jsonschema|python3-jsonschema|py-jsonschema
-LIKWID|command -v likwid-perfctr|likwid|likwid|likwid|likwid
-clang|command -v clang|clang|clang|clang|llvm
-mandoc|command -v mandoc|mandoc|mandoc|mandoc|-
-EOF
-}
-
-# Reports are made without them, larger, and their tests skipped.
-needed_by_report() {
-    cat <<'EOF'
-svglite (R)|has_r svglite|r-cran-svglite|R-svglite|R-svglite|r-svglite
-chromium|command -v chromium|chromium|chromium|chromium|-
-PNG reader (R)|has_r png|r-cran-png|R-png|R-png|r-png
-pdftotext|command -v pdftotext|poppler-utils|poppler-utils|poppler-tools|poppler
-EOF
-}
-
-needed_by_packages() {
-    cat <<'EOF'
-debhelper|command -v dh|debhelper|-|-|-
-dpkg-buildpackage|command -v dpkg-buildpackage|dpkg-dev|-|-|-
-fakeroot|command -v fakeroot|fakeroot|-|-|-
-lintian|command -v lintian|lintian|-|-|-
-debootstrap|command -v debootstrap|debootstrap|debootstrap|debootstrap|-
-autopkgtest|command -v autopkgtest|autopkgtest|-|-|-
-EOF
-}
-
-case ${1-} in
-'') table=needed ;;
-packages) table=needed_by_packages ;;
-report) table=needed_by_report ;;
-agents) table=needed_by_agents ;;
-cluster) table=needed_by_cluster ;;
+case ${1-build} in
+build | cluster | agents | report | packages) table=${1-build} ;;
 *)
     echo 'usage: tests/deps.sh [cluster|agents|report|packages]' >&2
     exit 2
@@ -103,8 +78,8 @@ has_font() { command -v fc-list >/dev/null && [ -n "$(fc-list 2>/dev/null | head
 
 # missing COLUMN: names of what is missing, by the packages of that column
 missing() {
-    "$table" | while IFS='|' read -r what look debian redhat suse spack; do
-        # the second column is a command of ours, above
+    needed | sed -n "s/^$table|//p" | while IFS='|' read -r what look debian redhat suse spack; do
+        # the column is a command of ours, above
         if eval "$look" >/dev/null 2>&1; then continue; fi
         case $1 in
         what) printf '%s, ' "$what" ;;
@@ -174,9 +149,9 @@ install_agents() {
 }
 
 [ -n "$(missing what)" ] || exit 0
-[ "$table" != needed_by_agents ] || install_agents
-[ "$table" != needed_by_report ] || { can_install 'tools for reports' && install_each; }
-if [ "$table" = needed_by_cluster ] && [ "$(id -u)" != 0 ]; then leave_out "the test cluster is root's"; fi
+[ "$table" != agents ] || install_agents
+[ "$table" != report ] || { can_install 'tools for reports' && install_each; }
+if [ "$table" = cluster ] && [ "$(id -u)" != 0 ]; then leave_out "the test cluster is root's"; fi
 
 command -v apt-get >/dev/null || say_and_stop
 if [ "$(id -u)" = 0 ]; then
@@ -187,7 +162,7 @@ elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; th
 else
     say_and_stop
 fi
-if [ "$table" = needed_by_cluster ] && [ -e /etc/slurm/slurm.conf ]; then
+if [ "$table" = cluster ] && [ -e /etc/slurm/slurm.conf ]; then
     # Debian starts the services it installs: a second slurmctld with the site's own configuration is not for a test to start
     echo 'noiselab: this machine belongs to a Slurm cluster (/etc/slurm/slurm.conf): nothing is installed for the test cluster' >&2
     exit 2

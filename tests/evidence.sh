@@ -156,7 +156,7 @@ test_long() {
             printf "%d suites, each as it ran last (of %d versions): %d passed, %d skipped, %d failed%s; %d s.\n", n, versions, p, k, f, bad, t
         }'
 }
-test_suites() { awk -F , '{ s += $2; c += $3 } END { printf "%d suites, %d s one after the other, %d s of CPU time.\n", NR, s, c }'; }
+test_suites() { awk -F , '{ n += $3; s += $4; c += $5 } END { printf "%d suites, %d s one after the other, %d s of CPU time.\n", n, s, c }'; }
 
 # ---- the page
 

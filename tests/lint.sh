@@ -158,23 +158,6 @@ done)
 [ -z "$out" ]
 result $? 'docs/evidence.md is what its rows make' "make evidence SECONDS=1 ONLY=page; $out"
 
-# what is copied out of this folder, into another project's, says its licence; for all others LICENSE and REUSE.toml do (a point,
-# as REUSE takes the words themselves for the licence of this file)
-lost=$(for file in packaging/*.spec packaging/spack/*.py packaging/easybuild/*.eb packaging/containers/*; do
-    head -n 3 "$file" | grep -qx '# SPDX-License.Identifier: MIT' || echo "$file"
-done)
-[ -z "$lost" ] && cmp -s LICENSE LICENSES/MIT.txt && grep -qxF 'SPDX-License-Identifier = "MIT"' REUSE.toml
-result $? 'what is copied into other projects says its licence (SPDX), and REUSE.toml that of all' "no head: $lost"
-
-# containers have all packages of make deb; Apptainer is seldom there to read its definition
-out=$(for file in packaging/containers/*; do
-    [ "$(grep -oE '/packages/[a-z-]+_' "$file" | tr -d _ | xargs)" = "$(sed -n 's|^Package: |/packages/|p' packaging/debian/control | xargs)" ] || echo "$file: other packages"
-done
-    grep '^%' packaging/containers/noiselab.def | grep -vxE '%(files|post|environment|runscript|test)'
-    sed '1,/^%post/d; /^%/d' packaging/containers/noiselab.def | sh -n 2>&1)
-[ -z "$out" ]
-result $? "containers install what make deb makes, and Apptainer's definition has its sections, with commands that parse" "$out"
-
 # what is included is known by its name alone, too
 out=$(tracked '\.h$' | sed 's|.*/||' | sort | uniq -d)
 [ -z "$out" ]
@@ -185,20 +168,6 @@ out=$(grep -hoE '^[A-Za-z_.][A-Za-z0-9_.]* <- ' analysis/R/*.R | sort | uniq -d)
 [ -z "$out" ]
 result $? 'nothing in the R package is defined twice' "$out"
 
-# not_in PAGE: of the words on stdin, those that the man page does not have; in a page a hyphen is \-
-not_in() {
-    while read -r word; do
-        grep -qE "(^|[^a-z])$(printf '%s' "$word" | sed 's/-/\\\\?-/g')([^a-z]|\\\\f|$)" "$build/share/man/man1/$1.1" || printf ' %s' "$word"
-    done
-}
-
-# every row of every table is in the man page of its program; presets are described by what they say of themselves
-for program in noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-analyze; do
-    rows=$(awk -F '\t' -v program="$program" '$1 == program && $2 !~ /^(option|group|key|preset)$/ { print $3 }' "$build/share/noiselab/words.tsv")
-    lost=$(printf '%s\n' "$rows" | not_in "$program")
-    [ -n "$rows" ] && [ -z "$lost" ]
-    result $? "every row of the tables of $program is in its man page" "missing:$lost"
-done
 # every key that a launch writes is in the formats
 if command -v jq >/dev/null; then
     launches=$(mktemp -d)
@@ -258,16 +227,6 @@ lost=$(grep -oE '`(common|noisegen|detector|analysis|experiments|tests)/[A-Za-z0
     while read -r file; do [ -e "$file" ] || printf ' %s' "$file"; done)
 [ -z "$lost" ]
 result $? 'every file that the guide to extending points at is there' "$lost"
-
-# mawk reads and prints numbers with the comma of a locale: who computes in awk has lib.sh, which sets C for it, or sets it itself
-# shellcheck disable=SC2016
-lost=$(for script in experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh; do
-    case $script in experiments/lib-*) continue ;; esac # sourced by those that have lib.sh
-    if ! grep -qE '(^|[^.a-z_-])awk ' "$script" || ! grep -qE '%[0-9.]*[efg]|\$[0-9] [-+*/] ' "$script"; then continue; fi
-    grep -qE '^LC_ALL=C$|/lib(-[a-z]+)?\.sh' "$script" || echo "$script"
-done)
-[ -z "$lost" ] && grep -qF 'awk() { LC_ALL=C command awk' experiments/lib.sh
-result $? 'no script computes in awk with the comma of a locale' "$lost"
 
 # the names that 1.x keeps; new ones are kept from the next version on, which is the first line
 out=$(sh tests/kept/names.sh "$build" | diff tests/kept/names.tsv - | sed -n '/^< # /,$s/^> /new: /p; s/^< /gone: /p')
