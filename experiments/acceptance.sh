@@ -9,18 +9,13 @@ set -u
 experiment=acceptance
 analysis=acceptance
 own_options='
---checks              value  checks
---quick               flag   quick
---full                flag   full
---seconds             value  seconds
---repetitions         value  repetitions
---limits              value  limits
---classes             value  classes
---reference           list   references
---self-check          value  self_check_wanted
---json                flag   json
---lines               flag   lines
---junit               value  junit
+value checks
+flag quick full
+value seconds repetitions limits classes
+list reference=references
+value self-check=self_check_wanted
+flag json lines
+value junit
 '
 # how an answer is written may differ each time
 resume_options="$resume_options--json --lines --junit "

@@ -9,17 +9,7 @@ set -u
 
 experiment=advise
 analysis=advise
-own_options='
---arms         value  arms
---op           value  op
---bytes        value  bytes
---level        value  level
---half-period  value  half_period
---arrival      value  arrival
---seconds      value  seconds
---profile      value  profile
---verify       value  verify
-'
+own_options='value arms op bytes level half-period arrival seconds profile verify'
 
 usage() {
     cat <<'EOT'

@@ -9,36 +9,14 @@ set -u
 experiment=agent
 analysis=''
 own_options='
---agents             value  agents
---treatment          value  treatment_asked
---agent-cmd          value  agent_cmd
---agent-pid          value  agent_pid
---agent-cgroup       value  agent_cgroup
---agent-unit         value  agent_unit
---agent-on           value  agent_on
---agent-off          value  agent_off
---scrape             value  scrape
---scrape-period      value  scrape_period
---agent-cpu          value  agent_cpu
---agent-name         value  agent_name
---agent-timeout      value  agent_timeout
---who                value  who
---shell              flag   shell
---restart            flag   restart
---agent-period       value  agent_period
---agent-settle       value  agent_settle
---sweep              value  sweep
---compare-replay     maybe  compare_replay
---levels             value  levels
---design             value  design
---half-period        value  half_period
---block              value  block
---on                 value  places
---app                flag   app
---op                 value  op
---bytes              value  bytes
---seconds            value  seconds
---stop-when          value  ends_when
+value agents treatment=treatment_asked agent-cmd agent-pid agent-cgroup agent-unit agent-on agent-off scrape scrape-period agent-cpu
+value agent-name agent-timeout who
+flag shell restart
+value agent-period agent-settle sweep
+maybe compare-replay
+value levels design half-period block on=places
+flag app
+value op bytes seconds stop-when=ends_when
 '
 
 usage() {

@@ -2,33 +2,17 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
-# Rows: option, kind, variable. Kinds: value, list (may come again), flag (yes), maybe (a flag that may have a value, by =), seen (of interest, and
-# goes on to the detector), asks (prints something and ends). What is in no row goes to the detector as it is.
+# Rows: a kind, and options of it: NAME, or NAME=VARIABLE where the variable has another name. Kinds: value, list (may come again), flag (yes), maybe (a
+# flag that may have a value, by =), seen (of interest, and goes on to the detector), asks (prints something and ends). All others go to the detector.
 common_options='
---out                value  out
---launches           value  launches
---ranks              value  ranks
---seed               value  seed
---margin             value  margin
---no-report          flag   no_report
---launcher           value  launcher
---hosts              value  hosts
---node-sets          value  node_sets
---resume             value  resume
---finish             value  finish
---only               value  only
---requeue            flag   requeue
---submit             flag   submit
---array              flag   array
---wait               flag   wait_for_job
---partition          value  partition
---nodes              value  nodes
---time               value  time_limit
---sbatch             list   sbatch_options
---stop-when          seen   stop_when
---dry-run            asks   dry_run
---version            asks   shows
---list               asks   shows
+value out launches ranks seed margin
+flag no-report
+value launcher hosts node-sets resume finish only
+flag requeue submit array wait=wait_for_job
+value partition nodes time=time_limit
+list sbatch=sbatch_options
+seen stop-when
+asks dry-run version=shows list=shows
 '
 # what may stand beside --resume: how it is run, not what is measured
 resume_options=' --resume --finish --only --no-report --launcher --hosts --requeue --dry-run '
@@ -67,15 +51,20 @@ The environment variable NOISELAB_MPIRUN names another mpirun.
 EOT
 }
 
-# clear_options: reads the tables; no option was given yet
+# clear_options: reads the tables, that of the experiment first, into kind_of, variable_of and option_names; no option was given yet
 clear_options() {
-    local name kind variable
+    local kind words word name variable
     declare -gA kind_of=() variable_of=()
-    while read -r name kind variable; do
-        [ -n "$name" ] || continue
-        kind_of[$name]=$kind variable_of[$name]=$variable
-        printf -v "$variable" ''
-    done <<<"$common_options$own_options"
+    option_names=()
+    while read -r kind words; do
+        for word in $words; do
+            name=--${word%=*} variable=${word#*=}
+            variable=${variable//-/_}
+            printf -v "$variable" ''
+            [ -z "${kind_of[$name]-}" ] || continue
+            kind_of[$name]=$kind variable_of[$name]=$variable option_names+=("$name")
+        done
+    done <<<"$own_options$common_options"
 }
 
 # value_given NAME: sets REPLY to its value
@@ -147,8 +136,10 @@ list_tables() {
     {
         tables_of "$program"
         [ "$program" != noiselab-detect ] || tables_of noiselab-gen noiselab-agent
-        printf '%s\n' "$own_options" "$common_options" | awk -v OFS='\t' -v help="option of noiselab run $experiment" '
-            NF { print "option", $1, ($2 == "value" || $2 == "list" ? "VALUE" : "-"), help }'
+        for name in "${option_names[@]}"; do
+            case ${kind_of[$name]} in value | list) value=VALUE ;; *) value=- ;; esac
+            printf 'option\t%s\t%s\toption of noiselab run %s\n' "$name" "$value" "$experiment"
+        done
     } | awk -F '\t' '!seen[$2]++'
 }
 

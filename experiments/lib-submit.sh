@@ -249,7 +249,8 @@ options_without_variable() {
     local name variable kind value words=$words_for_detector
     # those that are in #SBATCH lines or mean how a job runs
     local elsewhere='out resume finish only launcher partition nodes time_limit no_report requeue submit array wait_for_job sbatch_options json lines junit'
-    while read -r name kind variable; do
+    for name in "${option_names[@]}"; do
+        kind=${kind_of[$name]} variable=${variable_of[$name]}
         case $kind in value | flag | maybe | list) ;; *) continue ;; esac
         case "$template_variables$elsewhere " in *" $variable "*) continue ;; esac
         was_given "$name" || continue
@@ -263,7 +264,7 @@ options_without_variable() {
             esac
             words+=" $REPLY"
         done <<<"${!variable}"
-    done <<<"$own_options$common_options"
+    done
     REPLY=${words# }
 }
 

@@ -6,14 +6,7 @@ set -u
 
 experiment=reproducibility
 analysis=reproducibility
-own_options='
---design   value  design
---levels   value  levels
---starts   value  starts
---op       value  op
---bytes    value  bytes
---seconds  value  seconds
-'
+own_options='value design levels starts op bytes seconds'
 
 usage() {
     cat <<'EOT'

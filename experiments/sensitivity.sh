@@ -7,14 +7,9 @@ set -u
 experiment=sensitivity
 analysis=''
 own_options='
---app        flag   app
---op         value  op
---bytes      value  bytes
---levels     value  levels
---seconds    value  seconds
---design     value  design
---launch-id  value  launch_id
---arms       seen   arms
+flag app
+value op bytes levels seconds design launch-id
+seen arms
 '
 
 usage() {

@@ -6,14 +6,7 @@ set -u
 
 experiment=stability
 analysis=stability
-own_options='
---op           value  op
---bytes        value  bytes
---counts       value  counts
---half-period  value  half_period
---reference    value  reference
---seconds      value  seconds
-'
+own_options='value op bytes counts half-period reference seconds'
 
 usage() {
     cat <<'EOT'

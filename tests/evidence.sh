@@ -166,15 +166,10 @@ rows() { grep -v '^#' "$folder/$1" | tail -n +2; }
 # shellcheck disable=SC2016 # the page has backquotes
 entry() {
     name=$1 file=$2 command=$3
-    printf '\n## %s\n\n' "$4"
-    if [ ! -s "$folder/$file" ]; then
-        printf '* Not shown yet: there are no rows.\n'
-    else
-        # the bench has a list
-        printf '* Shown: %s\n' "$(rows "$file" | "$name" | sed 's/[. ]*$/./')"
-        dates=$({ rows "$file"; sed -n 's/^#//p' "$folder/$file"; } | grep -oE '20[0-9]{2}-[0-9]{2}-[0-9]{2}' | sort -u | sed -n '1p;$p' | uniq | paste -sd ' ' - | sed 's/ / to /')
-        printf '* Rows: [%s](evidence/%s), %d%s.\n' "$file" "$file" "$(rows "$file" | wc -l)" "${dates:+, $dates}"
-    fi
+    if [ ! -s "$folder/$file" ]; then unshown="$unshown$(printf '\n* %s (`make evidence ONLY=%s`).' "$4" "$name")" && return; fi
+    # the bench has a list
+    dates=$({ rows "$file"; sed -n 's/^#//p' "$folder/$file"; } | grep -oE '20[0-9]{2}-[0-9]{2}-[0-9]{2}' | sort -u | sed -n '1p;$p' | uniq | paste -sd ' ' - | sed 's/ / to /')
+    printf '\n## %s\n\n* Shown by [%d rows](evidence/%s)%s: %s\n' "$4" "$(rows "$file" | wc -l)" "$file" "${dates:+, $dates}" "$(rows "$file" | "$name" | sed 's/[. ]*$/./')"
     [ -z "$command" ] || printf '* By: `make evidence ONLY=%s`, which is `%s`\n' "$name" "$command"
     printf '* Not shown: %s.\n' "$5"
 }
@@ -186,8 +181,10 @@ page() {
     echo 'What is claimed of noiselab, what shows it, and what does not. This page is made from the rows in `docs/evidence` by `make evidence SECONDS=N`, which adds'
     echo 'rows first, each proof for its share of N seconds, from where it stands (`ONLY=NAME`: one of them; `SECONDS=1 ONLY=page`: the page alone). Each'
     echo 'row has its version and its date; the machine is one of two CPUs, a virtual one, most of the time with other work beside.'
+    unshown=''
     proof() { entry "$@"; }
     proofs
+    [ -z "$unshown" ] || printf '\n## Not shown yet\n\nThere are no rows of:\n%s\n' "$unshown"
 }
 
 # ---- going on
