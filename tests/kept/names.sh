@@ -13,12 +13,15 @@ build=${1:-${NOISELAB_BUILD:-build}}
 
 names() {
     sed -n 's/^#define NOISELAB_VERSION "\(.*\)"/# \1/p' "$here/../../common/base/version.h"
+    # the nonblocking and persistent form of an operation stand behind its blocking one
     awk -F '\t' 'BEGIN { OFS = "\t" } { sub(/\[:NAME=VALUE,\.\.\.\]$/, "", $4) } $2 != "word" && $2 != "group" && !(($2, $3, $4, $1) in seen) {
         seen[$2, $3, $4, $1]
+        if ($2 == "operation" && ($3 == "i" first || $3 == first "_init")) { forms[key] = forms[key] ", " $3; next }
+        first = $3
         key = $2 OFS $3 OFS $4
         programs[key] = programs[key] (programs[key] == "" ? "" : ", ") $1
     }
-    END { for (key in programs) print key, programs[key] }' "$build/share/noiselab/words.tsv" | LC_ALL=C sort
+    END { for (key in programs) { split(key, part, OFS); print part[1], part[2] forms[key], part[3], programs[key] } }' "$build/share/noiselab/words.tsv" | LC_ALL=C sort
 }
 
 # keys_of COMMAND: names of the members of objects, of arrays those of what is in them
