@@ -78,7 +78,7 @@ R_LIB := $(BUILD)/lib/noiselab/R
 R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r words deps demo docs-examples test check check-mpi test-long evidence mutants fuzz fault endurance launches r-check test-cluster test-matrix bench bench-stats install install-programs uninstall dist deb try-deb rpm clean help census lint asan
+.PHONY: all programs presets scripts r words deps demo docs-examples test check check-mpi test-long evidence mutants fuzz fault endurance r-check test-cluster test-matrix bench bench-stats install install-programs uninstall dist deb try-deb rpm clean help census lint asan
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
@@ -348,9 +348,6 @@ fault: all tests-built ## every system call of the programs fails once: are agen
 fault-programs: all tests-built
 	@rm -rf $(BUILD)/fault/folder && mkdir -p $(BUILD)/fault/folder
 	tests/fault/programs.sh $(abspath $(BUILD)/fault/fault.so $(BUILD)/bin $(BUILD)/bench/bench_busy $(BUILD)/fault/folder)
-
-launches: all ## COUNT (2000) short launches of noiselab-accept and noiselab-detect with core files on: does any end by a signal?
-	@NOISELAB_BUILD=$(BUILD) tests/launches.sh $(COUNT)
 
 KILLS ?= 200
 endurance: all tests-built ## KILLS (200) random kill -9 of running campaigns: is everything given back, and does each go on?

@@ -125,8 +125,7 @@ check_treatment() {
     whole --launches "$launches"
     whole '--treatment: interval' "$interval"
     interval_s=$interval
-    treatment_row "$treatment"
-    "$treatment_check"
+    need_treatment "$treatment"
     ranks_column
     set -- --op "$op" --bytes "$bytes" --design single --seconds "$seconds" "$@"
     rehearse "$@" --arms "on:external=$treatment"

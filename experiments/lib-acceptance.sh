@@ -5,7 +5,7 @@
 # check_classes: who may be compared
 check_classes() {
     [ -n "$classes" ] || return 0
-    if [ ! -f "$classes" ] || [ ! -r "$classes" ]; then die 2 "--classes: cannot read '$classes'"; fi
+    readable --classes "$classes"
     if command -v Rscript >/dev/null; then "$NOISELAB_BIN/noiselab-analyze" acceptance --classes "$classes" >/dev/null || exit 2; fi
     schedule_notes="$schedule_notes${schedule_notes:+$newline}# classes: classes.conf"
 }
@@ -14,9 +14,7 @@ check_classes() {
 check_limits() {
     schedule_notes=''
     if [ -n "$limits" ]; then
-        if [ ! -f "$limits" ] || [ ! -r "$limits" ]; then
-            die 2 "--limits: cannot read '$limits' (noiselab run acceptance --write-limits prints a template)"
-        fi
+        readable --limits "$limits" ' (noiselab run acceptance --write-limits prints a template)'
         if command -v Rscript >/dev/null; then
             "$NOISELAB_BIN/noiselab-analyze" acceptance --limits "$limits" >/dev/null || exit 2
         else

@@ -206,7 +206,7 @@ check_sweep() {
         all_words+=$REPLY$newline
     done
     if [ -n "$interval_template" ]; then
-        if [ ! -f "$interval_template" ] || [ ! -r "$interval_template" ]; then die 2 "--sweep: template: cannot read '$interval_template'"; fi
+        readable '--sweep: template' "$interval_template"
         grep -q '@INTERVAL@' "$interval_template" || die 2 "--sweep: template: '$interval_template' has no @INTERVAL@ in it"
         case $all_words in
         *@FILE@*) ;;
@@ -641,7 +641,7 @@ line_options="${companion_options//$newline   /} --shell --restart --agent-perio
 
 # read_agents: the lines of --agents FILE that name an agent, as "NUMBER NAME OPTIONS", into $scratch/agents; refuses names that are there twice
 read_agents() {
-    if [ ! -f "$agents" ] || [ ! -r "$agents" ]; then die 2 "--agents: cannot read '$agents'"; fi
+    readable --agents "$agents"
     # shellcheck disable=SC2086 # a list
     refuse_given ": belongs to an agent's line in '$agents'" $line_options
     refuse_given ' and --agents cannot be combined' --treatment --compare-replay --levels --on

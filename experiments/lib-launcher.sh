@@ -170,11 +170,8 @@ all_ranks() {
     REPLY=$(($1 * cores))
 }
 
-# take_launch_words WORDS: what a row of the schedule says to the runner, ahead of the program's own words: --program=accept (noiselab-accept in
-# place of the detector), --rotate=FIRST:STEP (the order of nodes: that one first, then each STEP-th of the ring), --noise-node=K (the K-th node
-# of the list has the noise), --follow=COMMAND (a program that the detector follows, quoted for the shell), --with=NAME=VALUE (a variable of the MPI
-# library or the launcher, for this launch). Sets n_launch_words, follows, launch_program, launch_with (lines), ordered (yes: nodes_wanted is the order
-# of the ranks), nodes_wanted, noise_node.
+# take_launch_words WORDS: what a row of the schedule says to the runner, ahead of the program's own words (docs/reference/formats.md). Sets n_launch_words,
+# follows, launch_program, launch_with (lines), ordered (yes: nodes_wanted is the order of the ranks), nodes_wanted, noise_node.
 take_launch_words() {
     launch_program=noiselab-detect ordered='' noise_node='' follows='' launch_with=''
     n_words=$#

@@ -1,14 +1,7 @@
 # What every experiment does with its options: ask, submit, plan and run, go on, or only answer. Sourced by lib.sh.
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
-#
-# An experiment sets `experiment`, `analysis` (the word of noiselab analyze, may be empty) and `own_options`, has the functions
-#   usage                    its own options
-#   refuse_option NAME       ends for options that the experiment decides itself
-#   default_options          sets those that are not empty without being given
-#   check_options WORDS      checks values, and ends with: go_on WORDS (the detector's words of all launches)
-#   plan_launches WORDS      calls `row` for each launch
-# and ends with: main "$@"
+# What an experiment sets and has is in docs/guides/extending.md.
 
 main() {
     quoted "$@"

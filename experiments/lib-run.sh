@@ -14,7 +14,7 @@ begin_s=20
 run_schedule() {
     choose_launcher
     find_cpus
-    [ -z "$treatment" ] || { treatment_row "$treatment" && "$treatment_check"; }
+    [ -z "$treatment" ] || need_treatment "$treatment"
     count_launches
     find_time_limit
     refuse_short_time

@@ -1,10 +1,7 @@
 # The schedule of a campaign: every launch it is to have, written before the first one starts. Sourced by lib.sh.
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
-#
-# CAMPAIGN/schedule.tsv: lines "# key: value"; a line of column names; then a line for each launch with its id (the name of its folder), set, nodes
-# (- all), ranks (- one per core) and the detector's words, separated by tabs. Words for the runner come first, see take_launch_words. Here rows is an
-# array of these lines, and schedule_values has the keys.
+# Its form is in docs/reference/formats.md. Here rows is an array of its launches' lines, and schedule_values has the keys.
 
 schedule_columns="launch${tab}set${tab}nodes${tab}ranks${tab}arguments"
 

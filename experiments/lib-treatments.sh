@@ -2,19 +2,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
-# Rows: name (the kind in the data), function that refuses where the treatment cannot be, function that puts a launch under its arm, what it is.
-treatments='slurm-accounting  need_slurm_accounting  set_slurm_accounting  Slurm looks at every process of the job each second'
-
-# treatment_row NAME: sets treatment_check, treatment_set and treatment_help; refuses a name that has no row
-treatment_row() {
-    local name names=''
-    while read -r name treatment_check treatment_set treatment_help; do
-        [ "$name" != "$1" ] || return 0
-        names+=${names:+, }$name
-    done <<<"$treatments"
-    die 2 "--treatment: '$1' is not a treatment (try $names)"
-}
-
 # find_arm WORDS: sets arm and external, the treatment from outside, of a launch (--arms on:external=NAME,...); empty without
 find_arm() {
     arm='' external=''
@@ -30,12 +17,16 @@ find_arm() {
 under_treatment() {
     find_arm "$@"
     [ -n "$external" ] || return 0
-    treatment_row "$external"
-    "$treatment_set" "$arm"
+    known_treatment "$external"
+    set_slurm_accounting "$arm"
 }
 
-# Slurm's sampling is an option of each step: --acctg-freq.
-need_slurm_accounting() {
+# known_treatment NAME: Slurm's sampling, an option of each step (--acctg-freq), is the only one
+known_treatment() { [ "$1" = slurm-accounting ] || die 2 "--treatment: '$1' is not a treatment (try slurm-accounting)"; }
+
+# need_treatment NAME: refuses what is none, or cannot be here
+need_treatment() {
+    known_treatment "$1"
     command -v srun >/dev/null || die 2 'slurm-accounting: there is no Slurm here (srun is not in PATH): run it within a Slurm job, or with --submit'
     [ -n "${submit-}" ] && return
     [ -n "${SLURM_JOB_ID-}" ] || die 2 'slurm-accounting: this is not a Slurm job: run it within one (sbatch, salloc), or with --submit'

@@ -87,6 +87,9 @@ absolute() {
     [ "${1#/}" != "$1" ] || REPLY=$PWD/$1
 }
 
+# readable NAME FILE [MORE]: refuses a file that cannot be read
+readable() { if [ ! -f "$2" ] || [ ! -r "$2" ]; then die 2 "$1: cannot read '$2'${3-}"; fi; }
+
 # whole NAME VALUE: refuses what is not a whole number of at least 1
 whole() {
     case $2 in

@@ -1,6 +1,5 @@
 #!/bin/sh
-# batch.sh EXPERIMENT: its batch script, made of what experiments/EXPERIMENT.sbatch says: the question, the #SBATCH lines that are its own, and its
-# parameters, each a variable that is an option of the same name, with a comment
+# batch.sh EXPERIMENT: its batch script, with the question, #SBATCH lines and parameters (variables that are options of the same name) of EXPERIMENT.sbatch
 set -eu
 file=$(dirname "$0")/../$1.sbatch
 cat <<EOT
@@ -24,13 +23,15 @@ $(grep '^#SBATCH ' "$file")
 noiselab=noiselab  # the program: a path, or a name in PATH
 campaign=noiselab-$1-\${SLURM_JOB_ID:-\$(date -u +%Y%m%dT%H%M%SZ)}  # folder of the results, on a file system that all nodes see
 $(grep '^[a-z]' "$file")
+seed=  # seed of all random orders; empty: from the clock
+job_options=()  # how it runs: --requeue (when the time is over, wait again and go on), --launcher mpirun, --no-report
 # --- end of parameters ---
 
 if [ -e "\$campaign/schedule.tsv" ]; then
     # begun by --submit, or by this job before it was put back into the queue; of an array each task runs one launch, or the launches of one set
     exec "\$noiselab" run $1 --resume "\$campaign" \${SLURM_ARRAY_TASK_ID:+--only "\$SLURM_ARRAY_TASK_ID"} "\${job_options[@]}"
 fi
-for name in $(sed -n 's/^\([a-z_]*\)=.*/\1/p' "$file" | grep -v 'options$' | paste -sd ' ' -); do
+for name in $(sed -n 's/^\([a-z_]*\)=.*/\1/p' "$file" | grep -v 'options$' | paste -sd ' ' -) seed; do
     # what is empty has the program's default
     [ -z "\${!name}" ] || options+=("--\${name//_/-}" "\${!name}")
 done
