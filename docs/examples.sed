@@ -14,7 +14,7 @@ s/--duration [0-9a-z]+/--duration 500ms/
 s/(noiselab record .*--duration) 500ms/\1 2s/
 # no load is late for a machine that is busy
 /noiselab-gen .*--duration/s/--duration/--tolerance 100 &/
-s/noiselab run sensitivity --out first/& --seconds 4 --no-report/
+s/noiselab run sensitivity --out first/& --seconds 2 --no-report/
 /--out (before|after)/s/--launches 5 /--launches 1 /
 
 # agents: a start takes milliseconds, so short blocks do; collectd.conf has a shorter interval, too

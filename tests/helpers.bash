@@ -1,5 +1,6 @@
 # What all tests written for bats share.
-# shellcheck shell=bash
+
+bats_require_minimum_version 1.5.0
 
 # use_comma_locale: what follows runs where 1.5 is written 1,5; fails where that locale cannot be made
 use_comma_locale() {
@@ -19,14 +20,56 @@ awk() { LC_ALL=C command awk "$@"; }
 # "make check" runs the command-line tests so; messages of others stay English
 if [ -n "${NOISELAB_COMMA-}" ] && use_comma_locale; then export LANGUAGE=en; fi
 
-# ends_with_2 FILE COMMAND...: the command ends with status 2; FILE, which has what it said, is shown
-ends_with_2() {
-    local file=$1 status=0
-    shift
-    "$@" || status=$?
-    cat "$file"
-    [ "$status" -eq 2 ]
+# tell: in teardown, of a test that failed: what it has run last, and the files that it has made
+tell() {
+    [ -z "${BATS_TEST_COMPLETED-}" ] || return 0
+    echo "status ${status-}, '${output-}', '${stderr-}'"
+    find "$BATS_TEST_TMPDIR" -maxdepth 3 -type f -size -64k -exec grep -Il . {} + | head -n 40 | while read -r file; do
+        echo "$file:"
+        head -c 4000 "$file"
+    done
 }
+
+teardown() { tell; }
+
+# ends STATUS COMMAND...: with that status, or one of several with | between them; it is in status
+ends() {
+    local wanted=$1
+    shift
+    status=0
+    "$@" || status=$?
+    [[ "|$wanted|" == *"|$status|"* ]]
+}
+
+# run_refused WANTED COMMAND...: status 2, and one line in $ERR, which holds WANTED; what a plan can see may stand before it
+run_refused() {
+    local wanted=$1
+    shift
+    ends 2 "$@"
+    [ "$(grep -cv '^noiselab-run: plan: ' "$ERR")" -eq 1 ]
+    grep -qF -- "$wanted" "$ERR"
+}
+
+# header: of a program of awk for files with names of columns: c["NAME"] is the number of the column
+header='BEGIN { FS = "," } FNR == 1 { split("", c); for (i = 1; i <= NF; i++) c[$i] = i; next } '
+
+# at_home: in setup: BUILD, the build folder; BIN, where the programs are, first in PATH; and the test's own folder is where it is
+at_home() {
+    BUILD=$(realpath "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}")
+    BIN=${NOISELAB_BIN:-$BUILD/bin}
+    PATH=$BIN:$PATH
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+# allowed_cpus: sets cpus, those that may be used, first_cpu and last_cpu of them, and allowed, the same as the kernel lists them
+allowed_cpus() {
+    allowed=$(awk '/^Cpus_allowed_list:/ { print $2 }' /proc/$$/status)
+    mapfile -t cpus < <(tr , '\n' <<<"$allowed" | awk -F - '{ for (i = $1; i <= $NF; i++) print i }')
+    first_cpu=${cpus[0]} last_cpu=${cpus[-1]}
+}
+
+# has_ended PID: it is gone, or waits for a parent, which may be stopped
+has_ended() { ! grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
 
 # wait_until SECONDS COMMAND...: until it succeeds
 wait_until() {
@@ -56,10 +99,8 @@ refused_by() {
     local program=$1 text=$2
     shift 2
     run --separate-stderr "$program" "$@"
-    echo "got status $status, '$output', '$stderr'"
     [ "$status" -eq 2 ]
     [ -z "$output" ]
-    # shellcheck disable=SC2154
     [ "${#stderr_lines[@]}" -eq 1 ]
     [[ "$stderr" == "$program: "* ]]
     [[ "$stderr" == *"$text"* ]]
@@ -142,7 +183,6 @@ cpu_ticks_of_others() {
 # measured, if it did; the worse one counts.
 disturbance() {
     local others steal now=$EPOCHREALTIME
-    # shellcheck disable=SC2086 # a list
     read -r others steal < <(cpu_ticks_of_others ${OWN_PIDS-})
     awk -v others="$((others - OTHERS_AT_FIRST))" -v steal="$((steal - STEAL_AT_FIRST))" -v us="$((${now/[.,]/} - ${FIRST/[.,]/}))" \
         -v file="${FILE_DISTURBANCE-}" 'BEGIN {
@@ -155,7 +195,6 @@ disturbance() {
 }
 
 watch_machine() {
-    # shellcheck disable=SC2086 # a list
     read -r OTHERS_AT_FIRST STEAL_AT_FIRST < <(cpu_ticks_of_others ${OWN_PIDS-})
     FIRST=$EPOCHREALTIME
 }

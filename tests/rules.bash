@@ -1,4 +1,3 @@
-# shellcheck shell=bash
 # Rules of Open MPI, one for each collective that has a size in them, for 4 ranks and 1024 bytes, and whether they act: by the algorithm that runs, not by
 # time. A caller has BUILD.
 

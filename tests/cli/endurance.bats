@@ -1,15 +1,27 @@
 #!/usr/bin/env bats
-# Two of `make endurance`: campaigns in which a random process is killed by -9.
+# A moment each of what `make test-long` runs for an hour: short launches in a loop, a random process that is killed by -9, hostile files and command lines.
 
-# shellcheck source=tests/helpers.bash
-source "$BATS_TEST_DIRNAME/../helpers.bash"
+load ../helpers
+
+setup() { cd "$BATS_TEST_DIRNAME/../.." || return; }
 
 @test "whatever is killed, no agent stays frozen, no load goes on, no row is lost, and the campaign goes on" {
     needs_cpus 2
-    cd "$BATS_TEST_DIRNAME/../.."
-    ENDURANCE_LOAD_MS=10000 run tests/endurance.sh 2 7
-    echo "$output"
+    ENDURANCE_LOAD_MS=10000 run tests/endurance.sh 1 7
     # nobody can tell where not even campaigns can be made
     [ "$status" -ne 3 ] || skip "$(tail -n 1 <<<"$output")"
     [ "$status" -eq 0 ]
+}
+
+@test "a launch that dies by a signal is counted, and its words are shown" {
+    mkdir -p "$BATS_TEST_TMPDIR/build/bin"
+    printf '%s\n' '#!/bin/sh' 'echo last words' 'kill -SEGV $$' >"$BATS_TEST_TMPDIR/build/bin/noiselab-accept"
+    printf '%s\n' '#!/bin/sh' 'exit 0' >"$BATS_TEST_TMPDIR/build/bin/noiselab-detect"
+    chmod +x "$BATS_TEST_TMPDIR"/build/bin/*
+    NOISELAB_BUILD=$BATS_TEST_TMPDIR/build run -1 tests/launches.sh 2
+    [[ $output == *"launch 2 of noiselab-accept"*"last words"*"2 launches, 1 ended well, 1 by a signal"* ]]
+}
+
+@test "hostile files and command lines end no program otherwise than with a status of the table" {
+    FUZZ_PATIENCE=60 run -0 tests/fuzz/fuzz.sh 2 1
 }

@@ -8,7 +8,6 @@ load detect
     "$BIN/noiselab-analyze" equivalent collectd-1s.trace collectd.trace node_exporter.trace sadc.trace slurm-accounting.trace --json \
         >"$BATS_TEST_TMPDIR/json"
     jq -r '.settings[].command | join(" ")' "$BATS_TEST_TMPDIR/json" >"$BATS_TEST_TMPDIR/commands"
-    cat "$BATS_TEST_TMPDIR/commands"
     # bursts of one length are not like those of an agent, whose lengths differ; their period is
     [ "$(jq -r '.settings[].goodness' "$BATS_TEST_TMPDIR/json" | sort -u)" = fair ]
     jq -e '[.settings[] | .far_share < 0.2 and .ks_lengths > 0.25] | all' "$BATS_TEST_TMPDIR/json"
@@ -16,7 +15,6 @@ load detect
         '0.0623 1s;0.00635 10s;1.1 1s;0.062 1s;0.113 1s' ]
     while read -r program arguments; do
         [ "$program" = noiselab-gen ]
-        # shellcheck disable=SC2086 # words without blanks
         "$BIN/noiselab-gen" $arguments --dry-run </dev/null
     done <"$BATS_TEST_TMPDIR/commands"
 }
@@ -34,8 +32,6 @@ load detect
         "$BIN/noiselab-analyze" equivalent "$BATS_TEST_TMPDIR/$pattern" --json >"$BATS_TEST_TMPDIR/json"
         [ "$(jq -r '.settings[0].pattern' "$BATS_TEST_TMPDIR/json")" = "$pattern" ]
         read -r _ arguments < <(jq -r '.settings[0].command | join(" ")' "$BATS_TEST_TMPDIR/json")
-        echo "$arguments"
-        # shellcheck disable=SC2086 # words without blanks
         "$BIN/noiselab-gen" $arguments --dry-run
     done
 }

@@ -41,7 +41,6 @@ level() { env -i PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste 
 @test "a suite that is no test, and one that is not there, fail the run" {
     printf 'no test stands here\n' >"$TREE/tests/cli/one.bats"
     run level cli
-    echo "$output"
     [ "$status" -eq 1 ]
     [[ "${lines[-1]}" == *' 1 failed,'* ]]
     run level cli/none
@@ -60,7 +59,6 @@ level() { env -i PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste 
 @test "a suite that takes more than twice its budget is named with its figure" {
     printf '@test "slow" { sleep 3; }\n' >"$TREE/tests/cli/late.bats"
     run level cli
-    echo "$output"
     # on a machine that others keep busy it is said, and does not fail the run
     [[ "$output" == *'cli/late took '*' s ('*' s of CPU time), and its budget is 1 s'* ]]
     if [[ "$output" == *'budgets are not judged here'* ]]; then [ "$status" -eq 0 ]; else [ "$status" -eq 1 ]; fi

@@ -48,8 +48,6 @@ several() { if [ "${NOISELAB_TESTS-}" = check ]; then echo 2; else echo 3; fi; }
 @test "data are right in as many sets of buffers as exceed the cache" { probe 2 --all-sets bcast ireduce allreduce alltoall loadtest; }
 
 @test "an operation that is not there is no success" {
-    status=0
-    "$PROBE" nothing 2>"$ERR" || status=$?
-    [ "$status" -eq 1 ]
+    ends 1 "$PROBE" nothing 2>"$ERR"
     grep -q "'nothing' is not an operation" "$ERR"
 }

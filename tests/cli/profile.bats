@@ -2,19 +2,13 @@
 # noiselab profile: programs of all kinds and ends, and what it says where there is nothing to profile. Whether its figures are right is the business
 # of tests/truth/profile.bats.
 
-bats_require_minimum_version 1.5.0
-
 setup() {
-    BUILD=$(realpath "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}")
-    PATH="$(realpath "${NOISELAB_BIN:-$BUILD/bin}"):$PATH"
+    at_home
     PROBE="$BUILD/tests-mpi/late_probe"
-    cd "$BATS_TEST_TMPDIR" || return
 }
 
-# shellcheck source=tests/mpirun.bash
-source "$BATS_TEST_DIRNAME/../mpirun.bash"
-# shellcheck source=tests/helpers.bash
-source "$BATS_TEST_DIRNAME/../helpers.bash"
+load ../mpirun
+load ../helpers
 
 # profile STATUS WORD...: of two ranks, into out; ends with that status
 profile() {
@@ -22,9 +16,7 @@ profile() {
     shift
     "$MPIRUN_COMMAND" --version 2>&1 | grep -q HYDRA || crowd=(--oversubscribe)
     rm -rf out
-    run --separate-stderr noiselab-profile --out out -- "$MPIRUN_COMMAND" "${crowd[@]}" -n 2 "$@"
-    echo "got status $status, '$output', '$stderr'"
-    [ "$status" -eq "$wanted" ]
+    run "-$wanted" --separate-stderr noiselab-profile --out out -- "$MPIRUN_COMMAND" "${crowd[@]}" -n 2 "$@"
 }
 
 # calls OPERATION: how often all ranks together called it
@@ -54,16 +46,19 @@ calls() { awk -F , -v name="$1" '$3 == name { n += $9 } END { print n + 0 }' out
     done
 }
 
+# says TEXT: in the one line on stderr
+says() { [[ ${#stderr_lines[@]} -eq 1 && "$stderr" == "noiselab-profile: "*"$1"* ]]; }
+
 # ranks that this test started
 probes() { pgrep -f "^$PROBE " >/dev/null; }
 no_probes() { ! probes; }
 
+both_said() { grep -q 'rank 0' said && grep -q 'rank 1' said; }
+
 @test "killed with its ranks a program leaves all it did; killed by itself the command takes the program along" {
     noiselab-profile --out out -- "$MPIRUN_COMMAND" -n 2 "$PROBE" 1000 10 --end wait >said 2>&1 3>&- &
     command=$!
-    wait_until 20 test -s said
-    wait_until 20 grep -q 'rank 0' said
-    wait_until 20 grep -q 'rank 1' said
+    wait_until 20 both_said
     kill -9 "$command"
     wait_until 20 no_probes
     noiselab-profile --tables out/*/
@@ -76,20 +71,15 @@ no_probes() { ! probes; }
         rm -rf out said
         noiselab-profile --out out -- "$MPIRUN_COMMAND" -n 2 "$PROBE" 1000 10 --end wait >said 2>&1 3>&- &
         command=$!
-        wait_until 20 grep -q 'rank 1' said
-        wait_until 20 grep -q 'rank 0' said
+        wait_until 20 both_said
         if [ "$victim" = launcher ]; then kill -9 "$(pgrep -P "$command")"; else kill -9 "$(pgrep -f "^$PROBE " | head -n 1)"; fi
-        status=0
-        wait "$command" || status=$?
-        echo "$victim: $status"
-        [ "$status" -gt 0 ]
+        ! wait "$command" || false
         wait_until 20 no_probes
         [ "$(calls allreduce)" -eq 2000 ]
     done
 }
 
 @test "what cannot be profiled is said in one line" {
-    says() { [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == "noiselab-profile: "*"$1"* ]]; }
     printf 'int main(void) { return 0; }\n' >nothing.c
     "${CC:-cc}" -o nothing nothing.c
     profile 2 ./nothing
@@ -98,8 +88,7 @@ no_probes() { ! probes; }
     [ ! -e out ]
     mkdir -p kept/one
     touch kept/one/file
-    run --separate-stderr noiselab-profile --out kept --launch-id one -- ./nothing
-    [ "$status" -eq 2 ]
+    run -2 --separate-stderr noiselab-profile --out kept --launch-id one -- ./nothing
     says "/kept/one' exists; a run never writes over another one"
     run noiselab-profile --out kept -- ./nothing
     [ "$(find kept | sort | xargs)" = 'kept kept/one kept/one/file' ]
@@ -116,23 +105,18 @@ no_probes() { ! probes; }
     profile 2 ./never
     says "/never' never called MPI_Init"
     # tasks of a launcher that MPI knows nothing of
-    SLURM_NTASKS=4 SLURM_PROCID=2 run --separate-stderr noiselab-profile --out lone -- "$PROBE" 10 10
-    [ "$status" -eq 2 ]
+    SLURM_NTASKS=4 SLURM_PROCID=2 run -2 --separate-stderr noiselab-profile --out lone -- "$PROBE" 10 10
     says 'Slurm started 4 tasks, MPI sees 1: srun --mpi=pmix'
-    run --separate-stderr noiselab-profile --out out -- ./nowhere
-    [ "$status" -eq 2 ]
+    run -2 --separate-stderr noiselab-profile --out out -- ./nowhere
     says "cannot start './nowhere': No such file"
     [ ! -e out ]
     for words in '' '--tables nowhere' '--tables . -- true' '--out'; do
-        # shellcheck disable=SC2086
-        run --separate-stderr noiselab-profile $words
-        [ "$status" -eq 2 ]
+        run -2 --separate-stderr noiselab-profile $words
         says ''
     done
 }
 
 @test "an interpreter that loads MPI later is run, and judged by what happened" {
-    says() { [ "${#stderr_lines[@]}" -eq 1 ] && [[ "$stderr" == "noiselab-profile: "*"$1"* ]]; }
     command -v python3 || skip 'no python3'
     cat >by-handle.py <<'END'
 import ctypes, ctypes.util, subprocess
@@ -258,7 +242,6 @@ END
     profile 0 lmp -in in.melt -log none
     [ "$(energies "$output")" = "$(energies "$plain")" ]
     noiselab analyze profile out >answer
-    cat answer
     grep -q 'Most of it: send ' answer
     grep -q 'An interruption of 1 ms of one rank costs the program' answer
     [ "$(wc -l <answer)" -le 24 ]

@@ -2,24 +2,22 @@
 # The command line of noiselab-record: what it refuses, what it says when things go wrong while it records, and that the trace stays. How exact
 # it is is the business of tests/truth/record.bats.
 
-bats_require_minimum_version 1.5.0
+load ../helpers
 
 setup() {
-    BUILD="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}"
-    PATH="${NOISELAB_BIN:-$BUILD/bin}:$PATH"
-    mkdir "$BATS_TEST_TMPDIR/place"
-    cd "$BATS_TEST_TMPDIR/place" || return
+    allowed_cpus
+    at_home
+    mkdir place
+    cd place || return
 }
 
 teardown() {
+    tell
     for pid in ${started:-}; do kill -9 "$pid" 2>/dev/null || true; done
     if [ -n "${cgroup:-}" ]; then
         wait_until 5 rmdir "$cgroup/below" && wait_until 5 rmdir "$cgroup"
     fi
 }
-
-# shellcheck source=tests/helpers.bash
-source "$BATS_TEST_DIRNAME/../helpers.bash"
 
 # busy [PROGRAM]: starts a program that works 5 ms each 50 ms; its process id in $busy
 busy() {
@@ -29,24 +27,9 @@ busy() {
 }
 
 # record STATUS OPTION...: ends with that status; $output and $stderr are shown
-record() {
-    local wanted=$1
-    shift
-    run --separate-stderr noiselab-record "$@"
-    echo "got status $status, '$output', '$stderr'"
-    [ "$status" -eq "$wanted" ]
-}
+record() { run "-$1" --separate-stderr noiselab-record "${@:2}"; }
 
-# cpus_here: those that may be used, as a list
-cpus_here() { awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status; }
-
-# refused TEXT OPTION...: nothing on stdout, one line on stderr that holds TEXT
-refused() {
-    local text=$1
-    shift
-    record 2 "$@"
-    [[ -z "$output" && "${#stderr_lines[@]}" -eq 1 && "$stderr" == "noiselab-record: "*"$text"* ]]
-}
+refused() { refused_by noiselab-record "$@"; }
 
 @test "what cannot be recorded is refused in one line" {
     touch here
@@ -88,16 +71,16 @@ refused() {
 
 @test "who ran is said at the end, and who is to be left out is" {
     busy
-    record 0 --cpus "$(cpus_here)" --duration 600ms
+    record 0 --cpus "$allowed" --duration 600ms
     [[ "$output" =~ "who ran ".*" of a CPU" ]]
-    record 0 --cpus "$(cpus_here)" --duration 600ms --json
+    record 0 --cpus "$allowed" --duration 600ms --json
     jq -e '.tasks[] | select(.task == "bench_busy") | .busy_ns > 1e7 and .percent_of_cpu > 1 and .cpus != ""' <<<"$output"
     # by source cpu only
     jq -e '.source != "cpu" or (.block_busy_ns | add) == .wall_on_cpu_ns' <<<"$output"
     # by a name of its own: other tests have busy programs, too
     cp "$BUILD/bench/bench_busy" "left$$"
     busy "./left$$"
-    run --separate-stderr noiselab-record --cpus "$(cpus_here):except=$busy" --duration 300ms --json
+    run --separate-stderr noiselab-record --cpus "$allowed:except=$busy" --duration 300ms --json
     jq -e --arg name "left$$" '[.tasks // [] | .[].task] | index($name) == null' <<<"$output"
     refused "--cpus: except: is for --cpus alone" --cpus 0:except=1 --pid $$ --duration 1s
 }
@@ -106,7 +89,6 @@ refused() {
     local mark="nl-background-$$"
     noiselab-record --duration 800ms -- sh -c "setsid sh -c 'while :; do sleep 0.02; done' $mark & exit 0" \
         >"$BATS_TEST_TMPDIR/summary" 2>"$BATS_TEST_TMPDIR/err"
-    cat "$BATS_TEST_TMPDIR/summary" "$BATS_TEST_TMPDIR/err"
     grep -q "goes on in the background" "$BATS_TEST_TMPDIR/err"
     [ "$(grep -c '^activities *0$' "$BATS_TEST_TMPDIR/summary")" -eq 0 ]
     [ "$(pgrep -fc "[ ]$mark")" -eq 0 ]
@@ -166,9 +148,9 @@ refused() {
     [[ "$status" -eq 2 && "$stderr" == *"not allowed to watch CPU"* ]]
     # another user's process
     busy
-    nobody ./noiselab-record --cpus "$(cpus_here)" --duration 500ms --json
+    nobody ./noiselab-record --cpus "$allowed" --duration 500ms --json
     jq -e '.source == "proc" and .block_busy_ns == null and (.tasks[] | select(.task == "bench_busy") | .bursts == null and .busy_ns > 1e7)' <<<"$output"
-    nobody ./noiselab-record --cpus "$(cpus_here)" --duration 500ms --out /tmp/never.$$
+    nobody ./noiselab-record --cpus "$allowed" --duration 500ms --out /tmp/never.$$
     [[ "$status" -eq 2 && "$stderr" == *"--out: there is no trace where switches cannot be recorded"* ]]
     nobody ./noiselab-record --source thread --duration 500ms --pid "$busy"
     [[ "$status" -eq 2 && "$stderr" == *"they must be your own"* ]]
@@ -193,7 +175,6 @@ refused() {
     unshare -m true || skip "no mount namespaces here"
     run --separate-stderr unshare -m sh -c "mount -t tmpfs -o size=4k record small && dd if=/dev/zero of=small/filler bs=4096 count=1 2>/dev/null
         $(command -v noiselab-record) --duration 300ms --json --out small/trace -- $BUILD/bench/bench_busy 5ms 50ms; status=\$?; ls small >&2; exit \$status"
-    echo "$status $output $stderr"
     [ "$status" -eq 2 ]
     [[ "$stderr" == *"cannot write 'small/trace': No space left on device"* && "$stderr" != *part* ]]
     jq -e '.groups >= 2' <<<"$output"

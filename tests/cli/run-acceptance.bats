@@ -2,7 +2,6 @@
 # noiselab run acceptance as a command: what it plans, what it refuses before anything runs, and what a health checker is told of the answer. On one
 # machine; several nodes are in tests/cluster/acceptance.bats.
 
-bats_require_minimum_version 1.5.0
 load run
 
 setup_file() {
@@ -36,12 +35,10 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
 }
 
 @test "of a heterogeneous job it is said that one component is measured" {
-    slurm_stub srun <<<'exit 0'
-    slurm_stub scontrol <<<'echo n1'
-    SLURM_JOB_ID=70 SLURM_HET_SIZE=2 SLURM_JOB_NODELIST=n1 SLURM_NNODES=1 SLURM_JOB_CPUS_PER_NODE=2 "$BIN/noiselab" run acceptance --dry-run --out "$OUT" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" || true
-    cat "$ERR"
-    grep -q 'a heterogeneous job of 2 components: only this one is measured (job 70, 1 node(s))' "$ERR"
-    SLURM_JOB_ID=70 SLURM_JOB_NODELIST=n1 SLURM_NNODES=1 SLURM_JOB_CPUS_PER_NODE=2 "$BIN/noiselab" run acceptance --dry-run --out "$OUT" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" || true
+    cluster_of 1 2
+    SLURM_HET_SIZE=2 acceptance --dry-run
+    grep -q 'a heterogeneous job of 2 components: only this one is measured (job 1, 1 node(s))' "$ERR"
+    acceptance --dry-run
     ! grep heterogeneous "$ERR"
 }
 
@@ -108,12 +105,9 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
 @test "one node and one core, named as a host: what needs more is said and left out, the rest is measured and judged" {
     taskset -c "$FIRST_CPU" "$BIN/noiselab" run acceptance --hosts "$(uname -n)" --checks latency,detour --seconds 1s --no-report --out "$OUT" --json \
         >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" || [[ $? == [13] ]]
-    cat "$ERR"
     grep -q 'no self-check: it takes two nodes' "$ERR"
-    jq -c '[.ranks, .nodes, .ended, (.checks[] | [.name, .status])]' "$OUT"/*/launch.json
     jq -e '.ranks == 1 and .nodes == 1 and .ended == "complete" and (.checks | map([.name, .status])) == [["latency", "skipped"], ["detour", "ran"]]' \
         "$OUT"/*/launch.json
-    jq -c '.checks[] | [.check, .status, .verdict, .reason]' "$BATS_TEST_TMPDIR/answer"
     jq -e '.checks[] | select(.check == "latency") | .status == "skipped" and .reason != ""' "$BATS_TEST_TMPDIR/answer"
     jq -e '.checks[] | select(.check == "detour") | .status == "ran" and .value != null' "$BATS_TEST_TMPDIR/answer"
     cmp "$OUT/verdict.json" "$BATS_TEST_TMPDIR/answer"
@@ -137,7 +131,6 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     printf '# none\n' >"$BATS_TEST_TMPDIR/limits"
     echo 'thin n1 n2 n3' >"$BATS_TEST_TMPDIR/classes"
     acceptance --submit --nodes 3 --seed 7 --limits "$BATS_TEST_TMPDIR/limits" --margin 5% --classes "$BATS_TEST_TMPDIR/classes" >"$BATS_TEST_TMPDIR/job"
-    cat "$OUT/schedule.tsv"
     [ "$(planned | wc -l)" -eq 5 ]
     [ "$(words_of 1)" = '--program=accept --rotate=0:1 --quick --seconds 12000ms --repetitions 2 --seed 7' ]
     [ "$(words_of 2)" = '--program=accept --rotate=1:1 --quick --seconds 12000ms --repetitions 2 --seed 8' ]
@@ -157,22 +150,16 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
         acceptance --submit --nodes 3 --seed "$seed" --launches 1 >/dev/null
         words_of 2 | grep -o 'noise-node=.'
     done | sort | uniq -c >"$BATS_TEST_TMPDIR/drawn"
-    cat "$BATS_TEST_TMPDIR/drawn"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/drawn")" -eq 3 ]
 }
 
 # bats test_tags=quick
-@test "with more nodes each has other neighbours in another launch" {
+@test "with more nodes each has other neighbours in another launch; a machine alone takes several launches, as a reference needs" {
+    rotations() { acceptance --submit "$@" >/dev/null && grep -o 'rotate=[0-9:]*' "$OUT/schedule.tsv" | cut -d = -f 2 | paste -sd ' ' - && rm -r "$OUT"; }
     cluster_of 7 1
-    acceptance --submit --nodes 7 --launches 4 >/dev/null
-    [ "$(grep -o 'rotate=[0-9:]*' "$OUT/schedule.tsv" | paste -sd ' ' -)" = 'rotate=0:1 rotate=1:2 rotate=3:3 rotate=5:1' ]
-}
-
-# bats test_tags=quick
-@test "a machine alone takes several launches, as a reference needs" {
+    [ "$(rotations --nodes 7 --launches 4)" = '0:1 1:2 3:3 5:1' ]
     cluster_of 1 2
-    acceptance --submit --nodes 1 --launches 5 >/dev/null
-    [ "$(grep -o 'rotate=[0-9:]*' "$OUT/schedule.tsv" | paste -sd ' ' -)" = 'rotate=0:1 rotate=0:1 rotate=0:1 rotate=0:1 rotate=0:1' ]
+    [ "$(rotations --nodes 1 --launches 5)" = '0:1 0:1 0:1 0:1 0:1' ]
 }
 
 # bats test_tags=quick
@@ -204,7 +191,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     sed -i 's/--rotate=1:1/--rotate=1:0/' "$OUT/schedule.tsv"
     for launch in $(planned | head -n 1); do mkdir -p "$OUT/$launch" && echo '{"ended": "complete"}' >"$OUT/$launch/launch.json"; done
     slurm_stub srun <<<'case $* in *--mpi=list*) echo pmix ;; *) printf "%s\n" "n1 4 0" "n2 4 0" "n3 4 0" ;; esac'
-    ends_with_2 "$ERR" "$BIN/noiselab" run acceptance --resume "$OUT" 2>"$ERR"
+    ends 2 "$BIN/noiselab" run acceptance --resume "$OUT" 2>"$ERR"
     grep -qF -- "'--rotate=1:0' is not an order of nodes" "$ERR"
 }
 
@@ -222,8 +209,7 @@ verdict_of() {
     now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
     verdict_of pass "$now"
     health "$BATS_TEST_TMPDIR/nodes"
-    [ "$status" -eq 0 ]
-    [ "$output" = "$(uname -n): pass ($now)" ]
+    [ "$status $output" = "0 $(uname -n): pass ($now)" ]
     verdict_of inconclusive "$now"
     health "$BATS_TEST_TMPDIR/nodes/$(uname -n).txt"
     [ "$status" -eq 3 ]
@@ -231,7 +217,6 @@ verdict_of() {
     # nothing is run: a scontrol that is found would leave a trace
     slurm_stub scontrol <<<"touch $BATS_TEST_TMPDIR/ran"
     health "$BATS_TEST_TMPDIR/nodes"
-    echo "$output"
     [ "$status" -eq 1 ]
     [[ "${lines[1]}" == "scontrol update NodeName=$(uname -n | cut -d . -f 1) State=DRAIN Reason=\"noiselab: detour [3 %, 4 %] <= 1 % lost"* ]]
     # the line can be pasted: one word and one quoted string, whatever the file holds
@@ -244,57 +229,39 @@ verdict_of() {
     now=$(date -u +%Y-%m-%dT%H:%M:%SZ) nodes=$BATS_TEST_TMPDIR/nodes
     verdict_of fail "$now" 'failed: detour lost'
     mv "$nodes/$(uname -n).txt" "$nodes/n01.txt"
-    for host in n01.a n01.b; do
-        health --host "$host" "$nodes"
-        echo "$status $stderr"
-        [ "$status" -eq 3 ]
-        [[ "$stderr" == *"no verdict of $host in '$nodes'; ambiguous: it could be n01, or another node"* ]]
-    done
-    health --host n01 "$nodes"
-    [ "$status" -eq 1 ]
-    [[ "$output" == *'NodeName=n01 '* ]]
+    # of HOST STATUS TEXT
+    of() { health --host "$1" "$nodes" && [[ $status = "$2" && "$output$stderr" == *"$3"* ]]; }
+    for host in n01.a n01.b; do of $host 3 "no verdict of $host in '$nodes'; ambiguous: it could be n01, or another node"; done
+    of n01 1 'NodeName=n01 '
     cp "$nodes/n01.txt" "$nodes/n01.b.txt"
     mv "$nodes/n01.txt" "$nodes/n01.a.txt"
-    health --host n01 "$nodes"
-    [ "$status" -eq 3 ]
-    [[ "$stderr" == *'it could be n01.a, n01.b'* ]]
-    health --host n01.b "$nodes"
-    [ "$status" -eq 1 ]
-    [[ "$output" == *'NodeName=n01.b '* ]]
+    of n01 3 'it could be n01.a, n01.b'
+    of n01.b 1 'NodeName=n01.b '
 }
 
 # bats test_tags=quick
 @test "a verdict that is too old, damaged or missing says nothing against the node" {
+    # is STATUS WORD...: what the hook ends with, of a wrong verdict or word with one line
+    is() { health "${@:2}" && [ "$status" -eq "$1" ] && { [ "$1" -ne 2 ] || [ "${#stderr_lines[@]}" -eq 1 ]; }; }
+    nodes=$BATS_TEST_TMPDIR/nodes
     verdict_of fail "$(date -u -d '-3 days' +%Y-%m-%dT%H:%M:%SZ)"
-    health --max-age 2d "$BATS_TEST_TMPDIR/nodes"
-    [ "$status" -eq 3 ]
+    is 3 --max-age 2d "$nodes"
     [[ "$stderr" == *'older than 2d'* ]]
-    health --max-age=73h "$BATS_TEST_TMPDIR/nodes"
-    [ "$status" -eq 1 ]
-    health --host nowhere "$BATS_TEST_TMPDIR/nodes"
-    [ "$status" -eq 3 ]
+    is 1 --max-age=73h "$nodes"
+    is 3 --host nowhere "$nodes"
     verdict_of good today
-    health "$BATS_TEST_TMPDIR/nodes"
-    [ "$status" -eq 2 ]
+    is 2 "$nodes"
     for day in today 2025-02-29T00:00:00Z 2025-13-01T00:00:00Z 2025-04-31T00:00:00Z 2025-01-00T00:00:00Z 2025-01-01T24:00:00Z \
         "$(date -u -d '+1 hour' +%Y-%m-%dT%H:%M:%SZ)"; do
         verdict_of pass "$day"
-        health "$BATS_TEST_TMPDIR/nodes"
-        echo "$day: $status $stderr"
-        [ "$status" -eq 2 ]
-        [ "${#stderr_lines[@]}" -eq 1 ]
+        is 2 "$nodes"
     done
     # clocks may differ by a minute
     verdict_of pass "$(date -u -d '+1 minute' +%Y-%m-%dT%H:%M:%SZ)"
-    health --max-age 1h "$BATS_TEST_TMPDIR/nodes"
-    [ "$status" -eq 0 ]
+    is 0 --max-age 1h "$nodes"
     verdict_of pass 2024-02-29T23:59:59Z
-    health "$BATS_TEST_TMPDIR/nodes"
-    [ "$status" -eq 0 ]
+    is 0 "$nodes"
     for words in '--max-age soon' '--host ../x' '--drain' 'a b' '/nowhere/at/all'; do
-        # shellcheck disable=SC2086 # words
-        health $words
-        [ "$status" -eq 2 ]
-        [ "${#stderr_lines[@]}" -eq 1 ]
+        is 2 $words
     done
 }

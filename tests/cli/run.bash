@@ -1,17 +1,6 @@
 # What the tests of noiselab run share.
-# shellcheck shell=bash
 
 load detect
-
-# run_refused WANTED COMMAND...: status 2, and one line on stderr that holds WANTED
-run_refused() {
-    local wanted=$1
-    shift
-    ends_with_2 "$ERR" "$@"
-    # what the plan can see may stand before
-    [ "$(grep -cv '^noiselab-run: plan: ' "$ERR")" -eq 1 ]
-    grep -qF -- "$wanted" "$ERR"
-}
 
 # planned: the launches of the schedule
 planned() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | cut -f 1; }
@@ -22,4 +11,12 @@ slurm_stub() {
     { echo '#!/bin/sh' && cat; } >"$BATS_TEST_TMPDIR/slurm/$1"
     chmod +x "$BATS_TEST_TMPDIR/slurm/$1"
     PATH=$BATS_TEST_TMPDIR/slurm:$PATH
+}
+
+# path_without FOLDER NAME...: a PATH with everything that this one has in /bin and /usr/bin, but for these; made in FOLDER
+path_without() {
+    mkdir -p "$1"
+    ln -sf /bin/* /usr/bin/* "$1/"
+    (cd "$1" && rm -f -- "${@:2}")
+    echo "$1"
 }

@@ -16,6 +16,7 @@ setup() {
 }
 
 teardown() {
+    tell
     [ -z "$LEFT_OUT" ] || return 0
     # a failed test leaves its jobs to nobody
     on_login scancel --quiet --full --user=root 2>/dev/null || true
@@ -45,7 +46,7 @@ in_job() {
 refused() {
     local wanted=$1
     shift
-    ends_with_2 "$TEXT" "$@"
+    ends 2 "$@"
     [ "$(grep -v '^noiselab-run: plan: ' "$TEXT" | grep -c '^noiselab-run: ')" -eq 1 ]
     grep -qF -- "$wanted" "$TEXT"
     [ ! -e "$OUT" ]
@@ -53,7 +54,6 @@ refused() {
 
 # job_ended: the job that was submitted last is over; its exit status is in status
 job_ended() {
-    cat "$TEXT"
     id=$(sed -n 's/^job \([0-9]*\): .*/\1/p' "$TEXT" | tail -n 1)
     [ -n "$id" ]
     job_is_over "$id"
@@ -91,16 +91,12 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     [ "$(jq -r .ranks "$OUT"/*/launch.json | sort -u)" = 3 ]
     [ "$(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json | sort -u)" -eq "$id" ]
     "$BIN/noiselab" analyze nodes "$OUT" >"$TEXT"
-    cat "$TEXT"
     # ranks that share a CPU give it up for others that wait: with a heavy load on one node the others may lose a little, too
     head -n 1 "$TEXT" | grep -qE '^The noise is on (node2(\.$|; traces of it on )|.*, most on node2 )'
 }
 
 @test "advise in a job turns nodes and noise, tries its rule on both nodes, and says for which ranks and nodes it holds" {
-    status=0
-    in_job 2 advise --out "$OUT" --op alltoall --bytes 64 --arrival none --seconds 16 --launches 4 --warmup 0s --seed 4 --no-report || status=$?
-    cat "$TEXT"
-    [ "$status" -eq 0 ] || [ "$status" -eq 3 ]
+    ends '0|3' in_job 2 advise --out "$OUT" --op alltoall --bytes 64 --arrival none --seconds 16 --launches 4 --warmup 0s --seed 4 --no-report
     # who has rank 0, and who the noise: each with each
     [ "$(jq -r '.hosts[0].host + " " + .options.noise_nodes' "$OUT"/*/launch.json | sort | paste -sd ,)" = \
         'node1 node1,node1 node2,node2 node1,node2 node2' ]
@@ -110,7 +106,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
             $at["wall_ns"] = $at["operations"] * ($at["operation"] ~ "=linear$" ? 1000 : 4000) + int(NR % 7) } 1' "$file" >"$TEXT" && cp "$TEXT" "$file"
     done
     in_job 2 advise --resume "$OUT" --no-report
-    cat "$TEXT" "$OUT/advice.tried"
     grep -qx 'with alltoall 64 2 default alltoall_intra_basic_linear 2' "$OUT/advice.tried"
     grep -q '^To select it (holds for Open MPI v[0-9.a-z]*, 2 ranks on 2 nodes; ' "$TEXT"
     # the rule is for the size of both ranks together
@@ -120,7 +115,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 @test "who waits for a job gets its status" {
     status=0
     barriers --wait --nodes 1 --seconds 300ms --margin 0.0001 || status=$?
-    cat "$TEXT"
     is_whole
     [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
     grep -q "^Margin of .*: $([ "$status" -eq 1 ] && echo fail || echo inconclusive), " "$OUT"/slurm-*.out
@@ -129,7 +123,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 @test "the script of a job says what was asked for, and is shown as it is submitted" {
     barriers --dry-run --nodes 2 --seconds 3 --launches 4 --partition main --sbatch "--qos='it'\\''s'" \
         --sbatch '--comment=two words' --noise-nodes first
-    cat "$TEXT"
     [ ! -e "$OUT" ]
     # what it can see is said beside the script, not in it
     sed -i '/^noiselab-run: plan: /d' "$TEXT"
@@ -140,7 +133,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
         grep -qxF -- "$line" "$TEXT"
     done
     sed -n '/^# --- parameters/,/^# --- end/p' "$TEXT" >"$BATS_TEST_TMPDIR/parameters"
-    # shellcheck disable=SC1091
     [ "$(. "$BATS_TEST_TMPDIR/parameters" && echo "$op $levels $seconds $launches $campaign ${options[*]} ${job_options[*]}")" = \
         "barrier 5 3 4 $OUT --warmup 0s --noise-nodes first --no-report" ]
 }
@@ -215,7 +207,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 
 @test "sets of nodes are taken in random order, each on its nodes" {
     in_job 2 reproducibility --node-sets 1 --op barrier --bytes 8 --seconds 300ms --warmup 0s --ranks 1 --launches 2 --seed 3 --out "$OUT" --no-report
-    cat "$TEXT"
     [ "$(sed '1,/^launch\t/d' "$OUT/schedule.tsv" | cut -f 2,3 | sort | paste -sd ' ' - | tr '\t' :)" = \
         '1:node1 1:node2 2:node1 2:node2' ]
     sed '1,/^launch\t/d' "$OUT/schedule.tsv" | while IFS=$(printf '\t') read -r launch _ nodes _; do
@@ -227,7 +218,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 
 @test "mpirun within an allocation measures on the same nodes" {
     in_job 2 sensitivity --launcher mpirun --op barrier --bytes 8 --levels 5 --seconds 300ms --warmup 0s --out "$OUT" --no-report || true
-    cat "$TEXT"
     [ "$(jq -r .ended "$OUT"/*/launch.json)" = complete ]
     [ "$(hosts_of "$OUT"/*/launch.json)" = node1,node2 ]
     [ "$(jq -r .slurm.SLURM_STEP_ID "$OUT"/*/launch.json)" != null ] || [ "$(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json)" != null ]
@@ -236,11 +226,8 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 @test "a time that cannot hold the launches is refused with the time that can, before and in the job" {
     refused "partition 'short' ends jobs after 0:02:00" barriers --partition short --seconds 600
     refused '--time: 2 is too short' barriers --time 2 --seconds 600
-    status=0
-    on_login salloc --quiet --nodes=1 --time=2 \
-        "$BIN/noiselab" run sensitivity --op barrier --levels 1 --seconds 200 --out "$OUT" >"$TEXT" 2>&1 || status=$?
-    cat "$TEXT"
-    [ "$status" -eq 2 ]
+    ends 2 on_login salloc --quiet --nodes=1 --time=2 \
+        "$BIN/noiselab" run sensitivity --op barrier --levels 1 --seconds 200 --out "$OUT" >"$TEXT" 2>&1
     grep -qE 'the 1 launch\(es\) that are left take some 3 min, and this job ends in .* ask for --time=0:0[0-9]:00' "$TEXT"
     [ -s "$OUT/schedule.tsv" ]
     [ ! -e "$OUT/claims" ]
@@ -265,7 +252,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     status=0
     in_job 2 sensitivity --op barrier --levels 5 --seconds 1 --out "$OUT.refused" || status=$?
     "$CLUSTER" on "$DIR" node2 sh -c "taskset -acp $allowed \"\$(pidof slurmd)\"" 3>&-
-    cat "$TEXT" "$TEXT.ranks"
     [ "$status" -eq 2 ]
     [ ! -e "$OUT.refused" ]
     grep -qF 'noiselab-run: the nodes differ: node1 has 1 core(s), node2 has 2 core(s): take nodes of one kind' "$TEXT"
@@ -275,10 +261,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 }
 
 @test "ranks that do not find each other are reported, and not taken for a measurement" {
-    status=0
-    NOISELAB_SRUN_MPI=none in_job 2 sensitivity --op barrier --levels 5 --seconds 1 --out "$OUT" --no-report || status=$?
-    cat "$TEXT"
-    [ "$status" -eq 2 ]
+    NOISELAB_SRUN_MPI=none ends 2 in_job 2 sensitivity --op barrier --levels 5 --seconds 1 --out "$OUT" --no-report
     grep -q '^noiselab-run: .*NOISELAB_SRUN_MPI' "$TEXT"
 }
 

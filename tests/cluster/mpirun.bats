@@ -25,7 +25,7 @@ on_nodes() {
     run_on_nodes "$mpirun" --per-node 2 "$detect" --op barrier --levels none --design single --seconds 0.2 --warmup 0s --oversubscribe
     [ "$(jq -c '[.ended, .nodes, .ranks]' "$OUT"/*/launch.json)" = '["complete",2,4]' ]
     # numbered node by node, each on its node's CPU
-    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["rank"], $at["host"] }' "$OUT"/*/ranks.csv |
+    awk "$header"'{ print $c["rank"], $c["host"] }' "$OUT"/*/ranks.csv |
         sort -un >"$BATS_TEST_TMPDIR/seats"
     [ "$(paste -sd, "$BATS_TEST_TMPDIR/seats")" = '0 node1,1 node1,2 node2,3 node2' ]
 }
@@ -33,10 +33,7 @@ on_nodes() {
 run_on_nodes() {
     local mpirun=$1
     shift
-    NOISELAB_MPIRUN=$mpirun timeout 120 "$CLUSTER" mpirun "$DIR" "$@" --out "$OUT" 2>"$ERR" 3>&- || {
-        cat "$ERR"
-        return 1
-    }
+    NOISELAB_MPIRUN=$mpirun timeout 120 "$CLUSTER" mpirun "$DIR" "$@" --out "$OUT" 2>"$ERR" 3>&-
 }
 
 # rules_on_nodes MPIRUN FOLDER LIBRARY: each rule of advise acts for 2 and 2 ranks, and one that is wrong does not. A size is looked up as that of a rank
@@ -57,11 +54,9 @@ rules_on_nodes() {
     for rules in right wrong; do
         [ $rules = right ] && words=$(rule_words 1024 1088) || per_node=3 words='alltoall=pairwise:1024 allreduce=nonoverlapping:1024'
         # the fifth and sixth ranks are of nobody's four; once is enough
-        # shellcheck disable=SC2086 # words
         OMPI_MCA_coll_han_use_dynamic_file_rules=$([ $rules = wrong ] && echo 0 || echo 1) OMPI_MCA_coll_han_dynamic_rules_filename=$PWD/$rules.han \
             OMPI_MCA_coll_tuned_dynamic_rules_filename=$PWD/$rules NOISELAB_MPIRUN=$1 timeout 120 "$CLUSTER" mpirun "$DIR" --per-node $per_node \
             "$2/../libexec/noiselab/noiselab-rules" --out $rules.ran --ranks 4 $words 3>&-
-        cat $rules.ran
     done
     rules_act right.ran 2
     for words in $wrong; do ! acts wrong.ran "$words" 2 || return; done
@@ -115,27 +110,23 @@ hosts_reachable() {
     on_one_cpu "$BIN/noiselab" run acceptance --hosts node2,login --out "$OUT" --no-report --checks integrity,detour --seconds 500ms --self-check 40:4s \
         --seed 4 \
         >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" || status=$?
-    cat "$ERR" "$BATS_TEST_TMPDIR/answer"
     [ "$status" -ne 2 ]
-    jq -c '[.ended, (.hosts | map(.host))]' "$OUT"/*/launch.json
     [ "$(jq -r '.hosts | map(.host) | join(",")' "$OUT"/*-000[12]/launch.json | paste -sd ' ')" = 'node2,login login,node2' ]
     grep -qx '# hosts: node2,login' "$OUT/schedule.tsv"
     chosen=$(jq -r .options.noise_nodes "$OUT"/*-selfcheck/launch.json)
-    jq -c .self_check "$OUT/verdict.json"
     # other work on this machine may be pushed from the loaded CPU to the other one, and be seen there
     jq -e --arg chosen "$chosen" '.self_check | .chosen == $chosen and (.named | index($chosen) != null)' "$OUT/verdict.json"
     jq -e --arg chosen "$chosen" '[.generators[].host] == [$chosen]' "$OUT"/*-selfcheck/launch.json
     # a launch that is lost is made again, on the same nodes in the same order
     rm -r "$OUT"/*-0002
     on_one_cpu "$BIN/noiselab" run acceptance --resume "$OUT" --no-report >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" || [ $? -ne 2 ]
-    cat "$ERR"
     [ "$(jq -r '.hosts | map(.host) | join(",")' "$OUT"/*-0002/launch.json)" = login,node2 ]
 }
 
 # half_round_trip CAMPAIGN: the least between the nodes, us
 half_round_trip() {
-    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-        $at["variant"] == "between" && $at["metric"] == "half_round_trip" && (n++ == 0 || $at["value"] < least) { least = $at["value"] }
+    awk "$header"'
+        $c["variant"] == "between" && $c["metric"] == "half_round_trip" && (n++ == 0 || $c["value"] < least) { least = $c["value"] }
         END { print int(least / 1000) }' "$1"/*/accept.csv
 }
 
@@ -143,7 +134,7 @@ half_round_trip() {
     relay=$("$CLUSTER" relay "$DIR" node1 node2 30000)
     for out in "$OUT" "$OUT-after"; do
         NOISELAB_MPIRUN=${NOISELAB_MPIRUN:-mpirun} "$CLUSTER" mpirun "$DIR" "$BIN/noiselab-accept" --checks latency --sizes 8 --seconds 600ms \
-            --out "$out" >/dev/null 2>"$ERR" 3>&- || { cat "$ERR"; false; }
+            --out "$out" >/dev/null 2>"$ERR" 3>&-
         [ ! -d "/proc/$relay" ] || kill "$relay"
     done
     echo "with the relay $(half_round_trip "$OUT") us, after it $(half_round_trip "$OUT-after") us"
@@ -159,12 +150,11 @@ half_round_trip() {
     on_one_cpu "$BIN/noiselab" run acceptance --hosts node1,node2 --out "$OUT" --no-report --checks latency,detour --seconds 30s --launches 2 \
         --self-check none >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" 3>&- &
     local run=$!
-    wait_until 90 has_second_launch || { cat "$ERR"; false; }
+    wait_until 90 has_second_launch
     "$CLUSTER" fail "$DIR" node2 node 3>&-
     wait_until 60 is_over "$run" || kill "$run"
     wait "$run" && false
     "$CLUSTER" mend "$DIR" node2 3>&-
-    cat "$ERR" "$BATS_TEST_TMPDIR/answer"
     grep -q '^# lost: .*-0002 node2$' "$OUT/schedule.tsv"
     jq -e '.verdict == "fail" and ([.judgements[] | select(.check == "lost") | .entity] == ["node2"])' "$OUT/verdict.json"
     grep -q '^FAIL on 2 nodes: node2.* failed (lost' "$BATS_TEST_TMPDIR/answer"
@@ -176,7 +166,7 @@ has_second_launch() { [ -s "$OUT"/*-0002/launch.json ]; }
     NOISELAB_MPIRUN=${NOISELAB_MPIRUN:-mpirun} "$CLUSTER" mpirun "$DIR" "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 300 \
         --out "$OUT" >/dev/null 2>"$ERR" 3>&- &
     local mpirun=$!
-    wait_until 60 has_rows || { cat "$ERR"; false; }
+    wait_until 60 has_rows
     "$CLUSTER" fail "$DIR" node2 node 3>&-
     # an mpirun may wait for a node for ever: the one who waits for it has a limit, as batch jobs do
     wait_until 3 is_over "$mpirun" || kill "$mpirun"

@@ -3,8 +3,7 @@
 # that anything meets, and fail with ones that nothing can meet.
 
 load cluster
-# shellcheck source=tests/mpirun.bash
-source "$BATS_TEST_DIRNAME/../mpirun.bash"
+load ../mpirun
 
 setup_file() {
     export ROOT="$BATS_TEST_DIRNAME/../.."
@@ -49,7 +48,6 @@ check() {
         --setvar "reference_file=$references" --setvar seconds=1 \
         --nocolor --run "$@"
     if [ "$system" = here ]; then "$@" >said 2>&1 3>&- || status=$?; else on_login "$@" >said 2>&1 || status=$?; fi
-    cat said
     # its log, which it leaves in /tmp
     rm -f "$(sed -n "s/.*log files: *'\(.*\)'/\1/p" said)"
 }

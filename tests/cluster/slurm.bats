@@ -14,6 +14,7 @@ setup() {
 }
 
 teardown() {
+    tell
     [ -z "$LEFT_OUT" ] || return 0
     # what the test broke is put right for the next one
     [ -z "${LOST-}" ] || "$CLUSTER" mend "$DIR" "$LOST" 3>&-
@@ -34,7 +35,6 @@ detect() {
     on_login srun -l -N3 sh -c \
         'echo $(hostname) $(ip -o -4 addr show dev eth0 | grep -o "inet [0-9.]*") $(grep -o "Cpus_allowed_list.*" /proc/self/status)' |
         sort >"$BATS_TEST_TMPDIR/nodes"
-    cat "$BATS_TEST_TMPDIR/nodes"
     [ "$(grep -cE '^[012]: node[123] inet [0-9.]*\.[123] Cpus_allowed_list: [0-9]*$' "$BATS_TEST_TMPDIR/nodes")" -eq 3 ]
     [ "$(cut -d' ' -f2 "$BATS_TEST_TMPDIR/nodes" | sort -u | wc -l)" -eq 3 ]
     # as many CPUs as this machine gives, in turn
@@ -49,16 +49,14 @@ detect() {
     for n in 2 3; do
         OUT="$BATS_TEST_TMPDIR/$n"
         detect "$n" --noise-nodes first --seconds 500ms --warmup 0s
-        cat "$ERR"
         jq -c '[.ended, .nodes, [.hosts[].host], [.generators[].host], .slurm]' "$OUT"/*/launch.json | tee "$BATS_TEST_TMPDIR/facts"
         [ "$(jq -c '[.ended, .nodes, [.generators[].host]]' "$OUT"/*/launch.json)" = "[\"complete\",$n,[\"node1\"]]" ]
         [ "$(jq -r '.hosts[].host' "$OUT"/*/launch.json)" = "$(seq -f 'node%g' "$n")" ]
         [ "$(jq -r .slurm.SLURM_JOB_NODELIST "$OUT"/*/launch.json)" = "node[1-$n]" ]
         jq -e '.slurm | (.SLURM_JOB_ID | tonumber) > 0 and (.SLURM_STEP_ID | tonumber) == 0' "$OUT"/*/launch.json
         # the noise was on node1 alone
-        awk -F , -v n="$n" '
-            NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-            $at["arm"] == "on" { on[$at["host"]] += $at["detours"] + 0 }
+        awk -v n="$n" "$header"'
+            $c["arm"] == "on" { on[$c["host"]] += $c["detours"] + 0 }
             END { for (host in on) hosts++; exit !(hosts == n && on["node1"] > 0) }' "$OUT"/*/ranks.csv
     done
 }
@@ -70,7 +68,6 @@ detect() {
     [ "$(paste -sd' ' "$BATS_TEST_TMPDIR/job")" = 'node1 node2' ]
     on_login sbatch -Q -N3 --array=1-3%1 -o "$BATS_TEST_TMPDIR/task.%a" --wrap 'date +%s.%N; sleep 0.5; date +%s.%N'
     wait_until 60 queue_is_empty
-    cat "$BATS_TEST_TMPDIR"/task.*
     [ "$(cat "$BATS_TEST_TMPDIR"/task.* | wc -l)" -eq 6 ]
     # none began before another had ended
     cat "$BATS_TEST_TMPDIR"/task.[123] | paste - - | sort -n | awk 'NR > 1 && $1 < last { exit 1 } { last = $2 }'
@@ -85,14 +82,13 @@ waits_for_ever() { [ "$(on_login squeue -h -o '%t %r')" = 'PD PartitionTimeLimit
 breaks() {
     detect 2 --seconds 300 &
     local srun=$! start
-    wait_until 60 has_rows || { cat "$ERR"; false; }
+    wait_until 60 has_rows
     LOST=node2
     "$CLUSTER" fail "$DIR" node2 "$1" 3>&-
     start=$SECONDS
     wait_until 60 is_over "$srun"
     echo "over after $((SECONDS - start)) s"
     wait "$srun" || true
-    cat "$ERR"
     # srun's status is 0 or not, as it happens: what says that a launch is whole is its own file
     grep -qF 'Node failure on node2' "$ERR"
     interrupted_data_is_readable

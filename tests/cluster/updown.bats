@@ -12,18 +12,18 @@ setup() {
 }
 
 teardown() {
+    tell
     [ -z "${UP-}" ] || kill -9 "$UP" 2>/dev/null || true
     [ -z "${SECOND-}" ] || "$CLUSTER" down "$SECOND"
     [ -z "${DIR-}" ] || cluster_down
 }
 
-# machine: what a cluster could leave on it (shared memory and journals of launches of the machine itself come and go)
+# machine: what a cluster could leave on it (shared memory, journals and disks of other tests come and go)
 machine() {
     ip -o link | sed 's/^[0-9]*: \([^:@]*\).*/link \1/'
-    sed 's/^[^ ]* /mount /' /proc/self/mounts
+    sed '/bats-run-/d; s/^[^ ]* /mount /' /proc/self/mounts
     find /dev/shm /run /var/log /var/spool /var/lib/munge /var/lib/slurm /etc/munge -maxdepth 2 \
-        -not -path '/dev/shm/noiselab[.-]*' -not -path '/run/noiselab*' -not -path "/dev/shm/*_segment.$(hostname).*" \
-        2>/dev/null
+        -not -path '/dev/shm/noiselab[.-]*' -not -path '/run/noiselab*' -not -path '/dev/shm/*_segment.*' 2>/dev/null
     find /sys/fs/cgroup -maxdepth 3 -type d -iname '*slurm*' 2>/dev/null
     find /tmp /var/tmp -maxdepth 1 \( -name '*node[0-9]*' -o -name '*login*' -o -name '*slurm*' -o -name '*munge*' \)
     cksum /etc/hosts
@@ -47,7 +47,6 @@ nothing_is_left() {
     [ -z "$in_words$in_environment$in_networks" ]
     machine | sort >"$BATS_TEST_TMPDIR/after"
     comm -13 <(sort "$BATS_TEST_TMPDIR/before") "$BATS_TEST_TMPDIR/after" >"$BATS_TEST_TMPDIR/new"
-    cat "$BATS_TEST_TMPDIR/new"
     [ ! -s "$BATS_TEST_TMPDIR/new" ]
     [ "$(ls "$DIR")" = "${1-log}" ]
 }
@@ -109,10 +108,7 @@ steps_run() { "$CLUSTER" on "$DIR" node3 pgrep -x sleep >/dev/null 3>&-; }
     mkdir "$BATS_TEST_TMPDIR/bin"
     printf '#!/bin/sh\n[ "$2" != node2 ] || exit 1\nexec %s "$@"\n' "$(command -v slurmd)" >"$BATS_TEST_TMPDIR/bin/slurmd"
     chmod +x "$BATS_TEST_TMPDIR/bin/slurmd"
-    local status=0
-    PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$CLUSTER" up "$DIR" 2>"$ERR" 3>&- || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
+    PATH="$BATS_TEST_TMPDIR/bin:$PATH" ends 2 "$CLUSTER" up "$DIR" 2>"$ERR" 3>&-
     [ "$(cat "$ERR")" = "cluster.sh: Slurm did not come up, see $DIR/log" ]
     nothing_is_left
 }
@@ -120,10 +116,7 @@ steps_run() { "$CLUSTER" on "$DIR" node3 pgrep -x sleep >/dev/null 3>&-; }
 @test "a cluster is taken down when ^C is pressed before it is up" {
     up_in_background
     kill -INT -- "-$UP"
-    local status=0
-    wait "$UP" || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
+    ends 2 wait "$UP"
     [ "$(cat "$ERR")" = 'cluster.sh: interrupted; everything is taken down' ]
     nothing_is_left
 }
@@ -155,13 +148,7 @@ steps_run() { "$CLUSTER" on "$DIR" node3 pgrep -x sleep >/dev/null 3>&-; }
 
 # says WANTED COMMAND...: status 2 and one line with WANTED
 says() {
-    local wanted=$1 status=0
-    shift
-    "$CLUSTER" "$@" >/dev/null 2>"$ERR" 3>&- || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    [ "$(wc -l <"$ERR")" -eq 1 ]
-    grep -qF -- "$wanted" "$ERR"
+    run_refused "$1" "$CLUSTER" "${@:2}" >/dev/null 2>"$ERR" 3>&-
 }
 
 @test "bad input is one clear line" {

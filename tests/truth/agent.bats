@@ -3,11 +3,6 @@
 
 load ../cli/detect
 
-teardown() {
-    [ -z "${AGENT-}" ] || kill -9 "$AGENT" 2>/dev/null || true
-    end_launch
-}
-
 rows_of() { echo "$OUT/$1/agent.$(hostname).csv"; }
 
 # agreement FILE LEAST MOST: the agent's CPU time on the ranks' CPU is LEAST to MOST percent, and the ranks lost as much more in on halves than in
@@ -87,6 +82,5 @@ judged() {
         END { printf "used %.4f %%, off %d ns\n", 100 * used / n, off; exit !(used / n > 0.0016 && used / n < 0.0024 && off == 0) }' "$(rows_of one)"
     # and where there is a record of the CPU, what it took from its rank is found all the same
     "$BIN/noiselab" analyze agent --json "$OUT" >"$BATS_TEST_TMPDIR/agent.json"
-    jq -c '.taken[0]' "$BATS_TEST_TMPDIR/agent.json"
     judge jq -e '.taken[0] | .reason == null and .p_value < 0.001 and .taken_percent > 0.16 and .taken_percent < 0.24' "$BATS_TEST_TMPDIR/agent.json"
 }

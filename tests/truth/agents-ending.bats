@@ -14,7 +14,7 @@ load agents
 
 @test "top runs and ends with the launch, whatever it writes" {
     needs top
-    started 'top -b -d 0.1' --agent '--agent-name top' --agent-period 100ms --block 500ms --agent-settle 550ms --seconds 2
+    started 'top -b -d 0.1' --agent '--agent-name top' --agent-period 100ms --block 500ms --agent-settle 550ms --seconds 1
     used 1000 200000
     nothing_left 'top -b -d 0.1'
 }

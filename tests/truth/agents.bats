@@ -23,7 +23,6 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
     [ "$(jq -r '.agents[0].died' "$OUT/one/launch.json")" = null ]
     before=$(cpu_ticks "$AGENT")
     wait_until 10 works_on
-    jq -c '.agents[0].switching' "$OUT/one/launch.json"
     takes
 }
 
@@ -32,17 +31,14 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
     runs 100us 100ms
     on_rank --agent "--agent-pid $AGENT --agent-name busy" --agent-period 100ms --seconds 6
     used 900 2000
-    "$BIN/noiselab" analyze agent --json "$OUT" >"$BATS_TEST_TMPDIR/agent.json"
-    "$BIN/noiselab" analyze --json "$OUT" >"$BATS_TEST_TMPDIR/verdicts.json"
-    jq -c '.verdicts[] | select(.channel == "preempted") | [.estimate, .p_one_sided, .verdict]' "$BATS_TEST_TMPDIR/verdicts.json"
-    jq -c '.bursts' "$BATS_TEST_TMPDIR/agent.json"
-    judge jq -e '.bursts[0].period_s | . > 0.099 and . < 0.101' "$BATS_TEST_TMPDIR/agent.json"
+    judge jq -e '.bursts[0].period_s | . > 0.099 and . < 0.101' "$BATS_TEST_TMPDIR/account.json"
     takes
     # found, whatever else ran; without a record of who ran only where this run could have seen it at all
-    if jq -e '.taken[0].reason == null' "$BATS_TEST_TMPDIR/agent.json" >/dev/null; then
-        judge jq -e '.taken[0].p_value < 1e-6' "$BATS_TEST_TMPDIR/agent.json"
+    if jq -e '.taken[0].reason == null' "$BATS_TEST_TMPDIR/account.json" >/dev/null; then
+        judge jq -e '.taken[0].p_value < 1e-6' "$BATS_TEST_TMPDIR/account.json"
         return
     fi
+    "$BIN/noiselab" analyze --json "$OUT" >"$BATS_TEST_TMPDIR/verdicts.json"
     jq -e '[.verdicts[] | select(.channel == "preempted") | .detection_limit < 0.1] | all' "$BATS_TEST_TMPDIR/verdicts.json" >/dev/null ||
         cannot_tell 'the detection limit is above 0.1 %'
     judge jq -e '[.verdicts[] | select(.channel == "preempted") | .p_one_sided < 0.001] | any' "$BATS_TEST_TMPDIR/verdicts.json"
@@ -74,7 +70,7 @@ works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
         --agent "--scrape 'curl -s -o /dev/null http://127.0.0.1:$PORT/metrics' --scrape-period 100ms" --agent-period 100ms \
         --block 500ms --agent-settle 550ms --seconds 5
     used 5000 300000
-    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { s[$at["arm"]] += $at["scraper_cpu_ns"] }
+    awk "$header"'{ s[$c["arm"]] += $c["scraper_cpu_ns"] }
         END { print s["on"], s["off"]; exit !(s["on"] > 0 && s["off"] < 0.05 * s["on"]) }' "$OUT"/one/agent.*.csv
     nothing_left "127.0.0.1:$PORT"
 }

@@ -9,17 +9,11 @@ load ../cli/detect
         wait_for has_rows
         rmdir "$BATS_TEST_TMPDIR/folder"
     ) 3>&- &
-    status=0
-    launch 1 --op empty --kind "disk:folder=$BATS_TEST_TMPDIR/folder" --levels 10 --seconds 20 --launch-id one || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
+    ends 2 launch 1 --op empty --kind "disk:folder=$BATS_TEST_TMPDIR/folder" --levels 10 --seconds 20 --launch-id one
     grep -q 'the generator refuses: .*disk' "$ERR"
     [ "$(jq -r .rows "$OUT/one/launch.json")" -gt 10 ]
     [[ "$(jq -r .ended "$OUT/one/launch.json")" == failed:* ]]
 }
-
-# has_ended PID: it is gone, or waits for a parent that is stopped
-has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
 
 @test "kill -9 of a rank leaves no load running, and its rows are analysed up to the last half" {
     background --levels 50
@@ -34,9 +28,7 @@ has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
     wait "$MPIRUN" || true
     [ "$(jq -r .ended "$OUT/one/launch.json")" = null ]
     [ "$(awk -F , 'NF != 44' "$OUT/one/halves.csv" | wc -l)" -eq 0 ]
-    run "$BIN/noiselab-analyze" "$OUT"
-    echo "$output"
-    [ "$status" -eq 0 ]
+    run -0 "$BIN/noiselab-analyze" "$OUT"
     [[ "$output" == *"killed"* || "$output" == *"partial"* ]]
 }
 
@@ -73,10 +65,7 @@ works() {
 @test "kill -9 of the generator ends the launch, says so, and keeps the rows" {
     background --levels 1
     kill -9 "$(generator_of "$MPIRUN")"
-    status=0
-    wait "$MPIRUN" || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
+    ends 2 wait "$MPIRUN"
     grep -q 'generator is gone' "$ERR"
     [[ "$(jq -r .ended "$OUT/one/launch.json")" == failed:* ]]
     [ "$(jq -r .rows "$OUT/one/launch.json")" -eq "$(tail -n +2 "$OUT/one/halves.csv" | wc -l)" ]

@@ -5,16 +5,7 @@ load ../cli/detect
 
 plan() { "$BIN/noiselab" run sensitivity --design launches --op barrier --ranks 1 --seconds 60 --out "$OUT" --dry-run "$@" 2>"$ERR"; }
 
-# sensitivity_refused WANTED ARGUMENTS
-sensitivity_refused() {
-    local wanted=$1 status=0
-    shift
-    "$BIN/noiselab" run sensitivity --design launches --ranks 1 --out "$OUT" "$@" >/dev/null 2>"$ERR" || status=$?
-    cat "$ERR"
-    [ "$status" -eq 2 ]
-    grep -qF -- "$wanted" "$ERR"
-    [ ! -e "$OUT" ]
-}
+sensitivity() { "$BIN/noiselab" run sensitivity --design launches --ranks 1 --out "$OUT" "$@" >/dev/null 2>"$ERR"; }
 
 @test "every set holds each arm once" {
     plan --launches 20 --levels 0,0.3,1 --seed 4 | sort | uniq -c >"$BATS_TEST_TMPDIR/counts"
@@ -40,24 +31,23 @@ sensitivity_refused() {
 
 @test "the time is shared out over the launches, and the duration said before" {
     plan --launches 5 --levels 0,1 --seed 4 >/dev/null
-    cat "$ERR"
     # 60 s over 15 launches
     grep -q '5 sets of 3 launches in random order (--seed 4), 4 s of measuring each and about 2 s to start: some 90 s' "$ERR"
 }
 
 @test "what it decides itself, and what does not fit, is refused" {
-    sensitivity_refused "--arms: --design launches makes many launches" --arms on
-    sensitivity_refused "--launch-id: --design launches makes many launches" --launch-id x
-    sensitivity_refused "too short for 20 launches of 1 loop(s)" --launches 10 --op barrier --levels 1 --seconds 100ms
-    sensitivity_refused "--arms: on needs a treatment" --levels none
-    sensitivity_refused "--launches: '0'" --launches 0
-    sensitivity_refused "--levels: 'x'" --levels x
-    sensitivity_refused "more than 18 digits" --seed 1234567890123456789
+    run_refused "--arms: --design launches makes many launches" sensitivity --arms on
+    run_refused "--launch-id: --design launches makes many launches" sensitivity --launch-id x
+    run_refused "too short for 20 launches of 1 loop(s)" sensitivity --launches 10 --op barrier --levels 1 --seconds 100ms
+    run_refused "--arms: on needs a treatment" sensitivity --levels none
+    run_refused "--launches: '0'" sensitivity --launches 0
+    run_refused "--levels: 'x'" sensitivity --levels x
+    run_refused "more than 18 digits" sensitivity --seed 1234567890123456789
+    [ ! -e "$OUT" ]
 }
 
 @test "randomised launches of one arm each are compared launch by launch" {
     "$BIN/noiselab" run sensitivity --design launches --launches 3 --op barrier --ranks 1 --levels 50 --seconds 2 --warmup 0s --seed 5 --out "$OUT" --no-report >"$BATS_TEST_TMPDIR/text" 2>"$ERR"
-    cat "$ERR" "$BATS_TEST_TMPDIR/text"
     [ "$(cat "$OUT"/*/launch.json | jq -s 'length')" -eq 6 ]
     # three launches of each arm, one in every set, in the order that the dry run gives
     [ "$(cat "$OUT"/*/launch.json | jq -rs 'map([.options.set, .options.arms, .options.levels_percent[0]]) | unique | length')" -eq 6 ]

@@ -3,9 +3,7 @@
 # what the generators really did is recorded from outside, so this needs root and two CPUs.
 
 TESTS="$BATS_TEST_DIRNAME/.."
-# shellcheck source=tests/helpers.bash
 source "$TESTS/helpers.bash"
-# shellcheck source=tests/two-nodes.sh
 source "$TESTS/two-nodes.sh"
 
 setup_file() {

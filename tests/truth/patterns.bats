@@ -3,16 +3,11 @@
 # the business of the benchmarks (bench-replay.sh). Real time. The generator's certificate says whether the CPU was free enough; where it never was in
 # three attempts, a test is skipped.
 
-bats_require_minimum_version 1.5.0
-# shellcheck source=tests/helpers.bash
-source "$BATS_TEST_DIRNAME/../helpers.bash"
+load ../helpers
 
 setup() {
-    PATH="${NOISELAB_BIN:-$BATS_TEST_DIRNAME/../../build/bin}:$PATH"
-    mapfile -t cpus < <(awk '/^Cpus_allowed_list:/ { print $2 }' /proc/$$/status | tr , '\n' | awk -F - '{ for (i = $1; i <= $NF; i++) print i }')
-    first_cpu=${cpus[0]}
-    last_cpu=${cpus[-1]}
-    cd "$BATS_TEST_TMPDIR" || return
+    allowed_cpus
+    at_home
 }
 
 # says EXPRESSION: the certificate makes it true
@@ -91,8 +86,6 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
     { time noiselab-gen --json --tolerance 100000 --replay trace --duration 3500ms --on "cpu:$last_cpu" >certificate; } 2>used
     kill "$neighbour"
     wait "$neighbour" || true
-    cat used
-    jq -c '{clock, ratio, dropped_ns, involuntary_switches}' certificate
     # the kernel's account of its own, which leaves out what interrupts take; how much of a second was had is for the machine to say
     awk '{ exit !($1 + $2 < 1.1) }' used
     judge says '(.delivered_ns + .dropped_ns - .requested_ns | fabs) < 20000000'

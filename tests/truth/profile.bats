@@ -2,28 +2,20 @@
 # What noiselab profile says of a program whose behaviour is known: it works, and meets in MPI_Allreduce; a rank works longer, sleeps, loses its CPU,
 # or is interrupted at any time. Waits and work within 5 % of the truth, the others as far as the test says.
 
-bats_require_minimum_version 1.5.0
-
 setup() {
-    BUILD=$(realpath "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}")
-    PATH="$(realpath "${NOISELAB_BIN:-$BUILD/bin}"):$PATH"
+    at_home
     PROBE="$BUILD/tests-mpi/late_probe"
-    cd "$BATS_TEST_TMPDIR" || return
     needs_cpus 2
 }
 
-# shellcheck source=tests/mpirun.bash
-source "$BATS_TEST_DIRNAME/../mpirun.bash"
-# shellcheck source=tests/helpers.bash
-source "$BATS_TEST_DIRNAME/../helpers.bash"
+load ../mpirun
+load ../helpers
 
 # profiled WORD...: the probe on two cores; what it said in said, what the profile says of it in json
 profiled() {
     rm -rf out
     noiselab-profile --out out -- "$MPIRUN_COMMAND" -n 2 --bind-to core "$PROBE" "$@" >said
     noiselab-analyze profile --json out >json
-    cat said
-    jq -c '.waiting, .ranks, .exposure[3]' json
 }
 
 # of NAME: the probe's own figure

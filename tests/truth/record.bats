@@ -1,8 +1,7 @@
 #!/usr/bin/env bats
 # What a recording says of programs whose doings are known, and that a replay of it does the same again.
 
-# shellcheck source=tests/helpers.bash
-source "$BATS_TEST_DIRNAME/../helpers.bash"
+load ../helpers
 
 setup_file() {
     export BUILD="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}" WORK="$BATS_FILE_TMPDIR"

@@ -3,11 +3,11 @@
 
 load sync
 
-# shellcheck disable=SC2086 # a list of processes
-teardown() { [ -z "${BUSY-}" ] || kill $BUSY; }
+teardown() { tell; [ -z "${BUSY-}" ] || kill $BUSY; }
 
 @test "busy processes on the same CPUs do not spoil the drift" {
-    for cpu in $(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | awk -F - '{ for (i = $1; i <= $NF; i++) print i }' | head -n 2); do
+    allowed_cpus
+    for cpu in "${cpus[@]:0:2}"; do
         taskset -c "$cpu" sh -c 'while :; do :; done' >/dev/null 2>&1 3>&- &
         BUSY="${BUSY-} $!"
     done

@@ -1,10 +1,7 @@
 # What the tests of clock synchronisation share: a probe that says what was found, and what the truth is.
-# shellcheck shell=bash
 
-# shellcheck source=tests/helpers.bash
-source "$BATS_TEST_DIRNAME/../helpers.bash"
-# shellcheck source=tests/mpirun.bash
-source "$BATS_TEST_DIRNAME/../mpirun.bash"
+load ../helpers
+load ../mpirun
 
 PROBE="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/tests-mpi/sync_probe"
 

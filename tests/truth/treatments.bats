@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What treatments put into the halves of a launch, what the rows say of it, and that a heavy one is decided early.
+# What treatments put into the halves of a launch, what the rows say of it, and that a heavy one is decided early. Nothing runs beside this suite.
 
 load ../cli/detect
 
@@ -40,7 +40,39 @@ load ../cli/detect
         END { print d["off"] / n["off"], d["on"] / n["on"], with, n["on"]; exit !(d["off"] / n["off"] < 5e4 && d["on"] / n["on"] > 5e5 && with > 0.8 * n["on"]) }' "$OUT/one/halves.csv"
 }
 
-# here, as nothing runs beside this suite (that looks are what R computes: truth/sequential)
+# delivery FILE: by arm, CPU time delivered over the level's share of the on halves' wall time; fails where a row's request is not that share, or the
+# halves of a pair differ in their number of operations although none of them ended by the clock
+delivery() {
+    awk "$header"'
+        { n = $c["operations"]; pair = $c["pair"]; cut[pair] += $c["wall_ns"] > 1.99 * $c["planned_ns"] }
+        (pair in operations) && operations[pair] != n && !cut[pair] { print "pair " pair ": " operations[pair] " and " n " operations"; exit bad = 1 }
+        { operations[pair] = n }
+        $c["arm"] == "on" && $c["level_requested_percent"] > 0 {
+            level = $c["level_requested_percent"]; asked = $c["wall_ns"] * level / 100
+            if (($c["requested_ns"] - asked) ^ 2 > 1) { print "asked " asked ": " $0; exit bad = 1 }
+            delivered[level] += $c["delivered_ns"]; wall[level] += $c["wall_ns"]
+        }
+        END { if (bad) exit 1; for (level in wall) printf "%s %.4f\n", level, 100 * delivered[level] / (level * wall[level]) }' "$1"
+}
+
+@test "doses and numbers of operations follow a machine that another process slows down for a while" {
+    # half of the time the first rank has to share its CPU
+    (while [ -d "$BATS_TEST_TMPDIR" ]; do "$BIN/noiselab-gen" --level 60 --period 2ms --on "cpu:$FIRST_CPU" --duration 0.5s || true; sleep 0.5; done) >/dev/null 2>&1 3>&- &
+    OWN_PIDS=$!
+    launch 2 --op barrier --levels 1,5 --seconds 2 --half-period 10ms --launch-id one --warmup 0s || bad=$?
+    pkill -P "$OWN_PIDS" || true # what it runs; then itself
+    kill "$OWN_PIDS" || true
+    [ -z "${bad-}" ]
+    delivery "$OUT/one/halves.csv" >"$BATS_TEST_TMPDIR/delivery"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/delivery")" -eq 2 ]
+    judge awk '$2 < 0.9 || $2 > 1.1 { exit 1 }' "$BATS_TEST_TMPDIR/delivery"
+    jq -e '.operations_set >= 2 and .generators[0].period_ns == 10000000' "$OUT/one/launch.json"
+    [ "$(column operations "$OUT/one/halves.csv" | sort -u | wc -l)" -ge 2 ]
+    # halves are as long as planned, although they would be two and a half times as long half of the time
+    judge awk "$header"'$c["arm"] == "off" { n++; t += $c["wall_ns"] } END { print t / n; exit t / n > 14e6 }' "$OUT/one/halves.csv"
+}
+
+# that looks are what R computes: truth/sequential
 @test "a heavy load is decided long before the planned end" {
     launch 2 --op barrier --levels 70 --seconds 8 --stop-when decided --margin 1 --launch-id one
     judge jq -e '.ended == "complete" and .sequential.decided and (.sequential.looks | length) < 5 and .sequential.looks[-1].cells[0].decision == "above"' "$OUT/one/launch.json"

@@ -1,10 +1,8 @@
 #!/usr/bin/env bats
 # Ground truth, end to end: a known load goes in, and the verdicts must say so; nothing goes in, and they must not. Real MPI, real time.
 
-# shellcheck source=tests/helpers.bash
-source "$BATS_TEST_DIRNAME/../helpers.bash"
-# shellcheck source=tests/mpirun.bash
-source "$BATS_TEST_DIRNAME/../mpirun.bash"
+load ../helpers
+load ../mpirun
 
 # The generator's certificate, not the outcome under test, says whether the load was there.
 setup_file() {
