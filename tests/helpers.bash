@@ -30,7 +30,11 @@ tell() {
     done
 }
 
-teardown() { tell; }
+# what a test has started, and says so in `started`, ends with it
+teardown() {
+    tell
+    kill -9 ${started-} 2>/dev/null || true
+}
 
 # ends STATUS COMMAND...: with that status, or one of several with | between them; it is in status
 ends() {
@@ -104,6 +108,22 @@ refused_by() {
     [ "${#stderr_lines[@]}" -eq 1 ]
     [[ "$stderr" == "$program: "* ]]
     [[ "$stderr" == *"$text"* ]]
+}
+
+# dry_by PROGRAM TEXT OPTION...: a dry run ends well, with TEXT on stdout and nothing on stderr
+dry_by() {
+    run -0 --separate-stderr "$1" --dry-run "${@:3}"
+    [ -z "$stderr" ]
+    [[ "$output" == *"$2"* ]]
+}
+
+# a_quarter ALGORITHM FILE...: halves.csv of campaigns of advise, of which that algorithm now takes a quarter of the others' time
+a_quarter() {
+    for file in "${@:2}"; do
+        awk -F , -v OFS=, -v fast="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 {
+            $at["wall_ns"] = $at["operations"] * ($at["operation"] ~ "=" fast ? 1000 : 4000) + int(NR % 7) } 1' "$file" >"$BATS_TEST_TMPDIR/quarter" &&
+            cp "$BATS_TEST_TMPDIR/quarter" "$file"
+    done
 }
 
 # ---- what cannot be made here

@@ -26,7 +26,7 @@ figures() {
 proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
 
 # bats test_tags=quick
-@test "options that make no sense are refused in one line, and nothing is written" {
+@test "options that make no sense, and campaigns that are a file or of another schema, are refused in one line" {
     DETECT="$BIN/noiselab-accept"
     refused "--checks: 'noise' is not a check" --checks latency,noise
     refused "--checks: 'latency' is not new in the list" --checks latency,latency
@@ -42,10 +42,6 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
     refused "--checks: inject-fault: the check integrity, which it tests, is not among them" --checks latency:inject-fault=0:1:5
     refused "--checks: inject-fault: there is no rank 1 among 1 ranks" --checks default:inject-fault=0:1:5
     refused "--launch-id: '../x' is not a plain name" --launch-id ../x
-}
-
-# bats test_tags=quick
-@test "a campaign that is a file or of another schema is refused" {
     touch "$BATS_TEST_TMPDIR/file"
     run_refused "is not a directory" "$BIN/noiselab-accept" --out "$BATS_TEST_TMPDIR/file" 2>"$ERR"
     mkdir -p "$OUT/old" && echo '{"schema": 99}' >"$OUT/old/launch.json"

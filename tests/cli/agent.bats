@@ -8,29 +8,11 @@ load ../helpers
 
 setup() { at_home; }
 
-teardown() {
-    tell
-    if [ -n "${started:-}" ]; then kill -9 "$started" 2>/dev/null || true; fi
-}
+refused() { refused_by noiselab-agent "$1" --dry-run "${@:2}"; }
 
-# refused TEXT OPTION...: as all programs refuse
-refused() {
-    local text=$1
-    shift
-    refused_by noiselab-agent "$text" --dry-run "$@"
-}
+dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
 
-# dry TEXT OPTION...: status 0, nothing on stderr, one line with TEXT on stdout
-dry() {
-    local text=$1
-    shift
-    run -0 --separate-stderr noiselab-agent --dry-run "$@"
-    [ -z "$stderr" ]
-    [ "${#lines[@]}" -eq 1 ]
-    [[ "$output" == *"$text"* ]]
-}
-
-@test "options that do not fit together are refused" {
+@test "options that do not fit together, and values of another form, are refused" {
     refused 'no agent: give one of'
     refused 'only one of' --agent-cmd true --agent-pid 3
     refused '--agent-off is missing' --agent-on true
@@ -41,20 +23,15 @@ dry() {
     refused '--shell: there is no command' --agent-pid 3 --shell
     run -2 noiselab-agent --agent-cmd true
     [[ "$output" == *'--dry-run is missing'* ]]
-}
-
-@test "values of another form are refused with an example" {
     refused "--agent-pid: '0' is not the number of a process" --agent-pid 0
     refused "--agent-pid: 'top' is not" --agent-pid top
-    refused "--agent-timeout: 'soon' is not a positive duration" --agent-cmd true --agent-timeout soon
+    for words in 'agent-timeout soon' 'agent-name a,b' 'who me' 'agent-cpu 3-1'; do
+        refused "--${words% *}: '${words#* }' is not" --agent-cmd true "--${words% *}" "${words#* }"
+    done
     refused "--scrape-period: '0' is not a positive duration" --scrape true --scrape-period 0
-    refused "--agent-name: 'a,b' is not a plain name" --agent-cmd true --agent-name a,b
-    refused "--who: 'me' is not auto, cpu" --agent-cmd true --who me
     refused "--who: keep-bursts: '1' is not auto, yes or no" --agent-cmd true --who auto:keep-bursts=1
-    refused "--agent-cpu: '3-1' is not a list" --agent-cmd true --agent-cpu 3-1
     refused "--agent-cpu: '1023': none of these CPUs" --agent-cmd true --agent-cpu 1023
     refused "'--agent-command': unknown option" --agent-command true
-    refused "'--agent-c': several options begin like this" --agent-c true
     refused "'true': unexpected argument" true
 }
 

@@ -113,8 +113,24 @@ PYTHON
 }
 
 @test "whoever reads the answer may stop, and that is no bug" {
-    status=0
     { "$BIN/noiselab-analyze" --help 2>"$ERR" || echo $? >"$BATS_TEST_TMPDIR/status"; } | true
     [ ! -s "$ERR" ]
     [ "$(cat "$BATS_TEST_TMPDIR/status")" = 141 ]
+}
+
+# of other patterns: r/test-equivalent
+@test "the setting that is like each recorded preset has its period, and noiselab-gen takes it" {
+    cd "$BATS_TEST_DIRNAME/../../noisegen/presets"
+    "$BIN/noiselab-analyze" equivalent collectd-1s.trace collectd.trace node_exporter.trace sadc.trace slurm-accounting.trace --json \
+        >"$BATS_TEST_TMPDIR/json"
+    jq -r '.settings[].command | join(" ")' "$BATS_TEST_TMPDIR/json" >"$BATS_TEST_TMPDIR/commands"
+    # bursts of one length are not like those of an agent, whose lengths differ; their period is
+    [ "$(jq -r '.settings[].goodness' "$BATS_TEST_TMPDIR/json" | sort -u)" = fair ]
+    jq -e '[.settings[] | .far_share < 0.2 and .ks_lengths > 0.25] | all' "$BATS_TEST_TMPDIR/json"
+    [ "$(sed 's/.*--level \([^ ]*\) --period \([^ ]*\) .*/\1 \2/' "$BATS_TEST_TMPDIR/commands" | paste -sd ';' -)" = \
+        '0.0623 1s;0.00635 10s;1.1 1s;0.062 1s;0.113 1s' ]
+    while read -r program arguments; do
+        [ "$program" = noiselab-gen ]
+        "$BIN/noiselab-gen" $arguments --dry-run </dev/null
+    done <"$BATS_TEST_TMPDIR/commands"
 }

@@ -48,19 +48,3 @@ in_short() {
     [ "$(grep -cE '^  (time|preempted|detour|base): false alarms in [1-9][0-9]* verdicts .* wanted 0 to ' <<<"$output")" -eq 4 ]
     PLACEBO_LAUNCHES=x run -2 tests/bench/placebo-verdicts.sh
 }
-
-@test "the table of simulated acceptance campaigns goes on where it was stopped" {
-    long_only
-    local table="$BATS_TEST_TMPDIR/outcomes.csv" R="${NOISELAB_BUILD:-build}/lib/noiselab/R"
-    table_of() {
-        OUTCOMES=$table MC_CORES=1 NODES=3 LENGTHS=quick CELLS='one node 30' NOISELAB_R_LIB=$R R_LIBS=$R \
-            Rscript --vanilla analysis/bench/bench-stats.R "$1" acceptance
-    }
-    run table_of 2
-    grep -qE '^  one node 30 % slow +3 +quick +2 +0\.0 +< 90\.00 +0\.0 +< 90\.00 ' <<<"$output"
-    # what the file has is taken from it: a campaign that it says failed somebody else is not made again
-    sed -i '2s/,0,0,/,1,0,/' "$table"
-    run table_of 3
-    grep -qE '^  one node 30 % slow +3 +quick +3 +33\.3 ' <<<"$output"
-    [ "$(cut -d, -f4 "$table" | tr '\n' ' ')" = 'seed 1 2 3 ' ]
-}

@@ -40,11 +40,9 @@ nothing_left() {
     run_here sensitivity --op barrier --levels 50 --warmup 0s --seconds 60
     wait_for has_rows
     [ -n "$(of_campaign)" ]
-    status=0
     kill -INT -- "-$RUN"
-    wait "$RUN" || status=$?
+    ends 2 wait "$RUN"
     nothing_left
-    [ "$status" -eq 2 ]
     grep -q 'noiselab-run: interrupted; rows' "$ERR"
     [ "$(jq -r .ended "$OUT"/*/launch.json)" = interrupted ]
 }
@@ -55,11 +53,9 @@ nothing_left() {
     wait_for has_rows
     # nobody can end them by a TERM
     kill -STOP $(ranks_of "$(pgrep -d , -P "$RUN")")
-    status=0
     kill -TERM "$RUN"
-    wait "$RUN" || status=$?
+    ends 2 wait "$RUN"
     nothing_left
-    [ "$status" -eq 2 ]
 }
 
 @test "kill -9 of noiselab run ends what it has started, and what stays in memory goes with the next start" {

@@ -22,7 +22,7 @@ has_no_companion() { [ "$(pgrep -x noiselab-agent -a | grep -cF -- "--agent-pid=
 is_left_running() { wait_for is_running "$AGENT" && wait_for has_no_companion; }
 
 # bats test_tags=quick
-@test "options of an agent that would be without effect or make no sense are refused in one line" {
+@test "options of an agent that make no sense, and what the companion does not like, are refused in one line, by a dry run, too" {
     refused "--agent-period: needs an agent" --agent-period 1s
     refused "no agent: give one of --agent-cmd" --agent '--who cpu'
     refused "--agent-period: needs an agent" --agent-period 1s:interval=1s
@@ -35,10 +35,6 @@ is_left_running() { wait_for is_running "$AGENT" && wait_for has_no_companion; }
     refused "--agent-settle: 'x' is not a duration" --agent '--agent-cmd x' --agent-settle x
     refused "--period: no half of a sensible length" --agent '--agent-cmd x' --agent-period 100ms --levels 1 --period 33.333333ms
     refused "--seconds: too short" --agent '--agent-cmd x' --agent-period 10s --seconds 10
-}
-
-# bats test_tags=quick
-@test "what the companion does not like ends the launch before it begins, and a dry run says so, too" {
     refused "4194999999" --agent '--agent-pid 4194999999' --agent-period 1s --op empty --dry-run
     refused "4194999999" --agent '--agent-pid 4194999999' --agent-period 1s --op empty
     refused "no-such-program" --agent '--agent-cmd no-such-program' --agent-period 1s --op empty
@@ -192,21 +188,17 @@ one_in_background() {
     wait_until 60 has_rows
 }
 
-@test "signals leave the agent running, and the rows readable" {
-    one_in_background
-    kill -TERM $(ranks_of "$MPIRUN")
-    wait "$MPIRUN" || true
-    is_left_running
-    [ "$(jq -r .ended "$OUT/one/launch.json")" = interrupted ]
-    [ "$(jq -r '.agents | length' "$OUT/one/launch.json")" -eq 1 ]
-}
-
-@test "kill -9 of the ranks leaves the agent running" {
-    one_in_background
-    kill -9 $(ranks_of "$MPIRUN")
-    wait "$MPIRUN" || true
-    is_left_running
-    awk -F , 'NF != 44 { exit 1 }' "$OUT/one/halves.csv"
+@test "however the ranks end, the agent is left running, and the rows are readable" {
+    for signal in TERM KILL; do
+        rm -rf "$OUT"
+        one_in_background
+        kill -$signal $(ranks_of "$MPIRUN")
+        wait "$MPIRUN" || true
+        is_left_running
+        kill -9 "$AGENT"
+        awk -F , 'NF != 44 { exit 1 }' "$OUT/one/halves.csv"
+        [ $signal = KILL ] || jq -e '.ended == "interrupted" and (.agents | length) == 1' "$OUT/one/launch.json"
+    done
 }
 
 @test "with design single a launch of off arms keeps the agent off" {

@@ -5,12 +5,12 @@ load detect
 
 # bats test_tags=quick
 @test "what is misspelt, out of range, doubled, left out, or makes no sense together is refused in one line" {
-    refused "'foo' is not an operation" --op foo
+    for words in 'op foo' 'design foo' 'bytes 12x' 'bytes 0' 'seconds -1' 'half-period 0' 'wait-quiet soon' 'kind ../x' 'phase nearly'; do
+        refused "--${words% *}: '${words#* }'" "--${words% *}" "${words#* }"
+    done
     refused "'--foo': unknown option" --foo
     refused '--op: needs a value' --op
     refused "'stray'" stray
-    refused "'12x' is not a size" --bytes 12x
-    refused "--bytes: '0'" --bytes 0
     refused "multiple of 8" --op allreduce --bytes 12
     refused "--bytes" --bytes ""
     refused "'nan' is not a percentage" --levels 0,nan
@@ -18,19 +18,13 @@ load detect
     refused "'0.0001' is outside" --levels 0.0001
     refused "twice" --levels 1,1
     refused "at least one level" --levels none
-    refused "--seconds: '-1'" --seconds -1
-    refused "--half-period: '0'" --half-period 0
     refused "shorter than the noise period" --half-period 1ms --period 10ms
     refused "outside 1 ms to 60 s" --period 10us --half-period 10ms
     refused "too short: one round" --seconds 50ms
-    refused "'foo' is not a design" --design foo
     refused "--count: design lockin" --count 5
     refused "--launch-id" --launch-id ../x
-    refused "--wait-quiet: 'soon'" --wait-quiet soon
     refused "--kind: the list is empty" --kind spin,,sum
     refused "--kind: 'spin' stands twice" --kind spin,spin
-    refused "--kind: '../x' is not a name" --kind ../x
-    refused "--phase: 'nearly' is not random, aligned or staggered" --phase nearly
     refused "--on: 'cpu 1' is not a list of places" --on 'cpu 1'
     refused "--on: 'last' is not a new place" --on last --on last
     refused "72 combinations, more than 63" --kind a,b,c,d,e,f --pattern a,b,c --levels 0,1,2,3
@@ -63,7 +57,7 @@ load detect
     for name in allreduce alltoall empty; do "$DETECT" --list operations | grep -q "^$name "; done
     for name in lockin blocks single; do "$DETECT" --list designs | grep -q "^$name "; done
     [ "$("$DETECT" --list channels | wc -l)" -eq 6 ]
-    "$DETECT" --dry-run --half-period 15ms --period 10ms | grep -q 'lengthened from 15 ms to 20 ms'
+    "$DETECT" --dry-run --half-period 15ms --period 10ms 2>&1 | grep -q 'lengthened from 15 ms to 20 ms'
 }
 
 @test "operations are timed on 1 and 3 ranks" {
@@ -217,14 +211,7 @@ load detect
 @test "a launch with a generator keeps slices of its loop and when the generator ran, one without keeps neither" {
     launch 1 --op empty --levels 20 --seconds 0.4 --warmup 0s --half-period 20ms --period 10ms --launch-id with
     [ "$(head -c 8 "$OUT"/with/slices.*.bin)" = NLSLICES ]
-    # the header is JSON and names the launch; the rest are whole words
-    length=$(od -An -tu4 -j12 -N4 --endian=little "$OUT"/with/slices.*.bin | tr -d ' ')
-    [ $((length % 4)) -eq 0 ]
-    dd if="$(echo "$OUT"/with/slices.*.bin)" bs=1 skip=16 count="$length" status=none |
-        jq -e '.launch == "with" and .clock == "monotonic" and (.configs | length) == 1 and (.arms | length) == 2'
-    [ $(($(stat -c %s "$OUT"/with/slices.*.bin) % 4)) -eq 0 ]
     # every half has a block
-    [ "$(grep -aoc SLCE "$OUT"/with/slices.*.bin)" -ge 1 ]
     [ "$(grep -ao SLCE "$OUT"/with/slices.*.bin | wc -l)" -ge "$(($(wc -l <"$OUT/with/halves.csv") - 1))" ]
     grep -qE '^# origin_monotonic_ns: [0-9]+$' "$OUT"/with/generator.*.trace
     grep -qE '^# span_ns: [0-9]+$' "$OUT"/with/generator.*.trace

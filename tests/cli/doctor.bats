@@ -72,10 +72,9 @@ EOT
     chmod 755 "$folder"
     cp -R "$build/bin" "$build/libexec" "$build/share" "$build/lib" "$folder/"
     chmod -R a+rX "$folder"
-    status=0
-    HOME=/ setpriv --reuid 65534 --regid 65534 --clear-groups "$folder/bin/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json" 2>"$ERR" || status=$?
+    HOME=/ setpriv --reuid 65534 --regid 65534 --clear-groups "$folder/bin/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json" 2>"$ERR" || bad=$?
     rm -rf "$folder"
-    [ "$status" -eq 0 ]
+    [ -z "${bad-}" ]
     [ ! -s "$ERR" ]
     [[ "$(of privileges here)" == 'user 65534'* ]]
     [ "$(state MPI)" = good ]

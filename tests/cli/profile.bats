@@ -55,27 +55,23 @@ no_probes() { ! probes; }
 
 both_said() { grep -q 'rank 0' said && grep -q 'rank 1' said; }
 
-@test "killed with its ranks a program leaves all it did; killed by itself the command takes the program along" {
-    noiselab-profile --out out -- "$MPIRUN_COMMAND" -n 2 "$PROBE" 1000 10 --end wait >said 2>&1 3>&- &
-    command=$!
-    wait_until 20 both_said
-    kill -9 "$command"
-    wait_until 20 no_probes
-    noiselab-profile --tables out/*/
-    [ "$(calls allreduce)" -eq 2000 ]
-    awk -F , 'NR > 1 && $6 != "unfinished" { exit 1 }' out/*/ranks.csv
-}
-
-@test "whichever process is killed, nothing of the program goes on, and its profile is there" {
-    for victim in launcher rank; do
+@test "whichever process is killed, nothing of the program goes on, and all it did is in its profile" {
+    for victim in command launcher rank; do
         rm -rf out said
         noiselab-profile --out out -- "$MPIRUN_COMMAND" -n 2 "$PROBE" 1000 10 --end wait >said 2>&1 3>&- &
         command=$!
         wait_until 20 both_said
-        if [ "$victim" = launcher ]; then kill -9 "$(pgrep -P "$command")"; else kill -9 "$(pgrep -f "^$PROBE " | head -n 1)"; fi
+        case $victim in
+        command) kill -9 "$command" ;;
+        launcher) kill -9 "$(pgrep -P "$command")" ;;
+        rank) kill -9 "$(pgrep -f "^$PROBE " | head -n 1)" ;;
+        esac
         ! wait "$command" || false
         wait_until 20 no_probes
+        # who did not come to write them can have the tables made
+        [ "$victim" != command ] || noiselab-profile --tables out/*/
         [ "$(calls allreduce)" -eq 2000 ]
+        awk -F , 'NR > 1 && $6 != "unfinished" { exit 1 }' out/*/ranks.csv
     done
 }
 
@@ -248,12 +244,4 @@ END
     noiselab analyze profile --write arrivals=trace out >/dev/null
     on_cores 2 noiselab-detect --op allreduce --starts round --arrival trace:file=trace --levels none --design blocks --count 100 --out detected
     [ "$(jq -r .options.start.arrival detected/*/launch.json)" = trace ]
-}
-
-@test "HPCC is profiled" {
-    command -v hpcc >/dev/null || skip 'HPCC is not installed (hpcc)'
-    cp /usr/share/doc/hpcc/examples/_hpccinf.txt hpccinf.txt 2>/dev/null || skip 'HPCC has no example of its input'
-    sed -i -e '6s/^[0-9]*/200/' -e '11s/^[0-9]*/1/' -e '12s/^[0-9]*/2/' hpccinf.txt
-    profile 0 hpcc
-    [ "$(awk -F , 'NR > 1 { n += $9 } END { print n }' out/*/operations.csv)" -gt 1000 ]
 }

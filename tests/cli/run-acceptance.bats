@@ -48,7 +48,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
 }
 
 # bats test_tags=quick
-@test "what cannot be meant is refused in one line before anything runs" {
+@test "what cannot be meant, and limits that nobody knows, are refused in one line before anything runs" {
     run_refused '--quick and --full cannot be combined' acceptance --quick --full
     run_refused '--json and --lines cannot be combined' acceptance --json --lines
     run_refused "--margin: 'much' is not a level" acceptance --margin much
@@ -61,6 +61,11 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     run_refused "--seconds: '-3' is not a time" acceptance --seconds=-3
     run_refused "--sizes: '4GiB' is not a size that MPI can count" acceptance --sizes 8,4GiB
     run_refused "--junit: cannot write '$BATS_TEST_TMPDIR/none/a.xml'" acceptance --junit "$BATS_TEST_TMPDIR/none/a.xml"
+    [ ! -e "$OUT" ]
+    printf '%s\n' '# mine' 'latency.beauty <= 3 us' >"$BATS_TEST_TMPDIR/limits"
+    run_refused "limits:2: " acceptance --limits "$BATS_TEST_TMPDIR/limits"
+    echo 'latency.half_round_trip <= 3 parsecs' >"$BATS_TEST_TMPDIR/limits"
+    run_refused "limits:1: " acceptance --limits "$BATS_TEST_TMPDIR/limits"
     [ ! -e "$OUT" ]
 }
 
@@ -115,15 +120,6 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     jq -e '.judged == "noise" and (.noise[0] | test("^node .* lost .* of its CPUs to others")) and (.noise[-1] | test("margin of 5 %"))' "$OUT/verdict.json"
     jq -e '[.judgements[] | select(.kind == "scale")] | length == 1' "$OUT/verdict.json"
     [ -s "$OUT/nodes/$(uname -n).txt" ]
-}
-
-# bats test_tags=quick
-@test "limits that nobody knows are refused with file and line before anything runs" {
-    printf '%s\n' '# mine' 'latency.beauty <= 3 us' >"$BATS_TEST_TMPDIR/limits"
-    run_refused "limits:2: " acceptance --limits "$BATS_TEST_TMPDIR/limits"
-    echo 'latency.half_round_trip <= 3 parsecs' >"$BATS_TEST_TMPDIR/limits"
-    run_refused "limits:1: " acceptance --limits "$BATS_TEST_TMPDIR/limits"
-    [ ! -e "$OUT" ]
 }
 
 @test "a campaign on three nodes turns their order, and draws the node of the self-check by the seed" {

@@ -26,7 +26,7 @@ key() { sed -n "s/^# $1: //p" "$OUT/schedule.tsv"; }
 busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 
 # bats test_tags=quick
-@test "exactly one way of switching an agent is taken, and all of it" {
+@test "exactly one way of switching an agent is taken, whose bursts are replayed is known, and what the companion refuses is said before anything is made" {
     run_refused '--agent-cmd: is empty' run_agent --agent-cmd ''
     run_refused '--agent-cmd and --agent-pid: two ways' run_agent --agent-cmd 'sleep 9' --agent-pid 1
     run_refused '--agent-on: belongs together with --agent-off' run_agent --agent-on true
@@ -42,6 +42,21 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_refused "--agent-period: 'often' is not a time" run_agent --agent-pid 1 --agent-period often
     run_refused '--arms: the experiment sets it' run_agent --agent-pid 1 --arms on
     [ ! -e "$OUT" ]
+    run_refused '--scrape does not tell whose bursts to record' run_agent --scrape true --scrape-period 1s --compare-replay
+    run_refused '--agent-on does not tell whose bursts to record' run_agent --agent-on true --agent-off true --compare-replay
+    run_refused '--levels: --compare-replay decides it' run_agent --agent-pid 1 --compare-replay --levels 1
+    run_refused "--compare-replay: '10' is not a time with its unit" run_agent --agent-pid 1 --compare-replay=10
+    run_refused '--compare-replay and --sweep cannot be combined' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s --compare-replay
+    run_refused "noiselab-nosuch" run_agent --agent-cmd 'noiselab-nosuch --fast' --agent-period 100ms
+    run_refused "4194304" run_agent --agent-pid 4194304 --agent-period 100ms
+    run_refused "--who" run_agent --agent-cmd 'sleep 9' --agent-period 100ms --who nobody
+    [ ! -e "$OUT" ]
+    run_refused "--stop-when: 'soon' is not never or decided" run_agent --agent-pid $$ --stop-when soon
+    run_refused '--stop-when decided: what is to be decided? Give --margin' run_agent --agent-pid $$ --stop-when decided --launches 3
+    run_refused 'looks are taken between launches; give --launches' run_agent --agent-pid $$ --stop-when decided --margin 1
+    run_refused '--sweep and --stop-when decided cannot be combined' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,2s --stop-when decided \
+        --margin 1 --launches 3
+    run_refused '--stop-when: belongs to an agent' run_agent --treatment slurm-accounting --stop-when decided
 }
 
 @test "times have their decimals under a locale that writes a comma" {
@@ -56,7 +71,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ "$(words_of --agent-cmd | sort | paste -sd , -)" = 'sleep 0.5,sleep 1.5' ]
 }
 
-@test "a sweep needs a place for its interval, and a template that has one" {
+@test "a sweep needs a place for its interval, and a template that has one; a list of agents is refused line by line" {
     template=$BATS_TEST_TMPDIR/agent.conf
     echo 'Interval 10' >"$template"
     run_refused 'no @INTERVAL@ in what --agent-pid switches' run_agent --agent-pid 1 --sweep 1s,10s
@@ -72,22 +87,20 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_refused '@FILE@ is the file made of --sweep LIST:template=FILE, and there is none' run_agent --agent-cmd 'sleep @FILE@' --sweep 1s
     run_refused '--agent-period: with --sweep the interval is the period' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s --agent-period 1s
     [ ! -e "$OUT" ]
-}
-
-# bats test_tags=quick
-@test "a replay needs to know whose bursts it replays, and nothing else to inject" {
-    run_refused '--scrape does not tell whose bursts to record' run_agent --scrape true --scrape-period 1s --compare-replay
-    run_refused '--agent-on does not tell whose bursts to record' run_agent --agent-on true --agent-off true --compare-replay
-    run_refused '--levels: --compare-replay decides it' run_agent --agent-pid 1 --compare-replay --levels 1
-    run_refused "--compare-replay: '10' is not a time with its unit" run_agent --agent-pid 1 --compare-replay=10
-    run_refused '--compare-replay and --sweep cannot be combined' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s --compare-replay
-}
-
-# bats test_tags=quick
-@test "what the agent's companion refuses is said before anything is made" {
-    run_refused "noiselab-nosuch" run_agent --agent-cmd 'noiselab-nosuch --fast' --agent-period 100ms
-    run_refused "4194304" run_agent --agent-pid 4194304 --agent-period 100ms
-    run_refused "--who" run_agent --agent-cmd 'sleep 9' --agent-period 100ms --who nobody
+    list=$BATS_TEST_TMPDIR/agents.conf
+    refused_list() { printf '%s\n' "${@:2}" >"$list" && run_refused "--agents: '$list'$1" run_agent --agents "$list"; }
+    run_refused "--agents: cannot read '$list'" run_agent --agents "$list"
+    refused_list ' names no agent' '# none'
+    refused_list ", line 2: 'a/b' is not a name" '# agents' "a/b --agent-cmd 'sleep 9'"
+    refused_list ", line 2: 'one' is there twice, first in line 1" "one --agent-cmd 'sleep 9'" "one --agent-cmd 'sleep 8'"
+    refused_list ", line 1 (one): no way of switching it" 'one --agent-period 1s'
+    refused_list ", line 1 (one): --seconds: not an option of an agent" "one --agent-cmd 'sleep 9' --seconds 3"
+    refused_list ", line 1 (one): 'more': not an option of an agent" "one --agent-cmd 'sleep 9' more"
+    refused_list ", line 1 (one): --agent-cmd and --agent-pid: two ways" "one --agent-cmd 'sleep 9' --agent-pid 1"
+    refused_list ", line 2 (two): --agent-name: the first word" "one --agent-cmd 'sleep 9'" "two --agent-name x --agent-cmd 'sleep 9'"
+    echo "one --agent-cmd 'sleep 9' --agent-period 1s" >"$list"
+    run_refused '--agent-cmd: belongs to an agent' run_agent --agents "$list" --agent-cmd 'sleep 9'
+    run_refused '--levels and --agents cannot be combined' run_agent --agents "$list" --levels 1
     [ ! -e "$OUT" ]
 }
 
@@ -116,24 +129,6 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     # the script that is submitted goes on with these
     grep -qx "agent_cmd='agentd -f -C @FILE@'  # .*" "$OUT/job.sbatch"
     grep -q "^sweep='0.1s,1s,60s:template=" "$OUT/job.sbatch"
-}
-
-@test "a list of agents is refused line by line, before anything is made" {
-    list=$BATS_TEST_TMPDIR/agents.conf
-    refused_list() { printf '%s\n' "${@:2}" >"$list" && run_refused "--agents: '$list'$1" run_agent --agents "$list"; }
-    run_refused "--agents: cannot read '$list'" run_agent --agents "$list"
-    refused_list ' names no agent' '# none'
-    refused_list ", line 2: 'a/b' is not a name" '# agents' "a/b --agent-cmd 'sleep 9'"
-    refused_list ", line 2: 'one' is there twice, first in line 1" "one --agent-cmd 'sleep 9'" "one --agent-cmd 'sleep 8'"
-    refused_list ", line 1 (one): no way of switching it" 'one --agent-period 1s'
-    refused_list ", line 1 (one): --seconds: not an option of an agent" "one --agent-cmd 'sleep 9' --seconds 3"
-    refused_list ", line 1 (one): 'more': not an option of an agent" "one --agent-cmd 'sleep 9' more"
-    refused_list ", line 1 (one): --agent-cmd and --agent-pid: two ways" "one --agent-cmd 'sleep 9' --agent-pid 1"
-    refused_list ", line 2 (two): --agent-name: the first word" "one --agent-cmd 'sleep 9'" "two --agent-name x --agent-cmd 'sleep 9'"
-    echo "one --agent-cmd 'sleep 9' --agent-period 1s" >"$list"
-    run_refused '--agent-cmd: belongs to an agent' run_agent --agents "$list" --agent-cmd 'sleep 9'
-    run_refused '--levels and --agents cannot be combined' run_agent --agents "$list" --levels 1
-    [ ! -e "$OUT" ]
 }
 
 @test "a list of agents has launches of each in one random order, each with its own words, and a row of each in the answer" {
@@ -227,16 +222,6 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
         $rule 'There are not enough slots' $rule 'after' $rule 'cut off' >"$BATS_TEST_TMPDIR/said"
     bash -c '. "$1"; without_farewell' bash experiments/lib-launcher.sh <"$BATS_TEST_TMPDIR/said" >"$BATS_TEST_TMPDIR/told"
     diff <(printf '%s\n' 'before' $rule 'There are not enough slots' $rule 'after' $rule 'cut off') "$BATS_TEST_TMPDIR/told"
-}
-
-# bats test_tags=quick
-@test "looks between launches need a margin, several launches, and one sort of them" {
-    run_refused "--stop-when: 'soon' is not never or decided" run_agent --agent-pid $$ --stop-when soon
-    run_refused '--stop-when decided: what is to be decided? Give --margin' run_agent --agent-pid $$ --stop-when decided --launches 3
-    run_refused 'looks are taken between launches; give --launches' run_agent --agent-pid $$ --stop-when decided --margin 1
-    run_refused '--sweep and --stop-when decided cannot be combined' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,2s --stop-when decided \
-        --margin 1 --launches 3
-    run_refused '--stop-when: belongs to an agent' run_agent --treatment slurm-accounting --stop-when decided
 }
 
 @test "a campaign ends at the look that decides its margin, and is whole then" {

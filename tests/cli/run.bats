@@ -69,10 +69,26 @@ cut_short() {
     [ "$(grep -c ': launch ' "$ERR")" -eq 0 ]
 }
 
-@test "a word that would break the schedule's columns is refused, and nothing is made" {
+# bats test_tags=quick
+@test "names, seeds and words that mean something else or would break the schedule, and jobs without Slurm, are refused" {
     tabbed() { "$BIN/noiselab" run agent --ranks 1 --op empty --agent-cmd $'sleep\t9' --agent-period 1s --out "$OUT" 2>"$ERR" 3>&-; }
     fails_with 2 'holds a tab or a line break' tabbed
     [ ! -e "$OUT/schedule.tsv" ]
+    run_refused "--launch-id: 'claims' is taken" run_sensitivity --launch-id claims
+    run_refused "--seed: '08' begins with a zero" run_sensitivity --seed 08
+    [ ! -e "$OUT" ]
+    # a launch of that name would count as the one that was asked for
+    mkdir -p "$OUT/mine"
+    run_refused "--launch-id: 'mine' is taken" run_sensitivity --launch-id mine
+    # a PATH with all that is needed but Slurm's commands
+    local path
+    path=$(path_without "$BATS_TEST_TMPDIR/path" Rscript sbatch srun sinfo squeue scontrol scancel salloc)
+    no_slurm() { PATH=$path "$BIN/noiselab" run "$@" --out "$OUT" 2>"$ERR"; }
+    run_refused 'there is no Slurm here' no_slurm sensitivity --submit --op barrier
+    run_refused 'there is no Slurm here' no_slurm agent
+    run_refused '--partition: belongs to --submit' no_slurm sensitivity --partition main
+    run_refused 'not a Slurm job' no_slurm sensitivity --launcher srun --op empty --design single --levels none --seconds 1 --ranks 1
+    run_refused 'needs a Slurm job' no_slurm sensitivity --node-sets 1
 }
 
 @test "root does not run what stands in a campaign of somebody else" {
@@ -263,16 +279,6 @@ EOT
     [ ! -e "$OUT/claims" ]
 }
 
-# bats test_tags=quick
-@test "names and seeds that mean something else are refused" {
-    run_refused "--launch-id: 'claims' is taken" run_sensitivity --launch-id claims
-    run_refused "--seed: '08' begins with a zero" run_sensitivity --seed 08
-    [ ! -e "$OUT" ]
-    # a launch of that name would count as the one that was asked for
-    mkdir -p "$OUT/mine"
-    run_refused "--launch-id: 'mine' is taken" run_sensitivity --launch-id mine
-}
-
 @test "a launch that is not complete counts as such when its launcher ends well" {
     # a launcher that loses its ranks and says nothing
     cat >"$BATS_TEST_TMPDIR/mpirun" <<'EOT'
@@ -328,20 +334,6 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
     run_refused 'has no schedule.tsv' resume
     rm -r "$OUT"
     run_refused 'is not a folder' resume
-}
-
-# bats test_tags=quick
-@test "without Slurm a job is refused in one line" {
-    # a PATH with all that is needed but Slurm's commands
-    local path
-    path=$(path_without "$BATS_TEST_TMPDIR/path" Rscript sbatch srun sinfo squeue scontrol scancel salloc)
-    no_slurm() { PATH=$path "$BIN/noiselab" run "$@" --out "$OUT" 2>"$ERR"; }
-    run_refused 'there is no Slurm here' no_slurm sensitivity --submit --op barrier
-    run_refused 'there is no Slurm here' no_slurm agent
-    run_refused '--partition: belongs to --submit' no_slurm sensitivity --partition main
-    run_refused 'not a Slurm job' no_slurm sensitivity --launcher srun --op empty --design single --levels none --seconds 1 --ranks 1
-    run_refused 'needs a Slurm job' no_slurm sensitivity --node-sets 1
-    [ ! -e "$OUT" ]
 }
 
 @test "a folder that cannot be written is refused, and a disk that gets full keeps what was taken" {

@@ -4,14 +4,10 @@
 load detect
 
 # bats test_tags=quick
-@test "options of looks without --stop-when decided are refused" {
+@test "looks that cannot be taken, their options without looks, and arms and sets that cannot be are refused" {
     for option in "--margin 1" "--stop-when never:looks=3" "--stop-when never:spending=pocock" "--stop-when never:alpha=0.05"; do
         refused "needs --stop-when decided" $option
     done
-}
-
-# bats test_tags=quick
-@test "looks that cannot be taken are refused" {
     refused "'sometimes' is not never or decided" --stop-when sometimes
     refused "design single has one loop per arm" --stop-when decided --design single --levels 1
     refused "without a level above 0" --stop-when decided --levels 0
@@ -21,10 +17,6 @@ load detect
     refused "'evenly' is not obrien-fleming or pocock" --stop-when decided:spending=evenly
     refused "--stop-when: alpha: '0.5'" --stop-when decided:alpha=0.5
     refused "--margin: '-1'" --stop-when decided --margin -1
-}
-
-# bats test_tags=quick
-@test "arms and sets that cannot be are refused" {
     refused "'some' is not both, off or on" --arms some
     refused "--arms: design lockin compares off with on" --arms off
     refused "--arms: design blocks compares off with on" --arms on --design blocks

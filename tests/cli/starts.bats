@@ -16,12 +16,9 @@ single() {
     refused "--starts: clock: 'sundial' is not a clock" --starts round:clock=sundial
     refused "--starts: sync-ranks: 'some' is not nodes or all" --starts round:sync-ranks=some
     refused "--arrival: 'never' is not a pattern" --starts round --arrival never
-    refused "--datatype: 'complex' is not a data type" --datatype complex
-    refused "--reduce: 'mean' is not a reduction" --reduce mean
-    refused "--root: '-1' is not a rank" --root -1
-    refused "--root: '2147483647' is not a rank" --root 2147483647
-    refused "--buffer: 'fresh' is not reuse" --buffer fresh
-    refused "--check: 'twice' is not once" --check twice
+    for words in 'datatype complex' 'reduce mean' 'root -1' 'root 2147483647' 'buffer fresh' 'check twice'; do
+        refused "--${words% *}: '${words#* }' is not" "--${words% *}" "${words#* }"
+    done
     refused "--starts: loop has no 'slot' (it has: none; try round)" --starts loop:slot=5us
     refused "--starts: loop has no 'raw'" --starts loop:raw=x
     refused "--check every: needs synchronised starts" --check every

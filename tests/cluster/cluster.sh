@@ -23,7 +23,6 @@ usage: cluster.sh up [--nodes N] [--tag T] [--no-slurm] DIR   N nodes (3), node1
        cluster.sh mend DIR NODE                  all of that as it was
        cluster.sh relay DIR NODE NODE [US]       a slow link: what the two send each other is held for so long (200) by a program. Says its
                                                  process number; the link is as before when that ends
-       cluster.sh status DIR
        cluster.sh why-not [--no-slurm]           why this machine cannot have one, or nothing
 Nodes see this machine's files, with a /dev/shm of their own; DIR has sockets in it, so its path is at most 60 letters.
 END
@@ -101,14 +100,6 @@ down() {
     if find_cluster "$1"; then take_down; fi
 }
 
-status() {
-    printf 'cluster %s: %s nodes\n' "$tag" "$n_nodes"
-    for node in login $(node_names); do
-        printf '  %-8s %s\n' "$node" "$(if node_is_up "$node"; then echo up; else echo down; fi)"
-    done
-    [ "$with_slurm" = no ] || login_run sinfo
-}
-
 [ $# -gt 0 ] || {
     usage >&2
     exit 2
@@ -118,7 +109,7 @@ shift
 case $command in
 up | down | why_not) "$command" "$@" ;;
 why-not) why_not "$@" ;;
-run | on | mpirun | fail | mend | relay | status)
+run | on | mpirun | fail | mend | relay)
     open_cluster "${1-}"
     shift
     case $command in
@@ -128,7 +119,6 @@ run | on | mpirun | fail | mend | relay | status)
     fail) node_fail "$@" ;;
     mend) node_mend "$@" ;;
     relay) node_relay "$@" ;;
-    status) status ;;
     esac
     ;;
 -h | --help) usage ;;

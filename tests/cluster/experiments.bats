@@ -77,6 +77,12 @@ is_whole() {
     [ ! -e "$OUT/claims" ]
 }
 
+# margin_is_judged: the status is that of the answer
+margin_is_judged() {
+    [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
+    grep -q "^Margin of .*: $([ "$status" -eq 1 ] && echo fail || echo inconclusive), " "$OUT"/slurm-*.out
+}
+
 hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 
 # node2 has a CPU of its own; node1 and node3 share the other one. The noise is heavy: other work on this machine must not hide it
@@ -85,8 +91,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     job_ended
     is_whole
     # no run this short can tell that a slowdown is below a ten-thousandth of a percent
-    [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
-    grep -q "^Margin of .*: $([ "$status" -eq 1 ] && echo fail || echo inconclusive), " "$OUT"/slurm-*.out
+    margin_is_judged
     [ "$(hosts_of "$OUT"/*/launch.json)" = node1,node2,node3 ]
     [ "$(jq -r .ranks "$OUT"/*/launch.json | sort -u)" = 3 ]
     [ "$(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json | sort -u)" -eq "$id" ]
@@ -101,10 +106,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     [ "$(jq -r '.hosts[0].host + " " + .options.noise_nodes' "$OUT"/*/launch.json | sort | paste -sd ,)" = \
         'node1 node1,node1 node2,node2 node1,node2 node2' ]
     # the analysis of a campaign of which one algorithm takes a quarter of the time
-    for file in "$OUT"/*/halves.csv; do
-        awk -F , -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 {
-            $at["wall_ns"] = $at["operations"] * ($at["operation"] ~ "=linear$" ? 1000 : 4000) + int(NR % 7) } 1' "$file" >"$TEXT" && cp "$TEXT" "$file"
-    done
+    a_quarter 'linear$' "$OUT"/*/halves.csv
     in_job 2 advise --resume "$OUT" --no-report
     grep -qx 'with alltoall 64 2 default alltoall_intra_basic_linear 2' "$OUT/advice.tried"
     grep -q '^To select it (holds for Open MPI v[0-9.a-z]*, 2 ranks on 2 nodes; ' "$TEXT"
@@ -113,11 +115,9 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 }
 
 @test "who waits for a job gets its status" {
-    status=0
-    barriers --wait --nodes 1 --seconds 300ms --margin 0.0001 || status=$?
+    ends '1|3' barriers --wait --nodes 1 --seconds 300ms --margin 0.0001
     is_whole
-    [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
-    grep -q "^Margin of .*: $([ "$status" -eq 1 ] && echo fail || echo inconclusive), " "$OUT"/slurm-*.out
+    margin_is_judged
 }
 
 @test "the script of a job says what was asked for, and is shown as it is submitted" {
@@ -241,23 +241,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     refused '--nodes: 2 nodes asked for, and job' in_job 1 sensitivity --nodes 2 --op barrier --seconds 1 --out "$OUT"
     refused "--node-sets: 'node9' is not a node of job" in_job 2 sensitivity --node-sets 'node1;node9' --op barrier --seconds 1 --out "$OUT"
     refused "'2x' is not a positive whole number" barriers --nodes 2x --seconds 1
-}
-
-@test "nodes with different numbers of cores are named and refused, unless the number of ranks is given" {
-    needs_cpus 2 # on one, all nodes are alike
-    allowed=$("$CLUSTER" on "$DIR" node2 sh -c 'taskset -cp "$(pidof slurmd)"' 3>&- | sed 's/.*: *//')
-    "$CLUSTER" on "$DIR" node2 sh -c 'taskset -acp 0,1 "$(pidof slurmd)"' 3>&-
-    in_job 2 sensitivity --ranks 2 --op barrier --levels 5 --seconds 300ms --warmup 0s --out "$OUT" --no-report || true
-    cp "$TEXT" "$TEXT.ranks"
-    status=0
-    in_job 2 sensitivity --op barrier --levels 5 --seconds 1 --out "$OUT.refused" || status=$?
-    "$CLUSTER" on "$DIR" node2 sh -c "taskset -acp $allowed \"\$(pidof slurmd)\"" 3>&-
-    [ "$status" -eq 2 ]
-    [ ! -e "$OUT.refused" ]
-    grep -qF 'noiselab-run: the nodes differ: node1 has 1 core(s), node2 has 2 core(s): take nodes of one kind' "$TEXT"
-    grep -qF '(--ranks 2)' "$TEXT"
-    [ "$(jq -r .ended "$OUT"/*/launch.json)" = complete ]
-    [ "$(jq -r .ranks "$OUT"/*/launch.json)" -eq 2 ]
 }
 
 @test "ranks that do not find each other are reported, and not taken for a measurement" {

@@ -61,23 +61,6 @@ detect() {
     done
 }
 
-@test "a job has an exit status, an array runs one after the other, and a partition has a time limit" {
-    local status=0
-    job_is_over "$(on_login sbatch --parsable -N2 --exclusive --mem=0 -o "$BATS_TEST_TMPDIR/job" --wrap 'srun hostname | sort; exit 3')"
-    [ "$status" -eq 3 ]
-    [ "$(paste -sd' ' "$BATS_TEST_TMPDIR/job")" = 'node1 node2' ]
-    on_login sbatch -Q -N3 --array=1-3%1 -o "$BATS_TEST_TMPDIR/task.%a" --wrap 'date +%s.%N; sleep 0.5; date +%s.%N'
-    wait_until 60 queue_is_empty
-    [ "$(cat "$BATS_TEST_TMPDIR"/task.* | wc -l)" -eq 6 ]
-    # none began before another had ended
-    cat "$BATS_TEST_TMPDIR"/task.[123] | paste - - | sort -n | awk 'NR > 1 && $1 < last { exit 1 } { last = $2 }'
-    # what asks for more than the partition's two minutes waits and says why
-    on_login sbatch -Q -p short -t 10 -o /dev/null --wrap 'sleep 100'
-    wait_until 10 waits_for_ever
-}
-
-waits_for_ever() { [ "$(on_login squeue -h -o '%t %r')" = 'PD PartitionTimeLimit' ]; }
-
 # breaks WHAT: node2 fails in that way while the detector runs on node1 and node2; it ends in 60 s, and its rows can be analysed
 breaks() {
     detect 2 --seconds 300 &

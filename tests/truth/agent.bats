@@ -54,16 +54,6 @@ judged() {
     judged
 }
 
-@test "stress-ng at one percent, frozen for off halves, agrees with what the rank lost" {
-    long_only
-    needs stress-ng
-    stress-ng --cpu 1 --cpu-load 1 --cpu-method loop --taskset "$FIRST_CPU" --timeout 120 >/dev/null 2>&1 3>&- &
-    AGENT=$!
-    sleep 0.5
-    compared 0.3 3 --agent "--agent-pid $AGENT --agent-name stress-ng" --half-period 500ms --agent-settle 100ms --agent-period 100ms --seconds 10
-    judged
-}
-
 @test "an agent that burns half a ms in each quarter of a second is found by the preempted channel, or by who took the CPU" {
     "$BIN/noiselab-gen" --level 0.2 --period 250ms --duration 200s --on "cpu:$FIRST_CPU" >/dev/null 2>&1 3>&- &
     AGENT=$!

@@ -4,14 +4,6 @@
 load ../cli/detect
 load agents
 
-@test "collectd runs and ends with the launch, whatever it writes" {
-    long_only
-    [ -x /usr/sbin/collectd ] || needs collectd
-    started "$(collectd_conf 1)" --agent-period 1s --block 1s --agent-settle 1500ms --seconds 2
-    used 20 20000
-    nothing_left "$BATS_TEST_TMPDIR/collectd.conf"
-}
-
 @test "top runs and ends with the launch, whatever it writes" {
     needs top
     started 'top -b -d 0.1' --agent '--agent-name top' --agent-period 100ms --block 500ms --agent-settle 550ms --seconds 1

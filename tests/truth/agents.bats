@@ -11,21 +11,6 @@ runs() {
     AGENT=$!
 }
 
-works_on() { [ "$(cpu_ticks "$AGENT")" -gt "$before" ]; }
-
-@test "an agent that is busy for 1 ms in each 100 ms takes that much from its rank, by the record of its CPU" {
-    long_only
-    needs_cpus 2
-    runs 1ms 100ms
-    on_rank --agent "--agent-pid $AGENT" --agent-period 100ms --seconds 5
-    used 8000 12000
-    # it runs on
-    [ "$(jq -r '.agents[0].died' "$OUT/one/launch.json")" = null ]
-    before=$(cpu_ticks "$AGENT")
-    wait_until 10 works_on
-    takes
-}
-
 @test "an agent of 0.1 % is found by what it took, and its period with it" {
     needs_cpus 2
     runs 100us 100ms

@@ -7,29 +7,20 @@ plan() { "$BIN/noiselab" run sensitivity --design launches --op barrier --ranks 
 
 sensitivity() { "$BIN/noiselab" run sensitivity --design launches --ranks 1 --out "$OUT" "$@" >/dev/null 2>"$ERR"; }
 
-@test "every set holds each arm once" {
+@test "every set holds each arm once, in the order of the seed, each is first equally often, and the time is shared out" {
     plan --launches 20 --levels 0,0.3,1 --seed 4 | sort | uniq -c >"$BATS_TEST_TMPDIR/counts"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/counts")" -eq 80 ]
     [ "$(awk '{ print $1 }' "$BATS_TEST_TMPDIR/counts" | sort -u)" = 1 ]
     [ "$(awk '{ print $4, $5 }' "$BATS_TEST_TMPDIR/counts" | sort -u | paste -sd ,)" = "0 %,0.3 %,1 %,off " ]
-}
-
-@test "the same seed gives the same order, another one another" {
     plan --launches 9 --levels 0,1 --seed 4 >"$BATS_TEST_TMPDIR/a"
     plan --launches 9 --levels 0,1 --seed 4 >"$BATS_TEST_TMPDIR/b"
     plan --launches 9 --levels 0,1 --seed 5 >"$BATS_TEST_TMPDIR/c"
     cmp "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b"
     ! cmp -s "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/c"
-}
-
-@test "every arm is first in its set about equally often" {
     # 300 sets of 3: 100 each, +- 8; five of them either way
     plan --launches 300 --levels 0,1 --seconds 2h --seed 11 | awk '{ if ($2 != set) first[$3]++; set = $2 } END { for (arm in first) print first[arm] }' >"$BATS_TEST_TMPDIR/firsts"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/firsts")" -eq 3 ]
     awk '$1 < 60 || $1 > 140 { exit 1 }' "$BATS_TEST_TMPDIR/firsts"
-}
-
-@test "the time is shared out over the launches, and the duration said before" {
     plan --launches 5 --levels 0,1 --seed 4 >/dev/null
     # 60 s over 15 launches
     grep -q '5 sets of 3 launches in random order (--seed 4), 4 s of measuring each and about 2 s to start: some 90 s' "$ERR"
