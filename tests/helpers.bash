@@ -24,7 +24,7 @@ if [ -n "${NOISELAB_COMMA-}" ] && use_comma_locale; then export LANGUAGE=en; fi
 tell() {
     [ -z "${BATS_TEST_COMPLETED-}" ] || return 0
     echo "status ${status-}, '${output-}', '${stderr-}'"
-    find "$BATS_TEST_TMPDIR" -maxdepth 3 -type f -size -64k -exec grep -Il . {} + | head -n 40 | while read -r file; do
+    find "$BATS_TEST_TMPDIR" -maxdepth 3 -type f -size -64k -printf '%d %p\n' | sort -n | cut -d ' ' -f 2- | xargs -r grep -Il . | head -n 40 | while read -r file; do
         echo "$file:"
         head -c 4000 "$file"
     done

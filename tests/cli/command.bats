@@ -150,10 +150,7 @@ other_programs() {
 # without FILTER: noiselab-detect whose JSON went through this filter of jq
 without() {
     rm -f "$BIN/noiselab-detect"
-    cat >"$BIN/noiselab-detect" <<EOT
-#!/bin/sh
-case " \$* " in *' --json '*) $REAL/noiselab-detect "\$@" | jq -c '$1' ;; *) exec $REAL/noiselab-detect "\$@" ;; esac
-EOT
+    printf '#!/bin/sh\ncase " $* " in *" --json "*) %s "$@" | jq -c '"'%s'"' ;; *) exec %s "$@" ;; esac\n' "$REAL/noiselab-detect" "$1" "$REAL/noiselab-detect" >"$BIN/noiselab-detect"
     chmod +x "$BIN/noiselab-detect"
 }
 

@@ -85,10 +85,8 @@ in_a_minute() {
         for file in blocks ranks nodes; do [ "$(column arm "$OUT/$arm/$file.csv")" = "$arm" ]; done
     done
     for file in blocks ranks nodes; do
-        [ "$(column kind "$OUT/on/$file.csv")" = slurm-accounting ]
-        [ -z "$(column level_requested_percent "$OUT/on/$file.csv")$(column pattern "$OUT/on/$file.csv")$(column placement "$OUT/on/$file.csv")" ]
-        [ -z "$(column kind "$OUT/off/$file.csv")" ]
-        [ "$(column level_requested_percent "$OUT/off/$file.csv")" = 0 ]
+        awk "$header"'{ print $c["kind"] "/" $c["level_requested_percent"] "/" $c["pattern"] "/" $c["placement"] }' "$OUT"/{on,off}/$file.csv | paste -sd ' ' |
+            grep -qx 'slurm-accounting/// /0//'
     done
 }
 

@@ -281,17 +281,16 @@ EOT
 
 @test "a launch that is not complete counts as such when its launcher ends well" {
     # a launcher that loses its ranks and says nothing
-    cat >"$BATS_TEST_TMPDIR/mpirun" <<'EOT'
-#!/bin/sh
+    slurm_stub losing-mpirun <<'EOT'
 case $1 in --version) exec mpirun --version ;; esac
 while [ "${1##*/}" != noiselab-detect ]; do shift; done
 "$@" &
 sleep 1
 kill -9 $!
 EOT
-    chmod +x "$BATS_TEST_TMPDIR/mpirun"
-    NOISELAB_MPIRUN=$BATS_TEST_TMPDIR/mpirun run_refused_last 'is not complete' run_sensitivity --seconds 20
-    NOISELAB_MPIRUN=$BATS_TEST_TMPDIR/mpirun run_refused_last 'is not complete' resume --only 1
+    export NOISELAB_MPIRUN=losing-mpirun
+    run_refused_last 'is not complete' run_sensitivity --seconds 20
+    run_refused_last 'is not complete' resume --only 1
 }
 
 @test "many that go on at once take each launch once" {

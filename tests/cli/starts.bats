@@ -40,7 +40,8 @@ single() {
     refused "--starts: precision: is for the rule median" --starts window:precision=2
     refused "--arrival: amount: this arrival has no use for it" --starts round --arrival none:amount=5us
     refused "--starts: gamma: '3' is not a number from 1.01 to 2" --starts window:gamma=3
-    for bad in gamma=nan eps=0 stage=0; do refused "--starts: ${bad%=*}: '${bad#*=}'" --starts "window:$bad"; done
+    refused "--starts: eps: '0' is not a percentage from 0.1 to 100" --starts window:gamma=1.2,eps=0
+    for bad in gamma=nan stage=0; do refused "--starts: ${bad%=*}: '${bad#*=}'" --starts "window:$bad"; done
     refused "--starts: precision: '0'" --starts window:stop-rule=median,precision=0 --design single
 }
 

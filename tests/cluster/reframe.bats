@@ -38,25 +38,25 @@ references() {
         acceptance: {"detour.alone.lost": [$slowdown, null, 0, "percent"]}}}' >"$1"
 }
 
-# check SYSTEM NAME REFERENCES [OPTION]...: runs one check; its status is in status, what reframe said in the file said
+# check WANTED SYSTEM NAME REFERENCES [OPTION]...: one check passes or fails, as wanted; what reframe said is in the file said
 check() {
-    local system=$1 name=$2 references=$3
-    shift 3
-    status=0
+    local wanted=$1 system=$2 name=$3 references=$4
+    shift 4
+    status=passes
     set -- "$REFRAME" --config-file "$ROOT/experiments/reframe/settings.py" --checkpath "$ROOT/experiments/reframe/noiselab_checks.py" \
         --prefix "$PWD/reframe" --system "$system" --name "$name" --setvar "programs=$(cd "$BIN" && pwd)" \
         --setvar "reference_file=$references" --setvar seconds=1 \
         --nocolor --run "$@"
-    if [ "$system" = here ]; then "$@" >said 2>&1 3>&- || status=$?; else on_login "$@" >said 2>&1 || status=$?; fi
+    if [ "$system" = here ]; then "$@" >said 2>&1 3>&- || status=fails; else on_login "$@" >said 2>&1 || status=fails; fi
     # its log, which it leaves in /tmp
     rm -f "$(sed -n "s/.*log files: *'\(.*\)'/\1/p" said)"
+    [ "$status" = "$wanted" ]
 }
 
 @test "through Slurm, a sensitivity check on two nodes passes with a generous reference" {
     left_out_or_go
     references generous 1e6 1e6 1e9
-    check cluster 'noiselab_sensitivity.*barrier' "$PWD/generous" --performance-report
-    [ "$status" -eq 0 ]
+    check passes cluster 'noiselab_sensitivity.*barrier' "$PWD/generous" --performance-report
     grep -q '\[  PASSED  \] Ran 1/1 test case' said
     # the figures are there, and the ranks were on two nodes of the cluster
     grep -q 'slowdown' said
@@ -66,15 +66,13 @@ check() {
 @test "on this machine, a reproducibility check starts its launches one after another, and passes" {
     long_only
     references generous 1e6 1e6 1e9
-    check here 'noiselab_reproducibility.*barrier' "$PWD/generous" --setvar n_launches=3
-    [ "$status" -eq 0 ]
+    check passes here 'noiselab_reproducibility.*barrier' "$PWD/generous" --setvar n_launches=3
     [ "$(cat $(find reframe/output -name launch.json) | jq -s -c 'map([.ranks, .ended])')" = '[[2,"complete"],[2,"complete"],[2,"complete"]]' ]
 }
 
 @test "on this machine, a sensitivity check fails with an impossible reference, and for that alone" {
     references impossible 1e6 -1e6 1e9
-    check here 'noiselab_sensitivity.*barrier' "$PWD/impossible"
-    [ "$status" -ne 0 ]
+    check fails here 'noiselab_sensitivity.*barrier' "$PWD/impossible"
     [ "$(grep -cE 'failed to meet reference' said)" -ge 1 ]
     ! grep -E 'failed to meet reference' said | grep -qvE 'reference\(s\): detection_limit' || false
 }
@@ -82,17 +80,14 @@ check() {
 @test "on this machine, an acceptance check passes and shows its figures, and fails for a figure that is missing, and for wrong data by name" {
     long_only
     references generous 1e6 1e6 1e9
-    check here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour --performance-report
-    [ "$status" -eq 0 ]
+    check passes here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour --performance-report
     # the figure is that of the lines
     lost=$("$BIN/noiselab" run acceptance --finish reframe/output/*/*/*/*/campaign --no-report --lines | sed -n 's/^detour\.alone\.lost\..*: \(.*\) percent$/\1/p')
     grep 'detour.alone.lost' said | grep -qF " ${lost:0:5}"
     jq '."*".acceptance."latency.between.half_round_trip.0" = [1, null, null, "ns"]' generous >lacking
-    check here noiselab_acceptance "$PWD/lacking" --setvar checks=integrity,detour
-    [ "$status" -ne 0 ]
+    check fails here noiselab_acceptance "$PWD/lacking" --setvar checks=integrity,detour
     grep -qF "figures that have references were not measured: ['latency.between.half_round_trip.0']" said
-    check here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour:inject-fault=0:1:100
-    [ "$status" -ne 0 ]
+    check fails here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour:inject-fault=0:1:100
     grep -q "the verdict is fail: .*integrity" said
 }
 
@@ -100,17 +95,15 @@ check() {
     long_only
     left_out_or_go
     references generous 1e6 1e6 1e9
-    check cluster noiselab_acceptance "$PWD/generous" --setvar num_tasks=2 --setvar inconclusive=skip \
+    check passes cluster noiselab_acceptance "$PWD/generous" --setvar num_tasks=2 --setvar inconclusive=skip \
         --setvar checks=integrity,detour --setvar options=--launches,1,--self-check,0.001:3s
-    [ "$status" -eq 0 ]
     grep -q 'inconclusive: ' said
     grep -qE 'SKIP' said
 }
 
 @test "a launch that cannot run fails the check with its own reason; what stands in an option is a word, whatever a shell would make of it" {
     references generous 1e6 1e6 1e9
-    check here 'noiselab_sensitivity.*barrier' "$PWD/generous" --setvar "options=--foo \$(touch $PWD/hit) it's; touch $PWD/hit #"
-    [ "$status" -ne 0 ]
+    check fails here 'noiselab_sensitivity.*barrier' "$PWD/generous" --setvar "options=--foo \$(touch $PWD/hit) it's; touch $PWD/hit #"
     grep -q "launches ended \[\], expected \['complete'\]" said
     grep -rqF "'--foo \$(touch $PWD/hit) it's; touch $PWD/hit #': unknown option" reframe/stage
     [ ! -e hit ]
