@@ -68,7 +68,7 @@ figure_bounds <- function(rows, alpha) {
   }
   burst <- rows$check %in% c("detour", "quantum") & rows$metric %in% burst_metrics & !is.na(rows$bursts_s)
   if (any(burst)) {
-    extra <- pmin(100, 100 * stats::qgamma(1 - alpha / 2, rows$bursts[burst] + 1) / rows$bursts_s[burst] * burst_ns * 1e-9)
+    extra <- most_in_bursts(rows$bursts[burst], rows$bursts_s[burst], alpha / 2)
     zero <- rows$all_zero[burst]
     low[burst] <- ifelse(zero, 0, low[burst])
     high[burst] <- ifelse(zero, 0, high[burst]) + extra
@@ -85,7 +85,7 @@ bound_words <- function(rows) {
          ifelse(rate, sprintf("no event in %s: below %s per second", format_time(rows$watched_s), format_effect(rows$ci_high, FALSE)),
                 ifelse(burst, sprintf("bursts of %s: %s in %s of CPU time, so that they may take up to %s %%", format_time(burst_ns / 1e9),
                                       ifelse(rows$bursts > 0, format_count_each(rows$bursts), "none was seen"),
-                                      format_time(rows$bursts_s), format_effect(pmin(100, 100 * stats::qgamma(0.995, rows$bursts + 1) / rows$bursts_s * burst_ns * 1e-9), FALSE)), "")))
+                                      format_time(rows$bursts_s), format_effect(most_in_bursts(rows$bursts, rows$bursts_s, 0.005), FALSE)), "")))
 }
 
 # What a node's noise would cost where many such nodes wait for each other: a verdict where nothing else judges the noise.

@@ -110,9 +110,6 @@ acceptance_checks <- list(
                         c("matmul", "sort", "montecarlo"), size = "most")
 )
 
-# Grids have their shape behind the name: grid2d:4x2.
-is_variant <- function(check, variant) sub("^(grid[23]d):[0-9]+(x[0-9]+)+$", "\\1", variant) %in% acceptance_checks[[check]]$variants
-
 figure_key <- c("check", "variant", "metric", "size")
 unit_key <- c(figure_key, "unit", "of", "entity", "launch", "repetition")
 
@@ -217,14 +214,6 @@ watched_time <- function(acceptance) {
 measured_seconds <- function(acceptance) {
   rows <- acceptance$figures[!is.na(acceptance$figures$repetition), ]
   sum(rows$wall_ns[!duplicated(combine_keys(rows$launch, rows$check, rows$repetition))], na.rm = TRUE) * 1e-9
-}
-
-# What each node could lose to bursts that no scan of it saw, in percent of a CPU: the exact upper bound of their rate, times their length.
-unseen_share <- function(watched, hosts, alpha) {
-  if (is.null(watched)) return(rep(NA_real_, length(hosts)))
-  total <- rowsum(watched[c("seconds", "bursts")], watched$host)
-  at <- match(hosts, rownames(total))
-  pmin(100, 100 * stats::qgamma(1 - alpha, total$bursts[at] + 1) / total$seconds[at] * burst_ns * 1e-9)
 }
 
 to_scale <- function(x, scale, worse) (if (scale == "log") log(x) else x) * (if (worse == "less") -1 else 1)
@@ -360,7 +349,8 @@ parse_limit <- function(text, file, line) {
   if (nrow(fits) == 0) stop_here("unknown figure '", printable(rest), "' of ", check, did_you_mean(rest, own$name))
   key <- fits[which.max(nchar(fits$name)), ]
   variant <- if (rest == key$name) NA_character_ else substring(rest, 1, nchar(rest) - nchar(key$name) - 1)
-  if (!is.na(variant) && !is_variant(check, variant)) {
+  # grids have their shape behind the name: grid2d:4x2
+  if (!is.na(variant) && !sub("^(grid[23]d):[0-9]+(x[0-9]+)+$", "\\1", variant) %in% acceptance_checks[[check]]$variants) {
     stop_here("unknown variant '", printable(variant), "' of ", check, did_you_mean(variant, acceptance_checks[[check]]$variants))
   }
   size <- if (nzchar(part[3])) {

@@ -18,7 +18,10 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
   border <- pmax(border, rows$least_margin)
   rows$p_one_sided <- ifelse(tested, pmax(1e-300, stats::pt((rows$score - border) / rows$se, rows$df, lower.tail = FALSE)), NA_real_)
   rows$p_holm <- stats::p.adjust(rows$p_one_sided, "holm")
-  unseen <- if (is.null(watched)) 0 else ifelse(rows$metric %in% burst_metrics, unseen_share(watched, rows$entity, alpha), 0)
+  # what each node could lose to bursts that no scan of it saw, percent of a CPU
+  total <- if (!is.null(watched)) rowsum(watched[c("seconds", "bursts")], watched$host)
+  at <- match(rows$entity, rownames(total))
+  unseen <- if (is.null(watched)) 0 else ifelse(rows$metric %in% burst_metrics, most_in_bursts(total$bursts[at], total$seconds[at], alpha), 0)
   upper <- rows$score + stats::qt(1 - alpha, rows$df) * rows$se + unseen
   rows$verdict <- three_outcomes(upper, border, rows$p_holm, alpha)
   # degrees of freedom in steps of 5 %, downwards: of thousands of links few are different then
@@ -41,6 +44,9 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
          "effect", "ci_low", "ci_high", "upper",
          "margin", "effect_unit", "detection_limit", "z", "df", "p_one_sided", "p_holm", "verdict", "times_as_long", "reason")]
 }
+
+# The exact upper bound of the rate of bursts, times their length, percent.
+most_in_bursts <- function(bursts, seconds, alpha) pmin(100, 100 * stats::qgamma(1 - alpha, bursts + 1) / seconds * burst_ns * 1e-9)
 
 # Shares of time that rare bursts take, too.
 burst_metrics <- c("lost", "lost_worst_cpu", "preempted", "steal")

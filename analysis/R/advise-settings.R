@@ -183,14 +183,14 @@ analyze_settings <- function(campaign, operands, alpha, margin, values, form) {
   program <- advised_program(operands)
   advice <- settings_table(campaign, alpha, margin, program)
   notes <- unique(c(busy_sentence(campaign), advice$note))
-  typed <- settings_typed(advice)
+  verdict <- settings_verdict(advice)
+  typed <- if (verdict == advise_words[["use"]]) paste("export", strsplit(settings_row(advice)$algorithm, " ", fixed = TRUE)[[1]])
   if (!is.null(program)) {
     advice$gain <- settings_gain(advice, program)
     advice$verified <- program_verified(operands, advice$gain, alpha)
   }
   if (!is.null(values$write$rules) && length(typed) > 0) write_output(typed, values$write$rules)
   said <- function() settings_lines(advice, alpha, margin, campaign, typed)
-  verdict <- settings_verdict(advice)
   answered(form, NULL, c(list(alpha = alpha, margin_percent = margin), advice[c("compares", "reference")],
                          list(verdict = verdict, sets = advice$n_sets, sets_screening = advice$n_screening), program_head(advice)),
            pick(advice, c("rows", "settings", "steps")), notes, c(said(), "", settings_row_lines(advice), alarm_lines(notes)),
@@ -204,11 +204,6 @@ settings_verdict <- function(advice) {
   row <- settings_row(advice)
   is_used <- row$verdict == advise_words[["use"]]
   if (is_used && identical(advice$settings$in_use[advice$settings$setting == row$algorithm], FALSE)) advise_words[["refused"]] else row$verdict
-}
-
-settings_typed <- function(advice) {
-  if (settings_verdict(advice) != advise_words[["use"]]) return(character())
-  paste("export", strsplit(settings_row(advice)$algorithm, " ", fixed = TRUE)[[1]])
 }
 
 settings_gain <- function(advice, program) {

@@ -48,7 +48,10 @@ library_of <- function(campaign) {
 # Rows of verdicts, and what each arm may gain at most, by figures of launches: all bounds together at `alpha`.
 advise_judged <- function(figures, arms, screening, alpha, margin) {
   cells <- unique(arms[c("operation", "bytes", "ranks")])
-  cells$nodes <- vapply(seq_len(nrow(cells)), function(i) only_or_na(arms$nodes[of_call(arms, cells[i, ])]), NA_real_)
+  cells$nodes <- vapply(seq_len(nrow(cells)), function(i) {
+    nodes <- arms$nodes[of_call(arms, cells[i, ])]
+    if (length(unique(nodes)) == 1) as.numeric(nodes[1]) else NA_real_
+  }, NA_real_)
   each <- alpha / (2 * nrow(cells))
   judged <- lapply(seq_len(nrow(cells)), function(i) {
     mine <- arms[of_call(arms, cells[i, ]), ]
@@ -76,8 +79,6 @@ screening_launches <- function(campaign, launches) {
   })
   intersect(launches, unlist(chosen))
 }
-
-only_or_na <- function(x) if (length(unique(x)) == 1) as.numeric(x[1]) else NA_real_
 
 of_call <- function(frame, cell) frame$operation == cell$operation & frame$bytes == cell$bytes & frame$ranks == cell$ranks
 

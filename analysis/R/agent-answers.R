@@ -193,7 +193,10 @@ several_row <- function(figures, kind, report) {
   found <- function(row) isTRUE(grepl("^detected", row$outcome))
   margin <- report$margin
   interval_s <- sampling_interval_s(kind, report$campaign)
-  all <- answers_high(answers)
+  # the most that it may cost on any operation: the figure with what may lie beyond the bursts
+  rest <- ifelse(answers$lead == "bursts" & is.finite(answers$beyond_most), answers$beyond_most, 0)
+  high <- 100 * ((1 + answers$high / 100) * (1 + rest / 100) - 1)
+  all <- if (length(high) == 0 || anyNA(high) || any(answers$lead == "bursts" & is.na(answers$beyond_most))) NA_real_ else max(high)
   data.frame(
     agent = sub("@[^@]*$", "", kind), interval_s = interval_s,
     cpu_percent = mean_or_na(report$accounts$cpu_percent[report$accounts$kind == kind & !is.na(report$accounts$launch)]),
@@ -209,13 +212,6 @@ several_row <- function(figures, kind, report) {
     cost_s = if (isTRUE(worst$low > 0)) worst$value / 100 * interval_s else NA_real_,
     reason = if (nrow(known) > 0) NA_character_ else c(stats::na.omit(answers$whole_reason), NA)[1]
   )
-}
-
-# The most that an agent may cost on any operation: its figure with what may lie beyond the bursts.
-answers_high <- function(answers) {
-  rest <- ifelse(answers$lead == "bursts" & is.finite(answers$beyond_most), answers$beyond_most, 0)
-  high <- 100 * ((1 + answers$high / 100) * (1 + rest / 100) - 1)
-  if (length(high) == 0 || anyNA(high) || any(answers$lead == "bursts" & is.na(answers$beyond_most))) NA_real_ else max(high)
 }
 
 # Between two samples of this agent, as it was told or found; NA where that is not known, or its launches differ.

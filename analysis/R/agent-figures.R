@@ -80,11 +80,6 @@ figures_table <- function(figures, unicode = shows_unicode()) {
 figures_legend <- paste("taken: % of one CPU, by who ran while a rank waited; by bursts and in all: % of the operation's time; limit: what would have",
                         "been found")
 
-figure_reasons <- function(figures) {
-  lacking <- figures[is.na(figures$value) & !is.na(figures$reason), ]
-  unique(sprintf("no figure %s: %s", figure_names[lacking$figure], lacking$reason))
-}
-
 figure_estimates <- function(figures, alpha) {
   if (NROW(figures) == 0) return(NULL)
   apart <- attr(figures, "agreement")

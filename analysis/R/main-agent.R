@@ -195,9 +195,11 @@ format_accounts <- function(rows) {
 figures_part <- function(report) {
   figures <- report$figures
   if (NROW(figures) == 0) return(NULL)
+  lacking <- figures[is.na(figures$value) & !is.na(figures$reason), ]
+  why <- unique(sprintf("no figure %s: %s", figure_names[lacking$figure], lacking$reason))
   apart <- main_taken(report$taken)
   shown <- !is.na(apart$taken_percent)
-  new_part("what it costs, three ways", figures_table(figures), remarks = c(figures_legend, figure_reasons(figures), if (any(shown)) sprintf(
+  new_part("what it costs, three ways", figures_table(figures), remarks = c(figures_legend, why, if (any(shown)) sprintf(
     "%s: ranks waited for the agent %s %% of one CPU, for others %s, for kernel threads %s, for noiselab %s, for unknown %s",
     ifelse(is.na(apart$launch), "all launches", apart$launch)[shown], three(apart$taken_percent), three(apart$others_percent),
     three(apart$kernel_percent), three(apart$noiselab_percent), three(apart$unknown_percent)

@@ -64,7 +64,8 @@ run_project <- function(operands, values, form) {
   kept <- request$pattern$kept
   head <- c(projection_head(projection), if (form == "json" && !is.null(kept)) list(handed_on = projection$handed_on))
   lines <- answered(form, NULL, head, c(list(projections = projection$rows, reserve = projection$reserve), if (form == "json") list(replicates = kept$rows)),
-                    projection$notes, NULL, projection_view(projection), program = "noiselab-project")
+                    projection$notes, NULL, new_view(projection_sentences(projection), projection_table(projection), projection_legend(projection),
+                             c(tail_warning(projection), unseen_warning(projection), projection$notes)), program = "noiselab-project")
   write_output(as_lines(lines, values), values$out)
   if (!is.null(request$margin)) answer_status(projection$margin_answer)
 }
@@ -100,7 +101,9 @@ merged_projection <- function(files, values) {
   request$pattern$sequence <- if (length(sequence) > 0) as.data.frame(sequence)
   request$pattern$kept <- list2env(list(rows = parts$rows, merged = TRUE))
   noise <- parts$noise
-  noise$notes <- c(unlist(noise$notes), merge_notes(parts$rows))
+  most <- max(parts$rows$replicate)
+  lacking <- setdiff(seq_len(most), parts$rows$replicate)
+  noise$notes <- c(unlist(noise$notes), if (length(lacking) > 0) sprintf("of %d replicates %d are not in these files, the first is number %d", most, length(lacking), lacking[1]))
   projection <- make_projection(noise, request)
   projection$handed_on <- handed_on(projection, asked)
   projection
@@ -172,7 +175,9 @@ make_projection <- function(noise, request) {
   shortest <- function(phase) {
     shortest_period(noise, request$nodes, request$every_s, margin / 100, phase, request$alpha, request$spread_s, request$wander, request$seed)
   }
-  headline <- asked[headline_row(asked), ]
+  # the largest number of nodes up to 1,000, and the step nearest to 1 ms
+  near <- asked[asked$nodes == max(asked$nodes[asked$nodes <= 1000], min(asked$nodes)), ]
+  headline <- near[which.min(abs(log(near$every_ns / 1e6))), ]
   list(
     noise = noise, request = request, rows = rows, headline = headline,
     margin_answer = if (!is.null(margin)) project_margin(asked, margin),
@@ -182,12 +187,6 @@ make_projection <- function(noise, request) {
     reserve = if (!is.null(request$reserve)) reserve_rows(request$reserve, request$ranks_per_node, headline),
     unseen = unseen_bursts(noise, headline, request), notes = noise$notes
   )
-}
-
-headline_row <- function(rows) {
-  n <- max(rows$nodes[rows$nodes <= 1000], min(rows$nodes))
-  near <- which(rows$nodes == n)
-  near[which.min(abs(log(rows$every_ns[near] / 1e6)))]
 }
 
 # What the record does not exclude: bursts of `unseen_s`, as often as -log(alpha) per watched time; and how long one would watch to exclude that they

@@ -7,7 +7,7 @@ verdict_colours <- function() {
 }
 # Lines of many nodes are narrow, and labels that would touch are left out.
 many_hosts <- 24
-line_height <- function(n, few) if (n > many_hosts) 0.16 else few
+size_hosts <- function(lines, top, few) c(9, min(40, top + length(unique(lines)) * if (length(unique(lines)) > many_hosts) 0.16 else few))
 host_axis <- function(n) list(
   ggplot2::scale_y_discrete(guide = ggplot2::guide_axis(check.overlap = TRUE)),
   if (n > many_hosts) ggplot2::theme(axis.text.y = ggplot2::element_text(size = 7))
@@ -33,11 +33,6 @@ plot_acceptance_matrix <- function(result, draw = TRUE) {
                paste("Numbers: how much worse the node is than the others in its worst figure (percent; points of percent where marked pt;",
                      "below 0: better). A slow link",
                      "does not fail its nodes: they are undecided."), NULL, NULL)
-}
-
-size_acceptance_matrix <- function(frame, result) {
-  n <- length(unique(frame$host))
-  c(9, min(40, 2.4 + line_height(n, 0.28) * n))
 }
 
 matrix_data <- function(result) {
@@ -84,11 +79,6 @@ plot_acceptance_map <- function(result, draw = TRUE) {
 }
 
 most_map_lines <- 64
-
-size_acceptance_map <- function(frame, result) {
-  n <- length(unique(frame$line))
-  c(9, min(40, 2.6 + line_height(n, 0.2) * n))
-}
 
 lost_map_data <- function(result) {
   rows <- result$acceptance$figures

@@ -103,11 +103,6 @@ agent_tasks_data <- function(analysis, most = 10, most_panels = 12) {
   }))
 }
 
-size_agent_tasks <- function(frame, analysis) {
-  rows <- ceiling(n_panels(frame) / 2)
-  c(9, min(40, 1.9 + rows * (0.5 + 0.26 * length(unique(frame$task)))))
-}
-
 alt_agent_tasks <- function(frame) {
   alt_panels(frame, "Who took the CPU of the ranks", function(rows) {
     on <- rows[rows$arm == "on", ]

@@ -10,13 +10,12 @@ project_design <- list(
 
 # `period_s`: NA where bursts come at any time; `costs_s`: what bursts cost a rank, each as likely; `scale`: low and high end of the factor
 # that the costs are known by; `watched_s`: node-seconds, Inf: declared, not measured; `n_bursts`: seen in that time.
-node_noise <- function(name, costs_s, period_s = NA_real_, rate_hz = 1 / period_s, scale = c(1, 1), watched_s = Inf, n_bursts = length(costs_s),
+node_noise <- function(name, costs_s, period_s = NA_real_, rate_hz = NA_real_, scale = c(1, 1), watched_s = Inf, n_bursts = length(costs_s),
                        n_nodes = 1, dispersion = 1, cost_words = "", notes = character()) {
-  noise <- list(name = name, costs_s = sort(costs_s), period_s = period_s, rate_hz = rate_hz, scale = scale, watched_s = watched_s,
+  noise <- list(name = name, costs_s = sort(costs_s), period_s = period_s, rate_hz = if (is.na(period_s)) rate_hz else 1 / period_s, scale = scale, watched_s = watched_s,
                 n_bursts = n_bursts, n_nodes = n_nodes, dispersion = max(1, dispersion), cost_words = cost_words, notes = notes,
                 tail = if (is.finite(watched_s)) tail_shape(costs_s))
-  load <- noise_load(noise)
-  if (load >= 1) abort_data(name, ": bursts of ", format_time(mean(costs_s)), ", ", format_level(rate_hz), " per second, leave no time to work")
+  if (noise_load(noise) >= 1) abort_data(name, ": bursts of ", format_time(mean(costs_s)), ", ", format_level(rate_hz), " per second, leave no time to work")
   noise
 }
 
@@ -52,13 +51,13 @@ unequal_rates <- function(counts, seconds) {
 noise_of_traces <- function(files, tasks = NULL, told_s = NA_real_) {
   nodes <- lapply(files, trace_activities, tasks)
   span_s <- vapply(nodes, `[[`, 0, "span_s")
-  n <- vapply(nodes, function(node) length(node$start_s), 0L)
+  n <- lengths(lapply(nodes, `[[`, "start_s"))
   if (sum(n) == 0) abort_data("--task: '", tasks[1], "' had no burst in ", paste(files, collapse = " "), did_you_mean(tasks[1], unlist(lapply(nodes, `[[`, "tasks"))))
   start_s <- unlist(lapply(nodes, `[[`, "start_s"))
   rate <- sum(n) / sum(span_s)
   period <- steady_period(start_s, rep(seq_along(nodes), n), rate, told_s)
   dispersion <- c(unequal_rates(n, span_s), vapply(which(n > 0), function(i) count_dispersion(nodes[[i]]$start_s, span_s[i]), 0))
-  node_noise(paste(tasks %||% basename(files), collapse = ", "), unlist(lapply(nodes, `[[`, "cpu_s")), period, if (is.na(period)) rate else 1 / period,
+  node_noise(paste(tasks %||% basename(files), collapse = ", "), unlist(lapply(nodes, `[[`, "cpu_s")), period, rate,
              watched_s = sum(span_s), n_nodes = length(files), dispersion = max(dispersion), cost_words = by_cpu_time)
 }
 
@@ -108,7 +107,7 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader 
   title <- if (any(agent)) agent_title(as.character(rows[["kind"]][on][1]), campaign) else {
     sprintf("a load of %s %%", format_level(rows[["level_requested_percent"]][on][1]))
   }
-  told <- campaign_period(campaign, rows[at_on, ][1, ], told_s)
+  told <- if (is.na(told_s)) campaign_period(campaign, rows[at_on, ][1, ]) else told_s
   lacking <- vapply(cells, function(cell) !is.null(cell$reason), TRUE)
   if (all(lacking)) return(noise_of_times(campaign, rows[at_on, ], any(agent), title, told, cells[[1]]$reason))
   cells <- cells[!lacking]
@@ -125,7 +124,7 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader 
     steady_period(numeric(), numeric(), rate, told)
   }
   node_noise(
-    title, amplify[1] * pmax(windows$cpu_ns, 1) / 1e9, period, if (is.na(period)) rate else 1 / period, scale = amplify[2:3] / amplify[1],
+    title, amplify[1] * pmax(windows$cpu_ns, 1) / 1e9, period, rate, scale = amplify[2:3] / amplify[1],
     watched_s = watched, n_nodes = max(cell$n_nodes),
     dispersion = unequal_rates(tabulate(windows$launch, length(cell$tracks)), vapply(cell$tracks, `[[`, 0, "total_ns") * cell$n_nodes),
     cost_words = if (measured[best]) sprintf("%s times its CPU time, as %s had it", format_effect(amplify[1], FALSE), cell$operation) else {
@@ -155,7 +154,7 @@ noise_of_times <- function(campaign, rows, is_agent, title, told_s, reason) {
   }
   if (length(cpu_s) == 0) abort_data("the bursts are not known: ", reason)
   period <- steady_period(start_s, group, length(cpu_s) / watched_s, told_s)
-  node_noise(title, pmax(cpu_s, 1e-9), period, if (is.na(period)) length(cpu_s) / watched_s else 1 / period, watched_s = watched_s, n_nodes = n_nodes,
+  node_noise(title, pmax(cpu_s, 1e-9), period, length(cpu_s) / watched_s, watched_s = watched_s, n_nodes = n_nodes,
              cost_words = by_cpu_time, notes = paste0("what a burst costs was not measured (", reason, "): its CPU time stands for it"))
 }
 
@@ -172,7 +171,7 @@ noise_of_acceptance <- function(dirs, told_s = NA_real_) {
   watched_s <- sum(scans$wall_ns) / 1e9 / cpus
   rate <- nrow(parts) / watched_s
   period <- if (cpus == 1) steady_period(parts$start_ns / 1e9, parts$scan, rate, told_s) else NA_real_
-  node_noise("What interrupts a CPU", pmax(parts$duration_ns, 1) / 1e9, period, if (is.na(period)) rate else 1 / period, watched_s = watched_s,
+  node_noise("What interrupts a CPU", pmax(parts$duration_ns, 1) / 1e9, period, rate, watched_s = watched_s,
              n_nodes = length(unique(scans$host)), cost_words = "as long as the detour",
              dispersion = max(count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9)), unequal_rates(
                rowsum(lengths(scans$detours) / 1, scans$file)[, 1], rowsum(scans$wall_ns, scans$file)[, 1])))
@@ -239,8 +238,7 @@ steps_in_order <- function(calls, operations) {
 
 most_steps <- 256
 
-campaign_period <- function(campaign, row, told_s) {
-  if (!is.na(told_s)) return(told_s)
+campaign_period <- function(campaign, row) {
   options <- campaign$launches[[as.character(row[["launch"]])]]$options
   ns <- if (is_agent_row(row)) options$agent_interval_ns %||% options$agent_period_ns else {
     if (identical(as.character(row[["pattern"]]), "periodic")) options$period_ns

@@ -129,11 +129,6 @@ tail_warning <- function(projection) {
   if (length(reason) > 0) sub("at least: ", "where it says >= ", reason[1], fixed = TRUE)
 }
 
-projection_view <- function(projection) {
-  new_view(projection_sentences(projection), projection_table(projection), projection_legend(projection),
-           c(tail_warning(projection), unseen_warning(projection), projection$notes))
-}
-
 projection_head <- function(projection) {
   noise <- projection$noise
   request <- projection$request

@@ -65,7 +65,8 @@ phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, see
   one <- function(value, method = "exact") list(value = value, low = value, high = value, method = method)
   if (noise$rate_hz == 0) return(one(0))
   if (n > 1 && !is.null(pattern)) return(simulated_slowdown(noise_plain(noise), n, work_s, if (phase == "common") spread_s, pattern, alpha, seed))
-  if (n == 1 || phase == "common" && spread_s == 0) return(one(slowdown_common(noise, n)))
+  load <- noise$rate_hz * largest_cost(noise, n)
+  if (n == 1 || phase == "common" && spread_s == 0) return(one(if (load < 1) slowdown_alone(load) else Inf))
   periodic <- !is.na(noise$period_s)
   range_s <- if (phase == "common") min(spread_s, noise$period_s) else noise$period_s
   if (!periodic && phase == "common") abort_usage("--phase-spread: the bursts keep to no period")
@@ -175,11 +176,6 @@ largest_cost <- function(noise, n) {
   order <- order(noise$costs_s)
   below <- cumsum(noise_weights(noise)[order])
   sum(noise$costs_s[order] * diff(c(0, pmin(1, below)^n)))
-}
-
-slowdown_common <- function(noise, n) {
-  load <- noise$rate_hz * largest_cost(noise, n)
-  if (load < 1) slowdown_alone(load) else Inf
 }
 
 # Any number of ranks: the most bursts that a step can meet, each the most costly one. NA where bursts keep to no period: there is no such number.
@@ -387,10 +383,4 @@ read_replicate_file <- function(file) {
   }
   list(version = got$version, asked = lapply(got$handed_on$asked, function(x) if (identical(x, "TRUE")) TRUE else x), noise = number(got$handed_on$noise), sequence = got$handed_on$sequence,
        rows = got$replicates[replicate_columns])
-}
-
-merge_notes <- function(rows) {
-  numbers <- sort(unique(rows$replicate))
-  lacking <- setdiff(seq_len(max(numbers)), numbers)
-  if (length(lacking) > 0) sprintf("of %d replicates %d are not in these files, the first is number %d", max(numbers), length(lacking), lacking[1])
 }

@@ -17,7 +17,9 @@ write_acceptance_report <- function(result, file, plots_dir = files_beside(file)
                    failing_table(result), list(details_tag("All checks", page_table(checks_table(result), how = sprintf(
                      "The figure that stands for each check, of the worst node or pair, with its %g %% interval.", 100 * (1 - result$alpha))),
                                                            reasons_fold(result$checks$check, result$checks$reason, "a check has no plain verdict")))),
-      page_section("where", "Which node lost time, and when?", lost_sentence(result), figure("map"), acceptance_node_table(result)),
+      page_section("where", "Which node lost time, and when?", lost_sentence(result), figure("map"), list(
+        html_table(list(node = result$nodes$host, verdict = result$nodes$verdict), text = c("node", "verdict"), verdict = result$nodes$verdict),
+        reasons_fold(result$nodes$host, result$nodes$reason, "a node has its verdict"))),
       page_section("trust", "Can the run be trusted?", sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason),
                    NULL, NULL, list(details_tag("All notes", notes_list(result$notes)))),
       page_section("again", "Where it comes from, and how to repeat it", "These launches were judged; their commands make them again.",
@@ -56,12 +58,6 @@ failing_table <- function(result) {
                        effect = rows$effect, "judged by" = rows$source, verdict = rows$verdict),
                   text = c("who", "check", "measures", "limit", "effect", "judged by", "verdict"), wrap = c("measures", "effect"), verdict = rows$verdict),
        if (length(todo) > 0) list(tags$h3("What to do"), tags$ul(lapply(todo, tags$li))))
-}
-
-acceptance_node_table <- function(result) {
-  rows <- result$nodes
-  list(html_table(list(node = rows$host, verdict = rows$verdict), text = c("node", "verdict"), verdict = rows$verdict),
-       reasons_fold(rows$host, rows$reason, "a node has its verdict"))
 }
 
 acceptance_provenance <- function(result) {

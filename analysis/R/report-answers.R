@@ -134,67 +134,50 @@ clean_answer <- function(analysis) {
 
 # What speaks for or against the run: data frame `check`, `result` (`good`, `look`: not as it should be, `unknown`), `finding`.
 trust_checks <- function(analysis) {
-  campaign <- analysis$campaign
+  # `good`: NA: not known
+  check <- function(name, good, finding) data.frame(check = name, result = if (is.na(good)) "unknown" else if (good) "good" else "look", finding = finding)
+  of_campaign <- campaign_checks(analysis$campaign, check)
   rows <- main_rows(analysis$verdicts)
-  check <- function(name, result, finding) data.frame(check = name, result = result, finding = finding)
-  bind_rows(Filter(Negate(is.null), c(list(ended_check(campaign, check), load_check(campaign, check)), if (NROW(rows) > 0) list(
-    placebo_check(rows, analysis$notes, check), control_check(rows, analysis, check), agree_check(rows, check)
-  ), list(quiet_check(campaign, check), starts_check(campaign, check)))))
+  bind_rows(Filter(Negate(is.null), c(of_campaign[1:2], if (NROW(rows) > 0) verdict_checks(rows, analysis, check), of_campaign[3:4])))
 }
 
-ended_check <- function(campaign, check) {
+campaign_checks <- function(campaign, check) {
   complete <- vapply(campaign$launches, function(info) identical(info$ended, "complete"), TRUE)
   planned <- if (NROW(campaign$progress) > 0) sum(campaign$progress$planned) else length(complete)
   done <- if (NROW(campaign$progress) > 0) sum(campaign$progress$complete) else sum(complete)
-  check("Launches ended as planned", if (all(complete) && done == planned) "good" else "look", sprintf("%d of %d", done, planned))
-}
-
-load_check <- function(campaign, check) {
   ok <- unlist(lapply(certificates(campaign), function(g) lapply(g$levels, function(level) level$ok)))
-  if (length(ok) == 0) return(NULL)
-  check("Load delivered as requested", if (all(ok)) "good" else "look",
-        if (all(ok)) sprintf("all %d levels of all generators within the tolerance", length(ok)) else
-          sprintf("%d of %d levels of generators are not within the tolerance; results use what was delivered", sum(!ok), length(ok)))
-}
-
-placebo_check <- function(rows, notes, check) {
-  placebo <- rows[rows$level_requested_percent == 0, ]
-  if (nrow(placebo) == 0) return(check("Placebo (level 0)", "unknown", "none was run"))
-  loud <- grep("^PLACEBO DETECTED", notes)
-  check("Placebo (level 0)", if (length(loud) == 0) "good" else "look",
-        if (length(loud) == 0) sprintf("not detected in %s", counted(nrow(placebo), "row")) else
-          sprintf("detected in %s, counted together: the generator's mere presence shows, or a fault", counted(length(loud), "row")))
-}
-
-control_check <- function(rows, analysis, check) {
-  level <- rows$level_requested_percent
-  top <- suppressWarnings(max(level[has_level(level)]))
-  if (!is.finite(top) || top < control_percent) return(NULL)
-  missed <- control_sentence(analysis)
-  check(sprintf("Positive control (%s %%)", format_level(top)), if (is.null(missed)) "good" else "look",
-        if (is.null(missed)) "detected by time on every operation" else upper_first(sub("^[A-Z -]+: ", "", missed)))
-}
-
-agree_check <- function(rows, check) {
-  p <- rows$heterogeneity_p[rows$channel == "time" & !is.na(rows$heterogeneity_p)]
-  if (length(p) == 0) return(NULL)
-  p <- min(1, length(p) * min(p))
-  check("Launches agree", if (p > 0.01) "good" else "look",
-        sprintf("%s by more than their pairs explain: p = %s, over all rows", if (p > 0.01) "not seen to differ" else "they differ", format_p(p)))
-}
-
-quiet_check <- function(campaign, check) {
   busy <- busy_sentence(campaign)
-  check("The machine was quiet", if (is.null(busy)) "good" else "look",
-        if (is.null(busy)) sprintf("nothing else took %g %% of a rank's CPU", busy_percent) else upper_first(sub("^the machine was busy: ", "", busy)))
+  starts <- if (has_starts(campaign)) start_quality(campaign)
+  late <- 100 * sum(starts$late_starts) / sum(starts$starts)
+  list(
+    check("Launches ended as planned", all(complete) && done == planned, sprintf("%d of %d", done, planned)),
+    if (length(ok) > 0) check("Load delivered as requested", all(ok), if (all(ok)) sprintf("all %d levels of all generators within the tolerance", length(ok)) else
+      sprintf("%d of %d levels of generators are not within the tolerance; results use what was delivered", sum(!ok), length(ok))),
+    check("The machine was quiet", is.null(busy), if (is.null(busy)) sprintf("nothing else took %g %% of a rank's CPU", busy_percent) else
+      upper_first(sub("^the machine was busy: ", "", busy))),
+    if (!is.null(starts)) check("Starts were in time", late <= 1, sprintf("%s %% of %s were late", plain(late), format_count(sum(starts$starts))))
+  )
 }
 
-starts_check <- function(campaign, check) {
-  if (!has_starts(campaign)) return(NULL)
-  table <- start_quality(campaign)
-  late <- 100 * sum(table$late_starts) / sum(table$starts)
-  check("Starts were in time", if (late <= 1) "good" else "look", sprintf("%s %% of %s were late", plain(late),
-      format_count(sum(table$starts))))
+verdict_checks <- function(rows, analysis, check) {
+  level <- rows$level_requested_percent
+  n_placebo <- sum(level == 0)
+  loud <- length(grep("^PLACEBO DETECTED", analysis$notes))
+  top <- suppressWarnings(max(level[has_level(level)]))
+  missed <- control_sentence(analysis)
+  p <- rows$heterogeneity_p[rows$channel == "time" & !is.na(rows$heterogeneity_p)]
+  p <- min(1, length(p) * min(p, 1))
+  list(
+    check("Placebo (level 0)", if (n_placebo == 0) NA else loud == 0, if (n_placebo == 0) "none was run" else if (loud == 0) {
+      sprintf("not detected in %s", counted(n_placebo, "row"))
+    } else sprintf("detected in %s, counted together: the generator's mere presence shows, or a fault", counted(loud, "row"))),
+    if (is.finite(top) && top >= control_percent) check(sprintf("Positive control (%s %%)", format_level(top)), is.null(missed), if (is.null(missed)) {
+      "detected by time on every operation"
+    } else upper_first(sub("^[A-Z -]+: ", "", missed))),
+    if (any(rows$channel == "time" & !is.na(rows$heterogeneity_p))) check(
+      "Launches agree", p > 0.01,
+      sprintf("%s by more than their pairs explain: p = %s, over all rows", if (p > 0.01) "not seen to differ" else "they differ", format_p(p)))
+  )
 }
 
 trust_sentence <- function(checks) {

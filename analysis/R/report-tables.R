@@ -61,17 +61,15 @@ switched_table <- function(campaign) {
   })
   html_table(list(launch = of("launch"), node = of("host"), agent = of("name"), "switched by" = of("way"), command = of("command"),
                   "found" = of("state_found"), "left" = of("state_left"),
-                  "account by" = of("account"), scrapes = cells_of(rows, function(r) scrape_words(r$scraper)),
+                  "account by" = of("account"), scrapes = cells_of(rows, function(r) {
+                    s <- r$scraper
+                    if (is.null(s)) "none" else sprintf("%s, failed %s, skipped %s", show_json(s$scrapes), show_json(s$failed), show_json(s$skipped))
+                  }),
                   died = cells_of(rows, function(r) show_json(r$died, "no")), "switch on" = times("on"), "switch off" = times("off")),
              "How the agent was switched, and in which state it was found and left",
              text = c("launch", "node", "agent", "switched by", "command", "found", "left", "account by", "scrapes", "died",
                       "switch on", "switch off"),
              wrap = "command")
-}
-
-scrape_words <- function(scraper) {
-  if (is.null(scraper)) return("none")
-  sprintf("%s, failed %s, skipped %s", show_json(scraper$scrapes), show_json(scraper$failed), show_json(scraper$skipped))
 }
 
 # Sections of the report on what is done with an agent: sampling intervals, its replay, hardware counters. NULL where the

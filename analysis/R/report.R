@@ -84,7 +84,7 @@ report_page <- function(analysis, figures, files_dir) {
     if (is_clean(analysis)) list(
       ask("where", "Which rank or node?", where_sentence(analysis), report_starts(analysis$campaign)),
       ask("trust", "Can the run be trusted?", trust_sentence(checks), trust_table(checks), details_tag("Notes", notes_list(analysis$notes)),
-          other_figures(rest, c("where", "trust"), figure)),
+          lapply(names(rest)[!vapply(rest, function(one) one$asks %in% c("where", "trust"), TRUE)], function(name) details_tag(rest[[name]]$question, figure(name)))),
       again_section(analysis)
     ) else list(
       ask("slower", "Did it slow down?", slower_sentence(analysis), list(slowdown_table(analysis), refused_fold(analysis)),
@@ -105,11 +105,6 @@ report_page <- function(analysis, figures, files_dir) {
       again_section(analysis)
     )
   )
-}
-
-other_figures <- function(figures, asked, figure) {
-  names <- names(figures)[!vapply(figures, function(one) one$asks %in% asked, TRUE)]
-  lapply(names, function(name) details_tag(figures[[name]]$question, figure(name)))
 }
 
 again_section <- function(analysis) {
