@@ -21,8 +21,6 @@ launches_for_more <- 5
 #'   asked for.
 #' @param margin Slowdown in percent, length 1, that verdicts of the channel `time` are to be judged against, see
 #'   `margin_verdict()`; NULL: none.
-#' @param delta_percent Effect of the threshold d_delta, length 1; NULL: the margin where there is one above 0,
-#'   else 1.
 #' @param mixed Logical, length 1: judge launches together although they differ in MPI library, kernel or version.
 #' @return An object of class `nl_analysis`, a list:
 #'   * `verdicts`: data frame, one row per scope x launch x operation x bytes x treatment x channel x level:
@@ -49,7 +47,7 @@ launches_for_more <- 5
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
 #'   * `margin_answer` (with a margin, else NULL): a list of `answer` (`pass`, `fail`, `inconclusive`) and `reason`;
 #'   * `looks`: how often this campaign may have been looked at, and what that leaves of alpha, see `campaign_looks()`;
-#'   * `notes` (character), `alpha`, `power`, `margin`, `delta_percent`, `campaign`, `pairs` (see `pair_rows()`),
+#'   * `notes` (character), `alpha`, `power`, `margin`, `campaign`, `pairs` (see `pair_rows()`),
 #'     `differences` (list by channel: on minus off of each pair on the scale of its test, in the order of `pairs`).
 #' @references Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105. Kalibera, T. and
 #'   Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM (the launch as the unit).
@@ -59,14 +57,12 @@ launches_for_more <- 5
 #' subset(analysis$verdicts, channel == "time")[, c("level_requested_percent", "verdict")]
 #' }
 #' @export
-analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NULL, margin = NULL,
-                             delta_percent = NULL, mixed = FALSE) {
+analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NULL, margin = NULL, mixed = FALSE) {
   check_argument(inherits(campaign, "nl_campaign"), "campaign", class(campaign), "the result of read_campaign()")
   check_probability(alpha, "alpha")
   check_probability(power, "power")
   check_argument(is.null(margin) || is_number(margin) && margin >= 0, "margin", margin, "one number of at least 0")
   wanted <- check_channels(channels)
-  delta <- delta_percent %||% (if (isTRUE(margin > 0)) margin else 1)
   check_argument(alpha < 0.5, "alpha", alpha, "one number below 0.5")
   looks <- campaign_looks(campaign, alpha)
   if (looks$for_all) alpha <- looks$alpha
@@ -92,14 +88,14 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   verdicts <- decide_all(rows, margin)
   verdicts$margin_needs_s <- margin_needs(verdicts, campaign, margin, power)
   analysis <- list(
-    verdicts = verdicts, thresholds = mark_main(thresholds(verdicts, alpha, delta)),
+    verdicts = verdicts, thresholds = mark_main(thresholds(verdicts, alpha)),
     amplification = ratio_table(within, pooled, across, "amplification"),
     cost = known_costs(ratio_table(within, pooled, across, "cost"), verdicts),
     treatments = treatment_table(campaign),
     notes = c(if (looks$for_all || any(verdicts$scope %in% scopes_across)) looks$note, analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired)),
     looks = looks[c("looks", "planned", "present", "alpha")],
     margin_answer = if (!is.null(margin)) margin_answer_of(verdicts, margin),
-    alpha = alpha, power = power, margin = margin, delta_percent = delta, campaign = campaign,
+    alpha = alpha, power = power, margin = margin, campaign = campaign,
     pairs = pairs, differences = measured$differences
   )
   structure(analysis, class = "nl_analysis")
@@ -715,18 +711,11 @@ analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired)
   odd <- unique(verdicts[!is.na(verdicts$delivered_note) & verdicts$scope == scope_launch,
                          c("launch", "operation", "bytes", intersect(treatment_columns, names(verdicts)),
                            "delivered_note", "delivered_ratio")])
-  off <- sprintf("%s, %s: %s", where(odd), odd$launch, odd$delivered_note)
-  c(loud, notes, cpus_notes(measured), few_or_summed(off, odd))
-}
-
-# Beyond six cells of one launch, their number and the worst cell say as much as all of them.
-few_or_summed <- function(lines, odd) {
-  unlist(lapply(split(seq_along(lines), odd$launch), function(i) {
-    if (length(i) <= 6) return(lines[i])
-    worst <- i[which.max(abs(log(pmax(odd$delivered_ratio[i], 1e-9))))]
-    sprintf("%s: in %d cells the load delivered is over 5 %% off the one requested; the furthest off is %s", odd$launch[i[1]], length(i),
-            sub(", [^,]*:", ":", lines[worst]))
-  }), use.names = FALSE)
+  off <- vapply(split(odd, in_order(odd$launch)), function(mine) {
+    worst <- mine[which.max(abs(log(pmax(mine$delivered_ratio, 1e-9)))), ]
+    sprintf("%s: over 5 %% off the load requested in %s, most in %s: %s", worst$launch, counted(nrow(mine), "cell"), where(worst), worst$delivered_note)
+  }, "", USE.NAMES = FALSE)
+  c(loud, notes, cpus_notes(measured), off)
 }
 
 # The channel preempted adds up what several loaded CPUs lost; the level does not.

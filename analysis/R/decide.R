@@ -183,18 +183,6 @@ margin_needs <- function(verdicts, campaign, margin, power) {
 
 most_needed_s <- 30 * 86400
 
-margin_needs_words <- function(rows, analysis) {
-  rows <- rows[rows$margin_verdict %in% "inconclusive" & !is.na(rows$margin_needs_s), ]
-  if (nrow(rows) == 0) return(character())
-  name <- paste0(panel_name(rows), ", ", level_label(rows))
-  vapply(seq_len(nrow(rows)), function(i) {
-    needs <- rows$margin_needs_s[i]
-    if (needs > most_needed_s) return(sprintf("%s: the slowdown is so close to the margin that no run of a month would decide", name[i]))
-    sprintf("%s: runs like this of %s in all would decide with probability %g, if the slowdown is as estimated", name[i],
-            format_span(needs), analysis$power)
-  }, "")
-}
-
 # "45 s", "14 min", "3.2 h", "5 days": for planning, two digits.
 format_span <- function(seconds, digits = 2) {
   unit <- c(days = 86400, h = 3600, min = 60, s = 1)

@@ -295,20 +295,12 @@ location_head <- function(rows, factors, location) {
   } else "", dose, rows$scope[1], unit, format_range(n), location$alpha, counted(tested, "node"))
 }
 
-# A line per node with something to say; of many, those without are counted.
+# A line per node with the noise, most of it first, and why others could not be judged.
 location_verdicts <- function(rows, ranks) {
-  shown <- rows$found %in% c("here", "trace")
-  if (nrow(rows) <= location_lines) shown[] <- TRUE
-  rows_shown <- rows[shown, ]
-  rows_shown <- utils::head(rows_shown[order(match(rows_shown$found, c("here", "trace", "not detected", "inconclusive")),
-                                             -rows_shown$preempted_shift_percent), ], 2 * location_lines)
-  lines <- vapply(seq_len(nrow(rows_shown)), function(i) location_verdict(rows_shown[i, ], ranks), "")
-  rest <- rows[!rows$host %in% rows_shown$host, ]
-  counts <- vapply(split(rest, in_order(rest$found)), function(part) {
-    paste0(counted(nrow(part), "other node"), ": ", part$found[1],
-           if (part$found[1] == "not detected") sprintf(", limits %s %%", format_span_of(part$detection_limit)))
-  }, "")
-  c(lines, counts)
+  lacking <- sprintf("inconclusive: %s", unique(stats::na.omit(rows$reason)))
+  rows <- rows[rows$found %in% c("here", "trace"), ]
+  rows <- utils::head(rows[order(rows$found != "here", -rows$preempted_shift_percent), ], 2 * location_lines)
+  c(vapply(seq_len(nrow(rows)), function(i) location_verdict(rows[i, ], ranks), ""), lacking)
 }
 
 location_verdict <- function(row, ranks) {
@@ -319,9 +311,7 @@ location_verdict <- function(row, ranks) {
   }
   paste0(row$host, ": ", switch(row$found,
     here = paste0("the noise is here: ", shift, share, which_ranks(ranks[ranks$host == row$host, ])),
-    trace = paste0("traces, less than a tenth of the most: ", shift),
-    "not detected" = sprintf("not detected, limit %s %%", plain(row$detection_limit)),
-    paste0("inconclusive: ", row$reason)
+    trace = paste0("traces, less than a tenth of the most: ", shift)
   ))
 }
 

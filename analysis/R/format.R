@@ -112,24 +112,13 @@ threshold_part <- function(analysis) {
   new_part(sprintf("thresholds, in percent of one CPU, each with its %g %% CI", 100 * (1 - analysis$alpha)), table, paste(
     "MED: smallest level detected [those that runs like this detect more often than not]; LOD: level whose effect reaches the placebo's limit;",
     "slope: effect per percent of one CPU delivered; n: pairs or launches per level"
-  ), c(d_delta_words(rows, analysis), threshold_reasons(rows, analysis), if (length(without) > 0) lacking))
+  ), c(threshold_reasons(rows, analysis), if (length(without) > 0) lacking))
 }
 
 # Intervals of levels: 0 and infinity are open ends.
 format_levels <- function(low, high) {
   end <- function(x) ifelse(is.infinite(x), "above all", format_level(x))
   ifelse(is.na(low) | is.na(high), "", ifelse(is.infinite(low), "[above all]", paste0("[", end(low), ", ", end(high), "]")))
-}
-
-# The level that slows by delta is asked of loop times only.
-d_delta_words <- function(rows, analysis) {
-  rows <- rows[rows$channel == "time", ]
-  if (nrow(rows) == 0) return(NULL)
-  label <- label_in(rows, analysis)
-  sprintf("slowed by %g %% at level: %s%s %s %s%s", rows$delta_percent, panel_name(rows), ifelse(nzchar(label), paste0(" (", label, ")"), ""),
-          ifelse(is.na(rows$d_delta_percent), "none tested", paste(format_level(rows$d_delta_percent), "%")),
-          format_levels(rows$d_delta_low_percent, rows$d_delta_high_percent),
-          ifelse(is.na(rows$d_delta_reason), "", paste0(" (", rows$d_delta_reason, ")")))
 }
 
 # The three-way verdicts, and the one answer.
@@ -151,8 +140,7 @@ margin_part <- function(analysis) {
     by = treatment_group(rows, analysis), mark = rows$margin_verdict
   )
   answer <- analysis$margin_answer
-  new_part(head, table, remarks = c(margin_needs_words(rows, analysis),
-                                    paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")"))))
+  new_part(head, table, remarks = paste0("answer: ", answer$answer, if (!is.na(answer$reason)) paste0(" (", answer$reason, ")")))
 }
 
 threshold_reasons <- function(rows, analysis) {

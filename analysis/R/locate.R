@@ -3,7 +3,7 @@
 # Locate the noise. Per node and per rank, for every treatment and level: by how much its ranks lose more CPU time to other processes in on halves than
 # in off halves (`nodes.csv` and `ranks.csv` hold mean and standard deviation over complete pairs), percent of ONE CPU. With three launches of a place or
 # more the launch is the unit: Student's interval on the launch means. With fewer, pairs are pooled within launches. Launches without pairs are compared
-# by their shares: with the off launch of their set, or by Welch's test. `p_holm`: over the places of a treatment and level; `detection_limit`: of the
+# by their shares with the off launch of their set. `p_holm`: over the places of a treatment and level; `detection_limit`: of the
 # test so corrected; `found`: `here`, `trace` (clearly less than a tenth of the largest), `not detected` or `inconclusive`; `cpu`: -1: not bound, or not
 # the same in all launches. Holm, S. (1979); Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
 locate_noise <- function(campaign, alpha = 0.01, power = 0.95, margin = NULL) {
@@ -60,7 +60,7 @@ place_table <- function(table, by, campaign, settings) {
   names <- table[first, c(intersect(treatment_columns, names(table)), "level_requested_percent", by)]
   names[] <- lapply(names, function(x) if (is.factor(x)) as.character(x) else x)
   values <- launch_values(table, on, off, place, campaign)
-  shift <- shift_estimates(values, group, place, off, table)
+  shift <- shift_estimates(values, group)
   result <- cbind(names, ranks = table$ranks[first], clean_preempted_percent = clean_share(table, off, place)[place[first]], shift,
                   row.names = NULL)
   if ("rank" %in% by) result$cpu <- same_or(table$cpu[on], group)
@@ -102,7 +102,7 @@ launch_values <- function(table, on, off, place, campaign) {
   partner <- ifelse(own, partner, ifelse(is.na(set[on]), NA, of_set))
   without <- share[on] - share[off][partner]
   data.frame(paired = paired, n = ifelse(paired, n, 0), sd = sd, x = ifelse(paired, mean, ifelse(single, without, NA)),
-             share = share[on], unit = ifelse(paired, "pair", ifelse(own, "launch", "set of launches")),
+             unit = ifelse(paired, "pair", ifelse(own, "launch", "set of launches")),
              lone = !paired & single & is.na(partner))
 }
 
@@ -115,7 +115,7 @@ refuse_two_offs <- function(set, place, wanted) {
 }
 
 # Estimate, standard error and degrees of freedom of each group, and of which unit they are.
-shift_estimates <- function(values, group, place, off, table) {
+shift_estimates <- function(values, group) {
   total <- function(x) rowsum(x, group)[, 1]
   known <- !is.na(values$x)
   k <- total(as.numeric(known))
@@ -133,29 +133,14 @@ shift_estimates <- function(values, group, place, off, table) {
     preempted_shift_percent = ifelse(across, mean_launches, pooled$mean),
     se = ifelse(across, sqrt(spread / (k - 1) / k), pooled$se), df = ifelse(across, k - 1, pooled$df)
   )
-  # Launches of one arm without sets.
-  lone <- which(total(as.numeric(values$lone)) >= 2)
-  if (length(lone) > 0) got[lone, ] <- lone_launches(values, group, place, off, table)[lone, ]
   got$reason <- ifelse(is.finite(got$se) & got$se > 0, NA_character_, ifelse(
-    got$n_launches == 0 & total(as.numeric(values$lone)) == 0, "no complete pairs by place were recorded",
-    ifelse(is.finite(got$se), "all differences are equal, their scatter is unknown", "fewer than 2 launches have a value")
+    got$n_launches == 0 & total(as.numeric(values$lone)) > 0, "launches of one arm, which belong to no sets (--arms on:set=N)", ifelse(
+    got$n_launches == 0, "no complete pairs by place were recorded",
+    ifelse(is.finite(got$se), "all differences are equal, their scatter is unknown", "fewer than 2 launches have a value"))
   ))
   got$preempted_shift_percent[!is.finite(got$preempted_shift_percent)] <- NA
   got$se[!is.na(got$reason)] <- got$df[!is.na(got$reason)] <- NA
   got
-}
-
-lone_launches <- function(values, group, place, off, table) {
-  moments <- function(x, code, wanted) {
-    parts <- lapply(split(x, factor(code, unique(wanted))), function(v) c(length(v), mean(v), stats::sd(v)))
-    do.call(rbind, parts)[match(wanted, unique(wanted)), , drop = FALSE]
-  }
-  on <- moments(values$share, group, seq_len(max(group)))
-  on_rows <- which(table$arm == "on")
-  clean <- moments(100 * table$preempted_ns[off] / table$wall_ns[off], place[off], place[on_rows][!duplicated(group)])
-  w <- welch_test(clean[, 2], clean[, 3], clean[, 1], on[, 2], on[, 3], on[, 1])
-  data.frame(n_launches = on[, 1] + clean[, 1], n_pairs = 0, scope = scope_campaign, unit_of_inference = "launch",
-             preempted_shift_percent = w$difference, se = w$se, df = w$df)
 }
 
 # Test, intervals, limits, shares of all the extra time, and what follows.

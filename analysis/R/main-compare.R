@@ -43,12 +43,10 @@ run_compare <- function(dirs, values, form) {
   comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), margin,
                                   alpha, power)
   notes <- c(comparison$busy, comparison$notes)
-  lines <- answered(form, values$table, pick(comparison, c("alpha", "power", "margin_percent", "answer", "sides", "differs")),
+  print_answer(answered(form, values$table, pick(comparison, c("alpha", "power", "margin_percent", "answer", "sides", "differs")),
                     list(estimates = comparison_estimates(comparison), rows = comparison$rows), notes, comparison_parts(comparison),
                     comparison_view(comparison, dirs), comparison$notes, if (!is.na(comparison$answer)) comparison$answer,
-                    program = "noiselab-compare")
-  write_output(as_lines(lines, values), values$out)
-  attr(lines, "status")
+                    program = "noiselab-compare"), values)
 }
 
 # noiselab analyze acceptance.
@@ -56,16 +54,13 @@ run_compare <- function(dirs, values, form) {
 analyze_acceptance <- function(dirs, values, form) {
   alpha <- alpha_option(values$alpha)
   margin <- margin_option(values$margin)
-  limits <- if (!is.null(values$limits)) read_limits(values$limits)
   if (length(dirs) == 0 && length(intersect(c("limits", "classes"), names(values))) > 0) {
-    classes <- if (!is.null(values$classes)) read_classes(values$classes)
-    return(c(if (!is.null(limits)) sprintf("%s: %d limit(s)", values$limits, nrow(limits)),
-             if (!is.null(values$classes)) sprintf("%s: %d node(s)", values$classes, NROW(classes))))
+    return(c(if (!is.null(values$limits)) sprintf("%s: %d limit(s)", values$limits, nrow(read_limits(values$limits))),
+             if (!is.null(values$classes)) sprintf("%s: %d node(s)", values$classes, NROW(read_classes(values$classes)))))
   }
   if (length(dirs) == 1 && !isTRUE(values[["write-limits"]])) {
     values <- as_asked(values, dirs, c("limits", "classes", "reference", "margin"))
     margin <- margin_option(values$margin)
-    limits <- if (!is.null(values$limits)) read_limits(values$limits)
   }
   if (length(dirs) == 0) {
     if (isTRUE(values[["write-limits"]])) return(limits_template())
@@ -119,10 +114,8 @@ has_acceptance <- function(dir) dir.exists(dir) && length(find_launches(dir, pro
 # noiselab compare of two acceptance campaigns.
 run_compare_acceptance <- function(dirs, values, form, alpha, power, margin) {
   comparison <- compare_acceptance(read_acceptance(dirs[1]), read_acceptance(dirs[2]), margin, alpha, power)
-  lines <- answered(form, values$table, list(answer = comparison$answer, alpha = comparison$alpha, margin_percent = margin, verdict = comparison$verdict),
+  print_answer(answered(form, values$table, list(answer = comparison$answer, alpha = comparison$alpha, margin_percent = margin, verdict = comparison$verdict),
                     list(estimates = acceptance_change_estimates(comparison), rows = comparison$rows), comparison$notes, format_changes(comparison),
                     changes_view(comparison, dirs), c(comparison$answer, comparison$notes), if (!is.null(margin)) comparison$verdict,
-                    program = "noiselab-compare")
-  write_output(as_lines(lines, values), values$out)
-  attr(lines, "status")
+                    program = "noiselab-compare"), values)
 }

@@ -10,7 +10,7 @@ plan_options <- function() list(
   option("pilot", "DIR", "a campaign whose scatter is used; without it one is assumed"),
   option("half-period", "TIME", "length of a half (default: the pilot's, else 10ms)"),
   option("launches", "N", "number of launches (default: what the pilot's launches ask for, else 1)"),
-  option("levels", "K|LIST", "how many levels the run has, or which (default: the pilot's, else 2)"),
+  option("levels", "LIST", "levels of the run, percent of one CPU (default: the pilot's, else 0 and one of the effect's size)"),
   option("alpha", "P", "one-sided level of the test (default 0.01)"),
   option("power", "P", "probability of finding the effect (default 0.95)"),
   option("json", help = "print JSON"),
@@ -51,26 +51,23 @@ plan_request <- function(values) {
   if (is.null(detect) && is.null(margin)) {
     abort_usage("what is sought? give --detect 0.1% (or --margin 0.1%; see --help)")
   }
-  levels <- levels_option(values$levels)
   list(
     detect = detect, margin = margin, alpha = alpha_option(values$alpha),
     power = power_option(values$power), operations = words_option(values$op, "--op"),
     bytes = if (!is.null(values$bytes)) vapply(words_option(values$bytes, "--bytes"), size_option, 0,
                                                USE.NAMES = FALSE),
     ranks = whole_option(values$ranks, "--ranks"), launches = whole_option(values$launches, "--launches"),
-    half_s = duration_option(values[["half-period"]], "--half-period"), levels = levels$levels, n_levels = levels$n
+    half_s = duration_option(values[["half-period"]], "--half-period"), levels = levels_option(values$levels)
   )
 }
 
-# The first a number of levels, the other the levels themselves.
 levels_option <- function(text) {
   if (is.null(text)) return(NULL)
-  if (grepl("^[1-9][0-9]?$", text)) return(list(n = as.numeric(text)))
   levels <- suppressWarnings(as.numeric(sub("%$", "", strsplit(text, ",", fixed = TRUE)[[1]])))
   if (length(levels) == 0 || anyNA(levels) || any(levels < 0 | levels > 100) || anyDuplicated(levels)) {
-    abort_usage("--levels: '", text, "' is neither a number of levels nor a list of them (try 2, or 0,0.1,1)")
+    abort_usage("--levels: '", text, "' is no list of levels (try 0,0.1,1)")
   }
-  list(levels = levels)
+  levels
 }
 
 # Said after the plan is printed: the plan is the reason.

@@ -98,8 +98,7 @@ run_analyze <- function(operands, values, form) {
     only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "mixed"))
     analyze_dirs(operands, values, form)
   }
-  if (!is.null(lines)) write_output(as_lines(lines, values), values$out)
-  attr(lines, "status")
+  if (!is.null(lines)) print_answer(lines, values)
 }
 
 # What can stand before the operands: `options` that mean something to it (beside json, csv and out), `tables` that --csv --table prints, the

@@ -229,7 +229,7 @@ plan_goals <- function(request) {
 }
 
 # request: list of detect, margin (percent; NULL where not asked), alpha, power, operations, bytes, ranks, half_s, launches,
-# levels (percent), n_levels; NULL where left open. campaign: of the pilot, or NULL.
+# levels (percent); NULL where left open. campaign: of the pilot, or NULL.
 make_plan <- function(request, campaign = NULL) {
   basis <- if (is.null(campaign)) assumed_basis(request) else pilot_basis(request, pilot_launches(campaign))
   # One pair in each level, treatment, operation and size.
@@ -313,19 +313,8 @@ pilot_cells <- function(request, campaign) {
   there
 }
 
-# Levels of the run: as given, as in the pilot, or the placebo and, as loads slow by their own size at least, a level of
-# the size of the effect and larger ones.
-plan_levels <- function(request, pilot) {
-  if (!is.null(request$levels)) return(request$levels)
-  k <- request$n_levels
-  if (is.null(k) && !is.null(pilot)) return(pilot)
-  k <- k %||% 2
-  sought <- min(90, request$detect %||% request$margin)
-  if (k == 1) return(sought)
-  # Equal steps of about half a decade, up to 90 % of a CPU.
-  step <- min(sqrt(10), (90 / sought)^(1 / max(1, k - 2)))
-  c(0, signif(sought * step^(seq_len(k - 1) - 1), 2))
-}
+# Levels of the run: as given, as in the pilot, or the placebo and, as loads slow by their own size at least, a level of the size of the effect.
+plan_levels <- function(request, pilot) request$levels %||% pilot %||% c(0, signif(min(90, request$detect %||% request$margin), 2))
 
 # Options of the pilot that are not the detector's defaults and change what a pair is.
 treatment_words_of <- function(treatments, campaign) {
@@ -400,7 +389,6 @@ plan_command <- function(run, basis) {
 plan_notes <- function(rows, basis, request, across) {
   assumed <- is.null(basis$dirs)
   one <- assumed || basis$n_launches < 2
-  guessed <- is.null(request$levels) && (assumed || !is.null(request$n_levels))
   operations <- paste(unique(basis$cells$operation), collapse = ",")
   c(if (assumed) {
       paste("the scatter is an assumption, not a measurement of this machine: measure a pilot (noiselab run",
@@ -416,5 +404,5 @@ plan_notes <- function(rows, basis, request, across) {
             "differ more between launches")
     }, if (across && any(rows$sd_launch == 0)) {
       "the pilot's launches differ no more than their pairs explain: their number is that of the sign-flip check"
-    }, if (guessed) "the levels are a guess: which load has the effect is not known before (give --levels LIST)")
+    }, if (assumed && is.null(request$levels)) "the levels are a guess: which load has the effect is not known before (give --levels LIST)")
 }

@@ -251,6 +251,12 @@ as_lines <- function(x, values) {
   lines
 }
 
+# The lines, where they were asked for; the status that they answer with.
+print_answer <- function(lines, values) {
+  write_output(as_lines(lines, values), values$out)
+  attr(lines, "status")
+}
+
 # The command that prints everything of these directories, as the user would type it.
 all_command <- function(dirs, word = NULL, program = "analyze") {
   plain <- grepl("^[A-Za-z0-9_./@:+,=-]+$", dirs)

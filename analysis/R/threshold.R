@@ -2,20 +2,20 @@
 
 # Sensitivity thresholds per operation, size, treatment and channel, each with an interval: the minimum effective dose (MED), the smallest
 # level that the step-down detects, with its bracket (next lower tested level, MED]; the limit of detection (LOD), the level at which the
-# expected effect reaches the placebo's detection limit (without one that of the lowest level); `d_delta`, the level whose effect reaches
-# `delta_percent` (unit of the channel). The last two are read off the monotone fit of effect on delivered level from (0, 0), weighted by
-# 1/se^2, linear between levels: a line through all would be more precise where the response is a line, and wrong where it is not.
+# expected effect reaches the placebo's detection limit (without one that of the lowest level), read off the monotone fit of effect on delivered
+# level from (0, 0), weighted by 1/se^2, linear between levels: a line through all would be more precise where the response is a line, and wrong
+# where it is not.
 #
 # Intervals (confidence 1 - alpha) come from resampling the unit of inference (docs/methods.md): within a launch half samples of pairs, across launches
 # Gaussian multipliers with Student's correction, all levels of a launch together; where each launch has one arm, off and on launches apart. For a mean
 # these give Student's and Welch's interval. `..._low_percent`, `..._high_percent`: Inf: above the highest level; `slope`: unit of the channel per percent
 # of one CPU. Currie, L. A. (1968) Analytical Chemistry 40, 586-593; Tamhane, A. C. et al. (1996) Biometrics 52, 21-37 (MED by step-down); Hartigan, J. A.
 # (1969) JASA 64, 1303-1317; Praestgaard, J. and Wellner, J. (1993) Annals of Probability 21, 2053-2086 (exchangeably weighted bootstraps).
-thresholds <- function(verdicts, alpha = 0.01, delta_percent = 1) {
+thresholds <- function(verdicts, alpha = 0.01) {
   if (is.null(verdicts$ci_low)) verdicts$ci_low <- NA_real_
   wanted <- verdicts[!vapply(channels[verdicts$channel], `[[`, TRUE, "control"), ]
   if (nrow(wanted) == 0) return(NULL)
-  bind_rows(lapply(split_families(wanted), threshold_of, alpha = alpha, delta = delta_percent))
+  bind_rows(lapply(split_families(wanted), threshold_of, alpha = alpha))
 }
 
 # What is tested together: the levels of one operation, size, treatment and channel.
@@ -40,7 +40,7 @@ parts_by <- function(rows, ...) {
   lapply(unname(split(seq_along(code), code)), function(at) rows_at(rows, at))
 }
 
-threshold_of <- function(rows, alpha, delta) {
+threshold_of <- function(rows, alpha) {
   rows <- rows[order(rows$level_requested_percent), ]
   rows$at <- seq_len(nrow(rows))
   # The values behind each estimate; without them, estimates are resampled as independent and normal.
@@ -54,9 +54,7 @@ threshold_of <- function(rows, alpha, delta) {
   curve <- curve_of(dosed)
   if (!any(has_level(rows$level_requested_percent))) med$med_reason <- curve$reason <- "the treatment has no level"
   if (is.na(curve$reason)) curve$resampled <- monotone_fit(resampled$effect[, curve$use, drop = FALSE], curve$weight)
-  lod <- level_at("lod", limit, curve, alpha, pmax(resampled$spread, 1e-9), "the limit")
-  d_delta <- level_at("d_delta", delta, curve, alpha)
-  do.call(frame, c(as.list(rows_at(rows, 1))[c(family_columns(rows), "unit")], med, lod, list(delta_percent = delta), d_delta, list(
+  do.call(frame, c(as.list(rows_at(rows, 1))[c(family_columns(rows), "unit")], med, lod_of(limit, curve, alpha, pmax(resampled$spread, 1e-9)), list(
     slope = slope_through_origin(dosed$level_delivered_percent, dosed$estimate, dosed$se_effect),
     detection_limit = limit, n_pairs = stats::median(rows$n_pairs), n_tested = min(rows$n_tested),
     n_launches = max(rows$n_launches)
@@ -176,7 +174,7 @@ ends_of <- function(x, alpha) {
   stats::quantile(x, c(alpha / 2, 1 - alpha / 2), names = FALSE, type = 1, na.rm = TRUE)
 }
 
-# ---- the three numbers -------------------------------------------------------------------------
+# ---- the two numbers -------------------------------------------------------------------------
 
 med_of <- function(dosed, resampled, alpha) {
   hit <- dosed$level_requested_percent[dosed$stepdown == "detected" & is.na(dosed$reason)]
@@ -214,18 +212,15 @@ curve_of <- function(dosed) {
   list(use = use, level = x, weight = weight, fitted = monotone_fit(dosed$estimate[use], weight), reason = NA_character_)
 }
 
-# The level at which the fit reaches an effect (unit of the channel), in columns that begin with `name`. `spread`: the effect's own error in each
-# resample, over its value; `it`: what it is called.
-level_at <- function(name, effect, curve, alpha, spread = 1, it = "it") {
-  row <- function(level, ends, reason) {
-    stats::setNames(list(level, ends[1], ends[2], reason), paste0(name, c("_percent", "_low_percent", "_high_percent", "_reason")))
-  }
-  reason <- if (is.na(effect)) "no detection limit known" else curve$reason
+# The level at which the fit reaches the limit (unit of the channel). `spread`: the limit's own error in each resample, over its value.
+lod_of <- function(limit, curve, alpha, spread) {
+  row <- function(level, ends, reason) list(lod_percent = level, lod_low_percent = ends[1], lod_high_percent = ends[2], lod_reason = reason)
+  reason <- if (is.na(limit)) "no detection limit known" else curve$reason
   if (!is.na(reason)) return(row(NA_real_, c(NA_real_, NA_real_), reason))
-  level <- level_reaching(curve$level, curve$fitted, effect)
-  ends <- ends_of(level_reaching(curve$level, curve$resampled, effect * spread), alpha)
+  level <- level_reaching(curve$level, curve$fitted, limit)
+  ends <- ends_of(level_reaching(curve$level, curve$resampled, limit * spread), alpha)
   if (is.finite(level)) return(row(level, ends, NA_character_))
-  row(NA_real_, ends, sprintf("the effect of the highest level, %s %%, stays below %s", format_level(max(curve$level)), it))
+  row(NA_real_, ends, sprintf("the effect of the highest level, %s %%, stays below the limit", format_level(max(curve$level))))
 }
 
 # Ratio of two means with Fieller's interval: `a` and `b` are paired, in run order, averaged over at most `groups` contiguous groups, so

@@ -43,18 +43,17 @@ campaign_estimates <- function(analysis) {
                  n = ifelse(unit_of(rows) == "launch", rows$n_launches, rows$n_pairs),
                  n_unit = unit_of(rows))
   }
-  level <- function(quantity, name, rows = thresholds) if (NROW(rows) > 0) {
-    of <- function(part) rows[[paste0(name, part)]]
-    as_estimates(rows, quantity, value = of("_percent"), ci_low = of("_low_percent"), ci_high = of("_high_percent"),
+  level <- function(quantity, name) if (NROW(thresholds) > 0) {
+    of <- function(part) thresholds[[paste0(name, part)]]
+    as_estimates(thresholds, quantity, value = of("_percent"), ci_low = of("_low_percent"), ci_high = of("_high_percent"),
                  confidence = confidence,
-                 detection_limit = NA, n = rows$n_tested, n_unit = unit_of(rows), verdict = NA, reason = of("_reason"))
+                 detection_limit = NA, n = thresholds$n_tested, n_unit = unit_of(thresholds), verdict = NA, reason = of("_reason"))
   }
   bind_rows(Filter(Negate(is.null), list(
     as_estimates(verdicts, channel_quantities[verdicts$channel], value = verdicts$estimate, confidence = 1 - 2 * verdicts$alpha,
                  n = verdicts$n_tested,
                  n_unit = verdicts$unit_of_inference, verdict = row_outcome(verdicts)),
     level("smallest_detected_level_percent", "med"), level("detectable_level_percent", "lod"),
-    level("level_slowing_by_delta_percent", "d_delta", thresholds[thresholds$channel == "time", ]),
     ratio(amplification, "amplification", "amplification_ratio"), ratio(cost, "cost_ns", "interruption_cost_ns")
   )))
 }

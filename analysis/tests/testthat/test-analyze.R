@@ -208,14 +208,3 @@ test_that("a treatment that loads several CPUs is said to", {
   expect_match(notes, "placement rank:0\\+rank:1 loads 2 CPUs per node", all = FALSE)
   expect_false(any(grepl("placement last loads", notes)))
 })
-
-test_that("many cells with a load off its request are one note with the worst", {
-  odd <- data.frame(launch = "a", delivered_ratio = c(0.9, 0.8, 0.7, 0.2, 1.2, 0.9, 0.9))
-  lines <- sprintf("barrier 0 B, kind %d, a: delivered", 1:7)
-  expect_identical(few_or_summed(lines[1:6], odd[1:6, ]), lines[1:6])
-  got <- few_or_summed(lines, odd)
-  expect_length(got, 1)
-  expect_match(got, "a: in 7 cells the load delivered is over 5 % off the one requested; the furthest off is barrier 0 B, kind 4: delivered",
-               fixed = TRUE)
-  expect_length(few_or_summed(character(), odd[0, ]), 0)
-})

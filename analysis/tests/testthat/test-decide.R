@@ -44,17 +44,6 @@ test_that("one interval gives three verdicts", {
                c("above", "below", "inconclusive", "inconclusive", "inconclusive"))
 })
 
-test_that("the margin's verdict is that of two one-sided t-tests", {
-  set.seed(2)
-  for (shift in c(0, 0.4, 1)) {
-    d <- stats::rnorm(12, shift)
-    ci <- stats::t.test(d, conf.level = 0.98)$conf.int
-    above <- stats::t.test(d, mu = 0.5, alternative = "greater")$p.value < 0.01
-    below <- stats::t.test(d, mu = 0.5, alternative = "less")$p.value < 0.01
-    expect_equal(margin_verdict(ci[1], ci[2], 0.5), if (above) "above" else if (below) "below" else "inconclusive")
-  }
-})
-
 test_that("a family that is through hands its alpha on", {
   # Two families at 0.005 each. a stops at its second level; b passes both, so a is tested again with all of alpha.
   got <- step_down_families(list(a = c(0.001, 0.008), b = c(0.004, 0.005)), alpha = 0.01)

@@ -42,8 +42,8 @@ test_that("thresholds say that there is no level, in data, text and report, and 
   expect_equal(analysis$amplification$amplification, 1.5, tolerance = 0.05)
   expect_match(analysis$cost$reason, "no generator")
   rows <- analysis$thresholds
-  expect_true(all(is.na(c(rows$med_percent, rows$lod_percent, rows$d_delta_percent))))
-  expect_equal(unique(c(rows$med_reason, rows$lod_reason, rows$d_delta_reason)), "the treatment has no level")
+  expect_true(all(is.na(c(rows$med_percent, rows$lod_percent))))
+  expect_equal(unique(c(rows$med_reason, rows$lod_reason)), "the treatment has no level")
   expect_match(format_verdicts(analysis), "no dose-response, threshold or level of agent-1s: the treatment has no level", all = FALSE)
   expect_false(any(grepl("Inf|NaN|\\bNA\\b", format_verdicts(analysis))))
   page <- page_of(analysis)

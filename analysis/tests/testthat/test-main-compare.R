@@ -34,14 +34,6 @@ test_that("text, JSON and CSV say the same", {
   expect_null(jsonlite::fromJSON(status_of("noiselab-compare", dirs, "--json")$out)$answer)
 })
 
-test_that("--out writes a file", {
-  out <- tempfile()
-  on.exit(unlink(out))
-  got <- status_of("noiselab-compare", dirs, "--csv", "--out", out)
-  expect_equal(got[c("status", "out")], list(status = 0L, out = character()))
-  expect_match(readLines(out)[1], "^quantity,channel,main")
-})
-
 test_that("every wrong command line gets status 2 and one line", {
   for (args in list("a", c("a", "b", "c"), c("a", "b"), c(dirs[1], paste0(dirs[1], "/")), c(dirs, "--json", "--csv"), c(dirs, "--margin", "-1%"),
                     c(dirs, "--alpha", "2"), c(dirs, "--power", "0"), c(dirs, "--pair"))) {

@@ -1,18 +1,3 @@
-test_that("the power is that of base R's noncentral t, of the normal distribution, and alpha at no effect", {
-  expect_equal(effect_power(2, se = 0.5, df = 12), stats::pt(stats::qt(0.99, 12), 12, 4, lower.tail = FALSE))
-  expect_equal(effect_power(c(0, 3.971), se = 1, df = Inf), c(0.01, 0.95), tolerance = 1e-3)
-  expect_equal(effect_power(0, se = 1, df = 2, alpha = 0.05), 0.05, tolerance = 1e-6)
-  # Student's test of n = 9 in stats::power.t.test()
-  wanted <- stats::power.t.test(9, 1.5, 1, sig.level = 0.01, type = "one.sample", alternative = "one.sided")$power
-  expect_equal(effect_power(1.5, se = 1 / 3, df = 8), wanted, tolerance = 1e-6)
-})
-
-test_that("no effects, and no scatter, have no power", {
-  expect_equal(effect_power(numeric(), 1, 5), numeric())
-  expect_equal(effect_power(c(1, 2), NA, 5), c(NA_real_, NA_real_))
-  expect_equal(effect_power(1, 0, 5), NA_real_)
-})
-
 test_that("the curve passes the detection limit at its power, and more pairs find less", {
   dir <- local_campaign(pairs = 40, levels_percent = c(0, 5), operations = c("barrier", "reduce"))
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")

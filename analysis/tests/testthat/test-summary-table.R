@@ -110,10 +110,6 @@ test_that("a margin decides the exit status of noiselab analyze summary", {
   expect_equal(status("5%")$status, 3L)
   expect_lte(max(nchar(status("5%", "--all")$out)), 98)
   expect_match(status("5%")$out[1], "^Margin of 5 % of the clean mean: inconclusive")
-  json <- jsonlite::fromJSON(status("20%", "--json")$out)
-  expect_equal(json$answer, "pass")
-  expect_equal(json$margin_percent, 20)
-  expect_equal(unique(json$rows$margin_verdict), "within the margin")
   expect_equal(status("0%")$status, 2L)
   expect_equal(status_of("noiselab-analyze", "summary", file)$status, 0L)
 })
@@ -169,14 +165,6 @@ test_that("Welch's p stays within its range on a fine grid over the box, and rea
     expect_true(all(p >= range$low * (1 - 1e-6) - 1e-12 & p <= range$high * (1 + 1e-6) + 1e-12))
     expect_equal(c(min(p), max(p)), c(range$low, range$high), tolerance = 0.02)
   }
-})
-
-test_that("p need not be monotone in an SD: the extremes are looked for along the edges", {
-  # With few degrees of freedom on one side, a little scatter on the other raises them faster than it lowers t.
-  p <- function(s0) welch_p(20, s0, 30, 1, 2)
-  s0 <- seq(0, 50, length.out = 201)
-  expect_lt(min(p(s0)), 0.9 * min(p(range(s0))))
-  expect_equal(search_edge(p, c(0, 50), -1), min(p(seq(0, 50, length.out = 20001))), tolerance = 1e-6)
 })
 
 test_that("SDs that may be 0 leave no p that is not a number", {
