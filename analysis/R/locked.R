@@ -172,19 +172,11 @@ lost_before <- function(timeline, windows, quiet, sums) {
   lost
 }
 
-# What bursts cost: the excess of the slices that each burst's window (the burst and a tail) touches over their local median, less what
-# windows of the same lengths hold elsewhere in the record. A window counts for at most three times its length, here and elsewhere alike,
-# so that no outlier of the background decides; where more than `most_cut` of the bursts' windows are cut by that, beyond what the
-# background cuts in all but `cut_alpha` of the shifts, there is no upper end. `others`: tracks of other launches of the cell: the train
-# of bursts is put on their records, too, the larger p and the wider scatter count. `scheduled`: did noiselab itself draw when bursts
-# come? Else their rate is an estimate, and what may have been lost before them is taken off the lower end. A row with the columns of
-# `locked_by_launch()` from `n_bursts` on.
-#
-# The one-sided p is that of as many shifts as have room beside one another between two bursts. Where no shift reaches it, the tail of
-# Student's distribution (the shifts' mean, the larger of their deviation and the bursts' own standard error) or of Pearson's type III
-# with their skewness, whichever is larger, stands for what shifts cannot count. Davison, A. C. and Hinkley, D. V. (1997) Bootstrap
-# Methods and their Application, chapter 4; Rambachan, A. and Roth, J. (2023) A more credible approach to parallel trends, Review of
-# Economic Studies 90 (time before bursts).
+# What bursts cost, a row with the columns of `locked_row()`: see docs/methods.md, Burst-locked slowdown. `others`: tracks of other launches of the cell:
+# the train of bursts is put on their records, too, the larger p and the wider scatter count. `scheduled`: did noiselab itself draw when bursts come?
+# Else their rate is an estimate, and what may have been lost before them is taken off the lower end. Davison, A. C. and Hinkley, D. V. (1997)
+# Bootstrap Methods and their Application, chapter 4; Rambachan, A. and Roth, J. (2023) A more credible approach to parallel trends, Review of Economic
+# Studies 90 (time before bursts).
 locked_cost <- function(track, alpha = 0.01, conf = 1 - alpha, power = 0.95, others = list(), scheduled = FALSE) {
   windows <- track$windows
   n <- NROW(windows)

@@ -4,11 +4,9 @@ mpiperf_confidences <- c(0.9, 0.95, 0.99)
 
 # Summary as published by MPIPerf, a row: late starts are dropped, then the share `trim` of the rest, floor(trim n_c / 2) from each end;
 # mean, standard error (of the remaining values as if they were a sample: too small for a trimmed mean) and Student's interval are of what
-# is left. **Dropping slow starts deletes the noise**: this is to compare with published figures, no verdict uses it. (The published
-# method also drops starts that *end* late; here no end is late.) Columns: `n_t` (starts), `n_c` (not late), `n_s` (left), `mean_ns`,
-# `se_ns`, `min_ns`, `max_ns`, `e90_ns`, `e95_ns`, `e99_ns` (half-widths), `ci90_low_ns` to `ci99_high_ns`; of all starts `all_mean_ns`,
-# `all_median_ns`, `all_max_ns`; NA where too few are left. Kurnosov, M. G. (2012) MPIPerf, a package for benchmarking the communication
-# functions of MPI libraries.
+# is left. **Dropping slow starts deletes the noise**: this is to compare with published figures, no verdict uses it. (The published method also
+# drops starts that *end* late; here no end is late.) `n_t`: starts, `n_c`: not late, `n_s`: left. Kurnosov, M. G. (2012) MPIPerf, a package for
+# benchmarking the communication functions of MPI libraries.
 published_summary <- function(time_ns, late, trim = 0.25) {
   valid <- time_ns[!late]
   n_c <- length(valid)

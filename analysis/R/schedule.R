@@ -107,13 +107,9 @@ set_verdict <- function(on, settings) {
 
 # Looks at a campaign that grows: each is a chance of a false alarm, and the error is spent over them.
 
-# A campaign with a schedule.tsv says how many launches were planned, so the error of the tests over launches can be kept however often it
-# is analyzed. While fewer are there this is an interim look: tests use what O'Brien and Fleming's function has spent of alpha by that
-# share of the launches. Launches beyond the plan are taken for having been added one at a time (sets of launches: a set at a time), after
-# the answer so far had been seen: look number L uses alpha / L^2; all looks together, however many, spend at most 1.64 alpha, and as they
-# share their launches about alpha. A schedule made after the launches of another had ended counts as one look more. Single launches are
-# not concerned: nothing is added to one. A schedule may plan a look after each of its launches (`looks`), and the campaign then ends when
-# one decides: each look has an equal part of alpha, of single launches too.
+# What the tests over launches have of alpha (docs/methods.md, Looks at a campaign): of launches that are still to come what O'Brien and Fleming's function
+# has spent by then; of launches beyond the plan, each taken for a look, alpha / L^2 at look number L; of looks that were planned after each launch an
+# equal part, of single launches too.
 #
 # A list: `looks` (number of this look; NA: no schedule), `planned`, `present` (launches), `share` (of the planned, 1 at most), `alpha`
 # (of this look's tests over launches), `for_all` (of single launches, too?), `note` (none where it is the one look that was planned).

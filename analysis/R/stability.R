@@ -166,7 +166,7 @@ needed_words <- function(n) {
   if (is.na(n)) "it lies so close that 1000 launches would not decide" else sprintf("%d launches would decide", as.integer(n))
 }
 
-# Of the configurations of `stability_table()` that are reproducible and react, the one with the best figure of merit: `row` (NULL: none),
+# Of the configurations that are reproducible and react, the one with the best figure of merit: `row` (NULL: none),
 # `why` (sentences), `equal` (names of those whose interval reaches the best's figure),
 # `commands` (how to go on; where none is suitable, but more launches would decide, those). Khudoleeva, A. and Stefanov, K. (2021)
 # doi:10.14529/cmse210105 (stage 1).

@@ -9,11 +9,9 @@ check_synchronised <- function(campaign) {
   }
 }
 
-# Quality of synchronised starts; all are counted, late ones as well. A row per operation x bytes x ranks x start mode x arm x level x
-# treatment, over all launches with them: `mode`, `n_launches`, `starts`, `late_starts`, `late_percent`, `overshoot_p50_ns`,
-# `overshoot_p99_ns` (over starts and ranks), `overshoot_max_ns`, `global_p50_ns`, `global_p99_ns` (last end minus scheduled start),
-# `on_time_p99_ns` (without late starts), `spread_ns` (mean of last minus first start), `within_percent`, `between_percent` (shares of the
-# variance of arrivals between ranks of a node and between nodes; NA where all arrive together).
+# Quality of synchronised starts; all are counted, late ones as well. A row per operation x bytes x ranks x start mode x arm x level x treatment, over all
+# launches with them. Overshoot: over starts and ranks; global: last end minus scheduled start; `on_time_p99_ns`: without late starts; `spread_ns`: mean of
+# last minus first start; `within_percent`, `between_percent`: shares of the variance of arrivals between ranks of a node and between nodes.
 start_quality <- function(campaign) {
   check_synchronised(campaign)
   rows <- campaign$rows
@@ -61,11 +59,8 @@ start_quantiles <- function(hist, of, what) {
 largest <- function(x) if (all(is.na(x))) NA_real_ else max(x, na.rm = TRUE)
 
 # How often each rank (or node) was the first or last to start and the last to end, and what that cost the others: the time by which it
-# was behind the second last, summed. Where all are alike each is last in its share, 1/n. A row per number of ranks x rank x CPU x host
-# (or x host), over all launches and operations, the costliest first: `ranks` (in the launch), `rank`, `cpu` (-1: not bound), `host` (with
-# `by = "node"` `node_ranks` for rank and CPU), `n_launches`, `starts`, `expected_percent`, `first_starts_percent`, `last_starts_percent`,
-# `last_ends_percent` (of the starts), `start_cost_ns`, `end_cost_ns` (sums), `cost_per_start_ns` (of being last to end),
-# `overshoot_mean_ns`, `overshoot_max_ns`. NULL without synchronised starts.
+# was behind the second last, summed (`start_cost_ns`, `end_cost_ns`). Where all are alike each is last in its share, 1/n. Over all launches and
+# operations, the costliest first; percent of the starts. `cpu`: -1: not bound. NULL without synchronised starts.
 late_ranks <- function(campaign, by = "rank", arms = c("off", "on")) {
   table <- as.data.frame(campaign$ranks)
   if (is.null(table$last_ends)) return(NULL)
@@ -98,9 +93,8 @@ late_ranks <- function(campaign, by = "rank", arms = c("off", "on")) {
   table
 }
 
-# A row per launch and rank whose clock was compared with another: `method`, `runs` (synchronisations), `by_residual` (those that a grown
-# residual asked for), `first_offset_ns`, `last_offset_ns`, `drift_ppm` (of the last), `shortest_rtt_ns`, `largest_residual_ns`,
-# `exchanges`. No rows where all ranks share a clock; NULL without synchronised starts.
+# A row per launch and rank whose clock was compared with another: `runs` (synchronisations), `by_residual` (those that a grown residual asked for),
+# `drift_ppm` (of the last). No rows where all ranks share a clock; NULL without synchronised starts.
 clock_runs <- function(campaign) {
   table <- as.data.frame(campaign$clocks)
   if (nrow(table) == 0) return(NULL)
