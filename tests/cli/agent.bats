@@ -108,11 +108,3 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     run -0 --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups "$PWD/agent" --dry-run --agent-pid $started
     [[ "$output" == *'frozen by: signals because of freezer-v1: '* ]]
 }
-
-@test "the tables are listed, and the help names every option" {
-    for list in ways freezers accounts; do
-        run -0 noiselab-agent --list $list
-        [ "${#lines[@]}" -ge 3 ]
-    done
-    noiselab-agent --help | grep -q -- --scrape-period=TIME
-}

@@ -39,12 +39,3 @@ in_short() {
     NOISELAB_MPIRUN=false run -2 tests/bench/bench.sh harness
     [[ "$output" == *'bench.sh: could not run: harness' ]]
 }
-
-@test "the placebo launches of make bench-stats run" {
-    long_only
-    # one launch of a moment says nothing about a rate: its status is that of its figures
-    OMPI_MCA_mpi_yield_when_idle=1 PLACEBO_LAUNCHES=1 PLACEBO_SECONDS=5 run tests/bench/placebo-verdicts.sh
-    [ "$status" -le 1 ]
-    [ "$(grep -cE '^  (time|preempted|detour|base): false alarms in [1-9][0-9]* verdicts .* wanted 0 to ' <<<"$output")" -eq 4 ]
-    PLACEBO_LAUNCHES=x run -2 tests/bench/placebo-verdicts.sh
-}

@@ -7,17 +7,10 @@ PROBE=$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/tests-mpi/op_probe
 
 # probe RANKS ARGUMENTS: its lines, which hold at least one operation and none that failed
 probe() {
-    local ranks=$1 program="$PROBE" status=0
-    shift
+    local launcher=(on_cores "$1")
+    [ "$1" -gt 1 ] || launcher=()
     take_turns
-    if [ "$ranks" = 1 ]; then
-        "$program" "$@" >"$BATS_TEST_TMPDIR/probe" 2>"$ERR" || status=$?
-    else
-        on_cores "$ranks" "$program" "$@" >"$BATS_TEST_TMPDIR/probe" 2>"$ERR" || status=$?
-    fi
-    grep -A1 '^not ok' "$BATS_TEST_TMPDIR/probe" || true
-    cat "$ERR"
-    [ "$status" -eq 0 ]
+    "${launcher[@]}" "$PROBE" "${@:2}" >"$BATS_TEST_TMPDIR/probe" 2>"$ERR" || { grep -A1 '^not ok' "$BATS_TEST_TMPDIR/probe" && false; }
     grep -q '^ok' "$BATS_TEST_TMPDIR/probe"
     [ "$(grep -c '^not ok' "$BATS_TEST_TMPDIR/probe")" -eq 0 ]
     [ "1..$(grep -c '^ok' "$BATS_TEST_TMPDIR/probe")" = "$(tail -n 1 "$BATS_TEST_TMPDIR/probe")" ]

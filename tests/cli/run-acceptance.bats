@@ -42,11 +42,6 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     ! grep heterogeneous "$ERR"
 }
 
-@test "the checks and a template of limits are listed without running anything" {
-    [ "$("$BIN/noiselab" run acceptance --list checks)" = "$("$BIN/noiselab-accept" --list checks)" ]
-    "$BIN/noiselab" run --list | grep -q '^  acceptance  '
-}
-
 # bats test_tags=quick
 @test "what cannot be meant, and limits that nobody knows, are refused in one line before anything runs" {
     run_refused '--quick and --full cannot be combined' acceptance --quick --full

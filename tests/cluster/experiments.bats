@@ -21,8 +21,6 @@ teardown() {
     # a failed test leaves its jobs to nobody
     on_login scancel --quiet --full --user=root 2>/dev/null || true
     wait_until 120 queue_is_empty
-    # nor its node
-    [ -z "${BROKEN-}" ] || "$CLUSTER" mend "$DIR" "$BROKEN" 3>&-
 }
 
 # experiment NAME ARGUMENTS: on the login node, everything it says into $TEXT
@@ -175,24 +173,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     is_whole
     grep -q '^noiselab-run: 1 of 2 planned launches are complete' "$OUT"/slurm-*.out
     [ "$(ls -d "$OUT"/partial/*-0002.1)" ]
-}
-
-@test "a node lost in the middle is named, and the rest is taken on the nodes that are left" {
-    long_only
-    barriers --nodes 3 --seconds 2 --launches 2 --time 10
-    wait_until 120 runs 1
-    BROKEN=node3
-    "$CLUSTER" fail "$DIR" node3 slurmd 3>&-
-    wait_until 120 grep -q '^noiselab-run: .*--resume' "$OUT"/slurm-*.out
-    on_login scancel --quiet "$(job)" || true
-    said
-    experiment sensitivity --resume "$OUT" --submit --nodes 2
-    job_ended
-    "$CLUSTER" mend "$DIR" node3 3>&-
-    BROKEN=''
-    is_whole
-    [ "$(jq -r .nodes "$OUT"/*-0002/launch.json)" -eq 2 ]
-    grep -q 'planned on 3 node(s), and run on 2' "$OUT"/slurm-*.out
 }
 
 @test "two runs of one campaign share its launches, and none is taken twice" {

@@ -147,9 +147,7 @@ steps_run() { "$CLUSTER" on "$DIR" node3 pgrep -x sleep >/dev/null 3>&-; }
 }
 
 # says WANTED COMMAND...: status 2 and one line with WANTED
-says() {
-    run_refused "$1" "$CLUSTER" "${@:2}" >/dev/null 2>"$ERR" 3>&-
-}
+says() { run_refused "$1" "$CLUSTER" "${@:2}" >/dev/null 2>"$ERR" 3>&-; }
 
 @test "bad input is one clear line" {
     says "'x' is not a number of nodes" up --nodes x "$DIR"

@@ -21,16 +21,3 @@ load agents
     nothing_left "$BATS_TEST_TMPDIR/sa"
     [ -s "$BATS_TEST_TMPDIR/sa" ]
 }
-
-@test "LIKWID's timeline mode without counters ends at once, and that is said" {
-    long_only # of agents that die, tests/cli/detect-agent.bats
-    needs likwid-perfctr
-    ! likwid-perfctr -c 0 -g CLOCK -t 100ms true >/dev/null 2>&1 || skip 'this machine has counters'
-    # it takes a second or two to find that out
-    fails_with 2 'ended by itself' launch 2 --op barrier --launch-id one --agent "--agent-cmd 'likwid-perfctr -c 0 -g CLOCK -t 100ms sleep 100'" \
-        --agent-period 100ms --design blocks --block 500ms --agent-settle 4s --seconds 1
-    # registers of this processor that it may not read, or a processor that it does not know
-    grep -qE 'MSR|Unsupported Processor' "$OUT"/one/agent.*.log
-    jq -e '.agents[0].died | test("likwid-perfctr")' "$OUT/one/launch.json"
-    [ -z "$(pgrep -f 'likwid-perfctr -c 0 -g CLOCK')" ]
-}
