@@ -76,10 +76,3 @@ for part in $parts; do
         run_once "$part" "$had"
     done
 done
-# of all rows of this version: what was wanted
-awk -F , -v version="$version" '
-    $12 != version { next }
-    { n[$1]++; found[$1] += $4 ~ /^detected/; in_time[$1] += $3 <= 75; pass[$1] += $11 == "below"
-      near[$1] += $6 >= 0.95 && $6 <= 1.15 && ($8 - $7) / 2 <= 0.08; rest[$1] += $9 != "" && $9 <= 0.6 }
-    END { for (part in n) printf "%s: %d runs, found %d, in 75 s %d, below the margin %d, 0.95 to 1.15 within 0.08 %d, beyond at most 0.6 %% %d\n",
-        part, n[part], found[part], in_time[part], pass[part], near[part], rest[part] }' "$rows"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What noiselab-gen delivers against what it was asked for, alone and beside a process that spins on the same CPU, and the published loop
 # (kind seed) beside it.
-#   bench-gen.sh [alone] [beside] [seed] [patterns] [peer]     which tables (default: all)
+#   bench-gen.sh [alone] [beside] [seed] [patterns]     which tables (default: all)
 #   QUICK=1   one second per row instead of 5 to 10
 #   BENCH_CPU=N   CPU to use (default: the last allowed one)
 #   NOISELAB_BIN=DIR   folder of noiselab-gen
@@ -13,7 +13,7 @@ export LC_ALL
 
 here=$(dirname "$0")
 gen=${NOISELAB_BIN:-$here/../../build/bin}/noiselab-gen
-tables=${*:-alone beside seed patterns peer}
+tables=${*:-alone beside seed patterns}
 cpu=${BENCH_CPU:-$(taskset -cp $$ | sed 's/.*[^0-9]//')}
 work=$(mktemp -d)
 spinner=
@@ -92,45 +92,6 @@ patterns() {
     row "$1" 1 10ms 10 0.99 1.01 --kind sum
 }
 
-# seen PID: CPU time of a process and its children, ns, as far as /proc shows it
-seen() {
-    # shellcheck disable=SC2046 # a list of files
-    cat "/proc/$1/schedstat" $(pgrep -P "$1" | sed 's|.*|/proc/&/schedstat|') 2>/dev/null | awk '{ n += $1 } END { printf "%.0f\n", n }'
-}
-
-# spread NAME LEVEL COMMAND...: what a program that runs for 12 s delivers in each of ten seconds, seen from outside: mean and SD
-spread() {
-    name=$1 level=$2
-    shift 2
-    "$@" >/dev/null 2>&1 &
-    pid=$!
-    sleep 1.3
-    : >"$work/seconds"
-    before=$(seen "$pid") begin=$(date +%s%N)
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        sleep 1
-        now=$(seen "$pid") end=$(date +%s%N)
-        echo "$before $now $begin $end" >>"$work/seconds"
-        before=$now begin=$end
-    done
-    wait "$pid" || :
-    awk -v name="$name" -v level="$level" '
-        { d = 100 * ($2 - $1) / ($4 - $3); s += d; q += d * d; n++ }
-        END { m = s / n; v = q / n - m * m; printf "%-24s %6s %% requested %9.4f %% delivered, SD over seconds %8.4f %%, ratio %7.4f\n", name, level, m, (v > 0) ? sqrt(v) : 0, m / level }' "$work/seconds"
-}
-
-# The same load by stress-ng, alone and beside a busy process.
-peer() {
-    if ! command -v stress-ng >/dev/null; then
-        echo 'peer: stress-ng is not installed (Debian: apt-get install stress-ng)'
-        return
-    fi
-    for level in 1 10; do
-        spread "noiselab-gen, $1" "$level" "$gen" --level "$level" --duration 12s --on "cpu:$cpu"
-        spread "stress-ng, $1" "$level" stress-ng --cpu 1 --cpu-load "$level" --taskset "$cpu" --timeout 12s
-    done
-}
-
 printf '%-14s %8s %7s %8s %10s %9s %11s %15s  %s\n' table level period time certified outside run/planned 'late p99' 'as promised'
 for table in $tables; do
     case $table in
@@ -147,14 +108,8 @@ for table in $tables; do
         stop_spinner
         ;;
     patterns) patterns 'sum' ;;
-    peer)
-        peer alone
-        start_spinner
-        peer 'beside busy'
-        stop_spinner
-        ;;
     *)
-        echo "bench-gen.sh: '$table' is not a table (alone, beside, seed, patterns, peer)" >&2
+        echo "bench-gen.sh: '$table' is not a table (alone, beside, seed, patterns)" >&2
         exit 2
         ;;
     esac

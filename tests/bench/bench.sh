@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [replay] [detection] [placebo] [demo] [analysis]
+# make bench: the numbers noiselab promises, each beside its bound. bench.sh [harness] [memory] [generator] [replay] [detection] [analysis]
 #   [starts] [sync] [startup] [record] [profile] [project]
-# Nothing else should run meanwhile. All parts take about two hours, of which the demos take half an hour; RUNS (10), PLACEBO_LAUNCHES (30) and DEMO_RUNS (10) shorten the longest. QUICK=1 takes seconds: every part runs
+# Nothing else should run meanwhile. All parts take about an hour; RUNS (10) shortens the longest. QUICK=1 takes seconds: every part runs
 # as it would, for a time too short for its bounds. Exit status 2: a part could not run.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -130,41 +130,6 @@ detection() {
     sed 's/^/    /' "$work/efficiency"
 }
 
-placebo() {
-    # launches that show more alarms, or fewer, than chance explains are an answer, too
-    PLACEBO_LAUNCHES=${PLACEBO_LAUNCHES:-$(brief 30 1)} PLACEBO_SECONDS=${PLACEBO_SECONDS:-$(brief 20 8)} tests/bench/placebo-verdicts.sh >"$work/placebo"
-    [ $? -le 1 ] || return
-    cat "$work/placebo"
-    missed=$((missed + $(awk '/ NO/ { n++ } END { print n + 0 }' "$work/placebo")))
-}
-
-# The demo's command, DEMO_RUNS (10) times, each judged by what a new user wants of it. Half an hour
-demo() {
-    local command runs i=0 good=0 begin took
-    # shellcheck disable=SC2016 # make's variables
-    command=$(sed -n 's|^\t$(BUILD)/bin/\(noiselab run sensitivity .*\) --out $(BUILD)/demo$|\1|p' Makefile)
-    [ -n "$command" ] || stop "the Makefile has no command of the demo"
-    [ -z "$quick" ] || command="$command --seconds 3"
-    runs=${DEMO_RUNS:-$(brief 10 1)}
-    echo "Demo ($command), $runs times"
-    while [ "$i" -lt "$runs" ]; do
-        i=$((i + 1)) begin=$EPOCHREALTIME
-        # shellcheck disable=SC2086 # words
-        PATH="$NOISELAB_BIN:$PATH" $command --out "$work/demo$i" >"$work/demo.out" 2>&1 </dev/null || {
-            cat "$work/demo.out" >&2
-            return 1
-        }
-        took=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.0f", b - a }')
-        analyse "demo$i" && R_LIBS="$build/lib/noiselab/R" Rscript --vanilla tests/bench/halves.R "$work/demo$i" shares >"$work/demo.halves" || return
-        jq -r --argjson took "$took" --arg halves "$(awk 'NR == 1 { printf "steal %s %%, preempted by others %s %% of its off halves", $1, $2 }' "$work/demo.halves")" -f tests/bench/demo.jq \
-            "$work/demo$i.json" >"$work/demo.said" || return
-        sed "s/^/  $i: /" "$work/demo.said"
-        if grep -q '^holds' "$work/demo.said"; then good=$((good + 1)); fi
-        rm -rf "${work:?}/demo$i"
-    done
-    verdict "$good" '>=' $(((runs * 9 + 9) / 10)) "of $runs demos end with the whole answer within 180 s"
-}
-
 analysis() {
     echo "Analysis of $(brief 10^6 3000) rows"
     R_LIBS="$build/lib/noiselab/R" NOISELAB_R_LIB="$build/lib/noiselab/R" Rscript --vanilla analysis/bench/bench-analyze.R "$(brief 1e6 3e3)"
@@ -224,7 +189,7 @@ startup() {
     # a single arm has no answer, and the status says so
     "$NOISELAB_BIN/noiselab" run sensitivity --ranks 2 "${launch[@]}" --no-report --out "$work/start.campaign" >/dev/null 2>&1
     for i in $(seq "$n"); do
-        took start.bare on_cores 2 "$build/bench/bench_hello" && took start.detect detect "start.$i" "${launch[@]}" &&
+        took start.bare on_cores 2 "$build/bench/bench_memory" 0 && took start.detect detect "start.$i" "${launch[@]}" &&
             took start.run run_launch "$work/start.campaign" || return
     done
     printf '  %-58s %12s\n' 'a bare MPI program, from start to end' "$(middle start.bare)"
@@ -253,7 +218,7 @@ project() {
     sed 's/^/  /' "$work/project"
 }
 
-all='harness memory generator replay detection placebo demo analysis starts sync startup record profile project'
+all='harness memory generator replay detection analysis starts sync startup record profile project'
 [ $# -gt 0 ] || read -ra parts <<<"$all"
 [ $# = 0 ] || parts=("$@")
 for part in "${parts[@]}"; do

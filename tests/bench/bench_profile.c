@@ -7,32 +7,17 @@
 
 enum { CALLS = 500, MOST_ROUNDS = 20000 };
 
-static void allreduce(void) {
-    double value = 1, sum;
-    MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
-}
-static void allreduce_bare(void) {
-    double value = 1, sum;
-    PMPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
-}
-static void iprobe(void) {
-    int is_there;
-    MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
-}
-static void iprobe_bare(void) {
-    int is_there;
-    PMPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
-}
-static void test(void) {
-    MPI_Request none = MPI_REQUEST_NULL;
-    int is_done;
-    MPI_Test(&none, &is_done, MPI_STATUS_IGNORE);
-}
-static void test_bare(void) {
-    MPI_Request none = MPI_REQUEST_NULL;
-    int is_done;
-    PMPI_Test(&none, &is_done, MPI_STATUS_IGNORE);
-}
+/* NAME and NAME_bare: the call, counted and not. */
+#define CALL(name, function, ...)                                   \
+    static void name(void) { MPI_##function(__VA_ARGS__); }         \
+    static void name##_bare(void) { PMPI_##function(__VA_ARGS__); }
+
+static double value = 1, sum;
+static int is_there;
+static MPI_Request none = MPI_REQUEST_NULL;
+CALL(allreduce, Allreduce, &value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF)
+CALL(iprobe, Iprobe, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE)
+CALL(test, Test, &none, &is_there, MPI_STATUS_IGNORE)
 
 static double took_ns(void (*call)(void)) {
     int64_t start_ns = nl_mono_ns();

@@ -77,7 +77,7 @@ holds() { awk "BEGIN { exit !($1) }"; }
     for channel in time preempted detour base; do
         echo "$channel: $(verdict $channel 0 verdict), limit $(verdict $channel 0 detection_limit)"
         # one false alarm in a hundred is what a verdict promises, so this test asks for less: below 0.0001 it would take a fault
-        # (the rate itself is the business of tests/bench/bench.sh placebo)
+        # (the rate itself is the business of tests/bench/placebo-verdicts.sh)
         judge holds "$(verdict $channel 0 p_one_sided) > 0.0001"
         holds "$(verdict $channel 0 detection_limit) > 0"
         if holds "$(verdict $channel 0 p_one_sided) > 0.01"; then
