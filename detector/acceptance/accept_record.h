@@ -30,12 +30,11 @@ struct nx_row_context {
     int n_ranks, n_nodes;
 };
 
-/* A histogram of a rank, named. Sent as bytes without its bins. */
+/* A histogram of a rank, named. Sent as bytes. */
 struct nx_hist_name {
     char check[NX_NAME_BYTES], metric[NX_NAME_BYTES], variant[NX_NAME_BYTES];
     int64_t bytes;
     int cpu;
-    int n_bins; /* in use */
 };
 struct nx_hist { struct nx_hist_name name; struct nl_hist hist; };
 

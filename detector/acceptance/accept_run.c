@@ -1,6 +1,7 @@
 #include "detector/nodes/quiet.h"
 #include "detector/acceptance/accept_run.h"
 #include "detector/record/launch_json.h"
+#include "common/base/nl_json.h"
 #include "common/sys/nl_stat.h"
 #include "detector/ops/algorithms.h"
 #include "common/sys/nl_whole.h"
@@ -34,17 +35,16 @@ void nx_row_sum_up(struct nx_row *row, double *values, int64_t n) {
 }
 
 void nx_put(struct nx_run *r, const struct nx_row *base, const char *metric, const char *unit, double value, int64_t n) {
-    struct nx_row row = *base;
-    snprintf(row.metric, sizeof row.metric, "%s", metric);
-    snprintf(row.unit, sizeof row.unit, "%s", unit);
-    row.value = value;
-    row.n = n;
-    nx_add(r, &row);
-}
-
-void nx_add(struct nx_run *r, const struct nx_row *row) {
-    if (NL_GROW(r->rows, r->n_rows, r->n_room)) r->has_no_memory = 1;
-    else r->rows[r->n_rows++] = *row;
+    if (NL_GROW(r->rows, r->n_rows, r->n_room)) {
+        r->has_no_memory = 1;
+        return;
+    }
+    struct nx_row *row = &r->rows[r->n_rows++];
+    *row = *base;
+    snprintf(row->metric, sizeof row->metric, "%s", metric);
+    snprintf(row->unit, sizeof row->unit, "%s", unit);
+    row->value = value;
+    row->n = n;
 }
 
 struct nl_hist *nx_hist(struct nx_run *r, const char *metric, const char *variant, int cpu, int64_t bytes) {
@@ -147,48 +147,23 @@ static void write_rows(struct nx_run *r, int repetition, int64_t start_ns, int64
     r->n_rows = 0;
 }
 
-/* A histogram's name and the bins in use. */
-struct bin { int64_t index; uint64_t count; };
-
-static void take_hist(struct nx_run *r, int rank, const void *data, int64_t bytes) {
-    for (const char *at = data, *end = at + bytes; at < end;) {
-        struct nx_hist_name name;
-        memcpy(&name, at, sizeof name);
-        at += sizeof name;
-        for (int i = 0; i < name.n_bins; i++, at += sizeof(struct bin)) {
-            struct bin b;
-            memcpy(&b, at, sizeof b);
-            nx_record_hist_bin(r->record, &name, rank, r->node_of[rank], r->hosts[r->node_of[rank]].host, (int)b.index, b.count);
-        }
-    }
-}
-
-/* One histogram, packed; the bytes it takes. `out` NULL: only counts. */
-static size_t pack_hist(struct nx_hist *h, char *out) {
-    size_t used = sizeof h->name;
-    h->name.n_bins = 0;
-    for (int i = 0; i < NL_HIST_BINS; i++) {
-        struct bin b = {i, h->hist.bins[i]};
-        if (!b.count) continue;
-        if (out) memcpy(out + used, &b, sizeof b);
-        used += sizeof b;
-        h->name.n_bins++;
-    }
-    if (out) memcpy(out, &h->name, sizeof h->name);
-    return used;
+static void take_hists(struct nx_run *r, int rank, const void *data, int64_t bytes) {
+    const struct nx_hist *hists = data;
+    for (int64_t i = 0; i < bytes / (int64_t)sizeof *hists; i++)
+        for (int bin = 0; bin < NL_HIST_BINS; bin++)
+            if (hists[i].hist.bins[bin])
+                nx_record_hist_bin(r->record, &hists[i].name, rank, r->node_of[rank], r->hosts[r->node_of[rank]].host, bin,
+                                   hists[i].hist.bins[bin]);
 }
 
 static void write_hists(struct nx_run *r) {
-    size_t used = 0;
-    for (int i = 0; i < r->n_hists; i++) used += pack_hist(r->hists[i], NULL);
-    char *packed = malloc(used + 1);
-    if (!packed) r->has_no_memory = 1;
-    size_t at = 0;
-    for (int i = 0; packed && i < r->n_hists; i++) at += pack_hist(r->hists[i], packed + at);
+    struct nx_hist *all = calloc((size_t)r->n_hists + 1, sizeof *all);
+    if (!all) r->has_no_memory = 1;
+    for (int i = 0; all && i < r->n_hists; i++) all[i] = *r->hists[i];
     if (r->record) nx_record_hists_begin(r->record);
-    nx_collect(r, packed, (int64_t)at, take_hist);
+    nx_collect(r, all, all ? r->n_hists * (int64_t)sizeof *all : 0, take_hists);
     if (r->record) nx_record_hists_end(r->record);
-    free(packed);
+    free(all);
 }
 
 static int write_launch(struct nx_run *r) {
@@ -433,26 +408,19 @@ static void finish_tasks(struct nx_run *r) {
     }
 }
 
-/* One node's record of who else ran, as its first rank has it: whether there is one, the CPUs watched, and its text or the reason. */
 static void take_others(struct nx_run *r, int rank, const void *data, int64_t bytes) {
-    if (bytes > 0) nx_launch_others(r, r->hosts[r->node_of[rank]].host, data);
+    json_t *json = json_loadb(data, (size_t)bytes, 0, NULL);
+    if (!json) return;
+    json_object_set_new(json, "host", nl_json_text(r->hosts[r->node_of[rank]].host));
+    json_array_append_new(json_object_get(r->launch, "others"), json);
 }
 
-/* The record is of the checks: it ends with them. Collective. */
+/* The record of who else ran is of the checks: it ends with them. Collective. */
 static void collect_others(struct nx_run *r) {
-    struct nx_others *o = r->others;
-    char *text = nx_others_stop(o);
-    const char *said = text ? text : o->reason;
-    size_t n = o->is_first ? sizeof(struct nx_others_head) + strlen(said) + 1 : 0;
-    char *packed = malloc(n + 1);
-    if (!packed) r->has_no_memory = 1;
-    if (packed && n > 0) {
-        const struct nx_others_head head = {.n_cpus = o->n_cpus, .has_record = text != NULL};
-        memcpy(packed, &head, sizeof head);
-        memcpy(packed + sizeof head, said, n - sizeof head);
-    }
-    nx_collect(r, packed, packed ? (int64_t)n : 0, take_others);
-    NL_FREE(packed, text);
+    char *text = nx_others_stop(r->others);
+    if (r->others->is_first && !text) r->has_no_memory = 1;
+    nx_collect(r, text, text ? (int64_t)strlen(text) : 0, take_others);
+    free(text);
 }
 
 static enum nx_end finish(struct nx_run *r, int flags) {

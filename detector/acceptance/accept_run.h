@@ -25,14 +25,12 @@ struct nx_others {
     char reason[NX_OTHERS_REASON_BYTES]; /* why there is no record; "" */
 };
 
-/* Before what a rank sends of its node: the record's text, or the reason, follows with its 0. */
-struct nx_others_head { int n_cpus, has_record; };
-
 /* Starts it on the node's first rank. Before MPI_Init: an initialised MPI must not fork. Ranks and what started them are no others.
  * @param longest_ns  it ends by itself then, whatever happens to us. */
 void nx_others_start(struct nx_others *others, const struct nd_launcher *launcher, int64_t longest_ns);
 
-/* Ends it. What it says (JSON), to be freed; NULL: nothing, and `reason` says why where this rank answers for its node. Local. */
+/* Ends it. What is to be said of the node as JSON (docs/reference/formats.md, "others", without the host), to be freed; NULL: another rank
+ * answers for it. Local. */
 char *nx_others_stop(struct nx_others *others);
 
 enum nx_end { NX_END_COMPLETE, NX_END_WRONG_DATA, NX_END_INTERRUPTED, NX_END_FAILED };
@@ -93,10 +91,8 @@ struct nx_row nx_row(const char *variant);
 /* Fills in what n values came to: mean, SD, least, largest, median; NaN where n is too small. Sorts them. */
 void nx_row_sum_up(struct nx_row *row, double *values, int64_t n);
 
-/* Keeps a figure of this rank; written after the repetition. Local; for lack of memory the launch fails later. */
-void nx_add(struct nx_run *r, const struct nx_row *row);
-
-/* The same of `base` with another name, unit, value and number of values behind it (-1: not known). */
+/* Keeps a figure of this rank: `base` with a name, unit, value and number of values behind it (-1: not known). Written after the
+ * repetition. Local; for lack of memory the launch fails later. */
 void nx_put(struct nx_run *r, const struct nx_row *base, const char *metric, const char *unit, double value, int64_t n);
 
 /* The histogram of that name, made when it is first asked for. `cpu` -1: none. NULL: no memory. Local. */
@@ -126,6 +122,3 @@ enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others 
 /* Everything known before the first repetition; "ended" is null. New reference. */
 json_t *nx_launch_new(const struct nx_run *r);
 void nx_launch_update(struct nx_run *r);
-
-/* Adds who else ran on a node to "others"; `data`: a struct nx_others_head, and text with its 0. */
-void nx_launch_others(struct nx_run *r, const char *host, const void *data);

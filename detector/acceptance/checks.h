@@ -18,7 +18,7 @@ struct nx_check {
     /* Prepares. Collective. 0; 1 with a reason when it is not possible here (the same on all ranks), -1 likewise when it failed. NULL:
      * nothing. */
     int (*open)(struct nx_run *r, struct nx_task *t);
-    /* One repetition, about t->budget_ns long; hands its figures to nx_add. Required. Collective. 0, or -1 with a reason. */
+    /* One repetition, about t->budget_ns long; hands its figures to nx_put. Required. Collective. 0, or -1 with a reason. */
     int (*measure)(struct nx_run *r, struct nx_task *t);
     /* Figures over all repetitions. Collective. NULL: none. */
     void (*finish)(struct nx_run *r, struct nx_task *t);

@@ -39,17 +39,6 @@ static json_t *checks_json(const struct nx_run *r) {
     return array;
 }
 
-void nx_launch_others(struct nx_run *r, const char *host, const void *data) {
-    struct nx_others_head head;
-    json_t *array = json_object_get(r->launch, "others"), *record = NULL;
-    if (!array) return;
-    memcpy(&head, data, sizeof head);
-    const char *said = (const char *)data + sizeof head;
-    if (head.has_record && !(record = json_loads(said, 0, NULL))) said = "noiselab-record was cut short";
-    json_array_append_new(array, json_pack("{s:o, s:i, s:o, s:o}", "host", nl_json_text(host), "n_cpus", head.n_cpus, "reason",
-                                           record ? json_null() : nl_json_text(said), "record", record ? record : json_null()));
-}
-
 void nx_launch_update(struct nx_run *r) {
     const struct nd_starter *s = r->starter;
     nl_json_set(r->launch, "checks", checks_json(r), "wrong_data", json_integer(r->n_wrong), NULL);

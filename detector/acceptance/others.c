@@ -1,4 +1,5 @@
 #include "detector/acceptance/accept_run.h"
+#include "common/base/nl_json.h"
 #include "common/sys/nl_place.h"
 #include "common/sys/nl_whole.h"
 #include "detector/treatment/child.h"
@@ -54,9 +55,10 @@ void nx_others_start(struct nx_others *o, const struct nd_launcher *launcher, in
     o->pid = 0;
 }
 
-char *nx_others_stop(struct nx_others *o) {
+/* What it says, NULL with a reason. */
+static json_t *read_record(struct nx_others *o) {
     int status = 0;
-    if (o->pid <= 0) return NULL;
+    json_t *record = NULL;
     char *text = malloc(MOST_BYTES);
     kill(o->pid, SIGTERM);
     size_t n = text ? nl_read_fd(o->fd, text, MOST_BYTES, PATIENCE_NS) : 0;
@@ -64,10 +66,20 @@ char *nx_others_stop(struct nx_others *o) {
     kill(o->pid, SIGKILL);
     pid_t ended = waitpid(o->pid, &status, 0);
     o->pid = 0;
-    if (n > 0) return text;
+    if (n > 0 && !(record = json_loads(text, 0, NULL))) nl_say(o->reason, sizeof o->reason, "noiselab-record was cut short");
+    else if (n == 0 && ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        nl_say(o->reason, sizeof o->reason, "noiselab-record cannot be run");
+    else if (n == 0) nl_say(o->reason, sizeof o->reason, "noiselab-record said nothing (status %d)", ended > 0 ? status : -1);
     free(text);
-    if (ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        snprintf(o->reason, sizeof o->reason, "noiselab-record cannot be run");
-    else snprintf(o->reason, sizeof o->reason, "noiselab-record said nothing (status %d)", ended > 0 ? status : -1);
-    return NULL;
+    return record;
+}
+
+char *nx_others_stop(struct nx_others *o) {
+    if (!o->is_first) return NULL;
+    json_t *record = o->pid > 0 ? read_record(o) : NULL;
+    json_t *json = json_pack("{s:i, s:o, s:o}", "n_cpus", o->n_cpus, "reason", record ? json_null() : nl_json_text(o->reason), "record",
+                             record ? record : json_null());
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    json_decref(json);
+    return text;
 }

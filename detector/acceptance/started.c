@@ -45,7 +45,7 @@ static int64_t sync_every_ns(struct nx_run *r) {
     return ns > SYNC_EVERY_NS ? ns : SYNC_EVERY_NS;
 }
 
-int nx_need_starter(struct nx_run *r, struct nx_task *t) {
+static int need_starter(struct nx_run *r, struct nx_task *t) {
     struct nd_op_state state = {0};
     struct nd_loop loop = {.op = nl_find(nd_ops, "barrier"), .state = &state, .n_operations = 1, .chunk = 1, .ticks = &r->ticks,
                            .detour_threshold_ns = INT64_MAX, .stop_asked = r->stop_asked};
@@ -68,7 +68,7 @@ int nx_need_starter(struct nx_run *r, struct nx_task *t) {
     return failed ? -1 : 0;
 }
 
-int nx_started_open(struct nx_run *r, struct nx_started *s, const struct nd_op *op, int64_t bytes, char reason[NX_REASON_BYTES]) {
+static int open_one(struct nx_run *r, struct nx_started *s, const struct nd_op *op, int64_t bytes, char reason[NX_REASON_BYTES]) {
     *s = (struct nx_started){.op = op};
     const char *problem = nd_op_problem(op, &plain, bytes, r->team.n_ranks, reason, NX_REASON_BYTES);
     if (problem || nx_lacks_memory(r, nd_op_memory_bytes(op, &plain, bytes, r->team.n_ranks), reason)) return 1;
@@ -93,6 +93,13 @@ int nx_started_open(struct nx_run *r, struct nx_started *s, const struct nd_op *
     return 0;
 }
 
+int nx_started_open(struct nx_run *r, struct nx_task *t, struct nx_started *s, const struct nx_started_row *rows, int n) {
+    int rc = need_starter(r, t);
+    for (int i = 0; i < n && rc == 0; i++)
+        rc = open_one(r, &s[i], rows[i].own ? rows[i].own : nl_find(nd_ops, rows[i].operation), rows[i].bytes, t->reason);
+    return rc;
+}
+
 int nx_started_run(struct nx_run *r, struct nx_started *s, int64_t slice_ns, int least, char reason[NX_REASON_BYTES]) {
     nd_starter_keep_in_step(r->starter);
     /* how long a start takes is not known before the first time; where it is long that time is all there is */
@@ -111,7 +118,7 @@ int nx_started_run(struct nx_run *r, struct nx_started *s, int64_t slice_ns, int
     return 0;
 }
 
-void nx_started_close(struct nx_started *s) {
-    if (!s->op) return;
-    nd_op_close(&s->state);
+void nx_started_close(struct nx_started *s, int n) {
+    for (int i = 0; i < n; i++)
+        if (s[i].op) nd_op_close(&s[i].state);
 }

@@ -69,18 +69,12 @@ static char *preload(const struct profile *c) {
     return asprintf(&text, "LD_PRELOAD=%s%s%s", c->library, before && *before ? ":" : "", before ? before : "") < 0 ? NULL : text;
 }
 
-static char *environment(const struct profile *c) {
-    char *text = NULL;
-    return asprintf(&text, "%s=%s", NF_ENVIRONMENT, c->folder) < 0 ? NULL : text;
-}
-
 /* The words with those added that carry two variables to the ranks; where the launcher has no words for it they are set here. */
 static char **words_for(const struct profile *c) {
     int n = 0;
     while (c->words[n]) n++;
-    char **words = calloc((size_t)n + ADDED_WORDS, sizeof *words);
-    char *variables[] = {preload(c), environment(c)};
-    if (!words || !variables[0] || !variables[1]) return NULL;
+    char **words = calloc((size_t)n + ADDED_WORDS, sizeof *words), *variables[] = {preload(c), NULL};
+    if (!words || !variables[0] || asprintf(&variables[1], "%s=%s", NF_ENVIRONMENT, c->folder) < 0) return NULL;
     enum launcher launcher = launcher_of(c->words[0]);
     int k = 0;
     words[k++] = c->words[0];
@@ -181,30 +175,27 @@ static int read_note(const char *path, void *context) {
 
 /* Why there is no profile of any rank, in one line, from the notes of the processes and the words of the command. */
 static void nf_command_explain(const struct profile *c, char *line, int size) {
+    static const struct { const char *word, *format; } rows[] = { /* of program and detail */
+        {"other-library", "'%s' uses another MPI library (%s) than noiselab was built with: build noiselab with its mpicc"},
+        {"lone", NULL}, /* the detail says it */
+        {"static", "'%s' is a static binary, which loads no library: link it with libnoiselab-profile.so"},
+        {"no-mpi", "'%s' is not an MPI program: it needs no MPI library, and had loaded none when it ended"},
+        {"by-handle", "'%s' loaded the MPI library itself and looked its functions up there (dlopen and dlsym, as Python's ctypes does), "
+                      "past libnoiselab-profile.so: nothing could be counted; a module that is linked with MPI, such as mpi4py, can be"},
+        {"started", "'%s' began without an MPI library and was killed: whether it would have loaded one is not known"},
+        {"loaded", "'%s' never called MPI_Init, or ended before it was done"},
+    };
+    enum { FIRST_GUESS = 2, N_ROWS = sizeof rows / sizeof *rows }; /* before it: what is known for sure */
     struct note note = {.word = ""};
     const char *word = static_word(c);
+    int i = 0;
     nf_each_file(c->folder, "note", read_note, &note);
-    if (!strcmp(note.word, "other-library"))
-        nl_say(line, (size_t)size, "'%s' uses another MPI library (%s) than noiselab was built with: build noiselab with its mpicc",
-                 note.program, note.detail);
-    else if (!strcmp(note.word, "lone")) nl_say(line, (size_t)size, "%s", note.detail);
-    else if (word) nl_say(line, (size_t)size, "'%s' is a static binary, which loads no library: link it with libnoiselab-profile.so", word);
-    else if (!strcmp(note.word, "no-mpi"))
-        nl_say(line, (size_t)size, "'%s' is not an MPI program: it needs no MPI library, and had loaded none when it ended",
-                 note.program);
-    else if (!strcmp(note.word, "by-handle"))
-        nl_say(line, (size_t)size,
-               "'%s' loaded the MPI library itself and looked its functions up there (dlopen and dlsym, as Python's ctypes does), past "
-                 "libnoiselab-profile.so: nothing could be counted; a module that is linked with MPI, such as mpi4py, can be",
-                 note.program);
-    else if (!strcmp(note.word, "started"))
-        nl_say(line, (size_t)size, "'%s' began without an MPI library and was killed: whether it would have loaded one is not known",
-                 note.program);
-    else if (!strcmp(note.word, "loaded"))
-        nl_say(line, (size_t)size, "'%s' never called MPI_Init, or ended before it was done", note.program);
+    while (i < N_ROWS && strcmp(rows[i].word, note.word) != 0) i++;
+    if (i >= FIRST_GUESS && word) nl_say(line, (size_t)size, rows[FIRST_GUESS].format, word);
+    else if (i < N_ROWS && !rows[i].format) nl_say(line, (size_t)size, "%s", note.detail);
+    else if (i < N_ROWS) nl_say(line, (size_t)size, rows[i].format, note.program, note.detail);
     else
-        nl_say(line, (size_t)size, "no rank loaded '%s': '%s' did not start one, or does not hand on LD_PRELOAD", c->library,
-                 c->words[0]);
+        nl_say(line, (size_t)size, "no rank loaded '%s': '%s' did not start one, or does not hand on LD_PRELOAD", c->library, c->words[0]);
 }
 
 /* ---- options ---- */

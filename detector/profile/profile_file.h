@@ -36,7 +36,6 @@ struct nf_row {
     uint8_t communicator; /* enum nf_communicator_kind: as large as MPI_COMM_WORLD, or a part */
     int32_t n_ranks;      /* of the communicator; 0: none */
     int32_t root;
-    int32_t unused;
     uint64_t n_calls;
     int64_t bytes;
     int64_t inside_ns, longest_ns;
@@ -99,11 +98,9 @@ struct nf_file {
     int32_t rank, n_ranks, node, n_nodes, pid;
     int32_t thread_level; /* as MPI_Init_thread provided */
     int32_t state;        /* enum nf_state */
-    int32_t abort_code;
     int32_t tid; /* of the thread that called MPI_Init */
     int32_t can_see_waits; /* 1: preempted_ns is the scheduler's account; 0: it has all the time off the CPU */
     char host[256], clock[32], library[128], program[256];
-    int64_t started_unix_ns; /* end of MPI_Init */
     int64_t started_ns, last_ns; /* local clock; last_ns: end of the last call */
     struct nf_clock_model at_start, at_end; /* at_end: after NF_FINALIZED */
     int64_t sample_cost_ns;

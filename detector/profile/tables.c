@@ -114,7 +114,7 @@ static void print_root(FILE *out, int root) {
     if (root >= 0) fprintf(out, "%d", root);
 }
 
-static void print_operations(FILE *out, const struct nf_tables *t, const struct ranks *r) {
+static int print_operations(FILE *out, const struct nf_tables *t, const struct ranks *r) {
     fputs("launch,rank,operation,class,bytes_lo,communicator,ranks,root,calls,bytes,inside_ns,longest_ns,outside_ns\n", out);
     for (int i = 0; i < r->n; i++) {
         for (uint32_t k = 0; r->files[i] && k < r->files[i]->n_rows; k++) {
@@ -127,6 +127,7 @@ static void print_operations(FILE *out, const struct nf_tables *t, const struct 
                     row->longest_ns, row->outside_ns);
         }
     }
+    return 0;
 }
 
 static int is_alike(const struct nf_row *a, const struct nf_row *b) {
@@ -184,7 +185,7 @@ static int print_histograms(FILE *out, const struct nf_tables *t, const struct r
     return failed;
 }
 
-static void print_ranks(FILE *out, const struct nf_tables *t, const struct ranks *r) {
+static int print_ranks(FILE *out, const struct nf_tables *t, const struct ranks *r) {
     static const char *const states[] = {[NF_RUNNING] = "unfinished", [NF_FINALIZED] = "finalized", [NF_ABORTED] = "aborted"};
     static const char *const levels[] = {"single", "funneled", "serialized", "multiple"};
     fputs("launch,rank,host,node,threads,state,clock,clock_bound_ns,started_ns,wall_ns,calls,mpi_ns,lost_calls,sampled_calls,sample_cost_"
@@ -200,9 +201,10 @@ static void print_ranks(FILE *out, const struct nf_tables *t, const struct ranks
                 f->last_ns - f->started_ns, f->n_calls, f->mpi_ns, f->n_lost_calls, f->n_sampled, f->sample_cost_ns,
                 f->can_see_waits ? "scheduler" : "clocks");
     }
+    return 0;
 }
 
-static void print_arrivals(FILE *out, const struct nf_tables *t, const struct ranks *r) {
+static int print_arrivals(FILE *out, const struct nf_tables *t, const struct ranks *r) {
     fputs("launch,communicator,ranks,call,operation,rank,node,since_ns,arrived_ns,left_ns,preempted_ns,off_cpu_ns,slept,mpi_ns\n", out);
     for (int i = 0; i < r->n; i++) {
         const struct nf_file *f = r->files[i];
@@ -218,20 +220,18 @@ static void print_arrivals(FILE *out, const struct nf_tables *t, const struct ra
                     global_ns(f, s->left_ns) - r->origin_ns, s->preempted_ns, s->off_cpu_ns, s->has_slept != 0, s->mpi_ns);
         }
     }
+    return 0;
 }
 
-static int write_one(const struct nf_tables *t, const struct ranks *r, const char *name) {
+typedef int table_printer(FILE *out, const struct nf_tables *t, const struct ranks *r); /* 0, -1: no memory */
+
+static int write_one(const struct nf_tables *t, const struct ranks *r, const char *name, table_printer *print) {
     char path[PATH_BYTES];
     struct nl_whole whole = {.f = NULL};
     int failed = 0;
     if (snprintf(path, sizeof path, "%s/%s.csv", t->folder, name) >= (int)sizeof path || nl_whole_open(&whole, path, 0666))
         return nl_error("'%s' cannot be written: %s", path, strerror(errno));
-    switch (name[0]) {
-    case 'o': print_operations(whole.f, t, r); break;
-    case 'h': failed = print_histograms(whole.f, t, r); break;
-    case 'r': print_ranks(whole.f, t, r); break;
-    default: print_arrivals(whole.f, t, r);
-    }
+    failed = print(whole.f, t, r);
     if (nl_whole_close(&whole, failed)) return nl_error("'%s' cannot be written: %s", path, strerror(errno));
     return 0;
 }
@@ -251,12 +251,14 @@ static void sum_up(struct nf_tables *t, const struct ranks *r) {
 }
 
 int nf_tables_write(struct nf_tables *t) {
-    static const char *const names[] = {"operations", "histograms", "ranks", "arrivals"};
+    static const struct { const char *name; table_printer *print; } tables[] = {
+        {"operations", print_operations}, {"histograms", print_histograms}, {"ranks", print_ranks}, {"arrivals", print_arrivals}};
     struct ranks r = {.files = NULL};
     int failed = nf_each_file(t->folder, "profile", take_file, &r);
     if (!failed) sum_up(t, &r);
     find_origin(&r);
-    for (size_t i = 0; !failed && t->n_ranks && i < sizeof names / sizeof *names; i++) failed = write_one(t, &r, names[i]);
+    for (size_t i = 0; !failed && t->n_ranks && i < sizeof tables / sizeof *tables; i++)
+        failed = write_one(t, &r, tables[i].name, tables[i].print);
     for (int i = 0; i < r.n; i++)
         if (r.files[i]) munmap(r.files[i], sizeof *r.files[i]);
     free(r.files);

@@ -12,47 +12,36 @@ static const char *const nc_state_names[] = {[NC_GOOD] = "good", [NC_LIMITED] = 
 
 /* ---- what follows for the experiments ---- */
 
-static enum nc_state need_ranks(const struct nc_machine *m, char *why, size_t size) {
-    if (!m->launcher_works) {
-        snprintf(why, size, "no ranks can be started (MPI)");
-        return NC_MISSING;
-    }
-    if (!m->has_r) {
-        snprintf(why, size, "measures here; answers where R is (--finish DIR)");
-        return NC_LIMITED;
-    }
-    if (m->n_cores < 2) {
-        snprintf(why, size, "one rank only: no collective waits for another rank");
-        return NC_LIMITED;
-    }
-    return NC_GOOD;
-}
+enum { RANKS = 1, AGENTS = 2, NODES = 4, ANSWERS = 8 };
 
-static enum nc_state need_agents(const struct nc_machine *m, char *why, size_t size) {
-    enum nc_state state = need_ranks(m, why, size);
-    if (state != NC_GOOD || m->can_freeze) return state;
-    snprintf(why, size, "only agents that are started (--agent-cmd) or have switches of their own (--agent-on)");
-    return NC_LIMITED;
-}
-
-static enum nc_state need_nodes(const struct nc_machine *m, char *why, size_t size) {
-    enum nc_state state = need_ranks(m, why, size);
-    if (state != NC_GOOD || m->is_slurm_job) return state;
-    snprintf(why, size, "this machine only, without node against node; a cluster: %s",
-             m->has_slurm ? "--submit, or --hosts" : "--hosts n1,n2,...");
-    return NC_LIMITED;
-}
-
-static enum nc_state need_r(const struct nc_machine *m, char *why, size_t size) {
-    if (m->has_r) return NC_GOOD;
-    snprintf(why, size, "R or its package is missing");
-    return NC_MISSING;
-}
-
-const struct nc_experiment nc_experiments[] = {
-    {"sensitivity", 1, need_ranks}, {"agent", 1, need_agents}, {"acceptance", 1, need_nodes}, {"stability", 0, need_ranks},
-    {"reproducibility", 0, need_ranks}, {"analysis", 0, need_r}, {0},
+static const struct experiment {
+    const char *name;
+    int is_main;    /* decides the exit status */
+    unsigned needs; /* RANKS, ... */
+} experiments[] = {
+    {"sensitivity", 1, RANKS}, {"agent", 1, RANKS | AGENTS}, {"acceptance", 1, RANKS | NODES}, {"stability", 0, RANKS},
+    {"reproducibility", 0, RANKS}, {"analysis", 0, ANSWERS},
 };
+enum { N_EXPERIMENTS = sizeof experiments / sizeof *experiments };
+
+/* Whether it can run here; the first thing in its way is why, "" without. */
+static enum nc_state judge(const struct nc_machine *m, const struct experiment *e, const char **why) {
+    const struct { unsigned of; int is_so; enum nc_state state; const char *why; } rows[] = {
+        {RANKS, !m->launcher_works, NC_MISSING, "no ranks can be started (MPI)"},
+        {RANKS, !m->has_r, NC_LIMITED, "measures here; answers where R is (--finish DIR)"},
+        {RANKS, m->n_cores < 2, NC_LIMITED, "one rank only: no collective waits for another rank"},
+        {AGENTS, !m->can_freeze, NC_LIMITED, "only agents that are started (--agent-cmd) or have switches of their own (--agent-on)"},
+        {NODES, !m->is_slurm_job && m->has_slurm, NC_LIMITED,
+         "this machine only, without node against node; a cluster: --submit, or --hosts"},
+        {NODES, !m->is_slurm_job, NC_LIMITED, "this machine only, without node against node; a cluster: --hosts n1,n2,..."},
+        {ANSWERS, !m->has_r, NC_MISSING, "R or its package is missing"},
+        {~0u, 1, NC_GOOD, ""},
+    };
+    int i = 0;
+    while (!(e->needs & rows[i].of) || !rows[i].is_so) i++;
+    *why = rows[i].why;
+    return rows[i].state;
+}
 
 /* ---- options ---- */
 
@@ -91,52 +80,44 @@ static void print_line(const char *name, enum nc_state state, const char *text) 
     print_broken(text[0] ? text : "can run", 26);
 }
 
-static void print_text(const struct nc_finding *findings, const enum nc_state *states, char (*whys)[200]) {
+static void print_text(const struct nc_finding *findings, const enum nc_state *states, const char *const *whys) {
     for (int i = 0; nc_probes[i].name; i++) {
         print_line(nc_probes[i].name, findings[i].state, findings[i].here);
         if (findings[i].means[0]) printf("%26s", ""), print_broken(findings[i].means, 26);
         if (findings[i].change[0]) printf("%24s> ", ""), print_broken(findings[i].change, 26);
     }
     puts("\nExperiments");
-    for (int i = 0; nc_experiments[i].name; i++) print_line(nc_experiments[i].name, states[i], whys[i]);
+    for (int i = 0; i < N_EXPERIMENTS; i++) print_line(experiments[i].name, states[i], whys[i]);
 }
 
 static json_t *unless_empty(const char *text) { return text[0] ? json_string(text) : json_null(); }
 
-static int print_json(const struct nc_finding *findings, const enum nc_state *states, char (*whys)[200]) {
+static int print_json(const struct nc_finding *findings, const enum nc_state *states, const char *const *whys) {
     char host[256] = "";
-    json_t *checks = json_array(), *experiments = json_array();
+    json_t *checks = json_array(), *all = json_array();
     gethostname(host, sizeof host - 1);
     for (int i = 0; nc_probes[i].name; i++)
         json_array_append_new(checks, json_pack("{s:s, s:s, s:o, s:o, s:o}", "check", nc_probes[i].name, "state",
                                                 nc_state_names[findings[i].state], "here", unless_empty(findings[i].here), "means",
                                                 unless_empty(findings[i].means), "change", unless_empty(findings[i].change)));
-    for (int i = 0; nc_experiments[i].name; i++)
-        json_array_append_new(experiments,
-                              json_pack("{s:s, s:s, s:b, s:o}", "experiment", nc_experiments[i].name, "state", nc_state_names[states[i]],
-                                        "is_main", nc_experiments[i].is_main, "reason", unless_empty(whys[i])));
+    for (int i = 0; i < N_EXPERIMENTS; i++)
+        json_array_append_new(all,
+                              json_pack("{s:s, s:s, s:b, s:o}", "experiment", experiments[i].name, "state", nc_state_names[states[i]],
+                                        "is_main", experiments[i].is_main, "reason", unless_empty(whys[i])));
     json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o}", "schema", 1, "program", "noiselab-doctor", "version", NOISELAB_VERSION,
-                             "host", host, "checks", checks, "experiments", experiments);
+                             "host", host, "checks", checks, "experiments", all);
     int failed = !json || json_dumpf(json, stdout, JSON_INDENT(2)) || putchar('\n') == EOF || fflush(stdout);
     if (failed) nl_error("--json: cannot be written");
     json_decref(json);
     return failed ? -1 : 0;
 }
 
-/* Whether the main experiments can run: they may have limits. */
-static int judge(const struct nc_machine *m, enum nc_state *states, char (*whys)[200]) {
-    int can_run = 1;
-    for (int i = 0; nc_experiments[i].name; i++) {
-        states[i] = nc_experiments[i].judge(m, whys[i], sizeof whys[i]);
-        if (nc_experiments[i].is_main && states[i] == NC_MISSING) can_run = 0;
-    }
-    return can_run;
-}
-
 int main(int argc, char **argv) {
     static struct nc_finding findings[MAX_PROBES];
-    static char whys[MAX_PROBES][200], bin[PATH_MAX];
-    enum nc_state states[MAX_PROBES];
+    static char bin[PATH_MAX];
+    const char *whys[N_EXPERIMENTS];
+    enum nc_state states[N_EXPERIMENTS];
+    int can_run = 1; /* the main ones, may be with limits */
     struct nc_machine machine = {.bin = bin};
     struct asked asked = {
         .line = {.program = "noiselab-doctor",
@@ -154,7 +135,10 @@ int main(int argc, char **argv) {
         return NL_EXIT_USAGE;
     }
     for (int i = 0; nc_probes[i].name; i++) nc_probes[i].look(&machine, &findings[i]);
-    int can_run = judge(&machine, states, whys);
+    for (int i = 0; i < N_EXPERIMENTS; i++) {
+        states[i] = judge(&machine, &experiments[i], &whys[i]);
+        if (experiments[i].is_main && states[i] == NC_MISSING) can_run = 0;
+    }
     if (!asked.is_json) print_text(findings, states, whys);
     if (asked.is_json && print_json(findings, states, whys)) return NL_EXIT_USAGE;
     return can_run ? NL_EXIT_OK : NL_EXIT_USAGE;

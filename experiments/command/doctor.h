@@ -1,5 +1,4 @@
-/* What this machine permits: one row per thing looked at, and what follows for each experiment. Nothing is changed, nothing measured but
- * one second of /proc/stat. */
+/* What this machine permits: one row per thing looked at. Nothing is changed, nothing measured but one second of /proc/stat. */
 #pragma once
 
 #include "common/base/nl_usual.h"
@@ -33,14 +32,6 @@ struct nc_probe {
     void (*look)(struct nc_machine *m, struct nc_finding *f); /* f is zeroed: good, without words */
 };
 extern const struct nc_probe nc_probes[]; /* in the order of the table, and of what needs what; ends with a row without name */
-
-/* One experiment: whether it can run here. */
-struct nc_experiment {
-    const char *name;
-    int is_main; /* decides the exit status */
-    enum nc_state (*judge)(const struct nc_machine *m, char *why, size_t size); /* `why`: "" where nothing is in the way */
-};
-extern const struct nc_experiment nc_experiments[]; /* ends with a row without name */
 
 /* Runs a command with no input, and ends it, with all that it started, after so many seconds.
  * @param out, err  receive what it printed, cut off where there is no room; NULL: thrown away.

@@ -22,6 +22,13 @@ static void __attribute__((format(printf, 2, 3))) say(char field[NC_TEXT_BYTES],
     va_end(args);
 }
 
+/* What works with a limit, what that means, and what would change it. */
+static void limit(struct nc_finding *f, const char *means, const char *change) {
+    f->state = NC_LIMITED;
+    SAY(means, "%s", means);
+    SAY(change, "%s", change);
+}
+
 /* The path of a program that PATH has; NULL. */
 static const char *in_path(const char *name, char *buf, size_t size) {
     const char *path = getenv("PATH");
@@ -65,9 +72,7 @@ static void look_at_cpus(struct nc_machine *m, struct nc_finding *f) {
         nl_place_list(place, list, sizeof list), n_all, smt > 0 ? smt : 1);
     nl_place_close(place);
     if (m->n_cores < 2) {
-        f->state = NC_LIMITED;
-        SAY(means, "one rank: no collective waits for another rank");
-        SAY(change, "a machine, job or cpuset of two cores or more");
+        limit(f, "one rank: no collective waits for another rank", "a machine, job or cpuset of two cores or more");
     } else if (smt > 1) {
         SAY(means, "ranks are bound to cores; what runs on the other threads of a core slows them down");
     }
@@ -83,11 +88,10 @@ static void look_at_quota(struct nc_machine *m, struct nc_finding *f) {
         return;
     }
     SAY(here, "%s%s", nl_quota_tell(&quota, text, sizeof text), quota.depth > 0 ? ", set above the own cgroup" : "");
-    f->state = NC_LIMITED;
-    SAY(means, "%s", nl_quota_cpus(&quota) < m->n_cores
-                         ? "a rank on each core needs more: all are stopped in every period, and that is no noise of other tasks"
-                         : "a load or an agent in the same cgroup may use it up: then the ranks are stopped, too");
-    SAY(change, "a cgroup, job or container without a limit of CPU time (cpu.max, cpu.cfs_quota_us; docker --cpus, Kubernetes limits.cpu)");
+    limit(f, nl_quota_cpus(&quota) < m->n_cores
+                 ? "a rank on each core needs more: all are stopped in every period, and that is no noise of other tasks"
+                 : "a load or an agent in the same cgroup may use it up: then the ranks are stopped, too",
+          "a cgroup, job or container without a limit of CPU time (cpu.max, cpu.cfs_quota_us; docker --cpus, Kubernetes limits.cpu)");
 }
 
 static void look_at_load(struct nc_machine *m, struct nc_finding *f) {
@@ -115,12 +119,12 @@ static void look_at_load(struct nc_machine *m, struct nc_finding *f) {
         SAY(here, "quiet: %.1f %% busy, %.1f %% steal (mean over CPUs, %d s)", node.busy_percent, node.steal_percent, LOOK_S);
         return;
     }
-    f->state = NC_LIMITED;
     nd_quiet_tell(&node, 1, ND_QUIET_LIMIT_PERCENT, f->here, NC_TEXT_BYTES);
-    SAY(means, "%s", node.steal_percent > node.busy_percent ? "a hypervisor takes the CPUs: small effects need longer runs"
-                                                            : "what runs now slows the measurement: small effects need longer runs");
-    SAY(change, "%s",
-        node.steal_percent > node.busy_percent ? "another host, or another hour" : "stop it, or wait until it is quiet: --wait-quiet 5min");
+    if (node.steal_percent > node.busy_percent)
+        limit(f, "a hypervisor takes the CPUs: small effects need longer runs", "another host, or another hour");
+    else
+        limit(f, "what runs now slows the measurement: small effects need longer runs",
+              "stop it, or wait until it is quiet: --wait-quiet 5min");
 }
 
 static void look_at_clock(struct nc_machine *m, struct nc_finding *f) {
@@ -129,9 +133,8 @@ static void look_at_clock(struct nc_machine *m, struct nc_finding *f) {
     nl_read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
     SAY(here, "clock source %s", source[0] ? source : "not known");
     if (strcmp(source, "tsc") == 0 || strcmp(source, "arch_sys_counter") == 0 || strcmp(source, "timebase") == 0) return;
-    f->state = NC_LIMITED;
-    SAY(means, "a reading may cost a microsecond; operations below some 10 us are timed coarsely");
-    SAY(change, "clocksource=tsc on the kernel's command line, where the TSC is stable");
+    limit(f, "a reading may cost a microsecond; operations below some 10 us are timed coarsely",
+          "clocksource=tsc on the kernel's command line, where the TSC is stable");
 }
 
 static void look_at_governor(struct nc_machine *m, struct nc_finding *f) {
@@ -140,9 +143,7 @@ static void look_at_governor(struct nc_machine *m, struct nc_finding *f) {
     nl_read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", name, sizeof name);
     SAY(here, "%s", name[0] ? name : "not known (no cpufreq here, as in many virtual machines)");
     if (!name[0] || strcmp(name, "performance") == 0) return;
-    f->state = NC_LIMITED;
-    SAY(means, "the CPU's clock follows the load: times scatter more");
-    SAY(change, "cpupower frequency-set -g performance (as root)");
+    limit(f, "the CPU's clock follows the load: times scatter more", "cpupower frequency-set -g performance (as root)");
 }
 
 static void look_at_preempted(struct nc_machine *m, struct nc_finding *f) {
@@ -153,9 +154,7 @@ static void look_at_preempted(struct nc_machine *m, struct nc_finding *f) {
     nl_preempted_close(&p);
     SAY(here, is_scheduler ? "by the scheduler's own account" : "by wall time minus CPU time");
     if (is_scheduler) return;
-    f->state = NC_LIMITED;
-    SAY(means, "a hypervisor's steal counts as preempted time, too");
-    SAY(change, "a kernel with CONFIG_SCHED_INFO");
+    limit(f, "a hypervisor's steal counts as preempted time, too", "a kernel with CONFIG_SCHED_INFO");
 }
 
 /* The first CPU that this process may use; 0 where that is not known. */
@@ -177,36 +176,27 @@ static void look_at_recording(struct nc_machine *m, struct nc_finding *f) {
     nl_set_quiet(1); /* the reason comes with the recorder, or there is none at all */
     int failed = nr_open(&recorder, &config);
     nl_set_quiet(0);
-    if (failed) {
-        f->state = NC_LIMITED;
-        SAY(here, "no source (perf_event_paranoid %s)", paranoid[0] ? paranoid : "not known");
-    } else {
-        f->state = nr_reason(recorder)[0] ? NC_LIMITED : NC_GOOD;
-        SAY(here, "source %s%s%s (perf_event_paranoid %s)", nr_source(recorder), nr_reason(recorder)[0] ? "; " : "", nr_reason(recorder),
-            paranoid[0] ? paranoid : "not known");
-        nr_close(recorder);
-    }
-    if (f->state == NC_GOOD) return;
-    SAY(means, "an agent's cost is measured; which task took the CPU is known less exactly, or not at all");
-    SAY(change, "sysctl kernel.perf_event_paranoid=-1 (as root), or run as root");
+    const char *source = failed ? "" : nr_source(recorder), *reason = failed ? "no source" : nr_reason(recorder);
+    SAY(here, "%s%s%s%s (perf_event_paranoid %s)", failed ? "" : "source ", source, *source && *reason ? "; " : "", reason,
+        paranoid[0] ? paranoid : "not known");
+    if (*reason)
+        limit(f, "an agent's cost is measured; which task took the CPU is known less exactly, or not at all",
+              "sysctl kernel.perf_event_paranoid=-1 (as root), or run as root");
+    if (!failed) nr_close(recorder);
 }
 
 /* What noiselab-agent finds of a process of ours that does nothing: how it would be frozen. */
 static json_t *agent_of_ours(const struct nc_machine *m, char *err, size_t size) {
     char program[PATH_MAX], pid_word[48], out[TEXT_BYTES];
     pid_t pid = fork();
-    if (pid == 0) {
-        for (;;) pause();
-    }
+    while (pid == 0) pause();
+    if (pid < 0) return NULL;
     snprintf(program, sizeof program, "%s/noiselab-agent", m->bin);
     snprintf(pid_word, sizeof pid_word, "--agent-pid=%d", (int)pid);
-    int status = pid > 0 ? nc_run((const char *const[]){program, "--dry-run", "--json", "--who=none", pid_word, NULL}, SLURM_S, out,
-                                  sizeof out, err, size)
-                         : 127;
-    if (pid > 0) {
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-    }
+    const char *const words[] = {program, "--dry-run", "--json", "--who=none", pid_word, NULL};
+    int status = nc_run(words, SLURM_S, out, sizeof out, err, size);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
     return status == 0 ? json_loads(out, 0, NULL) : NULL;
 }
 
@@ -236,15 +226,14 @@ static void look_at_freezing(struct nc_machine *m, struct nc_finding *f) {
 }
 
 static void look_at_loads(struct nc_machine *m, struct nc_finding *f) {
-    size_t used = 0;
+    size_t used;
     int n = 0, n_missing = 0;
     (void)m;
     for (; ng_kinds[n]; n++) {
         const char *reason = ng_kinds[n]->supported ? ng_kinds[n]->supported() : NULL;
         if (!reason) continue;
-        used += used < (size_t)NC_TEXT_BYTES ? (size_t)snprintf(f->means + used, (size_t)NC_TEXT_BYTES - used, "%s%s: %s",
-                                                                n_missing++ ? "; " : "", ng_kinds[n]->name, reason)
-                                             : 0;
+        used = strlen(f->means);
+        snprintf(f->means + used, NC_TEXT_BYTES - used, "%s%s: %s", n_missing++ ? "; " : "", ng_kinds[n]->name, reason);
     }
     SAY(here, "%d of %d kinds of load can run", n - n_missing, n);
     if (n_missing) f->state = NC_LIMITED;
@@ -303,9 +292,8 @@ static void look_at_slurm(struct nc_machine *m, struct nc_finding *f) {
         return;
     }
     char reason[200];
-    f->state = NC_LIMITED;
+    limit(f, "no batch jobs (--submit)", "");
     SAY(here, "does not answer: %s", reason_of(err, reason, sizeof reason));
-    SAY(means, "no batch jobs (--submit)");
 }
 
 static void look_at_likwid(struct nc_machine *m, struct nc_finding *f) {

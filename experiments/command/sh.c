@@ -4,6 +4,7 @@
 #include "common/base/nl_hostlist.h"
 #include "common/base/nl_words.h"
 #include "common/base/nl_secret.h"
+#include "common/sys/nl_whole.h"
 #include "experiments/command/values.h"
 
 /* Processes of a launch that a script has started: they end with the script, and a script can wait for them all. */
@@ -22,48 +23,28 @@ static const struct { const char *name; int is_rank; } programs[] = {{"noiselab-
                 {"noiselab-agent", 0},  {"noiselab-record", 0}, {"nl-guardian", 0}};
 enum { N_PROGRAMS = sizeof programs / sizeof *programs };
 
-/* The file of a process, 0-terminated. @return bytes, -1; the caller frees. */
-static ssize_t read_of(pid_t pid, const char *name, char **text) {
-    char path[64];
-    size_t size = 0, n = 0;
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    *text = NULL;
-    if (fd < 0) return -1;
-    for (ssize_t more = 1; more > 0; n += (size_t)more) {
-        if (n + 1 >= size) {
-            char *larger = realloc(*text, size = 2 * size + 4096);
-            if (!larger) break;
-            *text = larger;
-        }
-        more = read(fd, *text + n, size - n - 1);
-        if (more < 0) break;
-    }
-    close(fd);
-    if (*text) (*text)[n] = '\0';
-    return *text ? (ssize_t)n : -1;
-}
-
 /* Whether it was started for that launch; what has ended and was not waited for has no environment any more. */
 static int is_of(pid_t pid, const char *launch) {
-    char *text, wanted[4096];
-    snprintf(wanted, sizeof wanted, NC_LAUNCH_VARIABLE "=%s", launch);
-    ssize_t n = read_of(pid, "environ", &text);
+    char path[64], wanted[4096], *entry = NULL;
+    size_t size = 0;
     int found = 0;
-    for (ssize_t at = 0; at < n && !found; at += (ssize_t)strlen(text + at) + 1) found = strcmp(text + at, wanted) == 0;
-    free(text);
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    snprintf(wanted, sizeof wanted, NC_LAUNCH_VARIABLE "=%s", launch);
+    FILE *f = fopen(path, "re");
+    while (f && !found && getdelim(&entry, &size, '\0', f) > 0) found = strcmp(entry, wanted) == 0;
+    if (f) fclose(f);
+    free(entry);
     return found;
 }
 
 /* 1 a rank, 0 another program of ours, -1 neither. */
 static int kind_of(pid_t pid) {
-    char *name;
-    int kind = -1;
-    if (read_of(pid, "comm", &name) > 0)
-        for (int i = 0; i < N_PROGRAMS && kind < 0; i++)
-            if (strncmp(name, programs[i].name, strlen(programs[i].name)) == 0) kind = programs[i].is_rank;
-    free(name);
-    return kind;
+    char path[64], name[64];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    nl_read_line(path, name, sizeof name);
+    for (int i = 0; i < N_PROGRAMS; i++)
+        if (strncmp(name, programs[i].name, strlen(programs[i].name)) == 0) return programs[i].is_rank;
+    return -1;
 }
 
 /* Sends `signal` (0: none) to its ranks and the launcher. @return how many processes of the launch there are; the last one is in *left. */

@@ -76,47 +76,17 @@ nodes() {
     two_nodes_remove "$work"
 }
 
-# one RANKS NAME OPTION...: time of a run (ms) and exchanges one after the other (pairs of a round work at the same time), into $work/NAME.RANKS
-one() {
-    ranks=$1 name=$2
-    shift 2
-    mpirun --oversubscribe --mca mpi_yield_when_idle 1 --bind-to none -n "$ranks" "$probe" --every-rank --runs 2 "$@" >"$work/rows" || return
-    awk -F , -v n="$ranks" '
-        NR > 1 { run_ns = $11; if ($10 > most) most = $10 }
-        END {
-            for (p = 1; p < n; p *= 2) rounds++
-            printf "%.3f %d\n", run_ns / 1e6, most * rounds
-        }' "$work/rows" >>"$work/$name.$ranks"
-}
-
-ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f\n", a / b }'; }
-
 growth() {
-    echo "Growth with the ranks, all on this machine ($(nproc) CPUs), medians of $few launches in turn"
-    echo '  (tree: as it is by default; brief: 20 points without pauses)'
-    printf '  %6s %14s %14s   %s\n' ranks 'tree, ms' 'brief, ms' 'exchanges one after the other: tree, brief'
+    echo "Growth with the ranks, all on this machine ($(nproc) CPUs), medians of $few launches: ms of a run"
     for ranks in 2 4 8 16 32 64; do
         for _ in $(seq "$few"); do
-            one "$ranks" tree || return
-            one "$ranks" brief --points 20 --span 1ns || return
+            mpirun --oversubscribe --mca mpi_yield_when_idle 1 --bind-to none -n "$ranks" "$probe" --every-rank --runs 2 >"$work/rows" || return
+            awk -F , 'END { printf "%.3f\n", $11 / 1e6 }' "$work/rows" >>"$work/ms.$ranks"
         done
-        for name in tree brief; do
-            cut -d' ' -f1 "$work/$name.$ranks" >"$work/ms" && quantile 0.5 "$work/ms" >"$work/$name.$ranks.ms"
-            cut -d' ' -f2 "$work/$name.$ranks" >"$work/n" && quantile 0.5 "$work/n" >"$work/$name.$ranks.n"
-        done
-        printf '  %6s %14s %14s   %s %s\n' "$ranks" "$(cat "$work/tree.$ranks.ms")" "$(cat "$work/brief.$ranks.ms")" \
-            "$(cat "$work/tree.$ranks.n")" "$(cat "$work/brief.$ranks.n")"
+        verdict "$ranks ranks" "$(quantile 0.5 "$work/ms.$ranks")" ms -
     done
-    for name in tree brief; do
-        for what in ms n; do
-            grows=$(ratio "$(cat "$work/$name.64.$what")" "$(cat "$work/$name.8.$what")")
-            echo "$grows" >"$work/$name.$what"
-        done
-    done
-    # computed from the tree's rounds, so no verdict: what one CPU for every rank would give cannot be timed here
-    verdict 'tree: exchanges one after the other, 64 ranks / 8 ranks (log n: 2)' "$(cat "$work/tree.n")" '' -
-    verdict 'tree: time, 64 ranks / 8 ranks (wanted: less than the 9 of one rank after the other)' "$(cat "$work/tree.ms")" '' 9
-    verdict 'brief: time, 64 ranks / 8 ranks (wanted: less than the 9 of one rank after the other)' "$(cat "$work/brief.ms")" '' 9
+    grows=$(awk -v a="$(quantile 0.5 "$work/ms.64")" -v b="$(quantile 0.5 "$work/ms.8")" 'BEGIN { printf "%.2f\n", a / b }')
+    verdict 'time, 64 ranks / 8 ranks (wanted: less than the 9 of one rank after the other)' "$grows" '' 9
 }
 
 [ $# -gt 0 ] || set -- nodes growth

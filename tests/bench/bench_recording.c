@@ -1,5 +1,5 @@
-/* What recording costs: the CPU time of a context switch with and without a recorder. Two threads on one CPU hand a byte to and fro, in rounds
- * with and without in random order; CPU time does not care what else the machine does.
+/* What recording costs: the CPU time of a context switch with and without a recorder. Two threads on one CPU hand a byte to and fro, in
+ * rounds with and without in random order; CPU time does not care what else the machine does.
  *   bench_recording [PAIRS]     prints: name value, one per line */
 #include <pthread.h>
 

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "common/base/nl_hostlist.h"
 #include "detector/measure/starts.h"
@@ -19,49 +17,33 @@
 
 enum { MOST_BYTES = 1 << 16 };
 
-/* A file in memory with this content; its path into `path`. */
-static int file_of(const uint8_t *data, size_t size, char *path, size_t path_size) {
-    int fd = memfd_create("input", MFD_CLOEXEC);
-    if (fd < 0 || write(fd, data, size) != (ssize_t)size) abort();
-    snprintf(path, path_size, "/proc/self/fd/%d", fd);
-    return fd;
-}
-
-static void fuzz_trace(const uint8_t *data, size_t size, char *text) {
-    (void)text;
-    char path[64], reason[512];
+static void fuzz_trace(const char *path) {
+    char reason[512];
     static struct ng_trace trace; /* large */
     static struct ng_trace_reader reader;
     struct ng_trace_line line;
-    int fd = file_of(data, size, path, sizeof path);
     if (ng_trace_check(path, &trace, reason, sizeof reason) == 0) {
         ng_trace_open(&reader, &trace);
         while (ng_trace_next(&reader, &line) > 0)
             if (line.duration_ns <= 0 || line.start_ns < trace.first_ns) abort();
         ng_trace_close(&trace);
     }
-    close(fd);
 }
 
-static void fuzz_arrival(const uint8_t *data, size_t size, char *text) {
-    (void)text;
-    char path[64], reason[512];
+static void fuzz_arrival(const char *path) {
+    char reason[512];
     static double delays[ND_ARRIVAL_CYCLE];
-    int fd = file_of(data, size, path, sizeof path);
     struct nd_arrival_request request = {.rank = 1, .n_ranks = 4, .seed = 1, .trace = path};
     for (const struct nd_arrival *const *row = nd_arrivals; *row; row++)
         if ((*row)->needs_trace) nd_arrival_fill(*row, &request, delays, reason, sizeof reason);
-    close(fd);
 }
 
-static void fuzz_words(const uint8_t *data, size_t size, char *text) {
-    (void)data, (void)size;
+static void fuzz_words(char *text) {
     char reason[128], **words;
     if (nl_words_split(text, &words, reason, sizeof reason) > 0) nl_words_free(words);
 }
 
-static void fuzz_values(const uint8_t *data, size_t size, char *text) {
-    (void)data, (void)size;
+static void fuzz_values(char *text) {
     const char *parts[16];
     int64_t whole;
     uint64_t seed;
@@ -78,8 +60,7 @@ static void fuzz_values(const uint8_t *data, size_t size, char *text) {
     nl_split(text, parts, 16);
 }
 
-static void fuzz_places(const uint8_t *data, size_t size, char *text) {
-    (void)data, (void)size;
+static void fuzz_places(char *text) {
     static struct nl_place *place;
     static const int ranks[] = {0, 1};
     int cpus[64];
@@ -92,20 +73,15 @@ static int take(void *context, const char *option, const char *value, const char
     return *(int *)context = option && value && where ? 0 : -1;
 }
 
-static void fuzz_preset(const uint8_t *data, size_t size, char *text) {
-    (void)text;
-    static char path[PATH_MAX];
+static void fuzz_preset(const char *path) {
     char reason[512];
     int context = 0;
-    if (!path[0]) snprintf(path, sizeof path, "%s/input.preset", getenv("NOISELAB_PRESETS"));
-    FILE *f = fopen(path, "wb");
-    if (!f || fwrite(data, 1, size, f) != size || fclose(f)) abort();
+    (void)path; /* it is where a preset of this name is looked for */
     nl_preset_read("input", take, &context, reason, sizeof reason);
 }
 
 /* What is read has names that are names, each once, and no more than asked for. */
-static void fuzz_nodes(const uint8_t *data, size_t size, char *text) {
-    (void)data, (void)size;
+static void fuzz_nodes(char *text) {
     enum { MOST = 300 };
     struct nl_hostlist list;
     char reason[256];
@@ -120,8 +96,7 @@ static void fuzz_nodes(const uint8_t *data, size_t size, char *text) {
 }
 
 /* The words of a line ADDRESS PATTERN NODE. */
-static void fuzz_switches(const uint8_t *data, size_t size, char *text) {
-    (void)data, (void)size;
+static void fuzz_switches(char *text) {
     char out[64], *pattern = strchr(text, ' '), *node = pattern ? strchr(pattern + 1, ' ') : NULL;
     if (node) *node++ = '\0';
     if (pattern) *pattern++ = '\0';
@@ -129,15 +104,13 @@ static void fuzz_switches(const uint8_t *data, size_t size, char *text) {
     if (strlen(out) >= sizeof out) abort();
 }
 
-static const struct {
-    const char *name;
-    void (*fuzz)(const uint8_t *data, size_t size, char *text); /* `text`: the same with a NUL behind it, and may be written to */
-} parsers[] = {{"trace", fuzz_trace},   {"arrival", fuzz_arrival}, {"words", fuzz_words},
-               {"values", fuzz_values}, {"places", fuzz_places},   {"preset", fuzz_preset},
-               {"nodes", fuzz_nodes},   {"switches", fuzz_switches}};
+/* Of a parser of texts, which it may write to, or of files. */
+static const struct { const char *name; void (*of_text)(char *text); void (*of_file)(const char *path); } parsers[] = {
+    {"trace", NULL, fuzz_trace},    {"arrival", NULL, fuzz_arrival}, {"words", fuzz_words, NULL}, {"values", fuzz_values, NULL},
+    {"places", fuzz_places, NULL}, {"preset", NULL, fuzz_preset},   {"nodes", fuzz_nodes, NULL}, {"switches", fuzz_switches, NULL}};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static char text[MOST_BYTES];
+    static char text[MOST_BYTES], path[PATH_MAX];
     static int which = -1;
     const char *asked = getenv("NOISELAB_PARSER");
     for (int i = 0; which < 0 && asked && i < (int)(sizeof parsers / sizeof *parsers); i++)
@@ -146,6 +119,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > sizeof text - 1) return 0;
     memcpy(text, data, size);
     text[size] = '\0';
-    parsers[which].fuzz(data, size, text);
+    if (parsers[which].of_text) {
+        parsers[which].of_text(text);
+        return 0;
+    }
+    if (!path[0]) snprintf(path, sizeof path, "%s/input.preset", getenv("NOISELAB_PRESETS")); /* in memory */
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(text, 1, size, f) != size || fclose(f)) abort();
+    parsers[which].of_file(path);
     return 0;
 }

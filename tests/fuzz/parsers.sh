@@ -27,7 +27,7 @@ if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0
     exit 0
 fi
 # shellcheck disable=SC2046 # words
-clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+OMPI_CC=clang MPICH_CC=clang "${MPICC:-mpicc}" -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
     -I. $(pkg-config --cflags --libs hwloc jansson) -o "$build/parsers" tests/fuzz/parsers.c common/*/*.c noisegen/patterns/trace.c detector/nodes/switches.c \
     noisegen/kinds/*.c detector/measure/arrival.c -lm -pthread || exit 2
 # example PARSER TEXT: what it begins with; the mutator finds the others

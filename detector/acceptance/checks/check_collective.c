@@ -2,19 +2,13 @@
 
 enum { LEAST_STARTS = 16 };
 
-static const struct row { const char *operation; int64_t bytes; } rows[] = {{"barrier", 0}, {"allreduce", 8}, {"alltoall", 2048}};
+static const struct nx_started_row rows[] = {
+    {"barrier", NULL, "barrier", 0}, {"allreduce", NULL, "allreduce", 8}, {"alltoall", NULL, "alltoall", 2048}};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
-struct state { struct nx_started started[N_ROWS]; };
-
 static int open_collective(struct nx_run *r, struct nx_task *t) {
-    struct state *s = t->state = calloc(1, sizeof *s);
-    if (nx_is_out_of_memory(r, t, !s) || nx_need_starter(r, t)) return -1;
-    for (int i = 0; i < N_ROWS; i++) {
-        int rc = nx_started_open(r, &s->started[i], nl_find(nd_ops, rows[i].operation), rows[i].bytes, t->reason);
-        if (rc) return rc;
-    }
-    return 0;
+    t->state = calloc(N_ROWS, sizeof(struct nx_started));
+    return nx_is_out_of_memory(r, t, !t->state) ? -1 : nx_started_open(r, t, t->state, rows, N_ROWS);
 }
 
 /* Share of all time that went into operations longer than twice the median, percent. */
@@ -32,10 +26,10 @@ static double long_share(const struct nl_hist *h) {
 static const struct { const char *metric; double q; } quantiles[] = {{"p50", 0.5}, {"p99", 0.99}, {"p99.9", 0.999}};
 
 /* What the starts just made came to (rank 0). */
-static void add_figures(struct nx_run *r, const struct row *op) {
+static void add_figures(struct nx_run *r, const struct nx_started_row *op) {
     const struct nl_hist *h = &r->starter->measures[ND_MEASURE_GLOBAL];
     const struct nd_start_half *half = &r->starter->half;
-    struct nx_row row = nx_row(op->operation);
+    struct nx_row row = nx_row(op->variant);
     int64_t n = half->n_starts;
     if (op->bytes) row.bytes = op->bytes;
     for (int i = 0; i < 3; i++) nx_put(r, &row, quantiles[i].metric, "ns", (double)nl_hist_quantile(h, quantiles[i].q), n);
@@ -51,24 +45,23 @@ static void add_figures(struct nx_run *r, const struct row *op) {
         nx_put(r, &row, "last_start_cost", "ns", (double)sums->start_cost_ns / (double)n, n);
         nx_put(r, &row, "last_end_cost", "ns", (double)sums->end_cost_ns / (double)n, n);
     }
-    struct nl_hist *all = nx_hist(r, "time", op->operation, -1, op->bytes);
+    struct nl_hist *all = nx_hist(r, "time", op->variant, -1, op->bytes);
     if (all) nl_hist_join(all, h);
     else r->has_no_memory = 1;
 }
 
 static int measure_collective(struct nx_run *r, struct nx_task *t) {
-    struct state *s = t->state;
+    struct nx_started *started = t->state;
     for (int i = 0; i < N_ROWS; i++) {
-        if (nx_started_run(r, &s->started[i], t->budget_ns / N_ROWS, LEAST_STARTS, t->reason)) return -1;
+        if (nx_started_run(r, &started[i], t->budget_ns / N_ROWS, LEAST_STARTS, t->reason)) return -1;
         if (r->team.rank == 0) add_figures(r, &rows[i]);
     }
     return 0;
 }
 
 static void close_collective(struct nx_task *t) {
-    struct state *s = t->state;
-    for (int i = 0; s && i < N_ROWS; i++) nx_started_close(&s->started[i]);
-    free(s);
+    if (t->state) nx_started_close(t->state, N_ROWS);
+    free(t->state);
 }
 
 const struct nx_check nx_check_collective = {

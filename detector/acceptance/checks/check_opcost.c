@@ -4,12 +4,7 @@
 enum { SCALAR_BYTES = 8, VECTOR_BYTES = 8192, LEAST = 2, LEAST_STARTS = 4, MOST = 20000, N_READINGS = 20000 };
 
 /* The published list (Kurgalin, Krivtsov & Parshina), in its order. */
-static const struct row {
-    const char *variant;
-    const struct nd_op *own;   /* NULL: the detector's operation of that name */
-    const char *operation;
-    int64_t bytes;
-} rows[] = {
+static const struct nx_started_row rows[] = {
     {"wtime", &nx_op_wtime, NULL, SCALAR_BYTES},
     {"barrier", NULL, "barrier", 0},
     {"allreduce-scalar", NULL, "allreduce", SCALAR_BYTES},
@@ -33,13 +28,8 @@ struct state {
 
 static int open_opcost(struct nx_run *r, struct nx_task *t) {
     struct state *s = t->state = calloc(1, sizeof *s);
-    if (nx_is_out_of_memory(r, t, !s) || nx_need_starter(r, t)) return -1;
-    for (int i = 0; i < N_ROWS; i++) {
-        const struct nd_op *op = rows[i].own ? rows[i].own : nl_find(nd_ops, rows[i].operation);
-        int rc = nx_started_open(r, &s->started[i], op, rows[i].bytes, t->reason);
-        if (rc) return rc;
-    }
-    return 0;
+    if (nx_is_out_of_memory(r, t, !s)) return -1;
+    return nx_started_open(r, t, s->started, rows, N_ROWS);
 }
 
 static int64_t now(void) { return nl_now_ns(CLOCK_MONOTONIC_RAW); }
@@ -74,7 +64,7 @@ static double largest(struct nx_run *r, double value) {
     return value;
 }
 
-static void add(struct nx_run *r, const struct row *op, const char *metric, double value_ns, int64_t n) {
+static void add(struct nx_run *r, const struct nx_started_row *op, const char *metric, double value_ns, int64_t n) {
     struct nx_row row = nx_row(op ? op->variant : "");
     if (op && op->bytes) row.bytes = op->bytes;
     if (r->team.rank == 0) nx_put(r, &row, metric, "ns", value_ns, n);
@@ -133,7 +123,7 @@ static int measure_opcost(struct nx_run *r, struct nx_task *t) {
 
 static void close_opcost(struct nx_task *t) {
     struct state *s = t->state;
-    for (int i = 0; s && i < N_ROWS; i++) nx_started_close(&s->started[i]);
+    if (s) nx_started_close(s->started, N_ROWS);
     free(s);
 }
 

@@ -158,7 +158,6 @@ static void fill_file(struct nf_file *f, const char *version) {
     for (int i = 0; i < nf_n_calls && i < NF_MAX_NAMES; i++) snprintf(f->names[i], NF_NAME_BYTES, "%s", nf_names[i]);
     for (int i = 0; i < nf_n_calls && i < NF_MAX_NAMES; i++) f->classes[i] = nf_classes[i];
     f->at_start = model_of(&run.sync);
-    f->started_unix_ns = nl_now_ns(CLOCK_REALTIME);
     f->started_ns = f->last_ns = nd_clock_now(&nf_process.clock);
 }
 
@@ -228,9 +227,8 @@ static void end(void) {
     nf_process.clock.kind = NULL;
 }
 
-static void aborts(int code) {
+static void aborts(void) {
     if (!run.file) return;
-    run.file->abort_code = code;
     run.file->state = NF_ABORTED;
     run.file->last_ns = nd_clock_now(&nf_process.clock);
 }
@@ -238,18 +236,16 @@ static void aborts(int code) {
 /* Entry points in the three languages. In Fortran MPI is reached by the name that the program called: only that library knows what else it
  * does.
  * What MPI does within is not counted. */
-#define WITHIN(call)             \
-    nf_thread.is_inside = 1;     \
-    call;                        \
-    nf_thread.is_inside = 0
-
-#define FORTRAN(name, declared, given, before, after)                     \
+#define FORTRAN(name, ...) FORTRAN_BY(name##_, __VA_ARGS__) FORTRAN_BY(name##_f08_, __VA_ARGS__)
+#define FORTRAN_BY(name, declared, given, before, after)                  \
     NF_EXPORT void name declared;                                         \
     NF_EXPORT void name declared {                                        \
         static void(*next) declared;                                      \
         if (!next) *(void **)&next = nf_next(#name);                      \
         before;                                                           \
-        WITHIN(next given);                                               \
+        nf_thread.is_inside = 1;                                          \
+        next given;                                                       \
+        nf_thread.is_inside = 0;                                          \
         after;                                                            \
     }
 
@@ -258,41 +254,35 @@ NF_EXPORT int MPI_Init(int *argc, char ***argv) {
     if (error == MPI_SUCCESS) start();
     return error;
 }
-FORTRAN(mpi_init_, (MPI_Fint *error), (error), , start())
-FORTRAN(mpi_init_f08_, (MPI_Fint *error), (error), , start())
+FORTRAN(mpi_init, (MPI_Fint *error), (error), , start())
 
 NF_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     int error = PMPI_Init_thread(argc, argv, required, provided);
     if (error == MPI_SUCCESS) start();
     return error;
 }
-FORTRAN(mpi_init_thread_, (void *required, void *provided, MPI_Fint *error), (required, provided, error), , start())
-FORTRAN(mpi_init_thread_f08_, (void *required, void *provided, MPI_Fint *error), (required, provided, error), , start())
+FORTRAN(mpi_init_thread, (void *required, void *provided, MPI_Fint *error), (required, provided, error), , start())
 
 NF_EXPORT int MPI_Finalize(void) {
     end();
     return PMPI_Finalize();
 }
-FORTRAN(mpi_finalize_, (MPI_Fint *error), (error), end(), )
-FORTRAN(mpi_finalize_f08_, (MPI_Fint *error), (error), end(), )
+FORTRAN(mpi_finalize, (MPI_Fint *error), (error), end(), )
 
 NF_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
-    aborts(code);
+    aborts();
     return PMPI_Abort(comm, code);
 }
-FORTRAN(mpi_abort_, (void *comm, MPI_Fint *code, MPI_Fint *error), (comm, code, error), aborts(*code), )
-FORTRAN(mpi_abort_f08_, (void *comm, MPI_Fint *code, MPI_Fint *error), (comm, code, error), aborts(*code), )
+FORTRAN(mpi_abort, (void *comm, MPI_Fint *code, MPI_Fint *error), (comm, code, error), aborts(), )
 
 NF_EXPORT int MPI_Comm_free(MPI_Comm *comm) {
     nf_comm_free(*comm);
     return PMPI_Comm_free(comm);
 }
-FORTRAN(mpi_comm_free_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )
-FORTRAN(mpi_comm_free_f08_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )
+FORTRAN(mpi_comm_free, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )
 
 NF_EXPORT int MPI_Comm_disconnect(MPI_Comm *comm) {
     nf_comm_free(*comm);
     return PMPI_Comm_disconnect(comm);
 }
-FORTRAN(mpi_comm_disconnect_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )
-FORTRAN(mpi_comm_disconnect_f08_, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )
+FORTRAN(mpi_comm_disconnect, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )
