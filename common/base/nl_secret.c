@@ -1,168 +1,67 @@
 #include "common/base/nl_secret.h"
 
-/* parts of names that say what their value is; with `is_whole` only the whole of what stands between - _ . */
-static const struct {
-    const char *part;
-    int is_whole;
-} names[] = {{"password", 0},      {"passwd", 0}, {"passphrase", 0}, {"secret", 0}, {"token", 0}, {"credential", 0}, {"apikey", 0},
-             {"authorization", 0}, {"pass", 1},   {"pw", 1},         {"pwd", 1},    {"auth", 1},  {"key", 1},        {"cookie", 1}};
-enum { N_NAMES = sizeof names / sizeof *names };
+#include <pthread.h>
+#include <regex.h>
 
-/* options with NAME:PASSWORD behind them */
-static const char *const pairs[] = {"-u", "-U", "--user", "--proxy-user"};
-enum { N_PAIRS = sizeof pairs / sizeof *pairs };
+/* A name that says that its value is secret, and what stands before one. */
+#define LETTERS "[A-Za-z0-9_.-]*"
+#define NAME "(([A-Za-z0-9_.]" LETTERS ")?(password|passwd|passphrase|secret|token|credential|apikey|authorization)" LETTERS \
+             "|([A-Za-z0-9_.]" LETTERS "[-_.])?(pass|pw|pwd|auth|key|cookie)([-_.]" LETTERS ")?)"
+#define BEGIN "(^|[^A-Za-z0-9_.-])"
+/* Options with NAME:PASSWORD behind them. */
+#define PAIR "(-u|--user|--proxy-user)"
+#define BARE "(\\\\.|[^ \t\n'\"\\])"
+#define NO_BLANK "[^ \t\n'\"]"
 
-struct copy { char *out; size_t n, size; int n_replaced; };
-
-static void put(struct copy *c, const char *from, size_t n) {
-    for (size_t i = 0; i < n && c->n + 1 < c->size; i++) c->out[c->n++] = from[i];
-}
-
-static void put_mark(struct copy *c) {
-    put(c, NL_SECRET_MARK, strlen(NL_SECRET_MARK));
-    c->n_replaced++;
-}
-
-static int is_divider(char c) { return c == '-' || c == '_' || c == '.'; }
-
-/* Whether a name of n characters says that its value is secret. */
-static int says_secret(const char *name, size_t n) {
-    for (int k = 0; k < N_NAMES; k++) {
-        size_t length = strlen(names[k].part);
-        for (size_t i = 0; i + length <= n; i++) {
-            if (strncasecmp(name + i, names[k].part, length) != 0) continue;
-            if (!names[k].is_whole || ((i == 0 || is_divider(name[i - 1])) && (i + length == n || is_divider(name[i + length])))) return 1;
-        }
-    }
-    return 0;
-}
-
-static size_t name_length(const char *at) {
-    size_t n = 0;
-    while (isalnum((unsigned char)at[n]) || is_divider(at[n])) n++;
-    return n;
-}
-
-static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
-
-/* Where a secret that begins at `at` ends: at a blank outside of its own quotes, and at `close`, the quote around it. is_word: at the end
- * of all. */
-static const char *end_of_secret(const char *at, char close, int is_word, int takes_blanks) {
-    if (is_word) return at + strlen(at);
-    for (; *at && *at != close && (takes_blanks || !is_blank(*at)); at++) {
-        if (*at == '\\' && at[1]) at++;
-        else if ((*at == '"' || *at == '\'') && !takes_blanks) {
-            const char *end = strchr(at + 1, *at);
-            if (!end) return at + strlen(at);
-            at = end;
-        }
-    }
-    return at;
-}
-
-/* What of the word that begins here is secret. */
-struct find {
-    const char *from; /* NULL: nothing */
-    int takes_blanks; /* it goes on to the end of its quotes */
+/* Of texts as a shell reads them, and of single words: what is kept, and then the secret, but for an @ at its end. */
+enum { N_RULES = 12 };
+static const char *const patterns[2][N_RULES] = {
+    {"(" BEGIN "-*" NAME "=)('[^']+'|\"[^\"]+\"|" BARE "+)", "(" BEGIN "--" NAME "[ \t]+')[^']+", "(" BEGIN "--" NAME "[ \t]+\")[^\"]+",
+     "(" BEGIN "--" NAME "[ \t]+)[^- \t\n'\"]" BARE "*", "(" BEGIN PAIR "[ \t]+')[^':]*:[^']*", "(" BEGIN PAIR "[ \t]+\")[^\":]*:[^\"]*",
+     "(" BEGIN PAIR "[ \t]+)" NO_BLANK "*:" NO_BLANK "*", "(" BEGIN "(-u|" PAIR "=))" NO_BLANK "+:" NO_BLANK "*",
+     "(" BEGIN NAME ":[ \t]*)[^'\"/ \t][^'\"]*", "(" BEGIN "(Bearer|Basic)[ \t]+)" BARE "+", "([a-z]://)" NO_BLANK "+@"},
+    {"((^-*|[?&;{,])" NAME "=).+", "(^(-u|" PAIR "=)).+:.*", "(^" NAME ":)[^/].*", "([a-z]://).+@"},
 };
+static const char *const alone[] = {"^--" NAME "$", "^" PAIR "$", "^(Bearer|Basic)$"}; /* the word before says it */
 
-static int is_pair(const char *word, size_t n) {
-    for (int i = 0; i < N_PAIRS; i++)
-        if (strlen(pairs[i]) == n && strncmp(word, pairs[i], n) == 0) return 1;
-    return 0;
+static regex_t rules[2][N_RULES], words[3];
+
+static void compile(void) {
+    for (int i = 0; i < 2 * N_RULES; i++)
+        if (patterns[i / N_RULES][i % N_RULES])
+            regcomp(&rules[i / N_RULES][i % N_RULES], patterns[i / N_RULES][i % N_RULES], REG_EXTENDED | REG_ICASE);
+    for (int i = 0; i < 3; i++) regcomp(&words[i], alone[i], REG_EXTENDED | REG_ICASE | REG_NOSUB);
 }
 
-/* Of scheme://name:password@host: "name:password", n bytes. */
-static const char *of_url(const char *word, size_t length, size_t *n) {
-    for (size_t i = 0; i + 3 < length; i++) {
-        if (strncmp(word + i, "://", 3) != 0) continue;
-        for (size_t end = length; end > i + 3; end--)
-            if (word[end - 1] == '@') {
-                *n = end - 1 - (i + 3);
-                return word + i + 3;
-            }
+/* The text with what a rule finds replaced, in place of it; NULL without memory. */
+static char *replace(char *text, const regex_t *rule) {
+    char *made = NULL;
+    const char *at = text;
+    size_t size;
+    regmatch_t m[2];
+    FILE *f = text ? open_memstream(&made, &size) : NULL;
+    if (f) {
+        for (; *at && regexec(rule, at, 2, m, at > text ? REG_NOTBOL : 0) == 0; at += m[0].rm_eo)
+            fprintf(f, "%.*s" NL_SECRET_MARK "%s", (int)m[1].rm_eo, at, at[m[0].rm_eo - 1] == '@' ? "@" : "");
+        fputs(at, f);
+        if (fclose(f)) made = NULL;
     }
-    return NULL;
+    free(text);
+    return made;
 }
-
-/* @param quoted  how much of it the quotes just before it hold; 0: there are none. */
-static struct find look(const char *word, size_t length, size_t quoted, const char *before, size_t n_before) {
-    size_t n = name_length(word);
-    /* --password x, --user a:b */
-    if (n_before > 1 && before[0] == '-' && !memchr(before, '=', n_before)) {
-        if (is_pair(before, n_before) && memchr(word, ':', quoted ? quoted : length)) return (struct find){word, quoted > 0};
-        if (before[1] == '-' && says_secret(before, n_before) && word[0] != '-') return (struct find){word, quoted > 0};
-    }
-    if ((n_before == 6 && strncasecmp(before, "Bearer", 6) == 0) || (n_before == 5 && strncasecmp(before, "Basic", 5) == 0))
-        return (struct find){word, 0};
-    if (n > 0 && n < length && word[n] == '=' && says_secret(word, n)) return (struct find){word + n + 1, 0};
-    if (n > 0 && n < length && word[n] == ':' && word[n + 1] != '/' && word[0] != '-' && says_secret(word, n)) {
-        const char *from = word + n + 1;
-        while (is_blank(*from)) from++;
-        return (struct find){from, 1};
-    }
-    /* ?token=x&key=y, {"password":"x"} */
-    for (size_t i = 1; i < length; i++) {
-        if (!strchr("?&;{,", word[i - 1])) continue;
-        n = name_length(word + i);
-        if (n > 0 && i + n < length && word[i + n] == '=' && says_secret(word + i, n)) return (struct find){word + i + n + 1, 0};
-    }
-    n = name_length(word);
-    /* -uname:pw, --user=name:pw */
-    if (length > 3 && strncmp(word, "-u", 2) == 0 && memchr(word, ':', length)) return (struct find){word + 2, 0};
-    if (n > 0 && n < length && word[n] == '=' && is_pair(word, n) && memchr(word, ':', length)) return (struct find){word + n + 1, 0};
-    return (struct find){NULL, 0};
-}
-
-static size_t word_length(const char *at, int is_word) { return is_word ? strlen(at) : strcspn(at, " \t\n\"'"); }
 
 int nl_secret_redact(const char *text, const char *before, char *out, size_t size) {
-    struct copy c = {out, 0, size, 0};
-    const int is_word = !text[strcspn(text, " \t\n")];
-    size_t n_before = before ? strlen(before) : 0;
-    char open = '\0', inner = '\0';
-    /* an element of its own, blanks and all */
-    if (n_before > 2 && before[1] == '-' && before[0] == '-' && !strchr(before, '=') && says_secret(before, n_before) && *text &&
-        *text != '-') {
-        put_mark(&c);
-        text += strlen(text);
-    }
-    for (const char *at = text; *at;) {
-        if (!is_word && (is_blank(*at) || *at == '"' || *at == '\'')) {
-            if (!is_blank(*at)) {
-                if (!open) open = *at;
-                else if (*at == open) open = inner = '\0';
-                else inner = inner ? '\0' : *at;
-            }
-            put(&c, at++, 1);
-            continue;
-        }
-        size_t n = word_length(at, is_word), n_secret;
-        const char quote =
-            at > text && !is_word && (at[-1] == '"' || at[-1] == '\'') && (at[-1] == open || at[-1] == inner) ? at[-1] : '\0';
-        struct find f = look(at, n, quote ? strcspn(at, (char[]){quote, '\0'}) : 0, before, n_before);
-        const char *url;
-        if (f.from) {
-            const char *end = end_of_secret(f.from, inner ? inner : open, is_word, f.takes_blanks);
-            put(&c, at, (size_t)(f.from - at));
-            if (end > f.from) put_mark(&c);
-            before = NULL;
-            n_before = 0;
-            at = end;
-        } else if ((url = of_url(at, n, &n_secret)) && n_secret > 0) {
-            put(&c, at, (size_t)(url - at));
-            put_mark(&c);
-            put(&c, url + n_secret, n - n_secret - (size_t)(url - at));
-            at += n;
-        } else {
-            put(&c, at, n);
-            before = at;
-            n_before = n;
-            at += n;
-        }
-    }
-    if (size > 0) out[c.n] = '\0';
-    return c.n_replaced > 0;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, compile);
+    int is_word = !text[strcspn(text, " \t\n")], is_secret = 0;
+    for (int i = 0; i < 3 && before && *text && *text != '-'; i++)
+        is_secret |= regexec(&words[i], before, 0, NULL, 0) == 0 && (i != 1 || strchr(text, ':'));
+    char *made = strdup(is_secret ? NL_SECRET_MARK : text);
+    for (int i = 0; i < N_RULES && patterns[is_word][i] && !is_secret; i++) made = replace(made, &rules[is_word][i]);
+    int is_changed = !made || strcmp(made, text) != 0;
+    if (size > 0) snprintf(out, size, "%s", made ? made : NL_SECRET_MARK); /* without memory it is better lost than shown */
+    free(made);
+    return is_changed;
 }
 
 /* @param before  the text before it in its array; NULL: none. @return a new text, NULL: it stays. */
