@@ -20,6 +20,17 @@ static struct ng_account level_total(const struct ng_certificate *c, int level) 
     return total;
 }
 
+static struct ng_switches total_switches(const struct ng_certificate *c, int64_t *n_migrations) {
+    struct ng_switches sum = {0};
+    *n_migrations = 0;
+    for (int i = 0; i < c->n_workers; i++) {
+        *n_migrations += c->workers[i].cpus.n_migrations;
+        sum.n_voluntary += c->workers[i].switches.n_voluntary;
+        sum.n_involuntary += c->workers[i].switches.n_involuntary;
+    }
+    return sum;
+}
+
 /* ---- was it delivered? ---- */
 
 static int account_ok(const struct ng_certificate *c, const struct ng_account *a) {
@@ -75,28 +86,12 @@ static json_t *json_rounded(double value) { return json_integer((json_int_t)(val
 
 static json_t *json_known(int is_known, int64_t value) { return is_known ? json_integer((json_int_t)value) : json_null(); }
 
-static void add_seen(uint64_t *seen, const struct ng_cpus *cpus) { for (int i = 0; i < NG_MAX_CPUS / 64; i++) seen[i] |= cpus->seen[i]; }
-
-static json_t *json_seen(const uint64_t *seen) {
-    return NL_JSON_LIST(cpu, NG_MAX_CPUS, seen[cpu / 64] >> (cpu % 64) & 1 ? json_integer(cpu) : NULL);
-}
-
-static json_t *json_all_seen(const struct ng_certificate *c) {
+/* On which CPUs any of n workers was. */
+static json_t *json_seen(const struct ng_worker *w, int n) {
     uint64_t seen[NG_MAX_CPUS / 64] = {0};
-    for (int i = 0; i < c->n_workers; i++) add_seen(seen, &c->workers[i].cpus);
-    return json_seen(seen);
-}
-
-static json_t *json_policy(void) {
-    char text[32] = "other";
-    struct sched_param parameter = {0};
-    int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
-    sched_getparam(0, &parameter);
-    if (policy == SCHED_FIFO) snprintf(text, sizeof text, "fifo:%d", parameter.sched_priority);
-    if (policy == SCHED_RR) snprintf(text, sizeof text, "rr:%d", parameter.sched_priority);
-    if (policy == SCHED_BATCH) snprintf(text, sizeof text, "batch");
-    if (policy == SCHED_IDLE) snprintf(text, sizeof text, "idle");
-    return json_string(text);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < NG_MAX_CPUS / 64; k++) seen[k] |= w[i].cpus.seen[k];
+    return NL_JSON_LIST(cpu, NG_MAX_CPUS, seen[cpu / 64] >> (cpu % 64) & 1 ? json_integer(cpu) : NULL);
 }
 
 static json_t *json_host(void) {
@@ -177,7 +172,7 @@ static json_t *json_kinds(const struct ng_certificate *c, const struct ng_worker
 static json_t *json_thread(const struct ng_certificate *c, const struct ng_worker *w) {
     const struct ng_account *a = &w->account;
     json_t *json = json_object();
-    nl_json_set(json, "cpu", json_integer(w->cpu), "cpus_seen", json_seen(w->cpus.seen), "elapsed_ns", json_integer(w->elapsed_ns),
+    nl_json_set(json, "cpu", json_integer(w->cpu), "cpus_seen", json_seen(w, 1), "elapsed_ns", json_integer(w->elapsed_ns),
         "requested_ns", is_counted(c) ? json_null() : json_rounded(a->requested), "delivered_ns", json_integer(a->delivered_ns),
         "ratio", json_ratio(a, is_counted(c)), "bursts_planned", json_integer(a->n_planned), "bursts_run", json_integer(a->n_run),
         "bursts_late", json_integer(a->n_late), "lateness_ns", json_lateness(&w->lateness),
@@ -219,10 +214,9 @@ static void set_identity(json_t *json, const struct ng_certificate *c) {
         "pattern", json_string(o->patterns[0]->name), "trace", json_trace(o),
         "clock", json_string(c->n_workers > 0 && c->workers[0].stretch.fd >= 0 ? "stretch" : "cpu"),
         "cpu", json_known(c->n_workers == 1, c->n_workers > 0 ? c->workers[0].cpu : -1),
-        "cpus", NL_JSON_LIST(i, c->n_workers, json_integer(c->workers[i].cpu)), "cpus_seen", json_all_seen(c),
+        "cpus", NL_JSON_LIST(i, c->n_workers, json_integer(c->workers[i].cpu)), "cpus_seen", json_seen(c->workers, c->n_workers),
         "period_ns", json_known(c->period_ns > 0, c->period_ns), "phase", c->n_levels > 0 ? json_null() : json_phase(o),
-        "random_seed", json_seed(c), "carry_bursts", json_integer(o->carry_bursts), "duty_cap_percent", json_real(o->duty_cap_percent),
-        "policy", json_policy(), NULL);
+        "random_seed", json_seed(c), "carry_bursts", json_integer(o->carry_bursts), "duty_cap_percent", json_real(o->duty_cap_percent), NULL);
 }
 
 static void set_delivery(json_t *json, const struct ng_certificate *c) {
@@ -241,30 +235,17 @@ static void set_delivery(json_t *json, const struct ng_certificate *c) {
         counted ? "dropped_units" : "dropped_ns", json_rounded(a.dropped), NULL);
 }
 
-static void set_lateness(json_t *json, const struct ng_certificate *c) {
-    struct ng_lateness *lateness = total_lateness(c);
-    json_object_set_new(json, "lateness_ns", lateness ? json_lateness(lateness) : json_null());
-    free(lateness);
-}
-
-static void set_switches(json_t *json, const struct ng_certificate *c) {
-    int64_t n_migrations = 0, n_voluntary = 0, n_involuntary = 0;
-    for (int i = 0; i < c->n_workers; i++) {
-        n_migrations += c->workers[i].cpus.n_migrations;
-        n_voluntary += c->workers[i].switches.n_voluntary;
-        n_involuntary += c->workers[i].switches.n_involuntary;
-    }
-    nl_json_set(json, "migrations", json_integer(n_migrations), "involuntary_switches", json_integer(n_involuntary),
-        "voluntary_switches", json_integer(n_voluntary), NULL);
-}
-
 char *ng_certificate_json(const struct ng_certificate *c, int indent, size_t size) {
+    int64_t n_migrations;
+    struct ng_switches switches = total_switches(c, &n_migrations);
+    struct ng_lateness *lateness = total_lateness(c);
     json_t *json = json_object();
     set_identity(json, c);
     set_delivery(json, c);
-    set_lateness(json, c);
-    set_switches(json, c);
-    json_object_set_new(json, "ended", nl_json_text(c->ended));
+    nl_json_set(json, "lateness_ns", lateness ? json_lateness(lateness) : json_null(), "migrations", json_integer(n_migrations),
+        "involuntary_switches", json_integer(switches.n_involuntary), "voluntary_switches", json_integer(switches.n_voluntary),
+        "ended", nl_json_text(c->ended), NULL);
+    free(lateness);
     if (c->n_levels > 0) json_object_set_new(json, "levels", json_levels(c));
     json_object_set_new(json, "threads", json_threads(c));
     size_t format = JSON_REAL_PRECISION(9) | (indent > 0 ? (size_t)JSON_INDENT(indent) : (size_t)JSON_COMPACT);
@@ -329,11 +310,7 @@ static void describe_cpus(const struct ng_certificate *c, char *buf, size_t size
 const char *ng_certificate_line(const struct ng_certificate *c, char *buf, size_t size) {
     char delivery[512], lateness[160], elapsed[32], dropped[32], cpus[512];
     struct ng_account a = ng_certificate_total(c);
-    int64_t n_migrations = 0, n_involuntary = 0;
-    for (int i = 0; i < c->n_workers; i++) {
-        n_migrations += c->workers[i].cpus.n_migrations;
-        n_involuntary += c->workers[i].switches.n_involuntary;
-    }
+    int64_t n_migrations, n_involuntary = total_switches(c, &n_migrations).n_involuntary;
     describe_cpus(c, cpus, sizeof cpus);
     describe_delivery(c, &a, delivery, sizeof delivery);
     describe_lateness(c, lateness, sizeof lateness);

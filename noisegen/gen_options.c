@@ -81,20 +81,6 @@ static const char *set_pattern(struct nl_command_line *line, const char *text) {
     return set_names(line, text, add_pattern, "a pattern (see --list patterns)");
 }
 
-static const char *set_jitter(struct nl_command_line *line, const char *text) {
-    double percent;
-    if (nl_parse_percent(text, &percent) || percent <= 0 || percent > 100) return "a percentage above 0, up to 100";
-    ((struct ng_options *)line->target)->shape.jitter = percent / 100;
-    return NULL;
-}
-
-static const char *set_array(struct nl_command_line *line, const char *text) {
-    int64_t *bytes = &((struct ng_options *)line->target)->kind_options.array_bytes;
-    if (nl_parse_size(text, bytes)) return NL_SIZE_HELP;
-    int64_t half_of_memory = (int64_t)sysconf(_SC_PHYS_PAGES) / 2 * (int64_t)sysconf(_SC_PAGESIZE);
-    return *bytes >= 8 && *bytes <= half_of_memory ? NULL : "a size between 8 bytes and half of the memory";
-}
-
 static const char *set_ranks(struct nl_command_line *line, const char *text) {
     struct ng_options *o = line->target;
     o->n_ranks = nl_parse_list(text, 0, 65535, 0, o->rank_cpus, NG_MAX_RANKS);
@@ -179,8 +165,8 @@ static const struct nl_option rows[] = {
     {"duration", "TIME", "how long (60s, 5min); required, so that no load is left running (not for a trace without loop=yes)", 1,
      AT(DURATION, duration_ns), .tags = ALONE},
     {"kind", "NAME", "kind of load, see below (default spin), such as 'membw:array-bytes=16MiB'", 1, .set = set_kind},
-    {"array-bytes", "SIZE", "sum, membw: size of the array (default 2MB, 64MiB)", 1, .of = "kind", .set = set_array,
-     OF_KINDS(NG_USES_ARRAY)},
+    {"array-bytes", "SIZE", "sum, membw: size of the array (default 2MB, 64MiB)", 1, AT(SIZE, kind_options.array_bytes), 8, 1e15,
+     .wanted = "a size of 8 bytes or more (try 2MB)", .of = "kind", OF_KINDS(NG_USES_ARRAY)},
     {"folder", "DIR", "disk: where to write; nothing is left behind", 1, AT(TEXT, kind_options.folder), .wanted = "a folder", .of = "kind",
      OF_KINDS(NG_USES_FOLDER)},
     {"preset", "NAME", "options from a file, such as those of a recorded agent (see --list presets); options given here override it", 1,
@@ -190,7 +176,8 @@ static const struct nl_option rows[] = {
     {"period", "TIME", "one burst per period, 1ms to 60s (default 10ms, 1s for the kinds procfs, fork, disk and seed)", 2,
      AT(DURATION, period_ns), 1e6, 60e9, .wanted = "a period from 1ms to 60s", .tags = ALONE},
     {"jitter", "PERCENT", "jittered: the share of the period's room that a burst's place is drawn from (default 100)", 2,
-     .of = "pattern", .set = set_jitter, OF_PATTERNS(NG_SHAPE_JITTER, 0)},
+     AT(SHARE, shape.jitter), 1e-9, 100, .wanted = "a percentage above 0, up to 100", .of = "pattern",
+     OF_PATTERNS(NG_SHAPE_JITTER, 0)},
     {"group", "N", "bursts: number of bursts in a group (default 5)", 2, AT(WHOLE, shape.group), 2, 1000,
      .wanted = "a number of bursts from 2 to 1000", .of = "pattern", OF_PATTERNS(NG_SHAPE_GROUP, 0)},
     {"spacing", "TIME", "bursts: from one burst of a group to the next (default a tenth of the period)", 2, AT(DURATION, shape.spacing_ns),

@@ -2,6 +2,8 @@
  * nanosecond is the business of test_pace.c; here the machine may be busy. */
 #include <jansson.h>
 
+#include "common/sys/nl_stat.h"
+#include "common/sys/nl_whole.h"
 #include "noisegen/worker.h"
 #include "tests/unit/unit.h"
 
@@ -114,29 +116,29 @@ static int64_t integer(const json_t *json, const char *key) {
 
 static void assert_refused(struct generator *g, int rc, const char *wanted) {
     assert_int_equal(rc, -1);
-    if (!strstr(g->page->text, wanted)) fail_msg("'%s' does not contain '%s'", g->page->text, wanted);
+    assert_contains(g->page->text, wanted);
+}
+
+struct counting { pid_t pid; int n_threads; int64_t n_switches; };
+
+static int count_thread(void *context, pid_t tid) {
+    struct counting *c = context;
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)c->pid, (int)tid);
+    if (nl_read(path, text, sizeof text) <= 0) return 0; /* it ended meanwhile */
+    c->n_threads++;
+    c->n_switches += strtoll(strstr(text, "\nvoluntary_ctxt_switches:") + 25, NULL, 10);
+    return 0;
 }
 
 /* Threads of the generator, and all their voluntary context switches. */
 static int count_threads(pid_t pid, int64_t *n_switches) {
-    char path[64 + NAME_MAX], line[128];
-    int n = 0;
-    *n_switches = 0;
+    struct counting c = {pid, 0, 0};
+    char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *d = opendir(path);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d));) {
-        if (e->d_name[0] == '.') continue;
-        snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)pid, e->d_name);
-        FILE *f = fopen(path, "r");
-        if (!f) continue; /* it ended meanwhile */
-        n++;
-        while (fgets(line, sizeof line, f))
-            if (strncmp(line, "voluntary_ctxt_switches:", 24) == 0) *n_switches += strtoll(line + 24, NULL, 10);
-        fclose(f);
-    }
-    closedir(d);
-    return n;
+    assert_int_equal(nl_each_number(path, count_thread, &c), 0);
+    *n_switches = c.n_switches;
+    return c.n_threads;
 }
 
 /* ---- what it obeys ---- */

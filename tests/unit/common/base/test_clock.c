@@ -12,29 +12,17 @@ int clock_gettime(clockid_t clock, struct timespec *t) {
 }
 
 TEST(the_steps_of_a_clock_and_its_cost_are_measured) {
-    static const int64_t steps_ns[] = {100000, 1000000, 10000000};
+    static const int64_t steps_ns[] = {100000, 1000000, 10000000, 1, 0};
     for (size_t i = 0; i < sizeof steps_ns / sizeof *steps_ns; i++) {
         struct nl_ticks t;
         step_ns = steps_ns[i];
         nl_ticks_calibrate(&t);
+        if (step_ns == 0) assert_true(t.resolution_ns > 1e300); /* no end of a step */
+        if (step_ns == 1) assert_true(t.resolution_ns > 0 && t.resolution_ns < 1e5);
+        if (step_ns < 2) continue;
         assert_string_equal(t.name, "clock_gettime");
         /* a preempted look sees several steps as one; never fewer */
         assert_true(t.resolution_ns >= (double)step_ns && t.resolution_ns < 3 * (double)step_ns);
         assert_true(t.read_ns > 1 && t.read_ns < 1e5);
     }
-}
-
-TEST(a_clock_that_stands_still_has_no_end_of_a_step) {
-    struct nl_ticks t;
-    step_ns = 0;
-    nl_ticks_calibrate(&t);
-    assert_true(t.resolution_ns > 1e300);
-}
-
-TEST(a_fine_clock_is_fine) {
-    struct nl_ticks t;
-    step_ns = 1;
-    nl_ticks_calibrate(&t);
-    assert_true(t.resolution_ns > 0 && t.resolution_ns < 1e5);
-    assert_true(t.read_ns > 0.1 && t.read_ns < 1e5);
 }

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "common/sys/nl_preempted.h"
+#include "common/sys/nl_whole.h"
 #include "tests/unit/unit.h"
 
 enum { MS = 1000000 };
@@ -36,17 +37,13 @@ static void need_scheduler(struct nl_preempted *s) {
 
 /* Ticks of 10 ms or so that the kernel counted on a CPU in which its tasks could not run: irq, softirq and steal, ns; -1 unknown. */
 static int64_t kernel_lost_ns(int cpu) {
-    char line[512], name[16];
+    char text[65536], name[16];
     long long irq, softirq, steal;
-    int64_t lost_ns = -1;
-    FILE *f = fopen("/proc/stat", "r");
-    if (!f) return -1;
+    nl_read("/proc/stat", text, sizeof text);
     snprintf(name, sizeof name, "cpu%d ", cpu);
-    while (fgets(line, sizeof line, f))
-        if (strncmp(line, name, strlen(name)) == 0 && sscanf(line, "%*s %*d %*d %*d %*d %*d %lld %lld %lld", &irq, &softirq, &steal) == 3)
-            lost_ns = (irq + softirq + steal) * (1000000000 / sysconf(_SC_CLK_TCK));
-    fclose(f);
-    return lost_ns;
+    const char *at = strstr(text, name);
+    if (!at || sscanf(at, "%*s %*d %*d %*d %*d %*d %lld %lld %lld", &irq, &softirq, &steal) != 3) return -1;
+    return (irq + softirq + steal) * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 
 /* What neither we nor others ran is the hypervisor's, or an interrupt's: the kernel's own account has no less, but for its ticks. Beside a

@@ -67,8 +67,8 @@ TEST(the_period_of_a_regular_program_is_found_within_1_percent) {
             }
 }
 
-TEST(a_period_is_not_that_of_the_parts_of_an_activity) {
-    /* each 100 ms: five bursts of 1 ms, 4 ms apart */
+/* Each 100 ms five bursts of 1 ms, 4 ms apart; each second one of 2 ms, and six small ones between. */
+TEST(neither_the_parts_of_an_activity_nor_small_wake_ups_hide_its_period) {
     size_t n = 0;
     for (int i = 0; i < 50; i++)
         for (int part = 0; part < 5; part++) bursts[n++] = burst(i * INT64_C(100000000) + part * 4 * MS, MS, part % 2);
@@ -77,10 +77,7 @@ TEST(a_period_is_not_that_of_the_parts_of_an_activity) {
     struct nr_activity *a = malloc(n * sizeof *a);
     assert_int_equal(nr_activities(bursts, n, r.gap_ns, 0, a), 50);
     free(a);
-}
-
-TEST(small_wake_ups_between_do_not_hide_the_period) {
-    size_t n = 0;
+    n = 0;
     for (int i = 0; i < 40; i++) {
         bursts[n++] = burst(i * INT64_C(1000000000), 2 * MS, 0);
         for (int k = 1; k < 7; k++, n++) bursts[n] = burst(i * INT64_C(1000000000) + (int64_t)(k * 137 + 20 * share(n)) * MS, 20000, 0);
@@ -197,6 +194,13 @@ static struct nr_recorder *opened(struct nr_config config) {
     return NULL;
 }
 
+/* Of all groups that have a CPU. */
+static int64_t sum_ns(const struct nr_totals *half) {
+    int64_t sum = 0;
+    for (int group = 0; group <= NR_UNKNOWN; group++) sum += half->group_ns[group];
+    return sum;
+}
+
 static void spin(int64_t ns) {
     for (int64_t begin_ns = nl_thread_cpu_ns(); nl_thread_cpu_ns() - begin_ns < ns;) {}
 }
@@ -264,21 +268,20 @@ TEST(a_short_lived_child_of_the_agent_is_the_agent) {
     assert_true(half.group_bursts[NR_AGENT] >= 20);
     assert_true(half.group_bursts[NR_AGENT] - half.group_preempted[NR_AGENT] >= 20);
     EQUAL(half.lost, 0, half.cut, 0);
-    int64_t n, sum_ns = 0;
+    int64_t n, kept_ns = 0;
     const struct nr_burst *kept = nr_bursts(r, &n);
     for (int64_t i = 0; i < n; i++) {
         assert_int_equal(kept[i].arm, 1);
         assert_true(kept[i].start_ns >= nr_origin_ns(r));
-        sum_ns += kept[i].end_ns - kept[i].start_ns;
+        kept_ns += kept[i].end_ns - kept[i].start_ns;
     }
-    assert_int_equal(sum_ns, half.group_ns[NR_AGENT]);
+    assert_int_equal(kept_ns, half.group_ns[NR_AGENT]);
     assert_int_equal(nr_is_alive(r, NR_AGENT), 0);
     nr_close(r);
 }
 
 TEST(all_time_of_a_measured_cpu_is_somebodys) {
     struct nr_totals half;
-    int64_t sum_ns = 0;
     int cpu = sched_getcpu();
     struct nr_recorder *r = opened((struct nr_config){.source = "cpu", .cpus = &cpu, .n_cpus = 1});
     for (int i = 0; i < 3; i++) {
@@ -286,10 +289,7 @@ TEST(all_time_of_a_measured_cpu_is_somebodys) {
         spin(3 * MS);
         nl_sleep_ns(3 * MS);
         assert_int_equal(nr_end(r, &half), 0);
-        sum_ns = 0;
-        for (int group = 0; group <= NR_UNKNOWN; group++) sum_ns += half.group_ns[group];
-        assert_true(sum_ns <= half.wall_ns);
-        assert_true(sum_ns >= half.wall_ns - 1000);
+        assert_true(sum_ns(&half) <= half.wall_ns && sum_ns(&half) >= half.wall_ns - 1000);
         nl_sleep_ns(2 * MS); /* not measured */
     }
     assert_int_equal(nr_totals(r).cut, 0);
@@ -329,9 +329,7 @@ TEST(lost_records_are_counted_and_nothing_is_invented) {
     }
     assert_int_equal(nr_end(r, &half), 0);
     assert_true(half.lost > 1000);
-    int64_t sum_ns = 0;
-    for (int group = 0; group <= NR_UNKNOWN; group++) sum_ns += half.group_ns[group];
-    assert_true(sum_ns <= half.wall_ns);
+    assert_true(sum_ns(&half) <= half.wall_ns);
     /* afterwards it goes on, and what was cut has been said */
     assert_int_equal(nr_begin(r, 0), 0);
     nl_sleep_ns(5 * MS);
