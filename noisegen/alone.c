@@ -1,4 +1,3 @@
-
 #include "noisegen/worker.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_units.h"

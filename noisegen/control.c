@@ -1,6 +1,3 @@
-
-#include <pthread.h>
-
 #include "noisegen/worker.h"
 #include "common/page/nl_control.h"
 #include "common/sys/nl_place.h"
@@ -34,7 +31,7 @@ static void *watch(void *argument) {
     struct pollfd *fds = calloc((size_t)n, sizeof *fds);
     if (!fds) return NULL;
     for (int i = 0; i < n; i++) {
-        fds[i] = (struct pollfd){.fd = (int)syscall(SYS_pidfd_open, page->rank_pids[i], 0), .events = POLLIN};
+        fds[i] = (struct pollfd){.fd = nl_pidfd(page->rank_pids[i]), .events = POLLIN};
         is_gone |= fds[i].fd < 0 && errno == ESRCH;
         n_without += fds[i].fd < 0;
     }

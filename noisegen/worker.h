@@ -1,8 +1,6 @@
 /* A worker: one thread that loads one CPU. */
 #pragma once
 
-#include <pthread.h>
-
 #include "common/base/nl_usual.h"
 #include "common/page/nl_control.h"
 #include "common/sys/nl_place.h"

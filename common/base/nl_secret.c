@@ -1,6 +1,5 @@
 #include "common/base/nl_secret.h"
 
-#include <pthread.h>
 #include <regex.h>
 
 /* A name that says that its value is secret, and what stands before one. */

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -68,6 +69,11 @@ static inline const void *nl_find(const void *table, const char *name) {
         if (strcmp(own, name) == 0) return row;
     }
 }
+
+/* Holds a mutex until its block is left. */
+#define NL_LOCKED(mutex) __attribute__((cleanup(nl_unlock), unused)) pthread_mutex_t *locked_ = (pthread_mutex_lock(mutex), mutex)
+
+static inline void nl_unlock(pthread_mutex_t **mutex) { pthread_mutex_unlock(*mutex); }
 
 /* What qsort takes: NAME orders numbers of a type, or structures of it by a number of theirs, the smallest first. */
 #define NL_ORDER(name, type)         NL_ORDER_OF(name, type, *x, *y)

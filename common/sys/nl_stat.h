@@ -36,3 +36,6 @@ int64_t nl_memory_available(void);
 /* Starts a program, found in PATH, with clean signals, in a process group of its own, with /dev/null as its input. out_fd: its stdout, -1:
  * /dev/null; err_fd: its stderr, -1: as stdout. Everybody else's descriptors must be closed on exec. 0, or what errno would be. */
 int nl_spawn(char *const *words, int out_fd, int err_fd, pid_t *pid);
+
+/* A descriptor that can be read when the process has ended; -1 with errno where there is none, or the kernel has no such thing. */
+static inline int nl_pidfd(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }

@@ -1,8 +1,6 @@
 /* The agent: what is switched, how, and what is known about it. Ways to switch are rows of a table (ways.c), one small file each. */
 #pragma once
 
-#include <pthread.h>
-
 #include "common/base/nl_hist.h"
 #include "common/page/nl_agent.h"
 #include "noisegen/agent/companion_options.h"

@@ -36,7 +36,7 @@ static int try_command(struct na_session *s, char *reason, int size) {
     int64_t ignored_ns, end_ns = nl_mono_ns() + TRIAL_NS;
     char last[NA_REASON_BYTES];
     if (na_agent_place(a, reason, size) || na_agent_switch(a, 1, &ignored_ns, reason, size)) return -1;
-    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, a->root.pid, 0), .events = POLLIN};
+    struct pollfd end = {.fd = nl_pidfd(a->root.pid), .events = POLLIN};
     /* one that goes into the background has ended, and lives */
     for (int64_t left_ns = TRIAL_NS; left_ns > 0 && a->way->lives(a, reason, size); left_ns = end_ns - nl_mono_ns())
         poll(&end, !a->is_daemon, (int)(left_ns / 1000000) + 1);

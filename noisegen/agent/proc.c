@@ -41,7 +41,7 @@ int na_is_ancestor(pid_t pid) {
 
 int na_process_signal(struct na_process p, int signal) {
     /* the descriptor holds on to one process: what is checked after it was opened is what gets the signal */
-    int fd = (int)syscall(SYS_pidfd_open, p.pid, 0);
+    int fd = nl_pidfd(p.pid);
     /* letting one run that was stopped must not fail for want of a descriptor; what runs already does not mind */
     if (fd < 0 && errno != ENOSYS && !(signal == SIGCONT && is_shortage(errno))) return -1;
     int rc = -1, lives = na_process_lives(p);

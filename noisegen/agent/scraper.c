@@ -15,7 +15,7 @@ static int scrape(struct na_scraper *s, uint32_t order) {
         if (s->started) s->started(s->context, pid);
     }
     pthread_mutex_unlock(s->children);
-    struct pollfd end = {.fd = rc ? -1 : (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    struct pollfd end = {.fd = rc ? -1 : nl_pidfd(pid), .events = POLLIN};
     while (rc == 0 && !na_reap(pid)) {
         /* it ends when it ends; only a stop ends it early, and then it is killed by who stops it */
         poll(&end, 1, end.fd >= 0 ? 1000 : 1);

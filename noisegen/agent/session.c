@@ -38,9 +38,8 @@ static void choose_cpu(struct na_session *s) {
 
 static void mark_scrape(void *context, pid_t pid) {
     struct na_session *s = context;
-    pthread_mutex_lock(&s->record);
+    NL_LOCKED(&s->record);
     na_who_mark(&s->who, pid, NR_SCRAPER, 0);
-    pthread_mutex_unlock(&s->record);
 }
 
 /* Checks the scrape command, as the ways check theirs. */
@@ -71,10 +70,8 @@ static void drain_record(void *context) {
 
 /* The watch drains what is written here. */
 static int write_record(struct na_session *s, int all, char *reason, int size) {
-    pthread_mutex_lock(&s->record);
-    int rc = na_who_write(&s->who, all, reason, size);
-    pthread_mutex_unlock(&s->record);
-    return rc;
+    NL_LOCKED(&s->record);
+    return na_who_write(&s->who, all, reason, size);
 }
 
 static int open_record(struct na_session *s, char *reason, int size) {
@@ -290,18 +287,15 @@ static void live(struct na_session *s) {
     }
 }
 
-static int open_pidfd(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
-
 /* It was killed: by whom else than somebody who ends everything of ours, us next? */
 static int replace_guardian(void *context) {
     struct na_session *s = context;
-    pthread_mutex_lock(&s->children);
+    NL_LOCKED(&s->children);
     na_reap(s->guardian.pid);
     int rc = na_guardian_start(&s->guardian, s->agent.undo);
     s->agent.not_agent[0] = rc ? 0 : s->guardian.pid;
-    pthread_mutex_unlock(&s->children);
     if (rc) nl_warn("the guardian of the agent was killed, and another one cannot be started: %s", strerror(errno));
-    return rc ? -1 : open_pidfd(s->guardian.pid);
+    return rc ? -1 : nl_pidfd(s->guardian.pid);
 }
 
 int na_session_start(struct na_session *s, int is_trial) {
@@ -344,7 +338,7 @@ int na_session_watch(struct na_session *s) {
     s->watch.extra_ready = drain_record;
     s->watch.context = s;
     s->watch.guardian_ended = replace_guardian;
-    s->watch.guardian_fd = open_pidfd(s->guardian.pid);
+    s->watch.guardian_fd = nl_pidfd(s->guardian.pid);
     if (na_watch_open(&s->watch, s->page)) return nl_error("cannot watch over the agent: %s", strerror(errno));
     s->agent.out_fd = s->watch.pipe[1];
     s->agent.watch = &s->watch;

@@ -1,8 +1,6 @@
 /* The companion under a detector: obeys the commands of the page until QUIT, or until its owner is gone. */
 #pragma once
 
-#include <pthread.h>
-
 #include "common/page/nl_agent.h"
 #include "noisegen/agent/agent.h"
 #include "noisegen/agent/spawn.h"

@@ -1,7 +1,5 @@
 #include "noisegen/agent/spawn.h"
 
-#include <pthread.h>
-
 #include "common/base/nl_words.h"
 #include "common/sys/nl_stat.h"
 
@@ -123,7 +121,7 @@ int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, c
     char how[64];
     int64_t deadline_ns = nl_mono_ns() + timeout_ns;
     if (na_command_start(c, out_fd, NULL, &pid, reason, reason_size)) return -1;
-    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    struct pollfd end = {.fd = nl_pidfd(pid), .events = POLLIN};
     int is_stopped = 0, is_late = 0;
     while (!na_reap(pid)) {
         is_stopped = stop && atomic_load(stop);
@@ -170,30 +168,25 @@ static pid_t wait_for(pid_t pid) {
 }
 
 int na_reap(pid_t pid) {
-    pthread_mutex_lock(&reaper.lock);
-    pid_t ended = wait_for(pid);
-    pthread_mutex_unlock(&reaper.lock);
-    return ended != 0;
+    NL_LOCKED(&reaper.lock);
+    return wait_for(pid) != 0;
 }
 
 void na_reap_all(void) {
-    pthread_mutex_lock(&reaper.lock);
+    NL_LOCKED(&reaper.lock);
     while (wait_for(-1) > 0) {}
-    pthread_mutex_unlock(&reaper.lock);
 }
 
 int na_status_of(pid_t pid) {
-    pthread_mutex_lock(&reaper.lock);
-    int i = find_end(pid), status = i < 0 ? -1 : reaper.ends[i].status;
-    pthread_mutex_unlock(&reaper.lock);
-    return status;
+    NL_LOCKED(&reaper.lock);
+    int i = find_end(pid);
+    return i < 0 ? -1 : reaper.ends[i].status;
 }
 
 int na_was_reaped(pid_t pid) {
-    pthread_mutex_lock(&reaper.lock);
+    NL_LOCKED(&reaper.lock);
     int place = find_end(pid), found = place >= 0 && reaper.ends[place].status != -1;
     for (int i = 0; i < N_OTHERS && !found; i++) found = reaper.others[i] == pid;
-    pthread_mutex_unlock(&reaper.lock);
     return found;
 }
 
@@ -204,14 +197,11 @@ void na_status_say(int status, char *text, int size) {
 }
 
 struct na_reaped na_reaped(void) {
-    pthread_mutex_lock(&reaper.lock);
-    struct na_reaped sum = reaper.sum;
-    pthread_mutex_unlock(&reaper.lock);
-    return sum;
+    NL_LOCKED(&reaper.lock);
+    return reaper.sum;
 }
 
 void na_reap_aside(pid_t pid) {
-    pthread_mutex_lock(&reaper.lock);
+    NL_LOCKED(&reaper.lock);
     reaper.aside = pid;
-    pthread_mutex_unlock(&reaper.lock);
 }

@@ -52,31 +52,24 @@ static int64_t take(struct na_watch *w) {
 }
 
 static int64_t drain(struct na_watch *w) {
-    int64_t sum = 0;
-    pthread_mutex_lock(&w->output);
-    for (int i = 0; i < MAX_ROUNDS; i++) {
-        int64_t n = take(w);
-        if (n <= 0) break;
-        sum += n;
-    }
-    pthread_mutex_unlock(&w->output);
+    int64_t sum = 0, n;
+    NL_LOCKED(&w->output);
+    for (int i = 0; i < MAX_ROUNDS && (n = take(w)) > 0; i++) sum += n;
     return sum;
 }
 
 void na_watch_listen(struct na_watch *w) {
     drain(w);
-    pthread_mutex_lock(&w->output);
+    NL_LOCKED(&w->output);
     drop_lines(w);
     w->read_bytes = 0;
-    pthread_mutex_unlock(&w->output);
 }
 
 void na_watch_last_line(struct na_watch *w, char *text, int size) {
     drain(w);
-    pthread_mutex_lock(&w->output);
+    NL_LOCKED(&w->output);
     if (w->n_growing > 0) keep_line(w);
     snprintf(text, (size_t)size, "%s", w->line);
-    pthread_mutex_unlock(&w->output);
 }
 
 /* A pause that the end interrupts. */
@@ -127,7 +120,7 @@ int na_watch_open(struct na_watch *w, struct nl_agent *page) {
     w->page = page;
     w->log_fd = -1;
     pthread_mutex_init(&w->output, NULL);
-    w->owner_fd = (int)syscall(SYS_pidfd_open, page->owner_pid, 0);
+    w->owner_fd = nl_pidfd(page->owner_pid);
     w->wake_fd = eventfd(0, EFD_CLOEXEC);
     w->null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (w->wake_fd < 0 || w->null_fd < 0 || pipe2(w->pipe, O_CLOEXEC)) return -1;
@@ -141,9 +134,8 @@ int na_watch_open(struct na_watch *w, struct nl_agent *page) {
 int na_watch_log(struct na_watch *w, const char *path) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0) return -1;
-    pthread_mutex_lock(&w->output);
+    NL_LOCKED(&w->output);
     w->log_fd = fd;
-    pthread_mutex_unlock(&w->output);
     return 0;
 }
 

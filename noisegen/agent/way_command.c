@@ -104,7 +104,7 @@ static int start(struct na_agent *a, char *reason, int size) {
     na_set_empty(&a->set);
     na_set_add(&a->set, pid);
     if (!is_counted) na_cpu_open(&a->cpu, &a->set, a->figures.starts_processes);
-    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    struct pollfd ended = {.fd = nl_pidfd(pid), .events = POLLIN};
     poll(&ended, 1, START_MS);
     if (ended.fd >= 0) close(ended.fd);
     if (lives(a, reason, size)) return 0;

@@ -117,11 +117,10 @@ const char *nr_source(const struct nr_recorder *r) { return r->source->name; }
 const char *nr_reason(const struct nr_recorder *r) { return r->reason; }
 
 int nr_mark(struct nr_recorder *r, pid_t pid, enum nr_group group, int with_tree) {
-    pthread_mutex_lock(&r->lock);
+    NL_LOCKED(&r->lock);
     int64_t now_ns = nl_mono_ns();
     int n = nr_tasks_mark(&r->tasks, pid, group, now_ns);
     if (n > 0 && with_tree) nr_tasks_scan(&r->tasks, now_ns);
-    pthread_mutex_unlock(&r->lock);
     return n > 0 ? n : 0;
 }
 
@@ -200,7 +199,7 @@ static struct nr_totals difference(const struct nr_totals *now, const struct nr_
 int nr_end(struct nr_recorder *r, struct nr_totals *half) {
     int64_t end_ns = nl_mono_ns();
     if (r->source->drain) drain_until(r, end_ns);
-    pthread_mutex_lock(&r->lock);
+    NL_LOCKED(&r->lock);
     int64_t cpu_ns = nl_thread_cpu_ns();
     r->end_ns = end_ns;
     r->source->end(r);
@@ -208,7 +207,6 @@ int nr_end(struct nr_recorder *r, struct nr_totals *half) {
     r->totals.wall_ns += end_ns - r->begin_ns;
     r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
     if (half) *half = difference(&r->totals, &r->before);
-    pthread_mutex_unlock(&r->lock);
     return 0;
 }
 

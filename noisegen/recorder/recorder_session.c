@@ -67,7 +67,7 @@ static int nr_child_start(struct nr_child *child, char *const *command) {
         end_guard(child);
         return nl_error("cannot start '%s': %s", command[0], strerror(error));
     }
-    child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+    child->pidfd = nl_pidfd(child->pid);
     if (child->guard_fd >= 0 && write(child->guard_fd, &child->pid, sizeof child->pid) < 0)
         nl_warn("'%s' would outlive this program", command[0]);
     return 0;
@@ -177,7 +177,7 @@ static int watch(struct session *s, const pid_t *pids, int n) {
             return -1;
         }
         s->watched[s->n_watched++] =
-            (struct watched){.pid = pids[i], .start_ticks = task.start_ticks, .pidfd = (int)syscall(SYS_pidfd_open, pids[i], 0)};
+            (struct watched){.pid = pids[i], .start_ticks = task.start_ticks, .pidfd = nl_pidfd(pids[i])};
     }
     return 0;
 }

@@ -1,8 +1,6 @@
 /* A source of what is recorded, one row per source in sources.c, best first; and the recorder's state, which sources share. */
 #pragma once
 
-#include <pthread.h>
-
 #include "noisegen/recorder/tally.h"
 #include "noisegen/recorder/tasks.h"
 

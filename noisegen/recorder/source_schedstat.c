@@ -1,8 +1,6 @@
 /* Source schedstat: the CPU time of each suspect's threads by /proc/PID/task/TID/schedstat, 1000 times a second, by a thread of its own on
  * a CPU that is not watched. The kernel brings a running task's account up to date at its timer ticks and at switches, so bursts closer
  * than a tick cannot be told apart: when a group of them began, and their CPU time, are right; single bursts are not. */
-#include <pthread.h>
-
 #include "noisegen/recorder/source.h"
 
 enum { SAMPLE_NS = 1000000, TICK_NS = 10000000 /* of the slowest kernel */, UPDATE_NS = 500000000 };
