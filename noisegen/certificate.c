@@ -216,7 +216,8 @@ static void set_identity(json_t *json, const struct ng_certificate *c) {
         "cpu", json_known(c->n_workers == 1, c->n_workers > 0 ? c->workers[0].cpu : -1),
         "cpus", NL_JSON_LIST(i, c->n_workers, json_integer(c->workers[i].cpu)), "cpus_seen", json_seen(c->workers, c->n_workers),
         "period_ns", json_known(c->period_ns > 0, c->period_ns), "phase", c->n_levels > 0 ? json_null() : json_phase(o),
-        "random_seed", json_seed(c), "carry_bursts", json_integer(o->carry_bursts), "duty_cap_percent", json_real(o->duty_cap_percent), NULL);
+        "random_seed", json_seed(c), "carry_bursts", json_integer(o->carry_bursts),
+        "duty_cap_percent", json_real(o->duty_cap_percent), NULL);
 }
 
 static void set_delivery(json_t *json, const struct ng_certificate *c) {
