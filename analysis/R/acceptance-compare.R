@@ -179,8 +179,9 @@ series_change <- function(part, margins, alpha = 0.01) {
   n <- length(y)
   first <- stats::median(part$value)
   border <- margin_of(margins, margin_kinds(part$check[1], part$metric[1]), first, scale, worse)
-  row <- data.frame(name = part$name[1], nights = n, before = NA_real_, after = NA_real_, unit = part$unit[1], since = "", scale = scale, score = 0, border = border,
-                    se = NA_real_, df = NA_real_, p = NA_real_, p_margin = NA_real_, bounded = FALSE, inside = FALSE, effect_unit = effect_unit_of(scale, part$unit[1]))
+  row <- data.frame(name = part$name[1], nights = n, before = NA_real_, after = NA_real_, unit = part$unit[1], since = "", scale = scale,
+                    score = 0, border = border, se = NA_real_, df = NA_real_, p = NA_real_, p_margin = NA_real_, bounded = FALSE, inside = FALSE,
+                    effect_unit = effect_unit_of(scale, part$unit[1]))
   if (n < 4) return(row)
   each <- vapply(2:(n - 1), function(k) { # the first night after the split
     a <- y[seq_len(k - 1)]

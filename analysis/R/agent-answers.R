@@ -178,18 +178,14 @@ margin_side <- function(bursts, whole, apart, beyond, alpha, each, margin, watch
 # A row per agent and interval: what it takes (percent of one CPU), the slowdown of the operation on which that is surest, `amplification` (slowdown
 # by what was taken, where both were found), `safe_interval_s` (where the upper end, with what may lie beyond bursts, would be the margin, if each
 # sample costs the same), `cost_s` (time that the operation loses by a sample).
-several_agents <- function(report) {
-  figures <- report$figures
-  if (NROW(figures) == 0) return(NULL)
-  bind_rows(lapply(unique(figures$kind), function(kind) several_row(figures[figures$kind == kind, ], kind, report)))
-}
+several_agents <- function(report) if (NROW(report$figures) > 0) bind_rows(lapply(unique(report$figures$kind), several_row, report))
 
-several_row <- function(figures, kind, report) {
+several_row <- function(kind, report) {
   answers <- report$answers[report$answers$kind == kind, ]
   known <- answers[is.finite(answers$low) & answers$case != "less", ]
   # Nothing is chosen by its estimate: the outcome has Holm's correction over agents and operations, and so has the one named.
   worst <- known[order(match(known$outcome, outcomes), -known$low)[1], ]
-  taken <- figures[figures$figure == "taken", ][1, ]
+  taken <- report$figures[report$figures$kind == kind & report$figures$figure == "taken", ][1, ]
   found <- function(row) isTRUE(grepl("^detected", row$outcome))
   margin <- report$margin
   interval_s <- sampling_interval_s(kind, report$campaign)

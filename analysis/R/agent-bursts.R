@@ -4,8 +4,7 @@ most_slices_of_bursts <- 2^17
 
 # Per launch and node the bursts of `bursts.HOST.trace` in the halves with the agent, those that follow each other closely as one activity, and their
 # period: by the distances of activities where half of them are within a tenth of the median, else by the spectrum of the time taken, at a tenth of
-# alpha (docs/methods.md, Real agents). `per_period_us`: time on the CPU in each; `fap` of the strongest period. Attribute `activities`: one row
-# each.
+# alpha (docs/methods.md, Real agents). `per_period_us`: time on the CPU in each; `fap` of the strongest period.
 agent_bursts <- function(campaign, alpha = 0.01) {
   files <- campaign$bursts
   parts <- lapply(seq_len(NROW(files)), function(i) node_bursts(files[i, ], campaign, alpha))

@@ -24,10 +24,11 @@ agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analy
 
 # `alone` is left out where what others took is not on record, or the agent moves it.
 three_figures <- function(row, own, locked, analysis) {
+  outcome_of <- function(reason, p, alpha) if (!is.na(reason)) "inconclusive" else if (isTRUE(p <= alpha)) "detected" else "not detected"
   figure <- function(figure, value = NA_real_, low = NA_real_, high = NA_real_, limit = NA_real_, p_value = NA_real_, reason = NA_character_,
-                     alpha = row$alpha, outcome = if (!is.na(reason)) "inconclusive" else if (isTRUE(p_value <= alpha)) "detected" else "not detected", n_bursts = NA_real_) {
-    data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, launch = row$launch, scope = row$scope, figure = figure,
-               value = value, low = low, high = high, limit = limit, p_value = p_value, outcome = outcome, reason = reason, n_bursts = n_bursts)
+                     alpha = row$alpha, outcome = outcome_of(reason, p_value, alpha), n_bursts = NA_real_) {
+    data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, launch = row$launch, scope = row$scope,
+               figure = figure, value = value, low = low, high = high, limit = limit, p_value = p_value, outcome = outcome, reason = reason, n_bursts = n_bursts)
   }
   mine <- locked_of_answer(row, analysis, locked)
   a <- row$raw_adjusted[[1]]
@@ -39,7 +40,8 @@ three_figures <- function(row, own, locked, analysis) {
     } else with(mine, figure("locked", slowdown_percent, slowdown_low, slowdown_high, limit_percent, p_value, n_bursts = n_bursts)),
     figure("all", row$estimate, row$ci_low, row$ci_high, row$detection_limit, row$p_one_sided, row$reason, outcome = row_outcome(row)),
     if (!is.null(a) && !a$is_withheld && grepl("others", a$covariate) && is.na(row$reason)) {
-      figure("alone", row$adjusted_mean, row$adjusted_low, row$adjusted_high, to_effect("time", detection_limit(a$se, a$df, row$alpha, analysis$power)), a$p)
+      figure("alone", row$adjusted_mean, row$adjusted_low, row$adjusted_high,
+             to_effect("time", detection_limit(a$se, a$df, row$alpha, analysis$power)), a$p)
     }
   ))
 }
@@ -132,8 +134,7 @@ figure_p <- function(figure, border, side = 1) {
 }
 
 # Time lost per CPU time taken, ns: A = sum(l - b) / sum(c), in the order of time; `background`: what a window loses elsewhere, by `places` places,
-# with standard error `spread`. By bursts, blocks, or the places elsewhere, whichever is widest. Cochran, W. G. (1977) Sampling Techniques, chapter
-# 6.
+# with standard error `spread`. By bursts, blocks, or the places elsewhere, whichever is widest. Cochran (1977) Sampling Techniques, ch. 6.
 amplification_figure <- function(lost, cpu_ns, background, spread, places, groups = locked_design$groups) {
   n <- length(lost)
   ratio <- (sum(lost) - n * background) / sum(cpu_ns)
@@ -144,8 +145,7 @@ amplification_figure <- function(lost, cpu_ns, background, spread, places, group
 }
 
 # CPU time of bursts per time recorded, ns; attribute `period_ns`. With a period (see `regular_train()`): CPU time of a beat over the period, and
-# what comes beside it. Else the sum over the time: by 16 blocks, never known better than of bursts at random (Fay and Feuer 1997, Statistics in
-# Medicine 16, 791).
+# what comes beside it. Else the sum over the time: by 16 blocks, never better than at random (Fay and Feuer 1997, Stat. Med. 16, 791).
 use_figure <- function(start_ns, cpu_ns, stretch, total_ns) {
   train <- regular_train(start_ns, cpu_ns, stretch)
   if (!is.null(train)) {

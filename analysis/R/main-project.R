@@ -103,7 +103,8 @@ merged_projection <- function(files, values) {
   noise <- parts$noise
   most <- max(parts$rows$replicate)
   lacking <- setdiff(seq_len(most), parts$rows$replicate)
-  noise$notes <- c(unlist(noise$notes), if (length(lacking) > 0) sprintf("of %d replicates %d are not in these files, the first is number %d", most, length(lacking), lacking[1]))
+  noise$notes <- c(unlist(noise$notes), if (length(lacking) > 0) sprintf(
+    "of %d replicates %d are not in these files, the first is number %d", most, length(lacking), lacking[1]))
   projection <- make_projection(noise, request)
   projection$handed_on <- handed_on(projection, asked)
   projection

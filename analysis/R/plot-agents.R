@@ -180,8 +180,9 @@ guide_line <- function(frame) {
 
 intervals_subtitle <- function(frame) {
   safe <- unique(frame[c("agent", "safe_from_s")])
-  said <- paste0(safe$agent, ": ", ifelse(is.na(safe$safe_from_s), "no interval is shown to be safe", paste("safe from", format_time(safe$safe_from_s), "on")))
-  paste(c(if (!is.na(frame$margin_percent[1])) said, sprintf("unit of inference: the %s, n = %s", frame$unit_of_inference[1], format_range(frame$n))), collapse = "; ")
+  from <- ifelse(is.na(safe$safe_from_s), "no interval is shown to be safe", paste("safe from", format_time(safe$safe_from_s), "on"))
+  paste(c(if (!is.na(frame$margin_percent[1])) paste0(safe$agent, ": ", from),
+          sprintf("unit of inference: the %s, n = %s", frame$unit_of_inference[1], format_range(frame$n))), collapse = "; ")
 }
 
 size_intervals <- function(frame, analysis) c(9, min(40, 1.8 + 2.9 * ceiling(n_panels(frame) / grDevices::n2mfrow(n_panels(frame))[1])))

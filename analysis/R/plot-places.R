@@ -170,11 +170,6 @@ lateness_frame <- function(table, lines) {
   rbind(part("last to start", table$last_starts), part("last to end", table$last_ends))
 }
 
-size_lateness <- function(frame, analysis) {
-  n <- length(unique(frame$line))
-  c(9, 3.2 + 2 * (0.5 + 0.2 * min(3, n) + 0.035 * n))
-}
-
 alt_lateness <- function(frame) {
   alt_panels(frame, "How often each line of ranks was last, over its share", function(rows) {
     mean_of <- tapply(rows$times_expected * rows$starts, rows$label, sum) / tapply(rows$starts, rows$label, sum)

@@ -12,10 +12,11 @@ project_design <- list(
 # that the costs are known by; `watched_s`: node-seconds, Inf: declared, not measured; `n_bursts`: seen in that time.
 node_noise <- function(name, costs_s, period_s = NA_real_, rate_hz = NA_real_, scale = c(1, 1), watched_s = Inf, n_bursts = length(costs_s),
                        n_nodes = 1, dispersion = 1, cost_words = "", notes = character()) {
-  noise <- list(name = name, costs_s = sort(costs_s), period_s = period_s, rate_hz = if (is.na(period_s)) rate_hz else 1 / period_s, scale = scale, watched_s = watched_s,
-                n_bursts = n_bursts, n_nodes = n_nodes, dispersion = max(1, dispersion), cost_words = cost_words, notes = notes,
+  noise <- list(name = name, costs_s = sort(costs_s), period_s = period_s, rate_hz = if (is.na(period_s)) rate_hz else 1 / period_s,
+                scale = scale, watched_s = watched_s, n_bursts = n_bursts, n_nodes = n_nodes, dispersion = max(1, dispersion), cost_words = cost_words, notes = notes,
                 tail = if (is.finite(watched_s)) tail_shape(costs_s))
-  if (noise_load(noise) >= 1) abort_data(name, ": bursts of ", format_time(mean(costs_s)), ", ", format_level(rate_hz), " per second, leave no time to work")
+  if (noise_load(noise) >= 1)
+    abort_data(name, ": bursts of ", format_time(mean(costs_s)), ", ", format_level(noise$rate_hz), " per second, leave no time to work")
   noise
 }
 

@@ -121,7 +121,8 @@ unseen_warning <- function(projection) {
           if (short) "where it says >= the record is too short for the size: " else "", format_time(unseen$longest_s),
           format_span(projection$noise$watched_s, 3),
           if (is.na(unseen$high_percent)) "" else sprintf("with them it is up to %s %%; ", format_effect(unseen$high_percent, FALSE)),
-          paste(count_words(signif(unseen$watch_s / if (is_short) 60 else 3600, 2)), if (is_short) "node-minutes" else "node-hours"), format_level(projection$request$margin %||% usual_margin))
+          paste(count_words(signif(unseen$watch_s / if (is_short) 60 else 3600, 2)), if (is_short) "node-minutes" else "node-hours"),
+          format_level(projection$request$margin %||% usual_margin))
 }
 
 tail_warning <- function(projection) {

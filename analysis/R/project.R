@@ -215,8 +215,7 @@ compound <- function(mass, transform) pmax(0, Re(stats::fft(transform(stats::fft
 
 # Slowdown in the long run by the chain of waits from step to step, each closed by an ideal barrier (docs/methods.md, Projection): P(W' <= x | W = w)
 # = F1(x) (F(x) - rate int_x^(x+w) S(u) du)^(n-1), F of the sum of bursts that begin within the work (one period: so many whole, and one more with a
-# probability; else compound Poisson), F1 the same in CPU time, for the rank that all waited for. `cells` of the grid of waits; NULL: a burst has
-# sixteen on average.
+# probability; else compound Poisson), F1 the same in CPU time, for the rank that all waited for. `cells`: of the grid of waits.
 slowdown_chain <- function(noise, n, work_s, cells = NULL) {
   weights <- noise_weights(noise)
   mean_s <- sum(weights * noise$costs_s)
@@ -284,8 +283,7 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL) {
 tail_design <- list(share = 0.2, per_root = 3, least = 5, most_shape = 0.7, prior = 10, prior_shape = 0.5)
 
 # The tail of costs, s, as a generalised Pareto distribution: `shape` (0 exponential, 1/a Pareto of index a), `needed` (bursts that a mean over it
-# takes), `heavy` (the shape is above what so many bursts can tell, or 0.7). Zhang and Stephens (2009); Vehtari et al. (2024): size of the tail, weak
-# prior, sample size.
+# takes), `heavy` (the shape is above what so many bursts can tell, or 0.7). Zhang and Stephens (2009); Vehtari et al. (2024).
 tail_shape <- function(costs_s) {
   n <- length(costs_s)
   m <- ceiling(min(tail_design$share * n, tail_design$per_root * sqrt(n)))

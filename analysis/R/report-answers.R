@@ -135,7 +135,8 @@ clean_answer <- function(analysis) {
 # What speaks for or against the run: data frame `check`, `result` (`good`, `look`: not as it should be, `unknown`), `finding`.
 trust_checks <- function(analysis) {
   # `good`: NA: not known
-  check <- function(name, good, finding) data.frame(check = name, result = if (is.na(good)) "unknown" else if (good) "good" else "look", finding = finding)
+  word <- function(good) if (is.na(good)) "unknown" else if (good) "good" else "look"
+  check <- function(name, good, finding) data.frame(check = name, result = word(good), finding = finding)
   of_campaign <- campaign_checks(analysis$campaign, check)
   rows <- main_rows(analysis$verdicts)
   bind_rows(Filter(Negate(is.null), c(of_campaign[1:2], if (NROW(rows) > 0) verdict_checks(rows, analysis, check), of_campaign[3:4])))

@@ -84,7 +84,7 @@ report_page <- function(analysis, figures, files_dir) {
     if (is_clean(analysis)) list(
       ask("where", "Which rank or node?", where_sentence(analysis), report_starts(analysis$campaign)),
       ask("trust", "Can the run be trusted?", trust_sentence(checks), trust_table(checks), details_tag("Notes", notes_list(analysis$notes)),
-          lapply(names(rest)[!vapply(rest, function(one) one$asks %in% c("where", "trust"), TRUE)], function(name) details_tag(rest[[name]]$question, figure(name)))),
+          lapply(Filter(function(one) !one$asks %in% c("where", "trust"), unname(rest)), function(one) details_tag(one$question, figure(one$name)))),
       again_section(analysis)
     ) else list(
       ask("slower", "Did it slow down?", slower_sentence(analysis), list(slowdown_table(analysis), refused_fold(analysis)),

@@ -29,7 +29,8 @@ test_that("limits are read with their units, and what is unknown, or on the wron
   expect_equal(got$metric, c("half_round_trip", "one_way", "p99.9"))
   expect_equal(got$size, c(8, 65536, NA))
   refused <- c("speed.one_way <= 1 us" = "unknown check 'speed'", "latency.ping <= 1 us" = "unknown figure 'ping' of latency",
-               "latency.half_round_trip <= 1 MB/s" = "unknown unit 'MB/s' of latency", nonsense = "is not check", "latency.half_round_trip <= 1e999 us" = "'1e999' is not a number",
+               "latency.half_round_trip <= 1 MB/s" = "unknown unit 'MB/s' of latency", nonsense = "is not check",
+               "latency.half_round_trip <= 1e999 us" = "'1e999' is not a number",
                "latency.half_round_trip >= 3 us" = "more is worse .write <=", "bandwidth.one_way <= 1 GB/s" = "less is worse .write >=",
                "latency.betwen.half_round_trip <= 3 us" = "unknown variant 'betwen' of latency.*between", "detour.alone.alone.lost <= 3 %" = "unknown variant",
                "topology.grid2d:4.0x2.per_channel >= 1 GB/s" = "unknown variant", "margin beauty 3 %" = "unknown kind", "margin latency 3 % 5 MB/s" = "unknown unit",

@@ -22,7 +22,9 @@ test_that("launches with other numbers of ranks, and treatments of one launch, a
   expect_equal(frame$label, c("2 ranks, 5 %", "4 ranks, 5 %"))
   expect_equal(anyDuplicated(forest_lines(frame, analysis)$line), 0)
   # of one launch, and none where there is nothing to show
-  of <- function(levels, channel) plot_forest(analyze_campaign(simulated_campaign(pairs = 8, levels_percent = levels, kinds = c("spin", "cache")), channels = channel), draw = FALSE)
+  of <- function(levels, channel) {
+    plot_forest(analyze_campaign(simulated_campaign(pairs = 8, levels_percent = levels, kinds = c("spin", "cache")), channels = channel), draw = FALSE)
+  }
   expect_equal(of(c(1, 5), "time")$label, c("spin, 1 %", "spin, 5 %", "cache, 1 %", "cache, 5 %"))
   expect_null(of(0, "time"))
   expect_null(of(5, "preempted"))

@@ -43,7 +43,8 @@ test_that("each rank has a line, and its share is compared with 1/n", {
   starts <- frame[frame$panel == "last to start", ]
   expect_gt(weighted.mean(starts$times_expected[starts$line == 2], starts$starts[starts$line == 2]), 1.5)
   expect_match(alt_lateness(frame), "last to start: rank 2 ")
-  for (none in list(local_starts(ranks = 1), local_campaign(pairs = 4, levels_percent = 5))) expect_null(plot_lateness(analyze_campaign(read_campaign(none), channels = "time")))
+  for (none in list(local_starts(ranks = 1), local_campaign(pairs = 4, levels_percent = 5)))
+    expect_null(plot_lateness(analyze_campaign(read_campaign(none), channels = "time")))
 })
 
 test_that("many ranks share lines: by node, or by number where there is one node or too many", {

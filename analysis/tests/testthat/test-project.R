@@ -522,7 +522,7 @@ test_that("what cannot be asked is refused", {
   refused("how often", "--burst", "1ms", burst = NULL)
   refused("what is projected", burst = NULL)
   refused("--level is for DIR only", "--level", "1")
-  refused("leave no time to work", "--burst", "2s")
+  refused("1 per second, leave no time to work", "--burst", "2s")
   refused("--nodes: 'none'", "--nodes", "none")
   refused("whose", "--pattern", "profile", "--nodes", "2")
   refused("too much to simulate", "--pattern", "alltoall", "--nodes", "100000")
