@@ -11,14 +11,13 @@
 
 static const struct timespec nap = {.tv_nsec = 100000};
 
-/* Whether the dose of a half follows from the options alone: a whole number of bursts. Other patterns bring what falls into the half, and
- * the generator says how much that was. */
+/* Whether a half's dose follows from the options alone. Other patterns bring what falls into it, and the generator says how much that
+ * was. */
 static int is_periodic(const struct nd_options *o, const struct nd_arm *arm) { return strcmp(o->patterns[arm->pattern], "periodic") == 0; }
 
-/* Whether a half's bursts are drawn beforehand. When the next beat of a program comes nobody knows: its load runs on all the while. */
+/* When the next beat of a program comes nobody knows: its load runs on all the while. */
 static int has_fixed_dose(const struct nd_options *o) { return o->design->fixed_dose && !o->app; }
 
-/* Whether the step's arm is the generator's. */
 static int has_dose(const struct nd_options *o, const struct nd_step *step) { return step->level != ND_OFF && !o->arms[step->level].name; }
 
 /* The place in the period, 0..1. Both draws are made for every half, so that all nodes stay in step. */
@@ -27,8 +26,8 @@ static double draw_phase(struct nd_run *r, enum nd_phase phase) {
     return nd_noise_phase(phase, own, common, r->leader.treated_index, r->n_generators);
 }
 
-/* A pattern of its own: the same on all nodes when aligned. It starts with the half, where the one before left off; short halves are given
- * slots of equal length, a little longer than they should last, because the nodes' clocks would otherwise part half by half. */
+/* A pattern of its own: the same on all nodes when aligned. It goes on where the half before left off; short halves are given slots of
+ * equal length, because the nodes' clocks would otherwise part half by half. */
 static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double length_ns, struct nl_dose *dose) {
     if (has_fixed_dose(r->o)) dose->slot_ns = (int64_t)(SLOT_LENGTHS * length_ns);
     dose->n_periods = (int64_t)(LEASE_LENGTHS * length_ns / (double)dose->period_ns) + LEASE_LENGTHS;
@@ -41,7 +40,7 @@ static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double 
 }
 
 /* By how much a dose lengthens its half. Bursts on CPUs of one node come at once, those of several nodes one after the other unless
- * aligned; what one rank loses all lose where operations hold them together. */
+ * aligned. */
 static double stretch_of(const struct nd_run *r, const struct nd_step *step) {
     const struct nd_arm *arm = &r->o->arms[step->level];
     int n = r->n_hit[arm->place];
@@ -49,14 +48,13 @@ static double stretch_of(const struct nd_run *r, const struct nd_step *step) {
     return nd_follow_stretch(n * arm->level_percent / 100);
 }
 
-/* Periods that a half of a fixed dose holds: as many as fit into its planned length. */
 static int64_t periods_of(const struct nd_options *o) {
     int64_t n = (o->half_ns + o->period_ns / 2) / o->period_ns;
     return n < 1 ? 1 : n;
 }
 
 /* The generator's account of a step. Periodic bursts too small for a wake-up of their own are merged, and would fall on any operation: as
- * long as there are accounts enough, every operation and size has its own. Patterns that go on from half to half have one for all. */
+ * long as there are accounts enough, each has its own. */
 static int account_of(const struct nd_options *o, const struct nd_step *step) {
     int n_accounts = 1 + o->n_doses * o->n_configs;
     if (n_accounts > NL_CONTROL_MAX_LEVELS || !is_periodic(o, &o->arms[step->level])) return step->level + 1;
@@ -119,8 +117,7 @@ static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_s
     s->first_burst_ns = dose.first_burst_ns;
 }
 
-/* Waits for all ranks without holding the CPU: the generator that was just woken needs it, and would otherwise wait for the scheduler's
- * next tick behind a rank that spins in a barrier. The real barrier afterwards brings the ranks together. */
+/* Waits for all ranks without holding the CPU, which the generator that was just woken needs. The real barrier brings them together. */
 static void wait_politely(MPI_Comm comm) {
     MPI_Request request;
     int done = 0;
@@ -129,7 +126,7 @@ static void wait_politely(MPI_Comm comm) {
     for (;;) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (done) break;
-        /* an agent may take seconds to start, and needs CPUs for it; settling, which follows, wakes the rank up for good */
+        /* an agent may take seconds to start; settling, which follows, wakes the rank up for good */
         if (nl_mono_ns() < nap_ns) sched_yield();
         else nanosleep(&nap, NULL);
     }
@@ -148,13 +145,11 @@ static void end_arm(struct nd_run *r) {
     if (nd_treatment_idle(r->leader.treatment)) r->flags |= ND_FLAG_GENERATOR;
 }
 
-/* A level's share of a half on so many CPUs, ns. */
 static int64_t share_of(int64_t wall_ns, int n_cpus, const struct nd_arm *arm) {
     return (int64_t)((double)wall_ns * n_cpus * arm->level_percent / 100 + 0.5);
 }
 
-/* The dose of a half in CPU time. A periodic one is the level's share of the half as long as it turned out, whatever it was drawn for.
- * @param became_due_ns  what the generator says became due during the loop, for patterns that are not periodic. */
+/* The dose of a half in CPU time: the level's share of its length as it turned out, or what became due by the generator. */
 static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int64_t became_due_ns, struct nd_sample *s) {
     s->requested_ns = 0;
     if (!r->leader.treatment || !has_dose(r->o, step)) return;
@@ -168,7 +163,7 @@ static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int
     s->requested_ns = share_of(s->loop.wall_ns, n_cpus, arm);
 }
 
-/* Untimed operations after the agent was switched: what it does at first falls into them. */
+/* Untimed operations: what an agent does at first after its switch falls into them. */
 static void settle(struct nd_run *r, const struct nd_step *step, const struct nd_loop *loop) {
     int64_t settle_ns = nd_options_settle_ns(r->o, step->planned_ns);
     if (!nd_options_has_agent(r->o)) return;
@@ -232,7 +227,6 @@ static void keep_starts(struct nd_run *r, const struct nd_step *step) {
 
 struct delivery { int64_t cpu_ns, n_bursts, requested_ns; };
 
-/* What the node's generator has used and run; zeros on ranks without one. */
 static struct delivery delivered_so_far(struct nd_run *r) {
     struct delivery d = {0};
     if (!r->leader.treatment) return d;
@@ -243,8 +237,7 @@ static struct delivery delivered_so_far(struct nd_run *r) {
     return d;
 }
 
-/* What the generator did while starts were run: between two stretches of them they are summed up, and load that comes then disturbs
- * none. */
+/* What the generator did while starts were run: load that comes while they are summed up disturbs none. */
 struct stretches { struct nd_run *r; struct delivery begin, sum; };
 
 static void count_stretch(void *context, int begins) {
@@ -259,7 +252,6 @@ static void count_stretch(void *context, int begins) {
     s->sum.requested_ns += now.requested_ns - s->begin.requested_ns;
 }
 
-/* Waits for the beat with which the half begins: what is done to it and what it costs are counted from there on. */
 static void begin_beats(struct nd_run *r, const struct nd_step *step, const struct nd_loop *loop, int is_recorded) {
     nd_program_begin(r->program, loop->n_operations, r->cells[step->config].typical_ns, r->stop_asked);
     if (is_recorded) nd_agent_begin(r, step);
@@ -350,7 +342,6 @@ static void record_half(struct nd_run *r, const struct nd_step *step, const stru
     if (r->root.sequential) nd_sequential_half(r->root.sequential, &h);
 }
 
-/* One half of a rank or a node, into its arm's sum and into its pairs. */
 static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd_step *step, const struct nd_half_sum *s) {
     nd_pairs_half(pairs, 0, step, s->wall_ns > 0 ? 100. * (double)s->preempted_ns / (double)s->wall_ns : NAN);
     sum->n_halves++;

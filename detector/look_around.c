@@ -64,7 +64,7 @@ static void say_quotas(const struct nd_run *r) {
 
 static void say_crowds(const struct nd_run *r) {
     char line[400];
-    if (!r->o->oversubscribe && nd_crowd_tell(r->root.bindings, r->team.n_ranks, r->root.hosts, r->team.n_nodes, line, sizeof line) > 0)
+    if (!r->o->oversubscribe && nd_crowd_tell(r->root.bindings, r->team.n_ranks, r->root.hosts, line, sizeof line) > 0)
         nl_warn("before measuring: %s: they take turns and disturb each other (bind one to each core, as mpirun --bind-to core does, start "
                 "fewer, or allow it with --oversubscribe)",
                 line);

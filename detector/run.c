@@ -6,7 +6,7 @@
 #define CHECKPOINT_NS INT64_C(30000000000)    /* histograms and sums are written at least this often */
 #define WARMUP_STREAM_ROUND (INT64_C(1) << 38) /* rounds from here on are warm-up: other draws than those of the record */
 
-/* Merges the ranks' histograms one by one, so that rank 0 never holds more than one. Collective. */
+/* One by one, so that rank 0 never holds more than one. Collective. */
 static int write_hists(struct nd_run *r) {
     const struct nd_options *o = r->o;
     if (!r->hists) return 0;
@@ -37,7 +37,7 @@ static void take_node(void *context, int node, const void *sums) {
     if (!t->failed) t->failed = nd_record_nodes_add(root->record, node, &root->hosts[node], sums, &root->node_slowest[node * t->r->n_arms]);
 }
 
-/* One table, gathered from the ranks of `comm` entry by entry, so that rank 0 holds none of it. Collective over `comm`. */
+/* Gathered from the ranks of `comm` entry by entry, so that rank 0 holds none of it. Collective over `comm`. */
 static int write_table(struct nd_run *r, MPI_Comm comm, enum nd_table table, void (*take)(void *, int, const void *),
                        const void *mine, size_t size) {
     struct table t = {.r = r, .failed = !r->root.record || nd_record_begin(r->root.record, table) != 0};
@@ -109,8 +109,7 @@ static void collect_certificates(struct nd_run *r) {
     nd_tree_gather(r->team.leaders, r->leader.node_end, sizeof *r->leader.node_end, take_node_end, r);
 }
 
-/* What counts as time of the run so far: in the design quick all of it, else from the first recorded half on, without what switching an
- * agent took. */
+/* In the design quick all of the run, else from the first recorded half on, without what switching an agent took. */
 static int64_t elapsed(const struct nd_run *r) {
     return nl_mono_ns() - (r->o->design->has_stretches ? r->begin_ns : r->rounds_begin_ns + r->aside_ns);
 }
@@ -135,16 +134,14 @@ static int agree(struct nd_run *r, int64_t *wall_ns) {
     return flags;
 }
 
-/* An agent that died, or cannot be switched any more: whether the launch goes on without its arm. The half under way is not recorded; one
- * that had another reason to end ends the launch. Collective. */
+/* Whether the launch goes on without the arm of an agent that died. The half under way is not recorded. Collective. */
 static int give_agent_up(struct nd_run *r, int *flags) {
     if (!(*flags & ND_FLAG_AGENT) || nd_agent_drop(r)) return 0;
     *flags &= ~ND_FLAG_AGENT;
     return (*flags & ~ND_FLAG_CHECKPOINT) == 0;
 }
 
-/* Runs the schedule for the warm-up's time and forgets it: code, buffers, connections and the generator are as they will be. The number of
- * halves follows from the options alone, not from the data. */
+/* Forgotten: code, buffers, connections and the generator are then as they will be. The number of halves follows from the options alone. */
 static int warm_up(struct nd_run *r, struct nd_step *steps) {
     int n_steps = nd_schedule_round_steps(&r->schedule);
     int64_t lead_ns = 0;
@@ -171,7 +168,7 @@ static int warm_up(struct nd_run *r, struct nd_step *steps) {
     return 0;
 }
 
-/* Whether the round may end after step i, with what it has: rounds are whole unless the rest would be a good part of the run. */
+/* Rounds are whole unless the rest would be a good part of the run. */
 static int may_end_after(const struct nd_run *r, const struct nd_step *steps, int n_steps, int i) {
     int64_t left_ns = 0;
     if (i + 1 < n_steps && steps[i + 1].pair == steps[i].pair) return 0;
@@ -188,8 +185,8 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
         int64_t wall_ns = s.loop.wall_ns;
         int flags = agree(r, &wall_ns);
         if (give_agent_up(r, &flags)) continue;
-        /* this half may be without its load, or cut short: not recorded. But a single loop is all that there is of its arm: the starts that
-         * were counted stand for themselves */
+        /* this half may be without its load, or cut short. But a single loop is all that there is of its arm, and its starts stand for
+         * themselves */
         int is_kept = r->starter && r->o->design->single_loop && s.loop.n_operations > 0 && !(flags & (ND_FLAG_GENERATOR | ND_FLAG_AGENT));
         if (flags & ND_FLAG_OVER) return flags; /* on one rank it may have come to the end of the half */
         if ((flags & (ND_FLAG_GENERATOR | ND_FLAG_STOP | ND_FLAG_CLOCK | ND_FLAG_AGENT)) && !is_kept) return flags;
@@ -205,7 +202,7 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
     return 0;
 }
 
-/* Takes a look where one is due after so many rounds: whether the run may end. The same on all ranks. Collective. */
+/* Whether the run may end after so many rounds. The same on all ranks. Collective. */
 static int look(struct nd_run *r, int64_t rounds) {
     const struct nd_sequential_options *plan = &r->o->sequential;
     int64_t is_decided = 0;

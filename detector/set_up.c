@@ -41,8 +41,8 @@ int nd_run_allocate(struct nd_run *r) {
     return nd_run_agree_failed(r, !ok);
 }
 
-/* Whether the children of one kind were started on the nodes that are to have one, where the launcher's environment said a node's first
- * rank is; counts them. `is_there`: this rank has one. Collective. */
+/* Whether the children of one kind were started where the launcher's environment said a node's first rank is; counts them. `is_there`: this
+ * rank has one. Collective. */
 static int check_started(struct nd_run *r, const struct nd_nodes *nodes, int is_wanted, int is_there, const char *way_out, int *n) {
     char host[ND_HOST_BYTES] = "";
     gethostname(host, sizeof host - 1);
@@ -72,7 +72,7 @@ static int check_treatments(struct nd_run *r) {
 
 static int64_t mine_or_first(const struct nd_binding *binding) { return binding->cpu >= 0 ? binding->cpu : binding->first_cpu; }
 
-/* The node's CPUs of every place asked for, and all of them together. Returns their number, -1 after a message. */
+/* The node's CPUs of all places. Returns their number, -1 after a message. */
 static int choose_noise_cpus(struct nd_run *r, const struct nd_binding *bindings, int *all) {
     const struct nd_options *o = r->o;
     char reason[512];
@@ -129,7 +129,6 @@ static int mark_used_cpus(struct nd_run *r, const struct nd_binding *bindings) {
     return 0;
 }
 
-/* What a node's leader does about its node. */
 static int set_up_node(struct nd_run *r, const struct nd_binding *bindings, struct nd_host *host) {
     nd_host_read(host);
     host->n_ranks = r->team.n_node_ranks;
@@ -178,8 +177,8 @@ static void accept_interrupts(const struct nd_options *o) {
         if (strcmp(o->kinds[i], "ipi") == 0) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
-/* Communicators of the operations that have an algorithm, in an order drawn by the seed: what the order of their making does to them is
- * no algorithm's. Collective. */
+/* Communicators of the operations that have an algorithm, in an order drawn by the seed: what it does to them is no algorithm's.
+ * Collective. */
 static int open_algorithms(struct nd_run *r) {
     const struct nd_options *o = r->o;
     struct nl_rng rng;
@@ -206,8 +205,7 @@ static int open_algorithms(struct nd_run *r) {
     return 0;
 }
 
-/* The algorithm that a configuration has in fact; NULL: it cannot be called. Of a library that looks at each call it was tried
- * (try_algorithm). */
+/* NULL: it cannot be called. Of a library that looks at each call it was tried (try_algorithm). */
 static const char *algorithm_in_fact(const struct nd_run *r, int config) {
     const struct nd_config *c = &r->o->configs[config];
     const struct nd_algorithm *a = &r->algorithms[config];
@@ -248,7 +246,7 @@ static void describe_algorithms(const struct nd_run *r) {
     json_object_set_new(r->root.launch, "algorithms", rows);
 }
 
-/* Where such a call does not suit the algorithm the library would run its own choice in its place, and so do we. Collective. */
+/* Where it does not suit the algorithm the library would run its own choice in its place, and so do we. Collective. */
 static void try_algorithm(struct nd_run *r, int config) {
     struct nd_per_call *p = &r->algorithms[config].per_call;
     char name[ND_PER_CALL_NAME_BYTES];
@@ -489,7 +487,6 @@ static int open_record(struct nd_run *r) {
     return open_raw(r);
 }
 
-/* How the ranks' preempted time is found: in one way on all of them. */
 static int open_preempted(struct nd_run *r) {
     int failed = nl_preempted_open(&r->preempted, r->o->preempted_by) != 0;
     if (failed) nl_error("--preempted-by: the kernel of this node does not say how long threads wait for a CPU (try clocks)");

@@ -244,7 +244,7 @@ static void warn_of_nodes(struct nx_run *r) {
                  nl_quota_cpus(&host->quota) < host->n_ranks ? "they are stopped in every period, and what is measured is the quota"
                                                              : "what else runs in the same cgroup uses it up with them");
     }
-    if (nd_crowd_tell(r->bindings, r->team.n_ranks, r->hosts, r->team.n_nodes, what, sizeof what) > 0)
+    if (nd_crowd_tell(r->bindings, r->team.n_ranks, r->hosts, what, sizeof what) > 0)
         nd_launch_json_say(r->launch, "%s: they take turns and disturb each other", what);
     if (nd_algorithms_foreign_rules(what, sizeof what)) nd_launch_json_say(r->launch, "%s", what);
     if (r->shares_kernel)

@@ -11,13 +11,12 @@ struct nd_pairs *nd_pairs_open(int n_configs, int n_arms) {
     struct nd_pairs *p = calloc(1, sizeof *p);
     if (!p) return NULL;
     p->n_arms = n_arms;
-    p->current = calloc((size_t)(n_configs * n_arms), sizeof *p->current);
-    p->sums = calloc((size_t)(n_configs * n_arms), sizeof *p->sums);
-    p->pair = calloc((size_t)n_configs, sizeof *p->pair);
-    for (int i = 0; p->pair && i < n_configs; i++) p->pair[i] = -1;
-    if (p->current && p->sums && p->pair) return p;
-    nd_pairs_close(p);
-    return NULL;
+    if (!NL_NEW(p->current, n_configs * n_arms) || !NL_NEW(p->sums, n_configs * n_arms) || !NL_NEW(p->pair, n_configs)) {
+        nd_pairs_close(p);
+        return NULL;
+    }
+    for (int i = 0; i < n_configs; i++) p->pair[i] = -1;
+    return p;
 }
 
 static void add(struct nd_moments *m, double d) {

@@ -20,111 +20,83 @@ static double ramp_of(const struct nd_arrival_request *r, struct nl_rng *rng) {
 
 static double draw(const struct nd_arrival_request *r, struct nl_rng *rng) { return (void)r, nl_rng_uniform(rng); }
 
-struct reader {
-    FILE *f;
-    const char *path;
-    int64_t line; /* of the word read last */
-    int is_new;   /* 1: the next character begins a line */
-    char word[32];
-    char *reason;
-    size_t reason_size;
-};
+/* A trace under way. */
+struct reader { const char *path; int64_t line; char *reason; size_t reason_size; };
 
 /* Writes the reason with file and line. @return -1. */
 static int __attribute__((format(printf, 2, 3))) refuse(const struct reader *r, const char *format, ...) {
+    char what[256];
     va_list args;
     va_start(args, format);
-    int n = snprintf(r->reason, r->reason_size, "%s:%" PRId64 ": ", r->path, r->line);
-    if (n >= 0 && (size_t)n < r->reason_size) vsnprintf(r->reason + n, r->reason_size - (size_t)n, format, args);
+    vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return -1;
+    return nl_say(r->reason, r->reason_size, "%s:%" PRId64 ": %s", r->path, r->line, what);
 }
 
-enum token { TOKEN_WORD, TOKEN_LINE_END, TOKEN_FILE_END };
-
-static int next_char(struct reader *r) {
-    if (r->is_new) r->line++;
-    int c = getc(r->f);
-    r->is_new = c == '\n';
-    return c;
+/* The next word of a line without its comment; NULL: there is none. Never one with bytes that are no text. */
+static char *next_word(char **rest) {
+    char *word;
+    while ((word = strsep(rest, " \t\r\n\v\f")) && !*word) continue;
+    return word;
 }
 
-static enum token next_token(struct reader *r) {
-    int c = next_char(r);
-    while (c != '\n' && isspace(c)) c = next_char(r);
-    if (c == '#')
-        while (c != '\n' && c != EOF) c = next_char(r);
-    if (c == EOF) return TOKEN_FILE_END;
-    if (c == '\n') return TOKEN_LINE_END;
-    size_t n = 0, max = sizeof r->word - 1;
-    for (; c != EOF && c != '#' && !isspace(c); c = next_char(r), n++)
-        if (n < max) r->word[n] = isprint(c) ? (char)c : '?';
-    /* what ends the word, such as the end of the line, is a token of its own */
-    if (c != EOF) ungetc(c, r->f);
-    r->is_new = 0;
-    r->word[n < max ? n : max] = '\0';
-    if (n > max) memcpy(r->word + max - 3, "...", 3); /* no number is that long */
-    return TOKEN_WORD;
+/* "'WORD'" as far as it goes into a message. */
+static const char *told(const char *word, char text[40]) {
+    snprintf(text, 40, strlen(word) > 31 ? "'%.28s...'" : "'%s'", word);
+    return text;
 }
 
-/* Reads the delays of a line whose rank has been read; those of the own rank go into `delays`.
- * @return how many there were, or -1. `*end` is what ended the line. */
-static int read_delays(struct reader *r, int64_t rank, double *delays, enum token *end) {
+static int parse(const char *word, int64_t most, int64_t *value) { return strlen(word) > 31 || nl_parse_int(word, 0, most, value); }
+
+/* One line: the delays of the own rank go into `delays`. `seen`: n_ranks flags. 0, or 1 where it holds delays, or -1. */
+static int read_line(struct reader *r, char *line, const struct nd_arrival_request *request, char *seen, double *delays) {
+    char text[40], *word = next_word(&line);
+    int64_t rank, ns;
     int n = 0;
-    while ((*end = next_token(r)) == TOKEN_WORD) {
-        int64_t ns;
-        if (nl_parse_int(r->word, 0, ND_ARRIVAL_MAX_NS, &ns))
-            return refuse(r, "'%s' is not a delay in whole ns from 0 to %" PRId64, r->word, (int64_t)ND_ARRIVAL_MAX_NS);
+    if (!word) return 0;
+    if (parse(word, INT32_MAX, &rank)) return refuse(r, "%s is not the number of a rank", told(word, text));
+    if (rank >= request->n_ranks) return refuse(r, "there is no rank %" PRId64 ", only 0 to %d", rank, request->n_ranks - 1);
+    if (seen[rank]) return refuse(r, "rank %" PRId64 " is given twice", rank);
+    seen[rank] = 1;
+    for (; (word = next_word(&line)); n++) {
+        if (parse(word, ND_ARRIVAL_MAX_NS, &ns))
+            return refuse(r, "%s is not a delay in whole ns from 0 to %" PRId64, told(word, text), (int64_t)ND_ARRIVAL_MAX_NS);
         if (n == ND_ARRIVAL_CYCLE) return refuse(r, "rank %" PRId64 " has more than %d delays", rank, ND_ARRIVAL_CYCLE);
-        if (delays) delays[n] = (double)ns;
-        n++;
+        if (rank == request->rank) delays[n] = (double)ns;
     }
-    return n;
+    if (n == 0) return refuse(r, "rank %" PRId64 " has no delay (wanted: rank delay_ns [delay_ns ...])", rank);
+    for (int i = n; rank == request->rank && i < ND_ARRIVAL_CYCLE; i++) delays[i] = delays[i - n];
+    return 1;
 }
 
-/* Every rank checks the whole file, so that all find the same error.
- * @param seen  n_ranks zeros. */
-static int read_trace(struct reader *r, const struct nd_arrival_request *request, char *seen, double *delays) {
-    int64_t n_lines = 0;
-    enum token token;
-    for (token = next_token(r); token != TOKEN_FILE_END;) {
-        int64_t rank;
-        if (token == TOKEN_LINE_END) {
-            token = next_token(r);
-            continue;
-        }
-        if (nl_parse_int(r->word, 0, INT32_MAX, &rank)) return refuse(r, "'%s' is not the number of a rank", r->word);
-        if (rank >= request->n_ranks) return refuse(r, "there is no rank %" PRId64 ", only 0 to %d", rank, request->n_ranks - 1);
-        if (seen[rank]) return refuse(r, "rank %" PRId64 " is given twice", rank);
-        seen[rank] = 1;
-        int n = read_delays(r, rank, rank == request->rank ? delays : NULL, &token);
-        if (n < 0) return -1;
-        if (n == 0) return refuse(r, "rank %" PRId64 " has no delay (wanted: rank delay_ns [delay_ns ...])", rank);
-        if (rank == request->rank)
-            for (int i = n; i < ND_ARRIVAL_CYCLE; i++) delays[i] = delays[i - n];
-        n_lines++;
+/* Every rank checks the whole file, so that all find the same error. */
+static int read_trace(struct reader *r, FILE *f, const struct nd_arrival_request *request, char *seen, double *delays) {
+    char *line = NULL;
+    size_t room = 0;
+    int n_lines = 0, status = 0;
+    for (ssize_t n; status >= 0 && (n = getline(&line, &room, f)) > 0; n_lines += status > 0) {
+        r->line++;
+        for (ssize_t i = 0; i < n; i++)
+            if (!isprint((unsigned char)line[i]) && (!line[i] || !isspace((unsigned char)line[i]))) line[i] = '?';
+        line[strcspn(line, "#")] = '\0';
+        status = read_line(r, line, request, seen, delays);
     }
-    if (ferror(r->f)) return nl_say(r->reason, r->reason_size, "%s: cannot be read: %s", r->path, strerror(errno));
-    if (n_lines == 0)
-        return nl_say(r->reason, r->reason_size, "%s: there is no delay in it (wanted: lines of rank delay_ns [delay_ns ...])", r->path);
-    return 0;
+    free(line);
+    if (status < 0) return -1;
+    if (ferror(f)) return nl_say(r->reason, r->reason_size, "%s: cannot be read: %s", r->path, strerror(errno));
+    if (n_lines > 0) return 0;
+    return nl_say(r->reason, r->reason_size, "%s: there is no delay in it (wanted: lines of rank delay_ns [delay_ns ...])", r->path);
 }
 
 static int read_file(const struct nd_arrival_request *request, double *delays, char *reason, size_t reason_size) {
-    struct reader r = {.path = request->trace, .is_new = 1, .reason = reason, .reason_size = reason_size};
-    int rc = -1;
+    struct reader r = {.path = request->trace, .reason = reason, .reason_size = reason_size};
     memset(delays, 0, ND_ARRIVAL_CYCLE * sizeof *delays);
     if (!request->trace) return nl_say(reason, reason_size, "the arrival pattern 'trace' needs a file of delays");
     char *seen = calloc((size_t)request->n_ranks, 1);
     if (!seen) return nl_say(reason, reason_size, "no memory for the trace of %d ranks", request->n_ranks);
-    r.f = fopen(request->trace, "re");
-    if (!r.f) {
-        snprintf(reason, reason_size, "%s: %s", request->trace, strerror(errno));
-        goto out;
-    }
-    rc = read_trace(&r, request, seen, delays);
-    fclose(r.f);
-out:
+    FILE *f = fopen(request->trace, "re");
+    int rc = f ? read_trace(&r, f, request, seen, delays) : nl_say(reason, reason_size, "%s: %s", request->trace, strerror(errno));
+    if (f) fclose(f);
     free(seen);
     return rc;
 }

@@ -24,10 +24,8 @@ int64_t nd_late_delays(const struct nd_start_options *o, const struct nd_team *t
 int nd_late_open(struct nd_late *l, const struct nd_start_options *o, const struct nd_team *team, const struct nl_ticks *ticks, int yields,
                  uint64_t seed) {
     *l = (struct nd_late){.ticks = *ticks, .yields = yields};
-    l->delays_ns = calloc(ND_ARRIVAL_CYCLE, sizeof *l->delays_ns);
-    l->longest_ns = calloc(ND_ARRIVAL_CYCLE, sizeof *l->longest_ns);
-    l->delay_ticks = calloc(ND_ARRIVAL_CYCLE, sizeof *l->delay_ticks);
-    int failed = !l->delays_ns || !l->longest_ns || !l->delay_ticks;
+    int failed = !NL_NEW(l->delays_ns, ND_ARRIVAL_CYCLE) || !NL_NEW(l->longest_ns, ND_ARRIVAL_CYCLE) ||
+                 !NL_NEW(l->delay_ticks, ND_ARRIVAL_CYCLE);
     if (failed) nl_error("--arrival: not enough memory");
     if (nd_team_agree(team, failed ? ND_FLAG_SETUP : 0)) return -1;
     if (nd_late_delays(o, team, (double)o->arrival_ns, seed, l->delays_ns) < 0) return -1;

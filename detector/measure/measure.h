@@ -52,8 +52,7 @@ struct nd_loop_result {
     int64_t detour_ns;    /* excess over typical_ns */
     int64_t n_detours;
     int64_t base_ns_sum;  /* time of the operations that are not detours */
-    int64_t n_operations; /* done; fewer than asked only when its time was up, when stopped, or decided */
-    int is_decided;       /* 1: the stop rule was met */
+    int64_t n_operations; /* done; fewer than asked only when its time was up, when stopped, or decided by the stop rule */
     int is_over;          /* 1: the program has ended */
     int64_t n_involuntary; /* with a program: how often its thread was switched off its CPU against its will */
 };

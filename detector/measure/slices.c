@@ -39,30 +39,16 @@ static int append(struct nd_slices_file *f, struct iovec *parts, int n_parts) {
     return -1;
 }
 
-/* The header's text, with blanks up to a whole number of words. To be freed; NULL: no memory. */
-static char *header_text(const json_t *header, uint32_t *n_bytes) {
-    char *text = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
-    size_t n = text ? strlen(text) : 0, padded = (n + 3) / 4 * 4;
-    char *longer = text ? realloc(text, padded + 1) : NULL;
-    if (!longer) {
-        free(text);
-        errno = ENOMEM;
-        return NULL;
-    }
-    memset(longer + n, ' ', padded - n);
-    *n_bytes = (uint32_t)padded;
-    return longer;
-}
-
 int nd_slices_open(struct nd_slices_file **file, const char *path, const json_t *header) {
-    uint32_t n_bytes = 0;
     struct nd_slices_file *f = calloc(1, sizeof *f);
-    char *text = header_text(header, &n_bytes);
+    char *text = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    errno = ENOMEM;
     if (f) f->fd = text ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
     if (f && f->fd >= 0) {
-        uint32_t words[2] = {nl_little32(VERSION), nl_little32(n_bytes)};
-        struct iovec parts[] = {{"NLSLICES", 8}, {words, sizeof words}, {text, n_bytes}};
-        if (append(f, parts, 3) == 0) {
+        size_t n = strlen(text), n_blanks = -n % 4; /* a whole number of words */
+        uint32_t words[2] = {nl_little32(VERSION), nl_little32((uint32_t)(n + n_blanks))};
+        struct iovec parts[] = {{"NLSLICES", 8}, {words, sizeof words}, {text, n}, {"   ", n_blanks}};
+        if (append(f, parts, 4) == 0) {
             free(text);
             *file = f;
             return 0;

@@ -1,7 +1,5 @@
 #include "detector/nodes/quiet.h"
 
-#include <hwloc.h>
-
 #include "common/sys/nl_stat.h"
 #include "common/sys/nl_whole.h"
 
@@ -33,15 +31,8 @@ struct nd_quiet {
 struct nd_quiet *nd_quiet_open(const char *proc, const unsigned char *cpu_used, int n_cpus, const pid_t *own, int n_own) {
     struct nd_quiet *q = calloc(1, sizeof *q);
     if (!q) return NULL;
-    q->proc = proc;
-    q->cpu_used = cpu_used;
-    q->n_cpus = n_cpus;
-    q->own = own;
-    q->n_own = n_own;
-    q->text = malloc(STAT_BYTES);
-    q->before = calloc((size_t)n_cpus, sizeof *q->before);
-    q->after = calloc((size_t)n_cpus, sizeof *q->after);
-    if (q->text && q->before && q->after) return q;
+    *q = (struct nd_quiet){.proc = proc, .cpu_used = cpu_used, .n_cpus = n_cpus, .own = own, .n_own = n_own};
+    if (NL_NEW(q->text, STAT_BYTES) && NL_NEW(q->before, n_cpus) && NL_NEW(q->after, n_cpus)) return q;
     nd_quiet_close(q);
     return NULL;
 }
@@ -79,7 +70,6 @@ static int is_own(const struct nd_quiet *q, int pid) {
     return 0;
 }
 
-/* Takes a task's stat line apart; 0, -1 when it is none, or ours. */
 static int parse_task(const struct nd_quiet *q, const char *text, struct task *task) {
     struct nl_stat s;
     if (nl_stat_parse(text, &s)) return -1;
@@ -127,7 +117,7 @@ void nd_quiet_begin(struct nd_quiet *q) {
     read_cpus(q, q->before);
 }
 
-/* Adds a task's part to the busiest of its CPU, threads of a process together. */
+/* Threads of a process together. */
 static void list_task(struct nd_quiet_cpu *cpu, const struct task *task, double percent) {
     int i = 0;
     while (i < cpu->n_tasks && cpu->tasks[i].pid != task->pid) i++;
@@ -224,50 +214,27 @@ int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_p
     return n_told;
 }
 
-/* Of `n` ranks of one node: how many more are bound within the CPUs of the worst one than these are; that rank and their number. */
-static int find_worst(const hwloc_const_bitmap_t *cpus, int n, int *worst, int *n_within) {
-    int most = 0;
-    for (int i = 0; i < n; i++) {
-        int n_cpus = cpus[i] ? hwloc_bitmap_weight(cpus[i]) : n, k = 0;
-        if (n_cpus >= n) continue;
-        for (int other = 0; other < n; other++) k += cpus[other] && hwloc_bitmap_isincluded(cpus[other], cpus[i]);
-        if (k - n_cpus <= most) continue;
-        most = k - n_cpus;
-        *worst = i;
-        *n_within = k;
-    }
-    return most;
-}
+NL_ORDER(by_size, int64_t)
 
-int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct nd_host *hosts, int n_hosts, char *line, size_t size) {
-    hwloc_bitmap_t *cpus = calloc((size_t)n_ranks, sizeof *cpus);
-    int *at = calloc((size_t)n_ranks + (size_t)n_hosts + 1, sizeof *at), *first = at ? at + n_ranks : NULL, n_crowded = 0;
+int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct nd_host *hosts, char *line, size_t size) {
+    int n_crowded = 0, most = 0;
+    int64_t last_node = -1, *places = calloc((size_t)n_ranks, sizeof *places); /* node and CPU of each; -1: it has several CPUs */
     line[0] = '\0';
-    if (!cpus || !at) n_crowded = -1;
-    /* the ranks of each node side by side */
-    for (int i = 0; i < n_ranks && n_crowded == 0; i++) first[bindings[i].node + 1]++;
-    for (int node = 0; node < n_hosts && n_crowded == 0; node++) first[node + 1] += first[node];
-    for (int i = 0; i < n_ranks && n_crowded == 0; i++) at[first[bindings[i].node]++] = i;
-    for (int i = 0; i < n_ranks && n_crowded == 0; i++) {
-        const char *list = bindings[at[i]].cpus;
-        /* one that was cut off says nothing */
-        if (!list[0] || strlen(list) + 1 == sizeof bindings->cpus || !(cpus[i] = hwloc_bitmap_alloc())) continue;
-        if (hwloc_bitmap_list_sscanf(cpus[i], list)) hwloc_bitmap_zero(cpus[i]);
-        if (!hwloc_bitmap_iszero(cpus[i])) continue;
-        hwloc_bitmap_free(cpus[i]);
-        cpus[i] = NULL;
-    }
-    for (int node = 0, begin = 0; node < n_hosts && n_crowded >= 0; begin = first[node++]) {
-        int worst = 0, n_within = 0;
-        if (!find_worst((const hwloc_const_bitmap_t *)cpus + begin, first[node] - begin, &worst, &n_within) || n_crowded++) continue;
-        const struct nd_binding *b = &bindings[at[begin + worst]];
-        snprintf(line, size, "%d ranks of %s may use CPU%s %s only", n_within, hosts[node].host, strpbrk(b->cpus, ",-") ? "s" : "",
-                 b->cpus);
+    if (!places) return -1;
+    for (int i = 0; i < n_ranks; i++) places[i] = bindings[i].cpu < 0 ? -1 : (int64_t)bindings[i].node << 32 | bindings[i].cpu;
+    qsort(places, (size_t)n_ranks, sizeof *places, by_size);
+    for (int i = 0, n; i < n_ranks; i += n) {
+        int64_t node = places[i] >> 32;
+        for (n = 1; i + n < n_ranks && places[i + n] == places[i]; n++) continue;
+        if (n < 2 || places[i] < 0) continue;
+        n_crowded += node != last_node;
+        last_node = node;
+        if (n_crowded > 1 || n <= most) continue;
+        most = n;
+        snprintf(line, size, "%d ranks of %s may use CPU %d only", n, hosts[node].host, (int)(places[i] & INT32_MAX));
     }
     if (n_crowded > 1) snprintf(line + strlen(line), size - strlen(line), ", and so on %d other node(s)", n_crowded - 1);
-    for (int i = 0; cpus && i < n_ranks; i++)
-        if (cpus[i]) hwloc_bitmap_free(cpus[i]);
-    NL_FREE(cpus, at);
+    free(places);
     return n_crowded;
 }
 

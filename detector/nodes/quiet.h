@@ -51,9 +51,8 @@ int nd_quiet_is(const struct nd_quiet_node *nodes, int n_nodes, double limit_per
 /* What was above it: "CPU 1 is 23 % busy (R 20 %), steal 2 %; ..."; returns the number of such CPUs. */
 int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent, char *line, size_t size);
 
-/* Ranks that may use fewer CPUs than they are, by their bindings: "2 ranks of n1 may use CPU 1 only". Number of such nodes, -1 no
- * memory. */
-int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct nd_host *hosts, int n_hosts, char *line, size_t size);
+/* Ranks that are bound to one CPU together: "2 ranks of n1 may use CPU 1 only". Number of such nodes, -1 without memory. */
+int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct nd_host *hosts, char *line, size_t size);
 
 /* Time the hypervisor took from this node's CPUs, from /proc/stat (resolution: one tick of USER_HZ, 10 ms). */
 

@@ -25,27 +25,25 @@ static void flush_fence(void) { __asm__ volatile("dsb ish" : : : "memory"); }
 #define FLUSHES_BY_LINE 0
 #endif
 
-/* A line of /sys/devices/system/cpu/cpuN/cache/indexM/; returns 0 or -1. */
-static int read_cache_file(int cpu, int index, const char *name, char *line, size_t size) {
-    char path[128];
+/* What a file of the cache holds by a format of two values; returns how many there were. */
+static int read_cache_file(int cpu, int index, const char *name, int64_t *value, char *unit) {
+    char path[128], line[32] = "";
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu, index, name);
     FILE *f = fopen(path, "r");
-    if (!f) return -1;
-    int rc = fgets(line, (int)size, f) ? 0 : -1;
-    fclose(f);
-    return rc;
+    if (f && !fgets(line, sizeof line, f)) line[0] = '\0';
+    if (f) fclose(f);
+    return sscanf(line, "%" SCNd64 "%c", value, unit);
 }
 
 int64_t nd_buffers_cache_bytes(void) {
-    char level[32], size[32], unit;
-    long long n_bytes;
-    int cpu = sched_getcpu(), last_level = 0;
-    int64_t bytes = 0;
-    for (int index = 0; read_cache_file(cpu < 0 ? 0 : cpu, index, "level", level, sizeof level) == 0; index++) {
-        if (atoi(level) <= last_level || read_cache_file(cpu < 0 ? 0 : cpu, index, "size", size, sizeof size)) continue;
-        if (sscanf(size, "%lld%c", &n_bytes, &unit) != 2 || n_bytes <= 0) continue;
-        last_level = atoi(level);
-        bytes = n_bytes * (unit == 'K' ? 1024 : unit == 'M' ? 1024 * 1024 : 1);
+    char unit = 0;
+    int cpu = sched_getcpu();
+    int64_t bytes = 0, size, level, last_level = 0;
+    if (cpu < 0) cpu = 0;
+    for (int index = 0; read_cache_file(cpu, index, "level", &level, &unit) > 0; index++) {
+        if (level <= last_level || read_cache_file(cpu, index, "size", &size, &unit) != 2 || size <= 0) continue;
+        last_level = level;
+        bytes = size * (unit == 'K' ? 1024 : unit == 'M' ? 1024 * 1024 : 1);
     }
     if (bytes <= 0) bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
     return bytes > 0 ? bytes : UNKNOWN_CACHE_BYTES;

@@ -19,8 +19,7 @@ static const char *types_that_know(const struct nd_reduction *r, char *buf, size
     return buf;
 }
 
-/* What must not be more than an int holds, as MPI wants it: elements of one message; elements of all ranks together where there are
- * displacements or a vector that is shared out; their bytes. */
+/* What MPI counts in an int: elements of one message; of all ranks together where there are displacements or shares; or their bytes. */
 enum limit { LIMIT_MESSAGE, LIMIT_ELEMENTS, LIMIT_BYTES };
 static enum limit limit_of(const struct nd_op *op) {
     if (op->shares == ND_UNEQUAL_BYTES) return LIMIT_BYTES;
@@ -106,8 +105,7 @@ static int call_persistent(struct nd_op_state *s) {
     return MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
-/* Elements that share number k of an operation with unequal shares has: s->count - 1, s->count, s->count + 1 in turn, at least 1. (None at
- * all would let ranks leave before that one has entered.) */
+/* Share number k: s->count - 1, s->count, s->count + 1 in turn, at least 1, or ranks could leave before that one has entered. */
 static int unequal_share(const struct nd_op_state *s, int k) {
     int n = s->count + k % 3 - 1;
     return n < 1 ? 1 : n;
@@ -120,14 +118,14 @@ static int64_t share_at(const struct nd_op_state *s, int rank) { /* in elements 
 
 static int share_size(const struct nd_op_state *s, int rank) { return s->op->shares ? s->counts[rank] : s->count; }
 
-/* Elements of that part on this rank. Only a root holds what belongs to all ranks: with a rotating one, every rank comes to be it. */
+/* Only a root holds what belongs to all ranks: with a rotating one, every rank comes to be it. */
 static int64_t part_size(const struct nd_op_state *s, enum nd_part part) {
     if (part == ND_OWN) return s->n_own;
     if (s->op->uses & ND_USES_ROOT && s->rank != s->root && !s->options->rotates_root) return 0;
     return share_at(s, s->n_ranks - 1) + share_size(s, s->n_ranks - 1);
 }
 
-/* Counts and displacements. What rank a sends to rank b where all send to all is share number a + b: both ends know it. 0, or -1. */
+/* What rank a sends to rank b where all send to all is share number a + b: both ends know it. 0, or -1. */
 static int make_shares(struct nd_op_state *s) {
     s->n_own = unequal_share(s, s->rank);
     s->counts = calloc((size_t)s->n_ranks, sizeof *s->counts);
@@ -149,7 +147,6 @@ static void take_set(struct nd_op_state *s, int set) {
     s->receive = s->buffers.receive[set];
 }
 
-/* Sets of buffers of the right size, as s->options want them. 0, or -1 when memory is short. */
 static int open_buffers(struct nd_op_state *s) {
     struct nd_buffer_options o = s->options->buffer;
     o.n_sets = s->buffers.n_sets;
@@ -197,7 +194,6 @@ int nd_op_check(const struct nd_op_state *s) {
 
 static void poison(struct nd_op_state *s) { memset(s->receive, ND_DATA_POISON, (size_t)s->buffers.receive_bytes); }
 
-/* Data that stood in a buffer before must not pass for received ones. */
 static void fill_sets(struct nd_op_state *s) {
     for (int set = s->buffers.n_sets - 1; set >= 0; set--) {
         take_set(s, set);
@@ -206,7 +202,7 @@ static void fill_sets(struct nd_op_state *s) {
     }
 }
 
-/* Ranks may see caches of different sizes, but request k of one belongs to request k of the others: as many sets everywhere. */
+/* Request k of one rank belongs to request k of the others: as many sets everywhere. */
 static int sets_of_all(const struct nd_op_state *s) {
     int n_sets = nd_buffers_sets(&s->options->buffer, nd_op_set_bytes(s->op, s->bytes, s->n_ranks));
     if (s->op->completion == ND_PERSISTENT) MPI_Allreduce(MPI_IN_PLACE, &n_sets, 1, MPI_INT, MPI_MAX, s->comm);

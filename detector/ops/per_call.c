@@ -9,10 +9,6 @@ enum { NAME_BYTES = 128, TEXT_BYTES = 8192 };
 enum { PER_COLLECTIVE = 2 }; /* of MPIR_CVAR_DEVICE_COLLECTIVES: each operation has a variable of its own */
 enum { FAILS = 0 };          /* of MPIR_CVAR_COLLECTIVE_FALLBACK */
 
-/* Nobody can have these by a variable alone: smp forces itself upon its own parts, where it cannot be (one rank then fails, and the others
- * hang), and ccl is of GPUs. */
-static const char *const left_out[] = {"smp", "ccl", NULL};
-
 static void variable_of(const char *operation, const char *end, char name[NAME_BYTES]) {
     snprintf(name, NAME_BYTES, "MPIR_CVAR_%s_%s", operation, end);
     for (char *c = name; *c; c++) *c = (char)toupper((unsigned char)*c);
@@ -59,11 +55,9 @@ static int next_name(const char **text, char name[ND_PER_CALL_NAME_BYTES]) {
     return 0;
 }
 
-static int is_left_out(const char *name) {
-    for (const char *const *l = left_out; *l; l++)
-        if (strcmp(*l, name) == 0) return 1;
-    return 0;
-}
+/* Nobody can have these by a variable alone: smp forces itself upon its own parts, where it cannot be (one rank fails, the others hang),
+ * and ccl is of GPUs. */
+static int is_left_out(const char *name) { return strcmp(name, "smp") == 0 || strcmp(name, "ccl") == 0; }
 
 /* The number of an algorithm; -1: there is none, and `names` says which there are. */
 static int number_of(const char *text, const char *algorithm, char *names, size_t size) {
@@ -76,12 +70,6 @@ static int number_of(const char *text, const char *algorithm, char *names, size_
         if (used < size) used += (size_t)snprintf(names + used, size - used, "%s%s", used ? ", " : "", name);
     }
     return -1;
-}
-
-static void name_of(const char *text, int number, char name[ND_PER_CALL_NAME_BYTES]) {
-    for (int k = 0; next_name(&text, name); k++)
-        if (k == number) return;
-    name[0] = '\0';
 }
 
 /* Adds a variable that is to hold `value`, if it takes it. 0, -1. */
@@ -112,10 +100,8 @@ int nd_per_call_open(const struct nd_op *op, const char *algorithm, struct nd_pe
                  "--op: MPIR_CVAR_DEVICE_COLLECTIVES is not percoll in this environment, so that no algorithm can be chosen (unset it)");
     else if (hold(&p->held[0], name, *number) == 0) {
         p->n = 1;
-        if (hold(&p->held[1], device, 0) == 0)
-            p->n = ND_PER_CALL_VARIABLES;
-        else
-            snprintf(reason, reason_size, "--op: this MPI library does not take 0 for %s", device);
+        if (hold(&p->held[1], device, 0) == 0) p->n = ND_PER_CALL_VARIABLES;
+        else snprintf(reason, reason_size, "--op: this MPI library does not take 0 for %s", device);
     } else
         snprintf(reason, reason_size, "--op: this MPI library does not take %d for %s", *number, name);
     if (p->n == ND_PER_CALL_VARIABLES) return 1;
@@ -142,10 +128,11 @@ static void chosen(const struct nd_op *op, char *name) {
     char text[TEXT_BYTES], device[NAME_BYTES], variable[NAME_BYTES];
     variable_of(op->name, "INTRA_ALGORITHM", variable);
     variable_of(op->name, "DEVICE_COLLECTIVE", device);
-    if (value_of(device, 1) || describe(op->name, text))
-        snprintf(name, ND_PER_CALL_NAME_BYTES, "default");
-    else
-        name_of(text, value_of(variable, 0), name);
+    const char *rest = text;
+    int number = value_of(variable, 0), is_chosen = !value_of(device, 1) && !describe(op->name, text);
+    for (int k = 0; is_chosen && next_name(&rest, name); k++)
+        if (k == number) return;
+    snprintf(name, ND_PER_CALL_NAME_BYTES, "%s", is_chosen ? "" : "default");
 }
 
 int nd_per_call_acts(const struct nd_per_call *p, struct nd_op_state *s, char *name) {

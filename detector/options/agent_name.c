@@ -3,30 +3,25 @@
 
 enum { WORD_BYTES = 256, MOST_COMMANDS = 8 };
 
-/* Programs that become another one. */
-static const struct {
+/* Programs that become another one, or run a script; a version may follow the name of the latter. */
+static const struct program {
     const char *name;
+    enum { WRAPPER, INTERPRETER, SHELL } kind;
     const char *with_value; /* options of one letter that take the next word */
-    int n_words;            /* before the command: a mask, a priority, a time */
-} wrappers[] = {
-    {"taskset", "", 1},  {"nice", "n", 0},    {"env", "uCS", 0},      {"ionice", "cn", 0}, {"chrt", "TPD", 1},     {"timeout", "sk", 1},
-    {"nohup", "", 0},    {"setsid", "", 0},   {"exec", "a", 0},       {"time", "fo", 0},   {"numactl", "NmiCpP", 0}, {"stdbuf", "ioe", 0},
-    {"sudo", "ugCph", 0}, {"unshare", "", 0}, {"command", "", 0},     {"catchsegv", "", 0},
+    int n_words;            /* of a wrapper, before the command: a mask, a priority, a time */
+    const char *module;     /* of an interpreter: an option whose value is what a person names */
+} programs[] = {
+    {"taskset", WRAPPER, "", 1, NULL}, {"nice", WRAPPER, "n", 0, NULL}, {"env", WRAPPER, "uCS", 0, NULL},
+    {"ionice", WRAPPER, "cn", 0, NULL}, {"chrt", WRAPPER, "TPD", 1, NULL}, {"timeout", WRAPPER, "sk", 1, NULL},
+    {"nohup", WRAPPER, "", 0, NULL}, {"setsid", WRAPPER, "", 0, NULL}, {"exec", WRAPPER, "a", 0, NULL}, {"time", WRAPPER, "fo", 0, NULL},
+    {"numactl", WRAPPER, "NmiCpP", 0, NULL}, {"stdbuf", WRAPPER, "ioe", 0, NULL}, {"sudo", WRAPPER, "ugCph", 0, NULL},
+    {"unshare", WRAPPER, "", 0, NULL}, {"command", WRAPPER, "", 0, NULL}, {"catchsegv", WRAPPER, "", 0, NULL},
+    {"sh", SHELL, "oO", 0, NULL}, {"bash", SHELL, "oO", 0, NULL}, {"dash", SHELL, "o", 0, NULL}, {"ksh", SHELL, "o", 0, NULL},
+    {"zsh", SHELL, "o", 0, NULL}, {"python", INTERPRETER, "XW", 0, "-m"}, {"perl", INTERPRETER, "", 0, NULL},
+    {"ruby", INTERPRETER, "rI", 0, NULL}, {"node", INTERPRETER, "r", 0, NULL}, {"php", INTERPRETER, "d", 0, "-f"},
+    {"java", INTERPRETER, "", 0, "-jar"}, {"lua", INTERPRETER, "l", 0, NULL}, {"Rscript", INTERPRETER, "", 0, NULL},
+    {"pypy", INTERPRETER, "XW", 0, "-m"},
 };
-enum { N_WRAPPERS = sizeof wrappers / sizeof *wrappers };
-
-/* Programs that run a script; a version may follow the name. */
-static const struct {
-    const char *name;
-    int is_shell;
-    const char *with_value; /* options of one letter that take the next word */
-    const char *module;     /* an option whose value is what a person names */
-} interpreters[] = {
-    {"sh", 1, "oO", NULL},  {"bash", 1, "oO", NULL}, {"dash", 1, "o", NULL},   {"ksh", 1, "o", NULL},       {"zsh", 1, "o", NULL},
-    {"python", 0, "XW", "-m"}, {"perl", 0, "", NULL},   {"ruby", 0, "rI", NULL},  {"node", 0, "r", NULL},      {"php", 0, "d", "-f"},
-    {"java", 0, "", "-jar"},  {"lua", 0, "l", NULL},   {"Rscript", 0, "", NULL}, {"pypy", 0, "XW", "-m"},
-};
-enum { N_INTERPRETERS = sizeof interpreters / sizeof *interpreters };
 
 /* What begins a command of a shell and is nobody's name. */
 static const char *const shell_words[] = {"while", "until", "for", "if", "case", "trap", "cd", "set", "export", ":", ".", NULL};
@@ -59,25 +54,19 @@ static const char *last_part(const char *path) {
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Whether it is that program, of whatever version: python, python3, python3.11. */
-static int is_version_of(const char *word, const char *name) {
-    size_t n = strlen(name);
-    return strncmp(word, name, n) == 0 && word[n + strspn(word + n, "0123456789.-")] == '\0';
+/* The row of that name: of an interpreter in whatever version (python, python3, python3.11). NULL: there is none. */
+static const struct program *find(const char *name) {
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        size_t n = strlen(programs[i].name);
+        const char *version = programs[i].kind == WRAPPER ? "" : "0123456789.-";
+        if (strncmp(name, programs[i].name, n) == 0 && name[n + strspn(name + n, version)] == '\0') return &programs[i];
+    }
+    return NULL;
 }
 
 static int is_setting(const char *word) {
     const char *equals = strchr(word, '=');
     return equals && equals > word && (isalpha((unsigned char)*word) || *word == '_') && !memchr(word, '/', (size_t)(equals - word));
-}
-
-/* Behind the options and their values. */
-static const char *skip_options(const char *text, const char *with_value) {
-    char word[WORD_BYTES];
-    for (const char *next; (next = next_word(text, word)) && word[0] == '-' && word[1];) {
-        text = next;
-        if (word[1] != '-' && !word[2] && strchr(with_value, word[1]) && (next = next_word(text, word))) text = next;
-    }
-    return text;
 }
 
 /* The next word that is no option and no value of one; `module`: its value is that word. NULL at the end. */
@@ -100,34 +89,26 @@ static int command_of_shell(const char *text, char command[WORD_BYTES]) {
 
 void nd_agent_name_of_command(const char *text, char *name, size_t size) {
     char word[WORD_BYTES], rest[WORD_BYTES];
-    const char *at = text;
+    const char *at = next_word(text, word);
     name[0] = '\0';
     for (int i = 0; i < MOST_COMMANDS; i++) {
-        do at = next_word(at, word);
-        while (at && (is_setting(word) || strspn(word, "({!;&|") == strlen(word)));
+        while (at && (is_setting(word) || strspn(word, "({!;&|") == strlen(word))) at = next_word(at, word);
         if (!at || is_one_of(word, shell_words)) return;
         snprintf(name, size, "%s", last_part(word));
-        int k = 0;
-        while (k < N_WRAPPERS && strcmp(name, wrappers[k].name) != 0) k++;
-        if (k < N_WRAPPERS) {
-            at = skip_options(at, wrappers[k].with_value);
-            for (int n = wrappers[k].n_words; n > 0 && at; n--) {
-                at = next_word(at, word);
-                if (at) at = skip_options(at, wrappers[k].with_value);
-            }
-            if (!at || !next_word(at, word)) return;
+        const struct program *p = find(name);
+        if (!p) return;
+        if (p->kind == WRAPPER) {
+            for (int n = p->n_words; n >= 0 && at; n--) at = next_operand(at, p->with_value, NULL, word);
             continue;
         }
-        for (k = 0; k < N_INTERPRETERS && !is_version_of(name, interpreters[k].name); k++) continue;
-        if (k == N_INTERPRETERS) return;
-        if (interpreters[k].is_shell && command_of_shell(at, word)) {
+        if (p->kind == SHELL && command_of_shell(at, word)) {
             memcpy(rest, word, sizeof rest);
-            at = rest;
+            at = next_word(rest, word);
             continue;
         }
         /* a program in the option itself (-c, -e) has no name but the interpreter's */
         if (next_word(at, word) && (strcmp(word, "-c") == 0 || strcmp(word, "-e") == 0)) return;
-        at = next_operand(at, interpreters[k].with_value, interpreters[k].module, word);
+        at = next_operand(at, p->with_value, p->module, word);
         if (at) snprintf(name, size, "%s", last_part(word));
         return;
     }

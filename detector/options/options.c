@@ -103,8 +103,7 @@ static int keep_passed(struct nd_options *o, const char *option, const char *val
     return kept ? 0 : -1;
 }
 
-/* One option of the generator's, NAME or NAME=VALUE, with what follows it where that is its value. What this program decides itself is not
- * the user's to hand on; nor is a beginning of its name, which would be taken for it. */
+/* NAME or NAME=VALUE of the generator's. What this program decides itself is not to be handed on; nor a beginning of its name. */
 static int pass_one(struct nl_command_line *line, const char *word, const char *value) {
     struct nd_options *o = line->target;
     size_t length = strcspn(word, "=");
@@ -536,13 +535,11 @@ static int resolve_arms(struct nd_options *o) {
     return 0;
 }
 
-/* The arm of a treatment without level, behind those of the generator. */
 static void add_arm_without_level(struct nd_options *o, const char *name, int is_late) {
     o->arms[o->n_arms++] = (struct nd_arm){.name = name, .is_late = is_late};
 }
 
-/* A line of the preset: what the user did not say himself. The levels are this program's own, so how much the preset loads is not taken;
- * what else it says is the generator's business, which gets the preset, too. */
+/* What the user did not say himself. How much the preset loads is not taken, the levels are ours; what else it says is the generator's. */
 static int take_preset(void *context, const char *option, const char *value, const char *where) {
     struct parsing *p = context;
     const char **list = strcmp(option, "kind") == 0 ? &p->o->given.kinds : strcmp(option, "pattern") == 0 ? &p->o->given.patterns : NULL;
@@ -589,8 +586,7 @@ static int check_stretch(const struct nd_options *o) {
     return nl_error("--block: an undisturbed stretch must last 20 times as long as a half at least (--half-period)");
 }
 
-/* The period of the noise when nobody says: the half, or 10 ms; beside an agent the nearest that fits a whole number of times into the
- * half, whose length is the agent's. */
+/* When nobody says: the half, or 10 ms; beside an agent the nearest that fits a whole number of times into the half. */
 static int64_t default_period_ns(const struct nd_options *o) {
     int64_t most_ns = 10000000;
     if (o->half_ns < most_ns) return o->half_ns;
@@ -653,7 +649,6 @@ static void note_few_pairs(struct nd_options *o) {
          LEAST_PAIRS * 1e-9 * (double)nd_options_round_ns(o));
 }
 
-/* What a self-test is unless told otherwise. */
 static void resolve_self_test(struct parsing *p) {
     struct nd_options *o = p->o;
     if (!o->self_test) return;
@@ -672,7 +667,6 @@ static int is_useless(const struct parsing *p, unsigned needs, int is_met, const
     return row != NULL;
 }
 
-/* Keys that the method of the starts has no use for: names the first, and those that it has. */
 static int refuse_keys(const struct parsing *p) {
     const struct nd_start_mode *mode = p->o->start.mode;
     unsigned lacks = (mode->is_synchronised ? 0 : NEEDS_STARTS) | (mode->has_stages ? 0 : NEEDS_STAGES);
@@ -699,8 +693,7 @@ static int check_arrival(const struct parsing *p) {
     return nl_error(s->arrival_trace ? "--arrival: file: is for trace" : "--arrival: trace needs its file (trace:file=FILE)");
 }
 
-/* Late ranks where operations run back to back: halves of their own, whose operations cannot wait by their own time, which differs from
- * one to the next. */
+/* Late ranks where operations run back to back cannot wait by the operation's own time, which differs from one to the next. */
 static int check_late_arm(const struct nd_options *o) {
     const char *beside = nd_agent_is_given(&o->agent) ? "--agent" : o->external ? "--arms on:external"
                        : o->sequential.stops          ? "--stop-when" : NULL;
@@ -739,8 +732,8 @@ static int resolve_starts(struct parsing *p) {
     return check_arrival(p);
 }
 
-/* One arm alone makes no comparison within the launch, so only the design that leaves it to several launches has it. A launch without
- * the treatment takes its options all the same: the launches of a set may then share their command line. */
+/* One arm alone is for the design that compares launches. One without the treatment takes its options all the same: a set may share its
+ * command line. */
 static int resolve_which_arms(struct nd_options *o) {
     if (o->which_arms == ND_ARMS_BOTH) return 0;
     if (!o->design->single_loop)
@@ -765,7 +758,6 @@ static int resolve_external(struct parsing *p) {
     return 0;
 }
 
-/* The agent's arm, once its name is known. */
 static int resolve_agent(struct parsing *p) {
     struct nd_options *o = p->o;
     struct nd_agent_options *a = &o->agent;
@@ -799,7 +791,6 @@ static int resolve_treatment(struct parsing *p) {
     return 0;
 }
 
-/* The looks, once the rounds are known. */
 static int resolve_looks(struct parsing *p) {
     struct nd_options *o = p->o;
     struct nd_sequential_options *s = &o->sequential;
@@ -816,7 +807,6 @@ static int resolve_looks(struct parsing *p) {
     return 0;
 }
 
-/* How long halves are before any period has its say. */
 static void choose_half(struct nd_options *o) {
     int has_agent = nd_agent_is_given(&o->agent);
     if (o->design->has_stretches) {

@@ -9,7 +9,7 @@
 enum { PILOT_LOOPS = 25, PILOT_LEAST = 3 };
 enum { PILOT_LENGTHS = 4 }; /* a loop ends by the clock after so many of its planned lengths: a machine may be busy from time to time */
 
-/* Time of the loop on the slowest rank, ns; at least 1. It may end by the clock: `n` is what it had, the same on all ranks. */
+/* Of the slowest rank, ns; at least 1. It may end by the clock: `n` is what it had. */
 static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop, int64_t *n) {
     struct nd_loop_result r;
     MPI_Barrier(team->world);
@@ -20,8 +20,7 @@ static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop
     return wall_ns > 0 ? wall_ns : 1;
 }
 
-/* Mean time of an operation in the fastest of a few loops, ns. The fastest, because a half must not be shorter than the noise periods it
- * is to hold: on a machine that was slower during the pilot than later it would be, while a half that gets longer still holds them. */
+/* Mean time of an operation in the fastest of a few loops, ns: a half that gets longer still holds its noise periods, a shorter one not. */
 static double fastest_loop(const struct nd_team *team, const struct nd_loop *loop, int64_t most_ns) {
     double fastest_ns = 0;
     int64_t total_ns = 0;

@@ -18,8 +18,7 @@ static int is_whole(const struct nf_file *f) {
            memchr(f->host, 0, sizeof f->host) && memchr(f->program, 0, sizeof f->program);
 }
 
-/* NULL: not there yet, or another version's. What it lies about costs a wrong measurement, never memory: it is looked at by constant
- * bounds. */
+/* NULL: not there yet, or another version's. What it lies about costs a wrong measurement, never memory. */
 static struct nf_file *map(const char *path) {
     struct stat about;
     struct nf_file *f = MAP_FAILED;
@@ -176,7 +175,7 @@ static int find_row(const struct nf_file *f, const struct nd_beat *beat) {
     return best;
 }
 
-/* The last beats, in order; not the oldest of those that are kept, in whose place new ones are written. Returns their number. */
+/* Not the oldest of those that are kept, in whose place new ones are written. Returns their number. */
 static int last_beats(const struct nf_beats *b, int64_t at_ns[NF_MAX_BEATS]) {
     uint64_t n = __atomic_load_n(&b->n, __ATOMIC_ACQUIRE);
     int k = n < NF_MAX_BEATS / 2 ? (int)n : NF_MAX_BEATS / 2;
@@ -303,7 +302,7 @@ int64_t nd_beats_median_ns(const int64_t *at_ns, int n) {
     return median;
 }
 
-/* Distances between beats, without their mean; logarithms, so that one long delay is not all that they have in common. */
+/* Without their mean; logarithms, so that one long delay is not all that they have in common. */
 static double *distances(const int64_t *at_ns, int n) {
     double *d = malloc(sizeof *d * (size_t)(n - 1)), mean = 0;
     if (!d) return NULL;

@@ -43,13 +43,6 @@ struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char 
 int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *half) {
     const struct nd_config *config = &rows->options->configs[half->step.config];
     const struct nl_agent_account *a = &half->account;
-    const int64_t known[] = {/* in the order of the columns; negative: not known */
-                             half->switch_ns, half->settle_ns, a->cpu_ns, a->cpu_on_ranks_ns, a->others_on_ranks_ns, a->waited_for_agent_ns,
-                             a->waited_for_others_ns, a->waited_for_kernel_ns, a->waited_for_noiselab_ns, a->waited_unknown_ns,
-                             a->scraper_cpu_ns, a->wakeups, a->voluntary, a->involuntary, a->migrations, a->n_processes, a->n_started,
-                             a->rss_kib, a->read_bytes, a->written_bytes, a->observer_cpu_ns, a->observer_on_ranks_ns, a->lost_switches,
-                             a->ins, a->outs,
-                             half->step.planned_ns};
     struct nd_arm_words words;
     FILE *f = rows->file;
     if (rows->has_failed) return -1;
@@ -58,12 +51,13 @@ int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *ha
     fprintf(f, "%s,%d,%s,%s,%" PRId64 ",%" PRId64 ",%d,%s,%s,", rows->launch, rows->node, rows->host, config->name, config->bytes,
             half->step.pair, half->step.order, half->step.level == ND_OFF ? "off" : "on", words.kind);
     if (words.has_level) fprintf(f, "%.10g", words.level_percent);
-    fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64, half->ranks->start_ns - rows->zero_ns, half->ranks->wall_ns, half->ranks->preempted_ns);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        fputc(',', f);
-        if (known[i] >= 0) fprintf(f, "%" PRId64, known[i]);
-    }
-    fputc('\n', f);
+    fputc(',', f);
+    nd_put(f, half->ranks->start_ns - rows->zero_ns, half->ranks->wall_ns, half->ranks->preempted_ns);
+    nd_put_known(f, half->switch_ns, half->settle_ns, a->cpu_ns, a->cpu_on_ranks_ns, a->others_on_ranks_ns, a->waited_for_agent_ns,
+                 a->waited_for_others_ns, a->waited_for_kernel_ns, a->waited_for_noiselab_ns, a->waited_unknown_ns, a->scraper_cpu_ns,
+                 a->wakeups, a->voluntary, a->involuntary, a->migrations, a->n_processes, a->n_started, a->rss_kib, a->read_bytes,
+                 a->written_bytes, a->observer_cpu_ns, a->observer_on_ranks_ns, a->lost_switches, a->ins, a->outs);
+    fprintf(f, "%" PRId64 "\n", half->step.planned_ns);
     return fflush(f) || ferror(f) ? fail(rows) : 0;
 }
 

@@ -19,16 +19,7 @@ static json_t *utc_now(void) {
 
 static json_t *names_json(const char *const *names, int n) { return NL_JSON_LIST(i, n, nl_json_text(names[i])); }
 
-static json_t *places_json(const struct nd_options *o) {
-    json_t *array = json_array();
-    for (int i = 0; i < o->n_places; i++) {
-        char name[ND_PLACE_BYTES];
-        json_array_append_new(array, nl_json_text(nd_place_name(o, i, name)));
-    }
-    return array;
-}
-
-static json_t *phases_json(const struct nd_options *o) { return NL_JSON_LIST(i, o->n_phases, json_string(nd_phase_names[o->phases[i]])); }
+static json_t *known_ns(int64_t ns) { return ns > 0 ? json_integer(ns) : json_null(); }
 
 static json_t *start_options_json(const struct nd_options *o) {
     const struct nd_start_options *s = &o->start;
@@ -39,11 +30,8 @@ static json_t *start_options_json(const struct nd_options *o) {
                              s->gamma, "eps", s->eps, "stage_starts", s->n_stage_starts, "stage_0_operations", s->n_first_starts,
                              "stop_rule", nd_stop_rule_names[s->stop_rule], "precision_percent", s->precision_percent, "arrival",
                              s->arrival->name, "arrival_factor", s->arrival_factor, "work_ns", (json_int_t)s->work_ns);
-    json_object_set_new(json, "slot_ns", s->slot_ns ? json_integer(s->slot_ns) : json_null());
-    json_object_set_new(json, "late_bound_ns", s->late_bound_ns ? json_integer(s->late_bound_ns) : json_null());
-    json_object_set_new(json, "arrival_ns", s->arrival_ns ? json_integer(s->arrival_ns) : json_null());
-    json_object_set_new(json, "arrival_trace", nl_json_text(s->arrival_trace));
-    json_object_set_new(json, "fake_clock", nl_json_text(s->fake_clock));
+    nl_json_set(json, "slot_ns", known_ns(s->slot_ns), "late_bound_ns", known_ns(s->late_bound_ns), "arrival_ns", known_ns(s->arrival_ns),
+        "arrival_trace", nl_json_text(s->arrival_trace), "fake_clock", nl_json_text(s->fake_clock), NULL);
     return json;
 }
 
@@ -51,13 +39,9 @@ static json_t *start_options_json(const struct nd_options *o) {
 static json_t *late_options_json(const struct nd_options *o) {
     const struct nd_start_options *s = &o->start;
     if (s->mode->is_synchronised || s->arrival == nd_arrivals[0]) return json_null();
-    json_t *json = json_pack("{s:s}", "arrival", s->arrival->name);
-    json_object_set_new(json, "arrival_ns", s->arrival_ns ? json_integer(s->arrival_ns) : json_null());
-    json_object_set_new(json, "arrival_trace", nl_json_text(s->arrival_trace));
-    return json;
+    return json_pack("{s:s, s:o, s:o}", "arrival", s->arrival->name, "arrival_ns", known_ns(s->arrival_ns), "arrival_trace",
+                     nl_json_text(s->arrival_trace));
 }
-
-static json_t *known_ns(int64_t ns) { return ns > 0 ? json_integer(ns) : json_null(); }
 
 /* The agent's options: the detector's own, and every word of its companion's by its name. */
 static void add_agent_options(json_t *json, const struct nd_agent_options *a, const struct nd_nodes *nodes) {
@@ -94,22 +78,23 @@ static json_t *row_json(const struct nl_option *row, const struct nd_options *o)
 }
 
 static json_t *options_json(const struct nd_options *o) {
-    json_t *operations = json_array(), *bytes = json_array(), *levels = json_array();
+    json_t *operations = json_array();
     for (int i = 0; i < o->n_configs; i++) {
         int k = 0;
         while (k < i && strcmp(o->configs[i].name, o->configs[k].name) != 0) k++;
         if (k == i) json_array_append_new(operations, json_string(o->configs[i].name));
     }
-    for (int i = 0; i < o->n_bytes; i++) json_array_append_new(bytes, json_integer(o->bytes[i]));
-    for (int i = 0; i < o->n_levels; i++) json_array_append_new(levels, json_real(o->levels_percent[i]));
-    json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes", bytes,
-                             "levels_percent", levels, "seconds", (double)o->measure_ns * 1e-9);
+    json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes",
+                             NL_JSON_LIST(i, o->n_bytes, json_integer(o->bytes[i])), "levels_percent",
+                             NL_JSON_LIST(i, o->n_levels, json_real(o->levels_percent[i])), "seconds", (double)o->measure_ns * 1e-9);
     json_object_set_new(json, o->design->is_paired ? "half_period_ns" : "block_ns", json_integer(o->half_ns));
     if (o->design->has_stretches)
         nl_json_set(json, "long_half_ns", json_integer(nd_options_long_ns(o)), "block_ns", json_integer(o->stretch_ns), NULL);
     nl_json_set(json, "period_ns", nd_options_has_generator(o) ? json_integer(o->period_ns) : json_null(),
         "kind", nd_options_has_generator(o) ? nl_json_text(o->kinds[0]) : json_null(), "kinds", names_json(o->kinds, o->n_kinds),
-        "patterns", names_json(o->patterns, o->n_patterns), "placements", places_json(o), "phases", phases_json(o),
+        "patterns", names_json(o->patterns, o->n_patterns),
+        "placements", NL_JSON_LIST(i, o->n_places, nl_json_text(nd_place_name(o, i, (char[ND_PLACE_BYTES]){0}))),
+        "phases", NL_JSON_LIST(i, o->n_phases, json_string(nd_phase_names[o->phases[i]])),
         "generator_options", names_json(o->passed, o->n_passed),
         "noise_nodes", o->external ? json_null() : nl_json_text(o->noise_nodes.text ? o->noise_nodes.text : "all"), NULL);
     add_agent_options(json, &o->agent, &o->noise_nodes);
@@ -130,11 +115,11 @@ static json_t *options_json(const struct nd_options *o) {
 static json_t *cells_json(const struct nd_options *o, const struct nd_cell *cells) {
     json_t *array = json_array();
     for (int i = 0; i < o->n_configs; i++) {
-        json_array_append_new(array, json_pack("{s:s, s:I, s:I, s:f, s:I, s:I}", "operation", o->configs[i].name, "bytes",
-                                               (json_int_t)o->configs[i].bytes, "operations_per_half", (json_int_t)cells[i].n_operations,
-                                               "pilot_ns", cells[i].pilot_ns, "typical_ns", (json_int_t)cells[i].typical_ns,
-                                               "detour_threshold_ns", (json_int_t)cells[i].detour_threshold_ns));
-        json_t *cell = json_array_get(array, (size_t)i);
+        json_t *cell = json_pack("{s:s, s:I, s:I, s:f, s:I, s:I}", "operation", o->configs[i].name, "bytes",
+                                 (json_int_t)o->configs[i].bytes, "operations_per_half", (json_int_t)cells[i].n_operations, "pilot_ns",
+                                 cells[i].pilot_ns, "typical_ns", (json_int_t)cells[i].typical_ns, "detour_threshold_ns",
+                                 (json_int_t)cells[i].detour_threshold_ns);
+        json_array_append_new(array, cell);
         if (cells[i].slot_ns) json_object_set_new(cell, "slot_ns", json_integer(cells[i].slot_ns));
         if (cells[i].work_steps) json_object_set_new(cell, "work_steps", json_integer(cells[i].work_steps));
     }
@@ -230,14 +215,11 @@ void nd_launch_json_start(json_t *launch, const struct nd_options *o, const stru
     if (s) {
         json = json_pack("{s:s, s:o, s:I, s:f}", "mode", o->start.mode->name, "clock", nd_clock_json(&s->clock), "late_bound_ns",
                          (json_int_t)s->late_bound_ns, "residual_ns", s->sync.residual_ns);
-        json_object_set_new(json, "sync",
-                            s->is_shared ? json_null()
-                                         : json_pack("{s:s, s:i, s:f}", "method", ND_SYNC_METHOD, "runs", s->sync.n_runs,
-                                                     "seconds", (double)s->sync.run_ns * 1e-9));
-        json_object_set_new(json, "starts", json_null());
-        json_object_set_new(json, "late_starts", json_null());
-        json_object_set_new(json, "overshoot_ns", json_null());
-        json_object_set_new(json, "raw", nl_json_text(o->start.raw));
+        json_t *sync = json_null();
+        if (!s->is_shared)
+            sync = json_pack("{s:s, s:i, s:f}", "method", ND_SYNC_METHOD, "runs", s->sync.n_runs, "seconds", (double)s->sync.run_ns * 1e-9);
+        nl_json_set(json, "sync", sync, "starts", json_null(), "late_starts", json_null(), "overshoot_ns", json_null(),
+            "raw", nl_json_text(o->start.raw), NULL);
     }
     json_object_set_new(launch, "start", json);
 }
@@ -284,11 +266,9 @@ static json_t *quiet_node_json(const struct nd_quiet_node *node) {
     json_t *cpus = json_array();
     for (int i = 0; i < node->n_listed; i++) {
         const struct nd_quiet_cpu *cpu = &node->cpus[i];
-        json_t *tasks = json_array();
-        for (int t = 0; t < cpu->n_tasks; t++)
-            json_array_append_new(tasks, json_pack("{s:o, s:i, s:f, s:b}", "name", nl_json_text(cpu->tasks[t].name), "pid",
-                                                   (int)cpu->tasks[t].pid, "percent", cpu->tasks[t].percent, "realtime",
-                                                   (int)cpu->tasks[t].is_realtime));
+        json_t *tasks = NL_JSON_LIST(t, cpu->n_tasks,
+            json_pack("{s:o, s:i, s:f, s:b}", "name", nl_json_text(cpu->tasks[t].name), "pid", (int)cpu->tasks[t].pid, "percent",
+                      cpu->tasks[t].percent, "realtime", (int)cpu->tasks[t].is_realtime));
         json_array_append_new(cpus, json_pack("{s:i, s:f, s:f, s:o}", "cpu", (int)cpu->cpu, "busy_percent", cpu->busy_percent,
                                               "steal_percent", cpu->steal_percent, "tasks", tasks));
     }
@@ -368,54 +348,32 @@ static json_t *level_json(const struct nd_options *o, int arm, const struct nd_l
     return json;
 }
 
-/* Arms whose dose was not delivered: each by itself when they are few, otherwise the one that is furthest off. */
-struct off_dose {
-    int n;
-    double distance; /* of the worst: |log(ratio)| */
-    char lines[3][480], worst_line[480];
-};
-
-static void note_off_dose(struct off_dose *off, const struct nd_options *o, const struct nd_arm *arm, const char *host,
-                          const json_t *level) {
-    double ratio = json_real_value(json_object_get(level, "ratio"));
-    double distance = fabs(log(ratio > 1e-9 ? ratio : 1e-9));
-    char line[480];
-    snprintf(line, sizeof line, "level %g %% of %s (%s, on %s, phase %s): the generator on %s delivered %.3g %% of one CPU",
-             arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern], o->places[arm->place],
-             nd_phase_names[o->phases[arm->phase]], host, json_real_value(json_object_get(level, "level_delivered_percent")));
-    if (off->n < 3) memcpy(off->lines[off->n], line, sizeof line);
-    if (off->n == 0 || distance > off->distance) {
-        off->distance = distance;
-        memcpy(off->worst_line, line, sizeof line);
-    }
-    off->n++;
-}
-
-static void warn_of_off_doses(json_t *launch, const struct nd_options *o, const struct off_dose *off) {
-    for (int i = 0; i < off->n && off->n <= 3; i++)
-        nd_launch_json_warn(launch, "%s (tolerance %g %% of the level); the analysis uses what was delivered", off->lines[i],
-                            tolerance_percent);
-    if (off->n > 3)
-        nd_launch_json_warn(
-            launch, "%d of %d arms missed their dose by more than %g %% of it; the furthest off: %s; the analysis uses what was delivered",
-            off->n, o->n_doses, tolerance_percent, off->worst_line);
-}
-
-/* @return how many arms missed their dose. */
+/* Puts the arms into a node's certificate; warns of those whose dose was missed, by the one that is furthest off. @return their number. */
 static int add_levels(json_t *launch, json_t *certificate, const struct nd_options *o, const struct nd_node_end *node) {
     json_t *levels = json_array();
-    struct off_dose off = {0};
+    int n_off = 0;
+    double furthest = 0;
+    char line[480] = "";
     const char *host = json_string_value(json_object_get(certificate, "host"));
-    if (!host) host = "?";
     for (int i = 0; i < o->n_doses; i++) {
+        const struct nd_arm *arm = &o->arms[i];
         if (node->levels[i].n_halves == 0) continue;
         json_t *level = level_json(o, i, &node->levels[i]);
-        if (json_is_false(json_object_get(level, "ok"))) note_off_dose(&off, o, &o->arms[i], host, level);
         json_array_append_new(levels, level);
+        if (!json_is_false(json_object_get(level, "ok"))) continue;
+        double distance = fabs(log(fmax(json_real_value(json_object_get(level, "ratio")), 1e-9)));
+        if (n_off++ > 0 && distance <= furthest) continue;
+        furthest = distance;
+        snprintf(line, sizeof line, "level %g %% of %s (%s, on %s, phase %s): the generator on %s delivered %.3g %% of one CPU",
+                 arm->level_percent, o->kinds[arm->kind], o->patterns[arm->pattern], o->places[arm->place],
+                 nd_phase_names[o->phases[arm->phase]], host ? host : "?",
+                 json_real_value(json_object_get(level, "level_delivered_percent")));
     }
-    warn_of_off_doses(launch, o, &off);
+    if (n_off > 0)
+        nd_launch_json_warn(launch, "%s (tolerance %g %% of the level%s); the analysis uses what was delivered", line, tolerance_percent,
+                            n_off > 1 ? "; other arms missed theirs, too" : "");
     json_object_set_new(certificate, "levels", levels);
-    return off.n;
+    return n_off;
 }
 
 /* A node's certificate; where there is none that can be read, the node's name alone, and a warning. */
@@ -464,8 +422,7 @@ void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node) {
     keep_certificate(launch, "agents", certificate, !node->certificate[0] || json_array_size(json_object_get(certificate, "warnings")) > 0);
 }
 
-/* A clock that was set during the launch moves neither of its times, and is said. What time servers correct gradually, 0.05 %, is no
- * step. */
+/* A clock that was set moves neither of the launch's times. What time servers correct gradually, 0.05 %, is no step. */
 static void say_step(json_t *launch) {
     int64_t step_ns;
     nl_wall_s(&step_ns);

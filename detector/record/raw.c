@@ -47,13 +47,8 @@ static int write_header(struct nd_raw *r, const json_t *header) {
 
 static int allocate(struct nd_raw *r) {
     size_t n_ranks = (size_t)r->team->n_ranks, n = (size_t)r->n_most;
-    int ok = (r->mine = calloc(3 * n, sizeof *r->mine)) != NULL;
-    ok &= (r->wides = calloc(3 * n, sizeof *r->wides)) != NULL;
-    if (r->team->rank != 0) return ok;
-    ok &= (r->all = calloc(n_ranks * 3 * n, sizeof *r->all)) != NULL;
-    ok &= (r->n_wides = calloc(n_ranks, sizeof *r->n_wides)) != NULL;
-    ok &= (r->offsets = calloc(n_ranks, sizeof *r->offsets)) != NULL;
-    return ok;
+    if (!NL_NEW(r->mine, 3 * n) || !NL_NEW(r->wides, 3 * n)) return 0;
+    return r->team->rank != 0 || (NL_NEW(r->all, n_ranks * 3 * n) && NL_NEW(r->n_wides, n_ranks) && NL_NEW(r->offsets, n_ranks));
 }
 
 int nd_raw_open(struct nd_raw **raw, const struct nd_team *team, const char *path, const json_t *header) {

@@ -57,11 +57,12 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
 
 /* What synchronised starts came to; empty fields without them. */
 static void put_starts(FILE *f, const struct nd_start_half *h) {
-    if (h->n_starts == 0) fputs(",,,,,,,,,", f);
-    else
-        fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%.6g,%.6g",
-                h->global_ns, h->after_last_ns, h->spread_ns, h->n_late, h->overshoot_p50_ns, h->overshoot_p99_ns, h->overshoot_max_ns,
-                h->slot_ns, h->within_ns2, h->between_ns2);
+    if (h->n_starts == 0) fputs(",,,,,,,,,,", f);
+    else {
+        nd_put(f, h->global_ns, h->after_last_ns, h->spread_ns, h->n_late, h->overshoot_p50_ns, h->overshoot_p99_ns, h->overshoot_max_ns,
+               h->slot_ns);
+        fprintf(f, "%.6g,%.6g,", h->within_ns2, h->between_ns2);
+    }
 }
 
 /* The arm and its level with a comma behind, the level empty where the treatment has none. `arm` counts from 0, ND_OFF: off. */
@@ -73,11 +74,11 @@ static void put_arm(FILE *f, const struct nd_options *o, int arm) {
     fputc(',', f);
 }
 
-/* The treatment's four words, empty where there is none. */
-static void put_treatment(FILE *f, const struct nd_options *o, int arm) {
+/* The treatment's four words, empty where there is none, and what follows. */
+static void put_treatment(FILE *f, const struct nd_options *o, int arm, char end) {
     struct nd_arm_words words;
     nd_arm_tell(o, arm, &words);
-    fprintf(f, "%s,%s,%s,%s", words.kind, words.pattern, words.placement, words.phase);
+    fprintf(f, "%s,%s,%s,%s%c", words.kind, words.pattern, words.placement, words.phase, end);
 }
 
 /* What a failed write left of a row goes: the file ends with a complete one. */
@@ -94,30 +95,22 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus) {
     const struct nd_half_sum *all = &h->all;
     FILE *f = r->rows;
     if (r->files.has_failed) return -1;
-    fprintf(f, "%s,%s,%" PRId64 ",%d,%" PRId64 ",%d,", r->files.launch, config->name, config->bytes, r->n_ranks,
-            h->step.pair, h->step.order);
+    fprintf(f, "%s,%s,", r->files.launch, config->name);
+    nd_put(f, config->bytes, r->n_ranks, h->step.pair, h->step.order);
     put_arm(f, o, h->step.level);
     if (all->delivered_ns >= 0) fprintf(f, "%.6g", 100. * (double)all->delivered_ns / ((double)all->wall_ns * n_cpus));
-    fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,", all->start_ns, all->wall_ns, h->n_operations,
-            all->preempted_ns_max, all->preempted_ns, all->preempted_rank);
-    nd_put_known(f, all->detour_ns_max);
-    nd_put_known(f, all->n_detours_max);
+    fputc(',', f);
+    nd_put(f, all->start_ns, all->wall_ns, h->n_operations, all->preempted_ns_max, all->preempted_ns, all->preempted_rank);
+    nd_put_known(f, all->detour_ns_max, all->n_detours_max);
     if (all->n_base > 0) fprintf(f, "%.3f", nd_half_base_ns(all));
     fputc(',', f);
-    nd_put_known(f, all->steal_ns);
-    fprintf(f, "%" PRId64 ",%d,", all->n_involuntary, all->slowest_rank);
-    nd_put_known(f, all->delivered_ns);
-    nd_put_known(f, all->n_bursts);
-    nd_put_known(f, all->n_due);
-    put_treatment(f, o, h->step.level);
-    fputc(',', f);
-    if (all->requested_ns >= 0) fprintf(f, "%" PRId64, all->requested_ns);
-    fputc(',', f);
+    nd_put_known(f, all->steal_ns, all->n_involuntary, all->slowest_rank, all->delivered_ns, all->n_bursts, all->n_due);
+    put_treatment(f, o, h->step.level, ',');
+    nd_put_known(f, all->requested_ns);
     put_starts(f, &h->starts);
-    if (all->n_rank_steal > 0) fprintf(f, ",%" PRId64 ",%" PRId64 ",", all->rank_steal_ns_max, all->rank_steal_ns);
-    else fputs(",,,", f);
-    if (all->throttled_ns >= 0) fprintf(f, "%" PRId64, all->throttled_ns);
-    fprintf(f, ",%" PRId64 ",", h->step.planned_ns);
+    if (all->n_rank_steal > 0) nd_put(f, all->rank_steal_ns_max, all->rank_steal_ns);
+    else fputs(",,", f);
+    nd_put_known(f, all->throttled_ns, h->step.planned_ns);
     if (nd_options_is_late(o, h->step.level)) fprintf(f, "%" PRId64, h->late_ns);
     fputc('\n', f);
     if (fflush(f) || ferror(f)) return cut_back(r, strerror(errno));
@@ -156,8 +149,7 @@ int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int 
         put_arm(f, r->options, arm);
         if (measure >= 0) fprintf(f, "%s,", nd_start_measure_names[measure]);
         fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRIu64 ",", nl_hist_lo(i), nl_hist_hi(i), h->bins[i]);
-        put_treatment(f, r->options, arm);
-        fputc('\n', f);
+        put_treatment(f, r->options, arm, '\n');
     }
     return ferror(f) ? -1 : 0;
 }
@@ -207,8 +199,7 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const str
 
 /* What ranks and nodes have in common. `n_slowest`: how often it was the slowest, or held it. */
 static void put_sum(FILE *f, const struct nd_sum *s, int64_t n_slowest) {
-    fprintf(f, "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", s->n_halves, s->wall_ns,
-            s->preempted_ns, s->n_detours, s->detour_ns, s->n_involuntary, n_slowest);
+    nd_put(f, s->n_halves, s->wall_ns, s->preempted_ns, s->n_detours, s->detour_ns, s->n_involuntary, n_slowest);
 }
 
 /* The end of the line: pairs, their mean and standard deviation, empty as far as there are too few; steal, empty where it is not known. */
@@ -232,12 +223,11 @@ int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, c
         fprintf(f, "%d,%s,%d,", binding->rank, binding->host, binding->cpu);
         put_arm(f, o, arm - 1);
         put_sum(f, &s->sum, n_slowest[arm]);
-        put_treatment(f, o, arm - 1);
+        put_treatment(f, o, arm - 1, ',');
         if (starts)
-            fprintf(f, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", starts[arm].first_starts,
-                    starts[arm].last_starts, starts[arm].last_ends, starts[arm].start_cost_ns, starts[arm].end_cost_ns, s->overshoot_ns_sum,
-                    s->overshoot_ns_max);
-        else fputs(",,,,,,,,", f);
+            nd_put(f, starts[arm].first_starts, starts[arm].last_starts, starts[arm].last_ends, starts[arm].start_cost_ns,
+                   starts[arm].end_cost_ns, s->overshoot_ns_sum, s->overshoot_ns_max);
+        else fputs(",,,,,,,", f);
         put_end(f, &s->sum);
     }
     return ferror(f) ? -1 : 0;
@@ -250,8 +240,7 @@ int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *hos
         if (sums[arm].n_halves == 0 || nd_options_is_late(o, arm - 1)) continue;
         fprintf(f, "%s,%d,%s,%d,", r->files.launch, node, host->host, host->n_ranks);
         put_arm(f, o, arm - 1);
-        put_treatment(f, o, arm - 1);
-        fputc(',', f);
+        put_treatment(f, o, arm - 1, ',');
         put_sum(f, &sums[arm], n_slowest[arm]);
         put_end(f, &sums[arm]);
     }

@@ -20,26 +20,18 @@ enum { SETTLE_STARTS = 256, SETTLE_TRIES = 60, SETTLE_WITHOUT_GAIN = 15 /* longe
 const char *const nd_stop_rule_names[] = {"none", "count", "error", "median", NULL};
 const char *const nd_start_measure_names[] = {"global", "on_time", "after_last", "spread", "overshoot"};
 
-/* ---- opening ---------------------------------------------------------------------------------------------------------------------- */
 
 static int allocate(struct nd_starter *s) {
-    int ok = (s->records = calloc(ND_BATCH, sizeof *s->records)) != NULL;
-    ok &= (s->overshoots_ns = calloc(ND_BATCH, sizeof *s->overshoots_ns)) != NULL;
-    ok &= (s->sums = calloc(ND_SLICE, sizeof *s->sums)) != NULL;
-    ok &= (s->overshoots = calloc(1, sizeof *s->overshoots)) != NULL;
-    ok &= (s->all_overshoots = calloc(1, sizeof *s->all_overshoots)) != NULL;
-    if (s->team->node_rank == 0) ok &= (s->node_sums = calloc(ND_SLICE, sizeof *s->node_sums)) != NULL;
-    if (s->team->rank == 0) {
-        ok &= (s->all_sums = calloc(ND_SLICE, sizeof *s->all_sums)) != NULL;
-        ok &= (s->measures = calloc(ND_N_MEASURES, sizeof *s->measures)) != NULL;
-        ok &= (s->worst = calloc(1, sizeof *s->worst)) != NULL;
-        ok &= (s->rank_sums = calloc((size_t)s->team->n_ranks, sizeof *s->rank_sums)) != NULL;
-    }
+    int ok = NL_NEW(s->records, ND_BATCH) && NL_NEW(s->overshoots_ns, ND_BATCH) && NL_NEW(s->sums, ND_SLICE) &&
+             NL_NEW(s->overshoots, 1) && NL_NEW(s->all_overshoots, 1);
+    if (ok && s->team->node_rank == 0) ok = NL_NEW(s->node_sums, ND_SLICE) != NULL;
+    if (ok && s->team->rank == 0)
+        ok = NL_NEW(s->all_sums, ND_SLICE) && NL_NEW(s->measures, ND_N_MEASURES) && NL_NEW(s->worst, 1) &&
+             NL_NEW(s->rank_sums, s->team->n_ranks);
     if (!ok) nl_error("not enough memory for the records of %d starts", ND_BATCH);
     return ok;
 }
 
-/* The bound that follows from how well the clocks agree. */
 static void set_late_bound(struct nd_starter *s) {
     s->late_bound_ns = s->o->late_bound_ns;
     if (s->late_bound_ns) return;
@@ -82,8 +74,7 @@ static int open_clock(struct nd_starter *s) {
     return nd_team_agree(s->team, failed ? ND_FLAG_SETUP : 0) ? -1 : 0;
 }
 
-/* Cost of a reading while all ranks read: CPUs that share a core make it dearer than a rank by itself would find it. The least disturbed of
- * some batches, ns. */
+/* Cost of a reading while all ranks read, as CPUs that share a core make it dearer: the least disturbed of some batches, ns. */
 static double reading_cost(const struct nd_starter *s) {
     enum { BATCHES = 20, READS = 2000 };
     double least_ns = 0;
@@ -117,7 +108,6 @@ int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, cons
     return 0;
 }
 
-/* ---- keeping the clocks together ----------------------------------------------------------------------------------------------------- */
 
 void nd_starter_keep_in_step(struct nd_starter *s) {
     if (s->is_shared || s->o->sync_every_ns == 0) return;
@@ -137,11 +127,9 @@ void nd_starter_keep_in_step(struct nd_starter *s) {
         return;
     }
     if (s->sync.residual_ns > GROWN_FACTOR * before_ns + GROWN_NS) synchronise(s, "residual");
-    else
-        s->sync.residual_ns = before_ns; /* the bound stays as it was after the synchronisation */
+    else s->sync.residual_ns = before_ns; /* the bound stays as it was after the synchronisation */
 }
 
-/* ---- a batch ------------------------------------------------------------------------------------------------------------------------- */
 
 /* Whether this rank's records run backwards somewhere. */
 static int runs_backwards(const struct nd_starter *s, int n) {
@@ -170,7 +158,6 @@ static void sum_up_rank(struct nd_starter *s, const struct nd_loop *loop, int fr
     }
 }
 
-/* Brings all ranks' parts of n <= ND_SLICE starts to rank 0, node by node. */
 static void reduce(struct nd_starter *s, int n) {
     MPI_Reduce(s->sums, s->node_sums, n, s->sum_type, s->sum_op, 0, s->team->node);
     if (s->team->node_rank != 0) return;
@@ -209,7 +196,6 @@ static void account(struct nd_starter *s, const struct nd_start_sum *sum, int64_
     if (s->view && s->lateness) nd_lateness_add(s->lateness, scheduled_ns - s->zero_ns, sum);
 }
 
-/* Runs n starts; adds to the result what they took. Returns whether all clocks behaved, the same on all ranks. */
 static int run_starts(struct nd_starter *s, const struct nd_loop *loop, int n, struct nd_loop_result *result) {
     s->batch_begin = nd_starter_read_clocks(s);
     if (s->has_batch_end) nd_starter_has_jumped(s, &s->batch_end, &s->batch_begin);
@@ -229,7 +215,7 @@ static int run_starts(struct nd_starter *s, const struct nd_loop *loop, int n, s
     return !s->is_broken;
 }
 
-/* Runs and digests n starts. Starts of a batch in which a clock jumped are nothing that could be kept. */
+/* Starts of a batch in which a clock jumped are nothing that could be kept. */
 static void run_batch(struct nd_starter *s, const struct nd_loop *loop, int n, struct nd_loop_result *result) {
     int64_t switches = nd_involuntary_switches();
     if (!run_starts(s, loop, n, result)) return;
@@ -276,7 +262,6 @@ static void end_half(struct nd_starter *s) {
     h->between_ns2 /= (double)h->n_starts;
 }
 
-/* ---- when to stop -------------------------------------------------------------------------------------------------------------------- */
 
 /* Value of the k-th smallest (from 0) as the histogram knows it: spread evenly over its bin. */
 static double order_statistic(const struct nl_hist *h, double k) {
@@ -318,7 +303,7 @@ static int agree_decided(const struct nd_starter *s) {
     return decided;
 }
 
-/* What a slot that made too many starts late becomes. In stages: as published, gamma times the mean distance that the starts really had. */
+/* In stages as published: gamma times the mean distance that the starts really had. */
 static int64_t longer_slot(const struct nd_starter *s, int64_t slot_ns, int64_t stage_ns, int n) {
     double had_ns = s->o->mode->has_stages ? (double)stage_ns / n : 0;
     return (int64_t)(s->o->gamma * (had_ns > (double)slot_ns ? had_ns : (double)slot_ns)) + 1;
@@ -359,7 +344,7 @@ void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_
         run_batch(s, loop, n, &r);
         if (s->is_broken) break;
         if (r.n_operations == loop->n_operations) break;
-        if (has_rule && (r.is_decided = agree_decided(s))) break;
+        if (has_rule && agree_decided(s)) break;
         if (!is_long) continue;
         correct_slot(s, n_late, r.wall_ns - wall_ns, n);
         nd_starter_keep_in_step(s);
@@ -376,13 +361,11 @@ void nd_starter_accept(struct nd_starter *s) {
     s->n_late += s->half.n_late;
 }
 
-/* ---- slots --------------------------------------------------------------------------------------------------------------------------- */
 
 NL_ORDER(compare, int64_t)
 
-/* Upper estimate of the time from rank 0's clock reading to the last rank's having the broadcast value: the largest 95 % quantile of a
- * rank.
- * `until_ns`: CLOCK_MONOTONIC, from when on fewer must do; rank 0's counts. */
+/* From rank 0's clock reading to the last rank's having the broadcast value: the largest 95 % quantile of a rank. From until_ns on
+ * (rank 0's CLOCK_MONOTONIC) fewer must do. */
 static int64_t broadcast_time(struct nd_starter *s, int64_t until_ns) {
     int64_t took_ns[BROADCASTS];
     int n = 0;
@@ -400,8 +383,8 @@ static int64_t broadcast_time(struct nd_starter *s, int64_t until_ns) {
     return p95_ns > 100 ? p95_ns : 100;
 }
 
-/* Stage 0: a few operations back to back, whose mean gives the first slot. The least of some such stages: a rank that was preempted says
- * nothing about the operation. */
+/* Stage 0: a few operations back to back, whose mean gives the first slot; the least of some stages, as a preempted rank says nothing of
+ * it. */
 static int64_t operation_time(struct nd_starter *s, const struct nd_loop *loop) {
     int64_t least_ns = INT64_MAX;
     for (int stage = 0; stage < 5; stage++) {
@@ -446,7 +429,6 @@ static int refuse_slot(const struct nd_starter *s, const char *name, int64_t ope
     return -1;
 }
 
-/* Whether a rank was asked to stop. Collective. */
 static int is_stopped(const struct nd_starter *s, const struct nd_loop *loop) {
     return nd_team_agree(s->team, loop->stop_asked && *loop->stop_asked ? ND_FLAG_STOP : 0);
 }
@@ -458,13 +440,11 @@ static int settle_starts(const struct nd_starter *s, double start_ns) {
     return n < s->o->n_stage_starts ? s->o->n_stage_starts : n;
 }
 
-/* Whether the time for planning is over on a rank. Collective. */
 static int is_late(const struct nd_starter *s, int64_t until_ns) {
     return s->o->plan_ns > 0 && nd_team_agree(s->team, nl_mono_ns() > until_ns ? ND_FLAG_STOP : 0);
 }
 
-/* Lets the slot grow until few starts are late, or the time is over. Where lateness does not come from the slot, growing does not help: the
- * best one is taken. */
+/* Lets the slot grow until few starts are late, or the time is over. Where growing does not help, the best one is taken. */
 static int settle(struct nd_starter *s, const struct nd_loop *loop, struct nd_start_plan *plan, const char *name, int64_t operation_ns,
                   int64_t longest_ns, int64_t until_ns) {
     double best_share = 2;

@@ -6,9 +6,8 @@ static const int64_t calibration_ns = 25000000;
 /* Beyond this the counter and the kernel's clock do not run together, whatever the cause; a quiet machine reaches some ppm. */
 static const double max_error_ppm = 100;
 
-/* Finds the counter's rate against CLOCK_MONOTONIC_RAW, which NTP does not slew. Two calibrations end to end: they give the rate over both
- * and, by their difference, its error, which is never said to be smaller than what the readings at either end allow.
- * @return 0, or -1 when the counter stood still, ran backwards or ran at two rates. */
+/* Finds the counter's rate against CLOCK_MONOTONIC_RAW, which NTP does not slew. Two calibrations end to end give it and, by their
+ * difference, its error. 0, or -1: it stood still, ran backwards or at two rates. */
 static int calibrate_once(struct nd_clock *c) {
     struct nl_counter_pair p[3];
     uint64_t width = 0;
@@ -71,7 +70,6 @@ static const struct nd_clock_kind mpi_wtime = {
 
 static const struct nd_clock_kind timeofday = {
     .name = "gettimeofday", .help = "the time of day, in us; NTP and the administrator may set it", .read = ND_READ_TIMEOFDAY,
-    .can_be_set = 1,
 };
 
 const struct nd_clock_kind *const nd_clock_kinds[] = {&tsc, &monotonic_raw, &monotonic, &mpi_wtime, &timeofday, NULL};
@@ -91,7 +89,7 @@ static inline void examine_step(struct examination *e, int64_t step_ns) {
     }
 }
 
-/* Reads the clock 100000 times in ten batches. @return cost of a reading, ns: the mean of the least disturbed batch. */
+/* In ten batches. Cost of a reading, ns: the mean of the least disturbed batch. */
 static double examine_readings(const struct nd_clock *c, struct examination *e) {
     enum { BATCHES = 10, READINGS = 10000 };
     double cost_ns = INFINITY;
@@ -108,8 +106,8 @@ static double examine_readings(const struct nd_clock *c, struct examination *e) 
     return cost_ns;
 }
 
-/* Reads the clock before and after each of many moves to the next CPU that the thread may use. Counters of CPUs that differ by more than
- * such a move takes (microseconds) are found. The thread gets its CPUs back. */
+/* Reads the clock before and after many moves to the next CPU that the thread may use: counters of CPUs that differ by more than a move
+ * takes are found. The thread gets its CPUs back. */
 static void examine_migration(const struct nd_clock *c, struct examination *e) {
     enum { MAX_CPUS = 8192, MAX_MOVES = 4096 }; /* sched_getaffinity wants a mask as wide as the kernel's */
     static const int64_t budget_ns = 20000000;

@@ -17,7 +17,6 @@ struct nd_clock_kind {
     enum nd_clock_read read;
     clockid_t id;       /* kernel clocks: which one */
     int is_per_process; /* 1: its zero differs from process to process of a node, so every rank must be synchronised */
-    int can_be_set;     /* 1: the administrator or NTP may set it, so it can jump */
     /* Whether this machine has it. 0, or -1 with the reason in one line. Local. NULL: always. */
     int (*open)(struct nd_clock *c, char *reason, size_t reason_size);
 };

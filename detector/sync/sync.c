@@ -2,8 +2,7 @@
 
 /* ---- exchanges between two ranks, and an eye on the own clock ---- */
 
-/* An exchange: asked at T', answered with the other's clock T0, the answer here at T''. The other read its clock between T' and T'', so
- * offset_ns is right to rtt_ns/2, whatever happened to either rank meanwhile. */
+/* Asked at T', answered with the other's clock T0, the answer here at T'': offset_ns is right to rtt_ns/2. */
 struct nd_exchange {
     int64_t local_ns;  /* (T' + T'')/2, on the asker's clock */
     int64_t offset_ns; /* local_ns - T0 */
@@ -31,13 +30,11 @@ struct nd_pingpong {
     int fault_peer;   /* ND_SYNC_STEPPED_OF_TWO: the other rank, of `comm` */
 };
 
-/* The fastest that two clocks may drift apart; what is faster counts as a step. Crystals stay below 100 ppm, NTP slews by 500 ppm at
- * most. */
+/* The fastest that two clocks may drift apart; what is faster counts as a step. NTP slews by 500 ppm at most. */
 #define ND_SYNC_MAX_RATE 1000e-6
 
 enum { TAG_ASK = 1, TAG_ANSWER, TAG_DOWN };
 
-/* `comm` must outlive it and carry nothing else meanwhile; MPI_COMM_NULL where the rank only watches its clock. Local. */
 static void open_pingpong(struct nd_pingpong *p, const struct nd_clock *clock, MPI_Comm comm) {
     *p = (struct nd_pingpong){.clock = clock, .comm = comm, .last_ns = INT64_MIN};
     if (comm == MPI_COMM_NULL) return;
@@ -45,7 +42,6 @@ static void open_pingpong(struct nd_pingpong *p, const struct nd_clock *clock, M
     MPI_Comm_size(comm, &p->n_ranks);
 }
 
-/* Notes a fault unless a surer one is known. Local. */
 static void note_fault(struct nd_pingpong *p, enum nd_sync_fault fault, int64_t ns, int peer) {
     if (fault <= p->fault) return;
     p->fault = fault;
@@ -60,13 +56,13 @@ static int64_t read_clock(struct nd_pingpong *p) {
     return now_ns;
 }
 
-/* Compares how far the clock and CLOCK_MONOTONIC_RAW have gone since the last look. A difference above ND_SYNC_MAX_RATE is a step of this
- * rank's own clock. Costs three clock readings. Local. */
+/* How far the clock and CLOCK_MONOTONIC_RAW have gone since the last look. A difference above ND_SYNC_MAX_RATE is a step of this rank's
+ * own. */
 static void watch_clock(struct nd_pingpong *p) {
     int64_t before_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
     int64_t now_ns = read_clock(p);
     int64_t after_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
-    /* the clock was read some time between the two: however long the rank stood still there, that is not taken for a step */
+    /* the clock was read between the two: however long the rank stood still there, that is no step */
     int64_t raw_ns = before_ns + (after_ns - before_ns) / 2, error_ns = (after_ns - before_ns + 1) / 2;
     if (p->is_watched) {
         int64_t step_ns = (now_ns - p->watched_ns) - (raw_ns - p->watched_raw_ns);
@@ -95,7 +91,7 @@ static struct nd_exchange exchange(struct nd_pingpong *p, int peer) {
     return (struct nd_exchange){.local_ns = asked_ns + rtt_ns / 2, .offset_ns = asked_ns + rtt_ns / 2 - other_ns, .rtt_ns = rtt_ns};
 }
 
-/* Makes n > 0 exchanges with `peer`, who answers as many; `best` is the one of the shortest round trip. */
+/* n > 0 exchanges with `peer`, who answers as many; `best` is the one of the shortest round trip. */
 static void ask(struct nd_pingpong *p, int peer, int n, struct nd_exchange *best) {
     *best = exchange(p, peer);
     for (int i = 1; i < n; i++) {
@@ -114,10 +110,8 @@ static void answer(struct nd_pingpong *p, int peer, int n) {
     }
 }
 
-/* The binomial tree over `comm`: rank r's parent is r without its lowest set bit. In round k of a walk the ranks that differ in bit k only
- * are pairs, so all pairs of a round work at the same time and a walk takes ceil(log2 n) rounds. Lets every rank make n exchanges with its
- * parent. Collective over `comm`.
- * @return 1, with the best exchange in `best`; 0 at the root, which has no parent. */
+/* The binomial tree over `comm`: rank r's parent is r without its lowest set bit. In round k the ranks that differ in bit k only are pairs,
+ * so a walk takes ceil(log2 n) rounds. Every rank makes n exchanges with its parent: 1, with the best; 0 at the root. Collective. */
 static int walk(struct nd_pingpong *p, int n, struct nd_exchange *best) {
     for (int bit = 1; bit < p->n_ranks; bit <<= 1) {
         if (p->rank & bit) {
@@ -129,7 +123,7 @@ static int walk(struct nd_pingpong *p, int n, struct nd_exchange *best) {
     return 0;
 }
 
-/* Receives `size` bytes from the parent; the root does nothing. Each rank then calls hand_down. */
+/* The root does nothing. Each rank then calls hand_down. */
 static void take_from_above(struct nd_pingpong *p, void *data, int size) {
     if (p->rank != 0) MPI_Recv(data, size, MPI_BYTE, p->rank & (p->rank - 1), TAG_DOWN, p->comm, MPI_STATUS_IGNORE);
 }
@@ -143,28 +137,23 @@ static void hand_down(struct nd_pingpong *p, const void *data, int size) {
         if (p->rank + bit < p->n_ranks) MPI_Send(data, size, MPI_BYTE, p->rank + bit, TAG_DOWN, p->comm);
 }
 
-/* ---- the tree ---- */
 
-/* Offset and drift along a binomial tree, after HCA3 (Hunold & Carpen-Amarie, Hierarchical Clock Synchronization in MPI, CLUSTER 2018,
- * doi 10.1109/CLUSTER.2018.00050): every rank fits a line through offsets to its parent, and the lines on the way to rank 0 are composed.
- *
- * All edges are measured in the same stretch of time: the tree is walked once per point, in ceil(log2 n) rounds of disjoint pairs, and
- * between points everybody sleeps, so the run takes no longer with more ranks until the walks fill the span. */
+/* Offset and drift along a binomial tree, after HCA3 (Hunold & Carpen-Amarie, Hierarchical Clock Synchronization in MPI, CLUSTER 2018, doi
+ * 10.1109/CLUSTER.2018.00050): every rank fits a line through offsets to its parent, and the lines on the way to rank 0 are composed. The
+ * tree is walked once per point, and between points everybody sleeps, so the run takes no longer with more ranks until walks fill it. */
 
 enum { BURST = 10 };       /* exchanges per point, of which the one of the shortest round trip counts */
 enum { WARM_UP = 4 };      /* exchanges that only make connections */
 enum { N_ANCHORS = 8 };
 #define ANCHOR_AGE_NS ((int64_t)60 * 1000000000) /* longer ago, a clock may have been warmer */
-/* A slope this many standard errors from that of earlier runs: the clock has another rate now. Not fewer: where ranks share CPUs, one
- * slope in some hundreds is off by five. */
+/* A slope this many standard errors from that of earlier runs: another rate now. Where ranks share CPUs, one in some hundreds is off by
+ * five. */
 #define SAME_RATE_ERRORS 6
-/* The two ways of a round trip do not take the same time, and what they differ by wanders: a part of the error that neighbouring points
- * share, so that their scatter does not show it. As a share of the shortest round trip; over TCP slopes scattered by about what this
- * gives. */
+/* The two ways of a round trip differ by what wanders: an error that neighbouring points share, so that their scatter does not show it. As
+ * a share of the shortest round trip; slopes over TCP scattered by about what this gives. */
 #define UNSEEN_SHARE 0.01
 
-/* A line through the offsets of one edge. offset = offset_ns + slope * (local - at_ns); its two errors are independent, at_ns being the
- * mean. */
+/* offset = offset_ns + slope * (local - at_ns); its two errors are independent, at_ns being the mean. */
 struct line {
     int64_t at_ns, offset_ns;
     double slope;
@@ -185,7 +174,6 @@ static struct nd_edge *open_edge(const struct nd_sync_options *o) {
     return calloc(1, sizeof(struct nd_edge) + (size_t)o->n_points * sizeof(struct nd_exchange));
 }
 
-/* ---- points -------------------------------------------------------------------------------------------------------------------------- */
 
 static void sleep_until(int64_t at_ns) {
     struct timespec at = nl_timespec(at_ns);
@@ -193,8 +181,7 @@ static void sleep_until(int64_t at_ns) {
     }
 }
 
-/* Two offsets each right to half their round trip: what they differ by beyond that and ND_SYNC_MAX_RATE is a step of one of the two
- * clocks. */
+/* Two offsets each right to half their round trip: what they differ by beyond that and ND_SYNC_MAX_RATE is a step of a clock. */
 static void look_for_step(struct nd_pingpong *p, const struct nd_exchange *a, const struct nd_exchange *b) {
     int64_t step_ns = b->offset_ns - a->offset_ns;
     double most_ns =
@@ -219,9 +206,8 @@ static void take_points(struct nd_sync *s, struct nd_exchange *points) {
 
 NL_ORDER_BY(compare_rtt, struct nd_exchange, rtt_ns)
 
-/* Weighted least squares. What a round trip took beyond the shortest one it may have lost in one direction, and then the offset is wrong by
- * half of it: this excess, beside that of the median point, is the point's standard deviation, so that a point whose every exchange was
- * disturbed counts for next to nothing. Sorts the points. */
+/* Weighted least squares. What a round trip took beyond the shortest one it may have lost in one direction: half of that, beside that of
+ * the median point, is the point's standard deviation. Sorts the points. */
 static struct line fit(const struct nd_pingpong *p, struct nd_exchange *points, int n) {
     const double resolution_ns = fmax(p->clock->resolution_ns, 1);
     qsort(points, (size_t)n, sizeof *points, compare_rtt);
@@ -263,8 +249,7 @@ static struct line fit(const struct nd_pingpong *p, struct nd_exchange *points, 
     return l;
 }
 
-/* Makes the slope better by lines of earlier runs: the mean of this run's slope and the one from the best anchor, by their errors. They
- * are independent, as a line's height in its middle is independent of its slope. */
+/* The mean of this run's slope and the one from the best anchor, by their errors, which are independent. */
 static void use_memory(struct nd_edge *edge, struct line *l) {
     double best_se = INFINITY, best_slope = 0, best_bound = 0;
     for (int i = 0; i < edge->n_anchors; i++) {
@@ -298,13 +283,11 @@ static void remember(struct nd_edge *edge, const struct line *l) {
     edge->n_anchors = n + 1;
 }
 
-/* ---- the run ------------------------------------------------------------------------------------------------------------------------- */
 
 /* What a rank tells its children: its clock against rank 0's. */
 struct known { struct nd_sync_model model; double offset_bound_ns, slope_bound; };
 
-/* The child's clock against rank 0's from the child's against its parent's and the parent's against rank 0's: the exact composition of the
- * two affine maps, in which the rates multiply, (1 - s)(1 - t) = 1 - (s + t - s t). */
+/* The exact composition of two affine maps, in which the rates multiply: (1 - s)(1 - t) = 1 - (s + t - s t). */
 static struct known compose(const struct line *child, const struct known *parent) {
     const struct nd_sync_model *m = &parent->model;
     double since_ns = (double)(child->at_ns - child->offset_ns - m->at_ns); /* on the parent's clock */
@@ -317,8 +300,7 @@ static struct known compose(const struct line *child, const struct known *parent
     };
 }
 
-/* Sets model, and of the report is_measured, rtt_ns and bound_ns, of every rank of `heads`; they are zeros before. What it sees of clocks
- * that jump is noted in the pingpong. Collective over `heads`, of at least two ranks. */
+/* Sets model, and of the report is_measured, rtt_ns and bound_ns, of every rank of `heads` (two at least), over which it is collective. */
 static void run_tree(struct nd_sync *s) {
     struct nd_pingpong *p = s->pingpong;
     struct nd_edge *edge = s->edge;
@@ -338,15 +320,14 @@ static void run_tree(struct nd_sync *s) {
     hand_down(p, &here, (int)sizeof here);
 }
 
-/* ---- the whole ---- */
 
 enum { CHECKS = 3, CHECK_EXCHANGES = 10 }; /* the residual: so many walks, of each the best of so many exchanges */
 enum { SHARED_LOOKS = 3 };
 
 /* ---- who shares a clock -------------------------------------------------------------------------------------------------------------- */
 
-/* Whether the ranks' readings may come from one clock: then whatever is read before a barrier is no later than what is read after it, on
- * any rank. Finds clocks that differ by more than a barrier lasts (time namespaces, processors out of step). Collective over `node`. */
+/* Whether the ranks' readings may come from one clock: what is read before a barrier is no later than what is read after it. Finds clocks
+ * that differ by more than a barrier lasts (time namespaces, processors out of step). Collective over `node`. */
 static int is_one_clock(const struct nd_clock *clock, MPI_Comm node) {
     for (int i = 0; i < SHARED_LOOKS; i++) {
         int64_t latest_ns[2]; /* the latest reading before, and the earliest after it, negative */
@@ -397,10 +378,9 @@ void nd_sync_close(struct nd_sync *s) {
     s->edge = NULL;
 }
 
-/* ---- the residual -------------------------------------------------------------------------------------------------------------------- */
 
-/* How far this rank's model is off: what it is off against its parent in the tree, by new exchanges, and what the parent is off itself. So
- * it takes log n rounds. Collective over `heads`. */
+/* How far this rank's model is off: what it is off against its parent, by new exchanges, and what the parent is. Collective over
+ * `heads`. */
 static double measure_residual(struct nd_sync *s) {
     struct nd_pingpong *p = s->pingpong;
     double off_ns[CHECKS] = {0}, above_ns[CHECKS] = {0}, largest_ns = 0;
@@ -420,7 +400,6 @@ static double measure_residual(struct nd_sync *s) {
     return largest_ns;
 }
 
-/* ---- runs ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* One line about this rank's clock. `n_others`: as many have the same to say, and do not. */
 static void say_fault(const struct nd_sync *s, int n_others) {
