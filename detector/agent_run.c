@@ -1,6 +1,5 @@
 /* The agent's part of a launch: placing its companion, switching, the marks of a half, and giving its arm up. */
 #include "detector/run_state.h"
-#include "detector/nodes/team.h"
 
 enum { LEASE_STRETCHES = 3 };
 

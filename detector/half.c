@@ -1,7 +1,5 @@
 /* One half: switching the arm, running the loop, and from the ranks' figures to a row. */
-#include "detector/plan/plan.h"
 #include "detector/run_state.h"
-#include "detector/nodes/team.h"
 
 #define STOP_LOOK_NS INT64_C(100000000)       /* long loops look for a stop about this often */
 #define LEASE_LENGTHS 4                       /* a load without fixed dose ends by itself after this many planned lengths of its loop */
@@ -373,11 +371,11 @@ static void add_to_sums(struct nd_run *r, const struct nd_step *step, const stru
     *all = nd_half_sum_of(r->team.rank, s);
     add_half(&r->sums[step->level + 1].sum, r->pairs, step, all);
     add_to_level(r, step, s);
-    nd_tree_reduce(r->team.node, all, sizeof *all, nd_half_sum_reduce);
+    nd_tree_reduce(r->team.node, all, sizeof *all, nd_half_sum_join);
     if (r->team.node_rank != 0) return;
     add_half(&r->leader.node_sums[step->level + 1], r->leader.node_pairs, step, all);
     nd_agent_row(r, all);
-    nd_tree_reduce(r->team.leaders, all, sizeof *all, nd_half_sum_reduce);
+    nd_tree_reduce(r->team.leaders, all, sizeof *all, nd_half_sum_join);
 }
 
 void nd_run_keep_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {

@@ -1,7 +1,5 @@
 /* Before anything is measured: how busy the ranks' CPUs are, and with what. */
 #include "common/base/nl_units.h"
-#include "detector/nodes/quiet.h"
-#include "detector/ops/algorithms.h"
 #include "detector/run_state.h"
 
 #define LOOK_NS INT64_C(1000000000)      /* length of a look ... */

@@ -1,14 +1,9 @@
 #include <mpi.h>
 
-#include "detector/treatment/companion.h"
 #include "detector/nodes/launcher.h"
 #include "common/sys/nl_place.h"
 #include "detector/plan/plan.h"
-#include "detector/options/options.h"
-#include "detector/nodes/provenance.h"
-#include "detector/record/record.h"
 #include "detector/run.h"
-#include "detector/treatment/treatment.h"
 
 static volatile int stop_asked;
 /* for the signal handler: the load ends and the agent is let go at once, even if the other ranks are gone */
@@ -34,10 +29,7 @@ enum { LIST_BYTES = ND_MAX_FACTOR * 132 };
 
 static const char *join(const char *const *names, int n, char *list) {
     list[0] = '\0';
-    for (int i = 0; i < n; i++) {
-        if (i) strcat(list, ",");
-        strcat(list, names[i]); /* at most 128 characters each */
-    }
+    for (int i = 0; i < n; i++) strcat(strcat(list, i ? "," : ""), names[i]); /* at most 128 characters each */
     return list;
 }
 
@@ -45,28 +37,22 @@ static const char *join(const char *const *names, int n, char *list) {
 static void generator_words(const struct nd_options *o, const char *words[ND_MAX_PASSED + 5]) {
     static char kinds[LIST_BYTES], patterns[LIST_BYTES];
     const char *const fixed[] = {"--kind", join(o->kinds, o->n_kinds, kinds), "--pattern", join(o->patterns, o->n_patterns, patterns)};
-    for (int i = 0; i < 4; i++) words[i] = fixed[i];
+    memcpy(words, fixed, sizeof fixed);
     for (int i = 0; i < o->n_passed; i++) words[4 + i] = o->passed[i];
     words[4 + o->n_passed] = NULL;
 }
 
-/* The generator is started before MPI_Init, by the first rank of its node: an initialised MPI must not fork. */
-static int start_treatment(const struct nd_options *o, const struct nd_launcher *launcher, const char *host) {
-    if (!nd_options_has_generator(o) || launcher->local_rank != 0) return 0;
-    if (!nd_nodes_hold(&o->noise_nodes, host, launcher->rank == 0)) return 0;
-    struct nd_treatment *t;
+/* The generator and the agent's companion are started before MPI_Init, by the first rank of their node: an initialised MPI must not
+ * fork. */
+static int start_children(const struct nd_options *o, const struct nd_launcher *launcher, const char *host) {
+    struct nd_treatment *t = NULL;
+    struct nd_companion *c = NULL;
     const char *words[ND_MAX_PASSED + 5];
+    if (launcher->local_rank != 0 || !nd_nodes_hold(&o->noise_nodes, host, launcher->rank == 0)) return 0;
     generator_words(o, words);
-    if (nd_treatment_start(&t, o->generator_path, words)) return -1;
+    if (nd_options_has_generator(o) && nd_treatment_start(&t, o->generator_path, words)) return -1;
     treatment = t;
-    return 0;
-}
-
-/* So is the agent's companion, because it starts processes and may put a process of somebody else to sleep. */
-static int start_companion(const struct nd_options *o, const struct nd_launcher *launcher, const char *host) {
-    if (!nd_options_has_agent(o) || launcher->local_rank != 0 || !nd_nodes_hold(&o->noise_nodes, host, launcher->rank == 0)) return 0;
-    struct nd_companion *c;
-    if (nd_companion_start(&c, o->agent.words, o->agent.timeout_ns, &stop_asked)) return -1;
+    if (nd_options_has_agent(o) && nd_companion_start(&c, o->agent.words, o->agent.timeout_ns, &stop_asked)) return -1;
     companion = c;
     return 0;
 }
@@ -115,7 +101,7 @@ int main(int argc, char **argv) {
     if (launcher.n_ranks > 1) nl_set_rank(launcher.rank, host);
     nl_narrow_to_one_thread();
     catch_signals(); /* before the agent is touched */
-    failed = failed || start_treatment(&options, &launcher, host) || start_companion(&options, &launcher, host);
+    failed = failed || start_children(&options, &launcher, host);
     struct nd_markers *markers = failed ? NULL : nd_markers_open(&options);
     if (failed && launcher.n_ranks == 1) {
         free_children();

@@ -1,7 +1,6 @@
 #include "detector/run.h"
 #include "detector/run_state.h"
 #include "detector/starts/self_test.h"
-#include "detector/nodes/team.h"
 
 #define CHECKPOINT_NS INT64_C(30000000000)    /* histograms and sums are written at least this often */
 #define WARMUP_STREAM_ROUND (INT64_C(1) << 38) /* rounds from here on are warm-up: other draws than those of the record */

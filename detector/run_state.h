@@ -1,25 +1,14 @@
 /* A launch under way. For the files of this folder, none of which uses another's functions but by way of this header. */
 #pragma once
 
-#include <jansson.h>
-
 #include "detector/treatment/companion.h"
 #include "detector/design/follow.h"
-#include "detector/halves/half_sum.h"
 #include "detector/record/launch_json.h"
 #include "detector/measure/late.h"
-#include "detector/measure/measure.h"
-#include "detector/ops/algorithms.h"
 #include "common/base/nl_rng.h"
-#include "detector/options/options.h"
-#include "detector/plan/plan.h"
-#include "detector/program/program.h"
-#include "detector/nodes/quiet.h"
 #include "detector/record/record.h"
 #include "detector/measure/slices.h"
-#include "detector/measure/starts.h"
 #include "detector/measure/together.h"
-#include "detector/nodes/team.h"
 #include "detector/treatment/treatment.h"
 
 /* Where the launch's files are, on all ranks. */

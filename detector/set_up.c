@@ -4,11 +4,7 @@
 #include "common/sys/nl_stat.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_units.h"
-#include "detector/plan/plan.h"
-#include "detector/record/record.h"
 #include "detector/run_state.h"
-#include "detector/nodes/provenance.h"
-#include "detector/ops/ops.h"
 
 #define PHASE_STREAM (UINT64_C(1) << 40)      /* streams of the seed that draw the phase of the noise, one per node ... */
 #define COMMON_PHASE_STREAM (PHASE_STREAM - 1) /* ... and one for all */

@@ -2,16 +2,20 @@
 
 double nd_normal_tail(double z) { return 0.5 * erfc(z * M_SQRT1_2); }
 
-double nd_normal_quantile(double p) {
-    double low = -40, high = 40;
-    for (int i = 0; i < 200 && low < high; i++) {
+/* Where a tail is p, between two places. */
+static double bisect(double (*tail)(const void *of, double z), const void *of, double p, double low, double high) {
+    for (int i = 0; i < 2000; i++) {
         double z = (low + high) / 2;
         if (z == low || z == high) break;
-        if (nd_normal_tail(z) > p) low = z;
+        if (tail(of, z) > p) low = z;
         else high = z;
     }
     return (low + high) / 2;
 }
+
+static double normal_tail(const void *of, double z) { return (void)of, nd_normal_tail(z); }
+
+double nd_normal_quantile(double p) { return bisect(normal_tail, NULL, p, -40, 40); }
 
 /* Continued fraction of the incomplete beta function, for x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double a, double b, double x) {
@@ -45,16 +49,12 @@ double nd_student_tail(double t, double df) {
     return 0.5 - 0.5 * front * beta_fraction(b, a, rest) / b;
 }
 
+static double student_tail(const void *of, double t) { return nd_student_tail(t, *(const double *)of); }
+
 double nd_student_quantile(double p, double df) {
-    double low = 0, high = 1;
+    double high = 1;
     while (nd_student_tail(high, df) > p) high *= 2;
-    for (int i = 0; i < 2000; i++) {
-        double t = (low + high) / 2;
-        if (t == low || t == high) break;
-        if (nd_student_tail(t, df) > p) low = t;
-        else high = t;
-    }
-    return (low + high) / 2;
+    return bisect(student_tail, &df, p, 0, high);
 }
 
 static double obrien_fleming(double alpha, double t) { return t > 0 ? 2 * nd_normal_tail(nd_normal_quantile(alpha / 2) / sqrt(t)) : 0; }
@@ -100,23 +100,15 @@ static void lay(struct nodes *g, double low, double high, double width) {
 
 static double normal_density(double x, double sd) { return exp(-0.5 * (x / sd) * (x / sd)) / (sd * sqrt(2 * M_PI)); }
 
-/* Chance to be above x for the first time after a step of SD `sd`. */
-static double crossing(const struct nodes *g, double sd, double x) {
-    double p = 0;
-    for (int i = 0; i < g->n; i++) p += g->weight[i] * nd_normal_tail((x - g->at[i]) / sd);
-    return p;
-}
+struct step { const struct nodes *from; double sd, scale; };
 
-/* The z at which the chance to cross is p. */
-static double find_bound(const struct nodes *g, double sd, double scale, double p) {
-    double low = -8, high = 40;
-    for (int i = 0; i < 200; i++) {
-        double z = (low + high) / 2;
-        if (z == low || z == high) break;
-        if (crossing(g, sd, z * scale) > p) low = z;
-        else high = z;
-    }
-    return (low + high) / 2;
+/* Chance to be above z * scale for the first time after a step of SD `sd`. */
+static double crossing(const void *of, double z) {
+    const struct step *s = of;
+    const struct nodes *g = s->from;
+    double p = 0;
+    for (int i = 0; i < g->n; i++) p += g->weight[i] * nd_normal_tail((z * s->scale - g->at[i]) / s->sd);
+    return p;
 }
 
 int nd_spending_bounds(const struct nd_spending *spending, double alpha, const double *fractions, int n, double *nominal_p) {
@@ -133,7 +125,7 @@ int nd_spending_bounds(const struct nd_spending *spending, double alpha, const d
     double before = 0, t_before = 0;
     for (int k = 0; k < n; k++) {
         double t = fractions[k], sd = sqrt(t - t_before), scale = sqrt(t), spent = spending->spent(alpha, t);
-        double z = find_bound(&now, sd, scale, spent - before);
+        double z = bisect(crossing, &(struct step){&now, sd, scale}, spent - before, -8, 40);
         nominal_p[k] = nd_normal_tail(z);
         lay(&next, lowest_z * scale, z * scale, width);
         for (int i = 0; i < next.n; i++) {

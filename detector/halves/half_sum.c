@@ -17,7 +17,9 @@ struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s) {
 /* Whether b's figure takes the place of a's: it is larger, or as large and of a lower rank. */
 static int wins(int64_t b, int32_t b_rank, int64_t a, int32_t a_rank) { return b > a || (b == a && b_rank < a_rank); }
 
-void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b) {
+void nd_half_sum_join(void *into, const void *from) {
+    struct nd_half_sum *a = into;
+    const struct nd_half_sum *b = from;
     if (b->lowest_rank < a->lowest_rank) {
         a->lowest_rank = b->lowest_rank;
         a->start_ns = b->start_ns;
@@ -52,8 +54,6 @@ void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b) {
     a->base_ns_sum += b->base_ns_sum;
     a->n_base += b->n_base;
 }
-
-void nd_half_sum_reduce(void *into, const void *from) { nd_half_sum_join(into, from); }
 
 void nd_half_sum_tell(struct nd_half_sum *s, int64_t zero_ns, int has_detours, int has_generator) {
     s->start_ns -= zero_ns;

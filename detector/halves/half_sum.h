@@ -65,8 +65,7 @@ struct nd_half {
 struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s);
 
 /* Joins b into a; associative and commutative. */
-void nd_half_sum_join(struct nd_half_sum *a, const struct nd_half_sum *b);
-void nd_half_sum_reduce(void *into, const void *from);
+void nd_half_sum_join(void *into, const void *from);
 
 /* Marks in a sum over all ranks what it says nothing of; start_ns counts from `zero_ns` then. */
 void nd_half_sum_tell(struct nd_half_sum *s, int64_t zero_ns, int has_detours, int has_generator);

@@ -42,17 +42,6 @@ int64_t nd_agent_half_ns(const struct nd_agent_options *a) {
     return (LEAST_HALF_NS + a->period_ns - 1) / a->period_ns * a->period_ns;
 }
 
-/* The last part of a path, `n` bytes long. */
-static const char *last_part(const char *text, size_t *n) {
-    while (*n > 0 && text[*n - 1] == '/') (*n)--;
-    for (size_t i = *n; i > 0; i--)
-        if (text[i - 1] == '/') {
-            *n -= i;
-            return text + i;
-        }
-    return text;
-}
-
 /* What the process is called here: by its command where that runs a script, else by its name; it may run on another node only. */
 static void name_of_process(const char *pid, char *name, size_t size) {
     char path[64], words[1024], own[64] = "";
@@ -73,22 +62,15 @@ static void name_of_process(const char *pid, char *name, size_t size) {
 }
 
 void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_NAME_BYTES + 1]) {
-    static const char unit[] = ".service";
-    char process[256];
-    const char *text = value + strspn(value, " \t\"'");
-    size_t n = strcspn(text, " \t\"'");
-    int is_command = strcmp(way, "agent-cmd") == 0 || strcmp(way, "scrape") == 0;
-    if (is_command) nd_agent_name_of_command(value, process, sizeof process);
-    if (strcmp(way, "agent-pid") == 0) name_of_process(value, process, sizeof process);
-    if (is_command || strcmp(way, "agent-pid") == 0) {
-        text = process;
-        n = strlen(process);
-    }
-    text = last_part(text, &n);
-    if (strcmp(way, "agent-unit") == 0 && n > strlen(unit) && strncmp(text + n - strlen(unit), unit, strlen(unit)) == 0) n -= strlen(unit);
-    if (strcmp(way, "agent-on") == 0) n = 0; /* the command is what switches the agent, not the agent */
-    while (n > 0 && *text == '.') text++, n--;
-    snprintf(name, ND_AGENT_NAME_BYTES + 1, "%.*s", (int)(n > ND_AGENT_NAME_BYTES ? ND_AGENT_NAME_BYTES : n), text);
+    char text[256] = "", *unit;
+    if (strcmp(way, "agent-cmd") == 0 || strcmp(way, "scrape") == 0) nd_agent_name_of_command(value, text, sizeof text);
+    else if (strcmp(way, "agent-pid") == 0) name_of_process(value, text, sizeof text);
+    else if (strcmp(way, "agent-on") != 0) /* that is what switches the agent, not the agent */
+        snprintf(text, sizeof text, "%s", value + strspn(value, " \t\"'"));
+    if (strcmp(way, "agent-unit") == 0 && (unit = strstr(text, ".service")) && unit > text) *unit = '\0';
+    for (size_t n = strlen(text); n > 0 && text[n - 1] == '/'; n--) text[n - 1] = '\0';
+    const char *slash = strrchr(text, '/'), *last = slash ? slash + 1 : text;
+    snprintf(name, ND_AGENT_NAME_BYTES + 1, "%.*s", ND_AGENT_NAME_BYTES, last + strspn(last, "."));
     nl_make_plain(name);
     if (!*name) snprintf(name, ND_AGENT_NAME_BYTES + 1, "agent");
 }

@@ -107,10 +107,6 @@ TEST(doses_are_delivered_while_the_speed_wanders_by_30_percent) {
             for (int64_t n_bursts = 1; n_bursts <= 10; n_bursts += 9) {
                 struct machine m = machine(1 + s, 0, scatters[s], 0.02);
                 struct outcome o = measure(&m, levels[l], n_bursts, 10000, 1);
-                print_message("walk, %g %%, %lld bursts, scatter %g: delivered/requested %.4f, halves of %.2f ms, %.2f %% of bursts late, "
-                              "set %lld times\n",
-                              levels[l], (long long)n_bursts, scatters[s], o.ratio, o.mean_ns * 1e-6, 100 * o.lost_share,
-                              (long long)o.n_set);
                 assert_between(o.ratio, 0.98, 1.02, "delivered/requested");
                 assert_between(o.mean_ns, 0.75 * HALF_NS, 1.25 * HALF_NS, "length of halves");
                 assert_between(o.lost_share, 0, 0.06, "bursts that came too late");
@@ -121,8 +117,6 @@ TEST(doses_are_delivered_on_a_machine_that_jumps_to_twice_the_time) {
     for (int64_t n_bursts = 1; n_bursts <= 10; n_bursts += 9) {
         struct machine m = machine(3, 2, 0.04, 0.02);
         struct outcome o = measure(&m, 1, n_bursts, 4000, 1);
-        print_message("steps: delivered/requested %.4f, halves of %.2f ms, set %lld times\n", o.ratio, o.mean_ns * 1e-6,
-                      (long long)o.n_set);
         assert_between(o.ratio, 0.98, 1.02, "delivered/requested");
         assert_between(o.mean_ns, 0.9 * HALF_NS, 1.25 * HALF_NS, "length of halves");
         assert_true(o.n_set >= 20); /* there are 40 jumps */
@@ -135,7 +129,6 @@ TEST(a_pilot_that_was_too_fast_is_made_good) {
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         struct machine m = machine(5 + i, 1, 0.04, 0.02);
         struct outcome o = measure(&m, 1, 1, 2000, errors[i]);
-        print_message("pilot off by %g: delivered/requested %.4f, halves of %.2f ms\n", errors[i], o.ratio, o.mean_ns * 1e-6);
         assert_between(o.ratio, 0.98, 1.02, "delivered/requested");
         assert_between(o.mean_ns, 0.75 * HALF_NS, 1.27 * HALF_NS, "length of halves");
     }
