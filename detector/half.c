@@ -336,7 +336,7 @@ static void record_half(struct nd_run *r, const struct nd_step *step, const stru
     r->root.times_slowest[h.all.slowest_rank * r->n_arms + step->level + 1]++;
     int n_cpus = has_dose(r->o, step) ? r->n_loaded[r->o->arms[step->level].place] : is_agents ? r->agent.n_nodes : r->n_generators;
     if (nd_record_row(r->root.record, &h, n_cpus)) r->flags |= ND_FLAG_RECORD;
-    if (r->root.progress) nd_progress_half(r->root.progress, &h);
+    if (r->root.progress) nd_progress_half(r->root.progress);
     if (r->root.sequential) nd_sequential_half(r->root.sequential, &h);
 }
 

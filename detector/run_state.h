@@ -3,6 +3,9 @@
 
 #include "detector/treatment/companion.h"
 #include "detector/design/follow.h"
+#include "detector/halves/half_sum.h"
+#include "detector/ops/algorithms.h"
+#include "detector/program/program.h"
 #include "detector/record/launch_json.h"
 #include "detector/measure/late.h"
 #include "common/base/nl_rng.h"

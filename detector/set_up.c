@@ -493,24 +493,16 @@ static int open_preempted(struct nd_run *r) {
     return 0;
 }
 
-/* A clock may move in fractions of a nanosecond. */
-static const char *words_of_ns(double ns, char *buf, size_t size) {
-    if (ns >= 1000) return nl_format_duration((int64_t)ns, buf, size);
-    snprintf(buf, size, "%.3g ns", ns);
-    return buf;
-}
-
 /* A half is as long as its first and last reading say, and those are a step of the clock off. */
 static int check_ticks(struct nd_run *r) {
     const double most_ns = r->o->half_ns > 0 ? (double)r->o->half_ns / STEPS_OF_A_HALF : COARSEST_NS;
-    char step[32] = "no end (it stands still)", half[32], source[32];
+    char source[32];
     nl_clocksource(source, sizeof source);
     nl_ticks_calibrate(&r->ticks);
-    int failed = !(r->ticks.resolution_ns <= most_ns);
-    if (failed && isfinite(r->ticks.resolution_ns)) words_of_ns(r->ticks.resolution_ns, step, sizeof step);
+    int failed = !(r->ticks.resolution_ns <= most_ns); /* infinite where it stands still */
     if (failed && r->team.node_rank == 0)
-        nl_error("the clock (%s, %s) moves in steps of %s, measured; what is timed here wants %s at most: take another clock source, or "
-                 "longer halves (--half-period, --block)", r->ticks.name, source, step, words_of_ns(most_ns, half, sizeof half));
+        nl_error("the clock (%s, %s) moves in steps of %.4g ms, measured; what is timed here wants %.4g ms at most: take another clock "
+                 "source, or longer halves (--half-period, --block)", r->ticks.name, source, 1e-6 * r->ticks.resolution_ns, 1e-6 * most_ns);
     return nd_run_agree_failed(r, failed);
 }
 

@@ -127,7 +127,7 @@ const char *nd_markers_name(const struct nd_options *o, int region, char name[ND
 
 void nd_markers_close(struct nd_markers *m);
 
-/* Progress for people, on rank 0 between halves: how far, how long still, and the slowdown so far. Nothing follows from these looks. */
+/* Progress for people, on rank 0 between halves: how far, and how long still. */
 
 struct nd_progress;
 
@@ -135,15 +135,11 @@ struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halve
 
 void nd_progress_begin(struct nd_progress *p);
 
-void nd_progress_half(struct nd_progress *p, const struct nd_half *h);
+void nd_progress_half(struct nd_progress *p);
 
 /* Shows a line where one is due. Returns when the next one is, CLOCK_MONOTONIC; INT64_MAX: never. */
 int64_t nd_progress_tick(struct nd_progress *p, int64_t now_ns);
 
 void nd_progress_look(struct nd_progress *p, int look, int n_decided, int n_cells);
-
-/* "; so far at 1 %: barrier +1.4 % [+1.2, +1.6], ..." of one arm (from 1): the mean of the log ratios of its pairs with its 98 % interval
- * by Student's t, as many operations as fit. "" where none has seven pairs. Returns text. */
-const char *nd_progress_tell_arm(const struct nd_progress *p, int arm, char *text, size_t size);
 
 void nd_progress_close(struct nd_progress *p);
