@@ -85,7 +85,7 @@ read_bursts <- function(file) {
   text <- stripped(lines)
   at <- which(nzchar(text) & !startsWith(text, "#"))
   head <- utils::head(text, if (length(at) > 0) at[1] - 1 else length(text))
-  keys <- trace_keys(head[startsWith(head, "#")])
+  keys <- lapply(comment_keys(head[startsWith(head, "#")]), printable)
   if (length(at) == 0) {
     none <- data.frame(start_ns = numeric(), duration_ns = numeric(), cpu = numeric(), kind = character(), task = character())
     return(structure(none, keys = keys))
@@ -112,10 +112,4 @@ read_bursts <- function(file) {
   back <- which(diff(bursts$start_ns) < 0)[1]
   if (!is.na(back)) abort_damaged(file, at[back + 1], "start_ns goes back: sort the file")
   structure(bursts, keys = keys)
-}
-
-trace_keys <- function(comments) {
-  pattern <- "^#+\\s*([A-Za-z_]+):\\s*(.*)$"
-  named <- grepl(pattern, comments)
-  stats::setNames(as.list(printable(sub(pattern, "\\2", comments[named]))), sub(pattern, "\\1", comments[named]))
 }

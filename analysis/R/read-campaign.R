@@ -199,7 +199,6 @@ read_launch_json <- function(file) {
 
 text_pattern <- "^[A-Za-z0-9._:+=-]+$"
 text_wanted <- "letters, digits and ._-:+= only"
-start_modes <- c("loop", "barrier", "window", "round")
 
 # Designs: where their rows are, and what one pair of each is called.
 designs <- list(lockin = list(file = "halves.csv", pairs = "pairs"),

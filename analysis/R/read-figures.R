@@ -131,11 +131,16 @@ unlike_hosts <- function(infos) {
   }))
 }
 
+# What the schedules of these directories say under a key.
+scheduled_words <- function(dirs, key) {
+  files <- file.path(dirs, schedule_file)
+  keys <- unlist(lapply(files[file.exists(files)], function(file) read_schedule(file)$keys))
+  as.character(keys[names(keys) == key])
+}
+
 find_self_check <- function(dirs) {
   found <- unlist(lapply(dirs, function(dir) if (!is_launch_dir(dir)) grep("-selfcheck$", launch_folders(dir), value = TRUE)))
-  files <- file.path(dirs, schedule_file)
-  said <- unlist(lapply(files[file.exists(files)], function(file) unname(read_schedule(file)$keys["self_check"])))
-  said <- said[!is.na(said)]
+  said <- scheduled_words(dirs, "self_check")
   list(dirs = found, planned = if (length(said) == 0) NA else any(!grepl("^no\\b", said)),
        why_not = if (length(said) > 0) sub("^no:? *", "", grep("^no\\b", said, value = TRUE)[1]) else "no schedule plans one")
 }
@@ -143,11 +148,7 @@ find_self_check <- function(dirs) {
 # Nodes that did not answer any more when a launch failed, as the schedule has them (`# lost: LAUNCH HOST,HOST`): `launch`, `host`; of launches that
 # were completed later none. NULL: there are none.
 lost_nodes <- function(dirs, infos) {
-  files <- file.path(dirs, schedule_file)
-  words <- as.character(unlist(lapply(files[file.exists(files)], function(file) {
-    keys <- read_schedule(file)$keys
-    unname(keys[names(keys) == "lost"])
-  })))
+  words <- scheduled_words(dirs, "lost")
   parts <- strsplit(words[grepl("^[^ ]+ [^ ]+$", words)], " ", fixed = TRUE)
   complete <- names(infos)[vapply(infos, function(info) identical(info$ended, "complete"), TRUE)]
   rows <- bind_rows(lapply(parts, function(part) data.frame(launch = printable(part[1]), host = printable(strsplit(part[2], ",", fixed = TRUE)[[1]]))))

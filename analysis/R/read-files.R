@@ -27,6 +27,13 @@ stripped <- function(text) gsub("^[[:space:]]+|(?<![[:space:]])[[:space:]]++$", 
 # Lines without comments and without blanks at their ends; each run of blanks is one.
 read_stripped_lines <- function(file) stripped(gsub("[[:space:]]+", " ", sub("#.*", "", read_text_lines(file))))
 
+# Lines `# key: value` as values by key.
+comment_keys <- function(lines) {
+  pair <- regmatches(lines, regexec("^#+\\s*([A-Za-z0-9_]+)\\s*:(.*)$", lines, perl = TRUE))
+  pair <- pair[lengths(pair) == 3]
+  stats::setNames(stripped(vapply(pair, `[`, "", 3)), vapply(pair, `[`, "", 2))
+}
+
 # The lines of a file that an option names, without comments.
 lines_of_option <- function(file, option) {
   if (!file.exists(file) || dir.exists(file)) abort_usage(option, ": '", file, "' is no file that can be read")

@@ -20,7 +20,7 @@ read_schedule <- function(file) {
   # Words may be paths of any bytes; what is no UTF-8 is kept by its codes.
   lines <- iconv(read_text_lines(file, utf8 = FALSE), "UTF-8", "UTF-8", sub = "byte")
   comment <- startsWith(lines, "#")
-  keys <- schedule_keys(lines[comment])
+  keys <- comment_keys(lines[comment])
   schema <- keys["schema"]
   if (!identical(unname(schema), as.character(schedule_schema))) {
     abort_schema(file, ": schema ", if (is.na(schema)) "missing" else printable(schema), ", this version reads schema ",
@@ -34,12 +34,6 @@ read_schedule <- function(file) {
                   "', wanted ", paste(schedule_columns, collapse = " "), " and the words of the detector, with tabs between")
   }
   list(keys = keys, launches = schedule_rows(fields[-1], at[-1], file))
-}
-
-schedule_keys <- function(lines) {
-  pair <- regmatches(lines, regexec("^#\\s*([A-Za-z0-9_]+)\\s*:\\s*(.*?)\\s*$", lines, perl = TRUE))
-  pair <- pair[lengths(pair) == 3]
-  stats::setNames(vapply(pair, `[`, "", 3), vapply(pair, `[`, "", 2))
 }
 
 # `at`: the line of each row, for messages.

@@ -227,15 +227,13 @@ weight_store <- new.env(parent = emptyenv())
 
 # Permutation test of two samples: if both come from one distribution, every way to say which of the values are those of `y` is equally
 # likely; the statistic is the difference of means. Up to `relabelings` ways all are counted, beyond as many less one are drawn (from a
-# fixed seed), and the one seen counts as one more. A list: `difference` (mean of y minus of x), `p_one_sided` (y larger), `p_two_sided`,
-# `smallest_p` (two-sided, that these sizes allow), `relabelings` (looked at), `method`; NA where a sample is empty. Fisher (1935);
+# fixed seed), and the one seen counts as one more. A list: `p_two_sided`, `smallest_p` (that these sizes allow), `method`; NA where a sample is empty. Fisher (1935);
 # Phipson, B. and Smyth, G. K. (2010) Statistical Applications in Genetics and Molecular Biology 9, article 39 (random relabelings: the
 # one seen counts).
 permutation_test <- function(x, y, relabelings = 20000) {
   n <- length(x) + length(y)
   if (length(x) == 0 || length(y) == 0) {
-    return(list(difference = NA_real_, p_one_sided = NA_real_, p_two_sided = NA_real_, smallest_p = NA_real_,
-                relabelings = 0, method = "none: an empty sample"))
+    return(list(p_two_sided = NA_real_, smallest_p = NA_real_, method = "none: an empty sample"))
   }
   centre <- mean(c(x, y))
   z <- c(x, y) - centre  # the mean of all carries rounding errors and nothing else
@@ -246,11 +244,8 @@ permutation_test <- function(x, y, relabelings = 20000) {
   tie <- 1e-9 * sum(abs(z))
   # The random ones are joined by the one seen.
   extra <- if (which_y$all) 0 else 1
-  share <- function(reached) (sum(reached) + extra) / (length(sums) + extra)
-  list(difference = mean(y) - mean(x), p_one_sided = share(sums >= seen - tie),
-       p_two_sided = share(abs(sums) >= abs(seen) - tie),
+  list(p_two_sided = (sum(abs(sums) >= abs(seen) - tie) + extra) / (length(sums) + extra),
        smallest_p = (if (length(x) == length(y)) 2 else 1) / if (which_y$all) length(sums) else choose(n, length(y)),
-       relabelings = length(sums) + extra,
        method = if (which_y$all) "permutation, exact" else "permutation, Monte Carlo")
 }
 

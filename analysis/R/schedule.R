@@ -6,7 +6,7 @@ campaign_asked <- function(dirs) {
   file <- file.path(dirs, schedule_file)
   if (length(dirs) != 1 || !file.exists(file)) return(list())
   lines <- iconv(read_text_lines(file, utf8 = FALSE), "UTF-8", "UTF-8", sub = "byte")
-  keys <- schedule_keys(lines[startsWith(lines, "#")])
+  keys <- comment_keys(lines[startsWith(lines, "#")])
   of <- function(key) unname(keys[names(keys) == key & !keys %in% c("", "-")])
   beside <- function(key, file) if (length(of(key)) > 0) file.path(dirs, file)
   asked <- list(margin = utils::head(of("margin_percent"), 1), limits = beside("limits", "limits.conf"), classes = beside("classes", "classes.conf"),

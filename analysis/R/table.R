@@ -41,7 +41,7 @@ table_lines <- function(table, width = text_width, indent = 2, colour = FALSE) {
     folded <- Map(function(x, w) if (nchar(x, "width") > w) strwrap(x, w + 1) else x, text, widths)
     style <- vapply(columns, function(one) if (i == 1 || is.null(one$style)) "" else one$style[i - 1], "")
     vapply(seq_len(max(lengths(folded))), function(line) {
-      parts <- mapply(function(x, w, one, s) styled(pad_to(if (line <= length(x)) x[line] else "", w, one$align), s, colour), folded,
+      parts <- mapply(function(x, w, one, s) styled(format(if (line <= length(x)) x[line] else "", width = w, justify = one$align), s, colour), folded,
                       widths, columns, style)
       sub(" +$", "", paste0(strrep(" ", indent), paste(parts, collapse = strrep(" ", gap))))
     }, "")
@@ -56,11 +56,6 @@ table_lines <- function(table, width = text_width, indent = 2, colour = FALSE) {
 table_width <- function(table, gap = 2, indent = 2) {
   widths <- vapply(table$columns, function(one) max(nchar(c(one$label, one$text), "width")), 0)
   sum(widths) + gap * (length(widths) - 1) + indent
-}
-
-pad_to <- function(text, width, align) {
-  gap <- strrep(" ", max(0, width - nchar(text, "width")))
-  if (align == "right") paste0(gap, text) else paste0(text, gap)
 }
 
 ansi_styles <- c(bold = "1", dim = "2", red = "31", green = "32", yellow = "33", cyan = "36")

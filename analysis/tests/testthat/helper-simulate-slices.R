@@ -57,23 +57,16 @@ add_slices <- function(dir, cost_us = 100) {
   campaign <- read_campaign(dir)
   for (id in names(campaign$launches)) {
     ranks <- campaign$ranks[campaign$ranks$launch == id, ]
-    rows <- campaign$rows[campaign$rows$launch == id & campaign$rows$arm == "on", ]
     host <- as.character(ranks$host[1])
-    set.seed(match(id, names(campaign$launches)))
-    begin <- 5e12 + rows$start_ns
+    rows <- on_rows(campaign, id)
     n <- pmax(10, floor(rows$wall_ns / 2e5) - 2)
     at <- 1 + vapply(n, function(k) sample.int(k - 5, 1), 0)
-    blocks <- do.call(rbind, lapply(seq_len(nrow(rows)), function(i) {
+    blocks <- write_half_slices(campaign, id, host, rows, function(i) {
       ns <- round(2e5 * exp(rnorm(n[i], 0, 0.01)))
-      ns[at[i]] <- ns[at[i]] + 1000 * cost_us
-      slice_block(ns, pair = rows$pair[i], order = rows$order[i], start_ns = begin[i])
-    }))
-    write_slices(file.path(campaign$paths[[id]], paste0("slices.", host, ".bin")), id, blocks, host,
-                 configs = sprintf('[{"operation":"%s","bytes":%.0f}]', rows$operation[1], rows$bytes[1]))
-    starts <- vapply(seq_len(nrow(rows)), function(i) begin[i] + sum(blocks$ns[[i]][seq_len(at[i] - 1)]) + 1e4, 0) - 5e12
-    cpu <- ranks$cpu[1]
-    writeLines(c("# source: generator", "# origin_monotonic_ns: 5000000000000",
-                 sprintf("%.0f\t%.0f\t%d", sort(starts), 1e5, cpu)),
+      replace(ns, at[i], ns[at[i]] + 1000 * cost_us)
+    })
+    starts <- vapply(seq_len(nrow(rows)), function(i) rows$start_ns[i] + sum(blocks$ns[[i]][seq_len(at[i] - 1)]) + 1e4, 0)
+    writeLines(c("# source: generator", "# origin_monotonic_ns: 5000000000000", sprintf("%.0f\t%.0f\t%d", sort(starts), 1e5, ranks$cpu[1])),
                file.path(campaign$paths[[id]], paste0("generator.", host, ".trace")))
   }
   invisible(dir)
@@ -82,25 +75,35 @@ add_slices <- function(dir, cost_us = 100) {
 # The same for a simulated campaign with an agent: in its on halves the slices that its recorded bursts begin in are longer by `cost_us`.
 add_agent_slices <- function(dir, cost_us) {
   campaign <- read_campaign(dir, arms = "any")
-  for (id in names(campaign$launches)) {
-    rows <- campaign$rows[campaign$rows$launch == id & campaign$rows$arm == "on", ]
-    for (file in campaign$bursts$file[campaign$bursts$launch == id]) {
-      host <- sub("^bursts\\.(.+)\\.trace$", "\\1", basename(file))
-      edit_lines(file, function(lines) sub("^# origin:.*", "# origin_monotonic_ns: 5000000000000", lines))
-      bursts <- read_bursts(file)
-      set.seed(match(id, names(campaign$launches)))
-      blocks <- do.call(rbind, lapply(seq_len(nrow(rows)), function(i) {
-        mine <- bursts$start_ns[bursts$start_ns >= rows$start_ns[i] & bursts$start_ns < rows$start_ns[i] + rows$wall_ns[i]]
-        ns <- round(2e5 * exp(rnorm(max(10, floor((rows$wall_ns[i] - 1000 * cost_us * length(mine)) / 2e5) - 2), 0, 0.01)))
-        for (at in mine) {
-          slice <- findInterval(at - rows$start_ns[i], cumsum(ns) - ns)
-          ns[slice] <- ns[slice] + 1000 * cost_us
-        }
-        slice_block(ns, pair = rows$pair[i], order = rows$order[i], start_ns = 5e12 + rows$start_ns[i])
-      }))
-      write_slices(file.path(campaign$paths[[id]], paste0("slices.", host, ".bin")), id, blocks, host,
-                   configs = sprintf('[{"operation":"%s","bytes":%.0f}]', rows$operation[1], rows$bytes[1]))
-    }
+  for (file in campaign$bursts$file) {
+    id <- campaign$bursts$launch[match(file, campaign$bursts$file)]
+    rows <- on_rows(campaign, id)
+    edit_lines(file, function(lines) sub("^# origin:.*", "# origin_monotonic_ns: 5000000000000", lines))
+    bursts <- read_bursts(file)
+    write_half_slices(campaign, id, sub("^bursts\\.(.+)\\.trace$", "\\1", basename(file)), rows, function(i) {
+      mine <- bursts$start_ns[bursts$start_ns >= rows$start_ns[i] & bursts$start_ns < rows$start_ns[i] + rows$wall_ns[i]]
+      ns <- round(2e5 * exp(rnorm(max(10, floor((rows$wall_ns[i] - 1000 * cost_us * length(mine)) / 2e5) - 2), 0, 0.01)))
+      for (at in mine) {
+        slice <- findInterval(at - rows$start_ns[i], cumsum(ns) - ns)
+        ns[slice] <- ns[slice] + 1000 * cost_us
+      }
+      ns
+    })
   }
   invisible(dir)
+}
+
+on_rows <- function(campaign, id) {
+  set.seed(match(id, names(campaign$launches)))
+  campaign$rows[campaign$rows$launch == id & campaign$rows$arm == "on", ]
+}
+
+# `slices_of`: from the number of a row to the lengths of its slices.
+write_half_slices <- function(campaign, id, host, rows, slices_of) {
+  blocks <- do.call(rbind, lapply(seq_len(nrow(rows)), function(i) {
+    slice_block(slices_of(i), pair = rows$pair[i], order = rows$order[i], start_ns = 5e12 + rows$start_ns[i])
+  }))
+  write_slices(file.path(campaign$paths[[id]], paste0("slices.", host, ".bin")), id, blocks, host,
+               configs = sprintf('[{"operation":"%s","bytes":%.0f}]', rows$operation[1], rows$bytes[1]))
+  blocks
 }

@@ -25,7 +25,7 @@ simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
                               treatment_factor = 1, base_sd = 0, start = "loop", raw = NULL, nodes = 1,
                               late_rank = NULL, noise = c("ar1", "pareto", "white"),
                               coin_seed = seed, noise_nodes = 1, external = NULL) {
-  stopifnot(is_text(dir), start %in% start_modes, is.null(raw) || start != "loop")
+  stopifnot(is_text(dir), start %in% c("loop", "barrier", "window", "round"), is.null(raw) || start != "loop")
   model <- simulation_model(as.list(environment()))
   each_launch(model, function(id, launch) simulate_launch(file.path(dir, id), id, launch))
   invisible(truth_frame(model))

@@ -45,16 +45,6 @@ test_that("clean and noisy launches on different hosts say nothing of the load",
   expect_match(rows$reason, "different hosts")
 })
 
-test_that("the margin has one answer, and counts all operations together for a fail", {
-  campaign <- read_campaign(local_campaign(pairs = 60, levels_percent = c(1, 5)))
-  answer <- function(margin) analyze_campaign(campaign, channels = "time", margin = margin)$margin_answer$answer
-  expect_equal(answer(0.5), "fail")
-  expect_equal(answer(10), "pass")
-  expect_equal(answer(7.6), "inconclusive")
-  rows <- analyze_campaign(campaign, channels = "time", margin = 4)$verdicts
-  expect_equal(rows$margin_verdict, c("below", "above"))
-})
-
 test_that("the answer on the margin is that of every row in its table", {
   dir <- local_campaign(operations = "barrier", levels_percent = 1, pairs = 40, slowdown_percent = 0, seed = 1, prefix = "a")
   simulate_campaign(dir, operations = "allreduce", bytes = 8, levels_percent = 1, pairs = 40, slowdown_percent = 20, seed = 2, prefix = "b")

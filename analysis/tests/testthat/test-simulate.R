@@ -37,33 +37,6 @@ test_that("the noise belongs to the time slots: another coin changes the arms, n
   }
 })
 
-test_that("in design launches every set holds each arm once, in an order that the coin draws", {
-  campaign <- function(coin) {
-    simulated_campaign(design = "launches", launches = 6, levels_percent = c(0, 1, 5),
-                       operations = c("barrier", "bcast"), seed = 2, coin_seed = coin)
-  }
-  arms_of <- function(campaign) {
-    vapply(campaign$launches, function(info) {
-      o <- info$options
-      expect_equal(o$design, "single")
-      paste(o$arms, unlist(o$levels_percent))
-    }, "")
-  }
-  got <- campaign(1)
-  sets <- vapply(got$launches, function(info) info$options$set, 0)
-  expect_equal(unname(sets), rep(1:6, each = 4))
-  for (set in 1:6) expect_setequal(arms_of(got)[sets == set], c("off ", "on 0", "on 1", "on 5"))
-  expect_false(identical(unname(arms_of(got)), unname(arms_of(campaign(2)))))
-  expect_equal(as.vector(table(got$rows$launch)), rep(2, 24))
-  expect_equal(length(unique(paste(got$rows$launch, got$rows$arm, got$rows$level_requested_percent))), 24)
-  expect_true(one_arm_launches(got$rows))
-})
-
-draw <- function(name, n, ..., slot_s = 0.01, seed = 1) {
-  model <- utils::modifyList(c(noise_models[[name]]$parameters, slot_s = slot_s), list(...))
-  with_seed(seed, noise_models[[name]]$draw(n, (seq_len(n) - 1) * slot_s, model))
-}
-
 test_that("fractional noise is white for exponent 0, its sum for 2, and follows the filter between", {
   e <- c(1, -2, 0.5, 3)
   expect_equal(fractional_noise(e, 0), e)
@@ -72,17 +45,4 @@ test_that("fractional noise is white for exponent 0, its sum for 2, and follows 
   expect_equal(fractional_noise(c(1, 0, 0, 0), 1), c(1, 1 / 2, 3 / 8, 5 / 16))
   expect_equal(fractional_noise(e, 1)[3], 0.5 - 2 / 2 + 3 / 8)
   expect_equal(fractional_noise(5, 1), 5)
-})
-
-test_that("wander shows in time and base, lost time in time and preempted, scatter in time alone", {
-  spread <- function(...) {
-    rows <- simulated_campaign(levels_percent = 0, pairs = 50, noise = list(...))$rows
-    c(time = stats::sd(rows$wall_ns), base = stats::sd(rows$base_ns), preempted = max(rows$preempted_ns_sum)) >
-      c(100, 0.1, 2000)
-  }
-  seen <- function(...) names(which(spread(...)))
-  expect_equal(seen(), character())
-  expect_equal(seen(ar1 = list()), c("time", "base"))
-  expect_equal(seen(pareto = list(rate = 1)), c("time", "preempted"))
-  expect_equal(seen(white = list()), "time")
 })
