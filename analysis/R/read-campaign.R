@@ -224,7 +224,7 @@ json_types <- local({
     objects = list(is = or_null(function(x) is_array(x, is_object)), name = "an array of objects"),
     texts = list(is = or_null(function(x) is_array(x, is_string)), name = "an array of texts"),
     numbers = list(is = or_null(function(x) is_array(x, is_number)), name = "an array of numbers"),
-    design = one_of(c("lockin", "blocks", "single", "quick")), mode = one_of(c("loop", "barrier", "window", "round")),
+    design = one_of(names(designs)), mode = one_of(c("loop", "barrier", "window", "round")),
     decision = one_of(c("open", "above", "below")), status = one_of(c("planned", "ran", "skipped", "failed"))
   )
 })
