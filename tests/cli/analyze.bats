@@ -99,7 +99,7 @@ PYTHON
         for check in latency bandwidth; do grep -oE '"(within|between)[a-z-]*"' node_pairs.c | tr -d '"' | sed "s/^/$check /"; done
         names_in checks/check_opcost.c | sed 's/^/opcost /'
         names_in topologies.c | sed 's/^/topology /'
-        grep -oE '\{"[a-z]+", [0-9]+\}' checks/check_collective.c | cut -d '"' -f 2 | sed 's/^/collective /'
+        names_in checks/check_collective.c | sed 's/^/collective /'
         sed -n 's/.*\.name = "\([a-z]*\)".*/kernels \1/p' kernels/kernel_*.c
         grep -oE 'is_between \? "[a-z]+" : "[a-z]+"' checks/check_completeness.c | grep -oE '"[a-z]+"' | tr -d '"' | sed 's/^/completeness /'
         for check in quantum detour; do grep -oE 'is_alone \? "[a-z]+" : "[a-z]+"' scanning.c | grep -oE '"[a-z]+"' | tr -d '"' | sed "s/^/$check /"; done

@@ -282,7 +282,7 @@ offers() { grep -qxF -- "$1" <<<"$GOT"; }
             { is_new = 0 }
             END { exit bad || !is_begun }' "$BATS_TEST_TMPDIR/help"
     done
-    "$BIN/noiselab-gen" --help | grep -qx ' \+given' # of the kinds' list, too
+    "$BIN/noiselab-gen" --help | grep -qx ' \+each other' # of the patterns' list, too
 }
 
 @test "zsh completes the same" {
