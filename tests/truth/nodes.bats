@@ -66,16 +66,11 @@ apart() {
 }
 
 @test "aligned random patterns are the same on both nodes" {
+    launch poisson --pattern poisson --phase aligned
     launch unrelated --pattern poisson --phase random
-    unrelated=$(apart unrelated)
-    # other suites may have had the CPUs for the time of one launch
-    for attempt in 1 2 3; do
-        launch "poisson$attempt" --pattern poisson --phase aligned
-        together=$(apart "poisson$attempt")
-        echo "apart by us (medians): aligned $together, random $unrelated"
-        ! awk -v a="$together" -v r="$unrelated" 'BEGIN { exit !(a + 0 == a && a < r / 5) }' || return 0
-    done
-    judge false
+    together=$(apart poisson) unrelated=$(apart unrelated)
+    echo "apart by us (medians): aligned $together, random $unrelated"
+    judge awk -v a="$together" -v r="$unrelated" 'BEGIN { exit !(a + 0 == a && a < r / 5) }'
 }
 
 # Both nodes have one kernel: their clocks agree, and what the synchronisation says of them is its error.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Ground truth for every pattern: the level asked for is delivered within 1 %, and threads cost no more than processes. How punctual bursts are is
 # the business of the benchmarks (bench-replay.sh). Real time. The generator's certificate says whether the CPU was free enough; where it never was in
-# eight attempts, a test is skipped.
+# three attempts, a test is skipped.
 
 load ../helpers
 
@@ -20,11 +20,11 @@ was_undisturbed() {
         ([.threads[] | .involuntary_switches <= 3 + .bursts_run / 100 and .bursts_late <= 1 + .bursts_run / 100] | all)'
 }
 
-# delivers EXPRESSION OPTION...: a load whose certificate makes EXPRESSION true, in the first of eight attempts on a free CPU
+# delivers EXPRESSION OPTION...: a load whose certificate makes EXPRESSION true, in the first of three attempts on a free CPU
 delivers() {
     local expression=$1 attempt
     shift
-    for attempt in 1 2 3 4 5 6 7 8; do
+    for attempt in 1 2 3; do
         noiselab-gen --json --tolerance 100000 "$@" >certificate
         if says "$expression"; then return 0; fi
         jq -c '{pattern, level_requested_percent, ratio, bursts_planned, bursts_run, bursts_late, dropped_ns, lateness_ns, involuntary_switches}' certificate
@@ -33,7 +33,7 @@ delivers() {
             return 1
         fi
     done
-    cannot_tell 'in eight attempts the CPU was never free'
+    cannot_tell 'in three attempts the CPU was never free'
 }
 
 # within 1 %, or 100 us: the last wake-ups of a run this short may cost more than was kept back for them
