@@ -3,9 +3,9 @@
 #include "detector/run_state.h"
 
 #define LOOK_NS INT64_C(1000000000)      /* length of a look ... */
-#define SHORTEST_LOOK_NS INT64_C(200000000)
+#define SHORTEST_LOOK_NS INT64_C(100000000)
 #define LOOK_SHARE 20                    /* ... or this part of the measuring time, where that is less and nobody waits for quiet */
-#define ASIDE_NS INT64_C(100000000)      /* the other ranks sleep so much longer, so that they are not seen waking up */
+#define ASIDE_NS INT64_C(40000000)      /* the other ranks sleep so much longer, so that they are not seen waking up */
 #define PAUSE_NS INT64_C(2000000000)     /* between two looks */
 #define SAID_PERCENT 1                   /* CPUs above this are named */
 

@@ -190,7 +190,7 @@ load detect
 
 @test "a look that nobody asked to repeat is one look, and a run that nothing holds up does all its rounds" {
     launch 1 --op empty --levels 0 --seconds 0.5 --warmup 0s --half-period 10ms --launch-id one
-    jq -e '.before.looks == 1 and .before.look_s == 0.2 and .before.waited_s < 10 and (.before.nodes[0] | .n_cpus == 1 and .resolution_percent > 0)' "$OUT/one/launch.json"
+    jq -e '.before.looks == 1 and .before.look_s == 0.1 and .before.waited_s < 10 and (.before.nodes[0] | .n_cpus == 1 and .resolution_percent > 0)' "$OUT/one/launch.json"
     if jq -e .before.quiet "$OUT/one/launch.json"; then ! grep 'not quiet' "$ERR"; fi
     judge jq -e '.ended == "complete" and .rounds_planned == 25 and .rounds_done == 25 and .rows == 50' "$OUT/one/launch.json"
 }
