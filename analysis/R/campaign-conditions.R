@@ -146,7 +146,6 @@ quota_tasks <- function(campaign) {
   rows <- rows[is.finite(rows$throttled_ns) & rows$launch %in% hosts$launch, ]
   arms <- split(rows, in_order(paste(rows$launch, rows$arm, rows$kind, rows$level_requested_percent, sep = "\r")))
   bind_rows(lapply(unname(arms), function(arm) {
-    host <- hosts[match(arm$launch[1], hosts$launch), ]
     row <- tasks[match(arm$launch[1], tasks$launch), ]
     row[setdiff(names(row), c("launch", "host", "source"))] <- NA
     row$arm <- arm$arm[1]

@@ -342,12 +342,12 @@ plan_cell <- function(goal, scatter, basis, request, across, launches, launches_
     return(cbind(base, n_pairs = likely$n, n_pairs_upper = find(scatter$sd_high)$n, n_launches = launches, n_launches_upper = launches,
                  pairs_per_launch = pmax(least, ceiling(likely$n / launches)), power = likely$power, reason = likely$reason))
   }
-  find <- function(sd, sd_launch, launches) {
+  find_launches <- function(sd, sd_launch, launches) {
     plan_launches(goal$effect, sd, sd_launch, basis$round_s, basis$launch_s, request$alpha, request$power, goal$margin,
                   launches = launches, least = least)
   }
-  likely <- find(scatter$sd, scatter$sd_launch, launches)
-  worst <- find(scatter$sd_high, scatter$sd_launch_high, launches_upper)
+  likely <- find_launches(scatter$sd, scatter$sd_launch, launches)
+  worst <- find_launches(scatter$sd_high, scatter$sd_launch_high, launches_upper)
   # Without a scatter of launches seen, the likely plan takes the least number of launches, and may cost more.
   if (isTRUE(worst$seconds < likely$seconds)) worst <- likely
   cbind(base, n_pairs = likely$n_launches * likely$pairs_per_launch, n_pairs_upper = worst$n_launches * worst$pairs_per_launch,

@@ -40,7 +40,6 @@ bounded_words <- function(row, noise) {
 margin_size_words <- function(projection) {
   if (is.null(projection$below)) return(NULL)
   margin <- projection$request$margin %||% usual_margin
-  row <- projection$headline
   below <- projection$below
   noise <- projection$noise
   if (below < 1) return(sprintf("It is above %s %% on a single node already.", format_level(margin)))
