@@ -10,13 +10,15 @@
 /* Options with NAME:PASSWORD behind them. */
 #define PAIR "(-u|--user|--proxy-user)"
 #define BARE "(\\\\.|[^ \t\n'\"\\])"
+/* What a word goes on with: a quote that begins within it is not followed by what separates words, as one that ends around it is. */
+#define MORE "(" BARE "|'[^]' \t\n,;:)}|][^']*'|\"[^]\" \t\n,;:)}|][^\"]*\")*"
 #define NO_BLANK "[^ \t\n'\"]"
 
 /* Of texts as a shell reads them, and of single words: what is kept, and then the secret, but for an @ at its end. */
 enum { N_RULES = 12 };
 static const char *const patterns[2][N_RULES] = {
-    {"(" BEGIN "-*" NAME "=)('[^']+'|\"[^\"]+\"|" BARE "+)", "(" BEGIN "--" NAME "[ \t]+')[^']+", "(" BEGIN "--" NAME "[ \t]+\")[^\"]+",
-     "(" BEGIN "--" NAME "[ \t]+)[^- \t\n'\"]" BARE "*", "(" BEGIN PAIR "[ \t]+')[^':]*:[^']*", "(" BEGIN PAIR "[ \t]+\")[^\":]*:[^\"]*",
+    {"(" BEGIN "-*" NAME "=)('[^']+'|\"[^\"]+\"|" BARE ")" MORE, "(" BEGIN "--" NAME "[ \t]+')[^']+", "(" BEGIN "--" NAME "[ \t]+\")[^\"]+",
+     "(" BEGIN "--" NAME "[ \t]+)[^- \t\n'\"]" MORE, "(" BEGIN PAIR "[ \t]+')[^':]*:[^']*", "(" BEGIN PAIR "[ \t]+\")[^\":]*:[^\"]*",
      "(" BEGIN PAIR "[ \t]+)" NO_BLANK "*:" NO_BLANK "*", "(" BEGIN "(-u|" PAIR "=))" NO_BLANK "+:" NO_BLANK "*",
      "(" BEGIN NAME ":[ \t]*)[^'\"/ \t][^'\"]*", "(" BEGIN "(Bearer|Basic)[ \t]+)" BARE "+", "([a-z]://)" NO_BLANK "+@"},
     {"((^-*|[?&;{,])" NAME "=).+", "(^(-u|" PAIR "=)).+:.*", "(^" NAME ":)[^/].*", "([a-z]://).+@"},

@@ -27,6 +27,9 @@ TEST(secrets_are_replaced) {
          "noiselab run agent --scrape 'curl -H \"Authorization: ***\" http://h' --seed 1"},
         {"curl http://h/metrics?format=x&token=abc -o x", "curl http://h/metrics?format=x&token=*** -o x"},
         {"curl -d user=a&password=b http://h", "curl -d user=a&password=*** http://h"},
+        {"sh -c 'agent --password=abc' --name 'x y'", "sh -c 'agent --password=***' --name 'x y'"},
+        {"agent --password=ab\"c d\" --port 9", "agent --password=*** --port 9"}, {"agent --password ab'c d'e 9", "agent --password *** 9"},
+        {"agent --password='ab'\"c d\" --port 9", "agent --password=*** --port 9"},
         /* one word, whatever is in it */
         {"--password=ab'cd\"e", "--password=***"},
         {"Authorization:abc'd", "Authorization:***"},
