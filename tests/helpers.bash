@@ -20,7 +20,7 @@ awk() { LC_ALL=C command awk "$@"; }
 # "make check" runs the command-line tests so; messages of others stay English
 if [ -n "${NOISELAB_COMMA-}" ] && use_comma_locale; then export LANGUAGE=en; fi
 
-# tell: in teardown, of a test that failed: what it has run last, and the files that it has made
+# tell: in teardown, of a test that failed: what it has run last, and the files that it has made; what it has mounted in its folder goes
 tell() {
     [ -z "${BATS_TEST_COMPLETED-}" ] || return 0
     echo "status ${status-}, '${output-}', '${stderr-}'"
@@ -28,6 +28,7 @@ tell() {
         echo "$file:"
         head -c 4000 "$file"
     done
+    awk -v folder="$BATS_TEST_TMPDIR/" 'index($2, folder) == 1 { print $2 }' /proc/mounts | xargs -r umount -l || true
 }
 
 # what a test has started, and says so in `started`, ends with it
