@@ -109,8 +109,12 @@ agent_runs() {
             printf "Longest %d s.\n", took }'
 }
 acceptance() {
-    awk -F , 'NR { n += $4; f = f < $5 ? $5 : f; p = p < $7 ? $7 : p; no += $11 == "NO" } END {
-        printf "%d campaigns in %d cells: wrong fails at most %.2f %%, wrong passes at most %.2f %% in any cell; %d cells are beyond 1 %% by more than chance.\n", n, NR, f, p, no }'
+    awk -F , '{ key = $3 "," $4 "," $5; n += $7; c[key] += $7; f[key] += $8; p[key] += $9 } END { for (k in c) {
+            cells++; a = 100 * f[k] / c[k]; b = 100 * p[k] / c[k]; fails = a > fails ? a : fails; passes = b > passes ? b : passes
+            no += (a > b ? a : b) - 1 > 2 * sqrt(99 / c[k])
+        }
+        printf "%d campaigns in %d cells: wrong fails at most %.2f %%, wrong passes at most %.2f %% in any cell; %d cells are beyond 1 %% by more than chance.\n",
+            n, cells, fails, passes, no }'
 }
 acceptance_runs() {
     awk -F , '{ n[$1]++; v[$1, $4]++; kinds[$4] = 1 } END { for (c in n) { printf "%s:", c; for (k in kinds) if (v[c, k]) printf " %s %d", k ? k : "no answer", v[c, k]; printf ". " } print "" }'

@@ -34,7 +34,7 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   result <- list(judged = if (any(judgements$kind %in% noise_kinds)) "noise" else if (nrow(judgements) > 0) "data" else "nothing", checks = checks, judgements = judgements, figures = figures,
                  comparisons = comparisons, margins = margins, self_check = self_check,
                  ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, scans, alpha),
-                 warnings = c(ceiling_warnings(figures), busy_nodes_warning(figures)),
+                 warnings = busy_nodes_warning(figures),
                  notes = c(acceptance$notes, if (length(acceptance$hosts) < 3) sprintf(
                    "%s: none is compared with the others, which takes three; limits, a reference, wrong words and what the noise would cost at scale judge",
                    counted(length(acceptance$hosts), "node")), class_notes(classes), comparable$notes, referred$notes,
@@ -47,20 +47,6 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   result$verdict <- overall_verdict(result)
   result$answer <- acceptance_answer(result)
   structure(result, class = "nl_acceptance_verdict")
-}
-
-# What no healthy machine shows: a ceiling of noiselab's own, which warns and does not judge.
-ceiling_percent <- 5
-
-ceiling_warnings <- function(figures) {
-  high <- figures[figures$metric == "lost" & figures$variant == "alone" & figures$check %in% c("detour", "quantum") & figures$value > ceiling_percent, ]
-  if (nrow(high) == 0) return(character())
-  worst <- high[order(-high$value), ]
-  worst <- worst[!duplicated(worst$entity), ]
-  few <- utils::head(worst, 4)
-  sprintf("%s%s lost by a CPU that had nothing else to do (%s): above %g %%, noiselab's own ceiling, which warns and does not judge",
-          paste0(few$entity, ": ", format_figure(few$value, few$unit), collapse = "; "),
-          if (nrow(worst) > nrow(few)) sprintf(" and %d more nodes", nrow(worst) - nrow(few)) else "", join_words(unique(high$check)), ceiling_percent)
 }
 
 # What other tasks and the hypervisor took from CPUs that the checks had for themselves.

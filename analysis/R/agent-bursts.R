@@ -168,23 +168,21 @@ circular_phase <- function(start_s, period_s) {
 task_sources <- c(
   cpu = "by context-switch records of the CPUs: which task ran, from when to when",
   thread = "by records of the ranks' own threads: when a rank was off its CPU is exact, which task ran instead is not known",
-  schedstat = "by /proc/PID/task/*/schedstat sampled from another CPU: CPU time and groups are right, single bursts are not",
-  counts = "by involuntary switches and CPU time only: which task ran is not known"
+  schedstat = "by /proc/PID/task/*/schedstat sampled from another CPU: CPU time and groups are right, single bursts are not"
 )
 
 treated_groups <- c("agent", "scraper", "generator")
 
 own_groups <- c("rank", "idle")
 
-# The tasks (or `groups`) that ran on the ranks' CPUs in the measured halves of an arm, beside the off halves (`tasks.HOST.csv`): what is switched on
+# The tasks that ran on the ranks' CPUs in the measured halves of an arm, beside the off halves (`tasks.HOST.csv`): what is switched on
 # purpose first, then by shift of CPU time (us per second). `share`: of the shift of the ranks' preempted time, with the interval of that shift where
 # it is above 0. Lengths of several CPUs are means of quantiles, by bursts.
-agent_tasks <- function(campaign, alpha = 0.01, groups = FALSE) {
+agent_tasks <- function(campaign, alpha = 0.01) {
   rows <- as.data.frame(campaign$tasks)
   rows$kind <- as.character(rows$kind)
   rows <- bind_rows(list(rows[!rows$group %in% own_groups, ], quota_tasks(campaign)))
   if (nrow(rows) == 0) return(data.frame())
-  if (groups) rows$task <- rows$group
   rows$kind[rows$arm == "off"] <- "off"
   rows$time_ns <- ifelse(is.na(rows$cpu_ns), rows$wall_ns, rows$cpu_ns)
   seconds <- arm_seconds(campaign)

@@ -1,6 +1,6 @@
 # noiselab analyze agent: what an agent used and took, for people (100 columns) and for programs.
 
-agent_csv_tables <- c("estimates", "answers", "agents", "figures", "taken", "accounts", "tasks", "groups", "bursts", "activities")
+agent_csv_tables <- c("estimates", "answers", "agents", "figures", "taken", "accounts", "tasks", "bursts", "activities")
 
 # All of it, once: `accounts` (with `cause`), `tasks`, `groups`, `bursts`, `analysis` (NULL without both arms), `notes`.
 agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL) {
@@ -24,7 +24,7 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
   if (!is.null(analysis)) analysis <- with_agent_answers(analysis, taken, locked)
   answers <- analysis$agent_answers
   report <- list(answers = answers, accounts = accounts, tasks = tasks, taken = taken, figures = figures,
-                 groups = agent_tasks(campaign, alpha, groups = TRUE), bursts = agent_bursts(campaign, alpha),
+                 bursts = agent_bursts(campaign, alpha),
                  evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign, reader = reader,
                  notes = c(campaign$notes, if (campaign_looks(campaign)$for_all) campaign_looks(campaign)$note, agent_notes(accounts)))
   report["agents"] <- list(several_agents(report))
@@ -231,15 +231,10 @@ tasks_part <- function(report, most = 8) {
   tasks <- report$tasks
   if (NROW(tasks) == 0) return(NULL)
   arm <- paste(tasks$launch, tasks$host, arm_label(tasks), sep = ", ")
-  of_groups <- paste(report$groups$launch, report$groups$host, arm_label(report$groups), sep = ", ")
   rank <- stats::ave(seq_along(arm), arm, FUN = seq_along)
   rest <- c(table(arm[rank > most]))
   new_part("who took the CPU of the ranks", task_table(tasks[rank <= most, ], arm[rank <= most]), report$evidence, c(
     if (length(rest) > 0) sprintf("and of %s %d more (--csv --table tasks)", names(rest), rest),
-    vapply(unique(of_groups), function(one) {
-      groups <- report$groups[of_groups == one, ]
-      sprintf("%s: by group, \u00b5s/s on minus off: %s", one, paste(groups$group, paste0(ifelse(groups$shift_us_per_s >= 0, "+", ""), three(groups$shift_us_per_s)), collapse = ", "))
-    }, ""),
     paste("share: of the shift of the ranks' preempted time that the task explains, with the interval of that shift; irq,",
           "softirq and steal are from /proc/stat, in steps of a clock tick")
   ))

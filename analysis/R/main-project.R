@@ -24,7 +24,6 @@ project_options <- function() list(
   option("merge", help = "DIR... are the files of several --replicates: the answer of all of them"),
   option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P"),
   option("seed", "N", "of the draws of phases (default 1)"),
-  option("report", "FILE.html", "write an HTML report as well, with a plot"),
   option("json", help = "print JSON"),
   option("csv", help = "print the table as CSV"),
   option("export", "NAME", paste(
@@ -51,7 +50,6 @@ project_help <- function() {
 }
 
 run_project <- function(operands, values, form) {
-  if (!is.null(values$report)) check_report_file(values$report, "--report")
   projection <- if (isTRUE(values$merge)) merged_projection(operands, values) else asked_projection(operands, values)
   request <- projection$request
   if (!is.null(values$export)) {
@@ -60,7 +58,6 @@ run_project <- function(operands, values, form) {
     writeLines(export_noise(projection, form, values$out))
     return(invisible())
   }
-  if (!is.null(values$report)) write_projection_report(projection, project_command(operands, values), values$report)
   kept <- request$pattern$kept
   head <- c(projection_head(projection), if (form == "json" && !is.null(kept)) list(handed_on = projection$handed_on))
   lines <- answered(form, NULL, head, c(list(projections = projection$rows, reserve = projection$reserve), if (form == "json") list(replicates = kept$rows)),
@@ -108,13 +105,6 @@ merged_projection <- function(files, values) {
   projection <- make_projection(noise, request)
   projection$handed_on <- handed_on(projection, asked)
   projection
-}
-
-project_command <- function(operands, values) {
-  given <- values[setdiff(names(values), c("report", "json", "csv", "out"))]
-  c("noiselab", "project", unlist(lapply(names(given), function(name) {
-    rbind(paste0("--", name), if (!isTRUE(given[[name]])) given[[name]])
-  })), operands)
 }
 
 # Of launches of several programs those that bursts are best known of.

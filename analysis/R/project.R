@@ -347,7 +347,7 @@ handed_on <- function(projection, values) {
   list(asked = lapply(asked, as.character), noise = exact(projection$noise), sequence = exact(projection$request$pattern$sequence))
 }
 
-asked_when_merged <- c("merge", "json", "csv", "out", "report", "margin")
+asked_when_merged <- c("merge", "json", "csv", "out", "margin")
 
 # The parts that jobs wrote: `values` (their options), `noise`, `sequence`, `rows` of draws.
 read_replicates <- function(files) {

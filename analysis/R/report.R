@@ -61,7 +61,7 @@ report_analysis <- function(campaign, alpha, margin = NULL) {
 answer_plots <- c("pareto", "intervals", "dose", "forest", "lateness")
 agent_plots <- c("intervals", "forest")
 lead_plots <- list(
-  slower = c("forest", "tail"), cpu = c("agent-tasks", "preempted"), seen = "power", where = c("nodes", "lateness"),
+  slower = c("forest", "tail"), cpu = "preempted", seen = "power", where = c("nodes", "lateness"),
   trust = "trace"
 )
 

@@ -321,7 +321,7 @@ located <- function(n) {
       campaign$nodes$pairs[on] <- n_pairs
       campaign$nodes$preempted_shift_percent_mean[on] <- colMeans(x)
       campaign$nodes$preempted_shift_percent_sd[on] <- apply(x, 2, stats::sd)
-      noiselab:::locate_noise(campaign, alpha, power)$nodes$p_one_sided
+      locate_noise(campaign, alpha, power)$nodes$p_one_sided
     })
     share(sprintf("autocorrelation %g", phi), unlist(p) <= alpha, "false_alarms")
     fresh_seeds()
@@ -347,98 +347,30 @@ acceptance_cells <- list(
 # Repetitions of each of three launches, and seconds of each scan of a CPU.
 acceptance_lengths <- list(quick = list(repetitions = 2, watched_s = 0.25), full = list(repetitions = 3, watched_s = 8))
 
-# What became of one campaign: 1 where it is so.
-accept_outcome <- function(cell, nodes, length, seed) {
-  truth <- acceptance_cells[[cell]]
-  model <- c(list(nodes = nodes, seed = seed), acceptance_lengths[[length]], truth$model(nodes))
-  result <- noiselab:::judge_acceptance(do.call(simulated_acceptance, model), alpha = alpha)
-  bad <- unique(result$judgements$entity[result$judgements$verdict == "fail"])
-  others <- !all(grepl(truth$named, bad))
-  data.frame(cell = cell, nodes = nodes, length = length, seed = seed, wrong_fail = +others,
-             wrong_pass = +(truth$beyond && result$verdict == "pass"), inconclusive = +(result$verdict == "inconclusive"),
-             named = +(result$verdict == "fail" && !others), code = judging_code)
-}
-
-# By what the outcomes were found: the sources of the verdict and of the simulation.
-judging_code <- local({
-  sources <- c(sort(Sys.glob(file.path(here, "..", "R", "acceptance-*.R"))), file.path(here, "..", "tests", "testthat", "helper-simulate-acceptance.R"))
-  sums <- tempfile()
-  on.exit(unlink(sums))
-  writeLines(unname(tools::md5sum(sources)), sums)
-  substr(unname(tools::md5sum(sums)), 1, 8)
-})
-
-# n campaigns of a cell, less those that the file OUTCOMES has of this judging code (it is in the build by itself). It gets every batch as it ends, so
-# that a run can be stopped and goes on.
-outcomes_file <- function() Sys.getenv("OUTCOMES", file.path(Sys.getenv("NOISELAB_BUILD", "build"), "acceptance-outcomes.csv"))
-
-accept_outcomes <- function(cell, nodes, length, n) {
-  file <- outcomes_file()
-  known <- if (nzchar(file) && file.exists(file)) as.data.frame(data.table::fread(file, colClasses = list(character = "code")))
-  known <- known[known$cell == cell & known$nodes == nodes & known$length == length & known$code == judging_code, ]
-  seeds <- setdiff(seq_len(n), known$seed)
-  batches <- split(seeds, (seq_along(seeds) - 1) %/% 20)
-  bind_rows(c(list(known), lapply(unname(batches), function(batch) {
-    got <- bind_rows(parallel::mclapply(batch, accept_outcome, cell = cell, nodes = nodes, length = length, mc.cores = cores))
-    if (nzchar(file)) data.table::fwrite(got, file, append = file.exists(file))
-    got
-  })))
-}
-
-# The row of a cell in docs/evidence, in place of the one before, as soon as it is known.
-keep_cell <- function(row) {
-  file <- file.path(here, "..", "..", "docs", "evidence", "acceptance.csv")
-  if (row$campaigns < 1000) return(invisible())
-  kept <- if (file.exists(file)) as.data.frame(data.table::fread(file, skip = 1, colClasses = list(character = "code")))
-  kept <- kept[!(kept$truth == row$truth & kept$nodes == row$nodes & kept$length == row$length), ]
-  writeLines("# make bench-stats CAMPAIGNS=1000 PARTS=acceptance: simulated campaigns of a known truth; wanted: at most 1 % wrong fails, and wrong passes", file)
-  suppressWarnings(data.table::fwrite(rbind(kept, row), file, append = TRUE, col.names = TRUE))
-}
-
-accept_cell <- function(cell, nodes, length, n) {
-  got <- accept_outcomes(cell, nodes, length, n)
-  n <- nrow(got)
-  hits <- colSums(got[c("wrong_fail", "wrong_pass")])
-  shares <- 100 * hits / n
-  above <- 100 * stats::qbeta(0.99, hits + 1, n - hits)
-  below <- 100 * stats::qbeta(0.01, hits, n - hits + 1)
-  holds <- if (any(below > 1)) "NO" else if (any(shares > 1)) "open" else if (any(above > 1)) "share" else "yes"
-  cat(sprintf("  %-19s %5d  %-5s %5d  %5.1f %8s  %5.1f %8s  %5.1f  %5.1f  %s\n", cell, nodes, length, n, shares[1],
-              sprintf("< %.2f", above[1]), shares[2], sprintf("< %.2f", above[2]), 100 * mean(got$inconclusive), 100 * mean(got$named), holds))
-  keep_cell(data.frame(truth = cell, nodes = nodes, length = length, campaigns = n, wrong_fail_percent = shares[[1]], wrong_fail_below_percent = round(above[[1]], 3),
-                       wrong_pass_percent = shares[[2]], wrong_pass_below_percent = round(above[[2]], 3), inconclusive_percent = 100 * mean(got$inconclusive),
-                       named_percent = 100 * mean(got$named), holds = holds, code = judging_code, date = format(Sys.time(), "%Y-%m-%d", tz = "UTC")))
-  missed <<- missed + (holds == "NO")
+accept_outcome <- function(cell, seed) {
+  truth <- acceptance_cells[[cell$truth]]
+  model <- c(list(nodes = cell$nodes, seed = seed), acceptance_lengths[[cell$length]], truth$model(cell$nodes))
+  result <- judge_acceptance(do.call(simulated_acceptance, model), alpha = alpha)
+  fails <- result$verdict == "fail"
+  others <- !all(grepl(truth$named, result$judgements$entity[result$judgements$verdict == "fail"]))
+  c(n = 1, wrong_fail = others, wrong_pass = truth$beyond && result$verdict == "pass", inconclusive = result$verdict == "inconclusive", named = fails && !others)
 }
 
 acceptance <- function(n) {
-  cat("Acceptance: campaigns of 3 launches, percent of campaigns, < upper 99 % bound. Wanted: wrong fail and wrong pass <= 1\n",
-      " (yes: by the bounds; share: by the share; open: the share is above it, by chance as it seems; NO: above it, with 99 %)\n", sep = "")
-  cat(sprintf("  %-19s %5s  %-5s %5s  %-14s  %-14s  %5s  %5s\n", "truth", "nodes", "", "n", "wrong fail", "wrong pass", "open",
-              "named"))
-  # a part of the table: NODES="3 16" LENGTHS=full CELLS='switches|healthy'
-  asked <- function(name, all) {
-    words <- strsplit(Sys.getenv(name), " +")[[1]]
-    if (length(words) > 0) intersect(all, words) else all
-  }
-  cells <- grep(Sys.getenv("CELLS"), names(acceptance_cells), value = TRUE)
-  for (nodes in asked("NODES", c(3, 16, 64))) for (length in asked("LENGTHS", names(acceptance_lengths))) for (cell in cells) {
-    accept_cell(cell, as.numeric(nodes), length, n)
-  }
-  if (nzchar(paste0(Sys.getenv("NODES"), Sys.getenv("LENGTHS"), Sys.getenv("CELLS")))) return(invisible())
-  against <- function(i, launches, ...) {
-    rows <- noiselab:::judge_acceptance(simulated_acceptance(seed = i, ...), reference = simulated_acceptance(seed = n + i,
-        launches = launches))$judgements
-    unique(rows$entity[rows$kind == "reference" & rows$verdict == "fail"])
-  }
-  each <- function(n, f) simplify2array(parallel::mclapply(seq_len(n), f, mc.cores = cores))
-  few <- ceiling(n / 10)
-  for (launches in c(3, 6)) {
-    share(sprintf("clean against a reference of %d launches", launches), each(few, function(i) length(against(i, launches)) > 0),
-          "false_alarms")
-  }
-  share("slow node of 3 against a reference", each(few, function(i) !"node2" %in% against(i, 6, slow_node = 2)), "false_alarms",
-        " (node not failed)")
+  cat("Acceptance: campaigns of 3 launches of a known truth\n")
+  cells <- expand.grid(truth = names(acceptance_cells), length = names(acceptance_lengths), nodes = c(3, 16, 64), stringsAsFactors = FALSE)
+  in_cells("acceptance.csv", n, cells, function(cell) function(seed) accept_outcome(cell, seed), function(cell, sums) {
+    name <- sprintf("%s, %d nodes, %s", cell$truth, cell$nodes, cell$length)
+    for (wrong in c("fail", "pass")) share(name, hits_of(sums[[paste0("wrong_", wrong)]], sums[["n"]]), "wrong", paste0(" ", wrong))
+    cat(sprintf("  %-44s inconclusive %.1f %%, rightly named %.1f %%\n", "", 100 * sums[["inconclusive"]] / sums[["n"]], 100 * sums[["named"]] / sums[["n"]]))
+  })
+  if (nzchar(Sys.getenv("CELLS"))) return(invisible())
+  against <- function(launches, ...) unlist(each(seq_len(ceiling(n / 10)), function(i) {
+    rows <- judge_acceptance(simulated_acceptance(seed = i, ...), reference = simulated_acceptance(seed = n + i, launches = launches))$judgements
+    paste(c("", rows$entity[rows$kind == "reference" & rows$verdict == "fail"]), collapse = " ")
+  }))
+  for (launches in c(3, 6)) share(sprintf("clean against a reference of %d launches", launches), against(launches) != "", "false_alarms")
+  share("slow node of 3 against a reference", !grepl("node2", against(6, slow_node = 2)), "false_alarms", " (node not failed)")
 }
 
 # ---- placebo launches on this machine ------------------------------------------------------------
@@ -446,9 +378,7 @@ acceptance <- function(n) {
 placebo <- function(n) {
   mpirun <- Sys.getenv("NOISELAB_MPIRUN", "mpirun")
   if (!nzchar(Sys.which(mpirun))) return(skip("Placebo launches", paste("there is no", mpirun)))
-  script <- file.path(here, "..", "..", "tests", "bench", "placebo-verdicts.sh")
-  if (!file.exists(script)) return(skip("Placebo launches", "tests/bench/placebo-verdicts.sh is not there"))
-  missed <<- missed + (system2(script) != 0)
+  missed <<- missed + (system2(file.path(here, "..", "..", "tests", "bench", "placebo-verdicts.sh")) != 0)
 }
 
 # ---- main ----------------------------------------------------------------------------------------
@@ -464,14 +394,9 @@ if (length(asked) > 0 && grepl("^[1-9][0-9]*$", asked[1])) {
   n <- as.numeric(asked[1])
   asked <- asked[-1]
 }
-if (n > most_campaigns) {
-  message("bench-stats: ", n, " campaigns per shape are too many (at most ", most_campaigns, ")")
-  quit(status = 2)
-}
 if (length(asked) == 0) asked <- names(parts)
-if (!all(asked %in% names(parts))) {
-  message("bench-stats: '", setdiff(asked, names(parts))[1], "' is not a part (",
-          paste(names(parts), collapse = ", "), ")")
+if (n > most_campaigns || !all(asked %in% names(parts))) {
+  message("bench-stats: at most ", most_campaigns, " campaigns, and these parts: ", paste(names(parts), collapse = ", "))
   quit(status = 2)
 }
 for (part in asked) {

@@ -2,7 +2,7 @@
 # level beside any arms of a generator (`levels_percent`), `agent.HOST.csv`, `tasks.HOST.csv`, `bursts.HOST.trace` and the certificates in
 # `launch.json`. The agent wakes with its period by the node's clock, whether it is on or off; what falls into its on halves takes CPU time from the
 # ranks. Beside it a task `kworker/1:2` runs now and then in both arms. `agent_burst_ns`: CPU time of one burst; `unaccounted`: share of the agent's
-# CPU time by which the ranks lose more (below 0: less) than it; `source`: `cpu`, `thread`, `schedstat` or `counts`; `lost_switches`: records lost per
+# CPU time by which the ranks lose more (below 0: less) than it; `source`: `cpu`, `thread` or `schedstat`; `lost_switches`: records lost per
 # half; `others`: was the rest of the ranks' preempted time recorded as that of other tasks? `...`: of simulate_campaign(), but `external`, `start`, `raw`.
 simulate_agent_campaign <- function(dir, name = "collectd", agent_period_ns = 1e8, agent_burst_ns = 41000,
                                     slowdown_percent = 0.2, levels_percent = numeric(), unaccounted = 0, source = "cpu",
@@ -113,8 +113,7 @@ simulate_tasks <- function(id, host, rows, drawn, agent, mine) {
     took <- drawn$bursts[drawn$bursts$half %in% at, ]
     own <- if (agent$source == "thread") c("?", "preempted") else c(agent$name, "agent")
     other <- if (agent$source == "thread") c("?", "yielded") else c("kworker/1:2", "kernel")
-    rbind(if (nrow(took) > 0 && agent$source != "counts") line(at, own[1], own[2], nrow(took), round(mean(took$duration_ns))),
-          if (agent$source != "counts") line(at, other[1], other[2], round(20 * seconds), 30000),
+    rbind(if (nrow(took) > 0) line(at, own[1], own[2], nrow(took), round(mean(took$duration_ns))), line(at, other[1], other[2], round(20 * seconds), 30000),
           line(at, "softirq", "softirq", round(100 * seconds), 2000), line(at, "steal", "steal", 0, 0))
   })
   bind_rows(parts)

@@ -43,15 +43,6 @@ test_that("where nothing but data was judged, it is said so and how to get limit
   expect_equal(wrong$verdict, "fail")
 })
 
-test_that("what no idle machine shows is a warning of ours, and judges nothing", {
-  bad <- judge_acceptance(in_memory(nodes = 1, lost_percent = 30))
-  expect_equal(bad$judged, "data")
-  expect_match(bad$warnings,
-               "^node1: 3[0-9.]+ % lost by a CPU that had nothing else to do \\(detour\\): above 5 %, noiselab's own ceiling, which warns and does not judge$")
-  expect_match(acceptance_view(bad, "dir")$warnings, "noiselab's own ceiling", all = FALSE)
-  expect_length(judge_acceptance(in_memory(nodes = 1))$warnings, 0)
-})
-
 test_that("a machine that was busy is named once, with what took it and what to do", {
   figures <- data.frame(check = c("detour", "quantum", "detour", "detour"), metric = c("preempted", "preempted", "steal", "lost"), unit = "percent",
                         entity = c("node1", "node1", "node2", "node3"), variant = "alone", value = c(12, 8, 4, 40))

@@ -16,12 +16,8 @@ test_that("the agent explains what the ranks lost, and what always runs explains
   expect_equal(c(rows$task[1], rows$kind[1]), c("collectd", "collectd"))
   expect_setequal(unique(rows$level_requested_percent), c(1, Inf))
   analysis <- analyze_campaign(campaign, channels = "time")
-  shown <- plot_agent_tasks(analysis, draw = FALSE)
-  expect_equal(shown$us_per_s[shown$arm == "on" & shown$kind == "collectd" & grepl("^collectd", shown$task)], agent$us_per_s)
   phase <- plot_agent_phase(analysis, draw = FALSE)$within_period
   expect_true(length(phase) > 10 && all(phase >= 0 & phase < 1))
-  groups <- agent_tasks(campaign, groups = TRUE)
-  expect_equal(groups$shift_us_per_s[groups$group == "agent"], agent$shift_us_per_s)
 })
 
 test_that("quantiles of several CPUs are weighted by bursts, and tasks that ran in off halves only have a row", {
@@ -48,7 +44,6 @@ test_that("the source and its limits are said, and so are lost records", {
   campaign <- made(source = "thread", lost_switches = 2)
   expect_match(task_evidence(campaign), "which task ran instead is not known \\(no better source: perf_event_open")
   expect_match(task_evidence(campaign), "80 RECORDS WERE LOST")
-  expect_match(task_evidence(made(source = "counts")), "involuntary switches and CPU time only")
 })
 
 test_that("without an account the seconds are those of the launch's own halves", {

@@ -35,7 +35,7 @@ test_that("JSON and CSV have the tables, and nothing that is not a number", {
   json <- status_of("noiselab-analyze", "agent", with_load, "--json")
   expect_equal(json$status, 0L)
   parsed <- jsonlite::fromJSON(paste(json$out, collapse = "\n"))
-  expect_true(all(c("sentences", "accounts", "tasks", "groups", "bursts", "evidence") %in% names(parsed)))
+  expect_true(all(c("sentences", "accounts", "tasks", "bursts", "evidence") %in% names(parsed)))
   expect_equal(parsed$accounts$agreement, "agree")
   expect_false(any(grepl("Inf|NaN", json$out)))
   for (table in c("accounts", "activities")) {
@@ -91,7 +91,7 @@ test_that("the report has a section on the agent, and every plot of it can be dr
   expect_match(section, "CPU 1 for 4[0-9.]* \u00b5s every 100 ms")
   expect_false(grepl(">(Inf|NaN|NA)<", section))
   agents <- Filter(function(plot) startsWith(plot$name, "agent-"), plots())
-  expect_length(agents, 2)
+  expect_length(agents, 1)
   for (plot in agents) {
     frame <- plot_frame(plot, analysis)
     expect_gt(NROW(frame), 0)

@@ -530,29 +530,3 @@ test_that("what cannot be asked is refused", {
   refused("is for --pattern only", "--replicates", "1")
   for (text in c("0", "3-1", "a", "1-2-3")) refused("is not a number, nor two", "--pattern", "barrier", "--replicates", text)
 })
-
-test_that("a report has the plot with its data, the rows, and the command that makes it again", {
-  dir <- local_folder()
-  file <- file.path(dir, "scale.html")
-  got <- project_of("--burst", "2.5ms", "--period", "100ms", "--nodes", "1,1000", "--every", "1ms,10ms", "--margin", "30", "--report", file)
-  expect_identical(got$status, 1L)
-  page <- paste(readLines(file), collapse = " ")
-  expect_match(page, "noiselab project --burst 2.5ms --period 100ms --nodes 1,1000 --every 1ms,10ms --margin 30<")
-  expect_match(page, "Dashed: the margin, 30 %")
-  expect_match(page, "Every 10 ms: 25.0 % on 1,000 nodes", fixed = TRUE)
-  data <- utils::read.csv(file.path(dir, "scale_files", "projection.csv"))
-  # More numbers of nodes than were asked for: a curve; where they were, the same figures.
-  expect_gt(length(unique(data$nodes)), 6)
-  asked <- data[data$nodes == 1000 & data$phase == "independent", ]
-  expect_equal(asked$slowdown_percent, c(250, 25), tolerance = 1e-3)
-})
-
-test_that("a plot draws lower bounds as such", {
-  short <- node_noise("short", stats::qexp(ppoints(50)) * 1e-4, NA, rate_hz = 10, watched_s = 5)
-  projection <- make_projection(short, project_request(list(nodes = "100,10000", every = "1ms", wander = TRUE)))
-  frame <- plot_projection(projection, draw = FALSE)
-  projection$frames$projection <- frame
-  expect_identical(is.na(frame$ci_high), !is.na(frame$reason))
-  expect_match(plot_projection(projection)$labels$caption, "Dotted, triangles: at least")
-  expect_match(alt_projection(frame), "at least .* on 10,000 nodes")
-})
