@@ -32,7 +32,7 @@ launches_for_more <- 5
 #'     confidence 1 - alpha, as the test has it), `estimator`, `estimator_note` (what the verdict rests on, and why),
 #'     `mean`, `mean_low`, `mean_high` (what a user pays), `adjusted_mean`, `adjusted_low`, `adjusted_high` (of `time` and `preempted`, less
 #'     what `adjusted_for` names; NA where that was not declared or is withheld, see `adjusted_note`), `detection_limit` (all
-#'     in `unit`), `z`, `p_one_sided`, `test`, `test_kind` (`sign_flip`, `signed_rank`, `t`, `welch`), `p_check`, `check`,
+#'     in `unit`), `z`, `p_one_sided`, `test`, `test_kind` (`sign_flip`, `signed_rank`, `t`, `welch`),
 #'     `unit_of_inference` (`pair`, `launch` or `set of launches`), `heterogeneity_p` (of the launches, Cochran's Q),
 #'     `stepdown`, `familywise` (logical: detected with the chance of any false detection over all operations, sizes,
 #'     treatments and channels of the scope at alpha), `verdict` (`detected`, `not detected`, `inconclusive`),
@@ -273,13 +273,11 @@ launch_verdict <- function(label, name, cell, n_launches, settings) {
   if (isTRUE(channel$zero_is_known) && n > 0 && all(cell$d == 0)) est$limit <- cell$resolution
   est$mean <- means
   est$adjusted <- adjusted_mean(cell, settings)
-  check <- if (isTRUE(means$se > 0)) stats::pt(means$estimate / means$se, means$df, lower.tail = FALSE) else NA_real_
   # Where a 0 is no coarse clock's, not to differ is an answer.
   informative <- if (!by_ranks || isTRUE(channel$zero_is_known)) tested else tested[tested != 0]
   needed <- if (identical(est$method, "t on batch means")) 2 else pairs_needed(settings$alpha)
   reason <- cell_reason(label, channel, tested, length(informative), settings$alpha, needed)
-  verdict_row(label, name, n, length(tested), n_launches, est, list(p = check, method = "t on batch means"),
-              reason, settings, "pair", tested, cell$d)
+  verdict_row(label, name, n, length(tested), n_launches, est, reason, settings, "pair", cell$d)
 }
 
 # Does the design give every on half, or every one that bursts are due in, the same whole number of bursts? Then the typical
@@ -356,8 +354,8 @@ cell_reason <- function(label, channel, d, n, alpha, needed = pairs_needed(alpha
 # A run that could only have seen an effect of this size has no answer, %.
 hopeless_limit <- 50
 
-# `values`: those of the unit of inference, on the scale of the test; `mean_values`: those behind the mean.
-verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, check, reason, settings, unit, values, mean_values = values) {
+# `mean_values`: those of the unit of inference that are behind the mean, on the scale of the test.
+verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, reason, settings, unit, mean_values) {
   effect <- function(x) if (is.null(x)) NA_real_ else to_effect(name, x)
   limit <- effect(est$limit %||% detection_limit(est$se, est$df, settings$alpha, settings$power))
   if (is.na(reason)) reason <- if (is.na(limit)) "the scatter is unknown, so there is no detection limit" else
@@ -385,11 +383,10 @@ verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, check, 
     adjusted_mean = effect(adjusted$estimate), adjusted_low = effect(adjusted$low), adjusted_high = effect(adjusted$high),
     adjusted_for = adjusted$covariate %||% NA_character_, adjusted_note = adjusted$note %||% NA_character_,
     z = est$z, p_one_sided = if (conclusive) est$p else NA_real_, test = est$method, test_kind = test_kind(est$method),
-    p_check = if (conclusive) check$p else NA_real_, check = check$method,
     detection_limit = limit, alpha = settings$alpha, reason = reason, heterogeneity_p = NA_real_, se_effect = se_effect,
     # On the scale of the test.
     raw_estimate = est$estimate, raw_se = est$own_se %||% est$se, raw_df = est$own_df %||% est$df,
-    raw_full_se = est$se, raw_full_df = est$df, raw_n = est$own_n %||% n_tested, raw_values = list(as.numeric(values)),
+    raw_full_se = est$se, raw_full_df = est$df, raw_n = est$own_n %||% n_tested,
     raw_mean = est$mean$estimate, raw_mean_se = est$mean$se, raw_mean_df = est$mean$df, raw_mean_values = list(as.numeric(mean_values)),
     raw_adjusted = list(adjusted)
   ))
@@ -438,7 +435,7 @@ cell_amplification <- function(measured, label, members, n_launches, settings) {
 # pseudo-median is its value plus a mean of signed ranks.
 shift_values <- function(d) {
   got <- pseudo_median(d)
-  score <- rank_scores(d - got$estimate)
+  score <- sign(d - got$estimate) * data.table::frank(abs(d - got$estimate), ties.method = "average")
   score <- score - mean(score)
   spread <- stats::sd(score)
   if (!isTRUE(spread > 0) || is.na(got$se)) return(rep(got$estimate, length(d)))
@@ -555,12 +552,10 @@ across_verdict <- function(group, settings) {
   est$why <- ""
   mean_values <- group$raw_mean[is.finite(group$raw_mean)]
   est$mean <- batch_mean_ci(mean_values, settings$conf, groups = Inf)
-  flip <- sign_flip_test(x)
   reason <- if (length(x) < 2) "fewer than 2 launches have a value" else if (min(x) == max(x)) {
     "all launches agree exactly, their scatter is unknown"
   } else NA_character_
-  row <- verdict_row(across_label(group), name, sum(group$n_pairs), length(x), length(x), est,
-                     list(p = flip$p, method = flip$method), reason, settings, "launch", x, mean_values)
+  row <- verdict_row(across_label(group), name, sum(group$n_pairs), length(x), length(x), est, reason, settings, "launch", mean_values)
   row$heterogeneity_p <- heterogeneity(group$raw_estimate, group$raw_full_se)
   row
 }
@@ -650,10 +645,7 @@ welch_verdict <- function(on, off, settings) {
   reason <- if (!enough) {
     sprintf("%d clean and %d noisy launches, Welch's test needs 2 of each", length(y), length(x))
   } else if (is.na(se)) "all launches agree exactly, their scatter is unknown" else NA_character_
-  row <- verdict_row(across_label(on), name, 0, length(x) + length(y), length(x) + length(y), est,
-                     list(p = NA_real_, method = "none: unpaired"), reason, settings, "launch", x)
-  # All levels of a family share these: thresholds() resamples them together.
-  c(row, list(raw_off = list(y)))
+  verdict_row(across_label(on), name, 0, length(x) + length(y), length(x) + length(y), est, reason, settings, "launch", x)
 }
 
 # ---- notes -------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ put_reason <- function(rows, at, reason) {
   at <- which(at & is.na(rows$reason))
   rows$reason[at] <- reason
   rows$refused[at] <- TRUE
-  rows$p_one_sided[at] <- rows$p_check[at] <- NA_real_
+  rows$p_one_sided[at] <- NA_real_
   rows
 }
 

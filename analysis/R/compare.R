@@ -20,8 +20,7 @@ scope_systems <- "launches like these of A and of B"
 comparison_cell <- c("operation", "bytes", "ranks", "mode")
 comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "placement", "phase", "level_requested_percent")
 
-# B against A, per operation, size and number of ranks: one summary of each launch, compared by Welch's test with the permutation of launches as the
-# check. Holm's correction is over a family (docs/methods.md, Comparing two campaigns). `rows`: `value_a`, `value_b` in ns for time and quantiles
+# B against A, per operation, size and number of ranks: one summary of each launch, compared by Welch's test. Holm's correction is over a family (docs/methods.md, Comparing two campaigns). `rows`: `value_a`, `value_b` in ns for time and quantiles
 # (geometric means over launches), percent for shares and slowdowns; `effect` with `ci_low`, `ci_high` (confidence 1 - alpha) in `unit`;
 # `detection_limit`: of the test as corrected; `bound_low`, `bound_high` (confidence 1 - 2 alpha); `se`, `df` on the scale of the test. `answer`:
 # `pass`, `fail`, `inconclusive`, NA without a margin (of the clean time, or of an agent's slowdown); `differs`: provenance that is not the same.
@@ -45,7 +44,7 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
                    margin_answer(rows$margin_verdict[in_margin(rows)]),
                  differs = differing_provenance(a, b), busy = busy_sides(a, b),
                  notes = c(sprintf("%s: %s", rep(c("A", "B"), lengths(lapply(looks, `[[`, "note"))), unlist(lapply(looks, `[[`, "note"))),
-                          comparison_notes(a, b, summaries, keys, rows, settings)), sides = sides,
+                          comparison_notes(a, b, summaries, keys)), sides = sides,
                  margin_percent = margin_percent, alpha = alpha, power = power),
             class = "nl_comparison")
 }
@@ -69,14 +68,12 @@ compare_row <- function(group_a, group_b) {
   }
   cbind(group_a[1, comparison_key], data.frame(
     unit = family$unit, value_a = value(a$x), value_b = value(b$x), estimate = result$estimate, se = result$se,
-    df = result$df, n_a = nrow(a), n_b = nrow(b), test = result$test,
-    p_check = result$p_check, check = result$check, smallest_check = result$smallest_check %||% NA_real_,
-    scope = scope_systems, reason = result$reason
+    df = result$df, n_a = nrow(a), n_b = nrow(b), test = result$test, scope = scope_systems, reason = result$reason
   ), row.names = NULL)
 }
 
 no_test <- function(estimate, reason) {
-  list(estimate = estimate, se = NA_real_, df = NA_real_, test = "none", p_check = NA_real_, check = "none", reason = reason)
+  list(estimate = estimate, se = NA_real_, df = NA_real_, test = "none", reason = reason)
 }
 
 compare_launches <- function(a, b) {
@@ -85,9 +82,7 @@ compare_launches <- function(a, b) {
   if (length(one) == 0) {
     w <- welch_test(mean(a$x), stats::sd(a$x), nrow(a), mean(b$x), stats::sd(b$x), nrow(b))
     if (w$se <= 1e-12 * max(abs(c(a$x, b$x)))) return(no_test(estimate, "all launches agree exactly, their scatter is unknown"))
-    check <- permutation_test(a$x, b$x)
-    return(list(estimate = estimate, se = w$se, df = w$df, test = "Welch on launch summaries",
-                p_check = check$p_two_sided, check = check$method, smallest_check = check$smallest_p, reason = NA_character_))
+    return(list(estimate = estimate, se = w$se, df = w$df, test = "Welch on launch summaries", reason = NA_character_))
   }
   no_test(estimate, sprintf("one launch of %s has it: there is no scatter between launches to compare with",
                             paste(one, collapse = " and of ")))
@@ -131,8 +126,7 @@ decide_comparison <- function(rows, settings) {
                                    match(rows$measure, unique(rows$measure))),
                               unname(as.list(rows[treatment_columns])), list(rows$level_requested_percent)))
   columns <- c(comparison_key, "unit", "value_a", "value_b", "effect", "ci_low", "ci_high", "p_two_sided", "p_holm",
-               "test", "p_check", "check", "smallest_check", "detection_limit", "bound_low",
-               "bound_high", "margin_verdict", "margin_reason", "verdict", "familywise", "reason", "scope", "n_a", "n_b", "se", "df")
+               "test", "detection_limit", "bound_low", "bound_high", "margin_verdict", "margin_reason", "verdict", "familywise", "reason", "scope", "n_a", "n_b", "se", "df")
   rows <- rows[ordered, columns]
   rownames(rows) <- NULL
   rows
@@ -376,7 +370,7 @@ differing_thresholds <- function(infos) {
 
 # ---- notes -------------------------------------------------------------------------------------
 
-comparison_notes <- function(a, b, summaries, keys, rows, settings) {
+comparison_notes <- function(a, b, summaries, keys) {
   of_side <- function(side, campaign) {
     notes <- unique(campaign$notes)
     more <- length(notes) - 2
@@ -389,9 +383,7 @@ comparison_notes <- function(a, b, summaries, keys, rows, settings) {
     sprintf(paste("A and B do not overlap in time (%s between them): drift of the machine is in every difference;",
                   "launches taken in turn would show whose it is"), format_span(gap, 3))
   }
-  c(drift, unlike_side("A", a), unlike_side("B", b), only_on_one_side(summaries, keys),
-    disagreeing_checks(rows, settings$alpha),
-    coarse_checks(rows, settings$alpha), of_side("A", a), of_side("B", b))
+  c(drift, unlike_side("A", a), unlike_side("B", b), only_on_one_side(summaries, keys), of_side("A", a), of_side("B", b))
 }
 
 # Launches of a side are taken as alike.
@@ -419,24 +411,4 @@ only_on_one_side <- function(summaries, keys) {
 at_level <- function(rows) {
   level <- rows$level_requested_percent
   ifelse(has_level(level), paste0(" at ", format_level(level), " %"), paste0(" under ", rows$kind))
-}
-
-row_words <- function(rows) {
-  paste0(rows$measure, " of ", cell_words(rows), ifelse(rows$level_requested_percent > 0, at_level(rows), ""))
-}
-
-# Student's distribution is an assumption; the permutation of launches is none.
-disagreeing_checks <- function(rows, alpha) {
-  able <- !is.na(rows$p_check) & rows$smallest_check <= alpha
-  odd <- rows[which(able & (rows$p_two_sided <= alpha) != (rows$p_check <= alpha)), ]
-  if (nrow(odd) == 0) return(NULL)
-  sprintf("the check disagrees: %s: p = %s by %s, %s by %s; take it for undecided", row_words(odd),
-          format_p(odd$p_two_sided), odd$test, format_p(odd$p_check), odd$check)
-}
-
-coarse_checks <- function(rows, alpha) {
-  coarse <- !is.na(rows$p_check) & rows$smallest_check > alpha
-  if (!any(coarse)) return(NULL)
-  sprintf(paste("so few launches allow the check no p below %s, so at alpha %g it cannot confirm: words rest on",
-                "Student's distribution"), format_p(max(rows$smallest_check[coarse])), alpha)
 }

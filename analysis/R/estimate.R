@@ -147,5 +147,3 @@ effect_power <- function(effect, se, df, alpha = 0.01) {
 
 # Smallest number of sign patterns that can reach alpha.
 pairs_needed <- function(alpha) ceiling(-log2(alpha))
-
-n_resamples <- 1999

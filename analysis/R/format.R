@@ -202,7 +202,7 @@ side_by_side_parts <- function(analysis) {
 
 csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost")
 
-# Judged tables as text. A `?` after a verdict, a p-value or a threshold: digits that are not printed in the table could turn it.
+# Judged tables as text. A `?` after a rule's verdict or threshold: digits that are not printed in the table could turn it.
 format_summary <- function(judged) {
   c(table_lines(summary_table(judged), indent = 0), "",
     wrap_line(paste("P: the noisy mean lies above the clean mean's 99 % CI; N: the two CIs do not",
@@ -222,8 +222,8 @@ summary_table <- function(judged) {
     slowdown_percent = col_number("slower %", rows$slowdown_percent, format_effect),
     rule_p = col_words("P", yes(rows$rule_p, rows$rule_p_sure)),
     rule_n = col_words("N", yes(rows$rule_n, rows$rule_n_sure)),
-    welch_p_one_sided = col_number("Welch p", rows$welch_p_one_sided, in_doubt(format_p(rows$welch_p_one_sided), rows$welch_sure)),
-    holm_p = col_number("Holm p", rows$holm_p, in_doubt(format_p(rows$holm_p), rows$holm_sure)),
+    welch_p_one_sided = col_number("Welch p", rows$welch_p_one_sided, format_p),
+    holm_p = col_number("Holm p", rows$holm_p, format_p),
     rule_p_false_alarm = col_number("P alarm", rows$rule_p_false_alarm, function(x) sprintf("%.2f %%", 100 * x)),
     detection_limit_percent = col_number("limit %", rows$detection_limit_percent, plain)
   )))
@@ -260,9 +260,9 @@ summary_columns <- function(rows) {
 doubt_words <- function(judged) {
   sure <- unlist(lapply(judged[c("rows", "configurations")], function(part) part[grep("_sure$", names(part))]))
   if (all(is.na(sure))) return("The digits that were printed are not known: what rounding could change is not said.")
-  if (all(sure, na.rm = TRUE)) return("No verdict hangs on the rounding of the printed means and SDs.")
+  if (all(sure, na.rm = TRUE)) return("No verdict by rule P or N hangs on the rounding of the printed means and SDs.")
   paste("?: hangs on digits that are not printed. A 12.34 may be anything from 12.335 to 12.345, a 431 from 430.5 to",
-        "431.5; n is exact. Verdicts of tests: at alpha 0.01.")
+        "431.5; n is exact. Asked of rules P and N.")
 }
 
 format_summary_margin <- function(judged) {
@@ -271,7 +271,7 @@ format_summary_margin <- function(judged) {
   table <- do.call(new_table, c(summary_columns(rows), list(
     slowdown_percent = col_number("slower %", rows$slowdown_percent, format_effect),
     bound_low_percent = col_interval("98 % CI", rows$bound_low_percent, rows$bound_high_percent),
-    margin_verdict = col_words("verdict", in_doubt(short_margin(rows$margin_verdict), rows$margin_sure))
+    margin_verdict = col_words("verdict", short_margin(rows$margin_verdict))
   )))
   c("", sprintf("margin %g %% of the clean mean: %s", judged$margin_percent, judged$answer), table_lines(table),
     wrap_line(paste("CI: Welch's, by inversion; a verdict is that of the interval, slower by more after Holm's",

@@ -442,9 +442,7 @@ locked_verdict_row <- function(label, got, n_pairs, n_launches, settings) {
               df = Inf, p = got$p_value, z = got$z, limit = got$limit_percent, method = "shifts of the bursts", estimator = "mean",
               why = "what a burst costs, times bursts per second")
   est$mean <- est[c("estimate", "low", "high", "se", "df")]
-  row <- verdict_row(label, "locked", n_pairs, got$n_bursts, n_launches, est, list(p = NA_real_, method = NA_character_), got$reason,
-                     settings, "burst",
-                     est$estimate)
+  row <- verdict_row(label, "locked", n_pairs, got$n_bursts, n_launches, est, got$reason, settings, "burst", est$estimate)
   row$raw_locked <- list(got)
   row
 }

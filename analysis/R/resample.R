@@ -205,63 +205,6 @@ walsh_counter <- function(x) {
   }
 }
 
-# Weights of mean 1 and variance 1, one row per resample: each of g units counts twice or not at all, but never none
-# does. Resampled means are then those over half samples, whose quantiles are an exact interval of a mean; other
-# statistics follow them.
-half_sample_weights <- function(g, seed) {
-  # Families draw the same weights for their levels, so the last few are kept.
-  name <- paste(g, seed)
-  kept <- weight_store[[name]]
-  if (!is.null(kept)) return(kept)
-  weights <- with_seed(seed, 1 + random_signs(n_resamples, g))
-  empty <- which(rowSums(weights) == 0)
-  weights[cbind(empty, 1 + empty %% g)] <- 2
-  if (length(ls(weight_store)) >= 12) rm(list = ls(weight_store), envir = weight_store)
-  weight_store[[name]] <- weights
-  weights
-}
-
-weight_store <- new.env(parent = emptyenv())
-
-# Permutation test of two samples, the check of Welch's test where launches are the unit.
-
-# Permutation test of two samples: if both come from one distribution, every way to say which of the values are those of `y` is equally
-# likely; the statistic is the difference of means. Up to `relabelings` ways all are counted, beyond as many less one are drawn (from a
-# fixed seed), and the one seen counts as one more. A list: `p_two_sided`, `smallest_p` (that these sizes allow), `method`; NA where a sample is empty. Fisher (1935);
-# Phipson, B. and Smyth, G. K. (2010) Statistical Applications in Genetics and Molecular Biology 9, article 39 (random relabelings: the
-# one seen counts).
-permutation_test <- function(x, y, relabelings = 20000) {
-  n <- length(x) + length(y)
-  if (length(x) == 0 || length(y) == 0) {
-    return(list(p_two_sided = NA_real_, smallest_p = NA_real_, method = "none: an empty sample"))
-  }
-  centre <- mean(c(x, y))
-  z <- c(x, y) - centre  # the mean of all carries rounding errors and nothing else
-  which_y <- relabel(n, length(y), relabelings)
-  # With the total fixed, the difference of the means grows with the sum of y.
-  sums <- colSums(matrix(z[which_y$at], nrow = length(y)))
-  seen <- sum(z[length(x) + seq_along(y)])
-  tie <- 1e-9 * sum(abs(z))
-  # The random ones are joined by the one seen.
-  extra <- if (which_y$all) 0 else 1
-  list(p_two_sided = (sum(abs(sums) >= abs(seen) - tie) + extra) / (length(sums) + extra),
-       smallest_p = (if (length(x) == length(y)) 2 else 1) / if (which_y$all) length(sums) else choose(n, length(y)),
-       method = if (which_y$all) "permutation, exact" else "permutation, Monte Carlo")
-}
-
-# Columns of `at`: the places of y. Those drawn are the same for every test of the same sizes, kept for the session.
-relabel_store <- new.env(parent = emptyenv())
-
-relabel <- function(n, n_y, relabelings) {
-  if (choose(n, n_y) <= relabelings) return(list(all = TRUE, at = utils::combn(n, n_y)))
-  name <- paste(n, n_y, relabelings)
-  if (is.null(relabel_store[[name]])) {
-    draw <- function(i) sample.int(n, n_y)
-    relabel_store[[name]] <- with_seed(20210105, vapply(seq_len(relabelings - 1), draw, integer(n_y)))
-  }
-  list(all = FALSE, at = relabel_store[[name]])
-}
-
 # Tests that need nothing but the random order within pairs: under the null hypothesis on and off are
 # exchangeable within a pair, so every pattern of signs of the differences is equally likely.
 

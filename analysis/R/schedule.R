@@ -98,11 +98,10 @@ set_verdict <- function(on, settings) {
   est$mean <- est[c("estimate", "low", "high", "se", "df")]
   est$estimator <- "mean of set differences"
   est$why <- if (lost == 0) "" else sprintf("%d set(s) without a complete pair are left out", lost)
-  flip <- sign_flip_test(x)
   reason <- if (n < 2) "fewer than 2 sets have both arms" else if (min(x) == max(x)) {
     "all sets agree exactly, their scatter is unknown"
   } else NA_character_
-  verdict_row(across_label(on), name, 0, n, n, est, list(p = flip$p, method = flip$method), reason, settings, "set of launches", x)
+  verdict_row(across_label(on), name, 0, n, n, est, reason, settings, "set of launches", x)
 }
 
 # Looks at a campaign that grows: each is a chance of a false alarm, and the error is spent over them.

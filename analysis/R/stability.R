@@ -30,24 +30,11 @@ stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = repro
   table$reproducible <- reproducible_words[["open"]]
   table$reproducible[which(table$cv_launches_high_percent <= spread)] <- reproducible_words[["yes"]]
   table$reproducible[which(table$cv_launches_low_percent > spread)] <- reproducible_words[["no"]]
-  open <- table$reproducible == reproducible_words[["open"]]
-  table$launches_needed <- NA_real_
-  table$launches_needed[open] <- vapply(table$cv_launches_percent[open], launches_to_decide, 0, spread, alpha, power)
   table <- judge_configurations(table, alpha, spread)
   table <- table[order(!table$suitable, table$merit, -table$reacts), ]
   table$rank <- ifelse(is.na(table$merit), NA_integer_, rank(table$merit, ties.method = "first"))
   rownames(table) <- NULL
   table
-}
-
-# Launches after which the bound of a scatter as estimated lies on its side of the limit with this probability.
-launches_to_decide <- function(cv, spread, alpha, power, most = 1000) {
-  if (!isTRUE(cv > 0)) return(if (is.na(cv)) NA_real_ else reproducibility_launches)
-  df <- seq(reproducibility_launches, most) - 1
-  decides <- if (cv <= spread) {
-    (spread / cv)^2 >= stats::qchisq(power, df) / stats::qchisq(alpha, df)
-  } else (cv / spread)^2 >= stats::qchisq(alpha, df, lower.tail = FALSE) / stats::qchisq(power, df, lower.tail = FALSE)
-  if (any(decides)) df[which(decides)[1]] + 1 else NA_real_
 }
 
 configuration_row <- function(campaign, pairs, at, alpha, power) {
@@ -128,9 +115,7 @@ merit_row <- function(blank, effect, machine_s, alpha) {
   merit <- lod * sqrt(machine_s)
   low <- if (known) exp(-sqrt(log(factor[1])^2 + log(slope[3] / slope[1])^2)) else NA_real_
   high <- if (known && isTRUE(slope[2] > 0)) exp(sqrt(log(factor[2])^2 + log(slope[1] / slope[2])^2)) else NA_real_
-  data.frame(limit_percent = limit_percent, lod_percent = lod, machine_s = machine_s, merit = merit,
-             merit_low = merit * low,
-             merit_high = merit * high)
+  data.frame(limit_percent = limit_percent, lod_percent = lod, machine_s = machine_s, merit = merit, merit_low = merit * low, merit_high = merit * high)
 }
 
 # A configuration that does not react has no figure of merit that means anything.
@@ -153,33 +138,24 @@ unsuitable_reason <- function(row, alpha, spread) {
       sprintf("%d launch%s, reproducibility needs %d", row$n_launches, if (row$n_launches == 1) "" else "es", reproducibility_launches)
     } else if (row$reproducible == reproducible_words[["no"]]) {
       sprintf("not reproducible (CV over launches above %g %%)", spread)
-    } else if (row$reproducible == reproducible_words[["open"]]) undecided_reason(row, spread)), collapse = "; ")
-}
-
-undecided_reason <- function(row, spread) {
-  side <- if (row$cv_launches_percent <= spread) "below" else "above"
-  sprintf("reproducible or not is undecided: over %d launches the CV is %s %%, and %s %g %% is not shown; %s", row$n_launches,
-          plain(row$cv_launches_percent), side, spread, needed_words(row$launches_needed))
-}
-
-needed_words <- function(n) {
-  if (is.na(n)) "it lies so close that 1000 launches would not decide" else sprintf("%d launches would decide", as.integer(n))
+    } else if (row$reproducible == reproducible_words[["open"]]) {
+      sprintf("reproducible or not is undecided: over %d launches the CV is %s %%, and %s %g %% is not shown; run more launches", row$n_launches,
+              plain(row$cv_launches_percent), if (row$cv_launches_percent <= spread) "below" else "above", spread)
+    }), collapse = "; ")
 }
 
 # Of the configurations that are reproducible and react, the one with the best figure of merit: `row` (NULL: none),
 # `why` (sentences), `equal` (names of those whose interval reaches the best's figure),
-# `commands` (how to go on; where none is suitable, but more launches would decide, those). Khudoleeva, A. and Stefanov, K. (2021)
+# `commands` (how to go on). Khudoleeva, A. and Stefanov, K. (2021)
 # doi:10.14529/cmse210105 (stage 1).
 recommend_configuration <- function(table) {
   suitable <- table[table$suitable & !is.na(table$merit), ]
   if (nrow(suitable) == 0) {
-    open <- table[table$reacts & table$reproducible == reproducible_words[["open"]] & !is.na(table$launches_needed), ]
-    open <- open[order(open$launches_needed), ][seq_len(min(1, nrow(open))), ]
-    return(list(row = NULL, equal = character(), commands = more_launches_command(open),
-                why = if (nrow(table) == 0) "there is no configuration" else c(
-                  "no configuration is shown to be reproducible and to react",
-                  sprintf("%s reacts and may be reproducible: %s", configuration_name(open), vapply(open$launches_needed, needed_words, ""))
-                )))
+    open <- table[table$reacts & table$reproducible == reproducible_words[["open"]], ]
+    return(list(row = NULL, equal = character(), commands = character(), why = if (nrow(table) == 0) "there is no configuration" else c(
+      "no configuration is shown to be reproducible and to react",
+      sprintf("%s reacts and may be reproducible: run more launches", utils::head(configuration_name(open), 1))
+    )))
   }
   suitable <- suitable[order(suitable$merit), ]
   best <- suitable[1, ]
@@ -204,20 +180,9 @@ configuration_name <- function(rows) {
                 paste0(", blocks of ", format_count_each(rows$count))))
 }
 
-configuration_words <- function(row) {
-  paste0("--op ", row$operation, if (row$bytes > 0) paste(" --bytes", format_count(row$bytes)), " --ranks ", format_count(row$ranks))
-}
-
-more_launches_command <- function(row) {
-  if (nrow(row) == 0) return(character())
-  paste0("noiselab run stability ", configuration_words(row), if (!is.na(row$count)) paste(" --counts", format_count(row$count)),
-         " --reference ",
-         format_level(row$level_requested_percent), " --launches ", as.integer(row$launches_needed))
-}
-
 recommendation_commands <- function(best) {
   blocks <- best$design != "lockin"
-  cell <- configuration_words(best)
+  cell <- paste0("--op ", best$operation, if (best$bytes > 0) paste(" --bytes", format_count(best$bytes)), " --ranks ", format_count(best$ranks))
   how <- if (blocks) {
     paste0("--design blocks --block ", format_seconds(signif(best$half_s, 2)),
            if (!is.na(best$count)) paste(" --count", format_count(best$count)))

@@ -73,8 +73,8 @@ check_summary <- function(table, file = "argument 'df'", line = seq_len(nrow(tab
 }
 
 # For each noisy row: rule P (the noisy mean lies above the clean mean's two-sided 99 % interval), rule N (the two intervals do not overlap), Welch's
-# test, and Holm's correction over all rows of the file; each asked for at all values that round to what was printed, where that is known (`..._sure`:
-# the same verdict whatever the digits not printed; for Holm, and for thresholds, at least where TRUE). `rule_p_false_alarm`: the one-sided rate that
+# test, and Holm's correction over all rows of the file; of the rules `..._sure`: the same verdict at all values that round to what was printed (NA:
+# not known; of thresholds at least where TRUE). `rule_p_false_alarm`: the one-sided rate that
 # rule P really has at these n; thresholds: the smallest level from which every higher level is detected; `bound_low_percent`, `bound_high_percent`:
 # interval of the slowdown, by inverting Welch's test of mean against multiples of the clean mean. Khudoleeva and Stefanov (2021); Fieller (1954).
 judge_summary <- function(df, alpha = 0.01, power = 0.95, margin_percent = NULL) {
@@ -91,8 +91,8 @@ judge_summary <- function(df, alpha = 0.01, power = 0.95, margin_percent = NULL)
   if (length(noisy) == 0) abort_data("the table has no row with level_percent above 0")
   clean <- match(key[noisy], ifelse(df$level_percent == 0, key, NA))
   rows <- judge_rows(df[noisy, ], df[clean, ], alpha, power)
-  box <- round_box(df[clean, ], df[noisy, ], alpha)
-  rows <- cbind(rows, box$columns)
+  box <- round_box(df[clean, ], df[noisy, ])
+  for (rule in names(box)) rows[[paste0(rule, "_sure")]] <- box[[rule]]$always == box[[rule]]$ever
   if (!is.null(margin_percent)) rows <- cbind(rows, judge_margin(df[clean, ], df[noisy, ], margin_percent, alpha))
   first <- which(!duplicated(key[noisy]))
   configurations <- rows[first, summary_keys]
@@ -132,24 +132,14 @@ judge_margin <- function(clean, noisy, margin_percent, alpha) {
   borders <- 1 + c(margin_percent, -margin_percent) / 100
   against <- function(border) {
     w <- welch_test(border * clean$mean_s, border * clean$sd_s, clean$n, noisy$mean_s, noisy$sd_s, noisy$n)
-    columns <- c("mean_s", "sd_s", "mean_half_unit_s", "sd_half_unit_s")
-    clean[columns] <- border * clean[columns]
-    list(above = w$p_one_sided, below = stats::pt(w$t, w$df), box = welch_range(clean, noisy))
+    list(above = w$p_one_sided, below = stats::pt(w$t, w$df))
   }
   top <- against(borders[1])
   bottom <- against(borders[2])
   verdict <- margin_verdicts(top$above, top$below, bottom$above, bottom$below, alpha)
-  # Each p-value at either end of its range; a verdict that is the same in every combination is sure.
-  ends <- expand.grid(top = c("low", "high"), bottom = c("low", "high"), stringsAsFactors = FALSE)
-  same <- Reduce(`&`, lapply(seq_len(nrow(ends)), function(i) {
-    t <- top$box[[ends$top[i]]]
-    b <- bottom$box[[ends$bottom[i]]]
-    margin_verdicts(t, 1 - t, b, 1 - b, alpha) == verdict
-  }))
   bounds <- welch_ratio(clean, noisy, 1 - 2 * alpha)
   data.frame(bound_low_percent = 100 * (bounds$low - 1), bound_high_percent = 100 * (bounds$high - 1),
-             margin_verdict = verdict, margin_reason = margin_reason(top$above, alpha),
-             margin_sure = ifelse(is.na(top$box$low) | is.na(bottom$box$low), NA, same))
+             margin_verdict = verdict, margin_reason = margin_reason(top$above, alpha))
 }
 
 # The interval of noisy mean / clean mean: the multiples of the clean mean from which Welch's test cannot tell the noisy
@@ -202,76 +192,15 @@ half_unit <- function(text) {
   ifelse(decimal, 0.5 * 10^(exponent - fraction), NA_real_)
 }
 
-# Verdicts over the box of all values that round to the printed means and SDs. Rules P and N compare sums in which every
-# one of the four has a fixed sign, so their extremes are at corners; Welch: welch_range().
-round_box <- function(clean, noisy, alpha) {
+# Verdicts over the box of all values that round to the printed means and SDs: rules P and N compare sums in which every one of the four has a
+# fixed sign, so their extremes are at corners.
+round_box <- function(clean, noisy) {
   k0 <- stats::qt(0.995, clean$n - 1) / sqrt(clean$n)
   k1 <- stats::qt(0.995, noisy$n - 1) / sqrt(noisy$n)
+  # The value of `mean_s` or `sd_s` at the upper (way 1) or lower end of its box.
+  end <- function(table, what, way) pmax(if (what == "sd") 0 else -Inf, table[[paste0(what, "_s")]] + way * table[[paste0(what, "_half_unit_s")]])
   # `way`: 1 for the corner that favours detection, -1 for the other.
-  p_at <- function(way) {
-    box_end(noisy, "mean", way) - box_end(clean, "mean", -way) - k0 * box_end(clean, "sd", -way)
-  }
-  n_at <- function(way) p_at(way) - k1 * box_end(noisy, "sd", -way)
-  rule <- function(margin_at) list(always = margin_at(-1) > 0, ever = margin_at(1) > 0)
-  welch <- welch_range(clean, noisy)
-  # Holm's p-values rise with every p-value, so those of the ends are their ends; rows that share a clean row cannot all
-  # be at their ends at once, so the range is rather too wide.
-  holm <- lapply(welch, stats::p.adjust, method = "holm")
-  rule_p <- rule(p_at)
-  rule_n <- rule(n_at)
-  agree <- function(x) x$always == x$ever
-  same <- function(range) (range$low <= alpha) == (range$high <= alpha)
-  whole <- !anyNA(welch$low)  # p.adjust() leaves NA out, but a p-value that is not known may be small
-  list(rule_p = rule_p, rule_n = rule_n, columns = data.frame(
-    rule_p_sure = agree(rule_p), rule_n_sure = agree(rule_n), welch_sure = same(welch),
-    holm_sure = if (whole) same(holm) else NA,
-    welch_p_low = welch$low, welch_p_high = welch$high, holm_p_low = if (whole) holm$low else NA_real_,
-    holm_p_high = if (whole) holm$high else NA_real_
-  ))
-}
-
-# The value of `mean_s` or `sd_s` at the upper (way 1) or lower end of its box.
-box_end <- function(table, what, way) {
-  pmax(if (what == "sd") 0 else -Inf, table[[paste0(what, "_s")]] + way * table[[paste0(what, "_half_unit_s")]])
-}
-
-# Smallest and largest one-sided p-value of Welch's test over the box. For given SDs p falls with the difference D of
-# the means, so that D is at an end. For given D > 0 and a given ratio of the SDs the degrees of freedom are fixed and p
-# rises with the size of the SDs (for D < 0 it falls): the extremes lie where the ray of that ratio enters or leaves the
-# box, on its edges. Along an edge p need not be monotone (df changes), so each is searched.
-welch_range <- function(clean, noisy) {
-  low <- high <- rep(NA_real_, nrow(clean))
-  halves <- c("mean_half_unit_s", "sd_half_unit_s")
-  for (i in which(stats::complete.cases(clean[halves], noisy[halves]))) {
-    ends <- lapply(list(clean[i, ], noisy[i, ]), function(row) c(box_end(row, "sd", -1), box_end(row, "sd", 1)))
-    extreme <- function(way) {
-      difference <- box_end(noisy[i, ], "mean", way) - box_end(clean[i, ], "mean", -way)
-      p <- function(sd0, sd1) welch_p(difference, sd0, clean$n[i], sd1, noisy$n[i])
-      edges <- c(lapply(ends[[1]], function(s) function(u) p(s, u)), lapply(ends[[2]], function(s) function(u) p(u, s)))
-      spans <- ends[c(2, 2, 1, 1)]
-      found <- mapply(function(f, span) search_edge(f, span, -way), edges, spans)
-      if (way > 0) min(found) else max(found)
-    }
-    low[i] <- extreme(1)
-    high[i] <- extreme(-1)
-  }
-  list(low = low, high = high)
-}
-
-# The largest (way 1) or smallest value of `f` on an interval: a grid, then the neighbourhood of its best point.
-search_edge <- function(f, span, way, points = 33) {
-  u <- seq(span[1], span[2], length.out = points)
-  values <- f(u)
-  best <- which.max(way * values)
-  around <- u[c(max(1, best - 1), min(points, best + 1))]
-  if (around[1] == around[2]) return(values[best])
-  fine <- stats::optimize(f, around, maximum = way > 0, tol = 1e-9 * around[2])[[2]]
-  if (way > 0) max(values[best], fine) else min(values[best], fine)
-}
-
-# As welch_test(), for a difference and SDs that may be 0.
-welch_p <- function(difference, sd0, n0, sd1, n1) {
-  p <- welch_test(0, sd0, n0, difference, sd1, n1)$p_one_sided
-  p[sd0 + sd1 == 0] <- if (difference > 0) 0 else if (difference < 0) 1 else 0.5
-  p
+  p_at <- function(way) end(noisy, "mean", way) - end(clean, "mean", -way) - k0 * end(clean, "sd", -way)
+  n_at <- function(way) p_at(way) - k1 * end(noisy, "sd", -way)
+  lapply(list(rule_p = p_at, rule_n = n_at), function(at) list(always = at(-1) > 0, ever = at(1) > 0))
 }

@@ -42,7 +42,6 @@ test_that("clean time and shares are compared as t.test compares launch means", 
   expect_equal(log1p(row$effect / 100), mean(log_time$b) - mean(log_time$a))
   expect_equal(log1p(c(row$bound_low, row$bound_high) / 100), as.numeric(t.test(log_time$b, log_time$a, conf.level = 0.98)$conf.int))
   expect_equal(c(row$value_a, row$value_b), exp(vapply(log_time, mean, 0)), ignore_attr = TRUE)
-  expect_equal(row$p_check, permutation_test(log_time$a, log_time$b)$p_two_sided)
   expect_equal(c(row$n_a, row$n_b), c(4, 4))
   expect_equal(row$verdict, "slower")
   # One row in the family: Holm changes nothing, and both limits are that of each direction at 0.005.
@@ -126,8 +125,7 @@ test_that("Holm's correction is over the rows of a family, and the words follow 
     family = "time", measure = "time", operation = letters[1:3], bytes = 0, ranks = 2, mode = "loop",
     kind = NA_character_, pattern = NA_character_, placement = NA_character_, phase = NA_character_,
     level_requested_percent = 0, unit = "%", value_a = 1,
-    value_b = 1, estimate = c(0.028, -0.05, 0), se = 0.01, df = Inf, n_a = 9, n_b = 9, test = "t",
-    p_check = NA_real_, check = "none", smallest_check = NA_real_, scope = scope_systems, reason = NA_character_
+    value_b = 1, estimate = c(0.028, -0.05, 0), se = 0.01, df = Inf, n_a = 9, n_b = 9, test = "t", scope = scope_systems, reason = NA_character_
   )
   got <- decide_comparison(rows, list(alpha = 0.01, power = 0.95, margin = NULL))
   p <- 2 * pnorm(-c(2.8, 5, 0))
@@ -216,17 +214,6 @@ test_that("loops are not compared with synchronised starts, unless both sides ha
   loops_again <- local_campaign(pairs = 4, launches = 2, levels_percent = 5, prefix = "loops-again", seed = 8)
   got <- compare_campaigns(read_campaign(c(loops, starts)), read_campaign(c(loops_again, again)))
   expect_equal(got$rows$mode[got$rows$family == "time"], c("loop", "window"))
-})
-
-test_that("a check that is able to confirm and does not is said", {
-  rows <- data.frame(measure = "time", operation = "scan", bytes = 0, ranks = 2, mode = "loop",
-                     level_requested_percent = 0, p_two_sided = 0.001, p_check = 0.2, smallest_check = 0.001,
-                     test = "Welch", check = "permutation")
-  expect_match(disagreeing_checks(rows, 0.01), "time of scan 0 B, 2 ranks: p = 0.0010 by Welch, 0.2000 by permutation")
-  expect_null(coarse_checks(rows, 0.01))
-  rows$smallest_check <- 0.1
-  expect_null(disagreeing_checks(rows, 0.01))
-  expect_match(coarse_checks(rows, 0.01), "no p below 0.1000")
 })
 
 test_that("launches of one arm each are compared by their clean ones", {

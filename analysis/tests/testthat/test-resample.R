@@ -61,13 +61,6 @@ test_that("no pair, one pair and equal pairs have no interval", {
   expect_true(is.na(randomisation_inference(c(1, 2, 3))$low))
 })
 
-test_that("half samples have weights of mean 1 and variance 1, and none is empty", {
-  weights <- half_sample_weights(6, seed = 1)
-  expect_true(all(weights %in% c(0, 2)))
-  expect_true(all(rowSums(weights) > 0))
-  expect_equal(mean(weights), 1, tolerance = 0.05)
-})
-
 test_that("the signed-rank test and its interval agree, with ties and zeros, too", {
   set.seed(8)
   for (n in c(9, 30, 60, 700)) {
