@@ -1,16 +1,13 @@
 # How many pairs, and how many launches, does an answer need?
 
-# Pairs that a test needs. The smallest number of pairs with which a one-sided Student's test of the mean difference finds a true effect with the wanted
-# power (noncentral t with n - 1 degrees of freedom); or, with `margin`, with which the interval of confidence 1 - 2 alpha lies inside the margin with
-# that probability when the truth is `effect` (two one-sided tests). Beyond 5000 degrees of freedom the normal distribution stands for Student's.
-# Schuirmann, D. J. (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680 (two one-sided tests).
-# `effect`, `sd` (of one pair's difference), `margin` (from -margin to margin, or from, to): in one unit, such as log ratios. A row: `n` (pairs),
-# `power` (reached with n), `reason` (why n is NA).
-plan_pairs <- function(effect, sd, alpha = 0.01, power = 0.95, margin = NULL, least = 2) {
-  if (length(margin) == 1) margin <- abs(margin) * c(-1, 1)
-  reason <- no_plan(effect, sd, margin)
+# Pairs that a test needs: the smallest number with which a one-sided Student's test of the mean difference finds a true effect with the wanted
+# power (noncentral t with n - 1 degrees of freedom). With the margin for the effect it is what shows, with that probability, that an effect that is
+# not there lies below the margin. `effect`, `sd` (of one pair's difference): in one unit, such as log ratios. A row: `n` (pairs), `power` (reached
+# with n), `reason` (why n is NA).
+plan_pairs <- function(effect, sd, alpha = 0.01, power = 0.95, least = 2) {
+  reason <- no_plan(effect, sd)
   if (!is.na(reason)) return(planned(reason = reason))
-  reached <- function(n) test_power(n, effect, sd, alpha, margin)
+  reached <- function(n) effect_power(effect, sd / sqrt(n), n - 1, alpha)
   n <- smallest_n(reached, power, least)
   if (is.na(n)) return(planned(reason = sprintf("more than %g pairs", most_pairs)))
   planned(n, reached(n))
@@ -20,14 +17,10 @@ most_pairs <- 1e12
 
 planned <- function(n = NA_real_, power = NA_real_, reason = NA_character_) data.frame(n = n, power = power, reason = reason)
 
-no_plan <- function(effect, sd, margin) {
+no_plan <- function(effect, sd) {
   if (!is_number(sd) || sd < 0) return("the scatter is unknown")
   if (sd == 0) return("there is no scatter in the data, so nothing is known about it")
-  if (is.null(margin) && effect <= 0) return("a test for slower cannot find an effect of 0 or below")
-  if (!is.null(margin) && (effect <= margin[1] || effect >= margin[2])) {
-    return("the expected effect is not inside the margin")
-  }
-  NA_character_
+  if (effect <= 0) "a test for slower cannot find an effect of 0 or below" else NA_character_
 }
 
 # Power is taken to rise with n: doubled until it is reached, then halved down.
@@ -46,56 +39,33 @@ smallest_n <- function(reached, power, least) {
   high
 }
 
-test_power <- function(n, effect, sd, alpha, margin = NULL) {
-  df <- n - 1
-  se <- sd / sqrt(n)
-  if (is.null(margin)) return(effect_power(effect, se, df, alpha))
-  cut <- stats::qt(1 - alpha, df)
-  # Given s, the estimated over the true standard error, the rest is normal.
-  given <- function(s) {
-    pmax(0, stats::pnorm((margin[2] - effect) / se - cut * s) - stats::pnorm((margin[1] - effect) / se + cut * s))
-  }
-  if (df > 5000) return(given(1))
-  ends <- sqrt(stats::qchisq(c(1e-13, 1 - 1e-13), df) / df)
-  density <- function(s) 2 * s * df * stats::dchisq(df * s^2, df)
-  cells <- seq(ends[1], ends[2], length.out = 9)
-  sum(vapply(1:8, function(i) {
-    stats::integrate(function(s) given(s) * density(s), cells[i], cells[i + 1], rel.tol = 1e-8, abs.tol = 1e-12,
-                     subdivisions = 200, stop.on.error = FALSE)$value
-  }, 0))
-}
-
 # Launches, and pairs in each, that an answer about launches like these needs. The launch is the unit: the mean of a launch of r pairs has the variance
 # T_2^2 + T_1^2 / r. r is Kalibera and Jones' best count, from what a pair (`pair_s`) and a launch beside its pairs (`launch_s`) cost; the number of
 # launches then follows from Student's test on their means, see plan_pairs(). Where launches add no variance of their own, as many launches are taken
 # as the exact sign-flip check of launch means needs, and r follows from them. `sd_pair`, `sd_launch`: T_1 and T_2. `launches`: NULL: the best.
 # `seconds`: of all launches. Kalibera, T. and Jones, R. (2013) Rigorous benchmarking in reasonable time, ISMM.
-plan_launches <- function(effect, sd_pair, sd_launch, pair_s, launch_s, alpha = 0.01, power = 0.95, margin = NULL,
-                          launches = NULL, least = 7) {
-  if (length(margin) == 1) margin <- abs(margin) * c(-1, 1)
-  reason <- no_plan(effect, sd_pair, margin)
+plan_launches <- function(effect, sd_pair, sd_launch, pair_s, launch_s, alpha = 0.01, power = 0.95, launches = NULL, least = 7) {
+  result <- function(n = NA_real_, r = NA_real_, power = NA_real_, reason = NA_character_) {
+    data.frame(n_launches = n, pairs_per_launch = r, seconds = n * (launch_s + r * pair_s), power = power, reason = reason)
+  }
+  reason <- no_plan(effect, sd_pair)
   if (is.na(reason) && identical(as.numeric(launches), 1)) reason <- "one launch cannot speak for launches like these"
-  if (!is.na(reason)) return(planned_launches(reason = reason))
+  if (!is.na(reason)) return(result(reason = reason))
   if (is.null(launches) && sd_launch == 0) launches <- pairs_needed(alpha)
   launch_sd <- function(r) sqrt(sd_launch^2 + sd_pair^2 / r)
   if (is.null(launches)) {
     # A square root that is whole on paper may be above it in its last bits.
     r <- max(least, ceiling(sqrt(launch_s / pair_s) * sd_pair / sd_launch - 1e-9))
-    found <- plan_pairs(effect, launch_sd(r), alpha, power, margin)
-    if (is.na(found$n)) return(planned_launches(reason = "more launches than can be counted"))
-    return(planned_launches(found$n, r, found$n * (launch_s + r * pair_s), found$power))
+    found <- plan_pairs(effect, launch_sd(r), alpha, power)
+    return(if (is.na(found$n)) result(reason = "more launches than can be counted") else result(found$n, r, found$power))
   }
-  reached <- function(r) test_power(launches, effect, launch_sd(r), alpha, margin)
+  reached <- function(r) effect_power(effect, launch_sd(r) / sqrt(launches), launches - 1, alpha)
   # With endless pairs launches still differ by sd_launch.
   if (sd_launch > 0 && reached(Inf) < power || reached(most_pairs) < power) {
-    return(planned_launches(reason = sprintf("%g launches are too few, however long they are", launches)))
+    return(result(reason = sprintf("%g launches are too few, however long they are", launches)))
   }
   r <- smallest_n(reached, power, least)
-  planned_launches(launches, r, launches * (launch_s + r * pair_s), reached(r))
-}
-
-planned_launches <- function(n = NA_real_, r = NA_real_, seconds = NA_real_, power = NA_real_, reason = NA_character_) {
-  data.frame(n_launches = n, pairs_per_launch = r, seconds = seconds, power = power, reason = reason)
+  result(launches, r, reached(r))
 }
 
 # What a plan rests on: the scatter of a pair, measured in a pilot or assumed, by half-period.
@@ -214,18 +184,11 @@ start_to_start <- function(campaign) {
 
 # A plan: for every operation and size what it takes, and the run that gives it to all of them.
 
-# What is asked: one entry per goal. `effect` and `margin` are log ratios.
+# What is asked: one entry per goal, with the effect (a log ratio) that the test has to find.
 plan_goals <- function(request) {
-  goals <- list()
-  if (!is.null(request$detect)) {
-    goals$detect <- list(effect = log1p(request$detect / 100), margin = NULL,
-                         text = sprintf("detect a slowdown of %s %%", format_level(request$detect)))
-  }
-  if (!is.null(request$margin)) {
-    goals$equivalence <- list(effect = 0, margin = c(-Inf, log1p(request$margin / 100)),
-                              text = sprintf("show that it is below %s %%, if it is 0 %%", format_level(request$margin)))
-  }
-  goals
+  goals <- list(detect = list(request$detect, "detect a slowdown of %s %%"), equivalence = list(request$margin, "show that it is below %s %%, if it is 0 %%"))
+  lapply(Filter(function(goal) !is.null(goal[[1]]), goals),
+         function(goal) list(effect = log1p(goal[[1]] / 100), text = sprintf(goal[[2]], format_level(goal[[1]]))))
 }
 
 # request: list of detect, margin (percent; NULL where not asked), alpha, power, operations, bytes, ranks, half_s, launches,
@@ -336,15 +299,14 @@ plan_cell <- function(goal, scatter, basis, request, across, launches, launches_
   base <- data.frame(half_period_s = basis$half_s, sd = 100 * scatter$sd, sd_upper = 100 * scatter$sd_high, sd_launch = 100 * scatter$sd_launch,
                      sd_launch_upper = 100 * scatter$sd_launch_high)
   if (!across) {
-    find <- function(sd) if (is.na(sd)) planned() else plan_pairs(goal$effect, sd, request$alpha, request$power, goal$margin, least = least)
+    find <- function(sd) if (is.na(sd)) planned() else plan_pairs(goal$effect, sd, request$alpha, request$power, least)
     likely <- find(scatter$sd)
     launches <- launches %||% 1
     return(cbind(base, n_pairs = likely$n, n_pairs_upper = find(scatter$sd_high)$n, n_launches = launches, n_launches_upper = launches,
                  pairs_per_launch = pmax(least, ceiling(likely$n / launches)), power = likely$power, reason = likely$reason))
   }
   find_launches <- function(sd, sd_launch, launches) {
-    plan_launches(goal$effect, sd, sd_launch, basis$round_s, basis$launch_s, request$alpha, request$power, goal$margin,
-                  launches = launches, least = least)
+    plan_launches(goal$effect, sd, sd_launch, basis$round_s, basis$launch_s, request$alpha, request$power, launches, least)
   }
   likely <- find_launches(scatter$sd, scatter$sd_launch, launches)
   worst <- find_launches(scatter$sd_high, scatter$sd_launch_high, launches_upper)

@@ -54,74 +54,63 @@ profile_notes <- function(info, ranks) {
 # Stored output of LIKWID: likwid-perfctr -m -O and likwid-mpirun -m -O.
 
 # The comma separated form (`-O`) of `likwid-perfctr -m` and `likwid-mpirun -m`: of each marker region and performance group the metrics
-# of every hardware thread. Tables of raw counts are checked and passed over, as are statistics over threads and lines of other programs.
+# of every hardware thread. Tables of raw counts and of statistics, and lines of other programs, are passed over.
 # A row per region, group, thread and metric: `region`, `group`, `thread` (`HWThread 3`, or `host:rank:cpu`), `metric` (as LIKWID names
-# it), `value` (NA: not counted there), `line`; attribute `raw_only`: regions with counts but no metrics. Signals `nl_error_damaged` with
+# it), `value` (NA: not counted there); attribute `raw_only`: regions with counts but no metrics. Signals `nl_error_damaged` with
 # file and line, `nl_error_data` without a marker region. LIKWID 5.2, printOutput() and printcsv() in its `likwid.lua`, printMpiOutput()
-# in `likwid-mpirun`: a line `TABLE,Region NAME,Group N WHAT,GROUP,ROWS` begins a table, of raw counts with three lines on the region
-# before it; then a line of names and ROWS lines, filled up with empty fields.
+# in `likwid-mpirun`: a line `TABLE,Region NAME,Group N WHAT,GROUP,ROWS` begins a table; then a line of names and ROWS lines, filled up
+# with empty fields.
 read_likwid <- function(file) {
   if (!file.exists(file)) abort_data(file, " is missing")
   lines <- sub("\r$", "", read_text_lines(file))
   begins <- grep("^TABLE,", lines, useBytes = TRUE)
   tables <- lapply(begins, read_likwid_table, lines = lines, file = file)
-  regions <- Filter(function(table) !is.na(table$region), tables)
+  regions <- unlist(lapply(tables, `[[`, "region"))
   if (length(regions) == 0) {
     abort_data(file, " has no marker region of LIKWID", if (length(begins) > 0) " (run likwid-perfctr with -m)" else {
       ": wanted the output of likwid-perfctr -m -O"
     })
   }
-  rows <- bind_rows(lapply(Filter(function(table) table$what == "Metric", regions), `[[`, "rows"))
-  with_metrics <- unique(rows$region)
-  all <- unique(vapply(regions, `[[`, "", "region"))
-  structure(if (nrow(rows) == 0) no_counters() else rows, raw_only = setdiff(all, with_metrics))
+  rows <- bind_rows(lapply(tables, `[[`, "rows"))
+  if (NROW(rows) == 0) rows <- no_counters()
+  structure(rows, raw_only = setdiff(regions, rows$region))
 }
 
-no_counters <- function() {
-  data.frame(region = character(), group = character(), thread = character(), metric = character(), value = numeric(), line = integer())
-}
+no_counters <- function() data.frame(region = character(), group = character(), thread = character(), metric = character(), value = numeric())
 
-# The table that begins in line `at`: region (NA: none), what (Raw, Metric, with STAT), rows.
+# The table that begins in line `at`: its region (NULL: none), and the rows of metrics.
 read_likwid_table <- function(at, lines, file) {
   fields <- strsplit(lines[at], ",", fixed = TRUE)[[1]]
-  of_region <- grepl("^TABLE,Region ", lines[at])
+  of_region <- isTRUE(startsWith(fields[2], "Region "))
   place <- if (of_region) 3 else 2
-  head <- regmatches(fields[place], regexec("^Group ([0-9]+) (.+)$", fields[place]))[[1]]
+  what <- sub("^Group [0-9]+ ", "", fields[place])
   n <- suppressWarnings(as.numeric(fields[place + 2]))
-  if (length(head) != 3 || !is_number(n, -1) || n != round(n)) {
+  if (!isTRUE(what != fields[place]) || !is_number(n, -1) || n != round(n)) {
     abort_damaged(file, at, "'", printable(lines[at]), "' is not the head of a table (TABLE,Region NAME,Group N Metric,GROUP,ROWS)")
   }
-  begin <- at + 1
-  if (grepl("^Region Info,", lines[begin])) begin <- at + 4
-  first <- strsplit(lines[begin], ",", fixed = TRUE)[[1]]
-  if (!first[1] %in% c("Metric", "Event")) {
-    abort_damaged(file, min(begin, length(lines)), "the table that begins in line ", at, " has no line of names (Metric,... or Event,...)")
-  }
+  if (!of_region) return(NULL)
+  region <- sub("^Region ", "", fields[2])
+  if (what != "Metric") return(list(region = region))
+  first <- strsplit(lines[at + 1], ",", fixed = TRUE)[[1]]
+  if (!first[1] %in% "Metric") abort_damaged(file, min(at + 1, length(lines)), "the table that begins in line ", at, " has no line of names (Metric,...)")
   # one line beyond the end at most, whatever the head claims
-  body <- begin + seq_len(min(n, max(0, length(lines) - begin) + 1))
+  body <- at + 1 + seq_len(min(n, max(0, length(lines) - at - 1) + 1))
   cut <- which(body > length(lines) | grepl("^(TABLE|STRUCT),", lines[body], useBytes = TRUE))[1]
   if (!is.na(cut)) {
     abort_damaged(file, min(body[cut], length(lines)), "the table that begins in line ", at, " ends after ", cut - 1, " of ", n,
                   " rows: the file was cut off")
   }
-  table <- list(region = if (of_region) sub("^Region ", "", fields[2]) else NA_character_, what = head[3], rows = NULL)
-  labels <- if (first[1] == "Event") 2 else 1
-  threads <- first[-seq_len(labels)]
-  threads <- threads[nzchar(threads)]
+  threads <- Filter(nzchar, first[-1])
   cells <- strsplit(paste0(lines[body], ",!"), ",", fixed = TRUE)
-  wanted <- labels + length(threads)
+  wanted <- 1 + length(threads)
   short <- which(lengths(cells) - 1 < wanted)[1]
   if (!is.na(short)) abort_damaged(file, body[short], "has ", lengths(cells)[short] - 1, " fields, wanted ", wanted)
-  words <- vapply(cells, function(x) x[labels + seq_along(threads)], character(length(threads)))
-  words <- matrix(words, length(threads))
+  words <- unlist(lapply(cells, `[`, 1 + seq_along(threads)))
   values <- suppressWarnings(as.numeric(words))
   # What a thread does not count (a socket's memory traffic, say) is a dash, or no number at all.
   odd <- which(is.na(values) & !words %in% c("-", "nan", "-nan", "NaN", "nil"))[1]
   if (!is.na(odd)) abort_damaged(file, body[(odd - 1) %/% length(threads) + 1], "'", printable(words[odd]), "' is not a number")
   values[!is.finite(values)] <- NA
-  if (head[3] != "Metric" || is.na(table$region)) return(table)
-  table$rows <- data.frame(region = table$region, group = fields[place + 1], thread = rep(threads, n),
-                           metric = rep(vapply(cells, `[[`, "", 1), each = length(threads)), value = values,
-                           line = rep(body, each = length(threads)))
-  table
+  list(region = region, rows = data.frame(region = region, group = fields[place + 1], thread = rep(threads, n),
+                                          metric = rep(vapply(cells, `[[`, "", 1), each = length(threads)), value = values))
 }

@@ -133,7 +133,7 @@ campaign_looks <- function(campaign, alpha = 0.01) {
   looks <- 1 + added + later
   share <- min(1, present / planned)
   # Without a complete launch there is nothing to look at, and what is there is judged as the smallest share.
-  spent <- if (share < 1) spending_functions[["obrien-fleming"]]$spent(alpha, max(share, 1 / planned)) else alpha
+  spent <- if (share < 1) spending_functions[["obrien-fleming"]](alpha, max(share, 1 / planned)) else alpha
   spent <- max(spent / looks^2, 1e-15)
   text <- c(
     if (looks > 1) sprintf(

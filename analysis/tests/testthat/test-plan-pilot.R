@@ -49,11 +49,6 @@ test_that("a pilot's own scatter is planned with, and its uncertainty gives the 
   expect_equal(plan$scatter, "pilot")
 })
 
-test_that("a pilot says nothing of other half-periods than its own", {
-  dir <- local_campaign(pairs = 60, levels_percent = 0)
-  expect_match(plan_of("--detect", "1", "--pilot", dir, "--half-period", "2ms")$err, "the pilot has halves of 10ms .* --half-period 2ms")
-})
-
 test_that("a pilot of several launches plans for launches like these", {
   dir <- local_campaign(pairs = 60, launches = 6, levels_percent = c(0, 1), launch_sd = 0.004)
   plan <- plan_list("--detect", "0.3", "--pilot", dir)
@@ -99,6 +94,7 @@ test_that("what is not in the pilot is refused, with what is there", {
   refused("'reduce' is not in the pilot, which has .*bcast 64 B", "--detect", "1", "--pilot", dir, "--op", "reduce")
   refused("--bytes: 128 is not in the pilot", "--detect", "1", "--pilot", dir, "--op", "bcast", "--bytes", "128")
   refused("--ranks: 9 is not in the pilot", "--detect", "1", "--pilot", dir, "--ranks", "9")
+  refused("the pilot has halves of 10ms .* --half-period 2ms", "--detect", "1", "--pilot", dir, "--half-period", "2ms")
   simulate_campaign(dir, pairs = 10, levels_percent = 0, ranks = 3, prefix = "three")
   refused("launches of 2 and 3 ranks: say which", "--detect", "1", "--pilot", dir)
   expect_equal(plan_list("--detect", "1", "--pilot", dir, "--ranks", "3")$cells$ranks, 3)
