@@ -135,7 +135,7 @@ agreement_causes <- function(account, tasks, most = 3) {
                    "or yielded), or its time is counted by ticks"))
     }
     # Tasks on record are no part of the difference: interrupts and the hypervisor are.
-    seen <- if (is.na(row$others_us_per_s)) names(cause_names) else c("irq", "softirq", "steal", "quota")
+    seen <- if (is.na(row$others_us_per_s)) names(cause_names) else c("irq", "softirq", "steal")
     mine <- tasks[tasks$launch %in% row$launch & tasks$host == row$host & tasks$kind %in% row$kind & tasks$group %in% seen, ]
     woken <- vapply(split(mine, mine$group), function(part) sum(part$shift_us_per_s, na.rm = TRUE), 0)
     causes <- c(stats::setNames(woken, cause_names[names(woken)]), "context switches and cold caches" = 2 * row$switches_per_s,
@@ -150,7 +150,7 @@ agreement_causes <- function(account, tasks, most = 3) {
 
 cause_names <- c(kernel = "kernel threads that ran more with it", other = "other tasks that ran more with it",
                  irq = "interrupts", softirq = "soft interrupts", steal = "the hypervisor", noiselab = "noiselab's own tasks",
-                 scraper = "the scraper's tasks", quota = "the CPU quota of their cgroup")
+                 scraper = "the scraper's tasks")
 
 # What an agent took from the ranks, attributed by the records of their CPUs: time in which a rank could have run and the agent ran in its
 # place.

@@ -181,7 +181,7 @@ own_groups <- c("rank", "idle")
 agent_tasks <- function(campaign, alpha = 0.01) {
   rows <- as.data.frame(campaign$tasks)
   rows$kind <- as.character(rows$kind)
-  rows <- bind_rows(list(rows[!rows$group %in% own_groups, ], quota_tasks(campaign)))
+  rows <- rows[!rows$group %in% own_groups, ]
   if (nrow(rows) == 0) return(data.frame())
   rows$kind[rows$arm == "off"] <- "off"
   rows$time_ns <- ifelse(is.na(rows$cpu_ns), rows$wall_ns, rows$cpu_ns)

@@ -84,25 +84,16 @@ hosts_meant <- function(names, hosts, option) {
 # Quantiles of the single operations' times, of which there are histograms only.
 
 # The middle of the bin (ns) that holds the smallest value which at least the share `p` does not exceed; NA where nothing was counted.
-# Bins may occur several times.
-hist_quantile <- function(lo_ns, hi_ns, count, p) {
-  total <- sum(count)
-  if (length(count) == 0 || total == 0) return(rep(NA_real_, length(p)))
-  by_size <- order(lo_ns)
-  reached <- cumsum(count[by_size])
-  at <- by_size[findInterval(p * total * (1 - 1e-12), reached, left.open = TRUE) + 1]
-  (lo_ns[at] + hi_ns[at] - 1) / 2
-}
-
-# The value below which the share p of the values lies, by linear interpolation within its bin; whole ns stand in the
-# middle of theirs. For what compares histograms: the middle of a bin would be the same in many of them.
-spread_quantile <- function(lo_ns, hi_ns, count, p) {
+# Bins may occur several times. `within`: the value by linear interpolation within its bin, where whole ns stand in the middle of theirs: for
+# what compares histograms, as the middle of a bin would be the same in many of them.
+hist_quantile <- function(lo_ns, hi_ns, count, p, within = FALSE) {
   total <- sum(as.numeric(count))
   if (length(count) == 0 || total == 0) return(rep(NA_real_, length(p)))
   by_size <- order(lo_ns)
   reached <- cumsum(as.numeric(count[by_size]))
   i <- findInterval(p * total * (1 - 1e-12), reached, left.open = TRUE) + 1
   at <- by_size[i]
+  if (!within) return((lo_ns[at] + hi_ns[at] - 1) / 2)
   inside <- (p * total - (reached[i] - count[at])) / count[at]
   lo_ns[at] - 0.5 + inside * (hi_ns[at] - lo_ns[at])
 }

@@ -135,25 +135,3 @@ quota_sentence <- function(campaign, alpha = 0.01) {
   paste0("the CPU quota", quota_words(campaign), " stops the ranks ", join_words(said),
          ": that part of the slowdown is the quota's, and would not be there without it.")
 }
-
-# Rows like those of tasks.HOST.csv: what the quota took. The figures of a half are of all nodes: only of launches on one node.
-quota_tasks <- function(campaign) {
-  rows <- as.data.frame(campaign$rows)
-  tasks <- as.data.frame(campaign$tasks)
-  if (nrow(tasks) == 0 || is.na(throttled_percent(rows))) return(NULL)
-  hosts <- unique(tasks[c("launch", "host", "source")])
-  hosts <- hosts[!hosts$launch %in% hosts$launch[duplicated(hosts$launch)], ]
-  rows <- rows[is.finite(rows$throttled_ns) & rows$launch %in% hosts$launch, ]
-  arms <- split(rows, in_order(paste(rows$launch, rows$arm, rows$kind, rows$level_requested_percent, sep = "\r")))
-  bind_rows(lapply(unname(arms), function(arm) {
-    row <- tasks[match(arm$launch[1], tasks$launch), ]
-    row[setdiff(names(row), c("launch", "host", "source"))] <- NA
-    row$arm <- arm$arm[1]
-    row$kind <- as.character(arm$kind[1])
-    row$level_requested_percent <- arm$level_requested_percent[1]
-    row$task <- "the CPU quota"
-    row$group <- "quota"
-    row$wall_ns <- sum(arm$throttled_ns)
-    row
-  }))
-}

@@ -85,21 +85,6 @@ channels <- list(
     formula = "spread_ns / operations",
     question = "How much further apart do the ranks start?",
     value = function(rows, n_generators) rows[["spread_ns"]] / rows[["operations"]]
-  ),
-  overshoot = list(
-    name = "overshoot", unit = "ns", transform = "difference", test = "signed_rank",
-    # Of the quality of the start, not of the operation: a shift here warns that `time` starts from elsewhere.
-    typical = FALSE, control = TRUE, asked = TRUE, columns = "overshoot_ns_p50",
-    formula = "overshoot_ns_p50",
-    question = "Did the median start become later (a control of the synchronised start)?",
-    value = function(rows, n_generators) rows[["overshoot_ns_p50"]]
-  ),
-  late = list(
-    name = "late", unit = "% of starts", transform = "difference", test = "signed_rank",
-    typical = FALSE, control = TRUE, asked = TRUE, columns = "late_starts",
-    formula = "100 * late_starts / operations",
-    question = "How many more starts were late (a control of the synchronised start)?",
-    value = function(rows, n_generators) 100 * rows[["late_starts"]] / rows[["operations"]]
   )
 )
 

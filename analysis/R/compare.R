@@ -200,7 +200,7 @@ tail_summaries <- function(campaign, clean) {
   bind_rows(lapply(names(tail_quantiles), function(name) {
     p <- tail_quantiles[[name]]
     x <- vapply(members, function(at) {
-      spread_quantile(hist[["lo_ns"]][at], hist[["hi_ns"]][at], hist[["count"]][at], p)
+      hist_quantile(hist[["lo_ns"]][at], hist[["hi_ns"]][at], hist[["count"]][at], p, within = TRUE)
     }, 0)
     counted <- vapply(members, function(at) sum(hist[["count"]][at]), 0)
     why <- ifelse(counted == 0, "single operations were not timed",

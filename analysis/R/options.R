@@ -44,27 +44,16 @@ parse_arguments <- function(args, options) {
   list(values = values, operands = operands)
 }
 
-# Letters put in, left out, exchanged, or two neighbours swapped (Damerau 1964, restricted).
-edit_distance <- function(a, b) {
-  a <- strsplit(a, "")[[1]]
-  b <- strsplit(b, "")[[1]]
-  d <- outer(seq(0, length(a)), seq(0, length(b)), "+")
-  for (i in seq_along(a)) for (j in seq_along(b)) {
-    d[i + 1, j + 1] <- min(d[i, j + 1] + 1, d[i + 1, j] + 1, d[i, j] + (a[i] != b[j]))
-    if (i > 1 && j > 1 && a[i] == b[j - 1] && a[i - 1] == b[j]) d[i + 1, j + 1] <- min(d[i + 1, j + 1], d[i - 1, j - 1] + 1)
-  }
-  d[length(a) + 1, length(b) + 1]
-}
-
-# ": did you mean --json?" where one of the words is like the one typed; else what `otherwise` says. As in C (common/base/nl_words.c).
+# ": did you mean --json?" where one of the words is like the one typed; else what `otherwise` says. Much as in C (common/base/nl_words.c): two
+# letters that changed places count as two.
 did_you_mean <- function(typed, words, otherwise = paste0(" (try ", paste(words, collapse = ", "), ")"), before = "") {
   if (length(words) == 0 || !nzchar(typed)) return(otherwise)
   plain <- function(x) gsub("-", "_", tolower(x), fixed = TRUE)
-  distance <- vapply(plain(words), edit_distance, 0, plain(typed))
-  distance[nchar(typed) >= 3 & startsWith(plain(words), plain(typed))] <- 1
-  most <- if (nchar(typed) < 6) 1 else nchar(typed) %/% 3
+  distance <- utils::adist(plain(typed), plain(words))[1, ]
+  n <- nchar(typed)
+  distance[n >= 3 & startsWith(plain(words), plain(typed))] <- 1
   best <- which.min(distance)
-  if (distance[best] > most || distance[best] >= nchar(typed)) otherwise else paste0(": did you mean ", before, words[best], "?")
+  if (distance[best] > (if (n < 4) 1 else max(2, n %/% 3)) || distance[best] >= n) otherwise else paste0(": did you mean ", before, words[best], "?")
 }
 
 help_text <- function(usage, about, options, more) {

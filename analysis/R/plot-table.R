@@ -7,8 +7,8 @@ plot_table <- function() {
   do.call(rbind, rows)
 }
 
-# `asks`: the section of the report; `alt`: its words, from its data frame; `size`: width and height, inches (else by the number of panels);
-# `narrow`: as a phone shows it. A function, because the entries refer to functions of files that are read later.
+# `asks`: the section of the report; `alt`: its words, from its data frame; `size`: width and height, inches (else by the number of panels).
+# A function, because the entries refer to functions of files that are read later.
 plots <- function() list(
   list(name = "pareto", asks = "slower", compares = TRUE, title = "Quiet time against what noise and late ranks cost",
        question = "Which algorithm is fast, and little disturbed by noise and late ranks?",
@@ -16,9 +16,7 @@ plots <- function() list(
        draw = plot_pareto, alt = alt_pareto, size = function(frame, analysis) c(9, 1.6 + 1.5 * n_panels(frame))),
   list(name = "dose", asks = "slower", compares = TRUE, title = "Slowdown by delivered level",
        question = "Which level does each operation sense?", needs = "the time channel, both arms",
-       draw = plot_dose, narrow = function(plot, frame) plot + ggplot2::facet_wrap(~panel, ncol = 1) +
-         ggplot2::labs(x = "delivered level, % of one CPU"),
-       alt = function(frame) alt_dose(frame, "Slowdown, %")),
+       draw = plot_dose, alt = function(frame) alt_dose(frame, "Slowdown, %")),
   list(name = "forest", asks = "slower", compares = TRUE, title = "Slowdown of every cell",
        question = "Which cells are slowed, how surely, and by more than the margin?",
        needs = "the time channel, a level above 0",
@@ -38,10 +36,6 @@ plots <- function() list(
        question = "How do long operations change?", needs = "latency histograms (hist.csv)",
        draw = plot_tail,
        alt = alt_tail),
-  list(name = "lateness", asks = "where", compares = FALSE, title = "Who was last, over the run",
-       question = "Which rank or node was late, and when?", needs = "synchronised starts on two ranks (lateness.csv)",
-       draw = plot_lateness,
-       alt = alt_lateness, size = function(frame, analysis) c(9, 4.2 + 0.4 * min(3, length(unique(frame$line))) + 0.07 * length(unique(frame$line)))),
   list(name = "nodes", asks = "where", compares = TRUE, title = "Extra preempted time by node",
        question = "Which node got the noise?", needs = "shifts by node (nodes.csv), both arms",
        draw = plot_nodes, alt = alt_nodes, size = size_nodes),

@@ -1,21 +1,4 @@
 # The files of an agent (docs/reference/formats.md): its account, who ran on the ranks' CPUs, and the single bursts.
-# (Rules are functions, because rules_of() stands in a file that is read later.)
-
-agent_rules <- function() rules_of(
-  "launch:text node:count host:text operation:text bytes:count pair:count order:count arm:text kind:word",
-  "level_requested_percent:amount? start_ns:amount wall_ns:number>=1 preempted_ns:number? switch_ns:amount? settle_ns:amount?",
-  "agent_cpu_ns:amount? agent_on_ranks_ns:amount? others_on_ranks_ns:amount? preempted_by_agent_ns:amount?",
-  "preempted_by_others_ns:amount? preempted_by_kernel_ns:amount? preempted_by_noiselab_ns:amount? preempted_unknown_ns:amount?",
-  "scraper_cpu_ns:amount? wakeups:count? voluntary_switches:count? involuntary_switches:count? migrations:count? processes:count?",
-  "started:count? rss_kib:amount? read_bytes:amount? written_bytes:amount? observer_cpu_ns:amount? observer_on_ranks_ns:amount?",
-  "lost_switches:count? switch_ins:count? switch_outs:count? planned_ns:number>=1"
-)
-
-# A task is named as the kernel names it: a `label` may hold any printable character but a comma.
-task_rules <- function() rules_of(
-  "launch:text host:text source:text arm:text kind:word level_requested_percent:amount? cpu:whole>=-1? task:label group:text",
-  "bursts:count? cpu_ns:amount? wall_ns:amount? p50_ns:amount? p90_ns:amount? p99_ns:amount? max_ns:amount? threads:count?"
-)
 
 # Has this launch switched an agent by itself? Its options say so also in a launch that was killed.
 switches_agent <- function(info) {
@@ -24,40 +7,31 @@ switches_agent <- function(info) {
 
 # `agents` and `tasks` (data.tables), `bursts` (data frame: launch, host, file) and `notes` of one launch.
 read_agent_files <- function(dir, info) {
-  tables <- lapply(list(agents = list("agent", agent_rules()), tasks = list("tasks", task_rules())), function(what) {
-    read_host_tables(dir, what[[1]], what[[2]], info)
-  })
+  agents <- read_host_tables(dir, "agent", agent_rules, info)
+  tasks <- read_host_tables(dir, "tasks", task_rules, info)
   files <- list.files(dir, "^bursts\\..+\\.trace$")
   bursts <- data.frame(launch = rep(info$launch, length(files)), host = sub("^bursts\\.(.+)\\.trace$", "\\1", files),
                        file = file.path(rep(dir, length(files)), files))
   # A launch of the other arm has no agent to account for.
   absent <- if (switches_agent(info)) c(
-    if (nrow(tables$agents$data) == 0) "agent.HOST.csv (the agent's account, and its agreement with preempted time)",
-    if (nrow(tables$tasks$data) == 0) "tasks.HOST.csv (who took the CPU)"
+    if (nrow(agents$data) == 0) "agent.HOST.csv (the agent's account, and its agreement with preempted time)",
+    if (nrow(tasks$data) == 0) "tasks.HOST.csv (who took the CPU)"
   )
-  list(agents = tables$agents$data, tasks = tables$tasks$data, bursts = bursts,
-       notes = c(tables$agents$notes, tables$tasks$notes, agent_certificate_notes(info),
-                 sprintf("launch %s: no %s", info$launch, absent)))
+  list(agents = agents$data, tasks = tasks$data, bursts = bursts,
+       notes = c(agents$notes, tasks$notes, agent_certificate_notes(info), sprintf("launch %s: no %s", info$launch, absent)))
 }
 
 # One file per node, bound together.
 read_host_tables <- function(dir, name, rules, info) {
-  files <- list.files(dir, paste0("^", name, "\\..+\\.csv$"))
-  if (length(files) == 0) {
-    data <- empty_table(rules)
-    data.table::set(data, j = "launch", value = character())
-    return(list(data = data, notes = character()))
-  }
-  parts <- lapply(file.path(dir, files), function(file) {
+  parts <- lapply(list.files(dir, paste0("^", name, "\\..+\\.csv$"), full.names = TRUE), function(file) {
     part <- read_contract_csv(file, rules, info, blank_off = TRUE)
-    other <- which(part$data[["launch"]] != info$launch)[1]
-    if (!is.na(other)) {
-      abort_damaged(file, other + 1, "launch is '", part$data[["launch"]][other], "', launch.json says '", info$launch, "'")
-    }
+    refuse_row(part$data[["launch"]] != info$launch, file, function(at) {
+      paste0("launch is '", part$data[["launch"]][at], "', launch.json says '", info$launch, "'")
+    })
     part
   })
-  list(data = data.table::rbindlist(lapply(parts, `[[`, "data"), use.names = TRUE),
-       notes = unlist(lapply(parts, `[[`, "notes"), use.names = FALSE))
+  if (length(parts) == 0) return(list(data = empty_table(rules)))
+  list(data = data.table::rbindlist(lapply(parts, `[[`, "data"), use.names = TRUE), notes = unlist(lapply(parts, `[[`, "notes"), use.names = FALSE))
 }
 
 agent_certificate_notes <- function(info) {

@@ -12,20 +12,14 @@ read_launch <- function(dir, arms) {
   design <- info$options$design
   file <- file.path(dir, designs[[design]]$file)
   promised <- promised_rows(info)
-  if (!file.exists(file)) {
-    missing <- paste0(file, " is missing (design ", design, "): run the launch again, or leave it out")
-    if (isTRUE(promised > 0)) abort_data(missing)
-    abort_no_rows(missing)
-  }
-  if (file.size(file) == 0 && !isTRUE(promised > 0)) abort_no_rows(file, " is empty")
+  lacking <- if (isTRUE(promised > 0)) abort_data else abort_no_rows
+  if (!file.exists(file)) lacking(file, " is missing (design ", design, "): run the launch again, or leave it out")
+  if (file.size(file) == 0) lacking(file, " is empty")
   main <- read_contract_csv(file, row_rules, info)
   rows <- main$data
-  if (nrow(rows) == 0) {
-    check_row_count(rows, file, promised)
-    abort_no_rows(file, " has no rows: the launch ended before its first half")
-  }
   check_rows(rows, file, info, arms)
   check_row_count(rows, file, promised)
+  if (nrow(rows) == 0) abort_no_rows(file, " has no rows: the launch ended before its first half")
   if (!is.null(info$sequential)) info$sequential$rows_read <- nrow(rows)
   data.table::set(rows, j = "design", value = design)
   halves <- split_late(rows)
@@ -34,8 +28,6 @@ read_launch <- function(dir, arms) {
     read_optional_csv(dir, paste0(name, ".csv"), launch_files[[name]], info, name %in% needed)
   })
   for (name in c("hist", "starts_hist")) check_bins(files[[name]]$data, file.path(dir, paste0(name, ".csv")))
-  files$hist <- without_empty_groups(files$hist, info$launch)
-  check_lateness(files$lateness$data, file.path(dir, "lateness.csv"))
   agent <- read_agent_files(dir, info)
   c(list(info = info, rows = halves$rows, late = halves$late), lapply(files, `[[`, "data"), agent[agent_tables],
     list(notes = c(launch_notes(info), main$notes, unlist(lapply(files, `[[`, "notes"), use.names = FALSE), agent$notes)))
@@ -72,7 +64,7 @@ check_row_count <- function(rows, file, promised) {
 #' @return An object of class `nl_campaign`, a list: `rows` (data.table, one row per half, block or
 #'   loop over all launches, columns as in `halves.csv` and `design`), `late` (the same, of pairs with a half of late ranks, which are not
 #'   among `rows`; NULL: there are none), `hist`, `ranks`, `nodes`, `starts_hist`,
-#'   `lateness`, `clocks`, `agents`, `tasks` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list
+#'   `clocks`, `agents`, `tasks` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list
 #'   of the parsed `launch.json` files, named by launch id), `dirs` (the arguments), `paths` (character: directory of each launch, named by
 #'   its id), `progress` (data frame, one row per directory with a `schedule.tsv`: `dir`, `experiment`,
 #'   `created_utc`, `planned`, `complete` and `unplanned`, numbers of launches), `notes` (character).
@@ -298,22 +290,16 @@ objects_at <- function(info, place) {
 
 launch_notes <- function(info) {
   say <- function(...) paste0("launch ", info$launch, ": ", ...)
-  ended <- if (is.null(info$ended)) {
-    say("was killed (no end recorded); its rows up to the last complete line are used")
-  } else if (!identical(info$ended, "complete")) {
-    say("ended as '", printable(info$ended), "'; the rows up to there are used")
-  }
-  share <- if (isTRUE(start_of(info)$starts > 0)) (start_of(info)$late_starts %||% 0) / start_of(info)$starts else 0
-  late <- if (share > 0.01) say(plain(100 * share), " % of the starts were late (flagged, and kept)")
-  c(ended, sequential_notes(info), late, vapply(info$warnings, function(w) say("warning: ", printable(w)), ""), certificate_notes(info))
-}
-
-certificate_notes <- function(info) {
-  failed <- Filter(function(g) isFALSE(g$ok), info$generators)
-  vapply(failed, function(g) {
-    paste0("launch ", info$launch, ": generator on ", printable(g$host %||% "unknown host"),
-           " delivered a load outside its tolerance (certificate not ok)")
-  }, "")
+  start <- start_of(info)
+  share <- if (isTRUE(start$starts > 0)) (start$late_starts %||% 0) / start$starts else 0
+  c(if (is.null(info$ended)) say("was killed (no end recorded); its rows up to the last complete line are used") else if (info$ended != "complete") {
+      say("ended as '", printable(info$ended), "'; the rows up to there are used")
+    },
+    sequential_notes(info), if (share > 0.01) say(plain(100 * share), " % of the starts were late (flagged, and kept)"),
+    vapply(info$warnings, function(w) say("warning: ", printable(w)), ""),
+    vapply(Filter(function(g) isFALSE(g$ok), info$generators), function(g) {
+      say("generator on ", printable(g$host %||% "unknown host"), " delivered a load outside its tolerance (certificate not ok)")
+    }, ""))
 }
 
 empty_table <- function(rules) {
@@ -323,12 +309,8 @@ empty_table <- function(rules) {
 
 read_optional_csv <- function(dir, name, rules, info, expected = TRUE) {
   file <- file.path(dir, name)
-  if (!file.exists(file)) {
-    data <- empty_table(rules)
-    absent <- paste0("launch ", info$launch, ": ", name, " is missing")
-    result <- list(data = data, notes = if (expected) absent)
-  } else {
-    result <- read_contract_csv(file, rules, info)
+  result <- if (file.exists(file)) read_contract_csv(file, rules, info) else {
+    list(data = empty_table(rules), notes = if (expected) paste0("launch ", info$launch, ": ", name, " is missing"))
   }
   data.table::set(result$data, j = "launch", value = rep(info$launch, nrow(result$data)))
   result
@@ -382,20 +364,29 @@ starts_hist_rules <- rules_of(
   "operation:text bytes:count arm:text level_requested_percent:amount? measure:text lo_ns:number hi_ns:number count:count treatment"
 )
 
-lateness_rules <- rules_of(
-  "slice:count start_ns:number end_ns:number rank:count starts:count last_starts:count last_ends:count start_cost_ns:amount",
-  "end_cost_ns:amount"
-)
-
 clock_rules <- rules_of(
   "run:count reason:text method:text rank:count host:text at_ns:number measured:count offset_ns:number? drift_ppm:number?",
   "rtt_ns:amount? residual_ns:amount? exchanges:count?"
 )
 
+# The files of an agent, one for each node: its account, and who ran on the ranks' CPUs (a task is named as the kernel names it).
+agent_rules <- rules_of(
+  "launch:text node:count host:text operation:text bytes:count pair:count order:count arm:text kind:word",
+  "level_requested_percent:amount? start_ns:amount wall_ns:number>=1 preempted_ns:number? switch_ns:amount? settle_ns:amount?",
+  "agent_cpu_ns:amount? agent_on_ranks_ns:amount? others_on_ranks_ns:amount? preempted_by_agent_ns:amount?",
+  "preempted_by_others_ns:amount? preempted_by_kernel_ns:amount? preempted_by_noiselab_ns:amount? preempted_unknown_ns:amount?",
+  "scraper_cpu_ns:amount? wakeups:count? voluntary_switches:count? involuntary_switches:count? migrations:count? processes:count?",
+  "started:count? rss_kib:amount? read_bytes:amount? written_bytes:amount? observer_cpu_ns:amount? observer_on_ranks_ns:amount?",
+  "lost_switches:count? switch_ins:count? switch_outs:count? planned_ns:number>=1"
+)
+task_rules <- rules_of(
+  "launch:text host:text source:text arm:text kind:word level_requested_percent:amount? cpu:whole>=-1? task:label group:text",
+  "bursts:count? cpu_ns:amount? wall_ns:amount? p50_ns:amount? p90_ns:amount? p99_ns:amount? max_ns:amount? threads:count?"
+)
+
 # The files of a launch beside its rows, NAME.csv, and which of them only launches with synchronised starts have.
-launch_files <- list(hist = hist_rules, ranks = rank_rules, nodes = node_rules, starts_hist = starts_hist_rules, lateness = lateness_rules,
-                     clocks = clock_rules)
-starts_files <- c("starts_hist", "lateness", "clocks")
+launch_files <- list(hist = hist_rules, ranks = rank_rules, nodes = node_rules, starts_hist = starts_hist_rules, clocks = clock_rules)
+starts_files <- c("starts_hist", "clocks")
 
 # Columns that not every launch has: a file has all of a group or none.
 added_columns <- list(
@@ -503,18 +494,13 @@ check_treatment <- function(data, file, info, external = NULL) {
     x <- data[[name]]
     refuse <- function(bad, wanted) {
       at <- which(bad)[1]
-      if (is.na(at)) return(invisible())
-      got <- if (is.na(x[at])) "" else as.character(x[at])
-      refuse_cell(file, at, list(name = name), got, wanted)
+      if (!is.na(at)) refuse_cell(file, at, list(name = name), x[at], wanted)
     }
     lacking <- is.na(x)
-    if (!identical(lacking, off)) {
-      refuse(lacking & !off, "a word in an on row")
-      refuse(!lacking & off, "nothing in an off row")
-    }
+    refuse(lacking & !off, "a word in an on row")
+    refuse(!lacking & off, "nothing in an off row")
     one_of <- function(known, whose) {
-      if (length(known) == 0 || all(levels(x) %in% known)) return(invisible())
-      refuse(own & !lacking & !x %in% known, paste0(whose, printable(paste(known, collapse = ", "))))
+      if (length(known) > 0 && !all(levels(x) %in% known)) refuse(own & !lacking & !x %in% known, paste0(whose, printable(paste(known, collapse = ", "))))
     }
     one_of(treatment_words[[name]], "one of ")
     one_of(unlist(info$options[[paste0(name, "s")]]), "what launch.json has: ")
@@ -585,52 +571,37 @@ complete_lines <- function(file, cut_off, partial) {
 }
 
 check_column <- function(x, rule, file) {
-  odd <- if (is.character(x)) which(!validUTF8(x))[1] else NA
-  if (!is.na(odd)) refuse_cell(file, odd, rule, x[odd], "UTF-8")
+  refuse <- function(bad, wanted) {
+    at <- which(bad)[1]
+    if (!is.na(at)) refuse_cell(file, at, rule, x[at], wanted)
+  }
+  if (is.character(x)) refuse(!validUTF8(x), "UTF-8")
   if (rule$kind %in% text_kinds) return(check_text(x, rule, file))
   if (is.character(x)) {
-    bad <- which(!is.na(x) & !is.finite(suppressWarnings(as.numeric(x))))
-    if (length(bad) == 0) bad <- which(!is.na(x))  # numbers R reads but the contract does not
-    refuse_cell(file, bad[1], rule, x[bad[1]], "a number")
+    refuse(!is.na(x) & !is.finite(suppressWarnings(as.numeric(x))), "a number")
+    refuse(!is.na(x), "a number")  # numbers R reads but the contract does not
   }
-  if (length(x) == 0) return(invisible())
-  if (anyNA(x)) {
-    if (any(is.nan(x))) refuse_cell(file, which(is.nan(x))[1], rule, "NaN", "a number")
-    if (!rule$empty_ok) refuse_cell(file, which(is.na(x))[1], rule, "", "a number")
-    if (all(is.na(x))) return(invisible())
-  }
-  least <- min(x, na.rm = TRUE)
-  if (is.infinite(least) || is.infinite(max(x, na.rm = TRUE))) {
-    refuse_cell(file, which(is.infinite(x))[1], rule, "Inf", "a finite number")
-  }
-  if (least < rule$lowest) {
-    at <- which(x < rule$lowest)[1]
-    refuse_cell(file, at, rule, x[at], paste("at least", rule$lowest))
-  }
-  if (rule$kind == "whole" && any(x != floor(x), na.rm = TRUE)) {
-    at <- which(x != floor(x))[1]
-    refuse_cell(file, at, rule, x[at], "a whole number")
-  }
+  if (anyNA(x)) refuse(if (rule$empty_ok) is.nan(x) else is.na(x), "a number")
+  refuse(is.infinite(x), "a finite number")
+  refuse(x < rule$lowest, paste("at least", rule$lowest))
+  if (rule$kind == "whole") refuse(x != floor(x), "a whole number")
 }
 
 check_text <- function(x, rule, file) {
   if (rule$kind == "blank") return(invisible()) # free text, that may be empty
   known <- if (is.factor(x)) levels(x) else unique(x)
   if (anyNA(known)) refuse_cell(file, which(is.na(x))[1], rule, "", "text")
-  odd <- known[!grepl(if (rule$kind == "label") "^[[:print:]]+$" else text_pattern, known, useBytes = TRUE)]
-  if (length(odd) > 0) {
-    refuse_cell(file, match(odd[1], x), rule, odd[1], text_wanted)
-  }
+  refuse <- function(odd, wanted) if (length(odd) > 0) refuse_cell(file, match(odd[1], x), rule, odd[1], wanted)
+  refuse(known[!grepl(if (rule$kind == "label") "^[[:print:]]+$" else text_pattern, known, useBytes = TRUE)], text_wanted)
   words <- closed_words[[rule$name]]
-  odd <- setdiff(known, words)
-  if (!is.null(words) && length(odd) > 0) refuse_cell(file, match(odd[1], x), rule, odd[1], join_words(words, "or"))
+  if (!is.null(words)) refuse(setdiff(known, words), join_words(words, "or"))
 }
 
 # Row i of the table is line i + 1 of the file: fread accepts no blank lines inside.
 refuse_cell <- function(file, i, rule, got, wanted) {
-  got <- if (identical(got, "")) "empty" else paste0("'", shortened(printable(if (is.character(got)) got else format(got, digits = 15))),
-                                                     "'")
-  abort_damaged(file, i + 1, rule$name, " is ", got, ", wanted ", wanted)
+  text <- if (is.numeric(got)) format(got, digits = 15) else as.character(got)
+  is_empty <- is.na(got) & !is.nan(got) | text %in% ""
+  abort_damaged(file, i + 1, rule$name, " is ", if (is_empty) "empty" else paste0("'", shortened(printable(text)), "'"), ", wanted ", wanted)
 }
 
 # What no single column can tell: arms, the launch id, what launch.json says was run, rows that occur
@@ -693,26 +664,4 @@ check_bins <- function(data, file) {
   refuse_row(data[["lo_ns"]] >= data[["hi_ns"]], file, function(at) {
     paste0("lo_ns is ", data[["lo_ns"]][at], ", hi_ns ", data[["hi_ns"]][at], ", wanted lo_ns below hi_ns")
   })
-}
-
-# A rank is at most last in every start of a slice, which has a length and occurs once per rank.
-check_lateness <- function(data, file) {
-  refuse_row(data[["end_ns"]] < data[["start_ns"]], file, "end_ns is below start_ns")
-  refuse_row(pmax(data[["last_starts"]], data[["last_ends"]]) > data[["starts"]], file, "a rank was last more often than there were starts")
-  refuse_row(duplicated(combine_keys(data[["slice"]], data[["rank"]])), file, "the slice has this rank twice")
-}
-
-# A group without any operation says nothing, and is left out.
-without_empty_groups <- function(hist, launch) {
-  data <- hist$data
-  if (nrow(data) == 0) return(hist)
-  group <- code_of(combine_keys(code_of(data[["operation"]]), data[["bytes"]], code_of(data[["arm"]]),
-                                data[["level_requested_percent"]], treatment_code(data)))
-  empty <- which(rowsum(data[["count"]], group)[, 1] == 0)
-  if (length(empty) == 0) return(hist)
-  first <- match(empty, group)
-  list(data = data.table::as.data.table(as.data.frame(data)[!group %in% empty, ]),
-       notes = c(hist$notes, sprintf("launch %s: hist.csv counts no operation of %s, %s, level %s: left out",
-                                     launch, data[["operation"]][first], data[["arm"]][first],
-                                     format_level(data[["level_requested_percent"]][first]))))
 }

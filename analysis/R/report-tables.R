@@ -45,31 +45,7 @@ agent_section <- function(report) {
        if (nrow(report$accounts) > 0) page_table(account_columns(report$accounts), "What the agent used in its halves, by its own account") else
          tags$p("No account of the agent was recorded (agent.HOST.csv)."), part_tags(agreement_part(report)),
        if (NROW(report$tasks) > 0) part_tags(tasks_part(report)) else tags$p("Who took the CPU was not recorded (tasks.HOST.csv)."),
-       if (NROW(report$bursts) > 0) part_tags(bursts_part(report$bursts)) else tags$p("No single bursts were kept (bursts.HOST.trace)."),
-       switched_table(report$campaign))
-}
-
-switched_table <- function(campaign) {
-  rows <- unlist(lapply(unname(campaign$launches), function(info) lapply(info$agents, function(a) c(list(launch = info$launch), a))),
-                 recursive = FALSE)
-  if (length(rows) == 0) return(NULL)
-  of <- function(key) cells_of(rows, function(r) r[[key]])
-  times <- function(which) cells_of(rows, function(r) {
-    s <- r$switching[[which]]
-    if (is.null(s)) "-" else sprintf("%s, longest %s, n = %s", format_time((s$p50_ns %||% NA_real_) / 1e9),
-                                     format_time((s$max_ns %||% NA_real_) / 1e9), show_json(s$n))
-  })
-  html_table(list(launch = of("launch"), node = of("host"), agent = of("name"), "switched by" = of("way"), command = of("command"),
-                  "found" = of("state_found"), "left" = of("state_left"),
-                  "account by" = of("account"), scrapes = cells_of(rows, function(r) {
-                    s <- r$scraper
-                    if (is.null(s)) "none" else sprintf("%s, failed %s, skipped %s", show_json(s$scrapes), show_json(s$failed), show_json(s$skipped))
-                  }),
-                  died = cells_of(rows, function(r) show_json(r$died, "no")), "switch on" = times("on"), "switch off" = times("off")),
-             "How the agent was switched, and in which state it was found and left",
-             text = c("launch", "node", "agent", "switched by", "command", "found", "left", "account by", "scrapes", "died",
-                      "switch on", "switch off"),
-             wrap = "command")
+       if (NROW(report$bursts) > 0) part_tags(bursts_part(report$bursts)) else tags$p("No single bursts were kept (bursts.HOST.trace)."))
 }
 
 # Sections of the report on what is done with an agent: sampling intervals, its replay, hardware counters. NULL where the

@@ -58,12 +58,9 @@ report_analysis <- function(campaign, alpha, margin = NULL) {
 }
 
 # The picture of the answer is the first of these that there is, each section's the first of its own.
-answer_plots <- c("pareto", "intervals", "dose", "forest", "lateness")
+answer_plots <- c("pareto", "intervals", "dose", "forest", "tail")
 agent_plots <- c("intervals", "forest")
-lead_plots <- list(
-  slower = c("forest", "tail"), cpu = "preempted", seen = "power", where = c("nodes", "lateness"),
-  trust = "trace"
-)
+lead_plots <- list(slower = c("forest", "tail"), cpu = "preempted", seen = "power", where = "nodes", trust = "trace")
 
 report_page <- function(analysis, figures, files_dir) {
   lead <- utils::head(intersect(if (has_agent(analysis$campaign)) agent_plots else answer_plots, names(figures)), 1)
@@ -162,21 +159,16 @@ figure_tag <- function(figure, files_dir) {
   if (is.null(figure)) return(NULL)
   tags <- htmltools::tags
   files <- paste0(files_dir, "/", figure$name, c(paste0(".", figure$picture$form), ".csv"))
-  template("figure", id = figure$name, class = if (is.null(figure$narrow)) "" else "fits", title = paste0(figure$title, "."),
-           subtitle = figure$subtitle,
-           picture = htmltools::tagList(
-             drawn_tag(figure$picture, figure$alt, figure$name, if (is.null(figure$narrow)) "drawn" else "drawn wide"),
-             if (!is.null(figure$narrow)) drawn_tag(figure$narrow, figure$alt, paste0(figure$name, "-narrow"), "drawn narrow")
-           ),
-           caption = figure$caption, files = tags$p("Picture and data: ", paste(files, collapse = ", ")))
+  template("figure", id = figure$name, title = paste0(figure$title, "."), subtitle = figure$subtitle,
+           picture = drawn_tag(figure$picture, figure$alt, figure$name), caption = figure$caption, files = tags$p("Picture and data: ", paste(files, collapse = ", ")))
 }
 
 # Open to the eye and to those who have the picture read to them.
-drawn_tag <- function(picture, alt, id, class) {
+drawn_tag <- function(picture, alt, id) {
   tags <- htmltools::tags
-  if (picture$form == "svg") return(tags$div(class = class, htmltools::HTML(inline_svg(picture$data, alt, id))))
+  if (picture$form == "svg") return(tags$div(class = "drawn", htmltools::HTML(inline_svg(picture$data, alt, id))))
   data <- paste0("data:image/png;base64,", gsub("\n", "", jsonlite::base64_enc(picture$data), fixed = TRUE))
-  tags$div(class = class, tags$img(src = data, alt = alt, width = round(96 * picture$width), height = round(96 * picture$height)))
+  tags$div(class = "drawn", tags$img(src = data, alt = alt, width = round(96 * picture$width), height = round(96 * picture$height)))
 }
 
 # The drawing as part of a page: without what only a file needs, with its text alternative, and with names that no other drawing has.
@@ -264,19 +256,14 @@ write_figure <- function(plot, analysis, plots_dir) {
   write_atomically(file.path(plots_dir, paste0(plot$name, ".csv")), function(path) data.table::fwrite(without_levels(frame), path, na = ""))
   ordered <- if (is.null(analysis$campaign)) frame else frame[order(panel_factor(frame$panel, analysis)), ]
   # Without title, subtitle and caption it is lower.
-  figure <- figure_parts(plot, draw_frame(plot, analysis, frame), plot$alt(ordered), figure_size(plot, frame, analysis) - c(0, 0.8),
-                         nrow(frame), plots_dir)
-  if (!is.null(plot$narrow)) figure$narrow <- narrow_picture(plot$narrow(figure$drawn, frame), frame)
-  figure$drawn <- NULL
-  figure
+  figure_parts(plot, draw_frame(plot, analysis, frame), plot$alt(ordered), figure_size(plot, frame, analysis) - c(0, 0.8), nrow(frame), plots_dir)
 }
 
 figure_parts <- function(plot, drawn, alt, size, n_marks, plots_dir) {
   words <- lapply(drawn$labels[c("subtitle", "caption")], function(text) gsub("\n", " ", text %||% "", fixed = TRUE))
   names(words) <- c("subtitle", "caption")
   drawn <- drawn + ggplot2::labs(title = NULL, subtitle = NULL, caption = NULL)
-  c(plot[c("name", "title", "question", "asks")], words, list(alt = alt, drawn = drawn,
-      picture = write_picture(drawn, plots_dir, plot$name, size, n_marks)))
+  c(plot[c("name", "title", "question", "asks")], words, list(alt = alt, picture = write_picture(drawn, plots_dir, plot$name, size, n_marks)))
 }
 
 write_picture <- function(drawn, plots_dir, name, size, n_marks) {
@@ -300,13 +287,6 @@ svg_text <- function(drawn, size) {
   svglite::svglite(file, width = size[1], height = size[2])
   tryCatch(print(drawn), finally = grDevices::dev.off())
   paste(readLines(file, encoding = "UTF-8"), collapse = "\n")
-}
-
-# For the width of a phone, with a panel below the other; NULL without svglite.
-narrow_picture <- function(drawn, frame) {
-  if (!has_svglite() || nrow(frame) > most_marks) return(NULL)
-  size <- c(4.4, 1 + 1.5 * min(8, n_panels(frame)))
-  list(form = "svg", data = svg_text(drawn, size), width = size[1], height = size[2])
 }
 
 save_plot <- function(plot, path, size, form = "png") {

@@ -11,7 +11,7 @@ text_columns <- c("quantity", "channel", "scope", "launch", "host", "operation",
                   "verdict", "margin_verdict", "reason")
 
 channel_quantities <- c(time = "slowdown_percent", locked = "slowdown_by_bursts_percent", preempted = "preempted_percent", detour = "detour_percent", base = "base_percent",
-                        steal = "steal_percent", arrival = "arrival_percent", overshoot = "overshoot_ns", late = "late_percent")
+                        steal = "steal_percent", arrival = "arrival_percent")
 
 # "launches like these" as launches_like_these.
 closed_word <- function(x) ifelse(is.na(x), NA_character_, gsub("[^a-z0-9.]+", "_", tolower(as.character(x))))

@@ -118,19 +118,6 @@ test_that("a load that makes the quota stop the ranks more is said", {
   expect_null(busy_sentence(campaign))
 })
 
-test_that("the quota is a cause of its own among those who took the CPU", {
-  dir <- local_agent(pairs = 40, seed = 3, agent_burst_ns = 1e6)
-  campaign <- read_campaign(dir)
-  before <- agent_tasks(campaign)
-  rows <- campaign$rows
-  campaign$rows$throttled_ns <- ifelse(rows$arm == "off", 0.01, 0.03) * rows$wall_ns
-  quota <- agent_tasks(campaign)[agent_tasks(campaign)$group == "quota", ]
-  expect_equal(quota$task, rep("the CPU quota", nrow(quota)))
-  expect_equal(quota$us_per_s, rep(3e4, nrow(quota)))
-  expect_equal(quota$shift_us_per_s, rep(2e4, nrow(quota)))
-  expect_equal(agent_tasks(campaign)[agent_tasks(campaign)$group != "quota", ], before, ignore_attr = TRUE)
-})
-
 test_that("its column is read, and may be empty or missing", {
   dir <- local_campaign(pairs = 4, levels_percent = 1)
   expect_true(is.na(throttled_percent(read_campaign(dir)$rows)))

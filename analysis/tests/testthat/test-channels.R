@@ -6,10 +6,9 @@ test_that("the values of the channels are those of their formulas", {
 })
 
 test_that("with synchronised starts the time is that of all ranks, elsewhere the loop's", {
-  rows <- data.frame(wall_ns = c(1e7, 1e7), operations = 5000, global_ns = c(5e6, NA), spread_ns = c(1e5, 2e5), late_starts = c(5, 0),
-                     overshoot_ns_p50 = c(40, 50))
-  got <- lapply(channels[c("time", "arrival", "late", "overshoot")], function(channel) channel$value(rows, 1))
-  expect_equal(got, list(time = c(1000, 2000), arrival = c(20, 40), late = c(0.1, 0), overshoot = c(40, 50)))
+  rows <- data.frame(wall_ns = c(1e7, 1e7), operations = 5000, global_ns = c(5e6, NA), spread_ns = c(1e5, 2e5))
+  got <- lapply(channels[c("time", "arrival")], function(channel) channel$value(rows, 1))
+  expect_equal(got, list(time = c(1000, 2000), arrival = c(20, 40)))
   expect_equal(operation_ns_at(rows, 2), 2000)
 })
 
@@ -22,7 +21,7 @@ test_that("channels of synchronised starts are analyzed only when asked for, and
   all <- analyze_campaign(campaign, channels = names(channels))$verdicts
   shared <- all[all$channel %in% default$channel, ]
   expect_equal(shared, default, ignore_attr = TRUE)
-  expect_setequal(setdiff(all$channel, default$channel), c("arrival", "overshoot", "late"))
+  expect_setequal(setdiff(all$channel, default$channel), "arrival")
   # in loops they are not there, and that is said
   got <- analyze_campaign(simulated_campaign(pairs = 10, levels_percent = 5), channels = c("time", "arrival"))
   expect_equal(unique(got$verdicts$channel), "time")

@@ -36,10 +36,10 @@ test_that("a picture has room for its words, which the report has beside it, or 
 
 test_that("several plots go to a directory, and those without data are said", {
   dir <- local_campaign(pairs = 12, levels_percent = 5)
-  got <- status_of("noiselab-plot", "forest,lateness,power", dir, "--out", dir)
+  got <- status_of("noiselab-plot", "forest,intervals,power", dir, "--out", dir)
   expect_equal(got$status, 0L)
   expect_equal(got$out, file.path(dir, c("forest.png", "power.png")))
-  expect_match(got$err, "note: lateness: nothing to draw: needs synchronised starts")
+  expect_match(got$err, "note: intervals: nothing to draw: needs launches of an agent")
   got <- status_of("noiselab-plot", "forest,power", dir, "--csv", "--out", dir)
   expect_true(all(file.exists(file.path(dir, c("forest.csv", "power.csv")))))
   old <- setwd(dir)
@@ -63,7 +63,7 @@ test_that("what is missing or wrong is said in one line", {
   refused(2L, "--margin: 'x' is not a percentage", "forest", dir, "--margin", "x")
   refused(2L, "--alpha: '2' is not", "dose", dir, "--alpha", "2")
   refused(2L, "exclude each other", "dose", dir, "--csv", "--json")
-  refused(3L, "lateness: nothing to draw: needs synchronised starts", "lateness", dir, "--out", file.path(dir, "l.png"))
+  refused(3L, "intervals: nothing to draw: needs launches of an agent", "intervals", dir, "--out", file.path(dir, "l.png"))
   refused(3L, "no launch in", "dose", tempdir())
   expect_false(file.exists(file.path(dir, "l.png")))
 })

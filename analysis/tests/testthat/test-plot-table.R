@@ -1,4 +1,3 @@
-of_starts <- "lateness"
 of_agents <- grep("^(agent-|intervals|pareto)", plot_table()$name, value = TRUE)  # need an agent's files, or algorithms: tested by themselves
 
 # n, the unit it counts, alpha; and where an interval or band is drawn, what it is.
@@ -33,9 +32,7 @@ test_that("every plot of an analysis is in the table", {
 # Every plot that this campaign has data for, built; test-report.R draws them.
 expect_plots <- function(...) {
   analysis <- analyze_campaign(read_campaign(local_campaign(pairs = 10, ...)), channels = c("time", "preempted"))
-  rows <- Filter(function(plot) {
-    !(plot$name %in% of_agents || plot$name %in% of_starts && is.null(analysis$campaign$rows[["global_ns"]]))
-  }, plots_of("noise"))
+  rows <- Filter(function(plot) !plot$name %in% of_agents, plots_of("noise"))
   for (plot in rows) {
     frame <- plot$draw(analysis, draw = FALSE)
     expect_gt(nrow(frame), 0)
@@ -78,7 +75,7 @@ test_that("panels are in the order of the operations as given in every plot", {
   analysis <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
   for (plot in plots_of("noise")) {
     # nodes have a panel for each treatment
-    if (!plot$name %in% c("nodes", of_starts, of_agents)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
+    if (!plot$name %in% c("nodes", of_agents)) expect_equal(levels(plot$draw(analysis)$data$panel), c("reduce", "barrier"))
   }
 })
 

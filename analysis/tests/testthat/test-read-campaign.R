@@ -213,16 +213,6 @@ test_that("a launch without rows is left out loudly where others have rows", {
   expect_equal(names(read_campaign(dir)$launches), "sim-2")
 })
 
-test_that("histogram bins have a width, and groups that count nothing are left out", {
-  dir <- small()
-  file <- file.path(dir, "sim-1", "hist.csv")
-  edit_lines(file, function(x) ifelse(grepl(",on,5,", x), sub(",[0-9]+,spin", ",0,spin", x), x))
-  got <- read_campaign(dir)
-  expect_match(got$notes, "hist.csv counts no operation of barrier, on, level 5", all = FALSE)
-  expect_false(any(got$hist$level_requested_percent == 5))
-  expect_no_warning(ggplot2::ggplotGrob(plot_tail(analyze_campaign(got, channels = "time"))))
-})
-
 test_that("the treatment is read as factors, empty in off rows", {
   dir <- small(kinds = c("spin", "cache"), placements = "rank:0+rank:1")
   got <- read_campaign(dir)
@@ -255,19 +245,15 @@ test_that("files of synchronised starts are read, and without them their tables 
   expect_equal(got$notes, character())
   expect_true(all(added_columns$starts[1:10] %in% names(got$rows)))
   expect_gt(nrow(got$starts_hist), 0)
-  expect_gt(nrow(got$lateness), 0)
   expect_equal(nrow(got$clocks), 8)
   expect_equal(unname(got$paths), normalizePath(file.path(dir, "sim-1")))
   # every start has a rank that ended last
   expect_equal(sum(got$ranks$last_ends), sum(got$rows$operations))
-  expect_equal(sum(got$lateness$last_starts), sum(got$rows$operations))
-  unlink(file.path(dir, "sim-1", c("lateness.csv", "clocks.csv", "starts_hist.csv")))
-  got <- read_campaign(dir)
-  expect_equal(nrow(got$lateness), 0)
-  expect_match(got$notes, "lateness.csv is missing", all = FALSE)
+  unlink(file.path(dir, "sim-1", c("clocks.csv", "starts_hist.csv")))
+  expect_match(read_campaign(dir)$notes, "clocks.csv is missing", all = FALSE)
   dir <- small()
   got <- read_campaign(dir)
-  expect_equal(c(nrow(got$starts_hist), nrow(got$lateness), nrow(got$clocks)), c(0, 0, 0))
+  expect_equal(c(nrow(got$starts_hist), nrow(got$clocks)), c(0, 0))
 })
 
 test_that("columns of synchronised starts that are there and empty are as good as not there", {
@@ -300,7 +286,6 @@ test_that("launches with and without synchronised starts are read together, and 
 
 test_that("damage in the files of synchronised starts is named with file and line", {
   cases <- list(
-    list("lateness", 3, "starts", 0, "a rank was last more often"), list("lateness", 2, "end_ns", -5, "end_ns is below start_ns"),
     list("clocks", 2, "reason", "whim", "reason is 'whim', wanted first, schedule or residual"),
     list("starts_hist", 2, "measure", "size", "measure is 'size'"), list("starts_hist", 5, "hi_ns", 0, "lo_ns is"),
     list("halves", 2, "late_starts", 0.5, "late_starts is '0.5'"), list("ranks", 2, "last_ends", -1, "last_ends is '-1'")

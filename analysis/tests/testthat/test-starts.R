@@ -121,7 +121,7 @@ test_that("what starts cannot answer has status 3, what it does not take has sta
 hist_of <- function(lo, count, width = 1) data.frame(lo_ns = lo, hi_ns = lo + width, count = count)
 
 test_that("quantiles are interpolated within bins, whole ns in the middle of theirs", {
-  quantile <- function(hist, p) spread_quantile(hist$lo_ns, hist$hi_ns, hist$count, p)
+  quantile <- function(hist, p) hist_quantile(hist$lo_ns, hist$hi_ns, hist$count, p, within = TRUE)
   hist <- hist_of(c(100, 200), c(10, 30), width = 10)
   expect_equal(quantile(hist, c(0, 5, 10, 25, 40) / 40), c(100, 105, 110, 205, 210) - 0.5)
   expect_equal(quantile(hist[2:1, ], 25 / 40), 204.5)
