@@ -1,6 +1,5 @@
 #include "detector/run.h"
 #include "detector/run_state.h"
-#include "detector/starts/self_test.h"
 
 #define CHECKPOINT_NS INT64_C(30000000000)    /* histograms and sums are written at least this often */
 #define WARMUP_STREAM_ROUND (INT64_C(1) << 38) /* rounds from here on are warm-up: other draws than those of the record */
@@ -294,12 +293,6 @@ static int had_wrong_data(struct nd_run *r) {
     return n_wrong > 0;
 }
 
-/* Whether starts were not good enough, where that was asked. The same on all ranks. */
-static int had_bad_starts(struct nd_run *r) {
-    int is_asked = r->root.record && r->o->self_test;
-    return nd_run_agree_failed(r, is_asked && !nd_self_test_judge(stdout, r->o, r->starter, r->root.measures, r->n_arms));
-}
-
 /* The overshoots of all ranks into the launch's description. Collective. */
 static void describe_starts(struct nd_run *r) {
     if (!r->starter) return;
@@ -340,7 +333,7 @@ static enum nd_end finish(struct nd_run *r, int flags) {
     MPI_Allreduce(MPI_IN_PLACE, &peak_kib, 1, MPI_INT64_T, MPI_MAX, r->team.world);
     describe_starts(r);
     int was_wrong = had_wrong_data(r);
-    if (end == ND_END_COMPLETE && (had_bad_starts(r) || was_wrong)) end = ND_END_NO;
+    if (end == ND_END_COMPLETE && was_wrong) end = ND_END_NO;
     int failed = 0;
     if (r->root.record) {
         warn_of_short_halves(r);

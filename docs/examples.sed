@@ -6,7 +6,6 @@
 
 # launches that nothing looks at are only planned
 /--out (early|where|preset|late)$|build.bin.noiselab-detect .*--seconds [^ ]+$/s/noiselab-detect/& --dry-run/
-s/--self-test/& --dry-run/
 
 # times: of measuring, of loads, of recording; blocks that fit into them
 /--dry-run/!s/--seconds [0-9a-z]+/--seconds 500ms/

@@ -322,8 +322,6 @@ static const struct nl_option rows[] = {
     {"launch-id", "ID", "name of the launch's folder (default: time, host and process number)", 4, AT(NAME, launch_id), .most = NAME_BYTES},
     {"oversubscribe", NULL, "allow more ranks than CPUs on a node", 4, KEPT(FLAG, oversubscribe)},
     {"progress", NULL, NL_PROGRESS_HELP, 4, AT(WORD, progress), .table = nl_progress_names},
-    {"self-test", NULL, "time operations of known length with synchronised starts and report the quality of the starts; status 1: not good "
-     "enough", 4, AT(FLAG, self_test), .tags = NEEDS_OPERATIONS},
     {"sync-only", NULL, "compare the ranks' clocks, print the table, and end", 4, AT(FLAG, sync_only), .tags = NEEDS_OPERATIONS},
     {"dry-run", NULL, "check the options, print what would be run, and end", 4, AT(FLAG, dry_run)},
     {"json", NULL, "with --dry-run: print it as JSON", 4, AT(FLAG, is_json)},
@@ -649,16 +647,6 @@ static void note_few_pairs(struct nd_options *o) {
          LEAST_PAIRS * 1e-9 * (double)nd_options_round_ns(o));
 }
 
-static void resolve_self_test(struct parsing *p) {
-    struct nd_options *o = p->o;
-    if (!o->self_test) return;
-    if (!o->given.operations) o->given.operations = "waitpattern-up,waitpattern-null,empty";
-    if (!o->given.levels) o->given.levels = "none";
-    if (!nl_options_given(p->line, "design")) o->design = nl_find(nd_designs, "single");
-    if (!nl_options_given(p->line, "starts")) o->start.mode = nl_find(nd_start_modes, "round");
-    if (o->measure_ns == 0) o->measure_ns = INT64_C(3000000000);
-}
-
 /* Whether an option with one of these tags was given, and would be without effect; says which, and why. */
 static int is_useless(const struct parsing *p, unsigned needs, int is_met, const char *why) {
     char name[96];
@@ -722,7 +710,7 @@ static int resolve_starts(struct parsing *p) {
     if (!s->mode->is_synchronised) {
         if (o->check == ND_CHECK_EVERY) return needs_starts("--check every");
         if (o->op.buffer.use == ND_BUFFER_FLUSH) return needs_starts("--buffer flush");
-        if (o->self_test || o->sync_only) return needs_starts(o->self_test ? "--self-test" : "--sync-only");
+        if (o->sync_only) return needs_starts("--sync-only");
         if (is_useless(p, NEEDS_STARTS, 0, "needs synchronised starts (try --starts round)")) return -1;
         return check_arrival(p) || check_late_arm(o) ? -1 : 0;
     }
@@ -835,7 +823,6 @@ static int check_quick(const struct nd_options *o) {
 
 static int resolve(struct parsing *p) {
     struct nd_options *o = p->o;
-    resolve_self_test(p);
     if (nd_agent_read(&o->agent) || resolve_starts(p)) return -1;
     int seconds_given = o->measure_ns != 0;
     if (!seconds_given) o->measure_ns = INT64_C(60000000000);
@@ -900,7 +887,7 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
         .version_note = likwid,
         .doc = "Times MPI collectives without and with a known background load, in random order, and records what each half cost."
                "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 1 the answer is no "
-               "(--self-test, --check every), 2 usage or environment error."};
+               "(--check every), 2 usage or environment error."};
     struct parsing p = {.o = o, .line = &line};
     snprintf(likwid, sizeof likwid, "%s%s", nl_likwid ? ", with " : ", without LIKWID", nl_likwid ? nl_likwid : "");
     *o = (struct nd_options){.design = nd_designs[0],

@@ -111,7 +111,7 @@ struct nd_options {
     struct nd_sequential_options sequential;
     enum nd_arms which_arms;
     int set;                    /* number of the set of launches that this one belongs to; 0: none */
-    int self_test, sync_only;
+    int sync_only;
     int64_t measure_ns;         /* planned measuring time over all halves */
     int64_t half_ns;            /* length of a half (lockin), block (blocks) or loop (single) */
     int64_t stretch_ns;         /* quick: length of an undisturbed stretch; 0 in other designs */

@@ -47,32 +47,18 @@ static int open_wtime(struct nd_clock *c, char *reason, size_t reason_size) {
     return nl_say(reason, reason_size, "MPI is not initialised");
 }
 
-static const struct nd_clock_kind tsc = {
-    .name = "tsc", .help = "the processor's tick counter (on ARM the virtual counter), calibrated against CLOCK_MONOTONIC_RAW",
-    .read = ND_READ_COUNTER, .open = open_tsc,
+/* Open MPI subtracts an origin of its own from MPI_Wtime in each process, so even two ranks of a node do not agree. */
+static const struct nd_clock_kind kinds[] = {
+    {"tsc", "the processor's tick counter (on ARM the virtual counter), calibrated against CLOCK_MONOTONIC_RAW", ND_READ_COUNTER,
+     .open = open_tsc},
+    {"monotonic-raw", "CLOCK_MONOTONIC_RAW: the kernel's clock at the hardware's own rate", ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW},
+    {"monotonic", "CLOCK_MONOTONIC: the kernel's clock, whose rate NTP steers", ND_READ_KERNEL, .id = CLOCK_MONOTONIC},
+    {"mpi-wtime", "MPI_Wtime; its zero may differ from rank to rank, so every rank is synchronised", ND_READ_WTIME, .is_per_process = 1,
+     .open = open_wtime},
+    {"gettimeofday", "the time of day, in us; NTP and the administrator may set it", .read = ND_READ_TIMEOFDAY},
 };
 
-static const struct nd_clock_kind monotonic_raw = {
-    .name = "monotonic-raw", .help = "CLOCK_MONOTONIC_RAW: the kernel's clock at the hardware's own rate", .read = ND_READ_KERNEL,
-    .id = CLOCK_MONOTONIC_RAW,
-};
-
-static const struct nd_clock_kind monotonic = {
-    .name = "monotonic", .help = "CLOCK_MONOTONIC: the kernel's clock, whose rate NTP steers", .read = ND_READ_KERNEL,
-    .id = CLOCK_MONOTONIC,
-};
-
-/* Open MPI subtracts an origin of its own in each process, so even two ranks of a node do not agree. */
-static const struct nd_clock_kind mpi_wtime = {
-    .name = "mpi-wtime", .help = "MPI_Wtime; its zero may differ from rank to rank, so every rank is synchronised", .read = ND_READ_WTIME,
-    .is_per_process = 1, .open = open_wtime,
-};
-
-static const struct nd_clock_kind timeofday = {
-    .name = "gettimeofday", .help = "the time of day, in us; NTP and the administrator may set it", .read = ND_READ_TIMEOFDAY,
-};
-
-const struct nd_clock_kind *const nd_clock_kinds[] = {&tsc, &monotonic_raw, &monotonic, &mpi_wtime, &timeofday, NULL};
+const struct nd_clock_kind *const nd_clock_kinds[] = {&kinds[0], &kinds[1], &kinds[2], &kinds[3], &kinds[4], NULL};
 
 struct examination {
     int64_t n_readings, n_backwards;
@@ -82,11 +68,9 @@ struct examination {
 
 static inline void examine_step(struct examination *e, int64_t step_ns) {
     e->n_readings++;
+    e->n_backwards += step_ns < 0;
     if (step_ns > 0 && step_ns < e->smallest_step_ns) e->smallest_step_ns = step_ns;
-    if (step_ns < 0) {
-        e->n_backwards++;
-        if (step_ns < e->worst_step_ns) e->worst_step_ns = step_ns;
-    }
+    if (step_ns < e->worst_step_ns) e->worst_step_ns = step_ns;
 }
 
 /* In ten batches. Cost of a reading, ns: the mean of the least disturbed batch. */
@@ -151,10 +135,9 @@ static int open_kind(struct nd_clock *c, const struct nd_clock_kind *kind, char 
 }
 
 int nd_clock_open(struct nd_clock *c, const struct nd_clock_kind *kind, char *reason, size_t reason_size) {
-    if (reason_size) reason[0] = '\0';
+    reason[0] = '\0';
     if (kind) return open_kind(c, kind, reason, reason_size);
-    if (open_kind(c, &tsc, reason, reason_size) == 0) return 0;
-    return open_kind(c, &monotonic_raw, reason, reason_size);
+    return open_kind(c, &kinds[0], reason, reason_size) ? open_kind(c, &kinds[1], reason, reason_size) : 0;
 }
 
 void nd_clock_share(struct nd_clock *c, MPI_Comm node) {
@@ -179,44 +162,28 @@ static int parse_shift(const char *text, int rank, int64_t *out_ns) {
     static const int64_t limit_ns = INT64_C(1000000000000000000); /* 31 years: sums of a few of them, and the time, stay within 64 bits */
     int is_negative = text[0] == '-';
     int64_t ns;
-    if (nl_parse_duration_or_zero(text + is_negative, &ns)) return -1;
-    if (__builtin_mul_overflow(ns, (int64_t)rank, &ns) || ns > limit_ns) return -1;
-    *out_ns = is_negative ? -ns : ns;
+    if (nl_parse_duration_or_zero(text + is_negative, &ns) || ns > limit_ns / (rank + 1)) return -1;
+    *out_ns = (is_negative ? -ns : ns) * rank;
     return 0;
 }
 
-/* A drift such as 50ppm or -0.5ppm, `rank` times. Changes `text`. */
-static int parse_drift(char *text, int rank, double *out) {
-    int is_negative = text[0] == '-';
-    size_t length = strlen(text);
-    double ppm;
-    if (length < 4 || strcmp(text + length - 3, "ppm") != 0) return -1;
-    text[length - 3] = '\0';
-    /* a percentage without its sign is a strict number >= 0 */
-    if (strchr(text, '%') || nl_parse_percent(text + is_negative, &ppm)) return -1;
-    double drift = ppm / 1e6 * rank;
-    if (drift >= 0.5) return -1; /* the clock shall still look like one, and go forwards */
-    *out = is_negative ? 0 - drift : drift; /* rank 0 drifts by 0, not by -0 */
-    return 0;
+/* A drift such as 50ppm or -0.5ppm, `rank` times. */
+static int parse_drift(const char *text, int rank, double *out) {
+    char *end;
+    *out = strtod(text, &end) / 1e6 * rank + 0; /* rank 0 drifts by 0, not by -0 */
+    return end == text || strcmp(end, "ppm") != 0 || !(fabs(*out) < 0.5) ? -1 : 0; /* it shall still look like a clock, and go forwards */
 }
 
 int nd_clock_parse_fake(const char *text, int rank, struct nd_clock *c) {
-    char copy[128];
+    char copy[128], *at = NULL;
     const char *parts[3];
     int64_t offset_ns, jump_ns = 0, after_ns = 0;
     double drift = 0;
-    size_t length = strlen(text);
-    if (rank < 0 || length >= sizeof copy) return -1;
-    memcpy(copy, text, length + 1);
-    int n = nl_split(copy, parts, 3);
-    if (n < 1 || parse_shift(parts[0], rank, &offset_ns)) return -1;
-    if (n > 1 && parse_drift(copy + (parts[1] - copy), rank, &drift)) return -1;
-    if (n > 2) {
-        char *at = strchr(copy + (parts[2] - copy), '@');
-        if (!at) return -1;
-        *at = '\0';
-        if (parse_shift(parts[2], rank, &jump_ns) || nl_parse_duration_or_zero(at + 1, &after_ns)) return -1;
-    }
+    int n = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy ? nl_split(copy, parts, 3) : -1;
+    if (n < 1 || parse_shift(parts[0], rank, &offset_ns) || (n > 1 && parse_drift(parts[1], rank, &drift))) return -1;
+    if (n > 2 && !(at = strchr(copy + (parts[2] - copy), '@'))) return -1;
+    if (at) *at++ = '\0';
+    if (at && (parse_shift(parts[2], rank, &jump_ns) || nl_parse_duration_or_zero(at, &after_ns))) return -1;
     c->is_fake = 1;
     c->fake_offset_ns = offset_ns;
     c->fake_drift = drift;

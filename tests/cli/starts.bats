@@ -35,12 +35,12 @@ single() {
     refused "--starts: gamma: '1.2,eps' is not a number" --starts window:gamma=1.2,eps
     refused "--starts: 'gamma' is not NAME=VALUE" --starts window:gamma
     refused "'--gamma': no option by itself; use --starts ...:gamma=FACTOR" --starts window --gamma 1.2
-    refused "--self-test: needs synchronised starts" --self-test --starts loop
     refused "--starts: round has no 'stage' (it has: clock, sync-ranks, sync-every, slot, gamma, eps, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw)" --starts round:stage=3
     refused "--starts: precision: is for the rule median" --starts window:precision=2
     refused "--arrival: amount: this arrival has no use for it" --starts round --arrival none:amount=5us
     refused "--starts: gamma: '3' is not a number from 1.01 to 2" --starts window:gamma=3
     refused "--starts: eps: '0' is not a percentage from 0.1 to 100" --starts window:gamma=1.2,eps=0
+    refused "--starts: late-bound: 'x'" --starts window:late-bound=x
     for bad in gamma=nan stage=0; do refused "--starts: ${bad%=*}: '${bad#*=}'" --starts "window:$bad"; done
     refused "--starts: precision: '0'" --starts window:stop-rule=median,precision=0 --design single
 }

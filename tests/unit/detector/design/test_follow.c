@@ -113,24 +113,17 @@ TEST(doses_are_delivered_while_the_speed_wanders_by_30_percent) {
             }
 }
 
-TEST(doses_are_delivered_on_a_machine_that_jumps_to_twice_the_time) {
-    for (int64_t n_bursts = 1; n_bursts <= 10; n_bursts += 9) {
-        struct machine m = machine(3, 2, 0.04, 0.02);
-        struct outcome o = measure(&m, 1, n_bursts, 4000, 1);
-        assert_between(o.ratio, 0.98, 1.02, "delivered/requested");
-        assert_between(o.mean_ns, 0.9 * HALF_NS, 1.25 * HALF_NS, "length of halves");
-        assert_true(o.n_set >= 20); /* there are 40 jumps */
-    }
-}
-
 /* Without following, this is what was measured: doses for 10 ms in halves of 12. */
-TEST(a_pilot_that_was_too_fast_is_made_good) {
-    const double errors[] = {0.4, 0.85, 1.2, 3};
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
-        struct machine m = machine(5 + i, 1, 0.04, 0.02);
-        struct outcome o = measure(&m, 1, 1, 2000, errors[i]);
+TEST(doses_are_delivered_on_a_machine_that_jumps_to_twice_the_time_and_after_a_wrong_pilot) {
+    static const struct { double steps, pilot_error; int n_bursts, n_pairs, least_set; } rows[] = {
+        {2, 1, 1, 4000, 20}, {2, 1, 10, 4000, 20}, /* there are 40 jumps */
+        {1, 0.4, 1, 2000, 0}, {1, 0.85, 1, 2000, 0}, {1, 1.2, 1, 2000, 0}, {1, 3, 1, 2000, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct machine m = machine(3 + i, rows[i].steps, 0.04, 0.02);
+        struct outcome o = measure(&m, 1, rows[i].n_bursts, rows[i].n_pairs, rows[i].pilot_error);
         assert_between(o.ratio, 0.98, 1.02, "delivered/requested");
         assert_between(o.mean_ns, 0.75 * HALF_NS, 1.27 * HALF_NS, "length of halves");
+        assert_true(o.n_set >= rows[i].least_set);
     }
 }
 
@@ -179,19 +172,15 @@ TEST(bursts_keep_clear_of_both_ends) {
 
 TEST(what_halves_lacked_is_made_up_for_once) {
     struct nd_ledger l = {0};
-    nd_ledger_half(&l, 100, 100);
-    assert_float_equal(nd_ledger_extra_ns(&l, 100), 0, 1e-9);
-    nd_ledger_half(&l, 100, 0); /* its burst came too late */
-    assert_float_equal(nd_ledger_extra_ns(&l, 100), 100, 1e-9);
-    l.owed_ns = 100; /* or the generator still owes it, and brings it itself */
-    assert_float_equal(nd_ledger_extra_ns(&l, 100), 0, 1e-9);
-    l.owed_ns = 0;
-    nd_ledger_half(&l, 100, 250);
-    assert_float_equal(nd_ledger_extra_ns(&l, 100), -50, 1e-9);
-    for (int i = 0; i < 50; i++) nd_ledger_half(&l, 100, 0); /* the load could not run at all */
-    assert_float_equal(nd_ledger_extra_ns(&l, 100), 100, 1e-9); /* at most as much again */
-    for (int i = 0; i < 4; i++) nd_ledger_half(&l, 100, 200);
-    assert_float_equal(nd_ledger_extra_ns(&l, 100), 0, 1e-9); /* and four doses of it */
+    static const struct { int n; double delivered_ns, owed_ns, extra_ns; } rows[] = {
+        {1, 100, 0, 0}, {1, 0, 0, 100}, /* its burst came too late */
+        {0, 0, 100, 0}, {1, 250, 0, -50}, /* or the generator still owes it, and brings it itself */
+        {50, 0, 0, 100}, {4, 200, 0, 0}}; /* the load could not run at all: at most as much again, and four doses of it */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        l.owed_ns = rows[i].owed_ns;
+        for (int k = 0; k < rows[i].n; k++) nd_ledger_half(&l, 100, rows[i].delivered_ns);
+        assert_float_equal(nd_ledger_extra_ns(&l, 100), rows[i].extra_ns, 1e-9);
+    }
 }
 
 TEST(a_half_is_lengthened_by_its_bursts) {

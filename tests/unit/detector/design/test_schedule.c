@@ -13,38 +13,26 @@ static int fill(const struct nd_schedule *s, int64_t round, struct nd_step *step
     return nd_schedule_round_steps(s);
 }
 
-TEST(every_lockin_round_holds_each_cell_once_as_a_pair) {
-    struct nd_schedule s = make("lockin", 7);
+/* a fair coin decides the order: 6000 pairs, so 3000 +- 39 (one standard deviation); 5 of them either way */
+TEST(every_lockin_round_holds_each_cell_once_as_a_pair_whose_order_is_a_fair_coin) {
+    struct nd_schedule s = make("lockin", 11);
     struct nd_step steps[MAX_STEPS];
+    int on_first = 0, same_as_before = 0, before = -1, n_pairs = 0;
     for (int64_t round = 0; round < ROUNDS; round++) {
         int seen[CONFIGS][LEVELS] = {{0}};
         int n = fill(&s, round, steps);
         assert_int_equal(n, 2 * CONFIGS * LEVELS);
-        for (int i = 0; i < n; i += 2) {
+        for (int i = 0; i < n; i += 2, n_pairs++) {
             const struct nd_step *a = &steps[i], *b = &steps[i + 1];
-            assert_true(a->pair == b->pair && a->config == b->config);
-            assert_true(a->order == 0 && b->order == 1);
-            assert_true((a->level == ND_OFF) != (b->level == ND_OFF));
-            seen[a->config][a->level == ND_OFF ? b->level : a->level]++;
-        }
-        for (int c = 0; c < CONFIGS; c++)
-            for (int l = 0; l < LEVELS; l++) assert_int_equal(seen[c][l], 1);
-    }
-}
-
-/* a fair coin: 6000 pairs, so 3000 +- 39 (one standard deviation); 5 of them either way */
-TEST(the_order_within_pairs_is_a_fair_coin) {
-    struct nd_schedule s = make("lockin", 11);
-    struct nd_step steps[MAX_STEPS];
-    int on_first = 0, same_as_before = 0, before = -1, n_pairs = 0;
-    for (int64_t round = 0; round < ROUNDS; round++)
-        for (int i = 0, n = fill(&s, round, steps); i < n; i += 2, n_pairs++) {
-            int first = steps[i].level != ND_OFF;
+            int first = a->level != ND_OFF;
+            assert_true(a->pair == b->pair && a->config == b->config && a->order == 0 && b->order == 1);
+            assert_int_equal(b->level != ND_OFF, !first);
+            EQUAL(seen[a->config][first ? a->level : b->level]++, 0);
             on_first += first;
             same_as_before += first == before;
             before = first;
         }
-    assert_int_equal(n_pairs, ROUNDS * CONFIGS * LEVELS);
+    }
     assert_in_range(on_first, n_pairs / 2 - 195, n_pairs / 2 + 195);
     assert_in_range(same_as_before, n_pairs / 2 - 195, n_pairs / 2 + 195);
 }
@@ -99,28 +87,20 @@ TEST(pair_numbers_are_unique_within_the_launch) {
     }
 }
 
-TEST(every_set_of_blocks_holds_each_arm_once) {
-    struct nd_schedule s = make("blocks", 5);
+TEST(every_set_of_blocks_holds_each_arm_once_and_equally_often_at_every_place) {
+    struct nd_schedule s = make("blocks", 9);
     struct nd_step steps[MAX_STEPS];
+    int places[LEVELS + 1][LEVELS + 1] = {{0}};
     for (int64_t round = 0; round < ROUNDS; round++) {
         int seen[CONFIGS][LEVELS + 1] = {{0}};
         int n = fill(&s, round, steps);
         assert_int_equal(n, CONFIGS * (LEVELS + 1));
         for (int i = 0; i < n; i++) {
             EQUAL(steps[i].order, i % (LEVELS + 1), steps[i].config, steps[i - i % (LEVELS + 1)].config);
-            seen[steps[i].config][steps[i].level + 1]++;
+            EQUAL(seen[steps[i].config][steps[i].level + 1]++, 0);
+            places[steps[i].level + 1][steps[i].order]++;
         }
-        for (int c = 0; c < CONFIGS; c++)
-            for (int arm = 0; arm <= LEVELS; arm++) assert_int_equal(seen[c][arm], 1);
     }
-}
-
-TEST(an_arm_stands_equally_often_at_every_place_of_its_set) {
-    struct nd_schedule s = make("blocks", 9);
-    struct nd_step steps[MAX_STEPS];
-    int places[LEVELS + 1][LEVELS + 1] = {{0}};
-    for (int64_t round = 0; round < ROUNDS; round++)
-        for (int i = 0, n = fill(&s, round, steps); i < n; i++) places[steps[i].level + 1][steps[i].order]++;
     /* 1200 sets over 6 places: 200 each, +- 13; 5 of them either way */
     for (int arm = 0; arm <= LEVELS; arm++)
         for (int place = 0; place <= LEVELS; place++) assert_in_range(places[arm][place], 135, 265);
@@ -156,15 +136,11 @@ TEST(a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop) {
         struct nd_schedule s = make("single", seed);
         int seen[CONFIGS][LEVELS] = {{0}};
         s.lacks_off = 1;
-        int n = fill(&s, 0, steps);
-        assert_int_equal(n, CONFIGS * LEVELS);
-        for (int i = 0; i < n; i++) {
+        assert_int_equal(fill(&s, 0, steps), CONFIGS * LEVELS);
+        for (int i = 0; i < CONFIGS * LEVELS; i++) {
             assert_in_range(steps[i].level, 0, LEVELS - 1);
-            assert_int_equal(steps[i].order, i % LEVELS);
-            seen[steps[i].config][steps[i].level]++;
+            EQUAL(steps[i].order, i % LEVELS, seen[steps[i].config][steps[i].level]++, 0);
         }
-        for (int c = 0; c < CONFIGS; c++)
-            for (int l = 0; l < LEVELS; l++) assert_int_equal(seen[c][l], 1);
         at_first_place[steps[0].level]++;
     }
     /* 100 each, +- 9; 5 of them either way */

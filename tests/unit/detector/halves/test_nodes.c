@@ -36,13 +36,9 @@ static struct nd_half_sum by_hand(const struct nd_sample *s, int n) {
     a.detour_ns_max = -1;
     for (int i = 0; i < n; i++) {
         const struct nd_loop_result *l = &s[i].loop;
-        if (l->wall_ns > a.wall_ns) a.slowest_rank = i;
-        if (l->wall_ns > a.wall_ns) a.wall_ns = l->wall_ns;
-        if (l->preempted_ns > a.preempted_ns_max) a.preempted_rank = i;
-        if (l->preempted_ns > a.preempted_ns_max) a.preempted_ns_max = l->preempted_ns;
-        if (l->detour_ns > a.detour_ns_max) a.n_detours_max = l->n_detours;
-        if (l->detour_ns > a.detour_ns_max) a.detour_rank = i;
-        if (l->detour_ns > a.detour_ns_max) a.detour_ns_max = l->detour_ns;
+        if (l->wall_ns > a.wall_ns) a.slowest_rank = i, a.wall_ns = l->wall_ns;
+        if (l->preempted_ns > a.preempted_ns_max) a.preempted_rank = i, a.preempted_ns_max = l->preempted_ns;
+        if (l->detour_ns > a.detour_ns_max) a.detour_rank = i, a.detour_ns_max = l->detour_ns, a.n_detours_max = l->n_detours;
         a.preempted_ns += l->preempted_ns;
         a.detour_ns += l->detour_ns;
         a.n_detours += l->n_detours;
@@ -130,15 +126,13 @@ TEST(the_longest_name_of_a_host_is_kept_whole) {
 
 TEST(a_list_holds_its_nodes_and_first_only_that_of_rank_0) {
     static char *names[] = {"n2", "n3.example.org"};
-    static struct nd_nodes nodes = {.which = ND_NODES_LISTED, .hosts = {.names = names, .n = 2}};
-    assert_true(nd_nodes_hold(&nodes, "n2.example.org", 0));
-    assert_true(nd_nodes_hold(&nodes, "n3", 0));
-    assert_false(nd_nodes_hold(&nodes, "n1", 1));
-    nodes.which = ND_NODES_FIRST;
-    assert_true(nd_nodes_hold(&nodes, "n1", 1));
-    assert_false(nd_nodes_hold(&nodes, "n2", 0));
-    nodes.which = ND_NODES_ALL;
-    assert_true(nd_nodes_hold(&nodes, "n9", 0));
+    static const struct { enum nd_which_nodes which; const char *host; int has_rank_0, holds; } rows[] = {
+        {ND_NODES_LISTED, "n2.example.org", 0, 1}, {ND_NODES_LISTED, "n3", 0, 1}, {ND_NODES_LISTED, "n1", 1, 0},
+        {ND_NODES_FIRST, "n1", 1, 1}, {ND_NODES_FIRST, "n2", 0, 0}, {ND_NODES_ALL, "n9", 0, 1}};
+    for (int i = 0; i < 6; i++) {
+        const struct nd_nodes nodes = {.which = rows[i].which, .hosts = {.names = names, .n = 2}};
+        assert_int_equal(nd_nodes_hold(&nodes, rows[i].host, rows[i].has_rank_0), rows[i].holds);
+    }
 }
 
 TEST(a_name_that_could_be_two_nodes_is_wrong) {
@@ -179,17 +173,12 @@ static struct nd_host host(const char *name, const char *model, int n_allowed, i
     return h;
 }
 
-TEST(nodes_that_are_alike_are_not_spoken_of) {
-    struct nd_host hosts[3] = {host("a", "X", 4, 4), host("b", "X", 4, 4), host("c", "", 0, 4)}; /* nothing is known of c's */
-    char line[200] = "x";
-    assert_int_equal(nd_unlike_describe(hosts, 3, line, sizeof line), 0);
-    assert_string_equal(line, "");
-    assert_int_equal(nd_unlike_describe(hosts, 1, line, sizeof line), 0);
-}
-
 TEST(the_nodes_that_differ_from_most_are_named) {
+    struct nd_host alike[3] = {host("a", "X", 4, 4), host("b", "X", 4, 4), host("c", "", 0, 4)}; /* nothing is known of c's */
     struct nd_host hosts[4] = {host("a", "Y", 8, 4), host("b", "X", 4, 4), host("c", "X", 4, 4), host("d", "X", 4, 2)};
-    char line[400];
+    char line[400] = "x";
+    assert_int_equal(nd_unlike_describe(alike, 3, line, sizeof line), 0);
+    assert_string_equal(line, "");
     assert_int_equal(nd_unlike_describe(hosts, 4, line, sizeof line), 3);
     assert_string_equal(line, "CPU model: X, but Y on a; CPUs: 4, but 8 on a; ranks: 4, but 2 on d");
 }

@@ -33,10 +33,6 @@ TEST(every_launcher_says_how_many_ranks_it_started) {
         {{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}}, {.name = "Hydra", .rank = 1, .n_ranks = 2, .local_rank = 1}},
         {{{"PALS_RANKID", "5"}, {"PALS_LOCAL_RANKID", "1"}, {"PMI_RANK", "5"}, {"PMI_SIZE", "6"}, {"PMI_LOCAL_RANK", "1"}},
          {.name = "PALS", .rank = 5, .n_ranks = 6, .local_rank = 1}},
-        {{{"FLUX_TASK_RANK", "1"}, {"FLUX_JOB_SIZE", "4"}, {"FLUX_TASK_LOCAL_ID", "0"}},
-         {.name = "Flux", .rank = 1, .n_ranks = 4, .local_rank = 0}},
-        {{{"JSM_NAMESPACE_RANK", "1"}, {"JSM_NAMESPACE_SIZE", "4"}, {"JSM_NAMESPACE_LOCAL_RANK", "0"}},
-         {.name = "jsrun", .rank = 1, .n_ranks = 4, .local_rank = 0}},
         /* srun --mpi=none, and srun --mpi=pmi2, which adds PMI's */
         {{{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_LOCALID", "0"}},
          {.name = "Slurm", .rank = 2, .n_ranks = 4, .local_rank = 0}},
@@ -56,7 +52,6 @@ TEST(every_launcher_says_how_many_ranks_it_started) {
         /* values that are no numbers, and a rank outside of its world, are nobody's */
         {{{"SLURM_NTASKS", "4(x2)"}, {"SLURM_PROCID", "0"}}, {.name = "none", .rank = 0, .n_ranks = 1, .local_rank = 0}},
         {{{"PMI_RANK", "4"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "0"}}, {.name = "none", .rank = 0, .n_ranks = 1, .local_rank = 0}},
-        {{{"PMI_RANK", "-1"}, {"PMI_SIZE", "0"}, {"MPI_LOCALRANKID", "0"}}, {.name = "none", .rank = 0, .n_ranks = 1, .local_rank = 0}},
     };
     for (size_t i = 0; i < sizeof environments / sizeof *environments; i++) {
         const struct nd_launcher *wanted = &environments[i].wanted, got = read_from(environments[i].variables);

@@ -14,10 +14,7 @@ static void put_task_of(int policy, int pid, int tid, const char *name, int ppid
              tid, name, ppid, user, system, cpu, policy ? 20 : 0, policy);
     put(path, text);
 }
-
-static void put_task(int pid, int tid, const char *name, int ppid, int user, int system, int cpu) {
-    put_task_of(0, pid, tid, name, ppid, user, system, cpu);
-}
+#define put_task(...) put_task_of(0, __VA_ARGS__)
 
 static struct nd_quiet *begin(void) {
     put("stat", "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 100 1000 0 0 0 10 0 0\ncpu1 100 0 100 1000 0 0 0 10 0 0\ncpu2 0 0 0 0 0 0 0 0 0 0\n"
@@ -80,45 +77,39 @@ TEST_WITH(busy_cpus_and_their_tasks_are_found, make_folder, remove_tree) {
     assert_int_equal(strlen(small), 19);
 }
 
-TEST_WITH(a_real_time_task_is_named_as_one, make_folder, remove_tree) {
-    for (int policy = 1; policy <= 6; policy++) { /* FIFO RR BATCH - IDLE DEADLINE */
-        struct nd_quiet *q = begin();
-        struct nd_quiet_node node;
-        char line[300];
-        int is_realtime = policy == 1 || policy == 2 || policy == 6;
-        put("stat", "cpu0 101 0 100 1099 0 0 0 10 0 0\ncpu1 195 0 100 1005 0 0 0 10 0 0\ncpu3 100 0 100 1100 0 0 0 10 0 0\n");
-        put_task_of(policy, 7, 7, "R", 1, 105, 10, 1);
-        nd_quiet_end(q, &node);
-        nd_quiet_close(q);
-        assert_int_equal(node.cpus[0].tasks[0].is_realtime, is_realtime);
-        nd_quiet_tell(&node, 1, 2, line, sizeof line);
-        assert_string_equal(line, is_realtime ? "CPU 1 is 95 % busy (R 95 %, real-time: before any rank)" : "CPU 1 is 95 % busy (R 95 %)");
-    }
-}
-
-/* What two looks see, the second of this stat. */
-static struct nd_quiet_node seen(const char *stat) {
+/* What two looks see, the second of this stat and of a thread with this policy, where it is not 0. */
+static struct nd_quiet_node seen_of(int policy, const char *stat) {
     struct nd_quiet *q = begin();
     struct nd_quiet_node node;
     put("stat", stat);
+    if (policy) put_task_of(policy, 7, 7, "R", 1, 105, 10, 1);
     nd_quiet_end(q, &node);
     nd_quiet_close(q);
     return node;
 }
 
-TEST_WITH(an_idle_machine_is_quiet_and_there_is_nothing_to_tell, make_folder, remove_tree) {
+static struct nd_quiet_node seen(const char *stat) { return seen_of(0, stat); }
+
+TEST_WITH(a_real_time_task_is_named_as_one, make_folder, remove_tree) {
+    for (int policy = 1; policy <= 6; policy++) { /* FIFO RR BATCH - IDLE DEADLINE */
+        struct nd_quiet_node node = seen_of(policy,
+            "cpu0 101 0 100 1099 0 0 0 10 0 0\ncpu1 195 0 100 1005 0 0 0 10 0 0\ncpu3 100 0 100 1100 0 0 0 10 0 0\n");
+        char line[300];
+        nd_quiet_tell(&node, 1, 2, line, sizeof line);
+        assert_string_equal(line, policy == 1 || policy == 2 || policy == 6 ? "CPU 1 is 95 % busy (R 95 %, real-time: before any rank)"
+                                                                            : "CPU 1 is 95 % busy (R 95 %)");
+    }
+}
+
+TEST_WITH(an_idle_machine_is_quiet_and_in_a_short_look_a_single_tick_says_nothing, make_folder, remove_tree) {
     struct nd_quiet_node node =
         seen("cpu0 101 0 100 1099 0 0 0 10 0 0\ncpu1 100 0 100 1100 0 0 0 10 0 0\ncpu3 100 0 100 1100 0 0 0 10 0 0\n");
     char line[300];
     assert_true(nd_quiet_is(&node, 1, ND_QUIET_LIMIT_PERCENT));
     assert_int_equal(nd_quiet_tell(&node, 1, 1, line, sizeof line), 0);
     assert_string_equal(line, "");
-}
-
-/* Ten ticks of 10 ms: one of them is 10 %, and chance. */
-TEST_WITH(in_a_short_look_a_single_tick_says_nothing, make_folder, remove_tree) {
-    struct nd_quiet_node node =
-        seen("cpu0 101 0 100 1009 0 0 0 10 0 0\ncpu1 100 0 100 1010 0 0 0 10 0 0\ncpu3 100 0 100 1010 0 0 0 10 0 0\n");
+    /* ten ticks of 10 ms: one of them is 10 %, and chance */
+    node = seen("cpu0 101 0 100 1009 0 0 0 10 0 0\ncpu1 100 0 100 1010 0 0 0 10 0 0\ncpu3 100 0 100 1010 0 0 0 10 0 0\n");
     assert_float_equal(node.cpus[0].busy_percent, 10, 1e-9);
     assert_true(nd_quiet_is(&node, 1, ND_QUIET_LIMIT_PERCENT));
 }

@@ -15,12 +15,6 @@ static struct nd_options *options(void) {
     return &o;
 }
 
-static json_t *empty_launch(void) {
-    json_t *launch = json_pack("{s:[], s:[], s:[]}", "generators", "agents", "warnings");
-    assert_non_null(launch);
-    return launch;
-}
-
 /* A certificate as long as that of 64 threads. */
 static void write_certificate(char *text, size_t size, const char *host) {
     size_t n = (size_t)snprintf(text, size, "{\"host\": \"%s\", \"ok\": true, \"warnings\": [], \"threads\": [", host);
@@ -59,7 +53,8 @@ static void end_of_node(struct nd_node_end *end, int i) {
 
 TEST(of_ten_thousand_generators_those_are_kept_that_missed_a_dose) {
     static struct nd_node_end end; /* large */
-    json_auto_t *launch = empty_launch(), *kept = json_object_get(launch, "generators");
+    json_auto_t *launch = json_pack("{s:[], s:[]}", "generators", "warnings");
+    json_t *kept = json_object_get(launch, "generators");
     size_t before = bytes_in_use();
     for (int i = 0; i < N_NODES; i++) {
         end_of_node(&end, i);
@@ -79,7 +74,7 @@ TEST(of_ten_thousand_generators_those_are_kept_that_missed_a_dose) {
 
 TEST(where_all_agents_say_something_the_first_are_kept_and_the_others_counted) {
     static struct nd_agent_end end; /* large */
-    json_auto_t *launch = empty_launch();
+    json_auto_t *launch = json_pack("{s:[], s:[]}", "agents", "warnings");
     size_t before = bytes_in_use();
     for (int i = 0; i < N_NODES; i++) {
         end.has_agent = 1;

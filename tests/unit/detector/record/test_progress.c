@@ -3,30 +3,21 @@
 
 enum { S = 1000000000 };
 
-TEST(a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten_seconds) {
-    struct nl_progress p;
-    nl_progress_open(&p, NL_PROGRESS_LINES);
-    nl_progress_begin(&p, 0);
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(9) * S, 0.9), 0);   /* too early */
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(59) * S, 0.05), 0); /* too little */
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(60) * S, 0.05), 1); /* by the clock */
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(30) * S, 0.11), 1);
-    assert_int_equal(nl_progress_next_ns(&p), INT64_C(60) * S);
-    p.last_ns = INT64_C(60) * S;
-    p.last_share = 0.11;
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(100) * S, 0.2), 0);
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(100) * S, 0.22), 1);
-}
-
-TEST(a_terminal_is_redrawn_every_two_seconds_and_off_is_silent) {
-    struct nl_progress p;
-    nl_progress_open(&p, NL_PROGRESS_TERMINAL);
-    nl_progress_begin(&p, 0);
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(1) * S, 0.5), 0);
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(2) * S, 0), 1);
-    nl_progress_open(&p, NL_PROGRESS_OFF);
-    nl_progress_begin(&p, 0);
-    assert_int_equal(nl_progress_is_due(&p, INT64_C(1000) * S, 1), 0);
+TEST(a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten_seconds_a_terminal_every_two_seconds) {
+    static const struct { enum nl_progress_form form; int last_s; double last_share; int now_s; double share; int is_due; } rows[] = {
+        {NL_PROGRESS_LINES, 0, 0, 9, 0.9, 0} /* too early */, {NL_PROGRESS_LINES, 0, 0, 59, 0.05, 0} /* too little */,
+        {NL_PROGRESS_LINES, 0, 0, 60, 0.05, 1} /* by the clock */, {NL_PROGRESS_LINES, 0, 0, 30, 0.11, 1},
+        {NL_PROGRESS_LINES, 60, 0.11, 100, 0.2, 0}, {NL_PROGRESS_LINES, 60, 0.11, 100, 0.22, 1},
+        {NL_PROGRESS_TERMINAL, 0, 0, 1, 0.5, 0}, {NL_PROGRESS_TERMINAL, 0, 0, 2, 0, 1}, {NL_PROGRESS_OFF, 0, 0, 1000, 1, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct nl_progress p;
+        nl_progress_open(&p, rows[i].form);
+        nl_progress_begin(&p, 0);
+        if (rows[i].form == NL_PROGRESS_LINES) assert_int_equal(nl_progress_next_ns(&p), INT64_C(60) * S);
+        p.last_ns = INT64_C(1) * rows[i].last_s * S;
+        p.last_share = rows[i].last_share;
+        assert_int_equal(nl_progress_is_due(&p, INT64_C(1) * rows[i].now_s * S, rows[i].share), rows[i].is_due);
+    }
 }
 
 TEST(a_message_takes_the_place_of_the_line_that_is_redrawn) {
@@ -53,16 +44,15 @@ TEST(a_message_takes_the_place_of_the_line_that_is_redrawn) {
 }
 
 TEST(the_time_left_is_that_of_the_same_pace) {
+    static const struct { int s; double share; const char *prefix, *text; } rows[] = {
+        {30, 0.25, "", "25 %, 90 s left"}, {600, 0.5, "at most ", "50 %, at most 10 min left"}, {3600, 0.25, "", "25 %, 3 h 00 min left"},
+        {0, 0, "", "0 %, 0 s left"}};
     struct nl_progress p;
     char text[64];
     nl_progress_open(&p, NL_PROGRESS_LINES);
     nl_progress_begin(&p, 0);
-    nl_progress_tell(&p, INT64_C(30) * S, 0.25, "", text, sizeof text);
-    assert_string_equal(text, "25 %, 90 s left");
-    nl_progress_tell(&p, INT64_C(600) * S, 0.5, "at most ", text, sizeof text);
-    assert_string_equal(text, "50 %, at most 10 min left");
-    nl_progress_tell(&p, INT64_C(3600) * S, 0.25, "", text, sizeof text);
-    assert_string_equal(text, "25 %, 3 h 00 min left");
-    nl_progress_tell(&p, 0, 0, "", text, sizeof text);
-    assert_string_equal(text, "0 %, 0 s left");
+    for (int i = 0; i < 4; i++) {
+        nl_progress_tell(&p, INT64_C(1) * rows[i].s * S, rows[i].share, rows[i].prefix, text, sizeof text);
+        assert_string_equal(text, rows[i].text);
+    }
 }

@@ -29,19 +29,14 @@ TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
 TEST(a_command_has_the_name_that_a_person_would_give_it) {
     static const char *const rows[][2] = {
         {"collectd -f -C /etc/c.conf", "collectd"}, {"python3 /opt/agent/exporter.py --port 9100", "exporter.py"},
-        {"/usr/bin/python3.11 -u -X dev exporter.py", "exporter.py"}, {"python3 -m prometheus_agent --x", "prometheus_agent"},
+        {"/usr/bin/python3.11 -u exporter.py", "exporter.py"}, {"python3 -m prometheus_agent --x", "prometheus_agent"},
         {"python3 -c 'import x'", "python3"}, {"perl -w /usr/bin/munin-node", "munin-node"},
         {"java -Xmx1g -jar /opt/agent.jar", "agent.jar"},
         {"taskset -c 1 top -b -d 1", "top"}, {"taskset 0x2 /usr/bin/top", "top"}, {"nice -n 10 top", "top"},
-        {"nice -10 top", "top"}, {"nice top", "top"},
         {"env -i PATH=/bin LANG=C vmstat 1", "vmstat"}, {"LC_ALL=C vmstat 1", "vmstat"}, {"sh -c 'while :; do x; done'", "sh"},
-        {"sh -c 'exec taskset -c 3 python3 \"my agent.py\" -v'", "my_agent.py"},
-        {"bash -lc 'collectd -f'", "collectd"},
-        {"bash ./poll.sh 1", "poll.sh"},
-        {"timeout -s INT 60 chrt -f 10 nice -n 5 env A=b sh -c 'netdata -D'", "netdata"},
-        {"ionice -c 3 numactl --physcpubind=1 sadc 1", "sadc"},
-        {"stdbuf -oL -e 0 mpstat 1", "mpstat"}, {"pythonic --run", "pythonic"}, {"taskset -c 1", "taskset"}, {"nice", "nice"},
-        {"'/opt/my agent/run it' x", "run_it"},
+        {"sh -c 'exec taskset -c 3 python3 \"my agent.py\" -v'", "my_agent.py"}, {"bash -lc 'collectd -f'", "collectd"},
+        {"bash ./poll.sh 1", "poll.sh"}, {"timeout 60 chrt -f 10 nice -n 5 env A=b sh -c 'netdata -D'", "netdata"},
+        {"pythonic --run", "pythonic"}, {"taskset -c 1", "taskset"}, {"'/opt/my agent/run it' x", "run_it"},
     };
     char name[ND_AGENT_NAME_BYTES + 1];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -73,15 +68,6 @@ TEST(a_script_that_runs_has_its_own_name) {
     assert_string_equal(name, script + 5);
 }
 
-TEST(a_process_has_the_name_that_the_system_gives_it) {
-    char name[ND_AGENT_NAME_BYTES + 1];
-    nd_agent_make_name("agent-pid", "self/../1", name); /* no number */
-    assert_string_equal(name, "1");
-    nd_agent_make_name("agent-pid", "1", name);
-    assert_true(strlen(name) > 0);
-    assert_true(strncmp(name, "pid-", 4) != 0);
-}
-
 TEST(the_agent_names_itself_before_what_scrapes_it) {
     static struct nd_agent_options a = {.settle_ns = -1};
     assert_int_equal(nd_agent_take(&a, "--scrape 'curl x' --scrape-period 1s"), 0);
@@ -90,11 +76,9 @@ TEST(the_agent_names_itself_before_what_scrapes_it) {
     assert_true(nd_agent_is_given(&a));
     assert_int_equal(nd_agent_complete(&a, 0, 1000000000), 0);
     assert_string_equal(a.name, "exporter");
-    assert_string_equal(a.words[0], "--agent-cmd=exporter --port 1");
-    assert_string_equal(a.words[1], "--scrape=curl x");
-    assert_string_equal(a.words[2], "--scrape-period=1s");
-    assert_string_equal(a.words[3], "--shell");
-    assert_string_equal(a.words[4], "--agent-name=exporter");
+    static const char *const words[] = {
+        "--agent-cmd=exporter --port 1", "--scrape=curl x", "--scrape-period=1s", "--shell", "--agent-name=exporter"};
+    for (int i = 0; i < 5; i++) assert_string_equal(a.words[i], words[i]);
     assert_null(a.words[5]);
 }
 
@@ -128,31 +112,23 @@ static int parsed(struct nd_options *o, char *const *words) {
 
 TEST(agent_and_generator_share_halves_that_hold_whole_periods_of_both) {
     static struct nd_options o;
-    static char *const words[] = {
-        "noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=33ms", "--levels=0,1", "--op=barrier", NULL};
-    assert_int_equal(parsed(&o, words), 1);
-    EQUAL(o.half_ns, 132000000, o.half_ns % o.period_ns, 0, o.n_arms, 3, o.n_doses, 2);
-    assert_string_equal(o.arms[2].name, "collectd");
-    assert_false(nd_arm_is_placebo(&o.arms[2]));
-    assert_true(nd_arm_is_placebo(&o.arms[0]));
-    assert_true(nd_options_has_generator(&o) && nd_options_has_agent(&o));
-
-    static char *const given[] = {"noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=30ms", "--levels=1",
-                                  "--period=20ms",
-                                  "--op=barrier",    NULL};
-    assert_int_equal(parsed(&o, given), 1);
-    assert_int_equal(o.half_ns, 120000000);
-
-    static char *const alone[] = {"noiselab-detect", "--agent=--agent-pid=1", "--agent-period=10s", "--op=barrier", NULL};
-    assert_int_equal(parsed(&o, alone), 1);
-    assert_int_equal(o.n_arms, 1);
-    assert_false(nd_options_has_generator(&o));
-    EQUAL(o.half_ns, INT64_C(10000000000), nd_options_n_halves(&o), 6);
-
-    static char *const kept_off[] = {"noiselab-detect", "--agent=--agent-pid=1", "--design=single", "--arms=off", "--op=barrier", NULL};
-    assert_int_equal(parsed(&o, kept_off), 1);
-    assert_int_equal(o.n_arms, 0);
-    assert_true(nd_options_has_agent(&o)); /* it has to be kept off */
+    static char *const words[][7] = {
+        {"noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=33ms", "--levels=0,1", "--op=barrier"},
+        {"noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=30ms", "--levels=1", "--period=20ms", "--op=barrier"},
+        {"noiselab-detect", "--agent=--agent-pid=1", "--agent-period=10s", "--op=barrier"},
+        {"noiselab-detect", "--agent=--agent-pid=1", "--design=single", "--arms=off", "--op=barrier"}}; /* it has to be kept off */
+    static const struct { int64_t half_ns; int n_arms, n_doses; } wanted[] = {
+        {132000000, 3, 2}, {120000000, 2, 1}, {INT64_C(10000000000), 1, 0}, {INT64_C(60000000000), 0, 0}};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(parsed(&o, words[i]), 1);
+        EQUAL(o.half_ns, wanted[i].half_ns, o.n_arms, wanted[i].n_arms, o.n_doses, wanted[i].n_doses);
+        EQUAL(nd_options_has_agent(&o), 1, nd_options_has_generator(&o), wanted[i].n_doses > 0);
+        if (i == 2) assert_int_equal(nd_options_n_halves(&o), 6);
+        if (i > 0) continue;
+        assert_int_equal(o.half_ns % o.period_ns, 0);
+        assert_string_equal(o.arms[2].name, "collectd");
+        EQUAL(nd_arm_is_placebo(&o.arms[2]), 0, nd_arm_is_placebo(&o.arms[0]), 1);
+    }
 }
 
 TEST(files_and_regions_call_an_arm_by_what_it_has) {
