@@ -1,70 +1,11 @@
 #include "common/base/nl_options.h"
-
-#include <argp.h>
-
 #include "common/base/nl_words.h"
 #include "common/base/nl_units.h"
 #include "common/base/version.h"
 
-enum { FIRST_KEY = 0x100, POOL_BYTES = 8192, KEYS_BYTES = 2048 };
+enum { KEYS_BYTES = 2048 };
 
 #define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-
-/* The rows as argp has them, and the texts that are made for that. */
-struct made {
-    struct argp_option options[NL_OPTIONS_MAX + 1];
-    char pool[POOL_BYTES];
-    size_t used;
-};
-
-struct parsing {
-    struct nl_command_line *line;
-    const struct argp_option *options;
-    int *first_word;
-    int was_reported;
-};
-
-/* A key of another option, as it is given now. */
-static int say_key(const struct nl_command_line *line, const char *argument, size_t length) {
-    for (int i = 0; i < line->n_rows; i++) {
-        const struct nl_option *row = &line->rows[i];
-        if (!row->of || strlen(row->name) != length - 2 || strncmp(row->name, argument + 2, length - 2) != 0) continue;
-        nl_error("'%s': no option by itself; use --%s ...:%s=%s", argument, row->of, row->name, row->value ? row->value : "WORD");
-        return 1;
-    }
-    return 0;
-}
-
-/* Names the option that was meant, by its dashes or without them. */
-static void say_unknown(const struct parsing *p, const char *argument, size_t length) {
-    char typed[64] = "", name[72] = "";
-    struct nl_nearest n;
-    if (length < sizeof typed) snprintf(typed, sizeof typed, "%.*s", (int)length, argument);
-    nl_nearest_begin(&n, typed + strspn(typed, "-"));
-    for (const struct argp_option *o = p->options; o->name || o->doc; o++)
-        if (o->key) nl_nearest_offer(&n, o->name);
-    if (n.best) snprintf(name, sizeof name, ": did you mean --%s?", n.best);
-    nl_error("'%s': unknown option (see --help%s)%s", argument, p->line->see ? p->line->see : "", name);
-}
-
-/* Says why getopt did not like an argument; it tells argp nothing but that it did not. */
-static void explain(const struct parsing *p, const char *argument) {
-    size_t length = strcspn(argument, "=");
-    int n_matches = 0;
-    const struct argp_option *match = NULL;
-    for (const struct argp_option *o = p->options; (o->name || o->doc) && length > 2; o++) {
-        if (!o->key || strncmp(argument, "--", 2) != 0 || strncmp(o->name, argument + 2, length - 2) != 0) continue;
-        match = o;
-        n_matches++;
-        if (strlen(o->name) != length - 2) continue;
-        n_matches = 1;
-        break;
-    }
-    if (n_matches == 0 && !(length > 2 && say_key(p->line, argument, length))) say_unknown(p, argument, length);
-    if (n_matches > 1) nl_error("'%s': several options begin like this (see --help)", argument);
-    if (n_matches == 1 && match->arg) nl_error("--%s: needs a value (--%s %s)", match->name, match->name, match->arg);
-    if (n_matches == 1 && !match->arg) nl_error("--%s: takes no value", match->name);
-}
 
 /* ---- tables for programs ---- */
 
@@ -74,16 +15,6 @@ void nl_tables_row(const char *type, const char *name, const char *value, const 
     printf("%s\t%s\t%s\t", type, name, value ? value : "-");
     for (const char *p = help ? help : ""; *p; p++) putchar(*p == '\t' || *p == '\n' ? ' ' : *p);
     putchar('\n');
-}
-
-static void print_tables(const struct argp_option *options) {
-    for (const struct argp_option *o = options; o->name || o->doc; o++) {
-        char name[72];
-        snprintf(name, sizeof name, "--%s", o->name ? o->name : "");
-        if (!o->name) nl_tables_row("group", "-", NULL, o->doc);
-        else if (o->key) nl_tables_row("option", name, o->arg, o->doc);
-        else nl_tables_row("key", o->name, NULL, o->doc);
-    }
 }
 
 /* ---- arguments ---- */
@@ -300,43 +231,31 @@ static int set_option(struct nl_command_line *line, int i, const char *text) {
     return wanted ? refuse(line, i, value, wanted) : set_keys(line, row, keys);
 }
 
-/* ---- the rows as argp has them ---- */
+/* ---- what is shown of rows ---- */
 
-/* A text that is as long-lived as the rows. */
-__attribute__((format(printf, 2, 3))) static const char *make(struct made *m, const char *format, ...) {
-    char *text = m->pool + m->used;
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof m->pool - m->used, format, args);
-    va_end(args);
-    if (n < 0 || (size_t)n + 1 > sizeof m->pool - m->used) return "";
-    m->used += (size_t)n + 1;
-    return text;
+struct shown { char name[96], value[300]; };
+
+static int takes_value(const struct nl_option *row) { return row->value || row->type == NL_WORD; }
+
+/* How --help and the tables call a row and its argument; ""s of a heading, and no value of a flag and a key. */
+static struct shown show(const struct nl_command_line *line, const struct nl_option *row) {
+    struct shown s = {"", ""};
+    char words[256] = "";
+    const char *value = row->value ? row->value : row->type == NL_WORD ? join(row->table, 0, words, sizeof words) : "";
+    if (row->of) snprintf(s.name, sizeof s.name, "%s:%s=%s", row->of, row->name, value);
+    else if (row->name) snprintf(s.name, sizeof s.name, "--%s", row->name);
+    if (!row->of) snprintf(s.value, sizeof s.value, "%s%s", value, has_keys(line, row) ? "[:NAME=VALUE,...]" : "");
+    return s;
 }
 
-static const char *value_of(const struct nl_option *row, struct made *m) {
-    char words[256];
-    if (row->value || row->type != NL_WORD) return row->value;
-    return make(m, "%s", join(row->table, 0, words, sizeof words));
-}
-
-static void fill(const struct nl_command_line *line, struct made *m) {
-    m->used = 0;
-    for (int i = 0; i < line->n_rows; i++) {
-        const struct nl_option *row = &line->rows[i];
-        const char *value = value_of(row, m);
-        struct argp_option *o = &m->options[i];
-        *o = (struct argp_option){.name = row->name, .key = row->name ? FIRST_KEY + i : 0, .arg = value, .doc = row->help,
-                                  .group = row->group};
-        if (has_keys(line, row)) o->arg = make(m, "%s[:NAME=VALUE,...]", value);
-        if (row->of)
-            *o = (struct argp_option){
-                .name = make(m, "%s:%s=%s", row->of, row->name, value), .flags = OPTION_DOC, .doc = row->help, .group = row->group};
+static void print_tables(const struct nl_command_line *line) {
+    for (const struct nl_option *row = line->rows; row < line->rows + line->n_rows; row++) {
+        struct shown s = show(line, row);
+        nl_tables_row(!row->name ? "group" : row->of ? "key" : "option", row->name ? s.name : "-", s.value[0] ? s.value : NULL, row->help);
     }
-    m->options[line->n_rows] = (struct argp_option){0};
 }
 
-/* ---- --help: not argp's, which puts what is long at wrong columns ---- */
+/* ---- --help ---- */
 
 enum { WIDTH = 79, COLUMN = 29 /* where what is said of an option begins */ };
 
@@ -367,29 +286,27 @@ static void print_text(const char *text) {
     }
 }
 
-static void print_option(const struct argp_option *o) {
-    const char *equals = o->key && o->arg ? "=" : "", *value = o->key && o->arg ? o->arg : "";
-    int n = printf("%s%s%s%s", o->key ? "      --" : "  ", o->name, equals, value);
+static void print_option(const struct nl_command_line *line, const struct nl_option *row) {
+    struct shown s = show(line, row);
+    int n = printf("%s%s%s%s", row->of ? "  " : "      ", s.name, s.value[0] ? "=" : "", s.value);
     if (n >= COLUMN) n = printf("\n") - 1;
     printf("%*s", COLUMN - n, "");
-    wrap(o->doc, COLUMN, COLUMN);
+    wrap(row->help, COLUMN, COLUMN);
 }
 
 static void print_help(const struct nl_command_line *line) {
-    struct made made;
     char *below = NULL;
     size_t size = 0, above = strcspn(line->doc, "\v");
-    fill(line, &made);
     printf("Usage: %s [OPTION...]%s%s\n", line->program, line->args ? " " : "", line->args ? line->args : "");
     const char *doc = nl_options_keep(line->doc, above);
     print_text(doc ? doc : "");
     for (int group = 0, last = -1; group <= line->n_rows; group++)
-        for (const struct argp_option *o = made.options; o->name || o->doc; o++) {
-            if (o->group != group) continue;
+        for (const struct nl_option *row = line->rows; row < line->rows + line->n_rows; row++) {
+            if (row->group != group) continue;
             if (group != last) putchar('\n');
             last = group;
-            if (o->name) print_option(o);
-            else printf(" %s\n", o->doc);
+            if (row->name) print_option(line, row);
+            else printf(" %s\n", row->help);
         }
     putchar('\n');
     FILE *f = open_memstream(&below, &size);
@@ -401,51 +318,70 @@ static void print_help(const struct nl_command_line *line) {
     free(below);
 }
 
-/* ---- argp ---- */
+/* ---- argv ---- */
 
-static error_t parse_option(int key, char *text, struct argp_state *state) {
-    struct parsing *p = state->input;
-    struct nl_command_line *line = p->line;
-    if (key >= FIRST_KEY && key < FIRST_KEY + line->n_rows) {
-        enum nl_type type = line->rows[key - FIRST_KEY].type;
-        if (type == NL_HELP && !line->is_silent && !line->is_done) print_help(line);
-        if (type == NL_VERSION && !line->is_silent && !line->is_done)
-            printf("%s %s (%s)%s\n", line->program, NOISELAB_VERSION, nl_git, line->version_note ? line->version_note : "");
-        line->is_done |= type == NL_HELP || type == NL_VERSION;
-        if (set_option(line, key - FIRST_KEY, text) == 0) return 0;
-        p->was_reported = 1;
-        return EINVAL;
+/* Names what was meant: another option's key as it is given now, or the nearest option, by its dashes or without them. */
+static int say_unknown(const struct nl_command_line *line, const char *word, int length) {
+    char typed[64] = "", name[72] = "";
+    struct nl_nearest n;
+    if (length < (int)sizeof typed) snprintf(typed, sizeof typed, "%.*s", length, word);
+    nl_nearest_begin(&n, typed + strspn(typed, "-"));
+    for (const struct nl_option *row = line->rows; row < line->rows + line->n_rows; row++) {
+        if (row->of && strncmp(typed, "--", 2) == 0 && strcmp(row->name, typed + 2) == 0)
+            return nl_error("'%s': no option by itself; use --%s ...:%s=%s", word, row->of, row->name, row->value ? row->value : "WORD");
+        if (row->name && !row->of) nl_nearest_offer(&n, row->name);
     }
-    if (key == ARGP_KEY_ARG && line->args) {
-        *p->first_word = state->next - 1;
-        state->next = state->argc; /* the rest is another program's business */
-        return 0;
+    if (n.best) snprintf(name, sizeof name, ": did you mean --%s?", n.best);
+    return nl_error("'%s': unknown option (see --help%s)%s", word, line->see ? line->see : "", name);
+}
+
+/* The row that a word names, or begins to name as no other; -1 after one line. */
+static int find_option(const struct nl_command_line *line, const char *word) {
+    size_t length = strcspn(word, "=");
+    int n_matches = 0, match = -1;
+    for (int i = 0; i < line->n_rows && length > 2; i++) {
+        const struct nl_option *row = &line->rows[i];
+        if (!row->name || row->of || strncmp(word, "--", 2) != 0 || strncmp(row->name, word + 2, length - 2) != 0) continue;
+        if (row->name[length - 2] == '\0') return i;
+        match = i;
+        n_matches++;
     }
-    if (key == ARGP_KEY_ARG) {
-        nl_error("'%s': unexpected argument: all settings are options (see --help)", text);
-        p->was_reported = 1;
-        return EINVAL;
-    }
-    if (key == ARGP_KEY_ERROR) {
-        if (!p->was_reported) explain(p, state->argv[state->next > 1 ? state->next - 1 : 0]);
-        return 0;
-    }
-    return ARGP_ERR_UNKNOWN;
+    if (n_matches == 0) return say_unknown(line, word, (int)length);
+    return n_matches == 1 ? match : nl_error("'%s': several options begin like this (see --help)", word);
+}
+
+static void print_what_is_asked(struct nl_command_line *line, enum nl_type type) {
+    if (type == NL_HELP && !line->is_silent && !line->is_done) print_help(line);
+    if (type == NL_VERSION && !line->is_silent && !line->is_done)
+        printf("%s %s (%s)%s\n", line->program, NOISELAB_VERSION, nl_git, line->version_note ? line->version_note : "");
+    line->is_done |= type == NL_HELP || type == NL_VERSION;
 }
 
 int nl_options_parse(struct nl_command_line *line, int argc, char **argv, int *first_word) {
-    struct made made;
-    const struct argp argp = {.options = made.options, .parser = parse_option, .args_doc = line->args};
-    struct parsing p = {.line = line, .options = made.options, .first_word = first_word};
-    fill(line, &made);
-    if (first_word) *first_word = argc;
+    int at = 1;
     if (nl_tables_asked(argc, argv)) {
-        if (!line->is_silent) print_tables(made.options);
+        if (!line->is_silent) print_tables(line);
         line->is_done = 1;
-        return 0;
+        at = argc;
     }
-    /* argp's own errors take two lines and its own --help cannot be had without them, so both are ours */
-    return argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP | ARGP_IN_ORDER, NULL, &p) ? -1 : 0;
+    for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
+        const char *equals = strchr(argv[at], '='), *text = equals ? equals + 1 : NULL;
+        if (strcmp(argv[at], "--") == 0) {
+            at++;
+            break;
+        }
+        int i = find_option(line, argv[at]);
+        if (i < 0) return -1;
+        const struct nl_option *row = &line->rows[i];
+        if (text && !takes_value(row)) return nl_error("--%s: takes no value", row->name);
+        if (!text && takes_value(row) && !(text = argv[++at]))
+            return nl_error("--%s: needs a value (--%s %s)", row->name, row->name, show(line, row).value);
+        print_what_is_asked(line, row->type);
+        if (set_option(line, i, text)) return -1;
+    }
+    if (first_word) *first_word = at;
+    if (at < argc && !line->args) return nl_error("'%s': unexpected argument: all settings are options (see --help)", argv[at]);
+    return 0;
 }
 
 /* ---- asked afterwards ---- */
