@@ -124,10 +124,10 @@ static void read_clocks(int64_t *monotonic_ns, int64_t *realtime_ns) {
 }
 
 /* The life of a worker, on its own thread. All of them start together, or none does. */
-static void run_worker(struct ng_worker *w) {
+static void *run_worker(void *worker) {
+    struct ng_worker *w = worker;
     struct pool *pool = w->owner;
-    int failed = ng_worker_set_up(w, pool->place) != 0;
-    if (failed) atomic_fetch_add(&pool->n_failed, 1);
+    if (ng_worker_set_up(w, pool->place)) atomic_fetch_add(&pool->n_failed, 1);
     pthread_barrier_wait(&pool->ready);
     if (w->index == 0) {
         int64_t monotonic_ns = 0, realtime_ns = 0;
@@ -135,28 +135,18 @@ static void run_worker(struct ng_worker *w) {
         pool->start_ns = ng_phase_start_ns(pool->options, monotonic_ns, realtime_ns);
     }
     pthread_barrier_wait(&pool->go);
-    if (atomic_load(&pool->n_failed) > 0) return;
+    if (atomic_load(&pool->n_failed) > 0) return NULL;
     w->plan.start_ns = pool->start_ns;
     carry_out(w);
-}
-
-static void *run_thread(void *worker) {
-    run_worker(worker);
     return NULL;
-}
-
-/* Starts a thread for every worker but the first, which is this one. */
-static int start_threads(struct pool *pool) {
-    for (int i = 1; i < pool->n_workers; i++)
-        if (pthread_create(&pool->workers[i].thread, NULL, run_thread, &pool->workers[i])) return -1;
-    return 0;
 }
 
 /* Runs all workers; 0, -1 after a message when none was started. */
 static int run_pool(struct pool *pool) {
     unsigned n = (unsigned)pool->n_workers;
     if (pthread_barrier_init(&pool->ready, NULL, n) || pthread_barrier_init(&pool->go, NULL, n)) return nl_error("no memory");
-    if (start_threads(pool)) {
+    for (int i = 1; i < pool->n_workers; i++) {
+        if (pthread_create(&pool->workers[i].thread, NULL, run_worker, &pool->workers[i]) == 0) continue;
         /* those that did start wait at a barrier that will never be full; the process ends with them */
         nl_error("the system refuses to start %d threads", pool->n_workers);
         exit(NL_EXIT_USAGE);
@@ -164,43 +154,26 @@ static int run_pool(struct pool *pool) {
     run_worker(&pool->workers[0]);
     for (int i = 1; i < pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
     if (atomic_load(&pool->n_failed) == 0) return 0;
-    for (int i = 0; i < pool->n_workers; i++) {
-        if (!pool->workers[i].failure[0]) continue;
-        nl_error("%s", pool->workers[i].failure);
-        break;
-    }
-    return -1;
+    const struct ng_worker *w = pool->workers;
+    while (!w->failure[0]) w++;
+    return nl_error("%s", w->failure);
 }
 
 /* ---- what is said ---- */
 
-static int print_certificate(const struct ng_certificate *c) {
-    char line[2048];
-    if (c->options->json) {
-        char *text = ng_certificate_json(c, 2, 0);
-        if (text) puts(text);
-        free(text);
-        if (!text) return -1;
-    } else {
-        puts(ng_certificate_line(c, line, sizeof line));
-    }
-    return fflush(stdout) || ferror(stdout) ? -1 : 0;
-}
-
 static int report(const struct ng_certificate *c, const char *failure) {
+    char line[2048], *json = c->options->json ? ng_certificate_json(c, 2, 0) : NULL;
+    const char *text = c->options->json ? json : ng_certificate_line(c, line, sizeof line);
     struct ng_account total = ng_certificate_total(c);
-    if (print_certificate(c)) {
-        nl_error("cannot write the certificate: %s", strerror(errno));
-        return NL_EXIT_USAGE;
-    }
-    if (failure[0]) {
-        nl_error("%s", failure);
-        return NL_EXIT_USAGE;
-    }
-    if (ng_certificate_ok(c) != 0) return NL_EXIT_OK;
-    nl_error("delivered %.4g times the requested load, outside the tolerance of %g %%",
-             ng_delivered(&total, c->options->rate_per_s > 0) / total.requested, c->options->tolerance_percent);
-    return NL_EXIT_FAIL;
+    int is_lost = !text || puts(text) < 0 || fflush(stdout) || ferror(stdout), status = NL_EXIT_USAGE;
+    if (is_lost) nl_error("cannot write the certificate: %s", strerror(errno));
+    else if (failure[0]) nl_error("%s", failure);
+    else status = ng_certificate_ok(c) == 0 ? NL_EXIT_FAIL : NL_EXIT_OK;
+    if (status == NL_EXIT_FAIL)
+        nl_error("delivered %.4g times the requested load, outside the tolerance of %g %%",
+                 ng_delivered(&total, c->options->rate_per_s > 0) / total.requested, c->options->tolerance_percent);
+    free(json);
+    return status;
 }
 
 static int certify(const struct pool *pool) {
@@ -217,12 +190,6 @@ static int certify(const struct pool *pool) {
         snprintf(ended, sizeof ended, "failed: %s", failure);
     }
     return report(&c, failure);
-}
-
-static void describe_dose(const struct ng_worker *w, char *buf, size_t size) {
-    const struct ng_options *o = w->options;
-    if (o->rate_per_s > 0) snprintf(buf, size, "%g %s per second", o->rate_per_s, o->kinds[0]->unit);
-    else snprintf(buf, size, "%.4g %%", 100 * w->plan.level);
 }
 
 static void describe_bursts(const struct ng_worker *w, char *buf, size_t size) {
@@ -247,11 +214,13 @@ static void describe_bursts(const struct ng_worker *w, char *buf, size_t size) {
 }
 
 static void describe_plan(const struct ng_worker *w) {
+    const struct ng_options *o = w->options;
     char duration[32], dose[64], bursts[160];
-    describe_dose(w, dose, sizeof dose);
+    if (o->rate_per_s > 0) snprintf(dose, sizeof dose, "%g %s per second", o->rate_per_s, o->kinds[0]->unit);
+    else snprintf(dose, sizeof dose, "%.4g %%", 100 * w->plan.level);
     describe_bursts(w, bursts, sizeof bursts);
     printf("would load CPU %d with %s for %s: %s, %s\n", w->cpu, dose, nl_format_duration(w->plan.length_ns, duration, sizeof duration),
-           w->options->kinds[0]->name, bursts);
+           o->kinds[0]->name, bursts);
 }
 
 int ng_alone(const struct ng_options *o) {

@@ -230,7 +230,7 @@ static void set_delivery(json_t *json, const struct ng_certificate *c) {
         "ratio", is_alone ? json_ratio(&a, counted) : json_null(), "tolerance_percent", json_real(c->options->tolerance_percent),
         "ok", json_ok(ng_certificate_ok(c)), "elapsed_ns", json_integer(c->elapsed_ns),
         "requested_ns", counted ? json_null() : json_rounded(a.requested), "delivered_ns", json_integer(a.delivered_ns),
-        "overhead_ns", json_integer(a.overhead_ns), "bursts_planned", json_integer(a.n_planned), "bursts_run", json_integer(a.n_run),
+        "bursts_planned", json_integer(a.n_planned), "bursts_run", json_integer(a.n_run),
         "bursts_merged", json_integer(a.n_merged), "bursts_late", json_integer(a.n_late),
         counted ? "carried_units" : "carried_ns", json_rounded(a.carried),
         counted ? "dropped_units" : "dropped_ns", json_rounded(a.dropped), NULL);

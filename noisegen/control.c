@@ -74,17 +74,14 @@ struct session {
     pthread_barrier_t ready;   /* ... and set up */
 };
 
-/* Returns -1. */
-static int refuse(struct nl_control *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(struct nl_control *page, const char *format, ...) {
-    char reason[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, sizeof reason, format, arguments);
-    va_end(arguments);
-    nl_control_refuse(page, reason);
-    return -1;
-}
+/* -1, after the owner was told why. */
+#define refuse(page, ...)                                                                                                                  \
+    ({                                                                                                                                     \
+        char reason_[512];                                                                                                                 \
+        nl_say(reason_, sizeof reason_, __VA_ARGS__);                                                                                      \
+        nl_control_refuse(page, reason_);                                                                                                  \
+        -1;                                                                                                                                \
+    })
 
 /* ---- the machine of a controlled worker: sleeps end when a command comes ---- */
 
@@ -308,11 +305,6 @@ static int obey_place(struct session *s) {
 
 /* ---- QUIT ---- */
 
-static void sum_levels(struct ng_worker *w) {
-    for (int i = 0; i < NL_CONTROL_MAX_LEVELS; i++)
-        if (w->levels[i].is_used) ng_account_add(&w->account, &w->levels[i].account);
-}
-
 static void obey_quit(struct session *s) {
     const struct ng_switches switches = ng_switches_since(&s->before);
     struct ng_certificate c = {.options = s->options, .workers = s->workers, .n_workers = s->n_workers,
@@ -321,10 +313,11 @@ static void obey_quit(struct session *s) {
     char failed[300];
     join_threads(s);
     for (int i = 0; i < s->n_workers; i++) {
-        sum_levels(&s->workers[i]);
-        s->workers[i].elapsed_ns = c.elapsed_ns;
-        if (!s->workers[i].failure[0]) continue;
-        snprintf(failed, sizeof failed, "failed: %s", s->workers[i].failure);
+        struct ng_worker *w = &s->workers[i];
+        for (int k = 0; k < NL_CONTROL_MAX_LEVELS; k++) ng_account_add(&w->account, &w->levels[k].account);
+        w->elapsed_ns = c.elapsed_ns;
+        if (!w->failure[0]) continue;
+        snprintf(failed, sizeof failed, "failed: %s", w->failure);
         c.ended = failed;
     }
     if (s->n_workers > 0) s->workers[0].switches = switches;

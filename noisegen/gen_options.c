@@ -38,47 +38,32 @@ static const char *set_node(struct nl_command_line *line, const char *text) {
     return NULL;
 }
 
-/* A list of names, each looked up by `add`. */
-static const char *set_names(struct nl_command_line *line, const char *text, int (*add)(struct nl_command_line *, const char *),
-                             const char *wanted) {
+/* The rows of a table that a list of names means, into `rows`; their number, -1: it has a name of none, or is none. */
+static int rows_of(struct nl_command_line *line, const char *text, const void *table, const void **found, int most) {
     char copy[LIST_BYTES];
     const char *names[NG_MAX_KINDS];
-    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy) return wanted;
-    int n = nl_split(copy, names, NG_MAX_KINDS);
-    if (n < 0) return wanted;
+    int n = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy ? nl_split(copy, names, most) : -1;
     for (int i = 0; i < n; i++)
-        if (add(line, names[i])) return wanted;
-    return NULL;
-}
-
-static int add_kind(struct nl_command_line *line, const char *name) {
-    const struct ng_kind *kind = ng_kind_find(name);
-    struct nl_nearest n;
-    if (kind) return ng_options_add_kind(line->target, kind) >= 0 ? 0 : -1;
-    NL_NEAREST_ROWS(&n, name, ng_kinds);
-    nl_nearest_tell(&n, line->meant, sizeof line->meant);
-    return -1;
+        if (!(found[i] = nl_find_near(table, names[i], line->meant, sizeof line->meant))) return -1;
+    return n;
 }
 
 static const char *set_kind(struct nl_command_line *line, const char *text) {
-    ((struct ng_options *)line->target)->n_kinds = 0;
-    return set_names(line, text, add_kind, "a kind of load (see --list kinds)");
-}
-
-static int add_pattern(struct nl_command_line *line, const char *name) {
     struct ng_options *o = line->target;
-    const struct ng_pattern *pattern = ng_pattern_find(name);
-    struct nl_nearest n;
-    NL_NEAREST_ROWS(&n, name, ng_patterns);
-    if (!pattern) nl_nearest_tell(&n, line->meant, sizeof line->meant);
-    if (!pattern || o->n_patterns == NG_MAX_PATTERNS) return -1;
-    o->patterns[o->n_patterns++] = pattern;
-    return 0;
+    const void *found[NG_MAX_KINDS];
+    int n = rows_of(line, text, ng_kinds, found, NG_MAX_KINDS);
+    o->n_kinds = 0;
+    for (int i = 0; i < n; i++) ng_options_add_kind(o, found[i]);
+    return n > 0 ? NULL : "a kind of load (see --list kinds)";
 }
 
 static const char *set_pattern(struct nl_command_line *line, const char *text) {
-    ((struct ng_options *)line->target)->n_patterns = 0;
-    return set_names(line, text, add_pattern, "a pattern (see --list patterns)");
+    struct ng_options *o = line->target;
+    const void *found[NG_MAX_PATTERNS];
+    int n = rows_of(line, text, ng_patterns, found, NG_MAX_PATTERNS);
+    o->n_patterns = 0;
+    for (int i = 0; i < n; i++) o->patterns[o->n_patterns++] = found[i];
+    return n > 0 ? NULL : "a pattern (see --list patterns)";
 }
 
 static const char *set_ranks(struct nl_command_line *line, const char *text) {
@@ -235,17 +220,12 @@ int ng_options_add_kind(struct ng_options *o, const struct ng_kind *kind) {
 
 enum { BY_USER = 1, BY_PRESET = 2 };
 
-/* Options that say the same thing in another way: where the user gave one of a group, a preset's line for another one does not count. */
+/* Level, rate and trace say the same thing in another way: where the user gave one of them, a preset's line for another one does not count.
+ * But a trace is more than a dose: with a level beside it, it is refused with a reason. */
 static int has_user_said(const struct nl_command_line *p, const char *option) {
-    static const char *const doses[] = {"level", "rate", "replay"};
-    if (p->was_given[nl_options_find(p, option)] == BY_USER) return 1;
-    if (strcmp(option, "replay") == 0) return 0; /* a trace is more than a dose: with a level beside it, it is refused with a reason */
-    int is_dose = 0, has_other = 0;
-    for (size_t i = 0; i < sizeof doses / sizeof *doses; i++) {
-        is_dose |= strcmp(doses[i], option) == 0;
-        has_other |= nl_options_given(p, doses[i]) == BY_USER;
-    }
-    return is_dose && has_other;
+    if (nl_options_given(p, option) == BY_USER) return 1;
+    if (strcmp(option, "level") != 0 && strcmp(option, "rate") != 0) return 0;
+    return nl_options_given(p, "level") == BY_USER || nl_options_given(p, "rate") == BY_USER || nl_options_given(p, "replay") == BY_USER;
 }
 
 /* A line of the preset: as if it had been given, unless the user said otherwise. */
@@ -274,12 +254,10 @@ static int apply_preset(struct nl_command_line *p) {
 }
 
 static int check_where(const struct nl_command_line *p) {
-    for (int i = 0; i < N_ROWS; i++) {
-        char name[96];
-        if (!p->was_given[i] || !(rows[i].tags & ALONE)) continue;
-        return nl_error("%s: not together with --control-fd: the detector decides this", nl_option_name(&rows[i], name, sizeof name));
-    }
-    return 0;
+    char name[96];
+    const struct nl_option *row = nl_options_tagged(p, ALONE);
+    if (!row) return 0;
+    return nl_error("%s: not together with --control-fd: the detector decides this", nl_option_name(row, name, sizeof name));
 }
 
 /* Options that none of the kinds, or none of the patterns, listens to. */

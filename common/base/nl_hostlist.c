@@ -21,12 +21,7 @@ static int add(struct reading *r, const char *name) {
     if (length >= NAME_BYTES || !strchr(LETTERS, name[0]) || strspn(name, LETTERS ".-") != length)
         return FAIL(r, "'%.80s' is not a name of a node (letters, digits, . _ -; several: n[1-4,07])", name);
     if (list->n == r->max) return FAIL(r, "more than %d nodes", r->max);
-    if (list->n == r->room) {
-        r->room = 2 * r->room + 16;
-        char **larger = realloc(list->names, (size_t)r->room * sizeof *larger);
-        if (!larger) return FAIL(r, "there is no memory for it");
-        list->names = larger;
-    }
+    if (NL_GROW(list->names, list->n, r->room)) return FAIL(r, "there is no memory for it");
     if (!(list->names[list->n] = strdup(name))) return FAIL(r, "there is no memory for it");
     list->n++;
     return 0;
@@ -37,14 +32,10 @@ static int expand(struct reading *r, const char *text, size_t length);
 /* `head` without brackets, `middle`, and what follows it, as one text. */
 static int expand_with(struct reading *r, const char *head, size_t n_head, const char *middle, size_t n_middle, const char *rest,
                        size_t n_rest) {
-    size_t length = n_head + n_middle + n_rest;
-    char *text = malloc(length + 1);
-    if (!text) return FAIL(r, "there is no memory for it");
-    memcpy(text, head, n_head);
-    memcpy(text + n_head, middle, n_middle);
-    memcpy(text + n_head + n_middle, rest, n_rest);
-    text[length] = '\0';
-    int failed = expand(r, text, length);
+    char *text;
+    int length = asprintf(&text, "%.*s%.*s%.*s", (int)n_head, head, (int)n_middle, middle, (int)n_rest, rest);
+    if (length < 0) return FAIL(r, "there is no memory for it");
+    int failed = expand(r, text, (size_t)length);
     free(text);
     return failed;
 }
@@ -94,9 +85,9 @@ static int compare(const void *a, const void *b) { return strcmp(*(const char *c
 
 static int find_twins(struct reading *r) {
     struct nl_hostlist *list = r->list;
-    char **sorted = malloc((size_t)list->n * sizeof *sorted);
+    char **sorted;
     int failed = 0;
-    if (!sorted) return FAIL(r, "there is no memory for it");
+    if (!NL_NEW(sorted, list->n)) return FAIL(r, "there is no memory for it");
     memcpy(sorted, list->names, (size_t)list->n * sizeof *sorted);
     qsort(sorted, (size_t)list->n, sizeof *sorted, compare);
     for (int i = 1; i < list->n && !failed; i++)

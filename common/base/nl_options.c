@@ -67,20 +67,9 @@ static const char *set_word(struct nl_command_line *line, const struct nl_option
 }
 
 static const char *set_row(struct nl_command_line *line, const struct nl_option *row, const char *text, char *at) {
-    const char *rows = row->table, *name;
-    struct nl_nearest n;
-    nl_nearest_begin(&n, text);
-    for (const void *one;; rows += sizeof one) {
-        memcpy(&one, rows, sizeof one);
-        if (!one) break;
-        memcpy(&name, one, sizeof name);
-        nl_nearest_offer(&n, name);
-        if (strcmp(name, text) != 0) continue;
-        memcpy(at, &one, sizeof one);
-        return NULL;
-    }
-    nl_nearest_tell(&n, line->meant, sizeof line->meant);
-    return row->wanted;
+    const void *one = nl_find_near(row->table, text, line->meant, sizeof line->meant);
+    if (one) memcpy(at, &one, sizeof one);
+    return one ? NULL : row->wanted;
 }
 
 /* "a whole number from 1 to 20" */

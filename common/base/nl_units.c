@@ -54,8 +54,7 @@ int nl_parse_duration_or_zero(const char *text, int64_t *out_ns) {
 
 int nl_parse_seconds(const char *text, int64_t *out_ns) {
     double ns = 0;
-    if (parse_with_units(text, bare_seconds, MOST_NS, &ns) && parse_with_units(text, duration_units, MOST_NS, &ns)) return -1;
-    if (llround(ns) < 1) return -1;
+    if (parse_with_units(text, bare_seconds, MOST_NS, &ns) || llround(ns) < 1) return nl_parse_duration(text, out_ns);
     *out_ns = (int64_t)llround(ns);
     return 0;
 }
@@ -69,8 +68,7 @@ int nl_parse_duration(const char *text, int64_t *out_ns) {
 
 int nl_parse_size(const char *text, int64_t *out_bytes) {
     double bytes;
-    if (parse_with_units(text, size_units, 9007199254740992., &bytes)) return -1;
-    if (bytes != floor(bytes)) return -1;
+    if (parse_with_units(text, size_units, 9007199254740992., &bytes) || bytes != floor(bytes)) return -1;
     *out_bytes = (int64_t)bytes;
     return 0;
 }
@@ -78,8 +76,7 @@ int nl_parse_size(const char *text, int64_t *out_bytes) {
 int nl_parse_percent(const char *text, double *out_percent) {
     const char *rest;
     double value;
-    if (parse_number(text, &value, &rest)) return -1;
-    if (strcmp(rest, "") != 0 && strcmp(rest, "%") != 0) return -1;
+    if (parse_number(text, &value, &rest) || (*rest && strcmp(rest, "%") != 0)) return -1;
     *out_percent = value;
     return 0;
 }
@@ -148,10 +145,8 @@ int nl_split(char *text, const char **parts, int max) {
 
 const char *nl_format_duration(int64_t ns, char *buf, size_t size) {
     static const struct unit shown[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
-    for (size_t i = 0; i < 4; i++)
-        if ((double)ns >= shown[i].factor || i == 3) {
-            snprintf(buf, size, "%.4g %s", (double)ns / shown[i].factor, shown[i].name);
-            break;
-        }
+    const struct unit *u = shown;
+    while (u->factor > 1 && (double)ns < u->factor) u++;
+    snprintf(buf, size, "%.4g %s", (double)ns / u->factor, u->name);
     return buf;
 }

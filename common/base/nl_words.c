@@ -1,6 +1,8 @@
 #include "common/base/nl_words.h"
 
-static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+#define BLANKS " \t\n\r"
+
+static int is_blank(char c) { return c && strchr(BLANKS, c); }
 
 /* Copies one word from *text, which it moves on, to `to`; returns the place after the copy's end, NULL when the word has no end. */
 static char *copy_word(const char **text, char *to, const char **problem) {
@@ -34,21 +36,15 @@ int nl_words_split(const char *text, char ***words, char *reason, size_t reason_
     *words = NULL;
     if (!array) return nl_say(reason, reason_size, "there is no memory for it");
     char *to = (char *)(array + n_most);
-    while (!problem) {
-        while (is_blank(*text)) text++;
-        if (!*text) break;
+    for (text += strspn(text, BLANKS); *text && !problem; text += strspn(text, BLANKS)) {
         array[n++] = to;
         to = copy_word(&text, to, &problem);
     }
     array[n] = NULL;
     if (n == 0) problem = "it has no word";
-    if (problem) {
-        snprintf(reason, reason_size, "%s", problem);
-        free(array);
-        return -1;
-    }
-    *words = array;
-    return n;
+    if (!problem) *words = array;
+    else free(array);
+    return problem ? nl_say(reason, reason_size, "%s", problem) : n;
 }
 
 char nl_words_shell_sign(const char *text) {
@@ -62,8 +58,6 @@ char nl_words_shell_sign(const char *text) {
     }
     return '\0';
 }
-
-void nl_words_free(char **words) { free(words); }
 
 enum { MOST_LETTERS = 63 };
 
@@ -117,4 +111,19 @@ const char *nl_nearest_tell(const struct nl_nearest *n, char *text, size_t size)
     text[0] = '\0';
     if (n->best) snprintf(text, size, ": did you mean %s?", n->best);
     return text;
+}
+
+const void *nl_find_near(const void *table, const char *name, char *meant, size_t size) {
+    struct nl_nearest n = {.word = name, .distance = INT_MAX};
+    const char *rows = table, *own;
+    meant[0] = '\0';
+    for (const void *row;; rows += sizeof row) {
+        memcpy(&row, rows, sizeof row);
+        if (!row) break;
+        memcpy(&own, row, sizeof own);
+        if (strcmp(own, name) == 0) return row;
+        nl_nearest_offer(&n, own);
+    }
+    nl_nearest_tell(&n, meant, size);
+    return NULL;
 }

@@ -5,11 +5,9 @@
 
 #include "common/base/nl_usual.h"
 
-/* Splits into an array that ends with NULL, to be freed by nl_words_free. The number of words, at least 1; -1 with a phrase in `reason`
+/* Splits into an array that ends with NULL, to be freed as one. The number of words, at least 1; -1 with a phrase in `reason`
  * ("it has an open quote"), and words is NULL. */
 int nl_words_split(const char *text, char ***words, char *reason, size_t reason_size);
-
-void nl_words_free(char **words);
 
 /* The first of | < > ; (and & where it is doubled, or ends a word) outside of quotes, '\0' where there is none: what a shell would not
  * take as part of a word. */
@@ -34,12 +32,8 @@ void nl_nearest_begin(struct nl_nearest *n, const char *word);
  * this. */
 void nl_nearest_offer(struct nl_nearest *n, const char *name);
 
-/* The same for every row of a table of pointers that ends with NULL and whose rows have a name. */
-#define NL_NEAREST_ROWS(n, typed, rows)                                                              \
-    do {                                                                                             \
-        nl_nearest_begin(n, typed);                                                                  \
-        for (size_t row_ = 0; (rows)[row_]; row_++) nl_nearest_offer(n, (rows)[row_]->name);         \
-    } while (0)
+/* nl_find with all this: the row of that name, or NULL and what nl_nearest_tell says of the others. */
+const void *nl_find_near(const void *table, const char *name, char *meant, size_t size);
 
 /* ": did you mean allreduce?" into `text`, or "" where nothing is near; returns text. */
 const char *nl_nearest_tell(const struct nl_nearest *n, char *text, size_t size);

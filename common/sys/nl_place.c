@@ -78,14 +78,7 @@ struct resolving {
     size_t reason_size;
 };
 
-static int cannot(const struct resolving *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int cannot(const struct resolving *r, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(r->reason, r->reason_size, format, arguments);
-    va_end(arguments);
-    return -1;
-}
+#define cannot(r, ...) nl_say((r)->reason, (r)->reason_size, __VA_ARGS__) /* -1 */
 
 /* "cpu:3" -> 3; -1 when the word is not `prefix` and a number. */
 static int number_after(const char *word, const char *prefix) {
@@ -146,39 +139,28 @@ static int spare_cpu(const struct resolving *r, const char *word) {
 
 static int find_cpu(const struct resolving *r, const char *word);
 
-static int sibling_of(const struct resolving *r, const char *word, const char *of) {
+/* Another allowed CPU of the core of the CPU that `of` means, or, by_cache, of another core below its last-level cache. */
+static int neighbour_of(const struct resolving *r, const char *word, const char *of, int by_cache) {
     char list[256];
-    int cpu = find_cpu(r, of);
+    int cpu = find_cpu(r, of), found = -1;
     if (cpu < 0) return -1;
-    hwloc_obj_t core = object_of(r, cpu, HWLOC_OBJ_CORE);
-    for (int i = core ? hwloc_bitmap_first(core->cpuset) : -1; i >= 0; i = hwloc_bitmap_next(core->cpuset, i))
-        if (i != cpu && nl_place_is_allowed(r->place, i)) return i;
-    if (!hwloc_get_pu_obj_by_os_index(r->place->topology, (unsigned)cpu)) return cannot(r, "'%s': this machine has no CPU %d", word, cpu);
-    if (!core) return cannot(r, "'%s': the topology knows no cores here: which CPUs share one with CPU %d is not known", word, cpu);
-    if (hwloc_bitmap_weight(core->complete_cpuset) < 2)
-        return cannot(r, "'%s': the core of CPU %d has one hardware thread (no SMT, or it is switched off)", word, cpu);
-    return cannot(r, "'%s': the core of CPU %d has other hardware threads, and none of them is among the allowed CPUs (%s)", word, cpu,
-                  nl_place_list(r->place, list, sizeof list));
-}
-
-static hwloc_obj_t last_level_cache(const struct resolving *r, int cpu) {
-    hwloc_obj_t cache = object_of(r, cpu, HWLOC_OBJ_L3CACHE);
-    return cache ? cache : object_of(r, cpu, HWLOC_OBJ_L2CACHE);
-}
-
-static int same_cache_as(const struct resolving *r, const char *word, const char *of) {
-    char list[256];
-    int cpu = find_cpu(r, of);
-    if (cpu < 0) return -1;
-    hwloc_obj_t cache = last_level_cache(r, cpu), core = object_of(r, cpu, HWLOC_OBJ_CORE);
-    int found = cache ? best_of(r, cache->cpuset, core ? core->cpuset : NULL, 1) : -1;
+    hwloc_obj_t core = object_of(r, cpu, HWLOC_OBJ_CORE), cache = object_of(r, cpu, HWLOC_OBJ_L3CACHE);
+    if (!cache) cache = object_of(r, cpu, HWLOC_OBJ_L2CACHE);
+    if (by_cache && cache) found = best_of(r, cache->cpuset, core ? core->cpuset : NULL, 1);
+    for (int i = !by_cache && core ? hwloc_bitmap_first(core->cpuset) : -1; i >= 0 && found < 0; i = hwloc_bitmap_next(core->cpuset, i))
+        if (i != cpu && nl_place_is_allowed(r->place, i)) found = i;
     if (found >= 0 && found != cpu) return found;
     if (!hwloc_get_pu_obj_by_os_index(r->place->topology, (unsigned)cpu)) return cannot(r, "'%s': this machine has no CPU %d", word, cpu);
-    if (!cache) return cannot(r, "'%s': the topology knows no L3 or L2 cache of CPU %d", word, cpu);
-    if (core && hwloc_bitmap_isincluded(cache->complete_cpuset, core->complete_cpuset))
+    if (by_cache && !cache) return cannot(r, "'%s': the topology knows no L3 or L2 cache of CPU %d", word, cpu);
+    if (by_cache && core && hwloc_bitmap_isincluded(cache->complete_cpuset, core->complete_cpuset))
         return cannot(r, "'%s': the core of CPU %d has its last-level cache to itself", word, cpu);
-    return cannot(r, "'%s': cores share the last-level cache of CPU %d, and none of them is among the allowed CPUs (%s)", word, cpu,
-                  nl_place_list(r->place, list, sizeof list));
+    if (!by_cache && !core)
+        return cannot(r, "'%s': the topology knows no cores here: which CPUs share one with CPU %d is not known", word, cpu);
+    if (!by_cache && hwloc_bitmap_weight(core->complete_cpuset) < 2)
+        return cannot(r, "'%s': the core of CPU %d has one hardware thread (no SMT, or it is switched off)", word, cpu);
+    return cannot(r, by_cache ? "'%s': cores share the last-level cache of CPU %d, and none of them is among the allowed CPUs (%s)"
+                              : "'%s': the core of CPU %d has other hardware threads, and none of them is among the allowed CPUs (%s)",
+                  word, cpu, nl_place_list(r->place, list, sizeof list));
 }
 
 /* One CPU for one word (not `all`), allowed or not: a rank may run where we may not, and its neighbour where we may. -1 after the reason
@@ -188,8 +170,8 @@ static int find_cpu(const struct resolving *r, const char *word) {
     if (rank >= 0) cpu = cpu_of_rank(r, word, rank);
     else if (strcmp(word, "last") == 0) cpu = cpu_of_rank(r, word, r->n_ranks > 0 ? r->n_ranks - 1 : 0);
     else if (strcmp(word, "spare") == 0) cpu = spare_cpu(r, word);
-    else if (strncmp(word, "sibling:", 8) == 0) cpu = sibling_of(r, word, word + 8);
-    else if (strncmp(word, "same-l3:", 8) == 0) cpu = same_cache_as(r, word, word + 8);
+    else if (strncmp(word, "sibling:", 8) == 0) cpu = neighbour_of(r, word, word + 8, 0);
+    else if (strncmp(word, "same-l3:", 8) == 0) cpu = neighbour_of(r, word, word + 8, 1);
     else if (cpu < 0) return cannot(r, "'%s' is not a place (%s)", word, NL_PLACE_HELP);
     return cpu;
 }

@@ -7,6 +7,8 @@ static const char quick_sizes[] = "0,8,1KiB,64KiB,1MiB,4MiB";
 static const char full_sizes[] = "0,1,2,4,8,16,32,64,128,256,512,1KiB,2KiB,4KiB,8KiB,16KiB,32KiB,64KiB,128KiB,256KiB,512KiB,1MiB,2MiB,4MiB";
 const char *const nx_cpus_names[] = {[NX_CPUS_AUTO] = "auto", [NX_CPUS_ALLOWED] = "allowed", [NX_CPUS_RANKS] = "ranks", NULL};
 
+static const char no_list[] = "a list: it is empty, has an empty part or is too long";
+
 /* Splits a copy of the list; the number of parts, or -1. */
 static int parts_of(const char *list, char copy[1024], const char **parts, int most) {
     return strlen(list) < 1024 ? nl_split(strcpy(copy, list), parts, most) : -1;
@@ -18,26 +20,18 @@ static const char *set_checks(struct nl_command_line *line, const char *text) {
     struct nx_options *o = line->target;
     const char *names[NX_MAX_CHECKS];
     char copy[1024], meant[96];
-    struct nl_nearest nearest;
-    int n = parts_of(text, copy, names, NX_MAX_CHECKS);
+    int n = parts_of(text, copy, names, NX_MAX_CHECKS), is_default = strcmp(text, "default") == 0;
     memset(o->is_chosen, 0, sizeof o->is_chosen);
-    if (strcmp(text, "default") == 0) {
-        choose_default(o);
-        return NULL;
-    }
-    for (int i = 0; i < n; i++) {
-        int check = nx_check_find(names[i]);
-        if (check < 0) {
-            NL_NEAREST_ROWS(&nearest, names[i], nx_checks);
-            nl_error("--checks: '%s' is not a check (see --list checks)%s", names[i], nl_nearest_tell(&nearest, meant, sizeof meant));
-            return "";
-        }
-        if (o->is_chosen[check]++) {
+    if (is_default) choose_default(o);
+    for (int i = 0; i < n && !is_default; i++) {
+        if (!nl_find_near(nx_checks, names[i], meant, sizeof meant))
+            nl_error("--checks: '%s' is not a check (see --list checks)%s", names[i], meant);
+        else if (o->is_chosen[nx_check_find(names[i])]++)
             nl_error("--checks: '%s' is not new in the list: it stands twice", names[i]);
-            return "";
-        }
+        else continue;
+        return "";
     }
-    return n < 0 ? "a list: it is empty, has an empty part or is too long" : NULL;
+    return n < 0 ? no_list : NULL;
 }
 
 static const char *set_sizes(struct nl_command_line *line, const char *text) {
@@ -53,7 +47,7 @@ static const char *set_sizes(struct nl_command_line *line, const char *text) {
         nl_error("--sizes: '%s' is not %s", parts[i], wanted);
         return "";
     }
-    return o->n_sizes < 0 ? "a list: it is empty, has an empty part or is too long" : NULL;
+    return o->n_sizes < 0 ? no_list : NULL;
 }
 
 /* SENDER:RECEIVER:OFFSET */

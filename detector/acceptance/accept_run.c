@@ -84,6 +84,16 @@ int nx_is_out_of_memory(struct nx_run *r, struct nx_task *t, int is_short) {
     return 1;
 }
 
+int nx_buffers_lack(struct nx_run *r, struct nx_task *t, struct nx_buffers *b, int64_t bytes, int n_peers) {
+    *b = (struct nx_buffers){.send = malloc((size_t)bytes), .receive = malloc((size_t)bytes)};
+    if (nx_is_out_of_memory(r, t, !NL_NEW(b->peers, n_peers) || !NL_NEW(b->requests, 2 * n_peers) || !b->send || !b->receive)) return 1;
+    memset(b->send, 1, (size_t)bytes);
+    memset(b->receive, 0, (size_t)bytes);
+    return 0;
+}
+
+void nx_buffers_close(struct nx_buffers *b) { NL_FREE(b->send, b->receive, b->peers, b->requests); }
+
 /* Rank after rank: the next one sends when it is asked to, so that nothing piles up at rank 0. */
 void nx_collect(struct nx_run *r, const void *mine, int64_t bytes, void (*take)(struct nx_run *, int, const void *, int64_t)) {
     MPI_Comm world = r->team.world;

@@ -8,6 +8,7 @@
 #include "common/base/nl_usual.h"
 #include "detector/acceptance/accept_options.h"
 #include "detector/acceptance/accept_record.h"
+#include "detector/acceptance/transfer.h"
 #include "detector/measure/starts.h"
 #include "detector/nodes/launcher.h"
 #include "detector/nodes/provenance.h"
@@ -103,6 +104,11 @@ int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES]);
 
 /* Whether memory is short on any rank; then that is the reason. Collective. */
 int nx_is_out_of_memory(struct nx_run *r, struct nx_task *t, int is_short);
+
+/* `bytes` each way, all touched, and room for so many peers, who are zeros. Whether memory is short, as nx_is_out_of_memory; to be closed in
+ * either case. Collective. */
+int nx_buffers_lack(struct nx_run *r, struct nx_task *t, struct nx_buffers *b, int64_t bytes, int n_peers);
+void nx_buffers_close(struct nx_buffers *b);
 
 /* Lets rank 0 take what every rank has, rank by rank: `take` is called there for each. Collective; MPI's error handler ends the run.
  * @param take  `data` is good until it returns. Not looked at elsewhere. */

@@ -118,7 +118,7 @@ int nx_pairs_measure(struct nx_run *r, struct nx_task *t) {
         struct turn turn = turn_of(r, &n, i);
         for (int k = 0; k < p->n_figures && (turn.a == r->team.rank || turn.b == r->team.rank); k++) {
             struct nx_link l = {.comm = r->team.world, .peer = turn.a + turn.b - r->team.rank, .is_first = turn.a == r->team.rank,
-                                .send = p->send, .receive = p->receive, .bytes = (int)p->figures[k].bytes};
+                                .send = p->buffers.send, .receive = p->buffers.receive, .bytes = (int)p->figures[k].bytes};
             measure_figure(r, &l, &p->figures[k], turn.variant, slice_ns);
         }
         nx_quiet_barrier(r->team.world);
@@ -141,18 +141,14 @@ int nx_pairs_open(struct nx_run *r, struct nx_task *t, const struct nx_pair_figu
     }
     if (p->n_figures == 0 && !t->reason[0]) snprintf(t->reason, sizeof t->reason, "--sizes has none for this check");
     if (p->n_figures == 0) return 1;
-    p->send = malloc((size_t)largest);
-    p->receive = malloc((size_t)largest);
-    if (nx_is_out_of_memory(r, t, !p->send || !p->receive)) return 1;
-    memset(p->send, 1, (size_t)largest);
-    memset(p->receive, 0, (size_t)largest);
-    return 0;
+    return nx_buffers_lack(r, t, &p->buffers, largest, 0);
 }
 
 void nx_pairs_close(struct nx_task *t) {
     struct nx_pairs *p = t->state;
     if (!p) return;
-    NL_FREE(p->send, p->receive, p);
+    nx_buffers_close(&p->buffers);
+    free(p);
 }
 
 int nx_rounds(int n) { return n < 2 ? 0 : n - 1 + n % 2; }

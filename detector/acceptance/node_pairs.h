@@ -2,7 +2,6 @@
 #pragma once
 
 #include "detector/acceptance/accept_run.h"
-#include "detector/acceptance/transfer.h"
 
 struct nx_pair_figure {
     const char *metric, *unit;
@@ -14,7 +13,7 @@ struct nx_pair_figure {
 struct nx_pairs {
     struct nx_pair_figure figures[2 * NX_MAX_SIZES];
     int n_figures;
-    void *send, *receive; /* of the largest message */
+    struct nx_buffers buffers; /* of the largest message */
 };
 
 /* Allocates t->state with those of n figures whose buffers fit into memory; the others are left out, which t->reason then says.

@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include "detector/nodes/quiet.h"
-#include "detector/acceptance/transfer.h"
 #include "common/sys/nl_place.h"
 
 enum { KEPT = 20000 /* detours of a CPU and variant that are kept over all repetitions */,
@@ -20,10 +19,9 @@ struct job {
     pthread_t thread;
 };
 
-static int64_t steal_of(int cpu, struct nd_steal **reader, unsigned char *flags) {
-    flags[cpu] = 1;
-    *reader = nd_steal_open(flags, cpu + 1, INT64_C(1000000000));
-    return *reader ? nd_steal_read(*reader) : -1;
+static void sleep_until(int64_t due_ns) {
+    struct timespec due = nl_timespec(due_ns);
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
 }
 
 static void *scan_thread(void *argument) {
@@ -40,9 +38,10 @@ static void *scan_thread(void *argument) {
         j->has_failed = sched_setaffinity(0, size, set) != 0;
     }
     if (!j->has_failed) {
-        int64_t before_ns = steal_of(j->cpu, &reader, flags);
-        struct timespec due = nl_timespec(j->due_ns);
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+        flags[j->cpu] = 1;
+        reader = nd_steal_open(flags, j->cpu + 1, INT64_C(1000000000));
+        int64_t before_ns = reader ? nd_steal_read(reader) : -1;
+        sleep_until(j->due_ns);
         j->kind->scan(&j->scan);
         if (before_ns >= 0) j->steal_ns = nd_steal_read(reader) - before_ns;
     }
@@ -102,11 +101,6 @@ static void run_jobs(struct job *jobs, int n) {
         }
     for (int i = 0; i < n; i++)
         if (jobs[i].is_running) pthread_join(jobs[i].thread, NULL);
-}
-
-static void sleep_until(int64_t due_ns) {
-    struct timespec due = nl_timespec(due_ns);
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
 }
 
 static int open_jobs(struct nx_run *r, struct nx_scanning *kind, struct job *jobs, int is_alone, int64_t begin_ns, int64_t slot_ns) {
@@ -184,32 +178,18 @@ void nx_scanning_close(struct nx_task *t) {
 
 enum { MASK_BYTES = NX_MASK_BYTES, MOST_CPUS = 8 * MASK_BYTES };
 
-static int holds(const unsigned char *mask, int cpu) { return mask[cpu / 8] >> (cpu % 8) & 1; }
-static void put(unsigned char *mask, int cpu) { mask[cpu / 8] |= (unsigned char)(1 << (cpu % 8)); }
-
-/* The CPUs that this rank is bound to; the kernel's mask is of longs, whose bytes stand in this order on little-endian machines only. */
-static void own_mask(unsigned char mask[MASK_BYTES]) {
-    union {
-        cpu_set_t set;
-        unsigned char bytes[MASK_BYTES];
-    } bound = {.bytes = {0}};
-    memset(mask, 0, MASK_BYTES);
-    if (sched_getaffinity(0, MASK_BYTES, &bound.set)) return;
-    for (int cpu = 0; cpu < MOST_CPUS; cpu++)
-        if (CPU_ISSET_S(cpu, MASK_BYTES, &bound.set)) put(mask, cpu);
-}
+static int holds(const union nx_mask *mask, int cpu) { return CPU_ISSET_S((size_t)cpu, MASK_BYTES, &mask->set); }
 
 /* The CPUs that this node's processes may use. */
-static void allowed_mask(unsigned char mask[MASK_BYTES]) {
+static void allowed_mask(union nx_mask *mask) {
     struct nl_place *place;
-    memset(mask, 0, MASK_BYTES);
     if (nl_place_open(&place)) return;
     for (int cpu = 0; cpu < MOST_CPUS; cpu++)
-        if (nl_place_is_allowed(place, cpu)) put(mask, cpu);
+        if (nl_place_is_allowed(place, cpu)) CPU_SET_S((size_t)cpu, MASK_BYTES, &mask->set);
     nl_place_close(place);
 }
 
-void nx_cores_assign(int *owners, const unsigned char *cpus, const unsigned char *masks, const int *bound, int n_ranks) {
+void nx_cores_assign(int *owners, const union nx_mask *cpus, const union nx_mask *masks, const int *bound, int n_ranks) {
     int next = 0;
     for (int cpu = 0; cpu < MOST_CPUS; cpu++) owners[cpu] = -1;
     for (int rank = n_ranks - 1; rank >= 0; rank--)
@@ -217,7 +197,7 @@ void nx_cores_assign(int *owners, const unsigned char *cpus, const unsigned char
     for (int cpu = 0; cpu < MOST_CPUS; cpu++) {
         int rank = next, n_asked = 0;
         if (!holds(cpus, cpu) || owners[cpu] >= 0) continue;
-        while (n_asked < n_ranks && !holds(masks + (size_t)rank * MASK_BYTES, cpu)) {
+        while (n_asked < n_ranks && !holds(&masks[rank], cpu)) {
             rank = (rank + 1) % n_ranks;
             n_asked++;
         }
@@ -239,29 +219,26 @@ static void number_slots(struct nx_run *r, int n_cpus, int *first) {
 }
 
 int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]) {
-    unsigned char mask[MASK_BYTES], own[MASK_BYTES], of_ranks[MASK_BYTES];
+    union nx_mask mask = {.bytes = {0}}, own = mask, of_ranks;
     struct nd_binding binding;
     int first_slot, n = 0;
     if (r->n_slots > 0) return 0; /* done before */
     enum nx_cpus which = r->o->cpus != NX_CPUS_AUTO ? r->o->cpus : r->shares_kernel ? NX_CPUS_RANKS : NX_CPUS_ALLOWED;
     size_t n_ranks = (size_t)r->team.n_node_ranks;
     int *owners = malloc(MOST_CPUS * sizeof *owners), *bound = malloc(n_ranks * sizeof *bound), failed = 0;
-    unsigned char *masks = malloc(n_ranks * MASK_BYTES);
+    union nx_mask *masks = malloc(n_ranks * MASK_BYTES);
     snprintf(reason, NX_REASON_BYTES, "not enough memory");
-    if (nx_agree(r, !owners || !bound || !masks, reason)) {
-        failed = 1;
-        goto done;
-    }
+    failed = nx_agree(r, !owners || !bound || !masks, reason);
+    if (failed) goto done;
     nd_binding_read(&binding, r->team.rank);
-    own_mask(own);
+    sched_getaffinity(0, MASK_BYTES, &own.set);
     MPI_Allgather(&binding.cpu, 1, MPI_INT, bound, 1, MPI_INT, r->team.node);
-    MPI_Allgather(own, MASK_BYTES, MPI_BYTE, masks, MASK_BYTES, MPI_BYTE, r->team.node);
-    MPI_Allreduce(own, of_ranks, MASK_BYTES, MPI_BYTE, MPI_BOR, r->team.node);
-    memset(mask, 0, MASK_BYTES);
-    if (which == NX_CPUS_ALLOWED && r->team.node_rank == 0) allowed_mask(mask);
-    MPI_Bcast(mask, MASK_BYTES, MPI_BYTE, 0, r->team.node); /* what the first rank found counts */
-    for (int i = 0; i < MASK_BYTES; i++) mask[i] |= of_ranks[i]; /* ranks in cpusets of their own have more than the first one sees */
-    nx_cores_assign(owners, mask, masks, bound, r->team.n_node_ranks);
+    MPI_Allgather(&own, MASK_BYTES, MPI_BYTE, masks, MASK_BYTES, MPI_BYTE, r->team.node);
+    MPI_Allreduce(&own, &of_ranks, MASK_BYTES, MPI_BYTE, MPI_BOR, r->team.node);
+    if (which == NX_CPUS_ALLOWED && r->team.node_rank == 0) allowed_mask(&mask);
+    MPI_Bcast(&mask, MASK_BYTES, MPI_BYTE, 0, r->team.node); /* what the first rank found counts */
+    for (int i = 0; i < MASK_BYTES; i++) mask.bytes[i] |= of_ranks.bytes[i]; /* ranks in cpusets of their own have more than the first one sees */
+    nx_cores_assign(owners, &mask, masks, bound, r->team.n_node_ranks);
     for (int cpu = 0; cpu < MOST_CPUS; cpu++) n += owners[cpu] >= 0;
     number_slots(r, n, &first_slot);
     r->cores = calloc((size_t)n + 1, sizeof *r->cores);

@@ -26,9 +26,10 @@ void nx_scanning_close(struct nx_task *t);
  * Collective. 0, or -1 with a reason. */
 int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]);
 
-enum { NX_MASK_BYTES = 1024 /* CPU c is bit c % 8 of byte c / 8 */ };
+enum { NX_MASK_BYTES = 1024 };
+union nx_mask { cpu_set_t set; unsigned char bytes[NX_MASK_BYTES]; };
 
 /* Gives every CPU in `cpus` one of the node's ranks, into owners[8 * NX_MASK_BYTES]; -1: not looked at. The rank that is bound to this CPU
  * alone; else ranks in turn that are bound to it among others; else ranks in turn. Pure.
  * @param masks  what each rank is bound to, one behind the other. @param bound  the CPU of a rank that is bound to one; -1. */
-void nx_cores_assign(int *owners, const unsigned char *cpus, const unsigned char *masks, const int *bound, int n_ranks);
+void nx_cores_assign(int *owners, const union nx_mask *cpus, const union nx_mask *masks, const int *bound, int n_ranks);

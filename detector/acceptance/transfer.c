@@ -28,11 +28,12 @@ int64_t nx_two_way(const struct nx_link *l, int64_t n) {
     return nl_now_ns(CLOCK_MONOTONIC_RAW) - start_ns;
 }
 
-void nx_exchange(MPI_Comm comm, const int *peers, int n_peers, const char *send, char *receive, int bytes, MPI_Request *requests) {
-    for (int k = 0; k < n_peers; k++) MPI_Irecv(receive + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, peers[k], TAG, comm, &requests[k]);
+void nx_exchange(MPI_Comm comm, const struct nx_buffers *b, int n_peers, int bytes) {
     for (int k = 0; k < n_peers; k++)
-        MPI_Isend(send + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, peers[k], TAG, comm, &requests[n_peers + k]);
-    MPI_Waitall(2 * n_peers, requests, MPI_STATUSES_IGNORE);
+        MPI_Irecv(b->receive + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, b->peers[k], TAG, comm, &b->requests[k]);
+    for (int k = 0; k < n_peers; k++)
+        MPI_Isend(b->send + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, b->peers[k], TAG, comm, &b->requests[n_peers + k]);
+    MPI_Waitall(2 * n_peers, b->requests, MPI_STATUSES_IGNORE);
 }
 
 int64_t nx_fit(int64_t n_done, int64_t least, int64_t took_ns, int64_t slice_ns) {
@@ -47,21 +48,18 @@ int64_t nx_how_many_more(MPI_Comm comm, int64_t n_done, int64_t least, int64_t b
     return n;
 }
 
-int nx_has_time(MPI_Comm comm, int64_t until_ns) {
-    int has = nl_now_ns(CLOCK_MONOTONIC_RAW) < until_ns;
-    MPI_Bcast(&has, 1, MPI_INT, 0, comm);
-    return has;
+double nx_largest(MPI_Comm comm, double value) {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm);
+    return value;
 }
 
 void nx_quiet_barrier(MPI_Comm comm) {
     MPI_Request request;
     int is_done = 0;
     MPI_Ibarrier(comm, &request);
-    for (;;) {
+    while (!is_done) {
         MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
-        if (is_done) return;
-        struct timespec pause = nl_timespec(LOOK_EVERY_NS);
-        nanosleep(&pause, NULL);
+        if (!is_done) nl_sleep_ns(LOOK_EVERY_NS);
     }
 }
 
@@ -95,15 +93,10 @@ static int times(int64_t slice_ns, double one_ns) {
     return n < LEAST ? LEAST : n > MOST ? MOST : (int)n;
 }
 
-static double largest(MPI_Comm comm, double value) {
-    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm);
-    return value;
-}
-
 /* Ranks 0 and 1, then 2 and 3, and so on, one pair after the other. The first pair finds how many round trips fill the time. */
-static double link_speed(MPI_Comm comm, int rank, int n_ranks, const char *send, char *receive, int bytes, int64_t slice_ns) {
+static double link_speed(MPI_Comm comm, int rank, int n_ranks, const struct nx_buffers *b, int bytes, int64_t slice_ns) {
     const struct nx_link l = {
-        .comm = comm, .peer = rank ^ 1, .is_first = rank % 2 == 0, .send = (void *)send, .receive = receive, .bytes = bytes};
+        .comm = comm, .peer = rank ^ 1, .is_first = rank % 2 == 0, .send = b->send, .receive = b->receive, .bytes = bytes};
     int n_pairs = n_ranks / 2, n = 0;
     double speed = 0;
     for (int pair = -1; pair < n_pairs; pair++) {
@@ -121,24 +114,23 @@ static double link_speed(MPI_Comm comm, int rank, int n_ranks, const char *send,
     return speed / n_pairs;
 }
 
-void nx_completeness_measure(MPI_Comm comm, const char *send, char *receive, int *peers, MPI_Request *requests, int bytes, int64_t slice_ns,
-                             struct nx_completeness *c) {
+void nx_completeness_measure(MPI_Comm comm, const struct nx_buffers *b, int bytes, int64_t slice_ns, struct nx_completeness *c) {
     int rank, n_ranks;
     double slowest = 0, own = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &n_ranks);
-    for (int k = 1; k < n_ranks; k++) peers[k - 1] = (rank + k) % n_ranks;
-    c->link_bytes_per_s = link_speed(comm, rank, n_ranks, send, receive, bytes, slice_ns / 2);
-    nx_exchange(comm, peers, n_ranks - 1, send, receive, bytes, requests); /* connections, caches */
+    for (int k = 1; k < n_ranks; k++) b->peers[k - 1] = (rank + k) % n_ranks;
+    c->link_bytes_per_s = link_speed(comm, rank, n_ranks, b, bytes, slice_ns / 2);
+    nx_exchange(comm, b, n_ranks - 1, bytes); /* connections, caches */
     int64_t begin_ns = now(), n = 0, more;
     while (n < MOST && (more = nx_how_many_more(comm, n, LEAST, begin_ns, slice_ns / 2)) > 0)
         for (int64_t until = n + more; n < until; n++) {
             MPI_Barrier(comm);
             int64_t start_ns = now();
-            nx_exchange(comm, peers, n_ranks - 1, send, receive, bytes, requests);
+            nx_exchange(comm, b, n_ranks - 1, bytes);
             double took_ns = (double)(now() - start_ns);
             own += took_ns;
-            slowest += largest(comm, took_ns);
+            slowest += nx_largest(comm, took_ns);
         }
     c->n = n;
     c->exchange_ns = slowest / (double)n;

@@ -23,9 +23,15 @@ int64_t nx_one_way(const struct nx_link *l, int64_t n);
 /* Two way: n times MPI_Irecv and MPI_Isend on both ends, which meet first, then both are waited for. Published rate: 2 n bytes / time. */
 int64_t nx_two_way(const struct nx_link *l, int64_t n);
 
-/* Receives from and sends to every one of n_peers at once and waits for all: `bytes` each, the k-th peer's at k * bytes of both buffers.
- * @param requests  2 * n_peers of them. */
-void nx_exchange(MPI_Comm comm, const int *peers, int n_peers, const char *send, char *receive, int bytes, MPI_Request *requests);
+/* What exchanges with several peers need; owned. */
+struct nx_buffers {
+    char *send, *receive;
+    int *peers;
+    MPI_Request *requests; /* two for each peer */
+};
+
+/* Receives from and sends to n_peers at once and waits for all: `bytes` each, the k-th peer's at k * bytes of both buffers. */
+void nx_exchange(MPI_Comm comm, const struct nx_buffers *b, int n_peers, int bytes);
 
 /* How many more repeats to make before the time is looked at again, when n_done of them took took_ns of slice_ns: none when less than half
  * of one more fits; what makes up `least`; else what fits, but not more than were made, because their mean is all that is known. Pure. */
@@ -34,9 +40,8 @@ int64_t nx_fit(int64_t n_done, int64_t least, int64_t took_ns, int64_t slice_ns)
 /* nx_fit by rank 0's clock, for repeats that began at its CLOCK_MONOTONIC_RAW begin_ns. Collective. */
 int64_t nx_how_many_more(MPI_Comm comm, int64_t n_done, int64_t least, int64_t begin_ns, int64_t slice_ns);
 
-/* Whether rank 0's CLOCK_MONOTONIC_RAW stands before `until_ns`: for loops that a busy machine makes longer than they were planned.
- * Collective. */
-int nx_has_time(MPI_Comm comm, int64_t until_ns);
+/* The largest of all ranks. Collective. */
+double nx_largest(MPI_Comm comm, double value);
 
 /* Waits for the other ranks without keeping a CPU busy: looks every so often and sleeps in between. Collective. */
 void nx_quiet_barrier(MPI_Comm comm);
@@ -72,12 +77,9 @@ struct nx_completeness {
     int64_t n;               /* exchanges timed */
 };
 
-/* Measures it among the ranks of `comm`, at least two; all figures on all of them. No allocation. Collective.
- * @param send,receive  (ranks - 1) * bytes each. @param peers  ranks - 1. @param requests  2 * (ranks - 1).
- * @param slice_ns  about how long it takes.
- * Source: Kurgalin, Krivtsov & Parshina. */
-void nx_completeness_measure(MPI_Comm comm, const char *send, char *receive, int *peers, MPI_Request *requests, int bytes, int64_t slice_ns,
-                             struct nx_completeness *c);
+/* Measures it among the ranks of `comm`, at least two, in about slice_ns; all figures on all of them. `b` has room for all but one of them.
+ * No allocation. Collective. Source: Kurgalin, Krivtsov & Parshina. */
+void nx_completeness_measure(MPI_Comm comm, const struct nx_buffers *b, int bytes, int64_t slice_ns, struct nx_completeness *c);
 
 /* Operations between pairs of ranks, as rows of the detector's kind, so that they are timed like its own. Rank r has to do with rank r ^ 1;
  * the last one of an odd number has nobody, and does nothing. */

@@ -13,7 +13,7 @@ int nd_agent_take(struct nd_agent_options *a, const char *text) {
     if (nl_words_split(text, &words, reason, sizeof reason) < 0) return nl_error("--agent: '%s': %s", text, reason);
     for (char **word = words; *word && a->n_given < ND_AGENT_MAX_WORDS; word++)
         if ((a->given[a->n_given] = (char *)nl_options_keep(*word, strlen(*word)))) a->n_given++;
-    nl_words_free(words);
+    free(words);
     return 0;
 }
 

@@ -128,7 +128,7 @@ static const char *pass(struct nl_command_line *line, const char *text) {
         failed = pass_one(line, *word, has_value ? word[1] : NULL);
         word += has_value;
     }
-    nl_words_free(words);
+    free(words);
     return failed ? "" : NULL;
 }
 
@@ -360,17 +360,13 @@ static int resolve_size(const char *option, const char *text, int64_t *bytes) {
 /* `word` is OP, OP=ALGORITHM, OP:SIZE or OP=ALGORITHM:SIZE. Which algorithms there are is known to the MPI library, once it runs. */
 static int resolve_operation(const char *word, struct chosen *chosen) {
     char op[NAME_BYTES], name[NAME_BYTES], meant[96];
-    struct nl_nearest nearest;
     const char *colon = strchr(word, ':');
     snprintf(name, sizeof name, "%.*s", (int)(colon ? (size_t)(colon - word) : strlen(word)), word);
     const char *equals = strchr(name, '=');
     size_t n = equals ? (size_t)(equals - name) : strlen(name);
     snprintf(op, sizeof op, "%.*s", (int)n, name);
-    *chosen = (struct chosen){.op = nl_find(nd_ops, op), .bytes = -1};
-    if (!chosen->op) {
-        NL_NEAREST_ROWS(&nearest, op, nd_ops);
-        return nl_error("--op: '%s' is not an operation (see --list operations)%s", op, nl_nearest_tell(&nearest, meant, sizeof meant));
-    }
+    *chosen = (struct chosen){.op = nl_find_near(nd_ops, op, meant, sizeof meant), .bytes = -1};
+    if (!chosen->op) return nl_error("--op: '%s' is not an operation (see --list operations)%s", op, meant);
     if (colon && !chosen->op->has_bytes) return nl_error("--op: '%s': %s has no message size", word, op);
     if (colon && resolve_size("--op", colon + 1, &chosen->bytes)) return -1;
     if (!equals) return 0;

@@ -222,7 +222,7 @@ static int split(const char *text) {
         return NL_EXIT_USAGE;
     }
     for (char **word = words; *word; word++) fwrite(*word, 1, strlen(*word) + 1, stdout);
-    nl_words_free(words);
+    free(words);
     return fflush(stdout) ? NL_EXIT_USAGE : NL_EXIT_OK;
 }
 

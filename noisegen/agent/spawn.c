@@ -46,7 +46,7 @@ int na_command_make(struct na_command *c, const char *text, int is_shell, char *
 }
 
 void na_command_free(struct na_command *c) {
-    nl_words_free(c->words);
+    free(c->words);
     c->words = NULL;
 }
 

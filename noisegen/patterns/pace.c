@@ -134,7 +134,6 @@ void ng_account_add(struct ng_account *total, const struct ng_account *a) {
     total->dropped += a->dropped;
     total->delivered_ns += a->delivered_ns;
     total->delivered_units += a->delivered_units;
-    total->overhead_ns += a->overhead_ns;
     total->n_planned += a->n_planned;
     total->n_run += a->n_run;
     total->n_merged += a->n_merged;
@@ -158,11 +157,9 @@ static const struct ng_burst *source_burst(struct ng_source *s, int64_t k) {
     while (s->n_read <= k) {
         if (s->is_ended || s->n_read - s->n_due >= NG_WINDOW) return NULL;
         int got = s->next(s->context, &s->ring[s->n_read % NG_WINDOW]);
-        if (got <= 0) {
-            s->is_ended = 1;
-            s->has_failed = got < 0;
-            return NULL;
-        }
+        s->is_ended = got <= 0;
+        s->has_failed = got < 0;
+        if (s->is_ended) return NULL;
         s->n_read++;
     }
     return &s->ring[k % NG_WINDOW];
@@ -404,9 +401,8 @@ static int burst(struct loop *l, int64_t k, int64_t at_ns, int slept) {
     int64_t cost_ns = charge(l);
     if (slept) {
         ng_wake_cost_add(l->run->wake, cost_ns);
-        l->run->account->overhead_ns += cost_ns;
+        count_units(l, l->machine->loads[l->kind].units_per_wake_up);
     }
-    if (slept) count_units(l, l->machine->loads[l->kind].units_per_wake_up);
     int64_t period = period_at(p, now);
     int is_new_period = period > l->period;
     if (is_new_period) {
@@ -426,22 +422,14 @@ static int burst(struct loop *l, int64_t k, int64_t at_ns, int slept) {
  * dropped. Not interruptible: it takes less than two wake-ups. */
 static void settle(struct loop *l) {
     struct ng_account *a = l->run->account;
-    const struct ng_load *load = &l->machine->loads[l->kind];
     double limit = 2. * (double)wake_cost_ns(l);
     while (!l->plan->is_counted && !l->has_failed && a->owed >= 1 && a->owed <= limit) {
-        int64_t until_ns = now_ns(l) + (int64_t)a->owed;
-        do {
-            int64_t n = load->work(load->state);
-            if (n < 0) fail(l);
-            if (n > 0) count_units(l, n);
-        } while (!l->has_failed && now_ns(l) < until_ns);
+        work_until(l, now_ns(l) + (int64_t)a->owed, 9e18);
         charge(l);
     }
-    if (a->owed > (l->plan->is_counted ? 1e-6 : 0)) { /* sums of fractions of a unit are not exact */
-        a->dropped += a->owed;
-        a->owed = 0;
-        a->old = 0;
-    }
+    if (a->owed <= (l->plan->is_counted ? 1e-6 : 0)) return; /* sums of fractions of a unit are not exact */
+    a->dropped += a->owed;
+    a->owed = a->old = 0;
 }
 
 /* A generator alone that was stopped within a burst, or whose plan ended within one of a source, does not owe the rest of it. */
@@ -460,8 +448,7 @@ static void finish(struct loop *l, int within_burst, int missed_a_burst) {
     int64_t now = now_ns(l);
     add_due(l, now);
     if (l->plan->is_bounded) {
-        int64_t cost_ns = charge(l);
-        if (!within_burst) a->overhead_ns += cost_ns;
+        charge(l);
         if (within_burst || (s && !l->plan->is_counted)) cancel_rest(l);
         settle(l);
     } else if (within_burst || l->is_unfinished || missed_a_burst) {

@@ -87,7 +87,6 @@ struct ng_account {
     double dropped;   /* missed and given up */
     int64_t delivered_ns;    /* CPU time */
     int64_t delivered_units; /* of dose */
-    int64_t overhead_ns;     /* the part of delivered_ns spent on waking up and going to sleep */
     int64_t n_planned;       /* bursts whose time came */
     int64_t n_run;
     int64_t n_merged; /* bursts that were left to a later one: n_planned - n_run */

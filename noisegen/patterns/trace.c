@@ -98,19 +98,13 @@ static int next_raw(struct ng_trace_reader *r, const char **begin, const char **
             *end = r->buffer + stop;
             r->lo = newline ? stop + 1 : stop;
             r->line++;
-            if (r->is_in_comment) *begin = *end; /* the tail of a long comment is an empty line */
-            r->is_in_comment = 0;
             if (*end > *begin && (*end)[-1] == '\r') --*end;
             return 1;
         }
         if (r->is_at_end) return 0;
         if (r->hi - r->lo == sizeof r->buffer) {
-            if (r->buffer[r->lo] != '#' && !r->is_in_comment) {
-                r->line++;
-                return failed(r, "is longer than 255 characters");
-            }
-            r->is_in_comment = 1;
-            r->lo = r->hi;
+            r->line++;
+            return failed(r, r->buffer[r->lo] == '#' ? "is a comment longer than 16 KiB" : "is longer than 255 characters");
         }
         seen = r->hi - r->lo;
         int rc = refill(r);
@@ -153,7 +147,7 @@ static void start_reading(struct ng_trace_reader *r, int fd) {
     r->fd = fd;
     r->offset = r->line = r->span_ns = 0;
     r->lo = r->hi = 0;
-    r->is_at_end = r->is_in_comment = 0;
+    r->is_at_end = 0;
     r->problem = NULL;
 }
 
@@ -208,15 +202,9 @@ struct check {
     size_t reason_size;
 };
 
-static int refuse(struct check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(struct check *c, const char *format, ...) {
-    char what[160];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    return nl_say(c->reason, c->reason_size, "%s:%" PRId64 ": %s", c->trace->path, c->reader.line, what);
-}
+/* Names the line that was read last. -1. */
+#define refuse(c, format, ...)                                                                                                             \
+    nl_say((c)->reason, (c)->reason_size, "%s:%" PRId64 ": " format, (c)->trace->path, (c)->reader.line, ##__VA_ARGS__)
 
 static int check_line(struct check *c, const struct ng_trace_line *line, int n_columns) {
     struct ng_trace *t = c->trace;

@@ -7,8 +7,8 @@
 
 enum {
     NG_TRACE_MAX_CPUS = 1024,
-    NG_TRACE_LINE_BYTES = 256, /* longest line that is not a comment, with its end */
-    NG_TRACE_BLOCK_BYTES = 16384
+    NG_TRACE_LINE_BYTES = 256,   /* longest line that is not a comment, with its end */
+    NG_TRACE_BLOCK_BYTES = 16384 /* longest comment */
 };
 
 /* What the first reading found. */
@@ -43,7 +43,6 @@ struct ng_trace_reader {
     int64_t line;           /* number of the line read last, from 1 */
     int64_t span_ns;        /* by a comment read; 0: none */
     int64_t last_start_ns;  /* of the burst read last, otherwise of the trace's first one */
-    int is_in_comment;      /* the line's begin was a comment too long for the buffer */
     size_t lo, hi;          /* what is left in the buffer */
     int is_at_end;
     const char *problem;    /* after -1: what is wrong with that line; NULL: the file cannot be read (errno) */

@@ -40,7 +40,7 @@ static void fuzz_arrival(const char *path) {
 
 static void fuzz_words(char *text) {
     char reason[128], **words;
-    if (nl_words_split(text, &words, reason, sizeof reason) > 0) nl_words_free(words);
+    if (nl_words_split(text, &words, reason, sizeof reason) > 0) free(words);
 }
 
 static void fuzz_values(char *text) {

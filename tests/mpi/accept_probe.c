@@ -70,7 +70,8 @@ static double room_coefficient(void) {
     struct nx_completeness c;
     int peer;
     MPI_Request requests[2];
-    nx_completeness_measure(MPI_COMM_WORLD, a, b, &peer, requests, EXCHANGE, 4000000, &c);
+    const struct nx_buffers buffers = {a, b, &peer, requests};
+    nx_completeness_measure(MPI_COMM_WORLD, &buffers, EXCHANGE, 4000000, &c);
     return c.coefficient;
 }
 

@@ -1,5 +1,4 @@
 #include "detector/acceptance/accept_run.h"
-#include "detector/acceptance/transfer.h"
 
 enum { LARGEST_BYTES = 256 << 10, ROOM_BYTES = 128 << 20, MOST_SUBSETS = 32 };
 
@@ -8,9 +7,7 @@ struct state {
     int n_groups, sizes[MOST_SUBSETS];
     MPI_Comm comms[MOST_SUBSETS]; /* MPI_COMM_NULL where this rank is no part */
     int bytes;
-    char *send, *receive;
-    int *peers;
-    MPI_Request *requests;
+    struct nx_buffers buffers;
 };
 
 static int open_completeness(struct nx_run *r, struct nx_task *t) {
@@ -20,15 +17,9 @@ static int open_completeness(struct nx_run *r, struct nx_task *t) {
     if (nx_is_out_of_memory(r, t, !s)) return -1;
     s->bytes = LARGEST_BYTES;
     while (s->bytes > 1024 && (int64_t)s->bytes * n_members > ROOM_BYTES) s->bytes /= 2;
-    size_t room = (size_t)s->bytes * (size_t)n_members, n = (size_t)n_members;
-    if (nx_lacks_memory(r, 2 * (int64_t)room, t->reason)) return 1;
-    s->send = malloc(room);
-    s->receive = malloc(room);
-    s->peers = calloc(n, sizeof *s->peers);
-    s->requests = calloc(2 * n, sizeof *s->requests);
-    if (nx_is_out_of_memory(r, t, !s->send || !s->receive || !s->peers || !s->requests)) return -1;
-    memset(s->send, 1, room);
-    memset(s->receive, 0, room);
+    int64_t room = (int64_t)s->bytes * n_members;
+    if (nx_lacks_memory(r, 2 * room, t->reason)) return 1;
+    if (nx_buffers_lack(r, t, &s->buffers, room, n_members)) return -1;
     for (int size = 2; s->n_groups < MOST_SUBSETS; size = 2 * size < n_members ? 2 * size : n_members) {
         MPI_Comm_split(r->team.world, takes_part && member < size ? 0 : MPI_UNDEFINED, r->team.rank, &s->comms[s->n_groups]);
         s->sizes[s->n_groups++] = size;
@@ -47,7 +38,7 @@ static int measure_completeness(struct nx_run *r, struct nx_task *t) {
         row.n_nodes = is_between ? s->sizes[i] : 1;
         if (s->comms[i] != MPI_COMM_NULL) {
             struct nx_completeness c;
-            nx_completeness_measure(s->comms[i], s->send, s->receive, s->peers, s->requests, s->bytes, t->budget_ns / s->n_groups, &c);
+            nx_completeness_measure(s->comms[i], &s->buffers, s->bytes, t->budget_ns / s->n_groups, &c);
             if (r->team.rank == 0) {
                 nx_put(r, &row, "coefficient", "ratio", c.coefficient, c.n);
                 nx_put(r, &row, "link_speed", "bytes_per_s", c.link_bytes_per_s, -1);
@@ -67,7 +58,8 @@ static void close_completeness(struct nx_task *t) {
     if (!s) return;
     for (int i = 0; i < s->n_groups; i++)
         if (s->comms[i] != MPI_COMM_NULL) MPI_Comm_free(&s->comms[i]);
-    NL_FREE(s->send, s->receive, s->peers, s->requests, s);
+    nx_buffers_close(&s->buffers);
+    free(s);
 }
 
 const struct nx_check nx_check_completeness = {

@@ -1,6 +1,5 @@
 #include "common/base/nl_error.h"
 #include "detector/acceptance/accept_run.h"
-#include "detector/acceptance/transfer.h"
 
 enum { KEPT = 100 /* mismatches of a rank that are written; all are counted */, WINDOW_BYTES = 64 << 20, N_SIZES = 3 };
 /* below and above the sizes at which libraries change from sending at once to asking first (4 KiB to 64 KiB) */
@@ -8,9 +7,7 @@ static const int sizes[N_SIZES] = {1 << 10, 16 << 10, NX_FAULT_BYTES};
 
 struct state {
     int n_peers_most; /* in one exchange */
-    int *peers;
-    char *send, *receive;
-    MPI_Request *requests;
+    struct nx_buffers buffers;
     uint32_t counter;
     struct nx_mismatch kept[KEPT];
     int n_kept, n_written;
@@ -27,12 +24,8 @@ static int open_integrity(struct nx_run *r, struct nx_task *t) {
         if (s->n_peers_most <= 2) return 1;
         s->n_peers_most = s->n_peers_most > 4 ? s->n_peers_most / 2 : 2;
     }
-    size_t bytes = (size_t)s->n_peers_most * (size_t)sizes[N_SIZES - 1];
-    s->send = malloc(bytes);
-    s->receive = calloc(1, bytes);
-    s->peers = calloc((size_t)s->n_peers_most, sizeof *s->peers);
-    s->requests = calloc(2 * (size_t)s->n_peers_most, sizeof *s->requests);
-    return nx_is_out_of_memory(r, t, !s->send || !s->receive || !s->peers || !s->requests) ? -1 : 0;
+    int64_t bytes = (int64_t)s->n_peers_most * sizes[N_SIZES - 1];
+    return nx_buffers_lack(r, t, &s->buffers, bytes, s->n_peers_most) ? -1 : 0;
 }
 
 static void keep(struct nx_run *r, struct state *s, int sender, int bytes, const struct nx_wrong_word *w) {
@@ -46,17 +39,17 @@ static void exchange(struct nx_run *r, struct state *s, int n_peers, int bytes, 
     const struct nx_fault *f = &r->o->fault;
     int rank = r->team.rank;
     for (int k = 0; k < n_peers; k++) {
-        char *array = s->send + (size_t)k * (size_t)bytes;
-        nx_words_fill(array, bytes, nx_words_first(s->counter, rank, s->peers[k]));
-        if (corrupts && f->is_given && f->sender == rank && f->receiver == s->peers[k] && f->offset_bytes < bytes)
+        char *array = s->buffers.send + (size_t)k * (size_t)bytes;
+        nx_words_fill(array, bytes, nx_words_first(s->counter, rank, s->buffers.peers[k]));
+        if (corrupts && f->is_given && f->sender == rank && f->receiver == s->buffers.peers[k] && f->offset_bytes < bytes)
             array[f->offset_bytes] ^= (char)0xff;
     }
-    nx_exchange(r->team.world, s->peers, n_peers, s->send, s->receive, bytes, s->requests);
+    nx_exchange(r->team.world, &s->buffers, n_peers, bytes);
     for (int k = 0; k < n_peers; k++) {
-        const char *array = s->receive + (size_t)k * (size_t)bytes;
-        uint32_t first = nx_words_first(s->counter, s->peers[k], rank);
+        const char *array = s->buffers.receive + (size_t)k * (size_t)bytes;
+        uint32_t first = nx_words_first(s->counter, s->buffers.peers[k], rank);
         struct nx_wrong_word wrong;
-        for (int64_t at = 0; (at = nx_words_check(array, bytes, at, first, &wrong)) >= 0;) keep(r, s, s->peers[k], bytes, &wrong);
+        for (int64_t at = 0; (at = nx_words_check(array, bytes, at, first, &wrong)) >= 0;) keep(r, s, s->buffers.peers[k], bytes, &wrong);
         s->n_arrays++;
         s->n_bytes += bytes;
     }
@@ -68,8 +61,8 @@ static void exchange_all(struct nx_run *r, struct state *s, int bytes, int corru
     int n = r->team.n_ranks, rank = r->team.rank, n_peers = 0;
     for (int d = 0; d <= n / 2; d++) {
         int up = (rank + d) % n, down = (rank + n - d) % n;
-        s->peers[n_peers++] = up;
-        if (up != down) s->peers[n_peers++] = down;
+        s->buffers.peers[n_peers++] = up;
+        if (up != down) s->buffers.peers[n_peers++] = down;
         if (d < n / 2 && n_peers + 2 <= s->n_peers_most) continue;
         exchange(r, s, n_peers, bytes, corrupts);
         n_peers = 0;
@@ -107,7 +100,8 @@ static int measure_integrity(struct nx_run *r, struct nx_task *t) {
 static void close_integrity(struct nx_task *t) {
     struct state *s = t->state;
     if (!s) return;
-    NL_FREE(s->send, s->receive, s->peers, s->requests, s);
+    nx_buffers_close(&s->buffers);
+    free(s);
 }
 
 const struct nx_check nx_check_integrity = {

@@ -1,6 +1,5 @@
 #include "detector/acceptance/kernels/kernels.h"
 #include "detector/acceptance/accept_run.h"
-#include "detector/acceptance/transfer.h"
 
 extern const struct nx_kernel nx_kernel_matmul, nx_kernel_sort, nx_kernel_montecarlo;
 static const struct nx_kernel *const nx_kernels[] = {&nx_kernel_matmul, &nx_kernel_sort, &nx_kernel_montecarlo, NULL};

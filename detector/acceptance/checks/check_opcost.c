@@ -1,5 +1,4 @@
 #include "detector/acceptance/started.h"
-#include "detector/acceptance/transfer.h"
 
 enum { SCALAR_BYTES = 8, VECTOR_BYTES = 8192, LEAST = 2, LEAST_STARTS = 4, MOST = 20000, N_READINGS = 20000 };
 
@@ -58,24 +57,18 @@ static double between_barriers(struct nx_run *r, struct nd_op_state *op, int64_t
     return (double)sum / (double)*n;
 }
 
-/* The largest of all ranks: an operation's time is its slowest rank's. */
-static double largest(struct nx_run *r, double value) {
-    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, r->team.world);
-    return value;
-}
-
 static void add(struct nx_run *r, const struct nx_started_row *op, const char *metric, double value_ns, int64_t n) {
     struct nx_row row = nx_row(op ? op->variant : "");
     if (op && op->bytes) row.bytes = op->bytes;
     if (r->team.rank == 0) nx_put(r, &row, metric, "ns", value_ns, n);
 }
 
-/* One row: as published, and with synchronised starts. */
+/* One row, each figure its slowest rank's: as published, and with synchronised starts. */
 static int measure_row(struct nx_run *r, struct nx_task *t, int row, int64_t slice_ns, double dt_ns, double db_ns) {
     struct state *s = t->state;
     int64_t n;
     double mean_ns = between_barriers(r, &s->started[row].state, slice_ns, &n);
-    add(r, &rows[row], "published", largest(r, mean_ns - dt_ns - db_ns), n);
+    add(r, &rows[row], "published", nx_largest(r->team.world, mean_ns - dt_ns - db_ns), n);
     if (nx_started_run(r, &s->started[row], slice_ns, LEAST_STARTS, t->reason)) return -1;
     s->n_taken[row]++;
     if (r->team.rank != 0) return 0;
@@ -109,7 +102,7 @@ static int measure_opcost(struct nx_run *r, struct nx_task *t) {
     /* DT and DB of this repetition: both drift */
     double dt_ns = clock_cost(N_READINGS), db_ns = between_barriers(r, NULL, t->budget_ns / (2 * N_ROWS + 1), &n) - dt_ns;
     add(r, NULL, "clock_cost", dt_ns, N_READINGS);
-    add(r, NULL, "barrier_cost", largest(r, db_ns), n);
+    add(r, NULL, "barrier_cost", nx_largest(r->team.world, db_ns), n);
     for (int i = 0; i < N_ROWS; i++) {
         int64_t left_ns = t->budget_ns - (now() - begin_ns);
         MPI_Bcast(&left_ns, 1, MPI_INT64_T, 0, r->team.world);

@@ -1,14 +1,7 @@
 #include "detector/acceptance/accept_run.h"
 #include "detector/acceptance/topologies.h"
-#include "detector/acceptance/transfer.h"
 
-enum {
-    SMALLEST_BYTES = 64 << 10,
-    LARGEST_BYTES = 1 << 20,
-    LEAST = 3,
-    MOST = 1000,
-    PIECES = 8 /* between two of them the time is looked at */
-};
+enum { SMALLEST_BYTES = 64 << 10, LARGEST_BYTES = 1 << 20, LEAST = 3, MOST = 1000 };
 
 /* A topology and a size. */
 struct cell {
@@ -23,8 +16,7 @@ struct cell {
 struct state {
     struct cell *cells;
     int n_cells;
-    char *send, *receive; /* for the rank's most neighbours */
-    MPI_Request *requests;
+    struct nx_buffers buffers; /* for the rank's most neighbours, who are those of the cell at work */
 };
 
 static int has_size(int64_t bytes, int64_t largest) {
@@ -73,39 +65,26 @@ static int open_topology(struct nx_run *r, struct nx_task *t) {
         if (!t->reason[0]) snprintf(t->reason, sizeof t->reason, "--sizes has none for this check");
         return 1;
     }
-    s->send = malloc((size_t)room);
-    s->receive = malloc((size_t)room);
-    s->requests = calloc(2 * (size_t)most_peers, sizeof *s->requests);
-    if (nx_is_out_of_memory(r, t, !s->send || !s->receive || !s->requests)) return -1;
-    memset(s->send, 1, (size_t)room);
-    memset(s->receive, 0, (size_t)room);
-    return 0;
+    return nx_buffers_lack(r, t, &s->buffers, room, most_peers) ? -1 : 0;
 }
 
 /* n exchanges over all channels between two barriers, ns. Collective over those that take part. */
-static int64_t between_barriers(const struct state *s, const struct cell *c, int n) {
+static int64_t between_barriers(const struct state *s, const struct cell *c, int64_t n) {
     MPI_Barrier(c->comm);
     int64_t begin_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
-    for (int i = 0; i < n; i++) nx_exchange(c->comm, c->peers, c->n_peers, s->send, s->receive, c->bytes, s->requests);
+    for (int64_t i = 0; i < n; i++) nx_exchange(c->comm, &s->buffers, c->n_peers, c->bytes);
     MPI_Barrier(c->comm);
     return nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns;
 }
 
 static void measure_cell(struct nx_run *r, const struct state *s, const struct cell *c, int64_t slice_ns) {
     char shape[24] = "";
+    memcpy(s->buffers.peers, c->peers, (size_t)c->n_peers * sizeof *c->peers);
     between_barriers(s, c, 1);
-    int64_t one_ns = between_barriers(s, c, 2) / 2;
-    int n = (int)(slice_ns / (one_ns > slice_ns / MOST ? one_ns : slice_ns / MOST + 1));
-    if (n < LEAST) n = LEAST;
-    MPI_Bcast(&n, 1, MPI_INT, 0, c->comm);
-    int64_t took_ns = 0, until_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) + slice_ns;
-    int n_done = 0, piece = (n + PIECES - 1) / PIECES;
-    do {
-        took_ns += between_barriers(s, c, piece);
-        n_done += piece;
-    } while (n_done < n && nx_has_time(c->comm, until_ns));
-    n = n_done;
-    double total = 2e9 * (double)c->bytes * (double)c->n_channels * n / (double)took_ns;
+    int64_t took_ns = 0, n = 0, more, begin_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    for (; n < MOST && (more = nx_how_many_more(c->comm, n, LEAST, begin_ns, slice_ns)) > 0; n += more)
+        took_ns += between_barriers(s, c, more);
+    double total = 2e9 * (double)c->bytes * (double)c->n_channels * (double)n / (double)took_ns;
     if (r->team.rank != 0) return;
     struct nx_row row = nx_row("");
     if (c->topology->shape) c->topology->shape(c->n_ranks, shape, sizeof shape);
@@ -132,7 +111,8 @@ static void close_topology(struct nx_task *t) {
         if (s->cells[i].comm != MPI_COMM_NULL) MPI_Comm_free(&s->cells[i].comm);
         free(s->cells[i].peers);
     }
-    NL_FREE(s->cells, s->send, s->receive, s->requests, s);
+    nx_buffers_close(&s->buffers);
+    NL_FREE(s->cells, s);
 }
 
 const struct nx_check nx_check_topology = {

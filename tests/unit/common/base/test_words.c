@@ -14,7 +14,7 @@ static const char *split(const char *text) {
     }
     for (int i = 0; i < n; i++) length += snprintf(out + length, sizeof out - (size_t)length, "%s%s", i ? "|" : "", words[i]);
     assert_null(words[n]);
-    nl_words_free(words);
+    free(words);
     return out;
 }
 

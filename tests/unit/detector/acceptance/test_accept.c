@@ -201,11 +201,11 @@ enum { N_RANKS = 3, N_CPUS = 8 };
 
 /* Masks of a few CPUs: bit c is CPU c. */
 static void owners_are(unsigned cpus, const unsigned masks[N_RANKS], const int bound[N_RANKS], const int wanted[N_CPUS]) {
-    static unsigned char of_node[NX_MASK_BYTES], of_ranks[N_RANKS * NX_MASK_BYTES];
+    static union nx_mask of_node, of_ranks[N_RANKS];
     static int owners[8 * NX_MASK_BYTES];
-    of_node[0] = (unsigned char)cpus;
-    for (int rank = 0; rank < N_RANKS; rank++) of_ranks[rank * NX_MASK_BYTES] = (unsigned char)masks[rank];
-    nx_cores_assign(owners, of_node, of_ranks, bound, N_RANKS);
+    of_node.bytes[0] = (unsigned char)cpus;
+    for (int rank = 0; rank < N_RANKS; rank++) of_ranks[rank].bytes[0] = (unsigned char)masks[rank];
+    nx_cores_assign(owners, &of_node, of_ranks, bound, N_RANKS);
     for (int cpu = 0; cpu < 8 * NX_MASK_BYTES; cpu++) assert_int_equal(owners[cpu], cpu < N_CPUS ? wanted[cpu] : -1);
 }
 

@@ -88,6 +88,8 @@ TEST(every_row_has_a_name_and_a_help_line) {
 ASKED(a_plan_takes_from_the_pattern_what_it_decides) {
     struct ng_plan plan = {.duty_cap = 0.7};
     struct ng_source *source = open_source("poisson", a);
+    ng_source_skip(ng_pattern_find("poisson"), &a->request, source, 0.5); /* it has no place to begin at */
+    EQUAL(source->position_ns, 0, source->n_read, 0);
     a->shape.jitter = 0.3;
     a->shape.seed = 77;
     ng_pattern_fill(ng_pattern_find("periodic"), &a->request, NULL, &plan);
@@ -157,71 +159,58 @@ TEST(the_gaps_of_poisson_bursts_are_exponential_independent_and_where_their_seed
     free(again);
 }
 
-ASKED(poisson_bursts_do_not_begin_at_another_place) {
-    struct ng_source *source = open_source("poisson", a);
-    ng_source_skip(ng_pattern_find("poisson"), &a->request, source, 0.5);
-    EQUAL(source->position_ns, 0, source->n_read, 0);
-}
-
 /* ---- bursts of bursts ---- */
 
-ASKED(groups_of_bursts_come_at_their_times) {
+ASKED(groups_of_bursts_come_at_their_times_and_do_not_drift) {
+    static const int64_t wanted_ms[] = {0, 2, 4, 30, 32, 34, 60, 62, 64, 90};
+    struct ng_burst burst = {0};
     a->shape.group = 3;
     a->shape.spacing_ns = 2 * MS;
-    static const int64_t wanted_ms[] = {0, 2, 4, 30, 32, 34, 60, 62, 64, 90};
     struct ng_source *source = open_source("bursts", a);
     for (size_t i = 0; i < sizeof wanted_ms / sizeof *wanted_ms; i++) {
-        struct ng_burst burst = next_of(source);
-        assert_int_equal(burst.due_ns, wanted_ms[i] * MS);
+        burst = next_of(source);
+        EQUAL(burst.due_ns, wanted_ms[i] * MS, burst.kind, -1);
         assert_near(burst.share, 100e3, 1e-6);
-        assert_int_equal(burst.kind, -1);
     }
-}
-
-ASKED(groups_do_not_drift) {
-    struct ng_burst burst = {0};
     a->shape.group = 7;
-    a->shape.spacing_ns = 333333;
     a->request.period_ns = 3333333;
-    struct ng_source *source = open_source("bursts", a);
+    source = open_source("bursts", a);
     for (int64_t i = 0; i <= 7 * 100000; i++) burst = next_of(source);
     assert_int_equal(burst.due_ns, INT64_C(100000) * 7 * 3333333);
 }
 
+/* Of these rows the level, the spacing and whether doses are counted are asked for; NULL: they can be had. */
 ASKED(groups_that_would_be_one_burst_or_overlap_are_refused) {
-    char buf[256];
-    const struct ng_pattern *bursts = ng_pattern_find("bursts");
-    assert_null(bursts->problem(&a->request, buf, sizeof buf));
-    a->request.level = 0.1; /* 1 ms every 1 ms */
-    assert_contains(bursts->problem(&a->request, buf, sizeof buf), "--pattern: spacing: bursts of 1 ms every 1 ms would be one long burst");
-    a->request.level = 0.0999;
-    assert_null(bursts->problem(&a->request, buf, sizeof buf));
-    a->request.level = 0.01;
-    a->shape.spacing_ns = 20 * MS; /* 80 ms from the first to the last, in 50 */
-    assert_contains(bursts->problem(&a->request, buf, sizeof buf),
-                    "--pattern: spacing: 5 bursts every 20 ms do not fit into 50 ms (group x --period)");
-    a->shape.spacing_ns = 50 * MS / 4 - 25000; /* just in time for the next group */
-    assert_null(bursts->problem(&a->request, buf, sizeof buf));
-    a->shape.spacing_ns += 1;
-    assert_contains(bursts->problem(&a->request, buf, sizeof buf), "do not fit into");
-    a->shape.spacing_ns = 1; /* how long units of dose take is not known */
-    a->request.is_counted = 1;
-    assert_null(bursts->problem(&a->request, buf, sizeof buf));
+    static const struct { double level; int64_t spacing_ns; int is_counted; const char *problem; } rows[] = {
+        {0.01, 0, 0, NULL},
+        {0.1, 0, 0, "--pattern: spacing: bursts of 1 ms every 1 ms would be one long burst"},
+        {0.0999, 0, 0, NULL},
+        {0.01, 20 * MS, 0, "--pattern: spacing: 5 bursts every 20 ms do not fit into 50 ms (group x --period)"},
+        {0.01, 50 * MS / 4 - 25000, 0, NULL}, /* just in time for the next group */
+        {0.01, 50 * MS / 4 - 24999, 0, "do not fit into"},
+        {0.01, 1, 1, NULL}, /* how long units of dose take is not known */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char buf[256];
+        a->request.level = rows[i].level;
+        a->request.is_counted = rows[i].is_counted;
+        a->shape.spacing_ns = rows[i].spacing_ns;
+        const char *problem = ng_pattern_find("bursts")->problem(&a->request, buf, sizeof buf);
+        if (rows[i].problem) assert_contains(problem, rows[i].problem);
+        else assert_null(problem);
+    }
 }
 
 ASKED(groups_begin_at_a_share_of_their_repetition) {
-    const struct ng_pattern *bursts = ng_pattern_find("bursts");
-    struct ng_source *source = open_source("bursts", a);
-    ng_source_skip(bursts, &a->request, source, 0.05); /* 2.5 ms of 50: three bursts are over */
-    EQUAL(source->position_ns, 2500000, source->n_read, 1);
-    assert_int_equal(source->ring[0].due_ns, 3 * MS); /* read already, and not lost */
-    assert_int_equal(next_of(source).due_ns, 4 * MS);
-    source = open_source("bursts", a);
-    ng_source_skip(bursts, &a->request, source, 0);
-    assert_int_equal(source->n_read, 0);
-    source = open_source("bursts", a);
-    ng_source_skip(bursts, &a->request, source, 0.999);
-    assert_int_equal(source->ring[0].due_ns, 50 * MS);
+    static const struct { double share; int64_t position_ns, n_read, next_ms; } rows[] = {
+        {0.05, 2500000, 1, 3}, {0, 0, 0, 0}, {0.999, 49950000, 1, 50}}; /* 2.5 ms of 50: three bursts are over */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ng_source *source = open_source("bursts", a);
+        ng_source_skip(ng_pattern_find("bursts"), &a->request, source, rows[i].share);
+        EQUAL(source->position_ns, rows[i].position_ns, source->n_read, rows[i].n_read);
+        if (source->n_read) assert_int_equal(source->ring[0].due_ns, rows[i].next_ms * MS); /* read already, and not lost */
+        assert_int_equal(next_of(source).due_ns, (rows[i].next_ms + source->n_read) * MS);
+    }
 }
 
 /* ---- replay ---- */

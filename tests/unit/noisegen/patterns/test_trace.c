@@ -64,12 +64,10 @@ TEST(a_kind_may_be_left_to_the_options_and_a_task_named) {
     struct ng_trace_line line;
     EQUAL(t.n_columns, 5, t.n_bursts, 3);
     ng_trace_open(&reader, &t);
-    assert_int_equal(ng_trace_next(&reader, &line), 1);
-    assert_int_equal(line.kind_row, -1);
-    assert_int_equal(ng_trace_next(&reader, &line), 1);
-    assert_ptr_equal(ng_kinds[line.kind_row], ng_kind_find("spin"));
-    assert_int_equal(ng_trace_next(&reader, &line), 1);
-    assert_int_equal(line.kind_row, -1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ng_trace_next(&reader, &line), 1);
+        assert_true(i == 1 ? ng_kinds[line.kind_row] == ng_kind_find("spin") : line.kind_row == -1);
+    }
     assert_int_equal(ng_trace_next(&reader, &line), 0);
 }
 
@@ -160,18 +158,14 @@ TEST(malformed_lines_are_refused_with_their_number) {
 }
 
 TEST(more_cpus_than_there_is_room_for_are_refused) {
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    for (int i = 0; i < NG_TRACE_MAX_CPUS; i++) fprintf(f, "%d\t5\t%d\n", i, i * 7);
-    fclose(f);
-    struct ng_trace t = checked();
-    assert_int_equal(t.n_cpus, NG_TRACE_MAX_CPUS);
-    ng_trace_close(&t);
-    f = fopen(path, "a");
-    assert_non_null(f);
-    fprintf(f, "99999\t5\t65535\n");
-    fclose(f);
-    assert_refused(":1025: names more than 1024 different CPUs");
+    for (int n = NG_TRACE_MAX_CPUS; n <= NG_TRACE_MAX_CPUS + 1; n++) {
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        for (int i = 0; i < n; i++) fprintf(f, "%d\t5\t%d\n", i, i * 7);
+        fclose(f);
+        if (n == NG_TRACE_MAX_CPUS) assert_int_equal(n_bursts(), n);
+        else assert_refused(":1025: names more than 1024 different CPUs");
+    }
 }
 
 /* ---- long lines ---- */
@@ -206,17 +200,16 @@ TEST(a_line_of_10_mb_is_refused) {
     assert_refused(":1: is longer than 255 characters");
 }
 
-TEST(a_comment_of_10_mb_is_one_comment) {
-    static const size_t bytes[] = {300, NG_TRACE_BLOCK_BYTES - 3, NG_TRACE_BLOCK_BYTES - 2, NG_TRACE_BLOCK_BYTES - 1, NG_TRACE_BLOCK_BYTES,
-                                   10 << 20};
+TEST(comments_may_fill_a_block) {
+    static const size_t bytes[] = {300, NG_TRACE_BLOCK_BYTES - 4, NG_TRACE_BLOCK_BYTES - 3};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         write_long("# ", '9', bytes[i], "\n1\t2\n3\n");
         assert_refused(":3: has no duration"); /* the lines are still counted right */
-        write_long("1\t2\n# ", '9', bytes[i], "\n3\t4\n");
-        assert_int_equal(n_bursts(), 2);
-        write_long("1\t2\n#", '#', bytes[i], ""); /* and at the end, without its newline */
+        write_long("1\t2\n# ", '9', bytes[i], ""); /* and at the end, without its newline */
         assert_int_equal(n_bursts(), 1);
     }
+    write_long("1\t2\n# ", '9', 10 << 20, "\n3\t4\n");
+    assert_refused(":2: is a comment longer than 16 KiB");
 }
 
 /* ---- the second reading ---- */
@@ -248,31 +241,21 @@ static void write_bursts(int64_t n, int n_padding, const char *line_end, int has
     assert_int_equal(fclose(f), 0);
 }
 
-TEST(lines_across_the_borders_of_blocks_are_read_whole) {
-    enum { N = 3000 };
-    /* a line has some 25 characters, so every place of the border within a line occurs */
-    for (int padding = 0; padding < 40; padding++) {
-        write_bursts(N, padding, padding % 2 ? "\r\n" : "\n", padding % 3 > 0);
+TEST(lines_across_the_borders_of_blocks_are_read_whole_and_again_from_the_begin) {
+    enum { N = 3000, PADDINGS = 40 };
+    struct stat st;
+    struct ng_trace_line line;
+    write_bursts(N, 0, "\n", 1);
+    assert_int_equal(stat(path, &st), 0);
+    int to_border = (int)(NG_TRACE_BLOCK_BYTES - st.st_size % NG_TRACE_BLOCK_BYTES);
+    /* a line has some 25 characters, so every place of the border within a line occurs; then files that end at one, or nearly */
+    for (int i = 0; i < PADDINGS + 5; i++) {
+        int is_end = i >= PADDINGS;
+        write_bursts(N, is_end ? to_border + i - PADDINGS - 2 : i, i % 2 && !is_end ? "\r\n" : "\n", i % 3 > 0);
         OWNED(ng_trace_close) struct ng_trace t = checked();
         struct ng_trace_reader r;
         assert_int_equal(t.n_bursts, N);
         assert_true(t.size_bytes > 3 * NG_TRACE_BLOCK_BYTES);
-        ng_trace_open(&r, &t);
-        assert_reads(&r, N);
-    }
-}
-
-TEST(files_that_end_at_the_border_of_a_block_are_read_to_their_end_and_again_from_the_begin) {
-    enum { N = 500 };
-    struct ng_trace_line line;
-    write_bursts(N, 0, "\n", 1);
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    int to_border = (int)(NG_TRACE_BLOCK_BYTES - st.st_size % NG_TRACE_BLOCK_BYTES);
-    for (int i = -2; i <= 2; i++) {
-        write_bursts(N, to_border + i, "\n", i % 2 == 0);
-        OWNED(ng_trace_close) struct ng_trace t = checked();
-        struct ng_trace_reader r;
         ng_trace_open(&r, &t);
         assert_reads(&r, N);
         ng_trace_rewind(&r);
