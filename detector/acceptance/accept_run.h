@@ -105,8 +105,8 @@ int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES]);
 /* Whether memory is short on any rank; then that is the reason. Collective. */
 int nx_is_out_of_memory(struct nx_run *r, struct nx_task *t, int is_short);
 
-/* `bytes` each way, all touched, and room for so many peers, who are zeros. Whether memory is short, as nx_is_out_of_memory; to be closed in
- * either case. Collective. */
+/* `bytes` each way, all touched, and room for so many peers, who are zeros. Whether memory is short, as nx_is_out_of_memory; to be closed
+ * in either case. Collective. */
 int nx_buffers_lack(struct nx_run *r, struct nx_task *t, struct nx_buffers *b, int64_t bytes, int n_peers);
 void nx_buffers_close(struct nx_buffers *b);
 

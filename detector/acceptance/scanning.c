@@ -237,7 +237,7 @@ int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]) {
     MPI_Allreduce(&own, &of_ranks, MASK_BYTES, MPI_BYTE, MPI_BOR, r->team.node);
     if (which == NX_CPUS_ALLOWED && r->team.node_rank == 0) allowed_mask(&mask);
     MPI_Bcast(&mask, MASK_BYTES, MPI_BYTE, 0, r->team.node); /* what the first rank found counts */
-    for (int i = 0; i < MASK_BYTES; i++) mask.bytes[i] |= of_ranks.bytes[i]; /* ranks in cpusets of their own have more than the first one sees */
+    for (int i = 0; i < MASK_BYTES; i++) mask.bytes[i] |= of_ranks.bytes[i]; /* ranks may have cpusets of their own */
     nx_cores_assign(owners, &mask, masks, bound, r->team.n_node_ranks);
     for (int cpu = 0; cpu < MOST_CPUS; cpu++) n += owners[cpu] >= 0;
     number_slots(r, n, &first_slot);
