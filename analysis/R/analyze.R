@@ -161,8 +161,7 @@ measure_pairs <- function(campaign, pairs, wanted) {
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
        due = rows[["bursts_due"]][at],
        wall_ns = rows[["wall_ns"]][at], delivered_ns = rows[["delivered_ns"]][at],
-       preempted_on = rows[["preempted_ns_sum"]][at], preempted_off = rows[["preempted_ns_sum"]][pairs$off],
-       cpus = cell_cpus(rows, pairs$on, members, n_generators))
+       preempted_on = rows[["preempted_ns_sum"]][at], preempted_off = rows[["preempted_ns_sum"]][pairs$off])
 }
 
 analyze_cells <- function(measured, campaign, settings) {
@@ -707,14 +706,5 @@ analysis_notes <- function(campaign, pairs, measured, verdicts, alpha, unpaired)
     worst <- mine[which.max(abs(log(pmax(mine$delivered_ratio, 1e-9)))), ]
     sprintf("%s: over 5 %% off the load requested in %s, most in %s: %s", worst$launch, counted(nrow(mine), "cell"), where(worst), worst$delivered_note)
   }, "", USE.NAMES = FALSE)
-  c(loud, notes, cpus_notes(measured), off)
-}
-
-# The channel preempted adds up what several loaded CPUs lost; the level does not.
-cpus_notes <- function(measured) {
-  several <- data.frame(placement = measured$cells$placement, cpus = measured$cpus)
-  several <- several[!several$placement %in% no_word, ]  # an agent runs where it likes
-  several <- unique(within(several[which(several$cpus > 1.5), ], cpus <- round(cpus)))
-  sprintf(paste("placement %s loads %g CPUs per node: levels are percent of each of them, the channel",
-                "preempted and the cost of an interruption count all"), several$placement, several$cpus)
+  c(loud, notes, off)
 }

@@ -36,17 +36,9 @@ fold_reason <- function(x, t_s, period_s) {
     return(sprintf("the period %s is longer than a third of the span %s", format_time(period_s), format_time(span)))
   }
   if (period_s < 2 * step * (1 - 1e-6)) {
-    return(sprintf("the period %s is below two samples (one every %s); %s", format_time(period_s), format_time(step), alias_words(period_s, t_s)))
+    return(sprintf("the period %s is below two samples (one every %s)", format_time(period_s), format_time(step)))
   }
   NA_character_
-}
-
-# Where a period shorter than two samples would turn up.
-alias_words <- function(period_s, t_s) {
-  alias <- aliases_of(t_s, 1 / period_s)
-  if (length(alias) == 0) return("its alias is spread out, because the samples are unevenly spaced")
-  if (alias < 1 / (t_s[length(t_s)] - t_s[1])) return("it would look constant (the distance of the samples is a multiple of it)")
-  sprintf("it would appear at its alias %s", format_time(1 / alias))
 }
 
 no_fold <- function(period_s, reason) {
@@ -72,14 +64,19 @@ detrend_periods <- function(x, t_s, period_s) {
   x - stats::approx(at, smooth, t_s, rule = 2)$y
 }
 
+# Sums of the values at each of the places 1 to n.
+sums_at <- function(x, at, n) {
+  sums <- rowsum(x, at, reorder = FALSE)
+  replace(numeric(n), as.numeric(rownames(sums)), sums)
+}
+
 fold_bin <- function(t_s, period_s, bins) pmin(bins - 1, floor(((t_s / period_s) %% 1) * bins)) + 1
 
 # Per bin: number and sum of the values; `variance` of a value around its bin's mean.
 fold_sums <- function(y, t_s, period_s, bins) {
   bin <- fold_bin(t_s, period_s, bins)
   n <- tabulate(bin, bins)
-  sums <- rowsum(y, bin, reorder = FALSE)
-  sum <- replace(numeric(bins), as.numeric(rownames(sums)), sums)
+  sum <- sums_at(y, bin, bins)
   within <- sum(y^2) - sum(sum[n > 0]^2 / n[n > 0])
   list(n = n, sum = sum, variance = max(within, 0) / max(1, length(y) - sum(n > 0)))
 }
@@ -147,8 +144,7 @@ box_errors <- function(y, t_s, period_s, bins, box, most = 20) {
   bin <- fold_bin(t_s, period_s, bins)
   key <- group * bins + bin
   n <- matrix(tabulate(key, groups * bins), bins)
-  sums <- rowsum(y, key, reorder = FALSE)
-  sum <- matrix(replace(numeric(groups * bins), as.numeric(rownames(sums)), sums), bins)
+  sum <- matrix(sums_at(y, key, groups * bins), bins)
   used <- which(colSums(n) > 0)
   if (length(used) < 3) return(none)
   kept <- vapply(used, function(g) {
@@ -303,6 +299,5 @@ into_slices <- function(from, length, amount, slices) {
   begin <- rep(from, times)
   all <- rep(length, times)
   share <- pmax(0, pmin(begin + all, at) - pmax(begin, at - 1)) / all
-  sums <- rowsum(share * rep(amount, times), at, reorder = FALSE)
-  replace(numeric(slices), as.numeric(rownames(sums)), sums)
+  sums_at(share * rep(amount, times), at, slices)
 }

@@ -16,11 +16,9 @@ intervals_part <- function(sweep) {
   units <- c(pair = "pairs", launch = "launches", "set of launches" = "sets of launches")
   models <- sweep$model[!is.na(sweep$model$cost_s), ]
   guide <- sprintf(
-    "guide line of %s, %s: %s lost per sample (%s to %s), slowdown = that / interval%s%s", models$agent, panel_name(models),
-    format_time(models$cost_s),
-    format_time(models$cost_low_s), format_time(models$cost_high_s),
-    ifelse(is.na(models$interval_at_margin_s), "", paste0("; it meets the margin at ", format_time(models$interval_at_margin_s))),
-    ifelse(models$p_lack_of_fit %in% NA | models$p_lack_of_fit > 0.01, "", paste0("; it does not fit (p = ", format_p(models$p_lack_of_fit), ")")))
+    "guide line of %s, %s: %s lost per sample (%s to %s), slowdown = that / interval%s", models$agent, panel_name(models),
+    format_time(models$cost_s), format_time(models$cost_low_s), format_time(models$cost_high_s),
+    ifelse(is.na(models$interval_at_margin_s), "", paste0("; it meets the margin at ", format_time(models$interval_at_margin_s))))
   new_part("slowdown by sampling interval", intervals_table(sweep), paste0(
     "slowdown, CI, bound, limit in percent; limit: the slowdown found with power ", sweep$power, "; preempted: percent of one CPU; n: ",
     paste(unique(units[rows$unit_of_inference]), collapse = ", "), if (!is.null(sweep$margin)) sprintf(paste(

@@ -22,9 +22,8 @@ interval_in_name <- function(kind, campaign) {
 # `bytes`, `ranks`, `interval_s`, `estimate` (slowdown, percent), `ci_low`, `ci_high` (two-sided, confidence 1 - alpha), `bound_low`, `bound_high`
 # (one-sided bounds, confidence 1 - alpha each), `detection_limit`, `p_one_sided`, `n` and `unit_of_inference`, `preempted_percent` (of one CPU),
 # `verdict`, `margin_verdict`, `reason`, `model` (percent, the guide line), `se`, `df` (of the log ratio); `steps`, one row per agent and interval:
-# `interval_s`, `answer` (`pass`, `fail`, `inconclusive`), `worst` (the operation with the highest bound), `worst_high` (that bound), `safe` (logical),
-# `more` (about so many times the launches, or pairs, would be needed for a bound below the margin; NA: no number would, or none is needed); `model`,
-# one row per agent, operation and size: `cost_s` (time lost per sample: slowdown = cost / interval), `cost_low_s`, `cost_high_s`, `p_lack_of_fit`,
+# `interval_s`, `answer` (`pass`, `fail`, `inconclusive`), `worst` (the operation with the highest bound), `worst_high` (that bound), `safe` (logical);
+# `model`, one row per agent, operation and size: `cost_s` (time lost per sample: slowdown = cost / interval), `cost_low_s`, `cost_high_s`,
 # `interval_at_margin_s`; `safe`, one row per agent: `interval_s` (NA: none), `answer`; `answer`, `sentences`, `margin`, `alpha`, `power`, `notes`.
 interval_sweep <- function(campaign, margin = NULL, alpha = 0.01, power = 0.95) {
   analysis <- analysis_for(campaign, check_intervals, alpha = alpha, power = power, margin = margin)
@@ -99,7 +98,6 @@ sweep_models <- function(rows, margin, alpha) {
     reach <- stats::qnorm(1 - alpha / 2) * error
     cbind(one, data.frame(
       cost_s = cost, cost_low_s = cost - reach, cost_high_s = cost + reach,
-      p_lack_of_fit = if (enough) lack_of_fit(rate, effect, se) else NA_real_,
       interval_at_margin_s = if (is.null(margin) || !isTRUE(cost > 0)) NA_real_ else 100 * cost / margin))
   })
   models <- bind_rows(models)
@@ -119,22 +117,13 @@ sweep_steps <- function(analysis, rows, margin) {
     high <- ifelse(is.na(part$reason), part$bound_high, Inf)
     at <- which.max(replace(high, is.na(high), Inf))
     data.frame(agent = part$agent[1], interval_s = part$interval_s[1], answer = answer, worst = panel_name(part[at, ]),
-               worst_high = if (is.finite(high[at])) high[at] else NA_real_, more = more_needed(part, margin))
+               worst_high = if (is.finite(high[at])) high[at] else NA_real_)
   })
   steps <- bind_rows(steps)
   steps <- steps[order(steps$agent, -steps$interval_s), ]
   steps$safe <- as.logical(stats::ave(steps$answer == "pass", steps$agent, FUN = function(pass) cumprod(pass) == 1))
   rownames(steps) <- NULL
   steps
-}
-
-# The bound comes nearer to the estimate with the root of the number: how many times as many bring all below the margin?
-more_needed <- function(part, margin) {
-  short <- which(!(is.na(part$reason) & part$bound_high < margin))
-  if (length(short) == 0) return(NA_real_)
-  room <- margin - part$estimate[short]
-  if (anyNA(room) || any(room <= 0)) return(NA_real_)
-  max(((part$bound_high[short] - part$estimate[short]) / room)^2)
 }
 
 safe_intervals <- function(steps) {
@@ -159,8 +148,7 @@ sweep_sentences <- function(sweep) {
     stop <- steps[!steps$safe, ][1, ]
     why <- if (is.na(stop$interval_s)) "that is the shortest that was run" else if (stop$answer == "fail") {
       sprintf("at %s it is above", format_time(stop$interval_s))
-    } else sprintf("at %s this run cannot tell (%s: up to %s %%%s)", format_time(stop$interval_s), stop$worst,
-                   format_effect(stop$worst_high, FALSE), more_words(stop$more))
+    } else sprintf("at %s this run cannot tell (%s: up to %s %%)", format_time(stop$interval_s), stop$worst, format_effect(stop$worst_high, FALSE))
     if (!is.na(safe$interval_s)) {
       sprintf("%s: sampling every %s or less often keeps every operation that was run below %s %% with %s confidence; %s.", safe$agent,
               format_time(safe$interval_s), margin, confidence, why)
@@ -169,9 +157,4 @@ sweep_sentences <- function(sweep) {
               margin)
     } else sprintf("%s: no interval that was run is shown to be below %s %%: %s.", safe$agent, margin, why)
   }, "")
-}
-
-more_words <- function(more) {
-  if (is.na(more)) return("")
-  sprintf("; about %s times as many launches, or pairs, would bring that below", format_effect(ceiling(10 * more) / 10, FALSE))
 }

@@ -26,7 +26,8 @@ search_series <- function(s, info, periods, arm, alpha) {
   label <- data.frame(launch = s$launch, operation = s$operation, bytes = s$bytes, arm = arm, series = s$series)
   state <- look_again(list(s = s, label = label, known = known, alpha = alpha, rows = list(), taken = numeric()))
   for (period in periods) state <- asked_period(state, period)
-  if (!is.null(known$tick_s) && !is_taken(state, known$tick_s)) state <- tick_row(state)
+  is_asked <- any(abs(1 / state$taken - 1 / (known$tick_s %||% Inf)) < 1.5 / attr(state$spectrum, "span_s"), na.rm = TRUE)
+  if (!is.null(known$tick_s) && !is_asked) state <- tick_row(state)
   before <- length(state$rows)
   for (i in seq_len(most_periods)) {
     family <- find_family(state$spectrum, alpha)
@@ -62,11 +63,6 @@ look_again <- function(state) {
   }
   state$spectrum <- spectrum
   state
-}
-
-is_taken <- function(state, period) {
-  span <- attr(state$spectrum, "span_s")
-  isTRUE(any(abs(1 / state$taken - 1 / period) < 1.5 / span))
 }
 
 asked_period <- function(state, period) {
@@ -159,7 +155,7 @@ describe <- function(state, fold, source, period_se, fap) {
     reason = fold$reason
   )
   if (source == "asked" && is.na(fold$reason)) row$harmonics <- nrow(harmonic_lines(state$spectrum, 1 / fold$period_s))
-  row$note <- join_notes(resolution_note(state$s, fold), alias_note(state, fold$period_s), tick_like(fold$period_s, state$known))
+  row$note <- resolution_note(state$s, fold)
   row
 }
 
@@ -225,12 +221,10 @@ period_mark <- function(period, known, span) {
 
 resolution_note <- function(s, fold) {
   if (!is.na(fold$reason) || fold$duty * fold$period_s > 2 * s$width_s) return(NA_character_)
-  fast <- if (fold$period_s < 4 * s$width_s) ", or this the alias of something faster"
-  sprintf("one value covers %s: the burst may be shorter and higher%s", format_time(s$width_s), fast %||% "")
+  sprintf("one value covers %s: the burst may be shorter and higher", format_time(s$width_s))
 }
 
-# Where frequencies above the highest that even samples can show turn up, named by their number; none where the samples
-# are too uneven for it.
+# Where frequencies above the highest that even samples can show turn up; none where the samples are too uneven for it.
 aliases_of <- function(t_s, frequencies) {
   gaps <- diff(t_s)
   if (length(gaps) < 2) return(numeric())
@@ -238,32 +232,8 @@ aliases_of <- function(t_s, frequencies) {
   # Over a long series the last digits of the distance count.
   place <- (t_s - t_s[1]) / step
   if (max(abs(place - round(place))) < 0.1) step <- (t_s[length(t_s)] - t_s[1]) / round(place[length(place)])
-  fast <- which(frequencies > 1 / (2 * step) & 1 / frequencies > 10 * stats::mad(gaps))
-  f <- frequencies[fast]
-  stats::setNames(abs(f - round(f * step) / step), fast)
-}
-
-# A tick that is too fast for the series, or fast harmonics of a period found before, may look like this period.
-alias_note <- function(state, period) {
-  if (is.na(period)) return(NA_character_)
-  step <- stats::median(diff(state$s$t_s))
-  for (from in c(state$known$tick_s, state$taken)) {
-    # Of more than eight harmonics one would match by chance.
-    alias <- aliases_of(state$s$t_s, seq_len(8) / from)
-    k <- as.numeric(names(alias))[abs(1 / period - alias) < 1 / attr(state$spectrum, "span_s")][1]
-    if (is.na(k)) next
-    what <- paste0(if (k > 1) paste0("harmonic ", k, " of "), if (identical(from, state$known$tick_s)) "the tick of ")
-    return(sprintf("may be the alias of %s%s, which is too fast for values %s apart", what, format_time(from), format_time(step)))
-  }
-  NA_character_
-}
-
-tick_like <- function(period, known) {
-  if (!is.null(known$tick_s) || is.na(period)) return(NA_character_)
-  usual <- c(100, 250, 300, 1000)
-  at <- which(abs(period * usual - 1) < 2e-4)
-  if (length(at) == 0) return(NA_character_)
-  sprintf("as a kernel's tick of %g Hz has it (the launch does not know its own)", usual[at[1]])
+  f <- frequencies[frequencies > 1 / (2 * step) & 1 / frequencies > 10 * stats::mad(gaps)]
+  abs(f - round(f * step) / step)
 }
 
 periodic_notes <- function(campaign, rows) {

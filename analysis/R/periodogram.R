@@ -210,10 +210,8 @@ find_family <- function(spectrum, alpha, near = NULL, within_hz = 0) {
 spectrum_grid <- function(spectrum) {
   step <- attr(spectrum, "step_hz")
   j <- round(spectrum$frequency_hz / step)
-  full <- function(v) replace(numeric(max(j)), j, v)
-  list(z = full(spectrum$z), excess = full(spectrum$power - spectrum$background),
-       background = full(spectrum$background),
-       step = step, lowest = ceiling(3 / attr(spectrum, "span_s") / step * (1 - 1e-9)))
+  full <- function(v) replace(numeric(max(0, j)), j, v)
+  list(z = full(spectrum$z), excess = full(spectrum$power - spectrum$background), background = full(spectrum$background), step = step, lowest = ceiling(3 / attr(spectrum, "span_s") / step * (1 - 1e-9)))
 }
 
 # Where the k-th harmonics are; those above the highest frequency are left out.
@@ -267,12 +265,9 @@ present <- function(z, p = 1e-4) length(z) > 0 && stats::pgamma(sum(z), length(z
 harmonic_lines <- function(spectrum, frequency) {
   grid <- spectrum_grid(spectrum)
   k <- seq_len(min(most_harmonics, floor(length(grid$z) * grid$step / frequency)))
-  j <- round(k * frequency / grid$step)
-  keep <- j >= 1 & j <= length(grid$z)
-  k <- k[keep]
-  at <- match(j[keep], round(spectrum$frequency_hz / grid$step))
-  out <- which(spectrum$z[at] > log(length(k) / 0.01))
-  data.frame(harmonic = k[out], z = spectrum$z[at[out]])
+  z <- grid$z[round(k * frequency / grid$step)]
+  out <- which(z > log(length(k) / 0.01))
+  data.frame(harmonic = k[out], z = z[out])
 }
 
 # Frequency to a fraction of the resolution, by the phases of its strongest harmonics in parts of the series, and

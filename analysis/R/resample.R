@@ -42,55 +42,46 @@ student_inference <- function(means, n, alpha, power) {
                 z = t, n = n, method = "t on batch means"))
 }
 
-sampled <- function(d, alpha) {
+# `alpha`: NA: the test alone, without the ends of the interval.
+sampled <- function(d, alpha = NA) {
   units <- flip_units(d)
-  table <- sign_table(length(units$sum), n_flips)
-  total <- sum(units$sum)
-  signed <- drop(table$signs %*% units$sum)
-  scale <- sqrt(sum(units$sum^2))
-  # Mean over the subset whose sign is -1.
-  size <- if (all(units$n == 1)) (length(d) - table$sums) / 2 else (length(d) - drop(table$signs %*% units$n)) / 2
-  subset_mean <- (total - signed) / 2 / size
+  s <- units$sum
+  signs <- sign_matrix(length(s))
+  signed <- signs %*% rbind(cbind(s, units$n), matrix(0, ncol(signs) - length(s), 2))
+  scale <- sqrt(sum(s^2))
+  reached <- sum(signed[, 1] >= sum(s) - tie_margin(s))
+  got <- list(z = if (scale > 0) sum(s) / scale else 0, p = (1 + reached) / (n_flips + 1), method = "sign-flip, Monte Carlo")
+  if (reached < few_flips) {
+    # What so few patterns reach has no larger p than this.
+    got$p <- max(1e-300, min(flip_tail(s, sum(s)), (few_flips + 1) / (n_flips + 1)))
+    got$method <- "sign-flip, saddlepoint"
+  }
+  if (is.na(alpha)) return(got)
+  # The mean over the subset whose sign is -1.
   at <- max(1, floor(alpha * (n_flips + 1)))
   at <- c(at, n_flips + 1 - at)
-  ends <- sort(subset_mean, partial = at, na.last = TRUE)[at]
-  c(list(low = ends[1], high = ends[2], z = if (scale > 0) total / scale else 0),
-    sampled_p(units$sum, sum(signed >= total - tie_margin(units$sum)), n_flips))
+  ends <- sort((sum(s) - signed[, 1]) / (length(d) - signed[, 2]), partial = at, na.last = TRUE)[at]
+  c(got, list(low = ends[1], high = ends[2]))
 }
 
-enumerated <- function(d, alpha) {
+enumerated <- function(d, alpha = NA) {
   scale <- sqrt(sum(d^2))
   ends <- typical_ends(d, alpha)
   list(low = ends[1], high = ends[2], p = enumerate_flips(d), z = if (scale > 0) sum(d) / scale else 0, method = "sign-flip, exact")
 }
 
 # The ends that leave `tail` on either side: where the exact test of d - theta turns from `tail` or less to more. They are order statistics of the
-# means over all subsets, which are formed where they are few, and else found as roots.
+# means over all subsets.
 typical_ends <- function(d, tail) {
-  n <- length(d)
-  if (n < pairs_needed(tail)) return(c(NA_real_, NA_real_))
-  if (n <= 16) {
-    sums <- size <- 0
-    for (x in d) {
-      sums <- c(sums, sums + x)
-      size <- c(size, size + 1)
-    }
-    at <- floor(tail * 2^n * (1 + 1e-12))
-    at <- c(at, 2^n - at)
-    return(sort((sums / size)[-1], partial = at)[at])
+  if (is.na(tail) || length(d) < pairs_needed(tail)) return(c(NA_real_, NA_real_))
+  sums <- size <- 0
+  for (x in d) {
+    sums <- c(sums, sums + x)
+    size <- c(size, size + 1)
   }
-  turn <- function(x) {
-    rejected <- min(x) - 1e-9 * diff(range(x))
-    kept <- mean(x)
-    if (kept == min(x)) return(kept)
-    for (i in 1:60) {
-      middle <- (rejected + kept) / 2
-      if (enumerate_flips(x - middle) <= tail) rejected <- middle else kept <- middle
-      if (kept - rejected < 1e-8 * diff(range(x))) break
-    }
-    kept
-  }
-  c(turn(d), -turn(-d))
+  at <- floor(tail * length(sums) * (1 + 1e-12))
+  at <- c(at, length(sums) - at)
+  sort((sums / size)[-1], partial = at)[at]
 }
 
 # The test rejects when its lower bound lies above 0, and an effect moves that bound by its own size. So under another
@@ -102,7 +93,7 @@ randomisation_limit <- function(d, alpha, power) {
   residual <- (units$sum - units$n * mean(d)) * sqrt(g / (g - 1))
   n_subsets <- max(499, ceiling(5 / alpha))
   subsets <- subset_table(g, alpha, n_subsets)
-  orders <- t(sign_matrix(g, n_flips)[n_subsets + seq_len(coins), , drop = FALSE])
+  orders <- t(sign_matrix(g)[n_subsets + seq_len(coins), seq_len(g), drop = FALSE])
   means <- (subsets$member %*% (residual * orders)) / drop(subsets$member %*% units$n)
   at <- c(subsets$at, nrow(means) + 1 - subsets$at)
   ends <- .Call("column_ranks", means, as.integer(at), PACKAGE = "noiselab")
@@ -116,7 +107,7 @@ subset_table <- function(g, alpha, n_subsets) {
     member <- vapply(seq_len(g), function(i) (codes %/% 2^(i - 1)) %% 2, numeric(length(codes)))
     return(list(member = member, at = max(1, floor(alpha * 2^g))))
   }
-  member <- (1 - sign_matrix(g, n_flips)[seq_len(n_subsets), , drop = FALSE]) / 2
+  member <- (1 - sign_matrix(g)[seq_len(n_subsets), seq_len(g), drop = FALSE]) / 2
   member <- member[rowSums(member) > 0, , drop = FALSE]
   list(member = member, at = max(1, round(alpha * (nrow(member) + 1))))
 }
@@ -178,7 +169,7 @@ order_limit <- function(d, alpha, power) {
   if (pairs - most < 1) return(NA_real_)
   needed <- function(x) .Call("walsh_rank", x, as.integer(most + 1), PACKAGE = "noiselab")
   # A column per order, and its mirror image.
-  x <- residual * t(sign_matrix(n, n_flips)[1000 + seq_len(coins / 4), , drop = FALSE])
+  x <- residual * t(sign_matrix(n)[1000 + seq_len(coins / 4), seq_len(n), drop = FALSE])
   x <- cbind(x, -x)
   # Only the largest matter: those that need no more than one of the smaller among these are told by counting.
   above <- walsh_counter(x)
@@ -208,32 +199,16 @@ walsh_counter <- function(x) {
 # Tests that need nothing but the random order within pairs: under the null hypothesis on and off are
 # exchangeable within a pair, so every pattern of signs of the differences is equally likely.
 
-# One-sided test that the differences `d` of pairs, in run order, are larger than 0, by the randomisation distribution of their mean: `p`
-# (NA for no pairs), `z`, `n`, `method`. Up to `exact_up_to` pairs (at most 40) it is enumerated; beyond, `flips` random patterns are
-# drawn (from a fixed seed: the same data have the same p) over at most `groups` contiguous groups. Whole groups together are a subgroup
-# of the randomisation group, so the test stays exact; where hardly any pattern reaches the mean `flip_tail()` stands in. Fisher, R. A.
-# (1935) The Design of Experiments; Horowitz, E. and Sahni, S. (1974) Journal of the ACM 21, 277-292 (enumeration in two halves).
-sign_flip_test <- function(d, flips = 19999, groups = 256, exact_up_to = 20) {
-  n <- length(d)
-  if (n == 0) return(list(p = NA_real_, z = NA_real_, n = 0L, method = "none: no pairs"))
-  s <- if (n <= exact_up_to) d else batch_sums(d, groups)$sum
-  scale <- sqrt(sum(s^2))
-  z <- if (scale > 0) sum(s) / scale else 0
-  if (n <= exact_up_to) {
-    return(list(p = enumerate_flips(s), z = z, n = n, method = "sign-flip, exact"))
-  }
-  reached <- sum(drop(sign_matrix(length(s), flips) %*% s) >= sum(s) - tie_margin(s))
-  c(sampled_p(s, reached, flips), list(z = z, n = n))
+# One-sided test that the differences `d` of pairs, in run order, are larger than 0, by the randomisation distribution of their mean, as in
+# `randomisation_inference()`: `p` (NA for no pairs), `z`, `n`, `method`. Whole groups together are a subgroup of the randomisation group, so the test
+# stays exact. Horowitz, E. and Sahni, S. (1974) Journal of the ACM 21, 277-292 (enumeration in two halves).
+sign_flip_test <- function(d) {
+  if (length(d) == 0) return(list(p = NA_real_, z = NA_real_, n = 0L, method = "none: no pairs"))
+  got <- if (length(d) <= enumerated_up_to) enumerated(d) else sampled(d)
+  c(got[c("p", "z", "method")], n = length(d))
 }
 
 few_flips <- 20  # as many random patterns at least must reach a sum for their share to be its p-value
-
-# p and method of a sum that so many random patterns reach.
-sampled_p <- function(s, reached, flips) {
-  if (reached >= few_flips) return(list(p = (1 + reached) / (flips + 1), method = "sign-flip, Monte Carlo"))
-  # What so few patterns reach has no larger p than this.
-  list(p = max(1e-300, min(flip_tail(s, sum(s)), (few_flips + 1) / (flips + 1))), method = "sign-flip, saddlepoint")
-}
 
 # Sums that are equal on paper may differ in their last bits.
 tie_margin <- function(s) 1e-9 * sum(abs(s))
@@ -254,38 +229,18 @@ signed_sums <- function(s) {
   sums
 }
 
-# The random signs are the same for every test: one matrix per session, drawn without touching the
-# caller's random numbers. Its leading columns serve tests with fewer groups; the last of those are kept.
+# The random signs are the same for every test: one matrix per session, drawn column by column without touching the caller's random numbers,
+# of `n_columns` or more. Its leading columns serve tests with fewer groups.
 sign_store <- new.env(parent = emptyenv())
 
-sign_matrix <- function(n_columns, flips) sign_table(n_columns, flips)$signs
-
-# A list: `signs` (flips x n_columns, +1 and -1), `sums` (of each row).
-sign_table <- function(n_columns, flips) {
-  name <- paste(flips, n_columns)
-  kept <- sign_store[[name]]
-  if (!is.null(kept)) return(kept)
-  whole <- sign_store[[paste("whole", flips)]]
-  if (is.null(whole) || ncol(whole) < n_columns) {
+sign_matrix <- function(n_columns) {
+  if (NCOL(sign_store$whole) < n_columns || is.null(sign_store$whole)) {
     # Some more than asked for, as cells differ by a few pairs; and if that was not enough, then not a few.
-    width <- max(32 * ceiling(n_columns / 32), min(most_groups, 2 * NCOL(whole)))
-    whole <- with_seed(20210105, random_signs(flips, width))
-    sign_store[[paste("whole", flips)]] <- whole
+    width <- max(32 * ceiling(n_columns / 32), min(most_groups, 2 * NCOL(sign_store$whole)))
+    sign_store$whole <- with_seed(20210105, .Call("drawn_signs", as.integer(n_flips), as.integer(width), PACKAGE = "noiselab"))
   }
-  signs <- if (ncol(whole) == n_columns) whole else whole[, seq_len(n_columns), drop = FALSE]
-  table <- list(signs = signs, sums = rowSums(signs))
-  recent <- c(sign_store$recent, name)
-  if (length(recent) > 3) {
-    rm(list = recent[1], envir = sign_store)
-    recent <- recent[-1]
-  }
-  sign_store$recent <- recent
-  sign_store[[name]] <- table
-  table
+  sign_store$whole
 }
-
-# A matrix of +1 and -1, each as likely.
-random_signs <- function(rows, columns) .Call("drawn_signs", as.integer(rows), as.integer(columns), PACKAGE = "noiselab")
 
 with_seed <- function(seed, code) {
   before <- get0(".Random.seed", globalenv(), inherits = FALSE)
@@ -302,7 +257,7 @@ with_seed <- function(seed, code) {
 # Wilcoxon's one-sided signed-rank test, a sign-flip test on signed ranks for heavy-tailed channels. Zeros take part in the ranking and
 # have no sign (Pratt), equal magnitudes share their mean rank; given the magnitudes all patterns of signs are equally likely, so it is
 # exact with both. A list: `p` (at least 1e-300; 1 where all are 0), `z`, `v` (sum of the ranks of positive differences), `n` (not zero),
-# `method`. Exact up to 50 that are not zero (enumeration, `psignrank()`, with zeros and ties convolution), else by `flip_tail()`.
+# `method`. Exact up to 50 that are not zero, else by `flip_tail()`.
 # Wilcoxon, F. (1945) Biometrics Bulletin 1, 80-83; Pratt, J. W. (1959) JASA 54, 655-667.
 signed_rank_test <- function(d) {
   if (length(d) == 0) return(list(p = NA_real_, z = NA_real_, v = 0, n = 0L, method = "none: no pairs"))
@@ -312,22 +267,9 @@ signed_rank_test <- function(d) {
   n <- length(s)
   v <- sum(s[s > 0])
   z <- if (n > 0) sum(s) / sqrt(sum(s^2)) else 0
-  if (n <= enumerated_up_to) {
-    p <- if (n == 0) 1 else enumerate_flips(s)
-    method <- "signed rank, exact"
-  } else if (n <= 50 && n == length(d) && !anyDuplicated(r)) {
-    p <- stats::psignrank(v - 1, n, lower.tail = FALSE)
-    method <- "signed rank, exact"
-  } else if (n <= 50) {
-    # Zeros and ties leave gaps between the sums, which no smooth curve follows.
-    p <- rank_tail(abs(s), v)
-    method <- "signed rank, exact"
-  } else {
-    # Sums of whole ranks are 2 apart, of mean ranks 1.
-    p <- flip_tail(s, sum(s) - if (all(r == floor(r))) 1 else 0.5)
-    method <- "signed rank, saddlepoint"
-  }
-  list(p = max(p, 1e-300), z = z, v = v, n = n, method = method)
+  # Zeros and ties leave gaps between the sums of few, which no smooth curve follows; sums of whole ranks are 2 apart, of mean ranks 1.
+  p <- if (n <= 50) rank_tail(abs(s), v) else flip_tail(s, sum(s) - if (all(r == floor(r))) 1 else 0.5)
+  list(p = max(p, 1e-300), z = z, v = v, n = n, method = paste("signed rank,", if (n <= 50) "exact" else "saddlepoint"))
 }
 
 # P(sum of the ranks with positive signs >= v), by convolution: whole or half ranks, each in the sum or not.

@@ -173,11 +173,3 @@ level_reaching <- function(level, fitted, delta) {
   if (is.na(at)) return(Inf)
   if (at == 1) 0 else x[at - 1] + (delta - y[at - 1]) / (y[at] - y[at - 1]) * (x[at] - x[at - 1])
 }
-
-# Do the effects depart from a line through the origin by more than their standard errors allow? The p-value of
-# chi-square; NA for one level.
-lack_of_fit <- function(level, effect, se) {
-  if (length(level) < 2) return(NA_real_)
-  slope <- sum(level * effect / se^2) / sum(level^2 / se^2)
-  stats::pchisq(sum(((effect - slope * level) / se)^2), length(level) - 1, lower.tail = FALSE)
-}

@@ -109,18 +109,6 @@ constant_treatment <- function(rows) {
 # pattern gives each the same.
 varying_bursts <- function(pattern) !is.null(pattern) && !is.na(pattern) && !pattern %in% c("periodic", no_word)
 
-# CPUs per node that each cell loads: the level in the rows is percent of one CPU, delivered_ns the sum over
-# all. From its first pairs; NA where nothing was delivered.
-cell_cpus <- function(rows, on, members, n_generators) {
-  n_generators <- rep_len(n_generators, nrow(rows))
-  vapply(members, function(member) {
-    at <- on[utils::head(member, 500)]
-    per_cpu <- rows[["wall_ns"]][at] * n_generators[at] * rows[["level_delivered_percent"]][at] / 100
-    ratio <- sum(rows[["delivered_ns"]][at]) / sum(per_cpu)
-    if (is.finite(ratio)) ratio else NA_real_
-  }, 0)
-}
-
 scope_launch <- "this launch"
 scope_these <- "these launches"
 scope_campaign <- "launches like these"

@@ -200,10 +200,3 @@ test_that("launches of one arm each are compared by Welch's test on launch means
   expect_equal(got$verdicts[c("scope", "verdict")], data.frame(scope = rep("launches like these", 2), verdict = "detected"), ignore_attr = TRUE)
   expect_match(format_verdicts(got), "unpaired", all = FALSE)
 })
-
-test_that("a treatment that loads several CPUs is said to", {
-  dir <- local_campaign(pairs = 12, levels_percent = c(0, 5), placements = c("last", "rank:0+rank:1"))
-  notes <- analyze_campaign(read_campaign(dir), channels = "time")$notes
-  expect_match(notes, "placement rank:0\\+rank:1 loads 2 CPUs per node", all = FALSE)
-  expect_false(any(grepl("placement last loads", notes)))
-})

@@ -76,12 +76,6 @@ test_that("the level that reaches an effect lies on the line between two levels"
   expect_equal(level_reaching(c(1, 2, 3), c(-1, 1, 1), 1), 2)
 })
 
-test_that("a line fits a line and not a curve", {
-  expect_equal(lack_of_fit(c(1, 2, 3), c(2, 4, 6), c(1, 1, 1)), 1)
-  expect_lt(lack_of_fit(c(1, 2, 3), c(0, 0, 6), rep(0.1, 3)), 1e-6)
-  expect_true(is.na(lack_of_fit(1, 2, 1)))
-})
-
 rows <- data.frame(launch = "L", operation = rep(c("a", "b"), each = 4), bytes = 0,
                    pair = c(1, 1, 2, 2, 1, 1, 2, 3), arm = c("on", "off", "off", "on", "off", "on", "off", "on"),
                    level_requested_percent = c(1, 0, 0, 0.5, 0, 1, 0, 1))

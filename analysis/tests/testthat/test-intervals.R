@@ -47,13 +47,6 @@ test_that("no safe interval, and a run that cannot tell, are told apart", {
   expect_match(open$sentences, "no interval that was run is shown to be below 3 %: at 10 s this run cannot tell")
 })
 
-test_that("the number of launches that would decide follows from the distance to the margin", {
-  part <- data.frame(estimate = c(0.1, 0.2), bound_high = c(0.3, 0.6), reason = NA_character_)
-  expect_equal(more_needed(part, margin = 0.4), (0.4 / 0.2)^2)
-  expect_equal(more_needed(part, margin = 0.7), NA_real_)
-  expect_equal(more_needed(part, margin = 0.15), NA_real_)
-})
-
 test_that("files say the interval, each interval is a treatment, and the front end ends with the answer's status", {
   dir <- local_folder()
   for (i in 1:2) do.call(simulate_campaign, c(quiet, list(dir, external = "agent", slowdown_percent = c(3, 0.01)[i], launches = 2,

@@ -95,7 +95,7 @@ test_that("the limit of the signed-rank test is that of all averages of two, of 
     pairs <- n * (n + 1) / 2
     most <- if (n <= 50) stats::qsignrank(0.99, n) else floor(pairs / 2 + 0.5 + stats::qnorm(0.99) * sqrt(n * (n + 1) * (2 * n + 1) / 24))
     residual <- d - pseudo_median(d)$estimate
-    needed <- apply(sign_matrix(n, n_flips)[1001:1100, ], 1, function(sign) {
+    needed <- apply(sign_matrix(n)[1001:1100, seq_len(n)], 1, function(sign) {
       ordered <- sort(outer(sign * residual, sign * residual, "+")[upper.tri(diag(n), diag = TRUE)] / 2)
       c(-ordered[pairs - most], ordered[most + 1])
     })

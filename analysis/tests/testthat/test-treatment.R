@@ -43,12 +43,3 @@ test_that("only the periodic pattern gives every half the same", {
   expect_false(varying_bursts(NA))
   for (pattern in setdiff(treatment_words$pattern, "periodic")) expect_true(varying_bursts(pattern))
 })
-
-test_that("the CPUs that a cell loads follow from level and CPU time", {
-  rows <- data.frame(wall_ns = c(100, 200), level_delivered_percent = 10, delivered_ns = c(40, 80))
-  expect_equal(cell_cpus(rows, 1:2, list(1, 1:2), 2), c(2, 2))
-  rows$delivered_ns <- 0
-  rows$level_delivered_percent <- 0
-  expect_true(is.na(cell_cpus(rows, 1:2, list(1:2), 1)))
-  expect_equal(cell_cpus(rows, 1:2, list(), 1), numeric())
-})
