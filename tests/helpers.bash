@@ -48,11 +48,9 @@ ends() {
 
 # run_refused WANTED COMMAND...: status 2, and one line in $ERR, which holds WANTED; what a plan can see may stand before it
 run_refused() {
-    local wanted=$1
-    shift
-    ends 2 "$@"
+    ends 2 "${@:2}"
     [ "$(grep -cv '^noiselab-run: plan: ' "$ERR")" -eq 1 ]
-    grep -qF -- "$wanted" "$ERR"
+    grep -qF -- "$1" "$ERR"
 }
 
 # header: of a program of awk for files with names of columns: c["NAME"] is the number of the column
@@ -101,14 +99,10 @@ none_of_campaign() { [ -z "$(of_campaign)" ]; }
 
 # refused_by PROGRAM TEXT OPTION...: status 2, nothing on stdout, one line on stderr that begins with the program's name and holds TEXT
 refused_by() {
-    local program=$1 text=$2
-    shift 2
-    run --separate-stderr "$program" "$@"
-    [ "$status" -eq 2 ]
+    run -2 --separate-stderr "$1" "${@:3}"
     [ -z "$output" ]
     [ "${#stderr_lines[@]}" -eq 1 ]
-    [[ "$stderr" == "$program: "* ]]
-    [[ "$stderr" == *"$text"* ]]
+    [[ "$stderr" == "$1: "*"$2"* ]]
 }
 
 # dry_by PROGRAM TEXT OPTION...: a dry run ends well, with TEXT on stdout and nothing on stderr

@@ -24,8 +24,8 @@ exec_on_cores() {
 
 on_cores() { (exec_on_cores "$@"); }
 
-# pids of the detector's ranks that mpirun $1 started; with Hydra a proxy stands between them
-ranks_of() { pgrep -P "$(pgrep -d , -P "$1" -f hydra_pmi_proxy || echo "$1")" -x noiselab-detect; }
+# ranks_of MPIRUN [NAME]: pids of the ranks of that program, the detector, that it started; with Hydra a proxy stands between them
+ranks_of() { pgrep -P "$(pgrep -d , -P "$1" -f hydra_pmi_proxy || echo "$1")" -x "${2-noiselab-detect}"; }
 
 # take_turns: for more ranks than cores. A rank that waits lets the others run, where it would spin for its whole time slice.
 take_turns() {

@@ -64,7 +64,7 @@ on_the_cluster() {
     node) load 10 10ms "$($on node2 awk '/^Cpus_allowed_list/ { sub(/[-,].*/, "", $2); print $2 }' /proc/self/status)" $on node2 ;;
     link) tests/cluster/cluster.sh relay "$cluster" node1 node2 >"$scratch/relay" && other=$(cat "$scratch/relay") ;;
     byte) set -- "$@" --checks default:inject-fault=0:1:100 ;;
-    dead) { sleep $((seconds / 3 + 5)) && tests/cluster/cluster.sh fail "$cluster" node3 node; } & other=$! ;;
+    dead) { sleep $((seconds / 3 + 5)) && tests/cluster/cluster.sh fail "$cluster" node3; } & other=$! ;;
     esac
     tests/cluster/cluster.sh run "$cluster" salloc --quiet --nodes="$nodes" "$@"
     status=$?

@@ -22,22 +22,16 @@ figures() {
         $c["check"] == check && $c["metric"] == metric { print $c[name] }' "$OUT/one/accept.csv"
 }
 
-# whose children the ranks are: mpirun $1, or with Hydra its proxy
-proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
-
 # bats test_tags=quick
 @test "options that make no sense, and campaigns that are a file or of another schema, are refused in one line" {
     DETECT="$BIN/noiselab-accept"
     refused "--checks: 'noise' is not a check" --checks latency,noise
     refused "--checks: 'latency' is not new in the list" --checks latency,latency
-    refused "--checks: '' is not a list" --checks ''
     refused "--sizes: '8x' is not a size" --sizes 8x
-    refused "--sizes: '8' is not larger than the one before it" --sizes 1KiB,8
     refused "--sizes: '3GiB' is not a size that MPI can count" --sizes 3GiB
     refused "--repetitions: '1' is not a whole number from 2" --repetitions 1
     refused '--quick, --full: choose one' --quick --full
     refused "--checks: cpus: 'some' is not auto, allowed or ranks" --checks default:cpus=some
-    refused "--checks: inject-fault: '0:0:5' is not SENDER:RECEIVER:OFFSET" --checks integrity:inject-fault=0:0:5
     refused "--checks: inject-fault: '0:1:262144' is not SENDER:RECEIVER:OFFSET, two different ranks and a byte from 0 to 262143" --checks integrity:inject-fault=0:1:262144
     refused "--checks: inject-fault: the check integrity, which it tests, is not among them" --checks latency:inject-fault=0:1:5
     refused "--checks: inject-fault: there is no rank 1 among 1 ranks" --checks default:inject-fault=0:1:5
@@ -107,11 +101,9 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
 @test "one rank alone: what needs two is skipped with its reason, and the rest runs" {
     accept 1 --seconds 1
     for check in latency bandwidth opcost completeness topology collective; do
-        [ "$(status_of $check)" = skipped ]
-        [ "$(reason_of $check)" = "needs at least 2 ranks, there is 1" ]
+        [ "$(status_of $check) $(reason_of $check)" = "skipped needs at least 2 ranks, there is 1" ]
     done
     for check in integrity quantum detour; do [ "$(status_of $check)" = ran ]; done
-    [ "$(jq -r .ended "$OUT/one/launch.json")" = complete ]
 }
 
 # bats test_tags=mpi
@@ -158,8 +150,7 @@ proxy_of() { pgrep -P "$1" -f hydra_pmi_proxy || echo "$1"; }
             >/dev/null 2>"$ERR" 3>&- &
         MPIRUN=$!
         wait_for eval '[ "$(cat "$OUT/one/accept.csv" 2>/dev/null | wc -l)" -gt 3 ]'
-        if [ "$signal" = TERM ]; then pkill -TERM -P "$(proxy_of "$MPIRUN")" -x noiselab-accept
-        else kill -KILL "$MPIRUN"; fi
+        if [ "$signal" = TERM ]; then kill -TERM $(ranks_of "$MPIRUN" noiselab-accept); else kill -KILL "$MPIRUN"; fi
         wait "$MPIRUN" || true
         unset MPIRUN
         fields=$(head -n 1 "$OUT/one/accept.csv" | tr , '\n' | wc -l)

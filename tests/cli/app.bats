@@ -13,9 +13,6 @@ setup() {
 # looped: the words of the program, which goes on until the file `end` is there, and leaves the CPUs to others meanwhile
 looped() { echo "$MPIRUN_COMMAND -n 2 $BUILD/tests-mpi/loop_probe $PWD/end 1000"; }
 
-# end_when COMMAND...: the program ends once that succeeds. It looks twice a second: ten times took a tenth of the ranks' CPUs.
-end_when() { (for _ in {1..240}; do "$@" && break || sleep 0.5; done; touch end) >/dev/null 2>&1 3>&- & }
-
 # app STATUS WORD... -- COMMAND: noiselab run WORD..., into c
 app() {
     local wanted=$1
@@ -88,7 +85,5 @@ launch_json() { echo c/*/launch.json; }
         wait_until 20 none_of_campaign
     done
 }
-
-is_complete() { grep -q '^  "ended": "complete"' c/*-0001/launch.json; }
 
 has_some_rows() { [ "$(cat c/*-0001/halves.csv 2>/dev/null | wc -l)" -gt 6 ]; }

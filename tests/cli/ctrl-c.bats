@@ -5,9 +5,7 @@ load run
 
 setup() {
     unset OMPI_MCA_btl_vader_backing_directory OMPI_MCA_btl_sm_backing_directory
-    BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin"
-    OUT="$BATS_TEST_TMPDIR/campaign"
-    ERR="$BATS_TEST_TMPDIR/stderr"
+    BIN="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin" OUT="$BATS_TEST_TMPDIR/campaign" ERR="$BATS_TEST_TMPDIR/stderr"
     mkdir "$BATS_TEST_TMPDIR/tmp"
     export TMPDIR="$BATS_TEST_TMPDIR/tmp"
 }
@@ -72,22 +70,16 @@ nothing_left() {
 
 @test "where a launcher lets its ranks go on, those on this host are told by us when noiselab run dies" {
     sh="${BIN%/bin}/libexec/noiselab/noiselab-sh"
-    cat >"$BATS_TEST_TMPDIR/launcher" <<'END'
-trap : TERM
-"$BIN/noiselab-detect" --op empty --levels 50 --warmup 0s --seconds 600 --out "$OUT" --launch-id one &
-echo $! >"$BATS_TEST_TMPDIR/rank"
-while :; do sleep 0.1; done
-END
     export BIN OUT BATS_TEST_TMPDIR
-    bash -c '"$1" owned $$ "$OUT/one" bash "$BATS_TEST_TMPDIR/launcher" & echo $! >"$BATS_TEST_TMPDIR/launcher.pid"; wait' - "$sh" >/dev/null 2>&1 3>&- &
+    bash -c '"$1" owned $$ "$OUT/one" bash -c "$2" & echo $! >"$BATS_TEST_TMPDIR/launcher"; wait' - "$sh" 'trap : TERM
+        "$BIN/noiselab-detect" --op empty --levels 50 --warmup 0s --seconds 600 --out "$OUT" --launch-id one & echo $! >"$BATS_TEST_TMPDIR/rank"
+        while :; do sleep 0.1; done' >/dev/null 2>&1 3>&- &
     RUN=$!
     wait_for has_rows
     kill -9 "$RUN"
     wait "$RUN" || true
     wait_until 30 is_gone "$(cat "$BATS_TEST_TMPDIR/rank")"
-    launcher=$(cat "$BATS_TEST_TMPDIR/launcher.pid")
-    kill -0 "$launcher"
-    kill -9 "$launcher"
+    kill -9 "$(cat "$BATS_TEST_TMPDIR/launcher")"
     [ "$(jq -r .ended "$OUT"/*/launch.json)" = interrupted ]
 }
 

@@ -3,23 +3,25 @@
 
 load detect
 
-# state_of PID: its state letter by /proc
-state_of() { sed 's/.*) //' "/proc/$1/stat" | cut -c 1; }
-
-is_running() { [ -e "/proc/$1/stat" ] && [[ $(state_of "$1") != [TZ] ]]; }
+is_running() { grep -qs '^State:[[:space:]]*[^TZ[:space:]]' "/proc/$1/status"; }
 
 # start_agent [PERIOD=50ms]: an agent of known dose that runs on its own: sets AGENT
 start_agent() {
     "$BIN/noiselab-gen" --level 2 --period "${1-50ms}" --duration 120s --on "cpu:$FIRST_CPU" >/dev/null 2>&1 3>&- &
     AGENT=$!
-    # its load runs as soon as it has used CPU time
-    wait_for test -e "/proc/$AGENT/stat"
+    wait_for is_running "$AGENT"
 }
 
 has_no_companion() { [ "$(pgrep -x noiselab-agent -a | grep -cF -- "--agent-pid=$AGENT")" -eq 0 ]; }
 
 # is_left_running: the agent is as it was before the launch, and nobody of the launch is left
 is_left_running() { wait_for is_running "$AGENT" && wait_for has_no_companion; }
+
+# with_agent ARGUMENTS: the launch `one` of one rank with that agent, whose period is that of its start
+with_agent() { launch 1 --op empty --agent "--agent-pid $AGENT --agent-name ours" --agent-period 50ms --warmup 0s --launch-id one "$@"; }
+
+# shared NAME: a library of the source on stdin, for LD_PRELOAD or in place of another
+shared() { "${CC:-cc}" -shared -fPIC -o "$BATS_TEST_TMPDIR/$1" -x c - -ldl; }
 
 # bats test_tags=quick
 @test "options of an agent that make no sense, and what the companion does not like, are refused in one line, by a dry run, too" {
@@ -80,7 +82,7 @@ is_left_running() { wait_for is_running "$AGENT" && wait_for has_no_companion; }
 
 @test "where nothing can record who took the CPUs the agent is switched all the same, which is said" {
     # a kernel that lets nobody count
-    cat >"$BATS_TEST_TMPDIR/closed.c" <<'END'
+    shared closed.so <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -94,29 +96,21 @@ int open(const char *path, int flags, unsigned mode) {
     return strstr(path, "/schedstat") ? errno = ENOENT, -1 : (int)syscall(SYS_open, (long)path, flags, mode, 0, 0, 0);
 }
 END
-    "${CC:-cc}" -shared -fPIC -o "$BATS_TEST_TMPDIR/closed.so" "$BATS_TEST_TMPDIR/closed.c" -ldl
     start_agent
-    LD_PRELOAD=$BATS_TEST_TMPDIR/closed.so launch 1 --op empty --agent "--agent-pid $AGENT" --agent-period 50ms --seconds 1 --warmup 0s --launch-id one
+    LD_PRELOAD=$BATS_TEST_TMPDIR/closed.so with_agent --seconds 1
     grep -q 'the agent is switched all the same, without a record of who took the CPUs' "$ERR"
     jq -e '.ended == "complete" and .agents[0].died == null' "$OUT/one/launch.json"
     [ -z "$(column preempted_by_agent_ns "$OUT"/one/agent.*.csv | tr -d '\n')" ]
     # and asked for by name it is refused
-    LD_PRELOAD=$BATS_TEST_TMPDIR/closed.so ends 2 launch 1 --op empty --agent "--agent-pid $AGENT --who cpu" --agent-period 50ms --seconds 1 --launch-id two
+    LD_PRELOAD=$BATS_TEST_TMPDIR/closed.so ends 2 with_agent --seconds 1 --agent "--who cpu" --launch-id two
 }
 
-# answering: an agent that for each SIGUSR1 is on all CPUs for a third of 150 ms, as one that reads all of /proc when it is scraped; sets AGENT
-answering() {
-    cat >"$BATS_TEST_TMPDIR/answering" <<'END'
-trap 'for i in $(seq "$(nproc)"); do timeout 0.05 sh -c "while :; do :; done" & done' USR1
-while :; do sleep 1 & wait; done
-END
-    bash "$BATS_TEST_TMPDIR/answering" >/dev/null 2>&1 3>&- &
-    AGENT=$!
-}
 
 @test "a launch takes the time that was planned, however an agent bursts on all CPUs when it is scraped" {
     needs_cpus 2
-    answering
+    # for each SIGUSR1 it is on all CPUs for a third of 150 ms, as one that reads all of /proc when it is scraped
+    bash -c 'trap "for i in \$(seq $(nproc)); do timeout 0.05 sh -c \"while :; do :; done\" & done" USR1; while :; do sleep 1 & wait; done' >/dev/null 2>&1 3>&- &
+    AGENT=$!
     launch 2 --op barrier --agent "--scrape 'kill -USR1 $AGENT' --scrape-period 150ms" --agent-period 150ms --seconds 1.2 --warmup 0s --launch-id one
     jq -e '.ended == "complete"' "$OUT/one/launch.json"
     # off and on, and no half longer than twice its time
@@ -137,7 +131,7 @@ END
     # of every sort some; on a busy machine, where halves take longer, in more time
     for seconds in 3.5 15; do
         rm -rf "$OUT"
-        launch 1 --op empty --agent "--agent-pid $AGENT --agent-name ours" --agent-period 50ms --design quick --half-period 10ms --block 300ms --seconds $seconds --warmup 0s --launch-id one
+        with_agent --design quick --half-period 10ms --block 300ms --seconds $seconds
         is_left_running
         awk "$header"'{ n[$c["planned_ns"]]++ } END { exit !(n[3e8] >= 1 && n[1e8] >= 2 && n[1e7] >= 20) }' "$one/halves.csv" && break
     done
@@ -203,17 +197,14 @@ one_in_background() {
 
 @test "with design single a launch of off arms keeps the agent off" {
     start_agent
-    launch 1 --op empty --agent "--agent-pid $AGENT" --agent-period 50ms --design single --arms off --seconds 0.5 --warmup 0s --launch-id off
-    launch 1 --op empty --agent "--agent-pid $AGENT" --agent-period 50ms --design single --arms on --seconds 0.5 --warmup 0s --launch-id on
+    for arm in off on; do with_agent --design single --arms $arm --seconds 0.5 --launch-id $arm; done
     is_left_running
     host=$(hostname)
     [ "$(column arm "$OUT/off/blocks.csv")" = off ]
-    [ "$(column kind "$OUT/on/blocks.csv")" = noiselab-gen ]
+    [ "$(column kind "$OUT/on/blocks.csv")" = ours ]
     [ "$(column agent_cpu_ns "$OUT/off/agent.$host.csv")" -lt 1000000 ]
     [ "$(column agent_cpu_ns "$OUT/on/agent.$host.csv")" -gt 5000000 ]
 }
-
-# ---- LIKWID --------------------------------------------------------------------------------------------------------------------------------
 
 # under_likwid COMMAND...: with what likwid-perfctr -m sets for its program
 under_likwid() { LIKWID_MODE=1 LIKWID_FILEPATH=$BATS_TEST_TMPDIR/regions LIKWID_EVENTS=CLOCK LIKWID_THREADS=$FIRST_CPU "$@"; }
@@ -237,7 +228,7 @@ is_built_with_likwid() { "$DETECT" --version | grep -q 'with liblikwid'; }
 @test "each recorded loop is a region named after operation and arm" {
     is_built_with_likwid || skip 'built without LIKWID'
     # this machine may have no counters: a library of LIKWID's marker functions that writes down how it is called
-    cat >"$BATS_TEST_TMPDIR/markers.c" <<'END'
+    shared "$("$DETECT" --version | sed 's/.*with //')" <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 static FILE *f;
@@ -248,8 +239,6 @@ int likwid_markerStartRegion(const char *name) { return fprintf(f, "start %s\n",
 int likwid_markerStopRegion(const char *name) { return fprintf(f, "stop %s\n", name) < 0; }
 void likwid_markerClose(void) { fclose(f); }
 END
-    library=$("$DETECT" --version | sed 's/.*with //')
-    cc -shared -fPIC -o "$BATS_TEST_TMPDIR/$library" "$BATS_TEST_TMPDIR/markers.c"
     LD_LIBRARY_PATH=$BATS_TEST_TMPDIR under_likwid launch 1 --op empty,alltoall --levels 0.3 --seconds 0.4 --warmup 0s --launch-id one
     [ "$(grep -c '^add ' "$BATS_TEST_TMPDIR/regions")" -eq 4 ]
     diff <(grep -v '^add ' "$BATS_TEST_TMPDIR/regions") <(awk -F , 'NR > 1 {
@@ -269,9 +258,9 @@ END
     run -2 make -C "$tree" --no-print-directory -n LIKWID=perhaps programs
     [[ "${lines[0]}" == *'LIKWID=perhaps: it is auto, yes or no'* ]]
     # the file that knows of LIKWID, both ways
-    make -C "$tree" --no-print-directory -s LIKWID=no BUILD="$BATS_TEST_TMPDIR/no" "$BATS_TEST_TMPDIR/no/obj/detector/record/markers.o"
-    [ "$(nm "$BATS_TEST_TMPDIR/no/obj/detector/record/markers.o" | grep -c dlopen)" -eq 0 ]
-    is_built_with_likwid || skip 'LIKWID is not installed'
-    make -C "$tree" --no-print-directory -s LIKWID=yes BUILD="$BATS_TEST_TMPDIR/yes" "$BATS_TEST_TMPDIR/yes/obj/detector/record/markers.o"
-    nm "$BATS_TEST_TMPDIR/yes/obj/detector/record/markers.o" | grep -q dlopen
+    for with in no yes; do
+        [ $with = no ] || is_built_with_likwid || skip 'LIKWID is not installed'
+        make -C "$tree" --no-print-directory -s LIKWID=$with BUILD="$BATS_TEST_TMPDIR/$with" "$BATS_TEST_TMPDIR/$with/obj/detector/record/markers.o"
+        [ "$(nm "$BATS_TEST_TMPDIR/$with/obj/detector/record/markers.o" | grep -c dlopen)" -eq "$([ $with = no ] && echo 0 || echo 1)" ]
+    done
 }

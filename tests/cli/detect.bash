@@ -29,26 +29,32 @@ launch() {
 
 # refused WANTED ARGUMENTS: status 2, one line on stderr that holds WANTED, nothing on stdout, no campaign
 refused() {
-    local wanted=$1
-    shift
-    ends 2 "$DETECT" --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"
+    ends 2 "$DETECT" --out "$OUT" "${@:2}" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"
     [ "$(wc -l <"$ERR")" -eq 1 ]
-    grep -qF -- "$wanted" "$ERR"
+    grep -qF -- "$1" "$ERR"
     [ ! -s "$BATS_TEST_TMPDIR/stdout" ]
     [ ! -e "$OUT" ]
 }
 
 # fails_with STATUS WANTED COMMAND...: a status, and a line on stderr that holds WANTED
 fails_with() {
-    local wanted_status=$1 wanted=$2
-    shift 2
-    ends "$wanted_status" "$@" >"$BATS_TEST_TMPDIR/stdout"
-    grep -qF -- "$wanted" "$ERR"
+    ends "$1" "${@:3}" >"$BATS_TEST_TMPDIR/stdout"
+    grep -qF -- "$2" "$ERR"
 }
+
+json() { jq -c "$1" "$OUT/one/launch.json"; }
+
+# single RANKS ARGUMENTS: the launch `one` of one loop
+single() { launch "$1" --design single --levels none --warmup 0s --launch-id one "${@:2}"; }
+
+# end_when COMMAND...: a program that is followed ends once that succeeds. It looks twice a second: ten times took a tenth of the ranks' CPUs.
+end_when() { (for _ in {1..240}; do "$@" && break || sleep 0.5; done; touch end) >/dev/null 2>&1 3>&- & }
+
+is_complete() { grep -qs '^  "ended": "complete"' c/*/launch.json; }
 
 # column NAME FILE: the values of a column
 column() {
-    awk -F , -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) k = i; next } { print $k }' "$2"
+    awk -F , -v name="$1" "$header"'{ print $c[name] }' "$2"
 }
 
 # CPU time of a process in ticks of 10 ms; 0 once it is gone
@@ -69,9 +75,7 @@ no_load_of() {
 # wait_for COMMAND...: until it succeeds; a minute, for a machine that is busy
 wait_for() { wait_until 60 "$@"; }
 
-generator_of() {
-    for rank in $(ranks_of "$1"); do pgrep -P "$rank" -x noiselab-gen || true; done
-}
+generator_of() { pgrep -P "$(ranks_of "$1" | paste -sd ,)" -x noiselab-gen || true; }
 
 has_generator() { [ -n "$(generator_of "$1")" ]; }
 

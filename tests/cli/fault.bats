@@ -16,9 +16,8 @@ setup() {
 
 teardown() { tell; rm -rf "$place"; }
 
-# every STEP, at_least NUMBER LONG: of the long tests each time, and more faults
-every() { if [ "${NOISELAB_TESTS-}" = long ]; then echo 1; else echo "$1"; fi; }
-at_least() { if [ "${NOISELAB_TESTS-}" = long ]; then echo "$2"; else echo "$1"; fi; }
+# longer SHORT LONG: the second in the long tests, where calls fail each time, not at some
+longer() { if [ "${NOISELAB_TESTS-}" = long ]; then echo "$2"; else echo "$1"; fi; }
 
 # judge: of so many faults at least MORE were injected, so the library is loaded, and nothing went wrong
 judge_faults() {
@@ -27,14 +26,14 @@ judge_faults() {
 }
 
 @test "no failing system call leaves an agent frozen" {
-    run "$place/agent" "$place/fault.so" "$place/noiselab-agent" "$place/launch" 12 "$(every 3)"
-    judge_faults "$(at_least 40 60)"
+    run "$place/agent" "$place/fault.so" "$place/noiselab-agent" "$place/launch" 12 "$(longer 3 1)"
+    judge_faults "$(longer 40 60)"
 }
 
 @test "nor one that is stopped by signals, without root" {
     [ "$(id -u)" -eq 0 ] || skip 'root freezes by cgroups, and this is the other way'
-    run setpriv --reuid 65534 --regid 65534 --clear-groups "$place/agent" "$place/fault.so" "$place/noiselab-agent" "$place/launch" 6 "$(every 3)"
-    judge_faults "$(at_least 24 40)"
+    run setpriv --reuid 65534 --regid 65534 --clear-groups "$place/agent" "$place/fault.so" "$place/noiselab-agent" "$place/launch" 6 "$(longer 3 1)"
+    judge_faults "$(longer 24 40)"
     # signals were sent, and failed
     [[ "$output" =~ signal\ +[1-9] ]]
 }
@@ -68,17 +67,15 @@ judge_faults() {
 }
 
 @test "a clock that is set during a launch is said, and the launch has the times of the clock before" {
-    before=$(date +%s)
     OUT=$place/campaign
     NL_FAULT_STEP="-86400:$place/step" LD_PRELOAD="$place/fault.so" "$build/bin/noiselab-detect" --out "$OUT" --op empty --warmup 0s --seconds 2.5 --launch-id one \
         2>"$place/said" 3>&- &
     wait_until 60 has_rows
     touch "$place/step"
     wait $!
-    cat "$place/said"
     grep -q 'the clock was set by -86400 s' "$place/said"
     jq -e '.ended == "complete" and (.warnings | any(test("the clock was set by -86400 s")))' "$OUT/one/launch.json"
-    [ "$(jq '(.started_utc | fromdate) as $s | (.ended_utc | fromdate) as $e | $e >= $s and $e - $s < 600 and $s >= '"$before" "$OUT/one/launch.json")" = true ]
+    jq -e '(.started_utc | fromdate) as $s | (.ended_utc | fromdate) as $e | $e >= $s and $e - $s < 600 and now - $s < 600' "$OUT/one/launch.json"
 }
 
 # on_rank_1 FAULT COMMAND...: two ranks, of which the second meets the fault; sets status, and output to what was said
@@ -111,7 +108,7 @@ on_rank_1() {
     jq -e '.ended == "complete" and (.checks[] | select(.name == "collective") | .status == "failed" and (.reason | test("not enough memory")))' "$OUT/one/launch.json"
     # what is allocated when the starts are synchronised; the numbers before and behind are other allocations
     n_unsynchronised=0
-    for n in $(seq 12 "$(every 3)" 18); do
+    for n in $(seq 12 "$(longer 3 1)" 18); do
         on_rank_1 "malloc:$n:12" "$build/bin/noiselab-accept" --checks collective,integrity --repetitions 2 --seconds 0.1s
         [ -e "$place/hit" ]
         [ "$status" -le 3 ]

@@ -50,8 +50,7 @@ calls() { awk -F , -v name="$1" '$3 == name { n += $9 } END { print n + 0 }' out
 says() { [[ ${#stderr_lines[@]} -eq 1 && "$stderr" == "noiselab-profile: "*"$1"* ]]; }
 
 # ranks that this test started
-probes() { pgrep -f "^$PROBE " >/dev/null; }
-no_probes() { ! probes; }
+no_probes() { ! pgrep -f "^$PROBE " >/dev/null; }
 
 both_said() { grep -q 'rank 0' said && grep -q 'rank 1' said; }
 
@@ -75,9 +74,11 @@ both_said() { grep -q 'rank 0' said && grep -q 'rank 1' said; }
     done
 }
 
+# compiled NAME TEXT: the program of that source, in whose text \n ends lines
+compiled() { printf "$2\n" >"$1.c" && "${CC:-cc}" -o "$1" "$1.c"; }
+
 @test "what cannot be profiled is said in one line" {
-    printf 'int main(void) { return 0; }\n' >nothing.c
-    "${CC:-cc}" -o nothing nothing.c
+    compiled nothing 'int main(void) { return 0; }'
     profile 2 ./nothing
     says "/nothing' is not an MPI program: it needs no MPI library, and had loaded none when it ended"
     # nothing of it stays, and what was there before does
@@ -88,16 +89,14 @@ both_said() { grep -q 'rank 0' said && grep -q 'rank 1' said; }
     says "/kept/one' exists; a run never writes over another one"
     run noiselab-profile --out kept -- ./nothing
     [ "$(find kept | sort | xargs)" = 'kept kept/one kept/one/file' ]
-    printf '#include <unistd.h>\nint main(void) { _exit(0); }\n' >killed.c
-    "${CC:-cc}" -o killed killed.c
+    compiled killed '#include <unistd.h>\nint main(void) { _exit(0); }'
     profile 2 ./killed
     says "/killed' began without an MPI library and was killed"
     if "${CC:-cc}" -static -o static nothing.c 2>/dev/null; then
         profile 2 ./static
         says "'./static' is a static binary"
     fi
-    printf '#include <mpi.h>\nint main(int n, char **v) { int is = n + !v; return MPI_Initialized(&is) != MPI_SUCCESS || is; }\n' >never.c
-    mpicc -o never never.c
+    CC=mpicc compiled never '#include <mpi.h>\nint main(int n, char **v) { int is = n + !v; return MPI_Initialized(&is) != MPI_SUCCESS || is; }'
     profile 2 ./never
     says "/never' never called MPI_Init"
     # tasks of a launcher that MPI knows nothing of
@@ -114,47 +113,30 @@ both_said() { grep -q 'rank 0' said && grep -q 'rank 1' said; }
 
 @test "an interpreter that loads MPI later is run, and judged by what happened" {
     command -v python3 || skip 'no python3'
-    cat >by-handle.py <<'END'
-import ctypes, ctypes.util, subprocess
-mpi = ctypes.CDLL(ctypes.util.find_library("mpi"), ctypes.RTLD_GLOBAL)
-mpi.MPI_Init(None, None)
-subprocess.run(["true"])
-mpi.MPI_Finalize()
-END
-    profile 2 sh -c 'python3 by-handle.py; true'
+    local open='import ctypes, ctypes.util, subprocess; mpi = ctypes.CDLL(ctypes.util.find_library("mpi"), ctypes.RTLD_GLOBAL)'
+    profile 2 sh -c "python3 -c '$open; mpi.MPI_Init(None, None); subprocess.run([\"true\"]); mpi.MPI_Finalize()'; true"
     says "loaded the MPI library itself and looked its functions up there"
     [[ "$stderr" == *python3* ]]
     # a module that is linked with MPI: its calls are counted
-    cat >module.c <<'END'
-#include <mpi.h>
-int run(void) {
-    MPI_Init(NULL, NULL);
-    for (int i = 0; i < 5; i++) MPI_Barrier(MPI_COMM_WORLD);
-    return MPI_Finalize();
-}
-END
-    mpicc -shared -fPIC -o module.so module.c
-    noiselab-profile --out out -- "$MPIRUN_COMMAND" -n 2 python3 -c 'import ctypes; ctypes.CDLL("./module.so").run()' 3>&-
+    mpicc -shared -fPIC -o module.so -x c - <<<'#include <mpi.h>
+int run(void) { MPI_Init(NULL, NULL); for (int i = 0; i < 5; i++) MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }'
+    profile 0 python3 -c 'import ctypes; ctypes.CDLL("./module.so").run()'
     [ "$(calls barrier)" -eq 10 ]
 }
 
 @test "a program of another MPI library is said to be one, and runs on" {
-    cat >other.c <<'END'
-#include <stdio.h>
-#include <string.h>
-/* a library of the same entry points that calls itself otherwise */
+    # a library of the same entry points that calls itself otherwise
+    "${CC:-cc}" -shared -fPIC -o libother.so -x c - <<<'#include <string.h>
 int PMPI_Get_library_version(char *text, int *n) { strcpy(text, "Some other MPI v1"); *n = 17; return 0; }
-int MPI_Get_library_version(char *text, int *n) { return PMPI_Get_library_version(text, n); }
-END
-    "${CC:-cc}" -shared -fPIC -o libother.so other.c
+int MPI_Get_library_version(char *text, int *n) { return PMPI_Get_library_version(text, n); }'
     LD_PRELOAD=$PWD/libother.so profile 2 "$PROBE" 10 10
     [[ "$output" == *'rank 1 inside_us'* ]]
     [[ "$stderr" == *"late_probe' uses another MPI library (Some other MPI v1) than noiselab was built with"* ]]
 }
 
 @test "Fortran programs are counted, by mpif.h's names and by those of mpi_f08" {
-    needs_fortran() { printf 'program p\n  use mpi_f08\nend program\n' >f.f90 && mpif90 -o f f.f90 2>/dev/null; }
-    needs_fortran || skip 'no Fortran compiler for mpi_f08 (gfortran)'
+    printf 'program p\n  use mpi_f08\nend program\n' >f.f90
+    mpif90 -o f f.f90 2>/dev/null || skip 'no Fortran compiler for mpi_f08 (gfortran)'
     for module in mpi mpi_f08; do
         error=', error'
         [ "$module" = mpi ] || error=''

@@ -14,9 +14,7 @@ setup() {
 teardown() {
     tell
     kill -9 ${started-} 2>/dev/null || true
-    if [ -n "${cgroup:-}" ]; then
-        wait_until 5 rmdir "$cgroup/below" && wait_until 5 rmdir "$cgroup"
-    fi
+    [ -z "${cgroup-}" ] || { wait_until 5 rmdir "$cgroup/below" && wait_until 5 rmdir "$cgroup"; }
 }
 
 # busy [PROGRAM]: starts a program that works 5 ms each 50 ms; its process id in $busy
@@ -41,9 +39,7 @@ refused() { refused_by noiselab-record "$@"; }
     refused "--pid: there is no process 4194000" --pid 4194000 --duration 1s
     refused "--cgroup: no cgroup '/no/such'" --cgroup /no/such --duration 1s
     refused "--cpus: '1-' is not a list of CPUs" --cpus 1- --duration 1s
-    refused "there is no CPU 4000 here" --cpus 4000 --duration 1s
     refused "--cpus: '0-99999999999' is not a list of CPUs" --cpus 0-99999999999 --duration 1s
-    refused "is not a list of CPUs" --cpus 0-4095,0 --duration 1s
     refused "--source: 'ftrace' is not auto, cpu, thread or schedstat" --source ftrace --pid $$ --duration 1s
     refused "can only be seen by source cpu" --source thread --cpus 0 --duration 1s
     refused "--out: 'here' exists (--force replaces it)" --out here --pid $$ --duration 1s
@@ -54,7 +50,7 @@ refused() { refused_by noiselab-record "$@"; }
     [ "$(ls)" = here ]
 }
 
-@test "a command is started, recorded and ended, a stubborn one too" {
+@test "a command is started, recorded and ended, a stubborn one too, and one that ends by itself ends the recording" {
     record 0 --duration 400ms --out trace --json -- "$BUILD/bench/bench_busy" 5ms 50ms
     jq -e '.groups >= 4 and .percent_of_cpu > 3 and .lost == 0 and (.ins - .outs | fabs) <= 2' # a switch at the begin or the end <<<"$output"
     noiselab-gen --replay trace --dry-run
@@ -62,6 +58,9 @@ refused() { refused_by noiselab-record "$@"; }
     awk -F '\t' '/^#/ { next } NF != 5 || $4 != "-" || $5 != "bench_busy" { print; exit 1 }' trace
     record 0 --duration 300ms -- sh -c 'trap "" TERM; while :; do :; done'
     [[ "$stderr" == *"did not end within 5 s of SIGTERM and was killed"* ]]
+    record 0 --json -- sh -c 'i=0; echo not part of the summary; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
+    # where a hypervisor took some of it, the CPU time is not known
+    jq -e '.span_ns < 20e9 and (.cpu_ns // .wall_on_cpu_ns) > 1e7' <<<"$output"
 }
 
 @test "who ran is said at the end, and who is to be left out is" {
@@ -89,11 +88,6 @@ refused() { refused_by noiselab-record "$@"; }
     [ "$(pgrep -fc "[ ]$mark")" -eq 0 ]
 }
 
-@test "a command that ends by itself ends the recording" {
-    record 0 --json -- sh -c 'i=0; echo not part of the summary; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
-    # where a hypervisor took some of it, the CPU time is not known
-    jq -e '.span_ns < 20e9 and (.cpu_ns // .wall_on_cpu_ns) > 1e7' <<<"$output"
-}
 
 @test "a process that ends meanwhile is said, and what was recorded stays" {
     busy

@@ -9,24 +9,14 @@ setup_file() {
     command -v chromium >/dev/null || leave_out 'chromium is not installed (tests/deps.sh report)'
     [ -z "$LEFT_OUT" ] || return 0
     export CAMPAIGNS=$BATS_FILE_TMPDIR R_LIBS=$NOISELAB_BUILD/lib/noiselab/R
-    # $OTHERS: what is also looked at
-    export OTHERS=''
-    [ "${NOISELAB_TESTS-}" != long ] || OTHERS='nodes agent treatments'
     # what R would compile while it runs takes longer than it saves
     R_ENABLE_JIT=0 Rscript --vanilla - "$CAMPAIGNS" "$BATS_TEST_DIRNAME/../../analysis/tests/simulate.R" <<'R'
 dir <- commandArgs(TRUE)[1]
 source(commandArgs(TRUE)[2], chdir = TRUE)
-simulate <- function(name, ...) simulate_campaign(file.path(dir, name), ..., seed = 1)
-simulate("demo", operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 1, 5), pairs = 60,
-         ranks = 2)
-if (nzchar(Sys.getenv("OTHERS"))) {
-  simulate("nodes", operations = "barrier", levels_percent = c(0, 1), pairs = 30, launches = 2, nodes = 3, ranks = 6, noise_nodes = 2, start = "window",
-           half_period_ns = 6e4)
-  simulate("agent", operations = c("barrier", "allreduce"), bytes = c(0, 2048), external = "collectd", pairs = 120, launches = 2, slowdown_percent = 1)
-  simulate("treatments", levels_percent = c(1, 5), kinds = c("spin", "cache"), treatment_factor = c(1, 2), pairs = 60)
-}
+simulate_campaign(file.path(dir, "demo"), operations = c("barrier", "allreduce", "alltoall"), bytes = c(0, 2048, 2048), levels_percent = c(0, 0.01, 0.1, 1, 5),
+                  pairs = 60, ranks = 2, seed = 1)
 R
-    for campaign in demo $OTHERS; do "$BIN/noiselab-report" "$CAMPAIGNS/$campaign"; done
+    "$BIN/noiselab-report" "$CAMPAIGNS/demo"
 }
 
 setup() { left_out_or_go; }
@@ -37,44 +27,39 @@ browse() {
         --enable-logging=stderr --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=5000 "$@" 2>"$BATS_TEST_TMPDIR/console"
 }
 
-# probe CAMPAIGN WIDTH HEIGHT [OPTION...]: what report-probe.js has found in its report, as JSON. The report stands in a frame: a window cannot be
-# as narrow as a phone.
+# probe WIDTH HEIGHT: what report-probe.js has found in the report, as JSON. The report stands in a frame: a window cannot be as narrow as a phone.
 probe() {
-    local file=$CAMPAIGNS/$1/probed.html around=$BATS_TEST_TMPDIR/around.html width=$2 height=$3
-    { cat "$CAMPAIGNS/$1/report.html" && echo '<script>' && cat "$BATS_TEST_DIRNAME/report-probe.js" && echo '</script>'; } >"$file"
+    local file=$CAMPAIGNS/demo/probed.html around=$BATS_TEST_TMPDIR/around.html width=$1 height=$2
+    { cat "$CAMPAIGNS/demo/report.html" && echo '<script>' && cat "$BATS_TEST_DIRNAME/report-probe.js" && echo '</script>'; } >"$file"
     cat >"$around" <<HTML
 <!DOCTYPE html><html><body style="margin:0"><script>
 addEventListener('message', function (e) { var p = document.createElement('pre'); p.id = 'told'; p.textContent = btoa(unescape(encodeURIComponent(e.data)));
 document.body.appendChild(p); });
 </script><iframe src="file://$file" style="border:0;display:block" width="$width" height="$height"></iframe></body></html>
 HTML
-    shift 3
-    browse --window-size="$((width + 100)),$((height + 200))" --allow-file-access-from-files "$@" --dump-dom "file://$around" |
+    browse --window-size="$((width + 100)),$((height + 200))" --allow-file-access-from-files --dump-dom "file://$around" |
         sed -n 's/.*<pre id="told">\([^<]*\)<.*/\1/p' | base64 -d
 }
 
-# sound JSON: nothing wider than the page, cut, covered, empty or dead
+# sound JSON: nothing wider than the page, cut, covered, empty or dead, and no word from the console
 sound() {
+    ! grep -E ':CONSOLE|Uncaught|Refused to' "$BATS_TEST_TMPDIR/console"
     jq . <<<"$1"
     jq -e '.wider_by <= 0 and .wider_by_open <= 0 and .overlaps == [] and .cut == [] and .empty_folds == [] and .dead_links == 0 and
         .without_words == 0 and .sentences == (.sections | length) - 1' <<<"$1"
 }
 
-quiet_console() { ! grep -E ':CONSOLE|Uncaught|Refused to' "$BATS_TEST_TMPDIR/console"; }
-
 @test "the first screen of a laptop holds the answer and its picture, and everything folds open without a word from the console" {
-    found=$(probe demo 1400 900)
+    found=$(probe 1400 900)
     sound "$found"
-    quiet_console
     jq -e '.answer_bottom < 900 and .picture_bottom < 900 and (.answer | test("operations are sensitive")) and
         .sections == ["answer", "slower", "cpu", "seen", "where", "trust", "again"] and .folds > 15 and .pictures >= 7' <<<"$found"
     jq -e '.sorts_up and .sorts_down and .filtered and .unfiltered' <<<"$found"
 }
 
 @test "the first screen of a phone holds the answer and the top of its picture" {
-    found=$(probe demo 400 800)
+    found=$(probe 400 800)
     sound "$found"
-    quiet_console
     jq -e '.width == 400 and .answer_bottom < 800 and .picture_top < 700' <<<"$found"
 }
 
@@ -89,18 +74,6 @@ quiet_console() { ! grep -E ':CONSOLE|Uncaught|Refused to' "$BATS_TEST_TMPDIR/co
     [ "$NOISELAB_TESTS" != long ] || awk -v light="$(brightness 1)" 'BEGIN { exit !(light > 0.9) }'
 }
 
-@test "other reports are sound on both screens" {
-    long_only
-    for campaign in $OTHERS; do
-        for size in '1400 900' '400 800'; do
-            echo "$campaign at $size"
-            found=$(probe "$campaign" $size)
-            sound "$found"
-            quiet_console
-            jq -e '.answer_bottom < .height' <<<"$found"
-        done
-    done
-}
 
 @test "without scripts the page says and shows the same" {
     # what a browser is given

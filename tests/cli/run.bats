@@ -34,9 +34,7 @@ run_refused_last() {
 taken() { for file in "$OUT"/*/launch.json; do jq -r 'select(.ended == "complete") | .launch' "$file"; done; }
 
 # an earlier attempt at a launch, as it is when its process was killed
-cut_short() {
-    sed -i 's/^  "ended": .*/  "ended": null,/' "$OUT/$1/launch.json"
-}
+cut_short() { sed -i 's/^  "ended": .*/  "ended": null,/' "$OUT/$1/launch.json"; }
 
 # bats test_tags=mpi
 @test "the schedule has every launch with its words before the first one starts, and the launches are those" {
@@ -53,20 +51,18 @@ cut_short() {
 @test "a campaign goes on with the launches that are not complete, and with no other" {
     three_launches
     second=$(planned | sed -n 2p)
-    cut_short "$second"
     others=$(cksum "$OUT/$(planned | sed -n 1p)/blocks.csv" "$OUT/$(planned | sed -n 3p)/blocks.csv")
-    resume || true
-    grep -q '2 of 3 planned launches are complete' "$ERR"
-    [ "$(grep -c ': launch ' "$ERR")" -eq 1 ]
+    # a second attempt that fails has a place of its own
+    for n in 1 2; do
+        cut_short "$second"
+        resume || true
+        grep -q '2 of 3 planned launches are complete' "$ERR"
+        [ "$(grep -c ': launch ' "$ERR")" -eq 1 ]
+        [ "$(ls "$OUT/partial" | wc -l)" -eq $n ]
+    done
     [ "$(planned)" = "$(taken)" ]
     [ "$others" = "$(cksum "$OUT/$(planned | sed -n 1p)/blocks.csv" "$OUT/$(planned | sed -n 3p)/blocks.csv")" ]
     [ "$(jq -r .ended "$OUT/partial/$second.1/launch.json")" = null ]
-    # a second attempt that fails has a place of its own
-    cut_short "$second"
-    resume || true
-    [ "$(ls "$OUT/partial" | wc -l)" -eq 2 ]
-    resume || true
-    [ "$(grep -c ': launch ' "$ERR")" -eq 0 ]
 }
 
 # bats test_tags=quick
@@ -100,61 +96,56 @@ cut_short() {
     [ "$(taken | wc -l)" -eq 2 ]
 }
 
+# in_campaign LINES WORD...: lines of shell that have the functions of noiselab run, $OUT for $1, and the words
+in_campaign() {
+    bash -u -c 'NOISELAB_BIN=$0 NOISELAB_LIBEXEC=${0%/bin}/libexec/noiselab
+        . "$NOISELAB_LIBEXEC/lib.sh"
+        '"$1" "$(realpath "$BIN")" "$OUT" "${@:2}"
+}
+
+# bats test_tags=quick
+@test "an owner that has ended, or is from before its machine was started anew, is gone; one of another container or machine is not" {
+    mkdir -p "$OUT/claims/L"
+    local boot begin
+    boot=$(cat /proc/sys/kernel/random/boot_id)
+    # by host, process, its start, job, restarts, boot, namespace and machine
+    is_gone() { echo "$(uname -n) $*" >"$OUT/claims/L/owner" && in_campaign 'is_owner_gone "$1/claims/L"'; }
+    begin=$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20)
+    # a process with that number that started at another time is another one
+    is_gone "$$ 1 - 0 $boot $(readlink /proc/self/ns/pid)"
+    [ ! -s /etc/machine-id ] || is_gone "1 1 - 0 00000000-0000-0000-0000-000000000000 pid:[1] $(cat /etc/machine-id)"
+    for owner in "$$ $begin - 0" "$$ 1 - 0 $boot pid:[1]" "$$ 1 - 0 00000000-0000-0000-0000-000000000000 pid:[1] another" \
+        '1 1 - 0 00000000-0000-0000-0000-000000000000 pid:[1] -'; do
+        if is_gone "$owner"; then false; fi
+    done
+}
+
 @test "a launch that somebody runs is left alone, and one whose owner is gone is taken over" {
     three_launches
     cut_short "$(planned | head -n 1)"
     claim=$OUT/claims/$(planned | head -n 1)
     mkdir -p "$claim"
-    # this test is alive; nor is that of another container of this host taken, whose number means nothing here, nor that of another machine with this name
-    for owner in "$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20) - 0" "1 - 0 $(cat /proc/sys/kernel/random/boot_id) pid:[1]" \
-        '1 - 0 00000000-0000-0000-0000-000000000000 pid:[1] another'; do
-        echo "$(uname -n) $$ $owner" >"$claim/owner"
-        run_refused_last '1 launch(es) are run by others' resume
-        [ "$(taken | wc -l)" -eq 2 ]
-    done
-    # a process with that number that started at another time is another one
-    echo "$(uname -n) $$ 1 - 0 $(cat /proc/sys/kernel/random/boot_id) $(readlink /proc/self/ns/pid)" >"$claim/owner"
+    owner="$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20) - 0"
+    echo "$(uname -n) $$ $owner" >"$claim/owner"
+    run_refused_last '1 launch(es) are run by others' resume
+    [ "$(taken | wc -l)" -eq 2 ]
+    echo "$(uname -n) $$ 1 ${owner#* } $(cat /proc/sys/kernel/random/boot_id) $(readlink /proc/self/ns/pid)" >"$claim/owner"
     resume || true
     [ "$(planned)" = "$(taken)" ]
     [ ! -e "$OUT/claims" ]
 }
 
-# bats test_tags=quick
-@test "an owner from before its machine was started anew is gone, one of another machine with its name is not" {
-    [ -s /etc/machine-id ] || skip 'no machine id here'
-    mkdir -p "$OUT/claims/L"
-    cat >"$BATS_TEST_TMPDIR/gone.sh" <<'EOT'
-NOISELAB_BIN=$(cd "$1" && pwd)
-NOISELAB_LIBEXEC=${NOISELAB_BIN%/bin}/libexec/noiselab
-. "$NOISELAB_LIBEXEC/lib.sh"
-is_owner_gone "$2"
-EOT
-    # is_gone LINE: of an owner with that line
-    is_gone() {
-        echo "$1" >"$OUT/claims/L/owner"
-        bash "$BATS_TEST_TMPDIR/gone.sh" "$BIN" "$OUT/claims/L"
-    }
-    before="$(uname -n) 1 1 - 0 00000000-0000-0000-0000-000000000000 pid:[1]"
-    is_gone "$before $(cat /etc/machine-id)"
-    if is_gone "$before another" || is_gone "$before -"; then false; fi
-}
-
 # claim_at_once HOW MANY: they claim the launch L of $OUT at one moment, and say so in $OUT/won; what they have to say is in $ERR
 claim_at_once() {
-    cat >"$BATS_TEST_TMPDIR/claim.sh" <<'EOT'
-set -u
-NOISELAB_BIN=$(cd "$1" && pwd)
-NOISELAB_LIBEXEC=${NOISELAB_BIN%/bin}/libexec/noiselab
-. "$NOISELAB_LIBEXEC/lib.sh"
-experiment=sensitivity campaign=$2
-echo >>"$2/ready"
-while [ ! -e "$2/go" ]; do :; done
-if claim L; then echo "$$" >>"$2/won"; fi
-# the claim of one that has ended may be taken over: none ends before all have tried
-echo "$$" >>"$2/tried"
-while [ "$(wc -l <"$2/tried")" -lt "$3" ]; do sleep 0.01; done
-EOT
-    for _ in $(seq "$1"); do bash "$BATS_TEST_TMPDIR/claim.sh" "$BIN" "$OUT" "$1" 2>>"$ERR" 3>&- & done
+    # the claim of one that has ended may be taken over: none ends before all have tried
+    for _ in $(seq "$1"); do
+        in_campaign 'experiment=sensitivity campaign=$1
+            echo >>"$1/ready"
+            while [ ! -e "$1/go" ]; do :; done
+            if claim L; then echo >>"$1/won"; fi
+            echo >>"$1/tried"
+            while [ "$(wc -l <"$1/tried")" -lt "$2" ]; do sleep 0.01; done' "$1" 2>>"$ERR" 3>&- &
+    done
     until [ "$(wc -l <"$OUT/ready")" -eq "$1" ]; do sleep 0.01; done 2>/dev/null
     : >"$OUT/go"
     wait
@@ -296,9 +287,7 @@ EOT
 @test "many that go on at once take each launch once" {
     three_launches
     for launch in $(planned); do rm -r "${OUT:?}/$launch"; done
-    for i in 1 2 3; do
-        "$BIN/noiselab" run sensitivity --resume "$OUT" >/dev/null 2>"$BATS_TEST_TMPDIR/err-$i" 3>&- &
-    done
+    for i in 1 2 3; do ERR=$BATS_TEST_TMPDIR/err-$i resume & done
     wait
     [ "$(planned)" = "$(taken)" ]
     [ ! -e "$OUT/partial" ]
@@ -350,30 +339,27 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
     umount "$OUT"
 }
 
-@test "before the first launch the plan says what it takes in all and how small a slowdown can be seen, and refuses nothing" {
-    rehearse() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
+# rehearsed OPTION...: what the plan says is in $ERR
+rehearsed() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
+
+@test "before the first launch the plan says what it takes in all and how small a slowdown can be seen, or how long would do, and refuses nothing" {
     assumed() { PATH=$WITH_R "$BIN/noiselab" plan --detect 1 --op barrier --levels 1 --json "$@" | sed -n 's/.*"sd": \([0-9.]*\),/\1/p' | awk '{ printf "%.2g\n", $1 }'; }
-    rehearse --levels 0,1 --seconds 16
+    rehearsed --levels 0,1 --seconds 16
     # 400 pairs: (2.326 + 1.645) * 4 % / sqrt(400)
     grep -q 'plan: 1 launch, some .* in all; 400 pairs of 10 ms .*a slowdown of 0.79 % can be seen' "$ERR"
     # the assumption is that of noiselab plan
     for half in 1ms 2s; do
-        rehearse --levels 0,1 --half-period "$half" --seconds 100
+        rehearsed --levels 0,1 --half-period "$half" --seconds 100
         [ "$(sed -n 's/.*pairs scatter by \(.*\) %)/\1/p' "$ERR")" = "$(assumed --half-period "$half")" ]
     done
     # the pairs of all launches, and fewer are seen by means where bursts vary
-    rehearse --levels 0,1 --seconds 4 --launches 4
+    rehearsed --levels 0,1 --seconds 4 --launches 4
     grep -q '4 launches, .* 400 pairs of 10 ms .* 0.79 %' "$ERR"
-    rehearse --levels 0,1 --seconds 16 --pattern poisson
+    rehearsed --levels 0,1 --seconds 16 --pattern poisson
     grep -q 'pairs scatter by 7.1 %' "$ERR"
-}
-
-# bats test_tags=quick
-@test "too few pairs for any test are said before the run, with the seconds that would do" {
-    short() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier --levels 0,1 --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
-    short --seconds 0.2
+    rehearsed --levels 0,1 --seconds 0.2
     grep -q '5 pairs .*: too few, a test at alpha 0.01 needs 7; --seconds 0.3 would do' "$ERR"
-    short --seconds 0.3
+    rehearsed --levels 0,1 --seconds 0.3
     grep -q '7 pairs .* can be seen' "$ERR"
 }
 

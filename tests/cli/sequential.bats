@@ -32,32 +32,6 @@ load detect
     [[ "$output" == *"looks after rounds 13, 25, 38, 50: the run ends when every slowdown is decided against 2 %"* ]]
 }
 
-# the run's rows are those of the rounds up to its last look, and the account of its looks is consistent
-consistent() {
-    local json="$OUT/$1/launch.json"
-    jq .sequential "$json"
-    jq -e '.ended == "complete"' "$json"
-    jq -e '.sequential | .decided == ([.looks[-1].cells[].decision] | all(. != "open"))' "$json"
-    # it went on only while something was open, and ended for a decision or at the end
-    jq -e '.sequential.looks[:-1] | all([.cells[].decision] | any(. == "open"))' "$json"
-    jq -e '.sequential | .decided or (.looks | length) == .looks_planned' "$json"
-    jq -e '.sequential.looks | [.[].look] == [range(1; length + 1)]' "$json"
-    jq -e --argjson arms "$2" '.rows == .sequential.looks[-1].rounds * .pairs_planned / .sequential.rounds_planned * $arms' "$json"
-    # level 0 is not judged
-    jq -e '[.sequential.looks[].cells[].level_percent] | all(. > 0)' "$json"
-}
-
-@test "a lockin run ends with a look, and its rows are those of the looks" {
-    launch 1 --op empty,barrier --levels 0,10,60 --half-period 2ms --warmup 0s --seconds 1.2 --stop-when decided:looks=3,spending=pocock,alpha=0.1 --launch-id one
-    consistent one 2
-    [ "$(jq '[.sequential.looks[0].cells[] | [.operation, .level_percent]] | length' "$OUT/one/launch.json")" -eq 4 ]
-}
-
-@test "a run of blocks ends with a look, and its rows are those of the looks" {
-    launch 1 --op empty --design blocks --block 10ms --levels 0,10,60 --warmup 0s --seconds 1.2 --stop-when decided:looks=6,alpha=0.1 --margin 5 --launch-id one
-    consistent one 4
-}
-
 @test "a run without looks says so" {
     launch 1 --op empty --levels 5 --half-period 2ms --warmup 0s --seconds 0.05 --launch-id one
     jq -e '.sequential == null and has("sequential") and .options.arms == "both" and .options.set == null' "$OUT/one/launch.json"

@@ -3,13 +3,6 @@
 
 load detect
 
-json() { jq -c "$1" "$OUT/one/launch.json"; }
-single() {
-    local ranks=$1
-    shift
-    launch "$ranks" --design single --levels none --warmup 0s --launch-id one "$@"
-}
-
 # bats test_tags=quick
 @test "names that are unknown, numbers out of range, and options that a way to start has no use for are refused" {
     refused "--starts: 'later' is not a way to start" --starts later
@@ -20,7 +13,6 @@ single() {
         refused "--${words% *}: '${words#* }' is not" "--${words% *}" "${words#* }"
     done
     refused "--starts: loop has no 'slot' (it has: none; try round)" --starts loop:slot=5us
-    refused "--starts: loop has no 'raw'" --starts loop:raw=x
     refused "--check every: needs synchronised starts" --check every
     refused "--buffer flush: needs synchronised starts" --buffer flush
     refused "--starts: stop-rule: design lockin has a fixed length" --starts window:stop-rule=error
@@ -30,7 +22,6 @@ single() {
     refused "--arrival: amount: with operations back to back how late has to be a time" --arrival late-any
     refused "--arrival: with operations back to back late ranks are an arm of design lockin (or" --arrival late-any:amount=5us --design blocks
     refused "--arrival: with operations back to back late ranks are an arm of design lockin, and not beside --stop-when" --arrival late-any:amount=5us --stop-when decided
-    refused "--arrival: trace needs its file" --arrival trace
     refused "--starts: 'gama' is not a key of it (clock, sync-ranks, sync-every, slot, gamma, eps, stage, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw): did you mean gamma?" --starts window:gama=1.2
     refused "--starts: gamma: '1.2,eps' is not a number" --starts window:gamma=1.2,eps
     refused "--starts: 'gamma' is not NAME=VALUE" --starts window:gamma

@@ -4,20 +4,11 @@
 
 load cluster
 
-setup_file() { cluster_up 3; }
-
-teardown_file() { cluster_down; }
-
-setup() {
-    left_out_or_go
-    OUT="$BATS_TEST_TMPDIR/campaign"
-    TEXT="$BATS_TEST_TMPDIR/text"
-    ERR="$BATS_TEST_TMPDIR/stderr"
+setup_file() {
+    cluster_up 3
     # ranks that share a CPU wait for each other's turn
     export OMPI_MCA_mpi_yield_when_idle=1
 }
-
-teardown() { tell; [ -z "${BROKEN-}" ] || "$CLUSTER" mend "$DIR" "$BROKEN" 3>&-; }
 
 # acceptance WORDS: in an allocation of all nodes; its status is in status, its answer in $TEXT
 acceptance() {
@@ -97,24 +88,4 @@ END
     for node in node1 node2 node3; do [ "$(head -n 1 "$OUT/nodes/$node.txt")" = 'verdict: fail' ]; done
     "$BIN/noiselab" compare "$good" "$OUT" >"$TEXT"
     grep -q 'detour' "$TEXT"
-}
-
-second_runs() { [ -s "$OUT"/*-0002/accept.csv ]; }
-
-@test "a node that dies in the middle of a batch job costs its launch: what ran is kept and judged" {
-    long_only
-    on_login "$BIN/noiselab" run acceptance --out "$OUT" --no-report --submit --nodes 3 --time 10 --checks latency,detour \
-        --seconds 60s --launches 2 --repetitions 20 --self-check none --sbatch --no-requeue >"$TEXT" 2>&1
-    grep -q '^# Is this cluster quiet and correct' "$TEXT"
-    # the first launch is complete, the second has begun
-    sed -i 's/\(--rotate=0:1.*\)--seconds\t30000ms\t--repetitions\t20/\1--seconds\t1000ms\t--repetitions\t2/' "$OUT/schedule.tsv"
-    wait_until 60 second_runs
-    "$CLUSTER" fail "$DIR" node3 node 3>&-
-    BROKEN=node3
-    wait_until 90 queue_is_empty
-    ends 2 "$BIN/noiselab" run acceptance --finish "$OUT" >"$TEXT" 2>&1
-    tail -n 1 "$TEXT" | grep -q "only 1 of 2 planned launches are complete.*; go on with: noiselab run acceptance --resume"
-    # all nodes were looked at in the first launch, and none of this is a pass
-    [ "$(ls "$OUT/nodes")" = "$(printf 'node%d.txt\n' 1 2 3)" ]
-    jq -e '.verdict != "pass"' "$OUT/verdict.json"
 }

@@ -1,4 +1,4 @@
-# What the tests on the test cluster share. A file's setup_file calls cluster_up, its teardown_file cluster_down, its setup left_out_or_go.
+# What the tests on the test cluster share. A file's setup_file calls cluster_up.
 
 load ../helpers
 
@@ -19,6 +19,14 @@ cluster_up() {
         head -n 20 "$DIR"/log/*
         return 1
     } >&2
+}
+
+teardown_file() { cluster_down; }
+
+setup() {
+    left_out_or_go
+    # campaigns lie where all nodes see them, which the folder of a test is
+    OUT="$BATS_TEST_TMPDIR/campaign" TEXT="$BATS_TEST_TMPDIR/text" ERR="$BATS_TEST_TMPDIR/stderr"
 }
 
 cluster_down() {

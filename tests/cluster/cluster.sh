@@ -19,8 +19,8 @@ usage: cluster.sh up [--nodes N] [--tag T] [--no-slurm] DIR   N nodes (3), node1
        cluster.sh run DIR COMMAND...             on the login node, in this folder; the process becomes the command, signals reach it
        cluster.sh on DIR NODE COMMAND...         on a node, on its CPU
        cluster.sh mpirun DIR [--per-node K] [--nodes node1,node2] COMMAND...   without Slurm; NOISELAB_MPIRUN: Open MPI 4, 5 or MPICH
-       cluster.sh fail DIR NODE slurmd|node|link killed: its slurmd; all of it, at once; or its cable pulled out
-       cluster.sh mend DIR NODE                  all of that as it was
+       cluster.sh fail DIR NODE                  switched off, at once
+       cluster.sh mend DIR NODE                  and on again
        cluster.sh relay DIR NODE NODE [US]       a slow link: what the two send each other is held for so long (200) by a program. Says its
                                                  process number; the link is as before when that ends
        cluster.sh why-not [--no-slurm]           why this machine cannot have one, or nothing

@@ -5,8 +5,6 @@ load cluster
 
 setup_file() { cluster_up 3; }
 
-teardown_file() { cluster_down; }
-
 setup() {
     left_out_or_go
     cd "$BATS_TEST_DIRNAME/../.."

@@ -6,15 +6,6 @@ load cluster
 
 setup_file() { cluster_up 3; }
 
-teardown_file() { cluster_down; }
-
-setup() {
-    left_out_or_go
-    # campaigns lie where all nodes see them, which the folder of a test is
-    OUT="$BATS_TEST_TMPDIR/campaign"
-    TEXT="$BATS_TEST_TMPDIR/text"
-}
-
 teardown() {
     tell
     [ -z "$LEFT_OUT" ] || return 0
@@ -75,24 +66,17 @@ is_whole() {
     [ ! -e "$OUT/claims" ]
 }
 
-# margin_is_judged: the status is that of the answer
-margin_is_judged() {
-    [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
-    grep -q "^Margin of .*: $([ "$status" -eq 1 ] && echo fail || echo inconclusive), " "$OUT"/slurm-*.out
-}
-
 hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
 
 # node2 has a CPU of its own; node1 and node3 share the other one. The noise is heavy: other work on this machine must not hide it
-@test "a job on three nodes measures on all of them, finds the noise on its node, and its status is that of its answer" {
-    barriers --nodes 3 --levels 50 --seconds 2 --half-period 100ms --noise-nodes node2 --on rank:0 --margin 0.0001
-    job_ended
+@test "a job on three nodes measures on all of them, finds the noise on its node, and who waits for it gets the status of its answer" {
+    ends '1|3' barriers --wait --nodes 3 --levels 50 --seconds 2 --half-period 100ms --noise-nodes node2 --on rank:0 --margin 0.0001
     is_whole
-    # no run this short can tell that a slowdown is below a ten-thousandth of a percent
-    margin_is_judged
+    # no run this short can tell that a slowdown is below a ten-thousandth of a percent; the status is that of the answer
+    grep -q "^Margin of .*: $([ "$status" -eq 1 ] && echo fail || echo inconclusive), " "$OUT"/slurm-*.out
     [ "$(hosts_of "$OUT"/*/launch.json)" = node1,node2,node3 ]
     [ "$(jq -r .ranks "$OUT"/*/launch.json | sort -u)" = 3 ]
-    [ "$(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json | sort -u)" -eq "$id" ]
+    grep -q "^job $(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json | sort -u): " "$TEXT"
     "$BIN/noiselab" analyze nodes "$OUT" >"$TEXT"
     # ranks that share a CPU give it up for others that wait: with a heavy load on one node the others may lose a little, too
     head -n 1 "$TEXT" | grep -qE '^The noise is on (node2(\.$|; traces of it on )|.*, most on node2 )'
@@ -110,12 +94,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     grep -q '^To select it (holds for Open MPI v[0-9.a-z]*, 2 ranks on 2 nodes; ' "$TEXT"
     # the rule is for the size of both ranks together
     grep -qx '128 1 0 0' "$OUT/advice.rules"
-}
-
-@test "who waits for a job gets its status" {
-    ends '1|3' barriers --wait --nodes 1 --seconds 300ms --margin 0.0001
-    is_whole
-    margin_is_judged
 }
 
 @test "the script of a job says what was asked for, and is shown as it is submitted" {
@@ -173,16 +151,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     is_whole
     grep -q '^noiselab-run: 1 of 2 planned launches are complete' "$OUT"/slurm-*.out
     [ "$(ls -d "$OUT"/partial/*-0002.1)" ]
-}
-
-@test "two runs of one campaign share its launches, and none is taken twice" {
-    barriers --nodes 1 --seconds 300ms --launches 4
-    experiment sensitivity --resume "$OUT" --submit --nodes 1
-    wait_until 120 queue_is_empty
-    is_whole
-    [ ! -e "$OUT/partial" ]
-    # each launch was begun once
-    [ "$(said | grep -c '^noiselab-run: launch ')" -eq 4 ]
 }
 
 @test "sets of nodes are taken in random order, each on its nodes" {

@@ -6,14 +6,6 @@ load ../rules
 
 setup_file() { cluster_up 2 --no-slurm; }
 
-teardown_file() { cluster_down; }
-
-setup() {
-    left_out_or_go
-    OUT="$BATS_TEST_TMPDIR/campaign"
-    ERR="$BATS_TEST_TMPDIR/stderr"
-}
-
 # on_nodes MPIRUN FOLDER LIBRARY: the detector of that folder, one rank on each node, with noise on both; then two on each, which share their CPU
 on_nodes() {
     local mpirun=$1 detect=$2/noiselab-detect library=$3 facts
@@ -151,7 +143,7 @@ half_round_trip() {
         --self-check none >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" 3>&- &
     local run=$!
     wait_until 90 has_second_launch
-    "$CLUSTER" fail "$DIR" node2 node 3>&-
+    "$CLUSTER" fail "$DIR" node2 3>&-
     wait_until 60 is_over "$run" || kill "$run"
     wait "$run" && false
     "$CLUSTER" mend "$DIR" node2 3>&-
@@ -167,7 +159,7 @@ has_second_launch() { [ -s "$OUT"/*-0002/launch.json ]; }
         --out "$OUT" >/dev/null 2>"$ERR" 3>&- &
     local mpirun=$!
     wait_until 60 has_rows
-    "$CLUSTER" fail "$DIR" node2 node 3>&-
+    "$CLUSTER" fail "$DIR" node2 3>&-
     # an mpirun may wait for a node for ever: the one who waits for it has a limit, as batch jobs do
     wait_until 3 is_over "$mpirun" || kill "$mpirun"
     wait "$mpirun" && false

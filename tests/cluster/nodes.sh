@@ -152,20 +152,11 @@ node_exec() {
 
 node_run() { (node_exec "$@"); }
 
-# node_fail NODE WHAT
+# node_fail NODE: without a word to the others, as when the power goes
 node_fail() {
-    if [ $# != 2 ] || [ "$1" = login ] || [ ! -e "$dir/pids/$1" ]; then stop 'fail: wants a node and one of slurmd, node, link'; fi
-    # shellcheck disable=SC2016 # the shell on the node reads the file
-    case $2 in
-    slurmd) node_run "$1" sh -c 'kill -9 "$(cat "$1")"' sh "$dir/run/$1.slurmd" ;;
-    node)
-        # without a word to the others, as when the power goes
-        login_run ip link del "$1"
-        keeper_of "$1" && kill -9 "$keeper"
-        ;;
-    link) login_run ip link set "$1" down ;;
-    *) stop "fail: '$2' is not one of slurmd, node, link" ;;
-    esac
+    if [ $# != 1 ] || [ "$1" = login ] || [ ! -e "$dir/pids/$1" ]; then stop 'fail: wants a node'; fi
+    login_run ip link del "$1"
+    keeper_of "$1" && kill -9 "$keeper"
 }
 
 # node_relay NODE NODE [DELAY_US]: what the two send each other goes through a program that holds it; says its process, with which this ends
@@ -182,10 +173,6 @@ node_relay() {
 
 node_mend() {
     if [ $# != 1 ] || [ "$1" = login ] || [ ! -e "$dir/pids/$1" ]; then stop 'mend: wants a node'; fi
-    if node_is_up "$1"; then
-        login_run ip link set "$1" up
-    else
-        if ! keep "$1" || ! wait_for 5 node_is_up "$1" || ! plug "$1"; then stop "$1 did not come up again, see $dir/log"; fi
-    fi
+    node_is_up "$1" || { keep "$1" && wait_for 5 node_is_up "$1" && plug "$1"; } || stop "$1 did not come up again, see $dir/log"
     [ "$with_slurm" = no ] || slurmd_mend "$1"
 }

@@ -11,8 +11,6 @@ setup_file() {
     find_reframe
 }
 
-teardown_file() { cluster_down; }
-
 # find_reframe: sets REFRAME, the program, in an environment of its own that the next run finds; or NO_REFRAME, why there is none
 find_reframe() {
     local environment="$ROOT/${NOISELAB_BUILD:-build}/reframe" said
@@ -63,13 +61,6 @@ check() {
     [ "$(jq -r '[.ranks, (.hosts | length)] | @csv' reframe/output/*/*/*/*/campaign/*/launch.json)" = 2,2 ]
 }
 
-@test "on this machine, a reproducibility check starts its launches one after another, and passes" {
-    long_only
-    references generous 1e6 1e6 1e9
-    check passes here 'noiselab_reproducibility.*barrier' "$PWD/generous" --setvar n_launches=3
-    [ "$(cat $(find reframe/output -name launch.json) | jq -s -c 'map([.ranks, .ended])')" = '[[2,"complete"],[2,"complete"],[2,"complete"]]' ]
-}
-
 @test "on this machine, a sensitivity check fails with an impossible reference, and for that alone" {
     references impossible 1e6 -1e6 1e9
     check fails here 'noiselab_sensitivity.*barrier' "$PWD/impossible"
@@ -89,16 +80,6 @@ check() {
     grep -qF "figures that have references were not measured: ['latency.between.half_round_trip.0']" said
     check fails here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour:inject-fault=0:1:100
     grep -q "the verdict is fail: .*integrity" said
-}
-
-@test "through Slurm, an acceptance check whose self-check cannot see its load is inconclusive, which is skipped if that is wanted" {
-    long_only
-    left_out_or_go
-    references generous 1e6 1e6 1e9
-    check passes cluster noiselab_acceptance "$PWD/generous" --setvar num_tasks=2 --setvar inconclusive=skip \
-        --setvar checks=integrity,detour --setvar options=--launches,1,--self-check,0.001:3s
-    grep -q 'inconclusive: ' said
-    grep -qE 'SKIP' said
 }
 
 @test "a launch that cannot run fails the check with its own reason; what stands in an option is a word, whatever a shell would make of it" {

@@ -8,11 +8,6 @@ setup() {
     needs_cpus 2
 }
 
-is_complete() { jq -e '.ended == "complete"' c/*/launch.json >/dev/null 2>&1; }
-
-# end_when COMMAND...: the program ends once that succeeds. It looks once a second: ten times took a tenth of the ranks' CPUs.
-end_when() { (for _ in {1..120}; do "$@" && break || sleep 1; done; touch end) >/dev/null 2>&1 3>&- & }
-
 # followed LEVELS SECONDS COMMAND...: into c; the verdicts are in verdicts.json
 followed() {
     local levels=$1 seconds=$2

@@ -48,16 +48,9 @@ apart() {
         }' "$WORK/$1.trace" | sort -g | awk '{ v[NR] = $1 } END { print (NR > 30) ? v[int((NR + 1) / 2)] : "too-few" }'
 }
 
-@test "each node has its generator, its CPU and its certificate" {
+@test "each node has its generator and its CPU; aligned noise hits both nodes at once, staggered and random noise does not" {
     launch random --phase random
-    cat "$WORK"/random/*/launch.json | jq -c '[.nodes, [.hosts[].host], [.generators[] | [.host, .cpus, .levels[0].ok]]]'
-    [ "$(jq .nodes "$WORK"/random/*/launch.json)" = 2 ]
-    [ "$(jq -c '[.generators[].host]' "$WORK"/random/*/launch.json)" = '["node1","node2"]' ]
-    [ "$(jq -c '[.generators[].cpus[0]]' "$WORK"/random/*/launch.json)" = '[0,1]' ]
-}
-
-@test "aligned noise hits both nodes at once, staggered and random noise does not" {
-    launch random --phase random
+    jq -e '.nodes == 2 and [.generators[].host] == ["node1", "node2"] and [.generators[].cpus[0]] == [0, 1]' "$WORK"/random/*/launch.json
     launch aligned --phase aligned
     launch staggered --phase staggered
     random=$(apart random) aligned=$(apart aligned) staggered=$(apart staggered)
@@ -88,10 +81,4 @@ apart() {
     judge [ "$(jq .start.overshoot_ns.p50 $launch)" -le "$(jq .start.late_bound_ns $launch)" ]
     # arrivals differ between nodes, and a node of one rank has nothing within it
     awk -F , 'NR > 1 && ($39 == "" || $38 + 0 > 1e-3 * ($39 + 1)) { print; exit 1 }' "$WORK"/starts/*/blocks.csv
-}
-
-@test "two ranks on each of two nodes share their node's clock" {
-    two_nodes_run "$WORK" 2 "$BUILD/bin/noiselab-detect" --sync-only --oversubscribe 3>&- >"$WORK/clocks"
-    cat "$WORK/clocks"
-    [ "$(grep -c "shares its node's" "$WORK/clocks")" -eq 2 ]
 }

@@ -3,13 +3,6 @@
 
 load ../cli/detect
 
-json() { jq -c "$1" "$OUT/one/launch.json"; }
-single() {
-    local ranks=$1
-    shift
-    launch "$ranks" --design single --levels none --warmup 0s --launch-id one "$@"
-}
-
 # overshoot_is_small: half of the starts of each loop are late by less than 100 us
 overshoot_is_small() { column overshoot_ns_p50 "$OUT/one/blocks.csv" | awk '$1 > 100000 { exit 1 }'; }
 
