@@ -106,6 +106,7 @@ in_a_minute() {
     alone 'PALS_RANKID=0 PALS_LOCAL_RANKID=0 PMI_SIZE=4' 'PALS started 4 ranks, MPI sees 1'
     # the task is one, though the job has more
     (export SLURM_NTASKS=4 SLURM_STEP_NUM_TASKS=1 SLURM_LOCALID=0 SLURM_PROCID=0 && launch 1 --op empty --levels none --design single --count 10)
+}
 
 @test "ranks that may use fewer CPUs than they are are named before measuring, with the CPUs" {
     "$MPIRUN_COMMAND" --version 2>&1 | grep -q HYDRA && skip 'the words are those of Open MPI'
@@ -195,7 +196,7 @@ no_line_but() {
 }
 
 @test "nothing is locked: a results folder may lie on a file system without locks" {
-    ! grep -nE '\b(flock|lockf)\(|F_(OFD_)?(SETLKW?|GETLK)' "$BATS_TEST_DIRNAME"/../../detector/*.[ch] "$BATS_TEST_DIRNAME"/../../common/*/*.[ch]
+    ! grep -rnE --include='*.[ch]' '\b(flock|lockf)\(|F_(OFD_)?(SETLKW?|GETLK)' "$BATS_TEST_DIRNAME"/../../{detector,common}
 }
 
 @test "of 16 ranks rank 0 holds little more than the others, and every file has the rows that there are ranks for" {
