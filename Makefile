@@ -189,7 +189,7 @@ $(BUILD)/libexec/noiselab/%: experiments/%
 
 # every command, option and operation, from the programs' own tables: for `noiselab help`, man pages and the completion of shells
 WORDS := $(BUILD)/share/noiselab/words.tsv
-COMPLETIONS := $(BUILD)/share/bash-completion/completions/noiselab $(BUILD)/share/zsh/site-functions/_noiselab $(BUILD)/share/fish/vendor_completions.d/noiselab.fish
+COMPLETIONS := $(BUILD)/share/bash-completion/completions/noiselab $(BUILD)/share/zsh/site-functions/_noiselab
 OPTIONS := $(BUILD)/share/doc/noiselab/options.md
 MAN := $(patsubst docs/man/%,$(BUILD)/share/man/man1/%,$(wildcard docs/man/*.1))
 words: $(WORDS) $(COMPLETIONS) $(OPTIONS) $(MAN)
@@ -209,7 +209,6 @@ $(MAN): $(BUILD)/share/man/man1/%: docs/man/% experiments/command/man.sh $(WORDS
 
 $(BUILD)/share/bash-completion/completions/noiselab: completed = bash
 $(BUILD)/share/zsh/site-functions/_noiselab: completed = zsh
-$(BUILD)/share/fish/vendor_completions.d/noiselab.fish: completed = fish
 $(COMPLETIONS): experiments/command/completion.sh $(WORDS)
 	@mkdir -p $(@D)
 	sh experiments/command/completion.sh $(completed) $(WORDS) > $@.new && mv $@.new $@

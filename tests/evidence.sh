@@ -21,13 +21,13 @@ proofs() {
     proof agent_answer agent-answer.csv 'make bench-stats CAMPAIGNS=2000 PARTS=agent' \
         'An answer about an agent is wrong in at most 1 of 100 campaigns, for the hardest margin there is' \
         'agents whose bursts are of no simulated kind'
-    proof agent_runs agent-runs.csv 'tests/bench/agent-runs.sh bursts placebo beside full control 10' \
+    proof agent_runs agent-runs.csv 'tests/bench/known-runs.sh bursts placebo beside full control 10' \
         'Known agents are answered in about a minute' \
         'several nodes; more than one machine'
     proof acceptance acceptance.csv 'make bench-stats CAMPAIGNS=1000 PARTS=acceptance' \
         'Acceptance fails the healthy, and passes what is bad, in at most 1 of 100 campaigns' \
         'faults of hardware that the simulation does not have'
-    proof acceptance_runs acceptance-runs.csv 'for case in quiet burst nobody; do tests/bench/acceptance-runs.sh "$case" 10; done' \
+    proof acceptance_runs acceptance-runs.csv 'tests/bench/known-runs.sh quiet burst nobody 10' \
         'Acceptance of real nodes says what is wrong with them' \
         'a cluster with a network of its own: nodes are one machine'
     proof projection_coverage projection-coverage.csv 'make bench-stats CAMPAIGNS=1000 PARTS=projection' \
@@ -39,9 +39,6 @@ proofs() {
     proof projection projection.csv 'tests/bench/projection.sh' \
         'What is predicted for two ranks from a record of one is what two ranks lose' \
         'more ranks than two'
-    proof projection_app projection-app.csv 'tests/bench/projection-app.sh' \
-        'What is predicted for a program from its profile is what it loses' \
-        'other programs than LAMMPS; more ranks than two'
     proof simgrid simgrid.csv 'tests/bench/simgrid.sh' \
         'The simulation of many ranks agrees with SimGrid' \
         'other patterns of messages than a barrier and an allreduce'
@@ -132,7 +129,6 @@ advise() {
             if (of) printf "; most wrong keeps: %s, %.2f %%", of, 100 * b[of] / c[of]; print "." }'
 }
 projection() { awk -F , '$10 != "" { n++; held += $10 == "yes" } END { printf "%d of %d predicted intervals hold what was measured (wanted: nine of ten).\n", held, n }'; }
-projection_app() { awk -F , '$13 != "" { n++; meets += $13 == "yes" } END { printf "%d of %d predictions for LAMMPS meet what was measured.\n", meets, n }'; }
 simgrid() { awk -F , '{ d = $5 < 0 ? -$5 : $5; if (d > most) most = d } END { printf "%d cells of up to 256 ranks differ by at most %.2f %% (wanted: 2).\n", NR, most }'; }
 bench() {
     awk -F , '{ key = $1 ": " $2; if (!(key in last)) order[++n] = key; last[key] = sprintf("%s (wanted %s %s: %s)", $3, $4, $5, $6); busy[key] = $7 } END {

@@ -1,11 +1,10 @@
 # What the benches share that launch the detector: where things are, how ranks are started, and what happens when they are not.
 # Sourced, with the repository's root as the folder.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 build=${NOISELAB_BUILD:-build}
 case $build in /*) ;; *) build=$PWD/$build ;; esac
-NOISELAB_BIN=$build/bin
-export NOISELAB_BIN
+export NOISELAB_BIN=$build/bin NOISELAB_R_LIB=$build/lib/noiselab/R
 
 # stop MESSAGE: the bench ends
 stop() {
@@ -25,17 +24,19 @@ trap 'exit 143' TERM
 
 # busy_percent: of the CPUs' time in a second
 busy_percent() {
-    local a b
-    a=$(sed -n 's/^cpu  *//p' /proc/stat)
-    sleep 1
-    b=$(sed -n 's/^cpu  *//p' /proc/stat)
-    printf '%s\n%s\n' "$a" "$b" | awk '{ all[NR] = 0; for (i = 1; i <= 8; i++) all[NR] += $i; idle[NR] = $4 + $5 }
-        END { printf "%.1f", 100 * (1 - (idle[2] - idle[1]) / (all[2] - all[1])) }'
+    { sed -n 's/^cpu  *//p' /proc/stat && sleep 1 && sed -n 's/^cpu  *//p' /proc/stat; } |
+        awk '{ all[NR] = 0; for (i = 1; i <= 8; i++) all[NR] += $i; idle[NR] = $4 + $5 }
+            END { printf "%.1f", 100 * (1 - (idle[2] - idle[1]) / (all[2] - all[1])) }'
 }
 
 # detect NAME ARGUMENTS: a campaign of one launch of two ranks in $work/NAME
-detect() {
-    local name=$1
-    shift
-    on_cores 2 "$NOISELAB_BIN/noiselab-detect" --out "$work/$name" "$@" >/dev/null </dev/null
-}
+detect() { on_cores 2 "$NOISELAB_BIN/noiselab-detect" --out "$work/$1" "${@:2}" >/dev/null </dev/null; }
+
+# analyse NAME: a campaign's verdicts, into $work/NAME.json
+analyse() { "$NOISELAB_BIN/noiselab-analyze" "$work/$1" --json >"$work/$1.json"; }
+
+# n_rows FILE BEGINNING: rows of this version
+n_rows() { grep -s "^$2,.*,$(git describe --always)," "${NOISELAB_EVIDENCE:-docs/evidence}/$1.csv" | wc -l; }
+
+# of R: scripts of ours
+r() { R_LIBS=$NOISELAB_R_LIB Rscript --vanilla "$@"; }

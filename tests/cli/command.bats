@@ -273,14 +273,6 @@ completes() {
     grep -qx lockin <<<"$out"
 }
 
-@test "fish completes the same" {
-    command -v fish >/dev/null || skip 'fish is not installed'
-    file=${BIN%/bin}/share/fish/vendor_completions.d/noiselab.fish
-    out=$(fish --no-config -c "source $file; complete -C 'noiselab run sens'; complete -C 'noiselab-detect --design '")
-    grep -q '^sensitivity' <<<"$out"
-    grep -q '^lockin' <<<"$out"
-}
-
 @test "make dist makes an archive that builds without git, and its programs know their commit" {
     long_only
     root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
@@ -304,7 +296,7 @@ completes() {
     # -o: what is built stays as it is
     make -s -C "$root" BUILD="$build" DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr install
     for file in bash-completion/completions/noiselab bash-completion/completions/noiselab-detect zsh/site-functions/_noiselab \
-        fish/vendor_completions.d/noiselab.fish noiselab/words.tsv; do
+        noiselab/words.tsv; do
         [ -s "$BATS_TEST_TMPDIR/root/usr/share/$file" ]
     done
     "$BATS_TEST_TMPDIR/root/usr/bin/noiselab" help allreduce | grep -q operation

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Ground truth for every pattern: the level asked for is delivered within 1 %. How punctual bursts are is
-# the business of the benchmarks (bench-replay.sh). Real time. The generator's certificate says whether the CPU was free enough; where it never was in
+# the business of the benchmarks (bench.sh replay). Real time. The generator's certificate says whether the CPU was free enough; where it never was in
 # three attempts, a test is skipped.
 
 load ../helpers
