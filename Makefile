@@ -306,10 +306,10 @@ OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o) $(TEST_PROGRAMS:=.o) $(BUILD)/fault/a
 .PHONY: objects
 objects: $(OBJECTS)
 
-# MATRIX: some of what tests/matrix.sh --list prints, such as 'openmpi5-gcc mpich-clang'; MATRIX_TESTS: quick or smoke
+# MATRIX: some of what tests/matrix.sh --list prints, such as 'openmpi5-gcc mpich-clang'
 test-matrix: deps ## unit and command-line tests with Open MPI 4.1, Open MPI 5 and MPICH, each with gcc and clang
 	@$(MAKE) --no-print-directory r
-	@NOISELAB_BUILD=$(BUILD) MATRIX_TESTS="$(or $(MATRIX_TESTS),quick)" tests/matrix.sh $(MATRIX)
+	@NOISELAB_BUILD=$(BUILD) tests/matrix.sh $(MATRIX)
 
 $(BUILD)/fuzz-mutate: tests/fuzz/mutate.c $(BUILD)/flags
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $<
@@ -356,7 +356,7 @@ endurance: all tests-built ## KILLS (200) random kill -9 of running campaigns: i
 SECONDS = 60
 SEED = 1
 fuzz: all $(BUILD)/fuzz-mutate ## hostile files and command lines, SECONDS long (60)
-	@export NOISELAB_BUILD=$(BUILD); tests/fuzz/fuzz.sh $(SECONDS) $(SEED); status=$$?; tests/fuzz/parsers.sh $(SECONDS) $(SEED) && exit $$status
+	@NOISELAB_BUILD=$(BUILD) tests/fuzz/fuzz.sh $(SECONDS) $(SEED)
 
 dist: ## an archive of the last commit, which builds without git
 	@mkdir -p $(BUILD)

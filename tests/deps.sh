@@ -1,15 +1,11 @@
 #!/bin/sh
 # make deps: looks first, installs only what is missing (apt, as root or through sudo without a question), says the names elsewhere.
-# deps.sh cluster: the same for the test cluster, which is root's alone. Its packages bring services: where the user is not root, nothing is installed.
-# deps.sh agents: the same for real agents, which tests measure, and what single tests want. What cannot be installed is left out, and its test is
-# skipped.
-# deps.sh report: the same for the browser that tests open reports in, and for what makes reports small.
-# deps.sh packages: the same for what makes Debian packages, and tries them.
-# What is missing and is not installed is said, by its own names and those of packages.
+# deps.sh cluster: the same for the test cluster, agents: for real agents, which tests measure, and what single tests want, report: for the browser that tests
+# open reports in, and for what makes reports small, packages: for what makes Debian packages, and tries them. The first three are root's alone; of agents and
+# reports what cannot be installed is left out, and its test is skipped.
 set -u
 
 # for | what | how to see that it is there | Debian | RHEL/Rocky (with EPEL, CRB) | openSUSE | Spack
-# Tests start agents on the loopback; their services are not wanted. Reports are made without what is for them, larger, and their tests skipped.
 needed() {
     cat <<'EOF'
 build|C compiler|command -v "${CC:-gcc}"|gcc|gcc|gcc|gcc
@@ -61,13 +57,8 @@ packages|autopkgtest|command -v autopkgtest|autopkgtest|-|-|-
 EOF
 }
 
-case ${1-build} in
-build | cluster | agents | report | packages) table=${1-build} ;;
-*)
-    echo 'usage: tests/deps.sh [cluster|agents|report|packages]' >&2
-    exit 2
-    ;;
-esac
+table=${1-build}
+needed | grep -q "^$table|" || { echo 'usage: tests/deps.sh [cluster|agents|report|packages]' >&2 && exit 2; }
 
 has_r() { command -v Rscript >/dev/null && Rscript --vanilla -e "quit(status = !requireNamespace('$1', quietly = TRUE))" >/dev/null 2>&1; }
 
@@ -76,64 +67,55 @@ has_file() { for file in "$@"; do [ ! -x "$file" ] || return 0; done; return 1; 
 
 has_font() { command -v fc-list >/dev/null && [ -n "$(fc-list 2>/dev/null | head -n 1)" ]; }
 
-# missing COLUMN: names of what is missing, by the packages of that column
+# missing COLUMN: names of what is missing, by the packages of that column (2: what it is, 4 to 7: packages)
 missing() {
-    needed | sed -n "s/^$table|//p" | while IFS='|' read -r what look debian redhat suse spack; do
+    needed | grep "^$table|" | while read -r row; do
         # the column is a command of ours, above
-        if eval "$look" >/dev/null 2>&1; then continue; fi
-        case $1 in
-        what) printf '%s, ' "$what" ;;
-        debian) printf '%s ' "$debian" ;;
-        redhat) printf '%s ' "$redhat" ;;
-        suse) printf '%s ' "$suse" ;;
-        spack) [ "$spack" = - ] || printf '%s ' "$spack" ;;
-        esac
-    done
+        eval "$(echo "$row" | cut -d '|' -f 3)" >/dev/null 2>&1 || echo "$row" | cut -d '|' -f "$1"
+    done | grep -vx -- - | paste -sd "${2- }" -
 }
 
 say_and_stop() {
     {
-        printf 'noiselab: missing: %s\n' "$(missing what | sed 's/, $//')"
-        printf '  Debian, Ubuntu:  apt-get install %s\n' "$(missing debian)"
-        printf '  RHEL, Rocky:     dnf install %s   (EPEL and CRB enabled; module load mpi)\n' "$(missing redhat)"
-        printf '  openSUSE:        zypper install %s\n' "$(missing suse)"
-        printf '  Spack:           spack install %s\n' "$(missing spack)"
+        printf 'noiselab: missing: %s\n' "$(missing 2 , | sed 's/,/, /g')"
+        printf '  Debian, Ubuntu:  apt-get install %s\n' "$(missing 4)"
+        printf '  RHEL, Rocky:     dnf install %s   (EPEL and CRB enabled; module load mpi)\n' "$(missing 5)"
+        printf '  openSUSE:        zypper install %s\n' "$(missing 6)"
+        printf '  Spack:           spack install %s\n' "$(missing 7)"
     } >&2
     exit 2
 }
 
 # leave_out WHY: ends; nothing is installed, and what is missing is said
 leave_out() {
-    printf 'noiselab: %s; not there, and not installed: %s (Debian: %s)\n' "$1" "$(missing what | sed 's/, $//')" "$(missing debian | sed 's/ $//')" >&2
+    printf 'noiselab: %s; not there, and not installed: %s (Debian: %s)\n' "$1" "$(missing 2 , | sed 's/,/, /g')" "$(missing 4)" >&2
     exit 0
 }
 
-# can_install WHAT: ends where nothing can be
-can_install() {
-    [ "$(id -u)" = 0 ] || leave_out "$1 are installed by root"
-    command -v apt-get >/dev/null || leave_out "$1 come from Debian"
-}
-
-# install_each: each by itself, so that one whose set-up fails keeps nothing else back; ends
-install_each() {
-    DEBIAN_FRONTEND=noninteractive
-    export DEBIAN_FRONTEND
-    apt-get update -qq >/dev/null 2>&1
-    for package in $(missing debian); do
-        printf 'noiselab: installing %s\n' "$package" >&2
-        apt-get install -y -qq --no-install-recommends "$package" >/dev/null 2>&1 && continue
-        # half a package would make the next apt-get fail
-        apt-get purge -y -qq "$package" >/dev/null 2>&1
-        printf 'noiselab: %s cannot be installed; its test will be skipped\n' "$package" >&2
-    done
-    exit 0
-}
-
-# install_agents: without starting their services; ends
-install_agents() {
+[ -n "$(missing 2)" ] || exit 0
+as_root=''
+case $table in
+build | packages)
+    command -v apt-get >/dev/null || say_and_stop
+    if [ "$(id -u)" != 0 ]; then
+        # on a terminal sudo may ask for its password
+        if ! command -v sudo >/dev/null || ! { sudo -n true 2>/dev/null || [ -t 0 ]; }; then say_and_stop; fi
+        as_root='sudo env DEBIAN_FRONTEND=noninteractive'
+    fi
+    ;;
+*)
+    [ "$(id -u)" = 0 ] || leave_out "what is for tests of this kind ($table) is installed by root"
+    command -v apt-get >/dev/null || leave_out "what is for tests of this kind ($table) comes from Debian"
+    ;;
+esac
+if [ "$table" = cluster ] && [ -e /etc/slurm/slurm.conf ]; then
+    # Debian starts the services it installs: a second slurmctld with the site's own configuration is not for a test to start
+    echo 'noiselab: this machine belongs to a Slurm cluster (/etc/slurm/slurm.conf): nothing is installed for the test cluster' >&2
+    exit 2
+fi
+if [ "$table" = agents ]; then
     # a service that is installed starts with the next boot: whoever looks after the machine decides
     [ ! -d /run/systemd/system ] || leave_out 'agents for tests would be services of this machine'
-    can_install 'agents for tests'
     policy=/usr/sbin/policy-rc.d
     if [ ! -e "$policy" ]; then
         # Debian's own way to say that nothing is to be started, for the moment
@@ -142,39 +124,23 @@ install_agents() {
         printf '#!/bin/sh\nexit 101\n' >"$policy"
         chmod 755 "$policy"
     fi
-    if [ ! -x "$policy" ] || "$policy" >/dev/null 2>&1; then
-        leave_out "'$policy' lets packages start services"
-    fi
-    install_each
-}
-
-[ -n "$(missing what)" ] || exit 0
-[ "$table" != agents ] || install_agents
-[ "$table" != report ] || { can_install 'tools for reports' && install_each; }
-if [ "$table" = cluster ] && [ "$(id -u)" != 0 ]; then leave_out "the test cluster is root's"; fi
-
-command -v apt-get >/dev/null || say_and_stop
-if [ "$(id -u)" = 0 ]; then
-    as_root=''
-elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
-    # on a terminal sudo may ask for its password
-    as_root='sudo env DEBIAN_FRONTEND=noninteractive'
-else
-    say_and_stop
+    if [ ! -x "$policy" ] || "$policy" >/dev/null 2>&1; then leave_out "'$policy' lets packages start services"; fi
 fi
-if [ "$table" = cluster ] && [ -e /etc/slurm/slurm.conf ]; then
-    # Debian starts the services it installs: a second slurmctld with the site's own configuration is not for a test to start
-    echo 'noiselab: this machine belongs to a Slurm cluster (/etc/slurm/slurm.conf): nothing is installed for the test cluster' >&2
-    exit 2
-fi
-packages=$(missing debian)
-printf 'noiselab: installing %s\n' "$packages" >&2
 export DEBIAN_FRONTEND=noninteractive
+packages=$(missing 4)
+printf 'noiselab: installing %s\n' "$packages" >&2
 # shellcheck disable=SC2086 # a list of words each
-{
-    $as_root apt-get update -qq && $as_root apt-get install -y -qq --no-install-recommends $packages
-} >/dev/null || {
-    printf 'noiselab: apt-get could not install all of them; its messages stand above\n' >&2
-    say_and_stop
-}
-[ -z "$(missing what)" ] || say_and_stop
+$as_root apt-get update -qq >/dev/null
+for package in $packages; do
+    # each by itself, so that one whose set-up fails keeps nothing else back
+    # shellcheck disable=SC2086
+    $as_root apt-get install -y -qq --no-install-recommends $package >/dev/null && continue
+    # half a package would make the next apt-get fail
+    # shellcheck disable=SC2086
+    $as_root apt-get purge -y -qq $package >/dev/null 2>&1
+    printf 'noiselab: apt-get could not install %s\n' "$package" >&2
+done
+[ -z "$(missing 2)" ] || case $table in
+agents | report) echo 'noiselab: tests that want what is missing will be skipped' >&2 ;;
+*) say_and_stop ;;
+esac
