@@ -8,14 +8,17 @@ n=0 failed=0
 # result STATUS NAME [DETAIL]
 result() {
     n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        printf 'ok %d - %s\n' "$n" "$2"
-    else
-        failed=$((failed + 1))
-        printf 'not ok %d - %s\n' "$n" "$2"
-        printf '%s\n' "${3-}" | sed 's/^/# /'
-    fi
+    if [ "$1" = 0 ]; then echo "ok $n - $2" && return; fi
+    failed=$((failed + 1))
+    echo "not ok $n - $2"
+    printf '%s\n' "${3-}" | sed 's/^/# /'
 }
+
+# needs PROGRAM NAME: whether it is here; else the check is left out
+needs() { command -v "$1" >/dev/null || { skip "$2" "$1 is not installed"; false; }; }
+
+# none FOUND NAME [DETAIL]: nothing was found
+none() { result "$([ -z "$1" ]; echo $?)" "$2" "${3-$1}"; }
 
 skip() {
     n=$((n + 1))
@@ -26,7 +29,7 @@ skip() {
 tracked() { { git ls-files --cached --others --exclude-standard 2>/dev/null | grep . || find . \( -path ./build -o -path ./.git \) -prune -o -type f -print | sed 's|^\./||'; } | grep -E "${1:-.}"; }
 
 scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh '"$build"'/libexec/noiselab/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh tests/kept/names.sh packaging/*.sh packaging/debian/tests/mpi packaging/debian/*.prerm .ci/run'
-if command -v shellcheck >/dev/null; then
+if needs shellcheck 'shellcheck finds nothing in the scripts'; then
     # the experiments source the same libraries: one of them is read with these; of the others the names from there are judged in the long tests
     sourcing=$(grep -lE '^# shellcheck source=|^\. ' experiments/*.sh | grep -v '/agent.sh$')
     [ "${NOISELAB_TESTS-}" != long ] || sourcing=''
@@ -36,13 +39,11 @@ if command -v shellcheck >/dev/null; then
     # shellcheck disable=SC2086
     [ -z "$sourcing" ] || out=$out$(shellcheck -e SC1091,SC2034,SC2154 $sourcing 2>&1) || status=1
     result "$status" 'shellcheck finds nothing in the scripts' "$out"
-else
-    skip 'shellcheck finds nothing in the scripts' 'shellcheck is not installed'
 fi
 
 # shellcheck disable=SC2016
 long=$(tracked '\.[ch]$' | xargs -r awk 'length($0) > 140 { print FILENAME ":" FNR }' 2>&1)
-result "$([ -z "$long" ]; echo $?)" 'no line of C has more than 140 columns' "$long"
+none "$long" 'no line of C has more than 140 columns'
 
 # what runs during a measurement must not print, allocate, parse or exit
 forbidden='printf|fprintf|sprintf|snprintf|vsnprintf|puts|fputs|fputc|fwrite|fopen|fflush|malloc|calloc|realloc|free|exit|_exit|abort|getopt|getopt_long|argp_parse'
@@ -51,8 +52,7 @@ for object in detector/measure/measure detector/measure/start_modes detector/mea
     detector/acceptance/transfer detector/ops/op_*.c; do
     object=${object%.c}
     found=$(nm -u "$build/obj/$object.o" | awk '{ print $2 }' | plain | grep -xE "$forbidden")
-    [ -z "$found" ]
-    result $? "$object.c calls no stdio, allocation, option parsing or exit" "$found"
+    none "$found" "$object.c calls no stdio, allocation, option parsing or exit"
 done
 
 # a kind may allocate when it is prepared, but not in `work`: everything that `work` reaches within its file
@@ -71,8 +71,7 @@ for file in noisegen/kinds/kind_*.c; do
                 for (j = 1; j <= k; j++) if (!(to[j] in reached)) { reached[to[j]] = 1; todo[++n] = to[j]; if (!(to[j] in seen)) print to[j] }
             }
         }' | plain | grep -xE "$forbidden|no-function-work")
-    [ -z "$found" ]
-    result $? "$name.c calls no stdio, allocation, option parsing or exit from work" "$found"
+    none "$found" "$name.c calls no stdio, allocation, option parsing or exit from work"
 done
 
 # a row in a file of its own is in its table
@@ -80,8 +79,7 @@ rows=$(tracked '(ops/op|kinds/kind|checks/check)_[a-z_]*\.c$' | sed "s|^|$build/
 # shellcheck disable=SC2086
 lost=$({ find "$build/obj" -name '*.o' -exec nm -u {} +; nm $rows; } |
     awk '$1 == "U" { used[$2] } $2 ~ /^[RD]$/ && $3 ~ /^(nd_op|ng_kind|nx_check)_/ { row[$3] } END { for (r in row) if (!(r in used)) printf " %s", r }')
-[ -z "$lost" ]
-result $? 'every operation, kind and check is in its table' "in none (nd_ops in detector/ops/op_collectives.c, ng_kinds in noisegen/kinds/kinds.c, nx_checks in detector/acceptance/checks.c):$lost"
+none "$lost" 'every operation, kind and check is in its table' "in none (nd_ops in detector/ops/op_collectives.c, ng_kinds in noisegen/kinds/kinds.c, nx_checks in detector/acceptance/checks.c):$lost"
 
 # operations need no test of their own: tests/cli/operations.bats runs every row
 lost=$(cut -f 1-3 "$build/share/noiselab/words.tsv" | while IFS="$(printf '\t')" read -r program type name; do
@@ -96,15 +94,13 @@ lost=$(cut -f 1-3 "$build/share/noiselab/words.tsv" | while IFS="$(printf '\t')"
     # shellcheck disable=SC2086 # folders
     grep -rqE -e "$words" $where || printf ' %s %s (in %s)' "$type" "$name" "$where"
 done)
-[ -z "$lost" ]
-result $? 'every kind, check, plot and option of the detector has a test that names it' "none:$lost"
+none "$lost" 'every kind, check, plot and option of the detector has a test that names it' "none:$lost"
 
 # what an option of the detector sets is read
 lost=$(grep -oE '\b(AT|KEPT)\([A-Z_]+, [a-z_.]+\)' detector/options/options.c | sed 's/.*[ .]//; s/)//' | sort -u | while read -r field; do
     grep -rhwE --include='*.c' -e "$field" detector | grep -qvE "(AT|KEPT)\([A-Z_]+, [a-z_.]*$field\)|\.$field = " || printf ' %s' "$field"
 done)
-[ -z "$lost" ]
-result $? 'what an option of the detector sets is read somewhere' "no file of detector/ reads:$lost"
+none "$lost" 'what an option of the detector sets is read somewhere' "no file of detector/ reads:$lost"
 
 # Who includes whom, as the table of rooms says (docs/guides/extending.md): rooms above, and those that the row names by their last folder.
 out=$(tracked '^(common|noisegen|detector|experiments/command)/.*\.[ch]$' | xargs grep -HE '^#include "' /dev/null | awk -F '"' '
@@ -130,46 +126,40 @@ out=$(tracked '^(common|noisegen|detector|experiments/command)/.*\.[ch]$' | xarg
         for (room in place) if (!(room in met)) print room ": no such room"
         if (n_rooms < 20) print "the table of rooms is not found"
     }' docs/guides/extending.md -)
-[ -z "$out" ]
-result $? 'rooms use those that the table of rooms says, all of them above' "$out"
+none "$out" 'rooms use those that the table of rooms says, all of them above'
 out=$(! command -v Rscript >/dev/null || Rscript --vanilla tests/rooms.R docs/guides/extending.md analysis/R 2>&1)
-[ -z "$out" ]
-result $? 'rooms of the analysis use those above them' "$out"
+none "$out" 'rooms of the analysis use those above them'
 
 # An option that a man page names is one of a program, but for those of launchers.
 strange=$(sed 's/\\-/-/g; s/--\(bind-to\|cpu-bind\|mpi\|hint\|acctg-freq\|kill-on-bad-exit\|ntasks-per-node\|overlap\)\>//g' docs/man/*.1 | grep -oE -- '--[a-z][a-z-]+' |
     sort -u | grep -vxF "$(cut -f 3 "$build/share/noiselab/words.tsv")")
-[ -z "$strange" ]
-result $? 'man pages name no option that is none' "$strange"
+none "$strange" 'man pages name no option that is none'
 
 # one version
 version=$(sed -n 's/^#define NOISELAB_VERSION "\(.*\)"/\1/p' common/base/version.h)
 lost=$({ grep -LF "\"noiselab $version\"" docs/man/*.1; grep -LxF "Version: $version" analysis/DESCRIPTION; grep -LxF "version: $version" CITATION.cff
     grep -LF "  \"version\": \"$version\"," codemeta.json; grep -LF "    version(\"$version\")" packaging/spack/package.py; grep -LxF "version = '$version'" packaging/easybuild/noiselab.eb
     grep -LF "## [$version]" CHANGELOG.md; } | paste -sd ' ' -)
-[ -n "$version" ] && [ -z "$lost" ]
-result $? "man pages, packages, citation and changelog have the version of the programs, $version" "another one: $lost"
+[ -n "$version" ] || lost="no version $lost"
+none "$lost" "man pages, packages, citation and changelog have the version of the programs, $version" "another one: $lost"
 
 # the page of evidence is made from the rows, and has every file of them
 out=$(tests/evidence.sh page | diff docs/evidence.md - 2>&1 | head -n 6; for file in docs/evidence/*.csv; do grep -qF "(evidence/${file##*/})" docs/evidence.md || echo "$file is not on it"
     head -n 1 "$file" | grep -q '^# ' || echo "$file: its first line does not say what it is"
     grep -qE '20[0-9]{2}-[0-9]{2}-[0-9]{2}' "$file" || echo "$file has no date"
 done)
-[ -z "$out" ]
-result $? 'docs/evidence.md is what its rows make' "make evidence SECONDS=1 ONLY=page; $out"
+none "$out" 'docs/evidence.md is what its rows make' "make evidence SECONDS=1 ONLY=page; $out"
 
 # what is included is known by its name alone, too
 out=$(tracked '\.h$' | sed 's|.*/||' | sort | uniq -d)
-[ -z "$out" ]
-result $? 'no two headers have one name' "$out"
+none "$out" 'no two headers have one name'
 
 # of two functions of one name in the package the file that comes later would win
 out=$(grep -hoE '^[A-Za-z_.][A-Za-z0-9_.]* <- ' analysis/R/*.R | sort | uniq -d)
-[ -z "$out" ]
-result $? 'nothing in the R package is defined twice' "$out"
+none "$out" 'nothing in the R package is defined twice'
 
 # every key that a launch writes is in the formats
-if command -v jq >/dev/null; then
+if needs jq 'every key of launch.json is in the formats'; then
     launches=$(mktemp -d)
     "$build/bin/noiselab-detect" --op empty --levels 0 --seconds 0.1 --out "$launches/detect" --launch-id one >"$launches/said" 2>&1 &&
         "$build/bin/noiselab-accept" --checks integrity --repetitions 2 --seconds 0.1s --out "$launches/accept" --launch-id one >>"$launches/said" 2>&1
@@ -179,18 +169,14 @@ if command -v jq >/dev/null; then
         option=--$(printf '%s' "$key" | sed 's/_\(ns\|percent\|bytes\)$//; s/_/-/g')
         grep -qE "(^|[^a-z_])$key([^a-z_]|$)" docs/reference/formats.md || cut -f 3 "$build/share/noiselab/words.tsv" | grep -qE -- "^([a-z-]*:)?${option#--}(=|$)|^$option$" || printf ' %s' "$key"
     done)
-    [ "$status" = 0 ] && [ -z "$lost" ]
-    result $? 'every key of launch.json is in the formats' "docs/reference/formats.md lacks:$lost; $(tail -n 1 "$launches/said")"
+    [ "$status" = 0 ] || lost="no launch $lost"
+    none "$lost" 'every key of launch.json is in the formats' "docs/reference/formats.md lacks:$lost; $(tail -n 1 "$launches/said")"
     rm -rf "$launches"
-else
-    skip 'every key of launch.json is in the formats' 'jq is not installed'
 fi
 
-if command -v mandoc >/dev/null; then
+if needs mandoc 'mandoc finds nothing in the man pages'; then
     out=$(mandoc -T lint -W warning "$build"/share/man/man1/*.1 2>&1)
     result $? 'mandoc finds nothing in the man pages' "$out"
-else
-    skip 'mandoc finds nothing in the man pages' 'mandoc is not installed'
 fi
 
 # anchors PAGE: those of its headings, as GitHub and GitLab make them
@@ -211,57 +197,47 @@ broken_links() {
 }
 
 lost=$(for page in README.md CHANGELOG.md docs/*.md docs/*/*.md experiments/reframe/README.md; do broken_links "$page"; done)
-[ -z "$lost" ]
-result $? 'every link of the documentation within this folder leads somewhere' "$lost"
+none "$lost" 'every link of the documentation within this folder leads somewhere'
 
 # files of docs/ that comments, man pages and scripts name
 lost=$(tracked | xargs grep -noE 'docs/[a-z/-]+\.md(#[a-z0-9-]+)?' -- | grep -v '^CHANGELOG' | while IFS=: read -r file line named; do
     [ -e "${named%%#*}" ] || [ "${file%%/*}" = docs ] || echo "$file:$line: $named"
 done)
-[ -z "$lost" ]
-result $? 'every document that a comment or a page names is there' "$lost"
+none "$lost" 'every document that a comment or a page names is there'
 
 # the guide shows files in place of code; NAME stands for what is added
 # shellcheck disable=SC2016 # in Markdown
 lost=$(grep -oE '`(common|noisegen|detector|analysis|experiments|tests)/[A-Za-z0-9_./-]+\.[a-zA-Z]+`' docs/guides/extending.md | tr -d '`' | grep -v NAME | sort -u |
     while read -r file; do [ -e "$file" ] || printf ' %s' "$file"; done)
-[ -z "$lost" ]
-result $? 'every file that the guide to extending points at is there' "$lost"
+none "$lost" 'every file that the guide to extending points at is there'
 
 # the names that 1.x keeps; new ones are kept from the next version on, which is the first line
 out=$(sh tests/kept/names.sh "$build" | diff tests/kept/names.tsv - | sed -n '/^< # /,$s/^> /new: /p; s/^< /gone: /p')
-[ -z "$out" ]
-result $? 'no option, command or row of a table of tests/kept/names.tsv is gone' "$out
+none "$out" 'no option, command or row of a table of tests/kept/names.tsv is gone' "$out
 a name that is gone breaks scripts (docs/reference/promises.md); where it is meant to, or this is a new version: put what is new into CHANGELOG.md, and
 sh tests/kept/names.sh $build >tests/kept/names.tsv, with its diff in the commit"
 
 # words that noiselab help explains
 lost=$(cut -f 2 experiments/words.tsv | while read -r word; do grep -qE "^\\|.*\\b$word\\b.*\\|" docs/reference/glossary.md || echo "$word"; done)
-[ -z "$lost" ]
-result $? 'every word that noiselab help explains is in the glossary' "$lost"
+none "$lost" 'every word that noiselab help explains is in the glossary'
 
-long=$(LC_ALL=C.UTF-8 grep -nE '^.{121}' README.md | cut -d : -f 1)
-[ "$(wc -l <README.md)" -le 150 ] && [ -z "$long" ]
-result $? 'the README has at most 150 lines of at most 120 columns' "$(wc -l <README.md) lines; too long: $long"
+long=$(LC_ALL=C.UTF-8 grep -nE '^.{121}' README.md | cut -d : -f 1; [ "$(wc -l <README.md)" -le 150 ] || echo 'more than 150 lines')
+none "$long" 'the README has at most 150 lines of at most 120 columns'
 
 # what the compiler of this build said of every object, with the optimisation that some warnings take
 own=${CC:-gcc}
 out=$(find "$build/obj" "$build/tests" "$build/tests-mpi" "$build/bench" -name '*.said' -exec cat {} + 2>&1) && [ -z "$out" ] && [ -e "$build/obj/detector/main.o.said" ]
 result $? "$own compiles everything without a warning" "$out"
 
-# the other one reads everything, and makes nothing of it
-for compiler in gcc clang; do
-    if [ "$compiler" = "$own" ]; then continue; fi
-    # half a minute of a CPU for what the compiler of the build seldom leaves unsaid; the matrix of libraries compiles with both, too
-    if [ "${NOISELAB_TESTS-}" != long ]; then
-        skip "$compiler reads everything without a warning" 'long: make test-long'
-    elif command -v "$compiler" >/dev/null; then
-        out=$(make -s -j"$(nproc)" --no-print-directory BUILD="$build/lint-$compiler" CC="$compiler" CFLAGS=-fsyntax-only WARNINGS='-Wall -Wextra -Werror' objects 2>&1)
-        result $? "$compiler reads everything without a warning" "$out"
-    else
-        skip "$compiler reads everything without a warning" "$compiler is not installed"
-    fi
-done
+# the other one reads everything, and makes nothing of it: half a minute of a CPU for what the compiler of the build seldom leaves unsaid; the matrix of libraries
+# compiles with both, too
+[ "$own" = clang ] && other=gcc || other=clang
+if [ "${NOISELAB_TESTS-}" != long ]; then
+    skip "$other reads everything without a warning" 'long: make test-long'
+elif needs "$other" "$other reads everything without a warning"; then
+    out=$(make -s -j"$(nproc)" --no-print-directory BUILD="$build/lint-$other" CC="$other" CFLAGS=-fsyntax-only WARNINGS='-Wall -Wextra -Werror' objects 2>&1)
+    result $? "$other reads everything without a warning" "$out"
+fi
 
 printf '1..%d\n' "$n"
 [ "$failed" -eq 0 ]
