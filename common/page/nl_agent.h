@@ -94,10 +94,7 @@ struct nl_agent {
 
     /* the answer */
     int64_t switch_ns;  /* ON, OFF: from the receipt of the command until the state was reached */
-    _Atomic int32_t is_on;
     struct nl_agent_account account; /* END */
-    char name[NL_AGENT_NAME_BYTES];  /* set before companion_pid: the `kind` of the agent's arm */
-    char source[32];                 /* PLACE: of the record of switches ("cpu", "thread", "schedstat", "none") */
     char text[NL_AGENT_TEXT_BYTES];  /* QUIT: the certificate; otherwise the reason of an answer that is not DONE */
 };
 

@@ -11,28 +11,22 @@ void na_warn(struct na_agent *a, const char *format, ...) {
     if (a->n_warnings < NA_MAX_WARNINGS) snprintf(a->warnings[a->n_warnings++], NA_REASON_BYTES, "%s", text);
 }
 
+/* By the option that was given; without another one it is scraped. */
 static const struct na_way *choose_way(const struct na_options *o) {
-    if (o->cmd) return &na_way_command;
-    if (o->pid) return &na_way_pid;
-    if (o->cgroup) return &na_way_cgroup;
-    if (o->unit) return &na_way_unit;
-    return o->on ? &na_way_switch : &na_way_scrape;
+    int is_given[] = {o->cmd != NULL, o->pid != 0, o->cgroup != NULL, o->unit != NULL, o->on != NULL, 1}, i = 0;
+    while (!is_given[i]) i++;
+    return na_ways[i];
 }
 
 /* What the agent is called unless the user says it: as its program. */
 static void choose_name(struct na_agent *a) {
     const struct na_options *o = a->options;
     struct nl_stat s;
-    struct na_command command;
-    char ignored[256];
     if (o->name) snprintf(a->name, sizeof a->name, "%s", o->name);
     else if (o->unit) snprintf(a->name, sizeof a->name, "%.*s", (int)strcspn(o->unit, "."), o->unit);
     else if (o->pid || o->cgroup) snprintf(a->name, sizeof a->name, "%s", nl_stat_read(a->root.pid, &s) ? "agent" : s.name);
     else if (o->on) na_command_name(&a->on, a->name, sizeof a->name);
-    else if (o->scrape && !o->cmd && na_command_make(&command, o->scrape, o->is_shell, ignored, sizeof ignored) == 0) {
-        snprintf(a->name, sizeof a->name, "scrape");
-        na_command_free(&command);
-    }
+    else if (!o->cmd) snprintf(a->name, sizeof a->name, "scrape");
     /* it stands in CSV files */
     for (char *c = a->name; *c; c++)
         if (strchr(", \t\"'\\/\n", *c)) *c = '_';
@@ -94,35 +88,29 @@ void na_agent_begin(struct na_agent *a) {
 }
 
 void na_agent_end(struct na_agent *a, struct nl_agent_account *account) {
-    int64_t switches, migrations;
+    int64_t counts[NA_CPU_COUNTS];
     if (!a->way->members) return;
-    account->cpu_ns = na_cpu_end(&a->cpu, &a->set, &switches, &migrations);
+    na_cpu_end(&a->cpu, &a->set, counts);
     a->way->members(a);
-    if (a->cpu.row && a->cpu.row->end) account->cpu_ns = na_cpu_end(&a->cpu, &a->set, &switches, &migrations); /* with the new ones */
+    if (a->cpu.row && !a->cpu.row->counts_children) na_cpu_end(&a->cpu, &a->set, counts); /* with the new ones */
+    account->cpu_ns = counts[NA_CPU_NS];
     na_figures_end(&a->figures, &a->set, account);
     if (!a->cpu.row && a->set.n == 0) account->cpu_ns = 0; /* not there at all */
     /* the kernel's counts have short-lived children, too, which /proc forgets */
-    if (migrations >= 0) account->migrations = migrations;
-    if (switches >= 0 && account->involuntary >= 0 && switches >= account->involuntary)
-        account->voluntary = switches - account->involuntary;
+    if (counts[NA_CPU_MIGRATIONS] >= 0) account->migrations = counts[NA_CPU_MIGRATIONS];
+    if (account->involuntary >= 0 && counts[NA_CPU_SWITCHES] >= account->involuntary)
+        account->voluntary = counts[NA_CPU_SWITCHES] - account->involuntary;
 }
 
 void na_agent_restore(struct na_agent *a, char *left, int size) {
     char problem[NA_REASON_BYTES], ignored[NA_REASON_BYTES];
-    int rc = na_undo_all(a->undo, problem, sizeof problem);
-    if (rc) {
+    int was_running = strcmp(a->state_found, "running") == 0;
+    if (na_undo_all(a->undo, problem, sizeof problem)) {
         na_warn(a, "%s", problem);
         nl_say(left, size, "not as it was found: %s", problem);
-    } else if (a->died[0]) {
-        nl_say(left, size, "ended by itself");
-    } else if (a->way == &na_way_switch) {
-        nl_say(left, size, "switched off by --agent-off (how it was before is not known)");
-    } else if (strcmp(a->state_found, "running") == 0 && a->way->lives && !a->way->lives(a, ignored, sizeof ignored)) {
-        nl_say(left, size, "ended by itself");
-    } else {
-        nl_say(left, size, "%s", a->state_found);
-    }
-    a->is_on = strcmp(a->state_found, "running") == 0 && !a->died[0];
+    } else if (a->died[0] || (was_running && !a->way->lives(a, ignored, sizeof ignored))) nl_say(left, size, "ended by itself");
+    else nl_say(left, size, "%s", a->options->on ? "switched off by --agent-off (how it was before is not known)" : a->state_found);
+    a->is_on = was_running && !a->died[0];
 }
 
 void na_agent_free(struct na_agent *a) {

@@ -21,11 +21,11 @@ struct na_watch {
     int guardian_fd;       /* pidfd; -1: nobody looks whether it lives */
     int (*guardian_ended)(void *context); /* returns that of the next one */
     int wake_fd;           /* eventfd: looks at everything anew */
-    int log_fd;            /* -1: output is thrown away */
-    _Atomic int64_t kept_bytes, dropped_bytes;
     int null_fd;
-    /* the last line that says something, of what was started last; under `output` */
+    /* under `output`: the log, and the last line that says something, of what was started last */
     pthread_mutex_t output;
+    int log_fd; /* -1: output is thrown away */
+    int64_t kept_bytes;
     char line[NA_LINE_BYTES], growing[NA_LINE_BYTES]; /* whole; without its end so far */
     int n_growing;
     int64_t read_bytes; /* looked at since the start */
@@ -138,7 +138,7 @@ struct na_way {
 
 /* Ends with NULL. */
 extern const struct na_way *const na_ways[];
-extern const struct na_way na_way_command, na_way_pid, na_way_cgroup, na_way_unit, na_way_switch, na_way_scrape;
+extern const struct na_way na_way_command, na_way_pid, na_way_cgroup, na_way_unit;
 
 /* ---- for the session. 0, -1 with a line in `reason` ---- */
 
@@ -167,14 +167,7 @@ void na_agent_free(struct na_agent *a);
 /* Adds a line to the certificate's warnings, each text once. */
 void na_warn(struct na_agent *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Shared by the ways that freeze: a->freeze.given or a->set says whom. */
-int na_frozen_check(struct na_agent *a, char *reason, int size);
+/* What the ways that freeze share with a command that is frozen. */
 int na_frozen_place(struct na_agent *a, char *reason, int size);
 int na_frozen_on(struct na_agent *a, char *reason, int size);
 int na_frozen_off(struct na_agent *a, char *reason, int size);
-void na_frozen_members(struct na_agent *a);
-#define NA_FROZEN_HOOKS .place = na_frozen_place, .on = na_frozen_on, .off = na_frozen_off, .members = na_frozen_members
-
-/* Shared by the ways that freeze a cgroup: takes its members in, and refuses empty ones. `what`: for messages. */
-int na_cgroup_check(struct na_agent *a, const char *directory, const char *what, char *reason, int size);
-int na_cgroup_lives(struct na_agent *a, char *reason, int size);

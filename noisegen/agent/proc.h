@@ -9,6 +9,8 @@ struct na_process {
     uint64_t start_ticks; /* since boot, in the kernel's ticks of 10 ms; differs between two processes that had the same pid */
 };
 
+static inline int na_is_same(struct na_process a, struct na_process b) { return a.pid == b.pid && a.start_ticks == b.start_ticks; }
+
 /* The process with this pid now; start_ticks 0 when there is none. */
 struct na_process na_process_of(pid_t pid);
 

@@ -37,9 +37,7 @@ static void choose_cpu(struct na_session *s) {
 }
 
 static void mark_scrape(void *context, pid_t pid) {
-    struct na_session *s = context;
-    NL_LOCKED(&s->record);
-    na_who_mark(&s->who, pid, NR_SCRAPER, 0);
+    na_who_mark(context, pid, NR_SCRAPER);
 }
 
 /* Checks the scrape command, as the ways check theirs. */
@@ -53,7 +51,7 @@ static int check_scraper(struct na_session *s, char *reason, int size) {
     s->scraper.children = &s->children;
     s->scraper.running = &s->agent.not_agent[1];
     s->scraper.started = mark_scrape;
-    s->scraper.context = s;
+    s->scraper.context = &s->who;
     return 0;
 }
 
@@ -68,22 +66,18 @@ static void drain_record(void *context) {
     if (s->who.recorder) nr_drain(s->who.recorder);
 }
 
-/* The watch drains what is written here. */
-static int write_record(struct na_session *s, int all, char *reason, int size) {
-    NL_LOCKED(&s->record);
-    return na_who_write(&s->who, all, reason, size);
+static void mark_agent(struct na_session *s) {
+    for (int i = 0; i < s->agent.set.n; i++) na_who_mark(&s->who, s->agent.set.p[i].pid, NR_AGENT);
 }
 
 static int open_record(struct na_session *s, char *reason, int size) {
-    pthread_mutex_lock(&s->record);
+    pthread_mutex_lock(&s->who.lock);
     int rc = na_who_open(&s->who, s->options, s->page);
     s->watch.n_extra = s->who.recorder ? nr_fds(s->who.recorder, s->watch.extra, NA_WATCH_FDS) : 0;
-    na_who_mark_agent(&s->who, &s->agent.set);
-    pthread_mutex_unlock(&s->record);
+    pthread_mutex_unlock(&s->who.lock);
+    mark_agent(s);
     na_watch_again(&s->watch);
-    if (rc) nl_say(reason, size, "--who %s: not possible on this node (its own message says why)", s->options->who);
-    snprintf(s->page->source, sizeof s->page->source, "%s", na_who_source(&s->who));
-    return rc;
+    return rc ? nl_say(reason, size, "--who %s: not possible on this node (its own message says why)", s->options->who) : 0;
 }
 
 static int place(struct na_session *s, char *reason, int size) {
@@ -136,20 +130,14 @@ static int turn(struct na_session *s, int on, char *reason, int size) {
     int status = na_agent_switch(&s->agent, on, &ignored_ns, reason, size);
     if (on && status == NL_AGENT_DONE && begin_scraping(s, reason, size)) status = NL_AGENT_REFUSED;
     s->page->switch_ns = nl_mono_ns() - begin_ns;
-    if (on && status == NL_AGENT_DONE) {
-        pthread_mutex_lock(&s->record);
-        na_who_mark_agent(&s->who, &s->agent.set);
-        pthread_mutex_unlock(&s->record);
-        if (s->agent.cpu.row && strcmp(s->account_source, s->agent.cpu.row->name) != 0) {
-            if (s->n_halves_on > 0)
-                na_warn(&s->agent,
-                        "it starts short-lived processes: their CPU time is exact to 10 ms in the first %lld halves, counted by %s since",
-                        (long long)s->n_halves_on, s->agent.cpu.row->name);
-            snprintf(s->account_source, sizeof s->account_source, "%s", s->agent.cpu.row->name);
-            snprintf(s->account_reason, sizeof s->account_reason, "%s", s->agent.cpu.reason);
-        }
+    if (!on || status != NL_AGENT_DONE) return status;
+    mark_agent(s);
+    if (s->agent.cpu.row && s->account != s->agent.cpu.row) {
+        s->account = s->agent.cpu.row;
+        if (s->n_halves_on > 0)
+            na_warn(&s->agent, "it starts short-lived processes: their CPU time is exact to 10 ms in the first %lld halves, counted by %s since",
+                    (long long)s->n_halves_on, s->account->name);
     }
-    if (status == NL_AGENT_DONE) atomic_store(&s->page->is_on, s->agent.is_on == 1);
     return status;
 }
 
@@ -168,9 +156,7 @@ static int begin(struct na_session *s, char *reason, int size) {
     if (status && was_on) return status;
     na_agent_begin(&s->agent);
     s->begin_scraper_ns = scraper_cpu_ns(s);
-    pthread_mutex_lock(&s->record);
     na_who_begin(&s->who, s->page->arm);
-    pthread_mutex_unlock(&s->record);
     s->begin_cpu_ns = nl_now_ns(CLOCK_PROCESS_CPUTIME_ID);
     s->begin_ns = nl_mono_ns();
     return NL_AGENT_DONE;
@@ -185,9 +171,7 @@ static int end(struct na_session *s, char *reason, int size) {
     memset(a, 0xff, sizeof *a); /* -1: unknown */
     a->wall_ns = now_ns - s->begin_ns;
     a->observer_cpu_ns = nl_now_ns(CLOCK_PROCESS_CPUTIME_ID) - s->begin_cpu_ns;
-    pthread_mutex_lock(&s->record);
     na_who_end(&s->who, a);
-    pthread_mutex_unlock(&s->record);
     na_agent_end(&s->agent, a);
     if (s->options->scrape) a->scraper_cpu_ns = scraper_cpu_ns(s) - s->begin_scraper_ns;
     s->begin_ns = 0;
@@ -195,9 +179,8 @@ static int end(struct na_session *s, char *reason, int size) {
     int was_on = s->agent.is_on == 1;
     int status = na_agent_look(&s->agent, moment, reason, size);
     if (status && was_on) return status;
-    na_account_add(was_on ? &s->total_on : &s->total_off, a);
-    was_on ? s->n_halves_on++ : s->n_halves_off++;
-    if (nl_mono_ns() - s->who.written_ns > WRITE_EVERY_NS && write_record(s, 0, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
+    s->n_halves_on += was_on;
+    if (nl_mono_ns() - s->who.written_ns > WRITE_EVERY_NS && na_who_write(&s->who, 0, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
     return NL_AGENT_DONE;
 }
 
@@ -210,7 +193,6 @@ static void restore(struct na_session *s) {
     na_set_prune(&s->agent.set);
     na_agent_restore(&s->agent, s->state_left, sizeof s->state_left);
     s->is_restored = 1;
-    atomic_store(&s->page->is_on, s->agent.is_on == 1);
 }
 
 static int quit(struct na_session *s, char *reason, int size) {
@@ -220,7 +202,7 @@ static int quit(struct na_session *s, char *reason, int size) {
     int64_t n_failed = atomic_load(&s->scraper.n_failed), n_skipped = atomic_load(&s->scraper.n_skipped);
     if (n_failed > 0) na_warn(&s->agent, "%lld of %lld scrapes failed", (long long)n_failed, (long long)atomic_load(&s->scraper.n_scrapes));
     if (n_skipped > 0) na_warn(&s->agent, "%lld scrapes were left out: the one before took longer than the period", (long long)n_skipped);
-    if (write_record(s, 1, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
+    if (na_who_write(&s->who, 1, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
     char *text = na_certificate(s);
     if (text && strlen(text) < sizeof s->page->text) strcpy(s->page->text, text);
     else nl_say(reason, size, "the certificate does not fit into the page");
@@ -262,7 +244,6 @@ static void end_lease(struct na_session *s) {
     }
     s->is_overdue = 1;
     s->agent.is_on = 1;
-    atomic_store(&s->page->is_on, 1);
     na_warn(&s->agent, "no command came for %.3g s while it was frozen: it was let run again", (double)s->page->lease_ns / 1e9);
 }
 
@@ -302,13 +283,16 @@ int na_session_start(struct na_session *s, int is_trial) {
     char reason[NA_REASON_BYTES];
     struct na_agent *a = &s->agent;
     pthread_mutex_init(&s->children, NULL);
-    pthread_mutex_init(&s->record, NULL);
+    pthread_mutex_init(&s->who.lock, NULL);
     a->options = s->options;
     a->children = &s->children;
     a->out_fd = -1;
     a->undo = na_undo_create();
     if (!a->undo || na_guardian_start(&s->guardian, a->undo)) return nl_error("cannot start the guardian: %s", strerror(errno));
     a->not_agent[0] = s->guardian.pid;
+    a->freeze.undo = a->undo;
+    a->freeze.set = &a->set;
+    a->freeze.timeout_ns = s->options->timeout_ns;
     a->undo->companion = na_process_of(getpid());
     if (!is_trial) {
         na_journal_open(a->undo);
@@ -334,7 +318,7 @@ static int close_on_exec(void *nothing, pid_t fd) {
 void na_session_keep_files(void) { nl_each_number("/proc/self/fd", close_on_exec, NULL); }
 
 int na_session_watch(struct na_session *s) {
-    s->watch.lock = &s->record;
+    s->watch.lock = &s->who.lock;
     s->watch.extra_ready = drain_record;
     s->watch.context = s;
     s->watch.guardian_ended = replace_guardian;
@@ -377,11 +361,10 @@ int na_session(const struct na_options *o) {
     for (size_t i = 0; i < 4; i++) signal((int[]){SIGINT, SIGTERM, SIGHUP, SIGPIPE}[i], SIG_IGN);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (na_session_start(s, 0) || na_session_watch(s)) goto out;
-    nl_say(s->page->name, sizeof s->page->name, "%s", s->agent.name);
     atomic_store(&s->page->companion_pid, (int32_t)getpid());
     live(s);
     restore(s);
-    if (!s->has_quit) write_record(s, 1, ignored, sizeof ignored); /* the owner is dead: what was recorded stays readable */
+    if (!s->has_quit) na_who_write(&s->who, 1, ignored, sizeof ignored); /* the owner is dead: what was recorded stays readable */
     status = NL_EXIT_OK;
 out:
     na_session_close(s);

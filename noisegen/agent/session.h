@@ -10,6 +10,7 @@
 /* ---- who.c: who took the CPUs of the ranks: the recorder, half by half, and its files ---- */
 
 struct na_who {
+    pthread_mutex_t lock;         /* held by who uses the recorder */
     struct nr_recorder *recorder; /* NULL: nothing is recorded */
     const struct nl_agent *page;
     int cpus[NL_AGENT_MAX_RANKS], n_cpus; /* of ranks, each once; 0: ranks are not bound */
@@ -18,24 +19,20 @@ struct na_who {
     int64_t written_ns; /* when the table of tasks was written last */
 };
 
-/* Opens it for the ranks on the page. 0, -1: refused, the message was said. */
+/* Opens it for the ranks on the page; the caller holds the lock. 0, -1: refused, the message was said. */
 int na_who_open(struct na_who *w, const struct na_options *options, const struct nl_agent *page);
+void na_who_close(struct na_who *w);
 
 /* "cpu", "thread", "schedstat", "none"; and why nothing better. */
 const char *na_who_source(const struct na_who *w);
 const char *na_who_reason(const struct na_who *w);
 
-/* Tells it whose the agent's processes are, those of a set or one. */
-void na_who_mark_agent(struct na_who *w, const struct na_set *set);
-void na_who_mark(struct na_who *w, pid_t pid, enum nr_group group, int with_tree);
-
+void na_who_mark(struct na_who *w, pid_t pid, enum nr_group group);
 void na_who_begin(struct na_who *w, int arm);
 void na_who_end(struct na_who *w, struct nl_agent_account *account);
 
 /* Writes tasks.HOST.csv (by rename), and with `all` bursts.HOST.trace. 0, -1 with a line in `reason`. */
 int na_who_write(struct na_who *w, int all, char *reason, int size);
-
-void na_who_close(struct na_who *w);
 
 /* ---- scraper.c: runs a command once per period while it is on, on CPUs of its own, from a thread of its own ---- */
 
@@ -94,7 +91,6 @@ struct na_session {
     struct na_who who;
     struct na_guardian guardian;
     pthread_mutex_t children; /* held while a child is started that is not the agent */
-    pthread_mutex_t record;   /* held by who uses the recorder */
     uint32_t seen;            /* number of the command being obeyed */
     int is_placed, is_restored, has_quit;
     int64_t heard_ns;         /* when the last command was answered */
@@ -102,10 +98,9 @@ struct na_session {
     int was_scraped;          /* the first scrape has succeeded */
     int cpu;                  /* where we are bound; -1: nowhere, as every CPU has a rank */
     int64_t begin_ns, begin_cpu_ns, begin_scraper_ns;
-    struct nl_agent_account total_on, total_off; /* sums over halves; n_processes and rss_kib: the most */
-    int64_t n_halves_on, n_halves_off;
+    int64_t n_halves_on;
     char state_left[NA_REASON_BYTES];
-    char account_source[32], account_reason[512]; /* of the CPU time; "": not opened yet */
+    const struct na_cpu_source *account; /* of the CPU time; NULL: not opened yet */
 };
 
 /* Runs. Returns the exit status. */
@@ -121,6 +116,3 @@ void na_session_close(struct na_session *session);
 
 /* The certificate as JSON in one line, to be freed by the caller; NULL without memory. Keys: docs/reference/formats.md. */
 char *na_certificate(const struct na_session *session);
-
-/* Adds a half's figures to a sum: unknown ones make the sum unknown. */
-void na_account_add(struct nl_agent_account *sum, const struct nl_agent_account *half);

@@ -31,13 +31,10 @@ static void look_for_lines(struct na_watch *w, const char *text, ssize_t n) {
 /* One piece; its length, 0: nothing there. */
 static int64_t take(struct na_watch *w) {
     static char buffer[MUCH_BYTES];
-    int64_t room = w->log_fd < 0 ? 0 : NA_LOG_BYTES - atomic_load(&w->kept_bytes);
+    int64_t room = w->log_fd < 0 ? 0 : NA_LOG_BYTES - w->kept_bytes;
     if (room <= 0 && w->read_bytes >= BEGINNING_BYTES) {
         ssize_t n = splice(w->pipe[0], NULL, w->null_fd, NULL, PIPE_BYTES, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-        if (n > 0) {
-            atomic_fetch_add(&w->dropped_bytes, n);
-            drop_lines(w);
-        }
+        if (n > 0) drop_lines(w);
         return n;
     }
     ssize_t n = read(w->pipe[0], buffer, sizeof buffer);
@@ -45,9 +42,7 @@ static int64_t take(struct na_watch *w) {
     w->read_bytes += n;
     look_for_lines(w, buffer, n);
     ssize_t kept = room > 0 ? write(w->log_fd, buffer, n < room ? (size_t)n : (size_t)room) : 0;
-    if (kept < 0) kept = 0; /* a full disk: the log is not worth a launch */
-    atomic_fetch_add(&w->kept_bytes, kept);
-    atomic_fetch_add(&w->dropped_bytes, n - kept);
+    if (kept > 0) w->kept_bytes += kept; /* a full disk: the log is not worth a launch */
     return n;
 }
 

@@ -50,8 +50,7 @@ static void members(struct na_agent *a) {
     /* the guardian ends them by this list; those on it stay there until all are gone */
     for (int i = 0; i < a->set.n; i++) {
         int is_noted = 0;
-        for (int j = 0; j < atomic_load(&a->undo->n_started); j++)
-            is_noted |= a->undo->started[j].pid == a->set.p[i].pid && a->undo->started[j].start_ticks == a->set.p[i].start_ticks;
+        for (int j = 0; j < atomic_load(&a->undo->n_started); j++) is_noted |= na_is_same(a->undo->started[j], a->set.p[i]);
         if (!is_noted) na_undo_note(a->undo->started, &a->undo->n_started, a->set.p[i]);
     }
 }
@@ -117,9 +116,6 @@ static int start(struct na_agent *a, char *reason, int size) {
 static int place(struct na_agent *a, char *reason, int size) {
     char why[NA_REASON_BYTES];
     if (!a->options->freezes) return 0;
-    a->freeze.undo = a->undo;
-    a->freeze.set = &a->set;
-    a->freeze.timeout_ns = a->options->timeout_ns;
     if (start(a, reason, size)) return -1;
     members(a);
     a->is_on = 1;

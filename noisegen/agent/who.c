@@ -30,7 +30,8 @@ static void mark_generators(struct na_who *w) {
 }
 
 int na_who_open(struct na_who *w, const struct na_options *o, const struct nl_agent *page) {
-    *w = (struct na_who){.page = page, .has_bursts = o->keep != NA_KEEP_NO};
+    w->page = page;
+    w->has_bursts = o->keep != NA_KEEP_NO;
     if (strcmp(o->who, "none") == 0) return 0;
     collect(w);
     struct nr_config config = {.source = o->who, .view = NR_VIEW_THREADS, .cpus = w->cpus, .n_cpus = w->n_cpus, .tids = w->tids,
@@ -54,26 +55,20 @@ const char *na_who_reason(const struct na_who *w) {
     return w->recorder ? nr_reason(w->recorder) : "--who none, or no source is possible here";
 }
 
-void na_who_mark(struct na_who *w, pid_t pid, enum nr_group group, int with_tree) {
-    if (w->recorder) nr_mark(w->recorder, pid, group, with_tree);
+void na_who_mark(struct na_who *w, pid_t pid, enum nr_group group) {
+    NL_LOCKED(&w->lock);
+    if (w->recorder) nr_mark(w->recorder, pid, group, 0);
 }
 
-void na_who_mark_agent(struct na_who *w, const struct na_set *set) {
-    for (int i = 0; i < set->n; i++) na_who_mark(w, set->p[i].pid, NR_AGENT, 0);
-}
-
-void na_who_begin(struct na_who *w, int arm) { if (w->recorder) nr_begin(w->recorder, arm); }
-
-static void fill_waited(struct nl_agent_account *a, const int64_t *waited_ns) {
-    a->waited_for_agent_ns = waited_ns[NR_AGENT];
-    a->waited_for_others_ns = waited_ns[NR_OTHER];
-    a->waited_for_kernel_ns = waited_ns[NR_KERNEL];
-    a->waited_for_noiselab_ns = waited_ns[NR_NOISELAB] + waited_ns[NR_RANK] + waited_ns[NR_GENERATOR] + waited_ns[NR_SCRAPER];
-    a->waited_unknown_ns = waited_ns[NR_UNKNOWN] + waited_ns[NR_IDLE];
+void na_who_begin(struct na_who *w, int arm) {
+    NL_LOCKED(&w->lock);
+    if (w->recorder) nr_begin(w->recorder, arm);
 }
 
 void na_who_end(struct na_who *w, struct nl_agent_account *a) {
     struct nr_totals half;
+    const int64_t *waited_ns = half.group_waited_ns;
+    NL_LOCKED(&w->lock);
     if (!w->recorder || nr_end(w->recorder, &half)) return;
     a->lost_switches = half.lost;
     a->ins = half.ins;
@@ -82,36 +77,36 @@ void na_who_end(struct na_who *w, struct nl_agent_account *a) {
     if (strcmp(na_who_source(w), "cpu") != 0 || w->n_cpus == 0) return;
     a->cpu_on_ranks_ns = half.group_ns[NR_AGENT];
     a->observer_on_ranks_ns = half.group_ns[NR_NOISELAB];
-    fill_waited(a, half.group_waited_ns);
+    a->waited_for_agent_ns = waited_ns[NR_AGENT];
+    a->waited_for_others_ns = waited_ns[NR_OTHER];
+    a->waited_for_kernel_ns = waited_ns[NR_KERNEL];
+    a->waited_for_noiselab_ns = waited_ns[NR_NOISELAB] + waited_ns[NR_RANK] + waited_ns[NR_GENERATOR] + waited_ns[NR_SCRAPER];
+    a->waited_unknown_ns = waited_ns[NR_UNKNOWN] + waited_ns[NR_IDLE];
     a->others_on_ranks_ns = 0;
     for (int group = 0; group <= NR_UNKNOWN; group++)
         if (group != NR_AGENT && group != NR_RANK && group != NR_IDLE) a->others_on_ranks_ns += half.group_ns[group];
 }
 
 /* A whole file in the launch's folder. */
-static int write_file(const struct na_who *w, const char *name, int is_trace, char *reason, int size) {
+static int write_file(const struct na_who *w, int is_trace, char *reason, int size) {
     char path[NL_WHOLE_BYTES];
     struct nl_whole whole;
     struct nr_arm_words arms[NL_AGENT_MAX_ARMS];
     const struct nl_agent *p = w->page;
     for (int i = 0; i < p->n_arms; i++) arms[i] = (struct nr_arm_words){p->arms[i].name, p->arms[i].kind, p->arms[i].level};
-    snprintf(path, sizeof path, "%s/%s", p->directory, name);
+    snprintf(path, sizeof path, is_trace ? "%s/bursts.%s.trace" : "%s/tasks.%s.csv", p->directory, p->host);
     int rc = nl_whole_open(&whole, path, 0666);
     if (rc == 0)
         rc = is_trace ? nr_write_bursts(w->recorder, whole.f, p->host) : nr_write_tasks(w->recorder, whole.f, p->launch, p->host, arms);
     if (whole.f) rc = nl_whole_close(&whole, rc);
-    if (rc) nl_say(reason, size, "cannot write %s: %s", path, strerror(errno));
-    return rc ? -1 : 0;
+    return rc ? nl_say(reason, size, "cannot write %s: %s", path, strerror(errno)) : 0;
 }
 
 int na_who_write(struct na_who *w, int all, char *reason, int size) {
-    char name[320];
+    NL_LOCKED(&w->lock);
     if (!w->recorder || !w->page->directory[0]) return 0;
     w->written_ns = nl_mono_ns();
-    snprintf(name, sizeof name, "tasks.%s.csv", w->page->host);
-    if (write_file(w, name, 0, reason, size)) return -1;
-    snprintf(name, sizeof name, "bursts.%s.trace", w->page->host);
-    return all && w->has_bursts ? write_file(w, name, 1, reason, size) : 0;
+    return write_file(w, 0, reason, size) || (all && w->has_bursts && write_file(w, 1, reason, size)) ? -1 : 0;
 }
 
 void na_who_close(struct na_who *w) {

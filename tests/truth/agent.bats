@@ -48,6 +48,6 @@ judged() {
     # the rows of the launch have the dose of the agent's rows, to the nanosecond
     diff <(awk -F , 'NR > 1 && $7 == "on" { print $22 }' "$one/halves.csv") <(awk -F , 'NR > 1 && $8 == "on" { print $16 }' "$one/agent.$(hostname).csv")
     awk -F , 'NR > 1 && $7 == "on" { d = $9 - 100 * $22 / $11; if (d > 1e-3 || d < -1e-3) exit 1 }' "$one/halves.csv"
-    jq -e '.agents[0] | .totals.cpu_ns > 0 and .state_left == .state_found and .died == null' "$one/launch.json"
+    jq -e '.agents[0] | .state_left == .state_found and .died == null' "$one/launch.json"
     judged
 }

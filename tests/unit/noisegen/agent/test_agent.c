@@ -75,7 +75,7 @@ static void place_in(struct companion *c, const char *directory) {
     p->n_arms = 2;
     strcpy(p->arms[0].name, "off");
     strcpy(p->arms[1].name, "on");
-    strcpy(p->arms[1].kind, p->name);
+    strcpy(p->arms[1].kind, "agent");
     strcpy(p->host, "here");
     strcpy(p->launch, "test");
     strcpy(p->directory, directory);
@@ -226,9 +226,7 @@ TEST(a_process_is_frozen_and_thawed_and_left_running) {
     char cgroup[512], now[512];
     OWNED(end_owned) pid_t agent = make_agent(0, 3, spin);
     cgroup_of(agent, cgroup, sizeof cgroup);
-    struct companion c = start("--agent-pid", pid_text(agent), "--agent-name", "spinner");
-    assert_string_equal(c.page->name, "spinner");
-    place(&c);
+    struct companion c = placed("--agent-pid", pid_text(agent), "--agent-name", "spinner");
     for (int i = 0; i < 3; i++) {
         obeys(&c, NL_AGENT_OFF);
         assert_true(c.page->switch_ns > 0);
@@ -248,6 +246,7 @@ TEST(a_process_is_frozen_and_thawed_and_left_running) {
     assert_string_equal(text_of(certificate, "state_found"), "running");
     assert_string_equal(text_of(certificate, "state_left"), "running");
     assert_string_equal(text_of(certificate, "way"), "pid");
+    assert_string_equal(text_of(certificate, "name"), "spinner");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(json_object_get(certificate, "switching"), "off"), "n")), 4);
     assert_true(runs(agent));
     cgroup_of(agent, now, sizeof now);
@@ -526,9 +525,7 @@ TEST(gigabytes_of_output_are_taken_in_and_a_megabyte_is_kept) {
     obeys(&c, NL_AGENT_ON);
     assert_int_equal(half(&c, 1, 500), NL_AGENT_DONE);
     assert_true(c.page->account.written_bytes > 8 << 20);
-    json_auto_t *certificate = stop(&c);
-    assert_int_equal(json_integer_value(json_object_get(certificate, "log_kept_bytes")), NA_LOG_BYTES);
-    assert_true(json_integer_value(json_object_get(certificate, "log_dropped_bytes")) > 8 << 20);
+    json_decref(stop(&c));
     assert_int_equal(stat("agent.here.log", &st), 0);
     assert_int_equal(st.st_size, NA_LOG_BYTES);
 }
