@@ -4,30 +4,26 @@
 #include "common/base/nl_options.h"
 #include "noisegen/agent/session.h"
 
-/* What `noiselab-agent --dry-run` does: finds and checks, starts a command for a second, and leaves nothing behind. */
+#define TRIAL_NS INT64_C(1000000000) /* of a dry run */
 
-#define TRIAL_NS INT64_C(1000000000)
-
-/* What was found of the agent, for people. */
-static void print_agent(const struct na_options *o, const struct na_agent *a) {
+/* What was found of the agent, for people; or for programs, one object (docs/reference/formats.md). 0, -1. */
+static int print_agent(const struct na_options *o, const struct na_agent *a) {
     const struct na_freezer *freezer = a->freeze.row;
-    printf("agent %s, switched by: %s%s%s%s%s", a->name, a->way->name, freezer ? ", frozen by: " : "", freezer ? freezer->name : "",
-           freezer && a->freeze.reason[0] ? " because of " : "", freezer ? a->freeze.reason : "");
-    if (freezer) printf(", %d process%s", a->set.n, a->set.n == 1 ? "" : "es");
-    if (o->scrape) printf(", scraped every %.6g s", (double)o->scrape_period_ns / 1e9);
-    putchar('\n');
-}
-
-/* The same for programs: one object, docs/reference/formats.md. 0, -1. */
-static int print_agent_json(const struct na_options *o, const struct na_agent *a) {
-    const struct na_freezer *freezer = a->freeze.row;
+    const char *why = freezer && a->freeze.reason[0] ? a->freeze.reason : NULL;
+    if (!o->is_json) {
+        printf("agent %s, switched by: %s%s%s%s%s", a->name, a->way->name, freezer ? ", frozen by: " : "", freezer ? freezer->name : "",
+               why ? " because of " : "", why ? why : "");
+        if (freezer) printf(", %d process%s", a->set.n, a->set.n == 1 ? "" : "es");
+        if (o->scrape) printf(", scraped every %.6g s", (double)o->scrape_period_ns / 1e9);
+        return putchar('\n') == EOF ? -1 : 0;
+    }
     json_t *json = json_pack(
         "{s:i, s:s, s:s, s:s, s:s?, s:s?, s:o, s:o}", "schema", 1, "program", "noiselab-agent", "agent", a->name, "way", a->way->name,
-        "freezer", freezer ? freezer->name : NULL, "freezer_reason", freezer && a->freeze.reason[0] ? a->freeze.reason : NULL, "processes",
+        "freezer", freezer ? freezer->name : NULL, "freezer_reason", why, "processes",
         freezer ? json_integer(a->set.n) : json_null(), "scrape_period_ns", o->scrape ? json_integer(o->scrape_period_ns) : json_null());
     int failed = !json || json_dumpf(json, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout);
     json_decref(json);
-    return failed ? -1 : 0;
+    return failed ? nl_error("--json: the agent's name is not UTF-8, or it cannot be written") : 0;
 }
 
 /* A command is started for a second: one that cannot work says so now, and not first in a launch. 0, -1 with a line in `reason`. */
@@ -57,28 +53,19 @@ static int trial(struct na_session *s) {
     int rc = try_command(s, reason, sizeof reason);
     /* what it had to say on its way: of that a dry run says only what concerns the user */
     for (int i = before; i < s->agent.n_warnings; i++) nl_warn("%s", s->agent.warnings[i]);
-    if (rc) nl_error("--agent-cmd: %s", reason);
-    return rc;
+    return rc ? nl_error("--agent-cmd: %s", reason) : 0;
 }
 
 /* Says what would be done on stdout unless a control page is given. Returns the exit status. */
-static int na_dry_run(const struct na_options *o) {
-    static struct na_session session = {.cpu = -1};
-    struct na_session *s = &session;
+static int dry_run(const struct na_options *o) {
+    static struct na_session s = {.cpu = -1};
     char ignored[NA_REASON_BYTES];
-    int status = NL_EXIT_USAGE;
-    s->options = o;
+    s.options = o;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (na_session_start(s, 1) || trial(s)) goto out;
-    int failed = 0;
-    if (o->control_fd < 0 && !o->is_json) print_agent(o, &s->agent);
-    if (o->control_fd < 0 && o->is_json) failed = print_agent_json(o, &s->agent);
-    if (failed) nl_error("--json: the agent's name is not UTF-8, or it cannot be written");
-    status = failed ? NL_EXIT_USAGE : NL_EXIT_OK;
-out:
-    if (s->agent.undo) na_undo_all(s->agent.undo, ignored, sizeof ignored);
-    na_session_close(s);
-    return status;
+    int failed = na_session_start(&s, 1) || trial(&s) || (o->control_fd < 0 && print_agent(o, &s.agent));
+    if (s.agent.undo) na_undo_all(s.agent.undo, ignored, sizeof ignored);
+    na_session_close(&s);
+    return failed ? NL_EXIT_USAGE : NL_EXIT_OK;
 }
 
 static int print_list(const char *what) {
@@ -102,5 +89,5 @@ int main(int argc, char **argv) {
     int go_on = na_options_parse(argc, argv, &lists, &options);
     if (go_on <= 0) return go_on < 0 ? NL_EXIT_USAGE : NL_EXIT_OK;
     if (options.restore) return na_journal_restore() ? NL_EXIT_USAGE : NL_EXIT_OK;
-    return options.dry_run ? na_dry_run(&options) : na_session(&options);
+    return options.dry_run ? dry_run(&options) : na_session(&options);
 }

@@ -93,14 +93,10 @@ int na_set_add_children(struct na_set *set, pid_t pid) {
     struct adding a = {set, pid};
     char path[64];
     int before = set->n;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     /* a kernel without CONFIG_PROC_CHILDREN: ask everybody who the parent is */
-    int rc;
-    if (access("/proc/thread-self/children", F_OK)) {
-        rc = nl_each_number("/proc", add_if_child, &a);
-    } else {
-        snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-        rc = nl_each_number(path, add_children_of_thread, &a);
-    }
+    int rc = access("/proc/thread-self/children", F_OK) ? nl_each_number("/proc", add_if_child, &a)
+                                                        : nl_each_number(path, add_children_of_thread, &a);
     return rc == -2 ? -1 : set->n - before;
 }
 

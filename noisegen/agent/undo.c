@@ -2,11 +2,8 @@
 
 #include "noisegen/agent/spawn.h"
 
-#define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define LOOK_NS INT64_C(1000000)
-#define KILL_PATIENCE_NS INT64_C(2000000000) /* what SIGKILL may take before it counts as futile */
-#define THAW_PATIENCE_NS INT64_C(2000000000) /* thawing is a matter of microseconds; on an overloaded machine of more */
-#define REMOVE_PATIENCE_NS INT64_C(1000000000) /* a cgroup is busy until its last member has gone for good */
+#define PATIENCE_NS INT64_C(2000000000) /* what SIGKILL, a thaw or the end of a cgroup's last member may take before it counts as futile */
 
 struct na_undo *na_undo_create(void) {
     void *p = mmap(NULL, sizeof(struct na_undo), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -49,15 +46,14 @@ static int reads_thawed(const struct na_undo *u) {
 
 static int thaw_cgroup(struct na_undo *u) {
     if (!atomic_load(&u->is_frozen)) return 0;
-    int64_t deadline_ns = nl_mono_ns() + THAW_PATIENCE_NS;
-    if ((held.thaw < 0 || held.look < 0) && na_undo_hold(u) && errno != ENOENT) return -1;
-    if (held.thaw >= 0 && held.look >= 0) {
-        if (write(held.thaw, u->thaw_text, strlen(u->thaw_text)) < 0 && errno != ENODEV) return -1;
-        while (!reads_thawed(u)) {
-            errno = EBUSY;
-            if (nl_mono_ns() > deadline_ns) return -1;
-            nl_sleep_ns(LOOK_NS / 10);
-        }
+    int64_t deadline_ns = nl_mono_ns() + PATIENCE_NS;
+    int is_held = (held.thaw >= 0 && held.look >= 0) || na_undo_hold(u) == 0;
+    if (!is_held && errno != ENOENT) return -1;
+    if (is_held && write(held.thaw, u->thaw_text, strlen(u->thaw_text)) < 0 && errno != ENODEV) return -1;
+    while (is_held && !reads_thawed(u)) {
+        errno = EBUSY;
+        if (nl_mono_ns() > deadline_ns) return -1;
+        nl_sleep_ns(LOOK_NS / 10);
     }
     atomic_store(&u->is_frozen, 0);
     return 0;
@@ -87,27 +83,24 @@ int na_undo_thaw(struct na_undo *u) {
 
 /* ---- what was started ---- */
 
-/* Zombies of ours are waited for; those of other parents are not in the set any more. */
-static int n_left(struct na_set *set) {
-    for (int i = 0; i < set->n; i++) na_reap(set->p[i].pid);
-    return na_set_prune(set);
-}
-
 static void signal_all(struct na_set *set, int signal) {
     na_set_add_descendants(set);
     for (int i = 0; i < set->n; i++) na_process_signal(set->p[i], signal);
 }
 
+/* How many are left. */
 static int await_end(struct na_set *set, int64_t patience_ns) {
-    int64_t deadline_ns = nl_mono_ns() + patience_ns;
-    while (n_left(set) > 0 && nl_mono_ns() < deadline_ns) nl_sleep_ns(LOOK_NS);
-    return set->n;
+    for (int64_t deadline_ns = nl_mono_ns() + patience_ns;; nl_sleep_ns(LOOK_NS)) {
+        /* zombies of ours are waited for; those of other parents are not in the set any more */
+        for (int i = 0; i < set->n; i++) na_reap(set->p[i].pid);
+        if (na_set_prune(set) == 0 || nl_mono_ns() > deadline_ns) return set->n;
+    }
 }
 
 int na_end_processes(struct na_set *set, int64_t patience_ns) {
     signal_all(set, SIGTERM);
     if (await_end(set, patience_ns) == 0) return 0;
-    int64_t deadline_ns = nl_mono_ns() + KILL_PATIENCE_NS;
+    int64_t deadline_ns = nl_mono_ns() + PATIENCE_NS;
     do signal_all(set, SIGKILL); /* again, as a child may have come just before its parent ended */
     while (await_end(set, 20 * LOOK_NS) > 0 && nl_mono_ns() < deadline_ns);
     return set->n > 0 ? -1 : 1;
@@ -115,15 +108,15 @@ int na_end_processes(struct na_set *set, int64_t patience_ns) {
 
 static int end_started(struct na_undo *u) {
     struct na_set set = {0};
-    int is_lost = 0;
+    int rc = 0;
     for (int i = 0; i < atomic_load(&u->n_started); i++) {
         if (!na_process_lives(u->started[i])) continue;
         na_set_add(&set, u->started[i].pid);
-        is_lost |= !na_set_has(&set, u->started[i].pid) && na_process_lives(u->started[i]);
+        if (!na_set_has(&set, u->started[i].pid) && na_process_lives(u->started[i])) rc = -1; /* no memory, no descriptor */
     }
-    int rc = set.n > 0 ? na_end_processes(&set, u->patience_ns) : 0;
+    if (set.n > 0 && na_end_processes(&set, u->patience_ns) < 0) rc = -1;
     na_set_free(&set);
-    if (rc < 0 || is_lost) return -1;
+    if (rc) return -1;
     atomic_store(&u->n_started, 0);
     return 0;
 }
@@ -141,12 +134,12 @@ static int move_back(void *context, pid_t pid) {
 
 static int remove_cgroup(struct na_undo *u) {
     char path[PATH_MAX + 16];
-    int64_t deadline_ns = nl_mono_ns() + REMOVE_PATIENCE_NS;
     if (!atomic_load(&u->has_cgroup)) return 0;
     snprintf(path, sizeof path, "%s/cgroup.procs", u->own_directory);
-    for (nl_each_line(path, move_back, u); rmdir(u->own_directory) && errno != ENOENT; nl_each_line(path, move_back, u)) {
+    for (int64_t deadline_ns = nl_mono_ns() + PATIENCE_NS;; nl_sleep_ns(LOOK_NS)) {
+        nl_each_line(path, move_back, u);
+        if (rmdir(u->own_directory) == 0 || errno == ENOENT) break;
         if (errno != EBUSY || nl_mono_ns() > deadline_ns) return -1;
-        nl_sleep_ns(LOOK_NS);
     }
     atomic_store(&u->has_cgroup, 0);
     return 0;
@@ -203,23 +196,8 @@ void na_journal_open(struct na_undo *u) {
     if (path[0]) snprintf(u->journal_file, sizeof u->journal_file, "%s/%d" SUFFIX, path, (int)getpid());
 }
 
-/* ---- writing ---- */
-
 static void print_process(FILE *f, const char *word, struct na_process p) {
     fprintf(f, "%s\t%d\t%llu\n", word, (int)p.pid, (unsigned long long)p.start_ticks);
-}
-
-static int write_all(FILE *f, struct na_undo *u) {
-    char boot[64];
-    nl_read_line(BOOT_ID, boot, sizeof boot);
-    fprintf(f, "boot\t%s\n", boot);
-    print_process(f, "owner", u->companion);
-    print_process(f, "owner", u->guardian);
-    if (atomic_load(&u->is_frozen)) fprintf(f, "frozen\t%s\t%s\t%s\t%s\n", u->thaw_file, u->thaw_text, u->look_file, u->look_text);
-    if (atomic_load(&u->has_cgroup)) fprintf(f, "cgroup\t%s\t%s\n", u->own_directory, u->origin_directory);
-    for (int i = 0; i < atomic_load(&u->n_stopped); i++) print_process(f, "stopped", u->stopped[i]);
-    fputs("end\n", f);
-    return ferror(f) ? -1 : 0;
 }
 
 int na_journal_note(struct na_undo *u) {
@@ -228,45 +206,48 @@ int na_journal_note(struct na_undo *u) {
     if (!atomic_load(&u->is_frozen) && !atomic_load(&u->has_cgroup) && atomic_load(&u->n_stopped) == 0)
         return unlink(u->journal_file) && errno != ENOENT ? -1 : 0;
     if (nl_whole_open(&whole, u->journal_file, 0600)) return -1;
-    return nl_whole_close(&whole, write_all(whole.f, u));
+    print_process(whole.f, "owner", u->companion);
+    print_process(whole.f, "owner", u->guardian);
+    if (atomic_load(&u->is_frozen))
+        fprintf(whole.f, "frozen\t%s\t%s\t%s\t%s\n", u->thaw_file, u->thaw_text, u->look_file, u->look_text);
+    if (atomic_load(&u->has_cgroup)) fprintf(whole.f, "cgroup\t%s\t%s\n", u->own_directory, u->origin_directory);
+    for (int i = 0; i < atomic_load(&u->n_stopped); i++) print_process(whole.f, "stopped", u->stopped[i]);
+    return nl_whole_close(&whole, ferror(whole.f));
 }
 
-/* ---- reading ---- */
-
 /* Takes a line in: 0, -1 not one of ours. */
-static int take(struct na_undo *u, const char *line, char boot[64], int *is_owned, int *is_whole) {
-    struct na_process p = {0};
+static int take(struct na_undo *u, const char *line, int *is_owned) {
+    char word[16];
     unsigned long long start;
-    if (sscanf(line, "%*[a-z]\t%d\t%llu", &p.pid, &start) == 2) p.start_ticks = start;
-    if (strcmp(line, "end") == 0) *is_whole = 1;
-    else if (strncmp(line, "boot\t", 5) == 0) snprintf(boot, 64, "%.63s", line + 5);
-    else if (strncmp(line, "owner\t", 6) == 0) *is_owned |= p.pid > 1 && na_process_lives(p); /* 0: there was no guardian */
-    else if (strncmp(line, "stopped\t", 8) == 0) return p.pid > 1 ? na_undo_note(u->stopped, &u->n_stopped, p) : -1;
-    else if (sscanf(line, "frozen\t%4095[^\t]\t%15[^\t]\t%4095[^\t]\t%15[^\t]", u->thaw_file, u->thaw_text, u->look_file,
-                    u->look_text) == 4)
+    struct na_process p;
+    if (sscanf(line, "frozen\t%4095[^\t]\t%15[^\t]\t%4095[^\t]\t%15[^\t]", u->thaw_file, u->thaw_text, u->look_file, u->look_text) == 4)
         atomic_store(&u->is_frozen, 1);
     else if (sscanf(line, "cgroup\t%4095[^\t]\t%4095[^\t]", u->own_directory, u->origin_directory) == 2) atomic_store(&u->has_cgroup, 1);
-    else return -1;
+    else if (sscanf(line, "%15[a-z]\t%d\t%llu", word, &p.pid, &start) != 3) return -1;
+    else {
+        p.start_ticks = start;
+        if (strcmp(word, "owner") != 0)
+            return p.pid > 1 && strcmp(word, "stopped") == 0 ? na_undo_note(u->stopped, &u->n_stopped, p) : -1;
+        *is_owned |= p.pid > 1 && na_process_lives(p); /* 0: there was no guardian */
+    }
     return 0;
 }
 
 /* 0 undone, or nothing to do; -1 it stays as it is. */
 static int restore(const char *path, struct na_undo *u) {
-    char line[2 * PATH_MAX + 64], boot[64] = "", now[64], problem[512] = "it is damaged";
-    int is_owned = 0, is_whole = 0, is_bad = 0;
+    char line[2 * PATH_MAX + 64], problem[512] = "it is damaged";
+    int is_owned = 0, n_lines = 0, is_bad = 0;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
     if (!f) return errno == ENOENT ? 0 : -1;
-    while (fgets(line, sizeof line, f)) {
+    for (; fgets(line, sizeof line, f); n_lines++) {
         line[strcspn(line, "\n")] = '\0';
-        is_bad |= take(u, line, boot, &is_owned, &is_whole);
+        is_bad |= take(u, line, &is_owned);
     }
     fclose(f);
     if (is_owned) return 0;
-    nl_read_line(BOOT_ID, now, sizeof now);
-    if (boot[0] && strcmp(boot, now) != 0) return unlink(path); /* nothing stays frozen over a boot */
     snprintf(u->journal_file, sizeof u->journal_file, "%s", path); /* na_undo_all removes it when all is done */
-    if (is_bad || !is_whole || na_undo_all(u, problem, sizeof problem))
+    if (is_bad || n_lines == 0 || na_undo_all(u, problem, sizeof problem))
         return nl_error("%s: what it says is frozen cannot be given back: %s", path, problem);
     nl_warn("an agent that a killed launch had left frozen runs again (%s)", path);
     return 0;

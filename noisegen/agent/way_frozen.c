@@ -24,16 +24,16 @@ int na_frozen_place(struct na_agent *a, char *reason, int size) {
     if (na_freeze_prepare(&a->freeze, 0, reason, size)) return -1;
     a->is_held = 1;
     /* frozen for a moment: no thread comes into being while the counters are opened, and freezing is seen to work */
-    if (a->freeze.row->freeze(&a->freeze, reason, size)) return -1;
+    if (na_freeze_freeze(&a->freeze, reason, size)) return -1;
     members(a);
     na_cpu_open(&a->cpu, &a->set, 0);
-    return a->freeze.row->thaw(&a->freeze, reason, size);
+    return na_freeze_thaw(&a->freeze, reason, size);
 }
 
-int na_frozen_on(struct na_agent *a, char *reason, int size) { return a->freeze.row->thaw(&a->freeze, reason, size); }
+int na_frozen_on(struct na_agent *a, char *reason, int size) { return na_freeze_thaw(&a->freeze, reason, size); }
 
 int na_frozen_off(struct na_agent *a, char *reason, int size) {
-    if (a->freeze.row->freeze(&a->freeze, reason, size)) return -1;
+    if (na_freeze_freeze(&a->freeze, reason, size)) return -1;
     /* it was seen to start processes: now that it stands still, count them, too */
     if (!a->figures.starts_processes || !a->cpu.row || a->cpu.row->counts_children || a->cpu.is_final) return 0;
     members(a);
