@@ -76,7 +76,6 @@ int na_agent_switch(struct na_agent *a, int on, int64_t *switch_ns, char *reason
     if ((on ? a->way->on : a->way->off)(a, reason, size)) return NL_AGENT_REFUSED;
     a->is_on = on;
     *switch_ns = nl_mono_ns() - begin_ns;
-    nl_hist_add(on ? &a->on_times : &a->off_times, *switch_ns);
     return NL_AGENT_DONE;
 }
 

@@ -1,7 +1,6 @@
 /* The agent: what is switched, how, and what is known about it. Ways to switch are rows of a table (ways.c), one small file each. */
 #pragma once
 
-#include "common/base/nl_hist.h"
 #include "common/page/nl_agent.h"
 #include "noisegen/agent/companion_options.h"
 #include "noisegen/agent/cpu.h"
@@ -112,7 +111,6 @@ struct na_agent {
     /* accounts */
     struct na_cpu cpu;
     struct na_figures figures;
-    struct nl_hist on_times, off_times; /* ns */
     char state_found[64];
     char warnings[NA_MAX_WARNINGS][NA_REASON_BYTES];
     int n_warnings;

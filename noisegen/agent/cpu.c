@@ -5,7 +5,7 @@
 #include "common/sys/nl_cgroup.h"
 #include "noisegen/agent/spawn.h"
 
-/* ---- the account of a cgroup that holds the agent and nobody else: version 1 counts in ns (cpuacct.usage), version 2 in us (cpu.stat) ---- */
+/* ---- the account of a cgroup that holds the agent and nobody else: version 1 counts in ns (cpuacct.usage), version 2 in us ---- */
 
 static int read_cgroup(struct na_cpu *c, const struct na_set *set, int is_begin, int64_t totals[NA_CPU_COUNTS]) {
     char text[1024];
@@ -44,9 +44,9 @@ static int open_cgroup(struct na_cpu *c, const struct na_set *set) {
     return -1;
 }
 
-/* ---- software counters of perf events on every thread, handed down to what they start (inherit): exact to the ns, with children that begin
- * and end between two readings, and for one's own processes at perf_event_paranoid 2. Context switches and migrations happen in the kernel,
- * and are counted only for those who may look there ---- */
+/* ---- software counters of perf events on every thread, handed down to what they start (inherit): exact to the ns, with children that
+ * begin and end between two readings, and for one's own processes at perf_event_paranoid 2. Context switches and migrations happen in the
+ * kernel, and are counted only for those who may look there ---- */
 
 /* `tid` 0: for what the calling thread will start, and not for itself. */
 static int open_event(pid_t tid, uint64_t event, int with_kernel) {
@@ -103,8 +103,8 @@ static int read_perf(struct na_cpu *c, const struct na_set *set, int is_begin, i
     return 0;
 }
 
-/* ---- the CPU clocks of the processes, which everybody may read: ns, with threads that have ended. Children that ended meanwhile count where
- * their parent has waited for them (in ticks of 10 ms), or we have ---- */
+/* ---- the CPU clocks of the processes, which everybody may read: ns, with threads that have ended. Children that ended meanwhile count
+ * where their parent has waited for them (in ticks of 10 ms), or we have ---- */
 
 static int64_t read_clock(pid_t pid) {
     struct timespec t;

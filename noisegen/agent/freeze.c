@@ -11,7 +11,7 @@ void na_freeze_members(struct na_freeze *f) {
     else na_set_add_descendants(f->set);
 }
 
-/* Waits until it is frozen, spinning at first: a freeze takes some 100 us. 0, -1 when it takes longer than its time, with a line in `reason`. */
+/* Waits until it is frozen, spinning at first: a freeze takes some 100 us. 0, -1 with a line in `reason` when its time is over. */
 static int await_frozen(const struct na_freeze *f, int (*is_frozen)(const struct na_freeze *f), char *reason, int reason_size) {
     int64_t begin_ns = nl_mono_ns(), waited_ns = 0;
     for (; !is_frozen(f); waited_ns = nl_mono_ns() - begin_ns) {

@@ -17,8 +17,8 @@ struct na_freeze {
 /* A row of the table. */
 struct na_freezer {
     const char *name, *help;
-    /* Whether this one can be used here: tried, not guessed, and without freezing; own 0: on the cgroup given. With is_trial nothing is left
-     * changed. 0, -1 with a line in `reason`; -2: found frozen, which is not a matter of the freezer. */
+    /* Whether this one can be used here: tried, not guessed, and without freezing; own 0: on the cgroup given. With is_trial nothing is
+     * left changed. 0, -1 with a line in `reason`; -2: found frozen, which is not a matter of the freezer. */
     int (*prepare)(struct na_freeze *f, const struct na_freezer *row, int own, int is_trial, char *reason, int reason_size);
     /* Returns when every thread stands still. 0, -1 with a line in `reason`: then nothing is frozen. */
     int (*freeze)(struct na_freeze *f, char *reason, int reason_size);

@@ -135,7 +135,8 @@ static int turn(struct na_session *s, int on, char *reason, int size) {
     if (s->agent.cpu.row && s->account != s->agent.cpu.row) {
         s->account = s->agent.cpu.row;
         if (s->n_halves_on > 0)
-            na_warn(&s->agent, "it starts short-lived processes: their CPU time is exact to 10 ms in the first %lld halves, counted by %s since",
+            na_warn(&s->agent,
+                    "it starts short-lived processes: their CPU time is exact to 10 ms in the first %lld halves, counted by %s since",
                     (long long)s->n_halves_on, s->account->name);
     }
     return status;
@@ -180,7 +181,8 @@ static int end(struct na_session *s, char *reason, int size) {
     int status = na_agent_look(&s->agent, moment, reason, size);
     if (status && was_on) return status;
     s->n_halves_on += was_on;
-    if (nl_mono_ns() - s->who.written_ns > WRITE_EVERY_NS && na_who_write(&s->who, 0, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
+    if (nl_mono_ns() - s->who.written_ns > WRITE_EVERY_NS && na_who_write(&s->who, 0, problem, sizeof problem))
+        na_warn(&s->agent, "%s", problem);
     return NL_AGENT_DONE;
 }
 

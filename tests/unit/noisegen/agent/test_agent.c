@@ -247,7 +247,6 @@ TEST(a_process_is_frozen_and_thawed_and_left_running) {
     assert_string_equal(text_of(certificate, "state_left"), "running");
     assert_string_equal(text_of(certificate, "way"), "pid");
     assert_string_equal(text_of(certificate, "name"), "spinner");
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(json_object_get(certificate, "switching"), "off"), "n")), 4);
     assert_true(runs(agent));
     cgroup_of(agent, now, sizeof now);
     assert_string_equal(now, cgroup);
@@ -447,7 +446,7 @@ TEST(a_scraped_agent_is_scraped_once_per_period_while_it_is_on) {
     assert_int_equal(before.st_size, after.st_size);
     assert_in_range(before.st_size / 2, 5, 14); /* 10 and the first; fewer on a busy machine */
     json_auto_t *certificate = stop(&c);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(certificate, "scraper"), "failed")), 0);
+    assert_false(warns(certificate, "scrapes failed"));
 }
 
 TEST(a_scrape_that_never_succeeds_is_refused) {
