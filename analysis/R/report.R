@@ -39,15 +39,16 @@ with_parts <- function(analysis) {
 files_beside <- function(file) paste0(sub("\\.html?$", "", file), "_files")
 
 # Looked at before anything is computed: the first thing that cannot be is a place that cannot be written.
-check_report_file <- function(file, option = "--out") {
+check_report_file <- function(file) {
   check_argument(is_text(file), "file", file, "one file name")
   dir <- dirname(file)
   check_argument(dir.exists(dir), "file", file, "a file in a directory that exists")
   # A trial says more than permissions do: of root, of file systems that are read-only or far away.
   trial <- tempfile(".noiselab.", dir)
   on.exit(unlink(trial))
-  if (!tryCatch(suppressWarnings(file.create(trial)), error = function(e) FALSE)) abort_usage("cannot write in '", dir, "': ", option,
-      " FILE writes the report elsewhere")
+  if (!tryCatch(suppressWarnings(file.create(trial)), error = function(e) FALSE)) {
+    abort_usage("cannot write in '", dir, "': --out FILE writes the report elsewhere")
+  }
 }
 
 report_analysis <- function(campaign, alpha, margin = NULL) {
@@ -255,15 +256,12 @@ write_figure <- function(plot, analysis, plots_dir) {
   if (is.null(frame)) return(NULL)
   write_atomically(file.path(plots_dir, paste0(plot$name, ".csv")), function(path) data.table::fwrite(without_levels(frame), path, na = ""))
   ordered <- if (is.null(analysis$campaign)) frame else frame[order(panel_factor(frame$panel, analysis)), ]
-  # Without title, subtitle and caption it is lower.
-  figure_parts(plot, draw_frame(plot, analysis, frame), plot$alt(ordered), figure_size(plot, frame, analysis) - c(0, 0.8), nrow(frame), plots_dir)
-}
-
-figure_parts <- function(plot, drawn, alt, size, n_marks, plots_dir) {
-  words <- lapply(drawn$labels[c("subtitle", "caption")], function(text) gsub("\n", " ", text %||% "", fixed = TRUE))
-  names(words) <- c("subtitle", "caption")
+  drawn <- draw_frame(plot, analysis, frame)
+  words <- lapply(c(subtitle = "subtitle", caption = "caption"), function(name) gsub("\n", " ", drawn$labels[[name]] %||% "", fixed = TRUE))
   drawn <- drawn + ggplot2::labs(title = NULL, subtitle = NULL, caption = NULL)
-  c(plot[c("name", "title", "question", "asks")], words, list(alt = alt, picture = write_picture(drawn, plots_dir, plot$name, size, n_marks)))
+  # Without its words it is lower.
+  picture <- write_picture(drawn, plots_dir, plot$name, figure_size(plot, frame, analysis) - c(0, 0.8), nrow(frame))
+  c(plot[c("name", "title", "question", "asks")], words, list(alt = plot$alt(ordered), picture = picture))
 }
 
 write_picture <- function(drawn, plots_dir, name, size, n_marks) {
