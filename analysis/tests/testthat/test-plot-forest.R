@@ -42,9 +42,4 @@ test_that("a margin is shaded, with the verdicts and intervals that belong to it
   drawn <- plot_forest(analysis)
   expect_match(gsub("\\s+", " ", drawn$labels$caption), "98 % interval that the verdict on the margin comes from .*margin of 3 %")
   expect_s3_class(ggplot2::ggplotGrob(drawn), "gtable")
-  # without verdicts on a margin the band is there, and the verdict is that of the test
-  analysis$verdicts[c("margin_verdict", "margin_low", "margin_high")] <- NULL
-  frame <- plot_forest(analysis, draw = FALSE)
-  expect_equal(unique(frame$verdict), "detected")
-  expect_match(gsub("\\s+", " ", plot_forest(analysis)$labels$caption), "margin of 3 %. Detected: step-down")
 })

@@ -68,16 +68,17 @@ test_that("the difference is taken within launches, within one launch, or by Wel
 })
 
 test_that("the front end answers with its status, and refuses a campaign without a replay", {
-  dir <- do.call(local_campaign, c(quiet, list(external = "collectd", slowdown_percent = 2, pairs = 15, launches = 4, prefix = "a",
-                                               seed = 1)))
-  expect_equal(status_of("noiselab-analyze", "replay", dir)$status, 3L)
-  do.call(simulate_campaign, c(quiet, list(dir, patterns = "replay", kinds = "sum", levels_percent = 1, slowdown_percent = 8, pairs = 15,
-                                           launches = 4, prefix = "r", seed = 2)))
-  got <- status_of("noiselab-analyze", "replay", dir, "--margin", "0.5")
+  dir <- local_folder()
+  make <- function(...) do.call(simulate_campaign, c(quiet, list(dir, ..., pairs = 15, launches = 4)))
+  make(external = "collectd", slowdown_percent = 2, prefix = "a", seed = 1)
+  replay <- function(...) status_of("noiselab-analyze", "replay", dir, ...)
+  expect_equal(replay()$status, 3L)
+  make(patterns = "replay", kinds = "sum", levels_percent = 1, slowdown_percent = 8, prefix = "r", seed = 2)
+  got <- replay("--margin", "0.5")
   expect_equal(got$status, 1L)
   expect_match(got$out, "replay slows more", all = FALSE)
   expect_lte(max(nchar(got$out)), 110)
-  expect_equal(status_of("noiselab-analyze", "replay", dir, "--margin", "10")$status, 0L)
+  expect_equal(replay("--margin", "10")$status, 0L)
   analysis <- analyze_campaign(read_campaign(dir), channels = c("time", "preempted"))
   expect_match(as.character(report_replay(analysis)), "not the same: the replay slows more")
 })
