@@ -178,15 +178,16 @@ margin_side <- function(bursts, whole, apart, beyond, alpha, each, margin, watch
 # A row per agent and interval: what it takes (percent of one CPU), the slowdown of the operation on which that is surest, `amplification` (slowdown
 # by what was taken, where both were found), `safe_interval_s` (where the upper end, with what may lie beyond bursts, would be the margin, if each
 # sample costs the same), `cost_s` (time that the operation loses by a sample).
-several_agents <- function(report) if (NROW(report$figures) > 0) bind_rows(lapply(unique(report$figures$kind), several_row, report))
+several_agents <- function(report) if (NROW(report$answers) > 0) bind_rows(lapply(unique(report$answers$kind), several_row, report))
 
 several_row <- function(kind, report) {
   answers <- report$answers[report$answers$kind == kind, ]
   known <- answers[is.finite(answers$low) & answers$case != "less", ]
   # Nothing is chosen by its estimate: the outcome has Holm's correction over agents and operations, and so has the one named.
   worst <- known[order(match(known$outcome, outcomes), -known$low)[1], ]
-  taken <- report$figures[report$figures$kind == kind & report$figures$figure == "taken", ][1, ]
-  found <- function(row) isTRUE(grepl("^detected", row$outcome))
+  own <- main_taken(report$taken[report$taken$kind %in% kind, ])
+  taken <- function(column) (own[[column]] %||% NA_real_)[1]
+  found <- isTRUE(grepl("^detected", worst$outcome))
   margin <- report$margin
   interval_s <- sampling_interval_s(kind, report$campaign)
   # the most that it may cost on any operation: the figure with what may lie beyond the bursts
@@ -196,15 +197,15 @@ several_row <- function(kind, report) {
   data.frame(
     agent = sub("@[^@]*$", "", kind), interval_s = interval_s,
     cpu_percent = mean_or_na(report$accounts$cpu_percent[report$accounts$kind == kind & !is.na(report$accounts$launch)]),
-    taken_percent = taken$value, taken_low = taken$low, taken_high = taken$high,
+    taken_percent = taken("taken_percent"), taken_low = taken("taken_low"), taken_high = taken("taken_high"),
     slowdown_percent = worst$value, slowdown_low = worst$low, slowdown_high = worst$high, operation = worst$operation, bytes = worst$bytes,
     by = if (nrow(known) > 0) worst$lead else NA_character_, outcome = if (nrow(known) > 0) worst$outcome else "inconclusive",
-    amplification = if (found(worst) && found(taken)) worst$value / taken$value else NA_real_,
+    amplification = if (found && isTRUE(taken("p_value") <= report$alpha)) worst$value / taken("taken_percent") else NA_real_,
     margin_answer = if (is.null(margin)) NA_character_ else {
       c(fail = "above", pass = "below", inconclusive = "undecided")[[answer_with_holm(answers$margin_verdict, answers$p_above, answers$alpha)]]
     },
     safe_interval_s = if (is.null(margin) || nrow(known) == 0 || !isTRUE(worst$low > 0)) NA_real_ else interval_s * all / margin,
-    limit = if (found(worst)) NA_real_ else max_or_na(known$limit),
+    limit = if (found) NA_real_ else max_or_na(known$limit),
     cost_s = if (isTRUE(worst$low > 0)) worst$value / 100 * interval_s else NA_real_,
     reason = if (nrow(known) > 0) NA_character_ else c(stats::na.omit(answers$whole_reason), NA)[1]
   )

@@ -1,5 +1,4 @@
-# Three figures of an agent's cost side by side: what it took from the ranks by the records, what its bursts cost the loop, and what
-# switching it on costs in all; and whether the last two agree.
+# What an answer about an agent is made of, as pure functions (docs/methods.md, One answer for an agent).
 
 # Half of "agree", fixed before anything is measured: percent of an operation's time, or this share of the agent's own CPU time, whichever is larger.
 agree_percent <- 0.05
@@ -7,97 +6,7 @@ agree_share <- 0.1
 
 agree_margin <- function(account_percent) pmax(agree_percent, agree_share * ifelse(is.finite(account_percent), account_percent, 0))
 
-figure_names <- c(taken = "taken (attributed)", locked = "by bursts (locked)", all = "in all (on/off)", alone = "in all, less others")
-
-# A row per agent, operation and figure: `taken` (percent of one CPU), `locked`, `all`, and `alone`, which is `all` less what other tasks took from
-# the ranks (percent of the operation's time). Attribute `agreement`: per agent and operation the difference of all and locked.
-agent_figures <- function(analysis, taken = agent_taken(analysis$campaign, analysis$alpha),
-                          locked = locked_by_launch(analysis$campaign, analysis$alpha)) {
-  verdicts <- main_rows(analysis$verdicts)
-  time <- verdicts[!has_level(verdicts$level_requested_percent) & verdicts$channel == "time", ]
-  parts <- lapply(seq_len(nrow(time)), function(i) {
-    own <- main_taken(taken[taken$kind %in% as.character(time$kind[i]), ])
-    list(rows = three_figures(time[i, ], own, locked, analysis), account = if (nrow(own) > 0) mean(own$account_percent) else NA_real_)
-  })
-  structure(bind_rows(lapply(parts, `[[`, "rows")), agreement = bind_rows(lapply(parts, function(p) figures_agree(p$rows, p$account))))
-}
-
-# `alone` is left out where what others took is not on record, or the agent moves it.
-three_figures <- function(row, own, locked, analysis) {
-  outcome_of <- function(reason, p, alpha) if (!is.na(reason)) "inconclusive" else if (isTRUE(p <= alpha)) "detected" else "not detected"
-  figure <- function(figure, value = NA_real_, low = NA_real_, high = NA_real_, limit = NA_real_, p_value = NA_real_, reason = NA_character_,
-                     alpha = row$alpha, outcome = outcome_of(reason, p_value, alpha), n_bursts = NA_real_) {
-    data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, launch = row$launch, scope = row$scope,
-               figure = figure, value = value, low = low, high = high, limit = limit, p_value = p_value, outcome = outcome, reason = reason, n_bursts = n_bursts)
-  }
-  mine <- locked_of_answer(row, analysis, locked)
-  a <- row$raw_adjusted[[1]]
-  bind_rows(list(
-    if (nrow(own) == 0) figure("taken", reason = "no account of the agent (agent.HOST.csv)") else with(
-      own[1, ], figure("taken", taken_percent, taken_low, taken_high, limit_percent, p_value, reason, alpha = analysis$alpha)),
-    if (is.null(mine)) figure("locked", reason = "bursts are not recorded against slices of the loop") else if (mine$state != "measured") {
-      figure("locked", reason = mine$reason)
-    } else with(mine, figure("locked", slowdown_percent, slowdown_low, slowdown_high, limit_percent, p_value, n_bursts = n_bursts)),
-    figure("all", row$estimate, row$ci_low, row$ci_high, row$detection_limit, row$p_one_sided, row$reason, outcome = row_outcome(row)),
-    if (!is.null(a) && !a$is_withheld && grepl("others", a$covariate) && is.na(row$reason)) {
-      figure("alone", row$adjusted_mean, row$adjusted_low, row$adjusted_high,
-             to_effect("time", detection_limit(a$se, a$df, row$alpha, analysis$power)), a$p)
-    }
-  ))
-}
-
-# Equivalence of the two slowdowns: the interval of their difference inside the margin, outside of it, or neither.
-figures_agree <- function(rows, account_percent) {
-  # Less what others took, where that is known: of the two it is that by rule.
-  all <- rows[rows$figure == if (any(rows$figure == "alone")) "alone" else "all", ]
-  locked <- rows[rows$figure == "locked", ]
-  margin <- agree_margin(account_percent)
-  half <- function(row) (row$high - row$low) / 2
-  reach <- sqrt(half(all)^2 + half(locked)^2)
-  difference <- all$value - locked$value
-  word <- if (is.na(reach)) "cannot be compared" else if (abs(difference) + reach <= margin) "agree" else
-    if (abs(difference) - reach > margin)
-    "disagree" else "cannot be compared"
-  reason <- if (is.na(locked$value)) locked$reason else if (is.na(reach)) all$reason else if (word == "cannot be compared") {
-    sprintf("their difference is known to \u00b1%s %% only", three(reach))
-  } else NA_character_
-  data.frame(all[c("kind", "operation", "bytes", "launch", "scope")], difference = difference, low = difference - reach, high = difference +
-             reach,
-             margin = margin, agreement = word, reason = reason)
-}
-
-figures_table <- function(figures, unicode = shows_unicode()) {
-  figures <- figures[!(figures$figure == "taken" & duplicated(paste(figures$kind, figures$figure))), ]
-  one <- length(unique(figures$kind)) == 1
-  new_table(
-    figure = col_words("figure", paste0(figure_names[figures$figure], ifelse(figures$figure == "taken", "",
-        paste0(", ", sub(",", "", panel_name(figures)))))),
-    kind = if (!one) col_words("agent", figures$kind), value = col_number("cost", figures$value, format_effect, "%"),
-    low = col_interval("interval", figures$low, figures$high), limit = col_number("limit", figures$limit,
-        function(x) format_effect(x, FALSE), "%"),
-    outcome = col_verdict("verdict", figures$outcome, unicode), mark = figures$outcome
-  )
-}
-
-figures_legend <- paste("taken: % of one CPU, by who ran while a rank waited; by bursts and in all: % of the operation's time; limit: what would have",
-                        "been found")
-
-figure_estimates <- function(figures, alpha) {
-  if (NROW(figures) == 0) return(NULL)
-  apart <- attr(figures, "agreement")
-  kept <- figures[!figures$figure %in% c("all", "alone"), ]
-  bind_rows(list(
-    as_estimates(kept, c(taken = "taken_attributed_percent", locked = "slowdown_by_bursts_percent")[kept$figure], ci_low = kept$low,
-                 ci_high = kept$high,
-                 confidence = 1 - 2 * alpha, detection_limit = kept$limit, p_one_sided = kept$p_value, n_unit = NA, verdict = kept$outcome),
-    as_estimates(apart, "slowdown_beyond_bursts_percent", value = apart$difference, ci_low = apart$low, ci_high = apart$high,
-                 confidence = 1 - 2 * alpha, verdict = apart$agreement)
-  ))
-}
-
-# What an answer is made of, as pure functions (docs/methods.md, One answer for an agent). A figure: `value`, and `ends`, a function of a one-sided
-# level that gives c(low, high), each a bound at that level.
-
+# A figure: `value`, and `ends`, a function of a one-sided level that gives c(low, high), each a bound at that level.
 figure_of <- function(value, ends) list(value = value, ends = ends)
 
 # Student's; `se`, `df` may have several entries, of which the widest counts.

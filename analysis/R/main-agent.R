@@ -1,6 +1,6 @@
 # noiselab analyze agent: what an agent used and took, for people (100 columns) and for programs.
 
-agent_csv_tables <- c("estimates", "answers", "agents", "figures", "taken", "accounts", "tasks", "bursts", "activities")
+agent_csv_tables <- c("estimates", "answers", "agents", "taken", "accounts", "tasks", "bursts", "activities")
 
 # All of it, once: `accounts` (with `cause`), `tasks`, `groups`, `bursts`, `analysis` (NULL without both arms), `notes`.
 agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL) {
@@ -20,10 +20,9 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
   taken <- agent_taken(campaign, alpha, over = analysis$looks$alpha %||% alpha)
   reader <- slices_reader()
   locked <- if (!is.null(analysis)) locked_by_launch(campaign, alpha, reader)
-  figures <- if (!is.null(analysis)) agent_figures(analysis, taken, locked)
   if (!is.null(analysis)) analysis <- with_agent_answers(analysis, taken, locked)
   answers <- analysis$agent_answers
-  report <- list(answers = answers, accounts = accounts, tasks = tasks, taken = taken, figures = figures,
+  report <- list(answers = answers, accounts = accounts, tasks = tasks, taken = taken,
                  bursts = agent_bursts(campaign, alpha),
                  evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign, reader = reader,
                  notes = c(campaign$notes, if (campaign_looks(campaign)$for_all) campaign_looks(campaign)$note, agent_notes(accounts)))
@@ -151,7 +150,7 @@ account_columns <- function(rows) {
 format_agent <- function(report) {
   c(wrap_line(report_sentences(report), 0), "",
     if (NROW(report$agents) > 1) c(table_lines(several_table(report$agents, report$margin)), wrap_line(several_legend(report$margin)), ""),
-    part_lines(figures_part(report)), format_accounts(report$accounts),
+    part_lines(cost_part(report)), format_accounts(report$accounts),
     unlist(lapply(list(agreement_part(report), tasks_part(report), bursts_part(report$bursts)), part_lines)),
     wrap_line(agent_warnings(report)),
     format_notes(report$notes))
@@ -192,18 +191,17 @@ format_accounts <- function(rows) {
   }), use.names = FALSE)
 }
 
-figures_part <- function(report) {
-  figures <- report$figures
-  if (NROW(figures) == 0) return(NULL)
-  lacking <- figures[is.na(figures$value) & !is.na(figures$reason), ]
-  why <- unique(sprintf("no figure %s: %s", figure_names[lacking$figure], lacking$reason))
-  apart <- main_taken(report$taken)
-  shown <- !is.na(apart$taken_percent)
-  new_part("what it costs, three ways", figures_table(figures), remarks = c(figures_legend, why, if (any(shown)) sprintf(
-    "%s: ranks waited for the agent %s %% of one CPU, for others %s, for kernel threads %s, for noiselab %s, for unknown %s",
-    ifelse(is.na(apart$launch), "all launches", apart$launch)[shown], three(apart$taken_percent), three(apart$others_percent),
-    three(apart$kernel_percent), three(apart$noiselab_percent), three(apart$unknown_percent)
-  )))
+cost_part <- function(report) {
+  taken <- main_taken(report$taken)
+  answers <- report$answers
+  if (NROW(taken) + NROW(answers) == 0) return(NULL)
+  launch <- ifelse(is.na(taken$launch), "all launches", taken$launch)
+  new_part("what it costs", if (!is.null(answers)) answer_table(report$analysis), remarks = c(
+    unique(sprintf("no figure by bursts: %s", answers$reason[!is.na(answers$reason)])), ifelse(!is.na(taken$reason), sprintf("%s: not known what it took: %s", launch, taken$reason), sprintf(
+      "%s: ranks waited for the agent %s %% of one CPU %s, %s would have been found; for others %s, for kernel threads %s, for noiselab %s, for unknown %s",
+      launch, three(taken$taken_percent), format_ends(taken$taken_low, taken$taken_high), three(taken$limit_percent), three(taken$others_percent),
+      three(taken$kernel_percent), three(taken$noiselab_percent), three(taken$unknown_percent)))
+  ))
 }
 
 is_compared <- function(accounts) !is.na(accounts$preempted_us_per_s)

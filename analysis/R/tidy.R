@@ -109,12 +109,22 @@ comparison_estimates <- function(comparison) {
 
 # What an agent used, beside what it took from the ranks.
 agent_estimates <- function(report) {
+  taken <- main_taken(report$taken)
+  answers <- report$answers
+  led <- answers[answers$lead == "bursts", ]
   accounts <- report$accounts
   used <- function(column, quantity) if (NROW(accounts) > 0) {
     as_estimates(accounts, quantity, value = accounts[[column]], verdict = NA, n = accounts$n_pairs, n_unit = "pair", reason = NA)
   }
   bind_rows(Filter(Negate(is.null), list(
-    if (!is.null(report$analysis)) campaign_estimates(report$analysis), figure_estimates(report$figures, report$alpha),
+    if (!is.null(report$analysis)) campaign_estimates(report$analysis),
+    as_estimates(taken, "taken_attributed_percent", value = taken$taken_percent, ci_low = taken$taken_low, ci_high = taken$taken_high,
+                 confidence = 1 - 2 * report$alpha, detection_limit = taken$limit_percent, p_one_sided = taken$p_value, n = taken$n_pairs, n_unit = "pair",
+                 verdict = ifelse(is.na(taken$taken_percent), "inconclusive", ifelse(taken$p_value %in% NA | taken$p_value > report$alpha, "not detected", "detected"))),
+    as_estimates(led, "slowdown_by_bursts_percent", ci_low = led$low, ci_high = led$high, confidence = 1 - led$alpha, detection_limit = led$limit,
+                 p_one_sided = led$p_value, verdict = led$outcome),
+    as_estimates(answers, "slowdown_beyond_bursts_percent", value = answers$beyond, ci_low = answers$beyond_low, ci_high = answers$beyond_high,
+                 confidence = 1 - answers$alpha, verdict = NA),
     used("cpu_percent", "agent_cpu_percent"),
     used("on_ranks_percent", "agent_cpu_of_ranks_percent"), used("rss_kib", "agent_memory_kib"),
     if (NROW(accounts) > 0) as_estimates(accounts, "preempted_less_agent_us_per_s", value = accounts$difference_us_per_s,

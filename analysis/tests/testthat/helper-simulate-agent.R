@@ -137,10 +137,3 @@ with_noise_bursts <- function(bursts) {
   all[order(all$start_ns), ]
 }
 
-# Slowdown by bursts and in all, as agent_figures() has them.
-figures_by_hand <- function(locked, all, half) {
-  row <- function(figure, value) data.frame(kind = "a", operation = "barrier", bytes = 0, launch = "L", scope = "this launch",
-                                            figure = figure, value = value,
-                                            low = value - half, high = value + half, limit = 1, p_value = 0.5, outcome = "detected", reason = NA_character_)
-  rbind(row("locked", locked), row("all", all))
-}
