@@ -192,7 +192,7 @@ find_family <- function(spectrum, alpha, near = NULL, within_hz = 0) {
     j <- j[j >= n_sum * grid$lowest]
     if (!is.null(near)) j <- j[abs(j * grid$step / n_sum - near) <= within_hz]
     if (length(j) == 0) next
-    sums <- .Call("summed_harmonics", grid$z, j, n_sum, PACKAGE = "noiselab")
+    sums <- Reduce(`+`, lapply(seq_len(n_sum), function(k) grid$z[round(as.numeric(j) * k / n_sum)]))
     top <- which.max(sums)
     # A sum of n exponential variables is gamma distributed; all sums and places tried count.
     z <- -stats::pgamma(sums[top], n_sum, lower.tail = FALSE, log.p = TRUE)

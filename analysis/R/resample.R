@@ -96,7 +96,7 @@ randomisation_limit <- function(d, alpha, power) {
   orders <- t(sign_matrix(g)[n_subsets + seq_len(coins), seq_len(g), drop = FALSE])
   means <- (subsets$member %*% (residual * orders)) / drop(subsets$member %*% units$n)
   at <- c(subsets$at, nrow(means) + 1 - subsets$at)
-  ends <- .Call("column_ranks", means, as.integer(at), PACKAGE = "noiselab")
+  ends <- apply(means, 2, function(x) sort.int(x, partial = at)[at])
   stats::quantile(c(-ends[1, ], ends[2, ]), power, names = FALSE, type = 6)
 }
 
@@ -167,7 +167,8 @@ order_limit <- function(d, alpha, power) {
     floor(pairs / 2 + 0.5 + stats::qnorm(1 - alpha) * sqrt(n * (n + 1) * (2 * n + 1) / 24))
   }
   if (pairs - most < 1) return(NA_real_)
-  needed <- function(x) .Call("walsh_rank", x, as.integer(most + 1), PACKAGE = "noiselab")
+  half <- lower.tri(diag(n), diag = TRUE)
+  needed <- function(x) apply(x, 2, function(v) sort.int(outer(v, v, `+`)[half] / 2, partial = most + 1)[most + 1])
   # A column per order, and its mirror image.
   x <- residual * t(sign_matrix(n)[1000 + seq_len(coins / 4), seq_len(n), drop = FALSE])
   x <- cbind(x, -x)
@@ -237,7 +238,7 @@ sign_matrix <- function(n_columns) {
   if (NCOL(sign_store$whole) < n_columns || is.null(sign_store$whole)) {
     # Some more than asked for, as cells differ by a few pairs; and if that was not enough, then not a few.
     width <- max(32 * ceiling(n_columns / 32), min(most_groups, 2 * NCOL(sign_store$whole)))
-    sign_store$whole <- with_seed(20210105, .Call("drawn_signs", as.integer(n_flips), as.integer(width), PACKAGE = "noiselab"))
+    sign_store$whole <- with_seed(20210105, matrix(1 - 2 * (stats::runif(n_flips * width) >= 0.5), n_flips))
   }
   sign_store$whole
 }
