@@ -208,6 +208,14 @@ void nd_run_set_operations(struct nd_run *r) {
     }
 }
 
+static void join_rank(struct nd_start_rank *to, const struct nd_start_rank *from) {
+    to->first_starts += from->first_starts;
+    to->last_starts += from->last_starts;
+    to->last_ends += from->last_ends;
+    to->start_cost_ns += from->start_cost_ns;
+    to->end_cost_ns += from->end_cost_ns;
+}
+
 static void keep_starts(struct nd_run *r, const struct nd_step *step) {
     struct nd_starter *s = r->starter;
     if (!s) return;
@@ -220,7 +228,7 @@ static void keep_starts(struct nd_run *r, const struct nd_step *step) {
     if (!r->root.measures) return;
     for (int m = 0; m < ND_MEASURE_OVERSHOOT; m++) nl_hist_join(&r->root.measures[cell * ND_N_MEASURES + (size_t)m], &s->measures[m]);
     for (int rank = 0; rank < r->team.n_ranks; rank++)
-        nd_start_rank_join(&r->root.start_ranks[(size_t)rank * (size_t)r->n_arms + arm], &s->rank_sums[rank]);
+        join_rank(&r->root.start_ranks[(size_t)rank * (size_t)r->n_arms + arm], &s->rank_sums[rank]);
 }
 
 struct delivery { int64_t cpu_ns, n_bursts, requested_ns; };

@@ -4,17 +4,19 @@
 #define CHECKPOINT_NS INT64_C(30000000000)    /* histograms and sums are written at least this often */
 #define WARMUP_STREAM_ROUND (INT64_C(1) << 38) /* rounds from here on are warm-up: other draws than those of the record */
 
-/* One by one, so that rank 0 never holds more than one. Collective. */
-static int write_hists(struct nd_run *r) {
-    const struct nd_options *o = r->o;
-    if (!r->hists) return 0;
-    int failed = r->root.record && nd_record_begin(r->root.record, ND_TABLE_HIST), has_begun = r->root.record && !failed;
-    for (int i = 0; i < o->n_configs * r->n_arms; i++) {
-        MPI_Reduce(r->hists[i].bins, r->scratch->bins, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0, r->team.world);
-        if (r->root.record && !failed)
-            failed = nd_record_hist_add(r->root.record, &o->configs[i / r->n_arms], i % r->n_arms - 1, -1, r->scratch);
+/* Histograms of this rank, by operation and arm, summed over the ranks one by one, so that rank 0 never holds more than one; or, of starts,
+ * into the last of rank 0's `measures`, which are all written. Collective. */
+static int write_hists(struct nd_run *r, enum nd_table table, const struct nl_hist *mine, struct nl_hist *measures) {
+    struct nd_record *record = r->root.record;
+    if (!mine) return 0;
+    int failed = record && nd_record_begin(record, table), has_begun = record && !failed;
+    for (int i = 0; i < r->o->n_configs * r->n_arms; i++) {
+        struct nl_hist *of = measures ? &measures[(size_t)i * ND_N_MEASURES] : NULL, *all = of ? &of[ND_MEASURE_OVERSHOOT] : r->scratch;
+        MPI_Reduce(mine[i].bins, all->bins, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0, r->team.world);
+        for (int m = of ? 0 : -1; record && !failed && m < (of ? ND_N_MEASURES : 0); m++)
+            failed = nd_record_hist_add(record, &r->o->configs[i / r->n_arms], i % r->n_arms - 1, m, of ? &of[m] : all);
     }
-    return (has_begun && nd_record_end(r->root.record)) || failed ? -1 : 0;
+    return (has_begun && nd_record_end(record)) || failed ? -1 : 0;
 }
 
 /* A table to which every rank or node adds: on rank 0, as their parts come in. */
@@ -61,27 +63,13 @@ static int write_nodes(struct nd_run *r) {
     return write_table(r, r->team.leaders, ND_TABLE_NODES, take_node, r->leader.node_sums, (size_t)r->n_arms * sizeof *r->leader.node_sums);
 }
 
-/* Histograms of starts and who was last. Collective. */
-static int write_starts(struct nd_run *r) {
-    const struct nd_options *o = r->o;
-    if (!r->starter) return 0;
-    int failed = r->root.record && nd_record_begin(r->root.record, ND_TABLE_STARTS_HIST), has_begun = r->root.record && !failed;
-    for (int i = 0; i < o->n_configs * r->n_arms; i++) {
-        struct nl_hist *measures = r->root.measures ? &r->root.measures[(size_t)i * ND_N_MEASURES] : NULL;
-        MPI_Reduce(r->overshoots[i].bins, measures ? measures[ND_MEASURE_OVERSHOOT].bins : NULL, NL_HIST_BINS, MPI_UINT64_T, MPI_SUM, 0,
-                   r->team.world);
-        for (int m = 0; r->root.record && !failed && m < ND_N_MEASURES; m++)
-            failed = nd_record_hist_add(r->root.record, &o->configs[i / r->n_arms], i % r->n_arms - 1, m, &measures[m]);
-    }
-    if (has_begun && nd_record_end(r->root.record)) failed = 1;
-    return failed || (r->root.record && nd_record_lateness(r->root.record, r->starter->lateness)) ? -1 : 0;
-}
-
 static void write_checkpoint(struct nd_run *r) {
     /* the small ones first: on a disk that is filling up they may still fit */
-    int (*const parts[])(struct nd_run *) = {write_ranks, write_nodes, write_hists, write_starts};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i](r)) r->flags |= ND_FLAG_RECORD;
+    int failed = write_ranks(r) != 0;
+    failed |= write_nodes(r) != 0;
+    failed |= write_hists(r, ND_TABLE_HIST, r->hists, NULL) != 0;
+    failed |= write_hists(r, ND_TABLE_STARTS_HIST, r->overshoots, r->root.measures) != 0;
+    if (failed) r->flags |= ND_FLAG_RECORD;
     r->root.last_checkpoint_ns = nl_mono_ns();
 }
 
@@ -93,18 +81,19 @@ static void take_node_end(void *run, int node, const void *end) {
 
 /* Takes the certificate of every node's generator. Collective. */
 static void collect_certificates(struct nd_run *r) {
+    struct nd_node_end *end = r->leader.node_end;
     if (r->team.node_rank != 0) return;
-    gethostname(r->leader.node_end->host, sizeof r->leader.node_end->host - 1);
-    r->leader.node_end->has_generator = r->leader.treatment != NULL;
-    if (r->leader.treatment) {
+    gethostname(end->host, sizeof end->host - 1);
+    end->has_generator = r->leader.treatment != NULL;
+    if (end->has_generator) {
         const struct nl_hist *times = nd_treatment_switch_times(r->leader.treatment);
-        r->leader.node_end->n_switches = (int64_t)nl_hist_total(times);
-        r->leader.node_end->switch_p50_ns = nl_hist_quantile(times, 0.5);
-        r->leader.node_end->switch_p99_ns = nl_hist_quantile(times, 0.99);
-        r->leader.node_end->switch_max_ns = nl_hist_max(times);
-        nd_treatment_stop(r->leader.treatment, r->leader.node_end->certificate, sizeof r->leader.node_end->certificate);
+        end->n_switches = (int64_t)nl_hist_total(times);
+        end->switch_p50_ns = nl_hist_quantile(times, 0.5);
+        end->switch_p99_ns = nl_hist_quantile(times, 0.99);
+        end->switch_max_ns = nl_hist_max(times);
+        nd_treatment_stop(r->leader.treatment, end->certificate, sizeof end->certificate);
     }
-    nd_tree_gather(r->team.leaders, r->leader.node_end, sizeof *r->leader.node_end, take_node_end, r);
+    nd_tree_gather(r->team.leaders, end, sizeof *end, take_node_end, r);
 }
 
 /* In the design quick all of the run, else from the first recorded half on, without what switching an agent took. */
@@ -234,20 +223,10 @@ static void warn_of_rounds_left_out(struct nd_run *r, int flags, int is_decided)
     if (!r->root.launch || (flags & ~ND_FLAG_OVER) || is_decided || r->n_rounds_done == r->schedule.n_rounds) return;
     /* setting up is in its time: a round or so less is no news */
     if (r->o->design->has_stretches && 4 * r->n_rounds_done >= 3 * r->schedule.n_rounds) return;
-    double elapsed_s = (double)elapsed(r) * 1e-9;
-    if (r->o->design->has_stretches && !flags)
-        nd_launch_json_say(
-            r->root.launch, "%lld halves fitted into the %.3g s of --seconds, where some %lld were planned (was the machine busy?)",
-            (long long)r->root.record->files.n_rows, (double)r->o->measure_ns * 1e-9,
-            (long long)(r->schedule.n_rounds * nd_schedule_round_steps(&r->schedule)));
-    else if (flags)
-        nd_launch_json_say(r->root.launch, "the program ended after %lld of %lld rounds, %.3g s of the %.3g s that --seconds asks for",
-                           (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
-    else nd_launch_json_say(
-            r->root.launch,
-            "%lld of %lld rounds were run: %.3g s had passed by the clock where --seconds asks for %.3g s (was the machine busy?); the "
-            "others are left out",
-            (long long)r->n_rounds_done, (long long)r->schedule.n_rounds, elapsed_s, (double)r->o->measure_ns * 1e-9);
+    nd_launch_json_say(r->root.launch, "%s%lld of %lld rounds%s, %.3g s of the %.3g s that --seconds asks for%s",
+                       flags ? "the program ended after " : "", (long long)r->n_rounds_done, (long long)r->schedule.n_rounds,
+                       flags ? "" : " were run", (double)elapsed(r) * 1e-9, (double)r->o->measure_ns * 1e-9,
+                       flags ? "" : " had passed by then (was the machine busy?); the others are left out");
 }
 
 static int run_schedule(struct nd_run *r) {
@@ -300,23 +279,23 @@ static void describe_starts(struct nd_run *r) {
     if (r->root.launch) nd_launch_json_start_end(r->root.launch, r->starter, r->scratch);
 }
 
-static const char could_not_write[] = "failed: results could not be written";
-
 static enum nd_end finish(struct nd_run *r, int flags) {
+    static const struct { int flag; const char *text; } failures[] = {
+        {ND_FLAG_CLOCK, "failed: a clock jumped or ran backwards"},
+        {ND_FLAG_GENERATOR, "failed: a generator is gone, refused or does not answer"},
+        {ND_FLAG_RECORD, "failed: results could not be written"}, {ND_FLAG_AGENT, "failed: the agent died, or could not be switched"},
+        {ND_FLAG_SETUP, "failed: no memory for the schedule"}, {0}}, *failure = failures;
     const char *ended = "complete";
     enum nd_end end = ND_END_COMPLETE;
     write_checkpoint(r);
     flags |= nd_team_agree(&r->team, r->flags);
     if (r->agent.is_dropped) flags |= ND_FLAG_AGENT;
-    if (flags & (ND_FLAG_GENERATOR | ND_FLAG_RECORD | ND_FLAG_SETUP | ND_FLAG_CLOCK | ND_FLAG_AGENT)) {
-        ended = flags & ND_FLAG_CLOCK ? "failed: a clock jumped or ran backwards"
-                : flags & ND_FLAG_GENERATOR ? "failed: a generator is gone, refused or does not answer"
-                : flags & ND_FLAG_RECORD  ? could_not_write
-                : flags & ND_FLAG_AGENT   ? "failed: the agent died, or could not be switched"
-                                          : "failed: no memory for the schedule";
+    while (failure->flag && !(flags & failure->flag)) failure++;
+    if (failure->flag) {
+        ended = failure->text;
         end = ND_END_FAILED;
         if (flags & ND_FLAG_CLOCK) nd_run_report_clock_step(r);
-        int is_said = strcmp(ended, could_not_write) == 0; /* with the reason */
+        int is_said = failure->flag == ND_FLAG_RECORD; /* with the reason */
         if (r->team.rank == 0 && !is_said) nl_error("%s; rows taken so far are in '%s'", ended, r->root.record->files.folder);
     } else if (flags & ND_FLAG_OVER && r->n_rounds_done == 0) {
         ended = "failed: the program ended before the first round";

@@ -131,7 +131,6 @@ static const struct { const char *name, *header; } tables[] = {
     [ND_TABLE_NODES] = {"nodes.csv", "launch,node,host,ranks,arm,level_requested_percent,kind,pattern,placement,phase,halves,wall_ns,"
                                      "preempted_ns,detours,detour_ns,involuntary_switches,times_slowest,pairs,preempted_shift_percent_mean,"
                                      "preempted_shift_percent_sd,rank_steal_ns\n"},
-    [ND_TABLE_LATENESS] = {"lateness.csv", "slice,start_ns,end_ns,rank,starts,last_starts,last_ends,start_cost_ns,end_cost_ns\n"},
 };
 
 int nd_record_begin(struct nd_record *r, enum nd_table table) {
@@ -155,20 +154,6 @@ int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int 
 }
 
 int nd_record_end(struct nd_record *r) { return nd_files_end(&r->files, r->table, 0); }
-
-int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l) {
-    if (nd_record_begin(r, ND_TABLE_LATENESS)) return -1;
-    FILE *f = r->files.whole.f;
-    for (int slice = 0; slice < l->n_slices; slice++)
-        for (int rank = 0; rank < l->n_ranks; rank++) {
-            const struct nd_start_rank *c = &l->cells[(size_t)slice * (size_t)l->n_ranks + (size_t)rank];
-            if (c->last_starts == 0 && c->last_ends == 0) continue;
-            fprintf(f, "%d,%" PRId64 ",%" PRId64 ",%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", slice,
-                    slice * l->slice_ns, (slice + 1) * l->slice_ns, rank, l->n_starts[slice], c->last_starts, c->last_ends,
-                    c->start_cost_ns, c->end_cost_ns);
-        }
-    return nd_record_end(r);
-}
 
 int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run) {
     if (n_ranks <= ND_CLOCK_ROWS || rank == 0) return 1;

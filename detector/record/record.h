@@ -6,7 +6,6 @@
 #include "common/base/nl_hist.h"
 #include "common/page/nl_agent.h"
 #include "detector/halves/half_sum.h"
-#include "detector/measure/lateness.h"
 #include "detector/measure/starts.h"
 #include "detector/nodes/provenance.h"
 #include "detector/options/options.h"
@@ -46,7 +45,7 @@ int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus);
 
 /* Tables are written piece by piece, one at a time: begin, ..._add, and end, which replaces the file. 0, or -1: after the first failure,
  * which is said, none is begun any more. */
-enum nd_table { ND_TABLE_HIST, ND_TABLE_STARTS_HIST, ND_TABLE_RANKS, ND_TABLE_NODES, ND_TABLE_LATENESS };
+enum nd_table { ND_TABLE_HIST, ND_TABLE_STARTS_HIST, ND_TABLE_RANKS, ND_TABLE_NODES };
 int nd_record_begin(struct nd_record *r, enum nd_table table);
 int nd_record_end(struct nd_record *r);
 
@@ -57,8 +56,6 @@ int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int 
 int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, const struct nd_rank_sum *sums, const int64_t *n_slowest,
                         const struct nd_start_rank *starts);
 int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest);
-
-int nd_record_lateness(struct nd_record *r, const struct nd_lateness *l);
 
 /* A synchronisation appends at most so many rows to clocks.csv. */
 enum { ND_CLOCK_ROWS = 1024 };

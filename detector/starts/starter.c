@@ -1,6 +1,5 @@
 /* Around the loops of starts: clocks, slots, and what becomes of the records. */
 #include "detector/measure/late.h"
-#include "detector/measure/lateness.h"
 #include "common/base/nl_units.h"
 #include "detector/record/record.h"
 #include "detector/measure/starts.h"
@@ -173,8 +172,17 @@ static void count_on_time(struct nd_starter *s, int64_t global_ns) {
     s->square_ns += away * (x - s->mean_ns);
 }
 
+/* Counts a start in those of its ranks. */
+static void count_ranks(struct nd_start_rank *ranks, const struct nd_start_sum *s) {
+    ranks[s->first_start_rank].first_starts++;
+    ranks[s->last_start_rank].last_starts++;
+    ranks[s->last_start_rank].start_cost_ns += nd_start_cost_ns(s->last_start_ns, s->second_start_ns);
+    ranks[s->last_end_rank].last_ends++;
+    ranks[s->last_end_rank].end_cost_ns += nd_start_cost_ns(s->last_end_ns, s->second_end_ns);
+}
+
 /* One start on all ranks, into the half's figures (rank 0). */
-static void account(struct nd_starter *s, const struct nd_start_sum *sum, int64_t scheduled_ns) {
+static void account(struct nd_starter *s, const struct nd_start_sum *sum) {
     struct nd_start_half *h = &s->half;
     double within_ns2, between_ns2;
     int64_t after_last_ns = sum->last_end_ns - sum->last_start_ns, spread_ns = sum->last_start_ns - sum->first_start_ns;
@@ -192,8 +200,7 @@ static void account(struct nd_starter *s, const struct nd_start_sum *sum, int64_
     nl_hist_add(&s->measures[ND_MEASURE_SPREAD], spread_ns);
     nl_hist_add(s->worst, sum->overshoot_ns);
     if (sum->n_late == 0) count_on_time(s, sum->last_end_ns);
-    nd_start_rank_count(s->rank_sums, sum);
-    if (s->view && s->lateness) nd_lateness_add(s->lateness, scheduled_ns - s->zero_ns, sum);
+    count_ranks(s->rank_sums, sum);
 }
 
 static int run_starts(struct nd_starter *s, const struct nd_loop *loop, int n, struct nd_loop_result *result) {
@@ -225,7 +232,7 @@ static void run_batch(struct nd_starter *s, const struct nd_loop *loop, int n, s
         int n_slice = n - from < ND_SLICE ? n - from : ND_SLICE;
         sum_up_rank(s, loop, from, n_slice, result);
         reduce(s, n_slice);
-        for (int i = 0; s->team->rank == 0 && i < n_slice; i++) account(s, &s->all_sums[i], s->records[from + i].scheduled_ns);
+        for (int i = 0; s->team->rank == 0 && i < n_slice; i++) account(s, &s->all_sums[i]);
         /* ranks that have sent their part would go on sending while rank 0 still counts, and MPI would have to keep it all */
         MPI_Barrier(s->team->world);
     }
@@ -498,7 +505,6 @@ int nd_starter_plan(struct nd_starter *s, const struct nd_loop *loop, struct nd_
 void nd_starter_close(struct nd_starter *s) {
     if (!s->team) return;
     nd_raw_close(s->raw);
-    nd_lateness_close(s->lateness);
     nd_sync_close(&s->sync);
     MPI_Type_free(&s->sum_type);
     MPI_Op_free(&s->sum_op);

@@ -213,7 +213,6 @@ no_line_but() {
     done | sort -n >"$BATS_TEST_TMPDIR/memory"
     kill -TERM $(ranks_of "$MPIRUN")
     wait "$MPIRUN" || true
-    # lateness has 16 ranks' tables, of the 32 MiB that it may take at most
     awk '$1 == 0 { first = $2 } $1 > 0 { n++; if ($2 > most) most = $2 } END { exit !(n == 15 && first < most + 16384) }' "$BATS_TEST_TMPDIR/memory"
     [ "$(column rank "$OUT/one/ranks.csv" | sort -nu | wc -l)" -eq 16 ]
     # every synchronisation has a row of each rank

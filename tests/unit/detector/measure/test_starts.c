@@ -69,27 +69,6 @@ TEST(the_variance_of_arrivals_splits_into_within_and_between_nodes) {
     assert_true(fabs(between - 25) < 1e-12);
 }
 
-TEST(slices_of_lateness_are_joined_when_the_run_outgrows_them) {
-    struct nd_lateness *l = nd_lateness_open(2, 1000);
-    struct nd_start_sum s = nd_start_sum_of(0, 5, 50, 5, 100), other = nd_start_sum_of(1, 9, 30, 9, 100);
-    assert_non_null(l);
-    nd_start_sum_join(&s, &other);
-    for (int i = 0; i < 960; i++) nd_lateness_add(l, i * 1000, &s);
-    EQUAL(l->slice_ns, 4000, l->n_slices, 240);
-    int64_t n = 0, n_last = 0, cost_ns = 0, end_cost_ns = 0;
-    for (int i = 0; i < l->n_slices; i++) {
-        assert_int_equal(l->n_starts[i], 4);
-        n += l->n_starts[i];
-        n_last += l->cells[2 * i + 1].last_starts;
-        cost_ns += l->cells[2 * i + 1].start_cost_ns;
-        end_cost_ns += l->cells[2 * i].end_cost_ns;
-        assert_int_equal(l->cells[2 * i].last_starts, 0);
-    }
-    EQUAL(n, 960, n_last, 960, cost_ns, 960 * 4, end_cost_ns, 960 * 20);
-    nd_lateness_close(l);
-    nd_lateness_close(NULL);
-}
-
 /* 1..1001: median 501; 99 % interval at 501 -+ 2.5758 sqrt(1001) / 2 = 40.75, outwards to whole ranks: 42 ranks on either side at most. */
 TEST(the_precision_of_a_median_is_that_of_its_order_statistics) {
     struct nl_hist *h = calloc(1, sizeof *h);
@@ -105,15 +84,6 @@ TEST(the_precision_of_a_median_is_that_of_its_order_statistics) {
     for (int i = 0; i < 1000; i++) nl_hist_add(h, 100);
     assert_true(nd_median_precision_percent(h) == 0); /* below 128 bins are exact */
     free(h);
-}
-
-TEST(what_rank_0_holds_of_lateness_is_bounded) {
-    EQUAL(nd_lateness_slices(1), ND_LATENESS_SLICES, nd_lateness_slices(4096), ND_LATENESS_SLICES, nd_lateness_slices(100000), 10);
-    for (int n = 1; n <= 10000000; n += 1 + n / 3) {
-        int slices = nd_lateness_slices(n);
-        assert_true(slices >= 2 && slices <= ND_LATENESS_SLICES && slices % 2 == 0);
-        assert_true(slices == 2 || (int64_t)slices * n <= ND_LATENESS_CELLS);
-    }
 }
 
 TEST(rows_of_clocks_are_bounded_and_every_clock_has_its_turn) {
