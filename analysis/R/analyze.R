@@ -448,10 +448,6 @@ slowdown_parts <- function(log_ratio) {
   100 * log_ratio * if (isTRUE(centre != 0)) expm1(centre) / centre else 1
 }
 
-no_ratio <- function(reason) {
-  list(estimate = NA_real_, low = NA_real_, high = NA_real_, reason = reason)
-}
-
 cell_cost <- function(measured, label, members, n_launches, settings) {
   cost <- interruption_cost(measured$preempted_on[members], measured$preempted_off[members],
                             measured$delivered_ns[members], measured$bursts[members],

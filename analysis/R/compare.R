@@ -3,10 +3,8 @@
 # What is compared: one entry per family of tests. On the scale `log` the effect is the percent change of the mean of
 # logs, B against A; on the scale `linear` it is B minus A.
 comparison_families <- list(
-  time = list(scale = "log", unit = "%", more = "slower", less = "faster",
-              question = "Is the clean operation slower?"),
-  tail = list(scale = "log", unit = "%", more = "slower", less = "faster",
-              question = "Are the clean operation's quantiles larger?"),
+  time = list(scale = "log", unit = "%", more = "slower", less = "faster", question = "Is the clean operation slower?"),
+  tail = list(scale = "log", unit = "%", more = "slower", less = "faster", question = "Are the clean operation's quantiles larger?"),
   share = list(scale = "linear", unit = "points", more = "more", less = "less",
                question = "Is more time lost to other processes and long operations without a load?"),
   slowdown = list(scale = "log", unit = "%", more = "more sensitive", less = "less sensitive",
@@ -67,25 +65,20 @@ compare_row <- function(group_a, group_b) {
     if (family$scale == "log") exp(mean(x)) else mean(x)
   }
   cbind(group_a[1, comparison_key], data.frame(
-    unit = family$unit, value_a = value(a$x), value_b = value(b$x), estimate = result$estimate, se = result$se,
-    df = result$df, n_a = nrow(a), n_b = nrow(b), test = result$test, scope = scope_systems, reason = result$reason
+    unit = family$unit, value_a = value(a$x), value_b = value(b$x), result[c("estimate", "se", "df")], n_a = nrow(a), n_b = nrow(b),
+    scope = scope_systems, reason = result$reason
   ), row.names = NULL)
 }
 
-no_test <- function(estimate, reason) {
-  list(estimate = estimate, se = NA_real_, df = NA_real_, test = "none", reason = reason)
-}
-
 compare_launches <- function(a, b) {
-  estimate <- if (nrow(a) > 0 && nrow(b) > 0) mean(b$x) - mean(a$x) else NA_real_
+  none <- list(estimate = if (nrow(a) > 0 && nrow(b) > 0) mean(b$x) - mean(a$x) else NA_real_, se = NA_real_, df = NA_real_)
   one <- c("A", "B")[c(nrow(a), nrow(b)) < 2]
-  if (length(one) == 0) {
-    w <- welch_test(mean(a$x), stats::sd(a$x), nrow(a), mean(b$x), stats::sd(b$x), nrow(b))
-    if (w$se <= 1e-12 * max(abs(c(a$x, b$x)))) return(no_test(estimate, "all launches agree exactly, their scatter is unknown"))
-    return(list(estimate = estimate, se = w$se, df = w$df, test = "Welch on launch summaries", reason = NA_character_))
+  if (length(one) > 0) {
+    return(c(none, reason = sprintf("one launch of %s has it: there is no scatter between launches to compare with", paste(one, collapse = " and of "))))
   }
-  no_test(estimate, sprintf("one launch of %s has it: there is no scatter between launches to compare with",
-                            paste(one, collapse = " and of ")))
+  w <- welch_test(mean(a$x), stats::sd(a$x), nrow(a), mean(b$x), stats::sd(b$x), nrow(b))
+  if (w$se <= 1e-12 * max(abs(c(a$x, b$x)))) return(c(none, reason = "all launches agree exactly, their scatter is unknown"))
+  c(none["estimate"], w[c("se", "df")], reason = NA_character_)
 }
 
 # Intervals, Holm's correction over each family, limits, words.
@@ -126,7 +119,8 @@ decide_comparison <- function(rows, settings) {
                                    match(rows$measure, unique(rows$measure))),
                               unname(as.list(rows[treatment_columns])), list(rows$level_requested_percent)))
   columns <- c(comparison_key, "unit", "value_a", "value_b", "effect", "ci_low", "ci_high", "p_two_sided", "p_holm",
-               "test", "detection_limit", "bound_low", "bound_high", "margin_verdict", "margin_reason", "verdict", "familywise", "reason", "scope", "n_a", "n_b", "se", "df")
+               "detection_limit", "bound_low", "bound_high", "margin_verdict", "margin_reason", "verdict", "familywise", "reason", "scope", "n_a",
+               "n_b", "se", "df")
   rows <- rows[ordered, columns]
   rownames(rows) <- NULL
   rows

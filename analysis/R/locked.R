@@ -221,15 +221,13 @@ locked_cost <- function(track, alpha = 0.01, conf = 1 - alpha, power = 0.95, oth
   if (!is.null(before)) amplified[1] <- amplified[1] - max(0, lower((1 - conf) / 2))
   if (at_least) amplified[2] <- Inf
   ends <- figure$ends((1 - conf) / 2)
-  row <- locked_row(c(known, list(
+  locked_row(c(known, list(
     cost_ns = cost, cost_low_ns = amplified[1] * known$burst_cpu_ns, cost_high_ns = amplified[2] * known$burst_cpu_ns,
     slowdown_percent = figure$value, slowdown_low = ends[1], slowdown_high = ends[2], p_value = p,
     limit_percent = slowdown(detection_limit(error, places - 1, alpha, power)), amplification = amplification$value,
     amplification_low = amplified[1], amplification_high = amplified[2],
-    z = (mean(lost) - mean(shifts)) / max(spread, own), state = "measured", reason = NA_character_
-  )))
-  row$figure <- list(figure)
-  row
+    z = (mean(lost) - mean(shifts)) / max(spread, own), state = "measured"
+  )), figure)
 }
 
 # `places`: how many of the shifts are news; `own`: standard error of the observed mean by the bursts themselves. Few places hardly know how
@@ -263,18 +261,15 @@ before_bursts <- function(before, cost, alpha, scheduled = FALSE) {
   function(a) figure$ends(a)[2]
 }
 
-locked_columns <- list(
-  n_bursts = NA_real_, seconds = NA_real_, bursts_per_s = NA_real_, burst_cpu_ns = NA_real_, cost_ns = NA_real_, cost_low_ns = NA_real_,
-  cost_high_ns = NA_real_,
-  slowdown_percent = NA_real_, slowdown_low = NA_real_, slowdown_high = NA_real_, p_value = NA_real_, limit_percent = NA_real_,
-  amplification = NA_real_, amplification_low = NA_real_, amplification_high = NA_real_, z = NA_real_,
-  state = NA_character_, reason = NA_character_
-)
+locked_columns <- c(stats::setNames(as.list(rep(NA_real_, 16)), c(
+  "n_bursts", "seconds", "bursts_per_s", "burst_cpu_ns", "cost_ns", "cost_low_ns", "cost_high_ns", "slowdown_percent", "slowdown_low",
+  "slowdown_high", "p_value", "limit_percent", "amplification", "amplification_low", "amplification_high", "z"
+)), list(state = NA_character_, reason = NA_character_))
 
 # `figure`: see agent-figures.R; NULL: none.
-locked_row <- function(values) {
+locked_row <- function(values, figure = NULL) {
   row <- as.data.frame(utils::modifyList(locked_columns, lapply(values, unname)))
-  row$figure <- list(NULL)
+  row$figure <- list(figure)
   row
 }
 
@@ -375,8 +370,7 @@ pool_locked_cell <- function(group, alpha) {
          limit_percent = sqrt(sum((share * group$limit_percent)^2)),
          z = z, state = "measured")
   )
-  row <- locked_row(values)
-  row$figure <- list(figure)
+  row <- locked_row(values, figure)
   cbind(row, n_launches = k, heterogeneity_p = heterogeneity(group$slowdown_percent, se("slowdown_low", "slowdown_high")))
 }
 
@@ -488,11 +482,11 @@ timeline_of <- function(slices, rows) {
 }
 
 # On the clock of the slices.
-absolute_bursts <- function(bursts, keys, file) {
-  origin <- suppressWarnings(as.numeric(keys$origin_monotonic_ns %||% NA))
+absolute_bursts <- function(bursts, file, mine = TRUE) {
+  origin <- suppressWarnings(as.numeric(attr(bursts, "keys")$origin_monotonic_ns %||% NA))
   if (is.na(origin)) return(paste0("'", basename(file), "' does not say when its time begins"))
   bursts$start_ns <- bursts$start_ns + origin
-  bursts
+  bursts[mine, ]
 }
 
 recorded_bursts_of_agent <- function(campaign, id, host) {
@@ -504,23 +498,17 @@ recorded_bursts_of_agent <- function(campaign, id, host) {
                                            not_kept))
   tasks <- campaign$tasks
   mine <- unique(tasks[["task"]][tasks[["launch"]] == id & tasks[["host"]] == host & tasks[["group"]] == "agent"])
-  if (nrow(bursts) > 0 && (length(mine) == 0 || !any(bursts$task %in% mine))) {
-    if (!used_nothing(campaign$agents, id, host)) return("whose bursts they were is not recorded (root or CAP_PERFMON would tell)")
+  # By its own account nothing on ranks' CPUs: bursts of tasks that nobody could name are not the agent's then.
+  cpu_ns <- campaign$agents[["agent_on_ranks_ns"]][campaign$agents[["launch"]] == id & campaign$agents[["host"]] == host]
+  if (nrow(bursts) > 0 && !any(bursts$task %in% mine) && !(length(cpu_ns) > 0 && all(cpu_ns %in% 0))) {
+    return("whose bursts they were is not recorded (root or CAP_PERFMON would tell)")
   }
-  absolute_bursts(bursts[bursts$task %in% mine, ], attr(bursts, "keys"), file)
-}
-
-# By its own account, on ranks' CPUs: bursts of tasks that nobody could name are not the agent's then.
-used_nothing <- function(agents, id, host) {
-  cpu_ns <- agents[["agent_on_ranks_ns"]][agents[["launch"]] == id & agents[["host"]] == host]
-  length(cpu_ns) > 0 && all(cpu_ns %in% 0)
+  absolute_bursts(bursts, file, bursts$task %in% mine)
 }
 
 bursts_of_generator <- function(dir, host) {
   file <- file.path(dir, paste0("generator.", host, ".trace"))
-  if (!file.exists(file)) return("no bursts of the generator were recorded")
-  bursts <- read_bursts(file)
-  absolute_bursts(bursts, attr(bursts, "keys"), file)
+  if (file.exists(file)) absolute_bursts(read_bursts(file), file) else "no bursts of the generator were recorded"
 }
 
 # Bursts elsewhere cost no rank its CPU.

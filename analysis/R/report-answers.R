@@ -125,7 +125,7 @@ late_sentence <- function(campaign) {
 clean_answer <- function(analysis) {
   table <- start_quality(analysis$campaign)
   late <- sum(table$late_starts)
-  worst <- largest(table$overshoot_p99_ns)
+  worst <- max_or_na(table$overshoot_p99_ns)
   c(sprintf("%s synchronised starts were made, %s %% of them late%s.", format_count(sum(table$starts)),
             plain(100 * late / sum(table$starts)),
             if (is.na(worst)) "" else sprintf("; 99 %% of starts began within %s \u00b5s of their time", plain(worst / 1000))),

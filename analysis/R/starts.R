@@ -34,7 +34,7 @@ start_quality <- function(campaign) {
                late_starts = sum(column("late_starts"), na.rm = TRUE),
                late_percent = 100 * sum(column("late_starts"), na.rm = TRUE) / starts,
                overshoot_p50_ns = quantile_of("overshoot", 0.5), overshoot_p99_ns = quantile_of("overshoot", 0.99),
-               overshoot_max_ns = largest(column("overshoot_ns_max")), global_p50_ns = quantile_of("global", 0.5),
+               overshoot_max_ns = max_or_na(column("overshoot_ns_max")), global_p50_ns = quantile_of("global", 0.5),
                global_p99_ns = quantile_of("global", 0.99), on_time_p99_ns = quantile_of("on_time", 0.99),
                spread_ns = sum(column("spread_ns")) / starts, within_percent = share[1], between_percent = share[2])
   }))
@@ -56,15 +56,12 @@ start_quantiles <- function(hist, of, what) {
   }
 }
 
-largest <- function(x) if (all(is.na(x))) NA_real_ else max(x, na.rm = TRUE)
-
-# How often each rank (or node) was the first or last to start and the last to end, and what that cost the others: the time by which it
-# was behind the second last, summed (`start_cost_ns`, `end_cost_ns`). Where all are alike each is last in its share, 1/n. Over all launches and
+# How often each rank (or node) was the last to start and the last to end, and what that cost the others: the time by which it was behind the
+# second last, summed (`start_cost_ns`, `end_cost_ns`). Where all are alike each is last in its share, 1/n. Over all launches and
 # operations, the costliest first; percent of the starts. `cpu`: -1: not bound. NULL without synchronised starts.
-late_ranks <- function(campaign, by = "rank", arms = c("off", "on")) {
+late_ranks <- function(campaign, by = "rank") {
   table <- as.data.frame(campaign$ranks)
-  if (is.null(table$last_ends)) return(NULL)
-  table <- table[!is.na(table$last_ends) & table$arm %in% arms, ]
+  table <- table[!is.na(table$last_ends %||% rep(NA, nrow(table))), ]
   if (nrow(table) == 0) return(NULL)
   ranks_of <- vapply(split(table$rank, table$launch), function(r) length(unique(r)), 0L)
   table$ranks <- unname(ranks_of[table$launch])
@@ -81,10 +78,8 @@ late_ranks <- function(campaign, by = "rank", arms = c("off", "on")) {
     }
     cbind(who, data.frame(
       n_launches = length(launches), starts = starts, expected_percent = 100 * members / g$ranks[1],
-      first_starts_percent = percent(g$first_starts), last_starts_percent = percent(g$last_starts),
-      last_ends_percent = percent(g$last_ends), start_cost_ns = sum(g$start_cost_ns),
-      end_cost_ns = sum(g$end_cost_ns), cost_per_start_ns = sum(g$end_cost_ns) / starts,
-      overshoot_mean_ns = sum(g$overshoot_ns_sum) / starts / members, overshoot_max_ns = largest(g$overshoot_ns_max)
+      last_starts_percent = percent(g$last_starts), last_ends_percent = percent(g$last_ends),
+      start_cost_ns = sum(g$start_cost_ns), end_cost_ns = sum(g$end_cost_ns)
     ))
   })
   table <- bind_rows(unname(parts))
@@ -93,8 +88,7 @@ late_ranks <- function(campaign, by = "rank", arms = c("off", "on")) {
   table
 }
 
-# A row per launch and rank whose clock was compared with another: `runs` (synchronisations), `by_residual` (those that a grown residual asked for),
-# `drift_ppm` (of the last). No rows where all ranks share a clock; NULL without synchronised starts.
+# A row per launch and rank whose clock was compared with another: `runs` (synchronisations), `drift_ppm` (of the last). No rows where all ranks share a clock; NULL without synchronised starts.
 clock_runs <- function(campaign) {
   table <- as.data.frame(campaign$clocks)
   if (nrow(table) == 0) return(NULL)
@@ -102,11 +96,8 @@ clock_runs <- function(campaign) {
   parts <- lapply(split(table, in_order(paste(table$launch, table$rank))), function(g) {
     g <- g[order(g$run), ]
     n <- nrow(g)
-    least <- function(x) if (all(is.na(x))) NA_real_ else min(x, na.rm = TRUE)
-    data.frame(launch = g$launch[1], rank = g$rank[1], host = g$host[1], method = g$method[n], runs = n,
-               by_residual = sum(g$reason == "residual"), first_offset_ns = g$offset_ns[1],
-               last_offset_ns = g$offset_ns[n], drift_ppm = g$drift_ppm[n], shortest_rtt_ns = least(g$rtt_ns),
-               largest_residual_ns = largest(g$residual_ns), exchanges = sum(g$exchanges, na.rm = TRUE))
+    data.frame(launch = g$launch[1], rank = g$rank[1], host = g$host[1], runs = n, last_offset_ns = g$offset_ns[n], drift_ppm = g$drift_ppm[n],
+               shortest_rtt_ns = -max_or_na(-g$rtt_ns), largest_residual_ns = max_or_na(g$residual_ns))
   })
   bind_rows(unname(parts))
 }

@@ -98,13 +98,14 @@ lod_of <- function(limits, curve) {
   list(lod_percent = if (is.na(reason)) level[3] else NA_real_, lod_low_percent = level[1], lod_high_percent = level[2], lod_reason = reason)
 }
 
+no_ratio <- function(reason) list(estimate = NA_real_, low = NA_real_, high = NA_real_, reason = reason)
+
 # Ratio of two means with Fieller's interval: `a` and `b` are paired, in run order, averaged over at most `groups` contiguous groups, so
 # their correlation is used. A list: `estimate`, `low`, `high`, `reason` (why they are NA, else NA). Fieller, E. C. (1954) JRSS B 16,
 # 175-185.
 fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
-  none <- function(reason) list(estimate = NA_real_, low = NA_real_, high = NA_real_, reason = reason)
   n <- length(a)
-  if (n < 3) return(none("fewer than 3 pairs"))
+  if (n < 3) return(no_ratio("fewer than 3 pairs"))
   mean_a <- mean(a)
   mean_b <- mean(b)
   batch_a <- batch_sums(a, groups)
@@ -118,7 +119,7 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
   qa <- mean_b^2 - t2 * scale * sum(dev_b^2)
   qb <- mean_a * mean_b - t2 * scale * sum(dev_a * dev_b)
   qc <- mean_a^2 - t2 * scale * sum(dev_a^2)
-  if (qa <= 0 || mean_b <= 0) return(none("the denominator is not clearly above 0"))
+  if (qa <= 0 || mean_b <= 0) return(no_ratio("the denominator is not clearly above 0"))
   root <- sqrt(max(0, qb^2 - qa * qc))
   list(estimate = mean_a / mean_b, low = (qb - root) / qa, high = (qb + root) / qa, reason = NA_character_)
 }
@@ -126,31 +127,25 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
 # What the generator's bursts cost the ranks beyond the load itself, per on half (preempted on - preempted off - delivered) / bursts, ns:
 # the price of the context switch and of cold caches, some microseconds, which dominates at small levels. All arguments per pair; `due`:
 # `bursts_due`; `typical`: every on half with bursts has the same number by design: then the pseudo-median over the dosed pairs by their
-# mean number of bursts, else the ratio of sums. A list: `estimate`, `low`, `high`, `se`, `df`, `estimator`, `reason`.
+# mean number of bursts, else the ratio of sums. A list: `estimate`, `low`, `high`, `estimator`, `reason`.
 interruption_cost <- function(preempted_on, preempted_off, delivered_on, bursts_on, level, conf = 0.99, due = bursts_on, typical = FALSE) {
-  none <- function(reason) {
-    list(estimate = NA_real_, low = NA_real_, high = NA_real_, se = NA_real_, df = NA_real_, estimator = NA_character_, reason = reason)
-  }
-  if (isTRUE(level == 0)) return(none("no bursts at level 0"))
   excess <- preempted_on - preempted_off - delivered_on
-  if (length(excess) == 0 || anyNA(excess) || anyNA(bursts_on)) {
-    return(none("delivered load or bursts unknown (no generator)"))
-  }
-  if (sum(bursts_on) == 0) return(none("no burst was run"))
+  reason <- if (isTRUE(level == 0)) "no bursts at level 0" else if (length(excess) == 0 || anyNA(excess) || anyNA(bursts_on)) {
+    "delivered load or bursts unknown (no generator)"
+  } else if (sum(bursts_on) == 0) "no burst was run"
+  if (!is.null(reason)) return(c(no_ratio(reason), estimator = NA_character_))
   if (typical) {
     dosed <- dosed_pairs(due, level)
     ranks <- pseudo_median(excess[dosed], conf)
-    if (is.na(ranks$se)) return(none("too few pairs"))
-    per_burst <- lapply(ranks[c("estimate", "low", "high", "se")], `/`, mean(bursts_on[dosed]))
-    return(c(per_burst, list(df = Inf, estimator = "pseudo-median", reason = NA_character_)))
+    if (is.na(ranks$se)) return(c(no_ratio("too few pairs"), estimator = NA_character_))
+    per_burst <- lapply(ranks[c("estimate", "low", "high")], `/`, mean(bursts_on[dosed]))
+    return(c(per_burst, list(estimator = "pseudo-median", reason = NA_character_)))
   }
   # Ratio of sums: linearised, each pair contributes its residual from the common ratio.
   ratio <- sum(excess) / sum(bursts_on)
   residual <- batch_mean_ci(excess - ratio * bursts_on, conf)
-  per_half <- mean(bursts_on)
-  list(estimate = ratio, low = ratio + residual$low / per_half,
-       high = ratio + residual$high / per_half, se = residual$se / per_half,
-       df = residual$df, estimator = "ratio of sums", reason = NA_character_)
+  list(estimate = ratio, low = ratio + residual$low / mean(bursts_on), high = ratio + residual$high / mean(bursts_on), estimator = "ratio of sums",
+       reason = NA_character_)
 }
 
 # Monotone dose-response: more load does not slow less.

@@ -9,14 +9,11 @@ simulate_agent_campaign <- function(dir, name = "collectd", agent_period_ns = 1e
                                     lost_switches = 0, others = FALSE, half_period_ns = 2e8, design = "lockin", ...) {
   check_argument(is_text(dir), "dir", dir, "one directory name")
   check_argument(source %in% names(task_sources), "source", source, paste(names(task_sources), collapse = ", "))
-  given <- c(list(half_period_ns = half_period_ns, design = design, ...))
-  arguments <- lapply(formals(simulate_campaign)[-1], function(x) if (is.name(x)) x else eval(x, list(seed = given$seed %||% 1)))
-  arguments[names(given)] <- given
-  if (is.name(arguments$coin_seed)) arguments$coin_seed <- arguments$seed
-  of_agent <- simulation_model(utils::modifyList(arguments, list(external = name, slowdown_percent = slowdown_percent)))
+  given <- list(half_period_ns = half_period_ns, design = design, ...)
+  of_agent <- do.call(simulation_of, c(given, list(external = name, slowdown_percent = slowdown_percent)))
   model <- of_agent
   if (length(levels_percent) > 0) {
-    model <- simulation_model(utils::modifyList(arguments, list(levels_percent = levels_percent)))
+    model <- do.call(simulation_of, c(given, list(levels_percent = levels_percent)))
     model$truth <- Map(c, model$truth, of_agent$truth)
   } else model$kinds <- model$patterns <- model$placements <- model$phases <- character()
   model["external"] <- list(NULL)

@@ -12,7 +12,6 @@ simulate_starts <- function(id, rows, ranks, info, model, dir) {
   ranks$host <- paste0("node", node[ranks$rank + 1])
   write <- function(table, name) data.table::fwrite(table, file.path(dir, name), na = "", scipen = 50)
   write(simulate_starts_hist(drawn, rows), "starts_hist.csv")
-  write(simulate_lateness(drawn, last), "lateness.csv")
   write(simulate_clocks(drawn, model, node), "clocks.csv")
   if (!is.null(model$raw)) write_raw_starts(file.path(dir, model$raw), drawn, rows, id, model)
   over <- as.vector(drawn$overshoot)
@@ -123,27 +122,6 @@ simulate_starts_hist <- function(drawn, rows) {
                  hi_ns = lo + hist_width(lo), count = as.vector(counts), treatment_of(rows, first))
     }))
   }))
-}
-
-simulate_lateness <- function(drawn, last, slices = 240) {
-  run_ns <- max(drawn$scheduled) + 1
-  n <- min(slices, length(drawn$scheduled))
-  slice <- floor(drawn$scheduled / run_ns * n)
-  starts <- tabulate(slice + 1, n)
-  n_ranks <- ncol(drawn$arrival)
-  key <- function(rank) slice * n_ranks + rank + 1
-  count <- function(rank) tabulate(key(rank), n * n_ranks)
-  cost <- function(rank, ns) {
-    sums <- rowsum(ns, key(rank))
-    replace(numeric(n * n_ranks), as.numeric(rownames(sums)), sums)
-  }
-  table <- data.frame(
-    slice = rep(seq_len(n) - 1, each = n_ranks), start_ns = rep(round((seq_len(n) - 1) * run_ns / n), each = n_ranks),
-    end_ns = rep(round(seq_len(n) * run_ns / n), each = n_ranks), rank = rep(seq_len(n_ranks) - 1, n),
-    starts = rep(starts, each = n_ranks), last_starts = count(last$last), last_ends = count(last$last_end),
-    start_cost_ns = cost(last$last, last$start_cost), end_cost_ns = cost(last$last_end, last$end_cost)
-  )
-  table[table$last_starts + table$last_ends > 0, ]
 }
 
 # Two synchronisations, at the start and in the middle; ranks beside their node's first share its clock.

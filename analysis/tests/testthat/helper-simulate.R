@@ -15,44 +15,42 @@ schema_known <- 2L
 # of the file for them; `nodes`: that ranks are spread over; `noise_nodes`: numbers from 1, the load is on the last rank of each; `external`: a treatment
 # from outside, without level; `late_rank`: some microseconds behind in every third synchronised start.
 # Invisibly the truth per operation, treatment and level: `slowdown_percent`, `preempted_percent` (of one CPU), `cost_ns`.
-simulate_campaign <- function(dir, operations = "barrier", bytes = 0,
-                              levels_percent = c(0, 0.1, 0.3, 1), pairs = 200, launches = 1,
-                              design = "lockin", slowdown_percent = NULL, amplification = 1.5,
-                              cost_ns = 2000, half_period_ns = 1e7, period_ns = 1e7,
-                              operation_ns = 2000, ranks = 2, wander_sd = 0.002, jitter_sd = 0.004, spike_rate = 0.02, launch_sd = 0, arms = "both",
-                              ended = "complete", seed = 1, prefix = "sim", kinds = "spin",
-                              patterns = "periodic", placements = "last", phases = "random",
-                              treatment_factor = 1, base_sd = 0, start = "loop", raw = NULL, nodes = 1,
-                              late_rank = NULL, noise = c("ar1", "pareto", "white"),
-                              coin_seed = seed, noise_nodes = 1, external = NULL) {
-  stopifnot(is_text(dir), start %in% c("loop", "barrier", "window", "round"), is.null(raw) || start != "loop")
-  model <- simulation_model(as.list(environment()))
+simulate_campaign <- function(dir, ...) {
+  model <- simulation_of(...)
   each_launch(model, function(id, launch) simulate_launch(file.path(dir, id), id, launch))
   invisible(truth_frame(model))
 }
 
-# In memory: what read_campaign() makes of the files of simulate_campaign() with the same arguments (by name, but `dir`, `start`, `raw`, `nodes`,
-# `noise_nodes` and `late_rank`), fast enough for thousands of campaigns. Histograms, ranks and what belongs to synchronised starts are left
-# empty; the truth is the attribute `truth`.
-simulated_campaign <- function(...) {
+simulation_defaults <- list(
+  operations = "barrier", bytes = 0, levels_percent = c(0, 0.1, 0.3, 1), pairs = 200, launches = 1, design = "lockin", slowdown_percent = NULL,
+  amplification = 1.5, cost_ns = 2000, half_period_ns = 1e7, period_ns = 1e7, operation_ns = 2000, ranks = 2, wander_sd = 0.002, jitter_sd = 0.004,
+  spike_rate = 0.02, launch_sd = 0, arms = "both", ended = "complete", seed = 1, prefix = "sim", kinds = "spin", patterns = "periodic",
+  placements = "last", phases = "random", treatment_factor = 1, base_sd = 0, start = "loop", raw = NULL, nodes = 1, late_rank = NULL,
+  noise = c("ar1", "pareto", "white"), coin_seed = NULL, noise_nodes = 1, external = NULL
+)
+
+simulation_of <- function(...) {
+  model <- simulation_defaults
   given <- list(...)
-  known <- setdiff(names(formals(simulate_campaign)), c("dir", "start", "raw", "nodes", "noise_nodes", "late_rank"))
-  stopifnot(names(given) %in% known)
-  arguments <- lapply(formals(simulate_campaign)[c(known, "start", "nodes", "noise_nodes")], function(x) if (is.name(x)) x else eval(x))
-  arguments[names(given)] <- given
-  if (is.name(arguments$coin_seed)) arguments$coin_seed <- arguments$seed
-  model <- simulation_model(arguments)
+  stopifnot(names(given) %in% names(model))
+  model[names(given)] <- given
+  stopifnot(model$start %in% c("loop", "barrier", "window", "round"), is.null(model$raw) || model$start != "loop")
+  model$coin_seed <- model$coin_seed %||% model$seed
+  simulation_model(model)
+}
+
+# In memory: what read_campaign() makes of the files of simulate_campaign() with the same arguments, fast enough for thousands of campaigns.
+# Histograms, ranks and what belongs to synchronised starts are left empty; the truth is the attribute `truth`.
+simulated_campaign <- function(...) {
+  model <- simulation_of(...)
   launches <- each_launch(model, function(id, launch) {
     drawn <- simulate_rows(id, launch)
     drawn$each_ns <- drawn$load_ns <- NULL
     list(rows = rows_as_read(drawn, launch), info = simulate_info(id, drawn, launch))
   })
   ids <- names(launches)
-  tables <- names(launch_files)
-  campaign <- c(list(rows = bind_part(launches, "rows")),
-                lapply(stats::setNames(tables, tables), function(table) no_rows()),
-                list(launches = lapply(launches, `[[`, "info"), dirs = arguments$prefix,
-                     paths = stats::setNames(ids, ids),
+  campaign <- c(list(rows = bind_part(launches, "rows")), lapply(stats::setNames(nm = names(launch_files)), function(table) no_rows()),
+                list(launches = lapply(launches, `[[`, "info"), dirs = model$prefix, paths = stats::setNames(ids, ids),
                      notes = unlist(lapply(launches, function(launch) launch_notes(launch$info)), use.names = FALSE)))
   structure(campaign, class = "nl_campaign", truth = truth_frame(model))
 }
@@ -118,8 +116,7 @@ simulated_truth <- function(model) {
 }
 
 truth_frame <- function(model) {
-  truth <- model$truth[setdiff(names(model$truth), c("cpus", "operation_ns"))]
-  structure(truth, class = "data.frame", row.names = seq_along(truth$operation))
+  as.data.frame(model$truth[setdiff(names(model$truth), c("cpus", "operation_ns"))])
 }
 
 # Calls `make` for each launch, with its id and its model, under the launch's own random numbers.

@@ -125,7 +125,7 @@ test_that("Holm's correction is over the rows of a family, and the words follow 
     family = "time", measure = "time", operation = letters[1:3], bytes = 0, ranks = 2, mode = "loop",
     kind = NA_character_, pattern = NA_character_, placement = NA_character_, phase = NA_character_,
     level_requested_percent = 0, unit = "%", value_a = 1,
-    value_b = 1, estimate = c(0.028, -0.05, 0), se = 0.01, df = Inf, n_a = 9, n_b = 9, test = "t", scope = scope_systems, reason = NA_character_
+    value_b = 1, estimate = c(0.028, -0.05, 0), se = 0.01, df = Inf, n_a = 9, n_b = 9, scope = scope_systems, reason = NA_character_
   )
   got <- decide_comparison(rows, list(alpha = 0.01, power = 0.95, margin = NULL))
   p <- 2 * pnorm(-c(2.8, 5, 0))

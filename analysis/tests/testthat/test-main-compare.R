@@ -30,7 +30,8 @@ test_that("text, JSON and CSV say the same", {
   csv <- as.data.frame(data.table::fread(text = got$out))
   expect_equal(csv$effect, json$rows$effect, tolerance = 1e-9)
   expect_equal(names(csv), names(json$rows))
-  expect_match(got$err, "^noiselab-compare: note: ", all = FALSE)
+  more <- local_campaign(pairs = 4, launches = 2, levels_percent = 5, operations = c("barrier", "scan"), prefix = "more", seed = 3)
+  expect_match(status_of("noiselab-compare", dirs[1], more, "--csv")$err, "^noiselab-compare: note: only in B: scan", all = FALSE)
   expect_null(jsonlite::fromJSON(status_of("noiselab-compare", dirs, "--json")$out)$answer)
 })
 

@@ -40,27 +40,18 @@ test_that("launches in loops have no quality of starts", {
 })
 
 ranks_campaign <- function(...) {
-  row <- function(rank, host, arm, first, last, ends, cost) {
-    data.frame(launch = "a", rank = rank, host = host, cpu = rank, arm = arm, first_starts = first, last_starts = last,
-               last_ends = ends, start_cost_ns = cost, end_cost_ns = 2 * cost, overshoot_ns_sum = 10 * (first + last),
-               overshoot_ns_max = cost)
-  }
-  list(ranks = data.table::rbindlist(list(
-    row(0, "n1", "off", 6, 2, 1, 5), row(1, "n1", "off", 2, 2, 2, 5), row(2, "n2", "off", 2, 6, 7, 90),
-    row(0, "n1", "on", 1, 0, 0, 0), row(1, "n1", "on", 1, 1, 2, 3), row(2, "n2", "on", 0, 1, 0, 7)
-  )))
+  cost <- c(5, 5, 90, 0, 3, 7)
+  list(ranks = data.frame(launch = "a", rank = rep(0:2, 2), host = c("n1", "n1", "n2"), cpu = rep(0:2, 2), last_starts = c(2, 2, 6, 0, 1, 1),
+                          last_ends = c(1, 2, 7, 0, 2, 0), start_cost_ns = cost, end_cost_ns = 2 * cost))
 }
 
 test_that("who was late is counted by rank and by node, against the share of each", {
   table <- late_ranks(ranks_campaign())
   wanted <- data.frame(rank = c(2, 1, 0), starts = 12, expected_percent = 100 / 3, last_starts_percent = 100 * c(7, 3, 2) / 12,
-                       last_ends_percent = 100 * c(7, 4, 1) / 12, first_starts_percent = 100 * c(2, 3, 7) / 12, start_cost_ns = c(97, 8, 5),
-                       cost_per_start_ns = 2 * c(97, 8, 5) / 12, overshoot_mean_ns = 10 * c(9, 6, 9) / 12, overshoot_max_ns = c(90, 5, 5))
+                       last_ends_percent = 100 * c(7, 4, 1) / 12, start_cost_ns = c(97, 8, 5), end_cost_ns = 2 * c(97, 8, 5))
   expect_equal(as.data.frame(table)[names(wanted)], wanted, ignore_attr = TRUE)
-  expect_equal(late_ranks(ranks_campaign(), arms = "on")$last_starts_percent, 100 * c(1, 1, 0) / 2)
   nodes <- late_ranks(ranks_campaign(), "node")
-  wanted <- data.frame(host = c("n2", "n1"), node_ranks = c(1, 2), expected_percent = 100 * c(1, 2) / 3, last_ends_percent = 100 * c(7, 5) / 12,
-                       overshoot_mean_ns = 10 * c(9, 15) / 12 / c(1, 2))
+  wanted <- data.frame(host = c("n2", "n1"), node_ranks = c(1, 2), expected_percent = 100 * c(1, 2) / 3, last_ends_percent = 100 * c(7, 5) / 12)
   expect_equal(as.data.frame(nodes)[names(wanted)], wanted, ignore_attr = TRUE)
 })
 
@@ -69,7 +60,6 @@ test_that("clocks that are compared have a row each, shared ones none", {
   table <- clock_runs(read_campaign(dir))
   wanted <- data.frame(rank = 2, host = "node2", runs = 2, drift_ppm = 5, largest_residual_ns = 120)
   expect_equal(as.data.frame(table)[names(wanted)], wanted, ignore_attr = TRUE)
-  expect_equal(table$last_offset_ns - table$first_offset_ns, 0, tolerance = 100)
   dir <- local_starts()
   expect_equal(nrow(clock_runs(read_campaign(dir))), 0)
 })
