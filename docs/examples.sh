@@ -91,7 +91,7 @@ shown() {
 
 # needed_files: what a reader would have written or has beside
 needed_files() {
-    cp -r "$root/docs/sample/." "$folder/" && ln -sfn "$root/analysis" "$folder/analysis" && ln -sfn "$build/tests-mpi/fft_probe" "$folder/fft"
+    cp -r "$root/docs/sample/." "$folder/" && ln -sfn "$root/analysis" "$folder/analysis"
 }
 
 # ---- refresh -----------------------------------------------------------------------------------------------------------------------------------
