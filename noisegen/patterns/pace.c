@@ -14,7 +14,8 @@ int64_t ng_n_periods(const struct ng_plan *p) {
 
 static int64_t period_length_ns(const struct ng_plan *p, int64_t k) { return min_int64(p->period_ns, p->length_ns - k * p->period_ns); }
 
-int64_t ng_burst_ns(const struct ng_plan *p, int64_t k) {
+/* Time of burst k (from 0) of a plan without a source. Jittered plans: a function of seed and k alone. */
+static int64_t burst_ns(const struct ng_plan *p, int64_t k) {
     int64_t begin_ns = p->start_ns + k * p->period_ns;
     if (p->jitter <= 0) return begin_ns;
     struct nl_rng rng;
@@ -32,10 +33,11 @@ static int64_t period_at(const struct ng_plan *p, int64_t now_ns) {
     return min_int64((now_ns - p->start_ns) / p->period_ns, n - 1);
 }
 
-int64_t ng_n_due(const struct ng_plan *p, int64_t now_ns) {
+/* How many bursts' times have come; a plan without a source. */
+static int64_t n_due_by(const struct ng_plan *p, int64_t now_ns) {
     if (ng_n_periods(p) == 0 || now_ns < p->start_ns) return 0;
     int64_t k = period_at(p, now_ns);
-    return ng_burst_ns(p, k) <= now_ns ? k + 1 : k;
+    return burst_ns(p, k) <= now_ns ? k + 1 : k;
 }
 
 double ng_share(const struct ng_plan *p, int64_t from, int64_t to) {
@@ -60,7 +62,8 @@ static double price_of_start(const struct ng_plan *p, int64_t wake_ns) {
     return p->is_bounded ? (double)wake_ns + kept_back(p, wake_ns) : (double)wake_ns / 2;
 }
 
-int64_t ng_next_burst(const struct ng_plan *p, const struct ng_account *a, int64_t wake_ns, int64_t k) {
+/* First burst from `k` on whose wake-up the account can pay by then; ng_n_periods when there is none. A plan without a source. */
+static int64_t next_burst(const struct ng_plan *p, const struct ng_account *a, int64_t wake_ns, int64_t k) {
     int64_t n = ng_n_periods(p);
     if (k >= n) return n;
     double missing = price_of_start(p, wake_ns) - a->owed;
@@ -72,7 +75,9 @@ int64_t ng_next_burst(const struct ng_plan *p, const struct ng_account *a, int64
     return min_int64(k + ((double)whole < n_shares ? whole : whole - 1), n);
 }
 
-int64_t ng_work_ns(const struct ng_plan *p, const struct ng_account *a, int64_t wake_ns, int64_t used_ns) {
+/* How much CPU time to work now: what is owed, less the sleep that follows, and no more than the duty cap leaves of this period, of which
+ * used_ns are used. Counted plans: what the cap leaves while a unit is owed. */
+static int64_t work_ns(const struct ng_plan *p, const struct ng_account *a, int64_t wake_ns, int64_t used_ns) {
     /* the period's border itself is the cap of 100 %: the clocks' small differences must not put a long burst to sleep just before it */
     double room_ns = p->duty_cap < 1 ? p->duty_cap * (double)p->period_ns - (double)used_ns : (double)p->period_ns;
     double owed = a->owed - kept_back(p, wake_ns);
@@ -86,7 +91,9 @@ static double carry_cap(const struct ng_plan *p, int64_t wake_ns) {
     return p->carry_bursts * mean_share(p) + (p->is_counted ? 1 : (double)wake_ns);
 }
 
-void ng_carry(const struct ng_plan *p, struct ng_account *a, int64_t wake_ns, double current) {
+/* A period ended with its burst unfinished: what is owed beyond `current` (what would be owed now if nothing had been missed) is carried, up
+ * to the cap, and the rest dropped. */
+static void carry_over(const struct ng_plan *p, struct ng_account *a, int64_t wake_ns, double current) {
     double missed = a->owed - current - kept_back(p, wake_ns), cap = carry_cap(p, wake_ns);
     if (missed <= 0) return;
     if (missed > cap) {
@@ -98,12 +105,12 @@ void ng_carry(const struct ng_plan *p, struct ng_account *a, int64_t wake_ns, do
     a->old = missed;
 }
 
-void ng_pay(struct ng_account *a, double amount) {
+static void pay(struct ng_account *a, double amount) {
     a->owed -= amount;
     a->old = max_double(0, a->old - amount); /* the oldest is paid first */
 }
 
-void ng_wake_cost_add(struct ng_wake_cost *w, int64_t cost_ns) { w->samples_ns[w->n_samples++ % NG_WAKE_SAMPLES] = cost_ns; }
+static void wake_cost_add(struct ng_wake_cost *w, int64_t cost_ns) { w->samples_ns[w->n_samples++ % NG_WAKE_SAMPLES] = cost_ns; }
 
 static int64_t median_ns(const struct ng_wake_cost *w) {
     int n = w->n_samples < NG_WAKE_SAMPLES ? w->n_samples : NG_WAKE_SAMPLES;
@@ -118,13 +125,15 @@ static int64_t median_ns(const struct ng_wake_cost *w) {
 
 int64_t ng_wake_cost_ns(const struct ng_wake_cost *w) { return w->n_samples > 0 ? median_ns(w) : 20000; }
 
-int64_t ng_lead_ns(const struct ng_wake_cost *delay, int64_t period_ns) {
+/* How much earlier than its burst a sleep has to end: the median delay of the last wake-ups, at most a twentieth of the period or 200 us. */
+static int64_t lead_of(const struct ng_wake_cost *delay, int64_t period_ns) {
     if (!delay || delay->n_samples == 0) return 0;
     int64_t lead_ns = min_int64(median_ns(delay), min_int64(period_ns / 20, 200000));
     return lead_ns > 0 ? lead_ns : 0;
 }
 
-int64_t ng_late_bound_ns(int64_t period_ns) { return min_int64(period_ns / 10, 1000000); }
+/* A burst is late when it starts later than this after its time. */
+static int64_t late_bound_ns(int64_t period_ns) { return min_int64(period_ns / 10, 1000000); }
 
 void ng_account_add(struct ng_account *total, const struct ng_account *a) {
     total->requested += a->requested;
@@ -187,7 +196,7 @@ static void add_to_ideal(const struct ng_plan *p, const struct ng_burst *burst) 
     struct ng_source *s = p->source;
     double rest = source_ideal(p, burst->due_ns);
     /* the bursts of a source have no period of their own to be late in; and the cap may have left nothing of the window they come in */
-    if (rest <= 0) s->ideal_from_ns = burst->due_ns + ng_late_bound_ns(p->period_ns) + (p->duty_cap < 1 ? p->period_ns : 0);
+    if (rest <= 0) s->ideal_from_ns = burst->due_ns + late_bound_ns(p->period_ns) + (p->duty_cap < 1 ? p->period_ns : 0);
     s->ideal = rest + burst->share;
     s->ideal_at_ns = burst->due_ns;
 }
@@ -217,8 +226,8 @@ int64_t ng_first_start_ns(const struct ng_plan *p, const struct ng_account *a, i
         source_catch_up(p->source);
         return source_next(p, a, wake_ns, &k);
     }
-    k = ng_next_burst(p, a, wake_ns, 0);
-    return k < ng_n_periods(p) ? ng_burst_ns(p, k) : INT64_MAX;
+    k = next_burst(p, a, wake_ns, 0);
+    return k < ng_n_periods(p) ? burst_ns(p, k) : INT64_MAX;
 }
 
 /* ---- the deadline loop ---- */
@@ -250,14 +259,14 @@ static int64_t charge(struct loop *l) {
     l->cpu_ns = cpu_ns;
     l->run->account->delivered_ns += used_ns;
     if (l->run->tallies) l->run->tallies[l->kind].delivered_ns += used_ns;
-    if (!l->plan->is_counted) ng_pay(l->run->account, (double)used_ns);
+    if (!l->plan->is_counted) pay(l->run->account, (double)used_ns);
     return used_ns;
 }
 
 static void count_units(struct loop *l, int64_t n_units) {
     l->run->account->delivered_units += n_units;
     if (l->run->tallies) l->run->tallies[l->kind].delivered_units += n_units;
-    if (l->plan->is_counted) ng_pay(l->run->account, (double)n_units);
+    if (l->plan->is_counted) pay(l->run->account, (double)n_units);
 }
 
 static void add_share(struct loop *l, double share, int64_t n_bursts) {
@@ -292,12 +301,12 @@ static int64_t add_due(struct loop *l, int64_t now) {
             add_source_burst(l, burst);
         }
     } else {
-        int64_t n_due = ng_n_due(p, now);
+        int64_t n_due = n_due_by(p, now);
         fresh = n_due - l->n_due;
         if (fresh > 0) {
             add_share(l, ng_share(p, l->n_due, n_due), fresh);
             l->n_due = n_due;
-            l->last_due_ns = ng_burst_ns(p, n_due - 1);
+            l->last_due_ns = burst_ns(p, n_due - 1);
         }
     }
     if (fresh > 0 && l->run->requested_shared) atomic_store(l->run->requested_shared, (int64_t)l->run->account->requested);
@@ -315,7 +324,7 @@ static double current(const struct loop *l, int64_t now) {
 
 static void carry(struct loop *l, double current_share) {
     int64_t wake_ns = wake_cost_ns(l); /* may just have turned out cheaper than what was saved up for it */
-    ng_carry(l->plan, l->run->account, wake_ns > l->saved_ns ? wake_ns : l->saved_ns, current_share);
+    carry_over(l->plan, l->run->account, wake_ns > l->saved_ns ? wake_ns : l->saved_ns, current_share);
 }
 
 static void count_burst(struct loop *l, int64_t late_ns) {
@@ -324,7 +333,7 @@ static void count_burst(struct loop *l, int64_t late_ns) {
     struct ng_lateness *lateness = l->run->lateness;
     a->n_run++;
     if (l->run->tallies) l->run->tallies[l->kind].n_run++;
-    if (late_ns > ng_late_bound_ns(l->plan->period_ns)) a->n_late++;
+    if (late_ns > late_bound_ns(l->plan->period_ns)) a->n_late++;
     nl_hist_add(&lateness->hist, late_ns);
     if (late_ns > lateness->max_ns) lateness->max_ns = late_ns;
     if (l->run->n_run_shared) atomic_fetch_add(l->run->n_run_shared, 1);
@@ -378,7 +387,7 @@ static int work_off(struct loop *l) {
         if (p->source && add_due(l, now) > 0) count_burst(l, now - l->last_due_ns);
         double owed = l->run->account->owed;
         int64_t wake_ns = wake_cost_ns(l);
-        int64_t want_ns = ng_work_ns(p, l->run->account, wake_ns, l->cpu_ns - l->period_cpu_ns);
+        int64_t want_ns = work_ns(p, l->run->account, wake_ns, l->cpu_ns - l->period_cpu_ns);
         if (want_ns <= 0) {
             l->is_unfinished = owed > (p->is_counted ? 1 - 1e-9 : kept_back(p, wake_ns) + 1);
             return 0;
@@ -400,7 +409,7 @@ static int burst(struct loop *l, int64_t k, int64_t at_ns, int slept) {
     int64_t fresh = add_due(l, now); /* first, so that the kind that we woke up for pays for it */
     int64_t cost_ns = charge(l);
     if (slept) {
-        ng_wake_cost_add(l->run->wake, cost_ns);
+        wake_cost_add(l->run->wake, cost_ns);
         count_units(l, l->machine->loads[l->kind].units_per_wake_up);
     }
     int64_t period = period_at(p, now);
@@ -471,8 +480,8 @@ static int64_t next_start_ns(struct loop *l, int64_t *k) {
     } else if (p->source) {
         at_ns = source_next(p, l->run->account, wake_cost_ns(l), k);
     } else {
-        *k = ng_next_burst(p, l->run->account, wake_cost_ns(l), l->n_due);
-        if (*k < ng_n_periods(p)) at_ns = ng_burst_ns(p, *k);
+        *k = next_burst(p, l->run->account, wake_cost_ns(l), l->n_due);
+        if (*k < ng_n_periods(p)) at_ns = burst_ns(p, *k);
     }
     return at_ns;
 }
@@ -481,7 +490,7 @@ static int64_t next_start_ns(struct loop *l, int64_t *k) {
  * length or none at all, whichever brings us nearer. */
 static int64_t wake_time_ns(const struct loop *l, int64_t at_ns) {
     enum { SHORTEST_SLEEP_NS = 2000 };
-    int64_t now = now_ns(l), lead_ns = ng_lead_ns(l->run->delay, l->plan->period_ns);
+    int64_t now = now_ns(l), lead_ns = lead_of(l->run->delay, l->plan->period_ns);
     if (at_ns - lead_ns > now || 2 * (at_ns - now) <= lead_ns + SHORTEST_SLEEP_NS) return at_ns - lead_ns;
     return now + SHORTEST_SLEEP_NS;
 }
@@ -504,7 +513,7 @@ enum ng_run_end ng_run_deadline(const struct ng_plan *plan, const struct ng_mach
         interrupted = slept ? machine->sleep_until(machine->context, until_ns) : is_interrupted(&l);
         if (interrupted) missed = at_ns < INT64_MAX && now_ns(&l) >= at_ns;
         if (interrupted || at_ns == INT64_MAX) break;
-        if (slept && run->delay) ng_wake_cost_add(run->delay, now_ns(&l) - until_ns);
+        if (slept && run->delay) wake_cost_add(run->delay, now_ns(&l) - until_ns);
         interrupted = within_burst = burst(&l, k, at_ns, slept);
     }
     finish(&l, within_burst, missed);

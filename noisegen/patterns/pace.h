@@ -124,43 +124,14 @@ struct ng_run {
 /* Number of periods in a plan; 0 at level 0, where there is nothing to do. */
 int64_t ng_n_periods(const struct ng_plan *plan);
 
-/* Time of burst k (from 0) of a plan without a source. Jittered plans: a function of seed and k alone. */
-int64_t ng_burst_ns(const struct ng_plan *plan, int64_t k);
-
-/* How many bursts' times have come by `now_ns`; a plan without a source. */
-int64_t ng_n_due(const struct ng_plan *plan, int64_t now_ns);
-
 /* What is due for the bursts from..to-1 of a plan without a source. */
 double ng_share(const struct ng_plan *plan, int64_t from, int64_t to);
 
-/* First burst from `k` on whose wake-up the account can pay by then; ng_n_periods when there is none. A plan without a source. */
-int64_t ng_next_burst(const struct ng_plan *plan, const struct ng_account *account, int64_t wake_ns, int64_t k);
-
-/* When the plan's first burst will be started (the same rule, any plan); INT64_MAX: never within this plan. Reads ahead in a source. */
+/* When the plan's first burst will be started, whose wake-up the account can pay by then; INT64_MAX: never within this plan. Reads ahead in a source. */
 int64_t ng_first_start_ns(const struct ng_plan *plan, const struct ng_account *account, int64_t wake_ns);
 
-/* How much CPU time to work now: what is owed, less the sleep that follows, and no more than the duty cap leaves of this period, of
- * which used_ns are used. Counted plans: what the cap leaves while a unit is owed. */
-int64_t ng_work_ns(const struct ng_plan *plan, const struct ng_account *account, int64_t wake_ns, int64_t used_ns);
-
-/* A period ended with its burst unfinished: what is owed beyond `current` (what would be owed now if nothing had been missed) is carried,
- * up to carry_bursts shares, and the rest dropped. */
-void ng_carry(const struct ng_plan *plan, struct ng_account *account, int64_t wake_ns, double current);
-
-/* Pays from what is owed. */
-void ng_pay(struct ng_account *account, double amount);
-
-void ng_wake_cost_add(struct ng_wake_cost *wake, int64_t cost_ns);
-
-/* 20 us before the first sample. */
+/* The median; 20 us before the first sample. */
 int64_t ng_wake_cost_ns(const struct ng_wake_cost *wake);
-
-/* How much earlier than its burst a sleep has to end: the median delay of the last wake-ups, at most a twentieth of the period or 200
- * us. */
-int64_t ng_lead_ns(const struct ng_wake_cost *delay, int64_t period_ns);
-
-/* A burst is late when it starts later than this after its time: a tenth of the period or 1 ms, whichever is less. */
-int64_t ng_late_bound_ns(int64_t period_ns);
 
 /* Adds an account of the same currency to another one. */
 void ng_account_add(struct ng_account *total, const struct ng_account *account);

@@ -78,26 +78,6 @@ TEST(steal_is_apart_from_waiting) {
     }
 }
 
-NL_ORDER(by_size, int64_t)
-
-/* Readings cost something, and it is in no difference: back to back there is nothing between them. */
-TEST(readings_have_no_bias) {
-    enum { N = 2001 };
-    static int64_t steal_ns[N];
-    OWNED(nl_preempted_close) struct nl_preempted s;
-    struct nl_thread_times from, to;
-    need_scheduler(&s);
-    for (int i = 0; i < N; i++) {
-        nl_thread_times_read(&s, &from);
-        spin_wall(20000);
-        nl_thread_times_read(&s, &to);
-        steal_ns[i] = nl_thread_times_steal_ns(&from, &to);
-    }
-    qsort(steal_ns, N, sizeof *steal_ns, by_size);
-    print_message("median of %d residuals over 20 us: %lld ns\n", N, (long long)steal_ns[N / 2]);
-    assert_in_range(steal_ns[N / 2] + 100, 0, 200);
-}
-
 /* Beside a busy thread a reading is often interrupted, and no wait may be taken for steal. */
 TEST(a_wait_between_two_clocks_is_no_steal) {
     OWNED(nl_preempted_close) struct nl_preempted s;
