@@ -8,17 +8,15 @@ static double percent_of(int64_t part_ns, int64_t whole_ns) { return whole_ns > 
 
 static int is_counted(const struct ng_certificate *c) { return c->options->rate_per_s > 0; }
 
-struct ng_account ng_certificate_total(const struct ng_certificate *c) {
+/* What workers' accounts come to, at one level or (-1) alone and of all. */
+static struct ng_account sum_of(const struct ng_certificate *c, int level) {
     struct ng_account total = {0};
-    for (int i = 0; i < c->n_workers; i++) ng_account_add(&total, &c->workers[i].account);
+    for (int i = 0; i < c->n_workers; i++)
+        ng_account_add(&total, level < 0 ? &c->workers[i].account : &c->workers[i].levels[level].account);
     return total;
 }
 
-static struct ng_account level_total(const struct ng_certificate *c, int level) {
-    struct ng_account total = {0};
-    for (int i = 0; i < c->n_workers; i++) ng_account_add(&total, &c->workers[i].levels[level].account);
-    return total;
-}
+struct ng_account ng_certificate_total(const struct ng_certificate *c) { return sum_of(c, -1); }
 
 static struct ng_switches total_switches(const struct ng_certificate *c, int64_t *n_migrations) {
     struct ng_switches sum = {0};
@@ -50,7 +48,7 @@ static double saved_ns(const struct ng_worker *w, int level) {
 }
 
 static int level_ok(const struct ng_certificate *c, int level) {
-    struct ng_account a = level_total(c, level);
+    struct ng_account a = sum_of(c, level);
     double saved = 0;
     for (int i = 0; i < c->n_workers; i++) saved += saved_ns(&c->workers[i], level);
     return ng_within_tolerance(a.requested, (double)a.delivered_ns + saved, c->options->tolerance_percent);
@@ -94,12 +92,6 @@ static json_t *json_seen(const struct ng_worker *w, int n) {
     return NL_JSON_LIST(cpu, NG_MAX_CPUS, seen[cpu / 64] >> (cpu % 64) & 1 ? json_integer(cpu) : NULL);
 }
 
-static json_t *json_host(void) {
-    char name[256] = "";
-    gethostname(name, sizeof name - 1);
-    return json_string(name);
-}
-
 static int uses_seed(const struct ng_options *o) {
     int uses = o->phase == NG_PHASE_RANDOM;
     for (int i = 0; i < o->n_patterns; i++) uses |= (o->patterns[i]->uses & NG_SHAPE_SEED) != 0;
@@ -120,21 +112,22 @@ static json_t *json_lateness(const struct ng_lateness *l) {
                      (json_int_t)nl_hist_quantile(&l->hist, 0.99), "max", (json_int_t)l->max_ns);
 }
 
-/* All workers' lateness; NULL without memory, to be freed. */
-static struct ng_lateness *total_lateness(const struct ng_certificate *c) {
-    struct ng_lateness *sum = calloc(1, sizeof *sum);
-    for (int i = 0; sum && i < c->n_workers; i++) {
+/* All workers' lateness; until the next call. */
+static const struct ng_lateness *total_lateness(const struct ng_certificate *c) {
+    static struct ng_lateness sum;
+    memset(&sum, 0, sizeof sum);
+    for (int i = 0; i < c->n_workers; i++) {
         const struct ng_lateness *l = &c->workers[i].lateness;
-        nl_hist_join(&sum->hist, &l->hist);
-        if (l->max_ns > sum->max_ns) sum->max_ns = l->max_ns;
+        nl_hist_join(&sum.hist, &l->hist);
+        if (l->max_ns > sum.max_ns) sum.max_ns = l->max_ns;
     }
-    return sum;
+    return &sum;
 }
 
 static json_t *json_level(const struct ng_certificate *c, int index) {
     const struct ng_options *o = c->options;
     const struct ng_level *level = NULL;
-    struct ng_account a = level_total(c, index);
+    struct ng_account a = sum_of(c, index);
     int64_t wall_ns = 0;
     for (int i = 0; i < c->n_workers; i++) {
         if (c->workers[i].levels[index].is_used && !level) level = &c->workers[i].levels[index];
@@ -207,9 +200,11 @@ static json_t *json_dose(const struct ng_certificate *c, const struct ng_account
 }
 
 static void set_identity(json_t *json, const struct ng_certificate *c) {
+    char host[256] = "";
     const struct ng_options *o = c->options;
+    gethostname(host, sizeof host - 1);
     nl_json_set(json, "schema", json_integer(NOISELAB_SCHEMA), "program", json_string("noiselab-gen"),
-        "version", json_string(NOISELAB_VERSION), "host", json_host(), "kind", json_string(o->kinds[0]->name),
+        "version", json_string(NOISELAB_VERSION), "host", nl_json_text(host), "kind", json_string(o->kinds[0]->name),
         "kind_bytes", json_known(o->kind_options.array_bytes > 0, o->kind_options.array_bytes), "preset", nl_json_text(o->preset),
         "pattern", json_string(o->patterns[0]->name), "trace", json_trace(o),
         "clock", json_string(c->n_workers > 0 && c->workers[0].stretch.fd >= 0 ? "stretch" : "cpu"),
@@ -239,14 +234,12 @@ static void set_delivery(json_t *json, const struct ng_certificate *c) {
 char *ng_certificate_json(const struct ng_certificate *c, int indent, size_t size) {
     int64_t n_migrations;
     struct ng_switches switches = total_switches(c, &n_migrations);
-    struct ng_lateness *lateness = total_lateness(c);
     json_t *json = json_object();
     set_identity(json, c);
     set_delivery(json, c);
-    nl_json_set(json, "lateness_ns", lateness ? json_lateness(lateness) : json_null(), "migrations", json_integer(n_migrations),
+    nl_json_set(json, "lateness_ns", json_lateness(total_lateness(c)), "migrations", json_integer(n_migrations),
         "involuntary_switches", json_integer(switches.n_involuntary), "voluntary_switches", json_integer(switches.n_voluntary),
         "ended", nl_json_text(c->ended), NULL);
-    free(lateness);
     if (c->n_levels > 0) json_object_set_new(json, "levels", json_levels(c));
     json_object_set_new(json, "threads", json_threads(c));
     size_t format = JSON_REAL_PRECISION(9) | (indent > 0 ? (size_t)JSON_INDENT(indent) : (size_t)JSON_COMPACT);
@@ -294,13 +287,12 @@ static void describe_delivery(const struct ng_certificate *c, const struct ng_ac
 
 static void describe_lateness(const struct ng_certificate *c, char *buf, size_t size) {
     char p50[32], p99[32], max[32];
-    struct ng_lateness *l = total_lateness(c);
-    if (!l || nl_hist_total(&l->hist) == 0) snprintf(buf, size, "no burst");
+    const struct ng_lateness *l = total_lateness(c);
+    if (nl_hist_total(&l->hist) == 0) snprintf(buf, size, "no burst");
     else
         snprintf(buf, size, "starts late by %s (median), %s (p99), %s (max)",
                  nl_format_duration(nl_hist_quantile(&l->hist, 0.5), p50, sizeof p50),
                  nl_format_duration(nl_hist_quantile(&l->hist, 0.99), p99, sizeof p99), nl_format_duration(l->max_ns, max, sizeof max));
-    free(l);
 }
 
 static void describe_cpus(const struct ng_certificate *c, char *buf, size_t size) {

@@ -6,6 +6,7 @@
 #include "common/base/nl_options.h"
 #include "common/base/version.h"
 #include "common/sys/nl_launch.h"
+#include "common/sys/nl_stat.h"
 #include "common/sys/nl_whole.h"
 #include "detector/profile/tables.h"
 #include "detector/profile/profile_file.h"
@@ -32,26 +33,20 @@ static const char *last_part(const char *path) {
 enum launcher { OTHER, OPEN_MPI, HYDRA };
 
 /* The first lines that `word --version` prints. */
-static void version_of(const char *word, char *text, size_t size) {
+static void version_of(char *word, char *text, size_t size) {
+    char option[] = "--version", *const words[] = {word, option, NULL};
     int ends[2];
+    pid_t child;
     text[0] = '\0';
-    if (pipe(ends)) return;
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], 1);
-        dup2(ends[1], 2);
-        close(ends[0]);
-        close(ends[1]);
-        execlp(word, word, "--version", (char *)NULL);
-        _exit(127);
-    }
+    if (pipe2(ends, O_CLOEXEC)) return;
+    int failed = nl_spawn(words, ends[1], -1, &child);
     close(ends[1]);
     nl_read_fd(ends[0], text, size, VERSION_NS);
     close(ends[0]);
-    if (child > 0) waitpid(child, NULL, 0);
+    if (!failed) waitpid(child, NULL, 0);
 }
 
-static enum launcher launcher_of(const char *word) {
+static enum launcher launcher_of(char *word) {
     static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun"};
     char text[1024];
     int is_named = 0;
@@ -79,20 +74,13 @@ static char **words_for(const struct profile *c) {
     int k = 0;
     words[k++] = c->words[0];
     for (int i = 0; i < 2; i++) {
-        if (launcher == OPEN_MPI) {
-            words[k++] = "-x";
-            words[k++] = variables[i];
-        } else {
-            char *value = strchr(variables[i], '=');
-            *value++ = '\0';
-            if (launcher == HYDRA) {
-                words[k++] = "-genv";
-                words[k++] = variables[i];
-                words[k++] = value;
-            } else {
-                setenv(variables[i], value, 1);
-            }
-        }
+        static char open_mpi[] = "-x", hydra[] = "-genv";
+        char *value = strchr(variables[i], '=') + 1;
+        if (launcher != OPEN_MPI) value[-1] = '\0';
+        if (launcher == OTHER) setenv(variables[i], value, 1);
+        if (launcher != OTHER) words[k++] = launcher == HYDRA ? hydra : open_mpi;
+        if (launcher != OTHER) words[k++] = variables[i];
+        if (launcher == HYDRA) words[k++] = value;
     }
     for (int i = 1; i < n; i++) words[k++] = c->words[i];
     return words;
@@ -356,8 +344,7 @@ static int make_tables(struct profile *p) {
         nl_error("--tables: '%s': %s", p->tables, strerror(errno));
         return NL_EXIT_USAGE;
     }
-    const char *slash = strrchr(p->folder, '/');
-    snprintf(p->launch, sizeof p->launch, "%.120s", slash ? slash + 1 : p->folder);
+    snprintf(p->launch, sizeof p->launch, "%.120s", last_part(p->folder));
     p->started = time(NULL);
     int found = finish(p, &tables, 0);
     if (found == 0) say_where(p, &tables);

@@ -135,19 +135,16 @@ static int is_alike(const struct nf_row *a, const struct nf_row *b) {
 }
 
 /* The rows of all ranks, joined by kind of call. 0 or -1: no memory. */
-static int join_rows(const struct ranks *r, struct nf_row **joined, size_t *n) {
-    *joined = NULL;
-    *n = 0;
-    for (int i = 0; i < r->n; i++) {
+static int join_rows(const struct ranks *r, struct nf_row **joined, int *n) {
+    int room = 0;
+    for (int i = 0; i < r->n; i++)
         for (uint32_t k = 0; r->files[i] && k < r->files[i]->n_rows; k++) {
             const struct nf_row *row = &r->files[i]->rows[k];
-            size_t at = 0;
+            int at = 0;
             while (at < *n && !is_alike(&(*joined)[at], row)) at++;
             if (at == *n) {
-                struct nf_row *more = realloc(*joined, (*n + 1) * sizeof *more);
-                if (!more) return -1;
-                *joined = more;
-                more[(*n)++] = *row;
+                if (NL_GROW(*joined, *n, room)) return -1;
+                (*joined)[(*n)++] = *row;
                 continue;
             }
             for (int bin = 0; bin < NF_BINS; bin++) {
@@ -155,7 +152,6 @@ static int join_rows(const struct ranks *r, struct nf_row **joined, size_t *n) {
                 (*joined)[at].outside[bin] += row->outside[bin];
             }
         }
-    }
     return 0;
 }
 
@@ -171,13 +167,13 @@ static void print_histogram(FILE *out, const char *launch, const char *name, con
 }
 
 static int print_histograms(FILE *out, const struct nf_tables *t, const struct ranks *r) {
-    struct nf_row *joined;
-    size_t n;
+    struct nf_row *joined = NULL;
+    int n = 0;
     const struct nf_file *any = NULL;
     for (int i = 0; i < r->n && !any; i++) any = r->files[i];
     fputs("launch,operation,bytes_lo,communicator,ranks,what,lo_ns,hi_ns,count\n", out);
     int failed = join_rows(r, &joined, &n);
-    for (size_t i = 0; !failed && i < n; i++) {
+    for (int i = 0; !failed && i < n; i++) {
         print_histogram(out, t->launch, any->names[joined[i].operation], &joined[i], "inside", joined[i].inside);
         print_histogram(out, t->launch, any->names[joined[i].operation], &joined[i], "outside", joined[i].outside);
     }
@@ -228,11 +224,9 @@ typedef int table_printer(FILE *out, const struct nf_tables *t, const struct ran
 static int write_one(const struct nf_tables *t, const struct ranks *r, const char *name, table_printer *print) {
     char path[PATH_BYTES];
     struct nl_whole whole = {.f = NULL};
-    int failed = 0;
-    if (snprintf(path, sizeof path, "%s/%s.csv", t->folder, name) >= (int)sizeof path || nl_whole_open(&whole, path, 0666))
+    snprintf(path, sizeof path, "%s/%s.csv", t->folder, name);
+    if (nl_whole_open(&whole, path, 0666) || nl_whole_close(&whole, print(whole.f, t, r)))
         return nl_error("'%s' cannot be written: %s", path, strerror(errno));
-    failed = print(whole.f, t, r);
-    if (nl_whole_close(&whole, failed)) return nl_error("'%s' cannot be written: %s", path, strerror(errno));
     return 0;
 }
 

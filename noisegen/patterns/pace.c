@@ -91,8 +91,8 @@ static double carry_cap(const struct ng_plan *p, int64_t wake_ns) {
     return p->carry_bursts * mean_share(p) + (p->is_counted ? 1 : (double)wake_ns);
 }
 
-/* A period ended with its burst unfinished: what is owed beyond `current` (what would be owed now if nothing had been missed) is carried, up
- * to the cap, and the rest dropped. */
+/* A period ended with its burst unfinished: what is owed beyond `current` (what would be owed now if nothing had been missed) is carried,
+ * up to the cap, and the rest dropped. */
 static void carry_over(const struct ng_plan *p, struct ng_account *a, int64_t wake_ns, double current) {
     double missed = a->owed - current - kept_back(p, wake_ns), cap = carry_cap(p, wake_ns);
     if (missed <= 0) return;
@@ -125,7 +125,7 @@ static int64_t median_ns(const struct ng_wake_cost *w) {
 
 int64_t ng_wake_cost_ns(const struct ng_wake_cost *w) { return w->n_samples > 0 ? median_ns(w) : 20000; }
 
-/* How much earlier than its burst a sleep has to end: the median delay of the last wake-ups, at most a twentieth of the period or 200 us. */
+/* How much earlier than its burst a sleep has to end: the median delay of wake-ups, at most a twentieth of the period or 200 us. */
 static int64_t lead_of(const struct ng_wake_cost *delay, int64_t period_ns) {
     if (!delay || delay->n_samples == 0) return 0;
     int64_t lead_ns = min_int64(median_ns(delay), min_int64(period_ns / 20, 200000));

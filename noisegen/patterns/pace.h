@@ -127,7 +127,8 @@ int64_t ng_n_periods(const struct ng_plan *plan);
 /* What is due for the bursts from..to-1 of a plan without a source. */
 double ng_share(const struct ng_plan *plan, int64_t from, int64_t to);
 
-/* When the plan's first burst will be started, whose wake-up the account can pay by then; INT64_MAX: never within this plan. Reads ahead in a source. */
+/* When the plan's first burst will be started, whose wake-up the account can pay by then; INT64_MAX: never
+ * within this plan. Reads ahead in a source. */
 int64_t ng_first_start_ns(const struct ng_plan *plan, const struct ng_account *account, int64_t wake_ns);
 
 /* The median; 20 us before the first sample. */

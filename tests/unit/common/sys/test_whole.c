@@ -11,8 +11,11 @@ FIXTURE(set_up) {
     return 0;
 }
 
-/* The first line at path into line, "" where there is none; returns line. */
-static const char *content(const char *path, char line[64]) { return nl_read_line(path, line, 64); }
+/* What stands there, as its first line. */
+static void assert_holds(const char *path, const char *wanted) {
+    char line[64];
+    assert_string_equal(nl_read_line(path, line, sizeof line), wanted);
+}
 
 static int write_whole(const char *text, int is_bad) {
     struct nl_whole w;
@@ -24,14 +27,13 @@ static int write_whole(const char *text, int is_bad) {
 TEST(the_old_file_stays_until_the_new_one_is_whole) {
     struct nl_whole w;
     struct stat st;
-    char line[64];
     assert_int_equal(write_whole("old", 0), 0);
     assert_int_equal(nl_whole_open(&w, place, 0640), 0);
     fputs("new", w.f);
     fflush(w.f);
-    assert_string_equal(content(place, line), "old");
+    assert_holds(place, "old");
     assert_int_equal(nl_whole_close(&w, 0), 0);
-    assert_string_equal(content(place, line), "new");
+    assert_holds(place, "new");
     assert_int_equal(stat(place, &st), 0);
     assert_int_equal(st.st_mode & 0777 & ~0640, 0);
     assert_int_equal(access(beside, F_OK), -1);
@@ -39,16 +41,15 @@ TEST(the_old_file_stays_until_the_new_one_is_whole) {
 }
 
 TEST(what_the_caller_calls_bad_leaves_the_old_file) {
-    char line[64];
     assert_int_equal(write_whole("old", 0), 0);
     assert_int_equal(write_whole("bad", 1), -1);
-    assert_string_equal(content(place, line), "old");
+    assert_holds(place, "old");
     assert_int_equal(access(beside, F_OK), -1);
 }
 
 TEST(a_file_that_does_not_fit_leaves_the_old_one) {
     struct rlimit was, few;
-    char line[64], text[4096];
+    char text[4096];
     assert_int_equal(write_whole("old", 0), 0);
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -59,30 +60,29 @@ TEST(a_file_that_does_not_fit_leaves_the_old_one) {
     int rc = write_whole(text, 0), error = errno;
     setrlimit(RLIMIT_FSIZE, &was);
     EQUAL(rc, -1, error, EFBIG);
-    assert_string_equal(content(place, line), "old");
+    assert_holds(place, "old");
     assert_int_equal(access(beside, F_OK), -1);
 }
 
 TEST(a_link_that_somebody_put_there_is_not_followed) {
-    char victim[PATH_MAX], line[64];
+    char victim[PATH_MAX];
     snprintf(victim, sizeof victim, "%s/victim", folder);
     put("victim", "theirs");
     assert_int_equal(symlink(victim, beside), 0);
     assert_int_equal(write_whole("ours", 0), 0);
-    assert_string_equal(content(victim, line), "theirs");
-    assert_string_equal(content(place, line), "ours");
+    assert_holds(victim, "theirs");
+    assert_holds(place, "ours");
 }
 
 TEST(the_file_of_another_writer_is_not_moved) {
     struct nl_whole first, second;
-    char line[64];
     assert_int_equal(nl_whole_open(&first, place, 0640), 0);
     assert_int_equal(nl_whole_open(&second, place, 0640), 0);
     fputs("second", second.f);
     assert_int_equal(nl_whole_close(&first, 0), -1);
     assert_int_equal(errno, EBUSY);
     assert_int_equal(nl_whole_close(&second, 0), 0);
-    assert_string_equal(content(place, line), "second");
+    assert_holds(place, "second");
 }
 
 TEST(a_folder_that_is_not_there_is_said_at_once) {

@@ -27,34 +27,24 @@ static void count_meetings(int n, int n_rounds, int (*round_of)(int n, int k), u
     }
 }
 
-static int same(int n, int k) {
-    (void)n;
-    return k;
-}
+static int same(int n, int k) { return n ? k : 0; }
 
-TEST(a_tournament_pairs_everybody_with_everybody_once) {
+TEST(a_tournament_pairs_everybody_once_and_of_more_than_64_nodes_each_with_at_least_15_others) {
     static unsigned char met[MOST][MOST];
-    for (int n = 2; n <= MOST; n++) {
-        count_meetings(n, nx_rounds(n), same, met);
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++) assert_int_equal(met[i][j], i != j);
-    }
-    EQUAL(nx_rounds(1), 0, nx_rounds(0), 0);
-}
-
-TEST(up_to_64_nodes_all_pairs_are_measured_and_beyond_every_node_meets_at_least_15_others) {
-    static unsigned char met[MOST][MOST];
-    for (int n = 2; n <= MOST; n++) {
-        count_meetings(n, nx_covering_rounds(n), nx_covering_round, met);
-        for (int i = 0; i < n; i++) {
-            int n_partners = 0;
-            for (int j = 0; j < n; j++) {
-                assert_in_range(met[i][j], 0, 1);
-                n_partners += met[i][j];
+    for (int n = 2; n <= MOST; n++)
+        for (int is_covering = 0; is_covering < 2; is_covering++) {
+            if (is_covering) count_meetings(n, nx_covering_rounds(n), nx_covering_round, met);
+            else count_meetings(n, nx_rounds(n), same, met);
+            for (int i = 0; i < n; i++) {
+                int n_partners = 0;
+                for (int j = 0; j < n; j++) {
+                    assert_in_range(met[i][j], 0, i != j);
+                    n_partners += met[i][j];
+                }
+                assert_true(is_covering && n > NX_ALL_PAIRS_NODES ? n_partners >= NX_COVER_ROUNDS - 1 : n_partners == n - 1);
             }
-            assert_true(n <= NX_ALL_PAIRS_NODES ? n_partners == n - 1 : n_partners >= NX_COVER_ROUNDS - 1);
         }
-    }
+    EQUAL(nx_rounds(1), 0, nx_rounds(0), 0);
 }
 
 TEST(a_quick_launch_takes_whole_rounds_of_pairs_alone_and_at_least_one) {
@@ -179,20 +169,23 @@ static int repetitions_of(int64_t planned_ns, int n, double factor, int64_t fixe
 
 TEST(a_check_that_takes_longer_makes_up_for_it_and_keeps_its_planned_time) {
     enum { PLANNED = 1000000 };
+    static const struct { double factor; int64_t planned_ns, fixed_ns; int n, n_made; int64_t took_ns; } rows[] = {
+        {1, PLANNED, 0, 10, 10, 10 * PLANNED},
+        {0.5, PLANNED, 0, 10, 10, 5 * PLANNED}, /* time that is left is not used up */
+        /* two are made whatever they take, and no more */
+        {1, PLANNED, 50 * PLANNED, 10, NX_LEAST_REPETITIONS, 0}, {1, 0, 5, 3, NX_LEAST_REPETITIONS, 0},
+    };
     int64_t took_ns;
-    assert_int_equal(repetitions_of(PLANNED, 10, 1, 0, &took_ns), 10);
-    assert_int_equal(took_ns, 10 * PLANNED);
-    assert_int_equal(repetitions_of(PLANNED, 10, 0.5, 0, &took_ns), 10); /* time that is left is not used up */
-    assert_int_equal(took_ns, 5 * PLANNED);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(repetitions_of(rows[i].planned_ns, rows[i].n, rows[i].factor, rows[i].fixed_ns, &took_ns), rows[i].n_made);
+        if (rows[i].took_ns) assert_int_equal(took_ns, rows[i].took_ns);
+    }
     for (double factor = 1; factor < 2; factor += 0.1)
         for (int64_t fixed_ns = 0; fixed_ns < 4 * PLANNED; fixed_ns += PLANNED / 10) {
             int n = repetitions_of(PLANNED, 10, factor, fixed_ns, &took_ns);
             assert_in_range(n, NX_LEAST_REPETITIONS, 10);
             assert_in_range(took_ns, 0, 12 * PLANNED);
         }
-    /* two repetitions are made whatever they take, and no more */
-    assert_int_equal(repetitions_of(PLANNED, 10, 1, 50 * PLANNED, &took_ns), NX_LEAST_REPETITIONS);
-    assert_int_equal(repetitions_of(0, 3, 1, 5, &took_ns), NX_LEAST_REPETITIONS);
 }
 
 /* ---- CPUs of a node */
