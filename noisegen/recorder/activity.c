@@ -141,7 +141,7 @@ static double refined(const struct nr_activity *a, size_t n, double period_ns, d
     return n_slopes > 0 ? median(slopes, n_slopes) : period_ns;
 }
 
-struct candidate { int64_t gap_ns; double period_ns, regularity, jitter_ns; };
+struct candidate { int64_t gap_ns; double period_ns, regularity; };
 
 /* ---- the line through the starts ---- */
 
@@ -250,11 +250,6 @@ static struct candidate try_gap(const struct nr_burst *bursts, size_t n, int64_t
         c.period_ns = period_ns;
         c.regularity = now;
     }
-    for (size_t i = 0; i + 1 < n_main; i++) {
-        double d = distance(activities, i);
-        scratch[i] = fabs(d - c.period_ns * fmax(1, round(d / c.period_ns)));
-    }
-    c.jitter_ns = median(scratch, n_main - 1);
     return c;
 }
 
@@ -283,7 +278,6 @@ static int find_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns, 
     }
     rhythm->period_ns = best.period_ns;
     rhythm->regularity = best.regularity;
-    rhythm->jitter_ns = best.jitter_ns;
     if (gap_ns == 0) rhythm->gap_ns = (int64_t)exp(gap_logs / n_same);
     size_t n_main = keep_main(activities, nr_activities(bursts, n, best.gap_ns, 0, activities), scratch);
     return fit_line(activities, n_main, scratch, rhythm);

@@ -20,20 +20,17 @@ void nr_take_burst(struct nr_recorder *r, struct nr_burst burst) {
     burst.arm = (uint8_t)r->arm;
     r->totals.group_ns[burst.group] += burst.end_ns - burst.start_ns;
     r->totals.group_waited_ns[burst.group] += (burst.end_ns - burst.start_ns) * burst.n_waiting;
-    r->totals.group_bursts[burst.group]++;
-    r->totals.group_preempted[burst.group] += burst.is_preempted;
     nr_tally_burst(&r->tally, &burst);
     if (!(r->config.keep >> burst.group & 1)) return;
     if (r->n_bursts < r->config.max_bursts) r->bursts[r->n_bursts++] = burst;
     else r->totals.not_kept++;
 }
 
-void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns, int cpu, uint32_t tid, int is_preempted) {
+void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns, int cpu, uint32_t tid) {
     const struct nr_task *task = nr_tasks_at(&r->tasks, tid);
     if (cpu < 0 || cpu >= r->n_cpus || !r->is_watched[cpu]) return;
     struct nr_burst burst = {.start_ns = start_ns, .end_ns = end_ns, .cpu = cpu, .tid = tid < INT32_MAX ? (int32_t)tid : 0,
-                             .name = task->name, .group = task->group, .n_waiting = r->n_waiting ? r->n_waiting[cpu] : 0,
-                             .is_preempted = (uint8_t)is_preempted};
+                             .name = task->name, .group = task->group, .n_waiting = r->n_waiting ? r->n_waiting[cpu] : 0};
     nr_take_burst(r, burst);
 }
 
@@ -87,7 +84,6 @@ int nr_open(struct nr_recorder **recorder, const struct nr_config *config) {
     pthread_mutex_init(&r->lock, NULL);
     if (r->config.ring_bytes == 0) r->config.ring_bytes = DEFAULT_RING_BYTES;
     if (config->max_bursts > 0) r->bursts = calloc((size_t)config->max_bursts, sizeof *r->bursts); /* untouched pages take no memory */
-    int64_t cpu_ns = nl_thread_cpu_ns();
     int failed = config->max_bursts > 0 && !r->bursts ? nl_error("no memory for a recorder") : 0;
     /* the second scan: what was born between the look at /proc and the first record */
     if (failed || set_up_cpus(r) || learn_tasks(r) || nr_source_choose(r, config->source) || nr_tasks_scan(&r->tasks, -1) ||
@@ -98,7 +94,6 @@ int nr_open(struct nr_recorder **recorder, const struct nr_config *config) {
     }
     if (r->source == &nr_source_cpu && nr_is_in_pid_namespace())
         nl_warn("this is a PID namespace: tasks outside of it run unseen and count as idle");
-    r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
     return 0;
 }
 
@@ -139,10 +134,8 @@ int nr_is_alive(struct nr_recorder *r, enum nr_group group) {
 
 static void drain_until(struct nr_recorder *r, int64_t until_ns) {
     if (!r->source->drain) return;
-    int64_t cpu_ns = nl_thread_cpu_ns();
     r->source->drain(r, until_ns);
     r->totals.lost = (int64_t)nr_rings_lost(&r->rings);
-    r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
 }
 
 int nr_drain(struct nr_recorder *r) {
@@ -154,13 +147,11 @@ int nr_begin(struct nr_recorder *r, int arm) {
     nr_drain(r);
     pthread_mutex_lock(&r->lock);
     int status = nr_tally_reserve(&r->tally);
-    int64_t cpu_ns = nl_thread_cpu_ns();
     r->arm = arm;
     r->before = r->totals;
     nr_cpu_stat_read(&r->cpu_stat, r->times_before, r->n_cpus);
     r->end_ns = 0; /* nothing counts until the begin is set */
     if (status == 0 && r->source->begin) r->source->begin(r);
-    r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
     r->begin_ns = nl_mono_ns();
     drain_until(r, r->begin_ns); /* what happened on the way here lies before the stretch */
     r->end_ns = INT64_MAX;
@@ -198,14 +189,12 @@ static struct nr_totals difference(const struct nr_totals *now, const struct nr_
 
 int nr_end(struct nr_recorder *r, struct nr_totals *half) {
     int64_t end_ns = nl_mono_ns();
-    if (r->source->drain) drain_until(r, end_ns);
+    drain_until(r, end_ns);
     NL_LOCKED(&r->lock);
-    int64_t cpu_ns = nl_thread_cpu_ns();
     r->end_ns = end_ns;
     r->source->end(r);
     if (nr_cpu_stat_read(&r->cpu_stat, r->times, r->n_cpus) == 0) add_cpu_times(r);
     r->totals.wall_ns += end_ns - r->begin_ns;
-    r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
     if (half) *half = difference(&r->totals, &r->before);
     return 0;
 }

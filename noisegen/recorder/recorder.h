@@ -56,7 +56,6 @@ struct nr_burst {
     uint32_t name; /* nr_task_name */
     uint8_t group; /* enum nr_group */
     uint8_t arm;
-    uint8_t is_preempted; /* it ended although the task could run on */
     uint8_t n_waiting;    /* ranks that waited for this CPU meanwhile; 255: as many or more */
 };
 
@@ -67,13 +66,10 @@ struct nr_totals {
     int64_t lost;                  /* records that the kernel could not write */
     int64_t cut;                   /* bursts whose begin or end is missing: counted, not invented */
     int64_t not_kept;              /* bursts beyond max_bursts */
-    int64_t observer_cpu_ns;       /* CPU time of the recorder's own work, its sampler's included */
     int64_t group_ns[NR_N_GROUPS]; /* time on the watched CPUs, wall; irq, softirq, steal by /proc/stat */
-    int64_t group_bursts[NR_N_GROUPS];
-    int64_t
-        group_waited_ns[NR_N_GROUPS]; /* of group_ns: while a rank that was preempted on this CPU waited for it, once for each such rank;
-                                           * source cpu only, which does not see that a sleeping rank has become ready */
-    int64_t group_preempted[NR_N_GROUPS]; /* of them: ended although the task could run on; the others ended in a sleep, a wake-up each */
+    /* of group_ns: while a rank that was preempted on this CPU waited for it, once for each such rank; source cpu only, which does not see
+     * that a sleeping rank has become ready */
+    int64_t group_waited_ns[NR_N_GROUPS];
 };
 
 struct nr_recorder;

@@ -96,8 +96,8 @@ int nr_options_parse(int argc, char **argv, struct nr_options *o) {
         .target = o,
         .args = "[-- COMMAND [ARGUMENT...]]",
         .doc = "Records what processes do to CPUs: the bursts of an agent, from the best source that this machine "
-               "allows, as a trace that noiselab-gen --replay takes, and a summary: period, duty, quantiles, "
-               "threads, CPUs, losses, and the tasks that had the CPUs most."
+               "allows, as a trace that noiselab-gen --replay takes, and a summary: duty, period, "
+               "losses, and the tasks that had the CPUs most."
                "\vExit status: 0 recorded, 2 usage or environment error, 3 nothing of what was asked for ran.\n"
                "SIGINT, SIGTERM and SIGHUP end the recording early, with what it has.\n\n"
                "Example: noiselab-record --name collectd --duration 60s --out collectd.trace"};

@@ -360,7 +360,7 @@ static int conclude(struct session *s) {
     }
     summary->ended_status = s->ended_status;
     warn_of_losses(summary);
-    if (s->o->is_json) nr_print_json(s->recorder, summary, s->what, s->host);
+    if (s->o->is_json) nr_print_json(s->recorder, summary);
     else nr_print_summary(s->recorder, summary, s->what);
     int is_printed = fflush(stdout) == 0 && !ferror(stdout);
     if (!is_printed) nl_error("cannot write the summary: %s", strerror(errno));

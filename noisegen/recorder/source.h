@@ -58,7 +58,7 @@ struct nr_recorder {
 void nr_take_burst(struct nr_recorder *r, struct nr_burst burst);
 
 /* A burst of a task by its number, with its name and group as they are now. */
-void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns, int cpu, uint32_t tid, int is_preempted);
+void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns, int cpu, uint32_t tid);
 
 /* Opens the best source, or the one named; the reason for not having a better one goes to r->reason. @return 0, -1. */
 int nr_source_choose(struct nr_recorder *r, const char *name);

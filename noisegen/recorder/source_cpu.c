@@ -99,7 +99,7 @@ static int open_cpu(struct nr_recorder *r, char *why, size_t size) {
  * we. */
 static void take_gap(struct nr_recorder *r, struct runner *runner, int64_t now_ns, int cpu) {
     if (runner->waits && now_ns - runner->since_ns < LONGEST_SWITCH_NS) return;
-    nr_take_task_burst(r, runner->since_ns, now_ns, cpu, 0, 0);
+    nr_take_task_burst(r, runner->since_ns, now_ns, cpu, 0);
     runner->since_ns = now_ns;
     runner->waits = 0;
 }
@@ -134,9 +134,9 @@ static void come(struct nr_recorder *r, struct runner *runner, const struct nr_r
 static void leave(struct nr_recorder *r, struct runner *runner, const struct nr_record *record) {
     /* a task that ends has lost its number by then */
     if (runner->knowledge == KNOWN && (runner->tid == record->tid || record->tid == UINT32_MAX))
-        nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, runner->tid, record->is_preempted);
+        nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, runner->tid);
     else if (runner->knowledge == SOMEBODY)
-        nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, record->tid, record->is_preempted);
+        nr_take_task_burst(r, runner->since_ns, record->time_ns, record->cpu, record->tid);
     else r->totals.cut++;
     runner->knowledge = LEFT;
     runner->since_ns = record->time_ns;
@@ -180,7 +180,7 @@ static void end(struct nr_recorder *r) {
     for (int cpu = 0; cpu < r->n_cpus; cpu++) {
         if (!r->is_watched[cpu] || runners[cpu].knowledge == NOBODY) continue;
         uint32_t tid = runners[cpu].knowledge == KNOWN ? runners[cpu].tid : runners[cpu].knowledge == LEFT ? 0 : UINT32_MAX;
-        nr_take_task_burst(r, runners[cpu].since_ns, r->end_ns, cpu, tid, 1);
+        nr_take_task_burst(r, runners[cpu].since_ns, r->end_ns, cpu, tid);
         runners[cpu].since_ns = r->end_ns;
     }
 }

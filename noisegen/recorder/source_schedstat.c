@@ -129,14 +129,13 @@ static void *run_sampler(void *argument) {
             pthread_cond_wait(&state->changed, &r->lock);
             continue;
         }
-        int64_t now_ns = nl_mono_ns(), cpu_ns = nl_thread_cpu_ns();
+        int64_t now_ns = nl_mono_ns();
         if (now_ns - state->updated_ns > UPDATE_NS) {
             update(&state->suspects, r);
             state->updated_ns = now_ns;
         }
         now_ns = nl_mono_ns();
         sample(r, state, now_ns, 0);
-        r->totals.observer_cpu_ns += nl_thread_cpu_ns() - cpu_ns;
         pthread_mutex_unlock(&r->lock);
         struct timespec next = nl_timespec(now_ns + SAMPLE_NS);
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);

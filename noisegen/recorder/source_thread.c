@@ -139,15 +139,15 @@ done:
 }
 
 /* The stretch that a task's state lasted until now. */
-static void finish(struct nr_recorder *r, const struct watched *w, int64_t until_ns, int is_preempted) {
+static void finish(struct nr_recorder *r, const struct watched *w, int64_t until_ns) {
     int64_t since_ns = w->since_ns > 0 ? w->since_ns : r->enabled_ns;
     if (!is_off_view(r)) {
-        if (w->is_on == 1) nr_take_task_burst(r, since_ns, until_ns, w->cpu, w->tid, is_preempted);
+        if (w->is_on == 1) nr_take_task_burst(r, since_ns, until_ns, w->cpu, w->tid);
         return;
     }
     if (w->is_on == 0)
         nr_take_burst(r, (struct nr_burst){.start_ns = since_ns, .end_ns = until_ns, .cpu = w->cpu, .name = NR_NO_NAME,
-                                           .group = w->is_preempted ? NR_PREEMPTED : NR_YIELDED, .is_preempted = w->is_preempted});
+                                           .group = w->is_preempted ? NR_PREEMPTED : NR_YIELDED});
 }
 
 static void follow(struct nr_recorder *r, const struct nr_record *record) {
@@ -179,7 +179,7 @@ static void follow(struct nr_recorder *r, const struct nr_record *record) {
         w->cpu = record->cpu;
     }
     if (w->is_on == is_in || (was_on < 0 && !is_in && !w->is_initial && !w->is_lost)) r->totals.cut++; /* the record between is missing */
-    if (w->is_on == !is_in) finish(r, w, record->time_ns, record->is_preempted);
+    if (w->is_on == !is_in) finish(r, w, record->time_ns);
     *w = (struct watched){.tid = w->tid, .is_on = (int8_t)is_in, .cpu = record->cpu, .since_ns = record->time_ns,
                           .is_preempted = (int8_t)record->is_preempted};
     if (record->type == NR_RECORD_EXIT) w->is_on = -1; /* its number may get another owner */
@@ -197,7 +197,7 @@ static void end(struct nr_recorder *r) {
     for (int i = 0; i < s->n; i++) {
         struct watched *w = &s->watched[i];
         if (w->is_on < 0) continue;
-        finish(r, w, r->end_ns, 1);
+        finish(r, w, r->end_ns);
         w->since_ns = r->end_ns;
     }
 }

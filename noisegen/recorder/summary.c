@@ -1,4 +1,5 @@
 #include "noisegen/recorder/summary.h"
+#include "common/base/nl_hist.h"
 #include "common/base/nl_json.h"
 #include "common/base/nl_units.h"
 #include "noisegen/recorder/source.h"
@@ -44,31 +45,14 @@ static double least_share(const struct nr_burst *bursts, int64_t n, int64_t acco
     return (double)account_ns < wall_ns ? (double)account_ns / wall_ns : 1;
 }
 
-/* Where no burst is seen the account of the tasks is the time on CPUs. */
-static void sum_account(struct nr_summary *s) {
-    if (s->n_bursts > 0) return;
-    for (int group = 0; group < NR_UNKNOWN; group++)
-        if (group != NR_NOISELAB && group != NR_RANK && group != NR_IDLE) s->wall_ns += s->totals.group_ns[group];
-    s->cpu_ns = s->wall_ns;
-}
-
 static int block_of(const struct nr_recorder *r, const struct nr_summary *s, int64_t start_ns) {
     int64_t since_ns = start_ns - nr_origin_ns(r);
     int block = s->span_ns > 0 && since_ns > 0 ? (int)((double)since_ns / (double)s->span_ns * NR_BLOCKS) : 0;
     return block < NR_BLOCKS ? block : NR_BLOCKS - 1;
 }
 
-/* Sums, lengths and threads of the single bursts. */
-static int sum_bursts(const struct nr_recorder *r, const struct nr_burst *bursts, int64_t n, struct nr_summary *s) {
-    struct nr_map threads = {0}, cpus = {0};
-    int max_cpu = -1;
-    if (nr_map_reserve(&threads, (size_t)n) || nr_map_reserve(&cpus, (size_t)n)) {
-        nr_map_free(&threads);
-        nr_map_free(&cpus);
-        return -1;
-    }
+static void sum_bursts(const struct nr_recorder *r, const struct nr_burst *bursts, int64_t n, struct nr_summary *s) {
     s->n_bursts = n;
-    s->cpu_ns = 0;
     s->has_cpus = 1;
     for (int64_t i = 0; i < n; i++) {
         const struct nr_burst *b = &bursts[i];
@@ -77,23 +61,11 @@ static int sum_bursts(const struct nr_recorder *r, const struct nr_burst *bursts
         s->wall_ns += length_ns;
         s->cpu_ns = s->cpu_ns < 0 || share < 0 ? -1 : s->cpu_ns + scaled(length_ns, share);
         s->blocks_ns[block_of(r, s, b->start_ns)] += length_ns;
-        s->n_wakeups += !b->is_preempted;
-        nl_hist_add(&s->bursts, length_ns);
-        if (length_ns > s->longest_burst_ns) s->longest_burst_ns = length_ns;
-        ++*nr_map_at(&threads, (uint64_t)b->tid + 1);
-        ++*nr_map_at(&cpus, (uint64_t)(b->cpu + 2));
         if (b->cpu < 0) s->has_cpus = 0;
-        if (b->cpu > max_cpu) max_cpu = b->cpu;
     }
-    s->n_threads = (int)threads.n;
-    s->n_cpus = (int)cpus.n;
-    size_t used = 0;
-    for (int cpu = 0; cpu <= max_cpu && used < sizeof s->cpus - 16; cpu++)
-        if (*nr_map_at(&cpus, (uint64_t)(cpu + 2)) > 0)
-            used += (size_t)snprintf(s->cpus + used, sizeof s->cpus - used, "%s%d", used > 0 ? "," : "", cpu);
-    nr_map_free(&threads);
-    nr_map_free(&cpus);
-    return 0;
+    /* where no burst is seen the account of the tasks is the time on CPUs */
+    for (int group = 0; n == 0 && group < NR_UNKNOWN; group++)
+        if (group != NR_NOISELAB && group != NR_RANK && group != NR_IDLE) s->cpu_ns = s->wall_ns += s->totals.group_ns[group];
 }
 
 /* A trace's bursts must not overlap on a CPU; the time of several threads within one activity may be more than lies before the next. */
@@ -107,18 +79,12 @@ static int make_trace(const struct nr_recorder *r, const struct nr_burst *bursts
     s->trace = malloc((n + 1) * sizeof *s->trace);
     if (!s->trace) return -1;
     s->n_activities = (int64_t)nr_activities(bursts, n, s->rhythm.gap_ns, 0, s->trace);
-    for (int64_t i = 0; i < s->n_activities; i++) {
-        nl_hist_add(&s->activities, s->trace[i].busy_ns);
-        if (s->trace[i].busy_ns > s->longest_activity_ns) s->longest_activity_ns = s->trace[i].busy_ns;
-    }
-    s->n_trace = nr_activities(bursts, n, s->rhythm.gap_ns, s->has_cpus, s->trace);
-    size_t n_kept = 0;
-    for (size_t i = 0; i < s->n_trace; i++) {
+    size_t n_all = nr_activities(bursts, n, s->rhythm.gap_ns, s->has_cpus, s->trace);
+    for (size_t i = 0; i < n_all; i++) {
         struct nr_activity a = s->trace[i];
         a.busy_ns = scaled(a.busy_ns, cpu_time_share(r, s, a.cpu));
-        if (a.busy_ns > 0) s->trace[n_kept++] = a;
+        if (a.busy_ns > 0) s->trace[s->n_trace++] = a;
     }
-    s->n_trace = n_kept;
     keep_apart(s->trace, s->n_trace);
     return 0;
 }
@@ -129,16 +95,14 @@ int nr_summarise(const struct nr_recorder *r, int64_t group_gap_ns, int64_t acco
     *s = (struct nr_summary){
         .totals = nr_totals(r), .account_ns = account_ns, .ended_status = -1, .least_share = least_share(bursts, n, account_ns)};
     s->span_ns = s->totals.wall_ns;
-    s->steal_ns = s->totals.group_ns[NR_STEAL];
     struct nr_burst *sorted = malloc(((size_t)n + 1) * sizeof *sorted);
     if (!sorted) return -1;
     if (n > 0) memcpy(sorted, bursts, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, compare_bursts);
     s->n_takers = nr_takers(r, sorted, (size_t)n, s->takers, NR_MOST_TAKERS);
-    int failed = s->n_takers < 0 || sum_bursts(r, sorted, n, s) || nr_rhythm(sorted, (size_t)n, group_gap_ns, &s->rhythm) ||
-                 make_trace(r, sorted, (size_t)n, s);
+    sum_bursts(r, sorted, n, s);
+    int failed = s->n_takers < 0 || nr_rhythm(sorted, (size_t)n, group_gap_ns, &s->rhythm) || make_trace(r, sorted, (size_t)n, s);
     free(sorted);
-    sum_account(s);
     return failed ? -1 : 0;
 }
 
@@ -156,18 +120,15 @@ static void write_name(FILE *file, const char *name) {
     for (; *name; name++) fputc(isalnum((unsigned char)*name) || strchr("._:+-?/", *name) ? *name : '_', file);
 }
 
-/* The comments at the begin of a trace; `origin` says in words which moment time 0 is. */
-static void write_trace_head(const struct nr_recorder *r, FILE *file, const char *host, const char *origin, int64_t span_ns) {
+/* The comments at the begin of a trace. */
+static void write_trace_head(const struct nr_recorder *r, FILE *file, const char *host, int64_t span_ns) {
     struct nr_totals t = nr_totals(r);
     fprintf(file, "# source: %s\n", r->source->name);
     if (r->reason[0]) fprintf(file, "# source_reason: %s\n", r->reason);
-    fprintf(file, "# origin: %s\n# origin_monotonic_ns: %" PRId64 "\n# host: %s\n", origin, r->origin_ns, host);
-    fprintf(file, "# lost: %" PRId64 "\n# ins: %" PRId64 "\n# outs: %" PRId64 "\n# cut: %" PRId64 "\n# not_kept: %" PRId64 "\n", t.lost,
-            t.ins, t.outs, t.cut, t.not_kept);
-    fprintf(file, "# span_ns: %" PRId64 "\n", span_ns);
+    fprintf(file, "# origin_monotonic_ns: %" PRId64 "\n# host: %s\n# lost: %" PRId64 "\n# cut: %" PRId64 "\n# not_kept: %" PRId64
+            "\n# span_ns: %" PRId64 "\n# start_ns\tduration_ns\tcpu\tkind\ttask\n", r->origin_ns, host, t.lost, t.cut, t.not_kept,
+            span_ns > 0 ? span_ns : 1);
 }
-
-static const char trace_columns[] = "# start_ns\tduration_ns\tcpu\tkind\ttask\n";
 
 /* A line of it; cpu -1: not known. */
 static void write_burst(const struct nr_recorder *r, FILE *file, int64_t start_ns, int64_t length_ns, int cpu, uint32_t name) {
@@ -179,13 +140,9 @@ static void write_burst(const struct nr_recorder *r, FILE *file, int64_t start_n
 }
 
 int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE *file, const char *what, const char *host) {
-    fprintf(file, "# noiselab-record: %s\n", what);
-    write_trace_head(r, file, host, "begin of the recording", s->span_ns > 0 ? s->span_ns : 1);
-    fprintf(file, "# bursts: %" PRId64 "\n# groups: %zu\n# group_gap_ns: %" PRId64 "\n# period_ns: %.0f\n", s->n_bursts, s->n_trace,
-            s->rhythm.gap_ns, s->rhythm.period_ns);
-    fprintf(file, "# wall_on_cpu_ns: %" PRId64 "\n# cpu_ns: %" PRId64 "\n# steal_ns: %" PRId64 "\n# percent of one CPU: %.6f\n", s->wall_ns,
-            s->cpu_ns, s->steal_ns, duty_percent(s));
-    fputs(trace_columns, file);
+    fprintf(file, "# noiselab-record: %s\n# group_gap_ns: %" PRId64 "\n# period_ns: %.0f\n# steal_ns: %" PRId64
+            "\n# percent of one CPU: %.6f\n", what, s->rhythm.gap_ns, s->rhythm.period_ns, s->totals.group_ns[NR_STEAL], duty_percent(s));
+    write_trace_head(r, file, host, s->span_ns);
     for (size_t i = 0; i < s->n_trace; i++) {
         const struct nr_activity *a = &s->trace[i];
         write_burst(r, file, a->start_ns, a->busy_ns, s->has_cpus ? a->cpu : -1, a->name);
@@ -198,16 +155,6 @@ int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE
 enum { SHOWN_TAKERS = 5 };
 
 static const char *duration(int64_t ns, char *buffer, size_t size) { return ns < 0 ? "-" : nl_format_duration(ns, buffer, size); }
-
-static void print_lengths(const char *name, int64_t n, const struct nl_hist *hist, int64_t longest_ns) {
-    char p50[32], p90[32], p99[32], max[32];
-    printf("%-12s %" PRId64, name, n);
-    if (n > 0)
-        printf(", p50 %s, p90 %s, p99 %s, longest %s", duration(nl_hist_quantile(hist, 0.5), p50, sizeof p50),
-               duration(nl_hist_quantile(hist, 0.9), p90, sizeof p90), duration(nl_hist_quantile(hist, 0.99), p99, sizeof p99),
-               duration(longest_ns, max, sizeof max));
-    putchar('\n');
-}
 
 static double percent_of_cpu(const struct nr_summary *s, int64_t ns) { return s->span_ns > 0 ? 100 * (double)ns / (double)s->span_ns : 0; }
 
@@ -231,75 +178,51 @@ static void print_takers(const struct nr_summary *s) {
 }
 
 void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, const char *what) {
-    char a[32], b[32];
-    double seconds = (double)s->span_ns / 1e9;
-    printf("%-12s %s, %.3f s\n", "recorded", what, seconds);
+    char a[32];
+    printf("%-12s %s, %.3f s\n", "recorded", what, (double)s->span_ns / 1e9);
     printf("%-12s %s%s%s%s\n", "source", nr_source(r), nr_reason(r)[0] ? " (" : "", nr_reason(r), nr_reason(r)[0] ? ")" : "");
-    printf("%-12s %.4f %% of one CPU", "duty", duty_percent(s));
-    printf(" (on CPUs %s", duration(s->wall_ns, a, sizeof a));
-    if (s->cpu_ns >= 0 && s->cpu_ns != s->wall_ns) printf(", without the hypervisor's share %s", duration(s->cpu_ns, b, sizeof b));
-    if (s->account_ns >= 0) printf("; by the kernel's account %s", duration(s->account_ns, b, sizeof b));
+    printf("%-12s %.4f %% of one CPU (on CPUs %s", "duty", duty_percent(s), duration(s->wall_ns, a, sizeof a));
+    if (s->cpu_ns >= 0 && s->cpu_ns != s->wall_ns) printf(", without the hypervisor's share %s", duration(s->cpu_ns, a, sizeof a));
+    if (s->account_ns >= 0) printf("; by the kernel's account %s", duration(s->account_ns, a, sizeof a));
     printf(")\n");
-    if (!nr_source_find(nr_source(r))->has_bursts) {
-        print_takers(s);
-        return;
+    if (r->source->has_bursts) {
+        printf("%-12s ", "period");
+        if (s->rhythm.period_ns > 0)
+            printf("%.6g ms +- %s (99 %%)\n", s->rhythm.period_ns / 1e6,
+                   duration((int64_t)ceil(s->rhythm.period_error_ns), a, sizeof a));
+        else printf("none found\n");
+        printf("%-12s %" PRId64 ", of %" PRId64 " bursts: those closer than %s are one\n", "activities", s->n_activities, s->n_bursts,
+               duration(s->rhythm.gap_ns, a, sizeof a));
+        printf("%-12s %" PRId64 " records lost, %" PRId64 " bursts cut by that, %" PRId64 " found no room\n", "losses", s->totals.lost,
+               s->totals.cut, s->totals.not_kept);
     }
-    if (s->rhythm.period_ns > 0)
-        printf("%-12s %.6g ms +- %s (99 %%; %.0f %% of the activities keep to it; jitter %s)\n", "period", s->rhythm.period_ns / 1e6,
-               duration((int64_t)ceil(s->rhythm.period_error_ns), b, sizeof b), 100 * s->rhythm.regularity,
-               duration((int64_t)s->rhythm.jitter_ns, a, sizeof a));
-    else printf("%-12s none found\n", "period");
-    print_lengths("activities", s->n_activities, &s->activities, s->longest_activity_ns);
-    print_lengths("bursts", s->n_bursts, &s->bursts, s->longest_burst_ns);
-    printf("%-12s bursts closer than %s are one activity\n", "grouping", duration(s->rhythm.gap_ns, a, sizeof a));
-    printf("%-12s %" PRId64 " (%.4g per second)\n", "wake-ups", s->n_wakeups, seconds > 0 ? (double)s->n_wakeups / seconds : 0);
-    printf("%-12s %d on %d CPU%s (%s)\n", "threads", s->n_threads, s->n_cpus, s->n_cpus == 1 ? "" : "s", s->n_cpus > 0 ? s->cpus : "none");
-    if (strcmp(nr_source(r), "schedstat") != 0)
-        printf("%-12s %" PRId64 " records lost, %" PRId64 " bursts cut by that; %" PRId64 " switches to, %" PRId64 " from\n", "losses",
-               s->totals.lost, s->totals.cut, s->totals.ins, s->totals.outs);
-    if (s->totals.not_kept > 0) printf("%-12s %" PRId64 " bursts found no room\n", "not kept", s->totals.not_kept);
-    printf("%-12s %s; hypervisor's steal on the CPUs %s\n", "recorder", duration(s->totals.observer_cpu_ns, a, sizeof a),
-           duration(s->steal_ns, b, sizeof b));
     print_takers(s);
 }
 
 static json_t *known(int64_t value) { return value >= 0 ? json_integer((json_int_t)value) : json_null(); }
 
-static json_t *lengths(int64_t n, const struct nl_hist *hist, int64_t longest_ns) {
-    return json_pack("{s:o,s:o,s:o,s:o}", "p50_ns", known(nl_hist_quantile(hist, 0.5)), "p90_ns", known(nl_hist_quantile(hist, 0.9)),
-                     "p99_ns", known(nl_hist_quantile(hist, 0.99)), "max_ns", known(n > 0 ? longest_ns : -1));
-}
-
 static json_t *takers_json(const struct nr_summary *s) {
     json_t *array = json_array();
-    for (int i = 0; i < s->n_takers; i++) {
-        const struct nr_taker *t = &s->takers[i];
-        json_t *one = json_pack("{s:o, s:I, s:f, s:o, s:o, s:o, s:o, s:s}", "task", nl_json_text(t->task), "busy_ns",
+    for (const struct nr_taker *t = s->takers; t < s->takers + s->n_takers; t++)
+        json_array_append_new(array, json_pack("{s:o, s:I, s:f, s:o, s:o, s:o, s:o, s:s}", "task", nl_json_text(t->task), "busy_ns",
                                 (json_int_t)t->busy_ns, "percent_of_cpu", percent_of_cpu(s, t->busy_ns), "bursts", known(t->n_bursts),
                                 "burst_ns", known(t->typical_ns), "longest_ns", known(t->longest_ns), "period_ns",
-                                t->period_ns > 0 ? json_real(t->period_ns) : json_null(), "cpus", t->cpus);
-        json_array_append_new(array, one);
-    }
+                                t->period_ns > 0 ? json_real(t->period_ns) : json_null(), "cpus", t->cpus));
     return array;
 }
 
 /* The activities of each CPU: how many began in each block of the recording, and how many were how long, by bins of nl_hist. */
 static void add_activities(json_t *json, const struct nr_recorder *r, const struct nr_summary *s) {
+    static struct nl_hist hist;
     int64_t counts[NR_BLOCKS] = {0};
-    json_t *times = json_array(), *begun = json_array(), *bins = json_array();
-    struct nl_hist *hist = calloc(1, sizeof *hist);
-    for (size_t i = 0; hist && i < s->n_trace; i++) {
+    for (size_t i = 0; i < s->n_trace; i++) {
         counts[block_of(r, s, s->trace[i].start_ns)]++;
-        nl_hist_add(hist, s->trace[i].busy_ns);
+        nl_hist_add(&hist, s->trace[i].busy_ns);
     }
-    for (int i = 0; i < NR_BLOCKS; i++) {
-        json_array_append_new(times, json_integer((json_int_t)s->blocks_ns[i]));
-        json_array_append_new(begun, json_integer((json_int_t)counts[i]));
-    }
-    for (int i = 0; hist && i < NL_HIST_BINS; i++)
-        if (hist->bins[i] > 0) json_array_append_new(bins, json_pack("[I, I]", (json_int_t)nl_hist_lo(i), (json_int_t)hist->bins[i]));
-    nl_json_set(json, "block_busy_ns", times, "block_activities", begun, "cpu_activity_lengths", bins, NULL);
-    free(hist);
+    nl_json_set(json, "block_busy_ns", NL_JSON_LIST(i, NR_BLOCKS, json_integer((json_int_t)s->blocks_ns[i])),
+        "block_activities", NL_JSON_LIST(i, NR_BLOCKS, json_integer((json_int_t)counts[i])), "cpu_activity_lengths",
+        NL_JSON_LIST(i, NL_HIST_BINS, hist.bins[i] ? json_pack("[I, I]", (json_int_t)nl_hist_lo(i), (json_int_t)hist.bins[i]) : NULL),
+        NULL);
 }
 
 /* How a command ended by itself. */
@@ -311,24 +234,20 @@ static json_t *ended(int status) {
     return json_string(words);
 }
 
-void nr_print_json(const struct nr_recorder *r, const struct nr_summary *s, const char *what, const char *host) {
-    json_t *json = json_object();
-    int has_period = s->rhythm.period_ns > 0;
-    nl_json_set(json, "recorded", nl_json_text(what), "host", nl_json_text(host), "span_ns", json_integer((json_int_t)s->span_ns),
-        "source", json_string(nr_source(r)), "source_reason", nl_json_text(nr_reason(r)), "percent_of_cpu", json_real(duty_percent(s)),
-        "wall_on_cpu_ns", json_integer((json_int_t)s->wall_ns), "cpu_ns", known(s->cpu_ns), "account_ns", known(s->account_ns),
-        "steal_ns", known(s->steal_ns), "period_ns", has_period ? json_real(s->rhythm.period_ns) : json_null(),
-        "period_error_ns", has_period ? json_real(s->rhythm.period_error_ns) : json_null(), "regularity", json_real(s->rhythm.regularity),
-        "jitter_ns", has_period ? json_real(s->rhythm.jitter_ns) : json_null(), "group_gap_ns", json_integer((json_int_t)s->rhythm.gap_ns),
-        "groups", json_integer((json_int_t)s->n_activities),
-        "group_lengths", lengths(s->n_activities, &s->activities, s->longest_activity_ns), "bursts", json_integer((json_int_t)s->n_bursts),
-        "burst_lengths", lengths(s->n_bursts, &s->bursts, s->longest_burst_ns), "wakeups", json_integer((json_int_t)s->n_wakeups),
-        "threads", json_integer(s->n_threads), "cpus", json_string(s->cpus), "lost", json_integer((json_int_t)s->totals.lost),
-        "cut", json_integer((json_int_t)s->totals.cut), "not_kept", json_integer((json_int_t)s->totals.not_kept),
-        "ins", json_integer((json_int_t)s->totals.ins), "outs", json_integer((json_int_t)s->totals.outs), "ended", ended(s->ended_status),
-        "tasks", takers_json(s), NULL);
+void nr_print_json(const struct nr_recorder *r, const struct nr_summary *s) {
+    const struct nr_totals *t = &s->totals;
+    const struct nr_rhythm *rhythm = &s->rhythm;
+    int has_period = rhythm->period_ns > 0;
+    json_t *json = json_pack(
+        "{s:I, s:s, s:o, s:f, s:I, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "span_ns",
+        (json_int_t)s->span_ns, "source", nr_source(r), "source_reason", nl_json_text(nr_reason(r)), "percent_of_cpu", duty_percent(s),
+        "wall_on_cpu_ns", (json_int_t)s->wall_ns, "cpu_ns", known(s->cpu_ns), "account_ns", known(s->account_ns), "steal_ns",
+        (json_int_t)t->group_ns[NR_STEAL], "period_ns", has_period ? json_real(rhythm->period_ns) : json_null(), "period_error_ns",
+        has_period ? json_real(rhythm->period_error_ns) : json_null(), "group_gap_ns", (json_int_t)rhythm->gap_ns, "groups",
+        (json_int_t)s->n_activities, "bursts", (json_int_t)s->n_bursts, "lost", (json_int_t)t->lost, "cut", (json_int_t)t->cut, "not_kept",
+        (json_int_t)t->not_kept, "ins", (json_int_t)t->ins, "outs", (json_int_t)t->outs, "ended", ended(s->ended_status), "tasks",
+        takers_json(s));
     if (s->n_bursts > 0) add_activities(json, r, s);
-    json_object_set_new(json, "recorder_cpu_ns", json_integer((json_int_t)s->totals.observer_cpu_ns));
     json_dumpf(json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     putchar('\n');
     json_decref(json);
@@ -401,8 +320,7 @@ int nr_write_bursts(const struct nr_recorder *r, FILE *file, const char *host) {
         if (bursts[i].end_ns - r->origin_ns > span_ns) span_ns = bursts[i].end_ns - r->origin_ns;
     }
     qsort(sorted, (size_t)n, sizeof *sorted, compare_bursts);
-    write_trace_head(r, file, host, "first half", span_ns > 0 ? span_ns : 1);
-    fputs(trace_columns, file);
+    write_trace_head(r, file, host, span_ns);
     for (int64_t i = 0; i < n; i++)
         write_burst(r, file, sorted[i].start_ns, sorted[i].end_ns - sorted[i].start_ns, sorted[i].cpu, sorted[i].name);
     free(sorted);

@@ -1,7 +1,6 @@
 /* What a recording shows: from bursts to a trace and its figures. */
 #pragma once
 
-#include "common/base/nl_hist.h"
 #include "noisegen/recorder/recorder.h"
 
 /* Who had the CPUs: the tasks with the most time, and in what rhythm each came. */
@@ -47,7 +46,6 @@ struct nr_rhythm {
     double regularity; /* share of the activities' CPU time whose next one starts one or two periods later, within 15 %; or how far starts
                         * keep to one phase (Rayleigh's R over 32 of them at a time), where that is more */
     double period_error_ns; /* half of the period's 99 % interval */
-    double jitter_ns;  /* median distance of starts from one period (or two) after the one before */
 };
 
 /* Finds gap and period together (gap_ns 0): for each gap of a 1-2-5 series, the median distance of the starts of those activities that
@@ -64,13 +62,8 @@ struct nr_summary {
     int64_t wall_ns, cpu_ns; /* on CPUs by the records; steal taken off (-1: not known) */
     int64_t account_ns;      /* the kernel's account of processes that lived all the time; -1: not known */
     double least_share;      /* of wall_ns that was CPU time, by that account; 0: not known */
-    int64_t steal_ns;        /* of the watched CPUs */
     struct nr_rhythm rhythm;
-    struct nl_hist bursts, activities; /* lengths; time on CPUs per activity */
-    int64_t n_bursts, n_activities, longest_burst_ns, longest_activity_ns, n_wakeups;
-    int n_threads;
-    int n_cpus;     /* on which it ran */
-    char cpus[256]; /* their list */
+    int64_t n_bursts, n_activities;
     struct nr_totals totals;
     struct nr_activity *trace; /* activities by CPU: what the trace holds, durations in CPU time */
     size_t n_trace;
@@ -90,4 +83,4 @@ int nr_write_trace(const struct nr_recorder *recorder, const struct nr_summary *
 
 /* For people, and as JSON. */
 void nr_print_summary(const struct nr_recorder *recorder, const struct nr_summary *summary, const char *what);
-void nr_print_json(const struct nr_recorder *recorder, const struct nr_summary *summary, const char *what, const char *host);
+void nr_print_json(const struct nr_recorder *recorder, const struct nr_summary *summary);
