@@ -1,17 +1,11 @@
 # The front end of noiselab compare.
 
 # A function, because option() is in a file that is read later.
-compare_options <- function() list(
-  option("all", help = "print all tables instead of the answer on one screen"),
+compare_options <- function() c(list(
   option("margin", "PERCENT", "is the clean time (of an agent: its slowdown) within this margin? Decides the exit status"),
   option("alpha", "P", "two-sided level of slower/faster, one-sided of the margin (default 0.01)"),
-  option("power", "P", "power at the detection limit (default 0.95)"),
-  option("json", help = "print JSON"),
-  option("csv", help = "print the estimates as CSV"),
-  option("table", "NAME", "the table --csv prints: estimates or rows (all that is known of each)"),
-  option("out", "FILE", "write there instead of to stdout"),
-  option("help", help = "print this help")
-)
+  option("table", "NAME", "the table --csv prints: estimates or rows (all that is known of each)")
+), usual_options("all", "json", "csv", "power", "out", "help"))
 
 compare_help <- function() {
   help_text(

@@ -1,7 +1,7 @@
 # noiselab plan: how long a run must be.
 
 # A function: option() is in a file that is read later.
-plan_options <- function() list(
+plan_options <- function() c(list(
   option("detect", "EFFECT", "the slowdown to find, percent"),
   option("margin", "EFFECT", "show that the slowdown is smaller than this, if there is none"),
   option("op", "LIST", "operations (default: all of the pilot, else barrier,allreduce,alltoall)"),
@@ -13,11 +13,8 @@ plan_options <- function() list(
   option("levels", "LIST", "levels of the run, percent of one CPU (default: the pilot's, else 0 and one of the effect's size)"),
   option("alpha", "P", "one-sided level of the test (default 0.01)"),
   option("power", "P", "probability of finding the effect (default 0.95)"),
-  option("json", help = "print JSON"),
-  option("csv", help = "print the table as CSV"),
-  option("out", "FILE", "write there instead of to stdout"),
-  option("help", help = "print this help")
-)
+  option("csv", help = "print the table as CSV")
+), usual_options("json", "out", "help"))
 
 plan_help <- function() {
   help_text(
@@ -145,8 +142,7 @@ run_words <- function(plan) {
 
 arms_words <- function(basis, run) {
   n <- nrow(basis$cells)
-  k <- run$arms / n
-  sprintf("%d operation%s and size%s x %g level%s", n, if (n == 1) "" else "s", if (n == 1) "" else "s", k, if (k == 1) "" else "s")
+  sprintf("%s x %s", counted(n, "operation and size", "operations and sizes"), counted(run$arms / n, "level"))
 }
 
 # What JSON has of a plan beside its cells.

@@ -1,16 +1,14 @@
 # noiselab plot: one plot, or several, as a file or as data.
 
 # A function, because options are made in a file that is read later.
-plot_options <- function() list(
+plot_options <- function() c(list(
   option("out", "FILE", "a .png, .svg, .pdf or .csv; with several plots a directory (default: NAME.png)"),
-  option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P (acceptance: 1 - P)"),
   option("margin", "PERCENT", "the slowdown that matters, in plots that show one (--list)"),
   option("size", "WxH", "width and height in inches, such as 6x4 (default: that of the report)"),
   option("csv", help = "the data as CSV instead of a picture (with --list: the table)"),
   option("json", help = "the data as JSON instead of a picture (with --list: the table)"),
-  option("list", help = "print the plots and what they need"),
-  option("help", help = "print this help")
-)
+  option("list", help = "print the plots and what they need")
+), usual_options("alpha", "help"))
 
 name_width <- function(about) max(nchar(about$name))
 

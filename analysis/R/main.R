@@ -4,13 +4,8 @@ starts_tables <- c("starts", "ranks", "nodes", "clocks", "raw")
 estimates_or_rows <- c("estimates", "rows")
 
 # A function, because it names the rows of tables in files that are read later.
-analyze_options <- function() list(
-  option("all", help = "print all tables instead of the answer on one screen"),
-  option("json", help = "print JSON"),
-  option("csv", help = "print the estimates as CSV"),
+analyze_options <- function() c(usual_options("all", "json", "csv", "alpha", "power"), list(
   option("table", "NAME", paste("the table --csv prints:", paste(csv_tables, collapse = ", "))),
-  option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P (acceptance: 1 - P)"),
-  option("power", "P", "power at the detection limit (default 0.95)"),
   option("channel", "NAMES", "channels to analyze, separated by commas (default: all without *)"),
   option("margin", "PERCENT", "is every slowdown below this margin? Decides the exit status"),
   option("level", "LEVELS", "judge and print these levels only (percent of one CPU, separated by commas)"),
@@ -29,21 +24,17 @@ analyze_options <- function() list(
     "write this as well (may be given again): acceptance: junit (XML), openmetrics (Prometheus text), reframe (references for ReFrame),",
     "nodes=DIR (a file for each); profile: arrivals (how late ranks arrived, for noiselab-detect --arrival trace); advise: rules (a file",
     "of Open MPI); for noiselab run advise: plan, worth"
-  ), again = TRUE),
-  option("out", "FILE", "write there instead of to stdout"),
-  option("help", help = "print this help")
-)
+  ), again = TRUE)
+), usual_options("out", "help"))
 
-report_options <- function() list(
+report_options <- function() c(list(
   option("out", "FILE", "the HTML file (default: report.html in the first DIR)"),
-  option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P (acceptance: 1 - P)"),
   option("margin", "PERCENT", "judge every slowdown against this margin, too"),
   option("limits", "FILE", "acceptance campaigns: limits of your own"),
   option("classes", "FILE", "acceptance campaigns: classes of nodes that may be compared"),
   option("known-bad", "FILE", "acceptance campaigns: nodes that are left out, a line NODE DATE REASON each"),
-  option("reference", "DIR", "acceptance campaigns: learn limits from this one (may be given again)", again = TRUE),
-  option("help", help = "print this help")
-)
+  option("reference", "DIR", "acceptance campaigns: learn limits from this one (may be given again)", again = TRUE)
+), usual_options("alpha", "help"))
 
 report_exit_help <- c(
   "Exit status: 0 the report was written, whatever it says; 2 wrong usage, environment or a damaged file;",

@@ -5,11 +5,19 @@ option <- function(name, value = NA_character_, help, again = FALSE) {
   list(name = name, value = value, help = help, again = again)
 }
 
+# Those that mean the same in several programs.
+usual_options <- function(...) list(
+  all = option("all", help = "print all tables instead of the answer on one screen"), json = option("json", help = "print JSON"),
+  csv = option("csv", help = "print the estimates as CSV"), power = option("power", "P", "power at the detection limit (default 0.95)"),
+  alpha = option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P (acceptance: 1 - P)"),
+  out = option("out", "FILE", "write there instead of to stdout"), help = option("help", help = "print this help")
+)[c(...)]
+
 # Options and operands in any order; --name value or --name=value; -- ends the options.
 parse_arguments <- function(args, options) {
   values <- list()
   operands <- character()
-  names_known <- vapply(options, `[[`, "", "name")
+  names_known <- vapply(unname(options), `[[`, "", "name")
   i <- 1
   while (i <= length(args)) {
     arg <- args[i]

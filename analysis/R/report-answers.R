@@ -7,53 +7,35 @@ report_where <- function(campaign) {
   hosts <- unique(unlist(lapply(launches, function(info) lapply(info$hosts, function(h) show_json(h$host, NULL)))))
   ranks <- sort(unique(vapply(launches, function(info) as.numeric(info$ranks %||% NA), 0)), na.last = TRUE)
   counts <- join_words(ifelse(is.na(ranks), "an unknown number of", format_count_each(ranks)))
-  days <- substr(sort(unique(unlist(lapply(launches, function(info) show_json(info$started_utc, NULL))))), 1, 10)
+  days <- substr(range(unlist(lapply(launches, function(info) show_json(info$started_utc, ""))), na.rm = TRUE), 1, 10)
   paste(c(paste0(if (length(hosts) == 1) hosts else if (length(hosts) > 1) paste(length(hosts), "nodes") else "this machine", ", ", counts,
                  if (identical(ranks, 1)) " rank" else " ranks"),
-          paste(length(launches), if (length(launches) == 1) "launch" else "launches"),
-          if (length(days) > 0) paste(unique(days[c(1, length(days))]), collapse = " to ")), collapse = "; ")
+          counted(length(launches), "launch", "launches"), if (all(nzchar(days))) paste(unique(days), collapse = " to ")), collapse = "; ")
+}
+
+# Rows above level 0 of a channel that have an estimate, or (`column`) something else.
+dosed_rows <- function(analysis, channel, column = "estimate") {
+  rows <- widest_scope(analysis$verdicts)
+  rows[rows$channel == channel & rows$level_requested_percent > 0 & !is.na(rows[[column]]), ]
 }
 
 slower_sentence <- function(analysis) {
-  rows <- widest_scope(analysis$verdicts)
-  rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0, ]
+  rows <- dosed_rows(analysis, "time", "verdict")
   if (nrow(rows) == 0) return("Times were not analyzed.")
-  if (several_treatments(analysis) && any(!is.na(rows$estimate))) return(paste0(upper_first(paste(worst_phrases(analysis),
-      collapse = "; ")), "."))
   counts <- table(factor(row_outcome(rows), outcomes))
   counts <- counts[counts > 0]
   at <- rows[rows$level_requested_percent == max(rows$level_requested_percent) & !is.na(rows$estimate), ]
   judged <- sprintf("of %s by time %s", counted(nrow(rows), "row"), join_words(paste(counts, names(counts))))
   if (nrow(at) == 0) return(paste0(upper_first(judged), "."))
-  of <- function(row) sprintf("%s %% %s on %s", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high), panel_name(row))
-  what <- if (has_level(at$level_requested_percent[1])) sprintf("at %s %% of one CPU", format_level(at$level_requested_percent[1])) else
-    paste("with", at$kind[1], "on")
-  sprintf("%s the slowdown is %s%s; %s.", upper_first(what), of(at[which.max(at$estimate), ]),
-          if (nrow(at) > 1) paste(" at most,", of(at[which.min(at$estimate), ]), "at least") else "", judged)
-}
-
-# By time, at the highest level that all treatments of an operation have (else the highest): which
-# slows it most, which least, and what is detected at all.
-worst_phrases <- function(analysis) {
-  rows <- widest_scope(analysis$verdicts)
-  rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$estimate), ]
-  if (nrow(rows) == 0) return("times were not analyzed")
-  vapply(split(rows, in_order(panel_name(rows))), function(part) {
-    shared <- table(part$level_requested_percent)
-    level <- max(as.numeric(names(shared)[shared == max(shared)]))
-    at <- part[part$level_requested_percent == level, ]
-    at <- at[order(-at$estimate), ]
-    told <- paste0(label_in(at, analysis), " (", format_effect(at$estimate), " %, ", row_outcome(at), ")")
-    where <- paste0(if (has_level(level)) sprintf("at %s %% of one CPU ", format_level(level)), panel_name(at[1, ]), " is slowed")
-    if (nrow(at) == 1) return(paste(where, "by", told))
-    paste0(where, " most by ", told[1], ", least by ", told[nrow(at)], " of ", nrow(at), " treatments")
-  }, "")
+  of <- function(row) sprintf("%s %% %s on %s", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high), cell_panel(row, analysis))
+  level <- at$level_requested_percent[1]
+  sprintf("%s the slowdown is %s%s; %s.", if (has_level(level)) sprintf("At %s %% of one CPU", format_level(level)) else paste("With", at$kind[1], "on"),
+          of(at[which.max(at$estimate), ]), if (nrow(at) > 1) paste(" at most,", of(at[which.min(at$estimate), ]), "at least") else "", judged)
 }
 
 cpu_sentence <- function(analysis) {
   tasks <- analysis$agent$tasks
-  rows <- widest_scope(analysis$verdicts)
-  rows <- rows[rows$channel == "preempted" & rows$level_requested_percent > 0 & !is.na(rows$estimate), ]
+  rows <- dosed_rows(analysis, "preempted")
   if (nrow(rows) == 0) return(if (is_clean(analysis)) NULL else "Preempted time was not measured, so what took the CPU is not known.")
   at <- rows[rows$level_requested_percent == max(rows$level_requested_percent), ]
   top <- at[which.max(at$estimate), ]
@@ -74,8 +56,7 @@ cpu_sentence <- function(analysis) {
 
 # The largest limit over the levels of each operation: what holds for all of them.
 seen_sentence <- function(analysis) {
-  rows <- widest_scope(analysis$verdicts)
-  rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$detection_limit), ]
+  rows <- dosed_rows(analysis, "time", "detection_limit")
   if (nrow(rows) == 0) return(if (is_clean(analysis)) NULL else
                               "The detection limits are unknown: nothing can be said of smaller or larger effects.")
   limits <- tapply(rows$detection_limit, in_order(panel_name(rows)), max)

@@ -31,9 +31,6 @@ refused_fold <- function(analysis) {
 
 several_nodes <- function(analysis) length(unique(analysis$location$nodes$host)) > 1
 
-# The slowdowns side by side.
-treatment_tags <- function(analysis) lapply(side_by_side_parts(analysis), part_tags)
-
 # The report's section on an agent: what it used, what it took, when, and who else.
 
 agent_section <- function(report) {
@@ -69,15 +66,10 @@ report_replay <- function(analysis) {
 report_counters <- function(analysis) {
   counters <- tryCatch(counters_by_arm(analysis), nl_error = identity)
   tags <- htmltools::tags
-  if (inherits(counters, "error")) {
-    return(details_tag("Why it got slower: hardware counters", tags$p(class = "loud",
-        paste0("The hardware counters cannot be used: ", conditionMessage(counters)))))
-  }
-  if (is.null(counters)) {
-    if (!any(!has_level(analysis$verdicts$level_requested_percent))) return(NULL)
-    return(details_tag("Why it got slower: hardware counters", tags$p(paste0(upper_first(without_counters), "."))))
-  }
-  details_tag("Why it got slower: hardware counters", part_tags(counter_part(counters)), lapply(counters$notes, tags$p))
+  fold <- function(...) details_tag("Why it got slower: hardware counters", ...)
+  if (inherits(counters, "error")) return(fold(tags$p(class = "loud", paste0("The hardware counters cannot be used: ", conditionMessage(counters)))))
+  if (!is.null(counters)) return(fold(part_tags(counter_part(counters)), lapply(counters$notes, tags$p)))
+  if (any(!has_level(analysis$verdicts$level_requested_percent))) fold(tags$p(paste0(upper_first(without_counters), ".")))
 }
 
 # The report's tables on synchronised starts, and the analysis where there is nothing to compare.
