@@ -4,14 +4,14 @@
 format_confidence <- function(alpha) if (alpha >= 1e-5) sprintf("%.7g %%", 100 * (1 - alpha)) else sprintf("1 - %.2g", alpha)
 
 # The whole text of a campaign: one block per operation, size and scope, then thresholds, amplification and cost, then notes. Where
-# several treatments were run, blocks name them by the factors that vary, and a table sets their slowdowns side by side. A factor with one
-# value everywhere is named once, at the top, unless it is the default.
+# several treatments were run, blocks name them by the factors that vary. A factor with one value everywhere is named once, at the top,
+# unless it is the default.
 format_verdicts <- function(analysis) {
   constant <- constant_treatment(analysis$treatments)
   lines <- function(...) unlist(lapply(c(...), part_lines), use.names = FALSE)
   c(if (nzchar(constant)) c(paste("treatment:", constant), ""), format_answer(analysis), lines(verdict_parts(analysis)),
     wrap_line(channel_lines(main_rows(analysis$verdicts))), "",
-    lines(list(margin_part(analysis)), side_by_side_parts(analysis), list(threshold_part(analysis)), cost_parts(analysis)),
+    lines(list(margin_part(analysis), threshold_part(analysis)), cost_parts(analysis)),
     format_notes(c(scope_note(analysis$verdicts), analysis$notes)))
 }
 
@@ -148,9 +148,8 @@ threshold_reasons <- function(rows, analysis) {
               ifelse(is.na(rows$lod_reason), NA, paste("no LOD:", rows$lod_reason)))
   label <- label_in(rows, analysis)
   name <- rep(paste0(rows$operation, " ", rows$channel, ifelse(nzchar(label), paste0(" (", label, ")"), "")), 2)
-  known <- !is.na(reason)
-  vapply(split(name[known], reason[known]), function(x) paste(unique(x), collapse = ", "), "") |>
-    (\(who) if (length(who) == 0) character() else paste0(names(who), ": ", who))()
+  who <- vapply(split(name, reason), function(x) paste(unique(x), collapse = ", "), "")
+  sprintf("%s: %s", names(who), who)
 }
 
 cost_parts <- function(analysis) {
@@ -169,48 +168,14 @@ cost_parts <- function(analysis) {
        one(analysis$cost, "cost_ns", "cost, ns", "cost of one interruption beyond the load itself, by level, with CI"))
 }
 
-# Slowdowns of the treatments at each level: a table per operation, a row per treatment and a column per level above 0 (six of them; more are
-# further tables); none where there is one treatment.
-side_by_side_parts <- function(analysis) {
-  if (!several_treatments(analysis)) return(NULL)
-  rows <- widest_scope(analysis$verdicts)
-  rows <- rows[rows$channel == "time" & rows$level_requested_percent > 0 & !is.na(rows$estimate), ]
-  if (nrow(rows) == 0) return(NULL)
-  label <- label_in(rows, analysis)
-  labels <- intersect(label_in(analysis$treatments, analysis), label)
-  name <- panel_name(rows)
-  if (length(unique(rows$ranks)) > 1) name <- paste0(name, ", ", format_level(rows$ranks), " ranks")
-  tables <- lapply(split(seq_len(nrow(rows)), in_order(name)), function(at) {
-    largest <- stats::ave(rows$estimate[at], rows$level_requested_percent[at], FUN = max)
-    text <- paste0(format_effect(rows$estimate[at]), c(detected = " ", "detected alone" = "?", "not detected" = "?", inconclusive = "-")[row_outcome(rows[at, ])],
-                   ifelse(rows$estimate[at] == largest, "*", " "))
-    levels <- sort(unique(rows$level_requested_percent[at]))
-    column <- function(level) {
-      mine <- rows$level_requested_percent[at] == level
-      cells <- text[mine][match(labels, label[at][mine])]
-      col_number(if (has_level(level)) paste(format_level(level), "%  ") else "no level  ", NA, ifelse(is.na(cells), "", cells))
-    }
-    lapply(split(levels, (seq_along(levels) - 1) %/% 6), function(part) {
-      do.call(new_table, c(list(treatment = col_words(name[at[1]], labels)), unname(lapply(part, column))))
-    })
-  })
-  tables <- unlist(unname(tables), recursive = FALSE)
-  parts <- lapply(tables, new_part, title = NULL)
-  parts[[1]]$title <- "slowdown %, by treatment and requested level (* the largest at the level, ? not detected, - inconclusive)"
-  unname(parts)
-}
-
 csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost")
 
-# Judged tables as text. A `?` after a rule's verdict or threshold: digits that are not printed in the table could turn it.
-format_summary <- function(judged) {
-  c(table_lines(summary_table(judged), indent = 0), "",
-    wrap_line(paste("P: the noisy mean lies above the clean mean's 99 % CI; N: the two CIs do not",
-                    "overlap; Welch and Holm (over all rows): one-sided; P alarm: the false-alarm",
-                    "rate rule P has at these n; limit: slowdown that Welch's test finds at",
-                    "alpha 0.01 with power 0.95."), 0), wrap_line(doubt_words(judged), 0), "",
-    "smallest level from which every higher level is detected, percent of one CPU", table_lines(smallest_table(judged)),
-    format_summary_margin(judged))
+# Beside the view: every row as judged, and the margin. A `?` after a rule's verdict or threshold: digits that are not printed in the table could turn it.
+summary_parts <- function(judged) {
+  list(new_part("every row", summary_table(judged), paste(
+    "P: the noisy mean lies above the clean mean's 99 % CI; N: the two CIs do not overlap; Welch and Holm (over all rows): one-sided; P alarm: the",
+    "false-alarm rate rule P has at these n; limit: slowdown that Welch's test finds at alpha 0.01 with power 0.95."
+  ), doubt_words(judged)), if (!is.null(judged$answer)) summary_margin_part(judged))
 }
 
 in_doubt <- function(text, sure) paste0(text, ifelse(!is.na(sure) & !sure, "?", ""))
@@ -265,18 +230,15 @@ doubt_words <- function(judged) {
         "431.5; n is exact. Asked of rules P and N.")
 }
 
-format_summary_margin <- function(judged) {
-  if (is.null(judged$answer)) return(NULL)
+summary_margin_part <- function(judged) {
   rows <- judged$rows
-  table <- do.call(new_table, c(summary_columns(rows), list(
+  new_part(sprintf("margin %g %% of the clean mean: %s", judged$margin_percent, judged$answer), do.call(new_table, c(summary_columns(rows), list(
     slowdown_percent = col_number("slower %", rows$slowdown_percent, format_effect),
     bound_low_percent = col_interval("98 % CI", rows$bound_low_percent, rows$bound_high_percent),
     margin_verdict = col_words("verdict", short_margin(rows$margin_verdict))
-  )))
-  c("", sprintf("margin %g %% of the clean mean: %s", judged$margin_percent, judged$answer), table_lines(table),
-    wrap_line(paste("CI: Welch's, by inversion; a verdict is that of the interval, slower by more after Holm's",
-                    "correction over all rows; fail: any row is slower by more; pass: none is, and none is inconclusive")),
-    wrap_line(sprintf("inconclusive: %s", unique(stats::na.omit(rows$margin_reason)))))
+  ))), paste("CI: Welch's, by inversion; a verdict is that of the interval, slower by more after Holm's correction over all rows;",
+             "fail: any row is slower by more; pass: none is, and none is inconclusive"),
+  sprintf("inconclusive: %s", unique(stats::na.omit(rows$margin_reason))))
 }
 
 # A reason without the figures that differ from row to row.

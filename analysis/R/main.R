@@ -157,7 +157,7 @@ run_word <- function(word, operands, values, form) {
 analyze_summary <- function(operands, values, form) {
   if (length(operands) != 1) abort_usage("summary: wanted one FILE.csv, got ", length(operands))
   judged <- judge_summary(read_summary(operands), margin_percent = margin_option(values$margin))
-  answered(form, NULL, judged[names(judged) != "rows"], judged["rows"], NULL, format_summary(judged), summary_view(judged, operands),
+  answered(form, NULL, judged[names(judged) != "rows"], judged["rows"], NULL, summary_parts(judged), summary_view(judged, operands),
            answer = judged$answer)
 }
 

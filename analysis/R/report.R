@@ -87,8 +87,7 @@ report_page <- function(analysis, figures, files_dir) {
     ) else list(
       ask("slower", "Did it slow down?", slower_sentence(analysis), list(slowdown_table(analysis), refused_fold(analysis)),
           details_tag("Against the margin", part_tags(margin_part(analysis))),
-          details_tag("Treatments side by side", lapply(side_by_side_parts(analysis), part_tags)), report_sweep(analysis),
-          report_replay(analysis), details_tag("All verdicts, by every channel", verdict_tags(analysis))),
+          report_sweep(analysis), report_replay(analysis), details_tag("All verdicts, by every channel", verdict_tags(analysis))),
       ask("cpu", "What took the CPU?", cpu_sentence(analysis), NULL,
           if (!is.null(analysis$agent)) details_tag("The agent: what it used and took", agent_section(analysis$agent)), report_counters(analysis),
           details_tag("Amplification and cost of an interruption", lapply(cost_parts(analysis), part_tags)),

@@ -37,19 +37,6 @@ test_that("treatments are named by the factors that vary, and constant ones once
   expect_false(any(grepl("pattern|placement", text)))
   # verdicts of both operations, thresholds, and cost has no load to show without its channel
   expect_gte(sum(text == "  kind cache:"), 3)
-  expect_match(text, "^  cache +\\+[0-9.]+ \\*$", all = FALSE)
   text <- format_verdicts(analyze_campaign(simulated_campaign(pairs = 15, levels_percent = 5), channels = "time"))
   expect_false(any(grepl("spin|periodic|treatment", text)))
-})
-
-test_that("the slowdowns side by side are the estimates, with a mark on the largest", {
-  dir <- local_campaign(pairs = 15, levels_percent = c(1, 5), kinds = c("spin", "cache"), treatment_factor = c(1, 2))
-  analysis <- analyze_campaign(read_campaign(dir), channels = "time")
-  got <- side_by_side_parts(analysis)[[1]]$table$columns
-  expect_equal(unname(trimws(vapply(got, `[[`, "", "label"))), c("barrier", "1 %", "5 %"))
-  expect_equal(got[[1]]$text, c("spin", "cache"))
-  of <- function(k, l) format_effect(with(analysis$verdicts, estimate[kind == k & level_requested_percent == l]))
-  expect_equal(got[[3]]$text, paste0(c(of("spin", 5), of("cache", 5)), c("  ", " *")))
-  expect_match(got[[2]]$text[1], of("spin", 1), fixed = TRUE)
-  expect_null(side_by_side_parts(analyze_campaign(simulated_campaign(pairs = 8), channels = "time")))
 })

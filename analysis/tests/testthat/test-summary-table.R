@@ -1,3 +1,5 @@
+summary_text <- function(judged) unlist(lapply(summary_parts(judged), part_lines))
+
 test_that("rules P and N give the published thresholds", {
   got <- judge_summary(published())
   table3 <- got$configurations[got$configurations$table == "3", ]
@@ -99,7 +101,7 @@ test_that("a clean mean that may be 0 leaves the interval open above", {
   df <- data.frame(table = "1", config = "I", op = "barrier", bytes = 0, level_percent = c(0, 1), mean_s = c(1, 2),
                    sd_s = c(3, 1), n = c(3, 3))
   expect_equal(judge_summary(df, margin_percent = 5)$rows$bound_high_percent, Inf)
-  expect_match(format_summary(judge_summary(df, margin_percent = 5)), "inconclusive", all = FALSE)
+  expect_match(summary_text(judge_summary(df, margin_percent = 5)), "inconclusive", all = FALSE)
 })
 
 test_that("a margin decides the exit status of noiselab analyze summary", {
@@ -157,7 +159,7 @@ test_that("without half-units nothing is said about rounding", {
   sure <- unlist(lapply(got[c("rows", "configurations")], function(part) part[grep("_sure$", names(part))]))
   expect_length(sure, 4)
   expect_true(all(is.na(sure)))
-  expect_match(format_summary(got), "digits that were printed are not known", all = FALSE)
+  expect_match(summary_text(got), "digits that were printed are not known", all = FALSE)
 })
 
 test_that("exact numbers are sure of everything", {
@@ -177,7 +179,7 @@ test_that("of the published table, table 3 hangs on digits that are not printed,
   three <- got$configurations[got$configurations$table == "3", ]
   expect_equal(unlist(three[c("threshold_rule_p_sure", "threshold_rule_n_sure")], use.names = FALSE), c(FALSE, FALSE))
   expect_equal(got$configurations$threshold_rule_p_sure, rep(c(TRUE, FALSE), c(8, 1)))
-  text <- format_summary(got)
+  text <- summary_text(got)
   expect_match(text, "yes\\?", all = FALSE)
   expect_match(text, "hangs on digits that are not printed", all = FALSE)
   expect_lte(max(nchar(text)), 98)
