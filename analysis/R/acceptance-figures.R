@@ -100,7 +100,8 @@ at_scale_words <- function() sprintf("%s such nodes that synchronise every %s", 
 # it has to pass both, and fails by one.
 noise_at_scale <- function(acceptance, scans, margin, alpha) {
   bind_rows(lapply(acceptance$hosts, function(host) {
-    noises <- list(scans = scan_noise(scans[scans$host == host, ]),
+    mine <- scans[scans$host == host, ]
+    noises <- list(scans = if (NROW(mine) > 0) noise_or_all(noise_of_scans(mine)),
                    records = record_noise(Filter(function(o) o$host == host, known_others(acceptance$others))))
     noises <- Filter(Negate(is.null), noises)
     if (length(noises) == 0) return(NULL)
@@ -150,18 +151,7 @@ longer_scale <- function(noise, margin, alpha, most = 64, most_bursts = 2e6) {
   Inf
 }
 
-noise_or_all <- function(...) tryCatch(node_noise(...), nl_error = function(e) list(rate_hz = NA_real_))
-
-scan_noise <- function(scans) {
-  if (NROW(scans) == 0) return(NULL)
-  scans <- busiest_scans(scans)
-  parts <- bind_rows(scans$detours)
-  watched_s <- sum(scans$wall_ns) / 1e9 / length(unique(scans$cpu))
-  # a scan without a detour: the shortest one that is looked for, once
-  if (NROW(parts) == 0) parts <- data.frame(start_ns = 0, duration_ns = 1000)
-  noise_or_all("What interrupts a CPU", pmax(parts$duration_ns, 1) / 1e9, rate_hz = nrow(parts) / watched_s, watched_s = watched_s,
-               dispersion = count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9, 1e-9)))
-}
+noise_or_all <- function(noise) tryCatch(noise, nl_error = function(e) list(rate_hz = NA_real_))
 
 record_noise <- function(others) {
   others <- Filter(function(o) o$source != "proc" && o$is_whole, others)
@@ -169,8 +159,8 @@ record_noise <- function(others) {
   if (NROW(lengths) == 0) return(NULL)
   watched_s <- sum(vapply(others, `[[`, 0, "span_s"))
   begun <- unlist(lapply(others, `[[`, "begun"))
-  noise_or_all("Other tasks", rep(lengths$seconds, lengths$n), rate_hz = sum(lengths$n) / watched_s, watched_s = watched_s,
-               dispersion = if (length(begun) > 1 && mean(begun) > 0) max(1, stats::var(begun) / mean(begun)) else 1)
+  noise_or_all(node_noise("Other tasks", rep(lengths$seconds, lengths$n), rate_hz = sum(lengths$n) / watched_s, watched_s = watched_s,
+                          dispersion = if (length(begun) > 1 && mean(begun) > 0) stats::var(begun) / mean(begun) else 1))
 }
 
 # Judged by it are the nodes whose noise nothing else judges; the others' figure stands beside.
@@ -190,7 +180,7 @@ scale_figures <- function(scale, figures) {
   if (NROW(scale) == 0) return(figures)
   rows <- frame(check = "scale", variant = "", metric = "slowdown", size = NA_real_, what = paste("slowdown of", at_scale_words()), worse = "more",
                 of = "node", entity = scale$host, unit = "percent", scale = "linear", value = scale$value, ci_low = scale$ci_low,
-                ci_high = scale$ci_high, n = 1, n_launches = 1, all_zero = FALSE, events = 0, watched_s = NA_real_, bursts_s = NA_real_, bursts = 0)
+                ci_high = scale$ci_high, n = 1, n_launches = 1)
   rows$name <- figure_name(rows)
   bind_rows(list(figures, rows))
 }

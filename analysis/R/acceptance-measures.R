@@ -271,17 +271,19 @@ margins_note <- function(margins, kinds) {
 
 # `margin KIND PERCENT % [FLOOR UNIT]` of a limits file.
 parse_margin <- function(text, file, line) {
-  stop_here <- function(...) abort_damaged(file, line, ...)
   part <- regmatches(text, regexec("^margin\\s+(\\S+)\\s+([0-9.]+)\\s*%(\\s+([0-9.]+)\\s*(\\S+))?$", text))[[1]]
-  if (length(part) == 0) stop_here("'", printable(text),
-                                   "' is not margin KIND PERCENT % [FLOOR UNIT] (such as margin share 20 % 0.2 percent)")
+  if (length(part) == 0) abort_damaged(file, line, "'", printable(text), "' is not margin KIND PERCENT % [FLOOR UNIT] (such as margin share 20 % 0.2 percent)")
   row <- acceptance_margins[acceptance_margins$kind == part[2], ]
-  if (nrow(row) == 0) stop_here("unknown kind of figure '", printable(part[2]), "'", did_you_mean(part[2], acceptance_margins$kind))
-  units <- limit_units[[row$unit]]
-  if (nzchar(part[6]) && !part[6] %in% names(units)) stop_here("unknown unit '", printable(part[6]), "' of ", part[2],
-      did_you_mean(part[6], names(units)))
-  data.frame(line = line, kind = part[2], percent = as.numeric(part[3]), floor = if (nzchar(part[6])) as.numeric(part[5]) *
-             units[[part[6]]] else NA_real_)
+  if (nrow(row) == 0) abort_damaged(file, line, "unknown kind of figure '", printable(part[2]), "'", did_you_mean(part[2], acceptance_margins$kind))
+  floor <- if (nzchar(part[6])) as.numeric(part[5]) * limit_unit(part[6], row$unit, part[2], file, line) else NA_real_
+  data.frame(line = line, kind = part[2], percent = as.numeric(part[3]), floor = floor)
+}
+
+# How many of the figure's own unit one is.
+limit_unit <- function(text, unit, of, file, line) {
+  units <- limit_units[[unit]]
+  if (!text %in% names(units)) abort_damaged(file, line, "unknown unit '", printable(text), "' of ", of, did_you_mean(text, names(units)))
+  units[[text]]
 }
 
 # pass: the bound is below the margin; fail: it lies above when all comparisons are counted; else open. `score`: more is worse, on the scale
@@ -314,24 +316,18 @@ limit_keys <- function() acceptance_measures[acceptance_measures$check != "scale
 read_limits <- function(file) {
   lines <- lines_of_option(file, "--limits")
   is_margin <- grepl("^margin\\s", lines)
-  at <- which(nzchar(lines) & !is_margin)
   # All that is wrong is said at once: a file is not corrected line by line and run by run.
   wrong <- character()
-  note <- function(i, e) wrong[as.character(i)] <<- conditionMessage(e)
-  parsed <- function(at, parse) bind_rows(Filter(Negate(is.null), lapply(at,
-      function(i) tryCatch(parse(lines[i], file, i), nl_error = function(e) {
-    note(i, e)
+  parsed <- function(at, parse) bind_rows(lapply(at, function(i) tryCatch(parse(lines[i], file, i), nl_error = function(e) {
+    wrong[as.character(i)] <<- conditionMessage(e)
     NULL
-  }))))
+  })))
   margins <- parsed(which(is_margin), parse_margin)
-  rows <- parsed(at, parse_limit)
-  if (NROW(rows) > 0) {
-    for (i in rows$line[duplicated(rows[c("check", "variant", "metric", "size", "relation")])]) {
-      tryCatch(abort_damaged(file, i, "this limit was set before"), nl_error = function(e) note(i, e))
-    }
+  rows <- parsed(which(nzchar(lines) & !is_margin), parse_limit)
+  if (NROW(rows) > 0) for (i in rows$line[duplicated(rows[c("check", "variant", "metric", "size", "relation")])]) {
+    wrong[as.character(i)] <- sprintf("%s:%d: this limit was set before", file, i)
   }
   if (length(wrong) > 0) nl_abort(c("nl_error_several", "nl_error_damaged"), paste(wrong[order(as.integer(names(wrong)))], collapse = "\n"))
-  if (NROW(rows) == 0) rows <- data.frame(line = integer(), check = character())
   structure(rows, margins = if (NROW(margins) > 0) margins)
 }
 
@@ -357,18 +353,14 @@ parse_limit <- function(text, file, line) {
     scaled_option(stripped(part[3]), limit_sizes, paste0(file, ":", line, ": '", printable(stripped(part[3])),
                                                        "' is not a size (try 8, 64KiB)"))
   } else NA_real_
-  units <- limit_units[[key$unit]]
-  if (!part[6] %in% names(units)) {
-    stop_here("unknown unit '", printable(part[6]), "' of ", key$check, ".", key$name, did_you_mean(part[6], names(units)))
-  }
+  unit <- limit_unit(part[6], key$unit, paste0(key$check, ".", key$name), file, line)
   value <- suppressWarnings(as.numeric(part[5]))
   if (!is.finite(value)) stop_here("'", printable(part[5]), "' is not a number that can be a limit")
   wanted <- if (key$worse == "more") "<=" else ">="
   if (part[4] != wanted) {
     stop_here(key$check, ".", key$name, " ", part[4], ": the limit is on the wrong side, ", key$worse, " is worse (write ", wanted, ")")
   }
-  data.frame(line = line, check = check, variant = variant, metric = key$name, size = size, relation = part[4], limit = value *
-             units[[part[6]]],
+  data.frame(line = line, check = check, variant = variant, metric = key$name, size = size, relation = part[4], limit = value * unit,
              text = paste(part[4], part[5], part[6]))
 }
 

@@ -42,7 +42,7 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
   rows$reason[open] <- undecided_words(rows_at(rows, open), rep_len(unseen, nrow(rows))[open], measured_s)
   rows[c(figure_key, "what", "unit", "worse", "kind", "entity", "class", "others", "n_launches", "n_units", "value", "others_value",
          "effect", "ci_low", "ci_high", "upper",
-         "margin", "effect_unit", "detection_limit", "z", "df", "p_one_sided", "p_holm", "verdict", "times_as_long", "reason")]
+         "margin", "effect_unit", "detection_limit", "df", "p_one_sided", "p_holm", "verdict", "times_as_long", "reason")]
 }
 
 # The exact upper bound of the rate of bursts, times their length, percent.
@@ -107,13 +107,12 @@ compare_class <- function(table, part, launch, scale, class, shares = FALSE) {
     if (NCOL(s$score) < 3) return(NULL)
     tests <- score_tests(s$score, launch, between = if (shares) list(v = 0, df = 1) else between_others(s$level, launch))
     level <- colMeans(s$level, na.rm = TRUE)
-    around <- without_each(level)
+    around <- as.vector(medians_without(matrix(level, 1)))
     about <- lapply(unclass(part)[c(figure_key, "what", "unit", "worse")], `[`, 1)
     do.call(frame, c(about, list(kind = kind, entity = colnames(s$score), class = class, others = ncol(s$score) - 1,
                                  value = from_scale(level, scale, worse),
-                                 others_value = from_scale(around$median, scale, worse), effect_unit = effect_unit_of(scale, part$unit[1]),
-                                 least_margin = if (shares) log(2) else 0,
-                                 z = ifelse(around$mad > 0, (level - around$median) / around$mad, NA_real_)), tests))
+                                 others_value = from_scale(around, scale, worse), effect_unit = effect_unit_of(scale, part$unit[1]),
+                                 least_margin = if (shares) log(2) else 0), tests))
   }))
 }
 
@@ -163,44 +162,23 @@ worst_link_scores <- function(table) {
 }
 
 # The median of every row: NA where nothing is known. `low`: the lower of the two in the middle.
-row_medians <- function(table, low = FALSE) {
-  if (ncol(table) == 1) return(table[, 1])
-  sorted <- sort_rows(table)
-  n <- sorted$n
-  take <- function(k) sorted$values[cbind(seq_along(n), pmax(1, k))]
-  lower <- take((n + 1) %/% 2)
-  ifelse(n == 0, NA_real_, if (low) lower else (lower + take(n %/% 2 + 1)) / 2)
-}
-
-# All rows in order, NA last; `n`: known values of each.
-sort_rows <- function(table) {
-  row <- as.vector(row(table))
-  at <- order(row, as.vector(table), na.last = TRUE)
-  list(values = matrix(as.vector(table)[at], nrow(table), byrow = TRUE), rank = matrix(order(at), nrow(table)) - ncol(table) *
-       (row(table) - 1L), n = rowSums(!is.na(table)))
-}
+row_medians <- function(table, low = FALSE) apply(table, 1, function(x) {
+  x <- sort(x)
+  if (low) x[(length(x) + 1) %/% 2][1] else stats::median(x)
+})
 
 # Of every row and column: the median of the row without that column.
 medians_without <- function(table) {
   if (ncol(table) == 1) return(table * NA)
-  sorted <- sort_rows(table)
-  known <- !is.na(table)
-  n <- sorted$n - known
-  # the k-th of the others: one further where the left out stands before it
-  take <- function(k) {
-    k <- k + (known & sorted$rank <= k)
-    matrix(sorted$values[cbind(as.vector(row(table)), as.vector(pmin(pmax(1, k), ncol(table))))], nrow(table))
-  }
-  got <- ifelse(n == 0, NA_real_, (take((n + 1) %/% 2) + take(n %/% 2 + 1)) / 2)
-  dimnames(got) <- dimnames(table)
-  got
-}
-
-without_each <- function(level) {
-  n <- length(level)
-  others <- matrix(level, n, n, byrow = TRUE)
-  diag(others) <- NA
-  list(median = as.vector(medians_without(matrix(level, 1))), mad = if (n > few_columns) rep(stats::mad(level, na.rm = TRUE), n) else row_mads(others))
+  t(apply(table, 1, function(x) {
+    known <- !is.na(x)
+    sorted <- sort(x)
+    rank <- rank(x, "keep", "first")
+    n <- length(sorted) - known
+    # the k-th of the others: one further where the left out stands before it
+    kth <- function(k) sorted[pmax(1, k + (known & rank <= k))]
+    ifelse(n == 0, NA_real_, (kth((n + 1) %/% 2) + kth(n %/% 2 + 1)) / 2)
+  }))
 }
 
 # Mean of every score (units x nodes or links), its standard error and degrees of freedom.

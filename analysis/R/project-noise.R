@@ -165,17 +165,25 @@ by_cpu_time <- "as long as it was on a CPU"
 noise_of_acceptance <- function(dirs, told_s = NA_real_) {
   scans <- detour_scans(unlist(lapply(dirs, find_launches, program = "noiselab-accept")))
   if (NROW(scans) == 0) abort_data("no detour was recorded in ", paste(dirs, collapse = " "), ": the check 'detour' was not run")
+  if (all(lengths(scans$detours) == 0)) abort_data("no detour was found in ", paste(dirs, collapse = " "))
+  scans <- busiest_scans(scans)
+  noise <- noise_of_scans(scans, told_s)
+  noise$dispersion <- max(noise$dispersion, unequal_rates(rowsum(vapply(scans$detours, NROW, 0), scans$file)[, 1], rowsum(scans$wall_ns, scans$file)[, 1]))
+  noise
+}
+
+# `told_s`: NULL: no period is looked for.
+noise_of_scans <- function(scans, told_s = NULL) {
   scans <- busiest_scans(scans)
   parts <- bind_rows(lapply(which(lengths(scans$detours) > 0), function(i) cbind(scans$detours[[i]], scan = i)))
-  if (NROW(parts) == 0) abort_data("no detour was found in ", paste(dirs, collapse = " "))
+  # scans without a detour: the shortest one that is looked for, once
+  if (NROW(parts) == 0) parts <- data.frame(start_ns = 0, duration_ns = 1000, scan = 1)
   cpus <- length(unique(scans$cpu))
   watched_s <- sum(scans$wall_ns) / 1e9 / cpus
   rate <- nrow(parts) / watched_s
-  period <- if (cpus == 1) steady_period(parts$start_ns / 1e9, parts$scan, rate, told_s) else NA_real_
-  node_noise("What interrupts a CPU", pmax(parts$duration_ns, 1) / 1e9, period, rate, watched_s = watched_s,
-             n_nodes = length(unique(scans$host)), cost_words = "as long as the detour",
-             dispersion = max(count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9)), unequal_rates(
-               rowsum(lengths(scans$detours) / 1, scans$file)[, 1], rowsum(scans$wall_ns, scans$file)[, 1])))
+  period <- if (cpus == 1 && !is.null(told_s)) steady_period(parts$start_ns / 1e9, parts$scan, rate, told_s) else NA_real_
+  node_noise("What interrupts a CPU", pmax(parts$duration_ns, 1) / 1e9, period, rate, watched_s = watched_s, n_nodes = length(unique(scans$host)),
+             cost_words = "as long as the detour", dispersion = count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9, 1e-9)))
 }
 
 # The scans in the traces of these directories: as `read_detour_trace()` has them, with `file`, `host` and `launch` (number of the directory).
