@@ -12,12 +12,9 @@ most_added <- 60
 # The one schedule of a campaign that is measured in stages: `launches` (ids, in order), `stages` (launches that are complete at the end of each: the
 # first chooses, and each ends with a look), `budget_s`. NULL: there is none.
 staged_plan <- function(campaign) {
-  files <- file.path(unique(campaign$dirs), schedule_file)
-  if (length(files) != 1 || !file.exists(files)) return(NULL)
-  schedule <- read_schedule(files)
-  stages <- as_number(strsplit(as.character(schedule$keys["stages"]), ",", fixed = TRUE)[[1]])
-  if (anyNA(stages) || length(stages) < 2) return(NULL)
-  list(launches = schedule$launches$launch, stages = stages, budget_s = as_number(schedule$keys["budget_s"]))
+  schedule <- campaign_schedule(campaign$dirs)
+  if (anyNA(schedule$stages) || length(schedule$stages) < 2) return(NULL)
+  list(launches = schedule$launches$launch, stages = schedule$stages, budget_s = as_number(schedule$keys["budget_s"]))
 }
 
 # What this look uses of alpha, and which launches. A campaign in stages has a look at the end of each, of an equal part of alpha; launches of a
@@ -102,9 +99,9 @@ arms_left <- function(advice, arms, margin) {
     rows <- open[of_call(open, arms[i, ]), ]
     if (nrow(rows) == 0 || !arms$in_fact[i] %in% c("default", arms$algorithm[i])) return(FALSE)
     if (arms$algorithm[i] == "default" || arms$algorithm[i] %in% rows$algorithm) return(TRUE)
-    may <- advice$may_gain[of_call(advice$may_gain, arms[i, ]) & advice$may_gain$algorithm == arms$algorithm[i] &
-                             advice$may_gain$condition %in% rows$condition, ]
-    !all(may$percent <= margin) && nrow(may) > 0
+    mine <- advice$figures[of_call(advice$figures, arms[i, ]), ]
+    may <- vapply(rows$condition, function(condition) may_gain_percent(mine, arms$algorithm[i], condition, advice$each), 0)
+    !isTRUE(all(may <= margin))
   }, NA)
   arms[wanted, ]
 }

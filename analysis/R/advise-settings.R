@@ -5,10 +5,8 @@ least_side_sizes <- 3
 
 # What the plan of such a campaign says: `compares` (eager, mapping), `launches` (launch, set, setting). NULL: it compares none.
 settings_plan <- function(dirs) {
-  files <- file.path(unique(dirs), schedule_file)
-  if (length(files) != 1 || !file.exists(files)) return(NULL)
-  schedule <- read_schedule(files)
-  if (!schedule$keys["arms"] %in% c("eager", "mapping")) return(NULL)
+  schedule <- campaign_schedule(dirs)
+  if (!isTRUE(schedule$keys["arms"] %in% c("eager", "mapping"))) return(NULL)
   setting <- vapply(schedule$launches$arguments, function(words) {
     paste(sub("^--with=", "", words[startsWith(words, "--with=")]), collapse = " ")
   }, "")

@@ -34,7 +34,7 @@ advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent)
   library <- library_of(campaign)
   tried <- tried_rules(campaign$dirs)
   rows <- rules_judged(judged$rows, tried, library)
-  list(rows = rows, library = library, algorithms = algorithm_rows(figures, arms, look$alpha), may_gain = judged$may_gain,
+  list(rows = rows, library = library, algorithms = algorithm_rows(figures, arms, look$alpha), figures = figures, each = judged$each,
        n_launches = length(launches), n_screening = length(screening), level_percent = if (length(levels) > 0) max(levels) else NA_real_,
        late = campaign$launches[[launches[1]]]$options[["late"]]$arrival %||% NA_character_, alpha = look$alpha,
        note = c(look$note, defaults_own(rows, tried)))
@@ -45,7 +45,7 @@ library_of <- function(campaign) {
   printable(paste(unique(gsub("[[:space:]]+", " ", sub("^MPICH Version:", "MPICH", trimws(versions)))), collapse = " and "))
 }
 
-# Rows of verdicts, and what each arm may gain at most, by figures of launches: all bounds together at `alpha`.
+# Rows of verdicts by figures of launches: all bounds together at `alpha`, `each` by itself.
 advise_judged <- function(figures, arms, screening, alpha, margin) {
   cells <- unique(arms[c("operation", "bytes", "ranks")])
   cells$nodes <- vapply(seq_len(nrow(cells)), function(i) {
@@ -63,7 +63,16 @@ advise_judged <- function(figures, arms, screening, alpha, margin) {
       cbind(cells[i, ], advise_row(at, mine, condition, screening, each, margin), row.names = NULL)
     }))
   })
-  list(rows = bind_rows(judged), may_gain = may_gain_rows(figures, arms, each))
+  list(rows = bind_rows(judged), figures = figures, each = each)
+}
+
+# The one schedule of a campaign, with `stages` (launches at the end of each; NA: it has none). NULL: there is none, or there are several.
+campaign_schedule <- function(dirs) {
+  file <- file.path(unique(dirs), schedule_file)
+  if (length(file) != 1 || !file.exists(file)) return(NULL)
+  schedule <- read_schedule(file)
+  schedule$stages <- as_number(strsplit(as.character(schedule$keys["stages"]), ",", fixed = TRUE)[[1]])
+  schedule
 }
 
 # The launches that choose: the first stage of a schedule; where it has none, a share of what it planned; of launches without one, of those.
@@ -71,11 +80,9 @@ screening_launches <- function(campaign, launches) {
   home <- dirname(normalizePath(campaign$paths, mustWork = FALSE))[match(launches, names(campaign$paths))]
   share_of <- function(ids) utils::head(ids, ceiling(length(ids) * screening_share))
   chosen <- lapply(unique(home), function(dir) {
-    file <- file.path(dir, schedule_file)
-    if (!file.exists(file)) return(share_of(launches[home == dir]))
-    schedule <- read_schedule(file)
-    stages <- as_number(strsplit(as.character(schedule$keys["stages"]), ",", fixed = TRUE)[[1]])
-    if (anyNA(stages)) share_of(schedule$launches$launch) else utils::head(schedule$launches$launch, stages[1])
+    schedule <- campaign_schedule(dir)
+    if (is.null(schedule)) return(share_of(launches[home == dir]))
+    if (anyNA(schedule$stages)) share_of(schedule$launches$launch) else utils::head(schedule$launches$launch, schedule$stages[1])
   })
   intersect(launches, unlist(chosen))
 }
@@ -184,15 +191,6 @@ advise_row <- function(figures, arms, condition, screening, alpha, margin) {
   row$verdict <- if (isTRUE(row$could_have_seen_percent <= margin)) advise_words[["keep"]] else
     if (isTRUE(got[["high"]] < 0 && row$gain_high_percent > margin)) advise_words[["use"]] else advise_words[["open"]]
   row
-}
-
-may_gain_rows <- function(figures, arms, alpha) {
-  arms <- arms[!duplicated(arms[c("operation", "bytes", "ranks", "algorithm")]) & arms$algorithm != "default", ]
-  bind_rows(lapply(seq_len(nrow(arms)), function(i) {
-    mine <- figures[of_call(figures, arms[i, ]), ]
-    percent <- vapply(c("quiet", "noise"), function(condition) may_gain_percent(mine, arms$algorithm[i], condition, alpha), 0)
-    data.frame(arms[i, c("operation", "bytes", "ranks", "algorithm")], condition = names(percent), percent = unname(percent), row.names = NULL)
-  }))
 }
 
 algorithm_rows <- function(figures, arms, alpha) {

@@ -68,17 +68,15 @@ account_row <- function(shift, campaign, alpha) {
   on <- shift$on
   rate <- function(column, at = on) per_second(rows, at, column)
   largest <- function(column) max_or_na(rows[[column]][on])
-  total <- function(column) sum_or_na(rows[[column]])
   c(list(scope = scope_launch, launch = shift$launch, host = shift$host, kind = shift$kind, n_pairs = length(shift$preempted),
          seconds = sum(rows[["wall_ns"]][on]) / 1e9, cpu_percent = rate("agent_cpu_ns") / 1e7,
          on_ranks_percent = rate("agent_on_ranks_ns") / 1e7, off_cpu_percent = rate("agent_cpu_ns", shift$off) / 1e7,
          scraper_percent = rate("scraper_cpu_ns") / 1e7, observer_percent = rate("observer_cpu_ns") / 1e7,
          observer_on_ranks_percent = rate("observer_on_ranks_ns") / 1e7, wakeups_per_s = rate("wakeups"),
-         switches_per_s = rate("voluntary_switches") + rate("involuntary_switches"), migrations_per_s = rate("migrations"),
+         switches_per_s = rate("voluntary_switches") + rate("involuntary_switches"),
          processes = largest("processes"), started_per_s = rate("started"), rss_kib = largest("rss_kib"),
          read_bytes_per_s = rate("read_bytes"), written_bytes_per_s = rate("written_bytes"),
-         switch_ns_p50 = stats::median(rows[["switch_ns"]], na.rm = TRUE), switch_ns_max = max_or_na(rows[["switch_ns"]]),
-         lost_switches = total("lost_switches"), switch_ins = total("switch_ins"), switch_outs = total("switch_outs")),
+         switch_ns_p50 = stats::median(rows[["switch_ns"]], na.rm = TRUE), switch_ns_max = max_or_na(rows[["switch_ns"]])),
     agreement_of(shift$preempted, shift$agent, alpha, others = shift$others, account = rate("agent_cpu_ns") / 1e3))
 }
 
@@ -119,8 +117,7 @@ across_account <- function(shifts, rows, alpha) {
   c(list(scope = scope_campaign, launch = NA_character_, host = mine$host[1], kind = mine$kind[1], n_pairs = sum(mine$n_pairs),
          seconds = sum(mine$seconds)), lapply(stats::setNames(rates, rates), weighted),
     list(processes = largest("processes"), rss_kib = largest("rss_kib"), switch_ns_p50 = stats::median(mine$switch_ns_p50),
-         switch_ns_max = largest("switch_ns_max"), lost_switches = sum(mine$lost_switches),
-         switch_ins = sum(mine$switch_ins), switch_outs = sum(mine$switch_outs)),
+         switch_ns_max = largest("switch_ns_max")),
     agreement_of(average("preempted"), average("agent"), alpha, groups = Inf, others = average("others"), account = 1e4 * weighted("cpu_percent")))
 }
 
@@ -160,7 +157,7 @@ taken_parts <- c(agent = "preempted_by_agent_ns", others = "preempted_by_others_
 
 # Per launch, node and agent: the time in which it ran on a rank's CPU while that rank waited, on minus off, percent of one CPU; Student's over pairs
 # or 16 blocks of them, whichever is wider, with fewer than 20 bursts the interval of their count (docs/methods.md, Real agents). Of several launches
-# a row over all (`launch` NA), the nodes of a launch being one, with Cochran's Q. `over`: alpha over launches, of which more may come.
+# a row over all (`launch` NA), the nodes of a launch being one. `over`: alpha over launches, of which more may come.
 agent_taken <- function(campaign, alpha = 0.01, power = 0.95, over = alpha) {
   rows <- bind_rows(lapply(agent_shifts(campaign), taken_row, alpha = alpha, power = power, tasks = campaign$tasks))
   if (nrow(rows) == 0) return(rows)
@@ -233,16 +230,12 @@ pool_taken <- function(rows, alpha, power) {
     se <- between
     df <- k - 1
   }
-  q <- if (isTRUE(all(launches$se > 0))) {
-    sum((launches$taken_percent - stats::weighted.mean(launches$taken_percent, 1 / launches$se^2))^2 / launches$se^2)
-  } else NA_real_
   means <- lapply(rows[c("account_percent", paste0(names(taken_parts)[-1], "_percent"))], mean)
   as.data.frame(c(list(scope = if (like) scope_campaign else scope_these, launch = NA_character_, host = NA_character_, kind = rows$kind[1],
                        n_pairs = sum(rows$n_pairs)),
                   means,
                   taken_test(list(estimate = mean(launches$taken_percent), se = se, df = df), alpha, power,
-                             c(rows$reason[!is.na(rows$reason)], NA)[1]),
-                  list(heterogeneity_p = if (k > 1) stats::pchisq(q, k - 1, lower.tail = FALSE) else NA_real_)))
+                             c(rows$reason[!is.na(rows$reason)], NA)[1])))
 }
 
 # The rows that the answer is about: over all launches where there are several.

@@ -41,7 +41,7 @@ node_bursts <- function(file, campaign, alpha) {
     n_activities = nrow(activities), seconds = seconds, activities_per_s = nrow(activities) / seconds, gap_us = gap / 1000,
     cpus = paste(names(on_cpu), collapse = ","), cpu_share = unname(on_cpu[1] / sum(on_cpu)),
     p50_us = at(activities$took, 0.5), p90_us = at(activities$took, 0.9), p99_us = at(activities$took, 0.99),
-    max_us = max(activities$took) / 1000, burst_p50_us = at(bursts$duration_ns, 0.5),
+    max_us = max(activities$took) / 1000,
     duty_percent = sum(bursts$duration_ns) / seconds / 1e7
   ), period)
   list(row = row, activities = data.frame(
@@ -250,7 +250,7 @@ task_sums <- function(part, seconds) {
        task = if (first$task == "?") first$group else printable(first$task), group = first$group,
        cpus = paste(busiest[!is.na(busiest) & busiest >= 0], collapse = ","), bursts_per_s = sum_or_na(part$bursts) / span,
        us_per_s = sum_or_na(part$time_ns) / span / 1000, p50_us = quantile(part$p50_ns), p90_us = quantile(part$p90_ns),
-       p99_us = quantile(part$p99_ns), max_us = max_or_na(part$max_ns) / 1000, threads = max_or_na(part$threads))
+       p99_us = quantile(part$p99_ns), max_us = max_or_na(part$max_ns) / 1000)
 }
 
 shared_shift <- function(table, campaign, alpha) {

@@ -150,8 +150,7 @@ account_columns <- function(rows) {
 format_agent <- function(report) {
   c(wrap_line(report_sentences(report), 0), "",
     if (NROW(report$agents) > 1) c(table_lines(several_table(report$agents, report$margin)), wrap_line(several_legend(report$margin)), ""),
-    part_lines(cost_part(report)), format_accounts(report$accounts),
-    unlist(lapply(list(agreement_part(report), tasks_part(report), bursts_part(report$bursts)), part_lines)),
+    unlist(lapply(list(cost_part(report), accounts_part(report$accounts), agreement_part(report), tasks_part(report), bursts_part(report$bursts)), part_lines)),
     wrap_line(agent_warnings(report)),
     format_notes(report$notes))
 }
@@ -171,24 +170,16 @@ format_bytes <- function(x) {
   }, "")
 }
 
-format_accounts <- function(rows) {
-  if (nrow(rows) == 0) return(c("no account of the agent (agent.HOST.csv is missing or has no on half)", ""))
-  per <- function(label, value) sprintf("  %-34s %s", label, value)
-  unlist(lapply(seq_len(nrow(rows)), function(i) {
-    row <- rows[i, ]
-    switching <- if (is.na(row$switch_ns_p50)) "-" else sprintf("median %s, longest %s", format_time(row$switch_ns_p50 / 1e9),
-                                                                 format_time(row$switch_ns_max / 1e9))
-    c(sprintf("%s: %s was on for %s of measured time", node_label(row), row$kind, format_span(row$seconds)),
-      per("CPU time, % of one CPU", sprintf("%s, of it %s on CPUs of ranks", three(row$cpu_percent), three(row$on_ranks_percent))),
-      if (isTRUE(row$scraper_percent > 0)) per("CPU time of the scraper, %", three(row$scraper_percent)),
-      per("wake-ups, context switches, per s", sprintf("%s, %s", three(row$wakeups_per_s), three(row$switches_per_s))),
-      per("processes, started per s", sprintf("%s, %s", three(row$processes), three(row$started_per_s))),
-      per("memory", if (is.na(row$rss_kib)) "-" else format_bytes(1024 * row$rss_kib)),
-      per("read, written, per s", sprintf("%s, %s", format_bytes(row$read_bytes_per_s), format_bytes(row$written_bytes_per_s))),
-      per("switching it on or off", switching),
-      per("noiselab's observer, % of one CPU", sprintf("%s, of it %s on CPUs of ranks", three(row$observer_percent),
-                                                       three(row$observer_on_ranks_percent))), "")
-  }), use.names = FALSE)
+accounts_part <- function(rows) {
+  if (nrow(rows) == 0) return(new_part("no account of the agent (agent.HOST.csv is missing or has no on half)", NULL))
+  new_part("what it used", account_columns(rows), remarks = paste0(
+    sprintf("%s: %s was on for %s of measured time; %s context switches and %s processes started per s, %s processes; read %s per s", node_label(rows),
+            rows$kind, vapply(rows$seconds, format_span, ""), three(rows$switches_per_s), three(rows$started_per_s), three(rows$processes),
+            format_bytes(rows$read_bytes_per_s)),
+    ifelse(is.na(rows$switch_ns_p50), "", sprintf("; switching it: median %s, longest %s", format_time(rows$switch_ns_p50 / 1e9), format_time(rows$switch_ns_max / 1e9))),
+    sprintf("; noiselab's observer %s %% of one CPU, of it %s on CPUs of ranks", three(rows$observer_percent), three(rows$observer_on_ranks_percent)),
+    ifelse(rows$scraper_percent > 0 & !is.na(rows$scraper_percent), sprintf("; the scraper %s %%", three(rows$scraper_percent)), "")
+  ))
 }
 
 cost_part <- function(report) {
