@@ -161,6 +161,8 @@ write_atomically <- function(file, write) {
 
 day_s <- 86400
 
+clamp <- function(x, range) pmin(pmax(x, range[1]), range[2])
+
 # Linear near 0, logarithmic beyond `sigma`; shows 0, small and large levels on one axis.
 pseudo_log <- function(x, sigma) asinh(x / (2 * sigma)) / log(10)
 

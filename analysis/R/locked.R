@@ -144,8 +144,12 @@ found_elsewhere <- function(windows, place, quiet, n_shifts, usual = 0) {
   # Multiples of the golden ratio: even without falling in step with the bursts.
   shift <- (seq_len(n_shifts) * 0.6180339887498949) %% 1 * length_ns
   most <- locked_design$bound * windows$length
-  .Call("train_sums", outer(place, shift, "+") %% length_ns, windows$length, quiet$ends, quiet$sums, most, most - usual * windows$length,
-        PACKAGE = "noiselab")
+  begin <- outer(place, shift, "+") %% length_ns
+  last <- length(quiet$ends)
+  from <- clamp(findInterval(begin, quiet$ends), c(1, last - 1))
+  to <- pmin(pmax(findInterval(pmin(begin + windows$length, length_ns), quiet$ends, left.open = TRUE), from), last - 1)
+  held <- matrix(quiet$sums[to + 1] - quiet$sums[from], nrow(windows))
+  rbind(colSums(bounded(held, windows$length)), colSums(held > most), colSums(held > most - usual * windows$length))
 }
 
 # The train of a launch on the records of other launches: `shifts`, means over the bursts, and `places`, how many of them are news; NULL

@@ -114,8 +114,6 @@ walk_phases <- function(n, period_s, range_s, costs_s, work_s, seed, draws = cla
   .Call("walk", as.integer(n), period_s, range_s, costs_s, work_s, as.integer(draws), circuits, project_walk$steps, seed, PACKAGE = "noiselab")
 }
 
-clamp <- function(x, range) min(max(x, range[1]), range[2])
-
 # The largest number of nodes up to which the slowdown stays below the margin (a share), Inf: at any.
 nodes_below <- function(noise, work_s, margin, most = 1e7) {
   below <- function(n) slowdown_chain(noise, n, work_s, 80) < margin

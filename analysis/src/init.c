@@ -7,7 +7,6 @@ static const R_CallMethodDef calls[] = {
     {"bursts", (DL_FUNC)&bursts, 5},
     {"deeds", (DL_FUNC)&deeds, 9},
     {"maxplus", (DL_FUNC)&maxplus, 10},
-    {"train_sums", (DL_FUNC)&train_sums, 6},
     {"walk", (DL_FUNC)&walk, 9},
     {NULL, NULL, 0},
 };
