@@ -146,9 +146,7 @@ int nd_run_set_up_nodes(struct nd_run *r);
 int nd_run_open_clocks(struct nd_run *r);
 int nd_run_set_up(struct nd_run *r); /* all of them, and the rest */
 void nd_run_tear_down(struct nd_run *r);
-
-/* One line about what this rank knows of a clock that jumped, if anything. */
-void nd_run_report_clock_step(const struct nd_run *r);
+void nd_run_report_clock_step(const struct nd_run *r); /* one line about what this rank knows of a clock that jumped, if anything */
 
 /* look_around.c: what the ranks' CPUs do before anything is measured; waits for quiet ones where that was asked. -1: asked to stop. */
 int nd_run_look_around(struct nd_run *r);
@@ -163,38 +161,26 @@ void nd_load_log_keep(struct nd_run *r); /* writes what was kept of a half that 
 void nd_load_log_end(struct nd_run *r);  /* writes the end of the trace; before the certificate is taken */
 void nd_load_log_close(struct nd_run *r);
 
-/* agent_run.c, nothing without an agent: tells every companion about its node's ranks and the launch's folder, and opens the rows.
- * Collective; 0, or -1 after a message. */
-int nd_agent_place(struct nd_run *r);
-
-/* Switches this node's agent to what the step wants; waits for the switch, not for the agent to settle. Local, as the next three. */
-void nd_agent_switch(struct nd_run *r, const struct nd_step *step);
-
-/* The marks of a half. nd_agent_end leaves what the agent used, which is the dose of its arm, in `s`. */
+/* agent_run.c, nothing without an agent. place, drop and collect are collective; 0, or -1 after a message. */
+int nd_agent_place(struct nd_run *r); /* tells every companion about its node's ranks and the launch's folder, and opens the rows */
+void nd_agent_switch(struct nd_run *r, const struct nd_step *step); /* to what the step wants; does not wait for it to settle */
 void nd_agent_begin(struct nd_run *r, const struct nd_step *step);
-void nd_agent_end(struct nd_run *r, const struct nd_step *step, struct nd_sample *s);
-
-/* Writes the row of the half that ended last. `node`: sum over this node's ranks. */
-void nd_agent_row(struct nd_run *r, const struct nd_half_sum *node);
-
-/* Gives the agent's arm up, after ND_FLAG_AGENT. Collective. 0: the other arms go on; -1: there are none, or it cannot be kept off. */
-int nd_agent_drop(struct nd_run *r);
+void nd_agent_end(struct nd_run *r, const struct nd_step *step, struct nd_sample *s); /* `s` gets what it used: the dose of its arm */
+void nd_agent_row(struct nd_run *r, const struct nd_half_sum *node); /* of the half that ended last. `node`: sum over this node's ranks */
+int nd_agent_drop(struct nd_run *r); /* gives its arm up. 0: the other arms go on; -1: there are none, or it cannot be kept off */
+void nd_agent_collect(struct nd_run *r); /* ends the companions, who put their agents back, and takes their certificates */
 
 /* Whether step i of a round is left out, because its arm was given up, or it is the off half of nothing else. */
 int nd_agent_skips(const struct nd_run *r, const struct nd_step *steps, int n_steps, int i);
 
-/* Ends the companions, which put their agents back into the state they were found in, and takes their certificates. Collective. */
-void nd_agent_collect(struct nd_run *r);
-
-/* half.c: runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. Collective. */
+/* half.c, collective: runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s);
 
 /* Takes the time of a half, the slowest rank's for its n_operations, into what is expected of the next ones; the same on all ranks. */
 void nd_run_follow(struct nd_run *r, const struct nd_step *step, int64_t wall_ns, int64_t n_operations);
 
-/* Sets the numbers of operations anew where halves have left their planned length. Between rounds: the halves of a pair have the same.
- * Collective. */
+/* Sets the numbers of operations anew where halves have left their planned length. Between rounds: those of a pair have the same. */
 void nd_run_set_operations(struct nd_run *r);
 
-/* Adds the half to sums, histograms and starts of its arm, and writes its row. Collective. */
+/* Adds the half to sums, histograms and starts of its arm, and writes its row. */
 void nd_run_keep_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s);

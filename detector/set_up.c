@@ -66,8 +66,6 @@ static int check_treatments(struct nd_run *r) {
     return 0;
 }
 
-static int64_t mine_or_first(const struct nd_binding *binding) { return binding->cpu >= 0 ? binding->cpu : binding->first_cpu; }
-
 /* The node's CPUs of all places. Returns their number, -1 after a message. */
 static int choose_noise_cpus(struct nd_run *r, const struct nd_binding *bindings, int *all) {
     const struct nd_options *o = r->o;
@@ -80,7 +78,7 @@ static int choose_noise_cpus(struct nd_run *r, const struct nd_binding *bindings
         free(rank_cpus);
         return -1;
     }
-    for (int i = 0; i < n_ranks; i++) rank_cpus[i] = (int)mine_or_first(&bindings[i]);
+    for (int i = 0; i < n_ranks; i++) rank_cpus[i] = bindings[i].cpu >= 0 ? bindings[i].cpu : bindings[i].first_cpu;
     for (int p = 0; p < o->n_places && n_all >= 0; p++) {
         int cpus[NL_CONTROL_MAX_WORKERS];
         int n = nl_place_resolve(place, o->places[p], rank_cpus, n_ranks, cpus, NL_CONTROL_MAX_WORKERS, reason, sizeof reason);
@@ -88,9 +86,8 @@ static int choose_noise_cpus(struct nd_run *r, const struct nd_binding *bindings
         for (int i = 0; i < n && n_all >= 0; i++) {
             int w = 0;
             while (w < n_all && all[w] != cpus[i]) w++;
-            if (w == NL_CONTROL_MAX_WORKERS) nl_error("--on: the places mean more than %d CPUs", NL_CONTROL_MAX_WORKERS);
             if (w == n_all && w < NL_CONTROL_MAX_WORKERS) all[n_all++] = cpus[i];
-            if (w == NL_CONTROL_MAX_WORKERS) n = -1;
+            if (w == NL_CONTROL_MAX_WORKERS) n = nl_error("--on: the places mean more than %d CPUs", NL_CONTROL_MAX_WORKERS);
             else r->leader.is_active[p][w] = 1;
             for (int rank = 0; rank < n_ranks; rank++)
                 if (rank_cpus[rank] == cpus[i]) r->n_hit[p] = 1;
@@ -504,9 +501,8 @@ static int check_ticks(struct nd_run *r) {
 }
 
 int nd_run_set_up(struct nd_run *r) {
-    if (nd_run_allocate(r) || check_treatments(r) || nd_run_set_up_nodes(r)) return -1;
-    if (open_preempted(r) || nd_run_look_around(r)) return -1;
-    if (check_ticks(r)) return -1;
+    if (nd_run_allocate(r) || check_treatments(r) || nd_run_set_up_nodes(r) || open_preempted(r) || nd_run_look_around(r) || check_ticks(r))
+        return -1;
     r->schedule = nd_options_schedule(r->o);
     MPI_Bcast(&r->schedule.seed, 1, MPI_UINT64_T, 0, r->team.world);
     nl_rng_init(&r->phase_rng, r->schedule.seed, PHASE_STREAM + (uint64_t)r->team.node_index);

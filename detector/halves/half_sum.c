@@ -63,33 +63,3 @@ void nd_half_sum_tell(struct nd_half_sum *s, int64_t zero_ns, int has_detours, i
     }
     if (!has_generator) s->delivered_ns = s->n_bursts = s->n_due = s->requested_ns = -1;
 }
-
-static double time_value(const struct nd_half *h) {
-    int64_t took_ns = h->starts.n_starts ? h->starts.global_ns : h->all.wall_ns;
-    return log((double)took_ns / (double)h->n_operations);
-}
-
-static double share(int64_t part_ns, const struct nd_half *h) { return 100. * (double)part_ns / (double)h->all.wall_ns; }
-
-static double preempted_value(const struct nd_half *h) { return share(h->all.preempted_ns, h); }
-
-static double detour_value(const struct nd_half *h) { return h->all.detour_ns_max < 0 ? NAN : share(h->all.detour_ns_max, h); }
-
-static double base_value(const struct nd_half *h) { return nd_half_base_ns(&h->all) > 0 ? log(nd_half_base_ns(&h->all)) : NAN; }
-
-static double steal_value(const struct nd_half *h) { return h->all.steal_ns < 0 ? NAN : share(h->all.steal_ns, h); }
-
-static double arrival_value(const struct nd_half *h) {
-    return h->starts.n_starts && h->starts.spread_ns > 0 ? log((double)h->starts.spread_ns / (double)h->starts.n_starts) : NAN;
-}
-
-const struct nd_channel nd_channels[] = {
-    {"time", "loop time of the slowest rank: what the synchronised code pays", "wall_ns (global_ns), operations", time_value},
-    {"preempted", "CPU time that other tasks of this system took from the ranks, by the scheduler (see --preempted-by)",
-     "preempted_ns_max, preempted_ns_sum", preempted_value},
-    {"detour", "excess of the operations above the detour threshold", "detour_ns, detours", detour_value},
-    {"base", "mean of the undisturbed operations: cache, memory, frequency", "base_ns", base_value},
-    {"arrival", "spread of the ranks' starts (synchronised starts only)", "spread_ns, operations", arrival_value},
-    {"steal", "time the hypervisor took from the ranks' CPUs", "steal_ns", steal_value},
-    {0},
-};

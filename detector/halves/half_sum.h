@@ -5,20 +5,6 @@
 #include "detector/measure/measure.h"
 #include "detector/measure/starts.h"
 
-/* The figures that each half yields. Columns are described in docs/reference/formats.md. */
-
-struct nd_half;
-
-struct nd_channel {
-    const char *name;
-    const char *help;
-    const char *columns;
-    /* Differences between on and off are the effect. NaN where it is not known. */
-    double (*value)(const struct nd_half *h);
-};
-
-extern const struct nd_channel nd_channels[]; /* ends with a row without name */
-
 /* What a rank knows of the half it just ran. */
 struct nd_sample {
     struct nd_loop_result loop;

@@ -2,7 +2,7 @@
 
 /* Elements are copied, not dereferenced: a buffer may begin anywhere. A value that no whole number can stand for
  * (a NaN, a fraction) must not equal one. */
-#define TYPE(id, type, mpi_type, is_floating, is_arithmetic)                                                                               \
+#define TYPE(id, type, mpi_type, is_floating, is_arithmetic, n_bytes)                                                                      \
     static MPI_Datatype mpi_##id(void) { return mpi_type; }                                                                                \
     static void put_##id(void *buffer, int64_t i, int64_t value) {                                                                         \
         type v = (type)value;                                                                                                              \
@@ -14,13 +14,13 @@
         double d = (double)v;                                                                                                              \
         return !is_floating || (d > -0x1p53 && d < 0x1p53 && d == (double)(int64_t)v) ? (int64_t)v : INT64_MIN;                            \
     }                                                                                                                                      \
-    const struct nd_datatype nd_type_##id = {#id, sizeof(type), is_floating, is_arithmetic, mpi_##id, put_##id, get_##id};
+    const struct nd_datatype nd_type_##id = {#id, n_bytes " bytes", sizeof(type), is_floating, is_arithmetic, mpi_##id, put_##id, get_##id};
 
-TYPE(byte, unsigned char, MPI_BYTE, 0, 0)
-TYPE(int, int, MPI_INT, 0, 1)
-TYPE(long, long, MPI_LONG, 0, 1)
-TYPE(float, float, MPI_FLOAT, 1, 1)
-TYPE(double, double, MPI_DOUBLE, 1, 1)
+TYPE(byte, unsigned char, MPI_BYTE, 0, 0, "1")
+TYPE(int, int, MPI_INT, 0, 1, "4")
+TYPE(long, long, MPI_LONG, 0, 1, "8")
+TYPE(float, float, MPI_FLOAT, 1, 1, "4")
+TYPE(double, double, MPI_DOUBLE, 1, 1, "8")
 
 const struct nd_datatype *const nd_datatypes[] = {&nd_type_byte, &nd_type_int, &nd_type_long, &nd_type_float, &nd_type_double, NULL};
 
@@ -48,10 +48,14 @@ static int64_t bor_value(int rank, int64_t i) {
 static int64_t band_value(int rank, int64_t i) { return 0x7F & ~bor_value(rank, i); }
 static int64_t bxor_value(int rank, int64_t i) { return (nth(rank) * 37 + within(i) * 11) & 0x7F; }
 
+/* Which types know it, for people. */
+#define HELP(needs_arithmetic, needs_integer) \
+    (needs_arithmetic ? needs_integer ? "of int long" : "of int long float double" : "of byte int long")
 #define REDUCTION(id, mpi_op, needs_arithmetic, needs_integer, value, combined)                                                            \
     static MPI_Op mpi_##id(void) { return mpi_op; }                                                                                        \
     static int64_t combine_##id(int64_t a, int64_t b) { return combined; }                                                                 \
-    static const struct nd_reduction id = {#id, needs_arithmetic, needs_integer, mpi_##id, value, combine_##id};
+    static const struct nd_reduction id = {                                                                                                \
+        #id, HELP(needs_arithmetic, needs_integer), needs_arithmetic, needs_integer, mpi_##id, value, combine_##id};
 
 REDUCTION(sum, MPI_SUM, 1, 0, small_value, a + b)
 REDUCTION(prod, MPI_PROD, 1, 0, sign_value, a * b)

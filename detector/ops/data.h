@@ -6,7 +6,7 @@
 #include "common/base/nl_usual.h"
 
 struct nd_datatype {
-    const char *name; /* byte, int, long, float, double */
+    const char *name, *help;
     int size_bytes;   /* at most ND_DATA_MOST_BYTES */
     int is_floating, is_arithmetic; /* byte is neither */
     MPI_Datatype (*mpi)(void);
@@ -19,7 +19,7 @@ extern const struct nd_datatype nd_type_byte, nd_type_int, nd_type_long, nd_type
 #define ND_DATA_MOST_BYTES 8
 
 struct nd_reduction {
-    const char *name; /* sum, prod, min, max, land, lor, lxor, band, bor, bxor */
+    const char *name, *help; /* help: the data types that know it, "of int long" */
     int needs_arithmetic, needs_integer; /* which data types know it */
     MPI_Op (*mpi)(void);
     int64_t (*value)(int rank, int64_t i);        /* what rank puts into element i */

@@ -9,16 +9,6 @@ const struct nd_reduction *nd_op_reduction(const struct nd_op *op, const struct 
     return o->reduction ? o->reduction : nd_reductions[0];
 }
 
-/* Data types that know a reduction, as "int, long" into `buf`; returns buf. */
-static const char *types_that_know(const struct nd_reduction *r, char *buf, size_t size) {
-    size_t used = 0;
-    buf[0] = '\0';
-    for (int i = 0; nd_datatypes[i] && used < size; i++)
-        if (nd_reduction_knows(r, nd_datatypes[i]))
-            used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", nd_datatypes[i]->name);
-    return buf;
-}
-
 /* What MPI counts in an int: elements of one message; of all ranks together where there are displacements or shares; or their bytes. */
 enum limit { LIMIT_MESSAGE, LIMIT_ELEMENTS, LIMIT_BYTES };
 static enum limit limit_of(const struct nd_op *op) {
@@ -70,9 +60,7 @@ const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o,
     const struct nd_datatype *t = nd_op_datatype(op, o);
     const struct nd_reduction *r = nd_op_reduction(op, o);
     if (r && !nd_reduction_knows(r, t)) {
-        char types[64];
-        snprintf(reason, reason_size, "--reduce: %s has no %s of %s (take one of the data types %s)", op->name, r->name, t->name,
-                 types_that_know(r, types, sizeof types));
+        snprintf(reason, reason_size, "--reduce: %s has no %s of %s, it is %s", op->name, r->name, t->name, r->help);
         return reason;
     }
     if (op->uses & ND_USES_ROOT && root_problem(op, o, n_ranks, reason, reason_size)) return reason;

@@ -1,5 +1,4 @@
 #include "detector/options/options.h"
-#include "detector/halves/half_sum.h"
 #include "common/page/nl_agent.h"
 #include "common/base/nl_hostlist.h"
 #include "detector/program/program.h"
@@ -22,9 +21,6 @@ enum need {
     NEEDS_STARTS = 1, NEEDS_STAGES = 2, NEEDS_AMOUNT = 4, NEEDS_MEDIAN = 8, NEEDS_LOOKS = 16,
     NEEDS_GENERATOR = 128, NEEDS_AGENT = 256, NEEDS_OPERATIONS = 512, NEEDS_PROGRAM = 1024, NEEDS_NODES = 2048
 };
-
-/* What goes from function to function: names are resolved once all options are known. */
-struct parsing { struct nd_options *o; struct nl_command_line *line; };
 
 static void __attribute__((format(printf, 2, 3))) note(struct nd_options *o, const char *format, ...) {
     va_list args;
@@ -138,28 +134,22 @@ static const char *set_agent(struct nl_command_line *line, const char *text) {
 
 /* ---- lists ---- */
 
-static void print_datatypes(void) {
-    for (int i = 0; nd_datatypes[i]; i++) printf("%-10s %d bytes\n", nd_datatypes[i]->name, nd_datatypes[i]->size_bytes);
-}
+/* The figures that each half yields. */
+static const char *const time_of[] = {
+    "time", "loop time of the slowest rank: what the synchronised code pays (wall_ns (global_ns), operations)"};
+static const char *const preempted[] = {"preempted", "CPU time that other tasks of this system took from the ranks, by the scheduler (see "
+    "--preempted-by) (preempted_ns_max, preempted_ns_sum)"};
+static const char *const detour[] = {"detour", "excess of the operations above the detour threshold (detour_ns, detours)"};
+static const char *const base[] = {"base", "mean of the undisturbed operations: cache, memory, frequency (base_ns)"};
+static const char *const arrival[] = {"arrival", "spread of the ranks' starts (synchronised starts only) (spread_ns, operations)"};
+static const char *const steal[] = {"steal", "time the hypervisor took from the ranks' CPUs (steal_ns)"};
+static const char *const *const channels[] = {time_of, preempted, detour, base, arrival, steal, NULL};
 
-static void print_reductions(void) {
-    for (int i = 0; nd_reductions[i]; i++) {
-        printf("%-10s of", nd_reductions[i]->name);
-        for (int j = 0; nd_datatypes[j]; j++)
-            if (nd_reduction_knows(nd_reductions[i], nd_datatypes[j])) printf(" %s", nd_datatypes[j]->name);
-        putchar('\n');
-    }
-}
-
-static void print_channels(void) {
-    for (int i = 0; nd_channels[i].name; i++) printf("%-10s %s (%s)\n", nd_channels[i].name, nd_channels[i].help, nd_channels[i].columns);
-}
-
-/* Rows of a table that ends with NULL begin with name and help; or a function prints them. Neither: the MPI library says them. */
-static const struct { const char *name; int width; const void *rows; void (*print)(void); } lists[] = {
-    {"operations", 25, nd_ops, NULL}, {"algorithms", 0, NULL, NULL}, {"designs", 10, nd_designs, NULL},
-    {"channels", 0, NULL, print_channels}, {"starts", 10, nd_start_modes, NULL}, {"clocks", 13, nd_clock_kinds, NULL},
-    {"arrivals", 10, nd_arrivals, NULL}, {"datatypes", 0, NULL, print_datatypes}, {"reductions", 0, NULL, print_reductions}};
+/* Tables that end with NULL, whose rows begin with name and help; NULL: the MPI library says them. */
+static const struct { const char *name; int width; const void *rows; } lists[] = {
+    {"operations", 25, nd_ops}, {"algorithms", 0, NULL}, {"designs", 10, nd_designs}, {"channels", 10, channels},
+    {"starts", 10, nd_start_modes}, {"clocks", 13, nd_clock_kinds}, {"arrivals", 10, nd_arrivals}, {"datatypes", 10, nd_datatypes},
+    {"reductions", 10, nd_reductions}};
 
 static const char *list(struct nl_command_line *line, const char *text) {
     char reason[256];
@@ -172,10 +162,8 @@ static const char *list(struct nl_command_line *line, const char *text) {
         if (strcmp(text, lists[i].name) != 0) continue;
         if (line->is_silent || !is_first) return NULL;
         const char *const *const *row = lists[i].rows;
-        if (lists[i].print) lists[i].print();
-        else if (row)
-            for (; *row; row++) printf("%-*s %s\n", lists[i].width, (*row)[0], (*row)[1]);
-        else if (nd_algorithms_print(stdout, reason, sizeof reason)) {
+        for (; row && *row; row++) printf("%-*s %s\n", lists[i].width, (*row)[0], (*row)[1]);
+        if (!lists[i].rows && nd_algorithms_print(stdout, reason, sizeof reason)) {
             nl_error("--list algorithms: %s", reason);
             *has_failed = 1;
         }
@@ -535,17 +523,17 @@ static void add_arm_without_level(struct nd_options *o, const char *name, int is
 
 /* What the user did not say himself. How much the preset loads is not taken, the levels are ours; what else it says is the generator's. */
 static int take_preset(void *context, const char *option, const char *value, const char *where) {
-    struct parsing *p = context;
-    const char **list = strcmp(option, "kind") == 0 ? &p->o->given.kinds : strcmp(option, "pattern") == 0 ? &p->o->given.patterns : NULL;
+    struct nd_options *o = context;
+    const char **list = strcmp(option, "kind") == 0 ? &o->given.kinds : strcmp(option, "pattern") == 0 ? &o->given.patterns : NULL;
     if (list && !*list && !(*list = strdup(value))) return -1; /* lives as long as the process */
-    if (strcmp(option, "period") != 0 || p->o->period_ns != 0 || nl_parse_duration(value, &p->o->period_ns) == 0) return 0;
+    if (strcmp(option, "period") != 0 || o->period_ns != 0 || nl_parse_duration(value, &o->period_ns) == 0) return 0;
     return nl_error("--preset: %s: '%s' is not %s", where, value, NL_DURATION_HELP);
 }
 
-static int apply_preset(struct parsing *p) {
+static int apply_preset(struct nd_options *o) {
     char reason[4 * PATH_MAX];
-    if (!p->o->preset) return 0;
-    if (nl_preset_read(p->o->preset, take_preset, p, reason, sizeof reason) == 0) return keep_passed(p->o, "--preset", p->o->preset);
+    if (!o->preset) return 0;
+    if (nl_preset_read(o->preset, take_preset, o, reason, sizeof reason) == 0) return keep_passed(o, "--preset", o->preset);
     if (reason[0]) nl_error("--preset: %s", reason);
     return -1;
 }
@@ -644,15 +632,15 @@ static void note_few_pairs(struct nd_options *o) {
 }
 
 /* Whether an option with one of these tags was given, and would be without effect; says which, and why. */
-static int is_useless(const struct parsing *p, unsigned needs, int is_met, const char *why) {
+static int is_useless(const struct nl_command_line *line, unsigned needs, int is_met, const char *why) {
     char name[96];
-    const struct nl_option *row = is_met ? NULL : nl_options_tagged(p->line, needs);
+    const struct nl_option *row = is_met ? NULL : nl_options_tagged(line, needs);
     if (row) nl_error("%s: %s", nl_option_name(row, name, sizeof name), why);
     return row != NULL;
 }
 
-static int refuse_keys(const struct parsing *p) {
-    const struct nd_start_mode *mode = p->o->start.mode;
+static int refuse_keys(const struct nl_command_line *line) {
+    const struct nd_start_mode *mode = ((const struct nd_options *)line->target)->start.mode;
     unsigned lacks = (mode->is_synchronised ? 0 : NEEDS_STARTS) | (mode->has_stages ? 0 : NEEDS_STAGES);
     char names[256] = "";
     const struct nl_option *refused = NULL;
@@ -660,7 +648,7 @@ static int refuse_keys(const struct parsing *p) {
         if (!rows[i].of || strcmp(rows[i].of, "starts") != 0) continue;
         if (!(rows[i].tags & lacks)) snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] ? ", " : "",
             rows[i].name);
-        else if (p->line->was_given[i] && !refused) refused = &rows[i];
+        else if (line->was_given[i] && !refused) refused = &rows[i];
     }
     if (refused) nl_error("--starts: %s has no '%s' (it has: %s)", mode->name, refused->name, names[0] ? names : "none; try round");
     return refused != NULL;
@@ -668,9 +656,9 @@ static int refuse_keys(const struct parsing *p) {
 
 static int needs_starts(const char *option) { return nl_error("%s: needs synchronised starts (try --starts round)", option); }
 
-static int check_arrival(const struct parsing *p) {
-    const struct nd_start_options *s = &p->o->start;
-    if (is_useless(p, NEEDS_AMOUNT, s->arrival != nd_arrivals[0] && !s->arrival->needs_trace,
+static int check_arrival(const struct nl_command_line *line) {
+    const struct nd_start_options *s = &((const struct nd_options *)line->target)->start;
+    if (is_useless(line, NEEDS_AMOUNT, s->arrival != nd_arrivals[0] && !s->arrival->needs_trace,
             "this arrival has no use for it (try late-one)"))
         return -1;
     if (s->arrival->needs_trace == (s->arrival_trace != NULL)) return 0;
@@ -690,30 +678,30 @@ static int check_late_arm(const struct nd_options *o) {
                     o->start.arrival->name);
 }
 
-static int resolve_starts(struct parsing *p) {
-    struct nd_options *o = p->o;
+static int resolve_starts(struct nl_command_line *line) {
+    struct nd_options *o = line->target;
     struct nd_start_options *s = &o->start;
-    if (is_useless(p, NEEDS_OPERATIONS, !o->app, "with --app the program's own calls are timed, as they come") ||
-        is_useless(p, NEEDS_PROGRAM, o->app != NULL, "needs --app"))
+    if (is_useless(line, NEEDS_OPERATIONS, !o->app, "with --app the program's own calls are timed, as they come") ||
+        is_useless(line, NEEDS_PROGRAM, o->app != NULL, "needs --app"))
         return -1;
     if (o->sync_only) {
-        if (!nl_options_given(p->line, "starts")) s->mode = nl_find(nd_start_modes, "round");
+        if (!nl_options_given(line, "starts")) s->mode = nl_find(nd_start_modes, "round");
         o->given.levels = "none";
         o->design = nl_find(nd_designs, "single");
     }
     o->op.checks_every = o->check == ND_CHECK_EVERY;
-    if (refuse_keys(p)) return -1;
+    if (refuse_keys(line)) return -1;
     if (!s->mode->is_synchronised) {
         if (o->check == ND_CHECK_EVERY) return needs_starts("--check every");
         if (o->op.buffer.use == ND_BUFFER_FLUSH) return needs_starts("--buffer flush");
         if (o->sync_only) return needs_starts("--sync-only");
-        if (is_useless(p, NEEDS_STARTS, 0, "needs synchronised starts (try --starts round)")) return -1;
-        return check_arrival(p) || check_late_arm(o) ? -1 : 0;
+        if (is_useless(line, NEEDS_STARTS, 0, "needs synchronised starts (try --starts round)")) return -1;
+        return check_arrival(line) || check_late_arm(o) ? -1 : 0;
     }
-    if (is_useless(p, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "is for the rule median")) return -1;
+    if (is_useless(line, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "is for the rule median")) return -1;
     if (s->stop_rule != ND_STOP_NONE && !o->design->single_loop)
         return nl_error("--starts: stop-rule: design %s has a fixed length (use --design single)", o->design->name);
-    return check_arrival(p);
+    return check_arrival(line);
 }
 
 /* One arm alone is for the design that compares launches. One without the treatment takes its options all the same: a set may share its
@@ -728,9 +716,9 @@ static int resolve_which_arms(struct nd_options *o) {
 }
 
 /* A treatment that is not ours: one on arm without level, or none. It cannot be switched, so a launch has one arm. */
-static int resolve_external(struct parsing *p) {
-    struct nd_options *o = p->o;
-    if (is_useless(p, NEEDS_GENERATOR | NEEDS_NODES, 0,
+static int resolve_external(struct nl_command_line *line) {
+    struct nd_options *o = line->target;
+    if (is_useless(line, NEEDS_GENERATOR | NEEDS_NODES, 0,
                    "with an external treatment no generator is started, so it would be without effect"))
         return -1;
     if (!o->design->single_loop)
@@ -742,17 +730,17 @@ static int resolve_external(struct parsing *p) {
     return 0;
 }
 
-static int resolve_agent(struct parsing *p) {
-    struct nd_options *o = p->o;
+static int resolve_agent(struct nl_command_line *line) {
+    struct nd_options *o = line->target;
     struct nd_agent_options *a = &o->agent;
     if (!nd_agent_is_given(a)) {
-        if (is_useless(p, NEEDS_AGENT, 0, "needs an agent (try --agent '--agent-pid 1234')")) return -1;
+        if (is_useless(line, NEEDS_AGENT, 0, "needs an agent (try --agent '--agent-pid 1234')")) return -1;
         if (!a->interval_ns || o->external) return 0;
         return nl_error("--arms: interval: needs an external treatment");
     }
     if (o->external)
         return nl_error("--agent: with --arms ...:external=%s the treatment comes from outside, and this launch has no other", o->external);
-    if (is_useless(p, NEEDS_GENERATOR, o->n_levels > 0 || o->given.levels,
+    if (is_useless(line, NEEDS_GENERATOR, o->n_levels > 0 || o->given.levels,
                    "with an agent there is no generator unless levels are asked for (see --levels)"))
         return -1;
     if (nd_agent_complete(a, o->design->has_stretches, o->design->has_stretches ? o->stretch_ns : o->half_ns))
@@ -767,19 +755,19 @@ static int resolve_agent(struct parsing *p) {
     return 0;
 }
 
-static int resolve_treatment(struct parsing *p) {
-    struct nd_options *o = p->o;
-    if (o->external) return resolve_agent(p) ? -1 : resolve_external(p);
-    if (apply_preset(p) || resolve_levels(o) || resolve_arms(o) || resolve_agent(p) || resolve_which_arms(o)) return -1;
+static int resolve_treatment(struct nl_command_line *line) {
+    struct nd_options *o = line->target;
+    if (o->external) return resolve_agent(line) ? -1 : resolve_external(line);
+    if (apply_preset(o) || resolve_levels(o) || resolve_arms(o) || resolve_agent(line) || resolve_which_arms(o)) return -1;
     if (!o->start.mode->is_synchronised && o->start.arrival != nd_arrivals[0]) add_arm_without_level(o, o->start.arrival->name, 1);
     return 0;
 }
 
-static int resolve_looks(struct parsing *p) {
-    struct nd_options *o = p->o;
+static int resolve_looks(struct nl_command_line *line) {
+    struct nd_options *o = line->target;
     struct nd_sequential_options *s = &o->sequential;
     int n_effects = 0;
-    if (!s->stops) return is_useless(p, NEEDS_LOOKS, 0, "needs --stop-when decided") ? -1 : 0;
+    if (!s->stops) return is_useless(line, NEEDS_LOOKS, 0, "needs --stop-when decided") ? -1 : 0;
     if (o->design->single_loop)
         return nl_error("--stop-when: design %s has one loop per arm and nothing to look at (use lockin or blocks)", o->design->name);
     for (int i = 0; i < o->n_arms; i++) n_effects += !nd_arm_is_placebo(&o->arms[i]);
@@ -817,9 +805,9 @@ static int check_quick(const struct nd_options *o) {
     return nl_error("--design: quick and %s cannot be combined (use lockin or blocks)", with);
 }
 
-static int resolve(struct parsing *p) {
-    struct nd_options *o = p->o;
-    if (nd_agent_read(&o->agent) || resolve_starts(p)) return -1;
+static int resolve(struct nl_command_line *line) {
+    struct nd_options *o = line->target;
+    if (nd_agent_read(&o->agent) || resolve_starts(line)) return -1;
     int seconds_given = o->measure_ns != 0;
     if (!seconds_given) o->measure_ns = INT64_C(60000000000);
     if (o->given.half_ns && !o->design->is_paired)
@@ -829,13 +817,13 @@ static int resolve(struct parsing *p) {
     if (o->count && o->design->fixed_dose)
         return nl_error("--count: design %s takes its number from --half-period, which must hold whole noise periods", o->design->name);
     choose_half(o);
-    if (resolve_configs(o) || check_quick(o) || resolve_treatment(p)) return -1;
+    if (resolve_configs(o) || check_quick(o) || resolve_treatment(line)) return -1;
     if (o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
     if (hold_agent_periods(o) || check_stretch(o) || (nd_options_has_generator(o) && check_period(o))) return -1;
     if (!o->design->single_loop && plan_rounds(o, seconds_given)) return -1;
-    if (resolve_looks(p)) return -1;
+    if (resolve_looks(line)) return -1;
     note_few_pairs(o);
-    if (!nl_options_given(p->line, "seed")) {
+    if (!nl_options_given(line, "seed")) {
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);
         o->seed = (uint64_t)t.tv_sec * 1000003u + (uint64_t)t.tv_nsec;
@@ -863,10 +851,6 @@ static void print_tables(void) {
         snprintf(type, sizeof type, "%.*s", (int)strlen(lists[i].name) - 1, lists[i].name);
         for (const char *const *const *row = lists[i].rows; row && *row; row++) nl_tables_row(type, (*row)[0], NULL, (*row)[1]);
     }
-    for (int i = 0; nd_datatypes[i]; i++) nl_tables_row("datatype", nd_datatypes[i]->name, NULL, "type of the elements of an operation");
-    for (int i = 0; nd_reductions[i]; i++)
-        nl_tables_row("reduction", nd_reductions[i]->name, NULL, "reduction of the operations that reduce");
-    for (int i = 0; nd_channels[i].name; i++) nl_tables_row("channel", nd_channels[i].name, NULL, nd_channels[i].help);
 }
 
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
@@ -884,7 +868,6 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
         .doc = "Times MPI collectives without and with a known background load, in random order, and records what each half cost."
                "\vStart it with mpirun or srun, one rank per CPU. Times take a unit: 10ms, 2s. Exit status: 0 done, 1 the answer is no "
                "(--check every), 2 usage or environment error."};
-    struct parsing p = {.o = o, .line = &line};
     snprintf(likwid, sizeof likwid, "%s%s", nl_likwid ? ", with " : ", without LIKWID", nl_likwid ? nl_likwid : "");
     *o = (struct nd_options){.design = nd_designs[0],
                              .warmup_ns = 500000000,
@@ -901,7 +884,7 @@ int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o) {
     if (nl_options_parse(&line, argc, argv, NULL)) return -1;
     if (line.is_done) return has_failed ? -1 : 0;
     if (o->is_json && !o->dry_run) return nl_error("--json: belongs to --dry-run; results as JSON come from noiselab analyze --json");
-    if (resolve(&p)) return -1;
+    if (resolve(&line)) return -1;
     if (speaks)
         for (int i = 0; i < o->n_notes; i++) nl_warn("%s", o->notes[i]);
     return 1;

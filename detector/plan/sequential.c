@@ -1,6 +1,4 @@
 #include "detector/plan/plan.h"
-#include "detector/halves/half_sum.h"
-#include "detector/design/schedule.h"
 
 struct nd_sequential {
     const struct nd_options *options;
@@ -38,7 +36,8 @@ struct nd_sequential *nd_sequential_open(const struct nd_options *o) {
 }
 
 void nd_sequential_half(struct nd_sequential *s, const struct nd_half *h) {
-    nd_pairs_half(s->pairs, h->step.config, &h->step, nd_channels[0].value(h));
+    int64_t took_ns = h->starts.n_starts ? h->starts.global_ns : h->all.wall_ns;
+    nd_pairs_half(s->pairs, h->step.config, &h->step, log((double)took_ns / (double)h->n_operations));
 }
 
 static void fill_cell(const struct nd_sequential *s, struct nd_look_cell *cell) {

@@ -2,32 +2,27 @@
 
 struct nd_agent_rows {
     const struct nd_options *options;
-    const char *launch, *host;
+    const char *host;
     int node;
+    struct nd_files files; /* of the launch's folder */
+    char name[ND_HOST_BYTES + 16];
     FILE *file;
-    int64_t n_rows, zero_ns;
-    int has_failed; /* and said so */
+    int64_t zero_ns;
 };
 
-static int fail(struct nd_agent_rows *rows) {
-    if (!rows->has_failed) nl_error("--out: cannot write 'agent.%s.csv': %s", rows->host, strerror(errno));
-    rows->has_failed = 1;
-    return -1;
-}
-
 struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char *folder, const char *launch, int node, const char *host) {
-    char path[PATH_MAX + 300];
     struct nd_agent_rows *rows = calloc(1, sizeof *rows);
     if (!rows) {
         nl_error("no memory for the agent's rows");
         return NULL;
     }
-    *rows = (struct nd_agent_rows){.options = o, .launch = launch, .host = host, .node = node};
-    snprintf(path, sizeof path, "%s/agent.%s.csv", folder, host);
-    rows->file = fopen(path, "wxe");
+    *rows = (struct nd_agent_rows){.options = o, .host = host, .node = node};
+    snprintf(rows->files.folder, sizeof rows->files.folder, "%s", folder);
+    snprintf(rows->files.launch, sizeof rows->files.launch, "%s", launch);
+    snprintf(rows->name, sizeof rows->name, "agent.%s.csv", host);
+    rows->file = nd_files_make(&rows->files, rows->name, "wxe");
     if (!rows->file) {
-        nl_error("--out: cannot make '%s': %s (every node with an agent writes there)", path, strerror(errno));
-        nd_agent_rows_close(rows);
+        free(rows);
         return NULL;
     }
     fputs("launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,preempted_ns,switch_ns,settle_ns,"
@@ -45,10 +40,10 @@ int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *ha
     const struct nl_agent_account *a = &half->account;
     struct nd_arm_words words;
     FILE *f = rows->file;
-    if (rows->has_failed) return -1;
-    if (rows->n_rows++ == 0) rows->zero_ns = half->ranks->start_ns;
+    if (rows->files.has_failed) return -1;
+    if (rows->files.n_rows++ == 0) rows->zero_ns = half->ranks->start_ns;
     nd_arm_tell(rows->options, half->step.level, &words);
-    fprintf(f, "%s,%d,%s,%s,%" PRId64 ",%" PRId64 ",%d,%s,%s,", rows->launch, rows->node, rows->host, config->name, config->bytes,
+    fprintf(f, "%s,%d,%s,%s,%" PRId64 ",%" PRId64 ",%d,%s,%s,", rows->files.launch, rows->node, rows->host, config->name, config->bytes,
             half->step.pair, half->step.order, half->step.level == ND_OFF ? "off" : "on", words.kind);
     if (words.has_level) fprintf(f, "%.10g", words.level_percent);
     fputc(',', f);
@@ -58,11 +53,11 @@ int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *ha
                  a->wakeups, a->voluntary, a->involuntary, a->migrations, a->n_processes, a->n_started, a->rss_kib, a->read_bytes,
                  a->written_bytes, a->observer_cpu_ns, a->observer_on_ranks_ns, a->lost_switches, a->ins, a->outs);
     fprintf(f, "%" PRId64 "\n", half->step.planned_ns);
-    return fflush(f) || ferror(f) ? fail(rows) : 0;
+    return nd_files_flush(&rows->files, f, rows->name);
 }
 
 void nd_agent_rows_close(struct nd_agent_rows *rows) {
     if (!rows) return;
-    if (rows->file) fclose(rows->file);
+    fclose(rows->file);
     free(rows);
 }

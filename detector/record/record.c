@@ -35,6 +35,8 @@ int nd_record_check_campaign(const char *out) {
     return rc;
 }
 
+enum { ALL_CLOCKS = 1024 }; /* of more ranks only those have rows in clocks.csv whose clock was measured */
+
 static const char *rows_name(const struct nd_record *r) { return r->options->design->is_paired ? "halves.csv" : "blocks.csv"; }
 
 int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_ranks) {
@@ -155,12 +157,6 @@ int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int 
 
 int nd_record_end(struct nd_record *r) { return nd_files_end(&r->files, r->table, 0); }
 
-int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run) {
-    if (n_ranks <= ND_CLOCK_ROWS || rank == 0) return 1;
-    int each = (n_measured + ND_CLOCK_ROWS - 2) / (ND_CLOCK_ROWS - 1);
-    return is_measured && measured % each == run % each;
-}
-
 int nd_record_clocks(struct nd_record *r, int run, const char *reason, const struct nd_sync_report *reports,
                      const struct nd_binding *bindings, int64_t zero_ns) {
     if (!r->clocks) {
@@ -168,13 +164,9 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const str
         if (!r->clocks) return -1;
         fputs("run,reason,method,rank,host,at_ns,measured,offset_ns,drift_ppm,rtt_ns,residual_ns,exchanges\n", r->clocks);
     }
-    int n_measured = 0, measured = 0;
-    for (int rank = 0; rank < r->n_ranks; rank++) n_measured += reports[rank].is_measured != 0;
     for (int rank = 0; rank < r->n_ranks; rank++) {
         const struct nd_sync_report *p = &reports[rank];
-        int is_kept = nd_clock_row_is_kept(r->n_ranks, rank, p->is_measured, measured, n_measured, run);
-        measured += p->is_measured != 0;
-        if (!is_kept) continue;
+        if (r->n_ranks > ALL_CLOCKS && rank > 0 && !p->is_measured) continue;
         fprintf(r->clocks, "%d,%s," ND_SYNC_METHOD ",%d,%s,%" PRId64 ",%d,%" PRId64 ",%.6g,%" PRId64 ",%.6g,%" PRId64 "\n", run,
                 reason, rank, bindings[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns,
                 p->residual_ns, p->n_exchanges);

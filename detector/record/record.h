@@ -57,13 +57,6 @@ int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, c
                         const struct nd_start_rank *starts);
 int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest);
 
-/* A synchronisation appends at most so many rows to clocks.csv. */
-enum { ND_CLOCK_ROWS = 1024 };
-
-/* Whether it writes the row of a rank. Of up to ND_CLOCK_ROWS ranks all; else of those whose clock was measured each in its turn, from run
- * to run. Rank 0 always. `measured` clocks were measured with ranks before it, n_measured in all. Pure. */
-int nd_clock_row_is_kept(int n_ranks, int rank, int is_measured, int measured, int n_measured, int run);
-
 int nd_record_clocks(struct nd_record *r, int run, const char *reason, const struct nd_sync_report *reports,
                      const struct nd_binding *bindings, int64_t zero_ns);
 

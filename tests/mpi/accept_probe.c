@@ -7,7 +7,7 @@
 
 #include "detector/acceptance/transfer.h"
 
-enum { MOST_ROUNDS = 1000, SMALL = 8, LARGE = 256 << 10, N_SMALL = 100, N_LARGE = 8, EXCHANGE = 256 << 10, N_EXCHANGES = 8 };
+enum { MOST_ROUNDS = 1000, SMALL = 8, LARGE = 256 << 10, N_SMALL = 100, N_LARGE = 8, N_EXCHANGES = 8 };
 
 static char *a, *b;
 static int rank, n_ranks;
@@ -15,15 +15,10 @@ static int rank, n_ranks;
 /* osu_latency's loop: half the mean round trip, s */
 static double plain_half_round_trip(int bytes, int n) {
     double begin = MPI_Wtime();
-    for (int i = 0; i < n; i++) {
-        if (rank == 0) {
-            MPI_Send(a, bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
-            MPI_Recv(b, bytes, MPI_CHAR, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        } else if (rank == 1) {
-            MPI_Recv(b, bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            MPI_Send(a, bytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
-        }
-    }
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 2; k++)
+            if (k == rank) MPI_Send(a, bytes, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD);
+            else MPI_Recv(b, bytes, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return (MPI_Wtime() - begin) / (2 * n);
 }
 
@@ -32,7 +27,7 @@ static double plain_two_way(int bytes, int n) {
     MPI_Request requests[2];
     MPI_Barrier(MPI_COMM_WORLD);
     double begin = MPI_Wtime();
-    for (int i = 0; i < n && rank < 2; i++) {
+    for (int i = 0; i < n; i++) {
         MPI_Irecv(b, bytes, MPI_CHAR, 1 - rank, 2, MPI_COMM_WORLD, &requests[0]);
         MPI_Isend(a, bytes, MPI_CHAR, 1 - rank, 2, MPI_COMM_WORLD, &requests[1]);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
@@ -43,18 +38,11 @@ static double plain_two_way(int bytes, int n) {
 /* F_e as published, of two ranks: X / S / T_e */
 static double plain_coefficient(void) {
     double slowest = 0, link_s;
-    plain_half_round_trip(EXCHANGE, 1);
-    link_s = plain_half_round_trip(EXCHANGE, N_EXCHANGES);
+    plain_half_round_trip(LARGE, 1);
+    link_s = plain_half_round_trip(LARGE, N_EXCHANGES);
     MPI_Bcast(&link_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     for (int i = 0; i < N_EXCHANGES; i++) {
-        double took, all;
-        MPI_Request requests[2];
-        MPI_Barrier(MPI_COMM_WORLD);
-        took = MPI_Wtime();
-        MPI_Irecv(b, EXCHANGE, MPI_CHAR, 1 - rank, 3, MPI_COMM_WORLD, &requests[0]);
-        MPI_Isend(a, EXCHANGE, MPI_CHAR, 1 - rank, 3, MPI_COMM_WORLD, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-        took = MPI_Wtime() - took;
+        double took = plain_two_way(LARGE, 1), all;
         MPI_Allreduce(&took, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         slowest += all;
     }
@@ -71,36 +59,27 @@ static double room_coefficient(void) {
     int peer;
     MPI_Request requests[2];
     const struct nx_buffers buffers = {a, b, &peer, requests};
-    nx_completeness_measure(MPI_COMM_WORLD, &buffers, EXCHANGE, 4000000, &c);
+    nx_completeness_measure(MPI_COMM_WORLD, &buffers, LARGE, 4000000, &c);
     return c.coefficient;
 }
 
 NL_ORDER(compare, double)
 
-/* The value below which a share of the rounds lies; sorts them. */
-static double quantile(double *values, int n, double q) {
-    qsort(values, (size_t)n, sizeof *values, compare);
-    return values[(int)(q * (n - 1))];
-}
-
 enum { LATENCY, ONE_WAY, TWO_WAY, COEFFICIENT, N_FIGURES };
 static const char *const names[] = {"latency", "one_way", "two_way", "coefficient"};
 
-/* All figures of a round, by the room or plainly. */
-static void take(int is_plain, double figures[N_FIGURES]) {
+/* A figure by the room or plainly. */
+static double take(int is_plain, int figure) {
+    int bytes = figure == LATENCY ? SMALL : LARGE, n = figure == LATENCY ? N_SMALL : N_LARGE;
     MPI_Barrier(MPI_COMM_WORLD);
-    figures[LATENCY] = is_plain ? plain_half_round_trip(SMALL, N_SMALL) : room_time(0, SMALL, N_SMALL);
-    MPI_Barrier(MPI_COMM_WORLD);
-    figures[ONE_WAY] = is_plain ? plain_half_round_trip(LARGE, N_LARGE) : room_time(0, LARGE, N_LARGE);
-    MPI_Barrier(MPI_COMM_WORLD);
-    figures[TWO_WAY] = is_plain ? plain_two_way(LARGE, N_LARGE) : room_time(1, LARGE, N_LARGE);
-    MPI_Barrier(MPI_COMM_WORLD);
-    figures[COEFFICIENT] = is_plain ? plain_coefficient() : room_coefficient();
+    if (figure == COEFFICIENT) return is_plain ? plain_coefficient() : room_coefficient();
+    if (!is_plain) return room_time(figure == TWO_WAY, bytes, n);
+    return figure == TWO_WAY ? plain_two_way(bytes, n) : plain_half_round_trip(bytes, n);
 }
 
 int main(int argc, char **argv) {
     int n = argc > 1 ? atoi(argv[1]) : 200;
-    static double all[2][N_FIGURES][MOST_ROUNDS]; /* the room's, plain */
+    static double all[2][N_FIGURES][MOST_ROUNDS + 1]; /* the room's, plain; round 0 warms up */
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
@@ -110,16 +89,13 @@ int main(int argc, char **argv) {
         if (rank == 0) fprintf(stderr, "accept_probe: wants 2 ranks and 1 to %d rounds\n", MOST_ROUNDS);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    for (int i = -1; i < n; i++) /* round -1 warms up; who is first changes from round to round */
-        for (int turn = 0; turn < 2; turn++) {
-            int is_plain = (turn + i) & 1;
-            double figures[N_FIGURES];
-            take(is_plain, figures);
-            for (int k = 0; k < N_FIGURES && i >= 0; k++) all[is_plain][k][i] = figures[k];
-        }
+    for (int i = 0; i <= n; i++) /* who is first changes from round to round */
+        for (int turn = 0; turn < 2; turn++)
+            for (int k = 0; k < N_FIGURES; k++) all[(turn + i) & 1][k][i] = take((turn + i) & 1, k);
     for (int k = 0; k < N_FIGURES && rank == 0; k++) {
-        double q = k == COEFFICIENT ? 0.5 : 0.1;
-        printf("%s %.4f\n", names[k], quantile(all[0][k], n, q) / quantile(all[1][k], n, q));
+        int at = 1 + (int)((k == COEFFICIENT ? 0.5 : 0.1) * (n - 1));
+        for (int way = 0; way < 2; way++) qsort(all[way][k] + 1, (size_t)n, sizeof(double), compare);
+        printf("%s %.4f\n", names[k], all[0][k][at] / all[1][k][at]);
     }
     free(a);
     free(b);

@@ -1,5 +1,5 @@
 /* What becomes of the records of synchronised starts: sums over ranks, who was last, when a loop may stop. */
-#include "detector/record/record.h"
+#include "detector/measure/starts.h"
 #include "common/base/nl_rng.h"
 #include "tests/unit/unit.h"
 
@@ -84,26 +84,4 @@ TEST(the_precision_of_a_median_is_that_of_its_order_statistics) {
     for (int i = 0; i < 1000; i++) nl_hist_add(h, 100);
     assert_true(nd_median_precision_percent(h) == 0); /* below 128 bins are exact */
     free(h);
-}
-
-TEST(rows_of_clocks_are_bounded_and_every_clock_has_its_turn) {
-    static const struct {
-        int n_ranks, n_measured; /* the first ones */
-    } cases[] = {{1, 0}, {2, 1}, {1024, 1023}, {100000, 1562}, {100000, 500}, {100000, 99999}};
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        static char was_seen[100000];
-        memset(was_seen, 0, sizeof was_seen);
-        for (int run = 0; run < 200; run++) {
-            int n = 0, measured = 0;
-            for (int rank = 0; rank < cases[c].n_ranks; rank++) {
-                int is_measured = rank > 0 && rank <= cases[c].n_measured;
-                int is_kept = nd_clock_row_is_kept(cases[c].n_ranks, rank, is_measured, measured, cases[c].n_measured, run);
-                measured += is_measured;
-                n += is_kept;
-                was_seen[rank] |= (char)is_kept;
-            }
-            assert_true(n <= ND_CLOCK_ROWS);
-        }
-        for (int rank = 0; rank <= cases[c].n_measured; rank++) assert_true(was_seen[rank]);
-    }
 }

@@ -46,6 +46,7 @@ TEST(a_data_type_knows_the_reductions_that_mpi_gives_it) {
             char name[16] = " ";
             strcat(strcat(name, nd_reductions[k]->name), " ");
             int is_known = strstr(known[i].reductions, name) != NULL;
+            assert_int_equal(strstr(nd_reductions[k]->help, known[i].type) != NULL, is_known);
             assert_int_equal(nd_reduction_knows(nd_reductions[k], nl_find(nd_datatypes, known[i].type)), is_known);
         }
 }

@@ -139,8 +139,8 @@ TEST_WITH(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh, NULL) {
         {"bcast", NULL, NULL, 5, 0, 8, 2, "--root: rank 5 is not among 2 ranks (try 0 to 1)"},
         {"bcast", NULL, NULL, 1, 0, 8, 1, "--root: rank 1 is not among 1 rank (try 0)"},
         {"allgather", NULL, NULL, 5, 0, 8, 2, NULL},
-        {"allreduce", "double", "band", 0, 0, 8, 2, "--reduce: allreduce has no band of double|byte, int, long"},
-        {"allreduce", "byte", "land", 0, 0, 8, 2, "--reduce:|data types int, long)"},
+        {"allreduce", "double", "band", 0, 0, 8, 2, "--reduce: allreduce has no band of double, it is of byte int long"},
+        {"allreduce", "byte", "land", 0, 0, 8, 2, "--reduce:|of int long"},
         {"allreduce", "byte", "bxor", 0, 0, 8, 2, NULL},
         {"bcast", "double", "band", 0, 0, 8, 2, NULL},
     };
