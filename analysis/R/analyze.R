@@ -43,7 +43,6 @@ launches_for_more <- 5
 #'     `se_effect` (in `unit`);
 #'   * `thresholds`: see `thresholds()`;
 #'   * `amplification`: slowdown over preempted share per level, with Fieller's interval;
-#'   * `cost`: ns per interruption per level, see `interruption_cost()`;
 #'   * `treatments`: data frame, one row per treatment: `kind`, `pattern`, `placement`, `phase`;
 #'   * `margin_answer` (with a margin, else NULL): a list of `answer` (`pass`, `fail`, `inconclusive`) and `reason`;
 #'   * `looks`: how often this campaign may have been looked at, and what that leaves of alpha, see `campaign_looks()`;
@@ -89,8 +88,7 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
   verdicts$margin_needs_s <- margin_needs(verdicts, campaign, margin, power)
   analysis <- list(
     verdicts = verdicts, thresholds = mark_main(thresholds(verdicts, alpha)),
-    amplification = ratio_table(within, pooled, across, "amplification"),
-    cost = known_costs(ratio_table(within, pooled, across, "cost"), verdicts),
+    amplification = mark_main(in_reading_order(bind_rows(c(within$amplification, pooled$amplification, across$amplification)))),
     treatments = treatment_table(campaign),
     notes = c(if (looks$for_all || any(verdicts$scope %in% scopes_across)) looks$note, analysis_notes(campaign, pairs, measured, verdicts, alpha, unpaired)),
     looks = looks[c("looks", "planned", "present", "alpha")],
@@ -99,20 +97,6 @@ analyze_campaign <- function(campaign, alpha = 0.01, power = 0.95, channels = NU
     pairs = pairs, differences = measured$differences
   )
   structure(analysis, class = "nl_analysis")
-}
-
-ratio_table <- function(within, pooled, across, part) mark_main(in_reading_order(bind_rows(c(within[[part]], pooled[[part]],
-    across[[part]]))))
-
-# What an interruption costs is asked where the ranks are known to have been interrupted.
-known_costs <- function(cost, verdicts) {
-  if (NROW(cost) == 0) return(cost)
-  key <- function(rows) row_key(rows, intersect(c(label_columns, "level_requested_percent"), names(cost)))
-  found <- verdicts[verdicts$channel == "preempted" & verdicts$verdict == "detected", ]
-  lacking <- is.na(cost$reason) & !key(cost) %in% key(found)
-  cost[lacking, c("cost_ns", "ci_low", "ci_high")] <- NA_real_
-  cost$reason[lacking] <- "the effect on preempted time is not known"
-  cost
 }
 
 # Number of generators of each row's launch: said at its start, so a killed launch has it, too. Without any, the agents
@@ -160,8 +144,7 @@ measure_pairs <- function(campaign, pairs, wanted) {
        },
        level_delivered = rows[["level_delivered_percent"]][at], bursts = rows[["bursts"]][at],
        due = rows[["bursts_due"]][at],
-       wall_ns = rows[["wall_ns"]][at], delivered_ns = rows[["delivered_ns"]][at],
-       preempted_on = rows[["preempted_ns_sum"]][at], preempted_off = rows[["preempted_ns_sum"]][pairs$off])
+       wall_ns = rows[["wall_ns"]][at])
 }
 
 analyze_cells <- function(measured, campaign, settings) {
@@ -183,7 +166,7 @@ cell_label <- function(cell, scope) c(list(scope = scope), cell[c(setdiff(label_
 
 parts_of <- function(results) {
   list(verdicts = unlist(lapply(results, `[[`, "verdicts"), recursive = FALSE),
-       amplification = unname(lapply(results, `[[`, "amplification")), cost = unname(lapply(results, `[[`, "cost")))
+       amplification = unname(lapply(results, `[[`, "amplification")))
 }
 
 # The pairs of all launches together. The order within every pair was drawn, so the test is as exact as within one launch;
@@ -235,8 +218,7 @@ analyze_cell <- function(measured, label, members, n_launches, settings, locked 
                  lost = lost_of_pairs(measured$lost[[name]], at))
     launch_verdict(label, name, cell, n_launches, settings)
   })
-  list(verdicts = c(verdicts, if (!is.null(locked)) list(locked)), amplification = cell_amplification(measured, label, members, n_launches, settings),
-       cost = cell_cost(measured, label, members, n_launches, settings))
+  list(verdicts = c(verdicts, if (!is.null(locked)) list(locked)), amplification = cell_amplification(measured, label, members, n_launches, settings))
 }
 
 sequential_settings <- function(info, settings) {
@@ -427,7 +409,7 @@ cell_amplification <- function(measured, label, members, n_launches, settings) {
   if (typical) both <- lapply(both, shift_values)
   slow <- slowdown_parts(both$slow)
   ratio <- if (label$level_requested_percent == 0) no_ratio("no load at level 0") else fieller_ratio(slow, both$taken, settings$conf)
-  ratio_row(label, "amplification", ratio, length(members), n_launches)
+  ratio_row(label, ratio, length(members), n_launches)
 }
 
 # Values whose mean is the pseudo-median of the differences and whose scatter is that of its estimate: to first order a
@@ -448,19 +430,9 @@ slowdown_parts <- function(log_ratio) {
   100 * log_ratio * if (isTRUE(centre != 0)) expm1(centre) / centre else 1
 }
 
-cell_cost <- function(measured, label, members, n_launches, settings) {
-  cost <- interruption_cost(measured$preempted_on[members], measured$preempted_off[members],
-                            measured$delivered_ns[members], measured$bursts[members],
-                            label$level_requested_percent, settings$conf, measured$due[members], typical_design(label))
-  row <- ratio_row(label, "cost_ns", cost, length(members), n_launches)
-  row$estimator <- cost$estimator
-  row
-}
-
-ratio_row <- function(label, value, ratio, n_pairs, n_launches) {
-  values <- stats::setNames(ratio[c("estimate", "low", "high")], c(value, "ci_low", "ci_high"))
+ratio_row <- function(label, ratio, n_pairs, n_launches) {
   c(label[intersect(c(label_columns, dose_columns), names(label))],
-    list(n_pairs = n_pairs, n_launches = n_launches), values, list(reason = ratio$reason))
+    list(n_pairs = n_pairs, n_launches = n_launches, amplification = ratio$estimate, ci_low = ratio$low, ci_high = ratio$high, reason = ratio$reason))
 }
 
 in_reading_order <- function(rows) {
@@ -527,14 +499,8 @@ across_verdicts <- function(within, settings) {
   verdicts <- lapply(groups_across(bind_rows(within$verdicts), c(by, "channel")), function(group) {
     across_verdict(group, settings)
   })
-  ratios <- function(parts, value) {
-    parts <- Filter(Negate(is.null), parts)
-    if (length(parts) == 0) return(list())
-    lapply(groups_across(bind_rows(parts), by), function(group) {
-      across_ratio(group, value, settings)
-    })
-  }
-  list(verdicts = verdicts, amplification = ratios(within$amplification, "amplification"), cost = ratios(within$cost, "cost_ns"))
+  parts <- Filter(Negate(is.null), within$amplification)
+  list(verdicts = verdicts, amplification = if (length(parts) > 0) lapply(groups_across(bind_rows(parts), by), across_ratio, settings))
 }
 
 # The launch is the unit: one summary per launch, of the estimate that its verdict rests on.
@@ -562,15 +528,13 @@ launches_inference <- function(x, settings, method = "t on launch summaries") {
   c(means, list(p = max(1e-300, stats::pt(t, means$df, lower.tail = FALSE)), z = t, method = method))
 }
 
-across_ratio <- function(group, value, settings) {
-  x <- group[[value]][!is.na(group[[value]])]
+across_ratio <- function(group, settings) {
+  x <- group$amplification[!is.na(group$amplification)]
   means <- if (length(x) < 2) no_ratio(group$reason[!is.na(group$reason)][1]) else {
     c(batch_mean_ci(x, settings$conf, groups = Inf), reason = NA_character_)
   }
   if (length(x) < 2 && is.na(means$reason)) means$reason <- "fewer than 2 launches have a value"
-  row <- ratio_row(across_label(group), value, means, sum(group$n_pairs), length(x))
-  if (value == "cost_ns") row$estimator <- "mean of launches"
-  row
+  ratio_row(across_label(group), means, sum(group$n_pairs), length(x))
 }
 
 # ---- unpaired launches: each has one arm (the published design) --------------------------------

@@ -3,15 +3,15 @@
 # Of an interval that leaves `alpha`: in percent, as long as that tells it from 100 %.
 format_confidence <- function(alpha) if (alpha >= 1e-5) sprintf("%.7g %%", 100 * (1 - alpha)) else sprintf("1 - %.2g", alpha)
 
-# The whole text of a campaign: one block per operation, size and scope, then thresholds, amplification and cost, then notes. Where
-# several treatments were run, blocks name them by the factors that vary. A factor with one value everywhere is named once, at the top,
-# unless it is the default.
+# The whole text of a campaign: one block per operation, size and scope, then thresholds and amplification, then notes. Where several
+# treatments were run, blocks name them by the factors that vary. A factor with one value everywhere is named once, at the top, unless it is
+# the default.
 format_verdicts <- function(analysis) {
   constant <- constant_treatment(analysis$treatments)
   lines <- function(...) unlist(lapply(c(...), part_lines), use.names = FALSE)
   c(if (nzchar(constant)) c(paste("treatment:", constant), ""), format_answer(analysis), lines(verdict_parts(analysis)),
     wrap_line(channel_lines(main_rows(analysis$verdicts))), "",
-    lines(list(margin_part(analysis), threshold_part(analysis)), cost_parts(analysis)),
+    lines(list(margin_part(analysis), threshold_part(analysis), amplification_part(analysis))),
     format_notes(c(scope_note(analysis$verdicts), analysis$notes)))
 }
 
@@ -152,23 +152,20 @@ threshold_reasons <- function(rows, analysis) {
   sprintf("%s: %s", names(who), who)
 }
 
-cost_parts <- function(analysis) {
-  one <- function(rows, value, label, title) {
-    rows <- if (NROW(rows) > 0) main_rows(rows)
-    rows <- rows[!is.na(rows[[value]]), ]
-    if (NROW(rows) > 0) new_part(title, new_table(
-      operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes),
-      level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
-      value = col_number(label, rows[[value]], plain),
-      ci_low = col_interval("CI", rows$ci_low, rows$ci_high),
-      scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch)), by = treatment_group(rows, analysis)
-    ))
-  }
-  list(one(analysis$amplification, "amplification", "ratio", "amplification: slowdown % / mean preempted %, by level, with CI"),
-       one(analysis$cost, "cost_ns", "cost, ns", "cost of one interruption beyond the load itself, by level, with CI"))
+amplification_part <- function(analysis) {
+  rows <- analysis$amplification
+  rows <- if (NROW(rows) > 0) main_rows(rows)
+  rows <- rows[!is.na(rows$amplification), ]
+  if (NROW(rows) > 0) new_part("amplification: slowdown % / mean preempted %, by level, with CI", new_table(
+    operation = col_words("operation", rows$operation), bytes = col_number("bytes", rows$bytes),
+    level_requested_percent = col_number("level %", rows$level_requested_percent, format_level),
+    value = col_number("ratio", rows$amplification, plain),
+    ci_low = col_interval("CI", rows$ci_low, rows$ci_high),
+    scope = col_words("scope", ifelse(is.na(rows$launch), rows$scope, rows$launch)), by = treatment_group(rows, analysis)
+  ))
 }
 
-csv_tables <- c("estimates", "verdicts", "thresholds", "amplification", "cost")
+csv_tables <- c("estimates", "verdicts", "thresholds", "amplification")
 
 # Beside the view: every row as judged, and the margin. A `?` after a rule's verdict or threshold: digits that are not printed in the table could turn it.
 summary_parts <- function(judged) {

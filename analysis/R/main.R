@@ -236,7 +236,7 @@ analyze_dirs <- function(dirs, values, form) {
     list(alpha = alpha, power = power, launches = texts(names(campaign$launches))), margin_head(margin, analysis$margin_answer),
     list(looks = analysis$looks)
   ), list(estimates = campaign_estimates(analysis), verdicts = analysis$verdicts[!startsWith(names(analysis$verdicts), "raw_") & names(analysis$verdicts) != "refused"], thresholds = analysis$thresholds,
-          amplification = analysis$amplification, cost = analysis$cost),
+          amplification = analysis$amplification),
   analysis$notes, format_verdicts(analysis), answer_view(analysis, all_command(dirs)) %||% format_verdicts(analysis),
   answer = if (is_asked) analysis$margin_answer$answer)
 }

@@ -80,7 +80,7 @@ report_starts <- function(campaign) if (has_starts(campaign)) lapply(starts_part
 clean_analysis <- function(campaign, alpha) {
   arm <- unique(campaign$rows[["arm"]])
   structure(list(
-    verdicts = data.frame(), thresholds = NULL, amplification = data.frame(), cost = data.frame(),
+    verdicts = data.frame(), thresholds = NULL, amplification = data.frame(),
     treatments = treatment_table(campaign),
     notes = c(sprintf("all rows are of arm %s: nothing is compared, there are no verdicts", arm), starts_notes(campaign)),
     alpha = alpha, power = 0.95, campaign = campaign, pairs = NULL

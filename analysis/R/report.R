@@ -90,7 +90,7 @@ report_page <- function(analysis, figures, files_dir) {
           report_sweep(analysis), report_replay(analysis), details_tag("All verdicts, by every channel", verdict_tags(analysis))),
       ask("cpu", "What took the CPU?", cpu_sentence(analysis), NULL,
           if (!is.null(analysis$agent)) details_tag("The agent: what it used and took", agent_section(analysis$agent)), report_counters(analysis),
-          details_tag("Amplification and cost of an interruption", lapply(cost_parts(analysis), part_tags)),
+          details_tag("Amplification", part_tags(amplification_part(analysis))),
           details_tag("The load that was delivered", certificate_table(analysis$campaign))),
       ask("seen", "What could have been seen?", seen_sentence(analysis), NULL,
           details_tag("Thresholds: the smallest level that shows", part_tags(threshold_part(analysis)))),

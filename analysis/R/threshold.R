@@ -124,30 +124,6 @@ fieller_ratio <- function(a, b, conf = 0.99, groups = 256) {
   list(estimate = mean_a / mean_b, low = (qb - root) / qa, high = (qb + root) / qa, reason = NA_character_)
 }
 
-# What the generator's bursts cost the ranks beyond the load itself, per on half (preempted on - preempted off - delivered) / bursts, ns:
-# the price of the context switch and of cold caches, some microseconds, which dominates at small levels. All arguments per pair; `due`:
-# `bursts_due`; `typical`: every on half with bursts has the same number by design: then the pseudo-median over the dosed pairs by their
-# mean number of bursts, else the ratio of sums. A list: `estimate`, `low`, `high`, `estimator`, `reason`.
-interruption_cost <- function(preempted_on, preempted_off, delivered_on, bursts_on, level, conf = 0.99, due = bursts_on, typical = FALSE) {
-  excess <- preempted_on - preempted_off - delivered_on
-  reason <- if (isTRUE(level == 0)) "no bursts at level 0" else if (length(excess) == 0 || anyNA(excess) || anyNA(bursts_on)) {
-    "delivered load or bursts unknown (no generator)"
-  } else if (sum(bursts_on) == 0) "no burst was run"
-  if (!is.null(reason)) return(c(no_ratio(reason), estimator = NA_character_))
-  if (typical) {
-    dosed <- dosed_pairs(due, level)
-    ranks <- pseudo_median(excess[dosed], conf)
-    if (is.na(ranks$se)) return(c(no_ratio("too few pairs"), estimator = NA_character_))
-    per_burst <- lapply(ranks[c("estimate", "low", "high")], `/`, mean(bursts_on[dosed]))
-    return(c(per_burst, list(estimator = "pseudo-median", reason = NA_character_)))
-  }
-  # Ratio of sums: linearised, each pair contributes its residual from the common ratio.
-  ratio <- sum(excess) / sum(bursts_on)
-  residual <- batch_mean_ci(excess - ratio * bursts_on, conf)
-  list(estimate = ratio, low = ratio + residual$low / mean(bursts_on), high = ratio + residual$high / mean(bursts_on), estimator = "ratio of sums",
-       reason = NA_character_)
-}
-
 # Monotone dose-response: more load does not slow less.
 
 # The nondecreasing sequence nearest to the effects (in the order of rising level) in weighted least squares, by the minimum over upper sets of

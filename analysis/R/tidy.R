@@ -31,18 +31,12 @@ as_estimates <- function(rows, quantity, ...) {
   as.data.frame(columns)
 }
 
-# Of a campaign: effects, thresholds, amplification and costs.
+# Of a campaign: effects, thresholds and amplification.
 campaign_estimates <- function(analysis) {
   verdicts <- analysis$verdicts
   thresholds <- analysis$thresholds
   amplification <- analysis$amplification
-  cost <- analysis$cost
   confidence <- 1 - analysis$alpha
-  ratio <- function(rows, column, quantity) if (NROW(rows) > 0) {
-    as_estimates(rows, quantity, value = rows[[column]], confidence = 1 - 2 * analysis$alpha,
-                 n = ifelse(unit_of(rows) == "launch", rows$n_launches, rows$n_pairs),
-                 n_unit = unit_of(rows))
-  }
   level <- function(quantity, name) if (NROW(thresholds) > 0) {
     of <- function(part) thresholds[[paste0(name, part)]]
     as_estimates(thresholds, quantity, value = of("_percent"), ci_low = of("_low_percent"), ci_high = of("_high_percent"),
@@ -54,7 +48,10 @@ campaign_estimates <- function(analysis) {
                  n = verdicts$n_tested,
                  n_unit = verdicts$unit_of_inference, verdict = row_outcome(verdicts)),
     level("smallest_detected_level_percent", "med"), level("detectable_level_percent", "lod"),
-    ratio(amplification, "amplification", "amplification_ratio"), ratio(cost, "cost_ns", "interruption_cost_ns")
+    if (NROW(amplification) > 0) as_estimates(
+      amplification, "amplification_ratio", value = amplification$amplification, confidence = 1 - 2 * analysis$alpha,
+      n = ifelse(unit_of(amplification) == "launch", amplification$n_launches, amplification$n_pairs), n_unit = unit_of(amplification)
+    )
   )))
 }
 

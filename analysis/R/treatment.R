@@ -4,7 +4,7 @@
 treatment_defaults <- c(kind = "spin", pattern = "periodic", placement = "last", phase = "random")
 treatment_columns <- names(treatment_defaults)
 
-# What names a verdict, an amplification and a cost beside the channel: launch, cell and dose.
+# What names a verdict and an amplification beside the channel: launch, cell and dose.
 label_columns <- c("scope", "launch", "design", "operation", "bytes", "ranks", treatment_columns)
 dose_columns <- c("level_requested_percent", "level_delivered_percent")
 

@@ -19,7 +19,7 @@ test_that("JSON is an object with every part, null for unknown values and full p
   analysis <- analyze_campaign(read_campaign(dir))
   got <- jsonlite::fromJSON(status_of("noiselab-analyze", dir, "--json")$out, simplifyVector = FALSE)
   expect_equal(got$schema, 1)
-  expect_true(all(c("verdicts", "thresholds", "amplification", "cost", "notes") %in% names(got)))
+  expect_true(all(c("verdicts", "thresholds", "amplification", "notes") %in% names(got)))
   expect_null(got$verdicts[[1]]$reason)
   expect_true("reason" %in% names(got$verdicts[[1]]))
   expect_equal(got$verdicts[[1]]$estimate, analysis$verdicts$estimate[1], tolerance = 1e-14)
@@ -35,7 +35,7 @@ test_that("treatments are named by the factors that vary, and constant ones once
   expect_equal(text[1], "treatment: phase aligned")
   expect_equal(sum(grepl("aligned", text)), 1)
   expect_false(any(grepl("pattern|placement", text)))
-  # verdicts of both operations, thresholds, and cost has no load to show without its channel
+  # verdicts of both operations, and thresholds
   expect_gte(sum(text == "  kind cache:"), 3)
   text <- format_verdicts(analyze_campaign(simulated_campaign(pairs = 15, levels_percent = 5), channels = "time"))
   expect_false(any(grepl("spin|periodic|treatment", text)))

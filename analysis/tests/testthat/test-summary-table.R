@@ -40,35 +40,29 @@ test_that("a threshold needs every higher level detected", {
   expect_true(is.na(threshold_level(numeric(), logical())))
 })
 
-bad_table <- function(...) {
+table_of <- function(...) {
   file <- tempfile(fileext = ".csv")
   writeLines(c("# comment", "table,config,op,bytes,level_percent,mean_s,sd_s,n", ...), file)
   file
 }
 
-test_that("a broken table is refused with file and line", {
+test_that("a broken table, and numbers that nobody measured, are refused with file and line", {
   clean <- "1,I,barrier,0,0,100,1,5"
-  refused <- function(line, ...) {
-    file <- bad_table(...)
-    on.exit(unlink(file))
-    expect_error(read_summary(file), paste0(basename(file), ":", line, ": "), class = "nl_error_damaged")
+  for (row in c(paste0("1,I,barrier,0,1,", c("NaN,1,5", "101,0,5", "101,1,1", "101,1", "1,1e308,5", "1e308,1,5", "1,1e-300,5", "1,1,1e300")), clean,
+                "1,II,barrier,0,1,101,1,5", "1,I,barrier,0,-1,101,1,5")) {
+    file <- table_of(clean, row)
+    expect_error(read_summary(file), paste0(basename(file), ":4: "), class = "nl_error_damaged")
   }
-  refused(4, clean, "1,I,barrier,0,1,NaN,1,5")
-  refused(4, clean, "1,I,barrier,0,1,101,0,5")
-  refused(4, clean, "1,I,barrier,0,1,101,1,1")
-  refused(4, clean, "1,I,barrier,0,1,101,1")
-  refused(4, clean, clean)
-  refused(4, clean, "1,II,barrier,0,1,101,1,5")
-  refused(4, clean, "1,I,barrier,0,-1,101,1,5")
-  file <- tempfile()
   writeLines(c("table,config", "1,I"), file)
   expect_error(read_summary(file), "column 'op' is missing", class = "nl_error_damaged")
-  unlink(file)
   expect_error(read_summary("no-such-file.csv"), class = "nl_error_usage")
-  file <- bad_table()
-  expect_error(read_summary(file), "no rows", class = "nl_error_data")
-  unlink(file)
+  expect_error(read_summary(table_of()), "no rows", class = "nl_error_data")
 })
+
+one_pair <- function(m0, s0, n0, m1, s1, n1, half_mean = 0.5, half_sd = 0.05) {
+  data.frame(table = "1", config = "I", op = "barrier", bytes = 0, level_percent = c(0, 1), mean_s = c(m0, m1), sd_s = c(s0, s1),
+             n = c(n0, n1), mean_half_unit_s = half_mean, sd_half_unit_s = half_sd)
+}
 
 # Numbers with exactly this mean and SD.
 with_moments <- function(n, mean, sd) mean + sd * as.numeric(scale(with_seed(n, rnorm(n))))
@@ -76,9 +70,7 @@ with_moments <- function(n, mean, sd) mean + sd * as.numeric(scale(with_seed(n, 
 test_that("a margin is judged as t.test on raw numbers of the same mean and SD judges it", {
   clean <- with_moments(6, 100, 1)
   noisy <- with_moments(9, 101.2, 1.5)
-  df <- data.frame(table = "1", config = "I", op = "barrier", bytes = 0, level_percent = c(0, 1),
-                   mean_s = c(mean(clean), mean(noisy)),
-                   sd_s = c(sd(clean), sd(noisy)), n = c(6, 9))
+  df <- one_pair(mean(clean), sd(clean), 6, mean(noisy), sd(noisy), 9)
   rows <- judge_summary(df, margin_percent = 5)$rows
   # The bounds are the multiples of the clean mean that Welch's test just cannot tell from the noisy one.
   low <- 1 + rows$bound_low_percent / 100
@@ -98,10 +90,9 @@ test_that("a margin is judged as t.test on raw numbers of the same mean and SD j
 })
 
 test_that("a clean mean that may be 0 leaves the interval open above", {
-  df <- data.frame(table = "1", config = "I", op = "barrier", bytes = 0, level_percent = c(0, 1), mean_s = c(1, 2),
-                   sd_s = c(3, 1), n = c(3, 3))
-  expect_equal(judge_summary(df, margin_percent = 5)$rows$bound_high_percent, Inf)
-  expect_match(summary_text(judge_summary(df, margin_percent = 5)), "inconclusive", all = FALSE)
+  got <- judge_summary(one_pair(1, 3, 3, 2, 1, 3), margin_percent = 5)
+  expect_equal(got$rows$bound_high_percent, Inf)
+  expect_match(summary_text(got), "inconclusive", all = FALSE)
 })
 
 test_that("a margin decides the exit status of noiselab analyze summary", {
@@ -122,35 +113,23 @@ test_that("half a unit of the last digit printed", {
 })
 
 test_that("digits keep their zeros when a file is read", {
-  file <- tempfile(fileext = ".csv")
-  on.exit(unlink(file))
-  writeLines(c("table,config,op,bytes,level_percent,mean_s,sd_s,n", "1,I,barrier,0,0,400.0, 1.30 ,5", "1,I,barrier,0,1,4.1e2,2,5"), file)
-  got <- read_summary(file)
+  got <- read_summary(table_of("1,I,barrier,0,0,400.0, 1.30 ,5", "1,I,barrier,0,1,4.1e2,2,5"))
   expect_equal(got$mean_s, c(400, 410))
   expect_equal(got$mean_half_unit_s, c(0.05, 5))
   expect_equal(got$sd_half_unit_s, c(0.005, 0.5))
 })
 
-one_pair <- function(m0, s0, n0, m1, s1, n1, half_mean = 0.5, half_sd = 0.05) {
-  data.frame(table = "1", config = "I", op = "barrier", bytes = 0, level_percent = c(0, 1), mean_s = c(m0, m1),
-             sd_s = c(s0, s1),
-             n = c(n0, n1), mean_half_unit_s = half_mean, sd_half_unit_s = half_sd)
-}
-
 test_that("rules P and N at the corners of the box are as computed by hand", {
   # P: bound 100 + 4.604 * 1 / sqrt(5) = 102.06. Best corner: 99.5 + 4.604 * 0.95 / sqrt(5) = 101.46, worst 100.5 +
   # 4.604 * 1.05 / sqrt(5) = 102.66; the noisy mean is 0.5 either way.
-  sure <- function(m1) judge_summary(one_pair(100, 1, 5, m1, 1, 5))$rows[c("rule_p", "rule_p_sure")]
-  expect_equal(unlist(sure(103.2)), c(rule_p = TRUE, rule_p_sure = TRUE))
-  expect_equal(unlist(sure(103.1)), c(rule_p = TRUE, rule_p_sure = FALSE))
-  expect_equal(unlist(sure(101.0)), c(rule_p = FALSE, rule_p_sure = FALSE))
-  expect_equal(unlist(sure(100.9)), c(rule_p = FALSE, rule_p_sure = TRUE))
+  sure <- function(rule) lapply(m1, function(m1) unlist(judge_summary(one_pair(100, 1, 5, m1, 1, 5))$rows[paste0("rule_", rule, c("", "_sure"))],
+                                                         use.names = FALSE))
+  wanted <- list(c(TRUE, TRUE), c(TRUE, FALSE), c(FALSE, FALSE), c(FALSE, TRUE))
+  m1 <- c(103.2, 103.1, 101.0, 100.9)
+  expect_equal(sure("p"), wanted)
   # N: the same with 4.604 * 1.05 / sqrt(5) = 2.162 (worst) or 1.956 (best) less.
-  sure <- function(m1) judge_summary(one_pair(100, 1, 5, m1, 1, 5))$rows[c("rule_n", "rule_n_sure")]
-  expect_equal(unlist(sure(105.4)), c(rule_n = TRUE, rule_n_sure = TRUE))
-  expect_equal(unlist(sure(105.3)), c(rule_n = TRUE, rule_n_sure = FALSE))
-  expect_equal(unlist(sure(103.0)), c(rule_n = FALSE, rule_n_sure = FALSE))
-  expect_equal(unlist(sure(102.8)), c(rule_n = FALSE, rule_n_sure = TRUE))
+  m1 <- c(105.4, 105.3, 103.0, 102.8)
+  expect_equal(sure("n"), wanted)
 })
 
 test_that("without half-units nothing is said about rounding", {
@@ -183,13 +162,4 @@ test_that("of the published table, table 3 hangs on digits that are not printed,
   expect_match(text, "yes\\?", all = FALSE)
   expect_match(text, "hangs on digits that are not printed", all = FALSE)
   expect_lte(max(nchar(text)), 98)
-})
-
-test_that("means and deviations that nobody measured are refused in place of being searched for minutes", {
-  file <- tempfile(fileext = ".csv")
-  on.exit(unlink(file))
-  for (row in c("1,1e308,5", "1e308,1,5", "1,1e-300,5", "1,1,1e300")) {
-    writeLines(c("table,config,op,bytes,level_percent,mean_s,sd_s,n", "1,I,barrier,0,0,1,0.1,5", paste0("1,I,barrier,0,1,", row)), file)
-    expect_error(read_summary(file), ":3: ", class = "nl_error_damaged")
-  }
 })

@@ -20,15 +20,6 @@ test_that("Fieller's interval satisfies its definition", {
   expect_match(fieller_ratio(1, 1)$reason, "fewer than 3")
 })
 
-test_that("the cost of an interruption is what remains per burst", {
-  got <- interruption_cost(c(30, 32, 31), c(10, 11, 12), c(15, 15, 15), c(2, 2, 2), level = 1)
-  expect_equal(got$estimate, (5 + 6 + 4) / 6)
-  expect_equal(got$estimator, "ratio of sums")
-  expect_match(interruption_cost(1, 1, 0, 0, level = 0)$reason, "level 0")
-  expect_match(interruption_cost(1, 1, NA, NA, level = 1)$reason, "unknown")
-  expect_match(interruption_cost(1, 1, 0, 0, level = 1)$reason, "no burst")
-})
-
 test_that("MED is the smallest detected level and its bracket starts at the next lower one", {
   rows <- data.frame(scope = "this launch", launch = "L", design = "lockin", operation = "barrier",
                      bytes = 0, ranks = 2,
@@ -54,26 +45,6 @@ test_that("MED is the smallest detected level and its bracket starts at the next
   expect_true(is.na(got$med_percent))
   expect_equal(got$med_reason, "no level was detected")
   expect_match(got$lod_reason, "stays below the limit")
-})
-
-test_that("halves without a burst do not dilute the cost of an interruption", {
-  cost <- interruption_cost(c(rep(0, 50), rep(25, 20) + (1:20) / 10), rep(0, 70),
-                            c(rep(0, 50), rep(20, 20)), c(rep(0, 50), rep(1, 20)), level = 0.01, typical = TRUE)
-  expect_equal(cost$estimator, "pseudo-median")
-  expect_equal(cost$estimate, 5 + 1.05)
-})
-
-test_that("where the number of bursts varies by design the cost of an interruption is a ratio of sums", {
-  on <- c(30, 32, 31, 45)
-  bursts <- c(2, 2, 2, 3)
-  got <- function(...) interruption_cost(on, rep(10, 4), rep(15, 4), bursts, level = 1, ...)
-  expect_equal(got()[c("estimate", "estimator")], list(estimate = (5 + 7 + 6 + 20) / 9, estimator = "ratio of sums"))
-  many <- list(preempted_on = 25 + (1:20) / 10, preempted_off = rep(0, 20), delivered_on = rep(20, 20), bursts_on = rep(1, 20), level = 1)
-  expect_equal(do.call(interruption_cost, c(many, typical = TRUE))$estimator, "pseudo-median")
-  expect_equal(do.call(interruption_cost, many)$estimator, "ratio of sums")
-  # one half that something else disturbed does not decide
-  many$preempted_on[1] <- 1e6
-  expect_lt(do.call(interruption_cost, c(many, typical = TRUE))$high, 10)
 })
 
 test_that("intervals of thresholds hold what they are of", {

@@ -21,8 +21,7 @@ test_that("each estimate of a campaign is a row, with the numbers of its table",
   expect_equal(effects$value, analysis$verdicts$estimate)
   expect_equal(effects$verdict, gsub(" ", "_", row_outcome(analysis$verdicts)))
   expect_setequal(unique(rows$quantity), c("slowdown_percent", "preempted_percent", "smallest_detected_level_percent",
-                                           "detectable_level_percent",
-                                           "amplification_ratio", "interruption_cost_ns"))
+                                           "detectable_level_percent", "amplification_ratio"))
   expect_true(all(rows$confidence > 0.9, na.rm = TRUE))
   csv <- data.table::fread(text = status_of("noiselab-analyze", dir, "--csv")$out)
   expect_equal(names(csv), estimate_columns)
