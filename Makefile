@@ -263,7 +263,7 @@ test-cluster: deps ## the tests on several nodes of this machine, with Slurm (as
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh cluster
 
 .PHONY: tests-built
-tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES) $(BUILD)/fuzz-mutate $(BUILD)/fault/fault.so $(BUILD)/fault/agent
+tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES) $(BUILD)/fuzz-mutate $(BUILD)/fault/fault.so
 
 r-check: r ## R CMD check of the package; its help pages are made from the comments (roxygen2)
 	rm -rf $(BUILD)/r-check && mkdir $(BUILD)/r-check && cp -R analysis $(BUILD)/r-check/noiselab
@@ -302,7 +302,7 @@ $(TEST_PROGRAMS:=.o):
 	$(call compile,$(MPICC))
 
 # OBJECTS: of every source there is. With CFLAGS=-fsyntax-only, what a compiler has to say of them
-OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o) $(TEST_PROGRAMS:=.o) $(BUILD)/fault/agent.o
+OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o) $(TEST_PROGRAMS:=.o)
 .PHONY: objects
 objects: $(OBJECTS)
 
@@ -318,13 +318,6 @@ $(BUILD)/fault/fault.so: tests/fault/fault.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O1 -g -shared -fPIC -o $@ $< -ldl
 
-$(BUILD)/fault/agent.o: tests/fault/agent.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(call compile,$(CC))
-
-$(BUILD)/fault/agent: $(BUILD)/fault/agent.o $(AGENT) $(COMMON)
-	$(call link,$(CC))
-
 # SECONDS: for all of it together; ONLY: some of the page's names, or `page`
 evidence: all tests-built ## every proof goes on where it stands, until SECONDS are over; docs/evidence.md is made anew
 	@NOISELAB_BUILD=$(BUILD) tests/evidence.sh run $(if $(filter file,$(origin SECONDS)),0,$(SECONDS)) $(ONLY)
@@ -334,17 +327,6 @@ mutants: all tests-built ## small faults (tests/mutants.tsv): does a test see ea
 	@NOISELAB_BUILD=$(BUILD) tests/mutants.sh $(REVISION)
 
 fault: all tests-built ## every system call of the programs fails once: are agents given back, loads ended, files what they say?
-	@rm -rf $(BUILD)/fault/folder && mkdir -p $(BUILD)/fault/folder
-	$(BUILD)/fault/agent $(BUILD)/fault/fault.so $(BUILD)/bin/noiselab-agent $(abspath $(BUILD)/fault/folder)
-	@# without privileges agents are stopped by signals
-	@[ "$$(id -u)" != 0 ] || { place=$$(mktemp -d) && chmod 755 "$$place" && mkdir -m 777 "$$place/launch" && \
-	    cp $(BUILD)/fault/agent $(BUILD)/fault/fault.so $(BUILD)/bin/noiselab-agent "$$place" && \
-	    (cd "$$place" && setpriv --reuid 65534 --regid 65534 --clear-groups ./agent "$$place/fault.so" ./noiselab-agent "$$place/launch"); \
-	    status=$$?; rm -rf "$$place"; exit $$status; }
-	@$(MAKE) --no-print-directory fault-programs
-
-.PHONY: fault-programs
-fault-programs: all tests-built
 	@rm -rf $(BUILD)/fault/folder && mkdir -p $(BUILD)/fault/folder
 	tests/fault/programs.sh $(abspath $(BUILD)/fault/fault.so $(BUILD)/bin $(BUILD)/bench/bench_busy $(BUILD)/fault/folder)
 
@@ -418,4 +400,4 @@ uninstall: ## remove what install put there
 clean: ## remove build/
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD)/obj $(BUILD)/shared $(BUILD)/tests $(BUILD)/tests-mpi $(BUILD)/bench $(BUILD)/fault -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/shared $(BUILD)/tests $(BUILD)/tests-mpi $(BUILD)/bench -name '*.d' 2>/dev/null)

@@ -301,16 +301,12 @@ is_complete() {
 
 # find_complete: sets is_whole for each launch of the campaign that is complete
 find_complete() {
-    local line
+    local name ended
     local -a files=("$campaign"/*/launch.json)
     declare -gA is_whole=()
     [ -e "${files[0]}" ] || return 0
-    json_values --with-names --pass-damaged "${files[@]}" -- ended || exit $?
-    while IFS= read -r line; do
-        case $line in *"/launch.json${tab}complete") ;; *) continue ;; esac
-        line=${line%/launch.json*}
-        is_whole[${line##*/}]=yes
-    done <<<"$REPLY"
+    json_values --pass-damaged "${files[@]}" -- launch ended || exit $?
+    while IFS=$tab read -r name ended; do [ "$ended" != complete ] || is_whole[$name]=yes; done <<<"$REPLY"
 }
 
 # count_launches: sets n_planned, n_complete, and left_ns, the measuring time of those that are not complete

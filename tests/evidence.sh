@@ -48,9 +48,9 @@ proofs() {
     proof endurance endurance.csv 'make endurance KILLS=1000 SEED="$(tests/evidence.sh next endurance)"' \
         'Whatever is killed, no agent stays frozen, no load goes on, no row is lost, and the campaign goes on' \
         'a machine that loses its power'
-    proof faults faults.csv 'make fault-programs' \
+    proof faults faults.csv 'make fault' \
         'Whatever call fails, a status says so, and no file says that it is whole and is not' \
-        'two calls that fail at once; the switching of agents, of which `make fault` fails every call without keeping rows'
+        'two calls that fail at once'
     proof fuzz fuzz.csv 'make fuzz SECONDS="$((seconds > 0 ? seconds / 3 + 1 : 600))" SEED="$(tests/evidence.sh next fuzz)"' \
         'Hostile files and command lines crash nothing' \
         'inputs that mutation does not reach'

@@ -18,10 +18,9 @@
 static const struct { int64_t after_ns; int signal; } steps[] = {{5 * SECOND_NS, SIGTERM}, {10 * SECOND_NS, SIGKILL}, {20 * SECOND_NS, 0}};
 enum { N_STEPS = sizeof steps / sizeof *steps };
 
-/* names of ours as the kernel cuts them */
-static const struct { const char *name; int is_rank; } programs[] = {{"noiselab-detect", 1}, {"noiselab-accept", 1}, {"noiselab-gen", 0},
-                {"noiselab-agent", 0},  {"noiselab-record", 0}, {"nl-guardian", 0}};
-enum { N_PROGRAMS = sizeof programs / sizeof *programs };
+/* names of ours as the kernel cuts them, ranks first */
+static const char *const programs[] = {"noiselab-detect", "noiselab-accept", "noiselab-gen", "noiselab-agent", "noiselab-record", "nl-guardian"};
+enum { N_RANKS = 2, N_PROGRAMS = sizeof programs / sizeof *programs };
 
 /* Whether it was started for that launch; what has ended and was not waited for has no environment any more. */
 static int is_of(pid_t pid, const char *launch) {
@@ -43,7 +42,7 @@ static int kind_of(pid_t pid) {
     snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
     nl_read_line(path, name, sizeof name);
     for (int i = 0; i < N_PROGRAMS; i++)
-        if (strncmp(name, programs[i].name, strlen(programs[i].name)) == 0) return programs[i].is_rank;
+        if (strncmp(name, programs[i], strlen(programs[i])) == 0) return i < N_RANKS;
     return -1;
 }
 
@@ -139,8 +138,10 @@ static int nc_launched_become(pid_t owner, const char *launch, char **command) {
     prctl(PR_SET_PDEATHSIG, SIGTERM, 0UL, 0UL, 0UL);
     if (kill(owner, 0) && errno == ESRCH) return NL_EXIT_USAGE;
     /* of an attempt whose script was killed something may still be on its way out */
-    if (strcmp(launch, "-") != 0) nc_launched_end(launch, 0);
-    if (strcmp(launch, "-") != 0) watch_for_ranks(owner, launch);
+    if (strcmp(launch, "-") != 0) {
+        nc_launched_end(launch, 0);
+        watch_for_ranks(owner, launch);
+    }
     execvp(command[0], command);
     nl_error("cannot run '%s': %s", command[0], strerror(errno));
     return errno == ENOENT ? 127 : 126;
@@ -148,47 +149,36 @@ static int nc_launched_become(pid_t owner, const char *launch, char **command) {
 
 enum { EXIT_NOT_OURS = 70 }; /* a file of noiselab's that is not as it says: a bug, or two versions side by side */
 
-static const char usage[] =
-    "values [--with-names] [--pass-damaged] FILE... -- PATH... [-- PATH...] | split TEXT | nearest WORD < WORDS | "
-    "owned PID LAUNCH COMMAND... | end LAUNCH [PID] | redact < LINES | nodes LIST | job-nodes | "
-    "each-node RANKS NODES MPIRUN [OPTIONS] -- PROGRAM...";
-
-/* The values of one file, "-": stdin; after each "--" other lines begin. A status. */
-static int values_of(const char *file, const char *const *paths, int with_names, int passes_damaged) {
-    char reason[512], before[1024] = "";
-    json_error_t error;
-    json_t *json = strcmp(file, "-") == 0 ? json_loadf(stdin, 0, &error) : json_load_file(file, 0, &error);
-    if (with_names && snprintf(before, sizeof before, "%s\t", file) >= (int)sizeof before) before[0] = '\0';
-    if (!json) {
-        if (passes_damaged) return NL_EXIT_OK;
-        nl_error("%s: line %d: %s", file, error.line, error.text);
-        return EXIT_NOT_OURS;
-    }
-    int failed = 0;
-    while (*paths && !failed) {
-        int n = 0;
-        while (paths[n] && strcmp(paths[n], "--") != 0) n++;
-        failed = nc_values_write(stdout, json, paths, n, before, reason, sizeof reason);
-        paths += n + (paths[n] != NULL);
-    }
-    json_decref(json);
-    if (failed) nl_error("%s: %s: is it of another version of noiselab?", strcmp(file, "-") == 0 ? "what a program printed" : file, reason);
-    return failed ? EXIT_NOT_OURS : NL_EXIT_OK;
+static int usage(void) {
+    nl_error("usage: noiselab-sh values [--pass-damaged] FILE... -- PATH... [-- PATH...] | split TEXT | nearest WORD < WORDS | "
+             "owned PID LAUNCH COMMAND... | end LAUNCH [PID] | redact < LINES | nodes LIST | job-nodes | "
+             "each-node RANKS NODES MPIRUN [OPTIONS] -- PROGRAM...");
+    return NL_EXIT_USAGE;
 }
 
+/* Of each file a line, "-": stdin; after each "--" other lines begin. A status. */
 static int values(char **words) {
-    int with_names = 0, passes_damaged = 0, n_files = 0, status = NL_EXIT_OK;
-    for (; *words && strncmp(*words, "--", 2) == 0 && (*words)[2]; words++) {
-        with_names |= strcmp(*words, "--with-names") == 0;
-        passes_damaged |= strcmp(*words, "--pass-damaged") == 0;
-    }
+    char reason[512];
+    int passes_damaged = *words && strcmp(*words, "--pass-damaged") == 0, n_files = 0, status = NL_EXIT_OK;
+    words += passes_damaged;
     while (words[n_files] && strcmp(words[n_files], "--") != 0) n_files++;
-    const char *const *paths = (const char *const *)words + n_files + 1;
-    if (n_files == 0 || !words[n_files] || !*paths) {
-        nl_error("usage: noiselab-sh %s", usage);
-        return NL_EXIT_USAGE;
+    if (n_files == 0 || !words[n_files] || !words[n_files + 1]) return usage();
+    for (int i = 0; i < n_files && status == NL_EXIT_OK; i++) {
+        json_error_t error;
+        int is_stdin = strcmp(words[i], "-") == 0;
+        json_t *json = is_stdin ? json_loadf(stdin, 0, &error) : json_load_file(words[i], 0, &error);
+        if (!json && passes_damaged) continue;
+        if (!json) nl_error("%s: line %d: %s", words[i], error.line, error.text);
+        if (!json) return EXIT_NOT_OURS;
+        for (char **paths = words + n_files + 1; *paths && status == NL_EXIT_OK;) {
+            int n = 0;
+            while (paths[n] && strcmp(paths[n], "--") != 0) n++;
+            if (nc_values_write(stdout, json, (const char *const *)paths, n, reason, sizeof reason)) status = EXIT_NOT_OURS;
+            paths += n + (paths[n] != NULL);
+        }
+        if (status) nl_error("%s: %s: is it of another version of noiselab?", is_stdin ? "what a program printed" : words[i], reason);
+        json_decref(json);
     }
-    for (int i = 0; i < n_files && status == NL_EXIT_OK; i++) status = values_of(words[i], paths, with_names, passes_damaged);
     if (fflush(stdout) == 0) return status;
     nl_error("cannot write: %s", strerror(errno));
     return NL_EXIT_USAGE;
@@ -321,6 +311,5 @@ int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "job-nodes") == 0) return nodes(NULL);
     if (argc > 4 && strcmp(argv[1], "owned") == 0) return nc_launched_become((pid_t)atoi(argv[2]), argv[3], argv + 4);
     if (argc > 2 && strcmp(argv[1], "end") == 0) return nc_launched_end(argv[2], argc > 3 ? (pid_t)atoi(argv[3]) : 0);
-    nl_error("usage: noiselab-sh %s", usage);
-    return NL_EXIT_USAGE;
+    return usage();
 }

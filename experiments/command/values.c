@@ -1,102 +1,64 @@
 #include "experiments/command/values.h"
 
-/* The values of one path. */
-struct column {
-    const json_t **values; /* borrowed from the file's */
-    size_t n;
-    int has_star;
-};
-
-static int add(struct column *c, const json_t *value) {
-    const json_t **more = realloc(c->values, (c->n + 1) * sizeof *more);
-    if (!more) return -1;
-    c->values = more;
-    c->values[c->n++] = value;
-    return 0;
-}
-
-/* Follows what is left of a path. 0, -1 where there is no such value. */
-static int follow(struct column *c, const json_t *at, const char *path) {
+/* Appends to `found` what is left of a path means; 0, -1 where there is no such value. */
+static int follow(json_t *found, json_t *at, const char *path) {
     char key[NC_PATH_BYTES];
-    if (!*path) return json_is_object(at) || json_is_array(at) ? -1 : add(c, at);
-    size_t length = strcspn(path, ".");
-    const char *rest = path + length + (path[length] == '.');
-    if (length == 0 || length >= sizeof key) return -1;
-    memcpy(key, path, length);
-    key[length] = '\0';
-    if (strcmp(key, "*") != 0) {
-        const json_t *next = json_object_get(at, key);
-        return next ? follow(c, next, rest) : -1;
-    }
-    c->has_star = 1;
-    if (json_is_array(at)) {
-        size_t i;
-        json_t *element;
-        json_array_foreach(at, i, element) if (follow(c, element, rest)) return -1;
-        return 0;
-    }
-    const char *name;
+    size_t length = strcspn(path, "."), i;
+    const char *rest = path + length + (path[length] == '.'), *name;
     json_t *element;
-    if (!json_is_object(at)) return -1;
-    json_object_foreach((json_t *)at, name, element) if (follow(c, element, rest)) return -1;
-    return 0;
+    if (!*path) return json_is_object(at) || json_is_array(at) ? -1 : json_array_append(found, at);
+    if (snprintf(key, sizeof key, "%.*s", (int)length, path) >= (int)sizeof key || length == 0) return -1;
+    if (strcmp(key, "*") != 0) {
+        json_t *next = json_object_get(at, key);
+        return next ? follow(found, next, rest) : -1;
+    }
+    json_array_foreach(at, i, element) if (follow(found, element, rest)) return -1;
+    json_object_foreach(at, name, element) if (follow(found, element, rest)) return -1;
+    return json_is_array(at) || json_is_object(at) ? 0 : -1;
 }
 
 /* 0, -1 for a text that would break the line. */
 static int write_value(FILE *out, const json_t *value) {
     const char *text = json_string_value(value);
     if (text && strpbrk(text, "\t\n")) return -1;
-    switch (json_typeof(value)) {
-    case JSON_INTEGER: fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); break;
-    case JSON_REAL: fprintf(out, "%.17g", json_real_value(value)); break;
-    case JSON_TRUE: fputs("true", out); break;
-    case JSON_FALSE: fputs("false", out); break;
-    case JSON_STRING: fputs(*text ? text : "\"\"", out); break;
-    default: fputc('-', out);
-    }
+    if (text) fputs(*text ? text : "\"\"", out);
+    else if (json_is_null(value)) fputc('-', out);
+    else json_dumpf(value, out, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
     return 0;
 }
 
-static int write_lines(FILE *out, const struct column *columns, const char *const *paths, int n, const char *before, char *reason,
-                       size_t reason_size) {
+static int write_lines(FILE *out, json_t *const *columns, const char *const *paths, int n, char *reason, size_t reason_size) {
     int starred = -1;
     for (int i = 0; i < n; i++) {
-        if (!columns[i].has_star) continue;
-        if (starred >= 0 && columns[i].n != columns[starred].n)
+        if (!strchr(paths[i], '*')) continue;
+        if (starred >= 0 && json_array_size(columns[i]) != json_array_size(columns[starred]))
             return nl_say(reason, reason_size, "'%s' and '%s' have different numbers of values", paths[starred], paths[i]);
         starred = i;
     }
-    size_t n_lines = starred < 0 ? 1 : columns[starred].n;
-    for (size_t line = 0; line < n_lines; line++) {
-        fputs(before, out);
+    for (size_t line = 0; line < (starred < 0 ? 1 : json_array_size(columns[starred])); line++)
         for (int i = 0; i < n; i++) {
-            if (i) fputc('\t', out);
-            if (write_value(out, columns[i].values[columns[i].has_star ? line : 0]) == 0) continue;
-            return nl_say(reason, reason_size, "'%s' holds a tab or the end of a line", paths[i]);
+            if (write_value(out, json_array_get(columns[i], strchr(paths[i], '*') ? line : 0)))
+                return nl_say(reason, reason_size, "'%s' holds a tab or the end of a line", paths[i]);
+            fputc(i + 1 < n ? '\t' : '\n', out);
         }
-        fputc('\n', out);
-    }
     return 0;
 }
 
-int nc_values_write(FILE *out, const json_t *json, const char *const *paths, int n, const char *before, char *reason, size_t reason_size) {
-    struct column columns[NC_MAX_PATHS] = {0};
+int nc_values_write(FILE *out, json_t *json, const char *const *paths, int n, char *reason, size_t reason_size) {
+    json_t *columns[NC_MAX_PATHS] = {0};
     char *text = NULL;
     size_t size = 0;
     FILE *lines = open_memstream(&text, &size); /* all lines or none */
     int failed = !lines || n > NC_MAX_PATHS;
     snprintf(reason, reason_size, "there is not enough memory, or there are more than %d paths", NC_MAX_PATHS);
     for (int i = 0; i < n && !failed; i++) {
-        failed = follow(&columns[i], json, paths[i]);
+        failed = follow(columns[i] = json_array(), json, paths[i]);
         if (failed) snprintf(reason, reason_size, "there is no value '%s'", paths[i]);
     }
-    if (!failed) failed = write_lines(lines, columns, paths, n, before, reason, reason_size);
+    failed = failed || write_lines(lines, columns, paths, n, reason, reason_size);
     if (lines) fclose(lines);
-    if (!failed && fwrite(text, 1, size, out) != size) {
-        failed = 1;
-        snprintf(reason, reason_size, "it cannot be written");
-    }
-    for (int i = 0; i < n && i < NC_MAX_PATHS; i++) free(columns[i].values);
+    if (!failed && fwrite(text, 1, size, out) != size) failed = nl_say(reason, reason_size, "it cannot be written");
+    for (int i = 0; i < n && i < NC_MAX_PATHS; i++) json_decref(columns[i]);
     free(text);
     return failed ? -1 : 0;
 }

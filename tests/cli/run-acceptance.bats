@@ -163,7 +163,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     acceptance --submit --nodes 3 >/dev/null
     sed -i 's/--rotate=1:1/--rotate=1:0/' "$OUT/schedule.tsv"
     launch=$(planned | head -n 1)
-    mkdir -p "$OUT/$launch" && echo '{"ended": "complete"}' >"$OUT/$launch/launch.json"
+    mkdir -p "$OUT/$launch" && echo "{\"launch\": \"$launch\", \"ended\": \"complete\"}" >"$OUT/$launch/launch.json"
     ends 2 "$BIN/noiselab" run acceptance --resume "$OUT" 2>"$ERR"
     grep -qF -- "'--rotate=1:0' is not an order of nodes" "$ERR"
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# programs.sh LIBRARY BIN BUSY FOLDER [MOST]: generator, recorder, acceptance and detector (with a generator), once for every call that LIBRARY (fault.c)
-# can fail, failing its 1st, 2nd, ... call until there is none left (or MOST). Whatever fails: a status of the table, no load afterwards, and no file that says
-# it is whole and is not. A line for each program; exit status 1 if anything was not so. Where rows are kept, calls that this version has rows of are not
-# tried again.
+# programs.sh LIBRARY BIN BUSY FOLDER [MOST [STEP]]: generator, recorder, acceptance, detector (with a generator) and companion (a detector whose noiselab-agent
+# meets the fault), once for every call that LIBRARY (fault.c) can fail, failing its 1st, 1 + STEPth (1), ... call until there is none left (or MOST). Whatever fails: a
+# status of the table, no load afterwards, an agent that runs and is where it was, and no file that says it is whole and is not. A line for each program; exit
+# status 1 if anything was not so. Where rows are kept, calls that this version has rows of are not tried again. NL_FAULT_PROGRAMS: some of them.
 set -u
 # shellcheck source=tests/evidence-row.sh
 . "$(dirname "$0")/../evidence-row.sh"
-library=$1 bin=$2 busy=$3 folder=$4 most=${5:-1000}
+library=$1 bin=$2 busy=$3 folder=$4 most=${5:-1000} step=${6:-1}
 PATIENCE_S=60 # a program that takes longer hangs; on a busy machine everything takes longer
 calls='open fopen fflush fclose write fsync rename mkdir rmdir fork kill pipe mmap pidfd signal perf malloc'
 errors=(24 28 5 12 4) # EMFILE ENOSPC EIO ENOMEM EINTR
@@ -59,20 +59,39 @@ detector_is_whole() {
     [ "$1" != 0 ] || { jq -e '.ended == "complete"' "$json" && [ "$(jq .rows "$json")" = "$(tail -n +2 "$folder/campaign/one/halves.csv" | wc -l)" ]; }
 }
 
+# an agent of ours, frozen and thawed; whatever the launch comes to
+companion() {
+    "$bin/noiselab-detect" --op empty --levels none --agent "--agent-pid=$agent --who=none" --design blocks --block 20ms --seconds 0.2 --warmup 0s --out "$folder/campaign" --launch-id one
+}
+cpu_time() { cut -d ' ' -f 14,15 "/proc/$agent/stat"; }
+# it has CPU time again, within ten seconds, and no cgroup of ours
+companion_is_whole() {
+    local before until=$((SECONDS + 10))
+    before=$(cpu_time)
+    until [ "$(cpu_time)" != "$before" ] && ! grep noiselab-agent "/proc/$agent/cgroup"; do
+        [ "$SECONDS" -lt "$until" ] || { kill -CONT "$agent" && return 1; }
+        sleep 0.05
+    done
+}
+"$busy" 2ms 20ms &
+agent=$!
+trap 'kill -9 "$agent"' EXIT
+
 has_row() { [ -n "${NOISELAB_EVIDENCE-}" ] && grep -qs "^$program,$call,.*,$(git describe --always)," "$NOISELAB_EVIDENCE/faults.csv"; }
 
-export bin busy folder
-export -f generator recorder acceptance detector
-for program in ${NL_FAULT_PROGRAMS:-generator recorder acceptance detector}; do
-    n_injected=0 n_here=0
+export bin busy folder agent
+export -f generator recorder acceptance detector companion
+for program in ${NL_FAULT_PROGRAMS:-generator recorder acceptance detector companion}; do
+    n_injected=0 n_here=0 of=noiselab-
+    [ "$program" != companion ] || of=noiselab-agent
     for call in $calls; do
         ! has_row || continue
         n_before="$n_injected $n_here"
-        for ((n = 1; n <= most; n++)); do
+        for ((n = 1; n <= most; n += step)); do
             fault=$call:$n:${errors[n % 5]}
             rm -rf "${folder:?}"/*
             # shellcheck disable=SC2016 # it is loaded by what this shell starts
-            NL_FAULT=$fault NL_FAULT_PROGRAM=noiselab- NL_FAULT_HIT=$folder/hit NL_FAULT_RUN=$folder NL_FAULT_LIBRARY=$library \
+            NL_FAULT=$fault NL_FAULT_PROGRAM=$of NL_FAULT_HIT=$folder/hit NL_FAULT_RUN=$folder NL_FAULT_LIBRARY=$library \
                 timeout -k 1 "$PATIENCE_S" bash -c 'LD_PRELOAD=$NL_FAULT_LIBRARY; export LD_PRELOAD; "$0"' "$program" >"$folder/said" 2>"$folder/error" </dev/null
             status=$?
             [ -e "$folder/hit" ] || break
@@ -81,7 +100,7 @@ for program in ${NL_FAULT_PROGRAMS:-generator recorder acceptance detector}; do
             no_load || { bad "something goes on: $(started_here | while read -r pid; do cat "/proc/$pid/comm"; done | paste -sd ' ')" && started_here | xargs kill -9; }
             "${program}_is_whole" "$status" >/dev/null 2>&1 || bad "status $status, and a file is not what it says"
         done
-        evidence_row faults 'make fault-programs: each call of a kind fails once, the 1st, the 2nd, ...; bad: a wrong status, a load that goes on, a file that is not what it says' \
+        evidence_row faults 'make fault: each call of a kind fails once, the 1st, the 2nd, ...; bad: a wrong status, a load that goes on, a file that is not what it says' \
             program,call,faults,bad "$program" "$call" $((n_injected - ${n_before% *})) $((n_here - ${n_before#* }))
     done
     printf '%-10s %4d faults injected, %d bad\n' "$program" "$n_injected" "$n_here"
