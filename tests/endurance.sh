@@ -13,9 +13,8 @@ BIN=$PWD/${NOISELAB_BUILD:-build}/bin
 BUSY=$PWD/${NOISELAB_BUILD:-build}/bench/bench_busy
 work=$(mktemp -d) || exit 2
 chmod 755 "$work"
-group='' group_dir=''
-n_kills=0 n_frozen=0 n_loads=0 n_lost=0 n_stuck=0 n_unmade=0 n_left=0 longest_ms=0
-declare -A killed
+group='' group_dir='' AGENT='' RUN=''
+declare -A killed n=([kills]=0 [frozen]=0 [loads]=0 [lost]=0 [stuck]=0 [unmade]=0 [left]=0 [longest_ms]=0)
 
 # what everything may take on a busy machine, s
 START_S=60 END_S=60 THAW_S=5 RESUME_S=120
@@ -24,11 +23,17 @@ LOAD_MS=${ENDURANCE_LOAD_MS:-1000}
 
 now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 
+# bad KIND TEXT: what should not be
+bad() {
+    n[$1]=$((n[$1] + 1))
+    echo "  $2: $what"
+}
+n_bad() { echo $((n[frozen] + n[loads] + n[left] + n[lost] + n[stuck])); }
+
 # until_or SECONDS COMMAND...: until it succeeds
 until_or() {
     local until=$((SECONDS + $1))
-    shift
-    until "$@"; do
+    until "${@:2}"; do
         [ "$SECONDS" -lt "$until" ] || return 1
         sleep 0.05
     done
@@ -47,18 +52,13 @@ none_of_ours() {
     local name
     for name in noiselab-detect noiselab-gen noiselab-agent nl-guardian; do [ -z "$(of_launch "$name")" ] || return 1; done
 }
-is_running() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status" && return 1; return 0; }
-has_ended() { ! is_running "$1"; }
+has_ended() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
 ticks() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '{ print $12 + $13 }'; }
 
 # is_thawed PID: neither stopped nor in a frozen cgroup, and, of a loop that works, its CPU time goes on
 is_thawed() {
-    local before
-    ! grep -qs '^State:.[Tt]' "/proc/$1/status" || return 1
-    ! grep -qs FROZEN "$group_dir/freezer.state" || return 1
-    ! grep -qs 'frozen 1' "$group_dir/cgroup.events" || return 1
-    before=$(ticks "$1")
-    until_or 2 has_worked "$1" "$before"
+    ! grep -qs '^State:.[Tt]' "/proc/$1/status" && ! grep -qs FROZEN "$group_dir/freezer.state" && ! grep -qs 'frozen 1' "$group_dir/cgroup.events" &&
+        until_or 2 has_worked "$1" "$(ticks "$1")"
 }
 
 # has_worked PID TICKS: it has used CPU time since then
@@ -81,17 +81,14 @@ make_agent() {
 }
 
 end_agent() {
-    [ -n "$AGENT" ] || return 0
-    kill -9 "$AGENT" 2>/dev/null
-    wait "$AGENT" 2>/dev/null
+    [ -z "$AGENT" ] || { kill -9 "$AGENT" && wait "$AGENT"; } 2>/dev/null
+    AGENT=''
 }
 
 make_group() {
     group=noiselab-endurance.$$
     for group_dir in /sys/fs/cgroup/freezer /sys/fs/cgroup; do
-        [ -e "$group_dir/cgroup.procs" ] || continue
-        group_dir=$group_dir/$group
-        mkdir "$group_dir" 2>/dev/null && return
+        [ -e "$group_dir/cgroup.procs" ] && group_dir=$group_dir/$group && mkdir "$group_dir" 2>/dev/null && return
     done
     group='' group_dir=''
 }
@@ -99,15 +96,15 @@ make_group() {
 # choose_victim: sets name and pid of what is killed; of several processes any
 choose_victim() {
     local names=(noiselab-detect mpirun noiselab-agent nl-guardian noiselab-gen run) pids
+    [ "$way" != recorded ] || names=(noiselab-record run)
     name=${names[RANDOM % ${#names[@]}]}
     case $name in
-    run) pid=$RUN ;;
-    mpirun) pid=$(pgrep -P "$RUN" | head -n 1) ;;
-    *)
-        mapfile -t pids < <(of_launch "$name")
-        pid=${pids[RANDOM % (${#pids[@]} + 1)]-${pids[0]-}}
-        ;;
+    run) pids=("$RUN") ;;
+    mpirun) pids=("$(pgrep -P "$RUN" | head -n 1)") ;;
+    noiselab-record) pids=("$recorder") ;;
+    *) mapfile -t pids < <(of_launch "$name") ;;
     esac
+    pid=${pids[RANDOM % (${#pids[@]} + 1)]-${pids[0]-}}
     [ -n "$pid" ]
 }
 
@@ -124,52 +121,43 @@ no_load() {
 # time_load KILLED_MS: how long the load of a launch that ends goes on after the kill, by looks of a fifth of a second
 time_load() {
     local looked_ms=0
-    for (( ; ; )); do
+    while [ "$looked_ms" -le $((10 * LOAD_MS)) ]; do
         looked_ms=$(($(now_ms) - $1))
-        if no_load; then break; fi
-        [ "$looked_ms" -le $((10 * LOAD_MS)) ] || break
+        ! no_load || break
     done
-    [ "$looked_ms" -le "$longest_ms" ] || longest_ms=$looked_ms
-    [ "$looked_ms" -le "$LOAD_MS" ] || { n_loads=$((n_loads + 1)) && echo "  a load went on for $looked_ms ms: $what"; }
+    [ "$looked_ms" -le "${n[longest_ms]}" ] || n[longest_ms]=$looked_ms
+    [ "$looked_ms" -le "$LOAD_MS" ] || bad loads "a load went on for $looked_ms ms"
 }
 
-# judge_end ROWS: of a launch that has ended, and had so many rows when something was killed
-judge_end() {
-    local n_before=$1
-    until_or "$END_S" none_of_ours || { n_left=$((n_left + 1)) && echo "  a process was left: $what"; }
+# judge_agent: that it was given back
+judge_agent() {
     if [ -n "$AGENT" ] && ! until_or "$THAW_S" is_thawed "$AGENT"; then
-        n_frozen=$((n_frozen + 1))
-        echo "  left frozen: $what"
+        bad frozen 'left frozen'
         kill -CONT "$AGENT"
         [ ! -e "$group_dir/freezer.state" ] || echo THAWED >"$group_dir/freezer.state"
         [ ! -e "$group_dir/cgroup.freeze" ] || echo 0 >"$group_dir/cgroup.freeze"
     fi
     if [ "$way" = command ] && ! until_or "$THAW_S" is_off; then
-        n_frozen=$((n_frozen + 1))
-        echo "  left switched on: $what"
+        bad frozen 'left switched on'
         rm -f "$work/on"
     fi
-    # rows are flushed as they are taken: at most the half under way is lost
-    [ "$(rows)" -ge "$n_before" ] || { n_lost=$((n_lost + 1)) && echo "  rows were lost: $what"; }
-    [ "$(cat "$OUT"/*/halves.csv | awk -F , 'NR == 1 { n = NF } NF != n' | wc -l)" -le 1 ] || { n_lost=$((n_lost + 1)) && echo "  damaged rows: $what"; }
 }
 
-# a campaign with one kill
+# has_recorder: of the recording before the launches
+has_recorder() { recorder=$(pgrep -P "$RUN" -x noiselab-record); }
+
+# once I: a campaign with one kill
 once() {
-    local ways=(pid cmd command cgroup) delay_ms n_before
+    local ways=(pid cmd command cgroup) n_before=0 begun=has_rows rest=(--half-period 40ms --agent-period 20ms --agent-settle 5ms --levels 20 --warmup 0s --seconds 60 --who none --seed "$1")
     [ -n "$group" ] || ways=(pid cmd command)
     way=${ways[RANDOM % ${#ways[@]}]} OUT=$work/campaign-$1
     make_agent
-    if [ "$((RANDOM % 8))" = 0 ] && [ "$way" = pid ]; then
-        once_recording "$1"
-        end_agent
-        return
-    fi
-    "$BIN/noiselab" run agent "${words[@]}" --ranks 2 --op barrier --half-period 40ms --agent-period 20ms --agent-settle 5ms --levels 20 --warmup 0s --seconds 60 --launches 1 \
-        --who none --seed "$1" --out "$OUT" --no-report >"$work/said" 2>&1 3>&- &
+    # killed while the agent is recorded, before the launches
+    if [ "$((RANDOM % 8))" = 0 ] && [ "$way" = pid ]; then way=recorded begun=has_recorder rest=(); fi
+    "$BIN/noiselab" run agent "${words[@]}" --ranks 2 --op barrier "${rest[@]}" --launches 1 --out "$OUT" --no-report >"$work/said" 2>&1 3>&- &
     RUN=$!
-    if ! until_or "$START_S" has_rows || ! choose_victim; then
-        n_unmade=$((n_unmade + 1))
+    if ! until_or "$START_S" $begun || ! choose_victim; then
+        n[unmade]=$((n[unmade] + 1))
         echo "  no campaign ($way): $(tail -n 1 "$work/said")"
         kill -TERM "$RUN" 2>/dev/null
         wait "$RUN"
@@ -177,62 +165,42 @@ once() {
         end_agent
         return
     fi
-    delay_ms=$((RANDOM % 200))
-    sleep "0.$(printf %03d "$delay_ms")"
+    sleep "0.$(printf %03d "$((RANDOM % 200))")"
     what="$name of a launch with --agent-$way, campaign $1"
     n_before=$(rows)
     kill -9 "$pid"
-    n_kills=$((n_kills + 1)) killed[$name]=$((${killed[$name]-0} + 1))
-    [ "$name" = nl-guardian ] || time_load "$(now_ms)"
+    n[kills]=$((n[kills] + 1)) killed[$name]=$((${killed[$name]-0} + 1))
+    [ "$name" = nl-guardian ] || [ "$way" = recorded ] || time_load "$(now_ms)"
     # what a launch survives (its guardian, which is replaced) is ended as a user would
     until_or 2 has_ended "$RUN" || kill -TERM "$RUN" 2>/dev/null
-    until_or "$END_S" has_ended "$RUN" || { n_stuck=$((n_stuck + 1)) && echo "  noiselab run does not end: $what" && kill -9 "$RUN"; }
+    until_or "$END_S" has_ended "$RUN" || { bad stuck 'noiselab run does not end' && kill -9 "$RUN"; }
     wait "$RUN" 2>/dev/null
-    judge_end "$n_before"
     RUN=''
-    resume
+    until_or "$END_S" none_of_ours || bad left 'a process was left'
+    judge_agent
+    if [ "$way" = recorded ]; then
+        until_or 2 has_ended "$recorder" || bad left 'the recorder goes on'
+    else
+        # rows are flushed as they are taken: at most the half under way is lost
+        [ "$(rows)" -ge "$n_before" ] || bad lost 'rows were lost'
+        [ "$(cat "$OUT"/*/halves.csv | awk -F , 'NR == 1 { n = NF } NF != n' | wc -l)" -le 1 ] || bad lost 'damaged rows'
+        # the campaign goes on, for a second in place of a minute
+        sed -i 's/\t--seconds\t[^\t]*/\t--seconds\t0.5/' "$OUT/schedule.tsv"
+        timeout "$RESUME_S" "$BIN/noiselab" run agent --resume "$OUT" --only 1 --no-report >"$work/said" 2>&1 3>&- ||
+            bad stuck "not resumed (status $?): $(tail -n 1 "$work/said")"
+    fi
     end_agent
-    [ "$n_stuck$n_frozen$n_loads$n_lost$n_left" != 00000 ] || rm -rf "$OUT"
-}
-
-# of a recording before the launches: the recorder or noiselab run is killed, and neither recorder nor scraper go on
-once_recording() {
-    "$BIN/noiselab" run agent "${words[@]}" --ranks 2 --op barrier --launches 1 --out "$OUT" --no-report >"$work/said" 2>&1 3>&- &
-    RUN=$!
-    if ! until_or "$START_S" pgrep -P "$RUN" -x noiselab-record >/dev/null; then
-        n_unmade=$((n_unmade + 1))
-        kill -9 "$RUN"
-        return
-    fi
-    recorder=$(pgrep -P "$RUN" -x noiselab-record) name=noiselab-record pid=$recorder
-    [ "$((RANDOM % 2))" = 0 ] || { name=run pid=$RUN; }
-    what="$name while the agent is recorded, campaign $1"
-    kill -9 "$pid"
-    n_kills=$((n_kills + 1)) killed[$name]=$((${killed[$name]-0} + 1))
-    until_or "$END_S" has_ended "$RUN" || { n_stuck=$((n_stuck + 1)) && echo "  noiselab run does not end: $what" && kill -9 "$RUN"; }
-    wait "$RUN" 2>/dev/null
-    until_or 2 has_ended "$recorder" || { n_left=$((n_left + 1)) && echo "  the recorder goes on: $what"; }
-    is_thawed "$AGENT" || { n_frozen=$((n_frozen + 1)) && echo "  left frozen: $what"; }
-}
-
-# resume: the campaign goes on, for a second in place of a minute
-resume() {
-    local status=0
-    sed -i 's/\t--seconds\t[^\t]*/\t--seconds\t0.5/' "$OUT/schedule.tsv"
-    timeout "$RESUME_S" "$BIN/noiselab" run agent --resume "$OUT" --only 1 --no-report >"$work/said" 2>&1 3>&- || status=$?
-    if [ "$status" != 0 ]; then
-        n_stuck=$((n_stuck + 1))
-        echo "  not resumed (status $status): $what: $(tail -n 1 "$work/said")"
-    fi
+    [ "$(n_bad)" != 0 ] || rm -rf "$OUT"
 }
 
 # sum_up: what was found so far
 sum_up() {
     for name in "${!killed[@]}"; do printf '%-16s %4d killed\n' "$name" "${killed[$name]}"; done | sort
-    echo "endurance: $n_kills kills, $n_frozen left frozen or switched on, $n_loads loads after a second (longest $longest_ms ms), $n_left processes left, $n_lost with rows lost," \
-        "$n_stuck not ended or not resumed; $n_unmade campaigns could not be made"
-    [ "$n_kills" = 0 ] || evidence_row endurance 'make endurance KILLS=KILLS SEED=SEED: random kill -9 of running campaigns with agents, and what was not given back' \
-        seed,kills,frozen,loads,longest_ms,left,lost,stuck,unmade "$SEED" "$n_kills" "$n_frozen" "$n_loads" "$longest_ms" "$n_left" "$n_lost" "$n_stuck" "$n_unmade"
+    echo "endurance: ${n[kills]} kills, ${n[frozen]} left frozen or switched on, ${n[loads]} loads after a second (longest ${n[longest_ms]} ms)," \
+        "${n[left]} processes left, ${n[lost]} with rows lost, ${n[stuck]} not ended or not resumed; ${n[unmade]} campaigns could not be made"
+    [ "${n[kills]}" = 0 ] || evidence_row endurance 'make endurance KILLS=KILLS SEED=SEED: random kill -9 of running campaigns with agents, and what was not given back' \
+        seed,kills,frozen,loads,longest_ms,left,lost,stuck,unmade \
+        "$SEED" "${n[kills]}" "${n[frozen]}" "${n[loads]}" "${n[longest_ms]}" "${n[left]}" "${n[lost]}" "${n[stuck]}" "${n[unmade]}"
 }
 
 clean_up() {
@@ -245,12 +213,11 @@ clean_up() {
 exec 2> >(grep -v ': line [0-9]*: *[0-9]* Killed ' >&2)
 trap clean_up EXIT
 trap 'sum_up; exit 2' INT TERM HUP
-AGENT='' RUN=''
 make_group
-for ((i = 1; n_kills < KILLS && n_unmade < 10 + KILLS / 10; i++)); do
+for ((i = 1; n[kills] < KILLS && n[unmade] < 10 + KILLS / 10; i++)); do
     once "$i"
-    [ "$((i % 20))" != 0 ] || echo "$n_kills kills so far"
+    [ "$((i % 20))" != 0 ] || echo "${n[kills]} kills so far"
 done
 sum_up
-[ "$n_frozen$n_loads$n_left$n_lost$n_stuck" = 00000 ] || exit 1
-[ "$n_kills" -ge "$KILLS" ] || exit 3
+[ "$(n_bad)" = 0 ] || exit 1
+[ "${n[kills]}" -ge "$KILLS" ] || exit 3
