@@ -19,7 +19,8 @@ static const struct { int64_t after_ns; int signal; } steps[] = {{5 * SECOND_NS,
 enum { N_STEPS = sizeof steps / sizeof *steps };
 
 /* names of ours as the kernel cuts them, ranks first */
-static const char *const programs[] = {"noiselab-detect", "noiselab-accept", "noiselab-gen", "noiselab-agent", "noiselab-record", "nl-guardian"};
+static const char *const programs[] = {"noiselab-detect", "noiselab-accept", "noiselab-gen",
+                                       "noiselab-agent",  "noiselab-record", "nl-guardian"};
 enum { N_RANKS = 2, N_PROGRAMS = sizeof programs / sizeof *programs };
 
 /* Whether it was started for that launch; what has ended and was not waited for has no environment any more. */
