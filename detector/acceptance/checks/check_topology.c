@@ -28,7 +28,7 @@ static int open_cell(struct nx_run *r, struct nx_task *t, struct cell *c, int64_
     char reason[NX_REASON_BYTES];
     int is_in = r->team.rank < c->n_ranks;
     c->comm = MPI_COMM_NULL;
-    if (is_in) c->n_peers = c->topology->neighbours(c->n_ranks, r->team.rank, NULL);
+    if (is_in) c->n_peers = c->topology->neighbours(c->topology, c->n_ranks, r->team.rank, NULL);
     int64_t needed = (int64_t)c->n_peers * c->bytes;
     if (nx_lacks_memory(r, 2 * needed, reason)) {
         snprintf(t->reason, sizeof t->reason, "%s with %d bytes left out: %.150s", c->topology->name, c->bytes, reason);
@@ -36,7 +36,7 @@ static int open_cell(struct nx_run *r, struct nx_task *t, struct cell *c, int64_
     }
     c->peers = calloc((size_t)c->n_peers + 1, sizeof *c->peers);
     if (nx_is_out_of_memory(r, t, !c->peers)) return -1;
-    if (is_in) c->topology->neighbours(c->n_ranks, r->team.rank, c->peers);
+    if (is_in) c->topology->neighbours(c->topology, c->n_ranks, r->team.rank, c->peers);
     c->n_channels = nx_channels(c->topology, c->n_ranks);
     MPI_Comm_split(r->team.world, is_in ? 0 : MPI_UNDEFINED, r->team.rank, &c->comm);
     if (needed > *room) *room = needed;
@@ -56,7 +56,7 @@ static int open_topology(struct nx_run *r, struct nx_task *t) {
         for (int k = 0; nx_topologies[k].name && has_size(r->o->sizes[i], largest); k++) {
             struct cell *c = &s->cells[s->n_cells];
             *c = (struct cell){
-                .topology = &nx_topologies[k], .n_ranks = nx_topologies[k].ranks(r->team.n_ranks), .bytes = (int)r->o->sizes[i]};
+                .topology = &nx_topologies[k], .n_ranks = nx_topology_ranks(&nx_topologies[k], r->team.n_ranks), .bytes = (int)r->o->sizes[i]};
             int rc = open_cell(r, t, c, &room, &most_peers);
             if (rc < 0) return -1;
             s->n_cells += rc == 0;
@@ -78,7 +78,6 @@ static int64_t between_barriers(const struct state *s, const struct cell *c, int
 }
 
 static void measure_cell(struct nx_run *r, const struct state *s, const struct cell *c, int64_t slice_ns) {
-    char shape[24] = "";
     memcpy(s->buffers.peers, c->peers, (size_t)c->n_peers * sizeof *c->peers);
     between_barriers(s, c, 1);
     int64_t took_ns = 0, n = 0, more, begin_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
@@ -87,8 +86,7 @@ static void measure_cell(struct nx_run *r, const struct state *s, const struct c
     double total = 2e9 * (double)c->bytes * (double)c->n_channels * (double)n / (double)took_ns;
     if (r->team.rank != 0) return;
     struct nx_row row = nx_row("");
-    if (c->topology->shape) c->topology->shape(c->n_ranks, shape, sizeof shape);
-    snprintf(row.variant, sizeof row.variant, "%s%s%s", c->topology->name, shape[0] ? ":" : "", shape);
+    nx_topology_tell(c->topology, c->n_ranks, row.variant, sizeof row.variant);
     row.bytes = c->bytes;
     row.n_ranks = c->n_ranks;
     nx_put(r, &row, "total", "bytes_per_s", total, n);

@@ -2,7 +2,7 @@
 #include "detector/profile/library/count.h"
 #include "common/sys/nl_preempted.h"
 
-enum { SLOTS = 1024, HANDLES = 1024, MOST_KNOWN = 256 };
+enum { SLOTS = 1024, MOST_KNOWN = 256 };
 
 /* of the program's time, for looks at arrivals: one in so many */
 enum { BUDGET = 200 };
@@ -28,14 +28,10 @@ static struct {
     uint16_t row[SLOTS]; /* 1 + index of the row; 0: none */
     uint64_t key[SLOTS];
     struct nf_sampled known[MOST_KNOWN];
-    uint16_t of_handle[HANDLES]; /* 1 + index of `known`; 0: never used; GONE: no more */
-    uint16_t unused[MOST_KNOWN];
-    int n_unused;
+    int n_known; /* places used so far; handle 0: it is free again */
     struct nl_preempted account;
     char lock;
 } here;
-
-enum { GONE = 0xffff };
 
 static void lock(void) {
     if (!nf_process.needs_lock) return;
@@ -79,15 +75,11 @@ static struct nf_row *row_of(int operation, int kind, int n_ranks, int root, int
 
 /* ---- communicators ---- */
 
-static uint32_t handle_slot(uintptr_t handle) { return mix(handle) % HANDLES; }
-
+/* Few are in use at a time, and those that came first are used most. */
 static struct nf_sampled *known(MPI_Comm comm) {
-    uintptr_t handle = (uintptr_t)comm;
-    for (uint32_t slot = handle_slot(handle);; slot = (slot + 1) % HANDLES) {
-        uint16_t at = here.of_handle[slot];
-        if (!at) return NULL;
-        if (at != GONE && here.known[at - 1].handle == handle) return &here.known[at - 1];
-    }
+    for (int i = 0; i < here.n_known; i++)
+        if (here.known[i].handle == (uintptr_t)comm) return &here.known[i];
+    return NULL;
 }
 
 /* A hash of the members' ranks in the world; 0 where it cannot be had. */
@@ -124,17 +116,15 @@ static void name_communicator(struct nf_sampled *k, MPI_Comm comm) {
 
 static struct nf_sampled *new_known(MPI_Comm comm) {
     static struct nf_sampled none; /* one too many: counted, not told apart */
-    int is_between = 0;
-    struct nf_sampled *k = here.n_unused ? &here.known[here.unused[--here.n_unused]] : &none;
+    int is_between = 0, at = 0;
+    while (at < here.n_known && here.known[at].handle) at++;
+    struct nf_sampled *k = at < MOST_KNOWN ? &here.known[at] : &none;
+    here.n_known += k != &none && at == here.n_known;
     *k = (struct nf_sampled){.handle = (uintptr_t)comm};
     PMPI_Comm_size(comm, &k->n_ranks);
     PMPI_Comm_test_inter(comm, &is_between);
     k->kind = k->n_ranks == nf_process.file->n_ranks && !is_between ? NF_WORLD : NF_PART;
-    if (k == &none) return k;
-    uint32_t slot = handle_slot(k->handle);
-    while (here.of_handle[slot] && here.of_handle[slot] != GONE) slot = (slot + 1) % HANDLES;
-    here.of_handle[slot] = (uint16_t)(k - here.known + 1);
-    if (!is_between) name_communicator(k, comm);
+    if (k != &none && !is_between) name_communicator(k, comm);
     return k;
 }
 
@@ -147,16 +137,7 @@ void nf_comm_free(MPI_Comm comm) {
     if (!nf_process.file) return;
     lock();
     struct nf_sampled *k = known(comm);
-    if (k) {
-        uint32_t slot = handle_slot(k->handle);
-        while (here.of_handle[slot] != k - here.known + 1) slot = (slot + 1) % HANDLES;
-        here.of_handle[slot] = GONE;
-        here.unused[here.n_unused++] = (uint16_t)(k - here.known);
-        k->handle = 0;
-        /* nothing is looked for behind what was never used */
-        if (!here.of_handle[(slot + 1) % HANDLES])
-            for (; here.of_handle[slot] == GONE; slot = (slot + HANDLES - 1) % HANDLES) here.of_handle[slot] = 0;
-    }
+    if (k) k->handle = 0;
     unlock();
 }
 
@@ -335,8 +316,6 @@ static int64_t look_cost_ns(void) {
 }
 
 void nf_count_open(void) {
-    here.n_unused = 0;
-    for (int i = MOST_KNOWN - 1; i >= 0; i--) here.unused[here.n_unused++] = (uint16_t)i;
     nl_preempted_open(&here.account, NL_PREEMPTED_AUTO);
     nf_process.file->can_see_waits = nl_preempted_source(&here.account) == NL_PREEMPTED_SCHEDULER;
     nf_process.file->sample_cost_ns = look_cost_ns();
