@@ -196,16 +196,13 @@ static void describe_bursts(const struct ng_worker *w, char *buf, size_t size) {
     const struct ng_options *o = w->options;
     char period[32], burst[32];
     const struct ng_plan *p = &w->plan;
-    nl_format_duration(p->period_ns, period, sizeof period);
     if (o->trace) { /* so that a person sees what a file in another unit, or of another kind, would do */
         int64_t n = w->trace_cpu >= 0 ? o->trace->bursts[w->trace_cpu] : o->trace->n_bursts;
-        double round_s = (double)o->trace->span_ns * o->shape.scale_period * 1e-9;
-        double longest_ns = (double)o->trace->longest_ns[w->trace_cpu >= 0 ? w->trace_cpu : 0] * o->shape.scale_burst;
-        nl_format_duration((int64_t)longest_ns, burst, sizeof burst);
-        snprintf(buf, size, "replay of %" PRId64 " burst%s%s; %.4g bursts per second, longest %s", n, n == 1 ? "" : "s",
-                 o->shape.is_looped ? ", again and again" : "", (double)n / round_s, burst);
+        snprintf(buf, size, "replay of %" PRId64 " burst%s%s; %.4g bursts per second", n, n == 1 ? "" : "s",
+                 o->shape.is_looped ? ", again and again" : "", (double)n / ((double)o->trace->span_ns * o->shape.scale_period * 1e-9));
         return;
     }
+    nl_format_duration(p->period_ns, period, sizeof period);
     if (o->rate_per_s > 0) snprintf(burst, sizeof burst, "%.4g %.16s", ng_share(p, 0, 1), o->kinds[0]->unit);
     else nl_format_duration((int64_t)ng_share(p, 0, 1), burst, sizeof burst);
     snprintf(buf, size, "%" PRId64 " bursts of %s, one every %s%s", ng_n_periods(p), burst, period,

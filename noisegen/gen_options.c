@@ -137,6 +137,8 @@ static void print_kinds(FILE *out) {
 enum { ALONE = 1, KINDS_SHIFT = 8, PATTERNS_SHIFT = 16 };
 
 #define AT(type, member) NL_AT(type, struct ng_options, member)
+/* What is scaled stays within the range of its type. */
+#define FACTOR 1e-9, 1e9, .wanted = "a factor from 1e-9 to 1e9 (try 0.1, 2)"
 #define OF_KINDS(uses) .tags = (unsigned)(uses) << KINDS_SHIFT
 #define OF_PATTERNS(uses, where) .tags = (unsigned)(uses) << PATTERNS_SHIFT | (where)
 
@@ -169,9 +171,9 @@ static const struct nl_option rows[] = {
      .of = "pattern", OF_PATTERNS(NG_SHAPE_GROUP, 0)},
     {"replay", "FILE", "replay: the trace, lines start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind]]", 2, AT(TEXT, replay),
      .wanted = "the path of a trace", OF_PATTERNS(NG_SHAPE_TRACE, 0)},
-    {"scale-period", "FACTOR", "replay: stretches the times between bursts", 2, AT(FACTOR, shape.scale_period), .of = "pattern",
+    {"scale-period", "FACTOR", "replay: stretches the times between bursts", 2, AT(NUMBER, shape.scale_period), FACTOR, .of = "pattern",
      OF_PATTERNS(NG_SHAPE_TRACE, 0)},
-    {"scale-burst", "FACTOR", "replay: stretches the bursts", 2, AT(FACTOR, shape.scale_burst), .of = "pattern",
+    {"scale-burst", "FACTOR", "replay: stretches the bursts", 2, AT(NUMBER, shape.scale_burst), FACTOR, .of = "pattern",
      OF_PATTERNS(NG_SHAPE_TRACE, ALONE)},
     {"loop", NULL, "replay: begin again at the end, for the whole duration (default no)", 2, AT(WORD, shape.is_looped), .table = no_or_yes,
      .of = "pattern", OF_PATTERNS(NG_SHAPE_TRACE, ALONE)},

@@ -58,7 +58,6 @@ done
 # a kind may allocate when it is prepared, but not in `work`: everything that `work` reaches within its file
 for file in noisegen/kinds/kind_*.c; do
     name=$(basename "$file" .c)
-    [ "$name" = kind_help ] && continue
     found=$(objdump -dr --no-show-raw-insn "$build/obj/noisegen/kinds/$name.o" | awk '
         /^[0-9a-f]+ <.*>:$/ { f = $2; gsub(/[<>:]/, "", f); seen[f] = 1; next }
         / R_[A-Z0-9_]+/ { s = $NF; sub(/[-+]0x[0-9a-f]+$/, "", s); calls[f] = calls[f] " " s; next }

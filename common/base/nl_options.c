@@ -137,7 +137,6 @@ const char *nl_options_set(struct nl_command_line *line, int i, const char *text
     case NL_SECONDS: return taken(row, nl_parse_seconds(text, at), NL_SECONDS_HELP);
     case NL_SIZE: return taken(row, nl_parse_size(text, at) || !is_within(row, (double)*(int64_t *)at), NL_SIZE_HELP);
     case NL_RATE: return taken(row, nl_parse_rate(text, at), NL_RATE_HELP);
-    case NL_FACTOR: return taken(row, nl_parse_factor(text, at), NL_FACTOR_HELP);
     case NL_SEED: return taken(row, nl_parse_seed(text, at), "a whole number of up to 64 bits (try 1, 0x2a)");
     case NL_HELP:
     case NL_VERSION: break;

@@ -23,7 +23,6 @@ enum nl_type {
     NL_SECONDS,          /* ns: a number without a unit is seconds */
     NL_SIZE,             /* bytes, from `least` to `most` where that is not 0 */
     NL_RATE,             /* per second */
-    NL_FACTOR,
     NL_SEED,
     NL_HELP, NL_VERSION  /* prints that, and nothing else is to be done */
 };
@@ -43,7 +42,6 @@ enum nl_type {
 #define NL_C_SECONDS int64_t
 #define NL_C_SIZE int64_t
 #define NL_C_RATE double
-#define NL_C_FACTOR double
 #define NL_C_SEED uint64_t
 
 /* Type and place of a row, which the compiler refuses where the member of the structure has another type. */

@@ -69,15 +69,11 @@ int nl_secret_redact(const char *text, const char *before, char *out, size_t siz
 static json_t *redacted(const json_t *json, const char *before) {
     const char *text = json_string_value(json);
     size_t size = 4 * strlen(text) + sizeof NL_SECRET_MARK;
-    /* most are short; a long one without memory is better lost than shown */
-    char few[1024], *out = size <= sizeof few ? few : malloc(size);
+    char *out = malloc(size);
     json_t *made = NULL;
-    if (!out) return json_string(NL_SECRET_MARK);
-    if (nl_secret_redact(text, before, out, size)) {
-        made = json_string(out);
-        if (!made) made = json_string(NL_SECRET_MARK);
-    }
-    if (out != few) free(out);
+    if (!out) return json_string(NL_SECRET_MARK); /* without memory it is better lost than shown */
+    if (nl_secret_redact(text, before, out, size) && !(made = json_string(out))) made = json_string(NL_SECRET_MARK);
+    free(out);
     return made;
 }
 

@@ -88,14 +88,6 @@ int nl_parse_rate(const char *text, double *out_per_s) {
     return 0;
 }
 
-int nl_parse_factor(const char *text, double *out) {
-    const char *rest;
-    double value;
-    if (parse_number(text, &value, &rest) || *rest || value < 1e-9 || value > 1e9) return -1;
-    *out = value;
-    return 0;
-}
-
 int nl_parse_int(const char *text, int64_t min, int64_t max, int64_t *out) {
     if (!isdigit((unsigned char)text[0]) && text[0] != '-') return -1;
     char *end;

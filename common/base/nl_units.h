@@ -29,10 +29,6 @@ int nl_parse_percent(const char *text, double *out_percent);
 #define NL_RATE_HELP "a rate per second (try 100, 2.5, 10k, 500MB)"
 int nl_parse_rate(const char *text, double *out_per_s);
 
-/* A positive factor from 1e-9 to 1e9: what is scaled stays within the range of its type. */
-#define NL_FACTOR_HELP "a factor from 1e-9 to 1e9 (try 0.1, 2)"
-int nl_parse_factor(const char *text, double *out);
-
 /* A whole decimal number within [min, max]. */
 int nl_parse_int(const char *text, int64_t min, int64_t max, int64_t *out);
 

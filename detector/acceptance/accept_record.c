@@ -21,12 +21,9 @@ static void put_text(FILE *f, const char *text) { fprintf(f, "%s,", text ? text 
 int nx_record_row(struct nx_record *r, const struct nx_row *row, const struct nx_row_context *c) {
     FILE *f = r->rows;
     const double values[] = {row->sd, row->min, row->max, row->median};
+    const char *const words[] = {r->files.launch, c->check, row->variant, row->metric, row->unit};
     if (r->files.has_failed) return -1;
-    put_text(f, r->files.launch);
-    put_text(f, c->check);
-    put_text(f, row->variant);
-    put_text(f, row->metric);
-    put_text(f, row->unit);
+    for (int i = 0; i < 5; i++) put_text(f, words[i]);
     put_double(f, row->value);
     nd_put_known(f, row->n);
     for (int i = 0; i < 4; i++) put_double(f, values[i]);

@@ -54,12 +54,8 @@ struct nl_hist *nx_hist(struct nx_run *r, const char *metric, const char *varian
         if (n->cpu == cpu && n->bytes == bytes && !strcmp(n->check, check) && !strcmp(n->metric, metric) && !strcmp(n->variant, variant))
             return &r->hists[i]->hist;
     }
-    struct nx_hist **more = realloc(r->hists, ((size_t)r->n_hists + 1) * sizeof *more), *h = calloc(1, sizeof *h);
-    if (more) r->hists = more;
-    if (!more || !h) {
-        free(h);
-        return NULL;
-    }
+    struct nx_hist *h;
+    if (NL_GROW(r->hists, r->n_hists, r->n_hist_room) || !NL_NEW(h, 1)) return NULL;
     h->name.cpu = cpu;
     h->name.bytes = bytes;
     snprintf(h->name.check, sizeof h->name.check, "%s", check);
@@ -210,12 +206,10 @@ static int has_common_kernel(struct nx_run *r) {
 }
 
 static int allocate(struct nx_run *r) {
-    size_t n_ranks = (size_t)r->team.n_ranks, n_nodes = (size_t)r->team.n_nodes;
-    int ok = (r->node_of = calloc(n_ranks, sizeof(int))) != NULL;
-    ok &= (r->node_first = calloc(n_nodes, sizeof(int))) != NULL;
-    ok &= (r->node_last = calloc(n_nodes, sizeof(int))) != NULL;
-    ok &= (r->node_ranks = calloc(n_nodes, sizeof(int))) != NULL;
-    if (r->team.rank == 0) ok &= (r->bindings = calloc(n_ranks, sizeof *r->bindings)) && (r->hosts = calloc(n_nodes, sizeof *r->hosts));
+    int n_ranks = r->team.n_ranks, n_nodes = r->team.n_nodes;
+    int ok = NL_NEW(r->node_of, n_ranks) && NL_NEW(r->node_first, n_nodes) && NL_NEW(r->node_last, n_nodes);
+    ok = ok && NL_NEW(r->node_ranks, n_nodes);
+    if (r->team.rank == 0) ok = ok && NL_NEW(r->bindings, n_ranks) && NL_NEW(r->hosts, n_nodes);
     if (!ok) nl_error("not enough memory for %d ranks", r->team.n_ranks);
     return nd_team_agree(&r->team, !ok) ? -1 : 0;
 }
@@ -333,13 +327,6 @@ static void show_progress(struct nx_run *r, const struct nx_task *t, int n_done,
     nl_progress_show(&r->progress, now_ns, share, "noiselab-accept", text);
 }
 
-/* The time that a check has in this repetition, 0: it is left out. Rank 0's clock counts. Collective. */
-static int64_t budget(struct nx_run *r, const struct nx_task *t) {
-    int64_t ns = nx_task_budget_ns(t, r->repetition, r->o->n_repetitions);
-    MPI_Bcast(&ns, 1, MPI_INT64_T, 0, r->team.world);
-    return ns;
-}
-
 /* One check, once. */
 static void measure(struct nx_run *r, struct nx_task *t) {
     r->task = t;
@@ -380,7 +367,10 @@ static int run_repetitions(struct nx_run *r) {
             struct nx_task *t = &r->tasks[order[i]];
             r->order = i + 1;
             n_done++;
-            if (t->status != NX_PLANNED || (t->budget_ns = budget(r, t)) == 0) continue;
+            if (t->status != NX_PLANNED) continue;
+            t->budget_ns = nx_task_budget_ns(t, r->repetition, r->o->n_repetitions);
+            MPI_Bcast(&t->budget_ns, 1, MPI_INT64_T, 0, r->team.world); /* rank 0's clock counts */
+            if (t->budget_ns == 0) continue;
             show_progress(r, t, n_done - 1, r->n_tasks * r->o->n_repetitions);
             measure(r, t);
             flags = agree(r);

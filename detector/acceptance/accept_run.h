@@ -73,7 +73,7 @@ struct nx_run {
     struct nx_row *rows;
     int n_rows, n_room;
     struct nx_hist **hists;
-    int n_hists;
+    int n_hists, n_hist_room;
     int has_no_memory; /* a figure was lost: the launch fails */
     int64_t n_wrong;   /* rank 0: data that arrived wrong, or results that are wrong */
     /* rank 0 */

@@ -8,10 +8,8 @@ static json_t *fault_json(const struct nx_fault *f) {
 }
 
 static json_t *options_json(const struct nx_options *o) {
-    json_t *sizes = json_array(), *checks = json_array();
-    for (int i = 0; i < o->n_sizes; i++) json_array_append_new(sizes, json_integer(o->sizes[i]));
-    for (int i = 0; nx_checks[i]; i++)
-        if (o->is_chosen[i]) json_array_append_new(checks, json_string(nx_checks[i]->name));
+    json_t *sizes = NL_JSON_LIST(i, o->n_sizes, json_integer(o->sizes[i]));
+    json_t *checks = NL_JSON_LIST(i, NX_MAX_CHECKS, o->is_chosen[i] ? json_string(nx_checks[i]->name) : NULL);
     return json_pack("{s:o, s:s, s:f, s:i, s:o, s:I, s:s, s:o, s:o}", "checks", checks, "length", o->is_quick ? "quick" : "full", "seconds",
                      (double)o->measure_ns * 1e-9, "repetitions", o->n_repetitions, "sizes_bytes", sizes, "detour_threshold_ns",
                      (json_int_t)o->detour_threshold_ns, "cpus", nx_cpus_names[o->cpus], "injected_fault", fault_json(&o->fault), "out",
@@ -27,21 +25,16 @@ json_t *nx_launch_new(const struct nx_run *r) {
     return json;
 }
 
-static json_t *checks_json(const struct nx_run *r) {
-    json_t *array = json_array();
-    for (int i = 0; i < r->n_tasks; i++) {
-        const struct nx_task *t = &r->tasks[i];
-        json_t *check = json_pack("{s:s, s:s, s:o, s:i, s:f, s:f}", "name", t->check->name, "status", nx_status_names[t->status], "reason",
-                                  nl_json_text(t->reason[0] ? t->reason : NULL), "repetitions", t->n_repetitions, "seconds",
-                                  (double)t->took_ns * 1e-9, "planned_seconds", (double)t->planned_ns * 1e-9 * r->o->n_repetitions);
-        json_array_append_new(array, check);
-    }
-    return array;
+static json_t *check_json(const struct nx_run *r, const struct nx_task *t) {
+    return json_pack("{s:s, s:s, s:o, s:i, s:f, s:f}", "name", t->check->name, "status", nx_status_names[t->status], "reason",
+                     nl_json_text(t->reason[0] ? t->reason : NULL), "repetitions", t->n_repetitions, "seconds", (double)t->took_ns * 1e-9,
+                     "planned_seconds", (double)t->planned_ns * 1e-9 * r->o->n_repetitions);
 }
 
 void nx_launch_update(struct nx_run *r) {
     const struct nd_starter *s = r->starter;
-    nl_json_set(r->launch, "checks", checks_json(r), "wrong_data", json_integer(r->n_wrong), NULL);
+    nl_json_set(r->launch, "checks", NL_JSON_LIST(i, r->n_tasks, check_json(r, &r->tasks[i])),
+        "wrong_data", json_integer(r->n_wrong), NULL);
     /* starts that could not be synchronised have no clock */
     if (!s || !s->clock.kind) return;
     json_object_set_new(r->launch, "start",

@@ -1,6 +1,7 @@
 #include <jansson.h>
 #include <mpi.h>
 
+#include "common/base/nl_json.h"
 #include "detector/record/record.h"
 #include "detector/nodes/launcher.h"
 #include "common/sys/nl_place.h"
@@ -34,7 +35,7 @@ static void nx_plan_print(const struct nx_options *o, int n_ranks) {
 /* The same as JSON, one line. Returns 0, or -1 when memory is short or stdout is full. Local. */
 static int nx_plan_print_json(const struct nx_options *o, int n_ranks) {
     char seed[32];
-    json_t *checks = json_array(), *sizes = json_array();
+    json_t *checks = json_array(), *sizes = NL_JSON_LIST(i, o->n_sizes, json_integer(o->sizes[i]));
     snprintf(seed, sizeof seed, "%" PRIu64, o->seed);
     for (int i = 0; nx_checks[i]; i++) {
         char reason[NX_REASON_BYTES];
@@ -43,7 +44,6 @@ static int nx_plan_print_json(const struct nx_options *o, int n_ranks) {
         json_array_append_new(checks, json_pack("{s:s, s:I, s:s?}", "check", nx_checks[i]->name, "repetition_ns",
                                                 (json_int_t)nx_options_budget_ns(o, i), "skipped", problem));
     }
-    for (int i = 0; i < o->n_sizes; i++) json_array_append_new(sizes, json_integer(o->sizes[i]));
     json_t *json = json_pack("{s:i, s:s, s:s, s:i, s:i, s:I, s:o, s:o, s:s, s:s}", "schema", 1, "program", "noiselab-accept", "length",
                              o->is_quick ? "quick" : "full", "ranks", n_ranks, "repetitions", o->n_repetitions, "measuring_ns",
                              (json_int_t)o->measure_ns, "checks", checks, "sizes_bytes", sizes, "seed", seed, "campaign", o->out);
@@ -61,13 +61,9 @@ static void ask_to_stop(int signal_number) {
     stop_asked = 1;
 }
 
-static int status_of(enum nx_end end) {
+int main(int argc, char **argv) {
     static const int statuses[] = {[NX_END_COMPLETE] = NL_EXIT_OK, [NX_END_WRONG_DATA] = NL_EXIT_FAIL, [NX_END_INTERRUPTED] = NL_EXIT_USAGE,
                                    [NX_END_FAILED] = NL_EXIT_USAGE};
-    return statuses[end];
-}
-
-int main(int argc, char **argv) {
     struct nd_launcher launcher;
     static struct nx_options options;
     static char host[ND_HOST_BYTES];
@@ -102,5 +98,5 @@ int main(int argc, char **argv) {
     failed = nd_launcher_check(&launcher, n_ranks) || failed;
     enum nx_end end = nx_run(&options, failed, &others, &stop_asked);
     MPI_Finalize();
-    return status_of(end);
+    return statuses[end];
 }

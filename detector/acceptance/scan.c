@@ -32,6 +32,18 @@ static void note(struct nx_scan *s, int64_t start_ns, int64_t gap_ns) {
     nl_hist_add(s->hist, duration_ns);
 }
 
+static void begin(struct nx_scan *s, struct nl_preempted *preempted) {
+    nl_preempted_open(preempted, NL_PREEMPTED_AUTO);
+    s->preempted_ns = -nl_preempted_ns(preempted);
+    s->wall_ns = -nl_now_ns(CLOCK_MONOTONIC_RAW);
+}
+
+static void end(struct nx_scan *s, struct nl_preempted *preempted) {
+    s->wall_ns += nl_now_ns(CLOCK_MONOTONIC_RAW);
+    s->preempted_ns += nl_preempted_ns(preempted);
+    nl_preempted_close(preempted);
+}
+
 void nx_scan_detours(struct nx_scan *s) {
     const struct nl_ticks t = *s->ticks;
     s->base_ns = turn_ticks(&t) * t.tick_ns;
@@ -39,8 +51,8 @@ void nx_scan_detours(struct nx_scan *s) {
     const uint64_t threshold = (uint64_t)((double)s->threshold_ns / t.tick_ns), span = (uint64_t)((double)s->span_ns / t.tick_ns);
     uint64_t gaps = 0, noting = 0;
     struct nl_preempted preempted;
-    nl_preempted_open(&preempted, NL_PREEMPTED_AUTO);
-    int64_t n = 0, preempted_ns = nl_preempted_ns(&preempted), wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    int64_t n = 0;
+    begin(s, &preempted);
     const uint64_t first = nl_ticks_now(&t);
     uint64_t before = first;
     while (before - first < span) {
@@ -57,9 +69,7 @@ void nx_scan_detours(struct nx_scan *s) {
         before = now;
     }
     uint64_t whole = before - first;
-    s->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - wall_ns;
-    s->preempted_ns = nl_preempted_ns(&preempted) - preempted_ns;
-    nl_preempted_close(&preempted);
+    end(s, &preempted);
     s->looked_ns = s->wall_ns - (int64_t)nl_ticks_to_ns(&t, noting);
     s->n_turns = n;
     if (n > s->n_detours) s->base_ns = (double)(whole - gaps - noting) * t.tick_ns / (double)(n - s->n_detours);
@@ -70,10 +80,9 @@ void nx_scan_quanta(struct nx_scan *s) {
     const uint64_t span = (uint64_t)((double)s->span_ns / t.tick_ns);
     double mean = 0, squares = 0;
     struct nl_preempted preempted;
-    nl_preempted_open(&preempted, NL_PREEMPTED_AUTO);
     s->n_turns = s->longest_ns = 0;
     s->least_ns = INFINITY;
-    int64_t preempted_ns = nl_preempted_ns(&preempted), wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    begin(s, &preempted);
     const uint64_t first = nl_ticks_now(&t);
     uint64_t before = first;
     while (before - first < span) {
@@ -89,9 +98,7 @@ void nx_scan_quanta(struct nx_scan *s) {
         if ((double)ns < s->least_ns) s->least_ns = (double)ns;
         before = now;
     }
-    s->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW) - wall_ns;
-    s->preempted_ns = nl_preempted_ns(&preempted) - preempted_ns;
-    nl_preempted_close(&preempted);
+    end(s, &preempted);
     s->mean_ns = mean;
     s->sd_ns = s->n_turns > 1 ? sqrt(squares / (double)(s->n_turns - 1)) : NAN;
 }

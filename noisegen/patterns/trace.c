@@ -197,7 +197,7 @@ struct check {
     struct ng_trace *trace;
     struct ng_trace_reader reader;
     int64_t *ends_ns; /* by CPU number + 1: where its last burst ended */
-    int64_t *busy_ns, *bursts, *longest_ns;
+    int64_t *busy_ns, *bursts;
     char *reason;
     size_t reason_size;
 };
@@ -226,7 +226,6 @@ static int check_line(struct check *c, const struct ng_trace_line *line, int n_c
     c->ends_ns[slot] = line->start_ns + line->duration_ns;
     t->last_ns = line->start_ns;
     t->n_bursts++;
-    if (line->duration_ns > c->longest_ns[slot]) c->longest_ns[slot] = line->duration_ns;
     if (line->kind_row >= 0) t->kind_rows |= UINT32_C(1) << line->kind_row;
     return 0;
 }
@@ -251,7 +250,6 @@ static int sum_up(struct check *c) {
         if (c->bursts[slot] == 0) continue;
         t->cpus[n] = slot - 1;
         t->busy_ns[n] = c->busy_ns[slot];
-        t->longest_ns[n] = c->longest_ns[slot];
         t->bursts[n++] = c->bursts[slot];
         if (c->ends_ns[slot] > last_end_ns) last_end_ns = c->ends_ns[slot];
     }
@@ -284,7 +282,7 @@ int ng_trace_check(const char *path, struct ng_trace *trace, char *reason, size_
     *trace = (struct ng_trace){.path = path, .fd = -1};
     enum { SLOTS = MAX_CPU_NUMBER + 2 };
     struct check *c = calloc(1, sizeof *c);
-    int64_t *slots = calloc(4 * (size_t)SLOTS, sizeof *slots);
+    int64_t *slots = calloc(3 * (size_t)SLOTS, sizeof *slots);
     int rc = -1;
     if (!c || !slots) {
         snprintf(reason, reason_size, "no memory to check '%s'", path);
@@ -295,7 +293,6 @@ int ng_trace_check(const char *path, struct ng_trace *trace, char *reason, size_
     c->ends_ns = slots;
     c->busy_ns = slots + SLOTS;
     c->bursts = slots + 2 * (size_t)SLOTS;
-    c->longest_ns = slots + 3 * (size_t)SLOTS;
     c->reason = reason;
     c->reason_size = reason_size;
     start_reading(&c->reader, trace->fd);

@@ -24,7 +24,6 @@ struct ng_trace {
     int n_cpus;                     /* distinct CPUs; 0: no such column */
     int cpus[NG_TRACE_MAX_CPUS];    /* their numbers, rising */
     int64_t busy_ns[NG_TRACE_MAX_CPUS], bursts[NG_TRACE_MAX_CPUS]; /* by index of the CPU; [0] without that column */
-    int64_t longest_ns[NG_TRACE_MAX_CPUS];                         /* burst, in the same way */
     uint32_t kind_rows;             /* bit i: row i of ng_kinds occurs */
 };
 

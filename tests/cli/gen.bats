@@ -204,8 +204,8 @@ bad() {
     dry "with 2 % for 200 ms: spin, replay of 2 bursts" --replay trace --pattern replay:scale-period=10,scale-burst=2
     trace "# span_ns: 100000000" "0 1000000 $first_cpu" "5 3000000 $last_cpu"
     if [ "$first_cpu" != "$last_cpu" ]; then
-        dry "would load CPU $first_cpu with 1 % for 100 ms: spin, replay of 1 burst; 10 bursts per second, longest 1 ms
-would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts per second, longest 3 ms" --replay trace
+        dry "would load CPU $first_cpu with 1 % for 100 ms: spin, replay of 1 burst; 10 bursts per second
+would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts per second" --replay trace
     fi
 }
 

@@ -54,7 +54,6 @@ static void fuzz_values(char *text) {
     nl_parse_size(text, &whole);
     nl_parse_percent(text, &number);
     nl_parse_rate(text, &number);
-    nl_parse_factor(text, &number);
     nl_parse_int(text, -5, 5, &whole);
     nl_parse_seed(text, &seed);
     nl_split(text, parts, 16);

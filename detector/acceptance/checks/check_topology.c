@@ -55,8 +55,8 @@ static int open_topology(struct nx_run *r, struct nx_task *t) {
     for (int i = 0; i < r->o->n_sizes; i++)
         for (int k = 0; nx_topologies[k].name && has_size(r->o->sizes[i], largest); k++) {
             struct cell *c = &s->cells[s->n_cells];
-            *c = (struct cell){
-                .topology = &nx_topologies[k], .n_ranks = nx_topology_ranks(&nx_topologies[k], r->team.n_ranks), .bytes = (int)r->o->sizes[i]};
+            const struct nx_topology *topology = &nx_topologies[k];
+            *c = (struct cell){.topology = topology, .n_ranks = nx_topology_ranks(topology, r->team.n_ranks), .bytes = (int)r->o->sizes[i]};
             int rc = open_cell(r, t, c, &room, &most_peers);
             if (rc < 0) return -1;
             s->n_cells += rc == 0;
