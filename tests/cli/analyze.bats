@@ -88,30 +88,6 @@ PYTHON
     [ -z "$(LC_ALL=C comm -23 "$BATS_TEST_TMPDIR/kept" "$BATS_TEST_TMPDIR/keys" | tee /dev/stderr)" ]
 }
 
-# bats test_tags=quick
-@test "the checks that are judged, and the variants that limits may name, are those that noiselab-accept has" {
-    needs Rscript
-    cd "$BATS_TEST_DIRNAME/../../detector/acceptance"
-    # names_in FILE: the first text of each row of its table
-    names_in() { grep -oE '\{"[^"]*", [a-zN&]' "$1" | cut -d '"' -f 2; }
-    {
-        "$BIN/noiselab-accept" --list-tables | sed -n 's/^check\t\([a-z]*\)\t.*/check \1/p'
-        for check in latency bandwidth; do grep -oE '"(within|between)[a-z-]*"' node_pairs.c | tr -d '"' | sed "s/^/$check /"; done
-        names_in checks/check_opcost.c | sed 's/^/opcost /'
-        names_in topologies.c | sed 's/^/topology /'
-        names_in checks/check_collective.c | sed 's/^/collective /'
-        sed -n 's/.*\.name = "\([a-z]*\)".*/kernels \1/p' kernels/kernel_*.c
-        grep -oE 'is_between \? "[a-z]+" : "[a-z]+"' checks/check_completeness.c | grep -oE '"[a-z]+"' | tr -d '"' | sed 's/^/completeness /'
-        for check in quantum detour; do grep -oE 'is_alone \? "[a-z]+" : "[a-z]+"' scanning.c | grep -oE '"[a-z]+"' | tr -d '"' | sed "s/^/$check /"; done
-    } | sort -u >"$BATS_TEST_TMPDIR/ours"
-    R_LIBS="${BIN%/bin}/lib/noiselab/R" Rscript --vanilla -e '
-        all <- noiselab:::acceptance_checks
-        v <- lapply(all, function(about) about$variants[nzchar(about$variants)])
-        cat(paste("check", setdiff(names(all), c("lost", "others", "scale"))), paste(rep(names(v), lengths(v)), unlist(v)), sep = "\n")' | sort -u >"$BATS_TEST_TMPDIR/theirs"
-    [ "$(wc -l <"$BATS_TEST_TMPDIR/ours")" -gt 30 ]
-    diff "$BATS_TEST_TMPDIR/ours" "$BATS_TEST_TMPDIR/theirs"
-}
-
 @test "whoever reads the answer may stop, and that is no bug" {
     { "$BIN/noiselab-analyze" --help 2>"$ERR" || echo $? >"$BATS_TEST_TMPDIR/status"; } | true
     [ ! -s "$ERR" ]

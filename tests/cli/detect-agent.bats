@@ -105,7 +105,6 @@ END
     LD_PRELOAD=$BATS_TEST_TMPDIR/closed.so ends 2 with_agent --seconds 1 --agent "--who cpu" --launch-id two
 }
 
-
 @test "a launch takes the time that was planned, however an agent bursts on all CPUs when it is scraped" {
     needs_cpus 2
     # for each SIGUSR1 it is on all CPUs for a third of 150 ms, as one that reads all of /proc when it is scraped
@@ -173,19 +172,14 @@ launch_of_mortal() {
     [ "$(jq -r .rows "$OUT/one/launch.json")" -ge 20 ]
 }
 
-# one_in_background: a long launch of one rank under mpirun with the agent; sets MPIRUN once rows come
-one_in_background() {
-    start_agent 10ms
-    exec_on_cores 1 "$DETECT" --out "$OUT" --op empty --seconds 60 --warmup 0s --launch-id one --agent "--agent-pid $AGENT" --agent-period 10ms --half-period 10ms \
-        --agent-settle 5ms >/dev/null 2>"$ERR" 3>&- &
-    MPIRUN=$!
-    wait_until 60 has_rows
-}
-
 @test "however the ranks end, the agent is left running, and the rows are readable" {
     for signal in TERM KILL; do
         rm -rf "$OUT"
-        one_in_background
+        start_agent 10ms
+        exec_on_cores 1 "$DETECT" --out "$OUT" --op empty --seconds 60 --warmup 0s --launch-id one --agent "--agent-pid $AGENT" --agent-period 10ms --half-period 10ms \
+            --agent-settle 5ms >/dev/null 2>"$ERR" 3>&- &
+        MPIRUN=$!
+        wait_until 60 has_rows
         kill -$signal $(ranks_of "$MPIRUN")
         wait "$MPIRUN" || true
         is_left_running

@@ -79,7 +79,8 @@ load detect
     [ "$(column pair "$rows" | uniq -c | awk '$1 != 2' | wc -l)" -eq 0 ]
     [ "$(column arm "$rows" | sort | uniq -c | awk '{ print $1 }' | uniq | wc -l)" -eq 1 ]
     jq -e --argjson rows "$(tail -n +2 "$rows" | wc -l)" '.ended == "complete" and .rows == $rows and .seed == "42" and (.generators | length) == 1 and
-        (.generators[0].levels | length) == 2' "$OUT/one/launch.json"
+        (.generators[0].levels | length) == 2 and
+        .sequential == null and has("sequential") and .options.arms == "both" and .options.set == null' "$OUT/one/launch.json"
     # as many operations in the histogram as in the rows, on each of two ranks
     [ "$(column count "$OUT/one/hist.csv" | awk '{ n += $1 } END { printf "%d", n }')" -eq "$(column operations "$rows" | awk '{ n += 2 * $1 } END { printf "%d", n }')" ]
 }

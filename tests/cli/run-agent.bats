@@ -54,18 +54,6 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_refused '--stop-when: belongs to an agent' run_agent --treatment slurm-accounting --stop-when decided
 }
 
-@test "times have their decimals under a locale that writes a comma" {
-    use_comma_locale || skip 'no localedef, or no source of de_DE (Debian: locales)'
-    submit_agent --agent-cmd 'sleep 9' --agent-period 1.5s --half-period 0.25s --design lockin --seconds 40.5s
-    [ "$(words_of --agent-period) $(words_of --half-period)" = '1500000000ns 1500000000ns' ]
-    [ "$(words_of --seconds)" = 40500000000ns ]
-    [ "$(words_of --agent-settle)" = 2250000000ns ]
-    [ "$(grep -ciE 'nan|[0-9],[0-9]' "$ERR")" -eq 0 ]
-    rm -r "$OUT"
-    submit_agent --agent-cmd 'sleep @INTERVAL@' --sweep 0.5s,1.5s
-    [ "$(words_of --agent-cmd | sort | paste -sd , -)" = 'sleep 0.5,sleep 1.5' ]
-}
-
 @test "a sweep needs a place for its interval, and a template that has one; a list of agents is refused line by line" {
     template=$BATS_TEST_TMPDIR/agent.conf
     echo 'Interval 10' >"$template"

@@ -32,11 +32,6 @@ load detect
     [[ "$output" == *"looks after rounds 13, 25, 38, 50: the run ends when every slowdown is decided against 2 %"* ]]
 }
 
-@test "a run without looks says so" {
-    launch 1 --op empty --levels 5 --half-period 2ms --warmup 0s --seconds 0.05 --launch-id one
-    jq -e '.sequential == null and has("sequential") and .options.arms == "both" and .options.set == null' "$OUT/one/launch.json"
-}
-
 @test "a launch of one arm writes rows of it alone, and the number of its set" {
     launch 1 --op empty,barrier --design single --levels 0,5 --arms on:set=3 --seconds 0.2 --warmup 0s --launch-id on
     launch 1 --op empty,barrier --design single --levels 0,5 --kind spin,sum --arms off:set=3 --seconds 0.2 --warmup 0s --launch-id off

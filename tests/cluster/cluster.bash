@@ -49,13 +49,3 @@ job_is_over() {
 }
 
 is_over() { ! kill -0 "$1" 2>/dev/null; }
-
-no_load() { ! "$CLUSTER" on "$DIR" node1 pgrep -x noiselab-gen >/dev/null 3>&-; }
-
-# interrupted_data_is_readable: of the launch in $OUT, which ran on node1 among others: its rows have verdicts, and no load is left
-interrupted_data_is_readable() {
-    jq -e '.ended != "complete"' "$OUT"/*/launch.json
-    "$BIN/noiselab-analyze" "$OUT" >"$BATS_TEST_TMPDIR/verdicts"
-    grep -qE '(detected|inconclusive)' "$BATS_TEST_TMPDIR/verdicts"
-    wait_until 20 no_load
-}

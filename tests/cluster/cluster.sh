@@ -58,10 +58,8 @@ up() {
     [ -z "$reason" ] || stop "no cluster here: $reason"
     if ! mkdir -p "$1" || ! dir=$(cd "$1" && pwd -P); then stop "up: cannot make the folder $1"; fi
     [ ! -e "$dir/cluster" ] || stop "$dir has a cluster, up or half up: cluster.sh down $dir"
-    # they go when the cluster is taken down
-    for name in etc pids run spool tmp state; do
-        [ ! -e "$dir/$name" ] || stop "$dir has a '$name' that is not a cluster's: take an empty folder"
-    done
+    # all but its log goes when the cluster is taken down
+    [ -z "$(find "$dir" -mindepth 1 -maxdepth 1 ! -name log)" ] || stop "$dir is not empty"
     [ "${#dir}" -le 60 ] || stop "$dir is too long a path for the sockets in it (60 letters)"
 
     trap 'take_down; exit 2' EXIT

@@ -129,7 +129,6 @@ half_round_trip() {
             --out "$out" >/dev/null 2>"$ERR" 3>&-
         [ ! -d "/proc/$relay" ] || kill "$relay"
     done
-    echo "with the relay $(half_round_trip "$OUT") us, after it $(half_round_trip "$OUT-after") us"
     # a packet is held for 30 ms each way, longer than a busy machine holds one
     [ "$(half_round_trip "$OUT")" -ge 30000 ]
     [ "$(half_round_trip "$OUT")" -lt 300000 ]
@@ -153,16 +152,3 @@ half_round_trip() {
 }
 
 has_second_launch() { [ -s "$OUT"/*-0002/launch.json ]; }
-
-@test "a node that is switched off under mpirun leaves data that can be read" {
-    NOISELAB_MPIRUN=${NOISELAB_MPIRUN:-mpirun} "$CLUSTER" mpirun "$DIR" "$BIN/noiselab-detect" --op barrier --levels 10 --seconds 300 \
-        --out "$OUT" >/dev/null 2>"$ERR" 3>&- &
-    local mpirun=$!
-    wait_until 60 has_rows
-    "$CLUSTER" fail "$DIR" node2 3>&-
-    # an mpirun may wait for a node for ever: the one who waits for it has a limit, as batch jobs do
-    wait_until 3 is_over "$mpirun" || kill "$mpirun"
-    wait "$mpirun" && false
-    "$CLUSTER" mend "$DIR" node2 3>&-
-    interrupted_data_is_readable
-}

@@ -63,6 +63,9 @@ detect() {
     wait_until 60 is_over "$srun"
     wait "$srun" || true
     grep -qF 'Node failure on node2' "$ERR"
-    interrupted_data_is_readable
+    jq -e '.ended != "complete"' "$OUT"/*/launch.json
+    "$BIN/noiselab-analyze" "$OUT" | grep -qE '(detected|inconclusive)'
+    no_load() { ! "$CLUSTER" on "$DIR" node1 pgrep -x noiselab-gen >/dev/null 3>&-; }
+    wait_until 20 no_load
     [ "$(on_login srun -Q -w node3 hostname)" = node3 ]
 }

@@ -54,7 +54,6 @@ apart() {
     launch aligned --phase aligned
     launch staggered --phase staggered
     random=$(apart random) aligned=$(apart aligned) staggered=$(apart staggered)
-    echo "apart by us (medians): random $random, aligned $aligned, staggered $staggered"
     judge awk -v a="$aligned" -v r="$random" -v s="$staggered" 'BEGIN { exit !(a + 0 == a && a < r / 5 && a < s / 5) }'
 }
 
@@ -62,7 +61,6 @@ apart() {
     launch poisson --pattern poisson --phase aligned
     launch unrelated --pattern poisson --phase random
     together=$(apart poisson) unrelated=$(apart unrelated)
-    echo "apart by us (medians): aligned $together, random $unrelated"
     judge awk -v a="$together" -v r="$unrelated" 'BEGIN { exit !(a + 0 == a && a < r / 5) }'
 }
 

@@ -52,8 +52,6 @@ is_about() { awk -v got="$1" -v wanted="$2" 'BEGIN { exit !(got > 0.9 * wanted &
     [ "$(json .options.late.arrival)" = '"late-any"' ]
     # all that came was planned
     awk -F , '$NF ~ /^[0-9]+$/ && $NF != 100000 * $12 { print; bad = 1 } END { exit bad }' "$OUT/one/halves.csv"
-    for op in barrier allreduce empty; do echo "$op: $(cost_of $op) ns per ns"; done
-    echo "where nobody waits: $(share_alone)"
     judge is_about "$(cost_of barrier)" 1
     judge is_about "$(cost_of allreduce)" 1
     judge is_about "$(cost_of empty)" "$(share_alone)"

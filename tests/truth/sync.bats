@@ -83,7 +83,6 @@ median_drift_error() {
 
 @test "a second run makes the drift better, by what the first one remembers" {
     first=$(median_drift_error 1) second=$(median_drift_error 2)
-    echo "median drift error, ppm: first run $first, second run $second"
     awk -v a="$first" -v b="$second" 'BEGIN { exit !(b < a / 2) }'
 }
 

@@ -63,13 +63,10 @@ holds() { awk "BEGIN { exit !($1) }"; }
     bursts=$(awk -F , 'NR > 1 && $8 == 5 { b += $23; w += $11 } END { print b / w }' "$CAMPAIGN"/*/halves.csv)
     delivered=$(verdict preempted 5 level_delivered_percent)
     preempted=$(verdict preempted 5 estimate)
-    echo "preempted $preempted, delivered $delivered, cost $cost_ns ns, bursts per ns $bursts"
     judge holds "$preempted - $delivered - 100 * $cost_ns * $bursts < 0.2 && $preempted - $delivered - 100 * $cost_ns * $bursts > -0.2"
 }
 
 @test "the slowdown of a barrier is about the load: it waits for the disturbed rank" {
-    slowdown=$(verdict time 5 estimate)
-    echo "slowdown $slowdown"
     judge holds "$(verdict time 5 ci_low) < 8 && $(verdict time 5 ci_high) > 4"
 }
 
