@@ -23,11 +23,7 @@ format_effect <- function(x, sign = TRUE) {
 plain <- function(x) format_effect(x, sign = FALSE)
 in_us <- function(ns) plain(ns / 1000)
 
-format_interval <- function(low, high) {
-  ifelse(is.na(low) | is.na(high), "-", paste0("[", format_effect(low), ", ", format_effect(high), "]"))
-}
-
-plain_interval <- function(low, high) ifelse(is.na(low) | is.na(high), "-", paste0("[", plain(low), ", ", plain(high), "]"))
+format_interval <- function(low, high, form = format_effect) ifelse(is.na(low) | is.na(high), "-", paste0("[", form(low), ", ", form(high), "]"))
 
 format_count <- function(x) format(x, scientific = FALSE, trim = TRUE)
 format_level <- function(x) ifelse(is.finite(x), sprintf("%g", signif(x, 3)), "-")

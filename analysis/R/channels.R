@@ -1,15 +1,9 @@
 # The channels of a half-period. Each half-period yields several figures, and each answers another question.
-# Gives a data frame, one row per channel: `name`; `unit` of the effect; `transform` (`log_ratio`: the effect is the percent change of the mean log
+# One entry per channel: `unit` of the effect; `transform` (`log_ratio`: the effect is the percent change of the mean log
 # ratio on/off; `difference`: the effect is on minus off, in points); `test` where the number of bursts varies from half to half (`mean`: sign-flip test
 # of the mean; `signed_rank`: Wilcoxon's, for channels with a heavy-tailed background); `typical` (where the design gives every on half the same whole
 # number of bursts, the typical shift is tested: signed rank and pseudo-median); `control` (not an effect of the treatment on the code); `asked`
 # (analyzed only when asked for by name); `formula` in terms of the columns of `halves.csv`; `question`.
-channel_table <- function() {
-  rows <- lapply(channels, function(channel) {
-    as.data.frame(channel[c("name", "unit", "transform", "test", "typical", "control", "asked", "formula", "question")])
-  })
-  do.call(rbind, unname(rows))
-}
 
 # Time of one operation in ns: with synchronised starts that of all ranks on the common clock, else the loop's
 # share. (Between synchronised starts ranks wait, so there the loop says nothing.)

@@ -6,7 +6,7 @@ comparison_parts <- function(comparison) {
   sides <- comparison$sides
   span <- ifelse(is.na(sides$first_utc), "time unknown",
                  ifelse(sides$first_utc == sides$last_utc, sides$first_utc, paste(sides$first_utc, "to", sides$last_utc)))
-  label <- paste0(measure_names[rows$measure], ifelse(rows$level_requested_percent > 0, paste0(" ", level_label(rows)), ""))
+  label <- change_label(rows)
   cell <- cell_words(rows)
   treated <- rows$level_requested_percent > 0
   factors <- varying_factors(rows[treated, ])
@@ -36,29 +36,21 @@ comparison_view <- function(comparison, operands) {
   rows$sure <- rows$verdict != "inconclusive" & rows$verdict != no_difference & !rows$familywise %in% FALSE
   shown <- rows[rows$family == "time" | rows$sure, ]
   shown <- shown[order(shown$family != "time"), ]
-  micro <- shown$family %in% c("time", "tail")
-  value <- function(x) ifelse(is.na(x), "-", sprintf("%.4g%s", ifelse(micro, x / 1000, x), ifelse(micro, " \u00b5s", " %")))
-  measure <- paste0(measure_names[shown$measure], ifelse(shown$level_requested_percent > 0, paste0(" ", level_label(shown)), ""))
-  word <- ifelse(shown$verdict == no_difference, "no difference", paste0(shown$verdict, ifelse(shown$familywise %in% FALSE, ", alone", "")))
-  margin <- !is.null(comparison$margin_percent)
-  table <- new_table(
-    cell = col_words("operation", short_cell(shown, rows)), measure = col_words("figure", measure),
-    value_a = col_number("A", shown$value_a, value(shown$value_a)),
-    value_b = col_number("B", shown$value_b, value(shown$value_b)), effect = col_number("change", shown$effect, format_change),
-    ci_low = col_number(sprintf("%g %% interval", 100 * (1 - comparison$alpha)), shown$ci_low,
-                        change_interval(shown$ci_low, shown$ci_high)),
-    detection_limit = col_number("limit", shown$detection_limit, function(x) format_change(x, sign = FALSE)),
-    verdict = col_words("verdict", word),
-    margin_verdict = if (margin) col_words(sprintf("margin %g %%", comparison$margin_percent), short_margin(shown$margin_verdict))
-  )
-  reasons <- unique(stats::na.omit(rows$reason[rows$family == "time"]))
+  table <- change_table(shown, comparison, change_label(shown))
+  table$columns$p_holm <- NULL
+  table$mark <- NULL
+  table$columns <- c(list(cell = col_words("operation", short_cell(shown, rows))), table$columns, if (!is.null(comparison$margin_percent)) {
+    list(margin_verdict = col_words(sprintf("margin %g %%", comparison$margin_percent), short_margin(shown$margin_verdict)))
+  })
   differs <- comparison$differs
   new_view(comparison_sentences(comparison, rows), table,
            "change: B against A, percent of times and points of shares; limit: the change that would have been seen",
-           c(sprintf("inconclusive: %s", reasons), comparison$busy,
+           c(sprintf("inconclusive: %s", unique(stats::na.omit(rows$reason[rows$family == "time"]))), comparison$busy,
              if (nrow(differs) > 0) sprintf("A and B also differ in %s: the change may be theirs", few_words(differs$what, 5))),
            length(unique(comparison$notes)), all_command(operands, program = "compare"))
 }
+
+change_label <- function(rows) paste0(measure_names[rows$measure], ifelse(rows$level_requested_percent > 0, paste0(" ", level_label(rows)), ""))
 
 # Operation, with its size and number of ranks where there are several.
 short_cell <- function(rows, all) {
@@ -79,9 +71,9 @@ comparison_sentences <- function(comparison, rows) {
     vapply(ways, function(way) {
       part <- utils::head(changed[changed$verdict == way, ], most_named)
       rest <- sum(changed$verdict == way) - nrow(part)
-      each <- sprintf("%s by %s %% (%s%s to %s)", short_cell(part, rows), format_change(abs(part$effect), FALSE),
+      each <- sprintf("%s by %s %% (%s%s to %s)", short_cell(part, rows), format_effect(abs(part$effect), FALSE),
                       c(sure, rep("", nrow(part) - 1)),
-                      format_change(pmin(abs(part$ci_low), abs(part$ci_high)), FALSE), format_change(pmax(abs(part$ci_low), abs(part$ci_high)), FALSE))
+                      format_effect(pmin(abs(part$ci_low), abs(part$ci_high)), FALSE), format_effect(pmax(abs(part$ci_low), abs(part$ci_high)), FALSE))
       sprintf("B is %s than A: %s.", way, join_words(c(each, if (rest > 0) sprintf("%d more", rest))))
     }, "", USE.NAMES = FALSE),
     if (nrow(same) > 0) sprintf("No difference in clean time was found on %s; a change of %s %% would have been, with probability %g.",
@@ -110,11 +102,11 @@ change_table <- function(rows, comparison, name, by = NULL) {
   value <- function(x) ifelse(is.na(x), "-", sprintf("%.4g", ifelse(micro, x / 1000, x)))
   word <- ifelse(rows$verdict == no_difference, "no difference", rows$verdict)
   new_table(
-    measure = col_words("", paste0(name, unit), folds = FALSE), value_a = col_number("A", rows$value_a, value(rows$value_a)),
-    value_b = col_number("B", rows$value_b, value(rows$value_b)), effect = col_number("change", rows$effect, format_change),
-    ci_low = col_number(sprintf("%g %% CI", 100 * (1 - comparison$alpha)), rows$ci_low, change_interval(rows$ci_low, rows$ci_high)),
+    measure = col_words("figure", paste0(name, unit), folds = FALSE), value_a = col_number("A", rows$value_a, value(rows$value_a)),
+    value_b = col_number("B", rows$value_b, value(rows$value_b)), effect = col_number("change", rows$effect, format_effect),
+    ci_low = col_number(sprintf("%g %% CI", 100 * (1 - comparison$alpha)), rows$ci_low, format_interval(rows$ci_low, rows$ci_high)),
     p_holm = col_number("p Holm", rows$p_holm, format_p),
-    detection_limit = col_number("limit", rows$detection_limit, function(x) format_change(x, sign = FALSE)),
+    detection_limit = col_number("limit", rows$detection_limit, plain),
     verdict = col_words("verdict", paste0(word, ifelse(rows$familywise %in% FALSE, " (alone)", ""))), by = by, mark = rows$verdict
   )
 }
@@ -126,20 +118,11 @@ comparison_scopes <- function(rows) {
   sprintf("%s, n = %s and %s", scope_systems, format_range(tested$n_a), format_range(tested$n_b))
 }
 
-# Two launches a side may leave limits of many digits.
-format_change <- function(x, sign = TRUE) {
-  ifelse(!is.na(x) & abs(x) >= 1e5, sprintf(if (sign) "%+.0e" else "%.0e", x), format_effect(x, sign))
-}
-
-change_interval <- function(low, high) {
-  ifelse(is.na(low) | is.na(high), "-", paste0("[", format_change(low), ", ", format_change(high), "]"))
-}
-
 change_margin_table <- function(rows, comparison, name) {
   new_table(
-    cell = col_words("", name), effect = col_number("change %", rows$effect, format_change),
+    cell = col_words("", name), effect = col_number("change %", rows$effect, format_effect),
     bound_low = col_number(sprintf("%g %% CI", 100 * (1 - 2 * comparison$alpha)), rows$bound_low,
-                           change_interval(rows$bound_low, rows$bound_high)),
+                           format_interval(rows$bound_low, rows$bound_high)),
     margin_verdict = col_words("verdict", short_margin(rows$margin_verdict)), mark = rows$margin_verdict
   )
 }

@@ -48,7 +48,6 @@ exit_help <- c(
 )
 
 analyze_help <- function() {
-  about <- channel_table()
   words <- analyze_words()
   more <- vapply(words, function(w) paste("       noiselab analyze [OPTIONS]", w$name, w$operands), "")
   help_text(
@@ -61,7 +60,7 @@ analyze_help <- function() {
       }))),
     analyze_options(),
     c("Channels (*: only when asked for):",
-      sprintf("  %-10s %s [%s]", paste0(about$name, ifelse(about$asked, "*", "")), about$question, about$formula), "", exit_help)
+      vapply(channels, function(one) sprintf("  %-10s %s [%s]", paste0(one$name, if (one$asked) "*"), one$question, one$formula), ""), "", exit_help)
   )
 }
 

@@ -225,7 +225,7 @@ stability_view <- function(table, advice, alpha, spread, notes, operands) {
   shown <- stability_rows(table, list(
     cv_launches_percent = col_number("CV", table$cv_launches_percent, plain, "%"),
     cv_launches_low_percent = col_number(confidence_name(2 * alpha), table$cv_launches_low_percent,
-                                         plain_interval(table$cv_launches_low_percent, table$cv_launches_high_percent)),
+                                         format_interval(table$cv_launches_low_percent, table$cv_launches_high_percent, plain)),
     slowdown_percent = col_number("slower", table$slowdown_percent, format_effect, "%"),
     slowdown_low_percent = col_interval(confidence_name(2 * alpha), table$slowdown_low_percent, table$slowdown_high_percent),
     merit = col_number("merit", table$merit, format_level), suitable = col_words("suitable", ifelse(table$suitable, "yes", "no"))
@@ -318,7 +318,7 @@ rse_table <- function(table, conf) {
     lowest_ns = col_number("lowest", table$lowest_ns, us), highest_ns = col_number("highest", table$highest_ns, us),
     rse_percent = col_number("RSE %", table$rse_percent, plain),
     rse_low_percent = col_number(sprintf("%g %% CI", 100 * conf), table$rse_low_percent,
-                                 plain_interval(table$rse_low_percent, table$rse_high_percent))
+                                 format_interval(table$rse_low_percent, table$rse_high_percent, plain))
   )
 }
 

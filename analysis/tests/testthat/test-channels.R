@@ -32,7 +32,6 @@ test_that("a time below 0, from a clock that jumped, has no logarithm and no war
   expect_equal(log_or_na(c(1, 0, -5, NA)), c(0, NA, NA, NA))
 })
 
-test_that("the channel table has a row per channel and an unknown channel is refused", {
-  expect_equal(channel_table()$name, names(channels))
+test_that("an unknown channel is refused", {
   expect_error(check_channels("tiem"), "tiem", class = "nl_error_usage")
 })
