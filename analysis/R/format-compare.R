@@ -102,7 +102,7 @@ change_table <- function(rows, comparison, name, by = NULL) {
   value <- function(x) ifelse(is.na(x), "-", sprintf("%.4g", ifelse(micro, x / 1000, x)))
   word <- ifelse(rows$verdict == no_difference, "no difference", rows$verdict)
   new_table(
-    measure = col_words("figure", paste0(name, unit), folds = FALSE), value_a = col_number("A", rows$value_a, value(rows$value_a)),
+    measure = col_words("figure", paste0(name, unit)), value_a = col_number("A", rows$value_a, value(rows$value_a)),
     value_b = col_number("B", rows$value_b, value(rows$value_b)), effect = col_number("change", rows$effect, format_effect),
     ci_low = col_number(sprintf("%g %% CI", 100 * (1 - comparison$alpha)), rows$ci_low, format_interval(rows$ci_low, rows$ci_high)),
     p_holm = col_number("p Holm", rows$p_holm, format_p),

@@ -62,25 +62,20 @@ test_that("a damaged trace is named by file and line, when it is read", {
   expect_equal(attr(none, "keys")$lost, "3")
 })
 
-test_that("launches without these files keep working, and what an agent's launch lacks is said", {
-  dir <- local_campaign(pairs = 12, levels_percent = 1)
-  campaign <- read_campaign(dir)
+test_that("launches without these files keep working, what an agent's launch lacks is said, and off rows may leave their level empty", {
+  campaign <- read_campaign(local_campaign(pairs = 12, levels_percent = 1))
   expect_equal(c(nrow(campaign$agents), nrow(campaign$tasks), nrow(campaign$bursts)), c(0, 0, 0))
   expect_equal(campaign$notes, character())
   dir <- agent_launch()
+  edit_cells(file_of(dir, "tasks.node1"), 2, level_requested_percent = "")
   unlink(c(file_of(dir, "agent"), file_of(dir, "bursts")))
   campaign <- read_campaign(dir)
+  expect_equal(campaign$tasks$level_requested_percent[1], 0)
   expect_match(campaign$notes, "no agent.HOST.csv", all = FALSE)
   got <- status_of("noiselab-analyze", "agent", dir, "--all")
   expect_equal(got$status, 0L)
   expect_match(got$out, "no account of the agent", all = FALSE)
   expect_match(got$out, "collectd +agent", all = FALSE)
-})
-
-test_that("off rows may leave their level empty in these files, but in no other", {
-  dir <- agent_launch()
-  edit_cells(file_of(dir, "tasks.node1"), 2, level_requested_percent = "")
-  expect_equal(read_campaign(dir)$tasks$level_requested_percent[1], 0)
 })
 
 test_that("a killed launch has its rows so far, and an agent that died is said", {
@@ -90,11 +85,7 @@ test_that("a killed launch has its rows so far, and an agent that died is said",
   campaign <- read_campaign(dir)
   expect_match(campaign$notes, "agent.node1.csv:26: the launch was killed while it wrote this line", all = FALSE)
   dir <- agent_launch()
-  edit_json(file_of(dir, "launch.json"), function(info) {
-    info$agents[[1]]$died <- "half 12"
-    info$agents[[1]]$warnings <- list("wrote 2 GB to stdout")
-    info
-  })
+  edit_info(file_of(dir, "launch.json"), info$agents[[1]][c("died", "warnings")] <- list("half 12", list("wrote 2 GB to stdout")))
   notes <- read_campaign(dir)$notes
   expect_match(notes, "agent collectd on node1: died during the run \\(half 12\\)", all = FALSE)
   expect_match(notes, "warning: wrote 2 GB", all = FALSE)

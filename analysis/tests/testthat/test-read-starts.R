@@ -120,12 +120,9 @@ test_that("damage is named with file and byte", {
   expect_error(read_starts(launch_of(dir)), "version 2", class = "nl_error_schema")
 })
 
-test_that("a lost raw file is said", {
+test_that("a lost raw file is said, and 32-bit numbers without sign are read beyond 2^31", {
   dir <- local_starts(raw = "starts.bin")
   unlink(file.path(launch_of(dir), "starts.bin"))
   expect_error(read_starts(launch_of(dir)), "starts.bin is missing", class = "nl_error_data")
-})
-
-test_that("32-bit numbers without sign are read beyond 2^31", {
   expect_equal(u32(c(5L, -1L, NA)), c(5, 4294967295, 2147483648))
 })

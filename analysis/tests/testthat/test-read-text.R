@@ -4,12 +4,9 @@ written <- function(bytes) {
   file
 }
 
-test_that("lines are read as they are", {
+test_that("lines are read as they are, and what is no text is refused with its line", {
   expect_identical(read_text_lines(written("one\ntw\u00f6\n\nfour")), c("one", "tw\u00f6", "", "four"))
   expect_identical(read_text_lines(written(raw())), character())
-})
-
-test_that("what is no text is refused with its line", {
   nul <- written(c(charToRaw("one\ntwo\nth"), as.raw(0), charToRaw("ree\n")))
   expect_error(read_text_lines(nul), paste0(nul, ":3: has a NUL byte"), fixed = TRUE, class = "nl_error_damaged")
   latin <- written(c(charToRaw("one\ntw"), as.raw(0xf6), charToRaw("\n")))
