@@ -184,9 +184,7 @@ read_json_head <- function(file, keys = list()) {
 }
 
 read_launch_json <- function(file) {
-  info <- read_json_head(file, detect_keys)
-  check_sequential_json(info, file)
-  info
+  read_json_head(file, detect_keys)
 }
 
 text_pattern <- "^[A-Za-z0-9._:+=-]+$"
@@ -206,6 +204,8 @@ json_types <- local({
     text = list(is = is_text, name = "a text"),
     id = list(is = function(x) is_text(x) && grepl(text_pattern, x), name = text_wanted),
     string = list(is = or_null(is_string), name = "a text or null"),
+    count = list(is = function(x) is_number(x, 0), name = "a number above 0"),
+    share = list(is = function(x) is_number(x, 0) && x <= 0.5, name = "a number above 0 and at most 0.5"),
     amount = list(is = function(x) is_number(x) && x >= 0, name = "a number of at least 0"),
     number = list(is = or_null(is_number), name = "a number or null"),
     flag = list(is = or_null(function(x) isTRUE(x) || isFALSE(x)), name = "true, false or null"),
@@ -217,7 +217,7 @@ json_types <- local({
     texts = list(is = or_null(function(x) is_array(x, is_string)), name = "an array of texts"),
     numbers = list(is = or_null(function(x) is_array(x, is_number)), name = "an array of numbers"),
     design = one_of(names(designs)), mode = one_of(c("loop", "barrier", "window", "round")),
-    decision = one_of(c("open", "above", "below")), status = one_of(c("planned", "ran", "skipped", "failed"))
+    decision = one_of(c("open", "above", "below")), spending = one_of(c("obrien-fleming", "pocock")), status = one_of(c("planned", "ran", "skipped", "failed"))
   )
 })
 
@@ -253,9 +253,9 @@ detect_keys <- keys_of(
     "totals:object ins:number outs:number lost_switches:number account:string scraper:object observer_cpu_ns:number warnings:texts"
   ),
   sequential = paste(
-    "stop_when:text margin_percent:amount alpha:amount spending:text looks_planned:amount rounds_planned:amount looks:objects decided:flag"
+    "stop_when:text margin_percent:amount alpha:share spending:spending looks_planned:amount rounds_planned:count looks:objects decided:flag"
   ),
-  "sequential.looks[]" = "look:amount fraction:amount rounds:amount nominal_p:amount cells:objects",
+  "sequential.looks[]" = "look:amount fraction:amount rounds:count nominal_p:share cells:objects",
   "sequential.looks[].cells[]" = paste(
     "operation:text bytes:amount level_percent:amount kind:string pattern:string placement:string phase:string n:amount mean_log_ratio:number sd:number",
     "low_percent:number high_percent:number decision:decision"

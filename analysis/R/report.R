@@ -181,19 +181,7 @@ inline_svg <- function(text, alt, id) {
   # a tenth of a point is a third of a hair
   places <- gregexpr("(points|[xy][12]?|c[xy]|r|width|height)='[^']*'", text)
   regmatches(text, places) <- lapply(regmatches(text, places), function(x) gsub("([0-9]\\.[0-9])[0-9]", "\\1", x))
-  text <- with_classes(text, paste0(id, "-s"))
   sub("<svg ", paste0("<svg role='img' aria-label='", htmltools::htmlEscape(alt, attribute = TRUE), "' "), text, fixed = TRUE)
-}
-
-# Styles that come back, of every point and every letter, stand once.
-with_classes <- function(text, prefix) {
-  styles <- table(unlist(regmatches(text, gregexpr("(?<= style=')[^']+(?=')", text, perl = TRUE))))
-  styles <- names(styles)[styles > 2]
-  if (length(styles) == 0) return(text)
-  class <- paste0(prefix, seq_along(styles))
-  for (i in seq_along(styles)) text <- gsub(paste0(" style='", styles[i], "'"), paste0(" class='", class[i], "'"), text, fixed = TRUE)
-  sub("<defs>", paste0("<defs><style>", paste0(".svglite .", class, "{", gsub(": ", ":", gsub("; *", ";", styles)), "}", collapse = ""),
-                       "</style>"), text, fixed = TRUE)
 }
 
 # `columns`: heading -> text; those named in `text` are words, `wrap` words that fold; `how`: what they mean, folded; `verdict`: words of the last.

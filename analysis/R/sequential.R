@@ -6,26 +6,6 @@ spending_functions <- list(
   pocock = function(alpha, t) alpha * log1p(expm1(1) * t)
 )
 
-# Stops where `sequential` of a launch.json is not as docs/reference/formats.md has it, beyond the types of its keys.
-check_sequential_json <- function(info, file) {
-  sequential <- info$sequential
-  if (is.null(sequential)) return(invisible())
-  need <- function(ok, key, value, ...) if (!ok) abort_damaged(file, 1, "key '", key, "' is ", show_json(value, "missing"), ", wanted ", ...)
-  need(json_types$amount$is(info$pairs_planned), "pairs_planned", info$pairs_planned, json_types$amount$name)
-  need(sequential$spending %in% names(spending_functions), "sequential.spending", sequential$spending, join_words(names(spending_functions), "or"))
-  need(sequential$alpha > 0 && sequential$alpha <= 0.2, "sequential.alpha", sequential$alpha, "a number up to 0.2")
-  planned <- sequential$rounds_planned
-  need(planned >= 1, "sequential.rounds_planned", planned, "at least 1")
-  before <- 0
-  for (i in seq_along(sequential$looks)) {
-    look <- sequential$looks[[i]]
-    prefix <- paste0("sequential.looks[", i - 1, "].")
-    need(look$rounds > before && look$rounds <= planned, paste0(prefix, "rounds"), look$rounds, "more than before, and at most ", planned)
-    need(look$nominal_p > 0 && look$nominal_p <= 0.5, paste0(prefix, "nominal_p"), look$nominal_p, "a number above 0 and at most 0.5")
-    before <- look$rounds
-  }
-}
-
 # Share of the planned pairs (sets) that are complete; NA where the launch does not say. The rows that were read count:
 # a launch that was killed has no number of its own.
 share_run <- function(info) {

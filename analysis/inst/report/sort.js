@@ -60,13 +60,4 @@
     make_sortable(table);
     if (table.tBodies[0].rows.length > 8) make_filter(table);
   });
-
-  // A link to something that is folded unfolds it.
-  function unfold() {
-    var at = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
-    for (var node = at; node; node = node.parentElement) if (node.tagName === 'DETAILS') node.open = true;
-    if (at) at.scrollIntoView();
-  }
-  window.addEventListener('hashchange', unfold);
-  unfold();
 })();
