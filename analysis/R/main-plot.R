@@ -5,8 +5,8 @@ plot_options <- function() c(list(
   option("out", "FILE", "a .png, .svg, .pdf or .csv; with several plots a directory (default: NAME.png)"),
   option("margin", "PERCENT", "the slowdown that matters, in plots that show one (--list)"),
   option("size", "WxH", "width and height in inches, such as 6x4 (default: that of the report)"),
-  option("csv", help = "the data as CSV instead of a picture (with --list: the table)"),
-  option("json", help = "the data as JSON instead of a picture (with --list: the table)"),
+  option("csv", help = "the data as CSV instead of a picture"),
+  option("json", help = "the data as JSON instead of a picture"),
   option("list", help = "print the plots and what they need")
 ), usual_options("alpha", "help"))
 
@@ -15,7 +15,7 @@ name_width <- function(about) max(nchar(about$name))
 plot_help <- function() {
   about <- plot_table()
   help_text(
-    c("Usage: noiselab plot [OPTIONS] NAME[,NAME...] DIR...", "       noiselab plot --list [--csv | --json]"),
+    c("Usage: noiselab plot [OPTIONS] NAME[,NAME...] DIR...", "       noiselab plot --list"),
     c("Draws plots of the report one by one: DIR is a campaign or a launch, several are analyzed",
       "together. Prints the paths of the files that it wrote, or the data with --csv or --json."),
     plot_options(),
@@ -26,7 +26,10 @@ plot_help <- function() {
 }
 
 run_plot <- function(operands, values, form) {
-  if (isTRUE(values$list)) return(write_output(list_plots(values, operands), values$out))
+  if (isTRUE(values$list)) {
+    if (length(values) > 1 || length(operands) > 0) abort_usage("--list stands alone")
+    return(writeLines(list_plots()))
+  }
   if (length(operands) == 0) abort_usage("no NAME given (try --list)")
   rows <- wanted_plots(operands[1])
   dirs <- operands[-1]
@@ -34,30 +37,18 @@ run_plot <- function(operands, values, form) {
   target <- plot_target(values, vapply(rows, `[[`, "", "name"))
   alpha <- alpha_option(values$alpha)
   margin <- plot_margin(values$margin, rows)
-  of <- vapply(rows, function(plot) plot$of %||% "noise", "")
-  if (length(unique(of)) > 1) {
-    other <- if ("noise" %in% of) " is not: draw them apart" else " of one: draw them apart"
-    first <- which(of == if ("noise" %in% of) setdiff(of, "noise")[1] else "nights")[1]
-    abort_usage(rows[[first]]$name, " is of acceptance campaigns, ", rows[[which(of != of[first])[1]]]$name, other)
-  }
+  of <- unique(vapply(rows, function(plot) plot$of %||% "noise", ""))
+  if (length(of) > 1) abort_usage("plots of ", join_words(c(noise = "noise", acceptance = "an acceptance campaign", nights = "several nights")[of]), " are drawn apart")
   # judged as in the campaign itself
-  if (of[1] == "acceptance") values <- as_asked(values, dirs, c("limits", "classes", "reference"))
-  write_plots(rows, switch(of[1], noise = report_analysis(read_campaign(dirs, arms = "any"), alpha, margin), acceptance = unclass(judge_dirs(dirs, values, alpha, margin)),
+  if (of == "acceptance") values <- as_asked(values, dirs, c("limits", "classes", "reference"))
+  write_plots(rows, switch(of, noise = report_analysis(read_campaign(dirs, arms = "any"), alpha, margin), acceptance = unclass(judge_dirs(dirs, values, alpha, margin)),
                            nights = unclass(trend_of(dirs, values, alpha, margin))), target)
 }
 
-list_plots <- function(values, operands) {
-  given <- setdiff(names(values), c("list", "json", "csv", "out"))
-  if (length(given) > 0) abort_usage("--", given[1], " does not apply to --list")
-  if (length(operands) > 0) abort_usage("--list takes no operand (got '", operands[1], "')")
+list_plots <- function() {
   about <- plot_table()
-  if (isTRUE(values$csv)) return(csv_lines(about))
-  if (isTRUE(values$json)) return(to_json(list(schema = 1L, plots = about), single = "schema"))
-  lines <- paste0(about$title, "; needs ", about$needs)
-  unlist(Map(function(name, text) {
-    wrapped <- strwrap(text, 96 - name_width(about))
-    sprintf("%-*s %s", name_width(about), c(name, rep("", length(wrapped) - 1)), wrapped)
-  }, about$name, lines), use.names = FALSE)
+  lines <- strwrap(paste0(about$title, "; needs ", about$needs), 96 - name_width(about), simplify = FALSE)
+  unlist(Map(function(name, text) sprintf("%-*s %s", name_width(about), c(name, rep("", length(text) - 1)), text), about$name, lines), use.names = FALSE)
 }
 
 wanted_plots <- function(text) {
@@ -105,17 +96,14 @@ plot_target <- function(values, names) {
 }
 
 write_plots <- function(rows, analysis, target) {
-  drawn <- vapply(seq_along(rows), function(i) {
-    plot <- rows[[i]]
+  drawn <- Map(function(plot, file) {
     frame <- plot_frame(plot, analysis)
-    lacks <- paste0("nothing to draw: needs ", plot$needs)
-    if (is.null(frame)) {
-      if (length(rows) == 1) abort_data(plot$name, ": ", lacks)
-      say_notes("noiselab-plot", paste0(plot$name, ": ", lacks))
-    } else write_plot(plot, frame, analysis, target, target$files[[i]])
+    if (!is.null(frame)) write_plot(plot, frame, analysis, target, file)
+    lacks <- sprintf("%s: nothing to draw: needs %s", plot$name, plot$needs)
+    if (is.null(frame)) if (length(rows) == 1) abort_data(lacks) else say_notes("noiselab-plot", lacks)
     !is.null(frame)
-  }, TRUE)
-  if (!any(drawn)) abort_data("none of these plots has anything to draw")
+  }, rows, target$files)
+  if (!any(unlist(drawn))) abort_data("none of these plots has anything to draw")
 }
 
 write_plot <- function(plot, frame, analysis, target, file) {

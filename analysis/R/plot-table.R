@@ -2,7 +2,7 @@
 # verdict) and `draw`: FALSE: the data frame that it would draw, units in the column names. A plot without data is NULL.
 plot_table <- function() {
   rows <- lapply(plots(), function(plot) {
-    data.frame(name = plot$name, of = plot$of %||% "noise", plot[c("title", "question", "needs", "compares")], margin = isTRUE(plot$margin))
+    data.frame(name = plot$name, of = plot$of %||% "noise", plot[c("title", "needs")])
   })
   do.call(rbind, rows)
 }

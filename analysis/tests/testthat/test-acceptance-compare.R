@@ -82,7 +82,7 @@ test_that("the front end follows several campaigns, and writes OpenMetrics and r
   expect_match(status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--csv", "--table", "nights")$out[1], "date.*verdict")
   expect_equal(status_of("noiselab-plot", "acceptance-trend", dirs[1], dirs[2], "--csv")$status, 0L)
   expect_match(status_of("noiselab-plot", "acceptance-trend", dirs[1])$err, "needs two acceptance campaigns or more")
-  expect_match(status_of("noiselab-plot", "acceptance-trend,acceptance-map", dirs[1], dirs[2])$err, "acceptance-map of one: draw them apart")
+  expect_match(status_of("noiselab-plot", "acceptance-trend,acceptance-map", dirs[1], dirs[2])$err, "plots of several nights and an acceptance campaign are drawn apart")
   refused <- status_of("noiselab-analyze", "acceptance", dirs[1], dirs[2], "--lines")
   expect_equal(refused$status, 2L)
   metrics <- file.path(top, "metrics")

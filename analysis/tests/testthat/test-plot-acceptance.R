@@ -54,7 +54,7 @@ test_that("noiselab plot draws them from a directory, with the limits of the cam
   expect_equal(unique(frame$check[frame$verdict == "fail"]), "quantum")
   refused <- status_of("noiselab-plot", "dose,acceptance-map", dir)
   expect_equal(refused$status, 2L)
-  expect_match(refused$err, "acceptance-map is of acceptance campaigns, dose is not: draw them apart")
+  expect_match(refused$err, "plots of noise and an acceptance campaign are drawn apart")
   other <- local_campaign(pairs = 8, levels_percent = 5)
   expect_equal(status_of("noiselab-plot", "acceptance-map", other)$status, 3L)
 })
