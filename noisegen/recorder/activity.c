@@ -123,18 +123,21 @@ static double scanned(const struct nr_activity *a, size_t n, double guess_ns) {
     return best_ns;
 }
 
-/* The median of the slopes of start against number between activities that are half of the recording apart. Numbers follow the phase: the
- * next number is that of the nearest cycle, and the phase moves a fifth of the way towards each start. */
+/* Start i in whole periods after the last one that counted. Numbers follow the phase: the number is that of the nearest cycle, and the phase
+ * moves a fifth of the way towards each start. */
+static double cycles_to(const struct nr_activity *a, size_t i, int64_t first_ns, double period_ns, double *phase_ns) {
+    double start_ns = (double)(a[i].start_ns - first_ns), cycles = round((start_ns - *phase_ns) / period_ns);
+    *phase_ns += cycles * period_ns;
+    *phase_ns += 0.2 * (start_ns - *phase_ns);
+    return cycles;
+}
+
+/* The median of the slopes of start against number between activities that are half of the recording apart. */
 static double refined(const struct nr_activity *a, size_t n, double period_ns, double *slopes, double *numbers) {
     size_t half = n / 2, n_slopes = 0;
     double phase_ns = 0;
-    numbers[0] = 0;
-    for (size_t i = 1; i < n; i++) {
-        double start_ns = (double)(a[i].start_ns - a[0].start_ns), cycles = round((start_ns - phase_ns) / period_ns);
-        numbers[i] = numbers[i - 1] + cycles; /* the same one for the second part of an activity */
-        phase_ns += cycles * period_ns;
-        phase_ns += 0.2 * (start_ns - phase_ns);
-    }
+    numbers[0] = 0; /* the same one for the second part of an activity */
+    for (size_t i = 1; i < n; i++) numbers[i] = numbers[i - 1] + cycles_to(a, i, a[0].start_ns, period_ns, &phase_ns);
     for (size_t i = 0; i + half < n; i++)
         if (numbers[i + half] > numbers[i])
             slopes[n_slopes++] = (double)(a[i + half].start_ns - a[i].start_ns) / (numbers[i + half] - numbers[i]);
@@ -171,11 +174,10 @@ static size_t number_starts(struct nr_activity *a, size_t n, double period_ns, d
     int64_t first_ns = a[0].start_ns;
     size_t n_kept = 0, n_starts = 0, step = (n + MOST_FITTED - 1) / MOST_FITTED;
     for (size_t i = 0; i < n; i++) {
-        double start_ns = (double)(a[i].start_ns - first_ns), cycles = round((start_ns - phase_ns) / period_ns);
+        double before_ns = phase_ns, cycles = cycles_to(a, i, first_ns, period_ns, &phase_ns);
+        if (i > 0 && cycles < 1) phase_ns = before_ns;
         if (i > 0 && cycles < 1) continue;
         number += cycles;
-        phase_ns += cycles * period_ns;
-        phase_ns += 0.2 * (start_ns - phase_ns);
         if (n_starts++ % step) continue;
         numbers[n_kept] = number;
         a[n_kept++] = a[i];

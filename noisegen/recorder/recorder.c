@@ -3,15 +3,11 @@
 
 enum { DEFAULT_RING_BYTES = 8 << 20 };
 
-static const char *const group_names[NR_N_GROUPS] = {
+const char *const nr_group_names[NR_N_GROUPS] = {
     [NR_OTHER] = "other",     [NR_AGENT] = "agent",   [NR_SCRAPER] = "scraper", [NR_GENERATOR] = "generator", [NR_NOISELAB] = "noiselab",
     [NR_RANK] = "rank",       [NR_KERNEL] = "kernel", [NR_IDLE] = "idle",       [NR_UNKNOWN] = "unknown",     [NR_PREEMPTED] = "preempted",
     [NR_YIELDED] = "yielded", [NR_IRQ] = "irq",       [NR_SOFTIRQ] = "softirq", [NR_STEAL] = "steal",
 };
-
-const char *nr_group_name(enum nr_group group) { return group_names[group]; }
-
-/* ---- bursts ---- */
 
 void nr_take_burst(struct nr_recorder *r, struct nr_burst burst) {
     if (burst.start_ns < r->begin_ns) burst.start_ns = r->begin_ns;
@@ -43,13 +39,9 @@ static int is_online(int cpu) {
 }
 
 static int set_up_cpus(struct nr_recorder *r) {
-    r->n_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
-    r->is_watched = calloc((size_t)r->n_cpus, 1);
-    r->is_online = calloc((size_t)r->n_cpus, 1);
-    r->n_waiting = calloc((size_t)r->n_cpus, 1);
-    r->times = calloc((size_t)r->n_cpus, sizeof *r->times);
-    r->times_before = calloc((size_t)r->n_cpus, sizeof *r->times_before);
-    if (!r->is_watched || !r->is_online || !r->n_waiting || !r->times || !r->times_before || nr_cpu_stat_open(&r->cpu_stat, r->n_cpus))
+    int n = r->n_cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+    if (!NL_NEW(r->is_watched, n) || !NL_NEW(r->is_online, n) || !NL_NEW(r->n_waiting, n) || !NL_NEW(r->times, n) ||
+        !NL_NEW(r->times_before, n) || !NL_NEW(r->stat_text, NR_STAT_BYTES(n)))
         return nl_error("cannot watch %d CPUs: %s", r->n_cpus, strerror(errno));
     for (int cpu = 0; cpu < r->n_cpus; cpu++) {
         r->is_online[cpu] = (uint8_t)is_online(cpu);
@@ -60,7 +52,7 @@ static int set_up_cpus(struct nr_recorder *r) {
         if (cpu < 0 || cpu >= r->n_cpus || !r->is_online[cpu]) return nl_error("there is no CPU %d here, or it is offline", cpu);
         r->is_watched[cpu] = 1;
     }
-    nr_cpu_stat_read(&r->cpu_stat, r->times, r->n_cpus);
+    nr_read_cpu_times(r->stat_text, r->times, r->n_cpus);
     r->knows_steal = nr_knows_steal(r->times, r->n_cpus);
     return 0;
 }
@@ -80,7 +72,6 @@ int nr_open(struct nr_recorder **recorder, const struct nr_config *config) {
     struct nr_recorder *r = *recorder = calloc(1, sizeof *r);
     if (!r) return nl_error("no memory for a recorder");
     r->config = *config;
-    r->cpu_stat.fd = -1;
     pthread_mutex_init(&r->lock, NULL);
     if (r->config.ring_bytes == 0) r->config.ring_bytes = DEFAULT_RING_BYTES;
     if (config->max_bursts > 0) r->bursts = calloc((size_t)config->max_bursts, sizeof *r->bursts); /* untouched pages take no memory */
@@ -101,9 +92,8 @@ void nr_close(struct nr_recorder *r) {
     if (r->source) r->source->close(r);
     nr_tasks_close(&r->tasks);
     nr_tally_free(&r->tally);
-    nr_cpu_stat_close(&r->cpu_stat);
     pthread_mutex_destroy(&r->lock);
-    NL_FREE(r->is_watched, r->is_online, r->n_waiting, r->times, r->times_before, r->bursts);
+    NL_FREE(r->is_watched, r->is_online, r->n_waiting, r->times, r->times_before, r->bursts, r->stat_text);
     free(r);
 }
 
@@ -138,10 +128,7 @@ static void drain_until(struct nr_recorder *r, int64_t until_ns) {
     r->totals.lost = (int64_t)nr_rings_lost(&r->rings);
 }
 
-int nr_drain(struct nr_recorder *r) {
-    drain_until(r, nl_mono_ns());
-    return 0;
-}
+void nr_drain(struct nr_recorder *r) { drain_until(r, nl_mono_ns()); }
 
 int nr_begin(struct nr_recorder *r, int arm) {
     nr_drain(r);
@@ -149,7 +136,7 @@ int nr_begin(struct nr_recorder *r, int arm) {
     int status = nr_tally_reserve(&r->tally);
     r->arm = arm;
     r->before = r->totals;
-    nr_cpu_stat_read(&r->cpu_stat, r->times_before, r->n_cpus);
+    nr_read_cpu_times(r->stat_text, r->times_before, r->n_cpus);
     r->end_ns = 0; /* nothing counts until the begin is set */
     if (status == 0 && r->source->begin) r->source->begin(r);
     r->begin_ns = nl_mono_ns();
@@ -193,7 +180,7 @@ int nr_end(struct nr_recorder *r, struct nr_totals *half) {
     NL_LOCKED(&r->lock);
     r->end_ns = end_ns;
     r->source->end(r);
-    if (nr_cpu_stat_read(&r->cpu_stat, r->times, r->n_cpus) == 0) add_cpu_times(r);
+    if (nr_read_cpu_times(r->stat_text, r->times, r->n_cpus) == 0) add_cpu_times(r);
     r->totals.wall_ns += end_ns - r->begin_ns;
     if (half) *half = difference(&r->totals, &r->before);
     return 0;
@@ -207,13 +194,4 @@ int nr_fds(const struct nr_recorder *r, struct pollfd *fds, int max) {
 
 /* ---- results ---- */
 
-struct nr_totals nr_totals(const struct nr_recorder *r) { return r->totals; }
-
-const struct nr_burst *nr_bursts(const struct nr_recorder *r, int64_t *n) {
-    *n = r->n_bursts;
-    return r->n_bursts > 0 ? r->bursts : NULL;
-}
-
 const char *nr_task_name(const struct nr_recorder *r, uint32_t name) { return r->tasks.names[name < r->tasks.n_names ? name : NR_NO_NAME]; }
-
-int64_t nr_origin_ns(const struct nr_recorder *r) { return r->origin_ns; }

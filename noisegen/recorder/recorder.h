@@ -22,8 +22,7 @@ enum nr_group {
     NR_N_GROUPS
 };
 
-/* "agent", "rank", ... as files have it. */
-const char *nr_group_name(enum nr_group group);
+extern const char *const nr_group_names[NR_N_GROUPS]; /* "agent", "rank", ... as files have it */
 
 /* What is watched. */
 enum nr_view {
@@ -95,20 +94,12 @@ int nr_end(struct nr_recorder *recorder, struct nr_totals *half);
 /* What to poll for POLLIN besides one's own descriptors: a ring is half full, call nr_drain then.
  * @return number of entries written, at most `max`; 0 for sources without rings. */
 int nr_fds(const struct nr_recorder *recorder, struct pollfd *fds, int max);
-int nr_drain(struct nr_recorder *recorder);
+void nr_drain(struct nr_recorder *recorder);
 
 /* 1 when a process of this group is alive as far as the recorder knows its tree, 0 when none is. Reads /proc: some ms. */
 int nr_is_alive(struct nr_recorder *recorder, enum nr_group group);
 
-/* Sums over all measured stretches. */
-struct nr_totals nr_totals(const struct nr_recorder *recorder);
-
-/* The bursts kept, in order of their ends; NULL and 0 when there are none. Valid until the next call. */
-const struct nr_burst *nr_bursts(const struct nr_recorder *recorder, int64_t *n);
 const char *nr_task_name(const struct nr_recorder *recorder, uint32_t name);
-
-/* Begin of the first measured stretch: the origin of the trace's starts. 0: none yet. */
-int64_t nr_origin_ns(const struct nr_recorder *recorder);
 
 /* An arm's words in the files. */
 struct nr_arm_words {

@@ -9,20 +9,17 @@
 
 static const char *set_pid(struct nl_command_line *line, const char *text) {
     struct nr_options *o = line->target;
-    o->n_pids = nl_parse_list(text, 1, INT32_MAX, 0, o->pids, NR_MAX_PIDS);
-    return o->n_pids > 0 ? NULL : PIDS_WANTED;
+    return (o->n_pids = nl_parse_list(text, 1, INT32_MAX, 0, o->pids, NR_MAX_PIDS)) > 0 ? NULL : PIDS_WANTED;
 }
 
 static const char *set_except(struct nl_command_line *line, const char *text) {
     struct nr_options *o = line->target;
-    o->n_except = nl_parse_list(text, 1, INT32_MAX, 0, o->except, NR_MAX_PIDS);
-    return o->n_except > 0 ? NULL : PIDS_WANTED;
+    return (o->n_except = nl_parse_list(text, 1, INT32_MAX, 0, o->except, NR_MAX_PIDS)) > 0 ? NULL : PIDS_WANTED;
 }
 
 static const char *set_cpus(struct nl_command_line *line, const char *text) {
     struct nr_options *o = line->target;
-    o->n_cpus = nl_parse_list(text, 0, NR_MAX_CPUS - 1, 1, o->cpus, NR_MAX_CPUS);
-    return o->n_cpus > 0 ? NULL : "a list of CPUs (try 0-3,8)";
+    return (o->n_cpus = nl_parse_list(text, 0, NR_MAX_CPUS - 1, 1, o->cpus, NR_MAX_CPUS)) > 0 ? NULL : "a list of CPUs (try 0-3,8)";
 }
 
 static const char *set_source(struct nl_command_line *line, const char *text) {
@@ -34,11 +31,8 @@ static const char *set_source(struct nl_command_line *line, const char *text) {
 
 static const char *set_group_gap(struct nl_command_line *line, const char *text) {
     struct nr_options *o = line->target;
-    if (strcmp(text, "auto") == 0) {
-        o->group_gap_ns = 0;
-        return NULL;
-    }
-    return nl_parse_duration(text, &o->group_gap_ns) ? "auto or a positive duration (try 2ms)" : NULL;
+    o->group_gap_ns = 0;
+    return strcmp(text, "auto") && nl_parse_duration(text, &o->group_gap_ns) ? "auto or a positive duration (try 2ms)" : NULL;
 }
 
 static const char *list(struct nl_command_line *line, const char *text) {

@@ -194,7 +194,7 @@ static void look_for_ends(struct session *s) {
         s->n_ended++;
         if (s->child.pid == w->pid) continue; /* a command may end by itself */
         nl_warn("process %d ended after %.3f s%s; what was recorded stays", (int)w->pid,
-                (double)(nl_mono_ns() - nr_origin_ns(s->recorder)) / 1e9,
+                (double)(nl_mono_ns() - s->recorder->origin_ns) / 1e9,
                 is_reused ? ", and its number belongs to another process now" : "");
     }
 }
@@ -210,7 +210,7 @@ static int start_recorder(struct session *s, const pid_t *pids, int n) {
         .keep = is_all ? ~(1u << NR_IDLE | 1u << NR_NOISELAB) : 1u << NR_AGENT,
     };
     if (nr_open(&s->recorder, &config)) return -1;
-    if (o->out && !nr_source_find(nr_source(s->recorder))->has_bursts)
+    if (o->out && !s->recorder->source->has_bursts)
         return nl_error("--out: there is no trace where switches cannot be recorded (%s)", nr_reason(s->recorder));
     nr_mark(s->recorder, getpid(), NR_NOISELAB, 0);
     for (int i = 0; i < o->n_except; i++) nr_mark(s->recorder, o->except[i], NR_NOISELAB, 1);
@@ -284,7 +284,7 @@ static int record(struct session *s) {
     sigprocmask(SIG_BLOCK, &stops, &before); /* they come only while this program sleeps, so that none is overlooked */
     int64_t account_before_ns = account_ns(s);
     if (!fds || nr_begin(s->recorder, 0)) goto done;
-    int64_t end_ns = nr_origin_ns(s->recorder) + (s->o->duration_ns > 0 ? s->o->duration_ns : LONGEST_NS);
+    int64_t end_ns = s->recorder->origin_ns + (s->o->duration_ns > 0 ? s->o->duration_ns : LONGEST_NS);
     while (!is_stopped && nl_mono_ns() < end_ns) {
         if (sleep_until(s, end_ns, fds, max, &before)) goto done;
         if (s->o->command) {

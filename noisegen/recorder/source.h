@@ -48,7 +48,7 @@ struct nr_recorder {
     int64_t enabled_ns;       /* since when switches are recorded */
 
     struct nr_totals totals, before; /* before: at the begin of this stretch */
-    struct nr_cpu_stat cpu_stat;
+    char *stat_text; /* NR_STAT_BYTES(n_cpus) */
     struct nr_cpu_times *times, *times_before; /* by CPU */
     int knows_steal;
     pthread_mutex_t lock; /* sources with a thread of their own hold it while they write */

@@ -10,6 +10,15 @@ static int compare_bursts(const void *a, const void *b) {
     return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
+/* By start; to be freed. */
+static struct nr_burst *sorted_bursts(const struct nr_recorder *r) {
+    size_t n = (size_t)r->n_bursts;
+    struct nr_burst *sorted = malloc((n + 1) * sizeof *sorted);
+    if (sorted && n > 0) memcpy(sorted, r->bursts, n * sizeof *sorted);
+    if (sorted) qsort(sorted, n, sizeof *sorted, compare_bursts);
+    return sorted;
+}
+
 static int64_t scaled(int64_t ns, double share) { return share >= 0 && share < 1 ? (int64_t)((double)ns * share) : ns; }
 
 /* Share of a CPU's busy time in an arm that the hypervisor took: /proc/stat's steal by the time on the CPU of all but the idle task. */
@@ -46,7 +55,7 @@ static double least_share(const struct nr_burst *bursts, int64_t n, int64_t acco
 }
 
 static int block_of(const struct nr_recorder *r, const struct nr_summary *s, int64_t start_ns) {
-    int64_t since_ns = start_ns - nr_origin_ns(r);
+    int64_t since_ns = start_ns - r->origin_ns;
     int block = s->span_ns > 0 && since_ns > 0 ? (int)((double)since_ns / (double)s->span_ns * NR_BLOCKS) : 0;
     return block < NR_BLOCKS ? block : NR_BLOCKS - 1;
 }
@@ -90,15 +99,13 @@ static int make_trace(const struct nr_recorder *r, const struct nr_burst *bursts
 }
 
 int nr_summarise(const struct nr_recorder *r, int64_t group_gap_ns, int64_t account_ns, struct nr_summary *s) {
-    int64_t n;
-    const struct nr_burst *bursts = nr_bursts(r, &n);
+    const struct nr_burst *bursts = r->bursts;
+    int64_t n = r->n_bursts;
     *s = (struct nr_summary){
-        .totals = nr_totals(r), .account_ns = account_ns, .ended_status = -1, .least_share = least_share(bursts, n, account_ns)};
+        .totals = r->totals, .account_ns = account_ns, .ended_status = -1, .least_share = least_share(bursts, n, account_ns)};
     s->span_ns = s->totals.wall_ns;
-    struct nr_burst *sorted = malloc(((size_t)n + 1) * sizeof *sorted);
+    struct nr_burst *sorted = sorted_bursts(r);
     if (!sorted) return -1;
-    if (n > 0) memcpy(sorted, bursts, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, compare_bursts);
     s->n_takers = nr_takers(r, sorted, (size_t)n, s->takers, NR_MOST_TAKERS);
     sum_bursts(r, sorted, n, s);
     int failed = s->n_takers < 0 || nr_rhythm(sorted, (size_t)n, group_gap_ns, &s->rhythm) || make_trace(r, sorted, (size_t)n, s);
@@ -122,11 +129,11 @@ static void write_name(FILE *file, const char *name) {
 
 /* The comments at the begin of a trace. */
 static void write_trace_head(const struct nr_recorder *r, FILE *file, const char *host, int64_t span_ns) {
-    struct nr_totals t = nr_totals(r);
+    const struct nr_totals *t = &r->totals;
     fprintf(file, "# source: %s\n", r->source->name);
     if (r->reason[0]) fprintf(file, "# source_reason: %s\n", r->reason);
     fprintf(file, "# origin_monotonic_ns: %" PRId64 "\n# host: %s\n# lost: %" PRId64 "\n# cut: %" PRId64 "\n# not_kept: %" PRId64
-            "\n# span_ns: %" PRId64 "\n# start_ns\tduration_ns\tcpu\tkind\ttask\n", r->origin_ns, host, t.lost, t.cut, t.not_kept,
+            "\n# span_ns: %" PRId64 "\n# start_ns\tduration_ns\tcpu\tkind\ttask\n", r->origin_ns, host, t->lost, t->cut, t->not_kept,
             span_ns > 0 ? span_ns : 1);
 }
 
@@ -294,7 +301,7 @@ int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, 
         write_known(file, row->cpu);
         fputc(',', file);
         write_name(file, nr_task_name(r, row->name));
-        fprintf(file, ",%s", nr_group_name(row->group));
+        fprintf(file, ",%s", nr_group_names[row->group]);
         int has_bursts = row->group < NR_IRQ;
         write_known(file, has_bursts ? row->n_bursts : -1);
         write_known(file, cpu_ns(r, row));
@@ -311,15 +318,11 @@ int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, 
 }
 
 int nr_write_bursts(const struct nr_recorder *r, FILE *file, const char *host) {
-    int64_t n, span_ns = r->end_ns == INT64_MAX ? 0 : r->end_ns - r->origin_ns;
-    const struct nr_burst *bursts = nr_bursts(r, &n);
-    struct nr_burst *sorted = malloc(((size_t)n + 1) * sizeof *sorted);
+    int64_t n = r->n_bursts, span_ns = r->end_ns == INT64_MAX ? 0 : r->end_ns - r->origin_ns;
+    struct nr_burst *sorted = sorted_bursts(r);
     if (!sorted) return -1;
-    for (int64_t i = 0; i < n; i++) {
-        sorted[i] = bursts[i];
-        if (bursts[i].end_ns - r->origin_ns > span_ns) span_ns = bursts[i].end_ns - r->origin_ns;
-    }
-    qsort(sorted, (size_t)n, sizeof *sorted, compare_bursts);
+    for (int64_t i = 0; i < n; i++)
+        if (sorted[i].end_ns - r->origin_ns > span_ns) span_ns = sorted[i].end_ns - r->origin_ns;
     write_trace_head(r, file, host, span_ns);
     for (int64_t i = 0; i < n; i++)
         write_burst(r, file, sorted[i].start_ns, sorted[i].end_ns - sorted[i].start_ns, sorted[i].cpu, sorted[i].name);

@@ -205,27 +205,10 @@ int64_t nr_proc_run_ns(int fd) {
 
 /* ---- CPUs ---- */
 
-int nr_cpu_stat_open(struct nr_cpu_stat *s, int n_cpus) {
-    s->size = 512 + 160 * (size_t)n_cpus; /* the lines of CPUs come first; a line is at most some 120 characters */
-    s->buffer = malloc(s->size);
-    s->fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
-    if (s->buffer && s->fd >= 0) return 0;
-    nr_cpu_stat_close(s);
-    return -1;
-}
-
-void nr_cpu_stat_close(struct nr_cpu_stat *s) {
-    if (s->fd >= 0) close(s->fd);
-    free(s->buffer);
-    *s = (struct nr_cpu_stat){.fd = -1};
-}
-
-int nr_cpu_stat_read(const struct nr_cpu_stat *s, struct nr_cpu_times *times, int n_cpus) {
+int nr_read_cpu_times(char *text, struct nr_cpu_times *times, int n_cpus) {
     int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
-    ssize_t n = s->fd >= 0 ? pread(s->fd, s->buffer, s->size - 1, 0) : -1;
-    if (n <= 0) return -1;
-    s->buffer[n] = '\0';
-    for (char *line = s->buffer; line && strncmp(line, "cpu", 3) == 0; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+    if (nl_read("/proc/stat", text, NR_STAT_BYTES(n_cpus)) <= 0) return -1;
+    for (char *line = text; line && strncmp(line, "cpu", 3) == 0; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
         if (!isdigit((unsigned char)line[3])) continue;
         char *p;
         int64_t values[8] = {0}; /* user nice system idle iowait irq softirq steal */

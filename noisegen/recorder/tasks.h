@@ -71,14 +71,10 @@ int nr_proc_open_schedstat(pid_t pid, pid_t tid);
 /* Interrupts and steal of one CPU so far, in ns of a resolution of one tick of USER_HZ (10 ms). */
 struct nr_cpu_times { int64_t irq_ns, softirq_ns, steal_ns; };
 
-struct nr_cpu_stat { int fd; size_t size; char *buffer; };
+#define NR_STAT_BYTES(n_cpus) (512 + 160 * (size_t)(n_cpus)) /* the lines of CPUs come first; a line is at most some 120 characters */
 
-/* Opens /proc/stat with room for this many CPUs. @return 0, -1. */
-int nr_cpu_stat_open(struct nr_cpu_stat *stat, int n_cpus);
-void nr_cpu_stat_close(struct nr_cpu_stat *stat);
-
-/* Times of all CPUs by number, those that are offline left as they are. No allocation. */
-int nr_cpu_stat_read(const struct nr_cpu_stat *stat, struct nr_cpu_times *times, int n_cpus);
+/* Times of all CPUs by number, those that are offline left as they are; text: working memory. 0, -1. No allocation. */
+int nr_read_cpu_times(char *text, struct nr_cpu_times *times, int n_cpus);
 
 /* Whether steal is reported here: 1 on a machine of metal, where there is none, and on a virtual one that has shown some. */
 int nr_knows_steal(const struct nr_cpu_times *times, int n_cpus);

@@ -266,12 +266,12 @@ TEST(a_short_lived_child_of_the_agent_is_the_agent) {
     /* what the work takes and at most some switching */
     assert_true(half.group_ns[NR_AGENT] >= 39 * MS);
     EQUAL(half.lost, 0, half.cut, 0);
-    int64_t n, kept_ns = 0;
-    const struct nr_burst *kept = nr_bursts(r, &n);
+    int64_t n = r->n_bursts, kept_ns = 0;
+    const struct nr_burst *kept = r->bursts;
     assert_true(n >= 20);
     for (int64_t i = 0; i < n; i++) {
         assert_int_equal(kept[i].arm, 1);
-        assert_true(kept[i].start_ns >= nr_origin_ns(r));
+        assert_true(kept[i].start_ns >= r->origin_ns);
         kept_ns += kept[i].end_ns - kept[i].start_ns;
     }
     assert_int_equal(kept_ns, half.group_ns[NR_AGENT]);
@@ -291,8 +291,8 @@ TEST(all_time_of_a_measured_cpu_is_somebodys) {
         assert_true(sum_ns(&half) <= half.wall_ns && sum_ns(&half) >= half.wall_ns - 1000);
         nl_sleep_ns(2 * MS); /* not measured */
     }
-    assert_int_equal(nr_totals(r).cut, 0);
-    assert_int_equal(nr_totals(r).ins, nr_totals(r).outs);
+    assert_int_equal(r->totals.cut, 0);
+    assert_int_equal(r->totals.ins, r->totals.outs);
     nr_close(r);
 }
 
@@ -334,7 +334,7 @@ TEST(lost_records_are_counted_and_nothing_is_invented) {
     nl_sleep_ns(5 * MS);
     assert_int_equal(nr_end(r, &half), 0);
     assert_int_equal(half.lost, 0);
-    assert_true(nr_totals(r).cut >= 1);
+    assert_true(r->totals.cut >= 1);
     assert_true(half.group_ns[NR_IDLE] + half.group_ns[NR_OTHER] + half.group_ns[NR_KERNEL] > 0);
     close(there[1]);
     pthread_join(thread, NULL);
@@ -375,8 +375,8 @@ TEST(a_thread_tells_when_it_was_off_its_cpu) {
     close(go[0]);
     close(go[1]);
     assert_int_equal(nr_end(r, &half), 0);
-    int64_t n, n_naps = 0;
-    const struct nr_burst *kept = nr_bursts(r, &n);
+    int64_t n = r->n_bursts, n_naps = 0;
+    const struct nr_burst *kept = r->bursts;
     for (int64_t i = 0; i < n; i++) n_naps += kept[i].end_ns - kept[i].start_ns >= 3 * MS;
     assert_true(n_naps >= 20 && n_naps <= 21); /* the wait for the word to go may have lasted as long */
     assert_true(half.group_ns[NR_YIELDED] >= 60 * MS);
