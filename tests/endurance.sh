@@ -171,7 +171,7 @@ once() {
     kill -9 "$pid"
     n[kills]=$((n[kills] + 1)) killed[$name]=$((${killed[$name]-0} + 1))
     [ "$name" = nl-guardian ] || [ "$way" = recorded ] || time_load "$(now_ms)"
-    # what a launch survives (its guardian, which is replaced) is ended as a user would
+    # what a launch survives (its guardian) is ended as a user would
     until_or 2 has_ended "$RUN" || kill -TERM "$RUN" 2>/dev/null
     until_or "$END_S" has_ended "$RUN" || { bad stuck 'noiselab run does not end' && kill -9 "$RUN"; }
     wait "$RUN" 2>/dev/null

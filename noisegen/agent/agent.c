@@ -67,15 +67,12 @@ int na_agent_look(struct na_agent *a, const char *when, char *reason, int size) 
     return NL_AGENT_DIED;
 }
 
-int na_agent_switch(struct na_agent *a, int on, int64_t *switch_ns, char *reason, int size) {
-    int64_t begin_ns = nl_mono_ns();
-    *switch_ns = 0;
+int na_agent_switch(struct na_agent *a, int on, char *reason, int size) {
     int status = na_agent_look(a, on ? "before a half with it" : "before a half without it", reason, size);
     if (status) return on ? status : NL_AGENT_DONE; /* a dead one is off */
     if (a->is_on == on) return NL_AGENT_DONE;
     if ((on ? a->way->on : a->way->off)(a, reason, size)) return NL_AGENT_REFUSED;
     a->is_on = on;
-    *switch_ns = nl_mono_ns() - begin_ns;
     return NL_AGENT_DONE;
 }
 

@@ -8,8 +8,7 @@
 #include "noisegen/agent/proc.h"
 #include "noisegen/agent/spawn.h"
 
-/* ---- watch.c: one thread, asleep in poll(): do owner and guardian live, what does the agent write, is the record of switches half full
- * ---- */
+/* ---- watch.c: one thread, asleep in poll(): does the owner live, what does the agent write, is the record of switches half full ---- */
 
 enum { NA_LOG_BYTES = 1 << 20, NA_WATCH_FDS = 1024, NA_LINE_BYTES = 200 };
 
@@ -17,8 +16,6 @@ struct na_watch {
     struct nl_agent *page; /* closed when the owner dies */
     int owner_fd;          /* pidfd; -1: the kernel has none, and the owner's death is seen with the next command only */
     int pipe[2];           /* the agent's output: [1] is handed to what is started */
-    int guardian_fd;       /* pidfd; -1: nobody looks whether it lives */
-    int (*guardian_ended)(void *context); /* returns that of the next one */
     int wake_fd;           /* eventfd: looks at everything anew */
     int null_fd;
     /* under `output`: the log, and the last line that says something, of what was started last */
@@ -39,7 +36,7 @@ struct na_watch {
     _Atomic uint32_t is_ending;
 };
 
-/* Opens the pipe and starts the thread; guardian_fd and what is called are the caller's. 0, -1 with errno. */
+/* Opens the pipe and starts the thread; what is called is the caller's. 0, -1 with errno. */
 int na_watch_open(struct na_watch *w, struct nl_agent *page);
 
 /* Keeps the output in this file from now on. 0, -1 with errno. */
@@ -146,8 +143,8 @@ int na_agent_check(struct na_agent *a, char *reason, int size);
 /* Takes hold of it. */
 int na_agent_place(struct na_agent *a, char *reason, int size);
 
-/* Switches on (1) or off (0), unless it is so already; switch_ns: how long it took. Returns enum nl_agent_status. */
-int na_agent_switch(struct na_agent *a, int on, int64_t *switch_ns, char *reason, int size);
+/* Switches on (1) or off (0), unless it is so already. Returns enum nl_agent_status. */
+int na_agent_switch(struct na_agent *a, int on, char *reason, int size);
 
 /* Whether an agent that should be on has ended: NL_AGENT_DIED with a line in `reason`, else NL_AGENT_DONE. Sticky. */
 int na_agent_look(struct na_agent *a, const char *when, char *reason, int size);

@@ -30,22 +30,13 @@ static const char *set_scrape_cpu(struct nl_command_line *line, const char *text
     return set_list(&o->scrape_cpus, text);
 }
 
-static const char *set_who(struct nl_command_line *line, const char *text) {
-    static const char *const words[] = {"auto", "cpu", "thread", "schedstat", "none", NULL};
-    for (int i = 0; words[i]; i++)
-        if (strcmp(text, words[i]) == 0) {
-            ((struct na_options *)line->target)->who = words[i];
-            return NULL;
-        }
-    return "auto, cpu, thread, schedstat or none";
-}
-
 static const char *list(struct nl_command_line *line, const char *text) {
     const struct na_lists *lists = line->context;
     line->is_done = 1;
     return lists && lists->print(text) == 0 ? NULL : "ways, freezers or accounts";
 }
 
+const char *const na_who_names[] = {[NA_WHO_AUTO] = "auto", "cpu", "thread", "schedstat", [NA_WHO_NONE] = "none", NULL};
 static const char *const keep_names[] = {[NA_KEEP_AUTO] = "auto", [NA_KEEP_YES] = "yes", [NA_KEEP_NO] = "no", NULL};
 
 enum { ALONE = 1 }; /* tag: what the detector does not hand on */
@@ -75,7 +66,8 @@ static const struct nl_option rows[] = {
      .most = 32, .wanted = "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)"},
     {"agent-timeout", "TIME", "the longest a switch may take (default 30s)", 2, AT(DURATION, timeout_ns)},
     {.help = "Who took the CPU:", .group = 3},
-    {"who", "SOURCE", "auto, cpu, thread, schedstat or none: how to record who ran on the ranks' CPUs", 3, .set = set_who},
+    {"who", "SOURCE", "auto, cpu, thread, schedstat or none: how to record who ran on the ranks' CPUs", 3, AT(WORD, who),
+     .table = na_who_names},
     {"keep-bursts", NULL, "whether single bursts are written to bursts.HOST.trace", 3, AT(WORD, keep), .table = keep_names, .of = "who"},
     {.help = "Control and output:", .group = 4},
     {"control-fd", "FD", "take commands from the detector's page", 4, AT(INT, control_fd), 0, 1 << 20,
@@ -120,7 +112,7 @@ static int check(const struct na_options *o) {
 }
 
 static struct nl_command_line line_of(struct na_options *o) {
-    *o = (struct na_options){.timeout_ns = TIMEOUT_NS, .who = "auto", .control_fd = -1};
+    *o = (struct na_options){.timeout_ns = TIMEOUT_NS, .control_fd = -1};
     return (struct nl_command_line){.program = "noiselab-agent",
                                     .rows = rows,
                                     .n_rows = N_ROWS,

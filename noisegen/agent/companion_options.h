@@ -3,6 +3,9 @@
 
 #include "common/base/nl_usual.h"
 
+enum na_who_word { NA_WHO_AUTO, NA_WHO_NONE = 4 }; /* those between: sources of the recorder */
+extern const char *const na_who_names[];
+
 enum na_keep { NA_KEEP_AUTO, NA_KEEP_YES, NA_KEEP_NO };
 
 /* Texts point into argv; NULL: not given. */
@@ -17,7 +20,7 @@ struct na_options {
     int freezes; /* the command is started once, and frozen in off halves */
     const char *name;
     int64_t timeout_ns;
-    const char *who; /* "auto", "none", or a source of the recorder */
+    enum na_who_word who;
     enum na_keep keep;
     int control_fd; /* -1: alone */
     int dry_run;

@@ -42,7 +42,6 @@ static void guard(struct na_undo *undo, int fd) {
     close_others(fd);
     na_undo_let_go();
     step_aside();
-    if (atomic_load(&undo->is_frozen)) na_undo_hold(undo);
     while ((n = read(fd, &word, 1)) != 0) {
         if (n < 0 && errno != EINTR) break;
         if (n < 0) continue;
@@ -63,11 +62,7 @@ int na_guardian_start(struct na_guardian *g, struct na_undo *undo) {
         guard(undo, ends[0]);
     }
     close(ends[0]);
-    if (pid < 0) {
-        close(ends[1]);
-        return -1;
-    }
-    if (g->pid > 0) close(g->fd);
+    if (pid < 0) return -1;
     *g = (struct na_guardian){pid, ends[1]};
     undo->guardian = na_process_of(pid);
     to_guardian = g->fd;
@@ -75,7 +70,7 @@ int na_guardian_start(struct na_guardian *g, struct na_undo *undo) {
 }
 
 void na_guardian_hold(void) {
-    /* one that has just ended is replaced, and the next opens the files by itself */
+    /* one that was killed leaves the agent to us, and to the journal */
     if (to_guardian >= 0 && write(to_guardian, "h", 1) < 0) return;
 }
 

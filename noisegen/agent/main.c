@@ -29,16 +29,16 @@ static int print_agent(const struct na_options *o, const struct na_agent *a) {
 /* A command is started for a second: one that cannot work says so now, and not first in a launch. 0, -1 with a line in `reason`. */
 static int try_command(struct na_session *s, char *reason, int size) {
     struct na_agent *a = &s->agent;
-    int64_t ignored_ns, end_ns = nl_mono_ns() + TRIAL_NS;
+    int64_t end_ns = nl_mono_ns() + TRIAL_NS;
     char last[NA_REASON_BYTES];
-    if (na_agent_place(a, reason, size) || na_agent_switch(a, 1, &ignored_ns, reason, size)) return -1;
+    if (na_agent_place(a, reason, size) || na_agent_switch(a, 1, reason, size)) return -1;
     struct pollfd end = {.fd = nl_pidfd(a->root.pid), .events = POLLIN};
     /* one that goes into the background has ended, and lives */
     for (int64_t left_ns = TRIAL_NS; left_ns > 0 && a->way->lives(a, reason, size); left_ns = end_ns - nl_mono_ns())
         poll(&end, !a->is_daemon, (int)(left_ns / 1000000) + 1);
     if (end.fd >= 0) close(end.fd);
     int status = na_agent_look(a, "within a second of its start", reason, size);
-    if (na_agent_switch(a, 0, &ignored_ns, last, sizeof last) && status == NL_AGENT_DONE) nl_say(reason, size, "%s", last);
+    if (na_agent_switch(a, 0, last, sizeof last) && status == NL_AGENT_DONE) nl_say(reason, size, "%s", last);
     return status == NL_AGENT_DONE && a->is_on == 0 ? 0 : -1;
 }
 

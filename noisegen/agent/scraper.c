@@ -1,6 +1,7 @@
 #include "noisegen/agent/session.h"
 #include "common/sys/nl_futex.h"
 
+#define LOOK_NS  INT64_C(500000)
 #define RETRY_NS INT64_C(20000000) /* a started agent needs a moment until it answers */
 
 /* One scrape: 0 it succeeded. */
@@ -30,8 +31,6 @@ static int scrape(struct na_scraper *s, uint32_t order) {
         atomic_fetch_add(&s->n_scrapes, 1);
         if (!is_good) atomic_fetch_add(&s->n_failed, 1);
     }
-    atomic_fetch_add(&s->done, 1);
-    nl_futex_wake(&s->done);
     return is_good ? 0 : -1;
 }
 
@@ -86,21 +85,18 @@ int na_scraper_start(struct na_scraper *s, int until_success, int64_t timeout_ns
     return 0;
 }
 
+/* And sends it a signal. */
+static int is_running(struct na_scraper *s, int signal) {
+    NL_LOCKED(s->children);
+    return *s->running > 0 && kill(-*s->running, signal) <= 0;
+}
+
 void na_scraper_stop(struct na_scraper *s) {
     if (!(atomic_load(&s->order) & 1)) return;
     raise_order(s);
-    pthread_mutex_lock(s->children);
-    if (*s->running > 0) kill(-*s->running, SIGKILL);
-    pthread_mutex_unlock(s->children);
+    is_running(s, SIGKILL);
     /* until its thread has waited for the killed one: nothing of it must reach into the next half */
-    for (;;) {
-        uint32_t seen = atomic_load(&s->done);
-        pthread_mutex_lock(s->children);
-        int is_busy = *s->running > 0;
-        pthread_mutex_unlock(s->children);
-        if (!is_busy) return;
-        nl_futex_wait(&s->done, seen, nl_mono_ns() + RETRY_NS);
-    }
+    while (is_running(s, 0)) nl_sleep_ns(LOOK_NS);
 }
 
 void na_scraper_close(struct na_scraper *s) {

@@ -63,6 +63,7 @@ _Static_assert(NL_AGENT_REFUSED == -1, "nl_say returns it");
 
 static void drain_record(void *context) {
     struct na_session *s = context;
+    NL_LOCKED(&s->who.lock);
     if (s->who.recorder) nr_drain(s->who.recorder);
 }
 
@@ -77,7 +78,7 @@ static int open_record(struct na_session *s, char *reason, int size) {
     pthread_mutex_unlock(&s->who.lock);
     mark_agent(s);
     na_watch_again(&s->watch);
-    return rc ? nl_say(reason, size, "--who %s: not possible on this node (its own message says why)", s->options->who) : 0;
+    return rc ? nl_say(reason, size, "--who %s: not possible on this node (its own message says why)", na_who_names[s->options->who]) : 0;
 }
 
 static int place(struct na_session *s, char *reason, int size) {
@@ -121,13 +122,13 @@ static int is_refused(const struct na_session *s, char *reason, int size) {
 }
 
 static int turn(struct na_session *s, int on, char *reason, int size) {
-    int64_t begin_ns = nl_mono_ns(), ignored_ns;
+    int64_t begin_ns = nl_mono_ns();
     s->page->switch_ns = 0;
     if (s->is_restored) return NL_AGENT_DONE; /* closed: nothing is switched any more */
     if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
     if (!s->is_placed) return nl_say(reason, size, "%s before PLACE", on ? "ON" : "OFF");
     if (!on && s->options->scrape) na_scraper_stop(&s->scraper);
-    int status = na_agent_switch(&s->agent, on, &ignored_ns, reason, size);
+    int status = na_agent_switch(&s->agent, on, reason, size);
     if (on && status == NL_AGENT_DONE && begin_scraping(s, reason, size)) status = NL_AGENT_REFUSED;
     s->page->switch_ns = nl_mono_ns() - begin_ns;
     if (!on || status != NL_AGENT_DONE) return status;
@@ -142,19 +143,24 @@ static int turn(struct na_session *s, int on, char *reason, int size) {
     return status;
 }
 
-static void when(const struct na_session *s, const char *word, char *text, int size) {
-    nl_say(text, size, "%s half %lld of arm %d", word, (long long)s->page->half, s->page->arm);
+static int on(struct na_session *s, char *reason, int size) { return turn(s, 1, reason, size); }
+
+static int off(struct na_session *s, char *reason, int size) { return turn(s, 0, reason, size); }
+
+/* Whether an agent that should be on has ended: NL_AGENT_DIED with a line in `reason`. */
+static int look(struct na_session *s, const char *word, char *reason, int size) {
+    char moment[64];
+    int was_on = s->agent.is_on == 1;
+    nl_say(moment, sizeof moment, "%s half %lld of arm %d", word, (long long)s->page->half, s->page->arm);
+    int status = na_agent_look(&s->agent, moment, reason, size);
+    return was_on ? status : NL_AGENT_DONE;
 }
 
 static int begin(struct na_session *s, char *reason, int size) {
-    char moment[64];
     if (!s->is_placed || s->page->arm < 0 || s->page->arm >= (s->page->n_arms > 0 ? s->page->n_arms : 1))
         return nl_say(reason, size, s->is_placed ? "arm %d is not one of those named" : "BEGIN before PLACE", s->page->arm);
     if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
-    when(s, "before", moment, sizeof moment);
-    int was_on = s->agent.is_on == 1;
-    int status = na_agent_look(&s->agent, moment, reason, size);
-    if (status && was_on) return status;
+    if (look(s, "before", reason, size)) return NL_AGENT_DIED;
     na_agent_begin(&s->agent);
     s->begin_scraper_ns = scraper_cpu_ns(s);
     na_who_begin(&s->who, s->page->arm);
@@ -164,7 +170,7 @@ static int begin(struct na_session *s, char *reason, int size) {
 }
 
 static int end(struct na_session *s, char *reason, int size) {
-    char moment[64], problem[NA_REASON_BYTES];
+    char problem[NA_REASON_BYTES];
     struct nl_agent_account *a = &s->page->account;
     int64_t now_ns = nl_mono_ns();
     if (s->begin_ns == 0) return nl_say(reason, size, "END before BEGIN");
@@ -176,11 +182,8 @@ static int end(struct na_session *s, char *reason, int size) {
     na_agent_end(&s->agent, a);
     if (s->options->scrape) a->scraper_cpu_ns = scraper_cpu_ns(s) - s->begin_scraper_ns;
     s->begin_ns = 0;
-    when(s, "in", moment, sizeof moment);
-    int was_on = s->agent.is_on == 1;
-    int status = na_agent_look(&s->agent, moment, reason, size);
-    if (status && was_on) return status;
-    s->n_halves_on += was_on;
+    s->n_halves_on += s->agent.is_on == 1;
+    if (look(s, "in", reason, size)) return NL_AGENT_DIED;
     if (nl_mono_ns() - s->who.written_ns > WRITE_EVERY_NS && na_who_write(&s->who, 0, problem, sizeof problem))
         na_warn(&s->agent, "%s", problem);
     return NL_AGENT_DONE;
@@ -206,27 +209,21 @@ static int quit(struct na_session *s, char *reason, int size) {
     if (n_skipped > 0) na_warn(&s->agent, "%lld scrapes were left out: the one before took longer than the period", (long long)n_skipped);
     if (na_who_write(&s->who, 1, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
     char *text = na_certificate(s);
-    if (text && strlen(text) < sizeof s->page->text) strcpy(s->page->text, text);
-    else nl_say(reason, size, "the certificate does not fit into the page");
-    int status = text && strlen(text) < sizeof s->page->text ? NL_AGENT_DONE : NL_AGENT_REFUSED;
+    int fits = text && strlen(text) < sizeof s->page->text;
+    if (fits) strcpy(s->page->text, text);
     free(text);
-    return status;
+    return fits ? NL_AGENT_DONE : nl_say(reason, size, "the certificate does not fit into the page");
 }
 
 /* Obeys the command that has come; 1 after QUIT. */
 static int obey(struct na_session *s) {
     char reason[NA_REASON_BYTES] = "";
     uint32_t command = s->page->command;
-    int status = NL_AGENT_REFUSED;
-    switch (command) {
-    case NL_AGENT_PLACE: status = place(s, reason, sizeof reason); break;
-    case NL_AGENT_ON: status = turn(s, 1, reason, sizeof reason); break;
-    case NL_AGENT_OFF: status = turn(s, 0, reason, sizeof reason); break;
-    case NL_AGENT_BEGIN: status = begin(s, reason, sizeof reason); break;
-    case NL_AGENT_END: status = end(s, reason, sizeof reason); break;
-    case NL_AGENT_QUIT: status = quit(s, reason, sizeof reason); break;
-    default: snprintf(reason, sizeof reason, "unknown command %u", command);
-    }
+    static int (*const commands[])(struct na_session *s, char *reason, int size) = {
+        [NL_AGENT_PLACE] = place, [NL_AGENT_ON] = on, [NL_AGENT_OFF] = off, [NL_AGENT_BEGIN] = begin, [NL_AGENT_END] = end,
+        [NL_AGENT_QUIT] = quit};
+    int is_known = command > NL_AGENT_NONE && command <= NL_AGENT_QUIT;
+    int status = is_known ? commands[command](s, reason, sizeof reason) : nl_say(reason, sizeof reason, "unknown command %u", command);
     nl_agent_answer(s->page, s->seen, (enum nl_agent_status)status, status ? reason : NULL);
     return command == NL_AGENT_QUIT;
 }
@@ -240,12 +237,9 @@ static int64_t lease_end(const struct na_session *s) {
 }
 
 static void end_lease(struct na_session *s) {
-    if (na_undo_thaw(s->agent.undo)) {
-        s->heard_ns = nl_mono_ns() - s->page->lease_ns + LOOK_NS; /* again soon */
-        return;
-    }
-    s->is_overdue = 1;
-    s->agent.is_on = 1;
+    s->heard_ns = nl_mono_ns() - s->page->lease_ns + LOOK_NS; /* where it fails again soon */
+    if (na_undo_thaw(s->agent.undo)) return;
+    s->is_overdue = s->agent.is_on = 1;
     na_warn(&s->agent, "no command came for %.3g s while it was frozen: it was let run again", (double)s->page->lease_ns / 1e9);
 }
 
@@ -268,17 +262,6 @@ static void live(struct na_session *s) {
         }
         if (getppid() != s->page->owner_pid) return;
     }
-}
-
-/* It was killed: by whom else than somebody who ends everything of ours, us next? */
-static int replace_guardian(void *context) {
-    struct na_session *s = context;
-    NL_LOCKED(&s->children);
-    na_reap(s->guardian.pid);
-    int rc = na_guardian_start(&s->guardian, s->agent.undo);
-    s->agent.not_agent[0] = rc ? 0 : s->guardian.pid;
-    if (rc) nl_warn("the guardian of the agent was killed, and another one cannot be started: %s", strerror(errno));
-    return rc ? -1 : nl_pidfd(s->guardian.pid);
 }
 
 int na_session_start(struct na_session *s, int is_trial) {
@@ -323,8 +306,6 @@ int na_session_watch(struct na_session *s) {
     s->watch.lock = &s->who.lock;
     s->watch.extra_ready = drain_record;
     s->watch.context = s;
-    s->watch.guardian_ended = replace_guardian;
-    s->watch.guardian_fd = nl_pidfd(s->guardian.pid);
     if (na_watch_open(&s->watch, s->page)) return nl_error("cannot watch over the agent: %s", strerror(errno));
     s->agent.out_fd = s->watch.pipe[1];
     s->agent.watch = &s->watch;

@@ -48,7 +48,6 @@ struct na_scraper {
     pthread_t thread;
     int is_up; /* the thread runs */
     _Atomic uint32_t order; /* futex: raised with each start and stop; odd: scraping */
-    _Atomic uint32_t done;  /* futex: raised with each scrape's end */
     _Atomic int64_t n_scrapes, n_failed, n_skipped; /* skipped: the one before had not ended */
 };
 
@@ -70,7 +69,7 @@ struct na_guardian {
     int fd; /* our end of the pipe: its end of file is our end */
 };
 
-/* Forks it, or another one when the one before has ended. 0, -1 with errno. */
+/* Forks it. 0, -1 with errno. */
 int na_guardian_start(struct na_guardian *guardian, struct na_undo *undo);
 
 /* Tells it that something is about to be frozen: it opens what thawing takes (na_undo_hold). */

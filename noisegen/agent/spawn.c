@@ -3,7 +3,7 @@
 #include "common/base/nl_words.h"
 #include "common/sys/nl_stat.h"
 
-enum { LOOK_MS = 10, N_ENDS = 64, N_OTHERS = 1024 };
+enum { LOOK_MS = 10, N_ENDS = 1024, RUNS = -1 };
 
 /* ---- a command ---- */
 
@@ -78,18 +78,23 @@ static struct {
     pthread_mutex_t lock; /* the scraper's thread waits for children, too */
     struct na_reaped sum;
     pid_t aside;
-    /* of the last commands started here, in a ring; status -1: it runs. Adopted children of theirs, any number, are not among them. */
+    /* the last children, in a ring: commands from their start on, adopted ones when they have ended */
     struct { pid_t pid; int status; } ends[N_ENDS];
     int n_ends;
-    pid_t others[N_OTHERS]; /* the last ones that were waited for and are no commands, in a ring */
-    int n_others;
 } reaper = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The newest command of this pid: its place in the ring, -1. */
+/* The newest child of this pid: its place in the ring, -1. */
 static int find_end(pid_t pid) {
     for (int i = reaper.n_ends - 1; i >= 0 && i >= reaper.n_ends - N_ENDS; i--)
         if (reaper.ends[i % N_ENDS].pid == pid) return i % N_ENDS;
     return -1;
+}
+
+static void note_child(pid_t pid, int status) {
+    /* the place of one that runs is kept: scrapes come and go beside an agent */
+    for (int i = 0; i < N_ENDS && reaper.n_ends >= N_ENDS && reaper.ends[reaper.n_ends % N_ENDS].status == RUNS; i++) reaper.n_ends++;
+    reaper.ends[reaper.n_ends % N_ENDS].pid = pid;
+    reaper.ends[reaper.n_ends++ % N_ENDS].status = status;
 }
 
 int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cpus, pid_t *pid, char *reason, int reason_size) {
@@ -102,13 +107,7 @@ int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cp
     /* nobody waits for it before it is known */
     pthread_mutex_lock(&reaper.lock);
     int error = nl_spawn(c->is_shell ? shell : c->words, out_fd, -1, pid);
-    if (!error) {
-        /* the place of one that runs is kept: scrapes come and go beside an agent */
-        for (int i = 0; i < N_ENDS && reaper.n_ends >= N_ENDS && reaper.ends[reaper.n_ends % N_ENDS].status == -1; i++) reaper.n_ends++;
-        reaper.ends[reaper.n_ends % N_ENDS].pid = *pid;
-        reaper.ends[reaper.n_ends % N_ENDS].status = -1;
-        reaper.n_ends++;
-    }
+    if (!error) note_child(*pid, RUNS);
     pthread_mutex_unlock(&reaper.lock);
     if (is_moved) sched_setaffinity(0, sizeof before, &before);
     if (!error) return 0;
@@ -154,15 +153,13 @@ static pid_t wait_for(pid_t pid) {
     pid_t ended = wait4(pid, &status, WNOHANG | __WALL, &usage);
     if (ended <= 0) return ended;
     int place = find_end(ended);
-    /* later, the number may be another process's */
-    if (place >= 0 && reaper.ends[place].status == -1) reaper.ends[place].status = status;
-    else reaper.others[reaper.n_others++ % N_OTHERS] = ended;
+    if (place >= 0 && reaper.ends[place].status == RUNS) reaper.ends[place].status = status;
+    else note_child(ended, status);
     if (ended == reaper.aside) {
         reaper.sum.aside_cpu_ns += used_ns(&usage);
         if (status) reaper.sum.last_aside_failure = status;
     } else {
         reaper.sum.cpu_ns += used_ns(&usage);
-        reaper.sum.n++;
     }
     return ended;
 }
@@ -180,15 +177,10 @@ void na_reap_all(void) {
 int na_status_of(pid_t pid) {
     NL_LOCKED(&reaper.lock);
     int i = find_end(pid);
-    return i < 0 ? -1 : reaper.ends[i].status;
+    return i < 0 ? RUNS : reaper.ends[i].status;
 }
 
-int na_was_reaped(pid_t pid) {
-    NL_LOCKED(&reaper.lock);
-    int place = find_end(pid), found = place >= 0 && reaper.ends[place].status != -1;
-    for (int i = 0; i < N_OTHERS && !found; i++) found = reaper.others[i] == pid;
-    return found;
-}
+int na_was_reaped(pid_t pid) { return na_status_of(pid) != RUNS; }
 
 void na_status_say(int status, char *text, int size) {
     if (status < 0) nl_say(text, size, "it is gone");

@@ -36,10 +36,10 @@ int na_reap(pid_t pid);
 /* Waits for all children that have ended: a daemon's processes become ours when their parent ends. */
 void na_reap_all(void);
 
-/* How a child ended that was waited for: the status as waitpid() has it, -1 when it is not known (any more). */
+/* How a child ended that was waited for (of the last thousand): the status as waitpid() has it, -1 when it runs or is not known. */
 int na_status_of(pid_t pid);
 
-/* Whether we have waited for it, a command or an adopted child (of those the last thousand): its CPU time is in na_reaped(). */
+/* Whether we have waited for it: its CPU time is in na_reaped(). */
 int na_was_reaped(pid_t pid);
 
 /* "status 1", "signal 9 (Killed)" into `text`. */
@@ -48,7 +48,6 @@ void na_status_say(int status, char *text, int size);
 /* CPU time of all children waited for so far, with theirs, ns; of those whose pid was given to na_reap_aside apart. */
 struct na_reaped {
     int64_t cpu_ns, aside_cpu_ns;
-    int64_t n;
     int last_aside_failure; /* status; 0: none */
 };
 struct na_reaped na_reaped(void);

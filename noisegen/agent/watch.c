@@ -76,11 +76,10 @@ static void rest(struct na_watch *w, int64_t ns) {
 
 static void *live(void *argument) {
     struct na_watch *w = argument;
-    enum { OWNER, GUARDIAN, PIPE, WAKE, N_OWN };
+    enum { OWNER, PIPE, WAKE, N_OWN };
     struct pollfd fds[N_OWN + NA_WATCH_FDS];
     uint64_t ignored;
     fds[OWNER] = (struct pollfd){.fd = w->owner_fd, .events = POLLIN};
-    fds[GUARDIAN] = (struct pollfd){.fd = w->guardian_fd, .events = POLLIN};
     fds[PIPE] = (struct pollfd){.fd = w->pipe[0], .events = POLLIN};
     fds[WAKE] = (struct pollfd){.fd = w->wake_fd, .events = POLLIN};
     while (!atomic_load(&w->is_ending)) {
@@ -93,18 +92,10 @@ static void *live(void *argument) {
             nl_agent_close(w->page);
             fds[OWNER].fd = -1;
         }
-        if (fds[GUARDIAN].revents) {
-            rest(w, QUIET_NS); /* one that ends at once, again and again, must not cost much */
-            fds[GUARDIAN].fd = w->guardian_ended(w->context);
-        }
         if (fds[WAKE].revents && read(w->wake_fd, &ignored, sizeof ignored) < 0) continue;
         int is_ready = 0;
         for (int i = 0; i < n; i++) is_ready |= fds[N_OWN + i].revents != 0;
-        if (is_ready) {
-            pthread_mutex_lock(w->lock);
-            if (w->n_extra > 0) w->extra_ready(w->context);
-            pthread_mutex_unlock(w->lock);
-        }
+        if (is_ready) w->extra_ready(w->context);
         if (fds[PIPE].revents) rest(w, drain(w) < MUCH_BYTES ? QUIET_NS : BUSY_NS);
     }
     drain(w);

@@ -32,14 +32,14 @@ static void mark_generators(struct na_who *w) {
 int na_who_open(struct na_who *w, const struct na_options *o, const struct nl_agent *page) {
     w->page = page;
     w->has_bursts = o->keep != NA_KEEP_NO;
-    if (strcmp(o->who, "none") == 0) return 0;
+    if (o->who == NA_WHO_NONE) return 0;
     collect(w);
-    struct nr_config config = {.source = o->who, .view = NR_VIEW_THREADS, .cpus = w->cpus, .n_cpus = w->n_cpus, .tids = w->tids,
-                               .n_tids = page->n_ranks,
-                               .max_bursts = o->keep == NA_KEEP_YES ? MANY_BURSTS : o->keep == NA_KEEP_NO ? 0 : SOME_BURSTS,
-                               .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN | 1u << NR_PREEMPTED | 1u << NR_YIELDED};
+    struct nr_config config = {
+        .source = na_who_names[o->who], .view = NR_VIEW_THREADS, .cpus = w->cpus, .n_cpus = w->n_cpus, .tids = w->tids,
+        .n_tids = page->n_ranks, .max_bursts = o->keep == NA_KEEP_YES ? MANY_BURSTS : o->keep == NA_KEEP_NO ? 0 : SOME_BURSTS,
+        .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN | 1u << NR_PREEMPTED | 1u << NR_YIELDED};
     if (nr_open(&w->recorder, &config)) {
-        if (strcmp(o->who, "auto") != 0) return -1;
+        if (o->who != NA_WHO_AUTO) return -1;
         nl_warn("the agent is switched all the same, without a record of who took the CPUs (--who none asks for none)");
         return 0;
     }

@@ -123,8 +123,8 @@ static double scanned(const struct nr_activity *a, size_t n, double guess_ns) {
     return best_ns;
 }
 
-/* Start i in whole periods after the last one that counted. Numbers follow the phase: the number is that of the nearest cycle, and the phase
- * moves a fifth of the way towards each start. */
+/* Start i in whole periods after the last one that counted. Numbers follow the phase: the number is that of the nearest cycle, and the
+ * phase moves a fifth of the way towards each start. */
 static double cycles_to(const struct nr_activity *a, size_t i, int64_t first_ns, double period_ns, double *phase_ns) {
     double start_ns = (double)(a[i].start_ns - first_ns), cycles = round((start_ns - *phase_ns) / period_ns);
     *phase_ns += cycles * period_ns;

@@ -67,17 +67,20 @@ TEST(the_period_of_a_regular_program_is_found_within_1_percent) {
             }
 }
 
-/* Each 100 ms five bursts of 1 ms, 4 ms apart; each second one of 2 ms, and six small ones between. */
-TEST(neither_the_parts_of_an_activity_nor_small_wake_ups_hide_its_period) {
+/* Each 100 ms five bursts of 1 ms, 4 ms apart. */
+TEST(the_parts_of_an_activity_do_not_hide_its_period) {
     size_t n = 0;
+    static struct nr_activity a[250];
     for (int i = 0; i < 50; i++)
         for (int part = 0; part < 5; part++) bursts[n++] = burst(i * INT64_C(100000000) + part * 4 * MS, MS, part % 2);
     struct nr_rhythm r = rhythm_of(n);
     assert_about(r.period_ns, 100 * MS, 0.001);
-    struct nr_activity *a = malloc(n * sizeof *a);
     assert_int_equal(nr_activities(bursts, n, r.gap_ns, 0, a), 50);
-    free(a);
-    n = 0;
+}
+
+/* Each second one of 2 ms, and six small ones between. */
+TEST(small_wake_ups_do_not_hide_the_period) {
+    size_t n = 0;
     for (int i = 0; i < 40; i++) {
         bursts[n++] = burst(i * INT64_C(1000000000), 2 * MS, 0);
         for (int k = 1; k < 7; k++, n++) bursts[n] = burst(i * INT64_C(1000000000) + (int64_t)(k * 137 + 20 * share(n)) * MS, 20000, 0);
@@ -170,18 +173,6 @@ TEST(the_table_of_tasks_counts_by_arm_cpu_name_and_group) {
     nr_tally_free(&t);
 }
 
-TEST(a_map_grows_only_when_told_and_counts_what_it_drops) {
-    struct nr_map map = {0};
-    assert_null(nr_map_at(&map, 1));
-    assert_int_equal(nr_map_reserve(&map, 700), 0);
-    for (uint64_t key = 1; key <= 768; key++) ++*nr_map_at(&map, key);
-    assert_null(nr_map_at(&map, 5000));
-    assert_int_equal(map.n_dropped, 1);
-    assert_int_equal(nr_map_reserve(&map, 1), 0);
-    for (uint64_t key = 1; key <= 768; key++) assert_int_equal(*nr_map_at(&map, key), 1);
-    nr_map_free(&map);
-}
-
 /* ---- sources ---- */
 
 static struct nr_recorder *opened(struct nr_config config) {
@@ -266,13 +257,12 @@ TEST(a_short_lived_child_of_the_agent_is_the_agent) {
     /* what the work takes and at most some switching */
     assert_true(half.group_ns[NR_AGENT] >= 39 * MS);
     EQUAL(half.lost, 0, half.cut, 0);
-    int64_t n = r->n_bursts, kept_ns = 0;
-    const struct nr_burst *kept = r->bursts;
-    assert_true(n >= 20);
-    for (int64_t i = 0; i < n; i++) {
-        assert_int_equal(kept[i].arm, 1);
-        assert_true(kept[i].start_ns >= r->origin_ns);
-        kept_ns += kept[i].end_ns - kept[i].start_ns;
+    int64_t kept_ns = 0;
+    assert_true(r->n_bursts >= 20);
+    for (const struct nr_burst *kept = r->bursts; kept < r->bursts + r->n_bursts; kept++) {
+        assert_int_equal(kept->arm, 1);
+        assert_true(kept->start_ns >= r->origin_ns);
+        kept_ns += kept->end_ns - kept->start_ns;
     }
     assert_int_equal(kept_ns, half.group_ns[NR_AGENT]);
     assert_int_equal(nr_is_alive(r, NR_AGENT), 0);
@@ -296,19 +286,18 @@ TEST(all_time_of_a_measured_cpu_is_somebodys) {
     nr_close(r);
 }
 
-struct player { int in, out; };
+static int there[2], back[2];
 
-static void *play(void *argument) {
-    struct player *p = argument;
+static void *play(void *nothing) {
     char byte = 0;
-    while (read(p->in, &byte, 1) == 1 && write(p->out, &byte, 1) == 1) {}
-    close(p->out);
-    return NULL;
+    while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1) {}
+    close(back[1]);
+    return nothing;
 }
 
 /* Two threads on one CPU that hand a byte to and fro: many switches into a small ring that nobody reads meanwhile. */
 TEST(lost_records_are_counted_and_nothing_is_invented) {
-    int there[2], back[2], cpu = sched_getcpu();
+    int cpu = sched_getcpu();
     cpu_set_t one, before;
     struct nr_totals half;
     struct nr_recorder *r = opened((struct nr_config){.source = "cpu", .cpus = &cpu, .n_cpus = 1, .ring_bytes = 65536});
@@ -317,9 +306,8 @@ TEST(lost_records_are_counted_and_nothing_is_invented) {
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
     sched_setaffinity(0, sizeof one, &one);
-    struct player player = {there[0], back[1]};
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, play, &player), 0);
+    assert_int_equal(pthread_create(&thread, NULL, play, NULL), 0);
     assert_int_equal(nr_begin(r, 0), 0);
     for (int i = 0; i < 3000; i++) {
         char byte = 1;
@@ -351,10 +339,35 @@ struct worker {
 
 static void *rest_20_times(void *argument) {
     struct worker *worker = argument;
+    int go = worker->go;
     char byte;
     worker->tid = (pid_t)syscall(SYS_gettid);
-    if (read(worker->go, &byte, 1) == 1) work_20_times();
+    if (read(go, &byte, 1) == 1) work_20_times();
     return NULL;
+}
+
+/* Starts a thread that waits for its word to go; its number, 0: none. */
+static pid_t start_worker(pthread_t *thread, int go) {
+    struct worker worker = {0, go};
+    if (pthread_create(thread, NULL, rest_20_times, &worker)) return 0;
+    while (worker.tid == 0) nl_sleep_ns(100000);
+    return worker.tid;
+}
+
+/* What is written of a recording; to be freed. */
+static char *written(const struct nr_recorder *r, int is_trace) {
+    static const struct nr_arm_words words[] = {{"off", "", ""}, {"on", "x", ""}};
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    assert_int_equal(is_trace ? nr_write_bursts(r, file, "H") : nr_write_tasks(r, file, "L", "H", words), 0);
+    fclose(file);
+    return text;
+}
+
+static struct nr_config watching(const pid_t *tid, int max_bursts) {
+    return (struct nr_config){
+        .source = "thread", .view = NR_VIEW_THREADS, .tids = tid, .n_tids = 1, .max_bursts = max_bursts, .keep = 1u << NR_YIELDED};
 }
 
 TEST(a_thread_tells_when_it_was_off_its_cpu) {
@@ -362,12 +375,8 @@ TEST(a_thread_tells_when_it_was_off_its_cpu) {
     pthread_t thread;
     struct nr_totals half;
     assert_int_equal(pipe(go), 0);
-    struct worker worker = {0, go[0]};
-    assert_int_equal(pthread_create(&thread, NULL, rest_20_times, &worker), 0);
-    while (worker.tid == 0) nl_sleep_ns(100000);
-    pid_t tids[] = {worker.tid};
-    struct nr_recorder *r = opened((struct nr_config){
-        .source = "thread", .view = NR_VIEW_THREADS, .tids = tids, .n_tids = 1, .max_bursts = 1000, .keep = 1u << NR_YIELDED});
+    pid_t tid = start_worker(&thread, go[0]);
+    struct nr_recorder *r = opened(watching(&tid, 1000));
     assert_string_equal(nr_source(r), "thread");
     assert_int_equal(nr_begin(r, 0), 0);
     assert_int_equal(write(go[1], "", 1), 1);
@@ -375,20 +384,14 @@ TEST(a_thread_tells_when_it_was_off_its_cpu) {
     close(go[0]);
     close(go[1]);
     assert_int_equal(nr_end(r, &half), 0);
-    int64_t n = r->n_bursts, n_naps = 0;
-    const struct nr_burst *kept = r->bursts;
-    for (int64_t i = 0; i < n; i++) n_naps += kept[i].end_ns - kept[i].start_ns >= 3 * MS;
+    int n_naps = 0;
+    for (int64_t i = 0; i < r->n_bursts; i++) n_naps += r->bursts[i].end_ns - r->bursts[i].start_ns >= 3 * MS;
     assert_true(n_naps >= 20 && n_naps <= 21); /* the wait for the word to go may have lasted as long */
     assert_true(half.group_ns[NR_YIELDED] >= 60 * MS);
     assert_int_equal(half.cut, 0);
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-    static const struct nr_arm_words words[] = {{"off", "", ""}, {"on", "x", ""}};
-    assert_int_equal(nr_write_tasks(r, file, "L", "H", words), 0);
-    fclose(file);
-    assert_non_null(strstr(text, "L,H,thread,off,,,"));
-    assert_non_null(strstr(text, ",?,yielded,"));
+    char *text = written(r, 0);
+    assert_contains(text, "L,H,thread,off,,,");
+    assert_contains(text, ",?,yielded,");
     free(text);
     nr_close(r);
 }
@@ -396,29 +399,16 @@ TEST(a_thread_tells_when_it_was_off_its_cpu) {
 TEST(a_trace_says_how_many_bursts_found_no_room) {
     pid_t tid = (pid_t)syscall(SYS_gettid);
     struct nr_totals half;
-    struct nr_recorder *r = opened((struct nr_config){
-        .source = "thread", .view = NR_VIEW_THREADS, .tids = &tid, .n_tids = 1, .max_bursts = 5, .keep = 1u << NR_YIELDED});
+    struct nr_recorder *r = opened(watching(&tid, 5));
     assert_int_equal(nr_begin(r, 0), 0);
     for (int i = 0; i < 20; i++) nl_sleep_ns(MS);
     assert_int_equal(nr_end(r, &half), 0);
-    char *text = NULL, wanted[64];
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-    assert_int_equal(nr_write_bursts(r, file, "H"), 0);
-    fclose(file);
+    char *text = written(r, 1), wanted[64];
     assert_true(half.not_kept >= 15);
     snprintf(wanted, sizeof wanted, "# not_kept: %lld\n", (long long)half.not_kept);
-    assert_non_null(strstr(text, wanted));
+    assert_contains(text, wanted);
     free(text);
     nr_close(r);
-}
-
-static void *wait_for_good(void *argument) {
-    struct worker *worker = argument;
-    char byte;
-    worker->tid = (pid_t)syscall(SYS_gettid);
-    if (read(worker->go, &byte, 1) < 0) return worker;
-    return NULL;
 }
 
 /* As many threads as a node of a cluster has ranks, in an account whose limit of locked memory is that of a default installation. Status 0:
@@ -432,13 +422,8 @@ static int watch_many_threads(uid_t user) {
     int go[2], n_kib = (int)nr_proc_number("/proc/sys/kernel/perf_event_mlock_kb", 0) * (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (setgid(user) || setuid(user) || setrlimit(RLIMIT_MEMLOCK, &none) || pipe(go)) return 1;
     if (n_kib < N * 68) return 77; /* not even the smallest rings */
-    for (int i = 0; i < N; i++) {
-        struct worker worker = {0, go[0]};
-        if (pthread_create(&thread, NULL, wait_for_good, &worker)) return 2;
-        while (worker.tid == 0) nl_sleep_ns(100000);
-        tids[i] = worker.tid;
-        nl_sleep_ns(MS); /* it has read its pipe's number */
-    }
+    for (int i = 0; i < N; i++)
+        if (!(tids[i] = start_worker(&thread, go[0]))) return 2;
     struct nr_config config = {.source = "thread", .view = NR_VIEW_THREADS, .tids = tids, .n_tids = N};
     return nr_open(&r, &config) ? 3 : r->rings.n != N;
 }
