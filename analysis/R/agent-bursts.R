@@ -183,57 +183,37 @@ agent_tasks <- function(campaign, alpha = 0.01) {
   rows$kind <- as.character(rows$kind)
   rows <- rows[!rows$group %in% own_groups, ]
   if (nrow(rows) == 0) return(data.frame())
-  rows$kind[rows$arm == "off"] <- "off"
+  rows[rows$arm == "off", c("kind", "level_requested_percent")] <- list("off", 0)
   rows$time_ns <- ifelse(is.na(rows$cpu_ns), rows$wall_ns, rows$cpu_ns)
   seconds <- arm_seconds(campaign)
-  nodes <- split(rows, in_order(paste(rows$launch, rows$host, sep = "\r")))
-  table <- bind_rows(lapply(unname(nodes), function(node) node_tasks(node, seconds)))
-  shared_shift(table, campaign, alpha)
+  of_arm <- c("launch", "host", "kind", "level_requested_percent")
+  of_node <- c("launch", "host", "task", "group")
+  sums <- bind_rows(lapply(unname(split(rows, in_order(row_key(rows, c(of_arm, "task", "group"))))), task_sums, seconds = seconds))
+  on <- sums[sums$kind != "off", ]
+  off <- sums[sums$kind == "off", ]
+  # What ran in off halves only is a row, too: it did not run with the agent.
+  gone <- merge(unique(on[of_arm]), off[setdiff(names(off), of_arm[3:4])], sort = FALSE)
+  gone <- gone[!row_key(gone, c(of_arm, "task", "group")) %in% row_key(on, c(of_arm, "task", "group")), ]
+  gone[c("bursts_per_s", "us_per_s")] <- 0 * gone[c("bursts_per_s", "us_per_s")]
+  gone[c("p50_us", "p90_us", "p99_us", "max_us")] <- NA_real_ * gone[c("p50_us", "p90_us", "p99_us", "max_us")]
+  on <- rbind(on, gone[names(on)])
+  beside <- match(row_key(on, of_node), row_key(off, of_node))
+  known_zero <- function(x) ifelse(is.na(beside), ifelse(arm_key(on$launch, on$host, "off", 0) %in% names(seconds), 0, NA_real_), x[beside])
+  on$off_bursts_per_s <- known_zero(off$bursts_per_s)
+  on$off_us_per_s <- known_zero(off$us_per_s)
+  on$shift_us_per_s <- on$us_per_s - on$off_us_per_s
+  place <- function(columns) match(row_key(on, columns), row_key(on, columns))
+  on <- on[order(place(of_arm[1:2]), has_level(on$level_requested_percent), place(of_arm), !on$group %in% treated_groups, -on$shift_us_per_s, -on$us_per_s), ]
+  shared_shift(on, campaign, alpha)
 }
 
 arm_key <- function(launch, host, kind, level) paste(launch, host, kind, ifelse(kind == "off", 0, level), sep = "\r")
 
 arm_seconds <- function(campaign) {
-  account <- as.data.frame(campaign$agents)[c("launch", "host", "arm", "kind", "level_requested_percent", "wall_ns")]
-  hosts <- unique(as.data.frame(campaign$tasks)[c("launch", "host")])
-  hosts <- hosts[!paste(hosts$launch, hosts$host) %in% paste(account$launch, account$host), ]
-  parts <- c(list(account), lapply(seq_len(nrow(hosts)), function(i) {
-    rows <- campaign$rows[campaign$rows[["launch"]] == hosts$launch[i], ]
-    data.frame(launch = hosts$launch[i], host = hosts$host[i], arm = rows[["arm"]], kind = rows[["kind"]],
-               level_requested_percent = rows[["level_requested_percent"]], wall_ns = rows[["wall_ns"]])
-  }))
-  all <- do.call(rbind, parts)
-  kind <- ifelse(all$arm == "off", "off", as.character(all$kind))
-  sums <- rowsum(all$wall_ns, arm_key(all$launch, all$host, kind, all$level_requested_percent))
+  account <- campaign$agents
+  kind <- ifelse(account[["arm"]] == "off", "off", as.character(account[["kind"]]))
+  sums <- rowsum(account[["wall_ns"]], arm_key(account[["launch"]], account[["host"]], kind, account[["level_requested_percent"]]))
   stats::setNames(sums[, 1] / 1e9, rownames(sums))
-}
-
-node_tasks <- function(node, seconds) {
-  code <- paste(node$kind, ifelse(node$kind == "off", 0, node$level_requested_percent), node$task, node$group, sep = "\r")
-  sums <- bind_rows(lapply(unname(split(node, in_order(code))), task_sums, seconds = seconds))
-  off <- sums[sums$kind == "off", ]
-  was_off <- arm_key(node$launch[1], node$host[1], "off", 0) %in% names(seconds)
-  arms <- unique(sums[sums$kind != "off", c("kind", "level_requested_percent")])
-  arms <- arms[order(has_level(arms$level_requested_percent)), ]
-  rows <- lapply(seq_len(nrow(arms)), function(i) {
-    on <- sums[sums$kind == arms$kind[i] & sums$level_requested_percent == arms$level_requested_percent[i], ]
-    beside <- match(paste(on$task, on$group), paste(off$task, off$group))
-    # What ran in off halves only is a row, too: it did not run with the agent.
-    gone <- off[!seq_len(nrow(off)) %in% beside, ]
-    if (nrow(gone) > 0) {
-      gone[c("kind", "level_requested_percent")] <- arms[i, ]
-      gone[c("bursts_per_s", "us_per_s")] <- 0
-      gone[c("p50_us", "p90_us", "p99_us", "max_us")] <- NA_real_
-      beside <- c(beside, which(!seq_len(nrow(off)) %in% beside))
-      on <- rbind(on, gone)
-    }
-    known_zero <- function(x) ifelse(is.na(beside), if (was_off) 0 else NA_real_, x[beside])
-    on$off_bursts_per_s <- known_zero(off$bursts_per_s)
-    on$off_us_per_s <- known_zero(off$us_per_s)
-    on$shift_us_per_s <- on$us_per_s - on$off_us_per_s
-    on[order(!on$group %in% treated_groups, -on$shift_us_per_s, -on$us_per_s), ]
-  })
-  bind_rows(rows)
 }
 
 task_sums <- function(part, seconds) {
@@ -353,7 +333,6 @@ most_medians <- 2
 most_deviations <- 3
 
 most_reach <- function(d) if (stats::mad(d) > 0) most_deviations * stats::mad(d) else Inf
-clamped <- function(x, reach) pmin(pmax(x, -reach), reach)
 
 least_kept <- 0.25
 
@@ -366,7 +345,7 @@ robust_figure <- function(d) {
   reach <- most_reach(d)
   centre <- stats::median(d)
   for (i in 1:100) {
-    w <- clamped(d - centre, reach)
+    w <- clamp(d - centre, c(-reach, reach))
     centre <- centre + mean(w)
     if (abs(mean(w)) < 1e-12) break
   }
@@ -392,7 +371,7 @@ quick_figure <- function(pairs, alpha = 0.01) {
   }
   figure <- robust_figure(pairs$d)
   centre <- figure$value
-  p <- p_of_t(pairs$raw - centre - clamped(pairs$d - centre, most_reach(pairs$d)), alternative = "greater")
+  p <- p_of_t(pairs$raw - centre - clamp(pairs$d - centre, c(-1, 1) * most_reach(pairs$d)), alternative = "greater")
   if (isTRUE(p <= alpha)) {
     note <- c(note, sprintf("long interruptions that its bursts do not hold come more often with it (p = %s): they count in full", format_p(p)))
     each <- batch_mean_ci(pairs$raw, 0.98, Inf)

@@ -46,13 +46,3 @@ test_that("the source and its limits are said, and so are lost records", {
   expect_match(task_evidence(campaign), "80 RECORDS WERE LOST")
 })
 
-test_that("without an account the seconds are those of the launch's own halves", {
-  campaign <- made()
-  with <- agent_tasks(campaign)
-  campaign$agents <- campaign$agents[0, ]
-  without <- agent_tasks(campaign)
-  expect_equal(without$us_per_s, with$us_per_s)
-  expect_true(all(is.na(without$share)))
-  campaign$tasks <- campaign$tasks[0, ]
-  expect_equal(nrow(agent_tasks(campaign)), 0)
-})
