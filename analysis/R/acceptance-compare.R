@@ -157,7 +157,7 @@ acceptance_trend <- function(results, alpha = 0.01, power = 0.95) {
   series$effect <- shown(series$score)
   series$margin <- shown(series$border)
   series$detection_limit <- shown(limit)
-  back <- nodes_back(results, date)
+  back <- nodes_back(results)
   result <- list(nights = nights, values = values[c("date", "name", "figure", "entity", "unit", "value", "ci_low", "ci_high")],
                  series = series[c("name", "nights", "before", "after", "unit", "since", "effect", "effect_unit", "margin",
                                    "detection_limit", "p", "verdict")], back = back,
@@ -213,15 +213,10 @@ series_change <- function(part, margins, alpha = 0.01) {
   row
 }
 
-nodes_back <- function(results, date) {
-  bad <- bind_rows(lapply(seq_along(results), function(i) {
-    host <- results[[i]]$nodes$host[results[[i]]$nodes$verdict == "fail"]
-    data.frame(host = host, date = rep(date[i], length(host)))
-  }))
-  if (NROW(bad) == 0) return(data.frame(host = character(), failed = integer(), nights = integer(), last = character()))
-  got <- bind_rows(lapply(split(bad, in_order(bad$host)), function(b) data.frame(host = b$host[1], failed = nrow(b),
-      nights = length(results), last = max(b$date))))
-  got[got$failed > 1, ]
+nodes_back <- function(results) {
+  failed <- table(in_order(unlist(lapply(results, function(r) r$nodes$host[r$nodes$verdict == "fail"]))))
+  failed <- failed[failed > 1]
+  data.frame(host = as.character(names(failed)), failed = as.vector(failed), nights = rep(length(results), length(failed)))
 }
 
 trend_answer <- function(result) {

@@ -52,16 +52,11 @@ checks_table <- function(result) {
 
 acceptance_view <- function(result, operands) {
   rows <- result$checks
-  ran <- rows$status == "ran"
-  verdict <- ifelse(rows$verdict %in% verdict_looks$word, rows$verdict,
-                    ifelse(grepl("not judged", rows$verdict), "not judged", rows$verdict))
-  table <- new_table(
-    check = col_words("check", rows$check), verdict = col_verdict("verdict", verdict),
-    value = col_words("value", ifelse(ran, figure_interval(rows), "-")),
-    entity = col_words("on", ifelse(nzchar(rows$entity), rows$entity, "-")),
-    limit = col_words("limit", ifelse(nzchar(rows$limit), rows$limit, "-")),
-    mark = verdict
-  )
+  table <- checks_table(result)
+  verdict <- ifelse(grepl("not judged", rows$verdict), "not judged", rows$verdict)
+  dashed <- function(column) col_words(column$label, ifelse(nzchar(column$value), column$value, "-"))
+  table$columns <- c(table$columns["check"], list(verdict = col_verdict("verdict", verdict)), lapply(table$columns[c("value", "entity", "limit")], dashed))
+  table$mark <- verdict
   bad <- result$judgements[result$judgements$verdict == "fail", ]
   bad <- bad[!duplicated(paste(bad$check, bad$entity)), ]
   failed <- sprintf("%s%s, %s: %s", ifelse(nzchar(bad$entity), paste0(bad$entity, ": "), ""), bad$check, figure_interval(bad), bad$todo)

@@ -233,17 +233,15 @@ check_table <- function(acceptance, figures, judgements) {
     # What has a limit and did not run is not passed over.
     if (!ran) verdict <- if (failed || nrow(own) > 0) "inconclusive" else "skipped"
     if (failed && verdict != "fail") verdict <- "inconclusive"
-    use <- shown_figure(figures[figures$check == name, ], own[own$verdict == verdict, ], about)
-    reason <- c(if (nrow(odd) > 0) paste0(odd$launch, ": ", ifelse(odd$status == "planned", "did not run: the launch ended before",
-        odd$status),
+    shown <- shown_figure(figures[figures$check == name, ], own[own$verdict == verdict, ], about)
+    use <- bind_rows(list(shown, judgement("", about$what, "")))[1, ]
+    reason <- c(if (nrow(odd) > 0) paste0(odd$launch, ": ", ifelse(odd$status == "planned", "did not run: the launch ended before", odd$status),
                                           ifelse(is.na(odd$reason), "", paste0(", ", printable(odd$reason))))[1],
-                if (verdict == "inconclusive") use$reason %||% stats::na.omit(own$reason[own$verdict == "inconclusive"])[1])
-    frame(check = name, what = use$what %||% about$what, status = if (ran) "ran" else if (nrow(status) > 0) status$status[1] else
-          "not asked for", verdict = verdict,
-               name = if (NROW(use) > 0) figure_name(use) else "", entity = use$entity %||% "", value = use$value %||% NA_real_,
-               ci_low = use$ci_low %||% NA_real_, ci_high = use$ci_high %||% NA_real_,
-               unit = use$unit %||% "", size = use$size %||% NA_real_, variant = use$variant %||% "", limit = use$limit %||% "",
-               source = few_words(unique(sub("^reference.*", "reference", own$source[nzchar(own$source)])), 3), n_judged = nrow(own), reason = paste(stats::na.omit(reason), collapse = "; "))
+                if (verdict == "inconclusive") stats::na.omit(c(use$reason, own$reason[own$verdict == "inconclusive"]))[1])
+    data.frame(check = name, what = use$what, status = if (ran) "ran" else c(status$status, "not asked for")[1], verdict = verdict,
+               name = if (NROW(shown) > 0) figure_name(shown) else "", use[c("entity", "value", "ci_low", "ci_high", "unit", "size", "variant", "limit")],
+               source = few_words(unique(sub("^reference.*", "reference", own$source[nzchar(own$source)])), 3), n_judged = nrow(own),
+               reason = paste(stats::na.omit(reason), collapse = "; "), row.names = NULL)
   }))
 }
 

@@ -92,22 +92,23 @@ report_sentences <- function(report) {
 }
 
 agent_view <- function(report, operands) {
-  if (NROW(report$agents) > 1) return(several_view(report, operands))
   analysis <- report$analysis
-  accounts <- report$accounts
-  accounts <- if (any(is.na(accounts$launch))) accounts[is.na(accounts$launch), ] else accounts
+  agents <- report$agents
+  several <- NROW(agents) > 1
+  accounts <- main_taken(report$accounts)
   apart <- report$accounts[report$accounts$agreement %in% "disagree", ]
   tables <- c(if (!is.null(analysis)) table_lines(answer_table(analysis)), if (!is.null(analysis) && nrow(accounts) > 0) "",
               if (nrow(accounts) > 0) table_lines(account_columns(accounts)))
-  warnings <- c(agent_notes(report$accounts), sprintf("%s: the agent's account does not explain what the ranks lost%s", node_label(apart),
-                                                      ifelse(is.na(apart$cause), "", paste0(": ", apart$cause))),
-                agent_warnings(report))
+  warnings <- c(agent_notes(report$accounts), if (several) sprintf("%s: no slowdown: %s", agents$agent, agents$reason)[!is.na(agents$reason)] else sprintf(
+    "%s: the agent's account does not explain what the ranks lost%s", node_label(apart), ifelse(is.na(apart$cause), "", paste0(": ", apart$cause))),
+    agent_warnings(report))
   # One launch says for each node when it strikes.
   bursts <- utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)
-  new_view(c(if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts, report$campaign),
-             scale_sentence(scale_of_agent(report), operands)),
-           tables, if (!is.null(analysis)) answer_legend(analysis), warnings, length(setdiff(unique(report$notes), warnings)),
-           all_command(operands, "agent"), report_beside(operands))
+  new_view(if (several) c(several_sentence(agents), margin_sentence(analysis)) else c(
+    if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts, report$campaign), scale_sentence(scale_of_agent(report), operands)),
+    if (several) several_table(agents, report$margin) else tables,
+    if (several) several_legend(report$margin) else if (!is.null(analysis)) answer_legend(analysis), warnings,
+    length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"), report_beside(operands))
 }
 
 # What to beware of, the most important first: of the set-up, what would decide, and who else was there.
@@ -125,15 +126,6 @@ answers_need_words <- function(answers, analysis) {
   if (min(needs) > most_needed_s) return("a slowdown is so close to the margin that no run of a month would decide")
   sprintf("undecided: runs like this of %s in all would decide with probability %g, if the slowdowns are as estimated",
           if (max(needs) > most_needed_s) paste("more than", format_span(min(needs))) else format_span(max(needs)), analysis$power)
-}
-
-several_view <- function(report, operands) {
-  agents <- report$agents
-  warnings <- c(agent_notes(report$accounts), sprintf("%s: no slowdown: %s", agents$agent, agents$reason)[!is.na(agents$reason)],
-                agent_warnings(report))
-  new_view(c(several_sentence(agents), margin_sentence(report$analysis)), several_table(agents, report$margin),
-           several_legend(report$margin), warnings, length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"),
-           report_beside(operands))
 }
 
 account_columns <- function(rows) {

@@ -3,14 +3,14 @@
 acceptance_model <- list(
   nodes = 3, cpus = 2, launches = 3, repetitions = 5, lost_percent = 0.05, lost_sd = 0.2, latency_ns = 2000, speed = 1e10, sd = 0.03,
   drift_sd = 0.05,
-  launch_sd = 0.01, placement_sd = 0, place_effect = 0.2, slow_node = NULL, slow_link = NULL, slow_percent = 20, extra_lost_percent = 1,
+  launch_sd = 0.01, place_effect = 0.2, slow_node = NULL, slow_link = NULL, slow_percent = 20, extra_lost_percent = 1,
   work_percent = 0, mismatches = 0, watched_s = 4, burst_node = NULL, switches = NULL, hop_percent = 60, models = NULL,
   model_percent = 30, started = "2026-01-01", seed = 1
 )
 
 # Nodes and links are equal but for what is asked; every repetition has a drift that all share, every launch another order of nodes and an offset of its
 # own, and detours are skewed. `cpus`: of each node; `lost_percent` (detours) with `lost_sd` (of its logarithm); `speed` (bytes per s) with `sd` and
-# `drift_sd`; `launch_sd`, `placement_sd` (of their logarithms; the last is what a launch does to a node, or a pair, alone); `place_effect`: what the
+# `drift_sd`; `launch_sd` (of their logarithms); `place_effect`: what the
 # second place costs in `last_end_cost`; `slow_node` (number): loses `extra_lost_percent` more, works slower by `work_percent`, and its pairs are slower
 # by `slow_percent`; `watched_s`: of each scan of a CPU; `burst_node`: one burst of 50 ms in 10 s; `switches`, `models`: number of nodes on each leaf
 # switch, of each CPU model (further hops cost `hop_percent`, other models work slower by `model_percent`); `started`: day; `slow_link`: two numbers;
@@ -57,15 +57,10 @@ simulate_accept_launch <- function(model, hosts, id, turn) {
   jitter <- function(k, sd = model$sd) exp(stats::rnorm(k, 0, sd))
   offset <- exp(stats::rnorm(1, 0, model$launch_sd))
   bad <- seq_len(n) %in% model$slow_node
-  luck <- jitter(n, model$placement_sd)
-  # all pairs, of many nodes sixteen rounds of them
-  ends <- if (n > 64) do.call(cbind, lapply(1:16, function(k) rbind(seq_len(n), seq_len(n) %% n + k)))[, , drop = FALSE] else
-    if (n > 1) utils::combn(n, 2) else matrix(0, 2, 0)
-  if (n > 64) ends <- unique(rbind(pmin(ends[1, ], (ends[2, ] - 1) %% n + 1), pmax(ends[1, ], (ends[2, ] - 1) %% n + 1)), MARGIN = 2)
+  ends <- if (n > 1) utils::combn(n, 2) else matrix(0, 2, 0)
   slow <- 1 + model$slow_percent / 100
   pair_slow <- ifelse(bad[ends[1, ]] | bad[ends[2, ]], slow, 1) *
     ifelse(ends[1, ] %in% model$slow_link & ends[2, ] %in% model$slow_link, slow, 1)
-  pair_slow <- pair_slow * jitter(ncol(ends), model$placement_sd)
   leaf <- part_of(model$switches, n)
   hop <- ifelse(leaf[ends[1, ]] != leaf[ends[2, ]], 1 + model$hop_percent / 100, 1)
   work <- (1 + ifelse(bad, model$work_percent, 0) / 100) * (1 + (part_of(model$models, n) - 1) * model$model_percent / 100)
@@ -94,7 +89,7 @@ simulate_accept_launch <- function(model, hosts, id, turn) {
                      scan("detour", variant, "longest", "ns", ifelse(bursts > 0, 5e7, 1e5 * jitter(length(of), 0.3))),
                      turns(scan("detour", variant, "base", "ns", base))))
     }
-    lost <- function() drift * luck[of] * model$lost_percent * jitter(length(of), model$lost_sd) +
+    lost <- function() drift * model$lost_percent * jitter(length(of), model$lost_sd) +
       ifelse(bad[of], model$extra_lost_percent, 0)
     bind_rows(list(
       row("integrity", "", "mismatches", "count", wrong, node = place, host = hosts, rank = place),
@@ -103,7 +98,7 @@ simulate_accept_launch <- function(model, hosts, id, turn) {
       pair("bandwidth", "between", "one_way", "bytes_per_s", model$speed / drift / pair_slow / hop * jitter(ncol(ends)), bytes = 65536),
       row("completeness", "nodes", "coefficient", "ratio", 0.9 * jitter(1), bytes = 65536),
       scanned("alone"), scanned("all"),
-      scan("quantum", "alone", "quantum", "ns", drift * luck[of] * work[of] * 1e5 * jitter(length(of), model$sd / 10)),
+      scan("quantum", "alone", "quantum", "ns", drift * work[of] * 1e5 * jitter(length(of), model$sd / 10)),
       row("collective", "barrier", "p99.9", "ns", drift * 3e4 * jitter(1), bytes = 0),
       row("collective", "barrier", "last_end_cost", "ns", 100 * (1 + model$place_effect * place) * jitter(n) * ifelse(bad, slow, 1),
           bytes = 0,
