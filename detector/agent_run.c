@@ -68,8 +68,7 @@ int nd_agent_place(struct nd_run *r) {
 /* What went wrong, in a line, and that the others are to know of it. A stop is no failure. */
 static void note_failure(struct nd_run *r, enum nd_companion_end end, const char *when) {
     if (end == ND_COMPANION_DONE || end == ND_COMPANION_STOPPED) return;
-    if (!r->agent.is_dropped || end == ND_COMPANION_GONE)
-        nl_error("the agent %s, %s: %s", r->o->agent.name, when, nd_companion_reason(r->agent.companion));
+    nl_error("the agent %s, %s: %s", r->o->agent.name, when, nd_companion_reason(r->agent.companion));
     r->flags |= ND_FLAG_AGENT;
 }
 
@@ -107,26 +106,6 @@ void nd_agent_row(struct nd_run *r, const struct nd_half_sum *node) {
     if (!a->rows) return;
     a->half.ranks = node;
     if (nd_agent_rows_add(a->rows, &a->half)) r->flags |= ND_FLAG_RECORD;
-}
-
-int nd_agent_drop(struct nd_run *r) {
-    struct nd_agent_state *a = &r->agent;
-    int is_lost = a->is_dropped, is_alone = r->o->n_doses == 0;
-    a->is_dropped = 1;
-    r->flags &= ~ND_FLAG_AGENT;
-    /* an agent that nobody can switch off would be in every off half to come */
-    if (a->companion && !is_lost && !is_alone) is_lost = nd_companion_command(a->companion, NL_AGENT_OFF) != ND_COMPANION_DONE;
-    is_lost = nd_run_agree_failed(r, is_lost) || is_alone;
-    if (!is_lost && r->root.record) nd_launch_json_say(r->root.launch, "the agent's arm ends here; the other arms go on");
-    return is_lost ? -1 : 0;
-}
-
-int nd_agent_skips(const struct nd_run *r, const struct nd_step *steps, int n_steps, int i) {
-    if (!r->agent.is_dropped) return 0;
-    if (steps[i].level != ND_OFF) return nd_is_agents(r->o, steps[i].level);
-    for (int j = 0; j < n_steps; j++)
-        if (steps[j].pair == steps[i].pair && steps[j].level != ND_OFF && !nd_is_agents(r->o, steps[j].level)) return 0;
-    return 1;
 }
 
 static void take_end(void *run, int node, const void *end) {

@@ -121,13 +121,6 @@ static int agree(struct nd_run *r, int64_t *wall_ns) {
     return flags;
 }
 
-/* Whether the launch goes on without the arm of an agent that died. The half under way is not recorded. Collective. */
-static int give_agent_up(struct nd_run *r, int *flags) {
-    if (!(*flags & ND_FLAG_AGENT) || nd_agent_drop(r)) return 0;
-    *flags &= ~ND_FLAG_AGENT;
-    return (*flags & ~ND_FLAG_CHECKPOINT) == 0;
-}
-
 /* Forgotten: code, buffers, connections and the generator are then as they will be. The number of halves follows from the options alone. */
 static int warm_up(struct nd_run *r, struct nd_step *steps) {
     int n_steps = nd_schedule_round_steps(&r->schedule);
@@ -139,11 +132,9 @@ static int warm_up(struct nd_run *r, struct nd_step *steps) {
             nd_run_set_operations(r);
             nd_schedule_fill(&r->schedule, WARMUP_STREAM_ROUND + i / n_steps, steps);
         }
-        if (nd_agent_skips(r, steps, n_steps, (int)(i % n_steps))) continue;
         nd_run_half(r, &steps[i % n_steps], 0, &s);
         int64_t wall_ns = s.loop.wall_ns;
         int flags = agree(r, &wall_ns) & ~ND_FLAG_CHECKPOINT;
-        if (give_agent_up(r, &flags)) continue;
         if (flags) return flags;
         nd_run_follow(r, &steps[i % n_steps], wall_ns, s.loop.n_operations);
         if (s.lead_ns > lead_ns) lead_ns = s.lead_ns;
@@ -167,11 +158,9 @@ static int run_round(struct nd_run *r, const struct nd_step *steps, int n_steps)
     for (int i = 0; i < n_steps; i++) {
         const struct nd_step *step = &steps[i];
         struct nd_sample s;
-        if (nd_agent_skips(r, steps, n_steps, i)) continue;
         nd_run_half(r, step, 1, &s);
         int64_t wall_ns = s.loop.wall_ns;
         int flags = agree(r, &wall_ns);
-        if (give_agent_up(r, &flags)) continue;
         /* this half may be without its load, or cut short. But a single loop is all that there is of its arm, and its starts stand for
          * themselves */
         int is_kept = r->starter && r->o->design->single_loop && s.loop.n_operations > 0 && !(flags & (ND_FLAG_GENERATOR | ND_FLAG_AGENT));
@@ -289,7 +278,6 @@ static enum nd_end finish(struct nd_run *r, int flags) {
     enum nd_end end = ND_END_COMPLETE;
     write_checkpoint(r);
     flags |= nd_team_agree(&r->team, r->flags);
-    if (r->agent.is_dropped) flags |= ND_FLAG_AGENT;
     while (failure->flag && !(flags & failure->flag)) failure++;
     if (failure->flag) {
         ended = failure->text;

@@ -24,7 +24,6 @@ struct nd_load_log {
 };
 
 struct nd_agent_state {
-    int is_dropped; /* its arm has been given up; the same on all ranks */
     int n_nodes;    /* that have one; the same on all ranks */
     /* leaders of nodes whose agent is switched; NULL and zeros elsewhere */
     struct nd_companion *companion;
@@ -161,17 +160,13 @@ void nd_load_log_keep(struct nd_run *r); /* writes what was kept of a half that 
 void nd_load_log_end(struct nd_run *r);  /* writes the end of the trace; before the certificate is taken */
 void nd_load_log_close(struct nd_run *r);
 
-/* agent_run.c, nothing without an agent. place, drop and collect are collective; 0, or -1 after a message. */
+/* agent_run.c, nothing without an agent. place and collect are collective; 0, or -1 after a message. */
 int nd_agent_place(struct nd_run *r); /* tells every companion about its node's ranks and the launch's folder, and opens the rows */
 void nd_agent_switch(struct nd_run *r, const struct nd_step *step); /* to what the step wants; does not wait for it to settle */
 void nd_agent_begin(struct nd_run *r, const struct nd_step *step);
 void nd_agent_end(struct nd_run *r, const struct nd_step *step, struct nd_sample *s); /* `s` gets what it used: the dose of its arm */
 void nd_agent_row(struct nd_run *r, const struct nd_half_sum *node); /* of the half that ended last. `node`: sum over this node's ranks */
-int nd_agent_drop(struct nd_run *r); /* gives its arm up. 0: the other arms go on; -1: there are none, or it cannot be kept off */
 void nd_agent_collect(struct nd_run *r); /* ends the companions, who put their agents back, and takes their certificates */
-
-/* Whether step i of a round is left out, because its arm was given up, or it is the off half of nothing else. */
-int nd_agent_skips(const struct nd_run *r, const struct nd_step *steps, int n_steps, int i);
 
 /* half.c, collective: runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s);

@@ -88,28 +88,19 @@ static void quick_fill_round(const struct nd_schedule *s, int64_t round, struct 
     }
 }
 
-static const struct nd_design lockin = {
-    .name = "lockin", .help = "short half-periods, off and on in random order within each pair", .is_paired = 1, .fixed_dose = 1,
-    .round_steps = lockin_round_steps, .fill_round = lockin_fill_round,
+static const struct nd_design rows[] = {
+    {.name = "lockin", .help = "short half-periods, off and on in random order within each pair", .is_paired = 1, .fixed_dose = 1,
+     .round_steps = lockin_round_steps, .fill_round = lockin_fill_round},
+    {.name = "blocks", .help = "long blocks, every arm once per set, in random order", .round_steps = blocks_round_steps,
+     .fill_round = blocks_fill_round},
+    {.name = "single", .help = "one timed loop per arm (the published method: repeat the launch)", .single_loop = 1,
+     .round_steps = blocks_round_steps, .fill_round = blocks_fill_round},
+    {.name = "quick",
+     .help = "an agent that is frozen: undisturbed stretches, and between them pairs of short and of ten times longer halves",
+     .is_paired = 1, .has_stretches = 1, .round_steps = quick_round_steps, .fill_round = quick_fill_round},
 };
 
-static const struct nd_design blocks = {
-    .name = "blocks", .help = "long blocks, every arm once per set, in random order", .round_steps = blocks_round_steps,
-    .fill_round = blocks_fill_round,
-};
-
-static const struct nd_design single = {
-    .name = "single", .help = "one timed loop per arm (the published method: repeat the launch)", .single_loop = 1,
-    .round_steps = blocks_round_steps, .fill_round = blocks_fill_round,
-};
-
-static const struct nd_design quick = {
-    .name = "quick",
-    .help = "an agent that is frozen: undisturbed stretches, and between them pairs of short and of ten times longer halves",
-    .is_paired = 1, .has_stretches = 1, .round_steps = quick_round_steps, .fill_round = quick_fill_round,
-};
-
-const struct nd_design *const nd_designs[] = {&lockin, &blocks, &single, &quick, NULL};
+const struct nd_design *const nd_designs[] = {&rows[0], &rows[1], &rows[2], &rows[3], NULL};
 
 void nd_schedule_fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
     s->design->fill_round(s, round, steps);

@@ -2,7 +2,6 @@
 
 struct nd_pairs {
     int n_arms;
-    int64_t *pair;            /* n_configs: number of the pair or set in progress, -1 before the first */
     double *current;          /* n_configs x n_arms: values of the pair or set in progress, NaN: not yet, or not known */
     struct nd_moments *sums;  /* n_configs x n_arms */
 };
@@ -11,11 +10,10 @@ struct nd_pairs *nd_pairs_open(int n_configs, int n_arms) {
     struct nd_pairs *p = calloc(1, sizeof *p);
     if (!p) return NULL;
     p->n_arms = n_arms;
-    if (!NL_NEW(p->current, n_configs * n_arms) || !NL_NEW(p->sums, n_configs * n_arms) || !NL_NEW(p->pair, n_configs)) {
+    if (!NL_NEW(p->current, n_configs * n_arms) || !NL_NEW(p->sums, n_configs * n_arms)) {
         nd_pairs_close(p);
         return NULL;
     }
-    for (int i = 0; i < n_configs; i++) p->pair[i] = -1;
     return p;
 }
 
@@ -30,10 +28,8 @@ void nd_pairs_half(struct nd_pairs *p, int config, const struct nd_step *step, d
     double *now = p->current + config * p->n_arms;
     struct nd_moments *sums = p->sums + config * p->n_arms;
     int arm = step->level + 1; /* ND_OFF is -1 */
-    /* by its number, too: the first half of a pair may be missing */
-    if (step->order == 0 || step->pair != p->pair[config])
+    if (step->order == 0)
         for (int i = 0; i < p->n_arms; i++) now[i] = NAN;
-    p->pair[config] = step->pair;
     now[arm] = value;
     for (int i = 1; i < p->n_arms; i++)
         if ((i == arm || arm == 0) && isfinite(now[0]) && isfinite(now[i])) add(&sums[i], now[i] - now[0]);
@@ -43,5 +39,5 @@ const struct nd_moments *nd_pairs_of(const struct nd_pairs *p, int config, int a
 
 void nd_pairs_close(struct nd_pairs *p) {
     if (!p) return;
-    NL_FREE(p->current, p->sums, p->pair, p);
+    NL_FREE(p->current, p->sums, p);
 }

@@ -109,23 +109,15 @@ int nd_arrival_fill(const struct nd_arrival *a, const struct nd_arrival_request 
     return 0;
 }
 
-static const struct nd_arrival none = {.name = "none", .help = "all ranks enter at the common start", .share = none_of};
-static const struct nd_arrival late_one = {.name = "late-one", .help = "the last rank is late by the whole amount", .share = last_of};
-static const struct nd_arrival late_any = {
-    .name = "late-any", .help = "one rank is late by the whole amount, another one at each start, drawn from the seed",
-    .share = any_of, .is_common = 1,
-};
-static const struct nd_arrival late_half = {
-    .name = "late-half", .help = "the upper half of the ranks is late by the whole amount", .share = half_of,
-};
-static const struct nd_arrival ramp = {
-    .name = "ramp", .help = "from rank 0, on time, evenly to the last, late by the whole amount", .share = ramp_of,
-};
-static const struct nd_arrival random_arrival = {
-    .name = "random", .help = "every rank and start late by a share of the amount drawn from 0 to 1, from the seed", .share = draw,
-};
-static const struct nd_arrival trace = {
-    .name = "trace", .help = "delays from a file of lines: rank delay_ns [delay_ns ...]", .needs_trace = 1,
+static const struct nd_arrival rows[] = {
+    {.name = "none", .help = "all ranks enter at the common start", .share = none_of},
+    {.name = "late-one", .help = "the last rank is late by the whole amount", .share = last_of},
+    {.name = "late-any", .help = "one rank is late by the whole amount, another one at each start, drawn from the seed", .share = any_of,
+     .is_common = 1},
+    {.name = "late-half", .help = "the upper half of the ranks is late by the whole amount", .share = half_of},
+    {.name = "ramp", .help = "from rank 0, on time, evenly to the last, late by the whole amount", .share = ramp_of},
+    {.name = "random", .help = "every rank and start late by a share of the amount drawn from 0 to 1, from the seed", .share = draw},
+    {.name = "trace", .help = "delays from a file of lines: rank delay_ns [delay_ns ...]", .needs_trace = 1},
 };
 
-const struct nd_arrival *const nd_arrivals[] = {&none, &late_one, &late_any, &late_half, &ramp, &random_arrival, &trace, NULL};
+const struct nd_arrival *const nd_arrivals[] = {&rows[0], &rows[1], &rows[2], &rows[3], &rows[4], &rows[5], &rows[6], NULL};

@@ -201,13 +201,6 @@ static const char *mpi_type(void) {
     return told ? told : getenv("PMIX_NAMESPACE") ? "pmix" : getenv("PMI_JOBID") ? "pmi2" : getenv("PMI_FD") ? "pmi" : NULL;
 }
 
-/* How often Slurm samples the tasks' accounts: what a runner that asked for it says, else what srun was told; NULL: the cluster's own
- * setting. */
-static const char *account_sampling(void) {
-    const char *told = getenv("NOISELAB_ACCTG_FREQ");
-    return told ? told : getenv("SLURM_ACCTG_FREQ");
-}
-
 json_t *nd_slurm_json(void) {
     static const char *const names[] = {"SLURM_JOB_ID",        "SLURM_ARRAY_JOB_ID",   "SLURM_ARRAY_TASK_ID", "SLURM_STEP_ID",
                                         "SLURM_RESTART_COUNT", "SLURM_CLUSTER_NAME",   "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST",
@@ -220,7 +213,8 @@ json_t *nd_slurm_json(void) {
         json_decref(found);
         return json_null();
     }
-    const char *type = mpi_type(), *sampling = account_sampling();
+    /* how often Slurm samples the tasks' accounts: what a runner that asked for it says, else what srun was told */
+    const char *type = mpi_type(), *told = getenv("NOISELAB_ACCTG_FREQ"), *sampling = told ? told : getenv("SLURM_ACCTG_FREQ");
     nl_json_set(found, "mpi_type", text_or_null(type ? type : ""), "account_sampling", text_or_null(sampling ? sampling : ""), NULL);
     return found;
 }

@@ -299,24 +299,17 @@ static void count(json_t *launch, const char *key) {
     json_object_set_new(launch, key, json_integer(json_integer_value(json_object_get(launch, key)) + 1));
 }
 
-static void warn(json_t *launch, const char *format, va_list args, int is_said) {
+void nd_launch_json_note(json_t *launch, int is_said, const char *format, ...) {
     char line[1024];
     json_t *warnings = json_object_get(launch, "warnings");
+    va_list args;
+    va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
+    va_end(args);
     if (is_said) nl_warn("%s", line);
     if (json_array_size(warnings) < ND_MOST_WARNINGS) json_array_append_new(warnings, nl_json_text(line));
     else count(launch, "warnings_left_out");
 }
-
-#define WARN(name, is_said)                                                                                                                \
-    void name(json_t *launch, const char *format, ...) {                                                                                   \
-        va_list args;                                                                                                                      \
-        va_start(args, format);                                                                                                            \
-        warn(launch, format, args, is_said);                                                                                               \
-        va_end(args);                                                                                                                      \
-    }
-WARN(nd_launch_json_warn, 0)
-WARN(nd_launch_json_say, 1)
 
 /* A node's certificate into launch[key]. Rank 0 holds them all until the end, so of many nodes it keeps those that say something. */
 static void keep_certificate(json_t *launch, const char *key, json_t *certificate, int says_something) {
@@ -335,16 +328,13 @@ static void keep_certificate(json_t *launch, const char *key, json_t *certificat
 static json_t *level_json(const struct nd_options *o, int arm, const struct nd_level_sum *s) {
     double delivered_percent = 100. * (double)s->delivered_ns / ((double)s->wall_ns * (double)s->n_cpus);
     double ratio = s->requested_ns > 0 ? (double)s->delivered_ns / (double)s->requested_ns : 0;
-    json_t *json = json_object();
+    json_t *json = json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "cpus", (json_int_t)s->n_cpus, "halves",
+                             (json_int_t)s->n_halves, "wall_ns", (json_int_t)s->wall_ns, "requested_ns", (json_int_t)s->requested_ns,
+                             "delivered_ns", (json_int_t)s->delivered_ns, "level_delivered_percent", delivered_percent, "bursts_planned",
+                             (json_int_t)s->bursts_planned, "bursts_run", (json_int_t)s->bursts_run);
     add_arm_words(json, "level_requested_percent", o, arm);
-    json_object_update_new(json, json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I}", "cpus", (json_int_t)s->n_cpus, "halves",
-                                           (json_int_t)s->n_halves, "wall_ns", (json_int_t)s->wall_ns, "requested_ns",
-                                           (json_int_t)s->requested_ns, "delivered_ns", (json_int_t)s->delivered_ns,
-                                           "level_delivered_percent", delivered_percent, "bursts_planned", (json_int_t)s->bursts_planned,
-                                           "bursts_run", (json_int_t)s->bursts_run));
-    int is_ok = fabs(ratio - 1) * 100 <= tolerance_percent;
-    json_object_set_new(json, "ratio", s->requested_ns > 0 ? json_real(ratio) : json_null());
-    json_object_set_new(json, "ok", s->requested_ns > 0 ? json_boolean(is_ok) : json_null());
+    nl_json_set(json, "ratio", s->requested_ns > 0 ? json_real(ratio) : json_null(),
+        "ok", s->requested_ns > 0 ? json_boolean(fabs(ratio - 1) * 100 <= tolerance_percent) : json_null(), NULL);
     return json;
 }
 
@@ -385,19 +375,15 @@ static json_t *certificate_json(json_t *launch, const char *certificate, const c
     return json_pack("{s:o}", "host", nl_json_text(host));
 }
 
-static int64_t total_halves(const struct nd_options *o, const struct nd_node_end *node) {
-    int64_t n = 0;
-    for (int i = 0; i < o->n_doses; i++) n += node->levels[i].n_halves;
-    return n;
-}
-
 void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node) {
+    int64_t n_halves = 0;
     if (!node->has_generator) return;
+    for (int i = 0; i < o->n_doses; i++) n_halves += node->levels[i].n_halves;
     /* what the detector saw of it is kept in any case */
     json_t *certificate = certificate_json(launch, node->certificate, node->host, "the generator gave no certificate");
     /* that of the last half followed its length */
     if (json_object_get(certificate, "period_ns")) json_object_set_new(certificate, "period_ns", json_integer(o->period_ns));
-    if (node->n_early_bursts * 50 > total_halves(o, node))
+    if (node->n_early_bursts * 50 > n_halves)
         nd_launch_json_warn(launch, "%s: over 2 %% of the first bursts were due before their loop began: starting a half takes long here",
                             node->host);
     if (node->n_lost_bursts)
@@ -427,10 +413,8 @@ static void say_step(json_t *launch) {
     int64_t step_ns;
     nl_wall_s(&step_ns);
     if (llabs(step_ns) < 2000000000) return;
-    json_array_append_new(json_object_get(launch, "warnings"),
-                          json_sprintf("the clock was set by %+.0f s during the launch: started_utc and ended_utc are by the clock before",
-                                       (double)step_ns * 1e-9));
-    nl_warn("the clock was set by %+.0f s during the launch", (double)step_ns * 1e-9);
+    nd_launch_json_say(launch, "the clock was set by %+.0f s during the launch: started_utc and ended_utc are by the clock before",
+                       (double)step_ns * 1e-9);
 }
 
 void nd_launch_json_end(json_t *launch, const char *ended, int64_t n_rows, int64_t peak_memory_kib) {

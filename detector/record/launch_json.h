@@ -78,8 +78,9 @@ void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem);
 void nd_launch_json_look(json_t *launch, const struct nd_options *o, const struct nd_look *look);
 
 /* Adds a line to "warnings"; nd_launch_json_say says it, too. */
-void nd_launch_json_warn(json_t *launch, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void nd_launch_json_say(json_t *launch, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define nd_launch_json_warn(launch, ...) nd_launch_json_note(launch, 0, __VA_ARGS__)
+#define nd_launch_json_say(launch, ...)  nd_launch_json_note(launch, 1, __VA_ARGS__)
+void nd_launch_json_note(json_t *launch, int is_said, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Adds a node's certificate, if it had a generator; the switching times are the slowest so far. Warns about doses that were missed. */
 void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const struct nd_node_end *node);

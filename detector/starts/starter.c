@@ -6,7 +6,7 @@
 #include "detector/ops/ops.h"
 
 #define GUARD_NS INT64_C(2000000000)  /* a wait that is longer, by another clock, means that a clock jumped */
-#define LEAST_BOUND_NS INT64_C(1000)  /* starts are never called late for less */
+#define LEAST_BOUND_NS 1000           /* starts are never called late for less */
 #define RESIDUALS 5                   /* late: by more than so many residuals of the synchronisation */
 #define CHECKS_PER_SYNC 10            /* residuals are looked at so many times between two planned synchronisations */
 #define GROWN_FACTOR 2                /* synchronise anew when the residual has grown by this and GROWN_NS */
@@ -19,7 +19,6 @@ enum { SETTLE_STARTS = 256, SETTLE_TRIES = 60, SETTLE_WITHOUT_GAIN = 15 /* longe
 const char *const nd_stop_rule_names[] = {"none", "count", "error", "median", NULL};
 const char *const nd_start_measure_names[] = {"global", "on_time", "after_last", "spread", "overshoot"};
 
-
 static int allocate(struct nd_starter *s) {
     int ok = NL_NEW(s->records, ND_BATCH) && NL_NEW(s->overshoots_ns, ND_BATCH) && NL_NEW(s->sums, ND_SLICE) &&
              NL_NEW(s->overshoots, 1) && NL_NEW(s->all_overshoots, 1);
@@ -29,13 +28,6 @@ static int allocate(struct nd_starter *s) {
              NL_NEW(s->rank_sums, s->team->n_ranks);
     if (!ok) nl_error("not enough memory for the records of %d starts", ND_BATCH);
     return ok;
-}
-
-static void set_late_bound(struct nd_starter *s) {
-    s->late_bound_ns = s->o->late_bound_ns;
-    if (s->late_bound_ns) return;
-    s->late_bound_ns = (int64_t)ceil(RESIDUALS * s->sync.residual_ns);
-    if (s->late_bound_ns < LEAST_BOUND_NS) s->late_bound_ns = LEAST_BOUND_NS;
 }
 
 static int synchronise(struct nd_starter *s, const char *reason) {
@@ -102,11 +94,11 @@ int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, cons
     MPI_Bcast(&n_heads, 1, MPI_INT, 0, team->world);
     s->is_shared = n_heads <= 1;
     if (synchronise(s, "first")) return -1;
-    set_late_bound(s); /* once: a launch has one bound */
+    /* once: a launch has one bound */
+    s->late_bound_ns = o->late_bound_ns ? o->late_bound_ns : (int64_t)fmax(LEAST_BOUND_NS, ceil(RESIDUALS * s->sync.residual_ns));
     s->clock.read_ns = reading_cost(s);
     return 0;
 }
-
 
 void nd_starter_keep_in_step(struct nd_starter *s) {
     if (s->is_shared || s->o->sync_every_ns == 0) return;
@@ -128,7 +120,6 @@ void nd_starter_keep_in_step(struct nd_starter *s) {
     if (s->sync.residual_ns > GROWN_FACTOR * before_ns + GROWN_NS) synchronise(s, "residual");
     else s->sync.residual_ns = before_ns; /* the bound stays as it was after the synchronisation */
 }
-
 
 /* Whether this rank's records run backwards somewhere. */
 static int runs_backwards(const struct nd_starter *s, int n) {
@@ -269,7 +260,6 @@ static void end_half(struct nd_starter *s) {
     h->between_ns2 /= (double)h->n_starts;
 }
 
-
 /* Value of the k-th smallest (from 0) as the histogram knows it: spread evenly over its bin. */
 static double order_statistic(const struct nl_hist *h, double k) {
     double before = 0;
@@ -367,7 +357,6 @@ void nd_starter_accept(struct nd_starter *s) {
     s->n_starts += s->half.n_starts;
     s->n_late += s->half.n_late;
 }
-
 
 NL_ORDER(compare, int64_t)
 

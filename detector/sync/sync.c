@@ -27,7 +27,6 @@ struct nd_pingpong {
 
     enum nd_sync_fault fault;
     int64_t fault_ns; /* by how much */
-    int fault_peer;   /* ND_SYNC_STEPPED_OF_TWO: the other rank, of `comm` */
 };
 
 /* The fastest that two clocks may drift apart; what is faster counts as a step. NTP slews by 500 ppm at most. */
@@ -35,23 +34,15 @@ struct nd_pingpong {
 
 enum { TAG_ASK = 1, TAG_ANSWER, TAG_DOWN };
 
-static void open_pingpong(struct nd_pingpong *p, const struct nd_clock *clock, MPI_Comm comm) {
-    *p = (struct nd_pingpong){.clock = clock, .comm = comm, .last_ns = INT64_MIN};
-    if (comm == MPI_COMM_NULL) return;
-    MPI_Comm_rank(comm, &p->rank);
-    MPI_Comm_size(comm, &p->n_ranks);
-}
-
-static void note_fault(struct nd_pingpong *p, enum nd_sync_fault fault, int64_t ns, int peer) {
+static void note_fault(struct nd_pingpong *p, enum nd_sync_fault fault, int64_t ns) {
     if (fault <= p->fault) return;
     p->fault = fault;
     p->fault_ns = ns;
-    p->fault_peer = peer;
 }
 
 static int64_t read_clock(struct nd_pingpong *p) {
     int64_t now_ns = nd_clock_now(p->clock);
-    if (__builtin_expect(now_ns < p->last_ns, 0)) note_fault(p, ND_SYNC_BACKWARDS, now_ns - p->last_ns, p->rank);
+    if (__builtin_expect(now_ns < p->last_ns, 0)) note_fault(p, ND_SYNC_BACKWARDS, now_ns - p->last_ns);
     p->last_ns = now_ns;
     return now_ns;
 }
@@ -69,7 +60,7 @@ static void watch_clock(struct nd_pingpong *p) {
         /* 1 us: what reading the counter out of order and rounding may add */
         double most_ns = ND_SYNC_MAX_RATE * (double)(raw_ns - p->watched_raw_ns) + (double)(error_ns + p->watched_error_ns) +
                          2 * p->clock->resolution_ns + 1000;
-        if ((double)llabs(step_ns) > most_ns) note_fault(p, ND_SYNC_STEPPED, step_ns, p->rank);
+        if ((double)llabs(step_ns) > most_ns) note_fault(p, ND_SYNC_STEPPED, step_ns);
     }
     p->is_watched = 1;
     p->watched_ns = now_ns;
@@ -129,22 +120,19 @@ static void take_from_above(struct nd_pingpong *p, void *data, int size) {
 }
 
 static void hand_down(struct nd_pingpong *p, const void *data, int size) {
-    int end = p->rank ? p->rank & -p->rank : p->n_ranks; /* children differ in one bit below the lowest set one */
-    int bit = 1;
+    int end = p->rank ? p->rank & -p->rank : p->n_ranks, bit = 1; /* children differ in one bit below the lowest set one */
     while (bit < end) bit <<= 1;
     /* the child with the deepest tree below it first */
     while (bit >>= 1)
         if (p->rank + bit < p->n_ranks) MPI_Send(data, size, MPI_BYTE, p->rank + bit, TAG_DOWN, p->comm);
 }
 
-
 /* Offset and drift along a binomial tree, after HCA3 (Hunold & Carpen-Amarie, Hierarchical Clock Synchronization in MPI, CLUSTER 2018, doi
  * 10.1109/CLUSTER.2018.00050): every rank fits a line through offsets to its parent, and the lines on the way to rank 0 are composed. The
  * tree is walked once per point, and between points everybody sleeps, so the run takes no longer with more ranks until walks fill it. */
 
-enum { BURST = 10 };       /* exchanges per point, of which the one of the shortest round trip counts */
-enum { WARM_UP = 4 };      /* exchanges that only make connections */
-enum { N_ANCHORS = 8 };
+/* BURST: exchanges per point, of which the one of the shortest round trip counts; WARM_UP: exchanges that only make connections */
+enum { BURST = 10, WARM_UP = 4, N_ANCHORS = 8 };
 #define ANCHOR_AGE_NS ((int64_t)60 * 1000000000) /* longer ago, a clock may have been warmer */
 /* A slope this many standard errors from that of earlier runs: another rate now. Where ranks share CPUs, one in some hundreds is off by
  * five. */
@@ -170,11 +158,6 @@ struct nd_edge {
     struct nd_exchange points[];      /* n_points of them; overwritten by each run */
 };
 
-static struct nd_edge *open_edge(const struct nd_sync_options *o) {
-    return calloc(1, sizeof(struct nd_edge) + (size_t)o->n_points * sizeof(struct nd_exchange));
-}
-
-
 static void sleep_until(int64_t at_ns) {
     struct timespec at = nl_timespec(at_ns);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR) {
@@ -186,7 +169,7 @@ static void look_for_step(struct nd_pingpong *p, const struct nd_exchange *a, co
     int64_t step_ns = b->offset_ns - a->offset_ns;
     double most_ns =
         ND_SYNC_MAX_RATE * (double)llabs(b->local_ns - a->local_ns) + (double)(a->rtt_ns + b->rtt_ns) / 2 + 4 * p->clock->resolution_ns;
-    if (fabs((double)step_ns) > most_ns + 1000) note_fault(p, ND_SYNC_STEPPED_OF_TWO, step_ns, p->rank & (p->rank - 1));
+    if (fabs((double)step_ns) > most_ns + 1000) note_fault(p, ND_SYNC_STEPPED_OF_TWO, step_ns);
 }
 
 static void take_points(struct nd_sync *s, struct nd_exchange *points) {
@@ -283,7 +266,6 @@ static void remember(struct nd_edge *edge, const struct line *l) {
     edge->n_anchors = n + 1;
 }
 
-
 /* What a rank tells its children: its clock against rank 0's. */
 struct known { struct nd_sync_model model; double offset_bound_ns, slope_bound; };
 
@@ -320,9 +302,7 @@ static void run_tree(struct nd_sync *s) {
     hand_down(p, &here, (int)sizeof here);
 }
 
-
-enum { CHECKS = 3, CHECK_EXCHANGES = 10 }; /* the residual: so many walks, of each the best of so many exchanges */
-enum { SHARED_LOOKS = 3 };
+enum { CHECKS = 3, CHECK_EXCHANGES = 10, SHARED_LOOKS = 3 }; /* the residual: so many walks, of each the best of so many exchanges */
 
 /* ---- who shares a clock -------------------------------------------------------------------------------------------------------------- */
 
@@ -359,14 +339,17 @@ int nd_sync_open(struct nd_sync *s, const struct nd_sync_options *o, const struc
     if (s->options.span_ns < 1) s->options.span_ns = ND_SYNC_SPAN_NS;
     find_domains(s);
     s->pingpong = malloc(sizeof *s->pingpong);
-    s->edge = open_edge(&s->options);
+    s->edge = calloc(1, sizeof *s->edge + (size_t)s->options.n_points * sizeof *s->edge->points);
     int has_failed = !s->pingpong || !s->edge;
     MPI_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, team->world);
     if (has_failed) {
         nd_sync_close(s);
         return -1;
     }
-    open_pingpong(s->pingpong, clock, s->heads);
+    *s->pingpong = (struct nd_pingpong){.clock = clock, .comm = s->heads, .last_ns = INT64_MIN};
+    if (s->heads == MPI_COMM_NULL) return 0;
+    MPI_Comm_rank(s->heads, &s->pingpong->rank);
+    MPI_Comm_size(s->heads, &s->pingpong->n_ranks);
     return 0;
 }
 
@@ -377,7 +360,6 @@ void nd_sync_close(struct nd_sync *s) {
     s->pingpong = NULL;
     s->edge = NULL;
 }
-
 
 /* How far this rank's model is off: what it is off against its parent, by new exchanges, and what the parent is. Collective over
  * `heads`. */
@@ -400,7 +382,6 @@ static double measure_residual(struct nd_sync *s) {
     return largest_ns;
 }
 
-
 /* One line about this rank's clock. `n_others`: as many have the same to say, and do not. */
 static void say_fault(const struct nd_sync *s, int n_others) {
     const struct nd_pingpong *p = s->pingpong;
@@ -408,17 +389,7 @@ static void say_fault(const struct nd_sync *s, int n_others) {
     double us = (double)p->fault_ns / 1000;
     char what[96], others[64] = "";
     if (p->fault == ND_SYNC_BACKWARDS) snprintf(what, sizeof what, "ran backwards by %.3f us", -us);
-    else if (p->fault == ND_SYNC_STEPPED) snprintf(what, sizeof what, "jumped by %+.3f us", us);
-    else {
-        int world_rank;
-        MPI_Group heads, world;
-        MPI_Comm_group(s->heads, &heads);
-        MPI_Comm_group(s->team->world, &world);
-        MPI_Group_translate_ranks(heads, 1, &p->fault_peer, world, &world_rank);
-        MPI_Group_free(&heads);
-        MPI_Group_free(&world);
-        snprintf(what, sizeof what, "jumped by %+.3f us against that of rank %d", us, world_rank);
-    }
+    else snprintf(what, sizeof what, "jumped by %+.3f us%s", us, p->fault == ND_SYNC_STEPPED ? "" : " against another rank's");
     if (n_others > 0) snprintf(others, sizeof others, " (and the clocks of %d more ranks likewise)", n_others);
     nl_error("clock synchronisation: clock '%s' of rank %d %s%s; %s", name, s->team->rank, what, others,
              strcmp(name, "monotonic-raw") ? "use the key clock=monotonic-raw of --starts"

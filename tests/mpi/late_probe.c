@@ -49,13 +49,6 @@ static void work(long long ns, int sleeps) {
         while (nl_mono_ns() - start_ns - (lost_ns - lost_before_ns) < ns) continue;
 }
 
-static void end_by(const char *how, int rank) {
-    if (!strcmp(how, "abort") && rank == 0) MPI_Abort(MPI_COMM_WORLD, 7);
-    if (!strcmp(how, "segv") && rank == 0) raise(SIGSEGV);
-    if (!strcmp(how, "exit")) _exit(5);
-    if (!strcmp(how, "wait")) sleep(60);
-}
-
 /* Rank 0 prints the mean wait of a rank for the last of its turn, as the arrivals of all say. */
 static void print_waits(long long *arrived_ns, int turns, int rank, int n_ranks) {
     long long *last_ns = malloc((size_t)turns * sizeof *last_ns), wait_ns = 0, sum_ns = 0;
@@ -94,7 +87,10 @@ int main(int argc, char **argv) {
     if (sum != n_ranks * (n_ranks - 1) / 2.0) return 3;
     printf("rank %d inside_us %.2f\n", rank, (double)waited_ns / 1e3 / turns);
     fflush(stdout);
-    if (*how) end_by(how, rank);
+    if (!strcmp(how, "abort") && rank == 0) MPI_Abort(MPI_COMM_WORLD, 7);
+    if (!strcmp(how, "segv") && rank == 0) raise(SIGSEGV);
+    if (!strcmp(how, "exit")) _exit(5);
+    if (!strcmp(how, "wait")) sleep(60);
     int own_hits = n_hits;
     MPI_Reduce(&own_hits, &all_hits, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     print_waits(arrived_ns, turns, rank, n_ranks);

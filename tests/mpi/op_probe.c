@@ -98,25 +98,15 @@ static void run_types(struct probe *p, const struct nd_op *op) {
 }
 
 static void run_buffers(struct probe *p, const struct nd_op *op) {
-    struct trial plain = {.options = {.checks_every = 1}, .bytes = 264}, t = plain;
-    for (t.options.root = 0; t.options.root < p->n_ranks; t.options.root++) run_trial(p, op, &t);
-
-    t = plain;
-    t.options.checks_every = 0;
-    run_trial(p, op, &t);
-
-    for (int checks_every = 0; checks_every <= 1; checks_every++) {
-        t = plain;
-        t.options.checks_every = checks_every;
-        t.options.rotates_root = op->completion != ND_PERSISTENT;
-        t.options.buffer = (struct nd_buffer_options){.use = ND_BUFFER_ROTATE, .n_sets = p->uses_all_sets ? 0 : FEW_SETS};
-        run_trial(p, op, &t);
-        t.options.buffer = (struct nd_buffer_options){.use = ND_BUFFER_FLUSH};
+    for (int root = 0; root < p->n_ranks; root++) run_trial(p, op, &(struct trial){{.root = root, .checks_every = 1}, 264});
+    run_trial(p, op, &(struct trial){.bytes = 264});
+    run_trial(p, op, &(struct trial){{.checks_every = 1}, 160000});
+    for (int k = 0; k < 4; k++) {
+        struct trial t = {{.checks_every = k % 2, .rotates_root = op->completion != ND_PERSISTENT}, 264};
+        t.options.buffer.use = k < 2 ? ND_BUFFER_ROTATE : ND_BUFFER_FLUSH;
+        t.options.buffer.n_sets = k < 2 && !p->uses_all_sets ? FEW_SETS : 0;
         run_trial(p, op, &t);
     }
-    t = plain;
-    t.bytes = 160000;
-    run_trial(p, op, &t);
 }
 
 /* Nobody leaves a row that says so before the last rank has entered. All are on one machine, and have one clock. */
@@ -139,22 +129,16 @@ static void run_late(struct probe *p, const struct nd_op *op) {
 
 /* Prints the operation's line, or lines, on rank 0. Returns 1 when it failed on any rank. */
 static int report(struct probe *p, const struct nd_op *op, int number) {
-    int mine[3] = {p->message[0] != '\0', p->n_cases, p->n_corruptions}, all[3];
+    int mine[3] = {p->message[0] != '\0', p->n_cases, p->n_corruptions}, all[3], lowest = mine[0] ? p->rank : p->n_ranks;
     MPI_Allreduce(mine, all, 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    char first[MESSAGE_BYTES] = "";
-    int whose = mine[0] ? p->rank : p->n_ranks, lowest;
-    MPI_Allreduce(&whose, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (lowest < p->n_ranks) {
-        memcpy(first, p->message, sizeof first);
-        MPI_Bcast(first, sizeof first, MPI_CHAR, lowest, MPI_COMM_WORLD);
-    }
+    MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (all[0]) MPI_Bcast(p->message, sizeof p->message, MPI_CHAR, lowest, MPI_COMM_WORLD);
     if (p->rank != 0) return all[0] != 0;
-    const char *ranks = p->n_ranks == 1 ? "rank" : "ranks";
-    printf("%sok %d - %s leaves the right data on %d %s in %d cases", all[0] ? "not " : "", number, op->name, p->n_ranks, ranks,
-           p->n_cases);
+    printf("%sok %d - %s leaves the right data on %d rank%s in %d cases", all[0] ? "not " : "", number, op->name, p->n_ranks,
+           p->n_ranks == 1 ? "" : "s", p->n_cases);
     if (p->corrupts) printf(", and %d changed bytes are found", all[2]);
     printf("\n");
-    if (all[0]) printf("# %d ranks found something, the first: %s\n", all[0], first);
+    if (all[0]) printf("# %d ranks found something, the first: %s\n", all[0], p->message);
     fflush(stdout);
     return all[0] != 0;
 }
@@ -162,12 +146,8 @@ static int report(struct probe *p, const struct nd_op *op, int number) {
 static int run_row(struct probe *p, const struct nd_op *op, int number) {
     p->n_cases = p->n_corruptions = 0;
     p->message[0] = '\0';
-    if (op->has_bytes) {
-        run_types(p, op);
-        run_buffers(p, op);
-    } else {
-        run_trial(p, op, &(struct trial){.options = {.checks_every = 1}});
-    }
+    if (op->has_bytes) run_types(p, op), run_buffers(p, op);
+    else run_trial(p, op, &(struct trial){.options = {.checks_every = 1}});
     run_late(p, op);
     return report(p, op, number);
 }
@@ -180,13 +160,8 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &p.n_ranks);
     nl_rng_init(&p.rng, 1, (uint64_t)p.rank);
     for (; first_name < argc && argv[first_name][0] == '-'; first_name++) {
-        if (strcmp(argv[first_name], "--corrupt") == 0) p.corrupts = 1;
-        else if (strcmp(argv[first_name], "--all-sets") == 0) p.uses_all_sets = 1;
-        else {
-            if (p.rank == 0) fprintf(stderr, "op_probe: '%s' is not an option (--corrupt, --all-sets)\n", argv[first_name]);
-            MPI_Finalize();
-            return 2;
-        }
+        p.corrupts |= strcmp(argv[first_name], "--corrupt") == 0;
+        p.uses_all_sets |= strcmp(argv[first_name], "--all-sets") == 0;
     }
     if (first_name == argc)
         for (int i = 0; nd_ops[i]; i++) n_failed += run_row(&p, nd_ops[i], ++n_rows);

@@ -95,16 +95,12 @@ int main(int argc, char **argv) {
     nl_set_quiet(0);
     if (!failed && (failed = nd_clock_open(&clock, o.kind, reason, sizeof reason))) nl_error("%s", reason);
     failed = nd_team_agree(&team, failed);
-    if (!failed) {
-        nd_clock_share(&clock, team.node);
-        if (o.fake && (failed = nd_clock_parse_fake(o.fake, team.rank, &clock)))
-            nl_error("--fake-clock: '%s' is not OFFSET[,DRIFTppm[,JUMP@AFTER]]", o.fake);
-        failed = nd_team_agree(&team, failed);
-    }
-    if (!failed) failed = probe(&o, &clock, &team, &row);
-    if (!failed) {
-        rows = calloc((size_t)team.n_ranks, sizeof row);
-        if (!rows) MPI_Abort(MPI_COMM_WORLD, NL_EXIT_USAGE);
+    if (!failed) nd_clock_share(&clock, team.node);
+    if (!failed && o.fake && (failed = nd_clock_parse_fake(o.fake, team.rank, &clock)))
+        nl_error("--fake-clock: '%s' is not OFFSET[,DRIFTppm[,JUMP@AFTER]]", o.fake);
+    failed = nd_team_agree(&team, failed);
+    if (!failed && !(failed = probe(&o, &clock, &team, &row))) {
+        if (!(rows = calloc((size_t)team.n_ranks, sizeof row))) MPI_Abort(MPI_COMM_WORLD, NL_EXIT_USAGE);
         nd_team_gather(team.world, &row, (int)sizeof row, rows);
         if (team.rank == 0) print(rows, team.n_ranks);
         free(rows);

@@ -1,7 +1,4 @@
-/* The agent's arm: how it is named and how long its halves are, what the files and LIKWID's regions call it, and that pairs stay right
- * when it is given up. */
-
-#include "detector/halves/half_sum.h"
+/* The agent's arm: how it is named and how long its halves are, and what the files and LIKWID's regions call it. */
 #include "detector/record/record.h"
 #include "tests/unit/unit.h"
 
@@ -149,17 +146,4 @@ TEST(files_and_regions_call_an_arm_by_what_it_has) {
     assert_int_equal(parsed(&o, crossed), 1);
     assert_string_equal(nd_markers_name(&o, 1, name), "barrier:spin_0.3_periodic_rank:0+rank:1");
     assert_string_equal(nd_markers_name(&o, 4, name), "barrier:spin_0.3_poisson_last");
-}
-
-/* A set of three arms whose first block was left out. */
-TEST(a_set_without_its_first_half_pairs_with_nothing_of_the_set_before) {
-    struct nd_pairs *p = nd_pairs_open(1, 3);
-    nd_pairs_half(p, 0, &(struct nd_step){.level = ND_OFF, .order = 0, .pair = 0}, 1);
-    nd_pairs_half(p, 0, &(struct nd_step){.level = 0, .order = 1, .pair = 0}, 3);
-    nd_pairs_half(p, 0, &(struct nd_step){.level = 0, .order = 1, .pair = 1}, 10);
-    assert_int_equal(nd_pairs_of(p, 0, 1)->n, 1);
-    nd_pairs_half(p, 0, &(struct nd_step){.level = ND_OFF, .order = 2, .pair = 1}, 4);
-    assert_int_equal(nd_pairs_of(p, 0, 1)->n, 2);
-    assert_float_equal(nd_pairs_of(p, 0, 1)->mean, 4, 1e-12);
-    nd_pairs_close(p);
 }
