@@ -102,14 +102,13 @@ static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_s
     s->bursts_asked = s->first_burst_ns = s->n_due = s->last_burst_ns = s->asked_ns = 0;
     if (!r->leader.treatment) return;
     struct nl_dose dose = draw_dose(r, step, s);
-    if (nd_treatment_switch(r->leader.treatment, &dose)) {
-        const char *reason = nd_treatment_refusal(r->leader.treatment);
-        if (reason[0]) nl_error("the generator refuses: %s", reason);
-        r->flags |= ND_FLAG_GENERATOR;
-    }
-    r->leader.ledgers[r->leader.last_account].owed_ns = (double)nl_control_owed_ns(nd_treatment_page(r->leader.treatment));
+    const struct nl_control *page = nd_treatment_page(r->leader.treatment);
+    int rc = nd_treatment_switch(r->leader.treatment, &dose);
+    if (rc == -1) nl_error("the generator refuses: %s", page->text);
+    if (rc) r->flags |= ND_FLAG_GENERATOR;
+    r->leader.ledgers[r->leader.last_account].owed_ns = (double)nl_control_owed_ns(page);
     r->leader.last_account = dose.account;
-    s->n_due = nl_control_n_due(nd_treatment_page(r->leader.treatment));
+    s->n_due = nl_control_n_due(page);
     if (!has_dose(r->o, step) || !is_periodic(r->o, &r->o->arms[step->level])) return;
     s->bursts_asked = dose.n_periods * r->n_place_cpus[r->o->arms[step->level].place];
     s->first_burst_ns = dose.first_burst_ns;

@@ -106,7 +106,8 @@ static int place_noise(struct nd_run *r, const struct nd_binding *bindings) {
     if (!r->leader.treatment) return 0;
     int n = choose_noise_cpus(r, bindings, cpus);
     if (n < 0) return -1;
-    for (int i = 0; i < r->team.n_node_ranks; i++) nd_treatment_add_rank(r->leader.treatment, bindings[i].pid);
+    struct nl_control *page = nd_treatment_page(r->leader.treatment);
+    for (int i = 0; i < r->team.n_node_ranks && i < NL_CONTROL_MAX_RANKS; i++) page->rank_pids[page->n_ranks++] = bindings[i].pid;
     if (nd_treatment_place(r->leader.treatment, cpus, n, reason, sizeof reason) == 0) return 0;
     return nl_error("the generator refuses: %s", reason);
 }

@@ -38,11 +38,8 @@ struct nd_quiet;
 /* `proc`: where /proc is; cpu_used: n_cpus flags; `own`: n_own processes that are ours, no news with their children. Borrowed. */
 struct nd_quiet *nd_quiet_open(const char *proc, const unsigned char *cpu_used, int n_cpus, const pid_t *own, int n_own);
 
-/* The two looks; the second fills in everything but the host. */
-void nd_quiet_begin(struct nd_quiet *q);
-
+void nd_quiet_begin(struct nd_quiet *q); /* the first look; the second fills in everything but the host */
 void nd_quiet_end(struct nd_quiet *q, struct nd_quiet_node *node);
-
 void nd_quiet_close(struct nd_quiet *q);
 
 /* Whether no CPU was above the limit, as far as that can be told. */
@@ -54,14 +51,9 @@ int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_p
 /* Ranks that are bound to one CPU together: "2 ranks of n1 may use CPU 1 only". Number of such nodes, -1 without memory. */
 int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct nd_host *hosts, char *line, size_t size);
 
-/* Time the hypervisor took from this node's CPUs, from /proc/stat (resolution: one tick of USER_HZ, 10 ms). */
-
+/* Time the hypervisor took from this node's CPUs, from /proc/stat (resolution: one tick of USER_HZ, 10 ms). cpu_used is borrowed. NULL when
+ * it cannot be read, or when a reading costs more than a hundredth of a half. */
 struct nd_steal;
-
-/* cpu_used is borrowed. NULL when it cannot be read, or when a reading costs more than a hundredth of a half. */
 struct nd_steal *nd_steal_open(const unsigned char *cpu_used, int n_cpus, int64_t half_ns);
-
-/* Since boot over the CPUs, ns; -1 when it cannot be read. Allocates nothing. */
-int64_t nd_steal_read(struct nd_steal *s);
-
+int64_t nd_steal_read(struct nd_steal *s); /* since boot over the CPUs, ns; -1 when it cannot be read. Allocates nothing */
 void nd_steal_close(struct nd_steal *s);

@@ -12,14 +12,7 @@ int nd_host_is_called(const char *host, const char *name);
 /* Whether --noise-nodes means a node; `has_rank_0`: rank 0 runs on it. */
 int nd_nodes_hold(const struct nd_nodes *nodes, const char *host, int has_rank_0);
 
-/* Adds to n_meant[i] the nodes that the i-th name means, here this one; to n_meant[list length + i] those not called so to the letter. */
-void nd_nodes_count(const struct nd_nodes *nodes, const char *host, int *n_meant);
-
-/* Index of the first name that, so counted over all nodes, means none, or several not all called so; -1: none. */
-int nd_nodes_find_wrong(const struct nd_nodes *nodes, const int *n_meant);
-
-/* Whether every name in the list means a node of this launch, and one without its domain only one; rank 0 says what is wrong.
- * Collective. 0, or -1 (the same on all ranks). */
+/* Whether every name in the list means a node of this launch; rank 0 says what is wrong. Collective. 0, or -1 (the same on all ranks). */
 int nd_nodes_check(const struct nd_nodes *nodes, const struct nd_team *team, const char *host);
 
 /* Where in its period a node's noise begins, 0..1. `own`, `common`: drawn for this node, and for all. It is number `index` of n. */

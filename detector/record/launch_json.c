@@ -151,8 +151,7 @@ static void add_arm_words(json_t *json, const char *level_key, const struct nd_o
 }
 
 static json_t *look_cell_json(const struct nd_options *o, const struct nd_look_cell *cell) {
-    const struct nd_config *config = &o->configs[cell->config];
-    json_t *json = json_pack("{s:s, s:I}", "operation", config->name, "bytes", (json_int_t)config->bytes);
+    json_t *json = nd_config_json(&o->configs[cell->config]);
     add_arm_words(json, "level_percent", o, cell->arm);
     nl_json_set(json, "n", json_integer(cell->n), "mean_log_ratio", cell->n > 0 ? json_real(cell->mean) : json_null(),
         "sd", cell->sd >= 0 ? json_real(cell->sd) : json_null(), "low_percent", slowdown_json(cell->low),
@@ -235,17 +234,19 @@ void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const 
                                       (json_int_t)nl_hist_quantile(overshoots, 0.99), "max", (json_int_t)nl_hist_max(overshoots)));
 }
 
+json_t *nd_config_json(const struct nd_config *c) {
+    return json_pack("{s:s, s:I}", "operation", c->name, "bytes", (json_int_t)c->bytes);
+}
+
 /* Adds `configs` and `arms` to the header of a binary file, whose blocks name them by number. */
 static void add_cells(json_t *header, const struct nd_options *o) {
-    json_t *configs = json_array(), *arms = json_array();
-    for (int i = 0; i < o->n_configs; i++)
-        json_array_append_new(configs, json_pack("{s:s, s:I}", "operation", o->configs[i].name, "bytes", (json_int_t)o->configs[i].bytes));
+    json_t *arms = json_array();
     for (int i = ND_OFF; i < o->n_arms; i++) {
         json_t *arm = json_pack("{s:s}", "arm", i == ND_OFF ? "off" : "on");
         add_arm_words(arm, "level_requested_percent", o, i);
         json_array_append_new(arms, arm);
     }
-    nl_json_set(header, "configs", configs, "arms", arms, NULL);
+    nl_json_set(header, "configs", NL_JSON_LIST(i, o->n_configs, nd_config_json(&o->configs[i])), "arms", arms, NULL);
 }
 
 json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s) {
@@ -262,29 +263,26 @@ json_t *nd_launch_json_slices_header(const char *launch, const struct nd_options
     return header;
 }
 
+static json_t *quiet_cpu_json(const struct nd_quiet_cpu *cpu) {
+    json_t *tasks = NL_JSON_LIST(t, cpu->n_tasks,
+        json_pack("{s:o, s:i, s:f, s:b}", "name", nl_json_text(cpu->tasks[t].name), "pid", (int)cpu->tasks[t].pid, "percent",
+                  cpu->tasks[t].percent, "realtime", (int)cpu->tasks[t].is_realtime));
+    return json_pack("{s:i, s:f, s:f, s:o}", "cpu", (int)cpu->cpu, "busy_percent", cpu->busy_percent, "steal_percent", cpu->steal_percent,
+                     "tasks", tasks);
+}
+
 static json_t *quiet_node_json(const struct nd_quiet_node *node) {
-    json_t *cpus = json_array();
-    for (int i = 0; i < node->n_listed; i++) {
-        const struct nd_quiet_cpu *cpu = &node->cpus[i];
-        json_t *tasks = NL_JSON_LIST(t, cpu->n_tasks,
-            json_pack("{s:o, s:i, s:f, s:b}", "name", nl_json_text(cpu->tasks[t].name), "pid", (int)cpu->tasks[t].pid, "percent",
-                      cpu->tasks[t].percent, "realtime", (int)cpu->tasks[t].is_realtime));
-        json_array_append_new(cpus, json_pack("{s:i, s:f, s:f, s:o}", "cpu", (int)cpu->cpu, "busy_percent", cpu->busy_percent,
-                                              "steal_percent", cpu->steal_percent, "tasks", tasks));
-    }
     return json_pack("{s:s, s:i, s:f, s:f, s:f, s:o}", "host", node->host, "n_cpus", (int)node->n_cpus, "busy_percent", node->busy_percent,
-                     "steal_percent", node->steal_percent, "resolution_percent", node->resolution_percent, "cpus", cpus);
+                     "steal_percent", node->steal_percent, "resolution_percent", node->resolution_percent, "cpus",
+                     NL_JSON_LIST(i, node->n_listed, quiet_cpu_json(&node->cpus[i])));
 }
 
 void nd_launch_json_before(json_t *launch, const struct nd_quiet_node *nodes, int n_nodes, int64_t look_ns, int n_looks,
                            int64_t waited_ns) {
-    json_t *array = json_array(), *json = json_null();
-    for (int i = 0; i < n_nodes && nodes; i++) json_array_append_new(array, quiet_node_json(&nodes[i]));
-    if (nodes)
-        json = json_pack("{s:f, s:i, s:f, s:b, s:O}", "look_s", (double)look_ns * 1e-9, "looks", n_looks, "waited_s",
-                         (double)waited_ns * 1e-9, "quiet", nd_quiet_is(nodes, n_nodes, ND_QUIET_LIMIT_PERCENT), "nodes", array);
-    json_decref(array);
-    json_object_set_new(launch, "before", json);
+    json_object_set_new(launch, "before", !nodes ? json_null()
+        : json_pack("{s:f, s:i, s:f, s:b, s:o}", "look_s", (double)look_ns * 1e-9, "looks", n_looks, "waited_s", (double)waited_ns * 1e-9,
+                    "quiet", nd_quiet_is(nodes, n_nodes, ND_QUIET_LIMIT_PERCENT), "nodes",
+                    NL_JSON_LIST(i, n_nodes, quiet_node_json(&nodes[i]))));
 }
 
 void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem) {

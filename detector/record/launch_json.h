@@ -67,6 +67,8 @@ void nd_launch_json_start(json_t *launch, const struct nd_options *o, const stru
 
 void nd_launch_json_start_end(json_t *launch, const struct nd_starter *s, const struct nl_hist *overshoots);
 
+json_t *nd_config_json(const struct nd_config *c); /* {operation, bytes} */
+
 /* Headers of the raw file and of slices.HOST.bin, kept by the rank of this binding. New references. */
 json_t *nd_launch_json_raw_header(const json_t *launch, const struct nd_options *o, const struct nd_starter *s);
 

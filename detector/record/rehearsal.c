@@ -1,3 +1,4 @@
+#include "detector/record/launch_json.h"
 #include "detector/record/record.h"
 
 #include <jansson.h>
@@ -40,23 +41,11 @@ void nd_rehearsal_print(const struct nd_options *o) {
     printf("seed %llu\ncampaign %s\n", (unsigned long long)o->seed, o->out);
 }
 
-static json_t *operations_json(const struct nd_options *o) {
-    json_t *all = json_array();
-    for (int i = 0; i < o->n_configs; i++)
-        json_array_append_new(all, json_pack("{s:s, s:I}", "operation", o->configs[i].name, "bytes", (json_int_t)o->configs[i].bytes));
-    return all;
-}
-
-static json_t *treatments_json(const struct nd_options *o) {
-    json_t *all = json_array();
-    for (int i = 1; i <= o->n_arms; i++) {
-        struct nd_arm_words words;
-        nd_arm_tell(o, i - 1, &words);
-        json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s, s:o}", "kind", words.kind, "pattern", words.pattern, "placement",
-                                             words.placement, "phase", words.phase, "level_percent",
-                                             words.has_level ? json_real(words.level_percent) : json_null()));
-    }
-    return all;
+static json_t *treatment_json(const struct nd_options *o, int arm) {
+    struct nd_arm_words words;
+    nd_arm_tell(o, arm, &words);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "kind", words.kind, "pattern", words.pattern, "placement", words.placement, "phase",
+                     words.phase, "level_percent", words.has_level ? json_real(words.level_percent) : json_null());
 }
 
 static json_t *agent_json(const struct nd_options *o) {
@@ -65,25 +54,21 @@ static json_t *agent_json(const struct nd_options *o) {
                      (json_int_t)o->agent.settle_ns);
 }
 
-/* A number that may be absent: 0 says so. */
-static json_t *unless_zero(int64_t value) { return value ? json_integer(value) : json_null(); }
-
 int nd_rehearsal_print_json(const struct nd_options *o) {
     char seed[32];
-    json_t *looks = json_array(), *notes = json_array();
+    int64_t limit_ns = nd_options_limit_ns(o);
     snprintf(seed, sizeof seed, "%" PRIu64, o->seed);
-    for (int k = 0; o->sequential.stops && k < o->sequential.n_looks; k++)
-        json_array_append_new(looks, json_integer(o->sequential.rounds[k]));
-    for (int i = 0; i < o->n_notes; i++) json_array_append_new(notes, json_string(o->notes[i]));
     json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:I, s:i, s:I, s:I, s:o, s:I}", "schema", 1, "program", "noiselab-detect", "design",
                              o->design->name, "arms", nd_arms_names[o->which_arms], "rounds", (json_int_t)o->n_rounds, "halves_per_round",
                              nd_options_round_steps(o), "half_ns", (json_int_t)o->half_ns, "measuring_ns", (json_int_t)o->measure_ns,
-                             "limit_ns", unless_zero(nd_options_limit_ns(o)), "warmup_ns", (json_int_t)o->warmup_ns);
+                             "limit_ns", limit_ns ? json_integer(limit_ns) : json_null(), "warmup_ns", (json_int_t)o->warmup_ns);
     int failed = !json;
     failed |= nl_json_set(json, "noise_period_ns", nd_options_has_generator(o) ? json_integer(o->period_ns) : json_null(),
-        "operations", operations_json(o), "treatments", treatments_json(o),
-        "external", o->external ? json_string(o->external) : json_null(), "agent", agent_json(o), "looks_after_rounds", looks,
-        "seed", json_string(seed), "campaign", json_string(o->out), "notes", notes, NULL);
+        "operations", NL_JSON_LIST(i, o->n_configs, nd_config_json(&o->configs[i])),
+        "treatments", NL_JSON_LIST(i, o->n_arms, treatment_json(o, i)),
+        "external", o->external ? json_string(o->external) : json_null(), "agent", agent_json(o),
+        "looks_after_rounds", NL_JSON_LIST(k, o->sequential.stops ? o->sequential.n_looks : 0, json_integer(o->sequential.rounds[k])),
+        "seed", json_string(seed), "campaign", json_string(o->out), "notes", NL_JSON_LIST(i, o->n_notes, json_string(o->notes[i])), NULL);
     failed = failed || json_dumpf(json, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout);
     json_decref(json);
     return failed ? -1 : 0;

@@ -10,21 +10,18 @@
 #include "detector/ops/ops.h"
 #include "detector/rules/algorithm_watch.h"
 
-enum { PATIENCE_S = 60, MOST_RANKS = 1 << 30, NAME_BYTES = 64 };
+enum { PATIENCE_S = 60, MOST_RANKS = 1 << 30 };
 
-struct rule { const struct nd_op *op; char algorithm[ND_ALGORITHM_BYTES]; int64_t bytes; };
+struct rule { const struct nd_op *op; char algorithm[ND_ALGORITHM_BYTES /* 32 */]; int64_t bytes; };
 
 /* A word of the command line. 0, -1 where it is none. */
 static int read_rule(const char *word, struct rule *rule) {
-    char name[NAME_BYTES], *end;
-    const char *equals = strchr(word, '='), *colon = strrchr(word, ':');
-    if (!equals || !colon || colon < equals || equals - word >= NAME_BYTES || colon - equals > ND_ALGORITHM_BYTES) return -1;
-    snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
-    snprintf(rule->algorithm, sizeof rule->algorithm, "%.*s", (int)(colon - equals - 1), equals + 1);
-    errno = 0;
-    rule->bytes = strtoll(colon + 1, &end, 10);
+    char name[64], end;
+    long long bytes;
+    if (sscanf(word, "%63[^=]=%31[^:]:%lld%c", name, rule->algorithm, &bytes, &end) != 3) return -1;
     rule->op = nl_find(nd_ops, name);
-    return rule->op && end != colon + 1 && !*end && !errno && rule->bytes >= 0 ? 0 : -1;
+    rule->bytes = bytes;
+    return rule->op && bytes >= 0 ? 0 : -1;
 }
 
 /* One operation by `wanted`; what ran is written by rank 0. Collective over `comm`; 0, -1. */
@@ -104,12 +101,8 @@ int main(int argc, char **argv) {
     nl_set_program("noiselab-rules");
     int n_ranks = argc > 5 && strcmp(argv[1], "--out") == 0 && strcmp(argv[3], "--ranks") == 0 ? atoi(argv[4]) : 0;
     struct rule *rules = n_ranks >= 2 && n_ranks < MOST_RANKS ? calloc((size_t)n_rules, sizeof *rules) : NULL;
-    for (int i = 0; rules && i < n_rules; i++) {
-        if (read_rule(argv[5 + i], &rules[i]) == 0) continue;
-        free(rules);
-        rules = NULL;
-    }
-    if (!rules) {
+    for (int i = 0; rules && i < n_rules; i++) failed |= read_rule(argv[5 + i], &rules[i]);
+    if (!rules || failed) {
         fputs("usage: noiselab-rules --out FILE --ranks N OPERATION=ALGORITHM:BYTES...\n", stderr);
         return NL_EXIT_USAGE;
     }

@@ -40,12 +40,11 @@ void nd_burst_log_begin(struct nd_burst_log *log, int64_t now_ns) {
 }
 
 void nd_burst_log_take(struct nd_burst_log *log) {
-    int cpu;
-    struct nl_bursts *ring;
-    for (int worker = 0; log && (ring = nd_treatment_bursts(log->treatment, worker, &cpu)); worker++) {
-        int n = nl_bursts_take(ring, &log->taken[worker], log->fresh, &log->n_lost);
+    struct nl_control *page = log ? nd_treatment_page(log->treatment) : NULL;
+    for (int worker = 0; page && worker < page->n_cpus; worker++) {
+        int n = nl_bursts_take(&page->bursts[worker], &log->taken[worker], log->fresh, &log->n_lost);
         for (int i = 0; i < n; i++) {
-            if (log->n < MOST) log->waiting[log->n++] = (struct waiting){log->fresh[i], cpu};
+            if (log->n < MOST) log->waiting[log->n++] = (struct waiting){log->fresh[i], page->cpus[worker]};
             else log->n_lost++;
         }
     }
@@ -59,11 +58,10 @@ static int compare(const void *a, const void *b) {
 
 /* Whatever is still to come begins at or after this moment. */
 static int64_t settled_ns(struct nd_burst_log *log) {
+    const struct nl_control *page = nd_treatment_page(log->treatment);
     int64_t until_ns = nl_mono_ns();
-    struct nl_bursts *ring;
-    int cpu;
-    for (int worker = 0; (ring = nd_treatment_bursts(log->treatment, worker, &cpu)); worker++) {
-        int64_t since_ns = atomic_load_explicit(&ring->since_ns, memory_order_acquire);
+    for (int worker = 0; worker < page->n_cpus; worker++) {
+        int64_t since_ns = atomic_load_explicit(&page->bursts[worker].since_ns, memory_order_acquire);
         if (since_ns > 0 && since_ns < until_ns) until_ns = since_ns;
     }
     return until_ns;

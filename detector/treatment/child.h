@@ -30,15 +30,7 @@ int nd_child_start(struct nd_child *c, const struct nd_child_kind *kind, const c
 
 /* Asks the program whether it would take these words (--dry-run); it says itself what it does not like. */
 int nd_child_check(const struct nd_child_kind *kind, const char *path, const char *const *words);
-
-/* Whether it has ended; it stays to be waited for. */
-int nd_child_is_gone(const struct nd_child *c);
-
-/* Opens the state of these threads for nd_child_await_sleep, instead of those before. */
-int nd_child_watch(struct nd_child *c, const int32_t *tids, int n);
-
-/* Waits until all watched threads sleep, yielding the CPU. */
+int nd_child_is_gone(const struct nd_child *c); /* it stays to be waited for */
+int nd_child_watch(struct nd_child *c, const int32_t *tids, int n); /* the threads that nd_child_await_sleep waits for, yielding the CPU */
 void nd_child_await_sleep(const struct nd_child *c, int64_t most_ns);
-
-/* Waits for its end, then kills it. Frees what is owned. */
 void nd_child_end(struct nd_child *c, int64_t patience_ns);

@@ -9,8 +9,7 @@ struct nd_companion;
  * more once stop_asked is set. 0, or -1 after a message. */
 int nd_companion_start(struct nd_companion **companion, const char *const *words, int64_t timeout_ns, const volatile int *stop_asked);
 
-/* Asks it whether it would take these words, and could switch the agent here. 0, -1. */
-int nd_companion_check(const char *const *words);
+int nd_companion_check(const char *const *words); /* whether it would take these words, and could switch the agent here. 0, -1 */
 
 enum nd_companion_end {
     ND_COMPANION_DONE,
@@ -26,11 +25,6 @@ struct nl_agent *nd_companion_page(struct nd_companion *c);
 enum nd_companion_end nd_companion_command(struct nd_companion *c, enum nl_agent_command command);
 
 const char *nd_companion_reason(const struct nd_companion *c);
-
-/* The agent is to be left as it was found, without waiting. Safe in a signal handler. */
-void nd_companion_close(struct nd_companion *c);
-
-/* Has the agent's state restored and takes the certificate (JSON), "" when the companion was gone. */
-void nd_companion_stop(struct nd_companion *c, char *text, int text_size);
-
+void nd_companion_close(struct nd_companion *c); /* leaves the agent as it was found, without waiting. Safe in a signal handler */
+void nd_companion_stop(struct nd_companion *c, char *text, int text_size); /* the same, and takes the certificate (JSON), or "" */
 void nd_companion_free(struct nd_companion *c);

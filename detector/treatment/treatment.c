@@ -13,7 +13,6 @@ struct nd_treatment {
     struct nl_control *control;
     struct nd_child child;
     clockid_t cpu_clock;
-    int is_refused; /* the last RUN was */
     struct nl_hist switch_times;
 };
 
@@ -62,11 +61,6 @@ static int command(struct nd_treatment *t, enum nl_command c) {
     return -2;
 }
 
-void nd_treatment_add_rank(struct nd_treatment *t, int pid) {
-    struct nl_control *c = t->control;
-    if (c->n_ranks < NL_CONTROL_MAX_RANKS) c->rank_pids[c->n_ranks++] = pid;
-}
-
 int nd_treatment_place(struct nd_treatment *t, const int *cpus, int n_cpus, char *reason, int reason_size) {
     t->control->n_cpus = n_cpus;
     for (int i = 0; i < n_cpus && i < NL_CONTROL_MAX_WORKERS; i++) t->control->cpus[i] = cpus[i];
@@ -85,8 +79,7 @@ int nd_treatment_place(struct nd_treatment *t, const int *cpus, int n_cpus, char
 int nd_treatment_switch(struct nd_treatment *t, const struct nl_dose *dose) {
     t->control->dose = *dose;
     int rc = command(t, NL_COMMAND_RUN);
-    t->is_refused = rc == -1;
-    if (rc) return -1;
+    if (rc) return rc;
     /* After its answer the generator still has to arm its timer and go to sleep, and that must not fall into the half about to start. (Its
      * CPU clock cannot tell: seen from another process it stands still while the generator runs.) Bounded: a generator that shares our CPU
      * may be waiting for it. */
@@ -95,8 +88,6 @@ int nd_treatment_switch(struct nd_treatment *t, const struct nl_dose *dose) {
 }
 
 int nd_treatment_idle(struct nd_treatment *t) { return command(t, NL_COMMAND_IDLE) ? -1 : 0; }
-
-const char *nd_treatment_refusal(const struct nd_treatment *t) { return t->is_refused ? t->control->text : ""; }
 
 void nd_treatment_close(struct nd_treatment *t) { nl_control_close(t->control); }
 
@@ -108,19 +99,11 @@ int64_t nd_treatment_cpu_ns(const struct nd_treatment *t) {
 
 struct nl_control *nd_treatment_page(const struct nd_treatment *t) { return t->control; }
 
-struct nl_bursts *nd_treatment_bursts(struct nd_treatment *t, int worker, int *cpu) {
-    if (worker >= t->control->n_cpus) return NULL;
-    *cpu = t->control->cpus[worker];
-    return &t->control->bursts[worker];
-}
-
 const struct nl_hist *nd_treatment_switch_times(const struct nd_treatment *t) { return &t->switch_times; }
 
 void nd_treatment_stop(struct nd_treatment *t, char *text, int text_size) {
-    struct nl_hist times = t->switch_times;
     text[0] = '\0';
     if (command(t, NL_COMMAND_QUIT) == 0) snprintf(text, (size_t)text_size, "%s", t->control->text);
-    t->switch_times = times;
 }
 
 void nd_treatment_free(struct nd_treatment *t) {

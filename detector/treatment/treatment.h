@@ -9,60 +9,34 @@ struct nd_treatment;
 /* Starts the generator and waits until it is ready. Before MPI_Init. `path` NULL: noiselab-gen beside this program, else in PATH. 0, -1. */
 int nd_treatment_start(struct nd_treatment **t, const char *path, const char *const *words);
 
-/* Asks it whether it would take these words. */
-int nd_treatment_check(const char *path, const char *const *words);
-
-/* Names a rank of the node, before it is placed: its end ends the load. */
-void nd_treatment_add_rank(struct nd_treatment *t, int pid);
+int nd_treatment_check(const char *path, const char *const *words); /* whether it would take these words */
 
 /* Gives it one thread on each of these CPUs. 0, or -1 with the generator's reason. */
 int nd_treatment_place(struct nd_treatment *t, const int *cpus, int n_cpus, char *reason, int reason_size);
 
-/* Switches, and waits until the generator sleeps. Off halves switch too (to zero bursts), so that both arms cost the same. 0, -1. */
+/* Switches, and waits until the generator sleeps. Off halves switch too (to zero bursts), so that both arms cost the same. 0, -1: refused
+ * (the page's text says why), -2: it is gone. */
 int nd_treatment_switch(struct nd_treatment *t, const struct nl_dose *dose);
 
 int nd_treatment_idle(struct nd_treatment *t);
-
-/* Ends any load for good, without waiting. Safe in a signal handler. */
-void nd_treatment_close(struct nd_treatment *t);
-
+void nd_treatment_close(struct nd_treatment *t); /* ends any load for good, without waiting. Safe in a signal handler */
 int nd_treatment_is_gone(const struct nd_treatment *t);
+int64_t nd_treatment_cpu_ns(const struct nd_treatment *t); /* that it and its children have used since its start; -1: it is gone */
 
-/* Why the last switch was refused; "" when it was not. */
-const char *nd_treatment_refusal(const struct nd_treatment *t);
-
-/* CPU time it and its children have used since its start, ns; -1 when it is gone. */
-int64_t nd_treatment_cpu_ns(const struct nd_treatment *t);
-
-/* What the generator says of itself: nl_control_n_due, _requested_ns, _owed_ns, bursts_run. */
+/* What the generator says of itself, and, before it is placed, the ranks whose end ends the load. */
 struct nl_control *nd_treatment_page(const struct nd_treatment *t);
-
-/* Where a worker notes its bursts, and its CPU; NULL: there is no such worker. */
-struct nl_bursts *nd_treatment_bursts(struct nd_treatment *t, int worker, int *cpu);
-
 const struct nl_hist *nd_treatment_switch_times(const struct nd_treatment *t);
 
-/* Takes the certificate (JSON), "" when the generator was gone. */
-void nd_treatment_stop(struct nd_treatment *t, char *text, int text_size);
-
+void nd_treatment_stop(struct nd_treatment *t, char *text, int text_size); /* takes the certificate (JSON), "" when it was gone */
 void nd_treatment_free(struct nd_treatment *t);
 
 /* generator.HOST.trace: when the node's generator ran, written between halves by the node's first rank. NULL logs are fine, and take
  * nothing. The file must not exist yet; NULL with errno. */
 
 struct nd_burst_log;
-
 struct nd_burst_log *nd_burst_log_open(const char *path, const char *host, struct nd_treatment *treatment);
-
-/* The file's time begins, with the first recorded half: bursts before are left out. */
-void nd_burst_log_begin(struct nd_burst_log *log, int64_t now_ns);
-
-/* Takes in what has run so far: at least ten times a second, or bursts are lost. */
-void nd_burst_log_take(struct nd_burst_log *log);
-
-/* Writes what was taken in, but for what may come after a burst that still runs. 0, or -1 with errno. */
-int nd_burst_log_write(struct nd_burst_log *log);
-
+void nd_burst_log_begin(struct nd_burst_log *log, int64_t now_ns); /* with the first recorded half: bursts before are left out */
+void nd_burst_log_take(struct nd_burst_log *log); /* what has run so far: at least ten times a second, or bursts are lost */
+int nd_burst_log_write(struct nd_burst_log *log); /* but for what may come after a burst that still runs. 0, or -1 with errno */
 int64_t nd_burst_log_n_lost(const struct nd_burst_log *log);
-
 int nd_burst_log_close(struct nd_burst_log *log);

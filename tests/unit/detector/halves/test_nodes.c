@@ -135,25 +135,6 @@ TEST(a_list_holds_its_nodes_and_first_only_that_of_rank_0) {
     }
 }
 
-TEST(a_name_that_could_be_two_nodes_is_wrong) {
-    static const struct { const char *list, *hosts[3]; int wrong; } rows[] = {{"n[1-2]", {"n1", "n2", "n3"}, -1},
-                {"n1,n2.b.org", {"n1.a.org", "n2.b.org", "n2.c.org"}, -1},
-                {"n2,n1", {"n1.a.org", "n1.b.org", "n2"}, 1}, /* a short name of two */
-                {"n1.a.org", {"n1", "n1", "n2"}, 0},          /* and the other way round */
-                {"n1", {"n1", "n1.b.org", "n2"}, 0},
-                {"n1", {"n1", "n1", "n2"}, -1},               /* two that are really called so */
-                {"n[1-4]", {"n1", "n2", "n3"}, 3}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct nd_nodes nodes = {.which = ND_NODES_LISTED};
-        char reason[128];
-        int n_meant[8] = {0};
-        assert_int_equal(nl_hostlist_read(rows[i].list, 4, &nodes.hosts, reason, sizeof reason), 0);
-        for (int k = 0; k < 3; k++) nd_nodes_count(&nodes, rows[i].hosts[k], n_meant);
-        if (nd_nodes_find_wrong(&nodes, n_meant) != rows[i].wrong) fail_msg("'%s', row %zu", rows[i].list, i);
-        nl_hostlist_free(&nodes.hosts);
-    }
-}
-
 TEST(staggered_nodes_share_the_period_evenly) {
     for (int n = 1; n < 8; n++)
         for (int i = 0; i < n; i++) {
