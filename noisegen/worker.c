@@ -19,10 +19,7 @@ static int prepare_kinds(struct ng_worker *w, struct nl_place *place) {
     const struct ng_options *o = w->options;
     struct ng_kind_options kind_options = o->kind_options;
     int *cpus = calloc(NG_MAX_CPUS, sizeof *cpus);
-    if (!cpus) {
-        snprintf(w->failure, sizeof w->failure, "no memory");
-        return -1;
-    }
+    if (!cpus) return nl_say(w->failure, sizeof w->failure, "no memory");
     kind_options.cpu = w->cpu;
     kind_options.cpus = cpus;
     kind_options.n_cpus = nl_place_cpus(place, cpus, NG_MAX_CPUS);
@@ -41,10 +38,7 @@ static int prepare_kinds(struct ng_worker *w, struct nl_place *place) {
 }
 
 int ng_worker_set_up(struct ng_worker *w, struct nl_place *place) {
-    if (nl_place_pin(place, w->cpu)) {
-        snprintf(w->failure, sizeof w->failure, "the system refuses to bind to CPU %d", w->cpu);
-        return -1;
-    }
+    if (nl_place_pin(place, w->cpu)) return nl_say(w->failure, sizeof w->failure, "the system refuses to bind to CPU %d", w->cpu);
     ng_machine_be_punctual();
     ng_cpus_note(&w->cpus);
     return prepare_kinds(w, place);
@@ -95,11 +89,9 @@ void ng_worker_choose_clock(struct ng_worker *w, const struct ng_pattern *patter
 }
 
 void ng_worker_explain(struct ng_worker *w, const struct ng_source *source) {
-    if (source && source->has_failed) {
-        snprintf(w->failure, sizeof w->failure, "--replay: '%.160s' changed or cannot be read any more", w->options->trace->path);
-        return;
-    }
-    if (w->failed_kind >= 0) {
+    if (source && source->has_failed)
+        nl_say(w->failure, sizeof w->failure, "--replay: '%.160s' changed or cannot be read any more", w->options->trace->path);
+    else if (w->failed_kind >= 0) {
         const struct ng_kind *kind = w->options->kinds[w->failed_kind];
         char text[192];
         const char *reason = kind->failure ? kind->failure(w->loads[w->failed_kind].state, text, sizeof text) : NULL;

@@ -61,16 +61,10 @@ int nl_preset_read(const char *name, int (*take)(void *, const char *, const cha
         int is_cut = !strchr(line, '\n') && !feof(f);
         char *text = trim(line);
         snprintf(where, sizeof where, "%s:%d", path, number);
-        if (is_cut) {
-            snprintf(reason, reason_size, "%s: longer than %d characters", where, LINE_BYTES - 2);
-            rc = -1;
-        } else if (*text && *text != '#')
-            rc = take_line(text, where, take, context, reason, reason_size);
+        if (is_cut) rc = nl_say(reason, reason_size, "%s: longer than %d characters", where, LINE_BYTES - 2);
+        else if (*text && *text != '#') rc = take_line(text, where, take, context, reason, reason_size);
     }
-    if (rc == 0 && ferror(f)) {
-        snprintf(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
-        rc = -1;
-    }
+    if (rc == 0 && ferror(f)) rc = nl_say(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
     fclose(f);
     return rc;
 }

@@ -65,20 +65,21 @@ struct nl_hist *nx_hist(struct nx_run *r, const char *metric, const char *varian
     return &h->hist;
 }
 
-int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES]) {
+int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES], const char *format, ...) {
+    char text[NX_REASON_BYTES];
     int first = is_true ? r->team.rank : r->team.n_ranks;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, r->team.world);
     if (first == r->team.n_ranks) return 0;
-    MPI_Bcast(reason, NX_REASON_BYTES, MPI_CHAR, first, r->team.world);
+    MPI_Bcast(text, NX_REASON_BYTES, MPI_CHAR, first, r->team.world);
+    memcpy(reason, text, sizeof text);
     return 1;
 }
 
-int nx_is_out_of_memory(struct nx_run *r, struct nx_task *t, int is_short) {
-    char reason[NX_REASON_BYTES] = "not enough memory";
-    if (!nx_agree(r, is_short, reason)) return 0;
-    memcpy(t->reason, reason, sizeof reason);
-    return 1;
-}
+int nx_is_out_of_memory(struct nx_run *r, struct nx_task *t, int is_short) { return nx_agree(r, is_short, t->reason, "not enough memory"); }
 
 int nx_buffers_lack(struct nx_run *r, struct nx_task *t, struct nx_buffers *b, int64_t bytes, int n_peers) {
     *b = (struct nx_buffers){.send = malloc((size_t)bytes), .receive = malloc((size_t)bytes)};
@@ -115,12 +116,9 @@ void nx_collect(struct nx_run *r, const void *mine, int64_t bytes, void (*take)(
 
 int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES]) {
     int64_t free_bytes = nl_memory_available();
-    char local[NX_REASON_BYTES];
-    snprintf(local, sizeof local, "%lld MiB for each of %d ranks are more than the memory free on the node of rank %d",
-             (long long)(bytes >> 20), r->team.n_node_ranks, r->team.rank);
-    if (!nx_agree(r, free_bytes >= 0 && bytes > free_bytes / r->team.n_node_ranks, local)) return 0;
-    memcpy(reason, local, NX_REASON_BYTES);
-    return 1;
+    return nx_agree(r, free_bytes >= 0 && bytes > free_bytes / r->team.n_node_ranks, reason,
+                    "%lld MiB for each of %d ranks are more than the memory free on the node of rank %d", (long long)(bytes >> 20),
+                    r->team.n_node_ranks, r->team.rank);
 }
 
 /* ---- files --------------------------------------------------------------------------------------------------------------------------- */
@@ -299,10 +297,12 @@ static void say_status(struct nx_run *r, const struct nx_task *t) {
 }
 
 static void open_task(struct nx_run *r, struct nx_task *t) {
+    const struct nx_check *c = t->check;
     r->task = t;
-    if (nx_check_problem(t->check, r->team.n_ranks, r->team.n_nodes, t->reason)) t->status = NX_SKIPPED;
-    else if (t->check->open) {
-        int rc = t->check->open(r, t);
+    if (nx_check_problem(c, r->team.n_ranks, r->team.n_nodes, t->reason)) t->status = NX_SKIPPED;
+    else if (nx_is_out_of_memory(r, t, c->state_bytes && !(t->state = calloc(1, c->state_bytes)))) t->status = NX_FAILED;
+    else if (c->open) {
+        int rc = c->open(r, t);
         t->status = rc == 0 ? NX_PLANNED : rc > 0 ? NX_SKIPPED : NX_FAILED;
     }
     if (t->status != NX_PLANNED) say_status(r, t);
@@ -451,8 +451,11 @@ static enum nx_end finish(struct nx_run *r, int flags) {
 }
 
 static void tear_down(struct nx_run *r, int is_open) {
-    for (int i = 0; i < r->n_tasks && is_open; i++)
-        if (r->tasks[i].check->close) r->tasks[i].check->close(&r->tasks[i]);
+    for (int i = 0; i < r->n_tasks && is_open; i++) {
+        struct nx_task *t = &r->tasks[i];
+        if (t->state && t->check->close) t->check->close(t->state);
+        free(t->state);
+    }
     if (r->starter) nd_starter_close(r->starter);
     for (int i = 0; i < r->n_hists; i++) free(r->hists[i]);
     nx_record_close(r->record);

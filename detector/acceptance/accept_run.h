@@ -99,8 +99,8 @@ void nx_put(struct nx_run *r, const struct nx_row *base, const char *metric, con
 /* The histogram of that name, made when it is first asked for. `cpu` -1: none. NULL: no memory. Local. */
 struct nl_hist *nx_hist(struct nx_run *r, const char *metric, const char *variant, int cpu, int64_t bytes);
 
-/* Whether any rank says yes; then `reason` of the first that does is everybody's. Collective. */
-int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES]);
+/* Whether any rank says yes; then what the first that does has to say is everybody's reason. Collective. */
+int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES], const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Whether memory is short on any rank; then that is the reason. Collective. */
 int nx_is_out_of_memory(struct nx_run *r, struct nx_task *t, int is_short);

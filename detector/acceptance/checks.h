@@ -22,8 +22,9 @@ struct nx_check {
     int (*measure)(struct nx_run *r, struct nx_task *t);
     /* Figures over all repetitions. Collective. NULL: none. */
     void (*finish)(struct nx_run *r, struct nx_task *t);
-    /* Frees t->state, which may be NULL or half open. Called once at the end. Local. NULL: nothing. */
-    void (*close)(struct nx_task *t);
+    size_t state_bytes; /* of t->state: zeroed before `open`, freed after `close` */
+    /* Gives back what open made, as far as it came. Called once at the end. Local. NULL: nothing. */
+    void (*close)(void *state);
 };
 
 enum nx_status { NX_PLANNED, NX_RAN, NX_SKIPPED, NX_FAILED };

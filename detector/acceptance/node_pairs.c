@@ -127,10 +127,9 @@ int nx_pairs_measure(struct nx_run *r, struct nx_task *t) {
 }
 
 int nx_pairs_open(struct nx_run *r, struct nx_task *t, const struct nx_pair_figure *figures, int n) {
-    struct nx_pairs *p = t->state = calloc(1, sizeof *p);
+    struct nx_pairs *p = t->state;
     char reason[NX_REASON_BYTES];
     int64_t largest = 1;
-    if (nx_is_out_of_memory(r, t, !p)) return 1;
     for (int i = 0; i < n; i++) {
         if (figures[i].bytes > largest && nx_lacks_memory(r, 2 * figures[i].bytes, reason)) {
             snprintf(t->reason, sizeof t->reason, "messages of %lld bytes left out: %.150s", (long long)figures[i].bytes, reason);
@@ -144,12 +143,7 @@ int nx_pairs_open(struct nx_run *r, struct nx_task *t, const struct nx_pair_figu
     return nx_buffers_lack(r, t, &p->buffers, largest, 0);
 }
 
-void nx_pairs_close(struct nx_task *t) {
-    struct nx_pairs *p = t->state;
-    if (!p) return;
-    nx_buffers_close(&p->buffers);
-    free(p);
-}
+void nx_pairs_close(void *state) { nx_buffers_close(&((struct nx_pairs *)state)->buffers); }
 
 int nx_rounds(int n) { return n < 2 ? 0 : n - 1 + n % 2; }
 

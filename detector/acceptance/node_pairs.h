@@ -16,8 +16,8 @@ struct nx_pairs {
     struct nx_buffers buffers; /* of the largest message */
 };
 
-/* Allocates t->state with those of n figures whose buffers fit into memory; the others are left out, which t->reason then says.
- * Collective. As nx_check.open. */
+/* Fills t->state, a struct nx_pairs, with those of n figures whose buffers fit into memory; the others are left out, which t->reason
+ * then says. Collective. As nx_check.open. */
 int nx_pairs_open(struct nx_run *r, struct nx_task *t, const struct nx_pair_figure *figures, int n);
 
 /* Measures all figures of all pairs: within each node (variant `within`: its first and its last rank, `within-near`: its first two);
@@ -25,7 +25,7 @@ int nx_pairs_open(struct nx_run *r, struct nx_task *t, const struct nx_pair_figu
  * 0. */
 int nx_pairs_measure(struct nx_run *r, struct nx_task *t);
 
-void nx_pairs_close(struct nx_task *t);
+void nx_pairs_close(void *state);
 
 /* Which nodes are paired with which, so that every pair comes once: the rounds of a round-robin tournament, in each of which every node
  * has at most one partner, so that the pairs of a round can run at once. Pure. */

@@ -122,7 +122,6 @@ static int open_jobs(struct nx_run *r, struct nx_scanning *kind, struct job *job
 
 static int scan_all(struct nx_run *r, struct nx_task *t, struct nx_scanning *kind, struct job *jobs, int is_alone) {
     int64_t slot_ns = t->budget_ns / 2 / (is_alone ? r->n_slots : 1);
-    char reason[NX_REASON_BYTES];
     if (slot_ns < LEAST_SLOT_NS) slot_ns = LEAST_SLOT_NS;
     nx_quiet_barrier(r->team.world);
     /* threads read /proc/stat before they begin, which takes its time where CPUs are many; the turns of a node's ranks are counted from one
@@ -133,22 +132,18 @@ static int scan_all(struct nx_run *r, struct nx_task *t, struct nx_scanning *kin
     run_jobs(jobs, r->n_cores);
     sleep_until(begin_ns + (is_alone ? r->n_slots : 1) * slot_ns);
     nx_quiet_barrier(r->team.world);
-    int failed = 0;
+    int lost = -1; /* a CPU that could not be scanned */
     for (int i = 0; i < r->n_cores; i++) {
-        if (jobs[i].has_failed)
-            snprintf(reason, sizeof reason, "rank %d may not use CPU %d, or has no memory (try --checks default:cpus=ranks)", r->team.rank,
-                     jobs[i].cpu);
+        if (jobs[i].has_failed) lost = jobs[i].cpu;
         else add_figures(r, kind, &jobs[i], is_alone ? "alone" : "all");
-        failed |= jobs[i].has_failed;
     }
     if (kind->keeps_detours) write_traces(r, jobs, r->n_cores, is_alone);
     for (int i = 0; i < r->n_cores; i++) {
         kind->n_room[2 * i + is_alone] -= jobs[i].scan.n_detours < jobs[i].scan.n_room ? jobs[i].scan.n_detours : jobs[i].scan.n_room;
         free(jobs[i].scan.detours);
     }
-    if (!nx_agree(r, failed, reason)) return 0;
-    memcpy(t->reason, reason, sizeof reason);
-    return -1;
+    return -nx_agree(r, lost >= 0, t->reason, "rank %d may not use CPU %d, or has no memory (try --checks default:cpus=ranks)",
+                     r->team.rank, lost);
 }
 
 int nx_scanning_measure(struct nx_run *r, struct nx_task *t) {
@@ -161,20 +156,15 @@ int nx_scanning_measure(struct nx_run *r, struct nx_task *t) {
 }
 
 int nx_scanning_open(struct nx_run *r, struct nx_task *t, const struct nx_scanning *kind) {
-    struct nx_scanning *s = t->state = calloc(1, sizeof *s);
+    struct nx_scanning *s = t->state;
     if (nx_cores_share(r, t->reason)) return -1;
-    if (s) *s = *kind;
-    if (s) s->n_room = calloc(2 * (size_t)r->n_cores + 1, sizeof *s->n_room);
-    if (nx_is_out_of_memory(r, t, !s || !s->n_room)) return -1;
+    *s = *kind;
+    if (nx_is_out_of_memory(r, t, !NL_NEW(s->n_room, 2 * r->n_cores + 1))) return -1;
     for (int i = 0; i < 2 * r->n_cores; i++) s->n_room[i] = KEPT;
     return 0;
 }
 
-void nx_scanning_close(struct nx_task *t) {
-    struct nx_scanning *s = t->state;
-    if (s) free(s->n_room);
-    free(s);
-}
+void nx_scanning_close(void *state) { free(((struct nx_scanning *)state)->n_room); }
 
 enum { MASK_BYTES = NX_MASK_BYTES, MOST_CPUS = 8 * MASK_BYTES };
 
@@ -227,8 +217,7 @@ int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]) {
     size_t n_ranks = (size_t)r->team.n_node_ranks;
     int *owners = malloc(MOST_CPUS * sizeof *owners), *bound = malloc(n_ranks * sizeof *bound), failed = 0;
     union nx_mask *masks = malloc(n_ranks * MASK_BYTES);
-    snprintf(reason, NX_REASON_BYTES, "not enough memory");
-    failed = nx_agree(r, !owners || !bound || !masks, reason);
+    failed = nx_agree(r, !owners || !bound || !masks, reason, "not enough memory");
     if (failed) goto done;
     nd_binding_read(&binding, r->team.rank);
     sched_getaffinity(0, MASK_BYTES, &own.set);
@@ -247,7 +236,7 @@ int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]) {
         if (owners[cpu] == r->team.node_rank) r->cores[r->n_cores++] = (struct nx_core){cpu, slot};
         slot++;
     }
-    failed = nx_agree(r, !r->cores, reason);
+    failed = nx_agree(r, !r->cores, reason, "not enough memory");
 done:
     NL_FREE(owners, bound, masks);
     return failed ? -1 : 0;

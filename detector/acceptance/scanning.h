@@ -13,14 +13,14 @@ struct nx_scanning {
     void (*add)(struct nx_run *r, const struct nx_scan *s, const struct nx_row *base);
 };
 
-/* Shares CPUs out and allocates t->state. Collective. As nx_check.open. */
+/* Shares CPUs out and fills t->state, a struct nx_scanning. Collective. As nx_check.open. */
 int nx_scanning_open(struct nx_run *r, struct nx_task *t, const struct nx_scanning *kind);
 
 /* Scans all cores at once for half of the time, and each by itself in the other half, at least 20 ms. Collective. 0, or -1 with a
  * reason. */
 int nx_scanning_measure(struct nx_run *r, struct nx_task *t);
 
-void nx_scanning_close(struct nx_task *t);
+void nx_scanning_close(void *state);
 /* Shares the CPUs of every node out among its ranks: a rank has the one that it is bound to, and those without a rank go round. Fills
  * r->cores, r->n_cores, r->n_slots. Nodes take their turns together, or, where they are parts of one machine, one after the other.
  * Collective. 0, or -1 with a reason. */

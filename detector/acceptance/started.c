@@ -6,6 +6,7 @@ enum { PILOT_STARTS = 4, CHUNKS = 16, LEAST_CHUNK = 4, WARM_UP = 2, MEETINGS = 8
 #define SYNC_SHARE 50 /* clocks are synchronised anew after so many times what it takes, if that is longer */
 #define PILOT_NS INT64_C(100000000)
 #define GUARD_NS INT64_C(20000000000) /* a wait that is longer means that a clock jumped */
+#define UNSYNCHRONISED "the ranks' starts could not be synchronised: see what was said on stderr"
 static const struct nd_op_options plain; /* data types, roots and buffers as operations have them of themselves */
 
 /* Told around each chunk of starts; any rank's word ends the run for all. */
@@ -50,17 +51,17 @@ static int need_starter(struct nx_run *r, struct nx_task *t) {
     struct nd_loop loop = {.op = nl_find(nd_ops, "barrier"), .state = &state, .n_operations = 1, .chunk = 1, .ticks = &r->ticks,
                            .detour_threshold_ns = INT64_MAX, .stop_asked = r->stop_asked};
     if (r->starter && !r->starter->is_broken) return 0;
-    snprintf(t->reason, sizeof t->reason, "the ranks' starts could not be synchronised: see what was said on stderr");
+    snprintf(t->reason, sizeof t->reason, UNSYNCHRONISED);
     if (r->starter) return -1; /* failed before */
     r->start = (struct nd_start_options){.mode = nl_find(nd_start_modes, "round"), .arrival = nd_arrivals[0], .arrival_factor = 1,
                                          .gamma = 1.1, .eps = 0.25, .n_stage_starts = 4, .n_first_starts = 4, .precision_percent = 1,
                                          .sync = {.n_points = n_points(r)}, .sync_every_ns = SYNC_EVERY_NS, .plan_ns = PLAN_NS};
     r->starter = calloc(1, sizeof *r->starter);
-    if (nx_agree(r, !r->starter, t->reason)) return -1;
+    if (nx_agree(r, !r->starter, t->reason, UNSYNCHRONISED)) return -1;
     int failed = nd_starter_open(r->starter, &r->start, &r->team, r->n_allowed, NULL, NULL);
     if (!failed) r->start.sync_every_ns = sync_every_ns(r);
     /* planning is collective: a rank that failed to open must not leave the others waiting in it */
-    failed = nx_agree(r, failed || nd_op_open(loop.op, &plain, &state, r->team.world, 0), t->reason) ||
+    failed = nx_agree(r, failed || nd_op_open(loop.op, &plain, &state, r->team.world, 0), t->reason, UNSYNCHRONISED) ||
              nd_starter_plan(r->starter, &loop, &r->plan, "barrier", r->seed);
     if (state.op) nd_op_close(&state);
     if (failed) r->starter->is_broken = 1;
@@ -72,8 +73,7 @@ static int open_one(struct nx_run *r, struct nx_started *s, const struct nd_op *
     *s = (struct nx_started){.op = op};
     const char *problem = nd_op_problem(op, &plain, bytes, r->team.n_ranks, reason, NX_REASON_BYTES);
     if (problem || nx_lacks_memory(r, nd_op_memory_bytes(op, &plain, bytes, r->team.n_ranks), reason)) return 1;
-    snprintf(reason, NX_REASON_BYTES, "not enough memory for %s", op->name);
-    if (nx_agree(r, nd_op_open(op, &plain, &s->state, r->team.world, bytes) != 0, reason)) return -1;
+    if (nx_agree(r, nd_op_open(op, &plain, &s->state, r->team.world, bytes) != 0, reason, "not enough memory for %s", op->name)) return -1;
     s->state.clock = &r->starter->clock;
     s->loop = (struct nd_loop){.op = op, .state = &s->state, .n_operations = 1, .chunk = 1, .ticks = &r->ticks,
                                .detour_threshold_ns = INT64_MAX, .stop_asked = &s->is_over, .starter = r->starter, .plan = &s->plan,
@@ -84,13 +84,9 @@ static int open_one(struct nx_run *r, struct nx_started *s, const struct nd_op *
     s->plan.meets_first = !op->is_synchronising;
     s->plan.guard_ns = GUARD_NS;
     nd_loop_warm(&s->loop, WARM_UP); /* connections */
-    snprintf(reason, NX_REASON_BYTES, "%s returned wrong data", op->name);
-    if (nx_agree(r, nd_op_check(&s->state) != 0, reason)) {
-        r->n_wrong++;
-        return -1;
-    }
-    reason[0] = '\0';
-    return 0;
+    int is_wrong = nx_agree(r, nd_op_check(&s->state) != 0, reason, "%s returned wrong data", op->name);
+    r->n_wrong += is_wrong;
+    return -is_wrong;
 }
 
 int nx_started_open(struct nx_run *r, struct nx_task *t, struct nx_started *s, const struct nx_started_row *rows, int n) {

@@ -6,10 +6,7 @@ static const struct nx_started_row rows[] = {
     {"barrier", NULL, "barrier", 0}, {"allreduce", NULL, "allreduce", 8}, {"alltoall", NULL, "alltoall", 2048}};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
-static int open_collective(struct nx_run *r, struct nx_task *t) {
-    t->state = calloc(N_ROWS, sizeof(struct nx_started));
-    return nx_is_out_of_memory(r, t, !t->state) ? -1 : nx_started_open(r, t, t->state, rows, N_ROWS);
-}
+static int open_collective(struct nx_run *r, struct nx_task *t) { return nx_started_open(r, t, t->state, rows, N_ROWS); }
 
 /* Share of all time that went into operations longer than twice the median, percent. */
 static double long_share(const struct nl_hist *h) {
@@ -59,13 +56,11 @@ static int measure_collective(struct nx_run *r, struct nx_task *t) {
     return 0;
 }
 
-static void close_collective(struct nx_task *t) {
-    if (t->state) nx_started_close(t->state, N_ROWS);
-    free(t->state);
-}
+static void close_collective(void *state) { nx_started_close(state, N_ROWS); }
 
 const struct nx_check nx_check_collective = {
     .name = "collective",
     .help = "synchronised barrier, allreduce and alltoall: quantiles, share of time above twice the median, who was last", .unit = "ns",
-    .least_ranks = 2, .quick_share = 9, .full_share = 16, .open = open_collective, .measure = measure_collective, .close = close_collective,
+    .least_ranks = 2, .quick_share = 9, .full_share = 16, .open = open_collective, .measure = measure_collective,
+    .state_bytes = N_ROWS * sizeof(struct nx_started), .close = close_collective,
 };

@@ -11,10 +11,9 @@ struct state {
 };
 
 static int open_completeness(struct nx_run *r, struct nx_task *t) {
-    struct state *s = t->state = calloc(1, sizeof *s);
+    struct state *s = t->state;
     int is_between = r->team.n_nodes > 1, n_members = is_between ? r->team.n_nodes : r->team.n_ranks;
     int member = is_between ? r->team.node_index : r->team.rank, takes_part = !is_between || r->team.node_rank == 0;
-    if (nx_is_out_of_memory(r, t, !s)) return -1;
     s->bytes = LARGEST_BYTES;
     while (s->bytes > 1024 && (int64_t)s->bytes * n_members > ROOM_BYTES) s->bytes /= 2;
     int64_t room = (int64_t)s->bytes * n_members;
@@ -53,18 +52,16 @@ static int measure_completeness(struct nx_run *r, struct nx_task *t) {
     return 0;
 }
 
-static void close_completeness(struct nx_task *t) {
-    struct state *s = t->state;
-    if (!s) return;
+static void close_completeness(void *state) {
+    struct state *s = state;
     for (int i = 0; i < s->n_groups; i++)
         if (s->comms[i] != MPI_COMM_NULL) MPI_Comm_free(&s->comms[i]);
     nx_buffers_close(&s->buffers);
-    free(s);
 }
 
 const struct nx_check nx_check_completeness = {
     .name = "completeness",
     .help = "completeness coefficient F_e: do simultaneous exchanges of 2, 4, 8, ... and all nodes slow each other down", .unit = "ratio",
     .least_ranks = 2, .quick_share = 4, .full_share = 8, .open = open_completeness, .measure = measure_completeness,
-    .close = close_completeness,
+    .state_bytes = sizeof(struct state), .close = close_completeness,
 };

@@ -42,5 +42,6 @@ const struct nx_check nx_check_detour = {
     .open = open_detour,
     .measure = nx_scanning_measure,
     .finish = finish_detour,
+    .state_bytes = sizeof(struct nx_scanning),
     .close = nx_scanning_close,
 };

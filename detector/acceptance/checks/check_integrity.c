@@ -15,9 +15,8 @@ struct state {
 };
 
 static int open_integrity(struct nx_run *r, struct nx_task *t) {
-    struct state *s = t->state = calloc(1, sizeof *s);
+    struct state *s = t->state;
     int n = r->team.n_ranks, most = WINDOW_BYTES / 2 / sizes[N_SIZES - 1];
-    if (nx_is_out_of_memory(r, t, !s)) return -1;
     s->n_peers_most = n < most ? n : most;
     /* where ranks are many and memory is short the windows are smaller; two peers they hold in any case */
     while (nx_lacks_memory(r, 2 * (int64_t)s->n_peers_most * sizes[N_SIZES - 1], t->reason)) {
@@ -97,14 +96,10 @@ static int measure_integrity(struct nx_run *r, struct nx_task *t) {
     return 0;
 }
 
-static void close_integrity(struct nx_task *t) {
-    struct state *s = t->state;
-    if (!s) return;
-    nx_buffers_close(&s->buffers);
-    free(s);
-}
+static void close_integrity(void *state) { nx_buffers_close(&((struct state *)state)->buffers); }
 
 const struct nx_check nx_check_integrity = {
     .name = "integrity", .help = "data errors: every rank exchanges with every rank at once, small and large messages", .unit = "count",
-    .least_ranks = 1, .quick_share = 4, .full_share = 10, .open = open_integrity, .measure = measure_integrity, .close = close_integrity,
+    .least_ranks = 1, .quick_share = 4, .full_share = 10, .open = open_integrity, .measure = measure_integrity,
+    .state_bytes = sizeof(struct state), .close = close_integrity,
 };

@@ -36,9 +36,7 @@ static int run_on(struct nx_run *r, struct nx_task *t, const struct nx_kernel *k
         MPI_Comm_free(&comm);
     }
     nx_quiet_barrier(r->team.world);
-    snprintf(t->reason, sizeof t->reason, "not enough memory for %s", k->name);
-    if (nx_agree(r, failed, t->reason)) return -1;
-    t->reason[0] = '\0';
+    if (nx_agree(r, failed, t->reason, "not enough memory for %s", k->name)) return -1;
     if (r->team.rank != 0) return 0;
     r->n_wrong += is_wrong;
     const struct nx_row row = row_of(r, k, n);

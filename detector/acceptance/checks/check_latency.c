@@ -18,5 +18,6 @@ static int open_latency(struct nx_run *r, struct nx_task *t) {
 
 const struct nx_check nx_check_latency = {
     .name = "latency", .help = "half the round trip of small messages, within nodes and between them", .unit = "ns", .least_ranks = 2,
-    .quick_share = 3, .full_share = 6, .open = open_latency, .measure = nx_pairs_measure, .close = nx_pairs_close,
+    .quick_share = 3, .full_share = 6, .open = open_latency, .measure = nx_pairs_measure,
+    .state_bytes = sizeof(struct nx_pairs), .close = nx_pairs_close,
 };

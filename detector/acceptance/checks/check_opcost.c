@@ -26,9 +26,7 @@ struct state {
 };
 
 static int open_opcost(struct nx_run *r, struct nx_task *t) {
-    struct state *s = t->state = calloc(1, sizeof *s);
-    if (nx_is_out_of_memory(r, t, !s)) return -1;
-    return nx_started_open(r, t, s->started, rows, N_ROWS);
+    return nx_started_open(r, t, ((struct state *)t->state)->started, rows, N_ROWS);
 }
 
 static int64_t now(void) { return nl_now_ns(CLOCK_MONOTONIC_RAW); }
@@ -114,14 +112,10 @@ static int measure_opcost(struct nx_run *r, struct nx_task *t) {
     return 0;
 }
 
-static void close_opcost(struct nx_task *t) {
-    struct state *s = t->state;
-    if (s) nx_started_close(s->started, N_ROWS);
-    free(s);
-}
+static void close_opcost(void *state) { nx_started_close(((struct state *)state)->started, N_ROWS); }
 
 const struct nx_check nx_check_opcost = {
     .name = "opcost", .help = "time of MPI operations: between barriers (less the cost of clock and barrier), and with synchronised starts",
     .unit = "ns", .least_ranks = 2, .quick_share = 6, .full_share = 8, .open = open_opcost, .measure = measure_opcost,
-    .close = close_opcost,
+    .state_bytes = sizeof(struct state), .close = close_opcost,
 };

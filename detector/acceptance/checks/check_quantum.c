@@ -32,5 +32,6 @@ const struct nx_check nx_check_quantum = {
     .full_share = 14,
     .open = open_quantum,
     .measure = nx_scanning_measure,
+    .state_bytes = sizeof(struct nx_scanning),
     .close = nx_scanning_close,
 };

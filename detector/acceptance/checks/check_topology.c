@@ -45,13 +45,12 @@ static int open_cell(struct nx_run *r, struct nx_task *t, struct cell *c, int64_
 }
 
 static int open_topology(struct nx_run *r, struct nx_task *t) {
-    struct state *s = t->state = calloc(1, sizeof *s);
+    struct state *s = t->state;
     int64_t room = 1, largest = r->o->sizes[r->o->n_sizes - 1];
     int most_peers = 1;
     size_t n_topologies = 0;
     while (nx_topologies[n_topologies].name) n_topologies++;
-    if (s) s->cells = calloc((size_t)r->o->n_sizes * n_topologies, sizeof *s->cells);
-    if (nx_is_out_of_memory(r, t, !s || !s->cells)) return -1;
+    if (nx_is_out_of_memory(r, t, !NL_NEW(s->cells, (size_t)r->o->n_sizes * n_topologies))) return -1;
     for (int i = 0; i < r->o->n_sizes; i++)
         for (int k = 0; nx_topologies[k].name && has_size(r->o->sizes[i], largest); k++) {
             struct cell *c = &s->cells[s->n_cells];
@@ -102,15 +101,14 @@ static int measure_topology(struct nx_run *r, struct nx_task *t) {
     return 0;
 }
 
-static void close_topology(struct nx_task *t) {
-    struct state *s = t->state;
-    if (!s) return;
+static void close_topology(void *state) {
+    struct state *s = state;
     for (int i = 0; i < s->n_cells; i++) {
         if (s->cells[i].comm != MPI_COMM_NULL) MPI_Comm_free(&s->cells[i].comm);
         free(s->cells[i].peers);
     }
     nx_buffers_close(&s->buffers);
-    NL_FREE(s->cells, s);
+    free(s->cells);
 }
 
 const struct nx_check nx_check_topology = {
@@ -122,5 +120,5 @@ const struct nx_check nx_check_topology = {
     .full_share = 8,
     .open = open_topology,
     .measure = measure_topology,
-    .close = close_topology,
+    .state_bytes = sizeof(struct state), .close = close_topology,
 };
