@@ -112,6 +112,13 @@ row_generators <- function(campaign) {
   unname(counts[match(rows[["launch"]], names(counts))])
 }
 
+# Of each row, on the scale of the test; NULL where it was not measured.
+channel_values <- function(rows, n_generators, channel) {
+  if (any(vapply(channel$columns, function(column) all(is.na(rows[[column]] %||% NA)), TRUE))) return(NULL)
+  value <- channel$value(rows, n_generators)
+  if (all(is.na(value))) NULL else if (channel$transform == "log_ratio") log_or_na(value) else value
+}
+
 # Per channel the differences of all pairs, on the scale of its test; and which pairs form a cell.
 measure_pairs <- function(campaign, pairs, wanted) {
   rows <- campaign$rows
@@ -119,22 +126,15 @@ measure_pairs <- function(campaign, pairs, wanted) {
   absent <- character()
   differences <- resolution <- list()
   for (name in wanted) {
-    channel <- channels[[name]]
-    if (is.null(channel$value)) next
-    empty <- vapply(channel$columns, function(column) all(is.na(rows[[column]] %||% NA)), TRUE)
-    if (any(empty)) {
-      absent <- c(absent, paste0("channel ", name, ": not measured (", channel$columns[empty][1], " is empty)"))
-      next
-    }
-    value <- channel$value(rows, n_generators)
-    if (all(is.na(value))) {
+    if (is.null(channels[[name]]$value)) next
+    value <- channel_values(rows, n_generators, channels[[name]])
+    if (is.null(value)) {
       absent <- c(absent, paste0("channel ", name, ": not measured"))
       next
     }
-    if (channel$transform == "log_ratio") value <- log_or_na(value)
     differences[[name]] <- value[pairs$on] - value[pairs$off]
     # A time that is counted in ns cannot tell less than 1 ns of a half from nothing.
-    resolution[[name]] <- if (isTRUE(channel$zero_is_known)) 100 / stats::median(rows[["wall_ns"]]) else 0
+    resolution[[name]] <- if (isTRUE(channels[[name]]$zero_is_known)) 100 / stats::median(rows[["wall_ns"]]) else 0
   }
   at <- pairs$on
   members <- unname(split(seq_along(pairs$cell), pairs$cell))
@@ -565,11 +565,8 @@ launch_means <- function(campaign, wanted) {
       rows[["wall_ns"]][at]), 0)
   frame$delivered_ratio <- mapply(delivered_ratio, frame$level_delivered_percent, frame$level_requested_percent)
   parts <- lapply(wanted, function(name) {
-    if (is.null(channels[[name]]$value)) return(NULL)
-    value <- channels[[name]]$value(rows, n_generators)
-    if (all(is.na(value))) return(NULL)
-    if (channels[[name]]$transform == "log_ratio") value <- log_or_na(value)
-    cbind(frame, channel = name, value = average(value))
+    value <- if (!is.null(channels[[name]]$value)) channel_values(rows, n_generators, channels[[name]])
+    if (!is.null(value)) cbind(frame, channel = name, value = average(value))
   })
   bind_rows(parts)
 }

@@ -173,10 +173,7 @@ clean_summaries <- function(campaign) {
   cells <- as.data.frame(lapply(stats::setNames(nm = c("launch", "operation", "bytes", "ranks")), function(n) rows[[n]][first]))
   n_generators <- row_generators(campaign)
   one <- function(family, name) {
-    channel <- channels[[name]]
-    value <- channel$value(rows, n_generators)
-    if (length(value) == 0) value <- rep(NA_real_, nrow(rows))
-    if (channel$transform == "log_ratio") value <- log_or_na(value)
+    value <- channel_values(rows, n_generators, channels[[name]]) %||% rep(NA_real_, nrow(rows))
     x <- as.numeric(tapply(value[off], in_order(key), mean, na.rm = TRUE))
     summary_frame(cells, family, name, x, why = ifelse(is.finite(x), NA, paste("channel", name, "was not measured")))
   }

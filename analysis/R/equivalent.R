@@ -4,7 +4,6 @@
 generator_period_s <- c(1e-3, 60)
 generator_level_percent <- c(0.001, 100)
 
-equal_length <- 0.1      # lengths this near to that of the generator's bursts count as equal
 reads_per_cpu_s <- 1e6   # bytes: from here on an agent is a reader of files
 parallel_from <- 1.5     # CPUs at a time: from here on an agent runs on several at once
 
@@ -15,15 +14,14 @@ parallel_from <- 1.5     # CPUs at a time: from here on an agent runs on several
 # start and a mean distance more. `read_bytes`, `cpu_ns`: bytes that the agent read and CPU time that it used while it was watched each; NA: unknown.
 # They decide between the kinds `procfs` and `spin`. `told_s`: the period that the agent is said to have, in seconds; NA: unknown. It counts where the
 # windows are too short to show one.
-# Gives a list: `pattern` (`periodic`, `jittered`, `bursts` or `poisson`, which is given where no period was found), `period_s` (of the activity),
-# `jitter_percent` (of the room in the period), `group` and `spacing_s` (pattern `bursts`, else NA), `level_percent` (of each CPU), `cpus` (numbers;
-# none where the trace has none), `kind`, `kind_reason`, `groups` (number), `bursts` (number), `gap_s` (bursts nearer than that are one activity),
-# `burst_s` (CPU time of one of the generator's bursts), `lengths_s` (10 %, 50 % and 90 % quantiles of the CPU time of the groups), `share_at_period`
-# (of the CPU time, in groups at their place in the period), `places_filled` (share of the periods that have a group), `ks_lengths` (Kolmogorov-Smirnov
-# distance of the lengths, equal within 10 %, from the generator's), `ks_distances` (pattern `poisson`: that of the distances from the exponential
-# distribution), `far_share` (of the CPU time, in groups that are more than half as long again, or less than half as long, as the generator's burst),
-# `goodness` (`good`: at least 90 % of the CPU time at the period, or a `ks_distances` of at most 0.1, and a `far_share` of at most 20 %; `fair`: 80 %
-# and 50 %; else `poor`), `watched_s`, `command` (words), `notes`.
+# Gives a list: `pattern` (`periodic`, `jittered` or `poisson`, which is given where no period was found), `period_s` (of the activity),
+# `jitter_percent` (of the room in the period), `level_percent` (of each CPU), `cpus` (numbers; none where the trace has none), `kind`, `kind_reason`,
+# `groups` (number), `bursts` (number), `gap_s` (bursts nearer than that are one activity), `burst_s` (CPU time of one of the generator's bursts),
+# `lengths_s` (10 %, 50 % and 90 % quantiles of the CPU time of the groups), `share_at_period` (of the CPU time, in groups at their place in the period),
+# `places_filled` (share of the periods that have a group), `ks_distances` (pattern `poisson`: Kolmogorov-Smirnov distance of the groups' distances from
+# the exponential distribution), `far_share` (of the CPU time, in groups that are more than half as long again, or less than half as long, as the
+# generator's burst), `goodness` (`good`: at least 90 % of the CPU time at the period, or a `ks_distances` of at most 0.1, and a `far_share` of at most
+# 20 %; `fair`: 80 % and 50 %; else `poor`), `watched_s`, `command` (words), `notes`.
 equivalent_setting <- function(bursts, windows = NULL, read_bytes = NA_real_, cpu_ns = NA_real_, told_s = NA_real_) {
   if (nrow(bursts) == 0) abort_data("the trace has no burst: nothing ran while it was recorded")
   windows <- windows %||% whole_trace(bursts)
@@ -31,19 +29,15 @@ equivalent_setting <- function(bursts, windows = NULL, read_bytes = NA_real_, cp
   if (nrow(placed) == 0) abort_data("no burst in the stretches in which the agent was on")
   watched <- data.frame(length_s = windows$length_ns / 1e9)
   fit <- find_pattern(placed, watched, told_s)
-  inner <- inner_pattern(placed, fit)
   # What is small against the activity has no length of its own to be compared.
-  lengths <- if (is.null(inner)) fit$groups$cpu_s[is_major(fit$groups)] else placed$duration_s
+  lengths <- fit$groups$cpu_s[is_major(fit$groups)]
   total <- 100 * sum(placed$duration_s) / sum(watched$length_s)
   where <- loaded_cpus(placed)
   kind <- equivalent_kind(bursts, read_bytes, cpu_ns)
   got <- list(
-    pattern = if (is.null(inner)) fit$pattern else "bursts", period_s = fit$period_s,
-    jitter_percent = 100 * fit$jitter, group = inner$group %||% NA_real_, spacing_s = inner$spacing_s %||% NA_real_,
-    level_percent = total / where$n, cpus = where$cpus, kind = kind$kind, kind_reason = kind$reason,
-    groups = nrow(fit$groups), bursts = nrow(placed), gap_s = fit$gap_s,
-    burst_s = total / where$n / 100 * fit$period_s / (inner$group %||% 1),
-    lengths_s = stats::quantile(lengths, c(0.1, 0.5, 0.9), names = FALSE), share_at_period = fit$share,
+    pattern = fit$pattern, period_s = fit$period_s, jitter_percent = 100 * fit$jitter, level_percent = total / where$n, cpus = where$cpus,
+    kind = kind$kind, kind_reason = kind$reason, groups = nrow(fit$groups), bursts = nrow(placed), gap_s = fit$gap_s,
+    burst_s = total / where$n / 100 * fit$period_s, lengths_s = stats::quantile(lengths, c(0.1, 0.5, 0.9), names = FALSE), share_at_period = fit$share,
     places_filled = fit$filled, watched_s = sum(watched$length_s)
   )
   got <- c(got, equivalent_fit(got, fit$groups, lengths))
@@ -109,35 +103,26 @@ equivalent_kind <- function(bursts, read_bytes, cpu_ns) {
 
 # How good the likeness is.
 equivalent_fit <- function(got, groups, lengths) {
-  short <- mean(lengths < got$burst_s * (1 - equal_length))
-  long <- mean(lengths > got$burst_s * (1 + equal_length))
   distances <- if (got$pattern == "poisson") exponential_distance(within_windows(groups$start_s, groups$window)) else NA_real_
   # The share of CPU time in lengths far from the generator's matters more than their number.
   far <- sum(lengths[abs(lengths / got$burst_s - 1) > 0.5]) / sum(lengths)
   at_place <- if (got$pattern == "poisson") 1 - distances else if (is.na(got$share_at_period)) got$places_filled else got$share_at_period
-  ks <- max(short, long)
-  goodness <- if (is.na(at_place)) "poor" else if (at_place >= 0.9 && far <= 0.2 && ks <= 0.25) "good" else {
-    if (at_place >= 0.8 && far <= 0.5) "fair" else "poor"
-  }
-  list(ks_lengths = ks, ks_distances = distances, far_share = far, goodness = goodness)
+  near <- function(place, most_far) isTRUE(at_place >= place && far <= most_far)
+  list(ks_distances = distances, far_share = far, goodness = if (near(0.9, 0.2)) "good" else if (near(0.8, 0.5)) "fair" else "poor")
 }
 
 # Kolmogorov-Smirnov distance of positive numbers from the exponential distribution of their mean.
 exponential_distance <- function(x) {
-  x <- sort(x[is.finite(x)])
-  n <- length(x)
-  if (n < 2) return(NA_real_)
-  expected <- stats::pexp(x, 1 / mean(x))
-  max(abs(expected - (seq_len(n) - 1) / n), abs(expected - seq_len(n) / n))
+  x <- x[is.finite(x)]
+  if (length(x) < 2) NA_real_ else suppressWarnings(unname(stats::ks.test(x, "pexp", 1 / mean(x))$statistic))
 }
 
 equivalent_command <- function(got) {
   notes <- character()
-  per_burst <- got$period_s / if (is.na(got$group)) 1 else got$group
-  period <- min(max(per_burst, generator_period_s[1]), generator_period_s[2])
-  if (period != per_burst) {
+  period <- min(max(got$period_s, generator_period_s[1]), generator_period_s[2])
+  if (period != got$period_s) {
     notes <- sprintf("the generator's periods are %s to %s: the level is kept, the period (%s) is not", format_time(generator_period_s[1]),
-                     format_time(generator_period_s[2]), format_time(per_burst))
+                     format_time(generator_period_s[2]), format_time(got$period_s))
   }
   level <- min(max(got$level_percent, generator_level_percent[1]), generator_level_percent[2])
   if (level != got$level_percent) {
@@ -145,8 +130,7 @@ equivalent_command <- function(got) {
                               format_level(got$level_percent),
                               generator_level_percent[1], generator_level_percent[2]))
   }
-  keys <- switch(got$pattern, jittered = paste0(":jitter=", plain_number(got$jitter_percent, 2)),
-                 bursts = paste0(":group=", format_count(got$group), ",spacing=", option_time(got$spacing_s)), "")
+  keys <- if (got$pattern == "jittered") paste0(":jitter=", plain_number(got$jitter_percent, 2))
   words <- c("noiselab-gen", "--kind", got$kind, if (got$pattern != "periodic") c("--pattern", paste0(got$pattern, keys)),
              "--level", plain_number(level), "--period", option_time(period),
              if (length(got$cpus) > 0) c("--on", paste0("cpu:", format_count(got$cpus), collapse = ",")), "--duration", "60s")
@@ -164,7 +148,7 @@ comb_tolerances <- c(0.05, 0.1, 0.25)
 kept_share <- 0.8 # of the CPU time, and of the places, that a period has to explain
 
 # Bursts of one activity as one row: an agent's threads hand over to each other, so that single bursts are an artefact.
-# `bursts`: start_s, duration_s, window, sorted by window and start. Returns start_s, cpu_s (the sum), wall_s, bursts, window.
+# `bursts`: start_s, duration_s, window, sorted by window and start. Returns start_s, cpu_s (the sum), wall_s, window.
 group_bursts <- function(bursts, gap_s) {
   n <- nrow(bursts)
   end <- bursts$start_s + bursts$duration_s
@@ -175,7 +159,7 @@ group_bursts <- function(bursts, gap_s) {
   id <- cumsum(first)
   data.frame(start_s = bursts$start_s[first], cpu_s = as.numeric(rowsum(bursts$duration_s, id)),
              wall_s = as.numeric(tapply(end, id, max)) - bursts$start_s[first],
-             bursts = tabulate(id), window = bursts$window[first])
+             window = bursts$window[first])
 }
 
 # Gaps worth trying: none, and four per decade up to the longest silence.
@@ -254,7 +238,7 @@ fit_comb <- function(period, major, groups, windows) {
   if (min(by_chance) > 0.01 || share < kept_share || filled < kept_share || !one_each) return(NULL)
   jitter <- jitter_share(away[at], major$cpu_s, period)
   list(pattern = if (jitter >= 0.1) "jittered" else "periodic", period_s = period, jitter = jitter, share = share,
-       filled = min(1, filled), places = round(places))
+       filled = min(1, filled))
 }
 
 # Exactly one group in every period, anywhere in it: starts then follow their number and never stray.
@@ -270,7 +254,7 @@ order_period <- function(groups, windows) {
   share <- sum(major$cpu_s) / sum(groups$cpu_s)
   # Of places drawn evenly the scatter is 0.29 periods; of independent bursts it grows with the root of their number.
   if (stats::sd(away) > 0.35 || share < kept_share) return(NULL)
-  list(pattern = "jittered", period_s = period, jitter = jitter_share(away, major$cpu_s, period), share = share, filled = 1, places = n)
+  list(pattern = "jittered", period_s = period, jitter = jitter_share(away, major$cpu_s, period), share = share, filled = 1)
 }
 
 # The room in a period is what the burst leaves of it; of places drawn evenly from a share of it, that share. (Twice the
@@ -300,7 +284,7 @@ told_period <- function(trials, windows, told_s) {
   near <- vapply(trials, function(trial) trial$gap_s, 0) <= 0.25 * told_s
   trial <- trials[[max(which(near))]]
   c(trial, list(pattern = "periodic", period_s = told_s, jitter = NA_real_, share = NA_real_,
-                filled = min(1, sum(is_major(trial$groups)) * told_s / sum(windows$length_s)), places = NA_real_,
+                filled = min(1, sum(is_major(trial$groups)) * told_s / sum(windows$length_s)),
                 why = sprintf("the stretches watched are too short to show a period: %s is what the agent is said to have", format_time(told_s))))
 }
 
@@ -316,25 +300,10 @@ without_period <- function(trials, windows) {
   n <- nrow(trial$groups)
   few <- n < fewest_groups
   c(trial, list(pattern = "poisson", period_s = sum(windows$length_s) / n, jitter = NA_real_, share = NA_real_, filled = NA_real_,
-                places = NA_real_, why = if (few) {
+                why = if (few) {
                   sprintf("%d group%s of bursts %s too few to tell a period from chance (%d are needed): record for longer", n,
                           if (n == 1) "" else "s", if (n == 1) "is" else "are", fewest_groups)
                 } else if (is.na(scatter[at])) "no period: too few groups of bursts follow each other in one stretch" else {
                   sprintf("no period: the distances of %d groups of bursts scatter by %.0f %% of their mean", n, 100 * scatter[at])
                 }))
-}
-
-# Are the bursts within a group a pattern of their own? `group` (their number) and `spacing_s`, or NULL.
-inner_pattern <- function(bursts, fit) {
-  groups <- fit$groups[is_major(fit$groups), ]
-  usual <- stats::median(groups$bursts)
-  if (fit$pattern != "periodic" || usual < 2 || mean(groups$bursts == usual) < kept_share) return(NULL)
-  id <- findInterval(bursts$start_s, fit$groups$start_s)
-  if (length(unique(fit$groups$window)) > 1) return(NULL)
-  inner <- diff(bursts$start_s)[diff(id) == 0]
-  # Bursts at the same time are those of several CPUs.
-  equal <- min(inner) > mean(bursts$duration_s) && (length(inner) < 2 || stats::sd(inner) <= 0.1 * mean(inner))
-  even <- stats::sd(bursts$duration_s) <= 0.1 * mean(bursts$duration_s)
-  if (!equal || !even) return(NULL)
-  list(group = usual, spacing_s = stats::median(inner))
 }

@@ -179,7 +179,6 @@ format_equivalent <- function(fit) {
   beat <- switch(fit$pattern,
     periodic = sprintf("every %s, at the same place in the period", period),
     jittered = sprintf("once in every %s, anywhere in %s of it", period, percent(fit$jitter_percent / 100)),
-    bursts = sprintf("every %s, %g bursts %s apart", period, fit$group, format_time(fit$spacing_s)),
     poisson = sprintf("at random times, every %s on average", period))
   kept <- if (fit$pattern == "poisson") {
     if (is.na(fit$ks_distances)) character() else sprintf("KS distance of their distances from exponential ones %.2f", fit$ks_distances)
@@ -194,9 +193,7 @@ format_equivalent <- function(fit) {
                       format_level(fit$level_percent), if (length(fit$cpus) > 1) "each CPU" else "one CPU", format_time(fit$lengths_s[1]),
                       format_time(fit$lengths_s[3]), format_time(fit$lengths_s[2]), format_time(fit$burst_s))),
     wrap_line(sprintf("kind: %s; %s", fit$kind, fit$kind_reason)),
-    wrap_line(sprintf("likeness: %s", paste(c(fit$goodness, kept, sprintf("KS distance of the lengths %.2f (equal within %g %%)",
-        fit$ks_lengths,
-                                                                       100 * equal_length)), collapse = "; "))),
+    wrap_line(sprintf("likeness: %s", paste(c(fit$goodness, kept), collapse = "; "))),
     wrap_line(if (fit$goodness == "poor") "a replay of the trace (noiselab-gen --replay FILE) is closer than this setting"),
     wrap_line(sprintf("note: %s", fit$notes)), "")
 }
