@@ -20,8 +20,8 @@ parallel_from <- 1.5     # CPUs at a time: from here on an agent runs on several
 # `lengths_s` (10 %, 50 % and 90 % quantiles of the CPU time of the groups), `share_at_period` (of the CPU time, in groups at their place in the period),
 # `places_filled` (share of the periods that have a group), `ks_distances` (pattern `poisson`: Kolmogorov-Smirnov distance of the groups' distances from
 # the exponential distribution), `far_share` (of the CPU time, in groups that are more than half as long again, or less than half as long, as the
-# generator's burst), `goodness` (`good`: at least 90 % of the CPU time at the period, or a `ks_distances` of at most 0.1, and a `far_share` of at most
-# 20 %; `fair`: 80 % and 50 %; else `poor`), `watched_s`, `command` (words), `notes`.
+# generator's burst), `goodness` (`good`: at least 90 % of the CPU time at the period, or a `ks_distances` of at most 0.1, a `far_share` of at most
+# 20 %, and at most a quarter of the lengths more than 10 % off on one side; `fair`: 80 % and 50 %; else `poor`), `watched_s`, `command` (words), `notes`.
 equivalent_setting <- function(bursts, windows = NULL, read_bytes = NA_real_, cpu_ns = NA_real_, told_s = NA_real_) {
   if (nrow(bursts) == 0) abort_data("the trace has no burst: nothing ran while it was recorded")
   windows <- windows %||% whole_trace(bursts)
@@ -108,7 +108,8 @@ equivalent_fit <- function(got, groups, lengths) {
   far <- sum(lengths[abs(lengths / got$burst_s - 1) > 0.5]) / sum(lengths)
   at_place <- if (got$pattern == "poisson") 1 - distances else if (is.na(got$share_at_period)) got$places_filled else got$share_at_period
   near <- function(place, most_far) isTRUE(at_place >= place && far <= most_far)
-  list(ks_distances = distances, far_share = far, goodness = if (near(0.9, 0.2)) "good" else if (near(0.8, 0.5)) "fair" else "poor")
+  alike <- max(mean(lengths < got$burst_s * 0.9), mean(lengths > got$burst_s * 1.1)) <= 0.25
+  list(ks_distances = distances, far_share = far, goodness = if (near(0.9, 0.2) && alike) "good" else if (near(0.8, 0.5)) "fair" else "poor")
 }
 
 # Kolmogorov-Smirnov distance of positive numbers from the exponential distribution of their mean.

@@ -214,13 +214,9 @@ rank_shares <- function(table, place, result) {
 # ---- the answer --------------------------------------------------------------------------------
 
 order_places <- function(rows, by) {
-  columns <- c(intersect(treatment_columns, names(rows)), "level_requested_percent", by, if ("rank" %in% by) "cpu",
-               if (!"rank" %in% by) "ranks", "n_launches", "n_pairs", "scope", "unit_of_inference", "clean_preempted_percent",
-               "preempted_shift_percent", "ci_low", "ci_high", "bound_low", "bound_high", "se", "df", "p_one_sided", "p_holm",
-               "detection_limit", "extra_share_percent", "ranks_percent",
-               "slowest_off_percent", "slowest_on_percent", "found", "margin_verdict", "reason")
   treatment <- unname(as.list(rows[intersect(treatment_columns, names(rows))]))
-  rows <- rows[do.call(order, c(treatment, list(-rows$level_requested_percent, rows$place))), columns]
+  rows <- rows[do.call(order, c(treatment, list(-rows$level_requested_percent, rows$place))), ]
+  rows <- rows[setdiff(names(rows), c("place", "family", "wall_on", if ("rank" %in% by) "ranks"))]
   rownames(rows) <- NULL
   rows
 }

@@ -3,9 +3,6 @@
 # A clean time that scatters more than this from launch to launch, in percent, is not reproducible.
 reproducible_percent <- 5
 
-# What the scatter of launches says about that: its upper bound lies below, its lower bound above, or neither does.
-reproducible_words <- c(yes = "reproducible", no = "not reproducible", open = "undecided")
-
 # Per configuration (operation, size, ranks, design, operations in a block; treatment): how well its clean time repeats over launches, and whether it
 # reacts to the highest level (sign-flip test, Holm over configurations). The figure of merit is the detection limit as a level times the root of the
 # machine time (wall time times nodes) of its pairs, percent of one CPU times root of a second; the best comes first. `spread`: largest coefficient of
@@ -27,12 +24,14 @@ stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = repro
   table <- bind_rows(unname(parts))
   table$p_holm <- stats::p.adjust(table$p_one_sided, "holm")
   table$reacts <- !is.na(table$p_holm) & table$p_holm <= alpha
-  table$reproducible <- reproducible_words[["open"]]
-  table$reproducible[which(table$cv_launches_high_percent <= spread)] <- reproducible_words[["yes"]]
-  table$reproducible[which(table$cv_launches_low_percent > spread)] <- reproducible_words[["no"]]
-  table <- judge_configurations(table, alpha, spread)
+  # The upper bound of the scatter of launches lies below, its lower bound above, or neither does.
+  table$reproducible <- ifelse((table$cv_launches_high_percent <= spread) %in% TRUE, "reproducible",
+                               ifelse((table$cv_launches_low_percent > spread) %in% TRUE, "not reproducible", "undecided"))
+  table$suitable <- table$reacts & table$reproducible == "reproducible"
+  table$reason <- vapply(seq_len(nrow(table)), function(i) unsuitable_reason(table[i, ], alpha, spread), "")
+  # A configuration that does not react has no figure of merit that means anything.
+  table[c("merit", "merit_low", "merit_high", "lod_percent")][!table$reacts, ] <- NA_real_
   table <- table[order(!table$suitable, table$merit, -table$reacts), ]
-  table$rank <- ifelse(is.na(table$merit), NA_integer_, rank(table$merit, ties.method = "first"))
   rownames(table) <- NULL
   table
 }
@@ -62,30 +61,23 @@ reaction <- function(campaign, pairs, at, level, alpha) {
              slowdown_high_percent = percent(est$high), p_one_sided = if (able) est$p else NA_real_)
 }
 
-# How the clean time repeats. Of each launch: its off halves in run order, the log of their time.
+# How the clean time repeats.
 clean_figures <- function(campaign, cells, conf) {
   rows <- campaign$rows
   off <- which(rows[["arm"]] == "off" & rows[["launch"]] %in% cells$launch & rows[["operation"]] == cells$operation[1] &
                  rows[["bytes"]] == cells$bytes[1])
-  by_launch <- split(off, in_order(rows[["launch"]][off]))
-  times <- lapply(by_launch, function(at) {
-    time <- operation_ns_at(rows, at)
-    time[is.finite(time) & time > 0]
-  })
-  times <- times[lengths(times) > 0]
-  means <- vapply(times, mean, 0)
+  time <- operation_ns_at(rows, off)
+  known <- is.finite(time) & time > 0
+  means <- as.numeric(tapply(time[known], in_order(rows[["launch"]][off][known]), mean))
   over <- relative_error(means, conf)
   # The RSE is the CV over the root of the number of launches.
   root <- sqrt(over$n_launches)
-  several <- times[lengths(times) > 1]
   lockin <- !identical(as.character(cells$design[1]), "blocks") && !identical(as.character(cells$design[1]), "single")
   asked <- unlist(lapply(campaign$launches[unique(cells$launch)], function(info) info$options$half_period_ns)) / 1e9
   half_s <- if (lockin && length(asked) > 0) stats::median(asked) else stats::median(rows[["wall_ns"]][off]) / 1e9
   data.frame(
-    half_s = half_s, n_launches = length(times), n_clean = sum(lengths(times)), mean_ns = mean(means),
-    cv_within_percent = if (length(several) > 0) mean(vapply(several, function(x) 100 * stats::sd(x) / mean(x), 0)) else NA_real_,
-    cv_launches_percent = over$rse_percent * root, cv_launches_low_percent = over$rse_low_percent * root,
-    cv_launches_high_percent = over$rse_high_percent * root
+    half_s = half_s, n_launches = length(means), mean_ns = mean(means), cv_launches_percent = over$rse_percent * root,
+    cv_launches_low_percent = over$rse_low_percent * root, cv_launches_high_percent = over$rse_high_percent * root
   )
 }
 
@@ -118,14 +110,6 @@ merit_row <- function(blank, effect, machine_s, alpha) {
   data.frame(limit_percent = limit_percent, lod_percent = lod, machine_s = machine_s, merit = merit, merit_low = merit * low, merit_high = merit * high)
 }
 
-# A configuration that does not react has no figure of merit that means anything.
-judge_configurations <- function(table, alpha, spread) {
-  table$suitable <- table$reacts & table$reproducible == reproducible_words[["yes"]]
-  table$reason <- vapply(seq_len(nrow(table)), function(i) unsuitable_reason(table[i, ], alpha, spread), "")
-  table[c("merit", "merit_low", "merit_high", "lod_percent")][!table$reacts, ] <- NA_real_
-  table
-}
-
 unsuitable_reason <- function(row, alpha, spread) {
   if (row$suitable) return(NA_character_)
   paste(c(if (!row$reacts) {
@@ -136,9 +120,9 @@ unsuitable_reason <- function(row, alpha, spread) {
       } else "does not react"
     }, if (row$n_launches < reproducibility_launches) {
       sprintf("%d launch%s, reproducibility needs %d", row$n_launches, if (row$n_launches == 1) "" else "es", reproducibility_launches)
-    } else if (row$reproducible == reproducible_words[["no"]]) {
+    } else if (row$reproducible == "not reproducible") {
       sprintf("not reproducible (CV over launches above %g %%)", spread)
-    } else if (row$reproducible == reproducible_words[["open"]]) {
+    } else if (row$reproducible == "undecided") {
       sprintf("reproducible or not is undecided: over %d launches the CV is %s %%, and %s %g %% is not shown; run more launches", row$n_launches,
               plain(row$cv_launches_percent), if (row$cv_launches_percent <= spread) "below" else "above", spread)
     }), collapse = "; ")
@@ -151,7 +135,7 @@ unsuitable_reason <- function(row, alpha, spread) {
 recommend_configuration <- function(table) {
   suitable <- table[table$suitable & !is.na(table$merit), ]
   if (nrow(suitable) == 0) {
-    open <- table[table$reacts & table$reproducible == reproducible_words[["open"]], ]
+    open <- table[table$reacts & table$reproducible == "undecided", ]
     return(list(row = NULL, equal = character(), commands = character(), why = if (nrow(table) == 0) "there is no configuration" else c(
       "no configuration is shown to be reproducible and to react",
       sprintf("%s reacts and may be reproducible: run more launches", utils::head(configuration_name(open), 1))

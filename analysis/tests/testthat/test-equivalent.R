@@ -127,9 +127,8 @@ test_that("the front end takes traces and campaigns, and prints text, JSON and C
   expect_match(status_of("noiselab-analyze", "equivalent", file, "--csv")$out[2], "^mine,node7,periodic,0.1")
   dir <- local_folder()
   simulate_agent_campaign(dir, pairs = 10, launches = 2, levels_percent = 1, half_period_ns = 3e8, seed = 1)
-  got <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "equivalent", dir, "--json")$out, collapse = "\n"),
-                            simplifyVector = FALSE)$settings[[1]]
-  expect_equal(got[c("agent", "kind", "pattern")], list(agent = "collectd", kind = "procfs", pattern = "periodic"))
+  got <- json_of("equivalent", dir)$settings[1, ]
+  expect_equal(unlist(got[c("agent", "kind", "pattern")], use.names = FALSE), c("collectd", "procfs", "periodic"))
   near(got$period_s, 0.1, 1)
   near(got$level_percent, 0.041, 10) # bursts of 41 us, drawn
   expect_equal(status_of("noiselab-analyze", "equivalent", "nowhere")$status, 2L)

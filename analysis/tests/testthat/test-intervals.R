@@ -61,11 +61,8 @@ test_that("files say the interval, each interval is a treatment, and the front e
   campaign <- read_campaign(dir)
   expect_setequal(levels(campaign$rows$kind), c("agent@100ms", "agent@10s"))
   expect_setequal(stats::na.omit(unique(as.character(campaign$hist$kind))), c("agent@100ms", "agent@10s"))
-  json <- status("--margin", "1%", "--json")
-  expect_equal(json$status, 0L)
-  expect_equal(jsonlite::fromJSON(paste(json$out, collapse = "\n"))$safe$interval_s, 10)
-  expect_equal(status("--margin", "0.0001", "--csv")$status, 3L)
-  expect_equal(status()$status, 0L)
+  expect_equal(json_of("intervals", dir, "--margin", "1%")$safe$interval_s, 10)
+  expect_equal(c(status("--margin", "0.0001", "--csv")$status, status()$status), c(3L, 0L))
 })
 
 test_that("a campaign without intervals stays as it is", {
