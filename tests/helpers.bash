@@ -39,11 +39,9 @@ teardown() {
 
 # ends STATUS COMMAND...: with that status, or one of several with | between them; it is in status
 ends() {
-    local wanted=$1
-    shift
     status=0
-    "$@" || status=$?
-    [[ "|$wanted|" == *"|$status|"* ]]
+    "${@:2}" || status=$?
+    [[ "|$1|" == *"|$status|"* ]]
 }
 
 # run_refused WANTED COMMAND...: status 2, and one line in $ERR, which holds WANTED; what a plan can see may stand before it
@@ -77,8 +75,7 @@ has_ended() { ! grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; 
 # wait_until SECONDS COMMAND...: until it succeeds
 wait_until() {
     local until=$((SECONDS + $1))
-    shift
-    while ! "$@"; do
+    while ! "${@:2}"; do
         [ "$SECONDS" -lt "$until" ] || return 1
         sleep 0.1
     done

@@ -68,7 +68,6 @@ figures() {
             for (i in names) for (r = 1; r <= 2; r++) if (!seen[names[i], r]) { print names[i], r, "missing"; bad = 1 }
             exit bad
         }' "$OUT/one/accept.csv"
-    # the checks come in turn, in another order in each repetition
     [ "$(figures integrity mismatches repetition | sort -u | paste -sd,)" = 1,2 ]
     # the loop of the scan is tight, and what is kept of detours is what was counted
     figures detour base value | awk '!($1 > 0 && $1 <= 30) { exit 1 }'
@@ -76,7 +75,6 @@ figures() {
     [ "$counted" -eq "$(grep -vc '^#' "$OUT"/one/detours.*.trace)" ]
     [ "$(figures detour lost n | awk '{ n += $1 } END { print n }')" -eq \
         "$(awk -F , '$1 == "detour" { n += $11 } END { print n }' "$OUT/one/accept_hist.csv")" ]
-    # who else ran is known (other tests' ranks may be among them), and the parts are the whole
     jq -e '.others | length == 1 and .[0].reason == null and .[0].n_cpus >= 1 and .[0].record.span_ns > 0' "$OUT/one/launch.json"
     jq -e '.others[0].record | .source == "proc" or (.block_busy_ns | add) == .wall_on_cpu_ns' "$OUT/one/launch.json"
     # every start had one rank that ended last
@@ -95,7 +93,6 @@ figures() {
             cat(sprintf("%s %s: no about_check() in acceptance_checks there, or without this variant\n", unknown$check, unknown$variant), sep = "")
             quit(status = nrow(lost) + nrow(unknown) > 0)' "$OUT/one/accept.csv"
     fi
-    # kernels say that their results are right
     [ "$(figures kernels wrong value | sort -u)" = 0 ]
     [ ! -e "$OUT/one/mismatches.csv" ]
 }

@@ -15,15 +15,12 @@ setup() {
 
 # detect STATUS RANKS WORD...: into c
 detect() {
-    local wanted=$1 ranks=$2
-    shift 2
     rm -rf c
-    local launcher=("$MPIRUN_COMMAND" --oversubscribe -n "$ranks")
+    local launcher=("$MPIRUN_COMMAND" --oversubscribe -n "$2")
     # one rank needs no launcher, which takes a second
-    [ "$ranks" -gt 1 ] || launcher=()
-    run --separate-stderr "${launcher[@]}" "$BIN/noiselab-detect" --oversubscribe --levels none --design single --seconds 0.1s --warmup 0s \
-        --out c --progress off "$@" 3>&-
-    [ "$status" -eq "$wanted" ]
+    [ "$2" -gt 1 ] || launcher=()
+    run "-$1" --separate-stderr "${launcher[@]}" "$BIN/noiselab-detect" --oversubscribe --levels none --design single --seconds 0.1s --warmup 0s \
+        --out c --progress off "${@:3}" 3>&-
 }
 
 @test "the library's algorithms are listed by its own names" {
@@ -31,7 +28,6 @@ detect() {
     grep -qx 'allreduce,recursive_doubling' algorithms
     grep -qx 'barrier,two_proc' algorithms
     ! grep -q ',ignore' algorithms
-    # of every operation that has any, more than one
     [ "$(tail -n +2 algorithms | cut -d , -f 1 | sort | uniq -c | awk '$1 < 2' | wc -l)" -eq 0 ]
 }
 
@@ -60,11 +56,9 @@ detect() {
 
 # advise STATUS WORD...: noiselab run advise, into c
 advise() {
-    local wanted=$1
-    shift
     rm -rf c
-    run --separate-stderr "$BIN/noiselab" run advise --out c --no-report "$@" 3>&-
-    [[ " $wanted " = *" $status "* ]]
+    run --separate-stderr "$BIN/noiselab" run advise --out c --no-report "${@:2}" 3>&-
+    [[ " $1 " = *" $status "* ]]
 }
 
 @test "run advise refuses what it cannot compare" {
@@ -85,21 +79,17 @@ advise() {
     advise '0 3' --seconds 16 --warmup 0s --launches 4 --verify 2 -- "$MPIRUN_COMMAND" --oversubscribe -n 2 "$BUILD/tests-mpi/late_probe" 500 50
     [[ $output = *"The program takes "*" in 1 operation of at"* ]]
     [[ $output = *"lost ns/ns"*allreduce* ]]
-    # of the program's own operation and size, by the ranks that it has
     jq -se 'all(.[]; .ranks == 2 and all(.algorithms[]; .operation == "allreduce" and .bytes == 8)) and (.[0].algorithms | length == 7)' c/*/launch.json
     grep -qx '# stages: 2,3,4' c/schedule.tsv
-    # the noise goes from rank to rank
     [ "$(jq -r '.options.placements[]' c/*/launch.json | sort -u | wc -l)" -eq 2 ]
     "$BIN/noiselab" analyze advise --json c >json || [ $? -eq 3 ]
     jq -e '.rows | length == 2 and all(.[]; .verdict as $v | ["use", "keep", "undecided"] | index($v) != null)' json
     jq -e '.algorithms | length == 7 and all(.[]; .quiet_ns > 0)' json
-    # and as late as the program's ranks are, in the same launches
     [[ $output = *"late ns/ns"* ]]
     jq -se 'all(.[]; .options.late.arrival == "trace")' c/*/launch.json
     grep -q '^# allreduce, ' c/advice.arrivals
     jq -e '.late == "trace" and all(.algorithms[]; .late_by_ns > 0 and .late_ns_per_ns != null) and any(.algorithms[]; .front)' json
     "$BIN/noiselab" analyze advise --all c | grep -q segmented_ring
-    # what is too few launches for an answer says so
     run -3 --separate-stderr "$BIN/noiselab" analyze advise "$(dirname "$(ls -d c/*/launch.json | head -n 1)")"
     [[ $stderr = *"choosing and confirming take 4"* ]]
     # the analysis of a campaign of which one algorithm that is left in all stages takes a quarter of the time

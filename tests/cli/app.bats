@@ -15,11 +15,8 @@ looped() { echo "$MPIRUN_COMMAND -n 2 $BUILD/tests-mpi/loop_probe $PWD/end 1000"
 
 # app STATUS WORD... -- COMMAND: noiselab run WORD..., into c
 app() {
-    local wanted=$1
-    shift
     rm -rf c
-    run --separate-stderr "$BIN/noiselab" run "$@" 3>&-
-    [ "$status" -eq "$wanted" ]
+    run "-$1" --separate-stderr "$BIN/noiselab" run "${@:2}" 3>&-
 }
 
 launch_json() { echo c/*/launch.json; }
@@ -42,12 +39,10 @@ launch_json() { echo c/*/launch.json; }
     end_when is_complete
     app 0 sensitivity --app --levels 0,30 --seconds 2 --no-report --out c -- $(looped)
     jq -e '.ended == "complete" and (.follows.beat | startswith("allreduce")) and .rows > 4' "$(launch_json)"
-    # the launch was complete, and the program was left to run
     [[ $stderr = *"measured; the program goes on to its end"* ]]
     [ -e end ]
     [[ $stderr != *"the program ended with status"* ]]
     [[ $output = *loop_probe*"30 %"* ]]
-    # each rank's own
     [ "$(awk -F , 'NR > 1 && !seen[$2 $3]++' c/*/ranks.csv | wc -l)" -ge 2 ]
     "$BIN/noiselab" analyze profile c/profiles | grep -q allreduce
     wait_until 10 none_of_campaign

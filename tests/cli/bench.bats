@@ -19,21 +19,16 @@ in_short() {
     in_short harness $memory startup
 }
 
-@test "what the bench starts is there" {
+@test "what the bench starts is there, and what it does not have or cannot run is refused" {
     local missing=''
-    # programs of its own, and those of the build
     for name in $(grep -ohE 'build/(bench|tests-mpi|bin)/[a-z][a-z_-]*|tests/bench/[a-z-]+\.(sh|R)|analysis/bench/[a-z-]+\.R' tests/bench/*.sh | sort -u); do
         [ -e "${name/#build/${NOISELAB_BUILD:-build}}" ] || missing="$missing $name"
     done
-    # and every part is a function
     for part in $(sed -n "s/^all='\(.*\)'/\1/p" tests/bench/bench.sh); do
         grep -q "^$part() {" tests/bench/bench.sh || missing="$missing $part"
     done
     echo "missing:$missing"
     [ -z "$missing" ]
-}
-
-@test "the bench refuses a part that it does not have, and says when one cannot run" {
     run -2 tests/bench/bench.sh harness nothing
     [[ "$output" == "bench.sh: 'nothing' is not a part (harness, memory, "* ]]
     NOISELAB_MPIRUN=false run -2 tests/bench/bench.sh harness

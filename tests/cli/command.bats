@@ -8,7 +8,7 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
 # ---- help
 
 # bats test_tags=quick
-@test "help is one screen that begins with the three recipes, and noiselab alone prints it" {
+@test "help is one screen that begins with the three recipes; its commands are the programs" {
     "$BIN/noiselab" --help >"$BATS_TEST_TMPDIR/help"
     awk 'length > 100 || NR > 24 { exit 1 }' "$BATS_TEST_TMPDIR/help"
     for question in 'What does this agent cost?' 'Is this cluster quiet?' 'How sensitive is this machine?'; do
@@ -16,10 +16,6 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
     done
     "$BIN/noiselab" | cmp - "$BATS_TEST_TMPDIR/help"
     "$BIN/noiselab" help | cmp - "$BATS_TEST_TMPDIR/help"
-}
-
-# bats test_tags=quick
-@test "every command of the help is a program, and every program is a command" {
     "$BIN/noiselab" --list-tables | cut -f 2 | sort >"$BATS_TEST_TMPDIR/commands"
     while read -r name; do "$BIN/noiselab" --help | grep -q "^  $name "; done <"$BATS_TEST_TMPDIR/commands"
     printf '%s\n' "$BIN"/noiselab-* | sed 's/.*noiselab-//' | sort | diff "$BATS_TEST_TMPDIR/commands" -
@@ -33,14 +29,12 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
     explains inconclusive '(verdict): '
     explains detection\ limit '(word): '
     explains --margin 'noiselab analyze --help'
-    # one word, several meanings
     for meaning in command experiment analysis; do explains agent "($meaning): "; done
 }
 
 @test "every row of every table can be explained" {
     WORDS | cut -f 3 | sort -u >"$BATS_TEST_TMPDIR/words"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/words")" -gt 200 ]
-    # no row without its text
     [ -z "$(WORDS | awk -F '\t' 'NF != 5 || $5 == ""')" ]
 }
 
@@ -50,16 +44,12 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
 meant() { run_refused "did you mean $1?" "${@:2}" 2>"$ERR"; }
 
 # bats test_tags=quick
-@test "a slip in a command, an experiment or a word names what was meant" {
+@test "a slip in a command, experiment, word, option, operation, kind, pattern, start or check names what was meant" {
     meant analyze "$BIN/noiselab" anlyze
     meant sensitivity "$BIN/noiselab" run sensitvity
     meant allreduce "$BIN/noiselab" help allredcue
-    # what is like nothing gets no guess
     run -2 --separate-stderr "$BIN/noiselab" xyzzy
     [[ "$stderr" != *'did you mean'* ]]
-}
-
-@test "a slip in an option names what was meant, in programs, experiments and analyses" {
     meant --seconds "$DETECT" --secnds 5
     meant --level "$BIN/noiselab-gen" --lvel 1
     meant --compare-replay "$BIN/noiselab" run agent --compare-reply
@@ -69,9 +59,6 @@ meant() { run_refused "did you mean $1?" "${@:2}" 2>"$ERR"; }
     run --separate-stderr "$DETECT" --seconds
     [[ "$stderr" == *'--seconds: needs a value (--seconds TIME)'* ]]
     "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op empty --half 10ms --levels 0,1 --out "$OUT" >/dev/null
-}
-
-@test "a slip in an operation, kind, pattern, design, start or check names what was meant" {
     meant allreduce "$DETECT" --op barrier,allredcue
     meant window "$DETECT" --starts windw
     meant procfs "$DETECT" --op empty --dry-run --kind prcfs
@@ -92,7 +79,6 @@ meant() { run_refused "did you mean $1?" "${@:2}" 2>"$ERR"; }
     bare "$BIN/noiselab" run agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,10
     bare "$BIN/noiselab" plan --detect 1 --half-period 10
     bare "$BIN/noiselab-node-health" --max-age 10
-    # seconds are seconds, and 0 has no unit
     "$DETECT" --dry-run --op empty --levels 0,1 --seconds 10 --warmup 0 --out "$OUT" >/dev/null
     "$DETECT" --dry-run --op empty --levels 0,1 --seconds 10s --out "$OUT" >/dev/null
 }
@@ -145,19 +131,15 @@ without() {
 @test "a plan that lacks a field ends an experiment with status 70 and the field's name, and nothing is guessed" {
     other_programs
     lost() {
-        local field=$1
-        shift
-        without "$1"
-        shift
-        run -70 --separate-stderr "$BIN/noiselab" run "$@" --out "$OUT"
-        [[ "$stderr" == *"there is no value '$field'"* ]]
+        without "$2"
+        run -70 --separate-stderr "$BIN/noiselab" run "${@:3}" --out "$OUT"
+        [[ "$stderr" == *"there is no value '$1'"* ]]
         [ ! -e "$OUT" ]
     }
     lost rounds 'del(.rounds)' sensitivity --ranks 1 --op empty --levels 0,1 --seconds 1 --dry-run
     lost 'treatments.*.pattern' 'del(.treatments[0].pattern)' sensitivity --ranks 1 --op empty --levels 0,1 --seconds 1
     lost halves_per_round '.halves = .halves_per_round | del(.halves_per_round)' sensitivity --design launches --ranks 1 --op empty --levels 1 --seconds 9
     lost halves_per_round 'del(.halves_per_round)' agent --agent-cmd 'sleep 9' --agent-period 100ms --ranks 1 --op empty
-    # what is no JSON at all is no plan, either
     without '"x"'
     run -70 --separate-stderr "$BIN/noiselab" run sensitivity --ranks 1 --op empty --levels 0,1 --seconds 1 --out "$OUT"
 }
@@ -169,7 +151,6 @@ without() {
     cp "$BATS_TEST_TMPDIR/other" "$launch/launch.json"
     run -70 --separate-stderr "$BIN/noiselab" run sensitivity --resume "$OUT" --dry-run
     [[ "$stderr" == *"there is no value 'ended'"* ]]
-    # however it is laid out
     jq -c '.ended = "complete"' "$BATS_TEST_TMPDIR/other" >"$launch/launch.json"
     run --separate-stderr "$BIN/noiselab" run sensitivity --resume "$OUT" --dry-run
     [[ "$stderr" == *'1 of 1 planned launches are complete'* ]]
@@ -227,7 +208,6 @@ completes() {
     [ "$(completed noiselab-detect --half)" = --half-period ]
     [ "$(completed noiselab-detect --design = lo)" = lockin ]
     [ "$(completed noiselab-gen --kind pro)" = procfs ]
-    # a time is not known
     [ -z "$(completed noiselab-detect --seconds '')" ]
     cd "$BATS_TEST_TMPDIR" && mkdir -p results && [ "$(completed noiselab report res)" = results ]
 }
@@ -300,7 +280,6 @@ completes() {
         [ -s "$BATS_TEST_TMPDIR/root/usr/share/$file" ]
     done
     "$BATS_TEST_TMPDIR/root/usr/bin/noiselab" help allreduce | grep -q operation
-    # man pages have the options of the tables, and of the experiments
     for page in "$root"/docs/man/*.1; do [ -s "$BATS_TEST_TMPDIR/root/usr/share/man/man1/${page##*/}" ]; done
     grep -qF '\-\-half\-period' "$BATS_TEST_TMPDIR/root/usr/share/man/man1/noiselab-detect.1"
     grep -qF '\-\-self\-check' "$BATS_TEST_TMPDIR/root/usr/share/man/man1/noiselab-run.1"

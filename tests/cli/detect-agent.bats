@@ -67,14 +67,12 @@ shared() { "${CC:-cc}" -shared -fPIC -o "$BATS_TEST_TMPDIR/$1" -x c - -ldl; }
         "$((2 * n)) off/0/// $n on//ours// $n on/1/spin/periodic/random " ]
     awk -F , -v wanted="$n" 'NR > 1 && $25 == "ours" { n++; bad += $22 == "" || $23 $24 $29 != ""; d += $9; w++ }
         END { print n, bad, d / w; exit !(n == wanted && bad == 0 && d / w > 0.5 && d / w < 6) }' "$one/halves.csv"
-    # a row for every half, in the same order
     agent=$one/agent.$host.csv
     [ "$(head -n 1 "$agent")" = launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,start_ns,wall_ns,preempted_ns,switch_ns,settle_ns,agent_cpu_ns,agent_on_ranks_ns,others_on_ranks_ns,preempted_by_agent_ns,preempted_by_others_ns,preempted_by_kernel_ns,preempted_by_noiselab_ns,preempted_unknown_ns,scraper_cpu_ns,wakeups,voluntary_switches,involuntary_switches,migrations,processes,started,rss_kib,read_bytes,written_bytes,observer_cpu_ns,observer_on_ranks_ns,lost_switches,switch_ins,switch_outs,planned_ns ]
     diff <(awk -F , 'NR > 1 { print $2, $3, $5, $6, $7, $8, $25, $11, $14 }' "$one/halves.csv") <(awk -F , 'NR > 1 { print $4, $5, $6, $7, $8, $10, $9, $12, $13 }' "$agent")
     [ "$(awk -F , 'NR == 2 { print $11 }' "$agent")" = 0 ]
     awk -F , 'NR > 1 && ($15 < 25e6 || $14 == "") { bad++ } END { exit bad + 0 }' "$agent"
     awk -F , 'NR > 1 && $9 == "ours" { on += $16 } NR > 1 && $8 == "off" { off += $16 } END { print on, off; exit !(off < 0.02 * on) }' "$agent"
-    # the other files have the arm, too
     grep -q ",on,,.*,ours,,,$" "$one/hist.csv"
     grep -q ',on,,.*,ours,,,,' "$one/ranks.csv"
     grep -q ',on,,ours,,,,' "$one/nodes.csv"
@@ -101,7 +99,6 @@ END
     grep -q 'the agent is switched all the same, without a record of who took the CPUs' "$ERR"
     jq -e '.ended == "complete" and .agents[0].died == null' "$OUT/one/launch.json"
     [ -z "$(column preempted_by_agent_ns "$OUT"/one/agent.*.csv | tr -d '\n')" ]
-    # and asked for by name it is refused
     LD_PRELOAD=$BATS_TEST_TMPDIR/closed.so ends 2 with_agent --seconds 1 --agent "--who cpu" --launch-id two
 }
 
@@ -143,7 +140,6 @@ END
     # settling: half a period before a stretch, 5 ms before a quick half
     awk "$header"'$c["settle_ns"] < ($c["planned_ns"] == 3e8 ? 25e6 : 5e6) { exit 1 }' "$one"/agent.*.csv
     diff <(column planned_ns "$one/halves.csv") <(column planned_ns "$one/agent.$(hostname).csv")
-    # it ran in its on halves, and not while it was frozen
     awk "$header"'{ used[$c["arm"]] += $c["agent_cpu_ns"] } END { print used["on"], used["off"]; exit !(used["off"] < 0.05 * used["on"]) }' "$one"/agent.*.csv
 }
 

@@ -200,7 +200,6 @@ load detect
 @test "a launch with a generator keeps slices of its loop and when the generator ran, one without keeps neither" {
     launch 1 --op empty --levels 20 --seconds 0.4 --warmup 0s --half-period 20ms --period 10ms --launch-id with
     [ "$(head -c 8 "$OUT"/with/slices.*.bin)" = NLSLICES ]
-    # every half has a block
     [ "$(grep -ao SLCE "$OUT"/with/slices.*.bin | wc -l)" -ge "$(($(wc -l <"$OUT/with/halves.csv") - 1))" ]
     grep -qE '^# origin_monotonic_ns: [0-9]+$' "$OUT"/with/generator.*.trace
     grep -qE '^# span_ns: [0-9]+$' "$OUT"/with/generator.*.trace

@@ -32,14 +32,11 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
     [ "$(of clock here)" = "clock source $(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" ]
 }
 
-@test "without mpirun no experiment can run: status 2, and the package that would help" {
+@test "without an mpirun, or with one whose ranks do not find each other, no experiment can run: status 2, and the package that would help" {
     PATH=$(path_without "$BATS_TEST_TMPDIR/path" mpirun mpiexec orterun prterun srun sbatch) ends 2 "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
     [ "$(state MPI), $(of MPI here)" = 'missing, no mpirun and no srun in PATH' ]
     [[ "$(of MPI change)" == *openmpi-bin* ]]
     [ "$(experiment sensitivity) $(experiment agent) $(experiment analysis)" = 'missing missing good' ]
-}
-
-@test "an mpirun whose ranks do not find each other is told from one that works" {
     slurm_stub mpirun <<<"case \$1 in --version) echo 'mpirun (Open MPI) 9.9' ;; *) echo 'noiselab-detect: no such library' >&2; exit 1 ;; esac"
     NOISELAB_MPIRUN=mpirun ends 2 "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
     [ "$(of MPI here)" = 'mpirun (Open MPI) 9.9: cannot start ranks: no such library' ]
@@ -53,7 +50,6 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
 
 @test "a user without rights gets the same table, and nothing of the programs' own noise" {
     [ "$(id -u)" = 0 ] || skip 'only root can become another user'
-    # programs that the other user may read
     build=$(cd "$BIN/.." && pwd)
     folder=$(mktemp -d /tmp/noiselab-doctor-test.XXXXXX)
     chmod 755 "$folder"

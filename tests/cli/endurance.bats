@@ -8,7 +8,6 @@ setup() { cd "$BATS_TEST_DIRNAME/../.." || return; }
 @test "whatever is killed, no agent stays frozen, no load goes on, no row is lost, and the campaign goes on" {
     needs_cpus 2
     ENDURANCE_LOAD_MS=10000 run tests/endurance.sh 1 7
-    # nobody can tell where not even campaigns can be made
     [ "$status" -ne 3 ] || skip "$(tail -n 1 <<<"$output")"
     [ "$status" -eq 0 ]
 }

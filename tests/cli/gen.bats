@@ -63,11 +63,10 @@ trace() { printf '%s\n' "$@" | tr ' ' '\t' >trace; }
 bad() {
     local option=${1%%:*} key=${1#*:} value
     [ "$key" != "$option" ] || key=''
-    shift
-    for value; do refused "--$option: ${key:+${key##*:}: }'$value'" --level 1 --duration 1s "--$option" "${key:+$key=}$value"; done
+    for value in "${@:2}"; do refused "--$option: ${key:+${key##*:}: }'$value'" --level 1 --duration 1s "--$option" "${key:+$key=}$value"; done
 }
 
-@test "values that are not what an option takes are refused by name, with an example" {
+@test "values that are not what an option takes, and options that are unknown, incomplete, misplaced or do not go together are refused in one line" {
     refused "--level: '12x' is not a percentage (try 0.1, 0.3%, 5)" --level 12x --duration 1s
     refused "--phase: 'x' is not a duration (try 0s, 2.5ms), aligned, staggered or random" --level 1 --duration 1s --phase x
     refused "--phase: node: '4/4' is not a node and the number of nodes (try 0/4, the first of four)" --level 1 --duration 1s --phase staggered:node=4/4
@@ -85,9 +84,6 @@ bad() {
     bad pattern:replay:scale-burst -2
     bad kind:sum:array-bytes 7
     bad duty-cap 0
-}
-
-@test "options that are unknown, incomplete, misplaced, or do not go together are refused in one line" {
     refused "'--levle': unknown option" --levle 3
     refused "'--jitter': no option by itself; use --pattern ...:jitter=PERCENT" --level 1 --duration 1s --pattern jittered --jitter 5
     refused "'--du': several options begin like this" --du 3
@@ -136,7 +132,7 @@ bad() {
     refused "--control-fd: 7 is not a control page" --control-fd 7 7<>zeros
 }
 
-@test "a trace that is none is refused with file and line" {
+@test "a trace that is none is refused with file and line, and what cannot be prepared before anything is loaded" {
     # what else is wrong with a line: tests/unit/noisegen/patterns/test_trace.c
     trace '# x' '5 10' '7 1'
     refused "--replay: trace:3: overlaps the burst before it" --replay trace
@@ -145,6 +141,9 @@ bad() {
     refused "--replay: cannot read 'nothing': No such file or directory" --replay nothing
     mkfifo pipe
     for file in /dev/zero . pipe; do refused "--replay: '$file' is not a regular file" --replay "$file"; done
+    refused "--kind: disk on CPU $first_cpu: --kind: folder: 'nothing' does not exist" --kind disk:folder=nothing --level 1 --duration 5s
+    trace '0 1000 - disk' '1000000 1000 - spin'
+    refused "--kind: disk on CPU $first_cpu: --kind: folder: 'nothing' does not exist" --replay trace --kind spin:folder=nothing
 }
 
 @test "a trace says itself how much and when, and is refused where that cannot be" {
@@ -217,14 +216,12 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     for kind in $(awk '/^[a-z]/ { print $1 }' <<<"$output"); do [[ "$help" == *"  $kind "* ]]; done
     run --separate-stderr noiselab-gen --list patterns
     for pattern in $(awk '{ print $1 }' <<<"$output"); do [[ "$help" == *"  $pattern "* ]]; done
-    # the cores, and the CPUs of its binding
     [ "$(taskset -c "$last_cpu" noiselab-gen --list cpus)" = "$(uname -n) 1 $last_cpu" ]
     [[ "$(noiselab-gen --list cpus)" =~ ^[^\ ]+\ [1-9][0-9]*\ [0-9,-]+$ ]]
     [[ "$(noiselab-gen --version)" == "noiselab-gen "[0-9]* ]]
     NOISELAB_PRESETS=/nonexistent refused "--list presets: cannot read '/nonexistent'" --list presets
     run --separate-stderr noiselab-gen --list presets
     for name in seed-0.01 seed-1 node_exporter collectd sadc slurm-accounting; do [[ "$output" == *"$name "* ]]; done
-    # and each of them can be used
     for name in $(awk '{ print $1 }' <<<"$output"); do dry "would load CPU" --preset "$name" --duration 60s; done
 }
 
@@ -312,7 +309,6 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     # scaled: twice as fast, half as long; and again and again
     certified --replay trace --pattern replay:scale-period=0.5,scale-burst=0.5,loop=yes --tolerance 100 --duration 225ms --kind sum
     says '.bursts_planned == 9 and .requested_ns == 6000000 and .trace.loop and .trace.scale_period == 0.5 and .trace.scale_burst == 0.5'
-    # once: the rest of the time is quiet
     certified --replay trace --tolerance 100 --duration 200ms
     [ "$(value bursts_planned)" = 3 ]
 }
@@ -325,7 +321,6 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     local others=(--tolerance 100 --on "cpu:$last_cpu,cpu:$first_cpu")
     certified --replay trace "${others[@]}"
     [ "$(value 'threads | map(.cpu, .requested_ns | tostring) | join(" ")')" = "$last_cpu 3000000 $first_cpu 4000000" ]
-    # without that column every CPU gets all of it
     trace '# span_ns: 200000000' '10000000 1000000' '60000000 1000000'
     run --separate-stderr noiselab-gen --replay trace "${others[@]}" --pattern replay:scale-burst=2,loop=yes --duration 400ms
     [[ "$output" == *"replay of 'trace', bursts x 2, times between them x 1: 4 % of one CPU summed over CPUs, 4.00 times the recording's 1 %; 16 ms requested"* ]]
@@ -416,12 +411,6 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     failed "cannot write in 'disk': No space left on device"
 }
 
-@test "what cannot be prepared is said before anything is loaded" {
-    refused "--kind: disk on CPU $first_cpu: --kind: folder: 'nothing' does not exist" --kind disk:folder=nothing --level 1 --duration 5s
-    trace '0 1000 - disk' '1000000 1000 - spin'
-    refused "--kind: disk on CPU $first_cpu: --kind: folder: 'nothing' does not exist" --replay trace --kind spin:folder=nothing
-}
-
 @test "no load outlives its parent, on no CPU and in no child, unless it is told to" {
     mkdir folder
     trace '0 200000 - fork' '10000000 200000 - disk' '20000000 200000 - spin'
@@ -453,13 +442,10 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     [ -z "$(find /tmp /dev/shm -maxdepth 1 -newer marker -name '*noiselab-gen*' 2>/dev/null)" ]
 }
 
-@test "a certificate that cannot be written is an error" {
+@test "a certificate is JSON also of a file name of any bytes, and one that cannot be written is an error" {
     [ -w /dev/full ] || skip "no /dev/full here"
     run -2 --separate-stderr bash -c 'noiselab-gen --level 0 --duration 100ms >/dev/full'
     [[ "$stderr" == *"cannot write the certificate"* ]]
-}
-
-@test "a file name of any bytes still gives a certificate in JSON" {
     trace '0 1000000' '10000000 1000000'
     name=$(printf 'tr\377ce')
     mv trace "$name"

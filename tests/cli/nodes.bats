@@ -157,7 +157,6 @@ no_line_but() {
     grep -qE "cannot write '$OUT/one/(halves.csv|slices)'" "$ERR"
     [ "$status" -eq 2 ]
     [ "$(wc -l <"$BATS_TEST_TMPDIR/kept/halves.csv")" -gt 50 ]
-    # no line is cut off, and nothing is left that is half a file
     [ "$(awk -F , 'NF != 44' "$BATS_TEST_TMPDIR/kept/halves.csv" | wc -l)" -eq 0 ]
     [ "$(tail -c 1 "$BATS_TEST_TMPDIR/kept/halves.csv" | od -An -c | tr -d ' ')" = '\n' ]
     [ ! -e "$BATS_TEST_TMPDIR/kept/launch.json.new" ]

@@ -12,11 +12,10 @@ load ../helpers
 
 # profile STATUS WORD...: of two ranks, into out; ends with that status
 profile() {
-    local wanted=$1 crowd=()
-    shift
+    local crowd=()
     "$MPIRUN_COMMAND" --version 2>&1 | grep -q HYDRA || crowd=(--oversubscribe)
     rm -rf out
-    run "-$wanted" --separate-stderr noiselab-profile --out out -- "$MPIRUN_COMMAND" "${crowd[@]}" -n 2 "$@"
+    run "-$1" --separate-stderr noiselab-profile --out out -- "$MPIRUN_COMMAND" "${crowd[@]}" -n 2 "${@:2}"
 }
 
 # calls OPERATION: how often all ranks together called it
@@ -29,10 +28,8 @@ calls() { awk -F , -v name="$1" '$3 == name { n += $9 } END { print n + 0 }' out
     [ "$(calls allreduce)" -eq 1002 ]
     [ "$(calls barrier)" -eq 2 ]
     jq -e '.program == "noiselab-profile" and .ended == "complete" and .ranks == 2 and .status == 0' out/*/launch.json
-    # a histogram holds every call, and the table its bytes
     [ "$(awk -F , '$2 == "allreduce" && $6 == "inside" { n += $9 } END { print n }' out/*/histograms.csv)" -eq 1002 ]
     awk -F , '$3 == "allreduce" && $5 == 8 { if ($9 != 500 || $10 != 4000 || $6 != "world") exit 1; n++ } END { exit n != 2 }' out/*/operations.csv
-    # nothing is left of what it worked with
     [ "$(find out -name 'rank.*' | wc -l)" -eq 0 ]
 }
 
@@ -81,7 +78,6 @@ compiled() { printf "$2\n" >"$1.c" && "${CC:-cc}" -o "$1" "$1.c"; }
     compiled nothing 'int main(void) { return 0; }'
     profile 2 ./nothing
     says "/nothing' is not an MPI program: it needs no MPI library, and had loaded none when it ended"
-    # nothing of it stays, and what was there before does
     [ ! -e out ]
     mkdir -p kept/one
     touch kept/one/file
@@ -117,7 +113,6 @@ compiled() { printf "$2\n" >"$1.c" && "${CC:-cc}" -o "$1" "$1.c"; }
     profile 2 sh -c "python3 -c '$open; mpi.MPI_Init(None, None); subprocess.run([\"true\"]); mpi.MPI_Finalize()'; true"
     says "loaded the MPI library itself and looked its functions up there"
     [[ "$stderr" == *python3* ]]
-    # a module that is linked with MPI: its calls are counted
     mpicc -shared -fPIC -o module.so -x c - <<<'#include <mpi.h>
 int run(void) { MPI_Init(NULL, NULL); for (int i = 0; i < 5; i++) MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }'
     profile 0 python3 -c 'import ctypes; ctypes.CDLL("./module.so").run()'

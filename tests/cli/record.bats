@@ -54,7 +54,6 @@ refused() { refused_by noiselab-record "$@"; }
     record 0 --duration 400ms --out trace --json -- "$BUILD/bench/bench_busy" 5ms 50ms
     jq -e '.groups >= 4 and .percent_of_cpu > 3 and .lost == 0 and (.ins - .outs | fabs) <= 2' # a switch at the begin or the end <<<"$output"
     noiselab-gen --replay trace --dry-run
-    # the columns of the generator's format
     awk -F '\t' '/^#/ { next } NF != 5 || $4 != "-" || $5 != "bench_busy" { print; exit 1 }' trace
     record 0 --duration 300ms -- sh -c 'trap "" TERM; while :; do :; done'
     [[ "$stderr" == *"did not end within 5 s of SIGTERM and was killed"* ]]
@@ -69,7 +68,6 @@ refused() { refused_by noiselab-record "$@"; }
     [[ "$output" =~ "who ran ".*" of a CPU" ]]
     record 0 --cpus "$allowed" --duration 600ms --json
     jq -e '.tasks[] | select(.task == "bench_busy") | .busy_ns > 1e7 and .percent_of_cpu > 1 and .cpus != ""' <<<"$output"
-    # by source cpu only
     jq -e '.source != "cpu" or (.block_busy_ns | add) == .wall_on_cpu_ns' <<<"$output"
     # by a name of its own: other tests have busy programs, too
     cp "$BUILD/bench/bench_busy" "left$$"
@@ -89,26 +87,23 @@ refused() { refused_by noiselab-record "$@"; }
 }
 
 
-@test "a process that ends meanwhile is said, and what was recorded stays" {
+@test "a process that ends meanwhile is said, and what was recorded stays; so it does of an interrupted recording" {
     busy
     (sleep 0.6 && kill -9 "$busy") 3>&- &
     record 0 --pid "$busy" --duration 20s --out trace --json
     [[ "$stderr" == *"process $busy ended after 0."*"what was recorded stays"* ]]
     jq -e '.span_ns < 10e9 and .groups >= 3' <<<"$output"
     noiselab-gen --replay trace --dry-run
-}
-
-@test "an interrupted recording keeps what it has" {
     busy
-    noiselab-record --pid "$busy" --duration 60s --out trace --json 3>&- >summary &
+    noiselab-record --pid "$busy" --duration 60s --out other --json 3>&- >summary &
     recorder=$!
     started="$started $recorder"
     sleep 0.8
     kill -INT "$recorder"
     wait "$recorder"
     jq -e '.span_ns < 30e9 and .groups >= 3' summary
-    noiselab-gen --replay trace --dry-run
-    [ ! -e trace.new ]
+    noiselab-gen --replay other --dry-run
+    [ ! -e other.new ]
 }
 
 @test "a process that does nothing leaves no trace" {
@@ -135,7 +130,6 @@ refused() { refused_by noiselab-record "$@"; }
     jq -e '.source == "schedstat" and .groups >= 2 and .percent_of_cpu > 3' <<<"$output"
     nobody ./noiselab-record --source cpu --duration 500ms -- ./bench_busy 5ms 50ms
     [[ "$status" -eq 2 && "$stderr" == *"not allowed to watch CPU"* ]]
-    # another user's process
     busy
     nobody ./noiselab-record --cpus "$allowed" --duration 500ms --json
     jq -e '.source == "proc" and .block_busy_ns == null and (.tasks[] | select(.task == "bench_busy") | .bursts == null and .busy_ns > 1e7)' <<<"$output"

@@ -76,7 +76,6 @@ sound() {
 
 
 @test "without scripts the page says and shows the same" {
-    # what a browser is given
     sed '/<script>/,/<\/script>/d' "$CAMPAIGNS/demo/report.html" >"$BATS_TEST_TMPDIR/plain.html"
     [ "$(grep -c '<section id=' "$BATS_TEST_TMPDIR/plain.html")" -eq 7 ]
     ! grep -q '<button' "$BATS_TEST_TMPDIR/plain.html" || false

@@ -121,7 +121,6 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     cmp "$OUT/classes.conf" "$BATS_TEST_TMPDIR/classes"
     grep -qx '# limits: limits.conf' "$OUT/schedule.tsv"
     cmp "$OUT/limits.conf" "$BATS_TEST_TMPDIR/limits"
-    # over seeds every node is drawn
     for seed in 1 2 3 4; do
         rm -rf "$OUT"
         acceptance --submit --nodes 3 --seed "$seed" --launches 1 >/dev/null

@@ -102,11 +102,9 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ "$(grep -h Again "$OUT"/agent/* | sort | paste -sd ' ' -)" = 'Again "0.1" Again "1" Again "60"' ]
     [ "$(words_of --agent-period | sort -u | paste -sd ' ' -)" = '1000000000ns:interval=1s 100000000ns:interval=0.1s 60000000000ns:interval=60s' ]
     [ "$(words_of --block | sort -u | paste -sd ' ' -)" = '2000000000ns 60000000000ns' ]
-    # what is left out after a start: some periods and a half
     [ "$(words_of --agent-settle | sort -u | paste -sd ' ' -)" = '1050000000ns 1500000000ns 30000000000ns' ]
     [ "$(key analyses)" = intervals ]
     [ "$(key agent_intervals)" = 0.1s,1s,60s ]
-    # the script that is submitted goes on with these
     grep -qx "agent_cmd='agentd -f -C @FILE@'  # .*" "$OUT/job.sbatch"
     grep -q "^sweep='0.1s,1s,60s:template=" "$OUT/job.sbatch"
     # an interval of a scrape is its period
@@ -120,7 +118,6 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     printf '%s\n' '# name  options' "heavy  --agent-cmd '$(busy 4ms 20ms)' --agent-period 20ms --block 200ms --agent-settle 10ms --agent-cpu 0" \
         "light  --agent-cmd '$(busy 10us 20ms)' --agent-period 20ms --block 200ms --agent-settle 10ms" >"$BATS_TEST_TMPDIR/agents.conf"
     ends '1|3' run_agent --agents "$BATS_TEST_TMPDIR/agents.conf" --launches 2 --seconds 1 --warmup 0s --seed 4 --margin 0.001
-    # one answer, and after it the paths
     [ "$(grep -c 'the machine was busy' "$BATS_TEST_TMPDIR/stdout")" -le 1 ]
     [ "$(grep -c ' is like$' "$BATS_TEST_TMPDIR/stdout")" -eq 0 ]
     [ "$(tail -n 1 "$BATS_TEST_TMPDIR/stdout")" = "the load that is like it: noiselab analyze equivalent $OUT" ]
@@ -209,7 +206,6 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ "$(key decided_after)" = "$(planned | wc -l) of 4" ]
     [ "$(ls -d "$OUT"/*/launch.json | wc -l)" -eq "$(planned | wc -l)" ]
     grep -q 'has decided: the other launches are not run' "$ERR"
-    # whoever goes on finds nothing to do
     "$BIN/noiselab" run agent --resume "$OUT" --dry-run 2>&1 | grep -q "$(planned | wc -l) of $(planned | wc -l) planned launches are complete"
 }
 

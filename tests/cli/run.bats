@@ -42,7 +42,6 @@ cut_short() { sed -i 's/^  "ended": .*/  "ended": null,/' "$OUT/$1/launch.json";
     [ "$(planned | wc -l)" -eq 3 ]
     [ "$(planned)" = "$(taken)" ]
     for line in 'schema: 1' 'experiment: sensitivity' 'seed: 7' 'launches: 3'; do grep -qx "# $line" "$OUT/schedule.tsv"; done
-    # the seed is counted on, and the launches have it
     [ "$(jq -r .seed "$OUT"/*/launch.json | sort -u | paste -sd ' ' -)" = '7 8 9' ]
     [ ! -e "$OUT/claims" ]
     run_refused 'has a schedule already' run_sensitivity
@@ -76,7 +75,6 @@ cut_short() { sed -i 's/^  "ended": .*/  "ended": null,/' "$OUT/$1/launch.json";
     # a launch of that name would count as the one that was asked for
     mkdir -p "$OUT/mine"
     run_refused "--launch-id: 'mine' is taken" run_sensitivity --launch-id mine
-    # a PATH with all that is needed but Slurm's commands
     local path
     path=$(path_without "$BATS_TEST_TMPDIR/path" Rscript sbatch srun sinfo squeue scontrol scancel salloc)
     no_slurm() { PATH=$path "$BIN/noiselab" run "$@" --out "$OUT" 2>"$ERR"; }
@@ -258,7 +256,6 @@ EOT
     submit --array --launches 2 --partition short --sbatch '-C haswell' --sbatch '-S 1' --sbatch 'comment=x' --out "$OUT" || true
     for line in '-C haswell' '-S 1' --comment=x --partition=short; do grep -qxF -- "#SBATCH $line" "$OUT/job.sbatch"; done
     for line in '-C haswell' --partition=short; do grep -qxF -- "#SBATCH $line" "$OUT/finish.sbatch"; done
-    # and also when it goes on
     resume --submit --array --dry-run
     [ "$(grep -cxF -- '#SBATCH --partition=short' "$BATS_TEST_TMPDIR/stdout")" -eq 2 ]
     [ "$(grep -cxF -- '#SBATCH -C haswell' "$BATS_TEST_TMPDIR/stdout")" -eq 2 ]

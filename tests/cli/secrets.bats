@@ -27,7 +27,6 @@ holds_secret() { grep -rlF geheim "$@"; }
     wait "$shell" || true
     [ "$(holds_secret "$OUT" "$ERR" "$BATS_TEST_TMPDIR/stdout")" = "$OUT/schedule.private.tsv" ]
     [ "$(stat -c %a "$OUT/schedule.private.tsv")" = 600 ]
-    # the others are as the user has them
     [ "$(find "$OUT" -type f ! -name schedule.private.tsv ! -name 'agent.*.log' ! -perm 640)" = '' ]
     [ "$(find "$OUT" -type d ! -perm 750)" = '' ]
     grep -qF -- '-u ***' "$OUT/schedule.tsv"
@@ -37,7 +36,6 @@ holds_secret() { grep -rlF geheim "$@"; }
     [ -z "$(holds_secret "$OUT" "$ERR" "$BATS_TEST_TMPDIR/stdout")" ]
     jq -e '.command | any(contains("--token=***"))' "$OUT"/*/launch.json >/dev/null
     [ ! -e "$OUT/schedule.private.tsv" ]
-    # what is no longer known cannot be run
     rm -r "$(find "$OUT" -mindepth 1 -maxdepth 1 -name '*-0002')"
     run_refused 'is gone: it can only be analysed' run_secret --resume "$OUT"
 }
@@ -56,12 +54,8 @@ holds_secret() { grep -rlF geheim "$@"; }
 }
 
 # bats test_tags=quick
-@test "what is wrong with a command is said without its password" {
+@test "what is wrong with a command is said without its password, and an agent is called as its program, whatever is set before it" {
     ends 2 "$BIN/noiselab-agent" --agent-cmd 'nosuchprogram --password=geheim' 2>"$ERR"
     [ "$(grep -cF geheim "$ERR")" -eq 0 ]
-}
-
-# bats test_tags=quick
-@test "an agent is called as its program, whatever is set before it" {
     [ "$("$BIN/noiselab-agent" --shell --agent-cmd 'DB_PASS=geheim sleep 9' --json --dry-run 2>"$ERR" | jq -r .agent)" = sleep ]
 }

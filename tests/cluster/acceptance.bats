@@ -27,7 +27,6 @@ hosts_of() { jq -r '[.hosts[].host] | join(",")' "$@"; }
     [ "$(sed 1d "$OUT"/*-000[12]/mismatches.csv | cut -d , -f 1,4,6 | sort -u | grep -c -e ',node1,node2$' -e ',node2,node3$')" -eq 2 ]
     grep -q 'integrity' "$TEXT"
     jq -e '.verdict == "fail"' "$OUT/verdict.json"
-    # the load was on the node that the schedule drew, and that node is found
     chosen=$(jq -r .options.noise_nodes "$OUT"/*-selfcheck/launch.json)
     [ "node$(sed -n 's/.*--noise-node=\([0-9]*\).*/\1/p' "$OUT/schedule.tsv")" = "$chosen" ]
     jq -e --arg chosen "$chosen" '.self_check.verdict == "pass" and .self_check.chosen == $chosen' "$OUT/verdict.json"
@@ -35,10 +34,8 @@ hosts_of() { jq -r '[.hosts[].host] | join(",")' "$@"; }
         head -n 1 "$OUT/nodes/$node.txt" | grep -qxE 'verdict: (pass|fail|inconclusive)'
         sed -n 2p "$OUT/nodes/$node.txt" | grep -qE '^ended_utc: 20'
     done
-    # the health checker of a node reads what was stored
     ends 1 "$BIN/noiselab-node-health" --host node2 --max-age 1h "$OUT/nodes" >"$TEXT"
     grep -q '^scontrol update NodeName=node2 State=DRAIN Reason="noiselab: ' "$TEXT"
-    # the same answer again, as lines
     ends 1 "$BIN/noiselab" run acceptance --finish "$OUT" --lines >"$TEXT"
     grep -qx 'verdict: fail' "$TEXT"
 }
@@ -82,7 +79,6 @@ assert int(suite.get('failures')) == sum('failure' in inner for inner in cases.v
 assert cases['noiselab.acceptance', 'integrity'] == [] and cases['noiselab.acceptance', 'detour'] == ['failure']
 assert all(cases['noiselab.node', f'node{k}'] == ['failure'] for k in (1, 2, 3))
 END
-    # the report is by the same limits, and has the node and check matrix
     grep -q 'Verdicts by node and check' "$OUT/report.html"
     grep -q 'limits.conf:2' "$OUT/report.html"
     for node in node1 node2 node3; do [ "$(head -n 1 "$OUT/nodes/$node.txt")" = 'verdict: fail' ]; done

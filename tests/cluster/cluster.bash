@@ -7,15 +7,14 @@ BIN="$(cd "$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}/bin" && pwd)"
 
 # cluster_up NODES [OPTION]...: sets DIR, or leaves out what needs it if this machine cannot have a cluster. One that could and does not come up is a failure.
 cluster_up() {
-    local n_nodes=$1 option=''
-    shift
+    local option=''
     [[ " $* " != *' --no-slurm '* ]] || option=--no-slurm
     export DIR=''
     leave_out "$("$CLUSTER" why-not $option | head -n 1)"
     [ -z "$LEFT_OUT" ] || return 0
     # a short path: sockets lie in it
     DIR=$(mktemp -d /tmp/noiselab-cluster.XXXXXX)
-    "$CLUSTER" up --nodes "$n_nodes" --tag "t$$" "$@" "$DIR" || {
+    "$CLUSTER" up --nodes "$1" --tag "t$$" "${@:2}" "$DIR" || {
         head -n 20 "$DIR"/log/*
         return 1
     } >&2

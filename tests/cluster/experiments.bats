@@ -15,29 +15,19 @@ teardown() {
 }
 
 # experiment NAME ARGUMENTS: on the login node, everything it says into $TEXT
-experiment() {
-    local name=$1
-    shift
-    on_login "$BIN/noiselab" run "$name" "$@" >"$TEXT" 2>&1
-}
+experiment() { on_login "$BIN/noiselab" run "$@" >"$TEXT" 2>&1; }
 
 # barriers OPTIONS: a sensitivity experiment that is as short as possible, with time for a machine that is busy
 barriers() { experiment sensitivity --out "$OUT" --op barrier --bytes 8 --levels 5 --no-report --submit --time 30 --warmup 0s "$@"; }
 
 # in_job NODES EXPERIMENT ARGUMENTS: within an allocation
-in_job() {
-    local n=$1
-    shift
-    on_login salloc --quiet --nodes="$n" "$BIN/noiselab" run "$@" >"$TEXT" 2>&1
-}
+in_job() { on_login salloc --quiet --nodes="$1" "$BIN/noiselab" run "${@:2}" >"$TEXT" 2>&1; }
 
 # refused WANTED COMMAND...: status 2 and one line that holds WANTED, no campaign
 refused() {
-    local wanted=$1
-    shift
-    ends 2 "$@"
+    ends 2 "${@:2}"
     [ "$(grep -v '^noiselab-run: plan: ' "$TEXT" | grep -c '^noiselab-run: ')" -eq 1 ]
-    grep -qF -- "$wanted" "$TEXT"
+    grep -qF -- "$1" "$TEXT"
     [ ! -e "$OUT" ]
 }
 
@@ -133,7 +123,6 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     [ "$(jq -r .ended "$OUT"/*-0001/launch.json)" = complete ]
     [ "$(jq -r .ended "$OUT"/*-0002/launch.json)" = interrupted ]
     first=$(cksum "$OUT"/*-0001/halves.csv)
-    # on the nodes that are left
     experiment sensitivity --resume "$OUT" --submit --nodes 1
     job_ended
     is_whole
@@ -171,7 +160,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     [ "$(jq -r .slurm.SLURM_STEP_ID "$OUT"/*/launch.json)" != null ] || [ "$(jq -r .slurm.SLURM_JOB_ID "$OUT"/*/launch.json)" != null ]
 }
 
-@test "a time that cannot hold the launches is refused with the time that can, before and in the job" {
+@test "a time that cannot hold the launches is refused with the time that can, and what Slurm does not have in one line" {
     refused "partition 'short' ends jobs after 0:02:00" barriers --partition short --seconds 600
     refused '--time: 2 is too short' barriers --time 2 --seconds 600
     ends 2 on_login salloc --quiet --nodes=1 --time=2 \
@@ -179,9 +168,7 @@ hosts_of() { jq -r '.hosts[].host' "$@" | sort -u | paste -sd , -; }
     grep -qE 'the 1 launch\(es\) that are left take some 3 min, and this job ends in .* ask for --time=0:0[0-9]:00' "$TEXT"
     [ -s "$OUT/schedule.tsv" ]
     [ ! -e "$OUT/claims" ]
-}
-
-@test "what Slurm does not have is refused in one line, and leaves nothing" {
+    rm -r "$OUT"
     refused "--partition: 'nosuch' is not a partition here (main,short)" barriers --partition nosuch --seconds 1
     refused "--nodes: 9 nodes asked for, and partition 'main' has 3" barriers --nodes 9 --seconds 1
     refused 'sbatch: ' barriers --seconds 1 --sbatch '--constraint=nothing'

@@ -22,11 +22,7 @@ on_nodes() {
     [ "$(paste -sd, "$BATS_TEST_TMPDIR/seats")" = '0 node1,1 node1,2 node2,3 node2' ]
 }
 
-run_on_nodes() {
-    local mpirun=$1
-    shift
-    NOISELAB_MPIRUN=$mpirun timeout 120 "$CLUSTER" mpirun "$DIR" "$@" --out "$OUT" 2>"$ERR" 3>&-
-}
+run_on_nodes() { NOISELAB_MPIRUN=$1 timeout 120 "$CLUSTER" mpirun "$DIR" "${@:2}" --out "$OUT" 2>"$ERR" 3>&-; }
 
 # rules_on_nodes MPIRUN FOLDER LIBRARY: each rule of advise acts for 2 and 2 ranks, and one that is wrong does not. A size is looked up as that of a rank
 # or of all of them, and which it is does not depend on where they are
@@ -109,7 +105,6 @@ hosts_reachable() {
     # other work on this machine may be pushed from the loaded CPU to the other one, and be seen there
     jq -e --arg chosen "$chosen" '.self_check | .chosen == $chosen and (.named | index($chosen) != null)' "$OUT/verdict.json"
     jq -e --arg chosen "$chosen" '[.generators[].host] == [$chosen]' "$OUT"/*-selfcheck/launch.json
-    # a launch that is lost is made again, on the same nodes in the same order
     rm -r "$OUT"/*-0002
     on_one_cpu "$BIN/noiselab" run acceptance --resume "$OUT" --no-report >"$BATS_TEST_TMPDIR/answer" 2>"$ERR" || [ $? -ne 2 ]
     [ "$(jq -r '.hosts | map(.host) | join(",")' "$OUT"/*-0002/launch.json)" = login,node2 ]

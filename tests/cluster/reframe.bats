@@ -56,7 +56,6 @@ check() {
     references generous 1e6 1e6 1e9
     check passes cluster 'noiselab_sensitivity.*barrier' "$PWD/generous" --performance-report
     grep -q '\[  PASSED  \] Ran 1/1 test case' said
-    # the figures are there, and the ranks were on two nodes of the cluster
     grep -q 'slowdown' said
     [ "$(jq -r '[.ranks, (.hosts | length)] | @csv' reframe/output/*/*/*/*/campaign/*/launch.json)" = 2,2 ]
 }
@@ -72,7 +71,6 @@ check() {
     long_only
     references generous 1e6 1e6 1e9
     check passes here noiselab_acceptance "$PWD/generous" --setvar checks=integrity,detour --performance-report
-    # the figure is that of the lines
     lost=$("$BIN/noiselab" run acceptance --finish reframe/output/*/*/*/*/campaign --no-report --lines | sed -n 's/^detour\.alone\.lost\..*: \(.*\) percent$/\1/p')
     grep 'detour.alone.lost' said | grep -qF " ${lost:0:5}"
     jq '."*".acceptance."latency.between.half_round_trip.0" = [1, null, null, "ns"]' generous >lacking

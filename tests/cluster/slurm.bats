@@ -17,11 +17,7 @@ teardown() {
 is_free() { [ "$(on_login sinfo -h -p main -t idle -o %D)" = 3 ]; }
 
 # detect NODES OPTION...: one rank on each
-detect() {
-    local n=$1
-    shift
-    on_login srun --mpi=pmix -N "$n" -n "$n" "$BIN/noiselab-detect" --op barrier --levels 10 --out "$OUT" "$@" 2>"$ERR"
-}
+detect() { on_login srun --mpi=pmix -N "$1" -n "$1" "$BIN/noiselab-detect" --op barrier --levels 10 --out "$OUT" "${@:2}" 2>"$ERR"; }
 
 @test "nodes have names, addresses and a CPU of their own" {
     on_login srun -l -N3 sh -c \
@@ -31,7 +27,6 @@ detect() {
     [ "$(cut -d' ' -f2 "$BATS_TEST_TMPDIR/nodes" | sort -u | wc -l)" -eq 3 ]
     # as many CPUs as this machine gives, in turn
     [ "$(sed 's/.*: //' "$BATS_TEST_TMPDIR/nodes" | sort -u | wc -l)" -eq "$(($(nproc) < 3 ? $(nproc) : 3))" ]
-    # a node's shared memory is its own
     "$CLUSTER" on "$DIR" node1 touch /dev/shm/mine
     [ -z "$("$CLUSTER" on "$DIR" node2 ls /dev/shm)" ]
     [ ! -e /dev/shm/mine ]
@@ -46,7 +41,6 @@ detect() {
         [ "$(jq -r '.hosts[].host' "$OUT"/*/launch.json)" = "$(seq -f 'node%g' "$n")" ]
         [ "$(jq -r .slurm.SLURM_JOB_NODELIST "$OUT"/*/launch.json)" = "node[1-$n]" ]
         jq -e '.slurm | (.SLURM_JOB_ID | tonumber) > 0 and (.SLURM_STEP_ID | tonumber) == 0' "$OUT"/*/launch.json
-        # the noise was on node1 alone
         awk -v n="$n" "$header"'
             $c["arm"] == "on" { on[$c["host"]] += $c["detours"] + 0 }
             END { for (host in on) hosts++; exit !(hosts == n && on["node1"] > 0) }' "$OUT"/*/ranks.csv

@@ -95,7 +95,6 @@ in_time() { awk -v up="$up" -v down="$down" 'BEGIN { exit !(up <= 15 && down <= 
         if in_time; then break; fi
     done
     in_time
-    # and again, when it is down
     "$CLUSTER" down "$DIR"
 }
 
@@ -125,7 +124,6 @@ steps_run() { "$CLUSTER" on "$DIR" node3 pgrep -x sleep >/dev/null 3>&-; }
     [ "$("$CLUSTER" run "$SECOND" squeue -h | wc -l)" -eq 0 ]
     [ "$(on_login sinfo -h -p main -o %N)" = node1 ]
     "$CLUSTER" down "$DIR"
-    # the other still works
     [ "$("$CLUSTER" run "$SECOND" srun -N2 hostname 3>&- | sort | paste -sd' ')" = 'node1 node2' ]
     "$CLUSTER" down "$SECOND"
     rm -rf "$SECOND"

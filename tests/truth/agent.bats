@@ -28,11 +28,9 @@ agreement() {
 
 # compared LEAST MOST ARGUMENTS...: a launch; sets AGREED to agreement's status
 compared() {
-    local least=$1 most=$2
-    shift 2
-    launch 1 --launch-id one --op empty "$@"
+    launch 1 --launch-id one --op empty "${@:3}"
     AGREED=0
-    agreement "$OUT/one/agent.$(hostname).csv" "$least" "$most" || AGREED=$?
+    agreement "$OUT/one/agent.$(hostname).csv" "$1" "$2" || AGREED=$?
 }
 
 # judged: a machine that was too busy each time is no failure

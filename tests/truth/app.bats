@@ -10,9 +10,7 @@ setup() {
 
 # followed LEVELS SECONDS COMMAND...: into c; the verdicts are in verdicts.json
 followed() {
-    local levels=$1 seconds=$2
-    shift 2
-    "$BIN/noiselab" run sensitivity --app --levels "$levels" --seconds "$seconds" --no-report --out c -- "$@" 3>&-
+    "$BIN/noiselab" run sensitivity --app --levels "$1" --seconds "$2" --no-report --out c -- "${@:3}" 3>&-
     "$BIN/noiselab" analyze --json c | jq '.verdicts' >verdicts.json
 }
 

@@ -61,7 +61,6 @@ stability() { "$BIN/noiselab" run stability --out "$OUT" "$@" 2>"$ERR"; }
     [ "$(ls "$OUT"/*/halves.csv | wc -l)" -eq 1 ]
     grep -q '"count": *100000' "$OUT"/*/launch.json
     [ "$(column operations "$OUT"/*/blocks.csv | sort -u)" = 100000 ]
-    # one launch cannot be called reproducible: no recommendation
     grep -q '^No configuration is shown to be reproducible' "$BATS_TEST_TMPDIR/stdout"
     # the remark folds where it happens to
     tr -s ' \n' ' ' <"$BATS_TEST_TMPDIR/stdout" | grep -q 'reproducibility needs 3'

@@ -72,7 +72,6 @@ apart() {
     jq -c .start $launch
     # one clock for each node: measured, with an offset no larger than half a round trip and the residual
     awk -F , 'NR > 1 && $4 == 1 && ($7 != 1 || ($8 < 0 ? -$8 : $8) > $10 / 2 + 1000) { print; bad = 1 } END { exit bad + 0 }' "$WORK"/starts/*/clocks.csv
-    # synchronised again on schedule
     [ "$(jq .start.sync.runs $launch)" -ge 2 ]
     # ranks begin within the bound nearly always, though a barrier on this network takes far longer
     judge awk -v n="$(jq .start.starts $launch)" -v late="$(jq .start.late_starts $launch)" 'BEGIN { exit !(n > 1000 && late < 0.2 * n) }'

@@ -22,14 +22,12 @@ was_undisturbed() {
 
 # delivers EXPRESSION OPTION...: a load whose certificate makes EXPRESSION true, in the first of three attempts on a free CPU
 delivers() {
-    local expression=$1 attempt
-    shift
     for attempt in 1 2 3; do
-        noiselab-gen --json --tolerance 100000 "$@" >certificate
-        if says "$expression"; then return 0; fi
+        noiselab-gen --json --tolerance 100000 "${@:2}" >certificate
+        if says "$1"; then return 0; fi
         jq -c '{pattern, level_requested_percent, ratio, bursts_planned, bursts_run, bursts_late, dropped_ns, lateness_ns, involuntary_switches}' certificate
         if was_undisturbed; then
-            echo "attempt $attempt of noiselab-gen $*: not delivered on a free CPU"
+            echo "attempt $attempt of noiselab-gen ${*:2}: not delivered on a free CPU"
             return 1
         fi
     done

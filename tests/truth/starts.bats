@@ -45,12 +45,10 @@ is_about() { awk -v got="$1" -v wanted="$2" 'BEGIN { exit !(got > 0.9 * wanted &
 @test "what a late rank costs is the lateness itself in a barrier, and half of it where nobody waits" {
     needs_cpus 2
     launch 2 --op barrier,allreduce,empty --bytes 8 --levels 0 --arrival late-any:amount=100us --per-operation-timing off --seconds 3 --launch-id one
-    # only their own halves say how late, and files of arms know nothing of them
     [ "$(awk -F , '$NF != "" && $7 != "on"' "$OUT/one/halves.csv" | tail -n +2 | wc -l)" -eq 0 ]
     [ "$(grep -c ',late-any,' "$OUT/one/halves.csv")" -gt 10 ]
     ! grep -q late-any "$OUT/one/ranks.csv" "$OUT/one/nodes.csv"
     [ "$(json .options.late.arrival)" = '"late-any"' ]
-    # all that came was planned
     awk -F , '$NF ~ /^[0-9]+$/ && $NF != 100000 * $12 { print; bad = 1 } END { exit bad }' "$OUT/one/halves.csv"
     judge is_about "$(cost_of barrier)" 1
     judge is_about "$(cost_of allreduce)" 1

@@ -12,11 +12,7 @@ setup() {
 }
 
 # probe RANKS OPTION...: on this machine, into $ROWS
-probe() {
-    local ranks=$1
-    shift
-    on_cores "$ranks" "$PROBE" "$@" >"$ROWS" 2>"$ERR"
-}
+probe() { on_cores "$1" "$PROBE" "${@:2}" >"$ROWS" 2>"$ERR"; }
 
 # all CONDITION: holds for every rank but 0. Columns have their names, e(x) is |x|.
 all() {

@@ -68,7 +68,6 @@ delivery() {
     judge awk '$2 < 0.9 || $2 > 1.1 { exit 1 }' "$BATS_TEST_TMPDIR/delivery"
     jq -e '.operations_set >= 2 and .generators[0].period_ns == 10000000' "$OUT/one/launch.json"
     [ "$(column operations "$OUT/one/halves.csv" | sort -u | wc -l)" -ge 2 ]
-    # halves are as long as planned, although they would be two and a half times as long half of the time
     judge awk "$header"'$c["arm"] == "off" { n++; t += $c["wall_ns"] } END { print t / n; exit t / n > 14e6 }' "$OUT/one/halves.csv"
 }
 

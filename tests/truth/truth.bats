@@ -48,10 +48,8 @@ holds() { awk "BEGIN { exit !($1) }"; }
     awk -F , 'NR > 1 && ($7 == "off" || $8 == 0) { d += $22; w += $11 } END { exit !(100 * d / w < 0.01) }' "$CAMPAIGN"/*/halves.csv
     launch=$(echo "$CAMPAIGN"/*/launch.json)
     jq '.generators[0]' "$launch"
-    # --on last: the CPU of the last rank
     [ "$(jq -r '.generators[0].cpu' "$launch")" = "$(jq -r '.placement[-1].cpu' "$launch")" ]
     [ "$(jq -c '.generators[0].cpus_seen' "$launch")" = "[$(jq -r '.placement[-1].cpu' "$launch")]" ]
-    # and it was the rank on that CPU that lost most, in the halves that held a burst
     judge awk -F , -v last="$(($(jq .ranks "$launch") - 1))" '
         NR > 1 && $8 == 5 && $23 > 0 { n++; there += $15 == last }
         END { print there, "of", n; exit !(n > 50 && there > 0.8 * n) }' "$CAMPAIGN"/*/halves.csv
