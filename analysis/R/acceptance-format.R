@@ -33,7 +33,7 @@ most_failing <- 40
 format_acceptance <- function(result) {
   rows <- result$checks
   why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
-  c(wrap_line(result$noise), result$answer, wrap_line(result$warnings), "", table_lines(checks_table(result), indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)),
+  c(wrap_line(result$noise), result$answer, "", table_lines(checks_table(result), indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)),
     "", failing_lines(result), wrap_line(sprintf("self-check: %s (%s)", result$self_check$verdict, result$self_check$reason)), "",
     node_lines(result), period_lines(result), format_notes(unique(result$notes)))
 }
@@ -66,7 +66,7 @@ acceptance_view <- function(result, operands) {
     sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason)
   }
   new_view(c(noise, result$answer, self), table,
-           "value: of the worst node or link, with its interval", c(failed, result$warnings, sprintf("%s: %s", open$check, open$reason)),
+           "value: of the worst node or link, with its interval", c(failed, sprintf("%s: %s", open$check, open$reason)),
            length(unique(result$notes)),
            all_command(operands, "acceptance"), report_beside(operands))
 }
@@ -116,7 +116,7 @@ acceptance_tables <- c("estimates", "figures", "checks", "judgements", "nodes", 
 acceptance_head <- function(result) c(
   pick(result, c("verdict", "answer", "judged", "complete", "ended_utc", "alpha")),
   list(noise = texts(result$noise), launches = texts(names(result$acceptance$launches)),
-       self_check = pick(result$self_check, c("verdict", "chosen", "named", "reason", "each")), warnings = texts(result$warnings))
+       self_check = pick(result$self_check, c("verdict", "chosen", "named", "reason", "each")))
 )
 
 acceptance_data <- function(result) {

@@ -34,7 +34,6 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   result <- list(judged = if (any(judgements$kind %in% noise_kinds)) "noise" else if (nrow(judgements) > 0) "data" else "nothing", checks = checks, judgements = judgements, figures = figures,
                  comparisons = comparisons, margins = margins, self_check = self_check,
                  ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, scans, alpha),
-                 warnings = busy_nodes_warning(figures),
                  notes = c(acceptance$notes, if (length(acceptance$hosts) < 3) sprintf(
                    "%s: none is compared with the others, which takes three; limits, a reference, wrong words and what the noise would cost at scale judge",
                    counted(length(acceptance$hosts), "node")), class_notes(classes), comparable$notes, referred$notes,
@@ -47,20 +46,6 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   result$verdict <- overall_verdict(result)
   result$answer <- acceptance_answer(result)
   structure(result, class = "nl_acceptance_verdict")
-}
-
-# What other tasks and the hypervisor took from CPUs that the checks had for themselves.
-busy_nodes_warning <- function(figures) {
-  busy <- figures[figures$metric %in% c("preempted", "steal") & figures$unit == "percent" & (figures$value >= busy_percent) %in% TRUE, ]
-  if (nrow(busy) == 0) return(character())
-  busy <- busy[order(-busy$value), ]
-  busy <- busy[!duplicated(paste(busy$entity, busy$metric)), ]
-  by <- c(preempted = "other tasks", steal = "the hypervisor")
-  said <- vapply(intersect(names(by), busy$metric), function(metric) {
-    mine <- busy[busy$metric == metric, ]
-    sprintf("%s took %s of a CPU on %s", by[[metric]], format_figure(mine$value[1], mine$unit[1]), few_words(mine$entity, 3))
-  }, "")
-  paste0("the machine was busy: ", join_words(said), "; what is small may be hidden by it: end what runs there, or measure when it is idle")
 }
 
 noise_kinds <- c("limit", "reference", "node", "link", "scale")

@@ -32,12 +32,10 @@ advise_table <- function(campaign, alpha = 0.01, margin = advise_margin_percent)
   levels <- campaign$rows[["level_requested_percent"]][campaign$rows[["arm"]] == "on"]
   judged <- advise_judged(figures, arms, screening, look$alpha, margin)
   library <- library_of(campaign)
-  tried <- tried_rules(campaign$dirs)
-  rows <- rules_judged(judged$rows, tried, library)
-  list(rows = rows, library = library, algorithms = algorithm_rows(figures, arms, look$alpha), figures = figures, each = judged$each,
+  list(rows = rules_judged(judged$rows, tried_rules(campaign$dirs), library), library = library, algorithms = algorithm_rows(figures, arms, look$alpha), figures = figures, each = judged$each,
        n_launches = length(launches), n_screening = length(screening), level_percent = if (length(levels) > 0) max(levels) else NA_real_,
        late = campaign$launches[[launches[1]]]$options[["late"]]$arrival %||% NA_character_, alpha = look$alpha,
-       note = c(look$note, defaults_own(rows, tried)))
+       note = look$note)
 }
 
 library_of <- function(campaign) {
@@ -278,17 +276,6 @@ rule_acts <- function(row, tried, library = "") {
   beside <- has_variables_only(library) ||
     all(vapply(row$ranks + c(-1, 1), function(n) identical(ran("without", n, "default"), ran("with", n, "default")), NA))
   if (advised == got && advised != "parts" && beside) "acts" else "refused"
-}
-
-# Of what is advised: those that the default runs, too, by what was tried. Its parameters (segments, trees) may be others.
-defaults_own <- function(rows, tried) {
-  rows <- rows[rows$rule %in% "acts", ]
-  is_own <- vapply(seq_len(nrow(rows)), function(i) {
-    mine <- tried[tried$how == "without" & of_call(tried, rows[i, ]) & tried$nodes %in% rows$nodes[i], ]
-    identical(mine$ran[mine$wanted == "default"], mine$ran[mine$wanted == rows$algorithm[i]])
-  }, NA)
-  if (any(is_own)) sprintf("the default runs the advised algorithm itself for %s: what is gained comes from its segments or tree, or from chance",
-                           join_words(operation_sizes(rows[is_own, ])))
 }
 
 rules_judged <- function(rows, tried, library = "") {

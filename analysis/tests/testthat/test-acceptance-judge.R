@@ -43,15 +43,6 @@ test_that("where nothing but data was judged, it is said so and how to get limit
   expect_equal(wrong$verdict, "fail")
 })
 
-test_that("a machine that was busy is named once, with what took it and what to do", {
-  figures <- data.frame(check = c("detour", "quantum", "detour", "detour"), metric = c("preempted", "preempted", "steal", "lost"), unit = "percent",
-                        entity = c("node1", "node1", "node2", "node3"), variant = "alone", value = c(12, 8, 4, 40))
-  expect_equal(busy_nodes_warning(figures), paste("the machine was busy: other tasks took 12.0 % of a CPU on node1 and the hypervisor took 4.00 % of a CPU on node2;",
-    "what is small may be hidden by it: end what runs there, or measure when it is idle"))
-  figures$value <- c(0.5, NA, 1, 40)
-  expect_length(busy_nodes_warning(figures), 0)
-})
-
 test_that("zeros are no certainty: bounds are exact, with the time that was watched", {
   quiet <- function(watched_s, line) {
     a <- in_memory(nodes = 1, lost_percent = 0, watched_s = watched_s, launches = 1)
