@@ -124,8 +124,6 @@ changes_table <- function(shown) {
   )
 }
 
-# Acceptance over nights: what changed, when, and which nodes come back.
-
 # Acceptance campaigns over nights; the campaign is the unit. A figure of a node changed at the split of its nights with the largest t of the means
 # before and after, with Bonferroni's correction over splits and series; `since` is the first night after it, `effect` is positive where worse,
 # `back` are nodes that failed in several nights.

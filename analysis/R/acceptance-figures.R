@@ -199,8 +199,6 @@ scale_line <- function(scale, judgements, margin) {
                                 if (is.na(worst$reason)) "" else paste0(" (", worst$reason, ")")) else "")
 }
 
-# Periods in the detours of an acceptance campaign, from its traces.
-
 # Periods of the detours of each CPU: the strongest of its scans. `p`: of the spectrum's family of lines, times the number of scans.
 detour_periods <- function(acceptance, scans, alpha) {
   known <- which(vapply(scans$detours, NROW, 0L) >= least_distances & !scans$host %in% acceptance$left_out)

@@ -179,8 +179,6 @@ acceptance_junit <- function(result) {
   c("<?xml version=\"1.0\" encoding=\"UTF-8\"?>", enc2utf8(as.character(suite)))
 }
 
-# An acceptance verdict for others: Prometheus' text exposition (OpenMetrics), and references as ReFrame has them.
-
 metric_label <- function(name, value) sprintf('%s="%s"', name, gsub("\n", "\\n",
     gsub('"', '\\"', gsub("\\", "\\\\", value, fixed = TRUE), fixed = TRUE), fixed = TRUE))
 

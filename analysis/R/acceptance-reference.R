@@ -245,8 +245,6 @@ read_classes <- function(file) {
   if (NROW(rows) == 0) NULL else rows
 }
 
-# Nodes known to be bad, which are left out until they are mended: a line `NODE DATE REASON` each.
-
 # Lines NODE DATE REASON; NODE may be a list as Slurm writes it, and is left out from DATE (2026-01-31) on.
 read_known_bad <- function(file) {
   read_node_file(file, "--known-bad", twice = "stands in the file already", parse = function(line, i) {

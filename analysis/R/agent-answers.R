@@ -127,8 +127,6 @@ margin_open_words <- function(answers) {
   if (length(parts) > 0) parts[1] else "an interval reaches over the margin, or an agent could not be judged"
 }
 
-# The one rule by which an agent's answer is made, fixed before anything is measured (docs/methods.md, One answer for an agent).
-
 # The answer of one agent on one operation. `bursts`, `whole`, `beyond`: figures (percent) or NULL: by bursts, in all by on/off, and beyond the
 # bursts where that was measured by itself (quick halves). With `bursts` each claim has alpha / 2. `agree`: half of "agree"; `watched_s`: for how
 # long bursts were recorded. `case` `alone`: on/off is all there is.

@@ -163,8 +163,6 @@ circular_phase <- function(start_s, period_s) {
   (atan2(mean(sin(angle)), mean(cos(angle))) / (2 * pi)) %% 1
 }
 
-# Who took the CPU of the ranks: tasks, by the best evidence that the machine allowed.
-
 task_sources <- c(
   cpu = "by context-switch records of the CPUs: which task ran, from when to when",
   thread = "by records of the ranks' own threads: when a rank was off its CPU is exact, which task ran instead is not known",

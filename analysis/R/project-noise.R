@@ -257,8 +257,6 @@ campaign_period <- function(campaign, row) {
 
 noise_weights <- function(noise) noise$weights %||% rep(1 / length(noise$costs_s), length(noise$costs_s))
 
-# Steps whose synchronisation takes time itself, or is none of all nodes: simulated message by message.
-
 # `profile`: the steps of a program that was profiled.
 project_patterns <- c("barrier", "allreduce", "bcast", "reduce", "ring", "alltoall", "halo2d", "halo3d", "profile")
 
@@ -320,8 +318,6 @@ simulation_plan <- function(noise, n, work_s, pattern) {
   }
   list(turns = max(2, ceiling(as.integer(steps) / length)), quiet = ceiling(plan$quiet / length) + if (length > 1) c(0, 1) else 0, draws = as.integer(draws))
 }
-
-# How well a record knows the noise of a node: the noise with as few, or as many, bursts as it allows.
 
 # `most` costs, the costliest one by one; `draws` of what the rates may be, of which those around the demanded quantile are averaged.
 known_design <- list(single = 40, groups = 100, draws = 2000)

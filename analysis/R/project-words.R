@@ -148,8 +148,6 @@ projection_head <- function(projection) {
   )
 }
 
-# What an answer about one node says of many, in a line.
-
 scale_nodes <- 1000
 scale_step_s <- 1e-3
 

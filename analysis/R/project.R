@@ -275,8 +275,6 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL) {
   max(slowdown_alone(load), sum(p * seq(0, size - 1)) * h / work_s)
 }
 
-# How heavy the tail of what bursts cost is: whether a record carries the size asked for.
-
 # What is fixed before anything is measured (Vehtari, Simpson, Gelman, Yao, Gabry 2024, Pareto smoothed importance sampling).
 tail_design <- list(share = 0.2, per_root = 3, least = 5, most_shape = 0.7, prior = 10, prior_shape = 0.5)
 
@@ -311,8 +309,6 @@ fit_generalised_pareto <- function(x) {
   shape <- mean(log1p(-at * x))
   list(shape = shape, scale = -shape / at)
 }
-
-# Draws of a simulation by their numbers: taken by several jobs, each with its file, and put together.
 
 # `pattern$kept`: an environment with `rows` (a list of data frames: `nodes`, `every_ns`, `phase`, `noise`, `replicate`, `slowdown`) and `merged` (are these all
 # the draws there are?). `compute()`: the draws of `pattern$replicates`. `noise$role`: `recorded`, `fewer` and `more` bursts, each `cheaper`, `dearer`.

@@ -103,8 +103,6 @@ test_that("the period of the bursts is the one that was given, whatever beats wi
   expect_equal(burst_sentences(bursts, given(1e8)), "n1: it takes CPU 0 for 1.14 ms in each 100 ms")
 })
 
-# The rule, case by case.
-
 figure <- function(value, se = 0.01) figure_of_t(value, se, Inf)
 
 test_that("what leads follows from what is on record, and the case from what lies beyond the bursts", {
@@ -149,8 +147,6 @@ test_that("a fail needs the whole above the margin, or bursts above and the whol
   expect_equal(side(figure(2.5), NULL), "above")
   expect_equal(agent_rule(figure(2.5, 0.2), NULL, margin = 2)$p_above, 2 * pnorm(-2.5), tolerance = 1e-3)
 })
-
-# Several agents in one campaign: a row for each.
 
 two_agents <- function(env = parent.frame()) {
   dir <- local_folder(env)

@@ -96,8 +96,6 @@ test_that("the answer is on a screen, and all tables have what it costs", {
   expect_equal(estimates$verdict[estimates$quantity == "taken_attributed_percent"], "detected")
 })
 
-# The figures of an agent's answer, by hand.
-
 test_that("amplification is the ratio of sums: that bursts differ in length is no error of it", {
   # each burst costs 1.2 of its length, elsewhere a window loses 5 on average
   cpu <- c(100, 200, 300, 400, 1000)

@@ -264,8 +264,6 @@ test_that("a program that was profiled has its steps and what held its ranks up"
   expect_error(noise_of_profile(list(calls = calls)), "no rank was held up", class = "nl_error_data")
 })
 
-# ---- simulated by messages ---------------------------------------------------------------------
-
 loggp <- function(name, ...) utils::modifyList(list(name = name, bytes = 1, latency_s = 2500e-9, overhead_s = 1500e-9, per_byte_s = 6e-9), list(...))
 quiet <- c(0, 0, 0)
 ends_of <- function(name, n, steps = 1, ...) 1e9 * as.numeric(simulated_ends(loggp(name, ...), n, 0, steps, quiet, 0, 1, 1))
@@ -350,8 +348,6 @@ test_that("steps in order are a profile's calls with their works, and what its o
   expect_identical(nrow(steps_in_order(many, operations)), as.integer(most_steps))
 })
 
-# ---- by several jobs ---------------------------------------------------------------------------
-
 test_that("draws that three jobs took, put together, give the answer of one that took them all", {
   dir <- local_folder()
   trace <- file.path(dir, "node.trace")
@@ -393,8 +389,6 @@ test_that("files that do not belong together are refused", {
   expect_match(project_of("--merge", one, "--nodes", "9")$err, "--nodes: is fixed by the files")
   expect_match(project_of("--merge")$err, "which files")
 })
-
-# ---- for other simulators ----------------------------------------------------------------------
 
 test_that("what is exported are the bursts that the simulation meets, as other simulators read them", {
   # one node: its step lasts as long as the work and the bursts that begin within it
@@ -472,8 +466,6 @@ test_that("a GOAL program, run without noise, ends when the simulation with it d
     "num_ranks 2", "", "rank 0 {", "l1: calc 3500000", "l2: send 1b to 1 tag 0", "l3: recv 1b from 1 tag 0", "l2 requires l1", "l3 requires l2"
   ))
 })
-
-# ---- the program -------------------------------------------------------------------------------
 
 test_that("a margin decides the exit status", {
   of <- function(margin, ...) project_of("--burst", "33us", "--period", "1s", "--nodes", "1000", "--every", "1ms", "--margin", margin, ...)
