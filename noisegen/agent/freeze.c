@@ -3,7 +3,6 @@
 #include <pwd.h>
 
 #include "common/sys/nl_cgroup.h"
-#include "noisegen/agent/session.h"
 
 void na_freeze_members(struct na_freeze *f) {
     na_set_prune(f->set);
@@ -46,7 +45,6 @@ static int note(struct na_freeze *f) {
     snprintf(u->thaw_text, sizeof u->thaw_text, "%s", f->row->thawed_text);
     snprintf(u->look_text, sizeof u->look_text, "%s", f->row->look_thawed);
     if (na_undo_hold(u)) return -1;
-    na_guardian_hold();
     atomic_store(&u->is_frozen, 1);
     return na_journal_note(u);
 }

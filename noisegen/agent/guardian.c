@@ -3,8 +3,6 @@
 
 enum { ATTEMPTS = 10 }; /* with pauses that double: some nine minutes */
 
-static int to_guardian = -1;
-
 /* The out-of-memory killer and the end of a job's cgroup take whole groups; each of these may be refused. */
 static void step_aside(void) {
     static const char *const hierarchies[] = {"", "memory", "name=systemd"};
@@ -40,14 +38,10 @@ static void guard(struct na_undo *undo, int fd) {
     for (int s = 1; s < NSIG; s++)
         if (s != SIGCHLD) signal(s, SIG_IGN);
     close_others(fd);
-    na_undo_let_go();
     step_aside();
-    while ((n = read(fd, &word, 1)) != 0) {
-        if (n < 0 && errno != EINTR) break;
-        if (n < 0) continue;
-        if (word == 'q') _exit(0);
-        na_undo_hold(undo);
-    }
+    do n = read(fd, &word, 1);
+    while (n < 0 && errno == EINTR);
+    if (n > 0) _exit(0); /* all is undone */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (int i = 0; i < ATTEMPTS && na_undo_all(undo, problem, sizeof problem); i++) sleep(1U << i);
     _exit(0);
@@ -65,13 +59,7 @@ int na_guardian_start(struct na_guardian *g, struct na_undo *undo) {
     if (pid < 0) return -1;
     *g = (struct na_guardian){pid, ends[1]};
     undo->guardian = na_process_of(pid);
-    to_guardian = g->fd;
     return 0;
-}
-
-void na_guardian_hold(void) {
-    /* one that was killed leaves the agent to us, and to the journal */
-    if (to_guardian >= 0 && write(to_guardian, "h", 1) < 0) return;
 }
 
 void na_guardian_end(struct na_guardian *g) {
@@ -83,5 +71,4 @@ void na_guardian_end(struct na_guardian *g) {
 void na_guardian_leave(struct na_guardian *g) {
     if (g->pid > 0) close(g->fd);
     g->pid = 0;
-    to_guardian = -1;
 }

@@ -72,9 +72,6 @@ struct na_guardian {
 /* Forks it. 0, -1 with errno. */
 int na_guardian_start(struct na_guardian *guardian, struct na_undo *undo);
 
-/* Tells it that something is about to be frozen: it opens what thawing takes (na_undo_hold). */
-void na_guardian_hold(void);
-
 /* Tells it that all is undone, and waits for its end. */
 void na_guardian_end(struct na_guardian *guardian);
 

@@ -20,7 +20,7 @@ int na_undo_note(struct na_process *list, _Atomic int32_t *n, struct na_process 
 
 /* ---- thawing ---- */
 
-/* Of this process: the companion and its guardian have theirs. */
+/* Of this process. */
 static struct { int thaw, look; } held = {-1, -1};
 
 static int reopen(int *fd, const char *path, int flags) {
@@ -32,8 +32,6 @@ static int reopen(int *fd, const char *path, int flags) {
 int na_undo_hold(struct na_undo *u) {
     return reopen(&held.thaw, u->thaw_file, O_WRONLY) || reopen(&held.look, u->look_file, O_RDONLY) ? -1 : 0;
 }
-
-void na_undo_let_go(void) { held.thaw = held.look = -1; }
 
 /* Whether the state file says that it is thawed; a cgroup that is gone is. */
 static int reads_thawed(const struct na_undo *u) {

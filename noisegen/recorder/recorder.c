@@ -114,7 +114,8 @@ int nr_is_alive(struct nr_recorder *r, enum nr_group group) {
     int n = nr_proc_tasks(0, &seen), is_alive = 0;
     nr_drain(r);
     pthread_mutex_lock(&r->lock);
-    for (int i = 0; i < n; i++) is_alive |= !seen[i].is_ended && nr_tasks_at(&r->tasks, (uint32_t)seen[i].tid)->group == group;
+    for (int i = 0; i < n; i++)
+        is_alive |= !strchr("ZX", seen[i].stat.state) && nr_tasks_at(&r->tasks, (uint32_t)seen[i].tid)->group == group;
     pthread_mutex_unlock(&r->lock);
     if (n >= 0) free(seen);
     return is_alive;

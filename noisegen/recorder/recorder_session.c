@@ -171,13 +171,13 @@ static int watch(struct session *s, const pid_t *pids, int n) {
     if (!s->watched) return nl_error("no memory");
     for (int i = 0; i < n; i++) {
         struct nr_proc_task task;
-        if (nr_proc_read_task(pids[i], pids[i], &task) || task.is_ended) {
+        if (nr_proc_read_task(pids[i], pids[i], &task) || strchr("ZX", task.stat.state)) {
             if (s->o->command) continue; /* what it started may live on */
             nl_error("%sthere is no process %d", s->o->n_pids > 0 ? "--pid: " : "", (int)pids[i]);
             return -1;
         }
         s->watched[s->n_watched++] =
-            (struct watched){.pid = pids[i], .start_ticks = task.start_ticks, .pidfd = nl_pidfd(pids[i])};
+            (struct watched){.pid = pids[i], .start_ticks = task.stat.start_ticks, .pidfd = nl_pidfd(pids[i])};
     }
     return 0;
 }
@@ -188,8 +188,8 @@ static void look_for_ends(struct session *s) {
         struct watched *w = &s->watched[i];
         struct nr_proc_task task;
         if (w->has_ended) continue;
-        int is_there = nr_proc_read_task(w->pid, w->pid, &task) == 0, is_reused = is_there && task.start_ticks != w->start_ticks;
-        w->has_ended = !is_there || is_reused || task.is_ended;
+        int is_there = nr_proc_read_task(w->pid, w->pid, &task) == 0, is_reused = is_there && task.stat.start_ticks != w->start_ticks;
+        w->has_ended = !is_there || is_reused || strchr("ZX", task.stat.state);
         if (!w->has_ended) continue;
         s->n_ended++;
         if (s->child.pid == w->pid) continue; /* a command may end by itself */

@@ -45,20 +45,15 @@ static int open_event(struct perf_event_attr *attributes, pid_t tid, int cpu) {
 int nr_rings_add(struct nr_rings *r, struct perf_event_attr *attributes, pid_t tid, int cpu, int64_t bytes) {
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     if (NL_GROW(r->heap, r->n, r->heap_capacity) || NL_GROW(r->rings, r->n, r->capacity)) return -1;
-    for (;; bytes /= 2) {
-        attributes->wakeup_watermark = (uint32_t)(bytes / 2);
-        int fd = open_event(attributes, tid, cpu);
-        if (fd < 0) return -1;
-        void *page = mmap(NULL, page_bytes + (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (page != MAP_FAILED) {
-            r->rings[r->n++] = (struct nr_ring){.fd = fd, .page = page, .bytes = (uint64_t)bytes};
-            return 0;
-        }
-        int error = errno;
-        close(fd);
-        errno = error;
-        if ((error != EPERM && error != ENOMEM) || bytes / 2 < MIN_RING_BYTES) return -1;
-    }
+    attributes->wakeup_watermark = (uint32_t)(bytes / 2);
+    int fd = open_event(attributes, tid, cpu);
+    if (fd < 0) return -1;
+    void *page = mmap(NULL, page_bytes + (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    int error = errno;
+    if (page != MAP_FAILED) r->rings[r->n++] = (struct nr_ring){.fd = fd, .page = page, .bytes = (uint64_t)bytes};
+    else close(fd);
+    errno = error;
+    return page != MAP_FAILED ? 0 : -1;
 }
 
 int nr_rings_share(struct nr_rings *r, int (*open_all)(void *, int64_t), void *context, int64_t bytes) {

@@ -38,12 +38,11 @@ struct nr_rings {
 /* What all rings ask for; with_switches 0: only births, names and ends. */
 struct perf_event_attr nr_ring_attributes(int with_switches);
 
-/* Opens an event, disabled, with a ring of its own of `bytes` or less (half of it, and so on down to 64 KiB, where the limits of locked
- * memory say so). @return 0, -1 with errno. */
+/* Opens an event, disabled, with a ring of its own of `bytes`. @return 0, -1 with errno. */
 int nr_rings_add(struct nr_rings *rings, struct perf_event_attr *attributes, pid_t tid, int cpu, int64_t bytes);
 
-/* Opens many rings of one size by `open_all`, which adds them. The limits of locked memory are for all rings of a user together: where the
- * first rings leave nothing to the others, all are closed and opened anew with half of the bytes. @return 0, -1 with errno. */
+/* Opens many rings by `open_all`, which adds them: of `bytes`, or of half of it, and so on down to 64 KiB, where the limits of locked
+ * memory, which are for all rings of a user together, say so. @return 0, -1 with errno. */
 int nr_rings_share(struct nr_rings *rings, int (*open_all)(void *context, int64_t bytes), void *context, int64_t bytes);
 
 /* Opens an event on the same CPU that writes into ring `to`. @return 0, -1 with errno. */

@@ -36,7 +36,7 @@ static void begin(struct nr_recorder *r) {
     s->n = 0;
     s->before = calloc((size_t)n + 1, sizeof *s->before);
     for (int i = 0; s->before && i < n; i++)
-        s->before[s->n++] = (struct account){.tid = seen[i].tid, .start_ticks = seen[i].start_ticks, .run_ns = run_ns(&seen[i])};
+        s->before[s->n++] = (struct account){.tid = seen[i].tid, .start_ticks = seen[i].stat.start_ticks, .run_ns = run_ns(&seen[i])};
     if (s->before) qsort(s->before, (size_t)s->n, sizeof *s->before, compare_tids);
     free(seen);
 }
@@ -45,7 +45,7 @@ static void begin(struct nr_recorder *r) {
 static int64_t had_before_ns(const struct state *s, const struct nr_proc_task *task) {
     const struct account key = {.tid = task->tid};
     const struct account *was = s->n > 0 ? bsearch(&key, s->before, (size_t)s->n, sizeof key, compare_tids) : NULL;
-    return was && was->start_ticks == task->start_ticks && was->run_ns > 0 ? was->run_ns : 0;
+    return was && was->start_ticks == task->stat.start_ticks && was->run_ns > 0 ? was->run_ns : 0;
 }
 
 static void end(struct nr_recorder *r) {
@@ -56,9 +56,9 @@ static void end(struct nr_recorder *r) {
     for (int i = 0; i < n; i++) {
         const struct nr_proc_task *task = &seen[i];
         int64_t ns = run_ns(task) - had_before_ns(s, task);
-        if (ns <= 0 || task->cpu < 0 || task->cpu >= r->n_cpus || !r->is_watched[task->cpu]) continue;
+        if (ns <= 0 || task->stat.cpu < 0 || task->stat.cpu >= r->n_cpus || !r->is_watched[task->stat.cpu]) continue;
         const struct nr_task *known = nr_tasks_at(&r->tasks, (uint32_t)task->tid);
-        struct nr_row *row = nr_tally_row(&r->tally, r->arm, task->cpu, known->name, (enum nr_group)known->group);
+        struct nr_row *row = nr_tally_row(&r->tally, r->arm, task->stat.cpu, known->name, (enum nr_group)known->group);
         r->totals.group_ns[known->group] += ns;
         if (row) row->cpu_ns = (row->cpu_ns < 0 ? 0 : row->cpu_ns) + ns;
     }

@@ -49,7 +49,7 @@ static void update(struct suspects *s, struct nr_recorder *r) {
         if (task->group < NR_AGENT || task->group > NR_RANK || task->group == NR_NOISELAB || is_there(s, seen[i].tid)) continue;
         if (s->n == MAX_SUSPECTS) break;
         struct suspect *new = &s->a[s->n];
-        *new = (struct suspect){.pid = seen[i].pid, .tid = seen[i].tid, .name = task->name, .group = task->group, .cpu = seen[i].cpu};
+        *new = (struct suspect){.pid = seen[i].pid, .tid = seen[i].tid, .name = task->name, .group = task->group, .cpu = seen[i].stat.cpu};
         new->fd = nr_proc_open_schedstat(new->pid, new->tid);
         if (new->fd < 0) continue;
         new->run_ns = nr_proc_run_ns(new->fd);
@@ -92,7 +92,7 @@ static void sample(struct nr_recorder *r, struct state *state, int64_t now_ns, i
             if (!s->is_active) {
                 *s = (struct suspect){.pid = s->pid, .tid = s->tid, .name = s->name, .group = s->group, .fd = s->fd, .cpu = s->cpu,
                                          .start_ns = now_ns - more_ns, .is_active = 1};
-                if (nr_proc_read_task(s->pid, s->tid, &task) == 0) s->cpu = task.cpu;
+                if (nr_proc_read_task(s->pid, s->tid, &task) == 0) s->cpu = task.stat.cpu;
             }
             s->run_ns = run_ns;
             s->burst_ns += more_ns;

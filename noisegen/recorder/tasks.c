@@ -1,7 +1,6 @@
 #include "noisegen/recorder/tasks.h"
 
 #include "common/sys/nl_cgroup.h"
-#include "common/sys/nl_stat.h"
 #include "common/sys/nl_whole.h"
 
 enum { SLOTS = 4 * NR_MAX_NAMES, KERNEL_PARENT = 2 /* kthreadd */ };
@@ -74,12 +73,12 @@ void nr_tasks_follow(struct nr_tasks *t, const struct nr_record *record) {
 static void see(struct nr_tasks *t, const struct nr_proc_task *seen) {
     struct nr_task *task = nr_tasks_at(t, (uint32_t)seen->tid);
     if ((uint32_t)seen->tid >= t->n_tasks) return;
-    if (task->start_ticks && task->start_ticks != seen->start_ticks) *task = (struct nr_task){0}; /* the number has a new owner */
-    task->start_ticks = seen->start_ticks;
-    task->name = nr_tasks_name(t, seen->name);
+    if (task->start_ticks && task->start_ticks != seen->stat.start_ticks) *task = (struct nr_task){0}; /* the number has a new owner */
+    task->start_ticks = seen->stat.start_ticks;
+    task->name = nr_tasks_name(t, seen->stat.name);
     task->is_known = 1;
-    if (seen->is_kernel) task->group = NR_KERNEL;
-    if (is_named(t, seen->name)) task->group = NR_AGENT;
+    if (seen->stat.is_kernel) task->group = NR_KERNEL;
+    if (is_named(t, seen->stat.name)) task->group = NR_AGENT;
 }
 
 int nr_tasks_scan(struct nr_tasks *t, int64_t marked_ns) {
@@ -91,7 +90,7 @@ int nr_tasks_scan(struct nr_tasks *t, int64_t marked_ns) {
         n_joined = 0;
         for (int i = 0; i < n; i++) {
             struct nr_task *task = nr_tasks_at(t, (uint32_t)seen[i].tid);
-            const struct nr_task *from = nr_tasks_at(t, (uint32_t)(seen[i].tid == seen[i].pid ? seen[i].parent : seen[i].pid));
+            const struct nr_task *from = nr_tasks_at(t, (uint32_t)(seen[i].tid == seen[i].pid ? seen[i].stat.ppid : seen[i].pid));
             if (task->group == from->group || !is_said(from->group)) continue;
             if (marked_ns >= 0 ? from->marked_ns != marked_ns || task->marked_ns == marked_ns : task->group != NR_OTHER) continue;
             task->group = from->group;
@@ -125,13 +124,13 @@ int64_t nr_proc_number(const char *path, int64_t otherwise) {
 }
 
 int nr_proc_read_task(pid_t pid, pid_t tid, struct nr_proc_task *task) {
-    struct nl_stat s;
-    if (nl_stat_read_thread(pid, tid, &s)) return -1;
-    *task = (struct nr_proc_task){.pid = pid, .tid = tid, .parent = s.ppid, .start_ticks = s.start_ticks, .is_kernel = s.is_kernel,
-                                  .cpu = s.cpu, .is_ended = s.state == 'Z' || s.state == 'X'};
+    struct nl_stat *s = &task->stat;
+    task->pid = pid;
+    task->tid = tid;
+    if (nl_stat_read_thread(pid, tid, s)) return -1;
     /* names of kernel workers show what they work on just now ("kworker/0:1-events"): a name that changes is none */
-    if (s.is_kernel && strncmp(s.name, "kworker/", 8) == 0) s.name[strcspn(s.name, "-+")] = '\0';
-    snprintf(task->name, sizeof task->name, "%.15s", s.name);
+    if (s->is_kernel && strncmp(s->name, "kworker/", 8) == 0) s->name[strcspn(s->name, "-+")] = '\0';
+    s->name[15] = '\0';
     return 0;
 }
 

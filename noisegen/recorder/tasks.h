@@ -1,6 +1,7 @@
 /* Which task has which name and belongs to which group: a table by the task's number, and names written once. */
 #pragma once
 
+#include "common/sys/nl_stat.h"
 #include "noisegen/recorder/recorder.h"
 #include "noisegen/recorder/ring.h"
 
@@ -45,12 +46,8 @@ int nr_tasks_mark(struct nr_tasks *tasks, pid_t pid, enum nr_group group, int64_
 /* What /proc says of tasks and CPUs. */
 
 struct nr_proc_task {
-    pid_t pid, tid, parent;
-    char name[16];
-    uint64_t start_ticks; /* since the machine's start: tells a number's owners apart */
-    int is_kernel;        /* a kernel thread */
-    int cpu;              /* where it ran last */
-    int is_ended;         /* a zombie */
+    pid_t pid, tid;
+    struct nl_stat stat;
 };
 
 /* Reads one task; tid == pid for a process. @return 0, -1 when there is none. */
