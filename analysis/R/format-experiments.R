@@ -1,14 +1,12 @@
 # noiselab analyze intervals.
 
 analyze_intervals <- function(operands, values, form) {
-  margin <- margin_option(values$margin)
-  alpha <- alpha_option(values$alpha)
-  power <- power_option(values$power)
-  sweep <- interval_sweep(read_campaign(operands), margin, alpha, power)
-  answered(form, values$table, c(list(alpha = alpha, power = power, margin_percent = margin), pick(sweep, c("answer", "safe")),
+  o <- tested_options(values)
+  sweep <- interval_sweep(read_campaign(operands), o$margin, o$alpha, o$power)
+  answered(form, values$table, c(o[c("alpha", "power")], list(margin_percent = o$margin), pick(sweep, c("answer", "safe")),
                                  list(sentences = texts(sweep$sentences), intervals = sweep$steps, model = sweep$model)),
            list(estimates = intervals_estimates(sweep), rows = sweep$rows[setdiff(names(sweep$rows), c("se", "df"))]), sweep$notes, list(intervals_part(sweep)),
-           intervals_view(sweep, operands), c(sweep$sentences, sweep$notes), if (!is.null(margin)) sweep$answer)
+           intervals_view(sweep, operands), c(sweep$sentences, sweep$notes), if (!is.null(o$margin)) sweep$answer)
 }
 
 intervals_part <- function(sweep) {
@@ -55,13 +53,11 @@ short_verdict_words <- function(rows) sub(" \\(.*", "", sub(":.*", "", rows$verd
 # noiselab analyze replay.
 
 analyze_replay <- function(operands, values, form) {
-  margin <- margin_option(values$margin)
-  alpha <- alpha_option(values$alpha)
-  power <- power_option(values$power)
-  result <- compare_replay(read_campaign(operands), margin, alpha, power)
-  answered(form, values$table, list(alpha = alpha, power = power, margin_percent = margin, answer = result$answer, sentences = texts(result$sentences)),
+  o <- tested_options(values)
+  result <- compare_replay(read_campaign(operands), o$margin, o$alpha, o$power)
+  answered(form, values$table, list(alpha = o$alpha, power = o$power, margin_percent = o$margin, answer = result$answer, sentences = texts(result$sentences)),
            list(estimates = replay_estimates(result), rows = result$rows), result$notes, list(), replay_view(result, operands),
-           c(result$sentences, result$notes), if (!is.null(margin)) result$answer)
+           c(result$sentences, result$notes), if (!is.null(o$margin)) result$answer)
 }
 
 replay_part <- function(result) new_part("agent and replay", replay_table(result), paste0(

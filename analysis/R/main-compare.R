@@ -25,17 +25,15 @@ compare_help <- function() {
 run_compare <- function(dirs, values, form) {
   if (length(dirs) != 2) abort_usage("wanted two directories, A and B, got ", length(dirs), " (try --help)")
   table_option(values, estimates_or_rows)
-  margin <- margin_option(values$margin)
-  alpha <- alpha_option(values$alpha)
-  power <- power_option(values$power)
+  o <- tested_options(values)
   if (all(dir.exists(dirs)) && length(unique(normalizePath(dirs))) == 1) {
     abort_usage("A and B are the same directory, '", dirs[1], "': give two campaigns")
   }
   accept <- vapply(dirs, has_acceptance, TRUE)
-  if (all(accept)) return(run_compare_acceptance(dirs, values, form, alpha, power, margin))
+  if (all(accept)) return(run_compare_acceptance(dirs, values, form, o$alpha, o$power, o$margin))
   if (any(accept)) abort_usage("'", dirs[accept], "' is an acceptance campaign and '", dirs[!accept], "' is not: nothing to compare")
-  comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), margin,
-                                  alpha, power)
+  comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), o$margin,
+                                  o$alpha, o$power)
   notes <- c(comparison$busy, comparison$notes)
   print_answer(answered(form, values$table, pick(comparison, c("alpha", "power", "margin_percent", "answer", "sides", "differs")),
                     list(estimates = comparison_estimates(comparison), rows = comparison$rows), notes, comparison_parts(comparison),

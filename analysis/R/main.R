@@ -170,13 +170,11 @@ analyze_starts <- function(operands, values, form) {
 }
 
 analyze_nodes <- function(operands, values, form) {
-  margin <- margin_option(values$margin)
-  alpha <- alpha_option(values$alpha)
-  power <- power_option(values$power)
-  location <- locate_noise(keep_levels(read_campaign(operands), level_option(values$level)), alpha, power, margin)
+  o <- tested_options(values)
+  location <- locate_noise(keep_levels(read_campaign(operands), level_option(values$level)), o$alpha, o$power, o$margin)
   answered(form, values$table, c(
-    list(alpha = alpha, power = power, launches = texts(names(location$campaign$launches)), answer = texts(location$answer)),
-    margin_head(margin, location$margin_answer)
+    list(alpha = o$alpha, power = o$power, launches = texts(names(location$campaign$launches)), answer = texts(location$answer)),
+    margin_head(o$margin, location$margin_answer)
   ), list(estimates = location_estimates(location), nodes = location$nodes, ranks = location$ranks), location$notes,
   location_parts(location), location_view(location, operands), c(location$answer, location$notes), location$margin_answer$answer)
 }
@@ -218,26 +216,21 @@ analyze_reproducibility <- function(operands, values, form) {
 
 analyze_dirs <- function(dirs, values, form) {
   table <- table_option(values, csv_tables)
-  alpha <- alpha_option(values$alpha)
-  power <- power_option(values$power)
   wanted <- channel_option(values$channel)
   is_asked <- !is.null(values$margin)
-  if (is.null(wanted) || "time" %in% wanted) values <- as_asked(values, dirs, "margin")
-  margin <- margin_option(values$margin)
-  levels <- level_option(values$level)
-  if (!is.null(margin) && !is.null(wanted) && !"time" %in% wanted) {
-    abort_usage("--margin judges the channel time, which --channel leaves out")
-  }
-  campaign <- keep_levels(read_campaign(dirs), levels)
-  analysis <- analyze_campaign(campaign, alpha = alpha, power = power, channels = wanted, margin = margin, mixed = isTRUE(values$mixed))
+  by_time <- is.null(wanted) || "time" %in% wanted
+  if (is_asked && !by_time) abort_usage("--margin judges the channel time, which --channel leaves out")
+  if (by_time) values <- as_asked(values, dirs, "margin")
+  o <- tested_options(values)
+  campaign <- keep_levels(read_campaign(dirs), level_option(values$level))
+  analysis <- analyze_campaign(campaign, alpha = o$alpha, power = o$power, channels = wanted, margin = o$margin, mixed = isTRUE(values$mixed))
   if (has_agent(campaign)) analysis <- with_agent_answers(analysis)
-  answered(form, table, c(
-    list(alpha = alpha, power = power, launches = texts(names(campaign$launches))), margin_head(margin, analysis$margin_answer),
-    list(looks = analysis$looks)
-  ), list(estimates = campaign_estimates(analysis), verdicts = analysis$verdicts[!startsWith(names(analysis$verdicts), "raw_") & names(analysis$verdicts) != "refused"], thresholds = analysis$thresholds,
-          amplification = analysis$amplification),
-  analysis$notes, format_verdicts(analysis), answer_view(analysis, all_command(dirs)) %||% format_verdicts(analysis),
-  answer = if (is_asked) analysis$margin_answer$answer)
+  internal <- grepl("^raw_|^refused$", names(analysis$verdicts))
+  answered(form, table, c(o[c("alpha", "power")], list(launches = texts(names(campaign$launches))), margin_head(o$margin, analysis$margin_answer),
+                          list(looks = analysis$looks)),
+           c(list(estimates = campaign_estimates(analysis), verdicts = analysis$verdicts[!internal]), pick(analysis, c("thresholds", "amplification"))),
+           analysis$notes, format_verdicts(analysis), answer_view(analysis, all_command(dirs)) %||% format_verdicts(analysis),
+           answer = if (is_asked) analysis$margin_answer$answer)
 }
 
 # The campaign with these levels only; the off rows stay.

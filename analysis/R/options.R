@@ -127,6 +127,8 @@ files_option <- function(texts, known, of) {
 margin_option <- function(text) percent_option("margin", text, "1%")
 alpha_option <- function(text) number_option("alpha", text, 0.01, 1e-4, 0.5, "a probability above 0.0001 and below 0.5 (try 0.01)")
 power_option <- function(text) number_option("power", text, 0.95, 0.05, 0.9999, "a probability above 0.05 and below 0.9999 (try 0.95)")
+tested_options <- function(values) list(margin = margin_option(values$margin), alpha = alpha_option(values$alpha), power = power_option(values$power))
+
 # Names out of a closed list, separated by commas; NULL where none was given.
 names_option <- function(name, text, known, what) {
   if (is.null(text)) return(NULL)

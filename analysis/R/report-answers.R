@@ -36,7 +36,7 @@ slower_sentence <- function(analysis) {
 cpu_sentence <- function(analysis) {
   tasks <- analysis$agent$tasks
   rows <- dosed_rows(analysis, "preempted")
-  if (nrow(rows) == 0) return(if (is_clean(analysis)) NULL else "Preempted time was not measured, so what took the CPU is not known.")
+  if (nrow(rows) == 0) return("Preempted time was not measured, so what took the CPU is not known.")
   at <- rows[rows$level_requested_percent == max(rows$level_requested_percent), ]
   top <- at[which.max(at$estimate), ]
   low <- at[which.min(at$estimate), ]
@@ -57,8 +57,7 @@ cpu_sentence <- function(analysis) {
 # The largest limit over the levels of each operation: what holds for all of them.
 seen_sentence <- function(analysis) {
   rows <- dosed_rows(analysis, "time", "detection_limit")
-  if (nrow(rows) == 0) return(if (is_clean(analysis)) NULL else
-                              "The detection limits are unknown: nothing can be said of smaller or larger effects.")
+  if (nrow(rows) == 0) return("The detection limits are unknown: nothing can be said of smaller or larger effects.")
   limits <- tapply(rows$detection_limit, in_order(panel_name(rows)), max)
   low <- which.min(limits)
   high <- which.max(limits)

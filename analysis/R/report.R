@@ -76,29 +76,25 @@ report_page <- function(analysis, figures, files_dir) {
                  c(list(...), lapply(more, function(name) details_tag(figures[[name]]$question, figure(name)))))
   }
   checks <- trust_checks(analysis)
+  clean <- is_clean(analysis)
   html_page(
     if (has_agent(analysis$campaign)) paste("What", join_words(unique(sub("@.*", "", analysis$treatments$kind[analysis$treatments$pattern %in% no_word]))), "costs") else "OS noise and synchronised codes",
     report_where(analysis$campaign), report_answer(analysis), report_alarms(analysis), figure(lead),
-    if (is_clean(analysis)) list(
-      ask("where", "Which rank or node?", where_sentence(analysis), report_starts(analysis$campaign)),
-      ask("trust", "Can the run be trusted?", trust_sentence(checks), trust_table(checks), details_tag("Notes", notes_list(analysis$notes)),
-          lapply(Filter(function(one) !one$asks %in% c("where", "trust"), unname(rest)), function(one) details_tag(one$question, figure(one$name)))),
-      again_section(analysis)
-    ) else list(
-      ask("slower", "Did it slow down?", slower_sentence(analysis), list(slowdown_table(analysis), refused_fold(analysis)),
-          details_tag("Against the margin", part_tags(margin_part(analysis))),
-          report_sweep(analysis), report_replay(analysis), details_tag("All verdicts, by every channel", verdict_tags(analysis))),
-      ask("cpu", "What took the CPU?", cpu_sentence(analysis), NULL,
+    list(
+      if (!clean) ask("slower", "Did it slow down?", slower_sentence(analysis), list(slowdown_table(analysis), refused_fold(analysis)),
+          details_tag("Against the margin", part_tags(margin_part(analysis))), report_sweep(analysis), report_replay(analysis),
+          details_tag("All verdicts, by every channel", verdict_tags(analysis))),
+      if (!clean) ask("cpu", "What took the CPU?", cpu_sentence(analysis), NULL,
           if (!is.null(analysis$agent)) details_tag("The agent: what it used and took", agent_section(analysis$agent)), report_counters(analysis),
           details_tag("Amplification", part_tags(amplification_part(analysis))),
           details_tag("The load that was delivered", certificate_table(analysis$campaign))),
-      ask("seen", "What could have been seen?", seen_sentence(analysis), NULL,
+      if (!clean) ask("seen", "What could have been seen?", seen_sentence(analysis), NULL,
           details_tag("Thresholds: the smallest level that shows", part_tags(threshold_part(analysis)))),
       ask("where", "Which rank or node?", where_sentence(analysis),
           if (several_nodes(analysis)) lapply(location_parts(analysis$location, answering_rows(analysis$location$nodes)), part_tags),
           details_tag("Synchronised starts", report_starts(analysis$campaign))),
-      ask("trust", "Can the run be trusted?", trust_sentence(checks), trust_table(checks),
-          details_tag("All notes", notes_list(analysis$notes))),
+      ask("trust", "Can the run be trusted?", trust_sentence(checks), trust_table(checks), details_tag("All notes", notes_list(analysis$notes)),
+          if (clean) lapply(Filter(function(one) !one$asks %in% c("where", "trust"), unname(rest)), function(one) details_tag(one$question, figure(one$name)))),
       again_section(analysis)
     )
   )
