@@ -59,9 +59,8 @@ plan_request <- function(values) {
 }
 
 levels_option <- function(text) {
-  if (is.null(text)) return(NULL)
-  levels <- suppressWarnings(as.numeric(sub("%$", "", strsplit(text, ",", fixed = TRUE)[[1]])))
-  if (length(levels) == 0 || anyNA(levels) || any(levels < 0 | levels > 100) || anyDuplicated(levels)) {
+  levels <- if (!is.null(text)) suppressWarnings(as.numeric(sub("%$", "", strsplit(text, ",", fixed = TRUE)[[1]])))
+  if (!is.null(text) && (length(levels) == 0 || anyNA(levels) || any(levels < 0 | levels > 100) || anyDuplicated(levels))) {
     abort_usage("--levels: '", text, "' is no list of levels (try 0,0.1,1)")
   }
   levels
@@ -127,16 +126,12 @@ run_words <- function(plan) {
   run <- plan$run
   basis <- plan$basis
   if (is.na(run$total_s)) return(wrap_line(paste("no run can do this:", run$reason), 0))
-  halves <- sprintf("%s pairs x %d (%s) x 2 halves of %s + %s ms between halves", format_count(run$pairs_per_launch),
-                    run$arms,
+  halves <- sprintf("%s pairs x %d (%s) x 2 halves of %s + %s ms between halves", format_count(run$pairs_per_launch), run$arms,
                     arms_words(basis, run), format_seconds(basis$half_s), plain(1000 * basis$overhead_s))
-  c(wrap_line(sprintf("total: %s%s", format_span(run$total_s, 3),
-                      if (is.na(run$total_upper_s)) "" else sprintf(" (with 80 %% certainty at most %s)",
-                                                                    format_span(run$total_upper_s, 3))), 0),
-    wrap_line(sprintf("%s launch%s of %s", format_count(run$n_launches), if (run$n_launches == 1) "" else "es",
-                      halves)),
-    wrap_line(sprintf("and %.1f s to start each (%s)", basis$launch_s,
-                      paste(if (isTRUE(basis$launch_known)) "as in the pilot," else "assumed,", "warm-up included"))),
+  most <- if (!is.na(run$total_upper_s)) sprintf(" (with 80 %% certainty at most %s)", format_span(run$total_upper_s, 3))
+  c(wrap_line(paste0("total: ", format_span(run$total_s, 3), most), 0),
+    wrap_line(sprintf("%s of %s", counted(run$n_launches, "launch", "launches"), halves)),
+    wrap_line(sprintf("and %.1f s to start each (%s, warm-up included)", basis$launch_s, if (isTRUE(basis$launch_known)) "as in the pilot" else "assumed")),
     "", "command", wrap_command(plan$command))
 }
 

@@ -351,20 +351,14 @@ plan_command <- function(run, basis) {
 plan_notes <- function(rows, basis, request, across) {
   assumed <- is.null(basis$dirs)
   one <- assumed || basis$n_launches < 2
-  operations <- paste(unique(basis$cells$operation), collapse = ",")
-  c(if (assumed) {
-      paste("the scatter is an assumption, not a measurement of this machine: measure a pilot (noiselab run",
-            "sensitivity --op", operations, "--levels 0,1 --seconds 30 --out pilot) and give --pilot pilot")
-    }, if (one) {
-      paste("\"launches like these\" cannot be promised",
-            if (assumed) "without a pilot of several launches:" else "from one launch:",
-            "how much launches differ is unknown. Run a pilot with --launches 5 (7 are better), and give it")
-    }, if (one && isTRUE(request$launches > 1)) {
+  c(if (assumed) sprintf(paste("the scatter is an assumption, not a measurement of this machine: measure a pilot (noiselab run sensitivity --op %s",
+                               "--levels 0,1 --seconds 30 --out pilot) and give --pilot pilot"), paste(unique(basis$cells$operation), collapse = ",")),
+    if (one) paste("\"launches like these\" cannot be promised", if (assumed) "without a pilot of several launches:" else "from one launch:",
+                   "how much launches differ is unknown. Run a pilot with --launches 5 (7 are better), and give it"),
+    if (one && isTRUE(request$launches > 1)) {
       "with several launches noiselab analyze judges launches like these; the number of pairs here is for these launches together"
-    }, if (across) {
-      paste("how much launches differ comes from", basis$n_launches, "launches at the pilot's lowest level; a load may",
-            "differ more between launches")
-    }, if (across && any(rows$sd_launch == 0)) {
-      "the pilot's launches differ no more than their pairs explain: their number is that of the sign-flip check"
-    }, if (assumed && is.null(request$levels)) "the levels are a guess: which load has the effect is not known before (give --levels LIST)")
+    },
+    if (across) paste("how much launches differ comes from", basis$n_launches, "launches at the pilot's lowest level; a load may differ more between launches"),
+    if (across && any(rows$sd_launch == 0)) "the pilot's launches differ no more than their pairs explain: their number is that of the sign-flip check",
+    if (assumed && is.null(request$levels)) "the levels are a guess: which load has the effect is not known before (give --levels LIST)")
 }

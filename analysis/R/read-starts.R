@@ -25,15 +25,13 @@ raw_index <- function(file, info) {
   on.exit(close(con))
   header <- raw_header(con, file, size, info)
   found <- raw_scan(con, file, size, header)
-  if (!is.na(found$cut)) refuse_cut(info, file, found$cut)
-  notes <- if (is.na(found$cut)) character() else {
-    sprintf("%s: the launch ended within the block at byte %s; %s bytes left out", file, format_count(found$cut), format_count(size - found$cut))
-  }
-  c(header, list(file = file, blocks = found$blocks, notes = notes))
+  c(header, list(file = file, blocks = found$blocks, notes = if (!is.na(found$cut)) refuse_cut(info, file, found$cut)))
 }
 
+# What lies from this byte on is no whole block: damage of a launch that ended well, of any other a note.
 refuse_cut <- function(info, file, byte) {
   if (identical(info$ended, "complete")) abort_damaged_byte(file, byte, "the file ends within this block: it was cut off; copy it again")
+  sprintf("%s: the launch ended within the block at byte %s; what follows is left out", file, format_count(byte))
 }
 
 raw_header <- function(con, file, size, info) {
@@ -241,12 +239,7 @@ read_slices <- function(file, info) {
   words <- readBin(con, "integer", floor((size - got$start) / 4), 4, endian = "little")
   byte_of <- function(word) got$start + 4 * (word - 1)
   at <- block_starts(words, file, byte_of)
-  end <- at$end + 1
-  notes <- character()
-  if (got$start + 4 * at$end < size) {
-    refuse_cut(info, file, byte_of(end))
-    notes <- sprintf("%s: the launch ended within the block at byte %s; what follows is left out", file, format_count(byte_of(end)))
-  }
+  notes <- if (got$start + 4 * at$end < size) refuse_cut(info, file, byte_of(at$end + 1))
   blocks <- slice_blocks(words, at$starts, header, file, byte_of)
   of_block <- rep(seq_along(at$starts), blocks$n)
   within <- sequence(blocks$n)
@@ -266,26 +259,21 @@ header_is_cut <- function(con, size) {
 
 # Of a launch that died before it had written anything.
 no_slices <- function(file) {
-  blocks <- data.frame(operation = character(), bytes = numeric(), arm = character(), pair = numeric(), order = numeric(),
-                       start_ns = numeric(), operations = numeric(), first = numeric(),
-                       n = numeric(), cut = logical())
-  list(host = sub("^slices\\.(.+)\\.bin$", "\\1", basename(file)), blocks = blocks, ns = numeric(),
+  list(host = sub("^slices\\.(.+)\\.bin$", "\\1", basename(file)), ns = numeric(),
+       blocks = data.frame(operation = character(), bytes = numeric(), arm = character(), pair = numeric(), order = numeric(), start_ns = numeric(),
+                           operations = numeric(), first = numeric(), n = numeric(), cut = logical()),
        notes = sprintf("%s: the launch ended before it was written; it has no slices", file))
 }
 
 # Where blocks begin (word numbers), and the last word of the last whole one.
 block_starts <- function(words, file, byte_of) {
-  n_words <- length(words)
   starts <- numeric()
-  n <- 0
   at <- 1
-  while (at + slices_head_words - 1 <= n_words) {
-    if (words[at] != slices_magic) abort_damaged_byte(file, byte_of(at),
-                                                      "no block begins here (wanted SLCE): the file is damaged; copy it again")
+  while (at + slices_head_words - 1 <= length(words)) {
+    if (words[at] != slices_magic) abort_damaged_byte(file, byte_of(at), "no block begins here (wanted SLCE): the file is damaged; copy it again")
     next_at <- at + slices_head_words + u32(words[at + 10])
-    if (next_at - 1 > n_words) break
-    n <- n + 1
-    starts[n] <- at
+    if (next_at - 1 > length(words)) break
+    starts[length(starts) + 1] <- at
     at <- next_at
   }
   list(starts = starts, end = at - 1)

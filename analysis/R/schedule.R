@@ -62,18 +62,15 @@ in_sets <- function(campaign) {
 # Each on launch against the off launch of its set: the set is the unit, and the order within it was drawn.
 set_verdicts <- function(campaign, wanted, settings) {
   on <- set_differences(campaign, wanted)
-  by <- c("operation", "bytes", "ranks", "design", treatment_columns, "channel", "level_requested_percent")
-  group <- row_key(on, by)
-  verdicts <- lapply(split(on, factor(group, unique(group))), set_verdict, settings = settings)
-  list(verdicts = unname(verdicts))
+  group <- row_key(on, c("operation", "bytes", "ranks", "design", treatment_columns, "channel", "level_requested_percent"))
+  list(verdicts = unname(lapply(split(on, factor(group, unique(group))), set_verdict, settings = settings)))
 }
 
 # One row per on launch, operation and channel: `difference` of its mean to that of the off launch of its set.
 set_differences <- function(campaign, wanted) {
   means <- launch_means(campaign, wanted)
   means$set <- vapply(campaign$launches, set_of, 0)[means$launch]
-  same <- c("operation", "bytes", "ranks", "channel", "set")
-  key <- function(rows) row_key(rows, same)
+  key <- function(rows) row_key(rows, c("operation", "bytes", "ranks", "channel", "set"))
   off <- means[means$arm == "off", ]
   twice <- anyDuplicated(key(off))
   if (twice > 0) {
