@@ -8,6 +8,9 @@ abort_usage <- function(...) nl_abort("nl_error_usage", ...)
 abort_data <- function(...) nl_abort("nl_error_data", ...)
 abort_schema <- function(...) nl_abort("nl_error_schema", ...)
 
+# `part`: schema, or version.
+abort_version <- function(file, part, got, wanted) abort_schema(file, ": ", part, " ", got, ", this version reads ", wanted, ": use a matching version of noiselab")
+
 abort_damaged <- function(file, line, ...) {
   nl_abort("nl_error_damaged", file, ":", format(line, scientific = FALSE), ": ", ...)
 }

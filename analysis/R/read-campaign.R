@@ -82,10 +82,7 @@ read_campaign <- function(dirs, arms = "both") {
   passed <- length(unlist(lapply(dirs, find_launches, program = "noiselab-accept")))
   read <- read_all_launches(unique(normalizePath(launch_dirs)), arms)
   launches <- read$launches
-  ids <- vapply(launches, function(launch) launch$info$launch, "")
-  if (anyDuplicated(ids)) {
-    abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice in ", paste(dirs, collapse = " "), ": give each launch once")
-  }
+  ids <- launch_ids(launches)
   tables <- c("rows", "late", names(launch_files), agent_tables)
   progress <- schedule_progress(dirs)
   campaign <- c(lapply(stats::setNames(tables, tables), bind_part, launches = launches), list(
@@ -97,6 +94,12 @@ read_campaign <- function(dirs, arms = "both") {
   ))
   if (arms == "both") check_arms(campaign)
   structure(name_intervals(campaign), class = "nl_campaign")
+}
+
+launch_ids <- function(launches) {
+  ids <- vapply(launches, function(launch) launch$info$launch, "")
+  if (anyDuplicated(ids)) abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice: give each launch once")
+  ids
 }
 
 # Launches without rows are passed over, and said; when none has rows, the first one's error stands.
@@ -175,26 +178,19 @@ read_json_head <- function(file, keys = list()) {
   }
   info <- read_json_file(file)
   if (!is_object(info)) abort_damaged(file, 1, "not a JSON object")
-  if (!is_number(info$schema) || info$schema != schema_read) {
-    abort_schema(file, ": schema ", show_json(info$schema, "missing"), ", this version reads schema ", schema_read,
-                 ": use a matching version of noiselab")
-  }
+  if (!is_number(info$schema) || info$schema != schema_read) abort_version(file, "schema", show_json(info$schema, "missing"), schema_read)
   check_keys(info, c(head_keys, keys), file)
   info
 }
 
-read_launch_json <- function(file) {
-  read_json_head(file, detect_keys)
-}
+read_launch_json <- function(file) read_json_head(file, detect_keys)
 
 text_pattern <- "^[A-Za-z0-9._:+=-]+$"
 text_wanted <- "letters, digits and ._-:+= only"
 
 # Designs: where their rows are, and what one pair of each is called.
-designs <- list(lockin = list(file = "halves.csv", pairs = "pairs"),
-                blocks = list(file = "blocks.csv", pairs = "sets"),
-                single = list(file = "blocks.csv", pairs = "loops"),
-                quick = list(file = "halves.csv", pairs = "pairs"))
+designs <- lapply(list(lockin = c("halves.csv", "pairs"), blocks = c("blocks.csv", "sets"), single = c("blocks.csv", "loops"), quick = c("halves.csv", "pairs")),
+                  function(words) list(file = words[1], pairs = words[2]))
 
 # What a value is asked for, and what that is called. Whatever ends in null may be missing, too.
 json_types <- local({

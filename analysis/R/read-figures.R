@@ -41,8 +41,7 @@ read_acceptance <- function(dirs) {
     abort_data("no launch of noiselab-accept in ", paste(dirs, collapse = " "), ": make some with noiselab run acceptance")
   }
   launches <- lapply(paths, read_accept_launch)
-  ids <- vapply(launches, function(launch) launch$info$launch, "")
-  if (anyDuplicated(ids)) abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice: give each launch once")
+  ids <- launch_ids(launches)
   part <- function(name) bind_rows(lapply(launches, `[[`, name))
   infos <- stats::setNames(lapply(launches, `[[`, "info"), ids)
   figures <- part("figures")

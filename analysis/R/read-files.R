@@ -104,9 +104,7 @@ binary_header <- function(con, file, size, info, magic, version, what) {
   if (length(first) < 16 || !identical(first[1:8], charToRaw(magic))) abort_damaged_byte(file, 0, "no ", what, " of noiselab (wanted ",
       magic, ")")
   numbers <- u32(readBin(first[9:16], "integer", 2, 4, endian = "little"))
-  if (numbers[1] != version) {
-    abort_schema(file, ": version ", numbers[1], ", this version reads ", version, ": use a matching version of noiselab")
-  }
+  if (numbers[1] != version) abort_version(file, "version", numbers[1], version)
   if (16 + numbers[2] > size) abort_damaged_byte(file, 12, "the header is longer than the file")
   text <- readBin(con, "raw", numbers[2])
   header <- parse_json_text(text, function(line, ...) abort_damaged_byte(file, 16, "the header is no JSON"))

@@ -23,8 +23,7 @@ read_schedule <- function(file) {
   keys <- comment_keys(lines[comment])
   schema <- keys["schema"]
   if (!identical(unname(schema), as.character(schedule_schema))) {
-    abort_schema(file, ": schema ", if (is.na(schema)) "missing" else printable(schema), ", this version reads schema ",
-                 schedule_schema, ": use a matching version of noiselab")
+    abort_version(file, "schema", if (is.na(schema)) "missing" else printable(schema), schedule_schema)
   }
   at <- which(!comment & grepl("[^[:space:]]", lines))
   if (length(at) == 0) abort_damaged(file, length(lines) + 1, "the line with the names of the columns is missing")

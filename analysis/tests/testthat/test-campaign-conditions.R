@@ -21,34 +21,28 @@ test_that("a load that was absent, ran in the off halves or is unknown has no ve
 })
 
 test_that("launches of different libraries or kernels are judged together only on request", {
-  dir <- local_campaign(pairs = 20, levels_percent = 5, launches = 3)
-  file <- list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)[2]
-  edit_info(file, info$mpi$version <- "9.9")
-  campaign <- read_campaign(dir)
+  campaign <- simulated_campaign(pairs = 20, levels_percent = 5, launches = 3)
+  campaign$launches[[2]]$mpi$version <- "9.9"
   rows <- analyze_campaign(campaign, channels = "time")$verdicts
   expect_match(rows$reason[rows$scope == scope_campaign], "launches differ in MPI version")
   expect_true(all(is.na(rows$reason[rows$scope == scope_launch])))
-  rows <- analyze_campaign(campaign, channels = "time", mixed = TRUE)$verdicts
-  expect_true(all(is.na(rows$reason)))
+  expect_true(all(is.na(analyze_campaign(campaign, channels = "time", mixed = TRUE)$verdicts$reason)))
 })
 
 test_that("clean and noisy launches on different hosts say nothing of the load", {
-  dir <- local_folder()
-  for (arm in c("off", "on")) {
-    simulate_campaign(dir, design = "single", arms = arm, levels_percent = 5, launches = 3, prefix = arm, seed = if (arm == "on") 2 else 1)
-  }
-  expect_true(is.na(mixed_hosts_between_arms(read_campaign(dir))))
-  for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) {
-    if (grepl("on-", file)) edit_info(file, info$hosts[[1]]$host <- "node2")
-  }
-  rows <- analyze_campaign(read_campaign(dir), channels = "time")$verdicts
-  expect_match(rows$reason, "different hosts")
+  campaign <- join_campaigns(lapply(c("off", "on"), function(arm) {
+    simulated_campaign(design = "single", arms = arm, levels_percent = 5, launches = 3, prefix = arm, seed = if (arm == "on") 2 else 1)
+  }))
+  expect_true(is.na(mixed_hosts_between_arms(campaign)))
+  for (id in paste0("on-", 1:3)) campaign$launches[[id]]$hosts[[1]]$host <- "node2"
+  expect_match(analyze_campaign(campaign, channels = "time")$verdicts$reason, "different hosts")
 })
 
 test_that("the answer on the margin is that of every row in its table", {
-  dir <- local_campaign(operations = "barrier", levels_percent = 1, pairs = 40, slowdown_percent = 0, seed = 1, prefix = "a")
-  simulate_campaign(dir, operations = "allreduce", bytes = 8, levels_percent = 1, pairs = 40, slowdown_percent = 20, seed = 2, prefix = "b")
-  analysis <- analyze_campaign(read_campaign(dir), channels = "time", margin = 2)
+  of <- function(...) simulated_campaign(levels_percent = 1, pairs = 40, ...)
+  campaign <- join_campaigns(list(of(operations = "barrier", slowdown_percent = 0, seed = 1, prefix = "a"),
+                                  of(operations = "allreduce", bytes = 8, slowdown_percent = 20, seed = 2, prefix = "b")))
+  analysis <- analyze_campaign(campaign, channels = "time", margin = 2)
   expect_equal(sort(analysis$verdicts$margin_verdict), c("above", "below"))
   expect_equal(analysis$margin_answer$answer, "fail")
 })

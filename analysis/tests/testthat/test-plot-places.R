@@ -12,14 +12,10 @@ test_that("nodes are in the order of their shift, with their intervals and limit
   expect_match(alt_nodes(frame), "detected on node2 of 3 nodes, most on node2, \\+1.02 % of one CPU")
 })
 
-test_that("one node and two hundred are drawn, many without their names but for those with the noise", {
-  one <- analysis_of(nodes = 1, ranks = 2, levels_percent = 1, pairs = 20)
-  expect_s3_class(ggplot2::ggplot_build(plot_nodes(one)), "ggplot_built")
+test_that("two hundred nodes are drawn without their names but for those with the noise", {
   many <- analysis_of(nodes = 200, ranks = 200, noise_nodes = c(17, 120), levels_percent = 1, pairs = 10, seed = 3)
-  plot <- plot_nodes(many)
-  built <- ggplot2::ggplot_build(plot)
-  names <- unlist(lapply(built$data, function(layer) layer$label))
-  expect_setequal(names, c("node17", "node120"))
+  built <- ggplot2::ggplot_build(plot_nodes(many))
+  expect_setequal(unlist(lapply(built$data, function(layer) layer$label)), c("node17", "node120"))
   expect_lt(size_nodes(plot_nodes(many, draw = FALSE), many)[2], 10)
 })
 

@@ -61,9 +61,8 @@ test_that("nodes that are not alike are said, and compared", {
 
 test_that("nodes of one kernel with a common CPU are found, in scans and in the binding of ranks", {
   dir <- local_acceptance(seed = 1, nodes = 2, launches = 1)
-  json <- file.path(dir, "sim-0001", "launch.json")
   expect_equal(NROW(read_acceptance(dir)$shared), 0)
-  edit_json(json, function(info) utils::modifyList(info, list(shared_kernel = TRUE)))
+  edit_info(file.path(dir, "sim-0001", "launch.json"), info$shared_kernel <- TRUE)
   expect_equal(read_acceptance(dir)$shared, data.frame(host_a = "node1", host_b = "node2", cpu = c(0, 1)))
 })
 
