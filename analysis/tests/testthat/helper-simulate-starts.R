@@ -14,19 +14,9 @@ simulate_starts <- function(id, rows, ranks, info, model, dir) {
   write(simulate_starts_hist(drawn, rows), "starts_hist.csv")
   write(simulate_clocks(drawn, model, node), "clocks.csv")
   if (!is.null(model$raw)) write_raw_starts(file.path(dir, model$raw), drawn, rows, id, model)
-  over <- as.vector(drawn$overshoot)
-  killed <- is.na(model$ended)
-  info$nodes <- max(node)
-  info$start <- list(
-    mode = model$start, late_bound_ns = simulated_bound_ns, residual_ns = if (max(node) > 1) 120 else 0,
-    clock = list(name = "monotonic-raw", source = "simulated", resolution_ns = 1, read_ns = 20, backwards = 0,
-                 error_ppm = NULL, fake = NULL),
-    sync = if (max(node) > 1) list(method = "tree", runs = 2, seconds = 0.1),
-    starts = if (!killed) nrow(drawn$arrival), late_starts = if (!killed) sum(drawn$late),
-    overshoot_ns = if (!killed) c(as.list(stats::setNames(stats::quantile(over, c(0.5, 0.99), type = 1), c("p50", "p99"))),
-                                  max = max(over)),
-    raw = model$raw
-  )
+  known <- !is.na(model$ended)
+  info$start <- list(mode = model$start, late_bound_ns = simulated_bound_ns, residual_ns = if (max(node) > 1) 120 else 0,
+                     starts = if (known) nrow(drawn$arrival), late_starts = if (known) sum(drawn$late), raw = model$raw)
   list(rows = rows, ranks = ranks, info = info)
 }
 

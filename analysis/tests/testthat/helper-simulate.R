@@ -329,32 +329,21 @@ simulate_info <- function(id, rows, model) {
   host <- paste0("node", simulated_nodes(model))
   hosts <- unique(host)
   list(
-    schema = schema_known, program = "noiselab-detect", version = "1.0.0", git = "simulated",
-    launch = id, command = list("simulate_campaign", "seed", as.character(model$seed)),
-    options = list(design = model$design, operations = as.list(unique(model$truth$operation)),
-                   bytes = as.list(unique(model$truth$bytes)),
-                   levels_percent = as.list(model$levels_percent[has_level(model$levels_percent)]),
-                   external = model$external,
-                   half_period_ns = model$half_period_ns, period_ns = model$period_ns,
-                   arms = model$arms, set = model$set, kind = model$kinds[1], kinds = as.list(model$kinds),
-                   patterns = as.list(model$patterns), placements = as.list(model$placements),
-                   phases = as.list(model$phases),
-                   seconds = sum(rows[["wall_ns"]]) / 1e9, warmup_ns = 0),
+    schema = schema_known, program = "noiselab-detect", version = "1.0.0", git = "simulated", launch = id,
+    command = list("simulate_campaign", "seed", as.character(model$seed)),
+    options = list(design = model$design, operations = as.list(unique(model$truth$operation)), bytes = as.list(unique(model$truth$bytes)),
+                   levels_percent = as.list(model$levels_percent[has_level(model$levels_percent)]), external = model$external,
+                   half_period_ns = model$half_period_ns, period_ns = model$period_ns, arms = model$arms, set = model$set, kind = model$kinds[1],
+                   kinds = as.list(model$kinds), patterns = as.list(model$patterns), placements = as.list(model$placements),
+                   phases = as.list(model$phases), seconds = sum(rows[["wall_ns"]]) / 1e9, warmup_ns = 0),
     seed = as.character(model$seed), ranks = model$ranks, nodes = length(hosts),
-    placement = lapply(seq_len(model$ranks) - 1, function(rank) {
-      list(rank = rank, host = host[rank + 1], cpu = rank, binding = as.character(rank))
-    }), hosts = lapply(hosts, function(name) {
-      list(host = name, kernel = "simulated", cmdline_isolcpus = NULL, nohz_full = NULL, tick = NULL,
-           clocksource = "simulated", governor = NULL, smt = NULL, cpuset = NULL, topology = NULL, cpu_model = "simulated")
-    }),
-    mpi = list(library = "none", version = "simulated", parameters = list()), slurm = NULL,
-    clock = list(name = "simulated", source = "simulated", tick_ns = 1, read_ns = 0),
+    placement = lapply(seq_len(model$ranks) - 1, function(rank) list(rank = rank, host = host[rank + 1], cpu = rank, binding = as.character(rank))),
+    hosts = lapply(hosts, function(name) list(host = name, kernel = "simulated", tick = NULL, clocksource = "simulated", cpu_model = "simulated")),
+    mpi = list(library = "none", version = "simulated", parameters = list()), clock = list(name = "simulated", tick_ns = 1, read_ns = 0),
     cells = list(), pairs_planned = max(rows[["pair"]]), n_generators = if (without_generator(model)) 0L else length(model$noise_nodes),
     generators = if (killed || without_generator(model)) list() else list(simulate_certificate(rows, model)),
-    switching = list(n = length(rows[["pair"]]), p50_ns = 2000, p99_ns = 9000, max_ns = 20000),
-    warnings = list(), started_utc = simulated_utc(model$number - 1),
-    ended_utc = if (killed) NULL else simulated_utc(model$number),
-    ended = if (killed) NULL else model$ended, rows = if (killed) NULL else length(rows[["pair"]])
+    warnings = list(), started_utc = simulated_utc(model$number - 1), ended_utc = if (!killed) simulated_utc(model$number),
+    ended = if (!killed) model$ended, rows = if (!killed) length(rows[["pair"]])
   )
 }
 
@@ -366,18 +355,12 @@ simulate_certificate <- function(rows, model) {
   levels <- lapply(on[!duplicated(code)], function(first) {
     at <- on[code == code[match(first, on)]]
     level <- rows[["level_requested_percent"]][first]
-    delivered <- sum(rows[["delivered_ns"]][at])
-    wall <- sum(rows[["wall_ns"]][at])
+    bursts <- sum(rows[["bursts"]][at])
     c(treatment_of(rows, first),
-      list(level_requested_percent = level, halves = length(at), wall_ns = wall,
-           requested_ns = sum(rows[["requested_ns"]][at]), delivered_ns = delivered,
-           level_delivered_percent = mean(rows[["level_delivered_percent"]][at]),
-           bursts_planned = sum(rows[["bursts"]][at]), bursts_run = sum(rows[["bursts"]][at]),
-           ratio = if (level > 0) 1 else NULL, ok = if (level > 0) TRUE else NULL))
+      list(level_requested_percent = level, halves = length(at), level_delivered_percent = mean(rows[["level_delivered_percent"]][at]),
+           bursts_planned = bursts, bursts_run = bursts, ratio = if (level > 0) 1 else NULL, ok = if (level > 0) TRUE else NULL))
   })
-  rank <- function(key) vapply(levels, `[[`, 0, key)
-  list(schema = schema_known, program = "noiselab-gen", version = "1.0.0", host = "node1",
-       kind = model$kinds[1], kind_bytes = 0, cpu = 0, period_ns = model$period_ns, tolerance_percent = 5,
-       ok = TRUE, lateness_ns = list(p50 = 1500, p99 = 9000, max = 50000), migrations = 0,
-       ended = "complete", threads = list(list(cpu = 0)), levels = levels[order(rank("level_requested_percent"))])
+  levels <- levels[order(vapply(levels, `[[`, 0, "level_requested_percent"))]
+  list(host = "node1", kind = model$kinds[1], cpu = 0, period_ns = model$period_ns, ok = TRUE, lateness_ns = list(p50 = 1500, p99 = 9000, max = 50000),
+       levels = levels)
 }

@@ -88,7 +88,7 @@ test_that("colours of the style sheet are those of the plots", {
 
 test_that("words of verdicts are known to the looks, and have one mark each", {
   words <- c(outcomes, "above", "below", "here", "trace", "pass", "fail", "same", "slower", "faster", no_difference,
-             unname(reproducible_words), "agree", "disagree")
+             c("reproducible", "not reproducible", "undecided"), "agree", "disagree")
   expect_setequal(setdiff(words, verdict_looks$word), "reproducible")
   expect_equal(anyDuplicated(verdict_looks$word), 0)
   expect_equal(length(unique(verdict_looks$mark)), length(unique(paste(verdict_looks$shape, verdict_looks$colour == "white"))))
