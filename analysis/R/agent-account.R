@@ -98,13 +98,12 @@ agreement_of <- function(preempted, agent, alpha, groups = 256, others = NA_real
 judge_agreement <- function(est, used, tolerance, n, pairs) {
   unable <- if (pairs == 0) "no launch has an off and an on half together that are long enough for the system's accounts" else
     if (is.na(used)) "the agent's CPU time on the ranks' CPUs is not known" else if (n == 0) "no pair of an off and an on half has both figures" else
-    if (is.na(est$low)) sprintf("%d pair%s of halves: too few for an interval", n, if (n == 1) "" else "s")
-  answer <- if (!is.null(unable)) "cannot be compared" else if (est$low > tolerance || est$high < -tolerance) "disagree" else
-    if (est$low >= -tolerance && est$high <= tolerance) "agree" else "cannot be compared"
-  if (is.null(unable) && answer == "cannot be compared") unable <- sprintf(
+    if (is.na(est$low)) sprintf("%s of halves: too few for an interval", counted(n, "pair"))
+  answer <- if (!is.null(unable)) NULL else if (est$low > tolerance || est$high < -tolerance) "disagree" else
+    if (est$low >= -tolerance && est$high <= tolerance) "agree"
+  list(agreement = answer %||% "cannot be compared", reason = if (!is.null(answer)) NA_character_ else unable %||% sprintf(
     paste("the ranks gain and lose by other causes, too: the difference is known to \u00b1%s \u00b5s/s only, and %s \u00b5s/s are",
-          "allowed; measure for longer, or with less on the ranks' CPUs"), three((est$high - est$low) / 2), three(tolerance))
-  list(agreement = answer, reason = unable %||% NA_character_)
+          "allowed; measure for longer, or with less on the ranks' CPUs"), three((est$high - est$low) / 2), three(tolerance)))
 }
 
 across_account <- function(shifts, rows, alpha) {

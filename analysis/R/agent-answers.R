@@ -289,30 +289,25 @@ agent_case_words <- function(row, x, on, analysis, taken = NULL) {
                    percent_words(row$beyond, row$beyond_low, row$beyond_high)),
     less = sprintf("The bursts of %s cost %s on %s, but in all it slows it by less than %s %%: the two contradict; no slowdown is stated.", x,
                    percent_words(row$value, row$low, row$high), on, three(max(0, row$whole_high))),
-    alone = alone_words(row, x, on, analysis, taken)
+    alone = alone_words(row, x, on, sprintf("%s by on/off%s.", slows, seen), analysis, taken)
   )
 }
 
-# Without a figure by bursts: why, and on/off.
-alone_words <- function(row, x, on, analysis, taken) {
-  told <- !is.na(row$value)
-  result <- if (!told) sprintf("%s on %s cannot be told by on/off either (%s).", x, on, row$whole_reason) else if (row$found) {
-    sprintf("By on/off it slows %s by %s.", on, percent_words(row$value, row$low, row$high))
-  } else sprintf("By on/off it was not found to slow %s: %s%s.", on, percent_words(row$value, row$low, row$high),
-                 if (is.na(row$limit)) "" else sprintf("; %s would have been", percent_of(row$limit)))
+# Without a figure by bursts: why, and `result`, on/off.
+alone_words <- function(row, x, on, result, analysis, taken) {
   own <- if (!is.null(taken)) main_taken(taken[taken$kind %in% row$kind, ])
-  if (row$state == "busy") return(c(busy_words(row, x, on, own, analysis), if (told) result))
-  if (row$state == "few" && isTRUE(row$n_bursts == 0)) return(c(sprintf(
-    "%s never had a rank's CPU in %s (bursts rarer than one in %s are not excluded).", x, format_span(row$watched_s),
-    format_span(row$watched_s / -log(row$alpha))), result))
-  if (row$state == "few") return(c(sprintf("%s had a rank's CPU %s in %s only: %d times are needed to tell what a burst costs.", x,
-                                           counted(row$n_bursts, "time"), format_span(row$watched_s), locked_design$least_bursts), result))
-  if (row$state == "not flat") return(c(sprintf("On %s %s: none is charged to %s.", on, sub(": what made it.*", "", row$reason), x), result))
-  if (row$state == "dense") return(c(sprintf("%s: %s.", x, row$reason), result))
-  if (!told) return(result)
-  c(sprintf("%s %s by on/off: %s%s.", x, if (row$found) paste("slows", on) else paste("was not found to slow", on),
-            percent_words(row$value, row$low, row$high), if (row$found || is.na(row$limit)) "" else
-              sprintf("; %s would have been", percent_of(row$limit))), sprintf("There is no figure by bursts: %s.", row$reason))
+  told <- !is.na(row$value)
+  if (!told) result <- if (row$state != "busy") sprintf("%s on %s cannot be told by on/off either (%s).", x, on, row$whole_reason)
+  why <- switch(row$state,
+    busy = busy_words(row, x, on, own, analysis),
+    few = if (isTRUE(row$n_bursts == 0)) sprintf("%s never had a rank's CPU in %s (bursts rarer than one in %s are not excluded).", x,
+                                                 format_span(row$watched_s), format_span(row$watched_s / -log(row$alpha))) else
+      sprintf("%s had a rank's CPU %s in %s only: %d times are needed to tell what a burst costs.", x, counted(row$n_bursts, "time"),
+              format_span(row$watched_s), locked_design$least_bursts),
+    "not flat" = sprintf("On %s %s: none is charged to %s.", on, sub(": what made it.*", "", row$reason), x),
+    dense = sprintf("%s: %s.", x, row$reason)
+  )
+  c(why, result, if (is.null(why) && told) sprintf("There is no figure by bursts: %s.", row$reason))
 }
 
 # The machine was too busy to tell bursts: what was taken from the ranks is known all the same.

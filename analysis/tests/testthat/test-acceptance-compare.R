@@ -102,10 +102,9 @@ test_that("the front end follows several campaigns, and writes OpenMetrics and r
 test_that("one node behind another switch that nobody told of is open, and fails nothing", {
   result <- judge_acceptance(simulated_acceptance(switches = c(2, 1), seed = 1))
   expect_equal(result$verdict, "inconclusive")
-  rows <- result$judgements[result$judgements$check == "latency" & result$judgements$entity == "node3", ]
-  expect_match(rows$reason, "or a switch of its own, of which neither Slurm's topology nor --classes says anything")
-  speed <- result$judgements[result$judgements$check == "bandwidth" & result$judgements$entity == "node3", ]
-  expect_equal(speed$verdict, "inconclusive")
+  rows <- result$judgements[result$judgements$check %in% c("latency", "bandwidth") & result$judgements$entity == "node3", ]
+  expect_match(rows$reason[rows$check == "latency"], "or a switch of its own, of which neither Slurm's topology nor --classes says anything")
+  expect_equal(unique(rows$verdict), "inconclusive")
 })
 
 test_that("two nodes that are a class by their latencies are not passed, and classes so found are named", {

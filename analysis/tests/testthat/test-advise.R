@@ -28,9 +28,7 @@ delayedAssign("three_advice", advise_table(read_campaign(three_algorithms)))
 test_that("a faster algorithm is found, with what it gains", {
   advice <- three_advice
   quiet <- advice$rows[advice$rows$condition == "quiet", ]
-  expect_equal(quiet$verdict, "use")
-  expect_equal(quiet$algorithm, "linear")
-  expect_equal(quiet$number, 2)
+  expect_equal(quiet[c("verdict", "algorithm", "number")], data.frame(verdict = "use", algorithm = "linear", number = 2), ignore_attr = TRUE)
   expect_true(quiet$gain_low_percent < 30 && 30 < quiet$gain_high_percent)
   expect_equal(advice$rows$condition, c("quiet", "noise"))
   expect_equal(c(advice$n_launches, advice$n_screening), c(6, 2))
@@ -217,8 +215,7 @@ test_that("after a stage what is decided gets no more time, and arms that are sl
   campaign <- read_campaign(dir)
   following <- advise_next(campaign)
   expect_equal(following$op, c("allreduce=default:1024", "allreduce=linear:1024"))
-  expect_equal(following$stages[1], 4)
-  expect_equal(utils::tail(following$stages, 1), 4 + following$launches)
+  expect_equal(following$stages[c(1, 3)], c(4, 4 + following$launches))
   # a look of three has a third of alpha, and nothing is advised by what chose
   advice <- advise_table(campaign)
   expect_equal(advice$alpha, 0.01 / 3)
@@ -286,8 +283,7 @@ test_that("of a program the blocking collectives with 1 % of its time are compar
   # elements of 8 bytes; 4000 bytes in 3 calls: between 1024 and 2047
   expect_equal(cells$bytes, c(8, 1336, 0, 8, 8, 1500))
   expect_equal(cells[2, c("from_bytes", "to_bytes")], data.frame(from_bytes = 1024, to_bytes = 2047), ignore_attr = TRUE)
-  expect_equal(cells$share[1], 0.3)
-  expect_equal(cells$calls[1], 1000)
+  expect_equal(cells[1, c("share", "calls")], data.frame(share = 0.3, calls = 1000), ignore_attr = TRUE)
   expect_error(program_cells(advised_profile(profiled("send", 8, 5, 40, 4e8, "point-to-point"))), "no blocking collective")
   expect_error(program_cells(advised_profile(profiled("alltoall", 8, 5, 40, 4e8, ranks = 1, communicator = "part"))), "alltoall on 1 of 2 ranks")
   # the rule of the first one holds for 4 bytes, and for what was measured
@@ -322,8 +318,7 @@ test_that("rules hold for what was measured only, and of totals where the librar
   plain <- function(rows) sub(" #.*", "", advise_rules(rows))
   expect_equal(plain(row("allreduce", 1024, "use", 3L)),
                c("1", "2", "3", "0", "1", "0 0 0 0", "4", "3", "0 0 0 0", "1024 3 0 0", "1025 0 0 0", "5", "1", "0 0 0 0"))
-  expect_equal(plain(row("alltoall", 10, "use", 2L))[8:11], c("3", "0 0 0 0", "40 2 0 0", "41 0 0 0"))
-  for (operation in c("gather", "scatter", "reduce_scatter_block"))
+  for (operation in c("alltoall", "gather", "scatter", "reduce_scatter_block"))
     expect_equal(plain(row(operation, 1024, "use", 3L))[8:11], c("3", "0 0 0 0", "4096 3 0 0", "4097 0 0 0"))
   # of shares that differ by an element
   expect_equal(plain(row("reduce_scatter", 1024, "use", 3L))[8:11], c("3", "0 0 0 0", "4032 3 0 0", "4161 0 0 0"))

@@ -27,10 +27,11 @@ test_that("a launch that died keeps what it measured, one without a row is count
   }
   died("sim-0002")
   text <- readLines(file.path(dir, "sim-0002", "accept.csv"))
-  writeLines(text[1:41], file.path(dir, "sim-0002", "accept.csv"))
+  cat(text[1:41], "sim-0002,lat", file = file.path(dir, "sim-0002", "accept.csv"), sep = "\n")
   died("sim-0003")
   writeLines(character(), file.path(dir, "sim-0003", "accept.csv"))
   a <- read_acceptance(dir)
+  expect_match(a$notes, "was killed while it wrote this line", all = FALSE)
   expect_equal(sum(a$figures$launch == "sim-0002"), 40)
   expect_false("sim-0003" %in% a$figures$launch)
   result <- judge_acceptance(a)
