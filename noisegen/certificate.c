@@ -184,10 +184,9 @@ static json_t *json_trace(const struct ng_options *o) {
 }
 
 static json_t *json_phase(const struct ng_options *o) {
-    static const char *const names[] = {[NG_PHASE_OFFSET] = "offset", [NG_PHASE_ALIGNED] = "aligned", [NG_PHASE_STAGGERED] = "staggered",
-                                        [NG_PHASE_RANDOM] = "random"};
-    return json_pack("{s:s,s:o,s:o,s:o}", "name", names[o->phase], "offset_ns", json_known(o->phase == NG_PHASE_OFFSET, o->phase_ns),
-                     "node", json_known(o->n_nodes > 0, o->node), "nodes", json_known(o->n_nodes > 0, o->n_nodes));
+    json_t *offset_ns = json_known(o->phase == NG_PHASE_OFFSET, o->phase_ns);
+    return json_pack("{s:s,s:o,s:o,s:o}", "name", ng_phase_names[o->phase], "offset_ns", offset_ns, "node",
+                     json_known(o->n_nodes > 0, o->node), "nodes", json_known(o->n_nodes > 0, o->n_nodes));
 }
 
 /* The dose in the kind's own unit; null where it has none. */

@@ -16,14 +16,13 @@ static const char *set_level(struct nl_command_line *line, const char *text) {
     return level == 0 || (level >= 0.001 && level <= 100) ? NULL : "0 or a percentage from 0.001 to 100";
 }
 
+const char *const ng_phase_names[] = {
+    [NG_PHASE_OFFSET] = "offset", [NG_PHASE_ALIGNED] = "aligned", [NG_PHASE_STAGGERED] = "staggered", [NG_PHASE_RANDOM] = "random"};
+
 static const char *set_phase(struct nl_command_line *line, const char *text) {
-    static const char *const names[] = {[NG_PHASE_ALIGNED] = "aligned", [NG_PHASE_STAGGERED] = "staggered", [NG_PHASE_RANDOM] = "random"};
     struct ng_options *o = line->target;
-    for (int i = NG_PHASE_ALIGNED; i <= NG_PHASE_RANDOM; i++) {
-        if (strcmp(text, names[i]) != 0) continue;
-        o->phase = (enum ng_phase)i;
-        return NULL;
-    }
+    for (int i = NG_PHASE_ALIGNED; i <= NG_PHASE_RANDOM; i++)
+        if (strcmp(text, ng_phase_names[o->phase = (enum ng_phase)i]) == 0) return NULL;
     o->phase = NG_PHASE_OFFSET;
     return nl_parse_duration_or_zero(text, &o->phase_ns) ? "a duration (try 0s, 2.5ms), aligned, staggered or random" : NULL;
 }

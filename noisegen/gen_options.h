@@ -13,6 +13,7 @@ enum ng_phase {
     NG_PHASE_STAGGERED, /* spread evenly over one period, node by node */
     NG_PHASE_RANDOM     /* anywhere in one period, drawn for each node */
 };
+extern const char *const ng_phase_names[];
 
 struct ng_options {
     /* alone: the first is --kind, the others occur in the trace; under a detector: all it may ask for */

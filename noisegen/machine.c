@@ -48,13 +48,6 @@ void ng_machine_be_punctual(void) {
     ask_for_short_slices();
 }
 
-int ng_machine_die_with_parent(int parent_pid) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0UL, 0UL, 0UL);
-    return getppid() == parent_pid ? 0 : -1;
-}
-
-void ng_cpus_init(struct ng_cpus *cpus) { *cpus = (struct ng_cpus){.last = -1}; }
-
 void ng_cpus_note(struct ng_cpus *cpus) {
     int cpu = sched_getcpu();
     if (cpu < 0 || cpu >= NG_MAX_CPUS || cpu == cpus->last) return;

@@ -7,7 +7,8 @@ int main(int argc, char **argv) {
     nl_set_program("noiselab-gen");
     int go_on = ng_options_parse(argc, argv, &options);
     if (go_on <= 0) return go_on < 0 ? NL_EXIT_USAGE : NL_EXIT_OK;
-    if (!options.outlive_parent && ng_machine_die_with_parent(parent_pid)) {
+    if (!options.outlive_parent) prctl(PR_SET_PDEATHSIG, SIGKILL, 0UL, 0UL, 0UL);
+    if (!options.outlive_parent && getppid() != parent_pid) {
         nl_error("the process that started this one has ended (see --outlive-parent)");
         return NL_EXIT_USAGE;
     }

@@ -9,7 +9,7 @@ void ng_worker_init(struct ng_worker *w, void *owner, const struct ng_options *o
     w->trace_cpu = o->trace && o->trace->n_cpus > 0 ? index % o->trace->n_cpus : -1;
     w->stretch.fd = -1;
     w->failed_kind = -1;
-    ng_cpus_init(&w->cpus);
+    w->cpus.last = -1;
     for (int row = 0; ng_kinds[row]; row++)
         for (int i = 0; i < o->n_kinds; i++)
             if (o->kinds[i] == ng_kinds[row]) w->kind_of_row[row] = i;

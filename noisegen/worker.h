@@ -20,9 +20,6 @@ struct ng_cpus {
     int64_t n_migrations;
 };
 
-/* Before the first ng_cpus_note. */
-void ng_cpus_init(struct ng_cpus *cpus);
-
 /* Records the CPU the thread is on. */
 void ng_cpus_note(struct ng_cpus *cpus);
 
@@ -33,9 +30,6 @@ struct ng_switches ng_switches_since(const struct ng_switches *before);
 /* Asks the kernel to wake us on time: a timer slack of 1 ns (otherwise 50 us) and short time slices (otherwise some wake-ups wait for a
  * busy neighbour's slice to end). */
 void ng_machine_be_punctual(void);
-
-/* Kills this process when its parent, which was this one when the program started, dies. 0, -1 when it died before we could ask for it. */
-int ng_machine_die_with_parent(int parent_pid);
 
 /* From now on SIGINT and SIGTERM stop the generator. */
 void ng_machine_stop_on_signals(void);

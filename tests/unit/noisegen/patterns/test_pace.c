@@ -23,7 +23,6 @@ struct simulation {
     int64_t n_quanta;
     int64_t fails_at; /* this quantum of work cannot be done; 0: none */
     int quanta_per_unit;   /* how many quanta a unit of dose takes; 0: one */
-    int units_per_quantum; /* 0: one */
     /* what an onlooker sees of the first spells of CPU use: from a wake-up to the next sleep */
     struct spell { int64_t begin_ns, cpu_ns; } spells[256];
     int n_spells;
@@ -93,7 +92,7 @@ static int64_t sim_work(void *state) {
     s->n_quanta++;
     if (s->fails_at > 0 && s->n_quanta >= s->fails_at) return -1;
     if (s->quanta_per_unit > 1 && s->n_quanta % s->quanta_per_unit != 0) return 0;
-    return s->units_per_quantum > 0 ? s->units_per_quantum : 1;
+    return 1;
 }
 
 struct list {
