@@ -3,20 +3,13 @@
  * profile"). */
 #pragma once
 
-#include "common/base/nl_hist.h"
+#include "common/base/nl_usual.h"
 
 #define NF_MAGIC "NLPROF2"
-/* Bins of a histogram: 16 of nl_hist.h together, so 8 for every power of two, up to 2^47 ns = 39 h. */
-enum { NF_BIN_SHIFT = 4, NF_BINS = ((47 - NL_HIST_SUB_BITS + 1) * NL_HIST_SUB) >> NF_BIN_SHIFT };
 enum { NF_MAX_BEATS = 8192 };
 enum { NF_MAX_ROWS = 384, NF_MAX_SAMPLES = 16384, NF_MAX_COMMUNICATORS = 256, NF_MAX_NAMES = 160, NF_NAME_BYTES = 32 };
 /* the environment variable that names the folder of the files; without it the library does nothing */
 #define NF_ENVIRONMENT "NOISELAB_PROFILE"
-
-static inline int nf_bin(int64_t ns) {
-    int bin = nl_hist_index(ns) >> NF_BIN_SHIFT;
-    return bin < NF_BINS ? bin : NF_BINS - 1;
-}
 
 /* How far the program has come. */
 enum nf_state { NF_RUNNING, NF_FINALIZED, NF_ABORTED };
@@ -40,7 +33,6 @@ struct nf_row {
     int64_t bytes;
     int64_t inside_ns, longest_ns;
     int64_t outside_ns; /* since the thread's last call of any row ended */
-    uint64_t inside[NF_BINS], outside[NF_BINS];
 };
 
 /* A call of a synchronising operation that was looked at. Times by the rank's own clock. */
@@ -94,7 +86,7 @@ struct nf_beats {
 
 struct nf_file {
     char magic[8];
-    uint32_t file_bytes, row_bytes, n_bins; /* a reader of another version sees that it is one */
+    uint32_t file_bytes, row_bytes; /* a reader of another version sees that it is one */
     int32_t rank, n_ranks, node, n_nodes, pid;
     int32_t thread_level; /* as MPI_Init_thread provided */
     int32_t state;        /* enum nf_state */
@@ -117,4 +109,4 @@ struct nf_file {
     struct nf_sample samples[NF_MAX_SAMPLES];
 };
 
-_Static_assert(sizeof(struct nf_file) <= 4 << 20, "a rank's profile is to take 4 MiB at most");
+_Static_assert(sizeof(struct nf_file) <= 2 << 20, "a rank's profile is to take 2 MiB at most");

@@ -13,7 +13,7 @@ struct ranks {
 /* ---- the files ---- */
 
 static int is_whole(const struct nf_file *f) {
-    return f->file_bytes == sizeof *f && f->row_bytes == sizeof(struct nf_row) && f->n_bins == NF_BINS && f->rank >= 0 &&
+    return f->file_bytes == sizeof *f && f->row_bytes == sizeof(struct nf_row) && f->rank >= 0 &&
            f->rank < f->n_ranks && f->n_rows <= NF_MAX_ROWS && f->n_samples <= NF_MAX_SAMPLES &&
            f->n_communicators <= NF_MAX_COMMUNICATORS && f->host[sizeof f->host - 1] == '\0' && f->program[sizeof f->program - 1] == '\0' &&
            f->library[sizeof f->library - 1] == '\0' && f->clock[sizeof f->clock - 1] == '\0';
@@ -130,57 +130,6 @@ static int print_operations(FILE *out, const struct nf_tables *t, const struct r
     return 0;
 }
 
-static int is_alike(const struct nf_row *a, const struct nf_row *b) {
-    return a->operation == b->operation && a->size_class == b->size_class && a->communicator == b->communicator && a->n_ranks == b->n_ranks;
-}
-
-/* The rows of all ranks, joined by kind of call. 0 or -1: no memory. */
-static int join_rows(const struct ranks *r, struct nf_row **joined, int *n) {
-    int room = 0;
-    for (int i = 0; i < r->n; i++)
-        for (uint32_t k = 0; r->files[i] && k < r->files[i]->n_rows; k++) {
-            const struct nf_row *row = &r->files[i]->rows[k];
-            int at = 0;
-            while (at < *n && !is_alike(&(*joined)[at], row)) at++;
-            if (at == *n) {
-                if (NL_GROW(*joined, *n, room)) return -1;
-                (*joined)[(*n)++] = *row;
-                continue;
-            }
-            for (int bin = 0; bin < NF_BINS; bin++) {
-                (*joined)[at].inside[bin] += row->inside[bin];
-                (*joined)[at].outside[bin] += row->outside[bin];
-            }
-        }
-    return 0;
-}
-
-static int64_t bin_start_ns(int bin) { return nl_hist_lo(bin << NF_BIN_SHIFT); }
-
-static void print_histogram(FILE *out, const char *launch, const char *name, const struct nf_row *row, const char *what,
-                            const uint64_t *bins) {
-    for (int bin = 0; bin < NF_BINS; bin++)
-        if (bins[bin])
-            fprintf(out, "%s,%s,%" PRId64 ",%s,%" PRId32 ",%s,%" PRId64 ",%" PRId64 ",%" PRIu64 "\n", launch, name,
-                    least_bytes(row->size_class), kind_of(row->communicator), row->n_ranks, what, bin_start_ns(bin), bin_start_ns(bin + 1),
-                    bins[bin]);
-}
-
-static int print_histograms(FILE *out, const struct nf_tables *t, const struct ranks *r) {
-    struct nf_row *joined = NULL;
-    int n = 0;
-    const struct nf_file *any = NULL;
-    for (int i = 0; i < r->n && !any; i++) any = r->files[i];
-    fputs("launch,operation,bytes_lo,communicator,ranks,what,lo_ns,hi_ns,count\n", out);
-    int failed = join_rows(r, &joined, &n);
-    for (int i = 0; !failed && i < n; i++) {
-        print_histogram(out, t->launch, any->names[joined[i].operation], &joined[i], "inside", joined[i].inside);
-        print_histogram(out, t->launch, any->names[joined[i].operation], &joined[i], "outside", joined[i].outside);
-    }
-    free(joined);
-    return failed;
-}
-
 static int print_ranks(FILE *out, const struct nf_tables *t, const struct ranks *r) {
     static const char *const states[] = {[NF_RUNNING] = "unfinished", [NF_FINALIZED] = "finalized", [NF_ABORTED] = "aborted"};
     static const char *const levels[] = {"single", "funneled", "serialized", "multiple"};
@@ -246,7 +195,7 @@ static void sum_up(struct nf_tables *t, const struct ranks *r) {
 
 int nf_tables_write(struct nf_tables *t) {
     static const struct { const char *name; table_printer *print; } tables[] = {
-        {"operations", print_operations}, {"histograms", print_histograms}, {"ranks", print_ranks}, {"arrivals", print_arrivals}};
+        {"operations", print_operations}, {"ranks", print_ranks}, {"arrivals", print_arrivals}};
     struct ranks r = {.files = NULL};
     int failed = nf_each_file(t->folder, "profile", take_file, &r);
     if (!failed) sum_up(t, &r);

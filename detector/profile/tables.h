@@ -15,7 +15,7 @@ struct nf_tables {
     char library[129], program[257];
 };
 
-/* Reads the ranks' files and writes operations.csv, histograms.csv, ranks.csv and arrivals.csv beside them. 0, or -1 with a line on stderr:
+/* Reads the ranks' files and writes operations.csv, ranks.csv and arrivals.csv beside them. 0, or -1 with a line on stderr:
  * a file is none of this version, or a table cannot be written. */
 int nf_tables_write(struct nf_tables *t);
 

@@ -14,7 +14,7 @@ struct nd_program {
 };
 
 static int is_whole(const struct nf_file *f) {
-    return f->file_bytes == sizeof *f && f->row_bytes == sizeof(struct nf_row) && f->n_bins == NF_BINS && f->pid > 0 && f->tid > 0 &&
+    return f->file_bytes == sizeof *f && f->row_bytes == sizeof(struct nf_row) && f->pid > 0 && f->tid > 0 &&
            memchr(f->host, 0, sizeof f->host) && memchr(f->program, 0, sizeof f->program);
 }
 

@@ -277,12 +277,7 @@ void nf_count(const struct nf_call *c, int operation, MPI_Comm comm, int root, i
         row->bytes += bytes;
         row->inside_ns += inside_ns;
         if (inside_ns > row->longest_ns) row->longest_ns = inside_ns;
-        row->inside[nf_bin(inside_ns)]++;
-        if (nf_thread.left_ns) {
-            int64_t outside_ns = c->entered_ns - nf_thread.left_ns;
-            row->outside_ns += outside_ns;
-            row->outside[nf_bin(outside_ns)]++;
-        }
+        if (nf_thread.left_ns) row->outside_ns += c->entered_ns - nf_thread.left_ns;
         if (row->root != root) row->root = NF_CHANGING_ROOT;
         if (row - f->rows + 1 == f->beats.row && nf_thread.is_first) beat(&f->beats, c->left_ns);
     } else {

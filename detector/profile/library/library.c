@@ -143,7 +143,6 @@ static void fill_file(struct nf_file *f, const char *version) {
     const struct nd_team *t = &run.team;
     f->file_bytes = sizeof *f;
     f->row_bytes = sizeof(struct nf_row);
-    f->n_bins = NF_BINS;
     f->rank = t->rank;
     f->n_ranks = t->n_ranks;
     f->node = t->node_index;
