@@ -359,11 +359,9 @@ control_sentence <- function(analysis) {
   }
   sprintf(paste("BROKEN SET-UP: not even %s %% was detected on %s, so nothing else here is an answer. Check: was the load delivered (%s %% of",
                 "one CPU)? Were ranks on the loaded CPUs (%s)?%s"), format_level(top), where,
-          format_range_of(missed$level_delivered_percent), control_places(analysis$campaign),
+          format_span_of(missed$level_delivered_percent, format_level), control_places(analysis$campaign),
           if (is.null(busy_sentence(analysis$campaign))) "" else " Was the machine too busy (below)?")
 }
-
-format_range_of <- function(x) if (all(is.na(x))) "unknown" else paste(unique(format_level(range(x, na.rm = TRUE))), collapse = " to ")
 
 # CPUs of the generators against those of the ranks.
 control_places <- function(campaign) {

@@ -261,9 +261,8 @@ location_answer <- function(rows) {
 }
 
 # "0.02", or "0.02 to 0.03".
-format_span_of <- function(x) {
-  if (all(is.na(x))) return("unknown")
-  paste(unique(format_effect(range(x, na.rm = TRUE), FALSE)), collapse = " to ")
+format_span_of <- function(x, form = function(x) format_effect(x, FALSE)) {
+  if (all(is.na(x))) "unknown" else paste(unique(form(range(x, na.rm = TRUE))), collapse = " to ")
 }
 
 # Is the extra preempted time of every node within the margin, at every level above 0? Above: after Holm's correction.

@@ -29,7 +29,7 @@ published_summary <- function(time_ns, late, trim = 0.25) {
 # After how many starts would a measurement have stopped? NA: it would have gone on. `stop_by_count()` is MPIPerf's variant 1: more than
 # 100 starts, or more than 30 not late. `stop_by_error()` its variant 2: relative standard error of those not late at most 0.05, and at
 # least 10 of them. Kurnosov (2012), see `published_summary()`.
-stop_by_count <- function(late) first_true(seq_along(late) > 100 | cumsum(!late) > 30)
+stop_by_count <- function(late) as.numeric(which(seq_along(late) > 100 | cumsum(!late) > 30)[1])
 
 stop_by_error <- function(time_ns, late) {
   valid <- which(!late)
@@ -40,12 +40,7 @@ stop_by_error <- function(time_ns, late) {
   centre <- cumsum(x) / n
   variance <- pmax(0, (cumsum(x^2) - n * centre^2) / pmax(1, n - 1))
   relative <- sqrt(variance / n) / abs(centre + time_ns[valid[1]])
-  valid[first_true(n >= 10 & !is.na(relative) & relative <= 0.05)]
-}
-
-first_true <- function(x) {
-  at <- which(x)
-  if (length(at) == 0) NA_real_ else as.numeric(at[1])
+  as.numeric(valid[which(n >= 10 & relative <= 0.05)[1]])
 }
 
 # A row per launch, operation and size, of the off arm, from the raw files under `dirs`: `launch`, `operation`, `bytes`, `ranks`, and the

@@ -122,7 +122,7 @@ rank_inference <- function(d, alpha = 0.01, power = 0.95, resolution = 0, with_l
   test <- signed_rank_test(d)
   got <- c(pseudo_median(d, 1 - 2 * alpha), list(df = Inf))
   if (!is.na(got$low) && test$p <= alpha && got$low <= 0) {
-    step <- smallest_step(d)
+    step <- min(d[d > 0]) / 2  # the least that a Walsh average above 0 can be
     got$low <- if (got$estimate > 0) min(got$estimate, step) else step
     got$estimate <- max(got$estimate, got$low)
     got$high <- max(got$high, got$estimate)
@@ -130,12 +130,6 @@ rank_inference <- function(d, alpha = 0.01, power = 0.95, resolution = 0, with_l
   if (!is.na(got$low) && test$p > alpha && got$low > 0) got$low <- 0
   limit <- if (with_limit) rank_limit(d, got$se, alpha, power, resolution) else NA_real_
   c(got, list(limit = limit, p = test$p, z = test$z, n = length(d), method = test$method))
-}
-
-# The least that a Walsh average above 0 can be.
-smallest_step <- function(d) {
-  steps <- d[d > 0]
-  if (length(steps) == 0) 0 else min(steps) / 2
 }
 
 rank_limit_pairs <- c(exact = 200, most = 1000)

@@ -110,11 +110,7 @@ starts_notes <- function(campaign) {
   missing <- setdiff(names(modes)[modes != "loop"], unique(campaign$starts_hist$launch))
   c(campaign$notes, unlike_starts(campaign),
     sprintf("launch %s has no synchronised starts and is left out", without),
-    sprintf("launch %s has no histograms of starts: its quantiles are unknown", missing),
-    if (any(modes == "barrier")) {
-      paste("start mode barrier is for comparison only: ranks leave a barrier at different moments, and the first",
-            "one's start stands for the scheduled one")
-    })
+    sprintf("launch %s has no histograms of starts: its quantiles are unknown", missing))
 }
 
 starts_parts <- function(campaign) list(

@@ -60,7 +60,7 @@ start_columns <- function(drawn, rows, model) {
     global_ns = total(s$global_ns), after_last_ns = total(s$after_last_ns), spread_ns = total(s$spread_ns),
     late_starts = total(drawn$late), overshoot_ns_p50 = quantile_of(0.5), overshoot_ns_p99 = quantile_of(0.99),
     overshoot_ns_max = quantile_of(1),
-    slot_ns = if (model$start == "barrier") 0 else round(rows[["wall_ns"]] / rows[["operations"]]),
+    slot_ns = round(rows[["wall_ns"]] / rows[["operations"]]),
     within_ns2 = total(rowMeans((drawn$arrival - ours)^2)) / rows[["operations"]],
     between_ns2 = total(rowMeans((ours - rowMeans(drawn$arrival))^2)) / rows[["operations"]]
   )

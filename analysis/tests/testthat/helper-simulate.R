@@ -34,7 +34,7 @@ simulation_of <- function(...) {
   given <- list(...)
   stopifnot(names(given) %in% names(model))
   model[names(given)] <- given
-  stopifnot(model$start %in% c("loop", "barrier", "window", "round"), is.null(model$raw) || model$start != "loop")
+  stopifnot(model$start %in% c("loop", "window", "round"), is.null(model$raw) || model$start != "loop")
   model$coin_seed <- model$coin_seed %||% model$seed
   simulation_model(model)
 }
