@@ -51,7 +51,7 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     dry 'agent exporter, switched by: switch' --agent-on true --agent-off true --agent-name exporter
 }
 
-@test "a dry run starts a command for a second, and one that dies is refused with what it wrote" {
+@test "a dry run starts a command for a second: one that dies is refused with what it wrote, one that runs already is warned of" {
     refused "ended by itself (status 3), and had printed last: no such metric" --agent-cmd 'echo starts; sleep 0.05; echo no such metric >&2; exit 3' --shell
     refused "ended by itself (status 1), having printed nothing" --agent-cmd false
     cp "$(command -v sleep)" nl-dry
@@ -61,9 +61,6 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     run -0 --separate-stderr noiselab-agent --dry-run --shell --agent-cmd './nl-dry 61 & exit 0'
     [[ "$stderr" == *"goes on in the background"* ]]
     ! pgrep -f 'nl-dry [6]1'
-}
-
-@test "an agent that runs already beside the one to be started is warned of" {
     cp "$(command -v sleep)" nl-twin
     ./nl-twin 100 &
     started=$!
@@ -71,7 +68,7 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     [[ "$stderr" == *"warning: nl-twin runs already (process $started)"* ]]
 }
 
-@test "processes, cgroups and units that are not there, or must not be frozen, are refused" {
+@test "processes, cgroups and units that are not there, or must not be frozen, are refused; one that is found is left alone" {
     refused '--agent-pid: there is no process 99999999' --agent-pid 99999999
     # a container with numbers of its own has none of the kernel's threads
     [ "$(cat /proc/2/comm 2>/dev/null)" != kthreadd ] || refused 'is a thread of the kernel' --agent-pid 2
@@ -79,9 +76,6 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     refused 'runs this program' --agent-pid $$
     refused "--agent-cgroup: there is no cgroup 'no-such-group'" --agent-cgroup no-such-group
     refused "there is no" --agent-unit no-such-unit
-}
-
-@test "a process is found, how it would be frozen is said, and it is left alone" {
     sleep 100 3>&- &
     started=$!
     before=$(cat /proc/$started/cgroup)

@@ -130,16 +130,12 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
 }
 
 # bats test_tags=quick
-@test "with more nodes each has other neighbours in another launch; a machine alone takes several launches, as a reference needs" {
+@test "with more nodes each has other neighbours in another launch, a machine alone several launches; where a self-check cannot be, the reason is said and kept" {
     rotations() { acceptance --submit "$@" >/dev/null && grep -o 'rotate=[0-9:]*' "$OUT/schedule.tsv" | cut -d = -f 2 | paste -sd ' ' - && rm -r "$OUT"; }
     cluster_of 7 1
     [ "$(rotations --nodes 7 --launches 4)" = '0:1 1:2 3:3 5:1' ]
     cluster_of 1 2
     [ "$(rotations --nodes 1 --launches 5)" = '0:1 0:1 0:1 0:1 0:1' ]
-}
-
-# bats test_tags=quick
-@test "where a self-check cannot be, the reason is said and kept" {
     cluster_of 3 4
     acceptance --submit --nodes 3 --ranks 1 >/dev/null
     grep -q 'takes 1 of the 3 nodes; the others are not checked' "$ERR"

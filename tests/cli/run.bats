@@ -198,11 +198,15 @@ EOT
 }
 
 # bats test_tags=quick
-@test "a task of an array is a launch, or a set of launches that are compared" {
+@test "a task of an array is a launch, or a set of launches that are compared; where the answering job is refused it is said how to get the answer" {
     submit --array --launches 3 --dry-run --out "$OUT" || true
     grep -q '^#SBATCH --array=1-3%1$' "$BATS_TEST_TMPDIR/stdout"
     submit --array --design launches --levels 1 --launches 2 --seconds 2 --dry-run --out "$OUT" || true
     grep -q '^#SBATCH --array=1-2%1$' "$BATS_TEST_TMPDIR/stdout"
+    run_refused 'job 1 measures, but the job that answers was refused by sbatch: Invalid account' submit --array --launches 2 --out "$OUT"
+    grep -qF -- "--finish '$OUT'" "$ERR"
+    [ "$(planned | wc -l)" -eq 2 ]
+    [ -s "$OUT/job.sbatch" ]
 }
 
 @test "the launches of one set are run by one task, and no others" {
@@ -216,14 +220,6 @@ EOT
     run_refused "--only: '$OUT' has 2 tasks" resume --only 3
     resume --only 1
     [ "$(taken)" = "$(planned)" ]
-}
-
-# bats test_tags=quick
-@test "an array whose answering job is refused keeps its schedule, and says how to get the answer" {
-    run_refused 'job 1 measures, but the job that answers was refused by sbatch: Invalid account' submit --array --launches 2 --out "$OUT"
-    grep -qF -- "--finish '$OUT'" "$ERR"
-    [ "$(planned | wc -l)" -eq 2 ]
-    [ -s "$OUT/job.sbatch" ]
 }
 
 # bats test_tags=quick
@@ -358,9 +354,6 @@ rehearsed() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier -
     grep -q '5 pairs .*: too few, a test at alpha 0.01 needs 7; --seconds 0.3 would do' "$ERR"
     rehearsed --levels 0,1 --seconds 0.3
     grep -q '7 pairs .* can be seen' "$ERR"
-}
-
-@test "the demo is planned to detect 1 % by time with a control above it, in less than three minutes" {
     demo=$(make -n -C "$BATS_TEST_DIRNAME/../.." demo | sed -n 's/.*noiselab run sensitivity \(.*\) --out .*/\1/p')
     "$BIN/noiselab" run sensitivity $demo --dry-run --ranks 1 --out "$OUT" >/dev/null 2>"$ERR"
     limit=$(sed -n 's/.*a slowdown of \([0-9.]*\) % can be seen.*/\1/p' "$ERR")
