@@ -9,8 +9,7 @@
 
 static const struct timespec nap = {.tv_nsec = 100000};
 
-/* Whether a half's dose follows from the options alone. Other patterns bring what falls into it, and the generator says how much that
- * was. */
+/* Whether a half's dose follows from the options alone; of other patterns the generator says how much it was. */
 static int is_periodic(const struct nd_options *o, const struct nd_arm *arm) { return strcmp(o->patterns[arm->pattern], "periodic") == 0; }
 
 /* When the next beat of a program comes nobody knows: its load runs on all the while. */
@@ -37,8 +36,7 @@ static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double 
     dose->skip = nd_noise_phase(phase, r->skip, 0, r->leader.treated_index, r->n_generators);
 }
 
-/* By how much a dose lengthens its half. Bursts on CPUs of one node come at once, those of several nodes one after the other unless
- * aligned. */
+/* By how much a dose lengthens its half: bursts come at once on one node, and on several one after the other unless aligned. */
 static double stretch_of(const struct nd_run *r, const struct nd_step *step) {
     const struct nd_arm *arm = &r->o->arms[step->level];
     int n = r->n_hit[arm->place];

@@ -46,8 +46,7 @@ static int look(struct nd_run *r, const unsigned char *used, int n_cpus, const p
     return 0;
 }
 
-/* Whoever has used up a quota stands still, and no other task is to blame. What runs beside the ranks in their cgroup uses it up with them.
- */
+/* Whoever has used up a quota stands still; what runs beside the ranks in their cgroup uses it up with them. */
 static void say_quotas(const struct nd_run *r) {
     for (int i = 0; i < r->team.n_nodes; i++) {
         const struct nd_host *host = &r->root.hosts[i];

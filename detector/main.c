@@ -42,8 +42,7 @@ static void generator_words(const struct nd_options *o, const char *words[ND_MAX
     words[4 + o->n_passed] = NULL;
 }
 
-/* The generator and the agent's companion are started before MPI_Init, by the first rank of their node: an initialised MPI must not
- * fork. */
+/* Children are started before MPI_Init, by the first rank of their node: an initialised MPI must not fork. */
 static int start_children(const struct nd_options *o, const struct nd_launcher *launcher, const char *host) {
     struct nd_treatment *t = NULL;
     struct nd_companion *c = NULL;

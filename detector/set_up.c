@@ -37,8 +37,7 @@ int nd_run_allocate(struct nd_run *r) {
     return nd_run_agree_failed(r, !ok);
 }
 
-/* Whether the children of one kind were started where the launcher's environment said a node's first rank is; counts them. `is_there`: this
- * rank has one. Collective. */
+/* Whether children were started on nodes' first ranks, as the launcher's environment said; counts them. Collective. */
 static int check_started(struct nd_run *r, const struct nd_nodes *nodes, int is_wanted, int is_there, const char *way_out, int *n) {
     char host[ND_HOST_BYTES] = "";
     gethostname(host, sizeof host - 1);
@@ -171,8 +170,7 @@ static void accept_interrupts(const struct nd_options *o) {
         if (strcmp(o->kinds[i], "ipi") == 0) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
-/* Communicators of the operations that have an algorithm, in an order drawn by the seed: what it does to them is no algorithm's.
- * Collective. */
+/* Of the operations that have an algorithm, in an order drawn by the seed: what it does is no algorithm's. Collective. */
 static int open_algorithms(struct nd_run *r) {
     const struct nd_options *o = r->o;
     struct nl_rng rng;

@@ -4,8 +4,7 @@
 #define SWITCH_NS INT64_C(500000)
 #define SLACK_NS INT64_C(1000000000)
 
-/* Streams of the seed: round r of the schedule uses stream r + 1. Every round is drawn afresh from the seed, so round 1000 needs no
- * memory of the 999 before it. */
+/* Round r of the schedule uses stream r + 1 of the seed, and needs no memory of the rounds before it. */
 static void start_round(const struct nd_schedule *s, int64_t round, struct nl_rng *rng) { nl_rng_init(rng, s->seed, (uint64_t)round + 1); }
 
 static void shuffled_indices(struct nl_rng *rng, int *indices, int n) {
@@ -13,8 +12,7 @@ static void shuffled_indices(struct nl_rng *rng, int *indices, int n) {
     nl_rng_shuffle(rng, indices, n);
 }
 
-/* lockin: all configuration x level cells in random order, each one a pair whose order an independent coin decides: the coin is what makes
- * the sign-flip test exact. */
+/* lockin: all cells in random order, each a pair whose order an independent coin decides: that makes the sign-flip test exact. */
 static int lockin_round_steps(const struct nd_schedule *s) { return 2 * s->n_configs * s->n_levels; }
 
 static void lockin_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
@@ -52,10 +50,8 @@ static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct
     }
 }
 
-/* quick: for every configuration, in random order, one undisturbed stretch and a set of pairs about twice as long; which comes first, a
- * coin decides, as it does within every pair; at first it is the stretch, so that a launch cut short has one. A pair
- * tells about as much however long it is, so most are short: the few longer ones only show whether there is more to see in a longer
- * half. */
+/* quick: of every operation, in random order, an undisturbed stretch and pairs about twice as long, in an order that coins decide; the
+ * first is the stretch, so that a launch cut short has one. The few longer pairs show whether there is more to see in longer halves. */
 enum { MOST_PARTS = 32, SHORT_PAIRS = 24, PART_PAIRS = SHORT_PAIRS + 1, PAIRS_PER_STRETCH = 2 };
 
 /* Parts of a set, each one longer pair and its short ones. */

@@ -1,5 +1,4 @@
-/* Ranks that come late on purpose where operations run back to back: each waits before a call, by the pattern of --arrival. Such halves are
- * an arm of their own, beside the noise's. */
+/* Ranks that come late on purpose where operations run back to back, in halves of an arm of their own: each waits before a call. */
 #pragma once
 
 #include "detector/measure/starts.h"
@@ -18,8 +17,7 @@ struct nd_late {
     int (*call)(struct nd_op_state *state); /* the operation's own, during a half */
 };
 
-/* The delays of this rank, ND_ARRIVAL_CYCLE of them; `amount_ns` of patterns that have shares of one. Collective. The longest of all ranks,
- * or -1 after a message. */
+/* Of this rank, ND_ARRIVAL_CYCLE of them; amount_ns x the pattern's shares. Collective. The longest of all ranks, -1 after a message. */
 int64_t nd_late_delays(const struct nd_start_options *o, const struct nd_team *team, double amount_ns, uint64_t seed, int64_t *delays_ns);
 
 int nd_late_open(struct nd_late *l, const struct nd_start_options *o, const struct nd_team *team, const struct nl_ticks *ticks, int yields,

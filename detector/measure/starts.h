@@ -67,8 +67,7 @@ struct nd_arrival {
     double (*share)(const struct nd_arrival_request *r, struct nl_rng *rng);
 };
 
-/* Fills ND_ARRIVAL_CYCLE delays of this rank: shares of the amount, or ns with `needs_trace`. 0, or -1 with a reason, the same on every
- * rank. Local. */
+/* Of this rank: shares of the amount, or ns with `needs_trace`. 0, or -1 with a reason, the same on every rank. Local. */
 int nd_arrival_fill(const struct nd_arrival *a, const struct nd_arrival_request *r, double *delays, char *reason, size_t reason_size);
 
 extern const struct nd_arrival *const nd_arrivals[]; /* ends with NULL; the first is none */
@@ -218,8 +217,7 @@ struct nd_starter {
     void *context;
 };
 
-/* Opens the clock, synchronises, allocates. Collective. 0, or -1 after a message (the same on all ranks). `n_allowed` CPUs of this node: to
- * see whether ranks share them; 0 unknown. */
+/* Collective. 0, or -1 after a message (the same on all ranks). `n_allowed` CPUs of this node: do ranks share them? 0 unknown. */
 int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, const struct nd_team *team, int n_allowed,
                     void (*on_sync)(void *, const struct nd_starter *, const char *), void *context);
 

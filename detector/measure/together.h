@@ -41,8 +41,7 @@ struct nd_ending {
     int is_least;
 };
 
-/* Between two loops there must be a collective call. `is_meeting`: nobody can leave an operation before all have entered it. `is_least`: it
- * is to last no less than most_ns either, and what words cost does not matter. */
+/* `is_meeting`: nobody leaves an operation before all have entered it; `is_least`: it is to last no less than most_ns either. */
 void nd_ending_begin(struct nd_ending *e, struct nd_together *t, int is_meeting, int64_t n_most, int64_t most_ns, double planned_ns,
                      int is_least);
 

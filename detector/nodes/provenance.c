@@ -149,8 +149,7 @@ static void add_tool_variable(json_t *object, const char *name) {
     MPI_T_cvar_handle_free(&handle);
 }
 
-/* Who carries messages in Open MPI, up to which size they go at once, and by how many buffers. What the library does not use it has closed,
- * and with it these variables. */
+/* Who carries messages in Open MPI, up to which size at once, by how many buffers. What is not used has no variables any more. */
 static void add_eager_limits(json_t *object) {
     static const char *const transports[] = {"vader", "sm", "tcp", "ofi", "uct", "openib", NULL};
     static const char *const words[] = {"eager_limit", "free_list_num", "free_list_max", NULL};
@@ -194,8 +193,7 @@ json_t *nd_mpi_json(const char *const *operations, int n_operations) {
     return json_pack("{s:s, s:s, s:o}", "library", library, "version", version, "parameters", parameters);
 }
 
-/* Which process manager speaks with the MPI library; NULL: not known. srun does not hand its own --mpi on, but what it starts leaves
- * marks. */
+/* Which process manager speaks with the MPI library; NULL: not known. What srun starts leaves marks. */
 static const char *mpi_type(void) {
     const char *told = getenv("SLURM_MPI_TYPE");
     return told ? told : getenv("PMIX_NAMESPACE") ? "pmix" : getenv("PMI_JOBID") ? "pmi2" : getenv("PMI_FD") ? "pmi" : NULL;
@@ -237,8 +235,7 @@ static const char *value_of(const struct property *p, const struct nd_host *h, c
     return buf;
 }
 
-/* The value that most hosts have, of equally common ones the first; NULL: all that is known is equal. Values beyond MOST_VALUES are not
- * counted, so that the work stays proportional to the hosts. */
+/* The value that most hosts have, the first of equally common ones; NULL: all known ones are equal. At most MOST_VALUES are counted. */
 static const char *most_common(const struct property *p, const struct nd_host *hosts, int n_hosts, char buf[VALUE_BYTES]) {
     int first[MOST_VALUES], counts[MOST_VALUES] = {0}, n = 0, best = 0;
     for (int i = 0; i < n_hosts; i++) {

@@ -45,23 +45,14 @@ int64_t nd_team_max(const struct nd_team *t, int64_t value);
 /* Gathers `size` bytes of each rank to rank 0, along a tree. `all` is not looked at elsewhere. */
 void nd_team_gather(MPI_Comm comm, const void *mine, int size, void *all);
 
-/* Bringing small things of all ranks to rank 0 of a communicator along a binomial tree: rank r hands on to r without its lowest bit set.
- * The library's own collectives are not used: the options that users try on the collectives under test would change what the book-keeping
- * costs.
- *
- * A reduction sends as much back: between two halves no edge may have more in one direction than in the other. A barrier of Open
- * MPI 4.1 takes 146 to 172 ns by how many messages the two ranks had sent each other before (in shared memory each moves its sender's
- * place in a ring): with one message more in one direction the halves were slow and fast by turns.
- *
- * Cost with n ranks: a reduction is one message per rank and one back, and rank 0 takes log2 n of them. A gather sends each byte over
- * at most log2 n edges; rank 0 takes what fills blocks and log2 n messages more, and the ranks between hold two blocks, however many
- * ranks there are.
- * Source: Thakur, Rabenseifner, Gropp 2005 (binomial tree); whole subtrees are relayed block by block, which keeps the memory constant. */
+/* Small things of all ranks to rank 0 along a binomial tree (Thakur, Rabenseifner, Gropp 2005), not by the library's collectives, whose
+ * options users change. A reduction sends as much back: a barrier of Open MPI 4.1 takes 146 to 172 ns by how many messages the two ranks
+ * had sent each other (each moves its sender's place in a ring), and halves were slow and fast by turns. A gather relays whole subtrees
+ * block by block: ranks between hold two blocks, however many ranks there are. */
 
 enum { ND_TREE_BLOCK_BYTES = 65536 }; /* or one entry, where that is larger */
 
-/* Joins the `size` bytes of all ranks into those of rank 0; `value` is overwritten on the others. `join` adds `from`, of higher ranks, to
- * `into`; associative. Ends the run when it fails, as the next. */
+/* Into those of rank 0; overwritten on the others. `join` adds `from`, of higher ranks; associative. Ends the run when it fails. */
 void nd_tree_reduce(MPI_Comm comm, void *value, int size, void (*join)(void *into, const void *from));
 
 /* Hands the `size` bytes of every rank to `take` on rank 0, in the order of the ranks; `entry` is good until it returns. */

@@ -88,8 +88,7 @@ static int choose(const struct nd_op *op, const char *algorithm, struct variable
     return nl_say(reason, size, "--op: this MPI library does not take %d for %s", *number, name);
 }
 
-/* A duplicate on which the variable's algorithm runs. From Open MPI 5 on the component han is before tuned where ranks are on several
- * nodes: it is left out by a key of the communicator, which other versions ignore. 0, -1. Collective. */
+/* A duplicate on which the variable's algorithm runs, without Open MPI 5's component han, which is before tuned. 0, -1. Collective. */
 static int duplicate(MPI_Comm from, int number, MPI_Comm *comm) {
     MPI_Info info;
     if (number == 0) return MPI_Comm_dup(from, comm) == MPI_SUCCESS ? 0 : -1;

@@ -9,8 +9,7 @@
 
 #include "detector/ops/ops.h"
 
-/* Algorithms of a library that looks at its control variables at each call (MPICH): while an operation is called they hold what was
- * chosen, and at all other times what they had. The names are in the variable's description, in the order of their numbers. */
+/* MPICH looks at its variables at each call: while an operation is called they hold what was chosen, at other times what they had. */
 
 struct nd_op;
 struct nd_op_state;
@@ -27,8 +26,7 @@ struct nd_per_call {
     int can_insist;                    /* 1: there is such a one */
 };
 
-/* Finds the algorithm ("default": nothing will hold) and its number. After MPI_T_init_thread; local. 1; 0: the library has no such
- * variable; -1 with a reason. Close it in the first case. */
+/* Finds the algorithm and its number. After MPI_T_init_thread; local. 1, to be closed; 0: no such variable; -1 with a reason. */
 int nd_per_call_open(const struct nd_op *op, const char *algorithm, struct nd_per_call *p, int *number, char *reason, size_t reason_size);
 void nd_per_call_close(struct nd_per_call *p); /* fine on zeros */
 
@@ -36,8 +34,7 @@ void nd_per_call_close(struct nd_per_call *p); /* fine on zeros */
 void nd_per_call_begin(const struct nd_per_call *p);
 void nd_per_call_end(const struct nd_per_call *p);
 
-/* Calls the operation once, the library being told to fail rather than to run another algorithm. `name`: what the variables say then (""
- * where the call failed on a rank). Collective; whether it acts, the same on all ranks. */
+/* Calls once, insisting on it; `name`: what the variables say then, "" where it failed. Collective; whether it acts, on all ranks. */
 int nd_per_call_acts(const struct nd_per_call *p, struct nd_op_state *s, char *name);
 
 /* Prints `operation,algorithm` for each algorithm of the operation; returns their number. After MPI_T_init_thread. */

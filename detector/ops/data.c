@@ -1,7 +1,6 @@
 #include "detector/ops/data.h"
 
-/* Elements are copied, not dereferenced: a buffer may begin anywhere. A value that no whole number can stand for
- * (a NaN, a fraction) must not equal one. */
+/* Elements are copied: a buffer may begin anywhere. What is no whole number (a NaN, a fraction) must not equal one. */
 #define TYPE(id, type, mpi_type, is_floating, is_arithmetic, n_bytes)                                                                      \
     static MPI_Datatype mpi_##id(void) { return mpi_type; }                                                                                \
     static void put_##id(void *buffer, int64_t i, int64_t value) {                                                                         \

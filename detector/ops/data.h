@@ -30,8 +30,7 @@ extern const struct nd_reduction *const nd_reductions[]; /* ends with NULL; the 
 /* MPI 3.1, section 5.9.2. */
 int nd_reduction_knows(const struct nd_reduction *r, const struct nd_datatype *t);
 
-/* Values repeat after so many elements and after so many ranks. Both prime: a block that lies where another should, by any power of two of
- * elements or ranks, is seen. */
+/* Values repeat after so many elements and ranks, both prime: a block that lies where another should is seen. */
 #define ND_DATA_CYCLE 163
 #define ND_DATA_RANK_CYCLE 41
 

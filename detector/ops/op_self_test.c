@@ -1,10 +1,8 @@
-/* Operations without MPI. Kurnosov's wait patterns (2012, MPIPerf) take a time that is known beforehand, so that what a measurement says of
- * them is its own error. */
+/* Operations without MPI, whose time is known beforehand (Kurnosov 2012, MPIPerf). */
 #include "detector/ops/ops.h"
 
-/* WaitPatternUp: when all ranks start together, n ranks take n microseconds, from the reading of the clock before the call to the one after
- * it. Of these the wait itself is all but two readings: the one that it begins with, and the one that follows it. A clock that jumps
- * backwards ends the wait. */
+/* When all start together, n ranks take n us between two readings around the call: so the wait is shorter by two. A clock that jumps
+ * backwards ends it. */
 static int up(struct nd_op_state *s) {
     const int64_t start_ns = nd_clock_now(s->clock), end_ns = start_ns + (int64_t)(s->rank + 1) * 1000 - (int64_t)(2 * s->clock->read_ns);
     int64_t now_ns;

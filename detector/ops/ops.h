@@ -103,8 +103,7 @@ int64_t nd_op_set_bytes(const struct nd_op *op, int64_t bytes, int n_ranks);
 
 int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks);
 
-/* Fills `s`, allocates, fills buffers; receive buffers begin poisoned. `options` must outlive it. 0, or -1 when memory is short. Collective
- * for persistent operations. */
+/* Receive buffers begin poisoned. `options` must outlive it. 0, or -1 when memory is short. Collective for persistent operations. */
 int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, struct nd_op_state *s, MPI_Comm comm, int64_t bytes);
 
 int nd_op_receives(const struct nd_op_state *s);
@@ -112,8 +111,7 @@ int nd_op_receives(const struct nd_op_state *s);
 /* Whether the last call left the right data: 0, -1. Local. */
 int nd_op_check(const struct nd_op_state *s);
 
-/* What has to happen between two operations, untimed: next root, next set, caches emptied, receive buffer poisoned. No allocation. Call it
- * only where s->needs_advance. */
+/* Between two operations, untimed: next root, next set, caches emptied, receive buffer poisoned. Only where s->needs_advance. */
 void nd_op_advance(struct nd_op_state *s);
 
 /* Frees what nd_op_open made; fine on a zeroed state. Collective for persistent operations. */

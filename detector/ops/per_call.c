@@ -55,8 +55,7 @@ static int next_name(const char **text, char name[ND_PER_CALL_NAME_BYTES]) {
     return 0;
 }
 
-/* Nobody can have these by a variable alone: smp forces itself upon its own parts, where it cannot be (one rank fails, the others hang),
- * and ccl is of GPUs. */
+/* Nobody can have these by a variable alone: smp forces itself upon its own parts, where it cannot be, and ccl is of GPUs. */
 static int is_left_out(const char *name) { return strcmp(name, "smp") == 0 || strcmp(name, "ccl") == 0; }
 
 /* The number of an algorithm; -1: there is none, and `names` says which there are. */

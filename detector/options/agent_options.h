@@ -28,15 +28,13 @@ int nd_agent_take(struct nd_agent_options *a, const char *text);
 int nd_agent_read(struct nd_agent_options *a);
 static inline int nd_agent_is_given(const struct nd_agent_options *a) { return a->way != 0; }
 
-/* Completes it: frozen where it would be started if `is_frozen`, a name where none was given, and the settling time for halves of
- * `half_ns`. 0, or -1 when memory is short. */
+/* Frozen where it would be started if `is_frozen`, a name, and the settling time for halves of half_ns. 0, or -1 without memory. */
 int nd_agent_complete(struct nd_agent_options *a, int is_frozen, int64_t half_ns);
 
 /* How long a half is when nobody says: whole periods of the agent of at least 0.1 s; 1 s when its period is not known. */
 int64_t nd_agent_half_ns(const struct nd_agent_options *a);
 
-/* What a person would call what a command runs: the script of an interpreter, the command behind taskset, nice, env, sh -c; else its
- * program. "" where it holds no word. */
+/* The script of an interpreter, the command behind taskset, nice, env, sh -c; else its program. "" where there is no word. */
 void nd_agent_name_of_command(const char *text, char *name, size_t size);
 
 /* The name of an agent that was given none: of the command, unit, group or process, as a plain word; "agent" where nothing says one. */

@@ -325,8 +325,7 @@ _Static_assert((int)N_ROWS <= (int)NL_OPTIONS_MAX, "the parser has a place for e
 
 const struct nl_option *nd_options_row(int i) { return i < N_ROWS ? &rows[i] : NULL; }
 
-/* The parts of a list, or of `usual` where none was given, from a copy that lives as long as the process: argv must stay whole, because it
- * is recorded as the command line. Their number, -1 after a message. */
+/* The parts of a list, or of `usual`, from a copy that lives as long as the process: argv is recorded. Their number, -1 after a message. */
 static int split(const char *option, const char *text, const char *usual, const char **parts, int max) {
     if (!text) text = usual;
     char *copy = (char *)nl_options_keep(text, strlen(text));
@@ -704,8 +703,7 @@ static int resolve_starts(struct nl_command_line *line) {
     return check_arrival(line);
 }
 
-/* One arm alone is for the design that compares launches. One without the treatment takes its options all the same: a set may share its
- * command line. */
+/* One arm alone is for the design that compares launches; a set of them shares its command line. */
 static int resolve_which_arms(struct nd_options *o) {
     if (o->which_arms == ND_ARMS_BOTH) return 0;
     if (!o->design->single_loop)

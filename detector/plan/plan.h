@@ -28,8 +28,7 @@ struct nd_cell {
     int64_t work_steps;          /* of nd_work in every operation or start; 0: none */
 };
 
-/* Runs the pilot and checks the operation's data. Collective. 0, -1 when a rank received wrong data (the same on all ranks).
- * `cell`: each rank's own figures: rank 0's must be taken by all. */
+/* Collective. 0, -1 when a rank received wrong data (on all ranks). `cell`: each rank's own; rank 0's must be taken by all. */
 int nd_pilot_run(const struct nd_team *team, struct nd_together *together, const struct nd_options *o, int config,
                  struct nd_op_state *state, const struct nl_ticks *ticks, struct nl_hist *scratch, struct nd_starter *starter,
                  struct nd_start_plan *plan, struct nd_cell *cell);

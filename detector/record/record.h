@@ -43,8 +43,7 @@ int nd_record_open(struct nd_record **record, const struct nd_options *o, int n_
 /* Appends a row. `n_cpus`: loaded on all nodes. 0, or -1: the disk is full or gone, and the file ends with the last complete row. */
 int nd_record_row(struct nd_record *r, const struct nd_half *h, int n_cpus);
 
-/* Tables are written piece by piece, one at a time: begin, ..._add, and end, which replaces the file. 0, or -1: after the first failure,
- * which is said, none is begun any more. */
+/* One at a time: begin, ..._add, and end, which replaces the file. 0, or -1: after the first failure none is begun any more. */
 enum nd_table { ND_TABLE_HIST, ND_TABLE_STARTS_HIST, ND_TABLE_RANKS, ND_TABLE_NODES };
 int nd_record_begin(struct nd_record *r, enum nd_table table);
 int nd_record_end(struct nd_record *r);
@@ -92,13 +91,11 @@ struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char 
 int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *half);
 void nd_agent_rows_close(struct nd_agent_rows *rows);
 
-/* LIKWID's marker regions: one for each operation and arm, where the launch runs under likwid-perfctr -m or likwid-mpirun, such as
- * alltoall_2048:off. Elsewhere nothing here does anything. docs/reference/formats.md has the rules. */
+/* LIKWID's marker regions, such as alltoall_2048:off, under likwid-perfctr -m or likwid-mpirun; elsewhere nothing. */
 struct nd_markers;
 
 
-/* Opens LIKWID if it asks for regions. Before MPI_Init: it starts processes, and is tried in a child first, because it may end the process
- * that it is in. NULL: nothing to mark. */
+/* Before MPI_Init: LIKWID starts processes, and is tried in a child first, because it may end its process. NULL: nothing to mark. */
 struct nd_markers *nd_markers_open(const struct nd_options *o);
 const char *nd_markers_problem(const struct nd_markers *m); /* why its counters cannot be used; "": they can */
 

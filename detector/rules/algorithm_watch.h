@@ -8,6 +8,5 @@
 /* Forgets what was seen; from here on algorithms are noted that run on this communicator, which no other call is made by. Local. */
 void nd_watch_begin(MPI_Comm comm);
 
-/* The first algorithm that ran on the communicator since, without its prefix, and so the outermost; "parts": only on parts of it, which
- * another component (han) made for the call; "": none was seen. Static text. Local. */
+/* The first that ran on it since, without its prefix; "parts": on parts of it only, made by another component (han); "": none. Static. */
 const char *nd_watch_end(void);

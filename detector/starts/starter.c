@@ -65,21 +65,6 @@ static int open_clock(struct nd_starter *s) {
     return nd_team_agree(s->team, failed ? ND_FLAG_SETUP : 0) ? -1 : 0;
 }
 
-/* Cost of a reading while all ranks read, as CPUs that share a core make it dearer: the least disturbed of some batches, ns. */
-static double reading_cost(const struct nd_starter *s) {
-    enum { BATCHES = 20, READS = 2000 };
-    double least_ns = 0;
-    MPI_Barrier(s->team->world);
-    for (int batch = 0; batch < BATCHES; batch++) {
-        int64_t sink = 0, start_ns = nl_mono_ns();
-        for (int i = 0; i < READS; i++) sink ^= nd_clock_now(&s->clock);
-        __asm__ volatile("" : : "r"(sink));
-        double read_ns = (double)(nl_mono_ns() - start_ns) / READS;
-        if (batch == 0 || read_ns < least_ns) least_ns = read_ns;
-    }
-    return least_ns;
-}
-
 int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, const struct nd_team *team, int n_allowed,
                     void (*on_sync)(void *, const struct nd_starter *, const char *), void *context) {
     *s = (struct nd_starter){.run = nd_starter_run, .o = o, .team = team, .on_sync = on_sync, .context = context};
@@ -96,7 +81,6 @@ int nd_starter_open(struct nd_starter *s, const struct nd_start_options *o, cons
     if (synchronise(s, "first")) return -1;
     /* once: a launch has one bound */
     s->late_bound_ns = o->late_bound_ns ? o->late_bound_ns : (int64_t)fmax(LEAST_BOUND_NS, ceil(RESIDUALS * s->sync.residual_ns));
-    s->clock.read_ns = reading_cost(s);
     return 0;
 }
 
@@ -360,8 +344,7 @@ void nd_starter_accept(struct nd_starter *s) {
 
 NL_ORDER(compare, int64_t)
 
-/* From rank 0's clock reading to the last rank's having the broadcast value: the largest 95 % quantile of a rank. From until_ns on
- * (rank 0's CLOCK_MONOTONIC) fewer must do. */
+/* To the last rank's having what rank 0 broadcast: the largest 95 % quantile of a rank. From until_ns on fewer broadcasts must do. */
 static int64_t broadcast_time(struct nd_starter *s, int64_t until_ns) {
     int64_t took_ns[BROADCASTS];
     int n = 0;
@@ -379,8 +362,7 @@ static int64_t broadcast_time(struct nd_starter *s, int64_t until_ns) {
     return p95_ns > 100 ? p95_ns : 100;
 }
 
-/* Stage 0: a few operations back to back, whose mean gives the first slot; the least of some stages, as a preempted rank says nothing of
- * it. */
+/* Stage 0: the mean of a few operations back to back gives the first slot; of some stages the least, as ranks may be preempted. */
 static int64_t operation_time(struct nd_starter *s, const struct nd_loop *loop) {
     int64_t least_ns = INT64_MAX;
     for (int stage = 0; stage < 5; stage++) {
@@ -425,19 +407,11 @@ static int refuse_slot(const struct nd_starter *s, const char *name, int64_t ope
     return -1;
 }
 
-static int is_stopped(const struct nd_starter *s, const struct nd_loop *loop) {
-    return nd_team_agree(s->team, loop->stop_asked && *loop->stop_asked ? ND_FLAG_STOP : 0);
-}
-
 /* Starts of a stage that looks for a slot. A slow operation needs fewer to show that it is slow. */
 static int settle_starts(const struct nd_starter *s, double start_ns) {
     int n = s->o->mode->has_stages ? s->o->n_stage_starts : SETTLE_STARTS;
     while (n > s->o->n_stage_starts && n * start_ns > SETTLE_NS) n /= 2;
     return n < s->o->n_stage_starts ? s->o->n_stage_starts : n;
-}
-
-static int is_late(const struct nd_starter *s, int64_t until_ns) {
-    return s->o->plan_ns > 0 && nd_team_agree(s->team, nl_mono_ns() > until_ns ? ND_FLAG_STOP : 0);
 }
 
 /* Lets the slot grow until few starts are late, or the time is over. Where growing does not help, the best one is taken. */
@@ -448,13 +422,16 @@ static int settle(struct nd_starter *s, const struct nd_loop *loop, struct nd_st
     int n = settle_starts(s, (double)(operation_ns + plan->slot_ns + longest_ns + s->o->work_ns)), n_without_gain = 0;
     for (int try = 0; try < (s->o->slot_ns ? 8 : SETTLE_TRIES) && n_without_gain < SETTLE_WITHOUT_GAIN; try++) {
         double share = late_share(s, loop, n, &stage_ns);
-        if (s->is_broken || is_stopped(s, loop)) return -1; /* the same on all ranks */
+        int flags = (*loop->stop_asked ? ND_FLAG_STOP : 0) | (s->o->plan_ns > 0 && nl_mono_ns() > until_ns ? ND_FLAG_TIME : 0);
+        if (s->is_broken) return -1; /* the same on all ranks */
+        flags = nd_team_agree(s->team, flags);
+        if (flags & ND_FLAG_STOP) return -1;
         n_without_gain = share < 0.9 * best_share ? 0 : n_without_gain + 1;
         if (share < best_share) {
             best_share = share;
             best_slot_ns = plan->slot_ns;
         }
-        if ((share <= allowed_share(s) && try >= 2) || is_late(s, until_ns)) break;
+        if ((share <= allowed_share(s) && try >= 2) || flags) break;
         if (share <= allowed_share(s) || s->o->slot_ns) continue;
         plan->slot_ns = longer_slot(s, plan->slot_ns, stage_ns, n);
     }

@@ -6,8 +6,7 @@ static const int64_t calibration_ns = 25000000;
 /* Beyond this the counter and the kernel's clock do not run together, whatever the cause; a quiet machine reaches some ppm. */
 static const double max_error_ppm = 100;
 
-/* Finds the counter's rate against CLOCK_MONOTONIC_RAW, which NTP does not slew. Two calibrations end to end give it and, by their
- * difference, its error. 0, or -1: it stood still, ran backwards or at two rates. */
+/* The rate against CLOCK_MONOTONIC_RAW, which NTP does not slew, and its error, from two calibrations. 0, -1: it cannot be trusted. */
 static int calibrate_once(struct nd_clock *c) {
     struct nl_counter_pair p[3];
     uint64_t width = 0;
@@ -90,8 +89,7 @@ static double examine_readings(const struct nd_clock *c, struct examination *e) 
     return cost_ns;
 }
 
-/* Reads the clock before and after many moves to the next CPU that the thread may use: counters of CPUs that differ by more than a move
- * takes are found. The thread gets its CPUs back. */
+/* Before and after many moves to the next CPU: finds counters of CPUs that differ by more than a move takes. */
 static void examine_migration(const struct nd_clock *c, struct examination *e) {
     enum { MAX_CPUS = 8192, MAX_MOVES = 4096 }; /* sched_getaffinity wants a mask as wide as the kernel's */
     static const int64_t budget_ns = 20000000;

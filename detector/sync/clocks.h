@@ -65,16 +65,14 @@ static inline int64_t nd_clock_now(const struct nd_clock *c) {
     return __builtin_expect(c->is_fake, 0) ? nd_clock_fake(c, now) : now;
 }
 
-/* Opens and examines a clock (some 70 ms for the counter, 20 ms for the others: calibration, resolution, cost, whether it runs backwards).
- * `kind` NULL chooses: the counter where it may be trusted, else CLOCK_MONOTONIC_RAW; `reason` then says why it was not. 0, or -1 with the
- * reason. Local: ranks may choose differently. */
+/* Opens and examines a clock, 20 to 70 ms. `kind` NULL: the counter where it may be trusted, else CLOCK_MONOTONIC_RAW, and `reason` says
+ * why. 0, or -1 with the reason. Local: ranks may choose differently. */
 int nd_clock_open(struct nd_clock *c, const struct nd_clock_kind *kind, char *reason, size_t reason_size);
 
 /* Gives all ranks of a node the calibration of the first, so that they agree to the tick. Collective over `node`. */
 void nd_clock_share(struct nd_clock *c, MPI_Comm node);
 
-/* What `fake-clock` says: OFFSET[,DRIFTppm[,JUMP@AFTER]], such as 1h,50ppm,-1ms@2s; AFTER counts from this call. Rank r has r times as
- * much, so rank 0 stays right. 0 or -1, and `c` is unchanged. */
+/* OFFSET[,DRIFTppm[,JUMP@AFTER]], such as 1h,50ppm,-1ms@2s, times the rank; AFTER counts from this call. 0 or -1, and `c` is unchanged. */
 int nd_clock_parse_fake(const char *text, int rank, struct nd_clock *c);
 
 /* New reference. */

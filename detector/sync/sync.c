@@ -47,8 +47,7 @@ static int64_t read_clock(struct nd_pingpong *p) {
     return now_ns;
 }
 
-/* How far the clock and CLOCK_MONOTONIC_RAW have gone since the last look. A difference above ND_SYNC_MAX_RATE is a step of this rank's
- * own. */
+/* How far both clocks have gone since the last look: a difference above ND_SYNC_MAX_RATE is a step of this rank's own. */
 static void watch_clock(struct nd_pingpong *p) {
     int64_t before_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
     int64_t now_ns = read_clock(p);
@@ -134,11 +133,9 @@ static void hand_down(struct nd_pingpong *p, const void *data, int size) {
 /* BURST: exchanges per point, of which the one of the shortest round trip counts; WARM_UP: exchanges that only make connections */
 enum { BURST = 10, WARM_UP = 4, N_ANCHORS = 8 };
 #define ANCHOR_AGE_NS ((int64_t)60 * 1000000000) /* longer ago, a clock may have been warmer */
-/* A slope this many standard errors from that of earlier runs: another rate now. Where ranks share CPUs, one in some hundreds is off by
- * five. */
+/* A slope this many standard errors from earlier ones: another rate. Where ranks share CPUs, one in some hundreds is off by five. */
 #define SAME_RATE_ERRORS 6
-/* The two ways of a round trip differ by what wanders: an error that neighbouring points share, so that their scatter does not show it. As
- * a share of the shortest round trip; slopes over TCP scattered by about what this gives. */
+/* An error that neighbouring points share, as a share of the shortest round trip: slopes over TCP scattered by about what it gives. */
 #define UNSEEN_SHARE 0.01
 
 /* offset = offset_ns + slope * (local - at_ns); its two errors are independent, at_ns being the mean. */
@@ -361,8 +358,7 @@ void nd_sync_close(struct nd_sync *s) {
     s->edge = NULL;
 }
 
-/* How far this rank's model is off: what it is off against its parent, by new exchanges, and what the parent is. Collective over
- * `heads`. */
+/* How far this rank's model is off: against its parent, by new exchanges, and what the parent is. Collective over `heads`. */
 static double measure_residual(struct nd_sync *s) {
     struct nd_pingpong *p = s->pingpong;
     double off_ns[CHECKS] = {0}, above_ns[CHECKS] = {0}, largest_ns = 0;

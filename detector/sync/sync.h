@@ -67,9 +67,8 @@ struct nd_sync {
     struct nd_edge *edge;         /* memory of earlier runs (drift over a longer time), zeros before the first; owned */
 };
 
-/* Prepares: who shares a clock with whom. The ranks of a node do, unless it is a fake one, differs from process to process, or what they
- * read of it at both sides of a barrier cannot come from one. Ranks that share a counter must have been given one calibration. Collective.
- * 0 or -1 (no memory; the same on all ranks). */
+/* Who shares a clock with whom: the ranks of a node, unless it is a fake one, differs from process to process, or readings show that it
+ * is not one. Ranks that share a counter have one calibration. Collective. 0 or -1 (no memory; the same on all ranks). */
 int nd_sync_open(struct nd_sync *s, const struct nd_sync_options *o, const struct nd_clock *clock, const struct nd_team *team);
 
 /* Synchronises and then measures the residual; nothing where all ranks share one clock. A clock that parts from CLOCK_MONOTONIC_RAW by more

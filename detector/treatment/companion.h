@@ -5,8 +5,7 @@
 
 struct nd_companion;
 
-/* Starts noiselab-agent and waits until it is ready. Before MPI_Init. `timeout_ns`: how long a switch may take; it is not waited for any
- * more once stop_asked is set. 0, or -1 after a message. */
+/* Waits until it is ready. Before MPI_Init. `timeout_ns`: of a switch, not waited for once stop_asked is set. 0, or -1 after a message. */
 int nd_companion_start(struct nd_companion **companion, const char *const *words, int64_t timeout_ns, const volatile int *stop_asked);
 
 int nd_companion_check(const char *const *words); /* whether it would take these words, and could switch the agent here. 0, -1 */
