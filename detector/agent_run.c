@@ -15,11 +15,6 @@ static void fill_arms(const struct nd_options *o, struct nl_agent *page) {
     }
 }
 
-/* A few stretches, and what may come between them: a switch, and whatever other nodes wait for. */
-static int64_t lease_ns(const struct nd_options *o) {
-    return LEASE_STRETCHES * (o->half_ns + nd_options_long_ns(o) + o->agent.settle_ns) + o->agent.timeout_ns;
-}
-
 /* Sends PLACE to this node's companion. `ranks`: of this node, in the order of their node rank. */
 static int place(struct nd_run *r, const struct nl_agent_rank *ranks) {
     struct nd_agent_state *a = &r->agent;
@@ -33,7 +28,8 @@ static int place(struct nd_run *r, const struct nl_agent_rank *ranks) {
     snprintf(page->launch, sizeof page->launch, "%s", r->folder.launch);
     snprintf(page->directory, sizeof page->directory, "%s", r->folder.path);
     fill_arms(r->o, page);
-    page->lease_ns = lease_ns(r->o);
+    /* a few stretches, and what may come between them: a switch, and whatever other nodes wait for */
+    page->lease_ns = LEASE_STRETCHES * (r->o->half_ns + nd_options_long_ns(r->o) + r->o->agent.settle_ns) + r->o->agent.timeout_ns;
     enum nd_companion_end end = nd_companion_command(a->companion, NL_AGENT_PLACE);
     if (end != ND_COMPANION_DONE) nl_error("the agent %s: %s", r->o->agent.name, nd_companion_reason(a->companion));
     return end == ND_COMPANION_DONE ? 0 : -1;

@@ -264,7 +264,6 @@ static int64_t tell_progress(void *progress, int64_t now_ns) { return nd_progres
 
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s) {
     const struct nd_cell *cell = &r->cells[step->config];
-    const struct nd_batch_view view = {.config = step->config, .arm = step->level + 1, .pair = step->pair, .order = step->order};
     struct stretches stretches = {.r = r};
     /* the cell's are of a half */
     int64_t n_operations = step->planned_ns == r->o->half_ns
@@ -281,7 +280,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
         .hist = r->hists ? r->scratch : NULL, .detour_threshold_ns = cell->detour_threshold_ns, .typical_ns = cell->typical_ns,
         .stop_asked = r->stop_asked, .parent_pid = r->parent_pid, .checks_every = r->o->check == ND_CHECK_EVERY, .program = r->program,
         .expected_ns = r->program ? nd_follow_typical_ns(&r->follow[step->config]) : 0, .starter = r->starter,
-        .plan = r->starter ? &r->plans[step->config] : NULL, .view = is_recorded ? &view : NULL, .on_stretch = count_stretch,
+        .plan = r->starter ? &r->plans[step->config] : NULL, .step = is_recorded ? step : NULL, .on_stretch = count_stretch,
         .context = &stretches,
     };
     if (r->starter) nd_starter_keep_in_step(r->starter);

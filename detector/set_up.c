@@ -101,10 +101,8 @@ static int choose_noise_cpus(struct nd_run *r, const struct nd_binding *bindings
 
 static int place_noise(struct nd_run *r, const struct nd_binding *bindings) {
     char reason[512];
-    int cpus[NL_CONTROL_MAX_WORKERS];
-    if (!r->leader.treatment) return 0;
-    int n = choose_noise_cpus(r, bindings, cpus);
-    if (n < 0) return -1;
+    int cpus[NL_CONTROL_MAX_WORKERS], n = r->leader.treatment ? choose_noise_cpus(r, bindings, cpus) : 0;
+    if (n < 0 || !r->leader.treatment) return n;
     struct nl_control *page = nd_treatment_page(r->leader.treatment);
     for (int i = 0; i < r->team.n_node_ranks && i < NL_CONTROL_MAX_RANKS; i++) page->rank_pids[page->n_ranks++] = bindings[i].pid;
     if (nd_treatment_place(r->leader.treatment, cpus, n, reason, sizeof reason) == 0) return 0;

@@ -7,7 +7,7 @@
 
 struct nd_starter;
 struct nd_start_plan;
-struct nd_batch_view;
+struct nd_step;
 struct nd_slices;
 struct nd_together;
 struct nd_program;
@@ -40,7 +40,7 @@ struct nd_loop {
     /* With a starter: told before (1) and after (0) each stretch of starts; between two stretches they are summed up. NULL: nobody. */
     void (*on_stretch)(void *context, int begins);
     void *context;
-    const struct nd_batch_view *view; /* with a starter: what the half is called in files; NULL: it is not recorded */
+    const struct nd_step *step;     /* with a starter: the half; NULL: it is not recorded */
 };
 
 struct nd_loop_result {

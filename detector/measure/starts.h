@@ -161,14 +161,6 @@ struct nd_start_half {
     int64_t slot_ns;
 };
 
-/* What a raw file wants to know of a batch. */
-struct nd_batch_view {
-    int config, arm;   /* arm: 0 off */
-    int64_t pair;
-    int order;
-    int n;
-};
-
 struct nd_raw;
 
 struct nd_starter {
@@ -209,7 +201,7 @@ struct nd_starter {
     int64_t n_starts, n_late;        /* rank 0: recorded */
     int64_t zero_ns;                 /* global time of the launch's first half; 0: not yet */
     int64_t last_sync_ns, last_check_ns; /* rank 0, CLOCK_MONOTONIC */
-    const struct nd_batch_view *view; /* of the half under way; NULL: not recorded */
+    const struct nd_step *step;      /* of the half under way; NULL: not recorded */
     struct nd_raw *raw;              /* NULL: none */
     int has_failed;                  /* the raw file could not be written */
     /* told after every synchronisation, on all ranks: `reason` is first, schedule or residual */

@@ -84,19 +84,16 @@ static const char *set_noise_nodes(struct nl_command_line *line, const char *tex
     nl_hostlist_free(&nodes->hosts);
     nodes->which = strcmp(text, "all") == 0 ? ND_NODES_ALL : strcmp(text, "first") == 0 ? ND_NODES_FIRST : ND_NODES_LISTED;
     if (nodes->which != ND_NODES_LISTED || !nl_hostlist_read(text, ND_MAX_NODES_LISTED, &nodes->hosts, reason, sizeof reason)) return NULL;
-    nl_error("--noise-nodes: %s", reason);
-    return "";
+    return nl_error("--noise-nodes: %s", reason) ? "" : NULL;
 }
 
 /* Puts an option on the generator's command line. 0, or -1 after a message. */
 static int keep_passed(struct nd_options *o, const char *option, const char *value) {
-    char text[LIST_BYTES];
-    const char *kept = NULL;
-    int length = snprintf(text, sizeof text, "%s%s%s", option, value ? "=" : "", value ? value : "");
-    if (length < (int)sizeof text && o->n_passed < ND_MAX_PASSED) kept = nl_options_keep(text, (size_t)length);
-    if (kept) o->passed[o->n_passed++] = kept;
-    else nl_error("%s: too many options of the generator, or too long", option);
-    return kept ? 0 : -1;
+    char *kept; /* lives as long as the process */
+    if (o->n_passed == ND_MAX_PASSED || asprintf(&kept, "%s%s%s", option, value ? "=" : "", value ? value : "") < 0)
+        return nl_error("%s: too many options of the generator", option);
+    o->passed[o->n_passed++] = kept;
+    return 0;
 }
 
 /* NAME or NAME=VALUE of the generator's. What this program decides itself is not to be handed on; nor a beginning of its name. */
@@ -115,10 +112,7 @@ static int pass_one(struct nl_command_line *line, const char *word, const char *
 static const char *pass(struct nl_command_line *line, const char *text) {
     char **words, reason[128];
     int failed = 0;
-    if (nl_words_split(text, &words, reason, sizeof reason) < 0) {
-        nl_error("--gen: '%s': %s", text, reason);
-        return "";
-    }
+    if (nl_words_split(text, &words, reason, sizeof reason) < 0) return nl_error("--gen: '%s': %s", text, reason) ? "" : NULL;
     for (char **word = words; *word && !failed; word++) {
         int has_value = word[1] && strncmp(word[1], "--", 2) != 0 && !strchr(*word, '=');
         failed = pass_one(line, *word, has_value ? word[1] : NULL);
@@ -330,10 +324,11 @@ static int split(const char *option, const char *text, const char *usual, const 
     if (!text) text = usual;
     char *copy = (char *)nl_options_keep(text, strlen(text));
     int n = copy ? nl_split(copy, parts, max) : -1;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            if (strcmp(parts[i], parts[j]) == 0) return nl_error("%s: '%s' stands twice in the list", option, parts[i]);
     return n < 0 ? nl_error("%s: the list is empty, has an empty part or more than %d (try %s)", option, max, usual) : n;
 }
-
-static int stands_twice(const char *option, const char *part) { return nl_error("%s: '%s' stands twice in the list", option, part); }
 
 /* An operation of the list, the algorithm it is to have ("": none) and its own size (-1: those of --bytes). */
 struct chosen { const struct nd_op *op; char algorithm[ND_ALGORITHM_BYTES]; int64_t bytes; };
@@ -367,23 +362,16 @@ static int resolve_operation(const char *word, struct chosen *chosen) {
 static int resolve_operations(struct nd_options *o, struct chosen *chosen) {
     const char *names[ND_MAX_OPERATIONS];
     int n = split("--op", o->given.operations, "barrier,allreduce,alltoall", names, ND_MAX_OPERATIONS);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         if (resolve_operation(names[i], &chosen[i])) return -1;
-        for (int j = 0; j < i; j++)
-            if (chosen[j].op == chosen[i].op && chosen[j].bytes == chosen[i].bytes && !strcmp(chosen[j].algorithm, chosen[i].algorithm))
-                return stands_twice("--op", names[i]);
-    }
     return n;
 }
 
 static int resolve_sizes(struct nd_options *o) {
     const char *parts[ND_MAX_SIZES];
     o->n_bytes = split("--bytes", o->given.sizes, "2KiB", parts, ND_MAX_SIZES);
-    for (int i = 0; i < o->n_bytes; i++) {
+    for (int i = 0; i < o->n_bytes; i++)
         if (resolve_size("--bytes", parts[i], &o->bytes[i])) return -1;
-        for (int j = 0; j < i; j++)
-            if (o->bytes[j] == o->bytes[i]) return stands_twice("--bytes", parts[i]);
-    }
     return o->n_bytes < 0 ? -1 : 0;
 }
 
@@ -447,25 +435,19 @@ static int resolve_levels(struct nd_options *o) {
     const char *parts[ND_MAX_LEVELS];
     o->n_levels = split("--levels", o->given.levels, "0,0.1,0.3,1", parts, ND_MAX_LEVELS);
     for (int i = 0; i < o->n_levels; i++) {
-        double level;
-        if (nl_parse_percent(parts[i], &level)) return nl_error("--levels: '%s' is not %s", parts[i], NL_PERCENT_HELP);
-        if (level > 100 || (level > 0 && level < 0.001))
+        double *level = &o->levels_percent[i];
+        if (nl_parse_percent(parts[i], level)) return nl_error("--levels: '%s' is not %s", parts[i], NL_PERCENT_HELP);
+        if (*level > 100 || (*level > 0 && *level < 0.001))
             return nl_error("--levels: '%s' is outside 0.001 to 100 percent of one CPU (or 0, the placebo)", parts[i]);
-        for (int j = 0; j < i; j++)
-            if (o->levels_percent[j] == level) return stands_twice("--levels", parts[i]);
-        o->levels_percent[i] = level;
     }
     return o->n_levels < 0 ? -1 : 0;
 }
 
-/* The names of a list: each a plain word and only once. Their number, or -1 after a message. */
+/* The names of a list, each a plain word. Their number, or -1 after a message. */
 static int split_names(const char *option, const char *text, const char *usual, const char **names) {
     int n = split(option, text, usual, names, ND_MAX_FACTOR);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         if (!nl_is_plain_name(names[i], NAME_BYTES)) return nl_error("%s: '%s' is not a name (letters, digits, . _ -)", option, names[i]);
-        for (int j = 0; j < i; j++)
-            if (strcmp(names[i], names[j]) == 0) return stands_twice(option, names[i]);
-    }
     return n;
 }
 
@@ -501,16 +483,10 @@ static int resolve_arms(struct nd_options *o) {
     if (n > ND_MAX_LEVELS)
         return nl_error("--kind, --pattern, --on, --phase, --levels: %d combinations, more than %d; ask for fewer", n, ND_MAX_LEVELS);
     for (int i = 0; i < n; i++) {
-        int rest = i;
-        struct nd_arm *arm = &o->arms[i];
-        arm->level_percent = o->levels_percent[rest % o->n_levels];
-        rest /= o->n_levels;
-        arm->phase = rest % o->n_phases;
-        rest /= o->n_phases;
-        arm->place = rest % o->n_places;
-        rest /= o->n_places;
-        arm->pattern = rest % o->n_patterns;
-        arm->kind = rest / o->n_patterns;
+        const int sizes[] = {o->n_levels, o->n_phases, o->n_places, o->n_patterns, o->n_kinds};
+        int at[5];
+        for (int k = 0, rest = i; k < 5; rest /= sizes[k++]) at[k] = rest % sizes[k];
+        o->arms[i] = (struct nd_arm){at[4], at[3], at[2], at[1], .level_percent = o->levels_percent[at[0]]};
     }
     o->n_arms = o->n_doses = n;
     return 0;
@@ -638,23 +614,6 @@ static int is_useless(const struct nl_command_line *line, unsigned needs, int is
     return row != NULL;
 }
 
-static int refuse_keys(const struct nl_command_line *line) {
-    const struct nd_start_mode *mode = ((const struct nd_options *)line->target)->start.mode;
-    unsigned lacks = (mode->is_synchronised ? 0 : NEEDS_STARTS) | (mode->has_stages ? 0 : NEEDS_STAGES);
-    char names[256] = "";
-    const struct nl_option *refused = NULL;
-    for (int i = 0; i < N_ROWS; i++) {
-        if (!rows[i].of || strcmp(rows[i].of, "starts") != 0) continue;
-        if (!(rows[i].tags & lacks)) snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] ? ", " : "",
-            rows[i].name);
-        else if (line->was_given[i] && !refused) refused = &rows[i];
-    }
-    if (refused) nl_error("--starts: %s has no '%s' (it has: %s)", mode->name, refused->name, names[0] ? names : "none; try round");
-    return refused != NULL;
-}
-
-static int needs_starts(const char *option) { return nl_error("%s: needs synchronised starts (try --starts round)", option); }
-
 static int check_arrival(const struct nl_command_line *line) {
     const struct nd_start_options *s = &((const struct nd_options *)line->target)->start;
     if (is_useless(line, NEEDS_AMOUNT, s->arrival != nd_arrivals[0] && !s->arrival->needs_trace,
@@ -689,12 +648,13 @@ static int resolve_starts(struct nl_command_line *line) {
         o->design = nl_find(nd_designs, "single");
     }
     o->op.checks_every = o->check == ND_CHECK_EVERY;
-    if (refuse_keys(line)) return -1;
+    if (is_useless(line, (s->mode->is_synchronised ? 0 : NEEDS_STARTS) | (s->mode->has_stages ? 0 : NEEDS_STAGES), 0,
+                   "these starts have no such key (see --list starts)"))
+        return -1;
     if (!s->mode->is_synchronised) {
-        if (o->check == ND_CHECK_EVERY) return needs_starts("--check every");
-        if (o->op.buffer.use == ND_BUFFER_FLUSH) return needs_starts("--buffer flush");
-        if (o->sync_only) return needs_starts("--sync-only");
-        if (is_useless(line, NEEDS_STARTS, 0, "needs synchronised starts (try --starts round)")) return -1;
+        const char *needs = o->check == ND_CHECK_EVERY ? "--check every" : o->op.buffer.use == ND_BUFFER_FLUSH ? "--buffer flush"
+                            : o->sync_only             ? "--sync-only" : NULL;
+        if (needs) return nl_error("%s: needs synchronised starts (try --starts round)", needs);
         return check_arrival(line) || check_late_arm(o) ? -1 : 0;
     }
     if (is_useless(line, NEEDS_MEDIAN, s->stop_rule == ND_STOP_MEDIAN, "is for the rule median")) return -1;

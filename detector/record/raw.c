@@ -107,17 +107,14 @@ static int gather_wides(struct nd_raw *r, int n_mine, struct wide **wides) {
     return n / (int)sizeof(struct wide);
 }
 
-static void write_block(struct nd_raw *r, const struct nd_starter *s, const struct nd_batch_view *view, int from, int n, int64_t n_switches,
+static void write_block(struct nd_raw *r, const struct nd_starter *s, int from, int n, int64_t n_switches,
                         const struct wide *wides, int n_wides) {
     FILE *f = r->file;
     fwrite("BLCK", 4, 1, f);
-    put_u32(f, (uint32_t)view->config);
-    put_u32(f, (uint32_t)view->arm);
-    put_u32(f, (uint32_t)n);
-    put_u32(f, (uint32_t)view->order);
-    put_u32(f, (uint32_t)n_switches);
-    put_u32(f, (uint32_t)n_wides);
-    put_f64(f, (double)view->pair);
+    const uint32_t words[] = {(uint32_t)s->step->config, (uint32_t)(s->step->level + 1), (uint32_t)n, (uint32_t)s->step->order,
+                              (uint32_t)n_switches, (uint32_t)n_wides};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) put_u32(f, words[i]);
+    put_f64(f, (double)s->step->pair);
     put_f64(f, (double)(s->n_done + from));
     for (int i = 0; i < n; i++) put_f64(f, (double)(s->records[from + i].scheduled_ns - s->zero_ns));
     fwrite(r->all, sizeof *r->all, (size_t)r->team->n_ranks * 3 * (size_t)n, f);
@@ -131,23 +128,22 @@ static void write_block(struct nd_raw *r, const struct nd_starter *s, const stru
     }
 }
 
-int nd_raw_write(struct nd_raw *r, const struct nd_starter *s, const struct nd_batch_view *view, const int64_t *overshoots_ns,
-                 int64_t n_switches) {
+int nd_raw_write(struct nd_raw *r, const struct nd_starter *s, int n_starts, int64_t n_switches) {
     int64_t all_switches = 0;
     MPI_Reduce(&n_switches, &all_switches, 1, MPI_INT64_T, MPI_SUM, 0, r->team->world);
-    for (int from = 0; from < view->n; from += r->n_most) {
-        int n = view->n - from < r->n_most ? view->n - from : r->n_most, n_wide = 0;
+    for (int from = 0; from < n_starts; from += r->n_most) {
+        int n = n_starts - from < r->n_most ? n_starts - from : r->n_most, n_wide = 0;
         for (int i = 0; i < n; i++) {
             const struct nd_start_record *record = &s->records[from + i];
             int64_t arrival_ns = nd_sync_to_global(&s->sync.model, record->start_ns) - record->scheduled_ns;
-            r->mine[i] = narrow(r, &n_wide, 0, i, overshoots_ns[from + i]);
+            r->mine[i] = narrow(r, &n_wide, 0, i, s->overshoots_ns[from + i]);
             r->mine[n + i] = narrow(r, &n_wide, 1, i, arrival_ns);
             r->mine[2 * n + i] = narrow(r, &n_wide, 2, i, record->end_ns - record->start_ns);
         }
         struct wide *wides;
         MPI_Gather(r->mine, 3 * n, MPI_INT32_T, r->all, 3 * n, MPI_INT32_T, 0, r->team->world);
         int n_wides = gather_wides(r, n_wide, &wides);
-        if (r->file) write_block(r, s, view, from, n, all_switches, wides, n_wides);
+        if (r->file) write_block(r, s, from, n, all_switches, wides, n_wides);
         free(wides);
     }
     return r->has_failed ? -1 : 0;

@@ -70,8 +70,7 @@ int nd_rehearsal_print_json(const struct nd_options *o);
 int nd_raw_open(struct nd_raw **raw, const struct nd_team *team, const char *path, const json_t *header);
 
 /* Appends a batch: s->records, s->n_done .. as blocks. Collective. 0, or -1 on rank 0 when the file cannot be written. */
-int nd_raw_write(struct nd_raw *raw, const struct nd_starter *s, const struct nd_batch_view *view, const int64_t *overshoots_ns,
-                 int64_t n_switches);
+int nd_raw_write(struct nd_raw *raw, const struct nd_starter *s, int n_starts, int64_t n_switches);
 
 void nd_raw_close(struct nd_raw *raw); /* NULL is fine */
 

@@ -202,7 +202,7 @@ static void run_batch(struct nd_starter *s, const struct nd_loop *loop, int n, s
     int64_t switches = nd_involuntary_switches();
     if (!run_starts(s, loop, n, result)) return;
     switches = nd_involuntary_switches() - switches;
-    if (s->view && s->zero_ns == 0) s->zero_ns = s->records[0].scheduled_ns;
+    if (s->step && s->zero_ns == 0) s->zero_ns = s->records[0].scheduled_ns;
     for (int from = 0; from < n; from += ND_SLICE) {
         int n_slice = n - from < ND_SLICE ? n - from : ND_SLICE;
         sum_up_rank(s, loop, from, n_slice, result);
@@ -211,11 +211,7 @@ static void run_batch(struct nd_starter *s, const struct nd_loop *loop, int n, s
         /* ranks that have sent their part would go on sending while rank 0 still counts, and MPI would have to keep it all */
         MPI_Barrier(s->team->world);
     }
-    if (s->raw && s->view) {
-        struct nd_batch_view view = *s->view;
-        view.n = n;
-        if (nd_raw_write(s->raw, s, &view, s->overshoots_ns, switches)) s->has_failed = 1;
-    }
+    if (s->raw && s->step && nd_raw_write(s->raw, s, n, switches)) s->has_failed = 1;
     s->n_done += n;
     result->n_operations += n;
 }
@@ -313,9 +309,9 @@ static int looks_at(const struct nd_starter *s, int64_t n_done) {
 
 void nd_starter_run(struct nd_starter *s, const struct nd_loop *loop, struct nd_loop_result *result) {
     struct nd_loop_result r = {.start_ns = nl_mono_ns()};
-    int has_rule = s->o->stop_rule != ND_STOP_NONE && loop->view, is_long = loop->chunk < loop->n_operations || has_rule;
+    int has_rule = s->o->stop_rule != ND_STOP_NONE && loop->step, is_long = loop->chunk < loop->n_operations || has_rule;
     s->plan = loop->plan;
-    s->view = loop->view;
+    s->step = loop->step;
     begin_half(s);
     for (;;) {
         int64_t left = loop->n_operations - r.n_operations, n_late = s->half.n_late, wall_ns = r.wall_ns;
@@ -389,7 +385,7 @@ static double late_share(struct nd_starter *s, const struct nd_loop *loop, int n
     struct nd_loop_result r;
     stage.n_operations = stage.chunk = n;
     stage.hist = NULL;
-    stage.view = NULL;
+    stage.step = NULL;
     nd_starter_run(s, &stage, &r);
     double share = (double)s->half.n_late / n;
     MPI_Bcast(&share, 1, MPI_DOUBLE, 0, s->team->world);

@@ -12,7 +12,7 @@ load detect
     for words in 'datatype complex' 'reduce mean' 'root -1' 'root 2147483647' 'buffer fresh' 'check twice'; do
         refused "--${words% *}: '${words#* }' is not" "--${words% *}" "${words#* }"
     done
-    refused "--starts: loop has no 'slot' (it has: none; try round)" --starts loop:slot=5us
+    refused "--starts: slot: these starts have no such key" --starts loop:slot=5us
     refused "--check every: needs synchronised starts" --check every
     refused "--buffer flush: needs synchronised starts" --buffer flush
     refused "--starts: stop-rule: design lockin has a fixed length" --starts window:stop-rule=error
@@ -26,7 +26,7 @@ load detect
     refused "--starts: gamma: '1.2,eps' is not a number" --starts window:gamma=1.2,eps
     refused "--starts: 'gamma' is not NAME=VALUE" --starts window:gamma
     refused "'--gamma': no option by itself; use --starts ...:gamma=FACTOR" --starts window --gamma 1.2
-    refused "--starts: round has no 'stage' (it has: clock, sync-ranks, sync-every, slot, gamma, eps, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw)" --starts round:stage=3
+    refused "--starts: stage: these starts have no such key" --starts round:stage=3
     refused "--starts: precision: is for the rule median" --starts window:precision=2
     refused "--arrival: amount: this arrival has no use for it" --starts round --arrival none:amount=5us
     refused "--starts: gamma: '3' is not a number from 1.01 to 2" --starts window:gamma=3
