@@ -7,9 +7,8 @@
 
 /* The program that a recording starts and ends. */
 
-struct nr_child {
+struct child {
     pid_t pid;             /* 0: none */
-    int pidfd;             /* readable when it has ended */
     int guard_fd;          /* its end of file tells the guard that we have ended */
     int has_ended;         /* nothing of it is left */
     int status;            /* of the program itself, as waitpid() has it; -1: it runs */
@@ -48,33 +47,25 @@ static int start_guard(void) {
     return -1;
 }
 
-static void end_guard(struct nr_child *child) {
-    if (child->guard_fd >= 0 && write(child->guard_fd, "q", 1) >= 0) close(child->guard_fd);
-    child->guard_fd = -1;
-}
-
 /* Starts a program by nl_spawn. What it leaves behind becomes the caller's children, who must have no others. When the caller is killed
  * a guard ends the program's group. 0, -1 after a message. */
-static int nr_child_start(struct nr_child *child, char *const *command) {
-    *child = (struct nr_child){.pidfd = -1, .guard_fd = start_guard(), .status = -1};
+static int start_child(struct child *child, char *const *command) {
+    *child = (struct child){.guard_fd = start_guard(), .status = -1};
     /* a guard that was killed is no reason to end */
     signal(SIGPIPE, SIG_IGN);
-    if (child->guard_fd < 0) nl_warn("'%s' would outlive this program if that was killed", command[0]);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     int error = nl_spawn(command, -1 /* the summary's place */, STDERR_FILENO, &child->pid);
     if (error) {
         child->pid = 0;
-        end_guard(child);
         return nl_error("cannot start '%s': %s", command[0], strerror(error));
     }
-    child->pidfd = nl_pidfd(child->pid);
-    if (child->guard_fd >= 0 && write(child->guard_fd, &child->pid, sizeof child->pid) < 0)
-        nl_warn("'%s' would outlive this program", command[0]);
+    if (child->guard_fd < 0 || write(child->guard_fd, &child->pid, sizeof child->pid) < 0)
+        nl_warn("'%s' would outlive this program if that was killed", command[0]);
     return 0;
 }
 
 /* Whether it has ended by now, with all that it started: a daemon goes on when its first process has ended. */
-static int nr_child_has_ended(struct nr_child *child) {
+static int has_ended(struct child *child) {
     pid_t pid;
     int status;
     if (child->pid <= 0) return 0;
@@ -83,13 +74,12 @@ static int nr_child_has_ended(struct nr_child *child) {
         child->is_background = 1;
         child->status = status;
     }
-    child->has_ended = pid < 0; /* no children at all */
-    return child->has_ended;
+    return child->has_ended = pid < 0; /* no children at all */
 }
 
 /* What of it is a child of the caller now: the program and, when their parents have ended, those it started. Those that end stay in the
- * list until nr_child_has_ended looks. @return their number, at most `max`. */
-static int nr_child_pids(pid_t *pids, int max) {
+ * list until has_ended looks. @return their number, at most `max`. */
+static int child_pids(pid_t *pids, int max) {
     FILE *file = fopen("/proc/thread-self/children", "re");
     int n = 0;
     while (file && n < max && fscanf(file, "%d", &pids[n]) == 1) n++;
@@ -98,30 +88,27 @@ static int nr_child_pids(pid_t *pids, int max) {
 }
 
 /* Signals all children of ours: those whose parents end become it, so that nobody escapes for long. */
-static void signal_children(const struct nr_child *child, int signal) {
+static void signal_children(const struct child *child, int signal) {
     pid_t pids[MOST_CHILDREN];
-    int n = nr_child_pids(pids, MOST_CHILDREN);
+    int n = child_pids(pids, MOST_CHILDREN);
     if (!child->is_background) kill(-child->pid, signal);
     for (int i = 0; i < n; i++) kill(pids[i], signal);
 }
 
 /* Signals until nothing of it is left, or for patience_ns. */
-static int end_with(struct nr_child *child, int signal, int64_t patience_ns) {
-    for (int64_t waited_ns = 0; !nr_child_has_ended(child) && waited_ns < patience_ns; waited_ns += LOOK_MS * INT64_C(1000000)) {
+static int end_with(struct child *child, int signal, int64_t patience_ns) {
+    for (int64_t waited_ns = 0; !has_ended(child) && waited_ns < patience_ns; waited_ns += LOOK_MS * INT64_C(1000000)) {
         signal_children(child, signal);
         poll(NULL, 0, LOOK_MS);
     }
-    return nr_child_has_ended(child);
+    return has_ended(child);
 }
 
 /* Ends it with all that it started: SIGTERM, and SIGKILL after patience_ns. @return 1 when it had to be killed, otherwise 0. */
-static int nr_child_end(struct nr_child *child, int64_t patience_ns) {
-    int was_killed = 0;
+static int end_child(struct child *child, int64_t patience_ns) {
     if (child->pid <= 0) return 0;
-    if (!end_with(child, SIGTERM, patience_ns)) was_killed = end_with(child, SIGKILL, patience_ns);
-    if (child->pidfd >= 0) close(child->pidfd);
-    child->pidfd = -1;
-    end_guard(child);
+    int was_killed = !end_with(child, SIGTERM, patience_ns) && end_with(child, SIGKILL, patience_ns);
+    if (child->guard_fd >= 0 && write(child->guard_fd, "q", 1) >= 0) close(child->guard_fd);
     return was_killed;
 }
 
@@ -130,6 +117,8 @@ enum { BURSTS_PER_SECOND = 50000, MOST_BURSTS = 8 << 20 };
 #define PATIENCE_NS INT64_C(5000000000)
 #define LONGEST_NS  INT64_C(31536000000000000) /* a command without --duration: a year */
 
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_STOPS = sizeof stop_signals / sizeof *stop_signals };
 static volatile sig_atomic_t is_stopped;
 
 static void stop(int signal_number) {
@@ -143,7 +132,7 @@ struct watched { pid_t pid; uint64_t start_ticks; int pidfd, has_ended; };
 struct session {
     const struct nr_options *o;
     struct nr_recorder *recorder;
-    struct nr_child child;
+    struct child child;
     struct watched *watched;
     int n_watched, n_ended;
     struct nl_whole out; /* the trace while it is written */
@@ -171,11 +160,9 @@ static int watch(struct session *s, const pid_t *pids, int n) {
     if (!s->watched) return nl_error("no memory");
     for (int i = 0; i < n; i++) {
         struct nr_proc_task task;
-        if (nr_proc_read_task(pids[i], pids[i], &task) || strchr("ZX", task.stat.state)) {
-            if (s->o->command) continue; /* what it started may live on */
-            nl_error("%sthere is no process %d", s->o->n_pids > 0 ? "--pid: " : "", (int)pids[i]);
-            return -1;
-        }
+        int is_there = nr_proc_read_task(pids[i], pids[i], &task) == 0 && !strchr("ZX", task.stat.state);
+        if (!is_there && s->o->command) continue; /* what it started may live on */
+        if (!is_there) return nl_error("%sthere is no process %d", s->o->n_pids > 0 ? "--pid: " : "", (int)pids[i]);
         s->watched[s->n_watched++] =
             (struct watched){.pid = pids[i], .start_ticks = task.stat.start_ticks, .pidfd = nl_pidfd(pids[i])};
     }
@@ -220,19 +207,19 @@ static int start_recorder(struct session *s, const pid_t *pids, int n) {
 /* Whether the command has gone into the background by now; says so once. */
 static void look_for_background(struct session *s) {
     int was_background = s->child.is_background;
-    if (nr_child_has_ended(&s->child) || was_background || !s->child.is_background) return;
+    if (has_ended(&s->child) || was_background || !s->child.is_background) return;
     nl_warn("'%s' goes on in the background: it is followed, and ended at the end", s->o->command[0]);
 }
 
 static int start_command(struct session *s) {
     pid_t pids[NR_MAX_PIDS];
-    if (nr_child_start(&s->child, s->o->command)) return -1;
+    if (start_child(&s->child, s->o->command)) return -1;
     look_for_background(s);
-    int n = nr_child_pids(pids, NR_MAX_PIDS);
+    int n = child_pids(pids, NR_MAX_PIDS);
     if (n == 0) return nl_error("'%s' ended before recording began", s->o->command[0]);
     if ((!s->child.is_background && watch(s, &s->child.pid, 1)) || start_recorder(s, pids, n)) return -1;
     /* a daemon that came into being meanwhile, and whose parent has ended */
-    n = nr_child_pids(pids, NR_MAX_PIDS);
+    n = child_pids(pids, NR_MAX_PIDS);
     for (int i = 0; i < n; i++) nr_mark(s->recorder, pids[i], NR_AGENT, 1);
     return 0;
 }
@@ -263,13 +250,10 @@ static int sleep_until(struct session *s, int64_t end_ns, struct pollfd *fds, in
     if (s->child.is_background && left_ns > LOOK_NS) left_ns = LOOK_NS;
     struct timespec timeout = nl_timespec(left_ns > 0 ? left_ns : 0);
     if (ppoll(fds, (nfds_t)n, &timeout, signals) < 0 && errno != EINTR) return nl_error("ppoll: %s", strerror(errno));
-    int is_full = 0, has_end = 0;
-    for (int i = 0; i < n; i++) {
-        if (i < n_rings) is_full |= fds[i].revents & POLLIN;
-        else has_end |= fds[i].revents & POLLIN;
-    }
-    if (is_full) nr_drain(s->recorder);
-    if (has_end) look_for_ends(s);
+    int is_ready[2] = {0}; /* rings, ends */
+    for (int i = 0; i < n; i++) is_ready[i >= n_rings] |= fds[i].revents & POLLIN;
+    if (is_ready[0]) nr_drain(s->recorder);
+    if (is_ready[1]) look_for_ends(s);
     return 0;
 }
 
@@ -278,9 +262,7 @@ static int record(struct session *s) {
     struct pollfd *fds = calloc((size_t)max, sizeof *fds);
     sigset_t stops, before;
     sigemptyset(&stops);
-    sigaddset(&stops, SIGINT);
-    sigaddset(&stops, SIGTERM);
-    sigaddset(&stops, SIGHUP);
+    for (int i = 0; i < N_STOPS; i++) sigaddset(&stops, stop_signals[i]);
     sigprocmask(SIG_BLOCK, &stops, &before); /* they come only while this program sleeps, so that none is overlooked */
     int64_t account_before_ns = account_ns(s);
     if (!fds || nr_begin(s->recorder, 0)) goto done;
@@ -330,36 +312,31 @@ static int write_out(struct session *s, const struct nr_summary *summary) {
 static void describe(struct session *s) {
     const struct nr_options *o = s->o;
     size_t used = 0;
-    if (o->command) {
-        for (char **word = o->command; *word && used < sizeof s->what - 1; word++)
-            used += (size_t)snprintf(s->what + used, sizeof s->what - used, "%s%s", used > 0 ? " " : "", *word);
-        for (char *p = s->what; *p; p++)
-            if ((unsigned char)*p < ' ') *p = ' '; /* it stands in a comment of one line */
-    } else if (o->cgroup)
-        snprintf(s->what, sizeof s->what, "cgroup %s", o->cgroup);
+    for (char **word = o->command; word && *word && used < sizeof s->what - 1; word++)
+        used += (size_t)snprintf(s->what + used, sizeof s->what - used, "%s%s", used > 0 ? " " : "", *word);
+    for (char *p = s->what; *p; p++)
+        if ((unsigned char)*p < ' ') *p = ' '; /* it stands in a comment of one line */
+    if (o->command) return;
+    if (o->cgroup) snprintf(s->what, sizeof s->what, "cgroup %s", o->cgroup);
     else if (o->name) snprintf(s->what, sizeof s->what, "tasks named %s*", o->name);
     else if (o->n_pids > 0) snprintf(s->what, sizeof s->what, "process %d%s", (int)o->pids[0], o->n_pids > 1 ? " and others" : "");
     else snprintf(s->what, sizeof s->what, "%d CPUs, all tasks", o->n_cpus);
 }
 
-/* Says what makes the trace less than the truth. */
-static void warn_of_losses(const struct nr_summary *summary) {
+static int conclude(struct session *s) {
+    static struct nr_summary the_summary;
+    struct nr_summary *summary = &the_summary;
+    int status = NL_EXIT_USAGE;
+    if (nr_summarise(s->recorder, s->o->group_gap_ns, s->account_ns, summary)) {
+        nl_error("no memory for the summary");
+        return status;
+    }
+    summary->ended_status = s->ended_status;
+    /* what makes the trace less than the truth */
     if (summary->totals.lost > 0)
         nl_warn("%lld records were lost: the trace has holes (%lld bursts are known to be cut)", (long long)summary->totals.lost,
                 (long long)summary->totals.cut);
     if (summary->totals.not_kept > 0) nl_warn("%lld bursts found no room: record for a shorter time", (long long)summary->totals.not_kept);
-}
-
-static int conclude(struct session *s) {
-    struct nr_summary *summary = malloc(sizeof *summary);
-    int status = NL_EXIT_USAGE;
-    if (!summary || nr_summarise(s->recorder, s->o->group_gap_ns, s->account_ns, summary)) {
-        nl_error("no memory for the summary");
-        free(summary);
-        return status;
-    }
-    summary->ended_status = s->ended_status;
-    warn_of_losses(summary);
     if (s->o->is_json) nr_print_json(s->recorder, summary);
     else nr_print_summary(s->recorder, summary, s->what);
     int is_printed = fflush(stdout) == 0 && !ferror(stdout);
@@ -369,8 +346,7 @@ static int conclude(struct session *s) {
         status = NL_EXIT_INCONCLUSIVE;
     } else if (write_out(s, summary) == 0 && is_printed)
         status = NL_EXIT_OK;
-    nr_summary_free(summary);
-    free(summary);
+    free(summary->trace);
     return status;
 }
 
@@ -379,9 +355,9 @@ int nr_session(const struct nr_options *o) {
     int status = NL_EXIT_USAGE;
     gethostname(s.host, sizeof s.host - 1);
     describe(&s);
-    for (int i = 0; i < 3; i++) sigaction((int[]){SIGINT, SIGTERM, SIGHUP}[i], &(struct sigaction){.sa_handler = stop}, NULL);
+    for (int i = 0; i < N_STOPS; i++) sigaction(stop_signals[i], &(struct sigaction){.sa_handler = stop}, NULL);
     int is_recorded = open_out(&s) == 0 && start(&s) == 0 && record(&s) == 0;
-    if (nr_child_end(&s.child, PATIENCE_NS)) nl_warn("the command did not end within 5 s of SIGTERM and was killed");
+    if (end_child(&s.child, PATIENCE_NS)) nl_warn("the command did not end within 5 s of SIGTERM and was killed");
     if (is_recorded) status = conclude(&s);
     nl_whole_close(&s.out, 1);
     for (int i = 0; i < s.n_watched; i++)

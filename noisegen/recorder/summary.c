@@ -113,11 +113,6 @@ int nr_summarise(const struct nr_recorder *r, int64_t group_gap_ns, int64_t acco
     return failed ? -1 : 0;
 }
 
-void nr_summary_free(struct nr_summary *s) {
-    free(s->trace);
-    s->trace = NULL;
-}
-
 static double duty_percent(const struct nr_summary *s) {
     return s->span_ns > 0 ? 100 * (double)(s->cpu_ns >= 0 ? s->cpu_ns : s->wall_ns) / (double)s->span_ns : 0;
 }

@@ -65,7 +65,7 @@ struct nr_summary {
     struct nr_rhythm rhythm;
     int64_t n_bursts, n_activities;
     struct nr_totals totals;
-    struct nr_activity *trace; /* activities by CPU: what the trace holds, durations in CPU time */
+    struct nr_activity *trace; /* activities by CPU: what the trace holds, durations in CPU time; to be freed */
     size_t n_trace;
     int has_cpus; /* 0: the CPU of some burst is not known */
     int64_t blocks_ns[NR_BLOCKS]; /* of wall_ns, by when a burst began */
@@ -76,7 +76,6 @@ struct nr_summary {
 
 /* Computes everything from the recorder's bursts. group_gap_ns 0: found. @return 0, -1 without memory. */
 int nr_summarise(const struct nr_recorder *recorder, int64_t group_gap_ns, int64_t account_ns, struct nr_summary *summary);
-void nr_summary_free(struct nr_summary *summary);
 
 /* @return 0, -1 with errno. */
 int nr_write_trace(const struct nr_recorder *recorder, const struct nr_summary *summary, FILE *file, const char *what, const char *host);
