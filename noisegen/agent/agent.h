@@ -3,10 +3,87 @@
 
 #include "common/page/nl_agent.h"
 #include "noisegen/agent/companion_options.h"
-#include "noisegen/agent/cpu.h"
-#include "noisegen/agent/freeze.h"
-#include "noisegen/agent/proc.h"
 #include "noisegen/agent/spawn.h"
+#include "noisegen/agent/undo.h"
+
+/* ---- cpu.c: the agent's CPU time between two moments: a table of sources, best first. Reading must not make the agent dearer: counters
+ * on its threads cost some 1.3 us per context switch, which is a quarter of what collectd uses at 0.1 s, so they are taken only for agents
+ * that start processes, whose CPU time nothing else gives exactly ---- */
+
+enum na_cpu_count { NA_CPU_NS, NA_CPU_SWITCHES, NA_CPU_MIGRATIONS, NA_CPU_COUNTS };
+
+struct na_cpu {
+    const struct na_cpu_source *row; /* NULL: not open */
+    int is_final;                    /* there is nothing better, tried */
+    char file[4096];                 /* cgroup */
+    int *fds, n_fds, room_fds;       /* perf: a descriptor per thread and event */
+    int has_switches;                /* perf: the kernel counts context switches and migrations for us, too */
+    struct na_cpu_clock { struct na_process process; int64_t cpu_ns; } *clocks; /* at the begin */
+    int n_clocks;
+    int64_t begin_reaped_ns;
+    int64_t begin[NA_CPU_COUNTS];    /* totals at the begin; -1: not known */
+};
+
+struct na_cpu_source {
+    const char *name, *help;
+    int counts_children; /* also those that begin and end between two readings, to the ns (or as fine as it counts) */
+    int adds_cost;       /* to the agent itself */
+    /* Whether it works for these processes, by trying; counts from now on. 0, -1. */
+    int (*open)(struct na_cpu *c, const struct na_set *set);
+    /* Totals since some moment, at the begin or the end of a stretch; what is not known is left alone. 0, -1. */
+    int (*read)(struct na_cpu *c, const struct na_set *set, int is_begin, int64_t totals[NA_CPU_COUNTS]);
+};
+
+extern const struct na_cpu_source *const na_cpu_sources[]; /* best first; ends with NULL */
+
+/* Opens the best source for these processes, which should stand still or have just been started, so that no thread is missed.
+ * starts_processes: whether the agent is known to start short-lived ones; 0: a source that adds cost is not taken. */
+void na_cpu_open(struct na_cpu *c, const struct na_set *set, int starts_processes);
+void na_cpu_close(struct na_cpu *c);
+
+/* Before the calling thread starts the process, so that nothing of it is missed. 0, -1: na_cpu_open afterwards. */
+int na_cpu_open_child(struct na_cpu *c);
+
+void na_cpu_begin(struct na_cpu *c, const struct na_set *set);
+
+/* What was counted since the begin; -1 unknown. */
+void na_cpu_end(struct na_cpu *c, const struct na_set *set, int64_t counts[NA_CPU_COUNTS]);
+
+/* ---- freeze.c: freezing the processes of an agent and thawing them again: a table of freezers, of which the first that the machine allows
+ * is used. What is frozen stands in the undo record before it is frozen ---- */
+
+struct na_freeze {
+    const struct na_freezer *row; /* NULL: not prepared */
+    struct na_undo *undo;
+    struct na_set *set;       /* the agent's processes; grows */
+    char given[PATH_MAX];     /* an existing cgroup that is the agent, full path; "": the agent is a tree of processes */
+    char directory[PATH_MAX]; /* the frozen cgroup; "" for signals */
+    char reason[512];         /* why not a better freezer; "" when the first one is used */
+    int64_t timeout_ns;
+};
+
+/* A row of the table. */
+struct na_freezer {
+    const char *name, *help;
+    /* Whether this one can be used here: tried, not guessed, and without freezing; own 0: on the cgroup given. With is_trial nothing is
+     * left changed. 0, -1 with a line in `reason`; -2: found frozen, which is not a matter of the freezer. */
+    int (*prepare)(struct na_freeze *f, const struct na_freezer *row, int own, int is_trial, char *reason, int reason_size);
+    /* Returns when every thread stands still. 0, -1 with a line in `reason`: then nothing is frozen. */
+    int (*freeze)(struct na_freeze *f, char *reason, int reason_size);
+    /* Of cgroups: which hierarchy, and the file that says and takes the state. Not required. */
+    const char *controller, *state_file, *frozen_text, *thawed_text, *look_file, *look_frozen, *look_thawed;
+};
+
+extern const struct na_freezer *const na_freezers[]; /* best first; ends with NULL */
+
+/* Chooses the freezer: moves the processes into a cgroup of ours where that is the way. With is_trial: only tries.
+ * Refuses processes that stand still already. All: 0, -1 with a line in `reason`. */
+int na_freeze_prepare(struct na_freeze *f, int is_trial, char *reason, int reason_size);
+int na_freeze_freeze(struct na_freeze *f, char *reason, int reason_size);
+int na_freeze_thaw(struct na_freeze *f, char *reason, int reason_size);
+
+/* The agent's processes now, into f->set: pruned, and with those that came meanwhile. */
+void na_freeze_members(struct na_freeze *f);
 
 /* ---- watch.c: one thread, asleep in poll(): does the owner live, what does the agent write, is the record of switches half full ---- */
 

@@ -1,9 +1,8 @@
-#include "noisegen/agent/cpu.h"
+#include "noisegen/agent/agent.h"
 
 #include <linux/perf_event.h>
 
 #include "common/sys/nl_cgroup.h"
-#include "noisegen/agent/spawn.h"
 
 /* ---- the account of a cgroup that holds the agent and nobody else: version 1 counts in ns (cpuacct.usage), version 2 in us ---- */
 

@@ -2,8 +2,6 @@
  * nanosecond is the business of test_pace.c; here the machine may be busy. */
 #include <jansson.h>
 
-#include "common/sys/nl_stat.h"
-#include "common/sys/nl_whole.h"
 #include "noisegen/worker.h"
 #include "tests/unit/unit.h"
 
@@ -114,31 +112,38 @@ static int64_t integer(const json_t *json, const char *key) {
     return json_integer_value(value);
 }
 
+static int64_t integer_at(const json_t *json, const char *list, int i, const char *key) {
+    return integer(json_array_get(json_object_get(json, list), (size_t)i), key);
+}
+
+static const char *text_at(const json_t *json, const char *list, int i, const char *key) {
+    return json_string_value(json_object_get(json_array_get(json_object_get(json, list), (size_t)i), key));
+}
+
+static int n_of(const json_t *json, const char *list) { return (int)json_array_size(json_object_get(json, list)); }
+
+/* So many runs, each followed by a pause. */
+static void run_times(struct generator *g, int n, int pause_ms) {
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(run(g), 0);
+        nl_sleep_ns(pause_ms * MS);
+    }
+}
+
 static void assert_refused(struct generator *g, int rc, const char *wanted) {
     assert_int_equal(rc, -1);
     assert_contains(g->page->text, wanted);
 }
 
-struct counting { pid_t pid; int n_threads; int64_t n_switches; };
-
-static int count_thread(void *context, pid_t tid) {
-    struct counting *c = context;
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)c->pid, (int)tid);
-    if (nl_read(path, text, sizeof text) <= 0) return 0; /* it ended meanwhile */
-    c->n_threads++;
-    c->n_switches += strtoll(strstr(text, "\nvoluntary_ctxt_switches:") + 25, NULL, 10);
-    return 0;
-}
-
 /* Threads of the generator, and all their voluntary context switches. */
 static int count_threads(pid_t pid, int64_t *n_switches) {
-    struct counting c = {pid, 0, 0};
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    assert_int_equal(nl_each_number(path, count_thread, &c), 0);
-    *n_switches = c.n_switches;
-    return c.n_threads;
+    char command[160];
+    int n = 0;
+    snprintf(command, sizeof command, "awk '/^volun/ { n++; s += $2 } END { print n + 0, s + 0 }' /proc/%d/task/*/status 2>&-", (int)pid);
+    FILE *f = popen(command, "re");
+    assert_int_equal(fscanf(f, "%d %" SCNd64, &n, n_switches), 2);
+    pclose(f);
+    return n;
 }
 
 /* ---- what it obeys ---- */
@@ -157,22 +162,16 @@ TEST(every_cpu_gets_its_worker_and_the_certificate_tells_of_each) {
     }
     assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
     json_auto_t *json = quit(&g);
-    const json_t *threads = json_object_get(json, "threads"), *levels = json_object_get(json, "levels");
-    assert_int_equal(json_array_size(threads), n_allowed);
+    EQUAL(n_of(json, "threads"), n_allowed, n_of(json, "levels"), 1);
     for (int i = 0; i < n_allowed; i++) {
-        const json_t *thread = json_array_get(threads, (size_t)i), *seen = json_object_get(thread, "cpus_seen");
-        assert_int_equal(integer(thread, "cpu"), allowed[i]);
-        assert_int_equal(json_array_size(seen), 1);
-        assert_int_equal(json_integer_value(json_array_get(seen, 0)), allowed[i]);
-        assert_int_equal(integer(thread, "migrations"), 0);
-        assert_int_equal(integer(thread, "bursts_planned"), 40);
-        assert_int_equal(integer(thread, "requested_ns"), 40 * 500000);
+        const json_t *seen = json_object_get(json_array_get(json_object_get(json, "threads"), (size_t)i), "cpus_seen");
+        EQUAL(json_array_size(seen), 1, json_integer_value(json_array_get(seen, 0)), allowed[i],
+              integer_at(json, "threads", i, "cpu"), allowed[i], integer_at(json, "threads", i, "migrations"), 0,
+              integer_at(json, "threads", i, "bursts_planned"), 40, integer_at(json, "threads", i, "requested_ns"), 40 * 500000);
     }
-    assert_int_equal(json_array_size(levels), 1);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(levels, 0), "kind")), "spin");
-    assert_string_equal(json_string_value(json_object_get(json_array_get(levels, 0), "pattern")), "periodic");
-    assert_int_equal(integer(json_array_get(levels, 0), "bursts_planned"), 40 * n_allowed);
-    assert_int_equal(integer(json, "requested_ns"), INT64_C(40) * 500000 * n_allowed);
+    assert_string_equal(text_at(json, "levels", 0, "kind"), "spin");
+    assert_string_equal(text_at(json, "levels", 0, "pattern"), "periodic");
+    EQUAL(integer_at(json, "levels", 0, "bursts_planned"), 40 * n_allowed, integer(json, "requested_ns"), INT64_C(40) * 500000 * n_allowed);
 }
 
 TEST(accounts_of_several_kinds_and_patterns_are_kept_apart) {
@@ -185,15 +184,14 @@ TEST(accounts_of_several_kinds_and_patterns_are_kept_apart) {
         assert_int_equal(run(&g), 0);
         nl_sleep_ns(5 * MS);
     }
+    static const char *const patterns[] = {"periodic", "poisson", "bursts"};
     json_auto_t *json = quit(&g);
-    const json_t *levels = json_object_get(json, "levels");
-    assert_int_equal(json_array_size(levels), 6);
+    assert_int_equal(n_of(json, "levels"), 6);
     for (int i = 0; i < 6; i++) {
-        const json_t *level = json_array_get(levels, (size_t)i);
+        const json_t *level = json_array_get(json_object_get(json, "levels"), (size_t)i);
         assert_true(json_number_value(json_object_get(level, "level_requested_percent")) == 1 + i);
-        assert_string_equal(json_string_value(json_object_get(level, "kind")), i % 2 ? "syscall" : "spin");
-        static const char *const patterns[] = {"periodic", "poisson", "bursts"};
-        assert_string_equal(json_string_value(json_object_get(level, "pattern")), patterns[i / 2]);
+        assert_string_equal(text_at(json, "levels", i, "kind"), i % 2 ? "syscall" : "spin");
+        assert_string_equal(text_at(json, "levels", i, "pattern"), patterns[i / 2]);
         assert_int_equal(integer(level, "halves"), 10);
     }
 }
@@ -224,10 +222,8 @@ TEST(a_worker_that_is_not_active_carries_no_load) {
         nl_sleep_ns(5 * MS);
     }
     json_auto_t *json = quit(&g);
-    const json_t *threads = json_object_get(json, "threads");
-    assert_int_equal(integer(json_array_get(threads, 0), "requested_ns"), 0);
-    assert_int_equal(integer(json_array_get(threads, 0), "delivered_ns"), 0);
-    assert_int_equal(integer(json_array_get(threads, 1), "requested_ns"), 10 * 500000);
+    EQUAL(integer_at(json, "threads", 0, "requested_ns"), 0, integer_at(json, "threads", 0, "delivered_ns"), 0,
+          integer_at(json, "threads", 1, "requested_ns"), 10 * 500000);
 }
 
 TEST(placing_anew_ends_the_workers_before) {
@@ -244,8 +240,7 @@ TEST(placing_anew_ends_the_workers_before) {
         assert_int_equal(run(&g), 0);
     }
     json_auto_t *json = quit(&g);
-    assert_int_equal(json_array_size(json_object_get(json, "threads")), 1);
-    assert_int_equal(integer(json, "cpu"), allowed[n_allowed - 1]);
+    EQUAL(n_of(json, "threads"), 1, integer(json, "cpu"), allowed[n_allowed - 1]);
 }
 
 TEST(an_idle_generator_wakes_nobody) {
@@ -267,8 +262,7 @@ TEST(an_idle_generator_wakes_nobody) {
 TEST(a_run_is_bounded_even_when_the_owner_stands_still) {
     OWNED(quit_and_forget) struct generator g = placed("", 1);
     g.page->dose.n_periods = 5;
-    assert_int_equal(run(&g), 0);
-    nl_sleep_ns(150 * MS);
+    run_times(&g, 1, 150);
     int64_t n_run = atomic_load(&g.page->bursts_run);
     assert_in_range(n_run, 1, 5);
     nl_sleep_ns(100 * MS);
@@ -278,8 +272,7 @@ TEST(a_run_is_bounded_even_when_the_owner_stands_still) {
 TEST(after_closing_nothing_starts_any_more) {
     OWNED(quit_and_forget) struct generator g = placed("", n_allowed);
     g.page->dose.n_periods = 100000;
-    assert_int_equal(run(&g), 0);
-    nl_sleep_ns(30 * MS);
+    run_times(&g, 1, 30);
     nl_control_close(g.page);
     nl_sleep_ns(50 * MS);
     int64_t n_run = atomic_load(&g.page->bursts_run);
@@ -299,18 +292,14 @@ TEST(a_trace_goes_on_from_half_to_half_at_the_level_asked_for) {
     assert_int_equal(place(&g, allowed, 1), 0);
     fill_run(&g);
     g.page->dose.level_percent = 2; /* half of what was recorded */
-    for (int i = 0; i < 50; i++) {
-        assert_int_equal(run(&g), 0);
-        nl_sleep_ns(12 * MS); /* longer than the half */
-    }
+    run_times(&g, 50, 12); /* longer than the half */
     int64_t requested_ns = nl_control_requested_ns(g.page);
     json_auto_t *json = quit(&g);
-    const json_t *level = json_array_get(json_object_get(json, "levels"), 0);
     /* 50 halves of 10 ms are five rounds, however long it took to ask for them */
-    assert_in_range(integer(level, "bursts_planned"), 499, 501);
+    assert_in_range(integer_at(json, "levels", 0, "bursts_planned"), 499, 501);
     /* a burst that a busy machine kept from ending within its half does not owe the rest */
     assert_in_range(requested_ns, 9500000, 10000000 + 60000);
-    assert_string_equal(json_string_value(json_object_get(level, "pattern")), "replay");
+    assert_string_equal(text_at(json, "levels", 0, "pattern"), "replay");
 }
 
 TEST(in_slots_all_workers_stay_at_the_same_place_of_a_trace) {
@@ -332,8 +321,7 @@ TEST(in_slots_all_workers_stay_at_the_same_place_of_a_trace) {
     g.page->dose.slot_ns = -1;
     assert_refused(&g, run(&g), "a negative slot");
     json_auto_t *json = quit(&g);
-    for (int i = 0; i < n_allowed; i++)
-        assert_int_equal(integer(json_array_get(json_object_get(json, "threads"), (size_t)i), "bursts_planned"), 30);
+    for (int i = 0; i < n_allowed; i++) assert_int_equal(integer_at(json, "threads", i, "bursts_planned"), 30);
 }
 
 /* ---- what it refuses ---- */
@@ -376,20 +364,18 @@ TEST(what_cannot_be_is_refused_and_the_generator_lives_on) {
     REFUSES(c->dose.kind = 1, "level index 1 is the account of spin at 5 %, not of sum at 5 %");
     fill_run(&g);
     c->dose.n_periods = INT64_MAX; /* as long as can be: no reason to overflow */
-    assert_int_equal(run(&g), 0);
-    nl_sleep_ns(20 * MS);
+    run_times(&g, 1, 20);
     assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
     quit_and_forget(&g);
 }
 
 TEST(groups_that_do_not_fit_their_level_are_refused_when_they_are_run) {
-    struct generator g = placed("--pattern=bursts", 1);
+    OWNED(quit_and_forget) struct generator g = placed("--pattern=bursts", 1);
     g.page->dose.level_percent = 20;
     assert_refused(&g, run(&g), "--pattern: spacing: bursts of 2 ms every 1 ms would be one long burst");
     fill_run(&g);
     g.page->dose.account = 2;
     assert_int_equal(run(&g), 0);
-    quit_and_forget(&g);
 }
 
 TEST(a_kind_that_cannot_be_prepared_is_refused_when_it_is_placed) {
