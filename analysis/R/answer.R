@@ -388,6 +388,8 @@ rests_on <- function(analysis) {
   paste0("verdicts rest on ", paste0("the ", of, " (", names(of), ")", collapse = ", "), if (length(why) == 1) paste0("; ", why), ".")
 }
 
+busy_advice <- "; limits are higher for it: end what runs there, or measure when it is idle."
+
 # How busy the machine was, where that matters: before the run, and in the off halves.
 busy_sentence <- function(campaign) {
   rows <- campaign$rows
@@ -409,15 +411,14 @@ busy_sentence <- function(campaign) {
             if (isTRUE(throttled >= busy_percent)) sprintf("a CPU quota%s stopped the ranks for %s %% of the off halves", quota_words(campaign),
                                                           format_level(throttled)),
             if (isTRUE(steal >= busy_percent)) sprintf("the hypervisor took %s %% in the off halves", format_level(steal)))
-  if (length(said) > 0) paste0("the machine was busy: ", join_words(said), "; limits are higher for it: end what runs there, or measure when it is idle.")
+  if (length(said) > 0) paste0("the machine was busy: ", join_words(said), busy_advice)
 }
 
 # Of two campaigns that are compared: each side's, as long as they differ.
 busy_sides <- function(a, b) {
   said <- c(A = busy_sentence(a), B = busy_sentence(b))
-  said <- sub("^the machine was busy: ", "", sub("; limits are higher for it: .*", "", said))
-  if (length(said) > 0) paste0("the machine was busy: ", paste0(names(said), ": ", said, collapse = "; "),
-                               "; limits are higher for it: end what runs there, or measure when it is idle.")
+  said <- sub("^the machine was busy: ", "", sub(busy_advice, "", said, fixed = TRUE))
+  if (length(said) > 0) paste0("the machine was busy: ", paste0(names(said), ": ", said, collapse = "; "), busy_advice)
 }
 
 # Names of the tasks that the look saw most.

@@ -10,13 +10,12 @@ interval_in_name <- function(kind, campaign) {
   found
 }
 
-# Slowdown by sampling interval. The launches of a campaign ran one agent at several sampling intervals (`options.agent_interval_ns` in launch.json).
-# For each operation and interval the slowdown with its interval, and with a margin the shortest interval that is safe: all operations stay below the
-# margin with confidence 1 - alpha. Intervals are tested in an order that is fixed before the data are seen, from the longest down, each at alpha, up to
-# the first that is not shown to be safe. This needs no correction for their number: a shorter interval can only be called safe wrongly if the longest
-# of the unsafe ones was, and that is one test at alpha. Nor do the operations: an interval is safe only if every one of them passes. Maurer, W.,
-# Hothorn, L. and Lehmacher, W. (1995) Multiple comparisons in drug clinical trials and preclinical assays: a-priori ordered hypotheses, Biometrie in
-# der chemisch-pharmazeutischen Industrie 6, 3-18. Berger, R. L. (1982) Technometrics 24, 295-300 (all have to pass).
+# Slowdown by sampling interval, of launches that ran one agent at several (`options.agent_interval_ns` in launch.json), and with a margin the shortest
+# interval that is safe: all operations stay below it with confidence 1 - alpha. Intervals are tested in an order that is fixed before the data are seen,
+# from the longest down, each at alpha, up to the first that is not shown to be safe: a shorter one can only be called safe wrongly if the longest of the
+# unsafe ones was, and that is one test. Nor do operations need a correction: every one has to pass. Maurer, W., Hothorn, L. and Lehmacher, W. (1995)
+# Multiple comparisons in drug clinical trials and preclinical assays: a-priori ordered hypotheses, Biometrie in der chemisch-pharmazeutischen Industrie
+# 6, 3-18. Berger, R. L. (1982) Technometrics 24, 295-300 (all have to pass).
 # `margin`: slowdown in percent; NULL: none, then no interval is called safe.
 # Gives a list: `rows`, a data frame, one row per agent, operation, size and interval, from the longest: `agent`, `operation`,
 # `bytes`, `ranks`, `interval_s`, `estimate` (slowdown, percent), `ci_low`, `ci_high` (two-sided, confidence 1 - alpha), `bound_low`, `bound_high`

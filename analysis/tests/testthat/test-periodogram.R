@@ -98,12 +98,6 @@ test_that("of a short burst the fundamental is reported, not one of its harmonic
   expect_gt(spectrum$frequency_hz[which.max(spectrum$z)], 15)
 })
 
-test_that("a sinusoid is its own fundamental", {
-  t <- grid_times(4096)
-  family <- find_family(periodogram(sin(2 * pi * 12.3 * t) + noise_at(3, 4096), t), 0.01)
-  expect_equal(family$frequency_hz, 12.3, tolerance = 0.01)
-})
-
 test_that("sums of harmonics find no period in noise, white or red", {
   found <- vapply(1:24, function(seed) {
     x <- noise_at(seed, 512)

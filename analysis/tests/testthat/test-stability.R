@@ -110,15 +110,6 @@ test_that("fewer than 3 launches, one pair, and no level above 0 have their reas
   expect_equal(recommend_configuration(constant[0, ])$why, "there is no configuration")
 })
 
-test_that("among configurations without any reaction one is rarely called reacting", {
-  false_alarms <- vapply(1:8, function(i) {
-    campaign <- simulated_campaign(operations = paste0("op", 1:5), amplification = 0, pairs = 15, levels_percent = c(0, 1), seed = i)
-    any(stability_table(campaign, alpha = 0.05)$reacts)
-  }, TRUE)
-  # at most 1 in 20 on average; 3 and more of 8 happen once in 170 times
-  expect_lte(sum(false_alarms), 2)
-})
-
 test_that("ranks and operations in a block tell configurations apart", {
   dir <- files_of()
   simulate_campaign(dir, pairs = 60, launches = 3, levels_percent = c(0, 2), ranks = 4, prefix = "four", jitter_sd = 0.02)
