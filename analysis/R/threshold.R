@@ -44,8 +44,8 @@ threshold_of <- function(rows, alpha) {
   # quiet machine's blank has none), that of the lowest level above it.
   blank <- utils::head(rows, 2)
   blank <- blank[order(-blank$detection_limit, na.last = FALSE)[1], ]
-  df <- min(blank$raw_full_df, blank$n_tested - 1, na.rm = TRUE)
-  limits <- blank$detection_limit * c(sqrt(df / stats::qchisq(c(1 - alpha, alpha), df)), 1)
+  df <- max(0, min(blank$raw_full_df, blank$n_tested - 1, na.rm = TRUE))
+  limits <- blank$detection_limit * c(if (df > 0) sqrt(df / stats::qchisq(c(1 - alpha, alpha), df)) else c(NA, NA), 1)
   med <- med_of(dosed)
   curve <- curve_of(dosed)
   if (!any(has_level(rows$level_requested_percent))) med$med_reason <- curve$reason <- "the treatment has no level"
@@ -135,9 +135,9 @@ monotone_fit <- function(effect, weight = rep(1, length(effect))) {
 }
 
 # The smallest level whose effect reaches `delta`, on the curve from (0, 0) through the `fitted` effects at the rising `level`s, linear between
-# them; Inf where the highest level's effect stays below, NA where an effect is not known.
+# them; Inf where the highest level's effect stays below, NA where an effect or `delta` is not known.
 level_reaching <- function(level, fitted, delta) {
-  if (anyNA(fitted)) return(NA_real_)
+  if (anyNA(c(fitted, delta))) return(NA_real_)
   x <- c(0, level)
   y <- c(0, pmax(fitted, 0))
   at <- which(y >= delta)[1]

@@ -45,6 +45,10 @@ test_that("MED is the smallest detected level and its bracket starts at the next
   expect_true(is.na(got$med_percent))
   expect_equal(got$med_reason, "no level was detected")
   expect_match(got$lod_reason, "stays below the limit")
+  # nothing was tested: nothing is known of the limit's scatter
+  rows$n_tested <- 0
+  expect_silent(got <- thresholds(rows))
+  expect_true(is.na(got$lod_low_percent) && is.na(got$lod_high_percent))
 })
 
 test_that("intervals of thresholds hold what they are of", {
