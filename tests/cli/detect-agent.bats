@@ -20,9 +20,6 @@ is_left_running() { wait_for is_running "$AGENT" && wait_for has_no_companion; }
 # with_agent ARGUMENTS: the launch `one` of one rank with that agent, whose period is that of its start
 with_agent() { launch 1 --op empty --agent "--agent-pid $AGENT --agent-name ours" --agent-period 50ms --warmup 0s --launch-id one "$@"; }
 
-# shared NAME: a library of the source on stdin, for LD_PRELOAD or in place of another
-shared() { "${CC:-cc}" -shared -fPIC -o "$BATS_TEST_TMPDIR/$1" -x c - -ldl; }
-
 # bats test_tags=quick
 @test "options of an agent that make no sense, and what the companion does not like, are refused in one line, by a dry run, too" {
     refused "--agent-period: needs an agent" --agent-period 1s

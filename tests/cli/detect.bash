@@ -52,6 +52,9 @@ end_when() { (for _ in {1..240}; do "$@" && break || sleep 0.5; done; touch end)
 
 is_complete() { grep -qs '^  "ended": "complete"' c/*/launch.json; }
 
+# shared NAME: a library of the source on stdin, for LD_PRELOAD or in place of another
+shared() { "${CC:-cc}" -shared -fPIC -o "$BATS_TEST_TMPDIR/$1" -x c - -ldl; }
+
 # column NAME FILE: the values of a column
 column() {
     awk -F , -v name="$1" "$header"'{ print $c[name] }' "$2"

@@ -1,7 +1,7 @@
-// Appended to a report by report.bats: what a browser makes of it, as JSON in the page, and in the page around it.
+// Appended to a report by report.bats: what a browser makes of it, as JSON for the page around it.
 window.addEventListener('load', function () {
   'use strict';
-  var out = { width: innerWidth, height: innerHeight };
+  var out = { width: innerWidth };
   var all = function (selector, within) { return Array.prototype.slice.call((within || document).querySelectorAll(selector)); };
   var shown = function (element) { return element.getClientRects().length > 0; };
   var name = function (element) { return element.closest('figure') ? element.closest('figure').id : ''; };
@@ -70,10 +70,5 @@ window.addEventListener('load', function () {
     out.unfiltered = !Array.prototype.some.call(rows, function (row) { return row.hidden; });
   }
 
-  var told = document.createElement('script');
-  told.type = 'application/json';
-  told.id = 'probe';
-  told.textContent = JSON.stringify(out);
-  document.body.appendChild(told);
-  if (parent !== window) parent.postMessage(told.textContent, '*');
+  parent.postMessage(JSON.stringify(out), '*');
 });
