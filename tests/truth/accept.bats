@@ -3,15 +3,7 @@
 # network namespaces of this machine.
 
 load ../cli/detect
-TESTS="$BATS_TEST_DIRNAME/.."
-source "$TESTS/two-nodes.sh"
-
-setup_file() {
-    export WORK="$BATS_FILE_TMPDIR"
-    two_nodes_or_leave_out accept "$WORK"
-}
-
-teardown_file() { two_nodes_remove "$WORK"; }
+load two-nodes
 
 # what is timed here for a few seconds has a real-time priority, where that may be had: whatever else the machine does stays out of it
 CALM=(chrt -f 10)

@@ -2,9 +2,8 @@
 # Noise on several nodes, in the phase asked for. The nodes are network namespaces of this machine with names of their own, joined by a bridge;
 # what the generators really did is recorded from outside, so this needs root and two CPUs.
 
-TESTS="$BATS_TEST_DIRNAME/.."
-source "$TESTS/helpers.bash"
-source "$TESTS/two-nodes.sh"
+load ../helpers
+load two-nodes
 
 setup_file() {
     export BUILD="$BATS_TEST_DIRNAME/../../${NOISELAB_BUILD:-build}" WORK="$BATS_FILE_TMPDIR"
@@ -12,8 +11,6 @@ setup_file() {
     [ -z "$LEFT_OUT" ] || return 0
     "$BUILD/bin/noiselab-record" --source cpu --duration 100ms -- yes >/dev/null 2>"$WORK/why" || leave_out "cannot record context switches: $(cat "$WORK/why")"
 }
-
-teardown_file() { two_nodes_remove "$WORK"; }
 
 setup() { left_out_or_go; }
 

@@ -3,15 +3,7 @@
 # nodes are network namespaces of this machine, which talk over TCP and still have one kernel.
 
 load sync
-TESTS="$BATS_TEST_DIRNAME/.."
-source "$TESTS/two-nodes.sh"
-
-setup_file() {
-    export WORK="$BATS_FILE_TMPDIR"
-    two_nodes_or_leave_out sync "$WORK"
-}
-
-teardown_file() { two_nodes_remove "$WORK"; }
+load two-nodes
 
 # probe_nodes RANKS_PER_NODE OPTION...: on two nodes
 probe_nodes() {
