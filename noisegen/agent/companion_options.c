@@ -10,9 +10,10 @@ static const char *set_unit(struct nl_command_line *line, const char *text) {
 }
 
 /* "0-3,8". */
-static const char *set_list(cpu_set_t *set, const char *text) {
+static const char *set_list(const char **as_given, cpu_set_t *set, const char *text) {
     static int cpus[CPU_SETSIZE];
     int n = nl_parse_list(text, 0, CPU_SETSIZE - 1, 1, cpus, CPU_SETSIZE);
+    *as_given = text;
     CPU_ZERO(set);
     for (int i = 0; i < n; i++) CPU_SET((size_t)cpus[i], set);
     return n > 0 ? NULL : "a list of CPUs (try 0-3,8)";
@@ -20,14 +21,12 @@ static const char *set_list(cpu_set_t *set, const char *text) {
 
 static const char *set_cpu(struct nl_command_line *line, const char *text) {
     struct na_options *o = line->target;
-    o->cpu = text;
-    return set_list(&o->cpus, text);
+    return set_list(&o->cpu, &o->cpus, text);
 }
 
 static const char *set_scrape_cpu(struct nl_command_line *line, const char *text) {
     struct na_options *o = line->target;
-    o->scrape_cpu = text;
-    return set_list(&o->scrape_cpus, text);
+    return set_list(&o->scrape_cpu, &o->scrape_cpus, text);
 }
 
 static const char *list(struct nl_command_line *line, const char *text) {

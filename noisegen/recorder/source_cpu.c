@@ -80,12 +80,8 @@ static int open_cpu(struct nr_recorder *r, char *why, size_t size) {
     r->state = runners;
     if (!runners) return nl_say(why, size, "no memory");
     struct opening opening = {.recorder = r};
-    if (nr_rings_share(&r->rings, open_rings, &opening, ring_bytes(r, n_watched))) {
+    if (nr_rings_share(&r->rings, open_rings, &opening, ring_bytes(r, n_watched)) || nr_rings_enable(&r->rings)) {
         say_why(why, size, opening.cpu, errno);
-        return -1;
-    }
-    if (nr_rings_enable(&r->rings)) {
-        say_why(why, size, 0, errno);
         return -1;
     }
     r->enabled_ns = nl_mono_ns();

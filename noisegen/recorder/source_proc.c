@@ -11,20 +11,13 @@ static int compare_tids(const void *a, const void *b) {
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-static int64_t run_ns(const struct nr_proc_task *task) {
-    int fd = nr_proc_open_schedstat(task->pid, task->tid);
-    int64_t ns = fd >= 0 ? nr_proc_run_ns(fd) : -1;
-    if (fd >= 0) close(fd);
-    return ns;
-}
+static int64_t run_ns(const struct nr_proc_task *task) { return nr_proc_run_ns_of(task->pid, task->tid); }
 
 static int open_proc(struct nr_recorder *r, char *why, size_t size) {
-    struct nr_proc_task self;
-    if (nr_proc_read_task(getpid(), getpid(), &self) || run_ns(&self) < 0)
+    if (nr_proc_run_ns_of(getpid(), getpid()) < 0)
         return nl_say(why, size, "the kernel keeps no account in /proc/PID/task/TID/schedstat");
     r->state = calloc(1, sizeof(struct state));
-    if (r->state) return 0;
-    return nl_say(why, size, "no memory");
+    return r->state ? 0 : nl_say(why, size, "no memory");
 }
 
 static void begin(struct nr_recorder *r) {

@@ -147,11 +147,9 @@ static void *run_sampler(void *argument) {
 
 static int open_schedstat(struct nr_recorder *r, char *why, size_t size) {
     struct state *state = calloc(1, sizeof *state);
-    int fd = nr_proc_open_schedstat(getpid(), getpid());
-    int64_t run_ns = fd >= 0 ? nr_proc_run_ns(fd) : -1;
     r->state = state;
-    if (fd >= 0) close(fd);
-    if (!state || run_ns < 0) return nl_say(why, size, state ? "this kernel keeps no /proc/PID/schedstat" : "no memory");
+    if (!state || nr_proc_run_ns_of(getpid(), getpid()) < 0)
+        return nl_say(why, size, state ? "this kernel keeps no /proc/PID/schedstat" : "no memory");
     pthread_cond_init(&state->changed, NULL);
     update(&state->suspects, r);
     int error = pthread_create(&state->sampler, NULL, run_sampler, r);

@@ -22,7 +22,6 @@ struct state {
     struct watched *watched;
     int n, capacity;
     struct nr_map index; /* by tid: index + 1 */
-    int is_inheriting;
 };
 
 static int is_off_view(const struct nr_recorder *r) { return r->config.view == NR_VIEW_THREADS; }
@@ -93,47 +92,32 @@ static int collect(const struct nr_recorder *r, pid_t **tids) {
     return *tids ? n : -1;
 }
 
-static int open_thread(struct nr_recorder *r, char *why, size_t size) {
-    struct state *s = calloc(1, sizeof *s);
-    pid_t *tids = NULL;
-    int n = collect(r, &tids), n_online = 0, status = -1;
-    r->state = s;
-    for (int cpu = 0; cpu < r->n_cpus; cpu++) n_online += r->is_online[cpu];
-    if (s && n >= 0) {
-        s->capacity = n + 4096;
-        s->watched = calloc((size_t)s->capacity, sizeof *s->watched);
-    }
-    if (!s || n < 0 || !s->watched || nr_map_reserve(&s->index, (size_t)s->capacity)) {
-        snprintf(why, size, "no memory");
-        goto done;
-    }
-    if (n == 0) {
-        snprintf(why, size, "there is no thread to watch yet");
-        goto done;
-    }
-    s->is_inheriting = !is_off_view(r) && n * n_online <= MAX_EVENTS;
+static int open_tids(struct nr_recorder *r, struct state *s, const pid_t *tids, int n, char *why, size_t size) {
     struct opening opening = {r, tids, n};
-    if (nr_rings_share(&r->rings, s->is_inheriting ? open_inheriting : open_single, &opening, r->config.ring_bytes)) {
-        int error = errno;
-        if (error == EACCES || error == EPERM)
-            snprintf(why, size,
-                     "not allowed to watch these threads: they must be your own, and kernel.perf_event_paranoid at most 2 (here %d)",
-                     (int)nr_proc_number("/proc/sys/kernel/perf_event_paranoid", -1));
-        else snprintf(why, size, "perf_event_open: %s", strerror(error));
-        goto done;
+    int n_online = 0;
+    for (int cpu = 0; cpu < r->n_cpus; cpu++) n_online += r->is_online[cpu];
+    s->capacity = n + 4096;
+    if (!NL_NEW(s->watched, s->capacity) || nr_map_reserve(&s->index, (size_t)s->capacity)) return nl_say(why, size, "no memory");
+    int is_inheriting = !is_off_view(r) && n * n_online <= MAX_EVENTS;
+    if (nr_rings_share(&r->rings, is_inheriting ? open_inheriting : open_single, &opening, r->config.ring_bytes)) {
+        if (errno != EACCES && errno != EPERM) return nl_say(why, size, "perf_event_open: %s", strerror(errno));
+        return nl_say(why, size,
+                      "not allowed to watch these threads: they must be your own, and kernel.perf_event_paranoid at most 2 (here %d)",
+                      (int)nr_proc_number("/proc/sys/kernel/perf_event_paranoid", -1));
     }
-    if (r->rings.n == 0) {
-        snprintf(why, size, "the threads have ended");
-        goto done;
-    }
-    if (nr_rings_enable(&r->rings)) {
-        snprintf(why, size, "cannot begin: %s", strerror(errno));
-        goto done;
-    }
+    if (r->rings.n == 0) return nl_say(why, size, "the threads have ended");
+    if (nr_rings_enable(&r->rings)) return nl_say(why, size, "cannot begin: %s", strerror(errno));
     r->enabled_ns = nl_mono_ns();
     for (int i = 0; i < n; i++) find(s, (uint32_t)tids[i])->is_initial = 1;
-    status = 0;
-done:
+    return 0;
+}
+
+static int open_thread(struct nr_recorder *r, char *why, size_t size) {
+    struct state *s = r->state = calloc(1, sizeof *s);
+    pid_t *tids = NULL;
+    int n = collect(r, &tids);
+    int status = !s || n < 0 ? nl_say(why, size, "no memory") : n == 0 ? nl_say(why, size, "there is no thread to watch yet")
+                                                                      : open_tids(r, s, tids, n, why, size);
     free(tids);
     return status;
 }

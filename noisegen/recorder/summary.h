@@ -43,16 +43,11 @@ size_t nr_activities(const struct nr_burst *bursts, size_t n, int64_t gap_ns, in
 struct nr_rhythm {
     int64_t gap_ns;    /* bursts closer than this belong to one activity */
     double period_ns;  /* 0: there is none */
-    double regularity; /* share of the activities' CPU time whose next one starts one or two periods later, within 15 %; or how far starts
-                        * keep to one phase (Rayleigh's R over 32 of them at a time), where that is more */
+    double regularity; /* 0 to 1 */
     double period_error_ns; /* half of the period's 99 % interval */
 };
 
-/* Finds gap and period together (gap_ns 0): for each gap of a 1-2-5 series, the median distance of the starts of those activities that
- * carry most of the CPU time is a candidate, the period near it to whose phase the first 32 keep best another; of those that are nearly
- * as regular as the best the longest is taken, with the middle of the gaps that lead to it. The period is then the median of the slopes
- * of start against whole number over all pairs (Theil 1950), with Sen's interval (1968), wider where delays add up. bursts: sorted by
- * start. 0, -1 without memory. */
+/* Finds gap (gap_ns 0) and period together (docs/methods.md, Recording who ran). bursts: sorted by start. 0, -1 without memory. */
 int nr_rhythm(const struct nr_burst *bursts, size_t n, int64_t gap_ns, struct nr_rhythm *rhythm);
 
 enum { NR_BLOCKS = 16 /* of a recording: how the time on CPUs scatters */ };

@@ -202,6 +202,13 @@ int64_t nr_proc_run_ns(int fd) {
     return (int64_t)strtoll(text, NULL, 10);
 }
 
+int64_t nr_proc_run_ns_of(pid_t pid, pid_t tid) {
+    int fd = nr_proc_open_schedstat(pid, tid);
+    int64_t ns = fd >= 0 ? nr_proc_run_ns(fd) : -1;
+    if (fd >= 0) close(fd);
+    return ns;
+}
+
 /* ---- CPUs ---- */
 
 int nr_read_cpu_times(char *text, struct nr_cpu_times *times, int n_cpus) {

@@ -64,6 +64,7 @@ int nr_proc_cgroup(const char *path, pid_t **pids, char *reason, size_t reason_s
 /* CPU time that a task has had so far by the scheduler's account, ns; -1 when it is gone or the kernel keeps no such account. */
 int64_t nr_proc_run_ns(int schedstat_fd);
 int nr_proc_open_schedstat(pid_t pid, pid_t tid);
+int64_t nr_proc_run_ns_of(pid_t pid, pid_t tid);
 
 /* Interrupts and steal of one CPU so far, in ns of a resolution of one tick of USER_HZ (10 ms). */
 struct nr_cpu_times { int64_t irq_ns, softirq_ns, steal_ns; };
