@@ -63,66 +63,61 @@ share <- function(name, hits, kind, of = "") {
   line(name, sprintf("%.2f +- %.2f", percent, error), wanted, holds)
 }
 
-# Shares of campaigns that are simulated in slices: each adds a row per figure to docs/evidence/verdicts.csv, and what is printed are the sums of all rows, of
-# earlier versions, too: no campaign is drawn twice. So a run that was ended goes on; rows of an analysis that gave other verdicts have to go.
-# MINUTES: no further slice after these; SLICE (100): campaigns.
-verdicts_file <- file.path(here, "..", "..", "docs", "evidence", "verdicts.csv")
-slice_rows <- NULL # of the slice under way: figures, and their counts
+# Campaigns are simulated in slices, each of which adds rows to docs/evidence/FILE; what is printed are the sums of all its rows that `is_mine` picks, and
+# no campaign is drawn twice: a run that was ended goes on. `counted`: campaigns that rows have; `draw`: from the numbers of a slice's campaigns to its
+# lines. MINUTES: no further slice after these; SLICE (100): campaigns.
 slice_size <- as.numeric(Sys.getenv("SLICE", "100"))
-is_last_pass <- TRUE # what is known is printed
 last_slice <- Sys.time() + as.numeric(Sys.getenv("MINUTES", "1e6")) * 60
+version <- packageDescription("noiselab")$Version
 
-# `do`: from a vector of campaigns' numbers to shares
+rows_of <- function(file) utils::read.csv(file.path(here, "..", "..", "docs", "evidence", file), comment.char = "#")
+
+in_evidence <- function(file, n, is_mine, counted, draw) {
+  repeat {
+    rows <- rows_of(file)
+    rows <- rows[is_mine(rows), ]
+    done <- counted(rows)
+    if (done >= n || Sys.time() > last_slice) return(rows)
+    lines <- draw(done + seq_len(min(slice_size, n - done)))
+    cat(paste0(lines, "\n"), sep = "", file = file.path(here, "..", "..", "docs", "evidence", file), append = TRUE)
+  }
+}
+
+# A row per figure of a shape, of earlier versions, too: rows of an analysis that gave other verdicts have to go. `do`: from campaigns' numbers to shares.
+slice_rows <- NULL # of the slice under way: figures, and their counts
+is_last_pass <- TRUE # what is known is printed
+
 in_slices <- function(shape, n, do) {
   if (is_last_pass) title("%s", shape) else fresh_seeds()
-  version <- packageDescription("noiselab")$Version
-  if (!file.exists(verdicts_file)) writeLines(c(
-    "# make bench-stats CAMPAIGNS=2000 PARTS=simulated (goes on from here): of n simulated campaigns with an answer, those that are as the figure says; alpha 0.01 one-sided",
-    "shape,figure,bound,first,campaigns,unknown,n,hits,version,date"), verdicts_file)
-  had <- function() {
-    rows <- utils::read.csv(verdicts_file, comment.char = "#")
-    rows[rows$shape == gsub(",", ";", shape), ]
-  }
-  done <- function(rows) if (nrow(rows) == 0) 0 else max(rows$first + rows$campaigns) - 1
-  while ((from <- done(had())) < n && Sys.time() <= last_slice) {
-    numbers <- from + seq_len(min(slice_size, n - from))
+  shape <- gsub(",", ";", shape)
+  rows <- in_evidence("verdicts.csv", n, function(rows) rows$shape == shape, function(rows) max(0, rows$first + rows$campaigns - 1), function(numbers) {
     slice_rows <<- list()
     do(numbers)
-    rows <- vapply(slice_rows, function(row) paste0(paste(c(gsub(",", ";", shape), row$figure, row$kind, numbers[1], length(numbers), row$unknown,
-                                                            row$n, row$hits, version, format(Sys.Date())), collapse = ","), "\n"), "")
+    lines <- vapply(slice_rows, function(row) paste(c(shape, row$figure, row$kind, numbers[1], length(numbers), row$unknown, row$n, row$hits, version,
+                                                      format(Sys.Date())), collapse = ","), "")
     slice_rows <<- NULL
-    cat(rows, sep = "", file = verdicts_file, append = TRUE)
-  }
+    lines
+  })
   if (!is_last_pass) return(invisible())
-  rows <- had()
   for (mine in split(rows, factor(paste(rows$figure, rows$bound), unique(paste(rows$figure, rows$bound))))) {
     share(mine$figure[1], c(hits_of(sum(mine$hits), sum(mine$n)), rep(NA, sum(mine$unknown))), mine$bound[1])
   }
 }
 
-# The same by cells: `n` campaigns of each row of `cells`, in slices, each a row of docs/evidence/FILE; what that has of this version is not drawn
-# again. `outcome`: of a cell, a function from a seed to named numbers, of which rows hold the sums; `show` gets a cell and all of its sums. CELLS: a
-# regular expression.
+# A row per slice of each row of `cells`, of this version. `outcome`: of a cell, a function from a seed to named numbers, of which rows hold the sums;
+# `show` gets a cell and all of its sums. CELLS: a regular expression.
 in_cells <- function(file, n, cells, outcome, show) {
-  file <- file.path(here, "..", "..", "docs", "evidence", file)
-  version <- packageDescription("noiselab")$Version
-  read <- function() utils::read.csv(file, comment.char = "#")
-  columns <- names(read())
+  columns <- names(rows_of(file))
   key_of <- function(rows) do.call(paste, lapply(rows[names(cells)], format_count_each))
   cells <- cells[grepl(Sys.getenv("CELLS"), key_of(cells)), ]
   for (cell in split(cells, seq_len(nrow(cells)))) {
     draw <- NULL
-    repeat {
-      had <- read()
-      had <- had[had$version == version & key_of(had) == key_of(cell), ]
-      done <- sum(had$n)
-      if (done >= n || Sys.time() > last_slice) break
-      draw <- draw %||% outcome(cell)
-      seeds <- done + seq_len(min(slice_size, n - done))
+    had <- in_evidence(file, n, function(rows) rows$version == version & key_of(rows) == key_of(cell), function(rows) sum(rows$n), function(seeds) {
+      draw <<- draw %||% outcome(cell)
       sums <- colSums(do.call(rbind, each(seeds, draw)), na.rm = TRUE)
       row <- c(list(date = format(Sys.Date()), version = version, first = seeds[1]), cell, signif(sums, 6))
-      cat(paste(vapply(row[columns], format_count, ""), collapse = ","), "\n", sep = "", file = file, append = TRUE)
-    }
+      paste(vapply(row[columns], format_count, ""), collapse = ",")
+    })
     if (nrow(had) > 0) show(cell, colSums(had[setdiff(columns, c("date", "version", "first", names(cells)))]))
   }
 }
