@@ -78,13 +78,12 @@ size_column <- function(bytes) ifelse(bytes == 0, "-", vapply(bytes, size_words,
 advise_lines <- function(advice, alpha, margin, rules, library) {
   rows <- advice$rows[advice$rows$condition == "quiet", ]
   noise <- advice$rows[advice$rows$condition == "noise", ]
-  key <- function(x) paste(x$operation, x$bytes, x$ranks)
-  under <- noise[match(key(rows), key(noise)), ]
+  under <- noise[match(call_key(rows), call_key(noise)), ]
   cell <- function(x) ifelse(x$verdict == advise_words[["use"]], sprintf("%s %s %%", x$algorithm, three(x$gain_percent)),
                              x$verdict)
   lost <- function(column) {
     of <- function(algorithm) {
-      three(advice$algorithms[[column]][match(paste(key(rows), algorithm), paste(key(advice$algorithms), advice$algorithms$algorithm))])
+      three(advice$algorithms[[column]][match(paste(call_key(rows), algorithm), paste(call_key(advice$algorithms), advice$algorithms$algorithm))])
     }
     ifelse(rows$verdict == advise_words[["use"]], paste0(of("default"), "->", of(rows$algorithm)), of("default"))
   }

@@ -44,7 +44,7 @@ advised_program <- function(dirs) {
 }
 
 with_rule_sizes <- function(rows, program) {
-  at <- match(paste(rows$operation, rows$bytes, rows$ranks), paste(program$operation, program$bytes, program$ranks))
+  at <- match(call_key(rows), call_key(program))
   # what was measured, and is tried, is among them
   rows$from_bytes <- pmin(rows$bytes, program$from_bytes[at], na.rm = TRUE)
   rows$to_bytes <- pmax(rows$bytes, program$to_bytes[at], na.rm = TRUE)
@@ -55,7 +55,7 @@ with_rule_sizes <- function(rows, program) {
 # Ends are added: the intervals of a table hold together.
 program_gain <- function(rows, program, library = "") {
   used <- rows[is_selected(rows, library), ]
-  at <- match(paste(used$operation, used$bytes, used$ranks), paste(program$operation, program$bytes, program$ranks))
+  at <- match(call_key(used), call_key(program))
   used <- used[!is.na(at), ]
   calls_ns <- program$calls[at[!is.na(at)]] * used$default_ns
   percent <- function(gain) sum(calls_ns * gain) / program$program_ns[1]
@@ -74,16 +74,14 @@ program_verified <- function(dirs, gain, alpha) {
 }
 
 verified_by <- function(ratios, gain, alpha) {
-  got <- mean_of_launches(ratios, alpha)
-  percent <- gain_percent_of(got[c("estimate", "high", "low")])
+  percent <- gain_ends(ratios, alpha)
   verdict <- if (percent[[3]] < gain$low_percent) "less" else if (percent[[2]] > gain$high_percent) "more" else
     if ((percent[[3]] - percent[[2]]) / 2 > abs(gain$percent)) "undecided" else "held"
   list(pairs = length(ratios), percent = percent[[1]], low_percent = percent[[2]], high_percent = percent[[3]], verdict = verdict)
 }
 
 program_sentence <- function(program, rows, gain, verified) {
-  is_there <- paste(program$operation, program$bytes, program$ranks) %in% paste(rows$operation, rows$bytes, rows$ranks)
-  program$left_out[!is_there & program$left_out == ""] <- "for want of time"
+  program$left_out[!call_key(program) %in% call_key(rows) & program$left_out == ""] <- "for want of time"
   left <- program[program$left_out != "", ]
   compared <- program[program$left_out == "", ]
   paste(c(

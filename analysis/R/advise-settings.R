@@ -98,7 +98,7 @@ setting_rows <- function(figures, alpha) {
   all <- figures[figures$operation == "all", ]
   bind_rows(lapply(unique(all$algorithm), function(name) {
     mine <- all[all$algorithm == name, ]
-    got <- gain_percent_of(mean_of_launches(mine$quiet, alpha / 2)[c("estimate", "high", "low")])
+    got <- gain_ends(mine$quiet, alpha / 2)
     data.frame(setting = name, quiet_ns = exp(mean(log(mine$quiet_ns))), gain_percent = got[[1]], gain_low_percent = got[[2]], gain_high_percent = got[[3]],
                noise_percent = gain_percent_of(mean(mine$noise)))
   }))

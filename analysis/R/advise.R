@@ -85,6 +85,7 @@ screening_launches <- function(campaign, launches) {
   intersect(launches, unlist(chosen))
 }
 
+call_key <- function(rows) paste(rows$operation, rows$bytes, rows$ranks)
 of_call <- function(frame, cell) frame$operation == cell$operation & frame$bytes == cell$bytes & frame$ranks == cell$ranks
 
 advise_arms <- function(campaign) {
@@ -123,8 +124,7 @@ advise_rounds <- function(campaign, arms) {
 # Of one launch and each arm: its log ratio to the default in the same rounds, quiet and under noise, and what the noise costs it.
 launch_figures <- function(rounds) {
   centre <- function(d) if (length(d) > 0) pseudo_median(d)$estimate else NA_real_
-  cell <- paste(rounds$operation, rounds$bytes, rounds$ranks)
-  bind_rows(lapply(split(rounds, in_order(cell)), function(mine) {
+  bind_rows(lapply(split(rounds, in_order(call_key(rounds))), function(mine) {
     by_round <- function(algorithm, arm) {
       at <- mine$algorithm == algorithm & mine$arm == arm
       tapply(mine$x[at], mine$round[at], mean)
@@ -157,6 +157,8 @@ launch_figures <- function(rounds) {
 mean_of_launches <- function(x, alpha) unlist(batch_mean_ci(x[is.finite(x)], 1 - 2 * alpha, Inf)[c("estimate", "low", "high")])
 
 gain_percent_of <- function(log_ratio) -100 * expm1(log_ratio)
+# Of launches: percent, low and high end.
+gain_ends <- function(x, alpha) unname(gain_percent_of(mean_of_launches(x, alpha)[c("estimate", "high", "low")]))
 
 # What a candidate gains at most, percent, of all launches that have it: a bound of its own, at `alpha`.
 may_gain_percent <- function(figures, algorithm, condition, alpha) {

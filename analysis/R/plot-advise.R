@@ -29,8 +29,7 @@ pareto_data <- function(campaign, alpha) {
   if (is.null(advice)) return(NULL)
   rows <- advice$algorithms[advice$algorithms$in_fact == advice$algorithms$algorithm, ]
   base <- rows[rows$algorithm == "default", ]
-  key <- function(x) paste(x$operation, x$bytes, x$ranks)
-  ratio <- rows$quiet_ns / base$quiet_ns[match(key(rows), key(base))]
+  ratio <- rows$quiet_ns / base$quiet_ns[match(call_key(rows), call_key(base))]
   of <- function(figure, value, low, high) {
     data.frame(panel = panel_name(rows), rows[c("operation", "bytes", "ranks", "algorithm")], figure = figure, quiet_ratio = ratio,
                lost_ns_per_ns = rows[[value]], low = rows[[low]], high = rows[[high]], front = rows$front,

@@ -68,10 +68,7 @@ simulate_agent_files <- function(dir, id, rows, preempted, info, model) {
   info$agents <- lapply(hosts, function(host) {
     list(host = host, name = agent$name, way = "cmd", command = agent$name, source = agent$source,
          source_reason = if (agent$source == "cpu") "" else "perf_event_open: permission denied (perf_event_paranoid 2)",
-         state_found = "not running", state_left = "not running", died = NULL,
-         switching = list(on = list(n = sum(mine), p50_ns = 90000, p99_ns = 240000, max_ns = 610000),
-                          off = list(n = sum(!mine), p50_ns = 70000, p99_ns = 180000, max_ns = 420000)),
-         lost_switches = agent$lost_switches * nrow(rows), warnings = list())
+         state_found = "not running", state_left = "not running", lost_switches = agent$lost_switches * nrow(rows))
   })
   info
 }
