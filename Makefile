@@ -43,7 +43,7 @@ ALL_CFLAGS += $(if $(LIKWID_LIBRARY),-DNOISELAB_LIKWID='"$(LIKWID_LIBRARY)"')
 MPI_ENV = OMPI_CC="$(CC)" MPICH_CC="$(CC)"
 # V=1 shows whole commands
 V ?= 0
-quiet = $(if $(filter 1,$(V)),,@echo '  $(1) $(2)';)
+quiet = $(if $(filter 1,$(V)),,@echo '  $(1) $(2)';) mkdir -p $(@D);
 # of every rule that compiles: the object, and beside it what the compiler said, which is shown, and which lint looks at
 compile = $(call quiet,CC  ,$<) $(MPI_ENV) $(1) $(ALL_CFLAGS) -c -o $@ $< 2>$@.said; status=$$?; cat $@.said >&2; exit $$status
 # of every rule that links: objects, and archives in any order
@@ -108,11 +108,9 @@ $(RULES): private LDFLAGS += -rdynamic
 
 WITH_MPI := $(BUILD)/bin/noiselab-detect $(BUILD)/bin/noiselab-accept $(RULES)
 $(WITH_MPI):
-	@mkdir -p $(@D)
 	$(call link,$(MPICC))
 
 $(BUILD)/libexec/noiselab/noiselab-sh $(filter-out $(WITH_MPI),$(PROGRAMS:%=$(BUILD)/bin/%)):
-	@mkdir -p $(@D)
 	$(call link,$(CC))
 
 $(foreach room,$(ROOMS),$(eval $(call archives,$(room)): $(patsubst %.c,$(BUILD)/obj/%.o,$(filter $(room)/%,$(filter-out $(MAINS),$(wildcard $(room)/*.c))))))
@@ -124,7 +122,6 @@ $(call archives,$(ROOMS)):
 LIBRARY_SOURCES := $(wildcard detector/profile/library/*.c) $(BUILD)/made/profile_calls.c $(wildcard detector/sync/*.c) \
 	$(addprefix detector/nodes/,launcher.c team.c tree.c) $(addprefix common/base/,nl_clock.c nl_error.c nl_secret.c nl_units.c) common/sys/nl_preempted.c
 $(LIBRARY): $(LIBRARY_SOURCES:%.c=$(BUILD)/shared/%.o)
-	@mkdir -p $(@D)
 	$(call quiet,LINK,$@) $(MPI_ENV) $(MPICC) $(CFLAGS) $(filter-out -pie,$(LDFLAGS)) -shared -Wl,--gc-sections,-z,defs -o $@ $^ -ldl -lm -pthread
 
 $(BUILD)/made/profile_calls.c: detector/profile/library/wrappers.awk detector/profile/library/calls.table
@@ -133,16 +130,13 @@ $(BUILD)/made/profile_calls.c: detector/profile/library/wrappers.awk detector/pr
 
 $(BUILD)/shared/%.o: private ALL_CFLAGS += -fPIC -fvisibility=hidden -ffunction-sections
 $(BUILD)/shared/%.o: %.c $(BUILD)/flags
-	@mkdir -p $(@D)
 	$(call compile,$(MPICC))
 	@case $< in detector/profile/* | $(BUILD)/*) ;; *) nm -u $@ | awk '$$2 ~ /^MPI_/ { print $$2, "P" $$2 }' > $@.names && objcopy --redefine-syms=$@.names $@ ;; esac
 
 $(BUILD)/obj/detector/%.o: detector/%.c $(BUILD)/flags
-	@mkdir -p $(@D)
 	$(call compile,$(MPICC))
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
-	@mkdir -p $(@D)
 	$(call compile,$(CC))
 
 # objects depend on the flags they were made with: a change of compiler must not link old with new. One object alone has the commit's name.
@@ -167,15 +161,10 @@ $(BUILD)/share/noiselab/presets/%: noisegen/presets/%
 scripts: $(SCRIPTS:%=$(BUILD)/bin/%) $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) $(BUILD)/libexec/noiselab/noiselab-sh
 
 $(R_PROGRAMS:%=$(BUILD)/bin/%): analysis/exec/noiselab-r.sh
-	@mkdir -p $(@D)
-	install -m 755 $< $@
-
 # a health checker calls it by itself, on nodes that have nothing else of noiselab
 $(BUILD)/bin/noiselab-node-health: experiments/node-health.sh
-	@mkdir -p $(@D)
-	install -m 755 $< $@
-
-$(BUILD)/bin/%: experiments/%
+$(BUILD)/bin/noiselab $(BUILD)/bin/noiselab-run: $(BUILD)/bin/%: experiments/%
+$(SCRIPTS:%=$(BUILD)/bin/%):
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
@@ -207,11 +196,9 @@ $(MAN): $(BUILD)/share/man/man1/%: docs/man/% experiments/command/man.sh $(WORDS
 	@mkdir -p $(@D)
 	@bash experiments/command/man.sh $(BUILD) $< > $@.new && mv $@.new $@
 
-$(BUILD)/share/bash-completion/completions/noiselab: completed = bash
-$(BUILD)/share/zsh/site-functions/_noiselab: completed = zsh
 $(COMPLETIONS): experiments/command/completion.sh $(WORDS)
 	@mkdir -p $(@D)
-	sh experiments/command/completion.sh $(completed) $(WORDS) > $@.new && mv $@.new $@
+	sh experiments/command/completion.sh $(if $(filter %/_noiselab,$@),zsh,bash) $(WORDS) > $@.new && mv $@.new $@
 
 r: $(R_LIB)/noiselab/DESCRIPTION
 
@@ -298,7 +285,6 @@ $(UNIT_TESTS:=.o): $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 $(MPI_TESTS:=.o): $(BUILD)/tests-mpi/%.o: tests/mpi/%.c $(BUILD)/flags
 $(BENCHES:=.o): $(BUILD)/bench/%.o: tests/bench/%.c $(BUILD)/flags
 $(TEST_PROGRAMS:=.o):
-	@mkdir -p $(@D)
 	$(call compile,$(MPICC))
 
 # OBJECTS: of every source there is. With CFLAGS=-fsyntax-only, what a compiler has to say of them

@@ -100,12 +100,12 @@ check_options() {
     ranks_column
     find_used_nodes
     # where the nodes decide: a rank on each of their cores; not known before a job that is only submitted
-    ranks_to_plan=$ranks_planned
-    [ "$ranks_planned" != - ] || ranks_to_plan=$((n_used_nodes * cores))
-    [ "$ranks_to_plan" != 0 ] || ranks_to_plan=''
-    find_launches
-    set -- "${full:+--full}" "$@"
-    [ -n "$1" ] || { shift && set -- --quick "$@"; }
+    ranks_to_plan=${ranks_planned/#-/$((n_used_nodes * cores))}
+    ranks_to_plan=${ranks_to_plan#0}
+    # each has an order of its own, while there are others
+    launches=${launches:-$((n_used_nodes < 3 ? n_used_nodes : 3))}
+    whole --launches "$launches"
+    if [ -n "$full" ]; then set -- --full "$@"; else set -- --quick "$@"; fi
     [ -z "$checks" ] || set -- --checks "$checks" "$@"
     share_time
     set -- "$@" --seconds "${each_ms}ms" --repetitions "$repetitions"

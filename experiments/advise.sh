@@ -87,18 +87,16 @@ arm_start_s=0.3 least_rounds=8
 fit_time() {
     [ "$arrival" = none ] && pairs=1 || pairs=2
     nanoseconds "$half_period"
-    fits=$(awk -v each="$seconds" -v launches="$launches" -v start="$start_s" -v arm="$arm_start_s" -v rounds="$((pairs * least_rounds))" \
-        -v half="$REPLY" '
+    read -r fits seconds_each start_s < <(awk -v each="$seconds" -v launches="$launches" -v start="$start_s" -v arm="$arm_start_s" \
+        -v rounds="$((pairs * least_rounds))" -v half="$REPLY" '
         { arms += split($0, words, ","); if (NR == 1 || start + arms * (arm + rounds * 2 * (half / 1e9 + 3e-4)) <= each / launches) { n = NR; kept = arms } }
         END {
             s = each / launches - start - kept * arm
             printf "%d %d %d\n", n, (s < 1 ? 1 : s), start + kept * arm
         }' "$scratch/compared")
-    # shellcheck disable=SC2086 # three numbers
-    set -- $fits
     n_cases=$(wc -l <"$scratch/compared")
-    [ "$1" = "$n_cases" ] || note "$seconds s hold $1 of $n_cases cases, the first ones: more of them by more time (--seconds)"
-    compared=$(head -n "$1" "$scratch/compared" | paste -sd , -) seconds_each=$2 start_s=$3
+    [ "$fits" = "$n_cases" ] || note "$seconds s hold $fits of $n_cases cases, the first ones: more of them by more time (--seconds)"
+    compared=$(head -n "$fits" "$scratch/compared" | paste -sd , -)
 }
 
 # check_advised_program: what goes with a program. Its command is a word of the schedule, and not one of the launches.
@@ -237,10 +235,7 @@ plan_what_is_left() {
     count_now
     [ "$n_now" -lt "$n_planned" ] || return 0
     case ,1,$stages, in *,"$n_now",*) ;; *) return 0 ;; esac
-    if ! command -v Rscript >/dev/null; then
-        note 'R, which would say what is decided, is missing here: all goes on as planned'
-        return 0
-    fi
+    command -v Rscript >/dev/null || { note 'R, which would say what is decided, is missing here: all goes on as planned' && return 0; }
     make_scratch
     rm -f "$scratch/next"
     # shellcheck disable=SC2086 # no word, or two
@@ -292,8 +287,8 @@ rules_launch() {
         IFS=$tab read -r _ _ nodes_wanted _ <<<"${rows[0]}"
         find_nodes_of_list
         spread --ranks "$n_ranks" "${#nodes_of_list[@]}"
-        per_node=$((per_node + 1)) binding=none binds_nothing=yes
-        export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1
+        per_node=$((per_node + 1)) binds_nothing=yes
+        take_turns
         export SLURM_OVERCOMMIT=1 OMPI_MCA_coll_tuned_use_dynamic_rules=1
         file=$1
         shift
@@ -318,16 +313,21 @@ without_rules() {
     unset OMPI_MCA_coll_tuned_dynamic_rules_filename OMPI_MCA_coll_han_use_dynamic_file_rules OMPI_MCA_coll_han_dynamic_rules_filename
 }
 
+# advised_rules: sets rules, the file of what is advised, which is in $scratch/advice; fails where nothing is
+advised_rules() {
+    make_scratch
+    rules=$(readlink -f "$campaign")/advice.rules
+    "$NOISELAB_BIN/noiselab-analyze" advise --csv --write "rules=$rules" ${margin:+--margin "$margin"} "$campaign" >"$scratch/advice" 2>/dev/null
+    [ -f "$rules" ]
+}
+
 # try_rules: what the analysis would advise is tried where it was measured: without the rules and with them, into advice.tried, which the analysis
 # reads. What runs is watched, not timed.
 try_rules() {
     # with --finish the nodes are gone: what was tried then holds
     [ -n "${starts_with-}" ] && [ -z "${schedule_values[arms]-}" ] || return 0
-    make_scratch
-    rules=$(readlink -f "$campaign")/advice.rules
-    rm -f "$campaign/advice.tried" "$rules.han"
-    "$NOISELAB_BIN/noiselab-analyze" advise --csv --write "rules=$rules" ${margin:+--margin "$margin"} "$campaign" >"$scratch/advice" 2>/dev/null
-    [ -f "$rules" ] || return 0
+    rm -f "$campaign/advice.tried" "$campaign/advice.rules.han"
+    advised_rules || return 0
     # "ranks operation=algorithm:bytes"
     awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         $at["condition"] == "quiet" && $at["verdict"] == "use" { print $at["ranks"], $at["operation"] "=" $at["algorithm"] ":" $at["bytes"] }' \
@@ -361,13 +361,7 @@ try_rules() {
 verify_program() {
     local n_pairs=${schedule_values[verify]-} words_of_program=${schedule_values[program]-}
     [ -n "$n_pairs" ] && [ -n "${starts_with-}" ] || return 0
-    make_scratch
-    rules=$(readlink -f "$campaign")/advice.rules
-    "$NOISELAB_BIN/noiselab-analyze" advise --csv --write "rules=$rules" ${margin:+--margin "$margin"} "$campaign" >/dev/null 2>&1
-    if [ ! -f "$rules" ]; then
-        note 'nothing is advised by a rule, and so nothing is verified'
-        return 0
-    fi
+    advised_rules || { note 'nothing is advised by a rule, and so nothing is verified' && return 0; }
     note "$n_pairs pairs of runs of the program, without the rules and with them"
     shuffled "$seed" "$n_pairs" "off${newline}on"
     for run in "${shuffled[@]}"; do

@@ -106,7 +106,9 @@ check_options() {
         return
     fi
     find_ways
-    if [ -n "$ways" ]; then check_agent "$@"; else check_treatment "$@"; fi
+    [ -n "$ways" ] || { check_treatment "$@"; return; }
+    check_agent "$@"
+    go_on "${agent_words[@]}"
 }
 
 # check_treatment WORDS: launches as a whole with and without

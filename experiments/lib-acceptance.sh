@@ -2,14 +2,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
 
-# check_classes: who may be compared
-check_classes() {
-    [ -n "$classes" ] || return 0
-    readable --classes "$classes"
-    if command -v Rscript >/dev/null; then "$NOISELAB_BIN/noiselab-analyze" acceptance --classes "$classes" >/dev/null || exit 2; fi
-    schedule_notes="$schedule_notes${schedule_notes:+$newline}# classes: classes.conf"
-}
-
 # check_limits: what is judged by is known to be readable before anything runs; its keys and units are the analysis's to know
 check_limits() {
     schedule_notes=''
@@ -22,7 +14,11 @@ check_limits() {
         fi
         schedule_notes="# limits: limits.conf"
     fi
-    check_classes
+    if [ -n "$classes" ]; then
+        readable --classes "$classes"
+        ! command -v Rscript >/dev/null || "$NOISELAB_BIN/noiselab-analyze" acceptance --classes "$classes" >/dev/null || exit 2
+        schedule_notes+="${schedule_notes:+$newline}# classes: classes.conf"
+    fi
     while IFS= read -r reference; do
         [ -n "$reference" ] || continue
         ls "$reference"/*/accept.csv >/dev/null 2>&1 ||
@@ -50,32 +46,18 @@ find_used_nodes() {
         note "--ranks $ranks: the same number on each node takes $n_used_nodes of the $n_there nodes; the others are not checked"
 }
 
-# find_launches: how many, each with an order of its own, while there are others
-find_launches() {
-    [ -n "$launches" ] || launches=$((n_used_nodes < 3 ? n_used_nodes : 3))
-    whole --launches "$launches"
-}
-
 # share_time: the time over all launches; sets each_ms, repetitions and total_s
 share_time() {
     # a launch of noiselab-accept finds the lengths of its operations, too
     start_s=5
-    if [ -n "$seconds" ]; then
-        case $seconds in *[!0-9.a-z]* | [!0-9.]*) die 2 "--seconds: '$seconds' is not a time (try 60s, 10min)" ;; esac
-        nanoseconds "$seconds"
-        all_ns=$REPLY
-    elif [ -n "$full" ]; then
-        all_ns=600000000000
-    else
-        all_ns=36000000000
-    fi
+    local all_s=36 each=5
+    [ -z "$full" ] || all_s=600 each=10
+    case $seconds in *[!0-9.a-z]* | [!0-9.]*) die 2 "--seconds: '$seconds' is not a time (try 60s, 10min)" ;; esac
+    nanoseconds "${seconds:-$all_s}"
     n_launches=$((launches * n_node_sets))
-    each_ms=$((all_ns / 1000000 / launches))
+    each_ms=$((REPLY / 1000000 / launches))
     [ "$each_ms" -gt 0 ] || die 2 "--seconds: '$seconds' is no time for $launches launches"
-    if [ -z "$repetitions" ]; then
-        repetitions=$((${full:+1}0 > 0 ? 10 / launches : 5 / launches))
-        [ "$repetitions" -ge 2 ] || repetitions=2
-    fi
+    repetitions=${repetitions:-$((each / launches < 2 ? 2 : each / launches))}
     total_s=$(((n_launches * each_ms) / 1000 + n_launches * start_s))
 }
 

@@ -22,8 +22,8 @@ one_launch_s=60 each_launch_s=30 least_rounds=7
 # what a recording has to hold to be replayed
 recorded_periods=10 recorded_least_s=10
 
-# where the files of an agent are, in the campaign and before there is one; what is done with an agent that was checked
-agent_folder=agent once_checked=go_on
+# where the files of an agent are, in the campaign and before there is one
+agent_folder=agent
 now
 began_s=$REPLY
 
@@ -35,15 +35,9 @@ split_keys() {
     *:interval=*) interval=${treatment_asked#*:interval=} ;;
     *) die 2 "--treatment: '${treatment_asked#*:}' is not a key of it (interval)" ;;
     esac
-    case $sweep in *:template=*) interval_template=${sweep#*:template=} ;; esac
-    case $scrape_period in *:scrape-cpu=*) scrape_cpu=${scrape_period#*:scrape-cpu=} ;; esac
-    case $compare_replay in
-    '' | yes) ;;
-    *)
-        nanoseconds_of_period --compare-replay "$compare_replay"
-        record_for=$compare_replay
-        ;;
-    esac
+    [[ $sweep != *:template=* ]] || interval_template=${sweep#*:template=}
+    [[ $scrape_period != *:scrape-cpu=* ]] || scrape_cpu=${scrape_period#*:scrape-cpu=}
+    [[ ! $compare_replay || $compare_replay == yes ]] || { nanoseconds_of_period --compare-replay "$compare_replay" && record_for=$compare_replay; }
 }
 
 # find_ways: sets ways, the way in which the agent is switched (its first option); empty without an agent
@@ -74,7 +68,7 @@ find_ways() {
     [ -n "$ways" ] || refuse_given ': there is no agent (give --agent-cmd or another way)' --agent-timeout --who --shell
 }
 
-# check_agent WORDS: an agent that is switched within the launches
+# check_agent WORDS: an agent that is switched within the launches; sets agent_words
 check_agent() {
     least_s=$each_launch_s
     [ -n "$launches" ] || least_s=$one_launch_s
@@ -108,20 +102,16 @@ check_agent() {
         with_agent_words "${first_interval:--}" rehearse_agent "$@"
     fi
     files_folder=$campaign/$agent_folder
-    further_of_mode
-    "$once_checked" "$@"
+    analyses=agent${compare_replay:+,replay}
+    [ -z "$sweep" ] || analyses=intervals
+    agent_words=("$@")
 }
 
 # check_looks: whether a look after each launch can end the campaign
 check_looks() {
-    case $ends_when in
-    '' | never)
-        ends_when=''
-        return
-        ;;
-    decided) ;;
-    *) die 2 "--stop-when: '$ends_when' is not never or decided" ;;
-    esac
+    ends_when=${ends_when/#never/}
+    [ -n "$ends_when" ] || return 0
+    [ "$ends_when" = decided ] || die 2 "--stop-when: '$ends_when' is not never or decided"
     [ -n "$margin" ] || die 2 '--stop-when decided: what is to be decided? Give --margin'
     [ "$launches" -gt 1 ] || die 2 '--stop-when decided: looks are taken between launches; give --launches'
     refuse_given ' and --stop-when decided cannot be combined: launches of one sort are looked at, one after the other' \
@@ -182,9 +172,7 @@ check_sweep() {
     if [ -z "$sweep" ]; then
         for name in $worded_options; do
             value_given "$name"
-            case $REPLY in
-            *@INTERVAL@* | *@FILE@*) die 2 "$name: @INTERVAL@ and @FILE@ belong to --sweep LIST" ;;
-            esac
+            [[ $REPLY != *@INTERVAL@* && $REPLY != *@FILE@* ]] || die 2 "$name: @INTERVAL@ and @FILE@ belong to --sweep LIST"
         done
         return
     fi
@@ -208,60 +196,41 @@ check_sweep() {
     if [ -n "$interval_template" ]; then
         readable '--sweep: template' "$interval_template"
         grep -q '@INTERVAL@' "$interval_template" || die 2 "--sweep: template: '$interval_template' has no @INTERVAL@ in it"
-        case $all_words in
-        *@FILE@*) ;;
-        *) die 2 "--sweep: template: no command has @FILE@, the path of the file made of '$interval_template'" ;;
-        esac
+        [[ $all_words == *@FILE@* ]] || die 2 "--sweep: template: no command has @FILE@, the path of the file made of '$interval_template'"
         absolute "$campaign"
         campaign=$REPLY
-        case $campaign in
-        *[!A-Za-z0-9_./:%+,@=-]*)
+        [[ $campaign != *[!A-Za-z0-9_./:%+,@=-]* ]] ||
             die 2 "--out: '$campaign' would stand in the agent's command as @FILE@, and has blanks or quotes; choose another name"
-            ;;
-        esac
     else
         case $all_words in
         *@FILE@*) die 2 '@FILE@ is the file made of --sweep LIST:template=FILE, and there is none' ;;
         *@INTERVAL@*) ;;
-        *) die 2 "--sweep: nothing sets the interval: no @INTERVAL@ in $(sweepable), and no template with it" ;;
+        *)
+            case $ways in
+            --agent-on) REPLY='--agent-on or --agent-off' ;;
+            --agent-cmd) REPLY=--agent-cmd ;;
+            *) REPLY="what $ways switches (a sweep needs --agent-cmd, --agent-on and --agent-off, or --scrape)" ;;
+            esac
+            die 2 "--sweep: nothing sets the interval: no @INTERVAL@ in $REPLY, and no template with it"
+            ;;
         esac
     fi
-}
-
-# sweepable: where this way can have @INTERVAL@
-sweepable() {
-    case $ways in
-    --agent-on) echo '--agent-on or --agent-off' ;;
-    --agent-cmd) echo --agent-cmd ;;
-    *) echo "what $ways switches (a sweep needs --agent-cmd, --agent-on and --agent-off, or --scrape)" ;;
-    esac
 }
 
 # check_replay: whose bursts are recorded
 check_replay() {
     if [ -n "$compare_replay" ]; then
-        case $ways in
-        --agent-on | --scrape)
+        [[ $ways != --agent-on && $ways != --scrape ]] ||
             die 2 "--compare-replay: $ways does not tell whose bursts to record; give --agent-cmd, --agent-pid, --agent-cgroup or --agent-unit"
-            ;;
-        esac
         refuse_given ': --compare-replay decides it (the recorded bursts at their own level); leave it out' \
             --levels --on --pattern --replay --kind --preset
         absolute "$campaign"
         campaign=$REPLY
     fi
     # what only the nodes can tell cannot be planned before the job
-    if [ -n "$submit" ] && { [ -n "$compare_replay" ] || needs_recording; }; then plan_later='the agent is recorded on the nodes'; fi
-}
-
-# needs_recording: whether nothing but a recording tells the agent's period
-needs_recording() { [ -z "$sweep$agent_period$scrape" ] && [ "$ways" != --agent-on ]; }
-
-# further_of_mode: sets which analyses the answer has
-further_of_mode() {
-    analyses=agent
-    [ -z "$sweep" ] || analyses=intervals
-    [ -z "$compare_replay" ] || analyses=agent,replay
+    if [ -n "$submit" ] && { [ -n "$compare_replay" ] || { [ -z "$sweep$agent_period$scrape" ] && [ "$ways" != --agent-on ]; }; }; then
+        plan_later='the agent is recorded on the nodes'
+    fi
 }
 
 # at_interval TIME: sets interval_seconds, a plain number of seconds, and interval_file, the name of the file made for it
@@ -294,13 +263,10 @@ with_agent_words() {
     for name in $companion_options; do
         value_given "$name"
         [ -n "$REPLY" ] || continue
-        case $interval_now,$worded_options' ' in
-        -,*) ;;
-        *"$name "*)
+        if [[ $interval_now != - && "$worded_options " == *"$name "* ]]; then
             REPLY=${REPLY//@INTERVAL@/"$interval_seconds"}
             [ -z "$interval_template" ] || REPLY=${REPLY//@FILE@/"$files_folder/$interval_file"}
-            ;;
-        esac
+        fi
         set -- "$name" "$REPLY" "$@"
     done
     "$called" "$@"
@@ -311,17 +277,9 @@ with_agent_words() {
 # on_first_node WORDS: becomes that command, here or on the first node of the job. Call it in the background, where a signal then reaches the
 # command, or in $().
 on_first_node() {
-    if in_slurm_job; then
-        become srun --overlap --nodes=1 --ntasks=1 --nodelist="${all_nodes%%"$newline"*}" --cpu-bind=none --mpi=none --job-name=noiselab-record "$@"
-    else
-        become "$@"
-    fi
-}
-
-# owned COMMAND WORDS: what COMMAND becomes ends with this script
-owned() {
-    token=-
-    "$@"
+    ! in_slurm_job || set -- srun --overlap --nodes=1 --ntasks=1 --nodelist="${all_nodes%%"$newline"*}" --cpu-bind=none --mpi=none \
+        --job-name=noiselab-record "$@"
+    become "$@"
 }
 
 # split_words TEXT: sets the array split to its words, as the companion splits them: blanks divide; quotes and backslashes keep; nothing is expanded
@@ -337,39 +295,26 @@ with_command() {
     "${@:2}" "${split[@]}"
 }
 
-# unit_cgroup UNIT: the path of its cgroup
-unit_cgroup() {
-    path=$(on_first_node systemctl show --property=ControlGroup --value "$1" 2>/dev/null)
-    [ -n "$path" ] || die 2 "--agent-unit: '$1' is no running unit of systemd here"
-    printf '%s' "$path"
-}
-
 # record_agent SECONDS: into $recorded.trace and $recorded.json; fails where nothing of the agent ran in that time
 record_agent() {
-    record_s=$1
-    if in_slurm_job; then
-        # on a file system that the node sees
-        make_campaign
-        recorded=$campaign/$agent_folder/recorded
-    else
-        recorded=$scratch/$agent_folder/recorded
-    fi
+    record_s=$1 recorded=$scratch/$agent_folder/recorded
+    # on a file system that the node sees
+    ! in_slurm_job || { make_campaign && recorded=$campaign/$agent_folder/recorded; }
     mkdir -p "${recorded%/*}" 2>/dev/null || die 2 "cannot make '${recorded%/*}'"
     start_scraping
-    set -- owned on_first_node "$NOISELAB_BIN/noiselab-record" --duration "${record_s}s" --out "$recorded.trace" --force --json
+    set -- on_first_node "$NOISELAB_BIN/noiselab-record" --duration "${record_s}s" --out "$recorded.trace" --force --json
     case $ways in
-    --agent-cmd)
-        set -- "$@" -- ${agent_cpu:+taskset -c "$agent_cpu"}
-        set -- with_command "$agent_cmd" "$@"
-        ;;
+    --agent-cmd) set -- with_command "$agent_cmd" "$@" -- ${agent_cpu:+taskset -c "$agent_cpu"} ;;
     --agent-pid) set -- "$@" --pid "$agent_pid" ;;
     --agent-cgroup) set -- "$@" --cgroup "$agent_cgroup" ;;
     --agent-unit)
-        path=$(unit_cgroup "$agent_unit") || exit 2
+        path=$(on_first_node systemctl show --property=ControlGroup --value "$agent_unit" 2>/dev/null)
+        [ -n "$path" ] || die 2 "--agent-unit: '$agent_unit' is no running unit of systemd here"
         set -- "$@" --cgroup "$path"
         ;;
     esac
-    "$@" >"$recorded.json" 2>"$scratch/record.err" </dev/null &
+    # what it becomes ends with this script
+    token=- "$@" >"$recorded.json" 2>"$scratch/record.err" </dev/null &
     recorder=$!
     trap 'kill "$recorder" 2>/dev/null; stop_scraping; wait "$recorder"; die 2 "interrupted; nothing was measured"' INT TERM HUP
     wait "$recorder"
@@ -378,11 +323,10 @@ record_agent() {
     stop_scraping
     refuse_ended
     [ "$status" != 3 ] || return 1
-    if [ "$status" != 0 ] || [ ! -s "$recorded.trace" ]; then
-        said "$scratch/record.err"
-        [ -n "$compare_replay" ] || REPLY+='; give its period (--agent-period)'
-        die 2 "the agent cannot be recorded: $REPLY"
-    fi
+    [ "$status" = 0 ] && [ -s "$recorded.trace" ] && return
+    said "$scratch/record.err"
+    [ -n "$compare_replay" ] || REPLY+='; give its period (--agent-period)'
+    die 2 "the agent cannot be recorded: $REPLY"
 }
 
 # refuse_ended: an agent that ends while it is recorded would end in every launch
@@ -403,14 +347,12 @@ start_scraping() {
     set -- sh -c 'period=$1; shift; trap "kill \$! 2>/dev/null; exit" TERM
         while :; do "$@" >/dev/null 2>&1 & wait $!; sleep "$period" & wait $!; done' scrape "$interval_seconds"
     [ -z "$scrape_cpu" ] || set -- taskset -c "$scrape_cpu" "$@"
-    with_command "$scrape" owned on_first_node "$@" </dev/null >/dev/null 2>&1 &
+    token=- with_command "$scrape" on_first_node "$@" </dev/null >/dev/null 2>&1 &
     scraping=$!
 }
 
 stop_scraping() {
-    [ -n "$scraping" ] || return 0
-    kill "$scraping" 2>/dev/null
-    wait "$scraping" 2>/dev/null
+    [ -z "$scraping" ] || { kill "$scraping" && wait "$scraping"; } 2>/dev/null
     scraping=''
 }
 
@@ -419,11 +361,9 @@ know_period() {
     if [ -n "$sweep" ]; then
         agent_period_source=interval
     elif [ -n "$agent_period" ]; then
-        nanoseconds "$agent_period"
-        agent_period_ns=$REPLY agent_period_source=given
+        nanoseconds "$agent_period" && agent_period_ns=$REPLY agent_period_source=given
     elif [ -n "$scrape" ]; then
-        nanoseconds_of_period --scrape-period "${scrape_period%%:*}"
-        agent_period_ns=$period_ns agent_period_source=scrape
+        nanoseconds_of_period --scrape-period "${scrape_period%%:*}" && agent_period_ns=$period_ns agent_period_source=scrape
     elif [ "$ways" = --agent-on ]; then
         note 'the period of what --agent-on switches is not known (--agent-period): stretches may not hold whole periods'
     else
@@ -434,7 +374,7 @@ know_period() {
 # measure_period: records the agent, for longer as long as less than five periods were seen; of a launch whose --seconds hold all for a third of it.
 # What did nothing in 5 s has no period that 15 s would show.
 measure_period() {
-    local n_seconds=0 most_s=85 is_silent='' record_s error_ns period
+    local n_seconds=0 most_s=85 is_silent='' record_s error_ns
     if [ "$design" = quick ]; then
         nanoseconds "${seconds_each:-${least_s}s}"
         most_s=$((REPLY / 3000000000 < 5 ? 5 : REPLY / 3000000000))
@@ -456,24 +396,15 @@ measure_period() {
     spent_s=$((REPLY - began_s))
     if [ -n "$agent_period_ns" ]; then
         agent_period_source="measured in $n_seconds s"
-        say_ns "$agent_period_ns"
-        period=$REPLY
-        say_ns "$error_ns"
-        note "its period is $period +- $REPLY; measuring that took $n_seconds s"
+        note "its period is $(say_ns "$agent_period_ns") +- $(say_ns "$error_ns"); measuring that took $n_seconds s"
     else
         agent_period_source="none found in $n_seconds s"
         note "no period was found in $n_seconds s: stretches have the default length; give --agent-period if it has one"
     fi
 }
 
-# say_ns NS: sets REPLY, for people
-say_ns() {
-    REPLY=$(awk -v ns="$1" 'BEGIN {
-        if (ns < 1e6) printf "%.4g us\n", ns / 1e3
-        else if (ns < 1e9) printf "%.4g ms\n", ns / 1e6
-        else printf "%.4g s\n", ns / 1e9
-    }')
-}
+# say_ns NS: for people
+say_ns() { awk -v ns="$1" 'BEGIN { printf "%.4g %s\n", ns / (ns < 1e6 ? 1e3 : ns < 1e9 ? 1e6 : 1e9), ns < 1e6 ? "us" : ns < 1e9 ? "ms" : "s" }'; }
 
 # record_for_replay: a recording that is long enough, without what the start of a started program took; sets replay_level and replay_places
 record_for_replay() {
@@ -483,8 +414,7 @@ record_for_replay() {
     [ "$wanted_ns" -gt 0 ] || wanted_ns=$((recorded_periods * ${agent_period_ns:-0}))
     [ "$REPLY" -gt 0 ] || [ "$wanted_ns" -ge "$recorded_least_s"000000000 ] || wanted_ns=${recorded_least_s}000000000
     # a started program is left alone while it gets going, as in the launches
-    [ "$ways" != --agent-cmd ] || settle_of "${agent_period_ns:-0}"
-    [ "$ways" != --agent-cmd ] || skip_ns=$REPLY
+    [ "$ways" != --agent-cmd ] || { settle_of "${agent_period_ns:-0}" && skip_ns=$REPLY; }
     wanted_s=$(((wanted_ns + 999999999) / 1000000000 + (skip_ns + 999999999) / 1000000000))
     note "recording the agent for $wanted_s s, to replay it"
     record_agent "$wanted_s" || die 2 "--compare-replay: nothing of the agent ran in $wanted_s s; record for longer (--compare-replay=TIME)"
@@ -524,34 +454,19 @@ settle_of() {
     for ((REPLY = ($1 + 1) / 2; REPLY < started_settle_ns; REPLY += $1)); do :; done
 }
 
-# stretch_of PERIOD: sets REPLY to whole periods, no less than asked for
-stretch_of() {
-    REPLY=$stretch_ns
-    [ "$1" != 0 ] || [ "$design$stretch" != lockin ] || REPLY=$half_without_period_ns
-    [ "$1" = 0 ] || REPLY=$(((REPLY - 1) / $1 * $1 + $1))
-}
-
 # of_interval INTERVAL: sets what holds for launches at that interval: period_now and stretch_now (ns), settle_now (- the detector's), seconds_now, the
 # measuring time, and estimate_ns of the settling where it comes on top of that; where it is the detector's, half a period
 of_interval() {
-    period_now=${agent_period_ns:-0} settle_now=${agent_settle:--} seconds_now=$seconds_each
-    if [ "$1" != - ]; then
-        nanoseconds "$1"
-        period_now=$REPLY
-    fi
-    stretch_of "$period_now"
-    stretch_now=$REPLY
-    if [ "$settle_now$is_started" = -yes ]; then
-        settle_of "$period_now"
-        settle_now=${REPLY}ns
-    fi
+    period_now=${agent_period_ns:-0} settle_now=${agent_settle:--} seconds_now=$seconds_each stretch_now=$stretch_ns
+    [ "$1" = - ] || { nanoseconds "$1" && period_now=$REPLY; }
+    # whole periods, no less than asked for
+    [ "$period_now" != 0 ] || [ "$design$stretch" != lockin ] || stretch_now=$half_without_period_ns
+    [ "$period_now" = 0 ] || stretch_now=$(((stretch_now - 1) / period_now * period_now + period_now))
+    [ "$settle_now$is_started" != -yes ] || { settle_of "$period_now" && settle_now=${REPLY}ns; }
     [ -n "$seconds_now" ] || enough_seconds
     less_recording
     estimate_ns=$((period_now / 2 > 5000000 ? period_now / 2 : 5000000))
-    if [ "$settle_now" != - ]; then
-        nanoseconds "$settle_now"
-        estimate_ns=$REPLY
-    fi
+    [ "$settle_now" = - ] || { nanoseconds "$settle_now" && estimate_ns=$REPLY; }
     [ "$design" != quick ] || estimate_ns=0
 }
 
@@ -662,15 +577,13 @@ check_agents() {
     words_for_all=("$@")
     while read -r line_number line_name line_words; do
         # what it notes it will note again when it is planned
-        (once_checked=show_rehearsal && of_line) 2>"$scratch/said" ||
+        (of_line && { [ -z "$dry_run" ] || printf '%s\n%s\n\n' "$line_name" "$rehearsal"; }) 2>"$scratch/said" ||
             die $? "--agents: '$agents', line $line_number ($line_name): $(tail -n 1 "$scratch/said" | sed 's/^noiselab-[a-z]*: //')"
     done <"$scratch/agents"
     [ -z "$dry_run" ] || exit 0
     analyses=agent
     go_on "$@"
 }
-
-show_rehearsal() { [ -z "$dry_run" ] || printf '%s\n%s\n\n' "$line_name" "$rehearsal"; }
 
 # of_line: with the options of the line as well, check_agent
 of_line() {
@@ -700,7 +613,12 @@ plan_agents() {
     while read -r line_number line_name line_words <&9; do
         note "$line_name:"
         names+=,$line_name
-        (once_checked=plan_line row_number=$((1000 * line_number)) && of_line) >>"$scratch/agent-rows" || exit $?
+        (
+            row_number=$((1000 * line_number))
+            of_line && plan_agent "${agent_words[@]}"
+            printf '%s\n' "${rows[@]}"
+            echo "$start_s $((round_s * launches * n_node_sets))" >>"$scratch/agent-times"
+        ) >>"$scratch/agent-rows" || exit $?
     done 9<"$scratch/agents"
     shuffled "$seed" 1 "$(<"$scratch/agent-rows")"
     for i in "${!shuffled[@]}"; do
@@ -714,10 +632,4 @@ plan_agents() {
     say_time "$all_s"
     note "all agents: about $REPLY"
     schedule_notes="# analyses: $analyses$newline# start_s: $start_s$newline# agents: ${names#,}"
-}
-
-plan_line() {
-    plan_agent "$@"
-    printf '%s\n' "${rows[@]}"
-    echo "$start_s $((round_s * launches * n_node_sets))" >>"$scratch/agent-times"
 }

@@ -29,18 +29,14 @@ find_self() {
     space=$(readlink /proc/self/ns/pid 2>/dev/null) || space=-
 }
 
-# where_we_run: sets boot and machine, and this_host and space
-where_we_run() {
+# owner_line: sets boot, machine, this_host and space, and REPLY: host, process and its start, job and how often that was restarted, boot, namespace,
+# machine; - where there is none
+owner_line() {
     find_self
     line_of /proc/sys/kernel/random/boot_id || REPLY=-
     boot=$REPLY
     line_of /etc/machine-id || REPLY=-
     machine=$REPLY
-}
-
-# owner_line: sets REPLY: host, process and its start, job and how often that was restarted, boot, namespace, machine; - where there is none
-owner_line() {
-    where_we_run
     process_start $$
     REPLY="$this_host $$ $REPLY ${SLURM_JOB_ID:--} ${SLURM_RESTART_COUNT:-0} $boot $space $machine"
 }
@@ -48,28 +44,17 @@ owner_line() {
 # is_process_gone PID START: what cannot be looked at is not gone
 is_process_gone() {
     process_start "$1"
-    if [ -n "$REPLY" ]; then
-        [ "$REPLY" != "$2" ]
-        return
-    fi
     # /proc may be mounted so that it hides others' processes
-    case $(LC_ALL=C kill -0 "$1" 2>&1) in *'o such process'*) return 0 ;; esac
-    return 1
+    if [ -n "$REPLY" ]; then [ "$REPLY" != "$2" ]; else [[ $(LC_ALL=C kill -0 "$1" 2>&1) == *'o such process'* ]]; fi
 }
 
 # is_job_gone JOB: as Slurm knows it
 is_job_gone() {
     local state
     # the last task of an array has the array's own number, by which squeue shows all its tasks: %A tells them apart
-    state=$(squeue --noheader --jobs="$1" --states=all --format='%A %T' 2>&1)
-    case $newline$state in
-    *"$newline$1 "*)
-        state=${newline}$state
-        state=${state##*"$newline$1 "}
-        state=${state%%"$newline"*}
-        ;;
-    esac
-    case $state in
+    state=$newline$(squeue --noheader --jobs="$1" --states=all --format='%A %T' 2>&1)
+    state=${state##*"$newline$1 "}
+    case ${state#"$newline"} in
     '' | *'Invalid job id'* | PENDING* | REQUEUED* | CANCELLED* | COMPLETED* | FAILED* | TIMEOUT* | PREEMPTED* | NODE_FAIL* | BOOT_FAIL* | \
         DEADLINE* | OUT_OF_MEMORY*) return 0 ;;
     esac
@@ -94,16 +79,14 @@ is_owner_gone() {
         is_job_gone "$owner_job"
         return
     fi
-    where_we_run
+    owner_line
     [ "$owner_host" = "$this_host" ] || return 1
-    # of an older noiselab: none
     if [ "${owner_boot:-$boot}" != "$boot" ]; then
         # started anew since, if it is this machine; another one may have its name
         [ "$machine" != - ] && [ "${owner_machine:-$machine}" = "$machine" ]
         return
     fi
-    [ "${owner_space:-$space}" = "$space" ] || return 1
-    is_process_gone "$owner_pid" "$owner_start"
+    [ "${owner_space:-$space}" = "$space" ] && is_process_gone "$owner_pid" "$owner_start"
 }
 
 # make_claim: fails when it is there. Others may take away the claim, or the empty folder of all, between two steps of this: then once more.

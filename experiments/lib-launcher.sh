@@ -22,17 +22,13 @@ choose_launcher() {
     mpirun=${NOISELAB_MPIRUN:-mpirun}
     starts_with=${launcher:-${NOISELAB_LAUNCHER:-auto}}
     [ -z "$hosts" ] || starts_with=mpirun
-    case $starts_with in
-    srun) in_slurm_job || die 2 "--launcher srun: this is not a Slurm job (try sbatch, salloc or --submit)" ;;
-    mpirun) ;;
-    auto)
+    if [ "$starts_with" = auto ]; then
         starts_with=mpirun
         if in_slurm_job && [ -z "${NOISELAB_MPIRUN-}" ] && find_srun_mpi; then starts_with=srun; fi
-        ;;
-    *) die 2 "--launcher: '$starts_with' is not a launcher (try srun, mpirun, auto)" ;;
-    esac
+    fi
     case $starts_with in
     srun)
+        in_slurm_job || die 2 "--launcher srun: this is not a Slurm job (try sbatch, salloc or --submit)"
         find_srun_mpi || die 2 "--launcher srun: this srun can start neither pmix nor pmi2 programs (srun --mpi=list); try --launcher mpirun"
         find_binding
         ;;
@@ -40,6 +36,7 @@ choose_launcher() {
         command -v "$mpirun" >/dev/null || die 2 "'$mpirun' is not in PATH: install an MPI library or set NOISELAB_MPIRUN"
         find_flavour
         ;;
+    *) die 2 "--launcher: '$starts_with' is not a launcher (try srun, mpirun, auto)" ;;
     esac
 }
 
@@ -140,11 +137,8 @@ same_cores() {
         !($2 in n) { kind[++n_kinds] = $2 }
         { if (n[$2]++ < 3) names[$2] = names[$2] (names[$2] == "" ? "" : ",") $1 }
         END {
-            if (n_kinds < 2) exit
-            for (i = 1; i <= n_kinds; i++) {
-                c = kind[i]
-                printf "%s%s%s has %d core(s)", (i > 1 ? ", " : ""), names[c], (n[c] > 3 ? " and " (n[c] - 3) " more" : ""), c
-            }
+            for (i = 1; n_kinds > 1 && i <= n_kinds; i++)
+                printf "%s%s%s has %d core(s)", (i > 1 ? ", " : ""), names[kind[i]], (n[kind[i]] > 3 ? " and " (n[kind[i]] - 3) " more" : ""), kind[i]
         }' < <(printf '%s\n' "${node_cores[@]}"))
     [ -z "$kinds" ] ||
         die 2 "the nodes differ: $kinds: take nodes of one kind, or give the number of ranks (--ranks $((n_nodes * cores)))"
@@ -181,7 +175,8 @@ take_launch_words() {
         --program=accept) launch_program=noiselab-accept ;;
         --follow=*) follows=$value ;;
         --with=*)
-            is_setting "$value" || die 2 "'$schedule': '$1' is not a setting of an MPI library"
+            # a variable that a library or a launcher reads, and plain
+            [[ $value =~ ^((OMPI_MCA|PRTE_MCA|UCX)_[A-Za-z0-9_:.+-]*|SLURM_DISTRIBUTION)=[A-Za-z0-9_=:.+-]+$ ]] || die 2 "'$schedule': '$1' is not a setting of an MPI library"
             launch_with=$launch_with$value$newline
             ;;
         --rotate=*[!0-9:]* | --rotate=:* | --rotate=*:0* | --rotate=*: | --rotate=*:*:* | --noise-node=*[!0-9]* | --noise-node= | --noise-node=0*)
@@ -199,15 +194,6 @@ take_launch_words() {
     n_launch_words=$((n_words - $#))
 }
 
-# is_setting NAME=VALUE: a variable that a library or a launcher reads, and plain
-is_setting() {
-    case $1 in
-    *[!A-Za-z0-9_=:.+-]*) return 1 ;;
-    OMPI_MCA_*=?* | PRTE_MCA_*=?* | UCX_*=?* | SLURM_DISTRIBUTION=?*) return 0 ;;
-    *) return 1 ;;
-    esac
-}
-
 # export_settings LINES: NAME=VALUE
 export_settings() {
     while IFS= read -r setting; do
@@ -218,11 +204,8 @@ export_settings() {
 # find_nodes_of_list: sets the array nodes_of_list to the nodes of nodes_wanted; of - all that there are, here this machine
 find_nodes_of_list() {
     local list=$nodes_wanted
-    if [ "$list" = - ]; then
-        find_self
-        list=$this_host
-        ! knows_nodes || list=$all_nodes
-    fi
+    [ "$list" != - ] || { find_self && list=$this_host; }
+    [ "$nodes_wanted" != - ] || ! knows_nodes || list=$all_nodes
     # shellcheck disable=SC2206 # names of nodes hold no spaces
     nodes_of_list=(${list//,/ })
 }
@@ -246,6 +229,12 @@ become() {
     exec "$@"
 }
 
+# allow_root: Open MPI refuses root unless told twice; on a machine of one's own, root is what people are
+allow_root() {
+    [ "$EUID" != 0 ] ||
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+}
+
 # run_mpirun NODES PROGRAM ARGUMENTS: use_nodes and per_node are set; NODES - leaves the choice to mpirun, or is all of --hosts. Becomes mpirun: call
 # it in the background, where a signal then reaches mpirun itself. binding: core, if it is not set.
 run_mpirun() {
@@ -254,38 +243,25 @@ run_mpirun() {
     n_ranks=$((use_nodes * per_node))
     [ "$nodes_of_step" != - ] || nodes_of_step=${hosts:--}
     if [ "$flavour" = openmpi ]; then
-        if [ "$EUID" = 0 ]; then
-            # Open MPI refuses root unless told twice; on a machine of one's own, root is what people are
-            OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-            PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
-            export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM PRTE_ALLOW_RUN_AS_ROOT PRTE_ALLOW_RUN_AS_ROOT_CONFIRM
-        fi
+        allow_root
         # what the user has set for Open MPI 4 or 5 holds: its core may be one that the nodes' own limits do not allow
         set_by_user=${OMPI_MCA_hwloc_base_binding_policy:-${PRTE_MCA_hwloc_default_binding_policy-}}
         binding=${binding:-${set_by_user:-core}}
-        [ "$nodes_of_step" = - ] || run_node_by_node "$@"
+        # of one list of hosts it makes an order of its own (the one it runs on first, or that of the Slurm job); contexts, one for each node, are numbered as
+        # they stand
+        [ "$nodes_of_step" = - ] || become "$NOISELAB_LIBEXEC/noiselab-sh" each-node "$per_node" "$(cut -d , -f "1-$use_nodes" <<<"$nodes_of_step")" \
+            "$mpirun" --map-by slot --bind-to "$binding" -- "$@"
         mapping=core
         [ "$binding" != none ] || mapping=slot
         [ "$n_nodes" = 1 ] || mapping=ppr:$per_node:node
-        # a launch that says by its variables where ranks go
-        case ${launch_with-} in
-        *_mapping_policy=*) become "$mpirun" -n "$n_ranks" --bind-to "$binding" "$@" ;;
-        esac
-        become "$mpirun" -n "$n_ranks" --map-by "$mapping" --bind-to "$binding" "$@"
+        # a launch may say by its variables where ranks go
+        [[ ${launch_with-} == *_mapping_policy=* ]] || set -- --map-by "$mapping" "$@"
+        become "$mpirun" -n "$n_ranks" --bind-to "$binding" "$@"
     fi
     [ "$nodes_of_step" = - ] || set -- -hosts "$nodes_of_step" "$@"
     [ "$n_nodes" = 1 ] || set -- -ppn "$per_node" "$@"
     [ "$flavour" = unknown ] || set -- -bind-to "${binding:-core}" "$@"
     become "$mpirun" -n "$n_ranks" "$@"
-}
-
-# run_node_by_node PROGRAM ARGUMENTS: becomes Open MPI's mpirun. Of one list of hosts it makes an order of its own (the one it runs on first, or that
-# of the Slurm job); contexts, one for each node, are numbered as they stand.
-run_node_by_node() {
-    local IFS=, names
-    read -ra names <<<"$nodes_of_step"
-    become "$NOISELAB_LIBEXEC/noiselab-sh" each-node "$per_node" "${names[*]:0:use_nodes}" \
-        "$mpirun" --map-by slot --bind-to "$binding" -- "$@"
 }
 
 # catch_signals: from here on a signal ends the launch, and with it the load, at once, and sets interrupted=yes; what was taken stays
@@ -312,29 +288,10 @@ stop_launch() {
 
 # without_farewell: what is said, without the paragraphs in which Open MPI says that a rank ended with a status other than 0: the rank said why
 without_farewell() {
-    local line kept=''
     trap '' INT TERM HUP
-    while IFS= read -r line || [ -n "$line" ]; do
-        case $kept$line in
-        ----------------------*) ;;
-        *)
-            printf '%s\n' "$line"
-            continue
-            ;;
-        esac
-        # from one line of dashes to the next
-        kept+=${kept:+$'\n'}$line
-        case $kept in
-        *$'\n'----------------------*) ;;
-        *) continue ;;
-        esac
-        case $kept in
-        *'Primary job '*'terminated normally, but'* | *'exited with non-zero status, thus causing'*) ;;
-        *) printf '%s\n' "$kept" ;;
-        esac
-        kept=''
-    done
-    [ -z "$kept" ] || printf '%s\n' "$kept"
+    # from one line of dashes to the next
+    LC_ALL=C exec sed -u '/^----------------------/ { :a; N; /\n----------------------[^\n]*$/! ba
+        /Primary job .*terminated normally, but/ d; /exited with non-zero status, thus causing/ d }'
 }
 
 # lost_nodes: those that do not answer any more, separated by commas: that Slurm has lost, or on which mpirun starts nothing
@@ -350,9 +307,8 @@ lost_nodes() {
 # silent_hosts: those of --hosts on which mpirun starts no program within 15 s; all are asked at once. Changes n_nodes and its like: call it in a
 # subshell.
 silent_hosts() {
-    asked=''
+    asked='' n_nodes=1 use_nodes=1 per_node=1 binding=none
     for host in $all_nodes; do
-        n_nodes=1 use_nodes=1 per_node=1 binding=none
         run_mpirun "$host" "$NOISELAB_BIN/noiselab-gen" --list cpus </dev/null >/dev/null 2>&1 &
         asked="$asked $host:$!"
     done
@@ -417,8 +373,8 @@ end_of_session() {
             if is_ours "${folder%/*}" && is_ours "$folder"; then left+=("$folder"); fi
         done
     done
-    [ ${#left[@]} = 0 ] || rm -rf "${left[@]}"
     for folder in "${left[@]}"; do
+        rm -rf "$folder"
         [ "$folder" = "$shm" ] || rmdir "${folder%/*}" 2>/dev/null
     done
     return 0
@@ -426,13 +382,15 @@ end_of_session() {
 
 # launch_token NAME: sets token, by which the processes of a launch of this campaign are known
 launch_token() {
-    if [ ! -d "$campaign" ]; then
-        process_start $$
-        token=$$-$REPLY/$1
-        return
-    fi
-    [ "${campaign_of_path-}" = "$campaign" ] || path_of_campaign=$(readlink -f "$campaign")
-    campaign_of_path=$campaign token=$path_of_campaign/$1
+    process_start $$
+    token=$$-$REPLY/$1
+    [ ! -d "$campaign" ] || token=$(readlink -f "$campaign")/$1
+}
+
+# take_turns: more ranks than cores, which then sleep where they wait
+take_turns() {
+    binding=none
+    export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1
 }
 
 # one_launch NAME NODES RANKS ARGUMENTS: runs launch_program (or the detector) on a list of nodes, or all (-), so many ranks or one per core (-);
@@ -444,15 +402,14 @@ one_launch() {
     n_nodes_of "$nodes_of_launch"
     n_nodes_of_launch=$REPLY
     now
-    began=$REPLY
+    local began=$REPLY
     launch_token "$step_name"
     shared_memory
     if [ -n "${follows-}" ]; then
         run_program "$step_name" "$follows"
         # they sleep where the program's ranks are, and do not spin beside them
         set -- "$@" --app "$program_folder" --oversubscribe
-        binding=none
-        export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMPI_MCA_mpi_yield_when_idle=1
+        take_turns
     else
         if [ "$ranks_of_launch" = - ]; then
             same_cores
@@ -471,15 +428,11 @@ one_launch() {
     (
         [ -z "$teller" ] || exec {hears}>&-
         export_settings "${launch_with-}"
-        if [ -n "$shm" ]; then
-            export OMPI_MCA_btl_vader_backing_directory="$shm" OMPI_MCA_btl_sm_backing_directory="$shm"
-        fi
+        [ -z "$shm" ] || export OMPI_MCA_btl_vader_backing_directory="$shm" OMPI_MCA_btl_sm_backing_directory="$shm"
         set -- "run_$starts_with" "$nodes_of_launch" "$NOISELAB_BIN/$launch_program" "$@"
-        [ "$launch_program" != noiselab-detect ] || set -- handing_on "$@"
-        "$@"
+        if [ "$launch_program" = noiselab-detect ]; then handing_on "$@"; else "$@"; fi
     ) </dev/null >/dev/null 2>&"$hears" &
-    running=$!
-    launcher_pid=$running
+    running=$! launcher_pid=$!
     [ -z "$teller" ] || exec {hears}>&-
     # a signal may have come between the last look and now
     [ "$interrupted" = no ] || stop_launch

@@ -52,34 +52,26 @@ refuse_without_submit() {
 # find_nodes: n_nodes, cores and the array sets_of_nodes (- all) for the plan. A job that is only submitted has none yet.
 find_nodes() {
     sets_of_nodes=(-)
-    case $node_sets in
-    accepted:*)
-        [ -r "${node_sets#*:}/verdict.json" ] ||
-            die 2 "--node-sets: '${node_sets#*:}' has no verdict.json: it is no campaign of noiselab run acceptance, or has not ended"
-        [ -z "$submit" ] || plan_later='the nodes are known in the job'
-        ;;
-    '' | *[!0-9]*) ;;
-    *) [ -z "$submit" ] || plan_later='the nodes are known in the job' ;;
-    esac
-    if [ -n "$submit" ]; then n_nodes=${nodes:-1} cores=0; else find_cpus; fi
+    [[ $node_sets != accepted:* ]] || [ -r "${node_sets#*:}/verdict.json" ] ||
+        die 2 "--node-sets: '${node_sets#*:}' has no verdict.json: it is no campaign of noiselab run acceptance, or has not ended"
     [ -z "$nodes" ] || whole --nodes "$nodes"
-    if [ -z "$submit" ]; then
-        [ -z "$nodes" ] || enough_nodes --nodes "$nodes"
-        [ -z "$nodes" ] || [ "$nodes" -eq "$n_nodes" ] || take_nodes "$nodes" 1
+    if [ -n "$submit" ]; then
+        n_nodes=${nodes:-1} cores=0
+    else
+        find_cpus
+        [ -z "$nodes" ] || take_nodes --nodes "$nodes" 1
         [ -z "$node_sets" ] || knows_nodes || die 2 '--node-sets: needs a Slurm job with several nodes, or --hosts'
     fi
-    case $node_sets in
-    '') ;;
-    accepted:*) [ -n "$submit" ] || accepted_nodes "${node_sets#*:}" ;;
-    *[!0-9]*) named_nodes ;;
+    case $submit,$node_sets in
+    , | yes,) ;;
+    yes,accepted:*) plan_later='the nodes are known in the job' ;;
+    ,accepted:*) accepted_nodes "${node_sets#*:}" ;;
+    *,*[!0-9]*) named_nodes ;;
+    yes,*) plan_later='the nodes are known in the job' ;;
     *)
-        [ -n "$submit" ] || {
-            whole --node-sets "$node_sets"
-            enough_nodes --node-sets "$node_sets"
-            [ $((n_nodes % node_sets)) = 0 ] ||
-                note "--node-sets $node_sets: $((n_nodes % node_sets)) of the $n_nodes nodes are left over and not used"
-            take_nodes "$node_sets" "$((n_nodes / node_sets))"
-        }
+        take_nodes --node-sets "$node_sets"
+        [ $((n_nodes % node_sets)) = 0 ] ||
+            note "--node-sets $node_sets: $((n_nodes % node_sets)) of the $n_nodes nodes are left over and not used"
         ;;
     esac
     n_node_sets=${#sets_of_nodes[@]}
@@ -87,16 +79,16 @@ find_nodes() {
     lines_of_sets=${lines_of_sets%"$newline"}
 }
 
-# enough_nodes NAME N
-enough_nodes() { [ "$2" -le "$n_nodes" ] || die 2 "$1: $2 nodes asked for, and $(whose_nodes) has $n_nodes"; }
-
-# take_nodes K N: the first N sets of K nodes
+# take_nodes NAME K [N]: the first N sets of K nodes, as many as there are; all nodes are -
 take_nodes() {
     local i IFS=,
     local -a names
+    whole "$1" "$2"
+    [ "$2" -le "$n_nodes" ] || die 2 "$1: $2 nodes asked for, and $(whose_nodes) has $n_nodes"
+    [ "$1" != --nodes ] || [ "$2" -lt "$n_nodes" ] || return 0
     mapfile -t names <<<"$all_nodes"
     sets_of_nodes=()
-    for ((i = 0; i < $2; i++)); do sets_of_nodes+=("${names[*]:i * $1:$1}"); done
+    for ((i = 0; i < ${3:-$((n_nodes / $2))}; i++)); do sets_of_nodes+=("${names[*]:i * $2:$2}"); done
 }
 
 # named_nodes: the sets of --node-sets 'n1,n2;n3,n4'
@@ -148,11 +140,9 @@ known_to_job() {
 
 # n_nodes_of LIST: sets REPLY to how many nodes a list has, - all
 n_nodes_of() {
-    REPLY=$n_nodes
-    [ "$1" = - ] || {
-        REPLY=${1//[!,]/}
-        REPLY=$((${#REPLY} + 1))
-    }
+    REPLY=${1//[!,]/}
+    REPLY=$((${#REPLY} + 1))
+    [ "$1" != - ] || REPLY=$n_nodes
 }
 
 # fits NAME RANKS: refuses a number of ranks for which there are no cores
@@ -167,13 +157,8 @@ ranks_column() {
     if [ -n "$ranks" ]; then
         fits --ranks "$ranks"
         ranks_planned=$ranks
-    elif [ -n "$submit" ]; then
-        :
-    elif knows_nodes; then
-        same_cores
-    else
-        all_ranks 1
-        ranks_planned=$REPLY
+    elif [ -z "$submit" ]; then
+        if knows_nodes; then same_cores; else all_ranks 1 && ranks_planned=$REPLY; fi
     fi
 }
 
@@ -203,9 +188,8 @@ on_each_set() {
 # set_of_nodes ROUND NODES: sets set_number, of the set of launches. Off and on are compared within a set, and so on the same nodes: each set of nodes
 # is a set of its own in every round.
 set_of_nodes() {
-    for ((set_number = 0; set_number < n_node_sets; set_number++)); do
-        [ "${sets_of_nodes[set_number]}" != "$2" ] || break
-    done
+    set_number=0
+    while [ "${sets_of_nodes[set_number]}" != "$2" ]; do set_number=$((set_number + 1)); done
     set_number=$((($1 - 1) * n_node_sets + set_number + 1))
 }
 

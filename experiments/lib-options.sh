@@ -87,20 +87,9 @@ with_options() {
         word=$1 name=$1 value=''
         shift
         case $word in
-        --)
-            quoted "$@"
-            app_words=$REPLY
-            break
-            ;;
-        -h | --help)
-            usage
-            common_usage
-            exit 0
-            ;;
-        --list-tables)
-            list_tables
-            exit 0
-            ;;
+        --) quoted "$@" && app_words=$REPLY && break ;;
+        -h | --help) usage && common_usage && exit ;;
+        --list-tables) list_tables && exit ;;
         --*=*) name=${word%%=*} value=${word#*=} ;;
         esac
         refuse_option "$name"
@@ -114,11 +103,10 @@ with_options() {
             fi
             set_option "$name" "$value"
             ;;
-        flag)
-            [ "$name" = "$word" ] || die 2 "$name takes no value"
-            set_option "$name" yes
+        flag | maybe)
+            [ "$name" = "$word" ] || [ "$kind" = maybe ] || die 2 "$name takes no value"
+            set_option "$name" "${value:-yes}"
             ;;
-        maybe) set_option "$name" "${value:-yes}" ;;
         *)
             if [ -n "$kind" ]; then set_option "$name" yes; else given+="$name "; fi
             case $kind$name in --?*) foreign+=$name$newline ;; esac

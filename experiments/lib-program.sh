@@ -21,7 +21,7 @@ check_program() {
 # start_profiled FOLDER NAME TOKEN COMMAND: becomes that program under the profile
 start_profiled() {
     local folder=$1 name=$2 token=$3
-    if [ "$EUID" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+    allow_root
     # the words were quoted for this
     eval "set -- $4"
     become "$NOISELAB_BIN/noiselab-profile" --out "$folder" --launch-id "$name" -- "$@" </dev/null >"$folder/$name.log" 2>&1

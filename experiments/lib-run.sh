@@ -18,7 +18,7 @@ run_schedule() {
     count_launches
     find_time_limit
     refuse_short_time
-    schedule_key nodes_planned
+    REPLY=${schedule_values[nodes_planned]-}
     [ -z "$REPLY" ] || [ "$REPLY" = "$n_nodes" ] || [ -n "$only" ] ||
         note "planned on $REPLY node(s), and run on $n_nodes: launches on all nodes (-) differ in size from those before"
     catch_signals
@@ -56,34 +56,22 @@ run_launch() {
     shift 5
     is_complete "$launch" && return
     known_to_job "launch $launch" "$nodes_wanted"
-    if ! claim "$launch"; then
-        n_elsewhere=$((n_elsewhere + 1))
-        return
-    fi
+    claim "$launch" || { n_elsewhere=$((n_elsewhere + 1)) && return; }
     # another one may have completed it between the look and the claim
-    if is_complete "$launch"; then
-        release "$launch"
-        return
-    fi
+    ! is_complete "$launch" || { release "$launch" && return; }
     take_launch_words "$@"
     shift "$n_launch_words"
     [ -z "$noise_node" ] || set -- --noise-nodes "$noise_node" "$@"
     leave_in_time
     put_aside "$launch"
     describe "$ranks_wanted" "$@"
-    if [ "$n_taken" -gt 0 ] && [ -z "$only" ]; then
-        needed_seconds
-        say_time "$REPLY"
-        what+=", some $REPLY left"
-    fi
+    [ "$n_taken" = 0 ] || [ -n "$only" ] || { needed_seconds && say_time "$REPLY" && what+=", some $REPLY left"; }
     note "launch $number of $n_planned: $what"
     under_treatment "$@"
     set_progress
     one_launch "$launch" "$nodes_wanted" "$ranks_wanted" --out "$campaign" --launch-id "$launch" --progress "$progress" "$@"
     end_of_launch
-    n_taken=$((n_taken + 1))
-    taken_s=$((taken_s + seconds))
-    started_s=$((started_s + took_s))
+    n_taken=$((n_taken + 1)) taken_s=$((taken_s + seconds)) started_s=$((started_s + took_s))
     start_s=$(((2 * (started_s - taken_s) + n_taken) / (2 * n_taken)))
     [ "$start_s" -ge 1 ] || start_s=1
     left_ns=$((left_ns - seconds * 1000000000))
@@ -99,10 +87,7 @@ look_at_margin() {
     [ "$n_now" -lt "$n_planned" ] || return 0
     # shellcheck disable=SC2086 # no word, or one
     "$NOISELAB_BIN/noiselab-analyze" ${analyses%%,*} --margin "$margin" --json "$campaign" >/dev/null 2>&1
-    case $? in
-    0 | 1) ;;
-    *) return 0 ;;
-    esac
+    [ $? -le 1 ] || return 0
     is_decided=yes
     note "the look after launch $n_now of $n_looks has decided: the other launches are not run"
     # shellcheck disable=SC2016 # awk's
@@ -221,15 +206,8 @@ describe() {
     level=${external:-$level}
     [ "$set" = - ] || what+=", set $set"
     [ "$launch_program" != noiselab-accept ] || what+=', checks'
-    case ${noise_node:+$experiment} in
-    '') ;;
-    advise) what+=", $level on $noise_node" ;;
-    *) what+=", self-check with $level on $noise_node" ;;
-    esac
-    case $arm in
-    off) what+=', off' ;;
-    on) what+=", $level" ;;
-    esac
+    [ -z "$noise_node" ] || what+=", $([ "$experiment" = advise ] || echo 'self-check with ')$level on $noise_node"
+    case $arm in off) what+=', off' ;; on) what+=", $level" ;; esac
 }
 
 # needed_seconds: sets REPLY to what the launches that are left take

@@ -37,28 +37,22 @@ planned_files='agent limits.conf classes.conf'
 make_campaign() {
     local name
     # what is there and is no campaign of ours is not taken without a word
-    if [ -z "$is_campaign_made" ] && [ -d "$campaign" ] && [ ! -e "$campaign/schedule.tsv" ]; then
-        say_what_is_there "$campaign"/*
+    if [ -z "$is_campaign_made" ] && [ ! -e "$campaign/schedule.tsv" ] && compgen -G "$campaign/*" >/dev/null; then
+        if compgen -G "$campaign/*/launch.json" >/dev/null; then
+            note "'$campaign' holds launches already: these are added to them, and analysed with them"
+        else
+            local -a there=("$campaign"/*)
+            printf -v name ', %s' "${there[@]:0:3}"
+            name=${name//"$campaign/"/}
+            [ ${#there[@]} -le 3 ] || name+=" and $((${#there[@]} - 3)) more"
+            note "'$campaign' exists and is no campaign: the launches go beside what is in it (${name#, })"
+        fi
     fi
     reason=$(mkdir -p "$campaign" 2>&1) || die 2 "--out: cannot make '$campaign': ${reason##*: }"
     is_campaign_made=yes
     for name in $planned_files; do
         [ ! -e "${scratch-}/$name" ] || cp -R "$scratch/$name" "$campaign/" || die 2 "cannot write into '$campaign' (no space left?)"
     done
-}
-
-# say_what_is_there FILE...: what is in the campaign's folder, shortened
-say_what_is_there() {
-    local what
-    [ -e "$1" ] || return 0
-    if compgen -G "$campaign/*/launch.json" >/dev/null; then
-        note "'$campaign' holds launches already: these are added to them, and analysed with them"
-        return
-    fi
-    printf -v what ', %s' "${@:1:3}"
-    what=${what//"$campaign/"/}
-    [ $# -le 3 ] || what+=" and $(($# - 3)) more"
-    note "'$campaign' exists and is no campaign: the launches go beside what is in it (${what#, })"
 }
 
 # plan WORDS: has the experiment plan its launches
@@ -119,18 +113,12 @@ redacted() {
     case $? in 0) ;; 1) return 1 ;; *) die 2 'cannot make a copy without passwords (no space left?)' ;; esac
 }
 
-# schedule_text: sets REPLY
-schedule_text() {
-    printf -v REPLY '%s\n' "$head_text" "$schedule_columns" "${rows[@]}"
-    REPLY=${REPLY%"$newline"}
-}
-
 # keep_schedule: into the campaign; the words as they are, where some are secret, into a file that nobody else may read. Sets schedule, the one to run.
 keep_schedule() {
     local text
     schedule=$campaign/schedule.tsv
-    schedule_text
-    text=$REPLY
+    printf -v text '%s\n' "$head_text" "$schedule_columns" "${rows[@]}"
+    text=${text%"$newline"}
     if ! redacted "$text"; then
         schedule=$campaign/schedule.private.tsv
         (umask 077 && replace_file "$schedule" "$text") || die 2 "cannot write '$schedule' (not allowed, or no space left?)"
@@ -180,9 +168,6 @@ take_head() {
     done <<<"$1"
 }
 
-# schedule_key KEY: sets REPLY to its value; empty for -
-schedule_key() { REPLY=${schedule_values[$1]-}; }
-
 # load_schedule: what $schedule says. Sets damaged, the number of the first line that is no launch of its own
 load_schedule() {
     local LC_ALL=C line name has_head='' number=0 launch_pattern="^([A-Za-z0-9_-][A-Za-z0-9._-]*)(${tab}[^$tab]*){4}"
@@ -221,7 +206,7 @@ read_schedule() {
         die 2 "'$campaign' belongs to another user, and what it says would be run as root: go on with it as that user"
     load_schedule
     [ "${schedule_values[schema]-}" = 1 ] || die 2 "'$schedule': schema '${schedule_values[schema]-}' is not known here (1 is)"
-    schedule_key experiment
+    REPLY=${schedule_values[experiment]-}
     [ "$REPLY" = "$experiment" ] || die 2 "'$campaign' is of the experiment '$REPLY': noiselab run $REPLY --resume '$campaign'"
     [ -z "$damaged" ] || die 2 "'$schedule', line $damaged: not a launch of its own (launch, set, nodes, ranks, words, separated by tabs)"
     seed=${schedule_values[seed]-}
@@ -235,8 +220,11 @@ read_schedule() {
     in_slurm_job || [ -n "$submit" ] || hosts=${hosts:-${schedule_values[hosts]-}}
     check_hosts
     case ${schedule_values[start_s]-} in *[!0-9]* | '') ;; *) start_s=${schedule_values[start_s]} ;; esac
-    case $analyses in *[!a-z,]*) die 2 "'$schedule': '$analyses' is not a value of 'analyses'" ;; esac
-    check_key 'seed' "$seed" && check_key 'margin_percent' "$margin" && check_key 'interval_s' "$interval_s"
+    # plain words only; they become options
+    local key
+    for key in analyses seed margin_percent interval_s; do
+        case ${schedule_values[$key]-} in *[!0-9A-Za-z.%,]*) die 2 "'$schedule': '${schedule_values[$key]}' is not a value of '$key'" ;; esac
+    done
 }
 
 # take_private_schedule: where words of the schedule are secret, those as they are
@@ -249,13 +237,6 @@ take_private_schedule() {
     elif [ -n "$resume" ] && [[ ${rows[*]} == *'***'* ]]; then
         die 2 "'$schedule' has *** where passwords were, and '$private', which has them, is gone: it can only be analysed (--finish)"
     fi
-}
-
-# check_key KEY VALUE: plain words only; they become options
-check_key() {
-    case $2 in
-    *[!0-9A-Za-z.%]*) die 2 "'$schedule': '$2' is not a value of '$1'" ;;
-    esac
 }
 
 # find_tasks: sets for each row launch_ns, its measuring time, and task_of, the number of its task in an array job (n_tasks in all). Launches that are

@@ -62,9 +62,7 @@ find_eager() {
     case $REPLY in
     ob1)
         transport=
-        for name in $([ "$n_nodes" = 1 ] || echo tcp) vader sm; do
-            parameter "btl_${name}_eager_limit" && limit=$REPLY transport=$name && break
-        done
+        for name in $([ "$n_nodes" = 1 ] || echo tcp) vader sm; do parameter "btl_${name}_eager_limit" && limit=$REPLY transport=$name && break; done
         [ -n "$transport" ] || die 2 "--arms eager: the MPI library says of no transport here up to which size it sends at once"
         for value in $limit ${limits_wanted:-$((limit / 4)) $((limit * 4)) $((limit * 16))}; do
             echo "OMPI_MCA_btl_${transport}_eager_limit=$value"
@@ -104,16 +102,12 @@ find_mapping() {
 
 # mapping_words WAY: sets words: by Open MPI 4 and 5; one of srun is a word as it is
 mapping_words() {
-    local by=${1%%,*} bind=core package
+    local by=${1%%,*} bind=core
     words=$1
-    case $1 in
-    SLURM_*) return ;;
-    hwthread) bind=hwthread ;;
-    esac
-    package=$by
-    [ "$by" != socket ] || package=package
+    [[ $1 != SLURM_* ]] || return 0
+    [ "$1" != hwthread ] || bind=hwthread
     words="OMPI_MCA_rmaps_base_mapping_policy=$by OMPI_MCA_hwloc_base_binding_policy=$bind"
-    words="$words PRTE_MCA_rmaps_default_mapping_policy=$package PRTE_MCA_hwloc_default_binding_policy=$bind"
+    words="$words PRTE_MCA_rmaps_default_mapping_policy=${by/socket/package} PRTE_MCA_hwloc_default_binding_policy=$bind"
     case $1 in *,rank-by-core) words="$words OMPI_MCA_rmaps_base_ranking_policy=core PRTE_MCA_rmaps_default_ranking_policy=fill" ;; esac
 }
 

@@ -145,18 +145,12 @@ slurm_time() { printf -v REPLY '%d:%02d:00' "$((($1 + 59) / 3600))" "$((($1 + 59
 find_time_limit() {
     ends_at=''
     in_slurm_job || return 0
-    case ${SLURM_JOB_END_TIME-} in
-    '' | *[!0-9]*)
-        read -r REPLY _ < <(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%L 2>/dev/null)
-        slurm_seconds "$REPLY"
-        [ -z "$REPLY" ] || {
-            ends_at=$REPLY
-            now
-            ends_at=$((ends_at + REPLY))
-        }
-        ;;
-    *) ends_at=$SLURM_JOB_END_TIME ;;
-    esac
+    ends_at=${SLURM_JOB_END_TIME-}
+    case $ends_at in '' | *[!0-9]*) ;; *) return ;; esac
+    read -r REPLY _ < <(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%L 2>/dev/null)
+    slurm_seconds "$REPLY"
+    ends_at=$REPLY
+    [ -z "$ends_at" ] || { now && ends_at=$((ends_at + REPLY)); }
 }
 
 # back_into_queue: this job waits again and then goes on where it was

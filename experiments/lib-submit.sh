@@ -34,16 +34,14 @@ submit_resume() {
 ready_to_submit() {
     command -v sbatch >/dev/null ||
         die 2 '--submit: there is no Slurm here (sbatch is not in PATH): leave --submit out to measure on this machine'
-    case $campaign in
-    *"$newline"*) die 2 '--out: a name with a line break cannot stand in a batch script' ;;
-    esac
+    [[ $campaign != *"$newline"* ]] || die 2 '--out: a name with a line break cannot stand in a batch script'
     absolute "$campaign"
     campaign=$REPLY
     schedule=$campaign/schedule.tsv
     # the script shown is what counts: these would overrule its lines, and SBATCH_WAIT would wait for the wrong job
     [ -z "$partition" ] || unset SBATCH_PARTITION
-    case $sbatch_options in *account=*) unset SBATCH_ACCOUNT ;; esac
-    case $sbatch_options in *qos=*) unset SBATCH_QOS ;; esac
+    [[ $sbatch_options != *account=* ]] || unset SBATCH_ACCOUNT
+    [[ $sbatch_options != *qos=* ]] || unset SBATCH_QOS
     unset SBATCH_ARRAY_INX SBATCH_EXCLUSIVE SBATCH_JOB_NAME SBATCH_MEM_PER_CPU SBATCH_MEM_PER_NODE SBATCH_NO_REQUEUE SBATCH_OPEN_MODE \
         SBATCH_OUTPUT SBATCH_SIGNAL SBATCH_TIMELIMIT SBATCH_WAIT
     partition=${partition:-${SBATCH_PARTITION-}}
@@ -113,13 +111,14 @@ submit_job() {
             kept+=' schedule.tsv'
         }
     fi
-    if [ -n "$is_private" ]; then (umask 077 && keep job.sbatch "$job_script") || exit 2; else keep job.sbatch "$job_script"; fi
-    [ -z "$array" ] || {
-        keep finish.sbatch "$last_script"
-        kept+=' finish.sbatch'
-    }
+    (
+        [ -z "$is_private" ] || umask 077
+        keep job.sbatch "$job_script"
+    ) || exit 2
     echo
     if [ -n "$array" ]; then
+        keep finish.sbatch "$last_script"
+        kept+=' finish.sbatch'
         send_job no job.sbatch
         send_job "${wait_for_job:-no}" finish.sbatch --dependency="afterany:$job_id"
     else
@@ -130,20 +129,17 @@ submit_job() {
 
 # fit_partition: the partition's time limit against what the job needs
 fit_partition() {
+    local must_hold_s=$need_s
     [ -n "$partition_s" ] && [ "$job_s" -gt "$partition_s" ] || return 0
-    longest_seconds no
-    longest_s=$REPLY
-    if [ -z "$time_limit" ] && [ $((begin_s + need_s + reserve_s)) -le "$partition_s" ]; then
-        job_s=$partition_s
-    elif [ -n "$requeue" ] && [ $((begin_s + longest_s + reserve_s)) -le "$partition_s" ]; then
-        job_s=$partition_s
-    else
+    [ -z "$requeue" ] || { longest_seconds no && must_hold_s=$REPLY; }
+    if [ -n "$time_limit" ] && [ -z "$requeue" ] || [ $((begin_s + must_hold_s + reserve_s)) -gt "$partition_s" ]; then
         slurm_time "$job_s"
         wanted=$REPLY
         slurm_time "$partition_s"
         die 2 "the job needs some $wanted, and partition '$partition_name' ends jobs after $REPLY:" \
             "take another one, let it go back into the queue (--requeue), or make each launch, or set of launches, a task (--array)"
     fi
+    job_s=$partition_s
 }
 
 # job_lines: sets job_line, the #SBATCH line by its key, of those that this submission decides; --sbatch may come again with a key
@@ -163,12 +159,10 @@ job_lines() {
     [ -z "$partition" ] || set_job_line partition "--partition=$REPLY"
     # one after the other: launches side by side would disturb each other through the network and the file system
     [ -z "$array" ] || set_job_line array "--array=$(remaining_tasks)%1"
-    [ -n "$sbatch_options" ] || return 0
     while IFS= read -r line; do
         case $line in -* | '') ;; *) line=--$line ;; esac
-        [[ $line =~ ^-*([A-Za-z][a-z-]*) ]] && set_job_line "${BASH_REMATCH[1]}" "$line"
+        [[ ! $line =~ ^-*([A-Za-z][a-z-]*) ]] || set_job_line "${BASH_REMATCH[1]}" "$line"
     done <<<"$sbatch_options"
-    return 0
 }
 
 # set_job_line KEY WORDS
@@ -179,21 +173,14 @@ set_job_line() {
 
 # remaining_tasks: those that have launches which are not complete, as sbatch --array takes them (1-3,7)
 remaining_tasks() {
-    local i task last list=''
-    local -a is_left=()
+    local i
     for i in "${!rows[@]}"; do
-        [ -n "${is_whole[${rows[i]%%"$tab"*}]-}" ] || is_left[task_of[i]]=yes
-    done
-    last=-1
-    for task in "${!is_left[@]}" 0; do
-        if [ "$task" = $((last + 1)) ]; then
-            last=$task
-            continue
-        fi
-        [ "$last" -lt 0 ] || list+=,$first$([ "$first" = "$last" ] || echo "-$last")
-        first=$task last=$task
-    done
-    echo "${list#,}"
+        [ -n "${is_whole[${rows[i]%%"$tab"*}]-}" ] || echo "${task_of[i]}"
+    done | sort -nu | awk '
+        function range() { return first (last > first ? "-" last : "") }
+        NR == 1 || $1 != last + 1 { list = list (NR > 1 ? range() "," : ""); first = $1 }
+        { last = $1 }
+        END { print list range() }'
 }
 
 # fill_template TEMPLATE: prints it, in which its variables get the values of this submission, its #SBATCH lines those of job_line
@@ -233,13 +220,12 @@ value_of() {
     *)
         # a campaign that goes on has the values of its schedule
         [ -z "$resume" ] || return 1
-        if [ "$1" = options ]; then
-            options_without_variable
-            REPLY="($REPLY)"
-            return
-        fi
         # a template may set what it likes; only variables of our own tables are looked at
-        case " ${variable_of[*]} " in *" $1 "*) quoted "${!1-}" ;; *) return 1 ;; esac
+        case "options ${variable_of[*]} " in
+        "$1 "*) options_without_variable ;;
+        *" $1 "*) quoted "${!1-}" ;;
+        *) return 1 ;;
+        esac
         ;;
     esac
 }
@@ -257,15 +243,13 @@ options_without_variable() {
         while IFS= read -r value; do
             quoted "$value"
             case $kind,$value in
-            flag,*) REPLY=$name ;;
-            maybe,yes) REPLY=$name ;;
-            maybe,*) REPLY=$name=$REPLY ;;
-            *) REPLY="$name $REPLY" ;;
+            flag,* | maybe,yes) words+=" $name" ;;
+            maybe,*) words+=" $name=$REPLY" ;;
+            *) words+=" $name $REPLY" ;;
             esac
-            words+=" $REPLY"
         done <<<"${!variable}"
     done
-    REPLY=${words# }
+    REPLY="(${words# })"
 }
 
 # finish_script: the job after the array, whose status is the answer

@@ -18,7 +18,8 @@ under_treatment() {
     find_arm "$@"
     [ -n "$external" ] || return 0
     known_treatment "$external"
-    set_slurm_accounting "$arm"
+    acctg_task_s=0 # read by run_srun
+    [ "$arm" = off ] || acctg_task_s=${interval_s:-1}
 }
 
 # known_treatment NAME: Slurm's sampling, an option of each step (--acctg-freq), is the only one
@@ -37,10 +38,4 @@ need_treatment() {
         die 2 'slurm-accounting: this cluster gathers nothing (JobAcctGatherType is none), so there is nothing to switch'
         ;;
     esac
-}
-
-set_slurm_accounting() {
-    acctg_task_s=0
-    # shellcheck disable=SC2034 # read by run_srun
-    [ "$1" = off ] || acctg_task_s=${interval_s:-1}
 }

@@ -92,9 +92,7 @@ readable() { if [ ! -f "$2" ] || [ ! -r "$2" ]; then die 2 "$1: cannot read '$2'
 
 # whole NAME VALUE: refuses what is not a whole number of at least 1
 whole() {
-    case $2 in
-    '' | *[!0-9]* | 0*) die 2 "$1: '$2' is not a positive whole number" ;;
-    esac
+    [[ $2 =~ ^[1-9][0-9]*$ ]] || die 2 "$1: '$2' is not a positive whole number"
 }
 
 # countable SEED: refuses a seed that cannot be counted on from launch to launch, by a shell that reads 010 as eight and stops at 2^63
@@ -105,38 +103,29 @@ countable() {
 
 # is_level NAME PERCENT EXAMPLE: refuses what is no level in percent above 0
 is_level() {
-    case $2 in
-    '' | *[!0-9.]* | *.*.* | .) ;;
-    *[1-9]*) return ;;
-    esac
-    die 2 "$1: '$2' is not a level in percent above 0 (try $3)"
+    [[ $2 =~ ^[0-9]*\.?[0-9]*$ && $2 == *[1-9]* ]] ||
+        die 2 "$1: '$2' is not a level in percent above 0 (try $3)"
 }
 
 # is_list NAME LIST EXAMPLE: refuses empty parts; the shell drops an empty last one
 is_list() {
-    case $2 in
-    '' | ,* | *, | *,,*) die 2 "$1: '$2' has an empty part (try $3)" ;;
-    esac
+    [[ ,$2, != *,,* ]] || die 2 "$1: '$2' has an empty part (try $3)"
 }
 
 # refuse_given REASON NAME...: ends where one of these options was given
 refuse_given() {
     local name
-    for name in "${@:2}"; do
-        ! was_given "$name" || die 2 "$name$1"
-    done
+    for name in "${@:2}"; do ! was_given "$name" || die 2 "$name$1"; done
 }
 
-# seed_and_launches LAUNCHES: what is asked for or, without, LAUNCHES and a seed from the clock
+# seed_and_launches LAUNCHES: what is asked for or, without, LAUNCHES and a seed from the clock; an answer about launches takes three
 seed_and_launches() {
     now
     seed=${seed:-$REPLY} launches=${launches:-$1}
     whole --launches "$launches"
     countable "$seed"
+    [ "$launches" -ge 3 ] || note "--launches $launches: too few for an answer, which takes 3"
 }
-
-# at_least_three: what an answer about launches takes
-at_least_three() { [ "$1" -ge 3 ] || note "--launches $1: too few for an answer, which takes 3"; }
 
 # these_launches N: what an answer is about where launches are few
 these_launches() { [ "$1" -ge 5 ] || note "--launches $1: the result holds for these launches only; for launches like these it takes five or more"; }

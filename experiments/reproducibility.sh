@@ -39,7 +39,6 @@ refuse_option() {
 
 check_options() {
     seed_and_launches 10
-    at_least_three "$launches"
     list_of_ranks 1
     case $starts in
     *raw=*) ;;

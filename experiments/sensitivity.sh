@@ -124,16 +124,14 @@ arms_in_order() {
 }
 
 plan_launches() {
-    local round arm nodes_of_launch next_seed=$seed
+    local round arm nodes_of_launch next_seed=$seed words
     if [ "$design" = launches ]; then
         arms_in_order
         while read -r round arm nodes_of_launch; do
             set_of_nodes "$round" "$nodes_of_launch"
-            arm_words="--arms on:set=$set_number --levels $arm"
-            [ "$arm" != off ] || arm_words="--arms off:set=$set_number"
-            # shellcheck disable=SC2086 # a level is one word
-            row "$set_number" "$nodes_of_launch" "$ranks_planned" "$@" $arm_words --seconds "${each_ns}ns" \
-                --seed "$((seed + row_number))"
+            words=(--arms "off:set=$set_number")
+            [ "$arm" = off ] || words=(--arms "on:set=$set_number" --levels "$arm")
+            row "$set_number" "$nodes_of_launch" "$ranks_planned" "$@" "${words[@]}" --seconds "${each_ns}ns" --seed "$((seed + row_number))"
         done < <(printf '%s\n' "${shuffled[@]}")
         return
     fi

@@ -50,7 +50,6 @@ check_options() {
     reference=${reference%\%} seconds=${seconds%s}
     seed_and_launches 7
     whole --seconds "$seconds"
-    at_least_three "$launches"
     is_level --reference "$reference" 1
     list_of_ranks 2
     if [ -n "$counts" ]; then
@@ -82,15 +81,10 @@ plan_launches() {
     shuffled "$seed" "$launches" "${line%"$newline"}"
     # every configuration once in each round, in an order of its own, so that a machine that drifts is no effect of the configuration
     while read -r round count nodes_of_launch each block_us time_s period_us; do
-        seed_of_launch=$((seed + row_number + 1))
-        if [ "$each" = - ]; then
-            row "$round" "$nodes_of_launch" "$count" --half-period "$half_period" \
-                --levels "0,$reference" --seconds "${time_s}s" --seed "$seed_of_launch" "$@"
-        else
-            # a period that was asked for comes later, and so first
-            row "$round" "$nodes_of_launch" "$count" --design blocks --count "$each" --block "${block_us}us" --period "${period_us}us" \
-                --levels "0,$reference" --seconds "${time_s}s" --seed "$seed_of_launch" "$@"
-        fi
+        local how=(--half-period "$half_period")
+        # a period that was asked for comes later, and so first
+        [ "$each" = - ] || how=(--design blocks --count "$each" --block "${block_us}us" --period "${period_us}us")
+        row "$round" "$nodes_of_launch" "$count" "${how[@]}" --levels "0,$reference" --seconds "${time_s}s" --seed "$((seed + row_number + 1))" "$@"
     done < <(printf '%s\n' "${shuffled[@]}")
 }
 
