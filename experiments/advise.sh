@@ -136,26 +136,25 @@ take_profile() {
         said "$scratch/worth.err"
         die 2 "$REPLY"
     }
-    if [ "$compares" != algorithms ]; then
-        cp "$scratch/worth" "$scratch/$worth"
-    else
+    cp "$scratch/worth" "$scratch/$worth"
+    if [ "$compares" = algorithms ]; then
         awk -F , -v OFS=, 'FILENAME == ARGV[1] { known[$1]; next } FNR > 1 && $9 == "" && !($1 in known) { $9 = "its algorithm cannot be chosen" } 1' \
             "$scratch/algorithms" "$scratch/worth" >"$scratch/$worth"
     fi
     awk -F , 'NR > 1 && $9 == "" { found = 1 } END { exit !found }' "$scratch/$worth" ||
         die 2 "no operation of the program can be compared: $(awk -F , 'NR > 1 { print $1, $9 }' "$scratch/$worth" | paste -sd ';' -)"
     ranks=$(awk -F , 'NR > 1 && $9 == "" { print $5; exit }' "$scratch/$worth")
-    # as late as its ranks; where they were not looked at, as in other campaigns
-    if [ -z "$arrival" ] && ! "$NOISELAB_BIN/noiselab-analyze" profile --write "arrivals=$scratch/advice.arrivals" "$profile" >/dev/null 2>"$scratch/worth.err"; then
-        said "$scratch/worth.err"
-        note "late ranks as in other campaigns, not as late as the program's: $REPLY"
-    elif [ -z "$arrival" ]; then
-        planned_files="$planned_files advice.arrivals"
-        absolute "$campaign"
-        arrival=trace:file=$REPLY/advice.arrivals
-    fi
     # the launches are of the detector alone
     app_words=''
+    [ -z "$arrival" ] || return 0
+    # as late as its ranks; where they were not looked at, as in other campaigns
+    if "$NOISELAB_BIN/noiselab-analyze" profile --write "arrivals=$scratch/advice.arrivals" "$profile" >/dev/null 2>"$scratch/worth.err"; then
+        planned_files="$planned_files advice.arrivals"
+        absolute "$campaign" && arrival=trace:file=$REPLY/advice.arrivals
+    else
+        said "$scratch/worth.err"
+        note "late ranks as in other campaigns, not as late as the program's: $REPLY"
+    fi
 }
 
 check_options() {
@@ -181,7 +180,7 @@ check_options() {
     [ -z "$submit" ] || [ -n "$ranks" ] || n_ranks=$((2 * n_set_nodes))
     [ "$n_ranks" -ge 2 ] || die 2 "--ranks: $n_ranks rank has nobody to talk to: at least 2"
     [ -z "$worth" ] || op=$(awk -F , 'NR > 1 && $9 == "" { print $1 ($2 > 0 ? ":" $2 : "") }' "$scratch/$worth" | paste -sd , -)
-    case $op in *=*) die 2 "--op: '$op': all algorithms of an operation are compared; leave what is behind the = out" ;; esac
+    [[ $op != *=* ]] || die 2 "--op: '$op': all algorithms of an operation are compared; leave what is behind the = out"
     arrival=${arrival:-late-any:amount=50us}
     # a setting acts in every operation: the typical one says it, whatever else the machine does
     [ "$compares" = algorithms ] && timing=off || timing=on
@@ -339,18 +338,17 @@ try_rules() {
         for word in $(sed -n "s/^$n_ranks //p" "$scratch/advised"); do set -- "$@" "$word"; done
         for how in without with; do
             tried=$rules.$how
-            if (
+            if ! (
                 without_rules
                 [ "$how" = without ] || with_rules
                 rules_launch "$tried" "$@"
             ); then
-                sed "s/^/$how /" "$tried" >>"$scratch/tried"
-            else
                 first_line "$(<"$scratch/rules.said")"
                 note "the rules could not be tried by $((n_ranks + 1)) ranks: $REPLY"
                 rm -f "$tried" "$scratch/tried"
                 break 2
             fi
+            sed "s/^/$how /" "$tried" >>"$scratch/tried"
             rm -f "$tried"
         done
     done

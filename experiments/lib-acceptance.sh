@@ -1,6 +1,5 @@
 # The acceptance campaign: orders of nodes, the self-check, limits and the verdict that is kept. Sourced by acceptance.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 
 # check_limits: what is judged by is known to be readable before anything runs; its keys and units are the analysis's to know
 check_limits() {

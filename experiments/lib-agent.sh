@@ -1,6 +1,5 @@
 # Agents that are switched within a launch: their options, what is recorded before the launches, and the plan of these. Sourced by agent.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2030,SC2034,SC2154 # variables are shared with the other parts; rows of each agent are counted apart
+# shellcheck shell=bash disable=SC2030,SC2034,SC2154 # variables are shared with the other parts; rows of each agent are counted apart
 #
 # What such a campaign has beside its launches is in CAMPAIGN/agent: the files made of --sweep LIST:template=FILE, and the recording of the agent
 # (recorded.trace, recorded.json).

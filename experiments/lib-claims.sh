@@ -1,6 +1,5 @@
 # Who runs which launch: array tasks, and a second --resume, share a campaign without file locks, which not every file system has. Sourced by lib.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 #
 # To claim a launch is to make CAMPAIGN/claims/LAUNCH: mkdir succeeds for one only. Its file owner says who that is; a claim whose owner is gone is
 # taken over by making a folder in it that names this owner, for which again mkdir succeeds for one only.

@@ -1,6 +1,5 @@
 # Where the ranks run, and how they are started: mpirun on this machine or on --hosts, srun or mpirun within a Slurm job. Sourced by lib.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 
 # find_flavour: sets flavour: openmpi, hydra (MPICH and its relatives) or unknown
 find_flavour() {
@@ -238,6 +237,7 @@ allow_root() {
 # run_mpirun NODES PROGRAM ARGUMENTS: use_nodes and per_node are set; NODES - leaves the choice to mpirun, or is all of --hosts. Becomes mpirun: call
 # it in the background, where a signal then reaches mpirun itself. binding: core, if it is not set.
 run_mpirun() {
+    local node contexts=()
     nodes_of_step=$1
     shift
     n_ranks=$((use_nodes * per_node))
@@ -249,8 +249,12 @@ run_mpirun() {
         binding=${binding:-${set_by_user:-core}}
         # of one list of hosts it makes an order of its own (the one it runs on first, or that of the Slurm job); contexts, one for each node, are numbered as
         # they stand
-        [ "$nodes_of_step" = - ] || become "$NOISELAB_LIBEXEC/noiselab-sh" each-node "$per_node" "$(cut -d , -f "1-$use_nodes" <<<"$nodes_of_step")" \
-            "$mpirun" --map-by slot --bind-to "$binding" -- "$@"
+        if [ "$nodes_of_step" != - ]; then
+            for node in $(cut -d , -f "1-$use_nodes" --output-delimiter=' ' <<<"$nodes_of_step"); do
+                contexts+=(${contexts:+:} -n "$per_node" --host "$node:$per_node" "$@")
+            done
+            become "$mpirun" --map-by slot --bind-to "$binding" "${contexts[@]}"
+        fi
         mapping=core
         [ "$binding" != none ] || mapping=slot
         [ "$n_nodes" = 1 ] || mapping=ppr:$per_node:node

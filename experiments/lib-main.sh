@@ -1,6 +1,5 @@
 # What every experiment does with its options: ask, submit, plan and run, go on, or only answer. Sourced by lib.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 # What an experiment sets and has is in docs/guides/extending.md.
 
 main() {
@@ -297,7 +296,14 @@ answer_verdicts() {
     1 | 3) [ -n "$margin" ] || [ "$analysis" = stability ] || [ "$analysis" = advise ] || exit "$verdict" ;;
     *) exit "$verdict" ;;
     esac
-    answer_further
+    # what one of the others cannot say is no reason to keep the rest, and the report, back
+    for word in ${analyses//,/ }; do
+        [ "$word" != "${analyses%%,*}" ] || continue
+        echo
+        set --
+        [ "$word" = verdicts ] || set -- "$word"
+        "$NOISELAB_BIN/noiselab-analyze" "$@" "$campaign" || note "noiselab analyze $word ended with status $?; the other analyses are valid"
+    done
     case $asked in agent | intervals)
         quoted "$campaign"
         printf '\nthe load that is like it: noiselab analyze equivalent %s\n' "$REPLY"
@@ -306,15 +312,4 @@ answer_verdicts() {
     [ -n "$no_report" ] || "$NOISELAB_BIN/noiselab-report" --out "$campaign/report.html" "$campaign" || exit $?
     [ "$n_complete" = "$n_planned" ] || die 2 "only $n_complete of $n_planned planned launches are complete; $(how_to_go_on)"
     exit "$verdict"
-}
-
-# answer_further: the analyses after the first one. What one of them cannot say is no reason to keep the others, and the report, back.
-answer_further() {
-    for word in ${analyses//,/ }; do
-        [ "$word" != "${analyses%%,*}" ] || continue
-        echo
-        set --
-        [ "$word" = verdicts ] || set -- "$word"
-        "$NOISELAB_BIN/noiselab-analyze" "$@" "$campaign" || note "noiselab analyze $word ended with status $?; the other analyses are valid"
-    done
 }

@@ -1,6 +1,5 @@
 # The options of noiselab run: one table for all experiments, one for each. Sourced by lib.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 
 # Rows: a kind, and options of it: NAME, or NAME=VARIABLE where the variable has another name. Kinds: value, list (may come again), flag (yes), maybe (a
 # flag that may have a value, by =), seen (of interest, and goes on to the detector), asks (prints something and ends). All others go to the detector.

@@ -1,7 +1,6 @@
 # A program of the user's in place of the detector's operations (--app -- COMMAND): started before the detector, which follows its ranks, and waited
 # for. Sourced by lib.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 
 # how long a program may take until MPI_Init
 program_starts_s=60

@@ -1,6 +1,5 @@
 # Runs what of a schedule is not complete, in its order, one launch after the other. Sourced by lib.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 
 # what starting MPI, the pilot and writing the files take; what launches really took replaces it
 start_s=2

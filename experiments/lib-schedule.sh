@@ -1,6 +1,5 @@
 # The schedule of a campaign: every launch it is to have, written before the first one starts. Sourced by lib.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 # Its form is in docs/reference/formats.md. Here rows is an array of its launches' lines, and schedule_values has the keys.
 
 schedule_columns="launch${tab}set${tab}nodes${tab}ranks${tab}arguments"

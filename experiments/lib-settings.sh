@@ -1,7 +1,6 @@
 # What holds for a whole launch, as arms of noiselab run advise: the eager limit, and where ranks are placed. Each launch has one setting, in sets in random
 # order. Sourced by advise.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 
 # a little below and above the powers of two, so that a step is seen where it is
 eager_bytes=960,1088,1920,2176,3840,4352,7680,8704,15360,17408,30720,34816,61440,69632

@@ -1,6 +1,5 @@
 # Within a Slurm job: steps, nodes, CPUs and the time that is left. Slurm 22.05 and later. Sourced by lib.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 
 in_slurm_job() { [ -n "${SLURM_JOB_ID-}" ] && command -v srun >/dev/null; }
 

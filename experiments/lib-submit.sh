@@ -1,6 +1,5 @@
 # Batch jobs: the script of the experiment with its variables filled in, shown and given to sbatch. Sourced by lib.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 
 # submit_campaign WORDS: plans the campaign (unless only the job can), and submits what runs it
 submit_campaign() {
@@ -142,11 +141,11 @@ fit_partition() {
     job_s=$partition_s
 }
 
-# job_lines: sets job_line, the #SBATCH line by its key, of those that this submission decides; --sbatch may come again with a key
+# job_lines: sets lines_of_job, the #SBATCH lines that this submission decides, and job_line for the key of each; --sbatch may come again with a key
 job_lines() {
     local line key
     declare -gA job_line=()
-    job_keys=''
+    lines_of_job=()
     # a % in a name is doubled: sbatch fills in patterns
     key=slurm-%j.out
     [ -z "$array" ] || key=slurm-%A_%a.out
@@ -166,10 +165,7 @@ job_lines() {
 }
 
 # set_job_line KEY WORDS
-set_job_line() {
-    job_line[$1]+="${job_line[$1]+$newline}#SBATCH $2"
-    case " $job_keys" in *" $1 "*) ;; *) job_keys+="$1 " ;; esac
-}
+set_job_line() { job_line[$1]=yes lines_of_job+=("#SBATCH $2"); }
 
 # remaining_tasks: those that have launches which are not complete, as sbatch --array takes them (1-3,7)
 remaining_tasks() {
@@ -197,9 +193,7 @@ fill_template() {
             [ -z "${job_line[$key]-}" ] || continue
             ;;
         '# --- parameters ---'*)
-            for key in $job_keys; do
-                printf '%s\n' "${job_line[$key]}"
-            done
+            printf '%s\n' "${lines_of_job[@]}"
             ;;
         [a-z]*=*)
             name=${line%%=*}

@@ -1,6 +1,5 @@
 # Treatments from outside, which a launch as a whole is under. Sourced by lib.sh.
-# shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154 # variables are shared with the other parts
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the other parts
 
 # find_arm WORDS: sets arm and external, the treatment from outside, of a launch (--arms on:external=NAME,...); empty without
 find_arm() {

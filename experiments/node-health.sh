@@ -102,16 +102,9 @@ pass | fail | inconclusive) ;;
 *) stop 2 "'$file' is not a node's verdict: no line 'verdict: pass', 'fail' or 'inconclusive'" ;;
 esac
 age_s=''
+# a day that there is not has no age, either
 if printf '%s\n' "$ended" | grep -qxE '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z'; then
-    # days since 1970 by the civil calendar: date -d is not everywhere. Nothing for a day that there is not
-    age_s=$(printf '%s\n' "$ended" | tr -c '0-9\n' ' ' | awk -v now="$(date +%s)" '{
-        days = $2 == 2 ? 28 + ($1 % 4 == 0 && ($1 % 100 || $1 % 400 == 0)) : $2 == 4 || $2 == 6 || $2 == 9 || $2 == 11 ? 30 : 31
-        if ($2 < 1 || $2 > 12 || $3 < 1 || $3 > days || $4 > 23 || $5 > 59 || $6 > 60) exit
-        y = $1 - ($2 <= 2); era = int(y / 400); yoe = y - era * 400
-        doy = int((153 * ($2 + ($2 > 2 ? -3 : 9)) + 2) / 5) + $3 - 1
-        doe = yoe * 365 + int(yoe / 4) - int(yoe / 100) + doy
-        printf "%.0f\n", now - ((era * 146097 + doe - 719468) * 86400 + $4 * 3600 + $5 * 60 + $6)
-    }')
+    age_s=$(date -u -d "$(printf '%s' "$ended" | tr TZ '  ')" +%s 2>/dev/null) && age_s=$(($(date +%s) - age_s))
 fi
 [ -n "$age_s" ] || stop 2 "'$file' does not say when (ended_utc: wanted a time like 2026-01-31T23:59:59Z)"
 # clocks of a cluster agree to minutes, or nothing can be said of ages

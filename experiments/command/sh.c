@@ -152,8 +152,7 @@ enum { EXIT_NOT_OURS = 70 }; /* a file of noiselab's that is not as it says: a b
 
 static int usage(void) {
     nl_error("usage: noiselab-sh values [--pass-damaged] FILE... -- PATH... [-- PATH...] | split TEXT | nearest WORD < WORDS | "
-             "owned PID LAUNCH COMMAND... | end LAUNCH [PID] | redact < LINES | nodes LIST | job-nodes | "
-             "each-node RANKS NODES MPIRUN [OPTIONS] -- PROGRAM...");
+             "owned PID LAUNCH COMMAND... | end LAUNCH [PID] | redact < LINES | nodes LIST | job-nodes");
     return NL_EXIT_USAGE;
 }
 
@@ -215,32 +214,6 @@ static int split(const char *text) {
     for (char **word = words; *word; word++) fwrite(*word, 1, strlen(*word) + 1, stdout);
     free(words);
     return fflush(stdout) ? NL_EXIT_USAGE : NL_EXIT_OK;
-}
-
-/* Becomes Open MPI's mpirun with a context of so many ranks for each of the nodes, which are divided by commas. */
-static int each_node(const char *ranks, char *nodes, char **words) {
-    int n_options = 0, n_program = 0, n = 0, n_nodes = 1;
-    while (words[n_options] && strcmp(words[n_options], "--") != 0) n_options++;
-    char **program = words[n_options] ? words + n_options + 1 : words + n_options;
-    while (program[n_program]) n_program++;
-    for (const char *c = nodes; *c; c++) n_nodes += *c == ',';
-    char **all = calloc((size_t)n_options + (size_t)n_nodes * (size_t)(n_program + 5) + 1, sizeof *all);
-    if (!all || n_program == 0) {
-        nl_error("each-node: %s", all ? "no program" : "not enough memory");
-        return NL_EXIT_USAGE;
-    }
-    for (int i = 0; i < n_options; i++) all[n++] = words[i];
-    for (char *node = strtok(nodes, ","); node; node = strtok(NULL, ",")) {
-        char *host;
-        if (asprintf(&host, "%s:%s", node, ranks) < 0) return NL_EXIT_USAGE;
-        if (node != nodes) all[n++] = ":";
-        char *const head[] = {"-n", (char *)ranks, "--host", host};
-        for (int i = 0; i < 4; i++) all[n++] = head[i];
-        for (int i = 0; i < n_program; i++) all[n++] = program[i];
-    }
-    execvp(all[0], all);
-    nl_error("cannot run '%s': %s", all[0], strerror(errno));
-    return NL_EXIT_USAGE;
 }
 
 /* Whether `scontrol` reads the list of the job as it was read here; where it is missing, or cannot be asked, nothing speaks against it. */
@@ -306,7 +279,6 @@ int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[1], "values") == 0) return values(argv + 2);
     if (argc == 3 && strcmp(argv[1], "split") == 0) return split(argv[2]);
     if (argc == 3 && strcmp(argv[1], "nearest") == 0) return nearest(argv[2]);
-    if (argc > 6 && strcmp(argv[1], "each-node") == 0) return each_node(argv[2], argv[3], argv + 4);
     if (argc == 2 && strcmp(argv[1], "redact") == 0) return redact();
     if (argc == 3 && strcmp(argv[1], "nodes") == 0) return nodes(argv[2]);
     if (argc == 2 && strcmp(argv[1], "job-nodes") == 0) return nodes(NULL);

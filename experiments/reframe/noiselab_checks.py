@@ -5,9 +5,11 @@ lines `name: value unit` of `noiselab run acceptance --lines`. See README.md bes
 """
 
 import csv
+import glob
 import json
 import math
 import os
+import pathlib
 import re
 import shlex
 
@@ -71,10 +73,15 @@ class NoiselabRun(rfm.RunOnlyRegressionTest):
 
     @run_before('setup')
     def read_references(self):
-        with open(self.reference_file, encoding='utf-8') as file:
-            systems = json.load(file)
         kind = type(self).reference_key
-        self.reference = {system: {name: tuple(row) for name, row in checks[kind].items()} for system, checks in systems.items() if kind in checks}
+        self.reference = {system: {name: tuple(row) for name, row in checks[kind].items()} for system, checks in self.systems().items() if kind in checks}
+
+    def systems(self):
+        return json.loads(pathlib.Path(self.reference_file).read_text(encoding='utf-8'))
+
+    def staged(self, *names):
+        """Files of the job, by their names, which may have a *."""
+        return [pathlib.Path(path) for path in sorted(glob.glob(os.path.join(self.stagedir, *names)))]
 
 
 class NoiselabCheck(NoiselabRun):
@@ -104,22 +111,14 @@ class NoiselabCheck(NoiselabRun):
     def analyse(self):
         answer = self.ask('noiselab-analyze', *self.analysis(), CAMPAIGN, '--csv')
         self.analysis_status, self.analysis_error = answer.returncode, answer.stderr.strip()
-        with open(os.path.join(self.stagedir, 'analysis.csv'), 'w', encoding='utf-8') as file:
-            file.write(answer.stdout)
+        pathlib.Path(self.stagedir, 'analysis.csv').write_text(answer.stdout, encoding='utf-8')
         self.rows = list(csv.DictReader(answer.stdout.splitlines()))
         self.keep_files = [CAMPAIGN, 'analysis.csv']
 
     @deferrable
     def endings(self):
         """How each launch ended, by its own record."""
-        folder = os.path.join(self.stagedir, CAMPAIGN)
-        ended = []
-        for launch in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-            path = os.path.join(folder, launch, 'launch.json')
-            if os.path.isfile(path):
-                with open(path, encoding='utf-8') as file:
-                    ended.append(json.load(file).get('ended') or 'killed')
-        return ended
+        return [json.loads(path.read_text(encoding='utf-8')).get('ended') or 'killed' for path in self.staged(CAMPAIGN, '*', 'launch.json')]
 
     @sanity_function
     def is_measured(self):
@@ -276,10 +275,7 @@ class noiselab_acceptance(NoiselabRun):
     @run_before('sanity')
     def read_answer(self):
         """The job's own answer or, where its nodes have no R, one that is made here."""
-        with open(os.path.join(self.stagedir, sn.evaluate(self.stdout)), encoding='utf-8') as file:
-            said = file.read()
-        with open(os.path.join(self.stagedir, sn.evaluate(self.stderr)), encoding='utf-8') as file:
-            self.errors = file.read()
+        said, self.errors = (pathlib.Path(self.stagedir, sn.evaluate(name)).read_text(encoding='utf-8') for name in (self.stdout, self.stderr))
         if not re.search('^verdict: ', said, re.MULTILINE):
             answer = self.ask('noiselab', 'run', 'acceptance', '--finish', CAMPAIGN, '--no-report', '--lines')
             said, self.errors = answer.stdout, self.errors + answer.stderr
@@ -300,11 +296,9 @@ class noiselab_acceptance(NoiselabRun):
     def read_nodes(self):
         """Sets nodes: of each its verdict, and the lines that say why."""
         self.nodes = {}
-        folder = os.path.join(self.stagedir, CAMPAIGN, 'nodes')
-        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-            with open(os.path.join(folder, name), encoding='utf-8') as file:
-                lines = file.read().splitlines()
-            self.nodes[os.path.splitext(name)[0]] = (lines[0].partition(': ')[2], [line for line in lines if re.match('failed|why: ', line)])
+        for path in self.staged(CAMPAIGN, 'nodes', '*'):
+            lines = path.read_text(encoding='utf-8').splitlines()
+            self.nodes[path.stem] = (lines[0].partition(': ')[2], [line for line in lines if re.match('failed|why: ', line)])
 
     def reasons(self):
         """What has the verdict of the whole: checks, and nodes with their reasons."""
@@ -317,9 +311,7 @@ class noiselab_acceptance(NoiselabRun):
     def bounded(self):
         """Names of the figures that have references on this system."""
         scopes = ['*', self.current_system.name, self.current_partition.fullname]
-        with open(self.reference_file, encoding='utf-8') as file:
-            systems = json.load(file)
-        return {name for scope in scopes for name in systems.get(scope, {}).get(self.reference_key, {})}
+        return {name for scope in scopes for name in self.systems().get(scope, {}).get(self.reference_key, {})}
 
     def is_left_to_references(self):
         """Whether a run that decided nothing by itself is judged by the references here: all of it ran, and its self-check did not miss its load."""

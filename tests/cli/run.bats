@@ -365,7 +365,7 @@ rehearsed() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier -
 # bats test_tags=quick
 @test "each of 400 hosts has its context, in the order of the list" {
     hosts=$(seq -s , -f n%.0f 400)
-    "${BIN%/bin}/libexec/noiselab/noiselab-sh" each-node 2 "$hosts" printf '%s\n' --map-by slot -- program 'a b' >"$BATS_TEST_TMPDIR/words"
+    in_campaign 'flavour=openmpi mpirun=mpirun use_nodes=400 per_node=2 hosts=""; become() { printf "%s\n" "$@" && exit; }; run_mpirun "$2" program "a b"' "$hosts" >"$BATS_TEST_TMPDIR/words"
     [ "$(grep -c '^program$' "$BATS_TEST_TMPDIR/words")" -eq 400 ]
     [ "$(grep -c '^a b$' "$BATS_TEST_TMPDIR/words")" -eq 400 ]
     [ "$(grep -c '^:$' "$BATS_TEST_TMPDIR/words")" -eq 399 ]
