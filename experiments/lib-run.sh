@@ -131,14 +131,10 @@ end_of_launch() {
         exit 70
     }
     # nothing: it is not there, or was cut off
-    taken_ranks=${REPLY%%"$tab"*} ended=${REPLY#*"$tab"}
+    IFS=$tab read -r taken_ranks ended <<<"$REPLY"
     ended=${ended#-}
-    case $interrupted,$ended in yes,* | *,interrupted)
-        # a job ends when a node does
-        keep_lost "$launch"
-        stop_interrupted
-        ;;
-    esac
+    # a job ends when a node does
+    [[ $interrupted != yes && $ended != interrupted ]] || { keep_lost "$launch"; stop_interrupted; }
     # noiselab-accept ends with 1 after data errors, and is complete all the same
     [ "$launch_program,$ended" != noiselab-accept,complete ] || status=0
     [ "$status,$ended" = 0,complete ] || keep_lost "$launch"
@@ -156,11 +152,9 @@ end_of_launch() {
 
 # other_launcher: what to try where the ranks did not find each other
 other_launcher() {
-    if [ "$starts_with" = srun ]; then
-        printf ': if srun does not fit the MPI library of noiselab-detect, set NOISELAB_SRUN_MPI (see srun --mpi=list), or take --launcher mpirun'
-    else
-        printf ': if %s does not fit the MPI library of noiselab-detect, name another one in NOISELAB_MPIRUN' "$mpirun"
-    fi
+    local it=srun how='set NOISELAB_SRUN_MPI (see srun --mpi=list), or take --launcher mpirun'
+    [ "$starts_with" = srun ] || it=$mpirun how='name another one in NOISELAB_MPIRUN'
+    printf ': if %s does not fit the MPI library of noiselab-detect, %s' "$it" "$how"
 }
 
 stop_interrupted() {

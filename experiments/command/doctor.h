@@ -22,7 +22,7 @@ struct nc_finding {
 /* What later rows, and the experiments, need to know. */
 struct nc_machine {
     const char *bin; /* folder of the programs, without / at its end */
-    int is_root, n_cpus, n_cores;
+    int is_root, n_cores, first_cpu;
     int launcher_works, has_r, has_slurm, is_slurm_job, can_freeze;
 };
 

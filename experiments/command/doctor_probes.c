@@ -65,8 +65,8 @@ static void look_at_cpus(struct nc_machine *m, struct nc_finding *f) {
     }
     int n_all = nl_place_count(place);
     nl_place_restrict_to_binding(place);
-    m->n_cpus = nl_place_count(place);
     m->n_cores = nl_place_cores(place);
+    m->first_cpu = nl_place_first(place);
     int smt = nl_place_smt(place);
     SAY(here, "%d core(s) allowed, CPUs %s (of %d that the cgroup allows), %d thread(s) per core", m->n_cores,
         nl_place_list(place, list, sizeof list), n_all, smt > 0 ? smt : 1);
@@ -157,22 +157,11 @@ static void look_at_preempted(struct nc_machine *m, struct nc_finding *f) {
     limit(f, "a hypervisor's steal counts as preempted time, too", "a kernel with CONFIG_SCHED_INFO");
 }
 
-/* The first CPU that this process may use; 0 where that is not known. */
-static int first_cpu(void) {
-    cpu_set_t mask;
-    int cpu = 0;
-    if (sched_getaffinity(0, sizeof mask, &mask)) return 0;
-    while (cpu + 1 < CPU_SETSIZE && !CPU_ISSET((size_t)cpu, &mask)) cpu++;
-    return cpu;
-}
-
 static void look_at_recording(struct nc_machine *m, struct nc_finding *f) {
     struct nr_recorder *recorder;
-    int cpu = first_cpu();
     char paranoid[32];
-    (void)m;
     nl_read_line("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof paranoid);
-    const struct nr_config config = {.source = "auto", .view = NR_VIEW_CPUS, .cpus = &cpu, .n_cpus = 1};
+    const struct nr_config config = {.source = "auto", .view = NR_VIEW_CPUS, .cpus = &m->first_cpu, .n_cpus = 1};
     nl_set_quiet(1); /* the reason comes with the recorder, or there is none at all */
     int failed = nr_open(&recorder, &config);
     nl_set_quiet(0);
@@ -302,7 +291,7 @@ static void look_at_likwid(struct nc_machine *m, struct nc_finding *f) {
     (void)m;
 #ifdef NOISELAB_LIKWID
     char cpu[16];
-    snprintf(cpu, sizeof cpu, "%d", first_cpu());
+    snprintf(cpu, sizeof cpu, "%d", m->first_cpu);
     int status = 127;
     if (perfctr) status = nc_run((const char *const[]){perfctr, "-C", cpu, "-g", "CLOCK", "true", NULL}, SLURM_S, NULL, 0, NULL, 0);
     SAY(here, "%s",
