@@ -237,7 +237,7 @@ allow_root() {
 # run_mpirun NODES PROGRAM ARGUMENTS: use_nodes and per_node are set; NODES - leaves the choice to mpirun, or is all of --hosts. Becomes mpirun: call
 # it in the background, where a signal then reaches mpirun itself. binding: core, if it is not set.
 run_mpirun() {
-    local node contexts=()
+    local node names contexts=()
     nodes_of_step=$1
     shift
     n_ranks=$((use_nodes * per_node))
@@ -250,7 +250,8 @@ run_mpirun() {
         # of one list of hosts it makes an order of its own (the one it runs on first, or that of the Slurm job); contexts, one for each node, are numbered as
         # they stand
         if [ "$nodes_of_step" != - ]; then
-            for node in $(cut -d , -f "1-$use_nodes" --output-delimiter=' ' <<<"$nodes_of_step"); do
+            IFS=, read -ra names <<<"$nodes_of_step"
+            for node in "${names[@]:0:use_nodes}"; do
                 contexts+=(${contexts:+:} -n "$per_node" --host "$node:$per_node" "$@")
             done
             become "$mpirun" --map-by slot --bind-to "$binding" "${contexts[@]}"
