@@ -8,16 +8,16 @@ struct nl_place { hwloc_topology_t topology; hwloc_bitmap_t allowed; };
 int nl_place_open(struct nl_place **place) {
     struct nl_place *p = calloc(1, sizeof *p);
     if (!p) return -1;
-    if (hwloc_topology_init(&p->topology)) goto fail;
-    if (hwloc_topology_load(p->topology)) goto fail_topology;
-    p->allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(p->topology));
-    if (!p->allowed) goto fail_topology;
-    *place = p;
-    return 0;
-fail_topology:
-    hwloc_topology_destroy(p->topology);
-fail:
-    free(p);
+    if (hwloc_topology_init(&p->topology)) {
+        free(p);
+        return -1;
+    }
+    if (hwloc_topology_load(p->topology) == 0) p->allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(p->topology));
+    if (p->allowed) {
+        *place = p;
+        return 0;
+    }
+    nl_place_close(p);
     return -1;
 }
 
@@ -234,24 +234,16 @@ int nl_place_smt(const struct nl_place *p) {
 int nl_binding_of_thread(char *list, size_t size, int *n_cpus, int *first) {
     /* sched_getaffinity wants a mask at least as wide as the kernel's; 8192 CPUs are the kernel's own upper limit on x86. */
     enum { MAX_CPUS = 8192 };
-    cpu_set_t *set = CPU_ALLOC(MAX_CPUS);
-    if (!set) return -1;
-    size_t bytes = CPU_ALLOC_SIZE(MAX_CPUS);
-    int rc = -1;
-    CPU_ZERO_S(bytes, set);
-    if (sched_getaffinity(0, bytes, set)) goto out;
-    hwloc_bitmap_t bits = hwloc_bitmap_alloc();
-    if (!bits) goto out;
-    *n_cpus = CPU_COUNT_S(bytes, set);
-    for (int cpu = 0; cpu < MAX_CPUS; cpu++)
-        if (CPU_ISSET_S((size_t)cpu, bytes, set)) hwloc_bitmap_set(bits, (unsigned)cpu);
+    union { cpu_set_t set; unsigned char bytes[MAX_CPUS / 8]; } mask = {.bytes = {0}};
+    hwloc_bitmap_t bits = sched_getaffinity(0, sizeof mask, &mask.set) ? NULL : hwloc_bitmap_alloc();
+    if (!bits) return -1;
+    for (size_t cpu = 0; cpu < MAX_CPUS; cpu++)
+        if (CPU_ISSET_S(cpu, sizeof mask, &mask.set)) hwloc_bitmap_set(bits, (unsigned)cpu);
+    *n_cpus = hwloc_bitmap_weight(bits);
     *first = hwloc_bitmap_first(bits);
     hwloc_bitmap_list_snprintf(list, size, bits);
     hwloc_bitmap_free(bits);
-    rc = 0;
-out:
-    CPU_FREE(set);
-    return rc;
+    return 0;
 }
 
 void nl_narrow_to_one_thread(void) {

@@ -27,16 +27,11 @@ static void sleep_until(int64_t due_ns) {
 static void *scan_thread(void *argument) {
     struct job *j = argument;
     struct nd_steal *reader = NULL;
-    cpu_set_t *set = CPU_ALLOC(j->cpu + 1);
+    union nx_mask mask = {.bytes = {0}};
     unsigned char *flags = calloc((size_t)j->cpu + 1, 1);
-    size_t size = CPU_ALLOC_SIZE(j->cpu + 1);
+    CPU_SET_S((size_t)j->cpu, sizeof mask, &mask.set);
     j->steal_ns = -1;
-    j->has_failed = !set || !flags;
-    if (!j->has_failed) {
-        CPU_ZERO_S(size, set);
-        CPU_SET_S(j->cpu, size, set);
-        j->has_failed = sched_setaffinity(0, size, set) != 0;
-    }
+    j->has_failed = !flags || sched_setaffinity(0, sizeof mask, &mask.set);
     if (!j->has_failed) {
         flags[j->cpu] = 1;
         reader = nd_steal_open(flags, j->cpu + 1, INT64_C(1000000000));
@@ -47,7 +42,6 @@ static void *scan_thread(void *argument) {
     }
     nd_steal_close(reader);
     free(flags);
-    CPU_FREE(set);
     return NULL;
 }
 

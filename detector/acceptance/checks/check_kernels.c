@@ -9,11 +9,6 @@ int nx_kernel_doubling(int n, int most) {
     return n == 0 ? 1 : 2 * n < most ? 2 * n : most;
 }
 
-int nx_kernel_lacks(MPI_Comm comm, int lacks) {
-    MPI_Allreduce(MPI_IN_PLACE, &lacks, 1, MPI_INT, MPI_LOR, comm);
-    return lacks;
-}
-
 static struct nx_row row_of(const struct nx_run *r, const struct nx_kernel *k, int n_ranks) {
     struct nx_row row = nx_row(k->name);
     row.n_ranks = n_ranks;
@@ -25,23 +20,27 @@ static struct nx_row row_of(const struct nx_run *r, const struct nx_kernel *k, i
 
 /* A kernel on the first n ranks; the others are idle. */
 static int run_on(struct nx_run *r, struct nx_task *t, const struct nx_kernel *k, int n) {
-    MPI_Comm comm;
-    double ns = 0;
-    int is_wrong = 0, failed = 0;
-    MPI_Comm_split(r->team.world, r->team.rank < n ? 0 : MPI_UNDEFINED, r->team.rank, &comm);
-    if (comm != MPI_COMM_NULL) {
-        failed = k->run(comm, r->o->is_quick ? k->quick_size : k->full_size, &ns, &is_wrong);
-        MPI_Allreduce(MPI_IN_PLACE, &ns, 1, MPI_DOUBLE, MPI_MAX, comm);
-        MPI_Allreduce(MPI_IN_PLACE, &is_wrong, 1, MPI_INT, MPI_SUM, comm);
-        MPI_Comm_free(&comm);
+    struct nx_kernel_run run = {.size = r->o->is_quick ? k->quick_size : k->full_size};
+    int failed = 0;
+    MPI_Comm_split(r->team.world, r->team.rank < n ? 0 : MPI_UNDEFINED, r->team.rank, &run.comm);
+    if (run.comm != MPI_COMM_NULL) {
+        MPI_Comm_rank(run.comm, &run.rank);
+        MPI_Comm_size(run.comm, &run.n_ranks);
+        failed = k->bytes && !(run.memory = calloc((size_t)k->bytes(run.size, n), 1));
+        MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_LOR, run.comm);
+        if (!failed) k->run(&run);
+        MPI_Allreduce(MPI_IN_PLACE, &run.ns, 1, MPI_DOUBLE, MPI_MAX, run.comm);
+        MPI_Allreduce(MPI_IN_PLACE, &run.is_wrong, 1, MPI_INT, MPI_SUM, run.comm);
+        MPI_Comm_free(&run.comm);
+        free(run.memory);
     }
     nx_quiet_barrier(r->team.world);
     if (nx_agree(r, failed, t->reason, "not enough memory for %s", k->name)) return -1;
     if (r->team.rank != 0) return 0;
-    r->n_wrong += is_wrong;
+    r->n_wrong += run.is_wrong;
     const struct nx_row row = row_of(r, k, n);
-    nx_put(r, &row, "time", "ns", ns, 1);
-    nx_put(r, &row, "wrong", "count", is_wrong, 1);
+    nx_put(r, &row, "time", "ns", run.ns, 1);
+    nx_put(r, &row, "wrong", "count", run.is_wrong, 1);
     return 0;
 }
 

@@ -61,35 +61,36 @@ static int check(const struct grid *g) {
     return wrong;
 }
 
-static int run(MPI_Comm comm, int64_t size, double *ns, int *is_wrong) {
-    struct grid g = {.k = 1, .size = size};
-    int rank, n_ranks;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &n_ranks);
-    while ((g.k + 1) * (g.k + 1) <= n_ranks) g.k++;
-    g.row = rank / g.k;
-    g.column = rank % g.k;
-    g.n = (size + g.k - 1) / g.k;
-    size_t n = (size_t)(g.n * g.n);
-    double *memory = calloc(5 * n, sizeof *memory);
-    if (nx_kernel_lacks(comm, !memory)) {
-        free(memory);
-        return -1;
-    }
-    g.a = memory, g.b = memory + n, g.c = memory + 2 * n, g.a_now = memory + 3 * n, g.b_now = memory + 4 * n;
-    MPI_Comm_split(comm, g.row, g.column, &g.along_row);
-    MPI_Comm_split(comm, g.column, g.row, &g.along_column);
-    fill(g.a, &g, a);
-    fill(g.b, &g, b);
-    MPI_Barrier(comm);
-    int64_t begin_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
-    multiply(&g);
-    *ns = (double)(nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns);
-    *is_wrong = check(&g);
-    MPI_Comm_free(&g.along_row);
-    MPI_Comm_free(&g.along_column);
-    free(memory);
-    return 0;
+static int side_of(int n_ranks) {
+    int k = 1;
+    while ((k + 1) * (k + 1) <= n_ranks) k++;
+    return k;
 }
 
-const struct nx_kernel nx_kernel_matmul = {.name = "matmul", .quick_size = 400, .full_size = 1200, .next_ranks = squares, .run = run};
+static int64_t bytes(int64_t size, int n_ranks) {
+    int64_t n = (size + side_of(n_ranks) - 1) / side_of(n_ranks);
+    return 5 * n * n * (int64_t)sizeof(double);
+}
+
+static void run(struct nx_kernel_run *r) {
+    struct grid g = {.k = side_of(r->n_ranks), .size = r->size, .a = r->memory};
+    g.row = r->rank / g.k;
+    g.column = r->rank % g.k;
+    g.n = (g.size + g.k - 1) / g.k;
+    size_t n = (size_t)(g.n * g.n);
+    g.b = g.a + n, g.c = g.b + n, g.a_now = g.c + n, g.b_now = g.a_now + n;
+    MPI_Comm_split(r->comm, g.row, g.column, &g.along_row);
+    MPI_Comm_split(r->comm, g.column, g.row, &g.along_column);
+    fill(g.a, &g, a);
+    fill(g.b, &g, b);
+    MPI_Barrier(r->comm);
+    int64_t begin_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    multiply(&g);
+    r->ns = (double)(nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns);
+    r->is_wrong = check(&g);
+    MPI_Comm_free(&g.along_row);
+    MPI_Comm_free(&g.along_column);
+}
+
+const struct nx_kernel nx_kernel_matmul = {.name = "matmul", .quick_size = 400, .full_size = 1200, .next_ranks = squares, .bytes = bytes,
+                                            .run = run};

@@ -16,25 +16,22 @@ static int64_t hits_of(int64_t chunk) {
     return hits;
 }
 
-static int run(MPI_Comm comm, int64_t size, double *ns, int *is_wrong) {
-    int rank, n_ranks;
-    int64_t n_chunks = size / CHUNK, hits = 0, again = 0, kept = 0;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &n_ranks);
-    MPI_Barrier(comm);
+static void run(struct nx_kernel_run *r) {
+    int rank = r->rank, n_ranks = r->n_ranks;
+    int64_t n_chunks = r->size / CHUNK, hits = 0, again = 0, kept = 0;
+    MPI_Barrier(r->comm);
     int64_t begin_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
     for (int64_t chunk = rank; chunk < n_chunks; chunk += n_ranks) {
         int64_t mine = hits_of(chunk);
         if (chunk == rank) kept = mine;
         hits += mine;
     }
-    MPI_Allreduce(MPI_IN_PLACE, &hits, 1, MPI_INT64_T, MPI_SUM, comm);
-    *ns = (double)(nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns);
+    MPI_Allreduce(MPI_IN_PLACE, &hits, 1, MPI_INT64_T, MPI_SUM, r->comm);
+    r->ns = (double)(nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns);
     /* the count's error is that of drawing: 6 of its standard deviations are never exceeded; and a chunk counted again must be the same */
     double n = (double)(n_chunks * CHUNK), expected = n * M_PI / 4, sd = sqrt(expected * (1 - M_PI / 4));
     if (rank < n_chunks) again = hits_of(rank);
-    *is_wrong = again != kept || fabs((double)hits - expected) > 6 * sd;
-    return 0;
+    r->is_wrong = again != kept || fabs((double)hits - expected) > 6 * sd;
 }
 
 const struct nx_kernel nx_kernel_montecarlo = {

@@ -7,10 +7,7 @@ enum { TAG = 5 };
 
 struct sums { uint64_t sum, parity; };
 
-static int compare(const void *x, const void *y) {
-    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return (a > b) - (a < b);
-}
+NL_ORDER(compare, uint32_t)
 
 /* What does not change when elements move. */
 static struct sums sums_of(MPI_Comm comm, const uint32_t *block, int n) {
@@ -56,30 +53,23 @@ static int is_unsorted(MPI_Comm comm, int rank, int n_ranks, const uint32_t *blo
     return wrong;
 }
 
-static int run(MPI_Comm comm, int64_t size, double *ns, int *is_wrong) {
-    int rank, n_ranks;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &n_ranks);
-    int n = (int)((size + n_ranks - 1) / n_ranks);
-    uint32_t *memory = calloc(3 * (size_t)n, sizeof *memory), *block = memory;
-    if (nx_kernel_lacks(comm, !memory)) {
-        free(memory);
-        return -1;
-    }
+static int64_t bytes(int64_t size, int n_ranks) { return 3 * ((size + n_ranks - 1) / n_ranks) * (int64_t)sizeof(uint32_t); }
+
+static void run(struct nx_kernel_run *r) {
+    int n = (int)((r->size + r->n_ranks - 1) / r->n_ranks);
+    uint32_t *block = r->memory;
     for (int i = 0; i < n; i++) { /* the same elements, whatever the number of ranks */
-        uint64_t state = (uint64_t)rank * (uint64_t)n + (uint64_t)i;
+        uint64_t state = (uint64_t)r->rank * (uint64_t)n + (uint64_t)i;
         block[i] = (uint32_t)nl_splitmix64(&state);
     }
-    struct sums before = sums_of(comm, block, n);
-    MPI_Barrier(comm);
+    struct sums before = sums_of(r->comm, block, n);
+    MPI_Barrier(r->comm);
     int64_t begin_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
-    sort(comm, rank, n_ranks, block, memory + n, memory + 2 * n, n);
-    *ns = (double)(nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns);
-    struct sums after = sums_of(comm, block, n);
-    *is_wrong = is_unsorted(comm, rank, n_ranks, block, n) || before.sum != after.sum || before.parity != after.parity;
-    free(memory);
-    return 0;
+    sort(r->comm, r->rank, r->n_ranks, block, block + n, block + 2 * n, n);
+    r->ns = (double)(nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns);
+    struct sums after = sums_of(r->comm, block, n);
+    r->is_wrong = is_unsorted(r->comm, r->rank, r->n_ranks, block, n) || before.sum != after.sum || before.parity != after.parity;
 }
 
 const struct nx_kernel nx_kernel_sort = {
-    .name = "sort", .quick_size = 1 << 20, .full_size = 1 << 24, .next_ranks = nx_kernel_doubling, .run = run};
+    .name = "sort", .quick_size = 1 << 20, .full_size = 1 << 24, .next_ranks = nx_kernel_doubling, .bytes = bytes, .run = run};
