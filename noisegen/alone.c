@@ -89,14 +89,9 @@ static int sleep_until(void *context, int64_t deadline_ns) {
     return stopped;
 }
 
-/* Only for the published pacing, which is what it is: a sleep relative to now. */
-static int sleep_for(void *context, int64_t duration_ns) {
-    return sleep_until(context, nl_mono_ns() + (duration_ns > 0 ? duration_ns : 0));
-}
-
 static void carry_out(struct ng_worker *w) {
     const struct ng_machine machine = {.context = w, .now_ns = ng_machine_now_ns, .cpu_ns = ng_worker_cpu_ns, .sleep_until = sleep_until,
-                                       .sleep_for = sleep_for, .interrupted = ng_machine_interrupted, .loads = w->loads};
+                                       .interrupted = ng_machine_interrupted, .loads = w->loads};
     const struct ng_run run = {.account = &w->account, .tallies = w->tallies, .wake = &w->wake, .delay = &w->delay,
                                .lateness = &w->lateness, .failed_kind = &w->failed_kind};
     const struct ng_switches before = ng_switches_since(NULL);
@@ -221,32 +216,25 @@ static void describe_plan(const struct ng_worker *w) {
 }
 
 int ng_alone(const struct ng_options *o) {
-    int cpus[NL_CONTROL_MAX_WORKERS], status = NL_EXIT_USAGE;
+    int cpus[NL_CONTROL_MAX_WORKERS], status = NL_EXIT_USAGE, failed = 0;
     struct pool pool = {.options = o};
     if (nl_place_open(&pool.place)) {
         nl_error("cannot read this machine's topology");
         return status;
     }
-    pool.n_workers = place(o, pool.place, cpus);
-    if (pool.n_workers < 0) goto out;
-    pool.workers = calloc((size_t)pool.n_workers, sizeof *pool.workers);
-    if (!pool.workers) {
-        nl_error("no memory");
-        goto out;
+    int n = place(o, pool.place, cpus);
+    if (n > 0 && !NL_NEW(pool.workers, n)) nl_error("no memory");
+    for (; pool.workers && pool.n_workers < n && !failed; pool.n_workers++) {
+        struct ng_worker *w = &pool.workers[pool.n_workers];
+        ng_worker_init(w, &pool, o, pool.n_workers, cpus[pool.n_workers]);
+        failed = make_plan(w, !o->dry_run);
     }
-    for (int i = 0; i < pool.n_workers; i++) {
-        ng_worker_init(&pool.workers[i], &pool, o, i, cpus[i]);
-        if (make_plan(&pool.workers[i], !o->dry_run)) goto out;
+    for (int i = 0; i < pool.n_workers && !failed && o->dry_run; i++) describe_plan(&pool.workers[i]);
+    if (pool.workers && !failed) {
+        if (!o->dry_run) ng_machine_stop_on_signals();
+        status = o->dry_run ? NL_EXIT_OK : run_pool(&pool) == 0 ? certify(&pool) : status;
     }
-    if (o->dry_run) {
-        for (int i = 0; i < pool.n_workers; i++) describe_plan(&pool.workers[i]);
-        status = NL_EXIT_OK;
-        goto out;
-    }
-    ng_machine_stop_on_signals();
-    if (run_pool(&pool) == 0) status = certify(&pool);
-out:
-    for (int i = 0; pool.workers && i < pool.n_workers; i++) ng_worker_clean_up(&pool.workers[i]);
+    for (int i = 0; i < pool.n_workers; i++) ng_worker_clean_up(&pool.workers[i]);
     free(pool.workers);
     nl_place_close(pool.place);
     return status;

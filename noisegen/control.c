@@ -212,10 +212,22 @@ static void obey_run(struct ng_worker *w) {
     level->wall_ns += nl_mono_ns() - begin_ns;
 }
 
+/* Sets a worker up on its own thread, and waits for the others. */
+static void set_up_worker(struct ng_worker *w) {
+    struct session *s = w->owner;
+    w->page = s->page;
+    w->seen = s->seen;
+    if (ng_worker_set_up(w, s->place)) refuse(w->page, "%s", w->failure);
+    atomic_store(&w->page->workers[w->index].tid, (int32_t)syscall(SYS_gettid));
+    atomic_store(&w->page->workers[w->index].extra_cpu_ns, 0);
+    pthread_barrier_wait(&s->ready);
+}
+
 /* A further worker: obeys until it is placed anew or told to quit. */
 static void *serve(void *argument) {
     struct ng_worker *w = argument;
     uint32_t command;
+    set_up_worker(w);
     const struct ng_switches before = ng_switches_since(NULL);
     do {
         nl_control_wait(w->page, w->seen, NG_FOREVER);
@@ -229,22 +241,6 @@ static void *serve(void *argument) {
 }
 
 /* ---- PLACE ---- */
-
-/* Sets a worker up on its own thread, and waits for the others. */
-static void set_up_worker(struct ng_worker *w) {
-    struct session *s = w->owner;
-    w->page = s->page;
-    w->seen = s->seen;
-    if (ng_worker_set_up(w, s->place)) refuse(w->page, "%s", w->failure);
-    atomic_store(&w->page->workers[w->index].tid, (int32_t)syscall(SYS_gettid));
-    atomic_store(&w->page->workers[w->index].extra_cpu_ns, 0);
-    pthread_barrier_wait(&s->ready);
-}
-
-static void *run_thread(void *worker) {
-    set_up_worker(worker);
-    return serve(worker);
-}
 
 /* Waits for the threads, which have seen PLACE or QUIT as well, and frees the workers. */
 static void join_threads(struct session *s) {
@@ -266,7 +262,7 @@ static int start_workers(struct session *s) {
     for (int i = 0; i < s->n_workers; i++) ng_worker_init(&s->workers[i], s, s->options, i, s->page->cpus[i]);
     if (pthread_barrier_init(&s->ready, NULL, (unsigned)s->n_workers)) return refuse(s->page, "no memory");
     for (int i = 1; i < s->n_workers; i++) {
-        if (pthread_create(&s->workers[i].thread, NULL, run_thread, &s->workers[i])) {
+        if (pthread_create(&s->workers[i].thread, NULL, serve, &s->workers[i])) {
             /* those that did start wait at a barrier that will never be full: the owner sees us gone */
             nl_error("the system refuses to start %d threads", s->n_workers);
             _exit(NL_EXIT_USAGE);
@@ -289,18 +285,20 @@ static int check_cpus(const struct session *s) {
     return 0;
 }
 
-static int obey_place(struct session *s) {
+static void obey_place(struct session *s) {
     atomic_store(&s->page->n_workers, 1); /* the others end with this command */
     join_threads(s);
     free_workers(s);
-    if (nl_place_open(&s->place)) return refuse(s->page, "cannot read this machine's topology");
+    if (nl_place_open(&s->place)) {
+        refuse(s->page, "cannot read this machine's topology");
+        return;
+    }
     if (check_cpus(s) == 0) start_workers(s);
     nl_place_close(s->place);
     ng_ranks_watch(s->page);
     /* from here on everybody has to answer; this command counts as answered */
     for (int i = 1; i < s->n_workers; i++) nl_control_answer(s->page, i, s->seen);
     atomic_store(&s->page->n_workers, s->n_workers > 0 ? s->n_workers : 1);
-    return 0;
 }
 
 /* ---- QUIT ---- */

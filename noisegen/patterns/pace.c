@@ -533,7 +533,9 @@ enum ng_run_end ng_run_published(const struct ng_plan *plan, const struct ng_mac
         if (begin_ns >= end_ns) break;
         count_burst(&l, begin_ns - (plan->start_ns + k * plan->period_ns));
         interrupted = work_until(&l, begin_ns + work_ns, 9e18);
-        if (!interrupted) interrupted = machine->sleep_for(machine->context, min_int64(plan->period_ns - work_ns, end_ns - begin_ns));
+        /* relative to now, as it was published */
+        int64_t rest_ns = min_int64(plan->period_ns - work_ns, end_ns - begin_ns);
+        if (!interrupted) interrupted = machine->sleep_until(machine->context, now_ns(&l) + (rest_ns > 0 ? rest_ns : 0));
     }
     charge(&l);
     add_due(&l, now_ns(&l));

@@ -20,8 +20,6 @@ struct ng_machine {
     int64_t (*cpu_ns)(void *context); /* CPU time of this thread: may be a system call */
     /* Sleeps until `deadline_ns` (NG_FOREVER: without end). Returns 0, or 1 when interrupted. */
     int (*sleep_until)(void *context, int64_t deadline_ns);
-    /* Sleeps for a time, as nanosleep does. Returns 0, or 1 when interrupted. Published pacing only. */
-    int (*sleep_for)(void *context, int64_t duration_ns);
     int (*interrupted)(void *context); /* 1: stop now. Asked at every quantum of work: cheap */
     const struct ng_load *loads;       /* by kind index; at least one */
 };

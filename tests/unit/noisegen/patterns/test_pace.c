@@ -81,11 +81,6 @@ static int sim_sleep_until(void *context, int64_t deadline_ns) {
     return is_stopped;
 }
 
-static int sim_sleep_for(void *context, int64_t duration_ns) {
-    struct simulation *s = context;
-    return sim_sleep_until(context, s->now_ns + duration_ns);
-}
-
 static int64_t sim_work(void *state) {
     struct simulation *s = state;
     use_cpu(s, s->quantum_ns);
@@ -135,7 +130,7 @@ static int run(struct world *w, enum ng_run_end (*loop)(const struct ng_plan *, 
     const struct ng_load loads[] = {{.work = sim_work, .state = &w->sim, .units_per_wake_up = w->units_per_wake_up},
                                     {.work = sim_work, .state = &w->sim}};
     struct ng_machine machine = {.context = &w->sim, .now_ns = sim_now, .cpu_ns = sim_cpu, .sleep_until = sim_sleep_until,
-                                 .sleep_for = sim_sleep_for, .interrupted = sim_interrupted, .loads = loads};
+                                 .interrupted = sim_interrupted, .loads = loads};
     struct ng_run run = {.account = &w->account, .tallies = w->tallies, .wake = &w->wake, .delay = w->is_early ? &w->delay : NULL,
                          .lateness = &w->lateness, .n_run_shared = &w->n_run_shared, .requested_shared = &w->requested_shared};
     return loop(&w->plan, &machine, &run);
