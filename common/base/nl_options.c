@@ -146,17 +146,16 @@ const char *nl_options_set(struct nl_command_line *line, int i, const char *text
 
 /* ---- keys: --starts window:gamma=1.1,eps=25% ---- */
 
-static int has_keys(const struct nl_command_line *line, const struct nl_option *option) {
-    for (int i = 0; i < line->n_rows && !option->of; i++)
-        if (line->rows[i].of && option->name && strcmp(line->rows[i].of, option->name) == 0) return 1;
-    return 0;
-}
-
+/* The first key of an option, of that name or (NULL) of any; -1. */
 static int find_key(const struct nl_command_line *line, const struct nl_option *option, const char *name) {
-    for (int i = 0; i < line->n_rows; i++)
-        if (line->rows[i].of && strcmp(line->rows[i].of, option->name) == 0 && strcmp(line->rows[i].name, name) == 0) return i;
+    for (int i = 0; i < line->n_rows && option->name; i++) {
+        const struct nl_option *row = &line->rows[i];
+        if (row->of && strcmp(row->of, option->name) == 0 && (!name || strcmp(row->name, name) == 0)) return i;
+    }
     return -1;
 }
+
+static int has_keys(const struct nl_command_line *line, const struct nl_option *o) { return !o->of && find_key(line, o, NULL) >= 0; }
 
 static int refuse(struct nl_command_line *line, int i, const char *text, const char *wanted) {
     char name[96];

@@ -101,12 +101,8 @@ static int64_t least_bytes(int size_class) { return size_class ? INT64_C(1) << (
 static const char *kind_of(int communicator) { return communicator == NF_WORLD ? "world" : communicator == NF_PART ? "part" : ""; }
 
 static const char *class_of(char class) {
-    switch (class) {
-    case NF_SYNCHRONISING: return "synchronising";
-    case NF_COLLECTIVE: return "collective";
-    case NF_LATER: return "nonblocking";
-    default: return "point-to-point";
-    }
+    return class == NF_SYNCHRONISING ? "synchronising" : class == NF_COLLECTIVE ? "collective" : class == NF_LATER ? "nonblocking"
+                                                                                                                     : "point-to-point";
 }
 
 static void print_root(FILE *out, int root) {

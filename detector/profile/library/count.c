@@ -128,11 +128,6 @@ static struct nf_sampled *new_known(MPI_Comm comm) {
     return k;
 }
 
-static struct nf_sampled *find(MPI_Comm comm) {
-    struct nf_sampled *k = known(comm);
-    return k ? k : new_known(comm);
-}
-
 void nf_comm_free(MPI_Comm comm) {
     if (!nf_process.file) return;
     lock();
@@ -270,7 +265,8 @@ void nf_count(const struct nf_call *c, int operation, MPI_Comm comm, int root, i
     struct nf_file *f = nf_process.file;
     int64_t inside_ns = c->left_ns - c->entered_ns;
     lock();
-    struct nf_sampled *k = comm == MPI_COMM_NULL ? NULL : find(comm);
+    struct nf_sampled *k = comm == MPI_COMM_NULL ? NULL : known(comm);
+    if (!k && comm != MPI_COMM_NULL) k = new_known(comm);
     struct nf_row *row = row_of(operation, k ? k->kind : NF_NO_COMMUNICATOR, k ? k->n_ranks : 0, root, bytes);
     if (row) {
         row->n_calls++;
