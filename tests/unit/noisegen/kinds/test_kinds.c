@@ -119,35 +119,34 @@ static int64_t io_count(const char *word) { return number_in("/proc/self/io", wo
 
 enum { CHILD_OK, CHILD_FAILED, CHILD_SKIPPED };
 
+enum { TEXT_BYTES = 512 };
+static char *text; /* of the child, shared with it */
+
 /* Runs a function in a child; its result and text become this test's. */
-static void in_child(int (*body)(char *text, size_t text_size)) {
-    enum { TEXT_BYTES = 512 };
+static void in_child(int (*body)(void)) {
     int status;
-    char *text = mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!text) text = mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(text != MAP_FAILED);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        _exit(body(text, TEXT_BYTES));
+        _exit(body());
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    char copy[TEXT_BYTES];
-    snprintf(copy, sizeof copy, "%s", text);
-    munmap(text, TEXT_BYTES);
     if (!WIFEXITED(status)) fail_msg("the child died of signal %d", WTERMSIG(status));
-    if (WEXITSTATUS(status) == CHILD_SKIPPED) SKIP("%s", copy);
-    if (WEXITSTATUS(status) != CHILD_OK) fail_msg("%s", copy);
+    if (WEXITSTATUS(status) == CHILD_SKIPPED) SKIP("%s", text);
+    if (WEXITSTATUS(status) != CHILD_OK) fail_msg("%s", text);
 }
 
 /* A test that is the child; returns CHILD_OK. */
 #define TEST_IN_CHILD(name)                                                                                                \
-    static int name##_child(char *text, size_t text_size);                                                                 \
+    static int name##_child(void);                                                                                         \
     TEST(name) { in_child(name##_child); }                                                                                 \
-    static int name##_child(__attribute__((unused)) char *text, __attribute__((unused)) size_t text_size)
+    static int name##_child(void)
 
-#define CHILD_FAIL(...) return snprintf(text, text_size, __VA_ARGS__), CHILD_FAILED
-#define CHILD_SKIP(...) return snprintf(text, text_size, __VA_ARGS__), CHILD_SKIPPED
+#define CHILD_FAIL(...) return snprintf(text, TEXT_BYTES, __VA_ARGS__), CHILD_FAILED
+#define CHILD_SKIP(...) return snprintf(text, TEXT_BYTES, __VA_ARGS__), CHILD_SKIPPED
 
 static void pin(int cpu) {
     cpu_set_t set;
@@ -583,7 +582,7 @@ static int64_t n_interrupts(int is_registered, int64_t most, int64_t enough, int
 }
 
 /* With perf counters a unit is an interrupt; by membarrier, without a privilege, processes that are registered for it get some. */
-static int count_interrupts(int by_membarrier, char *text, size_t text_size) {
+static int count_interrupts(int by_membarrier) {
     enum { N = 2000, ENOUGH = 1000, MOST = 2000000 };
     int64_t units;
     if (n_cpus < 2) CHILD_SKIP("one CPU is allowed, and so there is no other");
@@ -599,8 +598,8 @@ static int count_interrupts(int by_membarrier, char *text, size_t text_size) {
     return CHILD_OK;
 }
 
-TEST_IN_CHILD(ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit) { return count_interrupts(0, text, text_size); }
-TEST_IN_CHILD(ipi_interrupts_registered_processes_without_a_privilege) { return count_interrupts(1, text, text_size); }
+TEST_IN_CHILD(ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit) { return count_interrupts(0); }
+TEST_IN_CHILD(ipi_interrupts_registered_processes_without_a_privilege) { return count_interrupts(1); }
 
 TEST_IN_CHILD(ipi_asks_for_more_files_where_there_are_more_cpus_than_files) {
     struct load load;
