@@ -1,64 +1,42 @@
 #include "noisegen/patterns/trace.h"
+#include "common/base/nl_units.h"
 #include "noisegen/kinds/kinds.h"
 
 enum { MAX_CPU_NUMBER = 65535 };
 
 /* ---- one line; what is wrong with it as text that needs no memory ---- */
 
-static const char *skip_blanks(const char *p, const char *end) {
-    while (p < end && (*p == '\t' || *p == ' ')) p++;
-    return p;
-}
+#define BLANKS "\t "
 
-static const char *end_of_field(const char *p, const char *end) {
-    while (p < end && *p != '\t' && *p != ' ') p++;
-    return p;
-}
-
-/* A whole number of 0 to 2^63 - 1. */
-static int parse_number(const char *p, const char *end, int64_t *value) {
-    int64_t v = 0;
-    if (p == end) return -1;
-    for (; p < end; p++) {
-        if (*p < '0' || *p > '9' || v > (INT64_MAX - (*p - '0')) / 10) return -1;
-        v = v * 10 + (*p - '0');
-    }
-    *value = v;
-    return 0;
-}
-
-static int kind_row(const char *p, const char *end) {
+static int kind_row(const char *name) {
     for (int i = 0; ng_kinds[i]; i++)
-        if (strlen(ng_kinds[i]->name) == (size_t)(end - p) && memcmp(ng_kinds[i]->name, p, (size_t)(end - p)) == 0) return i;
+        if (strcmp(ng_kinds[i]->name, name) == 0) return i;
     return -1;
 }
 
-/* What stands for no CPU and for the kind that the options give. */
-static int is_dash(const char *p, const char *end) { return end - p == 1 && *p == '-'; }
-
-/* Parses a line without its end. @return NULL, or what is wrong. */
-static const char *parse_line(const char *p, const char *end, struct ng_trace_line *line, int *n_columns) {
-    const char *fields[6], *ends[6];
+/* Parses a line, and takes it apart. A - is no CPU, and the kind that the options give. @return NULL, or what is wrong. */
+static const char *parse_line(char *p, struct ng_trace_line *line, int *n_columns) {
+    char *fields[6];
     int n = 0;
-    while (n < 6 && (p = skip_blanks(p, end)) < end) {
-        fields[n] = p;
-        p = ends[n++] = end_of_field(p, end);
+    int64_t cpu;
+    for (p += strspn(p, BLANKS); *p && n < 6; p += strspn(p, BLANKS)) {
+        fields[n++] = p;
+        p += strcspn(p, BLANKS);
+        if (*p) *p++ = '\0';
     }
     *line = (struct ng_trace_line){.cpu = -1, .kind_row = -1};
     *n_columns = n;
     if (n < 2) return "has no duration (wanted: start_ns<TAB>duration_ns)";
     if (n > 5) return "has more than five columns (start_ns, duration_ns, cpu, kind, task)";
-    if (parse_number(fields[0], ends[0], &line->start_ns)) return "the start is not a whole number of ns, 0 or more";
-    if (parse_number(fields[1], ends[1], &line->duration_ns) || line->duration_ns == 0)
-        return "the duration is not a positive whole number of ns";
+    if (nl_parse_int(fields[0], 0, INT64_MAX, &line->start_ns)) return "the start is not a whole number of ns, 0 or more";
+    if (nl_parse_int(fields[1], 1, INT64_MAX, &line->duration_ns)) return "the duration is not a positive whole number of ns";
     if (line->duration_ns > INT64_MAX - line->start_ns) return "ends beyond the range of 64 bits";
-    if (n >= 3 && !is_dash(fields[2], ends[2])) {
-        int64_t cpu;
-        if (parse_number(fields[2], ends[2], &cpu) || cpu > MAX_CPU_NUMBER) return "the third column is not a CPU number (or -)";
+    if (n >= 3 && strcmp(fields[2], "-") != 0) {
+        if (nl_parse_int(fields[2], 0, MAX_CPU_NUMBER, &cpu)) return "the third column is not a CPU number (or -)";
         line->cpu = (int)cpu;
     }
-    if (n >= 4 && !is_dash(fields[3], ends[3])) {
-        line->kind_row = kind_row(fields[3], ends[3]);
+    if (n >= 4 && strcmp(fields[3], "-") != 0) {
+        line->kind_row = kind_row(fields[3]);
         if (line->kind_row < 0) return "the fourth column is not a kind of load (see --list kinds), nor -";
         if (ng_kinds[line->kind_row]->pacing == NG_PACING_PUBLISHED) return "this kind of load does not keep to a duration";
     }
@@ -73,7 +51,7 @@ static int refill(struct ng_trace_reader *r) {
     r->hi -= r->lo;
     r->lo = 0;
     ssize_t n;
-    do n = pread(r->fd, r->buffer + r->hi, sizeof r->buffer - r->hi, r->offset);
+    do n = pread(r->fd, r->buffer + r->hi, NG_TRACE_BLOCK_BYTES - r->hi, r->offset);
     while (n < 0 && errno == EINTR);
     if (n < 0) return -1;
     if (n == 0) return 1;
@@ -87,22 +65,23 @@ static int failed(struct ng_trace_reader *r, const char *problem) {
     return -1;
 }
 
-/* The next line without its end, comments included: 1, 0 at the end, -1. */
-static int next_raw(struct ng_trace_reader *r, const char **begin, const char **end) {
+/* The next line as a string without its end, comments included: 1, 0 at the end, -1. */
+static int next_raw(struct ng_trace_reader *r, char **line) {
     size_t seen = r->lo;
     for (;;) {
         char *newline = memchr(r->buffer + seen, '\n', r->hi - seen);
         if (newline || (r->is_at_end && r->hi > r->lo)) {
-            size_t stop = newline ? (size_t)(newline - r->buffer) : r->hi;
-            *begin = r->buffer + r->lo;
-            *end = r->buffer + stop;
-            r->lo = newline ? stop + 1 : stop;
+            char *end = newline ? newline : r->buffer + r->hi;
+            *line = r->buffer + r->lo;
+            r->lo = (size_t)(end - r->buffer) + (newline != NULL);
             r->line++;
-            if (*end > *begin && (*end)[-1] == '\r') --*end;
+            *end = '\0';
+            if (*line + strlen(*line) < end) return failed(r, "has a zero byte");
+            if (end > *line && end[-1] == '\r') end[-1] = '\0';
             return 1;
         }
         if (r->is_at_end) return 0;
-        if (r->hi - r->lo == sizeof r->buffer) {
+        if (r->hi - r->lo == NG_TRACE_BLOCK_BYTES) {
             r->line++;
             return failed(r, r->buffer[r->lo] == '#' ? "is a comment longer than 16 KiB" : "is longer than 255 characters");
         }
@@ -113,31 +92,29 @@ static int next_raw(struct ng_trace_reader *r, const char **begin, const char **
     }
 }
 
-/* The one comment that means something; NULL, or what is wrong with it. */
-static const char *read_comment(struct ng_trace_reader *r, const char *p, const char *end) {
+/* The one comment that means something, behind its #; NULL, or what is wrong with it. */
+static const char *read_comment(struct ng_trace_reader *r, char *p) {
     static const char key[] = "span_ns:";
-    p = skip_blanks(p + 1, end);
-    if ((size_t)(end - p) < sizeof key - 1 || memcmp(p, key, sizeof key - 1) != 0) return NULL;
-    p = skip_blanks(p + sizeof key - 1, end);
-    const char *stop = end_of_field(p, end);
-    int64_t span_ns;
-    if (skip_blanks(stop, end) < end || parse_number(p, stop, &span_ns) || span_ns == 0)
-        return "span_ns is not a positive whole number of ns";
-    r->span_ns = span_ns;
-    return NULL;
+    p += strspn(p, BLANKS);
+    if (strncmp(p, key, sizeof key - 1) != 0) return NULL;
+    p += sizeof key - 1 + strspn(p + sizeof key - 1, BLANKS);
+    char *stop = p + strcspn(p, BLANKS);
+    int is_more = stop[strspn(stop, BLANKS)];
+    *stop = '\0';
+    return is_more || nl_parse_int(p, 1, INT64_MAX, &r->span_ns) ? "span_ns is not a positive whole number of ns" : NULL;
 }
 
 /* The next burst, as it stands in the file: 1, 0, -1. */
 static int next_line(struct ng_trace_reader *r, struct ng_trace_line *line, int *n_columns) {
-    const char *begin, *end;
+    char *begin;
     for (;;) {
-        int got = next_raw(r, &begin, &end);
+        int got = next_raw(r, &begin);
         if (got <= 0) return got;
-        const char *p = skip_blanks(begin, end);
-        if (p == end) continue;
+        char *p = begin + strspn(begin, BLANKS);
+        if (!*p) continue;
         int is_comment = *p == '#';
-        if (!is_comment && end - begin >= NG_TRACE_LINE_BYTES) return failed(r, "is longer than 255 characters");
-        const char *problem = is_comment ? read_comment(r, p, end) : parse_line(p, end, line, n_columns);
+        if (!is_comment && strlen(begin) >= NG_TRACE_LINE_BYTES) return failed(r, "is longer than 255 characters");
+        const char *problem = is_comment ? read_comment(r, p + 1) : parse_line(p, line, n_columns);
         if (problem) return failed(r, problem);
         if (!is_comment) return 1;
     }

@@ -45,7 +45,7 @@ struct ng_trace_reader {
     size_t lo, hi;          /* what is left in the buffer */
     int is_at_end;
     const char *problem;    /* after -1: what is wrong with that line; NULL: the file cannot be read (errno) */
-    char buffer[NG_TRACE_BLOCK_BYTES];
+    char buffer[NG_TRACE_BLOCK_BYTES + 1];
 };
 
 /* Reads the whole trace and checks it: whole, positive numbers, rising starts, no overlap on a CPU, known kinds. `path` must outlive it.

@@ -152,9 +152,9 @@ TEST(malformed_lines_are_refused_with_their_number) {
         assert_refused(rows[i].wanted);
     }
     put_bytes("trace", "1\t2\n\0\0\0\n", 8);
-    assert_refused(":2: has no duration");
+    assert_refused(":2: has a zero byte");
     put_bytes("trace", "1\0002\t3\n", 6);
-    assert_refused(":1: the start is not");
+    assert_refused(":1: has a zero byte");
 }
 
 TEST(more_cpus_than_there_is_room_for_are_refused) {
