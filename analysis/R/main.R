@@ -60,7 +60,9 @@ analyze_help <- function() {
       }))),
     analyze_options(),
     c("Channels (*: only when asked for):",
-      vapply(channels, function(one) sprintf("  %-10s %s [%s]", paste0(one$name, if (one$asked) "*"), one$question, one$formula), ""), "", exit_help)
+      vapply(names(channels), function(name) {
+        sprintf("  %-10s %s [%s]", paste0(name, if (channels[[name]]$asked) "*"), channels[[name]]$question, channels[[name]]$formula)
+      }, ""), "", exit_help)
   )
 }
 

@@ -61,10 +61,7 @@ dose_axes <- function(frame) {
   frame$x <- pseudo_log(frame$level_delivered_percent, sigma_x)
   frame[values] <- lapply(frame[values], pseudo_log, sigma = sigma_y)
   list(frame = frame, scales = list(
-    ggplot2::scale_x_continuous(breaks = pseudo_log(levels, sigma_x), labels = number_labels(levels)),
-    ggplot2::scale_y_continuous(breaks = pseudo_log(breaks, sigma_y), labels = number_labels(breaks),
-                                guide = ggplot2::guide_axis(check.overlap = TRUE))
-  ))
+    pseudo_axis(ggplot2::scale_x_continuous, levels, sigma_x), pseudo_axis(ggplot2::scale_y_continuous, breaks, sigma_y)))
 }
 
 dose_caption <- function(frame, alpha) {

@@ -103,10 +103,7 @@ forest_axis <- function(frame, margin) {
   frame[values] <- lapply(frame[values], pseudo_log, sigma = sigma)
   breaks <- pseudo_log_breaks(2 * sigma * sinh(limits * log(10)), sigma)
   list(frame = frame, sigma = sigma, clipped = clipped, margin = pseudo_log(c(-margin, margin), sigma), scales = list(
-    ggplot2::scale_x_continuous(breaks = pseudo_log(breaks, sigma), labels = number_labels(breaks),
-                                guide = ggplot2::guide_axis(check.overlap = TRUE)),
-    ggplot2::coord_cartesian(xlim = limits)
-  ))
+    pseudo_axis(ggplot2::scale_x_continuous, breaks, sigma), ggplot2::coord_cartesian(xlim = limits)))
 }
 
 forest_caption <- function(frame, alpha, clipped) {

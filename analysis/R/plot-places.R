@@ -68,8 +68,7 @@ shift_scale <- function(values, middle) {
   scaled <- lapply(values, pseudo_log, sigma = sigma)
   breaks <- pseudo_log_breaks(range(unlist(values), na.rm = TRUE), sigma)
   list(values = scaled, words = " The axis is linear near 0, logarithmic beyond.",
-       axis = ggplot2::scale_x_continuous(breaks = pseudo_log(breaks, sigma), labels = number_labels(breaks),
-                                          guide = ggplot2::guide_axis(check.overlap = TRUE)))
+       axis = pseudo_axis(ggplot2::scale_x_continuous, breaks, sigma))
 }
 
 size_nodes <- function(frame, analysis) {

@@ -50,6 +50,11 @@ pseudo_log_breaks <- function(range, sigma) {
   breaks
 }
 
+# That axis, x or y.
+pseudo_axis <- function(scale, breaks, sigma) {
+  scale(breaks = pseudo_log(breaks, sigma), labels = number_labels(breaks), guide = ggplot2::guide_axis(check.overlap = TRUE))
+}
+
 number_labels <- function(x) vapply(x, function(v) format(signif(v, 3), scientific = FALSE, drop0trailing = TRUE), "")
 
 # Log axis labels: 1, 10, 100, 10^4 ...
