@@ -31,14 +31,6 @@ static int agree_on_beat(struct nd_run *r) {
     return 0;
 }
 
-/* In files and answers the program is called what its executable is. */
-static void take_name(const char *path, char *name, size_t size) {
-    const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
-    if (!*last) return;
-    snprintf(name, size, "%s", last);
-    nl_make_plain(name);
-}
-
 int nd_run_follow_program(struct nd_run *r, struct nd_options *o) {
     char reason[512] = "", name[64];
     if (!o->app) return 0;
@@ -46,7 +38,10 @@ int nd_run_follow_program(struct nd_run *r, struct nd_options *o) {
     if (failed) nl_error("--app: %s", reason);
     if (nd_run_agree_failed(r, failed) || agree_on_beat(r)) return -1;
     go_to(r->program);
-    take_name(nd_program_path(r->program), o->configs[0].name, sizeof o->configs[0].name);
+    /* in files and answers the program is called what its executable is */
+    const char *path = nd_program_path(r->program), *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+    if (*last) snprintf(o->configs[0].name, sizeof o->configs[0].name, "%s", last);
+    nl_make_plain(o->configs[0].name);
     MPI_Bcast(o->configs[0].name, sizeof o->configs[0].name, MPI_CHAR, 0, r->team.world);
     int64_t n = nd_whole_periods_of_beats(BEATS_OF_A_HALF, r->beat.period);
     failed = nd_options_hold_beats(o, n * r->beat.beat_ns, r->team.rank == 0);

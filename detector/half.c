@@ -44,11 +44,6 @@ static double stretch_of(const struct nd_run *r, const struct nd_step *step) {
     return nd_follow_stretch(n * arm->level_percent / 100);
 }
 
-static int64_t periods_of(const struct nd_options *o) {
-    int64_t n = (o->half_ns + o->period_ns / 2) / o->period_ns;
-    return n < 1 ? 1 : n;
-}
-
 /* The generator's account of a step. Periodic bursts too small for a wake-up of their own are merged, and would fall on any operation: as
  * long as there are accounts enough, each has its own. */
 static int account_of(const struct nd_options *o, const struct nd_step *step) {
@@ -77,7 +72,8 @@ static struct nl_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
     }
     if (has_fixed_dose(o)) {
         struct nd_bursts b;
-        nd_follow_draw(&r->follow[step->config], periods_of(o), arm->level_percent, stretch_of(r, step), r->lead_ns, u, &b);
+        int64_t n_periods = (o->half_ns + o->period_ns / 2) / o->period_ns;
+        nd_follow_draw(&r->follow[step->config], n_periods < 1 ? 1 : n_periods, arm->level_percent, stretch_of(r, step), r->lead_ns, u, &b);
         first_ns = (double)b.first_ns;
         dose.n_periods = b.n;
         dose.period_ns = b.period_ns;
@@ -126,12 +122,6 @@ static void wait_politely(MPI_Comm comm) {
         else nanosleep(&nap, NULL);
     }
     MPI_Barrier(comm);
-}
-
-/* Untimed operations before a loop: a few, and never more than a hundredth of the half. */
-static int64_t untimed_operations(const struct nd_cell *cell, int64_t half_ns) {
-    double n = 0.01 * (double)half_ns / cell->pilot_ns;
-    return n < 1 ? 1 : n > 8 ? 8 : (int64_t)n;
 }
 
 static void end_arm(struct nd_run *r) {
@@ -294,7 +284,8 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     int64_t drawn_ns = nl_mono_ns();
     switch_arm(r, step, s);
     wait_politely(r->team.world); /* all nodes have switched */
-    nd_loop_warm(&loop, untimed_operations(cell, r->o->half_ns));
+    double n_untimed = 0.01 * (double)r->o->half_ns / cell->pilot_ns; /* a few, and never more than a hundredth of the half */
+    nd_loop_warm(&loop, n_untimed < 1 ? 1 : n_untimed > 8 ? 8 : (int64_t)n_untimed);
     if (r->program) begin_beats(r, step, &loop, is_recorded);
     int64_t switches = nd_involuntary_switches();
     int region = step->config * r->n_arms + step->level + 1;

@@ -1,4 +1,4 @@
-#include "detector/options/agent_options.h"
+#include "detector/options/options.h"
 #include "common/base/nl_options.h"
 #include "common/base/nl_words.h"
 #include "noisegen/agent/companion_options.h"
@@ -42,6 +42,70 @@ int64_t nd_agent_half_ns(const struct nd_agent_options *a) {
     return (LEAST_HALF_NS + a->period_ns - 1) / a->period_ns * a->period_ns;
 }
 
+enum { WORD_BYTES = 256 };
+
+/* Programs that become another one, or run a script; and what begins a command of a shell and is nobody's name. */
+static const char wrappers[] =
+    " taskset nice env ionice chrt timeout nohup setsid exec time numactl stdbuf sudo unshare command catchsegv ";
+static const char shells[] = " sh bash dash ksh zsh ", interpreters[] = " python perl ruby node php java lua Rscript pypy ";
+static const char shell_words[] = " while until for if case trap cd set export : . ";
+
+static int is_in(const char *list, const char *word, size_t n) {
+    char text[WORD_BYTES + 2];
+    snprintf(text, sizeof text, " %.*s ", (int)n, word);
+    return strstr(list, text) != NULL;
+}
+
+/* The next word as a shell would read it, without what it expands; cut at its room. NULL at the end, else where it goes on. */
+static const char *next_word(const char *text, char word[WORD_BYTES]) {
+    size_t n = 0;
+    char quote = '\0';
+    text += strspn(text, " \t\n");
+    if (!*text) return NULL;
+    for (; *text && (quote || !strchr(" \t\n", *text)); text++) {
+        if (*text == quote) quote = '\0';
+        else if (!quote && (*text == '"' || *text == '\'')) quote = *text;
+        else {
+            if (*text == '\\' && quote != '\'' && text[1]) text++;
+            if (n + 1 < WORD_BYTES) word[n++] = *text;
+        }
+    }
+    word[n] = '\0';
+    return text;
+}
+
+/* A mask, priority or time, A=B, or what only groups commands. */
+static int is_beside(const char *word) {
+    const char *equals = strchr(word, '=');
+    if (isdigit((unsigned char)*word) || strspn(word, "({!;&|") == strlen(word)) return 1;
+    return equals && (isalpha((unsigned char)*word) || *word == '_') && !memchr(word, '/', (size_t)(equals - word));
+}
+
+/* What a person would call what a command runs: the script of an interpreter, the command behind taskset, nice, env, sh -c; or "". */
+static void name_of_command(const char *text, char *name, size_t size) {
+    char word[WORD_BYTES], command[WORD_BYTES];
+    int is_shell = 0, is_interpreter = 0;
+    name[0] = '\0';
+    while ((text = next_word(text, word))) {
+        if (word[0] == '-' && word[1]) {
+            /* a program in the option itself has no name but the interpreter's */
+            if (is_interpreter && (strcmp(word, "-c") == 0 || strcmp(word, "-e") == 0)) return;
+            if (!is_shell || word[1] == '-' || !strchr(word, 'c') || !next_word(text, command)) continue;
+            text = command;
+            is_shell = 0;
+            continue;
+        }
+        if (is_beside(word)) continue;
+        if (is_in(shell_words, word, strlen(word))) return;
+        const char *slash = strrchr(word, '/'), *last = slash && slash[1] ? slash + 1 : word;
+        size_t n = strcspn(last, "0123456789.-"); /* without a version */
+        snprintf(name, size, "%s", last);
+        is_shell = is_in(shells, last, strlen(last));
+        is_interpreter = is_in(interpreters, last, n) && strspn(last + n, "0123456789.-") == strlen(last + n);
+        if (!is_shell && !is_interpreter && !is_in(wrappers, last, strlen(last))) return;
+    }
+}
+
 /* What the process is called here: by its command where that runs a script, else by its name; it may run on another node only. */
 static void name_of_process(const char *pid, char *name, size_t size) {
     char path[64], words[1024], own[64] = "";
@@ -53,9 +117,9 @@ static void name_of_process(const char *pid, char *name, size_t size) {
     /* blanks within a word would divide it */
     for (int i = 0; i < n; i++)
         if (!words[i] || words[i] == ' ') words[i] = words[i] ? '_' : ' ';
-    nd_agent_name_of_command(words, name, size);
+    name_of_command(words, name, size);
     words[first] = '\0';
-    nd_agent_name_of_command(words, own, sizeof own);
+    name_of_command(words, own, sizeof own);
     if (name[0] && strcmp(name, own) != 0) return;
     snprintf(path, sizeof path, "/proc/%.20s/comm", pid);
     if (!is_number || !nl_read_line(path, name, size)[0]) snprintf(name, size, "pid-%.20s", pid);
@@ -63,7 +127,7 @@ static void name_of_process(const char *pid, char *name, size_t size) {
 
 void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_NAME_BYTES + 1]) {
     char text[256] = "", *unit;
-    if (strcmp(way, "agent-cmd") == 0 || strcmp(way, "scrape") == 0) nd_agent_name_of_command(value, text, sizeof text);
+    if (strcmp(way, "agent-cmd") == 0 || strcmp(way, "scrape") == 0) name_of_command(value, text, sizeof text);
     else if (strcmp(way, "agent-pid") == 0) name_of_process(value, text, sizeof text);
     else if (strcmp(way, "agent-on") != 0) /* that is what switches the agent, not the agent */
         snprintf(text, sizeof text, "%s", value + strspn(value, " \t\"'"));

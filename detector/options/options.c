@@ -367,12 +367,12 @@ static int resolve_operations(struct nd_options *o, struct chosen *chosen) {
     return n;
 }
 
-static int resolve_sizes(struct nd_options *o) {
+static int resolve_sizes(const struct nd_options *o, int64_t *sizes) {
     const char *parts[ND_MAX_SIZES];
-    o->n_bytes = split("--bytes", o->given.sizes, "2KiB", parts, ND_MAX_SIZES);
-    for (int i = 0; i < o->n_bytes; i++)
-        if (resolve_size("--bytes", parts[i], &o->bytes[i])) return -1;
-    return o->n_bytes < 0 ? -1 : 0;
+    int n = split("--bytes", o->given.sizes, "2KiB", parts, ND_MAX_SIZES);
+    for (int i = 0; i < n; i++)
+        if (resolve_size("--bytes", parts[i], &sizes[i])) return -1;
+    return n;
 }
 
 /* Adds one configuration. The element's size is checked here, what depends on the number of ranks by the run. */
@@ -396,33 +396,18 @@ static int resolve_program(struct nd_options *o) {
     return add_config(o, &nd_op_program, "", 0);
 }
 
-/* Adds an operation's own size to those that are recorded. */
-static int add_size(struct nd_options *o, int64_t bytes) {
-    for (int i = 0; i < o->n_bytes; i++)
-        if (o->bytes[i] == bytes) return 0;
-    if (bytes < 0) return 0;
-    if (o->n_bytes == ND_MAX_SIZES) return nl_error("--op, --bytes: more than %d sizes", ND_MAX_SIZES);
-    o->bytes[o->n_bytes++] = bytes;
-    return 0;
-}
-
 static int resolve_configs(struct nd_options *o) {
     if (o->app) return resolve_program(o);
     struct chosen chosen[ND_MAX_OPERATIONS];
-    int n_ops = resolve_operations(o, chosen);
-    if (n_ops < 0 || resolve_sizes(o)) return -1;
-    int is_sized = 1; /* every operation has a size of its own */
-    for (int i = 0; i < n_ops; i++) {
+    int64_t sizes[ND_MAX_SIZES];
+    int n_ops = resolve_operations(o, chosen), n_listed = n_ops < 0 ? -1 : resolve_sizes(o, sizes);
+    for (int i = 0; i < n_ops && n_listed > 0; i++) {
         const struct nd_op *op = chosen[i].op;
-        int has_list = op->has_bytes && chosen[i].bytes < 0, n_sizes = has_list ? o->n_bytes : 1;
-        is_sized &= chosen[i].bytes >= 0;
-        for (int j = 0; j < n_sizes; j++)
-            if (add_config(o, op, chosen[i].algorithm, has_list ? o->bytes[j] : op->has_bytes ? chosen[i].bytes : 0)) return -1;
+        int has_list = op->has_bytes && chosen[i].bytes < 0;
+        for (int j = 0; j < (has_list ? n_listed : 1); j++)
+            if (add_config(o, op, chosen[i].algorithm, has_list ? sizes[j] : op->has_bytes ? chosen[i].bytes : 0)) return -1;
     }
-    if (is_sized) o->n_bytes = 0;
-    for (int i = 0; i < n_ops; i++)
-        if (add_size(o, chosen[i].bytes)) return -1;
-    return 0;
+    return n_listed < 0 ? -1 : 0;
 }
 
 static int resolve_levels(struct nd_options *o) {

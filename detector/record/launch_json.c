@@ -77,15 +77,19 @@ static json_t *row_json(const struct nl_option *row, const struct nd_options *o)
     }
 }
 
+/* Whether none before has this one's name, or size. */
+static int is_new(const struct nd_config *all, int i, int is_size) {
+    int k = 0;
+    while (k < i && (is_size ? all[k].bytes != all[i].bytes : strcmp(all[k].name, all[i].name) != 0)) k++;
+    return k == i;
+}
+
 static json_t *options_json(const struct nd_options *o) {
-    json_t *operations = json_array();
-    for (int i = 0; i < o->n_configs; i++) {
-        int k = 0;
-        while (k < i && strcmp(o->configs[i].name, o->configs[k].name) != 0) k++;
-        if (k == i) json_array_append_new(operations, json_string(o->configs[i].name));
-    }
-    json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations", operations, "bytes",
-                             NL_JSON_LIST(i, o->n_bytes, json_integer(o->bytes[i])), "levels_percent",
+    const struct nd_config *c = o->configs;
+    json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:f}", "design", o->design->name, "operations",
+                             NL_JSON_LIST(i, o->n_configs, is_new(c, i, 0) ? json_string(c[i].name) : NULL), "bytes",
+                             NL_JSON_LIST(i, o->n_configs, c[i].op->has_bytes && is_new(c, i, 1) ? json_integer(c[i].bytes) : NULL),
+                             "levels_percent",
                              NL_JSON_LIST(i, o->n_levels, json_real(o->levels_percent[i])), "seconds", (double)o->measure_ns * 1e-9);
     json_object_set_new(json, o->design->is_paired ? "half_period_ns" : "block_ns", json_integer(o->half_ns));
     if (o->design->has_stretches)
