@@ -9,8 +9,6 @@ struct nl_agent *nl_agent_create(int *fd) {
     return a;
 }
 
-struct nl_agent *nl_agent_attach(int fd) { return nl_page_attach(fd, NL_AGENT_MAGIC, sizeof(struct nl_agent)); }
-
 void nl_agent_send(struct nl_agent *a, enum nl_agent_command command) {
     a->command = command;
     atomic_store(&a->answer_status, NL_AGENT_DONE);
@@ -39,8 +37,6 @@ void nl_agent_close(struct nl_agent *a) {
     atomic_fetch_or(&a->command_number, 1);
     nl_futex_wake(&a->command_number);
 }
-
-int nl_agent_wait(struct nl_agent *a, uint32_t seen, int64_t deadline_ns) { return nl_futex_wait(&a->command_number, seen, deadline_ns); }
 
 void nl_agent_answer(struct nl_agent *a, uint32_t number, enum nl_agent_status status, const char *reason) {
     /* the status last but one: who sees the answer finds everything else complete */

@@ -101,9 +101,6 @@ struct nl_agent {
 /* Owner: creates and maps a page. NULL when the system has no memory for it. */
 struct nl_agent *nl_agent_create(int *fd);
 
-/* Companion: maps the page behind an inherited file descriptor; NULL when it is not one of this version. */
-struct nl_agent *nl_agent_attach(int fd);
-
 /* Owner: publishes the command whose fields were filled in, and wakes the companion. Does not wait. */
 void nl_agent_send(struct nl_agent *a, enum nl_agent_command command);
 
@@ -114,10 +111,6 @@ int nl_agent_await(struct nl_agent *a, int64_t timeout_ns);
 /* Owner: the agent is to be left as it was found, at once; later commands are answered without switching. Does not wait. Safe in a signal
  * handler. */
 void nl_agent_close(struct nl_agent *a);
-
-/* Companion: sleeps until the command number differs from `seen`, the page is closed (once), or until `deadline_ns` (negative: for ever).
- * @return 1 a command came (or the close), 0 the deadline passed. */
-int nl_agent_wait(struct nl_agent *a, uint32_t seen, int64_t deadline_ns);
 
 /* Companion: answers the command numbered `number`. `reason`: NULL, or the line for `text`. */
 void nl_agent_answer(struct nl_agent *a, uint32_t number, enum nl_agent_status status, const char *reason);

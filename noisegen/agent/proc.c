@@ -124,8 +124,6 @@ int na_set_prune(struct na_set *set) {
     return set->n = n;
 }
 
-void na_set_empty(struct na_set *set) { set->n = 0; }
-
 void na_set_free(struct na_set *set) {
     free(set->p);
     *set = (struct na_set){0};

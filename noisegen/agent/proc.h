@@ -45,5 +45,4 @@ int na_set_add_children(struct na_set *set, pid_t pid);
 /* Removes those that have ended; returns how many are left. */
 int na_set_prune(struct na_set *set);
 
-void na_set_empty(struct na_set *set);
 void na_set_free(struct na_set *set);

@@ -1,4 +1,5 @@
 #include "noisegen/agent/session.h"
+#include "common/sys/nl_futex.h"
 #include "common/sys/nl_place.h"
 
 #define WRITE_EVERY_NS INT64_C(30000000000)
@@ -250,7 +251,7 @@ static void live(struct na_session *s) {
         int is_watched = s->watch.owner_fd >= 0 && !atomic_load(&s->page->is_closed);
         int64_t look_ns = is_watched ? INT64_MAX : nl_mono_ns() + LOOK_NS, end_ns = lease_end(s);
         if (end_ns < look_ns) look_ns = end_ns;
-        nl_agent_wait(s->page, s->seen, look_ns == INT64_MAX ? -1 : look_ns);
+        nl_futex_wait(&s->page->command_number, s->seen, look_ns == INT64_MAX ? -1 : look_ns);
         uint32_t number = atomic_load(&s->page->command_number), last = s->seen;
         s->seen = number;
         if (atomic_load(&s->page->is_closed)) restore(s);
@@ -329,7 +330,7 @@ int na_session(const struct na_options *o) {
     struct na_session *s = &session;
     char ignored[NA_REASON_BYTES];
     int status = NL_EXIT_USAGE;
-    *s = (struct na_session){.options = o, .page = nl_agent_attach(o->control_fd), .cpu = -1};
+    *s = (struct na_session){.options = o, .page = nl_page_attach(o->control_fd, NL_AGENT_MAGIC, sizeof *s->page), .cpu = -1};
     if (!s->page) {
         nl_error("--control-fd: %d is not an agent's page of this version", o->control_fd);
         return status;

@@ -100,7 +100,7 @@ static int start(struct na_agent *a, char *reason, int size) {
     if (na_command_start(&a->on, a->out_fd, &a->cpus, &pid, reason, size)) return -1;
     a->root = na_process_of(pid);
     na_undo_note(a->undo->started, &a->undo->n_started, a->root);
-    na_set_empty(&a->set);
+    a->set.n = 0;
     na_set_add(&a->set, pid);
     if (!is_counted) na_cpu_open(&a->cpu, &a->set, a->figures.starts_processes);
     struct pollfd ended = {.fd = nl_pidfd(pid), .events = POLLIN};

@@ -673,7 +673,7 @@ TEST(a_page_of_another_version_and_commands_out_of_order_are_refused) {
     int fd;
     struct nl_agent *page = nl_agent_create(&fd);
     page->page.size_bytes--;
-    assert_null(nl_agent_attach(fd));
+    assert_null(nl_page_attach(fd, NL_AGENT_MAGIC, sizeof *page));
     page->page.size_bytes++;
     nl_page_unmap(page);
     close(fd);
