@@ -1,4 +1,5 @@
 #include "noisegen/agent/session.h"
+#include "common/base/nl_json.h"
 #include "common/sys/nl_futex.h"
 #include "common/sys/nl_place.h"
 
@@ -201,6 +202,32 @@ static void restore(struct na_session *s) {
     s->is_restored = 1;
 }
 
+/* What the agent was chosen by: the value of its option. */
+static json_t *command(const struct na_options *o) {
+    if (o->pid) return json_integer(o->pid);
+    return nl_json_text(o->cmd ? o->cmd : o->cgroup ? o->cgroup : o->unit ? o->unit : o->on ? o->on : o->scrape);
+}
+
+/* As JSON in one line, to be freed; NULL without memory. Keys: docs/reference/formats.md. */
+static char *certificate(const struct na_session *s) {
+    const struct na_agent *a = &s->agent;
+    const struct nr_recorder *who = s->who.recorder;
+    json_t *o = json_object();
+    nl_json_set(o, "host", nl_json_text(s->page->host), "name", nl_json_text(a->name), "way", nl_json_text(a->way->name),
+        "restarted", s->options->cmd ? json_boolean(!s->options->freezes) : json_null(), "command", command(s->options),
+        "pids", NL_JSON_LIST(i, a->set.n, json_integer(a->set.p[i].pid)),
+        "freezer", nl_json_text(a->freeze.row ? a->freeze.row->name : NULL),
+        "freezer_reason", nl_json_text(a->freeze.row ? a->freeze.reason : NULL),
+        "account", nl_json_text(s->account ? s->account->name : NULL), "source", nl_json_text(who ? nr_source(who) : "none"),
+        "source_reason", nl_json_text(who ? nr_reason(who) : "--who none, or no source is possible here"),
+        "state_found", nl_json_text(a->state_found),
+        "state_left", nl_json_text(s->state_left), "died", nl_json_text(a->died[0] ? a->died : NULL),
+        "warnings", NL_JSON_LIST(i, a->n_warnings, nl_json_text(a->warnings[i])), NULL);
+    char *out = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    return out;
+}
+
 static int quit(struct na_session *s, char *reason, int size) {
     char problem[NA_REASON_BYTES];
     s->has_quit = 1;
@@ -209,7 +236,7 @@ static int quit(struct na_session *s, char *reason, int size) {
     if (n_failed > 0) na_warn(&s->agent, "%lld of %lld scrapes failed", (long long)n_failed, (long long)atomic_load(&s->scraper.n_scrapes));
     if (n_skipped > 0) na_warn(&s->agent, "%lld scrapes were left out: the one before took longer than the period", (long long)n_skipped);
     if (na_who_write(&s->who, 1, problem, sizeof problem)) na_warn(&s->agent, "%s", problem);
-    char *text = na_certificate(s);
+    char *text = certificate(s);
     int fits = text && strlen(text) < sizeof s->page->text;
     if (fits) strcpy(s->page->text, text);
     free(text);

@@ -23,10 +23,6 @@ struct na_who {
 int na_who_open(struct na_who *w, const struct na_options *options, const struct nl_agent *page);
 void na_who_close(struct na_who *w);
 
-/* "cpu", "thread", "schedstat", "none"; and why nothing better. */
-const char *na_who_source(const struct na_who *w);
-const char *na_who_reason(const struct na_who *w);
-
 void na_who_mark(struct na_who *w, pid_t pid, enum nr_group group);
 void na_who_begin(struct na_who *w, int arm);
 void na_who_end(struct na_who *w, struct nl_agent_account *account);
@@ -109,6 +105,3 @@ int na_session_start(struct na_session *session, int is_trial);
 void na_session_keep_files(void);
 int na_session_watch(struct na_session *session);
 void na_session_close(struct na_session *session);
-
-/* The certificate as JSON in one line, to be freed by the caller; NULL without memory. Keys: docs/reference/formats.md. */
-char *na_certificate(const struct na_session *session);

@@ -49,12 +49,6 @@ int na_who_open(struct na_who *w, const struct na_options *o, const struct nl_ag
     return 0;
 }
 
-const char *na_who_source(const struct na_who *w) { return w->recorder ? nr_source(w->recorder) : "none"; }
-
-const char *na_who_reason(const struct na_who *w) {
-    return w->recorder ? nr_reason(w->recorder) : "--who none, or no source is possible here";
-}
-
 void na_who_mark(struct na_who *w, pid_t pid, enum nr_group group) {
     NL_LOCKED(&w->lock);
     if (w->recorder) nr_mark(w->recorder, pid, group, 0);
@@ -74,7 +68,7 @@ void na_who_end(struct na_who *w, struct nl_agent_account *a) {
     a->ins = half.ins;
     a->outs = half.outs;
     /* only a record of who runs on a CPU knows where the agent ran; without ranks bound to CPUs none of these is theirs */
-    if (strcmp(na_who_source(w), "cpu") != 0 || w->n_cpus == 0) return;
+    if (strcmp(nr_source(w->recorder), "cpu") != 0 || w->n_cpus == 0) return;
     a->cpu_on_ranks_ns = half.group_ns[NR_AGENT];
     a->observer_on_ranks_ns = half.group_ns[NR_NOISELAB];
     a->waited_for_agent_ns = waited_ns[NR_AGENT];
