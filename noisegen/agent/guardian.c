@@ -38,6 +38,7 @@ static void guard(struct na_undo *undo, int fd) {
     for (int s = 1; s < NSIG; s++)
         if (s != SIGCHLD) signal(s, SIG_IGN);
     close_others(fd);
+    na_undo_let_go();
     step_aside();
     do n = read(fd, &word, 1);
     while (n < 0 && errno == EINTR);

@@ -33,6 +33,8 @@ int na_undo_hold(struct na_undo *u) {
     return reopen(&held.thaw, u->thaw_file, O_WRONLY) || reopen(&held.look, u->look_file, O_RDONLY) ? -1 : 0;
 }
 
+void na_undo_let_go(void) { held.thaw = held.look = -1; }
+
 /* Whether the state file says that it is thawed; a cgroup that is gone is. */
 static int reads_thawed(const struct na_undo *u) {
     char now[256];

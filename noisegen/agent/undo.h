@@ -39,6 +39,9 @@ struct na_undo *na_undo_create(void);
  * frozen. */
 int na_undo_hold(struct na_undo *undo);
 
+/* What na_undo_hold opened is not this process's any more: it is a child that has closed all files. */
+void na_undo_let_go(void);
+
 /* Lets frozen or stopped processes run: the most important part. 0, -1 with errno of the last failure; may be tried again. */
 int na_undo_thaw(struct na_undo *undo);
 

@@ -655,8 +655,11 @@ TEST(a_killed_companion_is_undone_by_its_guardian) {
     OWNED(end_owned) pid_t agent = make_agent(0, 2, spin);
     struct companion c = placed("--agent-pid", pid_text(agent));
     obeys(&c, NL_AGENT_OFF);
+    pid_t guardian = guardian_of(c.pid);
     kill_companion(&c);
     assert_true(runs(agent));
+    for (int i = 0; i < 500 && strchr("Z-", state_of(guardian)) == NULL; i++) nl_sleep_ns(10 * MS);
+    assert_non_null(strchr("Z-", state_of(guardian))); /* it could undo everything */
 }
 
 TEST(an_off_command_that_fails_once_is_run_again_by_the_guardian) {
