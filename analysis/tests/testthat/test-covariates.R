@@ -73,10 +73,11 @@ test_that("the rest of what the ranks lost is on minus off without others", {
   dir <- local_folder()
   simulate_agent_campaign(dir, pairs = 40, operations = "barrier", bytes = 0, agent_burst_ns = 1e6, slowdown_percent = 1, others = TRUE,
                           noise = list(agent = list(duty = 0.3, amplitude = 0.5), white = list(sd = 0.004)), seed = 5)
-  report <- agent_report(read_campaign(dir, arms = "any"))
-  rows <- report$analysis$verdicts
+  rows <- agent_report(read_campaign(dir, arms = "any"))$analysis$verdicts
   rest <- rows[rows$channel == "preempted", ]
   expect_equal(rest$adjusted_for, "others")
   expect_true(rest$adjusted_low < 1 && rest$adjusted_high > 1)
   expect_lt(rest$adjusted_high - rest$adjusted_low, (rest$mean_high - rest$mean_low) / 3)
+  time <- rows[rows$channel == "time", ]
+  expect_lt(time$adjusted_high - time$adjusted_low, (time$mean_high - time$mean_low) / 3)
 })
