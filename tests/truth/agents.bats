@@ -70,6 +70,16 @@ takes() {
     judge jq -e '[.verdicts[] | select(.channel == "preempted") | .p_one_sided < 0.001] | any' "$BATS_TEST_TMPDIR/verdicts.json"
 }
 
+@test "collectd at 0.1 s takes from its rank what it used" {
+    long_only
+    [ -x /usr/sbin/collectd ] || needs collectd
+    sed "s/^Interval 1/Interval 0.1/; s|collectd\\.|$BATS_TEST_TMPDIR/&|" "$BATS_TEST_DIRNAME/../../docs/sample/collectd.conf" >"$BATS_TEST_TMPDIR/conf"
+    started "/usr/sbin/collectd -f -C $BATS_TEST_TMPDIR/conf" --agent-period 100ms --block 500ms --seconds 6
+    used 200 60000
+    nothing_left "$BATS_TEST_TMPDIR/conf"
+    takes
+}
+
 @test "node_exporter costs something only while it is asked, and who asks is accounted apart" {
     long_only
     needs prometheus-node-exporter curl
