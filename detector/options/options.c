@@ -385,6 +385,9 @@ static int add_config(struct nd_options *o, const struct nd_op *op, const char *
     *config = (struct nd_config){.op = op, .bytes = bytes};
     snprintf(config->algorithm, sizeof config->algorithm, "%s", algorithm);
     snprintf(config->name, sizeof config->name, "%s%s%s", op->name, algorithm[0] ? "=" : "", algorithm);
+    for (const struct nd_config *c = o->configs; c < config; c++)
+        if (c->bytes == bytes && strcmp(c->name, config->name) == 0)
+            return nl_error("--op, --bytes: %s of %" PRId64 " bytes stands twice", config->name, bytes);
     return 0;
 }
 
@@ -424,6 +427,8 @@ static int resolve_levels(struct nd_options *o) {
         if (nl_parse_percent(parts[i], level)) return nl_error("--levels: '%s' is not %s", parts[i], NL_PERCENT_HELP);
         if (*level > 100 || (*level > 0 && *level < 0.001))
             return nl_error("--levels: '%s' is outside 0.001 to 100 percent of one CPU (or 0, the placebo)", parts[i]);
+        for (int j = 0; j < i; j++)
+            if (o->levels_percent[j] == *level) return nl_error("--levels: '%s' stands twice in the list", parts[i]);
     }
     return o->n_levels < 0 ? -1 : 0;
 }

@@ -16,7 +16,6 @@ load detect
     refused "'nan' is not a percentage" --levels 0,nan
     refused "'101' is outside" --levels 101
     refused "'0.0001' is outside" --levels 0.0001
-    refused "twice" --levels 1,1
     refused "at least one level" --levels none
     refused "shorter than the noise period" --half-period 1ms --period 10ms
     refused "outside 1 ms to 60 s" --period 10us --half-period 10ms
@@ -25,6 +24,8 @@ load detect
     refused "--launch-id" --launch-id ../x
     refused "--kind: the list is empty" --kind spin,,sum
     refused "--kind: 'spin' stands twice" --kind spin,spin
+    refused "--levels: '1.0' stands twice" --levels 1,1.0
+    refused '--op, --bytes: allreduce of 1024 bytes stands twice' --op allreduce:1KiB,allreduce:1024
     refused "--on: 'cpu 1' is not a list of places" --on 'cpu 1'
     refused "--on: 'last' is not a new place" --on last --on last
     refused "72 combinations, more than 63" --kind a,b,c,d,e,f --pattern a,b,c --levels 0,1,2,3
