@@ -38,12 +38,12 @@ plot_power <- function(analysis, draw = TRUE) {
 power_words <- c("half as many", "this run", "twice as many")
 
 power_subtitle <- function(frame) {
-  this <- unique(frame[frame$times == 1, c("panel", "n", "unit")])
-  unit <- unique(this$unit)
-  scope <- if (length(unit) > 1) "unit of inference: the launch where launches are pooled, else the pair" else {
-    switch(unit, launches = "scope: launches like these; unit of inference: the launch", "scope: this launch; unit of inference: the pair")
-  }
-  sprintf("time channel; %s, n = %s %s", scope, format_range(this$n), paste(unit, collapse = " or "))
+  this <- frame[frame$times == 1, ]
+  by <- vapply(split(this, in_order(this$scope)), function(rows) {
+    one <- c(launches = "launch", pairs = "pair")[[rows$unit[1]]]
+    sprintf("scope: %s; unit of inference: the %s, n = %s %s", rows$scope[1], one, format_range(rows$n), rows$unit[1])
+  }, "")
+  paste(c("time channel", by), collapse = "; ")
 }
 
 # Per operation and size the scatter of the level above 0 whose limit is the largest: what every level of the run would have found.
@@ -84,7 +84,7 @@ power_curves <- function(row, analysis) {
   reach <- 100 * expm1(mapply(detection_limit, runs$se, runs$df, analysis$alpha, analysis$power))
   slowdown <- exp(seq(log(min(reach) / 8), log(max(reach[runs$times >= 1]) * 2.5), length.out = 81))
   bind_rows(lapply(seq_len(nrow(runs)), function(i) {
-    data.frame(panel = panel_name(row), times = runs$times[i], n = runs$n[i],
+    data.frame(panel = panel_name(row), scope = row$scope, times = runs$times[i], n = runs$n[i],
                unit = if (launches) "launches" else "pairs", slowdown_percent = slowdown,
                power = effect_power(log1p(slowdown / 100), runs$se[i], runs$df[i], analysis$alpha),
                limit_percent = limit, se_log = runs$se[i], df = runs$df[i],

@@ -12,6 +12,7 @@ test_that("the curve passes the detection limit at its power, and more pairs fin
   by <- split(frame$power[frame$panel == "reduce"], frame$times[frame$panel == "reduce"])
   expect_true(all(diff(rbind(by[[1]], by[[2]], by[[3]])) >= 0))
   expect_equal(unique(frame$df), c(19, 39, 79))
+  expect_equal(power_subtitle(frame), "time channel; scope: this launch; unit of inference: the pair, n = 40 pairs")
   expect_match(alt_power(frame), "reduce: 0.5 at [0-9.]+ %, detection limit [0-9.]+ % with 40 pairs")
 })
 
@@ -21,6 +22,7 @@ test_that("two launches have no half, and launches with one arm have Welch's deg
   frame <- plot_power(analysis, draw = FALSE)
   expect_equal(unique(frame$n), c(2, 4))
   expect_equal(unique(frame$df), c(1, 3))
+  expect_match(power_subtitle(frame), "scope: launches like these; unit of inference: the launch, n = 2 launches")
   dir <- local_campaign(design = "single", arms = "off", launches = 4, levels_percent = 0, base_sd = 0.01)
   simulate_campaign(dir, design = "single", arms = "on", launches = 4, levels_percent = 5, base_sd = 0.01, prefix = "on", seed = 2)
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")
