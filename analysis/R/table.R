@@ -196,14 +196,17 @@ view_lines <- function(view, width = text_width, most = screen_lines, colour = F
   })
   end <- function(k) view_end(view, length(view$warnings) - k, width)
   # What is left for the table beside the first k warnings.
-  room <- function(k) most - length(top) - 2 - sum(lengths(alarms[seq_len(k)])) - length(end(k))
+  gap <- ""
+  room <- function(k) most - length(top) - 2 * length(gap) - sum(lengths(alarms[seq_len(k)])) - length(end(k))
   # The first warning stands in any case; further ones where the table still has its place.
   k <- length(alarms)
   while (k > 1 && room(k) < length(table)) k <- k - 1
+  # Empty lines give way before rows do, where that is enough.
+  if (length(table) > room(k) && length(table) <= room(k) + 2) gap <- NULL
   if (length(table) > room(k)) table <- c(table[seq_len(room(k) - 1)], sprintf("  ... and %d more lines", length(table) - room(k) + 1))
   if (length(table) + length(legend) <= room(k)) table <- c(table, vapply(legend, styled, "", "dim", colour, USE.NAMES = FALSE))
   last <- c(unlist(alarms[seq_len(k)]), end(k))
-  c(top, if (length(table) > 0) c("", table), if (length(last) > 0) c("", last))
+  c(top, if (length(table) > 0) c(gap, table), if (length(last) > 0) c(gap, last))
 }
 
 view_end <- function(view, warnings_left, width) {

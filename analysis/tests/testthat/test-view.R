@@ -119,3 +119,14 @@ test_that("a number keeps its % beside it where a sentence folds", {
   expect_equal(fold("slower by 12 % or so", 12), c("slower by", "12 % or so"))
   expect_length(fold(character()), 0)
 })
+
+test_that("empty lines give way before rows do", {
+  view <- list(sentences = paste(rep("word", 120), collapse = " "), table = sprintf("  row %d", 1:13),
+               warnings = paste(rep("busy", 30), collapse = " "),
+               notes = 1, command = "noiselab analyze --all DIR")
+  lines <- on_screen(view)
+  expect_equal(sum(grepl("^  row ", lines)), 13)
+  expect_false(any(lines == "" | grepl("more line", lines)))
+  view$table <- sprintf("  row %d", 1:3)
+  expect_equal(sum(on_screen(view) == ""), 2)
+})
