@@ -95,7 +95,6 @@ check_options() {
     self_check_level=${self_check_level%\%}
     is_level --self-check "$self_check_level" 1
     margin=${margin%\%}
-    [ -z "$margin" ] || is_level --margin "$margin" 5
     check_limits
     ranks_column
     find_used_nodes

@@ -222,7 +222,7 @@ read_schedule() {
     # plain words only; they become options
     local key
     for key in analyses seed margin_percent interval_s; do
-        case ${schedule_values[$key]-} in *[!0-9A-Za-z.%,]*) die 2 "'$schedule': '${schedule_values[$key]}' is not a value of '$key'" ;; esac
+        case ${schedule_values[$key]-} in *[!0-9A-Za-z.%,:=]*) die 2 "'$schedule': '${schedule_values[$key]}' is not a value of '$key'" ;; esac
     done
 }
 

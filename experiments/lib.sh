@@ -107,6 +107,28 @@ is_level() {
         die 2 "$1: '$2' is not a level in percent above 0 (try $3)"
 }
 
+# is_margin MARGIN: refuses what is no margin: of one node's slowdown (1%), or of so many nodes that synchronise so often (1%:nodes=1000,every=1ms)
+is_margin() {
+    local percent=${1%%:*} keys='' key
+    percent=${percent%\%}
+    [[ $percent =~ ^[0-9]*\.?[0-9]*$ && $percent == *[1-9]* ]] ||
+        die 2 "--margin: '$1' is not a margin in percent above 0 (try 1%, or 1%:nodes=1000,every=1ms)"
+    [[ $1 == *:* ]] || return 0
+    keys=,${1#*:}
+    while [ -n "$keys" ]; do
+        key=${keys##*,} keys=${keys%,*}
+        [[ $key =~ ^(nodes=[1-9][0-9]{0,6}|every=[0-9]*\.?[0-9]*(ns|us|ms|s|min|h))$ && $key == *=*[1-9]* ]] ||
+            die 2 "--margin: '$key' is neither nodes=N nor every=TIME (try 1%:nodes=1000,every=1ms)"
+    done
+    [[ $1 == *[:,]nodes=* && $1 == *[:,]every=* ]] ||
+        die 2 "--margin: '$1' does not say how many nodes synchronise how often (try 1%:nodes=1000,every=1ms)"
+}
+
+# margin_of_one_node: ends where the margin is of many nodes, for experiments that do not judge that
+margin_of_one_node() {
+    [[ $margin != *:* ]] || die 2 "--margin: '$margin' is of many nodes, which run $experiment does not judge: give one of one node (try ${margin%%:*})"
+}
+
 # is_list NAME LIST EXAMPLE: refuses empty parts; the shell drops an empty last one
 is_list() {
     [[ ,$2, != *,,* ]] || die 2 "$1: '$2' has an empty part (try $3)"

@@ -78,3 +78,15 @@ join_words <- function(x, last = "and") {
 
 quote_word <- function(x) if (grepl("^[A-Za-z0-9_./:=,@%+-]+$", x)) x else shQuote(x)
 format_count_each <- function(x) vapply(x, format_count, "")
+
+# A time for people: the unit that leaves 1 to 999, four digits.
+format_time <- function(seconds) {
+  one <- function(s) {
+    if (is.na(s)) return("-")
+    scale <- c(s = 1, ms = 1e-3, "\u00b5s" = 1e-6, ns = 1e-9)
+    at <- which(abs(s) >= scale * (1 - 1e-9))
+    unit <- if (length(at) == 0) 4 else at[1]
+    paste(format(signif(s / scale[[unit]], 4), scientific = FALSE, drop0trailing = TRUE), names(scale)[unit])
+  }
+  vapply(seconds, one, "", USE.NAMES = FALSE)
+}

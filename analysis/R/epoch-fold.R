@@ -159,18 +159,6 @@ box_errors <- function(y, t_s, period_s, bins, box, most = 20) {
   list(phase_se = sqrt(se[["phase"]]^2 + edge^2), duty_se = sqrt(se[["duty"]]^2 + 2 * edge^2), amplitude_se = se[["amplitude"]], cost_se = se[["cost"]])
 }
 
-# A time for people: the unit that leaves 1 to 999, four digits.
-format_time <- function(seconds) {
-  one <- function(s) {
-    if (is.na(s)) return("-")
-    scale <- c(s = 1, ms = 1e-3, "\u00b5s" = 1e-6, ns = 1e-9)
-    at <- which(abs(s) >= scale * (1 - 1e-9))
-    unit <- if (length(at) == 0) 4 else at[1]
-    paste(format(signif(s / scale[[unit]], 4), scientific = FALSE, drop0trailing = TRUE), names(scale)[unit])
-  }
-  vapply(seconds, one, "", USE.NAMES = FALSE)
-}
-
 # The series in which periods are looked for: the halves of a launch, and the starts of its raw file in slices.
 
 # A list, one entry per launch x operation x bytes x series: `launch`, `operation`, `bytes`, `series`, `t_s` (middle

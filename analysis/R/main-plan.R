@@ -44,7 +44,7 @@ run_plan <- function(operands, values, form) {
 plan_request <- function(values) {
   effect <- function(name) number_option(name, values[[name]], NULL, 0, 90, "a percentage above 0 and below 90 (try 0.1%)")
   detect <- effect("detect")
-  margin <- effect("margin")
+  margin <- margin_option(values$margin)
   if (is.null(detect) && is.null(margin)) {
     abort_usage("what is sought? give --detect 0.1% (or --margin 0.1%; see --help)")
   }

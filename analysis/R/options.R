@@ -124,7 +124,42 @@ files_option <- function(texts, known, of) {
   files
 }
 
-margin_option <- function(text) percent_option("margin", text, "1%")
+# The one language of margins: "1%" or "1" is of one node's slowdown, "1%:nodes=1000,every=1ms" of the slowdown of a program that synchronises so many
+# nodes so often. NULL where none is asked, else a list: `percent`; `nodes` (1: of one node); `every_s` (s; NA on one node, or where `every` was left
+# out, which only those allow, by `step_known`, who know the program's own step); `at_scale`; `words` ("1 % of one node's slowdown", "1 % on 1,000
+# nodes that synchronise every 1 ms"); `text`, which this function reads again.
+margin_request <- function(text, step_known = FALSE) {
+  if (is.null(text)) return(NULL)
+  asked <- keyed_option("margin", text, c("nodes", "every"))
+  at_scale <- length(asked$keys) > 0
+  most <- if (at_scale) 1e4 else 100
+  plain <- sub("%?$", "%", sub(",", ".", sub("\\s*%$", "", asked$value), fixed = TRUE))
+  example <- if (grepl("^[0-9]*[.][0-9]+%$", plain)) plain else "1%"
+  percent <- number_option("margin", asked$value, NULL, 0, most, sprintf(
+    "a percentage above 0 and below %g (try %s, or %s:nodes=1000,every=1ms)", most, example, example))
+  if (!at_scale) return(list(percent = percent, nodes = 1, every_s = NA_real_, at_scale = FALSE,
+                             words = sprintf("%s %% of one node's slowdown", format_level(percent)), text = text))
+  if (is.null(asked$keys$nodes)) abort_usage("--margin: '", text, "' does not say of how many nodes (try ", asked$value, ":nodes=1000,every=1ms)")
+  nodes <- whole_option(asked$keys$nodes, "--margin: nodes")
+  every_s <- duration_option(asked$keys$every, "--margin: every") %||% NA_real_
+  if (is.na(every_s) && !step_known) {
+    abort_usage("--margin: '", text, "' does not say how often the nodes synchronise (try ", asked$value, ":nodes=", asked$keys$nodes, ",every=1ms)")
+  }
+  list(percent = percent, nodes = nodes, every_s = every_s, at_scale = TRUE, words = margin_scale_words(percent, nodes, every_s), text = text)
+}
+
+margin_scale_words <- function(percent, nodes, every_s) {
+  sprintf("%s %% on %s that synchronise %s", format_level(percent),
+          if (nodes == 1) "1 node" else paste(formatC(nodes, format = "d", big.mark = ","), "nodes"),
+          if (is.na(every_s)) "as often as the program does" else paste("every", format_time(every_s)))
+}
+
+# Percent of one node's slowdown; a margin on many nodes is refused, with what judges it.
+margin_option <- function(text) {
+  asked <- margin_request(text)
+  if (!isTRUE(asked$at_scale)) return(asked$percent)
+  abort_usage("--margin: '", text, "' is of many nodes, which is not judged here: give one of one node (try --margin ", sub(":.*", "", text), ")")
+}
 alpha_option <- function(text) number_option("alpha", text, 0.01, 1e-4, 0.5, "a probability above 0.0001 and below 0.5 (try 0.01)")
 power_option <- function(text) number_option("power", text, 0.95, 0.05, 0.9999, "a probability above 0.05 and below 0.9999 (try 0.95)")
 tested_options <- function(values) list(margin = margin_option(values$margin), alpha = alpha_option(values$alpha), power = power_option(values$power))

@@ -35,7 +35,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
 @test "what cannot be meant, and limits that nobody knows, are refused in one line before anything runs" {
     run_refused '--quick and --full cannot be combined' acceptance --quick --full
     run_refused '--json and --lines cannot be combined' acceptance --json --lines
-    run_refused "--margin: 'much' is not a level" acceptance --margin much
+    run_refused "--margin: 'much' is not a margin in percent above 0 (try 1%, or 1%:nodes=1000,every=1ms)" acceptance --margin much
     run_refused "--classes: cannot read '$BATS_TEST_TMPDIR/none'" acceptance --classes "$BATS_TEST_TMPDIR/none"
     run_refused "--checks: 'noise' is not a check" acceptance --checks noise
     run_refused "--self-check: '0.0' is not a level" acceptance --self-check 0.0

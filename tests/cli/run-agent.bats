@@ -21,6 +21,9 @@ words_of() {
         awk -F '\t' -v name="$1" '{ value = "-"; for (i = 5; i < NF; i++) if ($i == name) value = $(i + 1); print value }'
 }
 
+# quietly COMMAND...: what it says goes where run_refused looks
+quietly() { "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-; }
+
 key() { sed -n "s/^# $1: //p" "$OUT/schedule.tsv"; }
 
 busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
@@ -52,6 +55,21 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_refused '--sweep and --stop-when decided cannot be combined' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,2s --stop-when decided \
         --margin 1 --launches 3
     run_refused '--stop-when: belongs to an agent' run_agent --treatment slurm-accounting --stop-when decided
+}
+
+# bats test_tags=quick
+@test "a margin that is none, or that would not be judged, is refused in one line before anything is made" {
+    local margin
+    for margin in 0 0,5 0.0% -1 1%% much 1.2.3; do
+        run_refused "--margin: '$margin' is not a margin in percent above 0 (try 1%, or 1%:nodes=1000,every=1ms)" run_agent --agent-pid $$ --margin "$margin"
+    done
+    for margin in nodes nodes=0 nodes=1e3 every=1 every=0ms ranks=2; do
+        run_refused "--margin: '$margin' is neither nodes=N nor every=TIME" run_agent --agent-pid $$ --margin "1%:$margin"
+    done
+    run_refused 'does not say how many nodes synchronise how often' run_agent --agent-pid $$ --margin 1%:nodes=1000
+    run_refused 'is of many nodes, which run sensitivity does not judge: give one of one node (try 1%)' \
+        quietly "$BIN/noiselab" run sensitivity --levels 1 --margin 1%:nodes=1000,every=1ms --out "$OUT"
+    [ ! -e "$OUT" ]
 }
 
 @test "a sweep needs a place for its interval, and a template that has one; a list of agents is refused line by line" {
