@@ -1,5 +1,6 @@
 #include "noisegen/recorder/recorder_options.h"
 
+#include "common/sys/nl_account.h"
 #include "common/sys/nl_stat.h"
 #include "common/sys/nl_whole.h"
 #include "noisegen/recorder/source.h"
@@ -138,6 +139,10 @@ struct session {
     struct nl_whole out; /* the trace while it is written */
     char what[256], host[65];
     int64_t account_ns;
+    struct nl_account *cpus; /* where the time of the CPUs went; NULL: no memory for it */
+    struct nl_account_sum account;
+    struct nl_account_cpu *by_cpu; /* NULL: there is no account */
+    pid_t own[NR_MAX_PIDS + 1];
     int ended_status; /* of the command, where it ended by itself; -1 */
 };
 
@@ -186,9 +191,12 @@ static void look_for_ends(struct session *s) {
     }
 }
 
+/* Whether what was asked for is whoever runs on the CPUs. */
+static int is_of_all(const struct nr_options *o) { return o->n_pids == 0 && !o->name && !o->cgroup && !o->command; }
+
 static int start_recorder(struct session *s, const pid_t *pids, int n) {
     const struct nr_options *o = s->o;
-    int is_all = n == 0 && !o->name && !o->cgroup && !o->command;
+    int is_all = is_of_all(o);
     int64_t seconds = o->duration_ns / 1000000000 + 1,
             most = seconds < MOST_BURSTS / BURSTS_PER_SECOND ? seconds * BURSTS_PER_SECOND : MOST_BURSTS;
     struct nr_config config = {
@@ -240,6 +248,31 @@ static int start(struct session *s) {
 
 /* ---- recording ---- */
 
+/* The CPUs' own account, which holds what tasks had against what the kernel says of the CPUs. The command that is recorded is no part of
+ * this program. */
+static void begin_account(struct session *s) {
+    int n = 0;
+    s->own[n++] = -getpid();
+    for (int i = 0; i < s->o->n_except; i++) s->own[n++] = s->o->except[i];
+    s->cpus = nl_account_open("/proc", s->recorder->is_watched, s->recorder->n_cpus, s->own, n, nl_mono_ns);
+    if (s->cpus) nl_account_begin(s->cpus, s->recorder->source == &nr_source_cpu);
+}
+
+/* Where switches were recorded, they say who ran. */
+static void end_account(struct session *s) {
+    const struct nr_recorder *r = s->recorder;
+    if (!s->cpus || !NL_NEW(s->by_cpu, r->n_cpus)) return;
+    nl_account_end(s->cpus, &s->account, s->by_cpu);
+    if (r->source != &nr_source_cpu) return;
+    for (uint32_t i = 0; i < r->tally.n_rows; i++) {
+        const struct nr_row *row = &r->tally.rows[i];
+        int is_own = row->group == NR_NOISELAB || row->group == NR_RANK;
+        if (row->cpu < 0 || row->group > NR_UNKNOWN || row->group == NR_IDLE) continue;
+        *(is_own ? &s->by_cpu[row->cpu].own_ns : &s->by_cpu[row->cpu].tasks_ns) += row->wall_ns;
+    }
+    nl_account_by_record(s->cpus, &s->account, s->by_cpu, 1);
+}
+
 /* Sleeps until a ring is half full, a process ended, a signal came, or the time is over. */
 static int sleep_until(struct session *s, int64_t end_ns, struct pollfd *fds, int max, const sigset_t *signals) {
     int n = nr_fds(s->recorder, fds, max), n_rings = n;
@@ -265,6 +298,7 @@ static int record(struct session *s) {
     for (int i = 0; i < N_STOPS; i++) sigaddset(&stops, stop_signals[i]);
     sigprocmask(SIG_BLOCK, &stops, &before); /* they come only while this program sleeps, so that none is overlooked */
     int64_t account_before_ns = account_ns(s);
+    begin_account(s);
     if (!fds || nr_begin(s->recorder, 0)) goto done;
     int64_t end_ns = s->recorder->origin_ns + (s->o->duration_ns > 0 ? s->o->duration_ns : LONGEST_NS);
     while (!is_stopped && nl_mono_ns() < end_ns) {
@@ -279,9 +313,10 @@ static int record(struct session *s) {
         if (!nr_is_alive(s->recorder, NR_AGENT)) break; /* otherwise its children live on */
         end_ns = end_ns < nl_mono_ns() ? nl_mono_ns() : end_ns;
     }
+    status = nr_end(s->recorder, NULL);
+    end_account(s);
     int64_t account_after_ns = account_ns(s);
     s->account_ns = account_before_ns >= 0 && account_after_ns >= 0 ? account_after_ns - account_before_ns : -1;
-    status = nr_end(s->recorder, NULL);
 done:
     sigprocmask(SIG_SETMASK, &before, NULL);
     free(fds);
@@ -323,6 +358,23 @@ static void describe(struct session *s) {
     else snprintf(s->what, sizeof s->what, "%d CPUs, all tasks", o->n_cpus);
 }
 
+/* Whether more CPU time is unaccounted for than what was seen, or nothing was seen at all. */
+static int has_seen_too_little(const struct nr_summary *s) {
+    double unaccounted_percent = s->has_account ? nl_account_percent_of_cpu(&s->account, s->account.all.unaccounted_ns) : 0;
+    return s->n_takers == 0 || (nr_hides_some(s) && unaccounted_percent > nr_duty_percent(s));
+}
+
+static void say_what_was_not_seen(const struct nr_summary *s) {
+    if (!nr_hides_some(s)) {
+        if (s->n_takers == 0) nl_warn("none of what was asked for ran in this time: there is no trace");
+        return;
+    }
+    nl_warn("%s: nobody accounts for %.3g %% of a CPU (%.3g %% of the time of %d CPUs)%s%s%s",
+            s->n_takers == 0 ? "none of what was asked for was seen, which does not mean that none ran" : "what ran is at least this",
+            nl_account_percent_of_cpu(&s->account, s->account.all.unaccounted_ns), nl_account_unaccounted_percent(&s->account),
+            (int)s->account.n_cpus, s->account.blind[0] ? ": " : "", s->account.blind, s->n_takers == 0 ? "; there is no trace" : "");
+}
+
 static int conclude(struct session *s) {
     static struct nr_summary the_summary;
     struct nr_summary *summary = &the_summary;
@@ -332,6 +384,8 @@ static int conclude(struct session *s) {
         return status;
     }
     summary->ended_status = s->ended_status;
+    summary->is_of_all = is_of_all(s->o);
+    if (s->by_cpu) nr_summary_account(s->recorder, summary, &s->account, s->by_cpu);
     /* what makes the trace less than the truth */
     if (summary->totals.lost > 0)
         nl_warn("%lld records were lost: the trace has holes (%lld bursts are known to be cut)", (long long)summary->totals.lost,
@@ -341,11 +395,9 @@ static int conclude(struct session *s) {
     else nr_print_summary(s->recorder, summary, s->what);
     int is_printed = fflush(stdout) == 0 && !ferror(stdout);
     if (!is_printed) nl_error("cannot write the summary: %s", strerror(errno));
-    if (summary->n_takers == 0) {
-        nl_warn("none of what was asked for ran in this time: there is no trace");
-        status = NL_EXIT_INCONCLUSIVE;
-    } else if (write_out(s, summary) == 0 && is_printed)
-        status = NL_EXIT_OK;
+    say_what_was_not_seen(summary);
+    if (summary->n_takers == 0) status = NL_EXIT_INCONCLUSIVE;
+    else if (write_out(s, summary) == 0 && is_printed) status = has_seen_too_little(summary) ? NL_EXIT_INCONCLUSIVE : NL_EXIT_OK;
     free(summary->trace);
     return status;
 }
@@ -362,7 +414,8 @@ int nr_session(const struct nr_options *o) {
     nl_whole_close(&s.out, 1);
     for (int i = 0; i < s.n_watched; i++)
         if (s.watched[i].pidfd >= 0) close(s.watched[i].pidfd);
-    free(s.watched);
+    NL_FREE(s.watched, s.by_cpu);
+    nl_account_close(s.cpus);
     if (s.recorder) nr_close(s.recorder);
     return status;
 }

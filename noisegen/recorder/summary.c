@@ -113,8 +113,26 @@ int nr_summarise(const struct nr_recorder *r, int64_t group_gap_ns, int64_t acco
     return failed ? -1 : 0;
 }
 
-static double duty_percent(const struct nr_summary *s) {
+void nr_summary_account(const struct nr_recorder *r, struct nr_summary *s, const struct nl_account_sum *account,
+                        const struct nl_account_cpu *cpus) {
+    s->has_account = 1;
+    s->account = *account;
+    s->cpus = cpus;
+    int64_t ended_ns = account->all.tasks_ns - s->wall_ns;
+    if (r->source != &nr_source_proc || ended_ns <= 0) return;
+    s->cpu_ns = s->wall_ns = account->all.tasks_ns;
+    if (100 * (double)ended_ns <= account->resolution_percent * (double)account->span_ns) return; /* it may be those that are there */
+    int at = s->n_takers < NR_MOST_TAKERS ? s->n_takers++ : NR_MOST_TAKERS - 1;
+    for (; at > 0 && s->takers[at - 1].busy_ns < ended_ns; at--) s->takers[at] = s->takers[at - 1];
+    s->takers[at] = (struct nr_taker){.task = "(ended)", .busy_ns = ended_ns, .n_bursts = -1, .typical_ns = -1, .longest_ns = -1};
+}
+
+double nr_duty_percent(const struct nr_summary *s) {
     return s->span_ns > 0 ? 100 * (double)(s->cpu_ns >= 0 ? s->cpu_ns : s->wall_ns) / (double)s->span_ns : 0;
+}
+
+int nr_hides_some(const struct nr_summary *s) {
+    return s->has_account && nl_account_is_blind(&s->account, 0) && (s->is_of_all || s->account.blind[0]);
 }
 
 /* A name without what would end a field of a trace or a table. */
@@ -143,7 +161,8 @@ static void write_burst(const struct nr_recorder *r, FILE *file, int64_t start_n
 
 int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE *file, const char *what, const char *host) {
     fprintf(file, "# noiselab-record: %s\n# group_gap_ns: %" PRId64 "\n# period_ns: %.0f\n# steal_ns: %" PRId64
-            "\n# percent of one CPU: %.6f\n", what, s->rhythm.gap_ns, s->rhythm.period_ns, s->totals.group_ns[NR_STEAL], duty_percent(s));
+            "\n# percent of one CPU: %.6f\n", what, s->rhythm.gap_ns, s->rhythm.period_ns, s->totals.group_ns[NR_STEAL],
+            nr_duty_percent(s));
     write_trace_head(r, file, host, s->span_ns);
     for (size_t i = 0; i < s->n_trace; i++) {
         const struct nr_activity *a = &s->trace[i];
@@ -179,11 +198,29 @@ static void print_takers(const struct nr_summary *s) {
     }
 }
 
+/* Where the time of the CPUs went, and what nobody accounts for. */
+static void print_account(const struct nr_summary *s) {
+    const struct nl_account_sum *a = &s->account;
+    if (a->span_ns == 0) {
+        printf("%-12s not known: /proc/stat cannot be read, so nothing here is known to be all\n", "unaccounted");
+        return;
+    }
+    printf("%-12s %.3g %% of a CPU: %d CPUs were busy for %.4g %%, tasks had %.4g %%, noiselab and what is left out %.4g %%, interrupts "
+           "%.3g %%, steal %.3g %%", "unaccounted", nl_account_percent_of_cpu(a, a->all.unaccounted_ns), (int)a->n_cpus,
+           nl_account_percent_of_cpu(a, a->all.busy_ns), nl_account_percent_of_cpu(a, a->all.tasks_ns),
+           nl_account_percent_of_cpu(a, a->all.own_ns), nl_account_percent_of_cpu(a, a->all.interrupts_ns),
+           nl_account_percent_of_cpu(a, a->all.steal_ns));
+    if (nl_account_is_blind(a, 0) && a->worst.cpu >= 0)
+        printf("; most on CPU %d, %.3g %%", (int)a->worst.cpu, nl_account_percent_of_cpu(a, a->worst.unaccounted_ns));
+    printf(" (resolution %.2g %%)\n", a->resolution_percent * a->n_cpus);
+}
+
 void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, const char *what) {
     char a[32];
     printf("%-12s %s, %.3f s\n", "recorded", what, (double)s->span_ns / 1e9);
     printf("%-12s %s%s%s%s\n", "source", nr_source(r), nr_reason(r)[0] ? " (" : "", nr_reason(r), nr_reason(r)[0] ? ")" : "");
-    printf("%-12s %.4f %% of one CPU (on CPUs %s", "duty", duty_percent(s), duration(s->wall_ns, a, sizeof a));
+    printf("%-12s %s%.4f %% of one CPU (on CPUs %s", "duty", nr_hides_some(s) ? "at least " : "", nr_duty_percent(s),
+           duration(s->wall_ns, a, sizeof a));
     if (s->cpu_ns >= 0 && s->cpu_ns != s->wall_ns) printf(", without the hypervisor's share %s", duration(s->cpu_ns, a, sizeof a));
     if (s->account_ns >= 0) printf("; by the kernel's account %s", duration(s->account_ns, a, sizeof a));
     printf(")\n");
@@ -199,6 +236,7 @@ void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, c
                s->totals.cut, s->totals.not_kept);
     }
     print_takers(s);
+    if (s->has_account) print_account(s);
 }
 
 static json_t *known(int64_t value) { return value >= 0 ? json_integer((json_int_t)value) : json_null(); }
@@ -242,13 +280,14 @@ void nr_print_json(const struct nr_recorder *r, const struct nr_summary *s) {
     int has_period = rhythm->period_ns > 0;
     json_t *json = json_pack(
         "{s:I, s:s, s:o, s:f, s:I, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "span_ns",
-        (json_int_t)s->span_ns, "source", nr_source(r), "source_reason", nl_json_text(nr_reason(r)), "percent_of_cpu", duty_percent(s),
+        (json_int_t)s->span_ns, "source", nr_source(r), "source_reason", nl_json_text(nr_reason(r)), "percent_of_cpu", nr_duty_percent(s),
         "wall_on_cpu_ns", (json_int_t)s->wall_ns, "cpu_ns", known(s->cpu_ns), "account_ns", known(s->account_ns), "steal_ns",
         (json_int_t)t->group_ns[NR_STEAL], "period_ns", has_period ? json_real(rhythm->period_ns) : json_null(), "period_error_ns",
         has_period ? json_real(rhythm->period_error_ns) : json_null(), "group_gap_ns", (json_int_t)rhythm->gap_ns, "groups",
         (json_int_t)s->n_activities, "bursts", (json_int_t)s->n_bursts, "lost", (json_int_t)t->lost, "cut", (json_int_t)t->cut, "not_kept",
         (json_int_t)t->not_kept, "ins", (json_int_t)t->ins, "outs", (json_int_t)t->outs, "ended", ended(s->ended_status), "tasks",
         takers_json(s));
+    json_object_set_new(json, "account", s->has_account ? nl_account_json(&s->account, s->cpus, r->n_cpus) : json_null());
     if (s->n_bursts > 0) add_activities(json, r, s);
     json_dumpf(json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     putchar('\n');

@@ -1,6 +1,7 @@
 /* What a recording shows: from bursts to a trace and its figures. */
 #pragma once
 
+#include "common/sys/nl_account.h"
 #include "noisegen/recorder/recorder.h"
 
 /* Who had the CPUs: the tasks with the most time, and in what rhythm each came. */
@@ -66,14 +67,30 @@ struct nr_summary {
     int64_t blocks_ns[NR_BLOCKS]; /* of wall_ns, by when a burst began */
     struct nr_taker takers[NR_MOST_TAKERS]; /* the busiest tasks */
     int n_takers;
+    int is_of_all;                /* whoever ran was asked for */
+    int has_account;              /* where the time of the watched CPUs went */
+    struct nl_account_sum account;
+    const struct nl_account_cpu *cpus; /* by number */
     int ended_status; /* of a recorded command that ended by itself, as waitpid() has it; -1: none did */
 };
 
 /* Computes everything from the recorder's bursts. group_gap_ns 0: found. @return 0, -1 without memory. */
 int nr_summarise(const struct nr_recorder *recorder, int64_t group_gap_ns, int64_t account_ns, struct nr_summary *summary);
 
+/* Adds where the time of the watched CPUs went (borrowed). By source proc what tasks had that ended meanwhile is in it alone, and becomes
+ * a taker of its own. */
+void nr_summary_account(const struct nr_recorder *recorder, struct nr_summary *summary, const struct nl_account_sum *account,
+                        const struct nl_account_cpu *cpus);
+
 /* @return 0, -1 with errno. */
 int nr_write_trace(const struct nr_recorder *recorder, const struct nr_summary *summary, FILE *file, const char *what, const char *host);
+
+/* Time on CPUs as a share of the recording, in percent of one CPU. */
+double nr_duty_percent(const struct nr_summary *summary);
+
+/* Whether some of what was asked for may have run unseen: more CPU time is unaccounted for than the account resolves, and either
+ * whoever ran was asked for, or tasks of strangers cannot be seen. */
+int nr_hides_some(const struct nr_summary *summary);
 
 /* For people, and as JSON. */
 void nr_print_summary(const struct nr_recorder *recorder, const struct nr_summary *summary, const char *what);

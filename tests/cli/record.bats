@@ -163,6 +163,37 @@ refused() { refused_by noiselab-record "$@"; }
     jq -e '.groups >= 2' <<<"$output"
 }
 
+# unseen OPTION...: what noiselab-record says to a user from whom /proc hides all tasks but its own
+unseen() {
+    run --separate-stderr unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' sh \
+        "$(command -v noiselab-record)" "$@" --duration 1500ms --json
+    echo "$stderr"
+}
+
+@test "where /proc hides who runs nothing is said to be quiet: the CPUs' own account shows what is missing" {
+    [ "$(id -u)" = 0 ] || skip "another user's tasks, and a /proc that hides them, need root"
+    unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc' 2>/dev/null || skip "no mount namespaces here"
+    setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$(command -v noiselab-record)" || skip "another user may not read this folder"
+    cpu=$first_cpu
+    taskset -c "$cpu" "$BUILD/bench/bench_busy" 5ms 10ms 3>&- &
+    started="${started:-} $!"
+    unseen --cpus "$cpu"
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"nobody accounts for"*"hides the tasks of other users"* ]]
+    # half of a CPU runs unseen; whatever else runs there is no less seen
+    jq -e '.percent_of_cpu < 5 and .account.unaccounted_percent > 45 and .account.worst_cpu.cpu == '"$cpu"' and .account.tasks_there - .account.tasks_seen > 20 and
+        (.account.blind | test("hidepid"))' <<<"$output"
+    jq -e '.account | .by_cpu[0] as $c | ($c.busy_ns - $c.own_ns - $c.tasks_ns - $c.interrupts_ns - $c.steal_ns - $c.unaccounted_ns | fabs) <=
+        .resolution_percent / 100 * .span_ns' <<<"$output"
+    unseen --name bench_busy
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"which does not mean that none ran"* ]]
+    # the same for who may see them
+    run --separate-stderr noiselab-record --cpus "$cpu" --duration 1500ms --json
+    [ "$status" -eq 0 ]
+    jq -e '.percent_of_cpu > 45 and (.account.unaccounted_percent <= 10) and .account.blind == null' <<<"$output"
+}
+
 @test "a recorder that is hung up or killed leaves nothing of its command behind" {
     for signal in HUP KILL; do
         noiselab-record --source schedstat --duration 100s -- sh -c "sleep 1000.5 & echo \$! >inner.$signal; sleep 1000.5" 3>&- &
