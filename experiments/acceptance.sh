@@ -39,11 +39,12 @@ What is checked:
   --ranks N         number of ranks (default: one per allowed core)
   --seed N          seed of all random orders and of the choice of the node of the self-check (default: from the clock)
 
-Criteria (without the first two: nodes against each other, or what a node's noise would cost 1,000 such nodes; and what
-needs no limit, such as data errors):
+Criteria (without the first three wrong data fail, and a node that is worse than the others, which takes three nodes;
+the noise is measured and printed with who makes it, and not judged):
+  --margin MARGIN   5%:nodes=1000,every=1ms: how much slower the noise of each node may make a program on so many nodes
+                    that synchronise so often; 5%: by how much a node may be worse than the others, or slower alone
   --limits FILE     your own limits, checked before anything runs
   --reference DIR   limits learnt from an acceptance campaign that was good (may be given again)
-  --margin PERCENT  by which a node may be worse than the others (default: by kind of figure, see --write-limits)
   --classes FILE    classes of nodes that may be compared, a line CLASS NODE... each (default: found by hardware and network)
   --write-limits    print a template of a file for --limits, with the margins
 
@@ -52,7 +53,7 @@ node as bad as this could be missed, and the verdict cannot be pass; a short lau
 whether the run was insensitive or something is broken. Needs two nodes.
   --self-check P[:TIME]  percent of one CPU, and how long (default 1:40s); none: without
 
-Exit status: 0 pass, 1 fail, 3 inconclusive. The verdict is in CAMPAIGN/verdict.json, that of each node in
+Exit status: 0 pass, or nothing was asked and nothing failed; 1 fail, 3 inconclusive. The verdict is in CAMPAIGN/verdict.json, that of each node in
 CAMPAIGN/nodes/HOST.txt (for noiselab-node-health).
   --json            the verdict as JSON in place of the table
   --lines           as lines "name: value unit", for ReFrame and Pavilion

@@ -35,7 +35,7 @@ begin() {
         utc %Y%m%dT%H%M%SZ
         campaign=${out:-noiselab-$experiment-$REPLY}
         [ -z "$margin" ] || is_margin "$margin"
-        margin_of_one_node
+        [ "$experiment" = acceptance ] || margin_of_one_node
         [ -z "$stop_when" ] || [ -z "$margin" ] || set -- "$@" --margin "$margin"
         refuse_scheduled
         find_nodes

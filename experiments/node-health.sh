@@ -11,8 +11,8 @@ Usage: noiselab-node-health [OPTIONS] [FILE|DIR]
 
 Says what the last acceptance run found of this node. FILE is the node's file HOST.txt of an acceptance campaign
 (CAMPAIGN/nodes/HOST.txt); DIR the folder of them, in which that of this host is taken (default /etc/noiselab/nodes,
-which may be a link). Nothing is measured, started or changed; on a failed verdict the command that would drain the
-node is printed, for an administrator to run.
+which may be a link). Nothing is measured, started or changed; on a failed verdict that somebody asked for (by a margin,
+limits or a reference, or of wrong data) the command that would drain the node is printed, for an administrator to run.
 
   --max-age TIME  a verdict older than this says nothing any more (such as 36h, 2d; default: any age)
   --host NAME     another node than this one
@@ -111,11 +111,24 @@ fi
 [ "$age_s" -ge -300 ] || stop 2 "'$file': its verdict is of $ended, which is yet to come: look at the clocks of this node and of the one that judged"
 if [ -n "$max_age_s" ] && [ "$age_s" -gt "$max_age_s" ]; then stop 3 "the last verdict of $host ($verdict, $ended) is older than $max_age"; fi
 
-echo "$host: $verdict ($ended)"
+# files of versions that asked a question of their own have no such line
+asked=$(value asked)
+case $asked in
+'' | yes | no) ;;
+*) stop 2 "'$file': its line 'asked' is neither yes nor no" ;;
+esac
+
+words=$verdict
+[ "$asked$verdict" != noinconclusive ] || words='measured, not judged: no margin, limits or reference were given'
+echo "$host: $words ($ended)"
 case $verdict in
 pass) exit 0 ;;
 inconclusive) exit 3 ;;
 esac
+if [ "$asked" = no ]; then
+    echo "no draining is proposed: nobody gave a margin, limits or a reference, by which this node would be judged"
+    exit 1
+fi
 failed=$(sed -n 's/^failed: *//p' "$file" | head -n 5 | paste -sd ';' -)
 reason=$(plain "noiselab: ${failed:-acceptance failed}, $ended" '<>[]')
 [ -n "$namesakes" ] || host=${host%%.*}

@@ -1,8 +1,12 @@
 # What an acceptance verdict looks like: for people, for programs, one file per node.
 
+# A value that has no end: bursts leave no time to work, or no record is long enough to bound them.
+unbounded_words <- "more than the record can say"
+
 format_figure <- function(value, unit) {
   one <- function(v, u) {
     if (is.na(v)) return("-")
+    if (is.infinite(v)) return(unbounded_words)
     switch(u, ns = format_time(v / 1e9), bytes_per_s = paste0(scaled_bytes(v), "/s"), bytes = scaled_bytes(v),
            percent = paste(format_effect(v, FALSE), "%"), per_s = paste(format_effect(v, FALSE), "/s"), count = format_count(v), launches = counted(v, "launch", "launches"),
            format_effect(v, FALSE))
@@ -33,7 +37,7 @@ most_failing <- 40
 format_acceptance <- function(result) {
   rows <- result$checks
   why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
-  c(wrap_line(result$noise), result$answer, "", table_lines(checks_table(result), indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)),
+  c(wrap_line(result$answer), wrap_line(result$noise), wrap_line(result$hint), "", table_lines(checks_table(result), indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)),
     "", failing_lines(result), wrap_line(sprintf("self-check: %s (%s)", result$self_check$verdict, result$self_check$reason)), "",
     node_lines(result), period_lines(result), format_notes(unique(result$notes)))
 }
@@ -61,11 +65,11 @@ acceptance_view <- function(result, operands) {
   bad <- bad[!duplicated(paste(bad$check, bad$entity)), ]
   failed <- sprintf("%s%s, %s: %s", ifelse(nzchar(bad$entity), paste0(bad$entity, ": "), ""), bad$check, figure_interval(bad), bad$todo)
   open <- rows[rows$verdict == "inconclusive" & nzchar(rows$reason), ]
-  noise <- if (any(result$judgements$kind == "scale")) result$noise else utils::head(result$noise, 2)
+  noise <- if (any(result$judgements$kind == "scale") || length(result$asked) == 0) result$noise else utils::head(result$noise, 2)
   self <- if (result$self_check$verdict != "skipped" || length(noise) == 0) {
     sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason)
   }
-  new_view(c(noise, result$answer, self), table,
+  new_view(c(result$answer, noise, self, result$hint), table,
            "value: of the worst node or link, with its interval", c(failed, sprintf("%s: %s", open$check, open$reason)),
            length(unique(result$notes)),
            all_command(operands, "acceptance"), report_beside(operands))
@@ -111,16 +115,17 @@ period_lines <- function(result) {
                       format_time(best$period_s), format_p(best$p))), "")
 }
 
-acceptance_tables <- c("estimates", "figures", "checks", "judgements", "nodes", "comparisons", "mismatches", "periods", "histograms")
+acceptance_tables <- c("estimates", "figures", "checks", "judgements", "nodes", "comparisons", "mismatches", "periods", "histograms", "causes")
 
 acceptance_head <- function(result) c(
   pick(result, c("verdict", "answer", "judged", "complete", "ended_utc", "alpha")),
-  list(noise = texts(result$noise), launches = texts(names(result$acceptance$launches)),
+  list(asked = texts(result$asked), at_scale = list(nodes = result$at_scale$nodes, every_ns = 1e9 * result$at_scale$every_s, margin_percent = result$at_scale$percent),
+       noise = texts(result$noise), hint = result$hint, launches = texts(names(result$acceptance$launches)),
        self_check = pick(result$self_check, c("verdict", "chosen", "named", "reason", "each")))
 )
 
 acceptance_data <- function(result) {
-  c(list(estimates = acceptance_estimates(result)), pick(result, c("checks", "nodes", "margins", "judgements", "figures", "mismatches", "periods")))
+  c(list(estimates = acceptance_estimates(result)), pick(result, c("checks", "nodes", "margins", "judgements", "figures", "mismatches", "periods", "causes")))
 }
 
 # `name: value unit`, with names that stay the same from run to run.
@@ -131,7 +136,8 @@ acceptance_lines <- function(result, host = NULL) {
                                       gsub(" ", "_", sub("measured, not judged", "not_judged", result$checks$verdict)))
   integrity <- result$judgements[result$judgements$check == "integrity" & result$judgements$entity == "", ]
   c(checks, if (nrow(integrity) > 0) sprintf("integrity.mismatches: %s count", format_count(integrity$value)),
-    sprintf("%s: %s %s", f$name, vapply(f$value, format, "", digits = 7, scientific = FALSE, trim = TRUE), f$unit))
+    sprintf("%s: %s %s", f$name, ifelse(is.infinite(f$value), gsub(" ", "_", unbounded_words),
+                                        vapply(f$value, format, "", digits = 7, scientific = FALSE, trim = TRUE)), f$unit))
 }
 
 write_node_files <- function(result, dir) {
@@ -145,7 +151,9 @@ write_node_files <- function(result, dir) {
     }
     own <- bad[mine[[node$host]], ]
     head <- own[!duplicated(paste(own$check, own$entity)), ]
-    write_output(c(paste0("verdict: ", node$verdict), paste0("ended_utc: ", result$ended_utc),
+    # wrong data need no question
+    asked <- length(result$asked) > 0 || any(own$source == "always")
+    write_output(c(paste0("verdict: ", node$verdict), paste0("ended_utc: ", result$ended_utc), paste0("asked: ", if (asked) "yes" else "no"),
                    sprintf("failed: %s %s: %s %s (%s)", head$check, head$entity, what_words(head), figure_interval(head), head$limit),
                    if (node$verdict == "inconclusive") paste0("why: ", node$reason), paste0("self_check: ", result$self_check$verdict),
                    acceptance_lines(result, node$host)), file.path(dir, paste0(node$host, ".txt")))
@@ -187,7 +195,8 @@ openmetrics_lines <- function(result) {
   label <- paste(metric_label("check", f$check), metric_label("variant", f$variant), metric_label("metric", f$metric),
                  metric_label("size", ifelse(is.na(f$size), "", format_count_each(f$size))),
                  metric_label("entity", f$entity), metric_label("unit", f$unit), sep = ",")
-  number <- function(x) ifelse(is.na(x), "NaN", vapply(x, format, "", digits = 9, trim = TRUE))
+  number <- function(x) ifelse(is.finite(x), vapply(x, format, "", digits = 9, trim = TRUE), "NaN")
+  unbounded <- is.infinite(f$value)
   gauge <- function(name, help, labels, value) {
     name <- paste0("noiselab_acceptance_", name)
     c(paste("# TYPE", name, "gauge"), paste("# HELP", name, help), sprintf("%s%s %s", name,
@@ -199,6 +208,8 @@ openmetrics_lines <- function(result) {
     gauge("node", "verdict of each node", paste(metric_label("host", result$nodes$host), metric_label("verdict", result$nodes$verdict),
                                                 sep = ","), 1),
     gauge("figure", "mean of each figure, in its unit", label, number(f$value)),
+    if (any(unbounded)) gauge("unbounded", paste("a figure without an end:", unbounded_words),
+                              paste(label[unbounded], metric_label("is", unbounded_words), sep = ","), 1),
     gauge("figure_low", "lower end of its interval", label, number(f$ci_low)),
     gauge("figure_high", "upper end of its interval", label, number(f$ci_high)), "# EOF")
 }

@@ -1,10 +1,14 @@
 # The verdict on an acceptance campaign (docs/methods.md, Judging): wrong data, lost nodes, limits of the user or learnt from a reference, nodes and
 # links against the others of their class, and whether the localiser named the node with a known load, without which it cannot pass. `margin`:
-# percent by which a node may be worse than the others; NULL: that of each kind of figure. Gives an `nl_acceptance_verdict`: `verdict`, `answer`,
-# `judged` (`noise`, `data`, `nothing`), and tables: `checks`, `judgements` (a row per thing judged), `figures`, `nodes`, `comparisons`.
+# percent by which a node may be worse than the others; NULL: that of each kind of figure; a list of `percent`, `nodes` and `every_s`: how much its
+# noise may cost so many nodes. Gives an `nl_acceptance_verdict`: `verdict`, `answer`, `judged` (`noise`, `data`, `nothing`), `asked` (`margin`,
+# `limits`, `reference`: what somebody gave to judge by), and tables: `checks`, `judgements` (a row per thing judged), `figures`, `nodes`, `comparisons`.
 judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha = 0.01, margin = NULL, limits_name = "limits",
                              classes = NULL) {
-  margins <- margins_in_use(margin, attr(limits, "margins"))
+  own_margins <- attr(limits, "margins")
+  margins <- margins_in_use(if (!is.list(margin)) margin, own_margins)
+  at_scale <- scale_question(margin, if ("scale" %in% own_margins$kind) utils::tail(own_margins$percent[own_margins$kind == "scale"], 1))
+  asked <- c("margin", "limits", "reference")[!c(is.null(margin), is.null(limits), is.null(reference))]
   units <- acceptance_units(acceptance)
   watched <- watched_time(acceptance)
   figures <- figure_table(units, alpha, watched)
@@ -22,29 +26,30 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
     node_judgements(comparisons)
   ))
   judgements <- bind_rows(list(judgements, uncompared_judgements(judgements, figures, classes)))
-  scale_margin <- margins$percent[margins$kind == "scale"]
   scans <- detour_scans(acceptance$paths)
-  scale <- noise_at_scale(acceptance, scans, scale_margin, alpha)
-  judgements <- bind_rows(list(judgements, scale_judgements(scale, judgements, acceptance$hosts, scale_margin)))
-  figures <- scale_figures(scale, figures)
+  scale <- noise_at_scale(acceptance, scans, at_scale, alpha)
+  judgements <- bind_rows(list(judgements, scale_judgements(scale, judgements, acceptance$hosts, at_scale)))
+  figures <- scale_figures(scale, figures, at_scale)
   judgements$todo <- ifelse(judgements$verdict == "pass", "", vapply(acceptance_checks[judgements$check], `[[`, "", "todo"))
   figures$verdict <- figure_verdicts(figures, judgements)
   checks <- check_table(acceptance, figures, judgements)
   kinds <- unique(margin_kinds(comparisons$check, comparisons$metric))
-  result <- list(judged = if (any(judgements$kind %in% noise_kinds)) "noise" else if (nrow(judgements) > 0) "data" else "nothing", checks = checks, judgements = judgements, figures = figures,
+  result <- list(asked = asked, at_scale = at_scale, judged = if (any(judgements$kind %in% noise_kinds)) "noise" else if (nrow(judgements) > 0) "data" else "nothing", checks = checks, judgements = judgements, figures = figures,
                  comparisons = comparisons, margins = margins, self_check = self_check,
                  ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, scans, alpha),
                  notes = c(acceptance$notes, if (length(acceptance$hosts) < 3) sprintf(
-                   "%s: none is compared with the others, which takes three; limits, a reference, wrong words and what the noise would cost at scale judge",
+                   "%s: none is compared with the others, which takes three; only wrong words, a margin, limits or a reference judge",
                    counted(length(acceptance$hosts), "node")), class_notes(classes), comparable$notes, referred$notes,
                            if (NROW(comparisons) > 0) margins_note(margins, kinds)),
                  alpha = alpha, classes = classes, acceptance = acceptance)
-  result$noise <- c(noise_lines(acceptance, figures), scale_line(scale, judgements, scale_margin))
+  result$causes <- noise_causes(acceptance, figures, at_scale)
+  result$noise <- c(noise_lines(acceptance, figures, result$causes), scale_line(scale, judgements, at_scale, result$causes))
   result$complete <- !any(acceptance$progress$complete < acceptance$progress$planned) &&
     all(vapply(acceptance$launches, function(info) identical(info$ended, "complete"), TRUE))
   result$nodes <- node_verdicts(result)
   result$verdict <- overall_verdict(result)
   result$answer <- acceptance_answer(result)
+  result$hint <- verdict_hint(result)
   structure(result, class = "nl_acceptance_verdict")
 }
 
@@ -313,6 +318,14 @@ node_verdicts <- function(result) {
   }))
 }
 
+# How a first run becomes a verdict, without measuring again where a margin does.
+verdict_hint <- function(result) {
+  if (length(result$asked) > 0) return(NULL)
+  dirs <- paste(vapply(result$acceptance$dirs, quote_word, ""), collapse = " ")
+  sprintf(paste("For a verdict: noiselab analyze acceptance --margin 5%%:nodes=1000,every=1ms %s (your margin in place of 5 %%); or run again with",
+                "--reference %s, if this is a good state, or with --limits FILE."), dirs, dirs)
+}
+
 acceptance_answer <- function(result) {
   rows <- result$judgements
   bad <- rows[rows$verdict == "fail", ]
@@ -323,8 +336,10 @@ acceptance_answer <- function(result) {
                   ")."))
   }
   if (result$judged != "noise") {
-    return(sprintf("%sNOISE NOT JUDGED (no limits, reference or other nodes). To make limits: noiselab analyze acceptance --write-limits %s >my.limits",
-                   if (result$judged == "data") "DATA CORRECT, " else "", paste(vapply(result$acceptance$dirs, quote_word, ""), collapse = " ")))
+    return(sprintf("%sNOISE %s on %s: %s.", if (result$judged == "data") "DATA CORRECT, " else "",
+                   if (length(result$asked) == 0) "MEASURED, NOT JUDGED" else "NOT JUDGED", counted(length(result$acceptance$hosts), "node"),
+                   if (length(result$asked) == 0) "no margin, limits or reference were given, and it takes three nodes to compare them" else
+                     "nothing that was measured can be judged by what was given"))
   }
   if (result$self_check$verdict == "inconclusive") {
     return(paste0(lead, "this run could not have seen a bad node (self-check: ", result$self_check$reason, ")."))

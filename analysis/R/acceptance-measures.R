@@ -15,7 +15,7 @@ acceptance_margins <- do.call(rbind, list(
   figure_kind("collective", 20, 1000, "ns", "times of collectives and what one node costs them"),
   figure_kind("longest", 100, 1e5, "ns", "longest times and quantiles"),
   figure_kind("ratio", 5, 0.02, "ratio", "ratios", "less"),
-  figure_kind("scale", 5, 0, "percent", "what a node's noise would cost 1,000 such nodes that synchronise every 1 ms: of the program's time",
+  figure_kind("scale", NA, 0, "percent", "what a node's noise would cost 1,000 such nodes that synchronise every 1 ms: of the program's time",
               scale = "linear")
 ))
 
@@ -262,7 +262,7 @@ margin_of <- function(margins, kind, against, scale, worse) {
 }
 
 margins_note <- function(margins, kinds) {
-  shown <- margins[margins$kind %in% kinds, ]
+  shown <- margins[margins$kind %in% kinds & !is.na(margins$percent), ]
   if (nrow(shown) == 0) return(NULL)
   paste0("margins (--margin, or a line `margin KIND PERCENT % [FLOOR UNIT]` of the limits): ",
          paste0(shown$kind, " ", format_effect(shown$percent, FALSE), " %",
@@ -388,7 +388,7 @@ limits_template <- function(judged = NULL) {
     "# check[.variant].metric[ SIZE] <= VALUE UNIT; without variant or size the limit is of all of them. A limit is kept when the whole",
     "# confidence interval of a figure keeps it. Words that arrive wrong fail in any case.",
     "# By how much a node may be worse than the others, by kind of figure: margin KIND PERCENT % [FLOOR UNIT]. These are noiselab's own:",
-    paste0("# margin ", acceptance_margins$kind, " ", acceptance_margins$percent, " % ",
+    paste0("# margin ", acceptance_margins$kind, " ", ifelse(is.na(acceptance_margins$percent), "VALUE", acceptance_margins$percent), " % ",
            format(acceptance_margins$floor, scientific = FALSE, trim = TRUE, drop0trailing = TRUE), " ",
            vapply(limit_units[acceptance_margins$unit], function(u) names(u)[1], ""), "   # ", acceptance_margins$what),
     paste0("# Units: ", paste(vapply(limit_units, function(u) paste(names(u), collapse = " "), ""), collapse = "; "), "."), lines)

@@ -43,16 +43,22 @@ run_compare <- function(dirs, values, form) {
 
 # noiselab analyze acceptance.
 
+# NULL, a percentage by which a node may be worse than the others, or what the noise may cost many nodes: `percent`, `nodes`, `every_s`.
+acceptance_margin <- function(text) {
+  asked <- margin_request(text)
+  if (isTRUE(asked$at_scale)) asked[c("percent", "nodes", "every_s")] else asked$percent
+}
+
 analyze_acceptance <- function(dirs, values, form) {
   alpha <- alpha_option(values$alpha)
-  margin <- margin_option(values$margin)
+  margin <- acceptance_margin(values$margin)
   if (length(dirs) == 0 && length(intersect(c("limits", "classes"), names(values))) > 0) {
     return(c(if (!is.null(values$limits)) sprintf("%s: %d limit(s)", values$limits, nrow(read_limits(values$limits))),
              if (!is.null(values$classes)) sprintf("%s: %d node(s)", values$classes, NROW(read_classes(values$classes)))))
   }
   if (length(dirs) == 1 && !isTRUE(values[["write-limits"]])) {
     values <- as_asked(values, dirs, c("limits", "classes", "reference", "margin"))
-    margin <- margin_option(values$margin)
+    margin <- acceptance_margin(values$margin)
   }
   if (length(dirs) == 0) {
     if (isTRUE(values[["write-limits"]])) return(limits_template())
@@ -68,10 +74,11 @@ analyze_acceptance <- function(dirs, values, form) {
   for (what in intersect(names(write), names(values$write))) write_output(write[[what]](result), values$write[[what]])
   if (!is.null(values$write$nodes)) write_node_files(result, values$write$nodes)
   answered(form, values$table, acceptance_head(result), acceptance_data(result), result$notes, format_acceptance(result), if (isTRUE(values$lines)) {
-    c(sprintf("%s: %s", c("verdict", "self_check", "judged", "complete"),
-              c(result$verdict, result$self_check$verdict, result$judged, if (result$complete) "yes" else "no")),
+    c(sprintf("%s: %s", c("verdict", "self_check", "judged", "complete", "asked"),
+              c(result$verdict, result$self_check$verdict, result$judged, if (result$complete) "yes" else "no",
+                if (length(result$asked) > 0) "yes" else "no")),
       acceptance_lines(result))
-  } else acceptance_view(result, dirs), c(result$answer, result$notes), result$verdict,
+  } else acceptance_view(result, dirs), c(result$answer, result$notes), if (length(result$asked) > 0 || result$verdict == "fail") result$verdict,
   list(comparisons = result$comparisons, histograms = if (identical(values$table, "histograms")) node_histograms(result$acceptance)))
 }
 

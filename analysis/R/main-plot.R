@@ -40,7 +40,10 @@ run_plot <- function(operands, values, form) {
   of <- unique(vapply(rows, function(plot) plot$of %||% "noise", ""))
   if (length(of) > 1) abort_usage("plots of ", join_words(c(noise = "noise", acceptance = "an acceptance campaign", nights = "several nights")[of]), " are drawn apart")
   # judged as in the campaign itself
-  if (of == "acceptance") values <- as_asked(values, dirs, c("limits", "classes", "reference"))
+  if (of == "acceptance") {
+    values <- as_asked(values, dirs, c("limits", "classes", "reference", "margin"))
+    margin <- acceptance_margin(values$margin)
+  }
   write_plots(rows, switch(of, noise = report_analysis(read_campaign(dirs, arms = "any"), alpha, margin), acceptance = unclass(judge_dirs(dirs, values, alpha, margin)),
                            nights = unclass(trend_of(dirs, values, alpha, margin))), target)
 }

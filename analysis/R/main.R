@@ -263,7 +263,7 @@ run_report <- function(dirs, values, form) {
   if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
   alpha <- alpha_option(values$alpha)
   values <- as_asked(values, dirs, if (all(vapply(dirs, has_acceptance, TRUE))) c("limits", "classes", "reference", "margin") else "margin")
-  margin <- margin_option(values$margin)
+  margin <- if (all(vapply(dirs, has_acceptance, TRUE))) acceptance_margin(values$margin) else margin_option(values$margin)
   file <- values$out %||% file.path(dirs[1], "report.html")
   if (dir.exists(dirs[1])) check_report_file(file)
   if (all(vapply(dirs, has_acceptance, TRUE))) {

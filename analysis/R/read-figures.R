@@ -23,7 +23,8 @@ accept_keys <- keys_of(
   "others[]" = "host:text n_cpus:number reason:string record:object",
   "others[].record" = paste("source:text source_reason:string span_ns:number wall_on_cpu_ns:number lost:number not_kept:number steal_ns:number",
                             "tasks:objects"),
-  "others[].record.tasks[]" = "task:text busy_ns:number bursts:number burst_ns:number longest_ns:number period_ns:number cpus:string"
+  "others[].record.tasks[]" = paste("task:text busy_ns:number bursts:number burst_ns:number longest_ns:number period_ns:number cpus:string",
+                                    "pid:number processes:number pids:string cgroup:string main_bursts:number main_busy_ns:number")
 )
 
 # Read a campaign of acceptance launches. Launches that died are read up to their last complete line. Signals `nl_error_schema`, `nl_error_damaged`
@@ -172,11 +173,16 @@ read_others <- function(info) {
       return(list(launch = info$launch, host = other$host, reason = printable(other$reason %||% "it was not recorded"), n_cpus = other$n_cpus))
     }
     tasks <- bind_rows(lapply(record$tasks, function(t) {
-      data.frame(task = printable(t$task), busy_s = seconds(t$busy_ns), bursts = t$bursts %||% NA_real_, burst_s = seconds(t$burst_ns),
-                 longest_s = seconds(t$longest_ns), period_s = seconds(t$period_ns), cpus = printable(t$cpus %||% ""))
+      # older records have neither processes nor the bursts that make up a task's time: there all of them do
+      n_main <- t$main_bursts %||% t$bursts %||% NA_real_
+      data.frame(task = printable(t$task), pid = t$pid %||% NA_real_, processes = t$processes %||% NA_real_, pids = printable(t$pids %||% ""),
+                 cgroup = printable(t$cgroup %||% ""), is_kernel = isTRUE(t$kernel), busy_s = seconds(t$busy_ns), bursts = t$bursts %||% NA_real_,
+                 burst_s = seconds(t$burst_ns), longest_s = seconds(t$longest_ns), main_bursts = n_main,
+                 main_busy_s = if (is.null(t$main_bursts)) seconds(t$busy_ns) else seconds(t$main_busy_ns), period_s = seconds(t$period_ns),
+                 cpus = printable(t$cpus %||% ""))
     }))
     lengths <- record$cpu_activity_lengths
-    list(launch = info$launch, host = other$host, reason = NA_character_, n_cpus = other$n_cpus, source = record$source,
+    list(launch = info$launch, host = other$host, reason = NA_character_, n_cpus = other$n_cpus, source = record$source, steal_s = seconds(record$steal_ns),
          why = printable(record$source_reason %||% ""), span_s = seconds(record$span_ns), busy_s = seconds(record$wall_on_cpu_ns),
          blocks_s = numbers(record$block_busy_ns) / 1e9, tasks = tasks,
          lengths = data.frame(seconds = pmax(1, numbers(lapply(lengths, `[[`, 1))) / 1e9, n = numbers(lapply(lengths, `[[`, 2))),

@@ -53,7 +53,9 @@ static void end(struct nr_recorder *r) {
         const struct nr_task *known = nr_tasks_at(&r->tasks, (uint32_t)task->tid);
         struct nr_row *row = nr_tally_row(&r->tally, r->arm, task->stat.cpu, known->name, (enum nr_group)known->group);
         r->totals.group_ns[known->group] += ns;
-        if (row) row->cpu_ns = (row->cpu_ns < 0 ? 0 : row->cpu_ns) + ns;
+        if (!row) continue;
+        row->cpu_ns = (row->cpu_ns < 0 ? 0 : row->cpu_ns) + ns;
+        nr_tally_process(&r->tally, row, task->pid, ns);
     }
     if (n >= 0) free(seen);
 }

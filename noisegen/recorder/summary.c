@@ -189,6 +189,8 @@ static void print_takers(const struct nr_summary *s) {
     for (int i = 0; i < s->n_takers && i < SHOWN_TAKERS; i++) {
         const struct nr_taker *t = &s->takers[i];
         printf("%-12s %-15s %.4g %% of a CPU", i == 0 ? "who ran" : "", t->task, percent_of_cpu(s, t->busy_ns));
+        if (t->pid > 0) printf(", PID %d", (int)t->pid);
+        else if (t->n_processes > 1) printf(", %d processes", t->n_processes);
         if (t->n_bursts > 0)
             printf(", %.3g bursts per second of %s (longest %s), %s%s", bursts_per_s(s, t),
                    duration(t->typical_ns, typical, sizeof typical), duration(t->longest_ns, longest, sizeof longest),
@@ -241,13 +243,22 @@ void nr_print_summary(const struct nr_recorder *r, const struct nr_summary *s, c
 
 static json_t *known(int64_t value) { return value >= 0 ? json_integer((json_int_t)value) : json_null(); }
 
+static json_t *taker_json(const struct nr_summary *s, const struct nr_taker *t) {
+    json_t *pid = t->pid > 0 ? json_integer(t->pid) : json_null();
+    json_t *period = t->period_ns > 0 ? json_real(t->period_ns) : json_null();
+    json_t *json = json_pack("{s:o, s:o, s:i, s:s, s:o, s:b, s:I, s:f}", "task", nl_json_text(t->task), "pid", pid, "processes",
+                             t->n_processes, "pids", t->pids, "cgroup", nl_json_text(t->cgroup[0] ? t->cgroup : NULL), "kernel",
+                             t->is_kernel, "busy_ns", (json_int_t)t->busy_ns, "percent_of_cpu", percent_of_cpu(s, t->busy_ns));
+    nl_json_set(json, "bursts", known(t->n_bursts), "burst_ns", known(t->typical_ns), "longest_ns", known(t->longest_ns), "main_bursts",
+        json_integer((json_int_t)t->n_main), "main_busy_ns", json_integer((json_int_t)t->main_ns), "period_ns", period, "cpus",
+        json_string(t->cpus), NULL);
+    return json;
+}
+
 static json_t *takers_json(const struct nr_summary *s) {
     json_t *array = json_array();
     for (const struct nr_taker *t = s->takers; t < s->takers + s->n_takers; t++)
-        json_array_append_new(array, json_pack("{s:o, s:I, s:f, s:o, s:o, s:o, s:o, s:s}", "task", nl_json_text(t->task), "busy_ns",
-                                (json_int_t)t->busy_ns, "percent_of_cpu", percent_of_cpu(s, t->busy_ns), "bursts", known(t->n_bursts),
-                                "burst_ns", known(t->typical_ns), "longest_ns", known(t->longest_ns), "period_ns",
-                                t->period_ns > 0 ? json_real(t->period_ns) : json_null(), "cpus", t->cpus));
+        json_array_append_new(array, taker_json(s, t));
     return array;
 }
 

@@ -6,15 +6,23 @@
 
 /* Who had the CPUs: the tasks with the most time, and in what rhythm each came. */
 
-enum { NR_MOST_TAKERS = 12 };
+enum { NR_MOST_TAKERS = 24, NR_APART = 4 /* processes of one name that are kept apart */ };
 
-/* All tasks of one name; of the kernel's threads what stands before the slash (kworker/1:2 is kworker). */
+/* A process; or all of one name: of the kernel's threads what stands before the slash (kworker/1:2 is kworker), and those of a name of
+ * which none has a large part of its time. */
 struct nr_taker {
     char task[16];
+    pid_t pid;          /* 0: several processes, or not known */
+    int n_processes;    /* 0: not known */
+    char pids[48];      /* the busiest of them */
+    char cgroup[128];   /* of the process, as /proc/PID/cgroup has it, its end where it is longer; "": not known, it ended, or several */
+    int is_kernel;      /* threads of the kernel */
     int64_t busy_ns;    /* on CPUs */
     int64_t n_bursts;   /* bursts as the task's own activities; -1: this source sees none, nor what follows */
     int64_t typical_ns; /* the median of their time on CPUs */
     int64_t longest_ns;
+    int64_t n_main;     /* of the bursts those that make up its time: a fifth as long as the usual one (by CPU time), or longer ... */
+    int64_t main_ns;    /* ... and their time on CPUs */
     double period_ns;   /* 0: none found */
     char cpus[48];      /* those with a twentieth of its time or more, the busiest first */
 };

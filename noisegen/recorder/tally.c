@@ -19,6 +19,7 @@ void nr_tally_free(struct nr_tally *t) {
     nr_map_free(&t->index);
     nr_map_free(&t->bins);
     nr_map_free(&t->threads);
+    nr_map_free(&t->processes);
     *t = (struct nr_tally){0};
 }
 
@@ -50,6 +51,12 @@ void nr_tally_burst(struct nr_tally *t, const struct nr_burst *burst) {
     if (count) ++*count;
     uint64_t *thread = burst->tid > 0 ? nr_map_at(&t->threads, *number << 32 | (uint32_t)burst->tid) : NULL;
     if (thread && ++*thread == 1) row->n_threads++;
+}
+
+void nr_tally_process(struct nr_tally *t, const struct nr_row *row, pid_t pid, int64_t ns) {
+    if (nr_map_reserve(&t->processes, 1)) return;
+    uint64_t *had = nr_map_at(&t->processes, ((uint64_t)(row - t->rows) + 1) << 32 | (uint32_t)pid);
+    if (had) *had += (uint64_t)ns;
 }
 
 static int compare_keys(const void *a, const void *b) {

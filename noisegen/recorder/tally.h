@@ -41,6 +41,7 @@ struct nr_tally {
     struct nr_map index;   /* row by what it is about; + 1 */
     struct nr_map bins;    /* bursts by row and bin of nl_hist */
     struct nr_map threads; /* those seen, by row and number */
+    struct nr_map processes; /* of sources without bursts: CPU time by row and process */
 };
 
 /* Room for what the next measured stretch may bring. @return 0, -1 without memory. */
@@ -52,6 +53,9 @@ struct nr_row *nr_tally_row(struct nr_tally *tally, int arm, int cpu, uint32_t n
 
 /* Adds a burst of a thread (0: not known). No allocation. */
 void nr_tally_burst(struct nr_tally *tally, const struct nr_burst *burst);
+
+/* Adds CPU time of a process to what a row has. May allocate. */
+void nr_tally_process(struct nr_tally *tally, const struct nr_row *row, pid_t pid, int64_t ns);
 
 /* Quantiles of the lengths of a row's bursts, ns; -1 where there are none. `sorted` is nr_tally_sorted_bins. */
 struct nr_quantiles { int64_t p50_ns, p90_ns, p99_ns; };

@@ -62,7 +62,8 @@ void nr_tasks_follow(struct nr_tasks *t, const struct nr_record *record) {
     const struct nr_task *parent = nr_tasks_at(t, record->parent_tid);
     if (!parent->is_known) parent = nr_tasks_at(t, record->parent_pid);
     int is_kernel = record->parent_pid == KERNEL_PARENT || parent->group == NR_KERNEL;
-    *task = (struct nr_task){.name = parent->name,
+    *task = (struct nr_task){.pid = (int32_t)record->pid,
+                             .name = parent->name,
                              .is_known = 1,
                              .group = is_kernel                ? NR_KERNEL
                                       : is_said(parent->group) ? parent->group
@@ -75,6 +76,7 @@ static void see(struct nr_tasks *t, const struct nr_proc_task *seen) {
     if ((uint32_t)seen->tid >= t->n_tasks) return;
     if (task->start_ticks && task->start_ticks != seen->stat.start_ticks) *task = (struct nr_task){0}; /* the number has a new owner */
     task->start_ticks = seen->stat.start_ticks;
+    task->pid = seen->pid;
     task->name = nr_tasks_name(t, seen->stat.name);
     task->is_known = 1;
     if (seen->stat.is_kernel) task->group = NR_KERNEL;

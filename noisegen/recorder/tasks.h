@@ -10,6 +10,7 @@ enum { NR_MAX_NAMES = 8192, NR_NO_NAME = 0 /* "?" */, NR_MANY_NAMES = 1 /* no ro
 struct nr_task {
     int64_t marked_ns;    /* when its group was said; births before it say nothing against it */
     uint64_t start_ticks; /* 0: not known */
+    int32_t pid;          /* its process; 0: not known */
     uint32_t name;
     uint8_t group;
     uint8_t is_known;

@@ -33,10 +33,10 @@ test_that("a check that was skipped is no obstacle unless it has a limit, one th
 test_that("where nothing but data was judged, it is said so and how to get limits, and that is no pass", {
   one <- judge_acceptance(in_memory(nodes = 1))
   expect_equal(c(one$verdict, one$judged, one$nodes$verdict), c("inconclusive", "data", "inconclusive"))
-  expect_match(one$answer, "^DATA CORRECT, NOISE NOT JUDGED \\(no limits, reference or other nodes\\)\\. To make limits: noiselab analyze acceptance --write-limits simulated >my.limits$")
+  expect_match(one$answer, "^DATA CORRECT, NOISE MEASURED, NOT JUDGED on 1 node: no margin, limits or reference were given")
   a <- in_memory(nodes = 1)
   a$figures <- a$figures[a$figures$check != "integrity", ]
-  expect_match(judge_acceptance(a)$answer, "^NOISE NOT JUDGED")
+  expect_match(judge_acceptance(a)$answer, "^NOISE MEASURED, NOT JUDGED")
   # a file in which no limit is active judges nothing either
   expect_equal(judge_acceptance(in_memory(nodes = 1), limits_of("# detour.alone.lost <= 1 %", "margin share 5 %"))$judged, "data")
   wrong <- judge_acceptance(in_memory(nodes = 2, mismatches = 1))
@@ -365,7 +365,7 @@ test_that("a campaign of words alone, and one that died before its first row, ha
   words$figures <- words$figures[words$figures$check == "integrity", ]
   result <- judge_acceptance(words)
   expect_equal(c(result$verdict, result$judged), c("inconclusive", "data"))
-  expect_match(result$answer, "^DATA CORRECT, NOISE NOT JUDGED")
+  expect_match(result$answer, "^DATA CORRECT, NOISE MEASURED, NOT JUDGED on 4 nodes")
   expect_equal(names(result$figures), names(judge_acceptance(in_memory())$figures))
   expect_equal(judge_acceptance(words, limits_of("detour.alone.lost <= 1 %"), in_memory())$verdict, "inconclusive")
   died <- words
@@ -373,7 +373,7 @@ test_that("a campaign of words alone, and one that died before its first row, ha
   result <- judge_acceptance(died)
   expect_equal(c(result$verdict, result$judged, nrow(result$figures)), c("inconclusive", "nothing", "0"))
   expect_gt(nchar(answer_json("noiselab-analyze", acceptance_head(result), acceptance_data(result))), 100)
-  expect_match(paste(format_acceptance(result), collapse = "\n"), "NOISE NOT JUDGED")
+  expect_match(paste(format_acceptance(result), collapse = "\n"), "NOISE MEASURED, NOT JUDGED")
   expect_error(compare_acceptance(words, words), "no figure in common")
 })
 

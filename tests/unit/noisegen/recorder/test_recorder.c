@@ -486,7 +486,64 @@ TEST(who_ran_is_named_with_its_time_bursts_period_and_cpu) {
     assert_string_equal(takers[2].task, "once");
     assert_int_equal(takers[2].n_bursts, 1);
     assert_true(takers[2].period_ns <= 0);
+    /* the torn one is one burst, and all of them are what it does */
+    EQUAL(takers[0].n_main, 12, takers[0].main_ns, 12 * 20 * MS);
+    EQUAL(takers[0].pid, 0, takers[0].n_processes, 0);
     assert_int_equal(nr_takers(&r, bursts, n, takers, 1), 1);
+    nr_tally_free(&r.tally);
+    nr_tasks_close(&r.tasks);
+}
+
+NL_ORDER_BY(by_start, struct nr_burst, start_ns)
+
+/* Adds a burst of a thread of a process. */
+static void add_burst_of(struct nr_recorder *r, size_t *n, uint32_t name, int tid, int pid, int64_t start_ns, int64_t length_ns, int cpu) {
+    struct nr_burst *b = &bursts[(*n)++];
+    *b = burst(start_ns, length_ns, cpu);
+    b->name = name;
+    b->tid = tid;
+    b->group = NR_OTHER;
+    nr_tasks_at(&r->tasks, (uint32_t)tid)->pid = pid;
+    nr_tally_burst(&r->tally, b);
+}
+
+/* 1000: 20 ms each second on CPU 1, and 20 us each 100 ms; 1100 with a second thread: 3 ms each 250 ms on CPU 0; both are called "twin".
+ * 12 processes "many", none with a large part; "sh": a new one each second. */
+TEST(processes_of_one_name_are_kept_apart_where_each_has_a_large_part_of_its_time) {
+    static struct nr_recorder r = {.n_cpus = 2, .config.keep = ~0u};
+    struct nr_taker takers[NR_MOST_TAKERS];
+    size_t n = 0;
+    assert_int_equal(nr_tasks_open(&r.tasks, NULL), 0);
+    assert_int_equal(nr_tally_reserve(&r.tally), 0);
+    const uint32_t twin = nr_tasks_name(&r.tasks, "twin"), many = nr_tasks_name(&r.tasks, "many"), sh = nr_tasks_name(&r.tasks, "sh");
+    for (int i = 0; i < 20; i++) {
+        int64_t start_ns = i * INT64_C(1000) * MS;
+        add_burst_of(&r, &n, twin, 1000, 1000, start_ns, 20 * MS, 1);
+        for (int k = 1; k < 10; k++) add_burst_of(&r, &n, twin, 1000, 1000, start_ns + k * 100 * MS, 20000, 1);
+        for (int k = 0; k < 4; k++) add_burst_of(&r, &n, twin, 1100 + k % 2, 1100, start_ns + 30 * MS + k * 250 * MS, 3 * MS, 0);
+        for (int k = 0; k < 12; k++) add_burst_of(&r, &n, many, 1200 + k, 1200 + k, start_ns + 500 * MS + k * MS, MS, 0);
+        add_burst_of(&r, &n, sh, 1300 + i, 1300 + i, start_ns + 700 * MS, MS / 2, 1);
+    }
+    qsort(bursts, n, sizeof *bursts, by_start);
+    assert_int_equal(nr_takers(&r, bursts, n, takers, NR_MOST_TAKERS), 4);
+    assert_string_equal(takers[0].task, "twin");
+    assert_string_equal(takers[1].task, "twin");
+    EQUAL(takers[0].pid, 1000, takers[1].pid, 1100, takers[0].n_processes, 1, takers[1].n_processes, 1);
+    assert_string_equal(takers[0].cpus, "1");
+    assert_string_equal(takers[1].cpus, "0");
+    /* what it does are its 20 ms, and not the mean of these and of its short ones */
+    EQUAL(takers[0].n_main, 20, takers[0].main_ns, 20 * 20 * MS, takers[0].n_bursts, 200, takers[0].busy_ns, 20 * (20 * MS + 9 * 20000));
+    EQUAL(takers[1].n_main, 80, takers[1].main_ns, 80 * 3 * MS);
+    assert_about(takers[0].period_ns, 1000. * MS, 0.001);
+    assert_about(takers[1].period_ns, 250. * MS, 0.001);
+    assert_string_equal(takers[2].task, "many");
+    EQUAL(takers[2].pid, 0, takers[2].n_processes, 12, takers[2].busy_ns, 240 * MS);
+    assert_int_equal(strncmp(takers[2].pids, "1200,1201,", 10), 0);
+    assert_string_equal(takers[3].task, "sh");
+    EQUAL(takers[3].pid, 0, takers[3].n_processes, 20, takers[3].n_main, 20);
+    /* with room for one only the name has a row */
+    assert_int_equal(nr_takers(&r, bursts, n, takers, 1), 1);
+    EQUAL(takers[0].n_processes, 2, takers[0].busy_ns, 20 * (20 * MS + 9 * 20000 + 12 * MS));
     nr_tally_free(&r.tally);
     nr_tasks_close(&r.tasks);
 }

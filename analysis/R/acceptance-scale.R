@@ -1,0 +1,131 @@
+# What a node's noise would cost where many such nodes wait for each other. It is always printed; it is judged only where somebody gave a margin.
+
+# How many nodes, and how much time between two synchronisations, the cost is printed for where nobody asked about others.
+scale_stated <- list(nodes = 1000, every_s = 1e-3)
+
+# What was asked: `nodes`, `every_s`, `percent` (how much the noise may cost; NA: nobody gave a margin), `all` (every node is judged by it; else only
+# nodes whose noise nothing else judges). `margin`: NULL, a percentage of one node, or a list of `percent`, `nodes` and `every_s`; `own`: the percentage
+# of a line `margin scale` of the limits, NULL: there is none.
+scale_question <- function(margin = NULL, own = NULL) {
+  at <- if (is.list(margin)) margin else if (is.null(margin) || !is.null(own)) scale_stated else list(nodes = 1, every_s = scale_stated$every_s)
+  list(nodes = at$nodes, every_s = at$every_s, percent = own %||% (if (is.list(margin)) margin$percent else margin) %||% NA_real_,
+       all = is.list(margin) || !is.null(own))
+}
+
+at_scale_words <- function(asked) {
+  if (asked$nodes == 1) return("a program on this node alone")
+  sprintf("a program on %s such nodes that synchronise every %s", format_count(asked$nodes), format_time(asked$every_s))
+}
+
+# A row per node: slowdown in percent (Inf: bursts leave no time to work; `ci_high` NA: open), `longer`: how many times as long decides (NA: it is
+# decided, Inf: no time does). The scans with all CPUs busy see all that interrupts a node for a few seconds, the records other tasks all the time:
+# it has to pass both, and fails by one. Without a margin there is no verdict.
+noise_at_scale <- function(acceptance, scans, asked, alpha) {
+  bind_rows(lapply(acceptance$hosts, function(host) {
+    mine <- scans[scans$host == host, ]
+    noises <- list(scans = if (NROW(mine) > 0) noise_or_all(noise_of_scans(mine)),
+                   records = record_noise(Filter(function(o) o$host == host, known_others(acceptance$others))))
+    noises <- Filter(Negate(is.null), noises)
+    if (length(noises) == 0) return(NULL)
+    judge_scale(host, noises, asked, alpha / length(noises), blind_words(acceptance$others, host))
+  }))
+}
+
+judge_scale <- function(host, noises, asked, alpha, blind = NA_character_) {
+  margin <- asked$percent
+  ends <- lapply(noises, scale_cell, asked, alpha)
+  value <- vapply(ends, `[[`, 0, "value")
+  low <- vapply(ends, `[[`, 0, "low")
+  high <- vapply(ends, `[[`, 0, "high")
+  top <- which.max(value)
+  row <- data.frame(host = host, value = value[top], ci_low = max(low), ci_high = if (anyNA(high)) NA_real_ else max(high, value[top]),
+                    verdict = NA_character_, reason = NA_character_, longer = NA_real_)
+  if (is.na(margin)) return(row)
+  row$verdict <- "inconclusive"
+  if (any(low > margin)) {
+    row$verdict <- "fail"
+  } else if (is.null(noises$scans)) {
+    row$reason <- "the check 'detour' was not run, and of interrupts nothing is known"
+  } else if (!is.na(blind)) {
+    row$reason <- blind
+  } else if (all(!is.na(high) & high < margin)) {
+    row$verdict <- "pass"
+  } else {
+    row$longer <- max(vapply(noises[is.na(high) | high >= margin], longer_scale, 0, asked, alpha))
+    row$reason <- paste0(if (anyNA(high)) paste0(stats::na.omit(vapply(ends, `[[`, "", "reason"))[1], "; "),
+                         if (is.finite(row$longer)) sprintf("a run %s times as long would decide", format_effect(row$longer, FALSE)) else
+                           "the margin is too near for any run to decide")
+  }
+  row
+}
+
+scale_cell <- function(noise, asked, alpha) {
+  if (is.na(noise$rate_hz)) return(list(value = Inf, low = Inf, high = Inf, reason = NA_character_))
+  got <- project_cell(noise, asked$nodes, asked$every_s, "independent", alpha)
+  list(value = 100 * got$value, low = 100 * got$low, high = 100 * got$high, reason = got$reason)
+}
+
+# The same noise watched for longer: the first power of two at which its interval leaves the margin.
+longer_scale <- function(noise, asked, alpha, most = 64, most_bursts = 2e6) {
+  for (times in 2^(1:log2(most))) {
+    if (length(noise$costs_s) * times > most_bursts) break
+    more <- noise
+    more$watched_s <- noise$watched_s * times
+    more$costs_s <- rep(noise$costs_s, each = times)
+    cell <- scale_cell(more, asked, alpha)
+    if (isTRUE(cell$high < asked$percent) || cell$low > asked$percent) return(times)
+  }
+  Inf
+}
+
+noise_or_all <- function(noise) tryCatch(noise, nl_error = function(e) list(rate_hz = NA_real_))
+
+record_noise <- function(others) {
+  others <- Filter(function(o) o$source != "proc" && o$is_whole, others)
+  lengths <- bind_rows(lapply(others, `[[`, "lengths"))
+  if (NROW(lengths) == 0) return(NULL)
+  watched_s <- sum(vapply(others, `[[`, 0, "span_s"))
+  begun <- unlist(lapply(others, `[[`, "begun"))
+  noise_or_all(node_noise("Other tasks", rep(lengths$seconds, lengths$n), rate_hz = sum(lengths$n) / watched_s, watched_s = watched_s,
+                          dispersion = if (length(begun) > 1 && mean(begun) > 0) stats::var(begun) / mean(begun) else 1))
+}
+
+# The verdicts: of every node where somebody asked about many nodes, of those whose noise nothing else judges where the margin is of one node.
+scale_judgements <- function(scale, judgements, hosts, asked) {
+  if (NROW(scale) == 0 || is.na(asked$percent)) return(NULL)
+  rows <- judgements[judgements$kind %in% setdiff(noise_kinds, "link"), ]
+  # a limit or a reference on the whole cluster judges all
+  judged <- if (asked$all) character() else if (any(rows$kind %in% c("limit", "reference"))) hosts else names(Filter(length, judged_hosts(rows, hosts)))
+  scale <- scale[!scale$host %in% judged, ]
+  if (nrow(scale) == 0) return(NULL)
+  judgement("scale", paste("slowdown of", at_scale_words(asked)), scale$verdict, metric = "slowdown", entity = scale$host, value = scale$value,
+            ci_low = scale$ci_low, ci_high = scale$ci_high, unit = "percent", limit = sprintf("<= %s %%", format_level(asked$percent)),
+            source = "your margin", kind = "scale", reason = scale$reason)
+}
+
+scale_figures <- function(scale, figures, asked) {
+  if (nrow(figures) > 0) figures$remark <- NA_character_ else figures$remark <- character()
+  if (NROW(scale) == 0) return(figures)
+  rows <- frame(check = "scale", variant = "", metric = "slowdown", size = NA_real_, what = paste("slowdown of", at_scale_words(asked)), worse = "more",
+                of = "node", entity = scale$host, unit = "percent", scale = "linear", value = scale$value, ci_low = scale$ci_low,
+                ci_high = scale$ci_high, n = 1, n_launches = 1, remark = ifelse(is.infinite(scale$value), unbounded_words, NA_character_))
+  rows$name <- figure_name(rows)
+  bind_rows(list(figures, rows))
+}
+
+scale_line <- function(scale, judgements, asked, causes = NULL) {
+  if (NROW(scale) == 0) return(NULL)
+  worst <- scale[order(match(scale$verdict, c("fail", "inconclusive", "pass")), -scale$value), ][1, ]
+  is_judge <- any(judgements$kind == "scale")
+  verdict <- c(pass = "below", fail = "above", inconclusive = "not decided against")
+  cost <- if (is.infinite(worst$value)) "would have no time to work" else sprintf(
+    "would be %s%s slower", format_figure(worst$value, "percent"),
+    if (is.na(worst$ci_high)) sprintf(" (at least %s)", format_effect(max(0, worst$ci_low), FALSE)) else interval_text(worst)
+  )
+  mine <- causes[causes$host %in% worst$host & is.finite(causes$at_scale_percent), ]
+  mine <- utils::head(mine[order(-mine$at_scale_percent), ], 3)
+  by <- if (NROW(mine) > 0) sprintf(" (%s alone)", join_words(sprintf("%s %s", cause_words(mine), format_figure(mine$at_scale_percent, "percent"))))
+  sprintf("Projection: with the noise of %s, %s %s%s%s.", worst$host, at_scale_words(asked), cost, by %||% "",
+          if (is_judge) sprintf(": %s your margin of %s %%%s", verdict[[worst$verdict]], format_level(asked$percent),
+                                if (is.na(worst$reason)) "" else paste0(" (", worst$reason, ")")) else "")
+}
