@@ -75,7 +75,8 @@ SCRIPTS := noiselab noiselab-run noiselab-node-health $(R_PROGRAMS)
 LIBEXEC := $(filter-out node-health.sh,$(notdir $(wildcard experiments/*.sh experiments/*.sbatch)))
 PRESETS := $(wildcard noisegen/presets/*)
 R_LIB := $(BUILD)/lib/noiselab/R
-R_SOURCES := $(shell find analysis -type f -not -path '*/tests/*' 2>/dev/null)
+# analysis/src/common is a link to common/: copies follow it
+R_SOURCES := $(shell find -L analysis -type f -not -path '*/tests/*' 2>/dev/null)
 
 .DEFAULT_GOAL := all
 .PHONY: all programs presets scripts r words deps demo docs-examples test check check-mpi test-long evidence mutants fuzz fault endurance r-check test-cluster test-matrix bench bench-stats install install-programs uninstall dist deb try-deb rpm clean help census lint asan
@@ -204,7 +205,7 @@ r: $(R_LIB)/noiselab/DESCRIPTION
 
 $(R_LIB)/noiselab/DESCRIPTION: $(R_SOURCES)
 	@mkdir -p $(R_LIB)
-	@rm -rf $(BUILD)/r-source && mkdir $(BUILD)/r-source && cp -R $(filter-out %/tests %/bench,$(wildcard analysis/*)) $(BUILD)/r-source
+	@rm -rf $(BUILD)/r-source && mkdir $(BUILD)/r-source && cp -RL $(filter-out %/tests %/bench,$(wildcard analysis/*)) $(BUILD)/r-source
 	LC_ALL=C.UTF-8 R CMD INSTALL --no-docs --no-test-load --library=$(R_LIB) $(BUILD)/r-source >$(BUILD)/r-install.log 2>&1 || { cat $(BUILD)/r-install.log; exit 1; }
 	@touch $@
 
@@ -253,7 +254,7 @@ test-cluster: deps ## the tests on several nodes of this machine, with Slurm (as
 tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES) $(BUILD)/fuzz-mutate $(BUILD)/fault/fault.so
 
 r-check: r ## R CMD check of the package; its help pages are made from the comments (roxygen2)
-	rm -rf $(BUILD)/r-check && mkdir $(BUILD)/r-check && cp -R analysis $(BUILD)/r-check/noiselab
+	rm -rf $(BUILD)/r-check && mkdir $(BUILD)/r-check && cp -RL analysis $(BUILD)/r-check/noiselab
 	cd $(BUILD)/r-check && R_LIBS="$(abspath $(R_LIB))" Rscript --vanilla -e 'roxygen2::roxygenise("noiselab", load_code = "installed")' && \
 		R CMD build noiselab && _R_CHECK_FORCE_SUGGESTS_=false R CMD check --no-manual --no-tests noiselab_*.tar.gz
 

@@ -17,7 +17,7 @@ struct pool {
 /* ---- placement ---- */
 
 /* The CPUs of the trace, which must all be allowed here. */
-static int place_as_recorded(const struct ng_trace *t, const struct nl_place *place, int *cpus, char *reason, size_t size) {
+static int place_as_recorded(const struct nl_trace *t, const struct nl_place *place, int *cpus, char *reason, size_t size) {
     char list[256];
     int max = NL_CONTROL_MAX_WORKERS;
     if (t->n_cpus > max) return nl_say(reason, size, "the trace names %d CPUs, more than %d", t->n_cpus, max);
@@ -193,8 +193,10 @@ static void describe_bursts(const struct ng_worker *w, char *buf, size_t size) {
     const struct ng_plan *p = &w->plan;
     if (o->trace) { /* so that a person sees what a file in another unit, or of another kind, would do */
         int64_t n = w->trace_cpu >= 0 ? o->trace->bursts[w->trace_cpu] : o->trace->n_bursts;
-        snprintf(buf, size, "replay of %" PRId64 " burst%s%s; %.4g bursts per second", n, n == 1 ? "" : "s",
-                 o->shape.is_looped ? ", again and again" : "", (double)n / ((double)o->trace->span_ns * o->shape.scale_period * 1e-9));
+        double round_s = (double)o->trace->span_ns * o->shape.scale_period * 1e-9;
+        int64_t longest_ns = (int64_t)((double)o->trace->longest_ns[w->trace_cpu >= 0 ? w->trace_cpu : 0] * o->shape.scale_burst);
+        snprintf(buf, size, "replay of %" PRId64 " burst%s%s; %.4g bursts per second, longest %s", n, n == 1 ? "" : "s",
+                 o->shape.is_looped ? ", again and again" : "", (double)n / round_s, nl_format_duration(longest_ns, burst, sizeof burst));
         return;
     }
     nl_format_duration(p->period_ns, period, sizeof period);

@@ -177,10 +177,15 @@ static json_t *json_thread(const struct ng_certificate *c, const struct ng_worke
 static json_t *json_threads(const struct ng_certificate *c) { return NL_JSON_LIST(i, c->n_workers, json_thread(c, &c->workers[i])); }
 
 static json_t *json_trace(const struct ng_options *o) {
-    if (!o->trace) return json_null();
-    return json_pack("{s:o,s:I,s:I,s:I,s:f,s:f,s:b}", "file", nl_json_text(o->trace->path), "bytes", (json_int_t)o->trace->size_bytes,
-                     "bursts", (json_int_t)o->trace->n_bursts, "span_ns", (json_int_t)o->trace->span_ns, "scale_period",
-                     o->shape.scale_period, "scale_burst", o->shape.scale_burst, "loop", o->shape.is_looped);
+    const struct nl_trace *t = o->trace;
+    if (!t) return json_null();
+    int64_t longest_ns = 0;
+    for (int i = 0; i < (t->n_cpus > 0 ? t->n_cpus : 1); i++)
+        if (t->longest_ns[i] > longest_ns) longest_ns = t->longest_ns[i];
+    return json_pack("{s:o,s:I,s:I,s:I,s:f,s:f,s:I,s:f,s:f,s:b}", "file", nl_json_text(t->path), "bytes", (json_int_t)t->size_bytes,
+                     "bursts", (json_int_t)t->n_bursts, "span_ns", (json_int_t)t->span_ns, "percent_of_cpu", 100 * ng_trace_level(t, -1),
+                     "bursts_per_second", (double)t->n_bursts / (double)t->span_ns * 1e9, "longest_ns", (json_int_t)longest_ns,
+                     "scale_period", o->shape.scale_period, "scale_burst", o->shape.scale_burst, "loop", o->shape.is_looped);
 }
 
 static json_t *json_phase(const struct ng_options *o) {
@@ -257,16 +262,16 @@ char *ng_certificate_json(const struct ng_certificate *c, int indent, size_t siz
 /* Of a recording: what it held, what was made of it, and both as sums over CPUs, in time, which no length of a run changes. */
 static void describe_replay(const struct ng_certificate *c, const struct ng_account *a, char *buf, size_t size) {
     const struct ng_options *o = c->options;
-    char requested[32], delivered[32];
+    char requested[32], delivered[32], words[256];
     const struct ng_worker *first = &c->workers[0];
     double recorded = ng_trace_level(o->trace, -1), own = ng_trace_level(o->trace, first->trace_cpu), sum = 0;
     for (int i = 0; i < c->n_workers; i++) sum += c->workers[i].plan.level;
     snprintf(
         buf, size,
         "replay of '%.100s', bursts x %.4g, times between them x %.4g: %.4g %% of one CPU summed over CPUs, %.2f times the recording's "
-        "%.4g %%; %s requested, %s delivered (ratio %.4f)",
+        "%.4g %% (%s); %s requested, %s delivered (ratio %.4f)",
         o->trace->path, first->plan.level / own * o->shape.scale_period, o->shape.scale_period, 100 * sum, sum / recorded, 100 * recorded,
-        nl_format_duration((int64_t)a->requested, requested, sizeof requested),
+        nl_trace_words(o->trace, words, sizeof words), nl_format_duration((int64_t)a->requested, requested, sizeof requested),
         nl_format_duration(a->delivered_ns, delivered, sizeof delivered), (double)a->delivered_ns / a->requested);
 }
 

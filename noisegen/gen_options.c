@@ -325,8 +325,9 @@ static int check_trace(const struct nl_command_line *p) {
     struct ng_options *o = p->target;
     char reason[2 * PATH_MAX];
     if (!has_trace(o)) return 0;
-    if (ng_trace_check(o->replay, &o->checked_trace, reason, sizeof reason)) return nl_error("--replay: %s", reason);
+    if (nl_trace_check_noise(o->replay, &o->checked_trace, reason, sizeof reason)) return nl_error("--replay: %s", reason);
     o->trace = &o->checked_trace;
+    if (o->trace->converted[0]) nl_warn("--replay: '%s': %s", o->replay, o->trace->converted);
     if (o->control_fd >= 0 && o->trace->kind_rows)
         return nl_error("--replay: '%s' names kinds, but under a detector the kind is a factor of its own: take the fourth column out",
                         o->replay);

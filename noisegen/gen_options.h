@@ -24,8 +24,8 @@ struct ng_options {
     int n_patterns;
     struct ng_shape shape;
     const char *replay; /* path of the trace; NULL: none */
-    struct ng_trace *trace; /* checked; NULL: none */
-    struct ng_trace checked_trace; /* what it points to */
+    struct nl_trace *trace; /* checked; NULL: none */
+    struct nl_trace checked_trace; /* what it points to */
     const char *preset; /* NULL: none */
     double level_percent; /* of each CPU; -1: not given (under a detector, with --rate, in a replay) */
     double rate_per_s;    /* units of the kind's dose on each CPU; 0: not given */

@@ -44,14 +44,14 @@ int ng_worker_set_up(struct ng_worker *w, struct nl_place *place) {
     return prepare_kinds(w, place);
 }
 
-double ng_trace_level(const struct ng_trace *t, int trace_cpu) {
+double ng_trace_level(const struct nl_trace *t, int trace_cpu) {
     int64_t busy_ns = 0;
     for (int i = 0; i < (t->n_cpus > 0 ? t->n_cpus : 1); i++)
         if (trace_cpu < 0 || trace_cpu == i) busy_ns += t->busy_ns[i];
     return (double)busy_ns / (double)t->span_ns;
 }
 
-static int64_t mean_distance_ns(const struct ng_trace *t, int trace_cpu, double scale_period) {
+static int64_t mean_distance_ns(const struct nl_trace *t, int trace_cpu, double scale_period) {
     int64_t n = trace_cpu >= 0 ? t->bursts[trace_cpu] : t->n_bursts;
     double distance_ns = (double)t->span_ns * scale_period / (double)n;
     return distance_ns < 1e6 ? 1000000 : distance_ns > 60e9 ? INT64_C(60000000000) : (int64_t)distance_ns;

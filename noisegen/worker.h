@@ -97,7 +97,7 @@ struct ng_pattern_request ng_worker_request(const struct ng_worker *worker, cons
                                             int64_t period_ns, struct ng_shape *shape);
 
 /* Share of a CPU that a trace takes as it is recorded. */
-double ng_trace_level(const struct ng_trace *trace, int trace_cpu);
+double ng_trace_level(const struct nl_trace *trace, int trace_cpu);
 
 /* Begins to pay for a pattern: traces in stretches where that is possible, everything else in CPU time. On the worker's own thread. */
 void ng_worker_choose_clock(struct ng_worker *worker, const struct ng_pattern *pattern);

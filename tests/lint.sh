@@ -78,7 +78,7 @@ rows=$(tracked '(ops/op|kinds/kind|checks/check)_[a-z_]*\.c$' | sed "s|^|$build/
 # shellcheck disable=SC2086
 lost=$({ find "$build/obj" -name '*.o' -exec nm -u {} +; nm $rows; } |
     awk '$1 == "U" { used[$2] } $2 ~ /^[RD]$/ && $3 ~ /^(nd_op|ng_kind|nx_check)_/ { row[$3] } END { for (r in row) if (!(r in used)) printf " %s", r }')
-none "$lost" 'every operation, kind and check is in its table' "in none (nd_ops in detector/ops/op_collectives.c, ng_kinds in noisegen/kinds/kinds.c, nx_checks in detector/acceptance/checks.c):$lost"
+none "$lost" 'every operation, kind and check is in its table' "in none (nd_ops in detector/ops/op_collectives.c, NL_KINDS in common/trace/nl_kinds.h, nx_checks in detector/acceptance/checks.c):$lost"
 
 # operations need no test of their own: tests/cli/operations.bats runs every row
 lost=$(cut -f 1-3 "$build/share/noiselab/words.tsv" | while IFS="$(printf '\t')" read -r program type name; do

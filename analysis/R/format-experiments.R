@@ -105,7 +105,7 @@ analyze_equivalent <- function(operands, values, form) {
 equivalent_sources <- function(operand) {
   if (!dir.exists(operand)) {
     if (!file.exists(operand)) abort_usage("'", operand, "' is neither a trace nor a directory")
-    bursts <- read_bursts(operand)
+    bursts <- read_bursts(operand, of_launch = FALSE)
     keys <- attr(bursts, "keys")
     known <- function(name) {
       value <- suppressWarnings(as.numeric(sub("[^0-9.].*$", "", keys[[name]] %||% "")))
@@ -113,7 +113,7 @@ equivalent_sources <- function(operand) {
     }
     total <- known("cpu_time_ns")
     return(list(list(agent = sub("\\.trace$", "", basename(operand)), host = keys$host %||% NA_character_, bursts = bursts,
-                     windows = NULL, told_s = NA_real_, read_bytes = known("read_bytes"),
+                     notes = trace_notes(list(bursts), operand), windows = NULL, told_s = NA_real_, read_bytes = known("read_bytes"),
                      cpu_ns = if (is.na(total)) sum(bursts$duration_ns) else total)))
   }
   campaign <- read_campaign(operand, arms = "any")

@@ -59,21 +59,18 @@ noise_of_traces <- function(files, tasks = NULL, told_s = NA_real_) {
   period <- steady_period(start_s, rep(seq_along(nodes), n), rate, told_s)
   dispersion <- c(unequal_rates(n, span_s), vapply(which(n > 0), function(i) count_dispersion(nodes[[i]]$start_s, span_s[i]), 0))
   node_noise(paste(tasks %||% basename(files), collapse = ", "), unlist(lapply(nodes, `[[`, "cpu_s")), period, rate,
-             watched_s = sum(span_s), n_nodes = length(files), dispersion = max(dispersion), cost_words = by_cpu_time)
+             watched_s = sum(span_s), n_nodes = length(files), dispersion = max(dispersion), cost_words = by_cpu_time, notes = vapply(nodes, `[[`, "", "words"))
 }
 
 trace_activities <- function(file, tasks) {
-  bursts <- read_bursts(file)
-  if (nrow(bursts) == 0) abort_data(file, ": no burst was recorded")
-  window <- whole_trace(bursts)
-  all <- unique(bursts$task[!is.na(bursts$task)])
-  if (!is.null(tasks)) bursts <- bursts[bursts$task %in% tasks, ]
-  span_s <- window$length_ns / 1e9
-  if (nrow(bursts) == 0) return(list(start_s = numeric(), cpu_s = numeric(), span_s = span_s, tasks = all))
-  bursts$half <- 1
+  trace <- read_trace(file, tasks)
+  got <- list(start_s = numeric(), cpu_s = numeric(), span_s = attr(trace, "watched_s"), tasks = attr(trace, "tasks"), words = trace_notes(list(trace), file))
+  if (nrow(trace) == 0) return(got)
+  bursts <- data.frame(start_ns = 1e9 * trace$start_s, duration_ns = 1e9 * (trace$stop_s - trace$start_s), cpu = trace$cpu, half = 1)
   whole <- merge_activities(bursts, activity_gap(bursts))
-  list(start_s = (whole$start - window$start_ns) / 1e9, cpu_s = as.numeric(rowsum(bursts$duration_ns, rep(seq_len(nrow(whole)), whole$n))) / 1e9,
-       span_s = span_s, tasks = all)
+  got$start_s <- whole$start / 1e9
+  got$cpu_s <- as.numeric(rowsum(bursts$duration_ns, rep(seq_len(nrow(whole)), whole$n))) / 1e9
+  got
 }
 
 # Of the agent, or of the generator at the level asked for (the highest), what its bursts on the ranks' CPUs cost the operation that they

@@ -7,6 +7,7 @@ static const R_CallMethodDef calls[] = {
     {"bursts", (DL_FUNC)&bursts, 5},
     {"deeds", (DL_FUNC)&deeds, 9},
     {"maxplus", (DL_FUNC)&maxplus, 10},
+    {"trace_columns", (DL_FUNC)&trace_columns, 2},
     {"walk", (DL_FUNC)&walk, 9},
     {NULL, NULL, 0},
 };

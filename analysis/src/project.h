@@ -4,6 +4,7 @@
 #include <R.h>
 #include <Rinternals.h>
 
+SEXP trace_columns(SEXP path, SEXP of_launch);
 SEXP walk(SEXP n, SEXP period_s, SEXP range_s, SEXP costs_s, SEXP work_s, SEXP draws, SEXP circuits, SEXP steps, SEXP seed);
 SEXP maxplus(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP ends,
              SEXP draws, SEXP seed);

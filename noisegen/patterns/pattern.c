@@ -16,7 +16,7 @@ struct state {
     int64_t n_groups, i; /* bursts: groups begun, bursts of this group done */
     int64_t group;
     double spacing_ns;
-    struct ng_trace_reader reader; /* replay */
+    struct nl_trace_reader reader; /* replay */
     const int *kind_of_row;
     double scale_period, scale_burst, loop_ns;
     int is_looped, trace_cpu;
@@ -100,13 +100,13 @@ static const char *problem_of_bursts(const struct ng_pattern_request *r, char *b
 
 static int next_of_trace(void *context, struct ng_burst *burst) {
     struct state *s = context;
-    struct ng_trace_line line;
+    struct nl_trace_line line;
     for (;;) {
-        int got = ng_trace_next(&s->reader, &line);
+        int got = nl_trace_next(&s->reader, &line);
         if (got < 0) return -1;
         if (got == 0) {
             if (!s->is_looped) return 0;
-            ng_trace_rewind(&s->reader);
+            nl_trace_rewind(&s->reader);
             s->n_loops++;
             continue;
         }
@@ -123,7 +123,7 @@ static struct ng_source *open_replay(const struct ng_pattern_request *r) {
     struct ng_source *source = new_source(r, next_of_trace);
     if (!source) return NULL;
     struct state *s = source->context;
-    ng_trace_open(&s->reader, r->trace);
+    nl_trace_open(&s->reader, r->trace);
     s->kind_of_row = r->kind_of_row;
     s->scale_period = r->shape->scale_period;
     s->scale_burst = r->shape->scale_burst;
@@ -136,7 +136,7 @@ static struct ng_source *open_replay(const struct ng_pattern_request *r) {
 enum { LEAST_DISTANCE_NS = 200 }; /* reading a burst takes about half of that, and nothing would ever be caught up with */
 
 static const char *problem_of_replay(const struct ng_pattern_request *r, char *buf, size_t size) {
-    const struct ng_trace *t = r->trace;
+    const struct nl_trace *t = r->trace;
     if (r->is_counted) return "--rate: a trace says how long its bursts are (see scale-burst)";
     if ((double)t->span_ns * r->shape->scale_period > MAX_ROUND_NS) {
         snprintf(buf, size, "--replay: one round of '%s' would last longer than ten years (see scale-period)", t->path);

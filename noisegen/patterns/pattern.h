@@ -2,7 +2,7 @@
 #pragma once
 
 #include "noisegen/patterns/pace.h"
-#include "noisegen/patterns/trace.h"
+#include "common/trace/nl_trace.h"
 
 /* Which options a pattern listens to; any other pattern-specific option is refused for it. */
 enum {
@@ -29,7 +29,7 @@ struct ng_pattern_request {
     int64_t period_ns;
     double level;                 /* currency per ns */
     int is_counted;
-    const struct ng_trace *trace; /* for replay; NULL otherwise */
+    const struct nl_trace *trace; /* for replay; NULL otherwise */
     int trace_cpu;                /* index of the trace's CPU to replay, -1: lines of all CPUs */
     const int *kind_of_row;       /* replay: for each row of ng_kinds the index of its load; NULL: bursts name none */
 };

@@ -133,10 +133,10 @@ bad() {
 }
 
 @test "a trace that is none is refused with file and line, and what cannot be prepared before anything is loaded" {
-    # what else is wrong with a line: tests/unit/noisegen/patterns/test_trace.c
+    # what else is wrong with a line, or with a file: tests/unit/common/trace, tests/cli/traces.bats
     trace '# x' '5 10' '7 1'
     refused "--replay: trace:3: overlaps the burst before it" --replay trace
-    trace '5 10 0 disk'
+    trace '5 1000 0 disk'
     refused "--kind: folder is missing" --replay trace
     refused "--replay: cannot read 'nothing': No such file or directory" --replay nothing
     mkfifo pipe
@@ -203,8 +203,8 @@ bad() {
     dry "with 2 % for 200 ms: spin, replay of 2 bursts" --replay trace --pattern replay:scale-period=10,scale-burst=2
     trace "# span_ns: 100000000" "0 1000000 $first_cpu" "5 3000000 $last_cpu"
     if [ "$first_cpu" != "$last_cpu" ]; then
-        dry "would load CPU $first_cpu with 1 % for 100 ms: spin, replay of 1 burst; 10 bursts per second
-would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts per second" --replay trace
+        dry "would load CPU $first_cpu with 1 % for 100 ms: spin, replay of 1 burst; 10 bursts per second, longest 1 ms
+would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts per second, longest 3 ms" --replay trace
     fi
 }
 
@@ -323,7 +323,7 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
     [ "$(value 'threads | map(.cpu, .requested_ns | tostring) | join(" ")')" = "$last_cpu 3000000 $first_cpu 4000000" ]
     trace '# span_ns: 200000000' '10000000 1000000' '60000000 1000000'
     run --separate-stderr noiselab-gen --replay trace "${others[@]}" --pattern replay:scale-burst=2,loop=yes --duration 400ms
-    [[ "$output" == *"replay of 'trace', bursts x 2, times between them x 1: 4 % of one CPU summed over CPUs, 4.00 times the recording's 1 %; 16 ms requested"* ]]
+    [[ "$output" == *"replay of 'trace', bursts x 2, times between them x 1: 4 % of one CPU summed over CPUs, 4.00 times the recording's 1 % (2 bursts in 200 ms: busy for 1 % of a CPU, 10 bursts per second, longest 1 ms); 16 ms requested"* ]]
     # the numbers of bursts would otherwise be equal
     certified --level 1 --duration 400ms "${others[@]}" --pattern poisson --seed 3
     [ "$(value 'threads[0].bursts_planned')" != "$(value 'threads[1].bursts_planned')" ]
@@ -454,8 +454,8 @@ would load CPU $last_cpu with 3 % for 100 ms: spin, replay of 1 burst; 10 bursts
 }
 
 @test "millions of bursts that are due at once do not keep it from ending" {
-    # three million in 3 ms, and then nothing for a day: the average is harmless
-    awk 'BEGIN { print "# span_ns: 86400000000000"; for (i = 0; i < 3000000; i++) print i "\t" 1 }' >dense
+    # three million in 3 ms, and then one in a day: the average is harmless
+    awk 'BEGIN { print "# span_ns: 86400000000000"; for (i = 0; i < 3000000; i++) print i "\t" 1; print "80000000000000\t1000" }' >dense
     noiselab-gen --replay dense --duration 1s >/dev/null 2>&1 3>&- &
     started=$!
     sleep 0.5

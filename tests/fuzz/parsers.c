@@ -13,20 +13,20 @@
 #include "common/base/nl_preset.h"
 #include "common/base/nl_units.h"
 #include "common/base/nl_words.h"
-#include "noisegen/patterns/trace.h"
+#include "common/trace/nl_trace.h"
 
 enum { MOST_BYTES = 1 << 16 };
 
 static void fuzz_trace(const char *path) {
     char reason[512];
-    static struct ng_trace trace; /* large */
-    static struct ng_trace_reader reader;
-    struct ng_trace_line line;
-    if (ng_trace_check(path, &trace, reason, sizeof reason) == 0) {
-        ng_trace_open(&reader, &trace);
-        while (ng_trace_next(&reader, &line) > 0)
+    static struct nl_trace trace; /* large */
+    static struct nl_trace_reader reader;
+    struct nl_trace_line line;
+    if (nl_trace_check(path, NL_TRACE_OF_USER, &trace, reason, sizeof reason) == 0) {
+        nl_trace_open(&reader, &trace);
+        while (nl_trace_next(&reader, &line) > 0)
             if (line.duration_ns <= 0 || line.start_ns < trace.first_ns) abort();
-        ng_trace_close(&trace);
+        nl_trace_close(&trace);
     }
 }
 

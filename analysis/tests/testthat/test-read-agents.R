@@ -45,23 +45,6 @@ test_that("a damaged row of each file is named by file and line", {
   refused("tasks.node1", 3, "arm is 'none', wanted off or on", arm = "none")
 })
 
-test_that("a damaged trace is named by file and line, when it is read", {
-  file <- tempfile()
-  on.exit(unlink(file))
-  refused <- function(lines, message) {
-    writeLines(lines, file)
-    expect_error(read_bursts(file), message, class = "nl_error_damaged")
-  }
-  refused(c("# source: cpu", "0\t1\t1", "5\tx\t1"), ":3: duration_ns is 'x', wanted a whole number")
-  refused(c("0\t1\t1", "5\t1"), ":2: has 2 columns, wanted 3")
-  refused(c("9\t1\t1", "", "5\t1\t1"), ":3: start_ns goes back")
-  refused("7", ":1: has 1 columns, wanted 2")
-  writeLines(c("# source: thread", "# lost: 3"), file)
-  none <- read_bursts(file)
-  expect_equal(nrow(none), 0)
-  expect_equal(attr(none, "keys")$lost, "3")
-})
-
 test_that("launches without these files keep working, what an agent's launch lacks is said, and off rows may leave their level empty", {
   campaign <- read_campaign(local_campaign(pairs = 12, levels_percent = 1))
   expect_equal(c(nrow(campaign$agents), nrow(campaign$tasks), nrow(campaign$bursts)), c(0, 0, 0))

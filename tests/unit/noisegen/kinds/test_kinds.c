@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 
 #include "common/sys/nl_whole.h"
+#include "common/trace/nl_trace.h"
 #include "noisegen/kinds/kinds.h"
 #include "tests/unit/files.h"
 
@@ -171,6 +172,22 @@ static int64_t shortest_ns(int64_t (*work)(void *state), void *state) {
 static int64_t nothing(void *state) {
     (void)state;
     return 0;
+}
+
+TEST(a_trace_knows_the_kinds_of_the_table_and_which_of_them_keep_to_a_duration) {
+    for (int i = 0; ng_kinds[i] || nl_trace_kinds[i]; i++) {
+        char reason[1000] = "", text[64];
+        struct nl_trace trace;
+        assert_string_equal(ng_kinds[i]->name, nl_trace_kinds[i]);
+        snprintf(text, sizeof text, "0\t10\t-\t%s\n", ng_kinds[i]->name);
+        put("trace", text);
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s/trace", folder);
+        int rc = nl_trace_check(path, NL_TRACE_OF_USER, &trace, reason, sizeof reason);
+        assert_int_equal(rc, ng_kinds[i]->pacing == NG_PACING_PUBLISHED ? -1 : 0);
+        nl_trace_close(&trace);
+        assert_int_equal(unlink(path), 0);
+    }
 }
 
 TEST(every_row_has_a_name_a_help_line_and_a_period) {

@@ -17,14 +17,14 @@ FIXTURE(set_up) {
 struct asked {
     struct ng_shape shape;
     struct ng_pattern_request request;
-    struct ng_trace trace; /* owned, as are the sources */
+    struct nl_trace trace; /* owned, as are the sources */
     struct ng_source *sources[32];
     int n_sources;
 };
 
 static void forget(struct asked *a) {
     while (a->n_sources) ng_source_free(a->sources[--a->n_sources]);
-    ng_trace_close(&a->trace);
+    nl_trace_close(&a->trace);
 }
 
 static struct asked *ask(void) {
@@ -64,7 +64,7 @@ static void give_trace(struct asked *a, const char *text) {
     char reason[2 * PATH_MAX];
     forget(a);
     put("trace", text);
-    if (ng_trace_check(path, &a->trace, reason, sizeof reason)) fail_msg("%s", reason);
+    if (nl_trace_check(path, NL_TRACE_OF_USER, &a->trace, reason, sizeof reason)) fail_msg("%s", reason);
     a->request.trace = &a->trace;
 }
 

@@ -1,7 +1,6 @@
 /* Traces: what is accepted, what is refused and in which words, and that the second reading yields what the first one found. Files that
  * cannot be traces at all: tests/cli/gen.bats. */
-#include "noisegen/kinds/kinds.h"
-#include "noisegen/patterns/trace.h"
+#include "common/trace/nl_trace.h"
 #include "tests/unit/files.h"
 
 static char path[PATH_MAX];
@@ -14,11 +13,11 @@ FIXTURE(set_up) {
 
 /* The trace is refused, and the reason names the file and holds `wanted`. */
 static void assert_refused(const char *wanted) {
-    struct ng_trace trace;
+    struct nl_trace trace;
     char reason[2 * PATH_MAX] = "";
     int before = dup(0), after;
     close(before);
-    assert_int_equal(ng_trace_check(path, &trace, reason, sizeof reason), -1);
+    assert_int_equal(nl_trace_check(path, NL_TRACE_OF_USER, &trace, reason, sizeof reason), -1);
     close(after = dup(0));
     EQUAL(trace.fd, -1, after, before); /* no file is left open */
     assert_contains(reason, path);
@@ -26,57 +25,59 @@ static void assert_refused(const char *wanted) {
     assert_null(strchr(reason, '\n'));
 }
 
-static struct ng_trace checked(void) {
-    struct ng_trace trace;
+static struct nl_trace checked(void) {
+    struct nl_trace trace;
     char reason[2 * PATH_MAX] = "";
-    if (ng_trace_check(path, &trace, reason, sizeof reason)) fail_msg("%s", reason);
+    if (nl_trace_check(path, NL_TRACE_OF_USER, &trace, reason, sizeof reason)) fail_msg("%s", reason);
     return trace;
 }
 
-static struct ng_trace accepted(const char *text) {
+static struct nl_trace accepted(const char *text) {
     put("trace", text);
     return checked();
 }
 
 /* How many bursts the file has; it is a trace. */
 static int64_t n_bursts(void) {
-    OWNED(ng_trace_close) struct ng_trace t = checked();
+    OWNED(nl_trace_close) struct nl_trace t = checked();
     return t.n_bursts;
 }
 
 /* ---- what is a trace ---- */
 
 TEST(a_trace_of_two_columns_is_summed_up) {
-    struct ng_trace t = accepted("# two bursts\n1000\t200\n3000\t100\n");
+    struct nl_trace t = accepted("# two bursts\n1000\t200\n3000\t100\n");
     EQUAL(t.n_bursts, 2, t.n_columns, 2, t.n_cpus, 0, t.first_ns, 1000, t.last_ns, 3000, t.busy_ns[0], 300, t.bursts[0], 2);
+    EQUAL(t.longest_ns[0], 200);
     EQUAL(t.kind_rows, 0);
     /* from the first to the last start, and one mean distance more */
     assert_int_equal(t.span_ns, 4000);
     assert_false(t.has_span);
-    ng_trace_close(&t);
+    nl_trace_close(&t);
     assert_int_equal(t.fd, -1);
-    ng_trace_close(&t); /* twice is fine */
+    nl_trace_close(&t); /* twice is fine */
 }
 
 TEST(a_kind_may_be_left_to_the_options_and_a_task_named) {
-    OWNED(ng_trace_close) struct ng_trace t = accepted("0\t10\t1\t-\tcollectd\n20\t30\t1\tspin\t-\n60\t5\t1\t-\t(a)b\n");
-    struct ng_trace_reader reader;
-    struct ng_trace_line line;
+    OWNED(nl_trace_close) struct nl_trace t = accepted("0\t10\t1\t-\tcollectd\n20\t30\t1\tspin\t-\n60\t5\t1\t-\t(a)b\n");
+    struct nl_trace_reader reader;
+    struct nl_trace_line line;
     EQUAL(t.n_columns, 5, t.n_bursts, 3);
-    ng_trace_open(&reader, &t);
+    nl_trace_open(&reader, &t);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(ng_trace_next(&reader, &line), 1);
-        assert_true(i == 1 ? ng_kinds[line.kind_row] == ng_kind_find("spin") : line.kind_row == -1);
+        assert_int_equal(nl_trace_next(&reader, &line), 1);
+        assert_true(i == 1 ? strcmp(nl_trace_kinds[line.kind_row], "spin") == 0 : line.kind_row == -1);
+        assert_true(i == 1 ? line.task == NULL : strcmp(line.task, i == 0 ? "collectd" : "(a)b") == 0);
     }
-    assert_int_equal(ng_trace_next(&reader, &line), 0);
+    assert_int_equal(nl_trace_next(&reader, &line), 0);
 }
 
 TEST(a_trace_of_four_columns_is_summed_up_by_cpu) {
-    OWNED(ng_trace_close) struct ng_trace t = accepted("0\t10\t7\tspin\n5\t10\t2\tprocfs\n20\t30\t7\tspin\n50\t1\t65535\tnet\n");
+    OWNED(nl_trace_close) struct nl_trace t = accepted("0\t10\t7\tspin\n5\t10\t2\tprocfs\n20\t30\t7\tspin\n50\t1\t65535\tnet\n");
     EQUAL(t.n_columns, 4, t.n_cpus, 3, t.cpus[0], 2, t.cpus[1], 7, t.cpus[2], 65535, t.busy_ns[0], 10, t.busy_ns[1], 40, t.bursts[1], 2);
     uint32_t rows = 0;
-    for (int i = 0; ng_kinds[i]; i++)
-        if (ng_kinds[i] == ng_kind_find("spin") || ng_kinds[i] == ng_kind_find("procfs") || ng_kinds[i] == ng_kind_find("net"))
+    for (int i = 0; nl_trace_kinds[i]; i++)
+        if (!strcmp(nl_trace_kinds[i], "spin") || !strcmp(nl_trace_kinds[i], "procfs") || !strcmp(nl_trace_kinds[i], "net"))
             rows |= UINT32_C(1) << i;
     assert_int_equal(t.kind_rows, rows);
 }
@@ -101,7 +102,7 @@ TEST(what_is_not_exact_but_clear_is_accepted_and_has_its_span) {
         {"777\t50\n", 1, 50},                                            /* one burst is a round */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        OWNED(ng_trace_close) struct ng_trace t = accepted(rows[i].text);
+        OWNED(nl_trace_close) struct nl_trace t = accepted(rows[i].text);
         if (t.n_bursts != rows[i].n || t.span_ns != rows[i].span_ns) fail_msg("row %zu: span %" PRId64, i, t.span_ns);
         assert_int_equal(t.has_span, strstr(rows[i].text, "span_ns:") && !strstr(rows[i].text, "spans_ns"));
     }
@@ -139,7 +140,7 @@ TEST(malformed_lines_are_refused_with_their_number) {
         {"9223372036854775807\t1\n", ":1: ends beyond the range of 64 bits"},
         {"1\t2\r3\t4\r", ":1: the duration is not"}, /* lines that end as on old Macs are one line */
         {"1\t2\n\xef\xbb\xbf", ":2: has no duration"},
-        {"\xef\xbb\xbf" "1\t2\n", ":1: the start is not"},
+        {"\xef\xbb\xbf" "1\t2\n", "begins with a byte-order mark"},
         {"# span_ns: 1e9\n1\t2\n", ":1: span_ns is not a positive whole number of ns"},
         {"1\t2\n# span_ns:\n", ":2: span_ns is not a positive"}, {"# span_ns: 0\n1\t2\n", ":1: span_ns is not a positive"},
         {"# span_ns: -5\n1\t2\n", ":1: span_ns is not a positive"}, {"# span_ns: 10 s\n1\t2\n", ":1: span_ns is not a positive"},
@@ -158,12 +159,12 @@ TEST(malformed_lines_are_refused_with_their_number) {
 }
 
 TEST(more_cpus_than_there_is_room_for_are_refused) {
-    for (int n = NG_TRACE_MAX_CPUS; n <= NG_TRACE_MAX_CPUS + 1; n++) {
+    for (int n = NL_TRACE_MAX_CPUS; n <= NL_TRACE_MAX_CPUS + 1; n++) {
         FILE *f = fopen(path, "w");
         assert_non_null(f);
         for (int i = 0; i < n; i++) fprintf(f, "%d\t5\t%d\n", i, i * 7);
         fclose(f);
-        if (n == NG_TRACE_MAX_CPUS) assert_int_equal(n_bursts(), n);
+        if (n == NL_TRACE_MAX_CPUS) assert_int_equal(n_bursts(), n);
         else assert_refused(":1025: names more than 1024 different CPUs");
     }
 }
@@ -185,7 +186,7 @@ static void write_long(const char *before, char c, size_t n, const char *after) 
 }
 
 TEST(a_line_of_10_mb_is_refused) {
-    static const size_t bytes[] = {256, NG_TRACE_BLOCK_BYTES - 1, NG_TRACE_BLOCK_BYTES, NG_TRACE_BLOCK_BYTES + 1, 10 << 20};
+    static const size_t bytes[] = {256, NL_TRACE_BLOCK_BYTES - 1, NL_TRACE_BLOCK_BYTES, NL_TRACE_BLOCK_BYTES + 1, 10 << 20};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         write_long("1\t2\n", '1', bytes[i], "");
         assert_refused(":2: is longer than 255 characters");
@@ -201,7 +202,7 @@ TEST(a_line_of_10_mb_is_refused) {
 }
 
 TEST(comments_may_fill_a_block) {
-    static const size_t bytes[] = {300, NG_TRACE_BLOCK_BYTES - 4, NG_TRACE_BLOCK_BYTES - 3};
+    static const size_t bytes[] = {300, NL_TRACE_BLOCK_BYTES - 4, NL_TRACE_BLOCK_BYTES - 3};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         write_long("# ", '9', bytes[i], "\n1\t2\n3\n");
         assert_refused(":3: has no duration"); /* the lines are still counted right */
@@ -212,6 +213,68 @@ TEST(comments_may_fill_a_block) {
     assert_refused(":2: is a comment longer than 16 KiB");
 }
 
+/* ---- what a launch left ---- */
+
+TEST(a_file_of_a_launch_may_be_empty_cut_and_overlap_and_nothing_else) {
+    static const struct { const char *text; int64_t n; } rows[] = {
+        {"", 0}, {"# lost: 3\n", 0},                            /* nothing ran */
+        {"1\t2\t0\t-\tx\n30\t4\t0\t-", 1}, {"1\t2\n3", 1}, /* killed within a line */
+        {"0\t10\t3\n5\t1\t3\n", 2}, {"0\t0\t3\n5\t1\t3\n", 2},
+        {"# span_ns: 5\n0\t10\t3\n", 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        OWNED(nl_trace_close) struct nl_trace t = {.fd = -1};
+        struct nl_trace_reader r;
+        struct nl_trace_line line;
+        char reason[2 * PATH_MAX] = "";
+        int64_t n = 0;
+        put("trace", rows[i].text);
+        if (nl_trace_check(path, NL_TRACE_OF_LAUNCH, &t, reason, sizeof reason)) fail_msg("row %zu: %s", i, reason);
+        nl_trace_open(&r, &t);
+        while (nl_trace_next(&r, &line) > 0) n++;
+        EQUAL(t.n_bursts, rows[i].n, n, rows[i].n);
+        assert_null(r.problem);
+    }
+    put("trace", "5\t1\n3\t1\n");
+    struct nl_trace trace;
+    char reason[2 * PATH_MAX] = "";
+    assert_int_equal(nl_trace_check(path, NL_TRACE_OF_LAUNCH, &trace, reason, sizeof reason), -1);
+    assert_contains(reason, ":2: starts before the burst above it");
+}
+
+TEST(comments_are_given_to_who_asks_for_them) {
+    OWNED(nl_trace_close) struct nl_trace t = accepted("# a\n1\t2\n#b\n # span_ns: 50\n3\t4\n");
+    struct nl_trace_reader r;
+    struct nl_trace_line line;
+    static const char *const wanted[] = {" a", NULL, "b", " span_ns: 50", NULL};
+    nl_trace_open(&r, &t);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        assert_int_equal(nl_trace_next_or_comment(&r, &line), 1);
+        if (wanted[i]) assert_string_equal(r.comment, wanted[i]);
+        else assert_null(r.comment);
+    }
+    assert_int_equal(nl_trace_next_or_comment(&r, &line), 0);
+}
+
+/* ---- in words ---- */
+
+TEST(share_rate_and_longest_burst_are_said) {
+    static const struct { const char *text, *words; } rows[] = {
+        {"0\t1000000\n10000000\t3000000\n", "2 bursts in 20 ms: busy for 20 % of a CPU, 100 bursts per second, longest 3 ms"},
+        {"# span_ns: 1000000000\n7\t1500\t2\n",
+         "1 burst on 1 CPU in 1 s: busy for 0.00015 % of a CPU, 1 bursts per second, longest 1.5 us"},
+        {"# span_ns: 1000\n0\t250\t2\n9\t125\t1\n300\t9\t2\n",
+         "3 bursts on 2 CPUs in 1 us: busy for 38.4 % of a CPU (CPU 2 for 25.9 %), 3e+06 bursts per second, longest 250 ns"},
+        {"0\t999999999\n3600000000000\t1\n",
+         "2 bursts in 7200 s: busy for 0.0139 % of a CPU, 0.0002778 bursts per second, longest 1000 ms"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        OWNED(nl_trace_close) struct nl_trace t = accepted(rows[i].text);
+        char words[256];
+        assert_string_equal(nl_trace_words(&t, words, sizeof words), rows[i].words);
+    }
+}
+
 /* ---- the second reading ---- */
 
 static int64_t nth_start(int64_t i) {
@@ -219,15 +282,15 @@ static int64_t nth_start(int64_t i) {
 }
 
 /* Every line of a trace of `n` generated bursts, in order. */
-static void assert_reads(struct ng_trace_reader *r, int64_t n) {
-    struct ng_trace_line line;
+static void assert_reads(struct nl_trace_reader *r, int64_t n) {
+    struct nl_trace_line line;
     for (int64_t i = 0; i < n; i++) {
-        if (ng_trace_next(r, &line) != 1) fail_msg("burst %" PRId64 ": %s", i, r->problem ? r->problem : "too early an end");
+        if (nl_trace_next(r, &line) != 1) fail_msg("burst %" PRId64 ": %s", i, r->problem ? r->problem : "too early an end");
         assert_int_equal(line.start_ns, nth_start(i));
         EQUAL(line.duration_ns, 1 + i % 999, line.cpu, i % 3 * 5, line.cpu_index, i % 3, line.kind_row, i % 2);
     }
-    assert_int_equal(ng_trace_next(r, &line), 0);
-    assert_int_equal(ng_trace_next(r, &line), 0); /* the end stays the end */
+    assert_int_equal(nl_trace_next(r, &line), 0);
+    assert_int_equal(nl_trace_next(r, &line), 0); /* the end stays the end */
 }
 
 static void write_bursts(int64_t n, int n_padding, const char *line_end, int has_last_end) {
@@ -236,7 +299,7 @@ static void write_bursts(int64_t n, int n_padding, const char *line_end, int has
     /* the padding moves all lines against the borders of the blocks */
     fprintf(f, "#%*s%s", n_padding, "", line_end);
     for (int64_t i = 0; i < n; i++)
-        fprintf(f, "%" PRId64 "\t%" PRId64 "\t%d\t%s%s", nth_start(i), 1 + i % 999, (int)(i % 3 * 5), ng_kinds[i % 2]->name,
+        fprintf(f, "%" PRId64 "\t%" PRId64 "\t%d\t%s%s", nth_start(i), 1 + i % 999, (int)(i % 3 * 5), nl_trace_kinds[i % 2],
                 i + 1 < n || has_last_end ? line_end : "");
     assert_int_equal(fclose(f), 0);
 }
@@ -244,23 +307,23 @@ static void write_bursts(int64_t n, int n_padding, const char *line_end, int has
 TEST(lines_across_the_borders_of_blocks_are_read_whole_and_again_from_the_begin) {
     enum { N = 3000, PADDINGS = 40 };
     struct stat st;
-    struct ng_trace_line line;
+    struct nl_trace_line line;
     write_bursts(N, 0, "\n", 1);
     assert_int_equal(stat(path, &st), 0);
-    int to_border = (int)(NG_TRACE_BLOCK_BYTES - st.st_size % NG_TRACE_BLOCK_BYTES);
+    int to_border = (int)(NL_TRACE_BLOCK_BYTES - st.st_size % NL_TRACE_BLOCK_BYTES);
     /* a line has some 25 characters, so every place of the border within a line occurs; then files that end at one, or nearly */
     for (int i = 0; i < PADDINGS + 5; i++) {
         int is_end = i >= PADDINGS;
         write_bursts(N, is_end ? to_border + i - PADDINGS - 2 : i, i % 2 && !is_end ? "\r\n" : "\n", i % 3 > 0);
-        OWNED(ng_trace_close) struct ng_trace t = checked();
-        struct ng_trace_reader r;
+        OWNED(nl_trace_close) struct nl_trace t = checked();
+        struct nl_trace_reader r;
         assert_int_equal(t.n_bursts, N);
-        assert_true(t.size_bytes > 3 * NG_TRACE_BLOCK_BYTES);
-        ng_trace_open(&r, &t);
+        assert_true(t.size_bytes > 3 * NL_TRACE_BLOCK_BYTES);
+        nl_trace_open(&r, &t);
         assert_reads(&r, N);
-        ng_trace_rewind(&r);
-        for (int k = 0; k < N / 2; k++) assert_int_equal(ng_trace_next(&r, &line), 1);
-        ng_trace_rewind(&r); /* from the middle, too */
+        nl_trace_rewind(&r);
+        for (int k = 0; k < N / 2; k++) assert_int_equal(nl_trace_next(&r, &line), 1);
+        nl_trace_rewind(&r); /* from the middle, too */
         assert_reads(&r, N);
     }
 }
@@ -290,14 +353,14 @@ TEST(a_file_that_changes_while_it_is_replayed_is_noticed) {
         {"100\t2\t1\nhello\n", 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        OWNED(ng_trace_close) struct ng_trace t = accepted(before);
-        struct ng_trace_reader r;
-        struct ng_trace_line line;
+        OWNED(nl_trace_close) struct nl_trace t = accepted(before);
+        struct nl_trace_reader r;
+        struct nl_trace_line line;
         int n = 0, got;
-        ng_trace_open(&r, &t);
+        nl_trace_open(&r, &t);
         put("trace", rows[i].text);
         change_time();
-        while ((got = ng_trace_next(&r, &line)) > 0) n++;
+        while ((got = nl_trace_next(&r, &line)) > 0) n++;
         assert_int_equal(got, -1);
         assert_contains(r.problem, "the file changed since it was checked");
         assert_int_equal(n, rows[i].n_good);
@@ -305,12 +368,12 @@ TEST(a_file_that_changes_while_it_is_replayed_is_noticed) {
 }
 
 TEST(a_file_that_cannot_be_read_any_more_is_a_failure) {
-    OWNED(ng_trace_close) struct ng_trace t = accepted("100\t2\n200\t2\n");
-    struct ng_trace_reader r;
-    struct ng_trace_line line;
-    ng_trace_open(&r, &t);
+    OWNED(nl_trace_close) struct nl_trace t = accepted("100\t2\n200\t2\n");
+    struct nl_trace_reader r;
+    struct nl_trace_line line;
+    nl_trace_open(&r, &t);
     r.fd = -1; /* as an error of the disk would do */
-    assert_int_equal(ng_trace_next(&r, &line), -1);
+    assert_int_equal(nl_trace_next(&r, &line), -1);
 }
 
 GROUP(set_up, remove_tree)
