@@ -66,6 +66,9 @@ DETECTOR := $(filter-out $(ACCEPTANCE) %/detector/profile.a %/detector/profile/l
 COMMAND := $(call archives,experiments/command)
 UNIT_TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(shell find tests/unit -name 'test_*.c' | LC_ALL=C sort))
 MPI_TESTS := $(patsubst tests/mpi/%.c,$(BUILD)/tests-mpi/%,$(wildcard tests/mpi/*.c))
+# what judges the projection: a simulator of its own, of which nothing here is a part
+REFERENCE := $(BUILD)/tests/reference/reference
+REFERENCE_OBJECTS := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
 PROGRAMS := noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-profile noiselab-doctor
@@ -251,7 +254,7 @@ test-cluster: deps ## the tests on several nodes of this machine, with Slurm (as
 	@NOISELAB_BUILD=$(BUILD) tests/run.sh cluster
 
 .PHONY: tests-built
-tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES) $(BUILD)/fuzz-mutate $(BUILD)/fault/fault.so
+tests-built: $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES) $(REFERENCE) $(BUILD)/fuzz-mutate $(BUILD)/fault/fault.so
 
 r-check: r ## R CMD check of the package; its help pages are made from the comments (roxygen2)
 	rm -rf $(BUILD)/r-check && mkdir $(BUILD)/r-check && cp -RL analysis $(BUILD)/r-check/noiselab
@@ -261,8 +264,8 @@ r-check: r ## R CMD check of the package; its help pages are made from the comme
 bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, detection, memory, analysis speed
 	@NOISELAB_BUILD=$(BUILD) tests/bench/bench.sh
 
-# CAMPAIGNS: number per shape. PARTS: some of simulated, located, acceptance, agent, projection, advise, placebo
-bench-stats: all ## do the verdicts hold what they state: false alarms, coverage, power
+# CAMPAIGNS: number per shape. PARTS: some of simulated, located, acceptance, agent, projection, scale, advise, placebo
+bench-stats: all $(REFERENCE) ## do the verdicts hold what they state: false alarms, coverage, power
 	@NOISELAB_BUILD=$(BUILD) R_LIBS="$(R_LIB)" NOISELAB_R_LIB="$(abspath $(R_LIB))" \
 		Rscript --vanilla analysis/bench/bench-stats.R $(CAMPAIGNS) $(PARTS)
 
@@ -279,6 +282,12 @@ $(UNIT_TESTS): LIBS += $(shell $(PKG_CONFIG) --libs cmocka)
 $(MPI_TESTS): $(ACCEPTANCE) $(DETECTOR)
 $(BENCHES): $(DETECTOR) $(AGENT) $(RECORDER) $(GENERATOR)
 
+$(filter $(BUILD)/tests/unit/reference/%,$(UNIT_TESTS)): $(filter-out %/main.o,$(REFERENCE_OBJECTS))
+$(REFERENCE): $(REFERENCE_OBJECTS)
+	$(call quiet,LINK,$@) $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
+$(REFERENCE_OBJECTS): $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
+	$(call compile,$(CC))
+
 $(TEST_PROGRAMS): %: %.o $(COMMON)
 	$(call link,$(MPICC))
 
@@ -289,7 +298,7 @@ $(TEST_PROGRAMS:=.o):
 	$(call compile,$(MPICC))
 
 # OBJECTS: of every source there is. With CFLAGS=-fsyntax-only, what a compiler has to say of them
-OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o) $(TEST_PROGRAMS:=.o)
+OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o) $(TEST_PROGRAMS:=.o) $(REFERENCE_OBJECTS)
 .PHONY: objects
 objects: $(OBJECTS)
 
