@@ -9,8 +9,7 @@
 #define PAUSE_NS INT64_C(2000000000)     /* between two looks */
 #define SAID_PERCENT 1                   /* CPUs above this are named */
 
-/* The CPUs to look at: the ranks' own, or where they are not bound all that this process may use. Frees nothing; NULL without memory. */
-static unsigned char *choose_cpus(const struct nd_run *r, int *n_cpus) {
+unsigned char *nd_run_choose_cpus(const struct nd_run *r, int *n_cpus) {
     int is_known = 0;
     cpu_set_t mask;
     *n_cpus = CPU_SETSIZE;
@@ -90,7 +89,7 @@ int nd_run_look_around(struct nd_run *r) {
     if (is_leader) {
         n_own = r->team.n_node_ranks;
         failed |= (own = calloc((size_t)n_own, sizeof *own)) == NULL;
-        failed |= (used = choose_cpus(r, &n_cpus)) == NULL;
+        failed |= (used = nd_run_choose_cpus(r, &n_cpus)) == NULL;
     }
     if (r->team.rank == 0) failed |= (r->root.before = calloc((size_t)r->team.n_nodes, sizeof *r->root.before)) == NULL;
     failed = nd_run_agree_failed(r, failed);

@@ -227,6 +227,7 @@ static int run_schedule(struct nd_run *r) {
     }
     r->root.last_checkpoint_ns = nl_mono_ns();
     int flags = warm_up(r, steps), is_decided = 0;
+    if (!flags && nd_run_account_begin(r)) flags = ND_FLAG_SETUP;
     r->rounds_begin_ns = nl_mono_ns();
     r->aside_ns = 0;
     if (r->root.progress) nd_progress_begin(r->root.progress);
@@ -236,6 +237,7 @@ static int run_schedule(struct nd_run *r) {
         flags = run_round(r, steps, n_steps);
         if (!flags && !r->is_time_up) is_decided = look(r, ++r->n_rounds_done);
     }
+    nd_run_account_end(r);
     warn_of_rounds_left_out(r, flags, is_decided);
     free(steps);
     return flags;

@@ -42,6 +42,9 @@ struct nd_leader {
     struct nl_quota quota;       /* without accounts where there is none */
     unsigned char *cpu_used;     /* n_cpu_used flags: CPUs of this node's ranks */
     int n_cpu_used;
+    struct nl_account *account;     /* where the time of these CPUs went; NULL before the first half */
+    unsigned char *account_cpus;    /* what it borrows: flags of CPUs, and the node's ranks */
+    pid_t *account_own;
     struct nd_load_log load_log;
     /* with a generator */
     struct nd_treatment *treatment; /* NULL: none */
@@ -149,6 +152,15 @@ void nd_run_report_clock_step(const struct nd_run *r); /* one line about what th
 
 /* look_around.c: what the ranks' CPUs do before anything is measured; waits for quiet ones where that was asked. -1: asked to stop. */
 int nd_run_look_around(struct nd_run *r);
+
+/* The CPUs to look at, flags that are to be freed: the ranks' own, or where they are not bound all that this process may use. NULL:
+ * no memory. Of a node's first rank. */
+unsigned char *nd_run_choose_cpus(const struct nd_run *r, int *n_cpus);
+
+/* account.c: where the time of the ranks' CPUs goes between these two, into the launch's "cpu_account". Collective; begin: 0 or -1. */
+int nd_run_account_begin(struct nd_run *r);
+void nd_run_account_end(struct nd_run *r);
+void nd_run_account_close(struct nd_run *r);
 
 /* follow_program.c: finds the program's ranks and beat; sleeps on their CPUs. Lengthens halves that hold too few beats. 0 or -1. */
 int nd_run_follow_program(struct nd_run *r, struct nd_options *o);

@@ -522,6 +522,7 @@ void nd_run_tear_down(struct nd_run *r) {
     nd_agent_rows_close(r->agent.rows);
     nd_load_log_close(r);
     nd_steal_close(r->leader.steal);
+    nd_run_account_close(r);
     nl_quota_close(&r->leader.quota);
     nd_program_close(r->program);
     nl_preempted_close(&r->preempted);

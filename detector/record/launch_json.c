@@ -198,7 +198,7 @@ json_t *nd_launch_json_new(const struct nd_launch *l, const struct nd_options *o
         "cells", cells_json(o, cells), "pairs_planned", json_integer(n_pairs), "rounds_planned", json_integer(o->n_rounds),
         "rounds_done", json_null(), "sequential", sequential_json(o), "n_generators", json_integer(n_generators),
         "generators", json_array(), "switching", json_null(), "n_agents", json_integer(n_agents), "agents", json_array(),
-        "warnings", NL_JSON_LIST(i, o->n_notes, nl_json_text(o->notes[i])), NULL);
+        "cpu_account", json_array(), "warnings", NL_JSON_LIST(i, o->n_notes, nl_json_text(o->notes[i])), NULL);
     return json;
 }
 
@@ -287,6 +287,19 @@ void nd_launch_json_before(json_t *launch, const struct nd_quiet_node *nodes, in
         : json_pack("{s:f, s:i, s:f, s:b, s:o}", "look_s", (double)look_ns * 1e-9, "looks", n_looks, "waited_s", (double)waited_ns * 1e-9,
                     "quiet", nd_quiet_is(nodes, n_nodes, ND_QUIET_LIMIT_PERCENT), "nodes",
                     NL_JSON_LIST(i, n_nodes, quiet_node_json(&nodes[i]))));
+}
+
+void nd_launch_json_account(json_t *launch, const char *host, const struct nl_account_sum *sum) {
+    json_t *account = nl_account_json(sum, NULL, 0);
+    json_object_set_new(account, "host", nl_json_text(host));
+    json_array_append_new(json_object_get(launch, "cpu_account"), account);
+    if (!nl_account_is_blind(sum, ND_QUIET_LIMIT_PERCENT)) return;
+    if (sum->span_ns == 0)
+        nd_launch_json_warn(launch, "%s: where its CPUs' time went is not known: /proc/stat cannot be read", host);
+    else
+        nd_launch_json_warn(launch, "%s: nobody accounts for %.3g %% of the time of its ranks' CPUs (CPU %d: %.3g %%)%s%s", host,
+                            nl_account_unaccounted_percent(sum), (int)sum->worst.cpu,
+                            nl_account_percent_of_cpu(sum, sum->worst.unaccounted_ns), sum->blind[0] ? ": " : "", sum->blind);
 }
 
 void nd_launch_json_likwid(json_t *launch, int is_asked, const char *problem) {

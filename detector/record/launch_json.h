@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "common/page/nl_agent.h"
+#include "common/sys/nl_account.h"
 #include "detector/options/options.h"
 #include "detector/program/program.h"
 #include "detector/plan/plan.h"
@@ -89,6 +90,9 @@ void nd_launch_json_generator(json_t *launch, const struct nd_options *o, const 
 
 /* Adds "before": what the ranks' CPUs did before anything was measured. `nodes` NULL: nobody looked. */
 void nd_launch_json_before(json_t *launch, const struct nd_quiet_node *nodes, int n_nodes, int64_t look_ns, int n_looks, int64_t waited_ns);
+
+/* Adds a node's account of its ranks' CPUs to "cpu_account"; warns where more is unaccounted for than a quiet CPU may lose. */
+void nd_launch_json_account(json_t *launch, const char *host, const struct nl_account_sum *sum);
 
 void nd_launch_json_agent(json_t *launch, const struct nd_agent_end *node);
 

@@ -95,5 +95,5 @@ background() {
 teardown() {
     tell
     kill -9 ${MPIRUN-} ${AGENT-} 2>/dev/null || true
-    rm -rf "$SHM"
+    rm -rf "$SHM" ${THEIRS:+"$THEIRS"}
 }

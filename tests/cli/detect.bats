@@ -227,3 +227,24 @@ load detect
     jq -e '.hosts[0].cpu_quota == null' "$OUT/one/launch.json"
     [ -z "$(column throttled_ns "$OUT/one/halves.csv" | tr -d '\n')" ]
 }
+
+@test "who had the ranks' CPUs is held against the kernel's own account, and whom /proc hides is missing there" {
+    # share of CPU time that nobody accounts for is printed, seen or not
+    launch 1 --op empty --levels none --design single --seconds 1.5 --launch-id seen
+    jq -e '.cpu_account | length == 1 and (.[0] | .n_cpus == 1 and .blind == null and .tasks_seen > 5 and .own_ns > 0 and
+        (.busy_ns - .own_ns - .tasks_ns - .interrupts_ns - .steal_ns - .unaccounted_ns | fabs) <= .resolution_percent / 100 * .span_ns)' "$OUT/seen/launch.json"
+    [ "$(id -u)" = 0 ] || skip "another user's tasks, and a /proc that hides them, need root"
+    unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc' 2>/dev/null || skip "no mount namespaces here"
+    THEIRS=$(mktemp -d) # where bats keeps its files nobody else may look
+    chown 65534 "$THEIRS"
+    setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$DETECT" -a -w "$THEIRS" || skip "another user may not read this folder"
+    taskset -c "$FIRST_CPU" sh -c 'while :; do :; done' 3>&- &
+    AGENT=$!
+    unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' sh env -u OMPI_MCA_btl_vader_backing_directory \
+        TMPDIR="$THEIRS" HOME="$THEIRS" taskset -c "$FIRST_CPU" "$DETECT" --out "$THEIRS/c" --op empty --levels none \
+        --design single --seconds 1.5 --launch-id hidden
+    kill "$AGENT"
+    # at least as much as the load's fair share of the CPU, in the time measured
+    jq -e '(.cpu_account[0] | .unaccounted_percent > 15 and .worst_cpu.unaccounted_percent > 15 and (.blind | test("hidepid")) and .tasks_seen < .tasks_there / 2) and
+        ([.warnings[] | select(test("nobody accounts for"))] | length == 1)' "$THEIRS/c/hidden/launch.json"
+}
