@@ -23,7 +23,7 @@ start_profiled() {
     allow_root
     # the words were quoted for this
     eval "set -- $4"
-    become "$NOISELAB_BIN/noiselab-profile" --out "$folder" --launch-id "$name" -- "$@" </dev/null >"$folder/$name.log" 2>&1
+    become "$NOISELAB_BIN/noiselab-profile" --no-answer --out "$folder" --launch-id "$name" -- "$@" </dev/null >"$folder/$name.log" 2>&1
 }
 
 # run_program LAUNCH COMMAND: starts it, with what it says in profiles/LAUNCH.log, and sets per_node and program_folder once its ranks are there

@@ -383,9 +383,12 @@ analyze_profile <- function(operands, values, form) {
   if (form == "csv" && is.null(report[[values$table %||% profile_tables[1]]])) {
     abort_data("--table ", values$table, ": no synchronising call was looked at on all its ranks")
   }
-  answered(form, values$table, list(answer = paste(profile_sentences(report), collapse = " "), shares = as.list(report$shares),
-                                    waiting = report$waiting),
-           c(pick(report, profile_tables), list(projections = if (form == "json") scale_of_profile(report))), report$notes, profile_parts(report), profile_view(report, operands))
+  view <- profile_view(report, operands)
+  answered(form, values$table,
+           list(answer = paste(view$sentences, collapse = " "), shares = as.list(report$shares), waiting = report$waiting,
+                largest_waiting = report$largest),
+           c(pick(report, profile_tables), list(projections = if (form == "json") scale_of_profile(report))), report$notes,
+           profile_parts(report), view)
 }
 
 time_words <- function(ns) {
@@ -395,16 +398,31 @@ time_words <- function(ns) {
 
 percent_of_time <- function(share) paste(ifelse(share == 0, "0", plain(100 * share)), "%")
 
-profile_sentences <- function(report) {
+# `scale`: what it means on many nodes, in a sentence.
+profile_sentences <- function(report, scale = NULL) {
   shares <- report$shares
   shown <- shares[shares >= 0.0005]
-  top <- utils::head(report$operations[report$operations$share >= 0.005, ], 3)
   wall <- max(report$profile$ranks[["wall_ns"]])
-  c(sprintf("%s of %s on %s: %s of its time in MPI%s.", time_words(wall), counted(nrow(report$profile$ranks), "rank"),
+  c(sprintf("The program ran for %s with %s on %s, and spent %s of its time in MPI%s.", time_words(wall), counted(nrow(report$profile$ranks), "rank"),
             counted(length(unique(report$profile$ranks[["node"]])), "node"), percent_of_time(sum(shares)),
             if (length(shown) > 0) paste0(" (", paste(names(shown), percent_of_time(shown), collapse = ", "), ")") else ""),
-    if (nrow(top) > 0) sprintf("Most of it: %s.", join_words(sprintf("%s (%s)", operation_words(top), percent_of_time(top$share)))),
-    if (!is.null(report$waiting)) c(waiting_sentence(report), exposure_sentence(report)))
+    largest_sentence(report$largest),
+    if (!is.null(report$waiting)) c(waiting_sentence(report), scale, exposure_sentence(report)))
+}
+
+# NULL where it is a call whose arrivals are sampled: the sentence on these says it.
+largest_sentence <- function(largest) {
+  if (is.null(largest) || largest$is_measured) return(NULL)
+  text <- sprintf("Ranks wait most in %s: about %s in each call (%s of their time)", largest$words, time_words(largest$each_ns),
+                  percent_of_time(largest$share))
+  if (is.na(largest$rank)) return(paste0(text, ". No single rank is waited for: they are late in turn."))
+  longer <- if (!isTRUE(largest$longer > 0.005)) "" else {
+    cause <- if (is.na(largest$by_noise)) "by work or by noise" else {
+      sprintf("%s of it by its own work, %s by noise", percent_of_time(1 - largest$by_noise), percent_of_time(largest$by_noise))
+    }
+    sprintf(", which takes %s longer than the others between its calls (%s)", percent_of_time(largest$longer), cause)
+  }
+  sprintf("%s. They wait for rank %d%s.", text, as.integer(largest$rank), longer)
 }
 
 # The mean size of the calls that were counted together, by powers of two.
@@ -427,10 +445,10 @@ waiting_sentence <- function(report) {
   n <- nrow(report$calls)
   part <- function(x) percent_of_time(if (w$wait_ns > 0) x / w$wait_ns else 0)
   late <- ranks[which.max(ranks$times_last), ]
-  c(sprintf(paste("At %s looked at a rank waited %s for the last: %s by unequal work, %s by noise (preempted, or taken by a hypervisor),",
-                  "%s as some left the call before late."),
-            counted(n, "synchronising call"), time_words(w$wait_ns), part(w$unequal_ns), part(w$noise_ns), part(w$carried_ns)),
-    sprintf("Rank %d was last in %s of them%s.", late$rank, percent_of_time(late$times_last / n),
+  c(sprintf(paste("In %s, a rank waited on average %s for the last: %s because of unequal work, %s because of noise (preempted, or taken by",
+                  "a hypervisor), %s because some ranks left the call before late."),
+            counted(n, "sampled synchronising call"), time_words(w$wait_ns), part(w$unequal_ns), part(w$noise_ns), part(w$carried_ns)),
+    sprintf("Rank %d arrived last in %s of them%s.", late$rank, percent_of_time(late$times_last / n),
             if (length(unique(report$profile$ranks[["node"]])) < 2) "" else {
               sprintf("; %s of the waiting was for other nodes, the rest within nodes", part(w$between_ns))
             }))
@@ -452,7 +470,9 @@ profile_operation_table <- function(rows) {
 }
 
 profile_view <- function(report, operands) {
-  new_view(c(profile_sentences(report), scale_sentence(scale_of_profile(report), operands)), profile_operation_table(utils::head(report$operations, 8)), "time: of all ranks'; waiting: of the time inside, for the last rank to arrive, in calls that were looked at",
+  new_view(profile_sentences(report, scale_sentence(scale_of_profile(report), operands)),
+           profile_operation_table(utils::head(report$operations, 8)),
+           "time: of all ranks' time; waiting: for the last rank to arrive, of the time inside, in sampled calls",
            if (is.null(report$main)) report$notes[1], length(report$notes) - is.null(report$main), all_command(operands, "profile"))
 }
 

@@ -16,6 +16,7 @@ whole_calls <- function(arrivals) {
   a <- a[!a$group %in% a$group[!whole], ]
   a$group <- group_numbers(a$group)
   a$noise_ns <- pmax(0, a$preempted_ns) + ifelse(a$slept == 1, 0, a$off_cpu_ns)
+  a$own_ns <- own_work_ns(a)
   a$last_ns <- largest_by(a$arrived_ns, a$group)
   a$waited_ns <- a$last_ns - a$arrived_ns
   mean_wait <- function(arrived_ns) mean_by(largest_by(arrived_ns, a$group) - arrived_ns, a$group)
@@ -29,6 +30,14 @@ whole_calls <- function(arrivals) {
   a$within_ns <- node_last_ns - a$arrived_ns
   a$between_ns <- a$last_ns - node_last_ns
   a
+}
+
+# Time between two sampled calls that was neither in other MPI calls nor lost to noise outside of them, ns. Where the profile does not know how much
+# was lost inside these calls, as much as they can hold was.
+own_work_ns <- function(a) {
+  lost_ns <- if (is.null(a$mpi_preempted_ns)) NA_real_ else a$mpi_preempted_ns + ifelse(a$slept == 1, 0, a$mpi_off_cpu_ns)
+  inside_ns <- pmin(ifelse(is.na(lost_ns), a$mpi_ns, lost_ns), a$mpi_ns, a$noise_ns)
+  pmax(0, a$arrived_ns - a$since_ns - a$mpi_ns - (a$noise_ns - inside_ns))
 }
 
 group_numbers <- function(key) match(key, unique(key))
@@ -85,13 +94,18 @@ profile_report <- function(profile, alpha = 0.01) {
                    default = 0)
   notes <- profile$notes
   if (nrow(calls) == 0) {
-    return(list(profile = profile, shares = shares, operations = operations, ranks = profile_ranks(profile, NULL),
-                notes = c("no synchronising call was looked at on all its ranks: who is late, and the exposure, are not known", notes)))
+    ranks <- profile_ranks(profile, NULL)
+    return(list(profile = profile, shares = shares, operations = operations[names(operations) != "key"], ranks = ranks,
+                largest = largest_waiting(profile, operations, ranks), notes = c(paste0(
+                  "no synchronising call was sampled on all its ranks: who is late, and the exposure, are not known",
+                  if (is_python(profile$info)) python_advice), notes)))
   }
   main <- calls[calls$communicator == main_communicator(calls), ]
   main$group <- group_numbers(main$group)
+  ranks <- profile_ranks(profile, main)
   sleeps <- any(main$off_cpu_ns[main$slept == 1] > 0)
-  list(profile = profile, shares = shares, operations = operations, ranks = profile_ranks(profile, main), main = main, conf = conf,
+  list(profile = profile, shares = shares, operations = operations[names(operations) != "key"], ranks = ranks, main = main,
+       conf = conf, largest = largest_waiting(profile, operations, ranks),
        waiting = list(wait_ns = mean(main$waited_ns), noise_ns = mean(main$noise_waited_ns), carried_ns = mean(main$carried_ns),
                       unequal_ns = mean(main$unequal_ns), within_ns = mean(main$within_ns),
                       between_ns = mean(main$between_ns)),
@@ -99,6 +113,14 @@ profile_report <- function(profile, alpha = 0.01) {
        notes = c(coupling_note(main), notes, if (sleeps) {
          "a rank gave up its CPU of itself between calls: what it was off its CPU then counts as its own work, not as noise"
        }))
+}
+
+# mpi4py's lower-case reductions and broadcasts of Python objects are trees of sends and receives.
+python_advice <- paste0("; calls of mpi4py in lower case (comm.allreduce) send pickled objects from rank to rank: those in upper case ",
+                        "(comm.Allreduce), of arrays, can be sampled")
+
+is_python <- function(info) {
+  any(grepl("^python[0-9.]*$", basename(c(unlist(info$command), info$profiled_program %||% ""))))
 }
 
 # Ranks that wait for each other between these calls, too, are all late when one is.
@@ -110,13 +132,61 @@ coupling_note <- function(main) {
   }
 }
 
+# ---- where most of the waiting is -----------------------------------------------------------------
+
+# The operation in which ranks wait most, whatever call it is: of sampled synchronising calls the waiting is measured; in others it is the
+# time beyond their shortest call, in which nobody was late. A rank is waited for where it spends less time in these calls than the others,
+# by a fifth of the waiting at least: where ranks are late in turn it is none. A list: `words` (of the operation), `share`
+# (of the ranks' time), `each_ns` (mean over calls and ranks), `is_measured`, `rank` (that is waited for; NA: none), with it
+# `longer` (its time between calls against the mean of the others', a share) and `by_noise` (of that excess, the share that was noise; NA:
+# not sampled). NULL: no waiting of half a percent of the time.
+largest_waiting <- function(profile, operations, ranks) {
+  total <- sum(profile$ranks[["wall_ns"]])
+  all <- as.data.frame(profile$operations)
+  all$communicator[is.na(all$communicator)] <- ""
+  all$key <- combine_keys(all$operation, all$bytes_lo, all$communicator, all$ranks)
+  sampled <- operations[!is.na(operations$waiting), ]
+  rows <- data.frame(key = sampled$key, waited_ns = sampled$waiting * sampled$inside_ns, rank = rep(NA_real_, nrow(sampled)))
+  for (one in split(all, all$key)) {
+    if (one$key[1] %in% rows$key || length(unique(one$rank)) < 2) next
+    mean_ns <- one$inside_ns / pmax(1, one$calls)
+    often <- one$calls >= stats::median(one$calls) / 2
+    least <- which.min(ifelse(often, mean_ns, Inf))
+    alone_ns <- if (is.null(one$shortest_ns) || anyNA(one$shortest_ns)) mean_ns[least] else min(one$shortest_ns[often])
+    waited_ns <- sum(one$calls * pmax(0, mean_ns - alone_ns))
+    later_ns <- mean(mean_ns[often & seq_along(mean_ns) != least]) - mean_ns[least]
+    is_awaited <- isTRUE(later_ns > 0.2 * waited_ns / sum(one$calls))
+    rows <- rbind(rows, data.frame(key = one$key[1], waited_ns = waited_ns, rank = if (is_awaited) one$rank[least] else NA_real_))
+  }
+  if (nrow(rows) == 0 || max(rows$waited_ns) < 0.005 * total) return(NULL)
+  top <- rows[which.max(rows$waited_ns), ]
+  row <- operations[operations$key == top$key, ]
+  c(list(words = operation_words(row), share = top$waited_ns / total, each_ns = top$waited_ns / row$calls,
+         is_measured = top$key %in% sampled$key, rank = top$rank), if (!is.na(top$rank)) awaited_rank(top$rank, all, ranks))
+}
+
+# What the rank that others wait for does longer than they: by all calls, and by the sampled stretches what of it was noise.
+awaited_rank <- function(rank, operations, ranks) {
+  between <- rowsum(operations$outside_ns, operations$rank)[, 1]
+  own <- names(between) == rank
+  longer <- between[own] / mean(between[!own]) - 1
+  by_noise <- NA_real_
+  if (!is.null(ranks$own_ns)) {
+    excess <- function(x) x[ranks$rank == rank] - mean(x[ranks$rank != rank])
+    work_ns <- excess(ranks$own_ns)
+    noise_ns <- excess(ranks$outside_noise_ns)
+    if (isTRUE(work_ns + noise_ns > 0)) by_noise <- min(1, max(0, noise_ns / (max(0, work_ns) + max(0, noise_ns))))
+  }
+  list(longer = unname(longer), by_noise = by_noise)
+}
+
 # All ranks together. `waiting`: of the time inside, the share that was waiting for the last; NA where it was not looked at.
 profile_operations <- function(profile, calls, total) {
   all <- as.data.frame(profile$operations)
   all$communicator[is.na(all$communicator)] <- "" # point to point calls that name none
   key <- combine_keys(all$operation, all$bytes_lo, all$communicator, all$ranks)
   sums <- rowsum(all[c("calls", "bytes", "inside_ns", "outside_ns")], key, reorder = FALSE)
-  rows <- cbind(all[!duplicated(key), c("operation", "class", "bytes_lo", "communicator", "ranks")], sums)
+  rows <- cbind(key = key[!duplicated(key)], all[!duplicated(key), c("operation", "class", "bytes_lo", "communicator", "ranks")], sums)
   rows$longest_ns <- largest_by(all$longest_ns, group_numbers(key))[!duplicated(key)]
   rows <- rows[order(-rows$inside_ns), ]
   rownames(rows) <- NULL
@@ -140,7 +210,8 @@ profile_ranks <- function(profile, main) {
   m <- data.frame(times_last = as.numeric(main$rank == last_ranks(main)),
                   late_ns = (main$arrived_ns - mean_by(main$arrived_ns, main$group)) * n / (n - 1),
                   waited_ns = main$waited_ns, preempted_ns = main$preempted_ns, off_cpu_ns = main$off_cpu_ns,
-                  own_ns = main$arrived_ns - main$since_ns - main$noise_ns - main$mpi_ns, other_mpi_ns = main$mpi_ns)
+                  own_ns = main$own_ns, other_mpi_ns = main$mpi_ns,
+                  outside_noise_ns = pmax(0, main$arrived_ns - main$since_ns - main$own_ns - main$mpi_ns))
   sums <- rowsum(m, main$rank)
   sums[-1] <- sums[-1] / tabulate(match(main$rank, as.integer(rownames(sums))))
   cbind(ranks, sums[match(ranks$rank, as.integer(rownames(sums))), ])

@@ -394,6 +394,8 @@ added_columns <- list(
   quota = "throttled_ns",
   plan = "planned_ns",
   late = "late_ns",
+  inside = c("mpi_preempted_ns", "mpi_off_cpu_ns"),
+  shortest = "shortest_ns",
   causes = c("preempted_by_agent_ns", "preempted_by_others_ns", "preempted_by_kernel_ns", "preempted_by_noiselab_ns",
              "preempted_unknown_ns")
 )
@@ -510,7 +512,7 @@ check_header <- function(file, rules) {
   if (length(header) == 0 || length(header[[1]]) == 0) {
     abort_data(file, " is empty: the launch wrote nothing; run it again or leave it out")
   }
-  for (added in if ("arm" %in% rules$name) added_columns) {
+  for (added in if ("arm" %in% rules$name) added_columns else added_columns[c("inside", "shortest")]) {
     if (!any(added %in% header[[1]])) rules <- rows_at(rules, which(!rules$name %in% added))
   }
   missing <- setdiff(rules$name, header[[1]])

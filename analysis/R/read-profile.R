@@ -2,7 +2,7 @@
 
 profile_operation_rules <- rules_of(
   "launch:text rank:count operation:text class:text bytes_lo:amount communicator:blank ranks:count root:blank calls:count",
-  "bytes:amount inside_ns:amount longest_ns:amount outside_ns:amount"
+  "bytes:amount inside_ns:amount longest_ns:amount outside_ns:amount shortest_ns:amount?"
 )
 profile_rank_rules <- rules_of(
   "launch:text rank:count host:label node:count threads:text state:text clock:text clock_bound_ns:amount started_ns:number",
@@ -10,7 +10,8 @@ profile_rank_rules <- rules_of(
 )
 profile_arrival_rules <- rules_of(
   "launch:text communicator:text ranks:count call:whole>=1 operation:text rank:count node:count since_ns:number arrived_ns:number",
-  "left_ns:number preempted_ns:number off_cpu_ns:amount slept:count mpi_ns:amount"
+  "left_ns:number preempted_ns:number off_cpu_ns:amount slept:count mpi_ns:amount",
+  "mpi_preempted_ns:amount? mpi_off_cpu_ns:amount?"
 )
 
 # The last run of a campaign, or one run. A list: info, operations, ranks, arrivals (data.tables), notes.

@@ -13,6 +13,7 @@
 
 enum { ADDED_WORDS = 8 };
 #define VERSION_NS INT64_C(60000000000) /* for the answer to --version */
+#define ANSWER_NS INT64_C(300000000000) /* for the analysis of one run */
 
 struct profile {
     struct nl_command_line line;
@@ -21,6 +22,7 @@ struct profile {
     char folder[PATH_MAX], launch[128]; /* of the run, absolute; its id */
     char library[PATH_MAX + 64];        /* libnoiselab-profile.so */
     int made_out, made_folder; /* 1: they were not there */
+    int no_answer;
     time_t started;
 };
 
@@ -195,6 +197,8 @@ static const struct nl_option rows[] = {
     {"tables", "DIR", "no program: make the tables of a run whose noiselab profile was killed, or that was linked with the library", 1,
      AT(TEXT, tables), .wanted = "the directory of a launch"},
     {"launch-id", "ID", "name of the run's folder (default: time, host and process number)", 1, AT(NAME, launch_id), .most = 119},
+    {"no-answer", NULL, "do not print what the profile says when the program has ended", 1,
+     AT(FLAG, no_answer)},
     {"help", NULL, "this list", 2, .type = NL_HELP},
     {"version", NULL, "print the version", 2, .type = NL_VERSION},
 };
@@ -317,6 +321,23 @@ static void say_where(const struct profile *p, const struct nf_tables *t) {
     fprintf(stderr, "\nnoiselab analyze profile %s\n", p->folder);
 }
 
+/* What the profile says, on stderr: stdout is the program's. Where R is missing, the line that asks for it stands there already. */
+static void say_answer(const struct profile *p) {
+    char program[PATH_MAX + 32], folder[PATH_MAX], word[] = "profile", text[16384];
+    char *const words[] = {program, word, folder, NULL};
+    int ends[2], status;
+    pid_t child;
+    snprintf(program, sizeof program, "%s/noiselab-analyze", nl_own_folder(folder));
+    snprintf(folder, sizeof folder, "%s", p->folder);
+    if (access(program, X_OK) || pipe2(ends, O_CLOEXEC)) return;
+    int failed = nl_spawn(words, ends[1], -1, &child);
+    close(ends[1]);
+    nl_read_fd(ends[0], text, sizeof text, ANSWER_NS);
+    close(ends[0]);
+    if (failed || waitpid(child, &status, 0) < 0) return;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) fprintf(stderr, "\n%s", text);
+}
+
 static int run(struct profile *p) {
     char why[1024];
     struct nf_tables tables;
@@ -327,6 +348,7 @@ static int run(struct profile *p) {
     int status = nf_command_run(p);
     int found = status < 0 ? -1 : finish(p, &tables, status);
     if (found == 0) say_where(p, &tables);
+    if (found == 0 && !p->no_answer) say_answer(p);
     if (found == 1) {
         nf_command_explain(p, why, sizeof why);
         nl_error("no profile: %s", why);

@@ -5,7 +5,7 @@
 
 #include "common/base/nl_usual.h"
 
-#define NF_MAGIC "NLPROF2"
+#define NF_MAGIC "NLPROF3"
 enum { NF_MAX_BEATS = 8192 };
 enum { NF_MAX_ROWS = 384, NF_MAX_SAMPLES = 16384, NF_MAX_COMMUNICATORS = 256, NF_MAX_NAMES = 160, NF_NAME_BYTES = 32 };
 /* the environment variable that names the folder of the files; without it the library does nothing */
@@ -31,7 +31,7 @@ struct nf_row {
     int32_t root;
     uint64_t n_calls;
     int64_t bytes;
-    int64_t inside_ns, longest_ns;
+    int64_t inside_ns, longest_ns, shortest_ns;
     int64_t outside_ns; /* since the thread's last call of any row ended */
 };
 
@@ -46,7 +46,8 @@ struct nf_sample {
     /* of the time from since_ns to arrived_ns: */
     int64_t preempted_ns; /* waited for its CPU */
     int64_t off_cpu_ns;   /* neither ran nor waited: a hypervisor's steal, or sleep */
-    int64_t mpi_ns;       /* in other calls */
+    int64_t mpi_ns;       /* in other calls, and what watching them took */
+    int64_t mpi_preempted_ns, mpi_off_cpu_ns; /* of that; -1: not known, there were too many calls */
 };
 
 struct nf_communicator {

@@ -111,7 +111,7 @@ static void print_root(FILE *out, int root) {
 }
 
 static int print_operations(FILE *out, const struct nf_tables *t, const struct ranks *r) {
-    fputs("launch,rank,operation,class,bytes_lo,communicator,ranks,root,calls,bytes,inside_ns,longest_ns,outside_ns\n", out);
+    fputs("launch,rank,operation,class,bytes_lo,communicator,ranks,root,calls,bytes,inside_ns,longest_ns,outside_ns,shortest_ns\n", out);
     for (int i = 0; i < r->n; i++) {
         for (uint32_t k = 0; r->files[i] && k < r->files[i]->n_rows; k++) {
             const struct nf_row *row = &r->files[i]->rows[k];
@@ -119,8 +119,8 @@ static int print_operations(FILE *out, const struct nf_tables *t, const struct r
             fprintf(out, "%s,%d,%s,%s,%" PRId64 ",%s,%" PRId32 ",", t->launch, i, name, class_of(r->files[i]->classes[row->operation]),
                     least_bytes(row->size_class), kind_of(row->communicator), row->n_ranks);
             print_root(out, row->root);
-            fprintf(out, ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", row->n_calls, row->bytes, row->inside_ns,
-                    row->longest_ns, row->outside_ns);
+            fprintf(out, ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", row->n_calls, row->bytes,
+                    row->inside_ns, row->longest_ns, row->outside_ns, row->shortest_ns);
         }
     }
     return 0;
@@ -146,7 +146,9 @@ static int print_ranks(FILE *out, const struct nf_tables *t, const struct ranks 
 }
 
 static int print_arrivals(FILE *out, const struct nf_tables *t, const struct ranks *r) {
-    fputs("launch,communicator,ranks,call,operation,rank,node,since_ns,arrived_ns,left_ns,preempted_ns,off_cpu_ns,slept,mpi_ns\n", out);
+    fputs("launch,communicator,ranks,call,operation,rank,node,since_ns,arrived_ns,left_ns,preempted_ns,off_cpu_ns,slept,mpi_ns,"
+          "mpi_preempted_ns,mpi_off_cpu_ns\n",
+          out);
     for (int i = 0; i < r->n; i++) {
         const struct nf_file *f = r->files[i];
         for (uint32_t k = 0; f && k < f->n_samples; k++) {
@@ -155,10 +157,12 @@ static int print_arrivals(FILE *out, const struct nf_tables *t, const struct ran
             for (uint32_t c = 0; c < f->n_communicators; c++)
                 if (f->communicators[c].id == s->communicator) n_ranks = f->communicators[c].n_ranks;
             fprintf(out,
-                    "%s,%08" PRIx32 ",%d,%" PRIu64 ",%s,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,%" PRId64 "\n",
+                    "%s,%08" PRIx32 ",%d,%" PRIu64 ",%s,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,%" PRId64,
                     t->launch, s->communicator, n_ranks, s->call, f->names[s->operation], i, f->node,
                     global_ns(f, s->since_ns) - r->origin_ns, global_ns(f, s->arrived_ns) - r->origin_ns,
                     global_ns(f, s->left_ns) - r->origin_ns, s->preempted_ns, s->off_cpu_ns, s->has_slept != 0, s->mpi_ns);
+            if (s->mpi_preempted_ns < 0) fputs(",,\n", out);
+            else fprintf(out, ",%" PRId64 ",%" PRId64 "\n", s->mpi_preempted_ns, s->mpi_off_cpu_ns);
         }
     }
     return 0;

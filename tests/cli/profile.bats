@@ -195,12 +195,66 @@ END
     awk -F , 'NR > 1 && $5 != "multiple" { exit 1 }' out/*/ranks.csv
 }
 
+# compiled_halo: ./halo WORK_US STEPS, of which rank 1 works 30 % longer; ranks meet in MPI_Sendrecv first, then in MPI_Allreduce
+compiled_halo() {
+    mpicc -O2 -o halo -x c - <<'END'
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int rank, n;
+    double out[512] = {0}, in[512], one = 1, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    double work = atof(argv[1]) * 1e-6 * (rank == 1 ? 1.3 : 1);
+    for (int i = 0; i < atoi(argv[2]); i++) {
+        double end = MPI_Wtime() + work;
+        while (MPI_Wtime() < end) continue;
+        MPI_Sendrecv(out, 512, MPI_DOUBLE, (rank + 1) % n, 0, in, 512, MPI_DOUBLE, (rank + n - 1) % n, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
+    return MPI_Finalize();
+}
+END
+}
+
+@test "the answer is printed when the program ends, unless it is not wanted; the program's own output is apart" {
+    profile 0 "$PROBE" 200 1000
+    [[ "$stderr" == *'The program ran for '* && "$stderr" == *'An interruption of 1 ms of one rank costs the program'* ]]
+    [[ "$output" != *'The program ran for'* ]]
+    run -0 --separate-stderr noiselab-profile --no-answer --out quiet -- "$MPIRUN_COMMAND" -n 1 "$PROBE" 10 10
+    [[ "$stderr" != *'The program ran for'* && "$stderr" == *'noiselab analyze profile '* ]]
+}
+
+@test "what a rank loses inside other calls is no noise of its own work, which is never negative, beside many busy processes" {
+    compiled_halo
+    busy=()
+    for _ in 1 2 3; do
+        timeout 20 "$BUILD/bench/bench_busy" 900ms 1s 3>&- >/dev/null &
+        busy+=($!)
+    done
+    profile 0 ./halo 1000 100
+    kill "${busy[@]}" 2>/dev/null || true
+    noiselab-analyze profile --json out >json
+    jq -e '[.ranks[].own_ns] | min > 0' json
+    # inside and outside together are no more than was lost
+    awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["mpi_preempted_ns"] > $at["preempted_ns"] + 1000 { exit 1 }
+        $at["mpi_preempted_ns"] > 0 { n++ }
+        END { exit n < 10 }' out/*/arrivals.csv
+}
+
 @test "a loop of mpi4py is counted" {
     python=$(for p in python3 /usr/bin/python3; do "$p" -c 'import mpi4py' 2>/dev/null && echo "$p" && break; done) || true
     [ -n "$python" ] || skip 'mpi4py is not installed'
     printf 'from mpi4py import MPI\nfor i in range(100): MPI.COMM_WORLD.Barrier()\n' >loop.py
     profile 0 "$python" loop.py
     [ "$(calls barrier)" -ge 200 ]
+    # reductions of objects are sends and receives: the answer says which calls can be sampled
+    printf 'from mpi4py import MPI\nfor i in range(100): MPI.COMM_WORLD.allreduce(i)\n' >loop.py
+    profile 0 "$python" loop.py
+    noiselab-analyze profile out | tr '\n' ' ' | grep -q 'those in upper case  *(comm.Allreduce), of arrays, can be sampled'
 }
 
 @test "LAMMPS has the same result with the profile, its waits are found, and its arrivals are a pattern for the detector" {
@@ -214,7 +268,7 @@ END
     profile 0 lmp -in in.melt -log none
     [ "$(energies "$output")" = "$(energies "$plain")" ]
     noiselab analyze profile out >answer
-    grep -q 'Most of it: send ' answer
+    grep -q 'Ranks wait most in send ' answer
     grep -q 'An interruption of 1 ms of one rank costs the program' answer
     [ "$(wc -l <answer)" -le 24 ]
     noiselab analyze profile --write arrivals=trace out >/dev/null

@@ -40,6 +40,37 @@ us() { jq "$1 / 1000" json; }
         'BEGIN { exit !(outside - inside > -3 && outside - inside < 15) }'
 }
 
+@test "the largest waiting is named whatever call it is in, and so is the rank that all wait for" {
+    mpicc -O2 -o halo -x c - <<'END'
+#include <mpi.h>
+int main(int argc, char **argv) {
+    int rank, n;
+    double out[512] = {0}, in[512], one = 1, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    for (int i = 0; i < 1000; i++) {
+        double end = MPI_Wtime() + (rank == 1 ? 1300e-6 : 1000e-6);
+        while (MPI_Wtime() < end) continue;
+        MPI_Sendrecv(out, 512, MPI_DOUBLE, (rank + 1) % n, 0, in, 512, MPI_DOUBLE, (rank + n - 1) % n, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+        MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
+    return MPI_Finalize();
+}
+END
+    rm -rf out
+    noiselab-profile --no-answer --out out -- "$MPIRUN_COMMAND" -n 2 --bind-to core ./halo
+    noiselab-analyze profile --json out >json
+    jq .largest_waiting json
+    jq -e '.largest_waiting.words | startswith("sendrecv")' json
+    # rank 0 waits 300 us of every call, so that a rank waits 150 us in the mean; rank 1 works 30 % longer
+    judge near "$(us .largest_waiting.each_ns)" 150 0.15
+    judge [ "$(jq .largest_waiting.rank json)" -eq 1 ]
+    judge near "$(jq .largest_waiting.longer json)" 0.3 0.1
+    judge awk -v noise="$(jq .largest_waiting.by_noise json)" 'BEGIN { exit !(noise < 0.2) }'
+}
+
 @test "a rank that sleeps longer does no noise, and its sleep is seen as such" {
     profiled 500 2000 --sleep 0 1000
     judge near "$(us .waiting.wait_ns)" "$(of wait_us)" 0.05

@@ -82,7 +82,7 @@ test_that("a run is read, and its answer says shares, waiting and exposure", {
   expect_equal(report$ranks$times_last, c(0, 3))
   expect_equal(report$ranks$late_ns, c(-2e5, 2e5))
   text <- paste(profile_sentences(report), collapse = " ")
-  expect_match(text, "100 % by unequal work, 0 % by noise", fixed = TRUE)
+  expect_match(text, "100 % because of unequal work, 0 % because of noise", fixed = TRUE)
   expect_match(text, "An interruption of 1 ms of one rank costs the program 908 \u00b5s", fixed = TRUE)
   expect_lte(length(view_lines(profile_view(report, dir))), 24)
   expect_equal(json_of("profile", dir)$waiting$wait_ns, 1e5)
@@ -114,4 +114,48 @@ test_that("sizes are those of the messages, not the power of two below them", {
                c("8 B", "1000 B", "8000 B", "4 KiB", "96 KiB", "2 MiB", "some 4.88 KiB", "some 118 MiB"))
   rows <- data.frame(operation = c("bcast", "barrier"), bytes_lo = c(4096, 0), bytes = c(24000, 0), calls = c(3, 2))
   expect_equal(operation_words(rows), c("bcast 8000 B", "barrier"))
+})
+
+test_that("own work is what lies between two calls without other calls and without what was lost outside of them", {
+  calls <- data.frame(since_ns = 0, arrived_ns = 1000, mpi_ns = 600, noise_ns = 500, slept = 0, mpi_preempted_ns = c(400, 0, 600, NA),
+                      mpi_off_cpu_ns = c(50, 0, 100, NA))
+  # 400 outside of other calls: of 500 lost 50 were there; all of them, more than there is room for; none, as all fit inside; not known
+  expect_equal(own_work_ns(calls), c(350, 0, 400, 400))
+  # sleep inside of other calls is no noise there either
+  calls$slept <- 1
+  expect_equal(own_work_ns(calls)[1], 300)
+  # a profile of 1.0.0 has no such columns
+  expect_equal(own_work_ns(calls[1, 1:5]), 400)
+})
+
+halo_profile <- function(inside_ns, outside_ns, shortest_ns = 1000) {
+  ranks <- data.table::data.table(rank = seq_along(inside_ns) - 1, wall_ns = 1e9)
+  operations <- data.table::data.table(launch = "a", rank = ranks$rank, operation = "sendrecv", class = "point-to-point", bytes_lo = 4096,
+                                       communicator = "world", ranks = nrow(ranks), calls = 100, bytes = 409600, inside_ns = inside_ns,
+                                       longest_ns = 1e6, outside_ns = outside_ns, shortest_ns = shortest_ns)
+  list(ranks = ranks, operations = operations)
+}
+
+test_that("waiting in calls that are not sampled is what they take beyond the shortest, for the rank that spends least in them", {
+  profile <- halo_profile(c(3e7, 1e5, 3e7), c(1e8, 1.3e8, 1e8))
+  largest <- largest_waiting(profile, profile_operations(profile, data.frame(), 3e9), profile$ranks)
+  expect_equal(largest$rank, 1)
+  expect_equal(largest$longer, 0.3)
+  expect_equal(largest$each_ns, (2 * 3e7 + 1e5 - 3 * 1e5) / 300)
+  expect_true(is.na(largest$by_noise))
+  expect_match(largest_sentence(largest), "They wait for rank 1, which takes 30.0 % longer than the others between its calls", fixed = TRUE)
+  # what rank 1 has more of is its own work by two thirds
+  ranks <- cbind(profile$ranks, own_ns = c(10, 30, 10), outside_noise_ns = c(0, 10, 0))
+  expect_equal(awaited_rank(1, profile$operations, ranks)$by_noise, 1 / 3)
+  # ranks that are late in turn: nobody is named; without the shortest call it is compared with the rank that spends least
+  in_turn <- halo_profile(c(3e7, 2.9e7), c(1e8, 1e8))
+  largest <- largest_waiting(in_turn, profile_operations(in_turn, data.frame(), 2e9), in_turn$ranks)
+  expect_match(largest_sentence(largest), "No single rank is waited for", fixed = TRUE)
+  old <- halo_profile(c(3e7, 1e5), c(1e8, 1e8), NA_real_)
+  expect_equal(largest_waiting(old, profile_operations(old, data.frame(), 2e9), old$ranks)$each_ns, (3e7 - 1e5) / 200)
+  # one rank, and hardly any waiting
+  one <- halo_profile(3e7, 1e8)
+  expect_null(largest_waiting(one, profile_operations(one, data.frame(), 1e9), one$ranks))
+  little <- halo_profile(c(2e5, 1e5), c(1e8, 1e8))
+  expect_null(largest_waiting(little, profile_operations(little, data.frame(), 2e9), little$ranks))
 })

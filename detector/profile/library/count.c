@@ -2,10 +2,18 @@
 #include "detector/profile/library/count.h"
 #include "common/sys/nl_preempted.h"
 
-enum { SLOTS = 1024, MOST_KNOWN = 256 };
+/* calls that are watched in one stretch at most: a program that calls MPI more often between two synchronisations is not slowed down */
+enum { SLOTS = 1024, MOST_KNOWN = 256, MOST_WATCHED = 1000 };
 
 /* of the program's time, for looks at arrivals: one in so many */
 enum { BUDGET = 200 };
+
+/* Calls that were watched so far, and what the thread lost inside of them. */
+struct watched {
+    uint64_t n, n_stopped; /* calls; how often there were too many of them to go on */
+    int64_t preempted_ns, off_cpu_ns;
+    int64_t looks_ns; /* what watching took */
+};
 
 /* A communicator in use. */
 struct nf_sampled {
@@ -21,7 +29,9 @@ struct nf_sampled {
     int is_open;
     struct nl_thread_times from;
     int64_t mpi_from_ns;
+    struct watched watched_from; /* the process's sums then */
     long sleeps_from;
+    uint64_t n_watched; /* calls in the last stretch that was looked at: each costs another look */
 };
 
 static struct {
@@ -30,6 +40,8 @@ static struct {
     struct nf_sampled known[MOST_KNOWN];
     int n_known; /* places used so far; handle 0: it is free again */
     struct nl_preempted account;
+    struct watched watched;
+    int n_open; /* stretches that will be looked at when they end */
     char lock;
 } here;
 
@@ -128,10 +140,17 @@ static struct nf_sampled *new_known(MPI_Comm comm) {
     return k;
 }
 
+static void close_stretch(struct nf_sampled *k) {
+    here.n_open -= k->is_open;
+    k->is_open = 0;
+    if (!here.n_open) nf_process.n_to_watch = 0;
+}
+
 void nf_comm_free(MPI_Comm comm) {
     if (!nf_process.file) return;
     lock();
     struct nf_sampled *k = known(comm);
+    if (k) close_stretch(k);
     if (k) k->handle = 0;
     unlock();
 }
@@ -166,6 +185,40 @@ static long sleeps(void) {
     return usage.ru_nvcsw;
 }
 
+static int64_t off_cpu_ns(const struct nl_thread_times *from, const struct nl_thread_times *to) {
+    int64_t off_ns = nl_thread_times_steal_ns(from, to);
+    return nl_preempted_source(&here.account) == NL_PREEMPTED_SCHEDULER && off_ns > 0 ? off_ns : 0;
+}
+
+/* What the stretch that ends with this call spent, and lost, inside other calls. What watching them took is no work of the program. */
+static void look_inside(struct nf_call *c, struct nf_sampled *k) {
+    const struct watched *now = &here.watched, *from = &k->watched_from;
+    c->mpi_ns = nf_process.file->mpi_ns - k->mpi_from_ns + now->looks_ns - from->looks_ns;
+    k->n_watched = now->n - from->n;
+    int are_all_watched = now->n_stopped == from->n_stopped;
+    c->mpi_preempted_ns = are_all_watched ? now->preempted_ns - from->preempted_ns : -1;
+    c->mpi_off_cpu_ns = are_all_watched ? now->off_cpu_ns - from->off_cpu_ns : -1;
+}
+
+void nf_watch(struct nf_call *c) {
+    c->watched_from_ns = nd_clock_now(&nf_process.clock);
+    nl_thread_times_read(&here.account, &c->times);
+    c->is_watched = 1;
+}
+
+/* A watched call has ended. */
+static void watched(const struct nf_call *c) {
+    struct nl_thread_times now;
+    nl_thread_times_read(&here.account, &now);
+    int64_t preempted_ns = nl_thread_times_preempted_ns(&here.account, &c->times, &now);
+    here.watched.n++;
+    if (nf_process.n_to_watch && !--nf_process.n_to_watch) here.watched.n_stopped++;
+    here.watched.preempted_ns += preempted_ns > 0 ? preempted_ns : 0;
+    here.watched.off_cpu_ns += off_cpu_ns(&c->times, &now);
+    nf_thread.left_ns = nd_clock_now(&nf_process.clock);
+    here.watched.looks_ns += c->entered_ns - c->watched_from_ns + nf_thread.left_ns - c->left_ns;
+}
+
 void nf_arrive(struct nf_call *c, MPI_Comm comm) {
     lock();
     struct nf_sampled *k = known(comm);
@@ -175,11 +228,11 @@ void nf_arrive(struct nf_call *c, MPI_Comm comm) {
         c->sampled = k;
         c->since_ns = k->left_ns;
         c->preempted_ns = nl_thread_times_preempted_ns(&here.account, &k->from, &now);
-        int64_t off_ns = nl_thread_times_steal_ns(&k->from, &now);
-        c->off_cpu_ns = nl_preempted_source(&here.account) == NL_PREEMPTED_SCHEDULER && off_ns > 0 ? off_ns : 0;
-        c->mpi_ns = nf_process.file->mpi_ns - k->mpi_from_ns;
+        c->off_cpu_ns = off_cpu_ns(&k->from, &now);
         c->has_slept = sleeps() != k->sleeps_from;
-        k->is_open = 0;
+        look_inside(c, k);
+        close_stretch(k);
+        if (!here.n_open) c->is_watched = 0;
         /* the look itself is not the program's, and not MPI's */
         c->entered_ns = nd_clock_now(&nf_process.clock);
     }
@@ -199,7 +252,7 @@ static void make_room(struct nf_file *f) {
 static void choose_pace(struct nf_sampled *k, int64_t now_ns) {
     const struct nf_file *f = nf_process.file;
     int64_t between_ns = k->n_calls > 1 ? (now_ns - k->first_ns) / (int64_t)(k->n_calls - 1) : 0;
-    int64_t wanted_ns = f->sample_cost_ns * BUDGET * (int64_t)f->n_communicators;
+    int64_t wanted_ns = f->sample_cost_ns * (int64_t)(1 + k->n_watched) * BUDGET * (int64_t)f->n_communicators;
     int every_log2 = (int)f->every_log2;
     while (every_log2 < 40 && between_ns << every_log2 < wanted_ns) every_log2++;
     k->every_log2 = every_log2;
@@ -212,7 +265,8 @@ static void keep_sample(const struct nf_call *c, int operation) {
     f->samples[f->n_samples] = (struct nf_sample){.call = k->n_calls, .communicator = k->id, .operation = (uint16_t)operation,
                                                   .has_slept = (uint16_t)c->has_slept, .since_ns = c->since_ns, .arrived_ns = c->entered_ns,
                                                   .left_ns = c->left_ns, .preempted_ns = c->preempted_ns, .off_cpu_ns = c->off_cpu_ns,
-                                                  .mpi_ns = c->mpi_ns};
+                                                  .mpi_ns = c->mpi_ns, .mpi_preempted_ns = c->mpi_preempted_ns,
+                                                  .mpi_off_cpu_ns = c->mpi_off_cpu_ns};
     __atomic_store_n(&f->n_samples, f->n_samples + 1, __ATOMIC_RELEASE);
     f->n_sampled++;
 }
@@ -224,9 +278,13 @@ static void synchronised(const struct nf_call *c, struct nf_sampled *k, int oper
     if (k->n_calls == 1) k->first_ns = c->left_ns;
     if (c->sampled) keep_sample(c, operation);
     if (c->sampled || k->n_calls < 64) choose_pace(k, c->left_ns);
+    close_stretch(k); /* of a call by another thread nothing was looked at */
     k->is_open = k->is_looked_at && nf_thread.is_first && is_chosen(k->n_calls + 1, k->every_log2);
     if (!k->is_open) return;
+    here.n_open++;
+    nf_process.n_to_watch = MOST_WATCHED;
     k->mpi_from_ns = nf_process.file->mpi_ns;
+    k->watched_from = here.watched;
     k->sleeps_from = sleeps();
     nl_thread_times_read(&here.account, &k->from);
     k->left_ns = nd_clock_now(&nf_process.clock);
@@ -273,7 +331,9 @@ void nf_count(const struct nf_call *c, int operation, MPI_Comm comm, int root, i
         row->bytes += bytes;
         row->inside_ns += inside_ns;
         if (inside_ns > row->longest_ns) row->longest_ns = inside_ns;
-        if (nf_thread.left_ns) row->outside_ns += c->entered_ns - nf_thread.left_ns;
+        if (row->n_calls == 1 || inside_ns < row->shortest_ns) row->shortest_ns = inside_ns;
+        int64_t entered_ns = c->is_watched ? c->watched_from_ns : c->entered_ns;
+        if (nf_thread.left_ns) row->outside_ns += entered_ns - nf_thread.left_ns;
         if (row->root != root) row->root = NF_CHANGING_ROOT;
         if (row - f->rows + 1 == f->beats.row && nf_thread.is_first) beat(&f->beats, c->left_ns);
     } else {
@@ -283,6 +343,7 @@ void nf_count(const struct nf_call *c, int operation, MPI_Comm comm, int root, i
     f->mpi_ns += inside_ns;
     f->last_ns = c->left_ns;
     nf_thread.left_ns = c->left_ns;
+    if (c->is_watched) watched(c);
     if (k && nf_classes[operation] == NF_SYNCHRONISING) {
         synchronised(c, k, operation);
         if (k->is_open) nf_thread.left_ns = k->left_ns;

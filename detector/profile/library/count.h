@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include "common/sys/nl_preempted.h"
 #include "detector/profile/profile_file.h"
 #include "detector/sync/clocks.h"
 
@@ -26,7 +27,12 @@ struct nf_call {
     int64_t entered_ns, left_ns;
     struct nf_sampled *sampled; /* NULL: its arrival is not looked at */
     int64_t preempted_ns, off_cpu_ns, mpi_ns, since_ns;
+    int64_t mpi_preempted_ns, mpi_off_cpu_ns; /* inside the other calls since then; -1: these were too many */
     int has_slept;
+    /* within a stretch that will be looked at, what the thread loses inside this call is known, too */
+    int is_watched;
+    int64_t watched_from_ns; /* before its thread's times were read */
+    struct nl_thread_times times;
 };
 
 /* What every call needs of the process. */
@@ -34,6 +40,7 @@ struct nf_process {
     struct nf_file *file; /* NULL: nothing is counted */
     struct nd_clock clock;
     int needs_lock; /* 1: MPI_THREAD_MULTIPLE */
+    int n_to_watch; /* the next so many calls of the first thread are watched: they lie in a stretch that will be looked at */
 };
 extern struct nf_process nf_process;
 
@@ -45,11 +52,16 @@ struct nf_thread {
 /* a library that is loaded at the start may have its variables beside the program's own: no call to reach them */
 extern __thread struct nf_thread nf_thread __attribute__((tls_model("initial-exec")));
 
+/* Reads the thread's times before a call within a stretch that will be looked at. */
+void nf_watch(struct nf_call *c);
+
 /* 0: let MPI work, and nothing else. */
 static inline int nf_enter(struct nf_call *c) {
     if (!nf_process.file || nf_thread.is_inside) return 0;
     nf_thread.is_inside = 1;
     c->sampled = NULL;
+    c->is_watched = 0;
+    if (nf_process.n_to_watch && nf_thread.is_first) nf_watch(c);
     c->entered_ns = nd_clock_now(&nf_process.clock);
     return 1;
 }
