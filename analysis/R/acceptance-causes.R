@@ -144,12 +144,14 @@ noise_lines <- function(acceptance, figures, causes) {
   mine <- causes[causes$host == worst$entity, ]
   longest_s <- suppressWarnings(max(unlist(lapply(known, function(o) o$lengths$seconds))))
   by_account <- any(vapply(known, `[[`, "", "source") == "proc")
+  unseen <- unseen_words(acceptance$others, worst$entity, 0.1)
   most <- mine[mine$cause %in% c("task", "agent", "kernel") & mine$percent >= 0.005, ]
   most <- utils::head(most[order(-most$percent), ], 3)
   c(paste0(
-    sprintf("On node %s, other tasks used %s%s of the CPU time", worst$entity, format_figure(worst$value, "percent"), interval_text(worst)),
+    sprintf("Node %s: other tasks used %s%s of the CPU time", worst$entity, format_figure(worst$value, "percent"), interval_text(worst)),
     if (is.finite(longest_s)) paste0(", at most ", format_time(longest_s), " at once"),
     if (NROW(most) > 0) paste0(": most by ", join_words(sprintf("%s %s", cause_words(most), format_figure(most$percent, "percent")))),
+    if (!is.na(unseen)) paste0("; ", unseen),
     if (by_account) paste0("; the tasks' accounts in /proc show no bursts, and nothing of tasks that ended (root, CAP_PERFMON or ",
                            "perf_event_paranoid <= 0 would)"),
     if (nrow(rows) > 1) sprintf("; on the other %s at most %s", if (nrow(rows) == 2) "node" else sprintf("%d nodes", nrow(rows) - 1),
@@ -157,9 +159,36 @@ noise_lines <- function(acceptance, figures, causes) {
   ), taker_lines(worst$entity, mine), kind_line(worst$entity, mine))
 }
 
-# Why a quiet record of a node is no proof of quiet: nobody recorded who ran, or what recorded it sees no bursts. NA: it does.
+# Why the record of who ran lacks somebody: more of the CPUs' time is unaccounted for than ticks leave open, and than `least_points` of percent. NA: it does
+# not, or the record is of an older version, which does not say.
+unseen_words <- function(others, host, least_points = 0) {
+  for (o in Filter(function(o) o$host == host, known_others(others))) {
+    account <- o$account
+    if (is.null(account)) next
+    if (!is_number(account$unaccounted_percent)) return("how long the CPUs were busy cannot be read, so that nobody knows whom the record of who ran lacks")
+    if (account$unaccounted_percent > max(account$resolution_percent %||% 0, least_points)) return(sprintf(
+      "%s of the CPU time was used by nobody who could be seen%s", format_figure(account$unaccounted_percent, "percent"),
+      if (is.null(account$blind)) "" else paste0(" (", printable(account$blind), ")")))
+  }
+  NA_character_
+}
+
+# A share of CPU time that a list of tasks shows to be small passes only where the list is whole.
+without_unseen <- function(judgements, others, margins) {
+  at <- which(judgements$check == "others" & judgements$verdict == "pass")
+  least <- margins$floor[margins$kind == "share"]
+  for (i in at) {
+    why <- unseen_words(others, judgements$entity[i], least)
+    if (!is.na(why)) judgements[i, c("verdict", "reason")] <- list("inconclusive", why)
+  }
+  judgements
+}
+
+# Why a quiet record of a node is no proof of quiet: nobody recorded who ran, or what recorded it sees no bursts, or not all tasks. NA: it does.
 blind_words <- function(others, host) {
   mine <- Filter(function(o) o$host == host, others)
+  unseen <- unseen_words(others, host)
+  if (!is.na(unseen)) return(unseen)
   known <- Filter(function(o) o$source != "proc", known_others(mine))
   if (length(known) > 0 && length(known) == length(mine)) return(NA_character_)
   if (length(known_others(mine)) < length(mine) || length(mine) == 0) {

@@ -38,8 +38,34 @@ format_acceptance <- function(result) {
   rows <- result$checks
   why <- paste0("  ", rows$check, ": ", rows$reason)[nzchar(rows$reason)]
   c(wrap_line(result$answer), wrap_line(result$noise), wrap_line(result$hint), "", table_lines(checks_table(result), indent = 0, width = Inf), if (length(why) > 0) c("", wrap_line(why)),
+    if (!is.null(causes_table(result))) c("", "who makes the noise", table_lines(causes_table(result), indent = 0, width = Inf), wrap_line(causes_legend(result))),
     "", failing_lines(result), wrap_line(sprintf("self-check: %s (%s)", result$self_check$verdict, result$self_check$reason)), "",
     node_lines(result), period_lines(result), format_notes(unique(result$notes)))
+}
+
+# The causes of noise, the costliest first; of many nodes each with its name.
+causes_table <- function(result, most = Inf) {
+  rows <- result$causes
+  if (NROW(rows) == 0) return(NULL)
+  rows <- rows[rows$percent >= 0.001 | rows$duty_percent >= named_task$least_percent & !is.na(rows$duty_percent), ]
+  if (length(result$acceptance$hosts) > 1) rows <- rows[order(-ifelse(is.na(rows$at_scale_percent), -1, rows$at_scale_percent)), ]
+  rows <- utils::head(rows, most)
+  if (nrow(rows) == 0) return(NULL)
+  dash <- function(x) ifelse(is.na(x) | !nzchar(x), "-", x)
+  often <- ifelse(is.na(rows$burst_s), NA, ifelse(is.na(rows$period_s), paste0(format_effect(rows$per_s, FALSE), "/s"), paste("every", format_time(rows$period_s))))
+  at_scale <- ifelse(is.na(rows$at_scale_percent), NA, format_figure(rows$at_scale_percent, "percent"))
+  columns <- list(
+    host = if (length(result$acceptance$hosts) > 1) col_words("node", rows$host), cause = col_words("who", cause_words(rows)),
+    unit = if (any(nzchar(rows$unit))) col_words("unit", dash(rows$unit)), cpus = col_words("CPU", dash(rows$cpus)),
+    burst = col_words("burst", dash(ifelse(is.na(rows$burst_s), NA, format_time(rows$burst_s)))), often = col_words("how often", dash(often)),
+    duty = col_number("of a CPU", NA, dash(ifelse(is.na(rows$percent_of_cpu), NA, format_figure(rows$percent_of_cpu, "percent")))),
+    percent = col_number("of the node", NA, format_figure(rows$percent, "percent")), scale = col_words("cost at scale", dash(at_scale))
+  )
+  do.call(new_table, Filter(Negate(is.null), columns))
+}
+
+causes_legend <- function(result) {
+  sprintf("cost at scale: how much slower it alone would make %s; burst: mean of those that make up its time", at_scale_words(result$at_scale))
 }
 
 checks_table <- function(result) {
@@ -65,12 +91,19 @@ acceptance_view <- function(result, operands) {
   bad <- bad[!duplicated(paste(bad$check, bad$entity)), ]
   failed <- sprintf("%s%s, %s: %s", ifelse(nzchar(bad$entity), paste0(bad$entity, ": "), ""), bad$check, figure_interval(bad), bad$todo)
   open <- rows[rows$verdict == "inconclusive" & nzchar(rows$reason), ]
-  noise <- if (any(result$judgements$kind == "scale") || length(result$asked) == 0) result$noise else utils::head(result$noise, 2)
+  noise <- if (any(result$judgements$kind == "scale") || length(result$asked) == 0) result$noise else
+    grep("^(Projection|CPU time of)", result$noise, value = TRUE, invert = TRUE)
   self <- if (result$self_check$verdict != "skipped" || length(noise) == 0) {
     sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason)
   }
-  new_view(c(result$answer, noise, self, result$hint), table,
-           "value: of the worst node or link, with its interval", c(failed, sprintf("%s: %s", open$check, open$reason)),
+  # who makes the noise is the answer where nobody asked how much is too much
+  causes <- if (length(result$asked) == 0 && length(bad$check) == 0) causes_table(result, most = 7)
+  if (!is.null(causes)) {
+    noise <- grep("^(On [^ ]+, |CPU time of)", noise, value = TRUE, invert = TRUE)
+    noise[1] <- sub(": most by .*?(?=;|\\.$)", "", noise[1], perl = TRUE)
+  }
+  new_view(c(result$answer, noise, self, result$hint), causes %||% table,
+           if (is.null(causes)) "value: of the worst node or link, with its interval" else causes_legend(result), c(failed, sprintf("%s: %s", open$check, open$reason)),
            length(unique(result$notes)),
            all_command(operands, "acceptance"), report_beside(operands))
 }

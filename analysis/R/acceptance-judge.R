@@ -23,8 +23,9 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   judgements <- bind_rows(list(
     judgement("", "", "")[0, ], # the columns, where nothing is judged
     lost_judgement(acceptance$lost), integrity_judgement(acceptance), kernel_judgement(acceptance), judge_limits(figures, limits, limits_name, alpha), referred$rows,
-    node_judgements(comparisons)
+    node_judgements(looked_at(comparisons))
   ))
+  judgements <- without_unseen(judgements, acceptance$others, margins)
   judgements <- bind_rows(list(judgements, uncompared_judgements(judgements, figures, classes)))
   scans <- detour_scans(acceptance$paths)
   scale <- noise_at_scale(acceptance, scans, at_scale, alpha)
@@ -34,12 +35,12 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   figures$verdict <- figure_verdicts(figures, judgements)
   checks <- check_table(acceptance, figures, judgements)
   kinds <- unique(margin_kinds(comparisons$check, comparisons$metric))
-  result <- list(asked = asked, at_scale = at_scale, judged = if (any(judgements$kind %in% noise_kinds)) "noise" else if (nrow(judgements) > 0) "data" else "nothing", checks = checks, judgements = judgements, figures = figures,
+  result <- list(asked = asked, at_scale = at_scale, judged = if (any(judges_noise(judgements))) "noise" else if (nrow(judgements) > 0) "data" else "nothing", checks = checks, judgements = judgements, figures = figures,
                  comparisons = comparisons, margins = margins, self_check = self_check,
                  ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, scans, alpha),
                  notes = c(acceptance$notes, if (length(acceptance$hosts) < 3) sprintf(
                    "%s: none is compared with the others, which takes three; only wrong words, a margin, limits or a reference judge",
-                   counted(length(acceptance$hosts), "node")), class_notes(classes), comparable$notes, referred$notes,
+                   counted(length(acceptance$hosts), "node")), class_notes(classes), comparable$notes, referred$notes, unlooked_note(comparisons, measured_seconds(acceptance)),
                            if (NROW(comparisons) > 0) margins_note(margins, kinds)),
                  alpha = alpha, classes = classes, acceptance = acceptance)
   result$causes <- noise_causes(acceptance, figures, at_scale)
@@ -54,6 +55,11 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
 }
 
 noise_kinds <- c("limit", "reference", "node", "link", "scale")
+
+# Judgements that say something of a node's noise: what it loses, not how fast it works. A limit is somebody's own question, whatever it is on.
+judges_noise <- function(rows) {
+  rows$kind %in% c("limit", "scale") | rows$kind %in% c("reference", "node") & rows$metric %in% c("lost", "lost_worst_cpu", "taken")
+}
 
 last_end <- function(acceptance) {
   ends <- unlist(lapply(acceptance$launches, function(info) info$ended_utc %||% info$started_utc))
@@ -267,7 +273,7 @@ headline <- function(figures, about) {
 overall_verdict <- function(result) {
   if (any(result$judgements$verdict == "fail")) return("fail")
   # A limit or reference on figures of the whole cluster judges all nodes together.
-  nodes <- if (any(result$judgements$kind %in% c("limit", "reference"))) character() else result$nodes$verdict
+  nodes <- if (any(result$judgements$kind == "limit")) character() else result$nodes$verdict
   open <- c(result$judgements$verdict, result$checks$verdict, nodes, result$self_check$verdict) == "inconclusive"
   if (!result$complete || result$judged != "noise" || any(open)) "inconclusive" else "pass"
 }
@@ -283,7 +289,7 @@ doubted_hosts <- function(result) {
   setdiff(result$acceptance$hosts, setdiff(hosts(good), hosts(bad)))
 }
 
-unjudged_words <- "nothing but data was judged: no limits, no reference, and fewer than three nodes of its class"
+unjudged_words <- "its noise was not judged: no margin, limits or reference, and no three nodes of its class that this run could compare"
 
 # Whose a judgement is: the ends of a link, and of every other the nodes that it names.
 judged_hosts <- function(rows, hosts) {
@@ -303,7 +309,7 @@ node_verdicts <- function(result) {
   open <- rep(FALSE, nrow(rows))
   open[link & rows$verdict == "fail"] <- !vapply(ends, function(e) any(e %in% bad), TRUE)
   # A link alone says nothing of which of its ends it is.
-  noise <- rows$kind %in% setdiff(noise_kinds, "link")
+  noise <- judges_noise(rows)
   doubted <- doubted_hosts(result)
   class <- result$classes
   bind_rows(lapply(hosts, function(host) {
@@ -318,12 +324,23 @@ node_verdicts <- function(result) {
   }))
 }
 
+looked_at <- function(comparisons, is_looked = TRUE) if (NROW(comparisons) > 0) rows_at(comparisons, which(comparisons$looked == is_looked))
+
+# Comparisons of nodes that a run of this length does not decide.
+unlooked_note <- function(comparisons, measured_s) {
+  rows <- looked_at(comparisons, FALSE)
+  if (NROW(rows) == 0) return(NULL)
+  each <- split(rows$times_as_long, in_order(figure_quantity(rows)))
+  longer <- vapply(each, function(x) stats::median(x, na.rm = TRUE), 0)
+  sprintf("not looked at, node against node, as a run of this length does not decide it for most of them: %s", few_words(sprintf(
+    "%s%s", names(each), ifelse(is.finite(longer), sprintf(" (%s times as long would)", format_effect(ceiling(10 * longer) / 10, FALSE)), "")), 6))
+}
+
 # How a first run becomes a verdict, without measuring again where a margin does.
 verdict_hint <- function(result) {
   if (length(result$asked) > 0) return(NULL)
   dirs <- paste(vapply(result$acceptance$dirs, quote_word, ""), collapse = " ")
-  sprintf(paste("For a verdict: noiselab analyze acceptance --margin 5%%:nodes=1000,every=1ms %s (your margin in place of 5 %%); or run again with",
-                "--reference %s, if this is a good state, or with --limits FILE."), dirs, dirs)
+  sprintf("For a verdict: noiselab analyze acceptance --margin 5%%:nodes=1000,every=1ms %s; or run again with --reference DIR (of a good state) or --limits FILE.", dirs)
 }
 
 acceptance_answer <- function(result) {
@@ -338,7 +355,7 @@ acceptance_answer <- function(result) {
   if (result$judged != "noise") {
     return(sprintf("%sNOISE %s on %s: %s.", if (result$judged == "data") "DATA CORRECT, " else "",
                    if (length(result$asked) == 0) "MEASURED, NOT JUDGED" else "NOT JUDGED", counted(length(result$acceptance$hosts), "node"),
-                   if (length(result$asked) == 0) "no margin, limits or reference were given, and it takes three nodes to compare them" else
+                   if (length(result$asked) == 0) "no margin, limits or reference given" else
                      "nothing that was measured can be judged by what was given"))
   }
   if (result$self_check$verdict == "inconclusive") {

@@ -1,63 +1,65 @@
 # What an acceptance campaign measures: one row per kind of figure, one per figure, and one per check.
 
 # `worse`: the direction in which such a figure is worse; `scale`: on which differences are tested. As much worse still counts as the same: `percent`
-# of the value that it is held against, at least `floor` (in `unit`).
-figure_kind <- function(kind, percent, floor, unit, what, worse = "more", scale = "log") {
-  data.frame(kind = kind, percent = percent, floor = floor, unit = unit, what = what, worse = worse, scale = scale)
+# of the value that it is held against, at least `floor` (in `unit`): of nodes beside each other; `reference_percent` and `reference_floor` of a campaign
+# against a reference, from which launches and days differ, too (docs/methods.md, Judging).
+figure_kind <- function(kind, percent, floor, unit, what, worse = "more", scale = "log", reference = c(percent, floor)) {
+  data.frame(kind = kind, percent = percent, floor = floor, unit = unit, what = what, worse = worse, scale = scale, reference_percent = reference[1],
+             reference_floor = reference[2])
 }
 
 acceptance_margins <- do.call(rbind, list(
-  figure_kind("latency", 10, 50, "ns", "times of messages"),
-  figure_kind("bandwidth", 10, 0, "bytes_per_s", "speeds", "less"),
-  figure_kind("work", 3, 0, "ns", "times of a fixed amount of work"),
-  figure_kind("share", 20, 0.2, "percent", "shares of time or of starts", scale = "linear"),
+  figure_kind("latency", 10, 50, "ns", "times of messages", reference = c(30, 100)),
+  figure_kind("bandwidth", 10, 0, "bytes_per_s", "speeds", "less", reference = c(30, 0)),
+  figure_kind("work", 3, 0, "ns", "times of a fixed amount of work", reference = c(10, 0)),
+  figure_kind("share", 20, 0.2, "percent", "shares of time or of starts", scale = "linear", reference = c(20, 0.5)),
   figure_kind("rate", 50, 100, "per_s", "events per second", scale = "linear"),
-  figure_kind("collective", 20, 1000, "ns", "times of collectives and what one node costs them"),
+  figure_kind("collective", 20, 1000, "ns", "times of collectives and what one node costs them", reference = c(50, 2000)),
   figure_kind("longest", 100, 1e5, "ns", "longest times and quantiles"),
-  figure_kind("ratio", 5, 0.02, "ratio", "ratios", "less"),
+  figure_kind("ratio", 5, 0.02, "ratio", "ratios", "less", reference = c(20, 0.05)),
   figure_kind("scale", NA, 0, "percent", "what a node's noise would cost 1,000 such nodes that synchronise every 1 ms: of the program's time",
               scale = "linear")
 ))
 
 # `of`: whose figure it is (cluster, node, pair); several values of a node in one repetition become one by `combine`. `compared`: node
-# against node; `placed`: it depends on a node's place in the order of ranks.
-measure <- function(check, metric, kind, what, of, combine = "mean", compared = FALSE, placed = FALSE, name = metric, scale = NULL) {
+# against node; `placed`: it depends on a node's place in the order of ranks; `learnt`: held against a reference, as one figure of many that say the same.
+measure <- function(check, metric, kind, what, of, combine = "mean", compared = FALSE, placed = FALSE, name = metric, scale = NULL, learnt = FALSE) {
   about <- acceptance_margins[match(kind, acceptance_margins$kind), ]
   data.frame(check = check, metric = metric, kind = kind, what = what, worse = about$worse,
-             scale = if (is.null(scale)) about$scale else scale, unit = about$unit, of = of, combine = combine, compared = compared, placed = placed, name = name)
+             scale = if (is.null(scale)) about$scale else scale, unit = about$unit, of = of, combine = combine, compared = compared, placed = placed, name = name, learnt = learnt)
 }
 
 # Quantiles of a node's detours, from its merged histogram: one value per launch.
 detour_quantiles <- c(p50 = 0.5, p90 = 0.9, p99 = 0.99, p99.9 = 0.999, p99.99 = 0.9999, p99.999 = 0.99999)
 
 acceptance_measures <- do.call(rbind, list(
-  measure("latency", "half_round_trip", "latency", "half a round trip", "pair", compared = TRUE),
-  measure("bandwidth", "one_way", "bandwidth", "bandwidth, one way at a time", "pair", compared = TRUE),
-  measure("bandwidth", "two_way", "bandwidth", "bandwidth, both ways at once", "pair", compared = TRUE),
+  measure("latency", "half_round_trip", "latency", "half a round trip", "pair", compared = TRUE, learnt = TRUE),
+  measure("bandwidth", "one_way", "bandwidth", "bandwidth, one way at a time", "pair", compared = TRUE, learnt = TRUE),
+  measure("bandwidth", "two_way", "bandwidth", "bandwidth, both ways at once", "pair", compared = TRUE, learnt = TRUE),
   measure("opcost", "published", "collective", "cost of an operation, timer and barrier taken out", "cluster", scale = "linear"),
   measure("opcost", "synchronised", "collective", "time of an operation, synchronised starts", "cluster"),
-  measure("opcost", "synchronised_p50", "collective", "median time of an operation, synchronised starts", "cluster"),
+  measure("opcost", "synchronised_p50", "collective", "median time of an operation, synchronised starts", "cluster", learnt = TRUE),
   measure("opcost", "clock_cost", "collective", "cost of reading the timer (DT)", "cluster"),
   measure("opcost", "barrier_cost", "collective", "cost of a barrier (DB)", "cluster"),
-  measure("completeness", "coefficient", "ratio", "completeness coefficient F_e", "cluster"),
+  measure("completeness", "coefficient", "ratio", "completeness coefficient F_e", "cluster", learnt = TRUE),
   measure("completeness", "link_speed", "bandwidth", "speed of one pair alone (S)", "cluster"),
   measure("completeness", "exchange", "collective", "exchange of all with all (T_e)", "cluster"),
   measure("completeness", "own_exchange", "collective", "a node's part in the exchange of all with all", "node", compared = TRUE, placed = TRUE),
   measure("topology", "total", "bandwidth", "bandwidth over all channels", "cluster"),
-  measure("topology", "per_channel", "bandwidth", "bandwidth of a channel", "cluster"),
-  measure("quantum", "lost", "share", "time lost by a fixed-work quantum", "node", compared = TRUE),
-  measure("quantum", "quantum", "work", "time of a fixed-work quantum", "node", compared = TRUE),
+  measure("topology", "per_channel", "bandwidth", "bandwidth of a channel", "cluster", learnt = TRUE),
+  measure("quantum", "lost", "share", "time lost by a fixed-work quantum", "node", compared = TRUE, learnt = TRUE),
+  measure("quantum", "quantum", "work", "time of a fixed-work quantum", "node", compared = TRUE, learnt = TRUE),
   measure("quantum", "preempted", "share", "CPU time taken by others", "node"),
   measure("quantum", "steal", "share", "taken by the hypervisor", "node"),
-  measure("detour", "lost", "share", "time lost in detours", "node", compared = TRUE),
+  measure("detour", "lost", "share", "time lost in detours", "node", compared = TRUE, learnt = TRUE),
   measure("detour", "lost", "share", "time lost in detours, worst CPU", "node", "max", compared = TRUE, name = "lost_worst_cpu"),
   measure("detour", "detours", "rate", "detours per second of a CPU", "node"),
   measure("detour", "longest", "longest", "longest detour", "node", "max"),
-  measure("detour", "base", "work", "a turn of the clock loop", "node", compared = TRUE),
+  measure("detour", "base", "work", "a turn of the clock loop", "node", compared = TRUE, learnt = TRUE),
   measure("detour", "preempted", "share", "CPU time taken by others", "node"),
   measure("detour", "steal", "share", "taken by the hypervisor", "node"),
   measure("detour", names(detour_quantiles), "longest", paste(100 * detour_quantiles, "% of the detours are below"), "node"),
-  measure("collective", "p50", "collective", "median time, synchronised starts", "cluster"),
+  measure("collective", "p50", "collective", "median time, synchronised starts", "cluster", learnt = TRUE),
   measure("collective", "p99", "longest", "99 % of the times are below", "cluster"),
   measure("collective", "p99.9", "longest", "99.9 % of the times are below", "cluster"),
   measure("collective", "mean", "collective", "mean time, synchronised starts", "cluster"),
@@ -69,9 +71,9 @@ acceptance_measures <- do.call(rbind, list(
   measure("collective", "last_start_cost", "collective", "what the node's late starts cost, per start", "node", "sum", scale = "linear"),
   measure("collective", "last_end_cost", "collective", "what the node's late ends cost, per start", "node", "sum", compared = TRUE,
           placed = TRUE, scale = "linear"),
-  measure("others", "taken", "share", "CPU time that other tasks took", "node"),
+  measure("others", "taken", "share", "CPU time that other tasks took", "node", compared = TRUE, learnt = TRUE),
   measure("scale", "slowdown", "share", "slowdown of many such nodes", "node"),
-  measure("kernels", "time", "work", "time of a load kernel", "cluster")
+  measure("kernels", "time", "work", "time of a load kernel", "cluster", learnt = TRUE)
 ))
 
 # `head`: the figure that stands for the check, by `best`, variants in the order in which they are preferred; `variants`: all that a limit may name
@@ -207,12 +209,23 @@ watched_time <- function(acceptance) {
   turn$bursts <- as.numeric(!is.na(longest) & longest >= burst_ns / 5)
   by <- c("check", "variant", "host", "launch", "repetition")
   group <- code_of(row_key(turn, by))
-  data.frame(turn[!duplicated(group), by], rowsum(turn[c("seconds", "bursts")], group), row.names = NULL)
+  bind_rows(list(data.frame(turn[!duplicated(group), by], rowsum(turn[c("seconds", "bursts")], group), row.names = NULL),
+                 recorded_time(acceptance$others)))
+}
+
+# The same of the records of who ran, which see the bursts of other tasks during a whole launch: `check` is `others`.
+recorded_time <- function(others) {
+  bind_rows(lapply(known_others(others), function(o) {
+    if (o$source == "proc" || !o$is_whole) return(NULL)
+    long <- o$lengths$seconds >= burst_ns * 1e-9 / 5
+    data.frame(check = "others", variant = "", host = o$host, launch = o$launch, repetition = 1, seconds = o$span_s * o$n_cpus, bursts = sum(o$lengths$n[long]))
+  }))
 }
 
 # Seconds that all checks were measured, over all launches.
 measured_seconds <- function(acceptance) {
-  rows <- acceptance$figures[!is.na(acceptance$figures$repetition), ]
+  # who ran is recorded meanwhile
+  rows <- acceptance$figures[!is.na(acceptance$figures$repetition) & acceptance$figures$check != "others", ]
   sum(rows$wall_ns[!duplicated(combine_keys(rows$launch, rows$check, rows$repetition))], na.rm = TRUE) * 1e-9
 }
 
@@ -241,21 +254,22 @@ margin_kinds <- function(check, metric) about_measures(check, metric, "kind")$ki
 # The table with what the user said: `percent` for all kinds (NULL: each its own), and rows of a limits file (`kind`, `percent`, `floor`;
 # NA: as it is).
 margins_in_use <- function(percent = NULL, own = NULL) {
-  table <- acceptance_margins[c("kind", "percent", "floor", "unit", "what")]
-  if (!is.null(percent)) table$percent <- percent
+  table <- acceptance_margins[c("kind", "percent", "floor", "unit", "what", "reference_percent", "reference_floor")]
+  if (!is.null(percent)) table[c("percent", "reference_percent")] <- percent
   at <- match(own$kind, table$kind)
-  table$percent[at] <- own$percent
-  table$floor[at] <- ifelse(is.na(own$floor), table$floor[at], own$floor)
+  table[at, c("percent", "reference_percent")] <- own$percent
+  for (floor in c("floor", "reference_floor")) table[[floor]][at] <- ifelse(is.na(own$floor), table[[floor]][at], own$floor)
   table
 }
 
-# The margin of figures in `unit`, against the values they are held against. On a logarithmic scale a difference of logarithms.
-margin_of <- function(margins, kind, against, scale, worse) {
+# The margin of figures in `unit`, against the values they are held against. On a logarithmic scale a difference of logarithms. `of`: "reference_": of a campaign
+# against its reference.
+margin_of <- function(margins, kind, against, scale, worse, of = "") {
   at <- match(kind, margins$kind)
   scale <- rep_len(scale, length(against))
   worse <- rep_len(worse, length(against))
   size <- abs(against)
-  allowed <- pmax(margins$percent[at] / 100 * size, margins$floor[at])
+  allowed <- pmax(margins[[paste0(of, "percent")]][at] / 100 * size, margins[[paste0(of, "floor")]][at])
   # less is worse: the value may fall to value - allowed
   log_allowed <- ifelse(worse == "less", -log(pmax(1e-9, 1 - allowed / size)), log1p(allowed / size))
   ifelse(scale == "log", log_allowed, allowed)

@@ -24,6 +24,12 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
   unseen <- if (is.null(watched)) 0 else ifelse(rows$metric %in% burst_metrics, most_in_bursts(total$bursts[at], total$seconds[at], alpha), 0)
   upper <- rows$score + stats::qt(1 - alpha, rows$df) * rows$se + unseen
   rows$verdict <- three_outcomes(upper, border, rows$p_holm, alpha)
+  # What a run of this length does not decide for most nodes is not looked at: a property of the figure and the run, never of one node. Of three or four a bad
+  # one is a large part of what the others differ by: there it is what the run decides for one of them.
+  z <- stats::qnorm(1 - (1 - healthy_power) / n)
+  room <- border - (stats::qt(1 - alpha, rows$df) + z) * rows$se - unseen
+  typical <- stats::ave(room, combine_keys(rows$check, rows$variant, rows$metric, rows$size, rows$kind), FUN = function(x) if (length(x) < 5) max(x, -Inf, na.rm = TRUE) else stats::median(x, na.rm = TRUE))
+  rows$looked <- !tested | rows$verdict == "fail" | !is.na(typical) & typical > 0
   # degrees of freedom in steps of 5 %, downwards: of thousands of links few are different then
   found <- ifelse(tested, detection_limit(rows$se, 1.05^floor(log(rows$df, 1.05)), alpha / n, power) + border, NA_real_)
   longer <- times_as_long(rows$score, border, rows$se, rows$df, rows$fixed, ifelse(rows$score > border, alpha / n, alpha))
@@ -42,7 +48,7 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
   rows$reason[open] <- undecided_words(rows_at(rows, open), rep_len(unseen, nrow(rows))[open], measured_s)
   rows[c(figure_key, "what", "unit", "worse", "kind", "entity", "class", "others", "n_launches", "n_units", "value", "others_value",
          "effect", "ci_low", "ci_high", "upper",
-         "margin", "effect_unit", "detection_limit", "df", "p_one_sided", "p_holm", "verdict", "times_as_long", "reason")]
+         "margin", "effect_unit", "detection_limit", "df", "p_one_sided", "p_holm", "verdict", "looked", "times_as_long", "reason")]
 }
 
 # The exact upper bound of the rate of bursts, times their length, percent.

@@ -1,105 +1,201 @@
+# What a reference knows: of each figure a bound of its own, the margin beyond it, and whether a run of a given length can decide it.
+
 least_reference <- 5
 
-# A reference for which other tasks had this much of a CPU says what a busy machine does: no machine could miss its limits.
+# Launches of a reference while other tasks had this much of the CPU time say what a busy machine does: no machine could miss their limits.
 busy_reference_percent <- 5
 
-busy_reference <- function(units) {
-  busy <- units[units$metric %in% c("preempted", "taken") & units$unit == "percent", ]
-  if (nrow(busy) == 0) return(NA_character_)
-  mean <- tapply(busy$x, list(busy$entity, busy$metric), mean)
-  worst <- max(mean, na.rm = TRUE)
-  if (worst < busy_reference_percent) return(NA_character_)
-  sprintf("measure the reference when the machine is quiet: other tasks took %s of a CPU on %s", format_figure(worst, "percent"),
-          rownames(mean)[which(mean == worst, arr.ind = TRUE)[1, 1]])
+# Without the launches during which others were busy; `notes`: which these are, and that they are to be repeated; `busy`: too few are left (NA: enough).
+quiet_launches <- function(reference) {
+  units <- acceptance_units(reference)
+  rows <- units[units$metric %in% c("preempted", "taken") & units$unit == "percent", ]
+  if (nrow(rows) == 0) return(list(reference = reference, units = units, notes = NULL, busy = NA_character_))
+  mean <- tapply(rows$x, list(paste(rows$entity, rows$metric), rows$launch), mean)
+  worst <- apply(mean, 2, max, na.rm = TRUE)
+  bad <- names(worst)[worst >= busy_reference_percent]
+  if (length(bad) == 0) return(list(reference = reference, units = units, notes = NULL, busy = NA_character_))
+  left <- setdiff(names(reference$launches), bad)
+  words <- sprintf("other tasks used up to %s of a CPU during %s of the reference: repeat %s when the machine is quiet (--wait-quiet 5min)",
+                   format_figure(max(worst), "percent"), few_words(sprintf("launch %s", bad), 3), if (length(bad) == 1) "it" else "them")
+  if (length(left) < 2) {
+    return(list(reference = reference, units = units, notes = paste("the reference passes nothing:", words), busy = words))
+  }
+  reference$launches <- reference$launches[left]
+  reference$figures <- reference$figures[reference$figures$launch %in% left, ]
+  list(reference = reference, units = units[units$launch %in% left, ], notes = paste0(words, "; ", if (length(bad) == 1) "it is" else "they are", " left out"),
+       busy = NA_character_)
 }
 
 judge_reference <- function(acceptance, figures, reference, alpha, margins = margins_in_use()) {
-  learnt <- acceptance_units(reference)
-  busy <- busy_reference(learnt)
+  known_good <- quiet_launches(reference)
+  reference <- known_good$reference
+  learnt <- known_good$units
+  busy <- known_good$busy
   sizes <- lapply(list(reference, acceptance), function(a) sort(unique(vapply(a$launches, function(info) as.numeric(info$ranks), 0))))
   other_size <- !identical(sizes[[1]], sizes[[2]])
   # Of all ranks together, or shared out among them: nothing to learn from another number of ranks.
   hangs <- function(rows) rows$of == "cluster" & rows$check != "completeness" |
     rows$metric %in% acceptance_measures$name[acceptance_measures$placed]
   if (other_size) learnt <- learnt[!hangs(learnt), ]
+  learnt <- learnt[is_learnt(learnt), ]
+  f <- figures[is_learnt(figures), ]
   key <- function(x) paste(x$check, x$variant, x$metric, x$size, sep = "\r")
   parts <- split(learnt, in_order(key(learnt)))
-  known <- key(figures) %in% names(parts)
-  lacks <- figures[!known & !(other_size & hangs(figures)), ]
-  lost <- setdiff(names(parts), key(figures))
+  known <- key(f) %in% names(parts)
+  lacks <- f[!known & !(other_size & hangs(f)), ]
+  lost <- setdiff(names(parts), key(f))
   notes <- c(
+    known_good$notes,
     if (other_size) sprintf("the reference has %s ranks, this campaign %s: figures of all ranks together are not judged by it",
                             format_range(sizes[[1]]), format_range(sizes[[2]])),
     if (nrow(lacks) > 0) sprintf("the reference lacks %s, not judged by it: %s", counted(nrow(lacks), "figure"), few_words(lacks$name, 4)),
     if (length(lost) > 0) sprintf("the reference has %s that were not measured here: %s", counted(length(lost), "figure"),
                                   few_words(unname(vapply(parts[lost], function(p) figure_name(cbind(p[1, figure_key], entity = "")), "")), 4))
   )
-  f <- figures[known, ]
+  f <- f[known, ]
   if (nrow(f) == 0) return(list(notes = notes))
   days <- length(unique(substr(unlist(lapply(reference$launches, function(info) info$started_utc %||% "")), 1, 10)))
-  bounds <- bind_rows(lapply(parts[unique(key(f))], tolerance_bound, 1 - alpha / nrow(f), alpha, days, margins))
-  bound <- bounds[match(key(f), unique(key(f))), ]
-  verdict <- ifelse(is.na(bound$limit), "inconclusive", against_limit(f$ci_low, f$ci_high, bound$limit, bound$relation))
-  beyond <- verdict == "fail" & !bound$may_fail
-  verdict[beyond] <- "inconclusive"
-  # Of few values the bound is far: what may be worse than the worst of them, and than its margin allows, is not known to be good.
-  unknown <- verdict == "pass" & ifelse(bound$relation == "<=", f$ci_high > bound$worst, f$ci_low < bound$worst)
-  verdict[unknown] <- "inconclusive"
+  design <- campaign_design(acceptance)
+  power <- reference_power(parts[unique(key(f))], design, alpha, margins, check_seconds(reference), days, n_figures = nrow(f))
+  bound <- power[match(key(f), power$key), ]
+  strict <- figure_bounds(f, alpha / nrow(f))
+  above <- function(low, high, limit) against_limit(low, high, limit, bound$relation)
+  verdict <- ifelse(is.na(bound$limit), "inconclusive", above(f$ci_low, f$ci_high, bound$nearer))
+  verdict[verdict == "fail"] <- "inconclusive"
+  fails <- !is.na(bound$limit) & bound$may_fail & above(strict$low, strict$high, bound$limit) == "fail" & above(f$ci_low, f$ci_high, bound$limit) == "fail"
+  verdict[fails] <- "fail"
   # What no machine could miss is nothing to pass by.
   refused <- verdict == "pass" & (!is.na(busy) | !bound$may_miss)
   verdict[refused] <- "inconclusive"
-  reason <- ifelse(verdict != "inconclusive", NA_character_, ifelse(unknown,
-      paste("may be worse than the worst of the reference, and its margin:", format_figure(bound$worst, f$unit)),
-                   ifelse(refused & !is.na(busy), busy, ifelse(!is.na(bound$reason), bound$reason, interval_reason(f, "bound")))))
-  # a pass is by the nearer of the two, and that is what is shown
-  nearer <- ifelse(bound$relation == "<=", pmin(bound$limit, bound$worst), pmax(bound$limit, bound$worst))
-  shown <- ifelse(verdict == "fail", bound$limit, nearer)
-  list(rows = judgement_of(f, verdict, ci_low = f$ci_low, ci_high = f$ci_high, source = bound$source, kind = "reference", reason = reason,
-                           limit = ifelse(is.na(bound$limit) | refused, "", paste(bound$relation, format_figure(shown, f$unit)))), notes = c(if (!is.na(busy)) paste("the reference passes nothing:", busy), notes))
+  # What a run of this length does not decide for a healthy node either is not looked at, unless it fails all the same.
+  looked <- bound$decides | verdict == "fail" | is.na(bound$limit) | !bound$may_fail | !is.na(busy)
+  reason <- ifelse(verdict != "inconclusive", NA_character_, ifelse(refused & !is.na(busy), busy, ifelse(!is.na(bound$reason), bound$reason,
+    paste0("its interval reaches beyond ", format_figure(bound$nearer, f$unit), ", the worst of the reference and the margin"))))
+  shown <- ifelse(verdict == "fail", bound$limit, bound$nearer)
+  rows <- judgement_of(f, verdict, ci_low = ifelse(verdict == "fail", strict$low, f$ci_low), ci_high = ifelse(verdict == "fail", strict$high, f$ci_high),
+                       source = bound$source, kind = "reference", reason = reason,
+                       limit = ifelse(is.na(bound$limit) | refused, "", paste(bound$relation, format_figure(shown, f$unit))))
+  list(rows = rows_at(rows, which(looked)), power = power, notes = c(notes, power_note(power, design)))
 }
 
-# One-sided normal tolerance bound, on the side that is worse. `may_fail`: the reference is of several launches and of enough values, so
-# that what it has not seen is no reason to fail. `may_miss`: a machine could miss the bound.
-tolerance_bound <- function(part, share, alpha, days = 1, margins = margins_in_use()) {
+is_learnt <- function(rows) about_measures(rows$check, rows$metric, "learnt")$learnt %in% TRUE
+
+# How a campaign was made: launches, and repetitions and seconds of each check over all of them.
+campaign_design <- function(acceptance) {
+  list(launches = length(acceptance$launches), seconds = check_seconds(acceptance), repetitions = check_repetitions(acceptance))
+}
+
+# Of each check: repetitions over all launches, and their seconds.
+check_repetitions <- function(acceptance) {
+  rows <- acceptance$figures[!is.na(acceptance$figures$repetition), ]
+  once <- rows[!duplicated(combine_keys(rows$launch, rows$check, rows$repetition)), ]
+  tapply(once$repetition, once$check, length)
+}
+
+check_seconds <- function(acceptance) {
+  rows <- acceptance$figures[!is.na(acceptance$figures$repetition), ]
+  once <- rows[!duplicated(combine_keys(rows$launch, rows$check, rows$repetition)), ]
+  tapply(ifelse(is.na(once$wall_ns), 0, once$wall_ns), once$check, sum) * 1e-9
+}
+
+# A healthy node passes all figures together with this probability at the planned length.
+healthy_power <- 0.95
+
+# A row per figure (all its nodes or pairs together): `limit` (the reference's own upper bound and the margin; NA: none), `nearer` (its worst value and the
+# margin, where that is nearer: what passes keeps it), `relation`, `source`, `may_fail` (it is of several launches), `may_miss` (a machine could miss it),
+# `reason`; and of a run of `design`: `decides` (a healthy node passes it with `healthy_power`, all `n_figures` together), `margin_percent` (in use; of
+# shares `margin_points`), `needed` (margin from which such a run decides, in the same terms), `seconds` (of the check, from which the margin in use is decided;
+# Inf: what differs between launches alone is more). `seconds`: of each check in the reference.
+reference_power <- function(parts, design, alpha, margins, seconds, days = 1, n_figures = length(parts)) {
+  bind_rows(lapply(names(parts), function(key) {
+    part <- parts[[key]]
+    about <- reference_bound(part, 1 - alpha, margins, days)
+    check <- part$check[1]
+    # what one repetition scatters, for as long as it took in the reference
+    each_s <- if (isTRUE(seconds[check] > 0)) seconds[[check]] / length(unique(combine_keys(part$launch, part$repetition))) else NA_real_
+    own_s <- if (isTRUE(design$seconds[check] > 0)) design$seconds[[check]] else NA_real_
+    n <- if (is.na(each_s) || is.na(own_s)) (design$repetitions[check] %na% length(unique(combine_keys(part$launch, part$repetition)))) else own_s / each_s
+    df <- max(1, (design$repetitions[check] %na% n) - design$launches)
+    z <- stats::qnorm(1 - (1 - healthy_power) / n_figures)
+    reach <- function(times) {
+      se <- sqrt(about$within / max(1, n * times))
+      (stats::qt(1 - alpha / 2, max(1, df * times)) + z) * se + z * sqrt(about$between / design$launches)
+    }
+    border <- about$border
+    needed <- reach(1)
+    times <- 2^seq(-3, 10, by = 0.25)
+    enough <- times[vapply(times, reach, 0) <= border]
+    words <- function(x) if (about$scale == "log") 100 * (if (part$worse[1] == "less") -expm1(-x) else expm1(x)) else x
+    data.frame(key = key, part[1, figure_key], unit = part$unit[1], about[c("limit", "nearer", "relation", "source", "may_fail", "may_miss", "reason")],
+               decides = is.finite(needed) && needed <= border, margin = words(border), needed = words(needed),
+               margin_unit = if (about$scale == "log") "percent" else part$unit[1],
+               seconds = if (length(enough) == 0) Inf else enough[1] * (own_s %else% NA_real_), row.names = NULL)
+  }))
+}
+
+`%na%` <- function(x, otherwise) if (length(x) == 1 && is.finite(x)) as.vector(x) else otherwise
+
+# What is learnt of one figure: prediction bound of a new launch on a new node like these, on the side that is worse, and the margin beyond it.
+reference_bound <- function(part, level, margins = margins_in_use(), days = 1) {
   scale <- usable_scale(part)
   worse <- part$worse[1]
-  table <- unit_table(to_scale(part$x, scale, worse), part$launch, part$entity)
+  y <- to_scale(part$x, scale, worse)
+  table <- unit_table(y, part$launch, part$entity)
   n <- sum(!is.na(table))
-  of <- if (part$of[1] == "cluster") "launches" else paste0("launches x ", part$of[1], "s")
-  one_day <- if (days == 1) " of one day" else ""
-  bound <- function(limit, n, of, may_fail, reason = NA_character_, may_miss = TRUE) {
-    frame(limit = limit, worst = worst, relation = if (worse == "more") "<=" else ">=",
-          source = sprintf("reference, n = %d %s%s", n, of, one_day), may_fail = may_fail, may_miss = may_miss, reason = reason)
-  }
-  beyond <- function(y) from_scale(y + margin_of(margins, margin_kinds(part$check[1], part$metric[1]),
-                                                 from_scale(y, scale, worse), scale, worse), scale, worse)
-  worst <- beyond(max(table, na.rm = TRUE))
-  # Without scatter nothing is known of what is usual: the value and its margin, which can be kept but not missed.
-  agreed <- function(s) if (!(s$sd > 1e-12 * abs(s$mean))) beyond(s$mean)
-  if (n < least_reference || nrow(table) < 2) {
-    y <- to_scale(part$x, scale, worse)
-    if (length(y) < least_reference) {
-      return(bound(NA_real_, length(y), "repetitions", FALSE, sprintf("%d values of the reference are too few (%d are needed)", length(y),
-          least_reference)))
-    }
-    s <- list(mean = mean(y), sd = stats::sd(y), n = length(y), df = length(y) - 1)
-    limit <- agreed(s) %||% tolerance_limit(s, share, alpha, scale, worse)
-    return(bound(limit, length(y), "repetitions", FALSE, if (!is.null(agreed(s))) agree_exactly else
-                 sprintf("the reference has %s of %s: what changes between launches is not in its bound, which no machine could miss (%d of two launches or more are needed)", counted(n, "value"), counted(nrow(table), "launch", "launches"), least_reference),
-                 may_miss = !is.null(agreed(s))))
-  }
-  s <- crossed_scatter(table)
-  if (!is.null(agreed(s))) bound(agreed(s), n, of, FALSE, agree_exactly) else
-    bound(tolerance_limit(s, share, alpha, scale, worse), n, of, TRUE)
+  kind <- margin_kinds(part$check[1], part$metric[1])
+  beyond <- function(at) at + margin_of(margins, kind, from_scale(at, scale, worse), scale, worse, "reference_")
+  cell <- combine_keys(part$launch, part$entity)
+  counts <- tabulate(code_of(cell))
+  within <- if (length(y) > length(counts)) sum((y - stats::ave(y, cell))^2) / (length(y) - length(counts)) else NA_real_
+  few <- n < least_reference && length(y) < least_reference || nrow(table) < 2
+  s <- if (nrow(table) < 2) list(mean = mean(y), sd = stats::sd(y), n = length(y), df = length(y) - 1) else crossed_scatter(table)
+  if (!is.finite(s$sd)) s$sd <- 0
+  agreed <- !(s$sd > 1e-12 * abs(s$mean))
+  upper <- s$mean + (if (agreed || s$df < 1) 0 else stats::qt(level, s$df) * s$sd * sqrt(1 + 1 / s$n))
+  worst <- max(table, na.rm = TRUE)
+  # what a launch's mean scatters less what its repetitions explain
+  between <- if (nrow(table) < 2) 0 else max(0, s$sd^2 - (if (is.na(within)) 0 else within / mean(counts)))
+  of <- if (nrow(table) < 2) "repetitions" else if (part$of[1] == "cluster") "launches" else paste0("launches x ", part$of[1], "s")
+  too_few <- length(y) < least_reference
+  reason <- if (too_few) sprintf("%d values of the reference are too few (%d are needed)", length(y), least_reference) else if (agreed) agree_exactly else
+    if (nrow(table) < 2) sprintf("the reference has %s of 1 launch: what changes between launches is not in its bound (two launches or more are needed)", counted(length(y), "value")) else NA_character_
+  frame(limit = if (too_few) NA_real_ else from_scale(beyond(upper), scale, worse), nearer = from_scale(beyond(min(upper, worst)), scale, worse),
+        relation = if (worse == "more") "<=" else ">=", source = sprintf("reference, n = %d %s%s", if (nrow(table) < 2) length(y) else n, of,
+                                                                          if (days == 1) " of one day" else ""),
+        may_fail = !few && !agreed, may_miss = agreed || nrow(table) >= 2, reason = reason, scale = scale, within = if (is.na(within)) s$sd^2 else within,
+        between = between, border = beyond(min(upper, worst)) - min(upper, worst))
 }
 
 agree_exactly <- "all values of the reference agree exactly"
 
-tolerance_limit <- function(s, share, alpha, scale, worse) {
-  root <- sqrt(s$n)
-  k <- suppressWarnings(stats::qt(1 - alpha, s$df, ncp = stats::qnorm(share) * root)) / root
-  from_scale(s$mean + k * s$sd, scale, worse)
+# What a run of this length can decide by the reference, and what it would take for the rest.
+power_note <- function(power, design) {
+  part <- power[!is.na(power$limit) & power$may_fail, ]
+  if (nrow(part) == 0) return(NULL)
+  able <- part[part$decides, ]
+  rest <- part[!part$decides, ]
+  c(if (nrow(able) > 0) sprintf("by this reference a run of this length decides: %s", few_words(unique(decided_words(able)), 8)),
+    if (nrow(rest) > 0) sprintf("not looked at, as a run of this length does not decide it for a healthy node either: %s", few_words(unique(undecidable_words(rest)), 8)))
 }
+
+decided_words <- function(rows) {
+  name <- figure_quantity(rows)
+  each <- split(rows, in_order(name))
+  vapply(names(each), function(n) sprintf("%s from %s on", n, margin_text(max(each[[n]]$needed), each[[n]]$margin_unit[1])), "")
+}
+
+undecidable_words <- function(rows) {
+  name <- figure_quantity(rows)
+  each <- split(rows, in_order(name))
+  vapply(names(each), function(n) {
+    r <- each[[n]]
+    s <- max(r$seconds)
+    sprintf("%s (margin %s; from %s on%s)", n, margin_text(min(r$margin), r$margin_unit[1]), margin_text(max(r$needed), r$margin_unit[1]),
+            if (is.finite(s)) paste0(", or in ", format_span(s, 2), " of this check") else "")
+  }, "")
+}
+
+margin_text <- function(x, unit) ifelse(unit == "percent", paste(format_effect(x, FALSE), "%"), format_figure(x, unit))
 
 # Random effects of launches (rows) and nodes (columns): mean and sd of a value of a new launch and node, how many independent values the mean is
 # worth, and degrees of freedom (Satterthwaite). Mean squares below the residual one count as it.

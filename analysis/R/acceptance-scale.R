@@ -93,7 +93,7 @@ record_noise <- function(others) {
 # The verdicts: of every node where somebody asked about many nodes, of those whose noise nothing else judges where the margin is of one node.
 scale_judgements <- function(scale, judgements, hosts, asked) {
   if (NROW(scale) == 0 || is.na(asked$percent)) return(NULL)
-  rows <- judgements[judgements$kind %in% setdiff(noise_kinds, "link"), ]
+  rows <- judgements[judges_noise(judgements), ]
   # a limit or a reference on the whole cluster judges all
   judged <- if (asked$all) character() else if (any(rows$kind %in% c("limit", "reference"))) hosts else names(Filter(length, judged_hosts(rows, hosts)))
   scale <- scale[!scale$host %in% judged, ]

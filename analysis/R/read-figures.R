@@ -22,7 +22,8 @@ accept_keys <- keys_of(
   "checks[]" = "name:text status:status reason:string repetitions:number seconds:number planned_seconds:number",
   "others[]" = "host:text n_cpus:number reason:string record:object",
   "others[].record" = paste("source:text source_reason:string span_ns:number wall_on_cpu_ns:number lost:number not_kept:number steal_ns:number",
-                            "tasks:objects"),
+                            "tasks:objects account:object"),
+  "others[].record.account" = "unaccounted_percent:number resolution_percent:number blind:string",
   "others[].record.tasks[]" = paste("task:text busy_ns:number bursts:number burst_ns:number longest_ns:number period_ns:number cpus:string",
                                     "pid:number processes:number pids:string cgroup:string main_bursts:number main_busy_ns:number")
 )
@@ -158,7 +159,7 @@ lost_nodes <- function(dirs, infos) {
 # One list for each node of a launch: `launch`, `host`, `reason` (there is no record; else NA), `n_cpus`, `source` (`cpu`: switches,
 # `proc`: the tasks' accounts only), `why` (no better source; NA), `span_s`, `busy_s` (of all CPUs together), `blocks_s` (the same by
 # equal parts of the time; empty: not known), `tasks` (data frame), `lengths` (data frame `seconds`, `n`: how long others had a CPU at a time),
-# `begun` (how many began in each part), `is_whole` (no records lost).
+# `begun` (how many began in each part), `is_whole` (no records lost), `account` (where the CPUs' time went; NULL: not in older records).
 read_others <- function(info) {
   seconds <- function(x) if (is_number(x)) x / 1e9 else NA_real_
   numbers <- function(x) vapply(x, function(v) if (is_number(v)) as.numeric(v) else NA_real_, 0)
@@ -186,7 +187,7 @@ read_others <- function(info) {
          why = printable(record$source_reason %||% ""), span_s = seconds(record$span_ns), busy_s = seconds(record$wall_on_cpu_ns),
          blocks_s = numbers(record$block_busy_ns) / 1e9, tasks = tasks,
          lengths = data.frame(seconds = pmax(1, numbers(lapply(lengths, `[[`, 1))) / 1e9, n = numbers(lapply(lengths, `[[`, 2))),
-         begun = numbers(record$block_activities), is_whole = isTRUE(record$lost == 0) && isTRUE(record$not_kept == 0))
+         account = record$account, begun = numbers(record$block_activities), is_whole = isTRUE(record$lost == 0) && isTRUE(record$not_kept == 0))
   })
 }
 
@@ -199,7 +200,7 @@ taken_figures <- function(others) {
     taken_s <- if (length(o$blocks_s) > 0) o$blocks_s else o$busy_s
     data.frame(launch = o$launch, check = "others", variant = "", metric = "taken", unit = "percent",
                value = 100 * taken_s / (o$span_s / parts * o$n_cpus), n = NA_real_, repetition = seq_len(parts), bytes = NA_real_, ranks = NA_real_,
-               nodes = NA_real_, node = NA_real_, host = o$host, cpu = NA_real_, peer_host = "", wall_ns = NA_real_)
+               nodes = NA_real_, node = NA_real_, host = o$host, cpu = NA_real_, peer_host = "", wall_ns = 1e9 * o$span_s / parts)
   }))
 }
 

@@ -98,7 +98,7 @@ words_of() { sed '1,/^launch\t/d' "$OUT/schedule.tsv" | sed -n "$1p" | cut -f 5-
     jq -e '.checks[] | select(.check == "detour") | .status == "ran" and .value != null' "$BATS_TEST_TMPDIR/answer"
     cmp "$OUT/verdict.json" "$BATS_TEST_TMPDIR/answer"
     # no other node, margin, limits or reference: its noise is printed, with who had its CPUs, and is not judged
-    jq -e '.judged == "data" and .asked == [] and (.noise[0] | test("^On node .* other tasks used")) and (.noise[-1] | test("^Projection: "))' "$OUT/verdict.json"
+    jq -e '.judged == "data" and .asked == [] and (.noise[0] | test("^Node .*: other tasks used")) and (.noise[-1] | test("^Projection: "))' "$OUT/verdict.json"
     jq -e '([.judgements[] | select(.kind == "scale")] | length == 0) and (.hint | test("^For a verdict: "))' "$OUT/verdict.json"
     [ "$(sed -n '1p;3p' "$OUT/nodes/$(uname -n).txt" | paste -sd ' ')" = 'verdict: inconclusive asked: no' ]
     ends 0 "$BIN/noiselab" analyze acceptance "$OUT" >"$BATS_TEST_TMPDIR/answer"

@@ -41,7 +41,7 @@ test_that("the first line says how much a node lost, to whom, and how long at mo
   record <- record_of(rep(c(0.013, 0.015), 8), list(taker("busy", 0.96e9, 48, 20e6, 1e9), taker("kworker", 0.384e9, 9600, 40000, cpus = "0,1")),
                       list(list(40000, 9600), list(20e6, 48)))
   r <- judge_acceptance(node_with(record))
-  expect_match(r$noise[1], paste0("^On node node1, other tasks used 1\\.40 % \\(1\\.(29|3[0-9]) to 1\\.(4[0-9]|5[01])\\) of the CPU time, at most 20 ms at once: ",
+  expect_match(r$noise[1], paste0("^Node node1: other tasks used 1\\.40 % \\(1\\.(29|3[0-9]) to 1\\.(4[0-9]|5[01])\\) of the CPU time, at most 20 ms at once: ",
                                   "most by busy 1.00 % and kworker 0\\.400 %\\.$"))
   expect_identical(r$noise[2], "On node1, busy takes CPU 1 for 20 ms every 1 s (2.00 % of a CPU).")
   expect_equal(r$figures$value[r$figures$check == "others"], 1.4)
@@ -108,7 +108,7 @@ test_that("without the privilege the accounts say who, and a launch without a re
   record <- record_of(0.01, list(taker("busy", 0.06e9, NULL, NULL)), list(), source = "proc")
   record$tasks[[1]]$longest_ns <- NULL
   r <- judge_acceptance(node_with(record))
-  expect_match(r$noise[1], "^On node node1, other tasks used 1\\.00 % of the CPU time: most by busy 1\\.00 %; the tasks' accounts in /proc show no bursts.*CAP_PERFMON")
+  expect_match(r$noise[1], "^Node node1: other tasks used 1\\.00 % of the CPU time: most by busy 1\\.00 %; the tasks' accounts in /proc show no bursts.*CAP_PERFMON")
   expect_match(tail(r$noise, 1), "^Projection: with the noise of node1, ")
   bare <- judge_acceptance(node_with(NULL, reason = "noiselab-record cannot be run"))
   expect_match(bare$noise[1], "^Node node1 lost .* of its CPU time in detours; who used it was not recorded \\(noiselab-record cannot be run\\)\\.$")
@@ -128,7 +128,11 @@ test_that("one node alone has no verdict about noise that nobody asked for: what
   expect_length(first$asked, 0)
   expect_false(any(first$judgements$kind == "scale"))
   expect_match(first$answer, "^DATA CORRECT, NOISE MEASURED, NOT JUDGED on 1 node: no margin")
-  expect_match(first$hint, "^For a verdict: noiselab analyze acceptance --margin 5%:nodes=1000,every=1ms simulated .*--reference simulated.*--limits FILE")
+  expect_match(first$hint, "^For a verdict: noiselab analyze acceptance --margin 5%:nodes=1000,every=1ms simulated; .*--reference DIR .*--limits FILE")
+  view <- view_lines(acceptance_view(first, "dir"))
+  expect_lte(length(view), 24)
+  expect_match(view, "^  busy +1 +20 ms +every 1 s +2.00 % +1.00 % +[0-9]+ %$", all = FALSE)
+  expect_match(paste(view, collapse = " "), "For a verdict: ")
   expect_match(tail(first$noise, 1), "^Projection: with the noise of node1, a program on 1000 such nodes that synchronise every 1 ms would be [0-9]+ % .*slower \\(busy [0-9]+ % alone\\)\\.$")
   # nothing asked is nothing failed: a node's file offers no draining
   dir <- tempfile()
@@ -194,4 +198,28 @@ test_that("a record that sees no bursts, and none at all, pass nothing", {
   none <- judge_acceptance(node_with(NULL, scan_ns = 2000, scan_s = 20, reason = "noiselab-record cannot be run"), margin = five)
   expect_match(tail(none$noise, 1), "who else ran was not recorded in every launch")
   expect_identical(none$verdict, "inconclusive")
+})
+
+test_that("tasks that cannot be seen pass nothing: neither a margin nor a limit, and how much they used is printed", {
+  account <- function(percent, blind = NULL) list(unaccounted_percent = percent, resolution_percent = 0.05, blind = blind)
+  hidden <- quiet_record()
+  hidden$account <- account(69.4, "/proc is mounted with hidepid=2: tasks of other users cannot be seen")
+  whole <- quiet_record()
+  whole$account <- account(0.04)
+  unknown <- quiet_record()
+  unknown["account"] <- list(account(NULL))
+  of <- function(record, ...) judge_acceptance(node_with(record, scan_ns = 2000, scan_s = 20), ...)
+  expect_identical(of(whole, margin = five)$verdict, "pass")
+  for (record in list(hidden, unknown)) expect_identical(of(record, margin = five)$verdict, "inconclusive")
+  expect_match(of(hidden)$noise[1], "69.4 % of the CPU time was used by nobody who could be seen (/proc is mounted with hidepid=2", fixed = TRUE)
+  expect_match(tail(of(hidden, margin = five)$noise, 1), "69.4 % of the CPU time was used by nobody who could be seen")
+  limit <- limits_of("others.taken <= 1 percent")
+  expect_identical(of(whole, limits = limit)$verdict, "pass")
+  got <- of(hidden, limits = limit)
+  expect_identical(got$verdict, "inconclusive")
+  expect_match(got$judgements$reason[got$judgements$check == "others"], "hidepid")
+  # within what a share may be worse by it is no obstacle
+  little <- quiet_record()
+  little$account <- account(0.15)
+  expect_identical(of(little, limits = limit)$verdict, "pass")
 })

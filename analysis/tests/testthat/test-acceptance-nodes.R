@@ -80,7 +80,7 @@ test_that("nodes on another switch, or with another CPU, are compared among them
   expect_false(any(models$judgements$verdict == "fail"))
   notes <- paste(models$notes, collapse = " ")
   expect_match(notes, "node4, node5: a class of fewer than three is judged by limits and a reference only")
-  expect_match(models$nodes$reason[4], "nothing but data was judged")
+  expect_match(models$nodes$reason[4], "its noise was not judged")
   # a file of the site decides where there is one, and Slurm's topology before the latencies
   file <- tempfile()
   writeLines(c("# ours", "thin node1 node2,node3", "fat node4 node5"), file)

@@ -49,11 +49,17 @@ test_that("limits are read with their units, and what is unknown, or on the wron
   expect_true(all(!nzchar(template) | startsWith(template, "#")))
 })
 
-test_that("the bound learnt from a reference is the tolerance bound, and too few values give none", {
-  part <- data.frame(x = c(1, 2, 3, 4, 5, 6), launch = 1:6, entity = "", of = "cluster", scale = "linear", worse = "more")
-  k <- qt(0.99, 5, ncp = qnorm(0.95) * sqrt(6)) / sqrt(6)
-  expect_equal(tolerance_bound(part, 0.95, 0.01)$limit, 3.5 + k * sd(1:6))
-  expect_true(is.na(tolerance_bound(part[1:4, ], 0.95, 0.01)$limit))
+test_that("a limit is the reference's own prediction bound and the margin, by hand; too few values give none", {
+  part <- data.frame(x = c(1, 2, 3, 4, 5, 6), launch = 1:6, entity = "", of = "cluster", scale = "linear", worse = "more", check = "collective", metric = "above_twice_median",
+                     unit = "percent")
+  got <- reference_bound(part, 0.99)
+  # 20 % of it, which is more than 0.5 points
+  expect_equal(got$limit, 1.2 * (3.5 + qt(0.99, 5) * sd(1:6) * sqrt(1 + 1 / 6)))
+  # nothing passes beyond the worst of it and the margin
+  expect_equal(got$nearer, 1.2 * 6)
+  expect_true(is.na(reference_bound(part[1:4, ], 0.99)$limit))
+  small <- reference_bound(transform(part, x = x / 10), 0.99)
+  expect_equal(small$nearer, 0.6 + 0.5)
   result <- judge_acceptance(simulated_acceptance(seed = 1, slow_node = 2), reference = simulated_acceptance(seed = 2))
   rows <- result$judgements[result$judgements$kind == "reference" & result$judgements$metric == "lost", ]
   expect_equal(unique(rows$entity[rows$verdict == "fail"]), "node2")
