@@ -19,39 +19,60 @@ answer_row <- function(row, analysis, taken, locked) {
   bursts <- mine$figure[[1]]
   own <- main_taken(taken[taken$kind %in% as.character(row$kind), ])
   agree <- agree_margin(if (NROW(own) > 0) mean(own$account_percent) else NA_real_)
-  whole <- if (is.na(row$reason)) {
-    figure_as(figure_of_t(row$raw_margin, row$raw_margin_se, row$raw_margin_df), function(x) 100 * expm1(x))
-  }
-  watched <- mine$watched_s %||% 0
-  # Quick halves tell what lies beyond bursts; where there was none at all, the whole.
+  percent <- function(figure) figure_as(figure, function(x) 100 * expm1(x))
+  # What is printed is the mean, whatever margin was asked; less what others took, where that may be judged, it stands in for it against the margin.
+  whole <- if (is.na(row$reason)) percent(figure_of_t(row$raw_mean, row$raw_mean_se, row$raw_mean_df))
+  judged <- if (!is.null(whole) && row$margin_of %in% "adjusted mean") percent(adjusted_figure(row$raw_adjusted[[1]])) else whole
+  watched <- mine$watched_s %||% watched_by_rows(row, analysis$campaign)
+  seen <- if (is.null(bursts)) mine$seen_ns[[1]]
+  # Quick halves tell what lies beyond bursts.
   quick <- mine$beyond[[1]]
-  beyond <- if (!is.null(bursts)) quick
   by_quick <- is.null(bursts) && !is.null(quick)
-  if (by_quick) whole <- quick
-  got <- agent_rule(bursts, whole, beyond, agree, row$alpha, analysis$margin, watched)
+  if (by_quick) whole <- judged <- with_unseen(quick, watched, seen)
+  got <- agent_rule(bursts, whole, if (!is.null(bursts)) quick, agree, row$alpha, analysis$margin, watched, seen, judged, if (by_quick) quick)
   if (is.null(bursts) && !by_quick) {
     # Its own test is exact.
     got[c("value", "low", "high", "p_value")] <- row[c("estimate", "ci_low", "ci_high", "p_one_sided")]
     got$found <- isTRUE(row$verdict == "detected")
     if (!is.null(analysis$margin)) {
-      got$margin_verdict <- as.character(row$margin_verdict)
+      below <- got$margin_verdict %in% "below" && row$margin_verdict %in% "below"
+      # Quick halves hardly see bursts.
+      if (below && is_quick_answer(row, analysis$campaign)) below <- FALSE
+      got$margin_verdict <- if (row$margin_verdict %in% "above") "above" else if (below) "below" else "inconclusive"
       got$margin_by <- if (got$margin_verdict %in% "inconclusive") NA_character_ else "on/off"
       got$p_above <- p_above(row, analysis$margin)
-      # Quick halves hardly see bursts.
-      if (got$margin_verdict %in% "below" && isTRUE(mine$is_quick) && isTRUE(mine$n_bursts > 0)) got$margin_verdict <- "inconclusive"
     }
   }
   limit <- if (by_quick) reach_of(quick, row$alpha) + reach_of(quick, 0.05) else if (is.null(bursts) || got$case == "more") row$detection_limit else mine$limit_percent
-  needs <- if (!identical(got$margin_verdict, "inconclusive")) NA_real_ else if (is.null(bursts) && !by_quick) row$margin_needs_s else {
-    measured_s(row, analysis$campaign) * if (!by_quick) parts_need_s(bursts, whole, beyond, analysis$margin, row$alpha, watched) else
-      if (quick$value >= analysis$margin) Inf else max(1, (reach_of(quick, row$alpha) / (analysis$margin - quick$value))^2)
-  }
-  parts <- if (is.null(bursts) || is.null(analysis$margin)) NA_character_ else
-    margin_parts(bursts, beyond %||% (if (!is.null(whole)) beyond_figure(whole, bursts)), row$alpha / 6, watched)
+  rest <- if (by_quick) quick else if (is.null(bursts)) judged else quick %||% (if (!is.null(whole)) beyond_figure(whole, bursts))
+  needs <- if (!identical(got$margin_verdict, "inconclusive") || is.null(rest)) NA_real_ else
+    measured_s(row, analysis$campaign) * parts_need_s(bursts, rest, analysis$margin, row$alpha, watched)
+  parts <- if (is.null(analysis$margin)) NA_character_ else margin_parts(bursts, rest, row$alpha, watched, seen)
   data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, ranks = row$ranks, launch = row$launch,
-             scope = row$scope, got, state = mine$state %||% "unrecorded", n_bursts = mine$n_bursts %||% NA_real_, watched_s = watched,
+             scope = row$scope, got, state = mine$state %||% "unrecorded", n_bursts = mine$n_bursts %||% NA_real_,
+             n_seen = if (is.null(mine$seen_ns[[1]])) NA_real_ else length(mine$seen_ns[[1]]), watched_s = watched, unseen = unseen_percent(watched, row$alpha / if (is.null(bursts)) 2 else 6, seen), by_quick = by_quick,
              limit = limit, reason = if (is.null(bursts)) mine$reason %||% "bursts are not recorded against slices of the loop" else NA_character_,
              whole_reason = if (by_quick) NA_character_ else row$reason, note = attr(quick, "note") %||% NA_character_, needs_s = needs, parts_high = parts, alpha = row$alpha)
+}
+
+# The mean less what others took, with what the agent may have moved of that on each side.
+adjusted_figure <- function(adjusted) {
+  figure <- figure_of_t(adjusted$estimate, adjusted$se, adjusted$df)
+  figure_of(figure$value, function(a) figure$ends(a) + moved_ends(adjusted))
+}
+
+rows_of_answer <- function(row, campaign) {
+  rows <- campaign$rows
+  which(is_agent_row(rows) & as.character(rows[["kind"]]) %in% as.character(row$kind) & rows[["operation"]] == as.character(row$operation) &
+          rows[["bytes"]] == row$bytes & (is.na(row$launch) | as.character(rows[["launch"]]) %in% row$launch))
+}
+
+# Undisturbed seconds with the agent, where no bursts are on record.
+watched_by_rows <- function(row, campaign) sum(campaign$rows[["wall_ns"]][undisturbed_rows(campaign, rows_of_answer(row, campaign))]) / 1e9
+
+is_quick_answer <- function(row, campaign) {
+  ids <- unique(as.character(campaign$rows[["launch"]][rows_of_answer(row, campaign)]))
+  !all(vapply(ids, function(id) is.null(planned_parts(campaign, id)), TRUE))
 }
 
 # The row of `locked` for a row of verdicts: of its launch, or of several together; NULL: none.
@@ -66,6 +87,7 @@ locked_of_answer <- function(row, analysis, locked) {
   one <- pool_locked(mine, 2 * row$alpha, like)[1, ]
   one$watched_s <- sum(mine$watched_s)
   one$is_quick <- any(mine$is_quick)
+  one$seen_ns <- list(if (!any(vapply(mine$seen_ns, is.null, TRUE))) unlist(mine$seen_ns))
   one$beyond <- list(pool_beyond(mine$beyond, like))
   one
 }
@@ -84,13 +106,13 @@ measured_s <- function(row, campaign) {
   sum(rows[["wall_ns"]][mine]) / 1e9
 }
 
-# How many times as long, if every estimate is as it is: intervals shrink with the root of the time, what was not seen with the time.
-parts_need_s <- function(bursts, whole, beyond, margin, alpha, watched_s) {
-  rest <- beyond %||% (if (!is.null(whole)) beyond_figure(whole, bursts))
-  if (is.null(rest)) return(NA_real_)
+# How many times as long, if every estimate is as it is: intervals shrink with the root of the time, what was not seen with the time. `rest`: what lies
+# beyond the bursts, or all of it where those have no figure.
+parts_need_s <- function(bursts, rest, margin, alpha, watched_s) {
+  each <- alpha / if (is.null(bursts)) 2 else 6
   at <- function(times) {
-    reach <- function(figure) (figure$ends(alpha / 6)[2] - figure$value) / sqrt(times)
-    l <- bursts$value + reach(bursts) + unseen_percent(watched_s * times, alpha / 6)
+    reach <- function(figure) (figure$ends(each)[2] - figure$value) / sqrt(times)
+    l <- (if (is.null(bursts)) 0 else bursts$value + reach(bursts)) + unseen_percent(watched_s * times, each)
     (1 + l / 100) * (1 + (max(0, rest$value) + reach(rest)) / 100) - 1 - margin / 100
   }
   if (!isTRUE(at(1e8) < 0)) return(Inf)
@@ -99,12 +121,16 @@ parts_need_s <- function(bursts, whole, beyond, margin, alpha, watched_s) {
 
 reach_of <- function(figure, alpha) diff(figure$ends(alpha)) / 2
 
-margin_parts <- function(bursts, rest, alpha, watched_s) {
-  high <- bursts$ends(alpha)[2]
-  paste0(if (is.finite(high)) sprintf("its bursts cost up to %s %%", three(high)) else "there is no upper end of what its bursts cost",
-         sprintf(", unseen ones up to %s %%, ", three(unseen_percent(watched_s, alpha))),
-         if (is.null(rest)) "what lies beyond is not known" else sprintf("and beyond them up to %s %%", three(beyond_bound(rest, alpha))))
+margin_parts <- function(bursts, rest, alpha, watched_s, seen_ns = numeric()) {
+  each <- alpha / if (is.null(bursts)) 2 else 6
+  high <- if (!is.null(bursts)) bursts$ends(each)[2]
+  unseen <- unseen_percent(watched_s, each, seen_ns)
+  paste0("upper bounds: ", if (!is.null(high)) sprintf("recorded bursts %s, ", bound_words(high)),
+         sprintf("%s bursts %s, ", if (length(seen_ns) > 0) "the few recorded and unrecorded" else "unrecorded", bound_words(unseen)),
+         if (is.null(rest)) "other effects are not known" else sprintf("%s %s", if (is.null(bursts)) "all else" else "other effects", bound_words(beyond_bound(rest, each))))
 }
+
+bound_words <- function(percent) if (is.finite(percent)) paste(three(percent), "%") else "not bounded"
 
 # One answer over all agents and operations: fail with Holm's correction, pass where every row lies below.
 agent_margin_answer <- function(answers) {
@@ -122,45 +148,53 @@ margin_open_words <- function(answers) {
     return("one slowdown lies above the margin by itself, but not with all agents and operations counted together")
   }
   open <- answers[!answers$margin_verdict %in% "below", ]
-  if (any(open$case == "less")) return("its bursts and the slowdown in all contradict each other")
+  if (any(open$case == "less")) return("its bursts and the total slowdown contradict each other")
   parts <- open$parts_high[!is.na(open$parts_high)]
   if (length(parts) > 0) parts[1] else "an interval reaches over the margin, or an agent could not be judged"
 }
 
 # The answer of one agent on one operation. `bursts`, `whole`, `beyond`: figures (percent) or NULL: by bursts, in all by on/off, and beyond the
 # bursts where that was measured by itself (quick halves). With `bursts` each claim has alpha / 2. `agree`: half of "agree"; `watched_s`: for how
-# long bursts were recorded. `case` `alone`: on/off is all there is.
-agent_rule <- function(bursts, whole, beyond = NULL, agree = agree_percent, alpha = 0.01, margin = NULL, watched_s = 0) {
+# long bursts were recorded, undisturbed; `seen_ns`: lengths of those on record that are in no figure; `judged`: stands in for `whole` against the
+# margin; `rest`: of a whole that is made of unseen bursts and of this. `case` `alone`: on/off is all there is.
+agent_rule <- function(bursts, whole, beyond = NULL, agree = agree_percent, alpha = 0.01, margin = NULL, watched_s = 0, seen_ns = numeric(),
+                       judged = whole, rest = NULL) {
   each <- if (is.null(bursts)) alpha else alpha / 2
   apart <- beyond %||% (if (!is.null(bursts) && !is.null(whole)) beyond_figure(whole, bursts))
   # Measured by itself it says more of the whole than on/off does.
   if (!is.null(bursts) && !is.null(beyond)) whole <- in_all_figure(bursts, beyond)
   ends <- function(figure) if (is.null(figure)) c(NA_real_, NA_real_) else figure$ends(each)
   of <- function(figure) if (is.null(figure)) NA_real_ else figure$value
-  rest <- ends(apart)
-  case <- if (is.null(bursts)) "alone" else if (is.null(apart)) "open" else if (max(abs(rest)) <= agree) "agree" else
-    if (rest[1] > 0) "more" else if (rest[2] < 0) "less" else "open"
+  beside <- ends(apart)
+  case <- if (is.null(bursts)) "alone" else if (is.null(apart)) "open" else if (max(abs(beside)) <= agree) "agree" else
+    if (beside[1] > 0) "more" else if (beside[2] < 0) "less" else "open"
   lead <- if (is.null(bursts) || case == "more") whole else bursts
-  side <- margin_side(bursts, whole, apart, beyond, alpha, each, margin, watched_s)
+  side <- if (is.null(margin)) list(verdict = NA_character_, by = NA_character_, p_above = NA_real_) else {
+    margin_side(bursts, if (is.null(beyond)) judged else whole, apart, beyond, rest, alpha, margin, watched_s, seen_ns)
+  }
   p <- figure_p(lead, 0) * if (is.null(bursts)) 1 else 2
+  most <- if (is.null(apart)) rest else apart
   list(lead = if (is.null(bursts) || case == "more") "on/off" else "bursts", case = case, value = of(lead), low = ends(lead)[1],
        high = ends(lead)[2], p_value = min(1, p), found = case != "less" && isTRUE(p <= alpha),
-       beyond = of(apart), beyond_low = rest[1], beyond_high = rest[2], beyond_most = if (is.null(apart)) NA_real_ else beyond_bound(apart, each),
+       beyond = of(apart), beyond_low = beside[1], beyond_high = beside[2], beyond_most = if (is.null(most)) NA_real_ else
+         beyond_bound(most, if (is.null(bursts)) alpha / 2 else each),
        bursts = of(bursts), whole = of(whole), whole_low = ends(whole)[1], whole_high = ends(whole)[2], margin_verdict = side$verdict, margin_by = side$by,
        p_above = side$p_above)
 }
 
-# Pass: the whole lies below, or its parts do together, each at a sixth of alpha: bursts, those unseen, and what lies beyond. Fail: the whole
-# lies above, or the bursts do and the whole is not shown below. Both: a contradiction, and no answer.
-margin_side <- function(bursts, whole, apart, beyond, alpha, each, margin, watched_s) {
-  if (is.null(margin)) return(list(verdict = NA_character_, by = NA_character_, p_above = NA_real_))
+# Pass: bursts that were not seen, and the whole, lie below together, or all parts do: bursts, those unseen, and what lies beyond; bounds share what
+# the claim has of alpha. No pass without the bursts that were not seen: a whole by on/off leaves out what comes more rarely than it was watched.
+# Fail: the whole lies above, or the bursts do and the whole is not shown below. Both: a contradiction, and no answer.
+margin_side <- function(bursts, whole, apart, beyond, rest, alpha, margin, watched_s, seen_ns) {
+  each <- if (is.null(bursts)) alpha else alpha / 2
   high <- function(figure, a) if (is.null(figure)) Inf else figure$ends(a)[2]
+  together <- function(l, r) 100 * ((1 + l / 100) * (1 + r / 100) - 1)
+  below_all <- function(a, figure) if (is.null(figure)) Inf else together(unseen_percent(watched_s, a, seen_ns), beyond_bound(figure, a))
+  # (A whole that is made of bursts and beyond is one of parts.)
+  whole_high <- if (!is.null(bursts) && !is.null(beyond)) Inf else below_all(each / 2, rest %||% whole)
   third <- alpha / 6
-  # A whole that is made of bursts and beyond leaves out what was not seen.
-  whole_high <- if (!is.null(bursts) && !is.null(beyond)) Inf else high(whole, each)
-  parts_high <- if (is.null(bursts) || is.null(apart)) Inf else {
-    100 * ((1 + (high(bursts, third) + unseen_percent(watched_s, third)) / 100) * (1 + beyond_bound(apart, third) / 100) - 1)
-  }
+  parts_high <- if (is.null(bursts) || is.null(apart)) Inf else
+    together(high(bursts, third) + unseen_percent(watched_s, third, seen_ns), beyond_bound(apart, third))
   p_whole <- figure_p(whole, margin)
   p_bursts <- if (is.null(bursts) || isTRUE(high(whole, each) < margin)) NA_real_ else figure_p(bursts, margin)
   p_above <- min(1, c(p_whole, p_bursts) * if (is.null(bursts)) 1 else 2, na.rm = TRUE)
@@ -277,19 +311,21 @@ answer_words_of_agents <- function(answers, analysis, taken = NULL) {
 agent_case_words <- function(row, x, on, analysis, taken = NULL) {
   effect <- percent_words(row$value, row$low, row$high)
   slows <- if (row$found) sprintf("%s slows %s by %s", x, on, effect) else sprintf("%s was not found to slow %s: %s", x, on, effect)
-  seen <- if (row$found || is.na(row$limit)) "" else sprintf("; %s would have been", percent_of(row$limit))
-  whole <- if (!is.na(row$whole)) sprintf(" (in all %s)", percent_words(row$whole, row$whole_low, row$whole_high)) else ""
+  seen <- if (row$found || is.na(row$limit)) "" else sprintf("; %s would have been detected", percent_of(row$limit))
+  whole <- if (!is.na(row$whole)) sprintf(" (total %s)", percent_words(row$whole, row$whole_low, row$whole_high)) else ""
   switch(row$case,
-    agree = sprintf("%s%s its bursts%s; beyond them less than %s %% either way.", slows, if (row$found) ", through" else " by", seen,
+    agree = sprintf("%s%s its bursts%s; other effects are below %s %% either way.", slows, if (row$found) ", through" else " by", seen,
                     three(max(abs(c(row$beyond_low, row$beyond_high))))),
     open = sprintf("%s%s its bursts%s; %s.", slows, if (row$found) " through" else " by", seen, if (is.na(row$beyond)) {
-      sprintf("what lies beyond them is not known%s", if (is.na(row$whole_reason)) "" else sprintf(" (%s)", row$whole_reason))
-    } else sprintf("anything beyond them is below %s %%%s", three(row$beyond_most), whole)),
-    more = sprintf("%s in all: %s through its bursts, %s beyond them.", slows, percent_of(row$bursts),
+      sprintf("other effects are not known%s", if (is.na(row$whole_reason)) "" else sprintf(" (%s)", row$whole_reason))
+    } else sprintf("other effects add less than %s %%%s", three(row$beyond_most), whole)),
+    more = sprintf("%s in total: %s through its bursts, %s by other effects.", slows, percent_of(row$bursts),
                    percent_words(row$beyond, row$beyond_low, row$beyond_high)),
-    less = sprintf("The bursts of %s cost %s on %s, but in all it slows it by less than %s %%: the two contradict; no slowdown is stated.", x,
+    less = sprintf("The bursts of %s cost %s on %s, but in total it slows it by less than %s %%: the two contradict; no slowdown is stated.", x,
                    percent_words(row$value, row$low, row$high), on, three(max(0, row$whole_high))),
-    alone = alone_words(row, x, on, sprintf("%s by on/off%s.", slows, seen), analysis, taken)
+    alone = alone_words(row, x, on, if (isTRUE(row$by_quick)) {
+      sprintf("%s by on/off, unseen bursts included; other effects add less than %s %%.", slows, three(row$beyond_most))
+    } else sprintf("%s by on/off%s.", slows, seen), analysis, taken)
   )
 }
 
@@ -300,14 +336,27 @@ alone_words <- function(row, x, on, result, analysis, taken) {
   if (!told) result <- if (row$state != "busy") sprintf("%s on %s cannot be told by on/off either (%s).", x, on, row$whole_reason)
   why <- switch(row$state,
     busy = busy_words(row, x, on, own, analysis),
-    few = if (isTRUE(row$n_bursts == 0)) sprintf("%s never had a rank's CPU in %s (bursts rarer than one in %s are not excluded).", x,
-                                                 format_span(row$watched_s), format_span(row$watched_s / -log(row$alpha))) else
-      sprintf("%s had a rank's CPU %s in %s only: %d times are needed to tell what a burst costs.", x, counted(row$n_bursts, "time"),
-              format_span(row$watched_s), locked_design$least_bursts),
+    few = few_bursts_words(row, x),
     "not flat" = sprintf("On %s %s: none is charged to %s.", on, sub(": what made it.*", "", row$reason), x),
     dense = sprintf("%s: %s.", x, row$reason)
   )
   c(why, result, if (is.null(why) && told) sprintf("There is no figure by bursts: %s.", row$reason))
+}
+
+# "None" is said only where none is on record anywhere in measured time, whatever kind of half it is in.
+few_bursts_words <- function(row, x) {
+  elsewhere <- row$n_seen - row$n_bursts
+  if (isTRUE(row$n_bursts == 0) && !isTRUE(elsewhere > 0)) {
+    return(sprintf("%s did not run on a rank's CPU in %s; bursts rarer than one in %s are not excluded (up to %s).", x, format_span(row$watched_s),
+                   format_span(row$watched_s / -log(row$alpha)), percent_of(row$unseen)))
+  }
+  if (isTRUE(row$n_bursts == 0)) {
+    return(sprintf("%s ran on a rank's CPU only in short segments (%s), not in %s of undisturbed time: estimating the cost of a burst takes %d there.", x,
+                   counted(elsewhere, "time"), format_span(row$watched_s), locked_design$least_bursts))
+  }
+  sprintf("%s ran on a rank's CPU only %s in %s of undisturbed time%s: estimating the cost of a burst takes %d.", x, counted(row$n_bursts, "time"),
+          format_span(row$watched_s), if (isTRUE(elsewhere > 0)) sprintf(" (and %s in short segments)", counted(elsewhere, "time")) else "",
+          locked_design$least_bursts)
 }
 
 # The machine was too busy to tell bursts: what was taken from the ranks is known all the same.

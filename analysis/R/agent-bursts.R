@@ -352,8 +352,9 @@ robust_figure <- function(d) {
   figure_of_t(centre, c(each$se, groups$se) / mean(abs(d - centre) <= reach), c(each$df, groups$df))
 }
 
-# Slowdown beyond the bursts, percent, of `masked_pairs()`; NULL with fewer than seven pairs. Where more is cut with the agent, nothing is, and the
-# mean counts; where long halves show another effect than short ones, what it leaves behind lasts longer than those: the long ones alone.
+# Slowdown beyond the bursts, percent, of `masked_pairs()`; NULL with fewer than seven pairs. The centre is Huber's; what its bounds cut is rare and
+# long, and the mean effect holds it: it is bounded by itself and added (`cut_figure()`). Where long halves show another effect than short ones, what
+# the agent leaves behind lasts longer than those: the long ones alone.
 quick_figure <- function(pairs, alpha = 0.01) {
   pairs <- pairs[is.finite(pairs$d) & is.finite(pairs$raw) & pairs$kept >= least_kept, ]
   if (NROW(pairs) < 7) return(NULL)
@@ -367,16 +368,34 @@ quick_figure <- function(pairs, alpha = 0.01) {
       pairs <- pairs[long, ]
     }
   }
-  figure <- robust_figure(pairs$d)
-  centre <- figure$value
-  p <- p_of_t(pairs$raw - centre - clamp(pairs$d - centre, c(-1, 1) * most_reach(pairs$d)), alternative = "greater")
+  centre <- figure_as(robust_figure(pairs$d), expm1)
+  cut <- cut_figure(pairs$raw, log1p(centre$value) + clamp(pairs$d - log1p(centre$value), c(-1, 1) * most_reach(pairs$d)))
+  p <- figure_p(cut, 0)
   if (isTRUE(p <= alpha)) {
     note <- c(note, sprintf("long interruptions that its bursts do not hold come more often with it (p = %s): they count in full", format_p(p)))
-    each <- batch_mean_ci(pairs$raw, 0.98, Inf)
-    groups <- batch_mean_ci(pairs$raw, 0.98, locked_design$groups)
-    figure <- figure_of_t(each$estimate, c(each$se, groups$se), c(each$df, groups$df))
   }
-  structure(figure_as(figure, function(x) 100 * expm1(x)), n = nrow(pairs), note = if (length(note) > 0) paste(note, collapse = "; "))
+  structure(figure_as(with_cut(centre, cut, alpha), function(x) 100 * x), n = nrow(pairs), note = if (length(note) > 0) paste(note, collapse = "; "))
+}
+
+# Mean of what was cut from a pair, with the agent less without, as a share of an undisturbed half. `raw`, `left`: log ratios before and after. Each arm's
+# is a sum of events that come at random: bounds of a compound Poisson process, those of the two arms joined in squares.
+cut_figure <- function(raw, left) {
+  with <- ifelse(raw > left, exp(raw) - exp(left), 0)
+  without <- ifelse(raw < left, exp(-raw) - exp(-left), 0)
+  n <- length(raw)
+  most <- max(with, without)
+  arm <- function(sizes) figure_of(sum(sizes) / n, function(a) if (most == 0) c(0, 0) else compound_poisson_ends(sizes, a, most) / n)
+  figures_together(list(arm(with), arm(without)), `-`, c(1, -1))
+}
+
+# An agent makes no interruption rarer: what was cut is never taken off, and raises the lower end only where it is shown to be there.
+with_cut <- function(centre, cut, alpha) {
+  both <- figures_together(list(centre, cut), `+`)
+  figure_of(if (figure_p(cut, 0) <= alpha) both$value else centre$value, function(a) {
+    ends <- centre$ends(a)
+    all <- both$ends(a)
+    c(if (cut$ends(a)[1] > 0) max(ends[1], all[1]) else ends[1], max(ends[2], all[2]))
+  })
 }
 
 p_of_t <- function(...) tryCatch(stats::t.test(...)$p.value, error = function(e) NA_real_)

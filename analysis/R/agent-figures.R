@@ -98,14 +98,14 @@ regular_train <- function(start_ns, cpu_ns, stretch) {
 
 random_use <- function(cpu_ns, total_ns) figure_of(sum(cpu_ns) / total_ns, function(a) compound_poisson_ends(cpu_ns, a) / total_ns)
 
-# Bounds of the expected sum of events that come at random, each of another size, from those that came.
-compound_poisson_ends <- function(sizes, alpha) {
+# Bounds of the expected sum of events that come at random, each of another size, from those that came; `most`: the largest that may come.
+compound_poisson_ends <- function(sizes, alpha, most = NULL) {
   sizes <- sizes[sizes > 0]
-  if (length(sizes) == 0) return(c(0, NA_real_))
+  most <- max(most, sizes, 0)
+  if (most == 0) return(c(0, NA_real_))
   y <- sum(sizes)
   v <- sum(sizes^2)
-  most <- max(sizes)
-  c(v / (2 * y) * stats::qchisq(alpha, 2 * y^2 / v),
+  c(if (y > 0) v / (2 * y) * stats::qchisq(alpha, 2 * y^2 / v) else 0,
     (v + most^2) / (2 * (y + most)) * stats::qchisq(alpha, 2 * (y + most)^2 / (v + most^2), lower.tail = FALSE))
 }
 
@@ -121,10 +121,21 @@ bursts_figure <- function(amplification, use, before_high = NULL, at_least = FAL
   figure_as(figures_together(list(less, use), `*`), function(x) ifelse(x < 1, 100 * x / (1 - x), Inf))
 }
 
-# Bursts rarer than one in the time watched were not seen: what those of at most `unseen_ns` each may cost, percent, one-sided.
+# Bursts rarer than one in the time watched were not seen: what those of at most `unseen_ns` each may cost, percent, one-sided. `seen_ns`: lengths of
+# bursts that are on record and in no figure; without any it is unseen_ns * -log(alpha) / T.
 unseen_ns <- 5e7
 
-unseen_percent <- function(watched_s, alpha) if (watched_s > 0) 100 * unseen_ns / 1e9 * -log(alpha) / watched_s else Inf
+unseen_percent <- function(watched_s, alpha, seen_ns = numeric()) {
+  if (!isTRUE(watched_s > 0)) return(Inf)
+  compound_poisson_ends(seen_ns, alpha, unseen_ns)[2] / watched_s / 1e7
+}
+
+# All of it, where bursts are too few for a figure and `beyond` leaves them out: the upper end has what those seen and those not seen may cost.
+with_unseen <- function(beyond, watched_s, seen_ns = numeric()) {
+  figure_of(beyond$value, function(a) {
+    c(beyond$ends(a)[1], 100 * ((1 + unseen_percent(watched_s, a / 2, seen_ns) / 100) * (1 + beyond$ends(a / 2)[2] / 100) - 1))
+  })
+}
 
 # (1 + S) = (1 + L)(1 + R), percent: one of the three from the two others.
 in_all_figure <- function(bursts, beyond) {

@@ -146,8 +146,8 @@ margin_interval <- function(rows, margin) {
     rows[c("raw_mean", "raw_mean_se", "raw_mean_df", "raw_mean_values")]
   for (i in which(adjusted)) {
     a <- rows$raw_adjusted[[i]]
-    least <- min(0, a$moved$low) / 100
-    ends <- c(a$estimate, a$low + least, a$high + max(0, a$moved$high) / 100)
+    least <- moved_ends(a)[1]
+    ends <- c(a$estimate, a$low, a$high) + c(0, moved_ends(a))
     rows[i, c("margin_estimate", "margin_low", "margin_high")] <- as.list(to_effect("time", ends))
     # Tests of "above the margin" get the least that it can be.
     rows[i, c("raw_margin", "raw_margin_se", "raw_margin_df")] <- c(list(a$estimate + least), a[c("se", "df")])
@@ -155,6 +155,9 @@ margin_interval <- function(rows, margin) {
   }
   rows
 }
+
+# What the treatment may have moved the covariate by widens the interval, on each side by itself; it never moves both ends one way.
+moved_ends <- function(adjusted) c(min(0, adjusted$moved$low), max(0, adjusted$moved$high)) / 100
 
 is_unmoved <- function(adjusted, margin) {
   !is.null(adjusted) && !adjusted$is_withheld && isTRUE(max(abs(unlist(adjusted$moved[c("low", "high")]))) < margin / 10)

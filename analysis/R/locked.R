@@ -284,8 +284,8 @@ locked_none <- function(state, reason, ...) locked_row(list(..., state = state, 
 # Of every launch with an agent, per operation and size, what its bursts on the ranks' CPUs cost the loop while it ran undisturbed; NULL
 # without one. `alpha`: one-sided level of the limit and of the look at the time before the bursts; intervals have 1 - 2 alpha. Columns: those of
 # `locked_row()`: `n_bursts` (those that follow each other within a window are one), `seconds` (of loop time with the agent), `cost_ns` (of a burst, to
-# all ranks), `slowdown_percent` (cost x bursts per second, of the time that is left), `amplification` (cost over CPU time); `watched_s`, `is_quick`
-# (quick halves?), `beyond` (their figure).
+# all ranks), `slowdown_percent` (cost x bursts per second, of the time that is left), `amplification` (cost over CPU time); `watched_s` (undisturbed time
+# with it), `is_quick` (quick halves?), `beyond` (their figure), `seen_ns` (lengths of all of its bursts in measured time with it, quick halves as well).
 locked_by_launch <- function(campaign, alpha = 0.01, reader = slices_reader()) {
   rows <- campaign$rows
   on <- rows[["arm"]] == "on" & is_agent_row(rows)
@@ -303,12 +303,27 @@ locked_by_launch <- function(campaign, alpha = 0.01, reader = slices_reader()) {
     id <- as.character(rows[["launch"]][first])
     row <- cbind(data.frame(launch = id, operation = as.character(rows[["operation"]][first]),
                             bytes = rows[["bytes"]][first]), cost_of_track(tracks[[i]], alpha, 1 - 2 * alpha, others = others))
-    same <- on & rows[["launch"]] == id & rows[["operation"]] == row$operation & rows[["bytes"]] == row$bytes
-    row$watched_s <- sum(rows[["wall_ns"]][same]) / 1e9
+    row$watched_s <- sum(rows[["wall_ns"]][cells[[i]]]) / 1e9
     row$is_quick <- !is.null(planned_parts(campaign, id))
-    row$beyond <- list(if (row$state == "measured" || row$n_bursts %in% 0) beyond_of_rows(campaign, id, cells[[i]], reader, alpha))
+    row$beyond <- list(if (row$state %in% c("measured", "few")) beyond_of_rows(campaign, id, cells[[i]], reader, alpha))
+    row$seen_ns <- list(seen_bursts(campaign, id, row$operation, row$bytes))
     row
   }))
+}
+
+# Lengths, ns, of the agent's bursts on the ranks' CPUs in the measured halves of a cell with it, of any kind; NULL: not all are known.
+seen_bursts <- function(campaign, id, operation, bytes) {
+  account <- campaign$agents
+  on <- is_agent_row(account) & account[["launch"]] == id & account[["operation"]] == operation & account[["bytes"]] == bytes
+  hosts <- unique(as.character(account[["host"]][on]))
+  each <- lapply(hosts, function(host) {
+    bursts <- bursts_of_agent(campaign, id, host)
+    if (is.character(bursts)) return(NULL)
+    mine <- which(on & account[["host"]] == host)
+    halves <- data.frame(start = account[["start_ns"]][mine], wall = account[["wall_ns"]][mine], row = mine)
+    as.numeric(in_halves(on_ranks(bursts, campaign, id, host), halves[order(halves$start), ])$duration_ns)
+  })
+  if (length(each) > 0 && !any(vapply(each, is.null, TRUE))) unlist(each)
 }
 
 # Rows of `locked_by_launch()` together, one per operation and size, with `n_launches` and `heterogeneity_p` (Cochran's Q; NA of one
@@ -486,14 +501,20 @@ timeline_of <- function(slices, rows) {
 }
 
 # On the clock of the slices.
-absolute_bursts <- function(bursts, file, mine = TRUE) {
+absolute_bursts <- function(bursts, file) {
   origin <- suppressWarnings(as.numeric(attr(bursts, "keys")$origin_monotonic_ns %||% NA))
   if (is.na(origin)) return(paste0("'", basename(file), "' does not say when its time begins"))
   bursts$start_ns <- bursts$start_ns + origin
-  bursts[mine, ]
+  bursts
 }
 
 recorded_bursts_of_agent <- function(campaign, id, host) {
+  bursts <- bursts_of_agent(campaign, id, host)
+  if (is.character(bursts)) bursts else absolute_bursts(bursts, attr(bursts, "file"))
+}
+
+# On the launch's own clock, with `keys` and `file`; a text: why there are none.
+bursts_of_agent <- function(campaign, id, host) {
   file <- campaign$bursts$file[campaign$bursts$launch == id & campaign$bursts$host == host]
   if (length(file) == 0) return("no bursts of the agent were recorded")
   bursts <- read_bursts(file)
@@ -507,7 +528,7 @@ recorded_bursts_of_agent <- function(campaign, id, host) {
   if (nrow(bursts) > 0 && !any(bursts$task %in% mine) && !(length(cpu_ns) > 0 && all(cpu_ns %in% 0))) {
     return("whose bursts they were is not recorded (root or CAP_PERFMON would tell)")
   }
-  absolute_bursts(bursts, file, bursts$task %in% mine)
+  structure(bursts[bursts$task %in% mine, ], keys = attr(bursts, "keys"), file = file)
 }
 
 bursts_of_generator <- function(dir, host) {

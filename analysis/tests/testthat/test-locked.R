@@ -240,7 +240,7 @@ test_that("a launch with an agent has a row per operation, and one without slice
   got <- locked_by_launch(read_campaign(dir))
   expect_equal(got$state, "unrecorded")
   expect_match(got$reason, "no slices")
-  expect_equal(names(got), c("launch", "operation", "bytes", names(locked_columns), "figure", "watched_s", "is_quick", "beyond"))
+  expect_equal(names(got), c("launch", "operation", "bytes", names(locked_columns), "figure", "watched_s", "is_quick", "beyond", "seen_ns"))
 })
 
 test_that("a node that had the load and lacks its slices leaves no figure, and is named", {

@@ -10,7 +10,9 @@ test_that("a margin decides the exit status: 0 below, 1 above, 3 undecided with 
   answer <- function(margin) {
     with_agent_answers(analyze_campaign(campaign, channels = "time", margin = margin))$margin_answer$answer
   }
-  expect_equal(answer(4), "pass")
+  # bursts of 50 ms that come more rarely than these 4.8 s were watched may cost more than 4 %
+  expect_equal(answer(4), "inconclusive")
+  expect_equal(answer(12), "pass")
   expect_equal(answer(0.5), "fail")
   open <- status_of("noiselab-analyze", "agent", dir, "--margin", "2.03%")
   expect_equal(open$status, 3L)
