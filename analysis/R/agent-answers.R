@@ -125,12 +125,12 @@ margin_parts <- function(bursts, rest, alpha, watched_s, seen_ns = numeric()) {
   each <- alpha / if (is.null(bursts)) 2 else 6
   high <- if (!is.null(bursts)) bursts$ends(each)[2]
   unseen <- unseen_percent(watched_s, each, seen_ns)
-  paste0("upper bounds: ", if (!is.null(high)) sprintf("recorded bursts %s, ", bound_words(high)),
-         sprintf("%s bursts %s, ", if (length(seen_ns) > 0) "the few recorded and unrecorded" else "unrecorded", bound_words(unseen)),
-         if (is.null(rest)) "other effects are not known" else sprintf("%s %s", if (is.null(bursts)) "all else" else "other effects", bound_words(beyond_bound(rest, each))))
+  paste0("upper bounds: ", if (!is.null(high)) sprintf("recorded bursts %s, ", upper_words(high)),
+         sprintf("%s bursts %s, ", if (length(seen_ns) > 0) "the few recorded and unrecorded" else "unrecorded", upper_words(unseen)),
+         if (is.null(rest)) "other effects are not known" else sprintf("%s %s", if (is.null(bursts)) "all else" else "other effects", upper_words(beyond_bound(rest, each))))
 }
 
-bound_words <- function(percent) if (is.finite(percent)) paste(three(percent), "%") else "not bounded"
+upper_words <- function(percent) if (is.finite(percent)) paste(three(percent), "%") else "not bounded"
 
 # One answer over all agents and operations: fail with Holm's correction, pass where every row lies below.
 agent_margin_answer <- function(answers) {

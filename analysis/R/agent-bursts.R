@@ -388,13 +388,13 @@ cut_figure <- function(raw, left) {
   figures_together(list(arm(with), arm(without)), `-`, c(1, -1))
 }
 
-# An agent makes no interruption rarer: what was cut is never taken off, and raises the lower end only where it is shown to be there.
+# An agent makes no interruption rarer: what was cut is never taken off, and raises the lower end only where it is shown to be there (so that end has
+# two ways to miss, and half of the level for each).
 with_cut <- function(centre, cut, alpha) {
   both <- figures_together(list(centre, cut), `+`)
   figure_of(if (figure_p(cut, 0) <= alpha) both$value else centre$value, function(a) {
-    ends <- centre$ends(a)
-    all <- both$ends(a)
-    c(if (cut$ends(a)[1] > 0) max(ends[1], all[1]) else ends[1], max(ends[2], all[2]))
+    least <- centre$ends(a / 2)[1]
+    c(if (cut$ends(a / 2)[1] > 0) max(least, both$ends(a / 2)[1]) else least, max(centre$ends(a)[2], both$ends(a)[2]))
   })
 }
 

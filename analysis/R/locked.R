@@ -317,7 +317,7 @@ seen_bursts <- function(campaign, id, operation, bytes) {
   on <- is_agent_row(account) & account[["launch"]] == id & account[["operation"]] == operation & account[["bytes"]] == bytes
   hosts <- unique(as.character(account[["host"]][on]))
   each <- lapply(hosts, function(host) {
-    bursts <- bursts_of_agent(campaign, id, host)
+    bursts <- own_bursts_of(campaign, id, host)
     if (is.character(bursts)) return(NULL)
     mine <- which(on & account[["host"]] == host)
     halves <- data.frame(start = account[["start_ns"]][mine], wall = account[["wall_ns"]][mine], row = mine)
@@ -509,12 +509,12 @@ absolute_bursts <- function(bursts, file) {
 }
 
 recorded_bursts_of_agent <- function(campaign, id, host) {
-  bursts <- bursts_of_agent(campaign, id, host)
+  bursts <- own_bursts_of(campaign, id, host)
   if (is.character(bursts)) bursts else absolute_bursts(bursts, attr(bursts, "file"))
 }
 
 # On the launch's own clock, with `keys` and `file`; a text: why there are none.
-bursts_of_agent <- function(campaign, id, host) {
+own_bursts_of <- function(campaign, id, host) {
   file <- campaign$bursts$file[campaign$bursts$launch == id & campaign$bursts$host == host]
   if (length(file) == 0) return("no bursts of the agent were recorded")
   bursts <- read_bursts(file)
