@@ -3,19 +3,16 @@
 
 # check_limits: what is judged by is known to be readable before anything runs; its keys and units are the analysis's to know
 check_limits() {
+    local -a words=(${margin:+--margin "$margin"})
     schedule_notes=''
     if [ -n "$limits" ]; then
         readable --limits "$limits" ' (noiselab run acceptance --write-limits prints a template)'
-        if command -v Rscript >/dev/null; then
-            "$NOISELAB_BIN/noiselab-analyze" acceptance --limits "$limits" >/dev/null || exit 2
-        else
-            note "there is no R here: '$limits' is checked when the campaign is analysed"
-        fi
+        words+=(--limits "$limits")
         schedule_notes="# limits: limits.conf"
     fi
     if [ -n "$classes" ]; then
         readable --classes "$classes"
-        ! command -v Rscript >/dev/null || "$NOISELAB_BIN/noiselab-analyze" acceptance --classes "$classes" >/dev/null || exit 2
+        words+=(--classes "$classes")
         schedule_notes+="${schedule_notes:+$newline}# classes: classes.conf"
     fi
     while IFS= read -r reference; do
@@ -25,8 +22,10 @@ check_limits() {
         # a batch job runs elsewhere
         reference=$(cd "$reference" && pwd)
         case $reference in *"$newline"*) die 2 '--reference: a name with a line break cannot be kept in the schedule' ;; esac
+        words+=(--reference "$reference")
         schedule_notes="$schedule_notes${schedule_notes:+$newline}# reference: $reference"
     done <<<"$references"
+    [ ${#words[@]} = 0 ] || ask_analysis "${words[@]}"
 }
 
 # find_used_nodes: sets n_used_nodes, the nodes of a launch (of its first set), which are fewer than there are for a few or an odd number of ranks

@@ -35,11 +35,28 @@ begin() {
         utc %Y%m%dT%H%M%SZ
         campaign=${out:-noiselab-$experiment-$REPLY}
         [ -z "$margin" ] || is_margin "$margin"
-        [ "$experiment" = acceptance ] || margin_of_one_node
+        if [ "$experiment" != acceptance ]; then
+            margin_of_one_node
+            [ -z "$margin" ] || ask_analysis --margin "$margin"
+        fi
         [ -z "$stop_when" ] || [ -z "$margin" ] || set -- "$@" --margin "$margin"
         refuse_scheduled
         find_nodes
         check_options "$@"
+    fi
+}
+
+# ask_analysis OPTION...: ends where the analysis would refuse these options, which it alone reads, after all was measured. Only asked where there are
+# some: R takes a quarter of a second to start.
+ask_analysis() {
+    local word=$analysis
+    [ "$experiment" != agent ] || word=agent
+    if command -v Rscript >/dev/null; then
+        # shellcheck disable=SC2086 # no word, or one
+        "$NOISELAB_BIN/noiselab-analyze" --check-options $word "$@" || exit 2
+    else
+        quoted "$@"
+        note "there is no R here: $REPLY is checked when the campaign is analysed"
     fi
 }
 

@@ -148,10 +148,15 @@ write_output <- function(lines, file) {
   write_atomically(file, function(path) writeLines(lines, path))
 }
 
-# Written beside its place and renamed, so that a failure leaves no half file and no damaged old one.
-write_atomically <- function(file, write) {
+check_writable <- function(file) {
   if (!dir.exists(dirname(file))) abort_usage("'", dirname(file), "' is not a directory")
   if (dir.exists(file)) abort_usage("'", file, "' is a directory, wanted a file name")
+  if (file.access(dirname(file), 2) != 0) abort_usage("cannot write in '", dirname(file), "'")
+}
+
+# Written beside its place and renamed, so that a failure leaves no half file and no damaged old one.
+write_atomically <- function(file, write) {
+  check_writable(file)
   temporary <- tempfile(paste0(".", basename(file), "."), dirname(file))
   on.exit(unlink(temporary))
   opened <- tryCatch(suppressWarnings(file.create(temporary)), error = function(e) FALSE)

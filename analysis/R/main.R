@@ -24,7 +24,8 @@ analyze_options <- function() c(usual_options("all", "json", "csv", "alpha", "po
     "write this as well (may be given again): acceptance: junit (XML), openmetrics (Prometheus text), reframe (references for ReFrame),",
     "nodes=DIR (a file for each); profile: arrivals (how late ranks arrived, for noiselab-detect --arrival trace); advise: rules (a file",
     "of Open MPI); for noiselab run advise: plan, worth"
-  ), again = TRUE)
+  ), again = TRUE),
+  option("check-options", help = "only check these options, before anything is measured; no DIR is read")
 ), usual_options("out", "help"))
 
 report_options <- function() c(list(
@@ -77,7 +78,10 @@ report_help <- function() {
   )
 }
 
+campaign_options <- c("table", "power", "alpha", "channel", "margin", "level", "mixed")
+
 run_analyze <- function(operands, values, form) {
+  if (isTRUE(values[["check-options"]])) return(check_options(operands, values))
   if (length(operands) == 0) abort_usage("no DIR given (try --help)")
   words <- analyze_words()
   names_known <- vapply(words, `[[`, "", "name")
@@ -87,14 +91,14 @@ run_analyze <- function(operands, values, form) {
     abort_usage("'", operands[1], "' is neither a directory nor an analysis", meant)
   }
   lines <- if (!is.na(at)) run_word(words[[at]], operands[-1], values, form) else {
-    only_options(values, "a campaign", c("table", "power", "alpha", "channel", "margin", "level", "mixed"))
+    only_options(values, "a campaign", campaign_options)
     analyze_dirs(operands, values, form)
   }
   if (!is.null(lines)) print_answer(lines, values)
 }
 
 # What can stand before the operands: `options` that mean something to it (beside json, csv and out), `tables` that --csv --table prints, the
-# first by itself, what it `writes` (--write), and `run`, which gets operands, values and the form of the output and returns lines, or NULL when it has
+# first by itself, what it `writes` (--write), `margin`, which reads its margin (else one of one node), and `run`, which gets operands, values and the form of the output and returns lines, or NULL when it has
 # written them itself.
 # A function, because the entries refer to functions of files that are read later.
 analyze_words <- function() list(
@@ -135,13 +139,13 @@ analyze_words <- function() list(
                 "to ticks)")),
   list(name = "acceptance", operands = "DIR...", run = analyze_acceptance, tables = c(acceptance_tables, trend_tables),
        options = c("alpha", "margin", "limits", "classes", "reference", "known-bad", "write-limits", "lines"),
-       writes = c("junit", "openmetrics", "reframe", "nodes"), bare = TRUE,
+       writes = c("junit", "openmetrics", "reframe", "nodes"), bare = TRUE, margin = acceptance_margin,
        help = c("is this cluster quiet and correct, and which node is not (launches of noiselab-accept); status 0: pass, 1: fail,",
                 "3: inconclusive. --margin: so much worse may a node be. Several DIR: what changed from night to night (tables",
                 paste0(paste(trend_tables, collapse = ", "), ")"))),
   list(name = "profile", operands = "DIR", options = "alpha", writes = c("arrivals", "worth"), tables = profile_tables, run = analyze_profile,
        help = "where a program spent its time, and who waited for whom (noiselab profile; of several runs the last)"),
-  list(name = "agent", operands = "DIR...", options = c("alpha", "margin"), tables = agent_csv_tables, run = analyze_agent,
+  list(name = "agent", operands = "DIR...", options = c("alpha", "margin"), tables = agent_csv_tables, run = analyze_agent, margin = margin_request,
        help = c("what an agent used, took from the ranks, and when; do its account and the ranks' agree;",
                 "who took the CPU"))
 )

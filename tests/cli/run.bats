@@ -36,6 +36,33 @@ taken() { for file in "$OUT"/*/launch.json; do jq -r 'select(.ended == "complete
 # an earlier attempt at a launch, as it is when its process was killed
 cut_short() { sed -i 's/^  "ended": .*/  "ended": null,/' "$OUT/$1/launch.json"; }
 
+@test "what only the analysis reads is asked of it before anything is measured, by every experiment; without R it is said when it is" {
+    local bad=$BATS_TEST_TMPDIR/bad experiment words text
+    mkdir -p "$bad/one"
+    printf 'ping <= soon\n' >"$bad/limits"
+    printf 'rack\n' >"$bad/classes"
+    printf 'launch,repetition\n' >"$bad/one/accept.csv"
+    echo '{"program": "noiselab-accept", "schema": 99}' >"$bad/one/launch.json"
+    while IFS='|' read -r experiment words text; do
+        # shellcheck disable=SC2086 # words
+        ends 2 env PATH="$WITH_R" "$BIN/noiselab" run "$experiment" --ranks 1 --seconds 1 --out "$OUT" $words >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-
+        [ "$(wc -l <"$ERR")" = 1 ] && grep -qF -- "$text" "$ERR" || { cat "$ERR" && false; }
+        [ ! -e "$OUT" ]
+    done <<END
+sensitivity|--op empty --margin 150|noiselab-analyze: --margin: '150' is not a percentage above 0 and below 100
+agent|--op empty --agent-pid $$ --margin 100|noiselab-analyze: --margin: '100' is not a percentage above 0 and below 100
+advise|--op barrier --margin 250.5|noiselab-analyze: --margin: '250.5' is not a percentage above 0 and below 100
+acceptance|--margin 100%|noiselab-analyze: --margin: '100' is not a percentage above 0 and below 100
+acceptance|--limits $bad/limits|noiselab-analyze: $bad/limits:1: 'ping <= soon' is not check
+acceptance|--classes $bad/classes|noiselab-analyze: $bad/classes:1: 'rack' is not CLASS NODE
+acceptance|--reference $bad|noiselab-analyze: $bad/one/launch.json
+END
+    # a word that is good, and one that nobody can judge here
+    PATH=$WITH_R run_sensitivity --dry-run --margin 99
+    run_sensitivity --dry-run --margin 150
+    grep -qF "there is no R here: --margin 150 is checked when the campaign is analysed" "$ERR"
+}
+
 # bats test_tags=mpi
 @test "the schedule has every launch with its words before the first one starts, and the launches are those" {
     three_launches
