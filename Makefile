@@ -5,6 +5,8 @@ DESTDIR ?=
 BUILD ?= build
 CC = gcc
 MPICC ?= mpicc
+# A build folder keeps the compilers that it was made with, where nobody names others: `make install` must not build it again for another MPI library.
+-include $(BUILD)/compilers.mk
 # hardened, as distributions do it; costs nothing that the bench can see
 CFLAGS ?= -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
 LDFLAGS ?= -pie -Wl,-z,relro,-z,now
@@ -149,6 +151,8 @@ $(BUILD)/commit: made_with = $(GIT)
 $(BUILD)/flags $(BUILD)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$(made_with)' | cmp -s - $@ || echo '$(made_with)' > $@
+	@$(if $(filter %/flags,$@),printf '%s\n' 'CC = $(CC)' 'ifeq ($$(filter environment%,$$(origin MPICC)),)' 'MPICC = $(MPICC)' endif \
+		> $(BUILD)/compilers.mk.$$$$ && mv $(BUILD)/compilers.mk.$$$$ $(BUILD)/compilers.mk)
 FORCE:
 
 $(BUILD)/obj/common/base/version.o: private ALL_CFLAGS += -DNOISELAB_GIT='"$(GIT)"'

@@ -13,6 +13,10 @@ if [ -n "${NOISELAB_INSTALLED-}" ]; then
     # whoever starts a suite by itself has the folder now
     unset NOISELAB_INSTALLED
 fi
+# seen from the tree, wherever it is; tests look for it from there
+case $NOISELAB_BUILD in
+/*) NOISELAB_BUILD=$(realpath --relative-to=. "$NOISELAB_BUILD") ;;
+esac
 NOISELAB_BIN=$PWD/$NOISELAB_BUILD/bin NOISELAB_R=$PWD/$NOISELAB_BUILD/lib/noiselab/R
 NOISELAB_TESTS=${NOISELAB_TESTS:-test}
 export NOISELAB_BUILD NOISELAB_BIN NOISELAB_R NOISELAB_TESTS

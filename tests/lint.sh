@@ -25,8 +25,15 @@ skip() {
     printf 'ok %d - %s # SKIP %s\n' "$n" "$1" "$2"
 }
 
+# where make has built, by whatever name: what lies there is no file of the project
+built=$(find . -maxdepth 3 -name compilers.mk -not -path './.git/*' | sed 's|^\./||; s|[^/]*$||' | paste -sd ' ' -)
+
 # tracked [PATTERN]: the project's files, also those that are yet to be committed; without git (or where it does not trust the folder) those that are there
-tracked() { { git ls-files --cached --others --exclude-standard 2>/dev/null | grep . || find . \( -path ./build -o -path ./.git \) -prune -o -type f -print | sed 's|^\./||'; } | grep -E "${1:-.}"; }
+tracked() {
+    { git ls-files --cached --others --exclude-standard 2>/dev/null | grep . || find . -path ./.git -prune -o -type f -print | sed 's|^\./||'; } |
+        awk -v folders="$built build/" 'BEGIN { n = split(folders, folder, " ") } { for (i = 1; i <= n; i++) if (index($0, folder[i]) == 1) next; print }' |
+        grep -E "${1:-.}"
+}
 
 scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh '"$build"'/libexec/noiselab/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh tests/kept/names.sh packaging/*.sh packaging/debian/tests/mpi packaging/debian/*.prerm .ci/run'
 if needs shellcheck 'shellcheck finds nothing in the scripts'; then

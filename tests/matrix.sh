@@ -15,6 +15,7 @@ usage() {
 Usage: tests/matrix.sh [NAME...]      builds and tests these combinations, or all
        tests/matrix.sh --list         what there is
        tests/matrix.sh --build NAME   builds one and prints its mpirun and its folder of programs, separated by a tab; status 3: not to be had
+       tests/matrix.sh --short NAME   the same in a folder of its own, as fast as the compiler can, for tests that judge no time
 
 A NAME is LIBRARY-COMPILER or LIBRARY.
 EOT
@@ -58,12 +59,31 @@ prepare() {
     return 1
 }
 
-# compile NAME
+# compile NAME TARGET...
 compile() {
-    make -s --no-print-directory -j"$(nproc)" BUILD="$build/matrix/$1" CC="$compiler" MPICC="$mpicc" WARNINGS='-Wall -Wextra -Werror' \
-        programs scripts tests-built >>"$log" 2>&1 || return
     # the R package knows nothing of MPI: one serves all
-    ln -sfn "$PWD/$build/lib/noiselab/R" "$folder/$1/lib/noiselab/R"
+    mkdir -p "$folder/$1/lib/noiselab" && ln -sfn "$PWD/$build/lib/noiselab/R" "$folder/$1/lib/noiselab/R" || return
+    make -s --no-print-directory -j"$(nproc)" BUILD="$build/matrix/$1" CC="$compiler" MPICC="$mpicc" WARNINGS='-Wall -Wextra -Werror' \
+        "${@:2}" >>"$log" 2>&1 || return
+    # nor do the names of options, where they are not asked for anew
+    [ -e "$folder/$1/share/noiselab/words.tsv" ] || ln -sfn "$PWD/$build/share/noiselab/words.tsv" "$folder/$1/share/noiselab/words.tsv"
+}
+
+# mpi_of FILE: the file of the MPI library that it is linked with, as the loader finds it
+mpi_of() { readlink -f "$(ldd "$1" 2>/dev/null | awk '$1 ~ /^libmpi\./ { print $3 }')"; }
+
+# linked NAME: whether everything that is tested is linked with the library of this mpicc, as what it compiled in `prepare`; else it says what is not
+linked() {
+    local file wanted lost=''
+    wanted=$(mpi_of "$folder/probe")
+    grep -qF -- " $mpicc " "$folder/$1/flags" || lost=" flags ($(cut -c 1-60 "$folder/$1/flags"))"
+    for file in "$folder/$1"/{bin/noiselab-{detect,accept},lib/noiselab/libnoiselab-profile.so,libexec/noiselab/noiselab-rules,tests-mpi/*[!.]_probe}; do
+        [ -x "$file" ] || continue
+        [ "$(mpi_of "$file")" = "$wanted" ] && ! ldd -r "$file" 2>&1 | grep -q 'undefined symbol' || lost+=" ${file#"$folder/"} ($(mpi_of "$file"))"
+    done
+    if [ -n "$wanted" ] && [ -z "$lost" ]; then echo "ok - what is tested is linked with $wanted, $2 the suites" && return; fi
+    echo "not ok - what is tested is linked with ${wanted:-no library}, $2 the suites:$lost"
+    return 1
 }
 
 # tests_of NAME: with the programs of the combination, the mpirun that belongs to them, and (stranger) one of another family, which cannot start them
@@ -72,13 +92,16 @@ tests_of() {
     [ "$library" != mpich ] || others=("$folder/openmpi5/bin/mpirun" mpirun.openmpi)
     export NOISELAB_BUILD=$build/matrix/$1 NOISELAB_BIN=$folder/$1/bin NOISELAB_MPIRUN=$mpirun MATRIX_SAYS=${says[$library]} MATRIX_STRANGER
     MATRIX_STRANGER=$(command -v "${others[0]}" || command -v "${others[1]}")
-    bats --tap tests/matrix/library.bats >"$folder/$1.tap" 2>&1
+    # a row that tests the programs of another library is none
+    linked "$1" before >"$folder/$1.tap" || return
+    bats --tap tests/matrix/library.bats >>"$folder/$1.tap" 2>&1
     # which repeats measurements that were spoilt: what it has in its log at the end counts
     for suite in unit cli; do
         rm -f "$NOISELAB_BUILD/test.log"
         tests/run.sh $suite
         cat "$NOISELAB_BUILD/test.log" >>"$folder/$1.tap" || echo "not ok - suite $suite broke off" >>"$folder/$1.tap"
     done
+    linked "$1" after >>"$folder/$1.tap"
 }
 
 # combination NUMBER NAME: one line of TAP
@@ -89,7 +112,7 @@ combination() {
         skipped_all=$((skipped_all + 1))
         return
     fi
-    if ! compile "$2"; then
+    if ! compile "$2" programs scripts words tests-built; then
         printf 'not ok %d - %s does not build:\n' "$1" "$2"
         grep -m 5 -E 'error|warning' "$log" | sed 's/^/# /'
         return 1
@@ -120,11 +143,13 @@ chosen() {
 case ${1-} in
 -h | --help) usage && exit ;;
 --list) chosen && exit ;;
---build)
-    if [ $# != 2 ] || [ "$(chosen "$2")" != "$2" ]; then die '--build needs the name of one combination'; fi
+--build | --short)
+    if [ $# != 2 ] || [ "$(chosen "$2")" != "$2" ]; then die "$1 needs the name of one combination"; fi
     prepare "$2" || { printf '%s: %s\n' "$2" "$reason" >&2 && exit 3; }
-    compile "$2" || die "$2 does not build: see $log"
-    printf '%s\t%s\n' "$mpirun" "$folder/$2/bin"
+    if [ "$1" = --build ]; then into=$2 words=(programs); else into=$2.short words=(CFLAGS='-O0 -fPIE' programs); fi
+    compile "$into" "${words[@]}" scripts presets || die "$2 does not build: see $log"
+    linked "$into" before >"$folder/$into.linked" || die "$(cat "$folder/$into.linked")"
+    printf '%s\t%s\n' "$mpirun" "$folder/$into/bin"
     exit
     ;;
 -*) die "'$1' is not an option (see --help)" ;;

@@ -270,15 +270,32 @@ completes() {
     build/bin/noiselab-gen --version | grep -qF "$commit"
 }
 
+@test "a build folder keeps the compilers that it was made with, until others are named" {
+    local root
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    # made WORD...: the compilers that make takes for a folder of this test
+    made() { env -u MPICC "${@:2}" make -s -C "$root" --no-print-directory BUILD="$BATS_TEST_TMPDIR/b" $1 "$BATS_TEST_TMPDIR/b/flags" && cut -d ' ' -f 1,2 "$BATS_TEST_TMPDIR/b/flags"; }
+    printf '#!/bin/sh\nexec mpicc "$@"\n' >"$BATS_TEST_TMPDIR/other-mpicc"
+    chmod +x "$BATS_TEST_TMPDIR/other-mpicc"
+    [ "$(made '')" = 'gcc mpicc' ]
+    [ "$(made "CC=cc MPICC=$BATS_TEST_TMPDIR/other-mpicc")" = "cc $BATS_TEST_TMPDIR/other-mpicc" ]
+    [ "$(made '')" = "cc $BATS_TEST_TMPDIR/other-mpicc" ]
+    # by the environment, too
+    [ "$(made '' MPICC=mpicc)" = 'cc mpicc' ]
+    [ "$(made CC=gcc)" = 'gcc mpicc' ]
+}
+
 @test "make install puts completion, words and man pages where they are looked for, and uninstall takes them away" {
     root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     build=$(cd "$BIN/.." && pwd)
-    # -o: what is built stays as it is
+    made=$(cat "$build/flags")
     make -s -C "$root" BUILD="$build" DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr install
     for file in bash-completion/completions/noiselab bash-completion/completions/noiselab-detect zsh/site-functions/_noiselab \
         noiselab/words.tsv; do
         [ -s "$BATS_TEST_TMPDIR/root/usr/share/$file" ]
     done
+    # what is built stays as it is, also where it was built for another library
+    [ "$(cat "$build/flags")" = "$made" ]
     "$BATS_TEST_TMPDIR/root/usr/bin/noiselab" help allreduce | grep -q operation
     for page in "$root"/docs/man/*.1; do [ -s "$BATS_TEST_TMPDIR/root/usr/share/man/man1/${page##*/}" ]; done
     grep -qF '\-\-half\-period' "$BATS_TEST_TMPDIR/root/usr/share/man/man1/noiselab-detect.1"

@@ -51,7 +51,8 @@ exactly='([.threads[] | (.delivered_ns - .requested_ns | fabs) <= ([.requested_n
 
 @test "a trace with bursts of all lengths is replayed within 1 %, and none of it is late" {
     # 50 us to 200 ms, each as likely on a logarithmic scale, at random distances
-    awk 'BEGIN { srand(7); for (i = 0; i < 150; i++) { d = 50000 * exp(rand() * log(4000)); printf "%.0f\t%.0f\n", t, d; t += d + 500000 + rand() * 5000000 } }' >trace
+    awk 'BEGIN { srand(7); for (i = 0; i < 150; i++) { d = 50000 * exp(rand() * log(4000)); printf "%.0f\t%.0f\n", t, d; t += d + 500000 + rand() * 5000000 }
+        printf "# span_ns: %.0f\n", t }' >trace
     delivers "$exactly and .lateness_ns.p50 < 1000000 and .bursts_planned == 150 and .dropped_ns == 0" --replay trace --on "cpu:$last_cpu"
     # without carrying anything over, too: nothing is missed
     delivers "$exactly and .dropped_ns == 0" --replay trace --pattern replay:scale-period=0.5,scale-burst=0.4 --on "cpu:$last_cpu" --carry 0

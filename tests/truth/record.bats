@@ -9,8 +9,8 @@ setup_file() {
     cd "$WORK" || return
     noiselab-record --source cpu --duration 100ms -- yes >/dev/null 2>why || { leave_out "cannot record context switches: $(cat why)" && return; }
     # three recordings at once: each sees only its own
-    noiselab-record --duration 10s --json --out second.trace -- "$BUILD/bench/bench_busy" 1ms 1s >second 3>&- &
-    noiselab-record --duration 5s --json --out tenth.trace -- "$BUILD/bench/bench_busy" 1ms 100ms >tenth 3>&- &
+    noiselab-record --duration 8s --json --out second.trace -- "$BUILD/bench/bench_busy" 1ms 1s >second 3>&- &
+    noiselab-record --duration 4s --json --out tenth.trace -- "$BUILD/bench/bench_busy" 1ms 100ms >tenth 3>&- &
     noiselab-record --duration 4s --json -- "$BUILD/bench/bench_busy" 1ms 10ms >hundredth 3>&- &
     wait
     FILE_DISTURBANCE=$(disturbance)
@@ -45,9 +45,9 @@ near='def near($a; $b; $share): ($a - $b | fabs) <= $share * $b;'
 
 # The generator prepares itself for a while: it is recorded from the moment at which it waits for its phase.
 @test "a replay of the trace takes the same CPU time in the same rhythm" {
-    noiselab-gen --replay tenth.trace --phase 3s --json 3>&- >certificate &
+    noiselab-gen --replay tenth.trace --phase 2s --json 3>&- >certificate &
     generator=$!
-    sleep 1.5
+    sleep 1
     noiselab-record --pid $generator --duration 20s --json --out again.trace 3>&- >again
     wait $generator || true
     total() { awk '!/^#/ { sum += $2 } END { print sum + 0 }' "$1"; }
