@@ -498,7 +498,7 @@ profile_rank_table <- function(ranks) {
 profile_parts <- function(report) {
   e <- report$exposure
   list(new_part("all operations", profile_operation_table(report$operations)),
-       new_part("ranks: \u00b5s for each call that was looked at, since the one before", profile_rank_table(report$ranks)),
+       new_part("ranks: \u00b5s for each sampled call, since the one before", profile_rank_table(report$ranks)),
        if (!is.null(e)) new_part("what an interruption of one rank costs the program", new_table(
          interruption_ns = col_words("interruption", time_words(e$interruption_ns)), cost_ns = col_words("costs", time_words(e$cost_ns)),
          cost_low_ns = col_words(sprintf("%g %% interval", 100 * report$conf), paste(time_words(e$cost_low_ns), "to", time_words(e$cost_high_ns)))

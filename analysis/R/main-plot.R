@@ -5,6 +5,8 @@ plot_options <- function() c(list(
   option("out", "FILE", "a .png, .svg, .pdf or .csv; with several plots a directory (default: NAME.png)"),
   option("margin", "PERCENT", "the slowdown that matters, in plots that show one (--list)"),
   option("size", "WxH", "width and height in inches, such as 6x4 (default: that of the report)"),
+  option("nodes", "LIST", "scale: numbers of nodes (default: decades from 1 to 100000)"),
+  option("every", "LIST", "scale: work between synchronisations (default 100us,1ms,10ms)"),
   option("csv", help = "the data as CSV instead of a picture"),
   option("json", help = "the data as JSON instead of a picture"),
   option("list", help = "print the plots and what they need")
@@ -38,15 +40,33 @@ run_plot <- function(operands, values, form) {
   alpha <- alpha_option(values$alpha)
   margin <- plot_margin(values$margin, rows)
   of <- unique(vapply(rows, function(plot) plot$of %||% "noise", ""))
-  if (length(of) > 1) abort_usage("plots of ", join_words(c(noise = "noise", acceptance = "an acceptance campaign", nights = "several nights")[of]), " are drawn apart")
+  if (length(of) > 1) abort_usage("plots of ", join_words(c(noise = "noise", acceptance = "an acceptance campaign", nights = "several nights",
+                                                                       profile = "a program's profile", scale = "a projection")[of]), " are drawn apart")
+  if (of != "scale") for (name in intersect(c("nodes", "every"), names(values))) abort_usage("--", name, ": is of the plot scale only")
   # judged as in the campaign itself
   if (of == "acceptance") {
     values <- as_asked(values, dirs, c("limits", "classes", "reference", "margin"))
     margin <- acceptance_margin(values$margin)
   }
   write_plots(rows, switch(of, noise = report_analysis(read_campaign(dirs, arms = "any"), alpha, margin), acceptance = unclass(judge_dirs(dirs, values, alpha, margin)),
-                           nights = unclass(trend_of(dirs, values, alpha, margin))), target)
+                           nights = unclass(trend_of(dirs, values, alpha, margin)), profile = profile_of(dirs, alpha),
+                           scale = scale_projection(dirs, values)), target)
 }
+
+profile_of <- function(dirs, alpha) {
+  if (length(dirs) != 1) abort_usage("the plot profile is of one run: wanted one DIR, got ", length(dirs))
+  profile_report(read_profile(dirs), alpha)
+}
+
+scale_projection <- function(dirs, values) {
+  nodes <- values$nodes %||% "1,10,100,1000,10000,100000"
+  is_profile <- campaign_program(dirs) == "noiselab-profile"
+  asked_projection(dirs, c(list(nodes = nodes), if (!is.null(values$every)) values["every"] else if (!is_profile) list(every = "100us,1ms,10ms"),
+                           values["alpha"][!is.null(values$alpha)]))
+}
+
+# NULL where no rank was held up, or nothing is left to work.
+profile_projection <- function(dirs) tryCatch(scale_projection(dirs, list()), nl_error_data = function(e) NULL)
 
 list_plots <- function() {
   about <- plot_table()

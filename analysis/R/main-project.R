@@ -29,7 +29,7 @@ project_options <- function() list(
   option("export", "NAME", paste(
     "write the noise of each node for another simulator, or a program with it (goal), into the directory of --out:", paste(project_exports, collapse = ", ")
   )),
-  option("out", "FILE", "write there instead of to stdout"),
+  option("out", "FILE", "write there instead of to stdout; NAME.html: a page with a picture"),
   option("help", help = "print this help")
 )
 
@@ -60,11 +60,22 @@ run_project <- function(operands, values, form) {
   }
   kept <- request$pattern$kept
   head <- c(projection_head(projection), if (form == "json" && !is.null(kept)) list(handed_on = projection$handed_on))
+  if (form == "text" && isTRUE(grepl("[.]html?$", values$out))) return(write_projection_page(projection, operands, values))
   lines <- answered(form, NULL, head, c(list(projections = projection$rows, reserve = projection$reserve), if (form == "json") list(replicates = kept$rows)),
                     projection$notes, NULL, new_view(projection_sentences(projection), projection_table(projection), projection_legend(projection),
                              c(tail_warning(projection), unseen_warning(projection), projection$notes)), program = "noiselab-project")
   write_output(as_lines(lines, values), values$out)
   if (!is.null(request$margin)) answer_status(projection$margin_answer)
+}
+
+# What a terminal shows of it, as a page with its picture.
+write_projection_page <- function(projection, operands, values) {
+  view <- new_view(projection_sentences(projection), NULL, NULL, c(tail_warning(projection), unseen_warning(projection)))
+  given <- unlist(lapply(setdiff(names(values), "out"), function(name) {
+    if (isTRUE(values[[name]])) paste0("--", name) else c(rbind(paste0("--", name), values[[name]]))
+  }))
+  writeLines(write_projection_report(projection, view, c(given, operands), values$out))
+  if (!is.null(projection$request$margin)) answer_status(projection$margin_answer)
 }
 
 asked_projection <- function(operands, values) {

@@ -69,7 +69,7 @@ analyze_help <- function() {
 
 report_help <- function() {
   about <- plot_table()
-  about <- about[about$of != "nights", ]
+  about <- about[!about$of %in% c("nights", "scale"), ]
   help_text(
     "Usage: noiselab report [OPTIONS] DIR...",
     c("Writes one self-contained HTML report of a campaign and prints its path; beside it a directory",
@@ -276,6 +276,9 @@ run_report <- function(dirs, values, form) {
     return(writeLines(write_acceptance_report(judge_dirs(dirs, values, alpha, margin), file, options = given)))
   }
   if (!is.null(values$limits) || !is.null(values$reference)) abort_usage("--limits and --reference are for acceptance campaigns")
+  if (campaign_program(dirs) == "noiselab-profile") {
+    return(writeLines(write_profile_report(profile_of(dirs, alpha), dirs, profile_projection(dirs), file)))
+  }
   campaign <- read_campaign(dirs, arms = "any")
   writeLines(write_report(campaign, file, alpha = alpha, margin = margin))
 }

@@ -1,5 +1,5 @@
-# The table of plots, of `noise`, `acceptance` or `nights` (several acceptance campaigns). A plot function takes the analysis (of acceptance the
-# verdict) and `draw`: FALSE: the data frame that it would draw, units in the column names. A plot without data is NULL.
+# The table of plots, of `noise`, `acceptance`, `nights` (several acceptance campaigns), `profile` (a program's) or `scale` (a projection). A plot
+# function takes the analysis (of acceptance the verdict, of a profile its report, of a projection all of it) and `draw`: FALSE: the data frame that it would draw, units in the column names. A plot without data is NULL.
 plot_table <- function() {
   rows <- lapply(plots(), function(plot) {
     data.frame(name = plot$name, of = plot$of %||% "noise", plot[c("title", "needs")])
@@ -54,7 +54,13 @@ plots <- function() list(
        draw = plot_acceptance_map, alt = alt_acceptance_map, size = function(frame, result) size_hosts(frame$line, 2.6, 0.2)),
   list(name = "acceptance-trend", asks = "failed", of = "nights", compares = FALSE, title = "Figures of every node, night by night",
        question = "What changed, on which node, and since which night?", needs = "two acceptance campaigns or more",
-       draw = plot_acceptance_trend, alt = alt_acceptance_trend, size = function(frame, trend) c(9, 1.7 + 2 * ceiling(n_panels(frame) / 2)), margin = TRUE)
+       draw = plot_acceptance_trend, alt = alt_acceptance_trend, size = function(frame, trend) c(9, 1.7 + 2 * ceiling(n_panels(frame) / 2)), margin = TRUE),
+  list(name = "profile", asks = "where", of = "profile", compares = FALSE, title = "Where each rank's time went",
+       question = "Which rank works, which waits, and what for?", needs = "a run of noiselab profile",
+       draw = plot_profile, alt = alt_profile, size = size_profile),
+  list(name = "scale", asks = "scale", of = "scale", compares = FALSE, title = "Slowdown by number of nodes",
+       question = "What does the measured noise cost on many nodes?", needs = "a campaign or profile whose bursts are known",
+       draw = plot_scale, alt = alt_scale, size = function(frame, projection) c(9, 4.4))
 )
 
 plots_of <- function(kind) Filter(function(plot) (plot$of %||% "noise") == kind, plots())

@@ -79,3 +79,35 @@ test_that("--list shows every plot and what it needs", {
   expect_lte(max(nchar(status_of("noiselab-plot", "--help")$out)), 98)
   for (more in list("dose", c("--alpha", "0.1"))) expect_refused("noiselab-plot", c("--list", more), "--list stands alone")
 })
+
+test_that("a projection is a picture by number of nodes, and a page that repeats what a terminal says", {
+  dir <- local_folder()
+  page <- file.path(dir, "p.html")
+  asked <- c("--burst", "1ms", "--period", "100ms", "--nodes", "1,10,1000")
+  got <- status_of("noiselab-project", asked, "--out", page)
+  expect_equal(list(got$status, got$out), list(0L, page))
+  html <- gsub("\\s+", " ", paste(readLines(page), collapse = " "))
+  said <- paste(status_of("noiselab-project", asked)$out, collapse = " ")
+  expect_match(html, htmltools::htmlEscape(sub("[;.] .*", "", said)), fixed = TRUE)
+  expect_match(html, "noiselab project --burst 1ms --period 100ms --nodes 1,10,1000", fixed = TRUE)
+  expect_true(any(file.exists(file.path(dir, "p_files", c("scale.svg", "scale.png")))))
+  frame <- utils::read.csv(file.path(dir, "p_files", "scale.csv"))
+  expect_setequal(frame$nodes, c(1, 10, 1000))
+  # one node, hit by 1 ms in each 100 ms
+  expect_equal(unique(frame$slowdown_percent[frame$nodes == 1]), 100 / 99, tolerance = 1e-3)
+})
+
+test_that("the picture of a projection draws what has no upper end, and what is 0", {
+  rows <- data.frame(nodes = rep(c(1, 100, 1e4), 2), every_ns = 1e6, phase = rep(c("independent", "common"), each = 3),
+                     slowdown_percent = c(0, 2, 50, 0, 0, 0), ci_low = c(0, 1, 20, 0, 0, 0), ci_high = c(1, 4, NA, 1, 1, 1), method = "walk",
+                     reason = NA)
+  projection <- list(rows = rows, request = list(alpha = 0.02), noise = list(name = "A", watched_s = 60, n_bursts = 12))
+  expect_s3_class(ggplot2::ggplot_build(plot_scale(projection)), "ggplot_built")
+  words <- plot_scale(projection)$labels
+  expect_match(words$caption, "Triangles: at least so much", fixed = TRUE)
+  expect_match(gsub("\n", " ", words$subtitle), "n = 12 recorded bursts in 60", fixed = TRUE)
+  expect_match(alt_scale(plot_scale(projection, draw = FALSE)), "on 10000 nodes 50.0 % when synchronised every 1 ms", fixed = TRUE)
+  # one number of nodes is no line
+  projection$rows <- rows[rows$nodes == 1, ]
+  expect_null(plot_scale(projection))
+})

@@ -159,3 +159,44 @@ test_that("waiting in calls that are not sampled is what they take beyond the sh
   little <- halo_profile(c(2e5, 1e5), c(1e8, 1e8))
   expect_null(largest_waiting(little, profile_operations(little, data.frame(), 2e9), little$ranks))
 })
+
+test_that("the picture of a profile divides each rank's time, and all of it", {
+  dir <- profile_folder(two_ranks(2e5))
+  report <- profile_report(read_profile(dir), alpha = 0.01)
+  frame <- plot_profile(report, draw = FALSE)
+  percent <- function(rank, part) frame$percent[frame$rank == rank & frame$part == part]
+  # of 10 ms rank 0 was 0.6 ms in an allreduce, all of it waiting for rank 1, which has more work
+  expect_equal(percent(0, "waiting for unequal work"), 6)
+  expect_equal(percent(0, "own work"), 94)
+  expect_equal(percent(1, "waiting or at work in calls that are not sampled"), 30)
+  expect_true(all(frame$percent >= 0))
+  expect_equal(percent(0, "noise, between calls"), 0)
+  expect_s3_class(ggplot2::ggplot_build(plot_profile(report)), "ggplot_built")
+  expect_match(alt_profile(frame), "own work 94.0 %", fixed = TRUE)
+  # noise of the time between two calls
+  noisy <- profile_report(read_profile(profile_folder(two_ranks(2e5, preempted_ns = 3e5))), alpha = 0.01)
+  frame <- plot_profile(noisy, draw = FALSE)
+  expect_equal(percent(1, "noise, between calls"), 94 * 0.25)
+  # without a sampled call, and many ranks
+  bare <- profile_report(read_profile(profile_folder(two_ranks(2e5)[0, ])))
+  expect_s3_class(ggplot2::ggplot_build(plot_profile(bare)), "ggplot_built")
+  report$frames$profile <- data.frame(rank = rep(0:199, each = 2), part = c("own work", "in calls, at work"), percent = c(60, 40))
+  expect_s3_class(ggplot2::ggplot_build(plot_profile(report)), "ggplot_built")
+  expect_lte(size_profile(report$frames$profile, report)[2], 20)
+})
+
+test_that("a profile has a report of its own, whose first box is the first screen", {
+  dir <- profile_folder(two_ranks(2e5, preempted_ns = 3e5))
+  file <- file.path(dir, "r.html")
+  got <- status_of("noiselab-report", dir, "--out", file)
+  expect_equal(list(got$status, got$out), list(0L, file))
+  html <- gsub("\\s+", " ", paste(readLines(file), collapse = " "))
+  screen <- profile_view(profile_report(read_profile(dir), alpha_option(NULL)), dir)$sentences
+  for (sentence in screen) expect_match(html, htmltools::htmlEscape(sentence), fixed = TRUE)
+  expect_match(html, "Where does this program wait", fixed = TRUE)
+  expect_match(html, "noiselab profile -- mpirun", fixed = TRUE)
+  expect_true(any(file.exists(file.path(dir, "r_files", c("profile.svg", "profile.png")))))
+  expect_equal(status_of("noiselab-plot", "profile", dir, "--csv")$status, 0L)
+  expect_refused("noiselab-plot", c("profile", dir, dir), "is of one run: wanted one DIR, got 2")
+  expect_refused("noiselab-plot", c("profile", dir, "--every", "1ms"), "--every: is of the plot scale only")
+})

@@ -46,7 +46,7 @@ test_that("the report is one file that needs nothing else and holds every plot w
   html <- full$html
   expect_self_contained(html)
   expect_equal(sections_of(html), c("answer", "slower", "cpu", "seen", "where", "trust", "again"))
-  drawn <- grep("^(pareto$|agent-|intervals|replay|acceptance-)", plot_table()$name, value = TRUE, invert = TRUE)  # no agent, slice, check, or algorithms to choose from
+  drawn <- grep("^(pareto$|agent-|intervals|replay|acceptance-|profile|scale)", plot_table()$name, value = TRUE, invert = TRUE)  # no agent, slice, check, or algorithms to choose from
   expect_equal(times("<figure ", html), length(drawn))
   expect_match(html, "At 5 % of one CPU the slowdown is [^;]* on barrier, cache at most, [^;]* on barrier, spin at least; of 2 rows by time")
   expect_match(html, "<summary>The load that was delivered</summary>")
