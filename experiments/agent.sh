@@ -9,7 +9,7 @@ set -u
 experiment=agent
 analysis=''
 own_options='
-value agents treatment=treatment_asked agent-cmd agent-pid agent-cgroup agent-unit agent-on agent-off scrape scrape-period agent-cpu
+value agents treatment=treatment_asked agent-cmd agent-pid agent-cgroup agent-unit agent-on agent-off scrape scrape-period agent-cpu agent-found
 value agent-name agent-timeout who
 flag shell restart
 value agent-period agent-settle sweep
@@ -34,7 +34,8 @@ How the agent is switched (one of these ways):
   --agent-pid PID         a process with all it started: frozen and thawed, and left as it was found
   --agent-cgroup PATH     the same for a cgroup
   --agent-unit NAME       the same for a unit of systemd (NAME.service)
-  --agent-on 'CMD' --agent-off 'CMD'  two commands that switch it: start a service, change an interval
+  --agent-on 'CMD' --agent-off 'CMD'  two commands that switch it: start a service, change an interval;
+                          --agent-found on|off: how it was before, and is left; not given, it is off at the end
   --scrape 'CMD'          the command that scrapes a pull agent, every --scrape-period TIME; together with a way above, or
                           alone: then only scraping is toggled. TIME:scrape-cpu=LIST: the CPUs it runs on
   --shell                 run commands with sh -c; without it they are split into words, and nothing is expanded

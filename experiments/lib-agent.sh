@@ -6,7 +6,7 @@
 
 # what the detector hands on to the companion on the nodes as it is; --shell, which has no value, too
 companion_options='--agent-cmd --agent-pid --agent-cgroup --agent-unit --agent-on --agent-off --scrape --scrape-period --agent-cpu
-    --agent-name --agent-timeout --who'
+    --agent-found --agent-name --agent-timeout --who'
 # what of these is a command or a setting of it, in which @INTERVAL@ and @FILE@ mean something
 worded_options='--agent-cmd --agent-on --agent-off --scrape --scrape-period'
 # a started program is not measured while it gets going, and runs for some time before it is stopped again
@@ -64,7 +64,9 @@ find_ways() {
     [ -z "$ways" ] || [ -z "$treatment" ] ||
         die 2 "--treatment and $ways cannot be combined: launches as a whole, or an agent that is switched within them"
     [ -z "$restart" ] || [ "$ways" = --agent-cmd ] || die 2 '--restart: nothing is started (it belongs to --agent-cmd)'
-    [ -n "$ways" ] || refuse_given ': there is no agent (give --agent-cmd or another way)' --agent-timeout --who --shell
+    [ -n "$ways" ] || refuse_given ': there is no agent (give --agent-cmd or another way)' --agent-timeout --who --shell --agent-found
+    [ "$agent_found:${sweep:+sweep}" != on:sweep ] ||
+        die 2 "--agent-found: 'on' does not say at which interval of --sweep (off is known: --agent-off)"
 }
 
 # check_agent WORDS: an agent that is switched within the launches; sets agent_words

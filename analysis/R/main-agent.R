@@ -88,7 +88,7 @@ scale_of_agent <- function(report) {
 }
 
 report_sentences <- function(report) {
-  c(if (!is.null(report$analysis)) answer_sentences(report$analysis), unique(burst_sentences(report$bursts, report$campaign)))
+  c(left_off_sentence(report$campaign), if (!is.null(report$analysis)) answer_sentences(report$analysis), unique(burst_sentences(report$bursts, report$campaign)))
 }
 
 agent_view <- function(report, operands) {
@@ -104,8 +104,8 @@ agent_view <- function(report, operands) {
     agent_warnings(report))
   # One launch says for each node when it strikes.
   bursts <- utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)
-  new_view(if (several) c(several_sentence(agents), margin_sentence(analysis)) else c(
-    if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts, report$campaign), scale_sentence(scale_of_agent(report), operands)),
+  new_view(if (several) c(left_off_sentence(report$campaign), several_sentence(agents), margin_sentence(analysis)) else c(
+    left_off_sentence(report$campaign), if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts, report$campaign), scale_sentence(scale_of_agent(report), operands)),
     if (several) several_table(agents, report$margin) else tables,
     if (several) several_legend(report$margin) else if (!is.null(analysis)) answer_legend(analysis), warnings,
     length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"), report_beside(operands))

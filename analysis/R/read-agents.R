@@ -45,3 +45,12 @@ agent_certificate_notes <- function(info) {
       vapply(agent$warnings, function(w) say("warning: ", printable(w)), ""))
   }), use.names = FALSE)
 }
+
+# What two commands switched is off after the last launch, where nobody said how it was before: said first. NULL where that is not so.
+left_off_sentence <- function(campaign) {
+  agents <- unlist(lapply(campaign$launches, `[[`, "agents"), recursive = FALSE)
+  is_left_off <- vapply(agents, function(agent) is_text(agent$state_left) && startsWith(agent$state_left, "off, switched by"), NA)
+  names <- unique(vapply(agents[is_left_off], function(agent) printable(agent$name %||% "the agent"), ""))
+  if (length(names) == 0) return(NULL)
+  sprintf("%s is off now: --agent-off was run last, and whether it was on before is not known (--agent-found on or off).", join_words(names))
+}

@@ -31,6 +31,7 @@ int nd_agent_read(struct nd_agent_options *a) {
         const char *word = a->words[i] + strlen("--"), *value = strchr(word, '=');
         if (value && strlen(a->way) == (size_t)(value - word) && strncmp(word, a->way, strlen(a->way)) == 0) a->way_value = value + 1;
     }
+    a->is_left_off = o.on && o.found == NA_FOUND_UNKNOWN;
     a->is_started = o.cmd && !o.freezes;
     a->name = o.name;
     a->timeout_ns = o.timeout_ns;

@@ -729,6 +729,8 @@ static int resolve_looks(struct nl_command_line *line) {
 
 static void choose_half(struct nd_options *o) {
     int has_agent = nd_agent_is_given(&o->agent);
+    if (o->agent.is_left_off)
+        note(o, "--agent-found: not given, so what --agent-on switches is off at the end (--agent-off), whether it was before or not");
     if (o->design->has_stretches) {
         o->half_ns = o->given.half_ns ? o->given.half_ns : QUICK_NS;
         o->stretch_ns = o->given.block_ns ? o->given.block_ns : 1000000000;

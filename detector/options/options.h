@@ -19,6 +19,7 @@ struct nd_agent_options {
     int n_words;
     const char *way;       /* the option that says which agent: "agent-pid"; NULL: there is no agent */
     const char *way_value;
+    int is_left_off;       /* 1: two commands switch it, and nobody said how it was before: it is off at the end */
     int is_started;        /* 1: it is a command that is started and ended for each half, not frozen */
     const char *name;      /* its `kind` in the files; NULL: there is no agent */
     int64_t period_ns;     /* at which it samples; 0 not known */

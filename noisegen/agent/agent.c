@@ -105,7 +105,10 @@ void na_agent_restore(struct na_agent *a, char *left, int size) {
         na_warn(a, "%s", problem);
         nl_say(left, size, "not as it was found: %s", problem);
     } else if (a->died[0] || (was_running && !a->way->lives(a, ignored, sizeof ignored))) nl_say(left, size, "ended by itself");
-    else nl_say(left, size, "%s", a->options->on ? "switched off by --agent-off (how it was before is not known)" : a->state_found);
+    else if (a->options->on && a->is_on < 0) nl_say(left, size, "as it was found: it was not switched");
+    else if (a->options->on && a->options->found == NA_FOUND_UNKNOWN)
+        nl_say(left, size, "off, switched by --agent-off (how it was before is not known: --agent-found)");
+    else nl_say(left, size, "%s", a->state_found);
     a->is_on = was_running && !a->died[0];
 }
 

@@ -36,6 +36,7 @@ static const char *list(struct nl_command_line *line, const char *text) {
 }
 
 const char *const na_who_names[] = {[NA_WHO_AUTO] = "auto", "cpu", "thread", "schedstat", [NA_WHO_NONE] = "none", NULL};
+const char *const na_found_names[] = {[NA_FOUND_UNKNOWN] = "unknown", [NA_FOUND_OFF] = "off", [NA_FOUND_ON] = "on", NULL};
 static const char *const keep_names[] = {[NA_KEEP_AUTO] = "auto", [NA_KEEP_YES] = "yes", [NA_KEEP_NO] = "no", NULL};
 
 enum { ALONE = 1 }; /* tag: what the detector does not hand on */
@@ -52,7 +53,9 @@ static const struct nl_option rows[] = {
      AT(TEXT, cgroup), .wanted = "the path of a cgroup"},
     {"agent-unit", "NAME", "a unit of systemd: frozen and thawed", 1, .set = set_unit},
     {"agent-on", "CMD", "a command that switches the agent on", 1, AT(TEXT, on), .wanted = "a command"},
-    {"agent-off", "CMD", "a command that switches it off; run at the end, too", 1, AT(TEXT, off), .wanted = "a command"},
+    {"agent-off", "CMD", "a command that switches it off", 1, AT(TEXT, off), .wanted = "a command"},
+    {"agent-found", NULL, "how what --agent-on switches was before: left so at the end; off where that is unknown (default unknown)", 1,
+     AT(WORD, found), .table = na_found_names},
     {"scrape", "CMD", "a command that scrapes a pull agent while it is on", 1, AT(TEXT, scrape), .wanted = "a command"},
     {"scrape-period", "TIME", "from one scrape to the next", 1, AT(DURATION, scrape_period_ns), 1e6, 1e18,
      .wanted = "a period of at least 1ms (try 1s)"},
@@ -92,6 +95,8 @@ static int check_ways(const struct na_options *o) {
     else if (n_ways == 0 && !o->scrape)
         nl_error("no agent: give one of --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit, --agent-on with --agent-off, or --scrape");
     else if (!o->on != !o->off) nl_error("--agent-%s is missing: the agent must be switched on and off", o->on ? "off" : "on");
+    else if (o->found != NA_FOUND_UNKNOWN && !o->on)
+        nl_error("--agent-found: only of what is switched by two commands (--agent-on, --agent-off) must be said how it was before");
     else if (!o->scrape != (o->scrape_period_ns == 0)) nl_error("--scrape%s is missing", o->scrape ? "-period" : "");
     else if (o->cpu && !o->cmd) nl_error("--agent-cpu: only a started command (--agent-cmd) can be bound");
     else if (o->is_shell && !o->cmd && !o->on && !o->scrape) nl_error("--shell: there is no command to run");

@@ -6,6 +6,8 @@
 enum na_who_word { NA_WHO_AUTO, NA_WHO_NONE = 4 }; /* those between: sources of the recorder */
 extern const char *const na_who_names[];
 
+enum na_found { NA_FOUND_UNKNOWN, NA_FOUND_OFF, NA_FOUND_ON };
+extern const char *const na_found_names[];
 enum na_keep { NA_KEEP_AUTO, NA_KEEP_YES, NA_KEEP_NO };
 
 /* Texts point into argv; NULL: not given. */
@@ -17,6 +19,7 @@ struct na_options {
     const char *scrape_cpu, *cpu; /* as given; the sets below */
     cpu_set_t scrape_cpus, cpus;
     int is_shell;
+    int found;   /* enum na_found: what on and off switch, before */
     int freezes; /* the command is started once, and frozen in off halves */
     const char *name;
     int64_t timeout_ns;

@@ -114,12 +114,13 @@ int na_command_start(const struct na_command *c, int out_fd, const cpu_set_t *cp
     return nl_say(reason, reason_size, "'%s' does not start: %s", c->text, strerror(error));
 }
 
-int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, const _Atomic uint32_t *stop, char *reason,
-                   int reason_size) {
+int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, const _Atomic uint32_t *stop, struct na_process *running,
+                   char *reason, int reason_size) {
     pid_t pid;
     char how[64];
     int64_t deadline_ns = nl_mono_ns() + timeout_ns;
     if (na_command_start(c, out_fd, NULL, &pid, reason, reason_size)) return -1;
+    if (running) *running = na_process_of(pid);
     struct pollfd end = {.fd = nl_pidfd(pid), .events = POLLIN};
     int is_stopped = 0, is_late = 0;
     while (!na_reap(pid)) {
@@ -134,6 +135,7 @@ int na_command_run(const struct na_command *c, int out_fd, int64_t timeout_ns, c
         na_reap_all();
     }
     if (end.fd >= 0) close(end.fd);
+    if (running) *running = (struct na_process){0};
     int status = na_status_of(pid);
     if (status == 0) return 0;
     na_status_say(status, how, sizeof how);

@@ -2,7 +2,7 @@
  * /dev/null as its input. */
 #pragma once
 
-#include "common/base/nl_usual.h"
+#include "noisegen/agent/proc.h"
 
 struct na_command {
     const char *text; /* as given; not owned */
@@ -25,9 +25,10 @@ int na_try_cpus(const cpu_set_t *cpus);
 int na_command_start(const struct na_command *command, int out_fd, const cpu_set_t *cpus, pid_t *pid, char *reason, int reason_size);
 
 /* Starts it and waits for its end; SIGKILL to its group after timeout_ns, or when *stop (may be NULL) is not 0. 0 when it ended with
- * status 0, otherwise -1 with a line in `reason`. */
-int na_command_run(const struct na_command *command, int out_fd, int64_t timeout_ns, const _Atomic uint32_t *stop, char *reason,
-                   int reason_size);
+ * status 0, otherwise -1 with a line in `reason`.
+ * @param running  where its process stands while it runs, for whoever survives us; NULL: nowhere. */
+int na_command_run(const struct na_command *command, int out_fd, int64_t timeout_ns, const _Atomic uint32_t *stop,
+                   struct na_process *running, char *reason, int reason_size);
 
 /* Waits for a child that has ended, and keeps how it ended and what it used. 1 done now or before (or no child of ours), 0 it still
  * runs. */

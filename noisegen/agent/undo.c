@@ -151,14 +151,17 @@ int na_undo_cgroup(struct na_undo *u) {
     return rc;
 }
 
-static int switch_off(struct na_undo *u) {
+static int switch_back(struct na_undo *u) {
     char reason[512];
     struct na_command command;
-    if (!atomic_load(&u->must_switch_off)) return 0;
-    if (na_command_make(&command, u->off_command, u->is_shell, reason, sizeof reason)) return -1;
-    int rc = na_command_run(&command, -1, u->timeout_ns, NULL, reason, sizeof reason);
+    if (!atomic_load(&u->must_switch)) return 0;
+    /* a command that its companion did not survive: what it does at its end must not come after ours */
+    for (int64_t end_ns = nl_mono_ns() + u->timeout_ns; u->switching.pid > 0 && na_process_lives(u->switching); nl_sleep_ns(LOOK_NS))
+        if (nl_mono_ns() > end_ns) kill(-u->switching.pid, SIGKILL);
+    if (na_command_make(&command, u->back_command, u->is_shell, reason, sizeof reason)) return -1;
+    int rc = na_command_run(&command, -1, u->timeout_ns, NULL, NULL, reason, sizeof reason);
     na_command_free(&command);
-    if (rc == 0) atomic_store(&u->must_switch_off, 0);
+    if (rc == 0) atomic_store(&u->must_switch, 0);
     return rc;
 }
 
@@ -169,14 +172,14 @@ int na_undo_all(struct na_undo *u, char *problem, int problem_size) {
                     strerror(errno));
     if (remove_cgroup(u)) rc = nl_say(problem, problem_size, "the cgroup %s cannot be removed: %s", u->own_directory, strerror(errno));
     if (end_started(u)) rc = nl_say(problem, problem_size, "processes of the started command cannot be ended (another user's?)");
-    if (switch_off(u)) rc = nl_say(problem, problem_size, "the command of --agent-off failed");
+    if (switch_back(u)) rc = nl_say(problem, problem_size, "the command of %s failed", u->back_option);
     na_journal_note(u);
     return rc;
 }
 
 int na_undo_is_done(const struct na_undo *u) {
     return !atomic_load(&u->is_frozen) && atomic_load(&u->n_stopped) == 0 && !atomic_load(&u->has_cgroup) &&
-           atomic_load(&u->n_started) == 0 && !atomic_load(&u->must_switch_off);
+           atomic_load(&u->n_started) == 0 && !atomic_load(&u->must_switch);
 }
 
 #define SUFFIX ".journal"
@@ -196,6 +199,33 @@ void na_journal_open(struct na_undo *u) {
     if (path[0]) snprintf(u->journal_file, sizeof u->journal_file, "%s/%d" SUFFIX, path, (int)getpid());
 }
 
+/* A command in one line and one field of a journal, and back: what would end them is escaped. */
+static void print_command(FILE *f, const struct na_undo *u) {
+    fprintf(f, "switched\t%s\t%d\t%lld\t", u->back_option, (int)u->is_shell, (long long)u->timeout_ns);
+    for (const char *c = u->back_command; *c; c++) {
+        if (strchr("\\\n\t", *c)) fprintf(f, "\\%c", *c == '\n' ? 'n' : *c == '\t' ? 't' : '\\');
+        else fputc(*c, f);
+    }
+    fputc('\n', f);
+}
+
+static int take_command(struct na_undo *u, const char *line) {
+    char option[16], *to = u->back_command;
+    int shell, at = 0;
+    long long timeout_ns;
+    if (sscanf(line, "switched\t%15s\t%d\t%lld\t%n", option, &shell, &timeout_ns, &at) != 3 || at == 0 || timeout_ns <= 0) return -1;
+    for (const char *c = line + at; *c && to < u->back_command + sizeof u->back_command - 1; c++) {
+        if (*c == '\\' && c[1]) *to++ = *++c == 'n' ? '\n' : *c == 't' ? '\t' : *c;
+        else *to++ = *c;
+    }
+    *to = '\0';
+    u->back_option = strcmp(option, "--agent-on") == 0 ? "--agent-on" : "--agent-off";
+    u->is_shell = shell;
+    u->timeout_ns = timeout_ns;
+    atomic_store(&u->must_switch, 1);
+    return 0;
+}
+
 static void print_process(FILE *f, const char *word, struct na_process p) {
     fprintf(f, "%s\t%d\t%llu\n", word, (int)p.pid, (unsigned long long)p.start_ticks);
 }
@@ -203,7 +233,7 @@ static void print_process(FILE *f, const char *word, struct na_process p) {
 int na_journal_note(struct na_undo *u) {
     struct nl_whole whole;
     if (!u->journal_file[0]) return 0;
-    if (!atomic_load(&u->is_frozen) && !atomic_load(&u->has_cgroup) && atomic_load(&u->n_stopped) == 0)
+    if (!atomic_load(&u->is_frozen) && !atomic_load(&u->has_cgroup) && atomic_load(&u->n_stopped) == 0 && !atomic_load(&u->must_switch))
         return unlink(u->journal_file) && errno != ENOENT ? -1 : 0;
     if (nl_whole_open(&whole, u->journal_file, 0600)) return -1;
     print_process(whole.f, "owner", u->companion);
@@ -211,6 +241,7 @@ int na_journal_note(struct na_undo *u) {
     if (atomic_load(&u->is_frozen))
         fprintf(whole.f, "frozen\t%s\t%s\t%s\t%s\n", u->thaw_file, u->thaw_text, u->look_file, u->look_text);
     if (atomic_load(&u->has_cgroup)) fprintf(whole.f, "cgroup\t%s\t%s\n", u->own_directory, u->origin_directory);
+    if (atomic_load(&u->must_switch)) print_command(whole.f, u);
     for (int i = 0; i < atomic_load(&u->n_stopped); i++) print_process(whole.f, "stopped", u->stopped[i]);
     return nl_whole_close(&whole, ferror(whole.f));
 }
@@ -220,6 +251,7 @@ static int take(struct na_undo *u, const char *line, int *is_owned) {
     char word[16];
     unsigned long long start;
     struct na_process p;
+    if (strncmp(line, "switched\t", 9) == 0) return take_command(u, line);
     if (sscanf(line, "frozen\t%4095[^\t]\t%15[^\t]\t%4095[^\t]\t%15[^\t]", u->thaw_file, u->thaw_text, u->look_file, u->look_text) == 4)
         atomic_store(&u->is_frozen, 1);
     else if (sscanf(line, "cgroup\t%4095[^\t]\t%4095[^\t]", u->own_directory, u->origin_directory) == 2) atomic_store(&u->has_cgroup, 1);
@@ -235,7 +267,7 @@ static int take(struct na_undo *u, const char *line, int *is_owned) {
 
 /* 0 undone, or nothing to do; -1 it stays as it is. */
 static int restore(const char *path, struct na_undo *u) {
-    char line[2 * PATH_MAX + 64], problem[512] = "it is damaged";
+    char line[2 * NA_UNDO_TEXT_BYTES + 128], problem[512] = "it is damaged";
     int is_owned = 0, n_lines = 0, is_bad = 0;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
@@ -246,10 +278,12 @@ static int restore(const char *path, struct na_undo *u) {
     }
     fclose(f);
     if (is_owned) return 0;
+    int was_switched = atomic_load(&u->must_switch);
     snprintf(u->journal_file, sizeof u->journal_file, "%s", path); /* na_undo_all removes it when all is done */
     if (is_bad || n_lines == 0 || na_undo_all(u, problem, sizeof problem))
-        return nl_error("%s: what it says is frozen cannot be given back: %s", path, problem);
-    nl_warn("an agent that a killed launch had left frozen runs again (%s)", path);
+        return nl_error("%s: what it says is frozen or switched cannot be given back: %s", path, problem);
+    nl_warn("an agent that a killed launch had left %s (%s)",
+            was_switched ? "switched is as it was found, or off" : "frozen runs again", path);
     return 0;
 }
 

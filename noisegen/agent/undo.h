@@ -22,9 +22,11 @@ struct na_undo {
     _Atomic int32_t n_started;
     struct na_process started[NA_UNDO_PROCESSES];
     int64_t patience_ns; /* between SIGTERM and SIGKILL */
-    /* a command that switches the agent off */
-    _Atomic int32_t must_switch_off;
-    char off_command[NA_UNDO_TEXT_BYTES];
+    /* the command of two that brings the agent back to how it was found, or off where that is not known */
+    _Atomic int32_t must_switch;
+    char back_command[NA_UNDO_TEXT_BYTES];
+    struct na_process switching; /* the one of the two that runs; pid 0: none does */
+    const char *back_option; /* static: --agent-on or --agent-off */
     int32_t is_shell;
     int64_t timeout_ns;
     /* the companion's: */
@@ -60,14 +62,14 @@ int na_undo_is_done(const struct na_undo *undo);
 /* Notes a process in one of the lists, before something is done with it. -1: the list is full. */
 int na_undo_note(struct na_process *list, _Atomic int32_t *n, struct na_process process);
 
-/* The journal: what is frozen now, for the case that companion and guardian are killed together (by the end of a job's cgroup, say). It
- * lies in /run/noiselab (root) or in XDG_RUNTIME_DIR/noiselab, a folder that only its owner can write, and only while something is
- * frozen. */
+/* The journal: what is frozen or switched now, for the case that companion and guardian are killed together (by the end of a job's
+ * cgroup, say). It lies in /run/noiselab (root) or in XDG_RUNTIME_DIR/noiselab, a folder that only its owner can write, and only while
+ * something is to be undone. */
 
 /* Chooses the file; without a folder for it there is none, and undo->journal_file stays "". */
 void na_journal_open(struct na_undo *undo);
 
-/* Writes what is frozen by `undo`, or removes the file when that is nothing. 0, -1 with errno. */
+/* Writes what is frozen and switched by `undo`, or removes the file when that is nothing. 0, -1 with errno. */
 int na_journal_note(struct na_undo *undo);
 
 /* Undoes what stands in journals whose companion and guardian have ended, and says so. How many could not be undone; these stay. */

@@ -17,6 +17,8 @@ dry() { dry_by noiselab-agent "$@" && [ "${#lines[@]}" -eq 1 ]; }
     refused 'only one of' --agent-cmd true --agent-pid 3
     refused '--agent-off is missing' --agent-on true
     refused '--agent-on is missing' --agent-off true
+    refused '--agent-found: only of what is switched by two commands' --agent-cmd true --agent-found on
+    refused "--agent-found: 'maybe' is not unknown, off or on" --agent-on true --agent-off true --agent-found maybe
     refused '--scrape-period is missing' --scrape true
     refused '--scrape is missing' --agent-cmd true --scrape-period 1s
     refused '--agent-cpu: only a started command' --agent-pid 3 --agent-cpu 0

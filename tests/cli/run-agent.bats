@@ -31,6 +31,8 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
 # bats test_tags=quick
 @test "exactly one way of switching an agent is taken, whose bursts are replayed is known, and what the companion refuses is said before anything is made" {
     run_refused '--agent-cmd and --agent-pid: two ways' run_agent --agent-cmd 'sleep 9' --agent-pid 1
+    run_refused '--agent-found: there is no agent' run_agent --agent-found on --treatment slurm-accounting
+    run_refused "--agent-found: 'on' does not say at which interval of --sweep" run_agent --agent-on 'echo @INTERVAL@' --agent-off true --agent-found on --sweep 1s,10s
     run_refused '--treatment and --agent-pid cannot be combined' run_agent --agent-pid 1 --treatment slurm-accounting
     run_refused '--who: there is no agent' run_agent --who none --treatment slurm-accounting
     run_refused '--agent-period: belongs to an agent' run_agent --treatment slurm-accounting --agent-period 1s

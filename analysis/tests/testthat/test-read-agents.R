@@ -73,3 +73,12 @@ test_that("a killed launch has its rows so far, and an agent that died is said",
   expect_match(notes, "agent collectd on node1: died during the run \\(half 12\\)", all = FALSE)
   expect_match(notes, "warning: wrote 2 GB", all = FALSE)
 })
+
+test_that("what two commands left off, which nobody said it was before, is said first; what was left as found is not", {
+  launch <- function(name, left) list(agents = list(list(name = name, host = "n1", state_found = "unknown", state_left = left)))
+  left <- "off, switched by --agent-off (how it was before is not known: --agent-found)"
+  expect_match(left_off_sentence(list(launches = list(a = launch("vmstat", left), b = launch("vmstat", left)))),
+               "^vmstat is off now: --agent-off was run last, .*--agent-found on or off")
+  expect_null(left_off_sentence(list(launches = list(a = launch("vmstat", "on")))))
+  expect_null(left_off_sentence(list(launches = list(a = list()))))
+})

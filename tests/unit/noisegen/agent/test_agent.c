@@ -421,8 +421,30 @@ TEST(two_commands_switch_anything_and_off_is_run_at_the_end) {
     assert_int_equal(access("a mark", F_OK), -1);
     obeys(&c, NL_AGENT_ON);
     json_auto_t *certificate = stop(&c);
-    assert_non_null(strstr(text_of(certificate, "state_left"), "switched off"));
+    assert_contains(text_of(certificate, "state_left"), "off, switched by --agent-off (how it was before is not known");
     assert_int_equal(access("a mark", F_OK), -1);
+}
+
+/* Switches as often as asked, beginning with on. */
+static void switch_times(struct companion *c, int n) {
+    for (int i = 0; i < n; i++) obeys(c, i % 2 ? NL_AGENT_OFF : NL_AGENT_ON);
+}
+
+TEST(what_two_commands_switch_is_left_as_it_was_found_after_whatever_arm) {
+    static const char *const found[] = {"on", "off"};
+    for (int was = 0; was < 2; was++)
+        for (int n = 0; n < 4; n++) {
+            if (was == 0) put("mark", "");
+            struct companion c = placed("--shell", "--agent-on", "touch mark", "--agent-off", "rm -f mark", "--agent-found", found[was]);
+            switch_times(&c, n);
+            assert_int_equal(access("mark", F_OK), n == 0 ? -was : n % 2 ? 0 : -1);
+            json_auto_t *certificate = stop(&c);
+            assert_int_equal(access("mark", F_OK), -was);
+            if (n > 0) assert_string_equal(text_of(certificate, "state_left"), found[was]);
+            else assert_contains(text_of(certificate, "state_left"), "it was not switched");
+            assert_string_equal(text_of(certificate, "state_found"), found[was]);
+            unlink("mark");
+        }
 }
 
 TEST(a_scraped_agent_is_scraped_once_per_period_while_it_is_on) {
@@ -660,6 +682,65 @@ TEST(a_killed_companion_is_undone_by_its_guardian) {
     assert_true(runs(agent));
     for (int i = 0; i < 500 && strchr("Z-", state_of(guardian)) == NULL; i++) nl_sleep_ns(10 * MS);
     assert_non_null(strchr("Z-", state_of(guardian))); /* it could undo everything */
+}
+
+/* Waits until the mark is there (0) or not (-1). */
+static int comes_to(int wanted) {
+    for (int i = 0; i < 500 && access("mark", F_OK) != wanted; i++) nl_sleep_ns(10 * MS);
+    return access("mark", F_OK) == wanted;
+}
+
+TEST(what_two_commands_switch_is_left_as_it_was_found_when_the_companion_is_killed_at_any_stage) {
+    static const char *const found[] = {"on", "off", "unknown"};
+    for (int was = 0; was < 3; was++)
+        for (int n = 0; n < 4; n++) {
+            unlink("mark");
+            if (was == 0) put("mark", "");
+            struct companion c = placed("--shell", "--agent-on", "touch mark", "--agent-off", "rm -f mark", "--agent-found", found[was]);
+            switch_times(&c, n);
+            pid_t guardian = guardian_of(c.pid);
+            kill_companion(&c);
+            for (int i = 0; i < 500 && strchr("Z-", state_of(guardian)) == NULL; i++) nl_sleep_ns(10 * MS);
+            assert_int_equal(access("mark", F_OK), was == 0 ? 0 : -1);
+        }
+}
+
+/* It runs on, and what it does at its end would come after what the guardian does. */
+TEST(a_switch_under_way_when_the_companion_is_killed_is_undone_after_its_end) {
+    struct companion c = placed("--shell", "--agent-on", "touch begun; sleep 0.4; touch mark", "--agent-off", "rm -f mark; touch off",
+                                "--agent-found", "off");
+    nl_agent_send(c.page, NL_AGENT_ON);
+    for (int i = 0; i < 500 && access("begun", F_OK); i++) nl_sleep_ns(10 * MS);
+    kill_companion(&c);
+    for (int i = 0; i < 500 && access("off", F_OK); i++) nl_sleep_ns(10 * MS);
+    assert_int_equal(access("off", F_OK), 0);
+    nl_sleep_ns(600 * MS);
+    assert_int_equal(access("mark", F_OK), -1);
+}
+
+TEST(what_two_commands_switched_is_put_back_by_the_next_when_companion_and_guardian_are_killed_together) {
+    char runtime[PATH_MAX - 32], file[PATH_MAX];
+    snprintf(runtime, sizeof runtime, "%s/run2", folder);
+    assert_int_equal(mkdir(runtime, 0700), 0);
+    setenv("XDG_RUNTIME_DIR", runtime, 1);
+    for (int was_on = 0; was_on < 2; was_on++) {
+        struct companion c = placed("--shell", "--agent-on", "touch 'mark'\n: \\t\t", "--agent-off", "rm -f 'mark'\n: \\n",
+                                    "--agent-found", was_on ? "on" : "off");
+        switch_times(&c, was_on ? 2 : 1);
+        snprintf(file, sizeof file, "%s/noiselab/%d.journal", geteuid() ? runtime : "/run", (int)c.pid);
+        assert_true(comes_to(was_on ? -1 : 0));
+        pid_t guardian = guardian_of(c.pid);
+        int has_journal = access(file, F_OK) == 0;
+        if (has_journal) kill(guardian, SIGKILL);
+        kill_companion(&c);
+        if (has_journal) {
+            nl_sleep_ns(50 * MS);
+            assert_int_equal(access("mark", F_OK), was_on ? -1 : 0);
+            assert_int_equal(na_journal_restore(), 0);
+            assert_int_not_equal(access(file, F_OK), 0);
+        }
+        assert_true(comes_to(was_on ? 0 : -1));
+    }
 }
 
 TEST(an_off_command_that_fails_once_is_run_again_by_the_guardian) {
