@@ -83,6 +83,12 @@ sweep() {
     done
 }
 
+# also where this run of a suite is ended from outside
+trap '[ ! -e "$tap.began" ] || { sweep "$tap.began"; rm -f "$tap.began"; }' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
 # attempt NAME [PATTERN]: into $tap. One that breaks off counts as a failure.
 attempt() {
     # by way of a file: a process that a test leaves behind would hold a pipe for ever

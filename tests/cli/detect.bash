@@ -11,7 +11,7 @@ setup() {
     FIRST_CPU=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
     # Open MPI leaves the shared memory of killed ranks behind: here it goes with the test
     SHM=$(mktemp -d -p /dev/shm noiselab-test.XXXXXX)
-    export OMPI_MCA_btl_vader_backing_directory="$SHM"
+    export OMPI_MCA_btl_vader_backing_directory="$SHM" OMPI_MCA_btl_sm_backing_directory="$SHM" # of Open MPI 4, and of 5
 }
 
 # launch RANKS ARGUMENTS: the detector on this machine; skips the test where the ranks, unless they may share CPUs, have not enough

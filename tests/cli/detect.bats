@@ -240,7 +240,7 @@ load detect
     setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$DETECT" -a -w "$THEIRS" || skip "another user may not read this folder"
     taskset -c "$FIRST_CPU" sh -c 'while :; do :; done' 3>&- &
     AGENT=$!
-    unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' sh env -u OMPI_MCA_btl_vader_backing_directory \
+    unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"' sh env -u OMPI_MCA_btl_vader_backing_directory -u OMPI_MCA_btl_sm_backing_directory \
         TMPDIR="$THEIRS" HOME="$THEIRS" taskset -c "$FIRST_CPU" "$DETECT" --out "$THEIRS/c" --op empty --levels none \
         --design single --seconds 1.5 --launch-id hidden
     kill "$AGENT"

@@ -65,3 +65,30 @@ level() { env -i PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste 
     run level --list long
     [[ "$output" == *cli/one* && "$output" == *lint* ]]
 }
+
+@test "what killed ranks leave in shared memory goes with the suite, also where that is ended; what is in use, and others', stays" {
+    local own=/dev/shm/noiselab-harness_segment.$$ used=/dev/shm/noiselab-used_segment.$$ old=/dev/shm/noiselab-old_segment.$$
+    [ -w /dev/shm ] || skip 'there is no /dev/shm'
+    touch -d '1 hour ago' "$old"
+    printf '@test "killed" { : >%s; }\n' "$own" >"$TREE/tests/cli/one.bats"
+    run -0 level cli
+    [ ! -e "$own" ]
+    [ -e "$old" ]
+    rm "$old"
+    # mapped, by a program of its own
+    cp "$(command -v sleep)" "$used"
+    "$used" 60 3>&- &
+    started=$!
+    printf '@test "goes on" { touch %s; : >%s; sleep 60; }\n' "$used" "$own" >"$TREE/tests/cli/one.bats"
+    setsid env -i PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste -sd : -)" HOME="$HOME" NOISELAB_BUILD=build sh "$TREE/tests/suite.sh" cli/one 3>&- >/dev/null 2>&1 &
+    suite=$!
+    for ((i = 0; i < 100; i++)); do [ ! -e "$own" ] || break; sleep 0.1; done
+    [ -e "$own" ]
+    # as an interrupt does: the whole group
+    kill -TERM -- "-$suite"
+    wait "$suite" || true
+    [ ! -e "$own" ]
+    [ -e "$used" ]
+    kill "$started"
+    rm "$used"
+}

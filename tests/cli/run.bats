@@ -46,7 +46,7 @@ cut_short() { sed -i 's/^  "ended": .*/  "ended": null,/' "$OUT/$1/launch.json";
     while IFS='|' read -r experiment words text; do
         # shellcheck disable=SC2086 # words
         ends 2 env PATH="$WITH_R" "$BIN/noiselab" run "$experiment" --ranks 1 --seconds 1 --out "$OUT" $words >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-
-        [ "$(wc -l <"$ERR")" = 1 ] && grep -qF -- "$text" "$ERR" || { cat "$ERR" && false; }
+        if [ "$(wc -l <"$ERR")" != 1 ] || ! grep -qF -- "$text" "$ERR"; then cat "$ERR" && false; fi
         [ ! -e "$OUT" ]
     done <<END
 sensitivity|--op empty --margin 150|noiselab-analyze: --margin: '150' is not a percentage above 0 and below 100

@@ -15,7 +15,7 @@ read_by_all() {
     for file in "$@"; do
         ends '0|2' "$BIN/noiselab-gen" --dry-run --replay "$file" --on "cpu:$first_cpu" >"$file.gen.said" 2>&1
         # a trace that names more CPUs than there are here is read, and not replayed
-        grep -q 'CPUs\{0,1\}, but the trace has bursts for' "$file.gen.said" && status=0
+        ! grep -q 'CPUs\{0,1\}, but the trace has bursts for' "$file.gen.said" || status=0
         echo "$status" >"$file.gen.status"
     done
     R_ENABLE_JIT=0 R_LIBS="$BIN/../lib/noiselab/R" Rscript --vanilla -e '
@@ -48,7 +48,7 @@ all_refused() {
     for reader in gen project analyze; do
         [ "$(cat "$1.$reader.status")" = 2 ] || { echo "$1 by $reader:" && cat "$1.$reader.said" && false; }
         said=$(sed "s/^noiselab-$reader: //; s/^--replay: //" "$1.$reader.said")
-        [ "$reader" = gen ] && reason=$said
+        [ "$reader" != gen ] || reason=$said
         [ "$said" = "$reason" ] || { printf '%s\n' "$1: gen says" "$reason" "$reader says" "$said" && false; }
     done
     [[ "$reason" == *"$2"* ]] || { printf '%s\n' "$1 is refused by" "$reason" "wanted" "$2" && false; }
@@ -234,7 +234,10 @@ END
     made=''
     while IFS='|' read -r file text bursts; do
         all_refused "$file" "$text"
-        [ -n "$bursts" ] || { [[ "$reason" != *'this makes a trace of it'* ]] && continue; }
+        if [ -z "$bursts" ]; then
+            [[ "$reason" != *'this makes a trace of it'* ]]
+            continue
+        fi
         [[ "$reason" == *"; this makes a trace of it: "* ]]
         sh -c "${reason#*; this makes a trace of it: }" >"$file.trace"
         made+=" $file.trace"

@@ -120,7 +120,7 @@ nodes_are_gone() {
 on_login() {
     keeper_of login || stop "the login node of $dir is down"
     export NOISELAB_CLUSTER="$dir" SLURM_CONF="$dir/etc/slurm.conf" TMPDIR="$dir/tmp/login"
-    unset OMPI_MCA_btl_vader_backing_directory
+    unset OMPI_MCA_btl_vader_backing_directory OMPI_MCA_btl_sm_backing_directory
     # commands are root's here, and several nodes may share a CPU: a rank that waits gives it away
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export OMPI_MCA_mpi_yield_when_idle="${OMPI_MCA_mpi_yield_when_idle-1}"
