@@ -31,9 +31,11 @@ then the verdict, by check and by node.
 What is checked:
   --list checks     the checks, their units and what they measure
   --checks LIST     some of them (default: all but those on request)
-  --quick           36 s of measuring in all, few message sizes (default)
+  --quick           36 s of measuring in all, few message sizes (default; with --reference so long that a healthy node passes
+                    with probability 0.95, by noiselab plan acceptance, 10 minutes at most)
   --full            ten minutes
   --seconds TIME    measuring time of all launches of the checks together, in place of that
+  --wait-quiet TIME before each launch, wait up to this long until the CPUs of the nodes are quiet; say who keeps them busy
   --repetitions N   of each check in each launch (at least 2)
   --launches N      each with another order of nodes, while there are others (default: one per node, at most 3)
   --ranks N         number of ranks (default: one per allowed core)
@@ -66,7 +68,7 @@ EOT
 
 default_options() {
     program=noiselab-accept answered_by=answer_acceptance judges_partial=judge_what_ran
-    no_self_check='' self_check_level=1 self_check_seconds=40s
+    no_self_check='' self_check_level=1 self_check_seconds=40s is_planned=''
 }
 
 refuse_option() {
@@ -107,6 +109,7 @@ check_options() {
     whole --launches "$launches"
     if [ -n "$full" ]; then set -- --full "$@"; else set -- --quick "$@"; fi
     [ -z "$checks" ] || set -- --checks "$checks" "$@"
+    plan_time
     share_time
     set -- "$@" --seconds "${each_ms}ms" --repetitions "$repetitions"
     rehearse ${ranks_to_plan:+--planned-ranks "$ranks_to_plan"} "$@"

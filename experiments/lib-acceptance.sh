@@ -44,18 +44,39 @@ find_used_nodes() {
         note "--ranks $ranks: the same number on each node takes $n_used_nodes of the $n_there nodes; the others are not checked"
 }
 
+# plan_time: where nothing says how long, and there is a reference, so long that a healthy node passes by it with probability 0.95, 10 minutes at most; sets
+# seconds, and says what such a run decides
+plan_time() {
+    [ -n "$references" ] && command -v Rscript >/dev/null || return 0
+    [ -n "$seconds$quick$full" ] || is_planned=yes
+    [ -n "$full" ] && share=600s || share=36s
+    set -- acceptance --launches "$launches" ${limits:+--limits "$limits"}
+    [ -n "$is_planned" ] || set -- "$@" --seconds "${seconds:-$share}"
+    case $margin in '' | *:*) ;; *) set -- "$@" --margin "$margin" ;; esac
+    while IFS= read -r reference; do
+        [ -z "$reference" ] || set -- "$@" --reference "$reference"
+    done <<<"$references"
+    make_scratch
+    # a reference that nothing can be learnt from is said when the campaign is judged, too
+    "$NOISELAB_BIN/noiselab-plan" "$@" --json >"$scratch/plan.json" || return 0
+    json_values "$scratch/plan.json" -- measuring_s || exit
+    [ -z "$is_planned" ] || seconds=$(awk -v s="$REPLY" 'BEGIN { printf "%.0fs", s < 1 ? 1 : s }')
+    json_values "$scratch/plan.json" -- 'says.*' || exit
+    printf '%s\n' "${REPLY//$'\t'/$newline}" >&2
+}
+
 # share_time: the time over all launches; sets each_ms, repetitions and total_s
 share_time() {
     # a launch of noiselab-accept finds the lengths of its operations, too
     start_s=5
-    local all_s=36 each=5
-    [ -z "$full" ] || all_s=600 each=10
+    local all_s=36 each=12
+    [ -z "$full" ] || all_s=600 each=24
     case $seconds in *[!0-9.a-z]* | [!0-9.]*) die 2 "--seconds: '$seconds' is not a time (try 60s, 10min)" ;; esac
     nanoseconds "${seconds:-$all_s}"
     n_launches=$((launches * n_node_sets))
     each_ms=$((REPLY / 1000000 / launches))
     [ "$each_ms" -gt 0 ] || die 2 "--seconds: '$seconds' is no time for $launches launches"
-    repetitions=${repetitions:-$((each / launches < 2 ? 2 : each / launches))}
+    repetitions=${repetitions:-$((each / launches < 4 ? 4 : each / launches))}
     total_s=$(((n_launches * each_ms) / 1000 + n_launches * start_s))
 }
 

@@ -72,6 +72,7 @@ acceptance_measures <- do.call(rbind, list(
   measure("collective", "last_end_cost", "collective", "what the node's late ends cost, per start", "node", "sum", compared = TRUE,
           placed = TRUE, scale = "linear"),
   measure("others", "taken", "share", "CPU time that other tasks took", "node", compared = TRUE, learnt = TRUE),
+  measure("others", "waited", "share", "time that ranks waited for their CPUs, whole launch", "node"),
   measure("scale", "slowdown", "share", "slowdown of many such nodes", "node"),
   measure("kernels", "time", "work", "time of a load kernel", "cluster", learnt = TRUE)
 ))

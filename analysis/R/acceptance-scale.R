@@ -25,18 +25,23 @@ noise_at_scale <- function(acceptance, scans, asked, alpha) {
     mine <- scans[scans$host == host, ]
     noises <- list(scans = if (NROW(mine) > 0) noise_or_all(noise_of_scans(mine)),
                    records = record_noise(Filter(function(o) o$host == host, known_others(acceptance$others))))
+    # where switches are not recorded the ranks' own waits bound what scans of seconds do not see
+    if (is.null(noises$records)) noises$waits <- wait_noise(acceptance$figures, host)
     noises <- Filter(Negate(is.null), noises)
     if (length(noises) == 0) return(NULL)
-    judge_scale(host, noises, asked, alpha / length(noises), blind_words(acceptance$others, host))
+    judge_scale(host, noises, asked, alpha / length(noises), if (is.null(noises$waits)) blind_words(acceptance$others, host) else NA_character_)
   }))
 }
 
 judge_scale <- function(host, noises, asked, alpha, blind = NA_character_) {
   margin <- asked$percent
   ends <- lapply(noises, scale_cell, asked, alpha)
-  value <- vapply(ends, `[[`, 0, "value")
-  low <- vapply(ends, `[[`, 0, "low")
+  # waits are lumped: they say how much it is at most
+  of_bursts <- names(ends) != "waits"
+  value <- vapply(ends, `[[`, 0, "value")[of_bursts]
+  low <- vapply(ends, `[[`, 0, "low")[of_bursts]
   high <- vapply(ends, `[[`, 0, "high")
+  if (!any(of_bursts)) return(NULL)
   top <- which.max(value)
   row <- data.frame(host = host, value = value[top], ci_low = max(low), ci_high = if (anyNA(high)) NA_real_ else max(high, value[top]),
                     verdict = NA_character_, reason = NA_character_, longer = NA_real_)
@@ -79,6 +84,19 @@ longer_scale <- function(noise, asked, alpha, most = 64, most_bursts = 2e6) {
 }
 
 noise_or_all <- function(noise) tryCatch(noise, nl_error = function(e) list(rate_hz = NA_real_))
+
+# What the ranks of a node waited for their CPUs in each check and repetition, as one burst of each, the longest of its ranks: what that costs is never less than what
+# their bursts cost. NULL: older launches do not say.
+wait_noise <- function(figures, host) {
+  rows <- figures[figures$check == "others" & figures$metric == "waited" & figures$host == host & !is.na(figures$value), ]
+  if (nrow(rows) == 0) return(NULL)
+  interval <- in_order(paste(rows$launch, rows$start_ns))
+  seconds <- tapply(rows$value / 100 * rows$wall_ns * 1e-9, interval, max)
+  watched_s <- sum(tapply(rows$wall_ns * 1e-9, interval, max))
+  waits <- as.vector(seconds[seconds > 0])
+  if (length(waits) == 0) waits <- 1e-6
+  noise_or_all(node_noise("What ranks waited for their CPUs", waits, rate_hz = length(waits) / watched_s, watched_s = watched_s))
+}
 
 record_noise <- function(others) {
   others <- Filter(function(o) o$source != "proc" && o$is_whole, others)

@@ -13,14 +13,18 @@ plan_options <- function() c(list(
   option("levels", "LIST", "levels of the run, percent of one CPU (default: the pilot's, else 0 and one of the effect's size)"),
   option("alpha", "P", "one-sided level of the test (default 0.01)"),
   option("power", "P", "probability of finding the effect (default 0.95)"),
+  option("reference", "DIR", "acceptance: the campaign that a run is held against (may be given again)", again = TRUE),
+  option("limits", "FILE", "acceptance: lines `margin` of this file instead of noiselab's own margins"),
+  option("seconds", "TIME", "acceptance: what a run of this measuring time would decide (default: as long as needed, 10min at most)"),
   option("csv", help = "print the table as CSV")
 ), usual_options("json", "out", "help"))
 
 plan_help <- function() {
   help_text(
-    "Usage: noiselab plan --detect EFFECT [OPTIONS]",
+    c("Usage: noiselab plan --detect EFFECT [OPTIONS]", "       noiselab plan acceptance --reference DIR [OPTIONS]"),
     c("Says beforehand how many pairs and launches, and how much time, a run needs to find an effect, or to show",
-      "that it is smaller than a margin; and the command that makes that run."),
+      "that it is smaller than a margin; and the command that makes that run. Of acceptance: how long a run must be",
+      "so that a healthy node passes with probability 0.95, by the scatter of the reference, and what it decides."),
     plan_options(),
     c("Times and sizes take a unit: 10ms, 2KiB. Every level and operation of a run costs pairs of its own.", "",
       "Exit status: 0 planned; 2 wrong usage, or an operation that the pilot does not have; 3 the effect is not",
@@ -29,6 +33,9 @@ plan_help <- function() {
 }
 
 run_plan <- function(operands, values, form) {
+  if (identical(operands, "acceptance")) return(run_plan_acceptance(values, form))
+  own <- intersect(c("reference", "limits", "seconds"), names(values))
+  if (length(own) > 0) abort_usage("--", own[1], ": belongs to noiselab plan acceptance")
   if (length(operands) > 0) {
     abort_usage("'", operands[1], "' is not an option (a pilot is given with --pilot DIR)")
   }
@@ -39,6 +46,21 @@ run_plan <- function(operands, values, form) {
   lines <- answered(form, NULL, plan_head(plan), plan["cells"], notes, format_plan(plan, notes), format_plan(plan, notes), program = "noiselab-plan")
   write_output(lines, values$out)
   check_reach(plan)
+}
+
+run_plan_acceptance <- function(values, form) {
+  only_options(values, "acceptance", c("reference", "limits", "seconds", "launches", "alpha", "margin"))
+  if (is.null(values$reference)) abort_usage("acceptance: which campaign is a run held against? Give --reference DIR")
+  limits <- if (!is.null(values$limits)) read_limits(values$limits)
+  margin <- acceptance_margin(values$margin)
+  plan <- plan_acceptance(read_acceptance(values$reference), whole_option(values$launches, "--launches"),
+                          margins_in_use(if (!is.list(margin)) margin, attr(limits, "margins")), alpha_option(values$alpha),
+                          duration_option(values$seconds, "--seconds"))
+  head <- list(measuring_s = plan$measuring_s, total_s = plan$takes_s, launches = plan$launches, power = healthy_power, alpha = plan$alpha, decides_noise = plan$decides_noise,
+               says = texts(view_lines(accept_plan_view(plan))))
+  rows <- plan$rows[c("check", "variant", "metric", "size", "unit", "limit", "relation", "margin", "needed", "margin_unit", "decides", "total_s")]
+  lines <- answered(form, NULL, head, list(figures = rows), plan$notes, accept_plan_view(plan, all = TRUE), accept_plan_view(plan), program = "noiselab-plan")
+  print_answer(lines, values)
 }
 
 plan_request <- function(values) {

@@ -92,6 +92,8 @@ static const struct nl_option rows[] = {
     {"seconds", "TIME", "measuring time over all checks, instead of that of --quick or --full", 1, AT(SECONDS, measure_ns)},
     {"repetitions", "N", "repetitions of each check (at least 2); the checks take turns, in random order", 1, AT(INT, n_repetitions),
      NX_LEAST_REPETITIONS, 1000},
+    {"wait-quiet", "TIME", "before measuring, wait up to this long until no CPU of the node is more than 2 % busy or stolen (default: "
+     "start)", 1, AT(DURATION, wait_quiet_ns)},
     {"sizes", "LIST", "message sizes of latency (those up to 1KiB), bandwidth (from 1KiB) and topology, such as 0,8,64KiB,4MiB", 1,
      .set = set_sizes},
     {.help = "Run:", .group = 2},

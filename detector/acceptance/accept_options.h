@@ -21,6 +21,7 @@ struct nx_options {
     int is_chosen[NX_MAX_CHECKS]; /* by index into nx_checks */
     int is_quick, is_full;        /* one of them */
     int64_t measure_ns;           /* over all checks */
+    int64_t wait_quiet_ns;        /* how long to wait for quiet CPUs before measuring; 0: do not */
     int n_repetitions;
     int64_t sizes[NX_MAX_SIZES]; /* rising, bytes */
     int n_sizes;

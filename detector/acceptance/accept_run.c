@@ -143,9 +143,9 @@ static void take_rows(struct nx_run *r, int rank, const void *data, int64_t byte
     }
 }
 
-/* Brings the figures of all ranks into accept.csv. Collective. */
-static void write_rows(struct nx_run *r, int repetition, int64_t start_ns, int64_t wall_ns) {
-    r->context = (struct nx_row_context){.check = r->task->check->name, .repetition = repetition, .order = r->order,
+/* Brings the figures of all ranks into accept.csv, as those of a check. Collective. */
+static void write_rows(struct nx_run *r, const char *check, int repetition, int64_t start_ns, int64_t wall_ns) {
+    r->context = (struct nx_row_context){.check = check, .repetition = repetition, .order = r->order,
                                           .start_ns = start_ns, .wall_ns = wall_ns};
     nx_collect(r, r->rows, r->n_rows * (int64_t)sizeof *r->rows, take_rows);
     r->n_rows = 0;
@@ -327,16 +327,28 @@ static void show_progress(struct nx_run *r, const struct nx_task *t, int n_done,
     nl_progress_show(&r->progress, now_ns, share, "noiselab-accept", text);
 }
 
+/* How long this rank was ready to run and did not, by the scheduler's own account of it, which nobody has to be allowed to read, and from
+ * which no task can hide. */
+static void add_waits(struct nx_run *r, int64_t waited_ns, int64_t wall_ns) {
+    struct nx_row row = nx_row("");
+    row.rank = r->team.rank;
+    if (nl_preempted_source(&r->waits) == NL_PREEMPTED_SCHEDULER && wall_ns > 0)
+        nx_put(r, &row, "waited", "percent", 100. * (double)waited_ns / (double)wall_ns, -1);
+}
+
 /* One check, once. */
 static void measure(struct nx_run *r, struct nx_task *t) {
     r->task = t;
     MPI_Barrier(r->team.world);
-    int64_t start_ns = nl_mono_ns();
+    int64_t start_ns = nl_mono_ns(), waited_ns = -nl_preempted_ns(&r->waits);
     if (t->check->measure(r, t)) t->status = NX_FAILED;
     int64_t wall_ns = nl_mono_ns() - start_ns;
+    waited_ns += nl_preempted_ns(&r->waits);
     t->took_ns += wall_ns;
     t->n_repetitions++;
-    write_rows(r, r->repetition, start_ns - r->start_ns, wall_ns);
+    write_rows(r, t->check->name, r->repetition, start_ns - r->start_ns, wall_ns);
+    add_waits(r, waited_ns, wall_ns);
+    write_rows(r, "others", r->repetition, start_ns - r->start_ns, wall_ns);
     if (t->status == NX_FAILED) say_status(r, t);
 }
 
@@ -400,7 +412,7 @@ static void finish_tasks(struct nx_run *r) {
             t->status = NX_RAN;
             say_left_out(r, t);
             if (t->check->finish) t->check->finish(r, t);
-            write_rows(r, 0, -1, -1);
+            write_rows(r, t->check->name, 0, -1, -1);
         } else if (t->status == NX_PLANNED) {
             t->status = NX_SKIPPED;
             snprintf(t->reason, sizeof t->reason, "the launch ended before");
@@ -469,11 +481,13 @@ enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others 
     enum nx_end end = NX_END_FAILED;
     nd_team_open(&r.team);
     int is_open = !nd_team_agree(&r.team, has_failed ? ND_FLAG_SETUP : 0) && set_up(&r) == 0;
+    nl_preempted_open(&r.waits, NL_PREEMPTED_AUTO);
     if (is_open) {
         for (int i = 0; i < r.n_tasks; i++) open_task(&r, &r.tasks[i]);
         end = finish(&r, run_repetitions(&r));
     }
     free(nx_others_stop(others)); /* where nothing was run */
+    nl_preempted_close(&r.waits);
     tear_down(&r, is_open);
     return end;
 }

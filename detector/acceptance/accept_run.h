@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "common/sys/nl_preempted.h"
 #include "common/base/nl_hist.h"
 #include "common/base/nl_rng.h"
 #include "common/base/nl_usual.h"
@@ -23,8 +24,14 @@ struct nx_others {
     int fd;       /* what it says */
     int is_first; /* this rank answers for its node */
     int n_cpus;   /* watched */
+    int64_t waited_ns; /* for quiet CPUs before it began */
+    int was_quiet;     /* they were, in the end; or nobody asked */
     char reason[NX_OTHERS_REASON_BYTES]; /* why there is no record; "" */
 };
+
+/* Waits on the node's first rank, at most so long (0: not), until no CPU that this node's processes may use is more than 2 % busy or
+ * stolen; says who keeps them busy where that takes longer. Before the record of the others begins. Local. */
+void nx_wait_quiet(struct nx_others *others, const struct nd_launcher *launcher, int64_t most_ns, const volatile int *stop_asked);
 
 /* Starts it on the node's first rank. Before MPI_Init: an initialised MPI must not fork. Ranks and what started them are no others.
  * @param longest_ns  it ends by itself then, whatever happens to us. */
@@ -54,6 +61,7 @@ struct nx_run {
     int shares_kernel; /* 1: several nodes are parts of one machine */
     int n_allowed;     /* CPUs of this node; 0: unknown */
     struct nl_ticks ticks;
+    struct nl_preempted waits; /* of this rank's own thread */
     struct nl_rng rng; /* the same draws on all ranks */
     uint64_t seed;     /* rank 0's */
     struct nx_task tasks[NX_MAX_CHECKS];

@@ -10,10 +10,12 @@ static json_t *fault_json(const struct nx_fault *f) {
 static json_t *options_json(const struct nx_options *o) {
     json_t *sizes = NL_JSON_LIST(i, o->n_sizes, json_integer(o->sizes[i]));
     json_t *checks = NL_JSON_LIST(i, NX_MAX_CHECKS, o->is_chosen[i] ? json_string(nx_checks[i]->name) : NULL);
-    return json_pack("{s:o, s:s, s:f, s:i, s:o, s:I, s:s, s:o, s:o}", "checks", checks, "length", o->is_quick ? "quick" : "full", "seconds",
-                     (double)o->measure_ns * 1e-9, "repetitions", o->n_repetitions, "sizes_bytes", sizes, "detour_threshold_ns",
-                     (json_int_t)o->detour_threshold_ns, "cpus", nx_cpus_names[o->cpus], "injected_fault", fault_json(&o->fault), "out",
-                     nl_json_text(o->out));
+    json_t *json = json_pack("{s:o, s:s, s:f, s:i, s:o, s:I}", "checks", checks, "length", o->is_quick ? "quick" : "full", "seconds",
+                             (double)o->measure_ns * 1e-9, "repetitions", o->n_repetitions, "sizes_bytes", sizes, "detour_threshold_ns",
+                             (json_int_t)o->detour_threshold_ns);
+    nl_json_set(json, "wait_quiet_ns", json_integer((json_int_t)o->wait_quiet_ns), "cpus", json_string(nx_cpus_names[o->cpus]),
+        "injected_fault", fault_json(&o->fault), "out", nl_json_text(o->out), NULL);
+    return json;
 }
 
 json_t *nx_launch_new(const struct nx_run *r) {

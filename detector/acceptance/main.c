@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
     struct nd_launcher launcher;
     static struct nx_options options;
     static char host[ND_HOST_BYTES];
-    struct nx_others others;
+    struct nx_others others = {.was_quiet = 1};
     const struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
     int n_ranks, provided;
 
@@ -91,6 +91,7 @@ int main(int argc, char **argv) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 
+    nx_wait_quiet(&others, &launcher, options.wait_quiet_ns, &stop_asked);
     nx_others_start(&others, &launcher, 2 * options.measure_ns + SLACK_NS);
     /* scans run in threads of their own, which know nothing of MPI */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);

@@ -35,7 +35,8 @@ void nx_others_start(struct nx_others *o, const struct nd_launcher *launcher, in
     static char cpus[LIST_BYTES];
     char own[64], duration[32];
     int ends[2];
-    *o = (struct nx_others){.fd = -1, .is_first = launcher->local_rank == 0};
+    o->fd = -1;
+    o->is_first = launcher->local_rank == 0;
     if (!o->is_first) return;
     o->n_cpus = list_cpus(cpus, sizeof cpus);
     if (o->n_cpus == 0 || pipe2(ends, O_CLOEXEC)) {
@@ -77,8 +78,8 @@ static json_t *read_record(struct nx_others *o) {
 char *nx_others_stop(struct nx_others *o) {
     if (!o->is_first) return NULL;
     json_t *record = o->pid > 0 ? read_record(o) : NULL;
-    json_t *json = json_pack("{s:i, s:o, s:o}", "n_cpus", o->n_cpus, "reason", record ? json_null() : nl_json_text(o->reason), "record",
-                             record ? record : json_null());
+    json_t *json = json_pack("{s:i, s:o, s:o, s:I, s:b}", "n_cpus", o->n_cpus, "reason", record ? json_null() : nl_json_text(o->reason),
+                             "record", record ? record : json_null(), "waited_ns", (json_int_t)o->waited_ns, "was_quiet", o->was_quiet);
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     json_decref(json);
     return text;

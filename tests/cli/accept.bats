@@ -97,6 +97,17 @@ figures() {
     [ ! -e "$OUT/one/mismatches.csv" ]
 }
 
+@test "quiet CPUs are waited for as long as asked, and who keeps them busy is named" {
+    "$BIN/../bench/bench_busy" 400ms 500ms >/dev/null 3>&- &
+    BUSY=$!
+    accept 1 --checks detour --seconds 0.2 --wait-quiet 3s
+    kill "$BUSY"
+    grep -q 'noiselab-accept: .*--wait-quiet: the CPUs are not quiet after .*: CPU [0-9]* is [0-9]* % busy' "$ERR"
+    jq -e '.options.wait_quiet_ns == 3e9 and (.others[0] | (.was_quiet | not) and .waited_ns >= 1e9 and .waited_ns < 5e9)' "$OUT/one/launch.json"
+    # what was waited for is not in the record of who ran
+    jq -e '.others[0] | .record == null or .record.span_ns < 20e9' "$OUT/one/launch.json"
+}
+
 @test "one rank alone: what needs two is skipped with its reason, and the rest runs" {
     accept 1 --seconds 1
     for check in latency bandwidth opcost completeness topology collective; do

@@ -223,3 +223,21 @@ test_that("tasks that cannot be seen pass nothing: neither a margin nor a limit,
   little$account <- account(0.15)
   expect_identical(of(little, limits = limit)$verdict, "pass")
 })
+
+test_that("a burst of seconds once in minutes, which no scan saw and no record could, is in what the ranks waited, and is not passed", {
+  # without privileges: 60 checks of 1 s, in each of which two ranks waited `each_s`, and one of 0.7 s
+  with_waits <- function(each_s, burst_s) {
+    a <- node_with(NULL, scan_ns = 2000, scan_s = 20, reason = "noiselab-record cannot be run")
+    row <- function(rank) data.frame(launch = "sim-0001", check = "others", variant = "", metric = "waited", unit = "percent",
+                                     value = 100 * c(rep(each_s, 59), if (rank == 1) burst_s else each_s), n = NA_real_, repetition = rep(1:5, 12),
+                                     start_ns = seq_len(60) * 1e9, wall_ns = 1e9, host = "node1", rank = rank, peer_host = "")
+    a$figures <- bind_rows(list(a$figures, row(0), row(1)))
+    judge_acceptance(a, margin = five)
+  }
+  quiet <- with_waits(1e-6, 1e-6)
+  expect_identical(quiet$verdict, "pass")
+  burst <- with_waits(1e-6, 0.7)
+  expect_identical(burst$verdict, "inconclusive")
+  expect_equal(max(wait_noise(burst$acceptance$figures, "node1")$costs_s), 0.7)
+  expect_equal(wait_noise(burst$acceptance$figures, "node1")$watched_s, 60)
+})
