@@ -100,7 +100,7 @@ acceptance_view <- function(result, operands) {
   causes <- if (length(result$asked) == 0 && length(bad$check) == 0) causes_table(result, most = 7)
   if (!is.null(causes)) {
     noise <- grep("^(On [^ ]+, |CPU time of)", noise, value = TRUE, invert = TRUE)
-    noise[1] <- sub(": most by .*?(?=;|\\.$)", "", noise[1], perl = TRUE)
+    if (length(noise) > 0) noise[1] <- sub(": most by .*?(?=;|\\.$)", "", noise[1], perl = TRUE)
   }
   new_view(c(result$answer, noise, self, result$hint), causes %||% table,
            if (is.null(causes)) "value: of the worst node or link, with its interval" else causes_legend(result), c(failed, sprintf("%s: %s", open$check, open$reason)),

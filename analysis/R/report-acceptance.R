@@ -11,8 +11,8 @@ write_acceptance_report <- function(result, file, plots_dir = files_beside(file)
   write_page(html_page(
     "Is this cluster quiet and correct?", sprintf("%s; %s; %s", counted(length(acceptance$hosts), "node"),
                                                   counted(length(acceptance$launches), "launch", "launches"),
-                                                  result$ended_utc), result$answer,
-    if (result$self_check$verdict == "inconclusive") paste0("Self-check: ", result$self_check$reason, "."), figure("matrix"), list(
+                                                  result$ended_utc), acceptance_view(result, acceptance$dirs)$sentences,
+    NULL, figure("matrix"), list(
       page_section("failed", "Which node failed what, and what is to be done?", failed_sentence(result), NULL,
                    failing_table(result), list(details_tag("All checks", page_table(checks_table(result), how = sprintf(
                      "The figure that stands for each check, of the worst node or pair, with its %g %% interval.", 100 * (1 - result$alpha))),

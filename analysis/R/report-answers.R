@@ -1,6 +1,10 @@
 # The sentences of a report: its answer, and one for each of its questions. All are made of the rows that the tables show.
 
-report_answer <- function(analysis) if (is_clean(analysis)) clean_answer(analysis) else answer_sentences(analysis)
+# The sentences of the first screen.
+report_answer <- function(analysis) {
+  if (is_clean(analysis)) return(clean_answer(analysis))
+  if (!is.null(analysis$agent$answers)) agent_view(analysis$agent, analysis$campaign$dirs)$sentences else answer_sentences(analysis)
+}
 
 report_where <- function(campaign) {
   launches <- unname(campaign$launches)

@@ -232,6 +232,8 @@ all_lines <- function(view, parts, notes) {
 # to stderr; `all`: lines of --all, or the parts beside the view's table; `answer`: of a question that decides the status, NULL: none was asked.
 answered <- function(form, table, head, tables, notes, all, view, said = notes, answer = NULL, only_csv = list(), program = "noiselab-analyze") {
   if (form == "csv") say_notes(program, said)
+  # What people read first stands in the JSON, too, as it is, for every analysis that has a first screen.
+  if (form == "json" && is.list(view)) head <- c(head, list(first_screen = texts(view$sentences), warnings = texts(view$warnings)))
   lines <- switch(form, json = answer_json(program, head, tables, notes), csv = csv_lines(as.data.frame(c(tables, only_csv)[[table %||% 1]])),
                   all = if (is.list(all)) all_lines(view, all, notes) else all, view)
   if (!is.null(answer)) attr(lines, "status") <- answer_status(answer)
