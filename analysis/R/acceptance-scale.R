@@ -74,10 +74,7 @@ scale_cell <- function(noise, asked, alpha) {
 longer_scale <- function(noise, asked, alpha, most = 64, most_bursts = 2e6) {
   for (times in 2^(1:log2(most))) {
     if (length(noise$costs_s) * times > most_bursts) break
-    more <- noise
-    more$watched_s <- noise$watched_s * times
-    more$costs_s <- rep(noise$costs_s, each = times)
-    cell <- scale_cell(more, asked, alpha)
+    cell <- scale_cell(watched_longer(noise, times), asked, alpha)
     if (isTRUE(cell$high < asked$percent) || cell$low > asked$percent) return(times)
   }
   Inf

@@ -137,7 +137,7 @@ project_request <- function(values) {
   if (any(cores >= ranks)) abort_usage("--reserve: ", max(cores), " of ", ranks, " cores leave no rank")
   list(pattern = pattern_request(values), nodes = nodes, every_s = every, margin = margin_option(values$margin), ranks_per_node = ranks, reserve = cores,
        spread_s = duration_option(values[["phase-spread"]], "--phase-spread") %||% 0, wander = isTRUE(values$wander),
-       unseen_s = duration_option(values$unseen, "--unseen") %||% 0.05, alpha = 2 * alpha_option(values$alpha),
+       unseen_s = duration_option(values$unseen, "--unseen") %||% usual_unseen_s, alpha = 2 * alpha_option(values$alpha),
        seed = whole_option(values$seed, "--seed") %||% 1, period_s = duration_option(values$period, "--period") %||% NA_real_)
 }
 
@@ -171,11 +171,11 @@ project_source <- function(operands, values, request, program = NULL) {
 
 make_projection <- function(noise, request) {
   rows <- project_noise(noise, request$nodes, request$every_s, request$alpha, request$spread_s, request$wander, request$seed,
-                        request$pattern)
+                        request$pattern, unseen_s = request$unseen_s)
   asked <- rows[rows$phase == "independent", ]
   margin <- request$margin
   shortest <- function(phase) {
-    shortest_period(noise, request$nodes, request$every_s, margin / 100, phase, request$alpha, request$spread_s, request$wander, request$seed)
+    shortest_period(noise, request$nodes, request$every_s, margin / 100, phase, request$alpha, request$spread_s, request$wander, request$seed, request$unseen_s)
   }
   # the largest number of nodes up to 1,000, and the step nearest to 1 ms
   near <- asked[asked$nodes == max(asked$nodes[asked$nodes <= 1000], min(asked$nodes)), ]
@@ -185,21 +185,9 @@ make_projection <- function(noise, request) {
     margin_answer = if (!is.null(margin)) project_margin(asked, margin),
     common_answer = if (!is.null(margin)) project_margin(rows[rows$phase == "common", ], margin),
     shortest_s = if (!is.null(margin) && is.null(request$pattern)) c(independent = shortest("independent"), common = shortest("common")),
-    below = if (is.null(request$pattern)) nodes_below(noise, headline$every_ns / 1e9, (margin %||% usual_margin) / 100),
+    below = if (is.null(request$pattern)) nodes_below(noise, headline$every_ns / 1e9, (margin %||% usual_margin) / 100, request$alpha,
+                                                            request$wander, request$seed, request$unseen_s),
     reserve = if (!is.null(request$reserve)) reserve_rows(request$reserve, request$ranks_per_node, headline),
     unseen = unseen_bursts(noise, headline, request), notes = noise$notes
   )
-}
-
-# What the record does not exclude: bursts of `unseen_s`, as often as -log(alpha) per watched time; and how long one would watch to exclude that they
-# add the margin. `high_percent`: NA where it says only how short the record is (above the margin and twice what was seen).
-unseen_bursts <- function(noise, row, request) {
-  if (!is.finite(noise$watched_s)) return(NULL)
-  demand <- list(nodes = row$nodes, work_s = row$every_ns / 1e9, phase = "independent", stretch = row$slowdown_percent / 100)
-  with <- noise_with_unseen(noise_scaled(noise_bound(noise, TRUE, request$alpha, demand, request$seed), noise$scale[2]), request$unseen_s, request$alpha)
-  margin <- request$margin %||% usual_margin
-  high <- 100 * slowdown_chain(with, row$nodes, row$every_ns / 1e9)
-  seen <- if (is.na(row$ci_high)) row$slowdown_percent else row$ci_high
-  list(longest_s = request$unseen_s, high_percent = if (high <= max(margin, 2 * seen)) high else NA_real_,
-       watch_s = -log(request$alpha / 2) * row$nodes * request$unseen_s / (margin / 100))
 }

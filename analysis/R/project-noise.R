@@ -2,75 +2,167 @@
 
 # What is fixed before anything is measured.
 project_design <- list(
-  steady = 0.1,        # distances scatter by no more than that share of their median: the bursts keep to a period
-  like_period = 0.25,  # so far may the number of bursts be from one per period
-  blocks = 16,         # of time, for the index of dispersion
-  most_costs = 4096
+  blocks = c(16, 64, 256),  # of time, for the index of dispersion
+  most_uneven = 2,          # times as far from the figure as the lower end an upper end may lie that rests on what was never seen, and
+  most_open = 4,            # so many times the figure
+  regular = 0.001,          # so improbable must so even counts be by chance, before they are taken for regular
+  most_costs = 4096,
+  most_bursts = 1.5e6, most_bytes = 2^26  # of records, and of traces: more takes more than 1 GiB, and ten seconds
 )
 
-# `period_s`: NA where bursts come at any time; `costs_s`: what bursts cost a rank, each as likely; `scale`: low and high end of the factor
-# that the costs are known by; `watched_s`: node-seconds, Inf: declared, not measured; `n_bursts`: seen in that time.
+# Noise of which no times are known, only how long bursts are (`costs_s`, each as likely): they come at any time (`rate_hz`), or once a `period_s`.
+# `scale`: low and high end of the factor that the costs are known by; `watched_s`: node-seconds, Inf: declared, not measured; `n_bursts`: seen in
+# that time; `dispersion`: of their number, 1: of a Poisson process; `nodes_sd`: what the logarithms of the nodes' rates are known by (Student's t
+# of `n_nodes` - 1 degrees), beyond chance.
 node_noise <- function(name, costs_s, period_s = NA_real_, rate_hz = NA_real_, scale = c(1, 1), watched_s = Inf, n_bursts = length(costs_s),
-                       n_nodes = 1, dispersion = 1, cost_words = "", notes = character()) {
+                       n_nodes = 1, dispersion = 1, cost_words = "", notes = character(), nodes_sd = 0) {
   noise <- list(name = name, costs_s = sort(costs_s), period_s = period_s, rate_hz = if (is.na(period_s)) rate_hz else 1 / period_s,
-                scale = scale, watched_s = watched_s, n_bursts = n_bursts, n_nodes = n_nodes, dispersion = max(1, dispersion), cost_words = cost_words, notes = notes,
-                tail = if (is.finite(watched_s)) tail_shape(costs_s))
-  if (noise_load(noise) >= 1)
-    abort_data(name, ": bursts of ", format_time(mean(costs_s)), ", ", format_level(noise$rate_hz), " per second, leave no time to work")
+                scale = scale, watched_s = watched_s, n_bursts = n_bursts, n_nodes = n_nodes, dispersion = max(1, dispersion), nodes_sd = nodes_sd,
+                cost_words = cost_words, notes = notes, tail = if (is.finite(watched_s)) tail_shape(costs_s), longer = 1, units = 1)
+  if (noise_load(noise) >= 1) refuse_load(noise$name, noise$costs_s, noise$rate_hz)
   noise
+}
+
+refuse_load <- function(name, costs_s, rate_hz) {
+  abort_data(name, ": bursts of ", format_time(mean(costs_s)), ", ", format_level(rate_hz), " per second, leave no time to work")
 }
 
 noise_load <- function(noise) noise$rate_hz * mean(noise$costs_s)
 
-# At least 2 bursts for a period; NA where they keep to none. `group`: distances count within groups only.
-steady_period <- function(start_s, group, rate_hz, told_s = NA_real_) {
-  distances <- diff(start_s)[diff(group) == 0]
-  near <- function(period) is_number(period, 0) && abs(rate_hz * period - 1) <= project_design$like_period
-  if (length(distances) >= least_distances) {
-    centre <- stats::median(distances)
-    if (stats::median(abs(distances - centre)) <= project_design$steady * centre && near(centre)) return(centre)
-    if (stats::median(abs(distances - centre)) > project_design$steady * centre) return(NA_real_)
+# Noise that was recorded: a train that can be walked. `watched`: a row per unbroken record (`node`, `seconds`); `bursts`: `record` (a row of those),
+# `start_s`, `stop_s` (from the begin of the record), `cpu` (NA: the only one). Each CPU is a rank, and the ranks of a node wait for each other.
+# `cost_ratio`: what a burst costs, in times of its length; `period_s`: as somebody said. The rest as in `node_noise()`, where costs are those of
+# `node_activities()`.
+node_train <- function(name, bursts, watched, scale = c(1, 1), cost_ratio = 1, cost_words = "", notes = character(), period_s = NA_real_) {
+  if (nrow(bursts) > project_design$most_bursts) {
+    abort_data(name, ": ", format_count(nrow(bursts)), " bursts are more than the ", format_count(project_design$most_bursts), " that can be walked: take some tasks only, or less time")
   }
-  if (near(told_s)) told_s else NA_real_
+  bursts <- queue_bursts(bursts, cost_ratio)
+  cpus <- max(bursts$cpu) + 1
+  queue <- bursts$record * cpus + bursts$cpu
+  load <- rowsum(bursts$cost_s, queue, reorder = FALSE)[, 1] / watched$seconds[bursts$record[!duplicated(queue)]]
+  if (any(load >= 1)) refuse_load(name, bursts$cost_s, nrow(bursts) / sum(watched$seconds))
+  done <- node_activities(bursts)
+  n <- tabulate(done$record, nrow(watched))
+  over_time <- max(0, vapply(which(n > 1), function(i) count_dispersion(done$start_s[done$record == i], watched$seconds[i]), 0))
+  dispersion <- max(over_time, unequal_records(watched$node, n, watched$seconds))
+  if (dispersion == 0) dispersion <- 1
+  lost_s <- as.numeric(rowsum(c(done$cost_s, rep(0, nrow(watched))), c(done$record, seq_len(nrow(watched)))))
+  watched_s <- sum(watched$seconds)
+  noise <- list(name = name, costs_s = sort(done$cost_s), period_s = NA_real_, rate_hz = nrow(done) / watched_s, scale = scale, watched_s = watched_s,
+                n_bursts = nrow(done), n_nodes = length(unique(watched$node)), dispersion = dispersion,
+                nodes_sd = unequal_nodes(watched$node, n, lost_s, watched$seconds, dispersion * (1 + stats::var(done$cost_s) / mean(done$cost_s)^2)),
+                cost_words = cost_words, notes = notes, tail = tail_shape(done$cost_s), longer = 1, told_s = period_s,
+                # CPUs that are hit by themselves, each on its own; 1: all of them together
+                units = clamp(round(cpus * nrow(done) / nrow(bursts)), c(1, cpus)))
+  noise$groups <- group_costs(noise$costs_s)
+  noise$records <- engine_train(bursts, watched)
+  noise
 }
 
-# How much more than those of a Poisson process the counts of blocks of time scatter, never below 1.
-count_dispersion <- function(start_s, span_s, blocks = project_design$blocks) {
-  if (length(start_s) < blocks) return(1)
-  counts <- tabulate(pmin(blocks, 1 + floor(blocks * start_s / span_s)), blocks)
-  max(1, stats::var(counts) / mean(counts))
+# As they queue on their CPUs, in the order of starts: `record`, `cpu` (from 0, as CPUs are numbered in all records), `start_s`, `cost_s`.
+queue_bursts <- function(bursts, cost_ratio = 1) {
+  n <- nrow(bursts)
+  cpu <- bursts$cpu %||% rep(NA_real_, n)
+  cpu[is.na(cpu)] <- -1
+  cpu <- match(cpu, sort(unique(cpu))) - 1
+  order <- order(bursts$record, cpu, bursts$start_s)
+  start_s <- bursts$start_s[order]
+  # what lies behind 10 ps is lost in differences of times
+  cost_s <- pmax(cost_ratio * round(bursts$stop_s[order] - start_s, 11), 1e-9)
+  record <- bursts$record[order]
+  cpu <- cpu[order]
+  # The end of each: its own cost after the later of its start and the end of the one before it, as sums from the queue's begin.
+  for (at in split(seq_len(n), run_number(record, cpu))) {
+    sums <- cumsum(cost_s[at])
+    start_s[at] <- cummax(start_s[at] - sums + cost_s[at]) + sums - cost_s[at]
+  }
+  order <- order(record, start_s)
+  data.frame(record = record[order], cpu = cpu[order], start_s = start_s[order], cost_s = cost_s[order])
 }
 
-# How much more than those of one Poisson process the counts of several nodes, or launches, scatter (Pearson), never below 1.
-unequal_rates <- function(counts, seconds) {
-  if (length(counts) < 2) return(1)
-  expected <- sum(counts) * seconds / sum(seconds)
-  max(1, sum((counts - expected)^2 / expected) / (length(counts) - 1))
+# Runs of equal pairs, numbered from 1.
+run_number <- function(a, b) cumsum(c(length(a) > 0, diff(a) != 0 | diff(b) != 0))[seq_along(a)]
+
+# What holds a node up: bursts that overlap, on whichever CPUs, are one activity. It costs what the CPU loses that loses most.
+node_activities <- function(bursts) {
+  n <- nrow(bursts)
+  if (n == 0) return(data.frame(record = numeric(), start_s = numeric(), cost_s = numeric()))
+  end <- bursts$start_s + bursts$cost_s
+  span <- max(end) + 1
+  far <- cummax(end + bursts$record * span) - bursts$record * span
+  # (One behind the other is one: those that queue are.)
+  new <- c(TRUE, diff(bursts$record) != 0 | bursts$start_s[-1] > far[-n] + 1e-8)
+  group <- cumsum(new)
+  order <- order(group, bursts$cpu)
+  run <- run_number(group[order], bursts$cpu[order])
+  lost <- rowsum(bursts$cost_s[order], run, reorder = FALSE)[, 1]
+  group <- group[order][!duplicated(run)]
+  largest <- order(group, -lost)
+  data.frame(record = bursts$record[new], start_s = bursts$start_s[new], cost_s = unname(lost[largest[!duplicated(group[largest])]]))
 }
 
-# `files`: of a node each. `tasks`: only theirs, NULL: all. What the bursts of one activity take together is its cost: nobody measured what it cost the ranks.
+# As src/walk.c takes it: every node is as likely, of a node every second of its records.
+engine_train <- function(bursts, watched) {
+  nodes <- unique(watched$node)
+  of_node <- rowsum(watched$seconds, match(watched$node, nodes))[match(watched$node, nodes), 1]
+  share <- cumsum(watched$seconds / of_node / length(nodes))
+  list(first = c(0L, as.integer(cumsum(tabulate(bursts$record, nrow(watched))))), length_s = as.numeric(watched$seconds), share = share / share[length(share)],
+       start_s = bursts$start_s, cost_s = bursts$cost_s, cpu = as.integer(bursts$cpu), rate_hz = 0, bursts_hz = nrow(bursts) / sum(watched$seconds),
+       span_s = max(watched$seconds), is_period = FALSE)
+}
+
+# The train of a period that was declared is one burst, again and again.
+period_train <- function(noise) {
+  bursts <- data.frame(record = 1, cpu = 0, start_s = 0, cost_s = noise$costs_s[1])
+  train <- engine_train(bursts, data.frame(node = 1, seconds = noise$period_s))
+  train$is_period <- TRUE
+  train
+}
+
+# How much more, or less, than those of a Poisson process the counts of blocks of time scatter. Below 1 only where that is no chance.
+count_dispersion <- function(start_s, span_s) {
+  blocks <- project_design$blocks[project_design$blocks * 2 <= length(start_s)]
+  if (length(blocks) == 0) return(1)
+  each <- vapply(blocks, function(n) {
+    counts <- tabulate(pmin(n, 1 + floor(n * start_s / span_s)), n)
+    stats::var(counts) / mean(counts)
+  }, 0)
+  regular <- (blocks - 1) * each < stats::qchisq(project_design$regular, blocks - 1)
+  # What is left of it could be more by chance.
+  if (all(regular)) max(1e-3, (blocks - 1) * each / stats::qchisq(0.05, blocks - 1)) else max(1, each)
+}
+
+# How much more than those of one Poisson process the counts of several records of the same nodes scatter (Pearson); 0: there are none.
+unequal_records <- function(node, n, seconds) {
+  sums <- rowsum(cbind(n, seconds), node, reorder = FALSE)
+  expected <- (sums[, 1] / sums[, 2])[match(node, unique(node))] * seconds
+  more <- length(n) - nrow(sums)
+  known <- expected > 0
+  if (more > 0 && any(known)) max(1, sum((n - expected)[known]^2 / expected[known]) / more) else 0
+}
+
+# What the mean node's load is known by (standard deviation of its logarithm), as far as nodes differ by more than chance. `uneven`: variance of the
+# loads by chance, times the number of bursts.
+unequal_nodes <- function(node, n, lost_s, seconds, uneven) {
+  sums <- rowsum(cbind(n, lost_s, seconds), node, reorder = FALSE)
+  if (nrow(sums) < 2 || sum(n) < 2) return(0)
+  load <- sums[, 2] / sums[, 3]
+  sqrt(max(0, stats::var(load / mean(load)) - uneven / mean(sums[, 1])) / nrow(sums))
+}
+
+# `files`: of a node each. `tasks`: only theirs, NULL: all. Nobody measured what the bursts cost the ranks.
 noise_of_traces <- function(files, tasks = NULL, told_s = NA_real_) {
-  nodes <- lapply(files, trace_activities, tasks)
-  span_s <- vapply(nodes, `[[`, 0, "span_s")
-  n <- lengths(lapply(nodes, `[[`, "start_s"))
-  if (sum(n) == 0) abort_data("--task: '", tasks[1], "' had no burst in ", paste(files, collapse = " "), did_you_mean(tasks[1], unlist(lapply(nodes, `[[`, "tasks"))))
-  start_s <- unlist(lapply(nodes, `[[`, "start_s"))
-  rate <- sum(n) / sum(span_s)
-  period <- steady_period(start_s, rep(seq_along(nodes), n), rate, told_s)
-  dispersion <- c(unequal_rates(n, span_s), vapply(which(n > 0), function(i) count_dispersion(nodes[[i]]$start_s, span_s[i]), 0))
-  node_noise(paste(tasks %||% basename(files), collapse = ", "), unlist(lapply(nodes, `[[`, "cpu_s")), period, rate,
-             watched_s = sum(span_s), n_nodes = length(files), dispersion = max(dispersion), cost_words = by_cpu_time, notes = vapply(nodes, `[[`, "", "words"))
-}
-
-trace_activities <- function(file, tasks) {
-  trace <- read_trace(file, tasks)
-  got <- list(start_s = numeric(), cpu_s = numeric(), span_s = attr(trace, "watched_s"), tasks = attr(trace, "tasks"), words = trace_notes(list(trace), file))
-  if (nrow(trace) == 0) return(got)
-  bursts <- data.frame(start_ns = 1e9 * trace$start_s, duration_ns = 1e9 * (trace$stop_s - trace$start_s), cpu = trace$cpu, half = 1)
-  whole <- merge_activities(bursts, activity_gap(bursts))
-  got$start_s <- whole$start / 1e9
-  got$cpu_s <- as.numeric(rowsum(bursts$duration_ns, rep(seq_len(nrow(whole)), whole$n))) / 1e9
-  got
+  if (sum(file.size(files), na.rm = TRUE) > project_design$most_bytes) {
+    abort_usage("--trace: ", paste(files, collapse = " "), ": more than ", format_count(project_design$most_bytes / 2^20), " MiB: give fewer, or a shorter record")
+  }
+  bursts <- read_traces(files, tasks)
+  if (nrow(bursts) == 0) {
+    abort_data("--task: '", tasks[1], "' had no burst in ", paste(files, collapse = " "), did_you_mean(tasks[1], attr(bursts, "tasks")))
+  }
+  bursts$record <- bursts$node
+  node_train(paste(tasks %||% basename(files), collapse = ", "), bursts, data.frame(node = seq_along(files), seconds = attr(bursts, "watched_s")),
+             cost_words = by_cpu_time, notes = attr(bursts, "words"), period_s = told_s)
 }
 
 # Of the agent, or of the generator at the level asked for (the highest), what its bursts on the ranks' CPUs cost the operation that they
@@ -79,7 +171,10 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader 
   rows <- campaign$rows
   on <- rows[["arm"]] == "on"
   agent <- on & is_agent_row(rows)
-  if (any(agent)) on <- agent else {
+  if (any(agent)) {
+    on <- agent
+    refuse_several_agents(campaign, rows[agent, ])
+  } else {
     levels <- sort(unique(rows[["level_requested_percent"]][on & rows[["level_requested_percent"]] > 0]))
     wanted <- level %||% max(levels, -Inf)
     if (!wanted %in% levels) abort_data("no level ", format_level(wanted), " in ", paste(campaign$dirs, collapse = " "), " (there is ",
@@ -114,46 +209,84 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader 
   cell <- cells[[best]]
   cost <- cell$cost[1, ]
   amplify <- if (measured[best]) c(cost$amplification, max(1e-3, cost$amplification_low), cost$amplification_high) else c(1, 1, 1)
-  # The windows of a launch are those of all its nodes: each has its share.
-  windows <- bind_rows(lapply(seq_along(cell$tracks), function(i) cbind(cell$tracks[[i]]$windows, launch = i)))
-  watched <- sum(vapply(cell$tracks, `[[`, 0, "total_ns") * cell$n_nodes) / 1e9
-  rate <- nrow(windows) / watched
-  period <- if (max(cell$n_nodes) == 1) steady_period(windows$start / 1e9, windows$stretch + windows$launch / 1e3, rate, told) else {
-    steady_period(numeric(), numeric(), rate, told)
-  }
-  node_noise(
-    title, amplify[1] * pmax(windows$cpu_ns, 1) / 1e9, period, rate, scale = amplify[2:3] / amplify[1],
-    watched_s = watched, n_nodes = max(cell$n_nodes),
-    dispersion = unequal_rates(tabulate(windows$launch, length(cell$tracks)), vapply(cell$tracks, `[[`, 0, "total_ns") * cell$n_nodes),
+  # The windows of a launch are those of all its nodes: each has its share, in turn.
+  parts <- lapply(seq_along(cell$tracks), function(i) {
+    track <- cell$tracks[[i]]
+    nodes <- cell$n_nodes[i]
+    start_s <- track$windows$on_record / 1e9
+    list(bursts = data.frame(part = paste(i, seq_along(start_s) %% nodes + 1), start_s = start_s, stop_s = start_s + track$windows$cpu_ns / 1e9),
+         watched = data.frame(part = paste(i, seq_len(nodes)), node = seq_len(nodes), seconds = track$total_ns / 1e9))
+  })
+  node_train(
+    title, in_records(parts), bind_rows(lapply(parts, `[[`, "watched")), scale = amplify[2:3] / amplify[1], cost_ratio = amplify[1], period_s = told,
     cost_words = if (measured[best]) sprintf("%s times its CPU time, as %s had it", format_effect(amplify[1], FALSE), cell$operation) else {
       by_cpu_time
     }, notes = if (!measured[best]) paste0("what a burst costs was not measured (", cost$reason, "): its CPU time stands for it"))
 }
 
+# Bursts of two agents, or of one at two intervals, are no agent's.
+refuse_several_agents <- function(campaign, rows) {
+  kinds <- unique(as.character(rows[["kind"]]))
+  # The same name, but another command: but for numbers, which are those of processes.
+  words <- vapply(campaign$launches[unique(as.character(rows[["launch"]]))], function(info) {
+    gsub("[0-9]+", "N", paste(unlist(info$options[["agent"]]), collapse = " "))
+  }, "")
+  if (length(kinds) > 1) abort_data("bursts of several agents (", join_words(kinds), "): project them one by one")
+  if (length(unique(words)) > 1) abort_data("bursts of agents by other commands (", join_words(unique(unname(words))), "): project them one by one")
+}
+
+# Bursts of all parts, `record`: the row of `part` among those watched.
+in_records <- function(parts) {
+  watched <- bind_rows(lapply(parts, `[[`, "watched"))
+  bursts <- bind_rows(lapply(parts, `[[`, "bursts"))
+  if (NROW(bursts) > 0) bursts$record <- match(bursts$part, watched$part)
+  bursts
+}
+
 # Of bursts whose cost nobody measured (programs under --app, no slices recorded): their CPU time.
 noise_of_times <- function(campaign, rows, is_agent, title, told_s, reason) {
-  if (is_agent) {
-    by_node <- agent_bursts(campaign)
-    parts <- attr(by_node, "activities")
-    cpu_s <- parts$length_us / 1e6
-    start_s <- parts$start_s
-    group <- match(paste(parts$launch, parts$host), unique(paste(parts$launch, parts$host))) + parts$half / 1e4
-    watched_s <- sum(by_node$seconds)
-    n_nodes <- length(unique(by_node$host))
-  } else {
-    files <- unlist(lapply(campaign$paths, list.files, "^generator\\..+\\.trace$", full.names = TRUE))
-    bursts <- lapply(unname(files), function(file) as.data.frame(read_bursts(file))[c("start_ns", "duration_ns")])
-    parts <- bind_rows(Map(cbind, bursts, file = seq_along(bursts)))
-    cpu_s <- parts$duration_ns / 1e9
-    start_s <- parts$start_ns / 1e9
-    group <- parts$file
-    n_nodes <- length(unique(basename(files)))
-    watched_s <- sum(rows[["wall_ns"]]) / 1e9 * n_nodes
-  }
-  if (length(cpu_s) == 0) abort_data("the bursts are not known: ", reason)
-  period <- steady_period(start_s, group, length(cpu_s) / watched_s, told_s)
-  node_noise(title, pmax(cpu_s, 1e-9), period, length(cpu_s) / watched_s, watched_s = watched_s, n_nodes = n_nodes,
-             cost_words = by_cpu_time, notes = paste0("what a burst costs was not measured (", reason, "): its CPU time stands for it"))
+  parts <- if (is_agent) lapply(seq_len(NROW(campaign$bursts)), function(i) agent_part(campaign, i)) else generator_parts(campaign, rows)
+  parts <- Filter(Negate(is.null), parts)
+  bursts <- in_records(parts)
+  if (NROW(bursts) == 0) abort_data("the bursts are not known: ", reason)
+  node_train(title, bursts, bind_rows(lapply(parts, `[[`, "watched")), cost_words = by_cpu_time, period_s = told_s,
+             notes = paste0("what a burst costs was not measured (", reason, "): its CPU time stands for it"))
+}
+
+# A node's bursts in halves with the agent, or the load, which are one record without what lies between. `halves`: `start`, `wall` (ns).
+part_of_halves <- function(bursts, halves, node, part) {
+  halves <- halves[order(halves$start), ]
+  halves$row <- seq_len(nrow(halves))
+  bursts <- in_halves(bursts, halves)
+  begin <- c(0, cumsum(halves$wall))[bursts$half]
+  start_s <- (begin + pmax(0, bursts$start_ns - halves$start[bursts$half])) / 1e9
+  list(bursts = data.frame(part = rep(part, nrow(bursts)), start_s = start_s, stop_s = start_s + bursts$duration_ns / 1e9, cpu = bursts$cpu),
+       watched = data.frame(part = part, node = node, seconds = sum(halves$wall) / 1e9))
+}
+
+agent_part <- function(campaign, i) {
+  file <- campaign$bursts[i, ]
+  account <- campaign$agents
+  account <- account[account[["launch"]] == file$launch & account[["host"]] == file$host, ]
+  on <- which(is_agent_row(account))
+  if (length(on) == 0) return(NULL)
+  bursts <- read_bursts(file$file)
+  tasks <- as.data.frame(campaign$tasks)
+  mine <- unique(tasks$task[tasks$launch == file$launch & tasks$host == file$host & tasks$group == "agent"])
+  if (any(bursts$task %in% mine)) bursts <- bursts[bursts$task %in% mine, ]
+  part_of_halves(bursts, data.frame(start = account[["start_ns"]][on], wall = account[["wall_ns"]][on]), file$host, paste(file$launch, file$host))
+}
+
+generator_parts <- function(campaign, rows) {
+  unlist(lapply(names(campaign$paths), function(id) {
+    mine <- rows[["launch"]] == id
+    files <- list.files(campaign$paths[[id]], "^generator\\..+\\.trace$", full.names = TRUE)
+    lapply(if (any(mine)) files, function(file) {
+      bursts <- absolute_bursts(read_bursts(file), file)
+      if (is.character(bursts)) return(NULL)
+      part_of_halves(bursts, data.frame(start = rows[["start_ns"]][mine], wall = rows[["wall_ns"]][mine]), basename(file), paste(id, basename(file)))
+    })
+  }), recursive = FALSE)
 }
 
 by_cpu_time <- "as long as it was on a CPU"
@@ -163,24 +296,24 @@ noise_of_acceptance <- function(dirs, told_s = NA_real_) {
   scans <- detour_scans(unlist(lapply(dirs, find_launches, program = "noiselab-accept")))
   if (NROW(scans) == 0) abort_data("no detour was recorded in ", paste(dirs, collapse = " "), ": the check 'detour' was not run")
   if (all(lengths(scans$detours) == 0)) abort_data("no detour was found in ", paste(dirs, collapse = " "))
-  scans <- busiest_scans(scans)
-  noise <- noise_of_scans(scans, told_s)
-  noise$dispersion <- max(noise$dispersion, unequal_rates(rowsum(vapply(scans$detours, NROW, 0), scans$file)[, 1], rowsum(scans$wall_ns, scans$file)[, 1]))
-  noise
+  noise_of_scans(scans, told_s)
 }
 
-# `told_s`: NULL: no period is looked for.
-noise_of_scans <- function(scans, told_s = NULL) {
+# Scans of all CPUs at once are one record of the node. `told_s`: how often bursts come, as somebody said.
+noise_of_scans <- function(scans, told_s = NA_real_) {
   scans <- busiest_scans(scans)
-  parts <- bind_rows(lapply(which(lengths(scans$detours) > 0), function(i) cbind(scans$detours[[i]], scan = i)))
+  key <- paste(if (is.null(scans$file)) scans$host else scans$file, scans$repetition)
+  records <- unique(key)
+  scans$record <- match(key, records)
+  first <- match(records, key)
+  watched <- data.frame(node = scans$host[first], seconds = as.numeric(tapply(scans$wall_ns, scans$record, max)) / 1e9)
+  parts <- bind_rows(lapply(which(lengths(scans$detours) > 0), function(i) {
+    at <- scans$detours[[i]]
+    data.frame(record = scans$record[i], cpu = scans$cpu[i], start_s = at$start_ns / 1e9, stop_s = (at$start_ns + pmax(at$duration_ns, 1)) / 1e9)
+  }))
   # scans without a detour: the shortest one that is looked for, once
-  if (NROW(parts) == 0) parts <- data.frame(start_ns = 0, duration_ns = 1000, scan = 1)
-  cpus <- length(unique(scans$cpu))
-  watched_s <- sum(scans$wall_ns) / 1e9 / cpus
-  rate <- nrow(parts) / watched_s
-  period <- if (cpus == 1 && !is.null(told_s)) steady_period(parts$start_ns / 1e9, parts$scan, rate, told_s) else NA_real_
-  node_noise("What interrupts a CPU", pmax(parts$duration_ns, 1) / 1e9, period, rate, watched_s = watched_s, n_nodes = length(unique(scans$host)),
-             cost_words = "as long as the detour", dispersion = count_dispersion(parts$start_ns / 1e9, max(parts$start_ns / 1e9, 1e-9)))
+  if (NROW(parts) == 0) parts <- data.frame(record = 1, cpu = scans$cpu[1], start_s = 0, stop_s = 1e-6)
+  node_train("What interrupts a CPU", parts, watched, cost_words = "as long as the detour", period_s = told_s)
 }
 
 # The scans in the traces of these directories: as `read_detour_trace()` has them, with `file`, `host` and `launch` (number of the directory).
@@ -201,10 +334,17 @@ noise_of_profile <- function(program) {
   calls <- program$calls
   held <- calls$noise_ns[calls$noise_ns > 0]
   if (length(held) == 0) abort_data("no rank was held up in a call that was looked at")
-  ranks <- length(unique(calls$rank)) / length(unique(calls$node))
-  watched_s <- sum(pmax(0, calls$left_ns - calls$since_ns)) / 1e9 / ranks
-  node_noise("What held the program's ranks up", held / 1e9, rate_hz = length(held) / watched_s, watched_s = watched_s,
-             n_nodes = length(unique(calls$node)), cost_words = "as long as a rank was off its CPU, one burst between two calls")
+  # What several ranks of a node lose before the same call they lose at once.
+  window <- paste(calls$node, calls$group)
+  seconds <- tapply(pmax(0, calls$left_ns - calls$since_ns), factor(window, unique(window)), max) / 1e9
+  node <- calls$node[!duplicated(window)]
+  begin <- stats::ave(as.numeric(seconds), node, FUN = function(x) cumsum(x) - x)
+  nodes <- unique(calls$node)
+  at <- which(calls$noise_ns > 0)
+  start_s <- begin[match(window[at], names(seconds))]
+  bursts <- data.frame(record = match(calls$node[at], nodes), cpu = calls$rank[at], start_s = start_s, stop_s = start_s + calls$noise_ns[at] / 1e9)
+  watched <- data.frame(node = nodes, seconds = as.numeric(tapply(seconds, factor(node, nodes), sum)))
+  node_train("What held the program's ranks up", bursts, watched, cost_words = "as long as a rank was off its CPU, one burst between two calls")
 }
 
 # Steps of a program that was profiled: `every_s`, mean work between two synchronisations of most ranks; `calls` of them; `words`: which they are;
@@ -258,7 +398,7 @@ noise_weights <- function(noise) noise$weights %||% rep(1 / length(noise$costs_s
 project_patterns <- c("barrier", "allreduce", "bcast", "reduce", "ring", "alltoall", "halo2d", "halo3d", "profile")
 
 # How much is simulated: draws, and steps of each; `most`: ranks x rounds x steps x draws, and the least of steps and draws for which that must do.
-project_simulation <- list(draws = 60, steps = 300, periods = 2, most = 5e7, least_draws = 4, least_steps = 40, quiet = c(16L, 64L))
+project_simulation <- list(draws = 60, steps = 300, periods = 6, most = 2e7, least_draws = 4, least_steps = 40, quiet = c(16L, 64L))
 
 # Rounds of a pattern, about; for what it costs to simulate.
 pattern_rounds <- function(pattern, n) {
@@ -268,34 +408,65 @@ pattern_rounds <- function(pattern, n) {
 # The steps that it goes through in turn: `name`, `bytes`, `work` (share of the mean).
 pattern_steps <- function(pattern) pattern$sequence %||% data.frame(name = pattern$name, bytes = pattern$bytes, work = 1)
 
-# Slowdown against the same steps without noise, a share, mean and quantiles over draws. `spread_s`: NULL: phases are independent; `pattern`: `name`,
-# `bytes`, `latency_s`, `overhead_s` (CPU time for each message on both sides), `per_byte_s`, `sequence` (steps of a profile). Alexandrov et al.
-# (1995) LogGP; Hoefler, Schneider and Lumsdaine (2010) Characterizing the influence of system noise by simulation.
+# Slowdown against the same steps without noise, a share: mean over draws, and where the next run lies by Student's t (a predictive interval). `spread_s`:
+# NULL: phases are independent; `pattern`: `name`, `bytes`, `latency_s`, `overhead_s` (CPU time for each message on both sides), `per_byte_s`,
+# `sequence` (steps of a profile). Alexandrov et al. (1995) LogGP; Hoefler, Schneider and Lumsdaine (2010) Characterizing the influence of system
+# noise by simulation.
 simulated_slowdown <- function(noise, n, work_s, spread_s, pattern, alpha, seed) {
-  of_draws(keep_draws(pattern, noise, n, work_s, spread_s, function() simulated_draws(noise, n, work_s, spread_s, pattern, seed)), alpha, "simulated")
+  predicted(keep_draws(pattern, noise, n, work_s, spread_s, function() simulated_draws(noise, n, work_s, spread_s, pattern, seed)), alpha)
+}
+
+predicted <- function(draws, alpha) {
+  n <- length(draws)
+  value <- mean(draws)
+  reach <- if (n > 1) stats::qt(1 - alpha / 2, n - 1) * stats::sd(draws) * sqrt(1 + 1 / n) else Inf
+  list(value = value, low = max(0, value - reach), high = value + reach, method = "simulated")
 }
 
 simulated_draws <- function(noise, n, work_s, spread_s, pattern, seed) {
   plan <- simulation_plan(noise, n, work_s, pattern)
-  costs <- some_costs(noise$costs_s)
-  each <- function(form, turns, draws, first = 0) {
-    ends <- turns * nrow(pattern_steps(pattern))
-    got <- simulated_ends(pattern, n, work_s, ends, form, costs, draws, seed, first)
-    (got[2, ] - got[1, ]) / diff(ends)
-  }
+  length <- nrow(pattern_steps(pattern))
+  quiet <- simulated_ends(pattern, n, work_s, plan$quiet * length, c(0, 0, 0), 0, 1, seed)
+  quiet_s <- diff(quiet[, 1]) / diff(plan$quiet)
   first <- if (is.null(pattern$replicates)) 0 else pattern$replicates[1] - 1
-  each(noise_form(noise, spread_s), c(ceiling(plan$turns / 4), plan$turns), plan$draws, first) / each(c(0, 0, 0), plan$quiet, 1) - 1
+  ends <- simulated_ends(pattern, n, work_s, seq_len(plan$turns) * length, noise_form(noise, spread_s), some_costs(noise$costs_s), plan$draws, seed, first,
+                         recorded_activities(noise))
+  apply(ends, 2, turn_length, plan$turns, noise$period_s) / quiet_s - 1
 }
 
-# What the sources in C take: period (0: none), range of phases, bursts per s.
-noise_form <- function(noise, spread_s = NULL) c(if (is.na(noise$period_s)) 0 else noise$period_s, spread_s %||% noise$period_s, noise$rate_hz)
+# Mean length of a turn that ends at these times, s, after a quarter of them. Of a period it is that of whole periods, wherever they begin.
+turn_length <- function(ends, turns, period_s = NA_real_) {
+  begin <- ends[ceiling(turns / 4)]
+  span <- ends[turns] - begin
+  whole <- if (is.na(period_s)) 0 else floor(span / period_s) - 1
+  if (whole < 1) return(span / (turns - ceiling(turns / 4)))
+  from <- begin + (span - whole * period_s) * seq(0, 1, length.out = 400)
+  from <- from[from - begin <= period_s]
+  done <- stats::approx(ends, seq_along(ends), c(from, from + whole * period_s), rule = 2)$y
+  whole * period_s / mean(done[-seq_along(from)] - done[seq_along(from)])
+}
+
+# What the sources in C take: period (0: none), range of phases (of a record below 0: independent), bursts per s.
+noise_form <- function(noise, spread_s = NULL) {
+  if (!is.null(noise$records)) return(c(0, spread_s %||% -1, noise$rate_hz))
+  c(if (is.na(noise$period_s)) 0 else noise$period_s, spread_s %||% noise$period_s, noise$rate_hz)
+}
+
+# The record of a node as one rank meets it, as src/maxplus.c takes it; NULL: none.
+recorded_activities <- function(noise) {
+  train <- noise$records
+  if (is.null(train)) return(NULL)
+  record <- findInterval(seq_along(train$start_s) - 1, train$first)
+  done <- node_activities(data.frame(record = record, cpu = train$cpu, start_s = train$start_s, cost_s = train$cost_s))
+  list(c(0L, as.integer(cumsum(tabulate(done$record, length(train$length_s))))), as.numeric(train$length_s), as.numeric(train$share), done$start_s, done$cost_s)
+}
 
 # When the last rank is done with each of the steps `ends`, s: a row each, a column per draw. `form`: `noise_form()`; `work_s`: of the mean step; `first`: number
-# of the first draw, from 0.
-simulated_ends <- function(pattern, n, work_s, ends, form, costs_s, draws, seed, first = 0) {
+# of the first draw, from 0; `train`: `recorded_activities()`.
+simulated_ends <- function(pattern, n, work_s, ends, form, costs_s, draws, seed, first = 0, train = NULL) {
   steps <- pattern_steps(pattern)
   .Call("maxplus", steps$name, n, steps$bytes, c(pattern$latency_s, pattern$overhead_s, pattern$per_byte_s), form, costs_s, work_s * steps$work,
-        as.integer(ends), as.integer(c(first, draws)), seed, PACKAGE = "noiselab")
+        as.integer(ends), as.integer(c(first, draws)), seed, train, PACKAGE = "noiselab")
 }
 
 # `turns` of the pattern's steps; `quiet`: from which to which without noise. A draw asked for by its number has all the steps that are wanted.
@@ -319,9 +490,6 @@ simulation_plan <- function(noise, n, work_s, pattern) {
 # `most` costs, the costliest one by one; `draws` of what the rates may be, of which those around the demanded quantile are averaged.
 known_design <- list(single = 40, groups = 100, draws = 2000)
 
-# What the chain of waits and a simulation of single ranks differ by, at most (test-project.R; docs/methods.md).
-model_share <- 0.01
-
 # Means of the costs above the costliest, of eight parts as likely, by the tail's shape; where that is not known or bounds them: that one.
 costs_beyond <- function(tail, longest_s) {
   if (is.na(tail$shape)) return(longest_s)
@@ -343,27 +511,29 @@ group_costs <- function(costs_s) {
   list(cost_s = as.numeric(rowsum(rev(costs_s), group)) / tabulate(group), n = tabulate(group))
 }
 
-# The noise that a record just allows, at the upper or lower end for what is demanded (`stretch`: steps last so much longer, a share). The rate
-# beyond every threshold is that of a Poisson process of which k were seen: one random process has these at all of them, independent exponential
-# rates for each burst, and from above one more. The quantile is that of the simulated cost. Garwood (1936); Cui and Hannig (2019) Nonparametric
-# generalized fiducial inference for survival functions.
-noise_bound <- function(noise, upper, alpha, demand, seed = 1) {
+# The noise that a record just allows, at the upper or lower end for what is demanded (`stretch`: steps last so much longer, a share), at any time. The
+# rate beyond every threshold is that of a Poisson process of which k were seen: one random process has these at all of them, independent exponential
+# rates for each burst, and from above one more, which lies where the tail puts it, or where that is not known at `unseen_s`. The number of all is as
+# uneven (`dispersion`), and the nodes as unlike, as they were seen to be. The quantile is that of the simulated cost. Garwood (1936); Cui and
+# Hannig (2019) Nonparametric generalized fiducial inference for survival functions.
+noise_bound <- function(noise, upper, alpha, demand, seed = 1, unseen_s = usual_unseen_s) {
   if (!is.finite(noise$watched_s)) return(noise)
-  groups <- group_costs(noise$costs_s)
+  groups <- noise$groups %||% group_costs(noise$costs_s)
   draws <- known_design$draws
   cost_s <- groups$cost_s
-  masses <- with_seed(seed, {
-    seen <- matrix(stats::rgamma(draws * length(cost_s), rep(groups$n / noise$dispersion, each = draws)), draws)
-    list(seen = seen, more = stats::rexp(draws))
+  n <- groups$n * noise$longer
+  spread <- noise$dispersion
+  got <- with_seed(seed, {
+    shares <- matrix(stats::rgamma(draws * length(n), rep(n / max(1, spread), each = draws)), draws)
+    all <- if (spread < 1) stats::rgamma(draws, sum(n) / spread) * spread else rowSums(shares) * spread
+    nodes <- if (noise$nodes_sd > 0) exp(pmin(50, noise$nodes_sd * stats::rt(draws, noise$n_nodes - 1))) else 1
+    list(rates = shares / rowSums(shares) * all * nodes / noise$watched_s, more_hz = stats::rexp(draws) / noise$watched_s)
   })
+  rates <- got$rates
   if (upper) {
-    beyond <- costs_beyond(noise$tail, max(noise$costs_s))
-    masses$seen <- cbind(matrix(masses$more / length(beyond), draws, length(beyond)), masses$seen)
+    beyond <- if (noise$tail$known) costs_beyond(noise$tail, max(noise$costs_s)) else max(unseen_s, noise$costs_s)
+    rates <- cbind(matrix(got$more_hz / length(beyond), draws, length(beyond)), rates)
     cost_s <- c(rev(beyond), cost_s)
-  }
-  # Of a period the number of bursts is known, and how many are as costly is not.
-  rates <- if (is.na(noise$period_s)) masses$seen * noise$dispersion / noise$watched_s else {
-    noise$rate_hz * masses$seen / (rowSums(masses$seen) + if (upper) 0 else masses$more)
   }
   around <- (if (upper) 1 - alpha / 2 else alpha / 2) + c(-1, 1) * alpha / 4
   chosen <- order(about_cost(rates, cost_s, demand))[seq(max(1, ceiling(around[1] * draws)), floor(around[2] * draws))]
@@ -371,6 +541,7 @@ noise_bound <- function(noise, upper, alpha, demand, seed = 1) {
   noise$rate_hz <- sum(rate)
   noise$weights <- rev(rate / sum(rate))
   noise$costs_s <- rev(cost_s)
+  noise$period_s <- NA_real_
   noise
 }
 
@@ -382,17 +553,20 @@ about_cost <- function(rates, costs_s, demand) {
   n <- demand$nodes
   all <- beyond[, ncol(beyond)]
   met <- if (n == 1) beyond else if (demand$phase == "common") all * (1 - (1 - beyond / all)^n) else 1 - exp(-n * demand$work_s * (1 + demand$stretch) * beyond)
-  as.numeric(met %*% width)
+  # the largest that a step meets, and what each of its nodes meets in any case
+  as.numeric(met %*% width) + if (n == 1 || demand$phase == "common") 0 else demand$work_s / (demand$units %||% 1) * as.numeric(rates %*% costs_s)
 }
 
 noise_scaled <- function(noise, factor) {
   noise$costs_s <- noise$costs_s * factor
+  if (!is.null(noise$groups)) noise$groups$cost_s <- noise$groups$cost_s * factor
   noise
 }
 
 # Rates of what was never seen: bursts of `longest_s`, as often as the record does not exclude.
 noise_with_unseen <- function(noise, longest_s, alpha) {
   unseen_hz <- -log(alpha / 2) / noise$watched_s
+  if (is.null(noise$weights)) noise <- grouped_noise(noise)
   rate_hz <- c(noise_weights(noise) * noise$rate_hz, unseen_hz)
   noise$costs_s <- c(noise$costs_s, max(longest_s, noise$costs_s))
   noise$rate_hz <- sum(rate_hz)

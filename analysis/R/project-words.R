@@ -4,6 +4,7 @@ at_least <- function(rows) !is.na(rows$reason)
 
 projected_words <- function(row) {
   percent <- function(x) format_effect(x, FALSE)
+  if (is.na(row$slowdown_percent)) return("more than the record can say: bursts leave no time to work")
   if (at_least(row)) return(sprintf("at least %s %%", percent(row$ci_low)))
   if (percent(row$ci_low) == percent(row$ci_high)) return(paste(percent(row$slowdown_percent), "%"))
   sprintf("%s %% (%s to %s)", percent(row$slowdown_percent), percent(row$ci_low), percent(row$ci_high))
@@ -32,7 +33,7 @@ projection_sentences <- function(projection) {
 }
 
 bounded_words <- function(row, noise) {
-  if (is.na(row$limit_percent) || at_least(row) || row$slowdown_percent < 0.95 * row$limit_percent) return("")
+  if (is.na(row$limit_percent) || is.na(row$slowdown_percent) || at_least(row) || row$slowdown_percent < 0.95 * row$limit_percent) return("")
   most <- max(noise$costs_s)
   sprintf(", and no more: a burst costs %s%s", if (length(unique(noise$costs_s)) > 1) "at most " else "", format_time(signif(most, 2)))
 }
@@ -42,10 +43,22 @@ margin_size_words <- function(projection) {
   margin <- projection$request$margin %||% usual_margin
   below <- projection$below
   noise <- projection$noise
+  if (is.na(below)) return(sprintf("No number of nodes is shown to keep it below %s %%: the record leaves that open even for one.", format_level(margin)))
   if (below < 1) return(sprintf("It is above %s %% on a single node already.", format_level(margin)))
   at_once <- is.finite(below) && projection$request$spread_s == 0 && slowdown_alone(min(0.999, noise$rate_hz * max(noise$costs_s))) < margin / 100
-  sprintf("Below %s %% it stays %s%s.", format_level(margin), if (is.finite(below)) paste("up to", nodes_words(signif(below, 2))) else "on any number of nodes",
+  sprintf("Below %s %% it stays %s%s.", format_level(margin), if (is.finite(below)) paste("up to", nodes_words(two_digits_below(below))) else "on any number of nodes",
           if (at_once) ", or on any number if all are hit at the same moment" else "")
+}
+
+# Never above it.
+two_digits_below <- function(x) {
+  digit <- 10^max(0, floor(log10(x)) - 1)
+  digit * floor(x / digit + 1e-9)
+}
+
+two_digits_above <- function(x) {
+  digit <- 10^(floor(log10(x)) - 1)
+  digit * ceiling(x / digit - 1e-9)
 }
 
 margin_projected_words <- function(projection) {
@@ -55,10 +68,10 @@ margin_projected_words <- function(projection) {
   shortest <- projection$shortest_s %||% c(independent = NA, common = NA)
   words <- c(pass = "every slowdown asked about is below it", fail = "a slowdown is above it",
              inconclusive = "an interval reaches over it, or is open")
-  every <- function(s) if (is.na(s)) "no interval up to a day is shown to stay below" else paste("from", format_time(signif(s, 2)), "between bursts on it stays below")
+  every <- function(s) if (is.na(s)) "no interval up to a day is shown to stay below" else paste("from", format_time(two_digits_above(s)), "between bursts on it stays below")
   sprintf("Margin of %s %%: %s, %s%s. A common phase %s.", format_level(margin), answer, words[[answer]],
           if (is.null(projection$shortest_s)) "" else paste0("; ", every(shortest[["independent"]])), if (projection$common_answer == "pass") "would do" else
-            paste0("would not do by itself", if (!is.na(shortest[["common"]])) paste0(" (it would from ", format_time(signif(shortest[["common"]], 2)), " on)")))
+            paste0("would not do by itself", if (!is.na(shortest[["common"]])) paste0(" (it would from ", format_time(two_digits_above(shortest[["common"]])), " on)")))
 }
 
 reserve_words <- function(row, request) {
@@ -77,6 +90,7 @@ projection_table <- function(projection, most = 5) {
     at <- rows[rows$nodes == n, ]
     at <- at[match(every, at$every_ns), ]
     text <- ifelse(at_least(at), paste0(">= ", format_effect(at$ci_low, FALSE)), format_effect(at$slowdown_percent, FALSE))
+    text[is.na(at$slowdown_percent)] <- "no time to work"
     same <- at_least(at) | format_effect(at$ci_low, FALSE) == format_effect(at$ci_high, FALSE)
     ends <- ifelse(same, "", sprintf(" (%s-%s)", format_effect(at$ci_low, FALSE), format_effect(at$ci_high, FALSE)))
     col_number(paste(if (n == nodes[1]) nodes_words(n) else count_words(n)), at$slowdown_percent, paste0(text, ends))
@@ -96,9 +110,9 @@ projection_legend <- function(projection) {
   costs <- unique(noise$costs_s)
   sprintf("slowdown in %%, %s interval; %s; %s, cost %s; %s; %s; if all nodes are like %s",
           format_confidence(request$alpha),
-          if (is.na(noise$period_s)) sprintf("bursts at any time, %s per s", format_level(noise$rate_hz)) else paste("a burst every", format_time(noise$period_s)),
+          if (is.na(noise$period_s)) sprintf("bursts %s, %s per s", if (is.null(noise$records)) "at any time" else "as recorded", format_level(noise$rate_hz)) else paste("a burst every", format_time(noise$period_s)),
           if (length(costs) == 1) format_time(costs) else paste(format_time(signif(stats::median(noise$costs_s), 3)), "to", format_time(signif(max(costs), 3))),
-          noise$cost_words, if (request$wander) "phases wander" else "phases fixed for a run, at random", pattern_words(request$pattern),
+          noise$cost_words, if (request$wander) "phases wander" else if (is.null(noise$records)) "phases fixed for a run, at random" else "begun at random", pattern_words(request$pattern),
           if (is.finite(noise$watched_s)) sprintf("the %d recorded for %s", noise$n_nodes, format_span(noise$watched_s, 3)) else "this one")
 }
 
@@ -118,7 +132,7 @@ unseen_warning <- function(projection) {
   is_short <- unseen$watch_s < 3600
   sprintf("%sbursts of %s rarer than one in %s of a node were not recorded: %s%s would exclude %s %%",
           if (short) "where it says >= the record is too short for the size: " else "", format_time(unseen$longest_s),
-          format_span(projection$noise$watched_s, 3),
+          format_span(projection$noise$watched_s / -log(projection$request$alpha / 2), 3),
           if (is.na(unseen$high_percent)) "" else sprintf("with them it is up to %s %%; ", format_effect(unseen$high_percent, FALSE)),
           paste(count_words(signif(unseen$watch_s / if (is_short) 60 else 3600, 2)), if (is_short) "node-minutes" else "node-hours"),
           format_level(projection$request$margin %||% usual_margin))
@@ -174,7 +188,7 @@ most_exported <- 1024
 
 # As `simulated_ends()` meets them in its first draw: `rank` from 0, `start_s` after the first step began (below 0: under way), `cost_s`.
 node_bursts_of <- function(noise, n, span_s, seed) {
-  got <- .Call("bursts", n, noise_form(noise), some_costs(noise$costs_s), span_s, seed, PACKAGE = "noiselab")
+  got <- .Call("bursts", n, noise_form(noise), some_costs(noise$costs_s), span_s, seed, recorded_activities(noise), PACKAGE = "noiselab")
   data.frame(rank = got[, 1], start_s = got[, 2], cost_s = got[, 3])
 }
 
@@ -188,7 +202,8 @@ export_noise <- function(projection, form, dir) {
   steps <- simulation_plan(projection$noise, n, projection$headline$every_ns / 1e9, pattern)$turns * nrow(pattern_steps(pattern))
   if (form == "goal") {
     steps <- max(1, min(steps, floor(most_goal_lines / (n * (1 + 2 * pattern_rounds(pattern, n))))))
-    work <- rank_deeds(pattern, n, projection$headline$every_ns / 1e9, noise_form(projection$noise), some_costs(projection$noise$costs_s), steps, request$seed)
+    work <- rank_deeds(pattern, n, projection$headline$every_ns / 1e9, noise_form(projection$noise), some_costs(projection$noise$costs_s), steps, request$seed,
+                       recorded_activities(projection$noise))
     writeLines(goal_lines(work, n, pattern), file.path(dir, "program.goal"))
     return(sprintf("%s of %s on %s, with their noise, in %s, as LogGOPSim reads it (-L %.0f -o %.0f -G %g).", counted(steps, "step"), pattern$name,
                    nodes_words(n), file.path(dir, "program.goal"), 1e9 * pattern$latency_s, 1e9 * pattern$overhead_s, 1e9 * pattern$per_byte_s))
@@ -210,10 +225,10 @@ export_noise <- function(projection, form, dir) {
 most_goal_lines <- 2e6
 
 # What each rank does in the first draw: `extra_s` of `calc`: how long it took, bursts included; of a message: how much longer than its overhead.
-rank_deeds <- function(pattern, n, work_s, form, costs_s, steps, seed) {
+rank_deeds <- function(pattern, n, work_s, form, costs_s, steps, seed, train = NULL) {
   step <- pattern_steps(pattern)
   got <- .Call("deeds", step$name, n, step$bytes, c(pattern$latency_s, pattern$overhead_s, pattern$per_byte_s), form, costs_s, work_s * step$work,
-               as.integer(steps), seed, PACKAGE = "noiselab")
+               as.integer(steps), seed, train, PACKAGE = "noiselab")
   got <- got[got[, 1] >= 0, , drop = FALSE]
   data.frame(rank = got[, 1], did = c("calc", "send", "recv")[1 + got[, 2]], peer = got[, 3], tag = got[, 4], extra_s = got[, 5])
 }

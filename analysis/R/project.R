@@ -1,90 +1,165 @@
 # What measured noise costs on many nodes: a row per number of nodes, time between two synchronisations, and phase.
 
-# How phases are simulated: draws (of many ranks fewer, they differ less), and for how many periods and steps each is walked.
-project_walk <- list(draws = c(200, 1000), ranks_drawn = 1e5, circuits = 8, steps = 400, most_ranks = 1e5, most_uneven = 4096,
-                     circuits_uneven = 20, saturated = 40)
-
-# A row per nodes x every x phase, percent. The interval joins the draws of the phases, what is not known of the bursts (`noise_bound()`) and of
-# their cost, and what the chain differs from a simulation by (`model_share`), as independent errors of the logarithm. `spread_s`: with a common
-# phase starts lie so far apart; `wander`: periods differ between nodes, so that phases are not fixed for a run; `pattern`: NULL: an ideal
-# synchronisation. `limit_percent`: of any number of nodes; `reason`: why it is a lower bound.
+# A row per nodes x every x phase, percent. `spread_s`: with a common phase starts lie so far apart; `wander`: periods differ between nodes, so that
+# phases are not fixed for a run; `pattern`: NULL: an ideal synchronisation; `unseen_s`: the longest burst that may have been missed.
+# `limit_percent`: of any number of nodes; `reason`: why it is a lower bound.
 project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL,
-                          phases = c("independent", "common")) {
+                          phases = c("independent", "common"), unseen_s = usual_unseen_s) {
   cells <- expand.grid(nodes = nodes, every_s = every_s, phase = phases, stringsAsFactors = FALSE)
+  effort <- min(1, 4 / nrow(cells))
   bind_rows(lapply(seq_len(nrow(cells)), function(i) {
     cell <- cells[i, ]
-    got <- project_cell(noise, cell$nodes, cell$every_s, cell$phase, alpha, spread_s, wander, seed, pattern)
-    data.frame(nodes = cell$nodes, every_ns = round(cell$every_s * 1e9), phase = cell$phase, slowdown_percent = 100 * got$value,
-               ci_low = 100 * got$low, ci_high = 100 * got$high, limit_percent = 100 * got$limit, method = got$method, reason = got$reason)
+    got <- project_cell(noise, cell$nodes, cell$every_s, cell$phase, alpha, spread_s, wander, seed, pattern, unseen_s, effort)
+    # without end: no number
+    percent <- function(x) if (is.finite(x)) 100 * x else NA_real_
+    data.frame(nodes = cell$nodes, every_ns = round(cell$every_s * 1e9), phase = cell$phase, slowdown_percent = percent(got$value),
+               ci_low = percent(got$low), ci_high = 100 * got$high, limit_percent = 100 * got$limit, method = got$method, reason = got$reason)
   }))
 }
 
-project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL) {
-  of <- function(noise, wander, role = "recorded") {
-    noise$role <- role
-    phase_slowdown(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern)
+usual_unseen_s <- 0.05
+
+# What a train costs: `value`, `low`, `high` (shares; NA: no upper end), `reason` ("at least: ..." where there is none), `method`, `limit`. The interval
+# joins, as independent errors of the logarithm, the draws of the phases, what is not known of the bursts (`noise_bound()`), of their cost
+# (`scale`), and of the figure itself (`se`). `effort`: so many of the usual events are walked.
+project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL, unseen_s = usual_unseen_s,
+                         effort = 1) {
+  middle <- phase_slowdown(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern, effort)
+  answer <- c(middle, list(limit = if (phase == "independent" && is.null(pattern)) slowdown_limit(noise, work_s) else NA_real_, reason = NA_character_))
+  if (is.infinite(middle$value)) {
+    answer$reason <- "at least: bursts as frequent and as costly as these leave no time to work"
+    answer[c("low", "high")] <- c(Inf, NA_real_)
+    return(answer)
   }
-  middle <- of(noise, wander)
-  measured <- is.finite(noise$watched_s)
-  centre <- if (is.null(pattern) && measured) of(noise, TRUE)$value else middle$value
-  # By no draws: those of several jobs need the same.
-  stretch <- if (is.null(pattern)) centre else slowdown_chain(noise, n, work_s)
-  demand <- list(nodes = n, work_s = work_s, phase = phase, stretch = stretch)
-  end <- function(upper) {
-    value <- middle[[if (upper) "high" else "low"]]
-    if (measured) value <- c(value, middle$value / centre * c(
-      of(noise_bound(noise, upper, alpha, demand, seed), TRUE, c("fewer", "more")[1 + upper])$value,
-      if (noise$scale[1 + upper] == 1) centre else of(noise_scaled(noise, noise$scale[1 + upper]), TRUE, c("cheaper", "dearer")[1 + upper])$value,
-      if (middle$method == "chain") centre * (1 + c(-1, 1)[1 + upper] * model_share)
-    ))
-    parts <- log(value / middle$value)
-    middle$value * exp((2 * upper - 1) * sqrt(sum(pmax(0, (2 * upper - 1) * parts)^2)))
-  }
-  lacks <- if (measured) not_carried(noise, n, work_s, alpha)
-  high <- if (is.null(lacks) && is.finite(noise$scale[2])) end(TRUE) else NA_real_
-  reason <- lacks %||% if (is.infinite(noise$scale[2])) "at least: what a burst costs has no upper end" else if (is.infinite(high)) {
-    "at least: bursts as frequent and as costly as the record allows leave no time to work"
-  }
-  list(value = middle$value, low = end(FALSE), high = if (is.finite(high)) high else NA_real_,
-       limit = if (phase == "independent" && is.null(pattern)) slowdown_limit(noise, work_s) else NA_real_, method = middle$method, reason = reason %||% NA_character_)
+  if (is.infinite(middle$high)) answer[c("high", "reason")] <- list(NA_real_, "at least: of one draw nothing follows for the next")
+  if (!is.finite(noise$watched_s) || middle$value <= 0) return(answer)
+  ends <- record_ends(noise, n, work_s, phase, alpha, middle$value, seed, unseen_s, effort)
+  join <- function(ends) exp(c(-1, 1) * sqrt(colSums(rbind(pmax(0, c(-1, 1) * log(c(middle$low, middle$high) / middle$value)), pmax(0, c(-1, 1) * log(ends)))^2)))
+  joined <- middle$value * join(c(ends$low, ends$high))
+  answer$low <- joined[1]
+  answer$high <- if (is.finite(joined[2])) joined[2] else NA_real_
+  if (is.na(answer$reason)) answer$reason <- ends$reason
+  if (is.na(answer$reason) && is.na(answer$high)) answer$reason <- "at least: bursts as frequent and as costly as the record allows leave no time to work"
+  if (!is.na(answer$reason)) answer$high <- NA_real_
+  answer
+}
+
+# The slowdown of what the record just allows, over that of what it holds, at both ends; both of bursts that come at any time. `reason`: why there is no
+# upper end.
+record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s, effort) {
+  demand <- list(nodes = n, work_s = work_s, phase = phase, stretch = slowdown, units = noise$units)
+  # Where bursts leave hardly any time, waits grow without end: as on one node then.
+  cost <- if (noise_load(noise) / noise$units > project_walk$most_load) function(noise) {
+    load <- sum(noise_weights(noise) * noise$costs_s) * noise$rate_hz / noise$units
+    if (load < 1) slowdown_alone(load) else Inf
+  } else function(noise) slowdown_at_any_time(noise, n, work_s, phase, seed, effort)
+  centre <- cost(noise)
+  ratio <- function(bound) if (is.finite(centre)) cost(bound) / centre else 0
+  low <- ratio(noise_bound(noise, FALSE, alpha, demand, seed))
+  lacks <- not_carried(noise, n, work_s, alpha)
+  if (is.null(lacks) && is.infinite(noise$scale[2])) lacks <- "at least: what a burst costs has no upper end"
+  high <- if (is.null(lacks)) ratio(noise_bound(noise, TRUE, alpha, demand, seed, unseen_s)) else Inf
+  scaled <- function(i) if (noise$scale[i] == 1) 1 else ratio(noise_scaled(noise, noise$scale[i]))
+  join <- function(ends, sign) exp(sign * sqrt(sum(pmax(0, sign * log(ends))^2)))
+  high <- join(c(high, if (is.null(lacks)) scaled(2)), 1)
+  low <- join(c(low, scaled(1)), -1)
+  # Of costs beyond those seen nothing is known: where what may have been missed decides, there is no end.
+  if (is.null(lacks) && !noise$tail$known && high > min(low^-project_design$most_uneven, project_design$most_open)) lacks <- sprintf(
+    "at least: bursts longer than those recorded, rarer than one in %s of a node, are not excluded", format_span(noise$watched_s / -log(alpha / 2), 3))
+  list(low = low, high = if (is.null(lacks)) high else Inf, reason = lacks %||% NA_character_)
 }
 
 # Why the record does not carry that size: a burst that comes once in n * work_s of a node must have been seen with probability 1 - alpha / 2.
 not_carried <- function(noise, n, work_s, alpha = 0.02) {
   demanded <- n * work_s
-  if (-log(alpha / 2) * demanded > noise$watched_s) return(sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_span(noise$watched_s, 3)))
+  if (n > 1 && -log(alpha / 2) * demanded > noise$watched_s) {
+    return(sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_span(noise$watched_s / -log(alpha / 2), 3)))
+  }
   tail <- noise$tail
-  # As costly as what a step meets were so few that the shape of the tail decides.
-  if (n > 1 && tail$heavy && noise$watched_s / demanded < tail$n) sprintf(
+  # As costly as what a step meets were so few that the shape of the tail decides; of one node, all that it ever meets.
+  if (tail$heavy && (n == 1 || noise$watched_s / demanded < tail$n)) sprintf(
     "at least: the costliest bursts differ too much (shape %.2f of the tail): %s would be needed, and there are %s", tail$shape,
     if (is.finite(tail$needed) && tail$needed < 1e6) counted(ceiling(signif(tail$needed, 2)), "burst") else "more than a million bursts", format_count(noise$n_bursts)
   )
 }
 
-phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern = NULL) {
+# `value`, `low` and `high` (of the draws of phases, and of the figure's own error), `method`.
+phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern = NULL, effort = 1) {
   one <- function(value, method = "exact") list(value = value, low = value, high = value, method = method)
   if (noise$rate_hz == 0) return(one(0))
   if (n > 1 && !is.null(pattern)) return(simulated_slowdown(noise_plain(noise), n, work_s, if (phase == "common") spread_s, pattern, alpha, seed))
-  load <- noise$rate_hz * largest_cost(noise, n)
-  if (n == 1 || phase == "common" && spread_s == 0) return(one(if (load < 1) slowdown_alone(load) else Inf))
-  periodic <- !is.na(noise$period_s)
-  range_s <- if (phase == "common") min(spread_s, noise$period_s) else noise$period_s
-  if (!periodic && phase == "common") abort_usage("--phase-spread: the bursts keep to no period")
-  even <- length(unique(noise$costs_s)) == 1
+  common <- phase == "common"
+  if (common && spread_s > 0 && is.null(noise$records) && is.na(noise$period_s)) abort_usage("--phase-spread: the bursts keep to no period")
+  # One CPU: what bursts take of the time is missing, whatever the step. All at once: the largest of each.
+  if (is_one_rank(noise) && (n == 1 || common && spread_s == 0)) {
+    load <- noise$rate_hz * largest_cost(noise, n)
+    return(one(if (load < 1) slowdown_alone(load) else Inf))
+  }
+  if (is_saturated(noise, n, work_s) && !common) return(one(slowdown_limit(noise, work_s)))
+  train <- noise$records %||% if (is.na(noise$period_s)) random_train(noise) else period_train(noise)
+  range_s <- if (!common) -1 else if (is.na(noise$period_s)) spread_s else min(spread_s, noise$period_s)
+  halves <- walk_train(train, if (common) min(n, project_walk$most_common) else n, work_s, effort * project_walk$events, range_s,
+                       common && noise_load(noise) < project_walk$most_own, seed)
+  if (is.null(halves) && common) {
+    load <- noise$rate_hz * largest_cost(noise, n)
+    return(one(if (load < 1) slowdown_alone(load) else Inf))
+  }
+  if (is.null(halves)) return(slowdown_beyond(noise, train, n, work_s, effort, seed))
+  got <- walked(halves, wander)
+  ends <- stats::quantile(got$draws, c(alpha / 2, 1 - alpha / 2), names = FALSE)
+  error <- stats::qnorm(1 - alpha / 2) * got$se
+  list(value = got$value, low = max(got$value / 100, got$value - sqrt((got$value - ends[1])^2 + error^2)), high = got$value + sqrt((ends[2] - got$value)^2 + error^2),
+       method = "walk")
+}
+
+# Of more nodes than can be walked: by the chain, of a record from the most that can be, below which it is not; as far above it may be.
+slowdown_beyond <- function(noise, train, n, work_s, effort, seed) {
+  chain <- function(n) {
+    units <- noise_of_units(noise, n)
+    slowdown_chain(units$noise, units$n, work_s)
+  }
+  answer <- function(value, low = value) list(value = value, low = low, high = value^2 / low, method = "chain")
+  events <- effort * project_walk$events
+  near <- floor(min(n / 2, events / 4, events / (3 * project_walk$few_steps * train$bursts_hz * work_s)))
+  halves <- if (!is.null(noise$records) && near >= 1) walk_train(train, near, work_s, events, seed = seed)
+  if (is.null(halves)) return(answer(chain(n)))
+  more <- chain(n) / chain(near)
+  if (is.finite(more) && more >= 1) answer(mean(halves) * more, mean(halves)) else answer(chain(n))
+}
+
+is_one_rank <- function(noise) is.null(noise$records) || all(noise$records$cpu == 0)
+
+# Of a period that was declared: every step meets the most that it can.
+is_saturated <- function(noise, n, work_s) {
+  if (is.na(noise$period_s)) return(FALSE)
   most <- max(noise$costs_s)
-  hits <- n * (work_s - bursts_in_step(noise, work_s, most) * (noise$period_s - most)) / range_s
-  if (periodic && even && isTRUE(hits > project_walk$saturated) && phase == "independent") return(one(slowdown_limit(noise, work_s)))
-  walkable <- periodic && is.null(noise$weights) && if (even) n <= project_walk$most_ranks else {
-    n <= project_walk$most_uneven && work_s + most < noise$period_s
-  }
-  if (phase == "common") {
-    walkable <- periodic
-    n <- min(n, project_walk$most_uneven)
-    noise <- noise_plain(noise)
-  }
-  if (!walkable || (wander && phase == "independent")) return(one(slowdown_chain(noise, n, work_s), "chain"))
-  costs <- some_costs(noise$costs_s)
-  of_draws(walk_phases(n, noise$period_s, range_s, costs, work_s, seed), alpha, "walk")
+  n * (work_s - bursts_in_step(noise, work_s, most) * (noise$period_s - most)) / noise$period_s > project_walk$saturated
+}
+
+# The same for bursts of these costs that come at any time, a share: only how it changes with them counts.
+slowdown_at_any_time <- function(noise, n, work_s, phase, seed, effort = 1) {
+  units <- noise_of_units(noise, if (phase == "common") 1 else n)
+  noise <- units$noise
+  load <- noise$rate_hz * if (phase == "common") largest_cost(noise, n) else sum(noise_weights(noise) * noise$costs_s)
+  if (load >= 1) return(Inf)
+  if (units$n == 1) return(slowdown_alone(load))
+  if (load > project_walk$most_load) return(Inf)
+  halves <- walk_train(random_train(noise), units$n, work_s, effort * project_walk$end_events, seed = seed)
+  if (is.null(halves)) slowdown_chain(noise, units$n, work_s) else mean(halves)
+}
+
+# CPUs that are hit by themselves are as many nodes with their share of the bursts each.
+noise_of_units <- function(noise, n) {
+  noise$rate_hz <- noise$rate_hz / noise$units
+  list(noise = noise, n = n * noise$units)
+}
+
+# With costs in groups, as `noise_bound()` has them.
+grouped_noise <- function(noise) {
+  groups <- noise$groups %||% group_costs(noise$costs_s)
+  noise$costs_s <- rev(groups$cost_s)
+  noise$weights <- rev(groups$n / sum(groups$n))
+  noise
 }
 
 of_draws <- function(draws, alpha, method) {
@@ -109,51 +184,105 @@ some_costs <- function(costs_s) {
   sort(costs_s)[round(seq(1, length(costs_s), length.out = project_design$most_costs))]
 }
 
-walk_phases <- function(n, period_s, range_s, costs_s, work_s, seed, draws = clamp(project_walk$ranks_drawn / n, project_walk$draws)) {
-  circuits <- if (length(costs_s) > 1) project_walk$circuits_uneven else project_walk$circuits
-  .Call("walk", as.integer(n), period_s, range_s, costs_s, work_s, as.integer(draws), circuits, project_walk$steps, seed, PACKAGE = "noiselab")
+# The same noise, watched so many times as long.
+watched_longer <- function(noise, times) {
+  noise$watched_s <- noise$watched_s * times
+  noise$n_bursts <- noise$n_bursts * times
+  noise$longer <- noise$longer * times
+  noise
 }
 
-# The largest number of nodes up to which the slowdown stays below the margin (a share), Inf: at any.
-nodes_below <- function(noise, work_s, margin, most = 1e7) {
-  below <- function(n) slowdown_chain(noise, n, work_s, 80) < margin
-  if (!below(1)) return(0)
+# What the record does not exclude: bursts of `unseen_s`, as often as -log(alpha) per watched time; and how long one would watch to exclude that they
+# add the margin. `high_percent`: NA where it says only how short the record is (above the margin and twice what was seen).
+unseen_bursts <- function(noise, row, request) {
+  if (!is.finite(noise$watched_s)) return(NULL)
+  margin <- request$margin %||% usual_margin
+  cost <- function(noise) slowdown_at_any_time(noise, row$nodes, row$every_ns / 1e9, "independent", request$seed)
+  seen <- if (is.na(row$ci_high)) row$slowdown_percent else row$ci_high
+  high <- seen * cost(noise_with_unseen(noise, request$unseen_s, request$alpha)) / cost(noise)
+  list(longest_s = request$unseen_s, high_percent = if (isTRUE(high <= max(margin, 2 * seen))) high else NA_real_,
+       watch_s = -log(request$alpha / 2) * row$nodes * request$unseen_s / (margin / 100))
+}
+
+# For other rooms: what these nodes pay, percent. `unseen_high`: with bursts of `unseen_s` that the record does not exclude; NA: it says only how short the
+# record is.
+project_at <- function(noise, nodes, every_s, alpha = 0.02, unseen_s = usual_unseen_s, seed = 1) {
+  got <- project_cell(noise, nodes, every_s, "independent", alpha, seed = seed, unseen_s = unseen_s)
+  row <- data.frame(nodes = nodes, every_ns = 1e9 * every_s, slowdown_percent = 100 * got$value, ci_high = 100 * got$high)
+  list(percent = 100 * got$value, low = 100 * got$low, high = 100 * got$high, reason = got$reason, watched_s = noise$watched_s,
+       unseen_high = unseen_bursts(noise, row, list(alpha = alpha, unseen_s = unseen_s, seed = seed))$high_percent %||% 100 * got$high)
+}
+
+# The largest number of nodes up to which the upper end stays below the margin (a share); 0: one node is above it, NA: that is open, Inf: any number.
+nodes_below <- function(noise, work_s, margin, alpha = 0.02, wander = FALSE, seed = 1, unseen_s = usual_unseen_s, most = 1e7) {
+  cell <- function(n) project_cell(noise, n, work_s, "independent", alpha, wander = wander, seed = seed, unseen_s = unseen_s, effort = 0.125)
+  below <- function(n) isTRUE(cell(n)$high < margin)
+  one <- cell(1)
+  if (!isTRUE(one$high < margin)) return(if (one$low >= margin) 0 else NA_real_)
   if (isTRUE(slowdown_limit(noise, work_s) < margin)) return(Inf)
   if (below(most)) return(most)
-  ends <- c(0, log(most))
-  for (i in 1:14) {
-    middle <- mean(ends)
-    if (below(floor(exp(middle)))) ends[1] <- middle else ends[2] <- middle
+  # Linear while few nodes are hit.
+  ends <- log(c(1, most))
+  near <- log(clamp(margin / slowdown_alone(noise_load(noise)), c(1, most)))
+  tried <- near
+  for (i in 1:12) {
+    middle <- if (tried > ends[1] && tried < ends[2]) tried else mean(ends)
+    ends[if (below(floor(exp(middle)))) 1 else 2] <- middle
+    # close in on the linear guess from both sides first
+    tried <- if (i <= 3) near + c(-1, -0.5, 0.5)[i] else mean(ends)
+    if (diff(ends) < 0.02) break
   }
   floor(exp(ends[1]))
 }
 
-# The shortest period at which the upper end stays below the margin on all these nodes, steps and phases; NA: none up to a day, or no period. The
-# shortest step loses the largest share. Phases that wander are quick to compute: those that are fixed are walked only near their answer.
-shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1) {
-  if (is.na(noise$period_s)) return(NA_real_)
-  below <- function(period_s, wander) {
-    if (mean(noise$costs_s) >= period_s * 0.99) return(FALSE)
-    noise$period_s <- period_s
-    noise$rate_hz <- 1 / period_s
-    isTRUE(project_cell(noise, max(nodes), min(every_s), phase, alpha, spread_s, wander, seed)$high < margin)
+# The shortest mean time between bursts at which the upper end stays below the margin (a share) on all these nodes, steps and phases: the same bursts, less
+# often. NA: none up to a day. The shortest step loses the largest share.
+shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, unseen_s = usual_unseen_s) {
+  mean_s <- 1 / noise$rate_hz
+  below <- function(gap_s) {
+    rarer <- noise_rarer(noise, gap_s / mean_s)
+    if (noise_load(rarer) >= 0.99) return(FALSE)
+    isTRUE(project_cell(rarer, max(nodes), min(every_s), phase, alpha, spread_s, wander, seed, unseen_s = unseen_s, effort = 0.125)$high < margin)
   }
-  search <- function(ends, times, wander) {
-    if (!below(ends[2], wander)) return(NA_real_)
-    for (i in seq_len(times)) {
-      middle <- sqrt(prod(ends))
-      if (below(middle, wander)) ends[2] <- middle else ends[1] <- middle
-    }
-    ends[2]
+  ends <- c(mean(noise$costs_s), day_s)
+  if (!below(ends[2])) return(NA_real_)
+  for (i in 1:14) {
+    middle <- sqrt(prod(ends))
+    ends[if (below(middle)) 2 else 1] <- middle
+    if (ends[2] < 1.02 * ends[1]) break
   }
-  rough <- search(c(mean(noise$costs_s), day_s), 12, TRUE)
-  if (wander || phase == "common" || is.na(rough)) return(rough)
-  near <- pmin(rough * c(0.5, 2), day_s)
-  search(if (below(near[2], FALSE)) near else c(near[2], day_s), 5, FALSE)
+  ends[2]
+}
+
+# For other rooms: seconds between bursts, on average, from which on these nodes pay less than `percent`; NA: none up to a day.
+interval_below <- function(noise, nodes, every_s, percent, alpha = 0.02, unseen_s = usual_unseen_s, seed = 1) {
+  shortest_period(noise, nodes, every_s, percent / 100, "independent", alpha, seed = seed, unseen_s = unseen_s)
+}
+
+# The same bursts, so many times as rarely: time passes more slowly between what happens at once (bursts of one told period, or one activity).
+noise_rarer <- function(noise, times) {
+  noise$rate_hz <- noise$rate_hz / times
+  if (!is.na(noise$period_s)) noise$period_s <- noise$period_s * times
+  if (is.finite(noise$watched_s)) noise$watched_s <- noise$watched_s * times
+  if (!is.null(noise$records)) noise$records <- train_rarer(noise$records, times, noise$told_s %||% NA_real_)
+  noise
+}
+
+train_rarer <- function(train, times, told_s = NA_real_) {
+  record <- findInterval(seq_along(train$start_s) - 1, train$first)
+  if (is.na(told_s)) {
+    done <- node_activities(data.frame(record = record, cpu = train$cpu, start_s = train$start_s, cost_s = train$cost_s))
+    begin <- done$start_s[findInterval(train$start_s + record * (span <- max(train$length_s) + 1), done$start_s + done$record * span)]
+  } else begin <- floor(train$start_s / told_s) * told_s
+  train$start_s <- train$start_s + (times - 1) * begin
+  train$length_s <- train$length_s * times
+  train$span_s <- train$span_s * times
+  train$bursts_hz <- train$bursts_hz / times
+  train
 }
 
 project_margin <- function(rows, margin) {
-  if (any(rows$ci_low > margin)) return("fail")
+  if (any(is.na(rows$slowdown_percent) | rows$ci_low > margin)) return("fail")
   if (all(!is.na(rows$ci_high) & rows$ci_high < margin)) "pass" else "inconclusive"
 }
 
@@ -171,6 +300,7 @@ reserve_rows <- function(cores, ranks_per_node, row) {
 slowdown_alone <- function(load) load / (1 - load)
 
 largest_cost <- function(noise, n) {
+  if (is.null(noise$weights) && length(noise$costs_s) > project_design$most_costs) noise <- grouped_noise(noise)
   order <- order(noise$costs_s)
   below <- cumsum(noise_weights(noise)[order])
   sum(noise$costs_s[order] * diff(c(0, pmin(1, below)^n)))
@@ -211,10 +341,25 @@ convolved_with <- function(mass, cdf) {
 # Sums of a random number of costs: `transform` of their characteristic function.
 compound <- function(mass, transform) pmax(0, Re(stats::fft(transform(stats::fft(mass)), inverse = TRUE)) / length(mass))
 
+# What work of `work_s` is delayed by, bursts at any time, those that begin during a delay included, on the grid 0, h, ...: a column for each delay r that
+# is there when it begins, P(delay = x) = (g + r) / (g + x) P(bursts that begin within g + x take x - r). Takacs (1962) Introduction to the Theory of
+# Queues.
+delays <- function(mass, rate_hz, work_s, h, size) {
+  x <- seq(0, size - 1)
+  sums <- stats::mvfft(exp(outer(stats::fft(mass) - 1, rate_hz * (work_s + x * h))), inverse = TRUE)
+  sums <- matrix(pmax(0, Re(sums[seq_len(size), , drop = FALSE])) / length(mass), size)
+  lag <- outer(x, x, "-")
+  delay <- matrix(0, size, size)
+  there <- lag >= 0
+  delay[there] <- sums[cbind(lag[there] + 1, row(lag)[there])]
+  delay * outer(1 / (work_s + x * h), work_s + x * h)
+}
+
 # Slowdown in the long run by the chain of waits from step to step, each closed by an ideal barrier (docs/methods.md, Projection): P(W' <= x | W = w)
-# = F1(x) (F(x) - rate int_x^(x+w) S(u) du)^(n-1), F of the sum of bursts that begin within the work (one period: so many whole, and one more with a
-# probability; else compound Poisson), F1 the same in CPU time, for the rank that all waited for. `cells`: of the grid of waits.
+# = F(x) (F(x) - rate int_x^(x+w) S(u) du)^(n-1), F of what a step's work is delayed by (one period: so many bursts whole, and one more with a
+# probability). `cells`: of the grid of waits. NA: no grid has room for them.
 slowdown_chain <- function(noise, n, work_s, cells = NULL) {
+  if (is.null(noise$weights) && length(noise$costs_s) > project_design$most_costs) noise <- grouped_noise(noise)
   weights <- noise_weights(noise)
   mean_s <- sum(weights * noise$costs_s)
   load <- noise$rate_hz * mean_s
@@ -222,10 +367,13 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL) {
   if (load >= 1) return(Inf)
   if (n == 1) return(slowdown_alone(load))
   periodic <- !is.na(noise$period_s)
+  if (!periodic && noise$rate_hz * work_s > project_chain$many) return(slowdown_of_many(noise, n, work_s)$value)
   if (periodic) {
     whole <- bursts_in_step(noise, work_s, mean_s)
     rest <- work_s - whole * (noise$period_s - mean_s)
     base_s <- whole * mean_s
+    # Bursts that every node meets in every step are no wait.
+    if (whole > project_chain$many) return((whole + (1 - (1 - min(1, rest / (noise$period_s - mean_s)))^n)) * mean_s / work_s)
     far <- (whole + 1) * most
     # Of a periodic train that is thinned (a lower bound) some cycles are empty.
     full <- min(1, noise$rate_hz * noise$period_s)
@@ -236,21 +384,26 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL) {
     }
     rates <- c(1 / noise$period_s, 1 / (noise$period_s - mean_s * full))
   } else {
-    rates <- noise$rate_hz * c(1, 1 / (1 - load))
-    count <- rates[2] * work_s
-    base_s <- rates[1] * work_s * mean_s
+    count <- noise$rate_hz * work_s / (1 - load)
+    base_s <- noise$rate_hz * work_s * mean_s
     far <- min(stats::qpois(1e-7 / n, count, lower.tail = FALSE) * most,
-               count * mean_s + 12 * sqrt(count * sum(weights * noise$costs_s^2)) + 3 * most)
-    sums <- function(mass, per_s) compound(mass, function(f) exp(per_s * work_s * (f - 1)))
+               count * mean_s + 12 * sqrt(count * sum(weights * noise$costs_s^2)) / (1 - load) + 3 * most)
   }
   far <- max(far, most)
   cells <- cells %||% clamp(16 * far / mean_s, c(160, 480))
   # The largest cost on a point of the grid: most waits are that long.
   h <- most / max(1, floor(cells * most / far))
   size <- ceiling(far / h) + 2
+  if (size > project_chain$most_cells) return(NA_real_)
   mass <- on_grid(noise$costs_s, weights, h, 2 * size)
-  met <- sums(mass, rates[1])[seq_len(size)]
-  alone <- pmin(1, cumsum(sums(mass, rates[2])[seq_len(size)]))
+  if (periodic) {
+    met <- sums(mass, rates[1])[seq_len(size)]
+    alone <- pmin(1, cumsum(sums(mass, rates[2])[seq_len(size)]))
+  } else {
+    delay <- delays(mass, noise$rate_hz, work_s, h, size)
+    met <- delay[, 1]
+    alone <- pmin(1, cumsum(met))
+  }
   tail <- pmax(0, 1 - cumsum(mass[seq_len(size)])) # S on [kh, (k+1)h)
   area <- c(0, cumsum(tail * h))
   fresh <- pmax(0, seq(0, size - 1) * h - base_s)
@@ -259,8 +412,16 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL) {
   upto <- function(k) area[pmin(floor(k) + 1, size + 1)] + (k - floor(k)) * h * tail[pmin(floor(k) + 1, size)] * (k < size)
   left <- noise$rate_hz * matrix(upto(as.numeric(reach)) - area[seq_len(size)], size)
   # A burst under way comes on top of those that are met in any case.
-  base <- if (periodic) compound(mass, function(f) f^whole)[seq_len(size)] else met
-  if (base[1] < 1 - 1e-12) left <- pmin(convolved_with(base, left), 1)
+  if (periodic) {
+    base <- compound(mass, function(f) f^whole)[seq_len(size)]
+    if (base[1] < 1 - 1e-12) left <- pmin(convolved_with(base, left), 1)
+  } else {
+    # The part with a delay of about r from before is later than x by what r comes to, beyond what others are.
+    begun <- pmax(left - rbind(left[-1, , drop = FALSE], 0), 0)
+    later <- 1 - apply(delay, 2, cumsum)
+    middle <- (later + cbind(later[, -1, drop = FALSE], 1)) / 2
+    left <- pmin(pmax(middle - later[, 1], 0) %*% begun, 1)
+  }
   within <- pmin(1, cumsum(met))
   cdf <- alone * pmax(within - left, 0)^(n - 1)
   cdf[size, ] <- 1
@@ -275,26 +436,68 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL) {
   max(slowdown_alone(load), sum(p * seq(0, size - 1)) * h / work_s)
 }
 
+# `many`: bursts that a node meets in a step, from which on their sums are smooth; `most_cells`: of a grid; `points`: of a density.
+project_chain <- list(many = 50, most_cells = 1500, points = 2048)
+
+# Of many bursts in each step (docs/methods.md): `value`, and `error`, what a step may be longer by because of bursts under way when it begins. The delay
+# of a node is that of the M/G/1 queue whose busy periods have the transform that solves psi(u) = D(u + i rate (1 - psi)); the density is that transform's
+# inverse, and the step waits for the largest of n.
+slowdown_of_many <- function(noise, n, work_s) {
+  if (is.null(noise$weights)) noise <- grouped_noise(noise)
+  weights <- noise$weights
+  costs_s <- noise$costs_s
+  rate <- noise$rate_hz
+  load <- rate * sum(weights * costs_s)
+  if (load >= 1) return(list(value = Inf, error = 0))
+  mean_s <- work_s * load / (1 - load)
+  sd_s <- sqrt(work_s * rate * sum(weights * costs_s^2) / (1 - load)^3)
+  most <- max(costs_s) / (1 - load)
+  below <- mean_s - min(mean_s, 9 * sd_s)
+  above <- mean_s + 12 * sd_s + 4 * most + 8 * sum(weights * costs_s^2) / sum(weights * costs_s) / (1 - load)^2
+  points <- project_chain$points
+  width <- above - below
+  u <- 2 * pi * seq(0, points / 2) / width
+  psi <- rep(1 + 0i, length(u))
+  for (i in 1:500) {
+    new <- as.vector(exp(outer(1i * u - rate * (1 - psi), costs_s)) %*% weights)
+    done <- max(Mod(new - psi)) < 1e-10
+    psi <- new
+    if (done) break
+  }
+  phi <- exp(rate * work_s * (psi - 1) - 1i * u * below)
+  whole <- c(phi, Conj(phi[seq(points / 2, 2)]))
+  density <- pmax(0, Re(stats::fft(whole)) / points)
+  at <- below + (seq_len(points) - 1) * width / points
+  cdf <- pmin(1, cumsum(density) / sum(density))
+  largest <- sum(at * diff(c(0, cdf^n)))
+  # What is left over from before: the mean workload of a node that was done and waited.
+  left <- rate * sum(weights * costs_s^2) / 2 / (1 - load)
+  list(value = largest / work_s, error = left / work_s)
+}
+
 # What is fixed before anything is measured (Vehtari, Simpson, Gelman, Yao, Gabry 2024, Pareto smoothed importance sampling).
 tail_design <- list(share = 0.2, per_root = 3, least = 5, most_shape = 0.7, prior = 10, prior_shape = 0.5)
 
 # The tail of costs, s, as a generalised Pareto distribution: `shape` (0 exponential, 1/a Pareto of index a), `needed` (bursts that a mean over it
-# takes), `heavy` (the shape is above what so many bursts can tell, or 0.7). Zhang and Stephens (2009); Vehtari et al. (2024).
+# takes), `heavy` (the shape is above what so many bursts can tell, or 0.7), `known` (costs beyond the longest follow from those seen: by the shape, or, where
+# the costliest are alike and others are not, none is longer). Zhang and Stephens (2009); Vehtari et al. (2024).
 tail_shape <- function(costs_s) {
   n <- length(costs_s)
   m <- ceiling(min(tail_design$share * n, tail_design$per_root * sqrt(n)))
-  none <- list(shape = NA_real_, scale_s = NA_real_, threshold_s = NA_real_, n = 0, needed = NA_real_, heavy = FALSE)
+  none <- list(shape = NA_real_, scale_s = NA_real_, threshold_s = NA_real_, n = 0, needed = NA_real_, heavy = FALSE, known = FALSE)
   if (m < tail_design$least || m >= n) return(none)
   costs <- sort(costs_s)
   threshold <- costs[n - m]
   over <- costs[(n - m + 1):n] - threshold
   over <- over[over > 0]
   if (length(over) < tail_design$least || over[length(over)] < 1e-6 * threshold) return(none)
+  # All as far above: no number of them would give a shape.
+  if (over[length(over)] - over[1] <= 1e-6 * costs[n]) return(utils::modifyList(none, list(known = TRUE)))
   fit <- fit_generalised_pareto(over)
   k <- length(over)
   shape <- (fit$shape * k + tail_design$prior * tail_design$prior_shape) / (k + tail_design$prior)
   list(shape = shape, scale_s = fit$scale, threshold_s = threshold, n = k, needed = if (shape < 1) 10^(1 / (1 - max(0, shape))) else Inf,
-       heavy = shape > min(tail_design$most_shape, 1 - 1 / log10(n)))
+       heavy = shape > min(tail_design$most_shape, 1 - 1 / log10(n)), known = TRUE)
 }
 
 # `x`: ascending, above 0. The profile likelihood of theta = -shape / scale, averaged over a grid that the data set.
@@ -311,14 +514,14 @@ fit_generalised_pareto <- function(x) {
 }
 
 # `pattern$kept`: an environment with `rows` (a list of data frames: `nodes`, `every_ns`, `phase`, `noise`, `replicate`, `slowdown`) and `merged` (are these all
-# the draws there are?). `compute()`: the draws of `pattern$replicates`. `noise$role`: `recorded`, `fewer` and `more` bursts, each `cheaper`, `dearer`.
+# the draws there are?). `compute()`: the draws of `pattern$replicates`.
 keep_draws <- function(pattern, noise, n, work_s, spread_s, compute) {
   kept <- pattern$kept
   if (is.null(kept)) return(compute())
-  cell <- data.frame(nodes = n, every_ns = round(1e9 * work_s), phase = if (is.null(spread_s)) "independent" else "common", noise = noise$role)
+  cell <- data.frame(nodes = n, every_ns = round(1e9 * work_s), phase = if (is.null(spread_s)) "independent" else "common", noise = "recorded")
   if (kept$merged) {
     at <- Reduce(`&`, lapply(names(cell), function(name) kept$rows[[name]] == cell[[name]]))
-    if (!any(at)) abort_data("--merge: no draws of ", nodes_words(n), ", every ", format_time(work_s), ", phases ", cell$phase, ", bursts ", cell$noise)
+    if (!any(at)) abort_data("--merge: no draws of ", nodes_words(n), ", every ", format_time(work_s), ", phases ", cell$phase)
     return(kept$rows$slowdown[at])
   }
   draws <- compute()

@@ -4,11 +4,11 @@
 #include <R_ext/Rdynload.h>
 
 static const R_CallMethodDef calls[] = {
-    {"bursts", (DL_FUNC)&bursts, 5},
-    {"deeds", (DL_FUNC)&deeds, 9},
-    {"maxplus", (DL_FUNC)&maxplus, 10},
+    {"bursts", (DL_FUNC)&bursts, 6},
+    {"deeds", (DL_FUNC)&deeds, 10},
+    {"maxplus", (DL_FUNC)&maxplus, 11},
     {"trace_columns", (DL_FUNC)&trace_columns, 2},
-    {"walk", (DL_FUNC)&walk, 9},
+    {"walk", (DL_FUNC)&walk, 10},
     {NULL, NULL, 0},
 };
 

@@ -8,20 +8,29 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { FOR_PHASE, FOR_GAP, FOR_COST };
+enum { FOR_PHASE, FOR_GAP, FOR_COST, FOR_RECORD };
 enum { MANY_RANKS = 16384 }; /* from here on threads share the ranks of a draw, not the draws */
+
+/* Recorded bursts, as in walk.c; a rank is a node. */
+struct recorded {
+    const int *first;
+    const double *length, *share, *start, *cost;
+    int records;
+};
 
 struct noise {
     double period, range, rate; /* period 0: bursts at any time, so often on average; rate 0: none */
     const double *cost;
     int n_cost;
     uint64_t seed, draw;
+    const struct recorded *recorded; /* NULL: none; then range below 0: each rank at an offset of its own */
 };
 
 struct ranks {
     int64_t n;
     double *time, *sent;  /* when each is done; when its message of this round left it */
     double *next;         /* start of its next burst */
+    double *arrival;      /* when that came: it waits for the end of the one before it */
     uint32_t *burst;      /* the number of that */
 };
 
@@ -30,14 +39,52 @@ static double uniform(const struct noise *noise, uint64_t what, int64_t rank, ui
     return counter_uniform(noise->seed, noise->draw * 4 + what, (uint64_t)rank, number);
 }
 
+/* Start (from the draw's begin) and cost of a recorded burst of the rank, by its number. */
+static double recorded_burst(const struct noise *noise, int64_t rank, uint32_t number, double *cost)
+{
+    const struct recorded *recorded = noise->recorded;
+    int64_t whose = noise->range < 0 ? rank : 0;
+    double u = uniform(noise, FOR_RECORD, whose, 0);
+    int record = 0;
+    while (record < recorded->records - 1 && recorded->share[record] < u) record++;
+    int first = recorded->first[record], n = recorded->first[record + 1] - first;
+    *cost = 0;
+    if (n == 0) return INFINITY;
+    double length = recorded->length[record], offset = length * uniform(noise, FOR_PHASE, whose, 0);
+    uint64_t shift = 0;
+    if (noise->range >= 0) { /* hit together, by what is each one's own */
+        offset += noise->range * uniform(noise, FOR_GAP, rank, 0);
+        offset -= floor(offset / length) * length;
+        shift = (uint64_t)(n * uniform(noise, FOR_COST, rank, 0));
+    }
+    int low = 0;
+    for (int left = n; left > 0;) {
+        int half = left / 2;
+        if (recorded->start[first + low + half] < offset) {
+            low += half + 1;
+            left -= half + 1;
+        } else left = half;
+    }
+    uint64_t at = (uint64_t)low + number;
+    *cost = recorded->cost[first + (int)((at + shift) % (uint64_t)n)];
+    return recorded->start[first + (int)(at % (uint64_t)n)] + (double)(at / (uint64_t)n) * length - offset;
+}
+
 static double cost_of(const struct noise *noise, int64_t rank, uint32_t number)
 {
+    if (noise->recorded) {
+        double cost;
+        recorded_burst(noise, rank, number, &cost);
+        return cost;
+    }
     return noise->n_cost == 1 ? noise->cost[0] : noise->cost[(int)(noise->n_cost * uniform(noise, FOR_COST, rank, number))];
 }
 
 static double first_burst(const struct noise *noise, int64_t rank)
 {
+    double cost;
     if (noise->rate <= 0) return INFINITY;
+    if (noise->recorded) return recorded_burst(noise, rank, 0, &cost);
     double u = uniform(noise, FOR_PHASE, rank, 0);
     return noise->period > 0 ? noise->range * u : -log(u) / noise->rate;
 }
@@ -45,9 +92,14 @@ static double first_burst(const struct noise *noise, int64_t rank)
 /* The burst is over (it ended at `end`); the next one. */
 static void next_burst(const struct noise *noise, struct ranks *ranks, int64_t rank, double end)
 {
+    double cost;
     ranks->burst[rank]++;
-    ranks->next[rank] = noise->period > 0 ? ranks->next[rank] + noise->period :
-        end - log(uniform(noise, FOR_GAP, rank, ranks->burst[rank])) / noise->rate;
+    if (noise->recorded) ranks->next[rank] = recorded_burst(noise, rank, ranks->burst[rank], &cost);
+    else if (noise->period > 0) ranks->next[rank] += noise->period;
+    else {
+        ranks->arrival[rank] -= log(uniform(noise, FOR_GAP, rank, ranks->burst[rank])) / noise->rate;
+        ranks->next[rank] = ranks->arrival[rank] > end ? ranks->arrival[rank] : end;
+    }
 }
 
 /* When the rank has done so much work, from t on, past its bursts. */
@@ -206,6 +258,19 @@ static void doubling_step(const struct noise *noise, struct ranks *ranks, const 
     }
 }
 
+/* Of a list as R has it (first, length_s, share, start_s, cost_s); NULL where it is none. `room` is filled in. */
+static const struct recorded *recorded_of(SEXP train, struct recorded *room)
+{
+    if (isNull(train)) return NULL;
+    *room = (struct recorded){.first = INTEGER(VECTOR_ELT(train, 0)),
+                              .length = REAL(VECTOR_ELT(train, 1)),
+                              .share = REAL(VECTOR_ELT(train, 2)),
+                              .start = REAL(VECTOR_ELT(train, 3)),
+                              .cost = REAL(VECTOR_ELT(train, 4)),
+                              .records = (int)XLENGTH(VECTOR_ELT(train, 1))};
+    return room;
+}
+
 static double latest(const struct ranks *ranks)
 {
     double most = ranks->time[0];
@@ -219,7 +284,7 @@ static void begin_ranks(const struct noise *noise, struct ranks *ranks)
     for (int64_t rank = 0; rank < ranks->n; rank++) {
         ranks->time[rank] = noise->period > 0 ? noise->period : 0;
         ranks->burst[rank] = 0;
-        ranks->next[rank] = first_burst(noise, rank);
+        ranks->next[rank] = ranks->arrival[rank] = first_burst(noise, rank);
     }
 }
 
@@ -261,9 +326,10 @@ static void simulate_draw(const struct noise *noise, struct ranks *ranks, const 
 }
 
 /* A matrix: the ends of some steps, for each draw. pattern_names, bytes, work_s: of the steps, in turn; machine_s: L, o, G; noise_s: period
- * (0: none), range of phases, rate per s (0: quiet); draws: number of the first, from 0, and how many. */
+ * (0: none), range of phases, rate per s (0: quiet); draws: number of the first, from 0, and how many;
+ * train: recorded bursts, NULL: none. */
 SEXP maxplus(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP ends,
-             SEXP draws, SEXP seed)
+             SEXP draws, SEXP seed, SEXP train)
 {
     struct sequence sequence = sequence_of(pattern_names, bytes, work_s);
     struct machine machine = {REAL(machine_s)[0], REAL(machine_s)[1], REAL(machine_s)[2]};
@@ -272,22 +338,26 @@ SEXP maxplus(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_
     const double *form = REAL(noise_s), *cost = REAL(costs_s);
     const int *end = INTEGER(ends);
     uint64_t key = (uint64_t)asReal(seed);
+    struct recorded room;
+    const struct recorded *recorded = recorded_of(train, &room);
     SEXP result = PROTECT(allocMatrix(REALSXP, n_ends, count));
     double *value = REAL(result);
 #ifdef _OPENMP
 #pragma omp parallel for schedule(dynamic) reduction(|| : failed) if (ranks_n < MANY_RANKS)
 #endif
     for (int i = 0; i < count; i++) {
-        struct noise noise = {form[0], form[1], form[2], cost, n_cost, key, (uint64_t)(first + i)};
+        struct noise noise = {form[0], form[1], form[2], cost, n_cost, key, (uint64_t)(first + i), recorded};
         size_t room = (size_t)ranks_n;
-        struct ranks ranks = {ranks_n, malloc(room * sizeof(double)), malloc(room * sizeof(double)), malloc(room * sizeof(double)),
-                              malloc(room * sizeof(uint32_t))};
-        if (ranks.time && ranks.sent && ranks.next && ranks.burst) {
+        struct ranks ranks = {.n = ranks_n, .time = malloc(room * sizeof(double)), .sent = malloc(room * sizeof(double)),
+                              .next = malloc(room * sizeof(double)), .arrival = malloc(room * sizeof(double)),
+                              .burst = malloc(room * sizeof(uint32_t))};
+        if (ranks.time && ranks.sent && ranks.next && ranks.arrival && ranks.burst) {
             simulate_draw(&noise, &ranks, &sequence, &machine, end, n_ends, value + (size_t)i * (size_t)n_ends);
         } else failed = 1;
         free(ranks.time);
         free(ranks.sent);
         free(ranks.next);
+        free(ranks.arrival);
         free(ranks.burst);
     }
     UNPROTECT(1);
@@ -297,12 +367,15 @@ SEXP maxplus(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_
 
 /* What each rank does in the first draw, up to the end of step `steps`: a matrix, a row for each work and message, in the order of each
  * rank; rank -1: none. Arguments as for maxplus(). */
-SEXP deeds(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP steps, SEXP seed)
+SEXP deeds(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP steps, SEXP seed,
+           SEXP train)
 {
     struct sequence sequence = sequence_of(pattern_names, bytes, work_s);
     struct machine machine = {REAL(machine_s)[0], REAL(machine_s)[1], REAL(machine_s)[2]};
     const double *form = REAL(noise_s);
-    struct noise noise = {form[0], form[1], form[2], REAL(costs_s), (int)XLENGTH(costs_s), (uint64_t)asReal(seed), 0};
+    struct recorded room;
+    struct noise noise = {form[0], form[1], form[2], REAL(costs_s), (int)XLENGTH(costs_s), (uint64_t)asReal(seed), 0,
+                          recorded_of(train, &room)};
     int64_t p = (int64_t)asReal(n), count = asInteger(steps);
     struct record record = {NULL, 0, 0};
     for (int64_t step = 0; step < count; step++) record.rows += p * (1 + 2 * sequence.pattern[step % sequence.n]->rounds(p));
@@ -310,7 +383,8 @@ SEXP deeds(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s,
     record.value = REAL(result);
     for (int64_t i = 0; i < record.rows; i++) record.value[i] = -1;
     struct ranks ranks = {p, (double *)R_alloc((size_t)p, sizeof(double)), (double *)R_alloc((size_t)p, sizeof(double)),
-                          (double *)R_alloc((size_t)p, sizeof(double)), (uint32_t *)R_alloc((size_t)p, sizeof(uint32_t))};
+                          (double *)R_alloc((size_t)p, sizeof(double)), (double *)R_alloc((size_t)p, sizeof(double)),
+                          (uint32_t *)R_alloc((size_t)p, sizeof(uint32_t))};
     begin_ranks(&noise, &ranks);
     for (int64_t step = 0; step < count; step++) {
         int64_t i = step % sequence.n;
@@ -323,13 +397,16 @@ SEXP deeds(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s,
 
 /* The bursts of the first draw as a matrix: rank (from 0), start and cost, s, of those that begin less than `span_s` after the first step;
  * noise_s and costs_s as above. */
-SEXP bursts(SEXP n, SEXP noise_s, SEXP costs_s, SEXP span_s, SEXP seed)
+SEXP bursts(SEXP n, SEXP noise_s, SEXP costs_s, SEXP span_s, SEXP seed, SEXP train)
 {
     const double *form = REAL(noise_s);
-    struct noise noise = {form[0], form[1], form[2], REAL(costs_s), (int)XLENGTH(costs_s), (uint64_t)asReal(seed), 0};
+    struct recorded room;
+    struct noise noise = {form[0], form[1], form[2], REAL(costs_s), (int)XLENGTH(costs_s), (uint64_t)asReal(seed), 0,
+                          recorded_of(train, &room)};
     double begin = noise.period, end = begin + asReal(span_s);
     int64_t ranks_n = (int64_t)asReal(n);
     struct ranks ranks = {ranks_n, NULL, NULL, (double *)R_alloc((size_t)ranks_n, sizeof(double)),
+                          (double *)R_alloc((size_t)ranks_n, sizeof(double)),
                           (uint32_t *)R_alloc((size_t)ranks_n, sizeof(uint32_t))};
     SEXP result = R_NilValue;
     double *to = NULL;
@@ -340,7 +417,7 @@ SEXP bursts(SEXP n, SEXP noise_s, SEXP costs_s, SEXP span_s, SEXP seed)
         }
         int at = 0;
         for (int64_t rank = 0; rank < ranks_n; rank++) {
-            ranks.next[rank] = first_burst(&noise, rank);
+            ranks.next[rank] = ranks.arrival[rank] = first_burst(&noise, rank);
             ranks.burst[rank] = 0;
             while (ranks.next[rank] < end) {
                 double start = ranks.next[rank], cost = cost_of(&noise, rank, ranks.burst[rank]);

@@ -1,143 +1,303 @@
-/* Steps of equal work, each closed by an ideal barrier, over ranks that a periodic train of bursts holds up: exactly, for phases drawn at
- * random. */
+/* Steps of equal work, each closed by an ideal barrier, over nodes that walk trains of bursts: recorded ones at random
+ * offsets, or bursts that come at any time. Event by event: a node that no burst meets in a step costs nothing. */
 #include "counter.h"
 #include "project.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { FOR_PHASE, FOR_START, FOR_COST };
+enum { FOR_RECORD, FOR_OFFSET, FOR_JITTER, FOR_COSTS, FOR_GAP, FOR_COST, USES };
 
+/* What is recorded: records of nodes, one after the other, each with its bursts in the order of their starts. */
 struct train {
-    const double *start;  /* of the n bursts of one period, from 0 up, s */
-    int *before;          /* how many of them lie before each of n equal parts of `range` */
-    int n;
-    double period, range; /* s */
-    double parts_hz;      /* n / range */
-    const double *cost;   /* what bursts cost, each as likely, s */
-    int n_cost;
-    double longest;       /* of cost, s */
-    uint64_t seed, draw;
+    const int *first;           /* of each record its first burst, and behind the last one */
+    const double *length;       /* of each record, s */
+    const double *share;        /* with which a node walks it or one before it */
+    int records;
+    const double *start, *cost; /* s from the record's begin; s on the CPU */
+    const int *cpu;             /* from 0 up to cpus - 1 */
+    int cpus;
+    /* where nothing but lengths is known, records is 0: bursts at any time, `rate` per s and node; `cost`, ascending, up to which the share
+     * `share` of them lie, `costs` in all */
+    double rate;
+    int costs;
 };
 
-static int64_t cycle_of(const struct train *train, double t) { return (int64_t)(t / train->period); } /* t is never below 0 */
+struct job {
+    int64_t nodes;
+    double work, range; /* s; range of the starts of nodes that are hit together, below 0: each on its own */
+    int own_costs;      /* nodes that are hit together have costs of their own */
+    double warm, steps; /* steps before the measured ones, and in each of their two halves */
+    double span;        /* above 0: s of a half, in place of steps: what a step has beyond its end belongs to the next one */
+    double most;        /* events of a draw */
+    uint64_t seed;
+};
 
-static int part_of(const struct train *train, double u)
+/* A burst that comes next. Recorded: number `at` of the record that began at `base`; else it arrives at `base`. */
+struct node {
+    double base, start, end;
+    uint32_t at, record, shift;
+};
+
+struct event {
+    double start;
+    uint32_t node;
+};
+
+/* Of one thread. */
+struct walker {
+    const struct train *train;
+    const struct job *job;
+    uint64_t draw;
+    struct node *node;
+    struct event *heap;
+    double *done;     /* when a CPU of the node in hand is done, s */
+    uint64_t *marked; /* in which turn that was said */
+    uint64_t turn;
+    double events;
+    double stop, over; /* where the half ended by time, and what is left of the step across it */
+};
+
+static double uniform(const struct walker *w, uint64_t what, uint64_t a, uint64_t b)
 {
-    double part = u * train->parts_hz;
-    return part < train->n ? (int)part : train->n - 1;
+    return counter_uniform(w->job->seed, w->draw * USES + what, a, b);
 }
 
-/* Number of starts at or before u, a time within the period: few, or none, lie in its part. */
-static int starts_until(const struct train *train, double u)
+/* The first of n ascending values that is not below x. */
+static int lower(const double *value, int n, double x)
 {
-    int at = train->before[part_of(train, u)];
-    while (at < train->n && train->start[at] <= u) at++;
-    return at;
+    int low = 0;
+    while (n > 0) {
+        int half = n / 2;
+        if (value[low + half] < x) {
+            low += half + 1;
+            n -= half + 1;
+        } else n = half;
+    }
+    return low;
 }
 
-/* Start of the k-th burst after (k = 1, ..., n), or before (0, ..., 1 - n), time t; `cost` is its cost. */
-static double burst_from(const struct train *train, int64_t cycle, int until, int k, double *cost)
+/* Start and end of the recorded burst that `node` is at. */
+static void place(const struct walker *w, struct node *node)
 {
-    int rank = until - 1 + k, turn = rank < 0 ? -1 : rank >= train->n;
-    rank -= turn * train->n;
-    cycle += turn;
-    *cost = train->n_cost == 1 ? train->cost[0] :
-        train->cost[(int)(train->n_cost * counter_uniform(train->seed, train->draw * 4 + FOR_COST, (uint64_t)rank, (uint64_t)cycle))];
-    return (double)cycle * train->period + train->start[rank];
+    const struct train *train = w->train;
+    int first = train->first[node->record], n = train->first[node->record + 1] - first;
+    node->start = node->base + train->start[first + (int)node->at];
+    node->end = node->start + train->cost[first + (int)((node->at + node->shift) % (uint32_t)n)];
 }
 
-/* How long a step that begins at t waits for its last rank; `next`: the first start after t. Work left over after `whole` bursts that every
- * rank meets is `rest`. */
-static double wait_at(const struct train *train, double t, double rest, double *next)
+static void next_burst(const struct walker *w, struct node *node, uint64_t number)
 {
-    int64_t cycle = cycle_of(train, t);
-    int until = starts_until(train, t - (double)cycle * train->period);
-    double wait = 0, cost;
-    for (int k = 1; k <= train->n; k++) {
-        double start = burst_from(train, cycle, until, k, &cost);
-        if (k == 1) *next = start;
-        if (start - t >= rest || wait >= train->longest) break;
-        if (cost > wait) wait = cost;
+    const struct train *train = w->train;
+    if (train->records == 0) {
+        node->base -= log(uniform(w, FOR_GAP, number, node->at)) / train->rate;
+        /* what arrives during a burst waits for its end */
+        node->start = node->base > node->end ? node->base : node->end;
+        int which = lower(train->share, train->costs, uniform(w, FOR_COST, number, node->at));
+        node->end = node->start + train->cost[which < train->costs ? which : train->costs - 1];
+        node->at++;
+        return;
     }
-    for (int k = 0; k > -train->n; k--) {
-        double start = burst_from(train, cycle, until, k, &cost);
-        if (t - start >= train->longest - wait) break;
-        if (start + cost - t > wait) wait = start + cost - t;
+    if (++node->at == (uint32_t)(train->first[node->record + 1] - train->first[node->record])) {
+        node->at = 0;
+        node->base += train->length[node->record];
     }
-    return wait;
+    place(w, node);
 }
 
-static double walk_draw(struct train *train, double work, double circuits, double steps_least, double *starts)
+static void begin_node(const struct walker *w, struct node *node, uint64_t number)
 {
-    double sum = 0;
-    for (int i = 0; i <= train->n; i++) {
-        sum -= log(counter_uniform(train->seed, train->draw * 4 + FOR_PHASE, (uint64_t)i, 0));
-        if (i < train->n) starts[i] = sum;
+    const struct train *train = w->train;
+    memset(node, 0, sizeof *node);
+    if (train->records == 0) {
+        node->end = -INFINITY;
+        next_burst(w, node, number);
+        return;
     }
-    for (int i = 0; i < train->n; i++) starts[i] *= train->range / sum;
-    train->start = starts;
-    for (int part = 0, i = 0; part < train->n; part++) {
-        while (i < train->n && part_of(train, starts[i]) < part) i++;
-        train->before[part] = i;
+    int together = w->job->range >= 0;
+    uint64_t whose = together ? 0 : number;
+    int record = lower(train->share, train->records, uniform(w, FOR_RECORD, whose, 0));
+    node->record = (uint32_t)(record < train->records ? record : train->records - 1);
+    int first = train->first[node->record], n = train->first[node->record + 1] - first;
+    if (n == 0) {
+        node->start = node->end = INFINITY;
+        return;
     }
+    double length = train->length[node->record], offset = length * uniform(w, FOR_OFFSET, whose, 0);
+    if (together) offset += w->job->range * uniform(w, FOR_JITTER, number, 0);
+    if (together && w->job->own_costs) node->shift = (uint32_t)(n * uniform(w, FOR_COSTS, number, 0));
+    offset -= floor(offset / length) * length;
+    node->base = -offset;
+    node->at = (uint32_t)lower(train->start + first, n, offset);
+    if (node->at == (uint32_t)n) {
+        node->at = 0;
+        node->base += length;
+    }
+    place(w, node);
+}
 
-    double mean = 0;
-    for (int i = 0; i < train->n_cost; i++) mean += train->cost[i] / train->n_cost;
-    double whole = ceil(work / (train->period - mean) - 1e-9) - 1;
-    if (whole < 0) whole = 0;
-    double rest = work - whole * (train->period - mean), step = work + whole * mean;
-    double t = train->period * (1 + counter_uniform(train->seed, train->draw * 4 + FOR_START, 0, 0));
-    double least = circuits * train->period > steps_least * work ? circuits * train->period : steps_least * work;
-    double warm = t + least / 4, end = warm + least, from = 0, steps = 0;
-    int measuring = 0;
-    while (t < end) {
-        if (!measuring && t >= warm) {
-            measuring = 1;
-            from = t;
-            steps = 0;
+static void sift_down(struct event *heap, int64_t n, int64_t at)
+{
+    struct event moved = heap[at];
+    for (int64_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && heap[child + 1].start < heap[child].start) child++;
+        if (heap[child].start >= moved.start) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moved;
+}
+
+static int cpu_of(const struct train *train, const struct node *node)
+{
+    return train->records == 0 || train->cpus == 1 ? 0 : train->cpu[train->first[node->record] + (int)node->at];
+}
+
+/* When the node is done that begins its work at t: when the last of its CPUs is. Those that are done let bursts pass. `node` is at the
+ * first burst that is not over then. */
+static double work_of_node(struct walker *w, struct node *node, uint64_t number, double t)
+{
+    double least = t + w->job->work, last = least;
+    w->turn++;
+    struct node ahead = *node, stop = *node;
+    int stopped = 0;
+    while (ahead.start < last && w->events <= w->job->most) {
+        w->events++;
+        if (ahead.end > t) {
+            int cpu = cpu_of(w->train, &ahead);
+            double done = w->marked[cpu] == w->turn ? w->done[cpu] : least;
+            if (ahead.start < done) {
+                done += ahead.end - (ahead.start > t ? ahead.start : t);
+                w->done[cpu] = done;
+                w->marked[cpu] = w->turn;
+                if (done > last) last = done;
+            } else if (!stopped) { /* it may be under way when the next step begins */
+                stop = ahead;
+                stopped = 1;
+            }
         }
-        double next, wait = wait_at(train, t, rest, &next);
-        /* where nothing comes for a while, steps go by at once */
-        double many = wait > 0 || whole > 0 ? 1 : floor((next - t) / work);
-        double stop = measuring ? end : warm;
-        if (many > 1 && t + many * work > stop) many = floor((stop - t) / work);
-        if (many < 1) many = 1;
-        t += many * step + wait;
-        steps += many;
+        next_burst(w, &ahead, number);
     }
-    return (t - from) / (steps * work) - 1;
+    *node = stopped ? stop : ahead;
+    return last;
 }
 
-/* Slowdowns, a share, one for each draw of the phases. n: ranks; range_s: phases lie within it; costs_s: as likely each; work_s: of a
- * step. */
-SEXP walk(SEXP n, SEXP period_s, SEXP range_s, SEXP costs_s, SEXP work_s, SEXP draws, SEXP circuits, SEXP steps, SEXP seed)
+/* When the step ends that begins at t, for the last node. */
+static double step_from(struct walker *w, double t)
 {
-    int count = asInteger(draws), ranks = asInteger(n), n_cost = (int)XLENGTH(costs_s), failed = 0;
-    const double *cost = REAL(costs_s);
-    double period = asReal(period_s), range = asReal(range_s), work = asReal(work_s), turns = asReal(circuits), least = asReal(steps);
-    double longest = 0;
-    for (int i = 0; i < n_cost; i++)
-        if (cost[i] > longest) longest = cost[i];
-    uint64_t key = (uint64_t)asReal(seed);
-    SEXP result = PROTECT(allocVector(REALSXP, count));
+    struct event *heap = w->heap;
+    double undisturbed = t + w->job->work, end = undisturbed;
+    while (heap[0].start < undisturbed && w->events <= w->job->most) {
+        struct node *node = &w->node[heap[0].node];
+        while (node->end <= t) {
+            next_burst(w, node, heap[0].node);
+            w->events++;
+        }
+        double done = node->start < undisturbed ? work_of_node(w, node, heap[0].node, t) : undisturbed;
+        if (done > end) end = done;
+        heap[0].start = node->start > done ? node->start : done;
+        sift_down(heap, w->job->nodes, 0);
+    }
+    return end;
+}
+
+/* Slowdown in two halves of the walk, a share; NAN: too many events. */
+static void walk_draw(struct walker *w, double *halves)
+{
+    const struct job *job = w->job;
+    struct event *heap = w->heap;
+    int64_t n = job->nodes;
+    for (int64_t i = 0; i < n; i++) {
+        begin_node(w, &w->node[i], (uint64_t)i);
+        heap[i] = (struct event){w->node[i].start, (uint32_t)i};
+    }
+    for (int64_t i = n / 2; i-- > 0;) sift_down(heap, n, i);
+    double t = 0;
+    w->events = 0;
+    for (int part = -1; part < 2; part++) {
+        int by_time = part >= 0 && job->span > 0;
+        double from = t, steps = 0;
+        double left = part < 0 ? job->warm : job->steps, stop = by_time ? (part == 0 ? t : w->stop) + job->span : INFINITY;
+        if (by_time) steps = part == 0 ? 0 : w->over;
+        while (by_time ? t < stop : left > 0) {
+            double begin = t, many = 1;
+            if (heap[0].start >= t + job->work) { /* nothing comes for a while: steps go by at once */
+                many = floor((heap[0].start - t) / job->work);
+                double most = by_time ? ceil((stop - t) / job->work) : left;
+                if (many > most) many = most;
+                if (many < 1) many = 1;
+                t += many * job->work;
+            } else t = step_from(w, t);
+            left -= many;
+            steps += many;
+            if (by_time && t > stop) { /* of the last of these steps only a part lies within */
+                double last = many > 1 ? t - job->work : begin, within = (stop - last) / (t - last);
+                steps -= 1 - within;
+                w->over = 1 - within;
+            } else w->over = 0;
+            if (w->events > job->most) {
+                halves[0] = halves[1] = NAN;
+                return;
+            }
+        }
+        w->stop = stop;
+        if (part >= 0) halves[part] = (by_time ? job->span : t - from) / (steps * job->work) - 1;
+    }
+}
+
+/* A matrix: slowdowns, a share, in both halves of a walk, a column for each draw. first, length_s, share, start_s, cost_s,
+ * cpu: as in struct train; rate_hz: 0 where there are records; job: nodes, work and range in s, own costs, steps to warm up,
+ * steps of a half, most events of a draw, s of a half (0: by steps); draws: the number of the first, from 0, and how many. */
+SEXP walk(SEXP first, SEXP length_s, SEXP share, SEXP start_s, SEXP cost_s, SEXP cpu, SEXP rate_hz, SEXP job_form, SEXP draws,
+          SEXP seed)
+{
+    const double *form = REAL(job_form);
+    double rate = asReal(rate_hz);
+    struct train train = {.first = INTEGER(first),
+                          .length = REAL(length_s),
+                          .share = REAL(share),
+                          .records = rate > 0 ? 0 : (int)XLENGTH(length_s),
+                          .start = REAL(start_s),
+                          .cost = REAL(cost_s),
+                          .cpu = INTEGER(cpu),
+                          .cpus = 1,
+                          .rate = rate,
+                          .costs = (int)XLENGTH(cost_s)};
+    for (R_xlen_t i = 0; i < XLENGTH(cpu); i++)
+        if (train.cpu[i] >= train.cpus) train.cpus = train.cpu[i] + 1;
+    struct job job = {.nodes = (int64_t)form[0],
+                      .work = form[1],
+                      .range = form[2],
+                      .own_costs = form[3] > 0,
+                      .warm = form[4],
+                      .steps = form[5],
+                      .most = form[6],
+                      .span = form[7],
+                      .seed = (uint64_t)asReal(seed)};
+    int begin = INTEGER(draws)[0], count = INTEGER(draws)[1], failed = 0;
+    SEXP result = PROTECT(allocMatrix(REALSXP, 2, count));
     double *value = REAL(result);
 #ifdef _OPENMP
 #pragma omp parallel for schedule(dynamic) reduction(|| : failed)
 #endif
     for (int i = 0; i < count; i++) {
-        double *starts = malloc((size_t)ranks * sizeof *starts);
-        int *before = malloc((size_t)ranks * sizeof *before);
-        struct train train = {.before = before, .n = ranks, .period = period, .range = range, .parts_hz = ranks / range,
-                              .cost = cost, .n_cost = n_cost, .longest = longest, .seed = key,
-                              .draw = (uint64_t)i};
-        if (starts && before) value[i] = walk_draw(&train, work, turns, least, starts);
+        size_t nodes = (size_t)job.nodes, cpus = (size_t)train.cpus;
+        struct walker walker = {.train = &train,
+                                .job = &job,
+                                .draw = (uint64_t)(begin + i),
+                                .node = malloc(nodes * sizeof(struct node)),
+                                .heap = malloc(nodes * sizeof(struct event)),
+                                .done = malloc(cpus * sizeof(double)),
+                                .marked = calloc(cpus, sizeof(uint64_t))};
+        if (walker.node && walker.heap && walker.done && walker.marked) walk_draw(&walker, value + 2 * (size_t)i);
         else failed = 1;
-        free(starts);
-        free(before);
+        free(walker.node);
+        free(walker.heap);
+        free(walker.done);
+        free(walker.marked);
     }
     UNPROTECT(1);
-    if (failed) error("no memory for %d ranks", ranks);
+    if (failed) error("no memory for %.0f nodes", form[0]);
     return result;
 }

@@ -31,3 +31,40 @@ project() { "$BIN/noiselab" project "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
     OMP_NUM_THREADS=3 project --burst 2.5ms --period 100ms --json
     cmp "$BATS_TEST_TMPDIR/stdout" "$BATS_TEST_TMPDIR/one"
 }
+
+# at_once CPUS SECONDS: a trace of as many CPUs, all stopped for 1 ms at the same moments, one a second on average
+at_once() {
+    awk -v cpus="$1" -v seconds="$2" 'BEGIN {
+        print "# span_ns: " seconds "000000000"
+        for (at = 0; (at += 0.001 - 0.999 * log(1 - (x = (x * 16807 + 11) % 2147483647) / 2147483647)) < seconds; )
+            for (cpu = 0; cpu < cpus; cpu++) printf "%.0f\t1000000\t%d\t-\tdaemon\n", 1e9 * at, cpu
+    }'
+}
+
+@test "a trace of 16 CPUs that are stopped at once costs 1,000 nodes what one of them costs, not 16 times that" {
+    at_once 16 2400 >"$BATS_TEST_TMPDIR/16.trace"
+    project --trace "$BATS_TEST_TMPDIR/16.trace" --nodes 1,1000 --every 1ms --json
+    # a simulation that shares no line with this one has 74 %
+    jq -e '.projections | map(select(.phase == "independent")) | .[0].slowdown_percent as $one | .[1] |
+        .slowdown_percent > 70 and .slowdown_percent < 78 and .ci_low < 74 and .ci_low > 60 and $one > 0.08 and $one < 0.12' "$BATS_TEST_TMPDIR/stdout"
+    # 2 CPUs: the same
+    at_once 2 2400 >"$BATS_TEST_TMPDIR/2.trace"
+    project --trace "$BATS_TEST_TMPDIR/2.trace" --nodes 1000 --every 1ms --json
+    jq -e '.projections[0].slowdown_percent | . > 70 and . < 78' "$BATS_TEST_TMPDIR/stdout"
+}
+
+@test "bursts without number, and a trace in the wrong unit, are answered in 1 GiB, or refused" {
+    ulimit -v 1048576
+    export OMP_NUM_THREADS=2
+    # 20,000 bursts in each step: 4.17 % on one node, and little more on many
+    project --burst 2us:random=yes --period 50us --every 1s --nodes 1,1000 --json
+    jq -e '.projections | map(select(.phase == "independent").slowdown_percent) | .[0] > 4.16 and .[0] < 4.18 and .[1] > 4.2 and .[1] < 4.4' "$BATS_TEST_TMPDIR/stdout"
+    # 12 us each ms, but in ns; and bursts that leave no time
+    printf '%s\n' "# span_ns: 5000" "0	12" "1000	12" "2000	12" "3000	12" "4000	12" >"$BATS_TEST_TMPDIR/units.trace"
+    printf '%s\n' "0	12000000" "12000000	12000000" >"$BATS_TEST_TMPDIR/full.trace"
+    for name in units full; do
+        run project --trace "$BATS_TEST_TMPDIR/$name.trace"
+        [ "$status" = 2 ] || [ "$status" = 3 ]
+        [ "$(wc -l <"$ERR")" = 1 ]
+    done
+}
