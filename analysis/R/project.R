@@ -272,7 +272,9 @@ train_rarer <- function(train, times, told_s = NA_real_) {
   record <- findInterval(seq_along(train$start_s) - 1, train$first)
   if (is.na(told_s)) {
     done <- node_activities(data.frame(record = record, cpu = train$cpu, start_s = train$start_s, cost_s = train$cost_s))
-    begin <- done$start_s[findInterval(train$start_s + record * (span <- max(train$length_s) + 1), done$start_s + done$record * span)]
+    span <- max(train$length_s) + 1
+    # (a start is found in spite of what is lost in the sums)
+    begin <- done$start_s[findInterval(train$start_s + record * span + 1e-8, done$start_s + done$record * span)]
   } else begin <- floor(train$start_s / told_s) * told_s
   train$start_s <- train$start_s + (times - 1) * begin
   train$length_s <- train$length_s * times

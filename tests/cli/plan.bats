@@ -51,6 +51,9 @@ at_once() {
     at_once 2 2400 >"$BATS_TEST_TMPDIR/2.trace"
     project --trace "$BATS_TEST_TMPDIR/2.trace" --nodes 1000 --every 1ms --json
     jq -e '.projections[0].slowdown_percent | . > 70 and . < 78' "$BATS_TEST_TMPDIR/stdout"
+    run project --trace "$BATS_TEST_TMPDIR/2.trace" --nodes 1000 --every 1ms --margin 1
+    [ "$status" = 1 ]
+    grep -q '^Margin of 1 %: fail' "$BATS_TEST_TMPDIR/stdout"
 }
 
 @test "bursts without number, and a trace in the wrong unit, are answered in 1 GiB, or refused" {

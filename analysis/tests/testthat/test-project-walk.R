@@ -73,3 +73,21 @@ test_that("bursts of 10 ms on 1,000 nodes that are recorded as lengths alone cos
   expect_equal(slowdown_of(node_noise("lengths", costs, NA, rate_hz = 1, watched_s = 2000), 200, 1e-3), walked, tolerance = 0.04)
   expect_equal(100 * slowdown_chain(node_noise("lengths", costs, NA, rate_hz = 1), 200, 1e-3), walked, tolerance = 0.1)
 })
+
+test_that("bursts that come more rarely cost less, and how rarely is found where the upper end stays below", {
+  at <- any_time(5, 600, 9)
+  costs <- with_seed(9, stats::rexp(3000, 1e4))
+  record <- record_of(rep(at, 2), rep(costs, 2), 600, rep(1:2, each = 3000))
+  rarer <- noise_rarer(record, 3)
+  expect_equal(slowdown_of(rarer, 50, 1e-3), slowdown_of(record, 50, 1e-3) / 3, tolerance = 0.1)
+  expect_equal(rarer$records$start_s[1:2], rep(3 * at[1], 2))
+  # some 2.4 % at five a second: 50 nodes, 100 us each
+  gap_s <- interval_below(record, 50, 1e-3, 1)
+  expect_gt(gap_s, 0.42)
+  expect_lt(gap_s, 0.65)
+  expect_lt(project_at(noise_rarer(record, gap_s / 0.2), 50, 1e-3)$high, 1.1)
+  # Samples of two bursts each half second, as their period was told: what lies within one stays together.
+  beats <- rep(0:99 * 0.5, each = 2) + c(0.1, 0.103)
+  told <- node_train("told", data.frame(record = 1, start_s = beats, stop_s = beats + 1e-3), data.frame(node = 1, seconds = 50), period_s = 0.5)
+  expect_equal(noise_rarer(told, 2)$records$start_s[1:4], c(0.1, 0.103, 1.1, 1.103))
+})
