@@ -168,7 +168,7 @@ static const struct nl_option rows[] = {
      .wanted = "a number of bursts from 2 to 1000", .of = "pattern", OF_PATTERNS(NG_SHAPE_GROUP, 0)},
     {"spacing", "TIME", "bursts: from one burst of a group to the next (default a tenth of the period)", 2, AT(DURATION, shape.spacing_ns),
      .of = "pattern", OF_PATTERNS(NG_SHAPE_GROUP, 0)},
-    {"replay", "FILE", "replay: the trace, lines start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind]]", 2, AT(TEXT, replay),
+    {"replay", "FILE", "replay: the trace, lines start_ns<TAB>duration_ns[<TAB>cpu[<TAB>kind]], or of selfish, LogGOPSim, osnoise", 2, AT(TEXT, replay),
      .wanted = "the path of a trace", OF_PATTERNS(NG_SHAPE_TRACE, 0)},
     {"scale-period", "FACTOR", "replay: stretches the times between bursts", 2, AT(NUMBER, shape.scale_period), FACTOR, .of = "pattern",
      OF_PATTERNS(NG_SHAPE_TRACE, 0)},

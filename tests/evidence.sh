@@ -60,6 +60,9 @@ proofs() {
     proof test_long test-long.csv 'make test-long SECONDS="$((seconds > 0 ? seconds : 1000000))"' \
         'All tests pass at their full length' \
         'kernels, MPI libraries and compilers that were not there'
+    proof matrix matrix.csv 'make test-matrix' \
+        'Unit and command-line tests pass with Open MPI 4.1, Open MPI 5 and MPICH, each by gcc and clang' \
+        'libraries of vendors (Cray, Intel), and networks other than of one machine'
     proof test_suites test-suites.csv '' \
         'All tests of a change take twelve minutes on two CPUs' \
         'whether they pass: that is what `make test` says'
@@ -158,6 +161,12 @@ test_long() {
                 if (failed[s]) bad = bad (bad ? ", " : ": ") s " (" version[s] ")" }
             printf "%d suites, each as it ran last (of %d versions): %d passed, %d skipped, %d failed%s; %d s.\n", n, versions, p, k, f, bad, t
         }'
+}
+# of each combination as it ran last
+matrix() {
+    awk -F , '{ if (!($1 in passed)) name[++n] = $1; library[$1] = $2; passed[$1] = $3; failed[$1] = $4; skipped[$1] = $5; version[$1] = $7 }
+        END { for (i = 1; i <= n; i++) { c = name[i]; printf "%s%s (%s, at %s): %d passed, %d failed, %d skipped", i > 1 ? "; " : "", c, library[c], version[c], passed[c], failed[c], skipped[c] }
+            print "." }'
 }
 test_suites() { awk -F , '{ n += $2; s += $3; c += $4 } END { printf "%d suites, %d s one after the other, %d s of CPU time.\n", n, s, c }'; }
 

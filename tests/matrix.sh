@@ -4,6 +4,8 @@
 # TAP, one test per combination; what they print goes to build/matrix/NAME.log. The last line is "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.." || exit 2
+# shellcheck source=tests/evidence-row.sh
+. tests/evidence-row.sh
 build=${NOISELAB_BUILD:-build}
 folder=$PWD/$build/matrix
 
@@ -104,6 +106,9 @@ tests_of() {
     linked "$1" after >>"$folder/$1.tap"
 }
 
+# library_version: what the mpirun that is tested says of itself, without commas
+library_version() { "$mpirun" --version 2>&1 | sed -nE 's/.*(Open MPI\)?) ([0-9][0-9.]*).*/Open MPI \2/p; s/^ *Version: *([0-9][0-9.a-z]*).*/MPICH \1/p' | head -n 1; }
+
 # combination NUMBER NAME: one line of TAP
 combination() {
     local results=$folder/$2.tap skipped passed failed line
@@ -121,6 +126,9 @@ combination() {
     (tests_of "$2") >>"$log" 2>&1
     skipped=$(grep -ciE '^ok .*# *skip' "$results")
     passed=$(($(grep -cE '^ok ' "$results") - skipped)) failed=$(grep -cE '^not ok' "$results")
+    # tests failed: a row says so, too
+    evidence_row matrix 'make test-matrix: unit and command-line tests by MPI library and compiler' combination,library,passed,failed,skipped,seconds "$2" \
+        "$(library_version)" "$passed" "$failed" "$skipped" "$SECONDS"
     line="$1 - $2: $passed passed, $failed failed, $skipped skipped; $SECONDS s"
     if [ "$failed" = 0 ] && [ "$passed" -gt 0 ]; then echo "ok $line" && return; fi
     echo "not ok $line"

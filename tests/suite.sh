@@ -78,7 +78,7 @@ counts_of_make() {
 
 # sweep FILE: what killed ranks of this user have left in shared memory since FILE was made, and no process maps any more
 sweep() {
-    find /dev/shm -maxdepth 1 -type f -user "$(id -u)" -newer "$1" \( -name '*_segment.*' -o -name 'mpich_shar_tmp*' \) 2>/dev/null | while read -r segment; do
+    find /dev/shm -maxdepth 1 -type f -user "$(id -u)" -newer "$1" \( -name '*_segment.*' -o -name 'mpich_shar_tmp*' -o -name 'mpich_shm_*' \) 2>/dev/null | while read -r segment; do
         grep -qsF -- "$segment" /proc/[0-9]*/maps || rm -f "$segment"
     done
 }

@@ -67,11 +67,13 @@ level() { env -i PATH="$(echo "$PATH" | tr ':' '\n' | grep -v bats-core | paste 
 }
 
 @test "what killed ranks leave in shared memory goes with the suite, also where that is ended; what is in use, and others', stays" {
-    local own=/dev/shm/noiselab-harness_segment.$$ used=/dev/shm/noiselab-used_segment.$$ old=/dev/shm/noiselab-old_segment.$$
+    local own=/dev/shm/noiselab-harness_segment.$$ mpich=/dev/shm/mpich_shm_noiselab$$ used=/dev/shm/noiselab-used_segment.$$ old=/dev/shm/noiselab-old_segment.$$
     [ -w /dev/shm ] || skip 'there is no /dev/shm'
     touch -d '1 hour ago' "$old"
-    printf '@test "killed" { : >%s; }\n' "$own" >"$TREE/tests/cli/one.bats"
+    # of Open MPI 4 and 5, and of MPICH 5
+    printf '@test "killed" { : >%s; : >%s; }\n' "$own" "$mpich" >"$TREE/tests/cli/one.bats"
     run -0 level cli
+    [ ! -e "$mpich" ]
     [ ! -e "$own" ]
     [ -e "$old" ]
     rm "$old"
