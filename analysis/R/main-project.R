@@ -10,7 +10,7 @@ project_options <- function() list(
   option("period", "TIME", "how often bursts come (of records: where they are too short to show it)"),
   option("profile", "DIR", "--every as in this run of noiselab profile (itself as DIR: its own)"),
   option("level", "PERCENT", "of a campaign with loads: this level (default: the highest)"),
-  option("margin", "PERCENT", "is the slowdown below this on all these nodes? Decides the exit status"),
+  option("margin", "PERCENT", "is the slowdown below this on all these nodes (1%:nodes=1000,every=1ms: on so many)? Decides the exit status"),
   option("reserve", "LIST:of=N", "numbers of cores left free of N on each node, such as 1,2:of=64: what that costs and saves"),
   option("phase-spread", "TIME", "where all nodes are hit at the same moment: by so much apart (default 0)"),
   option("wander", help = "periods differ between nodes, so that phases wander (else they are fixed for a run)"),
@@ -92,7 +92,10 @@ asked_projection <- function(operands, values) {
     request$pattern$sequence <- program$sequence
   }
   projection <- make_projection(noise, request)
-  projection$handed_on <- handed_on(projection, c(values, if (is.null(values$every)) list(every = paste0(sprintf("%.17g", 1e9 * request$every_s), "ns", collapse = ","))))
+  projection$handed_on <- handed_on(projection, c(
+    values, if (is.null(values$nodes)) list(nodes = paste(sprintf("%.0f", request$nodes), collapse = ",")),
+    if (is.null(values$every)) list(every = paste0(sprintf("%.17g", 1e9 * request$every_s), "ns", collapse = ","))
+  ))
   projection
 }
 
@@ -128,6 +131,13 @@ campaign_program <- function(dirs) {
 }
 
 project_request <- function(values) {
+  margin <- margin_request(values$margin)
+  if (isTRUE(margin$at_scale)) {
+    twice <- intersect(c("nodes", "every"), names(values))
+    if (length(twice) > 0) abort_usage("--margin: '", values$margin, "' says how many nodes there are, and how often they synchronise: leave out --", twice[1])
+    values$nodes <- sprintf("%.0f", margin$nodes)
+    values$every <- sprintf("%.17gs", margin$every_s)
+  }
   nodes <- list_option(values$nodes, "--nodes", function(text, name) whole_option(text, name)) %||% c(1, 100, 1000, 10000)
   every <- list_option(values$every, "--every", duration_option) %||% c(1e-4, 1e-3, 1e-2, 1e-1)
   reserve <- keyed_option("reserve", values$reserve, "of")
@@ -135,7 +145,7 @@ project_request <- function(values) {
   cores <- list_option(reserve$value, "--reserve", function(text, name) whole_option(text, name))
   if (!is.null(cores) && is.null(ranks)) abort_usage("--reserve: of how many? (try --reserve 1,2:of=64)")
   if (any(cores >= ranks)) abort_usage("--reserve: ", max(cores), " of ", ranks, " cores leave no rank")
-  list(pattern = pattern_request(values), nodes = nodes, every_s = every, margin = margin_option(values$margin), ranks_per_node = ranks, reserve = cores,
+  list(pattern = pattern_request(values), nodes = nodes, every_s = every, margin = margin$percent, ranks_per_node = ranks, reserve = cores,
        spread_s = duration_option(values[["phase-spread"]], "--phase-spread") %||% 0, wander = isTRUE(values$wander),
        unseen_s = duration_option(values$unseen, "--unseen") %||% usual_unseen_s, alpha = 2 * alpha_option(values$alpha),
        seed = whole_option(values$seed, "--seed") %||% 1, period_s = duration_option(values$period, "--period") %||% NA_real_)

@@ -519,6 +519,16 @@ test_that("a margin decides the exit status", {
   expect_identical(c(of("1", "--wander")$status, of("3", "--wander")$status, of("2.1")$status), c(1L, 0L, 3L))
 })
 
+test_that("a margin on so many nodes says which slowdown is meant", {
+  of <- function(...) project_of("--burst", "33us", "--period", "1s", "--margin", ...)
+  got <- of("3%:nodes=1000,every=1ms")
+  expect_identical(got$status, 0L)
+  expect_match(paste(got$out, collapse = " "), "on 1,000 nodes that synchronises every 1 ms by 2.*Margin of 3 %: pass")
+  expect_identical(of("1%:nodes=1000,every=1ms")$status, 1L)
+  expect_match(of("1%:nodes=1000,every=1ms", "--nodes", "10")$err, "leave out --nodes")
+  expect_identical(of("1%:nodes=1000")$status, 2L)
+})
+
 test_that("a trace is projected as it was recorded, of one task or all", {
   file <- tempfile()
   on.exit(unlink(file))
