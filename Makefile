@@ -78,6 +78,10 @@ LIBRARY := $(BUILD)/lib/noiselab/libnoiselab-profile.so
 R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-project noiselab-plot noiselab-compare
 SCRIPTS := noiselab noiselab-run noiselab-node-health $(R_PROGRAMS)
 LIBEXEC := $(filter-out node-health.sh,$(notdir $(wildcard experiments/*.sh experiments/*.sbatch)))
+# what noiselab run is, and the Python whose bytecode lies beside it: a campaign begins without compiling
+RUNNER := $(wildcard experiments/noiselab_run/*.py)
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3 /usr/libexec/platform-python) python3)
+bytecode = $(PYTHON) -I -m compileall -q -f --invalidation-mode checked-hash $(1) || $(PYTHON) -I -m compileall -q -f $(1)
 PRESETS := $(wildcard noisegen/presets/*)
 R_LIB := $(BUILD)/lib/noiselab/R
 # analysis/src/common is a link to common/: copies follow it
@@ -166,7 +170,7 @@ $(BUILD)/share/noiselab/presets/%: noisegen/presets/%
 	@mkdir -p $(@D)
 	@install -m 644 $< $@
 
-scripts: $(SCRIPTS:%=$(BUILD)/bin/%) $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) $(BUILD)/libexec/noiselab/noiselab-sh
+scripts: $(SCRIPTS:%=$(BUILD)/bin/%) $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) $(BUILD)/libexec/noiselab/noiselab-sh $(BUILD)/libexec/noiselab/noiselab_run/compiled
 
 $(R_PROGRAMS:%=$(BUILD)/bin/%): analysis/exec/noiselab-r.sh
 # a health checker calls it by itself, on nodes that have nothing else of noiselab
@@ -183,6 +187,13 @@ $(BUILD)/libexec/noiselab/%.sbatch: experiments/%.sbatch experiments/command/bat
 $(BUILD)/libexec/noiselab/%: experiments/%
 	@mkdir -p $(@D)
 	install -m 644 $< $@
+
+# files that are gone are not left in it; where there is no Python it is compiled whenever it runs
+$(BUILD)/libexec/noiselab/noiselab_run/compiled: $(RUNNER)
+	@rm -rf $(@D) && mkdir -p $(@D)
+	install -m 644 $^ $(@D)
+	@$(call bytecode,$(@D)) || echo "$(PYTHON): noiselab run is not compiled" >&2
+	@touch $@
 
 # every command, option and operation, from the programs' own tables: for `noiselab help`, man pages and the completion of shells
 WORDS := $(BUILD)/share/noiselab/words.tsv
@@ -383,6 +394,9 @@ install: all install-programs ## install under PREFIX (with DESTDIR for packages
 	install -m 755 $(SCRIPTS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) $(DESTDIR)$(PREFIX)/libexec/noiselab
 	install -m 755 $(BUILD)/libexec/noiselab/noiselab-sh $(DESTDIR)$(PREFIX)/libexec/noiselab
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/noiselab/noiselab_run && install -d $(DESTDIR)$(PREFIX)/libexec/noiselab/noiselab_run
+	install -m 644 $(RUNNER) $(DESTDIR)$(PREFIX)/libexec/noiselab/noiselab_run
+	$(call bytecode,$(DESTDIR)$(PREFIX)/libexec/noiselab/noiselab_run) || true
 	cp -R $(R_LIB)/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab/R/
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(WORDS) $(DESTDIR)$(PREFIX)/share/noiselab

@@ -20,6 +20,7 @@ build|bats|command -v bats|bats|bats|bats|bats
 build|shellcheck|command -v shellcheck|shellcheck|ShellCheck|ShellCheck|shellcheck
 build|jq|command -v jq|jq|jq|jq|jq
 build|ip and nsenter|command -v ip && command -v nsenter|iproute2 util-linux|iproute util-linux|iproute2 util-linux|iproute2
+build|Python|has_python|python3|python3|python3|python
 build|lscpu|command -v lscpu|util-linux|util-linux|util-linux|util-linux
 build|ps|command -v ps|procps|procps-ng|procps|procps
 build|R|command -v Rscript|r-base-core|R-core|R-base|r
@@ -40,6 +41,8 @@ agents|top|command -v top|procps|procps-ng|procps|procps
 agents|stress-ng|command -v stress-ng|stress-ng|stress-ng|stress-ng|stress-ng
 agents|curl|command -v curl|curl|curl|curl|curl
 agents|localedef|command -v localedef && test -e /usr/share/i18n/locales/de_DE|locales|glibc-locale-source|glibc-i18ndata|-
+agents|mypy|command -v mypy|mypy|python3-mypy|python3-mypy|py-mypy
+agents|pyflakes|command -v pyflakes3|pyflakes3|python3-pyflakes|python3-pyflakes|py-pyflakes
 agents|jsonschema (Python)|python3 -c 'import jsonschema'|python3-jsonschema|python3-jsonschema|python3-jsonschema|py-jsonschema
 agents|LIKWID|command -v likwid-perfctr|likwid|likwid|likwid|likwid
 agents|clang|command -v clang|clang|clang|clang|llvm
@@ -64,6 +67,8 @@ has_r() { command -v Rscript >/dev/null && Rscript --vanilla -e "quit(status = !
 
 # has_file NAME...: one of them is a program; a row has no place for || in its look
 has_file() { for file in "$@"; do [ ! -x "$file" ] || return 0; done; return 1; }
+
+has_python() { command -v python3 || test -x /usr/libexec/platform-python; }
 
 has_font() { command -v fc-list >/dev/null && [ -n "$(fc-list 2>/dev/null | head -n 1)" ]; }
 

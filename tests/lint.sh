@@ -35,7 +35,7 @@ tracked() {
         grep -E "${1:-.}"
 }
 
-scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh '"$build"'/libexec/noiselab/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh tests/kept/names.sh packaging/*.sh packaging/debian/tests/mpi packaging/debian/*.prerm .ci/run'
+scripts='docs/examples.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh '"$build"'/libexec/noiselab/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh tests/kept/names.sh packaging/*.sh packaging/debian/tests/mpi packaging/debian/*.prerm packaging/debian/*.postinst .ci/run'
 if needs shellcheck 'shellcheck finds nothing in the scripts'; then
     # the experiments source the same libraries: one of them is read with these; of the others the names from there are judged in the long tests
     sourcing=$(grep -lE '^# shellcheck source=|^\. ' experiments/*.sh | grep -v '/agent.sh$')
@@ -51,6 +51,25 @@ fi
 # shellcheck disable=SC2016
 long=$(tracked '\.[ch]$' | xargs -r awk 'length($0) > 140 { print FILENAME ":" FNR }' 2>&1)
 none "$long" 'no line of C has more than 140 columns'
+
+# the runner in Python: its types, what is not used, what is longer than 110 columns beside help texts, and no shell
+if needs mypy 'the types of the runner fit each other'; then
+    out=$(cd experiments && mypy --strict --cache-dir "$OLDPWD/$build/mypy" noiselab_run 2>&1)
+    result $? 'the types of the runner fit each other' "$out"
+fi
+if needs pyflakes3 'the runner in Python has nothing that is not used, or not there'; then
+    out=$(pyflakes3 experiments/noiselab_run tests/runner 2>&1)
+    result $? 'the runner in Python has nothing that is not used, or not there' "$out"
+fi
+out=$(awk "FNR == 1 { help = 0; next } /USAGE = '''/ { help = 1 } /^'''/ { help = 0 } !help && length(\$0) > 110 { print FILENAME \":\" FNR }
+    /shell=True|os[.]system|os[.]popen|\\<(eval|exec)\\(/ { print FILENAME \":\" FNR \": no shell, and nothing is evaluated\" }" experiments/noiselab_run/*.py tests/runner/*.py)
+none "$out" 'the runner in Python has lines of 110 columns, starts no shell and evaluates nothing'
+# what Python 3.6 can read, as far as a later one can tell
+out=$(python3 -I -c 'import ast, sys
+for path in sys.argv[1:]:
+    try: ast.parse(open(path, encoding="utf-8").read(), path, feature_version=(3, 6))
+    except SyntaxError as error: print(error)' experiments/noiselab_run/*.py 2>&1)
+none "$out" 'Python 3.6 can read the runner'
 
 # what runs during a measurement must not print, allocate, parse or exit
 forbidden='printf|fprintf|sprintf|snprintf|vsnprintf|puts|fputs|fputc|fwrite|fopen|fflush|malloc|calloc|realloc|free|exit|_exit|abort|getopt|getopt_long|argp_parse'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the tests of a level, or of a folder: run.sh check | mpi | test | long | unit | cli | r | truth | cluster | NAME... (a suite: cli/gen). What measures
+# Runs the tests of a level, or of a folder: run.sh check | mpi | test | long | unit | runner | cli | r | truth | cluster | NAME... (a suite: cli/gen). What measures
 # runs alone, the rest beside each other, by `prove`; what failed runs once more, alone. The last line is "N passed, N failed".
 # NOISELAB_INSTALLED=PREFIX: on an installed tree. NOISELAB_JOBS: suites at once.
 set -u
@@ -16,12 +16,13 @@ usual_budget_s=20
 bats_suites() { for file in tests/"$1"/*.bats; do echo "$1/$(basename "$file" .bats)"; done; }
 r_suites() { for file in analysis/tests/testthat/test-*.R; do echo "r/$(basename "$file" .R)"; done; }
 unit_suites() { find "$NOISELAB_BUILD/tests/unit" -name 'test_*' -type f -perm -u+x | sed "s|^$NOISELAB_BUILD/tests/||" | LC_ALL=C sort; }
+runner_suites() { for file in tests/runner/test_*.py; do echo "runner/$(basename "$file" .py)"; done; }
 long_suites() { awk '$1 ~ /^long\// { print $1 }' tests/suites; }
 
 # of an installed tree the programs are tested; unit tests and lint look at the sources
 everything() {
     bats_suites cli && bats_suites truth && bats_suites cluster && r_suites
-    [ -n "$installed" ] || { echo lint && unit_suites; }
+    [ -n "$installed" ] || { echo lint && unit_suites && runner_suites; }
 }
 
 # tagged TAG: of tests/cli those that have such tests
@@ -35,6 +36,7 @@ wanted() {
     test) everything | of_level check test ;;
     long) { everything; long_suites; } | of_level check test long ;;
     unit) unit_suites ;;
+    runner) runner_suites ;;
     r) r_suites ;;
     cli | truth | cluster) bats_suites "$1" ;;
     *) printf '%s\n' "$@" ;;
@@ -45,7 +47,7 @@ wanted() {
 of_level() {
     awk -v levels=" $* " '
         FNR == NR { if (!/^#/ && NF) level[$1] = $3; next }
-        { l = $1 in level ? level[$1] : $1 ~ /^unit\// ? "check" : "test" }
+        { l = $1 in level ? level[$1] : $1 ~ /^(unit|runner)\// ? "check" : "test" }
         index(levels, " " l " ")' tests/suites -
 }
 
@@ -58,7 +60,7 @@ in_group() {
 }
 
 # of those beside each other: what starts no ranks
-starts_no_ranks() { grep "$@" -E '^(r/|lint$)'; }
+starts_no_ranks() { grep "$@" -E '^(r/|runner/|lint$)'; }
 
 # taken JOBS [COMMAND WORDS]: the suites on stdin, by prove (which COMMAND starts), which says of each how it ended
 taken() {
@@ -104,7 +106,7 @@ slowest_tests() {
     done | sort -k 1,1nr | head -n 10 | awk -F '\t' '{ printf "# %5.1f s  %s\n", $1 / 1000, $2 }'
 }
 
-usage='usage: tests/run.sh [--list] check|mpi|test|long|unit|cli|r|truth|cluster|NAME...'
+usage='usage: tests/run.sh [--list] check|mpi|test|long|unit|runner|cli|r|truth|cluster|NAME...'
 case ${1-} in
 '') echo "$usage" >&2 && exit 2 ;;
 --list)

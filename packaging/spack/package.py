@@ -29,6 +29,7 @@ class Noiselab(MakefilePackage):
     depends_on("mpi")
     depends_on("hwloc@2:")
     depends_on("jansson")
+    depends_on("python@3.6:", type=("build", "run"))
     depends_on("likwid", when="+likwid")
     with when("+r"):
         depends_on("r@4.1:", type=("build", "run"))

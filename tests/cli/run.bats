@@ -320,7 +320,7 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
     run_sensitivity --launches 2 --seconds 20 &
     shell=$!
     wait_for first_is_taken
-    kill -TERM "$(pgrep -f "sensitivity.sh .*--out $OUT" | head -n 1)"
+    kill -TERM "$(pgrep -f "sensitivity(\.sh)? .*--out $OUT" | head -n 1)"
     wait "$shell" || true
     grep -q 'noiselab-run: interrupted; .*--resume' "$ERR"
     [ "$(jq -r .ended "$OUT"/*-0001/launch.json)" = interrupted ]
