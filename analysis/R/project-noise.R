@@ -531,7 +531,7 @@ noise_bound <- function(noise, upper, alpha, demand, seed = 1, unseen_s = usual_
   })
   rates <- got$rates
   if (upper) {
-    beyond <- if (noise$tail$known) costs_beyond(noise$tail, max(noise$costs_s)) else max(unseen_s, noise$costs_s)
+    beyond <- if (tail_known(noise, demand$nodes)) costs_beyond(noise$tail, max(noise$costs_s)) else max(unseen_s, noise$costs_s)
     rates <- cbind(matrix(got$more_hz / length(beyond), draws, length(beyond)), rates)
     cost_s <- c(rev(beyond), cost_s)
   }

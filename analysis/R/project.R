@@ -64,10 +64,13 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
   high <- join(c(high, if (is.null(lacks)) scaled(2)), 1)
   low <- join(c(low, scaled(1)), -1)
   # Of costs beyond those seen nothing is known: where what may have been missed decides, there is no end.
-  if (is.null(lacks) && !noise$tail$known && high > min(low^-project_design$most_uneven, project_design$most_open)) lacks <- sprintf(
+  if (is.null(lacks) && !tail_known(noise, n) && high > min(low^-project_design$most_uneven, project_design$most_open)) lacks <- sprintf(
     "at least: bursts longer than those recorded, rarer than one in %s of a node, are not excluded", format_span(noise$watched_s / -log(alpha / 2), 3))
   list(low = low, high = if (is.null(lacks)) high else Inf, reason = lacks %||% NA_character_)
 }
+
+# Bursts that are all alike tell the largest of what many nodes meet; of one node those never seen may be most of it.
+tail_known <- function(noise, n) noise$tail$known && (n > 1 || !isTRUE(noise$tail$alike))
 
 # Why the record does not carry that size: a burst that comes once in n * work_s of a node must have been seen with probability 1 - alpha / 2.
 not_carried <- function(noise, n, work_s, alpha = 0.02) {
@@ -482,13 +485,14 @@ tail_design <- list(share = 0.2, per_root = 3, least = 5, most_shape = 0.7, prio
 
 # The tail of costs, s, as a generalised Pareto distribution: `shape` (0 exponential, 1/a Pareto of index a), `needed` (bursts that a mean over it
 # takes), `heavy` (the shape is above what so many bursts can tell, or 0.7), `known` (costs beyond the longest follow from those seen: by the shape, or, where
-# the costliest are alike and others are not, none is longer). Zhang and Stephens (2009); Vehtari et al. (2024).
+# the costliest are alike, none is longer), `alike` (all are: of one node that is not enough to go by). Zhang and Stephens (2009); Vehtari et al. (2024).
 tail_shape <- function(costs_s) {
   n <- length(costs_s)
   m <- ceiling(min(tail_design$share * n, tail_design$per_root * sqrt(n)))
-  none <- list(shape = NA_real_, scale_s = NA_real_, threshold_s = NA_real_, n = 0, needed = NA_real_, heavy = FALSE, known = FALSE)
+  none <- list(shape = NA_real_, scale_s = NA_real_, threshold_s = NA_real_, n = 0, needed = NA_real_, heavy = FALSE, known = FALSE, alike = FALSE)
   if (m < tail_design$least || m >= n) return(none)
   costs <- sort(costs_s)
+  if (costs[n] - costs[1] <= 1e-6 * costs[n]) return(utils::modifyList(none, list(known = TRUE, alike = TRUE)))
   threshold <- costs[n - m]
   over <- costs[(n - m + 1):n] - threshold
   over <- over[over > 0]
@@ -499,7 +503,7 @@ tail_shape <- function(costs_s) {
   k <- length(over)
   shape <- (fit$shape * k + tail_design$prior * tail_design$prior_shape) / (k + tail_design$prior)
   list(shape = shape, scale_s = fit$scale, threshold_s = threshold, n = k, needed = if (shape < 1) 10^(1 / (1 - max(0, shape))) else Inf,
-       heavy = shape > min(tail_design$most_shape, 1 - 1 / log10(n)), known = TRUE)
+       heavy = shape > min(tail_design$most_shape, 1 - 1 / log10(n)), known = TRUE, alike = FALSE)
 }
 
 # `x`: ascending, above 0. The profile likelihood of theta = -shape / scale, averaged over a grid that the data set.

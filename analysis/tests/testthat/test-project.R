@@ -160,6 +160,12 @@ test_that("the shape of a tail is that of its distribution, and says how many bu
   expect_false(pareto$heavy)
   expect_true(tail_shape((1 - ppoints(4000))^-1.2)$heavy)
   expect_identical(tail_shape((1 - ppoints(4000))^-1.2)$needed, Inf)
+  # Alike: none is longer, which is not enough on one node. Two values, the larger 20 times: that one is the largest (the excesses have no shape).
+  expect_identical(unlist(tail_shape(rep(1e-3, 500))[c("known", "alike")]), c(known = TRUE, alike = TRUE))
+  expect_identical(unlist(tail_shape(rep(c(1e-3, 2e-3), c(480, 20)))[c("shape", "known", "alike")]), c(shape = NA, known = 1, alike = 0))
+  one <- function(nodes) independent(node_noise("alike", rep(1e-3, 200), NA, rate_hz = 2, watched_s = 100), nodes, 1e-3)
+  expect_match(one(1)$reason, "^at least: bursts longer than those recorded, rarer than one in 21.7 s of a node, are not excluded")
+  expect_gt(one(100)$high, one(100)$value)
   # Alike, or too few: nothing is said of the tail.
   for (costs in list(rep(1e-3, 500), seq_len(10) / 1e3)) expect_identical(tail_shape(costs)[c("shape", "heavy")], list(shape = NA_real_, heavy = FALSE))
 })
