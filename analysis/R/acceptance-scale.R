@@ -66,7 +66,7 @@ judge_scale <- function(host, noises, asked, alpha, blind = NA_character_) {
 
 scale_cell <- function(noise, asked, alpha) {
   if (is.na(noise$rate_hz)) return(list(value = Inf, low = Inf, high = Inf, reason = NA_character_))
-  got <- project_cell(noise, asked$nodes, asked$every_s, "independent", alpha)
+  got <- project_cell(noise, asked$nodes, asked$every_s, "independent", alpha, effort = 0.3)
   list(value = 100 * got$value, low = 100 * got$low, high = 100 * got$high, reason = got$reason)
 }
 
