@@ -248,7 +248,7 @@ static void warn_of_short_halves(const struct nd_run *r) {
     if (r->root.n_short_halves * 50 <= r->root.n_on_halves) return;
     nd_launch_json_warn(
         r->root.launch,
-        "%.0f %% of the on halves were so much shorter than expected (the machine's speed wanders) that their last burst came too late",
+        "%.0f %% of the on halves were so much shorter than expected (the machine's speed varies) that their last burst came too late",
         100. * (double)r->root.n_short_halves / (double)r->root.n_on_halves);
 }
 

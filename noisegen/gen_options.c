@@ -191,7 +191,7 @@ static const struct nl_option rows[] = {
     {.help = "Limits:", .group = 5},
     {"duty-cap", "PERCENT", "refuse levels above this, and never use more of the CPU in one period (default 100)", 5,
      AT(PERCENT, duty_cap_percent), 0.001, 100},
-    {"carry", "N", "carry over at most N bursts' worth of time that the CPU was taken (default 10)", 5, AT(WHOLE, carry_bursts), 0, 1000,
+    {"carry", "N", "make up at most N bursts that were missed while the CPU was busy (default 10)", 5, AT(WHOLE, carry_bursts), 0, 1000,
      .wanted = "a number of bursts from 0 to 1000"},
     {"tolerance", "PERCENT", "status 1 when the delivered load is off by more than this (default 5)", 5, AT(PERCENT, tolerance_percent)},
     {"outlive-parent", NULL, "go on when the process that started this one ends (for nohup, setsid)", 5, AT(FLAG, outlive_parent),
@@ -274,9 +274,9 @@ static int check_listeners(const struct nl_command_line *p) {
         char name[96];
         unsigned of_kinds = rows[i].tags >> KINDS_SHIFT & 0xff, of_patterns = rows[i].tags >> PATTERNS_SHIFT;
         if (of_kinds && !(of_kinds & kinds))
-            nl_error("%s: the kind %s has no use for it", nl_option_name(&rows[i], name, sizeof name), o->kinds[0]->name);
+            nl_error("%s does not apply to the kind %s", nl_option_name(&rows[i], name, sizeof name), o->kinds[0]->name);
         else if (of_patterns && !(of_patterns & patterns))
-            nl_error("%s: the pattern %s has no use for it", nl_option_name(&rows[i], name, sizeof name), o->patterns[0]->name);
+            nl_error("%s does not apply to the pattern %s", nl_option_name(&rows[i], name, sizeof name), o->patterns[0]->name);
         else continue;
         return -1;
     }

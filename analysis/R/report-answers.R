@@ -50,7 +50,7 @@ cpu_sentence <- function(analysis) {
          sprintf("other tasks took %s from the ranks", if (nrow(at) > 1) {
            sprintf("%s to %s %% of one CPU", plain(low$estimate), plain(top$estimate))
          } else sprintf("%s %% of one CPU %s", plain(top$estimate), format_interval(top$ci_low, top$ci_high))),
-         if (nrow(felt) > 0) sprintf("; the smallest level that was seen to take any is %s %%",
+         if (nrow(felt) > 0) sprintf("; the smallest level with a detected loss is %s %%",
                                      format_level(min(felt$level_requested_percent))),
          if (NROW(tasks) > 0 && any(!is.na(tasks$share))) {
            who <- tasks[which.max(tasks$share), ]

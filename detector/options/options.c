@@ -210,8 +210,8 @@ static const struct nl_option rows[] = {
      AT(WORD, per_operation_timing), .table = switch_names, .tags = NEEDS_OPERATIONS},
     {"detour-threshold", "TIME", "operations longer than this are detours (default: median + max(median, 1us))", 1,
      KEPT(DURATION, detour_threshold_ns), .of = "per-operation-timing", .tags = NEEDS_OPERATIONS},
-    {"preempted-by", NULL, "preempted time: what the scheduler says that the ranks waited for their CPUs; or wall time minus CPU time, "
-     "which holds a hypervisor's steal, too (default auto: the scheduler, where it says it on all nodes)", 1, KEPT(WORD, preempted_by),
+    {"preempted-by", NULL, "source of the preempted time: the ranks' wait in the run queue, or wall time minus CPU time, which "
+     "includes a hypervisor's steal (default auto: the run queue, if all nodes report it)", 1, KEPT(WORD, preempted_by),
      .table = nl_preempted_names},
     {"datatype", "NAME", "of the operations' elements (see --list datatypes; default byte, for reductions double)", 1, AT(ROW, op.datatype),
      .table = nd_datatypes, .wanted = "a data type (see --list datatypes)", .tags = NEEDS_OPERATIONS},
@@ -607,7 +607,7 @@ static int is_useless(const struct nl_command_line *line, unsigned needs, int is
 static int check_arrival(const struct nl_command_line *line) {
     const struct nd_start_options *s = &((const struct nd_options *)line->target)->start;
     if (is_useless(line, NEEDS_AMOUNT, s->arrival != nd_arrivals[0] && !s->arrival->needs_trace,
-            "this arrival has no use for it (try late-one)"))
+            "does not apply to this arrival (try late-one)"))
         return -1;
     if (s->arrival->needs_trace == (s->arrival_trace != NULL)) return 0;
     return nl_error(s->arrival_trace ? "--arrival: file: is for trace" : "--arrival: trace needs its file (trace:file=FILE)");

@@ -53,7 +53,7 @@ static void note_death(struct na_agent *a, const char *why, const char *when) {
     if (!a->way->members) return;
     a->way->members(a);
     if (a->set.n == 0) return;
-    na_warn(a, "%d of its processes live on (process %d), in all halves from then on", a->set.n, (int)a->set.p[0].pid);
+    na_warn(a, "%d of its processes survived (process %d), and run in both conditions from then on", a->set.n, (int)a->set.p[0].pid);
 }
 
 int na_agent_look(struct na_agent *a, const char *when, char *reason, int size) {

@@ -34,7 +34,7 @@ load detect
 
 @test "what the generator cannot do is refused by it in one line" {
     for wrong in "--kind foo|'foo'" "--kind seed|cannot be switched" "--pattern often|'often' is not a pattern" "--kind sum:array-bytes=x|--kind: array-bytes: 'x'" \
-        "--kind spin:array-bytes=1MB|the kind spin has no use for it" "--pattern replay|--replay is missing" "--kind disk|--kind: folder is missing"; do
+        "--kind spin:array-bytes=1MB|does not apply to the kind spin" "--pattern replay|--replay is missing" "--kind disk|--kind: folder is missing"; do
         fails_with 2 "${wrong##*|}" launch 1 --op empty --levels 1 ${wrong%%|*}
         [ "$(grep -c '^noiselab-gen: ' "$ERR")" -eq 1 ]
     done

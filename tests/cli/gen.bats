@@ -101,12 +101,12 @@ bad() {
     refused "--rate: the kind spin has no unit but CPU time (use --level)" --rate 3 --duration 1s
     for words in spin:array-bytes=1MB seed:array-bytes=1MB net:folder=.; do
         key=${words#*:}
-        refused "--kind: ${key%%=*}: the kind ${words%%:*} has no use for it" --level 1 --duration 5s --kind "$words"
+        refused "--kind: ${key%%=*} does not apply to the kind ${words%%:*}" --level 1 --duration 5s --kind "$words"
     done
     refused "--kind: folder is missing: disk needs to know where to write" --level 1 --duration 5s --kind disk
     for words in periodic:jitter=5 poisson:group=5 jittered:spacing=5ms periodic:loop=yes; do
         key=${words#*:}
-        refused "--pattern: ${key%%=*}: the pattern ${words%%:*} has no use for it" --level 1 --duration 1s --pattern "$words"
+        refused "--pattern: ${key%%=*} does not apply to the pattern ${words%%:*}" --level 1 --duration 1s --pattern "$words"
     done
     refused "--pattern: spacing: bursts of 2 ms every 1 ms would be one long burst" --level 20 --duration 1s --pattern bursts
     refused "--pattern: spacing: 5 bursts every 20 ms do not fit into 50 ms (group x --period)" --level 1 --duration 1s --pattern bursts:spacing=20ms
@@ -151,7 +151,7 @@ bad() {
     refused "--level: a trace says itself how much load it is (see scale-burst)" --replay trace --level 5
     refused "--rate: a trace says itself how much load it is" --replay trace --rate 5 --kind syscall
     refused "--period: a trace says itself when its bursts come (see scale-period)" --replay trace --period 5ms
-    refused "--replay: the pattern periodic has no use for it" --replay trace --pattern periodic
+    refused "--replay does not apply to the pattern periodic" --replay trace --pattern periodic
     refused "--duration is missing" --replay trace --pattern replay:loop=yes
     refused "the trace loads CPU $first_cpu with 150 %, which is above the duty cap of 100 % (see scale-burst, scale-period)" \
         --replay trace --pattern replay:scale-burst=15

@@ -28,7 +28,7 @@ load detect
     refused "'--gamma': no option by itself; use --starts ...:gamma=FACTOR" --starts window --gamma 1.2
     refused "--starts: stage: these starts have no such key" --starts round:stage=3
     refused "--starts: precision: is for the rule median" --starts window:precision=2
-    refused "--arrival: amount: this arrival has no use for it" --starts round --arrival none:amount=5us
+    refused "--arrival: amount: does not apply to this arrival" --starts round --arrival none:amount=5us
     refused "--starts: gamma: '3' is not a number from 1.01 to 2" --starts window:gamma=3
     refused "--starts: eps: '0' is not a percentage from 0.1 to 100" --starts window:gamma=1.2,eps=0
     refused "--starts: late-bound: 'x'" --starts window:late-bound=x
