@@ -120,13 +120,14 @@ is_margin() {
         [[ $key =~ ^(nodes=[1-9][0-9]{0,6}|every=[0-9]*\.?[0-9]*(ns|us|ms|s|min|h))$ && $key == *=*[1-9]* ]] ||
             die 2 "--margin: '$key' is neither nodes=N nor every=TIME (try 1%:nodes=1000,every=1ms)"
     done
-    [[ $1 == *[:,]nodes=* && $1 == *[:,]every=* ]] ||
+    # a program has a step of its own
+    [[ $1 == *[:,]nodes=* && ($1 == *[:,]every=* || -n $app_words) ]] ||
         die 2 "--margin: '$1' does not say how many nodes synchronise how often (try 1%:nodes=1000,every=1ms)"
 }
 
 # margin_of_one_node: ends where the margin is of many nodes, for experiments that do not judge that
 margin_of_one_node() {
-    [[ $margin != *:* ]] || die 2 "--margin: '$margin' is of many nodes, which run $experiment does not judge: give one of one node (try ${margin%%:*})"
+    [[ $margin != *:* ]] || die 2 "--margin: '$margin' is of many nodes, which run $experiment does not judge${stop_when:+ with --stop-when}: give one of one node (try ${margin%%:*})"
 }
 
 # is_list NAME LIST EXAMPLE: refuses empty parts; the shell drops an empty last one

@@ -158,7 +158,9 @@ taken_parts <- c(agent = "preempted_by_agent_ns", others = "preempted_by_others_
 # or 16 blocks of them, whichever is wider, with fewer than 20 bursts the interval of their count (docs/methods.md, Real agents). Of several launches
 # a row over all (`launch` NA), the nodes of a launch being one. `over`: alpha over launches, of which more may come.
 agent_taken <- function(campaign, alpha = 0.01, power = 0.95, over = alpha) {
-  rows <- bind_rows(lapply(agent_shifts(campaign), taken_row, alpha = alpha, power = power, tasks = campaign$tasks))
+  rows <- bind_rows(lapply(agent_shifts(campaign), function(shift) {
+    taken_row(shift, alpha, power, campaign$tasks, knows_agents_tasks(campaign, as.character(shift$launch), as.character(shift$host)))
+  }))
   if (nrow(rows) == 0) return(rows)
   pooled <- lapply(split(rows, in_order(rows$kind)), pool_taken, alpha = over, power = power)
   bind_rows(c(list(rows), Filter(Negate(is.null), pooled)))
@@ -169,7 +171,7 @@ no_records <- paste("who ran on the ranks' CPUs was not recorded: root, CAP_PERF
 
 few_bursts <- 20
 
-taken_row <- function(shift, alpha, power, tasks = NULL) {
+taken_row <- function(shift, alpha, power, tasks = NULL, known_tasks = TRUE) {
   mean_of <- function(part) {
     d <- shift$waited[[part]]
     if (any(is.finite(d))) mean(d[is.finite(d)]) / 1e4 else NA_real_
@@ -179,7 +181,7 @@ taken_row <- function(shift, alpha, power, tasks = NULL) {
   each <- batch_mean_ci(d, 1 - 2 * alpha)
   blocks <- batch_mean_ci(d, 1 - 2 * alpha, locked_design$groups)
   est <- if (isTRUE(blocks$high - blocks$low > each$high - each$low)) blocks else each
-  reason <- if (length(shift$preempted) == 0 && !shift$is_quick) "no pair of an off and an on half" else if (length(d) == 0) no_records else if (length(d) < 3)
+  reason <- if (!known_tasks) no_tasks_of_its_own else if (length(shift$preempted) == 0 && !shift$is_quick) "no pair of an off and an on half" else if (length(d) == 0) no_records else if (length(d) < 3)
     "fewer than three pairs of halves" else NA_character_
   mine <- tasks[tasks[["launch"]] %in% shift$launch & tasks[["host"]] %in% shift$host & tasks[["group"]] %in% "agent" &
                 tasks[["arm"]] %in% "on", ]
@@ -237,15 +239,76 @@ pool_taken <- function(rows, alpha, power) {
                              c(rows$reason[!is.na(rows$reason)], NA)[1])))
 }
 
+# Work that other tasks do because the agent is there, such as a daemon that it asks: time in which ranks waited for tasks that are not the agent's, or
+# for kernel threads, on minus off, per launch and node. A row per group: `percent` of one CPU with `low`, `high` (one-sided `alpha` each), `p_value`, `p_holm`
+# over all rows, `tasks` (those with the largest shift, by the table of tasks). Halves with a partner: by pairs, whose order is random. Undisturbed
+# stretches have none: each is held against the off halves up to the next one. Holm, S. (1979).
+on_its_behalf <- function(campaign, alpha = 0.01) {
+  rows <- bind_rows(lapply(agent_shifts(campaign), function(shift) {
+    bind_rows(lapply(names(behalf_groups), function(group) {
+      d <- if (shift$is_quick) stretch_shift(shift, taken_parts[[group]]) else shift$waited[[group]]
+      d <- d[is.finite(d)] / 1e4
+      if (length(d) < least_behalf || !isTRUE(stats::sd(d) > 0)) return(NULL)
+      each <- batch_mean_ci(d, 1 - 2 * alpha)
+      blocks <- batch_mean_ci(d, 1 - 2 * alpha, locked_design$groups)
+      est <- if (isTRUE(blocks$high - blocks$low > each$high - each$low)) blocks else each
+      data.frame(launch = as.character(shift$launch), host = as.character(shift$host), kind = shift$kind, group = group, percent = est$estimate,
+                 low = est$low, high = est$high, p_value = stats::pt(est$estimate / est$se, est$df, lower.tail = FALSE))
+    }))
+  }))
+  if (NROW(rows) == 0) return(NULL)
+  rows$p_holm <- stats::p.adjust(rows$p_value, "holm")
+  tasks <- agent_tasks(campaign, alpha)
+  rows$tasks <- vapply(seq_len(nrow(rows)), function(i) {
+    row <- rows[i, ]
+    mine <- tasks[tasks$launch %in% row$launch & tasks$host %in% row$host & tasks$kind %in% row$kind & tasks$group %in% behalf_groups[[row$group]] &
+                    tasks$shift_us_per_s > 0, ]
+    sums <- sort(tapply(mine$shift_us_per_s, mine$task, sum), decreasing = TRUE)
+    paste(names(sums)[sums >= 0.2 * sum(sums)], collapse = ", ")
+  }, "")
+  rows
+}
+
+behalf_groups <- c(others = "other", kernel = "kernel")
+least_behalf <- 7
+
+# us per second in each undisturbed stretch, less those in the off halves up to the next one.
+stretch_shift <- function(shift, column) {
+  rows <- shift$rows
+  if (is.null(rows[[column]])) return(numeric())
+  on <- shift$on[order(rows[["start_ns"]][shift$on])]
+  after <- findInterval(rows[["start_ns"]][shift$off], rows[["start_ns"]][on])
+  vapply(seq_along(on), function(i) {
+    off <- shift$off[after == i]
+    1e6 * (rows[[column]][on[i]] / rows[["wall_ns"]][on[i]] - sum(rows[[column]][off]) / sum(rows[["wall_ns"]][off]))
+  }, 0)
+}
+
+# One sentence; NULL: nothing is shown.
+behalf_words <- function(rows, x, alpha = 0.01) {
+  hit <- rows[rows$p_holm <= alpha, ]
+  if (NROW(hit) == 0) return(NULL)
+  each <- vapply(split(hit, in_order(hit$group)), function(part) {
+    first <- part[which.min(part$p_holm), ]
+    sprintf("%s %s of one CPU%s", c(others = "other tasks take", kernel = "kernel threads take")[[first$group]],
+            percent_words(first$percent, max(0, first$low), first$high), if (nzchar(first$tasks)) sprintf(" (%s)", first$tasks) else "")
+  }, "")
+  sprintf("On behalf of %s %s more from the ranks while it is on.", x, join_words(each))
+}
+
 # The rows that the answer is about: over all launches where there are several.
 main_taken <- function(rows) if (any(is.na(rows$launch))) rows[is.na(rows$launch), ] else rows
 
-# "It took 1.02 % (1.01 to 1.03) of one CPU from the ranks, of the 1.03 % that it used"; NULL without records.
-taken_words <- function(row, alpha = 0.01) {
+# What the scheduler's records say; NULL without records. `on_ranks`: what it used on their CPUs, percent of one; waited for or not.
+taken_words <- function(row, alpha = 0.01, on_ranks = NA_real_) {
   if (NROW(row) != 1 || !is.na(row$reason)) return(NULL)
-  if (row$taken_percent == 0 && row$p_value == 1) return("it never ran where a rank waited for its CPU (by the records of who ran)")
-  if (row$p_value > alpha) return(sprintf("by the records of who ran it was not seen to take CPU time from the ranks; %s %% of one CPU would have been", format_effect(row$limit_percent, FALSE)))
-  sprintf("by the records of who ran it takes %s of one CPU from the ranks of a node%s",
+  ran <- if (isTRUE(on_ranks > 0)) sprintf("it runs on the ranks' CPUs for %s %% of one CPU", format_effect(on_ranks, FALSE))
+  if (row$taken_percent == 0 && row$p_value == 1) {
+    return(paste0("scheduler records show: ", if (is.null(ran)) "it never ran" else paste0(ran, ", but never"), " where a rank waited for its CPU"))
+  }
+  if (row$p_value > alpha) return(paste0("scheduler records show: ", if (!is.null(ran)) paste0(ran, "; "), sprintf(
+    "no CPU time taken from waiting ranks was detected, %s %% of one CPU would have been", format_effect(row$limit_percent, FALSE))))
+  sprintf("scheduler records show: it preempts a node's ranks for %s of one CPU%s",
           percent_words(row$taken_percent, max(0, row$taken_low), row$taken_high),
-          if (is.na(row$account_percent)) "" else sprintf(", of the %s %% that it uses", format_effect(row$account_percent, FALSE)))
+          if (is.na(row$account_percent)) "" else sprintf(", and uses %s %%", format_effect(row$account_percent, FALSE)))
 }

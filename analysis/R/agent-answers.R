@@ -178,7 +178,7 @@ agent_rule <- function(bursts, whole, beyond = NULL, agree = agree_percent, alph
        high = ends(lead)[2], p_value = min(1, p), found = case != "less" && isTRUE(p <= alpha),
        beyond = of(apart), beyond_low = beside[1], beyond_high = beside[2], beyond_most = if (is.null(most)) NA_real_ else
          beyond_bound(most, if (is.null(bursts)) alpha / 2 else each),
-       bursts = of(bursts), whole = of(whole), whole_low = ends(whole)[1], whole_high = ends(whole)[2], margin_verdict = side$verdict, margin_by = side$by,
+       bursts = of(bursts), bursts_low = ends(bursts)[1], bursts_high = ends(bursts)[2], whole = of(whole), whole_low = ends(whole)[1], whole_high = ends(whole)[2], margin_verdict = side$verdict, margin_by = side$by,
        p_above = side$p_above)
 }
 
@@ -288,12 +288,27 @@ agent_title <- function(kind, campaign) {
   ns <- unlist(lapply(campaign$launches, function(info) info$options$agent_interval_ns %||% info$options$agent_period_ns))
   ns <- unique(ns[is.finite(ns) & ns > 0])
   # A campaign of several intervals has them in the treatment's name.
-  if (length(ns) == 1 && !grepl("@", kind, fixed = TRUE)) paste(kind, "at", format_time(ns / 1e9)) else kind
+  if (length(ns) != 1 || grepl("@", kind, fixed = TRUE)) return(kind)
+  done_s <- scraped_every_s(campaign)
+  if (!is.na(done_s)) return(sprintf("%s, scraped every %s on average (asked for: every %s),", kind, format_time(signif(done_s, 2)), format_time(ns / 1e9)))
+  paste(kind, "at", format_time(ns / 1e9))
 }
 
-# A number for a sentence; its ends have as many decimals.
+# Where scrapes took longer than their period: the time between two of them that was really kept, s; NA: as asked, or not known.
+scraped_every_s <- function(campaign) {
+  scrapers <- unlist(lapply(campaign$launches, function(info) lapply(info$agents, `[[`, "scraper")), recursive = FALSE)
+  scrapers <- Filter(function(x) is_number(x$period_ns, 0) && is_number(x$scrapes, 0) && is_number(x$left_out, 0), scrapers)
+  if (length(scrapers) == 0) return(NA_real_)
+  of <- function(key) vapply(scrapers, function(x) as.numeric(x[[key]]), 0)
+  if (sum(of("left_out")) < least_left_out * sum(of("scrapes"))) return(NA_real_)
+  mean(of("period_ns")) / 1e9 * (1 + sum(of("left_out")) / sum(of("scrapes")))
+}
+
+least_left_out <- 0.1 # of the scrapes that were made, so that it is said
+
+# A number for a sentence; its ends have as many decimals. An interval with one end is said by that end alone.
 percent_words <- function(x, low, high) {
-  if (!is.finite(high)) return(sprintf("%s %% (at least %s)", three(x), three(low)))
+  if (!is.finite(high)) return(if (isTRUE(low > 0)) sprintf("at least %s %%", three(low)) else "a figure that has no upper end")
   reach <- (high - low) / 2
   digits <- if (!is.finite(reach) || reach <= 0) 3 else min(6, max(0, 1 - floor(log10(reach))))
   sprintf("%.*f %% (%.*f to %.*f)", digits, x, digits, low, digits, high)
@@ -309,6 +324,9 @@ answer_words_of_agents <- function(answers, analysis, taken = NULL) {
 
 # `x`: the agent; `on`: the operation.
 agent_case_words <- function(row, x, on, analysis, taken = NULL) {
+  untold <- row$case == "alone" && !is.na(row$value) && !is_told(row$low, row$high) && !(row$found && isTRUE(row$low > 0))
+  if (untold) return(alone_words(row, x, on, sprintf("By time nothing can be told of %s with %s: the machine was too busy%s.", on, x, too_busy_words(analysis)),
+                                 analysis, taken))
   effect <- percent_words(row$value, row$low, row$high)
   slows <- if (row$found) sprintf("%s slows %s by %s", x, on, effect) else sprintf("%s was not found to slow %s: %s", x, on, effect)
   seen <- if (row$found || is.na(row$limit)) "" else sprintf("; %s would have been detected", percent_of(row$limit))
@@ -376,39 +394,45 @@ busy_words <- function(row, x, on, own, analysis) {
          "; the whole could not be told here: ", busy_by(analysis), ".")
 }
 
-busy_by <- function(analysis) {
-  rows <- analysis$campaign$rows
+too_busy_words <- function(analysis) {
+  share <- others_percent(analysis$campaign$rows)
+  if (isTRUE(share >= busy_percent)) sprintf(" (other tasks held the ranks' CPUs %s %% of the time without it)", format_level(share)) else ""
+}
+
+# Of the ranks' CPUs in the off halves.
+others_percent <- function(rows) {
   off <- which(rows[["arm"]] == "off")
-  share <- if (is.null(rows[["preempted_ns_sum"]])) NA_real_ else
-    100 * mean_or_na(rows[["preempted_ns_sum"]][off] / (rows[["wall_ns"]][off] * pmax(1, rows[["ranks"]][off])))
+  if (is.null(rows[["preempted_ns_sum"]])) return(NA_real_)
+  100 * mean_or_na(rows[["preempted_ns_sum"]][off] / (rows[["wall_ns"]][off] * pmax(1, rows[["ranks"]][off])))
+}
+
+busy_by <- function(analysis) {
+  share <- others_percent(analysis$campaign$rows)
   if (isTRUE(share >= busy_percent)) sprintf("other tasks held the ranks' CPUs %s %% of the time without it", format_level(share)) else
     "other tasks held the loop up"
 }
 
-# "it takes CPU 3 for 41 us every 100 ms", per node. Where the period is known beforehand, given or recorded before the launch, it is that one: a
+# "On n1, it runs on CPU 3 for 41 us every 100 ms", per node. Where the period is known beforehand, given or recorded before the launch, it is that one: a
 # beat within it is another thing.
-burst_sentences <- function(bursts, campaign = NULL) {
+burst_sentences <- function(bursts) {
   vapply(seq_len(NROW(bursts)), function(i) {
     row <- bursts[i, ]
-    if (row$n_activities == 0) return(sprintf("%s: %s (%s of it were measured)", row$host, row$reason, format_span(row$seconds)))
+    if (row$n_activities == 0) return(sprintf("On %s, %s (%s of it were measured)", row$host, row$reason, format_span(row$seconds)))
     cpus <- strsplit(row$cpus, ",", fixed = TRUE)[[1]]
-    where <- if (identical(cpus, "-")) "a rank's CPU" else if (length(cpus) == 1) paste("CPU", cpus) else if (row$cpu_share > 0.9) {
-      paste("mostly CPU", cpus[1])
-    } else paste("the CPUs", join_words(utils::head(cpus, 4)))
-    who <- if (row$source == "thread") "the ranks lost" else "it takes"
-    told_s <- (campaign$launches[[as.character(row$launch)]]$options$agent_period_ns %||% NA_real_) / 1e9
-    if (isTRUE(told_s > 0) && row$source != "thread" && !isTRUE(abs(row$period_s / told_s - 1) <= 0.05)) {
-      return(sprintf("%s: %s %s for %s in each %s%s", row$host, who, where, format_time(signif(row$duty_percent / 100 * told_s, 3)),
-                     format_time(signif(told_s, 4)), if (is.na(row$period_s)) "" else
-                       sprintf(", in bursts with a period of %s", format_time(signif(row$period_s, 4)))))
+    mainly <- length(cpus) > 1 && isTRUE(row$cpu_share > 0.9)
+    place <- if (identical(cpus, "-")) "a rank's CPU" else if (length(cpus) == 1 || mainly) paste("CPU", cpus[1]) else
+      paste("the CPUs", join_words(utils::head(cpus, 4)))
+    where <- paste0(if (row$source == "thread") "the ranks lost " else "it runs ", if (mainly) "mainly ", if (row$source != "thread") "on ", place)
+    if (isTRUE(row$period_by == "given")) {
+      return(sprintf("On %s, %s for %s in each %s", row$host, where, format_time(signif(row$per_period_us, 3) / 1e6), format_time(signif(row$period_s, 4))))
     }
     if (is.na(row$period_s)) {
-      return(sprintf("%s: %s %s for %s (median), %s times a second, with no fixed period", row$host, who, where,
+      return(sprintf("On %s, %s for %s (median), %s times a second, with no fixed period", row$host, where,
                      format_time(signif(row$p50_us, 3) / 1e6), format_effect(row$activities_per_s, FALSE)))
     }
-    if (is.na(row$per_period_us)) return(sprintf("%s: %s %s with a period of %s", row$host, who, where,
+    if (is.na(row$per_period_us)) return(sprintf("On %s, %s with a period of %s", row$host, where,
                                                  format_time(signif(row$period_s, 4))))
-    sprintf("%s: %s %s for %s every %s", row$host, who, where, format_time(signif(row$per_period_us, 3) / 1e6),
+    sprintf("On %s, %s for %s every %s", row$host, where, format_time(signif(row$per_period_us, 3) / 1e6),
             format_time(signif(row$period_s, 4)))
   }, "")
 }

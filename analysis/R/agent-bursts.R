@@ -13,6 +13,7 @@ agent_bursts <- function(campaign, alpha = 0.01) {
 }
 
 node_bursts <- function(file, campaign, alpha) {
+  if (!knows_agents_tasks(campaign, as.character(file$launch), as.character(file$host))) return(NULL)
   account <- campaign$agents
   account <- account[account[["launch"]] == file$launch & account[["host"]] == file$host, ]
   on <- which(is_agent_row(account))
@@ -36,7 +37,8 @@ node_bursts <- function(file, campaign, alpha) {
   activities <- merge_activities(bursts, gap)
   on_cpu <- sort(tapply(bursts$duration_ns, ifelse(is.na(bursts$cpu), "-", bursts$cpu), sum), decreasing = TRUE)
   at <- function(x, p) unname(stats::quantile(x, p, type = 1)) / 1000
-  period <- activity_period(activities, bursts, halves, alpha, named)
+  given_s <- given_period_s(campaign$launches[[as.character(file$launch)]])
+  period <- if (!is.na(given_s) && named) given_period(given_s, activities, bursts, seconds) else activity_period(activities, bursts, halves, alpha, named)
   row <- c(row, list(
     n_activities = nrow(activities), seconds = seconds, activities_per_s = nrow(activities) / seconds, gap_us = gap / 1000,
     cpus = paste(names(on_cpu), collapse = ","), cpu_share = unname(on_cpu[1] / sum(on_cpu)),
@@ -49,6 +51,26 @@ node_bursts <- function(file, campaign, alpha) {
     in_half_s = (activities$start - account[["start_ns"]][activities$half]) / 1e9, length_us = activities$took / 1000,
     bursts = activities$n, cpu = activities$cpu
   ))
+}
+
+# An agent that two commands switch, or that is only scraped, is not known by its tasks: what runs for the companion is the commands, not the agent.
+knows_agents_tasks <- function(campaign, id, host = NULL) {
+  agents <- campaign$launches[[id]]$agents
+  if (!is.null(host)) agents <- Filter(function(a) identical(as.character(a$host), host), agents)
+  !any(vapply(agents, function(a) a$way %||% "", "") %in% c("switch", "scrape"))
+}
+
+# The period that was given, or measured before the launch (of a sweep: the interval), s; NA: none.
+given_period_s <- function(info) {
+  ns <- info$options$agent_interval_ns %||% info$options$agent_period_ns
+  if (is_number(ns, 0)) ns / 1e9 else NA_real_
+}
+
+# It is the one that counts, whatever beats within it.
+given_period <- function(period_s, activities, bursts, seconds) {
+  list(period_s = period_s, period_low = period_s, period_high = period_s, period_by = "given",
+       per_period_us = 1e6 * period_s * sum(bursts$duration_ns) / 1e9 / seconds, n_distances = sum(diff(activities$half) == 0), fap = NA_real_,
+       phase = circular_phase(activities$start / 1e9, period_s), reason = NA_character_)
 }
 
 # The bursts that begin in one of the halves, with its row as `half`. The companion that records them and the rank that
@@ -95,12 +117,21 @@ merge_activities <- function(bursts, gap) {
 }
 
 least_distances <- 8
+least_period_bursts <- 10 # lengths of a burst
 
 # `named`: all bursts are the agent's.
 activity_period <- function(activities, bursts, halves, alpha, named = TRUE) {
   distances <- diff(activities$start)[diff(activities$half) == 0] / 1e9
   n <- length(distances)
+  # Threads that wake up after one another are one burst in parts, and their distance is no period.
+  least_s <- least_period_bursts * stats::median(bursts$duration_ns) / 1e9
   answer <- function(period, low, high, by, per_period_us = NA_real_, phase = NA_real_, fap = NA_real_, reason = NA_character_) {
+    if (isTRUE(period < least_s)) {
+      reason <- sprintf("they come %s apart, below %d times their length: the distance of bursts within a train, no period", format_time(signif(period, 3)),
+                        least_period_bursts)
+      period <- low <- high <- per_period_us <- phase <- NA_real_
+      by <- ""
+    }
     list(period_s = period, period_low = low, period_high = high, period_by = by, per_period_us = per_period_us,
          n_distances = n, fap = fap, phase = phase, reason = reason)
   }

@@ -187,9 +187,19 @@ agents_sentences <- function(analysis) {
   taken <- analysis$agent_taken
   unlist(lapply(unique(answers$kind), function(kind) {
     mine <- answers[answers$kind == kind, ]
-    own <- if (!any(mine$state == "busy")) taken_words(main_taken(taken[taken$kind %in% kind, ]), analysis$alpha)
+    own <- if (!any(mine$state == "busy")) taken_words(main_taken(taken[taken$kind %in% kind, ]), analysis$alpha, on_ranks_percent(analysis$campaign, kind))
     c(answer_words_of_agents(mine, analysis, taken), if (!is.null(own)) paste0(upper_first(own), "."))
   }))
+}
+
+# What an agent used on the ranks' CPUs of a node while it ran undisturbed, percent of one CPU.
+on_ranks_percent <- function(campaign, kind) {
+  account <- campaign$agents
+  on <- which(is_agent_row(account) & as.character(account[["kind"]]) == kind)
+  quick <- vapply(unique(as.character(account[["launch"]][on])), function(id) planned_parts(campaign, id)$undisturbed %||% NA_real_, 0)
+  planned <- account[["planned_ns"]] %||% rep(NA_real_, nrow(account))
+  of_launch <- quick[as.character(account[["launch"]][on])]
+  per_second(account, on[is.na(of_launch) | planned[on] %in% of_launch], "agent_on_ranks_ns") / 1e7
 }
 
 # The CPU time that an agent takes from the ranks of a node: over the operations.
@@ -199,7 +209,7 @@ outside_taken_sentence <- function(rows, analysis) {
   if (!is.null(own)) return(paste0(upper_first(own), "."))
   found <- rows[rows$outcome %in% c("detected", "detected alone"), ]
   if (nrow(found) == 0) return(if (nrow(rows) > 0 && any(!is.na(rows$limit))) sprintf(
-    "It was not seen to take CPU time from the ranks; %s %% of one CPU would have been.", format_span_of(rows$limit)))
+    "No lost CPU time was detected; %s %% of one CPU would have been detected.", format_span_of(rows$limit)))
   sprintf("It takes %s %% of one CPU from the ranks of a node (%s interval %s to %s).", format_span_of(found$estimate),
           format_confidence(2 * min(analysis$verdicts$alpha)), plain(min(found$ci_low)), plain(max(found$ci_high)))
 }

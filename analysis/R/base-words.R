@@ -9,7 +9,10 @@ format_p <- function(p) {
   ifelse(is.na(p), "-", ifelse(p <= 1e-300, "<1e-300", ifelse(p < 1e-4, sprintf("%.0e", p), sprintf("%.4f", p))))
 }
 
+# What has no end says so; in sentences an interval that tells nothing is no figure (`is_told()`).
 format_effect <- function(x, sign = TRUE) {
+  open <- is.infinite(x)
+  x[open] <- NA
   digits <- ifelse(is.na(x) | abs(x) >= 100, 0, ifelse(abs(x) >= 10, 1, ifelse(abs(x) >= 1, 2, 3)))
   text <- sprintf(if (sign) "%+.*f" else "%.*f", digits, x)
   # the limits of tiny samples may have hundreds of digits
@@ -17,8 +20,13 @@ format_effect <- function(x, sign = TRUE) {
   text[odd] <- sprintf(if (sign) "%+.1e" else "%.1e", x[odd])
   small <- odd & abs(x) >= 0.00095 & abs(x) < 1
   text[small] <- sprintf(if (sign) "%+.4f" else "%.4f", x[small])
-  ifelse(is.na(x), "-", text)
+  ifelse(open, "open", ifelse(is.na(x), "-", text))
 }
+
+# Wider than so many points an interval of a slowdown says that the machine was too busy, and nothing of the slowdown.
+most_told_percent <- 100
+
+is_told <- function(low, high) is.finite(low) & is.finite(high) & high - low <= most_told_percent
 
 plain <- function(x) format_effect(x, sign = FALSE)
 in_us <- function(ns) plain(ns / 1000)

@@ -513,9 +513,12 @@ recorded_bursts_of_agent <- function(campaign, id, host) {
   if (is.character(bursts)) bursts else absolute_bursts(bursts, attr(bursts, "file"))
 }
 
+no_tasks_of_its_own <- "which tasks are the agent's is not known: commands switch or scrape it (--agent-pid, --agent-cgroup or --agent-unit would name them)"
+
 # On the launch's own clock, with `keys` and `file`; a text: why there are none.
 own_bursts_of <- function(campaign, id, host) {
   file <- campaign$bursts$file[campaign$bursts$launch == id & campaign$bursts$host == host]
+  if (!knows_agents_tasks(campaign, id, host)) return(no_tasks_of_its_own)
   if (length(file) == 0) return("no bursts of the agent were recorded")
   bursts <- read_bursts(file)
   not_kept <- suppressWarnings(as.numeric(attr(bursts, "keys")$not_kept %||% 0))
@@ -526,7 +529,7 @@ own_bursts_of <- function(campaign, id, host) {
   # By its own account nothing on ranks' CPUs: bursts of tasks that nobody could name are not the agent's then.
   cpu_ns <- campaign$agents[["agent_on_ranks_ns"]][campaign$agents[["launch"]] == id & campaign$agents[["host"]] == host]
   if (nrow(bursts) > 0 && !any(bursts$task %in% mine) && !(length(cpu_ns) > 0 && all(cpu_ns %in% 0))) {
-    return("whose bursts they were is not recorded (root or CAP_PERFMON would tell)")
+    return("the bursts' tasks were not identified; run as root or with CAP_PERFMON")
   }
   structure(bursts[bursts$task %in% mine, ], keys = attr(bursts, "keys"), file = file)
 }

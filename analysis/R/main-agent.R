@@ -1,9 +1,10 @@
 # noiselab analyze agent: what an agent used and took, for people (100 columns) and for programs.
 
-agent_csv_tables <- c("estimates", "answers", "agents", "taken", "accounts", "tasks", "bursts", "activities")
+agent_csv_tables <- c("estimates", "answers", "agents", "taken", "behalf", "accounts", "tasks", "bursts", "activities")
 
 # All of it, once: `accounts` (with `cause`), `tasks`, `groups`, `bursts`, `analysis` (NULL without both arms), `notes`.
-agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL) {
+# `margin`: percent of one node's slowdown; `scale_margin`: of margin_request(), of many nodes.
+agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL, scale_margin = NULL) {
   if (NROW(campaign$agents) + NROW(campaign$tasks) + NROW(campaign$bursts) == 0 && !has_agent(campaign)) {
     abort_data("no agent in ", paste(campaign$dirs, collapse = " "), ": no launch has agent.HOST.csv (run noiselab-detect ",
                "with --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit or --agent-on)")
@@ -27,6 +28,10 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL)
                  evidence = task_evidence(campaign), analysis = analysis, alpha = alpha, margin = margin, campaign = campaign, reader = reader,
                  notes = c(campaign$notes, if (campaign_looks(campaign)$for_all) campaign_looks(campaign)$note, agent_notes(accounts)))
   report["agents"] <- list(several_agents(report))
+  report$kept <- new.env()
+  report["behalf"] <- list(if (!is.null(analysis)) on_its_behalf(campaign, alpha))
+  report$scale_margin <- scale_margin
+  if (!is.null(scale_margin)) report$scale_answer <- scale_margin_answer(report)
   report
 }
 
@@ -47,13 +52,15 @@ agent_notes <- function(accounts) {
 }
 
 analyze_agent <- function(operands, values, form) {
-  margin <- margin_option(as_asked(values, operands, "margin")$margin)
+  asked <- margin_request(as_asked(values, operands, "margin")$margin, step_known = TRUE)
+  margin <- if (!isTRUE(asked$at_scale)) asked$percent
   alpha <- alpha_option(values$alpha)
-  report <- agent_report(read_campaign(operands, arms = "any"), alpha, margin)
-  if (!is.null(margin) && is.null(report$analysis)) check_arms(report$campaign)
+  report <- agent_report(read_campaign(operands, arms = "any"), alpha, margin, scale_margin = if (isTRUE(asked$at_scale)) asked)
+  if (!is.null(asked) && is.null(report$analysis)) check_arms(report$campaign)
   # of the agent's rows alone: the positive control is meant to slow
-  answer <- if (!is.null(margin)) agent_margin_answer(report$answers)
-  answered(form, values$table, c(list(alpha = report$alpha, sentences = texts(report_sentences(report)), evidence = texts(report$evidence)), margin_head(margin, answer)),
+  answer <- if (!is.null(margin)) agent_margin_answer(report$answers) else report$scale_answer
+  head <- c(margin_head(asked$percent, answer), if (!is.null(asked)) margin_words_head(report$scale_answer$request %||% asked, report$scale_answer))
+  answered(form, values$table, c(list(alpha = report$alpha, sentences = texts(report_sentences(report, operands)), evidence = texts(report$evidence)), head),
            c(list(estimates = agent_estimates(report)), pick(report, setdiff(agent_csv_tables, c("estimates", "activities"))),
              list(projections = if (form == "json") scale_of_agent(report))), report$notes,
            format_agent(report), agent_view(report, operands), answer = if (!is.null(values$margin)) answer$answer,
@@ -81,14 +88,23 @@ interruption_cost_of <- function(campaign) {
   if (length(cost) == 1) cost else NA_real_
 }
 
-# NULL where its bursts are not known, or several agents were there.
-scale_of_agent <- function(report) {
-  if (is.null(report$analysis) || NROW(report$agents) > 1) return(NULL)
-  scale_of(noise_of_campaign(report$campaign, reader = report$reader), alpha = 2 * report$alpha)
-}
-
-report_sentences <- function(report) {
-  c(left_off_sentence(report$campaign), if (!is.null(report$analysis)) answer_sentences(report$analysis), unique(burst_sentences(report$bursts, report$campaign)))
+# All that the first screen says, in its order: what terminal, JSON and report have. Where loop times tell nothing, what is known leads.
+report_sentences <- function(report, dirs = report$campaign$dirs) {
+  # One launch says for each node when it strikes.
+  bursts <- unique(burst_sentences(utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)))
+  kind <- unique(report$answers$kind)
+  interval_s <- if (length(kind) == 1) sampling_interval_s(kind, report$campaign) else NA_real_
+  scale <- c(scale_margin_sentence(report$scale_answer, interval_s), if (is.null(report$scale_answer)) scale_sentence(scale_of_agent(report), dirs))
+  # That the machine is not as it was found comes before everything.
+  left <- left_off_sentence(report$campaign)
+  if (NROW(report$agents) > 1) return(c(left, several_sentence(report$agents), margin_sentence(report$analysis), scale))
+  answers <- if (!is.null(report$analysis)) answer_sentences(report$analysis)
+  answers <- c(answers, behalf_words(report$behalf, if (length(kind) == 1) kind else "the agent", report$alpha))
+  told <- report$answers$case != "alone" | is_told(report$answers$low, report$answers$high)
+  if (length(told) > 0 && !any(told)) return(c(left, bursts, scale, answers))
+  # What many nodes pay is never the line that finds no room.
+  first <- seq_len(min(length(answers), 1 + !is.null(report$margin)))
+  c(left, answers[first], scale, answers[-first], bursts)
 }
 
 agent_view <- function(report, operands) {
@@ -102,10 +118,7 @@ agent_view <- function(report, operands) {
   warnings <- c(agent_notes(report$accounts), if (several) sprintf("%s: no slowdown: %s", agents$agent, agents$reason)[!is.na(agents$reason)] else sprintf(
     "%s: the agent's account does not explain what the ranks lost%s", node_label(apart), ifelse(is.na(apart$cause), "", paste0(": ", apart$cause))),
     agent_warnings(report))
-  # One launch says for each node when it strikes.
-  bursts <- utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)
-  new_view(if (several) c(left_off_sentence(report$campaign), several_sentence(agents), margin_sentence(analysis)) else c(
-    left_off_sentence(report$campaign), if (!is.null(analysis)) answer_sentences(analysis), burst_sentences(bursts, report$campaign), scale_sentence(scale_of_agent(report), operands)),
+  new_view(report_sentences(report, operands),
     if (several) several_table(agents, report$margin) else tables,
     if (several) several_legend(report$margin) else if (!is.null(analysis)) answer_legend(analysis), warnings,
     length(setdiff(unique(report$notes), warnings)), all_command(operands, "agent"), report_beside(operands))
@@ -148,7 +161,7 @@ format_agent <- function(report) {
 }
 
 # "1234", "123", "12.3", "1.23", "0.123": three digits for tables.
-three <- function(x) ifelse(is.na(x), "-", ifelse(abs(x) >= 1000, sprintf("%.0f", x), sprintf("%.3g", x)))
+three <- function(x) ifelse(is.infinite(x), "open", ifelse(is.na(x), "-", ifelse(abs(x) >= 1000, sprintf("%.0f", x), sprintf("%.3g", x))))
 
 node_label <- function(rows) ifelse(is.na(rows$launch), paste(rows$host, "(all launches)"), paste0(rows$launch, ", ", rows$host))
 
@@ -248,9 +261,10 @@ bursts_part <- function(rows) {
     sprintf("%s: %s, %s bursts in %s activities; lengths \u00b5s: p50 %s, p90 %s, p99 %s, longest %s", node_label(rows), rows$source,
             format_count(rows$n_bursts), format_count(rows$n_activities), three(rows$p50_us), three(rows$p90_us), three(rows$p99_us),
             three(rows$max_us)),
-    sprintf("%s: period %s, %s \u00b5s in each, by %s", node_label(found), period_words(found$period_s, (found$period_high - found$period_low) / 2), three(found$per_period_us), ifelse(
-      found$period_by == "distances", sprintf("%s distances of activities", format_count(found$n_distances)),
-      sprintf("the spectrum (false-alarm probability %s)", format_p(found$fap)))),
+    sprintf("%s: period %s, %s \u00b5s in each, by %s", node_label(found), ifelse(
+      found$period_by == "given", format_time(signif(found$period_s, 4)), period_words(found$period_s, (found$period_high - found$period_low) / 2)), three(found$per_period_us), ifelse(
+      found$period_by == "given", "what was given or measured before", ifelse(found$period_by == "distances", sprintf("%s distances of activities", format_count(found$n_distances)),
+      sprintf("the spectrum (false-alarm probability %s)", format_p(found$fap))))),
     sprintf("%s: no period (%s)", node_label(lacking), lacking$reason)
   ))
 }

@@ -7,7 +7,7 @@ estimates_or_rows <- c("estimates", "rows")
 analyze_options <- function() c(usual_options("all", "json", "csv", "alpha", "power"), list(
   option("table", "NAME", paste("the table --csv prints:", paste(csv_tables, collapse = ", "))),
   option("channel", "NAMES", "channels to analyze, separated by commas (default: all without *)"),
-  option("margin", "PERCENT", "is every slowdown below this margin? Decides the exit status"),
+  option("margin", "PERCENT", "is every slowdown below this margin? Decides the exit status (agent: also 1%:nodes=1000,every=1ms, of many nodes)"),
   option("level", "LEVELS", "judge and print these levels only (percent of one CPU, separated by commas)"),
   option("mixed", help = "judge launches together although MPI library, kernel or version differ"),
   option("spread", "PERCENT", "stability: largest scatter over launches, by its bound, that is reproducible (default 5)"),

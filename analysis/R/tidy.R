@@ -43,8 +43,15 @@ campaign_estimates <- function(analysis) {
                  confidence = confidence,
                  detection_limit = NA, n = thresholds$n_tested, n_unit = unit_of(thresholds), verdict = NA, reason = of("_reason"))
   }
+  # What leads an agent's answer is its main row; on/off and bursts by themselves stand beside it, and say what they are.
+  answers <- analysis$agent_answers
+  beside <- !is.null(answers) & !has_level(verdicts$level_requested_percent) & verdicts$channel %in% c("time", "locked")
+  quantity <- channel_quantities[verdicts$channel]
+  quantity[beside] <- c(time = "slowdown_on_off_percent", locked = "slowdown_by_all_bursts_percent")[verdicts$channel[beside]]
+  verdicts$main[beside] <- FALSE
   bind_rows(Filter(Negate(is.null), list(
-    as_estimates(verdicts, channel_quantities[verdicts$channel], value = verdicts$estimate, confidence = 1 - 2 * verdicts$alpha,
+    if (!is.null(answers)) headline_estimates(answers),
+    as_estimates(verdicts, quantity, value = verdicts$estimate, confidence = 1 - 2 * verdicts$alpha,
                  n = verdicts$n_tested,
                  n_unit = verdicts$unit_of_inference, verdict = row_outcome(verdicts)),
     level("smallest_detected_level_percent", "med"), level("detectable_level_percent", "lod"),
@@ -53,6 +60,13 @@ campaign_estimates <- function(analysis) {
       n = ifelse(unit_of(amplification) == "launch", amplification$n_launches, amplification$n_pairs), n_unit = unit_of(amplification)
     )
   )))
+}
+
+# The figure that the first sentence has, of each agent and operation.
+headline_estimates <- function(answers) {
+  as_estimates(answers, "slowdown_percent", channel = "time", main = TRUE, ci_low = answers$low, ci_high = answers$high,
+               confidence = 1 - ifelse(answers$case == "alone", 2, 1) * answers$alpha, detection_limit = answers$limit, p_one_sided = answers$p_value, n = NA,
+               n_unit = NA, verdict = answers$outcome)
 }
 
 # What a row of a scope counts.
@@ -108,7 +122,7 @@ comparison_estimates <- function(comparison) {
 agent_estimates <- function(report) {
   taken <- main_taken(report$taken)
   answers <- report$answers
-  led <- answers[answers$lead == "bursts", ]
+  by_bursts <- answers[is.finite(answers$bursts), ]
   accounts <- report$accounts
   used <- function(column, quantity) if (NROW(accounts) > 0) {
     as_estimates(accounts, quantity, value = accounts[[column]], verdict = NA, n = accounts$n_pairs, n_unit = "pair", reason = NA)
@@ -118,9 +132,9 @@ agent_estimates <- function(report) {
     as_estimates(taken, "taken_attributed_percent", value = taken$taken_percent, ci_low = taken$taken_low, ci_high = taken$taken_high,
                  confidence = 1 - 2 * report$alpha, detection_limit = taken$limit_percent, p_one_sided = taken$p_value, n = taken$n_pairs, n_unit = "pair",
                  verdict = ifelse(is.na(taken$taken_percent), "inconclusive", ifelse(taken$p_value %in% NA | taken$p_value > report$alpha, "not detected", "detected"))),
-    as_estimates(led, "slowdown_by_bursts_percent", ci_low = led$low, ci_high = led$high, confidence = 1 - led$alpha, detection_limit = led$limit,
-                 p_one_sided = led$p_value, verdict = led$outcome),
-    as_estimates(answers, "slowdown_beyond_bursts_percent", value = answers$beyond, ci_low = answers$beyond_low, ci_high = answers$beyond_high,
+    as_estimates(by_bursts, "slowdown_by_bursts_percent", channel = "locked", main = FALSE, value = by_bursts$bursts, ci_low = by_bursts$bursts_low,
+                 ci_high = by_bursts$bursts_high, confidence = 1 - by_bursts$alpha, verdict = NA),
+    as_estimates(answers, "slowdown_beyond_bursts_percent", main = FALSE, value = answers$beyond, ci_low = answers$beyond_low, ci_high = answers$beyond_high,
                  confidence = 1 - answers$alpha, verdict = NA),
     used("cpu_percent", "agent_cpu_percent"),
     used("on_ranks_percent", "agent_cpu_of_ranks_percent"), used("rss_kib", "agent_memory_kib"),

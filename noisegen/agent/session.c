@@ -208,6 +208,13 @@ static json_t *command(const struct na_options *o) {
     return nl_json_text(o->cmd ? o->cmd : o->cgroup ? o->cgroup : o->unit ? o->unit : o->on ? o->on : o->scrape);
 }
 
+/* What was scraped, beside what was asked for. */
+static json_t *scraper(const struct na_session *s) {
+    if (!s->options->scrape) return json_null();
+    return json_pack("{s:I, s:I, s:I, s:I}", "period_ns", (json_int_t)s->scraper.period_ns, "scrapes", (json_int_t)atomic_load(&s->scraper.n_scrapes),
+                     "failed", (json_int_t)atomic_load(&s->scraper.n_failed), "left_out", (json_int_t)atomic_load(&s->scraper.n_skipped));
+}
+
 /* As JSON in one line, to be freed; NULL without memory. Keys: docs/reference/formats.md. */
 static char *certificate(const struct na_session *s) {
     const struct na_agent *a = &s->agent;
@@ -221,7 +228,7 @@ static char *certificate(const struct na_session *s) {
         "account", nl_json_text(s->account ? s->account->name : NULL), "source", nl_json_text(who ? nr_source(who) : "none"),
         "source_reason", nl_json_text(who ? nr_reason(who) : "--who none, or no source is possible here"),
         "state_found", nl_json_text(a->state_found),
-        "state_left", nl_json_text(s->state_left), "died", nl_json_text(a->died[0] ? a->died : NULL),
+        "state_left", nl_json_text(s->state_left), "scraper", scraper(s), "died", nl_json_text(a->died[0] ? a->died : NULL),
         "warnings", NL_JSON_LIST(i, a->n_warnings, nl_json_text(a->warnings[i])), NULL);
     char *out = json_dumps(o, JSON_COMPACT);
     json_decref(o);

@@ -71,7 +71,11 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     run_refused 'does not say how many nodes synchronise how often' run_agent --agent-pid $$ --margin 1%:nodes=1000
     run_refused 'is of many nodes, which run sensitivity does not judge: give one of one node (try 1%)' \
         quietly "$BIN/noiselab" run sensitivity --levels 1 --margin 1%:nodes=1000,every=1ms --out "$OUT"
+    run_refused 'is of many nodes, which run agent does not judge' run_agent --agent-cmd 'sleep @INTERVAL@' --sweep 1s,2s --margin 1%:nodes=1000,every=1ms
+    run_refused 'which run agent does not judge with --stop-when' run_agent --agent-cmd 'sleep 99' --launches 3 --stop-when decided --margin 1%:nodes=1000,every=1ms
     [ ! -e "$OUT" ]
+    # and what is judged is planned, with its words for the analysis
+    run_agent --dry-run --agent-cmd 'sleep 99' --agent-period 1s --margin 1%:nodes=1000,every=1ms
 }
 
 @test "a sweep needs a place for its interval, and a template that has one; a list of agents is refused line by line" {

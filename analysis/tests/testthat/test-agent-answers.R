@@ -106,15 +106,35 @@ test_that("about launches like these the launch is the unit of bursts, too", {
 })
 
 test_that("the period of the bursts is the one that was given, whatever beats within it", {
-  bursts <- data.frame(launch = "a", host = "n1", source = "cpu", cpus = "0", cpu_share = 1, n_activities = 40, seconds = 1, period_s = 0.004,
+  bursts <- data.frame(launch = "a", host = "n1", source = "cpu", period_by = "distances", cpus = "0", cpu_share = 1, n_activities = 40, seconds = 1, period_s = 0.004,
                        per_period_us = 45.4, p50_us = 45.4, activities_per_s = 250, duty_percent = 1.135, reason = NA_character_)
-  given <- function(ns) list(launches = list(a = list(options = list(agent_period_ns = ns))))
-  expect_equal(burst_sentences(bursts), "n1: it takes CPU 0 for 45.4 \u00b5s every 4 ms")
-  expect_equal(burst_sentences(bursts, given(NULL)), burst_sentences(bursts))
-  expect_equal(burst_sentences(bursts, given(4.01e6)), burst_sentences(bursts))
-  expect_equal(burst_sentences(bursts, given(1e8)), "n1: it takes CPU 0 for 1.14 ms in each 100 ms, in bursts with a period of 4 ms")
-  bursts$period_s <- NA_real_
-  expect_equal(burst_sentences(bursts, given(1e8)), "n1: it takes CPU 0 for 1.14 ms in each 100 ms")
+  expect_equal(burst_sentences(bursts), "On n1, it runs on CPU 0 for 45.4 \u00b5s every 4 ms")
+  bursts[c("period_s", "per_period_us", "period_by")] <- list(0.1, 1135, "given")
+  expect_equal(burst_sentences(bursts), "On n1, it runs on CPU 0 for 1.14 ms in each 100 ms")
+  # a train of 20 bursts of 50 us, 1 ms apart, each half a second, while the user said a second
+  start <- as.vector(outer(1e6 * (0:19), 5e8 * (0:59), `+`))
+  train <- data.frame(start_ns = start, duration_ns = 5e4, half = 1)
+  activities <- data.frame(half = 1, start = start, took = 5e4)
+  got <- given_period(1, activities, train, 30)
+  expect_equal(got[c("period_s", "period_by")], list(period_s = 1, period_by = "given"))
+  expect_equal(got$per_period_us, 2 * 20 * 50)
+  expect_equal(given_period_s(list(options = list(agent_period_ns = 1e9))), 1)
+  expect_equal(given_period_s(list(options = list(agent_period_ns = 1e9, agent_interval_ns = 2e8))), 0.2)
+  expect_true(is.na(given_period_s(list(options = list(agent_period_ns = NULL)))))
+})
+
+test_that("the distance of bursts in a train is no period: below ten bursts' length it is none", {
+  # threads wake up after one another, 95.6 us apart, for 40 us each; at 500 us apart it is a period
+  halves <- data.frame(start = 0, wall = 2e9, row = 1)
+  period <- function(distance_ns) {
+    start <- seq(0, 2e9 - 1, distance_ns)
+    bursts <- data.frame(start_ns = start, duration_ns = 4e4, half = 1)
+    activity_period(data.frame(half = 1, start = start, took = 4e4), bursts, halves, 0.01)
+  }
+  short <- period(95600)
+  expect_true(is.na(short$period_s) && is.na(short$per_period_us))
+  expect_match(short$reason, "they come 95.6 \u00b5s apart, below 10 times their length")
+  expect_equal(period(5e5)$period_s, 5e-4)
 })
 
 figure <- function(value, se = 0.01) figure_of_t(value, se, Inf)
@@ -228,4 +248,14 @@ test_that("the answer is a table of the agents, and JSON and CSV have it", {
   expect_match(paste(status_of("noiselab-analyze", "agent", two)$out, collapse = "\n"), "heavy +100 ms .* 3[.0-9]* ms")
   csv <- utils::read.csv(text = status_of("noiselab-analyze", "agent", two, "--csv", "--table", "agents")$out)
   expect_setequal(csv$agent, c("heavy", "light"))
+})
+
+test_that("where bursts run is said in plain words: one CPU, mainly one, several, or what the ranks lost", {
+  bursts <- data.frame(launch = "a", host = "n1", source = "cpu", period_by = "given", cpus = "0", cpu_share = 1, n_activities = 40, seconds = 1, period_s = 1,
+                       per_period_us = 1260, p50_us = 45.4, activities_per_s = 250, duty_percent = 0.126, reason = NA_character_)
+  said <- function(...) burst_sentences(utils::modifyList(bursts, list(...)))
+  expect_equal(said(), "On n1, it runs on CPU 0 for 1.26 ms in each 1 s")
+  expect_equal(said(cpus = "3,1", cpu_share = 0.95), "On n1, it runs mainly on CPU 3 for 1.26 ms in each 1 s")
+  expect_equal(said(cpus = "3,1", cpu_share = 0.6), "On n1, it runs on the CPUs 3 and 1 for 1.26 ms in each 1 s")
+  expect_equal(said(source = "thread", cpus = "-", period_by = "distances"), "On n1, the ranks lost a rank's CPU for 1.26 ms every 1 s")
 })

@@ -12,9 +12,9 @@ test_that("1 ms per second is found in 120 s: by preempted time at p < 0.001, it
   expect_lt(abs(got$bursts$period_s - 1), 0.01)
   expect_equal(got$bursts$per_period_us, 1000, tolerance = 0.1)
   expect_equal(got$bursts$duty_percent, 0.1, tolerance = 0.1)
-  # halves of one period hold no distances: the spectrum has it
+  # halves of one period hold no distances, and need none: the period is given
   short <- made(pairs = 30, half_period_ns = 1e9, agent_period_ns = 1e9, agent_burst_ns = 1e6, seed = 7)$bursts
-  expect_equal(short$period_by, "spectrum")
+  expect_equal(short$period_by, "given")
   expect_lt(abs(short$period_s - 1), 0.01)
 })
 

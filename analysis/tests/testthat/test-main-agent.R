@@ -90,7 +90,7 @@ test_that("the report has a section on the agent, and every plot of it can be dr
   section <- as.character(htmltools::tagList(agent_section(analysis$agent)))
   expect_match(section, "Does the agent's own CPU time explain|explain what the ranks lost")
   expect_match(section, "kworker/1:2")
-  expect_match(section, "CPU 1 for 4[0-9.]* \u00b5s every 100 ms")
+  expect_match(section, "CPU 1 for 4[0-9.]* \u00b5s in each 100 ms")
   expect_false(grepl(">(Inf|NaN|NA)<", section))
   agents <- Filter(function(plot) startsWith(plot$name, "agent-"), plots())
   expect_length(agents, 1)

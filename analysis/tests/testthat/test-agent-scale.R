@@ -1,0 +1,162 @@
+# What an agent costs many nodes, who works on its behalf, and that one screen, JSON and tables do not contradict each other.
+
+scale_campaign <- function(env = parent.frame(), ...) {
+  dir <- local_folder(env)
+  simulate_agent_campaign(dir, pairs = 60, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, slowdown_percent = 0.5, seed = 3, ...)
+  add_agent_slices(dir, 500)
+}
+
+delayedAssign("with_bursts", scale_campaign(globalenv()))
+
+one_line <- function(lines) gsub(" +", " ", paste(lines, collapse = " "))
+
+test_that("a margin of many nodes is judged at that size, repeated in words, and the interval that keeps it is named", {
+  judged <- function(margin, ...) status_of("noiselab-analyze", "agent", with_bursts, "--margin", margin, ...)
+  fail <- judged("1%:nodes=1000,every=1ms")
+  expect_equal(fail$status, 1L)
+  expect_match(one_line(fail$out), "Margin of 1 % on 1,000 nodes that synchronise every 1 ms: fail, its bursts alone cost [0-9.]+ % \\([0-9.]+ to [0-9.]+\\)")
+  expect_match(one_line(fail$out), "with samples [0-9.]+ (ms|s|min) apart it would stay below\\.|no interval up to a day is shown to stay below\\.")
+  expect_no_match(one_line(fail$out), "Margin of 1 %:")
+  expect_lte(length(fail$out), 24)
+  json <- jsonlite::fromJSON(paste(judged("1%:nodes=1000,every=1ms", "--json")$out, collapse = "\n"))
+  expect_equal(json[c("margin_percent", "margin_nodes", "margin_every_ns", "margin_answer", "margin_words")],
+               list(margin_percent = 1, margin_nodes = 1000, margin_every_ns = 1e6, margin_answer = "fail",
+                    margin_words = "1 % on 1,000 nodes that synchronise every 1 ms"))
+  expect_gt(json$margin_low_percent, 1)
+  expect_gt(json$margin_slowdown_percent, json$margin_low_percent)
+  expect_true(any(grepl("^Margin of 1 % on 1,000 nodes", json$sentences)))
+  # twelve seconds of record bound no rare bursts on a thousand nodes
+  open <- judged("100%:nodes=1000,every=1ms")
+  expect_equal(open$status, 3L)
+  expect_match(one_line(open$out), "Margin of 100 % on 1,000 nodes that synchronise every 1 ms: inconclusive, its bursts cost ")
+  pass <- judged("400%:nodes=2,every=100ms")
+  expect_equal(pass$status, 0L)
+  expect_match(one_line(pass$out), "Margin of 400 % on 2 nodes that synchronise every 100 ms: pass, at most [0-9.]+ % with bursts that were not seen and other effects\\.")
+  # not run beside a program: its step has to be said
+  refused <- judged("1%:nodes=1000")
+  expect_equal(refused$status, 2L)
+  expect_match(refused$err, "does not say how often the nodes synchronise (try 1%:nodes=1000,every=1ms)", fixed = TRUE)
+})
+
+test_that("beside a program its own step counts: one iteration, as long as it takes without the agent", {
+  campaign <- list(launches = list(list(follows = list(beat = "MPI_Allreduce"))),
+                   rows = data.frame(arm = c("off", "off", "on"), wall_ns = c(1e9, 3e9, 9e9), operations = c(100, 100, 100)))
+  got <- with_own_step(margin_request("2%:nodes=64", step_known = TRUE), campaign)
+  expect_equal(got$every_s, 0.02)
+  expect_equal(got$words, "2 % on 64 nodes that synchronise as often as the program does, every 20 ms")
+})
+
+test_that("where more was found beyond its bursts the line at scale says at least, and no margin of many nodes is passed", {
+  report <- agent_report(read_campaign(with_bursts, arms = "any"), scale_margin = margin_request("400%:nodes=2,every=100ms"))
+  expect_true(is.na(scale_of_agent(report)$reason))
+  expect_equal(report$scale_answer$answer, "pass")
+  report$behalf <- data.frame(p_holm = 1e-6)
+  report$kept <- new.env()
+  expect_match(scale_of_agent(report)$reason, "^at least")
+  expect_match(scale_sentence(scale_of_agent(report), "x"), "at least [0-9.]+ % slower")
+  expect_equal(scale_margin_answer(report)$answer, "inconclusive")
+  expect_match(scale_margin_answer(report)$reason, "what was found beyond them is not projected")
+})
+
+# A campaign of 40 pairs in memory; `more`: percent of a CPU that others take more of with the agent.
+beside_daemon <- function(seed, more) {
+  set.seed(seed)
+  n <- 40
+  rows <- data.frame(launch = "L", host = "n1", operation = "barrier", bytes = 0, pair = rep(seq_len(n), each = 2), order = rep(1:2, n),
+                     arm = as.vector(vapply(seq_len(n), function(i) sample(c("off", "on")), c("", ""))), wall_ns = 1e9)
+  rows$kind <- ifelse(rows$arm == "on", "asker", "off")
+  rows$level_requested_percent <- ifelse(rows$arm == "on", Inf, 0)
+  rows$start_ns <- 1e9 * seq_len(2 * n)
+  on <- rows$arm == "on"
+  rows[taken_parts] <- 0
+  rows$preempted_by_others_ns <- stats::rgamma(2 * n, 4, 4 / 5e6) + ifelse(on, more * 1e7 * stats::rgamma(2 * n, 9, 9), 0)
+  rows$preempted_by_kernel_ns <- stats::rgamma(2 * n, 2, 2 / 1e6)
+  rows$preempted_ns <- rows$preempted_by_others_ns + rows$preempted_by_kernel_ns
+  rows[c("agent_on_ranks_ns", "others_on_ranks_ns")] <- 0
+  task <- function(arm, name, group, ns) data.frame(launch = "L", host = "n1", source = "cpu", arm = arm, kind = if (arm == "on") "asker" else "off",
+    level_requested_percent = if (arm == "on") Inf else 0, cpu = 0, task = name, group = group, bursts = 100, cpu_ns = NA_real_, wall_ns = ns, p50_ns = 1e4,
+    p90_ns = 1e4, p99_ns = 1e4, max_ns = 1e4, threads = 1)
+  tasks <- rbind(task("on", "daemon", "other", more * 4e8 + 1e6), task("off", "daemon", "other", 1e6), task("on", "cron", "other", 1e8), task("off", "cron", "other", 1e8),
+                 task("on", "kworker", "kernel", 1e7), task("off", "kworker", "kernel", 1e7))
+  list(agents = rows, tasks = tasks, launches = list(L = list(options = list(design = "blocks"))))
+}
+
+test_that("what other tasks do more of with the agent is named as done on its behalf, and chance seldom is", {
+  got <- on_its_behalf(beside_daemon(1, 2))
+  hit <- got[got$p_holm <= 0.01, ]
+  expect_equal(hit[c("group", "tasks")], data.frame(group = "others", tasks = "daemon"))
+  expect_true(hit$low < 2 && 2 < hit$high)
+  expect_match(behalf_words(got, "asker"), "^On behalf of asker other tasks take [0-9.]+ % \\([0-9.]+ to [0-9.]+\\) of one CPU \\(daemon\\) more from the ranks while it is on\\.$")
+  false <- vapply(1:100, function(seed) !is.null(behalf_words(on_its_behalf(beside_daemon(seed, 0)), "asker")), TRUE)
+  expect_lte(sum(false), qbinom(0.999, 100, 0.01))
+  expect_null(on_its_behalf(list(agents = data.frame(), launches = list())))
+})
+
+test_that("an agent that commands switch, or that is only scraped, is given no bursts of those commands", {
+  for (way in c("switch", "scrape")) {
+    dir <- scale_campaign()
+    for (file in list.files(dir, "^launch.json$", recursive = TRUE, full.names = TRUE)) {
+      info <- jsonlite::read_json(file)
+      info$agents[[1]]$way <- way
+      jsonlite::write_json(info, file, auto_unbox = TRUE, null = "null", digits = NA)
+    }
+    said <- one_line(status_of("noiselab-analyze", "agent", dir)$out)
+    expect_match(said, "which tasks are the agent's is not known")
+    expect_no_match(said, "it runs on|On 1,000 nodes|preempts|never ran|did not run|through its bursts")
+  }
+})
+
+test_that("scrapes that took longer than their period are in the headline with what was really done", {
+  campaign <- function(scrapes, left_out) list(launches = list(list(options = list(agent_period_ns = 2.5e8), agents = list(list(
+    scraper = list(period_ns = 2.5e8, scrapes = scrapes, failed = 0, left_out = left_out))))))
+  # 700 ms each at a period of 250 ms: every third is made
+  expect_equal(agent_title("exporter", campaign(40, 80)), "exporter, scraped every 750 ms on average (asked for: every 250 ms),")
+  expect_equal(agent_title("exporter", campaign(240, 3)), "exporter at 250 ms")
+  expect_equal(agent_title("exporter", list(launches = list(list(options = list(agent_period_ns = 2.5e8), agents = list(list(scraper = NULL)))))), "exporter at 250 ms")
+})
+
+test_that("an interval that tells nothing is words, and what has no end is never a number", {
+  expect_equal(percent_words(-98.1, -Inf, Inf), "a figure that has no upper end")
+  expect_equal(percent_words(41, 12.5, Inf), "at least 12.5 %")
+  expect_equal(c(plain(Inf), format_effect(-Inf), three(Inf)), c("open", "open", "open"))
+  analysis <- list(campaign = list(launches = list(), rows = data.frame(arm = "off", preempted_ns_sum = 9e8, wall_ns = 1e9, ranks = 2)))
+  row <- data.frame(kind = "X", operation = "barrier", bytes = 0, ranks = 2, case = "alone", value = -13.6, low = -68.6, high = 211, found = FALSE, limit = 892,
+                    state = "unrecorded", reason = no_records, whole = -13.6, whole_low = -68.6, whole_high = 211, whole_reason = NA_character_, alpha = 0.01,
+                    by_quick = FALSE, beyond_most = NA_real_)
+  said <- answer_words_of_agents(row, analysis)
+  expect_match(said[1], "^By time nothing can be told of barrier with X: the machine was too busy \\(other tasks held the ranks' CPUs 45 % of the time without it\\)\\.$")
+  expect_no_match(paste(said, collapse = " "), "892|211|Inf")
+})
+
+# What one screen says, as figures: of the first sentence, the table and JSON; and claims that exclude each other.
+test_that("one screen does not contradict itself, and JSON's main row is the headline's figure", {
+  few <- local_folder()
+  simulate_agent_campaign(few, pairs = 12, operations = "barrier", bytes = 0, agent_burst_ns = 2e5, agent_period_ns = 2.9e9, slowdown_percent = 0, seed = 5)
+  several <- local_folder()
+  simulate_agent_campaign(several, pairs = 12, operations = c("barrier", "allreduce", "alltoall"), bytes = 8, agent_burst_ns = 5e5, slowdown_percent = 0.5, seed = 4)
+  dirs <- list(with_bursts, short = add_agent_slices(few, 200), local_agent(pairs = 30, agent_burst_ns = 1e6, seed = 2), add_agent_slices(several, 500),
+               local_agent(pairs = 12, source = "thread"))
+  for (dir in dirs) {
+    screen <- status_of("noiselab-analyze", "agent", dir)$out
+    text <- one_line(screen)
+    expect_lte(length(screen), 24)
+    expect_lte(max(nchar(screen)), 100)
+    for (command in list("agent", character())) {
+      json <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", command, dir, "--json")$out, collapse = "\n"))
+      main <- subset(json$estimates, main & channel %in% "time" & is.na(level_requested_percent) & !is.na(value))
+      answers <- agent_report(read_campaign(dir, arms = "any"))$answers
+      expect_equal(main$quantity, rep("slowdown_percent", nrow(answers)))
+      expect_equal(main$value, answers$value, tolerance = 1e-6)
+      expect_equal(main$ci_low, answers$low, tolerance = 1e-6)
+      for (i in seq_len(nrow(answers))) expect_match(text, percent_words(answers$value[i], answers$low[i], answers$high[i]), fixed = TRUE)
+      beside <- subset(json$estimates, grepl("^slowdown", quantity) & !quantity %in% "slowdown_percent")
+      expect_false(any(beside$main))
+    }
+    # no burst is told of whom never ran, and none is unseen that the account has
+    never <- grepl("did not run on a rank's CPU|it never ran", text)
+    expect_false(never && grepl("it runs on", text))
+    used <- agent_report(read_campaign(dir, arms = "any"))$accounts$on_ranks_percent
+    if (grepl("was detected, [0-9.]+ % of one CPU would have been", text) && isTRUE(max(used) > 0)) expect_match(text, "it runs on the ranks' CPUs for")
+    if (grepl("through its bursts", text)) expect_match(text, "On 1,000 nodes, synchronised every 1 ms: ")
+  }
+})
