@@ -51,8 +51,11 @@ agent_notes <- function(accounts) {
             rows$kind[more], three(rows$on_ranks_percent[more]), three(rows$cpu_percent[more])))
 }
 
+# Of one node, or of many; beside a program `every` may be left out.
+agent_margin <- function(text) margin_request(text, step_known = TRUE)
+
 analyze_agent <- function(operands, values, form) {
-  asked <- margin_request(as_asked(values, operands, "margin")$margin, step_known = TRUE)
+  asked <- agent_margin(as_asked(values, operands, "margin")$margin)
   margin <- if (!isTRUE(asked$at_scale)) asked$percent
   alpha <- alpha_option(values$alpha)
   report <- agent_report(read_campaign(operands, arms = "any"), alpha, margin, scale_margin = if (isTRUE(asked$at_scale)) asked)
@@ -274,5 +277,5 @@ agent_of <- function(analysis) {
   if (!is.null(analysis$agent)) return(analysis$agent)
   campaign <- analysis$campaign
   if (NROW(campaign$agents) + NROW(campaign$tasks) + NROW(campaign$bursts) == 0) return(NULL)
-  agent_report(campaign, analysis$alpha, analysis$margin, if (!is_clean(analysis)) analysis)
+  agent_report(campaign, analysis$alpha, analysis$margin, if (!is_clean(analysis)) analysis, analysis$scale_margin)
 }

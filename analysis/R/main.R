@@ -145,7 +145,7 @@ analyze_words <- function() list(
                 paste0(paste(trend_tables, collapse = ", "), ")"))),
   list(name = "profile", operands = "DIR", options = "alpha", writes = c("arrivals", "worth"), tables = profile_tables, run = analyze_profile,
        help = "where a program spent its time, and who waited for whom (noiselab profile; of several runs the last)"),
-  list(name = "agent", operands = "DIR...", options = c("alpha", "margin"), tables = agent_csv_tables, run = analyze_agent, margin = margin_request,
+  list(name = "agent", operands = "DIR...", options = c("alpha", "margin"), tables = agent_csv_tables, run = analyze_agent, margin = agent_margin,
        help = c("what an agent used, took from the ranks, and when; do its account and the ranks' agree;",
                 "who took the CPU"))
 )
@@ -226,7 +226,8 @@ analyze_dirs <- function(dirs, values, form) {
   is_asked <- !is.null(values$margin)
   by_time <- is.null(wanted) || "time" %in% wanted
   if (is_asked && !by_time) abort_usage("--margin judges the channel time, which --channel leaves out")
-  if (by_time) values <- as_asked(values, dirs, "margin")
+  # what was asked of many nodes, noiselab analyze agent answers
+  if (by_time && !is_asked && !isTRUE(agent_margin(campaign_asked(dirs)$margin)$at_scale)) values <- as_asked(values, dirs, "margin")
   o <- tested_options(values)
   campaign <- keep_levels(read_campaign(dirs), level_option(values$level))
   analysis <- analyze_campaign(campaign, alpha = o$alpha, power = o$power, channels = wanted, margin = o$margin, mixed = isTRUE(values$mixed))
@@ -263,11 +264,17 @@ keep_levels <- function(campaign, levels) {
   campaign
 }
 
+# A number is of one node; what is of many is for an agent's answer.
+report_margin <- function(text) {
+  asked <- agent_margin(text)
+  if (isTRUE(asked$at_scale)) asked else asked$percent
+}
+
 run_report <- function(dirs, values, form) {
   if (length(dirs) == 0) abort_usage("no DIR given (try --help)")
   alpha <- alpha_option(values$alpha)
   values <- as_asked(values, dirs, if (all(vapply(dirs, has_acceptance, TRUE))) c("limits", "classes", "reference", "margin") else "margin")
-  margin <- if (all(vapply(dirs, has_acceptance, TRUE))) acceptance_margin(values$margin) else margin_option(values$margin)
+  margin <- if (all(vapply(dirs, has_acceptance, TRUE))) acceptance_margin(values$margin) else report_margin(values$margin)
   file <- values$out %||% file.path(dirs[1], "report.html")
   if (dir.exists(dirs[1])) check_report_file(file)
   if (all(vapply(dirs, has_acceptance, TRUE))) {

@@ -11,7 +11,7 @@
 #' @param file Character, length 1: the HTML file. It is written beside its place and renamed.
 #' @param plots_dir Character, length 1: directory for pictures and CSV files, made if need be.
 #' @param alpha One-sided level of the tests, length 1.
-#' @param margin Slowdown in percent that verdicts are judged against, length 1; NULL: none.
+#' @param margin Slowdown in percent that verdicts are judged against, length 1; NULL: none. (A list: what a front end read of many nodes.)
 #' @return `file`, invisibly.
 #' @examples
 #' \dontrun{
@@ -21,7 +21,10 @@
 write_report <- function(campaign, file, plots_dir = files_beside(file), alpha = 0.01, margin = NULL) {
   if (inherits(campaign, "nl_acceptance_verdict")) return(write_acceptance_report(campaign, file, plots_dir))
   check_report_file(file)
-  analysis <- if (inherits(campaign, "nl_analysis")) campaign else report_analysis(campaign, alpha, margin)
+  # of many nodes it is asked of an agent's answer alone
+  scale_margin <- if (is.list(margin)) margin
+  analysis <- if (inherits(campaign, "nl_analysis")) campaign else report_analysis(campaign, alpha, if (is.null(scale_margin)) margin)
+  analysis$scale_margin <- scale_margin
   clear_plots_dir(plots_dir, plot_table()$name)
   analysis <- with_parts(analysis)
   write_page(report_page(analysis, write_figures(analysis, plots_dir), basename(plots_dir)), file)

@@ -160,3 +160,25 @@ test_that("one screen does not contradict itself, and JSON's main row is the hea
     if (grepl("through its bursts", text)) expect_match(text, "On 1,000 nodes, synchronised every 1 ms: ")
   }
 })
+
+test_that("a campaign that was asked of many nodes is answered so by its analysis and its report, whose first box is the first screen", {
+  dir <- scale_campaign()
+  id <- list.files(dir)
+  writeLines(c("# schema: 1", "# experiment: agent", "# margin_percent: 1%:nodes=1000,every=1ms", "launch\tset\tnodes\tranks\twords", paste(id, 1, "-", 2, "-", sep = "\t")),
+             file.path(dir, "schedule.tsv"))
+  said <- status_of("noiselab-analyze", "agent", dir)
+  # the status answers only whoever asks here
+  expect_equal(said$status, 0L)
+  expect_match(one_line(said$out), "Margin of 1 % on 1,000 nodes that synchronise every 1 ms: fail")
+  plain <- status_of("noiselab-analyze", dir)
+  expect_equal(plain$status, 0L)
+  expect_no_match(one_line(plain$out), "Margin of")
+  report <- agent_report(read_campaign(dir, arms = "any"), scale_margin = agent_margin("1%:nodes=1000,every=1ms"))
+  analysis <- report$analysis
+  analysis$scale_margin <- report$scale_margin
+  analysis$agent <- agent_of(analysis)
+  box <- report_answer(analysis)
+  screen <- report_sentences(report)
+  expect_equal(box, screen)
+  for (sentence in box) if (nchar(sentence) < 400 && !grepl("see noiselab project", sentence)) expect_match(one_line(said$out), sentence, fixed = TRUE)
+})
