@@ -35,7 +35,7 @@ begin() {
         utc %Y%m%dT%H%M%SZ
         campaign=${out:-noiselab-$experiment-$REPLY}
         [ -z "$margin" ] || is_margin "$margin"
-        [ "$experiment" = acceptance ] || [ "$experiment${stop_when-}${sweep-}${agents-}" = agent ] || margin_of_one_node
+        [ "$experiment" = acceptance ] || [ "$experiment${stop_when-}${ends_when-}${sweep-}${agents-}" = agent ] || margin_of_one_node
         [ "$experiment" = acceptance ] || [ -z "$margin" ] || ask_analysis --margin "$margin"
         [ -z "$stop_when" ] || [ -z "$margin" ] || set -- "$@" --margin "$margin"
         refuse_scheduled

@@ -127,7 +127,7 @@ is_margin() {
 
 # margin_of_one_node: ends where the margin is of many nodes, for experiments that do not judge that
 margin_of_one_node() {
-    [[ $margin != *:* ]] || die 2 "--margin: '$margin' is of many nodes, which run $experiment does not judge${stop_when:+ with --stop-when}: give one of one node (try ${margin%%:*})"
+    [[ $margin != *:* ]] || die 2 "--margin: '$margin' is of many nodes, which run $experiment does not judge${ends_when:+ with --stop-when}: give one of one node (try ${margin%%:*})"
 }
 
 # is_list NAME LIST EXAMPLE: refuses empty parts; the shell drops an empty last one
