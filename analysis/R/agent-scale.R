@@ -35,7 +35,7 @@ scale_margin_answer <- function(report) {
   figures <- list(percent = got$percent, low = got$low, high = high)
   margin <- request$percent
   if (isTRUE(got$low > margin)) {
-    keeps <- shortest_period(noise, request$nodes, request$every_s, margin / 100, "independent", report$alpha)
+    keeps <- kept_from(noise, request, report)
     return(utils::modifyList(open(NA_character_), c(figures, list(answer = "fail", keeps_s = keeps, reason = paste0(
       "its bursts alone cost ", projected_range(got$percent, got$low, got$high), if (more) "; more was found beyond them")))))
   }
@@ -43,7 +43,7 @@ scale_margin_answer <- function(report) {
     "at most ", percent_of(high), " with bursts that were not seen and other effects")))))
   # rarer samples do not help where only what was not seen is open
   keeps <- if (isTRUE(got$high < margin)) NULL else
-    shortest_period(noise, request$nodes, request$every_s, margin / 100, "independent", report$alpha)
+    kept_from(noise, request, report)
   do.call(open, c(list(paste0("its bursts cost ", projected_range(got$percent, got$low, got$high), "; ", if (more) {
     "what was found beyond them is not projected"
   } else if (is.na(seen)) {
@@ -58,6 +58,18 @@ size_figures <- function(noise, nodes, every_s, alpha, margin) {
   row <- data.frame(nodes = nodes, every_ns = 1e9 * every_s, slowdown_percent = 100 * cell$value, ci_high = 100 * cell$high)
   unseen <- unseen_bursts(noise, row, list(alpha = alpha, unseen_s = unseen_ns / 1e9, seed = 1, margin = margin))
   list(percent = 100 * cell$value, low = 100 * cell$low, high = 100 * cell$high, unseen_high = if (is.null(unseen)) 100 * cell$high else unseen$high_percent)
+}
+
+# Between two samples, where their interval is known, else between bursts, s: the same bursts, so many times as rarely.
+kept_from <- function(noise, request, report) {
+  between_s <- interval_below(noise, request$nodes, request$every_s, request$percent, report$alpha)
+  interval_s <- agents_interval_s(report)
+  if (is.na(interval_s)) between_s else interval_s * between_s * noise$rate_hz
+}
+
+agents_interval_s <- function(report) {
+  kind <- unique(report$answers$kind)
+  if (length(kind) == 1) sampling_interval_s(kind, report$campaign) else NA_real_
 }
 
 projected_range <- function(value, low, high) {
@@ -81,7 +93,7 @@ with_own_step <- function(request, campaign) {
 scale_margin_sentence <- function(judged, interval_s = NA_real_) {
   if (is.null(judged)) return(NULL)
   between <- if (is.na(interval_s)) "bursts" else "samples"
-  keeps <- if (isTRUE(judged$keeps_s == Inf)) "" else if (is.na(judged$keeps_s)) "; no interval up to a day is shown to stay below" else sprintf("; with %s %s it would stay below", between,
-                                                      if (isTRUE(judged$keeps_s <= 0)) "as they are" else paste(format_time(signif(judged$keeps_s, 2)), "apart"))
+  keeps <- if (isTRUE(judged$keeps_s == Inf)) "" else if (is.na(judged$keeps_s)) "; no interval up to a day is shown to stay below" else
+    sprintf("; with %s %s apart it would stay below", between, format_time(signif(judged$keeps_s, 2)))
   sprintf("Margin of %s: %s, %s%s.", judged$request$words, judged$answer, judged$reason, if (judged$answer == "pass") "" else keeps)
 }

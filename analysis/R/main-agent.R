@@ -61,7 +61,7 @@ analyze_agent <- function(operands, values, form) {
   report <- agent_report(read_campaign(operands, arms = "any"), alpha, margin, scale_margin = if (isTRUE(asked$at_scale)) asked)
   if (!is.null(asked) && is.null(report$analysis)) check_arms(report$campaign)
   # of the agent's rows alone: the positive control is meant to slow
-  answer <- if (!is.null(margin)) agent_margin_answer(report$answers) else report$scale_answer
+  answer <- if (!is.null(margin)) (if (is.null(report$answers)) agent_margin_answer(NULL) else report$analysis$margin_answer) else report$scale_answer
   head <- c(margin_head(asked$percent, answer), if (!is.null(asked)) margin_words_head(report$scale_answer$request %||% asked, report$scale_answer))
   answered(form, values$table, c(list(alpha = report$alpha, sentences = texts(report_sentences(report, operands)), evidence = texts(report$evidence)), head),
            c(list(estimates = agent_estimates(report)), pick(report, setdiff(agent_csv_tables, c("estimates", "activities"))),
@@ -77,8 +77,22 @@ with_agent_answers <- function(analysis, taken = agent_taken(analysis$campaign, 
   if (is.null(analysis$agent_answers)) return(analysis)
   analysis$agent_taken <- taken
   if (any(analysis$agent_answers$state == "busy")) analysis$interruption_ns <- interruption_cost_of(analysis$campaign)
-  if (!is.null(analysis$margin)) analysis$margin_answer <- agent_margin_answer(analysis$agent_answers)
+  if (!is.null(analysis$margin)) analysis$margin_answer <- passes_accounted(agent_margin_answer(analysis$agent_answers), analysis$campaign, analysis$margin)
   analysis
+}
+
+# Nothing passes by time of the ranks' CPUs that nobody accounts for: on one of them more than the margin, and than the account can tell.
+passes_accounted <- function(answer, campaign, margin) {
+  nodes <- unlist(lapply(unname(campaign$launches), function(info) info$cpu_account), recursive = FALSE)
+  open <- Filter(function(node) {
+    worst <- node$worst_cpu$unaccounted_percent
+    is_number(worst) && worst > max(margin, as.numeric(node$resolution_percent %||% 0))
+  }, nodes)
+  if (answer$answer != "pass" || length(open) == 0) return(answer)
+  worst <- open[[which.max(vapply(open, function(node) node$worst_cpu$unaccounted_percent, 0))]]
+  list(answer = "inconclusive", reason = sprintf("%s %% of CPU %s of %s is unaccounted for%s", three(worst$worst_cpu$unaccounted_percent),
+                                                 show_json(worst$worst_cpu$cpu), printable(worst$host %||% "?"),
+                                                 if (is_text(worst$blind)) paste0(": ", printable(worst$blind)) else ""))
 }
 
 # What an interruption of 1 ms costs the program beside which the agents ran, ns; NA where it was not profiled.
@@ -96,8 +110,7 @@ report_sentences <- function(report, dirs = report$campaign$dirs) {
   # One launch says for each node when it strikes.
   bursts <- unique(burst_sentences(utils::head(report$bursts[!duplicated(report$bursts$host), ], 2)))
   kind <- unique(report$answers$kind)
-  interval_s <- if (length(kind) == 1) sampling_interval_s(kind, report$campaign) else NA_real_
-  scale <- c(scale_margin_sentence(report$scale_answer, interval_s), if (is.null(report$scale_answer)) scale_sentence(scale_of_agent(report), dirs))
+  scale <- c(scale_margin_sentence(report$scale_answer, agents_interval_s(report)), if (is.null(report$scale_answer)) scale_sentence(scale_of_agent(report), dirs))
   # That the machine is not as it was found comes before everything.
   left <- left_off_sentence(report$campaign)
   if (NROW(report$agents) > 1) return(c(left, several_sentence(report$agents), margin_sentence(report$analysis), scale))

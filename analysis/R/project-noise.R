@@ -174,6 +174,7 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader 
   if (any(agent)) {
     on <- agent
     refuse_several_agents(campaign, rows[agent, ])
+    if (!all(vapply(unique(as.character(rows[["launch"]][agent])), knows_agents_tasks, TRUE, campaign = campaign))) abort_data(no_tasks_of_its_own)
   } else {
     levels <- sort(unique(rows[["level_requested_percent"]][on & rows[["level_requested_percent"]] > 0]))
     wanted <- level %||% max(levels, -Inf)

@@ -182,3 +182,16 @@ test_that("a campaign that was asked of many nodes is answered so by its analysi
   expect_equal(box, screen)
   for (sentence in box) if (nchar(sentence) < 400 && !grepl("see noiselab project", sentence)) expect_match(one_line(said$out), sentence, fixed = TRUE)
 })
+
+test_that("nothing passes by time of the ranks' CPUs that nobody accounts for", {
+  of <- function(percent, resolution = 0.1, blind = NULL) list(launches = list(L = list(cpu_account = list(list(
+    host = "n1", worst_cpu = list(cpu = 3L, unaccounted_percent = percent), resolution_percent = resolution, blind = blind)))))
+  pass <- list(answer = "pass", reason = NA_character_)
+  expect_equal(passes_accounted(pass, of(0.5), 1), pass)
+  expect_equal(passes_accounted(pass, of(4, resolution = 5), 1), pass)
+  expect_equal(passes_accounted(pass, list(launches = list(list())), 1), pass)
+  open <- passes_accounted(pass, of(4, blind = "tasks of other users are hidden"), 1)
+  expect_equal(open, list(answer = "inconclusive", reason = "4 % of CPU 3 of n1 is unaccounted for: tasks of other users are hidden"))
+  fail <- list(answer = "fail", reason = "by its bursts")
+  expect_equal(passes_accounted(fail, of(4), 1), fail)
+})
