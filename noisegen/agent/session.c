@@ -211,8 +211,10 @@ static json_t *command(const struct na_options *o) {
 /* What was scraped, beside what was asked for. */
 static json_t *scraper(const struct na_session *s) {
     if (!s->options->scrape) return json_null();
-    return json_pack("{s:I, s:I, s:I, s:I}", "period_ns", (json_int_t)s->scraper.period_ns, "scrapes", (json_int_t)atomic_load(&s->scraper.n_scrapes),
-                     "failed", (json_int_t)atomic_load(&s->scraper.n_failed), "left_out", (json_int_t)atomic_load(&s->scraper.n_skipped));
+    int64_t made = atomic_load(&s->scraper.n_scrapes), failed = atomic_load(&s->scraper.n_failed);
+    int64_t left_out = atomic_load(&s->scraper.n_skipped);
+    return json_pack("{s:I, s:I, s:I, s:I}", "period_ns", (json_int_t)s->scraper.period_ns, "scrapes", (json_int_t)made, "failed",
+                     (json_int_t)failed, "left_out", (json_int_t)left_out);
 }
 
 /* As JSON in one line, to be freed; NULL without memory. Keys: docs/reference/formats.md. */
