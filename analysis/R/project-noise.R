@@ -41,7 +41,7 @@ node_train <- function(name, bursts, watched, scale = c(1, 1), cost_ratio = 1, c
   cpus <- max(bursts$cpu) + 1
   queue <- bursts$record * cpus + bursts$cpu
   load <- rowsum(bursts$cost_s, queue, reorder = FALSE)[, 1] / watched$seconds[bursts$record[!duplicated(queue)]]
-  if (any(load >= 1)) refuse_load(name, bursts$cost_s, nrow(bursts) / sum(watched$seconds))
+  if (any(load >= 1 - 1e-6)) refuse_load(name, bursts$cost_s, nrow(bursts) / sum(watched$seconds))
   done <- node_activities(bursts)
   n <- tabulate(done$record, nrow(watched))
   over_time <- max(0, vapply(which(n > 1), function(i) count_dispersion(done$start_s[done$record == i], watched$seconds[i]), 0))

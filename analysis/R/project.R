@@ -25,6 +25,8 @@ usual_unseen_s <- 0.05
 project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL, unseen_s = usual_unseen_s,
                          effort = 1) {
   middle <- phase_slowdown(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern, effort)
+  # a grid without room, or a walk without end
+  if (is.na(middle$value)) middle[c("value", "low", "high")] <- Inf
   answer <- c(middle, list(limit = if (phase == "independent" && is.null(pattern)) slowdown_limit(noise, work_s) else NA_real_, reason = NA_character_))
   if (is.infinite(middle$value)) {
     answer$reason <- "at least: bursts as frequent and as costly as these leave no time to work"
@@ -192,6 +194,8 @@ watched_longer <- function(noise, times) {
   noise$watched_s <- noise$watched_s * times
   noise$n_bursts <- noise$n_bursts * times
   noise$longer <- noise$longer * times
+  # too few for a tail may be enough then
+  if (!noise$tail$known) noise$tail <- tail_shape(rep(noise$costs_s, times))
   noise
 }
 
@@ -496,7 +500,8 @@ tail_shape <- function(costs_s) {
   threshold <- costs[n - m]
   over <- costs[(n - m + 1):n] - threshold
   over <- over[over > 0]
-  if (length(over) < tail_design$least || over[length(over)] < 1e-6 * threshold) return(none)
+  if (length(over) == 0 || over[length(over)] < 1e-6 * threshold) return(utils::modifyList(none, list(known = TRUE)))
+  if (length(over) < tail_design$least) return(none)
   # All as far above: no number of them would give a shape.
   if (over[length(over)] - over[1] <= 1e-6 * costs[n]) return(utils::modifyList(none, list(known = TRUE)))
   fit <- fit_generalised_pareto(over)

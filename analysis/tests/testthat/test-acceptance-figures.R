@@ -176,7 +176,7 @@ test_that("one node alone is judged by the margin that is given: quiet enough, n
 
 test_that("what has no end is words in text, JSON, lines, OpenMetrics and a node's file", {
   # bursts that leave no time
-  all <- judge_acceptance(node_with(quiet_record(), scan_ns = 9e6, per_s = 100), margin = five)
+  all <- judge_acceptance(node_with(quiet_record(), scan_ns = 1e7, per_s = 100), margin = five)
   expect_identical(all$verdict, "fail")
   expect_match(tail(all$noise, 1), "would have no time to work")
   dir <- tempfile()

@@ -163,6 +163,8 @@ test_that("the shape of a tail is that of its distribution, and says how many bu
   # Alike: none is longer, which is not enough on one node. Two values, the larger 20 times: that one is the largest (the excesses have no shape).
   expect_identical(unlist(tail_shape(rep(1e-3, 500))[c("known", "alike")]), c(known = TRUE, alike = TRUE))
   expect_identical(unlist(tail_shape(rep(c(1e-3, 2e-3), c(480, 20)))[c("shape", "known", "alike")]), c(shape = NA, known = 1, alike = 0))
+  expect_true(tail_shape(rep(c(1e-3, 2e-3), c(250, 250)))$known)
+  expect_false(tail_shape(rep(c(1e-3, 2e-3), c(498, 2)))$known)
   one <- function(nodes) independent(node_noise("alike", rep(1e-3, 200), NA, rate_hz = 2, watched_s = 100), nodes, 1e-3)
   expect_match(one(1)$reason, "^at least: bursts longer than those recorded, rarer than one in 21.7 s of a node, are not excluded")
   expect_gt(one(100)$high, one(100)$value)
