@@ -32,6 +32,17 @@ WORDS() { cat "${BIN%/bin}/share/noiselab/words.tsv"; }
     for meaning in command experiment analysis; do explains agent "($meaning): "; done
 }
 
+# What the answers of all experiments print, in a sentence, a heading or a legend.
+@test "help explains the words that first screens print" {
+    for word in 'at least' alpha burst certificate 'detected alone' detour duty hypervisor interval level limit margin \
+        node noise 'not detected' one-sided 'other effects' pair period placebo power preempted projection rank reference scope self-check \
+        slowdown steal 'synchronisation interval' unaccounted undecided unit; do
+        run "$BIN/noiselab" help $word
+        echo "$word: $output"
+        [ "$status" -eq 0 ]
+    done
+}
+
 @test "every row of every table can be explained" {
     WORDS | cut -f 3 | sort -u >"$BATS_TEST_TMPDIR/words"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/words")" -gt 200 ]
