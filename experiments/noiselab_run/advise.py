@@ -1,24 +1,23 @@
 """advise: which collective algorithm of the MPI library is the fastest on this machine, quiet and under noise, and how to select it"""
 import re
-from typing import Dict, List, Set, Tuple
+from typing import List, Tuple
 
 from noiselab_run import files
 from noiselab_run.advice import Rules, rows_of
-from noiselab_run.experiment import Experiment
+from noiselab_run.advise_next import replanned
+from noiselab_run.advise_program import ForProgram
 from noiselab_run.plan import SWITCH_S
 from noiselab_run.process import ask
-from noiselab_run.program import run_profiled
-from noiselab_run.schedule import Plan, is_columns, is_launch
+from noiselab_run.schedule import Plan
 from noiselab_run.settings import Settings
-from noiselab_run.text import (check_level, die, first_line, nanoseconds, note, put, say_time, whole, without,
-                               without_name)
+from noiselab_run.text import check_level, die, first_line, nanoseconds, note, say_time, whole, without
 
 # what an arm takes of a launch, s: its communicator and pilot; and eight rounds of two halves, as fewer say
 # little
 ARM_START_S, LEAST_ROUNDS = 0.3, 8
 
 
-class Advise(Experiment):
+class Advise(ForProgram):
     NAME = ANALYSIS = 'advise'
     OPTIONS = 'value arms op bytes level half-period arrival seconds profile verify'
     USAGE = '''\
@@ -102,13 +101,13 @@ Exit status 3: undecided for an operation and size.
         if by_algorithm and seconds < 4 * launches:
             die(2, '--seconds: %d is too short for %d launches: at least %d'
                 % (seconds, launches, 4 * launches))
-        self._check_program()
-        self.algorithms = {}  # type: Dict[str, List[str]]
+        self.check_program()
+        self.algorithms = {}
         if by_algorithm:
             self._list_algorithms()
         has_program = bool(options.program or options['profile'])
         if has_program:
-            self._take_profile()
+            self.take_profile()
         self.ranks = self.nodes.ranks_column()
         self.n_set_nodes = self.nodes.number_of(self.nodes.sets[0])
         # of a job that is only submitted the cores are not known yet: its own plan counts them
@@ -188,74 +187,6 @@ Exit status 3: undecided for an operation and size.
                  % (seconds, n, len(cases)))
         self.compared = ','.join(cases[:n])
 
-    # ---- a program of the user's
-
-    def _check_program(self) -> None:
-        """What goes with a program. Its command is a word of the schedule, and not one of the launches."""
-        options, verify = self.options, self.options['verify']
-        self.advised_program = options.program
-        if not options.program and not options['profile']:
-            if verify:
-                die(2, '--verify: which program? Its command comes last, after -- (run advise --verify 7 -- '
-                    'mpirun -n 4 ./app)')
-            return
-        options.refuse_given(': the operations and ranks are those of the program; leave it out', '--op',
-                             '--bytes', '--ranks', '--hosts', '--node-sets',
-                             '--submit')
-        if '\n' in options.program:
-            die(2, 'a program: its words cannot hold line breaks')
-        if verify:
-            whole('--verify', verify)
-            if not options.program:
-                die(2, '--verify: the program has to run again: give its command, after --')
-            if int(verify) < 2:
-                die(2, '--verify: %s pair has no scatter: at least 2 (try 7)' % verify)
-        if not options['profile'] and options['dry_run']:
-            die(2, '--dry-run: what a program needs is known after a run of it; give --profile DIR')
-        if not files.in_path('Rscript'):
-            die(2, 'a program: R, which reads its profile, is missing here')
-
-    def _analyze_profile(self, what: str, name: str) -> str:
-        """Has the analysis of the profile write a file; what it said where it cannot."""
-        said = ask([self.programs.path('noiselab-analyze'), 'profile', '--write', '%s=%s'
-                    % (what, self.scratch(name)), self.options['profile']])
-        if what == 'worth':
-            put(said.out)
-        return without_name(said.err) if said.status else ''
-
-    def _take_profile(self) -> None:
-        """Which of a program's operations are compared (worth), and its number of ranks."""
-        options = self.options
-        if not options['profile']:
-            note('a run of the program under noiselab profile')
-            run_profiled(self.launcher, self.scratch('profiles'), 'program', options.program)
-            options['profile'] = self.scratch('profiles')
-        reason = self._analyze_profile('worth', 'worth')
-        if reason:
-            die(2, reason)
-        lines = [line.split(',') for line in files.read(self.scratch('worth')).split('\n') if line]
-        for line in lines[1:]:
-            if self.algorithms and not line[8] and line[0] not in self.algorithms:
-                line[8] = 'its algorithm cannot be chosen'
-        files.write(self.scratch('advice.program'), ''.join(','.join(line) + '\n' for line in lines))
-        worth = [line for line in lines[1:] if not line[8]]
-        if not worth:
-            die(2, 'no operation of the program can be compared: '
-                + ';'.join('%s %s' % (line[0], line[8]) for line in lines[1:]))
-        self.worth = [{'operation': line[0], 'bytes': line[1]} for line in worth]
-        options['ranks'] = worth[0][4]
-        # the launches are of the detector alone
-        options.program = ''
-        if options['arrival']:
-            return
-        # as late as its ranks; where they were not looked at, as in other campaigns
-        reason = self._analyze_profile('arrivals', 'advice.arrivals')
-        if reason:
-            note("late ranks as in other campaigns, not as late as the program's: " + reason)
-            return
-        self.campaign.planned_files.append('advice.arrivals')
-        options['arrival'] = 'trace:file=%s/advice.arrivals' % files.absolute(self.campaign.folder)
-
     # ---- the launches
 
     def plan(self, plan: Plan, words: List[str]) -> None:
@@ -308,47 +239,3 @@ Exit status 3: undecided for an operation and size.
         schedule.change(lambda lines, complete: replanned(lines, complete, new, n_now))
         campaign.count_now()
         return True
-
-
-def replanned(lines: List[str], complete: Set[str], new: Dict[str, str], n_now: int) -> List[str]:
-    """The lines of a schedule with what is to go on. The launches that are left keep their names, seeds and
-    places; more of them count on, in the places of the first ones."""
-    left = int(new.get('launches') or 0)
-    places = [line for line in lines if is_launch(line)]
-    out = []  # type: List[str]
-    last, n = '', 0
-    for line in lines:
-        if line.startswith('# stages: '):
-            line = '# stages: ' + new.get('stages', '')
-        elif line.startswith('# launches: '):
-            line = '# launches: %d' % (n_now + left)
-        is_done = line.split('\t', 1)[0] in complete
-        if line.startswith('#') or is_columns(line) or is_done:
-            out.append(line)
-        elif n < left:
-            n += 1
-            out.append(changed(line, new, line, 0))
-        else:
-            continue
-        if is_launch(line):
-            last = line
-    for more in range(1, left - n + 1):
-        out.append(changed(places[(n_now + n + more - 1) % len(places)], new, last, more))
-    return out
-
-
-def changed(line: str, new: Dict[str, str], last: str, more: int) -> str:
-    """A launch with other operations and another time; the `more`th after the last one has its name and seed
-    counted on from there."""
-    words, ends = line.split('\t'), last.split('\t')
-    if more:
-        name = re.sub('[0-9]+$', '', ends[0])
-        words[0] = '%s%04d' % (name, int(ends[0][len(name):]) + more)
-    for i in range(1, len(words)):
-        if words[i - 1] == '--op':
-            words[i] = new.get('op', '')
-        elif words[i - 1] == '--seconds':
-            words[i] = new.get('seconds', '') + 's'
-        elif words[i - 1] == '--seed' and more:
-            words[i] = str(int(ends[ends.index('--seed') + 1]) + more)
-    return '\t'.join(words)

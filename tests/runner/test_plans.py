@@ -2,8 +2,8 @@
 from math import exp, log, sqrt
 
 from help import Case
-from noiselab_run import (acceptance_plan, advise, agent_record, agent_switched, document, plan, settings,
-                          stability)
+from noiselab_run import (acceptance_plan, advise_next, agent_record, agent_switched, document, plan,
+                          settings, stability)
 
 
 def rehearsed(rounds=400, half_ns=10**7, n_halves=30, pattern='periodic', design='lockin'):
@@ -111,14 +111,14 @@ class Replanned(Case):
 
     def test_fewer(self):
         """launches that are left keep names, seeds and places, with the operations and the time that go on"""
-        made = advise.replanned(self.LINES, {'ID-0001', 'ID-0002'},
+        made = advise_next.replanned(self.LINES, {'ID-0001', 'ID-0002'},
                                 {'op': 'some', 'seconds': '5', 'stages': '2,3', 'launches': '1'}, 2)
         self.assertEqual(made[:2] + made[3:5], ['# launches: 3', '# stages: 2,3'] + self.LINES[3:5])
         self.assertEqual(made[5:], ['ID-0003\t-\t-\t2\t--rotate=3\t--op\tsome\t--seconds\t5s\t--seed\t73'])
 
     def test_more(self):
         """more launches count on from the last one, in the places of the first ones"""
-        made = advise.replanned(self.LINES, {'ID-0001', 'ID-0002'},
+        made = advise_next.replanned(self.LINES, {'ID-0001', 'ID-0002'},
                                 {'op': 'some', 'seconds': '5', 'stages': '9', 'launches': '5'}, 2)
         self.assertEqual([line.split('\t')[0] for line in made[3:]], ['ID-%04d' % i for i in range(1, 8)])
         self.assertEqual(made[6:], ['ID-%04d\t-\t-\t2\t--rotate=%d\t--op\tsome\t--seconds\t5s\t--seed\t%d'
@@ -127,5 +127,5 @@ class Replanned(Case):
 
     def test_none(self):
         """where all is decided nothing goes on"""
-        made = advise.replanned(self.LINES, {'ID-0001'}, {'launches': '0', 'stages': '1'}, 1)
+        made = advise_next.replanned(self.LINES, {'ID-0001'}, {'launches': '0', 'stages': '1'}, 1)
         self.assertEqual([line for line in made if line.startswith('ID')], self.LINES[3:4])
