@@ -40,8 +40,8 @@ run_program() {
     while [ -z "$per_node" ] && [ "$interrupted" = no ]; do
         # the fields of the file's head, see detector/profile/profile_file.h; the first word comes last
         magic=''
-        { IFS= LC_ALL=C read -r -N 7 magic <"$program_folder/rank.0.profile"; } 2>/dev/null
-        [ "$magic" != NLPROF2 ] || read -r per_node < <(od -An -t d4 -j 20 -N 4 "$program_folder/rank.0.profile")
+        { IFS= LC_ALL=C read -r -N 6 magic <"$program_folder/rank.0.profile"; } 2>/dev/null
+        [ "$magic" != NLPROF ] || read -r per_node < <(od -An -t d4 -j 20 -N 4 "$program_folder/rank.0.profile")
         now
         if ! kill -0 "$program_pid" 2>/dev/null || [ "$REPLY" -ge "$waits_until" ]; then break; fi
         sleep 0.2

@@ -15,7 +15,7 @@ from noiselab_run.text import (Stop, check_level, countable, die, nanoseconds, n
 class Acceptance(Judged):
     NAME = ANALYSIS = 'acceptance'
     PROGRAM = 'noiselab-accept'
-    JUDGES_SCALE = True
+    ASKS_MARGIN = False
     OPTIONS = '''
 value checks
 flag quick full
@@ -79,6 +79,9 @@ Everything else goes to noiselab-accept as it is (noiselab-accept --help).
             os.execv(path, [path, 'acceptance', '--write-limits'])
         if name in ('--launch-id', '--stop-when'):
             die(2, name + ': the experiment sets it; leave it out')
+
+    def judges_scale(self) -> bool:
+        return True
 
     def check(self, words: List[str]) -> None:
         options = self.options

@@ -94,6 +94,9 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
         if name == '--hosts':
             die(2, '--hosts: an agent is measured on this machine, or on the nodes of a Slurm job')
 
+    def judges_scale(self) -> bool:
+        return not any(self.options[name] for name in ('ends_when', 'sweep', 'agents'))
+
     def check(self, words: List[str]) -> None:
         options = self.options
         self.seed_from_clock()

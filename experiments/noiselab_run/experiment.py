@@ -25,7 +25,7 @@ class Experiment:
     OPTIONS = ''  # rows of options (noiselab_run/options.py)
     USAGE = ''
     PROGRAM = 'noiselab-detect'  # asks, rehearses and measures
-    JUDGES_SCALE = False  # whether --margin may be one of many nodes
+    ASKS_MARGIN = True  # whether the analysis is asked of --margin alone, and not of more, later
     WITH_RESUME = ()  # type: Sequence[str]  # options of its own that may stand beside --resume
 
     def __init__(self, programs: Programs, words: List[str]) -> None:
@@ -66,6 +66,10 @@ class Experiment:
         """Options of the analysis that answers; and what is to be done before it."""
         margin = self.options['margin']
         return ['--margin', margin] if margin and self.campaign.analysis in ('', 'agent', 'intervals') else []
+
+    def judges_scale(self) -> bool:
+        """Whether --margin may be one of many nodes."""
+        return False
 
     def asks(self) -> bool:
         """Whether a question was asked, so that 1 and 3 are answers."""
@@ -125,14 +129,16 @@ class Experiment:
         self._refuse_without_submit()
         self.nodes.check_hosts()
         self.campaign.use(options['out'] or 'noiselab-%s-%s' % (self.NAME, utc('%Y%m%dT%H%M%SZ')))
-        if options['margin']:
-            check_margin(options['margin'])
-        if ':' in options['margin'] and not self.JUDGES_SCALE:
-            die(2, "--margin: '%s' is of many nodes, which run %s does not judge: give one of one node (try "
-                "%s)"
-                % (options['margin'], self.NAME, options['margin'].split(':')[0]))
-        if options['margin'] and not self.JUDGES_SCALE:
-            self.ask_analysis(['--margin', options['margin']])
+        margin = options['margin']
+        if margin:
+            check_margin(margin, options.program != '')
+        if ':' in margin and not self.judges_scale():
+            die(2, "--margin: '%s' is of many nodes, which run %s does not judge%s: give one of one node "
+                "(try %s)"
+                % (margin, self.NAME, ' with --stop-when' if options.values.get('ends_when') else '',
+                   margin.split(':')[0]))
+        if margin and self.ASKS_MARGIN:
+            self.ask_analysis(['--margin', margin])
         if options['stop_when'] and options['margin']:
             words = words + ['--margin', options['margin']]
         self.campaign.refuse_scheduled()

@@ -476,7 +476,7 @@ class Followed:
         except OSError:
             return 0
         return int.from_bytes(head[20:24], 'little',
-                              signed=True) if head[:7] == b'NLPROF2' and len(head) == 24 else 0
+                              signed=True) if head[:6] == b'NLPROF' and len(head) == 24 else 0
 
     def wait_for_ranks(self) -> int:
         until = now() + PROGRAM_STARTS_S

@@ -109,7 +109,7 @@ def check_level(name: str, percent: str, example: str) -> None:
         die(2, "%s: '%s' is not a level in percent above 0 (try %s)" % (name, percent, example))
 
 
-def check_margin(margin: str) -> None:
+def check_margin(margin: str, has_program: bool = False) -> None:
     """Refuses what is no margin: of one node's slowdown (1%), or of so many nodes that synchronise so often
     (1%:nodes=1000,every=1ms)."""
     percent, at_scale, keys = margin.partition(':')
@@ -124,7 +124,9 @@ def check_margin(margin: str) -> None:
         if not re.fullmatch(r'nodes=[1-9][0-9]{0,6}|every=[0-9]*\.?[0-9]*(ns|us|ms|s|min|h)',
                             key) or not re.search('=.*[1-9]', key):
             die(2, "--margin: '%s' is neither nodes=N nor every=TIME (try 1%%:nodes=1000,every=1ms)" % key)
-    if {key.split('=')[0] for key in given} != {'nodes', 'every'}:
+    named = {key.split('=')[0] for key in given}
+    # a program has a step of its own
+    if 'nodes' not in named or not ('every' in named or has_program):
         die(2, "--margin: '%s' does not say how many nodes synchronise how often (try "
             "1%%:nodes=1000,every=1ms)" % margin)
 

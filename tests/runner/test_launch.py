@@ -1,9 +1,11 @@
 """How ranks are started: words of launchers, orders of nodes, what is told of what a launcher says."""
 import os
+import re
+import struct
 
 from help import Case
 from noiselab_run import files
-from noiselab_run.launch import Farewell, Launcher, Step
+from noiselab_run.launch import Farewell, Followed, Launcher, Step
 from noiselab_run.nodes import Nodes, Spread
 from noiselab_run.options import Options
 from noiselab_run.process import Programs
@@ -103,6 +105,27 @@ class Launch(Case):
             os.close(write)
             self.assertEqual(os.read(read, 65536).decode(), ''.join(line + '\n' for line in told))
             os.close(read)
+
+
+class Program(Launch):
+    def test_head(self):
+        """the ranks of a program that is followed stand where its profile has them, in every version of that
+        """
+        here = os.path.dirname(os.path.abspath(__file__))
+        with open(os.path.join(here, '..', '..', 'detector', 'profile', 'profile_file.h')) as file:
+            header = file.read()
+        magic = re.search('#define NF_MAGIC "(.*)"', header).group(1)
+        fields = re.search(r'struct nf_file \{(.*?)node,', header, re.DOTALL).group(1)
+        self.assertEqual(re.sub(r'/\*.*?\*/|\s+', ' ', fields).split(),
+                         'char magic[8]; uint32_t file_bytes, row_bytes; int32_t rank, n_ranks,'.split())
+        followed = Followed.__new__(Followed)
+        followed.folder = self.folder
+        self.assertEqual(followed._ranks(), 0)
+        for data, n in ((magic.encode() + struct.pack('<xIIii', 1, 2, 0, 5), 5), (b'NLPROF', 0),
+                        (b'\0' * 99, 0)):
+            with open(self.folder + '/rank.0.profile', 'wb') as file:
+                file.write(data)
+            self.assertEqual(followed._ranks(), n)
 
 
 class Ranks(Launch):

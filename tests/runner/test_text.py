@@ -82,6 +82,9 @@ class Text(Case):
         for value in ('0', 'x', '1%%', '1%:nodes=1000', '1%:every=1ms', '1%:nodes=0,every=1ms',
                       '1%:nodes=5,every=0ms', '1%:nodes=5,every=1ms,', '1%:'):
             self.refused('--margin: ', text.check_margin, value)
+        # a program has a step of its own
+        text.check_margin('1%:nodes=1000', True)
+        self.refused('--margin: ', text.check_margin, '1%:every=1ms', True)
 
     def test_note(self):
         """what is said holds nothing that a terminal would obey, and bytes that are no text stay"""
