@@ -270,7 +270,7 @@ test_that("a record that had no room for all bursts gives no figure by bursts", 
   # of nobody's name: the agent's, unless by its own account it took nothing there
   campaign$tasks$group <- "other"
   campaign$agents <- data.frame(launch = "one", host = "n1", agent_on_ranks_ns = c(0, 400))
-  expect_match(record(0), "^whose bursts they were is not recorded")
+  expect_match(record(0), "^the bursts' tasks were not identified; run as root")
   campaign$agents$agent_on_ranks_ns <- 0
   expect_equal(nrow(record(0)), 0)
 })
