@@ -41,7 +41,7 @@ How the agent is switched (one of these ways):
   --shell                 run commands with sh -c; without it they are split into words, and nothing is expanded
   --agent-cpu LIST        CPUs of a started command; --noise-nodes all|first|LIST: nodes it runs on
   --agent-period TIME     the agent's sampling period; each stretch holds whole periods (default: the agent is recorded
-                          before the launches, for at most 80 s (quick: a third of --seconds), and its period measured)
+                          before the launches, for at most 80 s (quick: a tenth of --seconds), and its period measured)
   --agent-settle TIME     time left out after each switch; --agent-name, --agent-timeout, --who: see
                           noiselab agent --help
 

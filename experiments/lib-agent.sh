@@ -372,13 +372,13 @@ know_period() {
     fi
 }
 
-# measure_period: records the agent, for longer as long as less than five periods were seen; of a launch whose --seconds hold all for a third of it.
+# measure_period: records the agent, for longer as long as less than five periods were seen; of a launch whose --seconds hold all for a tenth of it.
 # What did nothing in 5 s has no period that 15 s would show.
 measure_period() {
     local n_seconds=0 most_s=85 is_silent='' record_s error_ns
     if [ "$design" = quick ]; then
         nanoseconds "${seconds_each:-${least_s}s}"
-        most_s=$((REPLY / 3000000000 < 5 ? 5 : REPLY / 3000000000))
+        most_s=$((REPLY / 10000000000 < 5 ? 5 : REPLY / 10000000000))
     fi
     for record_s in 5 15 60; do
         [ "$is_silent$record_s" != yes15 ] || continue

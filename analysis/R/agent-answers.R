@@ -47,7 +47,9 @@ answer_row <- function(row, analysis, taken, locked) {
   rest <- if (by_quick) quick else if (is.null(bursts)) judged else quick %||% (if (!is.null(whole)) beyond_figure(whole, bursts))
   needs <- if (!identical(got$margin_verdict, "inconclusive") || is.null(rest)) NA_real_ else
     measured_s(row, analysis$campaign) * parts_need_s(bursts, rest, analysis$margin, row$alpha, watched)
-  parts <- if (is.null(analysis$margin)) NA_character_ else margin_parts(bursts, rest, row$alpha, watched, seen)
+  parts <- if (is.null(analysis$margin)) NA_character_ else if (is.null(bursts) && !by_quick && is_quick_answer(row, analysis$campaign)) {
+    "its bursts are not known, and short segments hardly see them"
+  } else margin_parts(bursts, rest, row$alpha, watched, seen)
   data.frame(kind = as.character(row$kind), operation = as.character(row$operation), bytes = row$bytes, ranks = row$ranks, launch = row$launch,
              scope = row$scope, got, state = mine$state %||% "unrecorded", n_bursts = mine$n_bursts %||% NA_real_,
              n_seen = if (is.null(mine$seen_ns[[1]])) NA_real_ else length(mine$seen_ns[[1]]), watched_s = watched, unseen = unseen_percent(watched, row$alpha / if (is.null(bursts)) 2 else 6, seen), by_quick = by_quick,

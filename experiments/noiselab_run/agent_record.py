@@ -152,11 +152,11 @@ class Recorder:
 
     def _measure_period(self) -> None:
         """Records for longer as long as less than five periods were seen; of a launch whose --seconds hold
-        all for a third of it. What did nothing in 5 s has no period that 15 s would show."""
+        all for a tenth of it. What did nothing in 5 s has no period that 15 s would show."""
         switched, n_seconds, is_silent, error_ns = self.switched, 0, False, 0.0
         most_s = 85
         if switched.design == 'quick':
-            most_s = max(5, nanoseconds(switched.seconds_each or '%ds' % switched.least_s) // (3 * SECOND_NS))
+            most_s = max(5, nanoseconds(switched.seconds_each or '%ds' % switched.least_s) // (10 * SECOND_NS))
         for seconds in (5, 15, 60):
             if is_silent and seconds == 15:
                 continue

@@ -224,6 +224,14 @@ test_that("bursts on record in quick halves alone are none that nobody saw: no p
   expect_no_match(paste(answer_sentences(report$analysis), collapse = " "), "did not run on a rank's CPU")
 })
 
+test_that("short segments without a record of bursts pass no margin, however large", {
+  dir <- quick_campaign()
+  unlink(list.files(dir, "^bursts.*trace$", recursive = TRUE, full.names = TRUE))
+  report <- agent_report(read_campaign(dir, arms = "any"), margin = 50)
+  expect_equal(report$answers$state, "unrecorded")
+  expect_equal(report$analysis$margin_answer, list(answer = "inconclusive", reason = "its bursts are not known, and short segments hardly see them"))
+})
+
 test_that("a launch cut short before an undisturbed stretch is read all the same", {
   campaign <- read_campaign(quick_launch, arms = "any")
   campaign$rows <- campaign$rows[campaign$rows$planned_ns < 1e9, ]
