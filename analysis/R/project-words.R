@@ -171,12 +171,11 @@ scale_of <- function(noise, every_s = scale_step_s, alpha = 0.02) {
 }
 
 # NULL without a row. `dirs`: of the command that says more; at most one line.
-scale_sentence <- function(row, dirs, width = text_width) {
+scale_sentence <- function(row, dirs) {
   if (is.null(row)) return(NULL)
   said <- sprintf("On %s, synchronised every %s: %s slower; see noiselab project", nodes_words(row$nodes), format_time(row$every_ns / 1e9),
                   projected_words(row))
-  operands <- c(paste(vapply(dirs, quote_word, ""), collapse = " "), "DIR")
-  paste(c(said, utils::head(operands[nchar(said) + 1 + nchar(operands) <= width], 1)), collapse = " ")
+  paste(c(said, vapply(dirs, quote_word, "")), collapse = " ")
 }
 
 # The noise of every node as files of other simulators, so that an answer can be checked there.
