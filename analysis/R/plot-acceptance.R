@@ -102,3 +102,116 @@ alt_acceptance_map <- function(frame) {
   sprintf("Time lost on every CPU over the run: most on %s, in repetition %d: %s %%.", top$line, top$turn,
           format_effect(top$lost_percent, FALSE))
 }
+
+# How many tasks have a colour of their own, and how many CPUs a bar.
+causes_shown <- list(tasks = 5, lines = 32, bars = 12)
+
+plot_acceptance_causes <- function(result, draw = TRUE) {
+  frame <- result$frames[["acceptance-causes"]] %||% cause_map_data(result)
+  if (!draw || is.null(frame)) return(frame)
+  who <- names(sort(tapply(frame$lost_percent, frame$who, sum), decreasing = TRUE))
+  last <- intersect(c("other tasks", unname(cause_kinds[c("interrupts", "hypervisor")])), who)
+  frame$who <- factor(frame$who, c(setdiff(who, last), last))
+  frame$line <- factor(frame$line, rev(unique(frame$line)))
+  colours <- c(unname(okabe_ito[c("vermillion", "blue", "orange", "green", "sky")])[seq_along(setdiff(who, last))],
+               unname(c("other tasks" = "grey55", stats::setNames(c("grey80", "black"), cause_kinds[c("interrupts", "hypervisor")]))[last]))
+  ggplot2::ggplot(frame, ggplot2::aes(lost_percent, line, fill = who)) +
+    ggplot2::geom_col(position = ggplot2::position_stack(reverse = TRUE), width = 0.7) +
+    ggplot2::scale_fill_manual(NULL, values = stats::setNames(colours, levels(frame$who))) +
+    ggplot2::scale_x_continuous(expand = ggplot2::expansion(c(0, 0.05))) + theme_noiselab() + host_axis(nlevels(frame$line)) +
+    plot_words("Who used the CPUs", sprintf("%s; %s; %s", counted(length(result$acceptance$hosts), "node"), counted(nlevels(frame$line), "CPU"),
+                                              counted(length(result$acceptance$launches), "launch", "launches")),
+               paste("Tasks: by records of who ran during the launches, without ranks. Interrupts, firmware and the hypervisor: what scans with all CPUs busy lost beside tasks.",
+                     if (isTRUE(attr(frame, "left_out") > 0)) sprintf("%d CPUs that lost less are left out.", attr(frame, "left_out")) else ""),
+               "percent of the CPU's time", NULL)
+}
+
+# A row per CPU and cause: `host`, `cpu`, `line`, `who`, `lost_percent`.
+cause_map_data <- function(result) {
+  known <- known_others(result$acceptance$others)
+  span <- vapply(split(vapply(known, `[[`, 0, "span_s"), in_order(vapply(known, `[[`, "", "host"))), sum, 0)
+  tasks <- bind_rows(lapply(known, function(o) if (NROW(o$on_cpus) > 0) cbind(host = o$host, o$on_cpus)))
+  if (NROW(tasks) > 0) {
+    tasks$who <- cause_words(data.frame(task = tasks$task, pid = tasks$pid, processes = NA_real_, cause = "task"))
+    total <- sort(tapply(tasks$busy_s, tasks$who, sum), decreasing = TRUE)
+    tasks$who[!tasks$who %in% names(utils::head(total, causes_shown$tasks))] <- "other tasks"
+    tasks$lost_percent <- 100 * tasks$busy_s / span[tasks$host]
+  }
+  rows <- bind_rows(list(if (NROW(tasks) > 0) tasks[c("host", "cpu", "who", "lost_percent")], unnamed_by_cpu(result$acceptance$figures)))
+  if (NROW(rows) == 0) return(NULL)
+  rows <- stats::aggregate(lost_percent ~ host + cpu + who, rows, sum)
+  rows$line <- paste0(rows$host, ", CPU ", rows$cpu)
+  most <- sort(tapply(rows$lost_percent, rows$line, sum), decreasing = TRUE)
+  shown <- rows[rows$line %in% names(utils::head(most, causes_shown$lines)), ]
+  shown <- shown[order(match(shown$host, result$acceptance$hosts), shown$cpu, -shown$lost_percent), ]
+  rownames(shown) <- NULL
+  structure(shown, left_out = length(most) - length(unique(shown$line)))
+}
+
+unnamed_by_cpu <- function(figures) {
+  rows <- figures[figures$check == "detour" & figures$variant == "all" & figures$metric %in% c("lost", "preempted", "steal") & !is.na(figures$repetition) &
+                    !is.na(figures$cpu), ]
+  if (nrow(rows) == 0) return(NULL)
+  mean <- stats::aggregate(value ~ host + cpu + metric, rows, mean)
+  of <- function(metric) {
+    own <- mean[mean$metric == metric, ]
+    at <- match(paste(lost$host, lost$cpu), paste(own$host, own$cpu))
+    ifelse(is.na(at), 0, own$value[at])
+  }
+  lost <- mean[mean$metric == "lost", ]
+  steal <- of("steal")
+  rbind(data.frame(host = lost$host, cpu = lost$cpu, who = cause_kinds[["interrupts"]], lost_percent = pmax(0, lost$value - of("preempted") - steal)),
+        if (any(steal > 0)) data.frame(host = lost$host, cpu = lost$cpu, who = cause_kinds[["hypervisor"]], lost_percent = steal))
+}
+
+alt_acceptance_causes <- function(frame) {
+  total <- tapply(frame$lost_percent, frame$line, sum)
+  top <- names(which.max(total))
+  own <- frame[frame$line == top, ]
+  own <- utils::head(own[order(-own$lost_percent), ], 3)
+  sprintf("Who used each CPU: most was lost on %s, %s %% of its time: %s.", top, format_effect(max(total), FALSE),
+          join_words(sprintf("%s %s %%", own$who, format_effect(own$lost_percent, FALSE))))
+}
+
+plot_acceptance_scale <- function(result, draw = TRUE) {
+  frame <- result$frames[["acceptance-scale"]] %||% cause_scale_data(result)
+  if (!draw || is.null(frame)) return(frame)
+  frame$who <- factor(frame$who, rev(unique(frame$who)))
+  margin <- result$at_scale$percent
+  ggplot2::ggplot(frame, ggplot2::aes(slowdown_percent, who)) +
+    ggplot2::geom_segment(ggplot2::aes(x = low, xend = high, yend = who), colour = okabe_ito[["blue"]], linewidth = 2.2, alpha = 0.35) +
+    ggplot2::geom_point(ggplot2::aes(shape = all), size = 2.6, colour = okabe_ito[["blue"]]) +
+    ggplot2::scale_shape_manual(values = c("TRUE" = 18, "FALSE" = 16), guide = "none") +
+    (if (!is.na(margin)) ggplot2::geom_vline(xintercept = margin, linetype = 2, colour = okabe_ito[["vermillion"]])) +
+    ggplot2::scale_x_log10() + theme_noiselab() +
+    plot_words("What each cause would cost at scale", sprintf("%s; n = %s of bursts", at_scale_words(result$at_scale), counted(nrow(frame), "cause")),
+               paste0("Points: projection of the bursts of each alone, of all together where marked by a diamond; bars: 99 % interval, cut where the record gives no upper end.",
+                      if (!is.na(margin)) " Dashed: the margin." else ""),
+               "slowdown, percent", NULL)
+}
+
+# A row per cause that was projected, and one per node of all together: `who`, `slowdown_percent`, `low`, `high`, `all`.
+cause_scale_data <- function(result) {
+  causes <- result$causes
+  causes <- causes[is.finite(causes$at_scale_percent) & causes$at_scale_percent > 0, ]
+  nodes <- result$figures[result$figures$check == "scale" & is.finite(result$figures$value) & result$figures$value > 0, ]
+  several <- length(result$acceptance$hosts) > 1
+  of <- function(host) if (several) paste0(host, ": ") else rep("", length(host))
+  rows <- bind_rows(list(
+    if (nrow(nodes) > 0) data.frame(who = paste0(of(nodes$entity), "all together"), slowdown_percent = nodes$value, low = nodes$ci_low, high = nodes$ci_high, all = TRUE),
+    if (NROW(causes) > 0) data.frame(who = paste0(of(causes$host), cause_words(causes)), slowdown_percent = causes$at_scale_percent, low = causes$at_scale_low,
+                                     high = causes$at_scale_high, all = FALSE)
+  ))
+  if (NROW(rows) == 0) return(NULL)
+  rows <- utils::head(rows[order(-rows$slowdown_percent), ], causes_shown$bars)
+  rows$low <- pmax(ifelse(is.finite(rows$low), rows$low, rows$slowdown_percent), rows$slowdown_percent / 1000, 1e-6)
+  rows$high <- ifelse(is.finite(rows$high), rows$high, rows$slowdown_percent)
+  rownames(rows) <- NULL
+  rows
+}
+
+alt_acceptance_scale <- function(frame) {
+  sprintf("What each cause of noise would cost at scale: most by %s.", join_words(sprintf("%s, %s %%", utils::head(frame$who, 3), format_effect(utils::head(frame$slowdown_percent, 3), FALSE))))
+}
+
+utils::globalVariables(c("who"))

@@ -159,7 +159,8 @@ lost_nodes <- function(dirs, infos) {
 # One list for each node of a launch: `launch`, `host`, `reason` (there is no record; else NA), `n_cpus`, `source` (`cpu`: switches,
 # `proc`: the tasks' accounts only), `why` (no better source; NA), `span_s`, `busy_s` (of all CPUs together), `blocks_s` (the same by
 # equal parts of the time; empty: not known), `tasks` (data frame), `lengths` (data frame `seconds`, `n`: how long others had a CPU at a time),
-# `begun` (how many began in each part), `is_whole` (no records lost), `account` (where the CPUs' time went; NULL: not in older records).
+# `begun` (how many began in each part), `is_whole` (no records lost), `account` (where the CPUs' time went; NULL: not in older records),
+# `on_cpus` (data frame `task`, `pid`, `cpu`, `busy_s`; empty in older records).
 read_others <- function(info) {
   seconds <- function(x) if (is_number(x)) x / 1e9 else NA_real_
   numbers <- function(x) vapply(x, function(v) if (is_number(v)) as.numeric(v) else NA_real_, 0)
@@ -173,6 +174,9 @@ read_others <- function(info) {
     if (is.null(record)) {
       return(list(launch = info$launch, host = other$host, reason = printable(other$reason %||% "it was not recorded"), n_cpus = other$n_cpus))
     }
+    on_cpus <- bind_rows(lapply(record$tasks, function(t) bind_rows(lapply(t$on_cpus, function(on) {
+      if (length(on) == 2 && is_number(on[[1]]) && is_number(on[[2]])) data.frame(task = printable(t$task), pid = t$pid %||% NA_real_, cpu = on[[1]], busy_s = on[[2]] / 1e9)
+    }))))
     tasks <- bind_rows(lapply(record$tasks, function(t) {
       # older records have neither processes nor the bursts that make up a task's time: there all of them do
       n_main <- t$main_bursts %||% t$bursts %||% NA_real_
@@ -187,7 +191,7 @@ read_others <- function(info) {
          why = printable(record$source_reason %||% ""), span_s = seconds(record$span_ns), busy_s = seconds(record$wall_on_cpu_ns),
          blocks_s = numbers(record$block_busy_ns) / 1e9, tasks = tasks,
          lengths = data.frame(seconds = pmax(1, numbers(lapply(lengths, `[[`, 1))) / 1e9, n = numbers(lapply(lengths, `[[`, 2))),
-         account = record$account, begun = numbers(record$block_activities), is_whole = isTRUE(record$lost == 0) && isTRUE(record$not_kept == 0))
+         account = record$account, on_cpus = on_cpus, begun = numbers(record$block_activities), is_whole = isTRUE(record$lost == 0) && isTRUE(record$not_kept == 0))
   })
 }
 

@@ -17,6 +17,9 @@ write_acceptance_report <- function(result, file, plots_dir = files_beside(file)
                    failing_table(result), list(details_tag("All checks", page_table(checks_table(result), how = sprintf(
                      "The figure that stands for each check, of the worst node or pair, with its %g %% interval.", 100 * (1 - result$alpha))),
                                                            reasons_fold(result$checks$check, result$checks$reason, "a check has no plain verdict")))),
+      page_section("who", "Who makes the noise, and what does it cost at scale?", who_sentence(result), figure("causes"), list(
+        if (!is.null(causes_table(result))) page_table(causes_table(result, most = 24), how = causes_legend(result)), figure("scale"),
+        if (length(result$noise) > 0) lapply(result$noise, htmltools::tags$p))),
       page_section("where", "Which node lost time, and when?", lost_sentence(result), figure("map"), list(
         html_table(list(node = result$nodes$host, verdict = result$nodes$verdict), text = c("node", "verdict"), verdict = result$nodes$verdict),
         reasons_fold(result$nodes$host, result$nodes$reason, "a node has its verdict"))),
@@ -26,6 +29,13 @@ write_acceptance_report <- function(result, file, plots_dir = files_beside(file)
                    NULL,
                    acceptance_again(result, options), list(details_tag("Launches", acceptance_provenance(result))))
     )), file)
+}
+
+who_sentence <- function(result) {
+  top <- result$causes[which.max(ifelse(is.na(result$causes$at_scale_percent), -1, result$causes$at_scale_percent)), ]
+  if (NROW(top) == 0 || is.na(top$at_scale_percent)) return(result$noise[1] %||% "Who ran beside the ranks was not recorded.")
+  sprintf("Most would be due to %s on %s: alone it would make %s %s slower.", cause_words(top), top$host, at_scale_words(result$at_scale),
+          format_figure(top$at_scale_percent, "percent"))
 }
 
 failed_sentence <- function(result) {

@@ -251,7 +251,8 @@ static json_t *taker_json(const struct nr_summary *s, const struct nr_taker *t) 
                              t->is_kernel, "busy_ns", (json_int_t)t->busy_ns, "percent_of_cpu", percent_of_cpu(s, t->busy_ns));
     nl_json_set(json, "bursts", known(t->n_bursts), "burst_ns", known(t->typical_ns), "longest_ns", known(t->longest_ns), "main_bursts",
         json_integer((json_int_t)t->n_main), "main_busy_ns", json_integer((json_int_t)t->main_ns), "period_ns", period, "cpus",
-        json_string(t->cpus), NULL);
+        json_string(t->cpus), "on_cpus",
+        NL_JSON_LIST(i, t->n_cpus, json_pack("[i, I]", t->on[i].cpu, (json_int_t)t->on[i].busy_ns)), NULL);
     return json;
 }
 

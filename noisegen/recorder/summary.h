@@ -6,7 +6,7 @@
 
 /* Who had the CPUs: the tasks with the most time, and in what rhythm each came. */
 
-enum { NR_MOST_TAKERS = 24, NR_APART = 4 /* processes of one name that are kept apart */ };
+enum { NR_MOST_TAKERS = 24, NR_APART = 4 /* processes of one name that are kept apart */, NR_TAKER_CPUS = 8 };
 
 /* A process; or all of one name: of the kernel's threads what stands before the slash (kworker/1:2 is kworker), and those of a name of
  * which none has a large part of its time. */
@@ -25,6 +25,8 @@ struct nr_taker {
     int64_t main_ns;    /* ... and their time on CPUs */
     double period_ns;   /* 0: none found */
     char cpus[48];      /* those with a twentieth of its time or more, the busiest first */
+    int n_cpus;         /* of these ... */
+    struct { int cpu; int64_t busy_ns; } on[NR_TAKER_CPUS]; /* ... its time on each */
 };
 
 /* Fills at most `most` takers, those with the most time first, by bursts sorted by start, or by the account of CPU time where there are

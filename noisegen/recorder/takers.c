@@ -38,13 +38,16 @@ static struct named *find(const struct nr_recorder *r, struct named *all, size_t
 }
 
 /* The busiest CPUs of a task. */
-static void name_cpus(int64_t *by_cpu, int n_cpus, int64_t busy_ns, char *out, size_t size) {
-    for (int n = 0, used = 0; n < MOST_NAMED && used + 8 < (int)size; n++) {
+static void name_cpus(int64_t *by_cpu, int n_cpus, int64_t busy_ns, struct nr_taker *taker) {
+    for (int n = 0, used = 0; n < NR_TAKER_CPUS && used + 8 < (int)sizeof taker->cpus; n++) {
         int most = 0;
         for (int cpu = 1; cpu < n_cpus; cpu++)
             if (by_cpu[cpu] > by_cpu[most]) most = cpu;
         if (by_cpu[most] <= 0 || by_cpu[most] < busy_ns / LEAST_CPU_SHARE) return;
-        used += sprintf(out + used, "%s%d", n > 0 ? "," : "", most);
+        used += sprintf(taker->cpus + used, "%s%d", n > 0 ? "," : "", most);
+        taker->on[n].cpu = most;
+        taker->on[n].busy_ns = by_cpu[most];
+        taker->n_cpus = n + 1;
         by_cpu[most] = 0;
     }
 }
@@ -161,7 +164,7 @@ static int fill(const struct nr_recorder *r, const struct named *one, int proces
         if (bursts[k].cpu >= 0) by_cpu[bursts[k].cpu] += bursts[k].end_ns - bursts[k].start_ns;
     }
     if (n_own == 0) memcpy(by_cpu, one->by_cpu, (size_t)r->n_cpus * sizeof *by_cpu);
-    name_cpus(by_cpu, r->n_cpus, n_own == 0 ? one->busy_ns : taker->busy_ns, taker->cpus, sizeof taker->cpus);
+    name_cpus(by_cpu, r->n_cpus, n_own == 0 ? one->busy_ns : taker->busy_ns, taker);
     free(by_cpu);
     if (one->n_processes > first) name_processes(one->processes + first, is_one ? 1 : one->n_processes - n_apart, taker);
     if (is_one || one->n_processes == 1) taker->pid = one->processes[first].pid;

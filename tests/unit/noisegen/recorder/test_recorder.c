@@ -532,6 +532,7 @@ TEST(processes_of_one_name_are_kept_apart_where_each_has_a_large_part_of_its_tim
     assert_string_equal(takers[0].cpus, "1");
     assert_string_equal(takers[1].cpus, "0");
     /* what it does are its 20 ms, and not the mean of these and of its short ones */
+    EQUAL(takers[0].n_cpus, 1, takers[0].on[0].cpu, 1, takers[0].on[0].busy_ns, takers[0].busy_ns);
     EQUAL(takers[0].n_main, 20, takers[0].main_ns, 20 * 20 * MS, takers[0].n_bursts, 200, takers[0].busy_ns, 20 * (20 * MS + 9 * 20000));
     EQUAL(takers[1].n_main, 80, takers[1].main_ns, 80 * 3 * MS);
     assert_about(takers[0].period_ns, 1000. * MS, 0.001);
