@@ -25,11 +25,15 @@ compare_nodes <- function(units, alpha = 0.01, margins = margins_in_use(), class
   upper <- rows$score + stats::qt(1 - alpha, rows$df) * rows$se + unseen
   rows$verdict <- three_outcomes(upper, border, rows$p_holm, alpha)
   # What a run of this length does not decide for most nodes is not looked at: a property of the figure and the run, never of one node. Of three or four a bad
-  # one is a large part of what the others differ by: there it is what the run decides for one of them.
+  # one is a large part of what the others differ by: there it is what the run decides for one of them, and a node is left out whose own scatter would do, but
+  # whose others differ: the one that makes them differ is looked at in its own row.
   z <- stats::qnorm(1 - (1 - healthy_power) / n)
   room <- border - (stats::qt(1 - alpha, rows$df) + z) * rows$se - unseen
   typical <- stats::ave(room, combine_keys(rows$check, rows$variant, rows$metric, rows$size, rows$kind), FUN = function(x) if (length(x) < 5) max(x, -Inf, na.rm = TRUE) else stats::median(x, na.rm = TRUE))
-  rows$looked <- !tested | rows$verdict == "fail" | !is.na(typical) & typical > 0
+  own_se <- sqrt(pmax(0, rows$se^2 - rows$fixed))
+  own_room <- border - (stats::qt(1 - alpha, pmax(1, rows$n_units - rows$n_launches)) + z) * own_se - unseen
+  of_others <- (rows$others + 1 < 5 & room <= 0 & own_room > 0) %in% TRUE
+  rows$looked <- !tested | rows$verdict == "fail" | !is.na(typical) & typical > 0 & !of_others
   # degrees of freedom in steps of 5 %, downwards: of thousands of links few are different then
   found <- ifelse(tested, detection_limit(rows$se, 1.05^floor(log(rows$df, 1.05)), alpha / n, power) + border, NA_real_)
   longer <- times_as_long(rows$score, border, rows$se, rows$df, rows$fixed, ifelse(rows$score > border, alpha / n, alpha))

@@ -1,7 +1,7 @@
 # What a node's noise would cost where many such nodes wait for each other. It is always printed; it is judged only where somebody gave a margin.
 
 # How many nodes, and how much time between two synchronisations, the cost is printed for where nobody asked about others.
-scale_stated <- list(nodes = 1000, every_s = 1e-3)
+scale_stated <- list(nodes = 1000, every_s = 1e-3, most = 4)
 
 # What was asked: `nodes`, `every_s`, `percent` (how much the noise may cost; NA: nobody gave a margin), `all` (every node is judged by it; else only
 # nodes whose noise nothing else judges). `margin`: NULL, a percentage of one node, or a list of `percent`, `nodes` and `every_s`; `own`: the percentage
@@ -21,7 +21,14 @@ at_scale_words <- function(asked) {
 # decided, Inf: no time does). The scans with all CPUs busy see all that interrupts a node for a few seconds, the records other tasks all the time:
 # it has to pass both, and fails by one. Without a margin there is no verdict.
 noise_at_scale <- function(acceptance, scans, asked, alpha) {
-  bind_rows(lapply(acceptance$hosts, function(host) {
+  hosts <- acceptance$hosts
+  # where nothing is judged by it, of many nodes those that lost most
+  if (is.na(asked$percent) && length(hosts) > scale_stated$most) {
+    share <- vapply(known_others(acceptance$others), function(o) o$busy_s / o$span_s / o$n_cpus, 0)
+    lost <- tapply(share, factor(vapply(known_others(acceptance$others), `[[`, "", "host"), hosts), mean)
+    hosts <- utils::head(hosts[order(-ifelse(is.na(lost), 0, lost))], scale_stated$most)
+  }
+  bind_rows(lapply(hosts, function(host) {
     mine <- scans[scans$host == host, ]
     noises <- list(scans = if (NROW(mine) > 0) noise_or_all(noise_of_scans(mine)),
                    records = record_noise(Filter(function(o) o$host == host, known_others(acceptance$others))))

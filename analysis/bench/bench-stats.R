@@ -325,39 +325,39 @@ located <- function(n) {
 
 # ---- acceptance: who is failed, who is passed ----------------------------------------------------
 
-# What is wrong with each kind of campaign: the model's settings, by the number of nodes; who may be named; whether it is more than the
-# margin, so that a pass is wrong.
+# What is wrong with each kind of cluster (acceptance-machines.R), by the number of nodes; who may be named; whether it is more than the margin, so that a pass
+# is wrong.
+source(file.path(here, "acceptance-machines.R"), local = TRUE)
 minority <- function(n) c(n - n %/% 4 - (n < 4), n %/% 4 + (n < 4))
-slow <- function(percent) function(n) list(slow_node = 2, work_percent = percent, slow_percent = percent, extra_lost_percent = 0)
+slow <- function(percent) function(n) list(bad = 2, slow_percent = percent)
 acceptance_cells <- list(
   "healthy" = list(model = function(n) list(), named = "^$", beyond = FALSE),
   "one node 1 % slow" = list(model = slow(1), named = "\\bnode2\\b", beyond = FALSE),
   "one node 5 % slow" = list(model = slow(5), named = "\\bnode2\\b", beyond = TRUE),
   "one node 30 % slow" = list(model = slow(30), named = "\\bnode2\\b", beyond = TRUE),
-  "one link 30 % slow" = list(model = function(n) list(slow_link = c(1, 3), slow_percent = 30), named = "^node1 - node3$", beyond = TRUE),
-  "rare long bursts" = list(model = function(n) list(burst_node = 2), named = "\\bnode2\\b", beyond = TRUE),
+  "one link 30 % slow" = list(model = function(n) list(bad_link = c(1, 3), link_percent = 30), named = "^node1 - node3$", beyond = TRUE),
+  "rare long bursts" = list(model = function(n) list(bad = 2, long_hz = 0.2), named = "\\bnode2\\b", beyond = TRUE),
   "two switches" = list(model = function(n) list(switches = minority(n)), named = "^$", beyond = FALSE),
   "two CPU models" = list(model = function(n) list(models = minority(n)), named = "^$", beyond = FALSE)
 )
-# Repetitions of each of three launches, and seconds of each scan of a CPU.
-acceptance_lengths <- list(quick = list(repetitions = 2, watched_s = 0.25), full = list(repetitions = 3, watched_s = 8))
 
 accept_outcome <- function(cell, seed) {
   truth <- acceptance_cells[[cell$truth]]
-  model <- c(list(nodes = cell$nodes, seed = seed), acceptance_lengths[[cell$length]], truth$model(cell$nodes))
-  result <- judge_acceptance(do.call(simulated_acceptance, model), alpha = alpha)
+  result <- judge_acceptance(do.call(machine_campaign, c(list(nodes = cell$nodes, length = cell$length, seed = seed), truth$model(cell$nodes))), alpha = alpha)
   fails <- result$verdict == "fail"
   others <- !all(grepl(truth$named, result$judgements$entity[result$judgements$verdict == "fail"]))
-  c(n = 1, wrong_fail = others, wrong_pass = truth$beyond && result$verdict == "pass", inconclusive = result$verdict == "inconclusive", named = fails && !others)
+  c(n = 1, wrong_fail = others, wrong_pass = truth$beyond && result$verdict == "pass", inconclusive = result$verdict == "inconclusive", named = fails && !others,
+    passed = result$verdict == "pass")
 }
 
 acceptance <- function(n) {
   cat("Acceptance: campaigns of 3 launches of a known truth\n")
-  cells <- expand.grid(truth = names(acceptance_cells), length = names(acceptance_lengths), nodes = c(3, 16, 64), stringsAsFactors = FALSE)
-  in_cells("acceptance.csv", n, cells, function(cell) function(seed) accept_outcome(cell, seed), function(cell, sums) {
+  cells <- expand.grid(truth = names(acceptance_cells), length = names(machine_lengths), nodes = c(3, 16, 64), stringsAsFactors = FALSE)
+  in_cells("acceptance-machines.csv", n, cells, function(cell) function(seed) accept_outcome(cell, seed), function(cell, sums) {
     name <- sprintf("%s, %d nodes, %s", cell$truth, cell$nodes, cell$length)
     for (wrong in c("fail", "pass")) share(name, hits_of(sums[[paste0("wrong_", wrong)]], sums[["n"]]), "wrong", paste0(" ", wrong))
-    cat(sprintf("  %-44s inconclusive %.1f %%, rightly named %.1f %%\n", "", 100 * sums[["inconclusive"]] / sums[["n"]], 100 * sums[["named"]] / sums[["n"]]))
+    cat(sprintf("  %-44s passed %.1f %%, inconclusive %.1f %%, rightly named %.1f %%\n", "", 100 * sums[["passed"]] / sums[["n"]], 100 * sums[["inconclusive"]] / sums[["n"]],
+                100 * sums[["named"]] / sums[["n"]]))
   })
   if (nzchar(Sys.getenv("CELLS"))) return(invisible())
   against <- function(launches, ...) unlist(each(seq_len(ceiling(n / 10)), function(i) {
