@@ -4,7 +4,7 @@
 # be noise; one of a launch may be empty. Signals `nl_error_damaged`, with file and, where a line is no burst, its number.
 # `file`: character.
 # Gives a data frame, one row per burst: `start_ns`, `duration_ns`, `cpu`, `kind`, `task` (NA: none). Attributes: `keys`, a named list of texts, the
-# comments `# key: value`; `span_ns`, the length of one round, `has_span`, whether the file says so; `words`, what a person has to see of the trace
+# comments `# key: value`; `span_ns`, the length of one round, `has_span`, whether the file says so; `percent`, the busy share of a CPU, over all CPUs; `words`, what a person has to see of the trace
 # (busy share, rate, longest burst); `converted`, what was made of another tool's file (empty: nothing).
 read_bursts <- function(file, of_launch = TRUE) {
   if (!file.exists(file)) abort_data(file, " is missing")
@@ -15,7 +15,8 @@ read_bursts <- function(file, of_launch = TRUE) {
   keys <- lapply(comment_keys(paste0("#", got$comments)), printable)
   if (got$has_span) keys$span_ns <- sprintf("%.0f", got$span_ns)
   bursts <- as.data.frame(got[c("start_ns", "duration_ns", "cpu", "kind", "task")])
-  structure(bursts, keys = keys, span_ns = got$span_ns, has_span = got$has_span, words = got$words, converted = got$converted)
+  structure(bursts, keys = keys, span_ns = got$span_ns, has_span = got$has_span, percent = 100 * sum(got$duration_ns) / got$span_ns, words = got$words,
+            converted = got$converted)
 }
 
 # The bursts of a trace that a user gives, of these tasks (NULL: of all), within the time in which they were watched: a recording says when it began and
@@ -29,7 +30,7 @@ read_trace <- function(file, tasks = NULL) {
   start_s <- (bursts$start_ns - window$start_ns) / 1e9
   rows <- data.frame(cpu = bursts$cpu, start_s = start_s, stop_s = start_s + bursts$duration_ns / 1e9, task = bursts$task)[own, ]
   structure(rows, row.names = seq_len(nrow(rows)), watched_s = window$length_ns / 1e9, tasks = unique(bursts$task[!is.na(bursts$task)]),
-            words = attr(bursts, "words"), converted = attr(bursts, "converted"), keys = attr(bursts, "keys"))
+            percent = attr(bursts, "percent"), words = attr(bursts, "words"), converted = attr(bursts, "converted"), keys = attr(bursts, "keys"))
 }
 
 # Those of several nodes, a file each: the same rows with `node` (1, 2, ...); `watched_s` has one number per node.
@@ -43,12 +44,17 @@ read_traces <- function(files, tasks = NULL) {
             words = trace_notes(traces, files))
 }
 
-# What a person has to see of each trace that was read, so that one in another unit is noticed. `traces`: of `read_trace()` or `read_bursts()`.
+# What a person has to see of each trace that was read, so that one in another unit is noticed; of many that of the busiest one, and the range. `traces`:
+# of `read_trace()` or `read_bursts()`.
 trace_notes <- function(traces, files) {
-  vapply(seq_along(traces), function(i) {
+  notes <- vapply(seq_along(traces), function(i) {
     converted <- attr(traces[[i]], "converted")
     paste0(printable(basename(files[i])), ": ", attr(traces[[i]], "words"), if (nzchar(converted)) paste0(" (", converted, ")"))
   }, "")
+  if (length(notes) <= 3) return(notes)
+  percent <- vapply(traces, attr, 0, "percent")
+  c(notes[which.max(percent)], sprintf("of the %d traces this is the busiest; the others are busy for %s to %s %% of a CPU", length(notes),
+                                       format_level(signif(min(percent), 3)), format_level(signif(max(percent[-which.max(percent)]), 3))))
 }
 
 # The time in which bursts were watched: `start_ns`, on their clock, and `length_ns`.
