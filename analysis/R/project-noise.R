@@ -2,6 +2,7 @@
 
 # What is fixed before anything is measured.
 project_design <- list(
+  parts = 8,                # of a record, whose slowdowns tell how well that of the whole is known
   blocks = c(16, 64, 256),  # of time, for the index of dispersion
   most_uneven = 2,          # times as far from the figure as the lower end an upper end may lie that rests on what was never seen, and
   most_open = 4,            # so many times the figure

@@ -5,7 +5,7 @@
 # beyond them the walk would not fit into memory; `most_common`: of nodes that are hit together so many are walked; `most_load`: above it bursts at any time are not; `most_own`: above it nodes
 # that are hit together have the same costs, or some would have no time.
 project_walk <- list(events = 8e5, end_events = 2.5e5, least_steps = 40, few_steps = 6, steps = 400, circuits = 8, draws = c(4, 1000), usual_draws = 32,
-                     saturated = 40, most_common = 4096, most_nodes = 2^21, events_per_node = 0.3, most_load = 0.9,
+                     saturated = 40, most_common = 4096, most_nodes = 2^21, events_per_node = 0.3, few_nodes = 2000, most_load = 0.9,
                      most_own = 0.5)
 
 # A train without times: bursts of these costs, so often each, at any time.
@@ -28,6 +28,8 @@ walk_halves <- function(train, n, work_s, draws, warm, steps, most = Inf, range_
 # NULL where a walk would meet too many bursts. Else `halves` of all draws.
 walk_train <- function(train, n, work_s, events, range_s = -1, own_costs = FALSE, seed = 1) {
   fixed <- project_walk
+  # (few nodes fit into the caches, and take a third of the time)
+  if (n < fixed$few_nodes) events <- 3 * events
   per_step <- n * train$bursts_hz * work_s
   if (n > min(fixed$most_nodes, 2 * events) || per_step * fixed$few_steps > events) return(NULL)
   least <- clamp(events / per_step, c(fixed$few_steps, fixed$least_steps))

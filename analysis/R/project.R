@@ -64,11 +64,44 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
   scaled <- function(i) if (noise$scale[i] == 1) 1 else ratio(noise_scaled(noise, noise$scale[i]))
   join <- function(ends, sign) exp(sign * sqrt(sum(pmax(0, sign * log(ends))^2)))
   high <- join(c(high, if (is.null(lacks)) scaled(2)), 1)
-  low <- join(c(low, scaled(1)), -1)
+  # Steps that a record happens to have many of, or few, are as uncertain as its parts are unlike.
+  parts <- if (phase == "independent") unlike_parts(noise, n, work_s, alpha, seed, effort) else 1
+  low <- join(c(min(low, 1 / parts), scaled(1)), -1)
+  high <- max(high, if (is.null(lacks)) join(c(parts, scaled(2)), 1))
   # Of costs beyond those seen nothing is known: where what may have been missed decides, there is no end.
   if (is.null(lacks) && !tail_known(noise, n) && high > min(low^-project_design$most_uneven, project_design$most_open)) lacks <- sprintf(
     "at least: bursts longer than those recorded, rarer than one in %s of a node, are not excluded", format_span(noise$watched_s / -log(alpha / 2), 3))
   list(low = low, high = if (is.null(lacks)) high else Inf, reason = lacks %||% NA_character_)
+}
+
+# The factor by which the slowdowns of eight parts of the record put that of the whole in doubt (Student's); 1: it has no parts.
+unlike_parts <- function(noise, n, work_s, alpha, seed, effort) {
+  train <- noise$records
+  k <- project_design$parts
+  if (is.null(train) || noise$n_bursts < 10 * k || min(train$length_s) < 10 * k * work_s) return(1)
+  got <- lapply(seq_len(k), function(i) {
+    halves <- walk_train(train_part(train, i, k), n, work_s, effort * project_walk$end_events / 4, seed = seed + i)
+    if (!is.null(halves)) walked(halves)
+  })
+  if (any(lengths(got) == 0)) return(1)
+  value <- vapply(got, `[[`, 0, "value")
+  if (mean(value) <= 0) return(1)
+  # What walks of them differ by from walk to walk is none of theirs.
+  chance <- mean(vapply(got, `[[`, 0, "se")^2)
+  1 + stats::qt(1 - alpha / 2, k - 1) * sqrt(max(0, stats::var(value) - chance) / k) / mean(value)
+}
+
+# The i-th of k parts of each record.
+train_part <- function(train, i, k) {
+  record <- findInterval(seq_along(train$start_s) - 1, train$first)
+  begin <- (train$length_s * (i - 1) / k)[record]
+  own <- train$start_s >= begin & train$start_s < begin + (train$length_s / k)[record]
+  train[c("start_s", "cost_s", "cpu")] <- list((train$start_s - begin)[own], train$cost_s[own], train$cpu[own])
+  train$length_s <- train$length_s / k
+  train$span_s <- train$span_s / k
+  train$bursts_hz <- train$bursts_hz * mean(own) * k
+  train$first <- c(0L, as.integer(cumsum(tabulate(record[own], length(train$length_s)))))
+  train
 }
 
 # Bursts that are all alike tell the largest of what many nodes meet; of one node those never seen may be most of it.
@@ -499,12 +532,14 @@ tail_shape <- function(costs_s) {
   if (costs[n] - costs[1] <= 1e-6 * costs[n]) return(utils::modifyList(none, list(known = TRUE, alike = TRUE)))
   threshold <- costs[n - m]
   over <- costs[(n - m + 1):n] - threshold
-  over <- over[over > 0]
-  if (length(over) == 0 || over[length(over)] < 1e-6 * threshold) return(utils::modifyList(none, list(known = TRUE)))
+  # (what sums differ by is no cost)
+  over <- over[over > 1e-6 * threshold]
+  if (length(over) == 0) return(utils::modifyList(none, list(known = TRUE)))
   if (length(over) < tail_design$least) return(none)
   # All as far above: no number of them would give a shape.
   if (over[length(over)] - over[1] <= 1e-6 * costs[n]) return(utils::modifyList(none, list(known = TRUE)))
   fit <- fit_generalised_pareto(over)
+  if (!is.finite(fit$shape) || !is.finite(fit$scale)) return(none)
   k <- length(over)
   shape <- (fit$shape * k + tail_design$prior * tail_design$prior_shape) / (k + tail_design$prior)
   list(shape = shape, scale_s = fit$scale, threshold_s = threshold, n = k, needed = if (shape < 1) 10^(1 / (1 - max(0, shape))) else Inf,
@@ -516,10 +551,13 @@ fit_generalised_pareto <- function(x) {
   n <- length(x)
   grid <- 30 + floor(sqrt(n))
   theta <- 1 / x[n] + (1 - sqrt(grid / (seq_len(grid) - 0.5))) / (3 * x[floor(n / 4 + 0.5)])
+  # an exponential has 0, which nothing can be divided by
+  not_zero <- function(theta) ifelse(abs(theta) < 1e-9 / x[n], 1e-9 / x[n], theta)
+  theta <- not_zero(theta)
   shape <- vapply(theta, function(t) mean(log1p(-t * x)), 0)
   likelihood <- n * (log(-theta / shape) - shape - 1)
   weights <- vapply(likelihood, function(l) 1 / sum(exp(likelihood - l)), 0)
-  at <- sum(theta * weights)
+  at <- not_zero(sum(theta * weights))
   shape <- mean(log1p(-at * x))
   list(shape = shape, scale = -shape / at)
 }

@@ -91,3 +91,22 @@ test_that("bursts that come more rarely cost less, and how rarely is found where
   told <- node_train("told", data.frame(record = 1, start_s = beats, stop_s = beats + 1e-3), data.frame(node = 1, seconds = 50), period_s = 0.5)
   expect_equal(noise_rarer(told, 2)$records$start_s[1:4], c(0.1, 0.103, 1.1, 1.103))
 })
+
+test_that("an interval holds what parts of a record put in doubt, and bursts in stretches of time widen it", {
+  truth <- 0.09985 # the reference: 16 nodes, steps of 100 ms, 1 ms each 20 ms
+  load <- function(seed) record_of(queued(with_seed(seed, sort(stats::runif(3000, 0, 60))), 1e-3), 1e-3, 60.1)
+  held <- vapply(1:6, function(seed) {
+    got <- project_cell(load(seed), 16, 0.1, "independent", effort = 0.3)
+    c(got$low <= truth, got$high >= truth)
+  }, c(TRUE, TRUE))
+  expect_true(all(held))
+  # As many bursts, all of them within the first half of the time.
+  even <- record_of(queued(any_time(50, 60, 4), 1e-3), 1e-3, 60.1)
+  uneven <- record_of(queued(any_time(100, 30, 4), 1e-3), 1e-3, 60.1)
+  doubt <- function(noise) unlike_parts(noise, 16, 0.1, 0.02, 1, 0.3)
+  expect_lt(doubt(even), 1.25)
+  expect_gt(doubt(uneven), 1.5)
+  parts <- lapply(1:8, function(i) train_part(even$records, i, 8))
+  expect_equal(sum(vapply(parts, function(part) length(part$start_s), 0)), 3000)
+  expect_equal(vapply(parts, function(part) part$first[2], 0L), lengths(lapply(parts, `[[`, "start_s")))
+})
