@@ -9,17 +9,10 @@ analyze_advise <- function(operands, values, form) {
     write_plan(advise_next(campaign, alpha, margin), values$write$plan)
     return(structure(character(), status = 0L))
   }
-  advice <- advise_table(campaign, alpha, margin)
+  advice <- advice_of(campaign, operands, alpha, margin)
   busy <- busy_sentence(campaign)
   notes <- unique(c(advice$note, brief_notes(campaign)))
   library <- advice$library
-  program <- advised_program(operands)
-  if (!is.null(program)) {
-    advice$rows <- with_rule_sizes(advice$rows, program)
-    advice$gain <- program_gain(advice$rows, program, library)
-    advice$verified <- program_verified(operands, advice$gain, alpha)
-    advice$sentence <- program_sentence(program, advice$rows, advice$gain, advice$verified)
-  }
   # by variables alone they are the file
   rules <- if (has_variables_only(library)) exports_of(advise_forced(advice$rows, library)) else advise_rules(advice$rows, library)
   of_han <- if (!is.null(rules) && has_han(advice$rows, library)) advise_rules(advice$rows, library, han = TRUE)
@@ -30,11 +23,29 @@ analyze_advise <- function(operands, values, form) {
   written <- if (!is.null(rules)) c(values$write$rules, if (!is.null(of_han) && !is.null(values$write$rules)) han_file(values$write$rules))
   said <- function() advise_lines(advice, alpha, margin, written, library)
   answered(form, NULL, c(list(alpha = alpha, margin_percent = margin, launches = advice$n_launches, launches_screening = advice$n_screening),
-                         advice[c("level_percent", "late")], program_head(advice)), advice[c("rows", "algorithms")], c(busy, notes),
+                         advice[c("level_percent", "late")], program_head(advice),
+                         list(first_screen = texts(advice_sentences(advice, margin)))), advice[c("rows", "algorithms")], c(busy, notes),
            c(said(), "", algorithm_lines(advice$algorithms, alpha), format_notes(c(busy, notes))),
            c(said(), alarm_lines(c(busy, advice$note)), all_pointer(operands, "every algorithm, and what noise costs it")),
            answer = if (any(advice$rows$verdict == advise_words[["open"]])) "inconclusive" else "pass")
 }
+
+# The advice, with what it means for the program that was profiled, where there is one.
+advice_of <- function(campaign, operands, alpha, margin) {
+  advice <- advise_table(campaign, alpha, margin)
+  program <- advised_program(operands)
+  if (is.null(program)) return(advice)
+  advice$rows <- with_rule_sizes(advice$rows, program)
+  advice$gain <- program_gain(advice$rows, program, advice$library)
+  advice$verified <- program_verified(operands, advice$gain, alpha)
+  advice$sentence <- program_sentence(program, advice$rows, advice$gain, advice$verified)
+  advice
+}
+
+# The sentences that come first wherever the advice is read.
+advice_sentences <- function(advice, margin) c(advise_sentence(advice, margin), advice$sentence)
+
+compares_algorithms <- function(campaign) any(vapply(campaign$launches, function(info) length(info$algorithms) > 1, NA))
 
 program_head <- function(advice) list(gain = advice$gain %||% list(), verified = advice$verified %||% list())
 
@@ -106,7 +117,7 @@ advise_lines <- function(advice, alpha, margin, rules, library) {
       if (length(rules) > 1) c("  export OMPI_MCA_coll_han_use_dynamic_file_rules=1", paste0("  export OMPI_MCA_coll_han_dynamic_rules_filename=", normalizePath(rules[2]))),
       untried, forced)
   }
-  c(wrap_line(paste(c(advise_sentence(advice, margin), advice$sentence), collapse = " ")), "", table_lines(table),
+  c(wrap_line(paste(advice_sentences(advice, margin), collapse = " ")), "", table_lines(table),
     wrap_line(sprintf(paste("gain against the default, from up to %d launches that did not choose the candidate (%d did); intervals hold together",
                             "at %g %%; noise: %g %% of one rank's CPU; time lost per time that it takes%s (default->advised)"),
                       advice$n_launches - advice$n_screening, advice$n_screening, 100 * (1 - 2 * alpha), advice$level_percent,

@@ -352,6 +352,8 @@ heterogeneity_warning <- function(analysis) {
 
 # The highest level, where it is a control: not detected by time, it says something of the set-up, not of the load.
 control_sentence <- function(analysis) {
+  # where algorithms are compared the load is one of two conditions, and no control of the set-up
+  if (compares_algorithms(analysis$campaign)) return(NULL)
   rows <- main_rows(analysis$verdicts)
   level <- rows$level_requested_percent
   top <- suppressWarnings(max(level[has_level(level)]))

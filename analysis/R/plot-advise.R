@@ -24,7 +24,7 @@ plot_pareto <- function(analysis, draw = TRUE) {
 }
 
 pareto_data <- function(campaign, alpha) {
-  if (!any(vapply(campaign$launches, function(info) length(info$algorithms) > 1, NA))) return(NULL)
+  if (!compares_algorithms(campaign)) return(NULL)
   advice <- tryCatch(advise_table(campaign, alpha), nl_error_data = function(e) NULL)
   if (is.null(advice)) return(NULL)
   rows <- advice$algorithms[advice$algorithms$in_fact == advice$algorithms$algorithm, ]

@@ -3,6 +3,11 @@
 # The sentences of the first screen.
 report_answer <- function(analysis) {
   if (is_clean(analysis)) return(clean_answer(analysis))
+  campaign <- analysis$campaign
+  if (compares_algorithms(campaign)) {
+    margin <- analysis$margin %||% advise_margin_percent
+    return(advice_sentences(advice_of(campaign, campaign$dirs, analysis$alpha, margin), margin))
+  }
   if (!is.null(analysis$agent$answers)) agent_view(analysis$agent, analysis$campaign$dirs)$sentences else answer_sentences(analysis)
 }
 

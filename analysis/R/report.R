@@ -81,7 +81,7 @@ report_page <- function(analysis, figures, files_dir) {
   checks <- trust_checks(analysis)
   clean <- is_clean(analysis)
   html_page(
-    if (has_agent(analysis$campaign)) paste("What", join_words(unique(sub("@.*", "", analysis$treatments$kind[analysis$treatments$pattern %in% no_word]))), "costs") else "OS noise and synchronised codes",
+    report_title(analysis),
     report_where(analysis$campaign), report_answer(analysis), report_alarms(analysis), figure(lead),
     list(
       if (!clean) ask("slower", "Did it slow down?", slower_sentence(analysis), list(slowdown_table(analysis), refused_fold(analysis)),
@@ -101,6 +101,15 @@ report_page <- function(analysis, figures, files_dir) {
       again_section(analysis)
     )
   )
+}
+
+# The question that the experiment asks.
+report_title <- function(analysis) {
+  if (compares_algorithms(analysis$campaign)) return("Which algorithm is the fastest here, quiet and under noise?")
+  if (is_clean(analysis)) return("How well do synchronised starts begin?")
+  agents <- unique(sub("@.*", "", analysis$treatments$kind[analysis$treatments$pattern %in% no_word]))
+  if (has_agent(analysis$campaign) && length(agents) > 0) return(sprintf("What does %s cost?", join_words(agents)))
+  "How much does noise slow these operations down?"
 }
 
 again_section <- function(analysis) {

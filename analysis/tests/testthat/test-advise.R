@@ -439,3 +439,18 @@ test_that("the front end prints a table, writes rules, and its status is the ans
   none <- status_of("noiselab-analyze", c("advise", local_campaign(pairs = 10)))
   expect_match(none$err, "no launch in .* compares algorithms", all = FALSE)
 })
+
+test_that("the report of a comparison of algorithms leads with the advice, under its own question", {
+  dir <- three_algorithms
+  file <- file.path(local_folder(), "r.html")
+  expect_equal(status_of("noiselab-report", dir, "--out", file)$status, 0L)
+  html <- gsub("[[:space:]]+", " ", paste(readLines(file, encoding = "UTF-8"), collapse = " "))
+  expect_match(html, "Which algorithm is the fastest here", fixed = TRUE)
+  expect_no_match(html, "BROKEN SET-UP|POSITIVE CONTROL")
+  said <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "advise", dir, "--json")$out, collapse = "\n"))$first_screen
+  expect_match(said[1], "An algorithm faster than the library's default is shown in 1 of 1 cases", fixed = TRUE)
+  box <- gsub("&#39;", "'", html, fixed = TRUE)
+  for (sentence in said) expect_match(box, sentence, fixed = TRUE)
+  screen <- gsub("[[:space:]]+", " ", paste(status_of("noiselab-analyze", "advise", dir)$out, collapse = " "))
+  for (sentence in said) expect_match(screen, sentence, fixed = TRUE)
+})
