@@ -115,12 +115,12 @@ report_sentences <- function(report, dirs = report$campaign$dirs) {
   left <- left_off_sentence(report$campaign)
   if (NROW(report$agents) > 1) return(c(left, several_sentence(report$agents), margin_sentence(report$analysis), scale))
   answers <- if (!is.null(report$analysis)) answer_sentences(report$analysis)
-  answers <- c(answers, behalf_words(report$behalf, if (length(kind) == 1) kind else "the agent", report$alpha))
+  behalf <- behalf_words(report$behalf, if (length(kind) == 1) kind else "the agent", report$alpha)
   told <- report$answers$case != "alone" | is_told(report$answers$low, report$answers$high)
-  if (length(told) > 0 && !any(told)) return(c(left, bursts, scale, answers))
+  if (length(told) > 0 && !any(told)) return(c(left, bursts, scale, behalf, answers))
   # What many nodes pay is never the line that finds no room.
   first <- seq_len(min(length(answers), 1 + !is.null(report$margin)))
-  c(left, answers[first], scale, answers[-first], bursts)
+  c(left, answers[first], scale, behalf, answers[-first], bursts)
 }
 
 agent_view <- function(report, operands) {

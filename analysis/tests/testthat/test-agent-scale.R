@@ -52,6 +52,10 @@ test_that("where more was found beyond its bursts the line at scale says at leas
   expect_equal(report$scale_answer$answer, "pass")
   report$behalf <- data.frame(p_holm = 1e-6)
   report$kept <- new.env()
+  # who works on its behalf comes before what it used itself
+  named <- utils::modifyList(report, list(behalf = data.frame(group = "others", percent = 2, low = 1.9, high = 2.1, p_holm = 1e-6, tasks = "daemon")))
+  said <- report_sentences(named)
+  expect_lt(grep("^On behalf of collectd other tasks take 2", said), grep("^Scheduler records show", said))
   expect_match(scale_of_agent(report)$reason, "^at least")
   expect_match(scale_sentence(scale_of_agent(report), "x"), "at least [0-9.]+ % slower")
   expect_equal(scale_margin_answer(report)$answer, "inconclusive")
