@@ -74,9 +74,11 @@ if [ -n "$max_age" ]; then
         /^[0-9]+(s|min|h|d)$/ {
             size["s"] = 1; size["min"] = 60; size["h"] = 3600; size["d"] = 86400
             unit = $0; sub(/^[0-9]+/, "", unit)
-            printf "%.0f\n", ($0 + 0) * size[unit]
+            seconds = ($0 + 0) * size[unit]
+            # what is beyond a century is a slip, and beyond what a shell counts in says nothing at all
+            if (seconds <= 100 * 366 * 86400) printf "%.0f\n", seconds
         }')
-    [ -n "$max_age_s" ] || stop 2 "--max-age: '$max_age' is not a time with its unit (try 36h, 2d)"
+    [ -n "$max_age_s" ] || stop 2 "--max-age: '$max_age' is not a time with its unit of at most a century (try 36h, 2d)"
 fi
 
 # what others of this short name are called, with and without a domain: nothing here knows which of them is which

@@ -170,7 +170,8 @@ acceptance_lines <- function(result, host = NULL) {
   integrity <- result$judgements[result$judgements$check == "integrity" & result$judgements$entity == "", ]
   c(checks, if (nrow(integrity) > 0) sprintf("integrity.mismatches: %s count", format_count(integrity$value)),
     sprintf("%s: %s %s", f$name, ifelse(is.infinite(f$value), gsub(" ", "_", unbounded_words),
-                                        vapply(f$value, format, "", digits = 7, scientific = FALSE, trim = TRUE)), f$unit))
+                                        in_few_digits(f$value, function(x) vapply(x, format, "", digits = 7, scientific = FALSE, trim = TRUE), 1e15, 1e-12)),
+            f$unit))
 }
 
 write_node_files <- function(result, dir) {

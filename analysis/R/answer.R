@@ -241,8 +241,8 @@ answer_rows <- function(analysis, most = 14) {
 
 # Agents' rows have the figure that leads (agent_rule()), and how it was found.
 lead_by_answers <- function(rows, answers) {
-  rows$lead <- NA_character_
-  rows$beyond_most <- NA_real_
+  rows$lead <- rep(NA_character_, nrow(rows))
+  rows$beyond_most <- rep(NA_real_, nrow(rows))
   if (is.null(answers)) return(rows)
   same <- c("kind", "operation", "bytes", "scope", "launch")
   at <- match(row_key(rows, same), row_key(answers, same))
@@ -383,9 +383,21 @@ control_places <- function(campaign) {
 
 # ---- in the whole text -------------------------------------------------------------------------
 
+# Where nothing but the placebo ran, what it shows is the answer: how far on and off differ by themselves, and what could have been seen.
+placebo_sentence <- function(analysis) {
+  rows <- widest_scope(analysis$verdicts)
+  rows <- rows[rows$level_requested_percent %in% 0 & rows$channel %in% "time" & !is.na(rows$estimate), ]
+  if (nrow(rows) == 0) return(NULL)
+  sprintf("%s: the placebo (level 0, no load in either half) differs by %s %% (%s)%s; a slowdown of %s %% would have been detected.",
+          vapply(seq_len(nrow(rows)), function(i) family_name(rows[i, ], analysis), ""), format_effect(rows$estimate),
+          paste(format_effect(rows$ci_low), "to", format_effect(rows$ci_high)),
+          ifelse(rows$verdict %in% "detected", ", which it should not: something else came with the halves", ""), plain(rows$detection_limit))
+}
+
 # After the answer: which estimates the verdicts rest on.
 format_answer <- function(analysis) {
-  lines <- c(answer_sentences(analysis), upper_first(c(rests_on(analysis), answer_warnings(analysis))))
+  answer <- answer_sentences(analysis)
+  lines <- c(answer, if (length(answer) == 0) placebo_sentence(analysis), upper_first(c(rests_on(analysis), answer_warnings(analysis))))
   if (length(lines) == 0) return(NULL)
   c(sprintf("answer (%s, alpha %g)", main_rows(analysis$verdicts)$scope[1], analysis$alpha), wrap_line(lines), "")
 }

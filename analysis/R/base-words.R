@@ -9,14 +9,24 @@ format_p <- function(p) {
   ifelse(is.na(p), "-", ifelse(p <= 1e-300, "<1e-300", ifelse(p < 1e-4, sprintf("%.0e", p), sprintf("%.4f", p))))
 }
 
+# The limits of tiny samples may have hundreds of digits, before the point or after it: from here on a figure has a power of ten.
+most_in_full <- 1e7
+least_in_full <- 0.00095
+
+# `full` writes those in full that are short enough.
+in_few_digits <- function(x, full, most = most_in_full, least = least_in_full) {
+  v <- as.numeric(x)
+  is_long <- is.finite(v) & v != 0 & (abs(v) >= most | abs(v) < least)
+  ifelse(is_long, sprintf("%.1e", v), full(replace(x, is_long, 0)))
+}
+
 # What has no end says so; in sentences an interval that tells nothing is no figure (`is_told()`).
 format_effect <- function(x, sign = TRUE) {
   open <- is.infinite(x)
   x[open] <- NA
   digits <- ifelse(is.na(x) | abs(x) >= 100, 0, ifelse(abs(x) >= 10, 1, ifelse(abs(x) >= 1, 2, 3)))
   text <- sprintf(if (sign) "%+.*f" else "%.*f", digits, x)
-  # the limits of tiny samples may have hundreds of digits
-  odd <- !is.na(x) & x != 0 & (abs(x) < 0.0095 | abs(x) >= 1e7)
+  odd <- !is.na(x) & x != 0 & (abs(x) < 0.0095 | abs(x) >= most_in_full)
   text[odd] <- sprintf(if (sign) "%+.1e" else "%.1e", x[odd])
   small <- odd & abs(x) >= 0.00095 & abs(x) < 1
   text[small] <- sprintf(if (sign) "%+.4f" else "%.4f", x[small])
@@ -33,7 +43,7 @@ in_us <- function(ns) plain(ns / 1000)
 
 format_interval <- function(low, high, form = format_effect) ifelse(is.na(low) | is.na(high), "-", paste0("[", form(low), ", ", form(high), "]"))
 
-format_count <- function(x) format(x, scientific = FALSE, trim = TRUE)
+format_count <- function(x) in_few_digits(x, function(x) format(x, scientific = FALSE, trim = TRUE), 1e15)
 format_level <- function(x) ifelse(is.finite(x), sprintf("%g", signif(x, 3)), "-")
 
 format_range <- function(n) {
@@ -94,7 +104,8 @@ format_time <- function(seconds) {
     scale <- c(s = 1, ms = 1e-3, "\u00b5s" = 1e-6, ns = 1e-9)
     at <- which(abs(s) >= scale * (1 - 1e-9))
     unit <- if (length(at) == 0) 4 else at[1]
-    paste(format(signif(s / scale[[unit]], 4), scientific = FALSE, drop0trailing = TRUE), names(scale)[unit])
+    amount <- signif(s / scale[[unit]], 4)
+    paste(in_few_digits(amount, function(x) format(x, scientific = FALSE, drop0trailing = TRUE)), names(scale)[unit])
   }
   vapply(seconds, one, "", USE.NAMES = FALSE)
 }

@@ -17,4 +17,6 @@ fi
 # the package is compiled already: what R would compile while it runs takes longer than it saves
 R_ENABLE_JIT=${R_ENABLE_JIT-0}
 export R_ENABLE_JIT
+# a user's choice of what R attaches is of the user's own work: ours asks for what R has by default
+unset R_DEFAULT_PACKAGES R_SCRIPT_DEFAULT_PACKAGES
 exec Rscript --vanilla "$script" "$name" "$@"

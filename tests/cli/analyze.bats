@@ -110,3 +110,16 @@ PYTHON
         "$BIN/noiselab-gen" $arguments --dry-run </dev/null
     done <"$BATS_TEST_TMPDIR/commands"
 }
+
+# bats test_tags=quick
+@test "what a user has R attach, or not, is nothing to the front ends" {
+    cd "$BATS_TEST_TMPDIR"
+    printf '%s\t%s\t0\n' 0 1000 5000000 2000 9000000 1000 12000000 1500 15000000 1700 >a.trace
+    "$BIN/noiselab-analyze" equivalent a.trace >usual
+    for packages in NULL base methods; do
+        R_DEFAULT_PACKAGES=$packages R_SCRIPT_DEFAULT_PACKAGES=$packages "$BIN/noiselab-analyze" equivalent a.trace >"$packages"
+        cmp usual "$packages"
+    done
+    R_DEFAULT_PACKAGES=NULL "$BIN/noiselab-plot" power "$A" --out power.png
+    [ -s power.png ]
+}

@@ -259,7 +259,7 @@ verdict_of() {
     is 0 --max-age 1h "$nodes"
     verdict_of pass 2024-02-29T23:59:59Z
     is 0 "$nodes"
-    for words in '--max-age soon' '--host ../x' '--drain' 'a b' '/nowhere/at/all'; do
+    for words in '--max-age soon' '--max-age 99999999999999999d' '--max-age 36601d' '--max-age 9223372036854775807s' '--host ../x' '--drain' 'a b' '/nowhere/at/all'; do
         is 2 $words
     done
 }

@@ -88,3 +88,13 @@ test_that("a treatment without a level is told by its name", {
   expect_equal(facts$level_percent, Inf)
   expect_match(slower_sentence(analysis), "With agent on the slowdown is")
 })
+
+test_that("a campaign of placebos alone has its answer: what it differs by, and what would have been seen", {
+  analysis <- analyze_campaign(simulated_campaign(pairs = 40, levels_percent = 0, seed = 7))
+  text <- paste(format_answer(analysis), collapse = " ")
+  row <- analysis$verdicts[analysis$verdicts$channel == "time" & analysis$verdicts$level_requested_percent == 0, ]
+  expect_match(text, "the placebo (level 0, no load in either half) differs by", fixed = TRUE)
+  expect_match(text, paste0("a slowdown of ", plain(row$detection_limit[1]), " %"), fixed = TRUE)
+  loaded <- analyze_campaign(simulated_campaign(pairs = 40, levels_percent = c(0, 3), seed = 7))
+  expect_no_match(paste(format_answer(loaded), collapse = " "), "the placebo (level 0", fixed = TRUE)
+})
