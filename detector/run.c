@@ -324,7 +324,7 @@ static int nd_run_print_clocks(struct nd_run *r) {
     if (r->team.rank != 0) return 0;
     const struct nd_starter *s = r->starter;
     printf("clock %s (kernel: %s), %.0f ns a reading, resolution %.0f ns; %s, took %.3f s\n", s->clock.kind->name,
-           s->clock.source, s->clock.read_ns, s->clock.resolution_ns, ND_SYNC_METHOD, (double)s->sync.run_ns * 1e-9);
+           s->clock.source, s->clock.read_ns, s->clock.resolution_ns, s->sync.options.method->name, (double)s->sync.run_ns * 1e-9);
     printf("%6s  %-24s %20s %12s %10s %12s %10s\n", "rank", "host", "offset ns", "drift ppm", "rtt ns", "residual ns", "exchanges");
     for (int i = 0; i < r->team.n_ranks; i++) {
         const struct nd_sync_report *p = &r->root.reports[i];

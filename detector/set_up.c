@@ -273,7 +273,8 @@ static void record_sync(void *context, const struct nd_starter *s, const char *r
     nd_team_gather(r->team.world, &s->sync.report, sizeof s->sync.report, r->root.reports);
     if (r->root.first_sync_ns == 0 && r->root.reports) r->root.first_sync_ns = r->root.reports[0].at_ns;
     if (!r->root.record) return; /* the first one comes before there is a folder */
-    if (nd_record_clocks(r->root.record, s->sync.n_runs, reason, r->root.reports, r->root.bindings, r->root.first_sync_ns))
+    if (nd_record_clocks(r->root.record, s->sync.n_runs, reason, s->sync.options.method->name, r->root.reports, r->root.bindings,
+                         r->root.first_sync_ns))
         r->flags |= ND_FLAG_RECORD;
 }
 
@@ -461,7 +462,8 @@ static int make_record(struct nd_run *r) {
     nd_launch_json_before(root->launch, root->before, r->team.n_nodes, root->look_ns, root->n_looks, root->waited_ns);
     describe_algorithms(r);
     warn(r);
-    int failed = r->starter && nd_record_clocks(root->record, 1, "first", root->reports, root->bindings, root->first_sync_ns);
+    int failed = r->starter && nd_record_clocks(root->record, 1, "first", r->starter->sync.options.method->name, root->reports,
+                                                root->bindings, root->first_sync_ns);
     failed |= nd_files_launch_json(&root->record->files, root->launch) != 0;
     root->progress = nd_progress_open(o, nd_options_n_halves(o));
     if (!o->sequential.stops || (root->sequential = nd_sequential_open(o))) return failed;

@@ -142,8 +142,8 @@ static const char *const *const channels[] = {time_of, preempted, detour, base, 
 /* Tables that end with NULL, whose rows begin with name and help; NULL: the MPI library says them. */
 static const struct { const char *name; int width; const void *rows; } lists[] = {
     {"operations", 25, nd_ops}, {"algorithms", 0, NULL}, {"designs", 10, nd_designs}, {"channels", 10, channels},
-    {"starts", 10, nd_start_modes}, {"clocks", 13, nd_clock_kinds}, {"arrivals", 10, nd_arrivals}, {"datatypes", 10, nd_datatypes},
-    {"reductions", 10, nd_reductions}};
+    {"starts", 10, nd_start_modes}, {"clocks", 13, nd_clock_kinds}, {"syncs", 10, nd_sync_methods}, {"arrivals", 10, nd_arrivals},
+    {"datatypes", 10, nd_datatypes}, {"reductions", 10, nd_reductions}};
 
 static const char *list(struct nl_command_line *line, const char *text) {
     char reason[256];
@@ -164,7 +164,7 @@ static const char *list(struct nl_command_line *line, const char *text) {
         return NULL;
     }
     nl_nearest_tell(&n, line->meant, sizeof line->meant);
-    return "operations, algorithms, designs, channels, starts, clocks, arrivals, datatypes or reductions";
+    return "operations, algorithms, designs, channels, starts, clocks, syncs, arrivals, datatypes or reductions";
 }
 
 /* ---- the rows ---- */
@@ -230,6 +230,8 @@ static const struct nl_option rows[] = {
      AT(ROW, start.clock), .table = nd_clock_kinds, .wanted = "a clock (see --list clocks)", .of = "starts", .tags = NEEDS_STARTS},
     {"sync-ranks", NULL, "compare one clock for each node that has one, or every rank's (default nodes)", 6,
      AT(WORD, start.sync.every_rank), .table = sync_ranks_names, .of = "starts", .tags = NEEDS_STARTS},
+    {"sync", "NAME", "how clocks are compared (see --list syncs; default tree)", 6, AT(ROW, start.sync.method), .table = nd_sync_methods,
+     .wanted = "a way to compare clocks (see --list syncs)", .of = "starts", .tags = NEEDS_STARTS},
     {"sync-every", "TIME", "compare clocks again after this time, or earlier when they drift apart; 0: never (default 10s)", 6,
      AT(DURATION_OR_ZERO, start.sync_every_ns), .of = "starts", .tags = NEEDS_STARTS},
     {"slot", "TIME", "window: distance of starts, round: from broadcast to deadline (default: found, and kept for all arms)", 6,
@@ -311,7 +313,7 @@ static const struct nl_option rows[] = {
     {"help", NULL, "this text", 5, .type = NL_HELP},
     {"version", NULL, "the version and the commit it was built from", 5, .type = NL_VERSION},
     {"list", "WHAT", "operations (that can be timed), algorithms (that this MPI library lets one choose), designs, channels (figures of "
-     "each half), starts, clocks, arrivals, datatypes, reductions", 5, .set = list},
+     "each half), starts, clocks, syncs, arrivals, datatypes, reductions", 5, .set = list},
 };
 
 enum { N_ROWS = sizeof rows / sizeof *rows };

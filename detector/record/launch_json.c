@@ -25,9 +25,10 @@ static json_t *start_options_json(const struct nd_options *o) {
     const struct nd_start_options *s = &o->start;
     if (!s->mode->is_synchronised) return json_null();
     json_t *json = json_pack("{s:s, s:s, s:s, s:b, s:I, s:f, s:f, s:i, s:i, s:s, s:f, s:s, s:f, s:I}", "mode", s->mode->name, "clock",
-                             s->clock ? s->clock->name : "auto", "sync", ND_SYNC_METHOD, "sync_every_rank",
-                             s->sync.every_rank, "sync_every_ns", (json_int_t)s->sync_every_ns, "gamma",
-                             s->gamma, "eps", s->eps, "stage_starts", s->n_stage_starts, "stage_0_operations", s->n_first_starts,
+                             s->clock ? s->clock->name : "auto", "sync",
+                             s->sync.method ? s->sync.method->name : nd_sync_methods[0]->name, "sync_every_rank", s->sync.every_rank,
+                             "sync_every_ns", (json_int_t)s->sync_every_ns, "gamma", s->gamma, "eps", s->eps,
+                             "stage_starts", s->n_stage_starts, "stage_0_operations", s->n_first_starts,
                              "stop_rule", nd_stop_rule_names[s->stop_rule], "precision_percent", s->precision_percent, "arrival",
                              s->arrival->name, "arrival_factor", s->arrival_factor, "work_ns", (json_int_t)s->work_ns);
     nl_json_set(json, "slot_ns", known_ns(s->slot_ns), "late_bound_ns", known_ns(s->late_bound_ns), "arrival_ns", known_ns(s->arrival_ns),
@@ -220,7 +221,8 @@ void nd_launch_json_start(json_t *launch, const struct nd_options *o, const stru
                          (json_int_t)s->late_bound_ns, "residual_ns", s->sync.residual_ns);
         json_t *sync = json_null();
         if (!s->is_shared)
-            sync = json_pack("{s:s, s:i, s:f}", "method", ND_SYNC_METHOD, "runs", s->sync.n_runs, "seconds", (double)s->sync.run_ns * 1e-9);
+            sync = json_pack("{s:s, s:i, s:f}", "method", s->sync.options.method->name, "runs", s->sync.n_runs, "seconds",
+                             (double)s->sync.run_ns * 1e-9);
         nl_json_set(json, "sync", sync, "starts", json_null(), "late_starts", json_null(), "overshoot_ns", json_null(),
             "raw", nl_json_text(o->start.raw), NULL);
     }

@@ -157,7 +157,7 @@ int nd_record_hist_add(struct nd_record *r, const struct nd_config *config, int 
 
 int nd_record_end(struct nd_record *r) { return nd_files_end(&r->files, r->table, 0); }
 
-int nd_record_clocks(struct nd_record *r, int run, const char *reason, const struct nd_sync_report *reports,
+int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
                      const struct nd_binding *bindings, int64_t zero_ns) {
     if (!r->clocks) {
         r->clocks = nd_files_make(&r->files, "clocks.csv", "wx");
@@ -167,8 +167,8 @@ int nd_record_clocks(struct nd_record *r, int run, const char *reason, const str
     for (int rank = 0; rank < r->n_ranks; rank++) {
         const struct nd_sync_report *p = &reports[rank];
         if (r->n_ranks > ALL_CLOCKS && rank > 0 && !p->is_measured) continue;
-        fprintf(r->clocks, "%d,%s," ND_SYNC_METHOD ",%d,%s,%" PRId64 ",%d,%" PRId64 ",%.6g,%" PRId64 ",%.6g,%" PRId64 "\n", run,
-                reason, rank, bindings[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns,
+        fprintf(r->clocks, "%d,%s,%s,%d,%s,%" PRId64 ",%d,%" PRId64 ",%.6g,%" PRId64 ",%.6g,%" PRId64 "\n", run,
+                reason, method, rank, bindings[rank].host, p->at_ns - zero_ns, p->is_measured, p->offset_ns, p->drift_ppm, p->rtt_ns,
                 p->residual_ns, p->n_exchanges);
     }
     return nd_files_flush(&r->files, r->clocks, "clocks.csv");

@@ -56,7 +56,7 @@ int nd_record_ranks_add(struct nd_record *r, const struct nd_binding *binding, c
                         const struct nd_start_rank *starts);
 int nd_record_nodes_add(struct nd_record *r, int node, const struct nd_host *host, const struct nd_sum *sums, const int64_t *n_slowest);
 
-int nd_record_clocks(struct nd_record *r, int run, const char *reason, const struct nd_sync_report *reports,
+int nd_record_clocks(struct nd_record *r, int run, const char *reason, const char *method, const struct nd_sync_report *reports,
                      const struct nd_binding *bindings, int64_t zero_ns);
 
 void nd_record_close(struct nd_record *r);

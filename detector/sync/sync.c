@@ -90,14 +90,21 @@ static void ask(struct nd_pingpong *p, int peer, int n, struct nd_exchange *best
     }
 }
 
+#define ENOUGH INT64_MIN /* asked in place of a time: no more will come */
+
+/* What was asked; ENOUGH has no answer. */
+static int64_t answer_one(struct nd_pingpong *p, int peer) {
+    int64_t asked_ns;
+    MPI_Recv(&asked_ns, 1, MPI_INT64_T, peer, TAG_ASK, p->comm, MPI_STATUS_IGNORE);
+    if (asked_ns == ENOUGH) return asked_ns;
+    int64_t now_ns = read_clock(p);
+    if (p->model) now_ns = nd_sync_to_global(p->model, now_ns);
+    MPI_Send(&now_ns, 1, MPI_INT64_T, peer, TAG_ANSWER, p->comm);
+    return asked_ns;
+}
+
 static void answer(struct nd_pingpong *p, int peer, int n) {
-    for (int i = 0; i < n; i++) {
-        int64_t asked_ns;
-        MPI_Recv(&asked_ns, 1, MPI_INT64_T, peer, TAG_ASK, p->comm, MPI_STATUS_IGNORE);
-        int64_t now_ns = read_clock(p);
-        if (p->model) now_ns = nd_sync_to_global(p->model, now_ns);
-        MPI_Send(&now_ns, 1, MPI_INT64_T, peer, TAG_ANSWER, p->comm);
-    }
+    for (int i = 0; i < n; i++) answer_one(p, peer);
 }
 
 /* The binomial tree over `comm`: rank r's parent is r without its lowest set bit. In round k the ranks that differ in bit k only are pairs,
@@ -279,7 +286,6 @@ static struct known compose(const struct line *child, const struct known *parent
     };
 }
 
-/* Sets model, and of the report is_measured, rtt_ns and bound_ns, of every rank of `heads` (two at least), over which it is collective. */
 static void run_tree(struct nd_sync *s) {
     struct nd_pingpong *p = s->pingpong;
     struct nd_edge *edge = s->edge;
@@ -298,6 +304,72 @@ static void run_tree(struct nd_sync *s) {
     s->model = here.model;
     hand_down(p, &here, (int)sizeof here);
 }
+
+/* ---- offsets alone, as MPIPerf has them (docs/methods.md) ---- */
+
+enum { PATIENCE = 100 /* exchanges without a shorter round trip */, MOST_EXCHANGES = 20000 };
+
+/* Exchanges until the least round trip has not changed for PATIENCE of them. */
+static void ask_until_stable(struct nd_pingpong *p, int peer, struct nd_exchange *best) {
+    int64_t enough = ENOUGH;
+    ask(p, peer, WARM_UP, best);
+    *best = exchange(p, peer);
+    for (int n = 0, since = 0; since < PATIENCE && n < MOST_EXCHANGES; n++) {
+        struct nd_exchange e = exchange(p, peer);
+        since = e.rtt_ns < best->rtt_ns ? 0 : since + 1;
+        if (since == 0) *best = e;
+    }
+    MPI_Send(&enough, 1, MPI_INT64_T, peer, TAG_ASK, p->comm);
+}
+
+static void answer_until_told(struct nd_pingpong *p, int peer) {
+    while (answer_one(p, peer) != ENOUGH) {}
+}
+
+/* This rank's clock by its offset to one whose own is known. */
+static void take_offset(struct nd_sync *s, const struct nd_exchange *best, const struct known *of_peer) {
+    s->model = (struct nd_sync_model){.at_ns = best->local_ns, .offset_ns = best->offset_ns + of_peer->model.offset_ns};
+    s->report.is_measured = 1;
+    s->report.rtt_ns = best->rtt_ns;
+    s->report.bound_ns = bound_ns(s->pingpong, best) + of_peer->offset_bound_ns;
+}
+
+/* Every rank in turn against rank 0. */
+static void run_linear(struct nd_sync *s) {
+    struct nd_pingpong *p = s->pingpong;
+    const struct known root = {0};
+    struct nd_exchange best = {0};
+    for (int rank = 1; rank < p->n_ranks; rank++) {
+        if (p->rank == 0) answer_until_told(p, rank);
+        if (p->rank != rank) continue;
+        ask_until_stable(p, 0, &best);
+        take_offset(s, &best, &root);
+    }
+}
+
+/* Every rank against its left neighbour, in pairs that do not share a rank; offsets are summed up from rank 0 on, and so are errors. */
+static void run_ring(struct nd_sync *s) {
+    struct nd_pingpong *p = s->pingpong;
+    struct known left = {0};
+    struct nd_exchange best = {0};
+    for (int is_odd = 1; is_odd >= 0; is_odd--) {
+        if (p->rank > 0 && p->rank % 2 == is_odd) ask_until_stable(p, p->rank - 1, &best);
+        else if (p->rank % 2 != is_odd && p->rank + 1 < p->n_ranks) answer_until_told(p, p->rank + 1);
+    }
+    if (p->rank > 0) {
+        MPI_Recv(&left, (int)sizeof left, MPI_BYTE, p->rank - 1, TAG_DOWN, p->comm, MPI_STATUS_IGNORE);
+        take_offset(s, &best, &left);
+    }
+    left = (struct known){.model = s->model, .offset_bound_ns = s->report.bound_ns};
+    if (p->rank + 1 < p->n_ranks) MPI_Send(&left, (int)sizeof left, MPI_BYTE, p->rank + 1, TAG_DOWN, p->comm);
+}
+
+static const struct nd_sync_method
+    tree = {"tree", "offset and drift along a tree of the nodes, in log n rounds", run_tree},
+    linear = {"linear", "offsets, every rank in turn against rank 0: time grows with the ranks, and drift is not known", run_linear},
+    ring = {"ring", "offsets, every rank against its left neighbour, summed up: errors add up, and drift is not known", run_ring};
+
+const struct nd_sync_method *const nd_sync_methods[] = {&tree, &linear, &ring, NULL};
 
 enum { CHECKS = 3, CHECK_EXCHANGES = 10, SHARED_LOOKS = 3 }; /* the residual: so many walks, of each the best of so many exchanges */
 
@@ -332,6 +404,7 @@ static void find_domains(struct nd_sync *s) {
 
 int nd_sync_open(struct nd_sync *s, const struct nd_sync_options *o, const struct nd_clock *clock, const struct nd_team *team) {
     *s = (struct nd_sync){.options = *o, .clock = clock, .team = team, .heads = MPI_COMM_NULL, .domain = MPI_COMM_NULL};
+    if (!s->options.method) s->options.method = nd_sync_methods[0];
     if (s->options.n_points < 1) s->options.n_points = ND_SYNC_POINTS;
     if (s->options.span_ns < 1) s->options.span_ns = ND_SYNC_SPAN_NS;
     find_domains(s);
@@ -429,7 +502,7 @@ int nd_sync_run(struct nd_sync *s) {
     if (s->n_heads > 1) {
         s->pingpong->n_exchanges = 0;
         if (s->heads != MPI_COMM_NULL) {
-            run_tree(s);
+            s->options.method->run(s);
             s->report.residual_ns = measure_residual(s);
             s->report.n_exchanges = s->pingpong->n_exchanges;
             s->report.at_ns = nd_sync_to_global(&s->model, nd_clock_now(s->clock));

@@ -23,13 +23,24 @@ static inline int64_t nd_sync_to_local(const struct nd_sync_model *m, int64_t gl
     return local_ns + (int64_t)(m->drift * (double)(local_ns - m->at_ns));
 }
 
-#define ND_SYNC_METHOD "tree" /* in files; earlier versions had others */
+struct nd_sync;
+
+/* A way to compare clocks: a row of nd_sync_methods (sync.c), which ends with NULL. */
+struct nd_sync_method {
+    const char *name, *what; /* in files; one line for --list syncs */
+    /* Sets model, and of the report is_measured, rtt_ns and bound_ns, of every rank of `heads` (two at least). Collective over them. */
+    void (*run)(struct nd_sync *s);
+};
+
+extern const struct nd_sync_method *const nd_sync_methods[];
+
 /* chosen so that two nodes over TCP know their drift to some tenths of a ppm after the first run, which lasts under a second */
 #define ND_SYNC_POINTS 160
 #define ND_SYNC_SPAN_NS 800000000
 
 struct nd_sync_options {
-    int n_points;       /* offsets in the linear fit of an edge; 0: ND_SYNC_POINTS */
+    const struct nd_sync_method *method; /* NULL: the first one, tree */
+    int n_points;       /* of tree: offsets in the linear fit of an edge; 0: ND_SYNC_POINTS */
     int64_t span_ns;    /* time over which they are taken; 0: ND_SYNC_SPAN_NS */
     int every_rank;     /* 1: synchronise every rank, also those that share a node's clock */
 };

@@ -22,7 +22,7 @@ load detect
     refused "--arrival: amount: with operations back to back how late has to be a time" --arrival late-any
     refused "--arrival: with operations back to back late ranks are an arm of design lockin (or" --arrival late-any:amount=5us --design blocks
     refused "--arrival: with operations back to back late ranks are an arm of design lockin, and not beside --stop-when" --arrival late-any:amount=5us --stop-when decided
-    refused "--starts: 'gama' is not a key of it (clock, sync-ranks, sync-every, slot, gamma, eps, stage, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw): did you mean gamma?" --starts window:gama=1.2
+    refused "--starts: 'gama' is not a key of it (clock, sync-ranks, sync, sync-every, slot, gamma, eps, stage, stage-0, late-bound, fake-clock, work, stop-rule, precision, raw): did you mean gamma?" --starts window:gama=1.2
     refused "--starts: gamma: '1.2,eps' is not a number" --starts window:gamma=1.2,eps
     refused "--starts: 'gamma' is not NAME=VALUE" --starts window:gamma
     refused "'--gamma': no option by itself; use --starts ...:gamma=FACTOR" --starts window --gamma 1.2
@@ -40,6 +40,8 @@ load detect
 @test "lists name every start mode, clock and arrival" {
     [ "$("$DETECT" --list starts | awk '{ print $1 }' | paste -sd ,)" = loop,window,round ]
     [ "$("$DETECT" --list clocks | awk '{ print $1 }' | sort | paste -sd ,)" = gettimeofday,monotonic,monotonic-raw,mpi-wtime,tsc ]
+    [ "$("$DETECT" --list syncs | awk '{ print $1 }' | paste -sd ,)" = tree,linear,ring ]
+    refused "--starts: sync: 'star' is not a way to compare clocks" --starts round:sync=star
     [ "$("$DETECT" --list arrivals | awk '{ print $1 }' | head -n 1)" = none ]
 }
 
@@ -60,9 +62,24 @@ load detect
 
 @test "--sync-only prints every rank's clock and makes no campaign" {
     needs_cpus 2
-    run -0 on_cores 2 "$DETECT" --sync-only --starts round:sync-ranks=all --out "$OUT"
-    [ "$(grep -cE '^ +[01] +[^ ]+ +-?[0-9]+ ' <<<"$output")" -eq 2 ]
-    [ ! -e "$OUT" ]
+    for method in tree linear ring; do
+        run -0 on_cores 2 "$DETECT" --sync-only --starts "round:sync-ranks=all,sync=$method" --out "$OUT"
+        [ "$(grep -cE '^ +[01] +[^ ]+ +-?[0-9]+ ' <<<"$output")" -eq 2 ]
+        grep -qE "^clock .*; $method, took " <<<"$output"
+        [ ! -e "$OUT" ]
+    done
+    # the table is that of known clocks: rank 1's is an hour ahead
+    run -0 on_cores 2 "$DETECT" --sync-only --starts round:sync=linear,fake-clock=1h --out "$OUT"
+    awk '$1 == 1 && $3 > 3599.9e9 && $3 < 3600.1e9 && $4 == 0 { found = 1 } END { exit !found }' <<<"$output"
+}
+
+@test "starts by clocks that linear or ring compared say so, and are within the bound of late ones" {
+    for method in linear ring; do
+        launch 2 --design single --levels none --op barrier --starts "window:sync=$method,fake-clock=3s" --seconds 0.3 --warmup 0s --launch-id $method
+        jq -e --arg method $method '.options.start.sync == $method and .start.sync.method == $method and .start.starts > 0' "$OUT/$method/launch.json"
+        [ "$(column method "$OUT/$method/clocks.csv" | sort -u)" = $method ]
+        [ "$(column drift_ppm "$OUT/$method/clocks.csv" | sort -u)" = 0 ]
+    done
 }
 
 @test "synchronised starts fill their columns, loop leaves them empty, and the analysis agrees with the rows" {

@@ -1,6 +1,6 @@
 /* Synchronises clocks whose truth is known, and prints what came out of it beside the truth, one line per rank. The truth: all ranks are on
  * one kernel, whose clocks are one, also across network namespaces; and --fake-clock makes them wrong by known amounts.
- *   sync_probe [--clock NAME] [--fake-clock TEXT] [--every-rank] [--points N] [--span DURATION]
+ *   sync_probe [--clock NAME] [--fake-clock TEXT] [--every-rank] [--method NAME] [--points N] [--span DURATION]
  *              [--runs N] [--gap DURATION] [--later DURATION] [--check]
  * The figures are those of the last of `runs` runs, `gap` apart. model_error_ns: how far the model is off right after it, later_error_ns:
  * after `later`. With --check, the residual is measured again then. */
@@ -24,6 +24,7 @@ struct row { int64_t true_offset_ns, run_ns; double true_drift_ppm, model_error_
 static const struct nl_option options[] = {
     {"clock", "NAME", "the clock to synchronise", 1, AT(ROW, kind), .table = nd_clock_kinds, .wanted = "a clock"},
     {"fake-clock", "TEXT", "OFFSET[,DRIFTppm[,JUMP@AFTER]], makes clocks wrong", 1, AT(TEXT, fake)},
+    {"method", "NAME", "how clocks are compared", 1, AT(ROW, sync.method), .table = nd_sync_methods, .wanted = "a way to compare clocks"},
     {"every-rank", NULL, "compare the clocks of a node, too", 1, AT(FLAG, sync.every_rank)},
     {"points", "N", "offsets in a fit", 1, AT(INT, sync.n_points), 1, 1000000},
     {"span", "TIME", "over which they are taken", 1, AT(DURATION_OR_ZERO, sync.span_ns)},

@@ -44,6 +44,25 @@ refused() {
     done
 }
 
+@test "linear and ring find offsets within their bounds: half the shortest round trip, along a ring their sum; drift they do not know" {
+    while read -r method offset; do
+        probe 4 --method "$method" --fake-clock "$offset"
+        all 'is_measured && e(true_offset_ns) >= 3e9 * rank && e(offset_ns - true_offset_ns) <= bound_ns && drift_ppm == 0 && exchanges > 100'
+    done <<<$'linear 3s\nring -7h'
+    probe 4 --method linear --every-rank
+    all 'e(offset_ns) <= bound_ns && bound_ns >= rtt_ns / 2 && bound_ns < rtt_ns / 2 * 1.01 + 1000'
+    probe 4 --method ring --every-rank
+    all 'e(offset_ns) <= bound_ns && bound_ns >= rtt_ns / 2 + (rank - 1) * 10'
+    # 50 us in each second that passes
+    quietly 2000 probe 2 --method linear --fake-clock 1h,50ppm --later 1s
+    all 'e(later_error_ns) >= 50000 - bound_ns'
+    quietly 2000 probe 2 --method tree --fake-clock 1h,50ppm --later 1s
+    all 'e(later_error_ns) < 10000'
+    for method in linear ring; do
+        refused 'of rank 1 jumped by' probe 2 --method $method --fake-clock 0s,0ppm,100ms@400ms --later 800ms --check
+    done
+}
+
 @test "the tree recovers a drift of 50 ppm within 1 ppm, and its model is right after two seconds" {
     quietly 2000 probe 2 --fake-clock 1h,50ppm --later 2s
     all 'e(true_drift_ppm - 50) < 0.1 && e(drift_ppm - true_drift_ppm) < 1 && e(later_error_ns) < 10000'
