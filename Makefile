@@ -279,7 +279,7 @@ r-check: r ## R CMD check of the package; its help pages are made from the comme
 bench: all $(BENCHES) ## the numbers: harness overhead, generator accuracy, detection, memory, analysis speed
 	@NOISELAB_BUILD=$(BUILD) tests/bench/bench.sh
 
-# CAMPAIGNS: number per shape. PARTS: some of simulated, located, acceptance, agent, projection, scale, advise, placebo
+# CAMPAIGNS: number per shape. PARTS: some of simulated, located, acceptance, agent, projection, pattern, advise, placebo
 bench-stats: all $(REFERENCE) ## do the verdicts hold what they state: false alarms, coverage, power
 	@NOISELAB_BUILD=$(BUILD) R_LIBS="$(R_LIB)" NOISELAB_R_LIB="$(abspath $(R_LIB))" \
 		Rscript --vanilla analysis/bench/bench-stats.R $(CAMPAIGNS) $(PARTS)

@@ -29,6 +29,8 @@ bounds <- list(
   coverage = list(text = "interval covers", low = 97.5, high = 98.5),
   power = list(text = "detected", low = 93, high = 97),
   agent_covers = list(text = "interval covers", low = 97, high = 99),
+  projection_covers = list(text = "interval holds", low = 97, high = 99.7),
+  next_run = list(text = "holds the next run", low = 97, high = 99.5),
   wrong = list(text = "wrong", low = 0, high = 1),
   refused = list(text = "no upper end", low = 0, high = 30)
 )
@@ -379,9 +381,13 @@ placebo <- function(n) {
 # ---- main ----------------------------------------------------------------------------------------
 
 source(file.path(here, "agent-answer.R"), local = TRUE)
-source(file.path(here, "projection-coverage.R"), local = TRUE)
+source(file.path(here, "agent-campaigns.R"), local = TRUE)
+source(file.path(here, "projection-cells.R"), local = TRUE)
 source(file.path(here, "advise.R"), local = TRUE)
-parts <- list(simulated = simulated, located = located, acceptance = acceptance, agent = agent_answers, projection = projection_coverage,
+parts <- list(simulated = simulated, located = located, acceptance = acceptance, agent = function(n) {
+  agent_campaigns(n)
+  agent_answers(n)
+}, projection = projection_coverage, pattern = pattern_draws,
               advise = advise_simulated, placebo = placebo)
 asked <- commandArgs(TRUE)
 n <- 2000

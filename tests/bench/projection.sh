@@ -3,7 +3,7 @@
 # times, one each 2.5, 10 and 40 ms on average, on the CPU of each rank; Barrier and Allreduce. Each cell is predicted first, from SECONDS (20) of one rank
 # with the load, and then measured for as long on two; a row each in docs/evidence/projection.csv. Cells that have a row are left out: it goes on where it
 # was ended. Nothing else should run meanwhile: busy_percent says what had the CPUs before the cell.
-# Status 1: fewer than nine of ten predicted intervals hold what was measured.
+# Status 1: of the rows fewer than 17 of 18 hold (tests/bench/predicted.awk says what that is), or the mean of z is 0.5 or more in size.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/bench/launch.bash
@@ -14,7 +14,7 @@ seconds=${1:-20} rows=$NOISELAB_EVIDENCE/projection.csv
 
 # cell OPERATION LEVEL PERIOD_MS; a half holds four bursts
 cell() {
-    local busy figures options=(--op "$1" --bytes 8 --levels "$2" --pattern poisson --period "$3ms" --seconds "$seconds"
+    local busy figures holds options=(--op "$1" --bytes 8 --levels "$2" --pattern poisson --period "$3ms" --seconds "$seconds"
         --half-period "$(awk -v p="$3" 'BEGIN { print 4 * p }')ms")
     busy=$(busy_percent)
     rm -rf "${work:?}"/one "$work"/two
@@ -26,12 +26,11 @@ cell() {
         def three: if . == null then "" else (. * 1000 | round / 1000 | tostring) end;
         (.projections[] | select(.phase == "independent")) as $p |
         ($measured[0].verdicts[] | select(.channel == "time" and .level_requested_percent > 0)) as $m |
-        [($p.slowdown_percent, $p.ci_low, $p.ci_high, $m.estimate, $m.ci_low, $m.ci_high | three),
-         (if $m.estimate == null or $p.ci_high == null then "" elif $m.estimate >= $p.ci_low and $m.estimate <= $p.ci_high then "yes" else "no" end)] |
-        join(",")' "$work/predicted") || return
+        [($p.slowdown_percent, $p.ci_low, $p.ci_high, $m.estimate, $m.ci_low, $m.ci_high | three)] | join(",")' "$work/predicted") || return
+    holds=$(echo "$1,$2,$3,$figures" | awk -v each=yes -f tests/bench/predicted.awk | cut -d , -f 2)
     evidence_row projection "tests/bench/projection.sh $seconds: slowdown in percent, predicted for 2 ranks from a record of one, then measured by on/off" \
         operation,level_percent,period_ms,predicted,predicted_low,predicted_high,measured,measured_low,measured_high,holds,busy_percent,seconds \
-        "$1,$2,$3" "$figures" "$busy" "$seconds"
+        "$1,$2,$3" "$figures" "$holds" "$busy" "$seconds"
 }
 
 for operation in barrier allreduce; do
@@ -42,5 +41,4 @@ for operation in barrier allreduce; do
         done
     done
 done
-awk -F , '!/^#/ && $1 != "operation" && $10 != "" { n++; held += $10 == "yes" } END {
-    printf "%d of %d predicted intervals hold what was measured\n", held, n; exit !(n > 0 && held >= 0.9 * n) }' "$rows"
+awk -f tests/bench/predicted.awk "$rows" | tee /dev/stderr | awk '{ z = $9 < 0 ? -$9 : $9; exit !($1 >= 17 / 18 * $3 && z < 0.5) }'

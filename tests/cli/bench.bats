@@ -34,3 +34,19 @@ in_short() {
     NOISELAB_MPIRUN=false run -2 tests/bench/bench.sh harness
     [[ "$output" == *'bench.sh: could not run: harness' ]]
 }
+
+# bats test_tags=quick
+@test "a prediction holds by both intervals together, each by the side at which the other lies" {
+    local rows="$BATS_TEST_TMPDIR/rows.csv"
+    # predicted and measured, each with its ends: the difference is 3; half widths that face each other are 2.4 and 2 (root 3.12), or 2.4 and 1.7 (2.94)
+    printf '%s\n' '# a head' operation,level_percent,period_ms,predicted,predicted_low,predicted_high,measured,measured_low,measured_high,holds \
+        barrier,1,10,10,1,12.4,13,11,13.1, barrier,1,10,10,1,12.4,13,11.3,20, barrier,1,10,13,10.6,13.1,10,9.9,12, barrier,1,10,13,11.3,20,10,1,12.4, \
+        barrier,1,10,10,9,11,10,9,11, barrier,1,10,10,9,,10,9,11, >"$rows"
+    run awk -v each=yes -f tests/bench/predicted.awk "$rows"
+    [ "$output" = $'2.23,yes\n2.37,no\n-2.23,yes\n-2.37,no\n0.00,yes' ]
+    run awk -f tests/bench/predicted.awk "$rows"
+    [ "$output" = '3 of 5 predictions hold; mean of z 0.00 +- 0.45' ]
+    # those that are kept have their own answers
+    run awk -v each=yes -f tests/bench/predicted.awk docs/evidence/projection.csv
+    [ "$(cut -d , -f 2 <<<"$output")" = "$(awk -F , '!/^#/ && $1 != "operation" && $10 != "" { print $10 }' docs/evidence/projection.csv)" ]
+}
