@@ -27,10 +27,10 @@ proofs() {
     proof agent_runs agent-runs.csv 'tests/bench/known-runs.sh bursts placebo beside full control 10' \
         'Known agents are answered in about a minute' \
         'several nodes; more than one machine'
-    proof acceptance acceptance.csv 'make bench-stats CAMPAIGNS=1000 PARTS=acceptance' \
+    proof acceptance acceptance-machines.csv 'make bench-stats CAMPAIGNS=1000 PARTS=acceptance' \
         'Acceptance fails the healthy, and passes what is bad, in at most 1 of 100 campaigns' \
         'faults of hardware that the simulation does not have'
-    proof acceptance_runs acceptance-runs.csv 'tests/bench/known-runs.sh quiet burst nobody 10' \
+    proof acceptance_runs acceptance-runs.csv 'tests/bench/known-runs.sh quiet burst nobody crowd reference against-quiet against-burst against-small 10' \
         'Acceptance of real nodes says what is wrong with them' \
         'a cluster with a network of its own: nodes are one machine'
     proof projection_cells projection-cells.csv 'make bench-stats CAMPAIGNS=300 PARTS=projection' \
@@ -126,12 +126,15 @@ agent_runs() {
             printf "Longest %d s.\n", took }'
 }
 acceptance() {
-    awk -F , '{ key = $3 "," $4 "," $5; n += $7; c[key] += $7; f[key] += $8; p[key] += $9 } END { for (k in c) {
+    awk -F , '{ key = $3 "," $4 "," $5; n += $7; c[key] += $7; f[key] += $8; p[key] += $9
+            if ($3 == "healthy" && $4 == "planned") { healthy += $7; passed += $12 } } END { for (k in c) {
             cells++; a = 100 * f[k] / c[k]; b = 100 * p[k] / c[k]; fails = a > fails ? a : fails; passes = b > passes ? b : passes
             no += (a > b ? a : b) - 1 > 2 * sqrt(99 / c[k])
         }
-        printf "%d campaigns in %d cells: wrong fails at most %.2f %%, wrong passes at most %.2f %% in any cell; %d cells are beyond 1 %% by more than chance.\n",
-            n, cells, fails, passes, no }'
+        printf "%d campaigns in %d cells: wrong fails at most %.2f %%, wrong passes at most %.2f %% in any cell; %d cells are beyond 1 %% by more than chance",
+            n, cells, fails, passes, no
+        if (healthy) printf "; of %d healthy clusters %.0f %% pass at the planned length (wanted: 90)", healthy, 100 * passed / healthy
+        print "." }'
 }
 acceptance_runs() {
     awk -F , '{ n[$1]++; v[$1, $4]++; kinds[$4] = 1 } END { for (c in n) { printf "%s:", c; for (k in kinds) if (v[c, k]) printf " %s %d", k ? k : "no answer", v[c, k]; printf ". " } print "" }'

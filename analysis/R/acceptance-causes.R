@@ -206,12 +206,14 @@ interval_text <- function(row) {
 taker_lines <- function(host, causes) {
   t <- causes[is_named_task(causes), ]
   if (NROW(t) == 0) return(NULL)
+  # what comes back is somebody's doing, whatever else is there all the time
+  t <- t[order(is.na(t$period_s)), ]
   each <- sprintf("%s takes CPU %s for %s %s (%s of a CPU%s)", paste0(cause_words(t), ifelse(nzchar(t$unit), paste0(" of ", t$unit), "")), t$cpus,
                   format_time(t$burst_s),
                   ifelse(is.na(t$period_s), sprintf("at a time, %s per second without a period", format_effect(t$per_s, FALSE)),
                          paste("every", format_time(t$period_s))), format_figure(t$duty_percent, "percent"),
                   ifelse(t$shorter_percent >= 0.1, sprintf("; another %s in shorter bursts", format_figure(t$shorter_percent, "percent")), ""))
-  paste0("On ", host, ", ", paste(each, collapse = "; "), ".")
+  paste0("On ", host, ", ", each, ".")
 }
 
 # How much of it is whose, in the order of `cause_kinds`.

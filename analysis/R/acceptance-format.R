@@ -47,7 +47,8 @@ format_acceptance <- function(result) {
 causes_table <- function(result, most = Inf) {
   rows <- result$causes
   if (NROW(rows) == 0) return(NULL)
-  rows <- rows[rows$percent >= 0.001 | rows$duty_percent >= named_task$least_percent & !is.na(rows$duty_percent), ]
+  is_named <- is_named_task(rows)
+  rows <- rows[order(!is_named), ][sort(is_named, decreasing = TRUE) | rows$percent[order(!is_named)] >= 0.001, ]
   if (length(result$acceptance$hosts) > 1) rows <- rows[order(-ifelse(is.na(rows$at_scale_percent), -1, rows$at_scale_percent)), ]
   rows <- utils::head(rows, most)
   if (nrow(rows) == 0) return(NULL)
@@ -91,17 +92,18 @@ acceptance_view <- function(result, operands) {
   bad <- bad[!duplicated(paste(bad$check, bad$entity)), ]
   failed <- sprintf("%s%s, %s: %s", ifelse(nzchar(bad$entity), paste0(bad$entity, ": "), ""), bad$check, figure_interval(bad), bad$todo)
   open <- rows[rows$verdict == "inconclusive" & nzchar(rows$reason), ]
-  noise <- if (any(result$judgements$kind == "scale") || length(result$asked) == 0) result$noise else
-    grep("^(Projection|CPU time of)", result$noise, value = TRUE, invert = TRUE)
+  # the costliest, where the sentences have room: the table of who makes the noise is in --all
+  noise <- grep("^CPU time of", result$noise, value = TRUE, invert = TRUE)
+  noise[1] <- sub(": most by .*?(?=;|\\.$)", "", noise[1], perl = TRUE)
+  at_scale <- grepl("^Projection", noise)
+  noise <- c(if (any(result$judgements$kind == "scale") || length(result$asked) == 0) noise[at_scale], noise[!at_scale])
+  noise <- noise[!is.na(noise)]
   self <- if (result$self_check$verdict != "skipped" || length(noise) == 0) {
     sprintf("Self-check: %s (%s).", result$self_check$verdict, result$self_check$reason)
   }
   # who makes the noise is the answer where nobody asked how much is too much
   causes <- if (length(result$asked) == 0 && length(bad$check) == 0) causes_table(result, most = 7)
-  if (!is.null(causes)) {
-    noise <- grep("^(On [^ ]+, |CPU time of)", noise, value = TRUE, invert = TRUE)
-    if (length(noise) > 0) noise[1] <- sub(": most by .*?(?=;|\\.$)", "", noise[1], perl = TRUE)
-  }
+  if (!is.null(causes)) noise <- grep("^On [^ ]+, ", noise, value = TRUE, invert = TRUE)
   new_view(c(result$answer, noise, self, result$hint), causes %||% table,
            if (is.null(causes)) "value: of the worst node or link, with its interval" else causes_legend(result), c(failed, sprintf("%s: %s", open$check, open$reason)),
            length(unique(result$notes)),

@@ -7,12 +7,14 @@
 #   beside   bursts, while noiselab-gen takes 20 % of the last CPU
 #   full     bursts, while other ranks spin on every CPU: ends in time, says who, and what it took
 #   control  streams through the memory on a CPU without a rank: no bursts, and found by quick halves
-# Rows of acceptance-runs.csv, 60 s of measuring each:
-#   quiet      this machine as it is
+# Rows of acceptance-runs.csv, 60 s of measuring each; those against a reference as long as noiselab plan acceptance says:
+#   quiet      this machine as it is, which nobody asked about: no verdict about noise
 #   burst      noiselab-gen takes 20 ms each second of CPU 1
 #   nobody     burst, by an account without privileges
 #   reference  no row: five launches of this machine as it is, kept in build/acceptance-reference for the next two
 #   against-quiet, against-burst   quiet and burst, held against it
+#   against-small                  2 ms each second, held against it
+#   crowd      burst, while 12 programs spin on the CPUs
 #   cluster    three nodes that share the CPUs of this machine, as they are (as root)
 #   node       noiselab-gen takes 10 % of a CPU of node2
 #   link       what node1 and node2 send each other is held for 200 us
@@ -23,14 +25,16 @@ cd "$(dirname "$0")/../.." || exit 2
 # shellcheck source=tests/bench/launch.bash
 source tests/bench/launch.bash
 NOISELAB_EVIDENCE=${NOISELAB_EVIDENCE:-docs/evidence}
-noiselab=$NOISELAB_BIN/noiselab reference=$build/acceptance-reference seconds=60 runs=10 other='' cluster='' cases=()
+noiselab=$NOISELAB_BIN/noiselab reference=$build/acceptance-reference seconds=60 runs=10 other='' cluster='' cases=() crowd=()
 for word; do
     case $word in [1-9]*) runs=$word ;; *) cases+=("$word") ;; esac
 done
-[ ${#cases[@]} -gt 0 ] || { sed -n '2,22s/^# \{0,1\}//p' "$0" >&2 && exit 2; }
+[ ${#cases[@]} -gt 0 ] || { sed -n '2,24s/^# \{0,1\}//p' "$0" >&2 && exit 2; }
 chmod 755 "$work"
 
 end_other() {
+    [ ${#crowd[@]} -eq 0 ] || { kill "${crowd[@]}" && wait "${crowd[@]}"; } 2>/dev/null
+    crowd=()
     [ -z "$other" ] || { kill "$other" && wait "$other"; } 2>/dev/null
     other=''
 }
@@ -70,10 +74,19 @@ agent() {
 }
 
 acceptance() {
-    local status words=("$noiselab" run acceptance --seconds "${seconds}s" --no-report --out "$work/one")
+    local status words=("$noiselab" run acceptance --no-report --out "$work/one")
+    case $case in against-*) ;; *) words+=(--seconds "${seconds}s") ;; esac
     # shellcheck disable=SC2016 # for awk
     case $case in
     burst | against-burst | nobody) load 2 1s 1 ;;
+    against-small) load 0.2 1s 1 ;;
+    crowd)
+        for ((i = 0; i < 12; i++)); do
+            sh -c 'while :; do :; done' &
+            crowd+=($!)
+        done
+        load 2 1s 1
+        ;;
     node) load 10 10ms "$(in_cluster on node2 awk '/^Cpus_allowed_list/ { sub(/[-,].*/, "", $2); print $2 }' /proc/self/status)" in_cluster on node2 ;;
     link) in_cluster relay node1 node2 >"$work/relay" && other=$(<"$work/relay") ;;
     byte) words+=(--checks default:inject-fault=0:1:100) ;;
@@ -98,7 +111,7 @@ acceptance() {
     "$noiselab" run acceptance --finish "$work/one"
 }
 
-# row_of KIND STATUS SECONDS: what the answer says. Of acceptance `named`: tasks that the first lines name, of a dead node the last message; `failed`: who, and
+# row_of KIND STATUS SECONDS: what the answer says. Of acceptance `named`: the five costliest tasks, of a dead node the last message; `failed`: who, and
 # in what.
 agent_row() {
     local figures
@@ -112,10 +125,10 @@ acceptance_row() {
     local file=$work/one/verdict.json figures
     [ -s "$file" ] || { file=$work/none && echo '{}' >"$file"; }
     figures=$(jq -r --arg last "$([ "$case" != dead ] || tail -n 1 "$work/errors")" '
-        def worst(check): [.figures // [] | .[] | select(.check == check)] | max_by(.value) // {};
+        def worst(check): [.figures // [] | .[] | select(.check == check and .metric != "waited")] | max_by(.value) // {};
         worst("others") as $others | worst("scale") as $scale |
         [.verdict, .judged, $others.value, $others.ci_low, $others.ci_high,
-         ([.noise // [] | .[] | scan("[^ ]+ takes CPU [^;.]*(?:[.][0-9][^;.]*)*")] | join("; ")) + $last, $scale.value, $scale.ci_low, $scale.ci_high,
+         ([.causes // [] | .[] | select(.burst_s != null) | "\(.task) \(.pid // "-") CPU \(.cpus) \(.burst_s) s \(.per_s)/s \(.duty_percent) %"][:5] | join("; ")) + $last, $scale.value, $scale.ci_low, $scale.ci_high,
          ([.judgements // [] | .[] | select(.kind == "scale") | .verdict][0]),
          ([.judgements // [] | .[] | select(.verdict == "fail") | "\(.check) \(.entity)"] | unique | join("; "))] |
         map(tostring | if . == "null" then "" else gsub(","; " ") end) | join(",")' "$file")
@@ -137,7 +150,7 @@ for case in "${cases[@]}"; do
         [ -s "$reference/verdict.json" ] || exit
         continue
         ;;
-    quiet | burst | nobody | against-*) ;;
+    quiet | burst | crowd | nobody | against-quiet | against-burst | against-small) ;;
     *) stop "'$case' is not a case (see $0)" ;;
     esac
     for ((n = $(n_rows $kind-runs "$case"); n < runs; n++)); do

@@ -1,5 +1,8 @@
 # Who else ran, and what a node's noise would cost at scale: records whose answers are known.
 
+# 5 % on 1,000 nodes that synchronise every 1 ms.
+five <- list(percent = 5, nodes = 1000, every_s = 1e-3)
+
 # A node of 2 CPUs on which others take `share` of the time in parts of 3 s, `tasks` and `lengths` as noiselab-record has them.
 record_of <- function(shares, tasks, lengths, source = "cpu") {
   n <- length(shares)
@@ -79,13 +82,13 @@ test_that("what is printed of a task is consistent: its share is its rate times 
   expect_true(is.na(causes$period_s[match(99, causes$pid)]) || abs(causes$duty_percent[match(99, causes$pid)] - 103) < 1)
   with_burst <- causes[!is.na(causes$burst_s), ]
   expect_equal(with_burst$duty_percent, 100 * with_burst$burst_s * ifelse(is.na(with_burst$period_s), with_burst$per_s, 1 / with_burst$period_s))
-  expect_match(r$noise[2], "twin (PID 4711) of twin.service takes CPU 1 for 20.05 ms every 999.7 ms (2.01 % of a CPU; another 1.40 % in shorter bursts)", fixed = TRUE)
-  expect_match(r$noise[2], "twin (PID 4712) takes CPU 0 for 2 ms every 250 ms (0.800 % of a CPU)", fixed = TRUE)
+  expect_match(r$noise, "twin (PID 4711) of twin.service takes CPU 1 for 20.05 ms every 999.7 ms (2.01 % of a CPU; another 1.40 % in shorter bursts)", fixed = TRUE, all = FALSE)
+  expect_match(r$noise, "twin (PID 4712) takes CPU 0 for 2 ms every 250 ms (0.800 % of a CPU)", fixed = TRUE, all = FALSE)
   expect_identical(causes$unit[match(4711, causes$pid)], "twin.service")
   expect_identical(causes$cause[causes$task == "kworker"], "kernel")
   # each by itself at scale, in the order of what it costs
   expect_true(all(diff(stats::na.omit(causes$at_scale_percent)) < 1))
-  expect_match(r$noise[3], "^CPU time of node1, by cause: tasks .* %, kernel threads 0\\.[0-9]+ %.* and interrupts and firmware")
+  expect_match(grep("^CPU time", r$noise, value = TRUE), "^CPU time of node1, by cause: tasks .* %, kernel threads 0\\.[0-9]+ %.* and interrupts and firmware")
 })
 
 test_that("a disturber of 20 ms a second, and of 2 ms, is named where others use 80 % of the CPUs", {
@@ -93,7 +96,11 @@ test_that("a disturber of 20 ms a second, and of 2 ms, is named where others use
     others <- lapply(1:12, function(i) process(paste0("busy", i), 100 + i, 48e9 * 0.13, 48 * 40, 3.2e6, cpus = "0,1"))
     record <- record_of(rep(0.8, 16), c(others, list(process("backup", 7, 48 * burst_ns, 48, burst_ns, period_ns = 1e9))), list(list(20e6, 48)))
     r <- judge_acceptance(node_with(record))
-    expect_match(r$noise[2], sprintf("backup (PID 7) takes CPU 1 for %s every 1 s", format_time(burst_ns / 1e9)), fixed = TRUE)
+    words <- sprintf("backup (PID 7) takes CPU 1 for %s every 1 s", format_time(burst_ns / 1e9))
+    expect_match(r$noise, words, fixed = TRUE, all = FALSE)
+    # on the first screen, too, with and without a margin
+    expect_match(paste(view_lines(acceptance_view(r, "dir")), collapse = " "), "backup (PID 7)", fixed = TRUE)
+    expect_match(gsub("\n", " ", paste(view_lines(acceptance_view(judge_acceptance(node_with(record), margin = five), "dir")), collapse = " ")), words, fixed = TRUE)
   }
 })
 
@@ -117,9 +124,6 @@ test_that("without the privilege the accounts say who, and a launch without a re
   expect_match(judge_acceptance(killed)$noise[1], "who used it was not recorded \\(the launch did not end\\)\\.$")
   expect_length(judge_acceptance(simulated_acceptance(nodes = 1))$noise, 0)
 })
-
-# 5 % on 1,000 nodes that synchronise every 1 ms.
-five <- list(percent = 5, nodes = 1000, every_s = 1e-3)
 
 test_that("one node alone has no verdict about noise that nobody asked for: what was measured is printed, and how to make it one", {
   burst <- record_of(rep(c(0.013, 0.015), 8), list(taker("busy", 0.96e9, 48, 20e6, 1e9)), list(list(40000, 9600), list(20e6, 48)))
