@@ -41,6 +41,17 @@ ifeq ($(LIKWID)$(LIKWID_LIBRARY),yes)
 $(error LIKWID=yes: likwid.h or liblikwid is not found (install likwid, or say where with CFLAGS=-I... LDFLAGS=-L...; LIKWID=no builds without))
 endif
 ALL_CFLAGS += $(if $(LIKWID_LIBRARY),-DNOISELAB_LIKWID='"$(LIKWID_LIBRARY)"')
+# the full screen of noiselab-top: auto (where pkg-config finds ncurses), yes, no; without it there are its lines (--batch, --once)
+NCURSES ?= auto
+ifneq ($(filter $(NCURSES),auto yes no),$(NCURSES))
+$(error NCURSES=$(NCURSES): it is auto, yes or no)
+endif
+ifneq ($(NCURSES),no)
+NCURSES_LIBRARY := $(firstword $(foreach name,ncursesw ncurses,$(shell $(PKG_CONFIG) --exists $(name) && echo $(name))))
+endif
+ifeq ($(NCURSES)$(NCURSES_LIBRARY),yes)
+$(error NCURSES=yes: pkg-config finds neither ncursesw nor ncurses (install libncurses-dev; NCURSES=no builds without))
+endif
 # mpicc runs the compiler it was built with unless told otherwise; this is how Open MPI and MPICH are told
 MPI_ENV = OMPI_CC="$(CC)" MPICH_CC="$(CC)"
 # V=1 shows whole commands
@@ -61,6 +72,7 @@ archives = $(1:%=$(BUILD)/obj/%.a)
 COMMON := $(call archives,$(filter common/%,$(ROOMS)))
 GENERATOR := $(call archives,noisegen noisegen/kinds noisegen/patterns)
 RECORDER := $(call archives,noisegen/recorder)
+TOP := $(call archives,noisegen/top)
 AGENT := $(call archives,noisegen/agent)
 ACCEPTANCE := $(call archives,$(filter detector/acceptance%,$(ROOMS)))
 PROFILE := $(call archives,detector/profile)
@@ -73,7 +85,7 @@ REFERENCE := $(BUILD)/tests/reference/reference
 REFERENCE_OBJECTS := $(patsubst tests/%.c,$(BUILD)/tests/%.o,$(wildcard tests/reference/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 
-PROGRAMS := noiselab-gen noiselab-record noiselab-agent noiselab-detect noiselab-accept noiselab-profile noiselab-doctor
+PROGRAMS := noiselab-gen noiselab-record noiselab-agent noiselab-top noiselab-detect noiselab-accept noiselab-profile noiselab-doctor
 LIBRARY := $(BUILD)/lib/noiselab/libnoiselab-profile.so
 R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-project noiselab-plot noiselab-compare
 SCRIPTS := noiselab noiselab-run noiselab-node-health $(R_PROGRAMS)
@@ -103,6 +115,8 @@ help: ## this list
 
 $(BUILD)/bin/noiselab-gen: $(BUILD)/obj/noisegen/main.o $(GENERATOR) $(COMMON)
 $(BUILD)/bin/noiselab-record: $(BUILD)/obj/noisegen/recorder/main.o $(RECORDER) $(COMMON)
+$(BUILD)/bin/noiselab-top: $(BUILD)/obj/noisegen/top/main.o $(TOP) $(RECORDER) $(COMMON)
+$(BUILD)/bin/noiselab-top: private LIBS += $(if $(NCURSES_LIBRARY),$(shell $(PKG_CONFIG) --libs $(NCURSES_LIBRARY)))
 $(BUILD)/bin/noiselab-agent: $(BUILD)/obj/noisegen/agent/main.o $(AGENT) $(RECORDER) $(COMMON)
 # without MPI: it says so where that is missing
 $(BUILD)/bin/noiselab-doctor: $(BUILD)/obj/experiments/command/doctor.o $(COMMAND) $(GENERATOR) $(RECORDER) $(call archives,detector/nodes) $(COMMON)
@@ -152,13 +166,16 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 # objects depend on the flags they were made with: a change of compiler must not link old with new. One object alone has the commit's name.
 $(BUILD)/flags: made_with = $(CC) $(MPICC) $(ALL_CFLAGS)
 $(BUILD)/commit: made_with = $(GIT)
-$(BUILD)/flags $(BUILD)/commit: FORCE
+$(BUILD)/ncurses: made_with = $(NCURSES_LIBRARY)
+$(BUILD)/flags $(BUILD)/commit $(BUILD)/ncurses: FORCE
 	@mkdir -p $(@D)
 	@echo '$(made_with)' | cmp -s - $@ || echo '$(made_with)' > $@
 	@$(if $(filter %/flags,$@),printf '%s\n' 'CC = $(CC)' 'ifeq ($$(filter environment%,$$(origin MPICC)),)' 'MPICC = $(MPICC)' endif \
 		> $(BUILD)/compilers.mk.$$$$ && mv $(BUILD)/compilers.mk.$$$$ $(BUILD)/compilers.mk)
 FORCE:
 
+$(BUILD)/obj/noisegen/top/screen.o: private ALL_CFLAGS += $(if $(NCURSES_LIBRARY),-DNOISELAB_NCURSES $(shell $(PKG_CONFIG) --cflags $(NCURSES_LIBRARY)))
+$(BUILD)/obj/noisegen/top/screen.o: $(BUILD)/ncurses
 $(BUILD)/obj/common/base/version.o: private ALL_CFLAGS += -DNOISELAB_GIT='"$(GIT)"'
 $(BUILD)/obj/common/base/version.o: $(BUILD)/commit
 
@@ -289,7 +306,7 @@ bench-stats: all $(REFERENCE) ## do the verdicts hold what they state: false ala
 TEST_PROGRAMS := $(UNIT_TESTS) $(MPI_TESTS) $(BENCHES)
 
 # a test links the rooms above it
-$(filter $(BUILD)/tests/unit/noisegen/%,$(UNIT_TESTS)): $(AGENT) $(RECORDER) $(GENERATOR)
+$(filter $(BUILD)/tests/unit/noisegen/%,$(UNIT_TESTS)): $(TOP) $(AGENT) $(RECORDER) $(GENERATOR)
 $(filter $(BUILD)/tests/unit/detector/%,$(UNIT_TESTS)): $(DETECTOR)
 $(filter $(BUILD)/tests/unit/detector/acceptance/%,$(UNIT_TESTS)): $(ACCEPTANCE)
 $(filter $(BUILD)/tests/unit/experiments/%,$(UNIT_TESTS)): $(COMMAND)
@@ -399,6 +416,9 @@ install: all install-programs ## install under PREFIX (with DESTDIR for packages
 	$(call bytecode,$(DESTDIR)$(PREFIX)/libexec/noiselab/noiselab_run) || true
 	cp -R $(R_LIB)/noiselab $(DESTDIR)$(PREFIX)/lib/noiselab/R/
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/share/noiselab/live
+	sed 's|/usr/bin/noiselab-top|$(PREFIX)/bin/noiselab-top|' packaging/systemd/noiselab-top.service > $(DESTDIR)$(PREFIX)/share/noiselab/live/noiselab-top.service
+	install -m 644 docs/sample/noiselab-live.json $(DESTDIR)$(PREFIX)/share/noiselab/live
 	install -m 644 $(WORDS) $(DESTDIR)$(PREFIX)/share/noiselab
 	install -D -m 644 $(OPTIONS) $(DESTDIR)$(PREFIX)/share/doc/noiselab/options.md
 	for file in $(COMPLETIONS:$(BUILD)/share/%=%); do install -D -m 644 $(BUILD)/share/$$file $(DESTDIR)$(PREFIX)/share/$$file; done

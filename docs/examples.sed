@@ -38,6 +38,11 @@ s/plot NAME DIR/plot trace first --csv --out plot.csv/
 s,127\.0\.0\.1:9100,127.0.0.1:PORT,g
 s,--agent-cmd 'prometheus-node-exporter',--agent-cmd 'prometheus-node-exporter --web.listen-address=127.0.0.1:PORT',
 
+# docs/guides/live.md: the folder of node_exporter and systemd are the machine's
+s/noiselab top (--once|--json --duration [0-9a-z]+)/noiselab top \1 --interval 200ms/
+s,(--openmetrics) /var/lib/prometheus/node-exporter/(noiselab.prom) --interval 15s,\1 \2 --interval 200ms --duration 500ms,
+s,^(cp PREFIX/share/noiselab/live/|systemctl ).*,true,
+
 # ---- left out with NOISELAB_TESTS=long: the same programs are run on two ranks by other tests, and ranks on busy CPUs wait for each other
 /--dry-run/!s/noiselab run (sensitivity|agent) /&--ranks 1 --warmup 0s /
 s/mpirun -n 2 --bind-to core noiselab-detect/noiselab-detect --warmup 0s/

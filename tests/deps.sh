@@ -15,6 +15,7 @@ build|MPI compiler|command -v "${MPICC:-mpicc}"|libopenmpi-dev|openmpi-devel|ope
 build|MPI launcher|command -v "${NOISELAB_MPIRUN:-mpirun}"|openmpi-bin|openmpi|openmpi4|openmpi
 build|hwloc|pkg-config --exists hwloc|libhwloc-dev|hwloc-devel|hwloc-devel|hwloc
 build|jansson|pkg-config --exists jansson|libjansson-dev|jansson-devel|libjansson-devel|jansson
+build|ncurses|pkg-config --exists ncursesw|libncurses-dev|ncurses-devel|ncurses-devel|ncurses
 build|cmocka|pkg-config --exists cmocka|libcmocka-dev|libcmocka-devel|libcmocka-devel|cmocka
 build|bats|command -v bats|bats|bats|bats|bats
 build|shellcheck|command -v shellcheck|shellcheck|ShellCheck|ShellCheck|shellcheck
@@ -23,6 +24,7 @@ build|ip and nsenter|command -v ip && command -v nsenter|iproute2 util-linux|ipr
 build|Python|has_python|python3|python3|python3|python
 build|lscpu|command -v lscpu|util-linux|util-linux|util-linux|util-linux
 build|ps|command -v ps|procps|procps-ng|procps|procps
+build|tmux|command -v tmux|tmux|tmux|tmux|tmux
 build|R|command -v Rscript|r-base-core|R-core|R-base|r
 build|headers of R|test -e "$(R RHOME 2>/dev/null)/etc/Makeconf"|r-base-core|R-core-devel|R-base-devel|r
 build|ggplot2 (R)|has_r ggplot2|r-cran-ggplot2|R-ggplot2|R-ggplot2|r-ggplot2
@@ -35,6 +37,7 @@ cluster|Slurm|command -v slurmctld && command -v slurmd && command -v srun|slurm
 cluster|munge|command -v munged|munge|munge|munge|munge
 cluster|Python with venv|python3 -c 'import ensurepip'|python3-venv|python3|python3|python
 agents|node_exporter|command -v prometheus-node-exporter|prometheus-node-exporter|-|-|-
+agents|Prometheus|command -v prometheus && command -v promtool|prometheus|-|-|-
 agents|collectd|has_file /usr/sbin/collectd /usr/bin/collectd|collectd-core|collectd|collectd|collectd
 agents|sadc|has_file /usr/lib/sysstat/sadc /usr/lib64/sa/sadc|sysstat|sysstat|sysstat|sysstat
 agents|top|command -v top|procps|procps-ng|procps|procps

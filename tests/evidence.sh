@@ -48,6 +48,9 @@ proofs() {
     proof simgrid simgrid.csv 'tests/bench/simgrid.sh' \
         'The simulation of many ranks agrees with SimGrid' \
         'other patterns of messages than a barrier and an allreduce'
+    proof top top.csv 'tests/bench/top.sh 40' \
+        'noiselab top is quiet itself' \
+        'nodes of many CPUs: there the cost is extrapolated; a machine without other work'
     proof bench bench.csv 'tests/evidence.sh parts harness generator memory record replay sync startup profile project detection' \
         'What measuring costs, how well the load keeps its level, and how efficient the estimates are' \
         'a machine without other work, where busy is more than a few percent: timings then miss their bounds'
@@ -182,6 +185,23 @@ pattern_draws() {
                 if (worst == "" || part < least) { least = part; worst = k } if (part > most) { most = part; best = k } }
             printf "%d cells of 4, 10 and 60 draws hold the next run in %.1f %% of %d (wanted 97 to 99.5); least often %s: %.1f %%, most often %s: %.1f %%.\n",
                 cells, 100 * held / all, all, worst, least, best, most }'
+}
+top() {
+    awk -F , '{ if ($10 != v[$1]) { v[$1] = $10; n[$1] = cpu[$1] = longest[$1] = refresh[$1] = switches[$1] = 0 } n[$1]++; cpus = $2; cpu[$1] += $4; switches[$1] += $7
+            if ($5 > longest[$1]) longest[$1] = $5; refresh[$1] += $9 }
+        END { split("screen batch exporter", name, " ")
+            printf "%d CPUs. ", cpus
+            for (i = 1; i <= 3; i++) if ((c = name[i]) in n) printf "%s (%s): %.4f %% of one CPU, longest burst %d us, with %d switches per second; on 64 CPUs, if all of it grows with their number, %.2f %% of one. ",
+                c, v[c], cpu[c] / n[c], longest[c], switches[c] / n[c], cpu[c] / n[c] * 64 / cpus
+            for (i = 1; i <= 2; i++) if ((c = "tasks-" (i == 1 ? "cpu" : "proc")) in n) printf "10,000 tasks, source %s: %.1f ms of CPU time a refresh. ", i == 1 ? "cpu" : "proc", refresh[c] / n[c]
+            if ("agent" in n) printf "By noiselab run agent, beside an allreduce: %.3f %% of one CPU. ", cpu["agent"] / n["agent"]
+            print "Wanted: screen and batch 0.02 %, exporter 0.005 %, bursts at most 500 us, 20 ms a refresh." }'
+}
+projection_coverage() {
+    awk -F , '{ n += $7; could += $8; answered += $9; holds += $10; key = $3 " " $4 " " $5; a[key] += $9; h[key] += $10 } END { worst = 1
+        for (k in a) if (a[k] >= 50 && h[k] / a[k] < worst) { worst = h[k] / a[k]; at = k }
+        printf "%d simulated machines; where the record is long enough, %.1f %% have an upper end; of those with one %.1f %% hold the truth (wanted 97 to 99)%s.\n",
+            n, 100 * answered / could, 100 * holds / answered, at ? sprintf(", in the worst cell (%s ranks) %.0f %%", at, 100 * worst) : "" }'
 }
 advise() {
     awk -F , '{ n += $6; f += $7; k += $8; key = $3 ", " $4; c[key] += $6; if ((a[key] += $7) > worst) { worst = a[key]; at = key } if ((b[key] += $8) > least) { least = b[key]; of = key } }

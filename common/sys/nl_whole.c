@@ -46,26 +46,30 @@ static int is_ours(FILE *f, const char *new) {
     return 0;
 }
 
-int nl_whole_close(struct nl_whole *w, int is_bad) {
+static int put_in_place(struct nl_whole *w, int is_bad, int is_lasting) {
     char new[NL_WHOLE_BYTES + 8];
     FILE *f = w->f;
     if (!f) return -1;
     w->f = NULL;
     beside(w, new);
     int error = errno, rc = is_bad ? -1 : 0;
-    if (rc == 0 && (rc = bring_to_disk(f))) error = errno;
+    if (rc == 0 && (rc = is_lasting ? bring_to_disk(f) : fflush(f) || ferror(f) ? -1 : 0)) error = errno;
     int may_remove = is_ours(f, new);
     if (!may_remove && rc == 0) rc = -1, error = errno;
     if (fclose(f) && rc == 0) rc = -1, error = errno;
     if (rc == 0 && (rc = rename(new, w->path))) error = errno;
     if (rc == 0) {
-        bring_folder_to_disk(w->path);
+        if (is_lasting) bring_folder_to_disk(w->path);
         return 0;
     }
     if (may_remove) unlink(new);
     errno = error;
     return -1;
 }
+
+int nl_whole_close(struct nl_whole *w, int is_bad) { return put_in_place(w, is_bad, 1); }
+
+int nl_whole_replace(struct nl_whole *w, int is_bad) { return put_in_place(w, is_bad, 0); }
 
 int nl_read(const char *path, char *text, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

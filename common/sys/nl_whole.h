@@ -19,6 +19,10 @@ int nl_whole_open(struct nl_whole *w, const char *path, mode_t mode);
  * @return 0, or -1 with errno (that of the caller where it is_bad). */
 int nl_whole_close(struct nl_whole *w, int is_bad);
 
+/* The same for a file that is replaced again and again, and need not outlive a crash of the node: it is not brought
+ * to the disk, which would make work for others each time. */
+int nl_whole_replace(struct nl_whole *w, int is_bad);
+
 /* A small file as a string, "" when it cannot be read; what does not fit is left out. Its length, -1 with errno. */
 int nl_read(const char *path, char *text, size_t size);
 

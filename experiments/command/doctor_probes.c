@@ -169,7 +169,9 @@ static void look_at_recording(struct nc_machine *m, struct nc_finding *f) {
     SAY(here, "%s%s%s%s (perf_event_paranoid %s)", failed ? "" : "source ", source, *source && *reason ? "; " : "", reason,
         paranoid[0] ? paranoid : "not known");
     if (*reason)
-        limit(f, "an agent's cost is measured; which task took the CPU is known less exactly, or not at all",
+        limit(f,
+              "an agent's cost is measured; which task took the CPU is known less exactly, or not at all; noiselab top shows "
+              "shares, no single interruptions",
               "sysctl kernel.perf_event_paranoid=-1 (as root), or run as root");
     if (!failed) nr_close(recorder);
 }

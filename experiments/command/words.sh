@@ -17,7 +17,7 @@ of() {
 of noiselab
 of noiselab-run
 for experiment in $("$bin/noiselab-run" --list-tables | cut -f 2); do of noiselab-run "$experiment"; done
-for program in noiselab-detect noiselab-accept noiselab-gen noiselab-agent noiselab-record noiselab-profile noiselab-doctor noiselab-node-health \
+for program in noiselab-detect noiselab-accept noiselab-gen noiselab-agent noiselab-record noiselab-top noiselab-profile noiselab-doctor noiselab-node-health \
     noiselab-analyze noiselab-report noiselab-plan noiselab-project noiselab-plot noiselab-compare; do
     of "$program"
 done

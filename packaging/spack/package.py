@@ -30,6 +30,7 @@ class Noiselab(MakefilePackage):
     depends_on("hwloc@2:")
     depends_on("jansson")
     depends_on("python@3.6:", type=("build", "run"))
+    depends_on("ncurses")
     depends_on("likwid", when="+likwid")
     with when("+r"):
         depends_on("r@4.1:", type=("build", "run"))

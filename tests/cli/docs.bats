@@ -67,6 +67,9 @@ after_first() {
 @test "docs/guides/acceptance.md" { commands_of docs/guides/acceptance.md; }
 
 # bats test_tags=quick
+@test "docs/guides/live.md" { commands_of docs/guides/live.md; }
+
+# bats test_tags=quick
 @test "docs/guides/scale.md" { commands_of docs/guides/scale.md; }
 
 @test "docs/guides/cluster.md" { after_first docs/guides/cluster.md; }

@@ -1,0 +1,126 @@
+/* The file for the textfile collector of node_exporter: Prometheus' text format, and OpenMetrics as well
+ * (gauges only, whose names are the same in both). How many series there are is bounded: twenty tasks, by
+ * name; all others are one. */
+#include "common/sys/nl_whole.h"
+#include "noisegen/top/print.h"
+
+enum { MOST_TASKS = 20 };
+
+#define OTHERS "(others)"
+
+/* Text as the value of a label. */
+static void put_label(FILE *f, const char *text) {
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') fputc('\\', f);
+        /* a name may hold anything, a value only UTF-8 */
+        fputc(*text >= ' ' && *text < 127 ? *text : '?', f);
+    }
+}
+
+static void put_head(FILE *f, const char *metric, const char *help) {
+    fprintf(f, "# HELP %s %s\n# TYPE %s gauge\n", metric, help, metric);
+    static const char *const units[] = {"seconds", "ratio"};
+    for (size_t i = 0, length = strlen(metric); i < sizeof units / sizeof *units; i++) {
+        size_t n = strlen(units[i]);
+        if (length > n && strcmp(metric + length - n, units[i]) == 0)
+            fprintf(f, "# UNIT %s %s\n", metric, units[i]);
+    }
+}
+
+static void put_value(FILE *f, double value) { fprintf(f, " %.9g\n", value); }
+
+static void put_cpus(FILE *f, const struct nt_sample *s) {
+    for (const struct nt_field *field = nt_cpu_fields; field->key; field++) {
+        int has_head = 0;
+        for (int i = 0; field->metric && i < s->n_cpus; i++) {
+            double value = nt_base_value(field, &s->cpus[i]);
+            if (isnan(value)) continue;
+            if (!has_head++) put_head(f, field->metric, field->help);
+            fprintf(f, "%s{cpu=\"%d\"}", field->metric, s->cpus[i].cpu);
+            put_value(f, value);
+        }
+    }
+}
+
+/* Rows of one name as one; of the kernel's threads what stands before the slash (kworker/1:2 is kworker).
+ * Tasks of the program disturb nobody, and are left out. @return the number of names, those that run most
+ * first; the last may be all others. */
+static int by_name(const struct nt_sample *s, struct nt_task tasks[MOST_TASKS + 1]) {
+    struct nt_task others = {.command = OTHERS,
+                             .share_percent = s->others_percent,
+                             .bursts_per_second = s->others_bursts_per_second};
+    int n = 0;
+    for (int i = 0; i < s->n_tasks; i++) {
+        struct nt_task one = s->tasks[i];
+        int at = 0;
+        if (one.is_program) continue;
+        if (strcmp(one.unit, "kernel") == 0) one.command[strcspn(one.command, "/")] = '\0';
+        while (at < n && strcmp(tasks[at].command, one.command) != 0) at++;
+        struct nt_task *to = at < n ? &tasks[at] : n < MOST_TASKS ? &tasks[n++] : &others;
+        if (to != &others && at == n - 1 && strcmp(to->command, one.command) != 0) *to = one;
+        else {
+            to->share_percent += one.share_percent;
+            if (one.bursts_per_second > 0) to->bursts_per_second += one.bursts_per_second;
+            if (one.longest_ns > to->longest_ns) to->longest_ns = one.longest_ns;
+        }
+    }
+    if (others.share_percent > 0 || others.bursts_per_second > 0) tasks[n++] = others;
+    return n;
+}
+
+static void put_tasks(FILE *f, const struct nt_sample *s) {
+    struct nt_task tasks[MOST_TASKS + 1];
+    memset(tasks, 0, sizeof tasks);
+    int n = by_name(s, tasks);
+    for (const struct nt_field *field = nt_task_fields; field->key; field++) {
+        int has_head = 0;
+        for (int i = 0; field->metric && i < n; i++) {
+            double value = nt_base_value(field, &tasks[i]);
+            if (isnan(value)) continue;
+            if (!has_head++) put_head(f, field->metric, field->help);
+            fprintf(f, "%s{task=\"", field->metric);
+            put_label(f, tasks[i].command);
+            fprintf(f, "\"}");
+            put_value(f, value);
+        }
+    }
+}
+
+static void put_plain(FILE *f, const struct nt_field *fields, const void *row, const char *labels) {
+    for (const struct nt_field *field = fields; field->key; field++) {
+        double value = nt_base_value(field, row);
+        if (!field->metric || isnan(value)) continue;
+        put_head(f, field->metric, field->help);
+        fprintf(f, "%s%s", field->metric, labels);
+        put_value(f, value);
+    }
+}
+
+void nt_print_metrics(FILE *f, const struct nt_sample *s) {
+    char labels[96];
+    put_cpus(f, s);
+    put_tasks(f, s);
+    snprintf(labels, sizeof labels, "{nodes=\"%d\",every_seconds=\"%.9g\"}", s->scale.n_nodes,
+             (double)s->scale.every_ns / 1e9);
+    put_plain(f, nt_scale_fields, &s->scale, labels);
+    put_plain(f, nt_own_fields, &s->own, "");
+    put_head(f, "noiselab_top_interval_seconds", "length of the interval that all figures are of");
+    fprintf(f, "noiselab_top_interval_seconds");
+    put_value(f, (double)s->interval_ns / 1e9);
+    put_head(
+        f, "noiselab_top_lost_records",
+        "records of context switches that the kernel could not write: figures are too low where it rises");
+    fprintf(f, "noiselab_top_lost_records");
+    put_value(f, (double)s->n_lost);
+    put_head(f, "noiselab_top_source_info",
+             "the source of all figures: cpu (every context switch), proc (accounts in /proc)");
+    fprintf(f, "noiselab_top_source_info{source=\"%s\"} 1\n# EOF\n", s->source);
+}
+
+int nt_write_metrics(const char *path, const struct nt_sample *s) {
+    struct nl_whole file;
+    if (nl_whole_open(&file, path, 0644)) return -1;
+    fchmod(fileno(file.f), 0644); /* whatever the umask: who reads it is another user */
+    nt_print_metrics(file.f, s);
+    return nl_whole_replace(&file, 0);
+}

@@ -1,0 +1,163 @@
+/* Lines for people, and JSON. */
+#include "noisegen/top/print.h"
+#include "common/base/nl_json.h"
+#include "common/base/nl_units.h"
+#include "common/base/version.h"
+
+enum { BATCH_COLUMNS = 130, MOST_PERCENT = 9950 /* a CPU that others have nearly always */ };
+
+/* "1,000" */
+static const char *with_commas(int64_t n, char *text, size_t size) {
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%" PRId64, n);
+    size_t at = 0;
+    for (int i = 0; i < length && at + 2 < size; i++) {
+        if (i > 0 && (length - i) % 3 == 0) text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+    return text;
+}
+
+static const struct nt_field *field_of(const struct nt_field *fields, const char *key) {
+    while (fields->key && strcmp(fields->key, key) != 0) fields++;
+    return fields;
+}
+
+static void say_scale(const struct nt_sample *s, char *line) {
+    char nodes[32], every[32], span[32], percent[32], slower[64];
+    with_commas(s->scale.n_nodes, nodes, sizeof nodes);
+    nl_format_duration(s->scale.every_ns, every, sizeof every);
+    nt_format(field_of(nt_scale_fields, "slowdown_percent"), &s->scale, percent, sizeof percent);
+    int n =
+        snprintf(line, NT_HEAD_BYTES, "nodes like this, %s of them, synchronising every %s: ", nodes, every);
+    snprintf(slower, sizeof slower,
+             s->scale.slowdown_percent > MOST_PERCENT ? "over 100 times as long" : "%s %% slower", percent);
+    if (s->scale.slowdown_percent < 0)
+        snprintf(line + n, (size_t)(NT_HEAD_BYTES - n), "%s",
+                 s->scale.span_ns > 0 ? "known after 1 s" : "not known without single interruptions");
+    else if (s->scale.span_ns > INT64_C(59000000000))
+        snprintf(line + n, (size_t)(NT_HEAD_BYTES - n), "%s (from the last minute)", slower);
+    else {
+        snprintf(span, sizeof span, "%.0f s", (double)s->scale.span_ns / 1e9);
+        snprintf(line + n, (size_t)(NT_HEAD_BYTES - n), "%s (from the last %s)", slower, span);
+    }
+}
+
+int nt_heads(const struct nt_sample *s, char heads[NT_HEADS][NT_HEAD_BYTES]) {
+    char interval[32], clock[16], own[32], longest[32], wakeups[32], host[65] = "", lost[32];
+    struct tm tm;
+    int n = 0;
+    gethostname(host, sizeof host - 1);
+    localtime_r(&s->at.tv_sec, &tm);
+    strftime(clock, sizeof clock, "%H:%M:%S", &tm);
+    nl_format_duration((s->interval_ns + 50000000) / 100000000 * 100000000, interval, sizeof interval);
+    nt_format(field_of(nt_cpu_fields, "lost_percent"), &(struct nt_cpu){.lost_percent = s->lost_percent},
+              lost, sizeof lost);
+    snprintf(heads[n++], NT_HEAD_BYTES, "noiselab top  %s  %s  last %s  CPUs lose %s %%  source %s", clock,
+             host, interval, lost, s->source);
+    say_scale(s, heads[n++]);
+    snprintf(heads[n++], NT_HEAD_BYTES, "%s", s->program);
+    nt_format(field_of(nt_own_fields, "cpu_percent"), &s->own, own, sizeof own);
+    nt_format(field_of(nt_own_fields, "longest_ns"), &s->own, longest, sizeof longest);
+    nt_format(field_of(nt_own_fields, "wakeups_per_second"), &s->own, wakeups, sizeof wakeups);
+    snprintf(heads[n++], NT_HEAD_BYTES, "noiselab top itself: %s %% of a CPU, longest burst %s, %s bursts/s",
+             own, longest, wakeups);
+    if (s->hidden[0]) snprintf(heads[n++], NT_HEAD_BYTES, "%s", s->hidden);
+    if (s->n_lost > 0)
+        snprintf(heads[n++], NT_HEAD_BYTES,
+                 "%" PRId64 " records of switches were lost so far: shares are too low", s->n_lost);
+    return n;
+}
+
+void nt_line(const struct nt_field *fields, const void *row, int columns, char *line, size_t size) {
+    size_t at = 0;
+    int spare = columns, unit_width = 0;
+    const struct nt_field *last = fields;
+    for (const struct nt_field *f = fields; f->key; f++)
+        if (f->title && columns >= f->from_columns) spare -= abs(f->width) + 1, last = f;
+    line[0] = '\0';
+    for (const struct nt_field *f = fields; f->key; f++) {
+        char text[128];
+        if (!f->title || columns < f->from_columns) continue;
+        /* the one text that wants room gets what is left over, but for what the last column may take */
+        unit_width = strcmp(f->key, "unit") == 0 && spare > 8 ? spare - 8 < 40 ? spare - 8 : 40 : 0;
+        int width = f->width < 0 ? f->width - unit_width : f->width, is_last = f == last;
+        if (row) nt_format(f, row, text, sizeof text);
+        else snprintf(text, sizeof text, "%s", f->title);
+        int n = snprintf(line + at, size - at, "%*.*s%s", is_last ? 0 : width,
+                         width < 0 && !is_last ? -width : 127, text, is_last ? "" : " ");
+        if (n < 0 || at + (size_t)n >= size) break;
+        at += (size_t)n;
+    }
+    if (columns > 0 && (size_t)columns < size) line[columns] = '\0';
+    while (at > 0 && line[at - 1] == ' ') line[--at] = '\0';
+}
+
+int nt_print_batch(FILE *file, const struct nt_sample *s) {
+    char heads[NT_HEADS][NT_HEAD_BYTES], line[512];
+    int n = nt_heads(s, heads);
+    for (int i = 0; i < n; i++) fprintf(file, "%s\n", heads[i]);
+    nt_line(nt_cpu_fields, NULL, BATCH_COLUMNS, line, sizeof line);
+    fprintf(file, "\n%s\n", line);
+    for (int i = 0; i < s->n_cpus; i++) {
+        nt_line(nt_cpu_fields, &s->cpus[i], BATCH_COLUMNS, line, sizeof line);
+        fprintf(file, "%s\n", line);
+    }
+    nt_line(nt_task_fields, NULL, BATCH_COLUMNS, line, sizeof line);
+    fprintf(file, "\n%s\n", line);
+    for (int i = 0; i < s->n_tasks; i++) {
+        nt_line(nt_task_fields, &s->tasks[i], BATCH_COLUMNS, line, sizeof line);
+        fprintf(file, "%s\n", line);
+    }
+    if (s->n_others > 0)
+        fprintf(file, "and %d more tasks, %.3g %% of a CPU together\n", s->n_others, s->others_percent);
+    fprintf(file, "\n");
+    return fflush(file);
+}
+
+/* ---- JSON ---- */
+
+static json_t *as_json(const struct nt_field *fields, const void *row) {
+    json_t *object = json_object();
+    for (const struct nt_field *f = fields; f->key; f++) {
+        const char *at = (const char *)row + f->at;
+        double number =
+            f->unit == NT_PERCENT || f->unit == NT_PER_SECOND ? *(const double *)(const void *)at : 0;
+        int64_t whole = f->unit == NT_NS || f->unit == NT_NUMBER ? *(const int64_t *)(const void *)at
+                        : f->unit == NT_INT                      ? *(const int *)(const void *)at
+                                                                 : 0;
+        /* what is not seen is null, and a period that is not there is, too */
+        int is_null = number < 0 || whole < 0 || (f->unit == NT_TEXT && !*at) ||
+                      (whole == 0 && strcmp(f->key, "period_ns") == 0);
+        nl_json_set(object, f->key,
+                    is_null                                             ? json_null()
+                    : f->unit == NT_TEXT                                ? nl_json_text(at)
+                    : f->unit == NT_PERCENT || f->unit == NT_PER_SECOND ? json_real(number)
+                                                                        : json_integer(whole),
+                    NULL);
+    }
+    return object;
+}
+
+int nt_print_json(FILE *file, const struct nt_sample *s) {
+    char at[40];
+    struct tm tm;
+    gmtime_r(&s->at.tv_sec, &tm);
+    size_t n = strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(at + n, sizeof at - n, ".%03dZ", (int)(s->at.tv_nsec / 1000000));
+    json_t *json = json_object();
+    nl_json_set(json, "schema", json_integer(1), "program", json_string("noiselab-top"), "version",
+                json_string(NOISELAB_VERSION), "at", json_string(at), "interval_ns",
+                json_integer(s->interval_ns), "source", json_string(s->source), "lost_percent",
+                json_real(s->lost_percent), "unaccounted_percent", json_real(s->unaccounted_percent),
+                "lost_records", json_integer(s->n_lost), "ranks", nl_json_text(s->program), "hidden",
+                s->hidden[0] ? nl_json_text(s->hidden) : json_null(), "scale",
+                as_json(nt_scale_fields, &s->scale), "own", as_json(nt_own_fields, &s->own), "cpus",
+                NL_JSON_LIST(i, s->n_cpus, as_json(nt_cpu_fields, &s->cpus[i])), "tasks",
+                NL_JSON_LIST(i, s->n_tasks, as_json(nt_task_fields, &s->tasks[i])), "other_tasks",
+                json_integer(s->n_others), "other_tasks_percent", json_real(s->others_percent), NULL);
+    int failed = json_dumpf(json, file, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(json);
+    return failed || fputc('\n', file) == EOF || fflush(file) ? -1 : 0;
+}

@@ -1,0 +1,45 @@
+/* Printers of samples. */
+#pragma once
+
+#include "noisegen/top/top.h"
+
+/* The lines above the tables, for people, each without its end: what this is, the projection, what is hidden,
+ * itself. At most NT_HEADS; their number. */
+enum { NT_HEADS = 6, NT_HEAD_BYTES = 420 };
+int nt_heads(const struct nt_sample *sample, char heads[NT_HEADS][NT_HEAD_BYTES]);
+
+/* One row of a table as wide as `columns` allows, without its end; row NULL: its titles. */
+void nt_line(const struct nt_field *fields, const void *row, int columns, char *line, size_t size);
+
+/* Lines; one line of JSON; the file of metrics (whole, or the old one stays). @return 0, -1 with errno. */
+int nt_print_batch(FILE *file, const struct nt_sample *sample);
+int nt_print_json(FILE *file, const struct nt_sample *sample);
+void nt_print_metrics(FILE *file, const struct nt_sample *sample);
+int nt_write_metrics(const char *path, const struct nt_sample *sample);
+
+/* ---- the full screen ---- */
+
+enum nt_screen_wish { NT_NO_WISH, NT_QUIT, NT_NEXT_SORT, NT_OTHER_CPUS };
+
+struct nt_screen;
+
+/* Whether this program was built with ncurses. */
+extern const int nt_has_screen;
+
+/* NULL where this terminal cannot: why says why. */
+struct nt_screen *nt_screen_open(char *why, size_t size);
+void nt_screen_close(struct nt_screen *screen);
+
+/* Rows of tasks that there is room for. */
+int nt_screen_rows(const struct nt_screen *screen, int n_cpus);
+
+/* Draws the sample (NULL: the one before, again), unless the screen is paused; bursts of the task that is
+ * looked at come from the watch. */
+void nt_screen_draw(struct nt_screen *screen, const struct nt_sample *sample, const struct nt_watch *watch,
+                    enum nt_sort sort);
+
+/* Takes the keys that were pressed. With NT_OTHER_CPUS `cpus` holds the list that was typed, "" for all. */
+enum nt_screen_wish nt_screen_keys(struct nt_screen *screen, char *cpus, size_t size);
+
+/* A line at the bottom until the next key. */
+void nt_screen_say(struct nt_screen *screen, const char *text);

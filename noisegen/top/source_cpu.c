@@ -1,0 +1,149 @@
+/* Source cpu: the kernel's record of every context switch of a CPU. */
+#include "noisegen/top/watch.h"
+
+enum {
+    RING_BYTES = 512 << 10,
+    OTHER_RING_BYTES = 128 << 10 /* of a CPU that is not watched: births, names and ends */,
+    MOST_OF_MEMORY = 64,
+    PORTION = 512 /* records, some 30 us */
+};
+
+/* ---- opening ---- */
+
+static int open_rings(void *context, int64_t bytes) {
+    struct nt_watch *w = context;
+    for (int cpu = 0; cpu < w->n_cpus; cpu++) {
+        struct perf_event_attr attributes = nr_ring_attributes(w->is_watched[cpu]);
+        if (!w->is_online[cpu]) continue;
+        int64_t most = w->is_watched[cpu] || bytes < OTHER_RING_BYTES ? bytes : OTHER_RING_BYTES;
+        if (nr_rings_add(&w->rings, &attributes, -1, cpu, most) && errno != ENODEV) return -1;
+    }
+    return 0;
+}
+
+/* Is on every CPU for a moment, once: the switches to this thread and back tell who is there, even somebody
+ * who never sleeps. */
+static void visit_cpus(const struct nt_watch *w) {
+    size_t size = CPU_ALLOC_SIZE(w->n_cpus);
+    cpu_set_t *before = CPU_ALLOC(w->n_cpus), *one = CPU_ALLOC(w->n_cpus);
+    if (before && one && sched_getaffinity(0, size, before) == 0) {
+        for (int cpu = 0; cpu < w->n_cpus; cpu++) {
+            if (!w->is_watched[cpu]) continue;
+            CPU_ZERO_S(size, one);
+            CPU_SET_S((size_t)cpu, size, one);
+            sched_setaffinity(0, size, one);
+        }
+        sched_setaffinity(0, size, before);
+    }
+    CPU_FREE(before);
+    CPU_FREE(one);
+}
+
+static int open_cpu(struct nt_watch *w, char *why, size_t size) {
+    int64_t bytes = RING_BYTES, memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    while (bytes > OTHER_RING_BYTES && bytes * w->n_watched > memory / MOST_OF_MEMORY) bytes /= 2;
+    if (nr_rings_share(&w->rings, open_rings, w, bytes) || nr_rings_enable(&w->rings)) {
+        int error = errno;
+        nr_rings_close(&w->rings);
+        if (error != EACCES && error != EPERM)
+            return nl_say(why, size, "perf_event_open: %s", strerror(error));
+        return nl_say(why, size,
+                      "not allowed to watch CPUs: needs root, CAP_PERFMON or kernel.perf_event_paranoid at "
+                      "most 0 (here %d)",
+                      (int)nr_proc_number("/proc/sys/kernel/perf_event_paranoid", -1));
+    }
+    w->enabled_ns = nl_mono_ns();
+    for (int cpu = 0; cpu < w->n_cpus; cpu++)
+        w->runners[cpu] = (struct nt_runner){.knowledge = NT_SOMEBODY, .since_ns = w->enabled_ns};
+    visit_cpus(w);
+    return 0;
+}
+
+/* ---- records ---- */
+
+/* Who is behind the numbers of a record; -1: nobody, or a task that is gone. */
+static int32_t whose(struct nt_watch *w, uint32_t pid) {
+    return pid > 0 && pid < w->n_numbers ? nt_process(w, (pid_t)pid) : -1;
+}
+
+static void ran(struct nt_watch *w, int32_t process, uint32_t tid, int cpu, int64_t since_ns,
+                int64_t until_ns) {
+    struct nt_thread *thread = nt_thread(w, tid);
+    if (process < 0) return;
+    nt_ran(w, process, cpu, since_ns, until_ns);
+    if (!thread) return;
+    if (!thread->is_in_burst || thread->process != process)
+        *thread = (struct nt_thread){.process = process, .is_in_burst = 1, .start_ns = since_ns};
+    thread->busy_ns += until_ns - since_ns;
+}
+
+static void come(struct nt_watch *w, struct nt_runner *runner, const struct nr_record *record) {
+    runner->since_ns = record->time_ns;
+    runner->tid = record->tid;
+    runner->process = whose(w, record->pid);
+    runner->knowledge = record->tid == 0 ? NT_IDLE : NT_KNOWN;
+}
+
+static void leave(struct nt_watch *w, struct nt_runner *runner, const struct nr_record *record) {
+    int is_gone = record->tid == UINT32_MAX; /* a task that ends has lost its number by then */
+    if (runner->knowledge == NT_SOMEBODY && !is_gone && record->tid > 0) {
+        runner->process = whose(w, record->pid);
+        runner->tid = record->tid;
+        runner->knowledge = NT_KNOWN;
+    }
+    if (runner->knowledge == NT_KNOWN && (is_gone || runner->tid == record->tid)) {
+        ran(w, runner->process, runner->tid, record->cpu, runner->since_ns, record->time_ns);
+        struct nt_thread *thread = nt_thread(w, runner->tid);
+        if (thread && thread->is_in_burst && !record->is_preempted) {
+            nt_count_burst(w, thread->process, thread->start_ns, thread->busy_ns);
+            thread->is_in_burst = 0;
+        }
+    }
+    runner->knowledge = NT_IDLE;
+    runner->since_ns = record->time_ns;
+}
+
+static void follow(struct nt_watch *w, const struct nr_record *record) {
+    struct nt_runner *runner = &w->runners[record->cpu];
+    switch (record->type) {
+    case NR_RECORD_IN: come(w, runner, record); return;
+    case NR_RECORD_OUT: leave(w, runner, record); return;
+    case NR_RECORD_LOST: runner->knowledge = NT_NOBODY; return;
+    case NR_RECORD_BIRTH:
+        if (record->pid != record->parent_pid && record->pid < w->n_numbers)
+            nt_born(w, (pid_t)record->pid, (pid_t)record->parent_pid);
+        return;
+    case NR_RECORD_NAME:
+        if (record->pid == record->tid && record->pid < w->n_numbers)
+            nt_renamed(w, (pid_t)record->pid, record->name);
+        return;
+    case NR_RECORD_EXIT:
+        if (record->pid == record->tid && record->pid < w->n_numbers)
+            nt_ended(w, (pid_t)record->pid, (pid_t)record->parent_pid);
+        return;
+    }
+}
+
+static void look(struct nt_watch *w, int64_t until_ns) {
+    struct nr_record record;
+    for (int n = PORTION; n == PORTION;) { /* each portion gives its room back to the kernel */
+        nr_rings_look(&w->rings);
+        for (n = 0; n < PORTION && nr_rings_next(&w->rings, until_ns, &record); n++)
+            if (record.cpu < w->n_cpus) follow(w, &record);
+        nr_rings_done(&w->rings);
+        nt_breathe(w);
+    }
+    w->n_lost = (int64_t)nr_rings_lost(&w->rings);
+    /* who runs now has run until now */
+    for (int cpu = 0; cpu < w->n_cpus && until_ns == w->end_ns; cpu++) {
+        struct nt_runner *runner = &w->runners[cpu];
+        if (runner->knowledge != NT_KNOWN || runner->since_ns >= until_ns) continue;
+        ran(w, runner->process, runner->tid, cpu, runner->since_ns, until_ns);
+        runner->since_ns = until_ns;
+    }
+}
+
+static void close_cpu(struct nt_watch *w) { nr_rings_close(&w->rings); }
+
+const struct nt_source nt_source_cpu = {
+    .name = "cpu", .sees_bursts = 1, .open = open_cpu, .look = look, .close = close_cpu};

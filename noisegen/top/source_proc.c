@@ -1,0 +1,192 @@
+/* Source proc: the scheduler's account of every thread, /proc/PID/task/TID/schedstat: CPU time, and how often
+ * it was put on a CPU. Where there are many threads those that sleep are looked at in turn. */
+#include "noisegen/top/watch.h"
+
+enum {
+    LOOKS = 4000 /* of sleeping threads in one interval */,
+    RECENT = 4 /* intervals in which it ran */,
+    SPARE_DESCRIPTORS = 64,
+    PORTION = 64
+};
+
+struct account {
+    int32_t process;
+    pid_t pid, tid;
+    int fd; /* its schedstat; -1: it is opened each time */
+    int64_t run_ns, n_slices;
+    uint32_t ran_at; /* the look at which it had run */
+};
+
+struct state {
+    struct account *accounts;
+    int n, room;
+    int n_fds, most_fds;
+    uint32_t look;
+    int n_sleeping;
+    uint8_t *is_seen; /* by process number: it has accounts */
+};
+
+/* Run time and slices so far; -1: it is gone. */
+static int read_account(struct account *a, int64_t *run_ns, int64_t *n_slices) {
+    char text[96];
+    int fd = a->fd >= 0 ? a->fd : nr_proc_open_schedstat(a->pid, a->tid);
+    ssize_t n = fd >= 0 ? pread(fd, text, sizeof text - 1, 0) : -1;
+    if (a->fd < 0 && fd >= 0) close(fd);
+    if (n <= 0) return -1;
+    text[n] = '\0';
+    char *p;
+    *run_ns = (int64_t)strtoll(text, &p, 10);
+    strtoll(p, &p, 10); /* waited */
+    *n_slices = (int64_t)strtoll(p, NULL, 10);
+    return 0;
+}
+
+/* What the line of a process tells: its name once, whether it has other threads than before, and what
+ * children of it used that have ended and were never seen. */
+static void see(struct nt_watch *w, struct account *a, const struct nl_stat *stat, int cpu) {
+    struct state *s = w->state;
+    struct nt_process *p = &w->processes[a->process];
+    int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK), dead_ns = stat->dead_children_ticks * tick_ns,
+            more_ns = dead_ns - p->dead_ns;
+    if (stat->n_threads != p->n_threads) s->is_seen[a->pid] = 0; /* its threads are looked for again */
+    p->n_threads = stat->n_threads;
+    p->dead_ns = dead_ns;
+    int64_t seen_ns = more_ns < p->dead_seen_ns ? more_ns : p->dead_seen_ns;
+    p->dead_seen_ns -= seen_ns;
+    more_ns -= seen_ns;
+    if (more_ns < tick_ns) return;
+    nt_children_ran(w, a->process, cpu, more_ns);
+}
+
+/* It ran since the last look: where, by its last CPU. An account is not a stretch: it is added up as one that
+ * ends now. */
+static void take(struct nt_watch *w, struct account *a, int64_t run_ns, int64_t n_slices) {
+    struct nr_proc_task task;
+    int64_t more_ns = run_ns - a->run_ns;
+    int cpu = nr_proc_read_task(a->pid, a->tid, &task) == 0 ? task.stat.cpu : -1;
+    if (cpu >= 0 && cpu < w->n_cpus && w->is_watched[cpu]) {
+        nt_ran(w, a->process, cpu, w->end_ns - more_ns, w->end_ns);
+        w->processes[a->process].n_bursts += n_slices - a->n_slices;
+        w->processes[a->process].burst_ns += more_ns;
+        see(w, a, &task.stat, cpu);
+    }
+    a->run_ns = run_ns;
+    a->n_slices = n_slices;
+    a->ran_at = ((struct state *)w->state)->look;
+}
+
+struct meeting {
+    struct nt_watch *w;
+    pid_t pid;
+    int is_first;
+};
+
+/* A thread that is new. What it had before the first look of all is not of this interval; of one that was
+ * born since, all of it is. */
+static int meet_thread(void *context, pid_t tid) {
+    struct meeting *m = context;
+    struct state *s = m->w->state;
+    struct nt_thread *known = nt_thread(m->w, (uint32_t)tid);
+    int64_t run_ns, n_slices;
+    if (!known || known->is_in_burst) return 0; /* it is: here this says that it has an account */
+    if (NL_GROW(s->accounts, s->n, s->room)) return -2;
+    struct account *a = &s->accounts[s->n];
+    *a = (struct account){
+        .process = nt_process(m->w, m->pid), .pid = m->pid, .tid = tid, .fd = -1, .ran_at = s->look};
+    if (a->process < 0) return 0;
+    if (s->n_fds < s->most_fds && (a->fd = nr_proc_open_schedstat(a->pid, tid)) >= 0) s->n_fds++;
+    if (read_account(a, &run_ns, &n_slices)) { /* it has gone already */
+        if (a->fd >= 0) close(a->fd), s->n_fds--;
+        return 0;
+    }
+    known->is_in_burst = 1;
+    s->n++;
+    if (m->is_first) a->run_ns = run_ns, a->n_slices = n_slices;
+    else if (run_ns > 0) take(m->w, a, run_ns, n_slices);
+    return 0;
+}
+
+static int meet_process(void *context, pid_t pid) {
+    struct meeting *m = context;
+    struct state *s = m->w->state;
+    struct nl_stat stat;
+    char path[64];
+    if ((uint32_t)pid >= m->w->n_numbers || s->is_seen[pid]) return 0;
+    int32_t place = nt_process(m->w, pid);
+    if (place < 0 || nl_stat_read(pid, &stat)) return 0;
+    struct nt_process *p = &m->w->processes[place];
+    if (!p->is_named) p->dead_ns = stat.dead_children_ticks * (1000000000 / sysconf(_SC_CLK_TCK));
+    p->n_threads = stat.n_threads;
+    nt_find_name(m->w, place);
+    s->is_seen[pid] = 1;
+    m->pid = pid;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    int status = nl_each_number(path, meet_thread, m) == -2 ? -2 : 0;
+    nt_breathe(m->w);
+    return status;
+}
+
+static void drop(struct nt_watch *w, struct state *s, int i) {
+    struct account *a = &s->accounts[i];
+    struct nt_thread *thread = nt_thread(w, (uint32_t)a->tid);
+    if (a->fd >= 0) {
+        close(a->fd);
+        s->n_fds--;
+    }
+    if (thread) thread->is_in_burst = 0;
+    if (a->tid == a->pid) {
+        s->is_seen[a->pid] = 0;
+        pid_t parent = w->processes[a->process].parent;
+        int32_t by = parent > 0 && (uint32_t)parent < w->n_numbers ? w->process_of[parent] - 1 : -1;
+        if (by >= 0)
+            w->processes[by].dead_seen_ns += a->run_ns; /* its parent's account will have that, too */
+        nt_ended(w, a->pid, 0);
+    }
+    s->accounts[i] = s->accounts[--s->n];
+}
+
+static void look(struct nt_watch *w, int64_t until_ns) {
+    struct state *s = w->state;
+    struct meeting m = {.w = w, .is_first = s->look == 0};
+    int n_sleeping = 0, one_in = s->n_sleeping / LOOKS + 1;
+    (void)until_ns;
+    s->look++;
+    for (int i = s->n - 1; i >= 0; i--) {
+        struct account *a = &s->accounts[i];
+        int64_t run_ns, n_slices;
+        if (s->look - a->ran_at > RECENT && ++n_sleeping && ((uint32_t)i + s->look) % (uint32_t)one_in != 0)
+            continue;
+        if (read_account(a, &run_ns, &n_slices)) drop(w, s, i);
+        else if (run_ns > a->run_ns) take(w, a, run_ns, n_slices);
+        if (i % PORTION == 0) nt_breathe(w);
+    }
+    s->n_sleeping = n_sleeping;
+    nl_each_number("/proc", meet_process, &m);
+    nt_breathe(w);
+}
+
+static int open_proc(struct nt_watch *w, char *why, size_t size) {
+    struct state *s = w->state = calloc(1, sizeof *s);
+    struct rlimit limit;
+    if (!s || !NL_NEW(s->is_seen, w->n_numbers)) return nl_say(why, size, "no memory");
+    if (nr_proc_run_ns_of(getpid(), getpid()) < 0)
+        return nl_say(why, size, "this kernel keeps no /proc/PID/schedstat, or /proc is not mounted");
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        s->most_fds = limit.rlim_cur > 1 << 20 ? 1 << 20 : (int)limit.rlim_cur - SPARE_DESCRIPTORS;
+    }
+    return 0;
+}
+
+static void close_proc(struct nt_watch *w) {
+    struct state *s = w->state;
+    if (!s) return;
+    for (int i = 0; i < s->n; i++)
+        if (s->accounts[i].fd >= 0) close(s->accounts[i].fd);
+    NL_FREE(s->accounts, s->is_seen);
+    free(s);
+}
+
+const struct nt_source nt_source_proc = {
+    .name = "proc", .open = open_proc, .look = look, .close = close_proc};

@@ -1,0 +1,387 @@
+/* From what ran in an interval to its sample. */
+#include "common/sys/nl_whole.h"
+#include "noisegen/top/watch.h"
+
+enum {
+    PORTION = 2048 /* stretches, some 40 us */,
+    MOST_NAMES = 256 /* looked for in one interval, 10 us each */,
+    TWENTIETH = 20
+};
+
+#define JOIN_NS       5000 /* interruptions closer than this are one: a switch lies between */
+#define STAT_EACH_NS  INT64_C(10000000000)
+#define MOST_OF_A_CPU 0.5 /* whoever has more than this share is taken for the program */
+
+/* ---- what ran ---- */
+
+static uint64_t pair_of(int32_t process, int cpu) {
+    return ((uint64_t)process + 1) << 20 | (uint64_t)(cpu + 1);
+}
+
+/* Adds up one stretch. Returns its length as far as it lies in the interval. */
+static int64_t add_stretch(struct nt_watch *w, int32_t process, int cpu, int64_t start_ns, int64_t end_ns) {
+    if (start_ns < w->begin_ns) start_ns = w->begin_ns;
+    if (end_ns <= start_ns || cpu < 0 || cpu >= w->n_cpus || !w->is_watched[cpu]) return 0;
+    nt_is_active(w, process);
+    w->processes[process].run_ns += end_ns - start_ns;
+    w->accounted_ns[cpu] += end_ns - start_ns;
+    if (w->n_stretches == NT_STRETCHES) nt_settle(w);
+    w->stretches[w->n_stretches++] = (struct nt_stretch){start_ns, end_ns, process, cpu};
+    return end_ns - start_ns;
+}
+
+void nt_ran(struct nt_watch *w, int32_t process, int cpu, int64_t start_ns, int64_t end_ns) {
+    int64_t length_ns = add_stretch(w, process, cpu, start_ns, end_ns);
+    if (length_ns == 0) return;
+    if (w->pairs.n * 2 >= w->pairs.capacity) nr_map_reserve(&w->pairs, w->pairs.n + 1024);
+    uint64_t *pair_ns = nr_map_at(&w->pairs, pair_of(process, cpu));
+    if (pair_ns) *pair_ns += (uint64_t)length_ns;
+}
+
+void nt_children_ran(struct nt_watch *w, int32_t process, int cpu, int64_t length_ns) {
+    w->processes[process].ended_ns += add_stretch(w, process, cpu, w->end_ns - length_ns, w->end_ns);
+}
+
+/* An interruption goes to the record, as far as it is not there. */
+static void record_cut(struct nt_watch *w, int cpu) {
+    struct nt_runner *r = &w->runners[cpu];
+    nt_train_add(w, cpu, r->cut_told_ns, r->cut_end_ns);
+    r->cut_told_ns = r->cut_end_ns;
+    int64_t length_ns = r->cut_end_ns - r->cut_start_ns;
+    if (length_ns > w->longest_ns[cpu]) w->longest_ns[cpu] = length_ns;
+    w->latest_ns[cpu] = length_ns;
+    w->latest_end_ns[cpu] = r->cut_end_ns;
+}
+
+static void end_cut(struct nt_watch *w, int cpu) {
+    if (w->runners[cpu].cut_end_ns == 0) return;
+    record_cut(w, cpu);
+    w->n_cuts[cpu]++;
+    w->runners[cpu].cut_end_ns = 0;
+}
+
+void nt_settle(struct nt_watch *w) {
+    for (int i = 0; i < w->n_stretches; i++) {
+        const struct nt_stretch *s = &w->stretches[i];
+        if (i % PORTION == PORTION - 1) nt_breathe(w);
+        struct nt_runner *r = &w->runners[s->cpu];
+        int is_program = w->processes[s->process].is_program;
+        if (is_program || s->start_ns - r->cut_end_ns > JOIN_NS) end_cut(w, s->cpu);
+        if (is_program) continue;
+        w->lost_ns[s->cpu] += s->end_ns - s->start_ns;
+        if (r->cut_end_ns == 0) r->cut_start_ns = r->cut_told_ns = s->start_ns;
+        r->cut_end_ns = s->end_ns;
+    }
+    w->n_stretches = 0;
+}
+
+/* ---- who is the program ---- */
+
+/* Where nobody said: on each CPU whoever has more than half of it; for all of their time, on all CPUs. */
+static void assume_program(struct nt_watch *w) {
+    int64_t interval_ns = w->end_ns - w->begin_ns;
+    for (int cpu = 0; cpu < w->n_cpus; cpu++) {
+        int32_t before = w->program_of[cpu];
+        if (before >= 0 && !w->has_named_program) w->processes[before].is_program = 0;
+        w->program_of[cpu] = -1;
+    }
+    for (size_t i = 0; i < w->pairs.capacity; i++) {
+        const struct nr_map_entry *pair = &w->pairs.entries[i];
+        int32_t process = (int32_t)(pair->key >> 20) - 1;
+        int cpu = (int)(pair->key & 0xfffff) - 1;
+        if (pair->key == 0 || (w->has_named_program && !w->processes[process].is_program)) continue;
+        if (!w->has_named_program && (double)pair->count < MOST_OF_A_CPU * (double)interval_ns) continue;
+        int32_t best = w->program_of[cpu];
+        if (best >= 0 && *nr_map_at(&w->pairs, pair_of(best, cpu)) >= pair->count) continue;
+        w->program_of[cpu] = process;
+    }
+    for (int cpu = 0; cpu < w->n_cpus; cpu++) {
+        if (w->program_of[cpu] < 0) continue;
+        w->processes[w->program_of[cpu]].is_program = 1;
+        nt_find_name(w, w->program_of[cpu]);
+    }
+}
+
+static void say_program(struct nt_watch *w, struct nt_sample *s) {
+    size_t n = 0;
+    int n_names = 0;
+    char names[160] = "";
+    for (int i = 0; i < s->n_cpus; i++) {
+        const struct nt_cpu *c = &s->cpus[i];
+        char name[NT_NAME_BYTES + 32];
+        snprintf(name, sizeof name, "%s (%" PRId64 ")", c->program, c->program_pid);
+        if (c->program_pid == 0 || strstr(names, name)) continue;
+        if (n_names++ < 3) n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", name);
+    }
+    if (n_names > 3) snprintf(names + n, sizeof names - n, " and %d more", n_names - 3);
+    if (w->has_named_program)
+        snprintf(s->program, sizeof s->program, n ? "program: %s" : "program: it did not run", names);
+    else if (n == 0)
+        snprintf(s->program, sizeof s->program,
+                 "program: none assumed (no task has half of a CPU): every task disturbs");
+    else
+        snprintf(s->program, sizeof s->program, "program: assumed to be %s, with more than half of a CPU",
+                 names);
+}
+
+/* ---- /proc/stat ---- */
+
+static int read_stat(struct nt_watch *w, struct nt_stat *stat) {
+    int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+    if (nl_read("/proc/stat", w->stat_text, NR_STAT_BYTES(w->n_cpus)) <= 0) return -1;
+    for (char *line = w->stat_text; line && strncmp(line, "cpu", 3) == 0;
+         line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        if (!isdigit((unsigned char)line[3])) continue;
+        char *p;
+        int64_t v[8] = {0}; /* user nice system idle iowait irq softirq steal */
+        long cpu = strtol(line + 3, &p, 10);
+        if (cpu >= w->n_cpus) continue;
+        for (int i = 0; i < 8; i++) v[i] = (int64_t)strtoll(p, &p, 10) * tick_ns;
+        stat[cpu] = (struct nt_stat){.busy_ns = v[0] + v[1] + v[2], .irq_ns = v[5] + v[6], .steal_ns = v[7]};
+    }
+    return 0;
+}
+
+/* What the kernel's own account has, and no task that is seen: a difference counts where it is more than
+ * ticks of 10 ms can be wrong. */
+static double unaccounted(int64_t busy_ns, int64_t accounted_ns, int64_t wall_ns) {
+    double tick_ns = 1e9 / (double)sysconf(_SC_CLK_TCK), more_ns = (double)(busy_ns - accounted_ns);
+    double ticks = (double)(busy_ns > accounted_ns ? busy_ns : accounted_ns) / tick_ns;
+    return more_ns > tick_ns * (2 + 3 * sqrt(ticks)) ? 100 * more_ns / (double)wall_ns : 0;
+}
+
+void nt_read_stat(struct nt_watch *w) {
+    if (w->stat_ns > 0 && w->end_ns - w->stat_ns < STAT_EACH_NS && w->has_stat) return;
+    struct nt_stat *before = w->stat_before;
+    w->stat_before = w->stat;
+    w->stat = before;
+    if (read_stat(w, w->stat)) return;
+    int64_t now_ns = nl_mono_ns(), wall_ns = now_ns - w->stat_ns;
+    for (int cpu = 0; cpu < w->n_cpus && w->stat_ns > 0; cpu++) {
+        const struct nt_stat *now = &w->stat[cpu], *then = &w->stat_before[cpu];
+        w->steal_percent[cpu] =
+            w->knows_steal ? 100 * (double)(now->steal_ns - then->steal_ns) / (double)wall_ns : -1;
+        w->irq_percent[cpu] = 100 * (double)(now->irq_ns - then->irq_ns) / (double)wall_ns;
+        w->unaccounted_percent[cpu] =
+            unaccounted(now->busy_ns - then->busy_ns, w->accounted_ns[cpu], wall_ns);
+        w->has_stat = 1;
+    }
+    memset(w->accounted_ns, 0, (size_t)w->n_cpus * sizeof *w->accounted_ns);
+    w->stat_ns = now_ns;
+}
+
+/* ---- CPUs ---- */
+
+static void tell_cpus(struct nt_watch *w, struct nt_sample *s) {
+    double wall_ns = (double)s->interval_ns;
+    int sees = w->source->sees_bursts;
+    s->n_cpus = 0;
+    s->lost_percent = s->unaccounted_percent = 0;
+    for (int cpu = 0; cpu < w->n_cpus; cpu++) {
+        if (!w->is_watched[cpu]) continue;
+        const struct nt_process *program = w->program_of[cpu] >= 0 ? &w->processes[w->program_of[cpu]] : NULL;
+        struct nt_cpu *c = &s->cpus[s->n_cpus++];
+        double unseen = w->unaccounted_percent[cpu] > 0 ? w->unaccounted_percent[cpu] : 0;
+        *c = (struct nt_cpu){.cpu = cpu,
+                             .lost_percent = 100 * (double)w->lost_ns[cpu] / wall_ns + unseen,
+                             .longest_ns = sees ? w->longest_ns[cpu] : -1,
+                             .latest_ns = sees && w->latest_end_ns[cpu] ? w->latest_ns[cpu] : -1,
+                             .latest_ago_ns =
+                                 sees && w->latest_end_ns[cpu] ? w->end_ns - w->latest_end_ns[cpu] : -1,
+                             .interruptions_per_second = sees ? (double)w->n_cuts[cpu] / wall_ns * 1e9 : -1,
+                             .steal_percent = w->steal_percent[cpu],
+                             .interrupts_percent = w->irq_percent[cpu],
+                             .unaccounted_percent = w->unaccounted_percent[cpu]};
+        if (program) {
+            c->program_pid = program->pid;
+            memcpy(c->program, program->name, sizeof c->program);
+        }
+        s->lost_percent += c->lost_percent;
+        s->unaccounted_percent += unseen;
+    }
+    if (s->n_cpus > 0) s->lost_percent /= s->n_cpus;
+}
+
+/* ---- tasks ---- */
+
+static double length_of(const struct nt_process *p) {
+    return p->n_bursts > 0 ? (double)p->burst_ns / (double)p->n_bursts : (double)p->run_ns;
+}
+
+static double key_of(const struct nt_process *p, enum nt_sort sort) {
+    switch (sort) {
+    case NT_BY_BURSTS: return (double)p->n_bursts;
+    case NT_BY_LENGTH: return length_of(p);
+    case NT_BY_LONGEST: return (double)(p->longest_ns > 0 ? p->longest_ns : p->run_ns);
+    case NT_BY_PID: return -(double)p->pid;
+    default: return (double)p->run_ns;
+    }
+}
+
+static int by_key(const void *a, const void *b) {
+    const struct nt_order *x = a, *y = b;
+    if (x->key != y->key) return x->key > y->key ? -1 : 1;
+    return (x->process > y->process) - (x->process < y->process);
+}
+
+enum { MOST_CPUS = 8 /* named in a row */ };
+
+/* Where the tasks of the rows ran, from the pairs in one pass. */
+struct on_cpus {
+    struct {
+        uint64_t ns;
+        int cpu;
+    } busiest[MOST_CPUS]; /* first */
+    int n;
+    int is_cut; /* there are more */
+};
+
+/* Children that have ended come one by one, so that a CPU may be there already. */
+static void ran_on(struct on_cpus *on, uint64_t ns, int cpu) {
+    int at = 0;
+    while (at < on->n && on->busiest[at].cpu != cpu) at++;
+    if (at == on->n && on->n < MOST_CPUS) on->busiest[on->n++].ns = 0;
+    else if (at == on->n) {
+        on->is_cut = 1;
+        if (on->busiest[--at].ns >= ns) return;
+        on->busiest[at].ns = 0;
+    }
+    ns += on->busiest[at].ns;
+    for (; at > 0 && on->busiest[at - 1].ns < ns; at--) on->busiest[at] = on->busiest[at - 1];
+    on->busiest[at].ns = ns;
+    on->busiest[at].cpu = cpu;
+}
+
+static void tell_cpus_of(struct nt_watch *w, struct nt_sample *s) {
+    struct on_cpus *on;
+    if (!NL_NEW(on, s->n_tasks + 1)) return;
+    for (size_t i = 0; i < w->pairs.capacity; i++) {
+        const struct nr_map_entry *pair = &w->pairs.entries[i];
+        if (pair->key == 0) continue;
+        const struct nt_process *p = &w->processes[(pair->key >> 20) - 1];
+        if (p->heir > 0) p = &w->processes[p->heir - 1];
+        if (p->row > 0) ran_on(&on[p->row - 1], pair->count, (int)(pair->key & 0xfffff) - 1);
+    }
+    for (int row = 0; row < s->n_tasks; row++) {
+        char *text = s->tasks[row].cpus;
+        size_t at = 0, size = sizeof s->tasks[row].cpus - 3;
+        uint64_t least =
+            s->tasks[row].process >= 0 ? (uint64_t)w->processes[s->tasks[row].process].run_ns / TWENTIETH : 0;
+        for (int i = 0; i < on[row].n && at < size && on[row].busiest[i].ns >= least; i++)
+            at += (size_t)snprintf(text + at, size - at, "%s%d", i ? "," : "", on[row].busiest[i].cpu);
+        if (on[row].is_cut || at >= size) strcpy(text + (at < size ? at : size - 1), "..");
+        if (s->tasks[row].process >= 0) w->processes[s->tasks[row].process].row = 0;
+    }
+    free(on);
+}
+
+static int64_t period_of(const struct nt_watch *w, const struct nt_process *p) {
+    int64_t starts[NT_LAST_BURSTS];
+    if (!w->source->sees_bursts) return -1;
+    if (!p->last) return 0;
+    int n = p->n_last < NT_LAST_BURSTS ? (int)p->n_last : NT_LAST_BURSTS;
+    for (int i = 0; i < n; i++)
+        starts[i] = p->last[(p->n_last - (uint32_t)n + (uint32_t)i) % NT_LAST_BURSTS].start_ns;
+    return nt_period(starts, n);
+}
+
+static void tell_task(struct nt_watch *w, struct nt_task *row, int32_t process, double wall_ns) {
+    nt_find_name(w, process);
+    nt_find_place(w, process);
+    const struct nt_process *p = &w->processes[process];
+    *row = (struct nt_task){.pid = p->pid,
+                            .bursts_per_second = (double)p->n_bursts / wall_ns * 1e9,
+                            .length_ns = (int64_t)length_of(p),
+                            .longest_ns =
+                                w->source->sees_bursts ? (p->n_bursts ? p->longest_ns : p->run_ns) : -1,
+                            .period_ns = period_of(w, p),
+                            .share_percent = 100 * (double)p->run_ns / wall_ns,
+                            .ended_percent = 100 * (double)p->ended_ns / wall_ns,
+                            .is_program = p->is_program,
+                            .process = process};
+    memcpy(row->command, p->name, sizeof row->command);
+    memcpy(row->unit, p->unit, sizeof row->unit);
+    snprintf(row->user, sizeof row->user, "%s", p->uid == (uid_t)-1 ? "" : nt_user_name(w, p->uid));
+}
+
+/* What nobody had who can be seen, as a row of its own, at its place by share. */
+static void tell_unaccounted(struct nt_sample *s) {
+    int at = 0;
+    if (s->unaccounted_percent <= 0) return;
+    while (at < s->n_tasks && !s->tasks[at].is_program && s->tasks[at].share_percent > s->unaccounted_percent)
+        at++;
+    if (s->n_tasks < NT_MOST_ROWS) s->n_tasks++;
+    if (at == NT_MOST_ROWS) at--;
+    memmove(&s->tasks[at + 1], &s->tasks[at], (size_t)(s->n_tasks - 1 - at) * sizeof s->tasks[0]);
+    s->tasks[at] = (struct nt_task){.command = "unaccounted",
+                                    .bursts_per_second = -1,
+                                    .length_ns = -1,
+                                    .longest_ns = -1,
+                                    .period_ns = -1,
+                                    .share_percent = s->unaccounted_percent,
+                                    .process = -1};
+}
+
+static void tell_tasks(struct nt_watch *w, struct nt_sample *s, enum nt_sort sort, int n_rows) {
+    int n = 0;
+    for (int i = 0; i < w->n_active; i++) {
+        const struct nt_process *p = &w->processes[w->active[i]];
+        if (NL_GROW(w->order, n, w->order_room)) break;
+        /* those of the program come last */
+        if (p->run_ns > 0)
+            w->order[n++] = (struct nt_order){key_of(p, sort) - (p->is_program ? 1e30 : 0), w->active[i]};
+    }
+    qsort(w->order, (size_t)n, sizeof *w->order, by_key);
+    s->n_tasks = s->n_others = 0;
+    s->others_percent = s->others_bursts_per_second = 0;
+    for (int i = 0; i < n; i++) {
+        const struct nt_process *p = &w->processes[w->order[i].process];
+        if (s->n_tasks < n_rows && s->n_tasks < MOST_NAMES) {
+            tell_task(w, &s->tasks[s->n_tasks++], w->order[i].process, (double)s->interval_ns);
+            w->processes[w->order[i].process].row = s->n_tasks;
+            continue;
+        }
+        s->n_others++;
+        s->others_percent += 100 * (double)p->run_ns / (double)s->interval_ns;
+        s->others_bursts_per_second += (double)p->n_bursts / (double)s->interval_ns * 1e9;
+    }
+    tell_cpus_of(w, s);
+    tell_unaccounted(s);
+}
+
+/* ---- an interval ---- */
+
+/* Names that decide who is of the program. */
+static void find_names(struct nt_watch *w) {
+    int n_left = MOST_NAMES;
+    for (int i = 0; w->config.command && i < w->n_active && n_left > 0; i++) {
+        if (w->processes[w->active[i]].is_named) continue;
+        nt_find_name(w, w->active[i]);
+        n_left--;
+    }
+}
+
+void nt_tell(struct nt_watch *w, enum nt_sort sort, int n_rows, int64_t n_visits) {
+    struct nt_sample *s = w->sample;
+    s->interval_ns = w->end_ns - w->begin_ns;
+    s->source = w->source->name;
+    s->n_lost = w->n_lost;
+    clock_gettime(CLOCK_REALTIME, &s->at);
+    find_names(w);
+    assume_program(w);
+    nt_settle(w);
+    for (int cpu = 0; cpu < w->n_cpus; cpu++) {
+        struct nt_runner *r = &w->runners[cpu];
+        if (r->cut_end_ns == w->end_ns) record_cut(w, cpu); /* it lasts */
+        else end_cut(w, cpu);
+    }
+    nt_breathe(w);
+    nt_read_stat(w);
+    nt_fold_ended(w);
+    tell_cpus(w, s);
+    tell_tasks(w, s, sort, n_rows);
+    say_program(w, s);
+    nt_breathe(w);
+    nt_train_turn(w);
+    nt_scale(w, n_visits, &s->scale);
+}

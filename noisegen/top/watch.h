@@ -1,0 +1,222 @@
+/* What the sources of a watch share: processes, who ran when, and the record of interruptions. */
+#pragma once
+
+#include "noisegen/recorder/source.h"
+#include "noisegen/top/top.h"
+
+/* A process. Its threads are one: people stop processes. */
+struct nt_process {
+    pid_t pid; /* 0: this place is free */
+    pid_t parent;
+    uid_t uid;
+    uint8_t is_named, is_placed; /* name, and user and unit, have been looked for */
+    uint8_t has_ended, is_kernel, is_program;
+    uint8_t is_active; /* ran in this interval */
+    int32_t row;       /* of the sample under way, + 1; 0: none */
+    int32_t heir;      /* who is told of it, + 1, now that it has ended; 0: nobody else */
+    char name[NT_NAME_BYTES];
+    char unit[NT_UNIT_BYTES];
+    int n_threads;         /* source proc: at the last look */
+    int64_t dead_ns;       /* and what its ended children had used; */
+    int64_t dead_seen_ns;  /* of which so much was told before they ended */
+    struct nt_burst *last; /* NT_LAST_BURSTS, in a ring; NULL before the first */
+    uint32_t n_last;
+    /* this interval */
+    int64_t run_ns, ended_ns, n_bursts, burst_ns, longest_ns;
+};
+
+/* A thread under way from waking up to going to sleep. */
+struct nt_thread {
+    int32_t process;
+    uint8_t is_in_burst;
+    int64_t start_ns, busy_ns;
+};
+
+/* Somebody ran on a CPU. */
+struct nt_stretch {
+    int64_t start_ns, end_ns;
+    int32_t process, cpu;
+};
+
+/* Who has a CPU, by the records so far. */
+struct nt_runner {
+    enum {
+        NT_NOBODY /* not known */,
+        NT_SOMEBODY /* since the beginning; the next record tells */,
+        NT_KNOWN,
+        NT_IDLE
+    } knowledge;
+    uint32_t tid;
+    int32_t process;
+    int64_t since_ns;
+    /* the interruption under way, once it is known who is of the program; end 0: none */
+    int64_t cut_start_ns, cut_end_ns;
+    int64_t cut_told_ns; /* up to here it is in the record */
+};
+
+enum { NT_MOST_PROCESSES = 1 << 17, NT_STRETCHES = 1 << 16, NT_TRAIN = 4096, NT_SLOTS = 12 };
+
+#define NT_MINUTE_NS INT64_C(60000000000)
+#define NT_SLOT_NS   (NT_MINUTE_NS / NT_SLOTS)
+
+/* The interruptions of the last minute, the longest ones where there are too many. */
+struct nt_train {
+    struct nt_event events[NT_TRAIN]; /* by end */
+    int n;
+    int64_t least_ns; /* shorter ones are not kept */
+    int64_t since_ns; /* recorded from here on */
+    /* what the CPUs lost in all, in slots of five seconds: what is not kept one by one is a share of the CPU
+     */
+    int64_t slot_start_ns[NT_SLOTS + 1];
+    int64_t *lost_ns[NT_SLOTS + 1]; /* by CPU */
+    int slot;
+};
+
+/* What is sorted. */
+struct nt_order {
+    double key;
+    int32_t process;
+};
+
+struct nt_source {
+    const char *name;
+    int sees_bursts; /* single switches: bursts, interruptions, periods */
+    /* -1: why says why it is not possible here. */
+    int (*open)(struct nt_watch *w, char *why, size_t size);
+    /* Takes in what happened until then. */
+    void (*look)(struct nt_watch *w, int64_t until_ns);
+    void (*close)(struct nt_watch *w);
+};
+
+extern const struct nt_source nt_source_cpu, nt_source_proc;
+
+struct nt_watch {
+    struct nt_config config;
+    const struct nt_source *source;
+    char reason[256]; /* why there is no better source */
+    int n_cpus;       /* configured: CPU numbers are below it */
+    uint8_t *is_online, *is_watched;
+    int n_watched;
+
+    struct nt_process *processes;
+    int n_processes, room;
+    int32_t *free_places; /* of processes */
+    int n_free, free_room;
+    int32_t *ended; /* processes that have ended, and are yet to be told */
+    int n_ended, ended_room;
+    int32_t *process_of; /* by process number: index + 1; 0: not known. Pages of numbers that are not in use
+                            take no memory */
+    struct nt_thread **thread_of; /* by thread number, in pages of THREAD_PAGE */
+    uint32_t n_numbers;
+    int32_t *active; /* processes that ran in this interval */
+    int n_active, active_room;
+
+    struct nt_stretch *stretches; /* NT_STRETCHES, of this interval */
+    int n_stretches;
+    struct nr_map pairs; /* ns by process and CPU, of this interval */
+    struct nr_rings rings;
+    struct nt_runner *runners; /* by CPU */
+    int64_t enabled_ns, n_lost;
+    void *state; /* the source's own */
+
+    /* of the interval, by CPU */
+    int64_t *lost_ns, *n_cuts, *longest_ns, *latest_ns, *latest_end_ns;
+    int64_t begin_ns, end_ns;
+    int32_t *program_of;    /* by CPU: its process of the program; -1: none */
+    struct nt_order *order; /* working memory of tell.c */
+    int order_room;
+
+    /* /proc/stat, at most each ten seconds */
+    char *stat_text;
+    struct nt_stat {
+        int64_t busy_ns, steal_ns, irq_ns;
+    } * stat, *stat_before;
+    int64_t stat_ns;                                           /* when it was read last; 0: never */
+    int64_t *accounted_ns;                                     /* by CPU, since then */
+    int has_stat;                                              /* what follows is known */
+    double *steal_percent, *irq_percent, *unaccounted_percent; /* by CPU; -1: not known yet */
+    int knows_steal;
+
+    struct nt_train train;
+    struct nt_walked walked; /* by the walks so far, the older ones less */
+    int64_t walk_ns;         /* when the last one was made */
+    uint64_t walk_seed;
+
+    struct nt_sample *sample;
+    int has_named_program;
+    struct {
+        uid_t uid;
+        char name[NT_USER_BYTES];
+    } * users;
+    int n_users, users_room;
+
+    int64_t slept_cpu_ns; /* this thread's CPU time at its last sleep */
+    int64_t own_longest_ns, own_cpu_ns, own_wakeups;
+};
+
+/* ---- processes.c ---- */
+
+int nt_processes_open(struct nt_watch *w);
+void nt_processes_close(struct nt_watch *w);
+
+/* The process of that number, made where it is new; -1 without room. */
+int32_t nt_process(struct nt_watch *w, pid_t pid);
+
+/* A thread; NULL without memory, or of a number out of range. */
+struct nt_thread *nt_thread(struct nt_watch *w, uint32_t tid);
+
+/* Somebody was born, has a new name, has ended. */
+void nt_born(struct nt_watch *w, pid_t pid, pid_t parent);
+void nt_renamed(struct nt_watch *w, pid_t pid, const char *name);
+void nt_ended(struct nt_watch *w, pid_t pid, pid_t parent);
+
+/* Looks for the name and parent of one; its user and unit. Some 10 us each, once. */
+void nt_find_name(struct nt_watch *w, int32_t process);
+void nt_find_place(struct nt_watch *w, int32_t process);
+const char *nt_user_name(struct nt_watch *w, uid_t uid);
+
+/* Marks the program's processes and their children, where they are named. 0, -1 after a message. */
+int nt_find_program(struct nt_watch *w);
+
+/* A process that is in `active` now. */
+void nt_is_active(struct nt_watch *w, int32_t process);
+
+/* Of processes that have ended the time goes to who started them; what has been told is forgotten. */
+void nt_fold_ended(struct nt_watch *w);
+void nt_forget_ended(struct nt_watch *w);
+
+/* A burst is over. */
+void nt_count_burst(struct nt_watch *w, int32_t process, int64_t start_ns, int64_t length_ns);
+
+/* ---- tell.c ---- */
+
+/* A process ran on a CPU. */
+void nt_ran(struct nt_watch *w, int32_t process, int cpu, int64_t start_ns, int64_t end_ns);
+
+/* Children of it that have ended ran, at some time of this interval; they do not make it the program. */
+void nt_children_ran(struct nt_watch *w, int32_t process, int cpu, int64_t length_ns);
+
+/* Makes the sample of the interval from begin_ns to end_ns. */
+void nt_tell(struct nt_watch *w, enum nt_sort sort, int n_rows, int64_t n_visits);
+
+/* Reads /proc/stat, where it is time. */
+void nt_read_stat(struct nt_watch *w);
+
+/* Adds up the stretches that there are so far, and forgets them; who is of the program must be known. */
+void nt_settle(struct nt_watch *w);
+
+/* ---- scale.c ---- */
+
+int nt_train_open(struct nt_watch *w);
+void nt_train_close(struct nt_watch *w);
+
+/* The record, and what was walked of it, begins anew. */
+void nt_train_reset(struct nt_watch *w);
+
+void nt_train_add(struct nt_watch *w, int cpu, int64_t start_ns, int64_t end_ns);
+
+/* At the end of an interval: what the CPUs lost in it goes to the slots; old events go. */
+void nt_train_turn(struct nt_watch *w);
+
+/* Walks on, where it is time. */
+void nt_scale(struct nt_watch *w, int64_t n_visits, struct nt_scale *scale);
