@@ -156,7 +156,8 @@ class Recorder:
         switched, n_seconds, is_silent, error_ns = self.switched, 0, False, 0.0
         most_s = 85
         if switched.design == 'quick':
-            most_s = max(5, nanoseconds(switched.seconds_each or '%ds' % switched.least_s) // (10 * SECOND_NS))
+            of_all_ns = nanoseconds(switched.seconds_each or '%ds' % switched.least_s)
+            most_s = max(5, of_all_ns // (10 * SECOND_NS))
         for seconds in (5, 15, 60):
             if is_silent and seconds == 15:
                 continue
