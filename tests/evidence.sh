@@ -130,7 +130,7 @@ agent_runs() {
 }
 acceptance() {
     awk -F , '{ key = $3 "," $4 "," $5; n += $7; c[key] += $7; f[key] += $8; p[key] += $9
-            if ($3 == "healthy" && $4 == "planned") { healthy += $7; passed += $12 } } END { for (k in c) {
+            if ($3 == "healthy" && $4 == "planned") { healthy += $7; passed += $12 } } END { if (!n) { print "no campaign yet."; exit }; for (k in c) {
             cells++; a = 100 * f[k] / c[k]; b = 100 * p[k] / c[k]; fails = a > fails ? a : fails; passes = b > passes ? b : passes
             no += (a > b ? a : b) - 1 > 2 * sqrt(99 / c[k])
         }
