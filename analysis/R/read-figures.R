@@ -197,11 +197,19 @@ read_others <- function(info) {
 
 known_others <- function(others) Filter(function(o) is.na(o$reason) && isTRUE(o$span_s > 0) && isTRUE(o$n_cpus > 0), others)
 
+# CPU time of tasks that a list of tasks lacks, where the account of the CPUs shows more than ticks leave open. Records of switches lack nobody.
+hidden_seconds <- function(o) {
+  account <- o$account
+  if (o$source != "proc" || !is_number(account$unaccounted_percent)) return(0)
+  if (account$unaccounted_percent <= (account$resolution_percent %||% 0)) return(0)
+  account$unaccounted_percent / 100 * o$span_s * o$n_cpus
+}
+
 # As figures of the check `others`: the share of its CPUs that a node lost to other tasks, a row for each part of the time.
 taken_figures <- function(others) {
   bind_rows(lapply(known_others(others), function(o) {
     parts <- max(1, length(o$blocks_s))
-    taken_s <- if (length(o$blocks_s) > 0) o$blocks_s else o$busy_s
+    taken_s <- (if (length(o$blocks_s) > 0) o$blocks_s else o$busy_s) + hidden_seconds(o) / parts
     data.frame(launch = o$launch, check = "others", variant = "", metric = "taken", unit = "percent",
                value = 100 * taken_s / (o$span_s / parts * o$n_cpus), n = NA_real_, repetition = seq_len(parts), bytes = NA_real_, ranks = NA_real_,
                nodes = NA_real_, node = NA_real_, host = o$host, cpu = NA_real_, peer_host = "", wall_ns = 1e9 * o$span_s / parts)

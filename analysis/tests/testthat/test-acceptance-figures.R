@@ -222,6 +222,11 @@ test_that("tasks that cannot be seen pass nothing: neither a margin nor a limit,
   got <- of(hidden, limits = limit)
   expect_identical(got$verdict, "inconclusive")
   expect_match(got$judgements$reason[got$judgements$check == "others"], "hidepid")
+  # a list of tasks that lacks somebody does not say 0 %: who is hidden counts as others
+  listed <- record_of(0.01, list(taker("busy", 0.06e9, NULL, NULL)), list(), source = "proc")
+  listed$tasks[[1]]$longest_ns <- NULL
+  listed$account <- account(69.4, "hidepid")
+  expect_match(of(listed)$noise[1], "^Node node1: other tasks used 70.4 % of the CPU time")
   # within what a share may be worse by it is no obstacle
   little <- quiet_record()
   little$account <- account(0.15)
