@@ -57,7 +57,7 @@ run_plan_acceptance <- function(values, form) {
                           margins_in_use(if (!is.list(margin)) margin, attr(limits, "margins")), alpha_option(values$alpha),
                           duration_option(values$seconds, "--seconds"))
   head <- list(measuring_s = plan$measuring_s, total_s = plan$takes_s, launches = plan$launches, power = healthy_power, alpha = plan$alpha, decides_noise = plan$decides_noise,
-               says = texts(view_lines(accept_plan_view(plan))))
+               says = texts(Filter(nzchar, view_lines(accept_plan_view(plan)))))
   rows <- plan$rows[c("check", "variant", "metric", "size", "unit", "limit", "relation", "margin", "needed", "margin_unit", "decides", "total_s")]
   lines <- answered(form, NULL, head, list(figures = rows), plan$notes, accept_plan_view(plan, all = TRUE), accept_plan_view(plan), program = "noiselab-plan")
   print_answer(lines, values)
