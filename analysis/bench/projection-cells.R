@@ -154,6 +154,11 @@ ideal_interval <- function(cell, truth, level = 0.98) {
   beats <- cell$recorded * cell$seconds / gap_s * (1 - number("left_out", 0))
   bursts <- beats * number("clump", 1) * if (grepl("hit=own", cell$machine)) number("cpus", 1) else 1
   if (grepl("hit=own( |$)", cell$machine)) beats <- beats * number("cpus", 1)
+  # how nodes differ is known from those that were recorded alone
+  between <- function(sd) {
+    if (sd == 0) return(0)
+    expm1(sd^2) / cell$recorded * (stats::qt((1 + level) / 2, cell$recorded - 1) / z)^2
+  }
   # how the logarithm of the truth changes with that of a parameter
   elasticity <- function(change) {
     at <- function(by) {
@@ -185,14 +190,14 @@ ideal_interval <- function(cell, truth, level = 0.98) {
   )
   if (number("cost_sd", 0) > 0) {
     variance <- variance + elasticity(function(by) costs(value * c(by, 1,
-        by)[seq_along(value)]))^2 * expm1(number("cost_sd", 0)^2) / cell$recorded
+        by)[seq_along(value)]))^2 * between(number("cost_sd", 0))
   }
   rate <- if (key("arrivals", "poisson") == "periodic" && number("left_out",
       0) == 0) 0 else elasticity(function(by) list(gap_s = gap_s / by))
   up <- rate * log(stats::qgamma((1 + level) / 2, beats + 1) / beats)
   down <- rate * log(beats / stats::qgamma((1 - level) / 2, beats))
   if (key("arrivals", "poisson") == "periodic") up <- down <- rate * z * sqrt(number("left_out", 0) / beats)
-  variance <- variance + rate^2 * expm1(number("rate_sd", 0)^2) / cell$recorded
+  variance <- variance + rate^2 * between(number("rate_sd", 0))
   # nobody needs an end to better than one percent of it
   variance <- variance + if (length(truth$draws) > 1) stats::var(log(truth$draws)) else 0
   ends <- sqrt(c(down, up)^2 + z^2 * variance + 0.01^2)
@@ -282,6 +287,8 @@ projection_file <- "projection-cells.csv"
 # `n`: records per cell in all. CELLS: a regular expression. Each cell has a slice before one has two.
 projection_coverage <- function(n) {
   cat("Projection: what noiselab project says of records of known machines; truths by tests/reference\n")
+  # an answer takes a second or more
+  slice_size <<- min(slice_size, 20)
   cells <- projection_cells()
   cells <- cells[grepl(Sys.getenv("CELLS"), cells$cell), ]
   for (most in unique(pmin(n, seq(slice_size, n + slice_size - 1, slice_size)))) {
