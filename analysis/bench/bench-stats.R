@@ -72,6 +72,9 @@ slice_size <- as.numeric(Sys.getenv("SLICE", "100"))
 last_slice <- Sys.time() + as.numeric(Sys.getenv("MINUTES", "1e6")) * 60
 version <- packageDescription("noiselab")$Version
 
+# A value as a file has it.
+field <- function(x) if (is.character(x)) x else format_count(x)
+
 rows_of <- function(file) utils::read.csv(file.path(here, "..", "..", "docs", "evidence", file), comment.char = "#")
 
 in_evidence <- function(file, n, is_mine, counted, draw) {
@@ -110,7 +113,7 @@ in_slices <- function(shape, n, do) {
 # `show` gets a cell and all of its sums. CELLS: a regular expression.
 in_cells <- function(file, n, cells, outcome, show) {
   columns <- names(rows_of(file))
-  key_of <- function(rows) do.call(paste, lapply(rows[names(cells)], format_count_each))
+  key_of <- function(rows) do.call(paste, lapply(rows[names(cells)], function(x) if (is.character(x)) x else format_count_each(x)))
   cells <- cells[grepl(Sys.getenv("CELLS"), key_of(cells)), ]
   for (cell in split(cells, seq_len(nrow(cells)))) {
     draw <- NULL
@@ -118,7 +121,7 @@ in_cells <- function(file, n, cells, outcome, show) {
       draw <<- draw %||% outcome(cell)
       sums <- colSums(do.call(rbind, each(seeds, draw)), na.rm = TRUE)
       row <- c(list(date = format(Sys.Date()), version = version, first = seeds[1]), cell, signif(sums, 6))
-      paste(vapply(row[columns], format_count, ""), collapse = ",")
+      paste(vapply(row[columns], field, ""), collapse = ",")
     })
     if (nrow(had) > 0) show(cell, colSums(had[setdiff(columns, c("date", "version", "first", names(cells)))]))
   }

@@ -326,7 +326,7 @@ judge_cell <- function(cell, n) {
                       3) else 0, ideal_low = signif(ideal[1], 4),
                   ideal_high = signif(ideal[2], 4), first = seeds[1]), signif(sums, 5),
              list(s_each = signif(took_s, 3), reason = reason_words(vapply(got, `[[`, "", "reason"))))
-    line <- paste(vapply(row[names(rows_of(projection_file))], format_count, ""), collapse = ",")
+    line <- paste(vapply(row[names(rows_of(projection_file))], field, ""), collapse = ",")
     cat("  ", line, "\n", sep = "")
     line
   })
