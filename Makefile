@@ -89,7 +89,7 @@ PROGRAMS := noiselab-gen noiselab-record noiselab-agent noiselab-top noiselab-de
 LIBRARY := $(BUILD)/lib/noiselab/libnoiselab-profile.so
 R_PROGRAMS := noiselab-analyze noiselab-report noiselab-plan noiselab-project noiselab-plot noiselab-compare
 SCRIPTS := noiselab noiselab-run noiselab-node-health $(R_PROGRAMS)
-LIBEXEC := $(filter-out node-health.sh,$(notdir $(wildcard experiments/*.sh experiments/*.sbatch)))
+LIBEXEC := $(notdir $(wildcard experiments/*.sbatch))
 # what noiselab run is, and the Python whose bytecode lies beside it: a campaign begins without compiling
 RUNNER := $(wildcard experiments/noiselab_run/*.py)
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3 /usr/libexec/platform-python) python3)
@@ -121,7 +121,7 @@ $(BUILD)/bin/noiselab-agent: $(BUILD)/obj/noisegen/agent/main.o $(AGENT) $(RECOR
 # without MPI: it says so where that is missing
 $(BUILD)/bin/noiselab-doctor: $(BUILD)/obj/experiments/command/doctor.o $(COMMAND) $(GENERATOR) $(RECORDER) $(call archives,detector/nodes) $(COMMON)
 $(BUILD)/bin/noiselab-profile: $(BUILD)/obj/detector/profile/main.o $(PROFILE) $(COMMON)
-# what the scripts leave to C
+# what noiselab run leaves to C
 $(BUILD)/libexec/noiselab/noiselab-sh: $(BUILD)/obj/experiments/command/sh.o $(COMMAND) $(COMMON)
 $(BUILD)/bin/noiselab-detect: $(BUILD)/obj/detector/main.o $(DETECTOR) $(COMMON)
 $(BUILD)/bin/noiselab-accept: $(BUILD)/obj/detector/acceptance/main.o $(ACCEPTANCE) $(DETECTOR) $(COMMON)
@@ -201,10 +201,6 @@ $(BUILD)/libexec/noiselab/%.sbatch: experiments/%.sbatch experiments/command/bat
 	@mkdir -p $(@D)
 	sh experiments/command/batch.sh $* > $@.new && mv $@.new $@
 
-$(BUILD)/libexec/noiselab/%: experiments/%
-	@mkdir -p $(@D)
-	install -m 644 $< $@
-
 # files that are gone are not left in it; where there is no Python it is compiled whenever it runs
 $(BUILD)/libexec/noiselab/noiselab_run/compiled: $(RUNNER)
 	@rm -rf $(@D) && mkdir -p $(@D)
@@ -220,7 +216,7 @@ MAN := $(patsubst docs/man/%,$(BUILD)/share/man/man1/%,$(wildcard docs/man/*.1))
 words: $(WORDS) $(COMPLETIONS) $(OPTIONS) $(MAN)
 
 $(WORDS): experiments/command/words.sh experiments/words.tsv $(PROGRAMS:%=$(BUILD)/bin/%) $(R_LIB)/noiselab/DESCRIPTION $(BUILD)/bin/noiselab \
-		$(BUILD)/bin/noiselab-run $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) | presets scripts
+		$(BUILD)/bin/noiselab-run $(BUILD)/libexec/noiselab/noiselab_run/compiled $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) | presets scripts
 	@mkdir -p $(@D)
 	sh experiments/command/words.sh $(BUILD) experiments/words.tsv > $@.new && mv $@.new $@
 

@@ -35,16 +35,11 @@ tracked() {
         grep -E "${1:-.}"
 }
 
-scripts='docs/examples.sh docs/screens.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/*.sh '"$build"'/libexec/noiselab/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh tests/kept/names.sh packaging/*.sh packaging/debian/tests/mpi packaging/debian/*.prerm packaging/debian/*.postinst .ci/run'
+scripts='docs/examples.sh docs/screens.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/node-health.sh '"$build"'/libexec/noiselab/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh tests/kept/names.sh packaging/*.sh packaging/debian/tests/mpi packaging/debian/*.prerm packaging/debian/*.postinst .ci/run'
 if needs shellcheck 'shellcheck finds nothing in the scripts'; then
-    # the experiments source the same libraries: one of them is read with these; of the others the names from there are judged in the long tests
-    sourcing=$(grep -lE '^# shellcheck source=|^\. ' experiments/*.sh | grep -v '/agent.sh$')
-    [ "${NOISELAB_TESTS-}" != long ] || sourcing=''
-    # shellcheck disable=SC2046,SC2086
-    out=$(shellcheck -x -P SCRIPTDIR $(printf '%s\n' $scripts | grep -vxF "$sourcing") 2>&1)
-    status=$?
     # shellcheck disable=SC2086
-    [ -z "$sourcing" ] || out=$out$(shellcheck -e SC1091,SC2034,SC2154 $sourcing 2>&1) || status=1
+    out=$(shellcheck -x -P SCRIPTDIR $scripts 2>&1)
+    status=$?
     result "$status" 'shellcheck finds nothing in the scripts' "$out"
 fi
 

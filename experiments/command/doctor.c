@@ -27,6 +27,7 @@ enum { N_EXPERIMENTS = sizeof experiments / sizeof *experiments };
 /* Whether it can run here; the first thing in its way is why, "" without. */
 static enum nc_state judge(const struct nc_machine *m, const struct experiment *e, const char **why) {
     const struct { unsigned of; int is_so; enum nc_state state; const char *why; } rows[] = {
+        {RANKS, !m->has_python, NC_MISSING, "noiselab run wants Python 3.6 or later"},
         {RANKS, !m->launcher_works, NC_MISSING, "no ranks can be started (MPI)"},
         {RANKS, !m->has_r, NC_LIMITED, "measures here; answers where R is (--finish DIR)"},
         {RANKS, m->n_cores < 2, NC_LIMITED, "one rank only: no collective waits for another rank"},

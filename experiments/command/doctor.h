@@ -23,7 +23,7 @@ struct nc_finding {
 struct nc_machine {
     const char *bin; /* folder of the programs, without / at its end */
     int is_root, n_cores, first_cpu;
-    int launcher_works, has_r, has_slurm, is_slurm_job, can_freeze;
+    int launcher_works, has_python, has_r, has_slurm, is_slurm_job, can_freeze;
 };
 
 /* One thing that is looked at. */

@@ -230,6 +230,25 @@ static void look_at_loads(struct nc_machine *m, struct nc_finding *f) {
     if (n_missing) f->state = NC_LIMITED;
 }
 
+static void look_at_python(struct nc_machine *m, struct nc_finding *f) {
+    char run[PATH_MAX], out[TEXT_BYTES], err[TEXT_BYTES], reason[200];
+    snprintf(run, sizeof run, "%s/noiselab-run", m->bin);
+    if (access(run, X_OK) != 0) {
+        SAY(here, "not looked for: noiselab run is not installed here");
+        return;
+    }
+    m->has_python = nc_run((const char *const[]){run, "--python", NULL}, R_S, out, sizeof out, err, sizeof err) == 0;
+    out[strcspn(out, "\n")] = '\0';
+    if (m->has_python) {
+        SAY(here, "%s", out);
+        return;
+    }
+    f->state = NC_MISSING;
+    SAY(here, "%s", reason_of(err, reason, sizeof reason));
+    SAY(means, "noiselab run, which is written in it, starts no experiment");
+    SAY(change, "install Python 3.6 or later (Debian: apt install python3), or name one in NOISELAB_PYTHON");
+}
+
 static void look_at_mpi(struct nc_machine *m, struct nc_finding *f) {
     char path[PATH_MAX], out[TEXT_BYTES], err[TEXT_BYTES], script[PATH_MAX], folder[PATH_MAX], reason[200];
     const char *told = getenv("NOISELAB_MPIRUN"), *mpirun = told && *told ? told : "mpirun", *tmp = getenv("TMPDIR");
@@ -243,16 +262,16 @@ static void look_at_mpi(struct nc_machine *m, struct nc_finding *f) {
     }
     nc_run((const char *const[]){mpirun, "--version", NULL}, SLURM_S, out, sizeof out, NULL, 0);
     out[strcspn(out, "\n")] = '\0';
-    snprintf(script, sizeof script, "%s/../libexec/noiselab/lib-try.sh", m->bin);
-    if (access(script, R_OK) != 0 || length >= (int)sizeof folder || !mkdtemp(folder)) {
+    snprintf(script, sizeof script, "%s/noiselab-run", m->bin);
+    if (access(script, X_OK) != 0 || !m->has_python || length >= (int)sizeof folder || !mkdtemp(folder)) {
         /* a compute node with the programs only, or without a place for temporary files */
         f->state = NC_LIMITED;
         m->launcher_works = 1;
-        SAY(here, "%s; not tried: the scripts are not installed here, or %s cannot be written", out, tmp && *tmp ? tmp : "/tmp");
+        SAY(here, "%s; not tried: noiselab run cannot run here, or %s cannot be written", out, tmp && *tmp ? tmp : "/tmp");
         f->means[0] = '\0';
         return;
     }
-    int status = nc_run((const char *const[]){"bash", script, m->bin, folder, NULL}, LAUNCH_S, NULL, 0, err, sizeof err);
+    int status = nc_run((const char *const[]){script, "--try-launch", folder, NULL}, LAUNCH_S, NULL, 0, err, sizeof err);
     nc_run((const char *const[]){"rm", "-rf", folder, NULL}, SLURM_S, NULL, 0, NULL, 0);
     m->launcher_works = status == 0;
     if (m->launcher_works) {
@@ -335,6 +354,6 @@ static void look_at_r(struct nc_machine *m, struct nc_finding *f) {
 const struct nc_probe nc_probes[] = {
     {"privileges", look_at_privileges}, {"CPUs", look_at_cpus}, {"quota", look_at_quota}, {"now", look_at_load},
     {"clock", look_at_clock}, {"governor", look_at_governor}, {"preempted", look_at_preempted}, {"recording", look_at_recording},
-    {"freezing", look_at_freezing}, {"loads", look_at_loads}, {"MPI", look_at_mpi}, {"Slurm", look_at_slurm},
+    {"freezing", look_at_freezing}, {"loads", look_at_loads}, {"Python", look_at_python}, {"MPI", look_at_mpi}, {"Slurm", look_at_slurm},
     {"LIKWID", look_at_likwid}, {"R", look_at_r}, {0},
 };

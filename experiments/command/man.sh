@@ -3,7 +3,7 @@
 # `.\" rows PROGRAM TYPE` the rows of another table of it (operations: the three forms of one together), for a line
 # `.\" help EXPERIMENT` what noiselab run EXPERIMENT prints, without what all of them print, which is `.\" help` alone
 set -eu
-libexec=$1/libexec/noiselab table_of_words=$1/share/noiselab/words.tsv
+table_of_words=$1/share/noiselab/words.tsv
 
 # verbatim: stdin as it stands
 verbatim() {
@@ -12,8 +12,7 @@ verbatim() {
     echo .EE
 }
 
-# shellcheck source=experiments/lib-options.sh
-common=$(. "$libexec/lib-options.sh" && common_usage)
+common=$("$1/bin/noiselab-run" --common-help)
 while IFS= read -r line; do
     case $line in
     '.\" options '*)

@@ -1,11 +1,10 @@
-/* noiselab-sh: what the scripts of noiselab leave to C: reading JSON, finding the word that was meant, and processes that end with their
- * script. Not a command for people; scripts find it beside themselves. */
+/* noiselab-sh: what noiselab run leaves to C: processes that end with it, which takes the process itself that is started, and what other
+ * programs in C know, too: the word that was meant, words of commands, lists of nodes, what is secret. Not a command for people. */
 #include "experiments/command/doctor.h"
 #include "common/base/nl_hostlist.h"
 #include "common/base/nl_words.h"
 #include "common/base/nl_secret.h"
 #include "common/sys/nl_whole.h"
-#include "experiments/command/values.h"
 
 /* Processes of a launch that a script has started: they end with the script, and a script can wait for them all. */
 
@@ -148,39 +147,9 @@ static int nc_launched_become(pid_t owner, const char *launch, char **command) {
     return errno == ENOENT ? 127 : 126;
 }
 
-enum { EXIT_NOT_OURS = 70 }; /* a file of noiselab's that is not as it says: a bug, or two versions side by side */
-
 static int usage(void) {
-    nl_error("usage: noiselab-sh values [--pass-damaged] FILE... -- PATH... [-- PATH...] | split TEXT | nearest WORD < WORDS | "
+    nl_error("usage: noiselab-sh split TEXT | nearest WORD < WORDS | "
              "owned PID LAUNCH COMMAND... | end LAUNCH [PID] | redact < LINES | nodes LIST | job-nodes");
-    return NL_EXIT_USAGE;
-}
-
-/* Of each file a line, "-": stdin; after each "--" other lines begin. A status. */
-static int values(char **words) {
-    char reason[512];
-    int passes_damaged = *words && strcmp(*words, "--pass-damaged") == 0, n_files = 0, status = NL_EXIT_OK;
-    words += passes_damaged;
-    while (words[n_files] && strcmp(words[n_files], "--") != 0) n_files++;
-    if (n_files == 0 || !words[n_files] || !words[n_files + 1]) return usage();
-    for (int i = 0; i < n_files && status == NL_EXIT_OK; i++) {
-        json_error_t error;
-        int is_stdin = strcmp(words[i], "-") == 0;
-        json_t *json = is_stdin ? json_loadf(stdin, 0, &error) : json_load_file(words[i], 0, &error);
-        if (!json && passes_damaged) continue;
-        if (!json) nl_error("%s: line %d: %s", words[i], error.line, error.text);
-        if (!json) return EXIT_NOT_OURS;
-        for (char **paths = words + n_files + 1; *paths && status == NL_EXIT_OK;) {
-            int n = 0;
-            while (paths[n] && strcmp(paths[n], "--") != 0) n++;
-            if (nc_values_write(stdout, json, (const char *const *)paths, n, reason, sizeof reason)) status = EXIT_NOT_OURS;
-            paths += n + (paths[n] != NULL);
-        }
-        if (status) nl_error("%s: %s: is it of another version of noiselab?", is_stdin ? "what a program printed" : words[i], reason);
-        json_decref(json);
-    }
-    if (fflush(stdout) == 0) return status;
-    nl_error("cannot write: %s", strerror(errno));
     return NL_EXIT_USAGE;
 }
 
@@ -276,7 +245,6 @@ static int redact(void) {
 
 int main(int argc, char **argv) {
     nl_set_program("noiselab-sh");
-    if (argc > 2 && strcmp(argv[1], "values") == 0) return values(argv + 2);
     if (argc == 3 && strcmp(argv[1], "split") == 0) return split(argv[2]);
     if (argc == 3 && strcmp(argv[1], "nearest") == 0) return nearest(argv[2]);
     if (argc == 2 && strcmp(argv[1], "redact") == 0) return redact();

@@ -1,6 +1,11 @@
 # Started by noiselab-run: __main__.py NAME ARGUMENTS. Whatever Python this is has to read it.
 import os
+import signal
 import sys
+
+# until signals have their meaning one ends this without a word
+if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 if sys.version_info < (3, 6):
     sys.stderr.write('noiselab-run: Python %d.%d is too old: install Python 3.6 or later (package python3), '

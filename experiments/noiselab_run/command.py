@@ -3,13 +3,18 @@ docstring "NAME: what it answers", and which has a class of that name (NAME.capi
 import os
 import re
 import signal
-from typing import Dict, List
+import sys
+from typing import TYPE_CHECKING, Callable, Dict, List
 
 from noiselab_run import files
 from noiselab_run.process import Programs, signals
-from noiselab_run.text import NOT_OURS, Interrupted, Stop, die, note, put
+from noiselab_run.status import USAGE
+from noiselab_run.text import NOT_OURS, Interrupted, Stop, note, put
 
-USAGE = 'Usage: noiselab run EXPERIMENT [OPTIONS]\n\n%s\nnoiselab run EXPERIMENT --help says more.\n'
+if TYPE_CHECKING:
+    from noiselab_run.experiment import Experiment
+
+TEXT = 'Usage: noiselab run EXPERIMENT [OPTIONS]\n\n%s\nnoiselab run EXPERIMENT --help says more.\n'
 
 
 def experiments() -> Dict[str, str]:
@@ -43,20 +48,42 @@ def begin() -> None:
 
 
 def run_experiment(name: str, words: List[str]) -> int:
-    """Everything that ends an experiment comes by here: one line, and a status."""
     from importlib import import_module
-    experiment = None
+    made = []  # type: List[Experiment]
+
+    def command() -> int:
+        made.append(getattr(import_module('noiselab_run.' + name), name.capitalize())(programs(), words))
+        return made[0].main()
+
+    return guarded(command, lambda: made[0].campaign.interruption() if made
+                   else 'interrupted; nothing was measured')
+
+
+def ask_of_us(words: List[str]) -> int:
+    """What other programs of noiselab ask, and not people: the common part of all help texts, which Python
+    this is, and whether ranks can be started, with a folder for what they write."""
+    if words[0] == '--common-help':
+        from noiselab_run.options import COMMON_USAGE
+        put(COMMON_USAGE)
+        return 0
+    if words[0] == '--python':
+        put('Python %d.%d.%d (%s)\n' % (sys.version_info[:3] + (sys.executable,)))
+        return 0
+    from noiselab_run.probe import try_launch
+    return try_launch(programs(), words[1])
+
+
+def guarded(command: Callable[[], int], interruption: Callable[[], str]) -> int:
+    """Everything that ends a command comes by here: one line, and a status."""
     try:
-        module = import_module('noiselab_run.' + name)
-        experiment = getattr(module, name.capitalize())(programs(), words)
-        return int(experiment.main())
+        return command()
     except Stop as stop:
         if stop.message:
             note(stop.message)
         return stop.status
     except Interrupted:
-        note(experiment.campaign.interruption() if experiment else 'interrupted; nothing was measured')
-        return 2
+        note(interruption())
+        return USAGE
     except Exception as error:
         # 1 and 3 are answers, and this is none
         import traceback
@@ -69,18 +96,17 @@ def run_experiment(name: str, words: List[str]) -> int:
 def main(words: List[str]) -> int:
     begin()
     name = words[0] if words else ''
+    if name in ('--common-help', '--python', '--try-launch'):
+        return guarded(lambda: ask_of_us(words), lambda: 'interrupted')
     if name in ('', '-h', '--help', '--list', '--list-tables'):
         rows = experiments().items()
         text = ''.join('  %-16s %s\n' % row for row in rows)
         if name == '--list-tables':
             text = ''.join('experiment\t%s\t-\t%s\n' % row for row in rows)
-        put(text if name.startswith('--list') else USAGE % text)
+        put(text if name.startswith('--list') else TEXT % text)
         return 0
-    try:
-        if name not in experiments():
-            die(2, "'%s' is not an experiment%s (see noiselab run --list)"
-                % (name, programs().did_you_mean(name, list(experiments()))))
-    except Stop as stop:
-        note(stop.message)
-        return stop.status
+    if name not in experiments():
+        meant = programs().did_you_mean(name, list(experiments()))
+        note("'%s' is not an experiment%s (see noiselab run --list)" % (name, meant))
+        return USAGE
     return run_experiment(name, words[1:])

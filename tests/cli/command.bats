@@ -173,11 +173,12 @@ without() {
 }
 
 # bats test_tags=quick
-@test "the scripts read no JSON by its layout and no text meant for people" {
-    cd "$BATS_TEST_DIRNAME/../../experiments"
-    # a key in quotes and its colon, in a pattern of sed, grep or awk
-    run -1 grep -nE "(sed|grep|awk)[^|]*\\\\?\"[a-z_]+\\\\?\": " -- *.sh
-    run -1 grep -nE -- "--dry-run[^|]*\| *(sed|awk|grep)|rehearsal\"? *\| *(sed|awk|grep)" ./*.sh
+@test "the runner reads JSON in one place, and no text meant for people" {
+    cd "$BATS_TEST_DIRNAME/../../experiments/noiselab_run"
+    [ "$(grep -lE '^(import|from) json|import json' -- *.py)" = document.py ]
+    # a key in quotes and its colon, in a pattern
+    run -1 grep -nE "re\.[a-z]+\([^)]*\"[a-z_]+\": " -- *.py
+    run -1 grep -nE "(shown|rehearsal\.shown)\.(split|index|find)|re\.[a-z]+\([^)]*\.shown" -- *.py
 }
 
 # ---- progress

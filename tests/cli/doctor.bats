@@ -16,7 +16,7 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
     TMPDIR=$BATS_TEST_TMPDIR/tmp ends 0 "$BIN/noiselab" doctor >"$BATS_TEST_TMPDIR/table"
     [ -z "$(ls -A "$BATS_TEST_TMPDIR/tmp")" ]
     [ "$(orphans)" = "$before" ]
-    for name in privileges CPUs quota now clock governor preempted recording freezing loads MPI Slurm LIKWID R sensitivity agent acceptance stability reproducibility; do
+    for name in privileges CPUs quota now clock governor preempted recording freezing loads Python MPI Slurm LIKWID R sensitivity agent acceptance stability reproducibility; do
         grep -qE "^$name  +(ok|limited|MISSING)  " "$BATS_TEST_TMPDIR/table"
     done
     [ "$(awk '{ if (length > most) most = length } END { print most }' "$BATS_TEST_TMPDIR/table")" -le 100 ]
@@ -24,7 +24,7 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
 
 @test "JSON says the same, and what is limited says what that means or what would change it" {
     "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
-    jq -e '.schema == 1 and .program == "noiselab-doctor" and (.checks | length) == 14 and all(.checks[]; .here != null and
+    jq -e '.schema == 1 and .program == "noiselab-doctor" and (.checks | length) == 15 and all(.checks[]; .here != null and
         (.state | IN("good", "limited", "missing")) and (.state == "good" or .means != null or .change != null))' "$BATS_TEST_TMPDIR/json"
     [ "$(state MPI) $(state R)" = 'good good' ]
     [[ "$(of CPUs here)" == "$("$BIN/noiselab-gen" --list cpus | awk '{ print $2 }') core(s) allowed"* ]]
@@ -40,6 +40,16 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
     slurm_stub mpirun <<<"case \$1 in --version) echo 'mpirun (Open MPI) 9.9' ;; *) echo 'noiselab-detect: no such library' >&2; exit 1 ;; esac"
     NOISELAB_MPIRUN=mpirun ends 2 "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
     [ "$(of MPI here)" = 'mpirun (Open MPI) 9.9: cannot start ranks: no such library' ]
+}
+
+@test "without Python no experiment can run, and the package that would help is named" {
+    old=$BATS_TEST_TMPDIR/python
+    printf '#!/bin/sh\necho "noiselab-run: Python 3.4 is too old: install Python 3.6 or later (package python3)" >&2\nexit 2\n' >"$old"
+    chmod +x "$old"
+    NOISELAB_PYTHON=$old ends 2 "$BIN/noiselab-doctor" --json >"$BATS_TEST_TMPDIR/json"
+    [ "$(state Python), $(of Python here)" = 'missing, Python 3.4 is too old: install Python 3.6 or later (package python3)' ]
+    [[ "$(of Python change)" == *'apt install python3'* ]]
+    [ "$(experiment sensitivity) $(experiment analysis)" = 'missing good' ]
 }
 
 @test "without R experiments measure, and answer elsewhere" {

@@ -209,16 +209,6 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     [ ! -e "$OUT" ]
 }
 
-# bats test_tags=quick
-@test "of what Open MPI says that a rank ended with a status nothing is told, and all else is" {
-    local rule=--------------------------------------------------------------------------
-    printf '%s\n' 'before' $rule 'Primary job  terminated normally, but 1 process returned' 'a non-zero exit code.' $rule \
-        $rule 'mpirun detected that one or more processes exited with non-zero status, thus causing' '' '  Exit code:    2' $rule \
-        $rule 'There are not enough slots' $rule 'after' $rule 'cut off' >"$BATS_TEST_TMPDIR/said"
-    bash -c '. "$1"; without_farewell' bash experiments/lib-launcher.sh <"$BATS_TEST_TMPDIR/said" >"$BATS_TEST_TMPDIR/told"
-    diff <(printf '%s\n' 'before' $rule 'There are not enough slots' $rule 'after' $rule 'cut off') "$BATS_TEST_TMPDIR/told"
-}
-
 @test "a campaign ends at the look that decides its margin, and is whole then" {
     needs_cpus 2
     ends '1|3' run_agent --agent-cmd "$(busy 10ms 20ms)" --agent-cpu 0 --agent-period 20ms --block 100ms --agent-settle 10ms --launches 4 --seconds 8s --warmup 0s \

@@ -92,6 +92,15 @@ END
 }
 
 # bats test_tags=quick
+@test "a campaign that 1.0.0 began goes on, with what it has not run" {
+    cp -r "$BATS_TEST_DIRNAME/../kept/1.0.0/campaign" "$OUT"
+    cut_short "$(planned | tail -n 1)"
+    resume --dry-run
+    grep -qx 'noiselab-run: 1 of 2 planned launches are complete' "$ERR"
+    run_refused "--only: '$OUT' has 2 tasks" resume --only 3
+}
+
+# bats test_tags=quick
 @test "names, seeds and words that mean something else or would break the schedule, and jobs without Slurm, are refused" {
     tabbed() { "$BIN/noiselab" run agent --ranks 1 --op empty --agent-cmd $'sleep\t9' --agent-period 1s --out "$OUT" 2>"$ERR" 3>&-; }
     fails_with 2 'holds a tab or a line break' tabbed
@@ -121,30 +130,6 @@ END
     [ "$(taken | wc -l)" -eq 2 ]
 }
 
-# in_campaign LINES WORD...: lines of shell that have the functions of noiselab run, $OUT for $1, and the words
-in_campaign() {
-    bash -u -c 'NOISELAB_BIN=$0 NOISELAB_LIBEXEC=${0%/bin}/libexec/noiselab
-        . "$NOISELAB_LIBEXEC/lib.sh"
-        '"$1" "$(realpath "$BIN")" "$OUT" "${@:2}"
-}
-
-# bats test_tags=quick
-@test "an owner that has ended, or is from before its machine was started anew, is gone; one of another container or machine is not" {
-    mkdir -p "$OUT/claims/L"
-    local boot begin
-    boot=$(cat /proc/sys/kernel/random/boot_id)
-    # by host, process, its start, job, restarts, boot, namespace and machine
-    is_gone() { echo "$(uname -n) $*" >"$OUT/claims/L/owner" && in_campaign 'is_owner_gone "$1/claims/L"'; }
-    begin=$(sed 's/.*) //' /proc/$$/stat | cut -d ' ' -f 20)
-    # a process with that number that started at another time is another one
-    is_gone "$$ 1 - 0 $boot $(readlink /proc/self/ns/pid)"
-    [ ! -s /etc/machine-id ] || is_gone "1 1 - 0 00000000-0000-0000-0000-000000000000 pid:[1] $(cat /etc/machine-id)"
-    for owner in "$$ $begin - 0" "$$ 1 - 0 $boot pid:[1]" "$$ 1 - 0 00000000-0000-0000-0000-000000000000 pid:[1] another" \
-        '1 1 - 0 00000000-0000-0000-0000-000000000000 pid:[1] -'; do
-        if is_gone "$owner"; then false; fi
-    done
-}
-
 @test "a launch that somebody runs is left alone, and one whose owner is gone is taken over" {
     three_launches
     cut_short "$(planned | head -n 1)"
@@ -160,36 +145,6 @@ in_campaign() {
     [ ! -e "$OUT/claims" ]
 }
 
-# claim_at_once HOW MANY: they claim the launch L of $OUT at one moment, and say so in $OUT/won; what they have to say is in $ERR
-claim_at_once() {
-    # the claim of one that has ended may be taken over: none ends before all have tried
-    for _ in $(seq "$1"); do
-        in_campaign 'experiment=sensitivity campaign=$1
-            echo >>"$1/ready"
-            while [ ! -e "$1/go" ]; do :; done
-            if claim L; then echo >>"$1/won"; fi
-            echo >>"$1/tried"
-            while [ "$(wc -l <"$1/tried")" -lt "$2" ]; do sleep 0.01; done' "$1" 2>>"$ERR" 3>&- &
-    done
-    until [ "$(wc -l <"$OUT/ready")" -eq "$1" ]; do sleep 0.01; done 2>/dev/null
-    : >"$OUT/go"
-    wait
-}
-
-@test "a claim whose owner is gone is taken over by one only, however many see it at once" {
-    for owner in "$(uname -n) 1 7 - 0" ''; do
-        for _ in 1 2 3 4 5 6 7 8; do
-            rm -rf "$OUT"
-            mkdir -p "$OUT/claims/L"
-            # without a name in it: of a process that was killed before it wrote its own
-            if [ -n "$owner" ]; then echo "$owner" >"$OUT/claims/L/owner"; else touch -d '5 minutes ago' "$OUT/claims/L"; fi
-            claim_at_once 3
-            [ "$(wc -l <"$OUT/won")" -eq 1 ]
-            [ ! -s "$ERR" ]
-        done
-    done
-}
-
 # submit ARGUMENTS: to a Slurm with the partitions main and short; sbatch numbers jobs from 1 and does not take those that answer
 submit() {
     slurm_stub sinfo <<<"printf '%s\\n' 'main* infinite 8' 'short 30:00 4'"
@@ -199,29 +154,6 @@ env | grep '^SBATCH_' >>"$BATS_TEST_TMPDIR/overruled"
 echo 1
 EOT
     "$BIN/noiselab" run sensitivity --submit --op empty --seconds 1 "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-
-}
-
-# step VARIABLE=VALUE...: how a launch of two ranks on two nodes with 16 cores and 32 hardware threads each is started by srun in such a job
-step() {
-    slurm_stub srun <<'EOT'
-printf '%s ' "$@"
-env | grep -E '^(SRUN_CPUS_PER_TASK|SLURM_(ACCTG_FREQ|CPU_BIND|CPUS_PER_TASK|EXPORT_ENV|TRES_PER_TASK))=' | sort | paste -sd ' ' -
-EOT
-    env SLURM_JOB_ID=1 SLURM_JOB_CPUS_PER_NODE='32(x2)' "$@" bash -c '
-        NOISELAB_BIN=$1 NOISELAB_LIBEXEC=$1/../libexec/noiselab
-        . "$NOISELAB_LIBEXEC/lib.sh"
-        cores=16 use_nodes=2 per_node=1 step_name=x srun_mpi=pmix binds_nothing=""
-        run_srun - program' sh "$BIN"
-}
-
-# bats test_tags=quick
-@test "a step of srun has its own CPUs per task and one kind of binding, whatever the job has" {
-    always='--mpi=pmix --nodes=2 --ntasks=2 --job-name=x --kill-on-bad-exit=1'
-    [ "$(step A=b)" = "$always --cpu-bind=cores --ntasks-per-node=1 program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=2" ]
-    [ "$(step SLURM_CPUS_PER_TASK=8 SLURM_TRES_PER_TASK=cpu:8 SLURM_EXPORT_ENV=NONE)" = "$(step A=b)" ]
-    [ "$(step SLURM_HINT=nomultithread SLURM_CPU_BIND=quiet)" = "$always --ntasks-per-node=1 program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=1" ]
-    [ "$(step SLURM_JOB_CPUS_PER_NODE='64(x3),16')" = "$always --cpu-bind=cores --ntasks-per-node=1 program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=1" ]
-    [ "$(step SLURM_STEP_ID=0)" = "$always --overlap --cpu-bind=cores --ntasks-per-node=1 program SLURM_ACCTG_FREQ=task=0 SRUN_CPUS_PER_TASK=2" ]
 }
 
 # bats test_tags=quick
@@ -320,7 +252,7 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
     run_sensitivity --launches 2 --seconds 20 &
     shell=$!
     wait_for first_is_taken
-    kill -TERM "$(pgrep -f "sensitivity(\.sh)? .*--out $OUT" | head -n 1)"
+    kill -TERM "$(pgrep -f "noiselab_run/.* sensitivity .*--out $OUT" | head -n 1)"
     wait "$shell" || true
     grep -q 'noiselab-run: interrupted; .*--resume' "$ERR"
     [ "$(jq -r .ended "$OUT"/*-0001/launch.json)" = interrupted ]
@@ -387,16 +319,6 @@ rehearsed() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier -
     awk -v limit="$limit" 'BEGIN { exit !(limit > 0.1 && limit < 1) }'
     case $demo in *--levels\ 0,0.01,0.1,1,5\ *) ;; *) false ;; esac
     grep -q 'some 2 min' "$ERR"
-}
-
-# bats test_tags=quick
-@test "each of 400 hosts has its context, in the order of the list" {
-    hosts=$(seq -s , -f n%.0f 400)
-    in_campaign 'flavour=openmpi mpirun=mpirun use_nodes=400 per_node=2 hosts=""; become() { printf "%s\n" "$@" && exit; }; run_mpirun "$2" program "a b"' "$hosts" >"$BATS_TEST_TMPDIR/words"
-    [ "$(grep -c '^program$' "$BATS_TEST_TMPDIR/words")" -eq 400 ]
-    [ "$(grep -c '^a b$' "$BATS_TEST_TMPDIR/words")" -eq 400 ]
-    [ "$(grep -c '^:$' "$BATS_TEST_TMPDIR/words")" -eq 399 ]
-    [ "$(grep -A 1 -e '^--host$' "$BATS_TEST_TMPDIR/words" | grep '^n' | paste -sd ,)" = "$(seq -s , -f n%.0f:2 400)" ]
 }
 
 # bats test_tags=quick
