@@ -75,7 +75,7 @@ advise_sentence <- function(advice, margin) {
   open <- sum(advice$rows$verdict == advise_words[["open"]])
   paste0(
     if (nrow(used) == 0) "No algorithm is shown to be faster than the library's default" else
-      sprintf("An algorithm faster than the library's default is shown in %d of %d cases; most for %s of %s: %s takes %s %% less time (%s to %s %%)",
+      sprintf("In %d of %d cases, another algorithm is faster than the library's default; most for %s of %s: %s takes %s %% less time (%s to %s %%)",
               nrow(used), nrow(rows), best$operation, size_column(best$bytes), best$algorithm, three(best$gain_percent),
               three(best$gain_low_percent), three(best$gain_high_percent)),
     sprintf(". %d: keep (a gain of more than %g %% is excluded); %d: undecided.", n[["keep"]], margin, n[["undecided"]]),

@@ -307,7 +307,7 @@ taken_words <- function(row, alpha = 0.01, on_ranks = NA_real_) {
     return(paste0("scheduler records show: ", if (is.null(ran)) "it never ran" else paste0(ran, ", but never"), " where a rank waited for its CPU"))
   }
   if (row$p_value > alpha) return(paste0("scheduler records show: ", if (!is.null(ran)) paste0(ran, "; "), sprintf(
-    "no CPU time taken from waiting ranks was detected, %s %% of one CPU would have been", format_effect(row$limit_percent, FALSE))))
+    "no CPU time taken from waiting ranks was detected; %s %% of one CPU would have been detected", format_effect(row$limit_percent, FALSE))))
   sprintf("scheduler records show: it preempts a node's ranks for %s of one CPU%s",
           percent_words(row$taken_percent, max(0, row$taken_low), row$taken_high),
           if (is.na(row$account_percent)) "" else sprintf(", and uses %s %%", format_effect(row$account_percent, FALSE)))

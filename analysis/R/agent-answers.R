@@ -257,7 +257,7 @@ several_sentence <- function(rows) {
   hit <- rows[grepl("^detected", rows$outcome), ]
   top <- hit[order(-hit$slowdown_percent)[1], ]
   if (nrow(hit) == 0) return(paste0(sprintf("None of %d agents was found to slow an operation", nrow(rows)), if (all(is.na(rows$limit))) "." else
-    sprintf("; %s %% would have been.", format_span_of(rows$limit[!is.na(rows$limit)]))))
+    sprintf("; %s %% would have been detected.", format_span_of(rows$limit[!is.na(rows$limit)]))))
   sprintf("%d of %d agents slow an operation, most of all %s%s by %s on %s.", nrow(hit), nrow(rows), top$agent, if (is.na(top$interval_s)) "" else
     paste(" at", format_time(top$interval_s)), percent_words(top$slowdown_percent, top$slowdown_low, top$slowdown_high), top$operation)
 }

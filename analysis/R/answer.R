@@ -153,10 +153,10 @@ missed_sentence <- function(rows, name, found, missed, analysis) {
   effect <- if (rows$channel[1] == "time") "a slowdown of" else "an effect of"
   would <- function(at) {
     at <- at[!is.na(rows$limit[at])]
-    if (length(at) == 0) return("what would have been is not known")
+    if (length(at) == 0) return("the detection limit is not known")
     shown <- utils::head(at[order(rows$limit[at])], most_named)
     limit <- percent_of(rows$limit[shown], rows$unit[1])
-    sprintf("%s %s would have been, with probability %g", effect,
+    sprintf("%s %s would have been detected with probability %g", effect,
             join_words(paste0(limit, if (length(at) > 1) sprintf(" (%s)", name[shown])), "or"), analysis$power)
   }
   below <- found[!is.na(rows$limit[found])]
@@ -175,10 +175,10 @@ taken_sentence <- function(rows, analysis) {
   level <- sort(unique(found$level_percent))
   by <- vapply(level, function(l) {
     name <- family_name(found[found$level_percent == l, ], analysis)
-    sprintf("from %s %% on%s", format_level(l), if (length(level) == 1 && nrow(found) == nrow(rows)) "" else
+    sprintf("%s %% and above%s", format_level(l), if (length(level) == 1 && nrow(found) == nrow(rows)) "" else
             sprintf(" (%s)", few_words(name, most_named)))
   }, "")
-  sprintf("The CPU time that the load takes from the ranks is seen %s.", join_words(by))
+  sprintf("At %s, ranks measurably lose CPU time.", join_words(by))
 }
 
 # Each agent by the one rule, then what it took where that is not said already.
@@ -319,7 +319,7 @@ refused_warning <- function(analysis) {
   rows <- answer_rows(analysis)
   rows <- rows[!rows$lead %in% "bursts", ]
   failed <- rows$verdict_because == "higher_level_failed"
-  reason <- ifelse(failed & is.na(rows$reason), "p is below alpha, but a higher level was not detected: measure for longer", rows$reason)
+  reason <- ifelse(failed & is.na(rows$reason), "levels are tested downwards, and a higher one was not detected: measure for longer", rows$reason)
   if (all(is.na(reason))) return(NULL)
   vapply(split(which(!is.na(reason)), in_order(reason[!is.na(reason)])), function(at) {
     by <- split(level_label(rows[at, ]), in_order(operation_name(rows[at, ], analysis$verdicts)))
@@ -334,7 +334,7 @@ margin_needs_warning <- function(rows, answer, power) {
   needs <- rows$margin_needs_s[rows$margin_verdict %in% "inconclusive" & is.finite(rows$margin_needs_s)]
   if (!identical(answer$answer, "inconclusive") || length(needs) == 0) return(NULL)
   if (min(needs) > most_needed_s) return("a slowdown is so close to the margin that no run of a month would decide")
-  sprintf("undecided: runs like this of %s in all would decide with probability %g, if the slowdowns are as estimated",
+  sprintf("undecided: measuring for %s in total decides with probability %g, if the estimates are right",
           if (max(needs) > most_needed_s) paste("more than", format_span(min(needs))) else format_span(max(needs)), power)
 }
 
@@ -344,7 +344,7 @@ heterogeneity_warning <- function(analysis) {
   p <- main$heterogeneity_p[!is.na(main$heterogeneity_p)]
   if (length(p) == 0 || min(1, length(p) * min(p)) > 0.01) return(NULL)
   wide <- all(main$scope == scope_campaign)
-  sprintf("launches differ by more than their pairs explain (p = %s): the answer is about %s", format_p(min(1, length(p) * min(p))),
+  sprintf("launches vary more than the pairs within them (p = %s): the answer is about %s", format_p(min(1, length(p) * min(p))),
           if (wide) "launches like these, and as wide as they scatter" else {
             sprintf("these launches; for others run %d launches or more", launches_for_more)
           })
@@ -412,7 +412,7 @@ rests_on <- function(analysis) {
   paste0("verdicts rest on ", paste0("the ", of, " (", names(of), ")", collapse = ", "), if (length(why) == 1) paste0("; ", why), ".")
 }
 
-busy_advice <- "; limits are higher for it: end what runs there, or measure when it is idle."
+busy_advice <- "; this raises the detection limits: stop other work, or measure when it is idle."
 
 # How busy the machine was, where that matters: before the run, and in the off halves.
 busy_sentence <- function(campaign) {

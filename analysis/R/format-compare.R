@@ -76,7 +76,7 @@ comparison_sentences <- function(comparison, rows) {
                       format_effect(pmin(abs(part$ci_low), abs(part$ci_high)), FALSE), format_effect(pmax(abs(part$ci_low), abs(part$ci_high)), FALSE))
       sprintf("B is %s than A: %s.", way, join_words(c(each, if (rest > 0) sprintf("%d more", rest))))
     }, "", USE.NAMES = FALSE),
-    if (nrow(same) > 0) sprintf("No difference in clean time was found on %s; a change of %s %% would have been, with probability %g.",
+    if (nrow(same) > 0) sprintf("No difference in clean time was found on %s; a change of %s %% would have been detected with probability %g.",
                                 few_words(short_cell(same, rows), most_named), format_span_of(same$detection_limit), comparison$power),
     if (nrow(open) > 0) sprintf("%s cannot be compared.", few_words(short_cell(open, rows), most_named)),
     if (nrow(other) > 0) sprintf("%s changed, too: %s.", upper_first(counted(nrow(other), "other figure")),

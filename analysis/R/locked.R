@@ -192,7 +192,7 @@ locked_cost <- function(track, alpha = 0.01, conf = 1 - alpha, power = 0.95, oth
   lost <- track$lost
   if (length(lost) == 0) return(none("dense", "bursts follow each other so closely that no time is left to compare with"))
   if (track$bounded > locked_design$most_bounded) {
-    return(none("busy", sprintf("other tasks held the loop up in %.0f %% of as long times without a burst, by more than can be told from bursts",
+    return(none("busy", sprintf("other tasks delayed %.0f %% of equally long burst-free windows; the burst cost cannot be separated from theirs",
                                 100 * track$bounded)))
   }
   shifts <- track$elsewhere / n
@@ -257,7 +257,7 @@ before_bursts <- function(before, cost, alpha, scheduled = FALSE) {
   blocks <- batch_mean_ci(before, 1 - 2 * alpha, locked_design$groups)
   allowed <- locked_design$flat_share * max(0, cost)
   if (isTRUE(blocks$low > allowed)) {
-    return(sprintf("the loop was slower before the bursts already (by %.3g us in as long a time; they cost %.3g): what made it slow came first, or bursts follow slowness",
+    return(sprintf("the loop was slower before the bursts already (by %.3g us in as long a time; they cost %.3g): the bursts may be the consequence, not the cause",
                    mean(before) / 1000, cost / 1000))
   }
   if (scheduled || blocks$high <= allowed) return(NULL)

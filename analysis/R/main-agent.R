@@ -132,7 +132,7 @@ agent_view <- function(report, operands) {
   tables <- c(if (!is.null(analysis)) table_lines(answer_table(analysis)), if (!is.null(analysis) && nrow(accounts) > 0) "",
               if (nrow(accounts) > 0) table_lines(account_columns(accounts)))
   warnings <- c(agent_notes(report$accounts), if (several) sprintf("%s: no slowdown: %s", agents$agent, agents$reason)[!is.na(agents$reason)] else sprintf(
-    "%s: the agent's account does not explain what the ranks lost%s", node_label(apart), ifelse(is.na(apart$cause), "", paste0(": ", apart$cause))),
+    "%s: the agent's CPU time does not explain what the ranks lost%s", node_label(apart), ifelse(is.na(apart$cause), "", paste0(": ", apart$cause))),
     agent_warnings(report))
   new_view(report_sentences(report, operands),
     if (several) several_table(agents, report$margin) else tables,
@@ -153,7 +153,7 @@ answers_need_words <- function(answers, analysis) {
   needs <- answers$needs_s[!is.na(answers$needs_s)]
   if (length(needs) == 0 || !identical(analysis$margin_answer$answer, "inconclusive")) return(NULL)
   if (min(needs) > most_needed_s) return("a slowdown is so close to the margin that no run of a month would decide")
-  sprintf("undecided: runs like this of %s in all would decide with probability %g, if the slowdowns are as estimated",
+  sprintf("undecided: measuring for %s in total decides with probability %g, if the estimates are right",
           if (max(needs) > most_needed_s) paste("more than", format_span(min(needs))) else format_span(max(needs)), analysis$power)
 }
 

@@ -167,7 +167,7 @@ without_numbers <- function(row, reason) {
 
 not_detected <- function(row, state) {
   row$note <- NA_character_
-  without_numbers(row, sprintf("not detected at %g; a cost of %s %% would have been", state$alpha, plain(row$limit_percent)))
+  without_numbers(row, sprintf("not detected at %g; a cost of %s %% would have been detected", state$alpha, plain(row$limit_percent)))
 }
 
 nothing_found <- function(state) {

@@ -448,7 +448,7 @@ test_that("the report of a comparison of algorithms leads with the advice, under
   expect_match(html, "Which algorithm is the fastest here", fixed = TRUE)
   expect_no_match(html, "BROKEN SET-UP|POSITIVE CONTROL")
   said <- jsonlite::fromJSON(paste(status_of("noiselab-analyze", "advise", dir, "--json")$out, collapse = "\n"))$first_screen
-  expect_match(said[1], "An algorithm faster than the library's default is shown in 1 of 1 cases", fixed = TRUE)
+  expect_match(said[1], "In 1 of 1 cases, another algorithm is faster than the library's default", fixed = TRUE)
   box <- gsub("&#39;", "'", html, fixed = TRUE)
   for (sentence in said) expect_match(box, sentence, fixed = TRUE)
   screen <- gsub("[[:space:]]+", " ", paste(status_of("noiselab-analyze", "advise", dir)$out, collapse = " "))

@@ -30,7 +30,7 @@ test_that("a pass by bursts needs what was not seen and what lies beyond inside 
   open <- status("1%")
   expect_equal(open$status, 3L)
   expect_match(flat(open$out), "Margin of 1 %: inconclusive, upper bounds: recorded bursts 0\\.6[0-9]+ %, unrecorded bursts [0-9.]+ %, other effects 1\\.[0-9]+ %")
-  expect_match(flat(open$out), "undecided: runs like this of [0-9.]+ (s|min|h) in all would decide")
+  expect_match(flat(open$out), "undecided: measuring for [0-9.]+ (s|min|h) in total decides")
   above <- status("0.3%")
   expect_equal(above$status, 1L)
   expect_match(flat(above$out), "Margin of 0.3 %: fail, an effect is above it, by its bursts.")

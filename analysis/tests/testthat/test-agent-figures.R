@@ -40,9 +40,9 @@ test_that("pairs that agree exactly are no certainty, and what is not seen is no
   expect_equal(same[c("p_value", "taken_low", "limit_percent", "reason")],
                list(p_value = NA_real_, taken_low = NA_real_, limit_percent = NA_real_, reason = "all pairs agree exactly"))
   some <- as.data.frame(c(taken_test(list(estimate = 0.1, se = 0.1, df = 4), 0.01, 0.95, NA_character_), account_percent = 1))
-  expect_match(taken_words(some, 0.01), "^scheduler records show: no CPU time taken from waiting ranks was detected, 0.588 % of one CPU would have been$")
+  expect_match(taken_words(some, 0.01), "^scheduler records show: no CPU time taken from waiting ranks was detected; 0.588 % of one CPU would have been detected$")
   # that it ran on their CPUs is no contradiction, and said
-  expect_match(taken_words(some, 0.01, 1.62), "^scheduler records show: it runs on the ranks' CPUs for 1.62 % of one CPU; no CPU time taken from waiting ranks was detected, 0.588 %")
+  expect_match(taken_words(some, 0.01, 1.62), "^scheduler records show: it runs on the ranks' CPUs for 1.62 % of one CPU; no CPU time taken from waiting ranks was detected; 0.588 %")
 })
 
 test_that("hand-computed: halves count by their length, with the ratio's standard error", {

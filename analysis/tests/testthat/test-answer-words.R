@@ -20,14 +20,14 @@ test_that("the answer begins the text, and says what each operation is sensitive
                     c("Both operations are sensitive to a load of 1 %% of one CPU: 1 %% slows barrier by %s (98 %% interval %s to %s) and bcast by %s (%s to %s).",
                                of("barrier"), of("bcast")))
   expect_match(answer, wanted, fixed = TRUE)
-  expect_match(answer, "The CPU time that the load takes from the ranks is seen from 1 % on")
+  expect_match(answer, "At 1 % and above, ranks measurably lose CPU time")
   expect_match(answer, "Verdicts rest on the pseudo-median .*typical half")
   expect_no_match(answer, "BROKEN|CONTROL|busy")
 })
 
 test_that("what was not detected stands with its limit, and a control of 5 % that was missed is a broken set-up", {
   said <- answer_of(levels_percent = c(0, 1, 5), slowdown_percent = 0)
-  expect_match(said, "No level was detected on barrier, bcast; a slowdown of [0-9.]+ % \\([a-z]+\\) or [0-9.]+ % \\([a-z]+\\) would have been, with probability 0.95")
+  expect_match(said, "No level was detected on barrier, bcast; a slowdown of [0-9.]+ % \\([a-z]+\\) or [0-9.]+ % \\([a-z]+\\) would have been detected with probability 0.95")
   expect_match(said, "BROKEN SET-UP: not even 5 % was detected on barrier and bcast.*was the load delivered \\([0-9. to]+ %.*ranks on the loaded CPUs")
   # the ranks lost time to it all the same
   expect_match(answer_of(levels_percent = c(0, 1, 5), slowdown_percent = 0, channels = both), "POSITIVE CONTROL MISSED: 5 % was not detected by time on barrier and bcast, though it reached the ranks")
@@ -53,7 +53,7 @@ test_that("what is detected alone, and what was missed below, are said beside th
   analysis$verdicts$detection_limit[barrier & level == 0.5] <- 0.25
   said <- paste(answer_sentences(analysis), collapse = " ")
   expect_match(said, "5 % slows barrier by [^)]*; 1 % alone\\)")
-  expect_match(said, "Smaller levels were not detected on barrier; a slowdown of 0.250 % would have been, with probability 0.95",
+  expect_match(said, "Smaller levels were not detected on barrier; a slowdown of 0.250 % would have been detected with probability 0.95",
                fixed = TRUE)
 })
 
@@ -68,11 +68,11 @@ test_that("how busy the machine was is said where it matters, with the tasks tha
   campaign$launches[[1]]$before <- list(look_s = 1.5, quiet = FALSE, nodes = list(list(host = "a", cpus = list(
     list(cpu = 0, busy_percent = 40, steal_percent = 2, tasks = list(list(name = "cc1", pid = 7, percent = 40))),
     list(cpu = 1, busy_percent = 0, steal_percent = 0, tasks = list())))))
-  expect_match(busy_sentence(campaign), "before the run a rank's CPU was busy for 42 % of the time \\(cc1\\).*end what runs there")
+  expect_match(busy_sentence(campaign), "before the run a rank's CPU was busy for 42 % of the time \\(cc1\\).*stop other work")
   idle <- calm(levels_percent = c(0, 5))
   expect_null(busy_sides(idle, idle))
-  expect_match(busy_sides(idle, campaign), "^the machine was busy: B: before the run .*\\(cc1\\).*; limits are higher for it: end what runs there")
-  expect_equal(lengths(regmatches(said <- busy_sides(campaign, campaign), gregexpr("end what runs", said))), 1)
+  expect_match(busy_sides(idle, campaign), "^the machine was busy: B: before the run .*\\(cc1\\).*; this raises the detection limits: stop other work")
+  expect_equal(lengths(regmatches(said <- busy_sides(campaign, campaign), gregexpr("stop other work", said))), 1)
 })
 
 test_that("launches that differ are no reason to run five where there are five", {

@@ -109,7 +109,7 @@ test_that("where the loop is held up all the time there is no figure", {
   loop <- simulate_loop(seconds = 3, noise_per_s = 100, noise_us = 1e4)
   got <- locked_cost(loop_track(loop, n_shifts = 200))
   expect_equal(got$state, "busy")
-  expect_match(got$reason, "held the loop up")
+  expect_match(got$reason, "delayed [0-9]+ % of equally long burst-free windows")
 })
 
 test_that("bursts that overlap or follow within a window are one, with the CPU time of all", {

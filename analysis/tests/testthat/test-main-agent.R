@@ -17,7 +17,7 @@ test_that("a margin decides the exit status: 0 below, 1 above, 3 undecided with 
   open <- status_of("noiselab-analyze", "agent", dir, "--margin", "2.03%")
   expect_equal(open$status, 3L)
   expect_match(gsub(" +", " ", paste(open$out, collapse = " ")),
-               "runs like this of [0-9.]+ (s|min|h|days) in all would decide with probability 0.95|no run of a month would decide")
+               "measuring for [0-9.]+ (s|min|h|days) in total decides with probability 0.95|no run of a month would decide")
 })
 
 test_that("the time that a longer run would need follows from the standard error, by hand", {

@@ -129,7 +129,7 @@ test_that("an answer of nothing detected has its limit, and the level it could h
   analysis <- analyze_campaign(simulated_campaign(pairs = 30, levels_percent = c(0, 0.001), slowdown_percent = 0, cost_ns = 0), channels = "time")
   answer <- report_answer(analysis)
   expect_match(paste(answer, collapse = " "),
-               "No level was detected on barrier; a slowdown of [0-9.]+ % would have been, with probability 0.95")
+               "No level was detected on barrier; a slowdown of [0-9.]+ % would have been detected with probability 0.95")
   # the limit of what was tested, not of the placebo
   of <- analysis$verdicts$detection_limit[analysis$verdicts$level_requested_percent > 0]
   expect_match(seen_sentence(analysis), sprintf("a slowdown of %s %% on barrier would have been found with power 0.95",

@@ -33,7 +33,7 @@ test_that("every row has its verdict as a closed word with its mark, and no reas
   rows <- grep("^  (allreduce|alltoall|barrier) ", lines, value = TRUE)
   expect_true(all(grepl("(\u25b2 detected|\u25b3 detected alone|\u25cb not detected|\u25c6 inconclusive)( |$)", rows)))
   expect_match(lines, "^! (POSITIVE CONTROL MISSED|BROKEN SET-UP)", all = FALSE)
-  expect_match(paste(lines, collapse = " "), "No level was detected on .*; a slowdown of .* would have been, with probability 0.95")
+  expect_match(paste(lines, collapse = " "), "No level was detected on .*; a slowdown of .* would have been detected with probability 0.95")
 })
 
 test_that("a reason stands once, with the rows it concerns", {
@@ -112,7 +112,7 @@ test_that("what an agent costs is said first, then what it takes, and what would
   expect_match(lines, "^It takes [0-9. to]+ % of one CPU from the ranks of a node", all = FALSE)
   campaign <- do.call(simulated_campaign, c(quiet, list(external = "collectd", slowdown_percent = 0, pairs = 60, seed = 1)))
   expect_match(paste(on_screen(answer_view(analyze_campaign(campaign, channels = "time")))[1:2], collapse = " "),
-               "^collectd was not found to slow barrier; a slowdown of [0-9.]+ % would have been, with probability 0.95")
+               "^collectd was not found to slow barrier; a slowdown of [0-9.]+ % would have been detected with probability 0.95")
 })
 
 test_that("a number keeps its % beside it where a sentence folds", {
