@@ -10,7 +10,7 @@ enum {
     METRICS_ROWS = 256,
     NICE = 19,
     FIRST_VISITS = 4000,
-    VISITS = 2000,
+    VISITS = 1500,
     ONCE_VISITS = 300000
 };
 

@@ -1,5 +1,6 @@
 /* Source proc: the scheduler's account of every thread, /proc/PID/task/TID/schedstat: CPU time, and how often
  * it was put on a CPU. Where there are many threads those that sleep are looked at in turn. */
+#include "common/sys/nl_whole.h"
 #include "noisegen/top/watch.h"
 
 enum {
@@ -9,12 +10,15 @@ enum {
     PORTION = 64
 };
 
+#define BRIEF_NS 200000 /* of CPU time since the last look */
+
 struct account {
     int32_t process;
     pid_t pid, tid;
     int fd; /* its schedstat; -1: it is opened each time */
     int64_t run_ns, n_slices;
     uint32_t ran_at; /* the look at which it had run */
+    int cpu;         /* where it was last; -1: not looked for yet */
 };
 
 struct state {
@@ -24,6 +28,8 @@ struct state {
     uint32_t look;
     int n_sleeping;
     uint8_t *is_seen; /* by process number: it has accounts */
+    int is_stale; /* somebody has ended, or has other threads than before: /proc is looked through again */
+    int64_t last_pid; /* the number that was given last, by /proc/loadavg; -1: not known */
 };
 
 /* Run time and slices so far; -1: it is gone. */
@@ -48,7 +54,8 @@ static void see(struct nt_watch *w, struct account *a, const struct nl_stat *sta
     struct nt_process *p = &w->processes[a->process];
     int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK), dead_ns = stat->dead_children_ticks * tick_ns,
             more_ns = dead_ns - p->dead_ns;
-    if (stat->n_threads != p->n_threads) s->is_seen[a->pid] = 0; /* its threads are looked for again */
+    if (stat->n_threads != p->n_threads)
+        s->is_seen[a->pid] = 0, s->is_stale = 1; /* its threads are looked for again */
     p->n_threads = stat->n_threads;
     p->dead_ns = dead_ns;
     int64_t seen_ns = more_ns < p->dead_seen_ns ? more_ns : p->dead_seen_ns;
@@ -63,12 +70,15 @@ static void see(struct nt_watch *w, struct account *a, const struct nl_stat *sta
 static void take(struct nt_watch *w, struct account *a, int64_t run_ns, int64_t n_slices) {
     struct nr_proc_task task;
     int64_t more_ns = run_ns - a->run_ns;
-    int cpu = nr_proc_read_task(a->pid, a->tid, &task) == 0 ? task.stat.cpu : -1;
+    /* a moment is not worth the look that costs as much: it was where it had been before */
+    int is_brief = more_ns < BRIEF_NS && a->cpu >= 0;
+    int cpu = is_brief ? a->cpu : nr_proc_read_task(a->pid, a->tid, &task) == 0 ? task.stat.cpu : -1;
+    a->cpu = cpu;
     if (cpu >= 0 && cpu < w->n_cpus && w->is_watched[cpu]) {
         nt_ran(w, a->process, cpu, w->end_ns - more_ns, w->end_ns);
         w->processes[a->process].n_bursts += n_slices - a->n_slices;
         w->processes[a->process].burst_ns += more_ns;
-        see(w, a, &task.stat, cpu);
+        if (!is_brief) see(w, a, &task.stat, cpu);
     }
     a->run_ns = run_ns;
     a->n_slices = n_slices;
@@ -79,6 +89,7 @@ struct meeting {
     struct nt_watch *w;
     pid_t pid;
     int is_first;
+    int n_met;
 };
 
 /* A thread that is new. What it had before the first look of all is not of this interval; of one that was
@@ -91,8 +102,12 @@ static int meet_thread(void *context, pid_t tid) {
     if (!known || known->is_in_burst) return 0; /* it is: here this says that it has an account */
     if (NL_GROW(s->accounts, s->n, s->room)) return -2;
     struct account *a = &s->accounts[s->n];
-    *a = (struct account){
-        .process = nt_process(m->w, m->pid), .pid = m->pid, .tid = tid, .fd = -1, .ran_at = s->look};
+    *a = (struct account){.process = nt_process(m->w, m->pid),
+                          .pid = m->pid,
+                          .tid = tid,
+                          .fd = -1,
+                          .cpu = -1,
+                          .ran_at = s->look};
     if (a->process < 0) return 0;
     if (s->n_fds < s->most_fds && (a->fd = nr_proc_open_schedstat(a->pid, tid)) >= 0) s->n_fds++;
     if (read_account(a, &run_ns, &n_slices)) { /* it has gone already */
@@ -111,6 +126,7 @@ static int meet_process(void *context, pid_t pid) {
     struct state *s = m->w->state;
     struct nl_stat stat;
     char path[64];
+    if (++m->n_met % PORTION == 0) nt_breathe(m->w);
     if ((uint32_t)pid >= m->w->n_numbers || s->is_seen[pid]) return 0;
     int32_t place = nt_process(m->w, pid);
     if (place < 0 || nl_stat_read(pid, &stat)) return 0;
@@ -145,6 +161,18 @@ static void drop(struct nt_watch *w, struct state *s, int i) {
     s->accounts[i] = s->accounts[--s->n];
 }
 
+/* Whether anything was born since the last time: looking through /proc takes milliseconds where there are
+ * thousands. */
+static int has_new_tasks(struct state *s) {
+    char text[128];
+    long last_pid = -1;
+    if (nl_read("/proc/loadavg", text, sizeof text) > 0) sscanf(text, "%*s %*s %*s %*s %ld", &last_pid);
+    int has = s->is_stale || last_pid < 0 || last_pid != s->last_pid;
+    s->last_pid = last_pid;
+    s->is_stale = 0;
+    return has;
+}
+
 static void look(struct nt_watch *w, int64_t until_ns) {
     struct state *s = w->state;
     struct meeting m = {.w = w, .is_first = s->look == 0};
@@ -161,13 +189,14 @@ static void look(struct nt_watch *w, int64_t until_ns) {
         if (i % PORTION == 0) nt_breathe(w);
     }
     s->n_sleeping = n_sleeping;
-    nl_each_number("/proc", meet_process, &m);
+    if (has_new_tasks(s)) nl_each_number("/proc", meet_process, &m);
     nt_breathe(w);
 }
 
 static int open_proc(struct nt_watch *w, char *why, size_t size) {
     struct state *s = w->state = calloc(1, sizeof *s);
     struct rlimit limit;
+    if (s) s->last_pid = -1;
     if (!s || !NL_NEW(s->is_seen, w->n_numbers)) return nl_say(why, size, "no memory");
     if (nr_proc_run_ns_of(getpid(), getpid()) < 0)
         return nl_say(why, size, "this kernel keeps no /proc/PID/schedstat, or /proc is not mounted");

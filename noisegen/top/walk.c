@@ -30,7 +30,11 @@ struct nt_walk {
     int64_t every_ns;
     int64_t *done_ns; /* by CPU, of the node under way */
     struct node *heap;
-    int n_heap;  /* nodes that have begun in this pass */
+    int n_heap;                               /* nodes in the heap */
+    int n_begun;                              /* nodes that have begun in this pass */
+    enum { BEGINS, VISITS, GOES_BACK } phase; /* of the step under way */
+    int64_t end_ns,
+        last_ns; /* of it: when its work would end without events; when the last node so far is done */
     int n_steps; /* of this pass; -1: it begins */
     int64_t now_ns;
     struct nl_rng random;
@@ -199,36 +203,45 @@ static int64_t node_done(struct nt_walk *w, struct node node) {
     return done_ns;
 }
 
-/* One step of all nodes; only those with an event in it are visited. Returns their number. Those visited wait
- * behind the heap until it is known when the step ends. */
-static int64_t step(struct nt_walk *w) {
-    int n_all = w->n_heap;
-    int64_t end_ns = w->now_ns + w->longest_work_ns, last_ns = end_ns;
-    while (w->n_heap > 0 && w->heap[0].next_ns < end_ns) {
+/* One step of all nodes, or a part of it, of about n_visits; only nodes with an event in it are visited.
+ * Those visited wait behind the heap until it is known when the step ends, and go back then. Returns the
+ * visits made. */
+static int64_t step(struct nt_walk *w, int64_t n_visits) {
+    int64_t n = 1;
+    if (w->phase == BEGINS) {
+        w->end_ns = w->last_ns = w->now_ns + w->longest_work_ns;
+        w->phase = VISITS;
+    }
+    for (; w->phase == VISITS && n < n_visits; n++) {
+        if (w->n_heap == 0 || w->heap[0].next_ns >= w->end_ns) {
+            w->phase = GOES_BACK;
+            break;
+        }
         struct node node = w->heap[0];
         int64_t done_ns = node_done(w, node);
-        if (done_ns > last_ns) last_ns = done_ns;
+        if (done_ns > w->last_ns) w->last_ns = done_ns;
         w->heap[0] = w->heap[--w->n_heap];
         if (w->n_heap > 0) sift_down(w);
         w->heap[w->n_heap] = node;
     }
-    int64_t n_visits = n_all - w->n_heap;
-    while (w->n_heap < n_all) {
+    for (; w->phase == GOES_BACK && w->n_heap < w->n_nodes && n < n_visits; n++) {
         struct node *node = &w->heap[w->n_heap];
-        while (end_of(w, node) <= last_ns) go_on(w, node);
+        while (end_of(w, node) <= w->last_ns) go_on(w, node);
         node->next_ns = start_of(w, node);
         sift_up(w, w->n_heap++);
     }
+    if (w->phase != GOES_BACK || w->n_heap < w->n_nodes) return n;
     if (w->n_steps >= FIRST_STEPS) {
-        double stall_ns = (double)(last_ns - w->now_ns - w->every_ns);
+        double stall_ns = (double)(w->last_ns - w->now_ns - w->every_ns);
         w->walked.stall_ns += stall_ns;
         w->walked.squares += stall_ns * stall_ns;
         w->walked.work_ns += (double)w->every_ns;
         w->walked.n_steps++;
     }
-    w->now_ns = last_ns;
+    w->now_ns = w->last_ns;
     w->n_steps++;
-    return n_visits + 1;
+    w->phase = BEGINS;
+    return n;
 }
 
 void nt_walk_go(struct nt_walk *w, int64_t n_visits) {
@@ -237,11 +250,12 @@ void nt_walk_go(struct nt_walk *w, int64_t n_visits) {
         return;
     }
     while (n_visits > 0) {
-        if (w->n_heap < w->n_nodes) {
+        if (w->n_begun < w->n_nodes) {
             begin_node(w);
+            w->n_begun++;
             n_visits--;
-        } else if (w->n_steps < PASS_STEPS) n_visits -= step(w);
-        else w->n_heap = w->n_steps = 0, w->now_ns = 0;
+        } else if (w->n_steps < PASS_STEPS || w->phase != BEGINS) n_visits -= step(w, n_visits + 1);
+        else w->n_heap = w->n_begun = w->n_steps = 0, w->now_ns = 0;
     }
 }
 
