@@ -192,6 +192,8 @@ static void tell_cpus(struct nt_watch *w, struct nt_sample *s) {
                              .steal_percent = w->steal_percent[cpu],
                              .interrupts_percent = w->irq_percent[cpu],
                              .unaccounted_percent = w->unaccounted_percent[cpu]};
+        /* the two are of different times, and accounts of the source proc come late */
+        if (c->lost_percent > 100) c->lost_percent = 100;
         if (program) {
             c->program_pid = program->pid;
             memcpy(c->program, program->name, sizeof c->program);

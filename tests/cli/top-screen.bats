@@ -129,9 +129,34 @@ fits() {
     shows "noiselab-top: this terminal \\(TERM=dumb\\) has no full screen: prints lines, as with --batch"
     shows '^noiselab top  '
     tmux -L top kill-server
+    wait_until 5 eval '! tmux -L top ls 2>/dev/null'
     begin 130 50 'TERM=no-such-terminal noiselab-top --rows 3 --interval 300ms --duration 600ms'
     wait_until 10 shows 'ended 0'
     shows "noiselab-top: this terminal \\(TERM=no-such-terminal\\) has no full screen"
+}
+
+# bats test_tags=quick
+@test "the pictures of the guide have the lines and columns of the screen as it is, and fit their terminals" {
+    guide=$BATS_TEST_DIRNAME/../../docs/guides/live.md
+    # picture SIZE: all pictures of that size, one after the other
+    picture() { awk -v size="$1" '/^<!-- screen: / { wanted = $3 == size; next } /^```/ { inside = !inside; if (!inside) wanted = 0; next } wanted && inside' "$guide"; }
+    # has_titles SIZE: the screen has the titles of the picture
+    has_titles() {
+        local title
+        for title in ' CPU +LOST%' ' +PID +USER'; do
+            [ "$(screen | grep -E "^$title" | head -n 1 | sed 's/ *$//')" = "$(picture "$1" | grep -E "^$title" | head -n 1)" ] || return 1
+        done
+    }
+    begin 80 24
+    wait_until 10 shows "nls-$$"
+    for size in 80x24 200x50; do
+        [ "$(picture $size | grep -c '^noiselab top  ')" -ge 1 ]
+        picture $size | awk -v most="${size%x*}" 'length($0) > most { print; exit 1 }'
+        picture $size | grep -q '^noiselab top itself: '
+        tmux -L top resize-window -x "${size%x*}" -y "${size#*x}"
+        wait_until 10 has_titles $size
+    done
+    picture 80x24 | grep -q '^CPU time of its last bursts'
 }
 
 @test "built without ncurses it prints lines, and one line says so" {
