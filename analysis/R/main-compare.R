@@ -4,15 +4,20 @@
 compare_options <- function() c(list(
   option("margin", "PERCENT", "is the clean time (of an agent: its slowdown) within this margin? Decides the exit status"),
   option("alpha", "P", "two-sided level of slower/faster, one-sided of the margin (default 0.01)"),
+  option("column", "NAME", "of files of values: the column of a CSV file or of OMB's tables, or ReFrame's variable"),
+  option("better", "WHICH", "of files of values: lower or higher is better (default: lower; higher where the unit ends in /s)"),
   option("table", "NAME", "the table --csv prints: estimates or rows (all that is known of each)")
 ), usual_options("all", "json", "csv", "power", "out", "help"))
 
 compare_help <- function() {
   help_text(
-    "Usage: noiselab compare [OPTIONS] A B",
+    c("Usage: noiselab compare [OPTIONS] A B", "       noiselab compare [OPTIONS] A.csv B.csv"),
     c("Compares two campaigns (directories of launches), B against A: before and after an upgrade, one node",
       "against another. The launch is the unit, so both need two launches or more. Two acceptance campaigns are",
-      "compared figure by figure and node by node; --margin then is of every figure."),
+      "compared figure by figure and node by node; --margin then is of every figure.", "",
+      "Two files of values that other programs measured, one a run: a column of numbers, CSV with a header, tables",
+      "of OMB (one after the other, a run each), hyperfine's --export-json, a run report or perflog of ReFrame. An",
+      "exact permutation test decides; what so few runs cannot decide has no verdict, and the runs needed."),
     compare_options(),
     c("Families (Holm's correction is over the rows of one):",
       sprintf("  %-14s %s", names(comparison_families), vapply(comparison_families, `[[`, "", "question")), "",
@@ -24,6 +29,10 @@ compare_help <- function() {
 
 run_compare <- function(dirs, values, form) {
   if (length(dirs) != 2) abort_usage("wanted two directories, A and B, got ", length(dirs), " (try --help)")
+  is_file <- file.exists(dirs) & !dir.exists(dirs)
+  if (all(is_file)) return(run_compare_values(dirs, values, form))
+  if (any(is_file)) abort_usage("'", dirs[is_file], "' is a file and '", dirs[!is_file], "' is not: give two campaigns, or two files of values")
+  for (name in c("column", "better")) if (!is.null(values[[name]])) abort_usage("--", name, " is of files of values, and directories are given")
   table_option(values, estimates_or_rows)
   o <- tested_options(values)
   if (all(dir.exists(dirs)) && length(unique(normalizePath(dirs))) == 1) {
@@ -39,6 +48,20 @@ run_compare <- function(dirs, values, form) {
                     list(estimates = comparison_estimates(comparison), rows = comparison$rows), notes, comparison_parts(comparison),
                     comparison_view(comparison, dirs), comparison$notes, if (!is.na(comparison$answer)) comparison$answer,
                     program = "noiselab-compare"), values)
+}
+
+# noiselab compare of two files of values.
+run_compare_values <- function(files, values, form) {
+  if (normalizePath(files[1]) == normalizePath(files[2])) abort_usage("A and B are the same file, '", files[1], "'")
+  if (!is.null(values$better) && !values$better %in% c("lower", "higher")) abort_usage("--better: '", values$better, "' is not lower or higher")
+  table_option(values, estimates_or_rows)
+  o <- tested_options(values)
+  sides <- lapply(files, read_values, values$column)
+  comparison <- compare_values(sides[[1]], sides[[2]], o$margin, o$alpha, o$power, values$better)
+  print_answer(answered(form, values$table, pick(comparison, c("kind", "alpha", "power", "margin_percent", "answer", "sides")),
+                        list(estimates = value_estimates(comparison), rows = comparison$rows), comparison$notes, values_parts(comparison),
+                        values_view(comparison, files), comparison$notes,
+                        if (!is.na(comparison$answer)) comparison$answer, program = "noiselab-compare"), values)
 }
 
 # noiselab analyze acceptance.
