@@ -180,7 +180,8 @@ project_source <- function(operands, values, request, program = NULL) {
 }
 
 make_projection <- function(noise, request) {
-  rows <- project_noise(noise, request$nodes, request$every_s, request$alpha, request$spread_s, request$wander, request$seed,
+  parted <- parted_noise(noise)
+  rows <- project_noise(parted, request$nodes, request$every_s, request$alpha, request$spread_s, request$wander, request$seed,
                         request$pattern, unseen_s = request$unseen_s)
   asked <- rows[rows$phase == "independent", ]
   margin <- request$margin
@@ -195,7 +196,7 @@ make_projection <- function(noise, request) {
     margin_answer = if (!is.null(margin)) project_margin(asked, margin),
     common_answer = if (!is.null(margin)) project_margin(rows[rows$phase == "common", ], margin),
     shortest_s = if (!is.null(margin) && is.null(request$pattern)) c(independent = shortest("independent"), common = shortest("common")),
-    below = if (is.null(request$pattern)) nodes_below(noise, headline$every_ns / 1e9, (margin %||% usual_margin) / 100, request$alpha,
+    below = if (is.null(request$pattern)) nodes_below(parted, headline$every_ns / 1e9, (margin %||% usual_margin) / 100, request$alpha,
                                                             request$wander, request$seed, request$unseen_s),
     reserve = if (!is.null(request$reserve)) reserve_rows(request$reserve, request$ranks_per_node, headline),
     unseen = unseen_bursts(noise, headline, request), notes = noise$notes

@@ -19,14 +19,15 @@ projection_sentences <- function(projection) {
   row <- projection$headline
   rows <- projection$rows[projection$rows$phase == "independent" & projection$rows$every_ns == row$every_ns, ]
   most <- rows[which.max(rows$nodes), ]
-  alone <- if (row$nodes == 1) "" else ", were its phases independent,"
-  further <- if (most$nodes > row$nodes) sprintf("at %s by %s%s", nodes_words(most$nodes), projected_words(most), bounded_words(most, noise))
   pattern <- projection$request$pattern
-  does <- if (is.null(pattern)) "synchronises every" else if (!is.null(pattern$sequence)) "does what was profiled, after every" else {
+  often <- if (is.null(pattern)) "synchronises every" else if (!is.null(pattern$sequence)) "does what was profiled, after every" else {
     paste0("does ", pattern$name, " after every")
   }
-  c(sprintf("%s%s slows a program on %s that %s %s by %s%s.", noise$name, alone, nodes_words(row$nodes), does,
-            format_time(row$every_ns / 1e9), projected_words(row),
+  further <- if (most$nodes > row$nodes) sprintf("at %s by %s%s", nodes_words(most$nodes), projected_words(most), bounded_words(most, noise))
+  slows <- sprintf("%s slows a program on %s that %s %s", noise$name, nodes_words(row$nodes), often, format_time(row$every_ns / 1e9))
+  # (a name of a file or a task keeps its letters)
+  if (row$nodes > 1) slows <- paste("If bursts hit nodes independently,", sub("^(A|What) ", "\\L\\1 ", slows, perl = TRUE))
+  c(sprintf("%s by %s%s.", slows, projected_words(row),
             if (is.null(further)) bounded_words(row, noise) else paste0("; ", further)),
     margin_size_words(projection), margin_projected_words(projection),
     vapply(seq_len(NROW(projection$reserve)), function(i) reserve_words(projection$reserve[i, ], projection$request), ""))
@@ -35,7 +36,7 @@ projection_sentences <- function(projection) {
 bounded_words <- function(row, noise) {
   if (is.na(row$limit_percent) || is.na(row$slowdown_percent) || at_least(row) || row$slowdown_percent < 0.95 * row$limit_percent) return("")
   most <- max(noise$costs_s)
-  sprintf(", and no more: a burst costs %s%s", if (length(unique(noise$costs_s)) > 1) "at most " else "", format_time(signif(most, 2)))
+  sprintf(", the maximum, because one burst costs %s%s", if (length(unique(noise$costs_s)) > 1) "at most " else "", format_time(signif(most, 2)))
 }
 
 margin_size_words <- function(projection) {
@@ -43,10 +44,12 @@ margin_size_words <- function(projection) {
   margin <- projection$request$margin %||% usual_margin
   below <- projection$below
   noise <- projection$noise
-  if (is.na(below)) return(sprintf("No number of nodes is shown to keep it below %s %%: the record leaves that open even for one.", format_level(margin)))
-  if (below < 1) return(sprintf("It is above %s %% on a single node already.", format_level(margin)))
+  # What passed on so many nodes is below it on fewer.
+  if (identical(projection$margin_answer, "pass")) below <- max(below, projection$headline$nodes, na.rm = TRUE)
+  if (is.na(below)) return(sprintf("The record leaves open whether the slowdown stays below %s %% even on one node.", format_level(margin)))
+  if (below < 1) return(sprintf("The slowdown is above %s %% on a single node already.", format_level(margin)))
   at_once <- is.finite(below) && projection$request$spread_s == 0 && slowdown_alone(min(0.999, noise$rate_hz * max(noise$costs_s))) < margin / 100
-  sprintf("Below %s %% it stays %s%s.", format_level(margin), if (is.finite(below)) paste("up to", nodes_words(two_digits_below(below))) else "on any number of nodes",
+  sprintf("The slowdown stays below %s %% %s%s.", format_level(margin), if (is.finite(below)) paste("up to", nodes_words(two_digits_below(below))) else "on any number of nodes",
           if (at_once) ", or on any number if all are hit at the same moment" else "")
 }
 
@@ -66,9 +69,9 @@ margin_projected_words <- function(projection) {
   if (is.null(margin)) return(NULL)
   answer <- projection$margin_answer
   shortest <- projection$shortest_s %||% c(independent = NA, common = NA)
-  words <- c(pass = "every slowdown asked about is below it", fail = "a slowdown is above it",
+  words <- c(pass = paste0(if (is.finite(projection$noise$watched_s)) "by the bursts recorded, ", "every slowdown asked about is below it"), fail = "a slowdown is above it",
              inconclusive = "an interval reaches over it, or is open")
-  every <- function(s) if (is.na(s)) "no interval up to a day is shown to stay below" else paste("from", format_time(two_digits_above(s)), "between bursts on it stays below")
+  every <- function(s) if (is.na(s)) "however far apart bursts are, up to a day, it is not shown to stay below" else paste("if bursts are at least", format_time(two_digits_above(s)), "apart, it stays below")
   sprintf("Margin of %s %%: %s, %s%s. A common phase %s.", format_level(margin), answer, words[[answer]],
           if (is.null(projection$shortest_s)) "" else paste0("; ", every(shortest[["independent"]])), if (projection$common_answer == "pass") "would do" else
             paste0("would not do by itself", if (!is.na(shortest[["common"]])) paste0(" (it would from ", format_time(two_digits_above(shortest[["common"]])), " on)")))
@@ -173,7 +176,7 @@ scale_of <- function(noise, every_s = scale_step_s, alpha = 0.02) {
 # NULL without a row. `dirs`: of the command that says more; at most one line.
 scale_sentence <- function(row, dirs) {
   if (is.null(row)) return(NULL)
-  said <- sprintf("On %s, synchronised every %s: %s slower; see noiselab project", nodes_words(row$nodes), format_time(row$every_ns / 1e9),
+  said <- sprintf("Projection for %s synchronising every %s: %s slower; see noiselab project", nodes_words(row$nodes), format_time(row$every_ns / 1e9),
                   projected_words(row))
   paste(c(said, vapply(dirs, quote_word, "")), collapse = " ")
 }

@@ -7,6 +7,7 @@ project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wan
                           phases = c("independent", "common"), unseen_s = usual_unseen_s) {
   cells <- expand.grid(nodes = nodes, every_s = every_s, phase = phases, stringsAsFactors = FALSE)
   effort <- min(1, 4 / nrow(cells))
+  noise <- parted_noise(noise)
   bind_rows(lapply(seq_len(nrow(cells)), function(i) {
     cell <- cells[i, ]
     got <- project_cell(noise, cell$nodes, cell$every_s, cell$phase, alpha, spread_s, wander, seed, pattern, unseen_s, effort)
@@ -43,6 +44,10 @@ project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wa
   if (is.na(answer$reason)) answer$reason <- ends$reason
   if (is.na(answer$reason) && is.na(answer$high)) answer$reason <- "at least: bursts as frequent and as costly as the record allows leave no time to work"
   if (!is.na(answer$reason)) answer$high <- NA_real_
+  # Many nodes do not cost less than one, of which bursts never seen may be most.
+  if (n > 1 && !is.na(answer$high) && phase == "independent" && is_one_rank(noise) && !tail_known(noise, 1)) {
+    answer$high <- max(answer$high, project_cell(noise, 1, work_s, phase, alpha, seed = seed, unseen_s = unseen_s)$high)
+  }
   answer
 }
 
@@ -68,8 +73,9 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
   parts <- if (phase == "independent") unlike_parts(noise, n, work_s, alpha, seed, effort) else 1
   low <- join(c(min(low, 1 / parts), scaled(1)), -1)
   high <- max(high, if (is.null(lacks)) join(c(parts, scaled(2)), 1))
-  # Of costs beyond those seen nothing is known: where what may have been missed decides, there is no end.
-  if (is.null(lacks) && !tail_known(noise, n) && high > min(low^-project_design$most_uneven, project_design$most_open)) lacks <- sprintf(
+  # Of costs beyond those seen nothing is known: where what may have been missed decides, there is no end. One node is bounded by it: bursts of
+  # `unseen_s`, as often as the record does not exclude, take no more than that of its time.
+  if (n > 1 && is.null(lacks) && !tail_known(noise, n) && high > min(low^-project_design$most_uneven, project_design$most_open)) lacks <- sprintf(
     "at least: bursts longer than those recorded, rarer than one in %s of a node, are not excluded", format_span(noise$watched_s / -log(alpha / 2), 3))
   list(low = low, high = if (is.null(lacks)) high else Inf, reason = lacks %||% NA_character_)
 }
@@ -79,8 +85,9 @@ unlike_parts <- function(noise, n, work_s, alpha, seed, effort) {
   train <- noise$records
   k <- project_design$parts
   if (is.null(train) || noise$n_bursts < 10 * k || min(train$length_s) < 10 * k * work_s) return(1)
+  parts <- noise$parts %||% train_parts(train)
   got <- lapply(seq_len(k), function(i) {
-    halves <- walk_train(train_part(train, i, k), n, work_s, effort * project_walk$end_events / 4, seed = seed + i)
+    halves <- walk_train(parts[[i]], n, work_s, effort * project_walk$end_events / 4, seed = seed + i)
     if (!is.null(halves)) walked(halves)
   })
   if (any(lengths(got) == 0)) return(1)
@@ -91,21 +98,31 @@ unlike_parts <- function(noise, n, work_s, alpha, seed, effort) {
   1 + stats::qt(1 - alpha / 2, k - 1) * sqrt(max(0, stats::var(value) - chance) / k) / mean(value)
 }
 
-# The i-th of k parts of each record.
-train_part <- function(train, i, k) {
+# The train of each of k parts of each record.
+train_parts <- function(train, k = project_design$parts) {
   record <- findInterval(seq_along(train$start_s) - 1, train$first)
-  begin <- (train$length_s * (i - 1) / k)[record]
-  own <- train$start_s >= begin & train$start_s < begin + (train$length_s / k)[record]
-  train[c("start_s", "cost_s", "cpu")] <- list((train$start_s - begin)[own], train$cost_s[own], train$cpu[own])
-  train$length_s <- train$length_s / k
-  train$span_s <- train$span_s / k
-  train$bursts_hz <- train$bursts_hz * mean(own) * k
-  train$first <- c(0L, as.integer(cumsum(tabulate(record[own], length(train$length_s)))))
-  train
+  part <- floor(train$start_s / (train$length_s / k)[record]) + 1
+  lapply(seq_len(k), function(i) {
+    own <- which(part == i)
+    one <- train
+    one[c("start_s", "cost_s", "cpu")] <- list(train$start_s[own] - (train$length_s * (i - 1) / k)[record[own]], train$cost_s[own], train$cpu[own])
+    one$length_s <- train$length_s / k
+    one$span_s <- train$span_s / k
+    one$bursts_hz <- train$bursts_hz * length(own) / length(part) * k
+    one$first <- c(0L, as.integer(cumsum(tabulate(record[own], length(train$length_s)))))
+    one
+  })
 }
 
-# Bursts that are all alike tell the largest of what many nodes meet; of one node those never seen may be most of it.
-tail_known <- function(noise, n) noise$tail$known && (n > 1 || !isTRUE(noise$tail$alike))
+# For many cells they are made once.
+parted_noise <- function(noise) {
+  if (!is.null(noise$records) && is.null(noise$parts)) noise$parts <- train_parts(noise$records)
+  noise
+}
+
+# Bursts that are all alike tell the largest of what many nodes meet; of one node those never seen may be most of it, as where the costliest differ
+# too much for the shape of their tail.
+tail_known <- function(noise, n) noise$tail$known && (n > 1 || !isTRUE(noise$tail$alike) && !noise$tail$heavy)
 
 # Why the record does not carry that size: a burst that comes once in n * work_s of a node must have been seen with probability 1 - alpha / 2.
 not_carried <- function(noise, n, work_s, alpha = 0.02) {
@@ -114,8 +131,8 @@ not_carried <- function(noise, n, work_s, alpha = 0.02) {
     return(sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_span(noise$watched_s / -log(alpha / 2), 3)))
   }
   tail <- noise$tail
-  # As costly as what a step meets were so few that the shape of the tail decides; of one node, all that it ever meets.
-  if (tail$heavy && (n == 1 || noise$watched_s / demanded < tail$n)) sprintf(
+  # As costly as what a step meets were so few that the shape of the tail decides.
+  if (tail$heavy && n > 1 && noise$watched_s / demanded < tail$n) sprintf(
     "at least: the costliest bursts differ too much (shape %.2f of the tail): %s would be needed, and there are %s", tail$shape,
     if (is.finite(tail$needed) && tail$needed < 1e6) counted(ceiling(signif(tail$needed, 2)), "burst") else "more than a million bursts", format_count(noise$n_bursts)
   )
@@ -255,6 +272,7 @@ project_at <- function(noise, nodes, every_s, alpha = 0.02, unseen_s = usual_uns
 
 # The largest number of nodes up to which the upper end stays below the margin (a share); 0: one node is above it, NA: that is open, Inf: any number.
 nodes_below <- function(noise, work_s, margin, alpha = 0.02, wander = FALSE, seed = 1, unseen_s = usual_unseen_s, most = 1e7) {
+  noise <- parted_noise(noise)
   cell <- function(n) project_cell(noise, n, work_s, "independent", alpha, wander = wander, seed = seed, unseen_s = unseen_s, effort = 0.125)
   below <- function(n) isTRUE(cell(n)$high < margin)
   one <- cell(1)
@@ -304,6 +322,7 @@ noise_rarer <- function(noise, times) {
   noise$rate_hz <- noise$rate_hz / times
   if (!is.na(noise$period_s)) noise$period_s <- noise$period_s * times
   if (is.finite(noise$watched_s)) noise$watched_s <- noise$watched_s * times
+  noise$parts <- NULL
   if (!is.null(noise$records)) noise$records <- train_rarer(noise$records, times, noise$told_s %||% NA_real_)
   noise
 }

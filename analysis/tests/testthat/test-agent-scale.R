@@ -161,7 +161,7 @@ test_that("one screen does not contradict itself, and JSON's main row is the hea
     expect_false(never && grepl("it runs on", text))
     used <- agent_report(read_campaign(dir, arms = "any"))$accounts$on_ranks_percent
     if (grepl("was detected; [0-9.]+ % of one CPU would have been detected", text) && isTRUE(max(used) > 0)) expect_match(text, "it runs on the ranks' CPUs for")
-    if (grepl("through its bursts", text)) expect_match(text, "On 1,000 nodes, synchronised every 1 ms: ")
+    if (grepl("through its bursts", text)) expect_match(text, "Projection for 1,000 nodes synchronising every 1 ms: ")
   }
 })
 

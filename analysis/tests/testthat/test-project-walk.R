@@ -106,7 +106,7 @@ test_that("an interval holds what parts of a record put in doubt, and bursts in 
   doubt <- function(noise) unlike_parts(noise, 16, 0.1, 0.02, 1, 0.3)
   expect_lt(doubt(even), 1.25)
   expect_gt(doubt(uneven), 1.5)
-  parts <- lapply(1:8, function(i) train_part(even$records, i, 8))
+  parts <- train_parts(even$records, 8)
   expect_equal(sum(vapply(parts, function(part) length(part$start_s), 0)), 3000)
   expect_equal(vapply(parts, function(part) part$first[2], 0L), lengths(lapply(parts, `[[`, "start_s")))
 })

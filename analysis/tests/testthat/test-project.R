@@ -168,8 +168,18 @@ test_that("the shape of a tail is that of its distribution, and says how many bu
   # Costs that queue are whole multiples: excesses of few values, at one of which theta may be 0.
   expect_true(is.finite(tail_shape(rep(1:4, c(5000, 300, 40, 6)) * 1e-3)$shape))
   one <- function(nodes) independent(node_noise("alike", rep(1e-3, 200), NA, rate_hz = 2, watched_s = 100), nodes, 1e-3)
-  expect_match(one(1)$reason, "^at least: bursts longer than those recorded, rarer than one in 21.7 s of a node, are not excluded")
+  # One node is bounded by what was not seen: 50 ms in 21.7 s are 0.23 % at most, beside the 0.2 % seen; and many nodes cost no less.
+  expect_identical(one(1)$reason, NA_character_)
+  expect_gt(one(1)$high, 0.0023)
+  expect_lt(one(1)$high, 0.2 / 99.8 * 1.2 + 0.0024)
   expect_gt(one(100)$high, one(100)$value)
+  rare <- node_noise("rare", rep(1e-6, 60), NA, rate_hz = 1, watched_s = 60)
+  expect_gte(independent(rare, 10, 1e-3)$high, independent(rare, 1, 1e-3)$high)
+  expect_gt(independent(rare, 1, 1e-3)$high, 0.05 * 4 / 60)
+  # So are costs that differ too much for a shape: 20 in 60 s, Pareto of index 1.
+  heavy <- independent(node_noise("heavy", 1e-3 / (1 - ppoints(40)), NA, rate_hz = 40 / 60, watched_s = 60), 1, 1e-2)
+  expect_identical(heavy$reason, NA_character_)
+  expect_gt(heavy$high, heavy$value + 0.05 / 60)
   # Alike, or too few: nothing is said of the tail.
   for (costs in list(rep(1e-3, 500), seq_len(10) / 1e3)) expect_identical(tail_shape(costs)[c("shape", "heavy")], list(shape = NA_real_, heavy = FALSE))
 })
@@ -250,7 +260,7 @@ test_that("of an agent the bursts of several launches count together, and the an
   }
   full <- jsonlite::fromJSON(paste(project_of(dir, "--nodes", "1000", "--every", "1ms", "--json")$out, collapse = "\n"))$projections
   expect_equal(scale_of_agent(report)$ci_high, full$ci_high[full$phase == "independent"])
-  expect_match(agent_view(report, dir)$sentences, "^On 1,000 nodes, synchronised every 1 ms: .* slower; see noiselab project", all = FALSE)
+  expect_match(agent_view(report, dir)$sentences, "^Projection for 1,000 nodes synchronising every 1 ms: .* slower; see noiselab project", all = FALSE)
 })
 
 test_that("bursts of two agents are nobody's, and neither are those of two commands of one name", {
@@ -273,7 +283,7 @@ test_that("bursts of two agents are nobody's, and neither are those of two comma
 
 test_that("the line about many nodes names the command as it works, and there is none where no burst is known", {
   row <- scale_of(node_noise("sampler", 33e-6, 1))
-  expect_match(scale_sentence(row, "a"), "^On 1,000 nodes, synchronised every 1 ms: 2.10 % .* slower; see noiselab project a$")
+  expect_match(scale_sentence(row, "a"), "^Projection for 1,000 nodes synchronising every 1 ms: 2.10 % .* slower; see noiselab project a$")
   # the command works as it is printed, however long the folder's name is
   long <- file.path("/with a blank", strrep("long", 30))
   expect_match(scale_sentence(row, long), paste("project", shQuote(long)), fixed = TRUE)
@@ -537,6 +547,23 @@ test_that("a margin on so many nodes says which slowdown is meant", {
   expect_identical(of("1%:nodes=1000,every=1ms")$status, 1L)
   expect_match(of("1%:nodes=1000,every=1ms", "--nodes", "10")$err, "leave out --nodes")
   expect_identical(of("1%:nodes=1000")$status, 2L)
+})
+
+test_that("beside a pass nothing says that one node is open, and a pass says what it goes by", {
+  file <- tempfile()
+  on.exit(unlink(file))
+  at <- with_seed(5, sort(stats::runif(60, 0, 59)))
+  writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t1000000\t%d\t-\tx", rep(1e9 * at, each = 4), 0:3)), file)
+  got <- project_of("--trace", file, "--margin", "99%:nodes=50,every=10ms")
+  said <- paste(got$out, collapse = " ")
+  expect_identical(got$status, 0L)
+  expect_match(said, "Margin of 99 %: pass, by the bursts recorded, every slowdown asked about is below it", fixed = TRUE)
+  expect_match(said, "The slowdown stays below 99 % (up to|on any number)")
+  expect_no_match(said, "leaves open")
+  # Even where the search itself finds none, what passed on 50 nodes is below it.
+  words <- margin_size_words(list(below = NA_real_, margin_answer = "pass", headline = list(nodes = 50), request = list(margin = 3, spread_s = 0),
+                                  noise = list(rate_hz = 1, costs_s = 1e-3)))
+  expect_match(words, "^The slowdown stays below 3 % up to 50 nodes")
 })
 
 test_that("a trace is projected as it was recorded, of one task or all", {
