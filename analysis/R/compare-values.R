@@ -111,16 +111,18 @@ compare_values <- function(a, b, margin_percent = NULL, alpha = 0.01, power = 0.
   one <- lapply(what, function(w) list(a = sides$a[sides$a$what == w, ], b = sides$b[sides$b$what == w, ]))
   if (all(vapply(one, function(m) nrow(m$a) == 1 && nrow(m$b) == 1, TRUE))) {
     n <- runs_needed(Inf, NA_real_, alpha / 2 / length(what), power)
-    abort_data("one run of A and one of B", if (length(what) > 1) " of each measurement", ": no verdict, as one run says nothing of how much runs scatter; at alpha ",
-               format(alpha), " at least ", n, " runs of each are needed")
+    abort_data("one run of A and one of B", if (length(what) > 1) " of each measurement", ": no verdict, as one run says nothing of how ",
+               "much runs scatter; at alpha ", format(alpha), " at least ", n, " runs of each are needed")
   }
   rows <- bind_rows(lapply(one, value_row, list(alpha = alpha, power = power, margin = margin_percent, better = better, n_rows = length(what))))
   rows <- decide_values(rows, alpha, margin_percent)
   margin <- rows$margin_verdict
-  structure(list(rows = rows, answer = if (is.null(margin_percent)) NA_character_ else if (any(margin == "fail")) "fail" else if (all(margin == "pass")) "pass" else "inconclusive",
-                 kind = a$kind, margin_percent = margin_percent, alpha = alpha, power = power, notes = c(a$notes, b$notes, sides$notes),
-                 sides = data.frame(side = c("A", "B"), file = c(a$file, b$file), kind = c(a$kind, b$kind), values = c(nrow(a$rows), nrow(b$rows)))),
-            class = "nl_values")
+  answer <- if (is.null(margin_percent)) NA_character_ else if (any(margin == "fail")) "fail" else if (all(margin == "pass")) "pass" else "inconclusive"
+  structure(list(
+    rows = rows, answer = answer, kind = a$kind, margin_percent = margin_percent, alpha = alpha, power = power,
+    notes = c(a$notes, b$notes, sides$notes),
+    sides = data.frame(side = c("A", "B"), file = c(a$file, b$file), kind = c(a$kind, b$kind), values = c(nrow(a$rows), nrow(b$rows)))
+  ), class = "nl_values")
 }
 
 # The rows of both sides, of the same kind, names and units, or refused.
@@ -149,7 +151,8 @@ same_measurements <- function(a, b) {
     first <- match(side$rows$what, a$rows$what)
     odd <- which(!is.na(first) & side$rows$unit != a$rows$unit[first])[1]
     if (!is.na(odd)) {
-      abort_usage(at(side, side$rows$line[odd]), ": unit '", side$rows$unit[odd], "', where ", at(a, a$rows$line[first[odd]]), " has '", a$rows$unit[first[odd]], "'")
+      abort_usage(at(side, side$rows$line[odd]), ": unit '", side$rows$unit[odd], "', where ", at(a, a$rows$line[first[odd]]), " has '",
+                  a$rows$unit[first[odd]], "'")
     }
   }
   list(a = a$rows, b = b$rows, notes = notes)
@@ -310,8 +313,10 @@ values_view <- function(comparison, operands) {
   differs <- which(rows$p_means <= comparison$alpha & rows$verdict == no_difference)
   new_view(values_sentences(comparison), values_table(comparison),
            "A, B: medians; change: of B against A; p: both sides; limit: the change that would have been found",
-           c(if (length(differs) > 0) sprintf("means differ (p = %s), and most runs do not: a few runs are far off%s; look at them one by one", format_p(rows$p_means[differs[1]]),
-                                              if (nrow(rows) > 1) paste0(" (", few_words(rows$what[differs], 3), ")") else ""), comparison$notes),
+           c(if (length(differs) > 0) {
+             sprintf("means differ (p = %s), and most runs do not: a few runs are far off%s; look at them one by one",
+                     format_p(rows$p_means[differs[1]]), if (nrow(rows) > 1) paste0(" (", few_words(rows$what[differs], 3), ")") else "")
+           }, comparison$notes),
            0, all_command(operands, program = "compare"))
 }
 

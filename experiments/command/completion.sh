@@ -48,6 +48,7 @@ _noiselab_operands() {
     case "\$1" in
     noiselab) REPLY='$commands help' ;;
     noiselab-run) REPLY='$experiments' ;;
+    noiselab-doctor) REPLY=settings ;;
     'noiselab help') REPLY='$explained' ;;
     noiselab-analyze) REPLY='/ $analyses' ;;
     noiselab-plot) REPLY='/ $plots' ;;

@@ -1,5 +1,6 @@
 /* noiselab-doctor: what this machine permits, what that means for each experiment, and what would change it. */
 #include "experiments/command/doctor.h"
+#include "experiments/command/settings.h"
 
 #include <jansson.h>
 
@@ -113,6 +114,44 @@ static int print_json(const struct nc_finding *findings, const enum nc_state *st
     return failed ? -1 : 0;
 }
 
+/* ---- doctor settings ---- */
+
+static int print_settings(int is_json) {
+    struct nc_setting_found found;
+    json_t *all = json_array();
+    for (const struct nc_setting *s = nc_settings; s->name; s++) {
+        nc_setting_look("", s, &found);
+        if (is_json) {
+            json_array_append_new(all, json_pack("{s:s, s:o, s:o, s:s, s:b, s:o, s:s}", "setting", s->name, "here",
+                                                 unless_empty(found.here), "source", unless_empty(found.source), "does", s->does,
+                                                 "is_permitted", found.is_permitted, "why_not",
+                                                 unless_empty(found.why_not ? found.why_not : ""), "permanent", found.permanent));
+            continue;
+        }
+        printf("%-30s  ", s->name);
+        print_broken(found.is_here ? found.here : "-", 32);
+        printf("%4s", "");
+        print_broken(s->does, 4);
+        printf("%2s> ", "");
+        char line[2 * NC_SETTING_BYTES];
+        snprintf(line, sizeof line, "%s%s; permanent: %s", found.why_not ? "not changed here: " : "may be changed here",
+                 found.why_not ? found.why_not : "", found.permanent);
+        print_broken(line, 4);
+    }
+    if (!is_json) {
+        json_decref(all);
+        return 0;
+    }
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:o}", "schema", 1, "program", "noiselab-doctor", "version", NOISELAB_VERSION,
+                             "host", host, "settings", all);
+    int failed = !json || json_dumpf(json, stdout, JSON_INDENT(2)) || putchar('\n') == EOF || fflush(stdout);
+    if (failed) nl_error("--json: cannot be written");
+    json_decref(json);
+    return failed ? -1 : 0;
+}
+
 int main(int argc, char **argv) {
     static struct nc_finding findings[MAX_PROBES];
     static char bin[PATH_MAX];
@@ -125,12 +164,31 @@ int main(int argc, char **argv) {
                  .rows = rows,
                  .n_rows = sizeof rows / sizeof rows[0],
                  .target = &asked,
+                 .args = "[settings]",
                  .doc = "Says what this machine permits, what that means for each experiment, and what would change it. It looks, "
-                        "starts two ranks for a moment, and changes nothing."
-                        "\vExit status: 0 the main experiments (sensitivity, agent, acceptance) can run, 2 one cannot, or usage error."}};
+                        "starts two ranks for a moment, and changes nothing. With the word settings: the settings of the operating "
+                        "system that matter for noise, what each is here and does, whether it may be changed here, and how that is "
+                        "made permanent; it only reads."
+                        "\vExit status: 0 the main experiments (sensitivity, agent, acceptance) can run (settings: they were "
+                        "printed), 2 one cannot, or usage error."}};
     nl_set_program("noiselab-doctor");
-    if (nl_options_parse(&asked.line, argc, argv, NULL)) return NL_EXIT_USAGE;
+    /* The word may stand before or after the options. */
+    int is_settings = argc > 1 && strcmp(argv[1], "settings") == 0, first_word = argc;
+    if (is_settings) {
+        argv++;
+        argc--;
+    }
+    if (nl_options_parse(&asked.line, argc, argv, &first_word)) return NL_EXIT_USAGE;
     if (asked.line.is_done) return NL_EXIT_OK;
+    if (!is_settings && first_word < argc && strcmp(argv[first_word], "settings") == 0) {
+        is_settings = 1;
+        first_word++;
+    }
+    if (first_word < argc) {
+        nl_error("'%s': the only word it knows is settings, once", argv[first_word]);
+        return NL_EXIT_USAGE;
+    }
+    if (is_settings) return print_settings(asked.is_json) ? NL_EXIT_USAGE : NL_EXIT_OK;
     if (!nl_own_folder(bin)[0]) {
         nl_error("cannot find the folder of the programs (/proc is not mounted)");
         return NL_EXIT_USAGE;

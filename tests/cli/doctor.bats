@@ -83,3 +83,40 @@ experiment() { jq -r --arg name "$1" '.experiments[] | select(.experiment == $na
     [[ "$(of quota here)" == "0.5 CPUs (50 ms of every 100 ms, /sys/fs/cgroup/"*"noiselab-test.$$)" ]]
     [[ "$(of quota means)" == *'no noise of other tasks'* ]]
 }
+
+# setting NAME KEY: what doctor settings --json said of it
+setting() { jq -r --arg name "$1" --arg key "$2" '.settings[] | select(.setting == $name) | .[$key]' "$BATS_TEST_TMPDIR/json"; }
+
+# bats test_tags=quick
+@test "settings: each row of the table with its value here, and nothing is written" {
+    strace_or_not=()
+    if command -v strace >/dev/null; then strace_or_not=(strace -f -e trace=openat -o "$BATS_TEST_TMPDIR/calls"); fi
+    "${strace_or_not[@]}" "$BIN/noiselab-doctor" settings --json >"$BATS_TEST_TMPDIR/json"
+    if [ -s "$BATS_TEST_TMPDIR/calls" ]; then
+        ! grep -E 'O_WRONLY|O_RDWR|O_CREAT' "$BATS_TEST_TMPDIR/calls"
+    fi
+    jq -e '.schema == 1 and .program == "noiselab-doctor" and all(.settings[]; (.does | length) > 20 and (.permanent | length) > 5 and
+        .is_permitted == (.why_not == null) and (.here != null or .why_not != null))' "$BATS_TEST_TMPDIR/json"
+    [ "$(jq -r '.settings[].setting' "$BATS_TEST_TMPDIR/json")" = "$(sed -n 's/^\(SYSCTL\|FILE\|BOOT\|TASK\)("\([^"]*\)".*/\2/p' \
+        "$BATS_TEST_DIRNAME/../../experiments/command/settings.table")" ]
+    [ "$(jq '.settings | length' "$BATS_TEST_TMPDIR/json")" -ge 25 ]
+    [ "$(setting vm.swappiness here)" = "$(cat /proc/sys/vm/swappiness)" ]
+    [ "$(setting skew_tick why_not)" = 'only a boot changes it' ]
+    "$BIN/noiselab" doctor --json settings | jq -e '.settings | length >= 25'
+    "$BIN/noiselab" doctor settings >"$BATS_TEST_TMPDIR/table"
+    grep -qE "^vm.swappiness +$(cat /proc/sys/vm/swappiness)\$" "$BATS_TEST_TMPDIR/table"
+    [ "$(awk '{ if (length > most) most = length } END { print most }' "$BATS_TEST_TMPDIR/table")" -le 100 ]
+    ends 2 "$BIN/noiselab-doctor" setings 2>"$ERR"
+    ends 2 "$BIN/noiselab-doctor" settings settings 2>"$ERR"
+}
+
+@test "settings: a user without rights is told that only root may" {
+    [ "$(id -u)" = 0 ] || skip 'only root can become another user'
+    folder=$(mktemp -d /tmp/noiselab-doctor-test.XXXXXX)
+    cp "$BIN/noiselab-doctor" "$folder"
+    chmod 755 "$folder"
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$folder/noiselab-doctor" settings --json >"$BATS_TEST_TMPDIR/json"
+    rm -r "$folder"
+    [ "$(setting vm.swappiness is_permitted), $(setting vm.swappiness why_not)" = 'false, only root may' ]
+    [ "$(setting vm.swappiness here)" = "$(cat /proc/sys/vm/swappiness)" ]
+}
