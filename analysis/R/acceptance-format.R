@@ -104,7 +104,8 @@ acceptance_view <- function(result, operands) {
   # who makes the noise is the answer where nobody asked how much is too much
   causes <- if (length(result$asked) == 0 && length(bad$check) == 0) causes_table(result, most = 7)
   if (!is.null(causes)) noise <- grep("^On [^ ]+, ", noise, value = TRUE, invert = TRUE)
-  new_view(c(result$answer, noise, self, result$hint), causes %||% table,
+  # where something failed already, what failed needs the room
+  new_view(c(result$answer, noise, self, if (nrow(bad) == 0) result$hint), causes %||% table,
            if (is.null(causes)) "value: of the worst node or link, with its interval" else causes_legend(result), c(failed, sprintf("%s: %s", open$check, open$reason)),
            length(unique(result$notes)),
            all_command(operands, "acceptance"), report_beside(operands))

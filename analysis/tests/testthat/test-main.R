@@ -22,7 +22,9 @@ test_that("help lists every channel, analysis, table and plot", {
   for (name in unlist(lapply(analyze_words(), `[[`, "tables"))) expect_match(help, name)
   help <- paste(status_of("noiselab-report", "--help")$out, collapse = "\n")
   # a report is of one campaign
-  for (name in plot_table()$name) expect_equal(grepl(name, help, fixed = TRUE), !name %in% c("acceptance-trend", "scale"), label = name)
+  for (name in plot_table()$name) {
+    expect_equal(grepl(paste0("\n  ", name, " "), help, fixed = TRUE), !name %in% c("acceptance-trend", "scale"), label = name)
+  }
 })
 
 test_that("summary prints text, JSON and CSV, and --out writes a file", {
