@@ -297,17 +297,24 @@ nodes_below <- function(noise, work_s, margin, alpha = 0.02, wander = FALSE, see
 # often. NA: none up to a day. The shortest step loses the largest share.
 shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, unseen_s = usual_unseen_s) {
   mean_s <- 1 / noise$rate_hz
-  below <- function(gap_s) {
+  high <- function(gap_s) {
     rarer <- noise_rarer(noise, gap_s / mean_s)
-    if (noise_load(rarer) >= 0.99) return(FALSE)
-    isTRUE(project_cell(rarer, max(nodes), min(every_s), phase, alpha, spread_s, wander, seed, unseen_s = unseen_s, effort = 0.125)$high < margin)
+    if (noise_load(rarer) >= 0.99) return(NA_real_)
+    project_cell(rarer, max(nodes), min(every_s), phase, alpha, spread_s, wander, seed, unseen_s = unseen_s, effort = 0.1)$high
   }
   ends <- c(mean(noise$costs_s), day_s)
-  if (!below(ends[2])) return(NA_real_)
-  for (i in 1:14) {
-    middle <- sqrt(prod(ends))
-    ends[if (below(middle)) 2 else 1] <- middle
+  if (!isTRUE(high(ends[2]) < margin)) return(NA_real_)
+  # Half as often costs half: each end says about where the margin lies, and the next try is a little beyond it.
+  tried <- sqrt(prod(ends))
+  got <- high(mean_s)
+  if (!is.na(got)) tried <- mean_s * got / margin
+  for (i in 1:16) {
+    middle <- if (tried > 1.005 * ends[1] && tried < ends[2] / 1.005) tried else sqrt(prod(ends))
+    got <- high(middle)
+    is_below <- isTRUE(got < margin)
+    ends[if (is_below) 2 else 1] <- middle
     if (ends[2] < 1.02 * ends[1]) break
+    tried <- if (is.na(got) || i > 6) sqrt(prod(ends)) else middle * got / margin * if (is_below) 0.985 else 1.015
   }
   ends[2]
 }
