@@ -64,8 +64,9 @@ END
     noiselab-analyze profile --json out >json
     jq .largest_waiting json
     jq -e '.largest_waiting.words | startswith("sendrecv")' json
-    # rank 0 waits 300 us of every call, so that a rank waits 150 us in the mean; rank 1 works 30 % longer
-    judge near "$(us .largest_waiting.each_ns)" 150 0.15
+    # rank 0 waits 300 us of every call, so that a rank waits 150 us in the mean; what calls take beyond the shortest one without anybody being late (some 20 us
+    # on a quiet machine) counts as waiting, too; rank 1 works 30 % longer
+    judge near "$(us .largest_waiting.each_ns)" 165 0.25
     judge [ "$(jq .largest_waiting.rank json)" -eq 1 ]
     judge near "$(jq .largest_waiting.longer json)" 0.3 0.1
     judge awk -v noise="$(jq .largest_waiting.by_noise json)" 'BEGIN { exit !(noise < 0.2) }'
