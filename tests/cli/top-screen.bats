@@ -93,10 +93,10 @@ fits() {
     # one task: the row of our own program
     for _ in $(seq 1 40); do
         key e
-        wait_until 5 shows '^[^ ]+ \([0-9]+\)  user '
+        wait_until 20 shows '^[^ ]+ \([0-9]+\)  user '
         ! shows "^nls-$$ \\($busy\\)" || break
         key e
-        wait_until 5 shows '^by share'
+        wait_until 20 shows '^by share'
         key Down
     done
     shows "^nls-$$ \\($busy\\)"
