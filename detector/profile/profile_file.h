@@ -111,4 +111,4 @@ struct nf_file {
 };
 
 _Static_assert(sizeof(struct nf_file) <= 2 << 20, "a rank's profile is to take 2 MiB at most");
-_Static_assert(offsetof(struct nf_file, n_ranks) == 20, "experiments/lib-program.sh reads it there");
+_Static_assert(offsetof(struct nf_file, n_ranks) == 20, "noiselab run --app reads it there");

@@ -195,30 +195,6 @@ END
     awk -F , 'NR > 1 && $5 != "multiple" { exit 1 }' out/*/ranks.csv
 }
 
-# compiled_halo: ./halo WORK_US STEPS, of which rank 1 works 30 % longer; ranks meet in MPI_Sendrecv first, then in MPI_Allreduce
-compiled_halo() {
-    mpicc -O2 -o halo -x c - <<'END'
-#include <mpi.h>
-#include <stdlib.h>
-int main(int argc, char **argv) {
-    int rank, n;
-    double out[512] = {0}, in[512], one = 1, sum;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &n);
-    double work = atof(argv[1]) * 1e-6 * (rank == 1 ? 1.3 : 1);
-    for (int i = 0; i < atoi(argv[2]); i++) {
-        double end = MPI_Wtime() + work;
-        while (MPI_Wtime() < end) continue;
-        MPI_Sendrecv(out, 512, MPI_DOUBLE, (rank + 1) % n, 0, in, 512, MPI_DOUBLE, (rank + n - 1) % n, 0, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
-        MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    }
-    return MPI_Finalize();
-}
-END
-}
-
 @test "the answer is printed when the program ends, unless it is not wanted; the program's own output is apart" {
     profile 0 "$PROBE" 200 1000
     [[ "$stderr" == *'The program ran for '* && "$stderr" == *'sampled synchronising calls'* ]]
@@ -228,13 +204,12 @@ END
 }
 
 @test "what a rank loses inside other calls is no noise of its own work, which is never negative, beside many busy processes" {
-    compiled_halo
     busy=()
     for _ in 1 2 3; do
         timeout 20 "$BUILD/bench/bench_busy" 900ms 1s 3>&- >/dev/null &
         busy+=($!)
     done
-    profile 0 ./halo 1000 100
+    profile 0 "$BUILD/tests-mpi/halo_probe" 1000 100
     kill "${busy[@]}" 2>/dev/null || true
     noiselab-analyze profile --json out >json
     jq -e '[.ranks[].own_ns] | min > 0' json

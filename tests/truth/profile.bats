@@ -41,26 +41,8 @@ us() { jq "$1 / 1000" json; }
 }
 
 @test "the largest waiting is named whatever call it is in, and so is the rank that all wait for" {
-    mpicc -O2 -o halo -x c - <<'END'
-#include <mpi.h>
-int main(int argc, char **argv) {
-    int rank, n;
-    double out[512] = {0}, in[512], one = 1, sum;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &n);
-    for (int i = 0; i < 1000; i++) {
-        double end = MPI_Wtime() + (rank == 1 ? 1300e-6 : 1000e-6);
-        while (MPI_Wtime() < end) continue;
-        MPI_Sendrecv(out, 512, MPI_DOUBLE, (rank + 1) % n, 0, in, 512, MPI_DOUBLE, (rank + n - 1) % n, 0, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
-        MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    }
-    return MPI_Finalize();
-}
-END
     rm -rf out
-    noiselab-profile --no-answer --out out -- "$MPIRUN_COMMAND" -n 2 --bind-to core ./halo
+    noiselab-profile --no-answer --out out -- "$MPIRUN_COMMAND" -n 2 --bind-to core "$BUILD/tests-mpi/halo_probe" 1000 1000
     noiselab-analyze profile --json out >json
     jq .largest_waiting json
     jq -e '.largest_waiting.words | startswith("sendrecv")' json
