@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs the tests of a level, or of a folder: run.sh check | mpi | test | long | unit | runner | cli | r | truth | cluster | NAME... (a suite: cli/gen). What measures
 # runs alone, the rest beside each other, by `prove`; what failed runs once more, alone. The last line is "N passed, N failed".
-# NOISELAB_INSTALLED=PREFIX: on an installed tree. NOISELAB_JOBS: suites at once.
+# NOISELAB_INSTALLED=PREFIX: on an installed tree. NOISELAB_JOBS: suites at once. NOISELAB_BUDGETS=judge: a suite far above its budget fails the run; else it
+# is named, because how long a suite takes is also the machine's doing.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 installed=${NOISELAB_INSTALLED-}
@@ -170,11 +171,12 @@ slowest_tests
 over=$(over_budget)
 elapsed=$(($(date +%s) - began)) own=$(awk -F '\t' '{ s += $3 } END { print int(s) }' "$times")
 disturbed=$(others_percent "$busy_before" "$own" "$elapsed")
-if [ -n "$over" ] && { [ "$disturbed" -ge 75 ] || [ "$(nproc)" -lt 2 ] || [ "$NOISELAB_TESTS" = long ]; }; then
-    printf '# budgets are not judged here (%s CPUs, others had %s %% of one): %s\n' "$(nproc)" "$disturbed" "$(echo "$over" | paste -sd ';' -)"
-elif [ -n "$over" ]; then
+if [ -n "$over" ] && [ "${NOISELAB_BUDGETS-}" = judge ]; then
     echo '# budgets' >>"$log"
     echo "$over" | sed 's/^/not ok - /' | tee -a "$log"
+elif [ -n "$over" ]; then
+    echo '# above their budgets (tests/suites), which this run does not judge:'
+    echo "$over" | sed 's/^/# /'
 fi
 failed=$(grep -cE '^not ok' "$log")
 # by name once more, for who sees only the last lines
