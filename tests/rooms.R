@@ -1,13 +1,18 @@
-# Rscript rooms.R GUIDE FOLDER: whom the R files of FOLDER call, held against the table of GUIDE with rows "| `room` | `files` | ... |": names of its
-# own room, or of one above it; and functions that exist. Prints what is not so. A name that a function has as a variable of its own is none of ours.
+# Rscript rooms.R GUIDE FOLDER: whom the R files of FOLDER call, held against the table of GUIDE with rows "| `room` | `rooms below` | ... |": names of its
+# own room, of one above it, or of one below that its row names; and functions that exist. The first word of a file's name is its room; none has more
+# than 12 files. Prints what is not so. A name that a function has as a variable of its own is none of ours.
 args <- commandArgs(TRUE)
-rows <- sub(".*### Rooms of the analysis\n", "", paste(readLines(args[1]), collapse = "\n"))
-rows <- regmatches(rows, gregexpr("(?m)^\\| `[a-z]+` \\| `[^|]*` \\|", sub("\n##.*", "", rows), perl = TRUE))[[1]]
-rooms <- lapply(strsplit(gsub("`", "", rows), " *\\| *"), function(cell) list(name = cell[2], files = utils::glob2rx(strsplit(cell[3], " ")[[1]])))
+most_files <- 12
+guide <- sub(".*### Rooms of the analysis\n", "", paste(readLines(args[1]), collapse = "\n"))
+rows <- regmatches(guide, gregexpr("(?m)^\\| `[a-z]+` \\|[^|]*\\|", sub("\n##.*", "", guide), perl = TRUE))[[1]]
+rooms <- lapply(strsplit(gsub("`", "", rows), " *\\| *"), function(cell) {
+  list(name = cell[2], below = strsplit(c(cell, "")[3], " ")[[1]])
+})
+room_names <- vapply(rooms, `[[`, "", "name")
 place_of <- function(file) {
-  at <- which(vapply(rooms, function(room) any(vapply(room$files, grepl, TRUE, file)), TRUE))
-  if (length(at) != 1) cat(sprintf("%s.R: in %d rooms of the table\n", file, length(at)))
-  at[1]
+  at <- match(sub("-.*", "", file), room_names)
+  if (is.na(at)) cat(sprintf("%s.R: the first word of its name is no room of the table\n", file))
+  at
 }
 
 names_in <- function(code) {
@@ -38,12 +43,21 @@ for (path in list.files(args[2], "[.]R$", full.names = TRUE)) {
   }
 }
 there <- c(names(place), ls(baseenv(), all.names = TRUE))
+with <- list()
 for (name in names(calls)) {
   one <- calls[[name]]
   used <- names_in(one$code)
   for (called in intersect(used$names, names(place))) if (isTRUE(place[[called]] > one$place)) {
-    cat(sprintf("%s.R: %s() uses %s of %s, a room below\n", one$file, name, called, rooms[[place[[called]]]]$name))
+    below <- room_names[place[[called]]]
+    with[[room_names[one$place]]] <- c(with[[room_names[one$place]]], below)
+    if (below %in% rooms[[one$place]]$below) next
+    cat(sprintf("%s.R: %s() uses %s of %s, a room below\n", one$file, name, called, below))
   }
   cat(sprintf("%s.R: %s() calls %s(), which is not there\n", one$file, name, used$unknown), sep = "")
 }
+for (room in rooms) {
+  cat(sprintf("room %s: its row names %s, which it does not use\n", room$name, setdiff(room$below, with[[room$name]])), sep = "")
+}
+n_files <- table(sub("[-.].*", "", list.files(args[2], "[.]R$")))
+cat(sprintf("room %s has %d files, more than %d\n", names(n_files), n_files, most_files)[n_files > most_files], sep = "")
 if (length(rooms) < 5) cat("the table of rooms is not found\n")

@@ -45,8 +45,6 @@ advice_of <- function(campaign, operands, alpha, margin) {
 # The sentences that come first wherever the advice is read.
 advice_sentences <- function(advice, margin) c(advise_sentence(advice, margin), advice$sentence)
 
-compares_algorithms <- function(campaign) any(vapply(campaign$launches, function(info) length(info$algorithms) > 1, NA))
-
 program_head <- function(advice) list(gain = advice$gain %||% list(), verified = advice$verified %||% list())
 
 alarm_lines <- function(notes) unlist(lapply(sprintf("! %s", notes), wrap_line))

@@ -1,7 +1,5 @@
 # What an agent used by its own account, what the ranks lost, and whether the two agree.
 
-is_agent_row <- function(rows) rows[["arm"]] == "on" & !has_level(rows[["level_requested_percent"]])
-
 # Per launch, node and agent: its own account (`agent.HOST.csv`), the CPU time that the node's ranks lost beyond the off halves, and whether its CPU
 # time on their CPUs explains that: the whole interval of the difference within `agree_margin()`, less what other tasks on record took. Over three
 # launches or more a row per node and agent for launches like these (`launch` NA).
@@ -11,51 +9,6 @@ agent_accounts <- function(campaign, alpha = 0.01, over = alpha) {
   if (nrow(rows) == 0) return(rows)
   across <- lapply(split(shifts, vapply(shifts, function(s) paste(s$host, s$kind), "")), across_account, rows = rows, alpha = over)
   bind_rows(c(list(rows), Filter(Negate(is.null), across)))
-}
-
-# One entry per launch x host x treatment (agents and generators): `rows` of agent.HOST.csv, numbers of its `on` halves,
-# and per pair, in us per second, `preempted` and `agent` (on minus off), in run order.
-agent_shifts <- function(campaign, agents_only = TRUE) {
-  all <- campaign$agents
-  if (NROW(all) == 0) return(list())
-  parts <- split(seq_len(nrow(all)), in_order(paste(all[["launch"]], all[["host"]], sep = "\r")))
-  unlist(lapply(unname(parts), function(at) {
-    rows <- all[at, ]
-    pairs <- pair_rows(rows)
-    rate <- function(column, at) 1e6 * (rows[[column]] %||% rep(NA_real_, nrow(rows)))[at] / rows[["wall_ns"]][at]
-    on <- which(rows[["arm"]] == "on" & (!agents_only | is_agent_row(rows)))
-    # Between quick halves the agent is frozen: what it does by itself the stretches show that nothing disturbs, and frozen it has nothing.
-    parts <- planned_parts(campaign, as.character(rows[["launch"]][1]))
-    if (!is.null(parts)) on <- on[rows[["planned_ns"]][on] %in% parts$undisturbed | !is_agent_row(rows[on, ])]
-    lapply(unname(split(on, in_order(paste(rows[["kind"]][on], rows[["level_requested_percent"]][on])))), function(on) {
-      mine <- which(pairs$on %in% on)
-      alone <- !is.null(parts) && is_agent_row(rows[on[1], ])
-      shift <- function(column) rate(column, pairs$on[mine]) - rate(column, pairs$off[mine])
-      list(launch = rows[["launch"]][1], host = rows[["host"]][1], kind = as.character(rows[["kind"]][on[1]]),
-           level = rows[["level_requested_percent"]][on[1]], is_quick = alone, rows = rows, on = on, off = which(rows[["arm"]] == "off"),
-           preempted = shift("preempted_ns"), agent = shift("agent_on_ranks_ns"), others = shift("others_on_ranks_ns"),
-           waited = lapply(taken_parts, function(column) {
-             if (alone) ratio_shift(rows, on, NULL, column) else ratio_shift(rows, pairs$on[mine], pairs$off[mine], column)
-           }))
-    })
-  }), recursive = FALSE)
-}
-
-# On less off (NULL: the halves have no partners), us per second, each a ratio of sums, so that long halves count by their length: a value per pair,
-# whose mean is the difference and whose standard error that of its linearisation.
-ratio_shift <- function(rows, on, off, column) {
-  values <- rows[[column]] %||% rep(NA_real_, nrow(rows))
-  known <- is.finite(values[on])
-  if (!is.null(off)) known <- known & is.finite(values[off])
-  arm <- function(at) {
-    x <- 1e6 * values[at[known]]
-    wall <- rows[["wall_ns"]][at[known]]
-    rate <- sum(x) / sum(wall)
-    rate + (x - rate * wall) / mean(wall)
-  }
-  d <- rep(NA_real_, length(on))
-  if (any(known)) d[known] <- arm(on) - if (is.null(off)) 0 else arm(off)
-  d
 }
 
 per_second <- function(rows, at, column) {
@@ -150,9 +103,6 @@ cause_names <- c(kernel = "kernel threads that ran more with it", other = "other
 
 # What an agent took from the ranks, attributed by the records of their CPUs: time in which a rank could have run and the agent ran in its
 # place.
-
-taken_parts <- c(agent = "preempted_by_agent_ns", others = "preempted_by_others_ns", kernel = "preempted_by_kernel_ns",
-                 noiselab = "preempted_by_noiselab_ns", unknown = "preempted_unknown_ns")
 
 # Per launch, node and agent: the time in which it ran on a rank's CPU while that rank waited, on minus off, percent of one CPU; Student's over pairs
 # or 16 blocks of them, whichever is wider, with fewer than 20 bursts the interval of their count (docs/methods.md, Real agents). Of several launches

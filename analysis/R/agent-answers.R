@@ -285,29 +285,6 @@ several_legend <- function(margin) {
 
 has_agent <- function(campaign) any(vapply(campaign$launches, switches_agent, TRUE))
 
-# "collectd at 0.1 s", where the interval between two samples is known.
-agent_title <- function(kind, campaign) {
-  ns <- unlist(lapply(campaign$launches, function(info) info$options$agent_interval_ns %||% info$options$agent_period_ns))
-  ns <- unique(ns[is.finite(ns) & ns > 0])
-  # A campaign of several intervals has them in the treatment's name.
-  if (length(ns) != 1 || grepl("@", kind, fixed = TRUE)) return(kind)
-  done_s <- scraped_every_s(campaign)
-  if (!is.na(done_s)) return(sprintf("%s, scraped every %s on average (asked for: every %s),", kind, format_time(signif(done_s, 2)), format_time(ns / 1e9)))
-  paste(kind, "at", format_time(ns / 1e9))
-}
-
-# Where scrapes took longer than their period: the time between two of them that was really kept, s; NA: as asked, or not known.
-scraped_every_s <- function(campaign) {
-  scrapers <- unlist(lapply(campaign$launches, function(info) lapply(info$agents, `[[`, "scraper")), recursive = FALSE)
-  scrapers <- Filter(function(x) is_number(x$period_ns, 0) && is_number(x$scrapes, 0) && is_number(x$left_out, 0), scrapers)
-  if (length(scrapers) == 0) return(NA_real_)
-  of <- function(key) vapply(scrapers, function(x) as.numeric(x[[key]]), 0)
-  if (sum(of("left_out")) < least_left_out * sum(of("scrapes"))) return(NA_real_)
-  mean(of("period_ns")) / 1e9 * (1 + sum(of("left_out")) / sum(of("scrapes")))
-}
-
-least_left_out <- 0.1 # of the scrapes that were made, so that it is said
-
 # A number for a sentence; its ends have as many decimals. An interval with one end is said by that end alone.
 percent_words <- function(x, low, high) {
   if (!is.finite(high)) return(if (isTRUE(low > 0)) sprintf("at least %s %%", three(low)) else "a figure that has no upper end")

@@ -109,3 +109,29 @@ format_time <- function(seconds) {
   }
   vapply(seconds, one, "", USE.NAMES = FALSE)
 }
+
+# Exact where it is a whole number of bytes: what was counted was all of that size, or may have been.
+size_words <- function(bytes) {
+  unit <- Find(function(size) bytes >= size && bytes %% size == 0, c(MiB = 1024^2, KiB = 1024), nomatch = 1)
+  if (bytes == round(bytes) && (unit > 1 || bytes < 1e5)) return(paste(format_count(bytes / unit), c("B", "KiB", "MiB")[1 + log2(unit) / 10]))
+  of <- if (bytes < 1024) 0 else if (bytes < 1024^2) 1 else 2
+  paste("some", plain(bytes / 1024^of), c("B", "KiB", "MiB")[1 + of])
+}
+
+time_words <- function(ns) {
+  unit <- ifelse(is.na(ns) | ns < 1e3, "ns", ifelse(ns < 1e6, "\u00b5s", ifelse(ns < 1e9, "ms", "s")))
+  paste(plain(ns / c(ns = 1, "\u00b5s" = 1e3, ms = 1e6, s = 1e9)[unit]), unit)
+}
+
+percent_of_time <- function(share) paste(ifelse(share == 0, "0", plain(100 * share)), "%")
+
+# The mean size of the calls that were counted together, by powers of two.
+operation_words <- function(rows) {
+  paste0(rows$operation, ifelse(rows$bytes_lo > 0, paste0(" ", vapply(rows$bytes / pmax(1, rows$calls), size_words, "")), ""))
+}
+
+# Of an interval that leaves `alpha`: in percent, as long as that tells it from 100 %.
+format_confidence <- function(alpha) if (alpha >= 1e-5) sprintf("%.7g %%", 100 * (1 - alpha)) else sprintf("1 - %.2g", alpha)
+
+# "1234", "123", "12.3", "1.23", "0.123": three digits for tables.
+three <- function(x) ifelse(is.infinite(x), "open", ifelse(is.na(x), "-", ifelse(abs(x) >= 1000, sprintf("%.0f", x), sprintf("%.3g", x))))

@@ -41,8 +41,9 @@ run_compare <- function(dirs, values, form) {
   accept <- vapply(dirs, has_acceptance, TRUE)
   if (all(accept)) return(run_compare_acceptance(dirs, values, form, o$alpha, o$power, o$margin))
   if (any(accept)) abort_usage("'", dirs[accept], "' is an acceptance campaign and '", dirs[!accept], "' is not: nothing to compare")
-  comparison <- compare_campaigns(read_campaign(dirs[1], arms = "any"), read_campaign(dirs[2], arms = "any"), o$margin,
-                                  o$alpha, o$power)
+  sides <- lapply(dirs, read_campaign, arms = "any")
+  comparison <- compare_campaigns(sides[[1]], sides[[2]], o$margin, o$alpha, o$power)
+  comparison$busy <- busy_sides(sides[[1]], sides[[2]])
   notes <- c(comparison$busy, comparison$notes)
   print_answer(answered(form, values$table, pick(comparison, c("alpha", "power", "margin_percent", "answer", "sides", "differs")),
                     list(estimates = comparison_estimates(comparison), rows = comparison$rows), notes, comparison_parts(comparison),

@@ -374,3 +374,24 @@ run_front_end <- function(program, work) {
     error = function(e) if (grepl("SIGPIPE", conditionMessage(e), fixed = TRUE)) 141L else fail(70L)(e)
   )
 }
+
+analyze_profile <- function(operands, values, form) {
+  if (length(operands) != 1) abort_usage("profile: wanted one DIR, got ", length(operands))
+  if (!is.null(values$write$worth)) {
+    cells <- program_cells(read_profile(operands))
+    cells$left_out[cells$left_out == ""] <- NA # an empty field
+    write_output(csv_lines(cells), values$write$worth)
+    return(character())
+  }
+  report <- profile_report(read_profile(operands), alpha_option(values$alpha))
+  if (!is.null(values$write$arrivals)) write_output(arrival_trace_lines(report), values$write$arrivals)
+  if (form == "csv" && is.null(report[[values$table %||% profile_tables[1]]])) {
+    abort_data("--table ", values$table, ": no synchronising call was looked at on all its ranks")
+  }
+  view <- profile_view(report, operands)
+  answered(form, values$table,
+           list(answer = paste(view$sentences, collapse = " "), shares = as.list(report$shares), waiting = report$waiting,
+                largest_waiting = report$largest),
+           c(pick(report, profile_tables), list(projections = if (form == "json") scale_of_profile(report))), report$notes,
+           profile_parts(report), view)
+}

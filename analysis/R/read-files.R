@@ -144,3 +144,5 @@ u32 <- function(x) {
 rows_at <- function(rows, at) {
   structure(lapply(unclass(rows), `[`, at), class = "data.frame", row.names = .set_row_names(length(at)))
 }
+
+summary_rules <- rules_of("table:text config:text op:text bytes:count level_percent:amount mean_s:number sd_s:number n:whole>=2")

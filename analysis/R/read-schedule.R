@@ -103,3 +103,5 @@ set_of <- function(info) {
   set <- info$options$set
   if (is_number(set)) set else NA_real_
 }
+
+compares_algorithms <- function(campaign) any(vapply(campaign$launches, function(info) length(info$algorithms) > 1, NA))

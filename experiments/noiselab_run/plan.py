@@ -10,9 +10,9 @@ from noiselab_run.process import Programs, ask
 from noiselab_run.text import Stop, die, note, put
 
 # Of a pair's log ratio, percent times the root of the half over sqrt(2), by the half in seconds, as noiselab
-# plan assumes it without a pilot (assumed_scatter in analysis/R/plan.R, with which a test compares it). Where
-# every half holds the same bursts ranks say it, and the first figure is another. Nodes on which launches are
-# planned have no R, and to start it takes longer than to plan.
+# plan assumes it without a pilot (assumed_scatter in analysis/R/decide-plan.R, with which a test compares
+# it). Where every half holds the same bursts ranks say it, and the first figure is another. Nodes on which
+# launches are planned have no R, and to start it takes longer than to plan.
 SCATTER = ((0.01, 0.5), (1.0, 2.1), (5.0, 4.0))
 SCATTER_BY_RANKS = 4 * math.sqrt(0.01 / 2)
 # quantiles of the normal distribution: alpha 0.01 on one side, power 0.95; with fewer than 7 pairs no test

@@ -144,3 +144,57 @@ level_reaching <- function(level, fitted, delta) {
   if (is.na(at)) return(Inf)
   if (at == 1) 0 else x[at - 1] + (delta - y[at - 1]) / (y[at] - y[at - 1]) * (x[at] - x[at - 1])
 }
+
+# `mean_values`: those of the unit of inference that are behind the mean, on the scale of the test.
+verdict_row <- function(label, name, n_pairs, n_tested, n_launches, est, reason, settings, unit, mean_values) {
+  effect <- function(x) if (is.null(x)) NA_real_ else to_effect(name, x)
+  limit <- effect(est$limit %||% detection_limit(est$se, est$df, settings$alpha, settings$power))
+  if (is.na(reason)) reason <- if (is.na(limit)) "the scatter is unknown, so there is no detection limit" else
+    if (is.na(est$low) || is.na(est$high)) {
+    "too few pairs for an interval"
+  } else if (limit > hopeless_limit && channels[[name]]$unit != "ns" && !isTRUE(est$p <= settings$alpha)) {
+    sprintf("only an effect above %s %% could have been seen: measure for longer", plain(limit))
+  } else NA_character_
+  conclusive <- is.na(reason)
+  adjusted <- est$adjusted
+  log_ratio <- channels[[name]]$transform == "log_ratio"
+  # Standard error of the effect: of log ratios it is, to first order, 100 (1 + effect/100) se.
+  se_effect <- if (log_ratio) est$se * (100 + effect(est$estimate)) else est$se
+  c(label[intersect(label_columns, names(label))], list(
+    channel = name, unit = channels[[name]]$unit,
+    level_requested_percent = label$level_requested_percent,
+    level_delivered_percent = label$level_delivered_percent,
+    delivered_ratio = label$delivered_ratio %||% NA_real_,
+    delivered_note = delivered_note(label), n_pairs = n_pairs, n_tested = n_tested,
+    n_launches = n_launches, unit_of_inference = unit, estimate = effect(est$estimate), estimator = est$estimator,
+    estimator_note = est$why,
+    ci_low = effect(est$low), ci_high = effect(est$high),
+    mean = effect(est$mean$estimate), mean_low = effect(est$mean$low),
+    mean_high = effect(est$mean$high),
+    adjusted_mean = effect(adjusted$estimate), adjusted_low = effect(adjusted$low), adjusted_high = effect(adjusted$high),
+    adjusted_for = adjusted$covariate %||% NA_character_, adjusted_note = adjusted$note %||% NA_character_,
+    z = est$z, p_one_sided = if (conclusive) est$p else NA_real_, test = est$method, test_kind = test_kind(est$method),
+    detection_limit = limit, alpha = settings$alpha, reason = reason, heterogeneity_p = NA_real_, se_effect = se_effect,
+    # On the scale of the test.
+    raw_estimate = est$estimate, raw_se = est$own_se %||% est$se, raw_df = est$own_df %||% est$df,
+    raw_full_se = est$se, raw_full_df = est$df, raw_n = est$own_n %||% n_tested,
+    raw_mean = est$mean$estimate, raw_mean_se = est$mean$se, raw_mean_df = est$mean$df, raw_mean_values = list(as.numeric(mean_values)),
+    raw_adjusted = list(adjusted)
+  ))
+}
+
+# A delivered load off by more than 5 % of the requested one is said on the row.
+delivered_note <- function(label) {
+  ratio <- delivered_ratio(label$level_delivered_percent, label$level_requested_percent)
+  if (is.na(ratio) || abs(ratio - 1) <= 0.05) return(NA_character_)
+  sprintf("delivered %.3g %% of one CPU for %g %% requested", label$level_delivered_percent, label$level_requested_percent)
+}
+
+# A run that could only have seen an effect of this size has no answer, %.
+hopeless_limit <- 50
+
+test_kind <- function(method) unname(test_kinds[sub("[ :,].*", "", method)])
+
+# Closed words for the tests of verdicts, by the first word of their method.
+test_kinds <- c("sign-flip" = "sign_flip", "signed" = "signed_rank", "t" = "t", "paired" = "t", "Welch" = "welch", "shifts" = "shifts",
+                "none" = "none")

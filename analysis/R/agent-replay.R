@@ -186,3 +186,11 @@ replay_sentences <- function(result) {
     paste0(both, "; ", apart, "; ", judged, ".")
   }, "")
 }
+
+analyze_replay <- function(operands, values, form) {
+  o <- tested_options(values)
+  result <- compare_replay(read_campaign(operands), o$margin, o$alpha, o$power)
+  answered(form, values$table, list(alpha = o$alpha, power = o$power, margin_percent = o$margin, answer = result$answer, sentences = texts(result$sentences)),
+           list(estimates = replay_estimates(result), rows = result$rows), result$notes, list(), replay_view(result, operands),
+           c(result$sentences, result$notes), if (!is.null(o$margin)) result$answer)
+}

@@ -302,3 +302,12 @@ flip_tail <- function(s, total) {
   mills <- exp(stats::pnorm(w, lower.tail = FALSE, log.p = TRUE) - log_density)
   max(least, exp(log_density + log(max(mills + 1 / v - 1 / w, 1e-12))))
 }
+
+# Do estimates scatter by more than their standard errors allow? p-value of Cochran's Q.
+heterogeneity <- function(estimate, se) {
+  known <- is.finite(estimate) & is.finite(se) & se > 0
+  if (sum(known) < 2) return(NA_real_)
+  x <- estimate[known]
+  weight <- 1 / se[known]^2
+  stats::pchisq(sum(weight * (x - sum(weight * x) / sum(weight))^2), sum(known) - 1, lower.tail = FALSE)
+}

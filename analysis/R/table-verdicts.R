@@ -1,8 +1,5 @@
 # Output for people (a table of 100 columns) and for programs (JSON, CSV).
 
-# Of an interval that leaves `alpha`: in percent, as long as that tells it from 100 %.
-format_confidence <- function(alpha) if (alpha >= 1e-5) sprintf("%.7g %%", 100 * (1 - alpha)) else sprintf("1 - %.2g", alpha)
-
 # The whole text of a campaign: one block per operation, size and scope, then thresholds and amplification, then notes. Where several
 # treatments were run, blocks name them by the factors that vary. A factor with one value everywhere is named once, at the top, unless it is
 # the default.
@@ -27,8 +24,6 @@ treatment_group <- function(rows, analysis) {
   factors <- varying_factors(analysis$treatments)
   if (length(factors) > 0) treatment_label(rows, factors, named = TRUE)
 }
-
-col_interval <- function(label, low, high) col_number(label, low, format_interval(low, high))
 
 verdict_part <- function(rows, analysis) {
   power <- analysis$power

@@ -333,13 +333,3 @@ values_parts <- function(comparison) {
       "that so many runs can have. Runs needed: of each side, for this change and scatter, by normal runs"), c(
       sprintf("%s: %s, %s", comparison$sides$side, comparison$sides$file, vapply(comparison$sides$values, counted, "", "value")))))
 }
-
-# Rows of the one table that all analyses have.
-value_estimates <- function(comparison) {
-  rows <- comparison$rows
-  unit <- ifelse(rows$scale == "ratio", "percent", gsub("[^a-z]+", "_", tolower(ifelse(nzchar(rows$unit), rows$unit, "units"))))
-  as_estimates(rows, paste0("value_change_", unit), operation = ifelse(nzchar(rows$what), rows$what, NA), value = rows$effect, n = rows$n_a + rows$n_b,
-               n_unit = "run", p_one_sided = pmin(rows$p_higher, rows$p_lower),
-               detection_limit = ifelse(is.finite(rows$detection_limit), rows$detection_limit, NA),
-               verdict = ifelse(rows$verdict == no_difference, "no_difference", paste0(rows$verdict, ifelse(rows$familywise %in% FALSE, "_alone", ""))))
-}

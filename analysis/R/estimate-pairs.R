@@ -1,36 +1,5 @@
 # Pairing of off and on rows. All keys are numbers: text joins would dominate 10^6 rows.
 
-# One number per (launch, operation, bytes).
-cell_key <- function(rows) {
-  combine_keys(code_of(rows[["launch"]]), code_of(rows[["operation"]]), rows[["bytes"]])
-}
-
-# Dense codes 1, 2, ... in order of first appearance.
-code_of <- function(x) match(x, unique(x))
-
-# The same in sorted order: for split(), which turns every number of a long column into text otherwise.
-rank_of <- function(x) match(x, sort(unique(x)))
-
-# Whole numbers serve as their own codes, which saves hashing the long columns.
-cheap_code <- function(x) {
-  if (length(x) == 0) return(numeric())
-  if (is.numeric(x) && !anyNA(x) && min(x) >= 0 && max(x) < 2^26 && all(x == floor(x))) x else code_of(x)
-}
-
-# One number per combination of the values of several vectors (not dense; to compare within one call only).
-combine_keys <- function(...) {
-  parts <- list(...)
-  key <- cheap_code(parts[[1]])
-  for (x in parts[-1]) {
-    code <- cheap_code(x)
-    if (length(code) > 0 && min(code) == max(code)) next  # a constant tells nothing apart
-    span <- max(code, 0) + 1
-    if (max(key, 0) * span > 2^52) key <- code_of(key)  # sums stay exact below 2^53
-    key <- key * span + code
-  }
-  key
-}
-
 # Pairs of off and on rows: in design `lockin` halves with the same pair number, in `blocks` and `single` every on block of a set with the
 # set's off block. Pairs that an interruption left incomplete are left out and counted. A cell is what is judged together: pairs of one
 # launch, operation, size, treatment and level. A list: `off`, `on` (row numbers, in run order), `cell` (a code per pair), `cells` (data
@@ -146,4 +115,17 @@ adjusted_mean <- function(cell, settings) {
                       format_interval(moved$low, moved$high), format_p(p), if (got$is_withheld) "; withheld: the treatment moves it" else "")
   if (got$is_withheld) got[c("estimate", "low", "high", "p")] <- NA_real_
   got
+}
+
+# What was delivered, the one figure of it: CPU time of the generator in the on halves over their wall time and the CPUs
+# that it loads, in percent of one CPU. `percent`: that of each half, `wall_ns`: its wall time.
+delivered_percent <- function(percent, wall_ns) {
+  known <- is.finite(percent) & is.finite(wall_ns)
+  if (any(known)) sum(percent[known] * wall_ns[known]) / sum(wall_ns[known]) else NA_real_
+}
+
+# Delivered over requested level. NA at level 0, and without a level.
+delivered_ratio <- function(level_delivered, level_requested) {
+  if (level_requested == 0 || !has_level(level_requested)) return(NA_real_)
+  level_delivered / level_requested
 }

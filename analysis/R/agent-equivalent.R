@@ -308,3 +308,20 @@ without_period <- function(trials, windows) {
                   sprintf("no period: the distances of %d groups of bursts scatter by %.0f %% of their mean", n, 100 * scatter[at])
                 }))
 }
+
+analyze_equivalent <- function(operands, values, form) {
+  sources <- unlist(lapply(operands, equivalent_sources), recursive = FALSE)
+  fits <- lapply(sources, function(source) {
+    fit <- equivalent_setting(source$bursts, source$windows, source$read_bytes, source$cpu_ns, source$told_s)
+    fit$notes <- as.character(c(source$notes, fit$notes))
+    c(list(agent = source$agent, host = source$host), fit)
+  })
+  notes <- unlist(lapply(fits, `[[`, "notes"))
+  settings <- lapply(fits, function(fit) {
+    arrays <- c("cpus", "lengths_s", "command", "notes")
+    fit[arrays] <- lapply(fit[arrays], I)
+    fit
+  })
+  answered(form, NULL, if (form == "json") list(settings = settings), if (form == "csv") list(equivalent_frame(fits)), NULL,
+           unlist(lapply(fits, format_equivalent)), equivalent_view(fits, operands), notes)
+}

@@ -126,3 +126,20 @@ change_margin_table <- function(rows, comparison, name) {
     margin_verdict = col_words("verdict", short_margin(rows$margin_verdict)), mark = rows$margin_verdict
   )
 }
+
+# Of two campaigns that are compared: each side's, as long as they differ.
+busy_sides <- function(a, b) {
+  said <- c(A = busy_sentence(a), B = busy_sentence(b))
+  said <- sub("^the machine was busy: ", "", sub(busy_advice, "", said, fixed = TRUE))
+  if (length(said) > 0) paste0("the machine was busy: ", paste0(names(said), ": ", said, collapse = "; "), busy_advice)
+}
+
+# Rows of the one table that all analyses have.
+value_estimates <- function(comparison) {
+  rows <- comparison$rows
+  unit <- ifelse(rows$scale == "ratio", "percent", gsub("[^a-z]+", "_", tolower(ifelse(nzchar(rows$unit), rows$unit, "units"))))
+  as_estimates(rows, paste0("value_change_", unit), operation = ifelse(nzchar(rows$what), rows$what, NA), value = rows$effect, n = rows$n_a + rows$n_b,
+               n_unit = "run", p_one_sided = pmin(rows$p_higher, rows$p_lower),
+               detection_limit = ifelse(is.finite(rows$detection_limit), rows$detection_limit, NA),
+               verdict = ifelse(rows$verdict == no_difference, "no_difference", paste0(rows$verdict, ifelse(rows$familywise %in% FALSE, "_alone", ""))))
+}

@@ -340,3 +340,5 @@ with_mark <- function(text, words) {
   mark[is.na(mark)] <- ""
   ifelse(startsWith(text, mark), text, paste(mark, text))
 }
+
+col_interval <- function(label, low, high) col_number(label, low, format_interval(low, high))

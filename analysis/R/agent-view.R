@@ -176,9 +176,6 @@ format_agent <- function(report) {
     format_notes(report$notes))
 }
 
-# "1234", "123", "12.3", "1.23", "0.123": three digits for tables.
-three <- function(x) ifelse(is.infinite(x), "open", ifelse(is.na(x), "-", ifelse(abs(x) >= 1000, sprintf("%.0f", x), sprintf("%.3g", x))))
-
 node_label <- function(rows) ifelse(is.na(rows$launch), paste(rows$host, "(all launches)"), paste0(rows$launch, ", ", rows$host))
 
 format_bytes <- function(x) {

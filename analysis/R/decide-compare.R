@@ -40,7 +40,7 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
   sides <- rbind(side_row("A", a), side_row("B", b))
   structure(list(rows = rows, answer = if (is.null(margin_percent)) NA_character_ else
                    margin_answer(rows$margin_verdict[in_margin(rows)]),
-                 differs = differing_provenance(a, b), busy = busy_sides(a, b),
+                 differs = differing_provenance(a, b),
                  notes = c(sprintf("%s: %s", rep(c("A", "B"), lengths(lapply(looks, `[[`, "note"))), unlist(lapply(looks, `[[`, "note"))),
                           comparison_notes(a, b, summaries, keys)), sides = sides,
                  margin_percent = margin_percent, alpha = alpha, power = power),

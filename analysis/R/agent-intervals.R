@@ -46,9 +46,6 @@ analysis_for <- function(campaign, check, ...) {
   analyze_campaign(campaign, ..., channels = c("time", "preempted"))
 }
 
-# Does this campaign have an agent at two intervals or more?
-is_sweep <- function(campaign) length(unique(stats::na.omit(vapply(campaign$launches, interval_of, 0)))) > 1
-
 check_intervals <- function(campaign) {
   if (is_sweep(campaign)) return(invisible())
   abort_data("a sweep needs launches at two sampling intervals or more (options.agent_interval_ns in launch.json: noiselab run agent ",
@@ -156,4 +153,13 @@ sweep_sentences <- function(sweep) {
               margin)
     } else sprintf("%s: no interval that was run is shown to be below %s %%: %s.", safe$agent, margin, why)
   }, "")
+}
+
+analyze_intervals <- function(operands, values, form) {
+  o <- tested_options(values)
+  sweep <- interval_sweep(read_campaign(operands), o$margin, o$alpha, o$power)
+  answered(form, values$table, c(o[c("alpha", "power")], list(margin_percent = o$margin), pick(sweep, c("answer", "safe")),
+                                 list(sentences = texts(sweep$sentences), intervals = sweep$steps, model = sweep$model)),
+           list(estimates = intervals_estimates(sweep), rows = sweep$rows[setdiff(names(sweep$rows), c("se", "df"))]), sweep$notes, list(intervals_part(sweep)),
+           intervals_view(sweep, operands), c(sweep$sentences, sweep$notes), if (!is.null(o$margin)) sweep$answer)
 }

@@ -1,7 +1,5 @@
 # Judging published tables of mean, standard deviation and number of runs.
 
-summary_rules <- rules_of("table:text config:text op:text bytes:count level_percent:amount mean_s:number sd_s:number n:whole>=2")
-
 summary_keys <- c("table", "config", "op", "bytes")
 
 # A CSV file with these columns, `level_percent` of one CPU (0 = clean), SDs and means in seconds; others are ignored, lines that start with `#`, too.

@@ -1,14 +1,5 @@
 # noiselab analyze intervals.
 
-analyze_intervals <- function(operands, values, form) {
-  o <- tested_options(values)
-  sweep <- interval_sweep(read_campaign(operands), o$margin, o$alpha, o$power)
-  answered(form, values$table, c(o[c("alpha", "power")], list(margin_percent = o$margin), pick(sweep, c("answer", "safe")),
-                                 list(sentences = texts(sweep$sentences), intervals = sweep$steps, model = sweep$model)),
-           list(estimates = intervals_estimates(sweep), rows = sweep$rows[setdiff(names(sweep$rows), c("se", "df"))]), sweep$notes, list(intervals_part(sweep)),
-           intervals_view(sweep, operands), c(sweep$sentences, sweep$notes), if (!is.null(o$margin)) sweep$answer)
-}
-
 intervals_part <- function(sweep) {
   rows <- sweep$rows
   units <- c(pair = "pairs", launch = "launches", "set of launches" = "sets of launches")
@@ -52,14 +43,6 @@ short_verdict_words <- function(rows) sub(" \\(.*", "", sub(":.*", "", rows$verd
 
 # noiselab analyze replay.
 
-analyze_replay <- function(operands, values, form) {
-  o <- tested_options(values)
-  result <- compare_replay(read_campaign(operands), o$margin, o$alpha, o$power)
-  answered(form, values$table, list(alpha = o$alpha, power = o$power, margin_percent = o$margin, answer = result$answer, sentences = texts(result$sentences)),
-           list(estimates = replay_estimates(result), rows = result$rows), result$notes, list(), replay_view(result, operands),
-           c(result$sentences, result$notes), if (!is.null(o$margin)) result$answer)
-}
-
 replay_part <- function(result) new_part("agent and replay", replay_table(result), paste0(
   "percent of the time of an operation; difference: agent against replay, with the interval of two one-sided tests at alpha ", result$alpha,
   " each; same within: the margin"
@@ -83,23 +66,6 @@ replay_view <- function(result, operands) {
 }
 
 # noiselab analyze equivalent: a trace, or the agents of a campaign, and the setting that is like each.
-
-analyze_equivalent <- function(operands, values, form) {
-  sources <- unlist(lapply(operands, equivalent_sources), recursive = FALSE)
-  fits <- lapply(sources, function(source) {
-    fit <- equivalent_setting(source$bursts, source$windows, source$read_bytes, source$cpu_ns, source$told_s)
-    fit$notes <- as.character(c(source$notes, fit$notes))
-    c(list(agent = source$agent, host = source$host), fit)
-  })
-  notes <- unlist(lapply(fits, `[[`, "notes"))
-  settings <- lapply(fits, function(fit) {
-    arrays <- c("cpus", "lengths_s", "command", "notes")
-    fit[arrays] <- lapply(fit[arrays], I)
-    fit
-  })
-  answered(form, NULL, if (form == "json") list(settings = settings), if (form == "csv") list(equivalent_frame(fits)), NULL,
-           unlist(lapply(fits, format_equivalent)), equivalent_view(fits, operands), notes)
-}
 
 # A file is a trace; a directory is a launch or a campaign.
 equivalent_sources <- function(operand) {
@@ -370,34 +336,6 @@ location_words <- function(location) {
 
 # noiselab analyze profile.
 
-analyze_profile <- function(operands, values, form) {
-  if (length(operands) != 1) abort_usage("profile: wanted one DIR, got ", length(operands))
-  if (!is.null(values$write$worth)) {
-    cells <- program_cells(read_profile(operands))
-    cells$left_out[cells$left_out == ""] <- NA # an empty field
-    write_output(csv_lines(cells), values$write$worth)
-    return(character())
-  }
-  report <- profile_report(read_profile(operands), alpha_option(values$alpha))
-  if (!is.null(values$write$arrivals)) write_output(arrival_trace_lines(report), values$write$arrivals)
-  if (form == "csv" && is.null(report[[values$table %||% profile_tables[1]]])) {
-    abort_data("--table ", values$table, ": no synchronising call was looked at on all its ranks")
-  }
-  view <- profile_view(report, operands)
-  answered(form, values$table,
-           list(answer = paste(view$sentences, collapse = " "), shares = as.list(report$shares), waiting = report$waiting,
-                largest_waiting = report$largest),
-           c(pick(report, profile_tables), list(projections = if (form == "json") scale_of_profile(report))), report$notes,
-           profile_parts(report), view)
-}
-
-time_words <- function(ns) {
-  unit <- ifelse(is.na(ns) | ns < 1e3, "ns", ifelse(ns < 1e6, "\u00b5s", ifelse(ns < 1e9, "ms", "s")))
-  paste(plain(ns / c(ns = 1, "\u00b5s" = 1e3, ms = 1e6, s = 1e9)[unit]), unit)
-}
-
-percent_of_time <- function(share) paste(ifelse(share == 0, "0", plain(100 * share)), "%")
-
 # `scale`: what it means on many nodes, in a sentence.
 profile_sentences <- function(report, scale = NULL) {
   shares <- report$shares
@@ -423,19 +361,6 @@ largest_sentence <- function(largest) {
     sprintf(", which takes %s longer than the others between its calls (%s)", percent_of_time(largest$longer), cause)
   }
   sprintf("%s. They wait for rank %d%s.", text, as.integer(largest$rank), longer)
-}
-
-# The mean size of the calls that were counted together, by powers of two.
-operation_words <- function(rows) {
-  paste0(rows$operation, ifelse(rows$bytes_lo > 0, paste0(" ", vapply(rows$bytes / pmax(1, rows$calls), size_words, "")), ""))
-}
-
-# Exact where it is a whole number of bytes: what was counted was all of that size, or may have been.
-size_words <- function(bytes) {
-  unit <- Find(function(size) bytes >= size && bytes %% size == 0, c(MiB = 1024^2, KiB = 1024), nomatch = 1)
-  if (bytes == round(bytes) && (unit > 1 || bytes < 1e5)) return(paste(format_count(bytes / unit), c("B", "KiB", "MiB")[1 + log2(unit) / 10]))
-  of <- if (bytes < 1024) 0 else if (bytes < 1024^2) 1 else 2
-  paste("some", plain(bytes / 1024^of), c("B", "KiB", "MiB")[1 + of])
 }
 
 # Was it noise, or had some more to do?

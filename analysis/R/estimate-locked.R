@@ -270,7 +270,7 @@ locked_columns <- c(stats::setNames(as.list(rep(NA_real_, 16)), c(
   "slowdown_high", "p_value", "limit_percent", "amplification", "amplification_low", "amplification_high", "z"
 )), list(state = NA_character_, reason = NA_character_))
 
-# `figure`: see agent-figures.R; NULL: none.
+# `figure`: see estimate-figures.R; NULL: none.
 locked_row <- function(values, figure = NULL) {
   row <- as.data.frame(utils::modifyList(locked_columns, lapply(values, unname)))
   row$figure <- list(figure)

@@ -438,13 +438,6 @@ busy_sentence <- function(campaign) {
   if (length(said) > 0) paste0("the machine was busy: ", join_words(said), busy_advice)
 }
 
-# Of two campaigns that are compared: each side's, as long as they differ.
-busy_sides <- function(a, b) {
-  said <- c(A = busy_sentence(a), B = busy_sentence(b))
-  said <- sub("^the machine was busy: ", "", sub(busy_advice, "", said, fixed = TRUE))
-  if (length(said) > 0) paste0("the machine was busy: ", paste0(names(said), ": ", said, collapse = "; "), busy_advice)
-}
-
 # Names of the tasks that the look saw most.
 busy_with <- function(campaign) {
   tasks <- unlist(lapply(campaign$launches, function(info) lapply(info$before$nodes, function(node) lapply(node$cpus, `[[`, "tasks"))),
