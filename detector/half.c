@@ -281,6 +281,7 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     int64_t steal_ns = r->leader.steal ? nd_steal_read(r->leader.steal) : -1, throttled_ns = nl_quota_throttled_ns(&r->leader.quota);
     memset(r->scratch, 0, sizeof *r->scratch);
     if (is_recorded && !r->program) nd_agent_begin(r, step);
+    if (is_recorded) nd_counters_begin(r);
     int64_t drawn_ns = nl_mono_ns();
     switch_arm(r, step, s);
     wait_politely(r->team.world); /* all nodes have switched */
@@ -298,9 +299,10 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     if (is_recorded) nd_markers_stop(r->markers, region);
     s->delivered_ns = stretches.sum.cpu_ns;
     s->n_bursts = stretches.sum.n_bursts;
+    s->n_involuntary = r->program ? s->loop.n_involuntary : nd_involuntary_switches() - switches;
+    if (is_recorded) nd_counters_end(r, s);
     if (is_recorded) nd_agent_end(r, step, s);
     s->lead_ns = s->loop.start_ns - drawn_ns;
-    s->n_involuntary = r->program ? s->loop.n_involuntary : nd_involuntary_switches() - switches;
     if (s->loop.is_over) r->flags |= ND_FLAG_OVER;
     if (r->starter && r->starter->is_broken) r->flags |= ND_FLAG_CLOCK;
     if (r->starter && r->starter->has_failed) r->flags |= ND_FLAG_RECORD;
@@ -370,6 +372,7 @@ static void add_to_sums(struct nd_run *r, const struct nd_step *step, const stru
     if (r->team.node_rank != 0) return;
     add_half(&r->leader.node_sums[step->level + 1], r->leader.node_pairs, step, all);
     nd_agent_row(r, all);
+    nd_counters_row(r, step, all);
     nd_tree_reduce(r->team.leaders, all, sizeof *all, nd_half_sum_join);
 }
 

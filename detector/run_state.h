@@ -33,6 +33,21 @@ struct nd_agent_state {
     char host[ND_HOST_BYTES];
 };
 
+/* What the kernel and the ranks count around each half, where there is a load; zeros elsewhere. */
+struct nd_counters {
+    struct nd_probe *probe;         /* this rank's; NULL: it does not look */
+    int64_t reading_ns;             /* of the kernel's counters, on the slowest node */
+    /* leaders */
+    struct nl_kernel *kernel;
+    unsigned char *cpus;            /* flags; what the kernel's counters borrow */
+    int n_cpus;                     /* of them */
+    /* leaders of nodes with a load */
+    struct nd_counter_rows *rows;   /* NULL: nothing is read */
+    struct nd_counter_half half;    /* under way */
+    int64_t before[NL_N_KERNEL], begin_ns;
+    char host[ND_HOST_BYTES];
+};
+
 /* What the first rank of a node has; zeros elsewhere. */
 struct nd_leader {
     struct nd_sum *node_sums;    /* n_arms, its node */
@@ -82,6 +97,7 @@ struct nd_run {
     struct nd_leader leader;
     struct nd_root root;
     struct nd_agent_state agent;
+    struct nd_counters counters;
     struct nd_folder folder;        /* where there is a load; empty otherwise */
     struct nd_markers *markers;     /* NULL: nothing to mark */
     struct nd_program *program;     /* this rank's of the program that is followed; NULL: we run operations of our own */
@@ -179,6 +195,14 @@ void nd_agent_begin(struct nd_run *r, const struct nd_step *step);
 void nd_agent_end(struct nd_run *r, const struct nd_step *step, struct nd_sample *s); /* `s` gets what it used: the dose of its arm */
 void nd_agent_row(struct nd_run *r, const struct nd_half_sum *node); /* of the half that ended last. `node`: sum over this node's ranks */
 void nd_agent_collect(struct nd_run *r); /* ends the companions, who put their agents back, and takes their certificates */
+
+/* counters_run.c, nothing without a load. open is collective, after the folder is known; 0 or -1. begin and end stand around a loop, end
+ * while the arm is still on. */
+int nd_counters_open(struct nd_run *r);
+void nd_counters_close(struct nd_run *r);
+void nd_counters_begin(struct nd_run *r);
+void nd_counters_end(struct nd_run *r, struct nd_sample *s); /* `s` gets what this rank found */
+void nd_counters_row(struct nd_run *r, const struct nd_step *step, const struct nd_half_sum *node); /* `node`: sum over its ranks */
 
 /* half.c, collective: runs one half on all ranks and leaves this rank's figures in `s`. `is_recorded` 0: warm-up. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s);

@@ -512,7 +512,7 @@ int nd_run_set_up(struct nd_run *r) {
     accept_interrupts(r->o);
     nd_together_open(&r->together, &r->team);
     if (nd_run_open_clocks(r) || open_operations(r) || open_late(r) || run_pilots(r)) return -1;
-    return open_record(r) || nd_load_log_open(r) || nd_agent_place(r) ? -1 : 0;
+    return open_record(r) || nd_load_log_open(r) || nd_agent_place(r) || nd_counters_open(r) ? -1 : 0;
 }
 
 void nd_run_tear_down(struct nd_run *r) {
@@ -522,6 +522,7 @@ void nd_run_tear_down(struct nd_run *r) {
     if (r->starter) nd_starter_close(r->starter);
     NL_FREE(r->starter, r->plans, r->overshoots, r->root.measures, r->root.start_ranks, r->root.reports);
     nd_agent_rows_close(r->agent.rows);
+    nd_counters_close(r);
     nd_load_log_close(r);
     nd_steal_close(r->leader.steal);
     nd_run_account_close(r);

@@ -1,6 +1,6 @@
 # noiselab analyze agent: what an agent used and took, for people (100 columns) and for programs.
 
-agent_csv_tables <- c("estimates", "answers", "agents", "taken", "behalf", "accounts", "tasks", "bursts", "activities")
+agent_csv_tables <- c("estimates", "answers", "agents", "taken", "behalf", "mechanisms", "accounts", "tasks", "bursts", "activities")
 
 # All of it, once: `accounts` (with `cause`), `tasks`, `groups`, `bursts`, `analysis` (NULL without both arms), `notes`.
 # `margin`: percent of one node's slowdown; `scale_margin`: of margin_request(), of many nodes.
@@ -30,6 +30,7 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL,
   report["agents"] <- list(several_agents(report))
   report$kept <- new.env()
   report["behalf"] <- list(if (!is.null(analysis)) on_its_behalf(campaign, alpha))
+  report["mechanisms"] <- list(if (!is.null(analysis)) mechanism_changes(campaign, alpha))
   report$scale_margin <- scale_margin
   if (!is.null(scale_margin)) report$scale_answer <- scale_margin_answer(report)
   report
@@ -116,11 +117,13 @@ report_sentences <- function(report, dirs = report$campaign$dirs) {
   if (NROW(report$agents) > 1) return(c(left, several_sentence(report$agents), margin_sentence(report$analysis), scale))
   answers <- if (!is.null(report$analysis)) answer_sentences(report$analysis)
   behalf <- behalf_words(report$behalf, if (length(kind) == 1) kind else "the agent", report$alpha)
+  mine <- report$mechanisms[as.character(report$mechanisms$kind) %in% kind, ]
+  with_it <- if (length(kind) == 1) mechanism_words(mine, kind, any(report$answers$case %in% "more"))
   told <- report$answers$case != "alone" | is_told(report$answers$low, report$answers$high)
-  if (length(told) > 0 && !any(told)) return(c(left, bursts, scale, behalf, answers))
+  if (length(told) > 0 && !any(told)) return(c(left, bursts, with_it, scale, behalf, answers))
   # What many nodes pay is never the line that finds no room.
   first <- seq_len(min(length(answers), 1 + !is.null(report$margin)))
-  c(left, answers[first], scale, behalf, answers[-first], bursts)
+  c(left, answers[first], with_it, scale, behalf, answers[-first], bursts)
 }
 
 agent_view <- function(report, operands) {
@@ -171,7 +174,7 @@ account_columns <- function(rows) {
 format_agent <- function(report) {
   c(wrap_line(report_sentences(report), 0), "",
     if (NROW(report$agents) > 1) c(table_lines(several_table(report$agents, report$margin)), wrap_line(several_legend(report$margin)), ""),
-    unlist(lapply(list(cost_part(report), accounts_part(report$accounts), agreement_part(report), tasks_part(report), bursts_part(report$bursts)), part_lines)),
+    unlist(lapply(list(cost_part(report), mechanisms_part(report), accounts_part(report$accounts), agreement_part(report), tasks_part(report), bursts_part(report$bursts)), part_lines)),
     wrap_line(agent_warnings(report)),
     format_notes(report$notes))
 }
@@ -211,6 +214,16 @@ cost_part <- function(report) {
       launch, three(taken$taken_percent), format_ends(taken$taken_low, taken$taken_high), three(taken$limit_percent), three(taken$others_percent),
       three(taken$kernel_percent), three(taken$noiselab_percent), three(taken$unknown_percent)))
   ))
+}
+
+# Of each treatment: what was counted more, or less, with it.
+mechanisms_part <- function(report) {
+  rows <- report$mechanisms
+  if (NROW(rows) == 0) return(NULL)
+  new_part(sprintf("what changed besides (on minus off, %g %% CI; a node's ranks' CPUs together)", 100 * (1 - 2 * report$alpha)), mechanism_columns(rows),
+           remarks = c(uncounted_notes(report$campaign), paste(
+             "named: there is more of it by Holm's correction over the counters, it could cost 0.05 % or more by the most that one event costs,",
+             "and neither bursts nor another counter that is named bring it")))
 }
 
 is_compared <- function(accounts) !is.na(accounts$preempted_us_per_s)

@@ -94,7 +94,7 @@ activity_gap <- function(bursts, most_ns = 2e7) {
   total <- cumsum(gaps)
   low <- total[k] / k
   high <- (total[n] - total[k]) / (n - k)
-  between <- k * (n - k) * (high - low)^2
+  between <- as.numeric(k) * (n - k) * (high - low)^2 # beyond 2^31 for many bursts
   cut <- which.max(between)
   if (high[cut] - low[cut] < 1 || 10^gaps[cut] > most_ns) return(0)
   10^((gaps[cut] + gaps[cut + 1]) / 2)

@@ -1,14 +1,15 @@
-# The files of an agent (docs/reference/formats.md): its account, who ran on the ranks' CPUs, and the single bursts.
+# The files of an agent (docs/reference/formats.md): its account, who ran on the ranks' CPUs, and the single bursts; with any load what was counted.
 
 # Has this launch switched an agent by itself? Its options say so also in a launch that was killed.
 switches_agent <- function(info) {
   length(info$agents) > 0 || isTRUE(info$n_agents > 0) || is_text(info$options[["agent"]])
 }
 
-# `agents` and `tasks` (data.tables), `bursts` (data frame: launch, host, file) and `notes` of one launch.
+# `agents`, `tasks` and `counters` (data.tables), `bursts` (data frame: launch, host, file) and `notes` of one launch.
 read_agent_files <- function(dir, info) {
   agents <- read_host_tables(dir, "agent", agent_rules, info)
   tasks <- read_host_tables(dir, "tasks", task_rules, info)
+  counters <- read_host_tables(dir, "counters", counted_rules, info)
   files <- list.files(dir, "^bursts\\..+\\.trace$")
   bursts <- data.frame(launch = rep(info$launch, length(files)), host = sub("^bursts\\.(.+)\\.trace$", "\\1", files),
                        file = file.path(rep(dir, length(files)), files))
@@ -17,8 +18,8 @@ read_agent_files <- function(dir, info) {
     if (nrow(agents$data) == 0) "agent.HOST.csv (the agent's account, and its agreement with preempted time)",
     if (nrow(tasks$data) == 0) "tasks.HOST.csv (who took the CPU)"
   )
-  list(agents = agents$data, tasks = tasks$data, bursts = bursts,
-       notes = c(agents$notes, tasks$notes, agent_certificate_notes(info), sprintf("launch %s: no %s", info$launch, absent)))
+  list(agents = agents$data, tasks = tasks$data, bursts = bursts, counters = counters$data,
+       notes = c(agents$notes, tasks$notes, counters$notes, agent_certificate_notes(info), sprintf("launch %s: no %s", info$launch, absent)))
 }
 
 # One file per node, bound together.

@@ -33,8 +33,8 @@ read_launch <- function(dir, arms) {
     list(notes = c(launch_notes(info), main$notes, unlist(lapply(files, `[[`, "notes"), use.names = FALSE), agent$notes)))
 }
 
-# What launches with an agent have besides.
-agent_tables <- c("agents", "tasks", "bursts")
+# What launches with an agent have besides; `counters` those with a load, too.
+agent_tables <- c("agents", "tasks", "bursts", "counters")
 
 # How a launch started its operations: loop, barrier, window or round.
 start_mode <- function(info) start_of(info)$mode %||% "loop"
@@ -64,7 +64,7 @@ check_row_count <- function(rows, file, promised) {
 #' @return An object of class `nl_campaign`, a list: `rows` (data.table, one row per half, block or
 #'   loop over all launches, columns as in `halves.csv` and `design`), `late` (the same, of pairs with a half of late ranks, which are not
 #'   among `rows`; NULL: there are none), `hist`, `ranks`, `nodes`, `starts_hist`,
-#'   `clocks`, `agents`, `tasks` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list
+#'   `clocks`, `agents`, `tasks`, `counters` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list
 #'   of the parsed `launch.json` files, named by launch id), `dirs` (the arguments), `paths` (character: directory of each launch, named by
 #'   its id), `progress` (data frame, one row per directory with a `schedule.tsv`: `dir`, `experiment`,
 #'   `created_utc`, `planned`, `complete` and `unplanned`, numbers of launches), `notes` (character).
@@ -378,6 +378,15 @@ agent_rules <- rules_of(
 task_rules <- rules_of(
   "launch:text host:text source:text arm:text kind:word level_requested_percent:amount? cpu:whole>=-1? task:label group:text",
   "bursts:count? cpu_ns:amount? wall_ns:amount? p50_ns:amount? p90_ns:amount? p99_ns:amount? max_ns:amount? threads:count?"
+)
+# Around each half, on each node with a load: what the kernel counted on its ranks' CPUs, and the ranks for themselves.
+counted_rules <- rules_of(
+  "launch:text node:count host:text operation:text bytes:count pair:count order:count arm:text kind:word",
+  "level_requested_percent:amount? planned_ns:amount span_ns:number>=1 cpus:count ranks:count irq_timer:count? irq_reschedule:count?",
+  "irq_call:count? irq_tlb:count? irq_device:count? irq_other:count? softirq_timer:count? softirq_net:count? softirq_block:count?",
+  "softirq_tasklet:count? softirq_sched:count? softirq_rcu:count? cpu_switches:count? cpu_waited_ns:amount? faults:count?",
+  "major_faults:count? rank_voluntary:count? rank_involuntary:count? rank_moves:count? speed_ns:amount? memory_ns:amount? lock_ns:amount?",
+  "cycles:count? instructions:count? cache_misses:count?"
 )
 
 # The files of a launch beside its rows, NAME.csv, and which of them only launches with synchronised starts have.

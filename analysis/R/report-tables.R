@@ -41,6 +41,7 @@ agent_section <- function(report) {
        },
        if (nrow(report$accounts) > 0) page_table(account_columns(report$accounts), "What the agent used in its halves, by its own account") else
          tags$p("No account of the agent was recorded (agent.HOST.csv)."), part_tags(agreement_part(report)),
+       part_tags(mechanisms_part(report)),
        if (NROW(report$tasks) > 0) part_tags(tasks_part(report)) else tags$p("Who took the CPU was not recorded (tasks.HOST.csv)."),
        if (NROW(report$bursts) > 0) part_tags(bursts_part(report$bursts)) else tags$p("No single bursts were kept (bursts.HOST.trace)."))
 }

@@ -11,6 +11,7 @@ struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s) {
         .rank_steal_ns = s->loop.steal_ns, .n_rank_steal = s->loop.knows_steal,
         .base_ns_sum = n_typical > 0 ? (double)s->loop.base_ns_sum / (double)n_typical : 0, .n_base = n_typical > 0, .lowest_rank = rank,
         .slowest_rank = rank, .preempted_rank = rank, .detour_rank = rank,
+        .probe = s->probe,
     };
 }
 
@@ -53,6 +54,7 @@ void nd_half_sum_join(void *into, const void *from) {
     a->n_rank_steal += b->n_rank_steal;
     a->base_ns_sum += b->base_ns_sum;
     a->n_base += b->n_base;
+    nd_probe_join(&a->probe, &b->probe);
 }
 
 void nd_half_sum_tell(struct nd_half_sum *s, int64_t zero_ns, int has_detours, int has_generator) {

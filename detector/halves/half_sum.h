@@ -3,6 +3,7 @@
 
 #include "detector/design/schedule.h"
 #include "detector/measure/measure.h"
+#include "detector/measure/probe.h"
 #include "detector/measure/starts.h"
 
 /* What a rank knows of the half it just ran. */
@@ -20,6 +21,7 @@ struct nd_sample {
     int64_t lead_ns;                /* from drawing the dose to the start of the loop */
     int64_t steal_ns;               /* leaders; -1 unknown */
     int64_t throttled_ns;           /* leaders, where a quota of CPU time holds; -1 elsewhere, and unknown */
+    struct nd_probe_sum probe;      /* what this rank found out about itself; zeros: it did not look */
 };
 
 /* Figures of several ranks. Contiguous, without pointers: it is sent as bytes. */
@@ -37,6 +39,7 @@ struct nd_half_sum {
     double base_ns_sum;              /* sum over ranks of the mean of their operations that are no detours */
     int32_t n_base;                  /* ranks that had such */
     int32_t lowest_rank, slowest_rank, preempted_rank, detour_rank; /* of equals the lowest */
+    struct nd_probe_sum probe;
 };
 
 /* One half, block or loop: one row of halves.csv or blocks.csv. */

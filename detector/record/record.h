@@ -5,6 +5,7 @@
 
 #include "common/base/nl_hist.h"
 #include "common/page/nl_agent.h"
+#include "common/sys/nl_kernel.h"
 #include "detector/halves/half_sum.h"
 #include "detector/measure/starts.h"
 #include "detector/nodes/provenance.h"
@@ -89,6 +90,21 @@ struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char 
 /* start_ns counts from the first row's. 0, or -1 after a message (the first time). */
 int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *half);
 void nd_agent_rows_close(struct nd_agent_rows *rows);
+
+/* counters.HOST.csv: what the kernel counted on the CPUs of one node's ranks in every recorded half, and the ranks for themselves. Written
+ * by the node's first rank. Used as the rows above. */
+struct nd_counter_rows;
+struct nd_counter_half {
+    struct nd_step step;
+    int64_t span_ns;  /* between the two readings */
+    int64_t counts[NL_N_KERNEL];
+    int n_cpus;       /* read */
+    const struct nd_probe_sum *ranks; /* of this node */
+};
+struct nd_counter_rows *nd_counter_rows_open(const struct nd_options *o, const char *folder, const char *launch, int node,
+                                             const char *host);
+int nd_counter_rows_add(struct nd_counter_rows *rows, const struct nd_counter_half *half);
+void nd_counter_rows_close(struct nd_counter_rows *rows);
 
 /* LIKWID's marker regions, such as alltoall_2048:off, under likwid-perfctr -m or likwid-mpirun; elsewhere nothing. */
 struct nd_markers;

@@ -243,3 +243,38 @@ END
         [ "$(nm "$BATS_TEST_TMPDIR/$with/obj/detector/record/markers.o" | grep -c dlopen)" -eq "$([ $with = no ] && echo 0 || echo 1)" ]
     done
 }
+
+@test "what the kernel and the ranks count stands in a row for each half, and what this machine cannot count is named" {
+    start_agent
+    with_agent --seconds 1
+    file=$OUT/one/counters.$(hostname).csv
+    diff <(column pair "$OUT/one/halves.csv") <(column pair "$file")
+    diff <(column arm "$OUT/one/halves.csv") <(column arm "$file")
+    # a rank that spins has its timer, computes, and maps memory; how often depends on the machine
+    awk "$header"'
+        $c["span_ns"] < 5e7 || $c["cpus"] < 1 || $c["ranks"] != 1 || $c["speed_ns"] <= 0 || $c["faults"] == "" { bad++ }
+        { timers += $c["irq_timer"]; known += $c["irq_timer"] != ""; locks += $c["lock_ns"] > 0 }
+        END { print NR, bad + 0, timers, known, locks; exit !(bad == 0 && (known == 0 || timers > 0) && locks > 0) }' "$file"
+    jq -e '.counters | .reading_ns > 0 and .read == true and (.hardware == null or (.hardware | test("not counted here")))' "$OUT/one/launch.json"
+    # a launch without a load reads nothing
+    launch 1 --op empty --levels none --design single --seconds 0.2 --launch-id two
+    jq -e 'has("counters") | not' "$OUT/two/launch.json"
+    [ ! -e "$OUT/two/counters.$(hostname).csv" ]
+}
+
+@test "counters that take too long to read for such short halves are left out, which is said" {
+    start_agent
+    shared slow.so <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/types.h>
+#include <unistd.h>
+ssize_t pread(int fd, void *text, size_t size, off_t at) {
+    if (at == 0) usleep(4000);
+    return ((ssize_t (*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread"))(fd, text, size, at);
+}
+END
+    LD_PRELOAD=$BATS_TEST_TMPDIR/slow.so with_agent --half-period 100ms --seconds 1
+    jq -e '.ended == "complete" and .counters.read == false and ([.warnings[] | select(test("is not read around halves"))] | length == 1)' "$OUT/one/launch.json"
+    [ "$(awk 'END { print NR }' "$OUT/one/counters.$(hostname).csv" 2>/dev/null || echo 0)" -eq 0 ]
+}

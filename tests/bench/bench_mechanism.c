@@ -1,0 +1,155 @@
+/* An agent that disturbs by one known mechanism, until it is ended; started and frozen as any agent is.
+ * bench_mechanism calls CPU...    reads a counter of each CPU over and over: a function-call interrupt there
+ * (needs CAP_PERFMON) bench_mechanism tlb NAME        tells the kernel that memory of the processes called
+ * NAME is cold: TLB shootdowns (needs CAP_SYS_NICE) bench_mechanism cache           writes through 96 MiB
+ * without end bench_mechanism smaps NAME      reads /proc/PID/smaps of the processes called NAME over and
+ * over bench_mechanism timers MICROSECONDS   a timer of this period wakes it, and it does nothing
+ * bench_mechanism writer FILE     writes 1 MiB to FILE and has the kernel's flushers bring it to the disk,
+ * each 50 ms */
+#include <linux/perf_event.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+
+#include "common/base/nl_units.h"
+
+#ifndef MADV_COLD
+#define MADV_COLD 20
+#endif
+
+enum { MOST = 64, THRASH_BYTES = 96 << 20, WRITE_BYTES = 1 << 20 };
+
+static const struct timespec pause_50us = {.tv_nsec = 50000}, pause_50ms = {.tv_nsec = 50000000};
+
+static void fail(const char *what) {
+    perror(what);
+    exit(1);
+}
+
+static void calls(char **cpus) {
+    int fds[MOST], n = 0;
+    uint64_t value;
+    for (; *cpus && n < MOST; cpus++) {
+        struct perf_event_attr a = {
+            .type = PERF_TYPE_SOFTWARE, .size = sizeof a, .config = PERF_COUNT_SW_CPU_CLOCK};
+        fds[n] = (int)syscall(SYS_perf_event_open, &a, -1, atoi(*cpus), -1, PERF_FLAG_FD_CLOEXEC);
+        if (fds[n++] < 0) fail("perf_event_open");
+    }
+    for (;; nanosleep(&pause_50us, NULL))
+        for (int i = 0; i < n; i++)
+            if (read(fds[i], &value, sizeof value) < 0) fail("read");
+}
+
+static int is_called(const char *pid, const char *name) {
+    char path[288], text[64] = "";
+    snprintf(path, sizeof path, "/proc/%s/comm", pid);
+    FILE *f = fopen(path, "re");
+    if (!f) return 0;
+    int found = fgets(text, sizeof text, f) && strncmp(text, name, strlen(name)) == 0;
+    fclose(f);
+    return found;
+}
+
+/* At most MOST processes, found anew each time: ranks come and go. */
+static int find(const char *name, pid_t pids[MOST]) {
+    int n = 0;
+    DIR *d = opendir("/proc");
+    if (!d) fail("/proc");
+    for (struct dirent *e; (e = readdir(d)) && n < MOST;)
+        if (isdigit((unsigned char)e->d_name[0]) && is_called(e->d_name, name))
+            pids[n++] = (pid_t)atoi(e->d_name);
+    closedir(d);
+    return n;
+}
+
+/* The stack and the heap, which are used all the time. */
+static int find_memory(pid_t pid, struct iovec *memory) {
+    char path[64], line[512];
+    int n = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *f = fopen(path, "re");
+    if (!f) return 0;
+    while (n < 2 && fgets(line, sizeof line, f)) {
+        unsigned long from, to;
+        if (!strstr(line, "[stack]") && !strstr(line, "[heap]")) continue;
+        if (sscanf(line, "%lx-%lx", &from, &to) == 2)
+            memory[n++] = (struct iovec){.iov_base = (void *)from, .iov_len = to - from};
+    }
+    fclose(f);
+    return n;
+}
+
+static void tlb(const char *name) {
+    pid_t pids[MOST];
+    for (;;) {
+        int n = find(name, pids);
+        for (int i = 0; i < n; i++) {
+            struct iovec memory[2];
+            int parts = find_memory(pids[i], memory), fd = (int)syscall(SYS_pidfd_open, pids[i], 0);
+            for (int round = 0; round < 500 && parts > 0 && fd >= 0; round++, nanosleep(&pause_50us, NULL))
+                if (syscall(SYS_process_madvise, fd, memory, (size_t)parts, MADV_COLD, 0) < 0) break;
+            if (fd >= 0) close(fd);
+        }
+        if (n == 0) nanosleep(&pause_50ms, NULL);
+    }
+}
+
+static void cache(void) {
+    char *memory = malloc(THRASH_BYTES);
+    if (!memory) fail("malloc");
+    for (uint8_t round = 0;; round++) {
+        for (size_t i = 0; i < THRASH_BYTES; i += 64) memory[i] = (char)round;
+        __asm__ volatile("" : : "r"(memory) : "memory");
+    }
+}
+
+static void smaps(const char *name) {
+    static char text[1 << 16];
+    pid_t pids[MOST];
+    for (;;) {
+        int n = find(name, pids);
+        for (int i = 0; i < n; i++) {
+            char path[64];
+            snprintf(path, sizeof path, "/proc/%d/smaps", (int)pids[i]);
+            for (int round = 0; round < 50; round++) {
+                int fd = open(path, O_RDONLY);
+                while (fd >= 0 && read(fd, text, sizeof text) > 0) continue;
+                if (fd >= 0) close(fd);
+            }
+        }
+        if (n == 0) nanosleep(&pause_50ms, NULL);
+    }
+}
+
+static void timers(const char *microseconds) {
+    struct timespec period = nl_timespec(1000 * atoll(microseconds));
+    struct itimerspec every = {.it_interval = period, .it_value = period};
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    uint64_t n;
+    if (fd < 0 || timerfd_settime(fd, 0, &every, NULL)) fail("timerfd");
+    while (read(fd, &n, sizeof n) > 0) continue;
+    fail("read");
+}
+
+static void writer(const char *path) {
+    static char text[WRITE_BYTES];
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0) fail(path);
+    for (;; nanosleep(&pause_50ms, NULL)) {
+        text[0]++;
+        if (pwrite(fd, text, sizeof text, 0) < 0) fail("write");
+        sync();
+    }
+}
+
+int main(int argc, char **argv) {
+    const char *word = argc > 1 ? argv[1] : "";
+    if (strcmp(word, "calls") == 0 && argc > 2) calls(argv + 2);
+    else if (strcmp(word, "tlb") == 0 && argc == 3) tlb(argv[2]);
+    else if (strcmp(word, "cache") == 0 && argc == 2) cache();
+    else if (strcmp(word, "smaps") == 0 && argc == 3) smaps(argv[2]);
+    else if (strcmp(word, "timers") == 0 && argc == 3 && atoll(argv[2]) > 0) timers(argv[2]);
+    else if (strcmp(word, "writer") == 0 && argc == 3) writer(argv[2]);
+    fprintf(stderr, "usage: bench_mechanism calls CPU... | tlb NAME | cache | smaps NAME | timers "
+                    "MICROSECONDS | writer FILE\n");
+    return 2;
+}

@@ -1,0 +1,62 @@
+/* What a rank finds out about itself around a half. */
+#include "detector/measure/probe.h"
+#include "tests/unit/unit.h"
+
+TEST(a_probe_counts_this_process_own_faults_and_its_trials_take_time) {
+    enum { PAGES = 64, PAGE_BYTES = 4096 };
+    struct nd_probe_sum sum;
+    struct nd_probe *p = nd_probe_open();
+    assert_non_null(p);
+    char *memory = mmap(NULL, PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(memory, PAGES * PAGE_BYTES, MADV_NOHUGEPAGE);
+    nd_probe_begin(p);
+    for (int i = 0; i < PAGES; i++) memory[i * PAGE_BYTES] = 1;
+    nd_probe_end(p, &sum);
+    munmap(memory, PAGES * PAGE_BYTES);
+    assert_int_equal(sum.n_ranks, 1);
+    assert_true(sum.faults >= PAGES && sum.faults < 2 * PAGES);
+    assert_int_equal(sum.n_speed, 1);
+    /* a step takes at least a third of a nanosecond, and no machine needs a microsecond */
+    assert_true(sum.speed_ns > ND_PROBE_STEPS / 3. && sum.speed_ns < 1000. * ND_PROBE_STEPS);
+    assert_true(!sum.n_memory || sum.memory_ns > 0);
+    assert_true(!sum.n_lock || sum.lock_ns > 0);
+    /* hardware counters are there, or why not is said */
+    assert_int_equal(sum.n_perf == 1, nd_probe_problem(p)[0] == '\0');
+    if (sum.n_perf) assert_true(sum.instructions > 0 && sum.cycles > 0);
+    nd_probe_close(p);
+}
+
+TEST(sums_over_ranks_are_the_same_in_any_order) {
+    const struct nd_probe_sum one = {.n_ranks = 1,
+                                     .n_speed = 1,
+                                     .n_memory = 0,
+                                     .n_lock = 1,
+                                     .faults = 3,
+                                     .moved = 1,
+                                     .speed_ns = 5000,
+                                     .lock_ns = 900},
+                              two = {.n_ranks = 1,
+                                     .n_speed = 1,
+                                     .n_memory = 1,
+                                     .n_lock = 1,
+                                     .faults = 4,
+                                     .speed_ns = 6000,
+                                     .memory_ns = 80,
+                                     .lock_ns = 1100,
+                                     .voluntary = 2,
+                                     .involuntary = 7,
+                                     .n_perf = 1,
+                                     .cycles = 10,
+                                     .instructions = 20,
+                                     .misses = 30};
+    struct nd_probe_sum ab = one, ba = two;
+    nd_probe_join(&ab, &two);
+    nd_probe_join(&ba, &one);
+    assert_memory_equal(&ab, &ba, sizeof ab);
+    assert_int_equal(ab.n_ranks, 2);
+    assert_int_equal(ab.n_memory, 1);
+    assert_int_equal(ab.faults, 7);
+    assert_int_equal(ab.involuntary, 7);
+    assert_true(ab.speed_ns > 10999 && ab.speed_ns < 11001);
+    assert_int_equal(ab.misses, 30);
+}
