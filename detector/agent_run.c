@@ -72,6 +72,7 @@ void nd_agent_switch(struct nd_run *r, const struct nd_step *step) {
     struct nd_agent_state *a = &r->agent;
     int is_on = nd_is_agents(r->o, step->level);
     if (!a->companion) return;
+    nd_companion_page(a->companion)->arm = step->level + 1;
     enum nd_companion_end end = nd_companion_command(a->companion, is_on ? NL_AGENT_ON : NL_AGENT_OFF);
     a->half =
         (struct nd_agent_half){.step = *step, .switch_ns = end == ND_COMPANION_DONE ? nd_companion_page(a->companion)->switch_ns : -1};

@@ -2,6 +2,8 @@
 
 # Has this launch switched an agent by itself? Its options say so also in a launch that was killed.
 switches_agent <- function(info) {
+  # A setting of the operating system is switched in the same way, and is no agent.
+  if (is.list(info$options$settings)) return(FALSE)
   length(info$agents) > 0 || isTRUE(info$n_agents > 0) || is_text(info$options[["agent"]])
 }
 

@@ -49,6 +49,12 @@ agent_section <- function(report) {
 # Sections of the report on what is done with an agent: sampling intervals, its replay, hardware counters. NULL where the
 # campaign has nothing of the kind.
 
+report_settings <- function(analysis) {
+  if (!has_settings(analysis$campaign)) return(NULL)
+  result <- compare_settings(analysis$campaign, analysis$margin, analysis$alpha, analysis$power)
+  details_tag("The settings, both sides", part_tags(setting_part(result)))
+}
+
 report_sweep <- function(analysis) {
   if (!is_sweep(analysis$campaign)) return(NULL)
   sweep <- interval_sweep(analysis, analysis$margin)

@@ -18,7 +18,7 @@
 enum nl_agent_command {
     NL_AGENT_NONE = 0,
     NL_AGENT_PLACE, /* takes ranks, host, launch, directory, arms */
-    NL_AGENT_ON,    /* nothing to do in an agent that is on; answered all the same */
+    NL_AGENT_ON,    /* takes arm; nothing to do in an agent that is on (and has one arm); answered all the same */
     NL_AGENT_OFF,   /* the same for one that is off */
     NL_AGENT_BEGIN, /* takes arm, half */
     NL_AGENT_END,   /* fills `account` */
@@ -89,7 +89,7 @@ struct nl_agent {
     int64_t lease_ns; /* a frozen agent is let run again when no command comes for so long; commands are refused then. 0: never */
     int32_t n_arms;
     struct nl_agent_arm arms[NL_AGENT_MAX_ARMS];
-    int32_t arm;  /* BEGIN: index into arms */
+    int32_t arm;  /* ON, BEGIN: index into arms */
     int64_t half; /* BEGIN: number of the half, for messages */
 
     /* the answer */

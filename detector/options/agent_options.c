@@ -26,7 +26,8 @@ int nd_agent_read(struct nd_agent_options *a) {
     a->n_words = na_options_take(a->n_given + 1, argv, &o, a->words, ND_AGENT_MAX_WORDS - 2);
     if (a->n_words < 0) return -1;
     /* ways to an agent, the stronger first: what is scraped has its name from the scrape only when nothing else says one */
-    a->way = o.cmd ? "agent-cmd" : o.pid ? "agent-pid" : o.cgroup ? "agent-cgroup" : o.unit ? "agent-unit" : o.on ? "agent-on" : "scrape";
+    a->way = o.cmd ? "agent-cmd" : o.pid ? "agent-pid" : o.cgroup ? "agent-cgroup" : o.unit ? "agent-unit" : o.on ? "agent-on"
+             : o.settings ? "setting" : "scrape";
     for (int i = 0; i < a->n_words; i++) {
         const char *word = a->words[i] + strlen("--"), *value = strchr(word, '=');
         if (value && strlen(a->way) == (size_t)(value - word) && strncmp(word, a->way, strlen(a->way)) == 0) a->way_value = value + 1;
@@ -34,6 +35,7 @@ int nd_agent_read(struct nd_agent_options *a) {
     a->is_left_off = o.on && o.found == NA_FOUND_UNKNOWN;
     a->is_started = o.cmd && !o.freezes;
     a->name = o.name;
+    a->settings = o.settings;
     a->timeout_ns = o.timeout_ns;
     return 0;
 }
@@ -128,6 +130,7 @@ static void name_of_process(const char *pid, char *name, size_t size) {
 
 void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_NAME_BYTES + 1]) {
     char text[256] = "", *unit;
+    if (strcmp(way, "setting") == 0) value = way;
     if (strcmp(way, "agent-cmd") == 0 || strcmp(way, "scrape") == 0) name_of_command(value, text, sizeof text);
     else if (strcmp(way, "agent-pid") == 0) name_of_process(value, text, sizeof text);
     else if (strcmp(way, "agent-on") != 0) /* that is what switches the agent, not the agent */

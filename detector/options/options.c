@@ -3,6 +3,7 @@
 #include "common/base/nl_hostlist.h"
 #include "detector/program/program.h"
 #include "common/base/nl_options.h"
+#include "noisegen/agent/setting.h"
 #include "common/sys/nl_place.h"
 #include "common/base/nl_preset.h"
 #include "common/base/nl_units.h"
@@ -699,9 +700,10 @@ static int resolve_agent(struct nl_command_line *line) {
         if (strcmp(o->kinds[i], a->name) != 0) continue;
         return nl_error("--agent-name: '%s' is the name of a load of this launch, too; give the agent another one", a->name);
     }
-    if (o->n_arms + 2 > NL_AGENT_MAX_ARMS)
-        return nl_error("--levels: more than %d arms beside an agent; ask for fewer", NL_AGENT_MAX_ARMS - 2);
-    add_arm_without_level(o, a->name, 0);
+    int n_arms = a->settings ? a->settings->n_arms : 1;
+    if (o->n_arms + 1 + n_arms > NL_AGENT_MAX_ARMS)
+        return nl_error("--levels: more than %d arms beside an agent; ask for fewer", NL_AGENT_MAX_ARMS - 1 - n_arms);
+    for (int i = 0; i < n_arms; i++) add_arm_without_level(o, a->settings ? a->settings->arms[i].name : a->name, 0);
     return 0;
 }
 
@@ -749,7 +751,8 @@ static void choose_half(struct nd_options *o) {
 /* Stretches are of an agent that can be frozen for some milliseconds. */
 static int check_quick(const struct nd_options *o) {
     if (!o->design->has_stretches) return 0;
-    if (!nd_agent_is_given(&o->agent) || strcmp(o->agent.way, "agent-on") == 0 || strcmp(o->agent.way, "scrape") == 0)
+    if (!nd_agent_is_given(&o->agent) || strcmp(o->agent.way, "agent-on") == 0 || strcmp(o->agent.way, "scrape") == 0 ||
+        o->agent.settings)
         return nl_error("--design: quick is for an agent that is frozen (--agent-cmd, --agent-pid, --agent-cgroup or --agent-unit)");
     const char *with = o->app ? "--app" : o->given.levels ? "--levels" : o->start.mode->is_synchronised ? "--starts"
                                                                                           : o->sequential.stops ? "--stop-when" : NULL;

@@ -12,6 +12,8 @@
 /* The agent whose cost is asked for: what its companion, noiselab-agent, is told, and what the detector needs to know of it itself. */
 enum { ND_AGENT_MAX_WORDS = 80, ND_AGENT_NAME_BYTES = 32 };
 
+struct na_settings;
+
 struct nd_agent_options {
     char *given[ND_AGENT_MAX_WORDS]; /* of --agent, as they stand there; owned by the process */
     int n_given;
@@ -22,6 +24,7 @@ struct nd_agent_options {
     int is_left_off;       /* 1: two commands switch it, and nobody said how it was before: it is off at the end */
     int is_started;        /* 1: it is a command that is started and ended for each half, not frozen */
     const char *name;      /* its `kind` in the files; NULL: there is no agent */
+    const struct na_settings *settings; /* whose arms have names of their own; NULL: it is none */
     int64_t period_ns;     /* at which it samples; 0 not known */
     int64_t interval_ns;   /* recorded only; 0 not given */
     int64_t settle_ns;     /* untimed operations after each switch; negative: not given */

@@ -1,6 +1,7 @@
 #include "detector/record/launch_json.h"
 #include "detector/nodes/launcher.h"
 #include "detector/record/record.h"
+#include "noisegen/agent/setting.h"
 #include "common/base/nl_json.h"
 #include "common/base/nl_options.h"
 #include "common/base/version.h"
@@ -44,6 +45,22 @@ static json_t *late_options_json(const struct nd_options *o) {
                      nl_json_text(s->arrival_trace));
 }
 
+static json_t *arm_json(const struct na_settings *s, const struct na_setting_arm *arm) {
+    return json_pack("{s:o, s:o}", "kind", nl_json_text(arm->name), "values",
+                     NL_JSON_LIST(i, s->n, nl_json_text(s->settings[i].values[arm->at[i]])));
+}
+
+/* What is compared: keys with their values, the first of which is the reference, and of each arm which values it has. */
+static json_t *settings_json(const struct na_settings *s) {
+    json_t *settings = json_array();
+    for (int i = 0; i < s->n; i++) {
+        const struct na_setting *one = &s->settings[i];
+        json_array_append_new(settings, json_pack("{s:o, s:o}", "key", nl_json_text(one->key), "values",
+                                                  NL_JSON_LIST(k, one->n_values, nl_json_text(one->values[k]))));
+    }
+    return json_pack("{s:o, s:o}", "settings", settings, "arms", NL_JSON_LIST(i, s->n_arms, arm_json(s, &s->arms[i])));
+}
+
 /* The agent's options: the detector's own, and every word of its companion's by its name. */
 static void add_agent_options(json_t *json, const struct nd_agent_options *a, const struct nd_nodes *nodes) {
     int is_there = a->name != NULL;
@@ -52,6 +69,7 @@ static void add_agent_options(json_t *json, const struct nd_agent_options *a, co
         "agent_settle_ns", is_there ? json_integer(a->settle_ns) : json_null(),
         "agent_timeout_ns", is_there ? json_integer(a->timeout_ns) : json_null(),
         "agent_nodes", is_there ? nl_json_text(nodes->text ? nodes->text : "all") : json_null(), NULL);
+    if (a->settings) json_object_set_new(json, "settings", settings_json(a->settings));
     for (int i = 0; i < a->n_words; i++) {
         char key[48];
         const char *word = a->words[i] + strlen("--"), *value = strchr(word, '=');

@@ -121,9 +121,12 @@ static int print_settings(int is_json) {
     json_t *all = json_array();
     for (const struct nc_setting *s = nc_settings; s->name; s++) {
         nc_setting_look("", s, &found);
+        int64_t settling_ms = nc_setting_settling_ms("", s);
         if (is_json) {
-            json_array_append_new(all, json_pack("{s:s, s:o, s:o, s:s, s:b, s:o, s:s}", "setting", s->name, "here",
-                                                 unless_empty(found.here), "source", unless_empty(found.source), "does", s->does,
+            json_array_append_new(all, json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:b, s:o, s:s}", "setting", s->name, "here",
+                                                 unless_empty(found.here), "source", unless_empty(found.source), "files",
+                                                 unless_empty(s->path ? s->path : ""), "does", s->does, "settling_ms",
+                                                 settling_ms < 0 ? json_null() : json_integer(settling_ms),
                                                  "is_permitted", found.is_permitted, "why_not",
                                                  unless_empty(found.why_not ? found.why_not : ""), "permanent", found.permanent));
             continue;

@@ -7,16 +7,16 @@
 #include "common/sys/nl_whole.h"
 
 const struct nc_setting nc_settings[] = {
-#define SYSCTL(name, does) {name, NC_SYSCTL, NULL, does, NULL},
-#define FILE(name, path, does, permanent) {name, NC_FILE, path, does, permanent},
-#define BOOT(name, does) {name, NC_BOOT, NULL, does, NULL},
-#define TASK(name, does, permanent) {name, NC_TASK, NULL, does, permanent},
+#define SYSCTL(name, settling, does) {name, NC_SYSCTL, NULL, does, NULL, settling},
+#define FILE(name, settling, path, does, permanent) {name, NC_FILE, path, does, permanent, settling},
+#define BOOT(name, does) {name, NC_BOOT, NULL, does, NULL, NULL},
+#define TASK(name, does, permanent) {name, NC_TASK, NULL, does, permanent, NULL},
 #include "experiments/command/settings.table"
 #undef SYSCTL
 #undef FILE
 #undef BOOT
 #undef TASK
-    {NULL, NC_FILE, NULL, NULL, NULL},
+    {NULL, NC_FILE, NULL, NULL, NULL, NULL},
 };
 
 enum { MAX_DISTINCT = 4, LINE_BYTES = 4096 };
@@ -105,6 +105,16 @@ static void look_at_tasks(const char *pattern, const char *name, struct nc_setti
         break;
     }
     globfree(&files);
+}
+
+int64_t nc_setting_settling_ms(const char *root, const struct nc_setting *setting) {
+    char path[PATH_MAX], text[64];
+    const char *blank = setting->settling ? strchr(setting->settling, ' ') : NULL;
+    if (!setting->settling) return -1;
+    if (!blank) return atoll(setting->settling);
+    snprintf(path, sizeof path, "%s%.*s", root, (int)(blank - setting->settling), setting->settling);
+    long long ms = atoll(nl_read_line(path, text, sizeof text));
+    return ms > 0 ? ms : atoll(blank + 1);
 }
 
 void nc_setting_look(const char *root, const struct nc_setting *setting, struct nc_setting_found *found) {

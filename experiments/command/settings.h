@@ -11,6 +11,7 @@ struct nc_setting {
     const char *path;      /* of NC_FILE, may be a pattern; NULL */
     const char *does;      /* what it does to noise, a sentence */
     const char *permanent; /* how it is made permanent; NULL: by its kind */
+    const char *settling;  /* ms, or "FILE MS": a file that says it, and what holds without it; NULL: it cannot be switched */
 };
 extern const struct nc_setting nc_settings[]; /* ends with a row without name */
 
@@ -24,6 +25,9 @@ struct nc_setting_found {
     const char *why_not;               /* it may not be changed; NULL */
     char permanent[NC_SETTING_BYTES];  /* how it is made permanent */
 };
+
+/* How long after a write the system may still behave as before it, ms; -1: it cannot be switched. */
+int64_t nc_setting_settling_ms(const char *root, const struct nc_setting *setting);
 
 /* What a setting is below `root` ("": this machine). */
 void nc_setting_look(const char *root, const struct nc_setting *setting, struct nc_setting_found *found);

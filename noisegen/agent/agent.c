@@ -13,7 +13,7 @@ void na_warn(struct na_agent *a, const char *format, ...) {
 
 /* By the option that was given; without another one it is scraped. */
 static const struct na_way *choose_way(const struct na_options *o) {
-    int is_given[] = {o->cmd != NULL, o->pid != 0, o->cgroup != NULL, o->unit != NULL, o->on != NULL, 1}, i = 0;
+    int is_given[] = {o->cmd != NULL, o->pid != 0, o->cgroup != NULL, o->unit != NULL, o->on != NULL, o->settings != NULL, 1}, i = 0;
     while (!is_given[i]) i++;
     return na_ways[i];
 }
@@ -26,7 +26,7 @@ static void choose_name(struct na_agent *a) {
     else if (o->unit) snprintf(a->name, sizeof a->name, "%.*s", (int)strcspn(o->unit, "."), o->unit);
     else if (o->pid || o->cgroup) snprintf(a->name, sizeof a->name, "%s", nl_stat_read(a->root.pid, &s) ? "agent" : s.name);
     else if (o->on) na_command_name(&a->on, a->name, sizeof a->name);
-    else if (!o->cmd) snprintf(a->name, sizeof a->name, "scrape");
+    else if (!o->cmd) snprintf(a->name, sizeof a->name, o->settings ? "setting" : "scrape");
     /* it stands in CSV files */
     for (char *c = a->name; *c; c++)
         if (strchr(", \t\"'\\/\n", *c)) *c = '_';
@@ -70,7 +70,7 @@ int na_agent_look(struct na_agent *a, const char *when, char *reason, int size) 
 int na_agent_switch(struct na_agent *a, int on, char *reason, int size) {
     int status = na_agent_look(a, on ? "before a half with it" : "before a half without it", reason, size);
     if (status) return on ? status : NL_AGENT_DONE; /* a dead one is off */
-    if (a->is_on == on) return NL_AGENT_DONE;
+    if (a->is_on == on && !(on && a->way->has_arms)) return NL_AGENT_DONE;
     if ((on ? a->way->on : a->way->off)(a, reason, size)) return NL_AGENT_REFUSED;
     a->is_on = on;
     return NL_AGENT_DONE;

@@ -171,6 +171,7 @@ struct na_agent {
     struct na_process root;          /* pid, command */
     struct na_freeze freeze;         /* pid, cgroup, unit */
     struct na_command on, off;       /* command (on), switch */
+    const struct na_setting_arm *arm; /* setting: the one to be switched to; NULL: the reference */
     struct na_set set;               /* its processes */
     cpu_set_t cpus;                  /* where a started command may run */
     int out_fd;                      /* its output; -1: thrown away */
@@ -195,6 +196,7 @@ struct na_way {
     const char *name;
     const char *option; /* without dashes: the one that chooses this way */
     const char *help;
+    int has_arms; /* what is switched on is one of several: `on` is called for each, also from one to the other */
     /* Finds the agent and checks that it can be switched here; leaves nothing changed. Required. All: 0, -1 with a line in `reason`. */
     int (*check)(struct na_agent *a, char *reason, int size);
     /* Takes hold of it; leaves its state as it is. Not required. */
@@ -210,7 +212,7 @@ struct na_way {
 
 /* Ends with NULL. */
 extern const struct na_way *const na_ways[];
-extern const struct na_way na_way_command, na_way_pid, na_way_cgroup, na_way_unit;
+extern const struct na_way na_way_command, na_way_pid, na_way_cgroup, na_way_unit, na_way_setting;
 
 /* ---- for the session. 0, -1 with a line in `reason` ---- */
 

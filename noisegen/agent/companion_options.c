@@ -29,6 +29,17 @@ static const char *set_scrape_cpu(struct nl_command_line *line, const char *text
     return set_list(&o->scrape_cpu, &o->scrape_cpus, text);
 }
 
+/* May come again: settings are crossed. */
+static const char *set_setting(struct nl_command_line *line, const char *text) {
+    struct na_options *o = line->target;
+    char reason[512];
+    if (!o->settings && !NL_NEW(o->settings, 1)) return "read: there is no memory";
+    int failed = na_settings_add(o->settings, text, reason, sizeof reason);
+    if (!failed) failed = na_settings_cross(o->settings, reason, sizeof reason);
+    if (failed) nl_error("--setting: %s", reason);
+    return failed ? "" : NULL;
+}
+
 static const char *list(struct nl_command_line *line, const char *text) {
     const struct na_lists *lists = line->context;
     line->is_done = 1;
@@ -56,6 +67,8 @@ static const struct nl_option rows[] = {
     {"agent-off", "CMD", "a command that switches it off", 1, AT(TEXT, off), .wanted = "a command"},
     {"agent-found", NULL, "how what --agent-on switches was before: left so at the end; off where that is unknown (default unknown)", 1,
      AT(WORD, found), .table = na_found_names},
+    {"setting", "NAME=REF,OTHER", "a setting of the operating system: a sysctl, a path of /sys or /proc/sys (or a pattern), irq:NAME, or "
+     "confine:NAME (the CPUs of tasks of that name); may be given again: all combinations are compared", 1, .set = set_setting},
     {"scrape", "CMD", "a command that scrapes a pull agent while it is on", 1, AT(TEXT, scrape), .wanted = "a command"},
     {"scrape-period", "TIME", "from one scrape to the next", 1, AT(DURATION, scrape_period_ns), 1e6, 1e18,
      .wanted = "a period of at least 1ms (try 1s)"},
@@ -90,8 +103,10 @@ _Static_assert((int)N_ROWS <= (int)NL_OPTIONS_MAX, "the parser has a place for e
 
 /* What the agent is, and how it is switched. */
 static int check_ways(const struct na_options *o) {
-    int n_ways = !!o->cmd + !!o->pid + !!o->cgroup + !!o->unit + (o->on || o->off);
-    if (n_ways > 1) nl_error("only one of --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit and --agent-on says what the agent is");
+    int n_ways = !!o->cmd + !!o->pid + !!o->cgroup + !!o->unit + (o->on || o->off) + !!o->settings;
+    if (n_ways > 1)
+        nl_error("only one of --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit, --agent-on and --setting says what is switched");
+    else if (o->settings && o->scrape) nl_error("--scrape: belongs to an agent, and not to --setting");
     else if (n_ways == 0 && !o->scrape)
         nl_error("no agent: give one of --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit, --agent-on with --agent-off, or --scrape");
     else if (!o->on != !o->off) nl_error("--agent-%s is missing: the agent must be switched on and off", o->on ? "off" : "on");
@@ -149,6 +164,12 @@ int na_options_take(int argc, char **argv, struct na_options *o, const char **wo
     if (alone || check_ways(o)) return -1;
     for (int i = 0; i < N_ROWS; i++) {
         if (!line.was_given[i] || rows[i].of) continue; /* keys stand in the text of their option */
+        for (int k = 0; rows[i].set == set_setting && k < o->settings->n; k++) {
+            int many = snprintf(word, sizeof word, "--setting=%s", o->settings->texts[k]);
+            if (n < most && many < (int)sizeof word && (words[n] = nl_options_keep(word, (size_t)many))) n++;
+            else return nl_error("--agent: too many options, or too long");
+        }
+        if (rows[i].set == set_setting) continue;
         int length = snprintf(word, sizeof word, "--%s%s%s", rows[i].name, line.texts[i] ? "=" : "", line.texts[i] ? line.texts[i] : "");
         if (n < most && length < (int)sizeof word && (words[n] = nl_options_keep(word, (size_t)length))) n++;
         else return nl_error("--agent: too many options, or too long");

@@ -1,7 +1,7 @@
 /* The command line of noiselab-agent. argv is parsed once, here; everything else gets this structure, const. */
 #pragma once
 
-#include "common/base/nl_usual.h"
+#include "noisegen/agent/setting.h"
 
 enum na_who_word { NA_WHO_AUTO, NA_WHO_NONE = 4 }; /* those between: sources of the recorder */
 extern const char *const na_who_names[];
@@ -14,6 +14,7 @@ enum na_keep { NA_KEEP_AUTO, NA_KEEP_YES, NA_KEEP_NO };
 struct na_options {
     const char *cmd, *cgroup, *unit, *on, *off;
     pid_t pid; /* 0: not given */
+    struct na_settings *settings; /* NULL: not given; lives as long as the process */
     const char *scrape;
     int64_t scrape_period_ns; /* 0: not given */
     const char *scrape_cpu, *cpu; /* as given; the sets below */

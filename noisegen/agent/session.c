@@ -83,6 +83,13 @@ static int open_record(struct na_session *s, char *reason, int size) {
     return rc ? nl_say(reason, size, "--who %s: not possible on this node (its own message says why)", na_who_names[s->options->who]) : 0;
 }
 
+/* Ranks are never confined: they are what is measured. */
+static void spare_ranks(struct na_session *s) {
+    struct na_undo *u = s->agent.undo;
+    const int most = (int)(sizeof u->spared / sizeof *u->spared);
+    for (int i = 0; i < s->page->n_ranks && i < most; i++) u->spared[u->n_spared++] = s->page->ranks[i].pid;
+}
+
 static int place(struct na_session *s, char *reason, int size) {
     struct nl_agent *p = s->page;
     char log[PATH_MAX + 320];
@@ -96,6 +103,7 @@ static int place(struct na_session *s, char *reason, int size) {
         return nl_say(reason, size, "a rank (process %d) is one of the agent's processes", p->ranks[i].pid);
     }
     choose_cpu(s);
+    spare_ranks(s);
     snprintf(log, sizeof log, "%s/agent.%s.log", p->directory, p->host);
     if (p->directory[0] && na_watch_log(&s->watch, log)) return nl_say(reason, size, "cannot write %s: %s", log, strerror(errno));
     if (na_agent_place(&s->agent, reason, size)) return NL_AGENT_REFUSED;
@@ -130,6 +138,9 @@ static int turn(struct na_session *s, int on, char *reason, int size) {
     if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
     if (!s->is_placed) return nl_say(reason, size, "%s before PLACE", on ? "ON" : "OFF");
     if (!on && s->options->scrape) na_scraper_stop(&s->scraper);
+    if (on && s->options->settings)
+        s->agent.arm = s->page->arm > 0 && s->page->arm < s->page->n_arms
+                           ? na_settings_find(s->options->settings, s->page->arms[s->page->arm].kind) : NULL;
     int status = na_agent_switch(&s->agent, on, reason, size);
     if (on && status == NL_AGENT_DONE && begin_scraping(s, reason, size)) status = NL_AGENT_REFUSED;
     s->page->switch_ns = nl_mono_ns() - begin_ns;
@@ -205,7 +216,20 @@ static void restore(struct na_session *s) {
 /* What the agent was chosen by: the value of its option. */
 static json_t *command(const struct na_options *o) {
     if (o->pid) return json_integer(o->pid);
-    return nl_json_text(o->cmd ? o->cmd : o->cgroup ? o->cgroup : o->unit ? o->unit : o->on ? o->on : o->scrape);
+    return nl_json_text(o->cmd ? o->cmd : o->cgroup ? o->cgroup : o->unit ? o->unit : o->on ? o->on : o->settings ? NULL : o->scrape);
+}
+
+/* What each file of a setting was, and what it is now; of many files the first ones. */
+enum { MOST_SETTINGS = 64 };
+
+static json_t *settings(const struct na_session *s) {
+    const char *path, *found;
+    char now[NA_UNDO_VALUE_BYTES];
+    json_t *list = s->options->settings ? json_array() : json_null();
+    for (int i = 0; s->options->settings && i < MOST_SETTINGS && na_settings_tell(s->agent.undo, i, &path, &found, now, sizeof now); i++)
+        json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "file", nl_json_text(path), "found", nl_json_text(found), "left",
+                                              nl_json_text(now)));
+    return list;
 }
 
 /* What was scraped, beside what was asked for. */
@@ -230,7 +254,8 @@ static char *certificate(const struct na_session *s) {
         "account", nl_json_text(s->account ? s->account->name : NULL), "source", nl_json_text(who ? nr_source(who) : "none"),
         "source_reason", nl_json_text(who ? nr_reason(who) : "--who none, or no source is possible here"),
         "state_found", nl_json_text(a->state_found),
-        "state_left", nl_json_text(s->state_left), "scraper", scraper(s), "died", nl_json_text(a->died[0] ? a->died : NULL),
+        "state_left", nl_json_text(s->state_left), "settings", settings(s),
+        "scraper", scraper(s), "died", nl_json_text(a->died[0] ? a->died : NULL),
         "warnings", NL_JSON_LIST(i, a->n_warnings, nl_json_text(a->warnings[i])), NULL);
     char *out = json_dumps(o, JSON_COMPACT);
     json_decref(o);

@@ -170,6 +170,7 @@ int na_undo_all(struct na_undo *u, char *problem, int problem_size) {
     if (na_undo_thaw(u))
         rc = nl_say(problem, problem_size, "%s cannot be thawed: %s", atomic_load(&u->is_frozen) ? u->thaw_file : "a stopped process",
                     strerror(errno));
+    if (na_undo_settings(u, problem, problem_size)) rc = -1;
     if (remove_cgroup(u)) rc = nl_say(problem, problem_size, "the cgroup %s cannot be removed: %s", u->own_directory, strerror(errno));
     if (end_started(u)) rc = nl_say(problem, problem_size, "processes of the started command cannot be ended (another user's?)");
     if (switch_back(u)) rc = nl_say(problem, problem_size, "the command of %s failed", u->back_option);
@@ -179,7 +180,7 @@ int na_undo_all(struct na_undo *u, char *problem, int problem_size) {
 
 int na_undo_is_done(const struct na_undo *u) {
     return !atomic_load(&u->is_frozen) && atomic_load(&u->n_stopped) == 0 && !atomic_load(&u->has_cgroup) &&
-           atomic_load(&u->n_started) == 0 && !atomic_load(&u->must_switch);
+           atomic_load(&u->n_started) == 0 && !atomic_load(&u->must_switch) && !atomic_load(&u->must_reset);
 }
 
 #define SUFFIX ".journal"
@@ -226,6 +227,72 @@ static int take_command(struct na_undo *u, const char *line) {
     return 0;
 }
 
+/* A set of CPUs as hexadecimal digits, four CPUs each, the first ones first; without zeros at the end. */
+static void print_cpus(FILE *f, const cpu_set_t *cpus) {
+    int last = CPU_SETSIZE - 1;
+    while (last > 0 && !CPU_ISSET((size_t)last, cpus)) last--;
+    for (size_t at = 0; at <= (size_t)last; at += 4) {
+        unsigned digit = 0;
+        for (size_t i = 0; i < 4; i++) digit |= (CPU_ISSET(at + i, cpus) ? 1U : 0U) << i;
+        fprintf(f, "%x", digit);
+    }
+}
+
+static int take_cpus(const char *text, cpu_set_t *cpus) {
+    CPU_ZERO(cpus);
+    for (size_t at = 0; *text && at < CPU_SETSIZE; text++, at += 4) {
+        const char digit[] = {*text, '\0'};
+        if (!isxdigit((unsigned char)*text)) return -1;
+        unsigned bits = (unsigned)strtoul(digit, NULL, 16);
+        for (size_t i = 0; i < 4; i++)
+            if (bits >> i & 1) CPU_SET(at + i, cpus);
+    }
+    return CPU_COUNT(cpus) > 0 ? 0 : -1;
+}
+
+static void print_settings(FILE *f, const struct na_undo *u) {
+    for (int i = 0; i < u->n_kept; i++) fprintf(f, "kept\t%d\t%s\t%s\n", u->kept[i].is_cpu_list, u->kept[i].path, u->kept[i].value);
+    for (int i = 0; i < u->n_confines; i++) {
+        fprintf(f, "confines\t%llu\t%s\t", (unsigned long long)u->confined_ticks, u->confine_pattern);
+        print_cpus(f, &u->confines[i]);
+        fputc('\n', f);
+    }
+    for (int i = 0; i < atomic_load(&u->n_roamers); i++) {
+        const struct na_roamer *r = &u->roamers[i];
+        fprintf(f, "roamer\t%d\t%llu\t", (int)r->task.pid, (unsigned long long)r->task.start_ticks);
+        print_cpus(f, &r->cpus);
+        fputc('\n', f);
+    }
+}
+
+/* A line of these: 0; -1 it is damaged; 1 it is another one. */
+static int take_setting(struct na_undo *u, const char *line) {
+    char cpus[CPU_SETSIZE];
+    unsigned long long ticks;
+    if (strncmp(line, "kept\t", 5) == 0) {
+        struct na_kept *k = &u->kept[u->n_kept];
+        if (u->n_kept == NA_UNDO_SETTINGS) return -1;
+        k->value[0] = '\0'; /* scanf finds no empty text */
+        if (sscanf(line, "kept\t%d\t%255[^\t]\t%255[^\n]", &k->is_cpu_list, k->path, k->value) < 2) return -1;
+        u->n_kept++;
+    } else if (strncmp(line, "confines\t", 9) == 0) {
+        if (u->n_confines == NA_UNDO_CONFINED || sscanf(line, "confines\t%llu\t%63[^\t]\t%1023s", &ticks, u->confine_pattern, cpus) != 3 ||
+            take_cpus(cpus, &u->confines[u->n_confines]))
+            return -1;
+        u->confined_ticks = ticks;
+        u->n_confines++;
+    } else if (strncmp(line, "roamer\t", 7) == 0) {
+        int n = atomic_load(&u->n_roamers);
+        struct na_roamer *r = &u->roamers[n];
+        if (n == NA_UNDO_TASKS || sscanf(line, "roamer\t%d\t%llu\t%1023s", &r->task.pid, &ticks, cpus) != 3) return -1;
+        if (take_cpus(cpus, &r->cpus)) return -1;
+        r->task.start_ticks = ticks;
+        atomic_store(&u->n_roamers, n + 1);
+    } else return 1;
+    atomic_store(&u->must_reset, 1);
+    return 0;
+}
+
 static void print_process(FILE *f, const char *word, struct na_process p) {
     fprintf(f, "%s\t%d\t%llu\n", word, (int)p.pid, (unsigned long long)p.start_ticks);
 }
@@ -233,7 +300,8 @@ static void print_process(FILE *f, const char *word, struct na_process p) {
 int na_journal_note(struct na_undo *u) {
     struct nl_whole whole;
     if (!u->journal_file[0]) return 0;
-    if (!atomic_load(&u->is_frozen) && !atomic_load(&u->has_cgroup) && atomic_load(&u->n_stopped) == 0 && !atomic_load(&u->must_switch))
+    if (!atomic_load(&u->is_frozen) && !atomic_load(&u->has_cgroup) && atomic_load(&u->n_stopped) == 0 && !atomic_load(&u->must_switch) &&
+        !atomic_load(&u->must_reset))
         return unlink(u->journal_file) && errno != ENOENT ? -1 : 0;
     if (nl_whole_open(&whole, u->journal_file, 0600)) return -1;
     print_process(whole.f, "owner", u->companion);
@@ -242,6 +310,7 @@ int na_journal_note(struct na_undo *u) {
         fprintf(whole.f, "frozen\t%s\t%s\t%s\t%s\n", u->thaw_file, u->thaw_text, u->look_file, u->look_text);
     if (atomic_load(&u->has_cgroup)) fprintf(whole.f, "cgroup\t%s\t%s\n", u->own_directory, u->origin_directory);
     if (atomic_load(&u->must_switch)) print_command(whole.f, u);
+    if (atomic_load(&u->must_reset)) print_settings(whole.f, u);
     for (int i = 0; i < atomic_load(&u->n_stopped); i++) print_process(whole.f, "stopped", u->stopped[i]);
     return nl_whole_close(&whole, ferror(whole.f));
 }
@@ -252,6 +321,8 @@ static int take(struct na_undo *u, const char *line, int *is_owned) {
     unsigned long long start;
     struct na_process p;
     if (strncmp(line, "switched\t", 9) == 0) return take_command(u, line);
+    int setting = take_setting(u, line);
+    if (setting <= 0) return setting;
     if (sscanf(line, "frozen\t%4095[^\t]\t%15[^\t]\t%4095[^\t]\t%15[^\t]", u->thaw_file, u->thaw_text, u->look_file, u->look_text) == 4)
         atomic_store(&u->is_frozen, 1);
     else if (sscanf(line, "cgroup\t%4095[^\t]\t%4095[^\t]", u->own_directory, u->origin_directory) == 2) atomic_store(&u->has_cgroup, 1);
@@ -278,12 +349,13 @@ static int restore(const char *path, struct na_undo *u) {
     }
     fclose(f);
     if (is_owned) return 0;
-    int was_switched = atomic_load(&u->must_switch);
+    int was_switched = atomic_load(&u->must_switch), was_set = atomic_load(&u->must_reset);
     snprintf(u->journal_file, sizeof u->journal_file, "%s", path); /* na_undo_all removes it when all is done */
     if (is_bad || n_lines == 0 || na_undo_all(u, problem, sizeof problem))
         return nl_error("%s: what it says is frozen or switched cannot be given back: %s", path, problem);
-    nl_warn("an agent that a killed launch had left %s (%s)",
-            was_switched ? "switched is as it was found, or off" : "frozen runs again", path);
+    nl_warn("%s (%s)", was_set ? "settings that a killed launch had left changed are as they were found"
+            : was_switched ? "an agent that a killed launch had left switched is as it was found, or off"
+                           : "an agent that a killed launch had left frozen runs again", path);
     return 0;
 }
 

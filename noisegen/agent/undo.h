@@ -5,7 +5,20 @@
 
 #include "noisegen/agent/proc.h"
 
-enum { NA_UNDO_PROCESSES = 8192, NA_UNDO_TEXT_BYTES = 8192 };
+enum {
+    NA_UNDO_PROCESSES = 8192, NA_UNDO_TEXT_BYTES = 8192, NA_UNDO_SETTINGS = 4096, NA_UNDO_PATH_BYTES = 256, NA_UNDO_VALUE_BYTES = 256,
+    NA_UNDO_TASKS = 16384, NA_UNDO_CONFINED = 8
+};
+
+/* A file of a setting, and what stood in it. */
+struct na_kept {
+    char path[NA_UNDO_PATH_BYTES], value[NA_UNDO_VALUE_BYTES];
+    int setting;    /* whose */
+    int is_cpu_list; /* the kernel may say the same CPUs in other words */
+};
+
+/* A task (a thread), and where it might run. */
+struct na_roamer { struct na_process task; cpu_set_t cpus; };
 
 struct na_undo {
     /* processes stopped by SIGSTOP */
@@ -29,6 +42,19 @@ struct na_undo {
     const char *back_option; /* static: --agent-on or --agent-off */
     int32_t is_shell;
     int64_t timeout_ns;
+    /* settings of the operating system: what was found, complete before the first is written */
+    _Atomic int32_t must_reset; /* one of them may have been written since */
+    int32_t n_kept;
+    struct na_kept kept[NA_UNDO_SETTINGS];
+    /* tasks that are confined to some CPUs, of a pattern of names; those that they start inherit it */
+    _Atomic int32_t n_roamers;
+    struct na_roamer roamers[NA_UNDO_TASKS];
+    char confine_pattern[64];
+    int32_t n_confines;
+    cpu_set_t confines[NA_UNDO_CONFINED]; /* the sets of CPUs that they are confined to */
+    uint64_t confined_ticks;              /* when that began, as start_ticks */
+    int32_t n_spared;
+    pid_t spared[1024]; /* processes that are never confined: the ranks' */
     /* the companion's: */
     struct na_process companion, guardian; /* pid 0: there is none */
     char journal_file[PATH_MAX]; /* "": there is none */
@@ -52,6 +78,25 @@ int na_end_processes(struct na_set *set, int64_t patience_ns);
 
 /* Takes members back to their cgroup and removes ours, which is not frozen. 0, -1 with errno. */
 int na_undo_cgroup(struct na_undo *undo);
+
+/* Settings: writes back what was found, and reads it back; then the CPUs of tasks. 0, -1 with the first that failed in `problem`. */
+int na_undo_settings(struct na_undo *undo, char *problem, int problem_size);
+
+/* A file's value: its first line or, where a word of it is in brackets, that word. 0, -1 with errno (EFBIG: several lines, or too long). */
+int na_value_read(const char *path, char *value, size_t size);
+
+/* Writes a value, unless the file cannot be had, and reads it back. 0, -1 with a line in `reason`. */
+int na_value_write(const char *path, const char *value, int is_cpu_list, char *reason, int size);
+
+/* Confines all tasks of the pattern to these CPUs, noting (and, through the journal, on disk) where they might run before.
+ * How many they are, -1 with a reason. */
+int na_confine(struct na_undo *undo, const cpu_set_t *cpus, char *reason, int size);
+
+/* Lets them, and what they have started since, run where they might. 0, -1 with errno. */
+int na_confine_end(struct na_undo *undo);
+
+/* A set of CPUs as it is in lists, "0-3+8" or "0-3,8". 0, -1. */
+int na_cpus_parse(const char *text, cpu_set_t *cpus);
 
 /* Everything; safe to repeat. 0, or -1 with a line in `problem` that says what could not be undone. */
 int na_undo_all(struct na_undo *undo, char *problem, int problem_size);

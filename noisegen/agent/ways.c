@@ -59,4 +59,5 @@ static int nothing(struct na_agent *a, char *reason, int size) { return (void)a,
 static const struct na_way by_scrape = {.name = "scrape", .option = "scrape", .help = "only scraping is toggled; the agent keeps running",
                                         .check = check_scrape, .on = nothing, .off = nothing};
 
-const struct na_way *const na_ways[] = {&na_way_command, &na_way_pid, &na_way_cgroup, &na_way_unit, &by_switch, &by_scrape, NULL};
+const struct na_way *const na_ways[] = {&na_way_command, &na_way_pid, &na_way_cgroup, &na_way_unit, &by_switch,
+                                        &na_way_setting, &by_scrape, NULL};

@@ -7,7 +7,8 @@
 static struct nc_setting_found found;
 
 static const struct nc_setting_found *look(enum nc_setting_kind kind, const char *name, const char *path) {
-    const struct nc_setting setting = {name, kind, path, "It does something.", kind == NC_FILE || kind == NC_TASK ? "a unit" : NULL};
+    const struct nc_setting setting = {name, kind, path, "It does something.", kind == NC_FILE || kind == NC_TASK ? "a unit" : NULL,
+                                       "/sys/period_ms 1000"};
     nc_setting_look(folder, &setting, &found);
     return &found;
 }
@@ -75,4 +76,17 @@ TEST(every_row_has_its_words_and_no_name_stands_twice) {
         assert_true(s->permanent || s->kind == NC_SYSCTL || s->kind == NC_BOOT);
         for (const struct nc_setting *t = s + 1; t->name; t++) assert_string_not_equal(s->name, t->name);
     }
+}
+
+TEST_WITH(how_long_a_setting_settles_is_read_where_a_file_says_it, make_folder, remove_tree) {
+    const struct nc_setting constant = {"a", NC_SYSCTL, NULL, "It does something.", NULL, "250"};
+    const struct nc_setting by_file = {"b", NC_SYSCTL, NULL, "It does something.", NULL, "/sys/period_ms 1000"};
+    const struct nc_setting at_boot = {"c", NC_BOOT, NULL, "It does something.", NULL, NULL};
+    assert_int_equal(nc_setting_settling_ms(folder, &constant), 250);
+    assert_int_equal(nc_setting_settling_ms(folder, &by_file), 1000);
+    put("sys/period_ms", "7000\n");
+    assert_int_equal(nc_setting_settling_ms(folder, &by_file), 7000);
+    assert_int_equal(nc_setting_settling_ms(folder, &at_boot), -1);
+    for (const struct nc_setting *s = nc_settings; s->name; s++)
+        assert_int_equal(nc_setting_settling_ms("", s) >= 0, s->kind == NC_SYSCTL || s->kind == NC_FILE);
 }

@@ -779,3 +779,229 @@ FIXTURE(tear_down) {
 }
 
 GROUP(set_up, tear_down)
+
+/* ---- settings ---- */
+
+static void put_value(const char *path, const char *value) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "%s\n", value);
+    fclose(f);
+}
+
+static int says(const char *path, const char *value) {
+    char now[NA_UNDO_VALUE_BYTES];
+    return na_value_read(path, now, sizeof now) == 0 && strcmp(now, value) == 0;
+}
+
+/* For some seconds: a guardian restores it when it finds time. */
+static int comes_to_say(const char *path, const char *value) {
+    for (int i = 0; i < 5000 && !says(path, value); i++) nl_sleep_ns(1 * MS);
+    return says(path, value);
+}
+
+/* Where a journal can be, and a setting that was found at 5. */
+static const char *setting_place(char *runtime, char *path) {
+    strcpy(runtime, "/tmp/nl-setting-XXXXXX");
+    assert_non_null(mkdtemp(runtime));
+    setenv("XDG_RUNTIME_DIR", runtime, 1);
+    snprintf(path, PATH_MAX, "%s/knob", runtime);
+    put_value(path, "5");
+    return path;
+}
+
+static void leave_place(const char *runtime, const char *path) {
+    char folder[PATH_MAX];
+    unlink(path);
+    snprintf(folder, sizeof folder, "%s/noiselab", runtime);
+    rmdir(folder);
+    rmdir(runtime);
+}
+
+TEST(settings_are_words_that_are_crossed_and_have_a_placebo) {
+    static struct na_settings s;
+    char reason[512];
+    assert_int_equal(na_settings_add(&s, "kernel.numa_balancing=1,0", reason, sizeof reason), 0);
+    assert_int_equal(na_settings_add(&s, "/sys/x/enabled=always,never,a\\,b", reason, sizeof reason), 0);
+    assert_int_equal(na_settings_cross(&s, reason, sizeof reason), 0);
+    EQUAL(s.n, 2, s.n_arms, 6, s.settings[1].n_values, 3);
+    assert_string_equal(s.settings[1].values[2], "a,b");
+    assert_string_equal(s.arms[0].name, "enabled-never");
+    assert_string_equal(s.arms[4].name, "numa_balancing-0_enabled-a_b");
+    assert_string_equal(s.arms[5].name, NA_PLACEBO);
+    EQUAL(s.arms[4].at[0], 1, s.arms[4].at[1], 2, s.arms[5].at[0], 0, s.arms[5].at[1], 0);
+    assert_ptr_equal(na_settings_find(&s, NA_PLACEBO), &s.arms[5]);
+    assert_null(na_settings_find(&s, "numa_balancing-1"));
+    static const struct { const char *text, *reason; } bad[] = {
+        {"kernel.x", "is not NAME="}, {"=1,0", "is not NAME="}, {"kernel.x=1", "has one value"}, {"kernel.x=1,", "is empty"},
+        {"kernel.x=1,1", "stands twice"}, {"kernel.numa_balancing=1,0", "given twice"}, {"irq:eth0=0,x", "not a list of CPUs"},
+        {"confine:a=0-", "not a list of CPUs"}, {"../x=1,0", "neither a sysctl"}, {"irq:=0,1", "neither a sysctl"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(na_settings_add(&s, bad[i].text, reason, sizeof reason), -1);
+        assert_contains(reason, bad[i].reason);
+    }
+    assert_int_equal(na_settings_add(&s, "confine:sshd=0,1+2", reason, sizeof reason), 0);
+    EQUAL(s.settings[2].n_values, 3, s.settings[2].kind, NA_SETTING_CONFINE);
+}
+
+/* The companion of a setting that is 1 or 0, in its reference. */
+static struct companion setting_at(const char *path) {
+    static char words[PATH_MAX + 16];
+    snprintf(words, sizeof words, "%s=1,0", path);
+    struct companion c = start("--setting", words);
+    struct nl_agent *p = c.page;
+    p->n_arms = 3;
+    strcpy(p->arms[1].kind, "knob-0");
+    strcpy(p->arms[2].kind, NA_PLACEBO);
+    assert_int_equal(tell(&c, NL_AGENT_PLACE), NL_AGENT_DONE);
+    return c;
+}
+
+static void switch_to(struct companion *c, int arm) {
+    c->page->arm = arm;
+    assert_int_equal(tell(c, arm > 0 ? NL_AGENT_ON : NL_AGENT_OFF), NL_AGENT_DONE);
+}
+
+TEST(a_setting_has_its_values_and_is_left_as_it_was_found) {
+    char runtime[64], path[PATH_MAX], journal[PATH_MAX];
+    setting_place(runtime, path);
+    struct companion c = setting_at(path);
+    snprintf(journal, sizeof journal, "%s/noiselab/%d.journal", geteuid() ? runtime : "/run", (int)c.pid);
+    assert_true(says(path, "1"));
+    assert_int_equal(access(journal, F_OK), 0);
+    switch_to(&c, 1);
+    assert_true(says(path, "0"));
+    assert_int_equal(half(&c, 1, 1), NL_AGENT_DONE);
+    switch_to(&c, 2);
+    assert_true(says(path, "1"));
+    switch_to(&c, 1);
+    switch_to(&c, 0);
+    assert_true(says(path, "1"));
+    switch_to(&c, 1);
+    json_t *certificate = stop(&c);
+    const json_t *one = json_array_get(json_object_get(certificate, "settings"), 0);
+    assert_string_equal(json_string_value(json_object_get(one, "found")), "5");
+    assert_string_equal(json_string_value(json_object_get(one, "left")), "5");
+    json_decref(certificate);
+    assert_true(says(path, "5"));
+    assert_int_not_equal(access(journal, F_OK), 0);
+    leave_place(runtime, path);
+}
+
+TEST(a_setting_is_restored_whoever_is_killed) {
+    char runtime[64], path[PATH_MAX];
+    setting_place(runtime, path);
+    for (int with_guardian = 0; with_guardian < 2; with_guardian++) {
+        for (int arm = 0; arm < 3; arm++) {
+            struct companion c = setting_at(path);
+            switch_to(&c, arm);
+            if (with_guardian) kill(guardian_of(c.pid), SIGKILL);
+            kill_companion(&c);
+            if (with_guardian) {
+                nl_sleep_ns(20 * MS);
+                assert_true(says(path, arm == 1 ? "0" : "1"));
+                assert_int_equal(na_journal_restore(), 0);
+            }
+            assert_true(comes_to_say(path, "5"));
+        }
+    }
+    leave_place(runtime, path);
+}
+
+TEST(a_value_that_does_not_take_is_refused_by_name_and_what_was_found_comes_back) {
+    char runtime[64], path[PATH_MAX], words[PATH_MAX + 400], reason[512];
+    setting_place(runtime, path);
+    /* the kernel takes no such number, and says so when it is written */
+    if (geteuid() == 0 && access("/proc/sys/vm/stat_interval", W_OK) == 0 &&
+        na_value_write("/proc/self/oom_score_adj", "0", 0, reason, sizeof reason) == 0) {
+        snprintf(words, sizeof words, "%s=1,0", path);
+        struct companion c = start("--setting", words, "--setting", "/proc/self/oom_score_adj=0,nonsense");
+        nl_agent_send(c.page, NL_AGENT_PLACE);
+        assert_int_equal(nl_agent_await(c.page, LONG_NS), NL_AGENT_REFUSED);
+        assert_contains(c.page->text, "/proc/self/oom_score_adj=nonsense: /proc/self/oom_score_adj does not take 'nonsense'");
+        quit(&c);
+    }
+    assert_true(says(path, "5"));
+    struct companion none = start("--setting", "kernel.no_such_setting=1,0");
+    was_refused(&none, "--setting: kernel.no_such_setting: this machine has no /proc/sys/kernel/no_such_setting");
+    snprintf(words, sizeof words, "%s=1,0", runtime);
+    struct companion folder = start("--setting", words);
+    was_refused(&folder, "cannot be read and written: Is a directory");
+    put_value(path, "two\nlines");
+    snprintf(words, sizeof words, "%s=1,0", path);
+    struct companion lines = start("--setting", words);
+    was_refused(&lines, "is not one line");
+    leave_place(runtime, path);
+}
+
+TEST(values_are_read_back_in_the_forms_that_the_kernel_has) {
+    char runtime[64], path[PATH_MAX], value[NA_UNDO_VALUE_BYTES], reason[512];
+    cpu_set_t cpus;
+    setting_place(runtime, path);
+    put_value(path, "always [madvise] never");
+    assert_int_equal(na_value_read(path, value, sizeof value), 0);
+    assert_string_equal(value, "madvise");
+    assert_int_equal(na_value_write(path, "10", 0, reason, sizeof reason), 0);
+    assert_int_equal(na_value_write(path, "9", 0, reason, sizeof reason), 0);
+    assert_true(says(path, "9"));
+    assert_int_equal(na_cpus_parse("0-2+5", &cpus), 0);
+    EQUAL(CPU_COUNT(&cpus), 4, !!CPU_ISSET(5, &cpus), 1, na_cpus_parse("x", &cpus), -1);
+    leave_place(runtime, path);
+}
+
+TEST(tasks_that_are_confined_run_again_where_they_might_and_so_do_their_children) {
+    char runtime[64], path[PATH_MAX];
+    static struct na_undo undo;
+    cpu_set_t all, one, now;
+    setting_place(runtime, path);
+    sched_getaffinity(0, sizeof all, &all);
+    if (CPU_COUNT(&all) < 2) SKIP("one CPU cannot confine anything");
+    int first = 0;
+    while (!CPU_ISSET((size_t)first, &all)) first++;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)first, &one);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t task = fork();
+    if (task == 0) {
+        char word;
+        prctl(PR_SET_NAME, "nl-confined");
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (read(ends[0], &word, 1) == 1)
+            if (fork() == 0) pause();
+        _exit(0);
+    }
+    char name[64] = "";
+    while (strcmp(name, "nl-confined\n") != 0) {
+        snprintf(path, sizeof path, "/proc/%d/comm", (int)task);
+        nl_read(path, name, sizeof name);
+    }
+    char reason[512];
+    strcpy(undo.confine_pattern, "nl-conf*");
+    undo.confines[undo.n_confines++] = one;
+    assert_int_equal(na_confine(&undo, &one, reason, sizeof reason), 1);
+    sched_getaffinity(task, sizeof now, &now);
+    assert_true(CPU_EQUAL(&now, &one));
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    pid_t child = 0;
+    for (int i = 0; i < 5000 && !child; i++) {
+        struct na_set children = {0};
+        na_set_add_children(&children, task);
+        if (children.n > 0) child = children.p[0].pid;
+        na_set_free(&children);
+        nl_sleep_ns(1 * MS);
+    }
+    assert_int_not_equal(child, 0);
+    sched_getaffinity(child, sizeof now, &now);
+    assert_true(CPU_EQUAL(&now, &one));
+    assert_int_equal(na_undo_settings(&undo, reason, sizeof reason), 0);
+    sched_getaffinity(task, sizeof now, &now);
+    assert_true(CPU_EQUAL(&now, &all));
+    sched_getaffinity(child, sizeof now, &now);
+    assert_true(CPU_EQUAL(&now, &all));
+    kill(child, SIGKILL);
+    kill(task, SIGKILL);
+    waitpid(task, NULL, 0);
+    snprintf(path, sizeof path, "%s/knob", runtime);
+    leave_place(runtime, path);
+}
