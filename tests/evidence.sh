@@ -27,6 +27,9 @@ proofs() {
     proof agent_runs agent-runs.csv 'tests/bench/known-runs.sh bursts placebo beside full control 10' \
         'Known agents are answered in about a minute' \
         'several nodes; more than one machine'
+    proof mechanisms mechanisms.csv 'tests/bench/mechanisms.sh 10' \
+        'A mechanism is named where it is the cause, and no other; CPU time alone names none' \
+        'mechanisms that are not among the cases; other kernels and machines; ranks that wait for each other across nodes'
     proof acceptance acceptance-machines.csv 'make bench-stats CAMPAIGNS=1000 PARTS=acceptance' \
         'Acceptance fails the healthy, and passes what is bad, in at most 1 of 100 campaigns' \
         'faults of hardware that the simulation does not have'
@@ -51,7 +54,7 @@ proofs() {
     proof top top.csv 'tests/bench/top.sh 40' \
         'noiselab top is quiet itself' \
         'nodes of many CPUs: there the cost is extrapolated; a machine without other work'
-    proof bench bench.csv 'tests/evidence.sh parts harness generator memory record replay sync startup profile project detection' \
+    proof bench bench.csv 'tests/evidence.sh parts harness generator memory record replay sync startup counters profile project detection' \
         'What measuring costs, how well the load keeps its level, and how efficient the estimates are' \
         'a machine without other work, where busy is more than a few percent: timings then miss their bounds'
     proof endurance endurance.csv 'make endurance KILLS=1000 SEED="$(tests/evidence.sh next endurance)"' \
@@ -127,6 +130,15 @@ agent_runs() {
         END { split("bursts placebo beside full control", name, " ")
             for (i = 1; i <= 5; i++) if ((c = name[i]) in n) printf "%s (%s): found in %d of %d, %.2f %% on average, margin kept in %d. ", c, last[c], found[c], n[c], sum[c] / n[c], below[c]
             printf "Longest %d s.\n", took }'
+}
+# of the last version that has rows of a case
+mechanisms() {
+    awk -F , '{ if (last[$1] != $(NF - 1)) { last[$1] = $(NF - 1); n[$1] = right[$1] = 0 } if (!($1 in place)) { place[$1] = ++cells; name[cells] = $1 }
+            n[$1]++; right[$1] += $6 == "yes"; wanted[$1] = $4; if ($6 != "yes") wrong[$1] = $5 }
+        END { if (!cells) { print "no run yet."; exit }
+            for (i = 1; i <= cells; i++) { c = name[i]
+                printf "%s%s: %s in %d of %d%s", (i > 1 ? "; " : ""), c, wanted[c], right[c], n[c], (right[c] < n[c] ? " (else " wrong[c] ")" : "") }
+            print "." }'
 }
 acceptance() {
     awk -F , '{ key = $3 "," $4 "," $5; n += $7; c[key] += $7; f[key] += $8; p[key] += $9

@@ -321,6 +321,15 @@ record() {
     verdict "$(value lost "$work/recording")" '<=' 0 'record: records lost'
 }
 
+counters() {
+    echo 'Counters around a half, outside of what is timed (two readings and one look of each rank at itself, a half)'
+    "$build/bench/bench_counters" "$(brief 300 10)" >"$work/counters" || return
+    verdict "$(value reading_us "$work/counters")" '<=' 300 "kernel's counters, $(nproc) CPUs, a reading, us"
+    verdict "$(value reading_64_us "$work/counters")" '<=' 300 'tables of 64 CPUs and 120 rows, reading them, us'
+    verdict "$(value reading_256_us "$work/counters")" '<=' 1200 'tables of 256 CPUs and 120 rows, reading them, us'
+    verdict "$(value probe_us "$work/counters")" '<=' 500 'a rank looks at itself, us'
+}
+
 profile() {
     echo 'Profile (MPI_X, which is counted, and PMPI_X, which is not, in turn; looks at arrivals have a budget of their own)'
     "$NOISELAB_BIN/noiselab-profile" --out "$work/profile" -- "$MPIRUN_COMMAND" -n 1 "$build/bench/bench_profile" "$(brief 2000 20)" \
@@ -338,7 +347,7 @@ project() {
     sed 's/^/  /' "$work/project"
 }
 
-all='harness memory generator replay detection analysis starts sync startup record profile project'
+all='harness memory generator replay detection analysis starts sync startup record counters profile project'
 parts=("$@")
 [ $# -gt 0 ] || read -ra parts <<<"$all"
 for part in "${parts[@]}"; do

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# mechanisms.sh [CASE...] [RUNS] [SECONDSs]: what `noiselab run agent` names of an agent that disturbs by one known mechanism, until RUNS (10) rows of each
+# CASE and this version are in docs/evidence/mechanisms.csv (the same command goes on). SECONDS: length of a run (60s). As root; nothing else should
+# run meanwhile. Cases, with what is to be named (of all but the last two the agent runs on a CPU without a rank):
+#   calls    function_calls    it reads a counter of the rank's CPU over and over
+#   tlb      tlb_shootdowns    it tells the kernel that the rank's memory is cold
+#   cache    memory_latency    it writes through 96 MiB without end
+#   smaps    memory_lock       it reads the rank's smaps without end
+#   timers   timer_interrupts  a timer wakes it each 50 us, on the rank's CPU
+#   writer   kernel_threads    it has the kernel's flushers write, two ranks; device interrupts may be named, too
+#   busy     nothing           2.5 ms each 250 ms on the rank's CPU
+#   asleep   nothing           a process that sleeps
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+# shellcheck source=tests/bench/launch.bash
+source tests/bench/launch.bash
+NOISELAB_EVIDENCE=${NOISELAB_EVIDENCE:-docs/evidence}
+noiselab=$NOISELAB_BIN/noiselab runs=10 seconds=60 cases=()
+last=$(($(nproc) - 1)) program=$build/bench/bench_mechanism written=$build/mechanism.written
+for word; do
+    case $word in [1-9]*s) seconds=${word%s} ;; [1-9]*) runs=$word ;; *) cases+=("$word") ;; esac
+done
+[ ${#cases[@]} -gt 0 ] || cases=(calls tlb cache smaps timers writer busy asleep)
+[ "$(nproc)" -gt 1 ] || stop 'one CPU: the agent needs one without a rank'
+
+# agent: the command of the case; sets wanted, ranks, may
+choose() {
+    ranks=1 may=''
+    local aside="taskset -c $last $program"
+    case $case in
+    calls) agent="$aside calls 0" wanted=function_calls ;;
+    tlb) agent="$aside tlb noiselab-detect" wanted=tlb_shootdowns ;;
+    cache) agent="$aside cache" wanted=memory_latency ;;
+    smaps) agent="$aside smaps noiselab-detect" wanted=memory_lock ;;
+    timers) agent="taskset -c 0 $program timers 50" wanted=timer_interrupts ;;
+    writer) agent="$aside writer $written" wanted=kernel_threads may=device_interrupts ranks=2 ;;
+    busy) agent="taskset -c 0 $build/bench/bench_busy 2.5ms 250ms" wanted=nothing ;;
+    asleep) agent='sleep 100000' wanted=nothing ;;
+    *) stop "'$case' is not a case (see $0)" ;;
+    esac
+}
+
+for case in "${cases[@]}"; do
+    choose
+    for ((n = $(n_rows mechanisms "$case"); n < runs; n++)); do
+        busy=$(busy_percent)
+        "$noiselab" run agent --agent-cmd "$agent" --agent-name known --op barrier --ranks $ranks --agent-period 100ms --launches 1 \
+            --seconds "$seconds" --out "$work/one" >"$work/said" 2>"$work/errors" </dev/null
+        status=$?
+        rm -f "$written"
+        # what is named, the surest first, and what it comes with
+        figures=$("$noiselab" analyze agent --json "$work/one" 2>/dev/null | jq -r --arg wanted "$wanted" --arg may "$may" '
+            (([.mechanisms // [] | .[] | select(.named)] | sort_by(-.z) | map(.counter)) +
+             (if ([.behalf // [] | .[] | select(.group == "kernel" and .p_holm <= 0.01)] | length) > 0 then ["kernel_threads"] else [] end)) as $named |
+            (if ($named | length) == 0 then "nothing" else $named | join("+") end) as $words |
+            [$words, (if ($named - [$may]) == [$wanted] or $words == $wanted then "yes" else "no" end),
+             (.answers[0] | .case, .value, .low, .high)] | map(tostring) | join(",")')
+        evidence_row mechanisms 'tests/bench/mechanisms.sh: what noiselab run agent names of agents that disturb by one known mechanism' \
+            case,status,seconds,wanted,named,right,case_of_rule,slowdown_percent,low_percent,high_percent,busy_percent \
+            "$case" "$status" "$seconds" "$wanted" "${figures:-,no,,,,}" "$busy"
+        tail -n 1 "$NOISELAB_EVIDENCE/mechanisms.csv"
+        rm -rf "${work:?}/one"
+    done
+done
