@@ -23,7 +23,7 @@ VERSION := $(shell sed -n 's/^.define NOISELAB_VERSION "\(.*\)"/\1/p' common/bas
 # tests and lint add -Werror: a newer compiler's new warning must not keep anyone from building
 WARNINGS ?= -Wall -Wextra
 LIBRARY_CFLAGS := $(shell $(PKG_CONFIG) --cflags hwloc jansson)
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -I. $(LIBRARY_CFLAGS)
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -I. -I$(BUILD)/made $(LIBRARY_CFLAGS)
 LIBS := $(shell $(PKG_CONFIG) --libs hwloc jansson) -lm -pthread
 
 # LIKWID's library is opened at run time, and only under likwid-perfctr or likwid-mpirun: a node without it runs the same program. What is found
@@ -152,15 +152,21 @@ $(BUILD)/made/profile_calls.c: detector/profile/library/wrappers.awk detector/pr
 	@mkdir -p $(@D)
 	awk -f $^ > $@.new && mv $@.new $@
 
+# what tables of the contract say, in C: #include "common/contract/NAME.h"
+CONTRACT := $(patsubst %.table,$(BUILD)/made/%.h,$(wildcard common/contract/*.table))
+$(CONTRACT): $(BUILD)/made/%.h: %.table common/contract/make.awk
+	@mkdir -p $(@D)
+	@awk -f common/contract/make.awk $< > $@.new && mv $@.new $@
+
 $(BUILD)/shared/%.o: private ALL_CFLAGS += -fPIC -fvisibility=hidden -ffunction-sections
-$(BUILD)/shared/%.o: %.c $(BUILD)/flags
+$(BUILD)/shared/%.o: %.c $(BUILD)/flags | $(CONTRACT)
 	$(call compile,$(MPICC))
 	@case $< in detector/profile/* | $(BUILD)/*) ;; *) nm -u $@ | awk '$$2 ~ /^MPI_/ { print $$2, "P" $$2 }' > $@.names && objcopy --redefine-syms=$@.names $@ ;; esac
 
-$(BUILD)/obj/detector/%.o: detector/%.c $(BUILD)/flags
+$(BUILD)/obj/detector/%.o: detector/%.c $(BUILD)/flags | $(CONTRACT)
 	$(call compile,$(MPICC))
 
-$(BUILD)/obj/%.o: %.c $(BUILD)/flags
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags | $(CONTRACT)
 	$(call compile,$(CC))
 
 # objects depend on the flags they were made with: a change of compiler must not link old with new. One object alone has the commit's name.
@@ -192,8 +198,12 @@ scripts: $(SCRIPTS:%=$(BUILD)/bin/%) $(LIBEXEC:%=$(BUILD)/libexec/noiselab/%) $(
 $(R_PROGRAMS:%=$(BUILD)/bin/%): analysis/exec/noiselab-r.sh
 # a health checker calls it by itself, on nodes that have nothing else of noiselab
 $(BUILD)/bin/noiselab-node-health: experiments/node-health.sh
-$(BUILD)/bin/noiselab $(BUILD)/bin/noiselab-run: $(BUILD)/bin/%: experiments/%
-$(SCRIPTS:%=$(BUILD)/bin/%):
+$(BUILD)/bin/noiselab-run: $(BUILD)/bin/%: experiments/%
+# its help text names the experiments and exit statuses of the contract
+$(BUILD)/bin/noiselab: common/contract/fill.sh experiments/noiselab common/contract/experiments.table common/contract/statuses.table
+	@mkdir -p $(@D)
+	@sh common/contract/fill.sh experiments/noiselab > $@.new && chmod 755 $@.new && mv $@.new $@
+$(filter-out %/noiselab,$(SCRIPTS:%=$(BUILD)/bin/%)):
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
@@ -313,15 +323,15 @@ $(BENCHES): $(DETECTOR) $(AGENT) $(RECORDER) $(GENERATOR)
 $(filter $(BUILD)/tests/unit/reference/%,$(UNIT_TESTS)): $(filter-out %/main.o,$(REFERENCE_OBJECTS))
 $(REFERENCE): $(REFERENCE_OBJECTS)
 	$(call quiet,LINK,$@) $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
-$(REFERENCE_OBJECTS): $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
+$(REFERENCE_OBJECTS): $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags | $(CONTRACT)
 	$(call compile,$(CC))
 
 $(TEST_PROGRAMS): %: %.o $(COMMON)
 	$(call link,$(MPICC))
 
-$(UNIT_TESTS:=.o): $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
-$(MPI_TESTS:=.o): $(BUILD)/tests-mpi/%.o: tests/mpi/%.c $(BUILD)/flags
-$(BENCHES:=.o): $(BUILD)/bench/%.o: tests/bench/%.c $(BUILD)/flags
+$(UNIT_TESTS:=.o): $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags | $(CONTRACT)
+$(MPI_TESTS:=.o): $(BUILD)/tests-mpi/%.o: tests/mpi/%.c $(BUILD)/flags | $(CONTRACT)
+$(BENCHES:=.o): $(BUILD)/bench/%.o: tests/bench/%.c $(BUILD)/flags | $(CONTRACT)
 $(TEST_PROGRAMS:=.o):
 	$(call compile,$(MPICC))
 

@@ -35,7 +35,7 @@ tracked() {
         grep -E "${1:-.}"
 }
 
-scripts='docs/examples.sh docs/screens.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/node-health.sh '"$build"'/libexec/noiselab/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh tests/kept/names.sh packaging/*.sh packaging/debian/tests/mpi packaging/debian/*.prerm packaging/debian/*.postinst .ci/run'
+scripts='docs/examples.sh docs/screens.sh experiments/noiselab experiments/noiselab-run experiments/command/*.sh experiments/node-health.sh '"$build"'/libexec/noiselab/*.sbatch analysis/exec/*.sh tests/*.sh tests/bench/*.sh tests/fuzz/*.sh tests/fault/*.sh tests/cluster/cluster.sh tests/cluster/keeper.sh tests/kept/names.sh packaging/*.sh common/contract/*.sh packaging/debian/tests/mpi packaging/debian/*.prerm packaging/debian/*.postinst .ci/run'
 if needs shellcheck 'shellcheck finds nothing in the scripts'; then
     # shellcheck disable=SC2086
     out=$(shellcheck -x -P SCRIPTDIR $scripts 2>&1)
@@ -139,7 +139,7 @@ out=$(tracked '^(common|noisegen|detector|experiments/command)/.*\.[ch]$' | xarg
         if (!(room in place)) print file ": its room is not in the table"
         else if (of != room && !((room, last) in uses)) print file ": " $2 " is of no room that it uses"
         else if (of != room && place[of] >= place[room]) print file ": " $2 " is of a room below"
-        else with[room, last] = 1
+        else { with[room, last] = 1; met[of] = 1 }
     }
     END {
         for (key in uses) { split(key, part, SUBSEP); if (part[2] != "" && !(key in with)) print part[1] " does not use " part[2] }
@@ -236,6 +236,23 @@ out=$(sh tests/kept/names.sh "$build" | diff tests/kept/names.tsv - | sed -n '/^
 none "$out" 'no option, command or row of a table of tests/kept/names.tsv is gone' "$out
 a name that is gone breaks scripts (docs/reference/promises.md); where it is meant to, or this is a new version: put what is new into CHANGELOG.md, and
 sh tests/kept/names.sh $build >tests/kept/names.tsv, with its diff in the commit"
+
+# what the contract says stands nowhere else by hand (common/contract/README.md)
+out=$(sh common/contract/page.sh docs/reference/formats.md check 2>&1 | head -n 6)
+none "$out" 'columns in docs/reference/formats.md are those of common/contract' "sh common/contract/page.sh docs/reference/formats.md; $out"
+fields() { awk -F '\t' -v of="$2" '/^#/ || !NF { next } !n { n = NF; for (i = 1; i <= NF; i++) place[$i] = i; next } { print $place[of] }' "common/contract/$1.table"; }
+out=$(for name in $(fields experiments name); do
+    for file in "experiments/noiselab_run/$name.py" "experiments/$name.sbatch"; do [ -e "$file" ] || echo "$name of experiments.table has no $file"; done
+done
+sed -n "s/^\"\"\"\([a-z]*\): .*/\1/p" experiments/noiselab_run/*.py | grep -vxF "$(fields experiments name)" | sed 's/$/ (experiments\/noiselab_run) is not in experiments.table/')
+none "$out" 'experiments are those of common/contract/experiments.table'
+out=$(fields statuses status | while read -r status; do
+    grep -qF "| $status | $(awk -F '\t' -v s="$status" '$1 == s { print $5 }' common/contract/statuses.table) |" docs/reference/exit-status.md ||
+        echo "docs/reference/exit-status.md says something else of $status"
+    name=$(awk -F '\t' -v s="$status" '$1 == s { print $3 }' common/contract/statuses.table)
+    [ "$name" = - ] || grep -qE "^$name = $status( |\$)" experiments/noiselab_run/status.py || echo "experiments/noiselab_run/status.py: wanted $name = $status"
+done)
+none "$out" 'exit statuses are those of common/contract/statuses.table'
 
 # words that noiselab help explains
 lost=$(cut -f 2 experiments/words.tsv | while read -r word; do grep -qE "^\\|.*\\b$word\\b.*\\|" docs/reference/glossary.md || echo "$word"; done)

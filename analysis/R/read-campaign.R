@@ -327,54 +327,19 @@ rules_of <- function(...) {
 
 text_kinds <- c("text", "word", "label", "blank")
 
+# The tables of the contract that are columns of a file, by the file's name.
+column_tables <- local({
+  names <- c("halves", "hist", "ranks", "nodes", "starts_hist", "clocks", "agent", "accept", "accept_hist", "mismatches")
+  lapply(stats::setNames(names, names), contract_table)
+})
+rules_of_table <- function(name) rules_of(paste(column_tables[[name]]$name, column_tables[[name]]$kind, sep = ":"))
+
 # preempted_ns_*: the difference of two clocks, so small negative values are real (of the sum, by rank: check_rows()); the ranks' steal is of
 # three. A clock that jumps makes times of starts negative: that is a finding, not a damaged file.
-row_rules <- rules_of(
-  "launch:text operation:text bytes:count ranks:whole>=1 pair:count order:count arm:text level_requested_percent:amount?",
-  "level_delivered_percent:amount? start_ns:amount wall_ns:number>=1 operations:whole>=1 preempted_ns_max:number>=-1e6",
-  "preempted_ns_sum:number preempted_rank:whole>=-1 detour_ns:amount? detours:count? base_ns:amount? steal_ns:amount?",
-  "involuntary_switches:count slowest_rank:count delivered_ns:amount? bursts:count? bursts_due:count? treatment requested_ns:amount?",
-  "global_ns:number? after_last_ns:number? spread_ns:number? late_starts:count? overshoot_ns_p50:number? overshoot_ns_p99:number?",
-  "overshoot_ns_max:number? slot_ns:amount? within_ns2:amount? between_ns2:amount? rank_steal_ns_max:number? rank_steal_ns_sum:number?",
-  "throttled_ns:amount? planned_ns:number>=1 late_ns:amount?"
-)
-
-hist_rules <- rules_of(
-  "operation:text bytes:count arm:text level_requested_percent:amount? lo_ns:amount hi_ns:amount count:count treatment"
-)
-
-rank_rules <- rules_of(
-  "rank:count host:text cpu:whole>=-1 arm:text level_requested_percent:amount? halves:count wall_ns:amount preempted_ns:number",
-  "detours:count? detour_ns:amount? involuntary_switches:count times_slowest:count treatment first_starts:count? last_starts:count?",
-  "last_ends:count? start_cost_ns:amount? end_cost_ns:amount? overshoot_ns_sum:number? overshoot_ns_max:number? pairs:count?",
-  "preempted_shift_percent_mean:number? preempted_shift_percent_sd:amount? rank_steal_ns:number?"
-)
-
-# Sums over the ranks of a node: columns of rank_rules by these names, in place of what a single rank has.
-node_columns <- c("arm", "level_requested_percent", "halves", "wall_ns", "preempted_ns", "detours", "detour_ns",
-                  "involuntary_switches", "times_slowest", "kind", "pattern", "placement", "phase", "pairs",
-                  "preempted_shift_percent_mean", "preempted_shift_percent_sd", "rank_steal_ns")
-node_rules <- rbind(rules_of("launch:text node:count host:text ranks:whole>=1"), rank_rules[match(node_columns, rank_rules$name), ])
-
-starts_hist_rules <- rules_of(
-  "operation:text bytes:count arm:text level_requested_percent:amount? measure:text lo_ns:number hi_ns:number count:count treatment"
-)
-
-clock_rules <- rules_of(
-  "run:count reason:text method:text rank:count host:text at_ns:number measured:count offset_ns:number? drift_ppm:number?",
-  "rtt_ns:amount? residual_ns:amount? exchanges:count?"
-)
+row_rules <- rules_of_table("halves")
 
 # The files of an agent, one for each node: its account, and who ran on the ranks' CPUs (a task is named as the kernel names it).
-agent_rules <- rules_of(
-  "launch:text node:count host:text operation:text bytes:count pair:count order:count arm:text kind:word",
-  "level_requested_percent:amount? start_ns:amount wall_ns:number>=1 preempted_ns:number? switch_ns:amount? settle_ns:amount?",
-  "agent_cpu_ns:amount? agent_on_ranks_ns:amount? others_on_ranks_ns:amount? preempted_by_agent_ns:amount?",
-  "preempted_by_others_ns:amount? preempted_by_kernel_ns:amount? preempted_by_noiselab_ns:amount? preempted_unknown_ns:amount?",
-  "scraper_cpu_ns:amount? wakeups:count? voluntary_switches:count? involuntary_switches:count? migrations:count? processes:count?",
-  "started:count? rss_kib:amount? read_bytes:amount? written_bytes:amount? observer_cpu_ns:amount? observer_on_ranks_ns:amount?",
-  "lost_switches:count? switch_ins:count? switch_outs:count? planned_ns:number>=1"
-)
+agent_rules <- rules_of_table("agent")
 task_rules <- rules_of(
   "launch:text host:text source:text arm:text kind:word level_requested_percent:amount? cpu:whole>=-1? task:label group:text",
   "bursts:count? cpu_ns:amount? wall_ns:amount? p50_ns:amount? p90_ns:amount? p99_ns:amount? max_ns:amount? threads:count?"
@@ -390,24 +355,18 @@ counted_rules <- rules_of(
 )
 
 # The files of a launch beside its rows, NAME.csv, and which of them only launches with synchronised starts have.
-launch_files <- list(hist = hist_rules, ranks = rank_rules, nodes = node_rules, starts_hist = starts_hist_rules, clocks = clock_rules)
+launch_files <- local({
+  names <- c("hist", "ranks", "nodes", "starts_hist", "clocks")
+  lapply(stats::setNames(names, names), rules_of_table)
+})
 starts_files <- c("starts_hist", "clocks")
 
 # Columns that not every launch has: a file has all of a group or none.
-added_columns <- list(
-  starts = c("global_ns", "after_last_ns", "spread_ns", "late_starts", "overshoot_ns_p50", "overshoot_ns_p99",
-             "overshoot_ns_max", "slot_ns", "within_ns2", "between_ns2", "first_starts", "last_starts",
-             "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum"),
-  shift = c("pairs", "preempted_shift_percent_mean", "preempted_shift_percent_sd"),
-  steal = c("rank_steal_ns_max", "rank_steal_ns_sum", "rank_steal_ns"),
-  quota = "throttled_ns",
-  plan = "planned_ns",
-  late = "late_ns",
-  inside = c("mpi_preempted_ns", "mpi_off_cpu_ns"),
-  shortest = "shortest_ns",
-  causes = c("preempted_by_agent_ns", "preempted_by_others_ns", "preempted_by_kernel_ns", "preempted_by_noiselab_ns",
-             "preempted_unknown_ns")
-)
+added_columns <- local({
+  all <- do.call(rbind, unname(lapply(column_tables, `[`, c("name", "since"))))
+  all <- unique(all[!is.na(all$since), ])
+  c(split(all$name, factor(all$since, unique(all$since))), list(inside = c("mpi_preempted_ns", "mpi_off_cpu_ns"), shortest = "shortest_ns"))
+})
 
 # ---- one CSV file ------------------------------------------------------------------------------
 

@@ -1,20 +1,8 @@
 # Reading launches of noiselab-accept (docs/reference/formats.md is the contract).
 
-figure_rules <- rules_of(
-  "launch:text check:text variant:label? metric:text unit:text value:number? n:count? sd:amount? min:number? max:number?",
-  "median:number? repetition:whole>=1? order:whole>=1? start_ns:number? wall_ns:amount? bytes:count? ranks:whole>=1?",
-  "nodes:whole>=1? node:count? host:label? rank:count? cpu:whole>=-1? peer_node:count? peer_host:label? peer_rank:count?"
-)
-
-accept_hist_rules <- rules_of(
-  "check:text variant:label? metric:text bytes:count? node:count? host:label? rank:count? cpu:whole>=-1? lo_ns:amount hi_ns:amount",
-  "count:count"
-)
-
-mismatch_rules <- rules_of(
-  "launch:text repetition:whole>=1 sender_rank:count sender_host:label receiver_rank:count receiver_host:label bytes:count",
-  "offset_bytes:count expected_hex:text found_hex:text"
-)
+figure_rules <- rules_of_table("accept")
+accept_hist_rules <- rules_of_table("accept_hist")
+mismatch_rules <- rules_of_table("mismatches")
 
 # What launch.json has besides.
 accept_keys <- keys_of(

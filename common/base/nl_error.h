@@ -3,13 +3,8 @@
 
 #include <stddef.h>
 
-/* The exit statuses of every noiselab program (docs/reference/exit-status.md says the same to users). */
-enum nl_exit {
-    NL_EXIT_OK = 0,          /* did its work; where a question was asked: pass */
-    NL_EXIT_FAIL = 1,        /* a question was asked, and the answer is no */
-    NL_EXIT_USAGE = 2,       /* usage or environment error */
-    NL_EXIT_INCONCLUSIVE = 3 /* the data cannot answer the question */
-};
+/* enum nl_exit: the exit statuses of every noiselab program */
+#include "common/contract/statuses.h"
 
 /* Names the program for messages; `name` is kept, not copied. */
 void nl_set_program(const char *name);

@@ -853,9 +853,11 @@ const char *nd_place_name(const struct nd_options *o, int i, char buf[ND_PLACE_B
 }
 
 void nd_arm_tell(const struct nd_options *o, int arm, struct nd_arm_words *words) {
-    *words = (struct nd_arm_words){.kind = "", .pattern = "", .phase = "", .has_level = 1};
+    *words = (struct nd_arm_words){.arm = "off", .kind = "", .pattern = "", .phase = "", .has_level = 1};
     if (arm == ND_OFF) return;
     const struct nd_arm *a = &o->arms[arm];
+    words->arm = "on";
+    words->is_late = a->is_late;
     if (a->name) {
         words->kind = a->name;
         words->has_level = 0;

@@ -101,9 +101,11 @@ static inline int nd_arm_is_placebo(const struct nd_arm *arm) { return !arm->nam
 
 /* What an arm is called in files: "" where it has no such word. */
 struct nd_arm_words {
+    const char *arm; /* off, on */
     const char *kind, *pattern, *phase;
     char placement[ND_PLACE_BYTES];
     int has_level;
+    int is_late; /* an arm of late ranks */
     double level_percent;
 };
 

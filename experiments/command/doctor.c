@@ -20,8 +20,10 @@ static const struct experiment {
     int is_main;    /* decides the exit status */
     unsigned needs; /* RANKS, ... */
 } experiments[] = {
-    {"sensitivity", 1, RANKS}, {"agent", 1, RANKS | AGENTS}, {"acceptance", 1, RANKS | NODES}, {"stability", 0, RANKS},
-    {"reproducibility", 0, RANKS}, {"analysis", 0, ANSWERS},
+#define EXPERIMENT(name, is_main, needs) {name, is_main, needs},
+#include "common/contract/experiments.h"
+#undef EXPERIMENT
+    {"analysis", 0, ANSWERS},
 };
 enum { N_EXPERIMENTS = sizeof experiments / sizeof *experiments };
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # man.sh BUILD PAGE: a man page with its options, on stdout: for a line `.\" options PROGRAM` those of the program's table, for a line
 # `.\" rows PROGRAM TYPE` the rows of another table of it (operations: the three forms of one together), for a line
-# `.\" help EXPERIMENT` what noiselab run EXPERIMENT prints, without what all of them print, which is `.\" help` alone
+# `.\" experiments` what noiselab run EXPERIMENT prints of each, without what all of them print, which is `.\" help` alone
 set -eu
 table_of_words=$1/share/noiselab/words.tsv
 
@@ -36,7 +36,12 @@ while IFS= read -r line; do
             END { put(); exit n < 2 }' "$table_of_words"
         ;;
     '.\" help') printf '%s\n' "$common" | verbatim ;;
-    '.\" help '*) "$1/bin/noiselab-run" "${line#* help }" --help | awk -v end="${common%%:*}:" '$0 == end { exit } { print }' | verbatim ;;
+    '.\" experiments')
+        awk -F '\t' '$1 == "noiselab-run" && $2 == "experiment" { print $3 }' "$table_of_words" | while read -r experiment; do
+            printf '.SS Of %s\n' "$experiment"
+            "$1/bin/noiselab-run" "$experiment" --help </dev/null | awk -v end="${common%%:*}:" '$0 == end { exit } { print }' | verbatim
+        done
+        ;;
     *) printf '%s\n' "$line" ;;
     esac
 done <"$2"

@@ -3,10 +3,15 @@
 set -eu
 PATH=$1/bin:$PATH
 cat "$2"
-for command in '' run 'run sensitivity' 'run agent' 'run acceptance' 'run advise' 'run stability' 'run reproducibility' detect accept gen record profile agent \
-    analyze report plot plan project compare node-health doctor; do
-    printf '\n## noiselab%s\n\n```\n' "${command:+ $command}"
-    # shellcheck disable=SC2086 # two words
-    noiselab $command --help
+
+# help_of [COMMAND]
+help_of() {
+    printf '\n## noiselab%s\n\n```\n' "${*:+ $*}"
+    noiselab "$@" --help
     printf '```\n'
-done
+}
+
+help_of
+help_of run
+for experiment in $(awk -F '\t' '$1 == "noiselab-run" && $2 == "experiment" { print $3 }' "$1/share/noiselab/words.tsv"); do help_of run "$experiment"; done
+for command in detect accept gen record profile agent analyze report plot plan project compare node-health doctor; do help_of "$command"; done
