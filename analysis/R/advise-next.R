@@ -51,18 +51,19 @@ advise_next <- function(campaign, alpha = 0.01, margin = advise_margin_percent) 
   last <- length(plan$stages)
   if (!n %in% plan$stages || n == plan$stages[last]) return(NULL)
   advice <- advise_table(campaign, alpha, margin)
-  left <- arms_left(advice, arms, margin)
+  # what was left out before stays out, also where a later look would call it open again
+  before <- arms[arms$launch == plan$launches[n], ]
+  left <- arms_left(advice, before, margin)
   stage <- match(n, plan$stages)
   if (nrow(left) == 0) {
     # as many looks as were planned, of which the last ones see nothing new
-    return(list(op = character(), launches = 0, seconds = 0, stages = pmin(plan$stages, n), why = "all cases are decided"))
+    return(list(op = character(), launches = 0, seconds = 0, stages = pmin(plan$stages, n), why = "all cases that were measured to the end are decided"))
   }
-  before <- arms[arms$launch == plan$launches[n], ]
   time <- launch_times_of(campaign, plan, n, nrow(left), nrow(before))
   open <- nrow(unique(left[c("operation", "bytes")]))
   ends <- if (last - stage == 1) n + time$launches else n + c(ceiling(time$launches / 2), time$launches)
   list(op = op_words(left), launches = time$launches, seconds = time$seconds, stages = c(plan$stages[seq_len(stage)], ends),
-       why = sprintf("stage %d of %d: %d of %d cases go on, with %d of %d arms", stage + 1, last, open, nrow(unique(arms[c("operation", "bytes")])),
+       why = sprintf("stage %d of %d: %d of %d cases go on, with %d of %d arms", stage + 1, last, open, nrow(unique(before[c("operation", "bytes")])),
                      nrow(left), nrow(before)))
 }
 

@@ -12,6 +12,10 @@ static int64_t n_switches(const struct nd_options *o) { return nd_options_n_halv
 static void print_agent(const struct nd_options *o) {
     char settle[32], total[32];
     printf("agent %s (%s)\n", o->agent.name, o->agent.way);
+    if (o->design->has_stretches) {
+        printf("--seconds holds up to %lld switches, and the settling after them\n", (long long)n_switches(o));
+        return;
+    }
     printf("--seconds is measuring time: up to %lld switches with %s of settling each are added, %s in all, and the time of the switches\n",
            (long long)n_switches(o), nl_format_duration(o->agent.settle_ns, settle, sizeof settle),
            nl_format_duration(n_switches(o) * o->agent.settle_ns, total, sizeof total));

@@ -8,8 +8,8 @@ from noiselab_run.acceptance_plan import SelfCheck, drawn_kind, order_of_nodes
 from noiselab_run.nodes import ALL
 from noiselab_run.process import ask
 from noiselab_run.schedule import Plan
-from noiselab_run.text import (Stop, check_level, countable, die, nanoseconds, note, put, quoted, say_time,
-                               shuffled, whole, without)
+from noiselab_run.text import (Stop, check_level, countable, die, nanoseconds, note, put, quoted, shuffled,
+                               whole, without)
 
 
 class Acceptance(Judged):
@@ -115,9 +115,6 @@ Everything else goes to noiselab-accept as it is (noiselab-accept --help).
         words += self._shared_time()
         self.rehearse((['--planned-ranks', planned_ranks] if planned_ranks != '0' else []) + words)
         self._decide_self_check()
-        note('%d launch(es) of the checks%s, about %s in all; seed %s; into \'%s\''
-             % (self.n_launches, ' and a self-check' if self.self_check.is_on else '', say_time(self.total_s),
-                options['seed'], self.campaign.folder))
         self.go_on(words)
 
     def _check_limits(self) -> None:
@@ -196,17 +193,15 @@ Everything else goes to noiselab-accept as it is (noiselab-accept --help).
         if seconds and (not seconds[0].isdigit() and seconds[0] != '.'
                         or set(seconds) - set('0123456789.abcdefghijklmnopqrstuvwxyz')):
             die(2, "--seconds: '%s' is not a time (try 60s, 10min)" % seconds)
-        n_launches = launches * len(self.nodes.sets)
         each_ms = nanoseconds(seconds or str(all_s)) // 1000000 // launches
         if each_ms <= 0:
             die(2, "--seconds: '%s' is no time for %d launches" % (seconds, launches))
         self.options['repetitions'] = self.options['repetitions'] or str(max(4, each // launches))
-        self.total_s = n_launches * each_ms // 1000 + n_launches * self.campaign.start_s
         return ['--seconds', '%dms' % each_ms, '--repetitions', self.options['repetitions']]
 
     def _decide_self_check(self) -> None:
         """Whether there is one; says why not."""
-        check, start_s, n_sets = self.self_check, self.campaign.start_s, len(self.nodes.sets)
+        check, start_s = self.self_check, self.campaign.start_s
         reason = ''
         if not check.is_on:
             reason = 'not asked for'
@@ -215,7 +210,6 @@ Everything else goes to noiselab-accept as it is (noiselab-accept --help).
             reason = 'it takes two nodes: on one there is no other node that could be blamed'
             note('no self-check: ' + reason)
         else:
-            self.total_s += sum(n_sets * (each.whole_s + start_s) for each in check.launches())
             wrong = ask([self.programs.path('noiselab-detect'), '--dry-run', '--op', 'empty', '--levels',
                          check.level,
                          '--half-period', check.launches()[0].half, '--seconds', check.seconds],
@@ -236,16 +230,17 @@ Everything else goes to noiselab-accept as it is (noiselab-accept --help).
             for turn in range(self.n_launches):
                 order = order_of_nodes(turn, self.n_launches, self.n_used_nodes)
                 plan.row('-', nodes, self.ranks, ['--program=accept', '--rotate=' + order] + words
-                         + ['--seed', str(self.seed + plan.number)])
+                         + ['--seed', str(self.seed + plan.number)], label='checks')
             plan.suffix = '-selfcheck'
             for each in self.self_check.launches() if self.self_check.is_on else []:
                 # the load is on one node, and of a kind, drawn from the seed and the launch; the operation
                 # needs no other node, so that ranks that share a CPU do not wait for each other's turn
                 seed = self.seed + plan.number
                 node = shuffled(seed, 1, [str(i + 1) for i in range(self.n_used_nodes)])[0][1]
-                kind = drawn_kind(self.programs, seed, may_be_here=not self.options['submit']
+                kind = drawn_kind(self.programs, seed, may_be_here=not self.options['submit'] and not plan.is_dry
                                   and not self.nodes.have_names())
                 plan.row('-', nodes, self.ranks, ['--noise-node=' + node, '--op', 'empty', '--kind', kind,
                                                   '--levels', each.level, '--half-period',
-                                                  each.half, '--seconds', each.seconds, '--seed', str(seed)])
+                                                  each.half, '--seconds', each.seconds, '--seed', str(seed)],
+                         label='self-check')
             plan.suffix = ''

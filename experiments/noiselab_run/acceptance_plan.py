@@ -4,17 +4,17 @@ from math import gcd
 from typing import List, NamedTuple
 
 from noiselab_run.process import NOTHING, Programs, run
-from noiselab_run.text import SECOND_NS, nanoseconds, rounded, without
+from noiselab_run.text import nanoseconds, rounded, without
 
 # a launch with a known load: percent of one CPU, how long, and its half-periods
-Loaded = NamedTuple('Loaded', [('level', str), ('seconds', str), ('half', str), ('whole_s', int)])
+Loaded = NamedTuple('Loaded', [('level', str), ('seconds', str), ('half', str)])
 
 
 def loaded(level: str, seconds: str) -> Loaded:
     """Long halves: nodes that share a CPU take turns on it in slices of milliseconds, which a half does not
     hold whole."""
     ns = nanoseconds(seconds)
-    return Loaded(level, seconds, '%dms' % min(max(ns // 40000000, 100), 1000), ns // SECOND_NS)
+    return Loaded(level, seconds, '%dms' % min(max(ns // 40000000, 100), 1000))
 
 
 class SelfCheck:

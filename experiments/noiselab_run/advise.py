@@ -10,7 +10,7 @@ from noiselab_run.plan import SWITCH_S
 from noiselab_run.process import ask
 from noiselab_run.schedule import Plan
 from noiselab_run.settings import Settings
-from noiselab_run.text import check_level, die, first_line, nanoseconds, note, say_time, whole, without
+from noiselab_run.text import check_level, die, first_line, nanoseconds, note, whole, without
 
 # what an arm takes of a launch, s: its communicator and pilot; and eight rounds of two halves, as fewer say
 # little
@@ -193,11 +193,7 @@ Exit status 3: undecided for an operation and size.
         if self.settings.compares != 'algorithms':
             self.settings.plan(plan, words)
             return
-        launches, campaign = self.n_launches, self.campaign
-        note("%d launches of %d s, about %s in all; seed %d; into '%s'"
-             % (launches, self.each_s, say_time(launches * (self.each_s + campaign.start_s)), self.seed,
-                campaign.folder))
-        for i in range(launches):
+        for i in range(self.n_launches):
             rotate, node, rank = self._place(self.seed % 1000 + i)
             where = ['--noise-nodes', 'first'] if self.n_set_nodes == 1 else ['--rotate=%d:1' % rotate,
                                                                               '--noise-node=%d' % node]

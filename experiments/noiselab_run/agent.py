@@ -8,8 +8,8 @@ from noiselab_run.agent_switched import LINE_OPTIONS, Switched
 from noiselab_run.experiment import Experiment
 from noiselab_run.nodes import split
 from noiselab_run.program import check_program
-from noiselab_run.schedule import Plan
-from noiselab_run.text import Stop, countable, die, note, put, say_time, shuffled, whole
+from noiselab_run.schedule import Part, Plan
+from noiselab_run.text import Stop, countable, die, note, put, shuffled, whole
 
 
 class Agent(Experiment):
@@ -66,7 +66,7 @@ What is compared:
                           (default where it is started anew: --restart, --agent-on) or lockin (halves of whole periods;
                           default with --levels or --compare-replay)
   --seconds TIME          time of all launches together (of each interval; default 60 s, longer where seven pairs need
-                          it). quick: recording, set-up and settling included; else settling comes on top, and is said
+                          it). quick: recording, set-up and settling included; else settling is added, and the plan shows it
   --launches N            launches (default 1: the result is about this launch; of 30 s each unless --seconds says it).
                           From five on it is about launches like these
   --op LIST, --bytes LIST operations and sizes (default barrier,allreduce,alltoall and 2KiB)
@@ -206,29 +206,31 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
                     % (options['agents'], number, name, re.sub('^noiselab-[a-z]*: ', '', reason)))
             if options['dry_run']:
                 put('%s\n%s\n\n' % (name, self.rehearsal.shown))
+                self.rehearsal.shown = ''
             switched.said = files.read(said)
             self.agents.append((number, name, switched, agent_words))
-        if options['dry_run']:
-            return
         self.campaign.analyses = 'agent'
         self.go_on(words)
 
     def _plan_agents(self, plan: Plan) -> None:
-        start_s, all_s, lines = 0, 0, []  # type: Tuple[int, int, List[str]]
+        start_s, lines, parts = 0, [], []  # type: Tuple[int, List[str], List[Part]]
         first_start_s = self.campaign.start_s
         for number, name, switched, words in self.agents:
             note(name + ':')
             put(switched.said, 2)
             own = Plan()
-            own.prefix, own.number = plan.prefix, 1000 * number
+            own.prefix, own.number, own.is_dry = plan.prefix, 1000 * number, plan.is_dry
             self.campaign.start_s = first_start_s
             switched.plan(own, words)
             lines += own.lines
-            start_s, all_s = max(start_s, self.campaign.start_s), all_s + switched.takes_s
+            parts += [part._replace(label=' '.join([name] + part.label.split()[1:])) for part in own.parts]
+            plan.before_s += own.before_s
+            plan.unknown += ['%s: %s' % (name, each) for each in own.unknown]
+            start_s = max(start_s, self.campaign.start_s)
         for i, (_, line) in enumerate(shuffled(self.seed, 1, lines), 1):
             plan.lines.append(plan.name(i) + line[line.index('\t'):])
+        plan.parts = parts
         self.campaign.start_s = start_s
-        note('all agents: about ' + say_time(all_s))
         self.campaign.notes = ['analyses: agent', 'start_s: %d' % start_s, 'agents: '
                                + ','.join(name for _, name, _, _ in self.agents)]
 

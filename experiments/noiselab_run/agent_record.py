@@ -10,7 +10,7 @@ from typing import Any, List, Optional, Tuple
 
 from noiselab_run import document, files, slurm
 from noiselab_run.process import NOTHING, said_by, signals, start, status_of, terminate
-from noiselab_run.text import (SECOND_NS, decimals, die, nanoseconds, note, now, say_ns, time_above_0,
+from noiselab_run.text import (SECOND_NS, decimals, die, nanoseconds, note, now, say_ns, say_seconds, time_above_0,
                                without_name)
 
 # what a recording has to hold to be replayed
@@ -150,14 +150,36 @@ class Recorder:
         else:
             self._measure_period()
 
+    def _most_s(self) -> int:
+        """How long it is recorded for, to know its period."""
+        switched = self.switched
+        if switched.design != 'quick':
+            return 85
+        of_all_ns = nanoseconds(switched.seconds_each or '%ds' % switched.least_s)
+        return max(5, of_all_ns // (10 * SECOND_NS))
+
+    def foretell(self) -> List[str]:
+        """What is recorded before the launches, for a plan that runs nothing. A period that is given is known."""
+        switched, options, said = self.switched, self.options, []  # type: Any, Any, List[str]
+        if any(options[name] for name in ('sweep', 'agent_period', 'scrape')) or switched.way == '--agent-on':
+            self.know_period()
+        else:
+            most_s = sum(each for each in (5, 15, 60) if each <= self._most_s())
+            # --seconds of a quick launch holds it
+            self.spent_s = 6 if switched.design == 'quick' else 0
+            said.append('the agent is recorded first, for %s, to know its period (--agent-period saves that time)'
+                        % ('5 s' if most_s == 5 else '5 s to %s' % say_seconds(min(most_s, 80))))
+        if options['compare_replay']:
+            said.append('the bursts to replay are recorded first, for %s'
+                        % (say_seconds(nanoseconds(switched.record_for) / SECOND_NS) if switched.record_for
+                           else '%d of its periods, at least %d s' % (RECORDED_PERIODS, RECORDED_LEAST_S)))
+        return said
+
     def _measure_period(self) -> None:
         """Records for longer as long as less than five periods were seen; of a launch whose --seconds hold
         all for a tenth of it. What did nothing in 5 s has no period that 15 s would show."""
         switched, n_seconds, is_silent, error_ns = self.switched, 0, False, 0.0
-        most_s = 85
-        if switched.design == 'quick':
-            of_all_ns = nanoseconds(switched.seconds_each or '%ds' % switched.least_s)
-            most_s = max(5, of_all_ns // (10 * SECOND_NS))
+        most_s = self._most_s()
         for seconds in (5, 15, 60):
             if is_silent and seconds == 15:
                 continue

@@ -10,8 +10,7 @@ from noiselab_run.options import Options
 from noiselab_run.process import ask
 from noiselab_run.schedule import Plan
 from noiselab_run.text import (SECOND_NS, Stop, decimals, die, is_time, nanoseconds, note, parts_of, put,
-                               say_time, shuffled, time_above_0,
-                               whole)
+                               shuffled, time_above_0, whole)
 
 # what the detector hands on to the companion on the nodes as it is; --shell, which has no value, too
 COMPANION = ('--agent-cmd --agent-pid --agent-cgroup --agent-unit --agent-on --agent-off --scrape '
@@ -55,7 +54,6 @@ class Switched:
 
     def __init__(self, experiment: Any, options: Options, folder: str = 'agent') -> None:
         self.experiment, self.options, self.folder = experiment, options, folder
-        self.takes_s = 0  # what all launches take, once they are planned
         self.interval = ''  # of a treatment from outside
         self.said = ''  # notes when it was checked
         self.interval_template = self.record_for = self.scrape_cpu = ''
@@ -64,6 +62,7 @@ class Switched:
         self.least_s = EACH_LAUNCH_S
         self.files_folder = ''  # where the files made for each interval are
         self._n_stretches = 0
+        self._asked_ns = 0  # --seconds of a launch, of which recording takes some
         self._split_keys()
         self.way = self._find_way()
 
@@ -168,7 +167,7 @@ class Switched:
         self._make_interval_files()
         if options['submit']:
             # the agent is on the nodes, and not here: all but the agent itself can be checked
-            self._rehearse(['--agent-cmd', 'sleep 60'] + words)
+            self._rehearse(['--agent-cmd', 'tail -f /dev/null'] + words)
         else:
             self._rehearse(self._agent_words(self.intervals.split(',')[0] or '-', words))
         self.files_folder = experiment.campaign.folder + '/' + self.folder
@@ -197,11 +196,14 @@ class Switched:
         """Of one interval, or of all launches; times only where the user says them."""
         options = self.options
         words = words + ['--design', self.design]
-        words += [self.stretch_name, '%dns' % self.stretch_ns] if self.stretch else []
+        # of a sweep the first interval
+        period = nanoseconds(options['agent_period'] or self.intervals.split(',')[0])
+        words += [self.stretch_name, '%dns' % self._stretch_of(period)] if self.stretch or period else []
         words += ['--seconds', self.seconds_each] if self.seconds_each else []
         words += ['--agent-period', '%dns'
                   % nanoseconds(options['agent_period'])] if options['agent_period'] else []
-        words += ['--agent-settle', options['agent_settle']] if options['agent_settle'] else []
+        settle = options['agent_settle'] or ('%dns' % settle_of(period) if self.is_started else '')
+        words += ['--agent-settle', settle] if settle else []
         self.experiment.rehearse(words + self._load())
 
     def _load(self) -> List[str]:
@@ -348,19 +350,23 @@ class Switched:
 
     # ---- the plan
 
+    def _stretch_of(self, period_ns: int) -> int:
+        """What a segment lasts: whole periods, no less than asked for."""
+        if not period_ns:
+            is_default = self.design == 'lockin' and not self.stretch
+            return HALF_WITHOUT_PERIOD_NS if is_default else self.stretch_ns
+        return (self.stretch_ns - 1) // period_ns * period_ns + period_ns
+
     def _of_interval(self, interval: str, spent_s: int) -> Interval:
         """What holds for launches at that interval."""
         options = self.options
         period = self.period_ns if interval == '-' else nanoseconds(interval)
-        stretch = self.stretch_ns
-        # whole periods, no less than asked for
-        if not period and self.design == 'lockin' and not self.stretch:
-            stretch = HALF_WITHOUT_PERIOD_NS
-        if period:
-            stretch = (stretch - 1) // period * period + period
+        stretch = self._stretch_of(period)
         settle = options['agent_settle'] or ('%dns' % settle_of(period) if self.is_started else '-')
-        seconds = self._less_recording(self.seconds_each or self._enough_seconds(stretch), spent_s)
-        settling = max(period // 2, 5000000) if settle == '-' else nanoseconds(settle)
+        asked = self.seconds_each or self._enough_seconds(stretch)
+        self._asked_ns, seconds = nanoseconds(asked), self._less_recording(asked, spent_s)
+        # as the detector chooses it, where it is not said
+        settling = max(period // 2 or stretch // 10, 5000000) if settle == '-' else nanoseconds(settle)
         return Interval(interval, period, stretch, settle, seconds, 0 if self.design == 'quick' else settling)
 
     def _enough_seconds(self, stretch_ns: int) -> str:
@@ -384,10 +390,14 @@ class Switched:
             self._n_stretches = document.of_program(said.out).number('halves_per_round')
         return '%ds' % max(self.least_s, -(-LEAST_ROUNDS * self._n_stretches * stretch_ns // SECOND_NS))
 
+    def _holds_all(self, spent_s: int) -> bool:
+        """Whether --seconds holds what comes before and after the launch, too."""
+        return self.design == 'quick' and self.n_launches == 1 and spent_s > 0
+
     def _less_recording(self, seconds: str, spent_s: int) -> str:
         """What recording the agent and all before took is of the time of a launch whose --seconds hold all,
         and so is a twelfth for the answer."""
-        if self.design != 'quick' or self.n_launches != 1 or spent_s <= 0:
+        if not self._holds_all(spent_s):
             return seconds
         ns = nanoseconds(seconds)
         return decimals(max(ns - ns // 12 - spent_s * SECOND_NS, ns // 2), SECOND_NS) + 's'
@@ -396,10 +406,13 @@ class Switched:
         """Launches, of each interval where there are some; what is noted in the schedule."""
         options, experiment, campaign = self.options, self.experiment, self.experiment.campaign
         recorder = Recorder(self)
-        recorder.know_period()
         replay = None  # type: Optional[Tuple[str, str]]
-        if options['compare_replay']:
-            replay = recorder.record_for_replay()
+        if plan.is_dry:
+            plan.unknown += recorder.foretell()
+        else:
+            recorder.know_period()
+            if options['compare_replay']:
+                replay = recorder.record_for_replay()
         n_turns = self.n_launches * len(experiment.nodes.sets)
         intervals = [self._of_interval(each, recorder.spent_s)
                      for each in (self.intervals.split(',') if self.intervals else ['-'])]
@@ -408,24 +421,25 @@ class Switched:
         # start
         each_ms = [nanoseconds(it.seconds) // 1000000 for it in intervals]
         settling_ms = sum(ms * it.settling_ns // it.stretch_ns for ms, it in zip(each_ms, intervals))
-        round_s = (sum(each_ms) + settling_ms + n * campaign.start_s * 1000 + 500) // 1000
         campaign.start_s = (campaign.start_s * 1000 + settling_ms // n + 500) // 1000
-        self.takes_s = round_s * n_turns
-        settling = ''
-        if self.design != 'quick':
-            takes = say_time(settling_ms * n_turns // 1000)
-            settling = ' of which %s settling after switches, not measured;' % takes
-        note("%d launch(es)%s, design %s, about %s in all,%s seed %s; into '%s'"
-             % (n_turns * n, ' at %d intervals' % n if options['sweep'] else '', self.design,
-                say_time(self.takes_s), settling, options['seed'],
-                campaign.folder))
+        plan.before_s += recorder.spent_s
+        if self.design == 'quick':
+            plan.includes_settling = True
+            if self._holds_all(recorder.spent_s):
+                # setting up is in the time of its launch
+                plan.start_s, plan.answer_s = 0, self._asked_ns // 12 // SECOND_NS
         if options['ends_when']:
             note('a look after each launch, at alpha %.3g (0.01 by %d)' % (0.01 / (n_turns * n), n_turns * n))
         lines = ['%d %s' % (i, nodes) for i in range(n) for nodes in experiment.nodes.sets]
+        labels = ['' if it.interval == '-' else 'every ' + it.interval for it in intervals]
         for _, line in shuffled(int(options['seed']), self.n_launches, lines):
             i, _, nodes = line.partition(' ')
-            plan.row('-', nodes, experiment.ranks, self._row_words(intervals[int(i)], words, replay)
-                     + ['--seed', str(int(options['seed']) + plan.number)])
+            it = intervals[int(i)]
+            plan.row('-', nodes, experiment.ranks, self._row_words(it, words, replay)
+                     + ['--seed', str(int(options['seed']) + plan.number)],
+                     nanoseconds(it.seconds) * it.settling_ns // it.stretch_ns,
+                     labels[int(i)])
+        plan.parts.sort(key=lambda part: labels.index(part.label))
         notes = ['analyses: ' + campaign.analyses, 'start_s: %d' % campaign.start_s, 'agent_period_ns: %s'
                  % (self.period_ns or '-'),
                  'agent_period_source: ' + self.period_source]

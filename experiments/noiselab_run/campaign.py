@@ -41,6 +41,7 @@ class Campaign:
         self.judges_partial = None  # type: Optional[Callable[[], None]]
         self.plans_again = None  # type: Optional[Callable[[], bool]]
         self.n_taken = 0
+        self.launches_s = self.went_on_s = 0  # what launches took; of it, a program after its measurement
         self.n_elsewhere = 0
         self._n_before = 0  # complete when this began
         self._taken_s = 0
@@ -299,7 +300,9 @@ class Campaign:
         self._judge_end(row, step)
         self.n_taken += 1
         self._taken_s += seconds
-        self._started_s += step.took_s
+        self._started_s += step.took_s - step.went_on_s
+        self.launches_s += step.took_s
+        self.went_on_s += step.went_on_s
         self.start_s = max(1, (2 * (self._started_s - self._taken_s) + self.n_taken) // (2 * self.n_taken))
         self._left_ns -= seconds * SECOND_NS
         self._release(row)

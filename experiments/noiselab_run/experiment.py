@@ -1,18 +1,26 @@
 """What every experiment does with its options: ask, submit, plan and run, go on, or only answer. An
 experiment is a class that says what is its own (docs/guides/extending.md)."""
 import os
-from typing import List, NoReturn, Sequence
+from typing import List, NoReturn, Optional, Sequence
 
 from noiselab_run import files, slurm
 from noiselab_run.campaign import Campaign
 from noiselab_run.launch import Launcher
 from noiselab_run.nodes import Nodes
 from noiselab_run.options import COMMON_USAGE, WITH_RESUME, Options
-from noiselab_run.plan import Rehearsal
+from noiselab_run.plan import Forecast, Rehearsal
 from noiselab_run.process import Programs, ask, run
 from noiselab_run.schedule import Plan
 from noiselab_run.status import ANSWERS, DONE, USAGE
-from noiselab_run.text import Stop, check_margin, countable, die, note, now, put, quoted, utc, whole
+from noiselab_run.text import (Stop, check_margin, countable, die, note, now, put, quoted, say_seconds, utc,
+                               whole)
+
+# of a launch, where the beat of a program is looked for
+PROGRAM_START_S = 8
+# what analysis and report take, and the answer without a report
+ANSWER_S, ANSWER_ALONE_S = 10, 5
+# a campaign that takes so many times what its plan said, and a few seconds, says why
+OVERRUN, OVERRUN_S = 1.3, 5
 
 
 class Experiment:
@@ -44,6 +52,9 @@ class Experiment:
         self.ranks = ''  # the column of the schedule
         self.plan_later = ''  # why the launches are not known before the job
         self.rehearsal = Rehearsal(programs, self.options, self.PROGRAM, '')
+        self.reach = ''  # how small a slowdown the plan can see
+        self.forecast = None  # type: Optional[Forecast]
+        self._began_s = now()
 
     # ---- what an experiment says of itself
 
@@ -195,15 +206,34 @@ class Experiment:
     def n_launches(self) -> int:
         return int(self.options['launches'])
 
-    def make_plan(self, words: List[str]) -> None:
-        """Has the experiment plan its launches."""
+    def make_plan(self, words: List[str], is_dry: bool = False) -> None:
+        """Has the experiment plan its launches, and says what they take."""
         plan = Plan()
+        plan.is_dry = is_dry
+        has_program = bool(self.options.values.get('app'))
+        if has_program:
+            self.campaign.start_s = max(self.campaign.start_s, PROGRAM_START_S)
+            plan.unknown.append('each launch lasts to the end of the program, however long that is')
+        start_s = self.campaign.start_s
         if 'launch_id' in self.options.values:
             plan.launch_id = self.options['launch_id']
-        if self.options.values.get('app'):
+        if has_program:
             plan.before = ['--follow=' + self.options.program]
         self.plan(plan, words)
         self.campaign.take_plan(plan)
+        self.forecast = Forecast(plan, start_s if plan.start_s is None else plan.start_s,
+                                 self.rehearsal.switched_ns(),
+                                 ANSWER_ALONE_S if self.options['no_report'] else ANSWER_S)
+        self._say_plan(plan)
+
+    def _say_plan(self, plan: Plan) -> None:
+        assert self.forecast is not None
+        said = []  # type: List[str]
+        if plan.parts:
+            said = ["%s; seed %s; into '%s'" % (self.forecast.say(), self.options['seed'], self.campaign.folder)]
+        for text in said + [self.forecast.say_parts(), self.reach] + plan.unknown:
+            if text:
+                note('plan: ' + text)
 
     def go_on(self, words: List[str]) -> None:
         """The words are checked."""
@@ -211,7 +241,8 @@ class Experiment:
             from noiselab_run.submit import Submission
             self.status = Submission(self).campaign(words)
         elif self.options['dry_run']:
-            put(self.rehearsal.shown + '\n')
+            put(self.rehearsal.shown + '\n' if self.rehearsal.shown else '')
+            self.make_plan(words, is_dry=True)
         else:
             self.launcher.choose()
             self.make_plan(words)
@@ -251,7 +282,26 @@ class Experiment:
     def _run_and_answer(self) -> int:
         self.campaign.run()
         # one task is no answer: that is for --finish
-        return DONE if self.options['only'] else self.answer()
+        if self.options['only']:
+            return DONE
+        answered_s = now()
+        status = self.answer()
+        self._say_overrun(now() - answered_s)
+        return status
+
+    def _say_overrun(self, answer_took_s: int) -> None:
+        """Why this took much longer than the plan said, where it did."""
+        took_s, forecast, campaign = now() - self._began_s, self.forecast, self.campaign
+        if forecast is None or took_s <= OVERRUN * forecast.total_s + OVERRUN_S:
+            return
+        launches_s = forecast.measuring_s + forecast.settling_s + forecast.start_s
+        causes = [(campaign.went_on_s, 'the program went on for %s after the measurement'),
+                  (campaign.launches_s - campaign.went_on_s - launches_s,
+                   'the launches took %s longer: the machine was busy, or waited for'),
+                  (answer_took_s - forecast.answer_s, 'the answer took %s longer')]
+        why = [text % say_seconds(seconds) for seconds, text in causes if seconds >= 0.1 * (took_s - forecast.total_s)]
+        note('this took %s, and the plan said %s: %s' % (say_seconds(took_s), say_seconds(forecast.total_s),
+                                                         '; '.join(why) or 'it waited before the first launch'))
 
     # ---- the answer
 

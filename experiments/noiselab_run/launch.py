@@ -49,6 +49,7 @@ class Step:
         self.said_to = 2  # a descriptor for what the launcher and the ranks say
         self.status = 0
         self.took_s = 0
+        self.went_on_s = 0  # of it, what a followed program took after the measurement
 
     def take_turns(self) -> None:
         self.binding = 'none'
@@ -380,7 +381,9 @@ class Launcher:
             env.update(dict.fromkeys(BACKING, shared))
         pid = self._run(step, self.owned(command, token), env, token)
         if followed is not None:
+            measured_s = now()
             followed.end(step.status)
+            step.went_on_s = now() - measured_s
         self._end_session(token, pid, shared)
         step.took_s = now() - began
 

@@ -7,7 +7,8 @@ from typing import List, Optional, Sequence
 from noiselab_run import document
 from noiselab_run.options import Options
 from noiselab_run.process import Programs, ask
-from noiselab_run.text import Stop, die, note, put
+from noiselab_run.schedule import Plan
+from noiselab_run.text import Stop, die, put, say_seconds
 
 # Of a pair's log ratio, percent times the root of the half over sqrt(2), by the half in seconds, as noiselab
 # plan assumes it without a pilot (assumed_scatter in analysis/R/decide-plan.R, with which a test compares
@@ -34,13 +35,8 @@ def assumed_scatter(half_s: float, by_ranks: bool) -> float:
     return math.exp(y[i] + (y[i + 1] - y[i]) / (x[i + 1] - x[i]) * (max(at, x[0]) - x[i]))
 
 
-def say_seconds(seconds: float) -> str:
-    return '%.0f s' % seconds if seconds < 120 else '%d min %d s' % (seconds // 60, seconds % 60)
-
-
-def reach(said: document.Document, n_launches: int, start_s: int) -> str:
-    """What these launches, all as rehearsed, take in all, and how small a slowdown they could see; empty for
-    one loop per arm."""
+def reach(said: document.Document, n_launches: int) -> str:
+    """How small a slowdown these launches, all as rehearsed, could see; empty for one loop per arm."""
     design, rounds, n_halves, half_ns = [said.value(key)
                                          for key in ('design', 'rounds', 'halves_per_round', 'half_ns')]
     varies = any(pattern != 'periodic' for pattern in said.all('treatments.*.pattern'))
@@ -49,9 +45,7 @@ def reach(said: document.Document, n_launches: int, start_s: int) -> str:
     half = half_ns / 1e9
     number, unit = (half * 1e6, 'us') if half < 1e-3 else (half * 1e3, 'ms') if half < 1 else (half, 's')
     pairs = rounds * n_launches
-    takes = n_launches * (rounds * n_halves * (half + SWITCH_S) + start_s)
-    what = '%d launch%s, some %s in all; %d pairs of %g %s for each operation and level' % (
-        n_launches, '' if n_launches == 1 else 'es', say_seconds(takes), pairs, number, unit)
+    what = '%d pairs of %g %s for each operation and level' % (pairs, number, unit)
     if pairs < LEAST_PAIRS:
         each = ((LEAST_PAIRS - 1) // n_launches + 1) * n_halves * half
         enough_s = (int(each * 10 - 1e-9) + 1) / 10
@@ -61,6 +55,50 @@ def reach(said: document.Document, n_launches: int, start_s: int) -> str:
     seen = Z * sd / math.sqrt(pairs)
     return '%s: by time a slowdown of %.2g %% can be seen (assumed: pairs scatter by %.2g %%)' \
         % (what, seen, sd)
+
+
+class Forecast:
+    """What a campaign takes, by its plan: the same sum before a dry run, before a run and at its end."""
+
+    def __init__(self, plan: Plan, start_s: float, half_ns: int, answer_s: int) -> None:
+        """start_s: of each launch; half_ns: of a segment, between two switches (0: there are none)."""
+        self.plan = plan
+        self.n_launches = len(plan.parts)
+        self.measuring_s = sum(part.measuring_ns for part in plan.parts) / 1e9
+        self.settling_s = sum(part.settling_ns for part in plan.parts) / 1e9
+        self.start_s = self.n_launches * start_s
+        if half_ns:
+            self.start_s += self.measuring_s / (half_ns / 1e9) * SWITCH_S
+        self.answer_s = answer_s if plan.answer_s is None else plan.answer_s
+
+    @property
+    def total_s(self) -> float:
+        return self.plan.before_s + self.measuring_s + self.settling_s + self.start_s + self.answer_s
+
+    def say(self) -> str:
+        """In one line."""
+        plan = self.plan
+        of_it = ['%s to record the agent' % say_seconds(plan.before_s)] if plan.before_s else []
+        of_it.append('%s of measuring%s' % (say_seconds(self.measuring_s),
+                                            ' (settling included)' if plan.includes_settling else ''))
+        if self.settling_s:
+            of_it.append('%s of settling after switches' % say_seconds(self.settling_s))
+        of_it.append('%s to start%s' % (say_seconds(self.start_s), ' and switch' if self.settling_s else ''))
+        of_it.append('%s for the answer' % say_seconds(self.answer_s))
+        return '%d launch%s, total %s: %s' % (self.n_launches, '' if self.n_launches == 1 else 'es',
+                                              say_seconds(self.total_s), ', '.join(of_it))
+
+    def say_parts(self) -> str:
+        """What each interval of a sweep, or other part with a name, gets; empty where there is one."""
+        said = []  # type: List[str]
+        for label in dict.fromkeys(part.label for part in self.plan.parts):
+            parts = [part for part in self.plan.parts if part.label == label]
+            n, settling_s = len(parts), sum(part.settling_ns for part in parts) / 1e9
+            if label:
+                said.append('%s: %d launch%s, %s of measuring%s' % (
+                    label, n, '' if n == 1 else 'es', say_seconds(sum(part.measuring_ns for part in parts) / 1e9),
+                    ' and %s of settling' % say_seconds(settling_s) if settling_s else ''))
+        return '; '.join(said) if len(said) > 1 else ''
 
 
 class Rehearsal:
@@ -75,6 +113,12 @@ class Rehearsal:
     def said(self) -> document.Document:
         assert self._said is not None, 'nothing was rehearsed'
         return self._said
+
+    def switched_ns(self) -> int:
+        """The length of a segment, after which the noise is switched; 0: it is not, or that is in the time."""
+        if self.program != 'noiselab-detect' or self._said is None:
+            return 0
+        return self._said.number('half_ns') if self._said.text('design') in ('lockin', 'blocks') else 0
 
     def of(self, words: Sequence[str]) -> List[str]:
         """The command of a dry run."""
@@ -99,9 +143,3 @@ class Rehearsal:
             if shown.status:
                 raise Stop(shown.status)
             self.shown = shown.out.rstrip('\n')
-
-    def say_reach(self, n_launches: int, start_s: int) -> None:
-        """Nothing is refused."""
-        text = reach(self.said, n_launches, start_s)
-        if text:
-            note('plan: ' + text)

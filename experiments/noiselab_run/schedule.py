@@ -50,8 +50,12 @@ def values_of(head: str) -> Dict[str, str]:
     return values
 
 
+# what a launch takes, beside its start; the label names what it is for (an interval of a sweep)
+Part = NamedTuple('Part', [('label', str), ('measuring_ns', int), ('settling_ns', int)])
+
+
 class Plan:
-    """Rows of launches that are planned, one after the other."""
+    """Rows of launches that are planned, one after the other, and what they take."""
 
     def __init__(self) -> None:
         # ids are unique over campaigns too, so that campaigns can be analysed together
@@ -61,11 +65,19 @@ class Plan:
         self.launch_id = ''  # the name of the only launch
         self.before = []  # type: List[str]  # words of every launch, ahead of its own
         self.lines = []  # type: List[str]
+        self.parts = []  # type: List[Part]
+        self.is_dry = False  # only said: nothing may run for it
+        self.before_s = 0  # what comes before the first launch
+        self.answer_s = None  # type: Optional[int]  # None: what the experiment has for its answer
+        self.start_s = None  # type: Optional[float]  # of each launch; None: the campaign's
+        self.includes_settling = False  # measuring time holds what follows switches
+        self.unknown = []  # type: List[str]  # sentences about what is known later
 
     def name(self, number: int) -> str:
         return '%s-%04d%s' % (self.prefix, number, self.suffix)
 
-    def row(self, launch_set: str, nodes: str, ranks: str, words: Sequence[str]) -> None:
+    def row(self, launch_set: str, nodes: str, ranks: str, words: Sequence[str], settling_ns: int = 0,
+            label: str = '') -> None:
         """Adds the line of the next launch."""
         self.number += 1
         words = self.before + list(words)
@@ -75,6 +87,7 @@ class Plan:
                     "kept in the schedule" % word)
         self.lines.append('\t'.join([self.launch_id or self.name(self.number), launch_set, nodes, ranks]
                                     + words))
+        self.parts.append(Part(label, Row(self.lines[-1]).measuring_ns, settling_ns))
 
 
 Head = NamedTuple('Head', [('text', str), ('values', Dict[str, str])])

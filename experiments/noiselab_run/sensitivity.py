@@ -4,9 +4,10 @@ from typing import List, Tuple
 
 from noiselab_run.experiment import Experiment
 from noiselab_run.nodes import split
+from noiselab_run.plan import reach
 from noiselab_run.program import check_program
 from noiselab_run.schedule import Plan
-from noiselab_run.text import SECOND_NS, countable, die, nanoseconds, note, say_time, shuffled, whole
+from noiselab_run.text import countable, die, nanoseconds, note, say_time, shuffled, whole
 
 
 class Sensitivity(Experiment):
@@ -89,7 +90,7 @@ To compare kinds of load at the same level, or to use a recorded agent instead o
             name = ['--launch-id', options['launch_id']] if options['launch_id'] else []
             self.rehearse(words + measures + ['--seed', options['seed']] + name)
             if not options['app']:
-                self.rehearsal.say_reach(self.n_rounds, self.campaign.start_s)
+                self.reach = reach(self.rehearsal.said, self.n_rounds)
         self.go_on(words)
 
     def _check_name(self, launch_id: str) -> None:
@@ -105,7 +106,7 @@ To compare kinds of load at the same level, or to use a recorded agent instead o
     def _share_out(self) -> None:
         """The time over the launches, in whole noise periods for each loop of a launch: an operation, size
         and treatment."""
-        options, start_s, said = self.options, self.campaign.start_s, self.rehearsal.said
+        options, said = self.options, self.rehearsal.said
         n_arms = options['levels'].count(',') + 2
         n_launches = self.n_launches * n_arms * len(self.nodes.sets)
         n_loops = said.number('halves_per_round') // (n_arms - 1)
@@ -115,10 +116,8 @@ To compare kinds of load at the same level, or to use a recorded agent instead o
             die(2, '--seconds: %s is too short for %d launches of %d loop(s): with a second for each they '
                 'take' % (options['seconds'], n_launches, n_loops),
                 say_time(n_launches * n_loops))
-        takes_s = (n_launches * (self.each_ns + start_s * SECOND_NS) + SECOND_NS // 2) // SECOND_NS
         note('%d sets of %d launches in random order (--seed %s), %.3g s of measuring each'
-             % (self.n_launches, n_launches // self.n_launches, options['seed'], self.each_ns / 1e9),
-             'and about %d s to start: some %s' % (start_s, say_time(takes_s)))
+             % (self.n_launches, n_launches // self.n_launches, options['seed'], self.each_ns / 1e9))
 
     def _arms(self) -> List[Tuple[int, str, str]]:
         """For each launch: its round, arm (off or a level) and nodes."""

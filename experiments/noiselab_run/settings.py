@@ -9,7 +9,7 @@ from noiselab_run.launch import Step
 from noiselab_run.nodes import ALL
 from noiselab_run.process import signals
 from noiselab_run.schedule import Plan
-from noiselab_run.text import Stop, die, first_line, note, say_time, shuffled
+from noiselab_run.text import Stop, die, first_line, say_seconds, shuffled
 
 # a little below and above the powers of two, so that a step is seen where it is
 EAGER_BYTES = '960,1088,1920,2176,3840,4352,7680,8704,15360,17408,30720,34816,61440,69632'
@@ -166,6 +166,11 @@ class Settings:
 
     def plan(self, plan: Plan, words: List[str]) -> None:
         """Sets of launches, one for each setting."""
+        if plan.is_dry:
+            plan.unknown.append('%d sets of launches, one for each setting, take %s with their starts (--seconds); a '
+                                'first look finds the settings'
+                                % (self.experiment.n_launches, say_seconds(int(self.options['seconds']))))
+            return
         settings = self.find()
         campaign, n_sets, seed = self.experiment.campaign, self.experiment.n_launches, self.experiment.seed
         start_s, seconds, n_launches = campaign.start_s, int(self.options['seconds']), n_sets * len(settings)
@@ -174,14 +179,10 @@ class Settings:
             die(2, '--seconds: %d is too short for %d sets of %d launches: at least %d'
                 % (seconds, n_sets, len(settings), n_launches * (start_s + 1)))
         campaign.notes = ['arms: ' + self.compares, 'reference: ' + settings[0]] + campaign.notes
-        note("%d sets of %d launches in random order, %d s of measuring each: some %s in all; seed %d; into "
-             "'%s'"
-             % (n_sets, len(settings), each_s, say_time(n_launches * (each_s + start_s)), seed,
-                campaign.folder))
         per_node = self.experiment.n_ranks // self.experiment.n_set_nodes
         for number, setting in shuffled(seed, n_sets, settings):
             plan.row(str(number), ALL, self.experiment.ranks, ['--with=' + word for word in setting.split()]
                      + words
                      + ['--noise-nodes', 'first', '--on', 'rank:%d' % ((seed + number) % per_node),
                         '--seconds', '%ds' % each_s,
-                        '--seed', str(seed + plan.number + 1)])
+                        '--seed', str(seed + plan.number + 1)], label=setting)

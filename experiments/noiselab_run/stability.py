@@ -7,7 +7,7 @@ from noiselab_run.launch import Step
 from noiselab_run.nodes import split
 from noiselab_run.process import signals
 from noiselab_run.schedule import Plan
-from noiselab_run.text import check_level, die, note, parts_of, say_time, shuffled, whole, without
+from noiselab_run.text import check_level, die, parts_of, shuffled, whole, without
 
 # a launch of each configuration: what decides its words; a count of - is half-periods
 Configuration = NamedTuple('Configuration', [('ranks', str), ('nodes', str), ('count', str),
@@ -95,16 +95,15 @@ Exit status 3: no configuration is shown to be repeatable and to react.
 
     def plan(self, plan: Plan, words: List[str]) -> None:
         options = self.options
-        seconds, start_s = int(options['seconds']), self.campaign.start_s
+        seconds = int(options['seconds'])
         on_sets = self.nodes.on_each_set(options['ranks'].split(','))
         configurations = [Configuration(*split(line), '-', 0, seconds, 0) for line in on_sets]
-        if options['counts']:
+        if options['counts'] and plan.is_dry:
+            plan.unknown.append('what blocks of --counts operations take is known after a first look, and is '
+                                'added')
+        elif options['counts']:
             configurations += self._look_at_counts(on_sets, words)
         n, launches = len(configurations), self.n_launches
-        note('%d launches (%d configurations of ranks and counts, %d times),' % (n * launches, n, launches),
-             "about %s in all; seed %s; into '%s'"
-             % (say_time(sum(launches * (each.time_s + start_s) for each in configurations)),
-                                                      options['seed'], self.campaign.folder))
         # every configuration once in each round, in an order of its own, so that a machine that drifts is no
         # effect of the configuration
         for turn, i in shuffled(self.seed, launches, [str(i) for i in range(n)]):
@@ -115,7 +114,8 @@ Exit status 3: no configuration is shown to be repeatable and to react.
                  '%dus' % it.period_us]
             plan.row(str(turn), it.nodes, it.ranks,
                      how + self.levels + ['--seconds', '%ds' % it.time_s, '--seed',
-                                          str(self.seed + plan.number + 1)] + words)
+                                          str(self.seed + plan.number + 1)] + words,
+                     label='%s ranks%s' % (it.ranks, '' if it.count == '-' else ', blocks of %s' % it.count))
 
     def _look_at_counts(self, on_sets: List[str], words: List[str]) -> List[Configuration]:
         """What a block of each count takes is known only after a look: a short clean launch for each number

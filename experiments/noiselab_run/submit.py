@@ -10,7 +10,7 @@ from noiselab_run import files, slurm
 from noiselab_run.campaign import RESERVE_S
 from noiselab_run.process import NOTHING, ask_all, signals, start, status_of, terminate
 from noiselab_run.schedule import keep
-from noiselab_run.text import Stop, die, first_line, put, quoted, say_time
+from noiselab_run.text import Stop, die, first_line, note, put, quoted, say_time
 
 # what a job takes from its start to its first launch
 BEGIN_S = 20
@@ -73,6 +73,8 @@ class Submission:
         self.programs = experiment.programs
         self.scratch = experiment.scratch
         self.partition = ''
+        # why a script that is only shown could not be checked
+        self.unchecked = '' if files.in_path('sbatch') else 'there is no Slurm here (sbatch is not in PATH)'
         self.partition_s = None  # type: Optional[int]  # its time limit
         self.job_s = 0
         self.need_s = 0
@@ -118,9 +120,8 @@ class Submission:
     def _ready(self) -> None:
         """Checks what is known of the cluster."""
         options, campaign = self.options, self.campaign_of
-        if not files.in_path('sbatch'):
-            die(2, '--submit: there is no Slurm here (sbatch is not in PATH): leave --submit out to measure '
-                'on this machine')
+        if self.unchecked and not options['dry_run']:
+            die(2, '--submit: ' + self.unchecked + ': leave --submit out to measure on this machine, or add --dry-run to see the script')
         if '\n' in campaign.folder:
             die(2, '--out: a name with a line break cannot stand in a batch script')
         schedule = campaign.schedule
@@ -134,13 +135,18 @@ class Submission:
         for name in overruled:
             os.environ.pop(name, None)
         options['partition'] = options['partition'] or os.environ.get('SBATCH_PARTITION', '')
-        self._find_partition(options['partition'], options['nodes'])
+        if not self.unchecked:
+            self._find_partition(options['partition'], options['nodes'])
 
     def _find_partition(self, wanted: str, nodes: str) -> None:
         """Refuses a partition that is not there, or has fewer nodes than asked for."""
         status, known = ask_all(['sinfo', '--all', '--noheader', '--format=%P %l %D'])
         if status:
-            die(2, 'Slurm does not answer: ' + re.sub('^[a-z].*?: error: ', '', first_line(known)))
+            reason = 'Slurm does not answer: ' + re.sub('^[a-z].*?: error: ', '', first_line(known))
+            if not self.options['dry_run']:
+                die(2, reason)
+            self.unchecked = reason
+            return
         rows = [line.split() for line in known.split('\n') if len(line.split()) == 3]
         found = [row for row in rows if (row[0].rstrip('*') == wanted if wanted else row[0].endswith('*'))]
         if not found and wanted:
@@ -271,6 +277,11 @@ class Submission:
         if last_script:
             put('\n%s\n' % last_script)
         if options['dry_run']:
+            if self.unchecked:
+                note(self.unchecked + ': it was not checked that the partition is '
+                     'there, that it has %s, that its time limit holds %s, and that sbatch takes the options'
+                     % ('%s node(s)' % options['nodes'] if options['nodes'] else 'the nodes',
+                        say_time(self.job_s)))
             return 0
         kept = ['job.sbatch']
         if not options['resume']:

@@ -182,6 +182,11 @@ def say_time(seconds: int) -> str:
     return '%d h %d min' % (seconds // 3600, seconds % 3600 // 60)
 
 
+def say_seconds(seconds: float) -> str:
+    """A time of a plan for people, in which parts add up to their total."""
+    return '%.0f s' % seconds if round(seconds) < 120 else '%d min %d s' % divmod(round(seconds), 60)
+
+
 def say_ns(ns: float) -> str:
     """A time of up to minutes for people, in four digits."""
     if ns < 1e6:

@@ -45,6 +45,10 @@ with_agent() { launch 1 --op empty --agent "--agent-pid $AGENT --agent-name ours
     grep -q '^design lockin: 10 rounds of 2 halves of 200 ms, noise period -$' "$BATS_TEST_TMPDIR/plan"
     grep -q '^agent sleep (agent-cmd)$' "$BATS_TEST_TMPDIR/plan"
     grep -q 'up to 20 switches with 100 ms of settling each are added, 2 s in all' "$BATS_TEST_TMPDIR/plan"
+    # the design whose time holds the settling adds none
+    "$DETECT" --dry-run --agent "--agent-cmd 'sleep 100'" --agent-period 200ms --op barrier --design quick --seconds 10 --warmup 0s >"$BATS_TEST_TMPDIR/plan"
+    grep -q '^--seconds holds up to [0-9]* switches, and the settling after them$' "$BATS_TEST_TMPDIR/plan"
+    ! grep 'are added' "$BATS_TEST_TMPDIR/plan" || false
 }
 
 @test "an agent that runs is switched from half to half, has its rows, and is left running" {

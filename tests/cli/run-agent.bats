@@ -169,7 +169,8 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
         blocks) submit_agent --agent-on true --agent-off true --agent-period 1s --op barrier ;;
         esac
         [ "$(words_of --design)" = "$how" ]
-        [ "$how" != quick ] || ! grep 'settling after switches' "$ERR" || false
+        [ "$how" != quick ] || ! grep 'of settling after switches' "$ERR" || false
+        [ "$how" != quick ] || grep -q 's of measuring (settling included)' "$ERR"
         rm -rf "$OUT"
     done
     # recorded for as long as a third of the time allows, which is taken off the launch's
@@ -190,7 +191,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     submit_agent --agent-cmd 'sleep 9' --agent-period 1s --op barrier --restart
     [ "$(planned | wc -l)" -eq 1 ]
     [ "$(words_of --seconds | sort -u)" = 60s ]
-    grep -q 'settling after switches, not measured' "$ERR"
+    grep -q 'plan: 1 launch, total 117 s: 60 s of measuring, 45 s of settling after switches, ' "$ERR"
     ! grep -q 'for these launches only' "$ERR" || false
     rm -rf "$OUT"
     submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 5 --op barrier
@@ -200,6 +201,39 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
     submit_agent --agent-cmd 'sleep 9' --agent-period 1s --launches 3 --seconds 2min
     grep -q -- '--launches 3: the result holds for these launches only' "$ERR"
     [ "$(words_of --seconds | sort -u)" = 40000000000ns ]
+}
+
+# rehearsed ARGUMENTS: a dry run; what it says is in $ERR
+rehearsed() { "$BIN/noiselab" run agent --dry-run --ranks 1 --op barrier --out "$OUT" --seed 1 "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-; }
+
+# said: the lines of the plan
+said() { sed -n 's/^noiselab-run: plan: //p' "$ERR"; }
+
+@test "a dry run says how many launches there are, what they take in total, and what each interval of a sweep gets; a run says the same" {
+    rehearsed --agent-cmd 'sleep @INTERVAL@' --sweep 10s,1s --restart --launches 2 --seconds 80s
+    [ "$(said | head -n 1)" = "4 launches, total 4 min 38 s: 2 min 40 s of measuring, 100 s of settling after switches, 8 s to start and switch, 10 s for the answer; seed 1; into '$OUT'" ]
+    [ "$(said | tail -n 1)" = 'every 10s: 2 launches, 80 s of measuring and 40 s of settling; every 1s: 2 launches, 80 s of measuring and 60 s of settling' ]
+    # the detector's own plan of such a launch has the same settling
+    grep -q 'up to 4 switches with 5 s of settling each are added' "$BATS_TEST_TMPDIR/stdout"
+    # settling is what the detector adds, whose half has a default of its own
+    sleep 60 3>&- &
+    local agent=$!
+    rehearsed --agent-pid "$agent" --design lockin --seconds 20s
+    settle=$("$BIN/noiselab-detect" --dry-run --json --agent "--agent-pid $agent" --half-period 1s --op barrier --seconds 20s | jq .agent.settle_ns)
+    kill "$agent"
+    [ "$settle" -gt 0 ]
+    said | grep -q "20 s of measuring, $((20 * settle / 1000000000)) s of settling after switches"
+    # an agent that is frozen: all of it is in --seconds, and the recording that a dry run does not make, too
+    rehearsed --agent-cmd 'sleep 99' --seconds 60s
+    [[ $(said | head -n 1) = "1 launch, total 60 s: 6 s to record the agent, 49 s of measuring (settling included), 0 s to start, 5 s for the answer;"* ]]
+    said | grep -q '^the agent is recorded first, for 5 s, to know its period'
+    [ ! -e "$OUT" ]
+    words=(--agent-cmd "$(busy 1ms 50ms)" --agent-period 50ms --design lockin --seconds 4s --warmup 0s --no-report)
+    rehearsed "${words[@]}"
+    said >"$BATS_TEST_TMPDIR/before"
+    "$BIN/noiselab" run agent --ranks 1 --op barrier --out "$OUT" --seed 1 "${words[@]}" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-
+    said | diff "$BATS_TEST_TMPDIR/before" -
+    grep -q '4 s of measuring' "$BATS_TEST_TMPDIR/before"
 }
 
 @test "an agent that dies while it is recorded ends the run at once, with what it wrote" {

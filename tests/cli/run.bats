@@ -115,6 +115,14 @@ END
     path=$(path_without "$BATS_TEST_TMPDIR/path" Rscript sbatch srun sinfo squeue scontrol scancel salloc)
     no_slurm() { PATH=$path "$BIN/noiselab" run "$@" --out "$OUT" 2>"$ERR"; }
     run_refused 'there is no Slurm here' no_slurm sensitivity --submit --op barrier
+    # only shown: the script is there, and what it could not check is said
+    for words in 'sensitivity --array --launches 3 --nodes 2' 'agent --agent-cmd top --agent-period 1s' 'acceptance --nodes 2' 'stability --ranks 2'; do
+        no_slurm $words --submit --dry-run >"$BATS_TEST_TMPDIR/script"
+        bash -n "$BATS_TEST_TMPDIR/script"
+        grep -qx '#SBATCH --time=.*' "$BATS_TEST_TMPDIR/script"
+        grep -q '^noiselab-run: there is no Slurm here (sbatch is not in PATH): it was not checked that the partition is there' "$ERR"
+        [ ! -e "$OUT/schedule.tsv" ]
+    done
     run_refused 'there is no Slurm here' no_slurm agent
     run_refused '--partition: belongs to --submit' no_slurm sensitivity --partition main
     run_refused 'not a Slurm job' no_slurm sensitivity --launcher srun --op empty --design single --levels none --seconds 1 --ranks 1
@@ -294,11 +302,12 @@ first_is_taken() { [ -s "$(echo "$OUT"/*-0001/launch.json)" ]; }
 # rehearsed OPTION...: what the plan says is in $ERR
 rehearsed() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier --out "$OUT" "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR"; }
 
-@test "before the first launch the plan says what it takes in all and how small a slowdown can be seen, or how long would do, and refuses nothing" {
+@test "before the first launch the plan says what it takes and how small a slowdown can be seen, or how long would do, and refuses nothing" {
     assumed() { PATH=$WITH_R "$BIN/noiselab" plan --detect 1 --op barrier --levels 1 --json "$@" | sed -n 's/.*"sd": \([0-9.]*\),/\1/p' | awk '{ printf "%.2g\n", $1 }'; }
     rehearsed --levels 0,1 --seconds 16
     # 400 pairs: (2.326 + 1.645) * 4 % / sqrt(400)
-    grep -q 'plan: 1 launch, some .* in all; 400 pairs of 10 ms .*a slowdown of 0.79 % can be seen' "$ERR"
+    grep -q 'plan: 1 launch, total .* 16 s of measuring, .* for the answer' "$ERR"
+    grep -q 'plan: 400 pairs of 10 ms .*a slowdown of 0.79 % can be seen' "$ERR"
     # the assumption is that of noiselab plan
     for half in 1ms 2s; do
         rehearsed --levels 0,1 --half-period "$half" --seconds 100
@@ -306,7 +315,8 @@ rehearsed() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier -
     done
     # the pairs of all launches, and fewer are seen by means where bursts vary
     rehearsed --levels 0,1 --seconds 4 --launches 4
-    grep -q '4 launches, .* 400 pairs of 10 ms .* 0.79 %' "$ERR"
+    grep -q 'plan: 4 launches, total .* 16 s of measuring' "$ERR"
+    grep -q 'plan: 400 pairs of 10 ms .* 0.79 %' "$ERR"
     rehearsed --levels 0,1 --seconds 16 --pattern poisson
     grep -q 'pairs scatter by 7.1 %' "$ERR"
     rehearsed --levels 0,1 --seconds 0.2
@@ -318,7 +328,7 @@ rehearsed() { "$BIN/noiselab" run sensitivity --dry-run --ranks 1 --op barrier -
     limit=$(sed -n 's/.*a slowdown of \([0-9.]*\) % can be seen.*/\1/p' "$ERR")
     awk -v limit="$limit" 'BEGIN { exit !(limit > 0.1 && limit < 1) }'
     case $demo in *--levels\ 0,0.01,0.1,1,5\ *) ;; *) false ;; esac
-    grep -q 'some 2 min' "$ERR"
+    grep -q 'total 2 min' "$ERR"
 }
 
 # bats test_tags=quick

@@ -244,6 +244,20 @@ test_that("after a stage what is decided gets no more time, and arms that are sl
   expect_error(advise_next(read_campaign(three_algorithms)), "not measured in stages")
 })
 
+test_that("what a busy machine left out stays out, and arms that go on are counted among those measured last", {
+  dir <- staged_campaign(c(default = 1, linear = 0.7), c(4, 8, 12), 10000, bytes = c(1024, 8))
+  first <- sort(basename(list.dirs(dir, recursive = FALSE)))[1]
+  each_halves(dir, function(rows) rows[rows[["launch"]] == first | rows[["bytes"]] == 1024, ])
+  for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) if (basename(dirname(file)) != first) edit_json(file, function(info) {
+    info$rows <- info$rows / 2
+    info$algorithms <- Filter(function(row) row$bytes == 1024, info$algorithms)
+    info
+  })
+  following <- advise_next(read_campaign(dir))
+  expect_equal(following$op, c("allreduce=default:1024", "allreduce=linear:1024"))
+  expect_equal(following$why, "stage 2 of 3: 1 of 1 cases go on, with 2 of 2 arms")
+})
+
 test_that("a launch takes what lies until the next one, too, but no pause", {
   expect_equal(launch_took_s(c(0, 12, 24, 1000), c(10, 20, 34, 1010)), c(12, 12, 13, 13))
   expect_equal(launch_took_s(5, 15), 12)
