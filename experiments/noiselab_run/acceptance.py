@@ -237,8 +237,8 @@ Everything else goes to noiselab-accept as it is (noiselab-accept --help).
                 # needs no other node, so that ranks that share a CPU do not wait for each other's turn
                 seed = self.seed + plan.number
                 node = shuffled(seed, 1, [str(i + 1) for i in range(self.n_used_nodes)])[0][1]
-                kind = drawn_kind(self.programs, seed, may_be_here=not self.options['submit'] and not plan.is_dry
-                                  and not self.nodes.have_names())
+                kind = drawn_kind(self.programs, seed, may_be_here=not self.options['submit']
+                                  and not plan.is_dry and not self.nodes.have_names())
                 plan.row('-', nodes, self.ranks, ['--noise-node=' + node, '--op', 'empty', '--kind', kind,
                                                   '--levels', each.level, '--half-period',
                                                   each.half, '--seconds', each.seconds, '--seed', str(seed)],

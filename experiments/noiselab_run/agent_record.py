@@ -10,8 +10,8 @@ from typing import Any, List, Optional, Tuple
 
 from noiselab_run import document, files, slurm
 from noiselab_run.process import NOTHING, said_by, signals, start, status_of, terminate
-from noiselab_run.text import (SECOND_NS, decimals, die, nanoseconds, note, now, say_ns, say_seconds, time_above_0,
-                               without_name)
+from noiselab_run.text import (SECOND_NS, decimals, die, nanoseconds, note, now, say_ns, say_seconds,
+                               time_above_0, without_name)
 
 # what a recording has to hold to be replayed
 RECORDED_PERIODS, RECORDED_LEAST_S = 10, 10
@@ -159,7 +159,7 @@ class Recorder:
         return max(5, of_all_ns // (10 * SECOND_NS))
 
     def foretell(self) -> List[str]:
-        """What is recorded before the launches, for a plan that runs nothing. A period that is given is known."""
+        """What is recorded before the launches, for a plan that runs nothing."""
         switched, options, said = self.switched, self.options, []  # type: Any, Any, List[str]
         if any(options[name] for name in ('sweep', 'agent_period', 'scrape')) or switched.way == '--agent-on':
             self.know_period()
@@ -167,7 +167,8 @@ class Recorder:
             most_s = sum(each for each in (5, 15, 60) if each <= self._most_s())
             # --seconds of a quick launch holds it
             self.spent_s = 6 if switched.design == 'quick' else 0
-            said.append('the agent is recorded first, for %s, to know its period (--agent-period saves that time)'
+            said.append('the agent is recorded first, for %s, to know its period (--agent-period saves '
+                        'that time)'
                         % ('5 s' if most_s == 5 else '5 s to %s' % say_seconds(min(most_s, 80))))
         if options['compare_replay']:
             said.append('the bursts to replay are recorded first, for %s'

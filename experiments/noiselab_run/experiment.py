@@ -230,7 +230,8 @@ class Experiment:
         assert self.forecast is not None
         said = []  # type: List[str]
         if plan.parts:
-            said = ["%s; seed %s; into '%s'" % (self.forecast.say(), self.options['seed'], self.campaign.folder)]
+            said = ["%s; seed %s; into '%s'"
+                    % (self.forecast.say(), self.options['seed'], self.campaign.folder)]
         for text in said + [self.forecast.say_parts(), self.reach] + plan.unknown:
             if text:
                 note('plan: ' + text)
@@ -299,9 +300,11 @@ class Experiment:
                   (campaign.launches_s - campaign.went_on_s - launches_s,
                    'the launches took %s longer: the machine was busy, or waited for'),
                   (answer_took_s - forecast.answer_s, 'the answer took %s longer')]
-        why = [text % say_seconds(seconds) for seconds, text in causes if seconds >= 0.1 * (took_s - forecast.total_s)]
-        note('this took %s, and the plan said %s: %s' % (say_seconds(took_s), say_seconds(forecast.total_s),
-                                                         '; '.join(why) or 'it waited before the first launch'))
+        least_s = 0.1 * (took_s - forecast.total_s)
+        why = '; '.join(text % say_seconds(seconds) for seconds, text in causes if seconds >= least_s)
+        note('this took %s, and the plan said %s: %s'
+             % (say_seconds(took_s), say_seconds(forecast.total_s),
+                why or 'it waited before the first launch'))
 
     # ---- the answer
 

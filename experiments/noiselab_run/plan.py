@@ -94,9 +94,10 @@ class Forecast:
         for label in dict.fromkeys(part.label for part in self.plan.parts):
             parts = [part for part in self.plan.parts if part.label == label]
             n, settling_s = len(parts), sum(part.settling_ns for part in parts) / 1e9
+            measuring_s = sum(part.measuring_ns for part in parts) / 1e9
             if label:
                 said.append('%s: %d launch%s, %s of measuring%s' % (
-                    label, n, '' if n == 1 else 'es', say_seconds(sum(part.measuring_ns for part in parts) / 1e9),
+                    label, n, '' if n == 1 else 'es', say_seconds(measuring_s),
                     ' and %s of settling' % say_seconds(settling_s) if settling_s else ''))
         return '; '.join(said) if len(said) > 1 else ''
 
@@ -115,7 +116,7 @@ class Rehearsal:
         return self._said
 
     def switched_ns(self) -> int:
-        """The length of a segment, after which the noise is switched; 0: it is not, or that is in the time."""
+        """The length of a segment, after which the noise is switched; 0: it is not, or takes no time."""
         if self.program != 'noiselab-detect' or self._said is None:
             return 0
         return self._said.number('half_ns') if self._said.text('design') in ('lockin', 'blocks') else 0

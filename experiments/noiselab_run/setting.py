@@ -119,13 +119,10 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
         if n_sets < 1:
             die(2, '--seconds: %s do not hold one set of all values, which takes %s; give more'
                 % (seconds, say_time(-(-set_ns // SECOND_NS))))
-        self.takes_s = self.n * (n_sets * set_ns // SECOND_NS + self.campaign.start_s)
         self.n_sets = n_sets
         return n_sets * self.rehearsal.said.number('halves_per_round') * self.block_ns // 1000000
 
     def plan(self, plan: Plan, words: List[str]) -> None:
-        note('%d launch(es) of %d sets of all values, about %s in all, seed %s; into %s'
-             % (self.n * len(self.nodes.sets), self.n_sets, say_time(self.takes_s * len(self.nodes.sets)),
-                self.options['seed'], self.campaign.folder))
+        settling_ns = self.n_sets * self.rehearsal.said.number('halves_per_round') * self.settle_ns
         for _, nodes in shuffled(self.seed, self.n, self.nodes.sets):
-            plan.row('-', nodes, self.ranks, words + ['--seed', str(self.seed + plan.number)])
+            plan.row('-', nodes, self.ranks, words + ['--seed', str(self.seed + plan.number)], settling_ns)

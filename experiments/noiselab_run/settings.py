@@ -167,8 +167,8 @@ class Settings:
     def plan(self, plan: Plan, words: List[str]) -> None:
         """Sets of launches, one for each setting."""
         if plan.is_dry:
-            plan.unknown.append('%d sets of launches, one for each setting, take %s with their starts (--seconds); a '
-                                'first look finds the settings'
+            plan.unknown.append('%d sets of launches, one for each setting, take %s with their starts '
+                                '(--seconds); a first look finds the settings'
                                 % (self.experiment.n_launches, say_seconds(int(self.options['seconds']))))
             return
         settings = self.find()

@@ -121,7 +121,8 @@ class Submission:
         """Checks what is known of the cluster."""
         options, campaign = self.options, self.campaign_of
         if self.unchecked and not options['dry_run']:
-            die(2, '--submit: ' + self.unchecked + ': leave --submit out to measure on this machine, or add --dry-run to see the script')
+            die(2, '--submit: ' + self.unchecked + ': leave --submit out to measure on this machine, '
+                'or add --dry-run to see the script')
         if '\n' in campaign.folder:
             die(2, '--out: a name with a line break cannot stand in a batch script')
         schedule = campaign.schedule

@@ -38,7 +38,8 @@ class Command(Case):
     def test_experiments(self):
         """experiments are found by their first lines, and what they share is none"""
         self.assertEqual(sorted(command.experiments()),
-                         ['acceptance', 'advise', 'agent', 'reproducibility', 'sensitivity', 'stability'])
+                         ['acceptance', 'advise', 'agent', 'reproducibility', 'sensitivity', 'setting',
+                          'stability'])
         for name in command.experiments():
             module = __import__('noiselab_run.' + name, fromlist=[name])
             experiment = getattr(module, name.capitalize())

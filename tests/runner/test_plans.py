@@ -25,8 +25,8 @@ class Reach(Case):
     def test_reach(self):
         """a plan says what it takes and how small a slowdown can be seen, or how long would do"""
         # 400 pairs: (2.326 + 1.645) * 4 % / sqrt(400)
-        self.assertEqual('400 pairs of 10 ms for each operation and level: by time a slowdown of 0.79 % can be '
-                         'seen (assumed: pairs scatter by 4 %)', plan.reach(rehearsed(), 1))
+        self.assertEqual('400 pairs of 10 ms for each operation and level: by time a slowdown of 0.79 % '
+                         'can be seen (assumed: pairs scatter by 4 %)', plan.reach(rehearsed(), 1))
         self.assertIn('400 pairs of 10 ms', plan.reach(rehearsed(100), 4))
         self.assertIn('scatter by 7.1 %', plan.reach(rehearsed(pattern='poisson'), 1))
         self.assertEqual('5 pairs of 10 ms for each operation and level: too few, a test at alpha 0.01 needs '
@@ -35,17 +35,19 @@ class Reach(Case):
         self.assertEqual(plan.reach(rehearsed(design='single'), 1), '')
 
     def test_forecast(self):
-        """what launches take adds up, by parts and in total, and segments that are switched take their time"""
+        """what launches take adds up, by parts and in total"""
         made = schedule.Plan()
-        for label, seconds, settling in (('every 1s', '30', 10), ('every 1s', '30s', 10), ('every 9s', '90s', 45)):
+        for label, seconds, settling in (('every 1s', '30', 10), ('every 1s', '30s', 10),
+                                         ('every 9s', '90s', 45)):
             made.row('-', '-', '2', ['--seconds', seconds], settling * 10**9, label)
         made.before_s = 5
         forecast = plan.Forecast(made, 2, 10**8, 10)
         # three starts of 2 s; 1,500 segments of 100 ms, each with 0.3 ms
-        self.assertEqual(forecast.say(), '3 launches, total 3 min 56 s: 5 s to record the agent, 2 min 30 s of '
-                         'measuring, 65 s of settling after switches, 6 s to start and switch, 10 s for the answer')
-        self.assertEqual(forecast.say_parts(), 'every 1s: 2 launches, 60 s of measuring and 20 s of settling; '
-                         'every 9s: 1 launch, 90 s of measuring and 45 s of settling')
+        self.assertEqual(forecast.say(), '3 launches, total 3 min 56 s: 5 s to record the agent, '
+                         '2 min 30 s of measuring, 65 s of settling after switches, '
+                         '6 s to start and switch, 10 s for the answer')
+        self.assertEqual(forecast.say_parts(), 'every 1s: 2 launches, 60 s of measuring and 20 s of '
+                         'settling; every 9s: 1 launch, 90 s of measuring and 45 s of settling')
         made.answer_s, made.start_s = 0, None
         self.assertAlmostEqual(plan.Forecast(made, 0, 0, 10).total_s, 5 + 150 + 65)
         made.parts = made.parts[:2]
@@ -53,7 +55,8 @@ class Reach(Case):
 
     def test_lost(self):
         """a value that is not there is named, and nothing is guessed"""
-        self.refused("there is no value 'rounds'", plan.reach, document.of_program('{"design": "lockin"}'), 1, status=70)
+        self.refused("there is no value 'rounds'", plan.reach, document.of_program('{"design": "lockin"}'),
+                     1, status=70)
         self.refused("there is no value 'treatments.*.pattern'",
                      document.of_program('{"treatments": [{}]}').all, 'treatments.*.pattern', status=70)
         self.refused('what a program printed: ', document.of_program, 'x', status=70)

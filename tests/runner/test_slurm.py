@@ -129,6 +129,7 @@ class Batch(Case):
         """a partition that is not there, or has too few nodes, is refused"""
         self.program('sinfo', "printf '%s\\n' 'main* infinite 8' 'short 30:00 4' 'short 30:00 2'\n")
         made = submit.Submission.__new__(submit.Submission)
+        made.options = {'dry_run': ''}
         made._find_partition('', '8')
         self.assertEqual((made.partition, made.partition_s), ('main', None))
         made._find_partition('short', '6')
@@ -137,6 +138,9 @@ class Batch(Case):
         self.refused("7 nodes asked for, and partition 'short' has 6", made._find_partition, 'short', '7')
         self.program('sinfo', "echo 'slurm_load_partitions: error: Unable to contact' >&2; exit 1\n")
         self.refused('Slurm does not answer: Unable to contact', made._find_partition, '', '')
+        made.options = {'dry_run': 'yes'}
+        made._find_partition('', '')
+        self.assertEqual(made.unchecked, 'Slurm does not answer: Unable to contact')
 
     def test_values(self):
         """parameters are the options' values, and what the script has no variable for is among the further
