@@ -1,4 +1,5 @@
-/* Where the time of the ranks' CPUs went while halves ran: whether what is said of other tasks is all there was. */
+/* Where the time of the ranks' CPUs went while halves ran: whether what is said of other tasks is all there
+ * was. */
 #include "common/sys/nl_account.h"
 #include "detector/nodes/quiet.h"
 #include "detector/run_state.h"
@@ -13,7 +14,9 @@ int nd_run_account_begin(struct nd_run *r) {
     }
     if (nd_run_agree_failed(r, failed)) return -1;
     nd_team_gather(r->team.node, &mine, sizeof mine, l->account_own);
-    if (is_leader) l->account = nl_account_open("/proc", l->account_cpus, n_cpus, l->account_own, r->team.n_node_ranks, nl_mono_ns);
+    if (is_leader)
+        l->account = nl_account_open("/proc", l->account_cpus, n_cpus, l->account_own, r->team.n_node_ranks,
+                                     nl_mono_ns);
     if (nd_run_agree_failed(r, is_leader && !l->account)) {
         nl_account_close(l->account);
         l->account = NULL;

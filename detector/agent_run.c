@@ -1,4 +1,5 @@
-/* The agent's part of a launch: placing its companion, switching, the marks of a half, and giving its arm up. */
+/* The agent's part of a launch: placing its companion, switching, the marks of a half, and giving its arm up.
+ */
 #include "detector/run_state.h"
 
 enum { LEASE_STRETCHES = 3 };
@@ -23,21 +24,26 @@ static int place(struct nd_run *r, const struct nl_agent_rank *ranks) {
     a->rows = nd_agent_rows_open(r->o, r->folder.path, r->folder.launch, r->team.node_index, a->host);
     if (!a->rows) return -1;
     page->n_ranks = r->team.n_node_ranks < NL_AGENT_MAX_RANKS ? r->team.n_node_ranks : NL_AGENT_MAX_RANKS;
-    for (int i = 0; i < page->n_ranks; i++) page->ranks[i] = ranks[i];
+    for (int i = 0; i < page->n_ranks; i++)
+        page->ranks[i] = ranks[i];
     snprintf(page->host, sizeof page->host, "%s", a->host);
     snprintf(page->launch, sizeof page->launch, "%s", r->folder.launch);
     snprintf(page->directory, sizeof page->directory, "%s", r->folder.path);
     fill_arms(r->o, page);
     /* a few stretches, and what may come between them: a switch, and whatever other nodes wait for */
-    page->lease_ns = LEASE_STRETCHES * (r->o->half_ns + nd_options_long_ns(r->o) + r->o->agent.settle_ns) + r->o->agent.timeout_ns;
+    page->lease_ns = LEASE_STRETCHES * (r->o->half_ns + nd_options_long_ns(r->o) + r->o->agent.settle_ns) +
+                     r->o->agent.timeout_ns;
     enum nd_companion_end end = nd_companion_command(a->companion, NL_AGENT_PLACE);
-    if (end != ND_COMPANION_DONE) nl_error("the agent %s: %s", r->o->agent.name, nd_companion_reason(a->companion));
+    if (end != ND_COMPANION_DONE)
+        nl_error("the agent %s: %s", r->o->agent.name, nd_companion_reason(a->companion));
     return end == ND_COMPANION_DONE ? 0 : -1;
 }
 
 int nd_agent_place(struct nd_run *r) {
     struct nd_binding binding;
-    struct nl_agent_rank mine = {.pid = nd_run_pid(r), .tid = r->program ? nd_program_tid(r->program) : gettid()}, *ranks = NULL;
+    struct nl_agent_rank mine = {.pid = nd_run_pid(r),
+                                 .tid = r->program ? nd_program_tid(r->program) : gettid()},
+                         *ranks = NULL;
     int failed = 0;
     if (!nd_options_has_agent(r->o)) return 0;
     nd_binding_read(&binding, r->team.rank);
@@ -74,8 +80,9 @@ void nd_agent_switch(struct nd_run *r, const struct nd_step *step) {
     if (!a->companion) return;
     nd_companion_page(a->companion)->arm = step->level + 1;
     enum nd_companion_end end = nd_companion_command(a->companion, is_on ? NL_AGENT_ON : NL_AGENT_OFF);
-    a->half =
-        (struct nd_agent_half){.step = *step, .switch_ns = end == ND_COMPANION_DONE ? nd_companion_page(a->companion)->switch_ns : -1};
+    a->half = (struct nd_agent_half){
+        .step = *step,
+        .switch_ns = end == ND_COMPANION_DONE ? nd_companion_page(a->companion)->switch_ns : -1};
     note_failure(r, end, is_on ? "switched on" : "switched off");
 }
 

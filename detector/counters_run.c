@@ -9,7 +9,8 @@ static int open_kernel(struct nd_counters *c, const struct nd_run *r) {
     int n_cpus = 0;
     c->cpus = nd_run_choose_cpus(r, &n_cpus);
     if (!c->cpus) return nl_error("not enough memory for the counters of CPUs");
-    for (int i = 0; i < n_cpus; i++) c->n_cpus += c->cpus[i];
+    for (int i = 0; i < n_cpus; i++)
+        c->n_cpus += c->cpus[i];
     c->kernel = nl_kernel_open("/proc", c->cpus, n_cpus);
     if (!c->kernel) return nl_error("not enough memory for the counters of CPUs");
     c->reading_ns = nl_kernel_reading_ns(c->kernel);

@@ -1,21 +1,27 @@
 /* One half: switching the arm, running the loop, and from the ranks' figures to a row. */
 #include "detector/run_state.h"
 
-#define STOP_LOOK_NS INT64_C(100000000)       /* long loops look for a stop about this often */
-#define LEASE_LENGTHS 4                       /* a load without fixed dose ends by itself after this many planned lengths of its loop */
-#define SLOT_LENGTHS 1.2                      /* slot of a pattern in planned lengths of a half */
-#define YIELD_NS INT64_C(10000000)            /* a wait for other ranks longer than this leaves them the CPU */
-#define MOST_LENGTHS 2                        /* no half lasts longer than so many planned lengths, and an operation */
+#define STOP_LOOK_NS INT64_C(100000000) /* long loops look for a stop about this often */
+#define LEASE_LENGTHS                                                                                        \
+    4 /* a load without fixed dose ends by itself after this many planned lengths of its loop */
+#define SLOT_LENGTHS 1.2               /* slot of a pattern in planned lengths of a half */
+#define YIELD_NS     INT64_C(10000000) /* a wait for other ranks longer than this leaves them the CPU */
+#define MOST_LENGTHS 2 /* no half lasts longer than so many planned lengths, and an operation */
 
 static const struct timespec nap = {.tv_nsec = 100000};
 
-/* Whether a half's dose follows from the options alone; of other patterns the generator says how much it was. */
-static int is_periodic(const struct nd_options *o, const struct nd_arm *arm) { return strcmp(o->patterns[arm->pattern], "periodic") == 0; }
+/* Whether a half's dose follows from the options alone; of other patterns the generator says how much it was.
+ */
+static int is_periodic(const struct nd_options *o, const struct nd_arm *arm) {
+    return strcmp(o->patterns[arm->pattern], "periodic") == 0;
+}
 
 /* When the next beat of a program comes nobody knows: its load runs on all the while. */
 static int has_fixed_dose(const struct nd_options *o) { return o->design->fixed_dose && !o->app; }
 
-static int has_dose(const struct nd_options *o, const struct nd_step *step) { return step->level != ND_OFF && !o->arms[step->level].name; }
+static int has_dose(const struct nd_options *o, const struct nd_step *step) {
+    return step->level != ND_OFF && !o->arms[step->level].name;
+}
 
 /* The place in the period, 0..1. Both draws are made for every half, so that all nodes stay in step. */
 static double draw_phase(struct nd_run *r, enum nd_phase phase) {
@@ -23,9 +29,10 @@ static double draw_phase(struct nd_run *r, enum nd_phase phase) {
     return nd_noise_phase(phase, own, common, r->leader.treated_index, r->n_generators);
 }
 
-/* A pattern of its own: the same on all nodes when aligned. It goes on where the half before left off; short halves are given slots of
- * equal length, because the nodes' clocks would otherwise part half by half. */
-static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double length_ns, struct nl_dose *dose) {
+/* A pattern of its own: the same on all nodes when aligned. It goes on where the half before left off; short
+ * halves are given slots of equal length, because the nodes' clocks would otherwise part half by half. */
+static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double length_ns,
+                            struct nl_dose *dose) {
     if (has_fixed_dose(r->o)) dose->slot_ns = (int64_t)(SLOT_LENGTHS * length_ns);
     dose->n_periods = (int64_t)(LEASE_LENGTHS * length_ns / (double)dose->period_ns) + LEASE_LENGTHS;
     dose->half_ns = (int64_t)length_ns;
@@ -36,23 +43,27 @@ static void dose_of_pattern(const struct nd_run *r, enum nd_phase phase, double 
     dose->skip = nd_noise_phase(phase, r->skip, 0, r->leader.treated_index, r->n_generators);
 }
 
-/* By how much a dose lengthens its half: bursts come at once on one node, and on several one after the other unless aligned. */
+/* By how much a dose lengthens its half: bursts come at once on one node, and on several one after the other
+ * unless aligned. */
 static double stretch_of(const struct nd_run *r, const struct nd_step *step) {
     const struct nd_arm *arm = &r->o->arms[step->level];
     int n = r->n_hit[arm->place];
-    if (n > 1 && (r->o->phases[arm->phase] == ND_PHASE_ALIGNED || !r->o->configs[step->config].op->is_synchronising)) n = 1;
+    if (n > 1 &&
+        (r->o->phases[arm->phase] == ND_PHASE_ALIGNED || !r->o->configs[step->config].op->is_synchronising))
+        n = 1;
     return nd_follow_stretch(n * arm->level_percent / 100);
 }
 
-/* The generator's account of a step. Periodic bursts too small for a wake-up of their own are merged, and would fall on any operation: as
- * long as there are accounts enough, each has its own. */
+/* The generator's account of a step. Periodic bursts too small for a wake-up of their own are merged, and
+ * would fall on any operation: as long as there are accounts enough, each has its own. */
 static int account_of(const struct nd_options *o, const struct nd_step *step) {
     int n_accounts = 1 + o->n_doses * o->n_configs;
     if (n_accounts > NL_CONTROL_MAX_LEVELS || !is_periodic(o, &o->arms[step->level])) return step->level + 1;
     return 1 + step->level + step->config * o->n_doses;
 }
 
-/* Bursts of an on half and when the first one starts. The phase is drawn anew for every half, so that no burst keeps step with the tick. */
+/* Bursts of an on half and when the first one starts. The phase is drawn anew for every half, so that no
+ * burst keeps step with the tick. */
 static struct nl_dose draw_dose(struct nd_run *r, const struct nd_step *step, struct nd_sample *s) {
     const struct nd_options *o = r->o;
     struct nl_dose dose = {.period_ns = o->period_ns};
@@ -60,7 +71,8 @@ static struct nl_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
     double u = draw_phase(r, phase);
     if (!has_dose(o, step)) return dose;
     const struct nd_arm *arm = &o->arms[step->level];
-    double length_ns = nd_follow_mean_ns(&r->follow[step->config]), period_ns = (double)o->period_ns, first_ns = u * period_ns;
+    double length_ns = nd_follow_mean_ns(&r->follow[step->config]), period_ns = (double)o->period_ns,
+           first_ns = u * period_ns;
     dose.account = s->account = account_of(o, step);
     dose.kind = arm->kind;
     dose.pattern = arm->pattern;
@@ -73,7 +85,8 @@ static struct nl_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
     if (has_fixed_dose(o)) {
         struct nd_bursts b;
         int64_t n_periods = (o->half_ns + o->period_ns / 2) / o->period_ns;
-        nd_follow_draw(&r->follow[step->config], n_periods < 1 ? 1 : n_periods, arm->level_percent, stretch_of(r, step), r->lead_ns, u, &b);
+        nd_follow_draw(&r->follow[step->config], n_periods < 1 ? 1 : n_periods, arm->level_percent,
+                       stretch_of(r, step), r->lead_ns, u, &b);
         first_ns = (double)b.first_ns;
         dose.n_periods = b.n;
         dose.period_ns = b.period_ns;
@@ -81,10 +94,12 @@ static struct nl_dose draw_dose(struct nd_run *r, const struct nd_step *step, st
         /* the half before may have left something that is not known yet */
         const struct nd_ledger *ledger = &r->leader.ledgers[dose.account];
         if (r->leader.last_account != dose.account)
-            dose.extra_ns = (int64_t)(nd_ledger_extra_ns(ledger, (double)s->asked_ns) / r->n_place_cpus[arm->place]);
+            dose.extra_ns =
+                (int64_t)(nd_ledger_extra_ns(ledger, (double)s->asked_ns) / r->n_place_cpus[arm->place]);
         s->last_burst_ns = (b.n - 1) * b.period_ns + b.burst_ns;
     } else {
-        dose.n_periods = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) + LEASE_LENGTHS; /* the end of the loop ends it */
+        dose.n_periods = (int64_t)(LEASE_LENGTHS * length_ns / period_ns) +
+                         LEASE_LENGTHS; /* the end of the loop ends it */
     }
     dose.half_ns = dose.n_periods * dose.period_ns;
     dose.first_burst_ns = nl_mono_ns() + (int64_t)first_ns;
@@ -108,7 +123,8 @@ static void switch_arm(struct nd_run *r, const struct nd_step *step, struct nd_s
     s->first_burst_ns = dose.first_burst_ns;
 }
 
-/* Waits for all ranks without holding the CPU, which the generator that was just woken needs. The real barrier brings them together. */
+/* Waits for all ranks without holding the CPU, which the generator that was just woken needs. The real
+ * barrier brings them together. */
 static void wait_politely(MPI_Comm comm) {
     MPI_Request request;
     int done = 0;
@@ -118,8 +134,10 @@ static void wait_politely(MPI_Comm comm) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (done) break;
         /* an agent may take seconds to start; settling, which follows, wakes the rank up for good */
-        if (nl_mono_ns() < nap_ns) sched_yield();
-        else nanosleep(&nap, NULL);
+        if (nl_mono_ns() < nap_ns)
+            sched_yield();
+        else
+            nanosleep(&nap, NULL);
     }
     MPI_Barrier(comm);
 }
@@ -134,8 +152,10 @@ static int64_t share_of(int64_t wall_ns, int n_cpus, const struct nd_arm *arm) {
     return (int64_t)((double)wall_ns * n_cpus * arm->level_percent / 100 + 0.5);
 }
 
-/* The dose of a half in CPU time: the level's share of its length as it turned out, or what became due by the generator. */
-static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int64_t became_due_ns, struct nd_sample *s) {
+/* The dose of a half in CPU time: the level's share of its length as it turned out, or what became due by the
+ * generator. */
+static void ask_for_time(const struct nd_run *r, const struct nd_step *step, int64_t became_due_ns,
+                         struct nd_sample *s) {
     s->requested_ns = 0;
     if (!r->leader.treatment || !has_dose(r->o, step)) return;
     const struct nd_arm *arm = &r->o->arms[step->level];
@@ -213,12 +233,15 @@ static void keep_starts(struct nd_run *r, const struct nd_step *step) {
     sum->overshoot_ns_sum += s->overshoot_ns_sum;
     if (s->overshoot_ns_max > sum->overshoot_ns_max) sum->overshoot_ns_max = s->overshoot_ns_max;
     if (!r->root.measures) return;
-    for (int m = 0; m < ND_MEASURE_OVERSHOOT; m++) nl_hist_join(&r->root.measures[cell * ND_N_MEASURES + (size_t)m], &s->measures[m]);
+    for (int m = 0; m < ND_MEASURE_OVERSHOOT; m++)
+        nl_hist_join(&r->root.measures[cell * ND_N_MEASURES + (size_t)m], &s->measures[m]);
     for (int rank = 0; rank < r->team.n_ranks; rank++)
         join_rank(&r->root.start_ranks[(size_t)rank * (size_t)r->n_arms + arm], &s->rank_sums[rank]);
 }
 
-struct delivery { int64_t cpu_ns, n_bursts, requested_ns; };
+struct delivery {
+    int64_t cpu_ns, n_bursts, requested_ns;
+};
 
 static struct delivery delivered_so_far(struct nd_run *r) {
     struct delivery d = {0};
@@ -231,7 +254,10 @@ static struct delivery delivered_so_far(struct nd_run *r) {
 }
 
 /* What the generator did while starts were run: load that comes while they are summed up disturbs none. */
-struct stretches { struct nd_run *r; struct delivery begin, sum; };
+struct stretches {
+    struct nd_run *r;
+    struct delivery begin, sum;
+};
 
 static void count_stretch(void *context, int begins) {
     struct stretches *s = context;
@@ -245,7 +271,8 @@ static void count_stretch(void *context, int begins) {
     s->sum.requested_ns += now.requested_ns - s->begin.requested_ns;
 }
 
-static void begin_beats(struct nd_run *r, const struct nd_step *step, const struct nd_loop *loop, int is_recorded) {
+static void begin_beats(struct nd_run *r, const struct nd_step *step, const struct nd_loop *loop,
+                        int is_recorded) {
     nd_program_begin(r->program, loop->n_operations, r->cells[step->config].typical_ns, r->stop_asked);
     if (is_recorded) nd_agent_begin(r, step);
 }
@@ -256,21 +283,39 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     const struct nd_cell *cell = &r->cells[step->config];
     struct stretches stretches = {.r = r};
     /* the cell's are of a half */
-    int64_t n_operations = step->planned_ns == r->o->half_ns
-                               ? cell->n_operations
-                               : (int64_t)((double)cell->n_operations * ((double)step->planned_ns / (double)r->o->half_ns));
+    int64_t n_operations =
+        step->planned_ns == r->o->half_ns
+            ? cell->n_operations
+            : (int64_t)((double)cell->n_operations * ((double)step->planned_ns / (double)r->o->half_ns));
     int is_late = nd_options_is_late(r->o, step->level);
     double operation_ns = cell->pilot_ns + (is_late ? r->late.mean_ns : 0);
     if (is_late) n_operations = nd_late_operations(&r->late, n_operations, cell->pilot_ns);
     const struct nd_loop loop = {
-        .op = r->o->configs[step->config].op, .state = &r->states[step->config], .n_operations = n_operations,
-        .chunk = chunk_of(cell, n_operations), .together = &r->together, .most_ns = r->o->count ? 0 : MOST_LENGTHS * step->planned_ns,
-        .operation_ns = operation_ns, .look_every = nd_slices_operations(operation_ns), .tell = r->root.progress ? tell_progress : NULL,
-        .tell_context = r->root.progress, .ticks = &r->ticks, .preempted = &r->preempted, .slices = nd_load_log_begin(r, step, is_recorded),
-        .hist = r->hists ? r->scratch : NULL, .detour_threshold_ns = cell->detour_threshold_ns, .typical_ns = cell->typical_ns,
-        .stop_asked = r->stop_asked, .parent_pid = r->parent_pid, .checks_every = r->o->check == ND_CHECK_EVERY, .program = r->program,
-        .expected_ns = r->program ? nd_follow_typical_ns(&r->follow[step->config]) : 0, .starter = r->starter,
-        .plan = r->starter ? &r->plans[step->config] : NULL, .step = is_recorded ? step : NULL, .on_stretch = count_stretch,
+        .op = r->o->configs[step->config].op,
+        .state = &r->states[step->config],
+        .n_operations = n_operations,
+        .chunk = chunk_of(cell, n_operations),
+        .together = &r->together,
+        .most_ns = r->o->count ? 0 : MOST_LENGTHS * step->planned_ns,
+        .operation_ns = operation_ns,
+        .look_every = nd_slices_operations(operation_ns),
+        .tell = r->root.progress ? tell_progress : NULL,
+        .tell_context = r->root.progress,
+        .ticks = &r->ticks,
+        .preempted = &r->preempted,
+        .slices = nd_load_log_begin(r, step, is_recorded),
+        .hist = r->hists ? r->scratch : NULL,
+        .detour_threshold_ns = cell->detour_threshold_ns,
+        .typical_ns = cell->typical_ns,
+        .stop_asked = r->stop_asked,
+        .parent_pid = r->parent_pid,
+        .checks_every = r->o->check == ND_CHECK_EVERY,
+        .program = r->program,
+        .expected_ns = r->program ? nd_follow_typical_ns(&r->follow[step->config]) : 0,
+        .starter = r->starter,
+        .plan = r->starter ? &r->plans[step->config] : NULL,
+        .step = is_recorded ? step : NULL,
+        .on_stretch = count_stretch,
         .context = &stretches,
     };
     if (r->starter) nd_starter_keep_in_step(r->starter);
@@ -278,14 +323,16 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     nd_agent_switch(r, step);
     settle(r, step, &loop);
     if (nd_options_has_agent(r->o)) r->aside_ns += nl_mono_ns() - switch_ns;
-    int64_t steal_ns = r->leader.steal ? nd_steal_read(r->leader.steal) : -1, throttled_ns = nl_quota_throttled_ns(&r->leader.quota);
+    int64_t steal_ns = r->leader.steal ? nd_steal_read(r->leader.steal) : -1,
+            throttled_ns = nl_quota_throttled_ns(&r->leader.quota);
     memset(r->scratch, 0, sizeof *r->scratch);
     if (is_recorded && !r->program) nd_agent_begin(r, step);
     if (is_recorded) nd_counters_begin(r);
     int64_t drawn_ns = nl_mono_ns();
     switch_arm(r, step, s);
     wait_politely(r->team.world); /* all nodes have switched */
-    double n_untimed = 0.01 * (double)r->o->half_ns / cell->pilot_ns; /* a few, and never more than a hundredth of the half */
+    double n_untimed = 0.01 * (double)r->o->half_ns /
+                       cell->pilot_ns; /* a few, and never more than a hundredth of the half */
     nd_loop_warm(&loop, n_untimed < 1 ? 1 : n_untimed > 8 ? 8 : (int64_t)n_untimed);
     if (r->program) begin_beats(r, step, &loop, is_recorded);
     int64_t switches = nd_involuntary_switches();
@@ -309,15 +356,18 @@ void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, 
     ask_for_time(r, step, stretches.sum.requested_ns, s);
     /* a half that ended by the clock is owed the share of what it lasted */
     if (s->asked_ns > 0 && s->loop.n_operations < n_operations) s->asked_ns = s->requested_ns;
-    if (s->asked_ns > 0) nd_ledger_half(&r->leader.ledgers[s->account], (double)s->asked_ns, (double)s->delivered_ns);
+    if (s->asked_ns > 0)
+        nd_ledger_half(&r->leader.ledgers[s->account], (double)s->asked_ns, (double)s->delivered_ns);
     end_arm(r);
     s->steal_ns = r->leader.steal && steal_ns >= 0 ? nd_steal_read(r->leader.steal) - steal_ns : -1;
     s->throttled_ns = throttled_ns >= 0 ? nl_quota_throttled_ns(&r->leader.quota) - throttled_ns : -1;
 }
 
 /* Writes the half's row on rank 0: `s` is its own part, `all` the sum over all ranks. */
-static void record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, const struct nd_half_sum *all) {
-    struct nd_half h = {.step = *step, .n_operations = s->loop.n_operations, .late_ns = s->late_ns, .all = *all};
+static void record_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s,
+                        const struct nd_half_sum *all) {
+    struct nd_half h = {
+        .step = *step, .n_operations = s->loop.n_operations, .late_ns = s->late_ns, .all = *all};
     if (r->root.record->files.n_rows == 0) r->root.first_start_ns = all->start_ns;
     int is_agents = nd_is_agents(r->o, step->level);
     nd_half_sum_tell(&h.all, r->root.first_start_ns, r->hists != NULL, r->n_generators > 0 && !is_agents);
@@ -329,15 +379,19 @@ static void record_half(struct nd_run *r, const struct nd_step *step, const stru
     }
     /* by the row's own time: nodes know theirs, which differ a little */
     if (has_dose(r->o, step) && is_periodic(r->o, &r->o->arms[step->level]))
-        h.all.requested_ns = share_of(h.all.wall_ns, r->n_loaded[r->o->arms[step->level].place], &r->o->arms[step->level]);
+        h.all.requested_ns =
+            share_of(h.all.wall_ns, r->n_loaded[r->o->arms[step->level].place], &r->o->arms[step->level]);
     r->root.times_slowest[h.all.slowest_rank * r->n_arms + step->level + 1]++;
-    int n_cpus = has_dose(r->o, step) ? r->n_loaded[r->o->arms[step->level].place] : is_agents ? r->agent.n_nodes : r->n_generators;
+    int n_cpus = has_dose(r->o, step) ? r->n_loaded[r->o->arms[step->level].place]
+                 : is_agents          ? r->agent.n_nodes
+                                      : r->n_generators;
     if (nd_record_row(r->root.record, &h, n_cpus)) r->flags |= ND_FLAG_RECORD;
     if (r->root.progress) nd_progress_half(r->root.progress);
     if (r->root.sequential) nd_sequential_half(r->root.sequential, &h);
 }
 
-static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd_step *step, const struct nd_half_sum *s) {
+static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd_step *step,
+                     const struct nd_half_sum *s) {
     nd_pairs_half(pairs, 0, step, s->wall_ns > 0 ? 100. * (double)s->preempted_ns / (double)s->wall_ns : NAN);
     sum->n_halves++;
     sum->wall_ns += s->wall_ns;
@@ -352,7 +406,8 @@ static void add_half(struct nd_sum *sum, struct nd_pairs *pairs, const struct nd
 static void add_to_level(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {
     if (!r->leader.treatment || !has_dose(r->o, step)) return;
     struct nd_level_sum *level = &r->leader.node_end->levels[step->level];
-    if (!r->program && s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 && r->o->arms[step->level].level_percent > 0)
+    if (!r->program && s->loop.start_ns > s->first_burst_ns && s->bursts_asked > 0 &&
+        r->o->arms[step->level].level_percent > 0)
         r->leader.node_end->n_early_bursts++;
     level->n_halves++;
     level->wall_ns += s->loop.wall_ns;
@@ -363,8 +418,10 @@ static void add_to_level(struct nd_run *r, const struct nd_step *step, const str
     level->bursts_planned += s->bursts_asked;
 }
 
-/* This rank's sums and, joining its ranks' parts, its node's. `all` gets the sum over all ranks, on rank 0. Collective. */
-static void add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s, struct nd_half_sum *all) {
+/* This rank's sums and, joining its ranks' parts, its node's. `all` gets the sum over all ranks, on rank 0.
+ * Collective. */
+static void add_to_sums(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s,
+                        struct nd_half_sum *all) {
     *all = nd_half_sum_of(r->team.rank, s);
     add_half(&r->sums[step->level + 1].sum, r->pairs, step, all);
     add_to_level(r, step, s);
@@ -379,7 +436,8 @@ static void add_to_sums(struct nd_run *r, const struct nd_step *step, const stru
 void nd_run_keep_half(struct nd_run *r, const struct nd_step *step, const struct nd_sample *s) {
     struct nd_half_sum all;
     add_to_sums(r, step, s, &all);
-    /* the loop must not count in the arm's own histogram: at another address it falls on other cache sets, and makes the arm slower */
+    /* the loop must not count in the arm's own histogram: at another address it falls on other cache sets,
+     * and makes the arm slower */
     if (r->hists) nl_hist_join(&r->hists[step->config * r->n_arms + step->level + 1], r->scratch);
     keep_starts(r, step);
     if (r->root.record) record_half(r, step, s, &all);

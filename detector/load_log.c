@@ -19,7 +19,8 @@ static int open_bursts(struct nd_run *r, const char *host) {
     if (!r->leader.treatment) return 0;
     snprintf(path, sizeof path, "%s/generator.%s.trace", r->folder.path, host);
     r->leader.load_log.bursts = nd_burst_log_open(path, host, r->leader.treatment);
-    if (!r->leader.load_log.bursts) nl_warn("cannot make '%s': %s; when its generator ran is not kept", path, strerror(errno));
+    if (!r->leader.load_log.bursts)
+        nl_warn("cannot make '%s': %s; when its generator ran is not kept", path, strerror(errno));
     r->leader.load_log.slices->bursts = r->leader.load_log.bursts;
     return r->leader.load_log.bursts == NULL;
 }
@@ -37,7 +38,8 @@ int nd_load_log_open(struct nd_run *r) {
     if (nd_run_agree_failed(r, failed)) return -1;
     gethostname(host, sizeof host - 1);
     /* a launch is good without: folders may be those of the first node alone */
-    if (!r->starter && !r->program && (r->leader.treatment || r->agent.companion) && (open_slices(r, host) || open_bursts(r, host)))
+    if (!r->starter && !r->program && (r->leader.treatment || r->agent.companion) &&
+        (open_slices(r, host) || open_bursts(r, host)))
         nd_load_log_close(r);
     return 0;
 }
@@ -51,11 +53,13 @@ struct nd_slices *nd_load_log_begin(struct nd_run *r, const struct nd_step *step
     return s;
 }
 
-/* Notes a failure to write, once: where a disk is full, what the record cannot write either has been said with it. */
+/* Notes a failure to write, once: where a disk is full, what the record cannot write either has been said
+ * with it. */
 static void note_failure(struct nd_run *r, const char *name, int failed) {
     if (!failed) return;
     if (!(r->flags & ND_FLAG_RECORD))
-        nl_error("--out: cannot write '%s/%s': %s; what was taken before it is kept", r->folder.path, name, strerror(errno));
+        nl_error("--out: cannot write '%s/%s': %s; what was taken before it is kept", r->folder.path, name,
+                 strerror(errno));
     if (r->root.record) r->root.record->files.is_hushed = 1;
     r->flags |= ND_FLAG_RECORD;
 }
@@ -69,7 +73,8 @@ void nd_load_log_keep(struct nd_run *r) {
 
 void nd_load_log_end(struct nd_run *r) {
     if (!r->leader.load_log.bursts) return;
-    if (r->leader.node_end) r->leader.node_end->n_lost_bursts = nd_burst_log_n_lost(r->leader.load_log.bursts);
+    if (r->leader.node_end)
+        r->leader.node_end->n_lost_bursts = nd_burst_log_n_lost(r->leader.load_log.bursts);
     note_failure(r, "generator's bursts", nd_burst_log_close(r->leader.load_log.bursts));
     r->leader.load_log.bursts = r->leader.load_log.slices->bursts = NULL;
 }

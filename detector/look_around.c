@@ -2,11 +2,13 @@
 #include "common/base/nl_units.h"
 #include "detector/run_state.h"
 
-#define LOOK_NS INT64_C(1000000000)      /* length of a look ... */
+#define LOOK_NS          INT64_C(1000000000) /* length of a look ... */
 #define SHORTEST_LOOK_NS INT64_C(100000000)
-#define LOOK_SHARE 20                    /* ... or this part of the measuring time, where that is less and nobody waits for quiet */
-#define ASIDE_NS INT64_C(40000000)      /* the other ranks sleep so much longer, so that they are not seen waking up */
-#define PAUSE_NS INT64_C(2000000000)     /* between two looks */
+#define LOOK_SHARE                                                                                           \
+    20 /* ... or this part of the measuring time, where that is less and nobody waits for quiet */
+#define ASIDE_NS                                                                                             \
+    INT64_C(40000000) /* the other ranks sleep so much longer, so that they are not seen waking up */
+#define PAUSE_NS     INT64_C(2000000000) /* between two looks */
 #define SAID_PERCENT 1                   /* CPUs above this are named */
 
 unsigned char *nd_run_choose_cpus(const struct nd_run *r, int *n_cpus) {
@@ -15,14 +17,17 @@ unsigned char *nd_run_choose_cpus(const struct nd_run *r, int *n_cpus) {
     *n_cpus = CPU_SETSIZE;
     unsigned char *used = calloc(CPU_SETSIZE, 1);
     if (!used) return NULL;
-    for (int i = 0; i < r->leader.n_cpu_used && i < CPU_SETSIZE; i++) is_known |= used[i] = r->leader.cpu_used[i];
+    for (int i = 0; i < r->leader.n_cpu_used && i < CPU_SETSIZE; i++)
+        is_known |= used[i] = r->leader.cpu_used[i];
     if (is_known || sched_getaffinity(0, sizeof mask, &mask)) return used;
-    for (int i = 0; i < CPU_SETSIZE; i++) used[i] = CPU_ISSET((size_t)i, &mask) != 0;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        used[i] = CPU_ISSET((size_t)i, &mask) != 0;
     return used;
 }
 
 /* One look on all nodes; rank 0 gets what was seen. Collective. */
-static int look(struct nd_run *r, const unsigned char *used, int n_cpus, const pid_t *own, int n_own, int64_t look_ns) {
+static int look(struct nd_run *r, const unsigned char *used, int n_cpus, const pid_t *own, int n_own,
+                int64_t look_ns) {
     struct nd_quiet_node node = {.host = ""};
     struct nd_quiet *quiet = NULL;
     int is_leader = r->team.node_rank == 0;
@@ -45,23 +50,28 @@ static int look(struct nd_run *r, const unsigned char *used, int n_cpus, const p
     return 0;
 }
 
-/* Whoever has used up a quota stands still; what runs beside the ranks in their cgroup uses it up with them. */
+/* Whoever has used up a quota stands still; what runs beside the ranks in their cgroup uses it up with them.
+ */
 static void say_quotas(const struct nd_run *r) {
     for (int i = 0; i < r->team.n_nodes; i++) {
         const struct nd_host *host = &r->root.hosts[i];
         char text[256];
         if (host->quota.quota_ns == 0) continue;
-        nl_warn("before measuring: a quota of %s%s holds for the %d rank(s) of %s: %s", nl_quota_tell(&host->quota, text, sizeof text),
+        nl_warn("before measuring: a quota of %s%s holds for the %d rank(s) of %s: %s",
+                nl_quota_tell(&host->quota, text, sizeof text),
                 host->quota.depth > 0 ? ", set above their own cgroup," : "", host->n_ranks, host->host,
-                nl_quota_cpus(&host->quota) < host->n_ranks ? "they need more, and will be stopped in every period"
-                                                            : "a load or an agent in the same cgroup counts, too");
+                nl_quota_cpus(&host->quota) < host->n_ranks
+                    ? "they need more, and will be stopped in every period"
+                    : "a load or an agent in the same cgroup counts, too");
     }
 }
 
 static void say_crowds(const struct nd_run *r) {
     char line[400];
-    if (!r->o->oversubscribe && nd_crowd_tell(r->root.bindings, r->team.n_ranks, r->root.hosts, line, sizeof line) > 0)
-        nl_warn("before measuring: %s: they take turns and disturb each other (bind one to each core, as mpirun --bind-to core does, start "
+    if (!r->o->oversubscribe &&
+        nd_crowd_tell(r->root.bindings, r->team.n_ranks, r->root.hosts, line, sizeof line) > 0)
+        nl_warn("before measuring: %s: they take turns and disturb each other (bind one to each core, as "
+                "mpirun --bind-to core does, start "
                 "fewer, or allow it with --oversubscribe)",
                 line);
 }
@@ -71,9 +81,11 @@ static void say_what_is(const struct nd_run *r, int is_quiet) {
     say_quotas(r);
     say_crowds(r);
     if (nd_algorithms_foreign_rules(line, sizeof line)) nl_warn("before measuring: %s", line);
-    if (nd_quiet_tell(r->root.before, r->team.n_nodes, SAID_PERCENT, line, sizeof line)) nl_warn("before measuring: %s", line);
+    if (nd_quiet_tell(r->root.before, r->team.n_nodes, SAID_PERCENT, line, sizeof line))
+        nl_warn("before measuring: %s", line);
     if (!is_quiet && r->o->wait_quiet_ns)
-        nl_warn("--wait-quiet: the CPUs are not quiet after %s; goes on", nl_format_duration(r->root.waited_ns, time, sizeof time));
+        nl_warn("--wait-quiet: the CPUs are not quiet after %s; goes on",
+                nl_format_duration(r->root.waited_ns, time, sizeof time));
 }
 
 int nd_run_look_around(struct nd_run *r) {
@@ -91,7 +103,8 @@ int nd_run_look_around(struct nd_run *r) {
         failed |= (own = calloc((size_t)n_own, sizeof *own)) == NULL;
         failed |= (used = nd_run_choose_cpus(r, &n_cpus)) == NULL;
     }
-    if (r->team.rank == 0) failed |= (r->root.before = calloc((size_t)r->team.n_nodes, sizeof *r->root.before)) == NULL;
+    if (r->team.rank == 0)
+        failed |= (r->root.before = calloc((size_t)r->team.n_nodes, sizeof *r->root.before)) == NULL;
     failed = nd_run_agree_failed(r, failed);
     if (!failed) nd_team_gather(r->team.node, &mine, sizeof mine, own);
     for (int64_t pause_ns = failed ? -1 : 0; pause_ns >= 0;) {
@@ -101,9 +114,12 @@ int nd_run_look_around(struct nd_run *r) {
         r->root.n_looks++;
         r->root.look_ns = look_ns;
         r->root.waited_ns = nl_mono_ns() - begin_ns;
-        int is_quiet = r->team.rank != 0 || nd_quiet_is(r->root.before, r->team.n_nodes, ND_QUIET_LIMIT_PERCENT);
+        int is_quiet =
+            r->team.rank != 0 || nd_quiet_is(r->root.before, r->team.n_nodes, ND_QUIET_LIMIT_PERCENT);
         int64_t left_ns = o->wait_quiet_ns - r->root.waited_ns - look_ns - ASIDE_NS;
-        pause_ns = failed || is_stopped || is_quiet || left_ns <= 0 ? -1 : left_ns < PAUSE_NS ? left_ns : PAUSE_NS;
+        pause_ns = failed || is_stopped || is_quiet || left_ns <= 0 ? -1
+                   : left_ns < PAUSE_NS                             ? left_ns
+                                                                    : PAUSE_NS;
         if (r->team.rank == 0 && pause_ns < 0 && !is_stopped && !failed) say_what_is(r, is_quiet);
         MPI_Bcast(&pause_ns, 1, MPI_INT64_T, 0, r->team.world);
     }

@@ -29,16 +29,19 @@ enum { LIST_BYTES = ND_MAX_FACTOR * 132 };
 
 static const char *join(const char *const *names, int n, char *list) {
     list[0] = '\0';
-    for (int i = 0; i < n; i++) strcat(strcat(list, i ? "," : ""), names[i]); /* at most 128 characters each */
+    for (int i = 0; i < n; i++)
+        strcat(strcat(list, i ? "," : ""), names[i]); /* at most 128 characters each */
     return list;
 }
 
 /* The generator's words: everything about the treatment but the levels, which it gets with each command. */
 static void generator_words(const struct nd_options *o, const char *words[ND_MAX_PASSED + 5]) {
     static char kinds[LIST_BYTES], patterns[LIST_BYTES];
-    const char *const fixed[] = {"--kind", join(o->kinds, o->n_kinds, kinds), "--pattern", join(o->patterns, o->n_patterns, patterns)};
+    const char *const fixed[] = {"--kind", join(o->kinds, o->n_kinds, kinds), "--pattern",
+                                 join(o->patterns, o->n_patterns, patterns)};
     memcpy(words, fixed, sizeof fixed);
-    for (int i = 0; i < o->n_passed; i++) words[4 + i] = o->passed[i];
+    for (int i = 0; i < o->n_passed; i++)
+        words[4 + i] = o->passed[i];
     words[4 + o->n_passed] = NULL;
 }
 
@@ -51,7 +54,8 @@ static int start_children(const struct nd_options *o, const struct nd_launcher *
     generator_words(o, words);
     if (nd_options_has_generator(o) && nd_treatment_start(&t, o->generator_path, words)) return -1;
     treatment = t;
-    if (nd_options_has_agent(o) && nd_companion_start(&c, o->agent.words, o->agent.timeout_ns, &stop_asked)) return -1;
+    if (nd_options_has_agent(o) && nd_companion_start(&c, o->agent.words, o->agent.timeout_ns, &stop_asked))
+        return -1;
     companion = c;
     return 0;
 }
@@ -90,8 +94,8 @@ int main(int argc, char **argv) {
     int rc = nd_options_parse(argc, argv, launcher.rank == 0, &options);
     if (rc < 0) return NL_EXIT_USAGE;
     if (rc == 0) return NL_EXIT_OK;
-    /* what only some ranks can find wrong is carried into the run, which all ranks then leave together: a rank that ended here would
-     * leave the others waiting in MPI_Init under launchers that do not end them */
+    /* what only some ranks can find wrong is carried into the run, which all ranks then leave together: a
+     * rank that ended here would leave the others waiting in MPI_Init under launchers that do not end them */
     int failed = launcher.rank == 0 && nd_record_check_campaign(options.out);
     if (failed && (launcher.n_ranks == 1 || options.dry_run)) return NL_EXIT_USAGE;
     if (options.dry_run) return rehearse(&options, &launcher);

@@ -17,26 +17,30 @@ struct pool {
 /* ---- placement ---- */
 
 /* The CPUs of the trace, which must all be allowed here. */
-static int place_as_recorded(const struct nl_trace *t, const struct nl_place *place, int *cpus, char *reason, size_t size) {
+static int place_as_recorded(const struct nl_trace *t, const struct nl_place *place, int *cpus, char *reason,
+                             size_t size) {
     char list[256];
     int max = NL_CONTROL_MAX_WORKERS;
     if (t->n_cpus > max) return nl_say(reason, size, "the trace names %d CPUs, more than %d", t->n_cpus, max);
     for (int i = 0; i < t->n_cpus; i++) {
         cpus[i] = t->cpus[i];
         if (nl_place_is_allowed(place, cpus[i])) continue;
-        return nl_say(reason, size, "CPU %d of the trace is not among the allowed CPUs (%s): say where with --on", cpus[i],
+        return nl_say(reason, size,
+                      "CPU %d of the trace is not among the allowed CPUs (%s): say where with --on", cpus[i],
                       nl_place_list(place, list, sizeof list));
     }
     return t->n_cpus;
 }
 
-/* Finds the CPUs to load, out of those that cgroup and binding (taskset, srun) allow. Returns their number, -1 on error. */
+/* Finds the CPUs to load, out of those that cgroup and binding (taskset, srun) allow. Returns their number,
+ * -1 on error. */
 static int place(const struct ng_options *o, struct nl_place *place, int *cpus) {
     char reason[512];
     int n = 0;
     nl_place_restrict_to_binding(place);
     if (o->on) {
-        n = nl_place_resolve(place, o->on, o->rank_cpus, o->n_ranks, cpus, NL_CONTROL_MAX_WORKERS, reason, sizeof reason);
+        n = nl_place_resolve(place, o->on, o->rank_cpus, o->n_ranks, cpus, NL_CONTROL_MAX_WORKERS, reason,
+                             sizeof reason);
     } else if (o->trace && o->trace->n_cpus > 0) {
         n = place_as_recorded(o->trace, place, cpus, reason, sizeof reason);
     } else {
@@ -45,8 +49,9 @@ static int place(const struct ng_options *o, struct nl_place *place, int *cpus) 
     }
     if (n < 0) return nl_error("--on: %s", reason);
     if (o->on && o->trace && o->trace->n_cpus > 0 && o->trace->n_cpus != n)
-        return nl_error("--on: %d CPU%s, but the trace has bursts for %d: as many are needed, in rising order of the trace's numbers", n, n
-                        == 1 ? "" : "s", o->trace->n_cpus);
+        return nl_error("--on: %d CPU%s, but the trace has bursts for %d: as many are needed, in rising "
+                        "order of the trace's numbers",
+                        n, n == 1 ? "" : "s", o->trace->n_cpus);
     return n;
 }
 
@@ -58,7 +63,9 @@ static int64_t duration_ns(const struct ng_options *o) {
 }
 
 /* What one CPU is asked for, in the currency of the plan per ns. */
-static double level_of(const struct ng_options *o) { return o->rate_per_s > 0 ? o->rate_per_s * 1e-9 : o->level_percent / 100; }
+static double level_of(const struct ng_options *o) {
+    return o->rate_per_s > 0 ? o->rate_per_s * 1e-9 : o->level_percent / 100;
+}
 
 static int make_plan(struct ng_worker *w, int with_source) {
     const struct ng_options *o = w->options;
@@ -70,10 +77,12 @@ static int make_plan(struct ng_worker *w, int with_source) {
     const char *problem = pattern->problem ? pattern->problem(&request, text, sizeof text) : NULL;
     if (problem) return nl_error("%s", problem);
     if (o->trace && 100 * request.level > o->duty_cap_percent)
-        return nl_error(
-            "--replay: the trace loads CPU %d with %.4g %%, which is above the duty cap of %g %% (see scale-burst, scale-period)", w->cpu,
-            100 * request.level, o->duty_cap_percent);
-    w->plan = (struct ng_plan){.length_ns = duration_ns(o), .duty_cap = o->duty_cap_percent / 100, .carry_bursts = (double)o->carry_bursts,
+        return nl_error("--replay: the trace loads CPU %d with %.4g %%, which is above the duty cap of %g %% "
+                        "(see scale-burst, scale-period)",
+                        w->cpu, 100 * request.level, o->duty_cap_percent);
+    w->plan = (struct ng_plan){.length_ns = duration_ns(o),
+                               .duty_cap = o->duty_cap_percent / 100,
+                               .carry_bursts = (double)o->carry_bursts,
                                .is_bounded = 1};
     if (with_source && pattern->open && !(w->source = pattern->open(&request))) return nl_error("no memory");
     ng_pattern_fill(pattern, &request, w->source, &w->plan);
@@ -90,14 +99,22 @@ static int sleep_until(void *context, int64_t deadline_ns) {
 }
 
 static void carry_out(struct ng_worker *w) {
-    const struct ng_machine machine = {.context = w, .now_ns = ng_machine_now_ns, .cpu_ns = ng_worker_cpu_ns, .sleep_until = sleep_until,
-                                       .interrupted = ng_machine_interrupted, .loads = w->loads};
-    const struct ng_run run = {.account = &w->account, .tallies = w->tallies, .wake = &w->wake, .delay = &w->delay,
-                               .lateness = &w->lateness, .failed_kind = &w->failed_kind};
+    const struct ng_machine machine = {.context = w,
+                                       .now_ns = ng_machine_now_ns,
+                                       .cpu_ns = ng_worker_cpu_ns,
+                                       .sleep_until = sleep_until,
+                                       .interrupted = ng_machine_interrupted,
+                                       .loads = w->loads};
+    const struct ng_run run = {.account = &w->account,
+                               .tallies = w->tallies,
+                               .wake = &w->wake,
+                               .delay = &w->delay,
+                               .lateness = &w->lateness,
+                               .failed_kind = &w->failed_kind};
     const struct ng_switches before = ng_switches_since(NULL);
     ng_worker_choose_clock(w, w->options->patterns[0]);
     w->end = w->options->kinds[0]->pacing == NG_PACING_PUBLISHED ? ng_run_published(&w->plan, &machine, &run)
-                                                                  : ng_run_deadline(&w->plan, &machine, &run);
+                                                                 : ng_run_deadline(&w->plan, &machine, &run);
     int64_t elapsed_ns = nl_mono_ns() - w->plan.start_ns;
     w->switches = ng_switches_since(&before);
     w->elapsed_ns = elapsed_ns > 0 ? elapsed_ns : 0;
@@ -110,7 +127,8 @@ static void carry_out(struct ng_worker *w) {
 static void read_clocks(int64_t *monotonic_ns, int64_t *realtime_ns) {
     int64_t shortest_ns = INT64_MAX;
     for (int i = 0; i < 16; i++) {
-        int64_t before_ns = nl_mono_ns(), real_ns = nl_now_ns(CLOCK_REALTIME), took_ns = nl_mono_ns() - before_ns;
+        int64_t before_ns = nl_mono_ns(), real_ns = nl_now_ns(CLOCK_REALTIME),
+                took_ns = nl_mono_ns() - before_ns;
         if (took_ns >= shortest_ns) continue;
         shortest_ns = took_ns;
         *monotonic_ns = before_ns + took_ns / 2;
@@ -139,7 +157,8 @@ static void *run_worker(void *worker) {
 /* Runs all workers; 0, -1 after a message when none was started. */
 static int run_pool(struct pool *pool) {
     unsigned n = (unsigned)pool->n_workers;
-    if (pthread_barrier_init(&pool->ready, NULL, n) || pthread_barrier_init(&pool->go, NULL, n)) return nl_error("no memory");
+    if (pthread_barrier_init(&pool->ready, NULL, n) || pthread_barrier_init(&pool->go, NULL, n))
+        return nl_error("no memory");
     for (int i = 1; i < pool->n_workers; i++) {
         if (pthread_create(&pool->workers[i].thread, NULL, run_worker, &pool->workers[i]) == 0) continue;
         /* those that did start wait at a barrier that will never be full; the process ends with them */
@@ -147,10 +166,12 @@ static int run_pool(struct pool *pool) {
         exit(NL_EXIT_USAGE);
     }
     run_worker(&pool->workers[0]);
-    for (int i = 1; i < pool->n_workers; i++) pthread_join(pool->workers[i].thread, NULL);
+    for (int i = 1; i < pool->n_workers; i++)
+        pthread_join(pool->workers[i].thread, NULL);
     if (atomic_load(&pool->n_failed) == 0) return 0;
     const struct ng_worker *w = pool->workers;
-    while (!w->failure[0]) w++;
+    while (!w->failure[0])
+        w++;
     return nl_error("%s", w->failure);
 }
 
@@ -161,12 +182,16 @@ static int report(const struct ng_certificate *c, const char *failure) {
     const char *text = c->options->json ? json : ng_certificate_line(c, line, sizeof line);
     struct ng_account total = ng_certificate_total(c);
     int is_lost = !text || puts(text) < 0 || fflush(stdout) || ferror(stdout), status = NL_EXIT_USAGE;
-    if (is_lost) nl_error("cannot write the certificate: %s", strerror(errno));
-    else if (failure[0]) nl_error("%s", failure);
-    else status = ng_certificate_ok(c) == 0 ? NL_EXIT_FAIL : NL_EXIT_OK;
+    if (is_lost)
+        nl_error("cannot write the certificate: %s", strerror(errno));
+    else if (failure[0])
+        nl_error("%s", failure);
+    else
+        status = ng_certificate_ok(c) == 0 ? NL_EXIT_FAIL : NL_EXIT_OK;
     if (status == NL_EXIT_FAIL)
         nl_error("delivered %.4g times the requested load, outside the tolerance of %g %%",
-                 ng_delivered(&total, c->options->rate_per_s > 0) / total.requested, c->options->tolerance_percent);
+                 ng_delivered(&total, c->options->rate_per_s > 0) / total.requested,
+                 c->options->tolerance_percent);
     free(json);
     return status;
 }
@@ -174,7 +199,8 @@ static int report(const struct ng_certificate *c, const char *failure) {
 static int certify(const struct pool *pool) {
     char ended[300] = "complete";
     const char *failure = "";
-    struct ng_certificate c = {.options = pool->options, .workers = pool->workers, .n_workers = pool->n_workers, .ended = ended};
+    struct ng_certificate c = {
+        .options = pool->options, .workers = pool->workers, .n_workers = pool->n_workers, .ended = ended};
     c.period_ns = pool->workers[0].plan.period_ns;
     for (int i = 0; i < pool->n_workers; i++) {
         const struct ng_worker *w = &pool->workers[i];
@@ -194,27 +220,34 @@ static void describe_bursts(const struct ng_worker *w, char *buf, size_t size) {
     if (o->trace) { /* so that a person sees what a file in another unit, or of another kind, would do */
         int64_t n = w->trace_cpu >= 0 ? o->trace->bursts[w->trace_cpu] : o->trace->n_bursts;
         double round_s = (double)o->trace->span_ns * o->shape.scale_period * 1e-9;
-        int64_t longest_ns = (int64_t)((double)o->trace->longest_ns[w->trace_cpu >= 0 ? w->trace_cpu : 0] * o->shape.scale_burst);
-        snprintf(buf, size, "replay of %" PRId64 " burst%s%s; %.4g bursts per second, longest %s", n, n == 1 ? "" : "s",
-                 o->shape.is_looped ? ", again and again" : "", (double)n / round_s, nl_format_duration(longest_ns, burst, sizeof burst));
+        int64_t longest_ns = (int64_t)((double)o->trace->longest_ns[w->trace_cpu >= 0 ? w->trace_cpu : 0] *
+                                       o->shape.scale_burst);
+        snprintf(buf, size, "replay of %" PRId64 " burst%s%s; %.4g bursts per second, longest %s", n,
+                 n == 1 ? "" : "s", o->shape.is_looped ? ", again and again" : "", (double)n / round_s,
+                 nl_format_duration(longest_ns, burst, sizeof burst));
         return;
     }
     nl_format_duration(p->period_ns, period, sizeof period);
-    if (o->rate_per_s > 0) snprintf(burst, sizeof burst, "%.4g %.16s", ng_share(p, 0, 1), o->kinds[0]->unit);
-    else nl_format_duration((int64_t)ng_share(p, 0, 1), burst, sizeof burst);
+    if (o->rate_per_s > 0)
+        snprintf(burst, sizeof burst, "%.4g %.16s", ng_share(p, 0, 1), o->kinds[0]->unit);
+    else
+        nl_format_duration((int64_t)ng_share(p, 0, 1), burst, sizeof burst);
     snprintf(buf, size, "%" PRId64 " bursts of %s, one every %s%s", ng_n_periods(p), burst, period,
              o->patterns[0] == ng_patterns[0] ? "" : " on average");
-    if (o->patterns[0] != ng_patterns[0]) snprintf(buf + strlen(buf), size - strlen(buf), " (%s)", o->patterns[0]->name);
+    if (o->patterns[0] != ng_patterns[0])
+        snprintf(buf + strlen(buf), size - strlen(buf), " (%s)", o->patterns[0]->name);
 }
 
 static void describe_plan(const struct ng_worker *w) {
     const struct ng_options *o = w->options;
     char duration[32], dose[64], bursts[160];
-    if (o->rate_per_s > 0) snprintf(dose, sizeof dose, "%g %s per second", o->rate_per_s, o->kinds[0]->unit);
-    else snprintf(dose, sizeof dose, "%.4g %%", 100 * w->plan.level);
+    if (o->rate_per_s > 0)
+        snprintf(dose, sizeof dose, "%g %s per second", o->rate_per_s, o->kinds[0]->unit);
+    else
+        snprintf(dose, sizeof dose, "%.4g %%", 100 * w->plan.level);
     describe_bursts(w, bursts, sizeof bursts);
-    printf("would load CPU %d with %s for %s: %s, %s\n", w->cpu, dose, nl_format_duration(w->plan.length_ns, duration, sizeof duration),
-           o->kinds[0]->name, bursts);
+    printf("would load CPU %d with %s for %s: %s, %s\n", w->cpu, dose,
+           nl_format_duration(w->plan.length_ns, duration, sizeof duration), o->kinds[0]->name, bursts);
 }
 
 int ng_alone(const struct ng_options *o) {
@@ -231,12 +264,14 @@ int ng_alone(const struct ng_options *o) {
         ng_worker_init(w, &pool, o, pool.n_workers, cpus[pool.n_workers]);
         failed = make_plan(w, !o->dry_run);
     }
-    for (int i = 0; i < pool.n_workers && !failed && o->dry_run; i++) describe_plan(&pool.workers[i]);
+    for (int i = 0; i < pool.n_workers && !failed && o->dry_run; i++)
+        describe_plan(&pool.workers[i]);
     if (pool.workers && !failed) {
         if (!o->dry_run) ng_machine_stop_on_signals();
         status = o->dry_run ? NL_EXIT_OK : run_pool(&pool) == 0 ? certify(&pool) : status;
     }
-    for (int i = 0; i < pool.n_workers; i++) ng_worker_clean_up(&pool.workers[i]);
+    for (int i = 0; i < pool.n_workers; i++)
+        ng_worker_clean_up(&pool.workers[i]);
     free(pool.workers);
     nl_place_close(pool.place);
     return status;

@@ -4,7 +4,8 @@
 #include "noisegen/patterns/pace.h"
 #include "common/sys/nl_stat.h"
 
-/* The ranks of the node under a detector: when one of them is gone, no load may go on, whether or not the owner can say so. */
+/* The ranks of the node under a detector: when one of them is gone, no load may go on, whether or not the
+ * owner can say so. */
 
 /* Ranks may end a little before the owner says QUIT. */
 static const struct timespec patience = {.tv_nsec = 500000000};
@@ -45,8 +46,9 @@ static void *watch(void *argument) {
     _exit(NL_EXIT_OK);
 }
 
-/* Once, after PLACE: watches the page's rank_pids from a thread that sleeps. When one ends the load ends at once, and the process half a
- * second later unless it has been told to quit by then. Without memory nothing is watched. */
+/* Once, after PLACE: watches the page's rank_pids from a thread that sleeps. When one ends the load ends at
+ * once, and the process half a second later unless it has been told to quit by then. Without memory nothing
+ * is watched. */
 static void ng_ranks_watch(struct nl_control *page) {
     static int is_watched;
     pthread_t thread;
@@ -55,19 +57,20 @@ static void ng_ranks_watch(struct nl_control *page) {
     if (is_watched) pthread_detach(thread);
 }
 
-/* Whose CPU time is it? A level's account pays for its bursts and their wake-ups, from the moment before the sleep that follows the answer
- * to RUN up to the moment before the sleep that the next command ends. The command, its answer and that last sleep are not charged: every
- * half has them, also those without load. The owner waits for the first sleep, so what is charged falls into its half.
+/* Whose CPU time is it? A level's account pays for its bursts and their wake-ups, from the moment before the
+ * sleep that follows the answer to RUN up to the moment before the sleep that the next command ends. The
+ * command, its answer and that last sleep are not charged: every half has them, also those without load. The
+ * owner waits for the first sleep, so what is charged falls into its half.
  *
- * Every worker sleeps on the page's futex itself, so that a command reaches all of them at once; the first worker is the main thread, which
- * also places and quits. */
+ * Every worker sleeps on the page's futex itself, so that a command reaches all of them at once; the first
+ * worker is the main thread, which also places and quits. */
 
 struct session {
     const struct ng_options *options;
     struct nl_control *page;
     struct ng_worker *workers; /* NULL: not placed yet */
     int n_workers, n_threads;
-    uint32_t seen;             /* number of the command being obeyed by the main thread */
+    uint32_t seen; /* number of the command being obeyed by the main thread */
     int64_t started_ns;
     struct ng_switches before; /* of the main thread, when it began */
     struct nl_place *place;    /* while workers are placed ... */
@@ -75,12 +78,12 @@ struct session {
 };
 
 /* -1, after the owner was told why. */
-#define refuse(page, ...)                                                                                                                  \
-    ({                                                                                                                                     \
-        char reason_[512];                                                                                                                 \
-        nl_say(reason_, sizeof reason_, __VA_ARGS__);                                                                                      \
-        nl_control_refuse(page, reason_);                                                                                                  \
-        -1;                                                                                                                                \
+#define refuse(page, ...)                                                                                    \
+    ({                                                                                                       \
+        char reason_[512];                                                                                   \
+        nl_say(reason_, sizeof reason_, __VA_ARGS__);                                                        \
+        nl_control_refuse(page, reason_);                                                                    \
+        -1;                                                                                                  \
     })
 
 /* ---- the machine of a controlled worker: sleeps end when a command comes ---- */
@@ -99,7 +102,8 @@ static int sleep_until(void *context, int64_t deadline_ns) {
 
 /* ---- RUN, on every worker ---- */
 
-/* What a RUN says to this worker, copied at once: the page may hold the next command as soon as the last worker has answered. */
+/* What a RUN says to this worker, copied at once: the page may hold the next command as soon as the last
+ * worker has answered. */
 static struct nl_dose dose_of(const struct ng_worker *w) {
     struct nl_dose dose = w->page->dose;
     int64_t most = INT64_MAX / 4 / (dose.period_ns > 0 ? dose.period_ns : 1);
@@ -115,24 +119,31 @@ static int check_dose(const struct ng_worker *w, const struct nl_dose *r) {
     else if (r->kind < 0 || r->kind >= o->n_kinds)
         refuse(w->page, "kind %d is not one of the %d asked for with --kind", r->kind, o->n_kinds);
     else if (r->pattern < 0 || r->pattern >= o->n_patterns)
-        refuse(w->page, "pattern %d is not one of the %d asked for with --pattern", r->pattern, o->n_patterns);
+        refuse(w->page, "pattern %d is not one of the %d asked for with --pattern", r->pattern,
+               o->n_patterns);
     else if (!(r->level_percent >= 0 && r->level_percent <= 100))
         refuse(w->page, "a level of %g %% is not from 0 to 100", r->level_percent);
-    else if (r->level_percent > o->duty_cap_percent) refuse(w->page, "a level of %g %% is above the duty cap", r->level_percent);
+    else if (r->level_percent > o->duty_cap_percent)
+        refuse(w->page, "a level of %g %% is above the duty cap", r->level_percent);
     else if (r->period_ns < 100000 ||
-             r->period_ns > INT64_C(600000000000)) /* wider than the owner's options: it lets periods follow the half */
+             r->period_ns >
+                 INT64_C(600000000000)) /* wider than the owner's options: it lets periods follow the half */
         refuse(w->page, "the period is not from 0.1 ms to 600 s");
-    else if (r->n_periods < 0 || r->slot_ns < 0) refuse(w->page, "a negative number of periods, or a negative slot");
-    else return 0;
+    else if (r->n_periods < 0 || r->slot_ns < 0)
+        refuse(w->page, "a negative number of periods, or a negative slot");
+    else
+        return 0;
     return -1;
 }
 
 /* The account of a dose; NULL after a refusal. */
 static struct ng_level *level_of(struct ng_worker *w, const struct nl_dose *r) {
     struct ng_level *level = &w->levels[r->account];
-    if (level->is_used && (level->level_percent != r->level_percent || level->kind != r->kind || level->pattern != r->pattern)) {
+    if (level->is_used && (level->level_percent != r->level_percent || level->kind != r->kind ||
+                           level->pattern != r->pattern)) {
         refuse(w->page, "level index %d is the account of %s at %g %%, not of %s at %g %%", r->account,
-               w->options->kinds[level->kind]->name, level->level_percent, w->options->kinds[r->kind]->name, r->level_percent);
+               w->options->kinds[level->kind]->name, level->level_percent, w->options->kinds[r->kind]->name,
+               r->level_percent);
         return NULL;
     }
     level->is_used = 1;
@@ -143,15 +154,19 @@ static struct ng_level *level_of(struct ng_worker *w, const struct nl_dose *r) {
 }
 
 /* Makes the plan; -1 after a refusal. The jitter of every half is drawn anew. */
-static int make_plan(struct ng_worker *w, struct ng_level *level, const struct nl_dose *r, struct ng_plan *plan) {
+static int make_plan(struct ng_worker *w, struct ng_level *level, const struct nl_dose *r,
+                     struct ng_plan *plan) {
     const struct ng_pattern *pattern = w->options->patterns[r->pattern];
     struct ng_shape shape;
     char text[256];
     /* the trace's CPUs are dealt out to those that this treatment loads */
     int place_index = 0;
-    for (int i = 0; i < w->index; i++) place_index += r->is_active[i] != 0;
-    if (w->options->trace && w->options->trace->n_cpus > 0) w->trace_cpu = place_index % w->options->trace->n_cpus;
-    struct ng_pattern_request request = ng_worker_request(w, pattern, r->level_percent / 100, 0, r->period_ns, &shape);
+    for (int i = 0; i < w->index; i++)
+        place_index += r->is_active[i] != 0;
+    if (w->options->trace && w->options->trace->n_cpus > 0)
+        w->trace_cpu = place_index % w->options->trace->n_cpus;
+    struct ng_pattern_request request =
+        ng_worker_request(w, pattern, r->level_percent / 100, 0, r->period_ns, &shape);
     int has_load = r->level_percent > 0;
     const char *problem = has_load && pattern->problem ? pattern->problem(&request, text, sizeof text) : NULL;
     /* accounts must not all draw the same times */
@@ -159,12 +174,16 @@ static int make_plan(struct ng_worker *w, struct ng_level *level, const struct n
     if (!pattern->is_continued) shape.seed += (uint64_t)level->n_halves;
     if (has_load && !problem && pattern->open && !level->source) {
         level->source = pattern->open(&request);
-        if (level->source) ng_source_skip(pattern, &request, level->source, r->skip);
-        else problem = "no memory";
+        if (level->source)
+            ng_source_skip(pattern, &request, level->source, r->skip);
+        else
+            problem = "no memory";
     }
     if (problem) return refuse(w->page, "%s", problem);
-    *plan = (struct ng_plan){.start_ns = r->first_burst_ns, .length_ns = r->n_periods * r->period_ns,
-                             .duty_cap = w->options->duty_cap_percent / 100, .carry_bursts = (double)w->options->carry_bursts,
+    *plan = (struct ng_plan){.start_ns = r->first_burst_ns,
+                             .length_ns = r->n_periods * r->period_ns,
+                             .duty_cap = w->options->duty_cap_percent / 100,
+                             .carry_bursts = (double)w->options->carry_bursts,
                              .kind = r->kind};
     ng_pattern_fill(pattern, &request, level->source, plan);
     if (plan->source && r->slot_ns > 0 && plan->length_ns > 0) {
@@ -192,17 +211,28 @@ static void obey_run(struct ng_worker *w) {
         nl_control_answer(w->page, w->index, w->seen);
         return;
     }
-    const struct ng_machine machine = {.context = w, .now_ns = ng_machine_now_ns, .cpu_ns = ng_worker_cpu_ns, .sleep_until = sleep_until,
-                                       .interrupted = interrupted, .loads = w->loads};
-    const struct ng_run run = {.account = &level->account, .tallies = w->tallies, .wake = &w->wake, .delay = &w->delay,
-                               .lateness = &w->lateness, .log = &w->page->bursts[w->index], .failed_kind = &w->failed_kind,
-                               .n_run_shared = &w->page->bursts_run, .requested_shared = &said->requested_ns};
+    const struct ng_machine machine = {.context = w,
+                                       .now_ns = ng_machine_now_ns,
+                                       .cpu_ns = ng_worker_cpu_ns,
+                                       .sleep_until = sleep_until,
+                                       .interrupted = interrupted,
+                                       .loads = w->loads};
+    const struct ng_run run = {.account = &level->account,
+                               .tallies = w->tallies,
+                               .wake = &w->wake,
+                               .delay = &w->delay,
+                               .lateness = &w->lateness,
+                               .log = &w->page->bursts[w->index],
+                               .failed_kind = &w->failed_kind,
+                               .n_run_shared = &w->page->bursts_run,
+                               .requested_shared = &said->requested_ns};
     level->n_halves++;
     level->account.requested += (double)dose.extra_ns;
     level->account.owed += (double)dose.extra_ns;
     ng_worker_choose_clock(w, w->options->patterns[dose.pattern]);
     int64_t begin_ns = nl_mono_ns();
-    /* said before the half, so that an analysis may select halves by it: what happens within the half cannot have decided it */
+    /* said before the half, so that an analysis may select halves by it: what happens within the half cannot
+     * have decided it */
     int64_t next_ns = ng_first_start_ns(&plan, &level->account, ng_wake_cost_ns(&w->wake));
     atomic_store(&said->is_burst_due, next_ns < INT64_MAX && next_ns - dose.first_burst_ns < dose.half_ns);
     atomic_store(&said->requested_ns, (int64_t)level->account.requested);
@@ -233,8 +263,10 @@ static void *serve(void *argument) {
         nl_control_wait(w->page, w->seen, NG_FOREVER);
         w->seen = atomic_load(&w->page->command_number);
         command = w->page->command;
-        if (command == NL_COMMAND_RUN) obey_run(w);
-        else if (command == NL_COMMAND_IDLE) nl_control_answer(w->page, w->index, w->seen);
+        if (command == NL_COMMAND_RUN)
+            obey_run(w);
+        else if (command == NL_COMMAND_IDLE)
+            nl_control_answer(w->page, w->index, w->seen);
     } while (command != NL_COMMAND_PLACE && command != NL_COMMAND_QUIT);
     w->switches = ng_switches_since(&before);
     return NULL;
@@ -244,12 +276,14 @@ static void *serve(void *argument) {
 
 /* Waits for the threads, which have seen PLACE or QUIT as well, and frees the workers. */
 static void join_threads(struct session *s) {
-    for (int i = 1; i <= s->n_threads; i++) pthread_join(s->workers[i].thread, NULL);
+    for (int i = 1; i <= s->n_threads; i++)
+        pthread_join(s->workers[i].thread, NULL);
     s->n_threads = 0;
 }
 
 static void free_workers(struct session *s) {
-    for (int i = 0; s->workers && i < s->n_workers; i++) ng_worker_clean_up(&s->workers[i]);
+    for (int i = 0; s->workers && i < s->n_workers; i++)
+        ng_worker_clean_up(&s->workers[i]);
     free(s->workers);
     s->workers = NULL;
     s->n_workers = 0;
@@ -259,7 +293,8 @@ static int start_workers(struct session *s) {
     s->workers = calloc((size_t)s->page->n_cpus, sizeof *s->workers);
     if (!s->workers) return refuse(s->page, "no memory");
     s->n_workers = s->page->n_cpus;
-    for (int i = 0; i < s->n_workers; i++) ng_worker_init(&s->workers[i], s, s->options, i, s->page->cpus[i]);
+    for (int i = 0; i < s->n_workers; i++)
+        ng_worker_init(&s->workers[i], s, s->options, i, s->page->cpus[i]);
     if (pthread_barrier_init(&s->ready, NULL, (unsigned)s->n_workers)) return refuse(s->page, "no memory");
     for (int i = 1; i < s->n_workers; i++) {
         if (pthread_create(&s->workers[i].thread, NULL, serve, &s->workers[i])) {
@@ -297,7 +332,8 @@ static void obey_place(struct session *s) {
     nl_place_close(s->place);
     ng_ranks_watch(s->page);
     /* from here on everybody has to answer; this command counts as answered */
-    for (int i = 1; i < s->n_workers; i++) nl_control_answer(s->page, i, s->seen);
+    for (int i = 1; i < s->n_workers; i++)
+        nl_control_answer(s->page, i, s->seen);
     atomic_store(&s->page->n_workers, s->n_workers > 0 ? s->n_workers : 1);
 }
 
@@ -305,14 +341,19 @@ static void obey_place(struct session *s) {
 
 static void obey_quit(struct session *s) {
     const struct ng_switches switches = ng_switches_since(&s->before);
-    struct ng_certificate c = {.options = s->options, .workers = s->workers, .n_workers = s->n_workers,
-                               .period_ns = s->page->dose.period_ns, .elapsed_ns = nl_mono_ns() - s->started_ns,
-                               .n_levels = NL_CONTROL_MAX_LEVELS, .ended = "complete"};
+    struct ng_certificate c = {.options = s->options,
+                               .workers = s->workers,
+                               .n_workers = s->n_workers,
+                               .period_ns = s->page->dose.period_ns,
+                               .elapsed_ns = nl_mono_ns() - s->started_ns,
+                               .n_levels = NL_CONTROL_MAX_LEVELS,
+                               .ended = "complete"};
     char failed[300];
     join_threads(s);
     for (int i = 0; i < s->n_workers; i++) {
         struct ng_worker *w = &s->workers[i];
-        for (int k = 0; k < NL_CONTROL_MAX_LEVELS; k++) ng_account_add(&w->account, &w->levels[k].account);
+        for (int k = 0; k < NL_CONTROL_MAX_LEVELS; k++)
+            ng_account_add(&w->account, &w->levels[k].account);
         w->elapsed_ns = c.elapsed_ns;
         if (!w->failure[0]) continue;
         snprintf(failed, sizeof failed, "failed: %s", w->failure);
@@ -320,11 +361,15 @@ static void obey_quit(struct session *s) {
     }
     if (s->n_workers > 0) s->workers[0].switches = switches;
     char *text = ng_certificate_json(&c, 0, sizeof s->page->text);
-    if (!text) refuse(s->page, "no memory for the certificate");
-    else if (strlen(text) >= sizeof s->page->text) refuse(s->page, "the certificate does not fit into the page");
-    else strcpy(s->page->text, text);
+    if (!text)
+        refuse(s->page, "no memory for the certificate");
+    else if (strlen(text) >= sizeof s->page->text)
+        refuse(s->page, "the certificate does not fit into the page");
+    else
+        strcpy(s->page->text, text);
     free(text);
-    for (int i = 1; i < s->n_workers; i++) nl_control_answer(s->page, i, s->seen);
+    for (int i = 1; i < s->n_workers; i++)
+        nl_control_answer(s->page, i, s->seen);
 }
 
 /* ---- the main thread ---- */
@@ -339,17 +384,22 @@ static int obey(struct session *s) {
         obey_run(&s->workers[0]);
         return 0;
     }
-    if (command == NL_COMMAND_RUN) refuse(page, "RUN before PLACE");
-    else if (command == NL_COMMAND_PLACE) obey_place(s);
-    else if (command == NL_COMMAND_QUIT) obey_quit(s);
-    else if (command != NL_COMMAND_IDLE) refuse(page, "unknown command %u", command); /* any command ends a RUN */
+    if (command == NL_COMMAND_RUN)
+        refuse(page, "RUN before PLACE");
+    else if (command == NL_COMMAND_PLACE)
+        obey_place(s);
+    else if (command == NL_COMMAND_QUIT)
+        obey_quit(s);
+    else if (command != NL_COMMAND_IDLE)
+        refuse(page, "unknown command %u", command); /* any command ends a RUN */
     nl_control_answer(page, 0, s->seen);
     return command == NL_COMMAND_QUIT;
 }
 
 int ng_controlled(const struct ng_options *o) {
     int status = NL_EXIT_USAGE;
-    struct session s = {.options = o, .page = nl_control_attach(o->control_fd), .before = ng_switches_since(NULL)};
+    struct session s = {
+        .options = o, .page = nl_control_attach(o->control_fd), .before = ng_switches_since(NULL)};
     if (!s.page) {
         nl_error("--control-fd: %d is not a control page of this version", o->control_fd);
         return status;
@@ -358,7 +408,8 @@ int ng_controlled(const struct ng_options *o) {
         nl_error("--control-fd: the page's owner is not the parent of this process");
         goto out;
     }
-    /* a Ctrl-C reaches the whole process group; the owner decides when the load ends, and it still wants the certificate */
+    /* a Ctrl-C reaches the whole process group; the owner decides when the load ends, and it still wants the
+     * certificate */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     ng_machine_be_punctual();
@@ -366,7 +417,8 @@ int ng_controlled(const struct ng_options *o) {
     atomic_store(&s.page->workers[0].tid, (int32_t)getpid());
     atomic_store(&s.page->generator_pid, (int32_t)getpid());
     /* `seen` is 0: a command may have come before we were ready */
-    do nl_control_wait(s.page, s.seen, NG_FOREVER);
+    do
+        nl_control_wait(s.page, s.seen, NG_FOREVER);
     while (!obey(&s));
     status = NL_EXIT_OK;
 out:

@@ -19,14 +19,15 @@ struct ng_options {
     /* alone: the first is --kind, the others occur in the trace; under a detector: all it may ask for */
     const struct ng_kind *kinds[NG_MAX_KINDS];
     int n_kinds;
-    struct ng_kind_options kind_options; /* what is known from the command line; cpu and cpus are filled in later */
+    struct ng_kind_options
+        kind_options; /* what is known from the command line; cpu and cpus are filled in later */
     const struct ng_pattern *patterns[NG_MAX_PATTERNS];
     int n_patterns;
     struct ng_shape shape;
-    const char *replay; /* path of the trace; NULL: none */
-    struct nl_trace *trace; /* checked; NULL: none */
+    const char *replay;            /* path of the trace; NULL: none */
+    struct nl_trace *trace;        /* checked; NULL: none */
     struct nl_trace checked_trace; /* what it points to */
-    const char *preset; /* NULL: none */
+    const char *preset;            /* NULL: none */
     double level_percent; /* of each CPU; -1: not given (under a detector, with --rate, in a replay) */
     double rate_per_s;    /* units of the kind's dose on each CPU; 0: not given */
     int64_t period_ns;
@@ -53,9 +54,10 @@ int ng_options_parse(int argc, char **argv, struct ng_options *options);
 /* The index of a kind in options->kinds; it is added when it is not there. -1: no room. */
 int ng_options_add_kind(struct ng_options *options, const struct ng_kind *kind);
 
-/* Where in time a generator alone begins, so that noise on several nodes is in step, out of step, or unrelated (docs/methods.md). */
+/* Where in time a generator alone begins, so that noise on several nodes is in step, out of step, or
+ * unrelated (docs/methods.md). */
 
-/* Begin of the first period, CLOCK_MONOTONIC, by both clocks now. Aligned: the next whole multiple of the pattern's period on
- * CLOCK_REALTIME, or the next whole second of patterns without one. Staggered: node i of n is i/n of that later. Random: later by a part
- * of it drawn for this node. */
+/* Begin of the first period, CLOCK_MONOTONIC, by both clocks now. Aligned: the next whole multiple of the
+ * pattern's period on CLOCK_REALTIME, or the next whole second of patterns without one. Staggered: node i of
+ * n is i/n of that later. Random: later by a part of it drawn for this node. */
 int64_t ng_phase_start_ns(const struct ng_options *options, int64_t monotonic_ns, int64_t realtime_ns);

@@ -33,8 +33,9 @@ struct scheduling {
     uint32_t utilisation_min, utilisation_max;
 };
 
-/* Beside a busy process the scheduler makes one burst in four wait for the end of the other's time slice, 3 ms and more, unless we ask for
- * shorter slices than the other has. This gives no larger share of the CPU and needs no privilege; kernels before 6.12 ignore it. */
+/* Beside a busy process the scheduler makes one burst in four wait for the end of the other's time slice, 3
+ * ms and more, unless we ask for shorter slices than the other has. This gives no larger share of the CPU and
+ * needs no privilege; kernels before 6.12 ignore it. */
 static void ask_for_short_slices(void) {
     struct scheduling s = {0};
     if (syscall(SYS_sched_getattr, 0, &s, sizeof s, 0U) || s.policy != SCHED_OTHER) return;

@@ -12,6 +12,7 @@ int main(int argc, char **argv) {
         nl_error("the process that started this one has ended (see --outlive-parent)");
         return NL_EXIT_USAGE;
     }
-    if (options.control_fd >= 0 && options.dry_run) return NL_EXIT_OK; /* a detector asks whether its options would do */
+    if (options.control_fd >= 0 && options.dry_run)
+        return NL_EXIT_OK; /* a detector asks whether its options would do */
     return options.control_fd >= 0 ? ng_controlled(&options) : ng_alone(&options);
 }

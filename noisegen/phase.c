@@ -1,7 +1,7 @@
 #include "noisegen/gen_options.h"
 #include "common/base/nl_rng.h"
 
-#define SECOND_NS INT64_C(1000000000)
+#define SECOND_NS    INT64_C(1000000000)
 #define PHASE_STREAM (UINT64_C(1) << 61) /* streams of the seed that no pattern uses */
 
 /* After how long the pattern is where it was. */
@@ -17,7 +17,8 @@ static uint64_t node_number(const struct ng_options *o) {
     if (o->n_nodes > 0) return (uint64_t)o->node;
     gethostname(name, sizeof name - 1);
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-    for (const char *p = name; *p; p++) hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    for (const char *p = name; *p; p++)
+        hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
     return hash >> 8;
 }
 

@@ -24,11 +24,13 @@ struct ng_cpus {
 void ng_cpus_note(struct ng_cpus *cpus);
 
 /* Context switches of the calling thread since a moment before; of NULL: so far. */
-struct ng_switches { int64_t n_voluntary, n_involuntary; };
+struct ng_switches {
+    int64_t n_voluntary, n_involuntary;
+};
 struct ng_switches ng_switches_since(const struct ng_switches *before);
 
-/* Asks the kernel to wake us on time: a timer slack of 1 ns (otherwise 50 us) and short time slices (otherwise some wake-ups wait for a
- * busy neighbour's slice to end). */
+/* Asks the kernel to wake us on time: a timer slack of 1 ns (otherwise 50 us) and short time slices
+ * (otherwise some wake-ups wait for a busy neighbour's slice to end). */
 void ng_machine_be_punctual(void);
 
 /* From now on SIGINT and SIGTERM stop the generator. */
@@ -37,7 +39,8 @@ void ng_machine_stop_on_signals(void);
 /* Ends every sleep and burst of a generator alone, in all threads. Safe in a signal handler. */
 void ng_machine_stop(void);
 
-/* Hooks of struct ng_machine that need no context: the clock of the deadlines, and stopping by ng_machine_stop. */
+/* Hooks of struct ng_machine that need no context: the clock of the deadlines, and stopping by
+ * ng_machine_stop. */
 int64_t ng_machine_now_ns(void *context);
 int ng_machine_interrupted(void *context);
 int ng_machine_sleep_until(void *context, int64_t deadline_ns);
@@ -62,7 +65,7 @@ struct ng_worker {
     pthread_t thread;
     int n_loads; /* kinds that are ready: options->n_kinds, or fewer after a failure */
     struct ng_load loads[NG_MAX_KINDS];
-    int kind_of_row[32]; /* from rows of ng_kinds to loads */
+    int kind_of_row[32];       /* from rows of ng_kinds to loads */
     struct ng_stretch stretch; /* open where a trace is replayed and the system allows it */
     int failed_kind;           /* index into the loads, -1: none */
     int counts_stretches;      /* what runs now is paid in stretches on the CPU instead of CPU time */
@@ -85,24 +88,30 @@ struct ng_worker {
 };
 
 /* A worker that has done nothing yet. */
-void ng_worker_init(struct ng_worker *worker, void *owner, const struct ng_options *options, int index, int cpu);
+void ng_worker_init(struct ng_worker *worker, void *owner, const struct ng_options *options, int index,
+                    int cpu);
 
-/* On the worker's own thread: pins it, asks for punctual wake-ups and prepares its kinds there, so that their memory lies near that CPU.
+/* On the worker's own thread: pins it, asks for punctual wake-ups and prepares its kinds there, so that their
+ * memory lies near that CPU.
  * @return 0, -1 with worker->failure. */
 int ng_worker_set_up(struct ng_worker *worker, struct nl_place *place);
 
-/* What a pattern is asked for on this worker. level: currency per ns; a trace's bursts are stretched by `scale` beside scale-burst, 0:
- * so that it delivers `level`. shape: what the request points to; must outlive it. */
-struct ng_pattern_request ng_worker_request(const struct ng_worker *worker, const struct ng_pattern *pattern, double level, double scale,
-                                            int64_t period_ns, struct ng_shape *shape);
+/* What a pattern is asked for on this worker. level: currency per ns; a trace's bursts are stretched by
+ * `scale` beside scale-burst, 0: so that it delivers `level`. shape: what the request points to; must outlive
+ * it. */
+struct ng_pattern_request ng_worker_request(const struct ng_worker *worker, const struct ng_pattern *pattern,
+                                            double level, double scale, int64_t period_ns,
+                                            struct ng_shape *shape);
 
 /* Share of a CPU that a trace takes as it is recorded. */
 double ng_trace_level(const struct nl_trace *trace, int trace_cpu);
 
-/* Begins to pay for a pattern: traces in stretches where that is possible, everything else in CPU time. On the worker's own thread. */
+/* Begins to pay for a pattern: traces in stretches where that is possible, everything else in CPU time. On
+ * the worker's own thread. */
 void ng_worker_choose_clock(struct ng_worker *worker, const struct ng_pattern *pattern);
 
-/* The CPU clock of the thread with that of its kinds' children, ns; for struct ng_machine, context: the worker. */
+/* The CPU clock of the thread with that of its kinds' children, ns; for struct ng_machine, context: the
+ * worker. */
 int64_t ng_worker_cpu_ns(void *worker);
 
 /* After a run failed: fills worker->failure with the reason of the kind or the trace. */
@@ -111,19 +120,21 @@ void ng_worker_explain(struct ng_worker *worker, const struct ng_source *source)
 /* Frees what the worker holds. */
 void ng_worker_clean_up(struct ng_worker *worker);
 
-/* A generator on its own: runs the plan of the options and prints its certificate. Returns an exit status (enum nl_exit). */
+/* A generator on its own: runs the plan of the options and prints its certificate. Returns an exit status
+ * (enum nl_exit). */
 int ng_alone(const struct ng_options *options);
 
-/* A generator under a detector: obeys the page behind options->control_fd (common/page/nl_control.h) until QUIT, with a certificate of
- * every level at the end. Returns an exit status. */
+/* A generator under a detector: obeys the page behind options->control_fd (common/page/nl_control.h) until
+ * QUIT, with a certificate of every level at the end. Returns an exit status. */
 int ng_controlled(const struct ng_options *options);
 
-/* The certificate of the delivered load: JSON for machines, one line for people. Keys: docs/reference/formats.md. */
+/* The certificate of the delivered load: JSON for machines, one line for people. Keys:
+ * docs/reference/formats.md. */
 
 struct ng_certificate {
     const struct ng_options *options;
     const struct ng_worker *workers;
-    int n_workers; /* 0: not placed */
+    int n_workers;     /* 0: not placed */
     int64_t period_ns; /* 0: none yet */
     int64_t elapsed_ns;
     int n_levels;      /* NL_CONTROL_MAX_LEVELS under a detector; 0: alone */
@@ -137,7 +148,8 @@ int ng_certificate_ok(const struct ng_certificate *certificate);
 struct ng_account ng_certificate_total(const struct ng_certificate *certificate);
 
 /* The certificate as JSON; `indent` 0: compact. To be freed by the caller; NULL without memory.
- * @param size  what it has to fit into with its end: single threads are left off when they do not; 0: no limit. */
+ * @param size  what it has to fit into with its end: single threads are left off when they do not; 0: no
+ * limit. */
 char *ng_certificate_json(const struct ng_certificate *certificate, int indent, size_t size);
 
 /* The certificate as one line of text without its end of line into `buf`; returns buf. */

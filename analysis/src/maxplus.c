@@ -1,5 +1,6 @@
-/* Steps of work, each followed by a pattern of messages, over ranks with noise: when each rank is done, from round to round (max and
- * plus), with LogGP's times (Alexandrov et al. 1995): a message costs o on both CPUs, and arrives L + (bytes - 1) G after it was sent. */
+/* Steps of work, each followed by a pattern of messages, over ranks with noise: when each rank is done, from
+ * round to round (max and plus), with LogGP's times (Alexandrov et al. 1995): a message costs o on both CPUs,
+ * and arrives L + (bytes - 1) G after it was sent. */
 #include "counter.h"
 #include "patterns.h"
 #include "project.h"
@@ -28,25 +29,24 @@ struct noise {
 
 struct ranks {
     int64_t n;
-    double *time, *sent;  /* when each is done; when its message of this round left it */
-    double *next;         /* start of its next burst */
-    double *arrival;      /* when that came: it waits for the end of the one before it */
-    uint32_t *burst;      /* the number of that */
+    double *time, *sent; /* when each is done; when its message of this round left it */
+    double *next;        /* start of its next burst */
+    double *arrival;     /* when that came: it waits for the end of the one before it */
+    uint32_t *burst;     /* the number of that */
 };
 
-static double uniform(const struct noise *noise, uint64_t what, int64_t rank, uint64_t number)
-{
+static double uniform(const struct noise *noise, uint64_t what, int64_t rank, uint64_t number) {
     return counter_uniform(noise->seed, noise->draw * 4 + what, (uint64_t)rank, number);
 }
 
 /* Start (from the draw's begin) and cost of a recorded burst of the rank, by its number. */
-static double recorded_burst(const struct noise *noise, int64_t rank, uint32_t number, double *cost)
-{
+static double recorded_burst(const struct noise *noise, int64_t rank, uint32_t number, double *cost) {
     const struct recorded *recorded = noise->recorded;
     int64_t whose = noise->range < 0 ? rank : 0;
     double u = uniform(noise, FOR_RECORD, whose, 0);
     int record = 0;
-    while (record < recorded->records - 1 && recorded->share[record] < u) record++;
+    while (record < recorded->records - 1 && recorded->share[record] < u)
+        record++;
     int first = recorded->first[record], n = recorded->first[record + 1] - first;
     *cost = 0;
     if (n == 0) return INFINITY;
@@ -63,25 +63,25 @@ static double recorded_burst(const struct noise *noise, int64_t rank, uint32_t n
         if (recorded->start[first + low + half] < offset) {
             low += half + 1;
             left -= half + 1;
-        } else left = half;
+        } else
+            left = half;
     }
     uint64_t at = (uint64_t)low + number;
     *cost = recorded->cost[first + (int)((at + shift) % (uint64_t)n)];
     return recorded->start[first + (int)(at % (uint64_t)n)] + (double)(at / (uint64_t)n) * length - offset;
 }
 
-static double cost_of(const struct noise *noise, int64_t rank, uint32_t number)
-{
+static double cost_of(const struct noise *noise, int64_t rank, uint32_t number) {
     if (noise->recorded) {
         double cost;
         recorded_burst(noise, rank, number, &cost);
         return cost;
     }
-    return noise->n_cost == 1 ? noise->cost[0] : noise->cost[(int)(noise->n_cost * uniform(noise, FOR_COST, rank, number))];
+    return noise->n_cost == 1 ? noise->cost[0]
+                              : noise->cost[(int)(noise->n_cost * uniform(noise, FOR_COST, rank, number))];
 }
 
-static double first_burst(const struct noise *noise, int64_t rank)
-{
+static double first_burst(const struct noise *noise, int64_t rank) {
     double cost;
     if (noise->rate <= 0) return INFINITY;
     if (noise->recorded) return recorded_burst(noise, rank, 0, &cost);
@@ -90,12 +90,13 @@ static double first_burst(const struct noise *noise, int64_t rank)
 }
 
 /* The burst is over (it ended at `end`); the next one. */
-static void next_burst(const struct noise *noise, struct ranks *ranks, int64_t rank, double end)
-{
+static void next_burst(const struct noise *noise, struct ranks *ranks, int64_t rank, double end) {
     double cost;
     ranks->burst[rank]++;
-    if (noise->recorded) ranks->next[rank] = recorded_burst(noise, rank, ranks->burst[rank], &cost);
-    else if (noise->period > 0) ranks->next[rank] += noise->period;
+    if (noise->recorded)
+        ranks->next[rank] = recorded_burst(noise, rank, ranks->burst[rank], &cost);
+    else if (noise->period > 0)
+        ranks->next[rank] += noise->period;
     else {
         ranks->arrival[rank] -= log(uniform(noise, FOR_GAP, rank, ranks->burst[rank])) / noise->rate;
         ranks->next[rank] = ranks->arrival[rank] > end ? ranks->arrival[rank] : end;
@@ -103,10 +104,10 @@ static void next_burst(const struct noise *noise, struct ranks *ranks, int64_t r
 }
 
 /* When the rank has done so much work, from t on, past its bursts. */
-static double slow_work(const struct noise *noise, struct ranks *ranks, int64_t rank, double t, double work)
-{
+static double slow_work(const struct noise *noise, struct ranks *ranks, int64_t rank, double t, double work) {
     while (ranks->next[rank] < t + work) {
-        if (noise->period > 0 && t - ranks->next[rank] > 2 * noise->period) { /* it waited through whole periods */
+        if (noise->period > 0 &&
+            t - ranks->next[rank] > 2 * noise->period) { /* it waited through whole periods */
             double turns = floor((t - ranks->next[rank]) / noise->period) - 1;
             ranks->next[rank] += turns * noise->period;
             ranks->burst[rank] += (uint32_t)turns;
@@ -119,8 +120,8 @@ static double slow_work(const struct noise *noise, struct ranks *ranks, int64_t 
     return t + work;
 }
 
-static inline double worked(const struct noise *noise, struct ranks *ranks, int64_t rank, double t, double work)
-{
+static inline double worked(const struct noise *noise, struct ranks *ranks, int64_t rank, double t,
+                            double work) {
     /* what costs no CPU time waits for none: a rank that only waits is not hurt by its own burst */
     return t + work <= ranks->next[rank] || work <= 0 ? t + work : slow_work(noise, ranks, rank, t, work);
 }
@@ -129,7 +130,8 @@ struct machine {
     double latency, overhead, per_byte; /* s */
 };
 
-/* What each rank did, in order: rank, what, with whom, tag, and s: how long the work took, how much longer than its overhead a message. */
+/* What each rank did, in order: rank, what, with whom, tag, and s: how long the work took, how much longer
+ * than its overhead a message. */
 enum { DID_WORK, DID_SEND, DID_RECEIVE, RECORD_COLUMNS = 5 };
 
 struct record {
@@ -138,16 +140,15 @@ struct record {
 };
 
 /* Of one thread; `record` NULL: not kept. */
-static void note(struct record *record, int64_t rank, int did, int64_t peer, int64_t tag, double seconds)
-{
+static void note(struct record *record, int64_t rank, int did, int64_t peer, int64_t tag, double seconds) {
     if (!record) return;
     double row[RECORD_COLUMNS] = {(double)rank, did, (double)peer, (double)tag, seconds};
-    for (int i = 0; i < RECORD_COLUMNS; i++) record->value[i * record->rows + record->at] = row[i];
+    for (int i = 0; i < RECORD_COLUMNS; i++)
+        record->value[i * record->rows + record->at] = row[i];
     record->at++;
 }
 
-static void work_step(const struct noise *noise, struct ranks *ranks, double work, struct record *record)
-{
+static void work_step(const struct noise *noise, struct ranks *ranks, double work, struct record *record) {
 #ifdef _OPENMP
 #pragma omp parallel for if (ranks->n >= MANY_RANKS && !record)
 #endif
@@ -158,9 +159,8 @@ static void work_step(const struct noise *noise, struct ranks *ranks, double wor
     }
 }
 
-static void pattern_step(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern, const struct machine *machine,
-                         double bytes, struct record *record)
-{
+static void pattern_step(const struct noise *noise, struct ranks *ranks, const struct pattern *pattern,
+                         const struct machine *machine, double bytes, struct record *record) {
     double transfer = machine->latency + (pattern->bytes(ranks->n, bytes) - 1) * machine->per_byte;
     int64_t rounds = pattern->rounds(ranks->n);
     for (int64_t round = 0; round < rounds; round++) {
@@ -172,7 +172,8 @@ static void pattern_step(const struct noise *noise, struct ranks *ranks, const s
             ranks->sent[rank] = ranks->time[rank];
             if (to < 0) continue;
             ranks->sent[rank] = worked(noise, ranks, rank, ranks->time[rank], machine->overhead);
-            note(record, rank, DID_SEND, to, round, ranks->sent[rank] - ranks->time[rank] - machine->overhead);
+            note(record, rank, DID_SEND, to, round,
+                 ranks->sent[rank] - ranks->time[rank] - machine->overhead);
         }
 #ifdef _OPENMP
 #pragma omp parallel for if (ranks->n >= MANY_RANKS && !record)
@@ -190,13 +191,13 @@ static void pattern_step(const struct noise *noise, struct ranks *ranks, const s
     }
 }
 
-/* Recursive doubling over a power of two: as many rounds as fit are walked within a block that stays in the cache, over `lanes` neighbours
- * at once, and then as many between blocks. */
+/* Recursive doubling over a power of two: as many rounds as fit are walked within a block that stays in the
+ * cache, over `lanes` neighbours at once, and then as many between blocks. */
 enum { BLOCK = 4096, LANES = 8 };
 
-static void doubling_block(const struct noise *noise, struct ranks *ranks, const struct machine *machine, double transfer, int64_t first,
-                           int64_t stride, int64_t n, int64_t lanes, double *time, double *next)
-{
+static void doubling_block(const struct noise *noise, struct ranks *ranks, const struct machine *machine,
+                           double transfer, int64_t first, int64_t stride, int64_t n, int64_t lanes,
+                           double *time, double *next) {
     double o = machine->overhead;
     for (int64_t i = 0; i < n; i++)
         for (int64_t lane = 0; lane < lanes; lane++) {
@@ -205,7 +206,8 @@ static void doubling_block(const struct noise *noise, struct ranks *ranks, const
         }
     for (int64_t far = 1; far < n; far *= 2)
         for (int64_t base = 0; base < n; base += 2 * far) {
-            double *a = time + base * lanes, *b = a + far * lanes, *a_next = next + base * lanes, *b_next = a_next + far * lanes;
+            double *a = time + base * lanes, *b = a + far * lanes, *a_next = next + base * lanes,
+                   *b_next = a_next + far * lanes;
             int64_t width = far * lanes;
             for (int64_t at = 0; at < width; at += LANES) {
                 int64_t some = width - at < LANES ? width - at : LANES;
@@ -221,15 +223,17 @@ static void doubling_block(const struct noise *noise, struct ranks *ranks, const
                     y[k] = (v > from_u ? v : from_u) + o;
                     hit |= (x[k] > a_next[at + k]) | (y[k] > b_next[at + k]);
                 }
-                if (hit) for (int64_t k = 0; k < some; k++) {
-                    int64_t i = base + (at + k) / lanes, lane = (at + k) % lanes;
-                    int64_t here = first + i * stride + lane, there = here + far * stride;
-                    double u = worked(noise, ranks, here, a[at + k], o), v = worked(noise, ranks, there, b[at + k], o);
-                    x[k] = worked(noise, ranks, here, u > v + transfer ? u : v + transfer, o);
-                    y[k] = worked(noise, ranks, there, v > u + transfer ? v : u + transfer, o);
-                    a_next[at + k] = ranks->next[here];
-                    b_next[at + k] = ranks->next[there];
-                }
+                if (hit)
+                    for (int64_t k = 0; k < some; k++) {
+                        int64_t i = base + (at + k) / lanes, lane = (at + k) % lanes;
+                        int64_t here = first + i * stride + lane, there = here + far * stride;
+                        double u = worked(noise, ranks, here, a[at + k], o),
+                               v = worked(noise, ranks, there, b[at + k], o);
+                        x[k] = worked(noise, ranks, here, u > v + transfer ? u : v + transfer, o);
+                        y[k] = worked(noise, ranks, there, v > u + transfer ? v : u + transfer, o);
+                        a_next[at + k] = ranks->next[here];
+                        b_next[at + k] = ranks->next[there];
+                    }
                 for (int64_t k = 0; k < some; k++) {
                     a[at + k] = x[k];
                     b[at + k] = y[k];
@@ -237,16 +241,18 @@ static void doubling_block(const struct noise *noise, struct ranks *ranks, const
             }
         }
     for (int64_t i = 0; i < n; i++)
-        for (int64_t lane = 0; lane < lanes; lane++) ranks->time[first + i * stride + lane] = time[i * lanes + lane];
+        for (int64_t lane = 0; lane < lanes; lane++)
+            ranks->time[first + i * stride + lane] = time[i * lanes + lane];
 }
 
-static void doubling_step(const struct noise *noise, struct ranks *ranks, const struct machine *machine, double bytes)
-{
+static void doubling_step(const struct noise *noise, struct ranks *ranks, const struct machine *machine,
+                          double bytes) {
     double transfer = machine->latency + (bytes - 1) * machine->per_byte;
     for (int64_t stride = 1, n; stride < ranks->n; stride *= n) {
         n = stride == 1 ? BLOCK : BLOCK / LANES;
         if (n > ranks->n / stride) n = ranks->n / stride;
-        int64_t lanes = stride < LANES ? stride : LANES, per_row = stride / lanes, columns = ranks->n / n / lanes;
+        int64_t lanes = stride < LANES ? stride : LANES, per_row = stride / lanes,
+                columns = ranks->n / n / lanes;
 #ifdef _OPENMP
 #pragma omp parallel for if (ranks->n >= MANY_RANKS)
 #endif
@@ -258,9 +264,9 @@ static void doubling_step(const struct noise *noise, struct ranks *ranks, const 
     }
 }
 
-/* Of a list as R has it (first, length_s, share, start_s, cost_s); NULL where it is none. `room` is filled in. */
-static const struct recorded *recorded_of(SEXP train, struct recorded *room)
-{
+/* Of a list as R has it (first, length_s, share, start_s, cost_s); NULL where it is none. `room` is filled
+ * in. */
+static const struct recorded *recorded_of(SEXP train, struct recorded *room) {
     if (isNull(train)) return NULL;
     *room = (struct recorded){.first = INTEGER(VECTOR_ELT(train, 0)),
                               .length = REAL(VECTOR_ELT(train, 1)),
@@ -271,16 +277,14 @@ static const struct recorded *recorded_of(SEXP train, struct recorded *room)
     return room;
 }
 
-static double latest(const struct ranks *ranks)
-{
+static double latest(const struct ranks *ranks) {
     double most = ranks->time[0];
     for (int64_t i = 1; i < ranks->n; i++)
         if (ranks->time[i] > most) most = ranks->time[i];
     return most;
 }
 
-static void begin_ranks(const struct noise *noise, struct ranks *ranks)
-{
+static void begin_ranks(const struct noise *noise, struct ranks *ranks) {
     for (int64_t rank = 0; rank < ranks->n; rank++) {
         ranks->time[rank] = noise->period > 0 ? noise->period : 0;
         ranks->burst[rank] = 0;
@@ -295,8 +299,7 @@ struct sequence {
     const double *bytes, *work; /* of a message or operation; s */
 };
 
-static struct sequence sequence_of(SEXP names, SEXP bytes, SEXP work_s)
-{
+static struct sequence sequence_of(SEXP names, SEXP bytes, SEXP work_s) {
     struct sequence sequence = {(int)XLENGTH(names), NULL, REAL(bytes), REAL(work_s)};
     if (sequence.n < 1 || XLENGTH(bytes) != XLENGTH(names) || XLENGTH(work_s) != XLENGTH(names))
         error("a sequence has as many names as sizes and works");
@@ -309,9 +312,8 @@ static struct sequence sequence_of(SEXP names, SEXP bytes, SEXP work_s)
 }
 
 /* Ends of the steps asked for, s: when the last rank is done. `ends`: their numbers, ascending. */
-static void simulate_draw(const struct noise *noise, struct ranks *ranks, const struct sequence *sequence, const struct machine *machine,
-                          const int *ends, int n_ends, double *result)
-{
+static void simulate_draw(const struct noise *noise, struct ranks *ranks, const struct sequence *sequence,
+                          const struct machine *machine, const int *ends, int n_ends, double *result) {
     begin_ranks(noise, ranks);
     int power = (ranks->n & (ranks->n - 1)) == 0;
     double begin = ranks->time[0];
@@ -319,21 +321,23 @@ static void simulate_draw(const struct noise *noise, struct ranks *ranks, const 
         int i = (step - 1) % sequence->n;
         const struct pattern *pattern = sequence->pattern[i];
         if (sequence->work[i] > 0) work_step(noise, ranks, sequence->work[i], NULL);
-        if (pattern->doubles && power) doubling_step(noise, ranks, machine, sequence->bytes[i]);
-        else pattern_step(noise, ranks, pattern, machine, sequence->bytes[i], NULL);
+        if (pattern->doubles && power)
+            doubling_step(noise, ranks, machine, sequence->bytes[i]);
+        else
+            pattern_step(noise, ranks, pattern, machine, sequence->bytes[i], NULL);
         if (step == ends[at]) result[at++] = latest(ranks) - begin;
     }
 }
 
-/* A matrix: the ends of some steps, for each draw. pattern_names, bytes, work_s: of the steps, in turn; machine_s: L, o, G; noise_s: period
- * (0: none), range of phases, rate per s (0: quiet); draws: number of the first, from 0, and how many;
- * train: recorded bursts, NULL: none. */
-SEXP maxplus(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP ends,
-             SEXP draws, SEXP seed, SEXP train)
-{
+/* A matrix: the ends of some steps, for each draw. pattern_names, bytes, work_s: of the steps, in turn;
+ * machine_s: L, o, G; noise_s: period (0: none), range of phases, rate per s (0: quiet); draws: number of the
+ * first, from 0, and how many; train: recorded bursts, NULL: none. */
+SEXP maxplus(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s,
+             SEXP ends, SEXP draws, SEXP seed, SEXP train) {
     struct sequence sequence = sequence_of(pattern_names, bytes, work_s);
     struct machine machine = {REAL(machine_s)[0], REAL(machine_s)[1], REAL(machine_s)[2]};
-    int first = INTEGER(draws)[0], count = INTEGER(draws)[1], n_ends = (int)XLENGTH(ends), failed = 0, n_cost = (int)XLENGTH(costs_s);
+    int first = INTEGER(draws)[0], count = INTEGER(draws)[1], n_ends = (int)XLENGTH(ends), failed = 0,
+        n_cost = (int)XLENGTH(costs_s);
     int64_t ranks_n = (int64_t)asReal(n);
     const double *form = REAL(noise_s), *cost = REAL(costs_s);
     const int *end = INTEGER(ends);
@@ -348,12 +352,17 @@ SEXP maxplus(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_
     for (int i = 0; i < count; i++) {
         struct noise noise = {form[0], form[1], form[2], cost, n_cost, key, (uint64_t)(first + i), recorded};
         size_t room = (size_t)ranks_n;
-        struct ranks ranks = {.n = ranks_n, .time = malloc(room * sizeof(double)), .sent = malloc(room * sizeof(double)),
-                              .next = malloc(room * sizeof(double)), .arrival = malloc(room * sizeof(double)),
+        struct ranks ranks = {.n = ranks_n,
+                              .time = malloc(room * sizeof(double)),
+                              .sent = malloc(room * sizeof(double)),
+                              .next = malloc(room * sizeof(double)),
+                              .arrival = malloc(room * sizeof(double)),
                               .burst = malloc(room * sizeof(uint32_t))};
         if (ranks.time && ranks.sent && ranks.next && ranks.arrival && ranks.burst) {
-            simulate_draw(&noise, &ranks, &sequence, &machine, end, n_ends, value + (size_t)i * (size_t)n_ends);
-        } else failed = 1;
+            simulate_draw(&noise, &ranks, &sequence, &machine, end, n_ends,
+                          value + (size_t)i * (size_t)n_ends);
+        } else
+            failed = 1;
         free(ranks.time);
         free(ranks.sent);
         free(ranks.next);
@@ -365,25 +374,35 @@ SEXP maxplus(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_
     return result;
 }
 
-/* What each rank does in the first draw, up to the end of step `steps`: a matrix, a row for each work and message, in the order of each
- * rank; rank -1: none. Arguments as for maxplus(). */
-SEXP deeds(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s, SEXP steps, SEXP seed,
-           SEXP train)
-{
+/* What each rank does in the first draw, up to the end of step `steps`: a matrix, a row for each work and
+ * message, in the order of each rank; rank -1: none. Arguments as for maxplus(). */
+SEXP deeds(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s, SEXP costs_s, SEXP work_s,
+           SEXP steps, SEXP seed, SEXP train) {
     struct sequence sequence = sequence_of(pattern_names, bytes, work_s);
     struct machine machine = {REAL(machine_s)[0], REAL(machine_s)[1], REAL(machine_s)[2]};
     const double *form = REAL(noise_s);
     struct recorded room;
-    struct noise noise = {form[0], form[1], form[2], REAL(costs_s), (int)XLENGTH(costs_s), (uint64_t)asReal(seed), 0,
+    struct noise noise = {form[0],
+                          form[1],
+                          form[2],
+                          REAL(costs_s),
+                          (int)XLENGTH(costs_s),
+                          (uint64_t)asReal(seed),
+                          0,
                           recorded_of(train, &room)};
     int64_t p = (int64_t)asReal(n), count = asInteger(steps);
     struct record record = {NULL, 0, 0};
-    for (int64_t step = 0; step < count; step++) record.rows += p * (1 + 2 * sequence.pattern[step % sequence.n]->rounds(p));
+    for (int64_t step = 0; step < count; step++)
+        record.rows += p * (1 + 2 * sequence.pattern[step % sequence.n]->rounds(p));
     SEXP result = PROTECT(allocMatrix(REALSXP, (int)record.rows, RECORD_COLUMNS));
     record.value = REAL(result);
-    for (int64_t i = 0; i < record.rows; i++) record.value[i] = -1;
-    struct ranks ranks = {p, (double *)R_alloc((size_t)p, sizeof(double)), (double *)R_alloc((size_t)p, sizeof(double)),
-                          (double *)R_alloc((size_t)p, sizeof(double)), (double *)R_alloc((size_t)p, sizeof(double)),
+    for (int64_t i = 0; i < record.rows; i++)
+        record.value[i] = -1;
+    struct ranks ranks = {p,
+                          (double *)R_alloc((size_t)p, sizeof(double)),
+                          (double *)R_alloc((size_t)p, sizeof(double)),
+                          (double *)R_alloc((size_t)p, sizeof(double)),
+                          (double *)R_alloc((size_t)p, sizeof(double)),
                           (uint32_t *)R_alloc((size_t)p, sizeof(uint32_t))};
     begin_ranks(&noise, &ranks);
     for (int64_t step = 0; step < count; step++) {
@@ -395,17 +414,25 @@ SEXP deeds(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s,
     return result;
 }
 
-/* The bursts of the first draw as a matrix: rank (from 0), start and cost, s, of those that begin less than `span_s` after the first step;
- * noise_s and costs_s as above. */
-SEXP bursts(SEXP n, SEXP noise_s, SEXP costs_s, SEXP span_s, SEXP seed, SEXP train)
-{
+/* The bursts of the first draw as a matrix: rank (from 0), start and cost, s, of those that begin less than
+ * `span_s` after the first step; noise_s and costs_s as above. */
+SEXP bursts(SEXP n, SEXP noise_s, SEXP costs_s, SEXP span_s, SEXP seed, SEXP train) {
     const double *form = REAL(noise_s);
     struct recorded room;
-    struct noise noise = {form[0], form[1], form[2], REAL(costs_s), (int)XLENGTH(costs_s), (uint64_t)asReal(seed), 0,
+    struct noise noise = {form[0],
+                          form[1],
+                          form[2],
+                          REAL(costs_s),
+                          (int)XLENGTH(costs_s),
+                          (uint64_t)asReal(seed),
+                          0,
                           recorded_of(train, &room)};
     double begin = noise.period, end = begin + asReal(span_s);
     int64_t ranks_n = (int64_t)asReal(n);
-    struct ranks ranks = {ranks_n, NULL, NULL, (double *)R_alloc((size_t)ranks_n, sizeof(double)),
+    struct ranks ranks = {ranks_n,
+                          NULL,
+                          NULL,
+                          (double *)R_alloc((size_t)ranks_n, sizeof(double)),
                           (double *)R_alloc((size_t)ranks_n, sizeof(double)),
                           (uint32_t *)R_alloc((size_t)ranks_n, sizeof(uint32_t))};
     SEXP result = R_NilValue;

@@ -1,5 +1,6 @@
-/* Steps of equal work, each closed by an ideal barrier, over nodes that walk trains of bursts: recorded ones at random
- * offsets, or bursts that come at any time. Event by event: a node that no burst meets in a step costs nothing. */
+/* Steps of equal work, each closed by an ideal barrier, over nodes that walk trains of bursts: recorded ones
+ * at random offsets, or bursts that come at any time. Event by event: a node that no burst meets in a step
+ * costs nothing. */
 #include "counter.h"
 #include "project.h"
 
@@ -10,17 +11,18 @@
 
 enum { FOR_RECORD, FOR_OFFSET, FOR_JITTER, FOR_COSTS, FOR_GAP, FOR_COST, USES };
 
-/* What is recorded: records of nodes, one after the other, each with its bursts in the order of their starts. */
+/* What is recorded: records of nodes, one after the other, each with its bursts in the order of their starts.
+ */
 struct train {
-    const int *first;           /* of each record its first burst, and behind the last one */
-    const double *length;       /* of each record, s */
-    const double *share;        /* with which a node walks it or one before it */
+    const int *first;     /* of each record its first burst, and behind the last one */
+    const double *length; /* of each record, s */
+    const double *share;  /* with which a node walks it or one before it */
     int records;
     const double *start, *cost; /* s from the record's begin; s on the CPU */
     const int *cpu;             /* from 0 up to cpus - 1 */
     int cpus;
-    /* where nothing but lengths is known, records is 0: bursts at any time, `rate` per s and node; `cost`, ascending, up to which the share
-     * `share` of them lie, `costs` in all */
+    /* where nothing but lengths is known, records is 0: bursts at any time, `rate` per s and node; `cost`,
+     * ascending, up to which the share `share` of them lie, `costs` in all */
     double rate;
     int costs;
 };
@@ -30,12 +32,14 @@ struct job {
     double work, range; /* s; range of the starts of nodes that are hit together, below 0: each on its own */
     int own_costs;      /* nodes that are hit together have costs of their own */
     double warm, steps; /* steps before the measured ones, and in each of their two halves */
-    double span;        /* above 0: s of a half, in place of steps: what a step has beyond its end belongs to the next one */
-    double most;        /* events of a draw */
+    double span; /* above 0: s of a half, in place of steps: what a step has beyond its end belongs to the
+                    next one */
+    double most; /* events of a draw */
     uint64_t seed;
 };
 
-/* A burst that comes next. Recorded: number `at` of the record that began at `base`; else it arrives at `base`. */
+/* A burst that comes next. Recorded: number `at` of the record that began at `base`; else it arrives at
+ * `base`. */
 struct node {
     double base, start, end;
     uint32_t at, record, shift;
@@ -60,36 +64,33 @@ struct walker {
     double stop, over; /* where the half ended by time, and what is left of the step across it */
 };
 
-static double uniform(const struct walker *w, uint64_t what, uint64_t a, uint64_t b)
-{
+static double uniform(const struct walker *w, uint64_t what, uint64_t a, uint64_t b) {
     return counter_uniform(w->job->seed, w->draw * USES + what, a, b);
 }
 
 /* The first of n ascending values that is not below x. */
-static int lower(const double *value, int n, double x)
-{
+static int lower(const double *value, int n, double x) {
     int low = 0;
     while (n > 0) {
         int half = n / 2;
         if (value[low + half] < x) {
             low += half + 1;
             n -= half + 1;
-        } else n = half;
+        } else
+            n = half;
     }
     return low;
 }
 
 /* Start and end of the recorded burst that `node` is at. */
-static void place(const struct walker *w, struct node *node)
-{
+static void place(const struct walker *w, struct node *node) {
     const struct train *train = w->train;
     int first = train->first[node->record], n = train->first[node->record + 1] - first;
     node->start = node->base + train->start[first + (int)node->at];
     node->end = node->start + train->cost[first + (int)((node->at + node->shift) % (uint32_t)n)];
 }
 
-static void next_burst(const struct walker *w, struct node *node, uint64_t number)
-{
+static void next_burst(const struct walker *w, struct node *node, uint64_t number) {
     const struct train *train = w->train;
     if (train->records == 0) {
         node->base -= log(uniform(w, FOR_GAP, number, node->at)) / train->rate;
@@ -107,8 +108,7 @@ static void next_burst(const struct walker *w, struct node *node, uint64_t numbe
     place(w, node);
 }
 
-static void begin_node(const struct walker *w, struct node *node, uint64_t number)
-{
+static void begin_node(const struct walker *w, struct node *node, uint64_t number) {
     const struct train *train = w->train;
     memset(node, 0, sizeof *node);
     if (train->records == 0) {
@@ -138,8 +138,7 @@ static void begin_node(const struct walker *w, struct node *node, uint64_t numbe
     place(w, node);
 }
 
-static void sift_down(struct event *heap, int64_t n, int64_t at)
-{
+static void sift_down(struct event *heap, int64_t n, int64_t at) {
     struct event moved = heap[at];
     for (int64_t child; (child = 2 * at + 1) < n; at = child) {
         if (child + 1 < n && heap[child + 1].start < heap[child].start) child++;
@@ -149,15 +148,14 @@ static void sift_down(struct event *heap, int64_t n, int64_t at)
     heap[at] = moved;
 }
 
-static int cpu_of(const struct train *train, const struct node *node)
-{
-    return train->records == 0 || train->cpus == 1 ? 0 : train->cpu[train->first[node->record] + (int)node->at];
+static int cpu_of(const struct train *train, const struct node *node) {
+    return train->records == 0 || train->cpus == 1 ? 0
+                                                   : train->cpu[train->first[node->record] + (int)node->at];
 }
 
-/* When the node is done that begins its work at t: when the last of its CPUs is. Those that are done let bursts pass. `node` is at the
- * first burst that is not over then. */
-static double work_of_node(struct walker *w, struct node *node, uint64_t number, double t)
-{
+/* When the node is done that begins its work at t: when the last of its CPUs is. Those that are done let
+ * bursts pass. `node` is at the first burst that is not over then. */
+static double work_of_node(struct walker *w, struct node *node, uint64_t number, double t) {
     double least = t + w->job->work, last = least;
     w->turn++;
     struct node ahead = *node, stop = *node;
@@ -184,8 +182,7 @@ static double work_of_node(struct walker *w, struct node *node, uint64_t number,
 }
 
 /* When the step ends that begins at t, for the last node. */
-static double step_from(struct walker *w, double t)
-{
+static double step_from(struct walker *w, double t) {
     struct event *heap = w->heap;
     double undisturbed = t + w->job->work, end = undisturbed;
     while (heap[0].start < undisturbed && w->events <= w->job->most) {
@@ -203,8 +200,7 @@ static double step_from(struct walker *w, double t)
 }
 
 /* Slowdown in two halves of the walk, a share; NAN: too many events. */
-static void walk_draw(struct walker *w, double *halves)
-{
+static void walk_draw(struct walker *w, double *halves) {
     const struct job *job = w->job;
     struct event *heap = w->heap;
     int64_t n = job->nodes;
@@ -212,13 +208,15 @@ static void walk_draw(struct walker *w, double *halves)
         begin_node(w, &w->node[i], (uint64_t)i);
         heap[i] = (struct event){w->node[i].start, (uint32_t)i};
     }
-    for (int64_t i = n / 2; i-- > 0;) sift_down(heap, n, i);
+    for (int64_t i = n / 2; i-- > 0;)
+        sift_down(heap, n, i);
     double t = 0;
     w->events = 0;
     for (int part = -1; part < 2; part++) {
         int by_time = part >= 0 && job->span > 0;
         double from = t, steps = 0;
-        double left = part < 0 ? job->warm : job->steps, stop = by_time ? (part == 0 ? t : w->stop) + job->span : INFINITY;
+        double left = part < 0 ? job->warm : job->steps,
+               stop = by_time ? (part == 0 ? t : w->stop) + job->span : INFINITY;
         if (by_time) steps = part == 0 ? 0 : w->over;
         while (by_time ? t < stop : left > 0) {
             double begin = t, many = 1;
@@ -228,14 +226,16 @@ static void walk_draw(struct walker *w, double *halves)
                 if (many > most) many = most;
                 if (many < 1) many = 1;
                 t += many * job->work;
-            } else t = step_from(w, t);
+            } else
+                t = step_from(w, t);
             left -= many;
             steps += many;
             if (by_time && t > stop) { /* of the last of these steps only a part lies within */
                 double last = many > 1 ? t - job->work : begin, within = (stop - last) / (t - last);
                 steps -= 1 - within;
                 w->over = 1 - within;
-            } else w->over = 0;
+            } else
+                w->over = 0;
             if (w->events > job->most) {
                 halves[0] = halves[1] = NAN;
                 return;
@@ -246,12 +246,12 @@ static void walk_draw(struct walker *w, double *halves)
     }
 }
 
-/* A matrix: slowdowns, a share, in both halves of a walk, a column for each draw. first, length_s, share, start_s, cost_s,
- * cpu: as in struct train; rate_hz: 0 where there are records; job: nodes, work and range in s, own costs, steps to warm up,
- * steps of a half, most events of a draw, s of a half (0: by steps); draws: the number of the first, from 0, and how many. */
-SEXP walk(SEXP first, SEXP length_s, SEXP share, SEXP start_s, SEXP cost_s, SEXP cpu, SEXP rate_hz, SEXP job_form, SEXP draws,
-          SEXP seed)
-{
+/* A matrix: slowdowns, a share, in both halves of a walk, a column for each draw. first, length_s, share,
+ * start_s, cost_s, cpu: as in struct train; rate_hz: 0 where there are records; job: nodes, work and range in
+ * s, own costs, steps to warm up, steps of a half, most events of a draw, s of a half (0: by steps); draws:
+ * the number of the first, from 0, and how many. */
+SEXP walk(SEXP first, SEXP length_s, SEXP share, SEXP start_s, SEXP cost_s, SEXP cpu, SEXP rate_hz,
+          SEXP job_form, SEXP draws, SEXP seed) {
     const double *form = REAL(job_form);
     double rate = asReal(rate_hz);
     struct train train = {.first = INTEGER(first),
@@ -290,8 +290,10 @@ SEXP walk(SEXP first, SEXP length_s, SEXP share, SEXP start_s, SEXP cost_s, SEXP
                                 .heap = malloc(nodes * sizeof(struct event)),
                                 .done = malloc(cpus * sizeof(double)),
                                 .marked = calloc(cpus, sizeof(uint64_t))};
-        if (walker.node && walker.heap && walker.done && walker.marked) walk_draw(&walker, value + 2 * (size_t)i);
-        else failed = 1;
+        if (walker.node && walker.heap && walker.done && walker.marked)
+            walk_draw(&walker, value + 2 * (size_t)i);
+        else
+            failed = 1;
         free(walker.node);
         free(walker.heap);
         free(walker.done);

@@ -14,7 +14,8 @@ void nl_clocksource(char *buf, size_t size) {
 }
 
 int nl_clocksource_is_counter(const char *source) {
-    static const char *const names[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
+    static const char *const names[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page",
+                                        "arch_sys_counter"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(source, names[i]) == 0) return 1;
     return 0;
@@ -40,7 +41,8 @@ int nl_counter_check(char *reason, size_t reason_size) {
     if (refusal) return nl_say(reason, reason_size, "%s", refusal);
     nl_clocksource(source, sizeof source);
     if (nl_clocksource_is_counter(source)) return 0;
-    return nl_say(reason, reason_size, "the kernel's clock source is %s, so it does not trust the counter itself", source);
+    return nl_say(reason, reason_size,
+                  "the kernel's clock source is %s, so it does not trust the counter itself", source);
 }
 
 struct nl_counter_pair nl_counter_pair(clockid_t clock) {
@@ -49,7 +51,8 @@ struct nl_counter_pair nl_counter_pair(clockid_t clock) {
         uint64_t before = nl_counter_read();
         int64_t now = nl_now_ns(clock);
         uint64_t after = nl_counter_read();
-        if (after - before < best.width) best = (struct nl_counter_pair){before + (after - before) / 2, now, after - before};
+        if (after - before < best.width)
+            best = (struct nl_counter_pair){before + (after - before) / 2, now, after - before};
     }
     return best;
 }
@@ -57,19 +60,24 @@ struct nl_counter_pair nl_counter_pair(clockid_t clock) {
 static double measure_rate(int64_t span_ns) {
     struct nl_counter_pair first = nl_counter_pair(CLOCK_MONOTONIC);
     /* a clock that stands still must not hold us */
-    for (int i = 0; i < 1 << 22 && nl_mono_ns() - first.ns < span_ns; i++) continue;
+    for (int i = 0; i < 1 << 22 && nl_mono_ns() - first.ns < span_ns; i++)
+        continue;
     struct nl_counter_pair last = nl_counter_pair(CLOCK_MONOTONIC);
-    return last.counter > first.counter ? (double)(last.ns - first.ns) / (double)(last.counter - first.counter) : 0;
+    return last.counter > first.counter
+               ? (double)(last.ns - first.ns) / (double)(last.counter - first.counter)
+               : 0;
 }
 
-/* Cost and steps, from one step to another and over several of them: of a clock of 10 ms neither is seen in less. */
+/* Cost and steps, from one step to another and over several of them: of a clock of 10 ms neither is seen in
+ * less. */
 static void measure_steps(struct nl_ticks *t) {
     enum { READS = 20000, MOST_READS = 1 << 23, STEPS = 4 };
     uint64_t start = 0, last = nl_ticks_now(t), smallest = UINT64_MAX;
     int64_t n_start = 0, n = 0;
     t->read_ns = 0;
     t->resolution_ns = INFINITY;
-    while (++n < MOST_READS && (n - n_start < READS || smallest == UINT64_MAX || last - start < STEPS * smallest)) {
+    while (++n < MOST_READS &&
+           (n - n_start < READS || smallest == UINT64_MAX || last - start < STEPS * smallest)) {
         uint64_t now = nl_ticks_now(t);
         if (now == last) continue;
         if (start == 0) n_start = n;

@@ -8,11 +8,15 @@ int64_t nl_hist_lo(int index) {
 
 int64_t nl_hist_hi(int index) { return index + 1 < NL_HIST_BINS ? nl_hist_lo(index + 1) : INT64_MAX; }
 
-void nl_hist_join(struct nl_hist *to, const struct nl_hist *from) { for (int i = 0; i < NL_HIST_BINS; i++) to->bins[i] += from->bins[i]; }
+void nl_hist_join(struct nl_hist *to, const struct nl_hist *from) {
+    for (int i = 0; i < NL_HIST_BINS; i++)
+        to->bins[i] += from->bins[i];
+}
 
 uint64_t nl_hist_total(const struct nl_hist *h) {
     uint64_t total = 0;
-    for (int i = 0; i < NL_HIST_BINS; i++) total += h->bins[i];
+    for (int i = 0; i < NL_HIST_BINS; i++)
+        total += h->bins[i];
     return total;
 }
 

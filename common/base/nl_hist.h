@@ -1,15 +1,18 @@
-/* Latency histogram in the log-linear layout of HdrHistogram (Tene): exact below 128, then 128 bins for every power of two, so a bin is at
- * most 1/128 = 0.78 % of its lower bound wide. The whole range of int64 is covered: no overflow bin hides the tail. */
+/* Latency histogram in the log-linear layout of HdrHistogram (Tene): exact below 128, then 128 bins for every
+ * power of two, so a bin is at most 1/128 = 0.78 % of its lower bound wide. The whole range of int64 is
+ * covered: no overflow bin hides the tail. */
 #pragma once
 
 #include "common/base/nl_usual.h"
 
 #define NL_HIST_SUB_BITS 7
-#define NL_HIST_SUB (1 << NL_HIST_SUB_BITS)
+#define NL_HIST_SUB      (1 << NL_HIST_SUB_BITS)
 /* Values 0..127 take the first 128 bins, each of the 56 powers of two 2^7..2^62 another 128. */
 #define NL_HIST_BINS ((63 - NL_HIST_SUB_BITS + 1) * NL_HIST_SUB)
 
-struct nl_hist { uint64_t bins[NL_HIST_BINS]; };
+struct nl_hist {
+    uint64_t bins[NL_HIST_BINS];
+};
 
 /* Bin of a value in ns; negative values count as 0. */
 static inline int nl_hist_index(int64_t value_ns) {

@@ -11,8 +11,9 @@ struct nl_hostlist {
     int n;
 };
 
-/* Reads a list of at most `max` names, each once: any number of brackets in each, in them numbers, ranges (as wide as their first
- * number) and brackets. 0, -1 with a line in `reason`; after 0 `list` is the caller's to free, after -1 it is empty. */
+/* Reads a list of at most `max` names, each once: any number of brackets in each, in them numbers, ranges (as
+ * wide as their first number) and brackets. 0, -1 with a line in `reason`; after 0 `list` is the caller's to
+ * free, after -1 it is empty. */
 int nl_hostlist_read(const char *text, int max, struct nl_hostlist *list, char *reason, size_t reason_size);
 
 void nl_hostlist_free(struct nl_hostlist *list);

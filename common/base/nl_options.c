@@ -13,7 +13,8 @@ int nl_tables_asked(int argc, char **argv) { return argc == 2 && strcmp(argv[1],
 
 void nl_tables_row(const char *type, const char *name, const char *value, const char *help) {
     printf("%s\t%s\t%s\t", type, name, value ? value : "-");
-    for (const char *p = help ? help : ""; *p; p++) putchar(*p == '\t' || *p == '\n' ? ' ' : *p);
+    for (const char *p = help ? help : ""; *p; p++)
+        putchar(*p == '\t' || *p == '\n' ? ' ' : *p);
     putchar('\n');
 }
 
@@ -32,7 +33,7 @@ const char *nl_options_keep(const char *text, size_t length) {
     static struct kept {
         struct kept *before;
         char text[];
-    } *last; /* all of them can be found from here: none is lost */
+    } * last; /* all of them can be found from here: none is lost */
     struct kept *kept = malloc(sizeof *kept + length + 1);
     if (!kept) return NULL;
     kept->before = last;
@@ -52,7 +53,8 @@ static const char *join(const char *const *words, int is_phrase, char *out, size
     return out;
 }
 
-static const char *set_word(struct nl_command_line *line, const struct nl_option *row, const char *text, int *out) {
+static const char *set_word(struct nl_command_line *line, const struct nl_option *row, const char *text,
+                            int *out) {
     const char *const *words = row->table;
     struct nl_nearest n;
     nl_nearest_begin(&n, text);
@@ -66,7 +68,8 @@ static const char *set_word(struct nl_command_line *line, const struct nl_option
     return row->wanted ? row->wanted : join(words, 1, line->wanted, sizeof line->wanted);
 }
 
-static const char *set_row(struct nl_command_line *line, const struct nl_option *row, const char *text, char *at) {
+static const char *set_row(struct nl_command_line *line, const struct nl_option *row, const char *text,
+                           char *at) {
     const void *one = nl_find_near(row->table, text, line->meant, sizeof line->meant);
     if (one) memcpy(at, &one, sizeof one);
     return one ? NULL : row->wanted;
@@ -79,9 +82,12 @@ static const char *want_range(struct nl_command_line *line, const struct nl_opti
     return line->wanted;
 }
 
-static int is_within(const struct nl_option *row, double value) { return row->most == 0 || (value >= row->least && value <= row->most); }
+static int is_within(const struct nl_option *row, double value) {
+    return row->most == 0 || (value >= row->least && value <= row->most);
+}
 
-static const char *set_number(struct nl_command_line *line, const struct nl_option *row, const char *text, double *out) {
+static const char *set_number(struct nl_command_line *line, const struct nl_option *row, const char *text,
+                              double *out) {
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end || !is_within(row, value)) return want_range(line, row, "a number");
@@ -89,7 +95,8 @@ static const char *set_number(struct nl_command_line *line, const struct nl_opti
     return NULL;
 }
 
-static const char *set_percent(struct nl_command_line *line, const struct nl_option *row, const char *text, double *out) {
+static const char *set_percent(struct nl_command_line *line, const struct nl_option *row, const char *text,
+                               double *out) {
     double percent;
     if (nl_parse_percent(text, &percent) || !is_within(row, percent))
         return row->most == 0 ? NL_PERCENT_HELP : want_range(line, row, "a percentage");
@@ -97,11 +104,15 @@ static const char *set_percent(struct nl_command_line *line, const struct nl_opt
     return NULL;
 }
 
-static const char *set_whole(struct nl_command_line *line, const struct nl_option *row, const char *text, char *at) {
+static const char *set_whole(struct nl_command_line *line, const struct nl_option *row, const char *text,
+                             char *at) {
     int64_t value;
-    if (nl_parse_int(text, (int64_t)row->least, (int64_t)row->most, &value)) return want_range(line, row, "a whole number");
-    if (row->type == NL_INT) *(int *)(void *)at = (int)value;
-    else *(int64_t *)(void *)at = value;
+    if (nl_parse_int(text, (int64_t)row->least, (int64_t)row->most, &value))
+        return want_range(line, row, "a whole number");
+    if (row->type == NL_INT)
+        *(int *)(void *)at = (int)value;
+    else
+        *(int64_t *)(void *)at = value;
     return NULL;
 }
 
@@ -119,10 +130,13 @@ const char *nl_options_set(struct nl_command_line *line, int i, const char *text
     switch (row->type) {
     case NL_SET: return row->set(line, text);
     case NL_FLAG: *(int *)at = 1; return NULL;
-    case NL_TEXT: *(const char **)at = text; return taken(row, !*text || (row->most > 0 && (double)strlen(text) > row->most), "a text");
+    case NL_TEXT:
+        *(const char **)at = text;
+        return taken(row, !*text || (row->most > 0 && (double)strlen(text) > row->most), "a text");
     case NL_NAME:
         *(const char **)at = text;
-        return taken(row, !nl_is_plain_name(text, (size_t)row->most), "a plain name (letters, digits, . _ -; not starting with a dot)");
+        return taken(row, !nl_is_plain_name(text, (size_t)row->most),
+                     "a plain name (letters, digits, . _ -; not starting with a dot)");
     case NL_WORD: return set_word(line, row, text, at);
     case NL_ROW: return set_row(line, row, text, place);
     case NL_INT:
@@ -133,9 +147,12 @@ const char *nl_options_set(struct nl_command_line *line, int i, const char *text
     case NL_DURATION:
         if (nl_parse_duration(text, at)) return NL_DURATION_HELP;
         return taken(row, !is_within(row, (double)*(int64_t *)at), "in the range of it");
-    case NL_DURATION_OR_ZERO: return taken(row, nl_parse_duration_or_zero(text, at), "a duration with its unit (try 500ms, 10s, 0s)");
+    case NL_DURATION_OR_ZERO:
+        return taken(row, nl_parse_duration_or_zero(text, at),
+                     "a duration with its unit (try 500ms, 10s, 0s)");
     case NL_SECONDS: return taken(row, nl_parse_seconds(text, at), NL_SECONDS_HELP);
-    case NL_SIZE: return taken(row, nl_parse_size(text, at) || !is_within(row, (double)*(int64_t *)at), NL_SIZE_HELP);
+    case NL_SIZE:
+        return taken(row, nl_parse_size(text, at) || !is_within(row, (double)*(int64_t *)at), NL_SIZE_HELP);
     case NL_RATE: return taken(row, nl_parse_rate(text, at), NL_RATE_HELP);
     case NL_SEED: return taken(row, nl_parse_seed(text, at), "a whole number of up to 64 bits (try 1, 0x2a)");
     case NL_HELP:
@@ -150,16 +167,21 @@ const char *nl_options_set(struct nl_command_line *line, int i, const char *text
 static int find_key(const struct nl_command_line *line, const struct nl_option *option, const char *name) {
     for (int i = 0; i < line->n_rows && option->name; i++) {
         const struct nl_option *row = &line->rows[i];
-        if (row->of && strcmp(row->of, option->name) == 0 && (!name || strcmp(row->name, name) == 0)) return i;
+        if (row->of && strcmp(row->of, option->name) == 0 && (!name || strcmp(row->name, name) == 0))
+            return i;
     }
     return -1;
 }
 
-static int has_keys(const struct nl_command_line *line, const struct nl_option *o) { return !o->of && find_key(line, o, NULL) >= 0; }
+static int has_keys(const struct nl_command_line *line, const struct nl_option *o) {
+    return !o->of && find_key(line, o, NULL) >= 0;
+}
 
 static int refuse(struct nl_command_line *line, int i, const char *text, const char *wanted) {
     char name[96];
-    if (*wanted) nl_error("%s: '%s' is not %s%s", nl_option_name(&line->rows[i], name, sizeof name), text ? text : "", wanted, line->meant);
+    if (*wanted)
+        nl_error("%s: '%s' is not %s%s", nl_option_name(&line->rows[i], name, sizeof name), text ? text : "",
+                 wanted, line->meant);
     return -1;
 }
 
@@ -171,9 +193,11 @@ static int refuse_key(const struct nl_command_line *line, const struct nl_option
         const struct nl_option *row = &line->rows[i];
         if (!row->of || strcmp(row->of, option->name) != 0) continue;
         nl_nearest_offer(&n, row->name);
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] ? ", " : "", row->name);
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] ? ", " : "",
+                 row->name);
     }
-    return nl_error("--%s: '%s' is not a key of it (%s)%s", option->name, name, names, nl_nearest_tell(&n, meant, sizeof meant));
+    return nl_error("--%s: '%s' is not a key of it (%s)%s", option->name, name, names,
+                    nl_nearest_tell(&n, meant, sizeof meant));
 }
 
 /* One NAME=VALUE. */
@@ -193,7 +217,8 @@ static int set_key(struct nl_command_line *line, const struct nl_option *option,
 static int set_keys(struct nl_command_line *line, const struct nl_option *option, char *text) {
     do {
         char *end = text + strcspn(text, ",");
-        while (*end && strcspn(end + 1, "=") >= strcspn(end + 1, ",")) end += 1 + strcspn(end + 1, ",");
+        while (*end && strcspn(end + 1, "=") >= strcspn(end + 1, ","))
+            end += 1 + strcspn(end + 1, ",");
         char *next = *end ? end + 1 : NULL;
         *end = '\0';
         if (set_key(line, option, text)) return -1;
@@ -211,7 +236,8 @@ static int set_option(struct nl_command_line *line, int i, const char *text) {
         const char *wanted = nl_options_set(line, i, text);
         return wanted ? refuse(line, i, text, wanted) : 0;
     }
-    if (snprintf(keys, sizeof keys, "%s", colon + 1) >= (int)sizeof keys) return refuse(line, i, text, "short enough");
+    if (snprintf(keys, sizeof keys, "%s", colon + 1) >= (int)sizeof keys)
+        return refuse(line, i, text, "short enough");
     const char *value = nl_options_keep(text, (size_t)(colon - text));
     const char *wanted = value ? nl_options_set(line, i, value) : "taken: no memory is left";
     line->texts[i] = text;
@@ -220,25 +246,36 @@ static int set_option(struct nl_command_line *line, int i, const char *text) {
 
 /* ---- what is shown of rows ---- */
 
-struct shown { char name[96], value[300]; };
+struct shown {
+    char name[96], value[300];
+};
 
 static int takes_value(const struct nl_option *row) { return row->value || row->type == NL_WORD; }
 
-/* How --help and the tables call a row and its argument; ""s of a heading, and no value of a flag and a key. */
+/* How --help and the tables call a row and its argument; ""s of a heading, and no value of a flag and a key.
+ */
 static struct shown show(const struct nl_command_line *line, const struct nl_option *row) {
     struct shown s = {"", ""};
     char words[256] = "";
-    const char *value = row->value ? row->value : row->type == NL_WORD ? join(row->table, 0, words, sizeof words) : "";
-    if (row->of) snprintf(s.name, sizeof s.name, "%s:%s=%s", row->of, row->name, value);
-    else if (row->name) snprintf(s.name, sizeof s.name, "--%s", row->name);
-    if (!row->of) snprintf(s.value, sizeof s.value, "%s%s", value, has_keys(line, row) ? "[:NAME=VALUE,...]" : "");
+    const char *value = row->value             ? row->value
+                        : row->type == NL_WORD ? join(row->table, 0, words, sizeof words)
+                                               : "";
+    if (row->of)
+        snprintf(s.name, sizeof s.name, "%s:%s=%s", row->of, row->name, value);
+    else if (row->name)
+        snprintf(s.name, sizeof s.name, "--%s", row->name);
+    if (!row->of)
+        snprintf(s.value, sizeof s.value, "%s%s", value, has_keys(line, row) ? "[:NAME=VALUE,...]" : "");
     return s;
 }
 
 static void print_tables(const struct nl_command_line *line) {
     for (const struct nl_option *row = line->rows; row < line->rows + line->n_rows; row++) {
         struct shown s = show(line, row);
-        nl_tables_row(!row->name ? "group" : row->of ? "key" : "option", row->name ? s.name : "-", s.value[0] ? s.value : NULL, row->help);
+        nl_tables_row(!row->name ? "group"
+                      : row->of  ? "key"
+                                 : "option",
+                      row->name ? s.name : "-", s.value[0] ? s.value : NULL, row->help);
     }
 }
 
@@ -269,7 +306,10 @@ static void print_text(const char *text) {
         int indent = (int)strspn(text, " ");
         const char *gap = strstr(text + indent, "  ");
         end = text + strcspn(text, "\n");
-        wrap(text, 0, indent == 0 ? 0 : gap && gap < end ? (int)(gap - text) + (int)strspn(gap, " ") : indent + 2);
+        wrap(text, 0,
+             indent == 0        ? 0
+             : gap && gap < end ? (int)(gap - text) + (int)strspn(gap, " ")
+                                : indent + 2);
     }
 }
 
@@ -292,8 +332,10 @@ static void print_help(const struct nl_command_line *line) {
             if (row->group != group) continue;
             if (group != last) putchar('\n');
             last = group;
-            if (row->name) print_option(line, row);
-            else printf(" %s\n", row->help);
+            if (row->name)
+                print_option(line, row);
+            else
+                printf(" %s\n", row->help);
         }
     putchar('\n');
     FILE *f = open_memstream(&below, &size);
@@ -307,7 +349,8 @@ static void print_help(const struct nl_command_line *line) {
 
 /* ---- argv ---- */
 
-/* Names what was meant: another option's key as it is given now, or the nearest option, by its dashes or without them. */
+/* Names what was meant: another option's key as it is given now, or the nearest option, by its dashes or
+ * without them. */
 static int say_unknown(const struct nl_command_line *line, const char *word, int length) {
     char typed[64] = "", name[72] = "";
     struct nl_nearest n;
@@ -315,7 +358,8 @@ static int say_unknown(const struct nl_command_line *line, const char *word, int
     nl_nearest_begin(&n, typed + strspn(typed, "-"));
     for (const struct nl_option *row = line->rows; row < line->rows + line->n_rows; row++) {
         if (row->of && strncmp(typed, "--", 2) == 0 && strcmp(row->name, typed + 2) == 0)
-            return nl_error("'%s': no option by itself; use --%s ...:%s=%s", word, row->of, row->name, row->value ? row->value : "WORD");
+            return nl_error("'%s': no option by itself; use --%s ...:%s=%s", word, row->of, row->name,
+                            row->value ? row->value : "WORD");
         if (row->name && !row->of) nl_nearest_offer(&n, row->name);
     }
     if (n.best) snprintf(name, sizeof name, ": did you mean --%s?", n.best);
@@ -328,7 +372,9 @@ static int find_option(const struct nl_command_line *line, const char *word) {
     int n_matches = 0, match = -1;
     for (int i = 0; i < line->n_rows && length > 2; i++) {
         const struct nl_option *row = &line->rows[i];
-        if (!row->name || row->of || strncmp(word, "--", 2) != 0 || strncmp(row->name, word + 2, length - 2) != 0) continue;
+        if (!row->name || row->of || strncmp(word, "--", 2) != 0 ||
+            strncmp(row->name, word + 2, length - 2) != 0)
+            continue;
         if (row->name[length - 2] == '\0') return i;
         match = i;
         n_matches++;
@@ -340,7 +386,8 @@ static int find_option(const struct nl_command_line *line, const char *word) {
 static void print_what_is_asked(struct nl_command_line *line, enum nl_type type) {
     if (type == NL_HELP && !line->is_silent && !line->is_done) print_help(line);
     if (type == NL_VERSION && !line->is_silent && !line->is_done)
-        printf("%s %s (%s)%s\n", line->program, NOISELAB_VERSION, nl_git, line->version_note ? line->version_note : "");
+        printf("%s %s (%s)%s\n", line->program, NOISELAB_VERSION, nl_git,
+               line->version_note ? line->version_note : "");
     line->is_done |= type == NL_HELP || type == NL_VERSION;
 }
 
@@ -367,7 +414,8 @@ int nl_options_parse(struct nl_command_line *line, int argc, char **argv, int *f
         if (set_option(line, i, text)) return -1;
     }
     if (first_word) *first_word = at;
-    if (at < argc && !line->args) return nl_error("'%s': unexpected argument: all settings are options (see --help)", argv[at]);
+    if (at < argc && !line->args)
+        return nl_error("'%s': unexpected argument: all settings are options (see --help)", argv[at]);
     return 0;
 }
 
@@ -391,6 +439,7 @@ const struct nl_option *nl_options_tagged(const struct nl_command_line *line, un
 }
 
 const char *nl_option_name(const struct nl_option *row, char *buf, size_t size) {
-    snprintf(buf, size, "--%s%s%s", row->of ? row->of : row->name, row->of ? ": " : "", row->of ? row->name : "");
+    snprintf(buf, size, "--%s%s%s", row->of ? row->of : row->name, row->of ? ": " : "",
+             row->of ? row->name : "");
     return buf;
 }

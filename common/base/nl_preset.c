@@ -9,14 +9,16 @@ const char *nl_preset_folder(char *buf) {
         return buf;
     }
     char self[PATH_MAX];
-    if (snprintf(buf, PATH_MAX, "%s/../share/noiselab/presets", nl_own_folder(self)) >= PATH_MAX) buf[0] = '\0';
+    if (snprintf(buf, PATH_MAX, "%s/../share/noiselab/presets", nl_own_folder(self)) >= PATH_MAX)
+        buf[0] = '\0';
     return buf;
 }
 
 static char *trim(char *text) {
     text += strspn(text, " \t\r\n");
     size_t n = strlen(text);
-    while (n > 0 && strchr(" \t\r\n", text[n - 1])) text[--n] = '\0';
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
+        text[--n] = '\0';
     return text;
 }
 
@@ -30,12 +32,14 @@ static FILE *open_preset(const char *name, char *path, size_t size, char *reason
     FILE *f = snprintf(path, size, "%s/%s.preset", folder, name) < (int)size ? fopen(path, "r") : NULL;
     if (!f && (errno == ENOENT || errno == ENOTDIR))
         snprintf(reason, reason_size, "there is no preset '%s' in '%s' (see --list presets)", name, folder);
-    else if (!f) snprintf(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
+    else if (!f)
+        snprintf(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
     return f;
 }
 
 /* One line that is neither empty nor a comment. */
-static int take_line(char *line, const char *where, int (*take)(void *, const char *, const char *, const char *), void *context,
+static int take_line(char *line, const char *where,
+                     int (*take)(void *, const char *, const char *, const char *), void *context,
                      char *reason, size_t reason_size) {
     char *equals = strchr(line, '=');
     if (!equals) return nl_say(reason, reason_size, "%s: not of the form 'option = value'", where);
@@ -50,8 +54,8 @@ static int take_line(char *line, const char *where, int (*take)(void *, const ch
     return take(context, option, value, where);
 }
 
-int nl_preset_read(const char *name, int (*take)(void *, const char *, const char *, const char *), void *context, char *reason,
-                   size_t reason_size) {
+int nl_preset_read(const char *name, int (*take)(void *, const char *, const char *, const char *),
+                   void *context, char *reason, size_t reason_size) {
     char path[PATH_MAX + 16], line[LINE_BYTES], where[PATH_MAX + 64];
     int rc = 0;
     reason[0] = '\0';
@@ -61,8 +65,10 @@ int nl_preset_read(const char *name, int (*take)(void *, const char *, const cha
         int is_cut = !strchr(line, '\n') && !feof(f);
         char *text = trim(line);
         snprintf(where, sizeof where, "%s:%d", path, number);
-        if (is_cut) rc = nl_say(reason, reason_size, "%s: longer than %d characters", where, LINE_BYTES - 2);
-        else if (*text && *text != '#') rc = take_line(text, where, take, context, reason, reason_size);
+        if (is_cut)
+            rc = nl_say(reason, reason_size, "%s: longer than %d characters", where, LINE_BYTES - 2);
+        else if (*text && *text != '#')
+            rc = take_line(text, where, take, context, reason, reason_size);
     }
     if (rc == 0 && ferror(f)) rc = nl_say(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
     fclose(f);

@@ -4,7 +4,9 @@
 
 #include "common/base/nl_usual.h"
 
-struct nl_rng { uint64_t s[4]; };
+struct nl_rng {
+    uint64_t s[4];
+};
 
 static inline uint64_t nl_splitmix64(uint64_t *state) {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
@@ -17,7 +19,8 @@ static inline uint64_t nl_splitmix64(uint64_t *state) {
 static inline void nl_rng_init(struct nl_rng *rng, uint64_t seed, uint64_t stream) {
     uint64_t state = seed;
     state = nl_splitmix64(&state) ^ (stream * 0xd1342543de82ef95u);
-    for (int i = 0; i < 4; i++) rng->s[i] = nl_splitmix64(&state);
+    for (int i = 0; i < 4; i++)
+        rng->s[i] = nl_splitmix64(&state);
 }
 
 static inline uint64_t nl_rotl64(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
@@ -43,7 +46,8 @@ static inline double nl_rng_uniform(struct nl_rng *rng) { return (double)(nl_rng
 static inline uint64_t nl_rng_below(struct nl_rng *rng, uint64_t n) {
     uint64_t limit = UINT64_MAX - UINT64_MAX % n;
     uint64_t x;
-    do x = nl_rng_next(rng);
+    do
+        x = nl_rng_next(rng);
     while (x >= limit);
     return x % n;
 }

@@ -1,23 +1,36 @@
 #include "common/base/nl_units.h"
 
-struct unit { const char *name; double factor; };
+struct unit {
+    const char *name;
+    double factor;
+};
 
 static const struct unit duration_units[] = {
-    {"ns", 1}, {"us", 1e3}, {"\302\265s", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0},
+    {"ns", 1},  {"us", 1e3},   {"\302\265s", 1e3}, {"ms", 1e6},
+    {"s", 1e9}, {"min", 60e9}, {"h", 3600e9},      {NULL, 0},
 };
 static const struct unit bare_seconds[] = {{"", 1e9}, {NULL, 0}};
 
 #define MOST_NS (10. * 366 * 86400 * 1e9)
 
 static const struct unit size_units[] = {
-    {"", 1},        {"B", 1},         {"kB", 1e3},       {"MB", 1e6},          {"GB", 1e9},
-    {"KiB", 1024.}, {"K", 1024.},     {"MiB", 1048576.}, {"M", 1048576.},      {"GiB", 1073741824.},
-    {"G", 1073741824.}, {NULL, 0},
+    {"", 1},
+    {"B", 1},
+    {"kB", 1e3},
+    {"MB", 1e6},
+    {"GB", 1e9},
+    {"KiB", 1024.},
+    {"K", 1024.},
+    {"MiB", 1048576.},
+    {"M", 1048576.},
+    {"GiB", 1073741824.},
+    {"G", 1073741824.},
+    {NULL, 0},
 };
 
 static const struct unit rate_units[] = {
-    {"", 1},        {"k", 1e3},       {"B", 1},             {"kB", 1e3},       {"MB", 1e6}, {"GB", 1e9},
-    {"KiB", 1024.}, {"MiB", 1048576.}, {"GiB", 1073741824.}, {NULL, 0},
+    {"", 1},     {"k", 1e3},     {"B", 1},          {"kB", 1e3},          {"MB", 1e6},
+    {"GB", 1e9}, {"KiB", 1024.}, {"MiB", 1048576.}, {"GiB", 1073741824.}, {NULL, 0},
 };
 
 /* strtod takes "inf", "nan", hexadecimal and leading space; people do not mean those. */
@@ -36,7 +49,8 @@ static int parse_with_units(const char *text, const struct unit *units, double m
     double value;
     const char *rest;
     if (parse_number(text, &value, &rest)) return -1;
-    while (*rest == ' ') rest++;
+    while (*rest == ' ')
+        rest++;
     for (const struct unit *u = units; u->name; u++) {
         if (strcmp(rest, u->name) != 0) continue;
         *out = value * u->factor;
@@ -54,7 +68,8 @@ int nl_parse_duration_or_zero(const char *text, int64_t *out_ns) {
 
 int nl_parse_seconds(const char *text, int64_t *out_ns) {
     double ns = 0;
-    if (parse_with_units(text, bare_seconds, MOST_NS, &ns) || llround(ns) < 1) return nl_parse_duration(text, out_ns);
+    if (parse_with_units(text, bare_seconds, MOST_NS, &ns) || llround(ns) < 1)
+        return nl_parse_duration(text, out_ns);
     *out_ns = (int64_t)llround(ns);
     return 0;
 }
@@ -116,7 +131,8 @@ int nl_parse_list(const char *text, int least, int most, int with_ranges, int *n
         long first = strtol(text, &end, 10), last = first;
         if (with_ranges && *end == '-' && isdigit((unsigned char)end[1])) last = strtol(end + 1, &end, 10);
         if (first < least || last < first || last > most || last - first >= max - n) return -1;
-        while (first <= last) numbers[n++] = (int)first++;
+        while (first <= last)
+            numbers[n++] = (int)first++;
         if (!*end) return n;
         if (*end != ',') return -1;
         text = end;
@@ -138,7 +154,8 @@ int nl_split(char *text, const char **parts, int max) {
 const char *nl_format_duration(int64_t ns, char *buf, size_t size) {
     static const struct unit shown[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
     const struct unit *u = shown;
-    while (u->factor > 1 && (double)ns < u->factor) u++;
+    while (u->factor > 1 && (double)ns < u->factor)
+        u++;
     snprintf(buf, size, "%.4g %s", (double)ns / u->factor, u->name);
     return buf;
 }

@@ -1,16 +1,18 @@
-/* A command as people type it, split into words without a shell: nothing is expanded. Blanks (spaces, tabs, ends of lines) divide words;
- * '...' takes everything as it stands; within "..." a backslash takes the next " or \ as it stands and is itself otherwise; elsewhere it
- * takes the next character as it stands. */
+/* A command as people type it, split into words without a shell: nothing is expanded. Blanks (spaces, tabs,
+ * ends of lines) divide words;
+ * '...' takes everything as it stands; within "..." a backslash takes the next " or \ as it stands and is
+ * itself otherwise; elsewhere it takes the next character as it stands. */
 #pragma once
 
 #include "common/base/nl_usual.h"
 
-/* Splits into an array that ends with NULL, to be freed as one. The number of words, at least 1; -1 with a phrase in `reason`
+/* Splits into an array that ends with NULL, to be freed as one. The number of words, at least 1; -1 with a
+ * phrase in `reason`
  * ("it has an open quote"), and words is NULL. */
 int nl_words_split(const char *text, char ***words, char *reason, size_t reason_size);
 
-/* The first of | < > ; (and & where it is doubled, or ends a word) outside of quotes, '\0' where there is none: what a shell would not
- * take as part of a word. */
+/* The first of | < > ; (and & where it is doubled, or ends a word) outside of quotes, '\0' where there is
+ * none: what a shell would not take as part of a word. */
 char nl_words_shell_sign(const char *text);
 
 /* Slips: which of the words that there are was meant by one that is not there. */
@@ -22,14 +24,15 @@ struct nl_nearest {
     int distance;     /* of the best */
 };
 
-/* Edits between two words: letters put in, left out, exchanged, or two neighbours swapped (the restricted distance of Damerau 1964). Case
- * does not count, nor do - and _ differ, nor an MPI_ before either word. Words of more than 63 letters are infinitely far. */
+/* Edits between two words: letters put in, left out, exchanged, or two neighbours swapped (the restricted
+ * distance of Damerau 1964). Case does not count, nor do - and _ differ, nor an MPI_ before either word.
+ * Words of more than 63 letters are infinitely far. */
 int nl_edit_distance(const char *a, const char *b);
 
 void nl_nearest_begin(struct nl_nearest *n, const char *word);
 
-/* Offers one word that there is; kept, not copied. Near enough is a third of the letters, at least one; and a word that begins like
- * this. */
+/* Offers one word that there is; kept, not copied. Near enough is a third of the letters, at least one; and a
+ * word that begins like this. */
 void nl_nearest_offer(struct nl_nearest *n, const char *name);
 
 /* nl_find with all this: the row of that name, or NULL and what nl_nearest_tell says of the others. */

@@ -1,7 +1,9 @@
 #include "common/page/nl_agent.h"
 #include "common/sys/nl_futex.h"
 
-#define YIELD_NS INT64_C(200000) /* most switches are answered within it, and a sleep would cost the owner its CPU's warmth */
+#define YIELD_NS                                                                                             \
+    INT64_C(200000) /* most switches are answered within it, and a sleep would cost the owner its CPU's      \
+                       warmth */
 
 struct nl_agent *nl_agent_create(int *fd) {
     struct nl_agent *a = nl_page_create("noiselab-agent", NL_AGENT_MAGIC, sizeof *a, fd);
@@ -16,7 +18,9 @@ void nl_agent_send(struct nl_agent *a, enum nl_agent_command command) {
     nl_futex_wake(&a->command_number);
 }
 
-static int is_answered(const struct nl_agent *a, uint32_t wanted) { return (atomic_load(&a->answered_number) | 1) == (wanted | 1); }
+static int is_answered(const struct nl_agent *a, uint32_t wanted) {
+    return (atomic_load(&a->answered_number) | 1) == (wanted | 1);
+}
 
 int nl_agent_await(struct nl_agent *a, int64_t timeout_ns) {
     uint32_t wanted = atomic_load(&a->command_number);
@@ -25,13 +29,16 @@ int nl_agent_await(struct nl_agent *a, int64_t timeout_ns) {
         uint32_t seen = atomic_load(&a->answered_number);
         now_ns = nl_mono_ns();
         if (now_ns > deadline_ns) return NL_AGENT_UNANSWERED;
-        if (now_ns < yield_ns) sched_yield();
-        else if (!is_answered(a, wanted)) nl_futex_wait(&a->answered_number, seen, deadline_ns);
+        if (now_ns < yield_ns)
+            sched_yield();
+        else if (!is_answered(a, wanted))
+            nl_futex_wait(&a->answered_number, seen, deadline_ns);
     }
     return atomic_load(&a->answer_status);
 }
 
-/* The lowest bit of the command number is the close: it wakes the companion without touching a command on its way. */
+/* The lowest bit of the command number is the close: it wakes the companion without touching a command on its
+ * way. */
 void nl_agent_close(struct nl_agent *a) {
     atomic_store(&a->is_closed, 1);
     atomic_fetch_or(&a->command_number, 1);

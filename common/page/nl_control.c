@@ -9,7 +9,9 @@ struct nl_control *nl_control_create(int *fd) {
     return c;
 }
 
-struct nl_control *nl_control_attach(int fd) { return nl_page_attach(fd, NL_CONTROL_MAGIC, sizeof(struct nl_control)); }
+struct nl_control *nl_control_attach(int fd) {
+    return nl_page_attach(fd, NL_CONTROL_MAGIC, sizeof(struct nl_control));
+}
 
 static void raise_command(struct nl_control *c) {
     atomic_fetch_add(&c->command_number, 1);
@@ -24,7 +26,8 @@ void nl_control_send(struct nl_control *c, enum nl_command command) {
 
 void nl_control_close(struct nl_control *c) {
     atomic_store(&c->is_closed, 1);
-    /* the command field stays: a QUIT on its way must not turn into something else, and a RUN starts nothing any more */
+    /* the command field stays: a QUIT on its way must not turn into something else, and a RUN starts nothing
+     * any more */
     raise_command(c);
 }
 
@@ -48,16 +51,18 @@ int nl_control_await(struct nl_control *c, int64_t timeout_ns) {
 
 int nl_control_n_due(const struct nl_control *c) {
     int n = 0;
-    for (int i = 0; i < atomic_load(&c->n_workers); i++) n += atomic_load(&c->workers[i].is_burst_due);
+    for (int i = 0; i < atomic_load(&c->n_workers); i++)
+        n += atomic_load(&c->workers[i].is_burst_due);
     return n;
 }
 
 /* The sum over the workers there are. */
-#define SUM_OF(field)                                                                                                                      \
-    int64_t nl_control_##field(const struct nl_control *c) {                                                                               \
-        int64_t sum = 0;                                                                                                                   \
-        for (int i = 0; i < atomic_load(&c->n_workers); i++) sum += atomic_load(&c->workers[i].field);                                     \
-        return sum;                                                                                                                        \
+#define SUM_OF(field)                                                                                        \
+    int64_t nl_control_##field(const struct nl_control *c) {                                                 \
+        int64_t sum = 0;                                                                                     \
+        for (int i = 0; i < atomic_load(&c->n_workers); i++)                                                 \
+            sum += atomic_load(&c->workers[i].field);                                                        \
+        return sum;                                                                                          \
     }
 SUM_OF(requested_ns)
 SUM_OF(owed_ns)
@@ -67,7 +72,9 @@ int nl_control_wait(struct nl_control *c, uint32_t seen, int64_t deadline_ns) {
     return nl_futex_wait(&c->command_number, seen, deadline_ns);
 }
 
-void nl_control_answer(struct nl_control *c, int worker, uint32_t number) { atomic_store(&c->workers[worker].answered_number, number); }
+void nl_control_answer(struct nl_control *c, int worker, uint32_t number) {
+    atomic_store(&c->workers[worker].answered_number, number);
+}
 
 void nl_control_refuse(struct nl_control *c, const char *reason) {
     int32_t none = 0;

@@ -30,4 +30,6 @@ void *nl_page_attach(int fd, uint32_t magic, size_t size) {
     return page;
 }
 
-void nl_page_unmap(void *page) { if (page) munmap(page, ((struct nl_page *)page)->size_bytes); }
+void nl_page_unmap(void *page) {
+    if (page) munmap(page, ((struct nl_page *)page)->size_bytes);
+}

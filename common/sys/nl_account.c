@@ -3,24 +3,39 @@
 #include "common/sys/nl_stat.h"
 #include "common/sys/nl_whole.h"
 
-enum { LINE_BYTES = 256 /* of a CPU in /proc/stat, more than any is */, MOST_ANCESTORS = 64, LOOKED_TICKS = 4, ENDED_TICKS = 2 };
+enum {
+    LINE_BYTES = 256 /* of a CPU in /proc/stat, more than any is */,
+    MOST_ANCESTORS = 64,
+    LOOKED_TICKS = 4,
+    ENDED_TICKS = 2
+};
 #define FIRST_PID_NAMESPACE 4026531836u /* inode of the machine's own one */
 
 /* What the kernel says of a CPU, in ticks since boot. */
-struct times { int64_t idle, interrupts, steal; int is_there; };
+struct times {
+    int64_t idle, interrupts, steal;
+    int is_there;
+};
 
 /* A thread at a look; of a process's first thread what the process as a whole says, too. */
 struct seen {
     pid_t pid, tid, ppid;
     uint64_t start_ticks;
-    int64_t run_ns;         /* on CPUs, ever */
-    int64_t process_ns;     /* of the process with threads that ended, in ticks; -1: not its first thread */
+    int64_t run_ns;     /* on CPUs, ever */
+    int64_t process_ns; /* of the process with threads that ended, in ticks; -1: not its first thread */
     int64_t dead_children_ns;
     int cpu;
-    int64_t ended_ns, grown_ns; /* used at the end: time before the first look of descendants that ended, and of its threads since */
+    int64_t ended_ns, grown_ns; /* used at the end: time before the first look of descendants that ended, and
+                                   of its threads since */
 };
 
-struct look { struct seen *all; int n, room; struct times *times; int64_t at_ns, took_ns; int has_times; };
+struct look {
+    struct seen *all;
+    int n, room;
+    struct times *times;
+    int64_t at_ns, took_ns;
+    int has_times;
+};
 
 struct nl_account {
     const char *proc;
@@ -36,13 +51,20 @@ struct nl_account {
     pid_t looked_at; /* the process whose threads are read */
 };
 
-struct nl_account *nl_account_open(const char *proc, const unsigned char *is_watched, int n_cpus, const pid_t *own, int n_own,
-                                   int64_t (*clock_ns)(void)) {
+struct nl_account *nl_account_open(const char *proc, const unsigned char *is_watched, int n_cpus,
+                                   const pid_t *own, int n_own, int64_t (*clock_ns)(void)) {
     struct nl_account *a = calloc(1, sizeof *a);
     if (!a) return NULL;
-    *a = (struct nl_account){.proc = proc, .is_watched = is_watched, .n_cpus = n_cpus, .own = own, .n_own = n_own, .clock_ns = clock_ns,
+    *a = (struct nl_account){.proc = proc,
+                             .is_watched = is_watched,
+                             .n_cpus = n_cpus,
+                             .own = own,
+                             .n_own = n_own,
+                             .clock_ns = clock_ns,
                              .tick_ns = 1000000000 / sysconf(_SC_CLK_TCK)};
-    if (NL_NEW(a->text, (n_cpus + 2) * LINE_BYTES) && NL_NEW(a->before.times, n_cpus) && NL_NEW(a->after.times, n_cpus)) return a;
+    if (NL_NEW(a->text, (n_cpus + 2) * LINE_BYTES) && NL_NEW(a->before.times, n_cpus) &&
+        NL_NEW(a->after.times, n_cpus))
+        return a;
     nl_account_close(a);
     return NULL;
 }
@@ -61,14 +83,18 @@ static void read_times(struct nl_account *a, struct look *look) {
     look->has_times = 0;
     look->at_ns = a->clock_ns();
     if (nl_read(path, a->text, (size_t)(a->n_cpus + 2) * LINE_BYTES) <= 0) return;
-    for (char *line = a->text; line && strncmp(line, "cpu", 3) == 0; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+    for (char *line = a->text; line && strncmp(line, "cpu", 3) == 0;
+         line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
         int64_t v[8] = {0}; /* user nice system idle iowait irq softirq steal */
         char *at, *end = line + strcspn(line, "\n");
-        if (!isdigit((unsigned char)line[3]) || !*end) continue; /* the sum over all CPUs; a line that was cut */
+        if (!isdigit((unsigned char)line[3]) || !*end)
+            continue; /* the sum over all CPUs; a line that was cut */
         long cpu = strtol(line + 3, &at, 10);
-        for (int i = 0; i < 8 && at < end; i++) v[i] = strtoll(at, &at, 10);
+        for (int i = 0; i < 8 && at < end; i++)
+            v[i] = strtoll(at, &at, 10);
         if (cpu < 0 || cpu >= a->n_cpus) continue;
-        look->times[cpu] = (struct times){.idle = v[3] + v[4], .interrupts = v[5] + v[6], .steal = v[7], .is_there = 1};
+        look->times[cpu] =
+            (struct times){.idle = v[3] + v[4], .interrupts = v[5] + v[6], .steal = v[7], .is_there = 1};
         look->has_times = 1;
     }
 }
@@ -82,8 +108,10 @@ static int64_t run_ns(const struct nl_account *a, pid_t pid, pid_t tid, const st
 
 static int read_stat(const struct nl_account *a, pid_t pid, pid_t tid, struct nl_stat *s) {
     char path[PATH_MAX], text[1024];
-    if (tid > 0) snprintf(path, sizeof path, "%s/%d/task/%d/stat", a->proc, (int)pid, (int)tid);
-    else snprintf(path, sizeof path, "%s/%d/stat", a->proc, (int)pid);
+    if (tid > 0)
+        snprintf(path, sizeof path, "%s/%d/task/%d/stat", a->proc, (int)pid, (int)tid);
+    else
+        snprintf(path, sizeof path, "%s/%d/stat", a->proc, (int)pid);
     return nl_read(path, text, sizeof text) > 0 ? nl_stat_parse(text, s) : -1;
 }
 
@@ -93,7 +121,12 @@ static int see_thread(void *context, pid_t tid) {
     struct nl_stat s, whole;
     if (read_stat(a, a->looked_at, tid, &s) || NL_GROW(look->all, look->n, look->room)) return 0;
     struct seen *seen = &look->all[look->n++];
-    *seen = (struct seen){.pid = a->looked_at, .tid = tid, .ppid = s.ppid, .start_ticks = s.start_ticks, .cpu = s.cpu, .process_ns = -1,
+    *seen = (struct seen){.pid = a->looked_at,
+                          .tid = tid,
+                          .ppid = s.ppid,
+                          .start_ticks = s.start_ticks,
+                          .cpu = s.cpu,
+                          .process_ns = -1,
                           .run_ns = run_ns(a, a->looked_at, tid, &s)};
     if (tid == a->looked_at && read_stat(a, tid, 0, &whole) == 0) {
         seen->process_ns = whole.ticks * a->tick_ns;
@@ -155,12 +188,18 @@ static int is_own(const struct nl_account *a, const struct seen *seen) {
     return 0;
 }
 
-static int is_watched(const struct nl_account *a, int cpu) { return cpu >= 0 && cpu < a->n_cpus && a->is_watched[cpu]; }
+static int is_watched(const struct nl_account *a, int cpu) {
+    return cpu >= 0 && cpu < a->n_cpus && a->is_watched[cpu];
+}
 
 /* What tasks had between the looks: by CPU, on watched ones at both looks, and on all CPUs. */
-struct had { struct nl_account_cpu *cpus; int64_t own_ns, tasks_ns, everywhere_ns; };
+struct had {
+    struct nl_account_cpu *cpus;
+    int64_t own_ns, tasks_ns, everywhere_ns;
+};
 
-static void take(const struct nl_account *a, struct had *had, const struct seen *seen, const struct seen *was, int64_t ns) {
+static void take(const struct nl_account *a, struct had *had, const struct seen *seen, const struct seen *was,
+                 int64_t ns) {
     int mine = is_own(a, seen), is_here = is_watched(a, seen->cpu);
     if (ns <= 0) return;
     had->everywhere_ns += ns;
@@ -168,7 +207,8 @@ static void take(const struct nl_account *a, struct had *had, const struct seen 
     if (is_here && (!was || is_watched(a, was->cpu))) *(mine ? &had->own_ns : &had->tasks_ns) += ns;
 }
 
-/* Who waited for a process that is gone, or for the one that did: the first ancestor that is still there. NULL: it is there itself. */
+/* Who waited for a process that is gone, or for the one that did: the first ancestor that is still there.
+ * NULL: it is there itself. */
 static struct seen *find_heir(const struct nl_account *a, const struct seen *gone) {
     const struct seen *at = gone;
     for (int n = 0; at && n < MOST_ANCESTORS; n++) {
@@ -179,7 +219,8 @@ static struct seen *find_heir(const struct nl_account *a, const struct seen *gon
     return NULL;
 }
 
-/* Threads, then what their processes say of threads and children that ended. Of the latter the process says the time of all their life. */
+/* Threads, then what their processes say of threads and children that ended. Of the latter the process says
+ * the time of all their life. */
 static void take_tasks(struct nl_account *a, struct had *had) {
     for (int i = 0; i < a->before.n; i++) {
         const struct seen *gone = &a->before.all[i];
@@ -196,7 +237,8 @@ static void take_tasks(struct nl_account *a, struct had *had) {
     for (int i = 0; i < a->after.n; i++) {
         const struct seen *now = &a->after.all[i], *was = same(&a->before, now);
         if (now->process_ns < 0) continue;
-        int64_t threads_ns = now->process_ns - (was && was->process_ns >= 0 ? was->process_ns : 0) - now->grown_ns;
+        int64_t threads_ns =
+            now->process_ns - (was && was->process_ns >= 0 ? was->process_ns : 0) - now->grown_ns;
         if (threads_ns > ENDED_TICKS * a->tick_ns) take(a, had, now, was, threads_ns);
         take(a, had, now, was, now->dead_children_ns - (was ? was->dead_children_ns : 0) - now->ended_ns);
     }
@@ -207,12 +249,16 @@ static int64_t at_least_0(int64_t ns) { return ns > 0 ? ns : 0; }
 /* What the kernel says of a CPU; busy without what tasks had. */
 static struct nl_account_cpu kernel_says(const struct nl_account *a, int cpu, int64_t span_ns) {
     const struct times *b = &a->before.times[cpu], *e = &a->after.times[cpu];
-    return (struct nl_account_cpu){.cpu = cpu, .is_there = 1, .busy_ns = at_least_0(span_ns - (e->idle - b->idle) * a->tick_ns),
+    return (struct nl_account_cpu){.cpu = cpu,
+                                   .is_there = 1,
+                                   .busy_ns = at_least_0(span_ns - (e->idle - b->idle) * a->tick_ns),
                                    .interrupts_ns = at_least_0(e->interrupts - b->interrupts) * a->tick_ns,
                                    .steal_ns = at_least_0(e->steal - b->steal) * a->tick_ns};
 }
 
-static int is_online(const struct nl_account *a, int cpu) { return a->before.times[cpu].is_there && a->after.times[cpu].is_there; }
+static int is_online(const struct nl_account *a, int cpu) {
+    return a->before.times[cpu].is_there && a->after.times[cpu].is_there;
+}
 
 static int64_t left_ns(const struct nl_account_cpu *c, int has_steal) {
     return c->busy_ns - c->own_ns - c->tasks_ns - c->interrupts_ns - (has_steal ? 0 : c->steal_ns);
@@ -225,7 +271,8 @@ static void add(struct nl_account_cpu *to, const struct nl_account_cpu *c) {
 }
 
 /* Each CPU's own rest, never more than that of all, and the worst of them. */
-static void settle(const struct nl_account *a, struct nl_account_sum *sum, struct nl_account_cpu *cpus, int has_steal) {
+static void settle(const struct nl_account *a, struct nl_account_sum *sum, struct nl_account_cpu *cpus,
+                   int has_steal) {
     sum->worst = (struct nl_account_cpu){.cpu = -1};
     for (int cpu = 0; cpu < a->n_cpus; cpu++) {
         struct nl_account_cpu *c = &cpus[cpu];
@@ -246,11 +293,13 @@ static void count_tasks(const struct nl_account *a, struct nl_account_sum *sum) 
     if (nl_account_blindness(a->proc, sum->blind, sizeof sum->blind)) return;
     /* some begin and end while they are read */
     if (is_known && there - a->after.n > 5 + there / 20)
-        snprintf(sum->blind, sizeof sum->blind, "%lld of %lld tasks of this machine cannot be seen", there - a->after.n, there);
+        snprintf(sum->blind, sizeof sum->blind, "%lld of %lld tasks of this machine cannot be seen",
+                 there - a->after.n, there);
 }
 
 void nl_account_end(struct nl_account *a, struct nl_account_sum *sum, struct nl_account_cpu *cpus) {
-    struct nl_account_cpu *own = cpus ? cpus : calloc((size_t)a->n_cpus, sizeof *own), everywhere = {.cpu = -1};
+    struct nl_account_cpu *own = cpus ? cpus : calloc((size_t)a->n_cpus, sizeof *own),
+                          everywhere = {.cpu = -1};
     *sum = (struct nl_account_sum){.all = {.cpu = -1}, .worst = {.cpu = -1}, .n_there = -1, .n_seen = -1};
     if (a->by_record) read_times(a, &a->after);
     see_tasks(a);
@@ -279,14 +328,16 @@ void nl_account_end(struct nl_account *a, struct nl_account_sum *sum, struct nl_
     sum->all.tasks_ns = had.tasks_ns;
     int64_t here = left_ns(&sum->all, 0), all = at_least_0(left_ns(&everywhere, 0));
     if (here > 0) sum->all.unaccounted_ns = here < all ? here : all;
-    sum->all.tasks_ns = at_least_0(sum->all.tasks_ns + here - sum->all.unaccounted_ns); /* those that moved here, or were elsewhere */
+    sum->all.tasks_ns = at_least_0(sum->all.tasks_ns + here -
+                                   sum->all.unaccounted_ns); /* those that moved here, or were elsewhere */
     int64_t took_ns = a->by_record ? 0 : a->before.took_ns + a->after.took_ns;
     sum->resolution_percent = 100 * (double)(LOOKED_TICKS * a->tick_ns + took_ns) / (double)span_ns;
     settle(a, sum, own, 0);
     if (!cpus) free(own);
 }
 
-void nl_account_by_record(struct nl_account *a, struct nl_account_sum *sum, struct nl_account_cpu *cpus, int has_steal) {
+void nl_account_by_record(struct nl_account *a, struct nl_account_sum *sum, struct nl_account_cpu *cpus,
+                          int has_steal) {
     if (sum->span_ns == 0) return;
     sum->all.own_ns = sum->all.tasks_ns = 0;
     for (int cpu = 0; cpu < a->n_cpus; cpu++) {
@@ -318,7 +369,9 @@ int nl_account_blindness(const char *proc, char *reason, size_t size) {
     reason[0] = '\0';
     snprintf(path, sizeof path, "%s/1/stat", proc);
     if (nl_read(path, text, sizeof text) <= 0 && (kill(1, 0) == 0 || errno == EPERM))
-        nl_say(reason, size, "/proc hides the tasks of other users here (hidepid); root sees them, and so does a group named by gid=");
+        nl_say(reason, size,
+               "/proc hides the tasks of other users here (hidepid); root sees them, and so does a group "
+               "named by gid=");
     else if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != FIRST_PID_NAMESPACE)
         snprintf(reason, size, "this is a PID namespace: tasks outside of it cannot be seen");
     return reason[0] != '\0';

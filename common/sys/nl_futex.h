@@ -1,4 +1,5 @@
-/* Sleeping on a word of memory: a sleep to an absolute time that another thread, process or signal handler can end. */
+/* Sleeping on a word of memory: a sleep to an absolute time that another thread, process or signal handler
+ * can end. */
 #pragma once
 
 #include "common/base/nl_usual.h"

@@ -64,7 +64,8 @@ struct nl_kernel *nl_kernel_open(const char *proc, const unsigned char *is_watch
         nl_kernel_close(k);
         return NULL;
     }
-    for (int i = 0; i < N_SOURCES; i++) open_source(&k->sources[i], proc, names[i]);
+    for (int i = 0; i < N_SOURCES; i++)
+        open_source(&k->sources[i], proc, names[i]);
     return k;
 }
 
@@ -100,7 +101,8 @@ static int64_t sum_row(const struct nl_kernel *k, const char *at, const char **r
         at += strspn(at, " \t");
         if (!isdigit((unsigned char)*at)) return -1;
         uint64_t value = 0;
-        for (; isdigit((unsigned char)*at); at++) value = 10 * value + (uint64_t)(*at - '0');
+        for (; isdigit((unsigned char)*at); at++)
+            value = 10 * value + (uint64_t)(*at - '0');
         if (is_watched(k, k->columns[i])) sum += (int64_t)value;
     }
     *rest = at + strspn(at, " \t");
@@ -147,7 +149,8 @@ static void add_table(struct nl_kernel *k, struct source *s, enum nl_kernel_coun
     if (read_all(s)) return;
     const char *line = read_columns(k, s->text), *end;
     if (k->n_columns == 0) return;
-    for (int i = (int)first; i < (int)end_of; i++) counts[i] = 0;
+    for (int i = (int)first; i < (int)end_of; i++)
+        counts[i] = 0;
     for (; *line; line = *end ? end + 1 : end) {
         const char *label = line + strspn(line, " "), *numbers = label + strcspn(label, ": \n"), *words;
         end = line + strcspn(line, "\n");
@@ -173,7 +176,8 @@ static void add_schedstat(struct nl_kernel *k, int64_t *counts) {
         int i = 0;
         if (strncmp(line, "cpu", 3) != 0 || !isdigit((unsigned char)line[3])) continue;
         if (!is_watched(k, strtol(line + 3, &at, 10))) continue;
-        for (; i <= RUNS && *at == ' '; i++) values[i] = strtoll(at, &at, 10);
+        for (; i <= RUNS && *at == ' '; i++)
+            values[i] = strtoll(at, &at, 10);
         if (i <= RUNS) return;
         waited_ns += values[WAITED];
         runs += values[RUNS];
@@ -185,7 +189,8 @@ static void add_schedstat(struct nl_kernel *k, int64_t *counts) {
 }
 
 void nl_kernel_read(struct nl_kernel *k, int64_t counts[NL_N_KERNEL]) {
-    for (int i = 0; i < NL_N_KERNEL; i++) counts[i] = -1;
+    for (int i = 0; i < NL_N_KERNEL; i++)
+        counts[i] = -1;
     add_table(k, &k->sources[INTERRUPTS], NL_IRQ_TIMER, NL_SOFTIRQ_TIMER, kind_of_interrupt, counts);
     add_table(k, &k->sources[SOFTIRQS], NL_SOFTIRQ_TIMER, NL_CPU_SWITCHES, kind_of_softirq, counts);
     add_schedstat(k, counts);
@@ -196,7 +201,8 @@ void nl_kernel_between(const int64_t before[NL_N_KERNEL], const int64_t after[NL
     for (int i = 0; i < NL_N_KERNEL; i++) {
         int64_t n = before[i] < 0 || after[i] < 0 ? -1 : after[i] - before[i];
         /* of one CPU at a time */
-        while (before[i] >= 0 && after[i] >= 0 && n < 0 && i < NL_CPU_SWITCHES) n += INT64_C(1) << 32;
+        while (before[i] >= 0 && after[i] >= 0 && n < 0 && i < NL_CPU_SWITCHES)
+            n += INT64_C(1) << 32;
         counts[i] = n < 0 ? -1 : n;
     }
 }

@@ -9,12 +9,13 @@
 /* Each with its name in files, in their order. Local timer, rescheduling, function call and TLB shootdown
  * interrupts are those of /proc/interrupts (on kernels from 4.9 on a shootdown is counted as a function call,
  * too), devices those that have a number there. */
-#define NL_KERNEL_TABLE(row)                                                                                \
-    row(NL_IRQ_TIMER, "irq_timer") row(NL_IRQ_RESCHEDULE, "irq_reschedule") row(NL_IRQ_CALL, "irq_call")    \
-    row(NL_IRQ_TLB, "irq_tlb") row(NL_IRQ_DEVICE, "irq_device") row(NL_IRQ_OTHER, "irq_other")              \
-    row(NL_SOFTIRQ_TIMER, "softirq_timer") row(NL_SOFTIRQ_NET, "softirq_net") row(NL_SOFTIRQ_BLOCK, "softirq_block")\
-    row(NL_SOFTIRQ_TASKLET, "softirq_tasklet") row(NL_SOFTIRQ_SCHED, "softirq_sched") row(NL_SOFTIRQ_RCU, "softirq_rcu")\
-    row(NL_CPU_SWITCHES, "cpu_switches") row(NL_CPU_WAITED, "cpu_waited_ns")
+#define NL_KERNEL_TABLE(row)                                                                                 \
+    row(NL_IRQ_TIMER, "irq_timer") row(NL_IRQ_RESCHEDULE, "irq_reschedule") row(NL_IRQ_CALL, "irq_call")     \
+        row(NL_IRQ_TLB, "irq_tlb") row(NL_IRQ_DEVICE, "irq_device") row(NL_IRQ_OTHER, "irq_other")           \
+            row(NL_SOFTIRQ_TIMER, "softirq_timer") row(NL_SOFTIRQ_NET, "softirq_net")                        \
+                row(NL_SOFTIRQ_BLOCK, "softirq_block") row(NL_SOFTIRQ_TASKLET, "softirq_tasklet")            \
+                    row(NL_SOFTIRQ_SCHED, "softirq_sched") row(NL_SOFTIRQ_RCU, "softirq_rcu")                \
+                        row(NL_CPU_SWITCHES, "cpu_switches") row(NL_CPU_WAITED, "cpu_waited_ns")
 
 #define NL_KERNEL_WORD(word, name) word,
 enum nl_kernel_count { NL_KERNEL_TABLE(NL_KERNEL_WORD) NL_N_KERNEL };

@@ -5,7 +5,8 @@
 
 #include "common/base/nl_usual.h"
 
-/* The name of a launch's folder: as asked; NULL: time, host and process number, so that names sort by time. */
+/* The name of a launch's folder: as asked; NULL: time, host and process number, so that names sort by time.
+ */
 void nl_launch_id(const char *asked, char *id, size_t size);
 
 /* Replaces a file by `json` (borrowed), without its secrets. 0, or -1 with errno: the old one stays. */

@@ -33,13 +33,15 @@ static const struct cgroup_version cgroup_versions[] = {
     {"memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file"},
 };
 
-/* What one cgroup leaves: its limit less what is used and is not file cache, which gives way. -1: no limit. */
+/* What one cgroup leaves: its limit less what is used and is not file cache, which gives way. -1: no limit.
+ */
 static int64_t left_in(const char *folder, const struct cgroup_version *version) {
     char path[PATH_MAX];
     int64_t limit = number_in(folder, version->limit), usage = number_in(folder, version->usage);
     if (limit < 0 || usage < 0) return -1;
     if ((size_t)snprintf(path, sizeof path, "%s/memory.stat", folder) >= sizeof path) return -1;
-    int64_t inactive = number_of(path, version->inactive_file), active = number_of(path, version->active_file);
+    int64_t inactive = number_of(path, version->inactive_file),
+            active = number_of(path, version->active_file);
     int64_t left = limit - usage + (inactive > 0 ? inactive : 0) + (active > 0 ? active : 0);
     return left > 0 ? left : 0;
 }

@@ -1,7 +1,9 @@
 #include "common/sys/nl_preempted.h"
 
-const char *const nl_preempted_names[] = {
-    [NL_PREEMPTED_AUTO] = "auto", [NL_PREEMPTED_SCHEDULER] = "scheduler", [NL_PREEMPTED_CLOCKS] = "clocks", NULL};
+const char *const nl_preempted_names[] = {[NL_PREEMPTED_AUTO] = "auto",
+                                          [NL_PREEMPTED_SCHEDULER] = "scheduler",
+                                          [NL_PREEMPTED_CLOCKS] = "clocks",
+                                          NULL};
 
 /* The account is "time on a CPU, time on run queues, how often it got a CPU"; 0 or -1. */
 static int read_account(int fd, int64_t *waited_ns, int64_t *n_runs) {
@@ -53,7 +55,8 @@ void nl_thread_times_read(const struct nl_preempted *s, struct nl_thread_times *
     } while (again_ns != t->waited_ns && ++n < MOST_TURNS);
 }
 
-int64_t nl_thread_times_preempted_ns(const struct nl_preempted *s, const struct nl_thread_times *from, const struct nl_thread_times *to) {
+int64_t nl_thread_times_preempted_ns(const struct nl_preempted *s, const struct nl_thread_times *from,
+                                     const struct nl_thread_times *to) {
     if (s->fd >= 0) return to->waited_ns - from->waited_ns;
     return to->wall_ns - from->wall_ns - (to->cpu_ns - from->cpu_ns);
 }

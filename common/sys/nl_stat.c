@@ -8,15 +8,18 @@ int nl_stat_parse(const char *text, struct nl_stat *s) {
     long long user, system, dead_user, dead_system, rss;
     unsigned flags;
     int ppid;
-    const char *open = strchr(text, '('), *close = strrchr(text, ')'); /* the name may hold anything, brackets too */
+    const char *open = strchr(text, '('),
+               *close = strrchr(text, ')'); /* the name may hold anything, brackets too */
     if (!open || !close || close < open) return -1;
     snprintf(s->name, sizeof s->name, "%.*s", (int)(close - open - 1), open + 1);
-    /* after the name: (3) state ppid ... (9) flags ... (14) utime stime ... (20) threads ... (22) start ... (39) CPU ... (41) policy */
+    /* after the name: (3) state ppid ... (9) flags ... (14) utime stime ... (20) threads ... (22) start ...
+     * (39) CPU ... (41) policy */
     if (sscanf(close + 1,
-               " %c %d %*d %*d %*d %*d %u %*u %llu %*u %*u %lld %lld %lld %lld %*d %*d %d %*d %llu %*u %lld %*u %*u %*u %*u %*u %*u %*u %*u"
+               " %c %d %*d %*d %*d %*d %u %*u %llu %*u %*u %lld %lld %lld %lld %*d %*d %d %*d %llu %*u %lld "
+               "%*u %*u %*u %*u %*u %*u %*u %*u"
                " %*u %*u %*u %*u %*u %*d %d %*u %u",
-               &s->state, &ppid, &flags, &dead_faults, &user, &system, &dead_user, &dead_system, &s->n_threads, &start, &rss, &s->cpu,
-               &s->policy) != 13)
+               &s->state, &ppid, &flags, &dead_faults, &user, &system, &dead_user, &dead_system,
+               &s->n_threads, &start, &rss, &s->cpu, &s->policy) != 13)
         return -1;
     s->ppid = ppid;
     s->is_kernel = (flags & PF_KTHREAD) != 0;
@@ -63,7 +66,8 @@ int nl_each_line(const char *file, int (*take)(void *, pid_t), void *context) {
     FILE *f = fopen(file, "re");
     int number, rc = 0;
     if (!f) return -1;
-    while (rc == 0 && fscanf(f, "%d", &number) == 1) rc = take(context, (pid_t)number);
+    while (rc == 0 && fscanf(f, "%d", &number) == 1)
+        rc = take(context, (pid_t)number);
     fclose(f);
     return rc;
 }

@@ -1,6 +1,8 @@
 #include "common/sys/nl_whole.h"
 
-static void beside(const struct nl_whole *w, char path[NL_WHOLE_BYTES + 8]) { snprintf(path, NL_WHOLE_BYTES + 8, "%s.new", w->path); }
+static void beside(const struct nl_whole *w, char path[NL_WHOLE_BYTES + 8]) {
+    snprintf(path, NL_WHOLE_BYTES + 8, "%s.new", w->path);
+}
 
 int nl_whole_open(struct nl_whole *w, const char *path, mode_t mode) {
     char new[NL_WHOLE_BYTES + 8];
@@ -21,8 +23,8 @@ int nl_whole_open(struct nl_whole *w, const char *path, mode_t mode) {
     return -1;
 }
 
-/* Without it the new name may be lost in a crash, and the old one is back: whoever wants more than "old or new" cannot have it where a file
- * system has no fsync of folders. */
+/* Without it the new name may be lost in a crash, and the old one is back: whoever wants more than "old or
+ * new" cannot have it where a file system has no fsync of folders. */
 static void bring_folder_to_disk(const char *path) {
     char folder[NL_WHOLE_BYTES];
     snprintf(folder, sizeof folder, "%s", path);
@@ -35,7 +37,9 @@ static void bring_folder_to_disk(const char *path) {
 }
 
 /* EINVAL: a file system that cannot. */
-static int bring_to_disk(FILE *f) { return fflush(f) || ferror(f) || (fsync(fileno(f)) && errno != EINVAL) ? -1 : 0; }
+static int bring_to_disk(FILE *f) {
+    return fflush(f) || ferror(f) || (fsync(fileno(f)) && errno != EINVAL) ? -1 : 0;
+}
 
 /* Whether it is still the file that was opened: another writer of the same name began anew. */
 static int is_ours(FILE *f, const char *new) {
@@ -74,7 +78,8 @@ int nl_whole_replace(struct nl_whole *w, int is_bad) { return put_in_place(w, is
 int nl_read(const char *path, char *text, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = 0, got = fd < 0 ? -1 : 0;
-    while (fd >= 0 && n + 1 < (ssize_t)size && (got = read(fd, text + n, size - 1 - (size_t)n)) > 0) n += got;
+    while (fd >= 0 && n + 1 < (ssize_t)size && (got = read(fd, text + n, size - 1 - (size_t)n)) > 0)
+        n += got;
     int error = errno;
     if (fd >= 0) close(fd);
     text[n] = '\0';

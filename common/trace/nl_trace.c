@@ -19,12 +19,14 @@ enum { MAX_CPU_NUMBER = 65535 };
 
 /* strspn and strcspn make a table in each call, which takes longer than the rest of a line. */
 static char *behind_blanks(char *p) {
-    while (*p == '\t' || *p == ' ') p++;
+    while (*p == '\t' || *p == ' ')
+        p++;
     return p;
 }
 
 static char *behind_field(char *p) {
-    while (*p && *p != '\t' && *p != ' ') p++;
+    while (*p && *p != '\t' && *p != ' ')
+        p++;
     return p;
 }
 
@@ -52,8 +54,8 @@ static int kind_row(const char *name) {
     return -1;
 }
 
-/* Parses a line, and takes it apart; a burst lasts `least_ns` or longer. A - is no CPU, the kind that the options give, and no task. NULL,
- * or what is wrong. */
+/* Parses a line, and takes it apart; a burst lasts `least_ns` or longer. A - is no CPU, the kind that the
+ * options give, and no task. NULL, or what is wrong. */
 static const char *parse_line(char *p, int64_t least_ns, struct nl_trace_line *line, int *n_columns) {
     char *fields[6];
     int n = 0;
@@ -67,11 +69,14 @@ static const char *parse_line(char *p, int64_t least_ns, struct nl_trace_line *l
     *n_columns = n;
     if (n < 2) return "has no duration (wanted: start_ns<TAB>duration_ns)";
     if (n > 5) return "has more than five columns (start_ns, duration_ns, cpu, kind, task)";
-    if (parse_number(fields[0], 0, &line->start_ns)) return "the start is not a whole number of ns, 0 or more";
-    if (parse_number(fields[1], least_ns, &line->duration_ns)) return "the duration is not a positive whole number of ns";
+    if (parse_number(fields[0], 0, &line->start_ns))
+        return "the start is not a whole number of ns, 0 or more";
+    if (parse_number(fields[1], least_ns, &line->duration_ns))
+        return "the duration is not a positive whole number of ns";
     if (line->duration_ns > INT64_MAX - line->start_ns) return "ends beyond the range of 64 bits";
     if (n >= 3 && strcmp(fields[2], "-") != 0) {
-        if (parse_number(fields[2], 0, &cpu) || cpu > MAX_CPU_NUMBER) return "the third column is not a CPU number (or -)";
+        if (parse_number(fields[2], 0, &cpu) || cpu > MAX_CPU_NUMBER)
+            return "the third column is not a CPU number (or -)";
         line->cpu = (int)cpu;
     }
     if (n >= 4 && strcmp(fields[3], "-") != 0) {
@@ -85,13 +90,15 @@ static const char *parse_line(char *p, int64_t least_ns, struct nl_trace_line *l
 
 /* ---- reading by blocks ---- */
 
-/* Moves what is left to the buffer's begin and reads on; 0 when something came, 1 at the end of the file, -1. */
+/* Moves what is left to the buffer's begin and reads on; 0 when something came, 1 at the end of the file, -1.
+ */
 static int refill(struct nl_trace_reader *r) {
     memmove(r->buffer, r->buffer + r->lo, r->hi - r->lo);
     r->hi -= r->lo;
     r->lo = 0;
     ssize_t n;
-    do n = pread(r->fd, r->buffer + r->hi, NL_TRACE_BLOCK_BYTES - r->hi, r->offset);
+    do
+        n = pread(r->fd, r->buffer + r->hi, NL_TRACE_BLOCK_BYTES - r->hi, r->offset);
     while (n < 0 && errno == EINTR);
     if (n < 0) return -1;
     if (n == 0) return 1;
@@ -110,7 +117,8 @@ static int next_raw(struct nl_trace_reader *r, char **line) {
     size_t seen = r->lo;
     for (;;) {
         char *newline = memchr(r->buffer + seen, '\n', r->hi - seen);
-        if (!newline && r->is_at_end && r->of == NL_TRACE_OF_LAUNCH) r->lo = r->hi; /* the launch was killed within it */
+        if (!newline && r->is_at_end && r->of == NL_TRACE_OF_LAUNCH)
+            r->lo = r->hi; /* the launch was killed within it */
         if (newline || (r->is_at_end && r->hi > r->lo)) {
             char *end = newline ? newline : r->buffer + r->hi;
             *line = r->buffer + r->lo;
@@ -124,7 +132,8 @@ static int next_raw(struct nl_trace_reader *r, char **line) {
         if (r->is_at_end) return 0;
         if (r->hi - r->lo == NL_TRACE_BLOCK_BYTES) {
             r->line++;
-            return failed(r, r->buffer[r->lo] == '#' ? "is a comment longer than 16 KiB" : "is longer than 255 characters");
+            return failed(r, r->buffer[r->lo] == '#' ? "is a comment longer than 16 KiB"
+                                                     : "is longer than 255 characters");
         }
         seen = r->hi - r->lo;
         int rc = refill(r);
@@ -146,7 +155,8 @@ static const char *read_comment(struct nl_trace_reader *r, char *p) {
 }
 
 /* The next burst or, where these are wanted, comment, as it stands in the file: 1, 0, -1. */
-static int next_line(struct nl_trace_reader *r, int wants_comments, struct nl_trace_line *line, int *n_columns) {
+static int next_line(struct nl_trace_reader *r, int wants_comments, struct nl_trace_line *line,
+                     int *n_columns) {
     char *begin;
     for (;;) {
         int got = next_raw(r, &begin);
@@ -155,7 +165,8 @@ static int next_line(struct nl_trace_reader *r, int wants_comments, struct nl_tr
         if (!*p) continue;
         r->comment = *p == '#' ? p + 1 : NULL;
         if (r->comment && wants_comments) return 1;
-        if (!r->comment && strlen(begin) >= NL_TRACE_LINE_BYTES) return failed(r, "is longer than 255 characters");
+        if (!r->comment && strlen(begin) >= NL_TRACE_LINE_BYTES)
+            return failed(r, "is longer than 255 characters");
         int64_t least_ns = r->of == NL_TRACE_OF_LAUNCH ? 0 : 1;
         const char *problem = r->comment ? read_comment(r, p + 1) : parse_line(p, least_ns, line, n_columns);
         if (problem) return failed(r, problem);
@@ -186,8 +197,10 @@ static int cpu_index(const struct nl_trace *t, int cpu) {
     int lo = 0, hi = t->n_cpus;
     while (lo < hi) {
         int middle = (lo + hi) / 2;
-        if (t->cpus[middle] < cpu) lo = middle + 1;
-        else hi = middle;
+        if (t->cpus[middle] < cpu)
+            lo = middle + 1;
+        else
+            hi = middle;
     }
     return lo < t->n_cpus && t->cpus[lo] == cpu ? lo : -1;
 }
@@ -200,20 +213,23 @@ int64_t nl_trace_change_time_ns(const struct stat *st) {
 #endif
 }
 
-/* A file that changes while it is replayed is noticed at its end, and before that where it would bring what the check rules out. */
+/* A file that changes while it is replayed is noticed at its end, and before that where it would bring what
+ * the check rules out. */
 static int next(struct nl_trace_reader *r, int wants_comments, struct nl_trace_line *line) {
     int n_columns;
     int got = next_line(r, wants_comments, line, &n_columns);
     if (got <= 0) {
         struct stat st;
         /* at the end, and only there: a system call per round, not per burst */
-        int is_same = fstat(r->fd, &st) == 0 && st.st_size == r->trace->size_bytes && nl_trace_change_time_ns(&st) == r->trace->changed_ns;
+        int is_same = fstat(r->fd, &st) == 0 && st.st_size == r->trace->size_bytes &&
+                      nl_trace_change_time_ns(&st) == r->trace->changed_ns;
         return is_same ? got : failed(r, "the file changed since it was checked");
     }
     if (r->comment) return 1;
     const struct nl_trace *t = r->trace;
     line->cpu_index = t->n_cpus > 0 ? cpu_index(t, line->cpu) : 0;
-    if (line->cpu_index < 0 || line->start_ns < r->last_start_ns || line->start_ns - t->first_ns + line->duration_ns > t->span_ns)
+    if (line->cpu_index < 0 || line->start_ns < r->last_start_ns ||
+        line->start_ns - t->first_ns + line->duration_ns > t->span_ns)
         return failed(r, "the file changed since it was checked");
     r->last_start_ns = line->start_ns;
     return 1;
@@ -221,14 +237,16 @@ static int next(struct nl_trace_reader *r, int wants_comments, struct nl_trace_l
 
 int nl_trace_next(struct nl_trace_reader *r, struct nl_trace_line *line) { return next(r, 0, line); }
 
-int nl_trace_next_or_comment(struct nl_trace_reader *r, struct nl_trace_line *line) { return next(r, 1, line); }
+int nl_trace_next_or_comment(struct nl_trace_reader *r, struct nl_trace_line *line) {
+    return next(r, 1, line);
+}
 
 /* ---- the first reading ---- */
 
 struct check {
     struct nl_trace *trace;
     struct nl_trace_reader reader;
-    int64_t *ends_ns; /* by CPU number + 1: where its last burst ended */
+    int64_t *ends_ns;                       /* by CPU number + 1: where its last burst ended */
     int64_t *busy_ns, *bursts, *longest_ns; /* in the same way */
     char *reason;
     size_t reason_size;
@@ -243,8 +261,9 @@ int nl_trace_say(char *reason, size_t size, const char *format, ...) {
 }
 
 /* Names the line that was read last. -1. */
-#define refuse(c, format, ...)                                                                                                             \
-    nl_trace_say((c)->reason, (c)->reason_size, "%s:%" PRId64 ": " format, (c)->trace->path, (c)->reader.line, ##__VA_ARGS__)
+#define refuse(c, format, ...)                                                                               \
+    nl_trace_say((c)->reason, (c)->reason_size, "%s:%" PRId64 ": " format, (c)->trace->path,                 \
+                 (c)->reader.line, ##__VA_ARGS__)
 
 static int check_line(struct check *c, const struct nl_trace_line *line, int n_columns) {
     struct nl_trace *t = c->trace;
@@ -254,11 +273,13 @@ static int check_line(struct check *c, const struct nl_trace_line *line, int n_c
         t->first_ns = line->start_ns;
     } else if (n_columns != t->n_columns)
         return refuse(c, "has %d columns, the lines before it have %d", n_columns, t->n_columns);
-    else if (line->start_ns < t->last_ns) return refuse(c, "starts before the burst above it: sort the trace by start (sort -n)");
-    if ((t->n_cpus > 0) != (line->cpu >= 0) && t->n_bursts > 0) return refuse(c, "some lines name a CPU and others do not");
+    else if (line->start_ns < t->last_ns)
+        return refuse(c, "starts before the burst above it: sort the trace by start (sort -n)");
+    if ((t->n_cpus > 0) != (line->cpu >= 0) && t->n_bursts > 0)
+        return refuse(c, "some lines name a CPU and others do not");
     if (t->of == NL_TRACE_OF_USER && c->bursts[slot] > 0 && line->start_ns < c->ends_ns[slot])
-        return refuse(c, "overlaps the burst before it%s, which ends at %" PRId64 " ns", line->cpu >= 0 ? " on this CPU" : "",
-                      c->ends_ns[slot]);
+        return refuse(c, "overlaps the burst before it%s, which ends at %" PRId64 " ns",
+                      line->cpu >= 0 ? " on this CPU" : "", c->ends_ns[slot]);
     if (line->cpu >= 0 && c->bursts[slot] == 0 && ++t->n_cpus > NL_TRACE_MAX_CPUS)
         return refuse(c, "names more than %d different CPUs", NL_TRACE_MAX_CPUS);
     c->bursts[slot]++;
@@ -278,7 +299,9 @@ static int check_lines(struct check *c) {
     while ((got = next_line(&c->reader, 0, &line, &n_columns)) > 0)
         if (check_line(c, &line, n_columns)) return -1;
     if (got < 0 && c->reader.problem) return refuse(c, "%s", c->reader.problem);
-    if (got < 0) return nl_trace_say(c->reason, c->reason_size, "cannot read '%s': %s", c->trace->path, strerror(errno));
+    if (got < 0)
+        return nl_trace_say(c->reason, c->reason_size, "cannot read '%s': %s", c->trace->path,
+                            strerror(errno));
     if (c->trace->n_bursts > 0 || c->trace->of == NL_TRACE_OF_LAUNCH) return 0;
     return nl_trace_say(c->reason, c->reason_size, "'%s' holds no burst", c->trace->path);
 }
@@ -299,12 +322,15 @@ static int sum_up(struct check *c) {
     t->has_span = c->reader.span_ns > 0;
     t->span_ns = c->reader.span_ns;
     int is_short = t->has_span && t->span_ns < last_end_ns - t->first_ns;
-    if (is_short && t->of == NL_TRACE_OF_LAUNCH) t->span_ns = last_end_ns - t->first_ns;
+    if (is_short && t->of == NL_TRACE_OF_LAUNCH)
+        t->span_ns = last_end_ns - t->first_ns;
     else if (is_short)
-        return nl_trace_say(c->reason, c->reason_size, "'%s': span_ns is %" PRId64 ", but its bursts last %" PRId64 " ns", t->path,
+        return nl_trace_say(c->reason, c->reason_size,
+                            "'%s': span_ns is %" PRId64 ", but its bursts last %" PRId64 " ns", t->path,
                             t->span_ns, last_end_ns - t->first_ns);
     if (t->has_span) return 0;
-    int64_t covered_ns = t->last_ns - t->first_ns, distance_ns = t->n_bursts > 1 ? covered_ns / (t->n_bursts - 1) : 0;
+    int64_t covered_ns = t->last_ns - t->first_ns,
+            distance_ns = t->n_bursts > 1 ? covered_ns / (t->n_bursts - 1) : 0;
     t->span_ns = distance_ns < INT64_MAX - covered_ns ? covered_ns + distance_ns : INT64_MAX;
     if (t->span_ns < last_end_ns - t->first_ns) t->span_ns = last_end_ns - t->first_ns;
     return 0;
@@ -313,8 +339,10 @@ static int sum_up(struct check *c) {
 static int check_file(const char *path, struct nl_trace *t, char *reason, size_t reason_size) {
     struct stat st;
     t->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not hold us up */
-    if (t->fd < 0 || fstat(t->fd, &st)) snprintf(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
-    else if (!S_ISREG(st.st_mode)) snprintf(reason, reason_size, "'%s' is not a regular file (a trace is read twice)", path);
+    if (t->fd < 0 || fstat(t->fd, &st))
+        snprintf(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        snprintf(reason, reason_size, "'%s' is not a regular file (a trace is read twice)", path);
     else {
         t->size_bytes = (int64_t)st.st_size;
         t->changed_ns = nl_trace_change_time_ns(&st);
@@ -367,9 +395,13 @@ void nl_trace_close(struct nl_trace *trace) {
 
 /* A time as people have it, to four digits. */
 static const char *time_words(int64_t ns, char *text, size_t size) {
-    static const struct { double ns; const char *name; } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+    static const struct {
+        double ns;
+        const char *name;
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
     size_t i = 0;
-    while (i < 3 && (double)ns < units[i].ns) i++;
+    while (i < 3 && (double)ns < units[i].ns)
+        i++;
     snprintf(text, size, "%.4g %s", (double)ns / units[i].ns, units[i].name);
     return text;
 }
@@ -385,9 +417,13 @@ const char *nl_trace_words(const struct nl_trace *t, char *text, size_t size) {
         if (t->longest_ns[i] > longest_ns) longest_ns = t->longest_ns[i];
     }
     if (t->n_cpus > 0) snprintf(cpus, sizeof cpus, " on %d CPU%s", t->n_cpus, t->n_cpus == 1 ? "" : "s");
-    if (t->n_cpus > 1) snprintf(most, sizeof most, " (CPU %d for %.3g %%)", t->cpus[busiest], 100 * (double)t->busy_ns[busiest] / span_ns);
-    snprintf(text, size, "%" PRId64 " burst%s%s in %s: busy for %.3g %% of a CPU%s, %.4g bursts per second, longest %s", t->n_bursts,
-             t->n_bursts == 1 ? "" : "s", cpus, time_words(t->span_ns, span, sizeof span), 100 * busy_ns / span_ns, most,
-             (double)t->n_bursts / span_ns * 1e9, time_words(longest_ns, longest, sizeof longest));
+    if (t->n_cpus > 1)
+        snprintf(most, sizeof most, " (CPU %d for %.3g %%)", t->cpus[busiest],
+                 100 * (double)t->busy_ns[busiest] / span_ns);
+    snprintf(text, size,
+             "%" PRId64 " burst%s%s in %s: busy for %.3g %% of a CPU%s, %.4g bursts per second, longest %s",
+             t->n_bursts, t->n_bursts == 1 ? "" : "s", cpus, time_words(t->span_ns, span, sizeof span),
+             100 * busy_ns / span_ns, most, (double)t->n_bursts / span_ns * 1e9,
+             time_words(longest_ns, longest, sizeof longest));
     return text;
 }

@@ -1,4 +1,5 @@
-/* The command line of noiselab-accept. argv is parsed once, here; everything else gets this structure, const. */
+/* The command line of noiselab-accept. argv is parsed once, here; everything else gets this structure, const.
+ */
 #pragma once
 
 #include "detector/acceptance/checks.h"
@@ -8,14 +9,18 @@ enum { NX_MAX_SIZES = 64, NX_FAULT_BYTES = 256 << 10 /* the largest message of t
 
 /* Which CPUs of a node are scanned. */
 enum nx_cpus {
-    NX_CPUS_AUTO,    /* allowed, but those of its ranks where several nodes are parts of one machine (one kernel) */
+    NX_CPUS_AUTO, /* allowed, but those of its ranks where several nodes are parts of one machine (one kernel)
+                   */
     NX_CPUS_ALLOWED, /* every CPU that its processes may use */
     NX_CPUS_RANKS    /* those that its ranks are bound to */
 };
 extern const char *const nx_cpus_names[]; /* by enum, ends with NULL */
 
 /* A byte that is turned round on purpose, in every repetition of the integrity check. */
-struct nx_fault { int is_given, sender, receiver; int64_t offset_bytes; };
+struct nx_fault {
+    int is_given, sender, receiver;
+    int64_t offset_bytes;
+};
 
 struct nx_options {
     int is_chosen[NX_MAX_CHECKS]; /* by index into nx_checks */
@@ -34,7 +39,7 @@ struct nx_options {
     enum nl_progress_form progress;
     int dry_run;
     int planned_ranks; /* of the plan that a dry run prints; 0: those that were started */
-    int is_json;           /* the dry run's plan as JSON */
+    int is_json;       /* the dry run's plan as JSON */
     int argc;
     char **argv;
 };
@@ -44,5 +49,6 @@ struct nx_options {
  * @return 1 go on, 0 everything was done (--list checks, --help), -1 usage error. */
 int nx_options_parse(int argc, char **argv, int speaks, struct nx_options *o);
 
-/* Time of one repetition of a check: its share of the measuring time by the weights of all that are chosen. */
+/* Time of one repetition of a check: its share of the measuring time by the weights of all that are chosen.
+ */
 int64_t nx_options_budget_ns(const struct nx_options *o, int check);

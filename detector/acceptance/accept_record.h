@@ -11,21 +11,21 @@ enum { NX_NAME_BYTES = 40 };
 struct nx_row {
     char metric[NX_NAME_BYTES], unit[16], variant[NX_NAME_BYTES];
     double value, sd, min, max, median;
-    int64_t n;     /* values behind it; -1 */
-    int64_t bytes; /* message size; -1 */
+    int64_t n;            /* values behind it; -1 */
+    int64_t bytes;        /* message size; -1 */
     int n_ranks, n_nodes; /* that took part; -1: all */
-    int node;      /* -1: that of the rank */
-    int rank;      /* -1: of all ranks */
-    int peer_rank; /* -1: none */
-    int cpu;       /* -1: that the rank is bound to, where there is a rank */
+    int node;             /* -1: that of the rank */
+    int rank;             /* -1: of all ranks */
+    int peer_rank;        /* -1: none */
+    int cpu;              /* -1: that the rank is bound to, where there is a rank */
 };
 
 /* What a row is written with, besides itself. */
 struct nx_row_context {
     const char *check;
-    int repetition, order;     /* 0: over all repetitions */
-    int64_t start_ns, wall_ns; /* of the check in that repetition; since the launch's first */
-    int node, cpu, peer_node;  /* -1: none */
+    int repetition, order;        /* 0: over all repetitions */
+    int64_t start_ns, wall_ns;    /* of the check in that repetition; since the launch's first */
+    int node, cpu, peer_node;     /* -1: none */
     const char *host, *peer_host; /* NULL: none */
     int n_ranks, n_nodes;
 };
@@ -36,7 +36,10 @@ struct nx_hist_name {
     int64_t bytes;
     int cpu;
 };
-struct nx_hist { struct nx_hist_name name; struct nl_hist hist; };
+struct nx_hist {
+    struct nx_hist_name name;
+    struct nl_hist hist;
+};
 
 /* A word of an array that did not arrive as it was sent. Sent as bytes. */
 struct nx_mismatch {
@@ -47,7 +50,10 @@ struct nx_mismatch {
 };
 
 /* What was kept of a scan. Sent as bytes, the detours behind it. */
-struct nx_trace_head { int cpu, repetition, is_alone; int64_t wall_ns, n_detours, n_kept; };
+struct nx_trace_head {
+    int cpu, repetition, is_alone;
+    int64_t wall_ns, n_detours, n_kept;
+};
 
 struct nx_record {
     struct nd_files files;
@@ -64,13 +70,15 @@ int nx_record_flush(struct nx_record *r);
 
 /* accept_hist.csv, written whole: begin, bins as often as needed, end. 0 or -1. */
 int nx_record_hists_begin(struct nx_record *r);
-void nx_record_hist_bin(struct nx_record *r, const struct nx_hist_name *name, int rank, int node, const char *host, int bin,
-                        uint64_t count);
+void nx_record_hist_bin(struct nx_record *r, const struct nx_hist_name *name, int rank, int node,
+                        const char *host, int bin, uint64_t count);
 int nx_record_hists_end(struct nx_record *r);
 
 /* Appends to mismatches.csv, which exists once there is one. 0 or -1. */
-int nx_record_mismatch(struct nx_record *r, const struct nx_mismatch *m, const char *sender_host, const char *receiver_host);
+int nx_record_mismatch(struct nx_record *r, const struct nx_mismatch *m, const char *sender_host,
+                       const char *receiver_host);
 
 /* Appends a scan to detours.HOST.trace. 0 or -1. */
-int nx_record_trace(struct nx_record *r, const char *host, const struct nx_trace_head *head, const struct nx_detour *detours);
+int nx_record_trace(struct nx_record *r, const char *host, const struct nx_trace_head *head,
+                    const struct nx_detour *detours);
 void nx_record_close(struct nx_record *r);

@@ -8,11 +8,23 @@
 
 enum { TAG_COLLECT = 11, TAG_ASK = 12 };
 
-/* ---- what checks call ---------------------------------------------------------------------------------------------------------------- */
+/* ---- what checks call
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 struct nx_row nx_row(const char *variant) {
-    struct nx_row row = {.sd = NAN, .min = NAN, .max = NAN, .median = NAN, .n = -1, .bytes = -1, .n_ranks = -1, .n_nodes = -1, .node = -1,
-                         .rank = -1, .peer_rank = -1, .cpu = -1};
+    struct nx_row row = {.sd = NAN,
+                         .min = NAN,
+                         .max = NAN,
+                         .median = NAN,
+                         .n = -1,
+                         .bytes = -1,
+                         .n_ranks = -1,
+                         .n_nodes = -1,
+                         .node = -1,
+                         .rank = -1,
+                         .peer_rank = -1,
+                         .cpu = -1};
     snprintf(row.variant, sizeof row.variant, "%s", variant);
     return row;
 }
@@ -25,16 +37,19 @@ void nx_row_sum_up(struct nx_row *row, double *values, int64_t n) {
     row->value = row->sd = row->min = row->max = row->median = NAN;
     if (n < 1) return;
     qsort(values, (size_t)n, sizeof *values, compare);
-    for (int64_t i = 0; i < n; i++) sum += values[i];
+    for (int64_t i = 0; i < n; i++)
+        sum += values[i];
     row->value = sum / (double)n;
-    for (int64_t i = 0; i < n; i++) squares += (values[i] - row->value) * (values[i] - row->value);
+    for (int64_t i = 0; i < n; i++)
+        squares += (values[i] - row->value) * (values[i] - row->value);
     if (n > 1) row->sd = sqrt(squares / (double)(n - 1));
     row->min = values[0];
     row->max = values[n - 1];
     row->median = (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
-void nx_put(struct nx_run *r, const struct nx_row *base, const char *metric, const char *unit, double value, int64_t n) {
+void nx_put(struct nx_run *r, const struct nx_row *base, const char *metric, const char *unit, double value,
+            int64_t n) {
     if (NL_GROW(r->rows, r->n_rows, r->n_room)) {
         r->has_no_memory = 1;
         return;
@@ -51,7 +66,8 @@ struct nl_hist *nx_hist(struct nx_run *r, const char *metric, const char *varian
     const char *check = r->task->check->name;
     for (int i = 0; i < r->n_hists; i++) {
         struct nx_hist_name *n = &r->hists[i]->name;
-        if (n->cpu == cpu && n->bytes == bytes && !strcmp(n->check, check) && !strcmp(n->metric, metric) && !strcmp(n->variant, variant))
+        if (n->cpu == cpu && n->bytes == bytes && !strcmp(n->check, check) && !strcmp(n->metric, metric) &&
+            !strcmp(n->variant, variant))
             return &r->hists[i]->hist;
     }
     struct nx_hist *h;
@@ -79,11 +95,15 @@ int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES], const 
     return 1;
 }
 
-int nx_is_out_of_memory(struct nx_run *r, struct nx_task *t, int is_short) { return nx_agree(r, is_short, t->reason, "not enough memory"); }
+int nx_is_out_of_memory(struct nx_run *r, struct nx_task *t, int is_short) {
+    return nx_agree(r, is_short, t->reason, "not enough memory");
+}
 
 int nx_buffers_lack(struct nx_run *r, struct nx_task *t, struct nx_buffers *b, int64_t bytes, int n_peers) {
     *b = (struct nx_buffers){.send = malloc((size_t)bytes), .receive = malloc((size_t)bytes)};
-    if (nx_is_out_of_memory(r, t, !NL_NEW(b->peers, n_peers) || !NL_NEW(b->requests, 2 * n_peers) || !b->send || !b->receive)) return 1;
+    if (nx_is_out_of_memory(
+            r, t, !NL_NEW(b->peers, n_peers) || !NL_NEW(b->requests, 2 * n_peers) || !b->send || !b->receive))
+        return 1;
     memset(b->send, 1, (size_t)bytes);
     memset(b->receive, 0, (size_t)bytes);
     return 0;
@@ -92,7 +112,8 @@ int nx_buffers_lack(struct nx_run *r, struct nx_task *t, struct nx_buffers *b, i
 void nx_buffers_close(struct nx_buffers *b) { NL_FREE(b->send, b->receive, b->peers, b->requests); }
 
 /* Rank after rank: the next one sends when it is asked to, so that nothing piles up at rank 0. */
-void nx_collect(struct nx_run *r, const void *mine, int64_t bytes, void (*take)(struct nx_run *, int, const void *, int64_t)) {
+void nx_collect(struct nx_run *r, const void *mine, int64_t bytes,
+                void (*take)(struct nx_run *, int, const void *, int64_t)) {
     MPI_Comm world = r->team.world;
     if (r->team.rank != 0) {
         MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_ASK, world, MPI_STATUS_IGNORE);
@@ -117,11 +138,13 @@ void nx_collect(struct nx_run *r, const void *mine, int64_t bytes, void (*take)(
 int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES]) {
     int64_t free_bytes = nl_memory_available();
     return nx_agree(r, free_bytes >= 0 && bytes > free_bytes / r->team.n_node_ranks, reason,
-                    "%lld MiB for each of %d ranks are more than the memory free on the node of rank %d", (long long)(bytes >> 20),
-                    r->team.n_node_ranks, r->team.rank);
+                    "%lld MiB for each of %d ranks are more than the memory free on the node of rank %d",
+                    (long long)(bytes >> 20), r->team.n_node_ranks, r->team.rank);
 }
 
-/* ---- files --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- files
+ * ---------------------------------------------------------------------------------------------------------------------------
+ */
 
 static int node_of(const struct nx_run *r, int rank) { return rank < 0 ? -1 : r->node_of[rank]; }
 static const char *host_of(const struct nx_run *r, int node) { return node < 0 ? NULL : r->hosts[node].host; }
@@ -144,9 +167,13 @@ static void take_rows(struct nx_run *r, int rank, const void *data, int64_t byte
 }
 
 /* Brings the figures of all ranks into accept.csv, as those of a check. Collective. */
-static void write_rows(struct nx_run *r, const char *check, int repetition, int64_t start_ns, int64_t wall_ns) {
-    r->context = (struct nx_row_context){.check = check, .repetition = repetition, .order = r->order,
-                                          .start_ns = start_ns, .wall_ns = wall_ns};
+static void write_rows(struct nx_run *r, const char *check, int repetition, int64_t start_ns,
+                       int64_t wall_ns) {
+    r->context = (struct nx_row_context){.check = check,
+                                         .repetition = repetition,
+                                         .order = r->order,
+                                         .start_ns = start_ns,
+                                         .wall_ns = wall_ns};
     nx_collect(r, r->rows, r->n_rows * (int64_t)sizeof *r->rows, take_rows);
     r->n_rows = 0;
 }
@@ -156,14 +183,15 @@ static void take_hists(struct nx_run *r, int rank, const void *data, int64_t byt
     for (int64_t i = 0; i < bytes / (int64_t)sizeof *hists; i++)
         for (int bin = 0; bin < NL_HIST_BINS; bin++)
             if (hists[i].hist.bins[bin])
-                nx_record_hist_bin(r->record, &hists[i].name, rank, r->node_of[rank], r->hosts[r->node_of[rank]].host, bin,
-                                   hists[i].hist.bins[bin]);
+                nx_record_hist_bin(r->record, &hists[i].name, rank, r->node_of[rank],
+                                   r->hosts[r->node_of[rank]].host, bin, hists[i].hist.bins[bin]);
 }
 
 static void write_hists(struct nx_run *r) {
     struct nx_hist *all = calloc((size_t)r->n_hists + 1, sizeof *all);
     if (!all) r->has_no_memory = 1;
-    for (int i = 0; all && i < r->n_hists; i++) all[i] = *r->hists[i];
+    for (int i = 0; all && i < r->n_hists; i++)
+        all[i] = *r->hists[i];
     if (r->record) nx_record_hists_begin(r->record);
     nx_collect(r, all, all ? r->n_hists * (int64_t)sizeof *all : 0, take_hists);
     if (r->record) nx_record_hists_end(r->record);
@@ -176,13 +204,15 @@ static int write_launch(struct nx_run *r) {
     return nd_files_launch_json(&r->record->files, r->launch);
 }
 
-/* ---- setting up ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- setting up
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
 
 enum { BOOT_ID_BYTES = 40 };
 static int compare_boot_ids(const void *a, const void *b) { return strncmp(a, b, BOOT_ID_BYTES); }
 
-/* Whether nodes are parts of one machine: containers, or namespaces of a test cluster. Their kernels were booted at once. Collective; -1
- * without memory. */
+/* Whether nodes are parts of one machine: containers, or namespaces of a test cluster. Their kernels were
+ * booted at once. Collective; -1 without memory. */
 static int has_common_kernel(struct nx_run *r) {
     char mine[BOOT_ID_BYTES] = "", *all = NULL;
     int is_common = 0;
@@ -193,7 +223,9 @@ static int has_common_kernel(struct nx_run *r) {
         nl_read_line("/proc/sys/kernel/random/boot_id", mine, sizeof mine);
         nd_team_gather(r->team.leaders, mine, sizeof mine, all);
     }
-    if (all) qsort(all, (size_t)r->team.n_nodes, BOOT_ID_BYTES, compare_boot_ids); /* equal ones are neighbours then */
+    if (all)
+        qsort(all, (size_t)r->team.n_nodes, BOOT_ID_BYTES,
+              compare_boot_ids); /* equal ones are neighbours then */
     for (int i = 1; all && i < r->team.n_nodes; i++) {
         const char *id = all + (size_t)i * BOOT_ID_BYTES;
         is_common |= *id && compare_boot_ids(id, id - BOOT_ID_BYTES) == 0;
@@ -237,30 +269,35 @@ static int find_nodes(struct nx_run *r) {
 
 static void warn_of_nodes(struct nx_run *r) {
     char what[760];
-    if (nd_unlike_describe(r->hosts, r->team.n_nodes, what, sizeof what)) nd_launch_json_say(r->launch, "nodes are not alike: %s", what);
+    if (nd_unlike_describe(r->hosts, r->team.n_nodes, what, sizeof what))
+        nd_launch_json_say(r->launch, "nodes are not alike: %s", what);
     for (int i = 0; i < r->team.n_nodes; i++) {
         const struct nd_host *host = &r->hosts[i];
         if (host->quota.quota_ns == 0) continue;
-        nd_launch_json_say(r->launch, "a quota of %s holds for the %d rank(s) of %s: %s", nl_quota_tell(&host->quota, what, sizeof what),
-                 host->n_ranks, host->host,
-                 nl_quota_cpus(&host->quota) < host->n_ranks ? "they are stopped in every period, and what is measured is the quota"
-                                                             : "what else runs in the same cgroup uses it up with them");
+        nd_launch_json_say(r->launch, "a quota of %s holds for the %d rank(s) of %s: %s",
+                           nl_quota_tell(&host->quota, what, sizeof what), host->n_ranks, host->host,
+                           nl_quota_cpus(&host->quota) < host->n_ranks
+                               ? "they are stopped in every period, and what is measured is the quota"
+                               : "what else runs in the same cgroup uses it up with them");
     }
     if (nd_crowd_tell(r->bindings, r->team.n_ranks, r->hosts, what, sizeof what) > 0)
         nd_launch_json_say(r->launch, "%s: they take turns and disturb each other", what);
     if (nd_algorithms_foreign_rules(what, sizeof what)) nd_launch_json_say(r->launch, "%s", what);
     if (r->shares_kernel)
-        nd_launch_json_say(r->launch, "several nodes share one kernel: they are parts of one machine, and disturb each other");
+        nd_launch_json_say(
+            r->launch,
+            "several nodes share one kernel: they are parts of one machine, and disturb each other");
     if (r->o->fault.is_given)
-        nd_launch_json_say(r->launch,
-                           "--checks: inject-fault: data are made wrong on purpose, the launch says nothing about the machine's own");
+        nd_launch_json_say(r->launch, "--checks: inject-fault: data are made wrong on purpose, the launch "
+                                      "says nothing about the machine's own");
 }
 
 static int check_fault(const struct nx_run *r) {
     const struct nx_fault *f = &r->o->fault;
     int highest = f->sender > f->receiver ? f->sender : f->receiver;
     if (!f->is_given || highest < r->team.n_ranks) return 0;
-    if (r->team.rank == 0) nl_error("--checks: inject-fault: there is no rank %d among %d ranks", highest, r->team.n_ranks);
+    if (r->team.rank == 0)
+        nl_error("--checks: inject-fault: there is no rank %d among %d ranks", highest, r->team.n_ranks);
     return -1;
 }
 
@@ -269,15 +306,18 @@ static int set_up(struct nx_run *r) {
     nl_ticks_calibrate(&r->ticks);
     int is_coarse = !(r->ticks.resolution_ns <= (double)r->o->detour_threshold_ns);
     if (is_coarse && r->team.node_rank == 0)
-        nl_error("the clock (%s) moves in steps of %.0f ns, measured, and detours from %lld ns on are looked for (detour-threshold): "
-                 "take another clock source", r->ticks.name, r->ticks.resolution_ns, (long long)r->o->detour_threshold_ns);
+        nl_error("the clock (%s) moves in steps of %.0f ns, measured, and detours from %lld ns on are looked "
+                 "for (detour-threshold): "
+                 "take another clock source",
+                 r->ticks.name, r->ticks.resolution_ns, (long long)r->o->detour_threshold_ns);
     if (nd_team_agree(&r->team, is_coarse)) return -1;
     r->seed = r->o->seed;
     MPI_Bcast(&r->seed, 1, MPI_UINT64_T, 0, r->team.world);
     nl_rng_init(&r->rng, r->seed, 0);
     for (int i = 0; nx_checks[i]; i++)
         if (r->o->is_chosen[i])
-            r->tasks[r->n_tasks++] = (struct nx_task){.check = nx_checks[i], .index = i, .planned_ns = nx_options_budget_ns(r->o, i)};
+            r->tasks[r->n_tasks++] = (struct nx_task){
+                .check = nx_checks[i], .index = i, .planned_ns = nx_options_budget_ns(r->o, i)};
     int failed = 0;
     if (r->team.rank == 0) {
         failed = nx_record_open(&r->record, r->o->out, r->o->launch_id);
@@ -290,17 +330,22 @@ static int set_up(struct nx_run *r) {
     return nd_team_agree(&r->team, failed ? ND_FLAG_RECORD : 0) ? -1 : 0;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- running
+ * -------------------------------------------------------------------------------------------------------------------------
+ */
 
 static void say_status(struct nx_run *r, const struct nx_task *t) {
-    if (r->launch) nd_launch_json_say(r->launch, "%s %s: %s", t->check->name, nx_status_names[t->status], t->reason);
+    if (r->launch)
+        nd_launch_json_say(r->launch, "%s %s: %s", t->check->name, nx_status_names[t->status], t->reason);
 }
 
 static void open_task(struct nx_run *r, struct nx_task *t) {
     const struct nx_check *c = t->check;
     r->task = t;
-    if (nx_check_problem(c, r->team.n_ranks, r->team.n_nodes, t->reason)) t->status = NX_SKIPPED;
-    else if (nx_is_out_of_memory(r, t, c->state_bytes && !(t->state = calloc(1, c->state_bytes)))) t->status = NX_FAILED;
+    if (nx_check_problem(c, r->team.n_ranks, r->team.n_nodes, t->reason))
+        t->status = NX_SKIPPED;
+    else if (nx_is_out_of_memory(r, t, c->state_bytes && !(t->state = calloc(1, c->state_bytes))))
+        t->status = NX_FAILED;
     else if (c->open) {
         int rc = c->open(r, t);
         t->status = rc == 0 ? NX_PLANNED : rc > 0 ? NX_SKIPPED : NX_FAILED;
@@ -327,8 +372,8 @@ static void show_progress(struct nx_run *r, const struct nx_task *t, int n_done,
     nl_progress_show(&r->progress, now_ns, share, "noiselab-accept", text);
 }
 
-/* How long this rank was ready to run and did not, by the scheduler's own account of it, which nobody has to be allowed to read, and from
- * which no task can hide. */
+/* How long this rank was ready to run and did not, by the scheduler's own account of it, which nobody has to
+ * be allowed to read, and from which no task can hide. */
 static void add_waits(struct nx_run *r, int64_t waited_ns, int64_t wall_ns) {
     struct nx_row row = nx_row("");
     row.rank = r->team.rank;
@@ -352,20 +397,25 @@ static void measure(struct nx_run *r, struct nx_task *t) {
     if (t->status == NX_FAILED) say_status(r, t);
 }
 
-/* Whether another repetition would make the launch longer than twice what was planned. A machine that is busy, or has more ranks than CPUs,
- * makes everything slow; then fewer repetitions are better than a launch that does not end. Rank 0's clock counts. Collective. */
+/* Whether another repetition would make the launch longer than twice what was planned. A machine that is
+ * busy, or has more ranks than CPUs, makes everything slow; then fewer repetitions are better than a launch
+ * that does not end. Rank 0's clock counts. Collective. */
 static int is_too_slow(struct nx_run *r) {
     int64_t now_ns = nl_mono_ns(), repetition_ns = now_ns - r->repetition_ns, most_ns = 2 * r->o->measure_ns;
-    int is = r->repetition >= NX_LEAST_REPETITIONS && r->repetition < r->o->n_repetitions && now_ns - r->begun_ns + repetition_ns > most_ns;
+    int is = r->repetition >= NX_LEAST_REPETITIONS && r->repetition < r->o->n_repetitions &&
+             now_ns - r->begun_ns + repetition_ns > most_ns;
     MPI_Bcast(&is, 1, MPI_INT, 0, r->team.world);
     if (is && r->launch)
         nd_launch_json_say(r->launch,
-                           "%d of %d repetitions: another one of %.0f s would make the launch longer than twice the %.0f s planned",
-                           r->repetition, r->o->n_repetitions, (double)repetition_ns * 1e-9, (double)r->o->measure_ns * 1e-9);
+                           "%d of %d repetitions: another one of %.0f s would make the launch longer than "
+                           "twice the %.0f s planned",
+                           r->repetition, r->o->n_repetitions, (double)repetition_ns * 1e-9,
+                           (double)r->o->measure_ns * 1e-9);
     return is;
 }
 
-/* All checks, repetition by repetition, in an order drawn for each: what drifts hits all of them alike. Returns the flags of the end. */
+/* All checks, repetition by repetition, in an order drawn for each: what drifts hits all of them alike.
+ * Returns the flags of the end. */
 static int run_repetitions(struct nx_run *r) {
     int order[NX_MAX_CHECKS], flags = agree(r), n_done = 0;
     r->start_ns = nl_mono_ns();
@@ -373,7 +423,8 @@ static int run_repetitions(struct nx_run *r) {
     nl_progress_begin(&r->progress, r->start_ns);
     for (r->repetition = 1; r->repetition <= r->o->n_repetitions && !flags; r->repetition++) {
         r->repetition_ns = nl_mono_ns();
-        for (int i = 0; i < r->n_tasks; i++) order[i] = i;
+        for (int i = 0; i < r->n_tasks; i++)
+            order[i] = i;
         nl_rng_shuffle(&r->rng, order, r->n_tasks);
         for (int i = 0; i < r->n_tasks && !flags; i++) {
             struct nx_task *t = &r->tasks[order[i]];
@@ -400,8 +451,10 @@ static int run_repetitions(struct nx_run *r) {
 static void say_left_out(const struct nx_run *r, struct nx_task *t) {
     size_t used = strlen(t->reason);
     if (t->n_repetitions >= r->n_made) return;
-    snprintf(t->reason + used, sizeof t->reason - used, "%s%d of %d repetitions, of %.2f s each where %.2f s were planned",
-             used ? "; " : "", t->n_repetitions, r->n_made, (double)t->took_ns * 1e-9 / t->n_repetitions, (double)t->planned_ns * 1e-9);
+    snprintf(t->reason + used, sizeof t->reason - used,
+             "%s%d of %d repetitions, of %.2f s each where %.2f s were planned", used ? "; " : "",
+             t->n_repetitions, r->n_made, (double)t->took_ns * 1e-9 / t->n_repetitions,
+             (double)t->planned_ns * 1e-9);
 }
 
 static void finish_tasks(struct nx_run *r) {
@@ -449,12 +502,15 @@ static enum nx_end finish(struct nx_run *r, int flags) {
                                                 : "complete";
     if (r->record) {
         if (is_wrong)
-            nd_launch_json_say(r->launch, "%lld data errors: see mismatches.csv and the rows with metric mismatches or wrong",
-                               (long long)r->n_wrong);
+            nd_launch_json_say(
+                r->launch,
+                "%lld data errors: see mismatches.csv and the rows with metric mismatches or wrong",
+                (long long)r->n_wrong);
         nd_launch_json_end(r->launch, ended, r->record->files.n_rows, peak_kib);
         failed = write_launch(r);
         if (flags & (ND_FLAG_STOP | ND_FLAG_SETUP))
-            nl_warn("%s: %lld rows are in '%s'", ended, (long long)r->record->files.n_rows, r->record->files.folder);
+            nl_warn("%s: %lld rows are in '%s'", ended, (long long)r->record->files.n_rows,
+                    r->record->files.folder);
         if (!failed && !(flags & ND_FLAG_RECORD)) printf("%s\n", r->record->files.folder);
     }
     if (nd_team_agree(&r->team, failed) || flags & (ND_FLAG_RECORD | ND_FLAG_SETUP)) return NX_END_FAILED;
@@ -469,21 +525,29 @@ static void tear_down(struct nx_run *r, int is_open) {
         free(t->state);
     }
     if (r->starter) nd_starter_close(r->starter);
-    for (int i = 0; i < r->n_hists; i++) free(r->hists[i]);
+    for (int i = 0; i < r->n_hists; i++)
+        free(r->hists[i]);
     nx_record_close(r->record);
     json_decref(r->launch);
-    NL_FREE(r->starter, r->hists, r->rows, r->cores, r->bindings, r->hosts, r->node_of, r->node_first, r->node_last, r->node_ranks);
+    NL_FREE(r->starter, r->hists, r->rows, r->cores, r->bindings, r->hosts, r->node_of, r->node_first,
+            r->node_last, r->node_ranks);
     nd_team_close(&r->team);
 }
 
-enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others *others, const volatile int *stop_asked) {
-    struct nx_run r = {.o = o, .others = others, .stop_asked = stop_asked, .parent_pid = getppid(), .begun_ns = nl_mono_ns()};
+enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others *others,
+                   const volatile int *stop_asked) {
+    struct nx_run r = {.o = o,
+                       .others = others,
+                       .stop_asked = stop_asked,
+                       .parent_pid = getppid(),
+                       .begun_ns = nl_mono_ns()};
     enum nx_end end = NX_END_FAILED;
     nd_team_open(&r.team);
     int is_open = !nd_team_agree(&r.team, has_failed ? ND_FLAG_SETUP : 0) && set_up(&r) == 0;
     nl_preempted_open(&r.waits, NL_PREEMPTED_AUTO);
     if (is_open) {
-        for (int i = 0; i < r.n_tasks; i++) open_task(&r, &r.tasks[i]);
+        for (int i = 0; i < r.n_tasks; i++)
+            open_task(&r, &r.tasks[i]);
         end = finish(&r, run_repetitions(&r));
     }
     free(nx_others_stop(others)); /* where nothing was run */

@@ -15,30 +15,35 @@
 #include "detector/nodes/provenance.h"
 #include "detector/nodes/team.h"
 
-/* Who else had a node's CPUs during a launch: noiselab-record, started by the node's first rank and ended with the last check. */
+/* Who else had a node's CPUs during a launch: noiselab-record, started by the node's first rank and ended
+ * with the last check. */
 
 enum { NX_OTHERS_REASON_BYTES = 160 };
 
 struct nx_others {
-    pid_t pid;    /* of noiselab-record; 0: none, this is not the node's first rank, or it could not be started */
-    int fd;       /* what it says */
-    int is_first; /* this rank answers for its node */
-    int n_cpus;   /* watched */
-    int64_t waited_ns; /* for quiet CPUs before it began */
-    int was_quiet;     /* they were, in the end; or nobody asked */
+    pid_t
+        pid; /* of noiselab-record; 0: none, this is not the node's first rank, or it could not be started */
+    int fd;  /* what it says */
+    int is_first;                        /* this rank answers for its node */
+    int n_cpus;                          /* watched */
+    int64_t waited_ns;                   /* for quiet CPUs before it began */
+    int was_quiet;                       /* they were, in the end; or nobody asked */
     char reason[NX_OTHERS_REASON_BYTES]; /* why there is no record; "" */
 };
 
-/* Waits on the node's first rank, at most so long (0: not), until no CPU that this node's processes may use is more than 2 % busy or
- * stolen; says who keeps them busy where that takes longer. Before the record of the others begins. Local. */
-void nx_wait_quiet(struct nx_others *others, const struct nd_launcher *launcher, int64_t most_ns, const volatile int *stop_asked);
+/* Waits on the node's first rank, at most so long (0: not), until no CPU that this node's processes may use
+ * is more than 2 % busy or stolen; says who keeps them busy where that takes longer. Before the record of the
+ * others begins. Local. */
+void nx_wait_quiet(struct nx_others *others, const struct nd_launcher *launcher, int64_t most_ns,
+                   const volatile int *stop_asked);
 
-/* Starts it on the node's first rank. Before MPI_Init: an initialised MPI must not fork. Ranks and what started them are no others.
+/* Starts it on the node's first rank. Before MPI_Init: an initialised MPI must not fork. Ranks and what
+ * started them are no others.
  * @param longest_ns  it ends by itself then, whatever happens to us. */
 void nx_others_start(struct nx_others *others, const struct nd_launcher *launcher, int64_t longest_ns);
 
-/* Ends it. What is to be said of the node as JSON (docs/reference/formats.md, "others", without the host), to be freed; NULL: another rank
- * answers for it. Local. */
+/* Ends it. What is to be said of the node as JSON (docs/reference/formats.md, "others", without the host), to
+ * be freed; NULL: another rank answers for it. Local. */
 char *nx_others_stop(struct nx_others *others);
 
 enum nx_end { NX_END_COMPLETE, NX_END_WRONG_DATA, NX_END_INTERRUPTED, NX_END_FAILED };
@@ -55,15 +60,15 @@ struct nx_run {
     struct nx_others *others;
     int parent_pid; /* of the launcher, which may be killed */
     struct nd_team team;
-    int *node_of;      /* by rank: node, on all ranks */
+    int *node_of;                /* by rank: node, on all ranks */
     int *node_first, *node_last; /* by node: its first and last rank */
-    int *node_ranks;   /* by node: number of its ranks */
-    int shares_kernel; /* 1: several nodes are parts of one machine */
-    int n_allowed;     /* CPUs of this node; 0: unknown */
+    int *node_ranks;             /* by node: number of its ranks */
+    int shares_kernel;           /* 1: several nodes are parts of one machine */
+    int n_allowed;               /* CPUs of this node; 0: unknown */
     struct nl_ticks ticks;
     struct nl_preempted waits; /* of this rank's own thread */
-    struct nl_rng rng; /* the same draws on all ranks */
-    uint64_t seed;     /* rank 0's */
+    struct nl_rng rng;         /* the same draws on all ranks */
+    uint64_t seed;             /* rank 0's */
     struct nx_task tasks[NX_MAX_CHECKS];
     int n_tasks;
     struct nx_task *task; /* the one being measured */
@@ -90,8 +95,9 @@ struct nx_run {
     struct nx_record *record;
     json_t *launch;
     struct nl_progress progress;
-    struct nx_row_context context; /* of the rows that are being written */
-    int64_t begun_ns, start_ns, repetition_ns; /* CLOCK_MONOTONIC at the begin of all, of the first repetition, and of the one under way */
+    struct nx_row_context context;             /* of the rows that are being written */
+    int64_t begun_ns, start_ns, repetition_ns; /* CLOCK_MONOTONIC at the begin of all, of the first
+                                                  repetition, and of the one under way */
 };
 
 /* A figure of which nothing is known but its variant ("": none). */
@@ -100,38 +106,44 @@ struct nx_row nx_row(const char *variant);
 /* Fills in what n values came to: mean, SD, least, largest, median; NaN where n is too small. Sorts them. */
 void nx_row_sum_up(struct nx_row *row, double *values, int64_t n);
 
-/* Keeps a figure of this rank: `base` with a name, unit, value and number of values behind it (-1: not known). Written after the
- * repetition. Local; for lack of memory the launch fails later. */
-void nx_put(struct nx_run *r, const struct nx_row *base, const char *metric, const char *unit, double value, int64_t n);
+/* Keeps a figure of this rank: `base` with a name, unit, value and number of values behind it (-1: not
+ * known). Written after the repetition. Local; for lack of memory the launch fails later. */
+void nx_put(struct nx_run *r, const struct nx_row *base, const char *metric, const char *unit, double value,
+            int64_t n);
 
 /* The histogram of that name, made when it is first asked for. `cpu` -1: none. NULL: no memory. Local. */
 struct nl_hist *nx_hist(struct nx_run *r, const char *metric, const char *variant, int cpu, int64_t bytes);
 
 /* Whether any rank says yes; then what the first that does has to say is everybody's reason. Collective. */
-int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES], const char *format, ...) __attribute__((format(printf, 4, 5)));
+int nx_agree(struct nx_run *r, int is_true, char reason[NX_REASON_BYTES], const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* Whether memory is short on any rank; then that is the reason. Collective. */
 int nx_is_out_of_memory(struct nx_run *r, struct nx_task *t, int is_short);
 
-/* `bytes` each way, all touched, and room for so many peers, who are zeros. Whether memory is short, as nx_is_out_of_memory; to be closed
- * in either case. Collective. */
+/* `bytes` each way, all touched, and room for so many peers, who are zeros. Whether memory is short, as
+ * nx_is_out_of_memory; to be closed in either case. Collective. */
 int nx_buffers_lack(struct nx_run *r, struct nx_task *t, struct nx_buffers *b, int64_t bytes, int n_peers);
 void nx_buffers_close(struct nx_buffers *b);
 
-/* Lets rank 0 take what every rank has, rank by rank: `take` is called there for each. Collective; MPI's error handler ends the run.
+/* Lets rank 0 take what every rank has, rank by rank: `take` is called there for each. Collective; MPI's
+ * error handler ends the run.
  * @param take  `data` is good until it returns. Not looked at elsewhere. */
 void nx_collect(struct nx_run *r, const void *mine, int64_t bytes,
                 void (*take)(struct nx_run *r, int rank, const void *data, int64_t bytes));
 
-/* Whether so many bytes on every rank are more than the memory that is free; then a reason. The same on all ranks. Collective. */
+/* Whether so many bytes on every rank are more than the memory that is free; then a reason. The same on all
+ * ranks. Collective. */
 int nx_lacks_memory(struct nx_run *r, int64_t bytes, char reason[NX_REASON_BYTES]);
 
 /* Everything. Collective.
  * @param others  of this rank; stopped at the end.
  * @param has_failed  1: this rank found something wrong before, and has said so. */
-enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others *others, const volatile int *stop_asked);
+enum nx_end nx_run(const struct nx_options *o, int has_failed, struct nx_others *others,
+                   const volatile int *stop_asked);
 
-/* launch.json of noiselab-accept (docs/reference/formats.md). Rank 0 only. Keys that the detector's has mean the same. */
+/* launch.json of noiselab-accept (docs/reference/formats.md). Rank 0 only. Keys that the detector's has mean
+ * the same. */
 
 /* Everything known before the first repetition; "ended" is null. New reference. */
 json_t *nx_launch_new(const struct nx_run *r);

@@ -8,13 +8,14 @@
 #include "detector/nodes/provenance.h"
 #include "detector/acceptance/accept_run.h"
 
-/* How a launch spends its time: for people, or as one JSON object for programs (docs/reference/formats.md). */
+/* How a launch spends its time: for people, or as one JSON object for programs (docs/reference/formats.md).
+ */
 
 /* Prints the plan: checks, repetitions, seconds. `n_ranks`: as the launcher says. Local. */
 static void nx_plan_print(const struct nx_options *o, int n_ranks) {
     double sum_s = 0;
-    printf("%s, %d repetitions of all checks in turn, in random order, on %d rank%s\n", o->is_quick ? "quick" : "full", o->n_repetitions,
-           n_ranks, n_ranks == 1 ? "" : "s");
+    printf("%s, %d repetitions of all checks in turn, in random order, on %d rank%s\n",
+           o->is_quick ? "quick" : "full", o->n_repetitions, n_ranks, n_ranks == 1 ? "" : "s");
     printf("%-13s %9s %14s  %s\n", "check", "seconds", "a repetition", "");
     for (int i = 0; nx_checks[i]; i++) {
         char reason[NX_REASON_BYTES];
@@ -22,13 +23,14 @@ static void nx_plan_print(const struct nx_options *o, int n_ranks) {
         if (!o->is_chosen[i]) continue;
         /* how many nodes there are is not known before MPI is */
         const char *problem = nx_check_problem(nx_checks[i], n_ranks, INT_MAX, reason);
-        printf("%-13s %9.1f %14.2f  %s%s\n", nx_checks[i]->name, repetition_s * o->n_repetitions, repetition_s, problem ? "skipped: " : "",
-               problem ? problem : "");
+        printf("%-13s %9.1f %14.2f  %s%s\n", nx_checks[i]->name, repetition_s * o->n_repetitions,
+               repetition_s, problem ? "skipped: " : "", problem ? problem : "");
         if (!problem) sum_s += repetition_s * o->n_repetitions;
     }
     printf("total %.1f s, and some seconds to start and to find the lengths of the operations\n", sum_s);
     printf("message sizes");
-    for (int i = 0; i < o->n_sizes; i++) printf("%s %lld", i ? "," : "", (long long)o->sizes[i]);
+    for (int i = 0; i < o->n_sizes; i++)
+        printf("%s %lld", i ? "," : "", (long long)o->sizes[i]);
     printf(" bytes\nseed %llu\ncampaign %s\n", (unsigned long long)o->seed, o->out);
 }
 
@@ -41,12 +43,14 @@ static int nx_plan_print_json(const struct nx_options *o, int n_ranks) {
         char reason[NX_REASON_BYTES];
         if (!o->is_chosen[i]) continue;
         const char *problem = nx_check_problem(nx_checks[i], n_ranks, INT_MAX, reason);
-        json_array_append_new(checks, json_pack("{s:s, s:I, s:s?}", "check", nx_checks[i]->name, "repetition_ns",
-                                                (json_int_t)nx_options_budget_ns(o, i), "skipped", problem));
+        json_array_append_new(checks,
+                              json_pack("{s:s, s:I, s:s?}", "check", nx_checks[i]->name, "repetition_ns",
+                                        (json_int_t)nx_options_budget_ns(o, i), "skipped", problem));
     }
-    json_t *json = json_pack("{s:i, s:s, s:s, s:i, s:i, s:I, s:o, s:o, s:s, s:s}", "schema", 1, "program", "noiselab-accept", "length",
-                             o->is_quick ? "quick" : "full", "ranks", n_ranks, "repetitions", o->n_repetitions, "measuring_ns",
-                             (json_int_t)o->measure_ns, "checks", checks, "sizes_bytes", sizes, "seed", seed, "campaign", o->out);
+    json_t *json = json_pack("{s:i, s:s, s:s, s:i, s:i, s:I, s:o, s:o, s:s, s:s}", "schema", 1, "program",
+                             "noiselab-accept", "length", o->is_quick ? "quick" : "full", "ranks", n_ranks,
+                             "repetitions", o->n_repetitions, "measuring_ns", (json_int_t)o->measure_ns,
+                             "checks", checks, "sizes_bytes", sizes, "seed", seed, "campaign", o->out);
     int failed = !json || json_dumpf(json, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout);
     json_decref(json);
     return failed ? -1 : 0;
@@ -62,7 +66,9 @@ static void ask_to_stop(int signal_number) {
 }
 
 int main(int argc, char **argv) {
-    static const int statuses[] = {[NX_END_COMPLETE] = NL_EXIT_OK, [NX_END_WRONG_DATA] = NL_EXIT_FAIL, [NX_END_INTERRUPTED] = NL_EXIT_USAGE,
+    static const int statuses[] = {[NX_END_COMPLETE] = NL_EXIT_OK,
+                                   [NX_END_WRONG_DATA] = NL_EXIT_FAIL,
+                                   [NX_END_INTERRUPTED] = NL_EXIT_USAGE,
                                    [NX_END_FAILED] = NL_EXIT_USAGE};
     struct nd_launcher launcher;
     static struct nx_options options;
@@ -78,7 +84,8 @@ int main(int argc, char **argv) {
     if (go_on <= 0) return go_on < 0 ? NL_EXIT_USAGE : NL_EXIT_OK;
     int failed = launcher.rank == 0 && nd_record_check_campaign(options.out);
     int n_planned = options.planned_ranks ? options.planned_ranks : launcher.n_ranks;
-    if (options.dry_run && launcher.rank == 0 && !failed && !options.is_json) nx_plan_print(&options, n_planned);
+    if (options.dry_run && launcher.rank == 0 && !failed && !options.is_json)
+        nx_plan_print(&options, n_planned);
     if (options.is_json && launcher.rank == 0 && !failed && nx_plan_print_json(&options, n_planned)) {
         nl_error("--json: a name is not UTF-8, or the plan cannot be written");
         failed = 1;

@@ -25,7 +25,8 @@ static double turn_ticks(const struct nl_ticks *ticks) {
 static void note(struct nx_scan *s, int64_t start_ns, int64_t gap_ns) {
     int64_t duration_ns = gap_ns - (int64_t)s->base_ns;
     if (duration_ns < 1) duration_ns = 1;
-    if (s->detours && s->n_detours < s->n_room) s->detours[s->n_detours] = (struct nx_detour){start_ns, duration_ns};
+    if (s->detours && s->n_detours < s->n_room)
+        s->detours[s->n_detours] = (struct nx_detour){start_ns, duration_ns};
     s->n_detours++;
     s->lost_ns += duration_ns;
     if (duration_ns > s->longest_ns) s->longest_ns = duration_ns;
@@ -48,7 +49,8 @@ void nx_scan_detours(struct nx_scan *s) {
     const struct nl_ticks t = *s->ticks;
     s->base_ns = turn_ticks(&t) * t.tick_ns;
     s->n_turns = s->n_detours = s->lost_ns = s->longest_ns = 0;
-    const uint64_t threshold = (uint64_t)((double)s->threshold_ns / t.tick_ns), span = (uint64_t)((double)s->span_ns / t.tick_ns);
+    const uint64_t threshold = (uint64_t)((double)s->threshold_ns / t.tick_ns),
+                   span = (uint64_t)((double)s->span_ns / t.tick_ns);
     uint64_t gaps = 0, noting = 0;
     struct nl_preempted preempted;
     int64_t n = 0;
@@ -58,7 +60,8 @@ void nx_scan_detours(struct nx_scan *s) {
     while (before - first < span) {
         uint64_t now = nl_ticks_now(&t), gap = now - before;
         n++;
-        /* a counter that differs between CPUs could run backwards: the difference is huge then, and no detour */
+        /* a counter that differs between CPUs could run backwards: the difference is huge then, and no detour
+         */
         if (__builtin_expect(gap > threshold, 0) && gap < UINT64_MAX >> 1) {
             note(s, (int64_t)nl_ticks_to_ns(&t, before - first), (int64_t)nl_ticks_to_ns(&t, gap));
             gaps += gap;
@@ -72,7 +75,8 @@ void nx_scan_detours(struct nx_scan *s) {
     end(s, &preempted);
     s->looked_ns = s->wall_ns - (int64_t)nl_ticks_to_ns(&t, noting);
     s->n_turns = n;
-    if (n > s->n_detours) s->base_ns = (double)(whole - gaps - noting) * t.tick_ns / (double)(n - s->n_detours);
+    if (n > s->n_detours)
+        s->base_ns = (double)(whole - gaps - noting) * t.tick_ns / (double)(n - s->n_detours);
 }
 
 void nx_scan_quanta(struct nx_scan *s) {

@@ -5,15 +5,19 @@
 #include "detector/nodes/quiet.h"
 #include "common/sys/nl_place.h"
 
-enum { KEPT = 20000 /* detours of a CPU and variant that are kept over all repetitions */,
-       LEAST_SLOT_NS = 20000000, SETTLE_NS = 2000000, PREPARE_CPU_NS = 100000 };
+enum {
+    KEPT = 20000 /* detours of a CPU and variant that are kept over all repetitions */,
+    LEAST_SLOT_NS = 20000000,
+    SETTLE_NS = 2000000,
+    PREPARE_CPU_NS = 100000
+};
 
 /* A scan on one CPU, in a thread of its own: the rank itself stays where it is bound. */
 struct job {
     const struct nx_scanning *kind;
     struct nx_scan scan;
     int cpu;
-    int64_t due_ns; /* CLOCK_MONOTONIC */
+    int64_t due_ns;   /* CLOCK_MONOTONIC */
     int64_t steal_ns; /* -1: unknown */
     int has_failed, is_running;
     pthread_t thread;
@@ -58,7 +62,8 @@ static void take_trace(struct nx_run *r, int rank, const void *data, int64_t byt
 /* Brings what was kept of these scans to the trace files. Collective. */
 static void write_traces(struct nx_run *r, const struct job *jobs, int n, int is_alone) {
     size_t room = 1, used = 0;
-    for (int i = 0; i < n; i++) room += sizeof(struct nx_trace_head) + (size_t)jobs[i].scan.n_room * sizeof(struct nx_detour);
+    for (int i = 0; i < n; i++)
+        room += sizeof(struct nx_trace_head) + (size_t)jobs[i].scan.n_room * sizeof(struct nx_detour);
     char *packed = malloc(room);
     if (!packed) r->has_no_memory = 1;
     for (int i = 0; packed && i < n; i++) {
@@ -76,13 +81,15 @@ static void write_traces(struct nx_run *r, const struct job *jobs, int n, int is
 }
 
 /* What a scan of any kind has to say. */
-static void add_figures(struct nx_run *r, const struct nx_scanning *kind, const struct job *j, const char *variant) {
+static void add_figures(struct nx_run *r, const struct nx_scanning *kind, const struct job *j,
+                        const char *variant) {
     struct nx_row row = nx_row(variant);
     double percent = 100. / (double)j->scan.wall_ns;
     row.rank = r->team.rank;
     row.cpu = j->cpu;
     nx_put(r, &row, "preempted", "percent", percent * (double)j->scan.preempted_ns, j->scan.n_turns);
-    nx_put(r, &row, "steal", "percent", j->steal_ns < 0 ? NAN : percent * (double)j->steal_ns, j->scan.n_turns);
+    nx_put(r, &row, "steal", "percent", j->steal_ns < 0 ? NAN : percent * (double)j->steal_ns,
+           j->scan.n_turns);
     kind->add(r, &j->scan, &row);
 }
 
@@ -97,29 +104,34 @@ static void run_jobs(struct job *jobs, int n) {
         if (jobs[i].is_running) pthread_join(jobs[i].thread, NULL);
 }
 
-static int open_jobs(struct nx_run *r, struct nx_scanning *kind, struct job *jobs, int is_alone, int64_t begin_ns, int64_t slot_ns) {
+static int open_jobs(struct nx_run *r, struct nx_scanning *kind, struct job *jobs, int is_alone,
+                     int64_t begin_ns, int64_t slot_ns) {
     int failed = 0;
     for (int i = 0; i < r->n_cores; i++) {
         struct job *j = &jobs[i];
         *j = (struct job){.kind = kind, .cpu = r->cores[i].cpu};
         j->due_ns = begin_ns + (is_alone ? r->cores[i].slot * slot_ns + SETTLE_NS : 0);
-        j->scan = (struct nx_scan){.ticks = &r->ticks, .span_ns = is_alone ? slot_ns - 2 * SETTLE_NS : slot_ns,
+        j->scan = (struct nx_scan){.ticks = &r->ticks,
+                                   .span_ns = is_alone ? slot_ns - 2 * SETTLE_NS : slot_ns,
                                    .threshold_ns = r->o->detour_threshold_ns,
-                                   .n_steps = kind->n_steps, .n_room = kind->n_room[2 * i + is_alone],
+                                   .n_steps = kind->n_steps,
+                                   .n_room = kind->n_room[2 * i + is_alone],
                                    .hist = nx_hist(r, kind->metric, is_alone ? "alone" : "all", j->cpu, -1)};
-        if (kind->keeps_detours) j->scan.detours = calloc((size_t)j->scan.n_room + 1, sizeof *j->scan.detours);
+        if (kind->keeps_detours)
+            j->scan.detours = calloc((size_t)j->scan.n_room + 1, sizeof *j->scan.detours);
         j->has_failed = !j->scan.hist || (kind->keeps_detours && !j->scan.detours);
         failed |= j->has_failed;
     }
     return failed;
 }
 
-static int scan_all(struct nx_run *r, struct nx_task *t, struct nx_scanning *kind, struct job *jobs, int is_alone) {
+static int scan_all(struct nx_run *r, struct nx_task *t, struct nx_scanning *kind, struct job *jobs,
+                    int is_alone) {
     int64_t slot_ns = t->budget_ns / 2 / (is_alone ? r->n_slots : 1);
     if (slot_ns < LEAST_SLOT_NS) slot_ns = LEAST_SLOT_NS;
     nx_quiet_barrier(r->team.world);
-    /* threads read /proc/stat before they begin, which takes its time where CPUs are many; the turns of a node's ranks are counted from one
-     * moment */
+    /* threads read /proc/stat before they begin, which takes its time where CPUs are many; the turns of a
+     * node's ranks are counted from one moment */
     int64_t begin_ns = nl_mono_ns() + 5 * SETTLE_NS + r->n_allowed * PREPARE_CPU_NS;
     MPI_Allreduce(MPI_IN_PLACE, &begin_ns, 1, MPI_INT64_T, MPI_MAX, r->team.node);
     r->has_no_memory |= open_jobs(r, kind, jobs, is_alone, begin_ns, slot_ns);
@@ -128,15 +140,19 @@ static int scan_all(struct nx_run *r, struct nx_task *t, struct nx_scanning *kin
     nx_quiet_barrier(r->team.world);
     int lost = -1; /* a CPU that could not be scanned */
     for (int i = 0; i < r->n_cores; i++) {
-        if (jobs[i].has_failed) lost = jobs[i].cpu;
-        else add_figures(r, kind, &jobs[i], is_alone ? "alone" : "all");
+        if (jobs[i].has_failed)
+            lost = jobs[i].cpu;
+        else
+            add_figures(r, kind, &jobs[i], is_alone ? "alone" : "all");
     }
     if (kind->keeps_detours) write_traces(r, jobs, r->n_cores, is_alone);
     for (int i = 0; i < r->n_cores; i++) {
-        kind->n_room[2 * i + is_alone] -= jobs[i].scan.n_detours < jobs[i].scan.n_room ? jobs[i].scan.n_detours : jobs[i].scan.n_room;
+        kind->n_room[2 * i + is_alone] -=
+            jobs[i].scan.n_detours < jobs[i].scan.n_room ? jobs[i].scan.n_detours : jobs[i].scan.n_room;
         free(jobs[i].scan.detours);
     }
-    return -nx_agree(r, lost >= 0, t->reason, "rank %d may not use CPU %d, or has no memory (try --checks default:cpus=ranks)",
+    return -nx_agree(r, lost >= 0, t->reason,
+                     "rank %d may not use CPU %d, or has no memory (try --checks default:cpus=ranks)",
                      r->team.rank, lost);
 }
 
@@ -144,7 +160,8 @@ int nx_scanning_measure(struct nx_run *r, struct nx_task *t) {
     struct nx_scanning *kind = t->state;
     struct job *jobs = calloc((size_t)r->n_cores + 1, sizeof *jobs);
     int failed = nx_is_out_of_memory(r, t, !jobs);
-    for (int is_alone = 0; is_alone < 2 && !failed; is_alone++) failed = scan_all(r, t, kind, jobs, is_alone);
+    for (int is_alone = 0; is_alone < 2 && !failed; is_alone++)
+        failed = scan_all(r, t, kind, jobs, is_alone);
     free(jobs);
     return failed ? -1 : 0;
 }
@@ -154,7 +171,8 @@ int nx_scanning_open(struct nx_run *r, struct nx_task *t, const struct nx_scanni
     if (nx_cores_share(r, t->reason)) return -1;
     *s = *kind;
     if (nx_is_out_of_memory(r, t, !NL_NEW(s->n_room, 2 * r->n_cores + 1))) return -1;
-    for (int i = 0; i < 2 * r->n_cores; i++) s->n_room[i] = KEPT;
+    for (int i = 0; i < 2 * r->n_cores; i++)
+        s->n_room[i] = KEPT;
     return 0;
 }
 
@@ -162,7 +180,9 @@ void nx_scanning_close(void *state) { free(((struct nx_scanning *)state)->n_room
 
 enum { MASK_BYTES = NX_MASK_BYTES, MOST_CPUS = 8 * MASK_BYTES };
 
-static int holds(const union nx_mask *mask, int cpu) { return CPU_ISSET_S((size_t)cpu, MASK_BYTES, &mask->set); }
+static int holds(const union nx_mask *mask, int cpu) {
+    return CPU_ISSET_S((size_t)cpu, MASK_BYTES, &mask->set);
+}
 
 /* The CPUs that this node's processes may use. */
 static void allowed_mask(union nx_mask *mask) {
@@ -173,11 +193,14 @@ static void allowed_mask(union nx_mask *mask) {
     nl_place_close(place);
 }
 
-void nx_cores_assign(int *owners, const union nx_mask *cpus, const union nx_mask *masks, const int *bound, int n_ranks) {
+void nx_cores_assign(int *owners, const union nx_mask *cpus, const union nx_mask *masks, const int *bound,
+                     int n_ranks) {
     int next = 0;
-    for (int cpu = 0; cpu < MOST_CPUS; cpu++) owners[cpu] = -1;
+    for (int cpu = 0; cpu < MOST_CPUS; cpu++)
+        owners[cpu] = -1;
     for (int rank = n_ranks - 1; rank >= 0; rank--)
-        if (bound[rank] >= 0 && bound[rank] < MOST_CPUS && holds(cpus, bound[rank])) owners[bound[rank]] = rank;
+        if (bound[rank] >= 0 && bound[rank] < MOST_CPUS && holds(cpus, bound[rank]))
+            owners[bound[rank]] = rank;
     for (int cpu = 0; cpu < MOST_CPUS; cpu++) {
         int rank = next, n_asked = 0;
         if (!holds(cpus, cpu) || owners[cpu] >= 0) continue;
@@ -207,7 +230,9 @@ int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]) {
     struct nd_binding binding;
     int first_slot, n = 0;
     if (r->n_slots > 0) return 0; /* done before */
-    enum nx_cpus which = r->o->cpus != NX_CPUS_AUTO ? r->o->cpus : r->shares_kernel ? NX_CPUS_RANKS : NX_CPUS_ALLOWED;
+    enum nx_cpus which = r->o->cpus != NX_CPUS_AUTO ? r->o->cpus
+                         : r->shares_kernel         ? NX_CPUS_RANKS
+                                                    : NX_CPUS_ALLOWED;
     size_t n_ranks = (size_t)r->team.n_node_ranks;
     int *owners = malloc(MOST_CPUS * sizeof *owners), *bound = malloc(n_ranks * sizeof *bound), failed = 0;
     union nx_mask *masks = malloc(n_ranks * MASK_BYTES);
@@ -220,9 +245,11 @@ int nx_cores_share(struct nx_run *r, char reason[NX_REASON_BYTES]) {
     MPI_Allreduce(&own, &of_ranks, MASK_BYTES, MPI_BYTE, MPI_BOR, r->team.node);
     if (which == NX_CPUS_ALLOWED && r->team.node_rank == 0) allowed_mask(&mask);
     MPI_Bcast(&mask, MASK_BYTES, MPI_BYTE, 0, r->team.node); /* what the first rank found counts */
-    for (int i = 0; i < MASK_BYTES; i++) mask.bytes[i] |= of_ranks.bytes[i]; /* ranks may have cpusets of their own */
+    for (int i = 0; i < MASK_BYTES; i++)
+        mask.bytes[i] |= of_ranks.bytes[i]; /* ranks may have cpusets of their own */
     nx_cores_assign(owners, &mask, masks, bound, r->team.n_node_ranks);
-    for (int cpu = 0; cpu < MOST_CPUS; cpu++) n += owners[cpu] >= 0;
+    for (int cpu = 0; cpu < MOST_CPUS; cpu++)
+        n += owners[cpu] >= 0;
     number_slots(r, n, &first_slot);
     r->cores = calloc((size_t)n + 1, sizeof *r->cores);
     for (int cpu = 0, slot = first_slot; cpu < MOST_CPUS && r->cores; cpu++) {

@@ -5,7 +5,8 @@
 
 struct nx_topology {
     const char *name;
-    /* Neighbours of a rank among n, rising, each once, without itself; returns their number. `out` NULL: only counts. */
+    /* Neighbours of a rank among n, rising, each once, without itself; returns their number. `out` NULL: only
+     * counts. */
     int (*neighbours)(const struct nx_topology *t, int n, int rank, int *out);
     int n_sides; /* of a grid; 0: it is none */
 };

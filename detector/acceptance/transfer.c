@@ -3,7 +3,8 @@
 enum { TAG = 7, LOOK_EVERY_NS = 100000 };
 
 void nx_meet(const struct nx_link *l) {
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, l->peer, TAG, NULL, 0, MPI_BYTE, l->peer, TAG, l->comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, l->peer, TAG, NULL, 0, MPI_BYTE, l->peer, TAG, l->comm,
+                 MPI_STATUS_IGNORE);
 }
 
 int64_t nx_one_way(const struct nx_link *l, int64_t n) {
@@ -30,9 +31,11 @@ int64_t nx_two_way(const struct nx_link *l, int64_t n) {
 
 void nx_exchange(MPI_Comm comm, const struct nx_buffers *b, int n_peers, int bytes) {
     for (int k = 0; k < n_peers; k++)
-        MPI_Irecv(b->receive + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, b->peers[k], TAG, comm, &b->requests[k]);
+        MPI_Irecv(b->receive + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, b->peers[k], TAG, comm,
+                  &b->requests[k]);
     for (int k = 0; k < n_peers; k++)
-        MPI_Isend(b->send + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, b->peers[k], TAG, comm, &b->requests[n_peers + k]);
+        MPI_Isend(b->send + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, b->peers[k], TAG, comm,
+                  &b->requests[n_peers + k]);
     MPI_Waitall(2 * n_peers, b->requests, MPI_STATUSES_IGNORE);
 }
 
@@ -65,10 +68,12 @@ void nx_quiet_barrier(MPI_Comm comm) {
 
 void nx_words_fill(void *array, int bytes, uint32_t first) {
     uint32_t *words = array;
-    for (int i = 0; i < bytes / 4; i++) words[i] = first + (uint32_t)i;
+    for (int i = 0; i < bytes / 4; i++)
+        words[i] = first + (uint32_t)i;
 }
 
-int64_t nx_words_check(const void *array, int bytes, int64_t from, uint32_t first, struct nx_wrong_word *wrong) {
+int64_t nx_words_check(const void *array, int bytes, int64_t from, uint32_t first,
+                       struct nx_wrong_word *wrong) {
     const uint32_t *words = array;
     for (int64_t i = from / 4; i < bytes / 4; i++) {
         uint32_t expected = first + (uint32_t)i;
@@ -77,7 +82,8 @@ int64_t nx_words_check(const void *array, int bytes, int64_t from, uint32_t firs
         int k = 0;
         memcpy(is, &words[i], 4);
         memcpy(should, &expected, 4);
-        while (is[k] == should[k]) k++;
+        while (is[k] == should[k])
+            k++;
         *wrong = (struct nx_wrong_word){4 * i + k, expected, words[i]};
         return 4 * (i + 1);
     }
@@ -93,10 +99,16 @@ static int times(int64_t slice_ns, double one_ns) {
     return n < LEAST ? LEAST : n > MOST ? MOST : (int)n;
 }
 
-/* Ranks 0 and 1, then 2 and 3, and so on, one pair after the other. The first pair finds how many round trips fill the time. */
-static double link_speed(MPI_Comm comm, int rank, int n_ranks, const struct nx_buffers *b, int bytes, int64_t slice_ns) {
-    const struct nx_link l = {
-        .comm = comm, .peer = rank ^ 1, .is_first = rank % 2 == 0, .send = b->send, .receive = b->receive, .bytes = bytes};
+/* Ranks 0 and 1, then 2 and 3, and so on, one pair after the other. The first pair finds how many round trips
+ * fill the time. */
+static double link_speed(MPI_Comm comm, int rank, int n_ranks, const struct nx_buffers *b, int bytes,
+                         int64_t slice_ns) {
+    const struct nx_link l = {.comm = comm,
+                              .peer = rank ^ 1,
+                              .is_first = rank % 2 == 0,
+                              .send = b->send,
+                              .receive = b->receive,
+                              .bytes = bytes};
     int n_pairs = n_ranks / 2, n = 0;
     double speed = 0;
     for (int pair = -1; pair < n_pairs; pair++) {
@@ -114,12 +126,14 @@ static double link_speed(MPI_Comm comm, int rank, int n_ranks, const struct nx_b
     return speed / n_pairs;
 }
 
-void nx_completeness_measure(MPI_Comm comm, const struct nx_buffers *b, int bytes, int64_t slice_ns, struct nx_completeness *c) {
+void nx_completeness_measure(MPI_Comm comm, const struct nx_buffers *b, int bytes, int64_t slice_ns,
+                             struct nx_completeness *c) {
     int rank, n_ranks;
     double slowest = 0, own = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &n_ranks);
-    for (int k = 1; k < n_ranks; k++) b->peers[k - 1] = (rank + k) % n_ranks;
+    for (int k = 1; k < n_ranks; k++)
+        b->peers[k - 1] = (rank + k) % n_ranks;
     c->link_bytes_per_s = link_speed(comm, rank, n_ranks, b, bytes, slice_ns / 2);
     nx_exchange(comm, b, n_ranks - 1, bytes); /* connections, caches */
     int64_t begin_ns = now(), n = 0, more;
@@ -148,7 +162,9 @@ static int check(const struct nd_op_state *s) {
 /* -1: nobody. */
 static int partner(const struct nd_op_state *s) { return (s->rank ^ 1) < s->n_ranks ? s->rank ^ 1 : -1; }
 static int is_sender(const struct nd_op_state *s) { return s->rank % 2 == 0; }
-static int send(struct nd_op_state *s) { return MPI_Send(s->send, s->count, s->type, partner(s), OP_TAG, s->comm); }
+static int send(struct nd_op_state *s) {
+    return MPI_Send(s->send, s->count, s->type, partner(s), OP_TAG, s->comm);
+}
 static int receive(struct nd_op_state *s) {
     return MPI_Recv(s->receive, s->count, s->type, partner(s), OP_TAG, s->comm, MPI_STATUS_IGNORE);
 }
@@ -162,8 +178,10 @@ static int wtime(struct nd_op_state *s) {
 static int send_nonblocking(struct nd_op_state *s) {
     MPI_Request request;
     if (partner(s) < 0) return MPI_SUCCESS;
-    if (is_sender(s)) MPI_Isend(s->send, s->count, s->type, partner(s), OP_TAG, s->comm, &request);
-    else MPI_Irecv(s->receive, s->count, s->type, partner(s), OP_TAG, s->comm, &request);
+    if (is_sender(s))
+        MPI_Isend(s->send, s->count, s->type, partner(s), OP_TAG, s->comm, &request);
+    else
+        MPI_Irecv(s->receive, s->count, s->type, partner(s), OP_TAG, s->comm, &request);
     return MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -174,8 +192,8 @@ static int send_blocking(struct nd_op_state *s) {
 
 static int sendrecv(struct nd_op_state *s) {
     if (partner(s) < 0) return MPI_SUCCESS;
-    return MPI_Sendrecv(s->send, s->count, s->type, partner(s), OP_TAG, s->receive, s->count, s->type, partner(s), OP_TAG, s->comm,
-                        MPI_STATUS_IGNORE);
+    return MPI_Sendrecv(s->send, s->count, s->type, partner(s), OP_TAG, s->receive, s->count, s->type,
+                        partner(s), OP_TAG, s->comm, MPI_STATUS_IGNORE);
 }
 
 static int send_and_recv(struct nd_op_state *s) {
@@ -186,7 +204,9 @@ static int send_and_recv(struct nd_op_state *s) {
 #define MESSAGE .has_bytes = 1, .datatype = &nd_type_byte, .check = check
 
 const struct nd_op nx_op_wtime = {.name = "wtime", .help = "MPI_Wtime", MESSAGE, .call = wtime};
-const struct nd_op nx_op_send_nonblocking = {.name = "isend+wait", .help = "MPI_Isend with MPI_Wait", MESSAGE, .call = send_nonblocking};
+const struct nd_op nx_op_send_nonblocking = {
+    .name = "isend+wait", .help = "MPI_Isend with MPI_Wait", MESSAGE, .call = send_nonblocking};
 const struct nd_op nx_op_send_blocking = {.name = "send", .help = "MPI_Send", MESSAGE, .call = send_blocking};
 const struct nd_op nx_op_sendrecv = {.name = "sendrecv", .help = "MPI_Sendrecv", MESSAGE, .call = sendrecv};
-const struct nd_op nx_op_send_and_recv = {.name = "send+recv", .help = "MPI_Send and MPI_Recv", MESSAGE, .call = send_and_recv};
+const struct nd_op nx_op_send_and_recv = {
+    .name = "send+recv", .help = "MPI_Send and MPI_Recv", MESSAGE, .call = send_and_recv};

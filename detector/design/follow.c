@@ -1,21 +1,26 @@
 #include "detector/design/follow.h"
 
-#define MEMORY 0.995        /* fading of the sums, per off half: about 200 count */
-#define PRIOR_HALVES 8      /* weight of "as foretold" at the beginning */
-#define LONGEST 4           /* an off half counts as at most so many times what was expected: one long pause is no sign of the next */
+#define MEMORY       0.995 /* fading of the sums, per off half: about 200 count */
+#define PRIOR_HALVES 8     /* weight of "as foretold" at the beginning */
+#define LONGEST                                                                                              \
+    4 /* an off half counts as at most so many times what was expected: one long pause is no sign of the     \
+         next */
 #define LEAST_RATIO 0.8
-#define MOST_RATIO 1.5
-#define OFF_BY 0.25         /* halves further than this from their planned length get another number of operations ... */
-#define LEAST_FRESH 4       /* ... once so many off halves have been seen with the present one */
+#define MOST_RATIO  1.5
+#define OFF_BY                                                                                               \
+    0.25 /* halves further than this from their planned length get another number of operations ... */
+#define LEAST_FRESH 4 /* ... once so many off halves have been seen with the present one */
 
-#define FIRST_EARLIEST 0.1  /* the first burst begins after this share of a period ... */
-#define LAST_END 0.7        /* ... and the last one ends before this share of its own */
-#define MOST_LACKING 4
+#define FIRST_EARLIEST  0.1 /* the first burst begins after this share of a period ... */
+#define LAST_END        0.7 /* ... and the last one ends before this share of its own */
+#define MOST_LACKING    4
 #define LEAST_PERIOD_NS 1e5 /* that the generator takes */
-#define MOST_PERIOD_NS 6e11
+#define MOST_PERIOD_NS  6e11
 
 void nd_follow_init(struct nd_follow *f, int64_t half_ns, double expected_ns) {
-    *f = (struct nd_follow){.planned_ns = half_ns, .expected_ns = expected_ns, .took_ns = PRIOR_HALVES * expected_ns,
+    *f = (struct nd_follow){.planned_ns = half_ns,
+                            .expected_ns = expected_ns,
+                            .took_ns = PRIOR_HALVES * expected_ns,
                             .foretold_ns = PRIOR_HALVES * expected_ns};
 }
 
@@ -25,7 +30,8 @@ double nd_follow_typical_ns(const struct nd_follow *f) {
     if (n == 0) return f->expected_ns;
     for (int i = 0; i < n; i++) {
         int j = i;
-        for (; j > 0 && sorted_ns[j - 1] > f->recent_ns[i]; j--) sorted_ns[j] = sorted_ns[j - 1];
+        for (; j > 0 && sorted_ns[j - 1] > f->recent_ns[i]; j--)
+            sorted_ns[j] = sorted_ns[j - 1];
         sorted_ns[j] = f->recent_ns[i];
     }
     return n % 2 ? sorted_ns[n / 2] : (sorted_ns[n / 2 - 1] + sorted_ns[n / 2]) / 2;
@@ -59,16 +65,18 @@ int64_t nd_follow_operations(const struct nd_follow *f, int64_t n_operations) {
 
 void nd_follow_rescale(struct nd_follow *f, int64_t from, int64_t to) {
     double by = (double)to / (double)from;
-    for (int i = 0; i < ND_FOLLOW_HALVES; i++) f->recent_ns[i] *= by;
+    for (int i = 0; i < ND_FOLLOW_HALVES; i++)
+        f->recent_ns[i] *= by;
     f->expected_ns *= by;
     f->took_ns *= by;
     f->foretold_ns *= by;
     f->n_fresh = 0;
 }
 
-void nd_follow_draw(const struct nd_follow *f, int64_t n, double level_percent, double stretch, int64_t lead_ns, double u,
-                    struct nd_bursts *bursts) {
-    double mean_ns = nd_follow_mean_ns(f), typical_ns = nd_follow_typical_ns(f), period_ns = mean_ns * stretch / (double)n;
+void nd_follow_draw(const struct nd_follow *f, int64_t n, double level_percent, double stretch,
+                    int64_t lead_ns, double u, struct nd_bursts *bursts) {
+    double mean_ns = nd_follow_mean_ns(f), typical_ns = nd_follow_typical_ns(f),
+           period_ns = mean_ns * stretch / (double)n;
     if (period_ns < LEAST_PERIOD_NS) period_ns = LEAST_PERIOD_NS;
     if (period_ns > MOST_PERIOD_NS) period_ns = MOST_PERIOD_NS;
     double burst_ns = period_ns * level_percent / 100;
@@ -76,8 +84,10 @@ void nd_follow_draw(const struct nd_follow *f, int64_t n, double level_percent, 
     double safe_ns = typical_ns < mean_ns ? period_ns * typical_ns / mean_ns : period_ns;
     double earliest_ns = FIRST_EARLIEST * safe_ns, latest_ns = LAST_END * safe_ns - burst_ns;
     if (latest_ns < earliest_ns) earliest_ns = latest_ns = burst_ns < safe_ns ? (safe_ns - burst_ns) / 4 : 0;
-    *bursts = (struct nd_bursts){.n = n, .first_ns = lead_ns + (int64_t)(earliest_ns + u * (latest_ns - earliest_ns)),
-                                 .period_ns = (int64_t)period_ns, .burst_ns = (int64_t)burst_ns};
+    *bursts = (struct nd_bursts){.n = n,
+                                 .first_ns = lead_ns + (int64_t)(earliest_ns + u * (latest_ns - earliest_ns)),
+                                 .period_ns = (int64_t)period_ns,
+                                 .burst_ns = (int64_t)burst_ns};
 }
 
 double nd_follow_stretch(double share) { return share >= 0.75 ? 4 : 1 / (1 - share); }

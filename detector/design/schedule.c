@@ -2,17 +2,21 @@
 #include "common/base/nl_rng.h"
 
 #define SWITCH_NS INT64_C(500000)
-#define SLACK_NS INT64_C(1000000000)
+#define SLACK_NS  INT64_C(1000000000)
 
 /* Round r of the schedule uses stream r + 1 of the seed, and needs no memory of the rounds before it. */
-static void start_round(const struct nd_schedule *s, int64_t round, struct nl_rng *rng) { nl_rng_init(rng, s->seed, (uint64_t)round + 1); }
+static void start_round(const struct nd_schedule *s, int64_t round, struct nl_rng *rng) {
+    nl_rng_init(rng, s->seed, (uint64_t)round + 1);
+}
 
 static void shuffled_indices(struct nl_rng *rng, int *indices, int n) {
-    for (int i = 0; i < n; i++) indices[i] = i;
+    for (int i = 0; i < n; i++)
+        indices[i] = i;
     nl_rng_shuffle(rng, indices, n);
 }
 
-/* lockin: all cells in random order, each a pair whose order an independent coin decides: that makes the sign-flip test exact. */
+/* lockin: all cells in random order, each a pair whose order an independent coin decides: that makes the
+ * sign-flip test exact. */
 static int lockin_round_steps(const struct nd_schedule *s) { return 2 * s->n_configs * s->n_levels; }
 
 static void lockin_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
@@ -25,14 +29,19 @@ static void lockin_fill_round(const struct nd_schedule *s, int64_t round, struct
         int on_first = (int)(nl_rng_next(&rng) >> 63);
         for (int order = 0; order < 2; order++)
             steps[2 * i + order] = (struct nd_step){
-                .config = cells[i] / s->n_levels, .level = (order == 0) == on_first ? cells[i] % s->n_levels : ND_OFF, .order = order,
+                .config = cells[i] / s->n_levels,
+                .level = (order == 0) == on_first ? cells[i] % s->n_levels : ND_OFF,
+                .order = order,
                 .pair = round * n_cells + i,
             };
     }
 }
 
-/* blocks and single: for every configuration, in random order, one set that holds each arm once, in random order. */
-static int blocks_round_steps(const struct nd_schedule *s) { return s->n_configs * (s->n_levels + !s->lacks_off); }
+/* blocks and single: for every configuration, in random order, one set that holds each arm once, in random
+ * order. */
+static int blocks_round_steps(const struct nd_schedule *s) {
+    return s->n_configs * (s->n_levels + !s->lacks_off);
+}
 
 static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
     struct nl_rng rng;
@@ -44,14 +53,17 @@ static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct
         shuffled_indices(&rng, arms, n_arms);
         for (int order = 0; order < n_arms; order++)
             steps[i * n_arms + order] = (struct nd_step){
-                .config = configs[i], .level = arms[order] + first == 0 ? ND_OFF : arms[order] + first - 1, .order = order,
+                .config = configs[i],
+                .level = arms[order] + first == 0 ? ND_OFF : arms[order] + first - 1,
+                .order = order,
                 .pair = round * s->n_configs + i,
             };
     }
 }
 
-/* quick: of every operation, in random order, an undisturbed stretch and pairs about twice as long, in an order that coins decide; the
- * first is the stretch, so that a launch cut short has one. The few longer pairs show whether there is more to see in longer halves. */
+/* quick: of every operation, in random order, an undisturbed stretch and pairs about twice as long, in an
+ * order that coins decide; the first is the stretch, so that a launch cut short has one. The few longer pairs
+ * show whether there is more to see in longer halves. */
 enum { MOST_PARTS = 32, SHORT_PAIRS = 24, PART_PAIRS = SHORT_PAIRS + 1, PAIRS_PER_STRETCH = 2 };
 
 /* Parts of a set, each one longer pair and its short ones. */
@@ -60,11 +72,14 @@ static int quick_parts(const struct nd_schedule *s) {
     return n < 1 ? 1 : n > MOST_PARTS ? MOST_PARTS : (int)n;
 }
 
-static int quick_round_steps(const struct nd_schedule *s) { return s->n_configs * (1 + 2 * PART_PAIRS * quick_parts(s)); }
+static int quick_round_steps(const struct nd_schedule *s) {
+    return s->n_configs * (1 + 2 * PART_PAIRS * quick_parts(s));
+}
 
 static void quick_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
     struct nl_rng rng;
-    int configs[ND_MAX_SET_STEPS], pairs[MOST_PARTS * PART_PAIRS], n_parts = quick_parts(s), n_pairs = PART_PAIRS * n_parts, n = 0;
+    int configs[ND_MAX_SET_STEPS], pairs[MOST_PARTS * PART_PAIRS], n_parts = quick_parts(s),
+                                                                   n_pairs = PART_PAIRS * n_parts, n = 0;
     int64_t pair = round * nd_schedule_round_pairs(s);
     start_round(s, round, &rng);
     shuffled_indices(&rng, configs, s->n_configs);
@@ -73,27 +88,44 @@ static void quick_fill_round(const struct nd_schedule *s, int64_t round, struct 
         shuffled_indices(&rng, pairs, n_pairs);
         for (int j = 0; j <= n_pairs; j++, pair++) {
             if (j == (stretch_first ? 0 : n_pairs)) {
-                steps[n++] = (struct nd_step){.config = configs[i], .level = 0, .pair = pair, .planned_ns = s->stretch_ns};
+                steps[n++] = (struct nd_step){
+                    .config = configs[i], .level = 0, .pair = pair, .planned_ns = s->stretch_ns};
                 continue;
             }
             int on_first = (int)(nl_rng_next(&rng) >> 63), k = pairs[j - stretch_first];
             for (int order = 0; order < 2; order++)
-                steps[n++] = (struct nd_step){.config = configs[i], .level = (order == 0) == on_first ? 0 : ND_OFF, .order = order,
-                                              .pair = pair, .planned_ns = k < n_parts ? s->long_ns : s->half_ns};
+                steps[n++] = (struct nd_step){.config = configs[i],
+                                              .level = (order == 0) == on_first ? 0 : ND_OFF,
+                                              .order = order,
+                                              .pair = pair,
+                                              .planned_ns = k < n_parts ? s->long_ns : s->half_ns};
         }
     }
 }
 
 static const struct nd_design rows[] = {
-    {.name = "lockin", .help = "short half-periods, off and on in random order within each pair", .is_paired = 1, .fixed_dose = 1,
-     .round_steps = lockin_round_steps, .fill_round = lockin_fill_round},
-    {.name = "blocks", .help = "long blocks, every arm once per set, in random order", .round_steps = blocks_round_steps,
+    {.name = "lockin",
+     .help = "short half-periods, off and on in random order within each pair",
+     .is_paired = 1,
+     .fixed_dose = 1,
+     .round_steps = lockin_round_steps,
+     .fill_round = lockin_fill_round},
+    {.name = "blocks",
+     .help = "long blocks, every arm once per set, in random order",
+     .round_steps = blocks_round_steps,
      .fill_round = blocks_fill_round},
-    {.name = "single", .help = "one timed loop per arm (the published method: repeat the launch)", .single_loop = 1,
-     .round_steps = blocks_round_steps, .fill_round = blocks_fill_round},
+    {.name = "single",
+     .help = "one timed loop per arm (the published method: repeat the launch)",
+     .single_loop = 1,
+     .round_steps = blocks_round_steps,
+     .fill_round = blocks_fill_round},
     {.name = "quick",
-     .help = "an agent that is frozen: undisturbed stretches, and between them pairs of short and of ten times longer halves",
-     .is_paired = 1, .has_stretches = 1, .round_steps = quick_round_steps, .fill_round = quick_fill_round},
+     .help = "an agent that is frozen: undisturbed stretches, and between them pairs of short and of ten "
+             "times longer halves",
+     .is_paired = 1,
+     .has_stretches = 1,
+     .round_steps = quick_round_steps,
+     .fill_round = quick_fill_round},
 };
 
 const struct nd_design *const nd_designs[] = {&rows[0], &rows[1], &rows[2], &rows[3], NULL};

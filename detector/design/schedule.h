@@ -3,15 +3,15 @@
 
 #include "common/base/nl_usual.h"
 
-#define ND_OFF (-1)            /* nd_step.level of an off half */
+#define ND_OFF           (-1)  /* nd_step.level of an off half */
 #define ND_MAX_SET_STEPS 16384 /* halves in one round of the schedule */
 
 /* One half, block or loop. */
 struct nd_step {
-    int config;   /* operation x bytes, 0..n_configs-1 */
-    int level;    /* index into the levels, or ND_OFF */
-    int order;    /* position within the pair or set */
-    int64_t pair; /* number of the pair or set, unique within the launch */
+    int config;         /* operation x bytes, 0..n_configs-1 */
+    int level;          /* index into the levels, or ND_OFF */
+    int order;          /* position within the pair or set */
+    int64_t pair;       /* number of the pair or set, unique within the launch */
     int64_t planned_ns; /* how long it is to last */
 };
 
@@ -21,7 +21,8 @@ struct nd_design {
     const char *name;
     const char *help;
     int is_paired;   /* 1: pairs of off and one level (halves.csv); 0: sets of all arms (blocks.csv) */
-    int fixed_dose;  /* 1: an on half holds a fixed number of bursts; 0: the load goes on until the loop ends */
+    int fixed_dose;  /* 1: an on half holds a fixed number of bursts; 0: the load goes on until the loop ends
+                      */
     int single_loop; /* 1: one loop per arm, no rounds */
     int has_stretches; /* 1: undisturbed stretches of the agent between pairs of two lengths (quick) */
     int (*round_steps)(const struct nd_schedule *s);
@@ -36,8 +37,8 @@ struct nd_schedule {
     int n_configs, n_levels; /* n_levels 0: no generator, off loops only */
     uint64_t seed;
     int64_t n_rounds;
-    int lacks_off;           /* single: the launch has on arms only */
-    int64_t half_ns;         /* planned length of a half, block or loop */
+    int lacks_off;               /* single: the launch has on arms only */
+    int64_t half_ns;             /* planned length of a half, block or loop */
     int64_t long_ns, stretch_ns; /* quick: of the longer halves, and of an undisturbed stretch */
 };
 
@@ -50,10 +51,12 @@ int nd_schedule_round_pairs(const struct nd_schedule *s);
 /* Without what comes between its halves. */
 int64_t nd_schedule_round_ns(const struct nd_schedule *s);
 
-/* How long a schedule may take by the wall clock: `measure_ns`, a second and a tenth more, and half a millisecond for each half. */
+/* How long a schedule may take by the wall clock: `measure_ns`, a second and a tenth more, and half a
+ * millisecond for each half. */
 int64_t nd_schedule_limit_ns(int64_t measure_ns, int64_t n_halves);
 
-/* Whether it ends after n_rounds whole rounds: another one would, by their mean, end nearer beyond the limit. The first is always run. */
+/* Whether it ends after n_rounds whole rounds: another one would, by their mean, end nearer beyond the limit.
+ * The first is always run. */
 int nd_schedule_is_over(int64_t limit_ns, int64_t elapsed_ns, int64_t n_rounds);
 
 /* Boundaries of tests that look at a run several times, and the quantiles they need. Pure. */
@@ -73,15 +76,18 @@ extern const struct nd_spending *const nd_spendings[]; /* ends with NULL */
 /* Rounds after which the looks are taken: equally spaced, the last one at the end. */
 void nd_look_rounds(int64_t n_rounds, int n_looks, int64_t *rounds);
 
-/* Nominal one-sided p of each look: crossing at p_k or below, at any look, has probability `alpha` without an effect.
- * By recursive integration of the joint normal distribution (Armitage, McPherson, Rowe 1969; Jennison, Turnbull 2000, chapter 19).
- * `fractions`: n shares of the run, rising. 0, or -1 when memory is short. */
-int nd_spending_bounds(const struct nd_spending *spending, double alpha, const double *fractions, int n, double *nominal_p);
+/* Nominal one-sided p of each look: crossing at p_k or below, at any look, has probability `alpha` without an
+ * effect. By recursive integration of the joint normal distribution (Armitage, McPherson, Rowe 1969;
+ * Jennison, Turnbull 2000, chapter 19). `fractions`: n shares of the run, rising. 0, or -1 when memory is
+ * short. */
+int nd_spending_bounds(const struct nd_spending *spending, double alpha, const double *fractions, int n,
+                       double *nominal_p);
 
 /* Upper tail of the standard normal distribution, and where it is p. */
 double nd_normal_tail(double z);
 double nd_normal_quantile(double p);
 
-/* The same of Student's, df >= 1, p <= 0.5. By the incomplete beta function's continued fraction (modified Lentz). */
+/* The same of Student's, df >= 1, p <= 0.5. By the incomplete beta function's continued fraction (modified
+ * Lentz). */
 double nd_student_tail(double t, double df);
 double nd_student_quantile(double p, double df);

@@ -3,12 +3,15 @@
 double nd_normal_tail(double z) { return 0.5 * erfc(z * M_SQRT1_2); }
 
 /* Where a tail is p, between two places. */
-static double bisect(double (*tail)(const void *of, double z), const void *of, double p, double low, double high) {
+static double bisect(double (*tail)(const void *of, double z), const void *of, double p, double low,
+                     double high) {
     for (int i = 0; i < 2000; i++) {
         double z = (low + high) / 2;
         if (z == low || z == high) break;
-        if (tail(of, z) > p) low = z;
-        else high = z;
+        if (tail(of, z) > p)
+            low = z;
+        else
+            high = z;
     }
     return (low + high) / 2;
 }
@@ -41,9 +44,11 @@ static double beta_fraction(double a, double b, double x) {
 double nd_student_tail(double t, double df) {
     if (t <= 0) return t == 0 ? 0.5 : 1 - nd_student_tail(-t, df);
     double a = df / 2, b = 0.5, share = t * t / df;
-    double x = 1 / (1 + share), rest = share / (1 + share); /* rest is 1 - x, without the loss of the subtraction */
+    double x = 1 / (1 + share),
+           rest = share / (1 + share); /* rest is 1 - x, without the loss of the subtraction */
     /* long double: at many degrees of freedom the logarithms of gamma are large and nearly cancel */
-    double log_beta = (double)(lgammal((long double)a) + lgammal((long double)b) - lgammal((long double)a + (long double)b));
+    double log_beta = (double)(lgammal((long double)a) + lgammal((long double)b) -
+                               lgammal((long double)a + (long double)b));
     double front = exp(-a * log1p(share) + b * log(rest) - log_beta);
     if (x < (a + 1) / (a + b + 2)) return 0.5 * front * beta_fraction(a, b, x) / a;
     return 0.5 - 0.5 * front * beta_fraction(b, a, rest) / b;
@@ -53,23 +58,29 @@ static double student_tail(const void *of, double t) { return nd_student_tail(t,
 
 double nd_student_quantile(double p, double df) {
     double high = 1;
-    while (nd_student_tail(high, df) > p) high *= 2;
+    while (nd_student_tail(high, df) > p)
+        high *= 2;
     return bisect(student_tail, &df, p, 0, high);
 }
 
-static double obrien_fleming(double alpha, double t) { return t > 0 ? 2 * nd_normal_tail(nd_normal_quantile(alpha / 2) / sqrt(t)) : 0; }
+static double obrien_fleming(double alpha, double t) {
+    return t > 0 ? 2 * nd_normal_tail(nd_normal_quantile(alpha / 2) / sqrt(t)) : 0;
+}
 
 static double pocock(double alpha, double t) { return alpha * log1p(expm1(1) * t); }
 
 static const struct nd_spending slow = {
-    "obrien-fleming", "little at first: the last look is nearly that of a run without looks", obrien_fleming,
+    "obrien-fleming",
+    "little at first: the last look is nearly that of a run without looks",
+    obrien_fleming,
 };
 static const struct nd_spending even = {"pocock", "evenly: earlier ends, and a stricter last look", pocock};
 
 const struct nd_spending *const nd_spendings[] = {&slow, &even, NULL};
 
 void nd_look_rounds(int64_t n_rounds, int n_looks, int64_t *rounds) {
-    for (int k = 1; k <= n_looks; k++) rounds[k - 1] = n_rounds / n_looks * k + (n_rounds % n_looks * k + n_looks - 1) / n_looks;
+    for (int k = 1; k <= n_looks; k++)
+        rounds[k - 1] = n_rounds / n_looks * k + (n_rounds % n_looks * k + n_looks - 1) / n_looks;
 }
 
 /* Gauss and Legendre's rule of six points on -1..1: the positive half. */
@@ -78,7 +89,8 @@ static const double points[] = {0.2386191860831969, 0.6612093864662645, 0.932469
 static const double weights[] = {0.4679139345726910, 0.3607615730481386, 0.1713244923791704};
 static const double lowest_z = -8; /* below it is nothing that counts: 6e-16 */
 
-/* Where the sum of observations stands that has not crossed yet, as values of its density with the rule's weights. */
+/* Where the sum of observations stands that has not crossed yet, as values of its density with the rule's
+ * weights. */
 struct nodes {
     int n;
     double *at, *weight; /* weight: of the rule x density */
@@ -98,22 +110,30 @@ static void lay(struct nodes *g, double low, double high, double width) {
     }
 }
 
-static double normal_density(double x, double sd) { return exp(-0.5 * (x / sd) * (x / sd)) / (sd * sqrt(2 * M_PI)); }
+static double normal_density(double x, double sd) {
+    return exp(-0.5 * (x / sd) * (x / sd)) / (sd * sqrt(2 * M_PI));
+}
 
-struct step { const struct nodes *from; double sd, scale; };
+struct step {
+    const struct nodes *from;
+    double sd, scale;
+};
 
 /* Chance to be above z * scale for the first time after a step of SD `sd`. */
 static double crossing(const void *of, double z) {
     const struct step *s = of;
     const struct nodes *g = s->from;
     double p = 0;
-    for (int i = 0; i < g->n; i++) p += g->weight[i] * nd_normal_tail((z * s->scale - g->at[i]) / s->sd);
+    for (int i = 0; i < g->n; i++)
+        p += g->weight[i] * nd_normal_tail((z * s->scale - g->at[i]) / s->sd);
     return p;
 }
 
-int nd_spending_bounds(const struct nd_spending *spending, double alpha, const double *fractions, int n, double *nominal_p) {
+int nd_spending_bounds(const struct nd_spending *spending, double alpha, const double *fractions, int n,
+                       double *nominal_p) {
     double width = 1;
-    for (int k = 0; k < n; k++) width = fmin(width, sqrt(fractions[k] - (k ? fractions[k - 1] : 0)));
+    for (int k = 0; k < n; k++)
+        width = fmin(width, sqrt(fractions[k] - (k ? fractions[k - 1] : 0)));
     size_t most = (size_t)N_POINTS * (size_t)(ceil(48 / width) + 1);
     double *memory = calloc(4 * most, sizeof *memory);
     if (!memory) return -1;
@@ -130,7 +150,8 @@ int nd_spending_bounds(const struct nd_spending *spending, double alpha, const d
         lay(&next, lowest_z * scale, z * scale, width);
         for (int i = 0; i < next.n; i++) {
             double density = 0;
-            for (int j = 0; j < now.n; j++) density += now.weight[j] * normal_density(next.at[i] - now.at[j], sd);
+            for (int j = 0; j < now.n; j++)
+                density += now.weight[j] * normal_density(next.at[i] - now.at[j], sd);
             next.weight[i] *= density;
         }
         struct nodes swap = now;

@@ -3,20 +3,38 @@
 struct nd_half_sum nd_half_sum_of(int rank, const struct nd_sample *s) {
     int64_t preempted_ns = s->loop.preempted_ns, n_typical = s->loop.n_operations - s->loop.n_detours;
     return (struct nd_half_sum){
-        .start_ns = s->loop.start_ns, .wall_ns = s->loop.wall_ns, .preempted_ns_max = preempted_ns, .detour_ns_max = s->loop.detour_ns,
-        .n_detours_max = s->loop.n_detours, .preempted_ns = preempted_ns, .detour_ns = s->loop.detour_ns, .n_detours = s->loop.n_detours,
-        .n_involuntary = s->n_involuntary, .delivered_ns = s->delivered_ns, .n_bursts = s->n_bursts, .n_due = s->n_due,
-        .requested_ns = s->requested_ns, .steal_ns = s->steal_ns < 0 ? -1 : s->steal_ns,
-        .throttled_ns = s->throttled_ns < 0 ? -1 : s->throttled_ns, .rank_steal_ns_max = s->loop.steal_ns,
-        .rank_steal_ns = s->loop.steal_ns, .n_rank_steal = s->loop.knows_steal,
-        .base_ns_sum = n_typical > 0 ? (double)s->loop.base_ns_sum / (double)n_typical : 0, .n_base = n_typical > 0, .lowest_rank = rank,
-        .slowest_rank = rank, .preempted_rank = rank, .detour_rank = rank,
+        .start_ns = s->loop.start_ns,
+        .wall_ns = s->loop.wall_ns,
+        .preempted_ns_max = preempted_ns,
+        .detour_ns_max = s->loop.detour_ns,
+        .n_detours_max = s->loop.n_detours,
+        .preempted_ns = preempted_ns,
+        .detour_ns = s->loop.detour_ns,
+        .n_detours = s->loop.n_detours,
+        .n_involuntary = s->n_involuntary,
+        .delivered_ns = s->delivered_ns,
+        .n_bursts = s->n_bursts,
+        .n_due = s->n_due,
+        .requested_ns = s->requested_ns,
+        .steal_ns = s->steal_ns < 0 ? -1 : s->steal_ns,
+        .throttled_ns = s->throttled_ns < 0 ? -1 : s->throttled_ns,
+        .rank_steal_ns_max = s->loop.steal_ns,
+        .rank_steal_ns = s->loop.steal_ns,
+        .n_rank_steal = s->loop.knows_steal,
+        .base_ns_sum = n_typical > 0 ? (double)s->loop.base_ns_sum / (double)n_typical : 0,
+        .n_base = n_typical > 0,
+        .lowest_rank = rank,
+        .slowest_rank = rank,
+        .preempted_rank = rank,
+        .detour_rank = rank,
         .probe = s->probe,
     };
 }
 
 /* Whether b's figure takes the place of a's: it is larger, or as large and of a lower rank. */
-static int wins(int64_t b, int32_t b_rank, int64_t a, int32_t a_rank) { return b > a || (b == a && b_rank < a_rank); }
+static int wins(int64_t b, int32_t b_rank, int64_t a, int32_t a_rank) {
+    return b > a || (b == a && b_rank < a_rank);
+}
 
 void nd_half_sum_join(void *into, const void *from) {
     struct nd_half_sum *a = into;
@@ -49,7 +67,8 @@ void nd_half_sum_join(void *into, const void *from) {
     a->requested_ns += b->requested_ns;
     if (b->steal_ns >= 0) a->steal_ns = (a->steal_ns < 0 ? 0 : a->steal_ns) + b->steal_ns;
     if (b->throttled_ns >= 0) a->throttled_ns = (a->throttled_ns < 0 ? 0 : a->throttled_ns) + b->throttled_ns;
-    if (b->n_rank_steal && (!a->n_rank_steal || b->rank_steal_ns_max > a->rank_steal_ns_max)) a->rank_steal_ns_max = b->rank_steal_ns_max;
+    if (b->n_rank_steal && (!a->n_rank_steal || b->rank_steal_ns_max > a->rank_steal_ns_max))
+        a->rank_steal_ns_max = b->rank_steal_ns_max;
     a->rank_steal_ns += b->rank_steal_ns;
     a->n_rank_steal += b->n_rank_steal;
     a->base_ns_sum += b->base_ns_sum;

@@ -2,8 +2,9 @@
 
 struct nd_pairs {
     int n_arms;
-    double *current;          /* n_configs x n_arms: values of the pair or set in progress, NaN: not yet, or not known */
-    struct nd_moments *sums;  /* n_configs x n_arms */
+    double
+        *current; /* n_configs x n_arms: values of the pair or set in progress, NaN: not yet, or not known */
+    struct nd_moments *sums; /* n_configs x n_arms */
 };
 
 struct nd_pairs *nd_pairs_open(int n_configs, int n_arms) {
@@ -29,13 +30,16 @@ void nd_pairs_half(struct nd_pairs *p, int config, const struct nd_step *step, d
     struct nd_moments *sums = p->sums + config * p->n_arms;
     int arm = step->level + 1; /* ND_OFF is -1 */
     if (step->order == 0)
-        for (int i = 0; i < p->n_arms; i++) now[i] = NAN;
+        for (int i = 0; i < p->n_arms; i++)
+            now[i] = NAN;
     now[arm] = value;
     for (int i = 1; i < p->n_arms; i++)
         if ((i == arm || arm == 0) && isfinite(now[0]) && isfinite(now[i])) add(&sums[i], now[i] - now[0]);
 }
 
-const struct nd_moments *nd_pairs_of(const struct nd_pairs *p, int config, int arm) { return &p->sums[config * p->n_arms + arm]; }
+const struct nd_moments *nd_pairs_of(const struct nd_pairs *p, int config, int arm) {
+    return &p->sums[config * p->n_arms + arm];
+}
 
 void nd_pairs_close(struct nd_pairs *p) {
     if (!p) return;

@@ -2,12 +2,15 @@
 
 #include <mpi.h>
 
-int64_t nd_late_delays(const struct nd_start_options *o, const struct nd_team *team, double amount_ns, uint64_t seed, int64_t *delays_ns) {
+int64_t nd_late_delays(const struct nd_start_options *o, const struct nd_team *team, double amount_ns,
+                       uint64_t seed, int64_t *delays_ns) {
     char reason[320] = "not enough memory";
     int64_t longest_ns = 0;
     double *shares = calloc(ND_ARRIVAL_CYCLE, sizeof *shares);
-    struct nd_arrival_request request = {.rank = team->rank, .n_ranks = team->n_ranks, .seed = seed, .trace = o->arrival_trace};
-    int failed = !shares || !delays_ns || nd_arrival_fill(o->arrival, &request, shares, reason, sizeof reason);
+    struct nd_arrival_request request = {
+        .rank = team->rank, .n_ranks = team->n_ranks, .seed = seed, .trace = o->arrival_trace};
+    int failed =
+        !shares || !delays_ns || nd_arrival_fill(o->arrival, &request, shares, reason, sizeof reason);
     /* where all ranks find the same error one of them says it */
     int64_t first_failed = failed ? team->rank : team->n_ranks;
     MPI_Allreduce(MPI_IN_PLACE, &first_failed, 1, MPI_INT64_T, MPI_MIN, team->world);
@@ -21,8 +24,8 @@ int64_t nd_late_delays(const struct nd_start_options *o, const struct nd_team *t
     return nd_team_max(team, longest_ns);
 }
 
-int nd_late_open(struct nd_late *l, const struct nd_start_options *o, const struct nd_team *team, const struct nl_ticks *ticks, int yields,
-                 uint64_t seed) {
+int nd_late_open(struct nd_late *l, const struct nd_start_options *o, const struct nd_team *team,
+                 const struct nl_ticks *ticks, int yields, uint64_t seed) {
     *l = (struct nd_late){.ticks = *ticks, .yields = yields};
     int failed = !NL_NEW(l->delays_ns, ND_ARRIVAL_CYCLE) || !NL_NEW(l->longest_ns, ND_ARRIVAL_CYCLE) ||
                  !NL_NEW(l->delay_ticks, ND_ARRIVAL_CYCLE);
@@ -53,7 +56,8 @@ int64_t nd_late_end(struct nd_late *l, struct nd_op_state *state) {
     int64_t sum_ns = 0;
     state->call = l->call;
     state->late = NULL;
-    for (int64_t i = l->n_before; i < l->n_calls; i++) sum_ns += l->longest_ns[i & (ND_ARRIVAL_CYCLE - 1)];
+    for (int64_t i = l->n_before; i < l->n_calls; i++)
+        sum_ns += l->longest_ns[i & (ND_ARRIVAL_CYCLE - 1)];
     return sum_ns;
 }
 

@@ -5,16 +5,18 @@
 #include "detector/ops/algorithms.h"
 #include "detector/program/program.h"
 
-#define SLOW_LOOKS 8 /* planned lengths of a slice: a look that comes later is one of a machine that is busy */
+#define SLOW_LOOKS                                                                                           \
+    8 /* planned lengths of a slice: a look that comes later is one of a machine that is busy */
 
 /* What a loop does besides: it looks at the clock and at the stop flag every so often. */
 struct watch {
     const struct nd_loop *loop;
-    struct nd_slices *slices;  /* NULL: nobody keeps them */
+    struct nd_slices *slices; /* NULL: nobody keeps them */
     struct nd_ending ending;
-    int64_t every, left;       /* operations from look to look; until the next one */
-    uint64_t deadline_ticks;   /* of operations that are timed one by one */
-    int64_t deadline_ns, tell_ns, last_ns; /* CLOCK_MONOTONIC: the end, when to tell how far the loop is, the last look */
+    int64_t every, left;     /* operations from look to look; until the next one */
+    uint64_t deadline_ticks; /* of operations that are timed one by one */
+    int64_t deadline_ns, tell_ns,
+        last_ns; /* CLOCK_MONOTONIC: the end, when to tell how far the loop is, the last look */
 };
 
 /* How many of n operations may run before a slice ends or a look is due. */
@@ -25,17 +27,23 @@ static inline int64_t until_next(const struct watch *w, int64_t n) {
 
 static int wants_to_stop(const struct nd_loop *loop) { return loop->stop_asked && *loop->stop_asked; }
 
-static int has_lost_parent(const struct nd_loop *loop) { return loop->parent_pid && getppid() != loop->parent_pid; }
+static int has_lost_parent(const struct nd_loop *loop) {
+    return loop->parent_pid && getppid() != loop->parent_pid;
+}
 
-/* A look. Operations that turn out to be slow have it after each of them: they are not to last until so many are done. At first nobody
- * knows. */
+/* A look. Operations that turn out to be slow have it after each of them: they are not to last until so many
+ * are done. At first nobody knows. */
 static void look(struct watch *w) {
     int64_t now_ns = nl_mono_ns();
     int64_t more = 2 * w->every;
-    w->left = w->every = now_ns - w->last_ns > SLOW_LOOKS * ND_SLICE_NS ? 1 : more < w->loop->look_every ? more : w->loop->look_every;
+    w->left = w->every = now_ns - w->last_ns > SLOW_LOOKS * ND_SLICE_NS ? 1
+                         : more < w->loop->look_every                   ? more
+                                                                        : w->loop->look_every;
     w->last_ns = now_ns;
-    if (wants_to_stop(w->loop)) nd_ending_ask(&w->ending, INT64_MAX);
-    else if (now_ns >= w->deadline_ns) nd_ending_ask(&w->ending, now_ns);
+    if (wants_to_stop(w->loop))
+        nd_ending_ask(&w->ending, INT64_MAX);
+    else if (now_ns >= w->deadline_ns)
+        nd_ending_ask(&w->ending, now_ns);
     if (w->loop->tell && now_ns >= w->tell_ns) w->tell_ns = w->loop->tell(w->loop->tell_context, now_ns);
 }
 
@@ -56,7 +64,8 @@ static inline void count_operation(const struct nd_loop *loop, struct nd_loop_re
     }
 }
 
-/* An operation's time runs from the end of the one before to its own end: one clock read per operation, and no gap. */
+/* An operation's time runs from the end of the one before to its own end: one clock read per operation, and
+ * no gap. */
 static void run_timed(struct watch *w, int64_t n, struct nd_loop_result *r) {
     const struct nd_loop *loop = w->loop;
     int (*const call)(struct nd_op_state *) = loop->state->call;
@@ -101,18 +110,24 @@ static void run_plain(struct watch *w, int64_t n) {
     }
 }
 
-/* Operations that need something done between two of them: root and buffers change inside the loop, and its time holds that, too. */
+/* Operations that need something done between two of them: root and buffers change inside the loop, and its
+ * time holds that, too. */
 static void run_advancing(struct watch *w, int64_t n, struct nd_loop_result *r) {
     for (int64_t i = 0; i < n && !nd_ending_is_here(&w->ending); i++) {
         nd_op_advance(w->loop->state);
-        if (w->loop->hist) run_timed(w, 1, r);
-        else run_plain(w, 1);
+        if (w->loop->hist)
+            run_timed(w, 1, r);
+        else
+            run_plain(w, 1);
     }
 }
 
-void nd_loop_count(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns) { if (loop->hist) count_operation(loop, r, ns); }
+void nd_loop_count(const struct nd_loop *loop, struct nd_loop_result *r, int64_t ns) {
+    if (loop->hist) count_operation(loop, r, ns);
+}
 
-/* Starts look at the stop flag between chunks of about a tenth of a second: one Allreduce each, the same in every arm. */
+/* Starts look at the stop flag between chunks of about a tenth of a second: one Allreduce each, the same in
+ * every arm. */
 int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken) {
     int mine = is_broken || wants_to_stop(loop) || has_lost_parent(loop), any = 0;
     MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, loop->state->comm);
@@ -120,11 +135,14 @@ int nd_loop_agree_to_stop(const struct nd_loop *loop, int is_broken) {
 }
 
 void nd_loop_read_times(const struct nd_loop *loop, struct nl_thread_times *t) {
-    if (loop->preempted) nl_thread_times_read(loop->preempted, t);
-    else t->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
+    if (loop->preempted)
+        nl_thread_times_read(loop->preempted, t);
+    else
+        t->wall_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
 }
 
-void nd_loop_add_lost(const struct nd_loop *loop, const struct nl_thread_times *from, struct nd_loop_result *r) {
+void nd_loop_add_lost(const struct nd_loop *loop, const struct nl_thread_times *from,
+                      struct nd_loop_result *r) {
     struct nl_thread_times now;
     if (!loop->preempted) return;
     nl_thread_times_read(loop->preempted, &now);
@@ -143,22 +161,31 @@ void nd_loop_warm(const struct nd_loop *loop, int64_t n) {
 }
 
 /* At most `n_most` operations, at most `most_ns` long. */
-static void run(const struct nd_loop *loop, struct nd_slices *slices, int64_t n_most, int64_t most_ns, int is_settling,
-                struct nd_loop_result *r) {
-    struct watch w = {.loop = loop, .slices = slices, .last_ns = nl_mono_ns(), .deadline_ns = INT64_MAX, .deadline_ticks = UINT64_MAX};
+static void run(const struct nd_loop *loop, struct nd_slices *slices, int64_t n_most, int64_t most_ns,
+                int is_settling, struct nd_loop_result *r) {
+    struct watch w = {.loop = loop,
+                      .slices = slices,
+                      .last_ns = nl_mono_ns(),
+                      .deadline_ns = INT64_MAX,
+                      .deadline_ticks = UINT64_MAX};
     int is_bounded = most_ns < INT64_MAX && loop->together;
     w.left = w.every = loop->look_every > 0 ? 1 : INT64_MAX;
-    nd_ending_begin(&w.ending, loop->together, loop->op->is_synchronising, n_most, most_ns, loop->operation_ns, is_settling);
+    nd_ending_begin(&w.ending, loop->together, loop->op->is_synchronising, n_most, most_ns,
+                    loop->operation_ns, is_settling);
     if (is_bounded) w.deadline_ns = w.last_ns + most_ns;
-    if (is_bounded && loop->hist) w.deadline_ticks = nl_ticks_now(loop->ticks) + (uint64_t)((double)most_ns / loop->ticks->tick_ns);
+    if (is_bounded && loop->hist)
+        w.deadline_ticks = nl_ticks_now(loop->ticks) + (uint64_t)((double)most_ns / loop->ticks->tick_ns);
     if (loop->tell) w.tell_ns = loop->tell(loop->tell_context, w.last_ns);
     for (;;) {
         int64_t done = (int64_t)w.ending.n, left = n_most - done, n = left < loop->chunk ? left : loop->chunk;
         if (w.ending.next_at - done < n) n = w.ending.next_at - done;
         if (slices) nd_slices_before_chunk(slices, n);
-        if (loop->state->needs_advance) run_advancing(&w, n, r);
-        else if (loop->hist) run_timed(&w, n, r);
-        else run_plain(&w, n);
+        if (loop->state->needs_advance)
+            run_advancing(&w, n, r);
+        else if (loop->hist)
+            run_timed(&w, n, r);
+        else
+            run_plain(&w, n);
         if ((int64_t)w.ending.n == n_most || nd_ending_is_here(&w.ending)) break;
         if (has_lost_parent(loop)) nd_ending_ask(&w.ending, INT64_MAX);
         if ((int64_t)w.ending.n == w.ending.next_at) nd_ending_tell(&w.ending, nl_mono_ns());
@@ -173,19 +200,25 @@ void nd_loop_settle(const struct nd_loop *loop, int64_t ns) {
     struct nd_loop_result ignored = {0};
     settling.hist = NULL;
     nd_per_call_begin(loop->state->per_call);
-    if (loop->program) nd_program_rest(loop->program, ns);
-    else run(&settling, NULL, INT64_MAX / 2, ns, 1, &ignored);
+    if (loop->program)
+        nd_program_rest(loop->program, ns);
+    else
+        run(&settling, NULL, INT64_MAX / 2, ns, 1, &ignored);
     nd_per_call_end(loop->state->per_call);
 }
 
-/* Beats of a program that have begun: it is not held up, and we sleep meanwhile. What its thread slept is not told from steal: known only
- * where it did not. */
+/* Beats of a program that have begun: it is not held up, and we sleep meanwhile. What its thread slept is not
+ * told from steal: known only where it did not. */
 static void follow_program(const struct nd_loop *loop, struct nd_loop_result *r) {
     struct nd_stretch s;
-    enum nd_follow_end end = nd_program_finish(loop->program, (int64_t)loop->expected_ns, loop->stop_asked, &s);
+    enum nd_follow_end end =
+        nd_program_finish(loop->program, (int64_t)loop->expected_ns, loop->stop_asked, &s);
     *r = (struct nd_loop_result){.start_ns = nl_mono_ns(), .is_over = end == ND_FOLLOW_OVER};
     if (end != ND_FOLLOW_DONE) return;
-    *r = (struct nd_loop_result){.start_ns = s.start_ns, .wall_ns = s.wall_ns, .n_operations = s.n_beats, .n_involuntary = s.n_involuntary};
+    *r = (struct nd_loop_result){.start_ns = s.start_ns,
+                                 .wall_ns = s.wall_ns,
+                                 .n_operations = s.n_beats,
+                                 .n_involuntary = s.n_involuntary};
     if (!loop->preempted) return;
     r->preempted_ns = s.sees_waits ? s.waited_ns : s.wall_ns - s.cpu_ns;
     r->knows_steal = s.sees_waits && s.n_voluntary == 0;

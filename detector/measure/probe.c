@@ -54,7 +54,8 @@ static void open_counters(struct nd_probe *p) {
                errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV
                    ? "this machine has no hardware counters"
                    : strerror(errno));
-        while (i > 0) close(p->fds[--i]);
+        while (i > 0)
+            close(p->fds[--i]);
         p->fds[0] = -1;
         return;
     }
@@ -72,7 +73,8 @@ static int read_counters(const struct nd_probe *p, int64_t counts[N_EVENTS]) {
 static void link_lines(struct nd_probe *p) {
     static int order[ND_PROBE_LINES];
     uint64_t state = 88172645463325252u;
-    for (int i = 0; i < ND_PROBE_LINES; i++) order[i] = i;
+    for (int i = 0; i < ND_PROBE_LINES; i++)
+        order[i] = i;
     for (int i = ND_PROBE_LINES - 1; i > 0; i--) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         int j = (int)((state >> 33) % (uint64_t)i), kept = order[i];
@@ -88,7 +90,8 @@ static void link_lines(struct nd_probe *p) {
 static int64_t walk_ns(const struct nd_probe *p) {
     char *at = p->lines;
     int64_t from_ns = nl_mono_ns();
-    for (int i = 0; i < ND_PROBE_LINES; i++) memcpy(&at, at, sizeof at);
+    for (int i = 0; i < ND_PROBE_LINES; i++)
+        memcpy(&at, at, sizeof at);
     __asm__ volatile("" : : "r"(at) : "memory");
     return nl_mono_ns() - from_ns;
 }
@@ -136,7 +139,8 @@ struct nd_probe *nd_probe_open(void) {
 
 void nd_probe_close(struct nd_probe *p) {
     if (!p) return;
-    for (int i = 0; i < N_EVENTS && p->fds[0] >= 0; i++) close(p->fds[i]);
+    for (int i = 0; i < N_EVENTS && p->fds[0] >= 0; i++)
+        close(p->fds[i]);
     munmap(p->lines, (size_t)ND_PROBE_LINES * PAGE_BYTES);
     free(p);
 }

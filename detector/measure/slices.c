@@ -27,7 +27,8 @@ void nd_slices_before_chunk(struct nd_slices *s, int64_t n_operations) {
 /* All or nothing of what is appended; 0, -1 with errno. */
 static int append(struct nd_slices_file *f, struct iovec *parts, int n_parts) {
     size_t n_bytes = 0;
-    for (int i = 0; i < n_parts; i++) n_bytes += parts[i].iov_len;
+    for (int i = 0; i < n_parts; i++)
+        n_bytes += parts[i].iov_len;
     errno = ENOSPC; /* of what is written in part */
     if (writev(f->fd, parts, n_parts) == (ssize_t)n_bytes) {
         f->whole_bytes += (off_t)n_bytes;
@@ -74,16 +75,26 @@ static uint32_t high_word(int64_t v) { return (uint32_t)((uint64_t)v >> 32); }
 
 int nd_slices_write(struct nd_slices *s) {
     const struct nd_step *step = s->step;
-    uint32_t words[BLOCK_WORDS] = {0, (uint32_t)step->config, (uint32_t)(step->level + 1), (uint32_t)step->order, s->flags,
-                                   low_word(step->pair), high_word(step->pair), low_word(s->start_ns), high_word(s->start_ns),
-                                   (uint32_t)s->n_per_slice, (uint32_t)s->n};
+    uint32_t words[BLOCK_WORDS] = {0,
+                                   (uint32_t)step->config,
+                                   (uint32_t)(step->level + 1),
+                                   (uint32_t)step->order,
+                                   s->flags,
+                                   low_word(step->pair),
+                                   high_word(step->pair),
+                                   low_word(s->start_ns),
+                                   high_word(s->start_ns),
+                                   (uint32_t)s->n_per_slice,
+                                   (uint32_t)s->n};
     uint32_t number = 0;
     int64_t n = s->n;
     if (n == 0) return 0;
     add_words(&words[SUMS_AT], &number, words + 1, SUMS_AT - 1);
     add_words(&words[SUMS_AT], &number, s->ns, n);
-    for (int i = 0; i < BLOCK_WORDS; i++) words[i] = nl_little32(words[i]);
-    for (int64_t i = 0; i < n; i++) s->ns[i] = nl_little32(s->ns[i]);
+    for (int i = 0; i < BLOCK_WORDS; i++)
+        words[i] = nl_little32(words[i]);
+    for (int64_t i = 0; i < n; i++)
+        s->ns[i] = nl_little32(s->ns[i]);
     memcpy(words, "SLCE", 4);
     struct iovec parts[] = {{words, sizeof words}, {s->ns, (size_t)n * sizeof *s->ns}};
     s->n = 0;

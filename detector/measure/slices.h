@@ -1,4 +1,5 @@
-/* Slices of the loop: how long every few hundred operations took, written to slices.HOST.bin between halves by the node's first rank. */
+/* Slices of the loop: how long every few hundred operations took, written to slices.HOST.bin between halves
+ * by the node's first rank. */
 #pragma once
 
 #include <jansson.h>
@@ -7,7 +8,9 @@
 
 #define ND_SLICE_NS INT64_C(200000) /* planned length of a slice */
 
-enum { ND_SLICES_MOST = 32768 };    /* kept until they are written: a loop that outlasts them has them written between two of its chunks */
+enum {
+    ND_SLICES_MOST = 32768
+}; /* kept until they are written: a loop that outlasts them has them written between two of its chunks */
 
 /* What is wrong with a block of slices; or-ed together. */
 enum nd_slices_flag {
@@ -26,10 +29,12 @@ struct nd_slices {
     int64_t n;           /* kept */
     uint32_t flags;      /* enum nd_slices_flag */
     uint32_t ns[ND_SLICES_MOST];
-    const struct nd_step *step; /* the half they belong to; NULL: it is not recorded, and what does not fit is forgotten */
+    const struct nd_step
+        *step; /* the half they belong to; NULL: it is not recorded, and what does not fit is forgotten */
     struct nd_slices_file *file; /* borrowed */
-    struct nd_burst_log *bursts; /* of the node's generator, taken in between chunks; borrowed, NULL: there is none */
-    int has_failed;      /* a block could not be written */
+    struct nd_burst_log
+        *bursts;    /* of the node's generator, taken in between chunks; borrowed, NULL: there is none */
+    int has_failed; /* a block could not be written */
 };
 
 static inline void nd_slices_begin(struct nd_slices *s, int64_t now_ns) {
@@ -47,15 +52,18 @@ static inline void nd_slices_pass(struct nd_slices *s, int64_t n) {
         took_ns = UINT32_MAX;
         s->flags |= ND_SLICES_SATURATED;
     }
-    if (s->n < ND_SLICES_MOST) s->ns[s->n++] = (uint32_t)took_ns;
-    else s->flags |= ND_SLICES_CUT;
+    if (s->n < ND_SLICES_MOST)
+        s->ns[s->n++] = (uint32_t)took_ns;
+    else
+        s->flags |= ND_SLICES_CUT;
     s->last_ns = now_ns;
     s->n_left = s->n_per_slice;
 }
 
 int64_t nd_slices_operations(double operation_ns);
 
-/* Takes in the generator's bursts; slices kept that would leave no room for those of n_operations are written, and begin anew. */
+/* Takes in the generator's bursts; slices kept that would leave no room for those of n_operations are
+ * written, and begin anew. */
 void nd_slices_before_chunk(struct nd_slices *s, int64_t n_operations);
 
 /* 0, or -1 with errno, as where the file exists. */

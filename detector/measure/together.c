@@ -1,10 +1,10 @@
 #include "detector/measure/together.h"
 #include "common/page/nl_page.h"
 
-#define PAGE_MAGIC 0x6e6c7431u /* "nlt1" */
-#define STEP_PARTS 32                       /* words in the time that a loop may last ... */
+#define PAGE_MAGIC      0x6e6c7431u         /* "nlt1" */
+#define STEP_PARTS      32                  /* words in the time that a loop may last ... */
 #define MOST_COUNTED_NS INT64_C(3200000000) /* ... of which no more than this counts ... */
-#define LEAST_STEP_NS 2500000.              /* ... and no more than one in this time, while it is as fast as planned */
+#define LEAST_STEP_NS   2500000. /* ... and no more than one in this time, while it is as fast as planned */
 
 struct nd_together_page {
     struct nl_page page;
@@ -15,7 +15,8 @@ enum { STEP_GROWS = 4 }; /* from one operation on: at first nothing is known */
 
 static const _Atomic uint64_t never; /* 0: in no loop */
 
-/* Where the page of the node's first rank is; it may belong to another user's namespace, and then nobody has one. */
+/* Where the page of the node's first rank is; it may belong to another user's namespace, and then nobody has
+ * one. */
 static struct nd_together_page *attach(pid_t pid, int fd) {
     char path[64];
     struct nd_together_page *page = NULL;
@@ -62,10 +63,17 @@ static int64_t usual_step(const struct nd_ending *e) {
     return at_least_one((step_ns > LEAST_STEP_NS || e->is_least ? step_ns : LEAST_STEP_NS) / e->planned_ns);
 }
 
-void nd_ending_begin(struct nd_ending *e, struct nd_together *t, int is_meeting, int64_t n_most, int64_t most_ns, double planned_ns,
-                     int is_least) {
-    *e = (struct nd_ending){.together = t, .end_at = &never, .n_most = n_most, .begin_ns = nl_mono_ns(), .most_ns = most_ns,
-                            .next_at = INT64_MAX, .planned_ns = planned_ns, .is_least = is_least, .request = MPI_REQUEST_NULL};
+void nd_ending_begin(struct nd_ending *e, struct nd_together *t, int is_meeting, int64_t n_most,
+                     int64_t most_ns, double planned_ns, int is_least) {
+    *e = (struct nd_ending){.together = t,
+                            .end_at = &never,
+                            .n_most = n_most,
+                            .begin_ns = nl_mono_ns(),
+                            .most_ns = most_ns,
+                            .next_at = INT64_MAX,
+                            .planned_ns = planned_ns,
+                            .is_least = is_least,
+                            .request = MPI_REQUEST_NULL};
     if (!t) return;
     e->before = (uint64_t)t->n_operations;
     if (t->page && (is_meeting || t->is_alone)) {
@@ -86,9 +94,11 @@ void nd_ending_ask(struct nd_ending *e, int64_t now_ns) {
         if (atomic_compare_exchange_weak(&e->together->page->end_at, &stands, wanted)) return;
 }
 
-/* Takes in what all have told at told_at: whether the loop ends here, and how many operations until the next word. */
+/* Takes in what all have told at told_at: whether the loop ends here, and how many operations until the next
+ * word. */
 static void take_in(struct nd_ending *e) {
-    double longest_ns = (double)e->longest_ns, each_ns = longest_ns / (double)e->told_at, slower = each_ns / e->planned_ns;
+    double longest_ns = (double)e->longest_ns, each_ns = longest_ns / (double)e->told_at,
+           slower = each_ns / e->planned_ns;
     double step = (double)usual_step(e) / (slower > 1 ? slower : 1);
     e->step = at_least_one(step < STEP_GROWS * (double)e->step ? step : STEP_GROWS * (double)e->step);
     /* a later end would come after the next words */

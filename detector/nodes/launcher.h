@@ -1,4 +1,5 @@
-/* What the process launcher says before MPI_Init: the generator must be started by the node's first rank while it is still safe to fork. */
+/* What the process launcher says before MPI_Init: the generator must be started by the node's first rank
+ * while it is still safe to fork. */
 #pragma once
 
 #define ND_LONE_BYTES 256
@@ -12,7 +13,8 @@ struct nd_launcher {
 /* A process without a launcher is rank 0 of 1. Local. */
 void nd_launcher_read(struct nd_launcher *l);
 
-/* Whether MPI sees fewer ranks than the launcher started: the library cannot talk to it, and every rank is alone. `said`: what to do. */
+/* Whether MPI sees fewer ranks than the launcher started: the library cannot talk to it, and every rank is
+ * alone. `said`: what to do. */
 int nd_launcher_is_lone(const struct nd_launcher *l, int n_ranks, char said[ND_LONE_BYTES]);
 
 /* The same with a message, of rank 0 alone where that is known. After MPI_Init; 0, -1. */

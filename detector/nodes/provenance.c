@@ -37,7 +37,10 @@ static void read_tick(char *out, size_t size) {
     find_value(path, "CONFIG_NO_HZ_IDLE=", idle, sizeof idle);
     find_value(path, "CONFIG_HZ_PERIODIC=", periodic, sizeof periodic);
     if (!hz[0]) return;
-    snprintf(out, size, "%s Hz%s", hz, periodic[0] == 'y' ? ", periodic" : idle[0] == 'y' ? ", stopped when idle" : ", NO_HZ_FULL build");
+    snprintf(out, size, "%s Hz%s", hz,
+             periodic[0] == 'y' ? ", periodic"
+             : idle[0] == 'y'   ? ", stopped when idle"
+                                : ", NO_HZ_FULL build");
 }
 
 void nd_host_read(struct nd_host *h) {
@@ -45,15 +48,16 @@ void nd_host_read(struct nd_host *h) {
     struct nl_place *place;
     memset(h, 0, sizeof *h);
     gethostname(h->host, sizeof h->host - 1);
-    if (uname(&u) == 0) snprintf(h->kernel, sizeof h->kernel, "%.40s %.60s %.20s", u.sysname, u.release, u.machine);
+    if (uname(&u) == 0)
+        snprintf(h->kernel, sizeof h->kernel, "%.40s %.60s %.20s", u.sysname, u.release, u.machine);
     nl_read_line("/sys/devices/system/cpu/isolated", h->isolcpus, sizeof h->isolcpus);
     nl_read_line("/sys/devices/system/cpu/nohz_full", h->nohz_full, sizeof h->nohz_full);
     nl_read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", h->governor, sizeof h->governor);
     find_value("/proc/self/status", "Cpus_allowed_list", h->cpuset, sizeof h->cpuset);
     find_value("/proc/cpuinfo", "model name", h->cpu_model, sizeof h->cpu_model);
     read_tick(h->tick, sizeof h->tick);
-    nd_switches_read(getenv("SLURM_TOPOLOGY_ADDR"), getenv("SLURM_TOPOLOGY_ADDR_PATTERN"), getenv("SLURMD_NODENAME"), h->switches,
-                     sizeof h->switches);
+    nd_switches_read(getenv("SLURM_TOPOLOGY_ADDR"), getenv("SLURM_TOPOLOGY_ADDR_PATTERN"),
+                     getenv("SLURMD_NODENAME"), h->switches, sizeof h->switches);
     nl_clocksource(h->clocksource, sizeof h->clocksource);
     nl_quota_open(&h->quota, "", getpid());
     nl_quota_close(&h->quota);
@@ -78,7 +82,8 @@ void nd_binding_read(struct nd_binding *s, int rank) {
     s->pid = (int)getpid();
     s->cpu = s->first_cpu = -1;
     gethostname(s->host, sizeof s->host - 1);
-    if (nl_binding_of_thread(s->cpus, sizeof s->cpus, &n_cpus, &s->first_cpu) == 0 && n_cpus == 1) s->cpu = s->first_cpu;
+    if (nl_binding_of_thread(s->cpus, sizeof s->cpus, &n_cpus, &s->first_cpu) == 0 && n_cpus == 1)
+        s->cpu = s->first_cpu;
 }
 
 /* jansson refuses text that is not UTF-8; an unknown value is better than no record. */
@@ -89,22 +94,27 @@ static json_t *text_or_null(const char *text) {
 
 static json_t *quota_json(const struct nl_quota *q) {
     if (q->quota_ns == 0) return json_null();
-    return json_pack("{s:f, s:I, s:I, s:i, s:o}", "cpus", nl_quota_cpus(q), "quota_ns", (json_int_t)q->quota_ns, "period_ns",
-                     (json_int_t)q->period_ns, "above", q->depth, "group", text_or_null(q->group));
+    return json_pack("{s:f, s:I, s:I, s:i, s:o}", "cpus", nl_quota_cpus(q), "quota_ns",
+                     (json_int_t)q->quota_ns, "period_ns", (json_int_t)q->period_ns, "above", q->depth,
+                     "group", text_or_null(q->group));
 }
 
 json_t *nd_host_json(const struct nd_host *h) {
-    return json_pack("{s:s, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host", h->host, "ranks",
-                     h->n_ranks, "treated", h->is_treated, "agent", h->has_agent, "kernel", text_or_null(h->kernel), "cmdline_isolcpus",
-                     text_or_null(h->isolcpus), "nohz_full", text_or_null(h->nohz_full), "tick", text_or_null(h->tick), "clocksource",
+    return json_pack("{s:s, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "host", h->host, "ranks", h->n_ranks, "treated", h->is_treated, "agent", h->has_agent,
+                     "kernel", text_or_null(h->kernel), "cmdline_isolcpus", text_or_null(h->isolcpus),
+                     "nohz_full", text_or_null(h->nohz_full), "tick", text_or_null(h->tick), "clocksource",
                      text_or_null(h->clocksource), "governor", text_or_null(h->governor), "smt",
-                     h->smt ? json_integer(h->smt) : json_null(), "cpuset", text_or_null(h->cpuset), "topology", text_or_null(h->topology),
-                     "cpus", h->n_allowed ? json_integer(h->n_allowed) : json_null(), "cpu_model", text_or_null(h->cpu_model), "switch",
-                     text_or_null(h->switches), "cpu_quota", quota_json(&h->quota));
+                     h->smt ? json_integer(h->smt) : json_null(), "cpuset", text_or_null(h->cpuset),
+                     "topology", text_or_null(h->topology), "cpus",
+                     h->n_allowed ? json_integer(h->n_allowed) : json_null(), "cpu_model",
+                     text_or_null(h->cpu_model), "switch", text_or_null(h->switches), "cpu_quota",
+                     quota_json(&h->quota));
 }
 
 json_t *nd_binding_json(const struct nd_binding *s) {
-    return json_pack("{s:i, s:s, s:i, s:s}", "rank", s->rank, "host", s->host, "cpu", s->cpu, "binding", s->cpus);
+    return json_pack("{s:i, s:s, s:i, s:s}", "rank", s->rank, "host", s->host, "cpu", s->cpu, "binding",
+                     s->cpus);
 }
 
 /* Environment variables by prefix; their values are text and go nowhere but into the record. */
@@ -124,7 +134,8 @@ static json_t *environment_json(const char *const *prefixes) {
     return found;
 }
 
-/* The value of a control variable of whole numbers: int, or (sizes) as wide as a size_t. 0, -1 where it is none. */
+/* The value of a control variable of whole numbers: int, or (sizes) as wide as a size_t. 0, -1 where it is
+ * none. */
 static int read_tool_variable(MPI_T_cvar_handle handle, MPI_Datatype type, json_int_t *value) {
     int number = 0;
     size_t size = 0;
@@ -142,14 +153,19 @@ static void add_tool_variable(json_t *object, const char *name) {
     MPI_T_enum values;
     MPI_T_cvar_handle handle;
     if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return;
-    if (MPI_T_cvar_get_info(index, NULL, &name_length, &verbosity, &type, &values, NULL, &desc_length, &binding, &scope) != MPI_SUCCESS)
+    if (MPI_T_cvar_get_info(index, NULL, &name_length, &verbosity, &type, &values, NULL, &desc_length,
+                            &binding, &scope) != MPI_SUCCESS)
         return;
-    if (binding != MPI_T_BIND_NO_OBJECT || MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS) return;
-    if (count == 1 && read_tool_variable(handle, type, &value) == 0) json_object_set_new(object, name, json_integer(value));
+    if (binding != MPI_T_BIND_NO_OBJECT ||
+        MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS)
+        return;
+    if (count == 1 && read_tool_variable(handle, type, &value) == 0)
+        json_object_set_new(object, name, json_integer(value));
     MPI_T_cvar_handle_free(&handle);
 }
 
-/* Who carries messages in Open MPI, up to which size at once, by how many buffers. What is not used has no variables any more. */
+/* Who carries messages in Open MPI, up to which size at once, by how many buffers. What is not used has no
+ * variables any more. */
 static void add_eager_limits(json_t *object) {
     static const char *const transports[] = {"vader", "sm", "tcp", "ofi", "uct", "openib", NULL};
     static const char *const words[] = {"eager_limit", "free_list_num", "free_list_max", NULL};
@@ -164,18 +180,32 @@ static void add_eager_limits(json_t *object) {
         char name[64];
         int index;
         snprintf(name, sizeof name, "pml_%s_verbose", *p);
-        if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS) json_object_set_new(object, "pml", json_string(*p));
+        if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS)
+            json_object_set_new(object, "pml", json_string(*p));
     }
 }
 
 json_t *nd_mpi_json(const char *const *operations, int n_operations) {
-    static const char *const prefixes[] = {"OMPI_MCA_coll", "OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_mpi_",
-                                           "OMPI_MCA_rmaps", "MPIR_CVAR_", "MPIR_PARAM_", "UCX_", "UCC_", "I_MPI_", "FI_", NULL};
+    static const char *const prefixes[] = {"OMPI_MCA_coll",
+                                           "OMPI_MCA_btl",
+                                           "OMPI_MCA_pml",
+                                           "OMPI_MCA_mtl",
+                                           "OMPI_MCA_mpi_",
+                                           "OMPI_MCA_rmaps",
+                                           "MPIR_CVAR_",
+                                           "MPIR_PARAM_",
+                                           "UCX_",
+                                           "UCC_",
+                                           "I_MPI_",
+                                           "FI_",
+                                           NULL};
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0, provided;
     MPI_Get_library_version(version, &length);
     version[strcspn(version, "\n")] = '\0';
-    const char *library = strstr(version, "Open MPI") ? "Open MPI" : strstr(version, "MPICH") ? "MPICH" : "other";
+    const char *library = strstr(version, "Open MPI") ? "Open MPI"
+                          : strstr(version, "MPICH")  ? "MPICH"
+                                                      : "other";
     json_t *parameters = environment_json(prefixes);
     if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS) {
         add_tool_variable(parameters, "coll_tuned_use_dynamic_rules");
@@ -184,7 +214,8 @@ json_t *nd_mpi_json(const char *const *operations, int n_operations) {
             snprintf(name, sizeof name, "coll_tuned_%s_algorithm", operations[i]);
             add_tool_variable(parameters, name);
             snprintf(name, sizeof name, "MPIR_CVAR_%s_INTRA_ALGORITHM", operations[i]);
-            for (char *c = name; *c; c++) *c = (char)toupper((unsigned char)*c);
+            for (char *c = name; *c; c++)
+                *c = (char)toupper((unsigned char)*c);
             add_tool_variable(parameters, name);
         }
         add_eager_limits(parameters);
@@ -196,14 +227,19 @@ json_t *nd_mpi_json(const char *const *operations, int n_operations) {
 /* Which process manager speaks with the MPI library; NULL: not known. What srun starts leaves marks. */
 static const char *mpi_type(void) {
     const char *told = getenv("SLURM_MPI_TYPE");
-    return told ? told : getenv("PMIX_NAMESPACE") ? "pmix" : getenv("PMI_JOBID") ? "pmi2" : getenv("PMI_FD") ? "pmi" : NULL;
+    return told                       ? told
+           : getenv("PMIX_NAMESPACE") ? "pmix"
+           : getenv("PMI_JOBID")      ? "pmi2"
+           : getenv("PMI_FD")         ? "pmi"
+                                      : NULL;
 }
 
 json_t *nd_slurm_json(void) {
-    static const char *const names[] = {"SLURM_JOB_ID",        "SLURM_ARRAY_JOB_ID",   "SLURM_ARRAY_TASK_ID", "SLURM_STEP_ID",
-                                        "SLURM_RESTART_COUNT", "SLURM_CLUSTER_NAME",   "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST",
-                                        "SLURM_STEP_NODELIST", "SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK",
-                                        "SLURM_CORE_SPEC",     "SLURM_HINT",           "SLURM_CPU_BIND",      NULL};
+    static const char *const names[] = {
+        "SLURM_JOB_ID",        "SLURM_ARRAY_JOB_ID",   "SLURM_ARRAY_TASK_ID", "SLURM_STEP_ID",
+        "SLURM_RESTART_COUNT", "SLURM_CLUSTER_NAME",   "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST",
+        "SLURM_STEP_NODELIST", "SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK",
+        "SLURM_CORE_SPEC",     "SLURM_HINT",           "SLURM_CPU_BIND",      NULL};
     json_t *found = json_object();
     for (const char *const *n = names; *n; n++)
         if (getenv(*n)) json_object_set_new(found, *n, text_or_null(getenv(*n)));
@@ -211,18 +247,27 @@ json_t *nd_slurm_json(void) {
         json_decref(found);
         return json_null();
     }
-    /* how often Slurm samples the tasks' accounts: what a runner that asked for it says, else what srun was told */
-    const char *type = mpi_type(), *told = getenv("NOISELAB_ACCTG_FREQ"), *sampling = told ? told : getenv("SLURM_ACCTG_FREQ");
-    nl_json_set(found, "mpi_type", text_or_null(type ? type : ""), "account_sampling", text_or_null(sampling ? sampling : ""), NULL);
+    /* how often Slurm samples the tasks' accounts: what a runner that asked for it says, else what srun was
+     * told */
+    const char *type = mpi_type(), *told = getenv("NOISELAB_ACCTG_FREQ"),
+               *sampling = told ? told : getenv("SLURM_ACCTG_FREQ");
+    nl_json_set(found, "mpi_type", text_or_null(type ? type : ""), "account_sampling",
+                text_or_null(sampling ? sampling : ""), NULL);
     return found;
 }
 
 enum { VALUE_BYTES = 160, MOST_VALUES = 64, NAMED_HOSTS = 6 };
 
 /* Everything that is compared: texts, and numbers above 0. */
-static const struct property { const char *name; size_t at; int is_number; } properties[] = {
-    {"CPU model", offsetof(struct nd_host, cpu_model), 0}, {"CPUs", offsetof(struct nd_host, n_allowed), 1},
-    {"hardware threads per core", offsetof(struct nd_host, smt), 1}, {"kernel", offsetof(struct nd_host, kernel), 0},
+static const struct property {
+    const char *name;
+    size_t at;
+    int is_number;
+} properties[] = {
+    {"CPU model", offsetof(struct nd_host, cpu_model), 0},
+    {"CPUs", offsetof(struct nd_host, n_allowed), 1},
+    {"hardware threads per core", offsetof(struct nd_host, smt), 1},
+    {"kernel", offsetof(struct nd_host, kernel), 0},
     {"ranks", offsetof(struct nd_host, n_ranks), 1},
 };
 
@@ -235,15 +280,18 @@ static const char *value_of(const struct property *p, const struct nd_host *h, c
     return buf;
 }
 
-/* The value that most hosts have, the first of equally common ones; NULL: all known ones are equal. At most MOST_VALUES are counted. */
-static const char *most_common(const struct property *p, const struct nd_host *hosts, int n_hosts, char buf[VALUE_BYTES]) {
+/* The value that most hosts have, the first of equally common ones; NULL: all known ones are equal. At most
+ * MOST_VALUES are counted. */
+static const char *most_common(const struct property *p, const struct nd_host *hosts, int n_hosts,
+                               char buf[VALUE_BYTES]) {
     int first[MOST_VALUES], counts[MOST_VALUES] = {0}, n = 0, best = 0;
     for (int i = 0; i < n_hosts; i++) {
         char value[VALUE_BYTES], other[VALUE_BYTES];
         const char *mine = value_of(p, &hosts[i], value);
         int k = 0;
         if (!mine[0]) continue;
-        while (k < n && strcmp(value_of(p, &hosts[first[k]], other), mine) != 0) k++;
+        while (k < n && strcmp(value_of(p, &hosts[first[k]], other), mine) != 0)
+            k++;
         if (k == MOST_VALUES) continue;
         if (k == n) first[n++] = i;
         counts[k]++;

@@ -20,12 +20,12 @@ struct nd_host {
     char cpuset[128];
     char topology[160];
     char cpu_model[96];
-    char switches[128]; /* above it (nd_switches_read); "": not known */
-    int smt;      /* hardware threads per core, 0 unknown */
-    int n_allowed; /* CPUs this node's processes may use */
-    int n_ranks;   /* of the launch; not filled in by nd_host_read, nor is the next */
-    int is_treated; /* 1: it has a generator, or an agent that is switched */
-    int has_agent;  /* 1: such an agent */
+    char switches[128];    /* above it (nd_switches_read); "": not known */
+    int smt;               /* hardware threads per core, 0 unknown */
+    int n_allowed;         /* CPUs this node's processes may use */
+    int n_ranks;           /* of the launch; not filled in by nd_host_read, nor is the next */
+    int is_treated;        /* 1: it has a generator, or an agent that is switched */
+    int has_agent;         /* 1: such an agent */
     struct nl_quota quota; /* of CPU time, by the cgroups of whoever asked; without its accounts */
 };
 
@@ -42,10 +42,12 @@ struct nd_binding {
 void nd_host_read(struct nd_host *h);
 void nd_binding_read(struct nd_binding *s, int rank);
 
-/* {library, version, parameters}: settings in the environment, and the library's own variables for the operations. New reference. */
+/* {library, version, parameters}: settings in the environment, and the library's own variables for the
+ * operations. New reference. */
 json_t *nd_mpi_json(const char *const *operations, int n_operations);
 
-/* What Slurm's environment says of the job, with mpi_type and account_sampling; JSON null outside of Slurm. New reference. */
+/* What Slurm's environment says of the job, with mpi_type and account_sampling; JSON null outside of Slurm.
+ * New reference. */
 json_t *nd_slurm_json(void);
 
 /* Most memory held so far (VmHWM), KiB; -1 when the system does not say. */
@@ -54,9 +56,12 @@ int64_t nd_peak_memory_kib(void);
 json_t *nd_host_json(const struct nd_host *h);
 json_t *nd_binding_json(const struct nd_binding *s);
 
-/* What is known to differ among the nodes, and which of them differ from most; "". Returns the number of properties. */
+/* What is known to differ among the nodes, and which of them differ from most; "". Returns the number of
+ * properties. */
 int nd_unlike_describe(const struct nd_host *hosts, int n_hosts, char *line, size_t size);
 
-/* The switches above a node, from the top, of an address such as s0.s[3,1-2].node7 of pattern switch.switch.node (SLURM_TOPOLOGY_ADDR,
- * ..._PATTERN), written one way; what is too long ends in a checksum. `node`: Slurm's name of it, or NULL. "" where they do not fit. */
+/* The switches above a node, from the top, of an address such as s0.s[3,1-2].node7 of pattern
+ * switch.switch.node (SLURM_TOPOLOGY_ADDR,
+ * ..._PATTERN), written one way; what is too long ends in a checksum. `node`: Slurm's name of it, or NULL. ""
+ * where they do not fit. */
 void nd_switches_read(const char *address, const char *pattern, const char *node, char *out, size_t size);

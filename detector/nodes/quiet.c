@@ -15,7 +15,10 @@ struct task {
     char name[ND_QUIET_NAME_BYTES];
 };
 
-struct tasks { struct task *all; int n, room; };
+struct tasks {
+    struct task *all;
+    int n, room;
+};
 
 struct nd_quiet {
     const char *proc;
@@ -23,12 +26,13 @@ struct nd_quiet {
     int n_cpus;
     const pid_t *own;
     int n_own;
-    char *text;                        /* of /proc/stat */
+    char *text;                                      /* of /proc/stat */
     int64_t (*before)[N_FIELDS], (*after)[N_FIELDS]; /* by CPU */
     struct tasks tasks_before, tasks_after;
 };
 
-struct nd_quiet *nd_quiet_open(const char *proc, const unsigned char *cpu_used, int n_cpus, const pid_t *own, int n_own) {
+struct nd_quiet *nd_quiet_open(const char *proc, const unsigned char *cpu_used, int n_cpus, const pid_t *own,
+                               int n_own) {
     struct nd_quiet *q = calloc(1, sizeof *q);
     if (!q) return NULL;
     *q = (struct nd_quiet){.proc = proc, .cpu_used = cpu_used, .n_cpus = n_cpus, .own = own, .n_own = n_own};
@@ -61,7 +65,8 @@ static void read_cpus(struct nd_quiet *q, int64_t (*fields)[N_FIELDS]) {
     memset(fields, 0, (size_t)q->n_cpus * sizeof *fields);
     nl_read(path, q->text, STAT_BYTES);
     for (int cpu; (cpu = next_cpu(&text, q->cpu_used, q->n_cpus, &at)) >= 0;)
-        for (int i = 0; i < N_FIELDS; i++) fields[cpu][i] = strtoll(at, &at, 10);
+        for (int i = 0; i < N_FIELDS; i++)
+            fields[cpu][i] = strtoll(at, &at, 10);
 }
 
 static int is_own(const struct nd_quiet *q, int pid) {
@@ -80,14 +85,20 @@ static int parse_task(const struct nd_quiet *q, const char *text, struct task *t
     return is_own(q, s.ppid) ? -1 : 0;
 }
 
-struct looking { const struct nd_quiet *q; struct tasks *t; pid_t pid; };
+struct looking {
+    const struct nd_quiet *q;
+    struct tasks *t;
+    pid_t pid;
+};
 
 static int look_at_thread(void *context, pid_t tid) {
     struct looking *l = context;
     struct task task = {.tid = tid, .pid = l->pid};
     char path[256], text[1024];
     snprintf(path, sizeof path, "%s/%d/task/%d/stat", l->q->proc, (int)l->pid, (int)tid);
-    if (nl_read(path, text, sizeof text) <= 0 || parse_task(l->q, text, &task) || NL_GROW(l->t->all, l->t->n, l->t->room)) return 0;
+    if (nl_read(path, text, sizeof text) <= 0 || parse_task(l->q, text, &task) ||
+        NL_GROW(l->t->all, l->t->n, l->t->room))
+        return 0;
     l->t->all[l->t->n++] = task;
     return 0;
 }
@@ -120,12 +131,17 @@ void nd_quiet_begin(struct nd_quiet *q) {
 /* Threads of a process together. */
 static void list_task(struct nd_quiet_cpu *cpu, const struct task *task, double percent) {
     int i = 0;
-    while (i < cpu->n_tasks && cpu->tasks[i].pid != task->pid) i++;
-    if (i < cpu->n_tasks) cpu->tasks[i].percent += percent;
-    else if (i < ND_QUIET_TASKS) cpu->n_tasks++;
-    else if (cpu->tasks[--i].percent >= percent) return;
+    while (i < cpu->n_tasks && cpu->tasks[i].pid != task->pid)
+        i++;
+    if (i < cpu->n_tasks)
+        cpu->tasks[i].percent += percent;
+    else if (i < ND_QUIET_TASKS)
+        cpu->n_tasks++;
+    else if (cpu->tasks[--i].percent >= percent)
+        return;
     if (cpu->tasks[i].pid != task->pid) {
-        cpu->tasks[i] = (struct nd_quiet_task){.pid = task->pid, .percent = percent, .is_realtime = task->is_realtime};
+        cpu->tasks[i] =
+            (struct nd_quiet_task){.pid = task->pid, .percent = percent, .is_realtime = task->is_realtime};
         snprintf(cpu->tasks[i].name, sizeof cpu->tasks[i].name, "%s", task->name);
     }
     for (; i > 0 && cpu->tasks[i].percent > cpu->tasks[i - 1].percent; i--) {
@@ -139,7 +155,8 @@ static void list_tasks(const struct nd_quiet *q, struct nd_quiet_cpu *cpu, doubl
     for (int i = 0; i < q->tasks_after.n; i++) {
         const struct task *task = &q->tasks_after.all[i];
         if (task->cpu != cpu->cpu || q->tasks_before.n == 0) continue;
-        const struct task *was = bsearch(task, q->tasks_before.all, (size_t)q->tasks_before.n, sizeof *task, by_tid);
+        const struct task *was =
+            bsearch(task, q->tasks_before.all, (size_t)q->tasks_before.n, sizeof *task, by_tid);
         if (was && was->pid == task->pid && task->ticks > was->ticks)
             list_task(cpu, task, 100 * (double)(task->ticks - was->ticks) / window_ticks);
     }
@@ -154,25 +171,32 @@ void nd_quiet_end(struct nd_quiet *q, struct nd_quiet_node *node) {
     memset(node, 0, sizeof *node);
     for (int c = 0; c < q->n_cpus; c++) {
         double total = 0;
-        for (int i = 0; i < N_FIELDS; i++) total += (double)(q->after[c][i] - q->before[c][i]);
+        for (int i = 0; i < N_FIELDS; i++)
+            total += (double)(q->after[c][i] - q->before[c][i]);
         if (!q->cpu_used[c] || total <= 0) continue;
-        double idle = (double)(q->after[c][IDLE] - q->before[c][IDLE] + q->after[c][IOWAIT] - q->before[c][IOWAIT]);
+        double idle =
+            (double)(q->after[c][IDLE] - q->before[c][IDLE] + q->after[c][IOWAIT] - q->before[c][IOWAIT]);
         double steal = (double)(q->after[c][STEAL] - q->before[c][STEAL]);
-        struct nd_quiet_cpu cpu = {.cpu = c, .busy_percent = 100 * (total - idle - steal) / total, .steal_percent = 100 * steal / total};
+        struct nd_quiet_cpu cpu = {.cpu = c,
+                                   .busy_percent = 100 * (total - idle - steal) / total,
+                                   .steal_percent = 100 * steal / total};
         node->n_cpus++;
         node->busy_percent += cpu.busy_percent;
         node->steal_percent += cpu.steal_percent;
         windows += total;
         int i = node->n_listed < ND_QUIET_CPUS ? node->n_listed++ : ND_QUIET_CPUS - 1;
-        if (i == ND_QUIET_CPUS - 1 && node->n_cpus > ND_QUIET_CPUS && lost(&node->cpus[i]) >= lost(&cpu)) continue;
-        for (; i > 0 && lost(&node->cpus[i - 1]) < lost(&cpu); i--) node->cpus[i] = node->cpus[i - 1];
+        if (i == ND_QUIET_CPUS - 1 && node->n_cpus > ND_QUIET_CPUS && lost(&node->cpus[i]) >= lost(&cpu))
+            continue;
+        for (; i > 0 && lost(&node->cpus[i - 1]) < lost(&cpu); i--)
+            node->cpus[i] = node->cpus[i - 1];
         node->cpus[i] = cpu;
     }
     if (node->n_cpus == 0) return;
     node->busy_percent /= node->n_cpus;
     node->steal_percent /= node->n_cpus;
     node->resolution_percent = 100 * node->n_cpus / windows;
-    for (int i = 0; i < node->n_listed; i++) list_tasks(q, &node->cpus[i], windows / node->n_cpus);
+    for (int i = 0; i < node->n_listed; i++)
+        list_tasks(q, &node->cpus[i], windows / node->n_cpus);
 }
 
 /* A single tick more is chance. */
@@ -190,7 +214,8 @@ int nd_quiet_is(const struct nd_quiet_node *nodes, int n_nodes, double limit_per
     return 1;
 }
 
-int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent, char *line, size_t size) {
+int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_percent, char *line,
+                  size_t size) {
     size_t at = 0;
     int n_told = 0;
     line[0] = '\0';
@@ -206,7 +231,8 @@ int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_p
             if (is_busy) SAY(" is %.0f %% busy", cpu->busy_percent);
             for (int t = 0; is_busy && t < cpu->n_tasks; t++)
                 SAY("%s%s %.0f %%%s%s", t ? ", " : " (", cpu->tasks[t].name, cpu->tasks[t].percent,
-                    cpu->tasks[t].is_realtime ? ", real-time: before any rank" : "", t + 1 < cpu->n_tasks ? "" : ")");
+                    cpu->tasks[t].is_realtime ? ", real-time: before any rank" : "",
+                    t + 1 < cpu->n_tasks ? "" : ")");
             if (is_stolen) SAY("%s%.0f %%", is_busy ? ", steal " : ": steal ", cpu->steal_percent);
         }
     if (n_told > MOST_CPUS_TOLD) SAY("; and %d more", n_told - MOST_CPUS_TOLD);
@@ -216,24 +242,31 @@ int nd_quiet_tell(const struct nd_quiet_node *nodes, int n_nodes, double limit_p
 
 NL_ORDER(by_size, int64_t)
 
-int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct nd_host *hosts, char *line, size_t size) {
+int nd_crowd_tell(const struct nd_binding *bindings, int n_ranks, const struct nd_host *hosts, char *line,
+                  size_t size) {
     int n_crowded = 0, most = 0;
-    int64_t last_node = -1, *places = calloc((size_t)n_ranks, sizeof *places); /* node and CPU of each; -1: it has several CPUs */
+    int64_t last_node = -1,
+            *places =
+                calloc((size_t)n_ranks, sizeof *places); /* node and CPU of each; -1: it has several CPUs */
     line[0] = '\0';
     if (!places) return -1;
-    for (int i = 0; i < n_ranks; i++) places[i] = bindings[i].cpu < 0 ? -1 : (int64_t)bindings[i].node << 32 | bindings[i].cpu;
+    for (int i = 0; i < n_ranks; i++)
+        places[i] = bindings[i].cpu < 0 ? -1 : (int64_t)bindings[i].node << 32 | bindings[i].cpu;
     qsort(places, (size_t)n_ranks, sizeof *places, by_size);
     for (int i = 0, n; i < n_ranks; i += n) {
         int64_t node = places[i] >> 32;
-        for (n = 1; i + n < n_ranks && places[i + n] == places[i]; n++) continue;
+        for (n = 1; i + n < n_ranks && places[i + n] == places[i]; n++)
+            continue;
         if (n < 2 || places[i] < 0) continue;
         n_crowded += node != last_node;
         last_node = node;
         if (n_crowded > 1 || n <= most) continue;
         most = n;
-        snprintf(line, size, "%d ranks of %s may use CPU %d only", n, hosts[node].host, (int)(places[i] & INT32_MAX));
+        snprintf(line, size, "%d ranks of %s may use CPU %d only", n, hosts[node].host,
+                 (int)(places[i] & INT32_MAX));
     }
-    if (n_crowded > 1) snprintf(line + strlen(line), size - strlen(line), ", and so on %d other node(s)", n_crowded - 1);
+    if (n_crowded > 1)
+        snprintf(line + strlen(line), size - strlen(line), ", and so on %d other node(s)", n_crowded - 1);
     free(places);
     return n_crowded;
 }

@@ -34,9 +34,11 @@ int nd_team_agree(const struct nd_team *t, int flags) {
 int nd_team_agree_max(const struct nd_team *t, int flags, int64_t *value) {
     int64_t all[1 + ND_N_FLAGS] = {*value};
     int any = 0;
-    for (int i = 0; i < ND_N_FLAGS; i++) all[1 + i] = flags >> i & 1;
+    for (int i = 0; i < ND_N_FLAGS; i++)
+        all[1 + i] = flags >> i & 1;
     MPI_Allreduce(MPI_IN_PLACE, all, 1 + ND_N_FLAGS, MPI_INT64_T, MPI_MAX, t->world);
-    for (int i = 0; i < ND_N_FLAGS; i++) any |= (int)all[1 + i] << i;
+    for (int i = 0; i < ND_N_FLAGS; i++)
+        any |= (int)all[1 + i] << i;
     *value = all[0];
     return any;
 }
@@ -51,7 +53,10 @@ void nd_team_share(const struct nd_team *t, int64_t *values, int n) {
     MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, MPI_SUM, t->world);
 }
 
-struct collection { char *all; size_t size; };
+struct collection {
+    char *all;
+    size_t size;
+};
 
 static void collect(void *context, int rank, const void *entry) {
     struct collection *c = context;

@@ -45,15 +45,19 @@ int64_t nd_team_max(const struct nd_team *t, int64_t value);
 /* Gathers `size` bytes of each rank to rank 0, along a tree. `all` is not looked at elsewhere. */
 void nd_team_gather(MPI_Comm comm, const void *mine, int size, void *all);
 
-/* Small things of all ranks to rank 0 along a binomial tree (Thakur, Rabenseifner, Gropp 2005), not by the library's collectives, whose
- * options users change. A reduction sends as much back: a barrier of Open MPI 4.1 takes 146 to 172 ns by how many messages the two ranks
- * had sent each other (each moves its sender's place in a ring), and halves were slow and fast by turns. A gather relays whole subtrees
- * block by block: ranks between hold two blocks, however many ranks there are. */
+/* Small things of all ranks to rank 0 along a binomial tree (Thakur, Rabenseifner, Gropp 2005), not by the
+ * library's collectives, whose options users change. A reduction sends as much back: a barrier of Open
+ * MPI 4.1 takes 146 to 172 ns by how many messages the two ranks had sent each other (each moves its sender's
+ * place in a ring), and halves were slow and fast by turns. A gather relays whole subtrees block by block:
+ * ranks between hold two blocks, however many ranks there are. */
 
 enum { ND_TREE_BLOCK_BYTES = 65536 }; /* or one entry, where that is larger */
 
-/* Into those of rank 0; overwritten on the others. `join` adds `from`, of higher ranks; associative. Ends the run when it fails. */
+/* Into those of rank 0; overwritten on the others. `join` adds `from`, of higher ranks; associative. Ends the
+ * run when it fails. */
 void nd_tree_reduce(MPI_Comm comm, void *value, int size, void (*join)(void *into, const void *from));
 
-/* Hands the `size` bytes of every rank to `take` on rank 0, in the order of the ranks; `entry` is good until it returns. */
-void nd_tree_gather(MPI_Comm comm, const void *mine, int size, void (*take)(void *context, int rank, const void *entry), void *context);
+/* Hands the `size` bytes of every rank to `take` on rank 0, in the order of the ranks; `entry` is good until
+ * it returns. */
+void nd_tree_gather(MPI_Comm comm, const void *mine, int size,
+                    void (*take)(void *context, int rank, const void *entry), void *context);

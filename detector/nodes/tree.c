@@ -3,7 +3,10 @@
 
 enum { TAG = 20044 }; /* any: nothing else is sent on these communicators while a tree is at work */
 
-struct place { MPI_Comm comm; int rank, n_ranks, size; };
+struct place {
+    MPI_Comm comm;
+    int rank, n_ranks, size;
+};
 
 static struct place place_in(MPI_Comm comm, int size) {
     struct place p = {.comm = comm, .size = size};
@@ -13,7 +16,9 @@ static struct place place_in(MPI_Comm comm, int size) {
 }
 
 /* Whether the edge of length `bit` leads down from here; it leads to rank + bit. */
-static int has_child(const struct place *p, int bit) { return (p->rank & bit) == 0 && bit < p->n_ranks - p->rank; }
+static int has_child(const struct place *p, int bit) {
+    return (p->rank & bit) == 0 && bit < p->n_ranks - p->rank;
+}
 
 static int parent_of(int rank) { return rank & (rank - 1); }
 
@@ -43,7 +48,8 @@ void nd_tree_reduce(MPI_Comm comm, void *value, int size, void (*join)(void *int
     free(other);
 }
 
-/* What goes through a rank: at rank 0 to `take`, elsewhere on to the parent, in blocks of `n_block` entries but the last. */
+/* What goes through a rank: at rank 0 to `take`, elsewhere on to the parent, in blocks of `n_block` entries
+ * but the last. */
 struct relay {
     struct place at;
     char *held; /* entries not yet handed on: fewer than a block, and room for a block behind them */
@@ -57,18 +63,24 @@ static void hand_on(struct relay *r, int is_end) {
     int n = r->n_held < r->n_block ? r->n_held : r->n_block;
     if (n == 0 || (n < r->n_block && !is_end && r->at.rank > 0)) return;
     if (r->at.rank == 0)
-        for (int i = 0; i < n; i++) r->take(r->context, r->n_taken++, r->held + (size_t)i * size);
-    else MPI_Send(r->held, n * r->at.size, MPI_BYTE, parent_of(r->at.rank), TAG, r->at.comm);
+        for (int i = 0; i < n; i++)
+            r->take(r->context, r->n_taken++, r->held + (size_t)i * size);
+    else
+        MPI_Send(r->held, n * r->at.size, MPI_BYTE, parent_of(r->at.rank), TAG, r->at.comm);
     r->n_held -= n;
     memmove(r->held, r->held + (size_t)n * size, (size_t)r->n_held * size);
 }
 
-void nd_tree_gather(MPI_Comm comm, const void *mine, int size, void (*take)(void *context, int rank, const void *entry), void *context) {
-    struct relay r = {.at = place_in(comm, size), .n_block = ND_TREE_BLOCK_BYTES / size, .take = take, .context = context};
+void nd_tree_gather(MPI_Comm comm, const void *mine, int size,
+                    void (*take)(void *context, int rank, const void *entry), void *context) {
+    struct relay r = {
+        .at = place_in(comm, size), .n_block = ND_TREE_BLOCK_BYTES / size, .take = take, .context = context};
     if (r.n_block < 1) r.n_block = 1;
     if (!has_child(&r.at, 1)) { /* every other rank: nothing comes through it */
-        if (r.at.rank == 0) take(context, 0, mine);
-        else MPI_Send(mine, size, MPI_BYTE, parent_of(r.at.rank), TAG, comm);
+        if (r.at.rank == 0)
+            take(context, 0, mine);
+        else
+            MPI_Send(mine, size, MPI_BYTE, parent_of(r.at.rank), TAG, comm);
         return;
     }
     r.held = reserve(&r.at, 2 * r.n_block);
@@ -77,10 +89,12 @@ void nd_tree_gather(MPI_Comm comm, const void *mine, int size, void (*take)(void
     for (int bit = 1; has_child(&r.at, bit); bit <<= 1)
         for (int left = subtree(r.at.rank + bit, bit, r.at.n_ranks), n; left > 0; left -= n) {
             n = left < r.n_block ? left : r.n_block;
-            MPI_Recv(r.held + (size_t)r.n_held * (size_t)size, n * size, MPI_BYTE, r.at.rank + bit, TAG, comm, MPI_STATUS_IGNORE);
+            MPI_Recv(r.held + (size_t)r.n_held * (size_t)size, n * size, MPI_BYTE, r.at.rank + bit, TAG, comm,
+                     MPI_STATUS_IGNORE);
             r.n_held += n;
             hand_on(&r, 0);
         }
-    while (r.n_held > 0) hand_on(&r, 1);
+    while (r.n_held > 0)
+        hand_on(&r, 1);
     free(r.held);
 }

@@ -16,12 +16,15 @@ static int find_variable(const char *name, struct variable *v) {
     int verbosity, binding, scope, name_length = 0, desc_length = 0;
     MPI_Datatype type;
     if (MPI_T_cvar_get_index(name, &v->index) != MPI_SUCCESS) return -1;
-    int rc = MPI_T_cvar_get_info(v->index, NULL, &name_length, &verbosity, &type, &v->values, NULL, &desc_length, &binding, &scope);
+    int rc = MPI_T_cvar_get_info(v->index, NULL, &name_length, &verbosity, &type, &v->values, NULL,
+                                 &desc_length, &binding, &scope);
     v->is_fixed = scope == MPI_T_SCOPE_CONSTANT || scope == MPI_T_SCOPE_READONLY;
     return rc == MPI_SUCCESS && binding == MPI_T_BIND_NO_OBJECT ? 0 : -1;
 }
 
-static void variable_of(const char *operation, char name[NAME_BYTES]) { snprintf(name, NAME_BYTES, "coll_tuned_%s_algorithm", operation); }
+static void variable_of(const char *operation, char name[NAME_BYTES]) {
+    snprintf(name, NAME_BYTES, "coll_tuned_%s_algorithm", operation);
+}
 
 /* The k-th name of an enumerator, and its number; -1: there is none. */
 static int name_at(const struct variable *v, int k, char name[NAME_BYTES], int *value) {
@@ -32,11 +35,13 @@ static int name_at(const struct variable *v, int k, char name[NAME_BYTES], int *
 
 static int n_names(const struct variable *v) {
     int n = 0, length = 0;
-    if (v->values == MPI_T_ENUM_NULL || MPI_T_enum_get_info(v->values, &n, NULL, &length) != MPI_SUCCESS) return 0;
+    if (v->values == MPI_T_ENUM_NULL || MPI_T_enum_get_info(v->values, &n, NULL, &length) != MPI_SUCCESS)
+        return 0;
     return n;
 }
 
-/* The number of an algorithm; -1: there is none, and `names` says which there are. 0 is the library's own choice. */
+/* The number of an algorithm; -1: there is none, and `names` says which there are. 0 is the library's own
+ * choice. */
 static int number_of(const struct variable *v, const char *algorithm, char *names, size_t names_size) {
     char name[NAME_BYTES];
     int value, n = n_names(v);
@@ -46,7 +51,8 @@ static int number_of(const struct variable *v, const char *algorithm, char *name
     for (int k = 0; k < n; k++) {
         if (name_at(v, k, name, &value) || value == 0) continue;
         if (strcmp(name, algorithm) == 0) return value;
-        if (used < names_size) used += (size_t)snprintf(names + used, names_size - used, "%s%s", used ? ", " : "", name);
+        if (used < names_size)
+            used += (size_t)snprintf(names + used, names_size - used, "%s%s", used ? ", " : "", name);
     }
     return -1;
 }
@@ -56,7 +62,8 @@ static int write_variable(const struct variable *v, int value) {
     MPI_T_cvar_handle handle;
     int count = 0, found = ~value;
     if (MPI_T_cvar_handle_alloc(v->index, NULL, &handle, &count) != MPI_SUCCESS) return -1;
-    int failed = count != 1 || MPI_T_cvar_write(handle, &value) != MPI_SUCCESS || MPI_T_cvar_read(handle, &found) != MPI_SUCCESS;
+    int failed = count != 1 || MPI_T_cvar_write(handle, &value) != MPI_SUCCESS ||
+                 MPI_T_cvar_read(handle, &found) != MPI_SUCCESS;
     MPI_T_cvar_handle_free(&handle);
     return failed || found != value ? -1 : 0;
 }
@@ -65,30 +72,38 @@ static int is_switched_on(const char *name) {
     struct variable v;
     MPI_T_cvar_handle handle;
     int count = 0, value[8] = {0};
-    if (find_variable(name, &v) || MPI_T_cvar_handle_alloc(v.index, NULL, &handle, &count) != MPI_SUCCESS) return 0;
-    int is_on = count == 1 && MPI_T_cvar_read(handle, value) == MPI_SUCCESS && *(const unsigned char *)value != 0;
+    if (find_variable(name, &v) || MPI_T_cvar_handle_alloc(v.index, NULL, &handle, &count) != MPI_SUCCESS)
+        return 0;
+    int is_on =
+        count == 1 && MPI_T_cvar_read(handle, value) == MPI_SUCCESS && *(const unsigned char *)value != 0;
     MPI_T_cvar_handle_free(&handle);
     return is_on;
 }
 
 /* This rank's part: the variable holds the algorithm. 0, -1 with a reason. */
-static int choose(const struct nd_op *op, const char *algorithm, struct variable *v, int *number, char *reason, size_t size) {
+static int choose(const struct nd_op *op, const char *algorithm, struct variable *v, int *number,
+                  char *reason, size_t size) {
     char name[NAME_BYTES], names[512];
     variable_of(op->name, name);
     if (find_variable(name, v) || n_names(v) == 0 || v->is_fixed)
         return nl_say(reason, size,
-                      "--op: this MPI library lets nobody choose the algorithm of %s (no control variable %s that can be written)",
+                      "--op: this MPI library lets nobody choose the algorithm of %s (no control variable %s "
+                      "that can be written)",
                       op->name, name);
     if (!is_switched_on(dynamic_rules))
-        return nl_say(reason, size, "--op: %s is off in this environment, so that no algorithm can be chosen (unset it)", dynamic_rules);
+        return nl_say(reason, size,
+                      "--op: %s is off in this environment, so that no algorithm can be chosen (unset it)",
+                      dynamic_rules);
     *number = number_of(v, algorithm, names, sizeof names);
     if (*number < 0)
-        return nl_say(reason, size, "--op: %s has no algorithm '%s' in this MPI library (it has %s)", op->name, algorithm, names);
+        return nl_say(reason, size, "--op: %s has no algorithm '%s' in this MPI library (it has %s)",
+                      op->name, algorithm, names);
     if (write_variable(v, *number) == 0) return 0;
     return nl_say(reason, size, "--op: this MPI library does not take %d for %s", *number, name);
 }
 
-/* A duplicate on which the variable's algorithm runs, without Open MPI 5's component han, which is before tuned. 0, -1. Collective. */
+/* A duplicate on which the variable's algorithm runs, without Open MPI 5's component han, which is before
+ * tuned. 0, -1. Collective. */
 static int duplicate(MPI_Comm from, int number, MPI_Comm *comm) {
     MPI_Info info;
     if (number == 0) return MPI_Comm_dup(from, comm) == MPI_SUCCESS ? 0 : -1;
@@ -99,7 +114,8 @@ static int duplicate(MPI_Comm from, int number, MPI_Comm *comm) {
     return failed ? -1 : 0;
 }
 
-int nd_algorithm_open(const struct nd_op *op, const char *name, MPI_Comm from, struct nd_algorithm *a, char *reason, size_t reason_size) {
+int nd_algorithm_open(const struct nd_op *op, const char *name, MPI_Comm from, struct nd_algorithm *a,
+                      char *reason, size_t reason_size) {
     struct variable v;
     int provided, failed, any_failed;
     *a = (struct nd_algorithm){.comm = MPI_COMM_NULL};
@@ -109,9 +125,11 @@ int nd_algorithm_open(const struct nd_op *op, const char *name, MPI_Comm from, s
     int has_tool = !failed;
     int found = has_tool ? nd_per_call_open(op, name, &a->per_call, &a->number, reason, reason_size) : 0;
     a->is_per_call = found > 0;
-    if (has_tool) failed = found < 0 || (found == 0 && choose(op, name, &v, &a->number, reason, reason_size) != 0);
+    if (has_tool)
+        failed = found < 0 || (found == 0 && choose(op, name, &v, &a->number, reason, reason_size) != 0);
     MPI_Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, from);
-    if (any_failed && !failed) snprintf(reason, reason_size, "--op: %s=%s cannot be chosen on another rank", op->name, name);
+    if (any_failed && !failed)
+        snprintf(reason, reason_size, "--op: %s=%s cannot be chosen on another rank", op->name, name);
     if (!any_failed) any_failed = duplicate(from, a->is_per_call ? 0 : a->number, &a->comm) != 0;
     /* communicators that are made later, also inside the library, choose for themselves */
     if (!failed && !a->is_per_call) write_variable(&v, 0);
@@ -130,7 +148,8 @@ void nd_algorithm_close(struct nd_algorithm *a) {
 
 static int64_t ranks_below(int n_ranks) {
     int64_t power = 1;
-    while (2 * power <= n_ranks) power *= 2;
+    while (2 * power <= n_ranks)
+        power *= 2;
     return power;
 }
 
@@ -153,16 +172,21 @@ static const struct trap {
     {"reduce", "rabenseifner", is_fewer_than_power, "linear"},
     {"bcast", "scatter_allgather", is_fewer_than_ranks, "basic_linear"},
     {"bcast", "scatter_allgather_ring", is_fewer_than_ranks, "basic_linear"},
-    {"barrier", "two_proc", is_not_two, NULL}, {"alltoall", "two_proc", is_not_two, NULL},
-    {"allgather", "two_proc", is_not_two, NULL}, {"allgatherv", "two_proc", is_not_two, NULL},
-    {"allgather", "neighbor", is_odd, "ring"}, {"allgatherv", "neighbor", is_odd, "ring"},
+    {"barrier", "two_proc", is_not_two, NULL},
+    {"alltoall", "two_proc", is_not_two, NULL},
+    {"allgather", "two_proc", is_not_two, NULL},
+    {"allgatherv", "two_proc", is_not_two, NULL},
+    {"allgather", "neighbor", is_odd, "ring"},
+    {"allgatherv", "neighbor", is_odd, "ring"},
     {"allgather", "recursive_doubling", is_no_power, "bruck"},
 };
 
 const char *nd_algorithm_in_fact(const char *operation, const char *algorithm, int64_t count, int n_ranks) {
     for (size_t i = 0; i < sizeof traps / sizeof *traps; i++) {
         const struct trap *t = &traps[i];
-        if (strcmp(t->operation, operation) == 0 && strcmp(t->algorithm, algorithm) == 0 && t->holds(count, n_ranks)) return t->in_fact;
+        if (strcmp(t->operation, operation) == 0 && strcmp(t->algorithm, algorithm) == 0 &&
+            t->holds(count, n_ranks))
+            return t->in_fact;
     }
     return algorithm;
 }
@@ -182,8 +206,9 @@ int nd_algorithms_foreign_rules(char *line, size_t size) {
     size_t n = strcspn(found, ";\n"), n_here = strcspn(version, ",\n");
     if (n == n_here && strncmp(found, version, n) == 0) return 0;
     snprintf(line, size,
-             "the rules of '%.200s' hold for %.*s, and this is %.*s: they may not act, or for other algorithms (noiselab run advise)", name,
-             n > 100 ? 100 : (int)n, found, n_here > 100 ? 100 : (int)n_here, version);
+             "the rules of '%.200s' hold for %.*s, and this is %.*s: they may not act, or for other "
+             "algorithms (noiselab run advise)",
+             name, n > 100 ? 100 : (int)n, found, n_here > 100 ? 100 : (int)n_here, version);
     return 1;
 }
 
@@ -200,7 +225,8 @@ int nd_algorithms_print(FILE *out, char *reason, size_t reason_size) {
         variable_of((*op)->name, name);
         if (find_variable(name, &v) || v.is_fixed) continue;
         for (int k = 0, n = n_names(&v); k < n; k++)
-            if (name_at(&v, k, name, &value) == 0 && value != 0) n_rows += fprintf(out, "%s,%s\n", (*op)->name, name) > 0;
+            if (name_at(&v, k, name, &value) == 0 && value != 0)
+                n_rows += fprintf(out, "%s,%s\n", (*op)->name, name) > 0;
     }
     MPI_T_finalize();
     if (n_rows) return 0;

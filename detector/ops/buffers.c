@@ -1,9 +1,10 @@
 #include "detector/ops/buffers.h"
 
-const char *const nd_buffer_use_names[] = {[ND_BUFFER_REUSE] = "reuse", [ND_BUFFER_ROTATE] = "rotate", [ND_BUFFER_FLUSH] = "flush", NULL};
+const char *const nd_buffer_use_names[] = {
+    [ND_BUFFER_REUSE] = "reuse", [ND_BUFFER_ROTATE] = "rotate", [ND_BUFFER_FLUSH] = "flush", NULL};
 
 enum { ALIGNMENT_BYTES = 4096 };
-#define HUGE_PAGE_BYTES (INT64_C(2) << 20)
+#define HUGE_PAGE_BYTES     (INT64_C(2) << 20)
 #define UNKNOWN_CACHE_BYTES (INT64_C(32) << 20)
 
 /* How lines are evicted. -DND_FLUSH_BY_WALK takes the way of the other architectures everywhere. */
@@ -41,7 +42,8 @@ int64_t nd_buffers_cache_bytes(void) {
     int64_t bytes = 0, size, level, last_level = 0;
     if (cpu < 0) cpu = 0;
     for (int index = 0; read_cache_file(cpu, index, "level", &level, &unit) > 0; index++) {
-        if (level <= last_level || read_cache_file(cpu, index, "size", &size, &unit) != 2 || size <= 0) continue;
+        if (level <= last_level || read_cache_file(cpu, index, "size", &size, &unit) != 2 || size <= 0)
+            continue;
         last_level = level;
         bytes = size * (unit == 'K' ? 1024 : unit == 'M' ? 1024 * 1024 : 1);
     }
@@ -57,7 +59,9 @@ int nd_buffers_sets(const struct nd_buffer_options *o, int64_t set_bytes) {
 }
 
 /* What a buffer takes of the memory. */
-static int64_t slot_bytes(int64_t bytes) { return (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES; }
+static int64_t slot_bytes(int64_t bytes) {
+    return (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+}
 
 int64_t nd_buffers_memory_bytes(const struct nd_buffer_options *o, int64_t set_bytes) {
     int64_t walk_bytes = o->use == ND_BUFFER_FLUSH && !FLUSHES_BY_LINE ? 2 * nd_buffers_cache_bytes() : 0;
@@ -68,7 +72,8 @@ int64_t nd_buffers_memory_bytes(const struct nd_buffer_options *o, int64_t set_b
 
 /* Reserves address space; pages come with the first touch. NULL when there is none. */
 static void *reserve(size_t bytes) {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -84,11 +89,15 @@ static void lay_out(struct nd_buffers *b) {
     if (b->walk) memset(b->walk, 0, b->walk_bytes);
 }
 
-int nd_buffers_open(struct nd_buffers *b, const struct nd_buffer_options *o, int64_t send_bytes, int64_t receive_bytes) {
-    *b = (struct nd_buffers){.send_bytes = send_bytes > 0 ? send_bytes : 1, .receive_bytes = receive_bytes > 0 ? receive_bytes : 1};
+int nd_buffers_open(struct nd_buffers *b, const struct nd_buffer_options *o, int64_t send_bytes,
+                    int64_t receive_bytes) {
+    *b = (struct nd_buffers){.send_bytes = send_bytes > 0 ? send_bytes : 1,
+                             .receive_bytes = receive_bytes > 0 ? receive_bytes : 1};
     int n_sets = nd_buffers_sets(o, send_bytes + receive_bytes);
     int64_t all_bytes;
-    if (__builtin_mul_overflow(slot_bytes(b->send_bytes) + slot_bytes(b->receive_bytes), (int64_t)n_sets, &all_bytes)) return -1;
+    if (__builtin_mul_overflow(slot_bytes(b->send_bytes) + slot_bytes(b->receive_bytes), (int64_t)n_sets,
+                               &all_bytes))
+        return -1;
     b->memory_bytes = (size_t)all_bytes;
     b->memory = reserve(b->memory_bytes);
     b->send = calloc((size_t)n_sets, sizeof *b->send);
@@ -110,7 +119,8 @@ int nd_buffers_open(struct nd_buffers *b, const struct nd_buffer_options *o, int
 static void flush_buffer(const char *buffer, int64_t bytes) {
     size_t step = line_bytes();
     const char *end = buffer + bytes;
-    for (const char *line = (const char *)((uintptr_t)buffer / step * step); line < end; line += step) flush_line(line);
+    for (const char *line = (const char *)((uintptr_t)buffer / step * step); line < end; line += step)
+        flush_line(line);
 }
 
 void nd_buffers_flush(const struct nd_buffers *b) {
@@ -123,7 +133,8 @@ void nd_buffers_flush(const struct nd_buffers *b) {
 /* Writes as well as reads: a cache that keeps what was written last must let go of the buffers, too. */
 void nd_buffers_flush(const struct nd_buffers *b) {
     volatile char *walk = b->walk;
-    for (size_t i = 0; i < b->walk_bytes; i += 64) walk[i]++;
+    for (size_t i = 0; i < b->walk_bytes; i += 64)
+        walk[i]++;
 }
 #endif
 

@@ -1,19 +1,22 @@
 #include "detector/ops/data.h"
 
-/* Elements are copied: a buffer may begin anywhere. What is no whole number (a NaN, a fraction) must not equal one. */
-#define TYPE(id, type, mpi_type, is_floating, is_arithmetic, n_bytes)                                                                      \
-    static MPI_Datatype mpi_##id(void) { return mpi_type; }                                                                                \
-    static void put_##id(void *buffer, int64_t i, int64_t value) {                                                                         \
-        type v = (type)value;                                                                                                              \
-        memcpy((char *)buffer + i * (int64_t)sizeof v, &v, sizeof v);                                                                      \
-    }                                                                                                                                      \
-    static int64_t get_##id(const void *buffer, int64_t i) {                                                                               \
-        type v;                                                                                                                            \
-        memcpy(&v, (const char *)buffer + i * (int64_t)sizeof v, sizeof v);                                                                \
-        double d = (double)v;                                                                                                              \
-        return !is_floating || (d > -0x1p53 && d < 0x1p53 && d == (double)(int64_t)v) ? (int64_t)v : INT64_MIN;                            \
-    }                                                                                                                                      \
-    const struct nd_datatype nd_type_##id = {#id, n_bytes " bytes", sizeof(type), is_floating, is_arithmetic, mpi_##id, put_##id, get_##id};
+/* Elements are copied: a buffer may begin anywhere. What is no whole number (a NaN, a fraction) must not
+ * equal one. */
+#define TYPE(id, type, mpi_type, is_floating, is_arithmetic, n_bytes)                                        \
+    static MPI_Datatype mpi_##id(void) { return mpi_type; }                                                  \
+    static void put_##id(void *buffer, int64_t i, int64_t value) {                                           \
+        type v = (type)value;                                                                                \
+        memcpy((char *)buffer + i * (int64_t)sizeof v, &v, sizeof v);                                        \
+    }                                                                                                        \
+    static int64_t get_##id(const void *buffer, int64_t i) {                                                 \
+        type v;                                                                                              \
+        memcpy(&v, (const char *)buffer + i * (int64_t)sizeof v, sizeof v);                                  \
+        double d = (double)v;                                                                                \
+        return !is_floating || (d > -0x1p53 && d < 0x1p53 && d == (double)(int64_t)v) ? (int64_t)v           \
+                                                                                      : INT64_MIN;           \
+    }                                                                                                        \
+    const struct nd_datatype nd_type_##id = {#id,           n_bytes " bytes", sizeof(type), is_floating,     \
+                                             is_arithmetic, mpi_##id,         put_##id,     get_##id};
 
 TYPE(byte, unsigned char, MPI_BYTE, 0, 0, "1")
 TYPE(int, int, MPI_INT, 0, 1, "4")
@@ -21,12 +24,14 @@ TYPE(long, long, MPI_LONG, 0, 1, "8")
 TYPE(float, float, MPI_FLOAT, 1, 1, "4")
 TYPE(double, double, MPI_DOUBLE, 1, 1, "8")
 
-const struct nd_datatype *const nd_datatypes[] = {&nd_type_byte, &nd_type_int, &nd_type_long, &nd_type_float, &nd_type_double, NULL};
+const struct nd_datatype *const nd_datatypes[] = {&nd_type_byte,  &nd_type_int,    &nd_type_long,
+                                                  &nd_type_float, &nd_type_double, NULL};
 
 static int64_t within(int64_t i) { return i % ND_DATA_CYCLE; }
 static int64_t nth(int rank) { return rank % ND_DATA_RANK_CYCLE; }
 
-/* 1..41, never 0: a floating zero has two signs. 100,000 ranks sum to some 2 million, which a float still holds exactly (2^24). */
+/* 1..41, never 0: a floating zero has two signs. 100,000 ranks sum to some 2 million, which a float still
+ * holds exactly (2^24). */
 static int64_t small_value(int rank, int64_t i) { return (nth(rank) * 7 + within(i) * 5) % 41 + 1; }
 
 /* 1 and -1: products stay as small as their factors. */
@@ -41,33 +46,40 @@ static int64_t lxor_value(int rank, int64_t i) { return (nth(rank) + within(i)) 
 /* Seven bits: the eighth would reach the byte that buffers are poisoned with. */
 static int64_t bor_value(int rank, int64_t i) {
     int64_t bits = 0;
-    for (int bit = 0; bit < 7; bit++) bits |= rare(rank, i, bit) << bit;
+    for (int bit = 0; bit < 7; bit++)
+        bits |= rare(rank, i, bit) << bit;
     return bits;
 }
 static int64_t band_value(int rank, int64_t i) { return 0x7F & ~bor_value(rank, i); }
 static int64_t bxor_value(int rank, int64_t i) { return (nth(rank) * 37 + within(i) * 11) & 0x7F; }
 
 /* Which types know it, for people. */
-#define HELP(needs_arithmetic, needs_integer) \
+#define HELP(needs_arithmetic, needs_integer)                                                                \
     (needs_arithmetic ? needs_integer ? "of int long" : "of int long float double" : "of byte int long")
-#define REDUCTION(id, mpi_op, needs_arithmetic, needs_integer, value, combined)                                                            \
-    static MPI_Op mpi_##id(void) { return mpi_op; }                                                                                        \
-    static int64_t combine_##id(int64_t a, int64_t b) { return combined; }                                                                 \
-    static const struct nd_reduction id = {                                                                                                \
-        #id, HELP(needs_arithmetic, needs_integer), needs_arithmetic, needs_integer, mpi_##id, value, combine_##id};
+#define REDUCTION(id, mpi_op, needs_arithmetic, needs_integer, value, combined)                              \
+    static MPI_Op mpi_##id(void) { return mpi_op; }                                                          \
+    static int64_t combine_##id(int64_t a, int64_t b) { return combined; }                                   \
+    static const struct nd_reduction id = {#id,                                                              \
+                                           HELP(needs_arithmetic, needs_integer),                            \
+                                           needs_arithmetic,                                                 \
+                                           needs_integer,                                                    \
+                                           mpi_##id,                                                         \
+                                           value,                                                            \
+                                           combine_##id};
 
 REDUCTION(sum, MPI_SUM, 1, 0, small_value, a + b)
-REDUCTION(prod, MPI_PROD, 1, 0, sign_value, a * b)
+REDUCTION(prod, MPI_PROD, 1, 0, sign_value, a *b)
 REDUCTION(min, MPI_MIN, 1, 0, small_value, a < b ? a : b)
 REDUCTION(max, MPI_MAX, 1, 0, small_value, a > b ? a : b)
-REDUCTION(land, MPI_LAND, 1, 1, land_value, a && b)
+REDUCTION(land, MPI_LAND, 1, 1, land_value, a &&b)
 REDUCTION(lor, MPI_LOR, 1, 1, lor_value, a || b)
 REDUCTION(lxor, MPI_LXOR, 1, 1, lxor_value, !a != !b)
-REDUCTION(band, MPI_BAND, 0, 1, band_value, a & b)
+REDUCTION(band, MPI_BAND, 0, 1, band_value, a &b)
 REDUCTION(bor, MPI_BOR, 0, 1, bor_value, a | b)
 REDUCTION(bxor, MPI_BXOR, 0, 1, bxor_value, a ^ b)
 
-const struct nd_reduction *const nd_reductions[] = {&sum, &prod, &min, &max, &land, &lor, &lxor, &band, &bor, &bxor, NULL};
+const struct nd_reduction *const nd_reductions[] = {&sum,  &prod, &min, &max,  &land, &lor,
+                                                    &lxor, &band, &bor, &bxor, NULL};
 
 int nd_reduction_knows(const struct nd_reduction *r, const struct nd_datatype *t) {
     return (t->is_arithmetic || !r->needs_arithmetic) && (!t->is_floating || !r->needs_integer);
@@ -94,7 +106,9 @@ int64_t nd_reduction_expected(const struct nd_reduction *r, int first, int last,
     return rest;
 }
 
-int64_t nd_moved_value(int from, int to, int64_t i) { return ((int64_t)from * 31 + (int64_t)to * 17 + i) % ND_DATA_CYCLE; }
+int64_t nd_moved_value(int from, int to, int64_t i) {
+    return ((int64_t)from * 31 + (int64_t)to * 17 + i) % ND_DATA_CYCLE;
+}
 
 /* What a stretch of elements holds: one cycle, written as the data type's bytes. */
 struct cycle {
@@ -105,18 +119,21 @@ struct cycle {
 static void moved_cycle(struct cycle *c, const struct nd_datatype *t, int64_t n, int from, int to) {
     c->n = n < ND_DATA_CYCLE ? n : ND_DATA_CYCLE;
     c->size_bytes = t->size_bytes;
-    for (int64_t i = 0; i < c->n; i++) t->put(c->bytes, i, nd_moved_value(from, to, i));
+    for (int64_t i = 0; i < c->n; i++)
+        t->put(c->bytes, i, nd_moved_value(from, to, i));
 }
 
-static void reduced_cycle(struct cycle *c, const struct nd_datatype *t, const struct nd_reduction *r, int64_t n, int first, int last,
-                          int64_t first_i) {
+static void reduced_cycle(struct cycle *c, const struct nd_datatype *t, const struct nd_reduction *r,
+                          int64_t n, int first, int last, int64_t first_i) {
     c->n = n < ND_DATA_CYCLE ? n : ND_DATA_CYCLE;
     c->size_bytes = t->size_bytes;
-    for (int64_t i = 0; i < c->n; i++) t->put(c->bytes, i, nd_reduction_expected(r, first, last, first_i + i));
+    for (int64_t i = 0; i < c->n; i++)
+        t->put(c->bytes, i, nd_reduction_expected(r, first, last, first_i + i));
 }
 
 static void cycle_fill(const struct cycle *c, char *to, int64_t n) {
-    for (; n > 0; n -= c->n, to += c->n * c->size_bytes) memcpy(to, c->bytes, (size_t)((n < c->n ? n : c->n) * c->size_bytes));
+    for (; n > 0; n -= c->n, to += c->n * c->size_bytes)
+        memcpy(to, c->bytes, (size_t)((n < c->n ? n : c->n) * c->size_bytes));
 }
 
 static int cycle_check(const struct cycle *c, const char *at, int64_t n) {
@@ -137,14 +154,15 @@ int nd_moved_check(const struct nd_datatype *t, const void *buffer, int64_t at, 
     return cycle_check(&c, (const char *)buffer + at * t->size_bytes, n);
 }
 
-void nd_reduced_fill(const struct nd_datatype *t, const struct nd_reduction *r, void *buffer, int64_t n, int rank) {
+void nd_reduced_fill(const struct nd_datatype *t, const struct nd_reduction *r, void *buffer, int64_t n,
+                     int rank) {
     struct cycle c;
     reduced_cycle(&c, t, r, n, rank, rank, 0);
     cycle_fill(&c, buffer, n);
 }
 
-int nd_reduced_check(const struct nd_datatype *t, const struct nd_reduction *r, const void *buffer, int64_t n, int first, int last,
-                     int64_t first_i) {
+int nd_reduced_check(const struct nd_datatype *t, const struct nd_reduction *r, const void *buffer, int64_t n,
+                     int first, int last, int64_t first_i) {
     struct cycle c;
     reduced_cycle(&c, t, r, n, first, last, first_i);
     return cycle_check(&c, buffer, n);

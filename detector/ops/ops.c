@@ -9,18 +9,21 @@ const struct nd_reduction *nd_op_reduction(const struct nd_op *op, const struct 
     return o->reduction ? o->reduction : nd_reductions[0];
 }
 
-/* What MPI counts in an int: elements of one message; of all ranks together where there are displacements or shares; or their bytes. */
+/* What MPI counts in an int: elements of one message; of all ranks together where there are displacements or
+ * shares; or their bytes. */
 enum limit { LIMIT_MESSAGE, LIMIT_ELEMENTS, LIMIT_BYTES };
 static enum limit limit_of(const struct nd_op *op) {
     if (op->shares == ND_UNEQUAL_BYTES) return LIMIT_BYTES;
-    return op->shares || (op->uses & ND_USES_REDUCTION && op->sends == ND_ALL) ? LIMIT_ELEMENTS : LIMIT_MESSAGE;
+    return op->shares || (op->uses & ND_USES_REDUCTION && op->sends == ND_ALL) ? LIMIT_ELEMENTS
+                                                                               : LIMIT_MESSAGE;
 }
 
-static const char *size_problem(const struct nd_op *op, const struct nd_datatype *t, int64_t bytes, int n_ranks, char *reason,
-                                size_t reason_size) {
+static const char *size_problem(const struct nd_op *op, const struct nd_datatype *t, int64_t bytes,
+                                int n_ranks, char *reason, size_t reason_size) {
     if (bytes < t->size_bytes || bytes % t->size_bytes) {
         int64_t next_bytes = (bytes > 0 ? bytes / t->size_bytes + 1 : 1) * t->size_bytes;
-        snprintf(reason, reason_size, "--bytes: %lld splits an element of %s: a %s takes a multiple of %d bytes (try %lld)",
+        snprintf(reason, reason_size,
+                 "--bytes: %lld splits an element of %s: a %s takes a multiple of %d bytes (try %lld)",
                  (long long)bytes, op->name, t->name, t->size_bytes, (long long)next_bytes);
         return reason;
     }
@@ -33,34 +36,41 @@ static const char *size_problem(const struct nd_op *op, const struct nd_datatype
     if (limit) snprintf(ranks, sizeof ranks, " for each of %d ranks", n_ranks);
     const char *unit = limit == LIMIT_BYTES ? "bytes" : "elements";
     if (most_elements < 1)
-        snprintf(reason, reason_size, "--bytes: %s cannot run on %d ranks: MPI counts its %s in an int", op->name, n_ranks, unit);
+        snprintf(reason, reason_size, "--bytes: %s cannot run on %d ranks: MPI counts its %s in an int",
+                 op->name, n_ranks, unit);
     else
-        snprintf(reason, reason_size, "--bytes: %s with %lld bytes%s is more than an int counts, as MPI wants its %s (try at most %lld%s)",
+        snprintf(reason, reason_size,
+                 "--bytes: %s with %lld bytes%s is more than an int counts, as MPI wants its %s (try at most "
+                 "%lld%s)",
                  op->name, (long long)bytes, ranks, unit, (long long)(most_elements * t->size_bytes),
                  t->size_bytes < ND_DATA_MOST_BYTES ? ", or a larger --datatype" : "");
     return reason;
 }
 
-static const char *root_problem(const struct nd_op *op, const struct nd_op_options *o, int n_ranks, char *reason, size_t reason_size) {
+static const char *root_problem(const struct nd_op *op, const struct nd_op_options *o, int n_ranks,
+                                char *reason, size_t reason_size) {
     if (o->root < 0 || o->root >= n_ranks) {
         char range[32] = "0";
         if (n_ranks > 1) snprintf(range, sizeof range, "0 to %d", n_ranks - 1);
-        snprintf(reason, reason_size, "--root: rank %d is not among %d rank%s (try %s)", o->root, n_ranks, n_ranks == 1 ? "" : "s", range);
+        snprintf(reason, reason_size, "--root: rank %d is not among %d rank%s (try %s)", o->root, n_ranks,
+                 n_ranks == 1 ? "" : "s", range);
         return reason;
     }
     if (o->rotates_root && op->completion == ND_PERSISTENT) {
-        snprintf(reason, reason_size, "--root: %s keeps the root it was made with and cannot rotate it (name one rank)", op->name);
+        snprintf(reason, reason_size,
+                 "--root: %s keeps the root it was made with and cannot rotate it (name one rank)", op->name);
         return reason;
     }
     return NULL;
 }
 
-const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks, char *reason,
-                          size_t reason_size) {
+const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks,
+                          char *reason, size_t reason_size) {
     const struct nd_datatype *t = nd_op_datatype(op, o);
     const struct nd_reduction *r = nd_op_reduction(op, o);
     if (r && !nd_reduction_knows(r, t)) {
-        snprintf(reason, reason_size, "--reduce: %s has no %s of %s, it is %s", op->name, r->name, t->name, r->help);
+        snprintf(reason, reason_size, "--reduce: %s has no %s of %s, it is %s", op->name, r->name, t->name,
+                 r->help);
         return reason;
     }
     if (op->uses & ND_USES_ROOT && root_problem(op, o, n_ranks, reason, reason_size)) return reason;
@@ -70,15 +80,20 @@ const char *nd_op_problem(const struct nd_op *op, const struct nd_op_options *o,
 int64_t nd_op_set_bytes(const struct nd_op *op, int64_t bytes, int n_ranks) {
     if (!op->has_bytes) return 0;
     int64_t share_bytes = bytes + (op->shares ? ND_DATA_MOST_BYTES : 0), all_bytes = share_bytes * n_ranks;
-    return (op->sends == ND_ALL ? all_bytes : share_bytes) + (op->receives == ND_ALL ? all_bytes : share_bytes);
+    return (op->sends == ND_ALL ? all_bytes : share_bytes) +
+           (op->receives == ND_ALL ? all_bytes : share_bytes);
 }
 
-int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes, int n_ranks) {
+int64_t nd_op_memory_bytes(const struct nd_op *op, const struct nd_op_options *o, int64_t bytes,
+                           int n_ranks) {
     if (!op->has_bytes) return 0;
     /* counts, displacements, data types and requests at most */
-    int64_t per_rank_bytes = 2 * (int64_t)sizeof(int) + (int64_t)sizeof(MPI_Datatype) + 2 * (int64_t)sizeof(MPI_Request);
+    int64_t per_rank_bytes =
+        2 * (int64_t)sizeof(int) + (int64_t)sizeof(MPI_Datatype) + 2 * (int64_t)sizeof(MPI_Request);
     int64_t set_bytes = nd_op_set_bytes(op, bytes, n_ranks);
-    int64_t persistent_bytes = op->completion == ND_PERSISTENT ? nd_buffers_sets(&o->buffer, set_bytes) * (int64_t)sizeof(MPI_Request) : 0;
+    int64_t persistent_bytes = op->completion == ND_PERSISTENT
+                                   ? nd_buffers_sets(&o->buffer, set_bytes) * (int64_t)sizeof(MPI_Request)
+                                   : 0;
     return nd_buffers_memory_bytes(&o->buffer, set_bytes) + n_ranks * per_rank_bytes + persistent_bytes;
 }
 
@@ -93,7 +108,8 @@ static int call_persistent(struct nd_op_state *s) {
     return MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
-/* Share number k: s->count - 1, s->count, s->count + 1 in turn, at least 1, or ranks could leave before that one has entered. */
+/* Share number k: s->count - 1, s->count, s->count + 1 in turn, at least 1, or ranks could leave before that
+ * one has entered. */
 static int unequal_share(const struct nd_op_state *s, int k) {
     int n = s->count + k % 3 - 1;
     return n < 1 ? 1 : n;
@@ -104,7 +120,9 @@ static int64_t share_at(const struct nd_op_state *s, int rank) { /* in elements 
     return s->displs[rank] / (s->op->shares == ND_UNEQUAL_BYTES ? s->datatype->size_bytes : 1);
 }
 
-static int share_size(const struct nd_op_state *s, int rank) { return s->op->shares ? s->counts[rank] : s->count; }
+static int share_size(const struct nd_op_state *s, int rank) {
+    return s->op->shares ? s->counts[rank] : s->count;
+}
 
 /* Only a root holds what belongs to all ranks: with a rotating one, every rank comes to be it. */
 static int64_t part_size(const struct nd_op_state *s, enum nd_part part) {
@@ -120,7 +138,8 @@ static int make_shares(struct nd_op_state *s) {
     s->displs = calloc((size_t)s->n_ranks, sizeof *s->displs);
     if (s->op->shares == ND_UNEQUAL_BYTES) s->types = calloc((size_t)s->n_ranks, sizeof *s->types);
     if (!s->counts || !s->displs || (s->op->shares == ND_UNEQUAL_BYTES && !s->types)) return -1;
-    int first = s->op->sends == ND_ALL && s->op->receives == ND_ALL ? s->rank : 0, unit = s->types ? s->datatype->size_bytes : 1;
+    int first = s->op->sends == ND_ALL && s->op->receives == ND_ALL ? s->rank : 0,
+        unit = s->types ? s->datatype->size_bytes : 1;
     for (int q = 0, at = 0; q < s->n_ranks; at += s->counts[q++] * unit) {
         s->counts[q] = unequal_share(s, (first + q) % 3);
         s->displs[q] = at;
@@ -141,17 +160,22 @@ static int open_buffers(struct nd_op_state *s) {
     s->n_own = s->count;
     if (s->op->shares && make_shares(s)) return -1;
     int64_t size = s->datatype->size_bytes;
-    if (nd_buffers_open(&s->buffers, &o, part_size(s, s->op->sends) * size, part_size(s, s->op->receives) * size)) return -1;
+    if (nd_buffers_open(&s->buffers, &o, part_size(s, s->op->sends) * size,
+                        part_size(s, s->op->receives) * size))
+        return -1;
     take_set(s, 0);
     return 0;
 }
 
 static int fill(struct nd_op_state *s) {
     int64_t n = part_size(s, s->op->sends);
-    if (s->reduction) nd_reduced_fill(s->datatype, s->reduction, s->send, n, s->rank);
-    else if (s->op->sends == ND_OWN) nd_moved_fill(s->datatype, s->send, 0, n, s->rank, 0);
+    if (s->reduction)
+        nd_reduced_fill(s->datatype, s->reduction, s->send, n, s->rank);
+    else if (s->op->sends == ND_OWN)
+        nd_moved_fill(s->datatype, s->send, 0, n, s->rank, 0);
     else
-        for (int to = 0; n && to < s->n_ranks; to++) nd_moved_fill(s->datatype, s->send, share_at(s, to), share_size(s, to), s->rank, to);
+        for (int to = 0; n && to < s->n_ranks; to++)
+            nd_moved_fill(s->datatype, s->send, share_at(s, to), share_size(s, to), s->rank, to);
     return 0;
 }
 
@@ -166,7 +190,8 @@ int nd_op_receives(const struct nd_op_state *s) {
 
 static int reduced_check(const struct nd_op_state *s) {
     int last = s->op->is_prefix ? s->rank - (s->op->receivers == ND_TO_LATER) : s->n_ranks - 1;
-    return nd_reduced_check(s->datatype, s->reduction, s->receive, s->n_own, 0, last, s->op->sends == ND_ALL ? share_at(s, s->rank) : 0);
+    return nd_reduced_check(s->datatype, s->reduction, s->receive, s->n_own, 0, last,
+                            s->op->sends == ND_ALL ? share_at(s, s->rank) : 0);
 }
 
 int nd_op_check(const struct nd_op_state *s) {
@@ -176,11 +201,14 @@ int nd_op_check(const struct nd_op_state *s) {
     int to = s->op->sends == ND_ALL ? s->rank : 0;
     if (s->op->receives == ND_OWN) return nd_moved_check(s->datatype, s->receive, 0, s->n_own, s->root, to);
     for (int from = 0; from < s->n_ranks; from++)
-        if (nd_moved_check(s->datatype, s->receive, share_at(s, from), share_size(s, from), from, to)) return -1;
+        if (nd_moved_check(s->datatype, s->receive, share_at(s, from), share_size(s, from), from, to))
+            return -1;
     return 0;
 }
 
-static void poison(struct nd_op_state *s) { memset(s->receive, ND_DATA_POISON, (size_t)s->buffers.receive_bytes); }
+static void poison(struct nd_op_state *s) {
+    memset(s->receive, ND_DATA_POISON, (size_t)s->buffers.receive_bytes);
+}
 
 static void fill_sets(struct nd_op_state *s) {
     for (int set = s->buffers.n_sets - 1; set >= 0; set--) {
@@ -193,7 +221,8 @@ static void fill_sets(struct nd_op_state *s) {
 /* Request k of one rank belongs to request k of the others: as many sets everywhere. */
 static int sets_of_all(const struct nd_op_state *s) {
     int n_sets = nd_buffers_sets(&s->options->buffer, nd_op_set_bytes(s->op, s->bytes, s->n_ranks));
-    if (s->op->completion == ND_PERSISTENT) MPI_Allreduce(MPI_IN_PLACE, &n_sets, 1, MPI_INT, MPI_MAX, s->comm);
+    if (s->op->completion == ND_PERSISTENT)
+        MPI_Allreduce(MPI_IN_PLACE, &n_sets, 1, MPI_INT, MPI_MAX, s->comm);
     return n_sets;
 }
 
@@ -212,9 +241,15 @@ static void make_requests(struct nd_op_state *s) {
     if (s->buffers.n_sets) take_set(s, 0);
 }
 
-int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, struct nd_op_state *s, MPI_Comm comm, int64_t bytes) {
+int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, struct nd_op_state *s,
+               MPI_Comm comm, int64_t bytes) {
     static const struct nd_clock raw = {.read = ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW};
-    *s = (struct nd_op_state){.op = op, .options = options, .comm = comm, .bytes = bytes, .clock = &raw, .request = MPI_REQUEST_NULL};
+    *s = (struct nd_op_state){.op = op,
+                              .options = options,
+                              .comm = comm,
+                              .bytes = bytes,
+                              .clock = &raw,
+                              .request = MPI_REQUEST_NULL};
     MPI_Comm_rank(comm, &s->rank);
     MPI_Comm_size(comm, &s->n_ranks);
     s->root = op->uses & ND_USES_ROOT ? options->root : 0;
@@ -225,14 +260,17 @@ int nd_op_open(const struct nd_op *op, const struct nd_op_options *options, stru
     s->count = op->has_bytes ? (int)(bytes / s->datatype->size_bytes) : 0;
     s->needs_advance = op->advance != NULL || (op->uses & ND_USES_ROOT && options->rotates_root) ||
                        (op->has_bytes && (options->buffer.use != ND_BUFFER_REUSE || options->checks_every));
-    s->call = op->completion == ND_BLOCKING ? op->call : op->completion == ND_NONBLOCKING ? call_nonblocking : call_persistent;
+    s->call = op->completion == ND_BLOCKING      ? op->call
+              : op->completion == ND_NONBLOCKING ? call_nonblocking
+                                                 : call_persistent;
 
     s->n_persistent = op->completion == ND_PERSISTENT;
     if (op->has_bytes) {
         s->buffers.n_sets = sets_of_all(s); /* for open_buffers */
         if (s->n_persistent) s->n_persistent = s->buffers.n_sets;
     }
-    int failed = (op->has_bytes && open_buffers(s)) || (op->prepare ? op->prepare(s) : op->has_bytes && fill(s));
+    int failed =
+        (op->has_bytes && open_buffers(s)) || (op->prepare ? op->prepare(s) : op->has_bytes && fill(s));
     if (s->n_persistent) {
         s->persistent = calloc((size_t)s->n_persistent, sizeof *s->persistent);
         failed = has_failed_anywhere(comm, failed || !s->persistent);
@@ -253,13 +291,15 @@ void nd_op_advance(struct nd_op_state *s) {
     if (!s->op->has_bytes) return;
     /* the set that has just been used is poisoned, not the next one, which would be in cache then */
     if (o->checks_every) poison(s);
-    if (s->buffers.n_sets > 1) take_set(s, s->buffers.current + 1 < s->buffers.n_sets ? s->buffers.current + 1 : 0);
+    if (s->buffers.n_sets > 1)
+        take_set(s, s->buffers.current + 1 < s->buffers.n_sets ? s->buffers.current + 1 : 0);
     if (s->op->advance) s->op->advance(s);
     if (o->buffer.use == ND_BUFFER_FLUSH) nd_buffers_flush(&s->buffers);
 }
 
 void nd_op_close(struct nd_op_state *s) {
-    for (int i = 0; i < s->n_persistent; i++) MPI_Request_free(&s->persistent[i]);
+    for (int i = 0; i < s->n_persistent; i++)
+        MPI_Request_free(&s->persistent[i]);
     nd_buffers_close(&s->buffers);
     NL_FREE(s->persistent, s->requests, s->counts, s->displs, s->types);
     *s = (struct nd_op_state){0};

@@ -11,12 +11,15 @@ enum { FAILS = 0 };          /* of MPIR_CVAR_COLLECTIVE_FALLBACK */
 
 static void variable_of(const char *operation, const char *end, char name[NAME_BYTES]) {
     snprintf(name, NAME_BYTES, "MPIR_CVAR_%s_%s", operation, end);
-    for (char *c = name; *c; c++) *c = (char)toupper((unsigned char)*c);
+    for (char *c = name; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
 }
 
 static int open_variable(const char *name, MPI_T_cvar_handle *handle, int *value) {
     int index, count = 0;
-    if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS || MPI_T_cvar_handle_alloc(index, NULL, handle, &count) != MPI_SUCCESS) return -1;
+    if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS ||
+        MPI_T_cvar_handle_alloc(index, NULL, handle, &count) != MPI_SUCCESS)
+        return -1;
     if (count == 1 && MPI_T_cvar_read(*handle, value) == MPI_SUCCESS) return 0;
     MPI_T_cvar_handle_free(handle);
     return -1;
@@ -38,11 +41,14 @@ static int describe(const char *operation, char text[TEXT_BYTES]) {
     MPI_Datatype type;
     variable_of(operation, "INTRA_ALGORITHM", name);
     if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return -1;
-    if (MPI_T_cvar_get_info(index, NULL, &name_length, &verbosity, &type, NULL, text, &length, &binding, &scope) != MPI_SUCCESS) return -1;
+    if (MPI_T_cvar_get_info(index, NULL, &name_length, &verbosity, &type, NULL, text, &length, &binding,
+                            &scope) != MPI_SUCCESS)
+        return -1;
     return type == MPI_INT && binding == MPI_T_BIND_NO_OBJECT ? 0 : -1;
 }
 
-/* The next name of a description, whose lines "name - what it is" are in the order of their numbers. Moves *text behind it; 0: no more. */
+/* The next name of a description, whose lines "name - what it is" are in the order of their numbers. Moves
+ * *text behind it; 0: no more. */
 static int next_name(const char **text, char name[ND_PER_CALL_NAME_BYTES]) {
     while (**text) {
         const char *line = *text, *end = line + strcspn(line, "\n");
@@ -55,7 +61,8 @@ static int next_name(const char **text, char name[ND_PER_CALL_NAME_BYTES]) {
     return 0;
 }
 
-/* Nobody can have these by a variable alone: smp forces itself upon its own parts, where it cannot be, and ccl is of GPUs. */
+/* Nobody can have these by a variable alone: smp forces itself upon its own parts, where it cannot be, and
+ * ccl is of GPUs. */
 static int is_left_out(const char *name) { return strcmp(name, "smp") == 0 || strcmp(name, "ccl") == 0; }
 
 /* The number of an algorithm; -1: there is none, and `names` says which there are. */
@@ -76,13 +83,15 @@ static int hold(struct nd_held *h, const char *name, int value) {
     int found = ~value;
     if (open_variable(name, &h->handle, &h->usual)) return -1;
     h->value = value;
-    int failed = MPI_T_cvar_write(h->handle, &value) != MPI_SUCCESS || MPI_T_cvar_read(h->handle, &found) != MPI_SUCCESS || found != value;
+    int failed = MPI_T_cvar_write(h->handle, &value) != MPI_SUCCESS ||
+                 MPI_T_cvar_read(h->handle, &found) != MPI_SUCCESS || found != value;
     if (!failed) failed = MPI_T_cvar_write(h->handle, &h->usual) != MPI_SUCCESS;
     if (failed) MPI_T_cvar_handle_free(&h->handle);
     return failed ? -1 : 0;
 }
 
-int nd_per_call_open(const struct nd_op *op, const char *algorithm, struct nd_per_call *p, int *number, char *reason, size_t reason_size) {
+int nd_per_call_open(const struct nd_op *op, const char *algorithm, struct nd_per_call *p, int *number,
+                     char *reason, size_t reason_size) {
     char text[TEXT_BYTES], names[512], name[NAME_BYTES], device[NAME_BYTES];
     *p = (struct nd_per_call){0};
     if (op->completion != ND_BLOCKING || describe(op->name, text)) return 0;
@@ -93,14 +102,18 @@ int nd_per_call_open(const struct nd_op *op, const char *algorithm, struct nd_pe
     if (strcmp(algorithm, "default") == 0) return 1;
     *number = number_of(text, algorithm, names, sizeof names);
     if (*number < 0)
-        snprintf(reason, reason_size, "--op: %s has no algorithm '%s' in this MPI library (it has %s)", op->name, algorithm, names);
+        snprintf(reason, reason_size, "--op: %s has no algorithm '%s' in this MPI library (it has %s)",
+                 op->name, algorithm, names);
     else if (value_of("MPIR_CVAR_DEVICE_COLLECTIVES", PER_COLLECTIVE) != PER_COLLECTIVE)
         snprintf(reason, reason_size,
-                 "--op: MPIR_CVAR_DEVICE_COLLECTIVES is not percoll in this environment, so that no algorithm can be chosen (unset it)");
+                 "--op: MPIR_CVAR_DEVICE_COLLECTIVES is not percoll in this environment, so that no "
+                 "algorithm can be chosen (unset it)");
     else if (hold(&p->held[0], name, *number) == 0) {
         p->n = 1;
-        if (hold(&p->held[1], device, 0) == 0) p->n = ND_PER_CALL_VARIABLES;
-        else snprintf(reason, reason_size, "--op: this MPI library does not take 0 for %s", device);
+        if (hold(&p->held[1], device, 0) == 0)
+            p->n = ND_PER_CALL_VARIABLES;
+        else
+            snprintf(reason, reason_size, "--op: this MPI library does not take 0 for %s", device);
     } else
         snprintf(reason, reason_size, "--op: this MPI library does not take %d for %s", *number, name);
     if (p->n == ND_PER_CALL_VARIABLES) return 1;
@@ -109,17 +122,20 @@ int nd_per_call_open(const struct nd_op *op, const char *algorithm, struct nd_pe
 }
 
 void nd_per_call_close(struct nd_per_call *p) {
-    for (int i = 0; i < p->n; i++) MPI_T_cvar_handle_free(&p->held[i].handle);
+    for (int i = 0; i < p->n; i++)
+        MPI_T_cvar_handle_free(&p->held[i].handle);
     if (p->can_insist) MPI_T_cvar_handle_free(&p->held[ND_PER_CALL_VARIABLES].handle);
     *p = (struct nd_per_call){0};
 }
 
 void nd_per_call_begin(const struct nd_per_call *p) {
-    for (int i = 0; p && i < p->n; i++) MPI_T_cvar_write(p->held[i].handle, &p->held[i].value);
+    for (int i = 0; p && i < p->n; i++)
+        MPI_T_cvar_write(p->held[i].handle, &p->held[i].value);
 }
 
 void nd_per_call_end(const struct nd_per_call *p) {
-    for (int i = 0; p && i < p->n; i++) MPI_T_cvar_write(p->held[i].handle, &p->held[i].usual);
+    for (int i = 0; p && i < p->n; i++)
+        MPI_T_cvar_write(p->held[i].handle, &p->held[i].usual);
 }
 
 /* What the variables say now. */

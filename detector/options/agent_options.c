@@ -4,13 +4,14 @@
 #include "noisegen/agent/companion_options.h"
 #include "common/sys/nl_whole.h"
 
-#define LEAST_HALF_NS INT64_C(100000000)
+#define LEAST_HALF_NS   INT64_C(100000000)
 #define UNKNOWN_HALF_NS INT64_C(1000000000)
 #define LEAST_SETTLE_NS INT64_C(5000000)
 
 int nd_agent_take(struct nd_agent_options *a, const char *text) {
     char **words, reason[128];
-    if (nl_words_split(text, &words, reason, sizeof reason) < 0) return nl_error("--agent: '%s': %s", text, reason);
+    if (nl_words_split(text, &words, reason, sizeof reason) < 0)
+        return nl_error("--agent: '%s': %s", text, reason);
     for (char **word = words; *word && a->n_given < ND_AGENT_MAX_WORDS; word++)
         if ((a->given[a->n_given] = (char *)nl_options_keep(*word, strlen(*word)))) a->n_given++;
     free(words);
@@ -25,12 +26,19 @@ int nd_agent_read(struct nd_agent_options *a) {
     memcpy(argv + 1, a->given, (size_t)a->n_given * sizeof *argv);
     a->n_words = na_options_take(a->n_given + 1, argv, &o, a->words, ND_AGENT_MAX_WORDS - 2);
     if (a->n_words < 0) return -1;
-    /* ways to an agent, the stronger first: what is scraped has its name from the scrape only when nothing else says one */
-    a->way = o.cmd ? "agent-cmd" : o.pid ? "agent-pid" : o.cgroup ? "agent-cgroup" : o.unit ? "agent-unit" : o.on ? "agent-on"
-             : o.settings ? "setting" : "scrape";
+    /* ways to an agent, the stronger first: what is scraped has its name from the scrape only when nothing
+     * else says one */
+    a->way = o.cmd        ? "agent-cmd"
+             : o.pid      ? "agent-pid"
+             : o.cgroup   ? "agent-cgroup"
+             : o.unit     ? "agent-unit"
+             : o.on       ? "agent-on"
+             : o.settings ? "setting"
+                          : "scrape";
     for (int i = 0; i < a->n_words; i++) {
         const char *word = a->words[i] + strlen("--"), *value = strchr(word, '=');
-        if (value && strlen(a->way) == (size_t)(value - word) && strncmp(word, a->way, strlen(a->way)) == 0) a->way_value = value + 1;
+        if (value && strlen(a->way) == (size_t)(value - word) && strncmp(word, a->way, strlen(a->way)) == 0)
+            a->way_value = value + 1;
     }
     a->is_left_off = o.on && o.found == NA_FOUND_UNKNOWN;
     a->is_started = o.cmd && !o.freezes;
@@ -47,10 +55,12 @@ int64_t nd_agent_half_ns(const struct nd_agent_options *a) {
 
 enum { WORD_BYTES = 256 };
 
-/* Programs that become another one, or run a script; and what begins a command of a shell and is nobody's name. */
-static const char wrappers[] =
-    " taskset nice env ionice chrt timeout nohup setsid exec time numactl stdbuf sudo unshare command catchsegv ";
-static const char shells[] = " sh bash dash ksh zsh ", interpreters[] = " python perl ruby node php java lua Rscript pypy ";
+/* Programs that become another one, or run a script; and what begins a command of a shell and is nobody's
+ * name. */
+static const char wrappers[] = " taskset nice env ionice chrt timeout nohup setsid exec time numactl stdbuf "
+                               "sudo unshare command catchsegv ";
+static const char shells[] = " sh bash dash ksh zsh ",
+                  interpreters[] = " python perl ruby node php java lua Rscript pypy ";
 static const char shell_words[] = " while until for if case trap cd set export : . ";
 
 static int is_in(const char *list, const char *word, size_t n) {
@@ -59,15 +69,18 @@ static int is_in(const char *list, const char *word, size_t n) {
     return strstr(list, text) != NULL;
 }
 
-/* The next word as a shell would read it, without what it expands; cut at its room. NULL at the end, else where it goes on. */
+/* The next word as a shell would read it, without what it expands; cut at its room. NULL at the end, else
+ * where it goes on. */
 static const char *next_word(const char *text, char word[WORD_BYTES]) {
     size_t n = 0;
     char quote = '\0';
     text += strspn(text, " \t\n");
     if (!*text) return NULL;
     for (; *text && (quote || !strchr(" \t\n", *text)); text++) {
-        if (*text == quote) quote = '\0';
-        else if (!quote && (*text == '"' || *text == '\'')) quote = *text;
+        if (*text == quote)
+            quote = '\0';
+        else if (!quote && (*text == '"' || *text == '\''))
+            quote = *text;
         else {
             if (*text == '\\' && quote != '\'' && text[1]) text++;
             if (n + 1 < WORD_BYTES) word[n++] = *text;
@@ -81,10 +94,12 @@ static const char *next_word(const char *text, char word[WORD_BYTES]) {
 static int is_beside(const char *word) {
     const char *equals = strchr(word, '=');
     if (isdigit((unsigned char)*word) || strspn(word, "({!;&|") == strlen(word)) return 1;
-    return equals && (isalpha((unsigned char)*word) || *word == '_') && !memchr(word, '/', (size_t)(equals - word));
+    return equals && (isalpha((unsigned char)*word) || *word == '_') &&
+           !memchr(word, '/', (size_t)(equals - word));
 }
 
-/* What a person would call what a command runs: the script of an interpreter, the command behind taskset, nice, env, sh -c; or "". */
+/* What a person would call what a command runs: the script of an interpreter, the command behind taskset,
+ * nice, env, sh -c; or "". */
 static void name_of_command(const char *text, char *name, size_t size) {
     char word[WORD_BYTES], command[WORD_BYTES];
     int is_shell = 0, is_interpreter = 0;
@@ -109,7 +124,8 @@ static void name_of_command(const char *text, char *name, size_t size) {
     }
 }
 
-/* What the process is called here: by its command where that runs a script, else by its name; it may run on another node only. */
+/* What the process is called here: by its command where that runs a script, else by its name; it may run on
+ * another node only. */
 static void name_of_process(const char *pid, char *name, size_t size) {
     char path[64], words[1024], own[64] = "";
     int is_number = strspn(pid, "0123456789") == strlen(pid);
@@ -131,12 +147,15 @@ static void name_of_process(const char *pid, char *name, size_t size) {
 void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_NAME_BYTES + 1]) {
     char text[256] = "", *unit;
     if (strcmp(way, "setting") == 0) value = way;
-    if (strcmp(way, "agent-cmd") == 0 || strcmp(way, "scrape") == 0) name_of_command(value, text, sizeof text);
-    else if (strcmp(way, "agent-pid") == 0) name_of_process(value, text, sizeof text);
+    if (strcmp(way, "agent-cmd") == 0 || strcmp(way, "scrape") == 0)
+        name_of_command(value, text, sizeof text);
+    else if (strcmp(way, "agent-pid") == 0)
+        name_of_process(value, text, sizeof text);
     else if (strcmp(way, "agent-on") != 0) /* that is what switches the agent, not the agent */
         snprintf(text, sizeof text, "%s", value + strspn(value, " \t\"'"));
     if (strcmp(way, "agent-unit") == 0 && (unit = strstr(text, ".service")) && unit > text) *unit = '\0';
-    for (size_t n = strlen(text); n > 0 && text[n - 1] == '/'; n--) text[n - 1] = '\0';
+    for (size_t n = strlen(text); n > 0 && text[n - 1] == '/'; n--)
+        text[n - 1] = '\0';
     const char *slash = strrchr(text, '/'), *last = slash ? slash + 1 : text;
     snprintf(name, ND_AGENT_NAME_BYTES + 1, "%.*s", ND_AGENT_NAME_BYTES, last + strspn(last, "."));
     nl_make_plain(name);

@@ -1,4 +1,5 @@
-/* The command line of noiselab-detect. argv is parsed once, here; everything else gets this structure, const. */
+/* The command line of noiselab-detect. argv is parsed once, here; everything else gets this structure, const.
+ */
 #pragma once
 
 #include "common/base/nl_hostlist.h"
@@ -9,7 +10,8 @@
 #include "detector/ops/algorithms.h"
 #include "detector/ops/ops.h"
 
-/* The agent whose cost is asked for: what its companion, noiselab-agent, is told, and what the detector needs to know of it itself. */
+/* The agent whose cost is asked for: what its companion, noiselab-agent, is told, and what the detector needs
+ * to know of it itself. */
 enum { ND_AGENT_MAX_WORDS = 80, ND_AGENT_NAME_BYTES = 32 };
 
 struct na_settings;
@@ -17,35 +19,41 @@ struct na_settings;
 struct nd_agent_options {
     char *given[ND_AGENT_MAX_WORDS]; /* of --agent, as they stand there; owned by the process */
     int n_given;
-    const char *words[ND_AGENT_MAX_WORDS + 1]; /* for noiselab-agent, `--option=value`, ended by NULL; all owned by the process */
+    const char *words[ND_AGENT_MAX_WORDS +
+                      1]; /* for noiselab-agent, `--option=value`, ended by NULL; all owned by the process */
     int n_words;
-    const char *way;       /* the option that says which agent: "agent-pid"; NULL: there is no agent */
+    const char *way; /* the option that says which agent: "agent-pid"; NULL: there is no agent */
     const char *way_value;
-    int is_left_off;       /* 1: two commands switch it, and nobody said how it was before: it is off at the end */
-    int is_started;        /* 1: it is a command that is started and ended for each half, not frozen */
-    const char *name;      /* its `kind` in the files; NULL: there is no agent */
+    int is_left_off;  /* 1: two commands switch it, and nobody said how it was before: it is off at the end */
+    int is_started;   /* 1: it is a command that is started and ended for each half, not frozen */
+    const char *name; /* its `kind` in the files; NULL: there is no agent */
     const struct na_settings *settings; /* whose arms have names of their own; NULL: it is none */
-    int64_t period_ns;     /* at which it samples; 0 not known */
-    int64_t interval_ns;   /* recorded only; 0 not given */
-    int64_t settle_ns;     /* untimed operations after each switch; negative: not given */
-    int64_t timeout_ns;    /* for a switch */
+    int64_t period_ns;                  /* at which it samples; 0 not known */
+    int64_t interval_ns;                /* recorded only; 0 not given */
+    int64_t settle_ns;                  /* untimed operations after each switch; negative: not given */
+    int64_t timeout_ns;                 /* for a switch */
     char made_name[ND_AGENT_NAME_BYTES + 1];
 };
 
-/* Takes words of noiselab-agent's command line, divided as a shell would. @return 0, or -1 after a message. */
+/* Takes words of noiselab-agent's command line, divided as a shell would. @return 0, or -1 after a message.
+ */
 int nd_agent_take(struct nd_agent_options *a, const char *text);
 
-/* Reads what was taken, by noiselab-agent's own table, and keeps what says which agent it is. @return 0, or -1 after a message. */
+/* Reads what was taken, by noiselab-agent's own table, and keeps what says which agent it is. @return 0, or
+ * -1 after a message. */
 int nd_agent_read(struct nd_agent_options *a);
 static inline int nd_agent_is_given(const struct nd_agent_options *a) { return a->way != 0; }
 
-/* Frozen where it would be started if `is_frozen`, a name, and the settling time for halves of half_ns. 0, or -1 without memory. */
+/* Frozen where it would be started if `is_frozen`, a name, and the settling time for halves of half_ns. 0, or
+ * -1 without memory. */
 int nd_agent_complete(struct nd_agent_options *a, int is_frozen, int64_t half_ns);
 
-/* How long a half is when nobody says: whole periods of the agent of at least 0.1 s; 1 s when its period is not known. */
+/* How long a half is when nobody says: whole periods of the agent of at least 0.1 s; 1 s when its period is
+ * not known. */
 int64_t nd_agent_half_ns(const struct nd_agent_options *a);
 
-/* The name of an agent that was given none: of the command, unit, group or process, as a plain word; "agent" where nothing says one. */
+/* The name of an agent that was given none: of the command, unit, group or process, as a plain word; "agent"
+ * where nothing says one. */
 void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_NAME_BYTES + 1]);
 
 #define ND_MAX_NODES_LISTED 1024
@@ -55,23 +63,23 @@ enum nd_which_nodes { ND_NODES_ALL, ND_NODES_FIRST /* that of rank 0 */, ND_NODE
 struct nd_nodes {
     enum nd_which_nodes which;
     struct nl_hostlist hosts; /* LISTED: names, with or without their domain; lives as long as the process */
-    const char *text; /* as given; NULL: not given */
+    const char *text;         /* as given; NULL: not given */
 };
 
 #define ND_MAX_OPERATIONS 256
-#define ND_MAX_SIZES 32
-#define ND_MAX_CONFIGS 256
-#define ND_MAX_LEVELS (NL_CONTROL_MAX_LEVELS - 1) /* one account is for the off halves */
-#define ND_MAX_ARMS (ND_MAX_LEVELS + 1) /* the last one is a treatment that has no level */
-#define ND_MAX_FACTOR 16 /* kinds, patterns, places or phases that one launch crosses */
-#define ND_MAX_PASSED 32
-#define ND_MAX_NOTES 8
+#define ND_MAX_SIZES      32
+#define ND_MAX_CONFIGS    256
+#define ND_MAX_LEVELS     (NL_CONTROL_MAX_LEVELS - 1) /* one account is for the off halves */
+#define ND_MAX_ARMS       (ND_MAX_LEVELS + 1)         /* the last one is a treatment that has no level */
+#define ND_MAX_FACTOR     16 /* kinds, patterns, places or phases that one launch crosses */
+#define ND_MAX_PASSED     32
+#define ND_MAX_NOTES      8
 
 struct nd_config {
     const struct nd_op *op;
-    int64_t bytes; /* 0 where the operation has none */
+    int64_t bytes;                      /* 0 where the operation has none */
     char algorithm[ND_ALGORITHM_BYTES]; /* of the MPI library; "": nobody asked for one */
-    char name[64]; /* in files: the operation's, or bcast=binomial */
+    char name[64];                      /* in files: the operation's, or bcast=binomial */
 };
 
 /* When an operation's result is looked at. */
@@ -85,7 +93,8 @@ enum nd_phase {
 };
 extern const char *const nd_phase_names[]; /* by enum nd_phase, ends with NULL */
 
-/* One arm other than off: the generator at a level, or a treatment that has none. The first four are indices into the options' lists. */
+/* One arm other than off: the generator at a level, or a treatment that has none. The first four are indices
+ * into the options' lists. */
 struct nd_arm {
     int kind, pattern, place, phase;
     double level_percent; /* of each CPU it loads */
@@ -95,7 +104,9 @@ struct nd_arm {
 };
 
 /* Whether it is the generator with nothing to do. */
-static inline int nd_arm_is_placebo(const struct nd_arm *arm) { return !arm->name && arm->level_percent <= 0; }
+static inline int nd_arm_is_placebo(const struct nd_arm *arm) {
+    return !arm->name && arm->level_percent <= 0;
+}
 
 #define ND_PLACE_BYTES 132
 
@@ -115,12 +126,12 @@ extern const char *const nd_arms_names[]; /* by enum nd_arms, ends with NULL */
 
 /* Whether a run may end before its time, and what it looks at. */
 struct nd_sequential_options {
-    int stops;                            /* 0: never; nothing else here counts then */
-    double margin_percent;                /* of slowdown */
-    double alpha;                         /* one-sided, over all looks */
+    int stops;             /* 0: never; nothing else here counts then */
+    double margin_percent; /* of slowdown */
+    double alpha;          /* one-sided, over all looks */
     int n_looks;
     const struct nd_spending *spending;
-    int64_t rounds[ND_MAX_LOOKS];         /* rounds after which a look is due, rising */
+    int64_t rounds[ND_MAX_LOOKS]; /* rounds after which a look is due, rising */
 };
 
 enum nd_switch { ND_AUTO, ND_ON, ND_OFF_SWITCH };
@@ -136,9 +147,10 @@ struct nd_options {
     const char *places[ND_MAX_FACTOR]; /* lists of words, see nl_place_resolve */
     enum nd_phase phases[ND_MAX_FACTOR];
     int n_kinds, n_patterns, n_places, n_phases;
-    struct nd_arm arms[ND_MAX_ARMS]; /* kinds x patterns x places x phases x levels, and then the one without a level */
-    int n_arms;                      /* on arms; 0: only off */
-    int n_doses;                     /* of them, the generator's: the first ones */
+    struct nd_arm
+        arms[ND_MAX_ARMS]; /* kinds x patterns x places x phases x levels, and then the one without a level */
+    int n_arms;            /* on arms; 0: only off */
+    int n_doses;           /* of them, the generator's: the first ones */
     const char *passed[ND_MAX_PASSED]; /* options for the generator, as words of a command line */
     int n_passed;
     const char *preset; /* NULL: none */
@@ -148,43 +160,44 @@ struct nd_options {
     struct nd_start_options start;
     struct nd_sequential_options sequential;
     enum nd_arms which_arms;
-    int set;                    /* number of the set of launches that this one belongs to; 0: none */
+    int set; /* number of the set of launches that this one belongs to; 0: none */
     int sync_only;
-    int64_t measure_ns;         /* planned measuring time over all halves */
-    int64_t half_ns;            /* length of a half (lockin), block (blocks) or loop (single) */
-    int64_t stretch_ns;         /* quick: length of an undisturbed stretch; 0 in other designs */
-    int64_t count;              /* operations per loop; 0: from the pilot */
-    int64_t period_ns;          /* of the noise */
+    int64_t measure_ns; /* planned measuring time over all halves */
+    int64_t half_ns;    /* length of a half (lockin), block (blocks) or loop (single) */
+    int64_t stretch_ns; /* quick: length of an undisturbed stretch; 0 in other designs */
+    int64_t count;      /* operations per loop; 0: from the pilot */
+    int64_t period_ns;  /* of the noise */
     int64_t warmup_ns;
-    int64_t wait_quiet_ns;      /* how long to wait for quiet CPUs before measuring; 0: do not */
+    int64_t wait_quiet_ns;       /* how long to wait for quiet CPUs before measuring; 0: do not */
     int64_t detour_threshold_ns; /* 0: from the pilot */
     struct nd_nodes noise_nodes; /* that get a generator, or whose agent is switched */
     struct nd_agent_options agent;
-    const char *app;      /* folder of the profile of a program that is followed; NULL: operations of our own */
-    const char *beat;     /* of it, as given; NULL: found */
-    const char *external; /* name of a treatment that the launch is under as a whole, from outside: no generator is started; NULL: none */
+    const char *app;  /* folder of the profile of a program that is followed; NULL: operations of our own */
+    const char *beat; /* of it, as given; NULL: found */
+    const char *external;       /* name of a treatment that the launch is under as a whole, from outside: no
+                                   generator is started; NULL: none */
     const char *generator_path; /* by the environment; NULL: beside this program, then PATH */
     uint64_t seed;
-    const char *out;            /* campaign directory; NULL: rows are not kept (dry run only) */
-    const char *launch_id;      /* NULL: made from time, host and pid */
+    const char *out;       /* campaign directory; NULL: rows are not kept (dry run only) */
+    const char *launch_id; /* NULL: made from time, host and pid */
     enum nd_switch per_operation_timing;
     enum nl_progress_form progress;
     int oversubscribe;
     int dry_run;
-    int is_json;                /* the dry run's plan as JSON */
-    int64_t n_rounds;           /* rounds of the schedule that fill measure_ns */
+    int is_json;                   /* the dry run's plan as JSON */
+    int64_t n_rounds;              /* rounds of the schedule that fill measure_ns */
     char notes[ND_MAX_NOTES][192]; /* what was adjusted; repeated in launch.json */
     int n_notes;
     struct {
         const char *operations, *sizes, *levels, *kinds, *patterns, *phases; /* lists as given; NULL: not */
-        int64_t half_ns, block_ns;                                          /* 0: not */
+        int64_t half_ns, block_ns;                                           /* 0: not */
     } given;
     int argc;
     char **argv;
 };
 
-/* Parses and checks the command line; one line on stderr for what is wrong. Local. `speaks`: this process prints lists and notes.
- * 1 go on, 0 everything was done (--list, --help), -1 usage error. */
+/* Parses and checks the command line; one line on stderr for what is wrong. Local. `speaks`: this process
+ * prints lists and notes. 1 go on, 0 everything was done (--list, --help), -1 usage error. */
 int nd_options_parse(int argc, char **argv, int speaks, struct nd_options *o);
 
 /* Row i of its table, from 0; NULL: there are no more. */
@@ -197,14 +210,18 @@ void nd_arm_tell(const struct nd_options *o, int arm, struct nd_arm_words *words
 
 static inline int nd_options_has_generator(const struct nd_options *o) { return o->n_doses > 0; }
 
-static inline int nd_options_is_late(const struct nd_options *o, int arm) { return arm != ND_OFF && o->arms[arm].is_late; }
+static inline int nd_options_is_late(const struct nd_options *o, int arm) {
+    return arm != ND_OFF && o->arms[arm].is_late;
+}
 
 /* Whether nodes have an agent: on, or in a launch of off arms kept off. */
 static inline int nd_options_has_agent(const struct nd_options *o) { return o->agent.name != NULL; }
 
 /* Halves in one round, and in the whole schedule. */
 int nd_options_round_steps(const struct nd_options *o);
-static inline int64_t nd_options_n_halves(const struct nd_options *o) { return o->n_rounds * nd_options_round_steps(o); }
+static inline int64_t nd_options_n_halves(const struct nd_options *o) {
+    return o->n_rounds * nd_options_round_steps(o);
+}
 
 /* How long the schedule may take by the wall clock, ns; 0: as long as it takes. */
 int64_t nd_options_limit_ns(const struct nd_options *o);
@@ -221,8 +238,11 @@ struct nd_schedule nd_options_schedule(const struct nd_options *o);
 int64_t nd_options_round_ns(const struct nd_options *o);
 
 /* Whether arms are compared: within this launch, or (--arms) among the launches of its campaign. */
-static inline int nd_options_compares_arms(const struct nd_options *o) { return o->n_arms > 0 || o->which_arms != ND_ARMS_BOTH; }
-/* Lengthens halves to `least_ns` and what goes with them. 0, or -1 after a message: --seconds does not hold a round. */
+static inline int nd_options_compares_arms(const struct nd_options *o) {
+    return o->n_arms > 0 || o->which_arms != ND_ARMS_BOTH;
+}
+/* Lengthens halves to `least_ns` and what goes with them. 0, or -1 after a message: --seconds does not hold a
+ * round. */
 int nd_options_hold_beats(struct nd_options *o, int64_t least_ns, int speaks);
 
 int nd_options_times_operations(const struct nd_options *o);

@@ -19,15 +19,20 @@ int nd_nodes_hold(const struct nd_nodes *nodes, const char *host, int has_rank_0
 }
 
 /* The launch's nodes, as far as they go into a line. */
-struct names { char text[NAMES_BYTES]; size_t n_bytes; int n_left_out; };
+struct names {
+    char text[NAMES_BYTES];
+    size_t n_bytes;
+    int n_left_out;
+};
 
 static void add_name(void *context, int rank, const void *host) {
     struct names *names = context;
     (void)rank;
-    if (names->n_bytes + ND_HOST_BYTES + 2 > sizeof names->text) names->n_left_out++;
+    if (names->n_bytes + ND_HOST_BYTES + 2 > sizeof names->text)
+        names->n_left_out++;
     else
-        names->n_bytes += (size_t)snprintf(names->text + names->n_bytes, sizeof names->text - names->n_bytes, "%s%s",
-                                           names->n_bytes ? ", " : "", (const char *)host);
+        names->n_bytes += (size_t)snprintf(names->text + names->n_bytes, sizeof names->text - names->n_bytes,
+                                           "%s%s", names->n_bytes ? ", " : "", (const char *)host);
 }
 
 int nd_nodes_check(const struct nd_nodes *nodes, const struct nd_team *team, const char *host) {
@@ -35,15 +40,18 @@ int nd_nodes_check(const struct nd_nodes *nodes, const struct nd_team *team, con
     char mine[ND_HOST_BYTES] = "", more[32] = "";
     struct names names = {.n_bytes = 0};
     if (nodes->which != ND_NODES_LISTED) return 0;
-    for (int i = 0; i < nodes->hosts.n; i++) n_meant[i] = nd_host_is_called(host, nodes->hosts.names[i]);
+    for (int i = 0; i < nodes->hosts.n; i++)
+        n_meant[i] = nd_host_is_called(host, nodes->hosts.names[i]);
     MPI_Allreduce(MPI_IN_PLACE, n_meant, nodes->hosts.n, MPI_INT, MPI_SUM, team->world);
-    while (wrong < nodes->hosts.n && n_meant[wrong]) wrong++;
+    while (wrong < nodes->hosts.n && n_meant[wrong])
+        wrong++;
     if (wrong == nodes->hosts.n) return 0; /* the same on all ranks */
     snprintf(mine, sizeof mine, "%s", host);
     if (team->node_rank == 0) nd_tree_gather(team->leaders, mine, sizeof mine, add_name, &names);
     if (names.n_left_out) snprintf(more, sizeof more, " and %d more", names.n_left_out);
     if (team->rank == 0)
-        nl_error("--noise-nodes: no node of this launch is called '%s'; they are %s%s", nodes->hosts.names[wrong], names.text, more);
+        nl_error("--noise-nodes: no node of this launch is called '%s'; they are %s%s",
+                 nodes->hosts.names[wrong], names.text, more);
     return -1;
 }
 

@@ -1,13 +1,18 @@
 #include "detector/plan/plan.h"
 #include "detector/measure/slices.h"
 
-#define PILOT_NS INT64_C(20000000) /* length of one of the pilot's loops, at most a half */
+#define PILOT_NS      INT64_C(20000000)  /* length of one of the pilot's loops, at most a half */
 #define PILOT_MOST_NS INT64_C(400000000) /* slow operations get fewer loops */
-#define PILOT_ALL_NS INT64_C(8000000000) /* of all operations and sizes together: so do the many of a launch with hundreds */
-#define PILOT_SHARE 10 /* ... and this part of the measuring time, where that is less: those of a short launch, too */
+#define PILOT_ALL_NS                                                                                         \
+    INT64_C(8000000000) /* of all operations and sizes together: so do the many of a launch with hundreds */
+#define PILOT_SHARE                                                                                          \
+    10 /* ... and this part of the measuring time, where that is less: those of a short launch, too */
 /* together long enough to see past the first moments, when caches and clocks still settle */
 enum { PILOT_LOOPS = 25, PILOT_LEAST = 3 };
-enum { PILOT_LENGTHS = 4 }; /* a loop ends by the clock after so many of its planned lengths: a machine may be busy from time to time */
+enum {
+    PILOT_LENGTHS = 4
+}; /* a loop ends by the clock after so many of its planned lengths: a machine may be busy from time to time
+    */
 
 /* Of the slowest rank, ns; at least 1. It may end by the clock: `n` is what it had. */
 static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop, int64_t *n) {
@@ -20,12 +25,14 @@ static int64_t timed_loop(const struct nd_team *team, const struct nd_loop *loop
     return wall_ns > 0 ? wall_ns : 1;
 }
 
-/* Mean time of an operation in the fastest of a few loops, ns: a half that gets longer still holds its noise periods, a shorter one not. */
+/* Mean time of an operation in the fastest of a few loops, ns: a half that gets longer still holds its noise
+ * periods, a shorter one not. */
 static double fastest_loop(const struct nd_team *team, const struct nd_loop *loop, int64_t most_ns) {
     double fastest_ns = 0;
     int64_t total_ns = 0;
     for (int i = 0; i < PILOT_LOOPS && (i < PILOT_LEAST || total_ns < most_ns); i++) {
-        int64_t n, wall_ns = timed_loop(team, loop, &n); /* the slowest rank's: all ranks see the same, and stop together */
+        int64_t n, wall_ns = timed_loop(
+                       team, loop, &n); /* the slowest rank's: all ranks see the same, and stop together */
         double mean_ns = (double)wall_ns / (double)n;
         total_ns += wall_ns;
         if (i == 0 || mean_ns < fastest_ns) fastest_ns = mean_ns;
@@ -33,12 +40,19 @@ static double fastest_loop(const struct nd_team *team, const struct nd_loop *loo
     return fastest_ns;
 }
 
-int nd_pilot_run(const struct nd_team *team, struct nd_together *together, const struct nd_options *o, int config,
-                 struct nd_op_state *state, const struct nl_ticks *ticks, struct nl_hist *scratch, struct nd_starter *starter,
-                 struct nd_start_plan *plan, struct nd_cell *cell) {
+int nd_pilot_run(const struct nd_team *team, struct nd_together *together, const struct nd_options *o,
+                 int config, struct nd_op_state *state, const struct nl_ticks *ticks, struct nl_hist *scratch,
+                 struct nd_starter *starter, struct nd_start_plan *plan, struct nd_cell *cell) {
     const struct nd_op *op = o->configs[config].op;
-    struct nd_loop loop = {.op = op, .state = state, .n_operations = 1, .ticks = ticks, .typical_ns = 0, .detour_threshold_ns = INT64_MAX,
-                           .starter = starter, .plan = plan, .together = together};
+    struct nd_loop loop = {.op = op,
+                           .state = state,
+                           .n_operations = 1,
+                           .ticks = ticks,
+                           .typical_ns = 0,
+                           .detour_threshold_ns = INT64_MAX,
+                           .starter = starter,
+                           .plan = plan,
+                           .together = together};
     int64_t wanted_ns = o->half_ns < PILOT_NS ? o->half_ns : PILOT_NS;
     for (;;) { /* double until the loop is long enough: connections and caches are set up on the way */
         loop.chunk = loop.n_operations;
@@ -54,12 +68,14 @@ int nd_pilot_run(const struct nd_team *team, struct nd_together *together, const
 
     memset(scratch, 0, sizeof *scratch);
     loop.hist = nd_options_times_operations(o) ? scratch : NULL;
-    int64_t all_ns = o->measure_ns / PILOT_SHARE, share_ns = (all_ns < PILOT_ALL_NS ? all_ns : PILOT_ALL_NS) / o->n_configs;
+    int64_t all_ns = o->measure_ns / PILOT_SHARE,
+            share_ns = (all_ns < PILOT_ALL_NS ? all_ns : PILOT_ALL_NS) / o->n_configs;
     cell->pilot_ns = fastest_loop(team, &loop, share_ns < PILOT_MOST_NS ? share_ns : PILOT_MOST_NS);
     int64_t median_ns = loop.hist ? nl_hist_quantile(scratch, 0.5) : (int64_t)cell->pilot_ns;
     cell->typical_ns = nd_team_max(team, median_ns);
     cell->detour_threshold_ns = o->detour_threshold_ns;
-    if (cell->detour_threshold_ns == 0) cell->detour_threshold_ns = cell->typical_ns + (cell->typical_ns > 1000 ? cell->typical_ns : 1000);
+    if (cell->detour_threshold_ns == 0)
+        cell->detour_threshold_ns = cell->typical_ns + (cell->typical_ns > 1000 ? cell->typical_ns : 1000);
     cell->n_operations = o->count ? o->count : (int64_t)((double)o->half_ns / cell->pilot_ns);
     if (cell->n_operations < 1) cell->n_operations = 1;
     return 0;

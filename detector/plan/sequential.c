@@ -17,8 +17,10 @@ void nd_sequential_decide(struct nd_look_cell *cell, double nominal_p, double ma
     double reach = nd_student_quantile(nominal_p, (double)(cell->n - 1)) * cell->sd / sqrt((double)cell->n);
     cell->low = cell->mean - reach;
     cell->high = cell->mean + reach;
-    if (cell->low > margin) cell->decision = ND_ABOVE;
-    else if (margin_percent > 0 && cell->high < margin) cell->decision = ND_BELOW;
+    if (cell->low > margin)
+        cell->decision = ND_ABOVE;
+    else if (margin_percent > 0 && cell->high < margin)
+        cell->decision = ND_BELOW;
 }
 
 struct nd_sequential *nd_sequential_open(const struct nd_options *o) {
@@ -26,10 +28,12 @@ struct nd_sequential *nd_sequential_open(const struct nd_options *o) {
     struct nd_sequential *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->options = o;
-    for (int k = 0; k < plan->n_looks; k++) s->fractions[k] = (double)plan->rounds[k] / (double)o->n_rounds;
+    for (int k = 0; k < plan->n_looks; k++)
+        s->fractions[k] = (double)plan->rounds[k] / (double)o->n_rounds;
     s->pairs = nd_pairs_open(o->n_configs, o->n_arms + 1);
     s->look.cells = calloc((size_t)(o->n_configs * o->n_arms), sizeof *s->look.cells);
-    if (s->pairs && s->look.cells && nd_spending_bounds(plan->spending, plan->alpha, s->fractions, plan->n_looks, s->nominal_p) == 0)
+    if (s->pairs && s->look.cells &&
+        nd_spending_bounds(plan->spending, plan->alpha, s->fractions, plan->n_looks, s->nominal_p) == 0)
         return s;
     nd_sequential_close(s);
     return NULL;

@@ -1,13 +1,19 @@
-/* The file of one rank of a profiled program. It is mapped memory, of constant size, so whatever ends the program leaves it as it was after
- * the last call. In the byte order of the machine that wrote it; noiselab profile makes tables of it (docs/reference/formats.md, "noiselab
- * profile"). */
+/* The file of one rank of a profiled program. It is mapped memory, of constant size, so whatever ends the
+ * program leaves it as it was after the last call. In the byte order of the machine that wrote it; noiselab
+ * profile makes tables of it (docs/reference/formats.md, "noiselab profile"). */
 #pragma once
 
 #include "common/base/nl_usual.h"
 
 #define NF_MAGIC "NLPROF3"
 enum { NF_MAX_BEATS = 8192 };
-enum { NF_MAX_ROWS = 384, NF_MAX_SAMPLES = 16384, NF_MAX_COMMUNICATORS = 256, NF_MAX_NAMES = 160, NF_NAME_BYTES = 32 };
+enum {
+    NF_MAX_ROWS = 384,
+    NF_MAX_SAMPLES = 16384,
+    NF_MAX_COMMUNICATORS = 256,
+    NF_MAX_NAMES = 160,
+    NF_NAME_BYTES = 32
+};
 /* the environment variable that names the folder of the files; without it the library does nothing */
 #define NF_ENVIRONMENT "NOISELAB_PROFILE"
 
@@ -44,14 +50,15 @@ struct nf_sample {
     int64_t since_ns;   /* end of the call before this one on this communicator */
     int64_t arrived_ns, left_ns;
     /* of the time from since_ns to arrived_ns: */
-    int64_t preempted_ns; /* waited for its CPU */
-    int64_t off_cpu_ns;   /* neither ran nor waited: a hypervisor's steal, or sleep */
-    int64_t mpi_ns;       /* in other calls, and what watching them took */
+    int64_t preempted_ns;                     /* waited for its CPU */
+    int64_t off_cpu_ns;                       /* neither ran nor waited: a hypervisor's steal, or sleep */
+    int64_t mpi_ns;                           /* in other calls, and what watching them took */
     int64_t mpi_preempted_ns, mpi_off_cpu_ns; /* of that; -1: not known, there were too many calls */
 };
 
 struct nf_communicator {
-    uint32_t id; /* the same on all its ranks: of its members, and how many of these members there were before */
+    uint32_t
+        id; /* the same on all its ranks: of its members, and how many of these members there were before */
     int32_t n_ranks;
     int32_t kind;
     uint32_t members; /* a hash of their ranks in MPI_COMM_WORLD */
@@ -67,21 +74,21 @@ struct nf_clock_model {
 /* Where the first thread stood right after a beat. All clocks are the thread's own. */
 struct nf_mark {
     uint64_t beat;
-    int64_t mono_ns;   /* CLOCK_MONOTONIC */
-    int64_t wall_ns;   /* CLOCK_MONOTONIC_RAW */
-    int64_t cpu_ns, waited_ns; /* as of nl_thread_times */
+    int64_t mono_ns;                /* CLOCK_MONOTONIC */
+    int64_t wall_ns;                /* CLOCK_MONOTONIC_RAW */
+    int64_t cpu_ns, waited_ns;      /* as of nl_thread_times */
     int64_t involuntary, voluntary; /* switches off its CPU */
 };
 
-/* Beats: calls of one row by the first thread. Another process, which follows the program, writes what stands in the first part; the rank
- * answers in the second. Nobody waits for anybody. */
+/* Beats: calls of one row by the first thread. Another process, which follows the program, writes what stands
+ * in the first part; the rank answers in the second. Nobody waits for anybody. */
 struct nf_beats {
-    uint32_t row;      /* 1 + index of the row whose calls are beats; 0: none */
-    uint32_t asked;    /* a stretch is asked for where this differs from `done` */
-    uint64_t n_wanted; /* the stretch begins at the next beat, and has so many */
-    uint64_t n;        /* so far */
-    uint32_t begun, done; /* the last stretch that did, as numbered by `asked` */
-    struct nf_mark first, last; /* of that stretch */
+    uint32_t row;                /* 1 + index of the row whose calls are beats; 0: none */
+    uint32_t asked;              /* a stretch is asked for where this differs from `done` */
+    uint64_t n_wanted;           /* the stretch begins at the next beat, and has so many */
+    uint64_t n;                  /* so far */
+    uint32_t begun, done;        /* the last stretch that did, as numbered by `asked` */
+    struct nf_mark first, last;  /* of that stretch */
     int64_t at_ns[NF_MAX_BEATS]; /* when beat n ended, at n modulo this; by the program's clock */
 };
 
@@ -91,16 +98,17 @@ struct nf_file {
     int32_t rank, n_ranks, node, n_nodes, pid;
     int32_t thread_level; /* as MPI_Init_thread provided */
     int32_t state;        /* enum nf_state */
-    int32_t tid; /* of the thread that called MPI_Init */
-    int32_t can_see_waits; /* 1: preempted_ns is the scheduler's account; 0: it has all the time off the CPU */
+    int32_t tid;          /* of the thread that called MPI_Init */
+    int32_t
+        can_see_waits; /* 1: preempted_ns is the scheduler's account; 0: it has all the time off the CPU */
     char host[256], clock[32], library[128], program[256];
-    int64_t started_ns, last_ns; /* local clock; last_ns: end of the last call */
+    int64_t started_ns, last_ns;            /* local clock; last_ns: end of the last call */
     struct nf_clock_model at_start, at_end; /* at_end: after NF_FINALIZED */
     int64_t sample_cost_ns;
     int64_t n_calls, mpi_ns;
     uint32_t n_rows, n_samples, n_communicators;
-    uint32_t every_log2; /* of the calls that were looked at at least every 2^this-th is still there */
-    uint64_t n_sampled;  /* also those that made room later */
+    uint32_t every_log2;   /* of the calls that were looked at at least every 2^this-th is still there */
+    uint64_t n_sampled;    /* also those that made room later */
     uint64_t n_lost_calls; /* in no row: more than NF_MAX_ROWS kinds of call */
     char names[NF_MAX_NAMES][NF_NAME_BYTES];
     char classes[NF_MAX_NAMES]; /* enum nf_class */

@@ -15,8 +15,9 @@ struct ranks {
 static int is_whole(const struct nf_file *f) {
     return f->file_bytes == sizeof *f && f->row_bytes == sizeof(struct nf_row) && f->rank >= 0 &&
            f->rank < f->n_ranks && f->n_rows <= NF_MAX_ROWS && f->n_samples <= NF_MAX_SAMPLES &&
-           f->n_communicators <= NF_MAX_COMMUNICATORS && f->host[sizeof f->host - 1] == '\0' && f->program[sizeof f->program - 1] == '\0' &&
-           f->library[sizeof f->library - 1] == '\0' && f->clock[sizeof f->clock - 1] == '\0';
+           f->n_communicators <= NF_MAX_COMMUNICATORS && f->host[sizeof f->host - 1] == '\0' &&
+           f->program[sizeof f->program - 1] == '\0' && f->library[sizeof f->library - 1] == '\0' &&
+           f->clock[sizeof f->clock - 1] == '\0';
 }
 
 static int are_names_whole(const struct nf_file *f) {
@@ -37,7 +38,8 @@ static struct nf_file *map(const char *path, int *is_empty) {
     *is_empty = 0;
     if (fd < 0) return NULL;
     /* private: what a program that still runs writes is not awaited, and what is looked at here stays */
-    if (!fstat(fd, &about) && about.st_size == (off_t)sizeof *f) f = mmap(NULL, sizeof *f, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (!fstat(fd, &about) && about.st_size == (off_t)sizeof *f)
+        f = mmap(NULL, sizeof *f, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (f == MAP_FAILED) return NULL;
     *is_empty = f->magic[0] == '\0';
@@ -46,14 +48,16 @@ static struct nf_file *map(const char *path, int *is_empty) {
     return NULL;
 }
 
-int nf_each_file(const char *folder, const char *end, int (*use)(const char *path, void *context), void *context) {
+int nf_each_file(const char *folder, const char *end, int (*use)(const char *path, void *context),
+                 void *context) {
     char path[PATH_BYTES], kind[16];
     struct dirent *entry;
     int failed = 0, n = 0;
     DIR *d = opendir(folder);
     if (!d) return -1;
     while (!failed && (entry = readdir(d)))
-        if (sscanf(entry->d_name, "rank.%*d.%15s%n", kind, &n) == 1 && !entry->d_name[n] && !strcmp(kind, end) &&
+        if (sscanf(entry->d_name, "rank.%*d.%15s%n", kind, &n) == 1 && !entry->d_name[n] &&
+            !strcmp(kind, end) &&
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
             failed = use(path, context);
     closedir(d);
@@ -65,7 +69,8 @@ static int take_file(const char *path, void *context) {
     int is_empty;
     struct nf_file *f = map(path, &is_empty);
     if (!f && is_empty) return 0;
-    if (!f || (r->n && f->n_ranks != r->n)) return nl_error("'%s' is not a rank of this profile, or of another version", path);
+    if (!f || (r->n && f->n_ranks != r->n))
+        return nl_error("'%s' is not a rank of this profile, or of another version", path);
     if (!r->n) {
         r->files = calloc((size_t)f->n_ranks, sizeof *r->files);
         if (!r->files) return -1;
@@ -77,11 +82,13 @@ static int take_file(const char *path, void *context) {
 
 /* ---- clocks ---- */
 
-/* A local time on rank 0's clock: between the two synchronisations in proportion, with the drift of the first where there was no second. */
+/* A local time on rank 0's clock: between the two synchronisations in proportion, with the drift of the first
+ * where there was no second. */
 static int64_t global_ns(const struct nf_file *f, int64_t local_ns) {
     const struct nf_clock_model *a = &f->at_start, *b = &f->at_end;
     double rate = a->drift;
-    if (f->state == NF_FINALIZED && b->at_ns > a->at_ns) rate = (double)(b->offset_ns - a->offset_ns) / (double)(b->at_ns - a->at_ns);
+    if (f->state == NF_FINALIZED && b->at_ns > a->at_ns)
+        rate = (double)(b->offset_ns - a->offset_ns) / (double)(b->at_ns - a->at_ns);
     return local_ns - a->offset_ns - (int64_t)(rate * (double)(local_ns - a->at_ns));
 }
 
@@ -98,11 +105,15 @@ static void find_origin(struct ranks *r) {
 
 static int64_t least_bytes(int size_class) { return size_class ? INT64_C(1) << (size_class - 1) : 0; }
 
-static const char *kind_of(int communicator) { return communicator == NF_WORLD ? "world" : communicator == NF_PART ? "part" : ""; }
+static const char *kind_of(int communicator) {
+    return communicator == NF_WORLD ? "world" : communicator == NF_PART ? "part" : "";
+}
 
 static const char *class_of(char class) {
-    return class == NF_SYNCHRONISING ? "synchronising" : class == NF_COLLECTIVE ? "collective" : class == NF_LATER ? "nonblocking"
-                                                                                                                     : "point-to-point";
+    return class == NF_SYNCHRONISING ? "synchronising"
+           : class == NF_COLLECTIVE  ? "collective"
+           : class == NF_LATER       ? "nonblocking"
+                                     : "point-to-point";
 }
 
 static void print_root(FILE *out, int root) {
@@ -111,42 +122,53 @@ static void print_root(FILE *out, int root) {
 }
 
 static int print_operations(FILE *out, const struct nf_tables *t, const struct ranks *r) {
-    fputs("launch,rank,operation,class,bytes_lo,communicator,ranks,root,calls,bytes,inside_ns,longest_ns,outside_ns,shortest_ns\n", out);
+    fputs("launch,rank,operation,class,bytes_lo,communicator,ranks,root,calls,bytes,inside_ns,longest_ns,"
+          "outside_ns,shortest_ns\n",
+          out);
     for (int i = 0; i < r->n; i++) {
         for (uint32_t k = 0; r->files[i] && k < r->files[i]->n_rows; k++) {
             const struct nf_row *row = &r->files[i]->rows[k];
             const char *name = r->files[i]->names[row->operation];
-            fprintf(out, "%s,%d,%s,%s,%" PRId64 ",%s,%" PRId32 ",", t->launch, i, name, class_of(r->files[i]->classes[row->operation]),
-                    least_bytes(row->size_class), kind_of(row->communicator), row->n_ranks);
+            fprintf(out, "%s,%d,%s,%s,%" PRId64 ",%s,%" PRId32 ",", t->launch, i, name,
+                    class_of(r->files[i]->classes[row->operation]), least_bytes(row->size_class),
+                    kind_of(row->communicator), row->n_ranks);
             print_root(out, row->root);
-            fprintf(out, ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", row->n_calls, row->bytes,
-                    row->inside_ns, row->longest_ns, row->outside_ns, row->shortest_ns);
+            fprintf(out, ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n",
+                    row->n_calls, row->bytes, row->inside_ns, row->longest_ns, row->outside_ns,
+                    row->shortest_ns);
         }
     }
     return 0;
 }
 
 static int print_ranks(FILE *out, const struct nf_tables *t, const struct ranks *r) {
-    static const char *const states[] = {[NF_RUNNING] = "unfinished", [NF_FINALIZED] = "finalized", [NF_ABORTED] = "aborted"};
+    static const char *const states[] = {
+        [NF_RUNNING] = "unfinished", [NF_FINALIZED] = "finalized", [NF_ABORTED] = "aborted"};
     static const char *const levels[] = {"single", "funneled", "serialized", "multiple"};
-    fputs("launch,rank,host,node,threads,state,clock,clock_bound_ns,started_ns,wall_ns,calls,mpi_ns,lost_calls,sampled_calls,sample_cost_"
+    fputs("launch,rank,host,node,threads,state,clock,clock_bound_ns,started_ns,wall_ns,calls,mpi_ns,lost_"
+          "calls,sampled_calls,sample_cost_"
           "ns,waits\n",
           out);
     for (int i = 0; i < r->n; i++) {
         const struct nf_file *f = r->files[i];
         if (!f) continue;
-        double bound_ns = f->at_end.bound_ns > f->at_start.bound_ns ? f->at_end.bound_ns : f->at_start.bound_ns;
-        fprintf(out, "%s,%d,%s,%d,%s,%s,%s,%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%s\n",
-                t->launch, i, f->host, f->node, f->thread_level >= 0 && f->thread_level < 4 ? levels[f->thread_level] : "",
-                states[f->state < 0 || f->state > 2 ? 0 : f->state], f->clock, bound_ns, global_ns(f, f->started_ns) - r->origin_ns,
-                f->last_ns - f->started_ns, f->n_calls, f->mpi_ns, f->n_lost_calls, f->n_sampled, f->sample_cost_ns,
-                f->can_see_waits ? "scheduler" : "clocks");
+        double bound_ns =
+            f->at_end.bound_ns > f->at_start.bound_ns ? f->at_end.bound_ns : f->at_start.bound_ns;
+        fprintf(out,
+                "%s,%d,%s,%d,%s,%s,%s,%.0f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRIu64
+                ",%" PRIu64 ",%" PRId64 ",%s\n",
+                t->launch, i, f->host, f->node,
+                f->thread_level >= 0 && f->thread_level < 4 ? levels[f->thread_level] : "",
+                states[f->state < 0 || f->state > 2 ? 0 : f->state], f->clock, bound_ns,
+                global_ns(f, f->started_ns) - r->origin_ns, f->last_ns - f->started_ns, f->n_calls, f->mpi_ns,
+                f->n_lost_calls, f->n_sampled, f->sample_cost_ns, f->can_see_waits ? "scheduler" : "clocks");
     }
     return 0;
 }
 
 static int print_arrivals(FILE *out, const struct nf_tables *t, const struct ranks *r) {
-    fputs("launch,communicator,ranks,call,operation,rank,node,since_ns,arrived_ns,left_ns,preempted_ns,off_cpu_ns,slept,mpi_ns,"
+    fputs("launch,communicator,ranks,call,operation,rank,node,since_ns,arrived_ns,left_ns,preempted_ns,off_"
+          "cpu_ns,slept,mpi_ns,"
           "mpi_preempted_ns,mpi_off_cpu_ns\n",
           out);
     for (int i = 0; i < r->n; i++) {
@@ -157,12 +179,16 @@ static int print_arrivals(FILE *out, const struct nf_tables *t, const struct ran
             for (uint32_t c = 0; c < f->n_communicators; c++)
                 if (f->communicators[c].id == s->communicator) n_ranks = f->communicators[c].n_ranks;
             fprintf(out,
-                    "%s,%08" PRIx32 ",%d,%" PRIu64 ",%s,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d,%" PRId64,
+                    "%s,%08" PRIx32 ",%d,%" PRIu64 ",%s,%d,%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
+                    ",%" PRId64 ",%d,%" PRId64,
                     t->launch, s->communicator, n_ranks, s->call, f->names[s->operation], i, f->node,
                     global_ns(f, s->since_ns) - r->origin_ns, global_ns(f, s->arrived_ns) - r->origin_ns,
-                    global_ns(f, s->left_ns) - r->origin_ns, s->preempted_ns, s->off_cpu_ns, s->has_slept != 0, s->mpi_ns);
-            if (s->mpi_preempted_ns < 0) fputs(",,\n", out);
-            else fprintf(out, ",%" PRId64 ",%" PRId64 "\n", s->mpi_preempted_ns, s->mpi_off_cpu_ns);
+                    global_ns(f, s->left_ns) - r->origin_ns, s->preempted_ns, s->off_cpu_ns,
+                    s->has_slept != 0, s->mpi_ns);
+            if (s->mpi_preempted_ns < 0)
+                fputs(",,\n", out);
+            else
+                fprintf(out, ",%" PRId64 ",%" PRId64 "\n", s->mpi_preempted_ns, s->mpi_off_cpu_ns);
         }
     }
     return 0;
@@ -170,7 +196,8 @@ static int print_arrivals(FILE *out, const struct nf_tables *t, const struct ran
 
 typedef int table_printer(FILE *out, const struct nf_tables *t, const struct ranks *r); /* 0, -1: no memory */
 
-static int write_one(const struct nf_tables *t, const struct ranks *r, const char *name, table_printer *print) {
+static int write_one(const struct nf_tables *t, const struct ranks *r, const char *name,
+                     table_printer *print) {
     char path[PATH_BYTES];
     struct nl_whole whole = {.f = NULL};
     snprintf(path, sizeof path, "%s/%s.csv", t->folder, name);
@@ -194,8 +221,10 @@ static void sum_up(struct nf_tables *t, const struct ranks *r) {
 }
 
 int nf_tables_write(struct nf_tables *t) {
-    static const struct { const char *name; table_printer *print; } tables[] = {
-        {"operations", print_operations}, {"ranks", print_ranks}, {"arrivals", print_arrivals}};
+    static const struct {
+        const char *name;
+        table_printer *print;
+    } tables[] = {{"operations", print_operations}, {"ranks", print_ranks}, {"arrivals", print_arrivals}};
     struct ranks r = {.files = NULL};
     int failed = nf_each_file(t->folder, "profile", take_file, &r);
     if (!failed) sum_up(t, &r);

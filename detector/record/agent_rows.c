@@ -12,7 +12,8 @@ struct nd_agent_rows {
     int64_t zero_ns;
 };
 
-struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char *folder, const char *launch, int node, const char *host) {
+struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char *folder, const char *launch,
+                                         int node, const char *host) {
     struct nd_agent_rows *rows = calloc(1, sizeof *rows);
     if (!rows) {
         nl_error("no memory for the agent's rows");
@@ -38,7 +39,8 @@ int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *ha
     if (rows->files.has_failed) return -1;
     if (rows->files.n_rows++ == 0) rows->zero_ns = half->ranks->start_ns;
     nd_arm_tell(rows->options, half->step.level, &words);
-    nl_put_agent(f, rows->files.launch, rows->node, rows->host, config, half, &half->account, &words, rows->zero_ns);
+    nl_put_agent(f, rows->files.launch, rows->node, rows->host, config, half, &half->account, &words,
+                 rows->zero_ns);
     return nd_files_flush(&rows->files, f, rows->name);
 }
 

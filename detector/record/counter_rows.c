@@ -28,7 +28,8 @@ struct nd_counter_rows *nd_counter_rows_open(const struct nd_options *o, const c
     fputs("launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,planned_ns,span_ns,"
           "cpus,ranks",
           rows->file);
-    for (int i = 0; i < NL_N_KERNEL; i++) fprintf(rows->file, ",%s", nl_kernel_names[i]);
+    for (int i = 0; i < NL_N_KERNEL; i++)
+        fprintf(rows->file, ",%s", nl_kernel_names[i]);
     fputs(",faults,major_faults,rank_voluntary,rank_involuntary,rank_moves,speed_ns,memory_ns,lock_ns,cycles,"
           "instructions,cache_misses\n",
           rows->file);

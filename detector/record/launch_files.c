@@ -20,12 +20,14 @@ int nd_files_open(struct nd_files *f, const char *out, const char *launch_id) {
     snprintf(f->folder, sizeof f->folder, "%s/%s", out, f->launch);
     if (make_folder(out)) return nl_error("--out: cannot make '%s': %s", out, strerror(errno));
     /* not make_folder: a launch never writes over another one */
-    return mkdir(f->folder, 0777) ? nl_error("--launch-id: cannot make '%s': %s", f->folder, strerror(errno)) : 0;
+    return mkdir(f->folder, 0777) ? nl_error("--launch-id: cannot make '%s': %s", f->folder, strerror(errno))
+                                  : 0;
 }
 
 int nd_files_fail(struct nd_files *f, const char *name, const char *why) {
     if (!f->is_hushed)
-        nl_error("--out: cannot write '%s/%s': %s%s", f->folder, name, why, f->n_rows > 0 ? "; what was taken before it is kept" : "");
+        nl_error("--out: cannot write '%s/%s': %s%s", f->folder, name, why,
+                 f->n_rows > 0 ? "; what was taken before it is kept" : "");
     f->has_failed = f->is_hushed = 1;
     return -1;
 }

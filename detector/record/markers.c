@@ -13,9 +13,10 @@ const char *nd_markers_name(const struct nd_options *o, int region, char name[ND
     if (config->bytes) n += snprintf(name + n, ND_REGION_BYTES - (size_t)n, "_%" PRId64, config->bytes);
     n += snprintf(name + n, ND_REGION_BYTES - (size_t)n, ":%.128s", arm == ND_OFF ? "off" : words.kind);
     if (arm == ND_OFF || !words.has_level) return name;
-    snprintf(name + n, ND_REGION_BYTES - (size_t)n, "_%.10g%s%.40s%s%.60s%s%s", words.level_percent, o->n_patterns > 1 ? "_" : "",
-             o->n_patterns > 1 ? words.pattern : "", o->n_places > 1 ? "_" : "", o->n_places > 1 ? words.placement : "",
-             o->n_phases > 1 ? "_" : "", o->n_phases > 1 ? words.phase : "");
+    snprintf(name + n, ND_REGION_BYTES - (size_t)n, "_%.10g%s%.40s%s%.60s%s%s", words.level_percent,
+             o->n_patterns > 1 ? "_" : "", o->n_patterns > 1 ? words.pattern : "", o->n_places > 1 ? "_" : "",
+             o->n_places > 1 ? words.placement : "", o->n_phases > 1 ? "_" : "",
+             o->n_phases > 1 ? words.phase : "");
     return name;
 }
 
@@ -45,16 +46,23 @@ struct nd_markers {
 
 /* likwid-perfctr -m sets these four for the program it starts. */
 static int is_asked(void) {
-    return getenv("LIKWID_MODE") && getenv("LIKWID_FILEPATH") && getenv("LIKWID_EVENTS") && getenv("LIKWID_THREADS");
+    return getenv("LIKWID_MODE") && getenv("LIKWID_FILEPATH") && getenv("LIKWID_EVENTS") &&
+           getenv("LIKWID_THREADS");
 }
 
 static int load(struct nd_markers *m) {
     void *library = dlopen(NOISELAB_LIKWID, RTLD_NOW | RTLD_LOCAL);
     struct functions *f = &m->likwid;
-    const struct { void **to; const char *name; } rows[] = {
-        {(void **)&f->init, "likwid_markerInit"},          {(void **)&f->init_thread, "likwid_markerThreadInit"},
-        {(void **)&f->add, "likwid_markerRegisterRegion"}, {(void **)&f->start, "likwid_markerStartRegion"},
-        {(void **)&f->stop, "likwid_markerStopRegion"},    {(void **)&f->close, "likwid_markerClose"},
+    const struct {
+        void **to;
+        const char *name;
+    } rows[] = {
+        {(void **)&f->init, "likwid_markerInit"},
+        {(void **)&f->init_thread, "likwid_markerThreadInit"},
+        {(void **)&f->add, "likwid_markerRegisterRegion"},
+        {(void **)&f->start, "likwid_markerStartRegion"},
+        {(void **)&f->stop, "likwid_markerStopRegion"},
+        {(void **)&f->close, "likwid_markerClose"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         *rows[i].to = library ? dlsym(library, rows[i].name) : NULL;
@@ -74,7 +82,8 @@ static int take_up(struct nd_markers *m) {
     return 0;
 }
 
-/* The child's part of the trial: LIKWID may print and exit. It writes no results, because it is not closed. */
+/* The child's part of the trial: LIKWID may print and exit. It writes no results, because it is not closed.
+ */
 static void try_in_child(struct nd_markers *m, int fd) {
     static const char good[] = "\n+";
     dup2(fd, STDOUT_FILENO);
@@ -90,7 +99,8 @@ static void try_in_child(struct nd_markers *m, int fd) {
 /* The last line that says something. */
 static void keep_reason(struct nd_markers *m, char *text) {
     const char *line = "it cannot be used here";
-    for (char *save = NULL, *next = strtok_r(text, "\n", &save); next; next = strtok_r(NULL, "\n", &save)) line = next;
+    for (char *save = NULL, *next = strtok_r(text, "\n", &save); next; next = strtok_r(NULL, "\n", &save))
+        line = next;
     snprintf(m->problem, sizeof m->problem, "%s", line);
 }
 
@@ -99,7 +109,8 @@ static int try_out(struct nd_markers *m) {
     char text[4096];
     int fds[2], status = 0;
     pid_t pid = pipe2(fds, O_CLOEXEC) ? -1 : fork();
-    if (pid < 0) return nl_say(m->problem, sizeof m->problem, "it cannot be tried out: no process can be started");
+    if (pid < 0)
+        return nl_say(m->problem, sizeof m->problem, "it cannot be tried out: no process can be started");
     if (pid == 0) try_in_child(m, fds[1]);
     close(fds[1]);
     nl_read_fd(fds[0], text, sizeof text, TRIAL_NS);
@@ -118,18 +129,24 @@ struct nd_markers *nd_markers_open(const struct nd_options *o) {
     if (!m) return NULL;
     m->n_regions = o->n_configs * (o->n_arms + 1);
     m->names = calloc((size_t)m->n_regions, sizeof *m->names);
-    for (int i = 0; m->names && i < m->n_regions; i++) nd_markers_name(o, i, m->names[i]);
+    for (int i = 0; m->names && i < m->n_regions; i++)
+        nd_markers_name(o, i, m->names[i]);
     if (!m->names) snprintf(m->problem, sizeof m->problem, "no memory for its regions");
     m->is_active = m->names && load(m) == 0 && try_out(m) == 0 && take_up(m) == 0;
-    if (!m->is_active && !m->problem[0]) snprintf(m->problem, sizeof m->problem, "it took its regions in a trial only");
+    if (!m->is_active && !m->problem[0])
+        snprintf(m->problem, sizeof m->problem, "it took its regions in a trial only");
     return m;
 }
 
 const char *nd_markers_problem(const struct nd_markers *m) { return m ? m->problem : ""; }
 
-void nd_markers_start(struct nd_markers *m, int region) { if (m && m->is_active) m->likwid.start(m->names[region]); }
+void nd_markers_start(struct nd_markers *m, int region) {
+    if (m && m->is_active) m->likwid.start(m->names[region]);
+}
 
-void nd_markers_stop(struct nd_markers *m, int region) { if (m && m->is_active) m->likwid.stop(m->names[region]); }
+void nd_markers_stop(struct nd_markers *m, int region) {
+    if (m && m->is_active) m->likwid.stop(m->names[region]);
+}
 
 void nd_markers_close(struct nd_markers *m) {
     if (!m) return;

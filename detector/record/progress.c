@@ -23,7 +23,8 @@ struct nd_progress *nd_progress_open(const struct nd_options *o, int64_t n_halve
 
 void nd_progress_begin(struct nd_progress *p) { nl_progress_begin(&p->lines, nl_mono_ns()); }
 
-/* Share of the run that is behind, 0..1: by halves, or by the time that it may take, whichever is nearer to the end. */
+/* Share of the run that is behind, 0..1: by halves, or by the time that it may take, whichever is nearer to
+ * the end. */
 static double share_behind(const struct nd_progress *p, int64_t elapsed_ns) {
     double by_halves = (double)p->n_done / (double)p->n_halves;
     double by_time = p->limit_ns > 0 ? (double)elapsed_ns / (double)p->limit_ns : 0;
@@ -32,7 +33,8 @@ static double share_behind(const struct nd_progress *p, int64_t elapsed_ns) {
 
 static void show_line(struct nd_progress *p, int64_t now_ns, double share) {
     char text[256];
-    int n = nl_progress_tell(&p->lines, now_ns, share, p->options->sequential.stops ? "at most " : "", text, sizeof text);
+    int n = nl_progress_tell(&p->lines, now_ns, share, p->options->sequential.stops ? "at most " : "", text,
+                             sizeof text);
     snprintf(text + n, sizeof text - (size_t)n, "%s", p->look);
     nl_progress_show(&p->lines, now_ns, share, "noiselab-detect", text);
 }
@@ -49,7 +51,8 @@ int64_t nd_progress_tick(struct nd_progress *p, int64_t now_ns) {
 }
 
 void nd_progress_look(struct nd_progress *p, int look, int n_decided, int n_cells) {
-    snprintf(p->look, sizeof p->look, "; look %d of %d: %d of %d decided", look, p->options->sequential.n_looks, n_decided, n_cells);
+    snprintf(p->look, sizeof p->look, "; look %d of %d: %d of %d decided", look,
+             p->options->sequential.n_looks, n_decided, n_cells);
 }
 
 void nd_progress_close(struct nd_progress *p) {

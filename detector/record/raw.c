@@ -2,10 +2,13 @@
 #include "common/base/nl_usual.h"
 
 #define BLOCK_BYTES (INT64_C(8) << 20) /* what rank 0 holds of a block at most */
-#define WIDE INT32_MIN                 /* stands where a value needs more than 32 bits */
+#define WIDE        INT32_MIN          /* stands where a value needs more than 32 bits */
 
 /* A value that did not fit. Sent as bytes; the file gets it without the gap. */
-struct wide { uint32_t rank, field, index, pad; double value; };
+struct wide {
+    uint32_t rank, field, index, pad;
+    double value;
+};
 
 struct nd_raw {
     const struct nd_team *team;
@@ -15,7 +18,7 @@ struct nd_raw {
     /* rank 0 */
     FILE *file;
     char *path;
-    int32_t *all;       /* n_ranks x 3 x n_most */
+    int32_t *all;           /* n_ranks x 3 x n_most */
     int *n_wides, *offsets; /* n_ranks */
     int has_failed;
 };
@@ -48,7 +51,8 @@ static int write_header(struct nd_raw *r, const json_t *header) {
 static int allocate(struct nd_raw *r) {
     size_t n_ranks = (size_t)r->team->n_ranks, n = (size_t)r->n_most;
     if (!NL_NEW(r->mine, 3 * n) || !NL_NEW(r->wides, 3 * n)) return 0;
-    return r->team->rank != 0 || (NL_NEW(r->all, n_ranks * 3 * n) && NL_NEW(r->n_wides, n_ranks) && NL_NEW(r->offsets, n_ranks));
+    return r->team->rank != 0 ||
+           (NL_NEW(r->all, n_ranks * 3 * n) && NL_NEW(r->n_wides, n_ranks) && NL_NEW(r->offsets, n_ranks));
 }
 
 int nd_raw_open(struct nd_raw **raw, const struct nd_team *team, const char *path, const json_t *header) {
@@ -80,10 +84,11 @@ int nd_raw_open(struct nd_raw **raw, const struct nd_team *team, const char *pat
 
 /* A value as 32 bits, or a note that it is wide. */
 static int32_t narrow(struct nd_raw *r, int *n_wide, int field, int index, int64_t value_ns) {
-    if (value_ns > INT32_MIN && value_ns <= INT32_MAX) return (int32_t)nl_little32((uint32_t)(int32_t)value_ns);
+    if (value_ns > INT32_MIN && value_ns <= INT32_MAX)
+        return (int32_t)nl_little32((uint32_t)(int32_t)value_ns);
     struct wide *w = &r->wides[(*n_wide)++];
-    *w = (struct wide){nl_little32((uint32_t)r->team->rank), nl_little32((uint32_t)field), nl_little32((uint32_t)index), 0,
-                       (double)value_ns};
+    *w = (struct wide){nl_little32((uint32_t)r->team->rank), nl_little32((uint32_t)field),
+                       nl_little32((uint32_t)index), 0, (double)value_ns};
     return (int32_t)nl_little32((uint32_t)WIDE);
 }
 
@@ -111,12 +116,14 @@ static void write_block(struct nd_raw *r, const struct nd_starter *s, int from, 
                         const struct wide *wides, int n_wides) {
     FILE *f = r->file;
     fwrite("BLCK", 4, 1, f);
-    const uint32_t words[] = {(uint32_t)s->step->config, (uint32_t)(s->step->level + 1), (uint32_t)n, (uint32_t)s->step->order,
-                              (uint32_t)n_switches, (uint32_t)n_wides};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) put_u32(f, words[i]);
+    const uint32_t words[] = {(uint32_t)s->step->config, (uint32_t)(s->step->level + 1), (uint32_t)n,
+                              (uint32_t)s->step->order,  (uint32_t)n_switches,           (uint32_t)n_wides};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        put_u32(f, words[i]);
     put_f64(f, (double)s->step->pair);
     put_f64(f, (double)(s->n_done + from));
-    for (int i = 0; i < n; i++) put_f64(f, (double)(s->records[from + i].scheduled_ns - s->zero_ns));
+    for (int i = 0; i < n; i++)
+        put_f64(f, (double)(s->records[from + i].scheduled_ns - s->zero_ns));
     fwrite(r->all, sizeof *r->all, (size_t)r->team->n_ranks * 3 * (size_t)n, f);
     for (int i = 0; i < n_wides; i++) {
         fwrite(&wides[i], 12, 1, f);

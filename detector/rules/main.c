@@ -1,9 +1,10 @@
-/* noiselab-rules: which algorithms the MPI library runs, for rules that were advised. Not a command for people: noiselab run advise
- * starts it without the rules and with them, and compares.
- *   noiselab-rules --out FILE --ranks N OPERATION=ALGORITHM:BYTES...
- * Rank 0 writes a line "operation bytes ranks wanted ran nodes" for each: `wanted` is the algorithm (forced, by N ranks) or `default` (by
- * N - 1, N and N + 1 ranks, as far as there are so many: what the library, or its rules, choose). N ranks are as many on each node as on
- * any other, numbered as the launcher did. `ran`: -, where nobody could watch; parts, where another component took the call. */
+/* noiselab-rules: which algorithms the MPI library runs, for rules that were advised. Not a command for
+ * people: noiselab run advise starts it without the rules and with them, and compares. noiselab-rules --out
+ * FILE --ranks N OPERATION=ALGORITHM:BYTES... Rank 0 writes a line "operation bytes ranks wanted ran nodes"
+ * for each: `wanted` is the algorithm (forced, by N ranks) or `default` (by N - 1, N and N + 1 ranks, as far
+ * as there are so many: what the library, or its rules, choose). N ranks are as many on each node as on any
+ * other, numbered as the launcher did. `ran`: -, where nobody could watch; parts, where another component
+ * took the call. */
 #include <mpi.h>
 
 #include "detector/ops/algorithms.h"
@@ -12,7 +13,11 @@
 
 enum { PATIENCE_S = 60, MOST_RANKS = 1 << 30 };
 
-struct rule { const struct nd_op *op; char algorithm[ND_ALGORITHM_BYTES /* 32 */]; int64_t bytes; };
+struct rule {
+    const struct nd_op *op;
+    char algorithm[ND_ALGORITHM_BYTES /* 32 */];
+    int64_t bytes;
+};
 
 /* A word of the command line. 0, -1 where it is none. */
 static int read_rule(const char *word, struct rule *rule) {
@@ -47,7 +52,9 @@ static int run(const struct rule *rule, const char *wanted, MPI_Comm comm, int n
         const char *ran = nd_watch_end();
         /* nobody can watch that library's algorithms: what its variables say, and that it did not refuse */
         if (a.is_per_call) nd_per_call_acts(&a.per_call, &s, name), ran = name;
-        if (out) fprintf(out, "%s %lld %d %s %s %d\n", rule->op->name, (long long)rule->bytes, n_ranks, wanted, *ran ? ran : "-", n_nodes);
+        if (out)
+            fprintf(out, "%s %lld %d %s %s %d\n", rule->op->name, (long long)rule->bytes, n_ranks, wanted,
+                    *ran ? ran : "-", n_nodes);
         nd_op_close(&s);
     }
     nd_algorithm_close(&a);
@@ -64,7 +71,8 @@ static int number_on_node(int rank) {
     return number;
 }
 
-/* All ranks, those of the measured number first: of each node the same number, the others behind them. Collective. 0, -1. */
+/* All ranks, those of the measured number first: of each node the same number, the others behind them.
+ * Collective. 0, -1. */
 static int order_ranks(int n_ranks, MPI_Comm *ordered) {
     int rank, n_world, n_nodes;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -77,7 +85,8 @@ static int order_ranks(int n_ranks, MPI_Comm *ordered) {
 }
 
 /* Whatever is asked of so many ranks. */
-static int run_all(const struct rule *rules, int n_rules, MPI_Comm all, int n_ranks, int is_measured, FILE *out) {
+static int run_all(const struct rule *rules, int n_rules, MPI_Comm all, int n_ranks, int is_measured,
+                   FILE *out) {
     int rank, n_all, n_nodes, failed = 0;
     MPI_Comm comm;
     MPI_Comm_rank(all, &rank);
@@ -99,9 +108,11 @@ int main(int argc, char **argv) {
     int rank, n_rules = argc - 5, failed = 0;
     MPI_Comm all = MPI_COMM_NULL;
     nl_set_program("noiselab-rules");
-    int n_ranks = argc > 5 && strcmp(argv[1], "--out") == 0 && strcmp(argv[3], "--ranks") == 0 ? atoi(argv[4]) : 0;
+    int n_ranks =
+        argc > 5 && strcmp(argv[1], "--out") == 0 && strcmp(argv[3], "--ranks") == 0 ? atoi(argv[4]) : 0;
     struct rule *rules = n_ranks >= 2 && n_ranks < MOST_RANKS ? calloc((size_t)n_rules, sizeof *rules) : NULL;
-    for (int i = 0; rules && i < n_rules; i++) failed |= read_rule(argv[5 + i], &rules[i]);
+    for (int i = 0; rules && i < n_rules; i++)
+        failed |= read_rule(argv[5 + i], &rules[i]);
     if (!rules || failed) {
         fputs("usage: noiselab-rules --out FILE --ranks N OPERATION=ALGORITHM:BYTES...\n", stderr);
         return NL_EXIT_USAGE;
@@ -120,7 +131,8 @@ int main(int argc, char **argv) {
         if (out) nl_error("%d ranks are not the same number on each node", n_ranks);
         MPI_Abort(MPI_COMM_WORLD, NL_EXIT_USAGE);
     }
-    for (int n = n_ranks - 1; n <= n_ranks + 1 && !failed; n++) failed = run_all(rules, n_rules, all, n, n == n_ranks, out) != 0;
+    for (int n = n_ranks - 1; n <= n_ranks + 1 && !failed; n++)
+        failed = run_all(rules, n_rules, all, n, n == n_ranks, out) != 0;
     MPI_Comm_free(&all);
     if (out && fclose(out) != 0) failed = 1;
     if (failed) MPI_Abort(MPI_COMM_WORLD, NL_EXIT_USAGE);

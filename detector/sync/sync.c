@@ -16,9 +16,10 @@ enum nd_sync_fault { ND_SYNC_GOOD, ND_SYNC_STEPPED_OF_TWO, ND_SYNC_STEPPED, ND_S
 struct nd_pingpong {
     const struct nd_clock *clock;
     MPI_Comm comm;
-    int rank, n_ranks;                 /* of `comm` */
-    const struct nd_sync_model *model; /* answers are in global time by this model; NULL: the clock's own time */
-    int64_t n_exchanges;               /* asked for */
+    int rank, n_ranks; /* of `comm` */
+    const struct nd_sync_model
+        *model;          /* answers are in global time by this model; NULL: the clock's own time */
+    int64_t n_exchanges; /* asked for */
 
     int64_t last_ns; /* the last reading: none may be smaller */
     /* the clock beside CLOCK_MONOTONIC_RAW at the last look */
@@ -29,7 +30,8 @@ struct nd_pingpong {
     int64_t fault_ns; /* by how much */
 };
 
-/* The fastest that two clocks may drift apart; what is faster counts as a step. NTP slews by 500 ppm at most. */
+/* The fastest that two clocks may drift apart; what is faster counts as a step. NTP slews by 500 ppm at most.
+ */
 #define ND_SYNC_MAX_RATE 1000e-6
 
 enum { TAG_ASK = 1, TAG_ANSWER, TAG_DOWN };
@@ -47,7 +49,8 @@ static int64_t read_clock(struct nd_pingpong *p) {
     return now_ns;
 }
 
-/* How far both clocks have gone since the last look: a difference above ND_SYNC_MAX_RATE is a step of this rank's own. */
+/* How far both clocks have gone since the last look: a difference above ND_SYNC_MAX_RATE is a step of this
+ * rank's own. */
 static void watch_clock(struct nd_pingpong *p) {
     int64_t before_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
     int64_t now_ns = read_clock(p);
@@ -57,8 +60,8 @@ static void watch_clock(struct nd_pingpong *p) {
     if (p->is_watched) {
         int64_t step_ns = (now_ns - p->watched_ns) - (raw_ns - p->watched_raw_ns);
         /* 1 us: what reading the counter out of order and rounding may add */
-        double most_ns = ND_SYNC_MAX_RATE * (double)(raw_ns - p->watched_raw_ns) + (double)(error_ns + p->watched_error_ns) +
-                         2 * p->clock->resolution_ns + 1000;
+        double most_ns = ND_SYNC_MAX_RATE * (double)(raw_ns - p->watched_raw_ns) +
+                         (double)(error_ns + p->watched_error_ns) + 2 * p->clock->resolution_ns + 1000;
         if ((double)llabs(step_ns) > most_ns) note_fault(p, ND_SYNC_STEPPED, step_ns);
     }
     p->is_watched = 1;
@@ -67,7 +70,8 @@ static void watch_clock(struct nd_pingpong *p) {
     p->watched_error_ns = error_ns;
 }
 
-/* How far the offset of an exchange may be off at most, ns: half the round trip, and what the clocks' resolution and rates add to it. */
+/* How far the offset of an exchange may be off at most, ns: half the round trip, and what the clocks'
+ * resolution and rates add to it. */
 static double bound_ns(const struct nd_pingpong *p, const struct nd_exchange *e) {
     return (double)e->rtt_ns / 2 * (1 + ND_SYNC_MAX_RATE) + p->clock->resolution_ns + 1;
 }
@@ -78,7 +82,8 @@ static struct nd_exchange exchange(struct nd_pingpong *p, int peer) {
     MPI_Recv(&other_ns, 1, MPI_INT64_T, peer, TAG_ANSWER, p->comm, MPI_STATUS_IGNORE);
     int64_t rtt_ns = read_clock(p) - asked_ns;
     p->n_exchanges++;
-    return (struct nd_exchange){.local_ns = asked_ns + rtt_ns / 2, .offset_ns = asked_ns + rtt_ns / 2 - other_ns, .rtt_ns = rtt_ns};
+    return (struct nd_exchange){
+        .local_ns = asked_ns + rtt_ns / 2, .offset_ns = asked_ns + rtt_ns / 2 - other_ns, .rtt_ns = rtt_ns};
 }
 
 /* n > 0 exchanges with `peer`, who answers as many; `best` is the one of the shortest round trip. */
@@ -104,11 +109,13 @@ static int64_t answer_one(struct nd_pingpong *p, int peer) {
 }
 
 static void answer(struct nd_pingpong *p, int peer, int n) {
-    for (int i = 0; i < n; i++) answer_one(p, peer);
+    for (int i = 0; i < n; i++)
+        answer_one(p, peer);
 }
 
-/* The binomial tree over `comm`: rank r's parent is r without its lowest set bit. In round k the ranks that differ in bit k only are pairs,
- * so a walk takes ceil(log2 n) rounds. Every rank makes n exchanges with its parent: 1, with the best; 0 at the root. Collective. */
+/* The binomial tree over `comm`: rank r's parent is r without its lowest set bit. In round k the ranks that
+ * differ in bit k only are pairs, so a walk takes ceil(log2 n) rounds. Every rank makes n exchanges with its
+ * parent: 1, with the best; 0 at the root. Collective. */
 static int walk(struct nd_pingpong *p, int n, struct nd_exchange *best) {
     for (int bit = 1; bit < p->n_ranks; bit <<= 1) {
         if (p->rank & bit) {
@@ -122,27 +129,34 @@ static int walk(struct nd_pingpong *p, int n, struct nd_exchange *best) {
 
 /* The root does nothing. Each rank then calls hand_down. */
 static void take_from_above(struct nd_pingpong *p, void *data, int size) {
-    if (p->rank != 0) MPI_Recv(data, size, MPI_BYTE, p->rank & (p->rank - 1), TAG_DOWN, p->comm, MPI_STATUS_IGNORE);
+    if (p->rank != 0)
+        MPI_Recv(data, size, MPI_BYTE, p->rank & (p->rank - 1), TAG_DOWN, p->comm, MPI_STATUS_IGNORE);
 }
 
 static void hand_down(struct nd_pingpong *p, const void *data, int size) {
-    int end = p->rank ? p->rank & -p->rank : p->n_ranks, bit = 1; /* children differ in one bit below the lowest set one */
-    while (bit < end) bit <<= 1;
+    int end = p->rank ? p->rank & -p->rank : p->n_ranks,
+        bit = 1; /* children differ in one bit below the lowest set one */
+    while (bit < end)
+        bit <<= 1;
     /* the child with the deepest tree below it first */
     while (bit >>= 1)
         if (p->rank + bit < p->n_ranks) MPI_Send(data, size, MPI_BYTE, p->rank + bit, TAG_DOWN, p->comm);
 }
 
-/* Offset and drift along a binomial tree, after HCA3 (Hunold & Carpen-Amarie, Hierarchical Clock Synchronization in MPI, CLUSTER 2018, doi
- * 10.1109/CLUSTER.2018.00050): every rank fits a line through offsets to its parent, and the lines on the way to rank 0 are composed. The
- * tree is walked once per point, and between points everybody sleeps, so the run takes no longer with more ranks until walks fill it. */
+/* Offset and drift along a binomial tree, after HCA3 (Hunold & Carpen-Amarie, Hierarchical Clock
+ * Synchronization in MPI, CLUSTER 2018, doi 10.1109/CLUSTER.2018.00050): every rank fits a line through
+ * offsets to its parent, and the lines on the way to rank 0 are composed. The tree is walked once per point,
+ * and between points everybody sleeps, so the run takes no longer with more ranks until walks fill it. */
 
-/* BURST: exchanges per point, of which the one of the shortest round trip counts; WARM_UP: exchanges that only make connections */
+/* BURST: exchanges per point, of which the one of the shortest round trip counts; WARM_UP: exchanges that
+ * only make connections */
 enum { BURST = 10, WARM_UP = 4, N_ANCHORS = 8 };
 #define ANCHOR_AGE_NS ((int64_t)60 * 1000000000) /* longer ago, a clock may have been warmer */
-/* A slope this many standard errors from earlier ones: another rate. Where ranks share CPUs, one in some hundreds is off by five. */
+/* A slope this many standard errors from earlier ones: another rate. Where ranks share CPUs, one in some
+ * hundreds is off by five. */
 #define SAME_RATE_ERRORS 6
-/* An error that neighbouring points share, as a share of the shortest round trip: slopes over TCP scattered by about what it gives. */
+/* An error that neighbouring points share, as a share of the shortest round trip: slopes over TCP scattered
+ * by about what it gives. */
 #define UNSEEN_SHARE 0.01
 
 /* offset = offset_ns + slope * (local - at_ns); its two errors are independent, at_ns being the mean. */
@@ -154,7 +168,10 @@ struct line {
 };
 
 /* Where the line of an earlier run was. */
-struct anchor { int64_t at_ns, offset_ns; double se_ns, bound_ns; };
+struct anchor {
+    int64_t at_ns, offset_ns;
+    double se_ns, bound_ns;
+};
 
 struct nd_edge {
     int n_anchors;
@@ -164,15 +181,15 @@ struct nd_edge {
 
 static void sleep_until(int64_t at_ns) {
     struct timespec at = nl_timespec(at_ns);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR) {
-    }
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR) {}
 }
 
-/* Two offsets each right to half their round trip: what they differ by beyond that and ND_SYNC_MAX_RATE is a step of a clock. */
+/* Two offsets each right to half their round trip: what they differ by beyond that and ND_SYNC_MAX_RATE is a
+ * step of a clock. */
 static void look_for_step(struct nd_pingpong *p, const struct nd_exchange *a, const struct nd_exchange *b) {
     int64_t step_ns = b->offset_ns - a->offset_ns;
-    double most_ns =
-        ND_SYNC_MAX_RATE * (double)llabs(b->local_ns - a->local_ns) + (double)(a->rtt_ns + b->rtt_ns) / 2 + 4 * p->clock->resolution_ns;
+    double most_ns = ND_SYNC_MAX_RATE * (double)llabs(b->local_ns - a->local_ns) +
+                     (double)(a->rtt_ns + b->rtt_ns) / 2 + 4 * p->clock->resolution_ns;
     if (fabs((double)step_ns) > most_ns + 1000) note_fault(p, ND_SYNC_STEPPED_OF_TWO, step_ns);
 }
 
@@ -189,12 +206,14 @@ static void take_points(struct nd_sync *s, struct nd_exchange *points) {
     }
 }
 
-/* ---- fits ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- fits
+ * ----------------------------------------------------------------------------------------------------------------------------
+ */
 
 NL_ORDER_BY(compare_rtt, struct nd_exchange, rtt_ns)
 
-/* Weighted least squares. What a round trip took beyond the shortest one it may have lost in one direction: half of that, beside that of
- * the median point, is the point's standard deviation. Sorts the points. */
+/* Weighted least squares. What a round trip took beyond the shortest one it may have lost in one direction:
+ * half of that, beside that of the median point, is the point's standard deviation. Sorts the points. */
 static struct line fit(const struct nd_pingpong *p, struct nd_exchange *points, int n) {
     const double resolution_ns = fmax(p->clock->resolution_ns, 1);
     qsort(points, (size_t)n, sizeof *points, compare_rtt);
@@ -221,8 +240,11 @@ static struct line fit(const struct nd_pingpong *p, struct nd_exchange *points, 
         }
     }
     struct line l = {
-        .at_ns = origin.local_ns + llround(sx / sw), .offset_ns = origin.offset_ns + llround(sy / sw), .offset_bound_ns = s_bound / sw,
-        .slope_se = INFINITY, .slope_bound = ND_SYNC_MAX_RATE,
+        .at_ns = origin.local_ns + llround(sx / sw),
+        .offset_ns = origin.offset_ns + llround(sy / sw),
+        .offset_bound_ns = s_bound / sw,
+        .slope_se = INFINITY,
+        .slope_bound = ND_SYNC_MAX_RATE,
     };
     double scale = 1; /* how the points scatter, against what their round trips make one expect */
     double unseen_ns = UNSEEN_SHARE * (double)origin.rtt_ns + resolution_ns / n;
@@ -257,13 +279,15 @@ static void use_memory(struct nd_edge *edge, struct line *l) {
     }
 }
 
-/* Keeps the line of this run for later ones: one per eighth of the age, so that a full memory reaches back over all of it. */
+/* Keeps the line of this run for later ones: one per eighth of the age, so that a full memory reaches back
+ * over all of it. */
 static void remember(struct nd_edge *edge, const struct line *l) {
     int n = edge->n_anchors;
     if (n > 0 && l->at_ns - edge->anchors[n - 1].at_ns < ANCHOR_AGE_NS / N_ANCHORS) return;
     /* the newest stays however old it is: better than none */
     int n_old = n == N_ANCHORS;
-    while (n_old < n - 1 && l->at_ns - edge->anchors[n_old].at_ns > ANCHOR_AGE_NS) n_old++;
+    while (n_old < n - 1 && l->at_ns - edge->anchors[n_old].at_ns > ANCHOR_AGE_NS)
+        n_old++;
     n -= n_old;
     memmove(edge->anchors, edge->anchors + n_old, (size_t)n * sizeof *edge->anchors);
     edge->anchors[n] = (struct anchor){l->at_ns, l->offset_ns, l->offset_se_ns, l->offset_bound_ns};
@@ -271,9 +295,13 @@ static void remember(struct nd_edge *edge, const struct line *l) {
 }
 
 /* What a rank tells its children: its clock against rank 0's. */
-struct known { struct nd_sync_model model; double offset_bound_ns, slope_bound; };
+struct known {
+    struct nd_sync_model model;
+    double offset_bound_ns, slope_bound;
+};
 
-/* The exact composition of two affine maps, in which the rates multiply: (1 - s)(1 - t) = 1 - (s + t - s t). */
+/* The exact composition of two affine maps, in which the rates multiply: (1 - s)(1 - t) = 1 - (s + t - s t).
+ */
 static struct known compose(const struct line *child, const struct known *parent) {
     const struct nd_sync_model *m = &parent->model;
     double since_ns = (double)(child->at_ns - child->offset_ns - m->at_ns); /* on the parent's clock */
@@ -281,7 +309,8 @@ static struct known compose(const struct line *child, const struct known *parent
         .model.at_ns = child->at_ns,
         .model.offset_ns = child->offset_ns + m->offset_ns + llround(m->drift * since_ns),
         .model.drift = child->slope + m->drift - child->slope * m->drift,
-        .offset_bound_ns = child->offset_bound_ns + parent->offset_bound_ns + parent->slope_bound * fabs(since_ns) + 1,
+        .offset_bound_ns =
+            child->offset_bound_ns + parent->offset_bound_ns + parent->slope_bound * fabs(since_ns) + 1,
         .slope_bound = child->slope_bound + parent->slope_bound,
     };
 }
@@ -328,7 +357,8 @@ static void answer_until_told(struct nd_pingpong *p, int peer) {
 
 /* This rank's clock by its offset to one whose own is known. */
 static void take_offset(struct nd_sync *s, const struct nd_exchange *best, const struct known *of_peer) {
-    s->model = (struct nd_sync_model){.at_ns = best->local_ns, .offset_ns = best->offset_ns + of_peer->model.offset_ns};
+    s->model = (struct nd_sync_model){.at_ns = best->local_ns,
+                                      .offset_ns = best->offset_ns + of_peer->model.offset_ns};
     s->report.is_measured = 1;
     s->report.rtt_ns = best->rtt_ns;
     s->report.bound_ns = bound_ns(s->pingpong, best) + of_peer->offset_bound_ns;
@@ -347,14 +377,17 @@ static void run_linear(struct nd_sync *s) {
     }
 }
 
-/* Every rank against its left neighbour, in pairs that do not share a rank; offsets are summed up from rank 0 on, and so are errors. */
+/* Every rank against its left neighbour, in pairs that do not share a rank; offsets are summed up from rank 0
+ * on, and so are errors. */
 static void run_ring(struct nd_sync *s) {
     struct nd_pingpong *p = s->pingpong;
     struct known left = {0};
     struct nd_exchange best = {0};
     for (int is_odd = 1; is_odd >= 0; is_odd--) {
-        if (p->rank > 0 && p->rank % 2 == is_odd) ask_until_stable(p, p->rank - 1, &best);
-        else if (p->rank % 2 != is_odd && p->rank + 1 < p->n_ranks) answer_until_told(p, p->rank + 1);
+        if (p->rank > 0 && p->rank % 2 == is_odd)
+            ask_until_stable(p, p->rank - 1, &best);
+        else if (p->rank % 2 != is_odd && p->rank + 1 < p->n_ranks)
+            answer_until_told(p, p->rank + 1);
     }
     if (p->rank > 0) {
         MPI_Recv(&left, (int)sizeof left, MPI_BYTE, p->rank - 1, TAG_DOWN, p->comm, MPI_STATUS_IGNORE);
@@ -366,17 +399,29 @@ static void run_ring(struct nd_sync *s) {
 
 static const struct nd_sync_method
     tree = {"tree", "offset and drift along a tree of the nodes, in log n rounds", run_tree},
-    linear = {"linear", "offsets, every rank in turn against rank 0: time grows with the ranks, and drift is not known", run_linear},
-    ring = {"ring", "offsets, every rank against its left neighbour, summed up: errors add up, and drift is not known", run_ring};
+    linear = {"linear",
+              "offsets, every rank in turn against rank 0: time grows with the ranks, and drift is not known",
+              run_linear},
+    ring = {
+        "ring",
+        "offsets, every rank against its left neighbour, summed up: errors add up, and drift is not known",
+        run_ring};
 
 const struct nd_sync_method *const nd_sync_methods[] = {&tree, &linear, &ring, NULL};
 
-enum { CHECKS = 3, CHECK_EXCHANGES = 10, SHARED_LOOKS = 3 }; /* the residual: so many walks, of each the best of so many exchanges */
+enum {
+    CHECKS = 3,
+    CHECK_EXCHANGES = 10,
+    SHARED_LOOKS = 3
+}; /* the residual: so many walks, of each the best of so many exchanges */
 
-/* ---- who shares a clock -------------------------------------------------------------------------------------------------------------- */
+/* ---- who shares a clock
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
-/* Whether the ranks' readings may come from one clock: what is read before a barrier is no later than what is read after it. Finds clocks
- * that differ by more than a barrier lasts (time namespaces, processors out of step). Collective over `node`. */
+/* Whether the ranks' readings may come from one clock: what is read before a barrier is no later than what is
+ * read after it. Finds clocks that differ by more than a barrier lasts (time namespaces, processors out of
+ * step). Collective over `node`. */
 static int is_one_clock(const struct nd_clock *clock, MPI_Comm node) {
     for (int i = 0; i < SHARED_LOOKS; i++) {
         int64_t latest_ns[2]; /* the latest reading before, and the earliest after it, negative */
@@ -402,8 +447,10 @@ static void find_domains(struct nd_sync *s) {
     MPI_Allreduce(&is_head, &s->n_heads, 1, MPI_INT, MPI_SUM, s->team->world);
 }
 
-int nd_sync_open(struct nd_sync *s, const struct nd_sync_options *o, const struct nd_clock *clock, const struct nd_team *team) {
-    *s = (struct nd_sync){.options = *o, .clock = clock, .team = team, .heads = MPI_COMM_NULL, .domain = MPI_COMM_NULL};
+int nd_sync_open(struct nd_sync *s, const struct nd_sync_options *o, const struct nd_clock *clock,
+                 const struct nd_team *team) {
+    *s = (struct nd_sync){
+        .options = *o, .clock = clock, .team = team, .heads = MPI_COMM_NULL, .domain = MPI_COMM_NULL};
     if (!s->options.method) s->options.method = nd_sync_methods[0];
     if (s->options.n_points < 1) s->options.n_points = ND_SYNC_POINTS;
     if (s->options.span_ns < 1) s->options.span_ns = ND_SYNC_SPAN_NS;
@@ -431,7 +478,8 @@ void nd_sync_close(struct nd_sync *s) {
     s->edge = NULL;
 }
 
-/* How far this rank's model is off: against its parent, by new exchanges, and what the parent is. Collective over `heads`. */
+/* How far this rank's model is off: against its parent, by new exchanges, and what the parent is. Collective
+ * over `heads`. */
 static double measure_residual(struct nd_sync *s) {
     struct nd_pingpong *p = s->pingpong;
     double off_ns[CHECKS] = {0}, above_ns[CHECKS] = {0}, largest_ns = 0;
@@ -457,12 +505,17 @@ static void say_fault(const struct nd_sync *s, int n_others) {
     const char *name = s->clock->kind->name;
     double us = (double)p->fault_ns / 1000;
     char what[96], others[64] = "";
-    if (p->fault == ND_SYNC_BACKWARDS) snprintf(what, sizeof what, "ran backwards by %.3f us", -us);
-    else snprintf(what, sizeof what, "jumped by %+.3f us%s", us, p->fault == ND_SYNC_STEPPED ? "" : " against another rank's");
-    if (n_others > 0) snprintf(others, sizeof others, " (and the clocks of %d more ranks likewise)", n_others);
+    if (p->fault == ND_SYNC_BACKWARDS)
+        snprintf(what, sizeof what, "ran backwards by %.3f us", -us);
+    else
+        snprintf(what, sizeof what, "jumped by %+.3f us%s", us,
+                 p->fault == ND_SYNC_STEPPED ? "" : " against another rank's");
+    if (n_others > 0)
+        snprintf(others, sizeof others, " (and the clocks of %d more ranks likewise)", n_others);
     nl_error("clock synchronisation: clock '%s' of rank %d %s%s; %s", name, s->team->rank, what, others,
-             strcmp(name, "monotonic-raw") ? "use the key clock=monotonic-raw of --starts"
-                                           : "the machine's own clock is at fault (was it suspended or migrated?)");
+             strcmp(name, "monotonic-raw")
+                 ? "use the key clock=monotonic-raw of --starts"
+                 : "the machine's own clock is at fault (was it suspended or migrated?)");
 }
 
 /* Brings residual and faults together. Collective. */
@@ -472,7 +525,8 @@ static int conclude(struct nd_sync *s) {
     s->residual_ns = largest[0];
     int fault = (int)largest[1];
     if (fault == ND_SYNC_GOOD) return 0;
-    /* a clock that stepped makes its partners see steps too: only those speak who are sure that it was theirs, and of these the first */
+    /* a clock that stepped makes its partners see steps too: only those speak who are sure that it was
+     * theirs, and of these the first */
     int least = fault < ND_SYNC_STEPPED ? fault : ND_SYNC_STEPPED, is_mine = (int)s->pingpong->fault >= least;
     int n_offenders, first_offender = is_mine ? s->team->rank : INT_MAX;
     MPI_Allreduce(&is_mine, &n_offenders, 1, MPI_INT, MPI_SUM, s->team->world);
@@ -484,7 +538,10 @@ static int conclude(struct nd_sync *s) {
 
 /* Tells the ranks that share a clock what its head knows. Collective over `domain`. */
 static void share_in_domain(struct nd_sync *s) {
-    struct { struct nd_sync_model model; struct nd_sync_report report; } head = {s->model, s->report};
+    struct {
+        struct nd_sync_model model;
+        struct nd_sync_report report;
+    } head = {s->model, s->report};
     MPI_Bcast(&head, (int)sizeof head, MPI_BYTE, 0, s->domain);
     if (s->heads != MPI_COMM_NULL) return;
     s->model = head.model;

@@ -1,15 +1,20 @@
 #include "detector/treatment/treatment.h"
 #include "common/page/nl_control.h"
 
-enum { MOST = 1 << 16 }; /* bursts waiting to be written: of a half, or of the tenths of a second that a long one has */
+enum {
+    MOST = 1 << 16
+}; /* bursts waiting to be written: of a half, or of the tenths of a second that a long one has */
 
-struct waiting { struct nl_burst burst; int32_t cpu; };
+struct waiting {
+    struct nl_burst burst;
+    int32_t cpu;
+};
 
 struct nd_burst_log {
     struct nd_treatment *treatment;
     FILE *file;
-    int64_t origin_ns;      /* 0: the file's time has not begun */
-    int64_t last_start_ns;  /* of what was written last */
+    int64_t origin_ns;     /* 0: the file's time has not begun */
+    int64_t last_start_ns; /* of what was written last */
     int64_t n_lost;
     int64_t taken[NL_CONTROL_MAX_WORKERS];
     struct nl_burst fresh[NL_BURSTS_MOST];
@@ -44,8 +49,10 @@ void nd_burst_log_take(struct nd_burst_log *log) {
     for (int worker = 0; page && worker < page->n_cpus; worker++) {
         int n = nl_bursts_take(&page->bursts[worker], &log->taken[worker], log->fresh, &log->n_lost);
         for (int i = 0; i < n; i++) {
-            if (log->n < MOST) log->waiting[log->n++] = (struct waiting){log->fresh[i], page->cpus[worker]};
-            else log->n_lost++;
+            if (log->n < MOST)
+                log->waiting[log->n++] = (struct waiting){log->fresh[i], page->cpus[worker]};
+            else
+                log->n_lost++;
         }
     }
 }
@@ -72,15 +79,18 @@ static int write_until(struct nd_burst_log *log, int64_t until_ns) {
     qsort(log->waiting, (size_t)log->n, sizeof *log->waiting, compare);
     for (; n_written < log->n && log->waiting[n_written].burst.start_ns < until_ns; n_written++) {
         struct waiting *w = &log->waiting[n_written];
-        if (!log->origin_ns || w->burst.start_ns < log->origin_ns || w->burst.end_ns <= w->burst.start_ns) continue;
-        /* one that had begun and not said so yet when others were written: files are in the order of starts */
+        if (!log->origin_ns || w->burst.start_ns < log->origin_ns || w->burst.end_ns <= w->burst.start_ns)
+            continue;
+        /* one that had begun and not said so yet when others were written: files are in the order of starts
+         */
         if (w->burst.start_ns < log->last_start_ns) w->burst.start_ns = log->last_start_ns;
         log->last_start_ns = w->burst.start_ns;
         if (w->burst.end_ns <= w->burst.start_ns) w->burst.end_ns = w->burst.start_ns + 1;
-        fprintf(log->file, "%" PRId64 "\t%" PRId64 "\t%d\n", w->burst.start_ns - log->origin_ns, w->burst.end_ns - w->burst.start_ns,
-                w->cpu);
+        fprintf(log->file, "%" PRId64 "\t%" PRId64 "\t%d\n", w->burst.start_ns - log->origin_ns,
+                w->burst.end_ns - w->burst.start_ns, w->cpu);
     }
-    for (int i = n_written; i < log->n; i++) log->waiting[n_left++] = log->waiting[i];
+    for (int i = n_written; i < log->n; i++)
+        log->waiting[n_left++] = log->waiting[i];
     log->n = n_left;
     return fflush(log->file) || ferror(log->file) ? -1 : 0;
 }
@@ -98,7 +108,9 @@ int nd_burst_log_close(struct nd_burst_log *log) {
     if (!log) return 0;
     nd_burst_log_take(log);
     int failed = write_until(log, INT64_MAX);
-    if (log->origin_ns) fprintf(log->file, "# lost: %" PRId64 "\n# span_ns: %" PRId64 "\n", log->n_lost, nl_mono_ns() - log->origin_ns);
+    if (log->origin_ns)
+        fprintf(log->file, "# lost: %" PRId64 "\n# span_ns: %" PRId64 "\n", log->n_lost,
+                nl_mono_ns() - log->origin_ns);
     failed |= fclose(log->file);
     free(log);
     return failed ? -1 : 0;

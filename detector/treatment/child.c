@@ -13,12 +13,16 @@ void nd_child_program(const char *name, const char *path, char *out, size_t size
 static void become(const struct nd_child_kind *kind, const char *program, const char *const *words, int fd) {
     char fd_text[16];
     const char *argv[ND_CHILD_MAX_WORDS + 4] = {program, "--control-fd", fd_text};
-    for (int i = 0; i < ND_CHILD_MAX_WORDS && words[i]; i++) argv[3 + i] = words[i];
+    for (int i = 0; i < ND_CHILD_MAX_WORDS && words[i]; i++)
+        argv[3 + i] = words[i];
     snprintf(fd_text, sizeof fd_text, "%d", fd);
     /* dies with us even if the exec has not happened yet; the child repeats this for itself */
-    if (kind->dies_with_owner) prctl(PR_SET_PDEATHSIG, SIGKILL);
-    else setsid();
-    /* a Ctrl-C reaches the whole process group; the owner decides when the treatment ends and must still get the certificate */
+    if (kind->dies_with_owner)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    else
+        setsid();
+    /* a Ctrl-C reaches the whole process group; the owner decides when the treatment ends and must still get
+     * the certificate */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     execvp(program, (char *const *)argv);
@@ -34,8 +38,8 @@ int nd_child_is_gone(const struct nd_child *c) {
 /* Whether it ended with a usage error: it has then said itself what is wrong. */
 static int has_explained(const struct nd_child *c) {
     siginfo_t info = {0};
-    return waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_code == CLD_EXITED &&
-           info.si_status == NL_EXIT_USAGE;
+    return waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_code == CLD_EXITED && info.si_status == NL_EXIT_USAGE;
 }
 
 static int await_ready(const struct nd_child *c, const _Atomic int32_t *ready, int64_t timeout_ns) {
@@ -47,8 +51,8 @@ static int await_ready(const struct nd_child *c, const _Atomic int32_t *ready, i
     return 0;
 }
 
-int nd_child_start(struct nd_child *c, const struct nd_child_kind *kind, const char *path, const char *const *words, int fd,
-                   const _Atomic int32_t *ready, int64_t timeout_ns) {
+int nd_child_start(struct nd_child *c, const struct nd_child_kind *kind, const char *path,
+                   const char *const *words, int fd, const _Atomic int32_t *ready, int64_t timeout_ns) {
     char program[PATH_BYTES];
     *c = (struct nd_child){.kind = kind};
     nd_child_program(kind->program, path, program, sizeof program);
@@ -66,7 +70,8 @@ int nd_child_check(const struct nd_child_kind *kind, const char *path, const cha
     char program[PATH_BYTES];
     const char *asking[ND_CHILD_MAX_WORDS + 1] = {"--dry-run"};
     int status = 0;
-    for (int i = 0; i < ND_CHILD_MAX_WORDS - 1 && words[i]; i++) asking[i + 1] = words[i];
+    for (int i = 0; i < ND_CHILD_MAX_WORDS - 1 && words[i]; i++)
+        asking[i + 1] = words[i];
     nd_child_program(kind->program, path, program, sizeof program);
     pid_t pid = fork();
     if (pid == 0) become(kind, program, asking, 0);
@@ -76,7 +81,8 @@ int nd_child_check(const struct nd_child_kind *kind, const char *path, const cha
 }
 
 static void stop_watching(struct nd_child *c) {
-    for (int i = 0; i < c->n_stats; i++) close(c->stat_fds[i]);
+    for (int i = 0; i < c->n_stats; i++)
+        close(c->stat_fds[i]);
     free(c->stat_fds);
     c->stat_fds = NULL;
     c->n_stats = 0;
@@ -110,14 +116,16 @@ static int is_asleep(const struct nd_child *c) {
 
 void nd_child_await_sleep(const struct nd_child *c, int64_t most_ns) {
     int64_t deadline_ns = nl_mono_ns() + most_ns;
-    while (!is_asleep(c) && nl_mono_ns() < deadline_ns) sched_yield();
+    while (!is_asleep(c) && nl_mono_ns() < deadline_ns)
+        sched_yield();
 }
 
 void nd_child_end(struct nd_child *c, int64_t patience_ns) {
     int64_t deadline_ns = nl_mono_ns() + patience_ns;
     stop_watching(c);
     if (c->pid <= 0) return;
-    while (!nd_child_is_gone(c) && nl_mono_ns() < deadline_ns) nanosleep(&look_pause, NULL);
+    while (!nd_child_is_gone(c) && nl_mono_ns() < deadline_ns)
+        nanosleep(&look_pause, NULL);
     kill(c->pid, SIGKILL);
     waitpid(c->pid, NULL, 0);
     c->pid = 0;

@@ -1,10 +1,10 @@
 #include "detector/treatment/treatment.h"
 #include "detector/treatment/child.h"
 
-#define READY_TIMEOUT_NS INT64_C(10000000000)
+#define READY_TIMEOUT_NS  INT64_C(10000000000)
 #define ANSWER_TIMEOUT_NS INT64_C(5000000000)
-#define SETTLE_NS INT64_C(200000)
-#define LOOK_NS INT64_C(50000000) /* how often a silent generator is checked for being dead */
+#define SETTLE_NS         INT64_C(200000)
+#define LOOK_NS           INT64_C(50000000) /* how often a silent generator is checked for being dead */
 
 static const struct nd_child_kind generator = {
     .program = "noiselab-gen", .option = "NOISELAB_GEN", .called = "the generator", .dies_with_owner = 1};
@@ -21,7 +21,8 @@ int nd_treatment_is_gone(const struct nd_treatment *t) { return nd_child_is_gone
 static int watch_workers(struct nd_treatment *t) {
     int32_t tids[NL_CONTROL_MAX_WORKERS];
     int n = atomic_load(&t->control->n_workers);
-    for (int i = 0; i < n; i++) tids[i] = atomic_load(&t->control->workers[i].tid);
+    for (int i = 0; i < n; i++)
+        tids[i] = atomic_load(&t->control->workers[i].tid);
     return nd_child_watch(&t->child, tids, n);
 }
 
@@ -34,7 +35,8 @@ int nd_treatment_start(struct nd_treatment **treatment, const char *path, const 
         nl_error("cannot make the control page: %s", strerror(errno));
         goto fail;
     }
-    if (nd_child_start(&t->child, &generator, path, words, fd, &t->control->generator_pid, READY_TIMEOUT_NS)) goto fail;
+    if (nd_child_start(&t->child, &generator, path, words, fd, &t->control->generator_pid, READY_TIMEOUT_NS))
+        goto fail;
     if (clock_getcpuclockid(t->child.pid, &t->cpu_clock) || watch_workers(t)) {
         nl_error("cannot read the state of the generator's threads in /proc");
         goto fail;
@@ -46,7 +48,9 @@ fail:
     return -1;
 }
 
-int nd_treatment_check(const char *path, const char *const *words) { return nd_child_check(&generator, path, words); }
+int nd_treatment_check(const char *path, const char *const *words) {
+    return nd_child_check(&generator, path, words);
+}
 
 /* Sends the command that stands in the page; 0, -1 refused, -2 gone. */
 static int command(struct nd_treatment *t, enum nl_command c) {
@@ -63,7 +67,8 @@ static int command(struct nd_treatment *t, enum nl_command c) {
 
 int nd_treatment_place(struct nd_treatment *t, const int *cpus, int n_cpus, char *reason, int reason_size) {
     t->control->n_cpus = n_cpus;
-    for (int i = 0; i < n_cpus && i < NL_CONTROL_MAX_WORKERS; i++) t->control->cpus[i] = cpus[i];
+    for (int i = 0; i < n_cpus && i < NL_CONTROL_MAX_WORKERS; i++)
+        t->control->cpus[i] = cpus[i];
     int rc = command(t, NL_COMMAND_PLACE);
     /* the times of interest are those between arms */
     memset(&t->switch_times, 0, sizeof t->switch_times);
@@ -80,9 +85,9 @@ int nd_treatment_switch(struct nd_treatment *t, const struct nl_dose *dose) {
     t->control->dose = *dose;
     int rc = command(t, NL_COMMAND_RUN);
     if (rc) return rc;
-    /* After its answer the generator still has to arm its timer and go to sleep, and that must not fall into the half about to start. (Its
-     * CPU clock cannot tell: seen from another process it stands still while the generator runs.) Bounded: a generator that shares our CPU
-     * may be waiting for it. */
+    /* After its answer the generator still has to arm its timer and go to sleep, and that must not fall into
+     * the half about to start. (Its CPU clock cannot tell: seen from another process it stands still while
+     * the generator runs.) Bounded: a generator that shares our CPU may be waiting for it. */
     nd_child_await_sleep(&t->child, SETTLE_NS);
     return 0;
 }
@@ -97,7 +102,9 @@ int64_t nd_treatment_cpu_ns(const struct nd_treatment *t) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + nl_control_extra_cpu_ns(t->control);
 }
 
-struct nl_control *nd_treatment_page(const struct nd_treatment *t) { return t->control; }
+struct nl_control *nd_treatment_page(const struct nd_treatment *t) {
+    return t->control;
+}
 
 const struct nl_hist *nd_treatment_switch_times(const struct nd_treatment *t) { return &t->switch_times; }
 

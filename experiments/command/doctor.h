@@ -1,4 +1,5 @@
-/* What this machine permits: one row per thing looked at. Nothing is changed, nothing measured but one second of /proc/stat. */
+/* What this machine permits: one row per thing looked at. Nothing is changed, nothing measured but one second
+ * of /proc/stat. */
 #pragma once
 
 #include "common/base/nl_usual.h"
@@ -16,7 +17,8 @@ struct nc_finding {
     enum nc_state state;
     char here[NC_TEXT_BYTES];   /* what is here */
     char means[NC_TEXT_BYTES];  /* what that means; "": nothing to say */
-    char change[NC_TEXT_BYTES]; /* the command, or what else would change it; "": nothing to change, or nothing can */
+    char change[NC_TEXT_BYTES]; /* the command, or what else would change it; "": nothing to change, or
+                                   nothing can */
 };
 
 /* What later rows, and the experiments, need to know. */
@@ -31,7 +33,8 @@ struct nc_probe {
     const char *name;
     void (*look)(struct nc_machine *m, struct nc_finding *f); /* f is zeroed: good, without words */
 };
-extern const struct nc_probe nc_probes[]; /* in the order of the table, and of what needs what; ends with a row without name */
+extern const struct nc_probe
+    nc_probes[]; /* in the order of the table, and of what needs what; ends with a row without name */
 
 /* Runs a command with no input, and ends it, with all that it started, after so many seconds.
  * @param out, err  receive what it printed, cut off where there is no room; NULL: thrown away.

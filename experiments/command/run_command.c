@@ -23,7 +23,8 @@ int nc_run(const char *const *words, int seconds, char *out, size_t out_size, ch
         _exit(NOT_STARTED);
     }
     if (pid > 0) setpgid(pid, pid); /* whoever of us comes first */
-    while (pid > 0 && (ended = waitpid(pid, &status, WNOHANG)) == 0 && nl_mono_ns() < end_ns) nl_sleep_ns(2000000);
+    while (pid > 0 && (ended = waitpid(pid, &status, WNOHANG)) == 0 && nl_mono_ns() < end_ns)
+        nl_sleep_ns(2000000);
     if (pid > 0 && ended == 0) {
         kill(-pid, SIGKILL);
         waitpid(pid, NULL, 0);

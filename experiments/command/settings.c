@@ -7,10 +7,10 @@
 #include "common/sys/nl_whole.h"
 
 const struct nc_setting nc_settings[] = {
-#define SYSCTL(name, settling, does) {name, NC_SYSCTL, NULL, does, NULL, settling},
+#define SYSCTL(name, settling, does)                {name, NC_SYSCTL, NULL, does, NULL, settling},
 #define FILE(name, settling, path, does, permanent) {name, NC_FILE, path, does, permanent, settling},
-#define BOOT(name, does) {name, NC_BOOT, NULL, does, NULL, NULL},
-#define TASK(name, does, permanent) {name, NC_TASK, NULL, does, permanent, NULL},
+#define BOOT(name, does)                            {name, NC_BOOT, NULL, does, NULL, NULL},
+#define TASK(name, does, permanent)                 {name, NC_TASK, NULL, does, permanent, NULL},
 #include "experiments/command/settings.table"
 #undef SYSCTL
 #undef FILE
@@ -40,7 +40,8 @@ static int has_word(const char *list, const char *word) {
 /* Why the file cannot be written, NULL where it can. Rights alone are asked for: writing would change it. */
 static const char *why_not(const char *path) {
     struct stat s;
-    if (stat(path, &s) == 0 && !(s.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH))) return "the kernel takes no other value while it runs";
+    if (stat(path, &s) == 0 && !(s.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)))
+        return "the kernel takes no other value while it runs";
     if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0) return NULL;
     if (errno == EROFS) return "it is mounted read-only here, as in a container";
     return geteuid() == 0 ? "root may not change it here, as in a container" : "only root may";
@@ -68,7 +69,8 @@ static void look_at_files(const char *pattern, struct nc_setting_found *found) {
         }
         size_t used = strlen(found->here);
         if (n_distinct++ < MAX_DISTINCT)
-            snprintf(found->here + used, sizeof found->here - used, "%s%s", used ? ", " : "", value[0] ? value : "none");
+            snprintf(found->here + used, sizeof found->here - used, "%s%s", used ? ", " : "",
+                     value[0] ? value : "none");
     }
     globfree(&files);
 }
@@ -86,7 +88,8 @@ static void look_at_boot(const char *path, const char *name, struct nc_setting_f
     /* The last one counts, as for the kernel. */
     for (char *word; (word = strsep(&rest, " "));) {
         if (strncmp(word, name, length) || (word[length] != '=' && word[length] != '\0')) continue;
-        snprintf(found->here, sizeof found->here, "%.*s", (int)sizeof found->here - 1, word[length] ? word + length + 1 : "set");
+        snprintf(found->here, sizeof found->here, "%.*s", (int)sizeof found->here - 1,
+                 word[length] ? word + length + 1 : "set");
     }
 }
 
@@ -128,7 +131,8 @@ void nc_setting_look(const char *root, const struct nc_setting *setting, struct 
         for (char *at = path + skipped; *at; at++)
             if (*at == '.') *at = '/';
         look_at_files(path, found);
-        snprintf(found->permanent, sizeof found->permanent, "%s = VALUE in a file of /etc/sysctl.d", setting->name);
+        snprintf(found->permanent, sizeof found->permanent, "%s = VALUE in a file of /etc/sysctl.d",
+                 setting->name);
         break;
     }
     case NC_FILE:
@@ -138,7 +142,8 @@ void nc_setting_look(const char *root, const struct nc_setting *setting, struct 
     case NC_BOOT:
         snprintf(path, sizeof path, "%s/proc/cmdline", root);
         look_at_boot(path, setting->name, found);
-        snprintf(found->permanent, sizeof found->permanent, "%s=VALUE on the kernel's command line", setting->name);
+        snprintf(found->permanent, sizeof found->permanent, "%s=VALUE on the kernel's command line",
+                 setting->name);
         break;
     case NC_TASK:
         snprintf(path, sizeof path, "%s/proc/[0-9]*/comm", root);

@@ -1,12 +1,14 @@
-/* noiselab-sh: what noiselab run leaves to C: processes that end with it, which takes the process itself that is started, and what other
- * programs in C know, too: the word that was meant, words of commands, lists of nodes, what is secret. Not a command for people. */
+/* noiselab-sh: what noiselab run leaves to C: processes that end with it, which takes the process itself that
+ * is started, and what other programs in C know, too: the word that was meant, words of commands, lists of
+ * nodes, what is secret. Not a command for people. */
 #include "experiments/command/doctor.h"
 #include "common/base/nl_hostlist.h"
 #include "common/base/nl_words.h"
 #include "common/base/nl_secret.h"
 #include "common/sys/nl_whole.h"
 
-/* Processes of a launch that a script has started: they end with the script, and a script can wait for them all. */
+/* Processes of a launch that a script has started: they end with the script, and a script can wait for them
+ * all. */
 
 /* what its processes have in their environment, whatever started them */
 #define NC_LAUNCH_VARIABLE "NOISELAB_LAUNCH"
@@ -14,7 +16,10 @@
 #define SECOND_NS INT64_C(1000000000)
 
 /* what is done to ranks that stay, and after how long; the last row is when to give up */
-static const struct { int64_t after_ns; int signal; } steps[] = {{5 * SECOND_NS, SIGTERM}, {10 * SECOND_NS, SIGKILL}, {20 * SECOND_NS, 0}};
+static const struct {
+    int64_t after_ns;
+    int signal;
+} steps[] = {{5 * SECOND_NS, SIGTERM}, {10 * SECOND_NS, SIGKILL}, {20 * SECOND_NS, 0}};
 enum { N_STEPS = sizeof steps / sizeof *steps };
 
 /* names of ours as the kernel cuts them, ranks first */
@@ -22,7 +27,8 @@ static const char *const programs[] = {"noiselab-detect", "noiselab-accept", "no
                                        "noiselab-agent",  "noiselab-record", "nl-guardian"};
 enum { N_RANKS = 2, N_PROGRAMS = sizeof programs / sizeof *programs };
 
-/* Whether it was started for that launch; what has ended and was not waited for has no environment any more. */
+/* Whether it was started for that launch; what has ended and was not waited for has no environment any more.
+ */
 static int is_of(pid_t pid, const char *launch) {
     char path[64], wanted[4096], *entry = NULL;
     size_t size = 0;
@@ -30,7 +36,8 @@ static int is_of(pid_t pid, const char *launch) {
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     snprintf(wanted, sizeof wanted, NC_LAUNCH_VARIABLE "=%s", launch);
     FILE *f = fopen(path, "re");
-    while (f && !found && getdelim(&entry, &size, '\0', f) > 0) found = strcmp(entry, wanted) == 0;
+    while (f && !found && getdelim(&entry, &size, '\0', f) > 0)
+        found = strcmp(entry, wanted) == 0;
     if (f) fclose(f);
     free(entry);
     return found;
@@ -46,7 +53,8 @@ static int kind_of(pid_t pid) {
     return -1;
 }
 
-/* Sends `signal` (0: none) to its ranks and the launcher. @return how many processes of the launch there are; the last one is in *left. */
+/* Sends `signal` (0: none) to its ranks and the launcher. @return how many processes of the launch there are;
+ * the last one is in *left. */
 static int look(const char *launch, pid_t launcher, int signal, pid_t *left) {
     int n = 0;
     struct stat st;
@@ -55,7 +63,9 @@ static int look(const char *launch, pid_t launcher, int signal, pid_t *left) {
     for (struct dirent *e; (e = readdir(folder)) != NULL;) {
         pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)atoi(e->d_name) : 0;
         /* what others call theirs is not believed */
-        if (pid <= 0 || pid == getpid() || fstatat(dirfd(folder), e->d_name, &st, 0) || st.st_uid != geteuid()) continue;
+        if (pid <= 0 || pid == getpid() || fstatat(dirfd(folder), e->d_name, &st, 0) ||
+            st.st_uid != geteuid())
+            continue;
         int kind = pid == launcher ? 1 : kind_of(pid);
         if (kind < 0 || !is_of(pid, launch)) continue;
         n++;
@@ -80,8 +90,9 @@ static void close_others(void) {
     closedir(folder);
 }
 
-/* mpirun, told to end, lets a second pass before it tells the ranks, and their load goes on for as long. So a process beside it, which
- * sleeps until then, tells those on this host at once. Without a pidfd (Linux before 5.3) there is none. */
+/* mpirun, told to end, lets a second pass before it tells the ranks, and their load goes on for as long. So a
+ * process beside it, which sleeps until then, tells those on this host at once. Without a pidfd (Linux
+ * before 5.3) there is none. */
 static void watch_for_ranks(pid_t owner, const char *launch) {
     struct pollfd ends[2] = {{.fd = (int)syscall(SYS_pidfd_open, owner, 0), .events = POLLIN},
                              {.fd = (int)syscall(SYS_pidfd_open, getpid(), 0), .events = POLLIN}};
@@ -95,7 +106,8 @@ static void watch_for_ranks(pid_t owner, const char *launch) {
             ends[0].fd = 0;
             ends[1].fd = 1;
             close_others();
-            while (poll(ends, 2, -1) < 0 && errno == EINTR) continue;
+            while (poll(ends, 2, -1) < 0 && errno == EINTR)
+                continue;
             if (ends[0].revents) look(launch, 0, SIGTERM, &left);
         }
         _exit(0);
@@ -104,8 +116,9 @@ static void watch_for_ranks(pid_t owner, const char *launch) {
         if (ends[i].fd >= 0) close(ends[i].fd);
 }
 
-/* Waits until nothing of the launch runs on this host; ranks, and `launcher`, that stay are told to end, and then killed. The load and the
- * agent's companion are only waited for: they give back what they hold. Returns after some twenty seconds whatever stays.
+/* Waits until nothing of the launch runs on this host; ranks, and `launcher`, that stay are told to end, and
+ * then killed. The load and the agent's companion are only waited for: they give back what they hold. Returns
+ * after some twenty seconds whatever stays.
  * @param launcher  0: none.
  * @return a status: 0 nothing is left, 1 something is, and is named on stderr. */
 static int nc_launched_end(const char *launch, pid_t launcher) {
@@ -124,9 +137,9 @@ static int nc_launched_end(const char *launch, pid_t launcher) {
     }
 }
 
-/* Becomes the command (words, the last one NULL), which gets a TERM when the process that started it dies, however that dies. So do its
- * ranks on this host, at once, not when the launcher comes to it. It is a process group of its own: a Ctrl-C reaches the script, which says
- * what is to end, once.
+/* Becomes the command (words, the last one NULL), which gets a TERM when the process that started it dies,
+ * however that dies. So do its ranks on this host, at once, not when the launcher comes to it. It is a
+ * process group of its own: a Ctrl-C reaches the script, which says what is to end, once.
  * @param owner   the script: where it is gone by now nothing is started.
  * @param launch  for end(); "-": none.
  * @return only on failure, a status. */
@@ -180,21 +193,26 @@ static int split(const char *text) {
         nl_error("'%s': %s", text, reason);
         return NL_EXIT_USAGE;
     }
-    for (char **word = words; *word; word++) fwrite(*word, 1, strlen(*word) + 1, stdout);
+    for (char **word = words; *word; word++)
+        fwrite(*word, 1, strlen(*word) + 1, stdout);
     free(words);
     return fflush(stdout) ? NL_EXIT_USAGE : NL_EXIT_OK;
 }
 
-/* Whether `scontrol` reads the list of the job as it was read here; where it is missing, or cannot be asked, nothing speaks against it. */
+/* Whether `scontrol` reads the list of the job as it was read here; where it is missing, or cannot be asked,
+ * nothing speaks against it. */
 static int check_by_scontrol(const char *text, const struct nl_hostlist *list) {
     enum { SECONDS = 3, BYTES = 1 << 23 };
     char *said = malloc(BYTES), *save = NULL;
     int i = 0, differs = 0;
     if (!said) return 0;
-    if (nc_run((const char *const[]){"scontrol", "show", "hostnames", text, NULL}, SECONDS, said, BYTES, NULL, 0)) said[0] = '\0';
+    if (nc_run((const char *const[]){"scontrol", "show", "hostnames", text, NULL}, SECONDS, said, BYTES, NULL,
+               0))
+        said[0] = '\0';
     for (char *line = strtok_r(said, "\n", &save); line && !differs; line = strtok_r(NULL, "\n", &save), i++)
         differs = i == list->n || strcmp(line, list->names[i]) != 0;
-    if (i && (differs || i != list->n)) nl_error("SLURM_JOB_NODELIST: scontrol makes other nodes of '%.200s'", text);
+    if (i && (differs || i != list->n))
+        nl_error("SLURM_JOB_NODELIST: scontrol makes other nodes of '%.200s'", text);
     free(said);
     return i && (differs || i != list->n) ? -1 : 0;
 }
@@ -213,12 +231,14 @@ static int nodes(const char *text) {
         return NL_EXIT_USAGE;
     }
     int failed = of_job && check_by_scontrol(of_job, &list);
-    for (int i = 0; i < list.n && !failed; i++) puts(list.names[i]);
+    for (int i = 0; i < list.n && !failed; i++)
+        puts(list.names[i]);
     nl_hostlist_free(&list);
     return failed || fflush(stdout) ? NL_EXIT_USAGE : NL_EXIT_OK;
 }
 
-/* The lines of stdin with the secrets of their fields, which tabs divide, replaced. Status 1: there were some. */
+/* The lines of stdin with the secrets of their fields, which tabs divide, replaced. Status 1: there were
+ * some. */
 static int redact(void) {
     char *line = NULL, *out = NULL;
     size_t size = 0;
@@ -250,7 +270,9 @@ int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "redact") == 0) return redact();
     if (argc == 3 && strcmp(argv[1], "nodes") == 0) return nodes(argv[2]);
     if (argc == 2 && strcmp(argv[1], "job-nodes") == 0) return nodes(NULL);
-    if (argc > 4 && strcmp(argv[1], "owned") == 0) return nc_launched_become((pid_t)atoi(argv[2]), argv[3], argv + 4);
-    if (argc > 2 && strcmp(argv[1], "end") == 0) return nc_launched_end(argv[2], argc > 3 ? (pid_t)atoi(argv[3]) : 0);
+    if (argc > 4 && strcmp(argv[1], "owned") == 0)
+        return nc_launched_become((pid_t)atoi(argv[2]), argv[3], argv + 4);
+    if (argc > 2 && strcmp(argv[1], "end") == 0)
+        return nc_launched_end(argv[2], argc > 3 ? (pid_t)atoi(argv[3]) : 0);
     return usage();
 }

@@ -1,4 +1,5 @@
-/* disk: appends a block to a file and waits until it is on the disk. The file's name is gone at once, so nothing is left behind. */
+/* disk: appends a block to a file and waits until it is on the disk. The file's name is gone at once, so
+ * nothing is left behind. */
 #include "noisegen/kinds/kinds.h"
 #include "common/base/nl_rng.h"
 
@@ -8,8 +9,8 @@ struct disk_state {
     int folder, file;
     off_t n_bytes, most_bytes; /* the file has, and may have */
     int error;
-    int is_gone;               /* the folder was removed */
-    char name[128];            /* of the folder, cut short when it is long */
+    int is_gone;    /* the folder was removed */
+    char name[128]; /* of the folder, cut short when it is long */
     uint64_t block[BLOCK / sizeof(uint64_t)];
 };
 
@@ -37,16 +38,20 @@ static int open_file(int folder) {
 /* What the file may grow to: beyond a limit of this process the kernel would kill it. */
 static off_t most_bytes(void) {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= MAX_BYTES) return MAX_BYTES;
+    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= MAX_BYTES)
+        return MAX_BYTES;
     return (off_t)limit.rlim_cur / BLOCK * BLOCK;
 }
 
 static int open_all(struct disk_state *s, const char *folder, char *reason, size_t reason_size) {
     s->most_bytes = most_bytes();
-    if (s->most_bytes < BLOCK) return nl_say(reason, reason_size, "files may not grow to %d bytes (ulimit -f)", BLOCK);
+    if (s->most_bytes < BLOCK)
+        return nl_say(reason, reason_size, "files may not grow to %d bytes (ulimit -f)", BLOCK);
     s->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (s->folder < 0 && errno == ENOENT) return nl_say(reason, reason_size, "--kind: folder: '%s' does not exist", folder);
-    if (s->folder < 0 && errno == ENOTDIR) return nl_say(reason, reason_size, "--kind: folder: '%s' is not a folder", folder);
+    if (s->folder < 0 && errno == ENOENT)
+        return nl_say(reason, reason_size, "--kind: folder: '%s' does not exist", folder);
+    if (s->folder < 0 && errno == ENOTDIR)
+        return nl_say(reason, reason_size, "--kind: folder: '%s' is not a folder", folder);
     if (s->folder < 0) return nl_say(reason, reason_size, "--kind: folder: cannot open '%s': %m", folder);
     s->file = open_file(s->folder);
     if (s->file < 0) return nl_say(reason, reason_size, "--kind: folder: '%s' is not writable: %m", folder);
@@ -58,15 +63,18 @@ static int prepare(const struct ng_kind_options *options, void *state, char *rea
     struct disk_state *s = state;
     s->folder = s->file = -1;
     uint64_t seed = 0; /* any: what counts is that a file system cannot compress the block away */
-    for (size_t i = 0; i < sizeof s->block / sizeof *s->block; i++) s->block[i] = nl_splitmix64(&seed);
-    if (!options->folder || !options->folder[0]) return nl_say(reason, reason_size, "--kind: folder is missing: where shall it write?");
+    for (size_t i = 0; i < sizeof s->block / sizeof *s->block; i++)
+        s->block[i] = nl_splitmix64(&seed);
+    if (!options->folder || !options->folder[0])
+        return nl_say(reason, reason_size, "--kind: folder is missing: where shall it write?");
     return open_all(s, options->folder, reason, reason_size);
 }
 
 static int64_t work(void *state) {
     struct disk_state *s = state;
     struct stat about;
-    /* a file without a name can be written to when its folder is long gone, but whoever removed the folder wants us to end */
+    /* a file without a name can be written to when its folder is long gone, but whoever removed the folder
+     * wants us to end */
     if (fstat(s->folder, &about) == 0 && about.st_nlink == 0) {
         s->is_gone = 1;
         return -1;
@@ -89,13 +97,23 @@ fail:
 
 static const char *failure(const void *state, char *text, size_t size) {
     const struct disk_state *s = state;
-    if (s->is_gone) snprintf(text, size, "the folder '%s' is gone", s->name);
-    else snprintf(text, size, "cannot write in '%s': %s", s->name, strerror(s->error));
+    if (s->is_gone)
+        snprintf(text, size, "the folder '%s' is gone", s->name);
+    else
+        snprintf(text, size, "cannot write in '%s': %s", s->name, strerror(s->error));
     return text;
 }
 
 const struct ng_kind ng_kind_disk = {
-    .name = "disk", .help = "appends 4 KiB to a file and waits until it is on the disk", .unit = "writes",
-    .needs = "a folder (folder=DIR)", .period_ns = 1000000000, .uses = NG_USES_FOLDER, .state_bytes = sizeof(struct disk_state),
-    .prepare = prepare, .work = work, .failure = failure, .clean_up = clean_up,
+    .name = "disk",
+    .help = "appends 4 KiB to a file and waits until it is on the disk",
+    .unit = "writes",
+    .needs = "a folder (folder=DIR)",
+    .period_ns = 1000000000,
+    .uses = NG_USES_FOLDER,
+    .state_bytes = sizeof(struct disk_state),
+    .prepare = prepare,
+    .work = work,
+    .failure = failure,
+    .clean_up = clean_up,
 };

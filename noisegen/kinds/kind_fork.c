@@ -1,7 +1,8 @@
-/* fork: short-lived children, as collectors that are shell scripts make them. posix_spawn and not a bare vfork: loading the program is
- * most of the cost, and our signal handlers must not run in a child that still shares our memory. The children inherit this thread's
- * CPU, and their time is charged to the load by way of extra_cpu_ns. They have no death signal, as they end by themselves within a
- * millisecond, and no file of ours but the first three. */
+/* fork: short-lived children, as collectors that are shell scripts make them. posix_spawn and not a bare
+ * vfork: loading the program is most of the cost, and our signal handlers must not run in a child that still
+ * shares our memory. The children inherit this thread's CPU, and their time is charged to the load by way of
+ * extra_cpu_ns. They have no death signal, as they end by themselves within a millisecond, and no file of
+ * ours but the first three. */
 #include <spawn.h>
 
 #include "noisegen/kinds/kinds.h"
@@ -21,7 +22,9 @@ static const char *find_program(void) {
     return NULL;
 }
 
-static const char *supported(void) { return find_program() ? NULL : "there is neither /bin/true nor /usr/bin/true"; }
+static const char *supported(void) {
+    return find_program() ? NULL : "there is neither /bin/true nor /usr/bin/true";
+}
 
 /* Children begin with no signal blocked or ignored, and without files of ours. */
 static int set_up_children(struct fork_state *s) {
@@ -39,7 +42,8 @@ static int set_up_children(struct fork_state *s) {
     return rc;
 }
 
-/* A parent that ignores its children's end (and handed that down to us) would leave us without their CPU time. */
+/* A parent that ignores its children's end (and handed that down to us) would leave us without their CPU
+ * time. */
 static void do_not_ignore_children(void) {
     struct sigaction action;
     if (sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_IGN) signal(SIGCHLD, SIG_DFL);
@@ -63,7 +67,9 @@ static int prepare(const struct ng_kind_options *options, void *state, char *rea
     return 0;
 }
 
-static int64_t time_ns(struct timeval t) { return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000; }
+static int64_t time_ns(struct timeval t) {
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000;
+}
 
 static int64_t work(void *state) {
     struct fork_state *s = state;
@@ -73,7 +79,8 @@ static int64_t work(void *state) {
     pid_t child, ended;
     s->error = posix_spawn(&child, s->program, &s->actions, &s->attributes, arguments, environment);
     if (s->error) return -1;
-    do ended = wait4(child, NULL, 0, &usage);
+    do
+        ended = wait4(child, NULL, 0, &usage);
     while (ended < 0 && errno == EINTR);
     if (ended < 0) {
         s->error = errno;
@@ -95,7 +102,16 @@ static int64_t extra_cpu_ns(const void *state) {
 }
 
 const struct ng_kind ng_kind_fork = {
-    .name = "fork", .help = "short-lived child processes, as shell collectors make them", .unit = "children",
-    .needs = "the program true", .period_ns = 1000000000, .supported = supported, .state_bytes = sizeof(struct fork_state),
-    .prepare = prepare, .work = work, .failure = failure, .extra_cpu_ns = extra_cpu_ns, .clean_up = clean_up,
+    .name = "fork",
+    .help = "short-lived child processes, as shell collectors make them",
+    .unit = "children",
+    .needs = "the program true",
+    .period_ns = 1000000000,
+    .supported = supported,
+    .state_bytes = sizeof(struct fork_state),
+    .prepare = prepare,
+    .work = work,
+    .failure = failure,
+    .extra_cpu_ns = extra_cpu_ns,
+    .clean_up = clean_up,
 };

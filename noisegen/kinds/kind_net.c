@@ -6,7 +6,9 @@
 
 enum { MESSAGE_BYTES = 64 };
 
-struct net_state { int sender, receiver, error; };
+struct net_state {
+    int sender, receiver, error;
+};
 
 static void clean_up(void *state) {
     struct net_state *s = state;
@@ -19,7 +21,9 @@ static int open_socket(struct sockaddr_in *address) {
     socklen_t size = sizeof *address;
     *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0 || (bind(fd, (struct sockaddr *)address, size) == 0 && getsockname(fd, (struct sockaddr *)address, &size) == 0)) return fd;
+    if (fd < 0 || (bind(fd, (struct sockaddr *)address, size) == 0 &&
+                   getsockname(fd, (struct sockaddr *)address, &size) == 0))
+        return fd;
     int error = errno;
     close(fd);
     errno = error;
@@ -44,12 +48,14 @@ static int64_t work(void *state) {
     struct net_state *s = state;
     ssize_t n = send(s->sender, message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0) {
-        if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == EINTR) return 0; /* the way is full: try again */
+        if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == EINTR)
+            return 0; /* the way is full: try again */
         s->error = errno;
         return -1;
     }
     char one; /* of a message longer than what is asked for the rest is thrown away */
-    while (recv(s->receiver, &one, sizeof one, MSG_DONTWAIT) >= 0) continue;
+    while (recv(s->receiver, &one, sizeof one, MSG_DONTWAIT) >= 0)
+        continue;
     return 1;
 }
 
@@ -60,6 +66,13 @@ static const char *failure(const void *state, char *text, size_t size) {
 }
 
 const struct ng_kind ng_kind_net = {
-    .name = "net", .help = "small UDP messages over the loopback", .unit = "messages", .period_ns = 10000000,
-    .state_bytes = sizeof(struct net_state), .prepare = prepare, .work = work, .failure = failure, .clean_up = clean_up,
+    .name = "net",
+    .help = "small UDP messages over the loopback",
+    .unit = "messages",
+    .period_ns = 10000000,
+    .state_bytes = sizeof(struct net_state),
+    .prepare = prepare,
+    .work = work,
+    .failure = failure,
+    .clean_up = clean_up,
 };

@@ -1,8 +1,10 @@
-/* pagefault: minor faults, each a page that is found, cleared and mapped, and unmapped again a few pages at a time. Where several threads
- * of this program run the kind, the unmapping also interrupts the CPUs on which the others are running at that moment. */
+/* pagefault: minor faults, each a page that is found, cleared and mapped, and unmapped again a few pages at a
+ * time. Where several threads of this program run the kind, the unmapping also interrupts the CPUs on which
+ * the others are running at that moment. */
 #include "noisegen/kinds/kinds.h"
 
-/* Unmapping costs a system call, and this many faults share it; more would make every so-many-th quantum long. */
+/* Unmapping costs a system call, and this many faults share it; more would make every so-many-th quantum
+ * long. */
 enum { N_PAGES = 16 };
 
 struct pagefault_state {
@@ -15,9 +17,11 @@ static int prepare(const struct ng_kind_options *options, void *state, char *rea
     (void)options;
     struct pagefault_state *s = state;
     s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    void *pages = mmap(NULL, N_PAGES * s->page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *pages =
+        mmap(NULL, N_PAGES * s->page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) return nl_say(reason, reason_size, "cannot map %d pages: %m", N_PAGES);
-    madvise(pages, N_PAGES * s->page_bytes, MADV_NOHUGEPAGE); /* a huge page would be one fault for all; a kernel without them says no */
+    madvise(pages, N_PAGES * s->page_bytes,
+            MADV_NOHUGEPAGE); /* a huge page would be one fault for all; a kernel without them says no */
     s->pages = pages;
     return 0;
 }
@@ -45,6 +49,13 @@ static void clean_up(void *state) {
 }
 
 const struct ng_kind ng_kind_pagefault = {
-    .name = "pagefault", .help = "minor page faults in anonymous memory", .unit = "faults", .period_ns = 10000000,
-    .state_bytes = sizeof(struct pagefault_state), .prepare = prepare, .work = work, .failure = failure, .clean_up = clean_up,
+    .name = "pagefault",
+    .help = "minor page faults in anonymous memory",
+    .unit = "faults",
+    .period_ns = 10000000,
+    .state_bytes = sizeof(struct pagefault_state),
+    .prepare = prepare,
+    .work = work,
+    .failure = failure,
+    .clean_up = clean_up,
 };

@@ -1,6 +1,7 @@
-/* procfs: reads what monitoring agents read: the counters of the machine, the frequencies of its CPUs and the state of every process. One
- * file per quantum, opened anew each time as agents do. Reading a frequency may interrupt the CPU that is asked for it, and the cost of a
- * sweep grows with the number of CPUs and processes: both belong to the effect. */
+/* procfs: reads what monitoring agents read: the counters of the machine, the frequencies of its CPUs and the
+ * state of every process. One file per quantum, opened anew each time as agents do. Reading a frequency may
+ * interrupt the CPU that is asked for it, and the cost of a sweep grows with the number of CPUs and
+ * processes: both belong to the effect. */
 #include "noisegen/kinds/kinds.h"
 
 /* In /proc. */
@@ -50,7 +51,8 @@ static int prepare(const struct ng_kind_options *options, void *state, char *rea
     s->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int n_found = 0;
     if (s->proc < 0) return nl_say(reason, reason_size, "cannot open /proc: %m");
-    for (int i = 0; i < N_FILES; i++) n_found += s->is_read[i] = faccessat(s->proc, files[i], R_OK, 0) == 0;
+    for (int i = 0; i < N_FILES; i++)
+        n_found += s->is_read[i] = faccessat(s->proc, files[i], R_OK, 0) == 0;
     if (n_found == 0) return nl_say(reason, reason_size, "/proc is empty: is it mounted?");
     s->cpus = open("/sys/devices/system/cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->cpus >= 0) s->n_cpus = count_cpus(s->cpus);
@@ -61,7 +63,8 @@ static int prepare(const struct ng_kind_options *options, void *state, char *rea
 static int read_file(struct procfs_state *s, int folder, const char *path) {
     int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return -1;
-    while (read(fd, s->contents, sizeof s->contents) > 0) continue;
+    while (read(fd, s->contents, sizeof s->contents) > 0)
+        continue;
     close(fd);
     return 0;
 }
@@ -76,15 +79,18 @@ static int64_t fail(struct procfs_state *s, const char *path) {
 static void read_frequency(struct procfs_state *s, int cpu, const char *name) {
     char digits[16], path[64];
     int n_digits = 0;
-    do digits[n_digits++] = (char)('0' + cpu % 10);
+    do
+        digits[n_digits++] = (char)('0' + cpu % 10);
     while ((cpu /= 10) > 0);
     char *p = stpcpy(path, "cpu");
-    while (n_digits > 0) *p++ = digits[--n_digits];
+    while (n_digits > 0)
+        *p++ = digits[--n_digits];
     stpcpy(stpcpy(p, "/cpufreq/"), name);
     read_file(s, s->cpus, path); /* a CPU may be offline, and some drivers answer "busy" */
 }
 
-/* Goes to the next process and reads its state; 1 when there is none left, and the folder is at its beginning again. */
+/* Goes to the next process and reads its state; 1 when there is none left, and the folder is at its beginning
+ * again. */
 static int64_t read_process(struct procfs_state *s) {
     for (;;) {
         if (s->entries_at >= s->n_entries_bytes) {
@@ -98,7 +104,8 @@ static int64_t read_process(struct procfs_state *s) {
         size_t length = strlen(entry->d_name);
         s->entries_at += entry->d_reclen;
         char path[32];
-        if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || length > sizeof path - sizeof "/stat") continue;
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || length > sizeof path - sizeof "/stat")
+            continue;
         stpcpy(stpcpy(path, entry->d_name), "/stat");
         read_file(s, s->proc, path); /* it may have ended since, or not be ours to see */
         return 0;
@@ -130,7 +137,14 @@ static const char *failure(const void *state, char *text, size_t size) {
 }
 
 const struct ng_kind ng_kind_procfs = {
-    .name = "procfs", .help = "reads what agents read: /proc, all processes, CPU frequencies", .unit = "sweeps", .period_ns = 1000000000,
-    .supported = supported, .state_bytes = sizeof(struct procfs_state), .prepare = prepare, .work = work, .failure = failure,
+    .name = "procfs",
+    .help = "reads what agents read: /proc, all processes, CPU frequencies",
+    .unit = "sweeps",
+    .period_ns = 1000000000,
+    .supported = supported,
+    .state_bytes = sizeof(struct procfs_state),
+    .prepare = prepare,
+    .work = work,
+    .failure = failure,
     .clean_up = clean_up,
 };

@@ -12,5 +12,8 @@ static int64_t work(void *state) {
 }
 
 const struct ng_kind ng_kind_spin = {
-    .name = "spin", .help = "arithmetic in registers: CPU time only", .period_ns = 10000000, .work = work,
+    .name = "spin",
+    .help = "arithmetic in registers: CPU time only",
+    .period_ns = 10000000,
+    .work = work,
 };

@@ -12,7 +12,9 @@ int64_t ng_n_periods(const struct ng_plan *p) {
     return (p->length_ns - 1) / p->period_ns + 1;
 }
 
-static int64_t period_length_ns(const struct ng_plan *p, int64_t k) { return min_int64(p->period_ns, p->length_ns - k * p->period_ns); }
+static int64_t period_length_ns(const struct ng_plan *p, int64_t k) {
+    return min_int64(p->period_ns, p->length_ns - k * p->period_ns);
+}
 
 /* Time of burst k (from 0) of a plan without a source. Jittered plans: a function of seed and k alone. */
 static int64_t burst_ns(const struct ng_plan *p, int64_t k) {
@@ -49,20 +51,22 @@ double ng_share(const struct ng_plan *p, int64_t from, int64_t to) {
 /* What one burst brings, on average. */
 static double mean_share(const struct ng_plan *p) { return p->level * (double)p->period_ns; }
 
-/* What has to be kept back for going to sleep: a plan that fills the CPU never sleeps, under a detector the last sleep is not ours, and a
- * counted plan does not pay for sleeping. */
+/* What has to be kept back for going to sleep: a plan that fills the CPU never sleeps, under a detector the
+ * last sleep is not ours, and a counted plan does not pay for sleeping. */
 static double kept_back(const struct ng_plan *p, int64_t wake_ns) {
     return p->is_bounded && !p->is_counted && p->level < 1 ? (double)wake_ns : 0;
 }
 
-/* What must be owed for a burst to be worth its wake-up: its cost, or one whole unit. Under a detector half of its cost: what is delivered
- * then swings about what is due, where it would always be behind by up to a wake-up, which is much of a small dose. */
+/* What must be owed for a burst to be worth its wake-up: its cost, or one whole unit. Under a detector half
+ * of its cost: what is delivered then swings about what is due, where it would always be behind by up to a
+ * wake-up, which is much of a small dose. */
 static double price_of_start(const struct ng_plan *p, int64_t wake_ns) {
     if (p->is_counted) return 1 - 1e-9;
     return p->is_bounded ? (double)wake_ns + kept_back(p, wake_ns) : (double)wake_ns / 2;
 }
 
-/* First burst from `k` on whose wake-up the account can pay by then; ng_n_periods when there is none. A plan without a source. */
+/* First burst from `k` on whose wake-up the account can pay by then; ng_n_periods when there is none. A plan
+ * without a source. */
 static int64_t next_burst(const struct ng_plan *p, const struct ng_account *a, int64_t wake_ns, int64_t k) {
     int64_t n = ng_n_periods(p);
     if (k >= n) return n;
@@ -75,24 +79,28 @@ static int64_t next_burst(const struct ng_plan *p, const struct ng_account *a, i
     return min_int64(k + ((double)whole < n_shares ? whole : whole - 1), n);
 }
 
-/* How much CPU time to work now: what is owed, less the sleep that follows, and no more than the duty cap leaves of this period, of which
- * used_ns are used. Counted plans: what the cap leaves while a unit is owed. */
-static int64_t work_ns(const struct ng_plan *p, const struct ng_account *a, int64_t wake_ns, int64_t used_ns) {
-    /* the period's border itself is the cap of 100 %: the clocks' small differences must not put a long burst to sleep just before it */
-    double room_ns = p->duty_cap < 1 ? p->duty_cap * (double)p->period_ns - (double)used_ns : (double)p->period_ns;
+/* How much CPU time to work now: what is owed, less the sleep that follows, and no more than the duty cap
+ * leaves of this period, of which used_ns are used. Counted plans: what the cap leaves while a unit is owed.
+ */
+static int64_t work_ns(const struct ng_plan *p, const struct ng_account *a, int64_t wake_ns,
+                       int64_t used_ns) {
+    /* the period's border itself is the cap of 100 %: the clocks' small differences must not put a long burst
+     * to sleep just before it */
+    double room_ns =
+        p->duty_cap < 1 ? p->duty_cap * (double)p->period_ns - (double)used_ns : (double)p->period_ns;
     double owed = a->owed - kept_back(p, wake_ns);
     if (p->is_counted) return owed >= 1 - 1e-9 ? (int64_t)max_double(0, room_ns) : 0;
     return (int64_t)max_double(0, min_double(owed, room_ns));
 }
 
-/* What may be outstanding beside what is now being worked off. What was saved up on purpose for a wake-up does not count against the
- * cap. */
+/* What may be outstanding beside what is now being worked off. What was saved up on purpose for a wake-up
+ * does not count against the cap. */
 static double carry_cap(const struct ng_plan *p, int64_t wake_ns) {
     return p->carry_bursts * mean_share(p) + (p->is_counted ? 1 : (double)wake_ns);
 }
 
-/* A period ended with its burst unfinished: what is owed beyond `current` (what would be owed now if nothing had been missed) is carried,
- * up to the cap, and the rest dropped. */
+/* A period ended with its burst unfinished: what is owed beyond `current` (what would be owed now if nothing
+ * had been missed) is carried, up to the cap, and the rest dropped. */
 static void carry_over(const struct ng_plan *p, struct ng_account *a, int64_t wake_ns, double current) {
     double missed = a->owed - current - kept_back(p, wake_ns), cap = carry_cap(p, wake_ns);
     if (missed <= 0) return;
@@ -110,14 +118,17 @@ static void pay(struct ng_account *a, double amount) {
     a->old = max_double(0, a->old - amount); /* the oldest is paid first */
 }
 
-static void wake_cost_add(struct ng_wake_cost *w, int64_t cost_ns) { w->samples_ns[w->n_samples++ % NG_WAKE_SAMPLES] = cost_ns; }
+static void wake_cost_add(struct ng_wake_cost *w, int64_t cost_ns) {
+    w->samples_ns[w->n_samples++ % NG_WAKE_SAMPLES] = cost_ns;
+}
 
 static int64_t median_ns(const struct ng_wake_cost *w) {
     int n = w->n_samples < NG_WAKE_SAMPLES ? w->n_samples : NG_WAKE_SAMPLES;
     int64_t sorted[NG_WAKE_SAMPLES];
     for (int i = 0; i < n; i++) {
         int j = i;
-        for (; j > 0 && sorted[j - 1] > w->samples_ns[i]; j--) sorted[j] = sorted[j - 1];
+        for (; j > 0 && sorted[j - 1] > w->samples_ns[i]; j--)
+            sorted[j] = sorted[j - 1];
         sorted[j] = w->samples_ns[i];
     }
     return sorted[n / 2];
@@ -125,7 +136,8 @@ static int64_t median_ns(const struct ng_wake_cost *w) {
 
 int64_t ng_wake_cost_ns(const struct ng_wake_cost *w) { return w->n_samples > 0 ? median_ns(w) : 20000; }
 
-/* How much earlier than its burst a sleep has to end: the median delay of wake-ups, at most a twentieth of the period or 200 us. */
+/* How much earlier than its burst a sleep has to end: the median delay of wake-ups, at most a twentieth of
+ * the period or 200 us. */
 static int64_t lead_of(const struct ng_wake_cost *delay, int64_t period_ns) {
     if (!delay || delay->n_samples == 0) return 0;
     int64_t lead_ns = min_int64(median_ns(delay), min_int64(period_ns / 20, 200000));
@@ -161,7 +173,8 @@ int ng_within_tolerance(double requested, double delivered, double tolerance_per
 
 /* ---- sources ---- */
 
-/* Burst k of a source, reading ahead as far as needed; NULL when there is none, or when it lies beyond the window. */
+/* Burst k of a source, reading ahead as far as needed; NULL when there is none, or when it lies beyond the
+ * window. */
 static const struct ng_burst *source_burst(struct ng_source *s, int64_t k) {
     while (s->n_read <= k) {
         if (s->is_ended || s->n_read - s->n_due >= NG_WINDOW) return NULL;
@@ -177,14 +190,15 @@ static const struct ng_burst *source_burst(struct ng_source *s, int64_t k) {
 /* Passes over what the slots of earlier plans left. */
 static void source_catch_up(struct ng_source *s) {
     const struct ng_burst *burst;
-    while ((burst = source_burst(s, s->n_due)) && burst->due_ns < s->position_ns) s->n_due++;
+    while ((burst = source_burst(s, s->n_due)) && burst->due_ns < s->position_ns)
+        s->n_due++;
 }
 
 /* The clock's time at which the source's time is 0. */
 static int64_t source_origin_ns(const struct ng_plan *p) { return p->start_ns - p->source->position_ns; }
 
-/* What would still be owed at a source time on a CPU of our own that begins as late as a burst may without being late: at most duty_cap of
- * it goes into the load. */
+/* What would still be owed at a source time on a CPU of our own that begins as late as a burst may without
+ * being late: at most duty_cap of it goes into the load. */
 static double source_ideal(const struct ng_plan *p, int64_t at_ns) {
     const struct ng_source *s = p->source;
     int64_t worked_ns = at_ns - (s->ideal_at_ns > s->ideal_from_ns ? s->ideal_at_ns : s->ideal_from_ns);
@@ -195,8 +209,10 @@ static double source_ideal(const struct ng_plan *p, int64_t at_ns) {
 static void add_to_ideal(const struct ng_plan *p, const struct ng_burst *burst) {
     struct ng_source *s = p->source;
     double rest = source_ideal(p, burst->due_ns);
-    /* the bursts of a source have no period of their own to be late in; and the cap may have left nothing of the window they come in */
-    if (rest <= 0) s->ideal_from_ns = burst->due_ns + late_bound_ns(p->period_ns) + (p->duty_cap < 1 ? p->period_ns : 0);
+    /* the bursts of a source have no period of their own to be late in; and the cap may have left nothing of
+     * the window they come in */
+    if (rest <= 0)
+        s->ideal_from_ns = burst->due_ns + late_bound_ns(p->period_ns) + (p->duty_cap < 1 ? p->period_ns : 0);
     s->ideal = rest + burst->share;
     s->ideal_at_ns = burst->due_ns;
 }
@@ -236,15 +252,15 @@ struct loop {
     const struct ng_plan *plan;
     const struct ng_machine *machine;
     const struct ng_run *run;
-    int64_t cpu_ns;         /* CPU clock when it was last charged */
-    int64_t n_due;          /* bursts whose shares were added to the account; without a source */
-    int64_t last_due_ns;    /* when the last of them became due */
-    double last_share;      /* what it brought; with a source */
-    int64_t period;         /* the period that now runs */
-    int64_t period_cpu_ns;  /* CPU clock when it began */
-    int64_t saved_ns;       /* what a wake-up was thought to cost when the last burst was waited for */
-    int kind;               /* index of the kind now at work */
-    int is_unfinished;      /* the last burst ended with more owed than its period allowed */
+    int64_t cpu_ns;        /* CPU clock when it was last charged */
+    int64_t n_due;         /* bursts whose shares were added to the account; without a source */
+    int64_t last_due_ns;   /* when the last of them became due */
+    double last_share;     /* what it brought; with a source */
+    int64_t period;        /* the period that now runs */
+    int64_t period_cpu_ns; /* CPU clock when it began */
+    int64_t saved_ns;      /* what a wake-up was thought to cost when the last burst was waited for */
+    int kind;              /* index of the kind now at work */
+    int is_unfinished;     /* the last burst ended with more owed than its period allowed */
     int has_failed;
 };
 
@@ -309,12 +325,14 @@ static int64_t add_due(struct loop *l, int64_t now) {
             l->last_due_ns = burst_ns(p, n_due - 1);
         }
     }
-    if (fresh > 0 && l->run->requested_shared) atomic_store(l->run->requested_shared, (int64_t)l->run->account->requested);
+    if (fresh > 0 && l->run->requested_shared)
+        atomic_store(l->run->requested_shared, (int64_t)l->run->account->requested);
     return fresh > 0 ? fresh : 0;
 }
 
-/* What would be owed now if nothing had been missed: the share of the period that now runs, as far as it is due; of a source what an
- * undisturbed CPU would still have to do, or, how long a unit takes being unknown, what its last burst brought within a period. */
+/* What would be owed now if nothing had been missed: the share of the period that now runs, as far as it is
+ * due; of a source what an undisturbed CPU would still have to do, or, how long a unit takes being unknown,
+ * what its last burst brought within a period. */
 static double current(const struct loop *l, int64_t now) {
     const struct ng_plan *p = l->plan;
     if (p->source && p->is_counted) return now - l->last_due_ns < p->period_ns ? l->last_share : 0;
@@ -353,8 +371,9 @@ static void fail(struct loop *l) {
     if (l->run->failed_kind) *l->run->failed_kind = l->kind;
 }
 
-/* Quanta until `until_ns`, or until `n_units` are done. The wall clock costs a twentieth of what the CPU clock does, and CPU time cannot
- * pass faster than wall time, so work until the owed time could have passed, then look at the CPU clock. Returns 1 when interrupted. */
+/* Quanta until `until_ns`, or until `n_units` are done. The wall clock costs a twentieth of what the CPU
+ * clock does, and CPU time cannot pass faster than wall time, so work until the owed time could have passed,
+ * then look at the CPU clock. Returns 1 when interrupted. */
 static int work_until(struct loop *l, int64_t until_ns, double n_units) {
     const struct ng_load *load = &l->machine->loads[l->kind];
     int64_t done = 0;
@@ -369,10 +388,12 @@ static int work_until(struct loop *l, int64_t until_ns, double n_units) {
     return stopped;
 }
 
-/* How long to work without a look at the CPU clock: it may be one that remembers only so many context switches (stretch.h). */
+/* How long to work without a look at the CPU clock: it may be one that remembers only so many context
+ * switches (stretch.h). */
 enum { LONGEST_WORK_NS = 10000000 };
 
-/* Works until nothing is owed, the period's cap is reached, or the plan ends. Returns 1 when interrupted or failed. */
+/* Works until nothing is owed, the period's cap is reached, or the plan ends. Returns 1 when interrupted or
+ * failed. */
 static int work_off(struct loop *l) {
     const struct ng_plan *p = l->plan;
     l->is_unfinished = 0;
@@ -399,12 +420,13 @@ static int work_off(struct loop *l) {
     }
 }
 
-/* Burst k, due at `at_ns`, just after waking up for it (or finding that its time has passed already). Returns 1 when interrupted or
- * failed. */
+/* Burst k, due at `at_ns`, just after waking up for it (or finding that its time has passed already). Returns
+ * 1 when interrupted or failed. */
 static int burst(struct loop *l, int64_t k, int64_t at_ns, int slept) {
     const struct ng_plan *p = l->plan;
     int64_t started_ns = now_ns(l);
-    int64_t now = started_ns > at_ns ? started_ns : at_ns; /* what wakes up a little early is meant all the same */
+    int64_t now =
+        started_ns > at_ns ? started_ns : at_ns; /* what wakes up a little early is meant all the same */
     int64_t cpu_before_ns = l->cpu_ns;
     int64_t fresh = add_due(l, now); /* first, so that the kind that we woke up for pays for it */
     int64_t cost_ns = charge(l);
@@ -427,8 +449,8 @@ static int burst(struct loop *l, int64_t k, int64_t at_ns, int slept) {
     return stopped;
 }
 
-/* Works off credit that was too small to pay for a wake-up of its own, now that we are awake anyway; what the CPU did not have time for is
- * dropped. Not interruptible: it takes less than two wake-ups. */
+/* Works off credit that was too small to pay for a wake-up of its own, now that we are awake anyway; what the
+ * CPU did not have time for is dropped. Not interruptible: it takes less than two wake-ups. */
 static void settle(struct loop *l) {
     struct ng_account *a = l->run->account;
     double limit = 2. * (double)wake_cost_ns(l);
@@ -441,16 +463,19 @@ static void settle(struct loop *l) {
     a->owed = a->old = 0;
 }
 
-/* A generator alone that was stopped within a burst, or whose plan ended within one of a source, does not owe the rest of it. */
+/* A generator alone that was stopped within a burst, or whose plan ended within one of a source, does not owe
+ * the rest of it. */
 static void cancel_rest(struct loop *l) {
     struct ng_account *a = l->run->account;
-    double rest = min_double(max_double(0, a->owed), l->plan->is_counted ? mean_share(l->plan) : current(l, now_ns(l)));
+    double rest =
+        min_double(max_double(0, a->owed), l->plan->is_counted ? mean_share(l->plan) : current(l, now_ns(l)));
     a->requested -= rest;
     a->owed -= rest;
     if (l->run->tallies) l->run->tallies[l->kind].requested -= rest;
 }
 
-/* What the plan leaves behind when it ends or is interrupted. `missed_a_burst`: a burst became due in a sleep that a command ended. */
+/* What the plan leaves behind when it ends or is interrupted. `missed_a_burst`: a burst became due in a sleep
+ * that a command ended. */
 static void finish(struct loop *l, int within_burst, int missed_a_burst) {
     struct ng_account *a = l->run->account;
     struct ng_source *s = l->plan->source;
@@ -464,8 +489,10 @@ static void finish(struct loop *l, int within_burst, int missed_a_burst) {
         /* the rest of a source's burst is not missed: its time goes on with the next plan */
         carry(l, s ? current(l, now) : 0);
     }
-    if (s && l->plan->is_slotted) s->position_ns += l->plan->length_ns;
-    else if (s && now > l->plan->start_ns) s->position_ns += min_int64(now - l->plan->start_ns, l->plan->length_ns);
+    if (s && l->plan->is_slotted)
+        s->position_ns += l->plan->length_ns;
+    else if (s && now > l->plan->start_ns)
+        s->position_ns += min_int64(now - l->plan->start_ns, l->plan->length_ns);
     a->n_merged = a->n_planned - a->n_run;
 }
 
@@ -486,8 +513,8 @@ static int64_t next_start_ns(struct loop *l, int64_t *k) {
     return at_ns;
 }
 
-/* Where the sleep for a burst at `at_ns` has to end: earlier by as much as wake-ups come late. Where that is past already, a sleep of no
- * length or none at all, whichever brings us nearer. */
+/* Where the sleep for a burst at `at_ns` has to end: earlier by as much as wake-ups come late. Where that is
+ * past already, a sleep of no length or none at all, whichever brings us nearer. */
 static int64_t wake_time_ns(const struct loop *l, int64_t at_ns) {
     enum { SHORTEST_SLEEP_NS = 2000 };
     int64_t now = now_ns(l), lead_ns = lead_of(l->run->delay, l->plan->period_ns);
@@ -495,8 +522,13 @@ static int64_t wake_time_ns(const struct loop *l, int64_t at_ns) {
     return now + SHORTEST_SLEEP_NS;
 }
 
-enum ng_run_end ng_run_deadline(const struct ng_plan *plan, const struct ng_machine *machine, const struct ng_run *run) {
-    struct loop l = {.plan = plan, .machine = machine, .run = run, .cpu_ns = machine->cpu_ns(machine->context), .kind = plan->kind};
+enum ng_run_end ng_run_deadline(const struct ng_plan *plan, const struct ng_machine *machine,
+                                const struct ng_run *run) {
+    struct loop l = {.plan = plan,
+                     .machine = machine,
+                     .run = run,
+                     .cpu_ns = machine->cpu_ns(machine->context),
+                     .kind = plan->kind};
     l.period_cpu_ns = l.cpu_ns;
     if (plan->source) source_catch_up(plan->source);
     int64_t end_ns = plan->is_bounded ? plan->start_ns + plan->length_ns : NG_FOREVER;
@@ -508,7 +540,8 @@ enum ng_run_end ng_run_deadline(const struct ng_plan *plan, const struct ng_mach
         if (plan->source && plan->source->has_failed) break;
         int64_t until_ns = at_ns < INT64_MAX ? wake_time_ns(&l, at_ns) : end_ns;
         int slept = until_ns == NG_FOREVER || until_ns > now_ns(&l);
-        if (slept && is_first && !plan->is_bounded) l.cpu_ns = l.period_cpu_ns = machine->cpu_ns(machine->context);
+        if (slept && is_first && !plan->is_bounded)
+            l.cpu_ns = l.period_cpu_ns = machine->cpu_ns(machine->context);
         is_first = 0;
         interrupted = slept ? machine->sleep_until(machine->context, until_ns) : is_interrupted(&l);
         if (interrupted) missed = at_ns < INT64_MAX && now_ns(&l) >= at_ns;
@@ -523,8 +556,13 @@ enum ng_run_end ng_run_deadline(const struct ng_plan *plan, const struct ng_mach
 
 /* ---- the published loop ---- */
 
-enum ng_run_end ng_run_published(const struct ng_plan *plan, const struct ng_machine *machine, const struct ng_run *run) {
-    struct loop l = {.plan = plan, .machine = machine, .run = run, .cpu_ns = machine->cpu_ns(machine->context), .kind = plan->kind};
+enum ng_run_end ng_run_published(const struct ng_plan *plan, const struct ng_machine *machine,
+                                 const struct ng_run *run) {
+    struct loop l = {.plan = plan,
+                     .machine = machine,
+                     .run = run,
+                     .cpu_ns = machine->cpu_ns(machine->context),
+                     .kind = plan->kind};
     int64_t n = ng_n_periods(plan), end_ns = plan->start_ns + plan->length_ns;
     int64_t work_ns = (int64_t)(plan->level * (double)plan->period_ns);
     int interrupted = machine->sleep_until(machine->context, n > 0 ? plan->start_ns : end_ns);
@@ -535,12 +573,14 @@ enum ng_run_end ng_run_published(const struct ng_plan *plan, const struct ng_mac
         interrupted = work_until(&l, begin_ns + work_ns, 9e18);
         /* relative to now, as it was published */
         int64_t rest_ns = min_int64(plan->period_ns - work_ns, end_ns - begin_ns);
-        if (!interrupted) interrupted = machine->sleep_until(machine->context, now_ns(&l) + (rest_ns > 0 ? rest_ns : 0));
+        if (!interrupted)
+            interrupted = machine->sleep_until(machine->context, now_ns(&l) + (rest_ns > 0 ? rest_ns : 0));
     }
     charge(&l);
     add_due(&l, now_ns(&l));
     struct ng_account *a = run->account;
-    a->requested = max_double(0, plan->level * (double)min_int64(now_ns(&l) - plan->start_ns, plan->length_ns));
+    a->requested =
+        max_double(0, plan->level * (double)min_int64(now_ns(&l) - plan->start_ns, plan->length_ns));
     if (run->tallies) run->tallies[plan->kind].requested = a->requested;
     a->owed = a->requested - (double)a->delivered_ns;
     a->n_merged = 0;

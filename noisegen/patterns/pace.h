@@ -1,11 +1,13 @@
-/* Pacing: when to burst and for how long. Deadline pacing is integral control (docs/methods.md): every burst brings a share that becomes
- * due at its time, in CPU time (level x period; work, wake-ups and reads of the clock are paid from it) or units of dose (rate x
- * period). What a burst overran is owed by the next ones; where a share does not pay for its own wake-up, several bursts are merged into
- * one; what was missed because the CPU was taken is carried over up to a cap, and the rest dropped and reported. At every moment
- * requested = delivered + dropped + owed. Bursts come at even or jittered distances, by formula, or from a source that yields one after
- * the other (pattern.h, trace.h).
+/* Pacing: when to burst and for how long. Deadline pacing is integral control (docs/methods.md): every burst
+ * brings a share that becomes due at its time, in CPU time (level x period; work, wake-ups and reads of the
+ * clock are paid from it) or units of dose (rate x period). What a burst overran is owed by the next ones;
+ * where a share does not pay for its own wake-up, several bursts are merged into one; what was missed because
+ * the CPU was taken is carried over up to a cap, and the rest dropped and reported. At every moment requested
+ * = delivered + dropped + owed. Bursts come at even or jittered distances, by formula, or from a source that
+ * yields one after the other (pattern.h, trace.h).
  *
- * No stdio, no allocation, no exit: clock, sleep and work come in through struct ng_machine, so the tests run it on a simulated machine. */
+ * No stdio, no allocation, no exit: clock, sleep and work come in through struct ng_machine, so the tests run
+ * it on a simulated machine. */
 #pragma once
 
 #include "common/page/nl_bursts.h"
@@ -26,7 +28,8 @@ struct ng_machine {
 
 /* A kind of load, ready to work. */
 struct ng_load {
-    int64_t (*work)(void *state); /* one quantum; returns the units of dose it finished, -1 when it cannot go on */
+    int64_t (*work)(
+        void *state); /* one quantum; returns the units of dose it finished, -1 when it cannot go on */
     void *state;
     int units_per_wake_up; /* units that a wake-up already is */
 };
@@ -41,48 +44,55 @@ struct ng_burst {
 /* How many bursts a source may look ahead, and so how many can be merged into one. */
 enum { NG_WINDOW = 4096 };
 
-/* Bursts that come one after the other. Zero it, then set `context` and `next`; it keeps its place from plan to plan, and its time stands
- * still in between. */
+/* Bursts that come one after the other. Zero it, then set `context` and `next`; it keeps its place from plan
+ * to plan, and its time stands still in between. */
 struct ng_source {
     void *context;
-    int (*next)(void *context, struct ng_burst *burst); /* 1: here is one, 0: there are no more, -1: cannot be read any more */
-    int64_t position_ns; /* source time up to which plans have run it */
-    int64_t n_read;      /* bursts read from it */
-    int64_t n_due;       /* bursts whose time has come */
+    int (*next)(
+        void *context,
+        struct ng_burst *burst); /* 1: here is one, 0: there are no more, -1: cannot be read any more */
+    int64_t position_ns;         /* source time up to which plans have run it */
+    int64_t n_read;              /* bursts read from it */
+    int64_t n_due;               /* bursts whose time has come */
     int is_ended, has_failed;
     double ideal;          /* what would still be owed at `ideal_at_ns` had the CPU been ours alone */
     int64_t ideal_at_ns;   /* source time */
-    int64_t ideal_from_ns; /* source time before which that CPU would have done nothing: a little lateness is not yet something missed */
+    int64_t ideal_from_ns; /* source time before which that CPU would have done nothing: a little lateness is
+                              not yet something missed */
     struct ng_burst ring[NG_WINDOW];
 };
 
 /* One plan of bursts; constant while it runs, except for its source. */
 struct ng_plan {
-    int64_t start_ns;         /* begin of the first period */
-    int64_t period_ns;        /* > 0; with a source: the window in which the duty cap holds, and the mean distance of bursts */
-    int64_t length_ns;        /* of all periods together; the last one may be cut short */
-    double level;             /* currency per ns: share of one CPU, 0..1, or units of dose per ns; with a source: its mean */
-    double duty_cap;          /* most of the CPU that one period may get, 0..1 */
-    double carry_bursts;      /* how many bursts' worth of what was missed may be outstanding */
-    double jitter;            /* each burst at a random place within this share of the room in its period, 0..1; 0: at its begin */
+    int64_t start_ns;  /* begin of the first period */
+    int64_t period_ns; /* > 0; with a source: the window in which the duty cap holds, and the mean distance of
+                          bursts */
+    int64_t length_ns; /* of all periods together; the last one may be cut short */
+    double
+        level; /* currency per ns: share of one CPU, 0..1, or units of dose per ns; with a source: its mean */
+    double duty_cap;     /* most of the CPU that one period may get, 0..1 */
+    double carry_bursts; /* how many bursts' worth of what was missed may be outstanding */
+    double jitter; /* each burst at a random place within this share of the room in its period, 0..1; 0: at
+                      its begin */
     uint64_t random_seed;     /* for jitter */
     struct ng_source *source; /* NULL: bursts by the formula */
     int kind;                 /* index into the loads */
-    int is_slotted;           /* 1: the source's time goes on by length_ns even when the plan is cut short, and what was left of it is
-                                 passed over: so that several generators stay at the same place */
-    int is_counted;           /* 1: the currency is units of dose, 0: ns of CPU time */
-    int is_bounded;           /* 1: ends at start + length, and the last sleep is paid from the shares (a generator alone);
-                                 0: sleeps on until interrupted; what that costs belongs to the interrupter (under a detector) */
+    int is_slotted; /* 1: the source's time goes on by length_ns even when the plan is cut short, and what was
+                       left of it is passed over: so that several generators stay at the same place */
+    int is_counted; /* 1: the currency is units of dose, 0: ns of CPU time */
+    int is_bounded; /* 1: ends at start + length, and the last sleep is paid from the shares (a generator
+                       alone); 0: sleeps on until interrupted; what that costs belongs to the interrupter
+                       (under a detector) */
 };
 
-/* What was asked, done and is still owed. Zero it before the first plan; plans of one level share one account.
- * requested, owed, old, carried and dropped are in the currency of the plan. */
+/* What was asked, done and is still owed. Zero it before the first plan; plans of one level share one
+ * account. requested, owed, old, carried and dropped are in the currency of the plan. */
 struct ng_account {
-    double requested; /* shares that became due */
-    double owed;      /* requested - delivered - dropped; negative: overdrawn */
-    double old;       /* the part of owed that was carried over from earlier periods */
-    double carried;   /* missed in its own period and carried over, counted once */
-    double dropped;   /* missed and given up */
+    double requested;        /* shares that became due */
+    double owed;             /* requested - delivered - dropped; negative: overdrawn */
+    double old;              /* the part of owed that was carried over from earlier periods */
+    double carried;          /* missed in its own period and carried over, counted once */
+    double dropped;          /* missed and given up */
     int64_t delivered_ns;    /* CPU time */
     int64_t delivered_units; /* of dose */
     int64_t n_planned;       /* bursts whose time came */
@@ -92,9 +102,14 @@ struct ng_account {
 };
 
 /* What one kind of load had of an account. */
-struct ng_tally { double requested; int64_t delivered_ns, delivered_units; int64_t n_run; };
+struct ng_tally {
+    double requested;
+    int64_t delivered_ns, delivered_units;
+    int64_t n_run;
+};
 
-/* The expected cost of a wake-up: the median of the last few, so that one disturbed wake-up changes nothing. */
+/* The expected cost of a wake-up: the median of the last few, so that one disturbed wake-up changes nothing.
+ */
 enum { NG_WAKE_SAMPLES = 7 };
 struct ng_wake_cost {
     int64_t samples_ns[NG_WAKE_SAMPLES];
@@ -102,17 +117,21 @@ struct ng_wake_cost {
 };
 
 /* How far from their times bursts started: late or, having been woken ahead of an expected delay, early. */
-struct ng_lateness { struct nl_hist hist; int64_t max_ns; };
+struct ng_lateness {
+    struct nl_hist hist;
+    int64_t max_ns;
+};
 
 /* Everything a run changes. */
 struct ng_run {
     struct ng_account *account;
     struct ng_tally *tallies; /* by kind index; NULL: not wanted */
     struct ng_wake_cost *wake;
-    struct ng_wake_cost *delay; /* how late wake-ups come, ns: sleeps end that much earlier. NULL: as late as they are */
+    struct ng_wake_cost
+        *delay; /* how late wake-ups come, ns: sleeps end that much earlier. NULL: as late as they are */
     struct ng_lateness *lateness;
     _Atomic int64_t *n_run_shared;     /* count for an onlooker, NULL: none */
-    struct nl_bursts *log;       /* when bursts ran, for an onlooker; NULL: none */
+    struct nl_bursts *log;             /* when bursts ran, for an onlooker; NULL: none */
     int *failed_kind;                  /* set to the kind that could not go on; NULL: not wanted */
     _Atomic int64_t *requested_shared; /* what became due, rounded down, for an onlooker; NULL: none */
 };
@@ -150,8 +169,10 @@ enum ng_run_end {
 };
 
 /* Runs a plan. */
-enum ng_run_end ng_run_deadline(const struct ng_plan *plan, const struct ng_machine *machine, const struct ng_run *run);
+enum ng_run_end ng_run_deadline(const struct ng_plan *plan, const struct ng_machine *machine,
+                                const struct ng_run *run);
 
-/* The published loop: works until level x period of wall time has passed, then sleeps for the rest, relatively; see kind_seed.c. Its
- * account is for comparison: nothing is carried or repaid. */
-enum ng_run_end ng_run_published(const struct ng_plan *plan, const struct ng_machine *machine, const struct ng_run *run);
+/* The published loop: works until level x period of wall time has passed, then sleeps for the rest,
+ * relatively; see kind_seed.c. Its account is for comparison: nothing is carried or repaid. */
+enum ng_run_end ng_run_published(const struct ng_plan *plan, const struct ng_machine *machine,
+                                 const struct ng_run *run);

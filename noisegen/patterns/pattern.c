@@ -23,7 +23,8 @@ struct state {
     int64_t n_loops;
 };
 
-static struct ng_source *new_source(const struct ng_pattern_request *r, int (*next)(void *, struct ng_burst *)) {
+static struct ng_source *new_source(const struct ng_pattern_request *r,
+                                    int (*next)(void *, struct ng_burst *)) {
     struct ng_source *source = calloc(1, sizeof *source);
     struct state *s = calloc(1, sizeof *s);
     if (!source || !s) {
@@ -66,7 +67,8 @@ static double spacing_ns(const struct ng_pattern_request *r) {
 static int next_of_group(void *context, struct ng_burst *burst) {
     struct state *s = context;
     double begin_ns = (double)s->n_groups * (double)s->group * s->period_ns;
-    *burst = (struct ng_burst){.due_ns = (int64_t)(begin_ns + (double)s->i * s->spacing_ns), .share = s->share, .kind = -1};
+    *burst = (struct ng_burst){
+        .due_ns = (int64_t)(begin_ns + (double)s->i * s->spacing_ns), .share = s->share, .kind = -1};
     if (++s->i < s->group) return 1;
     s->i = 0;
     s->n_groups++;
@@ -83,16 +85,20 @@ static struct ng_source *open_bursts(const struct ng_pattern_request *r) {
 }
 
 static const char *problem_of_bursts(const struct ng_pattern_request *r, char *buf, size_t size) {
-    double group_ns = (double)r->shape->group * (double)r->period_ns, burst_ns = r->is_counted ? 0 : r->level * (double)r->period_ns;
+    double group_ns = (double)r->shape->group * (double)r->period_ns,
+           burst_ns = r->is_counted ? 0 : r->level * (double)r->period_ns;
     char spacing[32], burst[32], group[32];
     nl_format_duration((int64_t)spacing_ns(r), spacing, sizeof spacing);
     nl_format_duration((int64_t)burst_ns, burst, sizeof burst);
     nl_format_duration((int64_t)group_ns, group, sizeof group);
-    if (spacing_ns(r) <= burst_ns) snprintf(buf, size, "--pattern: spacing: bursts of %s every %s would be one long burst", burst, spacing);
+    if (spacing_ns(r) <= burst_ns)
+        snprintf(buf, size, "--pattern: spacing: bursts of %s every %s would be one long burst", burst,
+                 spacing);
     else if ((double)(r->shape->group - 1) * spacing_ns(r) + burst_ns > group_ns)
-        snprintf(buf, size, "--pattern: spacing: %lld bursts every %s do not fit into %s (group x --period)", (long long)r->shape->group,
-                 spacing, group);
-    else return NULL;
+        snprintf(buf, size, "--pattern: spacing: %lld bursts every %s do not fit into %s (group x --period)",
+                 (long long)r->shape->group, spacing, group);
+    else
+        return NULL;
     return buf;
 }
 
@@ -112,9 +118,13 @@ static int next_of_trace(void *context, struct ng_burst *burst) {
         }
         if (s->trace_cpu >= 0 && line.cpu_index != s->trace_cpu) continue;
         /* the difference first: a start by the wall clock has more digits than a double */
-        double at_ns = ((double)(line.start_ns - s->reader.trace->first_ns) + (double)s->n_loops * s->loop_ns) * s->scale_period;
-        *burst = (struct ng_burst){.due_ns = (int64_t)at_ns, .share = (double)line.duration_ns * s->scale_burst,
-                                   .kind = s->kind_of_row && line.kind_row >= 0 ? s->kind_of_row[line.kind_row] : -1};
+        double at_ns =
+            ((double)(line.start_ns - s->reader.trace->first_ns) + (double)s->n_loops * s->loop_ns) *
+            s->scale_period;
+        *burst = (struct ng_burst){
+            .due_ns = (int64_t)at_ns,
+            .share = (double)line.duration_ns * s->scale_burst,
+            .kind = s->kind_of_row && line.kind_row >= 0 ? s->kind_of_row[line.kind_row] : -1};
         return 1;
     }
 }
@@ -133,49 +143,72 @@ static struct ng_source *open_replay(const struct ng_pattern_request *r) {
     return source;
 }
 
-enum { LEAST_DISTANCE_NS = 200 }; /* reading a burst takes about half of that, and nothing would ever be caught up with */
+enum {
+    LEAST_DISTANCE_NS = 200
+}; /* reading a burst takes about half of that, and nothing would ever be caught up with */
 
 static const char *problem_of_replay(const struct ng_pattern_request *r, char *buf, size_t size) {
     const struct nl_trace *t = r->trace;
     if (r->is_counted) return "--rate: a trace says how long its bursts are (see scale-burst)";
     if ((double)t->span_ns * r->shape->scale_period > MAX_ROUND_NS) {
-        snprintf(buf, size, "--replay: one round of '%s' would last longer than ten years (see scale-period)", t->path);
+        snprintf(buf, size, "--replay: one round of '%s' would last longer than ten years (see scale-period)",
+                 t->path);
         return buf;
     }
     double distance_ns = (double)t->span_ns * r->shape->scale_period / (double)t->n_bursts;
     /* one burst alone is over when it is done */
     if (distance_ns < LEAST_DISTANCE_NS && (t->n_bursts > 1 || (r->shape->is_looped && t->has_span))) {
-        snprintf(buf, size, "--replay: the bursts of '%s' begin %.3g ns apart on average, wanted %d ns or more (see scale-period)",
+        snprintf(buf, size,
+                 "--replay: the bursts of '%s' begin %.3g ns apart on average, wanted %d ns or more (see "
+                 "scale-period)",
                  t->path, distance_ns, LEAST_DISTANCE_NS);
         return buf;
     }
     if (!r->shape->is_looped || t->has_span || t->n_bursts > 1) return NULL;
-    snprintf(buf, size, "--pattern: loop: '%s' holds one burst, so how long one round is must be said in it ('# span_ns: N')", t->path);
+    snprintf(
+        buf, size,
+        "--pattern: loop: '%s' holds one burst, so how long one round is must be said in it ('# span_ns: N')",
+        t->path);
     return buf;
 }
 
 /* ---- the table ---- */
 
-static const struct ng_pattern periodic = {.name = "periodic", .help = "one burst at the begin of every period"};
+static const struct ng_pattern periodic = {.name = "periodic",
+                                           .help = "one burst at the begin of every period"};
 
-static const struct ng_pattern jittered = {.name = "jittered", .help = "one burst at a random place within every period",
+static const struct ng_pattern jittered = {.name = "jittered",
+                                           .help = "one burst at a random place within every period",
                                            .uses = NG_SHAPE_JITTER | NG_SHAPE_SEED};
 
-static const struct ng_pattern poisson = {.name = "poisson",
-                                          .help = "bursts at random times, one per period on average, independent of each other",
-                                          .uses = NG_SHAPE_SEED, .is_continued = 1, .open = open_poisson};
+static const struct ng_pattern poisson = {
+    .name = "poisson",
+    .help = "bursts at random times, one per period on average, independent of each other",
+    .uses = NG_SHAPE_SEED,
+    .is_continued = 1,
+    .open = open_poisson};
 
-static const struct ng_pattern bursts = {.name = "bursts", .help = "groups of bursts that follow each other quickly, then a long pause",
-                                         .uses = NG_SHAPE_GROUP, .is_continued = 1, .problem = problem_of_bursts, .open = open_bursts};
+static const struct ng_pattern bursts = {
+    .name = "bursts",
+    .help = "groups of bursts that follow each other quickly, then a long pause",
+    .uses = NG_SHAPE_GROUP,
+    .is_continued = 1,
+    .problem = problem_of_bursts,
+    .open = open_bursts};
 
-static const struct ng_pattern replay = {.name = "replay", .help = "the bursts of a recorded trace (--replay FILE)", .uses = NG_SHAPE_TRACE,
-                                         .is_continued = 1, .problem = problem_of_replay, .open = open_replay};
+static const struct ng_pattern replay = {.name = "replay",
+                                         .help = "the bursts of a recorded trace (--replay FILE)",
+                                         .uses = NG_SHAPE_TRACE,
+                                         .is_continued = 1,
+                                         .problem = problem_of_replay,
+                                         .open = open_replay};
 
 const struct ng_pattern *const ng_patterns[] = {&periodic, &jittered, &poisson, &bursts, &replay, NULL};
 
 const struct ng_pattern *ng_pattern_find(const char *name) { return nl_find(ng_patterns, name); }
 
-void ng_pattern_fill(const struct ng_pattern *pattern, const struct ng_pattern_request *r, struct ng_source *source, struct ng_plan *plan) {
+void ng_pattern_fill(const struct ng_pattern *pattern, const struct ng_pattern_request *r,
+                     struct ng_source *source, struct ng_plan *plan) {
     plan->period_ns = r->period_ns;
     plan->level = r->level;
     plan->is_counted = r->is_counted;
@@ -184,7 +217,8 @@ void ng_pattern_fill(const struct ng_pattern *pattern, const struct ng_pattern_r
     plan->source = source;
 }
 
-void ng_source_skip(const struct ng_pattern *pattern, const struct ng_pattern_request *r, struct ng_source *source, double share) {
+void ng_source_skip(const struct ng_pattern *pattern, const struct ng_pattern_request *r,
+                    struct ng_source *source, double share) {
     double repeat_ns = 0;
     if (pattern->uses & NG_SHAPE_GROUP) repeat_ns = (double)r->shape->group * (double)r->period_ns;
     if (pattern->uses & NG_SHAPE_TRACE) repeat_ns = (double)r->trace->span_ns * r->shape->scale_period;

@@ -5,11 +5,19 @@
 enum { RING_PAGES = 8 }; /* a power of two; a switch takes 16 bytes */
 
 int ng_stretch_open(struct ng_stretch *s) {
-    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_DUMMY,
-                                   .sample_type = PERF_SAMPLE_TIME, .exclude_kernel = 1, .exclude_hv = 1, .context_switch = 1,
-                                   .sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC};
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                                   .size = sizeof attr,
+                                   .config = PERF_COUNT_SW_DUMMY,
+                                   .sample_type = PERF_SAMPLE_TIME,
+                                   .exclude_kernel = 1,
+                                   .exclude_hv = 1,
+                                   .context_switch = 1,
+                                   .sample_id_all = 1,
+                                   .use_clockid = 1,
+                                   .clockid = CLOCK_MONOTONIC};
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    *s = (struct ng_stretch){.fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), .is_on = 1};
+    *s = (struct ng_stretch){.fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC),
+                             .is_on = 1};
     if (s->fd < 0) return -1;
     s->ring_bytes = (1 + RING_PAGES) * page;
     s->ring = mmap(NULL, s->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
@@ -23,7 +31,10 @@ int ng_stretch_open(struct ng_stretch *s) {
 }
 
 /* A record of a switch: its header and, by sample_id_all, its time. */
-struct record { struct perf_event_header header; uint64_t time_ns; };
+struct record {
+    struct perf_event_header header;
+    uint64_t time_ns;
+};
 
 static void take(struct ng_stretch *s, const struct record *r) {
     if (r->header.type != PERF_RECORD_SWITCH) return;
@@ -45,7 +56,8 @@ static void take_all(struct ng_stretch *s, uint64_t head) {
     uint64_t tail = control->data_tail;
     while (tail < head) {
         struct record r;
-        size_t at = tail % size, first = size - at < sizeof r ? size - at : sizeof r; /* a record may wrap around */
+        size_t at = tail % size,
+               first = size - at < sizeof r ? size - at : sizeof r; /* a record may wrap around */
         memcpy(&r, data + at, first);
         memcpy((unsigned char *)&r + first, data, sizeof r - first);
         take(s, &r);
@@ -62,7 +74,8 @@ int64_t ng_stretch_ns(struct ng_stretch *s) {
         head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
         take_all(s, head);
         now_ns = nl_mono_ns();
-    } while (__atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE) != head); /* switched away just now: that time is not ours */
+    } while (__atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE) !=
+             head);  /* switched away just now: that time is not ours */
     if (!s->is_on) { /* but we are: the ring was full, and the switch to us is lost */
         s->since_ns = now_ns;
         s->is_on = 1;

@@ -1,8 +1,10 @@
-/* The time a thread has spent on a CPU, from the switch to it until the switch away from it, as others on that CPU lose it.
+/* The time a thread has spent on a CPU, from the switch to it until the switch away from it, as others on
+ * that CPU lose it.
  *
- * The kernel's account of a thread's CPU time (CLOCK_THREAD_CPUTIME_ID) begins with the wake-up and so holds what it takes to leave the
- * idle loop, tens of microseconds on an idle virtual CPU; a recorded trace does not. Read from the context-switch records of the thread's
- * own perf event (perf_event_open(2)); needs no privilege where perf_event_paranoid is 2 or less. */
+ * The kernel's account of a thread's CPU time (CLOCK_THREAD_CPUTIME_ID) begins with the wake-up and so holds
+ * what it takes to leave the idle loop, tens of microseconds on an idle virtual CPU; a recorded trace does
+ * not. Read from the context-switch records of the thread's own perf event (perf_event_open(2)); needs no
+ * privilege where perf_event_paranoid is 2 or less. */
 #pragma once
 
 #include "common/base/nl_usual.h"
@@ -16,7 +18,8 @@ struct ng_stretch {
     int is_on;
 };
 
-/* Starts counting for the calling thread. 0, -1 where the system does not allow it; `stretch` is then closed. */
+/* Starts counting for the calling thread. 0, -1 where the system does not allow it; `stretch` is then closed.
+ */
 int ng_stretch_open(struct ng_stretch *stretch);
 
 /* Time on CPU since it was opened, ns; only on the thread that opened it. No system call. */

@@ -1,7 +1,8 @@
 /* What the counters around a half cost, outside of what is timed: lines of a name and a number (medians, us).
  *   bench_counters [ROUNDS]
- * reading_us: the kernel's counters of all CPUs here; reading_64_us, reading_256_us: tables of so many CPUs with 120 rows, from files: the
- * kernel's own time to write such a table is not in it; probe_us: what a rank finds out about itself, with memory that has gone cold. */
+ * reading_us: the kernel's counters of all CPUs here; reading_64_us, reading_256_us: tables of so many CPUs
+ * with 120 rows, from files: the kernel's own time to write such a table is not in it; probe_us: what a rank
+ * finds out about itself, with memory that has gone cold. */
 #include "common/sys/nl_kernel.h"
 #include "detector/measure/probe.h"
 #include "tests/bench/median.h"
@@ -16,10 +17,12 @@ static int put_table(const char *folder, const char *name, int n_cpus, int n_row
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *f = fopen(path, "we");
     if (!f) return -1;
-    for (int i = 0; i < n_cpus; i++) fprintf(f, "       CPU%d", i);
+    for (int i = 0; i < n_cpus; i++)
+        fprintf(f, "       CPU%d", i);
     for (int row = 0; row < n_rows; row++) {
         fprintf(f, "\n%4d:", row);
-        for (int i = 0; i < n_cpus; i++) fprintf(f, " %10d", 1234567 + row * i);
+        for (int i = 0; i < n_cpus; i++)
+            fprintf(f, " %10d", 1234567 + row * i);
         fprintf(f, "  PCI-MSIX-0000:00:01.0   0-edge      device%d", row);
     }
     fputc('\n', f);

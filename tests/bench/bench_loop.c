@@ -1,7 +1,7 @@
-/* What the harness costs, against a bare loop around the same call in the same binary and the same run. Started with mpirun -n 2.
- *   bench_loop [SETS [OPERATIONS]], these of a block: one line each: name value unit
- * Blocks of the four variants alternate in random order, and medians of paired ratios are taken, so that the wander of the machine's speed
- * falls out. */
+/* What the harness costs, against a bare loop around the same call in the same binary and the same run.
+ * Started with mpirun -n 2. bench_loop [SETS [OPERATIONS]], these of a block: one line each: name value unit
+ * Blocks of the four variants alternate in random order, and medians of paired ratios are taken, so that the
+ * wander of the machine's speed falls out. */
 #include <mpi.h>
 
 #include "detector/measure/measure.h"
@@ -20,17 +20,27 @@ static double operation_ns = 500;
 static int64_t bare_barrier(int64_t n) {
     MPI_Barrier(MPI_COMM_WORLD);
     int64_t start_ns = nl_mono_ns();
-    for (int64_t i = 0; i < n; i++) MPI_Barrier(MPI_COMM_WORLD);
+    for (int64_t i = 0; i < n; i++)
+        MPI_Barrier(MPI_COMM_WORLD);
     return nl_mono_ns() - start_ns;
 }
 
-static int64_t harness(const char *op, struct nl_hist *h, struct nd_slices *s, const struct nl_ticks *ticks, int64_t n) {
+static int64_t harness(const char *op, struct nl_hist *h, struct nd_slices *s, const struct nl_ticks *ticks,
+                       int64_t n) {
     const struct nd_op *row = nl_find(nd_ops, op);
     struct nd_op_state state = {.comm = MPI_COMM_WORLD, .op = row, .call = row->call};
-    struct nd_loop loop = {
-        .op = row, .state = &state, .n_operations = n, .chunk = n, .ticks = ticks, .slices = s, .hist = h, .detour_threshold_ns = 5000,
-        .together = &together, .most_ns = INT64_C(60000000000), .operation_ns = operation_ns,
-        .look_every = nd_slices_operations(operation_ns)};
+    struct nd_loop loop = {.op = row,
+                           .state = &state,
+                           .n_operations = n,
+                           .chunk = n,
+                           .ticks = ticks,
+                           .slices = s,
+                           .hist = h,
+                           .detour_threshold_ns = 5000,
+                           .together = &together,
+                           .most_ns = INT64_C(60000000000),
+                           .operation_ns = operation_ns,
+                           .look_every = nd_slices_operations(operation_ns)};
     struct nd_loop_result r;
     MPI_Barrier(MPI_COMM_WORLD);
     nd_loop_warm(&loop, 8);
@@ -39,8 +49,8 @@ static int64_t harness(const char *op, struct nl_hist *h, struct nd_slices *s, c
 }
 
 int main(int argc, char **argv) {
-    static double plain_ratio[MOST_SETS], sliced_ratio[MOST_SETS], timed_ns[MOST_SETS], bare_ns[MOST_SETS], empty_ns[MOST_SETS],
-        empty_plain_ns[MOST_SETS];
+    static double plain_ratio[MOST_SETS], sliced_ratio[MOST_SETS], timed_ns[MOST_SETS], bare_ns[MOST_SETS],
+        empty_ns[MOST_SETS], empty_plain_ns[MOST_SETS];
     struct nl_ticks ticks;
     struct nl_rng rng;
     int rank, n_sets = argc > 1 ? atoi(argv[1]) : MOST_SETS, n_operations = argc > 2 ? atoi(argv[2]) : 40000;
@@ -60,9 +70,10 @@ int main(int argc, char **argv) {
         double ns[N];
         nl_rng_shuffle(&rng, order, N);
         for (int i = 0; i < N; i++) {
-            int64_t wall_ns = order[i] == BARE ? bare_barrier(n_operations)
-                                               : harness("barrier", order[i] == TIMED ? &hist : NULL, order[i] == SLICED ? &slices : NULL,
-                                                         &ticks, n_operations);
+            int64_t wall_ns = order[i] == BARE
+                                  ? bare_barrier(n_operations)
+                                  : harness("barrier", order[i] == TIMED ? &hist : NULL,
+                                            order[i] == SLICED ? &slices : NULL, &ticks, n_operations);
             ns[order[i]] = (double)wall_ns / n_operations;
         }
         bare_ns[set] = ns[BARE];

@@ -97,7 +97,8 @@ static void cache(void) {
     char *memory = malloc(THRASH_BYTES);
     if (!memory) fail("malloc");
     for (uint8_t round = 0;; round++) {
-        for (size_t i = 0; i < THRASH_BYTES; i += 64) memory[i] = (char)round;
+        for (size_t i = 0; i < THRASH_BYTES; i += 64)
+            memory[i] = (char)round;
         __asm__ volatile("" : : "r"(memory) : "memory");
     }
 }
@@ -112,7 +113,8 @@ static void smaps(const char *name) {
             snprintf(path, sizeof path, "/proc/%d/smaps", (int)pids[i]);
             for (int round = 0; round < 50; round++) {
                 int fd = open(path, O_RDONLY);
-                while (fd >= 0 && read(fd, text, sizeof text) > 0) continue;
+                while (fd >= 0 && read(fd, text, sizeof text) > 0)
+                    continue;
                 if (fd >= 0) close(fd);
             }
         }
@@ -126,7 +128,8 @@ static void timers(const char *microseconds) {
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
     uint64_t n;
     if (fd < 0 || timerfd_settime(fd, 0, &every, NULL)) fail("timerfd");
-    while (read(fd, &n, sizeof n) > 0) continue;
+    while (read(fd, &n, sizeof n) > 0)
+        continue;
     fail("read");
 }
 
@@ -143,12 +146,18 @@ static void writer(const char *path) {
 
 int main(int argc, char **argv) {
     const char *word = argc > 1 ? argv[1] : "";
-    if (strcmp(word, "calls") == 0 && argc > 2) calls(argv + 2);
-    else if (strcmp(word, "tlb") == 0 && argc == 3) tlb(argv[2]);
-    else if (strcmp(word, "cache") == 0 && argc == 2) cache();
-    else if (strcmp(word, "smaps") == 0 && argc == 3) smaps(argv[2]);
-    else if (strcmp(word, "timers") == 0 && argc == 3 && atoll(argv[2]) > 0) timers(argv[2]);
-    else if (strcmp(word, "writer") == 0 && argc == 3) writer(argv[2]);
+    if (strcmp(word, "calls") == 0 && argc > 2)
+        calls(argv + 2);
+    else if (strcmp(word, "tlb") == 0 && argc == 3)
+        tlb(argv[2]);
+    else if (strcmp(word, "cache") == 0 && argc == 2)
+        cache();
+    else if (strcmp(word, "smaps") == 0 && argc == 3)
+        smaps(argv[2]);
+    else if (strcmp(word, "timers") == 0 && argc == 3 && atoll(argv[2]) > 0)
+        timers(argv[2]);
+    else if (strcmp(word, "writer") == 0 && argc == 3)
+        writer(argv[2]);
     fprintf(stderr, "usage: bench_mechanism calls CPU... | tlb NAME | cache | smaps NAME | timers "
                     "MICROSECONDS | writer FILE\n");
     return 2;

@@ -1,5 +1,6 @@
-/* The peer for the detector's memory: a bare program that runs the same collectives. bench_memory [ROUNDS] prints
- * the most memory a rank held, KiB. With 0 rounds: the peer for what a launch costs, which starts, meets and ends. */
+/* The peer for the detector's memory: a bare program that runs the same collectives. bench_memory [ROUNDS]
+ * prints the most memory a rank held, KiB. With 0 rounds: the peer for what a launch costs, which starts,
+ * meets and ends. */
 #include <mpi.h>
 
 #include "detector/nodes/provenance.h"

@@ -1,6 +1,6 @@
-/* What noiselab profile adds to a call. Under it MPI_X is counted and PMPI_X is not: both in turn, in one process, so that their difference
- * means something on a busy machine.
- *   bench_profile [ROUNDS]: lines of a name and a number (medians over the rounds, ns per call). */
+/* What noiselab profile adds to a call. Under it MPI_X is counted and PMPI_X is not: both in turn, in one
+ * process, so that their difference means something on a busy machine. bench_profile [ROUNDS]: lines of a
+ * name and a number (medians over the rounds, ns per call). */
 #include <mpi.h>
 
 #include "tests/bench/median.h"
@@ -8,8 +8,8 @@
 enum { CALLS = 500, MOST_ROUNDS = 20000 };
 
 /* NAME and NAME_bare: the call, counted and not. */
-#define CALL(name, function, ...)                                   \
-    static void name(void) { MPI_##function(__VA_ARGS__); }         \
+#define CALL(name, function, ...)                                                                            \
+    static void name(void) { MPI_##function(__VA_ARGS__); }                                                  \
     static void name##_bare(void) { PMPI_##function(__VA_ARGS__); }
 
 static double value = 1, sum;
@@ -21,7 +21,8 @@ CALL(test, Test, &none, &is_there, MPI_STATUS_IGNORE)
 
 static double took_ns(void (*call)(void)) {
     int64_t start_ns = nl_mono_ns();
-    for (int i = 0; i < CALLS; i++) call();
+    for (int i = 0; i < CALLS; i++)
+        call();
     return (double)(nl_mono_ns() - start_ns) / CALLS;
 }
 

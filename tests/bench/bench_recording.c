@@ -1,6 +1,6 @@
-/* What recording costs: the CPU time of a context switch with and without a recorder. Two threads on one CPU hand a byte to and fro, in
- * rounds with and without in random order; CPU time does not care what else the machine does.
- *   bench_recording [PAIRS]     prints: name value, one per line */
+/* What recording costs: the CPU time of a context switch with and without a recorder. Two threads on one CPU
+ * hand a byte to and fro, in rounds with and without in random order; CPU time does not care what else the
+ * machine does. bench_recording [PAIRS]     prints: name value, one per line */
 #include <pthread.h>
 
 #include "tests/bench/median.h"
@@ -26,7 +26,8 @@ static void *play(void *unused) {
     return unused;
 }
 
-/* CPU time of this process per switch, ns, with the calling thread and a player on the same CPU; negative after an error. */
+/* CPU time of this process per switch, ns, with the calling thread and a player on the same CPU; negative
+ * after an error. */
 static double switch_ns(int is_recorded) {
     struct nr_config config = {.source = "cpu", .cpus = &game.cpu, .n_cpus = 1};
     struct nr_recorder *recorder = NULL;
@@ -52,9 +53,11 @@ int main(int argc, char **argv) {
     pthread_t playing;
     cpu_set_t allowed;
     nl_set_program("bench_recording");
-    if (n < 1 || n > MOST_PAIRS || sched_getaffinity(0, sizeof allowed, &allowed) || pipe(game.there) || pipe(game.back))
+    if (n < 1 || n > MOST_PAIRS || sched_getaffinity(0, sizeof allowed, &allowed) || pipe(game.there) ||
+        pipe(game.back))
         return NL_EXIT_USAGE;
-    for (game.cpu = CPU_SETSIZE - 1; !CPU_ISSET(game.cpu, &allowed);) game.cpu--;
+    for (game.cpu = CPU_SETSIZE - 1; !CPU_ISSET(game.cpu, &allowed);)
+        game.cpu--;
     nl_rng_init(&rng, 1, 0);
     if (pthread_create(&playing, NULL, play, NULL)) return NL_EXIT_USAGE;
     bind();

@@ -1,5 +1,5 @@
-/* bench_tasks N PERIOD_MS: N processes that sleep, each of which wakes up once in PERIOD_MS; they end with this one.
- * It says "ready" when all are there. */
+/* bench_tasks N PERIOD_MS: N processes that sleep, each of which wakes up once in PERIOD_MS; they end with
+ * this one. It says "ready" when all are there. */
 #include "common/base/nl_usual.h"
 
 int main(int argc, char **argv) {
@@ -18,9 +18,11 @@ int main(int argc, char **argv) {
         if (pid > 0) continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0UL, 0UL, 0UL);
         nl_sleep_ns(i % period_ms * 1000000);
-        for (;;) nl_sleep_ns(period_ms * 1000000);
+        for (;;)
+            nl_sleep_ns(period_ms * 1000000);
     }
     printf("ready\n");
     fflush(stdout);
-    for (;;) pause();
+    for (;;)
+        pause();
 }

@@ -1,6 +1,7 @@
-/* An LD_PRELOAD library that fails one call: NL_FAULT=CALL:N:ERRNO fails the Nth call of that function in each process with that errno, and
- * then makes the file NL_FAULT_HIT, so that it is known whether there were so many. With NL_FAULT_PROGRAM only calls of programs of that
- * name count, not those of libraries. SQLite tests itself in this way (sqlite.org/testing.html, 3.2). */
+/* An LD_PRELOAD library that fails one call: NL_FAULT=CALL:N:ERRNO fails the Nth call of that function in
+ * each process with that errno, and then makes the file NL_FAULT_HIT, so that it is known whether there were
+ * so many. With NL_FAULT_PROGRAM only calls of programs of that name count, not those of libraries. SQLite
+ * tests itself in this way (sqlite.org/testing.html, 3.2). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,12 +18,18 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct { char call[32]; int number, error; const char *hit; int only_program; } fault;
+static struct {
+    char call[32];
+    int number, error;
+    const char *hit;
+    int only_program;
+} fault;
 static atomic_int n_calls;
 
 __attribute__((constructor)) static void read_fault(void) {
     const char *text = getenv("NL_FAULT");
-    if (!text || sscanf(text, "%31[^:]:%d:%d", fault.call, &fault.number, &fault.error) != 3) fault.number = 0;
+    if (!text || sscanf(text, "%31[^:]:%d:%d", fault.call, &fault.number, &fault.error) != 3)
+        fault.number = 0;
     fault.hit = getenv("NL_FAULT_HIT");
     fault.only_program = getenv("NL_FAULT_PROGRAM") != NULL;
 }
@@ -31,10 +38,12 @@ __attribute__((constructor)) static void read_fault(void) {
 static int fails_for(const char *call, const void *caller) {
     Dl_info info;
     if (fault.number == 0 || strcmp(call, fault.call) != 0) return 0;
-    if (fault.only_program && (!dladdr(caller, &info) || !strstr(info.dli_fname, getenv("NL_FAULT_PROGRAM")))) return 0;
+    if (fault.only_program && (!dladdr(caller, &info) || !strstr(info.dli_fname, getenv("NL_FAULT_PROGRAM"))))
+        return 0;
     if (atomic_fetch_add(&n_calls, 1) + 1 != fault.number) return 0;
     if (fault.hit) {
-        long fd = ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(SYS_openat, AT_FDCWD, fault.hit, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        long fd = ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(SYS_openat, AT_FDCWD, fault.hit,
+                                                                     O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
         if (fd >= 0) close((int)fd);
     }
     errno = fault.error;
@@ -42,17 +51,19 @@ static int fails_for(const char *call, const void *caller) {
 }
 
 #define fails(call) fails_for(call, __builtin_return_address(0))
-#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define NEXT(name)  ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-static mode_t mode_of(int flags, va_list arguments) { return flags & O_CREAT ? (mode_t)va_arg(arguments, int) : 0; }
+static mode_t mode_of(int flags, va_list arguments) {
+    return flags & O_CREAT ? (mode_t)va_arg(arguments, int) : 0;
+}
 
-#define WRAP_OPEN(name)                                                                                                                    \
-    int name(const char *path, int flags, ...) {                                                                                           \
-        va_list arguments;                                                                                                                 \
-        va_start(arguments, flags);                                                                                                        \
-        mode_t mode = mode_of(flags, arguments);                                                                                           \
-        va_end(arguments);                                                                                                                 \
-        return fails("open") ? -1 : NEXT(name)(path, flags, mode);                                                                         \
+#define WRAP_OPEN(name)                                                                                      \
+    int name(const char *path, int flags, ...) {                                                             \
+        va_list arguments;                                                                                   \
+        va_start(arguments, flags);                                                                          \
+        mode_t mode = mode_of(flags, arguments);                                                             \
+        va_end(arguments);                                                                                   \
+        return fails("open") ? -1 : NEXT(name)(path, flags, mode);                                           \
     }
 WRAP_OPEN(open)
 WRAP_OPEN(open64)
@@ -62,7 +73,9 @@ int __open_2(const char *path, int flags);
 int __open_2(const char *path, int flags) { return fails("open") ? -1 : NEXT(__open_2)(path, flags); }
 
 FILE *fopen(const char *path, const char *mode) { return fails("fopen") ? NULL : NEXT(fopen)(path, mode); }
-FILE *fopen64(const char *path, const char *mode) { return fails("fopen") ? NULL : NEXT(fopen64)(path, mode); }
+FILE *fopen64(const char *path, const char *mode) {
+    return fails("fopen") ? NULL : NEXT(fopen64)(path, mode);
+}
 ssize_t write(int fd, const void *data, size_t n) { return fails("write") ? -1 : NEXT(write)(fd, data, n); }
 int fflush(FILE *file) { return fails("fflush") ? EOF : NEXT(fflush)(file); }
 int fclose(FILE *file) {
@@ -94,7 +107,8 @@ long syscall(long number, ...) {
     va_list arguments;
     long a[6];
     va_start(arguments, number);
-    for (int i = 0; i < 6; i++) a[i] = va_arg(arguments, long);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(arguments, long);
     va_end(arguments);
     const char *name = number == SYS_pidfd_open          ? "pidfd"
                        : number == SYS_pidfd_send_signal ? "signal"

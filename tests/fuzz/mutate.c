@@ -1,15 +1,62 @@
-/* mutate SEED FROM N FILE PREFIX: writes N mutants of a file, PREFIXi for i from FROM on; the same for the same SEED and i. A dumb mutator:
- * bytes, pieces and words that parsers dislike. */
+/* mutate SEED FROM N FILE PREFIX: writes N mutants of a file, PREFIXi for i from FROM on; the same for the
+ * same SEED and i. A dumb mutator: bytes, pieces and words that parsers dislike. */
 #include "common/base/nl_rng.h"
 
 enum { MOST_BYTES = 1 << 22, MOST_CHANGES = 6 };
 
 static const char *const words[] = {
-    "0", "-1", "1e308", "-1e308", "1e999", "nan", "NaN", "inf", "-inf", "NA", "9223372036854775807",
-    "9223372036854775808", "-9223372036854775809", "4294967296", "0x7f", "1e-320", "", " ", "\t", "\n", "\r\n", ",",
-    ",,,,", "\"", "'", "\\", "%n%s%p", "%d", "{", "}", "[", "]", "[[[[[[[[", "null", "true", "#",
-    "../../../../etc/passwd", "/dev/zero", "-", "--", "\xff\xfe", "\xc3", "\xf0\x9f\x92\xa9", "$(reboot)", "`id`", ";",
-    "|", "&", "*", "off", "on", "time",
+    "0",
+    "-1",
+    "1e308",
+    "-1e308",
+    "1e999",
+    "nan",
+    "NaN",
+    "inf",
+    "-inf",
+    "NA",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775809",
+    "4294967296",
+    "0x7f",
+    "1e-320",
+    "",
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    ",",
+    ",,,,",
+    "\"",
+    "'",
+    "\\",
+    "%n%s%p",
+    "%d",
+    "{",
+    "}",
+    "[",
+    "]",
+    "[[[[[[[[",
+    "null",
+    "true",
+    "#",
+    "../../../../etc/passwd",
+    "/dev/zero",
+    "-",
+    "--",
+    "\xff\xfe",
+    "\xc3",
+    "\xf0\x9f\x92\xa9",
+    "$(reboot)",
+    "`id`",
+    ";",
+    "|",
+    "&",
+    "*",
+    "off",
+    "on",
+    "time",
 };
 enum { N_WORDS = sizeof words / sizeof *words };
 
@@ -34,8 +81,10 @@ static void put_in(size_t at, size_t n, const char *with, size_t n_with) {
 static void piece(size_t *begin, size_t *n) {
     static const char separators[] = ",\t\n :{}[]\"=";
     size_t at = below(length), end = at;
-    while (at > 0 && !strchr(separators, text[at - 1])) at--;
-    while (end < length && !strchr(separators, text[end])) end++;
+    while (at > 0 && !strchr(separators, text[at - 1]))
+        at--;
+    while (end < length && !strchr(separators, text[end]))
+        end++;
     *begin = at;
     *n = end - at;
 }
@@ -88,11 +137,13 @@ int main(int argc, char **argv) {
     }
     size_t n_original = fread(original, 1, sizeof original / 2, in);
     fclose(in);
-    uint64_t seed = strtoull(argv[1], NULL, 10), from = strtoull(argv[2], NULL, 10), n = strtoull(argv[3], NULL, 10);
+    uint64_t seed = strtoull(argv[1], NULL, 10), from = strtoull(argv[2], NULL, 10),
+             n = strtoull(argv[3], NULL, 10);
     for (uint64_t i = from; i < from + n; i++) {
         state = seed * UINT64_C(1000003) + i;
         memcpy(text, original, length = n_original);
-        for (size_t c = 1 + below(MOST_CHANGES); c > 0; c--) change();
+        for (size_t c = 1 + below(MOST_CHANGES); c > 0; c--)
+            change();
         snprintf(path, sizeof path, "%s%llu", argv[5], (unsigned long long)i);
         FILE *out = fopen(path, "wb");
         if (!out || fwrite(text, 1, length, out) != length || fclose(out)) {

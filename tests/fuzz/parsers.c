@@ -1,5 +1,5 @@
-/* libFuzzer on the parsers of C, of which NOISELAB_PARSER names one: an input is the text or the file. Nothing may crash, and the
- * sanitizers have nothing to say. Built by make fuzz where clang has libFuzzer. */
+/* libFuzzer on the parsers of C, of which NOISELAB_PARSER names one: an input is the text or the file.
+ * Nothing may crash, and the sanitizers have nothing to say. Built by make fuzz where clang has libFuzzer. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -104,9 +104,13 @@ static void fuzz_switches(char *text) {
 }
 
 /* Of a parser of texts, which it may write to, or of files. */
-static const struct { const char *name; void (*of_text)(char *text); void (*of_file)(const char *path); } parsers[] = {
-    {"trace", NULL, fuzz_trace},    {"arrival", NULL, fuzz_arrival}, {"words", fuzz_words, NULL}, {"values", fuzz_values, NULL},
-    {"places", fuzz_places, NULL}, {"preset", NULL, fuzz_preset},   {"nodes", fuzz_nodes, NULL}, {"switches", fuzz_switches, NULL}};
+static const struct {
+    const char *name;
+    void (*of_text)(char *text);
+    void (*of_file)(const char *path);
+} parsers[] = {{"trace", NULL, fuzz_trace},   {"arrival", NULL, fuzz_arrival},  {"words", fuzz_words, NULL},
+               {"values", fuzz_values, NULL}, {"places", fuzz_places, NULL},    {"preset", NULL, fuzz_preset},
+               {"nodes", fuzz_nodes, NULL},   {"switches", fuzz_switches, NULL}};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static char text[MOST_BYTES], path[PATH_MAX];

@@ -1,8 +1,8 @@
-/* Latency, bandwidth and the completeness coefficient, by the acceptance room's functions and by loops written plainly here, in turn on the
- * same ranks: whatever else the machine does hits both. Prints one line for each figure: its name, and the room's over the plain one. Of
- * times the tenth part of the rounds is taken that was disturbed least, up to its slowest; of the coefficient, whose error has two sides,
- * the median.
- *   accept_probe [ROUNDS] */
+/* Latency, bandwidth and the completeness coefficient, by the acceptance room's functions and by loops
+ * written plainly here, in turn on the same ranks: whatever else the machine does hits both. Prints one line
+ * for each figure: its name, and the room's over the plain one. Of times the tenth part of the rounds is
+ * taken that was disturbed least, up to its slowest; of the coefficient, whose error has two sides, the
+ * median. accept_probe [ROUNDS] */
 #include <mpi.h>
 
 #include "detector/acceptance/transfer.h"
@@ -17,8 +17,10 @@ static double plain_half_round_trip(int bytes, int n) {
     double begin = MPI_Wtime();
     for (int i = 0; i < n; i++)
         for (int k = 0; k < 2; k++)
-            if (k == rank) MPI_Send(a, bytes, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD);
-            else MPI_Recv(b, bytes, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (k == rank)
+                MPI_Send(a, bytes, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD);
+            else
+                MPI_Recv(b, bytes, MPI_CHAR, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return (MPI_Wtime() - begin) / (2 * n);
 }
 
@@ -50,7 +52,12 @@ static double plain_coefficient(void) {
 }
 
 static double room_time(int is_two_way, int bytes, int n) {
-    const struct nx_link l = {.comm = MPI_COMM_WORLD, .peer = 1 - rank, .is_first = rank == 0, .send = a, .receive = b, .bytes = bytes};
+    const struct nx_link l = {.comm = MPI_COMM_WORLD,
+                              .peer = 1 - rank,
+                              .is_first = rank == 0,
+                              .send = a,
+                              .receive = b,
+                              .bytes = bytes};
     return (double)(is_two_way ? nx_two_way(&l, n) : nx_one_way(&l, n)) * 1e-9 / (is_two_way ? n : 2 * n);
 }
 
@@ -91,10 +98,12 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i <= n; i++) /* who is first changes from round to round */
         for (int turn = 0; turn < 2; turn++)
-            for (int k = 0; k < N_FIGURES; k++) all[(turn + i) & 1][k][i] = take((turn + i) & 1, k);
+            for (int k = 0; k < N_FIGURES; k++)
+                all[(turn + i) & 1][k][i] = take((turn + i) & 1, k);
     for (int k = 0; k < N_FIGURES && rank == 0; k++) {
         int at = 1 + (int)((k == COEFFICIENT ? 0.5 : 0.1) * (n - 1));
-        for (int way = 0; way < 2; way++) qsort(all[way][k] + 1, (size_t)n, sizeof(double), compare);
+        for (int way = 0; way < 2; way++)
+            qsort(all[way][k] + 1, (size_t)n, sizeof(double), compare);
         printf("%s %.4f\n", names[k], all[0][k][at] / all[1][k][at]);
     }
     free(a);

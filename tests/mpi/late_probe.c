@@ -1,7 +1,8 @@
-/* A program of which the profile is known: turns of work, then MPI_Allreduce. Rank r works LATE[r] longer than the others. Ranks may be
- * interrupted, in turn and at any time, also within MPI: a signal's handler takes HIT_US of the CPU every EVERY_MS. Prints what it measured
- * itself, by the clock that all ranks of a node share.
- * late_probe TURNS WORK_US [--sleep] [--hit EVERY_MS HIT_US] [--end abort|segv|exit|wait] LATE_US... */
+/* A program of which the profile is known: turns of work, then MPI_Allreduce. Rank r works LATE[r] longer
+ * than the others. Ranks may be interrupted, in turn and at any time, also within MPI: a signal's handler
+ * takes HIT_US of the CPU every EVERY_MS. Prints what it measured itself, by the clock that all ranks of a
+ * node share. late_probe TURNS WORK_US [--sleep] [--hit EVERY_MS HIT_US] [--end abort|segv|exit|wait]
+ * LATE_US... */
 #include <mpi.h>
 #include <sys/time.h>
 
@@ -12,11 +13,13 @@ static volatile int n_hits;
 static long long hit_every_ns, between_ns, turn_ns;
 static unsigned long long drawn;
 
-/* Within the first half of its rank's next turn, at random: hits that come regularly may keep step with the work that they move. */
+/* Within the first half of its rank's next turn, at random: hits that come regularly may keep step with the
+ * work that they move. */
 static void expect_hit(void) {
     drawn = drawn * 6364136223846793005ULL + 1442695040888963407ULL;
     turn_ns += between_ns;
-    long long us = (turn_ns + (long long)(drawn >> 40) * (hit_every_ns / 2) / (1LL << 24) - nl_mono_ns()) / 1000;
+    long long us =
+        (turn_ns + (long long)(drawn >> 40) * (hit_every_ns / 2) / (1LL << 24) - nl_mono_ns()) / 1000;
     if (us < 1) us = 1;
     setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {us / 1000000, us % 1000000}}, NULL);
 }
@@ -24,7 +27,8 @@ static void expect_hit(void) {
 static void hit(int signal_number) {
     long long end_ns = nl_mono_ns() + hit_ns;
     (void)signal_number;
-    while (nl_mono_ns() < end_ns) continue;
+    while (nl_mono_ns() < end_ns)
+        continue;
     lost_ns += hit_ns;
     n_hits++;
     expect_hit();
@@ -44,16 +48,19 @@ static void expect_hits(int every_ms, int rank, int n_ranks) {
 /* A hit makes it longer, as it does work. */
 static void work(long long ns, int sleeps) {
     long long start_ns = nl_mono_ns(), lost_before_ns = lost_ns;
-    if (sleeps) nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+    if (sleeps)
+        nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
     else
-        while (nl_mono_ns() - start_ns - (lost_ns - lost_before_ns) < ns) continue;
+        while (nl_mono_ns() - start_ns - (lost_ns - lost_before_ns) < ns)
+            continue;
 }
 
 /* Rank 0 prints the mean wait of a rank for the last of its turn, as the arrivals of all say. */
 static void print_waits(long long *arrived_ns, int turns, int rank, int n_ranks) {
     long long *last_ns = malloc((size_t)turns * sizeof *last_ns), wait_ns = 0, sum_ns = 0;
     MPI_Allreduce(arrived_ns, last_ns, turns, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
-    for (int i = 0; i < turns; i++) wait_ns += last_ns[i] - arrived_ns[i];
+    for (int i = 0; i < turns; i++)
+        wait_ns += last_ns[i] - arrived_ns[i];
     MPI_Reduce(&wait_ns, &sum_ns, 1, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) printf("wait_us %.2f\n", (double)sum_ns / 1e3 / turns / n_ranks);
     free(last_ns);
@@ -61,7 +68,8 @@ static void print_waits(long long *arrived_ns, int turns, int rank, int n_ranks)
 
 int main(int argc, char **argv) {
     int rank, n_ranks, turns = atoi(argv[1]), sleeps = 0, every_ms = 0, at = 3, provided, all_hits = 0;
-    long long work_ns = atoll(argv[2]) * 1000, waited_ns = 0, *arrived_ns = malloc((size_t)turns * sizeof *arrived_ns);
+    long long work_ns = atoll(argv[2]) * 1000, waited_ns = 0,
+              *arrived_ns = malloc((size_t)turns * sizeof *arrived_ns);
     const char *how = "";
     for (; at < argc && argv[at][0] == '-'; at++) {
         if (!strcmp(argv[at], "--sleep")) sleeps = 1;

@@ -1,5 +1,5 @@
-/* loop_probe FILE [SLEEP_US]: a program to be followed, MPI_Allreduce over and over until the file is there, and between two of them so
- * much sleep. After five minutes it is ended by a signal. */
+/* loop_probe FILE [SLEEP_US]: a program to be followed, MPI_Allreduce over and over until the file is there,
+ * and between two of them so much sleep. After five minutes it is ended by a signal. */
 #include <mpi.h>
 
 #include "common/base/nl_usual.h"

@@ -1,5 +1,6 @@
-/* Loops that get slow on the way, in all ways in which ranks end them: they end at the same number of operations on all ranks, soon after
- * their time, and those that are in time do all they are to. Started with mpirun; status 1, and a line, for what is wrong. */
+/* Loops that get slow on the way, in all ways in which ranks end them: they end at the same number of
+ * operations on all ranks, soon after their time, and those that are in time do all they are to. Started with
+ * mpirun; status 1, and a line, for what is wrong. */
 #include <mpi.h>
 
 #include "detector/measure/measure.h"
@@ -17,20 +18,31 @@ static int call(struct nd_op_state *s) {
     static const struct timespec slow = {.tv_nsec = 300000};
     int value = 0;
     if (n_done >= slow_from && rank == n_ranks - 1) nanosleep(&slow, NULL);
-    if (is_meeting) MPI_Barrier(s->comm);
-    else MPI_Bcast(&value, 1, MPI_INT, 0, s->comm);
+    if (is_meeting)
+        MPI_Barrier(s->comm);
+    else
+        MPI_Bcast(&value, 1, MPI_INT, 0, s->comm);
     n_done++;
     n_late += nl_mono_ns() - begin_ns > MOST_NS;
     return 0;
 }
 
 /* How many operations were done; -1 after a message. */
-static int64_t try(struct nd_together *t, const char *name, struct nl_hist *hist, int64_t n, int64_t most_ns, int from) {
+static int64_t try(struct nd_together *t, const char *name, struct nl_hist *hist, int64_t n, int64_t most_ns,
+                   int from) {
     static const struct nd_op rows[] = {{.name = "meets-nobody"}, {.name = "meets", .is_synchronising = 1}};
     struct nd_op_state state = {.comm = MPI_COMM_WORLD, .op = &rows[is_meeting], .call = call};
-    struct nd_loop loop = {.op = &rows[is_meeting], .state = &state, .n_operations = n, .chunk = n / 3, .ticks = &ticks, .hist = hist,
-                           .detour_threshold_ns = 1000000, .together = t, .most_ns = most_ns,
-                           .operation_ns = (double)most_ns / 2 / (double)n, .look_every = n / 10};
+    struct nd_loop loop = {.op = &rows[is_meeting],
+                           .state = &state,
+                           .n_operations = n,
+                           .chunk = n / 3,
+                           .ticks = &ticks,
+                           .hist = hist,
+                           .detour_threshold_ns = 1000000,
+                           .together = t,
+                           .most_ns = most_ns,
+                           .operation_ns = (double)most_ns / 2 / (double)n,
+                           .look_every = n / 10};
     struct nd_loop_result r;
     slow_from = from;
     n_done = n_late = 0;
@@ -41,8 +53,9 @@ static int64_t try(struct nd_together *t, const char *name, struct nl_hist *hist
     MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, &late, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
-    if (rank == 0) printf("%s, %s%s: %lld operations, at most %lld after its time\n", name, rows[is_meeting].name, hist ? ", timed" : "",
-                          (long long)least, (long long)late);
+    if (rank == 0)
+        printf("%s, %s%s: %lld operations, at most %lld after its time\n", name, rows[is_meeting].name,
+               hist ? ", timed" : "", (long long)least, (long long)late);
     if (least == most && n_done == least) return least;
     if (rank == 0) printf("but %lld on another rank\n", (long long)most);
     return -1;
@@ -57,7 +70,8 @@ int main(int argc, char **argv) {
     nd_team_open(&team);
     nl_ticks_calibrate(&ticks);
     rank = team.rank, n_ranks = team.n_ranks;
-    for (int i = 0; i < 2; i++) nd_together_open(&ways[i], &team);
+    for (int i = 0; i < 2; i++)
+        nd_together_open(&ways[i], &team);
     struct nd_together_page *page = ways[1].page;
     ways[1].page = NULL; /* as on several nodes */
     for (int way = 0; way < 2; way++)
@@ -65,8 +79,10 @@ int main(int argc, char **argv) {
             for (int timed = 0; timed < 2; timed++) {
                 const char *name = way == 0 ? "a page" : "messages";
                 struct nl_hist *h = timed ? &hist : NULL;
-                /* slow at once: where ranks have a page and meet, the end is that of the operation after the one that came too late */
-                int64_t slow = try(&ways[way], name, h, OPERATIONS, MOST_NS, 0), by_page = way == 0 && is_meeting;
+                /* slow at once: where ranks have a page and meet, the end is that of the operation after the
+                 * one that came too late */
+                int64_t slow = try(&ways[way], name, h, OPERATIONS, MOST_NS, 0),
+                        by_page = way == 0 && is_meeting;
                 bad += slow < 1 || slow > 1000 || (by_page && timed && n_late > 3);
                 /* slow from somewhere on */
                 slow = try(&ways[way], name, h, OPERATIONS, MOST_NS, FAST);
@@ -76,7 +92,8 @@ int main(int argc, char **argv) {
             }
     MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     ways[1].page = page;
-    for (int i = 0; i < 2; i++) nd_together_close(&ways[i]);
+    for (int i = 0; i < 2; i++)
+        nd_together_close(&ways[i]);
     nd_team_close(&team);
     MPI_Finalize();
     return bad != 0;

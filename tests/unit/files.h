@@ -19,7 +19,9 @@ __attribute__((unused)) static void put_bytes(const char *name, const char *byte
     assert_int_equal(fclose(f), 0);
 }
 
-__attribute__((unused)) static void put(const char *name, const char *text) { put_bytes(name, text, strlen(text)); }
+__attribute__((unused)) static void put(const char *name, const char *text) {
+    put_bytes(name, text, strlen(text));
+}
 
 __attribute__((unused)) FIXTURE(make_folder) {
     const char *parent = getenv("TMPDIR");

@@ -18,7 +18,15 @@ static int open_bandwidth(struct nx_run *r, struct nx_task *t) {
 }
 
 const struct nx_check nx_check_bandwidth = {
-    .name = "bandwidth", .help = "one way (blocking ping-pong) and two way (nonblocking, both at once), within nodes and between them",
-    .unit = "bytes_per_s", .least_ranks = 2, .quick_share = 5, .full_share = 10, .open = open_bandwidth, .measure = nx_pairs_measure,
-    .state_bytes = sizeof(struct nx_pairs), .close = nx_pairs_close,
+    .name = "bandwidth",
+    .help =
+        "one way (blocking ping-pong) and two way (nonblocking, both at once), within nodes and between them",
+    .unit = "bytes_per_s",
+    .least_ranks = 2,
+    .quick_share = 5,
+    .full_share = 10,
+    .open = open_bandwidth,
+    .measure = nx_pairs_measure,
+    .state_bytes = sizeof(struct nx_pairs),
+    .close = nx_pairs_close,
 };

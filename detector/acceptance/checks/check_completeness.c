@@ -13,14 +13,17 @@ struct state {
 static int open_completeness(struct nx_run *r, struct nx_task *t) {
     struct state *s = t->state;
     int is_between = r->team.n_nodes > 1, n_members = is_between ? r->team.n_nodes : r->team.n_ranks;
-    int member = is_between ? r->team.node_index : r->team.rank, takes_part = !is_between || r->team.node_rank == 0;
+    int member = is_between ? r->team.node_index : r->team.rank,
+        takes_part = !is_between || r->team.node_rank == 0;
     s->bytes = LARGEST_BYTES;
-    while (s->bytes > 1024 && (int64_t)s->bytes * n_members > ROOM_BYTES) s->bytes /= 2;
+    while (s->bytes > 1024 && (int64_t)s->bytes * n_members > ROOM_BYTES)
+        s->bytes /= 2;
     int64_t room = (int64_t)s->bytes * n_members;
     if (nx_lacks_memory(r, 2 * room, t->reason)) return 1;
     if (nx_buffers_lack(r, t, &s->buffers, room, n_members)) return -1;
     for (int size = 2; s->n_groups < MOST_SUBSETS; size = 2 * size < n_members ? 2 * size : n_members) {
-        MPI_Comm_split(r->team.world, takes_part && member < size ? 0 : MPI_UNDEFINED, r->team.rank, &s->comms[s->n_groups]);
+        MPI_Comm_split(r->team.world, takes_part && member < size ? 0 : MPI_UNDEFINED, r->team.rank,
+                       &s->comms[s->n_groups]);
         s->sizes[s->n_groups++] = size;
         if (size == n_members) break;
     }
@@ -61,7 +64,14 @@ static void close_completeness(void *state) {
 
 const struct nx_check nx_check_completeness = {
     .name = "completeness",
-    .help = "completeness coefficient F_e: do simultaneous exchanges of 2, 4, 8, ... and all nodes slow each other down", .unit = "ratio",
-    .least_ranks = 2, .quick_share = 4, .full_share = 8, .open = open_completeness, .measure = measure_completeness,
-    .state_bytes = sizeof(struct state), .close = close_completeness,
+    .help = "completeness coefficient F_e: do simultaneous exchanges of 2, 4, 8, ... and all nodes slow each "
+            "other down",
+    .unit = "ratio",
+    .least_ranks = 2,
+    .quick_share = 4,
+    .full_share = 8,
+    .open = open_completeness,
+    .measure = measure_completeness,
+    .state_bytes = sizeof(struct state),
+    .close = close_completeness,
 };

@@ -8,14 +8,16 @@ static void add_figures(struct nx_run *r, const struct nx_scan *s, const struct 
     nx_put(r, base, "base", "ns", s->base_ns, s->n_turns);
 }
 
-static const struct nx_scanning detours = {.scan = nx_scan_detours, .metric = "detour", .keeps_detours = 1, .add = add_figures};
+static const struct nx_scanning detours = {
+    .scan = nx_scan_detours, .metric = "detour", .keeps_detours = 1, .add = add_figures};
 
 static int open_detour(struct nx_run *r, struct nx_task *t) { return nx_scanning_open(r, t, &detours); }
 
 static const struct {
     const char *metric;
     double q;
-} quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}, {"p99.999", 0.99999}};
+} quantiles[] = {{"p50", 0.5},     {"p90", 0.9},       {"p99", 0.99},
+                 {"p99.9", 0.999}, {"p99.99", 0.9999}, {"p99.999", 0.99999}};
 
 /* Quantiles of the detours of all repetitions: one alone has few. */
 static void finish_detour(struct nx_run *r, struct nx_task *t) {
@@ -33,7 +35,8 @@ static void finish_detour(struct nx_run *r, struct nx_task *t) {
 
 const struct nx_check nx_check_detour = {
     .name = "detour",
-    .help = "interruptions of a tight loop on every CPU, all CPUs at once and one at a time: share of time lost, number per second, "
+    .help = "interruptions of a tight loop on every CPU, all CPUs at once and one at a time: share of time "
+            "lost, number per second, "
             "quantiles, longest",
     .unit = "percent",
     .least_ranks = 1,

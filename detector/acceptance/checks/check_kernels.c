@@ -2,7 +2,8 @@
 #include "detector/acceptance/accept_run.h"
 
 extern const struct nx_kernel nx_kernel_matmul, nx_kernel_sort, nx_kernel_montecarlo;
-static const struct nx_kernel *const nx_kernels[] = {&nx_kernel_matmul, &nx_kernel_sort, &nx_kernel_montecarlo, NULL};
+static const struct nx_kernel *const nx_kernels[] = {&nx_kernel_matmul, &nx_kernel_sort,
+                                                     &nx_kernel_montecarlo, NULL};
 
 int nx_kernel_doubling(int n, int most) {
     if (n == most) return 0;
@@ -53,7 +54,8 @@ static int measure_kernels(struct nx_run *r, struct nx_task *t) {
 
 const struct nx_check nx_check_kernels = {
     .name = "kernels",
-    .help = "block matrix product, odd-even block sort and Monte Carlo sum on 1, 2, 4, ... ranks: time of a problem of fixed size, and its "
+    .help = "block matrix product, odd-even block sort and Monte Carlo sum on 1, 2, 4, ... ranks: time of a "
+            "problem of fixed size, and its "
             "result",
     .unit = "ns",
     .least_ranks = 1,

@@ -1,7 +1,8 @@
 #include "detector/acceptance/scanning.h"
 #include "detector/ops/ops.h"
 
-#define QUANTUM_NS 100000. /* about so long is the work of a quantum on an undisturbed CPU of rank 0's node */
+#define QUANTUM_NS 100000. /* about so long is the work of a quantum on an undisturbed CPU of rank 0's node  \
+                            */
 
 static void add_figures(struct nx_run *r, const struct nx_scan *s, const struct nx_row *base) {
     struct nx_row row = *base;
@@ -25,7 +26,8 @@ static int open_quantum(struct nx_run *r, struct nx_task *t) {
 
 const struct nx_check nx_check_quantum = {
     .name = "quantum",
-    .help = "fixed-work slowdown of every CPU, all CPUs at once and one at a time: time of a fixed amount of work, and the share lost",
+    .help = "fixed-work slowdown of every CPU, all CPUs at once and one at a time: time of a fixed amount of "
+            "work, and the share lost",
     .unit = "ns",
     .least_ranks = 1,
     .quick_share = 6,

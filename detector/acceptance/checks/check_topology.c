@@ -20,7 +20,8 @@ struct state {
 };
 
 static int has_size(int64_t bytes, int64_t largest) {
-    return (bytes >= SMALLEST_BYTES && bytes <= LARGEST_BYTES) || (largest < SMALLEST_BYTES && bytes == largest && bytes > 0);
+    return (bytes >= SMALLEST_BYTES && bytes <= LARGEST_BYTES) ||
+           (largest < SMALLEST_BYTES && bytes == largest && bytes > 0);
 }
 
 /* One cell, if its buffers fit into memory. 0, 1 left out (with a reason), -1. */
@@ -31,7 +32,8 @@ static int open_cell(struct nx_run *r, struct nx_task *t, struct cell *c, int64_
     if (is_in) c->n_peers = c->topology->neighbours(c->topology, c->n_ranks, r->team.rank, NULL);
     int64_t needed = (int64_t)c->n_peers * c->bytes;
     if (nx_lacks_memory(r, 2 * needed, reason)) {
-        snprintf(t->reason, sizeof t->reason, "%s with %d bytes left out: %.150s", c->topology->name, c->bytes, reason);
+        snprintf(t->reason, sizeof t->reason, "%s with %d bytes left out: %.150s", c->topology->name,
+                 c->bytes, reason);
         return 1;
     }
     c->peers = calloc((size_t)c->n_peers + 1, sizeof *c->peers);
@@ -49,13 +51,16 @@ static int open_topology(struct nx_run *r, struct nx_task *t) {
     int64_t room = 1, largest = r->o->sizes[r->o->n_sizes - 1];
     int most_peers = 1;
     size_t n_topologies = 0;
-    while (nx_topologies[n_topologies].name) n_topologies++;
+    while (nx_topologies[n_topologies].name)
+        n_topologies++;
     if (nx_is_out_of_memory(r, t, !NL_NEW(s->cells, (size_t)r->o->n_sizes * n_topologies))) return -1;
     for (int i = 0; i < r->o->n_sizes; i++)
         for (int k = 0; nx_topologies[k].name && has_size(r->o->sizes[i], largest); k++) {
             struct cell *c = &s->cells[s->n_cells];
             const struct nx_topology *topology = &nx_topologies[k];
-            *c = (struct cell){.topology = topology, .n_ranks = nx_topology_ranks(topology, r->team.n_ranks), .bytes = (int)r->o->sizes[i]};
+            *c = (struct cell){.topology = topology,
+                               .n_ranks = nx_topology_ranks(topology, r->team.n_ranks),
+                               .bytes = (int)r->o->sizes[i]};
             int rc = open_cell(r, t, c, &room, &most_peers);
             if (rc < 0) return -1;
             s->n_cells += rc == 0;
@@ -71,7 +76,8 @@ static int open_topology(struct nx_run *r, struct nx_task *t) {
 static int64_t between_barriers(const struct state *s, const struct cell *c, int64_t n) {
     MPI_Barrier(c->comm);
     int64_t begin_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
-    for (int64_t i = 0; i < n; i++) nx_exchange(c->comm, &s->buffers, c->n_peers, c->bytes);
+    for (int64_t i = 0; i < n; i++)
+        nx_exchange(c->comm, &s->buffers, c->n_peers, c->bytes);
     MPI_Barrier(c->comm);
     return nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns;
 }
@@ -113,12 +119,14 @@ static void close_topology(void *state) {
 
 const struct nx_check nx_check_topology = {
     .name = "topology",
-    .help = "all channels of a star, ring, complete graph, 2-D and 3-D grid and hypercube both ways at once: total and mean per channel",
+    .help = "all channels of a star, ring, complete graph, 2-D and 3-D grid and hypercube both ways at once: "
+            "total and mean per channel",
     .unit = "bytes_per_s",
     .least_ranks = 2,
     .quick_share = 4,
     .full_share = 8,
     .open = open_topology,
     .measure = measure_topology,
-    .state_bytes = sizeof(struct state), .close = close_topology,
+    .state_bytes = sizeof(struct state),
+    .close = close_topology,
 };

@@ -1,5 +1,6 @@
-/* Block matrix product on a k x k process grid: C += A(row, s) B(s, column) for s = 0..k-1, the blocks broadcast along rows and columns
- * (van de Geijn & Watts 1997). Elements are small whole numbers, so that every sum is exact. */
+/* Block matrix product on a k x k process grid: C += A(row, s) B(s, column) for s = 0..k-1, the blocks
+ * broadcast along rows and columns (van de Geijn & Watts 1997). Elements are small whole numbers, so that
+ * every sum is exact. */
 #include "detector/acceptance/kernels/kernels.h"
 
 static double a(int64_t i, int64_t j) { return (double)((7 * i + 3 * j) % 11 - 5); }
@@ -8,14 +9,16 @@ static double weight(int64_t j) { return (double)(j % 5 + 1); }
 
 struct grid {
     int k, row, column;
-    int64_t size, n; /* rows of the matrix, and of a block; the last blocks reach beyond the matrix, and are zero there */
+    int64_t size, n; /* rows of the matrix, and of a block; the last blocks reach beyond the matrix, and are
+                        zero there */
     MPI_Comm along_row, along_column;
     double *a, *b, *c, *a_now, *b_now; /* n x n each */
 };
 
 static int squares(int n, int most) {
     int k = 1;
-    while (k * k <= n) k++;
+    while (k * k <= n)
+        k++;
     return k * k <= most ? k * k : 0;
 }
 
@@ -30,7 +33,8 @@ static void fill(double *block, const struct grid *g, double (*value)(int64_t, i
 static void add_product(double *restrict c, const double *restrict x, const double *restrict y, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         for (int64_t l = 0; l < n; l++)
-            for (int64_t j = 0; j < n; j++) c[i * n + j] += x[i * n + l] * y[l * n + j];
+            for (int64_t j = 0; j < n; j++)
+                c[i * n + j] += x[i * n + l] * y[l * n + j];
 }
 
 static void multiply(struct grid *g) {
@@ -49,10 +53,12 @@ static int check(const struct grid *g) {
     int64_t first = g->column * g->n, last = first + g->n < g->size ? first + g->n : g->size;
     for (int64_t i = 0; i < g->n && g->row * g->n + i < g->size; i++) {
         double is = 0, should = 0;
-        for (int64_t j = first; j < last; j++) is += weight(j) * g->c[i * g->n + j - first];
+        for (int64_t j = first; j < last; j++)
+            is += weight(j) * g->c[i * g->n + j - first];
         for (int64_t l = 0; l < g->size; l++) {
             double sum = 0;
-            for (int64_t j = first; j < last; j++) sum += weight(j) * b(l, j);
+            for (int64_t j = first; j < last; j++)
+                sum += weight(j) * b(l, j);
             should += a(g->row * g->n + i, l) * sum;
         }
         wrong |= is != should;
@@ -63,7 +69,8 @@ static int check(const struct grid *g) {
 
 static int side_of(int n_ranks) {
     int k = 1;
-    while ((k + 1) * (k + 1) <= n_ranks) k++;
+    while ((k + 1) * (k + 1) <= n_ranks)
+        k++;
     return k;
 }
 
@@ -92,5 +99,9 @@ static void run(struct nx_kernel_run *r) {
     MPI_Comm_free(&g.along_column);
 }
 
-const struct nx_kernel nx_kernel_matmul = {.name = "matmul", .quick_size = 400, .full_size = 1200, .next_ranks = squares, .bytes = bytes,
-                                            .run = run};
+const struct nx_kernel nx_kernel_matmul = {.name = "matmul",
+                                           .quick_size = 400,
+                                           .full_size = 1200,
+                                           .next_ranks = squares,
+                                           .bytes = bytes,
+                                           .run = run};

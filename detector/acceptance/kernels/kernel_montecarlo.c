@@ -1,5 +1,5 @@
-/* Monte Carlo sum: points in the unit square that lie in the quarter circle. Chunks have streams of their own, so that the count does not
- * depend on the number of ranks. */
+/* Monte Carlo sum: points in the unit square that lie in the quarter circle. Chunks have streams of their
+ * own, so that the count does not depend on the number of ranks. */
 #include "detector/acceptance/kernels/kernels.h"
 #include "common/base/nl_rng.h"
 
@@ -28,11 +28,15 @@ static void run(struct nx_kernel_run *r) {
     }
     MPI_Allreduce(MPI_IN_PLACE, &hits, 1, MPI_INT64_T, MPI_SUM, r->comm);
     r->ns = (double)(nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns);
-    /* the count's error is that of drawing: 6 of its standard deviations are never exceeded; and a chunk counted again must be the same */
+    /* the count's error is that of drawing: 6 of its standard deviations are never exceeded; and a chunk
+     * counted again must be the same */
     double n = (double)(n_chunks * CHUNK), expected = n * M_PI / 4, sd = sqrt(expected * (1 - M_PI / 4));
     if (rank < n_chunks) again = hits_of(rank);
     r->is_wrong = again != kept || fabs((double)hits - expected) > 6 * sd;
 }
 
-const struct nx_kernel nx_kernel_montecarlo = {
-    .name = "montecarlo", .quick_size = 20000000, .full_size = 400000000, .next_ranks = nx_kernel_doubling, .run = run};
+const struct nx_kernel nx_kernel_montecarlo = {.name = "montecarlo",
+                                               .quick_size = 20000000,
+                                               .full_size = 400000000,
+                                               .next_ranks = nx_kernel_doubling,
+                                               .run = run};

@@ -1,11 +1,13 @@
-/* Odd-even block sort: every rank sorts its block, then neighbours exchange blocks in turn, one keeps the smaller half, the other the
- * larger (Baudet & Stevenson 1978). */
+/* Odd-even block sort: every rank sorts its block, then neighbours exchange blocks in turn, one keeps the
+ * smaller half, the other the larger (Baudet & Stevenson 1978). */
 #include "detector/acceptance/kernels/kernels.h"
 #include "common/base/nl_rng.h"
 
 enum { TAG = 5 };
 
-struct sums { uint64_t sum, parity; };
+struct sums {
+    uint64_t sum, parity;
+};
 
 NL_ORDER(compare, uint32_t)
 
@@ -27,17 +29,21 @@ static void keep_half(const uint32_t *x, const uint32_t *y, int n, int keeps_sma
     for (int k = i; k >= 0 && k < n; k += step) {
         int takes_x = keeps_smaller ? j >= n || (i < n && x[i] <= y[j]) : j < 0 || (i >= 0 && x[i] > y[j]);
         out[k] = takes_x ? x[i] : y[j];
-        if (takes_x) i += step;
-        else j += step;
+        if (takes_x)
+            i += step;
+        else
+            j += step;
     }
 }
 
-static void sort(MPI_Comm comm, int rank, int n_ranks, uint32_t *block, uint32_t *other, uint32_t *merged, int n) {
+static void sort(MPI_Comm comm, int rank, int n_ranks, uint32_t *block, uint32_t *other, uint32_t *merged,
+                 int n) {
     qsort(block, (size_t)n, sizeof *block, compare);
     for (int phase = 0; phase < n_ranks; phase++) {
         int peer = (rank + phase) % 2 == 0 ? rank + 1 : rank - 1;
         if (peer < 0 || peer >= n_ranks) continue;
-        MPI_Sendrecv(block, n, MPI_UINT32_T, peer, TAG, other, n, MPI_UINT32_T, peer, TAG, comm, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(block, n, MPI_UINT32_T, peer, TAG, other, n, MPI_UINT32_T, peer, TAG, comm,
+                     MPI_STATUS_IGNORE);
         keep_half(block, other, n, rank < peer, merged);
         memcpy(block, merged, (size_t)n * sizeof *block);
     }
@@ -47,13 +53,17 @@ static void sort(MPI_Comm comm, int rank, int n_ranks, uint32_t *block, uint32_t
 static int is_unsorted(MPI_Comm comm, int rank, int n_ranks, const uint32_t *block, int n) {
     uint32_t before = 0;
     int up = rank + 1 < n_ranks ? rank + 1 : MPI_PROC_NULL, down = rank > 0 ? rank - 1 : MPI_PROC_NULL, wrong;
-    MPI_Sendrecv(&block[n - 1], 1, MPI_UINT32_T, up, TAG, &before, 1, MPI_UINT32_T, down, TAG, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&block[n - 1], 1, MPI_UINT32_T, up, TAG, &before, 1, MPI_UINT32_T, down, TAG, comm,
+                 MPI_STATUS_IGNORE);
     wrong = before > block[0];
-    for (int i = 1; i < n; i++) wrong |= block[i - 1] > block[i];
+    for (int i = 1; i < n; i++)
+        wrong |= block[i - 1] > block[i];
     return wrong;
 }
 
-static int64_t bytes(int64_t size, int n_ranks) { return 3 * ((size + n_ranks - 1) / n_ranks) * (int64_t)sizeof(uint32_t); }
+static int64_t bytes(int64_t size, int n_ranks) {
+    return 3 * ((size + n_ranks - 1) / n_ranks) * (int64_t)sizeof(uint32_t);
+}
 
 static void run(struct nx_kernel_run *r) {
     int n = (int)((r->size + r->n_ranks - 1) / r->n_ranks);
@@ -68,8 +78,13 @@ static void run(struct nx_kernel_run *r) {
     sort(r->comm, r->rank, r->n_ranks, block, block + n, block + 2 * n, n);
     r->ns = (double)(nl_now_ns(CLOCK_MONOTONIC_RAW) - begin_ns);
     struct sums after = sums_of(r->comm, block, n);
-    r->is_wrong = is_unsorted(r->comm, r->rank, r->n_ranks, block, n) || before.sum != after.sum || before.parity != after.parity;
+    r->is_wrong = is_unsorted(r->comm, r->rank, r->n_ranks, block, n) || before.sum != after.sum ||
+                  before.parity != after.parity;
 }
 
-const struct nx_kernel nx_kernel_sort = {
-    .name = "sort", .quick_size = 1 << 20, .full_size = 1 << 24, .next_ranks = nx_kernel_doubling, .bytes = bytes, .run = run};
+const struct nx_kernel nx_kernel_sort = {.name = "sort",
+                                         .quick_size = 1 << 20,
+                                         .full_size = 1 << 24,
+                                         .next_ranks = nx_kernel_doubling,
+                                         .bytes = bytes,
+                                         .run = run};

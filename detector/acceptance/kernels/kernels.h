@@ -1,5 +1,5 @@
-/* Small parallel programs used as load whose results are known: one row and one file each. Source of the list: Kurgalin, Krivtsov &
- * Parshina. */
+/* Small parallel programs used as load whose results are known: one row and one file each. Source of the
+ * list: Kurgalin, Krivtsov & Parshina. */
 #pragma once
 
 #include <mpi.h>

@@ -1,8 +1,10 @@
-/* Rows, communicators, and looks at arrivals: what happens in every call. Nothing here allocates after the first call of a communicator. */
+/* Rows, communicators, and looks at arrivals: what happens in every call. Nothing here allocates after the
+ * first call of a communicator. */
 #include "detector/profile/library/count.h"
 #include "common/sys/nl_preempted.h"
 
-/* calls that are watched in one stretch at most: a program that calls MPI more often between two synchronisations is not slowed down */
+/* calls that are watched in one stretch at most: a program that calls MPI more often between two
+ * synchronisations is not slowed down */
 enum { SLOTS = 1024, MOST_KNOWN = 256, MOST_WATCHED = 1000 };
 
 /* of the program's time, for looks at arrivals: one in so many */
@@ -51,7 +53,9 @@ static void lock(void) {
         if (turns % 100 == 99) sched_yield(); /* its holder may have lost the CPU */
 }
 
-static void unlock(void) { if (nf_process.needs_lock) __atomic_clear(&here.lock, __ATOMIC_RELEASE); }
+static void unlock(void) {
+    if (nf_process.needs_lock) __atomic_clear(&here.lock, __ATOMIC_RELEASE);
+}
 
 /* ---- rows ---- */
 
@@ -75,14 +79,19 @@ static int size_class(int64_t bytes) { return bytes <= 0 ? 0 : 64 - __builtin_cl
 
 static struct nf_row *row_of(int operation, int kind, int n_ranks, int root, int64_t bytes) {
     int class = size_class(bytes);
-    uint64_t key = (uint64_t)n_ranks << 24 | (uint64_t)class << 16 | (uint64_t)kind << 12 | (uint64_t)(operation + 1);
+    uint64_t key =
+        (uint64_t)n_ranks << 24 | (uint64_t) class << 16 | (uint64_t)kind << 12 | (uint64_t)(operation + 1);
     uint32_t slot = mix(key) % SLOTS;
     /* there are more slots than rows: one is always empty */
-    while (here.row[slot] && here.key[slot] != key) slot = (slot + 1) % SLOTS;
+    while (here.row[slot] && here.key[slot] != key)
+        slot = (slot + 1) % SLOTS;
     if (here.row[slot]) return &nf_process.file->rows[here.row[slot] - 1];
     return new_row(slot, key,
-                   &(struct nf_row){.operation = (uint16_t)operation, .size_class = (uint8_t) class, .communicator = (uint8_t)kind,
-                                    .n_ranks = n_ranks, .root = root});
+                   &(struct nf_row){.operation = (uint16_t)operation,
+                                    .size_class = (uint8_t) class,
+                                    .communicator = (uint8_t)kind,
+                                    .n_ranks = n_ranks,
+                                    .root = root});
 }
 
 /* ---- communicators ---- */
@@ -99,26 +108,30 @@ static uint32_t members_of(MPI_Comm comm, int n) {
     MPI_Group group, world;
     int *ranks = malloc(2 * sizeof *ranks * (size_t)n);
     if (!ranks) return 0;
-    for (int i = 0; i < n; i++) ranks[i] = i;
+    for (int i = 0; i < n; i++)
+        ranks[i] = i;
     PMPI_Comm_group(comm, &group);
     PMPI_Comm_group(MPI_COMM_WORLD, &world);
     PMPI_Group_translate_ranks(group, n, ranks, world, ranks + n);
     PMPI_Group_free(&group);
     PMPI_Group_free(&world);
     uint64_t hash = (uint64_t)n;
-    for (int i = 0; i < n; i++) hash = mix(hash ^ (uint64_t)ranks[n + i]);
+    for (int i = 0; i < n; i++)
+        hash = mix(hash ^ (uint64_t)ranks[n + i]);
     free(ranks);
     return (uint32_t)(hash >> 32) | 1;
 }
 
-/* Gives it an id that all members come to by themselves: they all use communicators of the same members in one order. */
+/* Gives it an id that all members come to by themselves: they all use communicators of the same members in
+ * one order. */
 static void name_communicator(struct nf_sampled *k, MPI_Comm comm) {
     struct nf_file *f = nf_process.file;
     uint32_t before = 0;
     if (f->n_communicators == NF_MAX_COMMUNICATORS) return;
     uint32_t members = members_of(comm, k->n_ranks);
     if (!members) return;
-    for (uint32_t i = 0; i < f->n_communicators; i++) before += f->communicators[i].members == members;
+    for (uint32_t i = 0; i < f->n_communicators; i++)
+        before += f->communicators[i].members == members;
     k->id = members + 2 * before; /* members is odd */
     k->is_looked_at = k->n_ranks > 1;
     f->communicators[f->n_communicators] =
@@ -129,7 +142,8 @@ static void name_communicator(struct nf_sampled *k, MPI_Comm comm) {
 static struct nf_sampled *new_known(MPI_Comm comm) {
     static struct nf_sampled none; /* one too many: counted, not told apart */
     int is_between = 0, at = 0;
-    while (at < here.n_known && here.known[at].handle) at++;
+    while (at < here.n_known && here.known[at].handle)
+        at++;
     struct nf_sampled *k = at < MOST_KNOWN ? &here.known[at] : &none;
     here.n_known += k != &none && at == here.n_known;
     *k = (struct nf_sampled){.handle = (uintptr_t)comm};
@@ -170,14 +184,17 @@ int64_t nf_size(int count, MPI_Datatype type) {
 
 int64_t nf_sum(const int *counts, int n, MPI_Datatype type) {
     int64_t sum = 0;
-    for (int i = 0; i < n; i++) sum += counts[i];
+    for (int i = 0; i < n; i++)
+        sum += counts[i];
     return sum * nf_size(1, type);
 }
 
 /* ---- arrivals ---- */
 
 /* Which calls are looked at: all ranks come to the same ones, and those of 2^n are among those of 2^(n-1). */
-static int is_chosen(uint64_t call, int every_log2) { return (mix(call) >> 20 & ((UINT64_C(1) << every_log2) - 1)) == 0; }
+static int is_chosen(uint64_t call, int every_log2) {
+    return (mix(call) >> 20 & ((UINT64_C(1) << every_log2) - 1)) == 0;
+}
 
 static long sleeps(void) {
     struct rusage usage;
@@ -190,7 +207,8 @@ static int64_t off_cpu_ns(const struct nl_thread_times *from, const struct nl_th
     return nl_preempted_source(&here.account) == NL_PREEMPTED_SCHEDULER && off_ns > 0 ? off_ns : 0;
 }
 
-/* What the stretch that ends with this call spent, and lost, inside other calls. What watching them took is no work of the program. */
+/* What the stretch that ends with this call spent, and lost, inside other calls. What watching them took is
+ * no work of the program. */
 static void look_inside(struct nf_call *c, struct nf_sampled *k) {
     const struct watched *now = &here.watched, *from = &k->watched_from;
     c->mpi_ns = nf_process.file->mpi_ns - k->mpi_from_ns + now->looks_ns - from->looks_ns;
@@ -252,20 +270,30 @@ static void make_room(struct nf_file *f) {
 static void choose_pace(struct nf_sampled *k, int64_t now_ns) {
     const struct nf_file *f = nf_process.file;
     int64_t between_ns = k->n_calls > 1 ? (now_ns - k->first_ns) / (int64_t)(k->n_calls - 1) : 0;
-    int64_t wanted_ns = f->sample_cost_ns * (int64_t)(1 + k->n_watched) * BUDGET * (int64_t)f->n_communicators;
+    int64_t wanted_ns =
+        f->sample_cost_ns * (int64_t)(1 + k->n_watched) * BUDGET * (int64_t)f->n_communicators;
     int every_log2 = (int)f->every_log2;
-    while (every_log2 < 40 && between_ns << every_log2 < wanted_ns) every_log2++;
+    while (every_log2 < 40 && between_ns << every_log2 < wanted_ns)
+        every_log2++;
     k->every_log2 = every_log2;
 }
 
 static void keep_sample(const struct nf_call *c, int operation) {
     struct nf_file *f = nf_process.file;
     const struct nf_sampled *k = c->sampled;
-    while (f->n_samples == NF_MAX_SAMPLES) make_room(f);
-    f->samples[f->n_samples] = (struct nf_sample){.call = k->n_calls, .communicator = k->id, .operation = (uint16_t)operation,
-                                                  .has_slept = (uint16_t)c->has_slept, .since_ns = c->since_ns, .arrived_ns = c->entered_ns,
-                                                  .left_ns = c->left_ns, .preempted_ns = c->preempted_ns, .off_cpu_ns = c->off_cpu_ns,
-                                                  .mpi_ns = c->mpi_ns, .mpi_preempted_ns = c->mpi_preempted_ns,
+    while (f->n_samples == NF_MAX_SAMPLES)
+        make_room(f);
+    f->samples[f->n_samples] = (struct nf_sample){.call = k->n_calls,
+                                                  .communicator = k->id,
+                                                  .operation = (uint16_t)operation,
+                                                  .has_slept = (uint16_t)c->has_slept,
+                                                  .since_ns = c->since_ns,
+                                                  .arrived_ns = c->entered_ns,
+                                                  .left_ns = c->left_ns,
+                                                  .preempted_ns = c->preempted_ns,
+                                                  .off_cpu_ns = c->off_cpu_ns,
+                                                  .mpi_ns = c->mpi_ns,
+                                                  .mpi_preempted_ns = c->mpi_preempted_ns,
                                                   .mpi_off_cpu_ns = c->mpi_off_cpu_ns};
     __atomic_store_n(&f->n_samples, f->n_samples + 1, __ATOMIC_RELEASE);
     f->n_sampled++;
@@ -297,11 +325,17 @@ static void mark(struct nf_mark *m, uint64_t beat) {
     struct rusage usage;
     nl_thread_times_read(&here.account, &times);
     getrusage(RUSAGE_THREAD, &usage);
-    *m = (struct nf_mark){.beat = beat, .mono_ns = nl_mono_ns(), .wall_ns = times.wall_ns, .cpu_ns = times.cpu_ns,
-                          .waited_ns = times.waited_ns, .involuntary = usage.ru_nivcsw, .voluntary = usage.ru_nvcsw};
+    *m = (struct nf_mark){.beat = beat,
+                          .mono_ns = nl_mono_ns(),
+                          .wall_ns = times.wall_ns,
+                          .cpu_ns = times.cpu_ns,
+                          .waited_ns = times.waited_ns,
+                          .involuntary = usage.ru_nivcsw,
+                          .voluntary = usage.ru_nvcsw};
 }
 
-/* A beat has ended. Whoever follows the program may have asked for a stretch of them, which begins and ends with what a look costs. */
+/* A beat has ended. Whoever follows the program may have asked for a stretch of them, which begins and ends
+ * with what a look costs. */
 static void beat(struct nf_beats *b, int64_t at_ns) {
     uint64_t n = b->n + 1;
     uint32_t asked = __atomic_load_n(&b->asked, __ATOMIC_ACQUIRE);

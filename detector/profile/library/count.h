@@ -1,4 +1,5 @@
-/* What an entry point of the profile does: note the time, let MPI work, note the time, count. Generated code (wrappers.awk) calls it. */
+/* What an entry point of the profile does: note the time, let MPI work, note the time, count. Generated code
+ * (wrappers.awk) calls it. */
 #pragma once
 
 #include <mpi.h>
@@ -9,10 +10,10 @@
 
 #define NF_EXPORT __attribute__((visibility("default")))
 
-/* Persistent collectives are part of MPI 4. Open MPI had them before: as an extension with names of its own in 4, by their right names in
- * 5. */
+/* Persistent collectives are part of MPI 4. Open MPI had them before: as an extension with names of its own
+ * in 4, by their right names in 5. */
 #define NF_EXTENSION 1
-#define NF_STANDARD 2
+#define NF_STANDARD  2
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
@@ -40,7 +41,8 @@ struct nf_process {
     struct nf_file *file; /* NULL: nothing is counted */
     struct nd_clock clock;
     int needs_lock; /* 1: MPI_THREAD_MULTIPLE */
-    int n_to_watch; /* the next so many calls of the first thread are watched: they lie in a stretch that will be looked at */
+    int n_to_watch; /* the next so many calls of the first thread are watched: they lie in a stretch that will
+                       be looked at */
 };
 extern struct nf_process nf_process;
 
@@ -49,7 +51,8 @@ struct nf_thread {
     int is_first;    /* 1: the thread that called MPI_Init; its waits are known */
     int64_t left_ns; /* end of its last call; 0: none */
 };
-/* a library that is loaded at the start may have its variables beside the program's own: no call to reach them */
+/* a library that is loaded at the start may have its variables beside the program's own: no call to reach
+ * them */
 extern __thread struct nf_thread nf_thread __attribute__((tls_model("initial-exec")));
 
 /* Reads the thread's times before a call within a stretch that will be looked at. */
@@ -83,12 +86,13 @@ void nf_count_open(void);
 int64_t nf_size(int count, MPI_Datatype type);
 int64_t nf_sum(const int *counts, int n, MPI_Datatype type);
 int nf_ranks_of(MPI_Comm comm);
-#define SIZE(count, type) nf_size(count, type)
-#define N nf_ranks_of(comm)
-#define SUM(counts, type) nf_sum(counts, N, type)
+#define SIZE(count, type)   nf_size(count, type)
+#define N                   nf_ranks_of(comm)
+#define SUM(counts, type)   nf_sum(counts, N, type)
 #define PLACE(buffer, a, b) ((buffer) == MPI_IN_PLACE ? (b) : (a))
 
-/* The function of this name that the program would have called without the profile; ends the process where there is none. */
+/* The function of this name that the program would have called without the profile; ends the process where
+ * there is none. */
 void *nf_next(const char *name);
 
 /* Generated: the operations' names, in the order of their numbers. */

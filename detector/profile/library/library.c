@@ -12,7 +12,12 @@
 struct nf_process nf_process;
 __thread struct nf_thread nf_thread;
 
-static struct { struct nf_file *file; struct nd_team team; struct nd_sync sync; int is_synchronised; } run;
+static struct {
+    struct nf_file *file;
+    struct nd_team team;
+    struct nd_sync sync;
+    int is_synchronised;
+} run;
 
 /* ---- before MPI ---- */
 
@@ -29,11 +34,14 @@ static void name_of_program(char *name, size_t size) {
     name[n > 0 ? n : 0] = '\0';
 }
 
-/* Whether the program or a library of it was linked with an MPI library. What an interpreter loads later is not seen. */
+/* Whether the program or a library of it was linked with an MPI library. What an interpreter loads later is
+ * not seen. */
 static int look_for_mpi(struct dl_phdr_info *object, size_t size, void *found) {
     (void)size;
     /* libraries of MPI need each other, and so does this one */
-    if (strstr(object->dlpi_name, "libmpi") || strstr(object->dlpi_name, "libnoiselab") || strstr(object->dlpi_name, "libopen-")) return 0;
+    if (strstr(object->dlpi_name, "libmpi") || strstr(object->dlpi_name, "libnoiselab") ||
+        strstr(object->dlpi_name, "libopen-"))
+        return 0;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         if (object->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
         const ElfW(Dyn) *dynamic = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
@@ -53,7 +61,8 @@ enum { N_NOTE_WORDS = sizeof note_words / sizeof *note_words };
 /* The place of a word in the list; of the note in that file, -1 where there is none. */
 static int weight_of(const char *word) {
     int i = N_NOTE_WORDS - 1;
-    while (i >= 0 && strcmp(note_words[i], word) != 0) i--;
+    while (i >= 0 && strcmp(note_words[i], word) != 0)
+        i--;
     return i;
 }
 
@@ -67,13 +76,16 @@ static int weight_of_note(const char *path) {
     return weight_of(text);
 }
 
-/* Leaves a note for noiselab profile: a line "WORD PROGRAM DETAIL". Where no rank comes to MPI_Init it says why. A rank may be several
- * processes, a shell and what it runs: of them the one counts that came nearest to MPI, and of equals the one that began last. */
+/* Leaves a note for noiselab profile: a line "WORD PROGRAM DETAIL". Where no rank comes to MPI_Init it says
+ * why. A rank may be several processes, a shell and what it runs: of them the one counts that came nearest to
+ * MPI, and of equals the one that began last. */
 static void leave_note(const char *word, const char *detail) {
     struct nd_launcher launcher;
     char path[4096], program[256], line[640];
     nd_launcher_read(&launcher);
-    if (!folder() || snprintf(path, sizeof path, "%s/rank.%d.note", folder(), launcher.rank) >= (int)sizeof path) return;
+    if (!folder() ||
+        snprintf(path, sizeof path, "%s/rank.%d.note", folder(), launcher.rank) >= (int)sizeof path)
+        return;
     int before = weight_of_note(path), now = weight_of(word);
     if (now == 0 ? before > weight_of("no-mpi") : before >= now) return;
     name_of_program(program, sizeof program);
@@ -91,7 +103,8 @@ __attribute__((constructor)) static void begin(void) {
     leave_note(has_mpi ? "loaded" : "started", "-");
 }
 
-/* What an interpreter loads later is known at its end. Symbols that it looks up in the library itself (dlsym) are not ours. */
+/* What an interpreter loads later is known at its end. Symbols that it looks up in the library itself (dlsym)
+ * are not ours. */
 __attribute__((destructor)) static void judge(void) {
     int has_mpi = 0, was_begun = 0;
     if (!folder() || run.file) return;
@@ -135,8 +148,10 @@ static struct nf_file *map_file(int rank) {
 }
 
 static struct nf_clock_model model_of(const struct nd_sync *s) {
-    return (struct nf_clock_model){
-        .at_ns = s->model.at_ns, .offset_ns = s->model.offset_ns, .drift = s->model.drift, .bound_ns = s->report.bound_ns};
+    return (struct nf_clock_model){.at_ns = s->model.at_ns,
+                                   .offset_ns = s->model.offset_ns,
+                                   .drift = s->model.drift,
+                                   .bound_ns = s->report.bound_ns};
 }
 
 static void fill_file(struct nf_file *f, const char *version) {
@@ -154,8 +169,10 @@ static void fill_file(struct nf_file *f, const char *version) {
     snprintf(f->clock, sizeof f->clock, "%s", nf_process.clock.kind->name);
     snprintf(f->library, sizeof f->library, "%s", version);
     name_of_program(f->program, sizeof f->program);
-    for (int i = 0; i < nf_n_calls && i < NF_MAX_NAMES; i++) snprintf(f->names[i], NF_NAME_BYTES, "%s", nf_names[i]);
-    for (int i = 0; i < nf_n_calls && i < NF_MAX_NAMES; i++) f->classes[i] = nf_classes[i];
+    for (int i = 0; i < nf_n_calls && i < NF_MAX_NAMES; i++)
+        snprintf(f->names[i], NF_NAME_BYTES, "%s", nf_names[i]);
+    for (int i = 0; i < nf_n_calls && i < NF_MAX_NAMES; i++)
+        f->classes[i] = nf_classes[i];
     f->at_start = model_of(&run.sync);
     f->started_ns = f->last_ns = nd_clock_now(&nf_process.clock);
 }
@@ -166,9 +183,11 @@ static void fill_file(struct nf_file *f, const char *version) {
 static void open_clock(void) {
     char reason[256];
     int is_counter = 0, all = 0;
-    if (!nd_clock_open(&nf_process.clock, NULL, reason, sizeof reason)) is_counter = nf_process.clock.kind->read == ND_READ_COUNTER;
+    if (!nd_clock_open(&nf_process.clock, NULL, reason, sizeof reason))
+        is_counter = nf_process.clock.kind->read == ND_READ_COUNTER;
     PMPI_Allreduce(&is_counter, &all, 1, MPI_INT, MPI_MIN, run.team.world);
-    if (!all) nd_clock_open(&nf_process.clock, nl_find(nd_clock_kinds, "monotonic-raw"), reason, sizeof reason);
+    if (!all)
+        nd_clock_open(&nf_process.clock, nl_find(nd_clock_kinds, "monotonic-raw"), reason, sizeof reason);
     nd_clock_share(&nf_process.clock, run.team.node);
 }
 
@@ -195,7 +214,8 @@ static void start(void) {
     }
     nd_team_open(&run.team);
     open_clock();
-    run.is_synchronised = !nd_sync_open(&run.sync, &options, &nf_process.clock, &run.team) && !nd_sync_run(&run.sync);
+    run.is_synchronised =
+        !nd_sync_open(&run.sync, &options, &nf_process.clock, &run.team) && !nd_sync_run(&run.sync);
     run.file = map_file(run.team.rank);
     if (!run.file) {
         nl_error("rank %d is not profiled: no file in '%s' (%s)", run.team.rank, folder(), strerror(errno));
@@ -232,20 +252,19 @@ static void aborts(void) {
     run.file->last_ns = nd_clock_now(&nf_process.clock);
 }
 
-/* Entry points in the three languages. In Fortran MPI is reached by the name that the program called: only that library knows what else it
- * does.
- * What MPI does within is not counted. */
+/* Entry points in the three languages. In Fortran MPI is reached by the name that the program called: only
+ * that library knows what else it does. What MPI does within is not counted. */
 #define FORTRAN(name, ...) FORTRAN_BY(name##_, __VA_ARGS__) FORTRAN_BY(name##_f08_, __VA_ARGS__)
-#define FORTRAN_BY(name, declared, given, before, after)                  \
-    NF_EXPORT void name declared;                                         \
-    NF_EXPORT void name declared {                                        \
-        static void(*next) declared;                                      \
-        if (!next) *(void **)&next = nf_next(#name);                      \
-        before;                                                           \
-        nf_thread.is_inside = 1;                                          \
-        next given;                                                       \
-        nf_thread.is_inside = 0;                                          \
-        after;                                                            \
+#define FORTRAN_BY(name, declared, given, before, after)                                                     \
+    NF_EXPORT void name declared;                                                                            \
+    NF_EXPORT void name declared {                                                                           \
+        static void(*next) declared;                                                                         \
+        if (!next) *(void **)&next = nf_next(#name);                                                         \
+        before;                                                                                              \
+        nf_thread.is_inside = 1;                                                                             \
+        next given;                                                                                          \
+        nf_thread.is_inside = 0;                                                                             \
+        after;                                                                                               \
     }
 
 NF_EXPORT int MPI_Init(int *argc, char ***argv) {
@@ -253,20 +272,21 @@ NF_EXPORT int MPI_Init(int *argc, char ***argv) {
     if (error == MPI_SUCCESS) start();
     return error;
 }
-FORTRAN(mpi_init, (MPI_Fint *error), (error), , start())
+FORTRAN(mpi_init, (MPI_Fint * error), (error), , start())
 
 NF_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     int error = PMPI_Init_thread(argc, argv, required, provided);
     if (error == MPI_SUCCESS) start();
     return error;
 }
-FORTRAN(mpi_init_thread, (void *required, void *provided, MPI_Fint *error), (required, provided, error), , start())
+FORTRAN(mpi_init_thread, (void *required, void *provided, MPI_Fint *error), (required, provided, error), ,
+        start())
 
 NF_EXPORT int MPI_Finalize(void) {
     end();
     return PMPI_Finalize();
 }
-FORTRAN(mpi_finalize, (MPI_Fint *error), (error), end(), )
+FORTRAN(mpi_finalize, (MPI_Fint * error), (error), end(), )
 
 NF_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
     aborts();
@@ -278,10 +298,12 @@ NF_EXPORT int MPI_Comm_free(MPI_Comm *comm) {
     nf_comm_free(*comm);
     return PMPI_Comm_free(comm);
 }
-FORTRAN(mpi_comm_free, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )
+FORTRAN(mpi_comm_free, (MPI_Fint * comm, MPI_Fint *error), (comm, error),
+        nf_comm_free(PMPI_Comm_f2c(*comm)), )
 
 NF_EXPORT int MPI_Comm_disconnect(MPI_Comm *comm) {
     nf_comm_free(*comm);
     return PMPI_Comm_disconnect(comm);
 }
-FORTRAN(mpi_comm_disconnect, (MPI_Fint *comm, MPI_Fint *error), (comm, error), nf_comm_free(PMPI_Comm_f2c(*comm)), )
+FORTRAN(mpi_comm_disconnect, (MPI_Fint * comm, MPI_Fint *error), (comm, error),
+        nf_comm_free(PMPI_Comm_f2c(*comm)), )

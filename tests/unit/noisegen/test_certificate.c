@@ -2,16 +2,20 @@
 #include "noisegen/worker.h"
 #include "tests/unit/unit.h"
 
-/* Under a detector, at one level: ns asked for, delivered, and still owed, at a tolerance of 5 %. A wake-up costs 20 us as long as none was
- * seen. */
+/* Under a detector, at one level: ns asked for, delivered, and still owed, at a tolerance of 5 %. A wake-up
+ * costs 20 us as long as none was seen. */
 static int ok_of(double requested_ns, int64_t delivered_ns, double owed_ns) {
     static struct ng_options options = {.tolerance_percent = 5};
     static struct ng_worker worker;
     memset(&worker, 0, sizeof worker);
     worker.levels[1].is_used = 1;
-    worker.levels[1].account = (struct ng_account){.requested = requested_ns, .delivered_ns = delivered_ns, .owed = owed_ns};
-    struct ng_certificate c = {
-        .options = &options, .workers = &worker, .n_workers = 1, .n_levels = NL_CONTROL_MAX_LEVELS, .ended = "complete"};
+    worker.levels[1].account =
+        (struct ng_account){.requested = requested_ns, .delivered_ns = delivered_ns, .owed = owed_ns};
+    struct ng_certificate c = {.options = &options,
+                               .workers = &worker,
+                               .n_workers = 1,
+                               .n_levels = NL_CONTROL_MAX_LEVELS,
+                               .ended = "complete"};
     return ng_certificate_ok(&c);
 }
 

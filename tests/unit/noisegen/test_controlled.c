@@ -1,11 +1,11 @@
-/* The generator under a detector: a child of this test runs it as the program does, and the test is its owner. What is delivered to the
- * nanosecond is the business of test_pace.c; here the machine may be busy. */
+/* The generator under a detector: a child of this test runs it as the program does, and the test is its
+ * owner. What is delivered to the nanosecond is the business of test_pace.c; here the machine may be busy. */
 #include <jansson.h>
 
 #include "noisegen/worker.h"
 #include "tests/unit/unit.h"
 
-#define MS INT64_C(1000000)
+#define MS      INT64_C(1000000)
 #define LONG_NS INT64_C(20000000000) /* only a broken test waits so long */
 
 static int allowed[NL_CONTROL_MAX_WORKERS], n_allowed;
@@ -19,7 +19,11 @@ FIXTURE(set_up) {
     return n_allowed > 0 ? 0 : -1;
 }
 
-struct generator { struct nl_control *page; int fd; pid_t pid; };
+struct generator {
+    struct nl_control *page;
+    int fd;
+    pid_t pid;
+};
 
 /* Starts the generator with these options, its words separated by single spaces. */
 static struct generator start_of(int32_t owner_pid, const char *options) {
@@ -36,7 +40,8 @@ static struct generator start_of(int32_t owner_pid, const char *options) {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* as main does: a failed assertion must not leave it behind */
     snprintf(fd, sizeof fd, "--control-fd=%d", g.fd);
     snprintf(copy, sizeof copy, "%s", options);
-    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) words[n++] = word;
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+        words[n++] = word;
     nl_set_program("noiselab-gen");
     _exit(o && ng_options_parse(n, words, o) == 1 ? ng_controlled(o) : NL_EXIT_USAGE);
 }
@@ -66,15 +71,21 @@ static int command(struct generator *g, enum nl_command c) {
 
 static int place(struct generator *g, const int *cpus, int n) {
     g->page->n_cpus = n;
-    for (int i = 0; i < n && i < NL_CONTROL_MAX_WORKERS; i++) g->page->cpus[i] = cpus[i];
+    for (int i = 0; i < n && i < NL_CONTROL_MAX_WORKERS; i++)
+        g->page->cpus[i] = cpus[i];
     return command(g, NL_COMMAND_PLACE);
 }
 
 /* What RUN asks for: account 1, the first kind and pattern, 5 % in halves of 10 ms on every CPU. */
 static void fill_run(struct generator *g) {
     struct nl_dose *dose = &g->page->dose;
-    *dose = (struct nl_dose){.account = 1, .level_percent = 5, .period_ns = 10 * MS, .half_ns = 10 * MS, .first_burst_ns = nl_mono_ns(),
-                             .n_periods = 1, .seed = 1};
+    *dose = (struct nl_dose){.account = 1,
+                             .level_percent = 5,
+                             .period_ns = 10 * MS,
+                             .half_ns = 10 * MS,
+                             .first_burst_ns = nl_mono_ns(),
+                             .n_periods = 1,
+                             .seed = 1};
     memset(dose->is_active, 1, sizeof dose->is_active);
 }
 
@@ -120,7 +131,9 @@ static const char *text_at(const json_t *json, const char *list, int i, const ch
     return json_string_value(json_object_get(json_array_get(json_object_get(json, list), (size_t)i), key));
 }
 
-static int n_of(const json_t *json, const char *list) { return (int)json_array_size(json_object_get(json, list)); }
+static int n_of(const json_t *json, const char *list) {
+    return (int)json_array_size(json_object_get(json, list));
+}
 
 /* So many runs, each followed by a pause. */
 static void run_times(struct generator *g, int n, int pause_ms) {
@@ -139,7 +152,9 @@ static void assert_refused(struct generator *g, int rc, const char *wanted) {
 static int count_threads(pid_t pid, int64_t *n_switches) {
     char command[160];
     int n = 0;
-    snprintf(command, sizeof command, "awk '/^volun/ { n++; s += $2 } END { print n + 0, s + 0 }' /proc/%d/task/*/status 2>&-", (int)pid);
+    snprintf(command, sizeof command,
+             "awk '/^volun/ { n++; s += $2 } END { print n + 0, s + 0 }' /proc/%d/task/*/status 2>&-",
+             (int)pid);
     FILE *f = popen(command, "re");
     assert_int_equal(fscanf(f, "%d %" SCNd64, &n, n_switches), 2);
     pclose(f);
@@ -164,14 +179,17 @@ TEST(every_cpu_gets_its_worker_and_the_certificate_tells_of_each) {
     json_auto_t *json = quit(&g);
     EQUAL(n_of(json, "threads"), n_allowed, n_of(json, "levels"), 1);
     for (int i = 0; i < n_allowed; i++) {
-        const json_t *seen = json_object_get(json_array_get(json_object_get(json, "threads"), (size_t)i), "cpus_seen");
+        const json_t *seen =
+            json_object_get(json_array_get(json_object_get(json, "threads"), (size_t)i), "cpus_seen");
         EQUAL(json_array_size(seen), 1, json_integer_value(json_array_get(seen, 0)), allowed[i],
-              integer_at(json, "threads", i, "cpu"), allowed[i], integer_at(json, "threads", i, "migrations"), 0,
-              integer_at(json, "threads", i, "bursts_planned"), 40, integer_at(json, "threads", i, "requested_ns"), 40 * 500000);
+              integer_at(json, "threads", i, "cpu"), allowed[i], integer_at(json, "threads", i, "migrations"),
+              0, integer_at(json, "threads", i, "bursts_planned"), 40,
+              integer_at(json, "threads", i, "requested_ns"), 40 * 500000);
     }
     assert_string_equal(text_at(json, "levels", 0, "kind"), "spin");
     assert_string_equal(text_at(json, "levels", 0, "pattern"), "periodic");
-    EQUAL(integer_at(json, "levels", 0, "bursts_planned"), 40 * n_allowed, integer(json, "requested_ns"), INT64_C(40) * 500000 * n_allowed);
+    EQUAL(integer_at(json, "levels", 0, "bursts_planned"), 40 * n_allowed, integer(json, "requested_ns"),
+          INT64_C(40) * 500000 * n_allowed);
 }
 
 TEST(accounts_of_several_kinds_and_patterns_are_kept_apart) {
@@ -196,7 +214,8 @@ TEST(accounts_of_several_kinds_and_patterns_are_kept_apart) {
     }
 }
 
-/* What the owner gives on top is owed from the command on, and what is still owed is said when the load ends. */
+/* What the owner gives on top is owed from the command on, and what is still owed is said when the load ends.
+ */
 TEST(time_on_top_is_owed_and_what_is_owed_is_said) {
     struct generator g = placed("", 1);
     for (int i = 0; i < 2; i++) {
@@ -218,12 +237,13 @@ TEST(a_worker_that_is_not_active_carries_no_load) {
     g.page->dose.is_active[0] = 0;
     for (int i = 0; i < 10; i++) {
         assert_int_equal(run(&g), 0);
-        EQUAL(atomic_load(&g.page->workers[0].is_burst_due), 0, atomic_load(&g.page->workers[1].is_burst_due), 1);
+        EQUAL(atomic_load(&g.page->workers[0].is_burst_due), 0, atomic_load(&g.page->workers[1].is_burst_due),
+              1);
         nl_sleep_ns(5 * MS);
     }
     json_auto_t *json = quit(&g);
-    EQUAL(integer_at(json, "threads", 0, "requested_ns"), 0, integer_at(json, "threads", 0, "delivered_ns"), 0,
-          integer_at(json, "threads", 1, "requested_ns"), 10 * 500000);
+    EQUAL(integer_at(json, "threads", 0, "requested_ns"), 0, integer_at(json, "threads", 0, "delivered_ns"),
+          0, integer_at(json, "threads", 1, "requested_ns"), 10 * 500000);
 }
 
 TEST(placing_anew_ends_the_workers_before) {
@@ -280,7 +300,8 @@ TEST(after_closing_nothing_starts_any_more) {
     assert_int_equal(nl_control_n_due(g.page), 0);
     nl_sleep_ns(50 * MS);
     assert_int_equal(atomic_load(&g.page->bursts_run), n_run);
-    g.page->dose.account = -1; /* half written when a signal handler closed the page: no order, and no refusal */
+    g.page->dose.account =
+        -1; /* half written when a signal handler closed the page: no order, and no refusal */
     assert_int_equal(run(&g), 0);
 }
 
@@ -292,7 +313,7 @@ TEST(a_trace_goes_on_from_half_to_half_at_the_level_asked_for) {
     assert_int_equal(place(&g, allowed, 1), 0);
     fill_run(&g);
     g.page->dose.level_percent = 2; /* half of what was recorded */
-    run_times(&g, 50, 12); /* longer than the half */
+    run_times(&g, 50, 12);          /* longer than the half */
     int64_t requested_ns = nl_control_requested_ns(g.page);
     json_auto_t *json = quit(&g);
     /* 50 halves of 10 ms are five rounds, however long it took to ask for them */
@@ -304,7 +325,8 @@ TEST(a_trace_goes_on_from_half_to_half_at_the_level_asked_for) {
 
 TEST(in_slots_all_workers_stay_at_the_same_place_of_a_trace) {
     char text[4096] = "# span_ns: 1000000000\n";
-    for (int i = 0; i < 100; i++) sprintf(text + strlen(text), "%d\t20000\n", i * 10000000); /* a burst every 10 ms */
+    for (int i = 0; i < 100; i++)
+        sprintf(text + strlen(text), "%d\t20000\n", i * 10000000); /* a burst every 10 ms */
     struct generator g = replaying(text);
     assert_int_equal(place(&g, allowed, n_allowed), 0);
     fill_run(&g);
@@ -314,14 +336,15 @@ TEST(in_slots_all_workers_stay_at_the_same_place_of_a_trace) {
     for (int i = 0; i < 30; i++) {
         assert_int_equal(run(&g), 0);
         n_missed += nl_control_n_due(g.page) != n_allowed; /* each half begins with the burst of its slot */
-        nl_sleep_ns(i % 3 * 4 * MS);                          /* however long it lasts */
+        nl_sleep_ns(i % 3 * 4 * MS);                       /* however long it lasts */
         assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
     }
     assert_in_range(n_missed, 0, 3); /* a worker that was kept from its CPU for a slot is at the next one */
     g.page->dose.slot_ns = -1;
     assert_refused(&g, run(&g), "a negative slot");
     json_auto_t *json = quit(&g);
-    for (int i = 0; i < n_allowed; i++) assert_int_equal(integer_at(json, "threads", i, "bursts_planned"), 30);
+    for (int i = 0; i < n_allowed; i++)
+        assert_int_equal(integer_at(json, "threads", i, "bursts_planned"), 30);
 }
 
 /* ---- what it refuses ---- */
@@ -339,11 +362,11 @@ TEST(what_cannot_be_is_refused_and_the_generator_lives_on) {
     assert_int_equal(command(&g, NL_COMMAND_IDLE), 0);
     assert_int_equal(place(&g, allowed, n_allowed), 0);
     struct nl_control *c = g.page;
-#define REFUSES(change, wanted)                                                                                                            \
-    do {                                                                                                                                   \
-        fill_run(&g);                                                                                                                      \
-        change;                                                                                                                            \
-        assert_refused(&g, run(&g), wanted);                                                                                               \
+#define REFUSES(change, wanted)                                                                              \
+    do {                                                                                                     \
+        fill_run(&g);                                                                                        \
+        change;                                                                                              \
+        assert_refused(&g, run(&g), wanted);                                                                 \
     } while (0)
     REFUSES(c->dose.account = -1, "level index -1 is not from 0 to 63");
     REFUSES(c->dose.account = 64, "level index 64 is not from 0 to 63");

@@ -8,31 +8,31 @@ TEST(one_node_loses_what_bursts_take_of_the_time_whatever_the_step) {
     const double steps_s[] = {1e-4, 1e-3, 1e-2, 0.3};
     for (size_t i = 0; i < 4; i++) {
         assert_truth("arrivals=periodic gap_s=0.1 cost=fixed:2.5e-3", 1, steps_s[i], 200, 0.001,
-            100 * 2.5 / 97.5, rounding);
+                     100 * 2.5 / 97.5, rounding);
         assert_truth("gap_s=0.05 cost=fixed:5e-3", 1, steps_s[i], 200, 0.002, 100 * 0.1 / 0.9, rounding);
         assert_truth("gap_s=0.02 cost=exponential:6e-3", 1, steps_s[i], 200, 0.005, 100 * 0.3 / 0.7,
-            rounding);
+                     rounding);
     }
     assert_truth("gap_s=0.1 cost=pareto:2e-3:2.5:0.05", 1, 1e-2, 400, 0.003, 100 * 0.02 / 0.98, rounding);
     assert_truth("gap_s=0.1 cost=two:1e-3:9e-3:0.25", 1, 1e-2, 400, 0.003, 100 * 0.03 / 0.97, rounding);
     assert_truth("gap_s=0.1 cost=fixed:1e-3 clump=7 apart_s=3e-4", 1, 1e-2, 400, 0.003, 100 * 0.07 / 0.93,
-        rounding);
+                 rounding);
     assert_truth("arrivals=one-by-one gap_s=0.1 cost=fixed:1e-3 clump=7 apart_s=3e-3", 1, 1e-2, 400, 0.003,
-        100 * 0.07 / 0.93, rounding);
+                 100 * 0.07 / 0.93, rounding);
     assert_truth("arrivals=periodic gap_s=0.1 cost=fixed:2.5e-3 left_out=0.1", 1, 1e-2, 400, 0.002,
-        100 * 0.0225 / 0.9775, rounding);
+                 100 * 0.0225 / 0.9775, rounding);
     assert_truth("arrivals=periodic gap_s=0.04 cost=fixed:2e-3 left_out=0.35 late_s=0.03", 1, 1e-2, 400,
-        0.002, 100 * 0.0325 / 0.9675, rounding);
+                 0.002, 100 * 0.0325 / 0.9675, rounding);
 }
 
 TEST(nodes_that_are_hit_alike_lose_what_one_loses) {
     assert_truth("arrivals=periodic gap_s=0.1 cost=fixed:2.5e-3 phase=same", 1000, 1e-3, 200, 0.001,
-        100 * 2.5 / 97.5, rounding);
+                 100 * 2.5 / 97.5, rounding);
     assert_truth("gap_s=0.05 cost=exponential:5e-3 phase=same", 300, 1e-3, 200, 0.002, 100 * 0.1 / 0.9,
-        rounding);
+                 rounding);
     /* shared beats of a fixed cost are the same bursts, by the way that has a queue for each node */
     assert_truth("arrivals=periodic gap_s=0.1 cost=fixed:2.5e-3 phase=shared", 50, 1e-3, 20, 0.001,
-        100 * 2.5 / 97.5, rounding);
+                 100 * 2.5 / 97.5, rounding);
 }
 
 TEST(cpus_that_are_hit_alike_lose_what_one_loses) {
@@ -43,7 +43,7 @@ TEST(cpus_that_are_hit_alike_lose_what_one_loses) {
     assert_near(in_turn.slowdown, one.slowdown, 1e-3);
     /* each by itself they are nodes */
     struct rs_truth nodes = truth_of("gap_s=1 cost=fixed:1e-3", 1200, 1e-3, 8, 0),
-        cpus = truth_of("gap_s=1 cost=fixed:1e-3 cpus=4 hit=own", 300, 1e-3, 8, 0);
+                    cpus = truth_of("gap_s=1 cost=fixed:1e-3 cpus=4 hit=own", 300, 1e-3, 8, 0);
     assert_near(cpus.slowdown, nodes.slowdown, 1e-9);
 }
 
@@ -58,23 +58,24 @@ TEST(the_limit_is_the_most_bursts_that_a_step_can_meet) {
    bursts. */
 TEST(a_beat_of_exponential_costs_holds_up_for_their_greatest) {
     double harmonic = 0;
-    for (int i = 1; i <= 1024; i++) harmonic += 1. / i;
+    for (int i = 1; i <= 1024; i++)
+        harmonic += 1. / i;
     assert_near(harmonic, 7.509, 5e-4);
     double lost_s = 1e-3 * harmonic;
     assert_truth("arrivals=periodic gap_s=0.1 cost=exponential:1e-3 phase=shared", 1024, 1e-2, 100, 0.003,
-        100 * lost_s / (0.1 - lost_s), rounding);
+                 100 * lost_s / (0.1 - lost_s), rounding);
     lost_s = 2e-3 * (1 + 1. / 2 + 1. / 3);
     assert_truth("arrivals=periodic gap_s=0.3 cost=exponential:2e-3 phase=shared", 3, 1e-2, 100, 0.003,
-        100 * lost_s / (0.3 - lost_s), rounding);
+                 100 * lost_s / (0.3 - lost_s), rounding);
     /* the same for CPUs of one node */
     assert_truth("arrivals=periodic gap_s=0.3 cost=exponential:2e-3 cpus=3 hit=own-costs", 1, 1e-2, 100,
-        0.003, 100 * lost_s / (0.3 - lost_s), rounding);
+                 0.003, 100 * lost_s / (0.3 - lost_s), rounding);
 }
 
 TEST(a_beat_that_is_left_out_now_and_then_holds_up_if_it_comes_on_any_node) {
     double lost_s = 5e-3 * (1 - pow(1 - 0.02, 40));
     assert_truth("arrivals=periodic gap_s=0.1 cost=fixed:5e-3 left_out=0.98 phase=shared", 40, 1e-2, 100,
-        0.003, 100 * lost_s / (0.1 - lost_s), rounding);
+                 0.003, 100 * lost_s / (0.1 - lost_s), rounding);
 }
 
 /* Steps that are far shorter than anything else: all stand still while any node has a burst, and phases are
@@ -154,12 +155,26 @@ TEST(pareto_costs_have_the_tail_that_they_are_asked_for) {
 }
 
 TEST(words_that_say_no_machine_are_refused) {
-    static const char *const wrong[] = {"cost",          "cost=fixed",  "cost=fixed:-1",   "cost=two:1:2",
-        "cost=none:1",   "cost=fixed:1x",      "gap_s=nan",
-                                        "clump=0",       "clump=2.5",   "cpus=4096",       "arrivals=weekly",
-                                            "phase=other",   "gap=1",              "gap_s=1:2",
-                                        "left_out=inf",  "hit=all",     "cost=pareto:1:2", "gap_s=",
-                                            "=1",            "cost=exponential:1:2"};
+    static const char *const wrong[] = {"cost",
+                                        "cost=fixed",
+                                        "cost=fixed:-1",
+                                        "cost=two:1:2",
+                                        "cost=none:1",
+                                        "cost=fixed:1x",
+                                        "gap_s=nan",
+                                        "clump=0",
+                                        "clump=2.5",
+                                        "cpus=4096",
+                                        "arrivals=weekly",
+                                        "phase=other",
+                                        "gap=1",
+                                        "gap_s=1:2",
+                                        "left_out=inf",
+                                        "hit=all",
+                                        "cost=pareto:1:2",
+                                        "gap_s=",
+                                        "=1",
+                                        "cost=exponential:1:2"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct rs_machine machine = RS_PLAIN;
         if (!rs_set(&machine, wrong[i])) fail_msg("'%s' is not refused", wrong[i]);
@@ -185,17 +200,18 @@ TEST(a_record_has_the_bursts_of_each_cpu_in_order_and_apart) {
     assert_contains(text, "\n# span_ns: 200000000000\n");
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         if (*line == '#') continue;
-        assert_int_equal(sscanf(line, "%" SCNd64 "\t%" SCNd64 "\t%d\t-\tagent%n", &start, &duration, &cpu,
-            &used), 3);
+        assert_int_equal(
+            sscanf(line, "%" SCNd64 "\t%" SCNd64 "\t%d\t-\tagent%n", &start, &duration, &cpu, &used), 3);
         EQUAL(line[used], 0, cpu, cpu & 1);
         assert_true(duration > 0 && start >= before && start > free_from[cpu] &&
-            start + duration <= 200000000000);
+                    start + duration <= 200000000000);
         before = start;
         free_from[cpu] = start + duration;
         sums[cpu] += duration;
         n++;
     }
     assert_true(n > 10000);
-    for (cpu = 0; cpu < 2; cpu++) assert_near((double)sums[cpu] / 2e11, 0.3, 0.02);
+    for (cpu = 0; cpu < 2; cpu++)
+        assert_near((double)sums[cpu] / 2e11, 0.3, 0.02);
     free(text);
 }

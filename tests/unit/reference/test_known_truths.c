@@ -9,21 +9,21 @@ TEST(fixed_phases_cost_what_two_other_programs_found) {
         double period_s, cost_s, step_s;
         uint64_t nodes;
         double percent, error;
-    } rows[] = {{0.1, 2.5e-3, 1e-4, 10, 28.5, 0.2},   {0.1, 2.5e-3, 1e-4, 30, 112, 0.9},     {0.1, 2.5e-3,
-        1e-4, 100, 815, 8},     {0.1, 2.5e-3, 1e-4, 1000, 2463, 1},
-                {0.1, 2.5e-3, 1e-4, 10000, 2500, 0.5}, {0.1, 2.5e-3, 1e-3, 10, 27.0, 0.2},    {0.01, 250e-6,
-                    1e-4, 30, 87.3, 0.7},  {0.1, 2.5e-3, 1e-3, 100, 211.6, 0.6},
-                {0.1, 2.5e-3, 1e-3, 1000, 250, 0.05},  {0.1, 2.5e-3, 1e-2, 10, 16.7, 0.2},    {1e-3, 25e-6,
-                    1e-4, 100, 25, 0.02},   {0.01, 250e-6, 1e-2, 10, 3.12, 0.01},
-                {1e-3, 25e-6, 1e-3, 100, 4.95, 0.01},  {0.01, 250e-6, 1e-2, 1000, 5, 0.01},   {1e-3, 25e-6,
-                    1e-2, 10, 2.73, 0.005}, {1e-3, 25e-6, 1e-2, 100, 2.75, 0.005}};
+    } rows[] = {{0.1, 2.5e-3, 1e-4, 10, 28.5, 0.2},    {0.1, 2.5e-3, 1e-4, 30, 112, 0.9},
+                {0.1, 2.5e-3, 1e-4, 100, 815, 8},      {0.1, 2.5e-3, 1e-4, 1000, 2463, 1},
+                {0.1, 2.5e-3, 1e-4, 10000, 2500, 0.5}, {0.1, 2.5e-3, 1e-3, 10, 27.0, 0.2},
+                {0.01, 250e-6, 1e-4, 30, 87.3, 0.7},   {0.1, 2.5e-3, 1e-3, 100, 211.6, 0.6},
+                {0.1, 2.5e-3, 1e-3, 1000, 250, 0.05},  {0.1, 2.5e-3, 1e-2, 10, 16.7, 0.2},
+                {1e-3, 25e-6, 1e-4, 100, 25, 0.02},    {0.01, 250e-6, 1e-2, 10, 3.12, 0.01},
+                {1e-3, 25e-6, 1e-3, 100, 4.95, 0.01},  {0.01, 250e-6, 1e-2, 1000, 5, 0.01},
+                {1e-3, 25e-6, 1e-2, 10, 2.73, 0.005},  {1e-3, 25e-6, 1e-2, 100, 2.75, 0.005}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char words[128];
         snprintf(words, sizeof words, "arrivals=periodic gap_s=%g cost=fixed:%g", rows[i].period_s,
-            rows[i].cost_s);
+                 rows[i].cost_s);
         /* of many nodes one draw is like another */
         assert_truth(words, rows[i].nodes, rows[i].step_s, rows[i].nodes < 1000 ? 800 : 8, 0.004,
-            rows[i].percent, rows[i].error);
+                     rows[i].percent, rows[i].error);
     }
 }
 
@@ -33,11 +33,11 @@ TEST(fixed_phases_spread_as_two_other_programs_found) {
         double step_s;
         uint64_t nodes;
         double spread;
-    } rows[] = {{1e-4, 10, 3}, {1e-3, 10, 3.3}, {1e-3, 100, 13}, {1e-2, 10, 3.1}, {1e-1, 10, 0.09}, {1e-1,
-        100, 0.09}};
+    } rows[] = {{1e-4, 10, 3},   {1e-3, 10, 3.3},  {1e-3, 100, 13},
+                {1e-2, 10, 3.1}, {1e-1, 10, 0.09}, {1e-1, 100, 0.09}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct rs_truth truth = truth_of("arrivals=periodic gap_s=0.1 cost=fixed:2.5e-3", rows[i].nodes,
-            rows[i].step_s, 400, 0);
+        struct rs_truth truth =
+            truth_of("arrivals=periodic gap_s=0.1 cost=fixed:2.5e-3", rows[i].nodes, rows[i].step_s, 400, 0);
         assert_near(truth.spread, rows[i].spread, 0.2 * rows[i].spread);
     }
 }
@@ -50,7 +50,7 @@ TEST(a_short_sampler_costs_what_was_worked_out) {
     assert_truth(own, 1000, 1e-3, 100, 0.01, 2.1, 0.03);
     assert_truth(own, 10000, 1e-3, 8, 0.01, 3.3, 0.03);
     assert_truth("arrivals=periodic gap_s=1 cost=fixed:33e-6 phase=same", 10000, 1e-3, 8, 0.01, 0.0033,
-        0.0001);
+                 0.0001);
 }
 
 /* Machines of which it was said by other programs what they cost, to so many digits; beside each a second
@@ -80,7 +80,7 @@ TEST(machines_cost_what_other_programs_found) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_truth(rows[i].words, rows[i].nodes, rows[i].step_s, 100, 0.002, rows[i].percent,
-            rows[i].known_to);
+                     rows[i].known_to);
     }
 }
 
@@ -94,7 +94,7 @@ TEST(the_unit_of_time_does_not_matter) {
 /* Of many nodes only the rate of all of them together matters; of few each one's own. */
 TEST(unequal_nodes_spread_as_their_rates_do) {
     struct rs_truth equal = truth_of("gap_s=1 cost=fixed:1e-3", 1000, 1e-3, 60, 0),
-        unequal = truth_of("gap_s=1 cost=fixed:1e-3 rate_sd=1", 1000, 1e-3, 60, 0);
+                    unequal = truth_of("gap_s=1 cost=fixed:1e-3 rate_sd=1", 1000, 1e-3, 60, 0);
     assert_near(unequal.slowdown, equal.slowdown, 0.02 * equal.slowdown);
     assert_true(unequal.spread > 0.5 && equal.spread == 0);
     struct rs_truth few = truth_of("gap_s=1 cost=fixed:1e-3 rate_sd=0.5", 3, 5e-3, 400, 0);

@@ -21,11 +21,12 @@ static struct rs_machine machine_of(const char *words) {
 
 /* Slowdown in percent, with its standard error. */
 static struct rs_truth truth_of(const char *words, uint64_t nodes, double step_s, unsigned most_draws,
-    double precision) {
+                                double precision) {
     struct rs_machine machine = machine_of(words);
     struct rs_truth truth;
     assert_int_equal(rs_find_truth(&machine, nodes, step_s, (struct rs_length){400, 20}, most_draws,
-        precision, 1, NULL, &truth), 0);
+                                   precision, 1, NULL, &truth),
+                     0);
     truth.slowdown *= 100;
     truth.error *= 100;
     truth.spread *= 100;
@@ -34,10 +35,10 @@ static struct rs_truth truth_of(const char *words, uint64_t nodes, double step_s
 
 /* The slowdown is within three standard errors, and what is known of `wanted` besides. */
 static void assert_truth(const char *words, uint64_t nodes, double step_s, unsigned most_draws,
-    double precision, double wanted, double known_to) {
+                         double precision, double wanted, double known_to) {
     struct rs_truth truth = truth_of(words, nodes, step_s, most_draws, precision);
     double tolerance = 3 * sqrt(truth.error * truth.error + known_to * known_to);
     if (!(fabs(truth.slowdown - wanted) <= tolerance))
         fail_msg("%s, %d nodes, step %g s: %.6g +- %.3g, wanted %.6g +- %.3g", words, (int)nodes, step_s,
-            truth.slowdown, truth.error, wanted, known_to);
+                 truth.slowdown, truth.error, wanted, known_to);
 }

@@ -1,4 +1,5 @@
-/* The tick counter on clocks that move in steps: what is said of them is measured. The test's own clock_gettime takes the place of libc's.
+/* The tick counter on clocks that move in steps: what is said of them is measured. The test's own
+ * clock_gettime takes the place of libc's.
  */
 #include "tests/unit/unit.h"
 

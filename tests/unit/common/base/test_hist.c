@@ -6,7 +6,8 @@ TEST(every_bin_begins_where_the_one_before_ends_and_is_at_most_one_percent_wide)
     assert_int_equal(nl_hist_lo(0), 0);
     for (int i = 0; i + 1 < NL_HIST_BINS; i++) {
         assert_true(nl_hist_hi(i) == nl_hist_lo(i + 1) && nl_hist_hi(i) > nl_hist_lo(i));
-        assert_true(i < NL_HIST_SUB || (double)(nl_hist_hi(i) - nl_hist_lo(i)) <= 0.01 * (double)nl_hist_lo(i));
+        assert_true(i < NL_HIST_SUB ||
+                    (double)(nl_hist_hi(i) - nl_hist_lo(i)) <= 0.01 * (double)nl_hist_lo(i));
     }
     EQUAL(nl_hist_index(-5), 0, nl_hist_index(0), 0, nl_hist_index(127), 127, nl_hist_index(128), 128);
     EQUAL(nl_hist_index(256), 256, nl_hist_index(INT64_MAX), NL_HIST_BINS - 1);
@@ -25,10 +26,13 @@ TEST(values_fall_into_the_bin_that_holds_them) {
 TEST(quantiles_are_known_and_joined_histograms_hold_both_counts) {
     static struct nl_hist hist, other;
     EQUAL(nl_hist_total(&hist), 0, nl_hist_quantile(&hist, 0.5), -1, nl_hist_max(&hist), -1);
-    for (int i = 1; i <= 50; i++) nl_hist_add(&hist, i);
-    for (int i = 51; i <= 100; i++) nl_hist_add(&other, i);
+    for (int i = 1; i <= 50; i++)
+        nl_hist_add(&hist, i);
+    for (int i = 51; i <= 100; i++)
+        nl_hist_add(&other, i);
     nl_hist_join(&hist, &other);
-    EQUAL(nl_hist_total(&other), 50, nl_hist_total(&hist), 100, nl_hist_quantile(&hist, 0.5), 50, nl_hist_quantile(&hist, 0.99), 99);
+    EQUAL(nl_hist_total(&other), 50, nl_hist_total(&hist), 100, nl_hist_quantile(&hist, 0.5), 50,
+          nl_hist_quantile(&hist, 0.99), 99);
     EQUAL(nl_hist_quantile(&hist, 0), 1, nl_hist_quantile(&hist, 1), 100, nl_hist_max(&hist), 100);
     nl_hist_add(&hist, 123456789);
     int64_t q = nl_hist_quantile(&hist, 1);

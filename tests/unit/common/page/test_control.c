@@ -1,4 +1,5 @@
-/* The control page: commands and their answers. That they cross to the generator and back: test_controlled.c. */
+/* The control page: commands and their answers. That they cross to the generator and back: test_controlled.c.
+ */
 #include "common/page/nl_control.h"
 #include "tests/unit/unit.h"
 
@@ -21,7 +22,8 @@ PAGED(a_file_that_is_no_page_of_this_version_is_refused) {
     int ends[2], file = memfd_create("not-a-page", MFD_CLOEXEC); /* the right size alone is not enough */
     assert_int_equal(pipe(ends) || ftruncate(file, sizeof(struct nl_control)), 0);
     const int others[] = {ends[0], -1, file};
-    for (int i = 0; i < 3; i++) assert_null(nl_control_attach(others[i]));
+    for (int i = 0; i < 3; i++)
+        assert_null(nl_control_attach(others[i]));
     close(ends[0]);
     close(ends[1]);
     close(file);
@@ -47,7 +49,8 @@ PAGED(one_worker_that_does_not_answer_is_missed_also_where_command_numbers_wrap_
     for (int wraps = 0; wraps < 2; wraps++) {
         atomic_store(&c->n_workers, 3);
         atomic_store(&c->command_number, wraps ? UINT32_MAX : 5);
-        for (int i = 0; i < 3; i++) nl_control_answer(c, i, atomic_load(&c->command_number));
+        for (int i = 0; i < 3; i++)
+            nl_control_answer(c, i, atomic_load(&c->command_number));
         nl_control_send(c, NL_COMMAND_IDLE);
         uint32_t number = atomic_load(&c->command_number);
         assert_true(!wraps || number == 0);

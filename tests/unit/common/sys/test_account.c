@@ -1,4 +1,5 @@
-/* Where the time of CPUs went, by two looks at a /proc of our own: the tasks there, and what the kernel says of the CPUs. */
+/* Where the time of CPUs went, by two looks at a /proc of our own: the tasks there, and what the kernel says
+ * of the CPUs. */
 #include <jansson.h>
 
 #include "common/sys/nl_account.h"
@@ -13,16 +14,21 @@ static int64_t told_ns(void) { return now_ns; }
 static const unsigned char all[] = {1, 1}, second[] = {0, 1};
 static const pid_t own[] = {50};
 
-/* A thread; ticks of CPU time of its whole process and of that process's children that ended count for its first thread. */
-static void put_task(int pid, int tid, int ppid, int cpu, int64_t run_ns, int process_ticks, int children_ticks) {
+/* A thread; ticks of CPU time of its whole process and of that process's children that ended count for its
+ * first thread. */
+static void put_task(int pid, int tid, int ppid, int cpu, int64_t run_ns, int process_ticks,
+                     int children_ticks) {
     char path[64], text[512];
     for (int is_whole = 0; is_whole <= (pid == tid); is_whole++) {
         snprintf(text, sizeof text,
-                 "%d (task) S %d 1 1 0 -1 4194560 100 0 0 0 %d 0 %d 0 20 0 1 0 12345 1000000 500 18446744073709551615 1 1 0 0 0 0 0 "
+                 "%d (task) S %d 1 1 0 -1 4194560 100 0 0 0 %d 0 %d 0 20 0 1 0 12345 1000000 500 "
+                 "18446744073709551615 1 1 0 0 0 0 0 "
                  "0 0 0 0 0 17 %d 0 0 0 0 0\n",
                  tid, ppid, is_whole ? process_ticks : (int)(run_ns / TICK), children_ticks, cpu);
-        if (is_whole) snprintf(path, sizeof path, "%d/stat", pid);
-        else snprintf(path, sizeof path, "%d/task/%d/stat", pid, tid);
+        if (is_whole)
+            snprintf(path, sizeof path, "%d/stat", pid);
+        else
+            snprintf(path, sizeof path, "%d/task/%d/stat", pid, tid);
         put(path, text);
     }
     snprintf(path, sizeof path, "%d/task/%d/schedstat", pid, tid);
@@ -36,12 +42,14 @@ static void take_away(const char *name) {
     assert_int_equal(system(command), 0);
 }
 
-/* Each second is 100 ticks: CPU 0 is idle for `idle0` of them, CPU 1 for `idle1`, 5 are interrupts and 3 steal on CPU 1. */
+/* Each second is 100 ticks: CPU 0 is idle for `idle0` of them, CPU 1 for `idle1`, 5 are interrupts and 3
+ * steal on CPU 1. */
 static void put_cpus(int idle0, int idle1, int irq1, int steal1, int n_tasks) {
     char text[256];
     snprintf(text, sizeof text,
-             "cpu 9 9 9 9 9 9 9 9 0 0\ncpu0 7 0 7 %d 0 0 0 0 0 0\ncpu1 7 0 7 %d 1 %d 0 %d 0 0\ncpu2 7 0 7 0 0 0 0 0 0 0\nintr 5\n", idle0,
-             idle1 - 1, irq1, steal1);
+             "cpu 9 9 9 9 9 9 9 9 0 0\ncpu0 7 0 7 %d 0 0 0 0 0 0\ncpu1 7 0 7 %d 1 %d 0 %d 0 0\ncpu2 7 0 7 0 "
+             "0 0 0 0 0 0\nintr 5\n",
+             idle0, idle1 - 1, irq1, steal1);
     put("stat", text);
     snprintf(text, sizeof text, "0.5 0.5 0.5 1/%d 77\n", n_tasks);
     put("loadavg", text);
@@ -49,7 +57,7 @@ static void put_cpus(int idle0, int idle1, int irq1, int steal1, int n_tasks) {
 
 static struct nl_account *begin(const unsigned char *watched) {
     put_task(1, 1, 0, 0, 100 * MS, 10, 0);
-    put_task(50, 50, 1, 1, 0, 0, 0);  /* a rank of ours, and its companion */
+    put_task(50, 50, 1, 1, 0, 0, 0); /* a rank of ours, and its companion */
     put_task(51, 51, 50, 0, 0, 0, 0);
     put_task(60, 60, 1, 0, 40 * MS, 4, 0); /* somebody else, with two threads */
     put_task(60, 61, 1, 1, 40 * MS, 0, 0);
@@ -73,9 +81,12 @@ TEST_WITH(what_runs_is_accounted_for_cpu_by_cpu, make_folder, remove_tree) {
     now_ns = 1000 * MS;
     nl_account_end(a, &sum, cpus);
     EQUAL(sum.n_cpus, 2, sum.span_ns, 1000 * MS, sum.n_there, 5, sum.n_seen, 5);
-    EQUAL(cpus[0].busy_ns, 260 * MS, cpus[0].own_ns, 60 * MS, cpus[0].tasks_ns, 200 * MS, cpus[0].unaccounted_ns, 0);
-    EQUAL(cpus[1].busy_ns, 860 * MS, cpus[1].own_ns, 700 * MS, cpus[1].tasks_ns, 80 * MS, cpus[1].interrupts_ns, 50 * MS);
-    EQUAL(cpus[1].steal_ns, 30 * MS, cpus[1].unaccounted_ns, 0, sum.all.unaccounted_ns, 0, sum.all.busy_ns, 1120 * MS);
+    EQUAL(cpus[0].busy_ns, 260 * MS, cpus[0].own_ns, 60 * MS, cpus[0].tasks_ns, 200 * MS,
+          cpus[0].unaccounted_ns, 0);
+    EQUAL(cpus[1].busy_ns, 860 * MS, cpus[1].own_ns, 700 * MS, cpus[1].tasks_ns, 80 * MS,
+          cpus[1].interrupts_ns, 50 * MS);
+    EQUAL(cpus[1].steal_ns, 30 * MS, cpus[1].unaccounted_ns, 0, sum.all.unaccounted_ns, 0, sum.all.busy_ns,
+          1120 * MS);
     assert_near(sum.resolution_percent, 4, 1e-9);
     assert_string_equal(sum.blind, "");
     assert_false(nl_account_is_blind(&sum, 0));
@@ -92,7 +103,8 @@ TEST_WITH(a_stranger_who_is_not_listed_is_unaccounted_for, make_folder, remove_t
     put_cpus(1070, 2015, 10, 10, 8 + 5);
     now_ns = 6000 * MS;
     nl_account_end(a, &sum, cpus);
-    EQUAL(cpus[0].unaccounted_ns, 300 * MS, cpus[1].unaccounted_ns, 450 * MS, sum.all.unaccounted_ns, 750 * MS, sum.worst.cpu, 1);
+    EQUAL(cpus[0].unaccounted_ns, 300 * MS, cpus[1].unaccounted_ns, 450 * MS, sum.all.unaccounted_ns,
+          750 * MS, sum.worst.cpu, 1);
     assert_near(nl_account_unaccounted_percent(&sum), 37.5, 1e-9);
     assert_near(nl_account_percent_of_cpu(&sum, sum.worst.unaccounted_ns), 45, 1e-9);
     assert_string_equal(sum.blind, "8 of 13 tasks of this machine cannot be seen");
@@ -106,7 +118,8 @@ TEST_WITH(a_stranger_who_is_not_listed_is_unaccounted_for, make_folder, remove_t
     cpus[0].tasks_ns = 290 * MS;
     cpus[1].tasks_ns = 450 * MS;
     nl_account_by_record(a, &sum, cpus, 1);
-    EQUAL(sum.all.unaccounted_ns, 10 * MS, cpus[1].unaccounted_ns, 0, sum.worst.cpu, 0, sum.worst.unaccounted_ns, 10 * MS);
+    EQUAL(sum.all.unaccounted_ns, 10 * MS, cpus[1].unaccounted_ns, 0, sum.worst.cpu, 0,
+          sum.worst.unaccounted_ns, 10 * MS);
     nl_account_close(a);
 }
 
@@ -136,7 +149,8 @@ TEST_WITH(a_task_that_moved_hides_no_stranger_and_is_none, make_folder, remove_t
         put_cpus(1070, 2080 - 25 * has_stranger, 10, 10, 5);
         now_ns = 1000 * MS;
         nl_account_end(a, &sum, NULL);
-        EQUAL(sum.n_cpus, 1, sum.all.busy_ns, (200 + 250 * has_stranger) * MS, sum.all.unaccounted_ns, 250 * has_stranger * MS);
+        EQUAL(sum.n_cpus, 1, sum.all.busy_ns, (200 + 250 * has_stranger) * MS, sum.all.unaccounted_ns,
+              250 * has_stranger * MS);
         EQUAL(sum.all.tasks_ns, 200 * MS, sum.worst.cpu, 1);
         nl_account_close(a);
     }

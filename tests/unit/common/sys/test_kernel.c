@@ -117,10 +117,12 @@ TEST_WITH(a_table_of_many_cpus_is_read_whole, make_folder, remove_tree) {
     int64_t counts[NL_N_KERNEL];
     size_t n = 0;
     put_tables(1, 1);
-    for (int i = 0; i < CPUS; i++) n += (size_t)snprintf(text + n, sizeof text - n, " CPU%d", i);
+    for (int i = 0; i < CPUS; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, " CPU%d", i);
     for (int row = 0; row < ROWS; row++) {
         n += (size_t)snprintf(text + n, sizeof text - n, "\n%d:", row);
-        for (int i = 0; i < CPUS; i++) n += (size_t)snprintf(text + n, sizeof text - n, " 1");
+        for (int i = 0; i < CPUS; i++)
+            n += (size_t)snprintf(text + n, sizeof text - n, " 1");
         n += (size_t)snprintf(text + n, sizeof text - n, " device");
     }
     put("interrupts", text);

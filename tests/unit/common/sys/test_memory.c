@@ -19,7 +19,9 @@ static int make_cgroup(char folder[PATH_MAX]) {
     static const char *const rows[][2] = {{"memory", "memory.limit_in_bytes"}, {"", "memory.max"}};
     char mount[PATH_MAX / 4], own[PATH_MAX / 2];
     for (int i = 0; i < 2; i++) {
-        if (nl_cgroup_mount("", rows[i][0], mount, sizeof mount) || nl_cgroup_of("", getpid(), rows[i][0], own, sizeof own)) continue;
+        if (nl_cgroup_mount("", rows[i][0], mount, sizeof mount) ||
+            nl_cgroup_of("", getpid(), rows[i][0], own, sizeof own))
+            continue;
         snprintf(folder, PATH_MAX, "%s%s/noiselab-test-%d", mount, own, (int)getpid());
         if (mkdir(folder, 0755)) continue;
         if (put(folder, rows[i][1], LIMIT_MIB << 20) == 0) return 1;
@@ -46,7 +48,8 @@ TEST(in_a_cgroup_no_more_can_be_had_than_its_limit) {
         _exit(available >= 0 && available <= (int64_t)LIMIT_MIB << 20 ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    for (int try = 0; rmdir(folder) && errno == EBUSY && try < 100; try++) usleep(10000); /* the child's end is seen there a moment later */
+    for (int try = 0; rmdir(folder) && errno == EBUSY && try < 100; try++)
+        usleep(10000); /* the child's end is seen there a moment later */
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP("no process may enter a cgroup here");
     assert_int_equal(status, 0);
 }

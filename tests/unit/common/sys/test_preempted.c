@@ -1,4 +1,5 @@
-/* Preempted time by the scheduler and by clocks: a thread that shares its CPU with another one for a known time, and one that sleeps. */
+/* Preempted time by the scheduler and by clocks: a thread that shares its CPU with another one for a known
+ * time, and one that sleeps. */
 #include <pthread.h>
 
 #include "common/sys/nl_preempted.h"
@@ -31,11 +32,13 @@ static void share_one_cpu(void) {
 }
 
 static void need_scheduler(struct nl_preempted *s) {
-    if (nl_preempted_open(s, NL_PREEMPTED_SCHEDULER)) SKIP("the kernel keeps no account of waiting for CPUs (schedstat)");
+    if (nl_preempted_open(s, NL_PREEMPTED_SCHEDULER))
+        SKIP("the kernel keeps no account of waiting for CPUs (schedstat)");
     assert_int_equal(nl_preempted_source(s), NL_PREEMPTED_SCHEDULER);
 }
 
-/* Ticks of 10 ms or so that the kernel counted on a CPU in which its tasks could not run: irq, softirq and steal, ns; -1 unknown. */
+/* Ticks of 10 ms or so that the kernel counted on a CPU in which its tasks could not run: irq, softirq and
+ * steal, ns; -1 unknown. */
 static int64_t kernel_lost_ns(int cpu) {
     char text[65536], name[16];
     long long irq, softirq, steal;
@@ -46,8 +49,8 @@ static int64_t kernel_lost_ns(int cpu) {
     return (irq + softirq + steal) * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 
-/* What neither we nor others ran is the hypervisor's, or an interrupt's: the kernel's own account has no less, but for its ticks. Beside a
- * busy thread it stays small while the waiting is large. */
+/* What neither we nor others ran is the hypervisor's, or an interrupt's: the kernel's own account has no
+ * less, but for its ticks. Beside a busy thread it stays small while the waiting is large. */
 TEST(steal_is_apart_from_waiting) {
     enum { TICKS_NS = 30 * MS };
     OWNED(nl_preempted_close) struct nl_preempted s;
@@ -65,9 +68,11 @@ TEST(steal_is_apart_from_waiting) {
         nl_thread_times_read(&s, &to);
         lost_ns = kernel_lost_ns(cpu) - lost_ns;
         if (with_other) pthread_join(other, NULL);
-        int64_t steal_ns = nl_thread_times_steal_ns(&from, &to), waited_ns = nl_thread_times_preempted_ns(&s, &from, &to);
-        print_message("%s: waited %.3f ms, steal %.3f ms, by the kernel's ticks %.1f ms\n", with_other ? "beside a busy thread" : "alone",
-                      (double)waited_ns / MS, (double)steal_ns / MS, (double)lost_ns / MS);
+        int64_t steal_ns = nl_thread_times_steal_ns(&from, &to),
+                waited_ns = nl_thread_times_preempted_ns(&s, &from, &to);
+        print_message("%s: waited %.3f ms, steal %.3f ms, by the kernel's ticks %.1f ms\n",
+                      with_other ? "beside a busy thread" : "alone", (double)waited_ns / MS,
+                      (double)steal_ns / MS, (double)lost_ns / MS);
         assert_int_equal(to.wall_ns - from.wall_ns, to.cpu_ns - from.cpu_ns + waited_ns + steal_ns);
         assert_true(steal_ns > -MS);
         if (with_other) assert_true((double)waited_ns >= 0.99 * (double)burnt_ns);
@@ -90,7 +95,8 @@ TEST(a_wait_between_two_clocks_is_no_steal) {
     int64_t lost_ns = kernel_lost_ns(cpu), waited_ns = 0, end_ns = nl_mono_ns() + 2000 * MS;
     assert_int_equal(pthread_create(&other, NULL, burn, &burnt_ns), 0);
     nl_thread_times_read(&s, &from);
-    while (nl_mono_ns() < end_ns) { /* nothing but readings: whenever the CPU is taken, it is between two clocks */
+    while (nl_mono_ns() <
+           end_ns) { /* nothing but readings: whenever the CPU is taken, it is between two clocks */
         nl_thread_times_read(&s, &to);
         int64_t steal_ns = nl_thread_times_steal_ns(&from, &to);
         if (steal_ns > most_ns) most_ns = steal_ns;
@@ -99,8 +105,9 @@ TEST(a_wait_between_two_clocks_is_no_steal) {
     }
     pthread_join(other, NULL);
     lost_ns = kernel_lost_ns(cpu) - lost_ns;
-    print_message("waited %.3f ms; most steal between two readings %.3f ms, by the kernel's ticks %.1f ms in all\n", (double)waited_ns / MS,
-                  (double)most_ns / MS, (double)lost_ns / MS);
+    print_message(
+        "waited %.3f ms; most steal between two readings %.3f ms, by the kernel's ticks %.1f ms in all\n",
+        (double)waited_ns / MS, (double)most_ns / MS, (double)lost_ns / MS);
     assert_true(waited_ns > 100 * MS);
     if (lost_ns > 0 && most_ns > MS / 2) skip();
     assert_true(most_ns <= MS / 2);
@@ -123,7 +130,9 @@ TEST(sources_are_those_asked_for) {
     assert_int_equal(nl_preempted_open(&s, NL_PREEMPTED_CLOCKS), 0);
     assert_int_equal(nl_preempted_source(&s), NL_PREEMPTED_CLOCKS);
     assert_int_equal(nl_preempted_open(&s, NL_PREEMPTED_AUTO), 0);
-    assert_int_equal(nl_preempted_source(&s), access("/proc/thread-self/schedstat", R_OK) ? NL_PREEMPTED_CLOCKS : NL_PREEMPTED_SCHEDULER);
+    assert_int_equal(nl_preempted_source(&s), access("/proc/thread-self/schedstat", R_OK)
+                                                  ? NL_PREEMPTED_CLOCKS
+                                                  : NL_PREEMPTED_SCHEDULER);
     nl_preempted_close(&s);
     assert_int_equal(nl_preempted_source(&s), NL_PREEMPTED_CLOCKS);
     struct nl_thread_times from, to;
@@ -133,5 +142,6 @@ TEST(sources_are_those_asked_for) {
     nl_thread_times_read(&s, &to);
     ns = nl_preempted_ns(&s) - ns;
     assert_true(ns > -MS && ns < 1000 * (int64_t)MS);
-    assert_int_equal(nl_thread_times_preempted_ns(&s, &from, &to), to.wall_ns - from.wall_ns - (to.cpu_ns - from.cpu_ns));
+    assert_int_equal(nl_thread_times_preempted_ns(&s, &from, &to),
+                     to.wall_ns - from.wall_ns - (to.cpu_ns - from.cpu_ns));
 }

@@ -7,8 +7,10 @@
 
 enum { MOST = 200 };
 
-/* Times that two players meet in the rounds taken, into `met`; every round must pair both ways, and each player once. */
-static void count_meetings(int n, int n_rounds, int (*round_of)(int n, int k), unsigned char met[MOST][MOST]) {
+/* Times that two players meet in the rounds taken, into `met`; every round must pair both ways, and each
+ * player once. */
+static void count_meetings(int n, int n_rounds, int (*round_of)(int n, int k),
+                           unsigned char met[MOST][MOST]) {
     memset(met, 0, MOST * MOST);
     for (int k = 0; k < n_rounds; k++) {
         int n_resting = 0, round = round_of(n, k);
@@ -33,22 +35,26 @@ TEST(a_tournament_pairs_everybody_once_and_of_more_than_64_nodes_each_with_at_le
     static unsigned char met[MOST][MOST];
     for (int n = 2; n <= MOST; n++)
         for (int is_covering = 0; is_covering < 2; is_covering++) {
-            if (is_covering) count_meetings(n, nx_covering_rounds(n), nx_covering_round, met);
-            else count_meetings(n, nx_rounds(n), same, met);
+            if (is_covering)
+                count_meetings(n, nx_covering_rounds(n), nx_covering_round, met);
+            else
+                count_meetings(n, nx_rounds(n), same, met);
             for (int i = 0; i < n; i++) {
                 int n_partners = 0;
                 for (int j = 0; j < n; j++) {
                     assert_in_range(met[i][j], 0, i != j);
                     n_partners += met[i][j];
                 }
-                assert_true(is_covering && n > NX_ALL_PAIRS_NODES ? n_partners >= NX_COVER_ROUNDS - 1 : n_partners == n - 1);
+                assert_true(is_covering && n > NX_ALL_PAIRS_NODES ? n_partners >= NX_COVER_ROUNDS - 1
+                                                                  : n_partners == n - 1);
             }
         }
     EQUAL(nx_rounds(1), 0, nx_rounds(0), 0);
 }
 
 TEST(a_quick_launch_takes_whole_rounds_of_pairs_alone_and_at_least_one) {
-    EQUAL(nx_alone_rounds(1, 1), 0, nx_alone_rounds(3, 1), 3, nx_alone_rounds(16, 1), 15, nx_alone_rounds(64, 1), 3);
+    EQUAL(nx_alone_rounds(1, 1), 0, nx_alone_rounds(3, 1), 3, nx_alone_rounds(16, 1), 15,
+          nx_alone_rounds(64, 1), 3);
     EQUAL(nx_alone_rounds(1000, 1), 1, nx_alone_rounds(64, 0), 63);
 }
 
@@ -56,24 +62,34 @@ TEST(a_quick_launch_takes_whole_rounds_of_pairs_alone_and_at_least_one) {
 
 static const struct nx_topology *topology(const char *name) {
     const struct nx_topology *t = nx_topologies;
-    while (t->name && strcmp(t->name, name) != 0) t++;
+    while (t->name && strcmp(t->name, name) != 0)
+        t++;
     assert_non_null(t->name);
     return t;
 }
 
 TEST(topologies_have_the_channels_that_their_shapes_have) {
-    static const struct { const char *name; int n; int64_t n_channels; const char *shape; } known[] = {
-        {"star", 1, 0, NULL},     {"star", 2, 1, NULL},      {"star", 7, 6, NULL},       {"ring", 1, 0, NULL},    {"ring", 2, 1, NULL},
-        {"ring", 3, 3, NULL},     {"ring", 8, 8, NULL},      {"complete", 1, 0, NULL},   {"complete", 6, 15, NULL},
-        {"grid2d", 6, 7, "2x3"},  {"grid2d", 9, 12, "3x3"},  {"grid2d", 7, 6, "1x7"},    {"grid2d", 1, 0, "1x1"}, {"grid2d", 12, 17, "3x4"},
-        {"grid3d", 8, 12, "2x2x2"}, {"grid3d", 27, 54, "3x3x3"}, {"grid3d", 12, 20, "2x2x3"}, {"grid3d", 5, 4, "1x1x5"},
-        {"hypercube", 1, 0, NULL}, {"hypercube", 2, 1, NULL}, {"hypercube", 8, 12, NULL}, {"hypercube", 16, 32, NULL},
+    static const struct {
+        const char *name;
+        int n;
+        int64_t n_channels;
+        const char *shape;
+    } known[] = {
+        {"star", 1, 0, NULL},        {"star", 2, 1, NULL},        {"star", 7, 6, NULL},
+        {"ring", 1, 0, NULL},        {"ring", 2, 1, NULL},        {"ring", 3, 3, NULL},
+        {"ring", 8, 8, NULL},        {"complete", 1, 0, NULL},    {"complete", 6, 15, NULL},
+        {"grid2d", 6, 7, "2x3"},     {"grid2d", 9, 12, "3x3"},    {"grid2d", 7, 6, "1x7"},
+        {"grid2d", 1, 0, "1x1"},     {"grid2d", 12, 17, "3x4"},   {"grid3d", 8, 12, "2x2x2"},
+        {"grid3d", 27, 54, "3x3x3"}, {"grid3d", 12, 20, "2x2x3"}, {"grid3d", 5, 4, "1x1x5"},
+        {"hypercube", 1, 0, NULL},   {"hypercube", 2, 1, NULL},   {"hypercube", 8, 12, NULL},
+        {"hypercube", 16, 32, NULL},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         char told[40];
         const struct nx_topology *t = topology(known[i].name);
         assert_int_equal(nx_channels(t, known[i].n), known[i].n_channels);
-        if (known[i].shape) assert_contains(nx_topology_tell(t, known[i].n, told, sizeof told), known[i].shape);
+        if (known[i].shape)
+            assert_contains(nx_topology_tell(t, known[i].n, told, sizeof told), known[i].shape);
     }
     EQUAL(nx_topology_ranks(topology("hypercube"), 7), 4, nx_topology_ranks(topology("hypercube"), 8), 8);
     EQUAL(nx_topology_ranks(topology("ring"), 7), 7);
@@ -90,7 +106,8 @@ TEST(neighbours_are_mutual_rising_and_as_many_as_are_said) {
                     assert_in_range(mine[k], 0, n - 1);
                     assert_true(mine[k] != rank && (k == 0 || mine[k] > mine[k - 1]));
                     int n_theirs = t->neighbours(t, n, mine[k], theirs), is_back = 0;
-                    for (int j = 0; j < n_theirs; j++) is_back |= theirs[j] == rank;
+                    for (int j = 0; j < n_theirs; j++)
+                        is_back |= theirs[j] == rank;
                     assert_true(is_back);
                 }
             }
@@ -110,7 +127,8 @@ TEST(every_flipped_byte_is_found_where_it_is) {
         assert_int_equal(nx_words_check(words, BYTES, 0, first, &w), -1);
         bytes[at] ^= 0xff;
         int64_t next = nx_words_check(words, BYTES, 0, first, &w);
-        EQUAL(next, 4 * (at / 4 + 1), w.offset_bytes, at, w.expected, first + (uint32_t)(at / 4), w.found, words[at / 4]);
+        EQUAL(next, 4 * (at / 4 + 1), w.offset_bytes, at, w.expected, first + (uint32_t)(at / 4), w.found,
+              words[at / 4]);
         assert_int_equal(nx_words_check(words, BYTES, next, first, &w), -1);
     }
 }
@@ -123,7 +141,8 @@ TEST(arrays_of_other_ranks_or_of_an_earlier_exchange_are_wrong_in_every_word) {
         struct nx_wrong_word w;
         int n = 0;
         nx_words_fill(words, BYTES, nx_words_first((uint32_t)others[i][0], others[i][1], others[i][2]));
-        for (int64_t at = 0; (at = nx_words_check(words, BYTES, at, nx_words_first(5, 1, 2), &w)) >= 0;) n++;
+        for (int64_t at = 0; (at = nx_words_check(words, BYTES, at, nx_words_first(5, 1, 2), &w)) >= 0;)
+            n++;
         assert_int_equal(n, BYTES / 4);
     }
 }
@@ -152,7 +171,8 @@ TEST(repeats_fill_their_time_to_half_of_one_or_are_the_least) {
     assert_int_equal(nx_fit(2, 2, INT64_MAX / 2, INT64_MAX / 4), 0);
 }
 
-/* Repetitions of a check that takes `factor` times its budget and `fixed_ns` besides, among n; its whole time in *took_ns. */
+/* Repetitions of a check that takes `factor` times its budget and `fixed_ns` besides, among n; its whole time
+ * in *took_ns. */
 static int repetitions_of(int64_t planned_ns, int n, double factor, int64_t fixed_ns, int64_t *took_ns) {
     struct nx_task t = {.planned_ns = planned_ns};
     for (int k = 1; k <= n; k++) {
@@ -168,15 +188,23 @@ static int repetitions_of(int64_t planned_ns, int n, double factor, int64_t fixe
 
 TEST(a_check_that_takes_longer_makes_up_for_it_and_keeps_its_planned_time) {
     enum { PLANNED = 1000000 };
-    static const struct { double factor; int64_t planned_ns, fixed_ns; int n, n_made; int64_t took_ns; } rows[] = {
+    static const struct {
+        double factor;
+        int64_t planned_ns, fixed_ns;
+        int n, n_made;
+        int64_t took_ns;
+    } rows[] = {
         {1, PLANNED, 0, 10, 10, 10 * PLANNED},
         {0.5, PLANNED, 0, 10, 10, 5 * PLANNED}, /* time that is left is not used up */
         /* two are made whatever they take, and no more */
-        {1, PLANNED, 50 * PLANNED, 10, NX_LEAST_REPETITIONS, 0}, {1, 0, 5, 3, NX_LEAST_REPETITIONS, 0},
+        {1, PLANNED, 50 * PLANNED, 10, NX_LEAST_REPETITIONS, 0},
+        {1, 0, 5, 3, NX_LEAST_REPETITIONS, 0},
     };
     int64_t took_ns;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_int_equal(repetitions_of(rows[i].planned_ns, rows[i].n, rows[i].factor, rows[i].fixed_ns, &took_ns), rows[i].n_made);
+        assert_int_equal(
+            repetitions_of(rows[i].planned_ns, rows[i].n, rows[i].factor, rows[i].fixed_ns, &took_ns),
+            rows[i].n_made);
         if (rows[i].took_ns) assert_int_equal(took_ns, rows[i].took_ns);
     }
     for (double factor = 1; factor < 2; factor += 0.1)
@@ -192,24 +220,31 @@ TEST(a_check_that_takes_longer_makes_up_for_it_and_keeps_its_planned_time) {
 enum { N_RANKS = 3, N_CPUS = 8 };
 
 /* Masks of a few CPUs: bit c is CPU c. */
-static void owners_are(unsigned cpus, const unsigned masks[N_RANKS], const int bound[N_RANKS], const int wanted[N_CPUS]) {
+static void owners_are(unsigned cpus, const unsigned masks[N_RANKS], const int bound[N_RANKS],
+                       const int wanted[N_CPUS]) {
     static union nx_mask of_node, of_ranks[N_RANKS];
     static int owners[8 * NX_MASK_BYTES];
     of_node.bytes[0] = (unsigned char)cpus;
-    for (int rank = 0; rank < N_RANKS; rank++) of_ranks[rank].bytes[0] = (unsigned char)masks[rank];
+    for (int rank = 0; rank < N_RANKS; rank++)
+        of_ranks[rank].bytes[0] = (unsigned char)masks[rank];
     nx_cores_assign(owners, &of_node, of_ranks, bound, N_RANKS);
-    for (int cpu = 0; cpu < 8 * NX_MASK_BYTES; cpu++) assert_int_equal(owners[cpu], cpu < N_CPUS ? wanted[cpu] : -1);
+    for (int cpu = 0; cpu < 8 * NX_MASK_BYTES; cpu++)
+        assert_int_equal(owners[cpu], cpu < N_CPUS ? wanted[cpu] : -1);
 }
 
 TEST(every_cpu_has_the_rank_that_is_bound_to_it_or_one_that_may_use_it) {
     /* each bound to one CPU, two of them to the same: the lower rank has it; the others go round */
-    owners_are(0x3f, (const unsigned[]){2, 8, 8}, (const int[]){1, 3, 3}, (const int[]){0, 0, 1, 1, 2, 0, -1, -1});
+    owners_are(0x3f, (const unsigned[]){2, 8, 8}, (const int[]){1, 3, 3},
+               (const int[]){0, 0, 1, 1, 2, 0, -1, -1});
     /* bound to several, halves of the node: each stays in its own; CPU 7 is nobody's, and has the next one */
-    owners_are(0xff, (const unsigned[]){0x0f, 0x70, 0x70}, (const int[]){-1, -1, -1}, (const int[]){0, 0, 0, 0, 1, 2, 1, 2});
+    owners_are(0xff, (const unsigned[]){0x0f, 0x70, 0x70}, (const int[]){-1, -1, -1},
+               (const int[]){0, 0, 0, 0, 1, 2, 1, 2});
     /* not bound */
-    owners_are(0xff, (const unsigned[]){0xff, 0xff, 0xff}, (const int[]){-1, -1, -1}, (const int[]){0, 1, 2, 0, 1, 2, 0, 1});
+    owners_are(0xff, (const unsigned[]){0xff, 0xff, 0xff}, (const int[]){-1, -1, -1},
+               (const int[]){0, 1, 2, 0, 1, 2, 0, 1});
     /* a CPU that is not looked at */
-    owners_are(0x01, (const unsigned[]){1, 2, 4}, (const int[]){0, 1, 2}, (const int[]){0, -1, -1, -1, -1, -1, -1, -1});
+    owners_are(0x01, (const unsigned[]){1, 2, 4}, (const int[]){0, 1, 2},
+               (const int[]){0, -1, -1, -1, -1, -1, -1, -1});
 }
 
 /* ---- samples and scans */
@@ -218,7 +253,8 @@ TEST(a_sample_has_its_mean_its_spread_and_its_middle) {
     double even[] = {4, 1, 3, 2}, one[] = {5};
     struct nx_row s = nx_row("");
     nx_row_sum_up(&s, even, 4);
-    assert_true(s.n == 4 && s.value == 2.5 && s.min == 1 && s.max == 4 && s.median == 2.5 && fabs(s.sd - 1.2909944487358056) < 1e-12);
+    assert_true(s.n == 4 && s.value == 2.5 && s.min == 1 && s.max == 4 && s.median == 2.5 &&
+                fabs(s.sd - 1.2909944487358056) < 1e-12);
     nx_row_sum_up(&s, one, 1);
     assert_true(s.value == 5 && s.median == 5 && isnan(s.sd));
     nx_row_sum_up(&s, one, 0);
@@ -231,7 +267,12 @@ TEST(a_scan_counts_what_it_keeps_and_loses_no_time_unsaid) {
     static struct nx_detour detours[ROOM];
     struct nl_ticks ticks;
     nl_ticks_calibrate(&ticks);
-    struct nx_scan s = {.ticks = &ticks, .span_ns = 100000000, .threshold_ns = 1000, .hist = &hist, .detours = detours, .n_room = ROOM};
+    struct nx_scan s = {.ticks = &ticks,
+                        .span_ns = 100000000,
+                        .threshold_ns = 1000,
+                        .hist = &hist,
+                        .detours = detours,
+                        .n_room = ROOM};
     nx_scan_detours(&s);
     int64_t sum = 0, longest = 0;
     assert_int_equal(nl_hist_total(&hist), s.n_detours);

@@ -1,4 +1,5 @@
-/* How doses and numbers of operations follow a machine whose speed wanders: simulated halves, bursts and all. */
+/* How doses and numbers of operations follow a machine whose speed wanders: simulated halves, bursts and all.
+ */
 #include "detector/design/follow.h"
 #include "common/base/nl_rng.h"
 #include "tests/unit/unit.h"
@@ -21,8 +22,10 @@ static double normal(struct nl_rng *rng) {
 
 static double half_ns(struct machine *m, double operations) {
     m->n++;
-    if (m->steps > 0) m->speed = m->n / 200 % 2 ? log(m->steps) : 0;
-    else m->speed += 0.02 * normal(&m->rng);
+    if (m->steps > 0)
+        m->speed = m->n / 200 % 2 ? log(m->steps) : 0;
+    else
+        m->speed += 0.02 * normal(&m->rng);
     if (m->steps == 0 && fabs(m->speed) > log(1.3)) m->speed = copysign(log(1.3), m->speed);
     double ns = HALF_NS * operations * exp(m->speed + m->scatter * normal(&m->rng));
     if (nl_rng_uniform(&m->rng) < m->spikes) ns *= 1 + 2 * nl_rng_uniform(&m->rng);
@@ -36,9 +39,11 @@ struct outcome {
     int64_t n_set;     /* times that the number of operations was set anew */
 };
 
-/* Pairs of an off and an on half, as the detector runs them: bursts on one CPU lengthen the half that they are in, what a half did not hold
- * is made up for in the next one, and numbers of operations are set between rounds of four pairs. */
-static struct outcome measure(struct machine *m, double level_percent, int64_t n_bursts, int n_pairs, double pilot_error) {
+/* Pairs of an off and an on half, as the detector runs them: bursts on one CPU lengthen the half that they
+ * are in, what a half did not hold is made up for in the next one, and numbers of operations are set between
+ * rounds of four pairs. */
+static struct outcome measure(struct machine *m, double level_percent, int64_t n_bursts, int n_pairs,
+                              double pilot_error) {
     struct outcome o = {0};
     struct nd_follow f;
     struct nd_ledger ledger = {0};
@@ -115,9 +120,11 @@ TEST(doses_are_delivered_while_the_speed_wanders_by_30_percent) {
 
 /* Without following, this is what was measured: doses for 10 ms in halves of 12. */
 TEST(doses_are_delivered_on_a_machine_that_jumps_to_twice_the_time_and_after_a_wrong_pilot) {
-    static const struct { double steps, pilot_error; int n_bursts, n_pairs, least_set; } rows[] = {
-        {2, 1, 1, 4000, 20}, {2, 1, 10, 4000, 20}, /* there are 40 jumps */
-        {1, 0.4, 1, 2000, 0}, {1, 0.85, 1, 2000, 0}, {1, 1.2, 1, 2000, 0}, {1, 3, 1, 2000, 0}};
+    static const struct {
+        double steps, pilot_error;
+        int n_bursts, n_pairs, least_set;
+    } rows[] = {{2, 1, 1, 4000, 20},  {2, 1, 10, 4000, 20}, /* there are 40 jumps */
+                {1, 0.4, 1, 2000, 0}, {1, 0.85, 1, 2000, 0}, {1, 1.2, 1, 2000, 0}, {1, 3, 1, 2000, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct machine m = machine(3 + i, rows[i].steps, 0.04, 0.02);
         struct outcome o = measure(&m, 1, rows[i].n_bursts, rows[i].n_pairs, rows[i].pilot_error);
@@ -130,7 +137,8 @@ TEST(doses_are_delivered_on_a_machine_that_jumps_to_twice_the_time_and_after_a_w
 TEST(one_long_pause_is_no_sign_of_the_next) {
     struct nd_follow f;
     nd_follow_init(&f, HALF_NS, HALF_NS);
-    for (int i = 0; i < 20; i++) nd_follow_off(&f, HALF_NS);
+    for (int i = 0; i < 20; i++)
+        nd_follow_off(&f, HALF_NS);
     nd_follow_off(&f, INT64_C(1000) * HALF_NS);
     assert_between(nd_follow_typical_ns(&f), HALF_NS, HALF_NS, "typical");
     assert_between(nd_follow_mean_ns(&f), HALF_NS, 1.15 * HALF_NS, "mean");
@@ -141,15 +149,18 @@ TEST(operations_stay_while_halves_are_near_their_length) {
     struct nd_follow f;
     nd_follow_init(&f, HALF_NS, HALF_NS);
     assert_int_equal(nd_follow_operations(&f, 1000), 1000); /* nothing is known yet */
-    for (int i = 0; i < 20; i++) nd_follow_off(&f, (int64_t)(1.2 * HALF_NS));
+    for (int i = 0; i < 20; i++)
+        nd_follow_off(&f, (int64_t)(1.2 * HALF_NS));
     assert_int_equal(nd_follow_operations(&f, 1000), 1000);
-    for (int i = 0; i < 20; i++) nd_follow_off(&f, 2 * HALF_NS);
+    for (int i = 0; i < 20; i++)
+        nd_follow_off(&f, 2 * HALF_NS);
     int64_t to = nd_follow_operations(&f, 1000);
     assert_between((double)to, 450, 510, "operations");
     nd_follow_rescale(&f, 1000, to);
     assert_between(nd_follow_typical_ns(&f), 0.9 * HALF_NS, 1.02 * HALF_NS, "after the change");
     assert_int_equal(nd_follow_operations(&f, to), to);
-    for (int i = 0; i < 20; i++) nd_follow_off(&f, INT64_C(1000000) * HALF_NS);
+    for (int i = 0; i < 20; i++)
+        nd_follow_off(&f, INT64_C(1000000) * HALF_NS);
     assert_int_equal(nd_follow_operations(&f, 3), 1); /* never none */
 }
 
@@ -172,13 +183,20 @@ TEST(bursts_keep_clear_of_both_ends) {
 
 TEST(what_halves_lacked_is_made_up_for_once) {
     struct nd_ledger l = {0};
-    static const struct { int n; double delivered_ns, owed_ns, extra_ns; } rows[] = {
-        {1, 100, 0, 0}, {1, 0, 0, 100}, /* its burst came too late */
-        {0, 0, 100, 0}, {1, 250, 0, -50}, /* or the generator still owes it, and brings it itself */
-        {50, 0, 0, 100}, {4, 200, 0, 0}}; /* the load could not run at all: at most as much again, and four doses of it */
+    static const struct {
+        int n;
+        double delivered_ns, owed_ns, extra_ns;
+    } rows[] = {
+        {1, 100, 0, 0},
+        {1, 0, 0, 100}, /* its burst came too late */
+        {0, 0, 100, 0},
+        {1, 250, 0, -50}, /* or the generator still owes it, and brings it itself */
+        {50, 0, 0, 100},
+        {4, 200, 0, 0}}; /* the load could not run at all: at most as much again, and four doses of it */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         l.owed_ns = rows[i].owed_ns;
-        for (int k = 0; k < rows[i].n; k++) nd_ledger_half(&l, 100, rows[i].delivered_ns);
+        for (int k = 0; k < rows[i].n; k++)
+            nd_ledger_half(&l, 100, rows[i].delivered_ns);
         assert_float_equal(nd_ledger_extra_ns(&l, 100), rows[i].extra_ns, 1e-9);
     }
 }

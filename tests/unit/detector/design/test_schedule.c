@@ -4,8 +4,11 @@
 enum { CONFIGS = 3, LEVELS = 5, ROUNDS = 400, MAX_STEPS = 64 };
 
 static struct nd_schedule make(const char *design, uint64_t seed) {
-    return (struct nd_schedule){
-        .design = nl_find(nd_designs, design), .n_configs = CONFIGS, .n_levels = LEVELS, .seed = seed, .n_rounds = ROUNDS};
+    return (struct nd_schedule){.design = nl_find(nd_designs, design),
+                                .n_configs = CONFIGS,
+                                .n_levels = LEVELS,
+                                .seed = seed,
+                                .n_rounds = ROUNDS};
 }
 
 static int fill(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
@@ -39,12 +42,19 @@ TEST(every_lockin_round_holds_each_cell_once_as_a_pair_whose_order_is_a_fair_coi
 
 TEST(a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengths_in_random_order) {
     struct nd_step steps[1024];
-    struct nd_schedule s = {.design = nl_find(nd_designs, "quick"), .n_configs = CONFIGS, .n_levels = 1, .seed = 5, .n_rounds = ROUNDS,
-                            .half_ns = 25, .long_ns = 250, .stretch_ns = 2000};
+    struct nd_schedule s = {.design = nl_find(nd_designs, "quick"),
+                            .n_configs = CONFIGS,
+                            .n_levels = 1,
+                            .seed = 5,
+                            .n_rounds = ROUNDS,
+                            .half_ns = 25,
+                            .long_ns = 250,
+                            .stretch_ns = 2000};
     int64_t next = 0;
     int first = 0, on_first = 0, n_pairs = 0;
     for (int64_t round = 0; round < ROUNDS; round++) {
-        int n = fill(&s, round, steps), n_stretches[CONFIGS] = {0}, n_long[CONFIGS] = {0}, n_short[CONFIGS] = {0};
+        int n = fill(&s, round, steps), n_stretches[CONFIGS] = {0}, n_long[CONFIGS] = {0},
+            n_short[CONFIGS] = {0};
         int64_t planned = 0;
         for (int i = 0; i < n; i++) {
             const struct nd_step *a = &steps[i];
@@ -60,13 +70,15 @@ TEST(a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengths_in_r
             }
             const struct nd_step *b = &steps[++i];
             planned += b->planned_ns;
-            assert_true(b->pair == a->pair && b->config == a->config && b->planned_ns == a->planned_ns && b->order == 1);
+            assert_true(b->pair == a->pair && b->config == a->config && b->planned_ns == a->planned_ns &&
+                        b->order == 1);
             assert_true((a->level == ND_OFF) != (b->level == ND_OFF));
             a->planned_ns == 250 ? n_long[a->config]++ : n_short[a->config]++;
             on_first += a->level != ND_OFF;
             n_pairs++;
         }
-        for (int c = 0; c < CONFIGS; c++) assert_true(n_stretches[c] == 1 && n_long[c] == 2 && n_short[c] == 48);
+        for (int c = 0; c < CONFIGS; c++)
+            assert_true(n_stretches[c] == 1 && n_long[c] == 2 && n_short[c] == 48);
         assert_true(planned == nd_schedule_round_ns(&s));
     }
     assert_true(next == ROUNDS * nd_schedule_round_pairs(&s));
@@ -103,7 +115,8 @@ TEST(every_set_of_blocks_holds_each_arm_once_and_equally_often_at_every_place) {
     }
     /* 1200 sets over 6 places: 200 each, +- 13; 5 of them either way */
     for (int arm = 0; arm <= LEVELS; arm++)
-        for (int place = 0; place <= LEVELS; place++) assert_in_range(places[arm][place], 135, 265);
+        for (int place = 0; place <= LEVELS; place++)
+            assert_in_range(places[arm][place], 135, 265);
 }
 
 TEST(a_round_can_be_recovered_from_its_seed_alone) {
@@ -126,7 +139,8 @@ TEST(without_levels_there_are_off_loops_only) {
     s.n_levels = 0;
     struct nd_step steps[MAX_STEPS];
     assert_int_equal(fill(&s, 0, steps), CONFIGS);
-    for (int i = 0; i < CONFIGS; i++) assert_int_equal(steps[i].level, ND_OFF);
+    for (int i = 0; i < CONFIGS; i++)
+        assert_int_equal(steps[i].level, ND_OFF);
 }
 
 TEST(a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop) {
@@ -144,7 +158,8 @@ TEST(a_launch_of_on_arms_holds_each_of_them_once_and_no_off_loop) {
         at_first_place[steps[0].level]++;
     }
     /* 100 each, +- 9; 5 of them either way */
-    for (int l = 0; l < LEVELS; l++) assert_in_range(at_first_place[l], 55, 145);
+    for (int l = 0; l < LEVELS; l++)
+        assert_in_range(at_first_place[l], 55, 145);
 }
 
 TEST(a_schedule_ends_with_the_round_that_ends_nearest_to_the_limit) {
@@ -152,12 +167,14 @@ TEST(a_schedule_ends_with_the_round_that_ends_nearest_to_the_limit) {
     assert_int_equal(limit_ns, 116 * second);
     assert_false(nd_schedule_is_over(limit_ns, 1000 * second, 0)); /* one round is always run */
     assert_true(nd_schedule_is_over(limit_ns, 1000 * second, 1));
-    assert_false(nd_schedule_is_over(limit_ns, 110 * second, 10)); /* the next one would end at 121, which is nearer than 110 */
+    assert_false(nd_schedule_is_over(limit_ns, 110 * second,
+                                     10)); /* the next one would end at 121, which is nearer than 110 */
     assert_true(nd_schedule_is_over(limit_ns, 111 * second, 10));
     /* rounds that last twice as long as planned: about half of them are run, however many there are */
     for (int64_t n_rounds = 2; n_rounds <= 1000; n_rounds *= 3) {
         int64_t round_ns = 200 * second / n_rounds, n = 0;
-        while (n < n_rounds && !nd_schedule_is_over(limit_ns, n * round_ns, n)) n++;
+        while (n < n_rounds && !nd_schedule_is_over(limit_ns, n * round_ns, n))
+            n++;
         assert_in_range(n * round_ns, limit_ns - round_ns, limit_ns + round_ns / 2);
     }
 }

@@ -1,4 +1,5 @@
-/* Nodes: the sums that ranks are joined to, names of hosts, phases, and what is said of nodes that are not alike. */
+/* Nodes: the sums that ranks are joined to, names of hosts, phases, and what is said of nodes that are not
+ * alike. */
 #include "detector/halves/half_sum.h"
 #include "common/base/nl_rng.h"
 #include "detector/plan/plan.h"
@@ -13,12 +14,14 @@ static struct nd_sample sample_of(struct nl_rng *rng) {
     s.loop.wall_ns = 1000 + (int64_t)(nl_rng_uniform(rng) * 4);
     s.loop.preempted_ns = 8 + (int64_t)(nl_rng_uniform(rng) * 4);
     s.loop.knows_steal = nl_rng_uniform(rng) < 0.8;
-    if (s.loop.knows_steal) s.loop.steal_ns = -5 + (int64_t)(nl_rng_uniform(rng) * 4); /* below what is not known */
+    if (s.loop.knows_steal)
+        s.loop.steal_ns = -5 + (int64_t)(nl_rng_uniform(rng) * 4); /* below what is not known */
     s.loop.detour_ns = (int64_t)(nl_rng_uniform(rng) * 3);
     s.loop.n_detours = (int64_t)(nl_rng_uniform(rng) * 101);
     s.loop.base_ns_sum = 5000;
     s.n_involuntary = (int64_t)(nl_rng_uniform(rng) * 3);
-    s.delivered_ns = nl_rng_uniform(rng) < 0.05 ? -1 : 7; /* what one of two generators delivered is not what both did */
+    s.delivered_ns =
+        nl_rng_uniform(rng) < 0.05 ? -1 : 7; /* what one of two generators delivered is not what both did */
     s.n_bursts = s.n_due = 1;
     s.requested_ns = 9;
     s.steal_ns = nl_rng_uniform(rng) < 0.5 ? -1 : 10;
@@ -38,7 +41,8 @@ static struct nd_half_sum by_hand(const struct nd_sample *s, int n) {
         const struct nd_loop_result *l = &s[i].loop;
         if (l->wall_ns > a.wall_ns) a.slowest_rank = i, a.wall_ns = l->wall_ns;
         if (l->preempted_ns > a.preempted_ns_max) a.preempted_rank = i, a.preempted_ns_max = l->preempted_ns;
-        if (l->detour_ns > a.detour_ns_max) a.detour_rank = i, a.detour_ns_max = l->detour_ns, a.n_detours_max = l->n_detours;
+        if (l->detour_ns > a.detour_ns_max)
+            a.detour_rank = i, a.detour_ns_max = l->detour_ns, a.n_detours_max = l->n_detours;
         a.preempted_ns += l->preempted_ns;
         a.detour_ns += l->detour_ns;
         a.n_detours += l->n_detours;
@@ -46,9 +50,12 @@ static struct nd_half_sum by_hand(const struct nd_sample *s, int n) {
         a.rank_steal_ns += l->steal_ns;
         a.n_rank_steal += l->knows_steal;
         a.n_involuntary += s[i].n_involuntary;
-        if (s[i].throttled_ns >= 0) a.throttled_ns = s[i].throttled_ns + (a.throttled_ns < 0 ? 0 : a.throttled_ns);
-        if (s[i].delivered_ns < 0 || a.delivered_ns < 0) a.delivered_ns = -1;
-        else a.delivered_ns += s[i].delivered_ns;
+        if (s[i].throttled_ns >= 0)
+            a.throttled_ns = s[i].throttled_ns + (a.throttled_ns < 0 ? 0 : a.throttled_ns);
+        if (s[i].delivered_ns < 0 || a.delivered_ns < 0)
+            a.delivered_ns = -1;
+        else
+            a.delivered_ns += s[i].delivered_ns;
         if (s[i].steal_ns >= 0) a.steal_ns = s[i].steal_ns + (a.steal_ns < 0 ? 0 : a.steal_ns);
         if (l->n_operations == l->n_detours) continue;
         a.base_ns_sum += (double)l->base_ns_sum / (double)(l->n_operations - l->n_detours);
@@ -71,7 +78,8 @@ TEST(ranks_joined_in_any_order_make_the_same_row) {
             order[i] = i;
         }
         nl_rng_shuffle(&rng, order, N_RANKS);
-        for (int i = 0; i < N_RANKS; i++) parts[i] = nd_half_sum_of(order[i], &samples[order[i]]);
+        for (int i = 0; i < N_RANKS; i++)
+            parts[i] = nd_half_sum_of(order[i], &samples[order[i]]);
         while (n > 1) { /* any two that are neighbours by now */
             int i = (int)(nl_rng_uniform(&rng) * (n - 1));
             nd_half_sum_join(&parts[i], &parts[i + 1]);
@@ -83,14 +91,16 @@ TEST(ranks_joined_in_any_order_make_the_same_row) {
         assert_float_equal(got.base_ns_sum, wanted.base_ns_sum, 1e-9);
         got.base_ns_sum = wanted.base_ns_sum;
         assert_memory_equal(&got, &wanted, offsetof(struct nd_half_sum, n_rank_steal));
-        EQUAL(got.n_rank_steal, wanted.n_rank_steal, got.n_base, wanted.n_base, got.lowest_rank, 0, got.slowest_rank, wanted.slowest_rank);
+        EQUAL(got.n_rank_steal, wanted.n_rank_steal, got.n_base, wanted.n_base, got.lowest_rank, 0,
+              got.slowest_rank, wanted.slowest_rank);
         EQUAL(got.preempted_rank, wanted.preempted_rank, got.detour_rank, wanted.detour_rank);
     }
 }
 
 TEST(what_is_not_known_stays_unknown) {
-    struct nd_sample s = {
-        .loop = {.wall_ns = 10, .preempted_ns = -2, .n_operations = 5, .n_detours = 5}, .steal_ns = -1, .throttled_ns = -1};
+    struct nd_sample s = {.loop = {.wall_ns = 10, .preempted_ns = -2, .n_operations = 5, .n_detours = 5},
+                          .steal_ns = -1,
+                          .throttled_ns = -1};
     struct nd_half_sum a = nd_half_sum_of(0, &s), b = nd_half_sum_of(1, &s);
     nd_half_sum_join(&a, &b);
     nd_half_sum_tell(&a, 0, 1, 0);
@@ -105,13 +115,23 @@ TEST(what_is_not_known_stays_unknown) {
 }
 
 TEST(a_name_means_a_host_with_or_without_the_domain) {
-    static const struct { const char *host, *name; int is_called; } rows[] = {{"n1", "n1", 1},
-                {"n1", "n1.example.org", 1}, {"n1.example.org", "n1", 1}, {"n1.example.org", "n1.example.org", 1},
-                {"n1.a.org", "n1.b.org", 0}, {"n1", "n11", 0}, {"n11", "n1", 0}, {"n11.a.org", "n1", 0}, {"N1", "n1.A.org", 1},
+    static const struct {
+        const char *host, *name;
+        int is_called;
+    } rows[] = {{"n1", "n1", 1},
+                {"n1", "n1.example.org", 1},
+                {"n1.example.org", "n1", 1},
+                {"n1.example.org", "n1.example.org", 1},
+                {"n1.a.org", "n1.b.org", 0},
+                {"n1", "n11", 0},
+                {"n11", "n1", 0},
+                {"n11.a.org", "n1", 0},
+                {"N1", "n1.A.org", 1},
                 {"N1.a.org", "n1.A.ORG", 1},
                 {"", "n1", 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (nd_host_is_called(rows[i].host, rows[i].name) != rows[i].is_called) fail_msg("'%s' and '%s'", rows[i].host, rows[i].name);
+        if (nd_host_is_called(rows[i].host, rows[i].name) != rows[i].is_called)
+            fail_msg("'%s' and '%s'", rows[i].host, rows[i].name);
 }
 
 TEST(the_longest_name_of_a_host_is_kept_whole) {
@@ -126,9 +146,16 @@ TEST(the_longest_name_of_a_host_is_kept_whole) {
 
 TEST(a_list_holds_its_nodes_and_first_only_that_of_rank_0) {
     static char *names[] = {"n2", "n3.example.org"};
-    static const struct { enum nd_which_nodes which; const char *host; int has_rank_0, holds; } rows[] = {
-        {ND_NODES_LISTED, "n2.example.org", 0, 1}, {ND_NODES_LISTED, "n3", 0, 1}, {ND_NODES_LISTED, "n1", 1, 0},
-        {ND_NODES_FIRST, "n1", 1, 1}, {ND_NODES_FIRST, "n2", 0, 0}, {ND_NODES_ALL, "n9", 0, 1}};
+    static const struct {
+        enum nd_which_nodes which;
+        const char *host;
+        int has_rank_0, holds;
+    } rows[] = {{ND_NODES_LISTED, "n2.example.org", 0, 1},
+                {ND_NODES_LISTED, "n3", 0, 1},
+                {ND_NODES_LISTED, "n1", 1, 0},
+                {ND_NODES_FIRST, "n1", 1, 1},
+                {ND_NODES_FIRST, "n2", 0, 0},
+                {ND_NODES_ALL, "n9", 0, 1}};
     for (int i = 0; i < 6; i++) {
         const struct nd_nodes nodes = {.which = rows[i].which, .hosts = {.names = names, .n = 2}};
         assert_int_equal(nd_nodes_hold(&nodes, rows[i].host, rows[i].has_rank_0), rows[i].holds);
@@ -155,8 +182,10 @@ static struct nd_host host(const char *name, const char *model, int n_allowed, i
 }
 
 TEST(the_nodes_that_differ_from_most_are_named) {
-    struct nd_host alike[3] = {host("a", "X", 4, 4), host("b", "X", 4, 4), host("c", "", 0, 4)}; /* nothing is known of c's */
-    struct nd_host hosts[4] = {host("a", "Y", 8, 4), host("b", "X", 4, 4), host("c", "X", 4, 4), host("d", "X", 4, 2)};
+    struct nd_host alike[3] = {host("a", "X", 4, 4), host("b", "X", 4, 4),
+                               host("c", "", 0, 4)}; /* nothing is known of c's */
+    struct nd_host hosts[4] = {host("a", "Y", 8, 4), host("b", "X", 4, 4), host("c", "X", 4, 4),
+                               host("d", "X", 4, 2)};
     char line[400] = "x";
     assert_int_equal(nd_unlike_describe(alike, 3, line, sizeof line), 0);
     assert_string_equal(line, "");
@@ -169,9 +198,11 @@ TEST(many_nodes_that_differ_are_counted) {
     struct nd_host *hosts = calloc(N, sizeof *hosts);
     char line[300];
     assert_non_null(hosts);
-    for (int i = 0; i < N; i++) hosts[i] = host("n", "X", 1 + i % 2000, 1); /* 2000 kinds of nodes, two of each */
+    for (int i = 0; i < N; i++)
+        hosts[i] = host("n", "X", 1 + i % 2000, 1); /* 2000 kinds of nodes, two of each */
     assert_int_equal(nd_unlike_describe(hosts, N, line, sizeof line), 1);
-    assert_string_equal(line, "CPUs: 1, but 2 on n, 3 on n, 4 on n, 5 on n, 6 on n, 7 on n and another on 3992 more");
+    assert_string_equal(
+        line, "CPUs: 1, but 2 on n, 3 on n, 4 on n, 5 on n, 6 on n, 7 on n and another on 3992 more");
     char little[20];
     nd_unlike_describe(hosts, N, little, sizeof little);
     assert_string_equal(little, "CPUs: 1, but 2 on n");

@@ -10,7 +10,8 @@ TEST(a_probe_counts_this_process_own_faults_and_its_trials_take_time) {
     char *memory = mmap(NULL, PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     madvise(memory, PAGES * PAGE_BYTES, MADV_NOHUGEPAGE);
     nd_probe_begin(p);
-    for (int i = 0; i < PAGES; i++) memory[i * PAGE_BYTES] = 1;
+    for (int i = 0; i < PAGES; i++)
+        memory[i * PAGE_BYTES] = 1;
     nd_probe_end(p, &sum);
     munmap(memory, PAGES * PAGE_BYTES);
     assert_int_equal(sum.n_ranks, 1);

@@ -6,7 +6,10 @@
 
 static char path[PATH_MAX];
 static struct nd_slices slices, *const s = &slices;
-static struct { uint8_t bytes[1 << 18]; size_t n_bytes, header_bytes; } w; /* what was written */
+static struct {
+    uint8_t bytes[1 << 18];
+    size_t n_bytes, header_bytes;
+} w; /* what was written */
 
 FIXTURE(open_slices) {
     json_auto_t *header = json_pack("{s:s}", "launch", "a");
@@ -72,11 +75,13 @@ TEST_WITH(a_block_names_its_half_its_begin_and_what_each_slice_took, open_slices
 TEST_WITH(a_slice_ends_after_its_operations_and_lasts_until_the_next_begins, open_slices, remove_tree) {
     int64_t begin_ns = nl_mono_ns(), sum_ns = 0;
     nd_slices_begin(s, begin_ns);
-    for (int i = 0; i < 39; i++) nd_slices_pass(s, 1);
+    for (int i = 0; i < 39; i++)
+        nd_slices_pass(s, 1);
     assert_int_equal(s->n, 3);
     nd_slices_pass(s, 1);
     assert_int_equal(s->n, 4);
-    for (int i = 0; i < 4; i++) sum_ns += s->ns[i];
+    for (int i = 0; i < 4; i++)
+        sum_ns += s->ns[i];
     EQUAL(begin_ns + sum_ns, s->last_ns, s->flags, 0);
     close_slices();
 }
@@ -87,7 +92,8 @@ TEST_WITH(what_is_too_long_for_32_bits_or_has_no_room_is_flagged, open_slices, r
     EQUAL(s->ns[0], UINT32_MAX, s->flags, ND_SLICES_SATURATED);
     s->n_per_slice = 1;
     nd_slices_begin(s, nl_mono_ns());
-    for (int i = 0; i <= ND_SLICES_MOST; i++) nd_slices_pass(s, 1);
+    for (int i = 0; i <= ND_SLICES_MOST; i++)
+        nd_slices_pass(s, 1);
     EQUAL(s->n, ND_SLICES_MOST, s->flags, ND_SLICES_CUT);
     nd_slices_begin(s, nl_mono_ns());
     assert_int_equal(s->flags, 0);

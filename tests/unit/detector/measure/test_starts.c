@@ -9,7 +9,8 @@ TEST(of_equal_times_the_lower_rank_counts_and_one_rank_costs_nobody) {
     double within, between;
     nd_start_sum_join(&a, &b);
     EQUAL(a.first_start_rank, 1, a.last_start_rank, 1, a.last_end_rank, 1, a.second_start_ns, 10);
-    EQUAL(nd_start_cost_ns(a.last_start_ns, a.second_start_ns), 0, nd_start_cost_ns(lone.last_start_ns, lone.second_start_ns), 0);
+    EQUAL(nd_start_cost_ns(a.last_start_ns, a.second_start_ns), 0,
+          nd_start_cost_ns(lone.last_start_ns, lone.second_start_ns), 0);
     assert_int_equal(lone.n_late, 1);
     nd_start_sum_node(&lone, 1);
     nd_start_sum_variance(&lone, 1, &within, &between);
@@ -31,7 +32,8 @@ TEST(any_order_of_joining_gives_what_sorting_gives) {
             parts[i] = nd_start_sum_of(i, starts[i], ends[i], starts[i], 1);
         }
         while (left > 1) {
-            int a = (int)nl_rng_below(&rng, (uint64_t)left), b = (a + 1 + (int)nl_rng_below(&rng, (uint64_t)left - 1)) % left;
+            int a = (int)nl_rng_below(&rng, (uint64_t)left),
+                b = (a + 1 + (int)nl_rng_below(&rng, (uint64_t)left - 1)) % left;
             nd_start_sum_join(&parts[a], &parts[b]);
             parts[b] = parts[--left];
             if (a == left) a = b;
@@ -48,8 +50,10 @@ TEST(any_order_of_joining_gives_what_sorting_gives) {
             if (i != last_end && ends[i] > second_end) second_end = ends[i];
             n_late += starts[i] > 1;
         }
-        EQUAL(parts[0].first_start_rank, first, parts[0].last_start_rank, last, parts[0].last_end_rank, last_end);
-        EQUAL(parts[0].second_start_ns, second, parts[0].second_end_ns, second_end, parts[0].overshoot_ns, starts[last]);
+        EQUAL(parts[0].first_start_rank, first, parts[0].last_start_rank, last, parts[0].last_end_rank,
+              last_end);
+        EQUAL(parts[0].second_start_ns, second, parts[0].second_end_ns, second_end, parts[0].overshoot_ns,
+              starts[last]);
         EQUAL(parts[0].n_late, n_late);
     }
 }
@@ -69,7 +73,8 @@ TEST(the_variance_of_arrivals_splits_into_within_and_between_nodes) {
     assert_true(fabs(between - 25) < 1e-12);
 }
 
-/* 1..1001: median 501; 99 % interval at 501 -+ 2.5758 sqrt(1001) / 2 = 40.75, outwards to whole ranks: 42 ranks on either side at most. */
+/* 1..1001: median 501; 99 % interval at 501 -+ 2.5758 sqrt(1001) / 2 = 40.75, outwards to whole ranks: 42
+ * ranks on either side at most. */
 TEST(the_precision_of_a_median_is_that_of_its_order_statistics) {
     struct nl_hist *h = calloc(1, sizeof *h);
     assert_non_null(h);
@@ -77,11 +82,13 @@ TEST(the_precision_of_a_median_is_that_of_its_order_statistics) {
     nl_hist_add(h, 5);
     assert_true(nd_median_precision_percent(h) == 100); /* one value says nothing of its spread */
     memset(h, 0, sizeof *h);
-    for (int i = 1; i <= 1001; i++) nl_hist_add(h, i);
+    for (int i = 1; i <= 1001; i++)
+        nl_hist_add(h, i);
     double wanted = 100 * 41.5 / 501;
     assert_true(fabs(nd_median_precision_percent(h) - wanted) < 0.4);
     memset(h, 0, sizeof *h);
-    for (int i = 0; i < 1000; i++) nl_hist_add(h, 100);
+    for (int i = 0; i < 1000; i++)
+        nl_hist_add(h, 100);
     assert_true(nd_median_precision_percent(h) == 0); /* below 128 bins are exact */
     free(h);
 }

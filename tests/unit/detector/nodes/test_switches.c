@@ -5,8 +5,11 @@
 static const char two[] = "switch.switch.node";
 
 TEST(a_switch_is_that_of_all_nodes_below_it_whatever_they_are_called) {
-    static const struct { const char *address, *pattern, *node, *switches; } rows[] = {
-        {"s0.s5.node7", two, NULL, "s0.s5"}, {"s0.s5.node7", two, "node7", "s0.s5"},
+    static const struct {
+        const char *address, *pattern, *node, *switches;
+    } rows[] = {
+        {"s0.s5.node7", two, NULL, "s0.s5"},
+        {"s0.s5.node7", two, "node7", "s0.s5"},
         {"s0.s5.node7.cluster.local", two, NULL, "s0.s5"},
         {"s0.s5.node7.cluster.local", two, "node7.cluster.local", "s0.s5"},
         {"leaf.node7", "switch.node", NULL, "leaf"},
@@ -15,9 +18,15 @@ TEST(a_switch_is_that_of_all_nodes_below_it_whatever_they_are_called) {
         {"opasw[06-07,14-15].node8", "switch.node", NULL, "opasw06,opasw07,opasw14,opasw15"},
         {"opasw06,opasw[14,15],opasw07.node9", "switch.node", NULL, "opasw06,opasw07,opasw14,opasw15"},
         /* too few fields, points in a switch's name, no address, other patterns: not known */
-        {"s0.node7", two, NULL, ""}, {"s0.s5.", two, NULL, ""}, {"s0..node7", two, NULL, ""},
-        {"s0.leaf.x.node7", two, "node7", ""}, {"s[0.node7", "switch.node", NULL, ""}, {"node7", "node", NULL, ""},
-        {"b1.node7", "block.node", NULL, ""}, {"s0.s5.node7", "switches.switch.node", NULL, ""}, {"s0.s5.node7", NULL, NULL, ""},
+        {"s0.node7", two, NULL, ""},
+        {"s0.s5.", two, NULL, ""},
+        {"s0..node7", two, NULL, ""},
+        {"s0.leaf.x.node7", two, "node7", ""},
+        {"s[0.node7", "switch.node", NULL, ""},
+        {"node7", "node", NULL, ""},
+        {"b1.node7", "block.node", NULL, ""},
+        {"s0.s5.node7", "switches.switch.node", NULL, ""},
+        {"s0.s5.node7", NULL, NULL, ""},
         {NULL, two, NULL, ""},
     };
     char got[128];

@@ -2,7 +2,12 @@
 #include "tests/unit/unit.h"
 
 TEST(an_algorithm_is_itself_unless_elements_or_ranks_do_not_suit_it) {
-    static const struct { const char *operation, *algorithm; int64_t count; int n_ranks; const char *in_fact; } rows[] = {
+    static const struct {
+        const char *operation, *algorithm;
+        int64_t count;
+        int n_ranks;
+        const char *in_fact;
+    } rows[] = {
         {"allreduce", "ring", 4, 4, "ring"},
         {"allreduce", "rabenseifner", 4, 7, "rabenseifner"},
         {"bcast", "scatter_allgather", 16, 16, "scatter_allgather"},
@@ -27,7 +32,9 @@ TEST(an_algorithm_is_itself_unless_elements_or_ranks_do_not_suit_it) {
         {"barrier", "recursive_doubling", 0, 6, "recursive_doubling"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *got = nd_algorithm_in_fact(rows[i].operation, rows[i].algorithm, rows[i].count, rows[i].n_ranks);
-        if (!got != !rows[i].in_fact || (got && strcmp(got, rows[i].in_fact) != 0)) fail_msg("row %zu: %s", i, got ? got : "none");
+        const char *got =
+            nd_algorithm_in_fact(rows[i].operation, rows[i].algorithm, rows[i].count, rows[i].n_ranks);
+        if (!got != !rows[i].in_fact || (got && strcmp(got, rows[i].in_fact) != 0))
+            fail_msg("row %zu: %s", i, got ? got : "none");
     }
 }

@@ -3,7 +3,8 @@
 
 #define MIB (INT64_C(1) << 20)
 
-static void open_or_fail(struct nd_buffers *b, const struct nd_buffer_options *o, int64_t send_bytes, int64_t receive_bytes) {
+static void open_or_fail(struct nd_buffers *b, const struct nd_buffer_options *o, int64_t send_bytes,
+                         int64_t receive_bytes) {
     assert_int_equal(nd_buffers_open(b, o, send_bytes, receive_bytes), 0);
 }
 
@@ -19,7 +20,9 @@ TEST(rotating_sets_exceed_the_cache_twice_or_are_as_many_as_allowed) {
         int64_t n = nd_buffers_sets(&rotate, set_bytes);
         assert_true(n >= 2 && n <= ND_BUFFERS_MOST_SETS);
         assert_true(n * set_bytes > 2 * nd_buffers_cache_bytes() || n == ND_BUFFERS_MOST_SETS);
-        if (n > 2) assert_true((n - 1) * set_bytes <= 2 * nd_buffers_cache_bytes()); /* and no more than that takes */
+        if (n > 2)
+            assert_true((n - 1) * set_bytes <=
+                        2 * nd_buffers_cache_bytes()); /* and no more than that takes */
     }
     assert_int_equal(nd_buffers_sets(&rotate, 0), ND_BUFFERS_MOST_SETS);
 }
@@ -37,15 +40,19 @@ TEST(sets_are_aligned_do_not_overlap_and_lie_within_their_memory) {
         const struct nd_buffer_options o = {.use = ND_BUFFER_ROTATE, .n_sets = 7};
         OWNED(nd_buffers_close) struct nd_buffers b;
         open_or_fail(&b, &o, sizes[i][0], sizes[i][1]);
-        EQUAL(b.n_sets, 7, b.current, 0, b.send_bytes, sizes[i][0] ? sizes[i][0] : 1, b.receive_bytes, sizes[i][1] ? sizes[i][1] : 1);
+        EQUAL(b.n_sets, 7, b.current, 0, b.send_bytes, sizes[i][0] ? sizes[i][0] : 1, b.receive_bytes,
+              sizes[i][1] ? sizes[i][1] : 1);
         for (int k = 0; k < 14; k++)
-            memset(k % 2 ? b.receive[k / 2] : b.send[k / 2], k + 1, (size_t)(k % 2 ? b.receive_bytes : b.send_bytes));
+            memset(k % 2 ? b.receive[k / 2] : b.send[k / 2], k + 1,
+                   (size_t)(k % 2 ? b.receive_bytes : b.send_bytes));
         for (int k = 0; k < 14; k++) {
             const unsigned char *buffer = k % 2 ? b.receive[k / 2] : b.send[k / 2];
             int64_t n_bytes = k % 2 ? b.receive_bytes : b.send_bytes;
-            for (int64_t at = 0; at < n_bytes; at++) assert_int_equal(buffer[at], k + 1);
+            for (int64_t at = 0; at < n_bytes; at++)
+                assert_int_equal(buffer[at], k + 1);
             assert_int_equal((uintptr_t)buffer % 4096, 0);
-            assert_true(buffer >= (unsigned char *)b.memory && buffer + n_bytes <= (unsigned char *)b.memory + b.memory_bytes);
+            assert_true(buffer >= (unsigned char *)b.memory &&
+                        buffer + n_bytes <= (unsigned char *)b.memory + b.memory_bytes);
         }
     }
 }
@@ -55,14 +62,16 @@ TEST(memory_that_is_not_there_is_refused) {
     assert_int_equal(nd_buffers_open(&b, &(struct nd_buffer_options){0}, INT64_C(1) << 60, 1), -1);
     assert_null(b.memory);
     assert_int_equal(b.n_sets, 0);
-    assert_int_equal(
-        nd_buffers_open(&b, &(struct nd_buffer_options){.use = ND_BUFFER_ROTATE, .n_sets = 4096}, INT64_C(1) << 60, INT64_C(1) << 60), -1);
+    assert_int_equal(nd_buffers_open(&b, &(struct nd_buffer_options){.use = ND_BUFFER_ROTATE, .n_sets = 4096},
+                                     INT64_C(1) << 60, INT64_C(1) << 60),
+                     -1);
 }
 
 /* Reads every line of the buffer once; ns. */
 static int64_t reading_ns(const volatile char *buffer, int64_t bytes) {
     int64_t start_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
-    for (int64_t i = 0; i < bytes; i += 64) (void)buffer[i];
+    for (int64_t i = 0; i < bytes; i += 64)
+        (void)buffer[i];
     return nl_now_ns(CLOCK_MONOTONIC_RAW) - start_ns;
 }
 

@@ -5,7 +5,8 @@ enum { MANY_RANKS = 100000 };
 
 static int64_t brute_force(const struct nd_reduction *r, int first, int last, int64_t i) {
     int64_t result = r->value(first, i);
-    for (int rank = first + 1; rank <= last; rank++) result = r->combine(result, r->value(rank, i));
+    for (int rank = first + 1; rank <= last; rank++)
+        result = r->combine(result, r->value(rank, i));
     return result;
 }
 
@@ -31,14 +32,19 @@ TEST(what_is_no_whole_number_equals_none) {
     const float odd_floats[] = {NAN, INFINITY, -INFINITY, 0.5F, 162.25F, 0x1p53F, -0x1p60F};
     for (int i = 0; i < 7; i++) {
         assert_true(nd_type_double.get(odd_doubles, i) == INT64_MIN);
-        assert_true(((const struct nd_datatype *)nl_find(nd_datatypes, "float"))->get(odd_floats, i) == INT64_MIN);
+        assert_true(((const struct nd_datatype *)nl_find(nd_datatypes, "float"))->get(odd_floats, i) ==
+                    INT64_MIN);
     }
 }
 
 TEST(a_data_type_knows_the_reductions_that_mpi_gives_it) {
-    static const struct { const char *type, *reductions; } known[] = {
-        {"byte", " band bor bxor "}, {"int", " sum prod min max land lor lxor band bor bxor "},
-        {"long", " sum prod min max land lor lxor band bor bxor "}, {"float", " sum prod min max "},
+    static const struct {
+        const char *type, *reductions;
+    } known[] = {
+        {"byte", " band bor bxor "},
+        {"int", " sum prod min max land lor lxor band bor bxor "},
+        {"long", " sum prod min max land lor lxor band bor bxor "},
+        {"float", " sum prod min max "},
         {"double", " sum prod min max "},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -47,7 +53,8 @@ TEST(a_data_type_knows_the_reductions_that_mpi_gives_it) {
             strcat(strcat(name, nd_reductions[k]->name), " ");
             int is_known = strstr(known[i].reductions, name) != NULL;
             assert_int_equal(strstr(nd_reductions[k]->help, known[i].type) != NULL, is_known);
-            assert_int_equal(nd_reduction_knows(nd_reductions[k], nl_find(nd_datatypes, known[i].type)), is_known);
+            assert_int_equal(nd_reduction_knows(nd_reductions[k], nl_find(nd_datatypes, known[i].type)),
+                             is_known);
         }
 }
 
@@ -65,7 +72,8 @@ TEST(the_expected_result_is_that_of_combining_one_by_one) {
                              brute_force(nd_reductions[k], 0, MANY_RANKS - 1, i));
 }
 
-/* The largest partial results are those of all ranks: when a type holds them, and none on the way is larger, every order is exact. */
+/* The largest partial results are those of all ranks: when a type holds them, and none on the way is larger,
+ * every order is exact. */
 TEST(every_type_holds_every_partial_result_of_a_hundred_thousand_ranks) {
     char buffer[ND_DATA_MOST_BYTES];
     for (int k = 0; nd_reductions[k]; k++)
@@ -76,7 +84,8 @@ TEST(every_type_holds_every_partial_result_of_a_hundred_thousand_ranks) {
                     int64_t expected = nd_reduction_expected(nd_reductions[k], 0, last, i);
                     nd_datatypes[t]->put(buffer, 0, expected);
                     assert_int_equal(nd_datatypes[t]->get(buffer, 0), expected);
-                    if (nd_datatypes[t]->is_floating) assert_true(expected > -(1 << 24) && expected < 1 << 24);
+                    if (nd_datatypes[t]->is_floating)
+                        assert_true(expected > -(1 << 24) && expected < 1 << 24);
                 }
         }
 }
@@ -90,7 +99,8 @@ TEST(a_missing_rank_is_seen_among_as_many_as_values_differ) {
                     int first = missing == 0;
                     int64_t without = nd_reductions[k]->value(first, i);
                     for (int rank = first + 1; rank < n; rank++)
-                        if (rank != missing) without = nd_reductions[k]->combine(without, nd_reductions[k]->value(rank, i));
+                        if (rank != missing)
+                            without = nd_reductions[k]->combine(without, nd_reductions[k]->value(rank, i));
                     n_seen += without != nd_reduction_expected(nd_reductions[k], 0, n - 1, i);
                 }
                 assert_true(n_seen > 0);
@@ -108,12 +118,14 @@ static int is_poison(const struct nd_datatype *t, int64_t value) {
 TEST(a_poisoned_element_is_never_a_right_one) {
     assert_true(is_poison(&nd_type_byte, ND_DATA_POISON));
     for (int t = 0; nd_datatypes[t]; t++) {
-        for (int64_t i = 0; i < 2 * ND_DATA_CYCLE; i++) assert_false(is_poison(nd_datatypes[t], nd_moved_value(5, 6, i)));
+        for (int64_t i = 0; i < 2 * ND_DATA_CYCLE; i++)
+            assert_false(is_poison(nd_datatypes[t], nd_moved_value(5, 6, i)));
         for (int k = 0; nd_reductions[k]; k++) {
             if (!nd_reduction_knows(nd_reductions[k], nd_datatypes[t])) continue;
             for (int last = 0; last < 3 * ND_DATA_RANK_CYCLE; last++)
                 for (int64_t i = 0; i < ND_DATA_CYCLE; i++)
-                    assert_false(is_poison(nd_datatypes[t], nd_reduction_expected(nd_reductions[k], 0, last, i)));
+                    assert_false(
+                        is_poison(nd_datatypes[t], nd_reduction_expected(nd_reductions[k], 0, last, i)));
         }
     }
 }
@@ -125,7 +137,8 @@ TEST(what_was_filled_passes_its_check_and_any_changed_byte_does_not) {
         const struct nd_datatype *type = nd_datatypes[t];
         nd_moved_fill(type, buffer, AT, N, 2, 9);
         assert_int_equal(nd_moved_check(type, buffer, AT, N, 2, 9), 0);
-        for (int i = 0; i < N; i++) assert_int_equal(type->get(buffer, AT + i), nd_moved_value(2, 9, i));
+        for (int i = 0; i < N; i++)
+            assert_int_equal(type->get(buffer, AT + i), nd_moved_value(2, 9, i));
         for (int byte = AT * type->size_bytes; byte < (AT + N) * type->size_bytes; byte++) {
             buffer[byte] ^= 0x80;
             assert_int_equal(nd_moved_check(type, buffer, AT, N, 2, 9), -1);
@@ -145,7 +158,8 @@ TEST(a_reduced_vector_passes_its_check_and_any_changed_byte_does_not) {
             const struct nd_datatype *type = nd_datatypes[t];
             const struct nd_reduction *r = nd_reductions[k];
             if (!nd_reduction_knows(r, type)) continue;
-            for (int i = 0; i < N; i++) type->put(buffer, i, brute_force(r, 1, 5, 1000 + i));
+            for (int i = 0; i < N; i++)
+                type->put(buffer, i, brute_force(r, 1, 5, 1000 + i));
             assert_int_equal(nd_reduced_check(type, r, buffer, N, 1, 5, 1000), 0);
             for (int byte = 0; byte < N * type->size_bytes; byte += 3) {
                 buffer[byte] ^= 0x80;
@@ -153,7 +167,8 @@ TEST(a_reduced_vector_passes_its_check_and_any_changed_byte_does_not) {
                 buffer[byte] ^= 0x80;
             }
             nd_reduced_fill(type, r, buffer, N, 4);
-            for (int i = 0; i < N; i++) assert_int_equal(type->get(buffer, i), r->value(4, i));
+            for (int i = 0; i < N; i++)
+                assert_int_equal(type->get(buffer, i), r->value(4, i));
         }
 }
 
@@ -164,7 +179,8 @@ TEST(data_of_another_rank_or_place_are_wrong) {
         for (int to = 0; to < 100; to++)
             assert_int_equal(nd_moved_check(&nd_type_byte, buffer, 0, 8, from, to) == 0,
                              (from * 31 + to * 17 - 2 * 31 - 5 * 17) % ND_DATA_CYCLE == 0);
-    for (int shift = 1; shift < 1000; shift *= 2) assert_int_equal(nd_moved_check(&nd_type_byte, buffer, shift, 8, 2, 5), -1);
+    for (int shift = 1; shift < 1000; shift *= 2)
+        assert_int_equal(nd_moved_check(&nd_type_byte, buffer, shift, 8, 2, 5), -1);
     for (int rank = 1; rank < 100; rank++) { /* neighbours and the way back */
         assert_int_not_equal(nd_moved_value(rank, 5, 0), nd_moved_value(rank - 1, 5, 0));
         assert_int_not_equal(nd_moved_value(5, rank, 0), nd_moved_value(5, rank - 1, 0));

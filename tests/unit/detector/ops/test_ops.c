@@ -1,4 +1,5 @@
-/* The parts of operations that need no communication. The few MPI functions they call are replaced below: the test says what rank it is. */
+/* The parts of operations that need no communication. The few MPI functions they call are replaced below: the
+ * test says what rank it is. */
 #include "detector/ops/ops.h"
 #include "tests/unit/unit.h"
 
@@ -31,8 +32,8 @@ int MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type,
 }
 
 #if ND_HAS_PERSISTENT
-int ND_PERSISTENT_CALL(Bcast_init)(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info,
-                                   MPI_Request *request) {
+int ND_PERSISTENT_CALL(Bcast_init)(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                                   MPI_Info info, MPI_Request *request) {
     (void)buffer, (void)count, (void)type, (void)root, (void)comm, (void)info;
     *request = (MPI_Request)(intptr_t)(++n_requests);
     return MPI_SUCCESS;
@@ -73,7 +74,8 @@ TEST_WITH(every_row_is_complete_and_is_found_by_its_name, fresh, NULL) {
         assert_true(strlen(op->help) > 10);
         assert_true(op->completion == ND_BLOCKING ? op->call != NULL : op->start != NULL);
         assert_int_equal(op->has_bytes, op->datatype != NULL);
-        assert_int_equal(op->has_bytes, strstr(op->help, "; bytes is") != NULL); /* says what the size is of */
+        assert_int_equal(op->has_bytes,
+                         strstr(op->help, "; bytes is") != NULL); /* says what the size is of */
         if (op->uses & ND_USES_REDUCTION) assert_ptr_equal(op->datatype, &nd_type_double);
     }
     assert_null(nl_find(nd_ops, "foo"));
@@ -82,25 +84,36 @@ TEST_WITH(every_row_is_complete_and_is_found_by_its_name, fresh, NULL) {
 
 /* What a program knows of an operation by its row alone, said here again. */
 TEST_WITH(rows_say_who_waits_who_receives_and_what_else_there_is, fresh, NULL) {
-    static const char *const names[] = {
-        " barrier allreduce allgather allgatherv alltoall alltoallv alltoallw reduce_scatter reduce_scatter_block loadtest ",
-        " bcast gather gatherv scatter scatterv reduce ", " reduce allreduce reduce_scatter reduce_scatter_block scan exscan ",
-        " empty waitpattern-up waitpattern-null ", " gather gatherv reduce ", " bcast ", " exscan "};
+    static const char *const names[] = {" barrier allreduce allgather allgatherv alltoall alltoallv "
+                                        "alltoallw reduce_scatter reduce_scatter_block loadtest ",
+                                        " bcast gather gatherv scatter scatterv reduce ",
+                                        " reduce allreduce reduce_scatter reduce_scatter_block scan exscan ",
+                                        " empty waitpattern-up waitpattern-null ",
+                                        " gather gatherv reduce ",
+                                        " bcast ",
+                                        " exscan "};
     for (int i = 0; nd_ops[i]; i++) {
         const struct nd_op *op = nd_ops[i];
-        const int is[] = {op->is_synchronising, (op->uses & ND_USES_ROOT) != 0, (op->uses & ND_USES_REDUCTION) != 0, op->is_self_test,
-                          op->receivers == ND_TO_ROOT, op->receivers == ND_TO_OTHERS, op->receivers == ND_TO_LATER};
+        const int is[] = {op->is_synchronising,
+                          (op->uses & ND_USES_ROOT) != 0,
+                          (op->uses & ND_USES_REDUCTION) != 0,
+                          op->is_self_test,
+                          op->receivers == ND_TO_ROOT,
+                          op->receivers == ND_TO_OTHERS,
+                          op->receivers == ND_TO_LATER};
         char name[64];
         snprintf(name, sizeof name, " %s ", op->name);
         for (int k = 0; k < 7 && op->completion == ND_BLOCKING; k++)
             if (is[k] != (strstr(names[k], name) != NULL))
-                fail_msg("%s: its row and list %d here differ (waits, root, reduces, self-test, to root, others, later)",
+                fail_msg("%s: its row and list %d here differ (waits, root, reduces, self-test, to root, "
+                         "others, later)",
                          op->name, k + 1);
     }
 }
 
 TEST_WITH(moving_takes_bytes_and_reducing_sums_of_doubles_unless_told_otherwise, fresh, NULL) {
-    const struct nd_op_options none = {0}, chosen = {.datatype = nl_find(nd_datatypes, "long"), .reduction = nl_find(nd_reductions, "max")};
+    const struct nd_op_options none = {0}, chosen = {.datatype = nl_find(nd_datatypes, "long"),
+                                                     .reduction = nl_find(nd_reductions, "max")};
     assert_string_equal(nd_op_datatype(row("bcast"), &none)->name, "byte");
     assert_string_equal(nd_op_datatype(row("allreduce"), &none)->name, "double");
     assert_string_equal(nd_op_reduction(row("allreduce"), &none)->name, "sum");
@@ -125,21 +138,24 @@ TEST_WITH(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh, NULL) {
          "--bytes: 12 splits an element of allreduce|a double takes a multiple of 8 bytes (try 16)"},
         {"allreduce", "float", NULL, 0, 0, 4, 2, NULL},
         {"bcast", "int", NULL, 0, 0, 7, 2, "--bytes: 7|multiple of 4 bytes (try 8)"},
-        {"bcast", NULL, NULL, 0, 0, 0, 2, "--bytes: 0|(try 1)"}, {"barrier", "int", NULL, 0, 0, 7, 2, NULL},
+        {"bcast", NULL, NULL, 0, 0, 0, 2, "--bytes: 0|(try 1)"},
+        {"barrier", "int", NULL, 0, 0, 7, 2, NULL},
         {"bcast", NULL, NULL, 0, 0, INT64_C(1) << 31, 2,
          "--bytes: bcast with 2147483648 bytes|(try at most 2147483647, or a larger --datatype)"},
         {"bcast", "double", NULL, 0, 0, INT64_C(1) << 34, 2, "--bytes:|(try at most 17179869176)"},
         {"alltoall", NULL, NULL, 0, 0, INT64_C(1) << 30, 100000, NULL},
         {"alltoallv", NULL, NULL, 0, 0, 1 << 30, 4, "--bytes: alltoallv|for each of 4 ranks"},
         {"alltoallw", "double", NULL, 0, 0, 1 << 30, 4, "--bytes: alltoallw|its bytes"},
-        {"gatherv", NULL, NULL, 0, 0, 21474, 100000, "--bytes: gatherv|for each of 100000 ranks|try at most 21473"},
+        {"gatherv", NULL, NULL, 0, 0, 21474, 100000,
+         "--bytes: gatherv|for each of 100000 ranks|try at most 21473"},
         {"gatherv", NULL, NULL, 0, 0, 21473, 100000, NULL},
         {"reduce_scatter_block", NULL, NULL, 0, 0, INT64_C(8) << 29, 4, "--bytes: reduce_scatter_block"},
         {"allgatherv", NULL, NULL, 0, 0, 1, INT_MAX, "--bytes: allgatherv cannot run on 2147483647 ranks"},
         {"bcast", NULL, NULL, 5, 0, 8, 2, "--root: rank 5 is not among 2 ranks (try 0 to 1)"},
         {"bcast", NULL, NULL, 1, 0, 8, 1, "--root: rank 1 is not among 1 rank (try 0)"},
         {"allgather", NULL, NULL, 5, 0, 8, 2, NULL},
-        {"allreduce", "double", "band", 0, 0, 8, 2, "--reduce: allreduce has no band of double, it is of byte int long"},
+        {"allreduce", "double", "band", 0, 0, 8, 2,
+         "--reduce: allreduce has no band of double, it is of byte int long"},
         {"allreduce", "byte", "land", 0, 0, 8, 2, "--reduce:|of int long"},
         {"allreduce", "byte", "bxor", 0, 0, 8, 2, NULL},
         {"bcast", "double", "band", 0, 0, 8, 2, NULL},
@@ -149,7 +165,8 @@ TEST_WITH(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh, NULL) {
         if (cases[i].datatype) o.datatype = nl_find(nd_datatypes, cases[i].datatype);
         if (cases[i].reduction) o.reduction = nl_find(nd_reductions, cases[i].reduction);
         char reason[256] = "", parts[256];
-        const char *problem = nd_op_problem(row(cases[i].op), &o, cases[i].bytes, cases[i].n_ranks, reason, sizeof reason);
+        const char *problem =
+            nd_op_problem(row(cases[i].op), &o, cases[i].bytes, cases[i].n_ranks, reason, sizeof reason);
         if (!cases[i].wanted) {
             if (problem) print_error("%s: %s\n", cases[i].op, problem);
             assert_null(problem);
@@ -159,7 +176,8 @@ TEST_WITH(what_cannot_be_is_said_with_the_option_and_a_way_out, fresh, NULL) {
         char *rest = strcpy(parts, cases[i].wanted);
         for (char *part = strsep(&rest, "|"), *first = part; part; part = strsep(&rest, "|")) {
             const char *found = strstr(problem, part);
-            if (!found || (part == first && found != problem)) print_error("'%s' lacks '%s'\n", problem, part);
+            if (!found || (part == first && found != problem))
+                print_error("'%s' lacks '%s'\n", problem, part);
             assert_true(found && (part != first || found == problem));
         }
         assert_null(strchr(problem, '\n'));
@@ -171,7 +189,8 @@ TEST_WITH(a_persistent_operation_cannot_rotate_its_root, fresh, NULL) {
     char reason[256];
     for (int i = 0; nd_ops[i]; i++) {
         int is_refused = nd_op_problem(nd_ops[i], &o, 64, 2, reason, sizeof reason) != NULL;
-        assert_int_equal(is_refused, nd_ops[i]->completion == ND_PERSISTENT && nd_ops[i]->uses & ND_USES_ROOT);
+        assert_int_equal(is_refused,
+                         nd_ops[i]->completion == ND_PERSISTENT && nd_ops[i]->uses & ND_USES_ROOT);
         if (is_refused) assert_ptr_equal(strstr(reason, "--root: "), reason);
     }
 }
@@ -186,13 +205,15 @@ TEST_WITH(no_row_takes_more_than_it_announces, fresh, NULL) {
             for (int64_t bytes = 8; bytes <= 8000; bytes *= 10) {
                 for (fake_rank = most_bytes = 0; fake_rank < fake_n_ranks; fake_rank++) {
                     OWNED(nd_op_close) struct nd_op_state s;
-                    assert_int_equal(nd_op_open(nd_ops[i], fake_rank % 2 ? &rotating : &o, &s, MPI_COMM_WORLD, bytes), 0);
+                    assert_int_equal(
+                        nd_op_open(nd_ops[i], fake_rank % 2 ? &rotating : &o, &s, MPI_COMM_WORLD, bytes), 0);
                     int64_t taken_bytes = s.buffers.send_bytes + s.buffers.receive_bytes;
                     if (taken_bytes > most_bytes) most_bytes = taken_bytes;
                 }
                 int64_t announced_bytes = nd_op_set_bytes(nd_ops[i], bytes, fake_n_ranks);
                 assert_true(most_bytes <= announced_bytes);
-                assert_true(most_bytes >= announced_bytes - 2 * ND_DATA_MOST_BYTES * (fake_n_ranks + 1)); /* and not far less */
+                assert_true(most_bytes >= announced_bytes - 2 * ND_DATA_MOST_BYTES *
+                                                                (fake_n_ranks + 1)); /* and not far less */
             }
     }
 }
@@ -204,7 +225,8 @@ TEST_WITH(shares_vary_by_an_element_and_lie_one_after_the_other, fresh, NULL) {
     assert_memory_equal(s.counts, counts, sizeof counts);
     assert_memory_equal(s.displs, displs, sizeof displs);
     nd_op_close(&s);
-    s = opened("alltoallw", &(struct nd_op_options){.datatype = &nd_type_double}, 80); /* of rank 1, in bytes */
+    s = opened("alltoallw", &(struct nd_op_options){.datatype = &nd_type_double},
+               80); /* of rank 1, in bytes */
     const int w_counts[] = {10, 11, 9, 10, 11}, w_displs[] = {0, 80, 168, 240, 320};
     assert_memory_equal(s.counts, w_counts, sizeof w_counts);
     assert_memory_equal(s.displs, w_displs, sizeof w_displs);
@@ -221,7 +243,8 @@ TEST_WITH(the_root_goes_round, fresh, NULL) {
     const int roots[] = {1, 2, 0, 1};
     struct nd_op_state s = opened("gather", &o, 8);
     assert_int_equal(s.needs_advance, 1);
-    for (int i = 0; i < 4; i++, nd_op_advance(&s)) assert_int_equal(s.root, roots[i]);
+    for (int i = 0; i < 4; i++, nd_op_advance(&s))
+        assert_int_equal(s.root, roots[i]);
     nd_op_close(&s);
     s = opened("allgather", &o, 8);
     EQUAL(s.needs_advance, 0, s.root, 0);
@@ -242,19 +265,24 @@ TEST_WITH(sets_go_round, fresh, NULL) {
 TEST_WITH(only_checking_poisons_what_was_received, fresh, NULL) {
     for (int checks_every = 0; checks_every <= 1; checks_every++)
         for (int n_sets = 1; n_sets <= 2; n_sets++) {
-            const struct nd_op_options o = {.checks_every = checks_every, .buffer = {.use = ND_BUFFER_FLUSH, .n_sets = n_sets}};
+            const struct nd_op_options o = {.checks_every = checks_every,
+                                            .buffer = {.use = ND_BUFFER_FLUSH, .n_sets = n_sets}};
             OWNED(nd_op_close) struct nd_op_state s = opened("allgather", &o, 8);
             unsigned char *used = s.receive;
             memset(used, 7, (size_t)s.buffers.receive_bytes);
             nd_op_advance(&s);
-            for (int i = 0; i < 24; i++) assert_int_equal(used[i], checks_every ? ND_DATA_POISON : 7);
+            for (int i = 0; i < 24; i++)
+                assert_int_equal(used[i], checks_every ? ND_DATA_POISON : 7);
         }
 }
 
 TEST_WITH(an_operation_is_advanced_only_where_there_is_something_to_do, fresh, NULL) {
-    const struct nd_op_options plain = {0}, checks = {.checks_every = 1}, flush = {.buffer.use = ND_BUFFER_FLUSH},
-                               rotates = {.rotates_root = 1};
-    static const struct { const char *op; int plain, checks, flush, rotates; } wanted[] = {
+    const struct nd_op_options plain = {0}, checks = {.checks_every = 1},
+                               flush = {.buffer.use = ND_BUFFER_FLUSH}, rotates = {.rotates_root = 1};
+    static const struct {
+        const char *op;
+        int plain, checks, flush, rotates;
+    } wanted[] = {
         {"barrier", 0, 0, 0, 0},   {"empty", 0, 0, 0, 0},  {"waitpattern-up", 0, 0, 0, 0},
         {"allreduce", 0, 1, 1, 0}, {"ibcast", 0, 1, 1, 1}, {"loadtest", 1, 1, 1, 1},
     };
@@ -272,16 +300,19 @@ TEST_WITH(an_operation_is_advanced_only_where_there_is_something_to_do, fresh, N
 TEST_WITH(the_load_test_sends_other_numbers_every_time, fresh, NULL) {
     OWNED(nd_op_close) struct nd_op_state s = opened("loadtest", &o, 20);
     for (int call = 0; call < 3; call++, nd_op_advance(&s)) {
-        for (int i = 0; i < 5; i++) assert_int_equal(((int *)s.send)[i], call * 5 + i + 1); /* rank 1 */
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(((int *)s.send)[i], call * 5 + i + 1); /* rank 1 */
         for (int from = 0; from < 3; from++)
-            for (int i = 0; i < 5; i++) ((int *)s.receive)[5 * from + i] = call * 5 + i + from;
+            for (int i = 0; i < 5; i++)
+                ((int *)s.receive)[5 * from + i] = call * 5 + i + from;
         assert_int_equal(nd_op_check(&s), 0);
         ((int *)s.receive)[14]++;
         assert_int_equal(nd_op_check(&s), -1);
     }
     s.counter = UINT32_MAX - 2; /* and goes on for ever, without a negative one */
     nd_op_advance(&s);
-    for (int i = 0; i < 5; i++) assert_true(((int *)s.send)[i] >= 0);
+    for (int i = 0; i < 5; i++)
+        assert_true(((int *)s.send)[i] >= 0);
 }
 
 TEST_WITH(ranks_that_see_other_caches_have_as_many_requests_and_none_where_one_has_no_memory, fresh, NULL) {
@@ -309,7 +340,8 @@ TEST_WITH(memory_that_is_not_there_leaves_a_closed_state, fresh, NULL) {
 
 /* A clock that is a thousand times too slow makes the wait a thousand times as long. */
 TEST_WITH(the_wait_pattern_looks_at_the_clock_it_was_given, fresh, NULL) {
-    struct nd_clock slow = {.read = ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW, .is_fake = 1, .fake_drift = -0.999};
+    struct nd_clock slow = {
+        .read = ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW, .is_fake = 1, .fake_drift = -0.999};
     slow.fake_at_ns = nl_now_ns(CLOCK_MONOTONIC_RAW);
     OWNED(nd_op_close) struct nd_op_state s = opened("waitpattern-up", &o, 0);
     s.clock = &slow;
@@ -318,7 +350,10 @@ TEST_WITH(the_wait_pattern_looks_at_the_clock_it_was_given, fresh, NULL) {
 }
 
 TEST_WITH(a_clock_that_jumps_back_ends_the_wait, fresh, NULL) {
-    struct nd_clock jumping = {.read = ND_READ_KERNEL, .id = CLOCK_MONOTONIC_RAW, .is_fake = 1, .fake_jump_ns = -INT64_C(1000000000000)};
+    struct nd_clock jumping = {.read = ND_READ_KERNEL,
+                               .id = CLOCK_MONOTONIC_RAW,
+                               .is_fake = 1,
+                               .fake_jump_ns = -INT64_C(1000000000000)};
     fake_rank = 50000; /* 50 ms */
     OWNED(nd_op_close) struct nd_op_state s = opened("waitpattern-up", &o, 0);
     s.clock = &jumping;

@@ -7,7 +7,8 @@ static int64_t time_of(int64_t n_steps) {
     return nl_now_ns(CLOCK_MONOTONIC_RAW) - start;
 }
 
-/* The shortest of many trials: whatever else runs only adds. Both amounts in turn, so that a change of frequency meets both. */
+/* The shortest of many trials: whatever else runs only adds. Both amounts in turn, so that a change of
+ * frequency meets both. */
 static void shortest_times(int64_t few, int64_t many, int64_t *few_ns, int64_t *many_ns) {
     *few_ns = *many_ns = INT64_MAX;
     for (int i = 0; i < 50; i++) {

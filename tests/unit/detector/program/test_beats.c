@@ -7,13 +7,15 @@ enum { N = 2000 };
 
 static struct nd_beat_counts even(int64_t each) {
     struct nd_beat_counts row = {.is_polling = 0};
-    for (int i = 0; i < ND_BEAT_WINDOWS; i++) row.n[i] = each;
+    for (int i = 0; i < ND_BEAT_WINDOWS; i++)
+        row.n[i] = each;
     return row;
 }
 
 TEST(the_most_regular_call_is_chosen) {
     struct nd_beat_counts rows[] = {even(100), even(100), even(1)};
-    for (int i = 0; i < ND_BEAT_WINDOWS; i++) rows[0].n[i] += i % 2 ? 60 : -60; /* as many, and by fits and starts */
+    for (int i = 0; i < ND_BEAT_WINDOWS; i++)
+        rows[0].n[i] += i % 2 ? 60 : -60; /* as many, and by fits and starts */
     assert_int_equal(nd_beats_choose(rows, 3), 1);
 }
 
@@ -27,7 +29,8 @@ TEST(among_regular_calls_ranks_meet_in_the_one_that_is_chosen_else_it_is_the_mos
 TEST(calls_that_ask_and_calls_that_hardly_come_are_no_beats) {
     struct nd_beat_counts rows[] = {even(1000), even(0)};
     rows[0].is_polling = 1;
-    for (int i = 0; i < 4; i++) rows[1].n[i] = 50; /* a phase that was over */
+    for (int i = 0; i < 4; i++)
+        rows[1].n[i] = 50; /* a phase that was over */
     assert_int_equal(nd_beats_choose(rows, 2), -1);
     assert_int_equal(nd_beats_choose(rows, 0), -1);
 }
@@ -37,7 +40,9 @@ static void fill(int64_t at_ns[N], int period, double long_ns) {
     struct nl_rng rng;
     nl_rng_init(&rng, 7, 1);
     at_ns[0] = 0;
-    for (int i = 1; i < N; i++) at_ns[i] = at_ns[i - 1] + (int64_t)((i % period ? 1e6 : long_ns) * (0.9 + 0.2 * nl_rng_uniform(&rng)));
+    for (int i = 1; i < N; i++)
+        at_ns[i] =
+            at_ns[i - 1] + (int64_t)((i % period ? 1e6 : long_ns) * (0.9 + 0.2 * nl_rng_uniform(&rng)));
 }
 
 TEST(the_period_is_that_of_the_long_ones) {
@@ -70,7 +75,8 @@ TEST(what_the_user_calls_a_beat) {
     assert_int_equal(nd_beat_parse("Allreduce:8", &beat), 0);
     assert_string_equal(nd_beat_tell(&beat, text, sizeof text), "allreduce 8 B");
     assert_int_equal(nd_beat_parse("send:96KiB", &beat), 0);
-    assert_string_equal(nd_beat_tell(&beat, text, sizeof text), "send 64 KiB"); /* rows are of powers of two */
+    assert_string_equal(nd_beat_tell(&beat, text, sizeof text),
+                        "send 64 KiB"); /* rows are of powers of two */
     assert_int_equal(nd_beat_parse("barrier", &beat), 0);
     assert_string_equal(nd_beat_tell(&beat, text, sizeof text), "barrier");
     assert_int_equal(beat.size_class, -1);

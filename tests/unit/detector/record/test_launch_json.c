@@ -10,19 +10,21 @@ enum { N_NODES = 10000, MOST_BYTES = 32 << 20 };
 static struct nd_options *options(void) {
     static struct nd_options o;
     if (o.n_arms > 0) return &o;
-    static char *words[] = {"noiselab-detect", "--op", "barrier", "--levels", "0.1,1,5", "--seconds", "1", "--out", "nowhere", NULL};
+    static char *words[] = {"noiselab-detect", "--op", "barrier", "--levels", "0.1,1,5",
+                            "--seconds",       "1",    "--out",   "nowhere",  NULL};
     assert_int_equal(nd_options_parse(9, words, 0, &o), 1);
     return &o;
 }
 
 /* A certificate as long as that of 64 threads. */
 static void write_certificate(char *text, size_t size, const char *host) {
-    size_t n = (size_t)snprintf(text, size, "{\"host\": \"%s\", \"ok\": true, \"warnings\": [], \"threads\": [", host);
+    size_t n = (size_t)snprintf(text, size,
+                                "{\"host\": \"%s\", \"ok\": true, \"warnings\": [], \"threads\": [", host);
     for (int i = 0; i < 64; i++)
-        n += (size_t)snprintf(
-            text + n, size - n,
-            "%s{\"cpu\": %d, \"requested_ns\": 123456789, \"delivered_ns\": 123456789, \"ratio\": 1.0, \"kinds\": [{\"kind\": \"spin\"}]}",
-            i ? ", " : "", i);
+        n += (size_t)snprintf(text + n, size - n,
+                              "%s{\"cpu\": %d, \"requested_ns\": 123456789, \"delivered_ns\": 123456789, "
+                              "\"ratio\": 1.0, \"kinds\": [{\"kind\": \"spin\"}]}",
+                              i ? ", " : "", i);
     n += (size_t)snprintf(text + n, size - n, "]}");
     assert_true(n < size);
 }
@@ -32,12 +34,15 @@ static size_t bytes_in_use(void) {
     return info.uordblks + info.hblkhd;
 }
 
-static int64_t number(const json_t *launch, const char *key) { return json_integer_value(json_object_get(launch, key)); }
+static int64_t number(const json_t *launch, const char *key) {
+    return json_integer_value(json_object_get(launch, key));
+}
 
 static int has_host(const json_t *array, const char *host) {
     size_t i;
     const json_t *each;
-    json_array_foreach(array, i, each) if (strcmp(json_string_value(json_object_get(each, "host")), host) == 0) return 1;
+    json_array_foreach(array, i, each) if (strcmp(json_string_value(json_object_get(each, "host")), host) ==
+                                           0) return 1;
     return 0;
 }
 
@@ -47,8 +52,13 @@ static void end_of_node(struct nd_node_end *end, int i) {
     write_certificate(end->certificate, sizeof end->certificate, end->host);
     end->has_generator = 1;
     for (int level = 0; level < 3; level++)
-        end->levels[level] = (struct nd_level_sum){.n_halves = 10, .wall_ns = 100000000, .requested_ns = 1000000, .n_cpus = 1,
-                                                   .bursts_planned = 10, .bursts_run = 10, .delivered_ns = i % 100 == 0 ? 500000 : 1000000};
+        end->levels[level] = (struct nd_level_sum){.n_halves = 10,
+                                                   .wall_ns = 100000000,
+                                                   .requested_ns = 1000000,
+                                                   .n_cpus = 1,
+                                                   .bursts_planned = 10,
+                                                   .bursts_run = 10,
+                                                   .delivered_ns = i % 100 == 0 ? 500000 : 1000000};
 }
 
 TEST(of_ten_thousand_generators_those_are_kept_that_missed_a_dose) {
@@ -80,7 +90,8 @@ TEST(where_all_agents_say_something_the_first_are_kept_and_the_others_counted) {
         end.has_agent = 1;
         snprintf(end.host, sizeof end.host, "n%05d", i);
         snprintf(end.certificate, sizeof end.certificate,
-                 "{\"host\": \"%s\", \"warnings\": [\"the agent ended by itself\"], \"accounts\": [1, 2, 3]}", end.host);
+                 "{\"host\": \"%s\", \"warnings\": [\"the agent ended by itself\"], \"accounts\": [1, 2, 3]}",
+                 end.host);
         nd_launch_json_agent(launch, &end);
     }
     assert_true(bytes_in_use() - before < MOST_BYTES);

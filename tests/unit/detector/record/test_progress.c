@@ -3,12 +3,24 @@
 
 enum { S = 1000000000 };
 
-TEST(a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten_seconds_a_terminal_every_two_seconds) {
-    static const struct { enum nl_progress_form form; int last_s; double last_share; int now_s; double share; int is_due; } rows[] = {
-        {NL_PROGRESS_LINES, 0, 0, 9, 0.9, 0} /* too early */, {NL_PROGRESS_LINES, 0, 0, 59, 0.05, 0} /* too little */,
-        {NL_PROGRESS_LINES, 0, 0, 60, 0.05, 1} /* by the clock */, {NL_PROGRESS_LINES, 0, 0, 30, 0.11, 1},
-        {NL_PROGRESS_LINES, 60, 0.11, 100, 0.2, 0}, {NL_PROGRESS_LINES, 60, 0.11, 100, 0.22, 1},
-        {NL_PROGRESS_TERMINAL, 0, 0, 1, 0.5, 0}, {NL_PROGRESS_TERMINAL, 0, 0, 2, 0, 1}, {NL_PROGRESS_OFF, 0, 0, 1000, 1, 0}};
+TEST(
+    a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten_seconds_a_terminal_every_two_seconds) {
+    static const struct {
+        enum nl_progress_form form;
+        int last_s;
+        double last_share;
+        int now_s;
+        double share;
+        int is_due;
+    } rows[] = {{NL_PROGRESS_LINES, 0, 0, 9, 0.9, 0} /* too early */,
+                {NL_PROGRESS_LINES, 0, 0, 59, 0.05, 0} /* too little */,
+                {NL_PROGRESS_LINES, 0, 0, 60, 0.05, 1} /* by the clock */,
+                {NL_PROGRESS_LINES, 0, 0, 30, 0.11, 1},
+                {NL_PROGRESS_LINES, 60, 0.11, 100, 0.2, 0},
+                {NL_PROGRESS_LINES, 60, 0.11, 100, 0.22, 1},
+                {NL_PROGRESS_TERMINAL, 0, 0, 1, 0.5, 0},
+                {NL_PROGRESS_TERMINAL, 0, 0, 2, 0, 1},
+                {NL_PROGRESS_OFF, 0, 0, 1000, 1, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct nl_progress p;
         nl_progress_open(&p, rows[i].form);
@@ -16,7 +28,8 @@ TEST(a_file_gets_a_line_each_minute_and_at_each_tenth_but_none_within_ten_second
         if (rows[i].form == NL_PROGRESS_LINES) assert_int_equal(nl_progress_next_ns(&p), INT64_C(60) * S);
         p.last_ns = INT64_C(1) * rows[i].last_s * S;
         p.last_share = rows[i].last_share;
-        assert_int_equal(nl_progress_is_due(&p, INT64_C(1) * rows[i].now_s * S, rows[i].share), rows[i].is_due);
+        assert_int_equal(nl_progress_is_due(&p, INT64_C(1) * rows[i].now_s * S, rows[i].share),
+                         rows[i].is_due);
     }
 }
 
@@ -44,9 +57,14 @@ TEST(a_message_takes_the_place_of_the_line_that_is_redrawn) {
 }
 
 TEST(the_time_left_is_that_of_the_same_pace) {
-    static const struct { int s; double share; const char *prefix, *text; } rows[] = {
-        {30, 0.25, "", "25 %, 90 s left"}, {600, 0.5, "at most ", "50 %, at most 10 min left"}, {3600, 0.25, "", "25 %, 3 h 00 min left"},
-        {0, 0, "", "0 %, 0 s left"}};
+    static const struct {
+        int s;
+        double share;
+        const char *prefix, *text;
+    } rows[] = {{30, 0.25, "", "25 %, 90 s left"},
+                {600, 0.5, "at most ", "50 %, at most 10 min left"},
+                {3600, 0.25, "", "25 %, 3 h 00 min left"},
+                {0, 0, "", "0 %, 0 s left"}};
     struct nl_progress p;
     char text[64];
     nl_progress_open(&p, NL_PROGRESS_LINES);

@@ -1,8 +1,8 @@
 #include "detector/sync/clocks.h"
 #include "tests/unit/unit.h"
 
-/* ---- MPI as far as clocks need it: these functions stand before those of the library, so one process can be several ranks and MPI_Wtime a
- * clock with any fault. ---- */
+/* ---- MPI as far as clocks need it: these functions stand before those of the library, so one process can be
+ * several ranks and MPI_Wtime a clock with any fault. ---- */
 
 static struct {
     int is_initialized;
@@ -35,8 +35,10 @@ double MPI_Wtime(void) {
 int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
     (void)comm;
     assert_true(type == MPI_BYTE && root == 0 && count > 0 && (size_t)count <= sizeof mpi.sent);
-    if (mpi.is_root) memcpy(mpi.sent, buffer, (size_t)count);
-    else memcpy(buffer, mpi.sent, (size_t)count);
+    if (mpi.is_root)
+        memcpy(mpi.sent, buffer, (size_t)count);
+    else
+        memcpy(buffer, mpi.sent, (size_t)count);
     mpi.n_broadcasts++;
     return MPI_SUCCESS;
 }
@@ -103,16 +105,20 @@ TEST_WITH(without_a_wish_the_counter_is_taken_where_it_may_be_trusted, fresh, NU
 
 TEST_WITH(only_clock_sources_that_read_a_counter_are_fast, fresh, NULL) {
     assert_true(nl_clocksource_is_counter("tsc") && nl_clocksource_is_counter("kvm-clock"));
-    assert_true(nl_clocksource_is_counter("hyperv_clocksource_tsc_page") && nl_clocksource_is_counter("arch_sys_counter"));
-    assert_false(nl_clocksource_is_counter("hpet") || nl_clocksource_is_counter("acpi_pm") || nl_clocksource_is_counter("jiffies"));
-    assert_false(nl_clocksource_is_counter("unknown") || nl_clocksource_is_counter("") || nl_clocksource_is_counter("tsc-early"));
+    assert_true(nl_clocksource_is_counter("hyperv_clocksource_tsc_page") &&
+                nl_clocksource_is_counter("arch_sys_counter"));
+    assert_false(nl_clocksource_is_counter("hpet") || nl_clocksource_is_counter("acpi_pm") ||
+                 nl_clocksource_is_counter("jiffies"));
+    assert_false(nl_clocksource_is_counter("unknown") || nl_clocksource_is_counter("") ||
+                 nl_clocksource_is_counter("tsc-early"));
     struct nd_clock c = raw();
     assert_true(c.source[0] != '\0' && c.is_slow_source == !nl_clocksource_is_counter(c.source));
 }
 
 TEST_WITH(a_clock_that_runs_backwards_stands_still_or_differs_between_cpus_is_refused, fresh, NULL) {
-    static const char *const wanted[] = {
-        [BACKWARDS_ONCE] = "it ran backwards in 1 of ", [STILL] = "it stood still", [UNLIKE_ON_EVERY_CPU] = "it ran backwards in "};
+    static const char *const wanted[] = {[BACKWARDS_ONCE] = "it ran backwards in 1 of ",
+                                         [STILL] = "it stood still",
+                                         [UNLIKE_ON_EVERY_CPU] = "it ran backwards in "};
     for (mpi.fault = BACKWARDS_ONCE; mpi.fault <= UNLIKE_ON_EVERY_CPU; mpi.fault++) {
         struct nd_clock c;
         char reason[256];
@@ -139,14 +145,18 @@ TEST_WITH(opening_gives_the_thread_its_cpus_back, fresh, NULL) {
     assert_true(CPU_EQUAL(&one, &after));
 }
 
-struct moment { int64_t clock_ns, raw_ns, width_ns; };
+struct moment {
+    int64_t clock_ns, raw_ns, width_ns;
+};
 
 /* Both clocks at once: the raw time lies within half the width of raw_ns. */
 static struct moment both_clocks(const struct nd_clock *c) {
     struct moment best = {.width_ns = INT64_MAX};
     for (int i = 0; i < 1000; i++) {
-        int64_t before = nl_now_ns(CLOCK_MONOTONIC_RAW), clock = nd_clock_now(c), after = nl_now_ns(CLOCK_MONOTONIC_RAW);
-        if (after - before < best.width_ns) best = (struct moment){clock, before + (after - before) / 2, after - before};
+        int64_t before = nl_now_ns(CLOCK_MONOTONIC_RAW), clock = nd_clock_now(c),
+                after = nl_now_ns(CLOCK_MONOTONIC_RAW);
+        if (after - before < best.width_ns)
+            best = (struct moment){clock, before + (after - before) / 2, after - before};
     }
     return best;
 }
@@ -157,15 +167,16 @@ TEST_WITH(the_counter_keeps_to_the_raw_clock_within_its_stated_error, fresh, NUL
     char reason[256];
     if (nd_clock_open(&c, kind("tsc"), reason, sizeof reason)) SKIP("%s", reason);
     struct moment first = both_clocks(&c);
-    while (nl_now_ns(CLOCK_MONOTONIC_RAW) - first.raw_ns < 60000000) {
-    }
+    while (nl_now_ns(CLOCK_MONOTONIC_RAW) - first.raw_ns < 60000000) {}
     struct moment last = both_clocks(&c);
     double widths_ns = (double)(first.width_ns + last.width_ns);
     double rate_off_ns = fabs((double)((last.clock_ns - first.clock_ns) - (last.raw_ns - first.raw_ns)));
     assert_true(rate_off_ns <= 3 * (c.error_ppm * 1e-6 * (double)(last.raw_ns - first.raw_ns) + widths_ns));
-    /* and its zero is that of the raw clock, as far as the moment of the calibration is known (error_ppm of 25 ms) */
+    /* and its zero is that of the raw clock, as far as the moment of the calibration is known (error_ppm of
+     * 25 ms) */
     double zero_off_ns = fabs((double)(last.clock_ns - last.raw_ns));
-    assert_true(zero_off_ns <= 3 * (c.error_ppm * 1e-6 * ((double)(last.raw_ns - c.origin_ns) + 25e6) + widths_ns));
+    assert_true(zero_off_ns <=
+                3 * (c.error_ppm * 1e-6 * ((double)(last.raw_ns - c.origin_ns) + 25e6) + widths_ns));
     assert_true(c.error_ppm <= 100);
 }
 
@@ -173,7 +184,8 @@ TEST_WITH(ranks_of_a_node_convert_the_counter_alike_after_sharing, fresh, NULL) 
     struct nd_clock first = raw(), second = first, third = first, wanted;
     first.read = second.read = ND_READ_COUNTER;
     first.origin = 1000, first.mult = UINT64_C(1) << 31, first.origin_ns = 5000, first.error_ppm = 1.5;
-    second.origin = 77, second.mult = UINT64_C(1) << 32, second.origin_ns = 42, second.error_ppm = 9, second.fake_drift = 0.25;
+    second.origin = 77, second.mult = UINT64_C(1) << 32, second.origin_ns = 42, second.error_ppm = 9,
+    second.fake_drift = 0.25;
     second.read_ns = 16; /* as all else its own */
     memcpy(&wanted, &second, sizeof wanted);
     wanted.origin = 1000, wanted.mult = first.mult, wanted.origin_ns = 5000, wanted.error_ppm = 1.5;
@@ -190,10 +202,17 @@ TEST_WITH(ranks_of_a_node_convert_the_counter_alike_after_sharing, fresh, NULL) 
 
 TEST(a_fake_clock_is_off_by_offset_drift_and_jump_exactly) {
     const int64_t hour = INT64_C(3600000000000), s = 1000000000;
-    struct nd_clock c = {.is_fake = 1, .fake_offset_ns = hour, .fake_drift = 50e-6, .fake_at_ns = s, .fake_jump_ns = -1000000,
-                         .fake_jump_at_ns = 3 * s}, slow = {.is_fake = 1, .fake_drift = -0.5e-6, .fake_at_ns = s};
-    EQUAL(nd_clock_fake(&c, s), s + hour, nd_clock_fake(&c, 2 * s), 2 * s + hour + 50000, nd_clock_fake(&c, 0), hour - 50000);
-    EQUAL(nd_clock_fake(&c, 3 * s - 1), 3 * s - 1 + hour + 100000, nd_clock_fake(&c, 3 * s), 3 * s + hour + 100000 - 1000000);
+    struct nd_clock c = {.is_fake = 1,
+                         .fake_offset_ns = hour,
+                         .fake_drift = 50e-6,
+                         .fake_at_ns = s,
+                         .fake_jump_ns = -1000000,
+                         .fake_jump_at_ns = 3 * s},
+                    slow = {.is_fake = 1, .fake_drift = -0.5e-6, .fake_at_ns = s};
+    EQUAL(nd_clock_fake(&c, s), s + hour, nd_clock_fake(&c, 2 * s), 2 * s + hour + 50000,
+          nd_clock_fake(&c, 0), hour - 50000);
+    EQUAL(nd_clock_fake(&c, 3 * s - 1), 3 * s - 1 + hour + 100000, nd_clock_fake(&c, 3 * s),
+          3 * s + hour + 100000 - 1000000);
     EQUAL(nd_clock_fake(&slow, 2 * s), 2 * s - 500);
 }
 
@@ -201,7 +220,8 @@ TEST_WITH(a_fake_clock_is_parsed_and_multiplied_by_the_rank, fresh, NULL) {
     struct nd_clock c = raw();
     int64_t before = nd_clock_true_now(&c);
     assert_int_equal(nd_clock_parse_fake("1h,50ppm,-1ms@2s", 2, &c), 0);
-    assert_true(c.is_fake == 1 && c.fake_offset_ns == INT64_C(7200000000000) && c.fake_drift == 100e-6 && c.fake_jump_ns == -2000000);
+    assert_true(c.is_fake == 1 && c.fake_offset_ns == INT64_C(7200000000000) && c.fake_drift == 100e-6 &&
+                c.fake_jump_ns == -2000000);
     assert_true(c.fake_at_ns >= before && c.fake_at_ns <= nd_clock_true_now(&c));
     assert_true(c.fake_jump_at_ns - c.fake_at_ns == 2000000000);
     assert_int_equal(nd_clock_parse_fake("-3us,-0.5ppm", 1, &c), 0);
@@ -213,8 +233,20 @@ TEST_WITH(a_fake_clock_is_parsed_and_multiplied_by_the_rank, fresh, NULL) {
 
 TEST_WITH(anything_odd_is_no_fake_clock_and_changes_nothing, fresh, NULL) {
     static const char *const odd[] = {
-        "", "x", "--1ms", "1ms ", "nan", "1ms,", "1ms,50", "1ms,--5ppm", "1ms,50ppmx", "1ms,50ppm,1ms", "1ms,50ppm,1ms@-1s",
-        "1ms,50ppm,1ms@1s,2", "1ms,600000ppm", "20000000h",
+        "",
+        "x",
+        "--1ms",
+        "1ms ",
+        "nan",
+        "1ms,",
+        "1ms,50",
+        "1ms,--5ppm",
+        "1ms,50ppmx",
+        "1ms,50ppm,1ms",
+        "1ms,50ppm,1ms@-1s",
+        "1ms,50ppm,1ms@1s,2",
+        "1ms,600000ppm",
+        "20000000h",
         NULL,
     };
     struct nd_clock c = raw(), before;

@@ -1,9 +1,12 @@
-/* The agent's arm: how it is named and how long its halves are, and what the files and LIKWID's regions call it. */
+/* The agent's arm: how it is named and how long its halves are, and what the files and LIKWID's regions call
+ * it. */
 #include "detector/record/record.h"
 #include "tests/unit/unit.h"
 
 TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
-    static const struct { const char *way, *value, *name; } rows[] = {
+    static const struct {
+        const char *way, *value, *name;
+    } rows[] = {
         {"agent-cmd", "/usr/sbin/collectd -f -C '/etc/collectd conf'", "collectd"},
         {"agent-cmd", "  'top' -b", "top"},
         {"agent-cmd", "./.hidden", "hidden"},
@@ -12,7 +15,9 @@ TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
         {"agent-cgroup", "/sys/fs/cgroup/system.slice/atop.service/", "atop.service"},
         {"agent-on", "systemctl start x", "agent"},
         {"scrape", "curl -s http://localhost:9100/metrics", "curl"},
-        {"agent-cmd", "a,b\"", "a_b"}, {"agent-cmd", "", "agent"}, {"agent-cmd", "/", "agent"},
+        {"agent-cmd", "a,b\"", "a_b"},
+        {"agent-cmd", "", "agent"},
+        {"agent-cmd", "/", "agent"},
         {"agent-cmd", "a-very-long-name-of-more-than-thirty-two-letters", "a-very-long-name-of-more-than-th"},
         {"agent-pid", "4194999999", "pid-4194999999"}, /* above what Linux numbers: none */
     };
@@ -25,20 +30,32 @@ TEST(an_agent_without_a_name_has_that_of_its_program_unit_or_group) {
 
 TEST(a_command_has_the_name_that_a_person_would_give_it) {
     static const char *const rows[][2] = {
-        {"collectd -f -C /etc/c.conf", "collectd"}, {"python3 /opt/agent/exporter.py --port 9100", "exporter.py"},
-        {"/usr/bin/python3.11 -u exporter.py", "exporter.py"}, {"python3 -m prometheus_agent --x", "prometheus_agent"},
-        {"python3 -c 'import x'", "python3"}, {"perl -w /usr/bin/munin-node", "munin-node"},
+        {"collectd -f -C /etc/c.conf", "collectd"},
+        {"python3 /opt/agent/exporter.py --port 9100", "exporter.py"},
+        {"/usr/bin/python3.11 -u exporter.py", "exporter.py"},
+        {"python3 -m prometheus_agent --x", "prometheus_agent"},
+        {"python3 -c 'import x'", "python3"},
+        {"perl -w /usr/bin/munin-node", "munin-node"},
         {"java -Xmx1g -jar /opt/agent.jar", "agent.jar"},
-        {"taskset -c 1 top -b -d 1", "top"}, {"taskset 0x2 /usr/bin/top", "top"}, {"nice -n 10 top", "top"},
-        {"env -i PATH=/bin LANG=C vmstat 1", "vmstat"}, {"LC_ALL=C vmstat 1", "vmstat"}, {"sh -c 'while :; do x; done'", "sh"},
-        {"sh -c 'exec taskset -c 3 python3 \"my agent.py\" -v'", "my_agent.py"}, {"bash -lc 'collectd -f'", "collectd"},
-        {"bash ./poll.sh 1", "poll.sh"}, {"timeout 60 chrt -f 10 nice -n 5 env A=b sh -c 'netdata -D'", "netdata"},
-        {"pythonic --run", "pythonic"}, {"taskset -c 1", "taskset"}, {"'/opt/my agent/run it' x", "run_it"},
+        {"taskset -c 1 top -b -d 1", "top"},
+        {"taskset 0x2 /usr/bin/top", "top"},
+        {"nice -n 10 top", "top"},
+        {"env -i PATH=/bin LANG=C vmstat 1", "vmstat"},
+        {"LC_ALL=C vmstat 1", "vmstat"},
+        {"sh -c 'while :; do x; done'", "sh"},
+        {"sh -c 'exec taskset -c 3 python3 \"my agent.py\" -v'", "my_agent.py"},
+        {"bash -lc 'collectd -f'", "collectd"},
+        {"bash ./poll.sh 1", "poll.sh"},
+        {"timeout 60 chrt -f 10 nice -n 5 env A=b sh -c 'netdata -D'", "netdata"},
+        {"pythonic --run", "pythonic"},
+        {"taskset -c 1", "taskset"},
+        {"'/opt/my agent/run it' x", "run_it"},
     };
     char name[ND_AGENT_NAME_BYTES + 1];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         nd_agent_make_name("agent-cmd", rows[i][0], name);
-        if (strcmp(name, rows[i][1]) != 0) fail_msg("'%s' is called '%s' instead of '%s'", rows[i][0], name, rows[i][1]);
+        if (strcmp(name, rows[i][1]) != 0)
+            fail_msg("'%s' is called '%s' instead of '%s'", rows[i][0], name, rows[i][1]);
     }
 }
 
@@ -73,16 +90,17 @@ TEST(the_agent_names_itself_before_what_scrapes_it) {
     assert_true(nd_agent_is_given(&a));
     assert_int_equal(nd_agent_complete(&a, 0, 1000000000), 0);
     assert_string_equal(a.name, "exporter");
-    static const char *const words[] = {
-        "--agent-cmd=exporter --port 1", "--scrape=curl x", "--scrape-period=1s", "--shell", "--agent-name=exporter"};
-    for (int i = 0; i < 5; i++) assert_string_equal(a.words[i], words[i]);
+    static const char *const words[] = {"--agent-cmd=exporter --port 1", "--scrape=curl x",
+                                        "--scrape-period=1s", "--shell", "--agent-name=exporter"};
+    for (int i = 0; i < 5; i++)
+        assert_string_equal(a.words[i], words[i]);
     assert_null(a.words[5]);
 }
 
 TEST(halves_hold_whole_periods_and_settling_half_a_one) {
     static const int64_t ms = 1000000;
     /* period, half, settling; 0: the period is not known */
-    static const int64_t rows[][3] = {{100, 100, 50},        {33, 132, 16},  {1000, 1000, 500}, {1, 100, 5},
+    static const int64_t rows[][3] = {{100, 100, 50},        {33, 132, 16}, {1000, 1000, 500}, {1, 100, 5},
                                       {60000, 60000, 30000}, {99, 198, 49}, {0, 1000, 100}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct nd_agent_options a = {.settle_ns = -1, .period_ns = rows[i][0] * ms, .name = "x"};
@@ -101,7 +119,8 @@ static int parsed(struct nd_options *o, char *const *words) {
     static int n_kept;
     int n = 0;
     assert_true(n_kept < 32);
-    while (words[n]) n++;
+    while (words[n])
+        n++;
     int status = nd_options_parse(n, (char **)words, 0, &kept[n_kept]);
     *o = kept[n_kept++];
     return status;
@@ -110,11 +129,17 @@ static int parsed(struct nd_options *o, char *const *words) {
 TEST(agent_and_generator_share_halves_that_hold_whole_periods_of_both) {
     static struct nd_options o;
     static char *const words[][7] = {
-        {"noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=33ms", "--levels=0,1", "--op=barrier"},
-        {"noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=30ms", "--levels=1", "--period=20ms", "--op=barrier"},
+        {"noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=33ms", "--levels=0,1",
+         "--op=barrier"},
+        {"noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--agent-period=30ms", "--levels=1",
+         "--period=20ms", "--op=barrier"},
         {"noiselab-detect", "--agent=--agent-pid=1", "--agent-period=10s", "--op=barrier"},
-        {"noiselab-detect", "--agent=--agent-pid=1", "--design=single", "--arms=off", "--op=barrier"}}; /* it has to be kept off */
-    static const struct { int64_t half_ns; int n_arms, n_doses; } wanted[] = {
+        {"noiselab-detect", "--agent=--agent-pid=1", "--design=single", "--arms=off",
+         "--op=barrier"}}; /* it has to be kept off */
+    static const struct {
+        int64_t half_ns;
+        int n_arms, n_doses;
+    } wanted[] = {
         {132000000, 3, 2}, {120000000, 2, 1}, {INT64_C(10000000000), 1, 0}, {INT64_C(60000000000), 0, 0}};
     for (int i = 0; i < 4; i++) {
         assert_int_equal(parsed(&o, words[i]), 1);
@@ -130,15 +155,23 @@ TEST(agent_and_generator_share_halves_that_hold_whole_periods_of_both) {
 
 TEST(files_and_regions_call_an_arm_by_what_it_has) {
     static struct nd_options o;
-    static char *const words[] = {"noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--levels=0.3", "--op=barrier,alltoall", NULL};
-    static char *const crossed[] = {"noiselab-detect", "--levels=0.3", "--op=barrier", "--pattern=periodic,poisson", "--on=rank:0,rank:1",
-                                    "--on=last",       NULL};
-    static const char *const names[] = {"barrier:off",       "barrier:spin_0.3",       "barrier:collectd",
-                                        "alltoall_2048:off", "alltoall_2048:spin_0.3", "alltoall_2048:collectd"};
+    static char *const words[] = {"noiselab-detect", "--agent=--agent-cmd 'collectd -f'", "--levels=0.3",
+                                  "--op=barrier,alltoall", NULL};
+    static char *const crossed[] = {"noiselab-detect",
+                                    "--levels=0.3",
+                                    "--op=barrier",
+                                    "--pattern=periodic,poisson",
+                                    "--on=rank:0,rank:1",
+                                    "--on=last",
+                                    NULL};
+    static const char *const names[] = {
+        "barrier:off",       "barrier:spin_0.3",       "barrier:collectd",
+        "alltoall_2048:off", "alltoall_2048:spin_0.3", "alltoall_2048:collectd"};
     char name[ND_REGION_BYTES];
     struct nd_arm_words w;
     assert_int_equal(parsed(&o, words), 1);
-    for (int i = 0; i < 6; i++) assert_string_equal(nd_markers_name(&o, i, name), names[i]);
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(nd_markers_name(&o, i, name), names[i]);
     nd_arm_tell(&o, 1, &w);
     assert_string_equal(w.kind, "collectd");
     assert_string_equal(w.pattern, "");

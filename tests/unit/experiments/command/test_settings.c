@@ -1,4 +1,5 @@
-/* Settings of the operating system, on a machine of files: values, choices, CPUs that differ, and what is not there. */
+/* Settings of the operating system, on a machine of files: values, choices, CPUs that differ, and what is not
+ * there. */
 #include "experiments/command/settings.h"
 #include "tests/unit/files.h"
 
@@ -7,7 +8,11 @@
 static struct nc_setting_found found;
 
 static const struct nc_setting_found *look(enum nc_setting_kind kind, const char *name, const char *path) {
-    const struct nc_setting setting = {name, kind, path, "It does something.", kind == NC_FILE || kind == NC_TASK ? "a unit" : NULL,
+    const struct nc_setting setting = {name,
+                                       kind,
+                                       path,
+                                       "It does something.",
+                                       kind == NC_FILE || kind == NC_TASK ? "a unit" : NULL,
                                        "/sys/period_ms 1000"};
     nc_setting_look(folder, &setting, &found);
     return &found;
@@ -74,13 +79,15 @@ TEST(every_row_has_its_words_and_no_name_stands_twice) {
     for (const struct nc_setting *s = nc_settings; s->name; s++) {
         assert_true(strlen(s->does) > 20 && s->does[strlen(s->does) - 1] == '.');
         assert_true(s->permanent || s->kind == NC_SYSCTL || s->kind == NC_BOOT);
-        for (const struct nc_setting *t = s + 1; t->name; t++) assert_string_not_equal(s->name, t->name);
+        for (const struct nc_setting *t = s + 1; t->name; t++)
+            assert_string_not_equal(s->name, t->name);
     }
 }
 
 TEST_WITH(how_long_a_setting_settles_is_read_where_a_file_says_it, make_folder, remove_tree) {
     const struct nc_setting constant = {"a", NC_SYSCTL, NULL, "It does something.", NULL, "250"};
-    const struct nc_setting by_file = {"b", NC_SYSCTL, NULL, "It does something.", NULL, "/sys/period_ms 1000"};
+    const struct nc_setting by_file = {
+        "b", NC_SYSCTL, NULL, "It does something.", NULL, "/sys/period_ms 1000"};
     const struct nc_setting at_boot = {"c", NC_BOOT, NULL, "It does something.", NULL, NULL};
     assert_int_equal(nc_setting_settling_ms(folder, &constant), 250);
     assert_int_equal(nc_setting_settling_ms(folder, &by_file), 1000);

@@ -1,5 +1,5 @@
-/* The load kinds: every row works, and has the effect it promises, by the counter that moves. Nothing here needs a privilege; what this
- * machine or user does not have is skipped with a reason. */
+/* The load kinds: every row works, and has the effect it promises, by the counter that moves. Nothing here
+ * needs a privilege; what this machine or user does not have is skipped with a reason. */
 #include <linux/filter.h>
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
@@ -25,15 +25,16 @@ FIXTURE(set_up) {
 }
 
 static struct ng_kind_options some_options(void) {
-    return (struct ng_kind_options){.array_bytes = 100000, .folder = folder, .cpu = cpus[0], .cpus = cpus, .n_cpus = n_cpus};
+    return (struct ng_kind_options){
+        .array_bytes = 100000, .folder = folder, .cpu = cpus[0], .cpus = cpus, .n_cpus = n_cpus};
 }
 
 /* These with one field changed: WITH(array_bytes = 8). */
-#define WITH(assignment)                                                                                                   \
-    ({                                                                                                                     \
-        struct ng_kind_options with = some_options();                                                                      \
-        with.assignment;                                                                                                   \
-        with;                                                                                                              \
+#define WITH(assignment)                                                                                     \
+    ({                                                                                                       \
+        struct ng_kind_options with = some_options();                                                        \
+        with.assignment;                                                                                     \
+        with;                                                                                                \
     })
 
 /* ---- a kind in use ---- */
@@ -62,7 +63,8 @@ static void close_load(struct load *load) {
 }
 
 static const char *failure_of(struct load *load) {
-    return load->kind->failure ? load->kind->failure(load->state, load->reason, sizeof load->reason) : "no failure text";
+    return load->kind->failure ? load->kind->failure(load->state, load->reason, sizeof load->reason)
+                               : "no failure text";
 }
 
 /* Runs quanta that must not fail; returns their units. */
@@ -84,7 +86,8 @@ static const char *run_until_failure(struct load *load, int64_t most) {
 }
 
 static void assert_between(int64_t value, int64_t least, int64_t most) {
-    if (value < least || value > most) fail_msg("%" PRId64 " is not from %" PRId64 " to %" PRId64, value, least, most);
+    if (value < least || value > most)
+        fail_msg("%" PRId64 " is not from %" PRId64 " to %" PRId64, value, least, most);
 }
 
 /* How many entries a folder has; of /proc the processes. */
@@ -93,7 +96,8 @@ static int n_entries(const char *path) {
     DIR *d = opendir(path);
     if (!d) return -1;
     for (struct dirent *e; (e = readdir(d));)
-        n += strcmp(path, "/proc") == 0 ? isdigit((unsigned char)e->d_name[0]) != 0 : strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+        n += strcmp(path, "/proc") == 0 ? isdigit((unsigned char)e->d_name[0]) != 0
+                                        : strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
     closedir(d);
     return n;
 }
@@ -141,9 +145,9 @@ static void in_child(int (*body)(void)) {
 }
 
 /* A test that is the child; returns CHILD_OK. */
-#define TEST_IN_CHILD(name)                                                                                                \
-    static int name##_child(void);                                                                                         \
-    TEST(name) { in_child(name##_child); }                                                                                 \
+#define TEST_IN_CHILD(name)                                                                                  \
+    static int name##_child(void);                                                                           \
+    TEST(name) { in_child(name##_child); }                                                                   \
     static int name##_child(void)
 
 #define CHILD_FAIL(...) return snprintf(text, TEXT_BYTES, __VA_ARGS__), CHILD_FAILED
@@ -163,7 +167,8 @@ static int64_t shortest_ns(int64_t (*work)(void *state), void *state) {
     int64_t least_ns = INT64_MAX, took_ns;
     for (int round = 0; round < 10 && (round == 0 || least_ns < 50000); round++) {
         int64_t begin_ns = nl_mono_ns();
-        for (int i = 0; i < 20; i++) work(state);
+        for (int i = 0; i < 20; i++)
+            work(state);
         if ((took_ns = nl_mono_ns() - begin_ns) < least_ns) least_ns = took_ns;
     }
     return least_ns;
@@ -193,7 +198,8 @@ TEST(a_trace_knows_the_kinds_of_the_table_and_which_of_them_keep_to_a_duration) 
 TEST(every_row_has_a_name_a_help_line_and_a_period) {
     for (const struct ng_kind *const *k = ng_kinds; *k; k++) {
         const struct ng_kind *kind = *k;
-        for (const char *c = kind->name; *c; c++) assert_true(islower((unsigned char)*c));
+        for (const char *c = kind->name; *c; c++)
+            assert_true(islower((unsigned char)*c));
         assert_ptr_equal(ng_kind_find(kind->name), kind);
         assert_non_null(kind->help);
         assert_null(strchr(kind->help, '\n'));
@@ -225,7 +231,8 @@ TEST(every_kind_can_be_prepared_run_and_cleaned_up_twice) {
             close_load(&other);
             run_quanta(&load, 5);
             if (round == 0 && shortest_ns((*k)->work, load.state) < 3 * shortest_ns(nothing, NULL))
-                fail_msg("%s: work does nothing: a quantum takes no longer than a call of an empty function", (*k)->name);
+                fail_msg("%s: work does nothing: a quantum takes no longer than a call of an empty function",
+                         (*k)->name);
         }
         assert_int_equal(n_open_files(), n_files);
         assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* no child is left */
@@ -233,7 +240,11 @@ TEST(every_kind_can_be_prepared_run_and_cleaned_up_twice) {
     }
 }
 
-struct refusal { const char *kind; struct ng_kind_options options; const char *reason; /* a part of it */ };
+struct refusal {
+    const char *kind;
+    struct ng_kind_options options;
+    const char *reason; /* a part of it */
+};
 
 TEST(a_failing_prepare_leaves_no_state_and_says_why_in_one_line) {
     const struct refusal refusals[] = {
@@ -255,7 +266,8 @@ TEST(a_failing_prepare_leaves_no_state_and_says_why_in_one_line) {
     int n_files = n_open_files();
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         struct load load;
-        if (try_to_open(&load, refusals[i].kind, refusals[i].options) == 0) fail_msg("row %zu: %s accepts this", i, refusals[i].kind);
+        if (try_to_open(&load, refusals[i].kind, refusals[i].options) == 0)
+            fail_msg("row %zu: %s accepts this", i, refusals[i].kind);
         assert_null(load.state);
         assert_contains(load.reason, refusals[i].reason);
         assert_null(strchr(load.reason, '\n'));
@@ -279,14 +291,16 @@ TEST(arithmetic_takes_cpu_time_and_neither_faults_nor_sleeps) {
         }
         struct rusage after = usage_of_thread();
         assert_true(used_ns >= 5000000);
-        assert_between(after.ru_minflt - before.ru_minflt, 0, 2); /* the system may move a page now and then */
+        assert_between(after.ru_minflt - before.ru_minflt, 0,
+                       2); /* the system may move a page now and then */
         assert_between(after.ru_nvcsw - before.ru_nvcsw, 0, 2);
     }
 }
 
 TEST(sum_counts_every_byte_of_its_array_once_per_pass) {
     OWNED(close_load) struct load load = open_load("sum", WITH(array_bytes = 5 * 2048 + 24));
-    for (int pass = 0; pass < 3; pass++) assert_int_equal(run_quanta(&load, 6), 5 * 2048 + 24);
+    for (int pass = 0; pass < 3; pass++)
+        assert_int_equal(run_quanta(&load, 6), 5 * 2048 + 24);
 }
 
 TEST(without_a_size_a_kind_takes_its_own) {
@@ -305,8 +319,14 @@ static int64_t n_bytes_written(void) { return io_count("wchar:"); }
 static int64_t n_writes(void) { return io_count("syscw:"); }
 
 TEST(each_unit_moves_its_counter) {
-    static const struct { const char *kind; int64_t n; int64_t (*count)(void); double least, most; /* for each unit */ } rows[] = {
-        {"wakeup", 400, n_sleeps, 0.5, 1.01}, /* on a busy machine a time may be over before the sleep begins */
+    static const struct {
+        const char *kind;
+        int64_t n;
+        int64_t (*count)(void);
+        double least, most; /* for each unit */
+    } rows[] = {
+        {"wakeup", 400, n_sleeps, 0.5,
+         1.01}, /* on a busy machine a time may be over before the sleep begins */
         {"pagefault", 5000, n_faults, 1, 1.01},
         {"net", 30000, n_packets, 1, 1e9}, /* more than its queue could hold; others' may be among them */
         {"disk", 20, n_bytes_written, 4096, 4096},
@@ -314,10 +334,13 @@ TEST(each_unit_moves_its_counter) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         OWNED(close_load) struct load load = open_load(rows[i].kind, some_options());
-        int64_t before = rows[i].count(), units = run_quanta(&load, rows[i].n), moved = rows[i].count() - before;
+        int64_t before = rows[i].count(), units = run_quanta(&load, rows[i].n),
+                moved = rows[i].count() - before;
         assert_int_equal(units, rows[i].n);
-        if (before < 0) print_message("%s: this kernel has no such counter\n", rows[i].kind);
-        else if ((double)moved < rows[i].least * (double)units || (double)moved > rows[i].most * (double)units)
+        if (before < 0)
+            print_message("%s: this kernel has no such counter\n", rows[i].kind);
+        else if ((double)moved < rows[i].least * (double)units ||
+                 (double)moved > rows[i].most * (double)units)
             fail_msg("row %zu, %s: %" PRId64 " for %" PRId64 " units", i, rows[i].kind, moved, units);
         assert_int_equal(n_entries(folder), 0); /* what disk writes has no name */
     }
@@ -334,7 +357,8 @@ TEST(membw_writes_every_whole_line_of_its_array_in_one_pass) {
         for (int pass = 0; pass < 2; pass++) {
             int64_t units = 0, whole = sizes[i] / 64 * 64;
             memset(array->bytes, 0x55, array->n_bytes);
-            while (units < whole) units += run_quanta(&load, 1);
+            while (units < whole)
+                units += run_quanta(&load, 1);
             assert_int_equal(units, whole);
             assert_null(memchr(array->bytes, 0x55, (size_t)whole));
         }
@@ -344,19 +368,27 @@ TEST(membw_writes_every_whole_line_of_its_array_in_one_pass) {
 /* Runs a whole sweep; returns its number of quanta. */
 static int64_t sweep(struct load *load) {
     int64_t n = 0;
-    do n++;
+    do
+        n++;
     while (run_quanta(load, 1) == 0);
     return n;
 }
 
 /* hwloc takes this description for the machine. */
 static void with_machine(const char *description) {
-    if (description) setenv("HWLOC_SYNTHETIC", description, 1);
-    else unsetenv("HWLOC_SYNTHETIC");
+    if (description)
+        setenv("HWLOC_SYNTHETIC", description, 1);
+    else
+        unsetenv("HWLOC_SYNTHETIC");
 }
 
 TEST(cache_takes_the_size_of_the_last_level_and_says_when_there_is_none) {
-    static const struct { const char *machine; int cpu; size_t n_bytes; const char *reason; } rows[] = {
+    static const struct {
+        const char *machine;
+        int cpu;
+        size_t n_bytes;
+        const char *reason;
+    } rows[] = {
         {"package:2 l3:1(size=4194304) l2:2(size=1048576) pu:1", 3, 4194304, NULL},
         {"package:1 l2:1(size=262144) pu:2", 1, 262144, NULL},
         {"package:1 core:2 pu:1", 0, 0, "CPU 0 has neither L2 nor L3"},
@@ -367,8 +399,10 @@ TEST(cache_takes_the_size_of_the_last_level_and_says_when_there_is_none) {
         with_machine(rows[i].machine);
         int failed = try_to_open(&load, "cache", WITH(cpu = rows[i].cpu));
         assert_int_equal(failed, rows[i].reason ? -1 : 0);
-        if (failed) assert_contains(load.reason, rows[i].reason);
-        else assert_int_equal(((const struct ng_array *)load.state)->n_bytes, rows[i].n_bytes);
+        if (failed)
+            assert_contains(load.reason, rows[i].reason);
+        else
+            assert_int_equal(((const struct ng_array *)load.state)->n_bytes, rows[i].n_bytes);
     }
     with_machine(NULL);
 }
@@ -384,7 +418,8 @@ TEST(cache_touches_each_line_of_its_buffer_once_per_sweep) {
         memset(array->bytes, 0, array->n_bytes);
         for (int n = 1; n <= 3; n++) {
             sweep(&load);
-            for (size_t j = 0; j < array->n_bytes; j++) assert_int_equal(array->bytes[j], j % 64 == 0 ? n : 0);
+            for (size_t j = 0; j < array->n_bytes; j++)
+                assert_int_equal(array->bytes[j], j % 64 == 0 ? n : 0);
         }
     }
     with_machine(NULL);
@@ -402,19 +437,22 @@ TEST(cache_hardly_ever_stays_in_a_page) {
         units = run_quanta(&load, 1);
         for (int page = 0; page < n_pages; page++) {
             int n = 0;
-            for (int line = 0; line < PAGE; line += 64) n += array->bytes[page * PAGE + line];
+            for (int line = 0; line < PAGE; line += 64)
+                n += array->bytes[page * PAGE + line];
             n_twice += n > 1;
         }
         if (n_quanta == 200) break;
     }
-    assert_between(n_twice, 0, n_quanta / 5); /* four lines at random on 64 pages meet in one of eleven quanta */
+    assert_between(n_twice, 0,
+                   n_quanta / 5); /* four lines at random on 64 pages meet in one of eleven quanta */
     close_load(&load);
     with_machine(NULL);
 }
 
 /* ---- syscall ---- */
 
-/* What the kernel is asked for, as it came to the filter of seccomp: each call but the return from a signal and the end is one signal. */
+/* What the kernel is asked for, as it came to the filter of seccomp: each call but the return from a signal
+ * and the end is one signal. */
 static int n_calls, n_getppid;
 
 static void count_call(int signal_number, siginfo_t *info, void *context) {
@@ -442,7 +480,8 @@ TEST_IN_CHILD(syscall_makes_exactly_one_call_per_unit) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
         CHILD_SKIP("this kernel filters no system calls: %s", strerror(errno));
     int64_t units = run_quanta(&load, N);
-    if (units != N || n_getppid != N || n_calls != N) CHILD_FAIL("%d calls, %d of them getppid, are not %d", n_calls, n_getppid, N);
+    if (units != N || n_getppid != N || n_calls != N)
+        CHILD_FAIL("%d calls, %d of them getppid, are not %d", n_calls, n_getppid, N);
     return CHILD_OK;
 }
 
@@ -458,7 +497,8 @@ TEST(procfs_reads_a_file_per_quantum_and_all_processes_per_sweep) {
         bytes = io_count("rchar:");
         int64_t n_quanta = sweep(&load);
         assert_true(n_quanta > least);
-        assert_true(io_count("syscr:") - calls >= n_quanta - 1 - n_quanta / 4); /* others' processes may be hidden from us */
+        assert_true(io_count("syscr:") - calls >=
+                    n_quanta - 1 - n_quanta / 4); /* others' processes may be hidden from us */
         assert_true(io_count("rchar:") - bytes > 100 * n_quanta / 4);
     }
 }
@@ -471,12 +511,14 @@ TEST(procfs_does_not_mind_processes_that_end) {
         assert_true(children[i] >= 0);
         if (children[i] == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-            for (;;) pause();
+            for (;;)
+                pause();
         }
     }
     OWNED(close_load) struct load load = open_load("procfs", some_options());
     int64_t units = 0;
-    for (int i = N - 1; i >= 0 || units == 0;) { /* one ends before each file that is read, those listed last first */
+    for (int i = N - 1;
+         i >= 0 || units == 0;) { /* one ends before each file that is read, those listed last first */
         if (i >= 0) {
             kill(children[i], SIGKILL);
             waitpid(children[i--], NULL, 0);
@@ -507,7 +549,8 @@ TEST(procfs_fails_with_the_name_of_the_file_when_none_can_be_opened) {
 /* ---- fork ---- */
 
 static int64_t used_ns(const struct rusage *r) {
-    return (r->ru_utime.tv_sec + r->ru_stime.tv_sec) * INT64_C(1000000000) + (r->ru_utime.tv_usec + r->ru_stime.tv_usec) * INT64_C(1000);
+    return (r->ru_utime.tv_sec + r->ru_stime.tv_sec) * INT64_C(1000000000) +
+           (r->ru_utime.tv_usec + r->ru_stime.tv_usec) * INT64_C(1000);
 }
 
 TEST(fork_makes_one_child_per_unit_and_adds_up_their_time) {
@@ -521,7 +564,8 @@ TEST(fork_makes_one_child_per_unit_and_adds_up_their_time) {
     int64_t of_children_ns = used_ns(&after) - used_ns(&before);
     int64_t extra_ns = load.kind->extra_cpu_ns(load.state);
     assert_true(extra_ns > 0);
-    assert_between(extra_ns, of_children_ns - units * 3000, of_children_ns + units * 3000); /* each is rounded to microseconds */
+    assert_between(extra_ns, of_children_ns - units * 3000,
+                   of_children_ns + units * 3000); /* each is rounded to microseconds */
     assert_true(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 }
 
@@ -531,12 +575,15 @@ TEST_IN_CHILD(fork_says_so_when_no_more_children_are_allowed) {
     signal(SIGCHLD, SIG_IGN); /* as a careless parent may hand it down */
     if (try_to_open(&load, "fork", some_options())) CHILD_FAIL("%s", load.reason);
     if (run_until_failure(&load, 3)) CHILD_FAIL("with SIGCHLD ignored: %s", failure_of(&load));
-    if (load.kind->extra_cpu_ns(load.state) <= 0) CHILD_FAIL("with SIGCHLD ignored there is no CPU time of children");
-    if (geteuid() == 0 && setresuid(65534, 65534, 65534)) CHILD_SKIP("root may not become somebody else: %s", strerror(errno));
+    if (load.kind->extra_cpu_ns(load.state) <= 0)
+        CHILD_FAIL("with SIGCHLD ignored there is no CPU time of children");
+    if (geteuid() == 0 && setresuid(65534, 65534, 65534))
+        CHILD_SKIP("root may not become somebody else: %s", strerror(errno));
     if (setrlimit(RLIMIT_NPROC, &none)) CHILD_SKIP("no limit on processes: %s", strerror(errno));
     const char *failure = run_until_failure(&load, 1);
     if (!failure) CHILD_FAIL("it makes children beyond the limit");
-    if (!strstr(failure, "cannot run /") || !strstr(failure, strerror(EAGAIN))) CHILD_FAIL("the failure is '%s'", failure);
+    if (!strstr(failure, "cannot run /") || !strstr(failure, strerror(EAGAIN)))
+        CHILD_FAIL("the failure is '%s'", failure);
     close_load(&load);
     return CHILD_OK;
 }
@@ -556,21 +603,26 @@ static int64_t n_calls_to_cpu(int cpu) {
     while (column >= 0 && n < 0 && fgets(line, sizeof line, f)) {
         if (!strstr(line, "Function call interrupts") || !(p = strchr(line, ':'))) continue;
         p++;
-        for (int i = 0; i <= column; i++) n = strtoll(p, &p, 10);
+        for (int i = 0; i <= column; i++)
+            n = strtoll(p, &p, 10);
     }
     fclose(f);
     return n;
 }
 
 static int perf_is_permitted(int cpu) {
-    struct perf_event_attr attributes = {
-        .type = PERF_TYPE_SOFTWARE, .size = sizeof attributes, .config = PERF_COUNT_SW_DUMMY, .exclude_kernel = 1, .exclude_hv = 1};
+    struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
+                                         .size = sizeof attributes,
+                                         .config = PERF_COUNT_SW_DUMMY,
+                                         .exclude_kernel = 1,
+                                         .exclude_hv = 1};
     int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, 0UL);
     if (fd >= 0) close(fd);
     return fd >= 0;
 }
 
-/* How many interrupts `units` bring to a CPU that a busy process has, registered with membarrier or not; -1 after a reason. */
+/* How many interrupts `units` bring to a CPU that a busy process has, registered with membarrier or not; -1
+ * after a reason. */
 static int64_t n_interrupts(int is_registered, int64_t most, int64_t enough, int64_t *units, char *reason) {
     struct load load;
     struct ng_kind_options options = some_options();
@@ -578,36 +630,43 @@ static int64_t n_interrupts(int is_registered, int64_t most, int64_t enough, int
     char byte = 0;
     options.n_cpus = 2; /* all of them to one CPU */
     pin(options.cpu);
-    if (try_to_open(&load, "ipi", options) || pipe2(ends, O_CLOEXEC)) return nl_say(reason, REASON_BYTES, "%s", load.reason);
+    if (try_to_open(&load, "ipi", options) || pipe2(ends, O_CLOEXEC))
+        return nl_say(reason, REASON_BYTES, "%s", load.reason);
     pid_t busy = fork();
     if (busy == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
         pin(cpus[1]);
         if (is_registered) syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
         if (write(ends[1], &byte, 1) != 1) _exit(1);
-        for (volatile int i = 0;; i++) continue;
+        for (volatile int i = 0;; i++)
+            continue;
     }
     if (read(ends[0], &byte, 1) != 1) return nl_say(reason, REASON_BYTES, "no busy process");
     int64_t before = n_calls_to_cpu(cpus[1]), n = 0;
-    /* while another program has that CPU, a call interrupts nobody and is soon over: how many are needed depends on the machine */
+    /* while another program has that CPU, a call interrupts nobody and is soon over: how many are needed
+     * depends on the machine */
     for (*units = 0; *units < most && n < enough; n = n_calls_to_cpu(cpus[1]) - before)
-        for (int j = 0; j < 500; j++) *units += load.kind->work(load.state);
+        for (int j = 0; j < 500; j++)
+            *units += load.kind->work(load.state);
     kill(busy, SIGKILL);
     waitpid(busy, NULL, 0);
     close_load(&load);
     return n;
 }
 
-/* With perf counters a unit is an interrupt; by membarrier, without a privilege, processes that are registered for it get some. */
+/* With perf counters a unit is an interrupt; by membarrier, without a privilege, processes that are
+ * registered for it get some. */
 static int count_interrupts(int by_membarrier) {
     enum { N = 2000, ENOUGH = 1000, MOST = 2000000 };
     int64_t units;
     if (n_cpus < 2) CHILD_SKIP("one CPU is allowed, and so there is no other");
     if (n_calls_to_cpu(cpus[1]) < 0) CHILD_SKIP("this kernel does not list function call interrupts");
-    if (by_membarrier && geteuid() == 0 && setresuid(65534, 65534, 65534)) CHILD_SKIP("root may not become somebody else: %m");
+    if (by_membarrier && geteuid() == 0 && setresuid(65534, 65534, 65534))
+        CHILD_SKIP("root may not become somebody else: %m");
     if (perf_is_permitted(cpus[1]) == by_membarrier)
         CHILD_SKIP("perf counters of other CPUs are%s permitted to this user", by_membarrier ? "" : " not");
-    int64_t n = n_interrupts(by_membarrier, by_membarrier ? MOST : N, by_membarrier ? ENOUGH : INT64_MAX, &units, text);
+    int64_t n = n_interrupts(by_membarrier, by_membarrier ? MOST : N, by_membarrier ? ENOUGH : INT64_MAX,
+                             &units, text);
     if (n < 0) return by_membarrier ? CHILD_SKIPPED : CHILD_FAILED;
     /* the system has its own */
     if (by_membarrier ? n < ENOUGH : units != N || n < N * 0.95 || n > N * 1.5 + 500)
@@ -615,13 +674,16 @@ static int count_interrupts(int by_membarrier) {
     return CHILD_OK;
 }
 
-TEST_IN_CHILD(ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit) { return count_interrupts(0); }
+TEST_IN_CHILD(ipi_interrupts_a_cpu_that_runs_an_unrelated_process_once_per_unit) {
+    return count_interrupts(0);
+}
 TEST_IN_CHILD(ipi_interrupts_registered_processes_without_a_privilege) { return count_interrupts(1); }
 
 TEST_IN_CHILD(ipi_asks_for_more_files_where_there_are_more_cpus_than_files) {
     struct load load;
     struct rlimit limit;
-    if (n_cpus < 2 || !perf_is_permitted(cpus[1])) CHILD_SKIP("counters of another CPU are not to be had here");
+    if (n_cpus < 2 || !perf_is_permitted(cpus[1]))
+        CHILD_SKIP("counters of another CPU are not to be had here");
     if (getrlimit(RLIMIT_NOFILE, &limit)) CHILD_FAIL("no limit");
     limit.rlim_cur = 3; /* standard input, output and error: no room */
     if (setrlimit(RLIMIT_NOFILE, &limit)) CHILD_FAIL("no limit");
@@ -654,7 +716,8 @@ TEST_IN_CHILD(disk_stays_within_the_limit_on_file_sizes) {
     close_load(&load);
     limit = (struct rlimit){4095, 4095};
     if (setrlimit(RLIMIT_FSIZE, &limit)) CHILD_FAIL("no limit");
-    if (try_to_open(&load, "disk", some_options()) == 0) CHILD_FAIL("it works with files of 4095 bytes at most");
+    if (try_to_open(&load, "disk", some_options()) == 0)
+        CHILD_FAIL("it works with files of 4095 bytes at most");
     if (load.state || !strstr(load.reason, "ulimit -f")) CHILD_FAIL("the reason is '%s'", load.reason);
     return CHILD_OK;
 }

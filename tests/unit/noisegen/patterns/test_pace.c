@@ -1,4 +1,5 @@
-/* The pacing arithmetic and the loops, on a simulated machine: its clock moves only when somebody works, sleeps or is preempted. */
+/* The pacing arithmetic and the loops, on a simulated machine: its clock moves only when somebody works,
+ * sleeps or is preempted. */
 #include "common/base/nl_rng.h"
 #include "noisegen/patterns/pattern.h"
 #include "tests/unit/unit.h"
@@ -21,16 +22,19 @@ struct simulation {
     int64_t most_in_period_ns, in_period_ns, period;
     int n_sleeps;
     int64_t n_quanta;
-    int64_t fails_at; /* this quantum of work cannot be done; 0: none */
-    int quanta_per_unit;   /* how many quanta a unit of dose takes; 0: one */
+    int64_t fails_at;    /* this quantum of work cannot be done; 0: none */
+    int quanta_per_unit; /* how many quanta a unit of dose takes; 0: one */
     /* what an onlooker sees of the first spells of CPU use: from a wake-up to the next sleep */
-    struct spell { int64_t begin_ns, cpu_ns; } spells[256];
+    struct spell {
+        int64_t begin_ns, cpu_ns;
+    } spells[256];
     int n_spells;
     int64_t spell_cpu_ns; /* CPU clock at the begin of the spell */
 };
 
 static void end_spell(struct simulation *s) {
-    if (s->n_spells > 0 && s->n_spells <= 256) s->spells[s->n_spells - 1].cpu_ns = s->cpu_ns - s->spell_cpu_ns;
+    if (s->n_spells > 0 && s->n_spells <= 256)
+        s->spells[s->n_spells - 1].cpu_ns = s->cpu_ns - s->spell_cpu_ns;
 }
 
 static void begin_spell(struct simulation *s) {
@@ -114,9 +118,15 @@ struct world {
 static struct world *new_world(void) {
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
-    w->sim = (struct simulation){.now_ns = 1000 * MS, .wake_cost_ns = 20 * US, .quantum_ns = 200, .read_cost_ns = 500};
-    w->plan = (struct ng_plan){.start_ns = 1000 * MS, .period_ns = 10 * MS, .length_ns = 10000 * MS, .level = 0.01, .duty_cap = 1,
-                               .carry_bursts = 10, .is_bounded = 1};
+    w->sim = (struct simulation){
+        .now_ns = 1000 * MS, .wake_cost_ns = 20 * US, .quantum_ns = 200, .read_cost_ns = 500};
+    w->plan = (struct ng_plan){.start_ns = 1000 * MS,
+                               .period_ns = 10 * MS,
+                               .length_ns = 10000 * MS,
+                               .level = 0.01,
+                               .duty_cap = 1,
+                               .carry_bursts = 10,
+                               .is_bounded = 1};
     return w;
 }
 
@@ -126,13 +136,24 @@ static void lose_cpu(struct world *w, int64_t from_ns, int64_t until_ns) {
     w->sim.taken_until_ns = until_ns;
 }
 
-static int run(struct world *w, enum ng_run_end (*loop)(const struct ng_plan *, const struct ng_machine *, const struct ng_run *)) {
-    const struct ng_load loads[] = {{.work = sim_work, .state = &w->sim, .units_per_wake_up = w->units_per_wake_up},
-                                    {.work = sim_work, .state = &w->sim}};
-    struct ng_machine machine = {.context = &w->sim, .now_ns = sim_now, .cpu_ns = sim_cpu, .sleep_until = sim_sleep_until,
-                                 .interrupted = sim_interrupted, .loads = loads};
-    struct ng_run run = {.account = &w->account, .tallies = w->tallies, .wake = &w->wake, .delay = w->is_early ? &w->delay : NULL,
-                         .lateness = &w->lateness, .n_run_shared = &w->n_run_shared, .requested_shared = &w->requested_shared};
+static int run(struct world *w, enum ng_run_end (*loop)(const struct ng_plan *, const struct ng_machine *,
+                                                        const struct ng_run *)) {
+    const struct ng_load loads[] = {
+        {.work = sim_work, .state = &w->sim, .units_per_wake_up = w->units_per_wake_up},
+        {.work = sim_work, .state = &w->sim}};
+    struct ng_machine machine = {.context = &w->sim,
+                                 .now_ns = sim_now,
+                                 .cpu_ns = sim_cpu,
+                                 .sleep_until = sim_sleep_until,
+                                 .interrupted = sim_interrupted,
+                                 .loads = loads};
+    struct ng_run run = {.account = &w->account,
+                         .tallies = w->tallies,
+                         .wake = &w->wake,
+                         .delay = w->is_early ? &w->delay : NULL,
+                         .lateness = &w->lateness,
+                         .n_run_shared = &w->n_run_shared,
+                         .requested_shared = &w->requested_shared};
     return loop(&w->plan, &machine, &run);
 }
 
@@ -147,7 +168,8 @@ static void assert_balanced(const struct world *w) {
     double rounding = 1 + 1e-9 * a->requested;
     assert_near(ng_delivered(a, w->plan.is_counted) + a->dropped + a->owed, a->requested, rounding);
     assert_near(t[0].requested + t[1].requested, a->requested, rounding);
-    EQUAL(t[0].delivered_ns + t[1].delivered_ns, a->delivered_ns, t[0].delivered_units + t[1].delivered_units, a->delivered_units);
+    EQUAL(t[0].delivered_ns + t[1].delivered_ns, a->delivered_ns, t[0].delivered_units + t[1].delivered_units,
+          a->delivered_units);
     EQUAL(t[0].n_run + t[1].n_run, a->n_run, w->n_run_shared, a->n_run);
     assert_true(a->carried >= 0 && a->dropped >= 0 && a->old >= 0);
 }
@@ -160,18 +182,19 @@ static void end_world(struct world **w) {
 }
 
 /* A test of one world. */
-#define PACED(name)                                                                                                        \
-    static void name##_in(struct world *w);                                                                                \
-    TEST(name) {                                                                                                           \
-        OWNED(end_world) struct world *w = new_world();                                                                    \
-        name##_in(w);                                                                                                      \
-    }                                                                                                                      \
+#define PACED(name)                                                                                          \
+    static void name##_in(struct world *w);                                                                  \
+    TEST(name) {                                                                                             \
+        OWNED(end_world) struct world *w = new_world();                                                      \
+        name##_in(w);                                                                                        \
+    }                                                                                                        \
     static void name##_in(struct world *w)
 
 /* ---- arithmetic ---- */
 
 TEST(a_plan_has_its_periods_and_their_shares_and_a_dose_is_right_within_its_tolerance) {
-    struct ng_plan plan = {.start_ns = 100 * MS, .period_ns = 10 * MS, .length_ns = 25 * MS, .level = 0.1}, none = plan, even = plan;
+    struct ng_plan plan = {.start_ns = 100 * MS, .period_ns = 10 * MS, .length_ns = 25 * MS, .level = 0.1},
+                   none = plan, even = plan;
     none.level = 0;
     even.length_ns = 30 * MS;
     EQUAL(ng_n_periods(&plan), 3, ng_n_periods(&even), 3, ng_n_periods(&none), 0);
@@ -179,16 +202,22 @@ TEST(a_plan_has_its_periods_and_their_shares_and_a_dose_is_right_within_its_tole
     assert_near(ng_share(&plan, 2, 3), 0.5e6, 0.01);
     assert_near(ng_share(&plan, 0, 3), 2.5e6, 0.01);
     assert_near(ng_share(&plan, 2, 2), 0, 0);
-    EQUAL(ng_within_tolerance(100, 104, 5), 1, ng_within_tolerance(100, 96, 5), 1, ng_within_tolerance(100, 106, 5), 0);
+    EQUAL(ng_within_tolerance(100, 104, 5), 1, ng_within_tolerance(100, 96, 5), 1,
+          ng_within_tolerance(100, 106, 5), 0);
     EQUAL(ng_within_tolerance(100, 94, 5), 0, ng_within_tolerance(0, 94, 5), -1);
 }
 
 TEST(the_cost_of_a_wake_up_is_a_median_that_ignores_outliers) {
-    static const int64_t costs_ns[] = {12000, 5000000, 13000, 30000, 30001, 30002, 30003, 30004, 30005, 30006};
-    static const struct { int n; int64_t median_ns; } rows[] = {{0, 20000}, {1, 12000}, {3, 13000}, {10, 30003}}; /* of the last seven */
+    static const int64_t costs_ns[] = {12000, 5000000, 13000, 30000, 30001,
+                                       30002, 30003,   30004, 30005, 30006};
+    static const struct {
+        int n;
+        int64_t median_ns;
+    } rows[] = {{0, 20000}, {1, 12000}, {3, 13000}, {10, 30003}}; /* of the last seven */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ng_wake_cost wake = {.n_samples = rows[i].n};
-        for (int k = 0; k < rows[i].n; k++) wake.samples_ns[k % NG_WAKE_SAMPLES] = costs_ns[k];
+        for (int k = 0; k < rows[i].n; k++)
+            wake.samples_ns[k % NG_WAKE_SAMPLES] = costs_ns[k];
         assert_int_equal(ng_wake_cost_ns(&wake), rows[i].median_ns);
     }
 }
@@ -269,9 +298,11 @@ TEST(an_account_keeps_its_level_over_many_short_runs) {
         OWNED(end_world) struct world *w = new_world();
         w->plan.level = levels[i];
         w->sim.quantum_ns = 500;
-        for (int k = 0; k < 1000; k++) run_half(w, 1 * MS, 10 * MS);
+        for (int k = 0; k < 1000; k++)
+            run_half(w, 1 * MS, 10 * MS);
         assert_near(w->account.requested, levels[i] * 10e9, 1);
-        assert_near((double)w->account.delivered_ns, levels[i] * 10e9, levels[i] > 0 ? 0.005 * levels[i] * 10e9 + 21000 : 0);
+        assert_near((double)w->account.delivered_ns, levels[i] * 10e9,
+                    levels[i] > 0 ? 0.005 * levels[i] * 10e9 + 21000 : 0);
         EQUAL(w->account.n_planned, levels[i] > 0 ? 1000 : 0, levels[i] > 0 ? 1000 : w->sim.n_sleeps, 1000);
     }
 }
@@ -279,13 +310,14 @@ TEST(an_account_keeps_its_level_over_many_short_runs) {
 PACED(a_run_that_is_always_cut_short_does_not_save_up_more_than_the_cap) {
     w->plan.level = 0.5; /* 5 ms per burst, of which 1 ms is run */
     w->plan.carry_bursts = 2;
-    for (int i = 0; i < 50; i++) run_half(w, 0, 1 * MS);
+    for (int i = 0; i < 50; i++)
+        run_half(w, 0, 1 * MS);
     assert_true(w->account.owed <= 10e6 + 100e3);
     assert_true(w->account.dropped > 150e6);
 }
 
-/* 1 us in each half of 10 ms, a wake-up costs 20 us: what was delivered is never further than a wake-up's half from what was due, so that
- * it is right on average wherever one stops. */
+/* 1 us in each half of 10 ms, a wake-up costs 20 us: what was delivered is never further than a wake-up's
+ * half from what was due, so that it is right on average wherever one stops. */
 PACED(a_small_dose_swings_about_what_is_due_under_a_detector) {
     double sum_ns = 0, most_ns = 0;
     int n = 2000;
@@ -326,7 +358,8 @@ static void give(struct world *w, const struct ng_burst *bursts, int n) {
     w->plan.source = &w->source;
 }
 
-/* Bursts without end, as irregular as recorded ones: exponential distances, and every length within a factor of a thousand. */
+/* Bursts without end, as irregular as recorded ones: exponential distances, and every length within a factor
+ * of a thousand. */
 struct endless {
     struct nl_rng rng;
     double due_ns, distance_ns, share, spread; /* spread: decades */
@@ -338,7 +371,9 @@ static int next_without_end(void *context, struct ng_burst *burst) {
     struct endless *e = context;
     e->due_ns -= log(1 - nl_rng_uniform(&e->rng)) * e->distance_ns;
     double factor = pow(10, (nl_rng_uniform(&e->rng) - 0.5) * e->spread);
-    *burst = (struct ng_burst){.due_ns = (int64_t)e->due_ns, .share = e->share * factor, .kind = e->kinds ? (int)(e->n % e->kinds) : -1};
+    *burst = (struct ng_burst){.due_ns = (int64_t)e->due_ns,
+                               .share = e->share * factor,
+                               .kind = e->kinds ? (int)(e->n % e->kinds) : -1};
     e->n++;
     return 1;
 }
@@ -353,33 +388,46 @@ static void give_endless(struct world *w, struct endless *e, uint64_t seed) {
 static void give_pattern(struct world *w, const char *name) {
     static const struct ng_shape shape = {.group = 5, .seed = 11};
     const struct ng_pattern *pattern = ng_pattern_find(name);
-    struct ng_pattern_request request = {
-        .shape = &shape, .period_ns = w->plan.period_ns, .level = w->plan.level, .is_counted = w->plan.is_counted, .trace_cpu = -1};
+    struct ng_pattern_request request = {.shape = &shape,
+                                         .period_ns = w->plan.period_ns,
+                                         .level = w->plan.level,
+                                         .is_counted = w->plan.is_counted,
+                                         .trace_cpu = -1};
     w->pattern = pattern->open(&request);
     assert_non_null(w->pattern);
     ng_pattern_fill(pattern, &request, w->pattern, &w->plan);
 }
 
 TEST(levels_are_delivered_whatever_a_wake_up_costs) {
-    static const char *const names[] = {NULL, "poisson", "bursts", "recorded"}; /* NULL: even bursts, by the formula */
+    static const char *const names[] = {NULL, "poisson", "bursts",
+                                        "recorded"}; /* NULL: even bursts, by the formula */
     static const double levels[] = {0.0001, 0.001, 0.01, 0.05, 0.5, 0.99, 1};
     static const int64_t wake_costs_ns[] = {500, 3 * US, 20 * US, 50 * US};
     for (size_t i = 0; i < 4 * sizeof levels / sizeof *levels; i++) {
         for (size_t j = 0; j < sizeof wake_costs_ns / sizeof *wake_costs_ns; j++) {
             const size_t kind = i % 4;
             OWNED(end_world) struct world *w = new_world();
-            struct endless recorded = {.distance_ns = 10e6, .share = levels[i / 4] * 10e6 * 0.47, .spread = 2};
+            struct endless recorded = {
+                .distance_ns = 10e6, .share = levels[i / 4] * 10e6 * 0.47, .spread = 2};
             int64_t n_periods = levels[i / 4] < 0.05 ? 2000 : 300; /* simulated work takes real time */
             if (kind > 0 && levels[i / 4] > 0.5) continue;
-            w->plan.level = kind == 2 && levels[i / 4] == 0.5 ? 0.09 : levels[i / 4]; /* groups of five are not possible above 10 % */
+            w->plan.level = kind == 2 && levels[i / 4] == 0.5
+                                ? 0.09
+                                : levels[i / 4]; /* groups of five are not possible above 10 % */
             w->sim.wake_cost_ns = wake_costs_ns[j];
             w->plan.length_ns = n_periods * w->plan.period_ns;
-            if (kind == 3) give_endless(w, &recorded, 5);
-            else if (kind > 0) give_pattern(w, names[kind]);
+            if (kind == 3)
+                give_endless(w, &recorded, 5);
+            else if (kind > 0)
+                give_pattern(w, names[kind]);
             complete(w);
-            /* what was asked for is the level: even ones and groups exactly, random ones as far as their number allows */
+            /* what was asked for is the level: even ones and groups exactly, random ones as far as their
+             * number allows */
             double wanted = w->plan.level * (double)w->plan.length_ns;
-            assert_near(w->account.requested / wanted, 1, kind == 0 ? 1e-6 : kind == 2 ? 0.001 : 5 / sqrt((double)n_periods));
+            assert_near(w->account.requested / wanted, 1,
+                        kind == 0   ? 1e-6
+                        : kind == 2 ? 0.001
+                                    : 5 / sqrt((double)n_periods));
             assert_near(ratio(w), 1, kind == 0 ? 0.005 : 0.01);
             assert_int_equal(w->account.n_merged, w->account.n_planned - w->account.n_run);
             if (kind == 0) assert_int_equal(w->account.n_planned, n_periods);
@@ -397,7 +445,8 @@ TEST(a_replayed_burst_is_as_long_as_asked) {
         nl_rng_init(&rng, 3, 0);
         for (int i = 0; i < 200; i++) {
             /* 80 us to 80 ms: over many windows, too */
-            bursts[i] = (struct ng_burst){.due_ns = at_ns, .share = 80e3 * pow(1000, nl_rng_uniform(&rng)), .kind = -1};
+            bursts[i] = (struct ng_burst){
+                .due_ns = at_ns, .share = 80e3 * pow(1000, nl_rng_uniform(&rng)), .kind = -1};
             at_ns += (int64_t)bursts[i].share + 1 * MS + (int64_t)nl_rng_below(&rng, 20 * MS);
         }
         w->sim.wake_cost_ns = wake_costs_ns[j];
@@ -425,7 +474,8 @@ TEST(heavy_tails_are_not_dropped_on_an_undisturbed_cpu) {
     static const double carry_bursts[] = {0, 10};
     for (int seed = 1; seed <= 20; seed++) {
         OWNED(end_world) struct world *w = new_world();
-        /* four decades of lengths at about 30 % of a CPU: the longest bursts outlast dozens of the others' dates and windows */
+        /* four decades of lengths at about 30 % of a CPU: the longest bursts outlast dozens of the others'
+         * dates and windows */
         struct endless recorded = {.distance_ns = 1e6, .share = 0.3e6 * 0.0921, .spread = 4};
         w->plan.carry_bursts = carry_bursts[seed % 2];
         w->plan.period_ns = seed % 3 ? 1 * MS : 10 * MS;
@@ -446,7 +496,9 @@ TEST(a_loss_of_the_cpu_within_a_long_burst_is_carried_up_to_the_cap) {
     static const struct {
         int64_t lost_ns;
         double dropped_ns;
-    } rows[] = {{1 * MS, 0}, {5 * MS, 0}, {50 * MS, 39e6}}; /* ten shares of 1 ms may be carried, and 1 ms is no lateness */
+    } rows[] = {{1 * MS, 0},
+                {5 * MS, 0},
+                {50 * MS, 39e6}}; /* ten shares of 1 ms may be carried, and 1 ms is no lateness */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         OWNED(end_world) struct world *w = new_world();
         const struct ng_burst bursts[] = {{10 * MS, 300e6, -1}};
@@ -461,7 +513,8 @@ TEST(a_loss_of_the_cpu_within_a_long_burst_is_carried_up_to_the_cap) {
 }
 
 PACED(the_duty_cap_holds_in_every_window_of_a_source_and_nothing_is_lost_by_it) {
-    const struct ng_burst bursts[] = {{10 * MS, 50e6, -1}, {313 * MS, 8e6, -1}, {316 * MS, 8e6, -1}, {800 * MS, 1e6, -1}};
+    const struct ng_burst bursts[] = {
+        {10 * MS, 50e6, -1}, {313 * MS, 8e6, -1}, {316 * MS, 8e6, -1}, {800 * MS, 1e6, -1}};
     w->plan.duty_cap = 0.2;
     w->plan.carry_bursts = 0;
     w->plan.length_ns = 1500 * MS;
@@ -484,7 +537,8 @@ PACED(a_source_keeps_its_place_over_many_short_runs) {
     nl_rng_init(&rng, 17, 0);
     for (int i = 0; i < N; i++) {
         at_ns += (int64_t)nl_rng_below(&rng, 2 * MS);
-        bursts[i] = (struct ng_burst){.due_ns = at_ns, .share = 1000 + (double)nl_rng_below(&rng, 100000), .kind = -1};
+        bursts[i] = (struct ng_burst){
+            .due_ns = at_ns, .share = 1000 + (double)nl_rng_below(&rng, 100000), .kind = -1};
     }
     w->plan.is_bounded = 0;
     w->plan.level = 0.05;
@@ -492,23 +546,30 @@ PACED(a_source_keeps_its_place_over_many_short_runs) {
     give(w, bursts, N);
     for (int i = 0; i < 1000; i++) {
         int64_t asked_ns = 1 * MS + (int64_t)nl_rng_below(&rng, 20 * MS);
-        w->plan.start_ns = w->sim.now_ns + (int64_t)nl_rng_below(&rng, 2 * MS) - 1 * MS / 2; /* in a while, or a little ago */
+        w->plan.start_ns = w->sim.now_ns + (int64_t)nl_rng_below(&rng, 2 * MS) -
+                           1 * MS / 2; /* in a while, or a little ago */
         w->plan.length_ns = asked_ns;
-        w->sim.stop_at_ns = w->plan.start_ns + (int64_t)nl_rng_below(&rng, 25 * MS); /* before or after its end */
+        w->sim.stop_at_ns =
+            w->plan.start_ns + (int64_t)nl_rng_below(&rng, 25 * MS); /* before or after its end */
         int64_t before_ns = w->source.position_ns, begin_ns = w->sim.now_ns;
-        ng_first_start_ns(&w->plan, &w->account, ng_wake_cost_ns(&w->wake)); /* looks ahead, and must take nothing away */
+        ng_first_start_ns(&w->plan, &w->account,
+                          ng_wake_cost_ns(&w->wake)); /* looks ahead, and must take nothing away */
         assert_int_equal(run(w, ng_run_deadline), NG_RUN_INTERRUPTED);
         int64_t ran_ns = w->source.position_ns - before_ns;
         assert_in_range(ran_ns, 0, asked_ns);
-        /* its time stands still between the runs; an interruption is noticed within a quantum and a look at the clock */
+        /* its time stands still between the runs; an interruption is noticed within a quantum and a look at
+         * the clock */
         int64_t wanted_ns = (w->sim.stop_at_ns > begin_ns ? w->sim.stop_at_ns : begin_ns) - w->plan.start_ns;
-        if (wanted_ns < asked_ns) assert_near((double)ran_ns, (double)wanted_ns, 50 * US);
-        else assert_int_equal(ran_ns, asked_ns);
+        if (wanted_ns < asked_ns)
+            assert_near((double)ran_ns, (double)wanted_ns, 50 * US);
+        else
+            assert_int_equal(ran_ns, asked_ns);
         time_run_ns += ran_ns;
     }
     double content = 0;
     int64_t n = 0;
-    for (; n < N && bursts[n].due_ns <= time_run_ns; n++) content += bursts[n].share;
+    for (; n < N && bursts[n].due_ns <= time_run_ns; n++)
+        content += bursts[n].share;
     EQUAL(w->source.position_ns, time_run_ns, w->account.n_planned, n);
     assert_near(w->account.requested, content, 1);
 }
@@ -520,7 +581,8 @@ PACED(a_slotted_source_goes_on_by_its_slot_however_long_it_ran) {
     double content = 0;
     int64_t n = 0;
     nl_rng_init(&rng, 5, 0);
-    for (int i = 0; i < N; i++) bursts[i] = (struct ng_burst){.due_ns = i * 1 * MS, .share = 5000 + (double)i, .kind = -1};
+    for (int i = 0; i < N; i++)
+        bursts[i] = (struct ng_burst){.due_ns = i * 1 * MS, .share = 5000 + (double)i, .kind = -1};
     w->plan.is_bounded = 0;
     w->plan.is_slotted = 1;
     w->plan.level = 0.005;
@@ -540,7 +602,8 @@ PACED(a_slotted_source_goes_on_by_its_slot_however_long_it_ran) {
             content += bursts[k].share;
             n++;
         }
-        assert_near((double)w->account.n_planned, (double)n, 1 + i / 100); /* a burst at the very end of a half may count or not */
+        assert_near((double)w->account.n_planned, (double)n,
+                    1 + i / 100); /* a burst at the very end of a half may count or not */
     }
     assert_near(w->account.requested / content, 1, 0.005);
     assert_near(w->account.dropped, 0, 0);
@@ -589,7 +652,8 @@ PACED(more_tiny_bursts_than_can_be_merged_wake_it_once_per_window) {
     assert_near((double)w->account.n_planned, 100e3, 5 * sqrt(100e3));
     assert_near(w->account.requested, (double)w->account.n_planned, 1e-3);
     /* each wake-up takes so long that another burst comes meanwhile */
-    assert_in_range(w->account.n_run, w->account.n_planned / NG_WINDOW, 2 * (w->account.n_planned / NG_WINDOW + 1));
+    assert_in_range(w->account.n_run, w->account.n_planned / NG_WINDOW,
+                    2 * (w->account.n_planned / NG_WINDOW + 1));
     /* what it cannot help using it does not hide */
     assert_true(ratio(w) > 1);
 }
@@ -622,7 +686,8 @@ TEST(a_plan_that_ends_within_a_burst_of_a_source_asks_for_what_fits) {
         give(w, bursts, 2);
         complete(w);
         assert_in_range(w->sim.now_ns, 2000 * MS - 100 * US, 2000 * MS + 100 * US);
-        assert_near(w->account.requested, 100.3e6, 1.1e6); /* what a CPU that begins 1 ms late could not do is not asked for either */
+        assert_near(w->account.requested, 100.3e6,
+                    1.1e6); /* what a CPU that begins 1 ms late could not do is not asked for either */
         assert_near(ratio(w), 1, 0.001);
         assert_near(w->account.dropped, 0, 1);
         assert_int_equal(w->account.n_run, 2);
@@ -649,7 +714,8 @@ PACED(each_kind_of_a_source_gets_its_own_part) {
     double wanted[2] = {0};
     for (int i = 0; i < N; i++) {
         int kind = i % 9 == 8; /* the second kind has every ninth burst: twice as long */
-        bursts[i] = (struct ng_burst){.due_ns = i * 10 * MS, .share = kind ? 200e3 : 100e3, .kind = kind ? -1 : 0};
+        bursts[i] =
+            (struct ng_burst){.due_ns = i * 10 * MS, .share = kind ? 200e3 : 100e3, .kind = kind ? -1 : 0};
         wanted[kind] += bursts[i].share;
     }
     w->plan.kind = 1; /* of those that name none */
@@ -672,17 +738,19 @@ static void count_doses(struct world *w, double per_s, int64_t seconds) {
 }
 
 TEST(counted_plans_deliver_exactly_their_rate_times_their_time) {
-    static const struct { double per_s; int64_t period_ms, seconds, wanted; int quanta_per_unit, units_per_wake_up; } rows[] = {
+    static const struct {
+        double per_s;
+        int64_t period_ms, seconds, wanted;
+        int quanta_per_unit, units_per_wake_up;
+    } rows[] = {
         {1000, 10, 10, 10000, 1, 0},  /* ten units a burst */
         {100, 10, 10, 1000, 7, 0},    /* one unit a burst, of several quanta each */
         {150, 10, 10, 1500, 3, 0},    /* one and a half */
         {0.5, 10, 100, 50, 40, 0},    /* a unit every 200 periods: it wakes up for nothing less */
         {1. / 3, 1000, 60, 20, 1, 0}, /* not a binary fraction */
-        {33.3, 10, 10, 333, 1, 0},
-        {0.1, 1000, 9, 0, 1, 0},      /* less than one */
-        {100, 10, 10, 1000, 1, 1},    /* the wake-up is the unit */
-        {50, 10, 10, 500, 1, 1},
-        {250, 10, 10, 2500, 1, 1},    /* it is one of the units */
+        {33.3, 10, 10, 333, 1, 0},     {0.1, 1000, 9, 0, 1, 0},   /* less than one */
+        {100, 10, 10, 1000, 1, 1},                                /* the wake-up is the unit */
+        {50, 10, 10, 500, 1, 1},       {250, 10, 10, 2500, 1, 1}, /* it is one of the units */
         {123457, 10, 1, 123457, 1, 0},
     };
     static const char *const patterns[] = {"periodic", "jittered", "bursts", "poisson"};
@@ -693,15 +761,18 @@ TEST(counted_plans_deliver_exactly_their_rate_times_their_time) {
             count_doses(w, rows[i].per_s, rows[i].seconds);
             w->sim.quanta_per_unit = rows[i].quanta_per_unit;
             w->units_per_wake_up = rows[i].units_per_wake_up;
-            if (j == 1) w->plan.jitter = 1;
-            else if (j > 1) give_pattern(w, patterns[j]);
+            if (j == 1)
+                w->plan.jitter = 1;
+            else if (j > 1)
+                give_pattern(w, patterns[j]);
             complete(w);
             /* random bursts ask for what they are, not for what they are on average; units are whole */
             if (j < 2) assert_near(w->account.requested, rows[i].per_s * (double)rows[i].seconds, 1e-6);
             int64_t wanted = j < 2 ? rows[i].wanted : (int64_t)(w->account.requested + 1e-6);
             int is_fraction = w->account.requested - (double)wanted > 1e-6;
             assert_in_range(w->account.delivered_units, wanted, wanted + is_fraction);
-            if (j == 0 && i == 3) EQUAL(w->account.n_run, 50, w->account.n_planned, 10000, w->sim.n_sleeps, 51);
+            if (j == 0 && i == 3)
+                EQUAL(w->account.n_run, 50, w->account.n_planned, 10000, w->sim.n_sleeps, 51);
             assert_near(w->account.dropped, 0, 1);
         }
     }
@@ -737,7 +808,10 @@ PACED(the_duty_cap_holds_in_counted_plans_and_the_rest_is_reported) {
 }
 
 TEST(a_loss_of_the_cpu_is_made_up_for_in_units_up_to_the_cap) {
-    static const struct { int64_t lost_ms; double dropped, carried; } rows[] = {{35, 0, 30}, {1000, 900, 100}};
+    static const struct {
+        int64_t lost_ms;
+        double dropped, carried;
+    } rows[] = {{35, 0, 30}, {1000, 900, 100}};
     for (int i = 0; i < 4; i++) {
         OWNED(end_world) struct world *w = new_world();
         count_doses(w, 1000, 10);
@@ -801,7 +875,11 @@ PACED(a_burst_close_behind_another_one_does_not_begin_far_ahead_of_its_time) {
 /* ---- the published loop ---- */
 
 TEST(the_published_loop_overshoots_by_whole_quanta_and_counts_lost_time_as_work) {
-    static const struct { double level; int64_t quantum_ns, lost_ms; double ratio, tolerance; } rows[] = {
+    static const struct {
+        double level;
+        int64_t quantum_ns, lost_ms;
+        double ratio, tolerance;
+    } rows[] = {
         {0.0001, 170 * US, 0, 1.7, 0.01}, /* 100 us of each second by passes of the array */
         {0.01, 100 * US, 20, 0.9, 0.02},  /* the first burst of 10 ms but for two quanta */
     };

@@ -23,7 +23,8 @@ struct asked {
 };
 
 static void forget(struct asked *a) {
-    while (a->n_sources) ng_source_free(a->sources[--a->n_sources]);
+    while (a->n_sources)
+        ng_source_free(a->sources[--a->n_sources]);
     nl_trace_close(&a->trace);
 }
 
@@ -31,18 +32,19 @@ static struct asked *ask(void) {
     static struct asked asked;
     asked.trace.fd = -1;
     asked.shape = (struct ng_shape){.jitter = 1, .group = 5, .scale_period = 1, .scale_burst = 1, .seed = 1};
-    asked.request = (struct ng_pattern_request){.shape = &asked.shape, .period_ns = 10 * MS, .level = 0.01, .trace_cpu = -1};
+    asked.request = (struct ng_pattern_request){
+        .shape = &asked.shape, .period_ns = 10 * MS, .level = 0.01, .trace_cpu = -1};
     return &asked;
 }
 
 /* A test of what it asks for. */
-#define ASKED(name)                                                                                                        \
-    static void name##_asks(struct asked *a);                                                                              \
-    TEST(name) {                                                                                                           \
-        struct asked *a = ask();                                                                                           \
-        name##_asks(a);                                                                                                    \
-        forget(a);                                                                                                         \
-    }                                                                                                                      \
+#define ASKED(name)                                                                                          \
+    static void name##_asks(struct asked *a);                                                                \
+    TEST(name) {                                                                                             \
+        struct asked *a = ask();                                                                             \
+        name##_asks(a);                                                                                      \
+        forget(a);                                                                                           \
+    }                                                                                                        \
     static void name##_asks(struct asked *a)
 
 static struct ng_source *open_source(const char *name, struct asked *asked) {
@@ -73,7 +75,8 @@ static void give_trace(struct asked *a, const char *text) {
 TEST(every_row_has_a_name_and_a_help_line) {
     int n = 0;
     for (const struct ng_pattern *const *p = ng_patterns; *p; p++, n++) {
-        for (const char *c = (*p)->name; *c; c++) assert_true(islower((unsigned char)*c));
+        for (const char *c = (*p)->name; *c; c++)
+            assert_true(islower((unsigned char)*c));
         assert_ptr_equal(ng_pattern_find((*p)->name), *p);
         assert_null(strchr((*p)->help, '\n'));
         /* only a source has a place to go on from */
@@ -140,11 +143,13 @@ TEST(the_gaps_of_poisson_bursts_are_exponential_independent_and_where_their_seed
     for (uint64_t seed = 1; seed <= 5; seed++) {
         double *gap = gaps(seed), most = 0;
         int n_same = 0;
-        for (int i = 0; i < N_GAPS; i++) n_same += gap[i] == again[i];
+        for (int i = 0; i < N_GAPS; i++)
+            n_same += gap[i] == again[i];
         assert_true(seed == 1 ? n_same == N_GAPS : n_same < 5);
         for (int lag = 1; lag <= 5; lag++) {
             double sum = 0;
-            for (int i = lag; i < N_GAPS; i++) sum += (gap[i] - 1) * (gap[i - lag] - 1);
+            for (int i = lag; i < N_GAPS; i++)
+                sum += (gap[i] - 1) * (gap[i - lag] - 1);
             assert_near(sum / (N_GAPS - lag), 0, 4 / sqrt(N_GAPS));
         }
         qsort(gap, N_GAPS, sizeof *gap, by_size);
@@ -175,17 +180,24 @@ ASKED(groups_of_bursts_come_at_their_times_and_do_not_drift) {
     a->shape.group = 7;
     a->request.period_ns = 3333333;
     source = open_source("bursts", a);
-    for (int64_t i = 0; i <= 7 * 100000; i++) burst = next_of(source);
+    for (int64_t i = 0; i <= 7 * 100000; i++)
+        burst = next_of(source);
     assert_int_equal(burst.due_ns, INT64_C(100000) * 7 * 3333333);
 }
 
 /* Of these rows the level, the spacing and whether doses are counted are asked for; NULL: they can be had. */
 ASKED(groups_that_would_be_one_burst_or_overlap_are_refused) {
-    static const struct { double level; int64_t spacing_ns; int is_counted; const char *problem; } rows[] = {
+    static const struct {
+        double level;
+        int64_t spacing_ns;
+        int is_counted;
+        const char *problem;
+    } rows[] = {
         {0.01, 0, 0, NULL},
         {0.1, 0, 0, "--pattern: spacing: bursts of 1 ms every 1 ms would be one long burst"},
         {0.0999, 0, 0, NULL},
-        {0.01, 20 * MS, 0, "--pattern: spacing: 5 bursts every 20 ms do not fit into 50 ms (group x --period)"},
+        {0.01, 20 * MS, 0,
+         "--pattern: spacing: 5 bursts every 20 ms do not fit into 50 ms (group x --period)"},
         {0.01, 50 * MS / 4 - 25000, 0, NULL}, /* just in time for the next group */
         {0.01, 50 * MS / 4 - 24999, 0, "do not fit into"},
         {0.01, 1, 1, NULL}, /* how long units of dose take is not known */
@@ -196,19 +208,26 @@ ASKED(groups_that_would_be_one_burst_or_overlap_are_refused) {
         a->request.is_counted = rows[i].is_counted;
         a->shape.spacing_ns = rows[i].spacing_ns;
         const char *problem = ng_pattern_find("bursts")->problem(&a->request, buf, sizeof buf);
-        if (rows[i].problem) assert_contains(problem, rows[i].problem);
-        else assert_null(problem);
+        if (rows[i].problem)
+            assert_contains(problem, rows[i].problem);
+        else
+            assert_null(problem);
     }
 }
 
 ASKED(groups_begin_at_a_share_of_their_repetition) {
-    static const struct { double share; int64_t position_ns, n_read, next_ms; } rows[] = {
-        {0.05, 2500000, 1, 3}, {0, 0, 0, 0}, {0.999, 49950000, 1, 50}}; /* 2.5 ms of 50: three bursts are over */
+    static const struct {
+        double share;
+        int64_t position_ns, n_read, next_ms;
+    } rows[] = {{0.05, 2500000, 1, 3},
+                {0, 0, 0, 0},
+                {0.999, 49950000, 1, 50}}; /* 2.5 ms of 50: three bursts are over */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ng_source *source = open_source("bursts", a);
         ng_source_skip(ng_pattern_find("bursts"), &a->request, source, rows[i].share);
         EQUAL(source->position_ns, rows[i].position_ns, source->n_read, rows[i].n_read);
-        if (source->n_read) assert_int_equal(source->ring[0].due_ns, rows[i].next_ms * MS); /* read already, and not lost */
+        if (source->n_read)
+            assert_int_equal(source->ring[0].due_ns, rows[i].next_ms * MS); /* read already, and not lost */
         assert_int_equal(next_of(source).due_ns, (rows[i].next_ms + source->n_read) * MS);
     }
 }
@@ -220,13 +239,24 @@ ASKED(a_replayed_trace_has_its_times_from_the_first_burst_on_scaled_and_looped) 
         const char *text;
         double scale_period, scale_burst;
         int is_looped;
-        struct { int64_t due_ns; double share; } bursts[5];
+        struct {
+            int64_t due_ns;
+            double share;
+        } bursts[5];
     } rows[] = {
         {"1000\t10\n1500\t20\n4000\t30\n", 1, 1, 0, {{0, 10}, {500, 20}, {3000, 30}}},
         {"7\t10\n22\t15\n107\t1\n", 0.1, 0.25, 0, {{0, 2.5}, {1 /* 1.5 */, 3.75}, {10, 0.25}}},
         /* by the wall clock: a double of this size counts in steps of 256 */
-        {"1790000000123456789\t10\n1790000000123456889\t10\n1790000003123456890\t10\n", 1, 1, 0, {{0, 10}, {100, 10}, {3000000101, 10}}},
-        {"# span_ns: 1000\n100\t10\n300\t20\n", 2, 1, 1, {{0, 10}, {400, 20}, {2000, 10}, {2400, 20}, {4000, 10}}},
+        {"1790000000123456789\t10\n1790000000123456889\t10\n1790000003123456890\t10\n",
+         1,
+         1,
+         0,
+         {{0, 10}, {100, 10}, {3000000101, 10}}},
+        {"# span_ns: 1000\n100\t10\n300\t20\n",
+         2,
+         1,
+         1,
+         {{0, 10}, {400, 20}, {2000, 10}, {2400, 20}, {4000, 10}}},
     };
     struct ng_burst burst;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -240,7 +270,8 @@ ASKED(a_replayed_trace_has_its_times_from_the_first_burst_on_scaled_and_looped) 
             EQUAL(burst.due_ns, rows[i].bursts[k].due_ns, burst.kind, -1);
             assert_near(burst.share, rows[i].bursts[k].share, 1e-12);
         }
-        if (!rows[i].is_looped) EQUAL(source->next(source->context, &burst), 0, source->next(source->context, &burst), 0);
+        if (!rows[i].is_looped)
+            EQUAL(source->next(source->context, &burst), 0, source->next(source->context, &burst), 0);
     }
 }
 
@@ -250,11 +281,13 @@ ASKED(what_a_trace_cannot_do_is_refused) {
     const struct ng_pattern *replay = ng_pattern_find("replay");
     give_trace(a, "# span_ns: 50\n1000\t10\n");
     a->request.is_counted = 1;
-    assert_contains(replay->problem(&a->request, buf, sizeof buf), "--rate: a trace says how long its bursts are");
+    assert_contains(replay->problem(&a->request, buf, sizeof buf),
+                    "--rate: a trace says how long its bursts are");
     a->request.is_counted = 0;
     assert_null(replay->problem(&a->request, buf, sizeof buf)); /* one burst, once */
     a->shape.is_looped = 1;
-    assert_contains(replay->problem(&a->request, buf, sizeof buf), "begin 50 ns apart on average, wanted 200 ns or more");
+    assert_contains(replay->problem(&a->request, buf, sizeof buf),
+                    "begin 50 ns apart on average, wanted 200 ns or more");
     a->shape.scale_period = 4;
     assert_null(replay->problem(&a->request, buf, sizeof buf));
     give_trace(a, "0\t10\n9000000000000000000\t10\n"); /* 285 years */
@@ -282,7 +315,8 @@ ASKED(every_cpu_gets_its_own_lines) {
 
 ASKED(kinds_are_those_that_the_request_maps_them_to) {
     int kind_of_row[32] = {0};
-    for (int i = 0; ng_kinds[i]; i++) kind_of_row[i] = ng_kinds[i] == ng_kind_find("net") ? 7 : 2;
+    for (int i = 0; ng_kinds[i]; i++)
+        kind_of_row[i] = ng_kinds[i] == ng_kind_find("net") ? 7 : 2;
     give_trace(a, "0\t10\t-\tspin\n50\t20\t-\tnet\n");
     a->request.kind_of_row = kind_of_row;
     struct ng_source *source = open_source("replay", a);

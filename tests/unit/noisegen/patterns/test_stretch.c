@@ -1,4 +1,5 @@
-/* The clock of stretches on the CPU, beside the kernel's own account of CPU time. What is not permitted here is skipped. */
+/* The clock of stretches on the CPU, beside the kernel's own account of CPU time. What is not permitted here
+ * is skipped. */
 #include "noisegen/patterns/stretch.h"
 #include "tests/unit/unit.h"
 
@@ -10,12 +11,12 @@ static void open_or_skip(struct ng_stretch *s) {
 
 static void use_cpu(int64_t ns) {
     int64_t until_ns = nl_thread_cpu_ns() + ns;
-    while (nl_thread_cpu_ns() < until_ns) {
-    }
+    while (nl_thread_cpu_ns() < until_ns) {}
 }
 
-/* Uses some CPU time several times over; at least half of the times both clocks must say the same. Interrupts, and what the host of a
- * virtual machine takes away, are part of a stretch and not of the account. */
+/* Uses some CPU time several times over; at least half of the times both clocks must say the same.
+ * Interrupts, and what the host of a virtual machine takes away, are part of a stretch and not of the
+ * account. */
 static void assert_counted(struct ng_stretch *s) {
     enum { N = 11 };
     int n_same = 0;
@@ -28,7 +29,9 @@ static void assert_counted(struct ng_stretch *s) {
         assert_true(used_ns > wanted_ns / 2);
         n_same += used_ns > wanted_ns - wanted_ns / 5 && used_ns < wanted_ns + wanted_ns / 5;
     }
-    if (n_same <= N / 2) fail_msg("%d of %d times the same, at last %" PRId64 " instead of %" PRId64, n_same, N, used_ns, wanted_ns);
+    if (n_same <= N / 2)
+        fail_msg("%d of %d times the same, at last %" PRId64 " instead of %" PRId64, n_same, N, used_ns,
+                 wanted_ns);
 }
 
 TEST(work_is_counted_as_the_kernel_counts_it) {
@@ -42,7 +45,8 @@ TEST(sleep_is_not_counted) {
     open_or_skip(&s);
     const struct timespec pause = {.tv_nsec = 20 * MS};
     int64_t before_ns = ng_stretch_ns(&s);
-    for (int i = 0; i < 5; i++) nanosleep(&pause, NULL);
+    for (int i = 0; i < 5; i++)
+        nanosleep(&pause, NULL);
     assert_true(ng_stretch_ns(&s) - before_ns < 50 * MS); /* of 100 */
 }
 
@@ -50,7 +54,8 @@ TEST(more_switches_than_it_remembers_do_not_stop_it) {
     OWNED(ng_stretch_close) struct ng_stretch s;
     open_or_skip(&s);
     const struct timespec pause = {.tv_nsec = 1000};
-    for (int i = 0; i < 5000; i++) nanosleep(&pause, NULL); /* without a look at the clock */
+    for (int i = 0; i < 5000; i++)
+        nanosleep(&pause, NULL); /* without a look at the clock */
     int64_t before_ns = ng_stretch_ns(&s);
     assert_counted(&s);
     for (int i = 0; i < 5000; i++) {
