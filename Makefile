@@ -152,11 +152,11 @@ $(BUILD)/made/profile_calls.c: detector/profile/library/wrappers.awk detector/pr
 	@mkdir -p $(@D)
 	awk -f $^ > $@.new && mv $@.new $@
 
-# what tables of the contract say, in C: #include "common/contract/NAME.h"
+# what tables of the contract say, in C: #include "common/contract/NAME.h". One that says the same as before stays: everything would be compiled anew
 CONTRACT := $(patsubst %.table,$(BUILD)/made/%.h,$(wildcard common/contract/*.table))
 $(CONTRACT): $(BUILD)/made/%.h: %.table common/contract/make.awk
 	@mkdir -p $(@D)
-	@awk -f common/contract/make.awk $< > $@.new && mv $@.new $@
+	@awk -f common/contract/make.awk $< > $@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(BUILD)/shared/%.o: private ALL_CFLAGS += -fPIC -fvisibility=hidden -ffunction-sections
 $(BUILD)/shared/%.o: %.c $(BUILD)/flags | $(CONTRACT)

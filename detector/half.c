@@ -279,6 +279,22 @@ static void begin_beats(struct nd_run *r, const struct nd_step *step, const stru
 
 static int64_t tell_progress(void *progress, int64_t now_ns) { return nd_progress_tick(progress, now_ns); }
 
+/* The steps have one order, whatever the arm is, because everything that differs between the arms beside the
+ * treatment would be taken for its effect:
+ *   1. The clocks of synchronised starts are looked after: it may take long, and nothing of this half is
+ *      counted yet.
+ *   2. The leader switches the agent, and all wait until that has settled. A switch wakes processes and
+ *      empties caches, and an arm that is already on still runs the same operations meanwhile.
+ *   3. The kernel's accounts (steal, quota, agent, counters) are read, after the switch so that they do not
+ *      hold it, and before the dose so that they hold all of it.
+ *   4. The leader draws the dose and tells the generator, as late as possible: its bursts are due from now on.
+ *   5. All nodes wait for each other, so that none times an operation while another one still switches.
+ *   6. A few operations run without being timed: they fetch what the steps before have pushed out of caches.
+ *   7. The loop. Between the marks of LIKWID's region and of the dose stands nothing else.
+ *   8. What ended with the loop is read at once, nearest to it first: the ranks' own switches, then counters
+ *      and the agent's account, while the agent is still on.
+ *   9. The dose is settled: what was owed goes into the ledger, for the halves to come.
+ *  10. The arm ends, and the accounts of step 3 are read again. */
 void nd_run_half(struct nd_run *r, const struct nd_step *step, int is_recorded, struct nd_sample *s) {
     const struct nd_cell *cell = &r->cells[step->config];
     struct stretches stretches = {.r = r};

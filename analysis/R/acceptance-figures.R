@@ -35,7 +35,7 @@ figures_of_key <- function(part, watched) {
 # Seconds of CPU time in which the events of a figure could have been seen, and those in which bursts could, with the bursts.
 watched_of <- function(rows, watched) {
   none <- list(watched_s = NA_real_, bursts_s = NA_real_, bursts = 0)
-  if (is.null(watched) || !any(rows$check %in% c("detour", "quantum"))) return(none)
+  if (is.null(watched) || !any(rows$check %in% checks_with("scan", "yes"))) return(none)
   own <- watched[watched$check == rows$check[1] & watched$variant == rows$variant[1], ]
   own <- tapply(own$seconds, own$host, sum)
   all <- rowsum(watched[c("seconds", "bursts")], watched$host)
@@ -66,7 +66,7 @@ figure_bounds <- function(rows, alpha) {
     low[share] <- pmin(low[share], 100 * ifelse(k > 0, stats::qbeta(alpha / 2, pmax(k, 1e-9), n - k + 1), 0), na.rm = TRUE)
     high[share] <- pmax(high[share], 100 * ifelse(k < n, stats::qbeta(1 - alpha / 2, k + 1, pmax(n - k, 1e-9)), 1), na.rm = TRUE)
   }
-  burst <- rows$check %in% c("detour", "quantum") & rows$metric %in% burst_metrics & !is.na(rows$bursts_s)
+  burst <- rows$check %in% checks_with("scan", "yes") & rows$metric %in% burst_metrics & !is.na(rows$bursts_s)
   if (any(burst)) {
     extra <- most_in_bursts(rows$bursts[burst], rows$bursts_s[burst], alpha / 2)
     zero <- rows$all_zero[burst]

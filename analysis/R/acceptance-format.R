@@ -26,7 +26,7 @@ figure_interval <- function(rows) {
 }
 
 what_words <- function(rows) {
-  size <- ifelse(is.na(rows$size), "", ifelse(rows$check %in% c("completeness", "kernels"), paste0(" of ", format_count(rows$size)),
+  size <- ifelse(is.na(rows$size), "", ifelse(rows$check %in% checks_with("sized", "ranks"), paste0(" of ", format_count(rows$size)),
                                               paste0(", ", format_count(rows$size), " B")))
   paste0(rows$what, size, ifelse(nzchar(rows$variant) & rows$check != "topology" & rows$variant != "barrier", paste0(", ", rows$variant),
                                  ""))

@@ -77,42 +77,6 @@ acceptance_measures <- do.call(rbind, list(
   measure("kernels", "time", "work", "time of a load kernel", "cluster", learnt = TRUE)
 ))
 
-# `head`: the figure that stands for the check, by `best`, variants in the order in which they are preferred; `variants`: all that a limit may name
-# (tests/cli/analyze.bats compares them with noiselab-accept); `todo`: what to look at when it fails.
-about_check <- function(what, todo, head = NULL, best = variants, variants = best, size = NULL) {
-  list(what = what, todo = todo, head = head, best = best, variants = variants, size = size)
-}
-
-acceptance_checks <- list(
-  lost = about_check("nodes that were lost in the middle of a launch",
-                     "see what ended it (its console, scontrol show node); when it is back, go on with noiselab run acceptance --resume", best = NULL),
-  integrity = about_check(
-    "words that arrived wrong",
-    "take the sender's or the receiver's adapter, cable and memory out of service and repeat with noiselab-accept --checks integrity", best = NULL),
-  latency = about_check("half a round trip", "compare cable, port, link speed and firmware with a good one", "half_round_trip",
-                        c("between", "within"), c("within", "within-near", "between", "between-at-once"), "least"),
-  bandwidth = about_check("bandwidth, one way at a time", "compare link width and speed, cable and error counters with a good one", "one_way",
-                          c("between", "within"), c("within", "within-near", "between", "between-at-once"), "most"),
-  opcost = about_check("median time of a barrier", "compare MPI library and its tuning with the reference", "synchronised_p50", "barrier",
-                       c("wtime", "barrier", "allreduce-scalar", "allreduce-vector", "reduce-scalar", "reduce-vector", "bcast", "gather",
-                         "isend+wait", "send", "sendrecv", "send+recv")),
-  completeness = about_check("completeness coefficient F_e", "look for oversubscribed switches and uplinks", "coefficient", c("nodes", "ranks"),
-                             size = "most"),
-  topology = about_check("bandwidth of a channel, complete graph", "look for oversubscribed switches and uplinks", "per_channel", "complete",
-                         c("star", "ring", "complete", "grid2d", "grid3d", "hypercube"), "most"),
-  quantum = about_check("time lost by a fixed-work quantum",
-                        "look for services on it with noiselab record, compare clock and governor with a good node", "lost", c("alone", "all")),
-  detour = about_check("time lost in detours", "look for services and interrupts on it with noiselab record", "lost", c("alone", "all")),
-  collective = about_check("99.9 % of barriers are below", "see which node ends last (last_end_cost), then detours of that node", "p99.9", "barrier",
-                           c("barrier", "allreduce", "alltoall")),
-  others = about_check("CPU time that other tasks took", "end the tasks that are named, or move them to CPUs of their own", "taken", ""),
-  scale = about_check(
-    "slowdown of many such nodes",
-    "end what interrupts its CPUs: the tasks that are named, then interrupts; noiselab project says which bursts cost it", "slowdown", ""),
-  kernels = about_check("time of a load kernel", "a wrong result: test memory and CPU of the nodes that took part", "time",
-                        c("matmul", "sort", "montecarlo"), size = "most")
-)
-
 figure_key <- c("check", "variant", "metric", "size")
 unit_key <- c(figure_key, "unit", "of", "entity", "launch", "repetition")
 
@@ -124,7 +88,7 @@ one_unit <- data.frame(check = "", variant = "", metric = "", size = NA_real_, u
 # in `unit`; `place` the node's place in the order of its launch.
 acceptance_units <- function(acceptance) {
   rows <- acceptance$figures
-  by_group <- rows$check %in% c("completeness", "kernels")
+  by_group <- rows$check %in% checks_with("sized", "ranks")
   rows$size <- ifelse(!by_group, rows$bytes, ifelse(rows$check == "completeness" & rows$variant == "nodes", rows$nodes, rows$ranks))
   rows <- rows_at(rows, which(!is.na(rows$repetition)))
   own <- split(seq_len(nrow(rows)), list(paste(rows$check, rows$metric)))
@@ -170,7 +134,7 @@ pair_ends <- function(pair) do.call(rbind, strsplit(pair, " - ", fixed = TRUE))
 # Detours of each node, CPUs merged, per launch.
 node_histograms <- function(acceptance) {
   hist <- as.data.frame(acceptance$hist)
-  hist <- hist[hist$check %in% c("detour", "quantum") & nzchar(hist$host), ]
+  hist <- hist[hist$check %in% checks_with("scan", "yes") & nzchar(hist$host), ]
   if (nrow(hist) == 0) return(NULL)
   by <- c("launch", "check", "variant", "metric", "host", "lo_ns", "hi_ns")
   group <- code_of(row_key(hist, by))
@@ -200,7 +164,7 @@ quantile_units <- function(acceptance) {
 # (turns of the loop, or quanta, times what one takes), `bursts`: scans whose longest interruption was a fifth of `burst_ns` or more.
 watched_time <- function(acceptance) {
   rows <- acceptance$figures
-  rows <- rows[rows$check %in% c("detour", "quantum") & !is.na(rows$repetition), ]
+  rows <- rows[rows$check %in% checks_with("scan", "yes") & !is.na(rows$repetition), ]
   turn <- rows[rows$metric == c(detour = "base", quantum = "quantum")[rows$check] & !is.na(rows$n), ]
   if (nrow(turn) == 0) return(NULL)
   long <- rows[rows$check == "detour" & rows$metric == "longest", ]

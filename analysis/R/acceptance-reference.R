@@ -142,28 +142,58 @@ reference_bound <- function(part, level, margins = margins_in_use(), days = 1) {
   y <- to_scale(part$x, scale, worse)
   table <- unit_table(y, part$launch, part$entity)
   n <- sum(!is.na(table))
+  is_one_launch <- nrow(table) < 2
   kind <- margin_kinds(part$check[1], part$metric[1])
-  beyond <- function(at) at + margin_of(margins, kind, from_scale(at, scale, worse), scale, worse, "reference_")
+  beyond <- function(at) {
+    at + margin_of(margins, kind, from_scale(at, scale, worse), scale, worse, "reference_")
+  }
   cell <- combine_keys(part$launch, part$entity)
   counts <- tabulate(code_of(cell))
-  within <- if (length(y) > length(counts)) sum((y - stats::ave(y, cell))^2) / (length(y) - length(counts)) else NA_real_
-  few <- n < least_reference && length(y) < least_reference || nrow(table) < 2
-  s <- if (nrow(table) < 2) list(mean = mean(y), sd = stats::sd(y), n = length(y), df = length(y) - 1) else crossed_scatter(table)
+  has_repetitions <- length(y) > length(counts)
+  within <- if (has_repetitions) {
+    sum((y - stats::ave(y, cell))^2) / (length(y) - length(counts))
+  } else {
+    NA_real_
+  }
+  s <- if (is_one_launch) {
+    list(mean = mean(y), sd = stats::sd(y), n = length(y), df = length(y) - 1)
+  } else {
+    crossed_scatter(table)
+  }
   if (!is.finite(s$sd)) s$sd <- 0
   agreed <- !(s$sd > 1e-12 * abs(s$mean))
-  upper <- s$mean + (if (agreed || s$df < 1) 0 else stats::qt(level, s$df) * s$sd * sqrt(1 + 1 / s$n))
+  is_point <- agreed || s$df < 1
+  upper <- s$mean + (if (is_point) 0 else stats::qt(level, s$df) * s$sd * sqrt(1 + 1 / s$n))
   worst <- max(table, na.rm = TRUE)
+  nearer <- min(upper, worst)
   # what a launch's mean scatters less what its repetitions explain
-  between <- if (nrow(table) < 2) 0 else max(0, s$sd^2 - (if (is.na(within)) 0 else within / mean(counts)))
-  of <- if (nrow(table) < 2) "repetitions" else if (part$of[1] == "cluster") "launches" else paste0("launches x ", part$of[1], "s")
+  explained <- if (is.na(within)) 0 else within / mean(counts)
+  between <- if (is_one_launch) 0 else max(0, s$sd^2 - explained)
   too_few <- length(y) < least_reference
-  reason <- if (too_few) sprintf("%d values of the reference are too few (%d are needed)", length(y), least_reference) else if (agreed) agree_exactly else
-    if (nrow(table) < 2) sprintf("the reference has %s of 1 launch: what changes between launches is not in its bound (two launches or more are needed)", counted(length(y), "value")) else NA_character_
-  frame(limit = if (too_few) NA_real_ else from_scale(beyond(upper), scale, worse), nearer = from_scale(beyond(min(upper, worst)), scale, worse),
-        relation = if (worse == "more") "<=" else ">=", source = sprintf("reference, n = %d %s%s", if (nrow(table) < 2) length(y) else n, of,
-                                                                          if (days == 1) " of one day" else ""),
-        may_fail = !few && !agreed, may_miss = agreed || nrow(table) >= 2, reason = reason, scale = scale, within = if (is.na(within)) s$sd^2 else within,
-        between = between, border = beyond(min(upper, worst)) - min(upper, worst))
+  few <- n < least_reference && too_few || is_one_launch
+  reason <- if (too_few) {
+    sprintf("%d values of the reference are too few (%d are needed)", length(y), least_reference)
+  } else if (agreed) {
+    agree_exactly
+  } else if (is_one_launch) {
+    sprintf(paste("the reference has %s of 1 launch: what changes between launches is not in its bound",
+                  "(two launches or more are needed)"), counted(length(y), "value"))
+  } else {
+    NA_character_
+  }
+  of <- if (is_one_launch) {
+    "repetitions"
+  } else if (part$of[1] == "cluster") {
+    "launches"
+  } else {
+    paste0("launches x ", part$of[1], "s")
+  }
+  frame(limit = if (too_few) NA_real_ else from_scale(beyond(upper), scale, worse),
+        nearer = from_scale(beyond(nearer), scale, worse), relation = if (worse == "more") "<=" else ">=",
+        source = sprintf("reference, n = %d %s%s", if (is_one_launch) length(y) else n, of,
+                         if (days == 1) " of one day" else ""),
+        may_fail = !few && !agreed, may_miss = agreed || !is_one_launch, reason = reason, scale = scale,
+        within = if (is.na(within)) s$sd^2 else within, between = between, border = beyond(nearer) - nearer)
 }
 
 agree_exactly <- "all values of the reference agree exactly"
@@ -304,7 +334,7 @@ class_of_columns <- function(names, part, classes) {
     of <- matrix(classes$network[match(ends, classes$host)], ncol = 2)
     return(ifelse(of[, 1] == of[, 2], of[, 1], paste(pmin(of[, 1], of[, 2]), "x", pmax(of[, 1], of[, 2]))))
   }
-  (if (part$check[1] %in% c("detour", "quantum")) classes$hardware else classes$network)[match(names, classes$host)]
+  classes[[class_of_check(part$check[1])]][match(names, classes$host)]
 }
 
 # One node whose links are all slower alike may as well be behind another switch: where nobody said what switches there are, neither its

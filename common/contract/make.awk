@@ -30,7 +30,10 @@ FNR == 1 {
     table = FILENAME
     sub(/.*\//, "", table)
     sub(/\.table$/, "", table)
-    printf "/* Made from %s. */\n#pragma once\n\n", FILENAME
+    printf "/* Made from %s. */\n", FILENAME
+    # the others are included with a macro for their rows, maybe twice
+    if (table !~ /^(experiments|channels|checks)$/) printf "#pragma once\n"
+    print ""
 }
 $1 == "#of" { of = $2 }
 /^#/ || !NF { next }
@@ -53,6 +56,16 @@ table == "experiments" {
     rows = rows sprintf("EXPERIMENT(\"%s\", %d, %s)\n", field("name"), field("main"), needs)
     next
 }
+table == "checks" {
+    if (field("made") == "accept") rows = rows "CHECK(" $1 ")\n"
+    next
+}
+table == "channels" {
+    help = field("help")
+    gsub(/["\\]/, "\\\\&", help)
+    if (help != "-") rows = rows sprintf("CHANNEL(%s, \"%s\")\n", $1, help)
+    next
+}
 "print" in place {
     if (!(field("print") in print_as)) fail("'" field("print") "' is no way to print a value")
     put = with_value(print_as[field("print")], field("value"))
@@ -65,7 +78,7 @@ table == "experiments" {
 END {
     if (has_failed) exit 1
     if (table == "statuses") printf "enum nl_exit {\n%s};\n", rows
-    else if (table == "experiments") printf "%s", rows
+    else if (table ~ /^(experiments|channels|checks)$/) printf "%s", rows
     else if ("print" in place) {
         if (of == "") fail("no line '#of' says what a row is of")
         printf "#define NL_%s_HEADER \"%s\\n\"\n\n", toupper(table), names

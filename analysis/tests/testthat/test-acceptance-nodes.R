@@ -193,3 +193,19 @@ test_that("healthy nodes of many links pass a long run, and a third node behind 
       switches = c(2, 1)))$verdict == "fail", TRUE)
   expect_false(any(failed))
 })
+
+test_that("every figure's check is in the contract, and those that nodes are compared by have a class", {
+  expect_setequal(setdiff(acceptance_measures$check, names(acceptance_checks)), character())
+  compared <- unique(acceptance_measures$check[acceptance_measures$compared])
+  expect_true(all(class_of_check(compared) %in% c("hardware", "network")), info = "class in common/contract/checks.table")
+  for (check in names(acceptance_checks)) {
+    head <- acceptance_checks[[check]]$head
+    if (!is.null(head)) expect_true(head %in% acceptance_measures$name[acceptance_measures$check == check], info = paste(check, "has no figure", head))
+  }
+  expect_equal(class_of_check(c("detour", "latency")), c("hardware", "network"))
+})
+
+test_that("nodes are not compared by a check of which nobody said what it depends on", {
+  expect_error(class_of_check("memory-latency"), "by the check 'memory-latency': common/contract/checks.table has no class", class = "nl_error_data")
+  expect_error(class_of_check("scale"), "has no class for it", class = "nl_error_data")
+})

@@ -35,3 +35,12 @@ test_that("a time below 0, from a clock that jumped, has no logarithm and no war
 test_that("an unknown channel is refused", {
   expect_error(check_channels("tiem"), "tiem", class = "nl_error_usage")
 })
+
+test_that("a channel's value is the expression of the contract, and columns that are not there are no value", {
+  value <- channel_value("100 * detour_ns / (wall_ns * n_generators)")
+  expect_equal(value(data.frame(detour_ns = c(1, 4), wall_ns = c(10, 20)), 2), c(5, 10))
+  expect_length(value(data.frame(wall_ns = 10), 1), 0)
+  expect_null(channel_value(NA))
+  columns <- column_tables$halves$name
+  for (one in channels) expect_true(all(one$columns %in% columns), info = paste(one$name, "in common/contract/channels.table"))
+})
