@@ -321,9 +321,10 @@ undisturbed_rows <- function(campaign, at) {
 }
 
 # Log ratios of quick halves without what bursts cost. `blocks`: a row per half; `ns`: lengths of all slices; `tail_ns`: how long a burst's window
-# goes on after its end. Per pair in the order of time `raw` (log of mean slice, on over off), `d` (no slice counts for more than `most_medians`
+# goes on after its end; `others`: bursts of other tasks in both arms: what they touch in one half of a pair is left out of both, where they come no
+# more often with it (else they may be its doing). Per pair in the order of time `raw` (log of mean slice, on over off), `d` (no slice counts for more than `most_medians`
 # medians of its half), `kept` (share of the slices).
-masked_pairs <- function(blocks, ns, bursts, tail_ns) {
+masked_pairs <- function(blocks, ns, bursts, tail_ns, others = NULL) {
   blocks <- blocks[blocks$n > 0, ]
   on <- blocks[blocks$arm == "on", ]
   off <- blocks[blocks$arm == "off", ]
@@ -332,12 +333,25 @@ masked_pairs <- function(blocks, ns, bursts, tail_ns) {
   off <- off[match(on$pair, off$pair), ]
   if (nrow(on) == 0) return(NULL)
   sums <- c(0, cumsum(ns))
-  ends <- bursts$start_ns + bursts$duration_ns + tail_ns
   length_of <- function(half) sums[half$first + half$n] - sums[half$first]
-  # Bursts that reach into a half, also those that begin before it.
-  at <- findInterval(ends, on$start_ns)
-  reach <- at > 0 & bursts$start_ns < (on$start_ns + length_of(on))[pmax(1, at)]
-  hit <- split(which(reach), at[reach])
+  # Bursts that reach into a half, also those that begin before it: the pair, and where in the half.
+  reaching <- function(bursts, half) {
+    order <- order(half$start_ns)
+    ends <- bursts$start_ns + bursts$duration_ns + tail_ns
+    at <- findInterval(ends, half$start_ns[order])
+    reach <- at > 0 & bursts$start_ns < (half$start_ns + length_of(half))[order][pmax(1, at)]
+    pair <- order[at[reach]]
+    data.frame(pair = pair, begin = bursts$start_ns[reach] - half$start_ns[pair], end = ends[reach] - half$start_ns[pair])
+  }
+  hits <- reaching(bursts, on)
+  if (NROW(others) > 0) {
+    with <- reaching(others, on)
+    without <- reaching(others, off)
+    n <- nrow(with) + nrow(without)
+    more <- n > 0 && stats::pbinom(nrow(with) - 1, n, 0.5, lower.tail = FALSE) <= locked_design$mask_alpha
+    if (!more) hits <- rbind(hits, with, without)
+  }
+  hit <- split(seq_len(nrow(hits)), hits$pair)
   # Sum of the slices that are left, the same with long ones cut, and their number.
   total <- function(half, i) {
     slices <- half$first[i] - 1 + seq_len(half$n[i])
@@ -345,7 +359,7 @@ masked_pairs <- function(blocks, ns, bursts, tail_ns) {
     masked <- rep(FALSE, length(slices))
     for (k in hit[[as.character(i)]]) {
       begin <- sums[slices] - sums[half$first[i]]
-      masked <- masked | begin + own > bursts$start_ns[k] - on$start_ns[i] & begin < ends[k] - on$start_ns[i]
+      masked <- masked | begin + own > hits$begin[k] & begin < hits$end[k]
     }
     left <- own[!masked]
     c(sum(left), sum(pmin(left, most_medians * stats::median(own))), length(left))
@@ -446,7 +460,7 @@ beyond_of_rows <- function(campaign, id, at, reader = read_slices, alpha = 0.01)
   blocks <- slices$blocks
   blocks$planned_ns <- rows[["planned_ns"]][mine][match(key(blocks), key(rows[mine, ]))]
   blocks <- blocks[!is.na(blocks$planned_ns), ]
-  quick_figure(masked_pairs(blocks, slices$ns, got$bursts, tail_of(got$timeline)), alpha)
+  quick_figure(masked_pairs(blocks, slices$ns, got$bursts, tail_of(got$timeline), got$others), alpha)
 }
 
 # One entry per launch x host x treatment (agents and generators): `rows` of agent.HOST.csv, numbers of its `on` halves,

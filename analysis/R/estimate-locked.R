@@ -8,7 +8,8 @@ locked_design <- list(
   least_bursts = 5, least_stretches = 20, most_covered = 0.8,
   flat_share = 0.1,                # what may be lost before the bursts, as a share of what they cost
   shifts = c(200, 1000), looked_up = 5e5,
-  groups = 16                      # blocks of time
+  groups = 16,                     # blocks of time
+  least_masked = 0.5, mask_alpha = 0.1 # others are masked where so much is left, and where they are not more frequent in windows at this level
 )
 
 # Why there is no figure, and that there is one: a closed set, the worst last.
@@ -83,43 +84,79 @@ on_one_timeline <- function(parts) {
   parts <- parts[order(-vapply(parts, function(part) NROW(part$bursts), 0))]
   home <- parts[[1]]
   begin <- stretch_begin(home$timeline)
-  moved <- lapply(parts[-1], function(part) {
+  moved <- function(part, bursts) {
     there <- stretch_begin(part$timeline)
-    at <- findInterval(part$bursts$start_ns, there)
-    bursts <- part$bursts[at > 0 & at <= length(begin), ]
+    at <- findInterval(bursts$start_ns, there)
+    bursts <- bursts[at > 0 & at <= length(begin), ]
     at <- at[at > 0 & at <= length(begin)]
     bursts$start_ns <- bursts$start_ns - there[at] + begin[at]
     bursts
-  })
-  if (length(moved) == 0) return(home)
-  all <- bind_rows(c(list(home$bursts), moved))
-  home$bursts <- all[order(all$start_ns), ]
+  }
+  if (length(parts) == 1) return(home)
+  join <- function(what) {
+    all <- bind_rows(c(list(home[[what]]), lapply(parts[-1], function(part) moved(part, part[[what]]))))
+    all[order(all$start_ns), ]
+  }
+  home$bursts <- join("bursts")
+  # who else ran is known where all nodes say it
+  home["others"] <- list(if (!any(vapply(parts, function(part) is.null(part$others), NA))) join("others"))
   home
 }
 
 bounded <- function(sums, length) pmax(pmin(sums, locked_design$bound * length), -locked_design$bound * length)
 
-# Slices in no window, one after the other, with sums to look up: what windows would have held elsewhere.
-quiet_record <- function(timeline, windows) {
+# Slices that windows cover.
+covered_slices <- function(timeline, windows) {
   covered <- rep(FALSE, length(timeline$ns))
-  covered[sequence(windows$last - windows$first + 1, windows$first)] <- TRUE
-  free <- which(!covered)
+  if (NROW(windows) > 0) covered[sequence(windows$last - windows$first + 1, windows$first)] <- TRUE
+  covered
+}
+
+# Slices in which other tasks ran (`others`: their bursts on the ranks' CPUs; NULL: not known), where these may be left out of windows and of what
+# lies between them alike: they come to windows no more often than elsewhere (else they may be the agent's doing), and enough is left of both.
+# A flag per slice; NULL: nothing is left out.
+others_slices <- function(timeline, windows, others) {
+  theirs <- if (NROW(others) > 0) burst_windows(timeline, others[order(others$start_ns), ])
+  if (is.null(theirs)) return(NULL)
+  inside <- covered_slices(timeline, windows)
+  hit <- covered_slices(timeline, theirs)
+  share <- sum(timeline$ns[inside]) / sum(timeline$ns)
+  n <- sum(inside[theirs$first])
+  if (stats::pbinom(n - 1, nrow(theirs), min(1, share), lower.tail = FALSE) <= locked_design$mask_alpha) return(NULL)
+  left <- function(of) sum(of & !hit) >= locked_design$least_masked * sum(of)
+  touched <- windows_touched(windows, hit)
+  if (!left(!inside) || mean(!touched) < locked_design$least_masked || sum(!touched) < locked_design$least_bursts) return(NULL)
+  hit
+}
+
+# Whether windows hold a slice of these.
+windows_touched <- function(windows, hit) {
+  sums <- c(0, cumsum(hit))
+  sums[windows$last + 1] > sums[windows$first]
+}
+
+# Slices in no window, one after the other, with sums to look up: what windows would have held elsewhere. `hit`: slices that are left out.
+quiet_record <- function(timeline, windows, hit = NULL) {
+  covered <- covered_slices(timeline, windows)
+  free <- which(!covered & !(hit %||% FALSE))
   most <- locked_design$bound * tail_of(timeline)
   per_slice <- mean(pmax(pmin(timeline$excess[free], most), -most))
   list(free = free, per_slice = per_slice, ends = c(0, cumsum(timeline$ns[free])), sums = c(0, cumsum(timeline$excess[free] - per_slice)))
 }
 
 # Windows of one node: what was lost in each, before each, and what the train of bursts would have found elsewhere, shifted around the quiet
-# record.
-locked_track <- function(timeline, bursts, n_shifts = NULL) {
-  windows <- burst_windows(timeline, bursts)
-  if (is.null(windows)) return(NULL)
-  quiet <- quiet_record(timeline, windows)
+# record. `others`: bursts of other tasks: where they may be (`others_slices()`), they are left out of both, and `windows` are those without them;
+# `all`: with them, by which the bursts' CPU time and rate go.
+locked_track <- function(timeline, bursts, n_shifts = NULL, others = NULL) {
+  all <- burst_windows(timeline, bursts)
+  if (is.null(all)) return(NULL)
   total_ns <- sum(timeline$ns)
-  covered <- 1 - quiet$ends[length(quiet$ends)] / total_ns
+  covered <- sum(timeline$ns[covered_slices(timeline, all)]) / total_ns
+  hit <- others_slices(timeline, all, others)
+  quiet <- quiet_record(timeline, all, hit)
+  if (covered > locked_design$most_covered || length(quiet$free) < 20) return(list(windows = all, all = all, covered = covered, total_ns = total_ns))
+  windows <- if (is.null(hit)) all else all[!windows_touched(all, hit), ]
   n <- nrow(windows)
-  if (covered > locked_design$most_covered || length(quiet$free) < 20) return(list(windows = windows, covered = covered,
-      total_ns = total_ns))
   sums <- c(0, cumsum(timeline$excess - quiet$per_slice))
   whole <- sums[windows$last + 1] - sums[windows$first]
   lost <- bounded(whole, windows$length)
@@ -131,7 +168,7 @@ locked_track <- function(timeline, bursts, n_shifts = NULL) {
   elsewhere <- found_elsewhere(windows, place, quiet, n_shifts, usual)
   n_cut <- sum(whole > locked_design$bound * windows$length)
   by_chance <- stats::quantile(elsewhere[3, ], 1 - locked_design$cut_alpha, type = 1, names = FALSE)
-  list(windows = windows, place = place, quiet = quiet, covered = covered, total_ns = total_ns, lost = lost, elsewhere = elsewhere[1, ],
+  list(windows = windows, all = all, place = place, quiet = quiet, covered = covered, total_ns = total_ns, lost = lost, elsewhere = elsewhere[1, ],
        bounded = mean(elsewhere[2, ]) / n,
        n_cut = n_cut, is_cut = n_cut > by_chance + locked_design$most_cut * n,
        before = lost_before(timeline, windows, quiet, sums), room = length_ns / mean(windows$length))
@@ -185,7 +222,8 @@ locked_cost <- function(track, alpha = 0.01, conf = 1 - alpha, power = 0.95, oth
   windows <- track$windows
   n <- NROW(windows)
   if (n == 0) return(locked_none("few", "no burst on a rank's CPU lies in a slice", n_bursts = 0))
-  known <- list(n_bursts = n, bursts_per_s = n / track$total_ns * 1e9, burst_cpu_ns = mean(windows$cpu_ns), seconds = track$total_ns / 1e9)
+  all <- track$all
+  known <- list(n_bursts = nrow(all), bursts_per_s = nrow(all) / track$total_ns * 1e9, burst_cpu_ns = mean(all$cpu_ns), seconds = track$total_ns / 1e9)
   none <- function(...) do.call(locked_none, c(list(...), known))
   if (n < locked_design$least_bursts) return(none("few", sprintf("%d bursts on the ranks' CPUs, at least %d are needed", n,
       locked_design$least_bursts)))
@@ -205,8 +243,8 @@ locked_cost <- function(track, alpha = 0.01, conf = 1 - alpha, power = 0.95, oth
   cost <- amplification$value * known$burst_cpu_ns
   before <- before_bursts(track$before - mean(shifts), cost, alpha, scheduled)
   if (is.character(before)) return(none("not flat", before))
-  use <- if (scheduled) figure_of_t(sum(windows$cpu_ns) / track$total_ns, 0, Inf) else {
-    use_figure(windows$on_record, windows$cpu_ns, windows$stretch, track$total_ns)
+  use <- if (scheduled) figure_of_t(sum(all$cpu_ns) / track$total_ns, 0, Inf) else {
+    use_figure(all$on_record, all$cpu_ns, all$stretch, track$total_ns)
   }
   lower <- if (!is.null(before)) function(a) before(a) / known$burst_cpu_ns
   at_least <- track$is_cut
@@ -402,7 +440,7 @@ locked_of_rows <- function(campaign, id, at, alpha, conf, power = 0.95, reader =
 track_of_rows <- function(campaign, id, at, reader) {
   parts <- locked_parts(campaign, id, at, reader)
   if (is.character(parts)) return(parts)
-  track <- locked_track(parts$timeline, parts$bursts)
+  track <- locked_track(parts$timeline, parts$bursts, others = parts$others)
   if (!is_agent_row(campaign$rows[at[1], ])) track <- paid_bursts(track, sum(campaign$rows[["delivered_ns"]][at]))
   track
 }
@@ -414,8 +452,8 @@ cost_of_track <- function(track, alpha, conf, power = 0.95, others = list(), sch
 # The generator notes when a burst began and ended; where others had the CPU meanwhile that is longer than what it ran, which its account
 # knows.
 paid_bursts <- function(track, delivered_ns) {
-  share <- delivered_ns / sum(track$windows$cpu_ns)
-  if (isTRUE(share > 0 && share < 1)) track$windows$cpu_ns <- track$windows$cpu_ns * share
+  share <- delivered_ns / sum(track$all$cpu_ns)
+  if (isTRUE(share > 0 && share < 1)) for (which in c("windows", "all")) track[[which]]$cpu_ns <- track[[which]]$cpu_ns * share
   track
 }
 
@@ -475,7 +513,8 @@ locked_parts <- function(campaign, id, at, reader = read_slices) {
     host <- sub("^slices\\.(.+)\\.bin$", "\\1", file)
     bursts <- if (is_agents) recorded_bursts_of_agent(campaign, id, host) else bursts_of_generator(dir, host)
     if (is.character(bursts)) return(bursts)
-    list(file = file.path(dir, file), timeline = timeline_of(reader(file.path(dir, file), info), rows), bursts = on_ranks(bursts, campaign, id, host))
+    list(file = file.path(dir, file), timeline = timeline_of(reader(file.path(dir, file), info), rows), bursts = on_ranks(bursts, campaign, id, host),
+         others = if (is_agents) others_bursts(campaign, id, host))
   })
   wrong <- Filter(is.character, parts)
   if (length(wrong) > 0) wrong[[1]] else on_one_timeline(parts)
@@ -532,6 +571,17 @@ own_bursts_of <- function(campaign, id, host) {
     return("the bursts' tasks were not identified; run as root or with CAP_PERFMON")
   }
   structure(bursts[bursts$task %in% mine, ], keys = attr(bursts, "keys"), file = file)
+}
+
+# Of other tasks and kernel threads on the ranks' CPUs; NULL: not all are on record.
+others_bursts <- function(campaign, id, host) {
+  file <- file.path(campaign$paths[[id]], paste0("others.", host, ".trace"))
+  if (!file.exists(file)) return(NULL)
+  bursts <- read_bursts(file)
+  keys <- attr(bursts, "keys")
+  if (!identical(as.character(keys$not_kept %||% "0"), "0") || !identical(as.character(keys$lost %||% "0"), "0")) return(NULL)
+  bursts <- absolute_bursts(bursts, file)
+  if (!is.character(bursts)) on_ranks(bursts, campaign, id, host)
 }
 
 bursts_of_generator <- function(dir, host) {

@@ -215,8 +215,8 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader 
   parts <- lapply(seq_along(cell$tracks), function(i) {
     track <- cell$tracks[[i]]
     nodes <- cell$n_nodes[i]
-    start_s <- track$windows$on_record / 1e9
-    list(bursts = data.frame(part = paste(i, seq_along(start_s) %% nodes + 1), start_s = start_s, stop_s = start_s + track$windows$cpu_ns / 1e9),
+    start_s <- track$all$on_record / 1e9
+    list(bursts = data.frame(part = paste(i, seq_along(start_s) %% nodes + 1), start_s = start_s, stop_s = start_s + track$all$cpu_ns / 1e9),
          watched = data.frame(part = paste(i, seq_len(nodes)), node = seq_len(nodes), seconds = track$total_ns / 1e9))
   })
   node_train(

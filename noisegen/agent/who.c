@@ -37,7 +37,8 @@ int na_who_open(struct na_who *w, const struct na_options *o, const struct nl_ag
     struct nr_config config = {
         .source = na_who_names[o->who], .view = NR_VIEW_THREADS, .cpus = w->cpus, .n_cpus = w->n_cpus, .tids = w->tids,
         .n_tids = page->n_ranks, .max_bursts = o->keep == NA_KEEP_YES ? MANY_BURSTS : o->keep == NA_KEEP_NO ? 0 : SOME_BURSTS,
-        .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN | 1u << NR_PREEMPTED | 1u << NR_YIELDED};
+        .keep = 1u << NR_AGENT | 1u << NR_SCRAPER | 1u << NR_UNKNOWN | 1u << NR_PREEMPTED | 1u << NR_YIELDED,
+        .beside = 1u << NR_OTHER | 1u << NR_KERNEL};
     if (nr_open(&w->recorder, &config)) {
         if (o->who != NA_WHO_AUTO) return -1;
         nl_warn("the agent is switched all the same, without a record of who took the CPUs (--who none asks for none)");
@@ -81,17 +82,21 @@ void na_who_end(struct na_who *w, struct nl_agent_account *a) {
         if (group != NR_AGENT && group != NR_RANK && group != NR_IDLE) a->others_on_ranks_ns += half.group_ns[group];
 }
 
+enum who_file { TASKS, BURSTS, OTHERS };
+
 /* A whole file in the launch's folder. */
-static int write_file(const struct na_who *w, int is_trace, char *reason, int size) {
+static int write_file(const struct na_who *w, enum who_file which, char *reason, int size) {
+    static const char *const names[][2] = {
+        [TASKS] = {"tasks", "csv"}, [BURSTS] = {"bursts", "trace"}, [OTHERS] = {"others", "trace"}};
     char path[NL_WHOLE_BYTES];
     struct nl_whole whole;
     struct nr_arm_words arms[NL_AGENT_MAX_ARMS];
     const struct nl_agent *p = w->page;
     for (int i = 0; i < p->n_arms; i++) arms[i] = (struct nr_arm_words){p->arms[i].name, p->arms[i].kind, p->arms[i].level};
-    snprintf(path, sizeof path, is_trace ? "%s/bursts.%s.trace" : "%s/tasks.%s.csv", p->directory, p->host);
+    snprintf(path, sizeof path, "%s/%s.%s.%s", p->directory, names[which][0], p->host, names[which][1]);
     int rc = nl_whole_open(&whole, path, 0666);
-    if (rc == 0)
-        rc = is_trace ? nr_write_bursts(w->recorder, whole.f, p->host) : nr_write_tasks(w->recorder, whole.f, p->launch, p->host, arms);
+    if (rc == 0 && which == TASKS) rc = nr_write_tasks(w->recorder, whole.f, p->launch, p->host, arms);
+    else if (rc == 0) rc = (which == BURSTS ? nr_write_bursts : nr_write_beside)(w->recorder, whole.f, p->host);
     if (whole.f) rc = nl_whole_close(&whole, rc);
     return rc ? nl_say(reason, size, "cannot write %s: %s", path, strerror(errno)) : 0;
 }
@@ -100,7 +105,11 @@ int na_who_write(struct na_who *w, int all, char *reason, int size) {
     NL_LOCKED(&w->lock);
     if (!w->recorder || !w->page->directory[0]) return 0;
     w->written_ns = nl_mono_ns();
-    return write_file(w, 0, reason, size) || (all && w->has_bursts && write_file(w, 1, reason, size)) ? -1 : 0;
+    if (write_file(w, TASKS, reason, size)) return -1;
+    if (!all || !w->has_bursts) return 0;
+    if (write_file(w, BURSTS, reason, size)) return -1;
+    /* only who watches CPUs sees others there */
+    return strcmp(nr_source(w->recorder), "cpu") == 0 && w->n_cpus > 0 ? write_file(w, OTHERS, reason, size) : 0;
 }
 
 void na_who_close(struct na_who *w) {

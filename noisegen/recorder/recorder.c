@@ -17,9 +17,17 @@ void nr_take_burst(struct nr_recorder *r, struct nr_burst burst) {
     r->totals.group_ns[burst.group] += burst.end_ns - burst.start_ns;
     r->totals.group_waited_ns[burst.group] += (burst.end_ns - burst.start_ns) * burst.n_waiting;
     nr_tally_burst(&r->tally, &burst);
-    if (!(r->config.keep >> burst.group & 1)) return;
-    if (r->n_bursts < r->config.max_bursts) r->bursts[r->n_bursts++] = burst;
-    else r->totals.not_kept++;
+    int is_kept = r->config.keep >> burst.group & 1, is_beside = !is_kept && (r->config.beside >> burst.group & 1);
+    if (!is_kept && !is_beside) return;
+    int has_room = is_beside ? r->n_beside < r->config.max_bursts / 2 : 1;
+    if (has_room && r->n_bursts < r->config.max_bursts) {
+        r->bursts[r->n_bursts++] = burst;
+        r->n_beside += is_beside;
+    } else if (is_beside) {
+        r->totals.beside_not_kept++;
+    } else {
+        r->totals.not_kept++;
+    }
 }
 
 void nr_take_task_burst(struct nr_recorder *r, int64_t start_ns, int64_t end_ns, int cpu, uint32_t tid) {

@@ -44,6 +44,7 @@ struct nr_config {
     const char *name;   /* tasks whose name begins so are NR_AGENT, now and later; NULL: none */
     int64_t max_bursts; /* single bursts that are kept for nr_write_bursts; further ones are counted only. 0: none */
     uint32_t keep;      /* bit g: bursts of group g are kept */
+    uint32_t beside;    /* the same, for a file of their own: in half of the room at most, so that those of `keep` find theirs */
     int64_t ring_bytes; /* a power of two; 0: 8 MiB, about 100,000 switches. Smaller where the machine allows no more */
 };
 
@@ -64,7 +65,7 @@ struct nr_totals {
     int64_t ins, outs;             /* switch records seen, in and out of measured stretches */
     int64_t lost;                  /* records that the kernel could not write */
     int64_t cut;                   /* bursts whose begin or end is missing: counted, not invented */
-    int64_t not_kept;              /* bursts beyond max_bursts */
+    int64_t not_kept, beside_not_kept; /* bursts that found no room */
     int64_t group_ns[NR_N_GROUPS]; /* time on the watched CPUs, wall; irq, softirq, steal by /proc/stat */
     /* of group_ns: while a rank that was preempted on this CPU waited for it, once for each such rank; source cpu only, which does not see
      * that a sleeping rank has become ready */
@@ -110,3 +111,6 @@ struct nr_arm_words {
  * errno. */
 int nr_write_tasks(const struct nr_recorder *recorder, FILE *file, const char *launch, const char *host, const struct nr_arm_words *arms);
 int nr_write_bursts(const struct nr_recorder *recorder, FILE *file, const char *host);
+
+/* The same of those that config.beside asked for. */
+int nr_write_beside(const struct nr_recorder *recorder, FILE *file, const char *host);

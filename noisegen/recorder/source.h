@@ -39,7 +39,7 @@ struct nr_recorder {
     struct nr_tally tally;
     void *state; /* the source's own */
     struct nr_burst *bursts;
-    int64_t n_bursts;
+    int64_t n_bursts, n_beside; /* of them, those of config.beside */
 
     /* the measured stretch: bursts are clipped to it */
     int arm;

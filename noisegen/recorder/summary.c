@@ -141,12 +141,12 @@ static void write_name(FILE *file, const char *name) {
 }
 
 /* The comments at the begin of a trace. */
-static void write_trace_head(const struct nr_recorder *r, FILE *file, const char *host, int64_t span_ns) {
+static void write_trace_head(const struct nr_recorder *r, FILE *file, const char *host, int64_t span_ns, int64_t not_kept) {
     const struct nr_totals *t = &r->totals;
     fprintf(file, "# source: %s\n", r->source->name);
     if (r->reason[0]) fprintf(file, "# source_reason: %s\n", r->reason);
     fprintf(file, "# origin_monotonic_ns: %" PRId64 "\n# host: %s\n# lost: %" PRId64 "\n# cut: %" PRId64 "\n# not_kept: %" PRId64
-            "\n# span_ns: %" PRId64 "\n# start_ns\tduration_ns\tcpu\tkind\ttask\n", r->origin_ns, host, t->lost, t->cut, t->not_kept,
+            "\n# span_ns: %" PRId64 "\n# start_ns\tduration_ns\tcpu\tkind\ttask\n", r->origin_ns, host, t->lost, t->cut, not_kept,
             span_ns > 0 ? span_ns : 1);
 }
 
@@ -163,7 +163,7 @@ int nr_write_trace(const struct nr_recorder *r, const struct nr_summary *s, FILE
     fprintf(file, "# noiselab-record: %s\n# group_gap_ns: %" PRId64 "\n# period_ns: %.0f\n# steal_ns: %" PRId64
             "\n# percent of one CPU: %.6f\n", what, s->rhythm.gap_ns, s->rhythm.period_ns, s->totals.group_ns[NR_STEAL],
             nr_duty_percent(s));
-    write_trace_head(r, file, host, s->span_ns);
+    write_trace_head(r, file, host, s->span_ns, r->totals.not_kept);
     for (size_t i = 0; i < s->n_trace; i++) {
         const struct nr_activity *a = &s->trace[i];
         write_burst(r, file, a->start_ns, a->busy_ns, s->has_cpus ? a->cpu : -1, a->name);
@@ -363,15 +363,25 @@ int nr_write_tasks(const struct nr_recorder *r, FILE *file, const char *launch, 
     return fflush(file) || ferror(file) ? -1 : 0;
 }
 
-int nr_write_bursts(const struct nr_recorder *r, FILE *file, const char *host) {
+/* Those of these groups. */
+static int write_groups(const struct nr_recorder *r, FILE *file, const char *host, uint32_t groups, int64_t not_kept) {
     int64_t n = r->n_bursts, span_ns = r->end_ns == INT64_MAX ? 0 : r->end_ns - r->origin_ns;
     struct nr_burst *sorted = sorted_bursts(r);
     if (!sorted) return -1;
     for (int64_t i = 0; i < n; i++)
         if (sorted[i].end_ns - r->origin_ns > span_ns) span_ns = sorted[i].end_ns - r->origin_ns;
-    write_trace_head(r, file, host, span_ns);
+    write_trace_head(r, file, host, span_ns, not_kept);
     for (int64_t i = 0; i < n; i++)
-        write_burst(r, file, sorted[i].start_ns, sorted[i].end_ns - sorted[i].start_ns, sorted[i].cpu, sorted[i].name);
+        if (groups >> sorted[i].group & 1)
+            write_burst(r, file, sorted[i].start_ns, sorted[i].end_ns - sorted[i].start_ns, sorted[i].cpu, sorted[i].name);
     free(sorted);
     return fflush(file) || ferror(file) ? -1 : 0;
+}
+
+int nr_write_bursts(const struct nr_recorder *r, FILE *file, const char *host) {
+    return write_groups(r, file, host, r->config.keep, r->totals.not_kept);
+}
+
+int nr_write_beside(const struct nr_recorder *r, FILE *file, const char *host) {
+    return write_groups(r, file, host, r->config.beside & ~r->config.keep, r->totals.beside_not_kept);
 }

@@ -260,6 +260,10 @@ END
         { timers += $c["irq_timer"]; known += $c["irq_timer"] != ""; locks += $c["lock_ns"] > 0 }
         END { print NR, bad + 0, timers, known, locks; exit !(bad == 0 && (known == 0 || timers > 0) && locks > 0) }' "$file"
     jq -e '.counters | .reading_ns > 0 and .read == true and (.hardware == null or (.hardware | test("not counted here")))' "$OUT/one/launch.json"
+    # who else ran is kept beside the agent's own bursts, where who runs is seen at all
+    if jq -e '.agents[0].source == "cpu"' "$OUT/one/launch.json" >"$BATS_TEST_TMPDIR/source"; then
+        grep -q '^# source: cpu$' "$OUT/one/others.$(hostname).trace"
+    fi
     # a launch without a load reads nothing
     launch 1 --op empty --levels none --design single --seconds 0.2 --launch-id two
     jq -e 'has("counters") | not' "$OUT/two/launch.json"

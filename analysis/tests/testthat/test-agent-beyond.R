@@ -240,3 +240,21 @@ test_that("a launch cut short before an undisturbed stretch is read all the same
   expect_equal(report$answers$lead, "on/off")
   expect_match(paste(unlist(agent_view(report, "there")), collapse = " "), "by on/off")
 })
+
+test_that("what others touch in one half of a pair is left out of both, unless they come with the agent", {
+  # 1.5 ms in every other pair, as often with the agent as without
+  x <- quick_halves(n = 60, percent = 0.5, hit = 0)
+  rows <- c(which(x$blocks$arm == "on")[1:15], which(x$blocks$arm == "off")[31:45])
+  others <- do.call(rbind, lapply(rows, function(i) {
+    at <- x$blocks$first[i] + 20
+    data.frame(start_ns = x$blocks$start_ns[i] + sum(x$ns[x$blocks$first[i]:(at - 1)]) + 1e4, duration_ns = 1.5e6)
+  }))
+  for (i in rows) x$ns[x$blocks$first[i] + 20] <- x$ns[x$blocks$first[i] + 20] + 1.5e6
+  left_out <- function(x, others) masked_pairs(x$blocks, x$ns, x$bursts, 5e5, others)
+  expect_lt(stats::sd(left_out(x, others)$raw), 0.2 * stats::sd(left_out(x, NULL)$raw))
+  expect_equal(mean(left_out(x, others)$raw), log(1.005), tolerance = 0.2)
+  expect_equal(sum(left_out(x, others)$kept < 1), 30)
+  # all of them with the agent: its doing
+  with <- others[1:15, ]
+  expect_equal(left_out(x, with), left_out(x, NULL))
+})

@@ -287,3 +287,45 @@ test_that("each launch of an agent is judged on the others' records, too", {
   expect_equal(got$limit_percent[2], locked_cost(tracks[[2]], 0.01, 0.98, others = unname(tracks[-2]))$limit_percent)
   expect_gt(got$limit_percent[2], locked_cost(tracks[[2]], 0.01, 0.98)$limit_percent * (1 - 1e-9))
 })
+
+# A loop of 60 s with bursts of 2.5 ms each 250 ms, which cost what they last, and a kernel thread of 5 ms each half second; `with`: it comes in the
+# middle of every other burst's window in place of at its own time.
+beside_kernel_thread <- function(seed, with = FALSE, cost_us = 2500) {
+  loop <- simulate_loop(seconds = 60, period_s = 0.25, length_us = 2500, cost_us = cost_us, noise_per_s = 0, seed = seed, random = TRUE)
+  total <- sum(loop$ns)
+  at <- if (with) loop$bursts$start_ns[c(TRUE, FALSE)] - loop$begin_ns + 1000 else sort(stats::runif(120, 0, total - 1e7))
+  slice <- findInterval(at, cumsum(loop$ns) - loop$ns)
+  moved <- numeric(length(loop$ns))
+  for (i in slice) moved[i] <- moved[i] + 5e6
+  # what comes later begins later
+  after <- function(t) vapply(t, function(x) sum(moved[seq_len(max(0, findInterval(x, cumsum(loop$ns) - loop$ns) - 1))]), 0)
+  loop$bursts$start_ns <- loop$bursts$start_ns + after(loop$bursts$start_ns - loop$begin_ns)
+  others <- data.frame(start_ns = round(loop$begin_ns + at + after(at)), duration_ns = 5e6, cpu = 0)
+  loop$ns <- loop$ns + moved
+  list(loop = loop, others = others)
+}
+
+test_that("slices in which others ran are left out, which makes the cost of bursts sharper and leaves it true", {
+  got <- lapply(1:8, function(seed) {
+    x <- beside_kernel_thread(seed)
+    list(bare = locked_cost(loop_track(x$loop, n_shifts = 200)), masked = locked_cost(loop_track(x$loop, n_shifts = 200, others = x$others)))
+  })
+  width <- function(which) vapply(got, function(g) g[[which]]$amplification_high - g[[which]]$amplification_low, 0)
+  expect_lt(stats::median(width("masked") / width("bare")), 0.5)
+  holds <- vapply(got, function(g) g$masked$amplification_low <= 1 && 1 <= g$masked$amplification_high, NA)
+  expect_gte(sum(holds), 7)
+  # their rate and CPU time are those of all bursts, with others or not
+  expect_equal(got[[1]]$masked$n_bursts, got[[1]]$bare$n_bursts)
+  expect_equal(got[[1]]$masked$burst_cpu_ns, got[[1]]$bare$burst_cpu_ns)
+})
+
+test_that("what comes more often with the bursts than elsewhere is their doing, and stays in", {
+  x <- beside_kernel_thread(1, with = TRUE)
+  same <- function(others) locked_cost(loop_track(x$loop, n_shifts = 200, others = others))
+  expect_equal(same(x$others)$slowdown_percent, same(NULL)$slowdown_percent)
+  expect_gt(same(x$others)$amplification, 1.5)
+  # nothing on record, and others in nearly all of the time, leave nothing out
+  expect_equal(same(x$others[0, ])$slowdown_percent, same(NULL)$slowdown_percent)
+  dense <- data.frame(start_ns = x$loop$begin_ns + 1e6 * (0:59000), duration_ns = 1e5, cpu = 0)
+  expect_equal(same(dense)$slowdown_percent, same(NULL)$slowdown_percent)
+})

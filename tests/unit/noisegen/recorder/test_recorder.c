@@ -451,6 +451,35 @@ TEST(the_source_without_records_knows_the_cpu_time) {
     nr_close(r);
 }
 
+/* What is written beside the bursts takes at most half of the room, and each file has its own groups. */
+TEST(bursts_of_others_have_a_file_of_their_own_and_take_no_room_from_the_agents) {
+    static struct nr_source source = {.name = "cpu"};
+    static struct nr_burst room[8];
+    static struct nr_recorder r = {.source = &source, .bursts = room, .end_ns = INT64_MAX};
+    char *text = NULL;
+    size_t size;
+    r.config = (struct nr_config){.max_bursts = 8, .keep = 1u << NR_AGENT, .beside = 1u << NR_OTHER | 1u << NR_KERNEL};
+    assert_int_equal(nr_tasks_open(&r.tasks, NULL), 0);
+    assert_int_equal(nr_tally_reserve(&r.tally), 0);
+    for (int i = 0; i < 10; i++) {
+        struct nr_burst b = burst((1 + i) * MS, 1000, 0);
+        b.name = nr_tasks_name(&r.tasks, i < 6 ? "stranger" : "agent");
+        b.group = i < 6 ? (i % 2 ? NR_KERNEL : NR_OTHER) : NR_AGENT;
+        nr_take_burst(&r, b);
+    }
+    EQUAL(r.n_bursts, 8, r.n_beside, 4);
+    EQUAL(r.totals.beside_not_kept, 2, r.totals.not_kept, 0);
+    for (int is_beside = 0; is_beside < 2; is_beside++) {
+        FILE *file = open_memstream(&text, &size);
+        assert_int_equal((is_beside ? nr_write_beside : nr_write_bursts)(&r, file, "H"), 0);
+        fclose(file);
+        assert_non_null(strstr(text, is_beside ? "\tstranger\n" : "\tagent\n"));
+        assert_null(strstr(text, is_beside ? "agent" : "stranger"));
+        assert_non_null(strstr(text, is_beside ? "# not_kept: 2\n" : "# not_kept: 0\n"));
+        free(text);
+    }
+}
+
 /* A program of 20 ms each second on CPU 1, torn once in the middle; two kworkers on two CPUs; a single burst. */
 TEST(who_ran_is_named_with_its_time_bursts_period_and_cpu) {
     static struct nr_recorder r = {.n_cpus = 2, .config.keep = ~0u};
