@@ -261,7 +261,7 @@ END
         END { print NR, bad + 0, timers, known, locks; exit !(bad == 0 && (known == 0 || timers > 0) && locks > 0) }' "$file"
     jq -e '.counters | .reading_ns > 0 and .read == true and (.hardware == null or (.hardware | test("not counted here")))' "$OUT/one/launch.json"
     # who else ran is kept beside the agent's own bursts, where who runs is seen at all
-    if jq -e '.agents[0].source == "cpu"' "$OUT/one/launch.json" >"$BATS_TEST_TMPDIR/source"; then
+    if jq -e '.agents[0].source == "cpu"' "$OUT/one/launch.json" >"$BATS_TEST_TMPDIR/source" && [ "$(column cpu "$OUT/one/ranks.csv" | head -n 1)" -ge 0 ]; then
         grep -q '^# source: cpu$' "$OUT/one/others.$(hostname).trace"
     fi
     # a launch without a load reads nothing
