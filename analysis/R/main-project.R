@@ -181,10 +181,13 @@ project_source <- function(operands, values, request, program = NULL) {
 
 make_projection <- function(noise, request) {
   parted <- parted_noise(noise)
-  rows <- project_noise(parted, request$nodes, request$every_s, request$alpha, request$spread_s, request$wander, request$seed,
-                        request$pattern, unseen_s = request$unseen_s)
+  project <- function(noise, phases) {
+    project_noise(noise, request$nodes, request$every_s, request$alpha, request$spread_s, request$wander, request$seed, request$pattern, phases, request$unseen_s)
+  }
+  rows <- project(parted, c("independent", "common"))
   asked <- rows[rows$phase == "independent", ]
   margin <- request$margin
+  answer <- if (!is.null(margin)) passes_unseen(project_margin(asked, margin), noise, margin, function(noise) project(noise, "independent"))
   shortest <- function(phase) {
     shortest_period(noise, request$nodes, request$every_s, margin / 100, phase, request$alpha, request$spread_s, request$wander, request$seed, request$unseen_s)
   }
@@ -193,7 +196,7 @@ make_projection <- function(noise, request) {
   headline <- near[which.min(abs(log(near$every_ns / 1e6))), ]
   list(
     noise = noise, request = request, rows = rows, headline = headline,
-    margin_answer = if (!is.null(margin)) project_margin(asked, margin),
+    margin_answer = if (identical(answer, "unseen")) "inconclusive" else answer, unseen_decides = identical(answer, "unseen"),
     common_answer = if (!is.null(margin)) project_margin(rows[rows$phase == "common", ], margin),
     shortest_s = if (!is.null(margin) && is.null(request$pattern)) c(independent = shortest("independent"), common = shortest("common")),
     below = if (is.null(request$pattern)) nodes_below(parted, headline$every_ns / 1e9, (margin %||% usual_margin) / 100, request$alpha,

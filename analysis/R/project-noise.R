@@ -2,7 +2,9 @@
 
 # What is fixed before anything is measured.
 project_design <- list(
-  parts = 8,                # of a record, whose slowdowns tell how well that of the whole is known
+  blocks_of_record = c(8, 32), per_block = 5,  # drawn anew they tell how well its slowdown is known; bursts in each, where they come one by one
+  resampled = 24,           # so many times
+  much = 0.02,              # of a node's time: from there on steps that meet several of its bursts decide
   blocks = c(16, 64, 256),  # of time, for the index of dispersion
   most_uneven = 2,          # times as far from the figure as the lower end an upper end may lie that rests on what was never seen, and
   most_open = 4,            # so many times the figure
@@ -45,7 +47,7 @@ node_train <- function(name, bursts, watched, scale = c(1, 1), cost_ratio = 1, c
   if (any(load >= 1 - 1e-6)) refuse_load(name, bursts$cost_s, nrow(bursts) / sum(watched$seconds))
   done <- node_activities(bursts)
   n <- tabulate(done$record, nrow(watched))
-  over_time <- max(0, vapply(which(n > 1), function(i) count_dispersion(done$start_s[done$record == i], watched$seconds[i]), 0))
+  over_time <- max(0, vapply(which(n > 1), function(i) count_dispersion(done$start_s[done$record == i], watched$seconds[i])$times, 0))
   dispersion <- max(over_time, unequal_records(watched$node, n, watched$seconds))
   if (dispersion == 0) dispersion <- 1
   lost_s <- as.numeric(rowsum(c(done$cost_s, rep(0, nrow(watched))), c(done$record, seq_len(nrow(watched)))))
@@ -54,6 +56,7 @@ node_train <- function(name, bursts, watched, scale = c(1, 1), cost_ratio = 1, c
                 n_bursts = nrow(done), n_nodes = length(unique(watched$node)), dispersion = dispersion,
                 nodes_sd = unequal_nodes(watched$node, n, lost_s, watched$seconds, dispersion * (1 + stats::var(done$cost_s) / mean(done$cost_s)^2)),
                 cost_words = cost_words, notes = notes, tail = tail_shape(done$cost_s), longer = 1, told_s = period_s,
+                is_random = cpus == 1 && all(vapply(split(bursts, bursts$record), comes_at_random, TRUE, watched)),
                 # CPUs that are hit by themselves, each on its own; 1: all of them together
                 units = clamp(round(cpus * nrow(done) / nrow(bursts)), c(1, cpus)))
   noise$groups <- group_costs(noise$costs_s)
@@ -121,17 +124,25 @@ period_train <- function(noise) {
   train
 }
 
-# How much more, or less, than those of a Poisson process the counts of blocks of time scatter. Below 1 only where that is no chance.
+# How much more, or less, than those of a Poisson process the counts of blocks of time scatter: `times`, below 1 only where that is no chance;
+# `is_random`: they could be its counts.
 count_dispersion <- function(start_s, span_s) {
   blocks <- project_design$blocks[project_design$blocks * 2 <= length(start_s)]
-  if (length(blocks) == 0) return(1)
+  if (length(blocks) == 0) return(list(times = 1, is_random = TRUE))
   each <- vapply(blocks, function(n) {
     counts <- tabulate(pmin(n, 1 + floor(n * start_s / span_s)), n)
     stats::var(counts) / mean(counts)
   }, 0)
-  regular <- (blocks - 1) * each < stats::qchisq(project_design$regular, blocks - 1)
+  by_chance <- stats::pchisq((blocks - 1) * each, blocks - 1)
+  improbable <- project_design$regular
   # What is left of it could be more by chance.
-  if (all(regular)) max(1e-3, (blocks - 1) * each / stats::qchisq(0.05, blocks - 1)) else max(1, each)
+  times <- if (all(by_chance < improbable)) max(1e-3, (blocks - 1) * each / stats::qchisq(0.05, blocks - 1)) else max(1, each)
+  list(times = times, is_random = all(by_chance >= improbable & by_chance <= 1 - improbable))
+}
+
+# Do a record's bursts come as those of a Poisson process would, in the time that the ones before them leave?
+comes_at_random <- function(bursts, watched) {
+  count_dispersion(bursts$start_s - cumsum(bursts$cost_s) + bursts$cost_s, watched$seconds[bursts$record[1]] - sum(bursts$cost_s))$is_random
 }
 
 # How much more than those of one Poisson process the counts of several records of the same nodes scatter (Pearson); 0: there are none.

@@ -70,7 +70,8 @@ margin_projected_words <- function(projection) {
   answer <- projection$margin_answer
   shortest <- projection$shortest_s %||% c(independent = NA, common = NA)
   words <- c(pass = paste0(if (is.finite(projection$noise$watched_s)) "by the bursts recorded, ", "every slowdown asked about is below it"), fail = "a slowdown is above it",
-             inconclusive = "an interval reaches over it, or is open")
+             inconclusive = if (isTRUE(projection$unseen_decides)) "the bursts recorded stay below it, but longer ones that were never seen may not" else
+               "an interval reaches over it, or is open")
   every <- function(s) if (is.na(s)) "however far apart bursts are, up to a day, it is not shown to stay below" else paste("if bursts are at least", format_time(two_digits_above(s)), "apart, it stays below")
   sprintf("Margin of %s %%: %s, %s%s. A common phase %s.", format_level(margin), answer, words[[answer]],
           if (is.null(projection$shortest_s)) "" else paste0("; ", every(shortest[["independent"]])), if (projection$common_answer == "pass") "would do" else

@@ -51,8 +51,7 @@ project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wa
   answer
 }
 
-# The slowdown of what the record just allows, over that of what it holds, at both ends; both of bursts that come at any time. `reason`: why there is no
-# upper end.
+# The slowdown of what the record just allows, over that of what it holds, at both ends. `reason`: why there is no upper end.
 record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s, effort) {
   demand <- list(nodes = n, work_s = work_s, phase = phase, stretch = slowdown, units = noise$units)
   # Where bursts leave hardly any time, waits grow without end: as on one node then.
@@ -62,67 +61,139 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
   } else function(noise) slowdown_at_any_time(noise, n, work_s, phase, seed, effort)
   centre <- cost(noise)
   ratio <- function(bound) if (is.finite(centre)) cost(bound) / centre else 0
-  low <- ratio(noise_bound(noise, FALSE, alpha, demand, seed))
+  # Steps that a record happens to have many of, or few, are as uncertain as its blocks are unlike.
+  blocks <- if (phase == "independent") unlike_blocks(noise, n, work_s, alpha, seed, effort)
+  # Of too few bursts for blocks, and of nodes that differ, also in costs, both ways are looked at; and which rare bursts of a node meet in one step is
+  # not in the record of random ones.
+  meet_by_chance <- phase == "independent" && isTRUE(noise$is_random) && noise_load(noise) < project_design$much && is.finite(centre)
+  ends_of <- function(bound) {
+    by_record <- if (phase == "independent") as_many_nodes(noise, bound, n, work_s, slowdown, ratio, seed, effort)
+    if (is.null(blocks) || noise$nodes_sd > 0) by_record <- c(by_record, ratio(bound))
+    c(by_record, if (meet_by_chance) cost(bound) / slowdown)
+  }
+  low <- min(ends_of(noise_bound(noise, FALSE, alpha, demand, seed)))
   lacks <- not_carried(noise, n, work_s, alpha)
   if (is.null(lacks) && is.infinite(noise$scale[2])) lacks <- "at least: what a burst costs has no upper end"
-  high <- if (is.null(lacks)) ratio(noise_bound(noise, TRUE, alpha, demand, seed, unseen_s)) else Inf
+  high <- if (is.null(lacks)) max(ends_of(noise_bound(noise, TRUE, alpha, demand, seed, unseen_s))) else Inf
   scaled <- function(i) if (noise$scale[i] == 1) 1 else ratio(noise_scaled(noise, noise$scale[i]))
   join <- function(ends, sign) exp(sign * sqrt(sum(pmax(0, sign * log(ends))^2)))
-  high <- join(c(high, if (is.null(lacks)) scaled(2)), 1)
-  # Steps that a record happens to have many of, or few, are as uncertain as its parts are unlike.
-  parts <- if (phase == "independent") unlike_parts(noise, n, work_s, alpha, seed, effort) else 1
-  low <- join(c(min(low, 1 / parts), scaled(1)), -1)
-  high <- max(high, if (is.null(lacks)) join(c(parts, scaled(2)), 1))
+  high <- join(c(max(high, blocks), if (is.null(lacks)) scaled(2)), 1)
+  low <- join(c(min(low, 1 / blocks), scaled(1)), -1)
   # Of costs beyond those seen nothing is known: where what may have been missed decides, there is no end. One node is bounded by it: bursts of
   # `unseen_s`, as often as the record does not exclude, take no more than that of its time.
-  if (n > 1 && is.null(lacks) && !tail_known(noise, n) && high > min(low^-project_design$most_uneven, project_design$most_open)) lacks <- sprintf(
+  if (n > 1 && is.null(lacks) && !isTRUE(noise$cautious) && !tail_known(noise, n) && high > min(low^-project_design$most_uneven, project_design$most_open)) lacks <- sprintf(
     "at least: bursts longer than those recorded, rarer than one in %s of a node, are not excluded", format_span(noise$watched_s / -log(alpha / 2), 3))
   list(low = low, high = if (is.null(lacks)) high else Inf, reason = lacks %||% NA_character_)
 }
 
-# The factor by which the slowdowns of eight parts of the record put that of the whole in doubt (Student's); 1: it has no parts.
-unlike_parts <- function(noise, n, work_s, alpha, seed, effort) {
-  train <- noise$records
-  k <- project_design$parts
-  if (is.null(train) || noise$n_bursts < 10 * k || min(train$length_s) < 10 * k * work_s) return(1)
-  parts <- noise$parts %||% train_parts(train)
-  got <- lapply(seq_len(k), function(i) {
-    halves <- walk_train(parts[[i]], n, work_s, effort * project_walk$end_events / 4, seed = seed + i)
-    if (!is.null(halves)) walked(halves)
-  })
-  if (any(lengths(got) == 0)) return(1)
-  value <- vapply(got, `[[`, 0, "value")
-  if (mean(value) <= 0) return(1)
-  # What walks of them differ by from walk to walk is none of theirs.
-  chance <- mean(vapply(got, `[[`, 0, "se")^2)
-  1 + stats::qt(1 - alpha / 2, k - 1) * sqrt(max(0, stats::var(value) - chance) / k) / mean(value)
+# The slowdown of these rates over that of the record. So many times as many bursts are those of so many times as many nodes, which keeps what comes
+# together together; another mix of costs is compared at any time (`ratio`).
+as_many_nodes <- function(noise, bound, n, work_s, slowdown, ratio, seed, effort) {
+  times <- bound$rate_hz / noise$rate_hz
+  nodes <- max(1, round(n * times))
+  halves <- if (n > 1 && !is.null(noise$records)) walk_train(noise$records, nodes, work_s, effort * project_walk$end_events, seed = seed)
+  if (is.null(halves)) return(ratio(bound))
+  bound$rate_hz <- noise$rate_hz
+  mean(halves) / slowdown * ratio(bound)
 }
 
-# The train of each of k parts of each record.
-train_parts <- function(train, k = project_design$parts) {
-  record <- findInterval(seq_along(train$start_s) - 1, train$first)
-  part <- floor(train$start_s / (train$length_s / k)[record]) + 1
-  lapply(seq_len(k), function(i) {
-    own <- which(part == i)
-    one <- train
-    one[c("start_s", "cost_s", "cpu")] <- list(train$start_s[own] - (train$length_s * (i - 1) / k)[record[own]], train$cost_s[own], train$cpu[own])
-    one$length_s <- train$length_s / k
-    one$span_s <- train$span_s / k
-    one$bursts_hz <- train$bursts_hz * length(own) / length(part) * k
-    one$first <- c(0L, as.integer(cumsum(tabulate(record[own], length(train$length_s)))))
-    one
+# The factor by which the blocks of time that the record consists of put its slowdown in doubt (bootstrap, Student's); NULL: there are too few. Where the
+# largest of many steps decide, a record without them does not show how far records differ: bursts at random times have the spread of such records.
+unlike_blocks <- function(noise, n, work_s, alpha, seed, effort) {
+  blocks <- noise$blocks
+  if (is.null(blocks) || min(noise$records$length_s) < 10 * blocks$n * work_s) return(NULL)
+  draws <- project_design$resampled
+  sd <- spread_of(function(i) resampled_train(noise$records, blocks, seed + i), draws, n, work_s, seed, effort)
+  if (is.null(sd)) return(NULL)
+  sd <- sd * sqrt(blocks$n / (blocks$n - 1))
+  if (noise$is_random && noise_load(noise) >= project_design$much) {
+    sd <- max(sd, spread_of(function(i) scattered_train(noise$records, seed + i), draws, n, work_s, seed, effort))
+  }
+  exp(stats::qt(1 - alpha / 2, min(draws, blocks$n * length(noise$records$length_s)) - 1) * sd)
+}
+
+# The standard deviation of the slowdowns of so many trains, over their mean; NULL: it is not known.
+spread_of <- function(train, draws, n, work_s, seed, effort) {
+  got <- lapply(seq_len(draws), function(i) {
+    halves <- walk_train(train(i), n, work_s, effort * project_walk$end_events / 8, seed = seed + i)
+    if (!is.null(halves)) walked(halves)
   })
+  if (any(lengths(got) == 0)) return(NULL)
+  value <- vapply(got, `[[`, 0, "value")
+  # What walks of them differ by from walk to walk is none of theirs.
+  chance <- mean(vapply(got, `[[`, 0, "se")^2)
+  if (mean(value) > 0) sqrt(max(0, stats::var(value) - chance)) / mean(value)
+}
+
+# Equal blocks of each record: `n` of them, `bursts` in each (a row per record), `first`: the number of its first burst.
+train_blocks <- function(train, n) {
+  records <- length(train$length_s)
+  record <- findInterval(seq_along(train$start_s) - 1, train$first, rightmost.closed = TRUE)
+  block <- pmin(n, floor(train$start_s / (train$length_s / n)[record]) + 1)
+  bursts <- matrix(tabulate((record - 1) * n + block, records * n), records, byrow = TRUE)
+  list(n = n, bursts = bursts, first = matrix(cumsum(t(bursts)), records, byrow = TRUE) - bursts + 1)
+}
+
+# Each record of as many of its own blocks, drawn with replacement.
+resampled_train <- function(train, blocks, seed) {
+  records <- length(train$length_s)
+  drawn <- with_seed(seed, matrix(sample.int(blocks$n, records * blocks$n, TRUE), records))
+  at <- t(drawn)
+  row <- rep(seq_len(records), each = blocks$n)
+  bursts <- blocks$bursts[cbind(row, as.vector(at))]
+  own <- sequence(bursts, blocks$first[cbind(row, as.vector(at))])
+  moved <- (rep(seq_len(blocks$n), records) - as.vector(at)) * (train$length_s / blocks$n)[row]
+  train$start_s <- train$start_s[own] + rep(moved, bursts)
+  train$cost_s <- train$cost_s[own]
+  train$cpu <- train$cpu[own]
+  train$bursts_hz <- train$bursts_hz * length(own) / max(1, train$first[records + 1])
+  train$first <- c(0L, as.integer(cumsum(rowsum(bursts, row))))
+  train
+}
+
+# The same costs, drawn with replacement, after random times in between that are as long on average. For records of one CPU.
+scattered_train <- function(train, seed) {
+  records <- length(train$length_s)
+  had <- diff(train$first)
+  parts <- with_seed(seed, lapply(which(had > 0), function(i) {
+    costs <- train$cost_s[train$first[i] + seq_len(had[i])]
+    n <- ceiling(had[i] + 6 * sqrt(had[i]) + 6)
+    cost_s <- costs[sample.int(had[i], n, TRUE)]
+    start_s <- cumsum(stats::rexp(n) * (train$length_s[i] - sum(costs)) / had[i] + cost_s) - cost_s
+    within <- start_s < train$length_s[i]
+    list(record = rep(i, sum(within)), start_s = start_s[within], cost_s = cost_s[within])
+  }))
+  record <- unlist(lapply(parts, `[[`, "record"))
+  train$start_s <- unlist(lapply(parts, `[[`, "start_s"))
+  train$cost_s <- unlist(lapply(parts, `[[`, "cost_s"))
+  train$cpu <- integer(length(record))
+  train$bursts_hz <- train$bursts_hz * length(record) / sum(had)
+  train$first <- c(0L, as.integer(cumsum(tabulate(record, records))))
+  train
 }
 
 # For many cells they are made once.
 parted_noise <- function(noise) {
-  if (!is.null(noise$records) && is.null(noise$parts)) noise$parts <- train_parts(noise$records)
+  if (is.null(noise$records) || !is.null(noise$blocks)) return(noise)
+  # Bursts that come in clumps are to lie within one.
+  each <- noise$n_bursts / project_design$per_block
+  n <- floor(clamp(each / max(1, noise$dispersion), project_design$blocks_of_record))
+  if (each >= n) noise$blocks <- train_blocks(noise$records, n)
   noise
 }
 
 # Bursts that are all alike tell the largest of what many nodes meet; of one node those never seen may be most of it, as where the costliest differ
 # too much for the shape of their tail.
 tail_known <- function(noise, n) noise$tail$known && (n > 1 || !isTRUE(noise$tail$alike) && !noise$tail$heavy)
+
+# Of bursts that are all alike, or the costliest of which are, an interval is of bursts like them; who promises something of many nodes goes by those
+# never seen as well, of any length up to `unseen_s`. NULL: the tail says how long they are.
+cautious_noise <- function(noise) {
+  if (!is.finite(noise$watched_s) || !noise$tail$known || !is.na(noise$tail$shape)) return(NULL)
+  noise$tail$known <- FALSE
+  noise$cautious <- TRUE
+  noise
+}
 
 # Why the record does not carry that size: a burst that comes once in n * work_s of a node must have been seen with probability 1 - alpha / 2.
 not_carried <- function(noise, n, work_s, alpha = 0.02) {
@@ -161,7 +232,7 @@ phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, see
   }
   if (is.null(halves)) return(slowdown_beyond(noise, train, n, work_s, effort, seed))
   got <- walked(halves, wander)
-  ends <- stats::quantile(got$draws, c(alpha / 2, 1 - alpha / 2), names = FALSE)
+  ends <- ends_of_draws(got$draws, alpha)
   error <- stats::qnorm(1 - alpha / 2) * got$se
   list(value = got$value, low = max(got$value / 100, got$value - sqrt((got$value - ends[1])^2 + error^2)), high = got$value + sqrt((ends[2] - got$value)^2 + error^2),
        method = "walk")
@@ -215,6 +286,15 @@ grouped_noise <- function(noise) {
   noise$costs_s <- rev(groups$cost_s)
   noise$weights <- rev(groups$n / sum(groups$n))
   noise
+}
+
+# Between which the next run lies. So far out few draws have no quantile: by Student's t, too.
+ends_of_draws <- function(draws, alpha) {
+  n <- length(draws)
+  ends <- stats::quantile(draws, c(alpha / 2, 1 - alpha / 2), names = FALSE)
+  if (n * alpha >= 4) return(ends)
+  reach <- stats::qt(1 - alpha / 2, n - 1) * stats::sd(draws) * sqrt(1 + 1 / n)
+  c(min(ends[1], mean(draws) - reach), max(ends[2], mean(draws) + reach))
 }
 
 of_draws <- function(draws, alpha, method) {
@@ -272,7 +352,7 @@ project_at <- function(noise, nodes, every_s, alpha = 0.02, unseen_s = usual_uns
 
 # The largest number of nodes up to which the upper end stays below the margin (a share); 0: one node is above it, NA: that is open, Inf: any number.
 nodes_below <- function(noise, work_s, margin, alpha = 0.02, wander = FALSE, seed = 1, unseen_s = usual_unseen_s, most = 1e7) {
-  noise <- parted_noise(noise)
+  noise <- parted_noise(cautious_noise(noise) %||% noise)
   cell <- function(n) project_cell(noise, n, work_s, "independent", alpha, wander = wander, seed = seed, unseen_s = unseen_s, effort = 0.125)
   below <- function(n) isTRUE(cell(n)$high < margin)
   one <- cell(1)
@@ -329,7 +409,7 @@ noise_rarer <- function(noise, times) {
   noise$rate_hz <- noise$rate_hz / times
   if (!is.na(noise$period_s)) noise$period_s <- noise$period_s * times
   if (is.finite(noise$watched_s)) noise$watched_s <- noise$watched_s * times
-  noise$parts <- NULL
+  noise$blocks <- NULL
   if (!is.null(noise$records)) noise$records <- train_rarer(noise$records, times, noise$told_s %||% NA_real_)
   noise
 }
@@ -352,6 +432,12 @@ train_rarer <- function(train, times, told_s = NA_real_) {
 project_margin <- function(rows, margin) {
   if (any(is.na(rows$slowdown_percent) | rows$ci_low > margin)) return("fail")
   if (all(!is.na(rows$ci_high) & rows$ci_high < margin)) "pass" else "inconclusive"
+}
+
+# What would pass by bursts like those recorded passes only where others that were never seen are not above the margin either; else "unseen".
+passes_unseen <- function(answer, noise, margin, project) {
+  noise <- if (identical(answer, "pass")) cautious_noise(noise)
+  if (is.null(noise) || project_margin(project(noise), margin) == "pass") answer else "unseen"
 }
 
 reserve_rows <- function(cores, ranks_per_node, row) {

@@ -103,10 +103,20 @@ test_that("an interval holds what parts of a record put in doubt, and bursts in 
   # As many bursts, all of them within the first half of the time.
   even <- record_of(queued(any_time(50, 60, 4), 1e-3), 1e-3, 60.1)
   uneven <- record_of(queued(any_time(100, 30, 4), 1e-3), 1e-3, 60.1)
-  doubt <- function(noise) unlike_parts(noise, 16, 0.1, 0.02, 1, 0.3)
+  doubt <- function(noise) unlike_blocks(parted_noise(noise), 2, 0.1, 0.02, 1, 0.3)
   expect_lt(doubt(even), 1.25)
   expect_gt(doubt(uneven), 1.5)
-  parts <- train_parts(even$records, 8)
-  expect_equal(sum(vapply(parts, function(part) length(part$start_s), 0)), 3000)
-  expect_equal(vapply(parts, function(part) part$first[2], 0L), lengths(lapply(parts, `[[`, "start_s")))
+  expect_true(even$is_random)
+  expect_false(uneven$is_random)
+  blocks <- train_blocks(even$records, 8)
+  expect_equal(c(sum(blocks$bursts), blocks$first[1], blocks$first[8] + blocks$bursts[8]), c(3000, 1, 3001))
+  drawn <- resampled_train(even$records, blocks, 2)
+  expect_equal(c(length(drawn$start_s), max(diff(drawn$first)) / 60.1), c(drawn$first[2], drawn$bursts_hz))
+  expect_false(is.unsorted(drawn$start_s))
+  # The first block is one of the eight as it was.
+  times <- function(train, block) train$start_s[floor(train$start_s / 60.1 * 8) == block] - block * 60.1 / 8
+  expect_true(any(vapply(0:7, function(i) isTRUE(all.equal(times(drawn, 0), times(even$records, i))), TRUE)))
+  # The same load, on average.
+  scattered <- vapply(1:20, function(i) sum(scattered_train(even$records, i)$cost_s), 0)
+  expect_equal(mean(scattered), 3, tolerance = 0.02)
 })

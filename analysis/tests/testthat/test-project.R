@@ -224,14 +224,17 @@ test_that("what was never seen has a bound only where the record is long enough 
 
 test_that("counts that scatter more, or less, than by chance are known as such", {
   at <- with_seed(1, sort(stats::runif(2000, 0, 60)))
-  expect_lt(count_dispersion(at, 60), 1.6)
-  expect_gt(count_dispersion(as.numeric(outer(0:9 * 1e-3, sort(with_seed(3, sample(at, 200))), `+`)), 60), 8)
+  expect_lt(count_dispersion(at, 60)$times, 1.6)
+  expect_true(count_dispersion(at, 60)$is_random)
+  clumps <- count_dispersion(as.numeric(outer(0:9 * 1e-3, sort(with_seed(3, sample(at, 200))), `+`)), 60)
+  expect_gt(clumps$times, 8)
+  expect_false(clumps$is_random)
   # One beat in ten is left out: 0.1 of a Poisson process's, and what that could be by chance.
   beats <- 0:5999 * 0.01
-  kept <- count_dispersion(beats[with_seed(2, stats::runif(6000)) > 0.1], 60)
+  kept <- count_dispersion(beats[with_seed(2, stats::runif(6000)) > 0.1], 60)$times
   expect_gt(kept, 0.1)
   expect_lt(kept, 0.35)
-  expect_identical(count_dispersion(c(1, 2, 3), 60), 1)
+  expect_identical(count_dispersion(c(1, 2, 3), 60)$times, 1)
 })
 
 test_that("of a campaign what bursts cost is taken as it was measured, and how often they came", {
@@ -566,6 +569,26 @@ test_that("beside a pass nothing says that one node is open, and a pass says wha
   words <- margin_size_words(list(below = NA_real_, margin_answer = "pass", headline = list(nodes = 50), request = list(margin = 3, spread_s = 0),
                                   noise = list(rate_hz = 1, costs_s = 1e-3)))
   expect_match(words, "^The slowdown stays below 3 % up to 50 nodes")
+})
+
+test_that("bursts that are all alike pass no margin by themselves: those never seen count, and so they do in the number of nodes", {
+  file <- tempfile()
+  on.exit(unlink(file))
+  # The node has 20 ms in one burst of 600, too, but not in this record.
+  at <- with_seed(8, sort(stats::runif(1200, 0, 59.9)))
+  writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t200000\t0\t-\tx", 1e9 * queue_bursts(data.frame(record = 1, start_s = at, stop_s = at + 2e-4))$start_s)), file)
+  of <- function(...) {
+    got <- project_of("--trace", file, "--margin", "8%:nodes=30,every=10ms", "--json", ...)
+    list(status = got$status, json = jsonlite::fromJSON(paste(got$out, collapse = "\n")))
+  }
+  open <- of()
+  expect_identical(open$status, 3L)
+  row <- subset(open$json$projections, phase == "independent")
+  expect_lt(row$ci_high, 8)
+  expect_match(open$json$sentences, "Margin of 8 %: inconclusive, the bursts recorded stay below it, but longer ones that were never seen may not", all = FALSE)
+  expect_false(any(grepl("up to 30 nodes", open$json$sentences)))
+  # Who knows that none is longer gets the pass.
+  expect_identical(of("--unseen", "200us")$status, 0L)
 })
 
 test_that("a trace is projected as it was recorded, of one task or all", {
