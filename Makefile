@@ -23,7 +23,7 @@ VERSION := $(shell sed -n 's/^.define NOISELAB_VERSION "\(.*\)"/\1/p' common/bas
 # tests and lint add -Werror: a newer compiler's new warning must not keep anyone from building
 WARNINGS ?= -Wall -Wextra
 LIBRARY_CFLAGS := $(shell $(PKG_CONFIG) --cflags hwloc jansson)
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -I. -I$(BUILD)/made $(LIBRARY_CFLAGS)
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -pthread $(WARNINGS) $(CFLAGS) -MMD -MP -I. $(LIBRARY_CFLAGS)
 LIBS := $(shell $(PKG_CONFIG) --libs hwloc jansson) -lm -pthread
 
 # LIKWID's library is opened at run time, and only under likwid-perfctr or likwid-mpirun: a node without it runs the same program. What is found
@@ -57,8 +57,8 @@ MPI_ENV = OMPI_CC="$(CC)" MPICH_CC="$(CC)"
 # V=1 shows whole commands
 V ?= 0
 quiet = $(if $(filter 1,$(V)),,@echo '  $(1) $(2)';) mkdir -p $(@D);
-# of every rule that compiles: the object, and beside it what the compiler said, which is shown, and which lint looks at
-compile = $(call quiet,CC  ,$<) $(MPI_ENV) $(1) $(ALL_CFLAGS) -c -o $@ $< 2>$@.said; status=$$?; cat $@.said >&2; exit $$status
+# of every rule that compiles (what is made of tables is no flag: the folder may be named in two ways): the object, and beside it what the compiler said, which is shown, and which lint looks at
+compile = $(call quiet,CC  ,$<) $(MPI_ENV) $(1) -I$(BUILD)/made $(ALL_CFLAGS) -c -o $@ $< 2>$@.said; status=$$?; cat $@.said >&2; exit $$status
 # of every rule that links: objects, and archives in any order
 link = $(call quiet,LINK,$@) $(MPI_ENV) $(1) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS)
 
@@ -345,8 +345,8 @@ test-matrix: deps ## unit and command-line tests with Open MPI 4.1, Open MPI 5 a
 	@$(MAKE) --no-print-directory r
 	@NOISELAB_BUILD=$(BUILD) tests/matrix.sh $(MATRIX)
 
-$(BUILD)/fuzz-mutate: tests/fuzz/mutate.c $(BUILD)/flags
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $<
+$(BUILD)/fuzz-mutate: tests/fuzz/mutate.c $(BUILD)/flags | $(CONTRACT)
+	$(CC) -I$(BUILD)/made $(ALL_CFLAGS) $(LDFLAGS) -o $@ $<
 
 $(BUILD)/fault/fault.so: tests/fault/fault.c $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -153,7 +153,7 @@ if ! echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0
 elif [ "$seconds" -ge 8 ]; then
     # shellcheck disable=SC2046 # words
     OMPI_CC=clang MPICH_CC=clang "${MPICC:-mpicc}" -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-        -I. $(pkg-config --cflags --libs hwloc jansson) -o "$parsers/parsers" tests/fuzz/parsers.c common/*/*.c detector/nodes/switches.c \
+        -I. -I"$build/made" $(pkg-config --cflags --libs hwloc jansson) -o "$parsers/parsers" tests/fuzz/parsers.c common/*/*.c detector/nodes/switches.c \
         noisegen/kinds/*.c detector/measure/arrival.c -lm -pthread || exit 2
     parsers_status=0
     parser trace '# span_ns: 1000\n0\t10\t1\t-\tx\n20\t30\t1\tspin\t-\n' '# selfish\n0.5 1e1\n0.5 3.25\n# max\n' \
