@@ -86,15 +86,16 @@ int nr_rings_enable(struct nr_rings *r) {
 static const char *data_of(const struct nr_ring *ring) { return (const char *)ring->page + ring->page->data_offset; }
 
 static size_t size_at(const struct nr_ring *ring, uint64_t at) {
-    const struct perf_event_header *header = (const void *)(data_of(ring) + at % ring->bytes); /* records are aligned to 8: never split */
+    /* records are aligned to 8: a header is never split */
+    const struct perf_event_header *header = (const void *)(data_of(ring) + (at & (ring->bytes - 1)));
     return header->size;
 }
 
 /* The time of the record at the tail. */
 static int64_t time_at_tail(const struct nr_ring *ring) {
     uint64_t end = ring->tail + size_at(ring, ring->tail);
-    return *(const int64_t *)(const void *)(data_of(ring) +
-                                            (end - sizeof(struct sample_id) + offsetof(struct sample_id, time)) % ring->bytes);
+    uint64_t at = end - sizeof(struct sample_id) + offsetof(struct sample_id, time);
+    return *(const int64_t *)(const void *)(data_of(ring) + (at & (ring->bytes - 1)));
 }
 
 static void sift_down(struct nr_rings *r, int at) {
@@ -110,11 +111,17 @@ static void sift_down(struct nr_rings *r, int at) {
     }
 }
 
+/* The kernel leaves out what has no room: with room for the longest record it has left out nothing. */
+static void see_head(struct nr_ring *ring) {
+    ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    if (ring->bytes - (ring->head - ring->tail) < MAX_RECORD_BYTES) ring->may_have_lost = 1;
+}
+
 void nr_rings_look(struct nr_rings *r) {
     r->n_heap = 0;
     for (int i = 0; i < r->n; i++) {
         struct nr_ring *ring = &r->rings[i];
-        ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+        see_head(ring);
         if (ring->tail == ring->head) continue;
         ring->next_ns = time_at_tail(ring);
         r->heap[r->n_heap++] = i;
@@ -161,11 +168,13 @@ int nr_rings_next(struct nr_rings *r, int64_t until_ns, struct nr_record *record
         struct nr_ring *ring = &r->rings[r->heap[0]];
         if (ring->next_ns >= until_ns) return 0;
         _Alignas(8) char copy[MAX_RECORD_BYTES];
-        size_t size = size_at(ring, ring->tail), at = ring->tail % ring->bytes, first = ring->bytes - at;
+        size_t size = size_at(ring, ring->tail), at = ring->tail & (ring->bytes - 1);
+        size_t first = ring->bytes - at;
         int is_useful = 0;
-        if (size <= sizeof copy) { /* a longer one is of no type asked for */
-            memcpy(copy, data_of(ring) + at, size < first ? size : first);
-            if (size > first) memcpy(copy + first, data_of(ring), size - first);
+        if (size <= first) is_useful = translate(ring, (const void *)(data_of(ring) + at), record);
+        else if (size <= sizeof copy) { /* a longer one is of no type asked for */
+            memcpy(copy, data_of(ring) + at, first);
+            memcpy(copy + first, data_of(ring), size - first);
             is_useful = translate(ring, (const void *)copy, record);
         }
         ring->tail += size;
@@ -181,12 +190,17 @@ void nr_rings_done(struct nr_rings *r) {
     for (int i = 0; i < r->n; i++) __atomic_store_n(&r->rings[i].page->data_tail, r->rings[i].tail, __ATOMIC_RELEASE);
 }
 
-uint64_t nr_rings_lost(const struct nr_rings *r) {
+/* An event of another CPU is read there, in an interrupt of whoever runs: only where there may be something. */
+uint64_t nr_rings_lost(struct nr_rings *r) {
     uint64_t sum = 0;
     for (int i = 0; i < r->n; i++) {
+        struct nr_ring *ring = &r->rings[i];
         uint64_t values[2] = {0, 0}; /* the event's value, then its losses where the kernel tells them */
-        ssize_t got = read(r->rings[i].fd, values, sizeof values);
-        sum += got == sizeof values && values[1] > r->rings[i].n_lost ? values[1] : r->rings[i].n_lost;
+        see_head(ring);
+        if (ring->may_have_lost && read(ring->fd, values, sizeof values) == sizeof values)
+            ring->read_lost = values[1];
+        ring->may_have_lost = 0;
+        sum += ring->read_lost > ring->n_lost ? ring->read_lost : ring->n_lost;
     }
     return sum;
 }

@@ -21,7 +21,9 @@ struct nr_record {
 struct nr_ring {
     int fd;
     struct perf_event_mmap_page *page; /* the ring follows it */
-    uint64_t bytes, tail, head;
+    uint64_t bytes /* a power of two */, tail, head;
+    int may_have_lost; /* it was full, or nearly, since its losses were read */
+    uint64_t read_lost; /* losses by the event's own count, when it was read last */
     int64_t next_ns; /* of the record at tail */
     uint64_t n_lost; /* by lost records */
 };
@@ -58,6 +60,6 @@ int nr_rings_next(struct nr_rings *rings, int64_t until_ns, struct nr_record *re
 void nr_rings_done(struct nr_rings *rings);
 
 /* Records that the kernel could not write until now, those included of which no record tells yet. */
-uint64_t nr_rings_lost(const struct nr_rings *rings);
+uint64_t nr_rings_lost(struct nr_rings *rings);
 
 void nr_rings_close(struct nr_rings *rings);

@@ -7,7 +7,14 @@ enum { FEWEST = 4 /* bursts */, MOST = NT_LAST_BURSTS };
 #define NEAR        0.10 /* of the period: so far off a burst may be */
 #define MOST_OF_ALL 0.75 /* of the bursts, which keep to it */
 
-NL_ORDER(by_length, int64_t)
+/* Few numbers, nearly in order often: by insertion, which takes a fifth of the time of qsort. */
+static void sort(int64_t *numbers, int n) {
+    for (int i = 1, at; i < n; i++) {
+        int64_t number = numbers[i];
+        for (at = i; at > 0 && numbers[at - 1] > number; at--) numbers[at] = numbers[at - 1];
+        numbers[at] = number;
+    }
+}
 
 /* Where the sorted times between bursts have their widest gap, the lower ones are within an activity. Returns
  * the longest of these; 0: none are. */
@@ -27,7 +34,7 @@ int64_t nt_period(const int64_t *starts_ns, int n) {
     int n_times = 0, n_near = 0;
     if (n > MOST || n < FEWEST) return 0;
     for (int i = 1; i < n; i++) sorted[i - 1] = starts_ns[i] - starts_ns[i - 1];
-    qsort(sorted, (size_t)n - 1, sizeof *sorted, by_length);
+    sort(sorted, n - 1);
     int64_t gap_ns = activity_gap(sorted, n - 1), first_ns = starts_ns[0], last_ns = first_ns;
     for (int i = 1; i < n; i++) {
         if (starts_ns[i] - starts_ns[i - 1] <= gap_ns) continue;
@@ -36,7 +43,7 @@ int64_t nt_period(const int64_t *starts_ns, int n) {
     }
     if (n_times < FEWEST - 1) return 0;
     memcpy(sorted, times, (size_t)n_times * sizeof *sorted);
-    qsort(sorted, (size_t)n_times, sizeof *sorted, by_length);
+    sort(sorted, n_times);
     double period_ns = (double)sorted[n_times / 2], n_periods = 0;
     for (int i = 0; i < n_times && period_ns > 0; i++) {
         double multiple = round((double)times[i] / period_ns);

@@ -4,11 +4,16 @@
 #include "noisegen/top/print.h"
 #include "noisegen/top/top_options.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 enum {
     MOST_FDS = 4096,
     DEFAULT_ROWS = 20,
     METRICS_ROWS = 256,
     NICE = 19,
+    KEPT_BYTES = 16 << 20,
     FIRST_VISITS = 4000,
     VISITS = 1500,
     ONCE_VISITS = 300000
@@ -31,10 +36,13 @@ struct session {
     struct pollfd fds[MOST_FDS];
 };
 
+static int is_metrics_only(const struct session *s) {
+    return s->o->metrics && !s->o->is_batch && !s->o->is_once && !s->o->is_json;
+}
+
 static int n_rows(const struct session *s) {
     if (s->o->n_rows >= 0) return s->o->n_rows;
-    if (s->o->metrics && !s->o->is_batch && !s->o->is_once && !s->o->is_json)
-        return METRICS_ROWS; /* so that names are complete */
+    if (is_metrics_only(s)) return METRICS_ROWS; /* so that names are complete */
     return s->screen ? nt_screen_rows(s->screen, s->sample ? s->sample->n_cpus : 1) : DEFAULT_ROWS;
 }
 
@@ -85,8 +93,8 @@ static int print(struct session *s) {
         return nl_error("--openmetrics: cannot write '%s': %s", o->metrics, strerror(errno));
     if (s->screen) nt_screen_draw(s->screen, s->sample, s->watch, s->sort);
     else if (o->is_json                                  ? nt_print_json(stdout, s->sample)
-             : o->metrics && !o->is_batch && !o->is_once ? 0
-                                                         : nt_print_batch(stdout, s->sample))
+             : is_metrics_only(s) ? 0
+                                  : nt_print_batch(stdout, s->sample))
         return errno == EPIPE ? (is_ended = 1, 0) : nl_error("cannot write: %s", strerror(errno));
     return 0;
 }
@@ -103,10 +111,12 @@ static int run(struct session *s) {
         int is_last =
             o->is_once ||
             (o->duration_ns > 0 && next_ns + o->interval_ns > begin_ns + o->duration_ns + o->interval_ns / 2);
-        s->sample = nt_watch_sample(s->watch, s->sort, n_rows(s),
-                                    o->is_once          ? ONCE_VISITS
-                                    : s->n_samples == 0 ? FIRST_VISITS
-                                                        : VISITS);
+        s->sample = nt_watch_sample(s->watch, &(struct nt_wish){.sort = s->sort,
+                                                                .n_rows = n_rows(s),
+                                                                .n_visits = o->is_once          ? ONCE_VISITS
+                                                                            : s->n_samples == 0 ? FIRST_VISITS
+                                                                                                : VISITS,
+                                                                .is_brief = is_metrics_only(s)});
         s->n_samples++;
         if (print(s)) return NL_EXIT_USAGE;
         if (is_last) break;
@@ -159,6 +169,11 @@ int nt_session(const struct nt_options *o) {
     signal(SIGPIPE, SIG_IGN);
     if (try_metrics(o->metrics)) return NL_EXIT_USAGE;
     setpriority(PRIO_PROCESS, 0, NICE); /* who is watched goes first */
+#ifdef __GLIBC__
+    /* what is freed is wanted again at the next sample: the kernel would clear each page of it anew */
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+#endif
     if (nt_watch_open(&s->watch, &config)) return NL_EXIT_USAGE;
     choose_printer(s);
     int status = run(s);

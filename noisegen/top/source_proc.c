@@ -1,11 +1,12 @@
 /* Source proc: the scheduler's account of every thread, /proc/PID/task/TID/schedstat: CPU time, and how often
- * it was put on a CPU. Where there are many threads those that sleep are looked at in turn. */
+ * it was put on a CPU. Where there are many threads, those that hardly ran when they were last looked at are
+ * looked at in turn: what such a thread had since then is of the interval in which it is found. */
 #include "common/sys/nl_whole.h"
 #include "noisegen/top/watch.h"
 
 enum {
-    LOOKS = 4000 /* of sleeping threads in one interval */,
-    RECENT = 4 /* intervals in which it ran */,
+    LOOKS = 3000 /* of quiet threads in one interval, some 4 us each */,
+    RECENT = 4 /* looks after it ran for more than a moment, at which it is not quiet */,
     SPARE_DESCRIPTORS = 64,
     PORTION = 64
 };
@@ -17,7 +18,7 @@ struct account {
     pid_t pid, tid;
     int fd; /* its schedstat; -1: it is opened each time */
     int64_t run_ns, n_slices;
-    uint32_t ran_at; /* the look at which it had run */
+    uint32_t ran_at; /* the look at which it had run for more than a moment */
     int cpu;         /* where it was last; -1: not looked for yet */
 };
 
@@ -26,7 +27,7 @@ struct state {
     int n, room;
     int n_fds, most_fds;
     uint32_t look;
-    int n_sleeping;
+    int n_quiet;
     uint8_t *is_seen; /* by process number: it has accounts */
     int is_stale; /* somebody has ended, or has other threads than before: /proc is looked through again */
     int64_t last_pid; /* the number that was given last, by /proc/loadavg; -1: not known */
@@ -82,7 +83,7 @@ static void take(struct nt_watch *w, struct account *a, int64_t run_ns, int64_t 
     }
     a->run_ns = run_ns;
     a->n_slices = n_slices;
-    a->ran_at = ((struct state *)w->state)->look;
+    if (more_ns >= BRIEF_NS) a->ran_at = ((struct state *)w->state)->look;
 }
 
 struct meeting {
@@ -176,19 +177,19 @@ static int has_new_tasks(struct state *s) {
 static void look(struct nt_watch *w, int64_t until_ns) {
     struct state *s = w->state;
     struct meeting m = {.w = w, .is_first = s->look == 0};
-    int n_sleeping = 0, one_in = s->n_sleeping / LOOKS + 1;
+    int n_quiet = 0, one_in = s->n_quiet / LOOKS + 1;
     (void)until_ns;
     s->look++;
     for (int i = s->n - 1; i >= 0; i--) {
         struct account *a = &s->accounts[i];
         int64_t run_ns, n_slices;
-        if (s->look - a->ran_at > RECENT && ++n_sleeping && ((uint32_t)i + s->look) % (uint32_t)one_in != 0)
+        if (s->look - a->ran_at > RECENT && ++n_quiet && ((uint32_t)i + s->look) % (uint32_t)one_in != 0)
             continue;
         if (read_account(a, &run_ns, &n_slices)) drop(w, s, i);
         else if (run_ns > a->run_ns) take(w, a, run_ns, n_slices);
         if (i % PORTION == 0) nt_breathe(w);
     }
-    s->n_sleeping = n_sleeping;
+    s->n_quiet = n_quiet;
     if (has_new_tasks(s)) nl_each_number("/proc", meet_process, &m);
     nt_breathe(w);
 }

@@ -4,6 +4,7 @@
 
 enum {
     PORTION = 2048 /* stretches, some 40 us */,
+    PORTION_ROWS = 16,
     MOST_NAMES = 256 /* looked for in one interval, 10 us each */,
     TWENTIETH = 20
 };
@@ -277,31 +278,38 @@ static void tell_cpus_of(struct nt_watch *w, struct nt_sample *s) {
     free(on);
 }
 
-static int64_t period_of(const struct nt_watch *w, const struct nt_process *p) {
+static int64_t period_of(const struct nt_watch *w, struct nt_process *p) {
     int64_t starts[NT_LAST_BURSTS];
     if (!w->source->sees_bursts) return -1;
     if (!p->last) return 0;
+    if (p->period_at == p->n_last) return p->period_ns;
     int n = p->n_last < NT_LAST_BURSTS ? (int)p->n_last : NT_LAST_BURSTS;
     for (int i = 0; i < n; i++)
         starts[i] = p->last[(p->n_last - (uint32_t)n + (uint32_t)i) % NT_LAST_BURSTS].start_ns;
-    return nt_period(starts, n);
+    p->period_at = p->n_last;
+    return p->period_ns = nt_period(starts, n);
 }
 
-static void tell_task(struct nt_watch *w, struct nt_task *row, int32_t process, double wall_ns) {
+static void tell_task(struct nt_watch *w, struct nt_task *row, int32_t process, double wall_ns,
+                      int is_brief) {
     nt_find_name(w, process);
-    nt_find_place(w, process);
-    const struct nt_process *p = &w->processes[process];
+    if (!is_brief) nt_find_place(w, process);
+    struct nt_process *p = &w->processes[process];
     *row = (struct nt_task){.pid = p->pid,
                             .bursts_per_second = (double)p->n_bursts / wall_ns * 1e9,
                             .length_ns = (int64_t)length_of(p),
                             .longest_ns =
                                 w->source->sees_bursts ? (p->n_bursts ? p->longest_ns : p->run_ns) : -1,
-                            .period_ns = period_of(w, p),
+                            .period_ns = is_brief ? -1 : period_of(w, p),
                             .share_percent = 100 * (double)p->run_ns / wall_ns,
                             .ended_percent = 100 * (double)p->ended_ns / wall_ns,
                             .is_program = p->is_program,
                             .process = process};
     memcpy(row->command, p->name, sizeof row->command);
+    if (is_brief) {
+        if (p->is_kernel) strcpy(row->unit, "kernel");
+        return;
+    }
     memcpy(row->unit, p->unit, sizeof row->unit);
     snprintf(row->user, sizeof row->user, "%s", p->uid == (uid_t)-1 ? "" : nt_user_name(w, p->uid));
 }
@@ -324,22 +332,24 @@ static void tell_unaccounted(struct nt_sample *s) {
                                     .process = -1};
 }
 
-static void tell_tasks(struct nt_watch *w, struct nt_sample *s, enum nt_sort sort, int n_rows) {
+static void tell_tasks(struct nt_watch *w, struct nt_sample *s, const struct nt_wish *wish) {
     int n = 0;
     for (int i = 0; i < w->n_active; i++) {
         const struct nt_process *p = &w->processes[w->active[i]];
         if (NL_GROW(w->order, n, w->order_room)) break;
         /* those of the program come last */
         if (p->run_ns > 0)
-            w->order[n++] = (struct nt_order){key_of(p, sort) - (p->is_program ? 1e30 : 0), w->active[i]};
+            w->order[n++] = (struct nt_order){key_of(p, wish->sort) - (p->is_program ? 1e30 : 0), w->active[i]};
     }
     qsort(w->order, (size_t)n, sizeof *w->order, by_key);
     s->n_tasks = s->n_others = 0;
     s->others_percent = s->others_bursts_per_second = 0;
     for (int i = 0; i < n; i++) {
         const struct nt_process *p = &w->processes[w->order[i].process];
-        if (s->n_tasks < n_rows && s->n_tasks < MOST_NAMES) {
-            tell_task(w, &s->tasks[s->n_tasks++], w->order[i].process, (double)s->interval_ns);
+        if (s->n_tasks < wish->n_rows && s->n_tasks < MOST_NAMES) {
+            tell_task(w, &s->tasks[s->n_tasks++], w->order[i].process, (double)s->interval_ns,
+                      wish->is_brief);
+            if (s->n_tasks % PORTION_ROWS == 0) nt_breathe(w);
             w->processes[w->order[i].process].row = s->n_tasks;
             continue;
         }
@@ -347,7 +357,7 @@ static void tell_tasks(struct nt_watch *w, struct nt_sample *s, enum nt_sort sor
         s->others_percent += 100 * (double)p->run_ns / (double)s->interval_ns;
         s->others_bursts_per_second += (double)p->n_bursts / (double)s->interval_ns * 1e9;
     }
-    tell_cpus_of(w, s);
+    if (!wish->is_brief) tell_cpus_of(w, s);
     tell_unaccounted(s);
 }
 
@@ -363,7 +373,7 @@ static void find_names(struct nt_watch *w) {
     }
 }
 
-void nt_tell(struct nt_watch *w, enum nt_sort sort, int n_rows, int64_t n_visits) {
+void nt_tell(struct nt_watch *w, const struct nt_wish *wish) {
     struct nt_sample *s = w->sample;
     s->interval_ns = w->end_ns - w->begin_ns;
     s->source = w->source->name;
@@ -381,9 +391,9 @@ void nt_tell(struct nt_watch *w, enum nt_sort sort, int n_rows, int64_t n_visits
     nt_read_stat(w);
     nt_fold_ended(w);
     tell_cpus(w, s);
-    tell_tasks(w, s, sort, n_rows);
+    tell_tasks(w, s, wish);
     say_program(w, s);
     nt_breathe(w);
     nt_train_turn(w);
-    nt_scale(w, n_visits, &s->scale);
+    nt_scale(w, wish->n_visits, &s->scale);
 }

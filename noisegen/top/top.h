@@ -2,7 +2,7 @@
  * interval it makes one sample, in which each figure is computed once; screens, lines, JSON and metrics are
  * printers of samples.
  *
- * It answers for its own noise: it sleeps between intervals, reads in portions that last less than half a
+ * It answers for its own noise: it sleeps between intervals, works in portions that last less than half a
  * millisecond (nt_breathe), and says in every sample what it took itself. All functions belong to one thread.
  */
 #pragma once
@@ -141,11 +141,17 @@ void nt_watch_drain(struct nt_watch *watch);
 /* Begins the first interval. */
 void nt_watch_begin(struct nt_watch *watch);
 
-/* Ends the interval, tells it, and begins the next one. n_rows: of tasks, at most NT_MOST_ROWS. n_visits: of
- * the walk at scale, when there is one to be made (each ten seconds at most); the more, the smaller its
- * error. The sample lives until the next one. */
-const struct nt_sample *nt_watch_sample(struct nt_watch *watch, enum nt_sort sort, int n_rows,
-                                        int64_t n_visits);
+/* What a sample is made for. */
+struct nt_wish {
+    enum nt_sort sort;
+    int n_rows;       /* of tasks, at most NT_MOST_ROWS */
+    int64_t n_visits; /* of the walk at scale, when there is one to be made (each ten seconds at most); the
+                         more, the smaller its error */
+    int is_brief;     /* rows without user, unit of user tasks, period and CPUs, which metrics have not */
+};
+
+/* Ends the interval, tells it, and begins the next one. The sample lives until the next one. */
+const struct nt_sample *nt_watch_sample(struct nt_watch *watch, const struct nt_wish *wish);
 
 /* Other CPUs from the next interval on; n 0: all. 0, -1 where one is not there: nothing changes. */
 int nt_watch_cpus(struct nt_watch *watch, const int *cpus, int n);
@@ -165,8 +171,8 @@ struct nt_source_words {
 };
 extern const struct nt_source_words nt_source_words[]; /* ends with a row without a name */
 
-/* Sleeps for a moment when this thread has run for 0.2 ms since it last slept: what it does is cut into short
- * bursts. */
+/* Sleeps for a moment when this thread has run for 0.3 ms since it last slept: what it does is cut into short
+ * bursts. After each sleep the caches are cold, so that shorter ones would cost more in all. */
 void nt_breathe(struct nt_watch *watch);
 
 /* Before and after every other sleep of this thread, so that the longest burst is known. */

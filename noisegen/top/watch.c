@@ -4,7 +4,7 @@
 enum { BREATH_NS = 1000000 };
 
 #define LONGEST_RUN_NS                                                                                       \
-    200000 /* between two sleeps: with what a portion takes it stays below half a millisecond */
+    300000 /* between two sleeps: with what a portion takes it stays below half a millisecond */
 
 static const struct nt_source *const sources[] = {&nt_source_cpu, &nt_source_proc, NULL};
 
@@ -174,10 +174,10 @@ static void tell_own(struct nt_watch *w, struct nt_sample *s) {
     w->own_longest_ns = w->own_wakeups = 0;
 }
 
-const struct nt_sample *nt_watch_sample(struct nt_watch *w, enum nt_sort sort, int n_rows, int64_t n_visits) {
+const struct nt_sample *nt_watch_sample(struct nt_watch *w, const struct nt_wish *wish) {
     w->end_ns = nl_mono_ns();
     w->source->look(w, w->end_ns);
-    nt_tell(w, sort, n_rows, n_visits);
+    nt_tell(w, wish);
     tell_own(w, w->sample);
     clear_interval(w);
     nt_forget_ended(w); /* all of them have been told */

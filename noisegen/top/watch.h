@@ -21,6 +21,8 @@ struct nt_process {
     int64_t dead_seen_ns;  /* of which so much was told before they ended */
     struct nt_burst *last; /* NT_LAST_BURSTS, in a ring; NULL before the first */
     uint32_t n_last;
+    uint32_t period_at; /* n_last when its period was computed */
+    int64_t period_ns;
     /* this interval */
     int64_t run_ns, ended_ns, n_bursts, burst_ns, longest_ns;
 };
@@ -197,7 +199,7 @@ void nt_ran(struct nt_watch *w, int32_t process, int cpu, int64_t start_ns, int6
 void nt_children_ran(struct nt_watch *w, int32_t process, int cpu, int64_t length_ns);
 
 /* Makes the sample of the interval from begin_ns to end_ns. */
-void nt_tell(struct nt_watch *w, enum nt_sort sort, int n_rows, int64_t n_visits);
+void nt_tell(struct nt_watch *w, const struct nt_wish *wish);
 
 /* Reads /proc/stat, where it is time. */
 void nt_read_stat(struct nt_watch *w);

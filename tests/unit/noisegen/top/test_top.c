@@ -62,7 +62,7 @@ static const struct nt_task *row_of(const struct nt_sample *s, int64_t pid) {
 
 /* The interval lasts from 1 s to 2 s. */
 static const struct nt_sample *told(struct nt_watch *w) {
-    nt_tell(w, NT_BY_SHARE, 20, 1000);
+    nt_tell(w, &(struct nt_wish){.sort = NT_BY_SHARE, .n_rows = 20, .n_visits = 1000});
     return w->sample;
 }
 
@@ -163,7 +163,7 @@ TEST(a_child_that_ended_before_the_sample_is_told_once_and_its_place_is_free_aft
         burst(w, child, 0, w->begin_ns + (10 + i * 10) * MS, 2 * MS);
         nt_ended(w, 30100, 30001);
     }
-    const struct nt_sample *s = nt_watch_sample(w, NT_BY_SHARE, 20, 100);
+    const struct nt_sample *s = nt_watch_sample(w, &(struct nt_wish){.sort = NT_BY_SHARE, .n_rows = 20, .n_visits = 100});
     assert_int_equal(s->n_tasks, 1);
     assert_near(s->tasks[0].ended_percent, 4, 0.1);
     EQUAL(w->n_ended, 0, w->n_free, 20, w->process_of[30100], 0);
@@ -258,4 +258,36 @@ TEST(fields_are_printed_as_people_read_them_and_in_base_units) {
         nt_line(nt_task_fields, &task, columns, line, sizeof line);
         assert_true((int)strlen(line) <= columns);
     }
+}
+
+TEST(numbers_have_the_decimals_of_their_size_and_are_right_to_the_last_one) {
+    static const struct nt_field share = {.key = "share_percent", .unit = NT_PERCENT};
+    char text[128];
+    for (double value = 1.03e-3; value < 1e9; value *= 1.0173) {
+        nt_format(&share, &value, text, sizeof text);
+        int n = value < 0.0995 ? 3 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+        const char *point = strchr(text, '.');
+        assert_int_equal(point ? strlen(point + 1) : 0, n);
+        assert_near(strtod(text, NULL), value, 0.5000001 * pow(10, -n));
+        assert_true(text[0] != '.');
+    }
+}
+
+TEST(a_brief_sample_has_the_same_figures_and_leaves_out_what_metrics_have_not) {
+    struct nt_watch *w = any_watch();
+    int32_t agent = named(w, 100, 1, "agent");
+    for (int i = 0; i < 10; i++) burst(w, agent, 0, S + i * 100 * MS, MS);
+    nt_tell(w, &(struct nt_wish){.n_rows = 20, .is_brief = 1});
+    const struct nt_task *row = row_of(w->sample, 100);
+    assert_non_null(row);
+    assert_near(row->share_percent, 1, 1e-9);
+    assert_near(row->bursts_per_second, 10, 1e-9);
+    assert_int_equal(row->longest_ns, MS);
+    assert_int_equal(row->period_ns, -1);
+    assert_string_equal(row->cpus, "");
+    nt_tell(w, &(struct nt_wish){.n_rows = 20});
+    row = row_of(w->sample, 100);
+    assert_near((double)row->period_ns, 100e6, 1e6);
+    assert_string_equal(row->cpus, "0");
+    nt_watch_close(w);
 }
