@@ -100,7 +100,7 @@ R_LIB := $(BUILD)/lib/noiselab/R
 R_SOURCES := $(shell find -L analysis -type f -not -path '*/tests/*' 2>/dev/null)
 
 .DEFAULT_GOAL := all
-.PHONY: all programs presets scripts r words deps demo docs-examples test check check-mpi test-long evidence mutants fuzz fault endurance r-check test-cluster test-matrix bench bench-stats install install-programs uninstall dist deb try-deb rpm clean help census lint asan
+.PHONY: all programs presets scripts r words deps demo docs-examples test check check-mpi test-long evidence mutants fuzz fault endurance r-check test-cluster test-matrix bench bench-stats catalogue install install-programs uninstall dist deb try-deb rpm clean help census lint asan
 
 all: programs presets scripts r words ## build everything into build/ (default)
 
@@ -355,6 +355,9 @@ $(BUILD)/fault/fault.so: tests/fault/fault.c $(BUILD)/flags
 # SECONDS: for all of it together; ONLY: some of the page's names, or `page`
 evidence: all tests-built ## every proof goes on where it stands, until SECONDS are over; docs/evidence.md is made anew
 	@NOISELAB_BUILD=$(BUILD) tests/evidence.sh run $(if $(filter file,$(origin SECONDS)),0,$(SECONDS)) $(ONLY)
+
+catalogue: ## docs/agents.md and its picture, from the rows of docs/evidence/agents.csv (tests/bench/catalogue.sh adds rows)
+	Rscript tests/bench/catalogue.R docs/evidence/agents.csv docs/agents.md docs/images/agents.png
 
 # REVISION: of an earlier state
 mutants: all tests-built ## small faults (tests/mutants.tsv): does a test see each? Rows go to docs/evidence/mutants.csv

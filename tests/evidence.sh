@@ -203,9 +203,10 @@ top() {
             if ($5 > longest[$1]) longest[$1] = $5; refresh[$1] += $9 }
         END { split("screen batch exporter", name, " ")
             printf "%d CPUs. ", cpus
-            for (i = 1; i <= 3; i++) if ((c = name[i]) in n) printf "%s (%s): %.4f %% of one CPU, longest activity %d us (the recorder joins its bursts), with %d switches per second; on 64 CPUs, if all of it grows with their number, %.2f %% of one. ",
+            for (i = 1; i <= 3; i++) if ((c = name[i]) in n) printf "%s (%s): %.4f %% of one CPU, longest burst %d us, with %d switches per second; on 64 CPUs, if all of it grows with their number, %.2f %% of one. ",
                 c, v[c], cpu[c] / n[c], longest[c], switches[c] / n[c], cpu[c] / n[c] * 64 / cpus
             for (i = 1; i <= 2; i++) if ((c = "tasks-" (i == 1 ? "cpu" : "proc")) in n) printf "10,000 tasks, source %s: %.1f ms of CPU time a refresh. ", i == 1 ? "cpu" : "proc", refresh[c] / n[c]
+            if ("others" in n) printf "Besides, the kernel writes a record at each switch, in the time of the tasks that switch: %.3f %% of one CPU at 1,000 switches per second. ", cpu["others"] / n["others"]
             if ("agent" in n) printf "By noiselab run agent, beside an allreduce: %.3f %% of one CPU. ", cpu["agent"] / n["agent"]
             print "Wanted: screen and batch 0.02 %, exporter 0.005 %, bursts at most 500 us, 20 ms a refresh." }'
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # top.sh [SECONDS [PART...]]: what noiselab top costs, measured by noiselab record from outside, SECONDS long for each (40): in a terminal and as an exporter;
-# and what a refresh costs with 10,000 tasks. As root, on a machine with nothing else to do. PART: screen, batch, exporter, tasks, agent (the answer of
-# noiselab run agent).
+# and what a refresh costs with 10,000 tasks. As root, on a machine with nothing else to do. PART: screen, batch, exporter, tasks, others (what the kernel's
+# records of context switches take from those who switch, at 1,000 switches per second), agent (the answer of noiselab run agent).
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -11,7 +11,7 @@ build=$root/${NOISELAB_BUILD:-build}
 export PATH="$build/bin:$PATH" LC_ALL=C.UTF-8
 seconds=${1:-40}
 [ $# -eq 0 ] || shift
-parts=${*:-screen batch exporter tasks}
+parts=${*:-screen batch exporter tasks others}
 folder=$(mktemp -d)
 export TMUX_TMPDIR=$folder
 started=''
@@ -32,11 +32,11 @@ row() {
 
 switches() { awk '$1 == "ctxt" { print $2 }' /proc/stat; }
 
-# outside PART INTERVAL PID: what the recorder sees of that process
+# outside PART INTERVAL PID: what the recorder sees of that process, each of its bursts by itself
 outside() {
     local before
     before=$(switches)
-    noiselab-record --pid "$3" --duration "${seconds}s" --source cpu:group-gap=100us --json >"$folder/$1.json"
+    noiselab-record --pid "$3" --duration "${seconds}s" --source cpu:group-gap=1us --json >"$folder/$1.json"
     row "$1" "$2" "$(jq -r '.percent_of_cpu * 10000 | round / 10000' "$folder/$1.json")" "$(jq -r '[.tasks[] | select(.task == "noiselab-top") | .longest_ns] | max / 1000 | round' "$folder/$1.json")" \
         "$(jq -r '.bursts / (.span_ns / 1e9) * 100 | round / 100' "$folder/$1.json")" "$((($(switches) - before) / seconds))" "$(find /proc -maxdepth 1 -name '[0-9]*' | wc -l)" ''
 }
@@ -69,6 +69,10 @@ for part in $parts; do
                 "$(jq -s -r '.[2:] | map(.own.longest_ns) | max / 1000 | round' "$folder/samples")" \
                 "$(jq -s -r '.[2:] | map(.own.wakeups_per_second) | add / length * 100 | round / 100' "$folder/samples")" '' 10000 "$(cat "$folder/refresh")"
         done
+        ;;
+    others)
+        # the same records, asked for in the same way; median over pairs of rounds with and without
+        row others '' "$("$build/bench/bench_recording" 200 | awk '$1 == "switch_adds_ns" { printf "%.4f", $2 * 1000 / 1e9 * 100 }')" '' '' 1000 '' ''
         ;;
     agent)
         # the whole answer, of which the agent's CPU time is the row; its command writes nowhere
