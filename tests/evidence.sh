@@ -54,6 +54,9 @@ proofs() {
     proof top top.csv 'tests/bench/top.sh 40' \
         'noiselab top is quiet itself' \
         'nodes of many CPUs: there the cost is extrapolated; a machine without other work'
+    proof agents agents.csv 'tests/bench/catalogue.sh placebo collectd@1 sadc@1 top@1 netdata node_exporter@1' \
+        'What agents of Debian cost is measured, with intervals (the page is made by `make catalogue`)' \
+        'more than one machine; agents that sample once in several minutes, at that interval'
     proof bench bench.csv 'tests/evidence.sh parts harness generator memory record replay sync startup counters profile project detection' \
         'What measuring costs, how well the load keeps its level, and how efficient the estimates are' \
         'a machine without other work, where busy is more than a few percent: timings then miss their bounds'
@@ -209,6 +212,12 @@ top() {
             if ("others" in n) printf "Besides, the kernel writes a record at each switch, in the time of the tasks that switch: %.3f %% of one CPU at 1,000 switches per second. ", cpu["others"] / n["others"]
             if ("agent" in n) printf "By noiselab run agent, beside an allreduce: %.3f %% of one CPU. ", cpu["agent"] / n["agent"]
             print "Wanted: screen and batch 0.02 %, exporter 0.005 %, bursts at most 500 us, 20 ms a refresh." }'
+}
+agents() {
+    awk -F , '$1 == "placebo" { p++; found += $14 == "detected"; next } { n++; a[$1] = 1; by[$13]++; if ($13 == "") none++; open += $21 != "" && $22 == "" }
+        END { for (k in a) m++
+            printf "%d runs of %d agents: %d answered by bursts, %d by on/off, %d not at all; the projection of %d has no upper end. Of %d placebos %d were found.\n",
+                n, m, by["bursts"], by["on/off"], none, open, p, found }'
 }
 projection_coverage() {
     awk -F , '{ n += $7; could += $8; answered += $9; holds += $10; key = $3 " " $4 " " $5; a[key] += $9; h[key] += $10 } END { worst = 1

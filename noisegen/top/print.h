@@ -35,7 +35,7 @@ int nt_screen_rows(const struct nt_screen *screen, int n_cpus);
 
 /* Draws the sample (NULL: the one before, again), unless the screen is paused; bursts of the task that is
  * looked at come from the watch. */
-void nt_screen_draw(struct nt_screen *screen, const struct nt_sample *sample, const struct nt_watch *watch,
+void nt_screen_draw(struct nt_screen *screen, const struct nt_sample *sample, struct nt_watch *watch,
                     enum nt_sort sort);
 
 /* Takes the keys that were pressed. With NT_OTHER_CPUS `cpus` holds the list that was typed, "" for all. */

@@ -3,9 +3,9 @@
 
 enum { PORTION = 200 /* visits, some 40 us */, FEWEST_STEPS = 5, MOST_VISITS = 20000 };
 
-#define OLDER_WEIGHT 0.8 /* of the walks before, at the next one */
+#define OLDER_WEIGHT 0.7 /* of the walks before, at the next one */
 
-#define WALK_EACH_NS  INT64_C(10000000000)
+#define WALK_EACH_NS  INT64_C(20000000000)
 #define FIRST_WALK_NS INT64_C(900000000)
 
 int nt_train_open(struct nt_watch *w) {

@@ -17,6 +17,8 @@ enum {
     CPU_SHARE = 3 /* CPUs have at most a third of the lines */
 };
 
+#define REFRESH_NS 250000
+
 struct nt_screen {
     SCREEN *terminal;
     const struct nt_sample *sample; /* the one that is drawn; while it is paused a copy of the last one */
@@ -245,7 +247,7 @@ static void draw_help(int line) {
     for (int i = 0; i < (int)(sizeof keys / sizeof *keys); i++) put(line + 1 + i, A_NORMAL, keys[i]);
 }
 
-static void draw(struct nt_screen *s, const struct nt_watch *watch, enum nt_sort sort) {
+static void draw(struct nt_screen *s, struct nt_watch *watch, enum nt_sort sort) {
     char heads[NT_HEADS][NT_HEAD_BYTES];
     erase();
     if (LINES < LEAST_LINES || COLS < LEAST_COLUMNS) put(0, A_NORMAL, "too small");
@@ -266,6 +268,7 @@ static void draw(struct nt_screen *s, const struct nt_watch *watch, enum nt_sort
         clrtoeol();
         put(LINES - 1, A_REVERSE, bottom);
     }
+    nt_breathe_before(watch, REFRESH_NS); /* what follows compares both screens and writes */
     refresh();
 }
 
@@ -286,7 +289,7 @@ static void hold(struct nt_screen *s) {
     s->sample = &s->held;
 }
 
-void nt_screen_draw(struct nt_screen *s, const struct nt_sample *sample, const struct nt_watch *watch,
+void nt_screen_draw(struct nt_screen *s, const struct nt_sample *sample, struct nt_watch *watch,
                     enum nt_sort sort) {
     if (sample && s->is_paused) return;
     if (sample) {
@@ -384,7 +387,7 @@ void nt_screen_close(struct nt_screen *screen) { (void)screen; }
 
 int nt_screen_rows(const struct nt_screen *screen, int n_cpus) { return (void)screen, n_cpus; }
 
-void nt_screen_draw(struct nt_screen *screen, const struct nt_sample *sample, const struct nt_watch *watch,
+void nt_screen_draw(struct nt_screen *screen, const struct nt_sample *sample, struct nt_watch *watch,
                     enum nt_sort sort) {
     (void)screen, (void)sample, (void)watch, (void)sort;
 }

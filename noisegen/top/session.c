@@ -19,6 +19,8 @@ enum {
     ONCE_VISITS = 300000
 };
 
+#define PRINT_NS 300000 /* what drawing, or writing a file, takes about */
+
 static volatile sig_atomic_t is_ended; /* the stop flag */
 
 static void end(int signal) {
@@ -118,6 +120,7 @@ static int run(struct session *s) {
                                                                                                 : VISITS,
                                                                 .is_brief = is_metrics_only(s)});
         s->n_samples++;
+        nt_breathe_before(s->watch, PRINT_NS);
         if (print(s)) return NL_EXIT_USAGE;
         if (is_last) break;
     }

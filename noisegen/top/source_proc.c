@@ -108,7 +108,7 @@ static int meet_thread(void *context, pid_t tid) {
                           .tid = tid,
                           .fd = -1,
                           .cpu = -1,
-                          .ran_at = s->look};
+                          .ran_at = m->is_first ? s->look - RECENT - 1 : s->look};
     if (a->process < 0) return 0;
     if (s->n_fds < s->most_fds && (a->fd = nr_proc_open_schedstat(a->pid, tid)) >= 0) s->n_fds++;
     if (read_account(a, &run_ns, &n_slices)) { /* it has gone already */

@@ -145,7 +145,7 @@ void nt_watch_begin(struct nt_watch *watch);
 struct nt_wish {
     enum nt_sort sort;
     int n_rows;       /* of tasks, at most NT_MOST_ROWS */
-    int64_t n_visits; /* of the walk at scale, when there is one to be made (each ten seconds at most); the
+    int64_t n_visits; /* of the walk at scale, when there is one to be made (each twenty seconds at most); the
                          more, the smaller its error */
     int is_brief;     /* rows without user, unit of user tasks, period and CPUs, which metrics have not */
 };
@@ -174,6 +174,9 @@ extern const struct nt_source_words nt_source_words[]; /* ends with a row withou
 /* Sleeps for a moment when this thread has run for 0.3 ms since it last slept: what it does is cut into short
  * bursts. After each sleep the caches are cold, so that shorter ones would cost more in all. */
 void nt_breathe(struct nt_watch *watch);
+
+/* The same, so that what comes next, which takes about work_ns, and what was done make no long burst. */
+void nt_breathe_before(struct nt_watch *watch, int64_t work_ns);
 
 /* Before and after every other sleep of this thread, so that the longest burst is known. */
 void nt_sleep_begins(struct nt_watch *watch);

@@ -3,8 +3,8 @@
 
 enum { BREATH_NS = 1000000 };
 
-#define LONGEST_RUN_NS                                                                                       \
-    300000 /* between two sleeps: with what a portion takes it stays below half a millisecond */
+#define LONGEST_RUN_NS 400000 /* between two sleeps: below half a millisecond */
+#define PORTION_NS     100000 /* what is done between two looks at the clock takes less */
 
 static const struct nt_source *const sources[] = {&nt_source_cpu, &nt_source_proc, NULL};
 
@@ -29,12 +29,14 @@ void nt_sleep_ends(struct nt_watch *w) {
     w->own_wakeups++;
 }
 
-void nt_breathe(struct nt_watch *w) {
-    if (nl_thread_cpu_ns() - w->slept_cpu_ns < LONGEST_RUN_NS) return;
+void nt_breathe_before(struct nt_watch *w, int64_t work_ns) {
+    if (nl_thread_cpu_ns() - w->slept_cpu_ns + work_ns < LONGEST_RUN_NS) return;
     nt_sleep_begins(w);
     nl_sleep_ns(BREATH_NS);
     nt_sleep_ends(w);
 }
+
+void nt_breathe(struct nt_watch *w) { nt_breathe_before(w, PORTION_NS); }
 
 /* ---- opening ---- */
 
