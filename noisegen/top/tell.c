@@ -339,7 +339,8 @@ static void tell_tasks(struct nt_watch *w, struct nt_sample *s, const struct nt_
         if (NL_GROW(w->order, n, w->order_room)) break;
         /* those of the program come last */
         if (p->run_ns > 0)
-            w->order[n++] = (struct nt_order){key_of(p, wish->sort) - (p->is_program ? 1e30 : 0), w->active[i]};
+            w->order[n++] =
+                (struct nt_order){key_of(p, wish->sort) - (p->is_program ? 1e30 : 0), w->active[i]};
     }
     qsort(w->order, (size_t)n, sizeof *w->order, by_key);
     s->n_tasks = s->n_others = 0;

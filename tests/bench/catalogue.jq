@@ -1,10 +1,13 @@
-# catalogue.jq: the values of a row of docs/evidence/agents.csv, one a line, "" where there is none, from the analysis of one
+# catalogue.jq: the values of a row of docs/evidence/agents.csv, one a line, "" where there is none, from
+# the analysis of one
 # campaign (catalogue.sh): $answers, $agents, $activities, $behalf, $project, $own.
 def digits:
     if type != "number" or . == 0 then . else
         . as $x | ($x | fabs | log10 | floor) as $e | pow(10; 3 - $e) as $f | ($x * $f | round) / $f
     end;
-def median: sort | length as $n | if $n == 0 then null elif $n % 2 == 1 then .[($n - 1) / 2] else (.[$n / 2 - 1] + .[$n / 2]) / 2 end;
+def median:
+    sort | length as $n
+    | if $n == 0 then null elif $n % 2 == 1 then .[($n - 1) / 2] else (.[$n / 2 - 1] + .[$n / 2]) / 2 end;
 def in_seconds: if . == null then null else . / 1e9 end;
 # of one size at scale: the middle and both ends
 def scale($every):

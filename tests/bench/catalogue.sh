@@ -1,13 +1,14 @@
 #!/bin/bash
-# catalogue.sh NAME[@SECONDS]...: rows of docs/evidence/agents.csv: what these agents cost on this machine. Each is measured
-#   for 60 s (LENGTH) by noiselab run agent, at its default interval or at the one after @ (collectd@1), with nothing else to
-#   do on the machine. As root.
+# catalogue.sh NAME[@SECONDS]...: rows of docs/evidence/agents.csv: what these agents cost on this machine.
+#   Each is measured for 60 s (LENGTH) by noiselab run agent, at its default interval or at the one after @
+#   (collectd@1), with nothing else to do on the machine. As root.
 # catalogue.sh --measure NAME...: only measures; campaigns stay in build/catalogue.
 # catalogue.sh --rows: a row of each campaign there that has none.
 # catalogue.sh --list: the names, their default intervals and installed versions.
-# placebo is measured first: without a row of it of this machine, of at most a day before, that was not found, no other row is
-# written. MACHINE names the machine in the rows (default: its processor and kernel). The archive of a campaign,
-# build/catalogue/*.tar.xz, is to be kept: its row has the checksum. `make catalogue` makes docs/agents.md of the rows.
+# placebo is measured first: without a row of it of this machine, of at most a day before, that was not found,
+# no other row is written. MACHINE names the machine in the rows (default: its processor and kernel). The
+# archive of a campaign, build/catalogue/*.tar.xz, is to be kept: its row has the checksum. `make catalogue`
+# makes docs/agents.md of the rows.
 # shellcheck disable=SC2317 # agents are functions that are called by their names
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -17,15 +18,18 @@ kept=$build/catalogue
 . tests/evidence-row.sh
 NOISELAB_EVIDENCE=${NOISELAB_EVIDENCE:-docs/evidence}
 export PATH="$build/bin:/usr/sbin:$PATH" LC_ALL=C.UTF-8
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 columns=agent,version_of_agent,configuration,interval_s,is_default
 columns=$columns,cpu_percent,burst_us,period_s,cpus,slowdown_percent,slowdown_low,slowdown_high,by,outcome
 columns=$columns,beyond_percent,beyond_below_percent,memory_mib,wakeups_per_s,behalf
-columns=$columns,scale_1ms_percent,scale_1ms_low,scale_1ms_high,scale_10ms_percent,scale_10ms_low,scale_10ms_high
+columns=$columns,scale_1ms_percent,scale_1ms_low,scale_1ms_high
+columns=$columns,scale_10ms_percent,scale_10ms_low,scale_10ms_high
 columns=$columns,quietest_s,seconds,cpus_of_machine,machine,campaign
-head='tests/bench/catalogue.sh NAME: what an agent costs, by noiselab run agent; empty: not known, or not bounded'
+head='tests/bench/catalogue.sh NAME: what an agent costs; empty: not known, or not bounded'
 
-# ---- agents: a function each, which says how it is started, in $folder, at interval $every (empty: its default) ----
+# ---- agents: a function each, which says how it is started, in $folder, at interval $every (empty: its
+# default) ----
 
 # agent PACKAGE DEFAULT_SECONDS CONFIGURATION
 agent() {
@@ -44,7 +48,8 @@ asks() {
 placebo() { agent coreutils 1 'sleep: it does nothing' && way=(--agent-cmd 'sleep 1000000'); }
 collectd() {
     agent collectd-core 10 'cpu memory load interface csv'
-    sed "s|^Interval .*|Interval $every|; s|\"collectd|\"$folder/collectd|; s|^BaseDir .*|BaseDir \"$folder\"|" \
+    sed "s|^Interval .*|Interval $every|; s|\"collectd|\"$folder/collectd|
+        s|^BaseDir .*|BaseDir \"$folder\"|" \
         docs/sample/collectd.conf >"$folder/collectd.conf"
     way=(--agent-cmd "/usr/sbin/collectd -f -C $folder/collectd.conf")
 }
@@ -78,7 +83,10 @@ netdata() {
 END
     way=(--agent-cmd "env DO_NOT_TRACK=1 netdata -D -c $folder/netdata.conf")
 }
-sadc() { agent sysstat 600 'all activities' && way=(--agent-cmd "/usr/lib/sysstat/sadc $every 100000 $folder/sadc.data"); }
+sadc() {
+    agent sysstat 600 'all activities'
+    way=(--agent-cmd "/usr/lib/sysstat/sadc $every 100000 $folder/sadc.data")
+}
 atop() { agent atop 10 'written to a file' && way=(--agent-cmd "atop -w $folder/atop.data $every"); }
 top() { agent procps 3 batch && way=(--agent-cmd "env TERM=dumb top -b -d $every"); }
 glances() {
@@ -87,9 +95,11 @@ glances() {
 }
 gmond() {
     agent ganglia-monitor 20 'default groups (20 to 1200 s); sends to this machine'
-    sed 's/daemonize = yes/daemonize = no/; s/setuid = yes/setuid = no/; s/mcast_join = .*/host = 127.0.0.1/; /ttl = 1/d' \
+    sed 's/daemonize = yes/daemonize = no/; s/setuid = yes/setuid = no/
+        s/mcast_join = .*/host = 127.0.0.1/; /ttl = 1/d' \
         /etc/ganglia/gmond.conf |
-        awk '/udp_recv_channel/ { within = 1 } within && /host =|bind =/ { next } /}/ { within = 0 } { print }' >"$folder/gmond.conf"
+        awk '/udp_recv_channel/ { within = 1 } within && /host =|bind =/ { next }
+            /}/ { within = 0 } { print }' >"$folder/gmond.conf"
     if [ "$every" != "$default" ]; then
         configuration="all groups every $every s; sends to this machine"
         sed -i "s/\(collect_every\|time_threshold\) = [0-9]*/\1 = $every/" "$folder/gmond.conf"
@@ -98,10 +108,14 @@ gmond() {
 }
 munin_node() {
     agent munin-node 300 'plugins as installed; each is asked'
-    sed "s/^background .*/background 0/; s/^setsid .*/setsid 0/; s/^host .*/host 127.0.0.1/; s/^port .*/port 14949/" \
-        /etc/munin/munin-node.conf | sed "s|^log_file .*|log_file $folder/log|; s|^pid_file .*|pid_file $folder/pid|" >"$folder/munin.conf"
-    { echo 'connect && cat >&3 <<END' && find /etc/munin/plugins -mindepth 1 -printf 'fetch %f\n' && printf 'quit\nEND\ncat <&3\n'; } |
-        asks 14949
+    sed "s/^background .*/background 0/; s/^setsid .*/setsid 0/; s/^host .*/host 127.0.0.1/
+        s/^port .*/port 14949/; s|^log_file .*|log_file $folder/log|; s|^pid_file .*|pid_file $folder/pid|" \
+        /etc/munin/munin-node.conf >"$folder/munin.conf"
+    {
+        echo 'connect && cat >&3 <<END'
+        find /etc/munin/plugins -mindepth 1 -printf 'fetch %f\n'
+        printf 'quit\nEND\ncat <&3\n'
+    } | asks 14949
     way=(--agent-cmd "munin-node --config $folder/munin.conf")
 }
 zabbix_agent() {
@@ -173,15 +187,18 @@ noiselab_top() {
     version=$(git describe --always)
     way=(--agent-cmd "noiselab-top --openmetrics $folder/noiselab.prom --interval ${every}s")
 }
-names='placebo collectd node_exporter node_exporter_more netdata sadc atop top glances gmond munin_node zabbix_agent snmpd'
-names="$names monit nrpe perf_record likwid_perfctr noiselab_top"
+names='placebo collectd node_exporter node_exporter_more netdata sadc atop top glances gmond munin_node'
+names="$names zabbix_agent snmpd monit nrpe perf_record likwid_perfctr noiselab_top"
 
 # ---- a campaign ----
 
 # measure NAME[@SECONDS]: into a folder of $kept
 measure() {
     local name=${1%%@*} every='' folder version default configuration way asked
-    case " $names " in *" $name "*) ;; *) echo "catalogue.sh: there is no agent '$name' (--list has them)" >&2 && return 2 ;; esac
+    case " $names " in
+    *" $name "*) ;;
+    *) echo "catalogue.sh: there is no agent '$name' (--list has them)" >&2 && return 2 ;;
+    esac
     case $1 in *@*) every=${1#*@} ;; esac
     folder=$kept/$name-${every:-default}-$(date -u +%Y%m%dT%H%M%SZ)
     mkdir -p "$folder" || return
@@ -194,11 +211,13 @@ measure() {
     if [ ${#asked[@]} -gt 0 ]; then
         way+=("${asked[@]}" --scrape-period "${every}s")
     elif [ "$every" != 0 ]; then way+=(--agent-period "${every}s"); fi
-    printf '%s\n' "$name" "$version" "$configuration" "$every" "$([ "$every" = "$default" ] && echo yes || echo no)" \
-        "${LENGTH:-60}" >"$folder/what"
-    noiselab run agent "${way[@]}" --agent-name "${name//_/-}" --op barrier --launches 1 --seconds "${LENGTH:-60}s" --no-report \
-        --out "$folder/campaign" >"$folder/answer" 2>"$folder/messages" && return 0
-    echo "catalogue.sh: $1: not measured: $(grep -v left "$folder/messages" | tail -n 2 | paste -sd ' ' -)" >&2
+    printf '%s\n' "$name" "$version" "$configuration" "$every" \
+        "$([ "$every" = "$default" ] && echo yes || echo no)" "${LENGTH:-60}" >"$folder/what"
+    noiselab run agent "${way[@]}" --agent-name "${name//_/-}" --op barrier --launches 1 \
+        --seconds "${LENGTH:-60}s" --no-report --out "$folder/campaign" \
+        >"$folder/answer" 2>"$folder/messages" && return 0
+    echo "catalogue.sh: $1: not measured:" \
+        "$(grep -v left "$folder/messages" | tail -n 2 | paste -sd ' ' -)" >&2
     touch "$folder/row" # it gets none
     return 1
 }
@@ -207,7 +226,9 @@ measure() {
 table() {
     noiselab analyze agent "$1/campaign" --csv --table "$2" 2>/dev/null |
         Rscript -e 'lines <- readLines(file("stdin")); if (length(lines) > 1)
-            cat(jsonlite::toJSON(utils::read.csv(text = lines, na.strings = ""), na = "null", digits = 8)) else cat("[]")' >"$1/$2.json"
+            cat(jsonlite::toJSON(utils::read.csv(text = lines, na.strings = ""), na = "null",
+                                 digits = 8)) else
+            cat("[]")' >"$1/$2.json"
 }
 
 # has_placebo MACHINE: of the last day, and not found
@@ -229,27 +250,38 @@ row() {
     machine=${machine//,/;}
     mapfile -t what <"$1/what"
     if [ "${what[0]}" != placebo ] && ! has_placebo "$machine"; then
-        echo "catalogue.sh: ${what[0]}: no row: no placebo of '$machine' within a day that was not found (catalogue.sh placebo)" >&2
+        echo "catalogue.sh: ${what[0]}: no row: no placebo of '$machine' within a day that was not found" \
+            '(catalogue.sh placebo)' >&2
         return 1
     fi
     tar -C "$kept" -cJf "$archive" "${1##*/}" || return
     for name in answers agents activities behalf; do table "$1" "$name"; done
-    noiselab project "$1/campaign" --nodes 1000 --every 1ms,10ms --margin 1 --json >"$1/project.json" 2>/dev/null
+    noiselab project "$1/campaign" --nodes 1000 --every 1ms,10ms --margin 1 --json \
+        >"$1/project.json" 2>/dev/null
     [ -s "$1/project.json" ] || echo '{}' >"$1/project.json"
     # the agent's own account, of the segments in which it is on
     awk -F , 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-        $at["arm"] == "on" { wall += $at["wall_ns"]; n += $at["wakeups"]; if ($at["rss_kib"] > kib) kib = $at["rss_kib"] }
-        END { printf "{\"memory_mib\": %.4g, \"wakeups_per_s\": %.4g}", kib / 1024, wall ? n / wall * 1e9 : 0 }' \
+        $at["arm"] == "on" {
+            wall += $at["wall_ns"]
+            n += $at["wakeups"]
+            if ($at["rss_kib"] > kib) kib = $at["rss_kib"]
+        }
+        END {
+            printf "{\"memory_mib\": %.4g, \"wakeups_per_s\": %.4g}", kib / 1024, wall ? n / wall * 1e9 : 0
+        }' \
         "$1"/campaign/*/agent.*.csv >"$1/own.json"
     values=()
-    for name in answers agents activities behalf project own; do values+=(--slurpfile "$name" "$1/$name.json"); done
+    for name in answers agents activities behalf project own; do
+        values+=(--slurpfile "$name" "$1/$name.json")
+    done
     mapfile -t values < <(jq -rn "${values[@]}" -f tests/bench/catalogue.jq)
     if [ ${#values[@]} -ne 21 ]; then
         echo "catalogue.sh: ${what[0]}: its campaign cannot be read: $1/campaign" >&2
         return 1
     fi
-    evidence_row agents "$head" "$columns" "${what[0]}" "${what[1]//,/;}" "${what[2]//,/;}" "${what[@]:3:2}" "${values[@]}" \
-        "${what[5]}" "$(nproc)" "$machine" "$(sha256sum "$archive" | cut -c 1-16)"
+    evidence_row agents "$head" "$columns" "${what[0]}" "${what[1]//,/;}" "${what[2]//,/;}" \
+        "${what[@]:3:2}" "${values[@]}" "${what[5]}" "$(nproc)" "$machine" \
+        "$(sha256sum "$archive" | cut -c 1-16)"
     touch "$1/row"
     tail -n 1 "$NOISELAB_EVIDENCE/agents.csv"
 }
@@ -265,7 +297,7 @@ rows() {
 
 status=0
 case ${1-} in
-'' | -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+'' | -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
 --list)
     folder=$(mktemp -d)
     for name in $names; do

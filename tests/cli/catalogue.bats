@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The catalogue of what agents cost: its page is what its rows make, runs are joined where they overlap, and there is no row without a placebo.
+# The catalogue of what agents cost: its page is what its rows make, runs are joined where they overlap, and
+# there is no row without a placebo.
 
 load ../helpers
 
@@ -19,7 +20,9 @@ rows() {
     grep -E '^(#|agent,)' "$ROOT/docs/evidence/agents.csv"
     for row; do
         IFS=, read -r agent low high <<<"$row"
-        echo "$agent,1.0,as it is,1,yes,0.5,700,,0,$(((low + high) / 2)),$low,$high,bursts,detected,0.1,2,3,1,,$((50 * high)),$((40 * high)),$((60 * high)),5,4,6,,60,2,here,abc,v1,2026-01-02T03:04:05Z"
+        printf '%s,' "$agent" 1.0 'as it is' 1 yes 0.5 700 '' 0 $(((low + high) / 2)) "$low" "$high" bursts \
+            detected 0.1 2 3 1 '' $((50 * high)) $((40 * high)) $((60 * high)) 5 4 6 '' 60 2 here abc v1
+        echo 2026-01-02T03:04:05Z
     done
 }
 
