@@ -102,7 +102,8 @@ as_many_nodes <- function(noise, bound, n, work_s, slowdown, ratio, seed, effort
 unlike_blocks <- function(noise, n, work_s, alpha, seed, effort) {
   blocks <- noise$blocks
   if (is.null(blocks) || min(noise$records$length_s) < 10 * blocks$n * work_s) return(NULL)
-  draws <- project_design$resampled
+  # (searches and tables have many sizes)
+  draws <- if (effort < 0.5) project_design$resampled / 2 else project_design$resampled
   sd <- spread_of(function(i) resampled_train(noise$records, blocks, seed + i), draws, n, work_s, seed, effort)
   if (is.null(sd)) return(NULL)
   sd <- sd * sqrt(blocks$n / (blocks$n - 1))
