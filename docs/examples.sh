@@ -20,7 +20,7 @@ set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
 build=$root/${NOISELAB_BUILD:-build}
 documents='README.md docs/tutorial.md docs/guides/agents.md docs/guides/acceptance.md docs/guides/cluster.md docs/guides/application.md docs/guides/extending.md
-    docs/guides/scale.md docs/guides/advisor.md docs/guides/live.md docs/guides/settings.md docs/reference/operations.md docs/reference/kinds.md docs/reference/exit-status.md'
+    docs/guides/scale.md docs/guides/advisor.md docs/guides/live.md docs/guides/settings.md docs/guides/gate.md docs/reference/operations.md docs/reference/kinds.md docs/reference/exit-status.md'
 # campaign (a folder of the examples), plot, picture
 pictures='
 first     dose              slowdown

@@ -30,6 +30,13 @@ proofs() {
     proof mechanisms mechanisms.csv 'tests/bench/mechanisms.sh 10' \
         'A mechanism is named where it is the cause, and no other; CPU time alone names none' \
         'mechanisms that are not among the cases; other kernels and machines; ranks that wait for each other across nodes'
+    proof settings_simulated settings-simulated.csv \
+        'R_LIBS=build/lib/noiselab/R Rscript --vanilla tests/bench/settings-simulated.R 125 docs/evidence/settings-simulated.csv' \
+        'Two values of a setting that are the same are said to differ in at most 1 of 100 runs' \
+        'settings whose effect comes and goes; several operations at once'
+    proof settings settings.csv 'tests/bench/settings.sh fake docs/evidence/settings.csv 20; tests/bench/settings.sh real docs/evidence/settings.csv' \
+        'A setting of known effect is found faster, slower or without difference, and settings of this machine have their answers' \
+        'other machines; settings that this one does not have'
     proof acceptance acceptance-machines.csv 'make bench-stats CAMPAIGNS=1000 PARTS=acceptance' \
         'Acceptance fails the healthy, and passes what is bad, in at most 1 of 100 campaigns' \
         'faults of hardware that the simulation does not have'
@@ -142,6 +149,21 @@ mechanisms() {
             for (i = 1; i <= cells; i++) { c = name[i]
                 printf "%s%s: %s in %d of %d%s", (i > 1 ? "; " : ""), c, wanted[c], right[c], n[c], (right[c] < n[c] ? " (else " wrong[c] ")" : "") }
             print "." }'
+}
+settings_simulated() {
+    awk -F , '{ n += $6; hold += $9; wrong += $8; if ($4 == 0) { same += $6; stated += $7 } else { other += $6; found += $7 } } END {
+        if (!n) { print "no run yet."; exit }
+        printf "%d runs of equal values, four kinds of noise: %d are said to differ (%.2f %%; wanted at most 1). Of %d runs with a change of 0.5 %% %d are found, %d on the wrong side. Intervals of 98 %% hold in %.1f %%.\n",
+            same, stated, 100 * stated / same, other, found, wrong, 100 * hold / n }'
+}
+settings() {
+    awk -F , '{ key = $6 == "" ? $5 : $6 ($4 == "" ? "" : " beside " $4); if (!(key in n)) name[++cells] = key; n[key]++; out[key, $8]++; sum[key] += $9 } END {
+        if (!cells) { print "no run yet."; exit }
+        for (i = 1; i <= cells; i++) { k = name[i]; printf "%s%s:", i > 1 ? "; " : "", k
+            split("slower,faster,no difference,undecided", word, ",")
+            for (w = 1; w <= 4; w++) if (out[k, word[w]]) printf " %s in %d of %d", word[w], out[k, word[w]], n[k]
+            printf " (%+.2f %% on average)", sum[k] / n[k] }
+        print "." }'
 }
 acceptance() {
     awk -F , '{ key = $3 "," $4 "," $5; n += $7; c[key] += $7; f[key] += $8; p[key] += $9

@@ -9,6 +9,7 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL,
     abort_data("no agent in ", paste(campaign$dirs, collapse = " "), ": no launch has agent.HOST.csv (run noiselab-detect ",
                "with --agent-cmd, --agent-pid, --agent-cgroup, --agent-unit or --agent-on)")
   }
+  if (has_versions(campaign)) abort_data("these launches have two versions of one agent: noiselab analyze versions compares them")
   both <- length(unique(campaign$rows[["arm"]])) == 2
   if (is.null(analysis) && both) {
     analysis <- analyze_campaign(campaign, alpha = alpha, channels = c("time", "preempted"), margin = margin)
@@ -300,5 +301,10 @@ agent_of <- function(analysis) {
   if (!is.null(analysis$agent)) return(analysis$agent)
   campaign <- analysis$campaign
   if (NROW(campaign$agents) + NROW(campaign$tasks) + NROW(campaign$bursts) == 0) return(NULL)
+  # of two versions the new one; what they differ by stands in a section of its own
+  if (has_versions(campaign)) {
+    names <- unlist(Filter(Negate(is.null), lapply(unname(campaign$launches), versions_of))[1])
+    return(agent_report(only_version(campaign, names[["new"]]), analysis$alpha, analysis$margin))
+  }
   agent_report(campaign, analysis$alpha, analysis$margin, if (!is_clean(analysis)) analysis, analysis$scale_margin)
 }

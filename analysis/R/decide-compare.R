@@ -308,6 +308,10 @@ of_launch <- function(path, absent = "unknown") function(info) show_json(Reduce(
 # Options that say where files went, or that follow from what is listed anyway.
 options_passed_over <- c("out", "seconds", "operations", "bytes", "levels_percent", "generator", "kind", "set", "arms")
 
+# Options that say which agent was measured.
+agent_options_asked <- c("agent", "agent_options", "agent_cmd", "agent_pid", "agent_cgroup", "agent_unit", "agent_on", "agent_off",
+                         "agent_name", "agent_interval_ns", "agent_period_ns", "scrape", "scrape_period")
+
 # What is compared, by the words for it: functions of a launch. A function, because start_mode() is in a file that is read later.
 provenance <- function() c(
   lapply(c(host = "host", kernel = "kernel", tick = "tick", governor = "governor", SMT = "smt", "CPU model" = "cpu_model",
@@ -329,7 +333,9 @@ provenance_of <- function(infos, passed_over = "out") {
 # The values of both sides, launch by launch; rows where the sets of values are not the same.
 differing_provenance <- function(a, b) {
   infos <- list(a = a$launches, b = b$launches)
-  of <- provenance_of(c(infos$a, infos$b), options_passed_over)
+  # which agent it is, is the question where both have one
+  question <- if (all(vapply(infos, function(side) any(vapply(side, switches_agent, TRUE)), TRUE))) agent_options_asked
+  of <- provenance_of(c(infos$a, infos$b), c(options_passed_over, question))
   rows <- bind_rows(c(Map(function(what, get) {
     values <- lapply(infos, function(side) sort(unique(unlist(lapply(side, get)))))
     if (identical(values$a, values$b)) return(NULL)

@@ -44,9 +44,10 @@ run_compare <- function(dirs, values, form) {
   sides <- lapply(dirs, read_campaign, arms = "any")
   comparison <- compare_campaigns(sides[[1]], sides[[2]], o$margin, o$alpha, o$power)
   comparison$busy <- busy_sides(sides[[1]], sides[[2]])
+  comparison$agents <- agents_changed(sides[[1]], sides[[2]], o$alpha)
   notes <- c(comparison$busy, comparison$notes)
   print_answer(answered(form, values$table, pick(comparison, c("alpha", "power", "margin_percent", "answer", "sides", "differs")),
-                    list(estimates = comparison_estimates(comparison), rows = comparison$rows), notes, comparison_parts(comparison),
+                    list(estimates = comparison_estimates(comparison), rows = comparison$rows, agents = comparison$agents$rows), notes, comparison_parts(comparison),
                     comparison_view(comparison, dirs), comparison$notes, if (!is.na(comparison$answer)) comparison$answer,
                     program = "noiselab-compare"), values)
 }

@@ -129,6 +129,13 @@ analyze_words <- function() list(
        run = analyze_setting,
        help = c("a setting of the operating system against its reference (launches of noiselab run setting): faster, slower, no",
                 "difference beyond --margin, or undecided; then status 0: none is slower by more, 1: one is, 3: cannot tell")),
+  list(name = "boots", operands = "DIR...", options = c("alpha", "margin"), run = analyze_boots,
+       help = c("what was booted with, NAME-BOOT each (noiselab run setting --between-boots NAME): two names, the boot is the unit;",
+                "fewer boots than the exact test takes are told with their number")),
+  list(name = "versions", operands = "DIR...", options = c("alpha", "margin"), writes = c("markdown", "junit"), tables = estimates_or_rows,
+       run = analyze_versions,
+       help = c("two versions of an agent in the same launches (noiselab run agent --against): does the new one cost more, by bursts, by",
+                "other effects and in all; with --margin status 0: not by more, 1: by more, 3: cannot tell")),
   list(name = "replay", operands = "DIR...", options = c("alpha", "power", "margin"), tables = estimates_or_rows, run = analyze_replay,
        help = c("an agent and its replay by the generator side by side: the same slowdown? (--margin: that much apart is still",
                 "the same; then status 0: the same, 1: not, 3: cannot tell)")),
@@ -235,7 +242,7 @@ analyze_dirs <- function(dirs, values, form) {
   o <- tested_options(values)
   campaign <- keep_levels(read_campaign(dirs), level_option(values$level))
   analysis <- analyze_campaign(campaign, alpha = o$alpha, power = o$power, channels = wanted, margin = o$margin, mixed = isTRUE(values$mixed))
-  if (has_agent(campaign)) analysis <- with_agent_answers(analysis)
+  if (has_agent(campaign) && !has_versions(campaign)) analysis <- with_agent_answers(analysis)
   internal <- grepl("^raw_|^refused$", names(analysis$verdicts))
   answered(form, table, c(o[c("alpha", "power")], list(launches = texts(names(campaign$launches))), margin_head(o$margin, analysis$margin_answer),
                           list(looks = analysis$looks)),

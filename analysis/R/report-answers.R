@@ -8,6 +8,7 @@ report_answer <- function(analysis) {
     margin <- analysis$margin %||% advise_margin_percent
     return(advice_sentences(advice_of(campaign, campaign$dirs, analysis$alpha, margin), margin))
   }
+  if (has_versions(campaign)) return(version_sentences(compare_versions(campaign, analysis$margin, analysis$alpha)))
   if (has_settings(campaign)) return(setting_sentences(compare_settings(campaign, analysis$margin, analysis$alpha, analysis$power)))
   if (!is.null(analysis$agent$answers)) agent_view(analysis$agent, analysis$campaign$dirs)$sentences else answer_sentences(analysis)
 }

@@ -49,6 +49,12 @@ agent_section <- function(report) {
 # Sections of the report on what is done with an agent: sampling intervals, its replay, hardware counters. NULL where the
 # campaign has nothing of the kind.
 
+report_versions <- function(analysis) {
+  if (!has_versions(analysis$campaign)) return(NULL)
+  result <- compare_versions(analysis$campaign, analysis$margin, analysis$alpha)
+  details_tag("The two versions", page_table(versions_table(result), "The new version against the old one"))
+}
+
 report_settings <- function(analysis) {
   if (!has_settings(analysis$campaign)) return(NULL)
   result <- compare_settings(analysis$campaign, analysis$margin, analysis$alpha, analysis$power)

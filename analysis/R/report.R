@@ -85,7 +85,7 @@ report_page <- function(analysis, figures, files_dir) {
     report_where(analysis$campaign), report_answer(analysis), report_alarms(analysis), figure(lead),
     list(
       if (!clean) ask("slower", "Did it slow down?", slower_sentence(analysis), list(slowdown_table(analysis), refused_fold(analysis)),
-          details_tag("Against the margin", part_tags(margin_part(analysis))), report_settings(analysis), report_sweep(analysis), report_replay(analysis),
+          details_tag("Against the margin", part_tags(margin_part(analysis))), report_settings(analysis), report_versions(analysis), report_sweep(analysis), report_replay(analysis),
           details_tag("All verdicts, by every channel", verdict_tags(analysis))),
       if (!clean) ask("cpu", "What took the CPU?", cpu_sentence(analysis), NULL,
           if (!is.null(analysis$agent)) details_tag("The agent: what it used and took", agent_section(analysis$agent)), report_counters(analysis),
@@ -108,6 +108,7 @@ report_title <- function(analysis) {
   if (compares_algorithms(analysis$campaign)) return("Which algorithm is the fastest here, quiet and under noise?")
   if (is_clean(analysis)) return("How well do synchronised starts begin?")
   if (has_settings(analysis$campaign)) return("Does the setting make a difference?")
+  if (has_versions(analysis$campaign)) return("Does the new version cost more than the old one?")
   agents <- unique(sub("@.*", "", analysis$treatments$kind[analysis$treatments$pattern %in% no_word]))
   if (has_agent(analysis$campaign) && length(agents) > 0) return(sprintf("What does %s cost?", join_words(agents)))
   "How much does noise slow these operations down?"

@@ -43,7 +43,7 @@ comparison_view <- function(comparison, operands) {
     list(margin_verdict = col_words(sprintf("margin %g %%", comparison$margin_percent), short_margin(shown$margin_verdict)))
   })
   differs <- comparison$differs
-  new_view(comparison_sentences(comparison, rows), table,
+  new_view(c(agents_changed_sentences(comparison$agents), comparison_sentences(comparison, rows)), table,
            "change: B against A, percent of times and points of shares; limit: the change that would have been seen",
            c(sprintf("inconclusive: %s", unique(stats::na.omit(rows$reason[rows$family == "time"]))), comparison$busy,
              if (nrow(differs) > 0) sprintf("A and B also differ in %s: the change may be theirs", few_words(differs$what, 5))),

@@ -61,9 +61,9 @@ static void blocks_fill_round(const struct nd_schedule *s, int64_t round, struct
     }
 }
 
-/* quick: of every operation, in random order, an undisturbed stretch and pairs about twice as long, in an
- * order that coins decide; the first is the stretch, so that a launch cut short has one. The few longer pairs
- * show whether there is more to see in longer halves. */
+/* quick: of every operation and agent, in random order, an undisturbed stretch and pairs about twice as long,
+ * in an order that coins decide; the first is the stretch, so that a launch cut short has one. The few longer
+ * pairs show whether there is more to see in longer halves. */
 enum { MOST_PARTS = 32, SHORT_PAIRS = 24, PART_PAIRS = SHORT_PAIRS + 1, PAIRS_PER_STRETCH = 2 };
 
 /* Parts of a set, each one longer pair and its short ones. */
@@ -73,29 +73,31 @@ static int quick_parts(const struct nd_schedule *s) {
 }
 
 static int quick_round_steps(const struct nd_schedule *s) {
-    return s->n_configs * (1 + 2 * PART_PAIRS * quick_parts(s));
+    return s->n_configs * s->n_levels * (1 + 2 * PART_PAIRS * quick_parts(s));
 }
 
 static void quick_fill_round(const struct nd_schedule *s, int64_t round, struct nd_step *steps) {
     struct nl_rng rng;
-    int configs[ND_MAX_SET_STEPS], pairs[MOST_PARTS * PART_PAIRS], n_parts = quick_parts(s),
-                                                                   n_pairs = PART_PAIRS * n_parts, n = 0;
+    int cells[ND_MAX_SET_STEPS], pairs[MOST_PARTS * PART_PAIRS];
+    int n_parts = quick_parts(s), n_pairs = PART_PAIRS * n_parts, n = 0;
+    int n_cells = s->n_configs * s->n_levels;
     int64_t pair = round * nd_schedule_round_pairs(s);
     start_round(s, round, &rng);
-    shuffled_indices(&rng, configs, s->n_configs);
-    for (int i = 0; i < s->n_configs; i++) {
+    shuffled_indices(&rng, cells, n_cells);
+    for (int i = 0; i < n_cells; i++) {
+        int config = cells[i] / s->n_levels, level = cells[i] % s->n_levels;
         int stretch_first = (int)(nl_rng_next(&rng) >> 63) || round == 0;
         shuffled_indices(&rng, pairs, n_pairs);
         for (int j = 0; j <= n_pairs; j++, pair++) {
             if (j == (stretch_first ? 0 : n_pairs)) {
                 steps[n++] = (struct nd_step){
-                    .config = configs[i], .level = 0, .pair = pair, .planned_ns = s->stretch_ns};
+                    .config = config, .level = level, .pair = pair, .planned_ns = s->stretch_ns};
                 continue;
             }
             int on_first = (int)(nl_rng_next(&rng) >> 63), k = pairs[j - stretch_first];
             for (int order = 0; order < 2; order++)
-                steps[n++] = (struct nd_step){.config = configs[i],
-                                              .level = (order == 0) == on_first ? 0 : ND_OFF,
+                steps[n++] = (struct nd_step){.config = config,
+                                              .level = (order == 0) == on_first ? level : ND_OFF,
                                               .order = order,
                                               .pair = pair,
                                               .planned_ns = k < n_parts ? s->long_ns : s->half_ns};
@@ -140,11 +142,12 @@ int nd_schedule_round_steps(const struct nd_schedule *s) { return s->design->rou
 
 int64_t nd_schedule_round_ns(const struct nd_schedule *s) {
     if (!s->design->has_stretches) return nd_schedule_round_steps(s) * s->half_ns;
-    return s->n_configs * (s->stretch_ns + 2 * quick_parts(s) * (s->long_ns + SHORT_PAIRS * s->half_ns));
+    return s->n_configs * s->n_levels *
+           (s->stretch_ns + 2 * quick_parts(s) * (s->long_ns + SHORT_PAIRS * s->half_ns));
 }
 
 int nd_schedule_round_pairs(const struct nd_schedule *s) {
-    if (s->design->has_stretches) return s->n_configs * (1 + PART_PAIRS * quick_parts(s));
+    if (s->design->has_stretches) return s->n_configs * s->n_levels * (1 + PART_PAIRS * quick_parts(s));
     return s->design->is_paired ? s->n_configs * s->n_levels : s->n_configs;
 }
 

@@ -24,7 +24,7 @@ int nd_agent_read(struct nd_agent_options *a) {
     if (a->n_given == 0) return 0;
     if (a->n_given == ND_AGENT_MAX_WORDS) return nl_error("--agent: too many words");
     memcpy(argv + 1, a->given, (size_t)a->n_given * sizeof *argv);
-    a->n_words = na_options_take(a->n_given + 1, argv, &o, a->words, ND_AGENT_MAX_WORDS - 2);
+    a->n_words = na_options_take(a->n_given + 1, argv, &o, a->words, ND_AGENT_MAX_WORDS - 3);
     if (a->n_words < 0) return -1;
     /* ways to an agent, the stronger first: what is scraped has its name from the scrape only when nothing
      * else says one */
@@ -44,6 +44,8 @@ int nd_agent_read(struct nd_agent_options *a) {
     a->is_started = o.cmd && !o.freezes;
     a->name = o.name;
     a->settings = o.settings;
+    a->against = o.against;
+    a->against_name = o.against_name;
     a->timeout_ns = o.timeout_ns;
     return 0;
 }
@@ -162,17 +164,31 @@ void nd_agent_make_name(const char *way, const char *value, char name[ND_AGENT_N
     if (!*name) snprintf(name, ND_AGENT_NAME_BYTES + 1, "agent");
 }
 
+/* The companion is to know it by the same name. The word lives as long as the process. */
+static int add_name(struct nd_agent_options *a, const char *option, const char *name) {
+    char *word;
+    if (asprintf(&word, "--%s=%s", option, name) < 0) return -1;
+    a->words[a->n_words++] = word;
+    return 0;
+}
+
 int nd_agent_complete(struct nd_agent_options *a, int is_frozen, int64_t half_ns) {
     if (a->settle_ns < 0) {
         a->settle_ns = a->period_ns ? a->period_ns / 2 : half_ns / 10;
         if (a->settle_ns < LEAST_SETTLE_NS) a->settle_ns = LEAST_SETTLE_NS;
     }
     if (is_frozen && a->is_started) a->words[a->n_words++] = "--freeze";
-    if (a->name) return 0;
-    nd_agent_make_name(a->way, a->way_value, a->made_name);
-    a->name = a->made_name;
-    char *word;
-    if (asprintf(&word, "--agent-name=%s", a->made_name) < 0) return -1;
-    a->words[a->n_words++] = word; /* lives as long as the process */
-    return 0;
+    if (!a->name) {
+        nd_agent_make_name(a->way, a->way_value, a->made_name);
+        a->name = a->made_name;
+        if (add_name(a, "agent-name", a->name)) return -1;
+    }
+    if (!a->against || a->against_name) return 0;
+    nd_agent_make_name(a->way, a->against, a->made_against);
+    /* two versions of one program */
+    if (strcmp(a->made_against, a->name) == 0)
+        snprintf(a->made_against, sizeof a->made_against, "%.*s-old", (int)sizeof a->made_against - 5,
+                 a->name);
+    a->against_name = a->made_against;
+    return add_name(a, "against-name", a->against_name);
 }

@@ -887,12 +887,15 @@ static int resolve_agent(struct nl_command_line *line) {
             "--agent-name: '%s' is the name of a load of this launch, too; give the agent another one",
             a->name);
     }
-    int n_arms = a->settings ? a->settings->n_arms : 1;
+    if (a->against && strcmp(a->against_name, a->name) == 0)
+        return nl_error("--against-name: '%s' is the name of the other version, too; give it another one",
+                        a->name);
+    int n_arms = a->settings ? a->settings->n_arms : 1 + !!a->against;
     if (o->n_arms + 1 + n_arms > NL_AGENT_MAX_ARMS)
         return nl_error("--levels: more than %d arms beside an agent; ask for fewer",
                         NL_AGENT_MAX_ARMS - 1 - n_arms);
     for (int i = 0; i < n_arms; i++)
-        add_arm_without_level(o, a->settings ? a->settings->arms[i].name : a->name, 0);
+        add_arm_without_level(o, a->settings ? a->settings->arms[i].name : i ? a->against_name : a->name, 0);
     return 0;
 }
 
@@ -1117,7 +1120,7 @@ int64_t nd_options_round_ns(const struct nd_options *o) {
     int64_t round_ns = nd_schedule_round_ns(&s);
     if (!o->design->has_stretches) return round_ns;
     /* each stretch has its settling, and every other half the short one */
-    return round_ns + o->n_configs * (o->agent.settle_ns - QUICK_SETTLE_NS) +
+    return round_ns + o->n_configs * o->n_arms * (o->agent.settle_ns - QUICK_SETTLE_NS) +
            nd_schedule_round_steps(&s) * (QUICK_SETTLE_NS + SWITCH_NS);
 }
 

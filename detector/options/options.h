@@ -27,12 +27,14 @@ struct nd_agent_options {
     int is_left_off;  /* 1: two commands switch it, and nobody said how it was before: it is off at the end */
     int is_started;   /* 1: it is a command that is started and ended for each half, not frozen */
     const char *name; /* its `kind` in the files; NULL: there is no agent */
+    const char *against;                /* another command, for messages and its name; NULL: there is none */
+    const char *against_name;           /* its `kind` in the files */
     const struct na_settings *settings; /* whose arms have names of their own; NULL: it is none */
     int64_t period_ns;                  /* at which it samples; 0 not known */
     int64_t interval_ns;                /* recorded only; 0 not given */
     int64_t settle_ns;                  /* untimed operations after each switch; negative: not given */
     int64_t timeout_ns;                 /* for a switch */
-    char made_name[ND_AGENT_NAME_BYTES + 1];
+    char made_name[ND_AGENT_NAME_BYTES + 1], made_against[ND_AGENT_NAME_BYTES + 1];
 };
 
 /* Takes words of noiselab-agent's command line, divided as a shell would. @return 0, or -1 after a message.

@@ -77,6 +77,7 @@ static void add_agent_options(json_t *json, const struct nd_agent_options *a, co
                 is_there ? json_integer(a->settle_ns) : json_null(), "agent_timeout_ns",
                 is_there ? json_integer(a->timeout_ns) : json_null(), "agent_nodes",
                 is_there ? nl_json_text(nodes->text ? nodes->text : "all") : json_null(), NULL);
+    if (a->against) json_object_set_new(json, "against_command", nl_json_text(a->against));
     if (a->settings) json_object_set_new(json, "settings", settings_json(a->settings));
     for (int i = 0; i < a->n_words; i++) {
         char key[48];
@@ -86,6 +87,7 @@ static void add_agent_options(json_t *json, const struct nd_agent_options *a, co
             if (*c == '-') *c = '_';
         json_object_set_new(json, key, !value ? json_true() : nl_json_text(value + 1));
     }
+    if (a->against) json_object_set_new(json, "against", nl_json_text(a->against_name));
 }
 
 /* What a row's place holds; 0 is null where it stands for what was not given. */

@@ -16,7 +16,7 @@ class Agent(Experiment):
     NAME = ASKED = 'agent'
     OPTIONS = '''
 value agents treatment=treatment_asked agent-cmd agent-pid agent-cgroup agent-unit agent-on agent-off scrape
-value scrape-period agent-cpu agent-found agent-name agent-timeout who
+value scrape-period agent-cpu agent-found agent-name agent-timeout who against against-name markdown junit
 flag shell restart
 value agent-period agent-settle sweep
 maybe compare-replay
@@ -48,6 +48,12 @@ How the agent is switched (one of these ways):
                           before the launches, for at most 80 s (quick: a tenth of --seconds), and its period measured)
   --agent-settle TIME     time left out after each switch; --agent-name, --agent-timeout, --who: see
                           noiselab agent --help
+
+Two versions of an agent, in the same launches:
+  --against 'CMD'         with --agent-cmd 'NEW': another command (the version before); off, old and new come in random
+                          order, and the answer is what the new one costs more: by bursts, by other effects, in all.
+                          With --margin status 0: not more than that, 1: more, 3: undecided. --against-name: as --agent-name
+  --markdown FILE         also write the answer as a summary for a pull request; --junit FILE: as a test report (XML)
 
 Several agents, side by side in one table, their launches in random order:
   --agents FILE           a line for each: its name, and the options above (and --sweep, --design, ... below) that are its
@@ -94,8 +100,20 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
         if name == '--hosts':
             die(2, '--hosts: an agent is measured on this machine, or on the nodes of a Slurm job')
 
+    WITH_RESUME = ('--markdown', '--junit')
+
     def judges_scale(self) -> bool:
-        return not any(self.options[name] for name in ('ends_when', 'sweep', 'agents'))
+        return not any(self.options[name] for name in ('ends_when', 'sweep', 'agents', 'against'))
+
+    def questions(self) -> List[str]:
+        if self.campaign.analyses.split(',')[0] != 'versions':
+            if self.options['markdown'] or self.options['junit']:
+                die(2, '--markdown and --junit: belong to two versions of an agent (--against)')
+            return super().questions()
+        margin = self.options['margin']
+        return (['--margin', margin] if margin else []) + [
+            word for name in ('markdown', 'junit') if self.options[name]
+            for word in ('--write', '%s=%s' % (name, self.options[name]))]
 
     def check(self, words: List[str]) -> None:
         options = self.options
@@ -112,6 +130,9 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
             self._check_treatment(words)
             return
         self.campaign.analyses = self.switched.analyses()
+        if not options['against']:
+            options.refuse_given(': belongs to two versions of an agent (--against)', '--markdown', '--junit',
+                                 '--against-name')
         self.go_on(self.switched.check(words))
 
     def plan(self, plan: Plan, words: List[str]) -> None:

@@ -15,7 +15,7 @@ from noiselab_run.text import (SECOND_NS, Stop, decimals, die, is_time, nanoseco
 # what the detector hands on to the companion on the nodes as it is; --shell, which has no value, too
 COMPANION = ('--agent-cmd --agent-pid --agent-cgroup --agent-unit --agent-on --agent-off --scrape '
              '--scrape-period --agent-cpu '
-             '--agent-found --agent-name --agent-timeout --who').split()
+             '--agent-found --agent-name --agent-timeout --who --against --against-name').split()
 # what of these is a command or a setting of it, in which @INTERVAL@ and @FILE@ mean something
 WORDED = '--agent-cmd --agent-on --agent-off --scrape --scrape-period'.split()
 # what a line of --agents may have: whatever is an agent's own
@@ -135,6 +135,8 @@ class Switched:
     def analyses(self) -> str:
         if self.options['sweep']:
             return 'intervals'
+        if self.options['against']:
+            return 'versions'
         return 'agent,replay' if self.options['compare_replay'] else 'agent'
 
     # ---- what is checked before anything runs
@@ -153,6 +155,7 @@ class Switched:
         self._choose_stretch()
         self._check_sweep()
         self._check_replay()
+        self._check_against()
         if options['app']:
             experiment.ranks = '-'
             words = ['--app', 'profiles'] + words
@@ -172,6 +175,16 @@ class Switched:
             self._rehearse(self._agent_words(self.intervals.split(',')[0] or '-', words))
         self.files_folder = experiment.campaign.folder + '/' + self.folder
         return words
+
+    def _check_against(self) -> None:
+        """Whether another version may be beside it."""
+        options = self.options
+        if not options['against']:
+            return
+        if self.way != '--agent-cmd':
+            die(2, '--against: two commands can be compared (--agent-cmd NEW --against OLD)')
+        options.refuse_given(': one agent has it, and --against makes them two', '--agents', '--sweep',
+                             '--compare-replay', '--levels', '--scrape', '--stop-when', '--app')
 
     def _check_looks(self) -> None:
         """Whether a look after each launch can end the campaign."""
@@ -379,7 +392,7 @@ class Switched:
         operations, n_bytes = ('empty', '8') if options['app'] else (options['op'], options['bytes'])
         if not self._n_stretches:
             levels = ['99'] + ([options['levels']] if options['levels'] else [])
-            levels += ['98'] if options['compare_replay'] else []
+            levels += ['98'] if options['compare_replay'] or options['against'] else []
             said = ask([experiment.programs.path('noiselab-detect'), '--dry-run', '--json', '--out',
                         experiment.campaign.folder, '--op', operations,
                         '--bytes', n_bytes, '--design', design, self.stretch_name, '%dns' % stretch_ns,

@@ -1,10 +1,13 @@
 """setting: does a setting of the operating system make MPI codes faster or slower: each value in turn, in random order, within one run"""
 import fnmatch
+import glob
+import os
+import re
 from typing import List
 
-from noiselab_run import document
+from noiselab_run import document, files
 from noiselab_run.experiment import Experiment, these_launches
-from noiselab_run.process import ask
+from noiselab_run.process import ask, run
 from noiselab_run.schedule import Plan
 from noiselab_run.text import SECOND_NS, decimals, die, note, say_time, shuffled, time_above_0, whole
 
@@ -19,10 +22,11 @@ class Setting(Experiment):
     NAME = ANALYSIS = 'setting'
     OPTIONS = '''
 list set
-value settle block seconds op bytes design
+value settle block seconds op bytes design between-boots
 '''
     USAGE = '''\
 Usage: noiselab run setting --set NAME=REFERENCE,OTHER[,...] [OPTIONS]
+       noiselab run setting --between-boots NAME --out DIR [OPTIONS]
 
 Switches a setting of the operating system while noiselab-detect measures, in random order, and says whether the other
 value makes the operation faster or slower, with its interval, makes no difference beyond --margin, or is undecided. The
@@ -47,6 +51,11 @@ end, whatever is killed. noiselab doctor settings lists settings that matter.
   --op LIST, --bytes LIST operations and sizes (default allreduce and 2KiB)
   --seed N                seed of all random orders (default: from the clock)
 
+What only a boot can change:
+  --between-boots NAME    one launch of this boot into DIR (once a boot), which was booted with NAME, such as nohz_full or
+                          plain. With five boots of each of two names (the exact two-sided test at 98 % takes so many) the
+                          answer compares them; the boot is the unit. Boot in random order
+
 Each set also has a placebo, which writes the reference again: what that costs is the least that can be stated.
 
 Everything else goes to noiselab-detect as it is (noiselab detect --help).
@@ -66,6 +75,9 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
 
     def check(self, words: List[str]) -> None:
         options = self.options
+        if options['between_boots']:
+            self._check_boot(words)
+            return
         if not options['set']:
             die(2, 'which setting? Give --set NAME=REFERENCE,OTHER, such as --set kernel.numa_balancing=1,0 '
                 '(noiselab doctor settings lists some)')
@@ -94,6 +106,45 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
             self.rehearse(words)
         self.go_on(words)
 
+    def _check_boot(self, words: List[str]) -> None:
+        """One launch of this boot, in a folder of its own."""
+        options, name = self.options, self.options['between_boots']
+        options.refuse_given(': --between-boots has one launch of each boot, without a switch; leave it out',
+                             '--set', '--settle', '--launches', '--design', '--submit')
+        if not re.fullmatch('[A-Za-z0-9_][A-Za-z0-9_.-]*', name):
+            die(2, "--between-boots: '%s' is not a name (letters, digits, _ . -)" % name)
+        if not options['out']:
+            die(2, '--between-boots: in which campaign? Give the same --out DIR after each boot')
+        boot = files.read_or('/proc/sys/kernel/random/boot_id')[:8]
+        if not re.fullmatch('[0-9a-f]{8}', boot):
+            die(2, '--between-boots: /proc/sys/kernel/random/boot_id does not tell which boot this is')
+        self.boots = options['out']
+        taken = [each for each in self._boots() if each.endswith('-' + boot)]
+        if taken:
+            die(2, "--between-boots: this boot has its launch already ('%s'), and counts once; boot again"
+                % taken[0])
+        self.seed_from_clock()
+        options['launches'], self.n, self.n_sets, self.settle_ns = '1', 1, 0, 0
+        self.campaign.use('%s/%s-%s' % (options['out'], name, boot))
+        self.ranks = self.nodes.ranks_column()
+        words = ['--levels', 'none', '--design', 'blocks', '--block', options['block'] or '100ms', '--op',
+                 options['op'], '--bytes', options['bytes'], '--seconds', options['seconds'] or '60s'] + words
+        self.rehearse(words)
+        self.go_on(words)
+
+    boots = ''  # the campaign whose launches are one for each boot
+
+    def _boots(self) -> List[str]:
+        """The folders of its boots."""
+        return sorted(each for each in glob.glob(glob.escape(self.boots) + '/*-' + 8 * '[0-9a-f]')
+                      if os.path.isdir(each))
+
+    def answer_by_analysis(self) -> int:
+        if not self.boots:
+            return super().answer_by_analysis()
+        self.refuse_incomplete()
+        return run([self.programs.path('noiselab-analyze'), 'boots'] + self.questions() + self._boots())
+
     def _settling_ns(self) -> int:
         """The longest of these settings, by the table."""
         said = ask([self.programs.path('noiselab-doctor'), 'settings', '--json'])
@@ -101,8 +152,8 @@ Everything else goes to noiselab-detect as it is (noiselab detect --help).
         table = document.of_program(said.out) if said.status == 0 else None
         columns = [table.all('settings.*.' + name)
                    for name in ('setting', 'files', 'settling_ms')] if table else []
-        for name, files, ms in zip(*columns):
-            own = files or '/proc/sys/' + name.replace('.', '/')
+        for name, pattern, ms in zip(*columns):
+            own = pattern or '/proc/sys/' + name.replace('.', '/')
             for key in [each.partition('=')[0] for each in self.sets]:
                 if ms is not None and (key == name or fnmatch.fnmatch(key, own) or fnmatch.fnmatch(own, key)):
                     longest_ns = max(longest_ns, ms * 1000000)

@@ -176,6 +176,7 @@ struct na_agent {
     cpu_set_t cpus;                  /* where a started command may run */
     int out_fd;                      /* its output; -1: thrown away */
     struct na_watch *watch;          /* takes the output in; NULL: nobody does */
+    const struct na_set *beside;     /* processes of another agent, which are not this one's; NULL: there is none */
     pid_t not_agent[2];              /* children of ours that are not the agent: guardian, scrape under way. 0: none */
     pthread_mutex_t *children;       /* held while one of them is started */
     const _Atomic uint32_t *stop;    /* not 0: whatever takes long is to end; NULL: never */

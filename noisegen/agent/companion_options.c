@@ -58,6 +58,10 @@ static const struct nl_option rows[] = {
     {.help = "The agent (one of these ways; --scrape together with one, or alone):", .group = 1},
     {"agent-cmd", "CMD", "a command: started when the agent is switched on, ended when it is switched off", 1, AT(TEXT, cmd),
      .wanted = "a command"},
+    {"against", "CMD", "with --agent-cmd: another command, such as the version before, in an arm of its own", 1, AT(TEXT, against),
+     .wanted = "a command"},
+    {"against-name", "NAME", "what that one is called in the files (default: as its command)", 1, AT(NAME, against_name), .most = 32,
+     .wanted = "a plain name (letters, digits, . _ -; at most 32, not starting with a dot)"},
     {"agent-pid", "PID", "a process and its children: kept running, frozen and thawed", 1, AT(INT, pid), 1, INT32_MAX,
      .wanted = "the number of a process"},
     {"agent-cgroup", "PATH", "the processes of a cgroup (a path in /sys/fs/cgroup, or below its mount): frozen and thawed", 1,
@@ -113,6 +117,9 @@ static int check_ways(const struct na_options *o) {
     else if (o->found != NA_FOUND_UNKNOWN && !o->on)
         nl_error("--agent-found: only of what is switched by two commands (--agent-on, --agent-off) must be said how it was before");
     else if (!o->scrape != (o->scrape_period_ns == 0)) nl_error("--scrape%s is missing", o->scrape ? "-period" : "");
+    else if (o->against && !o->cmd) nl_error("--against: two commands can be compared (--agent-cmd)");
+    else if (o->against_name && !o->against) nl_error("--against-name: there is no other command (--against)");
+    else if (o->against && o->scrape) nl_error("--against: what is scraped is one agent (leave --scrape out)");
     else if (o->cpu && !o->cmd) nl_error("--agent-cpu: only a started command (--agent-cmd) can be bound");
     else if (o->is_shell && !o->cmd && !o->on && !o->scrape) nl_error("--shell: there is no command to run");
     else if (o->freezes && !o->cmd) nl_error("--freeze: there is no started command (--agent-cmd); other agents are frozen anyway");

@@ -13,6 +13,7 @@ enum na_keep { NA_KEEP_AUTO, NA_KEEP_YES, NA_KEEP_NO };
 /* Texts point into argv; NULL: not given. */
 struct na_options {
     const char *cmd, *cgroup, *unit, *on, *off;
+    const char *against, *against_name; /* another command beside cmd, an arm of its own */
     pid_t pid; /* 0: not given */
     struct na_settings *settings; /* NULL: not given; lives as long as the process */
     const char *scrape;

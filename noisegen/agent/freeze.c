@@ -110,7 +110,8 @@ static int prepare_cgroup(struct na_freeze *f, const struct na_freezer *row, int
     if (!own) return prepare_given(f, row, mount, reason, reason_size);
     int rc = find_origin(f, row, mount, origin, reason, reason_size);
     if (rc) return rc;
-    if (snprintf(f->directory, sizeof f->directory, "%s/noiselab-agent.%d", origin, (int)getpid()) >= (int)sizeof f->directory) return -1;
+    if (snprintf(f->directory, sizeof f->directory, "%s/noiselab-agent.%d%s", origin, (int)getpid(),
+                 u->number ? "-2" : "") >= (int)sizeof f->directory) return -1;
     /* what it takes: to make a cgroup there, and to move members out of it and back */
     int failed = join(file, origin, "cgroup.procs") || access(origin, W_OK) || access(file, W_OK);
     if (!failed) {

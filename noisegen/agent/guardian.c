@@ -44,7 +44,7 @@ static void guard(struct na_undo *undo, int fd) {
     while (n < 0 && errno == EINTR);
     if (n > 0) _exit(0); /* all is undone */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    for (int i = 0; i < ATTEMPTS && na_undo_all(undo, problem, sizeof problem); i++) sleep(1U << i);
+    for (int i = 0; i < ATTEMPTS && na_undo_every(undo, problem, sizeof problem); i++) sleep(1U << i);
     _exit(0);
 }
 
@@ -59,7 +59,7 @@ int na_guardian_start(struct na_guardian *g, struct na_undo *undo) {
     close(ends[0]);
     if (pid < 0) return -1;
     *g = (struct na_guardian){pid, ends[1]};
-    undo->guardian = na_process_of(pid);
+    for (; undo; undo = undo->next) undo->guardian = na_process_of(pid);
     return 0;
 }
 

@@ -42,7 +42,8 @@ int na_cpus_parse(const char *text, cpu_set_t *cpus) {
         if (*c == '+') *c = ',';
     int n = nl_parse_list(list, 0, CPU_SETSIZE - 1, 1, numbers, CPU_WORDS);
     CPU_ZERO(cpus);
-    for (int i = 0; i < n; i++) CPU_SET((size_t)numbers[i], cpus);
+    for (int i = 0; i < n; i++)
+        CPU_SET((size_t)numbers[i], cpus);
     return n > 0 ? 0 : -1;
 }
 
@@ -51,8 +52,10 @@ static int is_same_mask(const char *a, const char *b) {
     static const char digits[] = "0123456789abcdefABCDEF,";
     if (strspn(a, digits) != strlen(a) || strspn(b, digits) != strlen(b)) return 0;
     for (a += strspn(a, "0,"), b += strspn(b, "0,");; a++, b++) {
-        while (*a == ',') a++;
-        while (*b == ',') b++;
+        while (*a == ',')
+            a++;
+        while (*b == ',')
+            b++;
         if (!*a || !*b || tolower((unsigned char)*a) != tolower((unsigned char)*b)) return *a == *b;
     }
 }
@@ -109,7 +112,8 @@ static int each_process(void *context, pid_t pid) {
     const struct na_undo *u = s->undo;
     char path[64], name[64];
     int is_spared = pid == u->companion.pid || pid == u->guardian.pid || pid == getpid();
-    for (int i = 0; i < u->n_spared; i++) is_spared |= pid == u->spared[i];
+    for (int i = 0; i < u->n_spared; i++)
+        is_spared |= pid == u->spared[i];
     snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
     if (is_spared || fnmatch(u->confine_pattern, nl_read_line(path, name, sizeof name), 0) != 0) return 0;
     s->process = pid;
@@ -159,7 +163,8 @@ int na_confine(struct na_undo *u, const cpu_set_t *cpus, char *reason, int size)
     for (int i = 0; i < atomic_load(&u->n_roamers); i++) {
         const struct na_roamer *r = &u->roamers[i];
         if (!na_process_lives(r->task)) continue;
-        if (sched_setaffinity(r->task.pid, sizeof *cpus, cpus) == 0) n++;
+        if (sched_setaffinity(r->task.pid, sizeof *cpus, cpus) == 0)
+            n++;
         else if (errno != ESRCH)
             return nl_say(reason, size, "task %d cannot be confined: %s", (int)r->task.pid, strerror(errno));
     }
@@ -204,6 +209,8 @@ int na_undo_settings(struct na_undo *u, char *problem, int size) {
     if (!atomic_load(&u->must_reset)) return 0;
     for (int i = 0; i < u->n_kept; i++) {
         const struct na_kept *k = &u->kept[i];
+        if (access(k->path, F_OK) && errno == ENOENT)
+            continue; /* a device or a module has gone, and its setting with it */
         if (na_value_read(k->path, now, sizeof now) == 0 && is_same_value(k->value, now, k->is_cpu_list))
             continue;
         if (na_value_write(k->path, k->value, k->is_cpu_list, why, sizeof why) && rc == 0)

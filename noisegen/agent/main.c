@@ -27,8 +27,7 @@ static int print_agent(const struct na_options *o, const struct na_agent *a) {
 }
 
 /* A command is started for a second: one that cannot work says so now, and not first in a launch. 0, -1 with a line in `reason`. */
-static int try_command(struct na_session *s, char *reason, int size) {
-    struct na_agent *a = &s->agent;
+static int try_command(struct na_agent *a, char *reason, int size) {
     int64_t end_ns = nl_mono_ns() + TRIAL_NS;
     char last[NA_REASON_BYTES];
     if (na_agent_place(a, reason, size) || na_agent_switch(a, 1, reason, size)) return -1;
@@ -50,10 +49,11 @@ static int trial(struct na_session *s) {
     if (!s->page) return nl_error("no memory for the agent's page");
     na_session_keep_files();
     if (na_session_watch(s)) return -1;
-    int rc = try_command(s, reason, sizeof reason);
+    int rc = try_command(&s->agent, reason, sizeof reason), is_other = rc == 0 && s->options->against;
+    if (is_other) rc = try_command(&s->against, reason, sizeof reason);
     /* what it had to say on its way: of that a dry run says only what concerns the user */
     for (int i = before; i < s->agent.n_warnings; i++) nl_warn("%s", s->agent.warnings[i]);
-    return rc ? nl_error("--agent-cmd: %s", reason) : 0;
+    return rc ? nl_error("--%s: %s", is_other ? "against" : "agent-cmd", reason) : 0;
 }
 
 /* Says what would be done on stdout unless a control page is given. Returns the exit status. */
@@ -63,7 +63,7 @@ static int dry_run(const struct na_options *o) {
     s.options = o;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     int failed = na_session_start(&s, 1) || trial(&s) || (o->control_fd < 0 && print_agent(o, &s.agent));
-    if (s.agent.undo) na_undo_all(s.agent.undo, ignored, sizeof ignored);
+    if (s.agent.undo) na_undo_every(s.agent.undo, ignored, sizeof ignored);
     na_session_close(&s);
     return failed ? NL_EXIT_USAGE : NL_EXIT_OK;
 }

@@ -69,8 +69,10 @@ static void drain_record(void *context) {
     if (s->who.recorder) nr_drain(s->who.recorder);
 }
 
+/* Of two versions one stands still while the other is on, so that bursts in an arm are of that arm's. */
 static void mark_agent(struct na_session *s) {
     for (int i = 0; i < s->agent.set.n; i++) na_who_mark(&s->who, s->agent.set.p[i].pid, NR_AGENT);
+    for (int i = 0; i < s->against.set.n; i++) na_who_mark(&s->who, s->against.set.p[i].pid, NR_AGENT);
 }
 
 static int open_record(struct na_session *s, char *reason, int size) {
@@ -107,6 +109,7 @@ static int place(struct na_session *s, char *reason, int size) {
     snprintf(log, sizeof log, "%s/agent.%s.log", p->directory, p->host);
     if (p->directory[0] && na_watch_log(&s->watch, log)) return nl_say(reason, size, "cannot write %s: %s", log, strerror(errno));
     if (na_agent_place(&s->agent, reason, size)) return NL_AGENT_REFUSED;
+    if (s->against.way && na_agent_place(&s->against, reason, size)) return NL_AGENT_REFUSED;
     s->is_placed = 1;
     if (open_record(s, reason, size)) return NL_AGENT_REFUSED;
     if (s->options->scrape && na_scraper_open(&s->scraper))
@@ -131,6 +134,22 @@ static int is_refused(const struct na_session *s, char *reason, int size) {
     return s->is_overdue;
 }
 
+/* The version that the arm is called after, or off with both. */
+static int switch_to(struct na_session *s, int on, char *reason, int size) {
+    char ignored[NA_REASON_BYTES];
+    if (!s->against.way) return na_agent_switch(&s->agent, on, reason, size);
+    int is_other = on && s->page->arm > 0 && s->page->arm < s->page->n_arms &&
+                   strcmp(s->page->arms[s->page->arm].kind, s->against.name) == 0;
+    struct na_agent *wanted = is_other ? &s->against : &s->agent, *still = is_other ? &s->agent : &s->against;
+    int status = na_agent_switch(still, 0, reason, size);
+    if (on) s->active = wanted;
+    if (status != NL_AGENT_DONE) return status;
+    /* one that died stays dead; the other one's halves are not compared with anything then */
+    if (on && na_agent_look(still, "while the other version was to be on", ignored, sizeof ignored) != NL_AGENT_DONE)
+        return nl_say(reason, size, "%s", ignored), NL_AGENT_DIED;
+    return na_agent_switch(wanted, on, reason, size);
+}
+
 static int turn(struct na_session *s, int on, char *reason, int size) {
     int64_t begin_ns = nl_mono_ns();
     s->page->switch_ns = 0;
@@ -141,13 +160,13 @@ static int turn(struct na_session *s, int on, char *reason, int size) {
     if (on && s->options->settings)
         s->agent.arm = s->page->arm > 0 && s->page->arm < s->page->n_arms
                            ? na_settings_find(s->options->settings, s->page->arms[s->page->arm].kind) : NULL;
-    int status = na_agent_switch(&s->agent, on, reason, size);
+    int status = switch_to(s, on, reason, size);
     if (on && status == NL_AGENT_DONE && begin_scraping(s, reason, size)) status = NL_AGENT_REFUSED;
     s->page->switch_ns = nl_mono_ns() - begin_ns;
     if (!on || status != NL_AGENT_DONE) return status;
     mark_agent(s);
-    if (s->agent.cpu.row && s->account != s->agent.cpu.row) {
-        s->account = s->agent.cpu.row;
+    if (s->active->cpu.row && s->account != s->active->cpu.row) {
+        s->account = s->active->cpu.row;
         if (s->n_halves_on > 0)
             na_warn(&s->agent,
                     "it starts short-lived processes: their CPU time is exact to 10 ms in the first %lld halves, counted by %s since",
@@ -163,9 +182,9 @@ static int off(struct na_session *s, char *reason, int size) { return turn(s, 0,
 /* Whether an agent that should be on has ended: NL_AGENT_DIED with a line in `reason`. */
 static int look(struct na_session *s, const char *word, char *reason, int size) {
     char moment[64];
-    int was_on = s->agent.is_on == 1;
+    int was_on = s->active->is_on == 1;
     nl_say(moment, sizeof moment, "%s half %lld of arm %d", word, (long long)s->page->half, s->page->arm);
-    int status = na_agent_look(&s->agent, moment, reason, size);
+    int status = na_agent_look(s->active, moment, reason, size);
     return was_on ? status : NL_AGENT_DONE;
 }
 
@@ -174,7 +193,7 @@ static int begin(struct na_session *s, char *reason, int size) {
         return nl_say(reason, size, s->is_placed ? "arm %d is not one of those named" : "BEGIN before PLACE", s->page->arm);
     if (is_refused(s, reason, size)) return NL_AGENT_REFUSED;
     if (look(s, "before", reason, size)) return NL_AGENT_DIED;
-    na_agent_begin(&s->agent);
+    na_agent_begin(s->active);
     s->begin_scraper_ns = scraper_cpu_ns(s);
     na_who_begin(&s->who, s->page->arm);
     s->begin_cpu_ns = nl_now_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -192,10 +211,10 @@ static int end(struct na_session *s, char *reason, int size) {
     a->wall_ns = now_ns - s->begin_ns;
     a->observer_cpu_ns = nl_now_ns(CLOCK_PROCESS_CPUTIME_ID) - s->begin_cpu_ns;
     na_who_end(&s->who, a);
-    na_agent_end(&s->agent, a);
+    na_agent_end(s->active, a);
     if (s->options->scrape) a->scraper_cpu_ns = scraper_cpu_ns(s) - s->begin_scraper_ns;
     s->begin_ns = 0;
-    s->n_halves_on += s->agent.is_on == 1;
+    s->n_halves_on += s->active->is_on == 1;
     if (look(s, "in", reason, size)) return NL_AGENT_DIED;
     if (nl_mono_ns() - s->who.written_ns > WRITE_EVERY_NS && na_who_write(&s->who, 0, problem, sizeof problem))
         na_warn(&s->agent, "%s", problem);
@@ -205,11 +224,16 @@ static int end(struct na_session *s, char *reason, int size) {
 static void restore(struct na_session *s) {
     if (s->is_restored) return;
     /* the agent first: a thawed agent matters more than anything */
-    na_undo_thaw(s->agent.undo);
+    na_undo_thaw_every(s->agent.undo);
     if (s->options->scrape && s->scraper.is_up) na_scraper_stop(&s->scraper);
     if (s->agent.way->members) s->agent.way->members(&s->agent);
     na_set_prune(&s->agent.set);
     na_agent_restore(&s->agent, s->state_left, sizeof s->state_left);
+    if (s->against.way) {
+        s->against.way->members(&s->against);
+        na_set_prune(&s->against.set);
+        na_agent_restore(&s->against, s->against_left, sizeof s->against_left);
+    }
     s->is_restored = 1;
 }
 
@@ -241,6 +265,15 @@ static json_t *scraper(const struct na_session *s) {
                      (json_int_t)failed, "left_out", (json_int_t)left_out);
 }
 
+/* The other version. */
+static json_t *against(const struct na_session *s) {
+    const struct na_agent *a = &s->against;
+    if (!a->way) return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "name", nl_json_text(a->name), "command", nl_json_text(a->options->cmd),
+                     "freezer", nl_json_text(a->freeze.row ? a->freeze.row->name : NULL), "state_found", nl_json_text(a->state_found),
+                     "state_left", nl_json_text(s->against_left), "died", nl_json_text(a->died[0] ? a->died : NULL));
+}
+
 /* As JSON in one line, to be freed; NULL without memory. Keys: docs/reference/formats.md. */
 static char *certificate(const struct na_session *s) {
     const struct na_agent *a = &s->agent;
@@ -254,7 +287,7 @@ static char *certificate(const struct na_session *s) {
         "account", nl_json_text(s->account ? s->account->name : NULL), "source", nl_json_text(who ? nr_source(who) : "none"),
         "source_reason", nl_json_text(who ? nr_reason(who) : "--who none, or no source is possible here"),
         "state_found", nl_json_text(a->state_found),
-        "state_left", nl_json_text(s->state_left), "settings", settings(s),
+        "state_left", nl_json_text(s->state_left), "settings", settings(s), "against", against(s),
         "scraper", scraper(s), "died", nl_json_text(a->died[0] ? a->died : NULL),
         "warnings", NL_JSON_LIST(i, a->n_warnings, nl_json_text(a->warnings[i])), NULL);
     char *out = json_dumps(o, JSON_COMPACT);
@@ -293,15 +326,16 @@ static int obey(struct na_session *s) {
 /* When the lease of what is frozen ends, ns; INT64_MAX: nothing is, or it has none. An owner that was stopped, or hangs, lives and says
  * nothing. */
 static int64_t lease_end(const struct na_session *s) {
-    const struct na_undo *u = s->agent.undo;
-    int is_frozen = atomic_load(&u->is_frozen) || atomic_load(&u->n_stopped) > 0;
+    int is_frozen = 0;
+    for (const struct na_undo *u = s->agent.undo; u; u = u->next) is_frozen |= atomic_load(&u->is_frozen) || atomic_load(&u->n_stopped) > 0;
     return is_frozen && s->page->lease_ns > 0 ? s->heard_ns + s->page->lease_ns : INT64_MAX;
 }
 
 static void end_lease(struct na_session *s) {
     s->heard_ns = nl_mono_ns() - s->page->lease_ns + LOOK_NS; /* where it fails again soon */
-    if (na_undo_thaw(s->agent.undo)) return;
+    if (na_undo_thaw_every(s->agent.undo)) return;
     s->is_overdue = s->agent.is_on = 1;
+    if (s->against.way) s->against.is_on = 1;
     na_warn(&s->agent, "no command came for %.3g s while it was frozen: it was let run again", (double)s->page->lease_ns / 1e9);
 }
 
@@ -326,6 +360,28 @@ static void live(struct na_session *s) {
     }
 }
 
+/* Another command, as if it were the agent. */
+static int open_against(struct na_session *s) {
+    struct na_agent *a = &s->agent, *other = &s->against;
+    s->against_options = *s->options;
+    s->against_options.cmd = s->options->against;
+    s->against_options.name = s->options->against_name;
+    s->against_options.against = NULL;
+    other->options = &s->against_options;
+    other->children = a->children;
+    other->out_fd = -1;
+    other->undo = na_undo_create();
+    if (!other->undo) return -1;
+    other->undo->number = 1;
+    a->undo->next = other->undo;
+    other->freeze.undo = other->undo;
+    other->freeze.set = &other->set;
+    other->freeze.timeout_ns = s->options->timeout_ns;
+    other->beside = &a->set;
+    a->beside = &other->set;
+    return 0;
+}
+
 int na_session_start(struct na_session *s, int is_trial) {
     char reason[NA_REASON_BYTES];
     struct na_agent *a = &s->agent;
@@ -335,14 +391,17 @@ int na_session_start(struct na_session *s, int is_trial) {
     a->children = &s->children;
     a->out_fd = -1;
     a->undo = na_undo_create();
+    s->active = a;
+    if (a->undo && s->options->against && open_against(s)) return nl_error("no memory for two versions");
     if (!a->undo || na_guardian_start(&s->guardian, a->undo)) return nl_error("cannot start the guardian: %s", strerror(errno));
     a->not_agent[0] = s->guardian.pid;
     a->freeze.undo = a->undo;
     a->freeze.set = &a->set;
     a->freeze.timeout_ns = s->options->timeout_ns;
-    a->undo->companion = na_process_of(getpid());
+    for (struct na_undo *u = a->undo; u; u = u->next) u->companion = na_process_of(getpid());
+    s->against.not_agent[0] = s->guardian.pid;
     if (!is_trial) {
-        na_journal_open(a->undo);
+        for (struct na_undo *u = a->undo; u; u = u->next) na_journal_open(u);
         na_journal_restore(); /* what another one could not give back */
     }
     const char *option = "scrape";
@@ -350,6 +409,10 @@ int na_session_start(struct na_session *s, int is_trial) {
     if (rc == 0) {
         rc = na_agent_check(a, reason, sizeof reason);
         option = a->way->option;
+    }
+    if (rc == 0 && s->options->against) {
+        rc = na_agent_check(&s->against, reason, sizeof reason);
+        option = "against";
     }
     if (rc) return nl_error("--%s: %s", option, reason);
     for (int i = 0; i < a->n_warnings; i++) nl_warn("%s", a->warnings[i]);
@@ -369,9 +432,9 @@ int na_session_watch(struct na_session *s) {
     s->watch.extra_ready = drain_record;
     s->watch.context = s;
     if (na_watch_open(&s->watch, s->page)) return nl_error("cannot watch over the agent: %s", strerror(errno));
-    s->agent.out_fd = s->watch.pipe[1];
-    s->agent.watch = &s->watch;
-    s->agent.stop = &s->page->is_closed;
+    s->agent.out_fd = s->against.out_fd = s->watch.pipe[1];
+    s->agent.watch = s->against.watch = &s->watch;
+    s->agent.stop = s->against.stop = &s->page->is_closed;
     return 0;
 }
 
@@ -379,10 +442,11 @@ void na_session_close(struct na_session *s) {
     na_scraper_close(&s->scraper);
     na_watch_close(&s->watch);
     /* what could not be undone is left to it */
-    if (s->agent.undo && na_undo_is_done(s->agent.undo)) na_guardian_end(&s->guardian);
+    if (s->agent.undo && na_undo_every_is_done(s->agent.undo)) na_guardian_end(&s->guardian);
     else na_guardian_leave(&s->guardian);
     na_who_close(&s->who);
     na_agent_free(&s->agent);
+    if (s->against.way) na_agent_free(&s->against);
     nl_page_unmap(s->page);
 }
 

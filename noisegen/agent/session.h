@@ -78,6 +78,9 @@ struct na_session {
     const struct na_options *options;
     struct nl_agent *page;
     struct na_agent agent;
+    struct na_agent against;        /* with another version of it: that one; `way` NULL: there is none */
+    struct na_options against_options;
+    struct na_agent *active;        /* the one that was on last */
     struct na_scraper scraper;
     struct na_watch watch;
     struct na_who who;
@@ -91,7 +94,7 @@ struct na_session {
     int cpu;                  /* where we are bound; -1: nowhere, as every CPU has a rank */
     int64_t begin_ns, begin_cpu_ns, begin_scraper_ns;
     int64_t n_halves_on;
-    char state_left[NA_REASON_BYTES];
+    char state_left[NA_REASON_BYTES], against_left[NA_REASON_BYTES];
     const struct na_cpu_source *account; /* of the CPU time; NULL: not opened yet */
 };
 

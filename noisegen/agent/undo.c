@@ -20,8 +20,8 @@ int na_undo_note(struct na_process *list, _Atomic int32_t *n, struct na_process 
 
 /* ---- thawing ---- */
 
-/* Of this process. */
-static struct { int thaw, look; } held = {-1, -1};
+/* Of this process, by number of the record. */
+static struct { int thaw, look; } held[] = {{-1, -1}, {-1, -1}};
 
 static int reopen(int *fd, const char *path, int flags) {
     if (*fd >= 0) close(*fd);
@@ -30,15 +30,17 @@ static int reopen(int *fd, const char *path, int flags) {
 }
 
 int na_undo_hold(struct na_undo *u) {
-    return reopen(&held.thaw, u->thaw_file, O_WRONLY) || reopen(&held.look, u->look_file, O_RDONLY) ? -1 : 0;
+    return reopen(&held[u->number].thaw, u->thaw_file, O_WRONLY) || reopen(&held[u->number].look, u->look_file, O_RDONLY) ? -1 : 0;
 }
 
-void na_undo_let_go(void) { held.thaw = held.look = -1; }
+void na_undo_let_go(void) {
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) held[i].thaw = held[i].look = -1;
+}
 
 /* Whether the state file says that it is thawed; a cgroup that is gone is. */
 static int reads_thawed(const struct na_undo *u) {
     char now[256];
-    ssize_t n = pread(held.look, now, sizeof now - 1, 0);
+    ssize_t n = pread(held[u->number].look, now, sizeof now - 1, 0);
     if (n < 0) return errno == ENODEV;
     now[n] = '\0';
     return strstr(now, u->look_text) != NULL;
@@ -47,9 +49,9 @@ static int reads_thawed(const struct na_undo *u) {
 static int thaw_cgroup(struct na_undo *u) {
     if (!atomic_load(&u->is_frozen)) return 0;
     int64_t deadline_ns = nl_mono_ns() + PATIENCE_NS;
-    int is_held = (held.thaw >= 0 && held.look >= 0) || na_undo_hold(u) == 0;
+    int is_held = (held[u->number].thaw >= 0 && held[u->number].look >= 0) || na_undo_hold(u) == 0;
     if (!is_held && errno != ENOENT) return -1;
-    if (is_held && write(held.thaw, u->thaw_text, strlen(u->thaw_text)) < 0 && errno != ENODEV) return -1;
+    if (is_held && write(held[u->number].thaw, u->thaw_text, strlen(u->thaw_text)) < 0 && errno != ENODEV) return -1;
     while (is_held && !reads_thawed(u)) {
         errno = EBUSY;
         if (nl_mono_ns() > deadline_ns) return -1;
@@ -183,6 +185,24 @@ int na_undo_is_done(const struct na_undo *u) {
            atomic_load(&u->n_started) == 0 && !atomic_load(&u->must_switch) && !atomic_load(&u->must_reset);
 }
 
+int na_undo_every(struct na_undo *u, char *problem, int problem_size) {
+    int rc = 0;
+    for (; u; u = u->next) rc |= na_undo_all(u, problem, problem_size);
+    return rc;
+}
+
+int na_undo_thaw_every(struct na_undo *u) {
+    int rc = 0;
+    for (; u; u = u->next) rc |= na_undo_thaw(u);
+    return rc;
+}
+
+int na_undo_every_is_done(const struct na_undo *u) {
+    int is_done = 1;
+    for (; u; u = u->next) is_done &= na_undo_is_done(u);
+    return is_done;
+}
+
 #define SUFFIX ".journal"
 
 /* "" where there is none that only we can write. */
@@ -197,7 +217,7 @@ static void folder(char *path, size_t size) {
 void na_journal_open(struct na_undo *u) {
     char path[PATH_MAX - 64];
     folder(path, sizeof path);
-    if (path[0]) snprintf(u->journal_file, sizeof u->journal_file, "%s/%d" SUFFIX, path, (int)getpid());
+    if (path[0]) snprintf(u->journal_file, sizeof u->journal_file, "%s/%d%s" SUFFIX, path, (int)getpid(), u->number ? "-2" : "");
 }
 
 /* A command in one line and one field of a journal, and back: what would end them is escaped. */

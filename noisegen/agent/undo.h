@@ -21,6 +21,8 @@ struct na_kept {
 struct na_roamer { struct na_process task; cpu_set_t cpus; };
 
 struct na_undo {
+    struct na_undo *next; /* of another agent beside this one; NULL: there is none. The guardian undoes both */
+    int32_t number;       /* 0 the first, 1 */
     /* processes stopped by SIGSTOP */
     _Atomic int32_t n_stopped;
     struct na_process stopped[NA_UNDO_PROCESSES];
@@ -69,6 +71,11 @@ int na_undo_hold(struct na_undo *undo);
 
 /* What na_undo_hold opened is not this process's any more: it is a child that has closed all files. */
 void na_undo_let_go(void);
+
+/* This one and those after it. As na_undo_all, na_undo_thaw and na_undo_is_done. */
+int na_undo_every(struct na_undo *undo, char *problem, int problem_size);
+int na_undo_thaw_every(struct na_undo *undo);
+int na_undo_every_is_done(const struct na_undo *undo);
 
 /* Lets frozen or stopped processes run: the most important part. 0, -1 with errno of the last failure; may be tried again. */
 int na_undo_thaw(struct na_undo *undo);

@@ -36,6 +36,11 @@ static int check(struct na_agent *a, char *reason, int size) {
     return 0;
 }
 
+/* A child of ours that is not the agent: guardian, scrape under way, another agent's. */
+static int is_anothers(const struct na_agent *a, pid_t pid) {
+    return pid == a->not_agent[0] || pid == a->not_agent[1] || (a->beside && na_set_has(a->beside, pid));
+}
+
 static void members(struct na_agent *a) {
     struct na_set ours = {0};
     pthread_mutex_lock(a->children);
@@ -43,7 +48,7 @@ static void members(struct na_agent *a) {
     na_set_add_children(&ours, getpid());
     na_set_prune(&a->set);
     for (int i = 0; i < ours.n; i++)
-        if (ours.p[i].pid != a->not_agent[0] && ours.p[i].pid != a->not_agent[1]) na_set_add(&a->set, ours.p[i].pid);
+        if (!is_anothers(a, ours.p[i].pid)) na_set_add(&a->set, ours.p[i].pid);
     pthread_mutex_unlock(a->children);
     na_set_add_descendants(&a->set);
     na_set_free(&ours);

@@ -70,6 +70,10 @@ after_first() {
 @test "docs/guides/live.md" { commands_of docs/guides/live.md; }
 
 # bats test_tags=quick
+@test "docs/guides/settings.md" { commands_of docs/guides/settings.md; }
+
+@test "docs/guides/gate.md" { commands_of docs/guides/gate.md; }
+
 @test "docs/guides/scale.md" { commands_of docs/guides/scale.md; }
 
 @test "docs/guides/cluster.md" { after_first docs/guides/cluster.md; }

@@ -271,3 +271,38 @@ said() { sed -n 's/^noiselab-run: plan: //p' "$ERR"; }
     into_it || true
     grep -q "holds launches already\|--out: " "$ERR"
 }
+
+# bats test_tags=quick
+@test "two versions are two commands, and what belongs to one agent is refused beside them" {
+    run_refused '--against: two commands can be compared' run_agent --agent-pid $$ --against 'sleep 9'
+    run_refused '--sweep: one agent has it' run_agent --agent-cmd 'sleep @INTERVAL@' --against 'sleep 9' --sweep 1s,2s
+    run_refused '--markdown: belongs to two versions of an agent' run_agent --agent-cmd 'sleep 9' --markdown x
+    run_refused "noiselab-nosuch" run_agent --agent-cmd 'sleep 9' --against noiselab-nosuch --agent-period 100ms
+    run_refused "--against-name: 'sleep' is the name of the other version" run_agent --agent-cmd 'sleep 9' --against 'sleep 8' --against-name sleep \
+        --agent-period 100ms
+    run_refused 'which run agent does not judge' run_agent --agent-cmd 'sleep 9' --against 'sleep 8' --margin 1%:nodes=10,every=1ms
+    [ ! -e "$OUT" ]
+}
+
+@test "two versions run in the same launch, and their difference is the answer in terminal, JSON, summary and test report" {
+    needs_cpus 2
+    ends '0|1|3' run_agent --agent-cmd "$(busy 1ms 50ms)" --against "$(busy 3ms 50ms)" --agent-period 50ms --seconds 15s --margin 50 \
+        --markdown "$BATS_TEST_TMPDIR/summary.md" --junit "$BATS_TEST_TMPDIR/report.xml"
+    verdict=$status
+    launch=$OUT/$(planned)/launch.json
+    jq -e '.ended == "complete" and .options.design == "quick" and .options.agent == "bench_busy" and .options.against == "bench_busy-old" and
+        .agents[0].against.name == "bench_busy-old"' "$launch"
+    # each has its own rows, and uses CPU time in them
+    for kind in bench_busy bench_busy-old; do
+        awk -v kind="$kind" "$header"'$c["kind"] == kind { n++; used += $c["agent_cpu_ns"] } END { exit !(n > 0 && used > 0) }' \
+            "${launch%launch.json}agent".*.csv
+    done
+    ends "$verdict" "$BIN/noiselab" analyze versions --margin 50 --json "$OUT" >"$BATS_TEST_TMPDIR/json"
+    jq -e '.new == "bench_busy" and .old == "bench_busy-old" and (.rows | length) == 1 and (.answer | IN("pass", "fail", "inconclusive"))' \
+        "$BATS_TEST_TMPDIR/json"
+    first=$(jq -r '.first_screen[0]' "$BATS_TEST_TMPDIR/json")
+    tr '\n' ' ' <"$BATS_TEST_TMPDIR/stdout" | grep -qF -- "$first"
+    grep -qF '### bench\_busy against bench\_busy-old: ' "$BATS_TEST_TMPDIR/summary.md"
+    grep -q '<testsuite name="noiselab" tests="1"' "$BATS_TEST_TMPDIR/report.xml"
+    ! pgrep -f "$(busy 1ms 50ms)" || false
+}

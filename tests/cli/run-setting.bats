@@ -87,3 +87,28 @@ is_restored() { [ "$(cat "$KNOB")" = 5 ] && [ -z "$(journals)" ]; }
 }
 
 has_blocks() { [ "$(cat "$OUT"/*/blocks.csv 2>/dev/null | wc -l)" -gt 10 ]; }
+
+@test "what only a boot changes has one launch a boot, and fewer boots than the exact test takes are told with their number" {
+    boots() { "$BIN/noiselab" run setting --ranks 1 --op empty --out "$OUT" --seconds 1s "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$ERR" 3>&-; }
+    run_refused "--between-boots: 'a b' is not a name" boots --between-boots 'a b'
+    run_refused '--set: --between-boots has one launch of each boot' boots --between-boots plain --set "$KNOB=1,0"
+    boots --between-boots plain
+    boot=$(cut -c 1-8 /proc/sys/kernel/random/boot_id)
+    [ -e "$OUT/plain-$boot/schedule.tsv" ]
+    tr '\n' ' ' <"$BATS_TEST_TMPDIR/stdout" | grep -q 'There are boots: 1 of plain. The exact two-sided test at 98 % takes 5 of each'
+    run_refused "--between-boots: this boot has its launch already ('$OUT/plain-$boot')" boots --between-boots other
+    # as if this machine had been booted ten times
+    for i in 1 2 3 4 5; do
+        cp -r "$OUT/plain-$boot" "$OUT/plain-0000000$i"
+        cp -r "$OUT/plain-$boot" "$OUT/other-1000000$i"
+        awk -F , -v OFS=, 'NR == 1 { for (c = 1; c <= NF; c++) at[$c] = c } NR > 1 { $at["wall_ns"] = int(1.1 * $at["wall_ns"]) } 1' \
+            "$OUT/plain-$boot"/*/blocks.csv >"$(ls "$OUT/other-1000000$i"/*/blocks.csv)"
+        for name in plain-0 other-1; do
+            jq --arg at "2026-0$((${name#*-} + 1))-0${i}T00:00:00Z" '.started_utc = $at' "$OUT/plain-$boot"/*/launch.json >"$(ls "$OUT/${name}000000$i"/*/launch.json)"
+        done
+    done
+    rm -r "$OUT/plain-$boot"
+    ends 1 "$BIN/noiselab" analyze boots --margin 5 --json "$OUT"/*-[01]000000? >"$BATS_TEST_TMPDIR/json"
+    jq -e '.answer == "fail" and .boots == {other: 5, plain: 5} and (.rows[0] | .outcome == "slower" and (.p_two_sided - 2 / 252 | fabs) < 1e-9)' \
+        "$BATS_TEST_TMPDIR/json"
+}

@@ -92,3 +92,20 @@ test_that("combinations are named by what differs, what was left changed is told
   campaign$launches[[1]]$options$settings <- NULL
   expect_error(compare_settings(campaign), "compares settings", class = "nl_error_data")
 })
+
+test_that("boots are compared by the exact test, and fewer than it takes are refused with their number", {
+  expect_equal(boots_needed(0.01), 5)
+  expect_equal(smallest_p(5, 5), 1 / 252)
+  expect_gt(smallest_p(4, 4), 0.01)
+  rows <- data.frame(name = rep(c("a", "b"), each = 5), operation = "barrier", bytes = 0, ranks = 2, x = c(1:5, 11:15) / 100)
+  got <- boot_row(rows, c("a", "b"), NULL, 0.01)
+  expect_equal(got$estimate, 100 * expm1(0.1))
+  expect_equal(got$p_two_sided, 2 / 252)
+  # of 25 differences the ends are the second and the last but one: 2 of 252 orders are beyond each
+  expect_equal(c(got$ci_low, got$ci_high), 100 * expm1(c(0.07, 0.13)))
+  few <- list(rows = NULL, names = c("a", "b"), boots = c(a = 2, b = 1), needed = 5, alpha = 0.01)
+  expect_match(boot_sentences(few), "There are boots: 2 of a and 1 of b. The exact two-sided test at 98 % takes 5 of each")
+  told <- list(rows = cbind(got, outcome = "slower"), names = c("a", "b"), boots = c(a = 5, b = 5), needed = 5, alpha = 0.01)
+  expect_match(boot_sentences(told), "^b instead of a, barrier: slower, [+]10[.]5 % .*boots: 5 of a and 5 of b, p = 0.0079, both sides[.]$")
+  expect_error(boot_rows("campaign"), "is no launch of noiselab run setting --between-boots", class = "nl_error_data")
+})

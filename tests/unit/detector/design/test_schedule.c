@@ -86,6 +86,36 @@ TEST(a_quick_round_has_a_stretch_of_each_operation_and_pairs_of_two_lengths_in_r
     assert_in_range(on_first, n_pairs / 2 - 612, n_pairs / 2 + 612); /* 60,000 coins, 5 standard deviations */
 }
 
+TEST(a_quick_round_of_two_versions_has_each_with_its_own_stretch_and_pairs) {
+    struct nd_step steps[1024];
+    struct nd_schedule s = {.design = nl_find(nd_designs, "quick"),
+                            .n_configs = 2,
+                            .n_levels = 2,
+                            .seed = 5,
+                            .n_rounds = 20,
+                            .half_ns = 25,
+                            .long_ns = 250,
+                            .stretch_ns = 2000};
+    int first[2] = {0};
+    for (int64_t round = 0; round < s.n_rounds; round++) {
+        int n = fill(&s, round, steps), n_on[2][2] = {{0}}, n_stretches[2][2] = {{0}};
+        int64_t planned = 0;
+        first[steps[0].level == ND_OFF ? steps[1].level : steps[0].level]++;
+        for (int i = 0; i < n; i++) {
+            const struct nd_step *a = &steps[i];
+            planned += a->planned_ns;
+            if (a->level != ND_OFF) n_on[a->config][a->level]++;
+            if (a->planned_ns == 2000) n_stretches[a->config][a->level]++;
+        }
+        for (int c = 0; c < 2; c++)
+            for (int level = 0; level < 2; level++)
+                assert_true(n_stretches[c][level] == 1 && n_on[c][level] == 51);
+        assert_true(planned == nd_schedule_round_ns(&s) && n == nd_schedule_round_steps(&s));
+        assert_true(steps[n - 1].pair + 1 == (round + 1) * nd_schedule_round_pairs(&s));
+    }
+    assert_true(first[0] > 0 && first[1] > 0);
+}
+
 TEST(pair_numbers_are_unique_within_the_launch) {
     static const char *const designs[] = {"lockin", "blocks"};
     for (int d = 0; d < 2; d++) {

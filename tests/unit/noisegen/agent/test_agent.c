@@ -1005,3 +1005,82 @@ TEST(tasks_that_are_confined_run_again_where_they_might_and_so_do_their_children
     snprintf(path, sizeof path, "%s/knob", runtime);
     leave_place(runtime, path);
 }
+
+/* ---- two versions of an agent ---- */
+
+/* A child of this process whose command line has this word; 0: none. */
+static pid_t child_with(pid_t parent, const char *word) {
+    char path[64], words[512];
+    struct na_set set = {0};
+    pid_t found = 0;
+    na_set_add_children(&set, parent);
+    for (int i = 0; i < set.n; i++) {
+        snprintf(path, sizeof path, "/proc/%d/cmdline", (int)set.p[i].pid);
+        int n = nl_read(path, words, sizeof words);
+        for (int k = 0; k < n - 1; k++)
+            if (!words[k]) words[k] = ' ';
+        if (n > 0 && strstr(words, word)) found = set.p[i].pid;
+    }
+    na_set_free(&set);
+    return found;
+}
+
+static const char spinning[] = "sh -c 'while :; do :; done' %s";
+
+static struct companion two_versions(const char *freeze) {
+    static char new[64], old[64];
+    snprintf(new, sizeof new, spinning, "nl-new");
+    snprintf(old, sizeof old, spinning, "nl-old");
+    struct companion c = freeze ? start("--agent-cmd", new, "--against", old, "--agent-name", "new", "--against-name", "old", freeze)
+                                : start("--agent-cmd", new, "--against", old, "--agent-name", "new", "--against-name", "old");
+    struct nl_agent *p = c.page;
+    p->n_ranks = 0;
+    p->n_arms = 3;
+    strcpy(p->arms[1].kind, "new");
+    strcpy(p->arms[2].kind, "old");
+    assert_int_equal(tell(&c, NL_AGENT_PLACE), NL_AGENT_DONE);
+    return c;
+}
+
+TEST(of_two_versions_that_are_started_one_runs_or_none) {
+    struct companion c = two_versions(NULL);
+    const int arms[] = {1, 2, 0, 2, 1};
+    for (size_t i = 0; i < sizeof arms / sizeof *arms; i++) {
+        switch_to(&c, arms[i]);
+        assert_int_equal(child_with(c.pid, "nl-new") > 0, arms[i] == 1);
+        assert_int_equal(child_with(c.pid, "nl-old") > 0, arms[i] == 2);
+        assert_int_equal(half(&c, arms[i], 20), NL_AGENT_DONE);
+        assert_int_equal(c.page->account.cpu_ns > 0, arms[i] > 0);
+    }
+    json_t *certificate = stop(&c);
+    assert_string_equal(json_string_value(json_object_get(certificate, "name")), "new");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(certificate, "against"), "name")), "old");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(certificate, "against"), "state_left")), "not started");
+    json_decref(certificate);
+}
+
+TEST(of_two_versions_that_are_frozen_one_runs_or_none_and_both_end) {
+    struct companion c = two_versions("--freeze");
+    pid_t new = child_with(c.pid, "nl-new"), old = child_with(c.pid, "nl-old");
+    assert_true(new > 0 && old > 0);
+    const int arms[] = {0, 1, 2, 1, 0};
+    for (size_t i = 0; i < sizeof arms / sizeof *arms; i++) {
+        switch_to(&c, arms[i]);
+        assert_true(arms[i] == 1 ? runs(new) : stands_still(new));
+        assert_true(arms[i] == 2 ? runs(old) : stands_still(old));
+        assert_int_equal(half(&c, arms[i], 20), NL_AGENT_DONE);
+        assert_int_equal(c.page->account.cpu_ns > 0, arms[i] > 0);
+    }
+    quit(&c);
+    for (int i = 0; i < 2000 && (kill(new, 0) == 0 || kill(old, 0) == 0); i++) nl_sleep_ns(1 * MS);
+    assert_true(kill(new, 0) != 0 && kill(old, 0) != 0);
+}
+
+TEST(two_versions_end_when_their_companion_is_killed) {
+    struct companion c = two_versions("--freeze");
+    pid_t new = child_with(c.pid, "nl-new"), old = child_with(c.pid, "nl-old");
+    switch_to(&c, 2);
+    kill_companion(&c);
+    for (int i = 0; i < 20000 && (kill(new, 0) == 0 || kill(old, 0) == 0); i++) nl_sleep_ns(1 * MS);
+    assert_true(kill(new, 0) != 0 && kill(old, 0) != 0);
+}
