@@ -197,13 +197,8 @@ on_its_behalf <- function(campaign, alpha = 0.01) {
   rows <- bind_rows(lapply(agent_shifts(campaign), function(shift) {
     bind_rows(lapply(names(behalf_groups), function(group) {
       d <- if (shift$is_quick) stretch_shift(shift, taken_parts[[group]]) else shift$waited[[group]]
-      d <- d[is.finite(d)] / 1e4
-      if (length(d) < least_behalf || !isTRUE(stats::sd(d) > 0)) return(NULL)
-      each <- batch_mean_ci(d, 1 - 2 * alpha)
-      blocks <- batch_mean_ci(d, 1 - 2 * alpha, locked_design$groups)
-      est <- if (isTRUE(blocks$high - blocks$low > each$high - each$low)) blocks else each
-      data.frame(launch = as.character(shift$launch), host = as.character(shift$host), kind = shift$kind, group = group, percent = est$estimate,
-                 low = est$low, high = est$high, p_value = stats::pt(est$estimate / est$se, est$df, lower.tail = FALSE))
+      got <- shift_account(d, alpha)
+      if (!is.null(got)) data.frame(launch = as.character(shift$launch), host = as.character(shift$host), kind = shift$kind, group = group, got)
     }))
   }))
   if (NROW(rows) == 0) return(NULL)

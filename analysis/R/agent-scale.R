@@ -5,16 +5,23 @@ scale_of_agent <- function(report) {
   if (is.null(report$analysis) || NROW(report$agents) > 1) return(NULL)
   kept <- report$kept
   if (is.null(kept$scale)) {
-    row <- scale_of(noise_of_campaign(report$campaign, reader = report$reader), alpha = 2 * report$alpha)
-    # its own bursts alone are projected
-    if (!is.null(row) && found_beyond(report)) row$reason <- "at least: more was found beyond its own bursts"
+    row <- scale_of(noise_of_campaign(report$campaign, reader = report$reader, records = records_with_behalf(report$campaign, behalf_named(report))), alpha = 2 * report$alpha)
+    # what else was found is not projected
+    if (!is.null(row) && found_beyond(report)) row$reason <- "at least: more was found beyond the bursts that are projected"
     kept$scale <- list(row)
   }
   kept$scale[[1]]
 }
 
-# Was anything found beyond its own bursts, by loop times or by the account of other tasks?
-found_beyond <- function(report) any(report$answers$case %in% "more") || any(report$behalf$p_holm <= report$alpha)
+# Was anything found beyond the bursts that are projected, by loop times or by the account of other tasks? What tasks with an account of their own may
+# cost explains what loop times found beyond its own bursts.
+found_beyond <- function(report) {
+  named <- behalf_named(report)
+  groups <- report$behalf$group[report$behalf$p_holm <= report$alpha]
+  more <- report$answers$case %in% "more"
+  if (is.null(named)) return(any(more) || length(report$behalf$p_holm[report$behalf$p_holm <= report$alpha]) > 0)
+  any(!groups %in% named$group) || any(more & !(report$answers$beyond_low <= behalf_most(named)))
+}
 
 # A margin of the slowdown at a size, judged: `answer`, `reason` (words), `low`, `high` (percent, bounds at `alpha` / 2 each, the upper one with bursts that
 # were not seen and with other effects), `percent`, `keeps_s` (between two samples, or bursts, from which on it would stay below, if each costs the same;
@@ -24,7 +31,7 @@ scale_margin_answer <- function(report) {
   open <- function(reason, ...) utils::modifyList(list(answer = "inconclusive", reason = reason, percent = NA_real_, low = NA_real_, high = NA_real_,
                                                        keeps_s = NA_real_, request = request), list(...))
   if (NROW(report$agents) > 1) return(open("several agents were measured: ask of each by itself"))
-  noise <- tryCatch(noise_of_campaign(report$campaign, reader = report$reader), nl_error = function(e) conditionMessage(e))
+  noise <- tryCatch(noise_of_campaign(report$campaign, reader = report$reader, records = records_with_behalf(report$campaign, behalf_named(report))), nl_error = function(e) conditionMessage(e))
   if (is.character(noise)) return(open(paste0("its bursts are not known: ", sub("[.]$", "", noise))))
   answers <- report$answers
   got <- size_figures(noise, request$nodes, request$every_s, report$alpha, request$percent)

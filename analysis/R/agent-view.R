@@ -1,6 +1,6 @@
 # noiselab analyze agent: what an agent used and took, for people (100 columns) and for programs.
 
-agent_csv_tables <- c("estimates", "answers", "agents", "taken", "behalf", "mechanisms", "accounts", "tasks", "bursts", "activities")
+agent_csv_tables <- c("estimates", "answers", "agents", "taken", "behalf", "behalf_tasks", "mechanisms", "accounts", "tasks", "bursts", "activities")
 
 # All of it, once: `accounts` (with `cause`), `tasks`, `groups`, `bursts`, `analysis` (NULL without both arms), `notes`.
 # `margin`: percent of one node's slowdown; `scale_margin`: of margin_request(), of many nodes.
@@ -31,6 +31,7 @@ agent_report <- function(campaign, alpha = 0.01, margin = NULL, analysis = NULL,
   report["agents"] <- list(several_agents(report))
   report$kept <- new.env()
   report["behalf"] <- list(if (!is.null(analysis)) on_its_behalf(campaign, alpha))
+  report["behalf_tasks"] <- list(if (!is.null(analysis)) behalf_accounts(campaign, alpha))
   report["mechanisms"] <- list(if (!is.null(analysis)) mechanism_changes(campaign, alpha))
   report$scale_margin <- scale_margin
   if (!is.null(scale_margin)) report$scale_answer <- scale_margin_answer(report)
@@ -117,7 +118,9 @@ report_sentences <- function(report, dirs = report$campaign$dirs) {
   left <- left_off_sentence(report$campaign)
   if (NROW(report$agents) > 1) return(c(left, several_sentence(report$agents), margin_sentence(report$analysis), scale))
   answers <- if (!is.null(report$analysis)) answer_sentences(report$analysis)
-  behalf <- behalf_words(report$behalf, if (length(kind) == 1) kind else "the agent", report$alpha)
+  x <- if (length(kind) == 1) kind else "the agent"
+  named <- behalf_named(report)
+  behalf <- c(behalf_tasks_words(named, x), behalf_words(report$behalf[!report$behalf$group %in% named$group, ], x, report$alpha))
   mine <- report$mechanisms[as.character(report$mechanisms$kind) %in% kind, ]
   with_it <- if (length(kind) == 1) mechanism_words(mine, kind, any(report$answers$case %in% "more"))
   told <- report$answers$case != "alone" | is_told(report$answers$low, report$answers$high)

@@ -179,7 +179,9 @@ noise_of_traces <- function(files, tasks = NULL, told_s = NA_real_) {
 
 # Of the agent, or of the generator at the level asked for (the highest), what its bursts on the ranks' CPUs cost the operation that they
 # cost most.
-noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader = slices_reader()) {
+# `records`: of the agent with the bursts of others that work on its behalf, in place of its own alone: `parts` (as of part_of_halves()), and `scale`, the
+# ends of the factor by which others' time is known.
+noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader = slices_reader(), records = NULL) {
   rows <- campaign$rows
   on <- rows[["arm"]] == "on"
   agent <- on & is_agent_row(rows)
@@ -215,7 +217,7 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader 
   }
   told <- if (is.na(told_s)) campaign_period(campaign, rows[at_on, ][1, ]) else told_s
   lacking <- vapply(cells, function(cell) !is.null(cell$reason), TRUE)
-  if (all(lacking)) return(noise_of_times(campaign, rows[at_on, ], any(agent), title, told, cells[[1]]$reason))
+  if (all(lacking)) return(noise_of_times(campaign, rows[at_on, ], any(agent), title, told, cells[[1]]$reason, records))
   cells <- cells[!lacking]
   measured <- vapply(cells, function(cell) cell$cost$state[1] == "measured" && isTRUE(cell$cost$amplification[1] > 0), TRUE)
   best <- if (any(measured)) which(measured)[which.max(vapply(cells[measured], function(cell) cell$cost$amplification[1], 0))] else 1
@@ -230,8 +232,13 @@ noise_of_campaign <- function(campaign, level = NULL, told_s = NA_real_, reader 
     list(bursts = data.frame(part = paste(i, seq_along(start_s) %% nodes + 1), start_s = start_s, stop_s = start_s + track$all$cpu_ns / 1e9),
          watched = data.frame(part = paste(i, seq_len(nodes)), node = seq_len(nodes), seconds = track$total_ns / 1e9))
   })
+  others <- c(1, 1)
+  if (!is.null(records)) {
+    parts <- records$parts
+    others <- records$scale
+  }
   node_train(
-    title, in_records(parts), bind_rows(lapply(parts, `[[`, "watched")), scale = amplify[2:3] / amplify[1], cost_ratio = amplify[1], period_s = told,
+    title, in_records(parts), bind_rows(lapply(parts, `[[`, "watched")), scale = others * amplify[2:3] / amplify[1], cost_ratio = amplify[1], period_s = told,
     cost_words = if (measured[best]) sprintf("%s times its CPU time, as %s had it", format_effect(amplify[1], FALSE), cell$operation) else {
       by_cpu_time
     }, notes = if (!measured[best]) paste0("what a burst costs was not measured (", cost$reason, "): its CPU time stands for it"))
@@ -257,7 +264,11 @@ in_records <- function(parts) {
 }
 
 # Of bursts whose cost nobody measured (programs under --app, no slices recorded): their CPU time.
-noise_of_times <- function(campaign, rows, is_agent, title, told_s, reason) {
+noise_of_times <- function(campaign, rows, is_agent, title, told_s, reason, records = NULL) {
+  if (is_agent && !is.null(records)) {
+    return(node_train(title, in_records(records$parts), bind_rows(lapply(records$parts, `[[`, "watched")), scale = records$scale, cost_words = by_cpu_time,
+                      period_s = told_s, notes = paste0("what a burst costs was not measured (", reason, "): its CPU time stands for it")))
+  }
   parts <- if (is_agent) lapply(seq_len(NROW(campaign$bursts)), function(i) agent_part(campaign, i)) else generator_parts(campaign, rows)
   parts <- Filter(Negate(is.null), parts)
   bursts <- in_records(parts)

@@ -202,3 +202,102 @@ test_that("nothing passes by time of the ranks' CPUs that nobody accounts for", 
   fail <- list(answer = "fail", reason = "by its bursts")
   expect_equal(passes_accounted(fail, of(4), 1), fail)
 })
+
+# The campaign with bursts, beside tasks whose bursts on the ranks' CPUs are known: `each`: name and milliseconds in every half with the agent, and without.
+with_others <- function(each, env = parent.frame()) {
+  dir <- local_folder(env)
+  file.copy(list.files(with_bursts, full.names = TRUE), dir, recursive = TRUE)
+  for (file in list.files(dir, "^agent[.].*[.]csv$", recursive = TRUE, full.names = TRUE)) {
+    rows <- utils::read.csv(file)
+    set.seed(nchar(basename(dirname(file))))
+    bursts <- bind_rows(lapply(names(each), function(name) {
+      ms <- each[[name]][1 + (rows$arm == "off")]
+      # one after the other, so that no two run at once on a CPU
+      offset_ms <- 20 + 60 * match(name, names(each)) + stats::runif(nrow(rows), 0, 40)
+      data.frame(start = round(rows$start_ns + 1e6 * offset_ms), ns = round(1e6 * ms * stats::rgamma(nrow(rows), 100, 100)), name = name)[ms > 0, ]
+    }))
+    bursts <- bursts[order(bursts$start), ]
+    writeLines(c("# not_kept: 0", "# lost: 0", "# origin_monotonic_ns: 5000000000000",
+                 sprintf("# span_ns: %.0f", max(rows$start_ns + rows$wall_ns)), sprintf("%.0f %.0f 0 spin %s", bursts$start, bursts$ns, bursts$name)),
+               file.path(dirname(file), sub("^agent[.](.*)[.]csv$", "others.\\1.trace", basename(file))))
+  }
+  dir
+}
+
+# Slowdown of `n` nodes that work `step_s` and wait for each other, percent; each node meets, at a place of its own, the bursts (`start`, `cost`, s) of a
+# record of `span` seconds, again and again. A simulation of its own: queues of bursts in wall time.
+barrier_loop <- function(bursts, span, n, step_s, steps, seed = 1) {
+  set.seed(seed)
+  nodes <- lapply(seq_len(n), function(i) {
+    start <- sort((bursts$start + stats::runif(1, 0, span)) %% span)
+    cost <- bursts$cost[order((bursts$start - bursts$start[which.min(bursts$start)]) %% span)]
+    cost <- rep_len(cost, 3 * length(start))
+    start <- c(start, start + span, start + 2 * span)
+    end <- Reduce(function(before, at) max(before, start[at]) + cost[at], seq_along(start), 0, accumulate = TRUE)[-1]
+    list(start = pmax(start, c(0, end[-length(end)])), end = end)
+  })
+  finish <- function(node, t) {
+    left <- step_s
+    at <- findInterval(t, node$end) + 1
+    repeat {
+      if (at > length(node$start) || t + left <= node$start[at]) return(t + left)
+      left <- left - max(0, node$start[at] - t)
+      t <- node$end[at]
+      at <- at + 1
+    }
+  }
+  t <- 0
+  for (step in seq_len(steps)) t <- max(vapply(nodes, finish, 0, t))
+  100 * (t / (steps * step_s) - 1)
+}
+
+test_that("a worker driven by the agent is named with its share, and its bursts are projected; one that works anyway is neither", {
+  # 200 ms halves: 4 ms are 2 % of a CPU; and a second machine with a worker that has work of its own, too
+  machines <- list(list(each = list(worker = c(4, 0), cron = c(2, 2)), percent = 2), list(each = list(helper = c(3, 1)), percent = 1))
+  for (machine in machines) {
+    report <- agent_report(read_campaign(with_others(machine$each), arms = "any"))
+    named <- behalf_named(report)
+    expect_equal(unique(named$task), names(machine$each)[1])
+    expect_true(all(named$low < machine$percent & machine$percent < named$high))
+    expect_lt(max(named$high - named$low), 0.2 * machine$percent)
+    said <- report_sentences(report)
+    expect_match(said, sprintf("^On behalf of collectd, %s uses [0-9.]+ %% \\([0-9.]+ to [0-9.]+\\) of one CPU more on the ranks' CPUs while it is on; the projection includes it\\.$",
+                               named$task[1]), all = FALSE)
+    row <- scale_of_agent(report)
+    expect_true(is.na(row$reason))
+    expect_no_match(scale_sentence(row, "x"), "at least")
+    # 50 nodes, 10 ms: the agent's bursts of 0.5 ms each 100 ms, and those on its behalf
+    got <- size_figures(noise_of_campaign(report$campaign, records = records_with_behalf(report$campaign, named)), 50, 0.01, 0.01, NA)
+    alone <- size_figures(noise_of_campaign(report$campaign), 50, 0.01, 0.01, NA)
+    worker <- data.frame(start = seq(0.01, by = 0.2, length.out = 40), cost = machine$percent * 2e-3)
+    agent <- data.frame(start = seq(0, by = 0.1, length.out = 80), cost = 5e-4)
+    both <- rbind(worker, agent)
+    truth <- mean(vapply(1:3, function(seed) barrier_loop(both[order(both$start), ], 8, 50, 0.01, 250, seed), 0))
+    expect_true(got$low < truth * 1.1 && truth * 0.9 < got$high, label = sprintf("%.3g (%.3g to %.3g) for %.3g", got$percent, got$low, got$high, truth))
+    expect_gt(got$low, alone$high)
+  }
+  # what does not depend on the agent is never named, and adds nothing
+  report <- agent_report(read_campaign(with_others(list(cron = c(4, 4))), arms = "any"))
+  expect_equal(report$behalf_tasks$task[1], "cron")
+  expect_null(behalf_named(report))
+  expect_no_match(report_sentences(report), "On behalf of")
+  plain <- scale_of_agent(agent_report(read_campaign(with_bursts, arms = "any")))$slowdown_percent
+  expect_equal(scale_of_agent(report)$slowdown_percent, plain, tolerance = 0.05)
+  # what found no room in the record is not guessed
+  dir <- with_others(list(worker = c(4, 0)))
+  edit_lines(list.files(dir, "^others", recursive = TRUE, full.names = TRUE)[1], function(lines) sub("not_kept: 0", "not_kept: 7", lines))
+  expect_null(agent_report(read_campaign(dir, arms = "any"))$behalf_tasks)
+})
+
+test_that("of what a task does anyway as much is left out: bursts, where it has more of them, or a part of each", {
+  bursts <- data.frame(start_ns = 1:1000, duration_ns = 10)
+  more <- on_behalf(bursts, 0.5, 0.5)
+  expect_equal(c(nrow(more), unique(more$duration_ns)), c(500, 10))
+  expect_equal(max(diff(more$start_ns)), 2)
+  longer <- on_behalf(bursts, 0.25, 0)
+  expect_equal(c(nrow(longer), unique(longer$duration_ns)), c(1000, 2.5))
+  both <- on_behalf(bursts, 0.3, 0.6)
+  expect_equal(c(nrow(both), sum(both$duration_ns)), c(600, 3000))
+  expect_equal(nrow(on_behalf(bursts[0, ], 1, 1)), 0)
+  expect_equal(on_behalf(bursts, 1.2, 1), bursts)
+})
