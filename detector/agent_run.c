@@ -107,9 +107,9 @@ void nd_agent_end(struct nd_run *r, const struct nd_step *step, struct nd_sample
 
 void nd_agent_row(struct nd_run *r, const struct nd_half_sum *node) {
     struct nd_agent_state *a = &r->agent;
-    if (!a->rows) return;
+    if (!a->rows || r->flags & ND_FLAG_RECORD) return;
     a->half.ranks = node;
-    if (nd_agent_rows_add(a->rows, &a->half)) r->flags |= ND_FLAG_RECORD;
+    if (nd_agent_rows_add(a->rows, &a->half)) nd_run_missed_rows(r);
 }
 
 static void take_end(void *run, int node, const void *end) {

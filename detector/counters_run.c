@@ -84,9 +84,10 @@ void nd_counters_end(struct nd_run *r, struct nd_sample *s) {
 
 void nd_counters_row(struct nd_run *r, const struct nd_step *step, const struct nd_half_sum *node) {
     struct nd_counters *c = &r->counters;
-    if (!c->rows) return;
+    if (!c->rows || r->flags & ND_FLAG_RECORD) return;
     c->half.step = *step;
     c->half.n_cpus = c->n_cpus;
     c->half.ranks = &node->probe;
-    if (nd_counter_rows_add(c->rows, &c->half)) r->flags |= ND_FLAG_RECORD;
+    if (nd_counter_rows_add(c->rows, &c->half) == 0) return;
+    nd_run_missed_rows(r);
 }

@@ -60,8 +60,7 @@ static void note_failure(struct nd_run *r, const char *name, int failed) {
     if (!(r->flags & ND_FLAG_RECORD))
         nl_error("--out: cannot write '%s/%s': %s; what was taken before it is kept", r->folder.path, name,
                  strerror(errno));
-    if (r->root.record) r->root.record->files.is_hushed = 1;
-    r->flags |= ND_FLAG_RECORD;
+    nd_run_missed_rows(r);
 }
 
 void nd_load_log_keep(struct nd_run *r) {

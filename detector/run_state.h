@@ -153,6 +153,13 @@ static inline int nd_run_agree_failed(struct nd_run *r, int failed) {
     return nd_team_agree(&r->team, failed ? ND_FLAG_SETUP : 0) != 0;
 }
 
+/* Rows of this rank could not be written, which has been said: one line is enough of a folder that is full or
+ * gone, so the record of rank 0 says nothing more of it. */
+static inline void nd_run_missed_rows(struct nd_run *r) {
+    if (r->root.record) r->root.record->files.is_hushed = 1;
+    r->flags |= ND_FLAG_RECORD;
+}
+
 /* Who it is whose time is measured on this rank's CPU: this process, or the program's. */
 static inline pid_t nd_run_pid(const struct nd_run *r) {
     return r->program ? nd_program_pid(r->program) : getpid();

@@ -57,7 +57,8 @@ stability() { "$BIN/noiselab" run stability --out "$OUT" "$@" 2>"$ERR"; }
 @test "a short run of stability measures every configuration, and ends with the table and an answer" {
     needs_cpus 2
     ends 3 stability --ranks 2 --op barrier --seconds 1 --counts 100000 --launches 1 --reference 5 --seed 7 --no-report >"$BATS_TEST_TMPDIR/stdout"
-    grep -q 'noiselab-run: 2 launches (2 configurations of ranks and counts, 1 times), about' "$ERR"
+    grep -q 'noiselab-run: plan: 2 launches, total ' "$ERR"
+    grep -q 'noiselab-run: plan: 2 ranks, blocks of 100000: 1 launch' "$ERR"
     [ "$(grep -c 'noiselab-run: launch [12] of 2: 2 rank' "$ERR")" -eq 2 ]
     [ "$(ls "$OUT"/*/halves.csv | wc -l)" -eq 1 ]
     grep -q '"count": *100000' "$OUT"/*/launch.json
