@@ -59,6 +59,9 @@ commands_of() {
 # numbers: of those commands, in order
 numbers() { find "$parts" -name '*.command' -printf '%f\n' | sort -n | cut -d . -f 1; }
 
+# before a command: check ends one that does not end by itself
+limit=()
+
 # run COMMAND_FILE: status in $status, output in $parts/out
 run() {
     local where=()
@@ -66,7 +69,7 @@ run() {
     [ -z "$cluster" ] || where=(env OMPI_MCA_mpi_yield_when_idle=1 "$root/tests/cluster/cluster.sh" run "$cluster")
     # what it leaves in the background ends with it
     # shellcheck disable=SC2016 # for that shell
-    (cd "$folder" && ROOT=$root "${where[@]}" bash -e -c 'trap "jobs -p | xargs -r kill" EXIT; . "$1"' - "$1") >"$parts/stdout" 2>"$parts/stderr" </dev/null
+    (cd "$folder" && ROOT=$root "${limit[@]}" "${where[@]}" bash -e -c 'trap "jobs -p | xargs -r kill" EXIT; . "$1"' - "$1") >"$parts/stdout" 2>"$parts/stderr" </dev/null
     status=$?
     { [ -z "$(word stderr "$words")" ] || cat "$parts/stderr"; cat "$parts/stdout"; } |
         sed "s|$folder/||g; s|$root/||g; s|$build/|build/|g; s/\\b$(uname -n)\\b/vm/g; s/ *\$//" | shown >"$parts/out"
@@ -214,6 +217,7 @@ check() {
     local failed=0 here=${3:+yes}
     folder=$(cd "$1" && pwd) && cluster=${3-} || exit 2
     stand_ins
+    limit=(timeout --foreground 200)
     parts=$folder/.parts
     mkdir -p "$parts"
     needed_files
