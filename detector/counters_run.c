@@ -55,7 +55,7 @@ int nd_counters_open(struct nd_run *r) {
 
 void nd_counters_close(struct nd_run *r) {
     struct nd_counters *c = &r->counters;
-    nd_counter_rows_close(c->rows);
+    nd_node_rows_close(c->rows);
     nl_kernel_close(c->kernel);
     nd_probe_close(c->probe);
     free(c->cpus);

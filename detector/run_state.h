@@ -31,7 +31,7 @@ struct nd_agent_state {
     int n_nodes; /* that have one; the same on all ranks */
     /* leaders of nodes whose agent is switched; NULL and zeros elsewhere */
     struct nd_companion *companion;
-    struct nd_agent_rows *rows;
+    struct nd_node_rows *rows;
     struct nd_agent_half half; /* under way */
     int64_t n_begun;
     char host[ND_HOST_BYTES];
@@ -46,7 +46,7 @@ struct nd_counters {
     unsigned char *cpus; /* flags; what the kernel's counters borrow */
     int n_cpus;          /* of them */
     /* leaders of nodes with a load */
-    struct nd_counter_rows *rows; /* NULL: nothing is read */
+    struct nd_node_rows *rows; /* NULL: nothing is read */
     struct nd_counter_half half;  /* under way */
     int64_t before[NL_N_KERNEL], begin_ns;
     char host[ND_HOST_BYTES];

@@ -594,7 +594,7 @@ void nd_run_tear_down(struct nd_run *r) {
         free(r->plans[i].delays);
     if (r->starter) nd_starter_close(r->starter);
     NL_FREE(r->starter, r->plans, r->overshoots, r->root.measures, r->root.start_ranks, r->root.reports);
-    nd_agent_rows_close(r->agent.rows);
+    nd_node_rows_close(r->agent.rows);
     nd_counters_close(r);
     nd_load_log_close(r);
     nd_steal_close(r->leader.steal);

@@ -1,30 +1,9 @@
 #include "detector/record/record.h"
 
-struct nd_counter_rows {
-    const struct nd_options *options;
-    const char *host;
-    int node;
-    struct nd_files files; /* of the launch's folder */
-    char name[ND_HOST_BYTES + 16];
-    FILE *file;
-};
-
-struct nd_counter_rows *nd_counter_rows_open(const struct nd_options *o, const char *folder,
-                                             const char *launch, int node, const char *host) {
-    struct nd_counter_rows *rows = calloc(1, sizeof *rows);
-    if (!rows) {
-        nl_error("no memory for the rows of counters");
-        return NULL;
-    }
-    *rows = (struct nd_counter_rows){.options = o, .host = host, .node = node};
-    snprintf(rows->files.folder, sizeof rows->files.folder, "%s", folder);
-    snprintf(rows->files.launch, sizeof rows->files.launch, "%s", launch);
-    snprintf(rows->name, sizeof rows->name, "counters.%s.csv", host);
-    rows->file = nd_files_make(&rows->files, rows->name, "wxe");
-    if (!rows->file) {
-        free(rows);
-        return NULL;
-    }
+struct nd_node_rows *nd_counter_rows_open(const struct nd_options *o, const char *folder, const char *launch,
+                                          int node, const char *host) {
+    struct nd_node_rows *rows = nd_node_rows_open(o, folder, launch, node, host, "counters", "");
+    if (!rows) return NULL;
     fputs("launch,node,host,operation,bytes,pair,order,arm,kind,level_requested_percent,planned_ns,span_ns,"
           "cpus,ranks",
           rows->file);
@@ -42,7 +21,7 @@ static void put_mean(FILE *f, double sum_ns, int n) {
     fputc(',', f);
 }
 
-int nd_counter_rows_add(struct nd_counter_rows *rows, const struct nd_counter_half *half) {
+int nd_counter_rows_add(struct nd_node_rows *rows, const struct nd_counter_half *half) {
     const struct nd_config *config = &rows->options->configs[half->step.config];
     const struct nd_probe_sum *p = half->ranks;
     struct nd_arm_words words;
@@ -68,10 +47,4 @@ int nd_counter_rows_add(struct nd_counter_rows *rows, const struct nd_counter_ha
     if (has_perf == 0) fprintf(f, "%" PRId64, p->misses);
     fputc('\n', f);
     return nd_files_flush(&rows->files, f, rows->name);
-}
-
-void nd_counter_rows_close(struct nd_counter_rows *rows) {
-    if (!rows) return;
-    fclose(rows->file);
-    free(rows);
 }

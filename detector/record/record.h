@@ -11,6 +11,7 @@
 #include "detector/nodes/provenance.h"
 #include "detector/options/options.h"
 #include "detector/record/launch_files.h"
+#include "detector/record/node_rows.h"
 
 struct nd_record {
     struct nd_files files;
@@ -87,7 +88,6 @@ int nd_raw_write(struct nd_raw *raw, const struct nd_starter *s, int n_starts, i
 void nd_raw_close(struct nd_raw *raw); /* NULL is fine */
 
 /* agent.HOST.csv: what the agent of one node did in every recorded half. Written by the node's first rank. */
-struct nd_agent_rows;
 struct nd_agent_half {
     struct nd_step step;
     int64_t switch_ns, settle_ns;
@@ -96,16 +96,14 @@ struct nd_agent_half {
 };
 
 /* Makes the file in the launch's folder; `host` is borrowed. NULL after a message. */
-struct nd_agent_rows *nd_agent_rows_open(const struct nd_options *o, const char *folder, const char *launch,
-                                         int node, const char *host);
+struct nd_node_rows *nd_agent_rows_open(const struct nd_options *o, const char *folder, const char *launch,
+                                        int node, const char *host);
 
 /* start_ns counts from the first row's. 0, or -1 after a message (the first time). */
-int nd_agent_rows_add(struct nd_agent_rows *rows, const struct nd_agent_half *half);
-void nd_agent_rows_close(struct nd_agent_rows *rows);
+int nd_agent_rows_add(struct nd_node_rows *rows, const struct nd_agent_half *half);
 
 /* counters.HOST.csv: what the kernel counted on the CPUs of one node's ranks in every recorded half, and the
  * ranks for themselves. Written by the node's first rank. Used as the rows above. */
-struct nd_counter_rows;
 struct nd_counter_half {
     struct nd_step step;
     int64_t span_ns; /* between the two readings */
@@ -113,10 +111,9 @@ struct nd_counter_half {
     int n_cpus;                       /* read */
     const struct nd_probe_sum *ranks; /* of this node */
 };
-struct nd_counter_rows *nd_counter_rows_open(const struct nd_options *o, const char *folder,
-                                             const char *launch, int node, const char *host);
-int nd_counter_rows_add(struct nd_counter_rows *rows, const struct nd_counter_half *half);
-void nd_counter_rows_close(struct nd_counter_rows *rows);
+struct nd_node_rows *nd_counter_rows_open(const struct nd_options *o, const char *folder, const char *launch,
+                                          int node, const char *host);
+int nd_counter_rows_add(struct nd_node_rows *rows, const struct nd_counter_half *half);
 
 /* LIKWID's marker regions, such as alltoall_2048:off, under likwid-perfctr -m or likwid-mpirun; elsewhere
  * nothing. */
