@@ -329,6 +329,18 @@ static void simulate_draw(const struct noise *noise, struct ranks *ranks, const 
     }
 }
 
+/* The noise of the first draw; `room` holds the recorded bursts. Arguments as for maxplus(). */
+static struct noise noise_of(SEXP noise_s, SEXP costs_s, SEXP seed, SEXP train, struct recorded *room) {
+    const double *form = REAL(noise_s);
+    return (struct noise){.period = form[0],
+                          .range = form[1],
+                          .rate = form[2],
+                          .cost = REAL(costs_s),
+                          .n_cost = (int)XLENGTH(costs_s),
+                          .seed = (uint64_t)asReal(seed),
+                          .recorded = recorded_of(train, room)};
+}
+
 /* A matrix: the ends of some steps, for each draw. pattern_names, bytes, work_s: of the steps, in turn;
  * machine_s: L, o, G; noise_s: period (0: none), range of phases, rate per s (0: quiet); draws: number of the
  * first, from 0, and how many; train: recorded bursts, NULL: none. */
@@ -336,21 +348,19 @@ SEXP maxplus(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_
              SEXP ends, SEXP draws, SEXP seed, SEXP train) {
     struct sequence sequence = sequence_of(pattern_names, bytes, work_s);
     struct machine machine = {REAL(machine_s)[0], REAL(machine_s)[1], REAL(machine_s)[2]};
-    int first = INTEGER(draws)[0], count = INTEGER(draws)[1], n_ends = (int)XLENGTH(ends), failed = 0,
-        n_cost = (int)XLENGTH(costs_s);
+    int first = INTEGER(draws)[0], count = INTEGER(draws)[1], n_ends = (int)XLENGTH(ends), failed = 0;
     int64_t ranks_n = (int64_t)asReal(n);
-    const double *form = REAL(noise_s), *cost = REAL(costs_s);
     const int *end = INTEGER(ends);
-    uint64_t key = (uint64_t)asReal(seed);
-    struct recorded room;
-    const struct recorded *recorded = recorded_of(train, &room);
+    struct recorded bursts_room;
+    const struct noise first_noise = noise_of(noise_s, costs_s, seed, train, &bursts_room);
     SEXP result = PROTECT(allocMatrix(REALSXP, n_ends, count));
     double *value = REAL(result);
 #ifdef _OPENMP
 #pragma omp parallel for schedule(dynamic) reduction(|| : failed) if (ranks_n < MANY_RANKS)
 #endif
     for (int i = 0; i < count; i++) {
-        struct noise noise = {form[0], form[1], form[2], cost, n_cost, key, (uint64_t)(first + i), recorded};
+        struct noise noise = first_noise;
+        noise.draw = (uint64_t)(first + i);
         size_t room = (size_t)ranks_n;
         struct ranks ranks = {.n = ranks_n,
                               .time = malloc(room * sizeof(double)),
@@ -380,16 +390,8 @@ SEXP deeds(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s,
            SEXP steps, SEXP seed, SEXP train) {
     struct sequence sequence = sequence_of(pattern_names, bytes, work_s);
     struct machine machine = {REAL(machine_s)[0], REAL(machine_s)[1], REAL(machine_s)[2]};
-    const double *form = REAL(noise_s);
     struct recorded room;
-    struct noise noise = {form[0],
-                          form[1],
-                          form[2],
-                          REAL(costs_s),
-                          (int)XLENGTH(costs_s),
-                          (uint64_t)asReal(seed),
-                          0,
-                          recorded_of(train, &room)};
+    struct noise noise = noise_of(noise_s, costs_s, seed, train, &room);
     int64_t p = (int64_t)asReal(n), count = asInteger(steps);
     struct record record = {NULL, 0, 0};
     for (int64_t step = 0; step < count; step++)
@@ -417,16 +419,8 @@ SEXP deeds(SEXP pattern_names, SEXP n, SEXP bytes, SEXP machine_s, SEXP noise_s,
 /* The bursts of the first draw as a matrix: rank (from 0), start and cost, s, of those that begin less than
  * `span_s` after the first step; noise_s and costs_s as above. */
 SEXP bursts(SEXP n, SEXP noise_s, SEXP costs_s, SEXP span_s, SEXP seed, SEXP train) {
-    const double *form = REAL(noise_s);
     struct recorded room;
-    struct noise noise = {form[0],
-                          form[1],
-                          form[2],
-                          REAL(costs_s),
-                          (int)XLENGTH(costs_s),
-                          (uint64_t)asReal(seed),
-                          0,
-                          recorded_of(train, &room)};
+    struct noise noise = noise_of(noise_s, costs_s, seed, train, &room);
     double begin = noise.period, end = begin + asReal(span_s);
     int64_t ranks_n = (int64_t)asReal(n);
     struct ranks ranks = {ranks_n,
