@@ -34,7 +34,7 @@ scale_margin_answer <- function(report) {
   noise <- tryCatch(noise_of_campaign(report$campaign, reader = report$reader, records = records_with_behalf(report$campaign, behalf_named(report))), nl_error = function(e) conditionMessage(e))
   if (is.character(noise)) return(open(paste0("its bursts are not known: ", sub("[.]$", "", noise))))
   answers <- report$answers
-  got <- size_figures(noise, request$nodes, request$every_s, report$alpha, request$percent)
+  got <- size_figures(noise, request, report$alpha)
   rest <- if (NROW(answers) == 0 || anyNA(answers$beyond_most)) NA_real_ else max(answers$beyond_most)
   seen <- max(got$high, got$unseen_high) # NA: no upper end
   high <- 100 * ((1 + seen / 100) * (1 + rest / 100) - 1)
@@ -47,7 +47,8 @@ scale_margin_answer <- function(report) {
       "its bursts alone cost ", projected_range(got$percent, got$low, got$high), if (more) "; more was found beyond them")))))
   }
   if (isTRUE(high < margin) && !more) return(utils::modifyList(open(NA_character_), c(figures, list(answer = "pass", reason = paste0(
-    "at most ", percent_of(high), " with bursts that were not seen and other effects")))))
+    "at most ", percent_of(high), " with bursts that were not seen and other effects", 
+    if_none_longer(max(request$unseen_s, noise$costs_s)))))))
   # rarer samples do not help where only what was not seen is open
   keeps <- if (isTRUE(got$high < margin)) NULL else
     kept_from(noise, request, report)
@@ -59,17 +60,19 @@ scale_margin_answer <- function(report) {
     list(keeps_s = keeps %||% Inf)))
 }
 
-# Percent, with bounds of confidence 1 - `alpha`: `unseen_high` with bursts that the record does not exclude; NA: above `margin`.
-size_figures <- function(noise, nodes, every_s, alpha, margin) {
-  cell <- project_cell(noise, nodes, every_s, "independent", alpha)
-  row <- data.frame(nodes = nodes, every_ns = 1e9 * every_s, slowdown_percent = 100 * cell$value, ci_high = 100 * cell$high)
-  unseen <- unseen_bursts(noise, row, list(alpha = alpha, unseen_s = unseen_ns / 1e9, seed = 1, margin = margin))
+# Percent, with bounds of confidence 1 - `alpha`: `unseen_high` with bursts that the record does not exclude; NA: above the
+# margin of `request`.
+size_figures <- function(noise, request, alpha) {
+  cell <- project_cell(noise, request$nodes, request$every_s, "independent", alpha, unseen_s = request$unseen_s)
+  row <- data.frame(nodes = request$nodes, every_ns = 1e9 * request$every_s, slowdown_percent = 100 * cell$value,
+                    ci_high = 100 * cell$high)
+  unseen <- unseen_bursts(noise, row, list(alpha = alpha, unseen_s = request$unseen_s, seed = 1, margin = request$percent))
   list(percent = 100 * cell$value, low = 100 * cell$low, high = 100 * cell$high, unseen_high = if (is.null(unseen)) 100 * cell$high else unseen$high_percent)
 }
 
 # Between two samples, where their interval is known, else between bursts, s: the same bursts, so many times as rarely.
 kept_from <- function(noise, request, report) {
-  between_s <- interval_below(noise, request$nodes, request$every_s, request$percent, report$alpha)
+  between_s <- interval_below(noise, request$nodes, request$every_s, request$percent, report$alpha, request$unseen_s)
   interval_s <- agents_interval_s(report)
   if (is.na(interval_s)) between_s else interval_s * between_s * noise$rate_hz
 }

@@ -125,19 +125,21 @@ files_option <- function(texts, known, of) {
 }
 
 # The one language of margins: "1%" or "1" is of one node's slowdown, "1%:nodes=1000,every=1ms" of the slowdown of a program that synchronises so many
-# nodes so often. NULL where none is asked, else a list: `percent`; `nodes` (1: of one node); `every_s` (s; NA on one node, or where `every` was left
-# out, which only those allow, by `step_known`, who know the program's own step); `at_scale`; `words` ("1 % of one node's slowdown", "1 % on 1,000
-# nodes that synchronise every 1 ms"); `text`, which this function reads again.
+# nodes so often; "unseen=2ms" says that no burst is longer which may come and was not seen. NULL where none is asked,
+# else a list: `percent`; `nodes` (1: of one node); `every_s` (s; NA on one node, or where `every` was left out, which only
+# those allow, by `step_known`, who know the program's own step); `unseen_s` (s; of one node NA, where it was left out
+# `usual_unseen_s`); `at_scale`; `words` ("1 % of one node's slowdown", "1 % on 1,000 nodes that synchronise every 1 ms");
+# `text`, which this function reads again.
 margin_request <- function(text, step_known = FALSE) {
   if (is.null(text)) return(NULL)
-  asked <- keyed_option("margin", text, c("nodes", "every"))
+  asked <- keyed_option("margin", text, c("nodes", "every", "unseen"))
   at_scale <- length(asked$keys) > 0
   most <- if (at_scale) 1e4 else 100
   plain <- sub("%?$", "%", sub(",", ".", sub("\\s*%$", "", asked$value), fixed = TRUE))
   example <- if (grepl("^[0-9]*[.][0-9]+%$", plain)) plain else "1%"
   percent <- number_option("margin", asked$value, NULL, 0, most, sprintf(
     "a percentage above 0 and below %g (try %s, or %s:nodes=1000,every=1ms)", most, example, example))
-  if (!at_scale) return(list(percent = percent, nodes = 1, every_s = NA_real_, at_scale = FALSE,
+  if (!at_scale) return(list(percent = percent, nodes = 1, every_s = NA_real_, unseen_s = NA_real_, at_scale = FALSE,
                              words = sprintf("%s %% of one node's slowdown", format_level(percent)), text = text))
   if (is.null(asked$keys$nodes)) abort_usage("--margin: '", text, "' does not say of how many nodes (try ", asked$value, ":nodes=1000,every=1ms)")
   nodes <- whole_option(asked$keys$nodes, "--margin: nodes")
@@ -145,8 +147,16 @@ margin_request <- function(text, step_known = FALSE) {
   if (is.na(every_s) && !step_known) {
     abort_usage("--margin: '", text, "' does not say how often the nodes synchronise (try ", asked$value, ":nodes=", asked$keys$nodes, ",every=1ms)")
   }
-  list(percent = percent, nodes = nodes, every_s = every_s, at_scale = TRUE, words = margin_scale_words(percent, nodes, every_s), text = text)
+  unseen_s <- duration_option(asked$keys$unseen, "--margin: unseen") %||% usual_unseen_s
+  list(percent = percent, nodes = nodes, every_s = every_s, unseen_s = unseen_s, at_scale = TRUE,
+       words = margin_scale_words(percent, nodes, every_s), text = text)
 }
+
+# The longest burst that may come and was not seen, where nobody says another.
+usual_unseen_s <- 0.05
+
+# What a promise rests on that bursts of `unseen_s` may break, and longer ones are not asked about.
+if_none_longer <- function(unseen_s) sprintf(" (if no burst is longer than %s)", format_time(unseen_s))
 
 margin_scale_words <- function(percent, nodes, every_s) {
   sprintf("%s %% on %s that synchronise %s", format_level(percent),

@@ -199,8 +199,8 @@ format_span <- function(seconds, digits = 2) {
 # Of what it was asked, in words; of many nodes with the interval that keeps it.
 margin_words_head <- function(request, scale = NULL) {
   c(list(margin_words = request$words), if (request$at_scale) list(
-    margin_nodes = request$nodes, margin_every_ns = 1e9 * request$every_s, margin_slowdown_percent = scale$percent, margin_low_percent = scale$low,
-    margin_high_percent = scale$high, margin_kept_from_ns = if (isTRUE(is.finite(scale$keeps_s))) 1e9 * scale$keeps_s))
+    margin_nodes = request$nodes, margin_every_ns = 1e9 * request$every_s, margin_unseen_ns = 1e9 * request$unseen_s,
+    margin_slowdown_percent = scale$percent, margin_low_percent = scale$low, margin_high_percent = scale$high, margin_kept_from_ns = if (isTRUE(is.finite(scale$keeps_s))) 1e9 * scale$keeps_s))
 }
 
 # What JSON says of a margin.

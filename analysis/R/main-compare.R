@@ -68,10 +68,11 @@ run_compare_values <- function(files, values, form) {
 
 # noiselab analyze acceptance.
 
-# NULL, a percentage by which a node may be worse than the others, or what the noise may cost many nodes: `percent`, `nodes`, `every_s`.
+# NULL, a percentage by which a node may be worse than the others, or what the noise may cost many nodes: `percent`, `nodes`, `every_s`,
+# `unseen_s` (the longest burst that may come and was not seen).
 acceptance_margin <- function(text) {
   asked <- margin_request(text)
-  if (isTRUE(asked$at_scale)) asked[c("percent", "nodes", "every_s")] else asked$percent
+  if (isTRUE(asked$at_scale)) asked[c("percent", "nodes", "every_s", "unseen_s")] else asked$percent
 }
 
 analyze_acceptance <- function(dirs, values, form) {

@@ -133,8 +133,13 @@ campaign_program <- function(dirs) {
 project_request <- function(values) {
   margin <- margin_request(values$margin)
   if (isTRUE(margin$at_scale)) {
-    twice <- intersect(c("nodes", "every"), names(values))
-    if (length(twice) > 0) abort_usage("--margin: '", values$margin, "' says how many nodes there are, and how often they synchronise: leave out --", twice[1])
+    told <- c("nodes", "every", if (grepl("unseen=", values$margin, fixed = TRUE)) "unseen")
+    twice <- intersect(told, names(values))
+    if (length(twice) > 0) {
+      abort_usage("--margin: '", values$margin, "' says ",
+                  if (twice[1] == "unseen") "how long bursts may be that were not seen" else
+                    "how many nodes there are, and how often they synchronise", ": leave out --", twice[1])
+    }
     values$nodes <- sprintf("%.0f", margin$nodes)
     values$every <- sprintf("%.17gs", margin$every_s)
   }
@@ -147,7 +152,8 @@ project_request <- function(values) {
   if (any(cores >= ranks)) abort_usage("--reserve: ", max(cores), " of ", ranks, " cores leave no rank")
   list(pattern = pattern_request(values), nodes = nodes, every_s = every, margin = margin$percent, ranks_per_node = ranks, reserve = cores,
        spread_s = duration_option(values[["phase-spread"]], "--phase-spread") %||% 0, wander = isTRUE(values$wander),
-       unseen_s = duration_option(values$unseen, "--unseen") %||% usual_unseen_s, alpha = 2 * alpha_option(values$alpha),
+       unseen_s = duration_option(values$unseen, "--unseen") %||% (if (isTRUE(margin$at_scale)) margin$unseen_s) %||% usual_unseen_s,
+       alpha = 2 * alpha_option(values$alpha),
        seed = whole_option(values$seed, "--seed") %||% 1, period_s = duration_option(values$period, "--period") %||% NA_real_)
 }
 

@@ -49,8 +49,15 @@ margin_size_words <- function(projection) {
   if (is.na(below)) return(sprintf("The record leaves open whether the slowdown stays below %s %% even on one node.", format_level(margin)))
   if (below < 1) return(sprintf("The slowdown is above %s %% on a single node already.", format_level(margin)))
   at_once <- is.finite(below) && projection$request$spread_s == 0 && slowdown_alone(min(0.999, noise$rate_hz * max(noise$costs_s))) < margin / 100
-  sprintf("The slowdown stays below %s %% %s%s.", format_level(margin), if (is.finite(below)) paste("up to", nodes_words(two_digits_below(below))) else "on any number of nodes",
-          if (at_once) ", or on any number if all are hit at the same moment" else "")
+  sprintf("The slowdown stays below %s %% %s%s%s.", format_level(margin),
+          if (is.finite(below)) paste("up to", nodes_words(two_digits_below(below))) else "on any number of nodes",
+          if (at_once) ", or on any number if all are hit at the same moment" else "", promise_words(projection))
+}
+
+# "(if no burst is longer than 50 ms)", where what is promised rests on that.
+promise_words <- function(projection) {
+  longest_s <- rests_on_unseen_s(projection$noise, projection$request$unseen_s)
+  if (is.null(longest_s)) "" else if_none_longer(longest_s)
 }
 
 # Never above it.
@@ -69,7 +76,8 @@ margin_projected_words <- function(projection) {
   if (is.null(margin)) return(NULL)
   answer <- projection$margin_answer
   shortest <- projection$shortest_s %||% c(independent = NA, common = NA)
-  words <- c(pass = paste0(if (is.finite(projection$noise$watched_s)) "by the bursts recorded, ", "every slowdown asked about is below it"), fail = "a slowdown is above it",
+  words <- c(pass = paste0(if (is.finite(projection$noise$watched_s)) "by the bursts recorded, ", "every slowdown asked about is below it",
+                           promise_words(projection)), fail = "a slowdown is above it",
              inconclusive = if (isTRUE(projection$unseen_decides)) "the bursts recorded stay below it, but longer ones that were never seen may not" else
                "an interval reaches over it, or is open")
   every <- function(s) if (is.na(s)) "however far apart bursts are, up to a day, it is not shown to stay below" else paste("if bursts are at least", format_time(two_digits_above(s)), "apart, it stays below")

@@ -18,8 +18,6 @@ project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wan
   }))
 }
 
-usual_unseen_s <- 0.05
-
 # What a train costs: `value`, `low`, `high` (shares; NA: no upper end), `reason` ("at least: ..." where there is none), `method`, `limit`. The interval
 # joins, as independent errors of the logarithm, the draws of the phases, what is not known of the bursts (`noise_bound()`), of their cost
 # (`scale`), and of the figure itself (`se`). `effort`: so many of the usual events are walked.
@@ -194,6 +192,13 @@ cautious_noise <- function(noise) {
   noise$tail$known <- FALSE
   noise$cautious <- TRUE
   noise
+}
+
+# The longest burst that an upper end of this record allows for, s, where it goes by one that was never seen; NULL: it does
+# not, because the costs recorded tell those beyond.
+rests_on_unseen_s <- function(noise, unseen_s) {
+  tail <- noise$tail
+  if (is.finite(noise$watched_s) && (!tail$known || is.na(tail$shape) || tail$heavy)) max(unseen_s, noise$costs_s)
 }
 
 # Why the record does not carry that size: a burst that comes once in n * work_s of a node must have been seen with probability 1 - alpha / 2.

@@ -33,7 +33,8 @@ Campaigns and launches:
   --resume DIR      run the launches of DIR that are not complete, as planned
   --finish DIR      only analyse DIR and write its report
   --margin PERCENT  sensitivity, agent: is every slowdown below this? status 0 yes, 1 no, 3 the data cannot tell;
-                    agent: also of many nodes, 1%:nodes=1000,every=1ms (every: of a program by itself)
+                    agent: also of many nodes, 1%:nodes=1000,every=1ms (every: of a program by itself; unseen=2ms:
+                    no burst is longer that may come and was not seen, else 50ms)
   --no-report       print the answer only
   --dry-run         check the options, print the plan (with --json as JSON), and end
   --launcher NAME   srun, mpirun or auto (default: srun within a Slurm job, else mpirun)

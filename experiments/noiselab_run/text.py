@@ -111,7 +111,7 @@ def check_level(name: str, percent: str, example: str) -> None:
 
 def check_margin(margin: str, has_program: bool = False) -> None:
     """Refuses what is no margin: of one node's slowdown (1%), or of so many nodes that synchronise so often
-    (1%:nodes=1000,every=1ms)."""
+    (1%:nodes=1000,every=1ms), where bursts that may come and were not seen are no longer than unseen=TIME."""
     percent, at_scale, keys = margin.partition(':')
     percent = without(percent, '%')
     if not re.fullmatch(r'[0-9]*\.?[0-9]*', percent) or not re.search('[1-9]', percent):
@@ -121,9 +121,10 @@ def check_margin(margin: str, has_program: bool = False) -> None:
         return
     given = keys.split(',')
     for key in reversed(given):
-        if not re.fullmatch(r'nodes=[1-9][0-9]{0,6}|every=[0-9]*\.?[0-9]*(ns|us|ms|s|min|h)',
+        if not re.fullmatch(r'nodes=[1-9][0-9]{0,6}|(every|unseen)=[0-9]*\.?[0-9]*(ns|us|ms|s|min|h)',
                             key) or not re.search('=.*[1-9]', key):
-            die(2, "--margin: '%s' is neither nodes=N nor every=TIME (try 1%%:nodes=1000,every=1ms)" % key)
+            die(2, "--margin: '%s' is none of nodes=N, every=TIME, unseen=TIME (try 1%%:nodes=1000,every=1ms)"
+                % key)
     named = {key.split('=')[0] for key in given}
     # a program has a step of its own
     if 'nodes' not in named or not ('every' in named or has_program):

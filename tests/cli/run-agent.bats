@@ -66,7 +66,7 @@ busy() { printf '%s %s %s' "${BIN%/bin}/bench/bench_busy" "$1" "$2"; }
         run_refused "--margin: '$margin' is not a margin in percent above 0 (try 1%, or 1%:nodes=1000,every=1ms)" run_agent --agent-pid $$ --margin "$margin"
     done
     for margin in nodes nodes=0 nodes=1e3 every=1 every=0ms ranks=2; do
-        run_refused "--margin: '$margin' is neither nodes=N nor every=TIME" run_agent --agent-pid $$ --margin "1%:$margin"
+        run_refused "--margin: '$margin' is none of nodes=N, every=TIME, unseen=TIME" run_agent --agent-pid $$ --margin "1%:$margin"
     done
     run_refused 'does not say how many nodes synchronise how often' run_agent --agent-pid $$ --margin 1%:nodes=1000
     run_refused 'is of many nodes, which run sensitivity does not judge: give one of one node (try 1%)' \

@@ -77,10 +77,12 @@ class Text(Case):
         self.refused('more than 18 digits', text.countable, '1234567890123456789')
         for value in ('0', '.', '', '1%', '1e3', '-1'):
             self.refused('is not a level in percent above 0 (try 5)', text.check_level, '--x', value, '5')
-        for value in ('1', '0.5%', '.5', '1%:nodes=1000,every=1ms', '2:every=10us,nodes=7'):
+        for value in ('1', '0.5%', '.5', '1%:nodes=1000,every=1ms', '2:every=10us,nodes=7',
+                      '1%:nodes=1000,every=1ms,unseen=2ms'):
             text.check_margin(value)
         for value in ('0', 'x', '1%%', '1%:nodes=1000', '1%:every=1ms', '1%:nodes=0,every=1ms',
-                      '1%:nodes=5,every=0ms', '1%:nodes=5,every=1ms,', '1%:'):
+                      '1%:nodes=5,every=0ms', '1%:nodes=5,every=1ms,', '1%:', '1%:unseen=2ms',
+                      '1%:nodes=5,every=1ms,unseen=2', '1%:nodes=5,every=1ms,unseen=0ms'):
             self.refused('--margin: ', text.check_margin, value)
         # a program has a step of its own
         text.check_margin('1%:nodes=1000', True)

@@ -31,7 +31,13 @@ test_that("a margin of many nodes is judged at that size, repeated in words, and
   expect_match(one_line(open$out), "Margin of 100 % on 1,000 nodes that synchronise every 1 ms: inconclusive, its bursts cost ")
   pass <- judged("400%:nodes=2,every=100ms")
   expect_equal(pass$status, 0L)
-  expect_match(one_line(pass$out), "Margin of 400 % on 2 nodes that synchronise every 100 ms: pass, at most [0-9.]+ % with bursts that were not seen and other effects\\.")
+  expect_match(one_line(pass$out), "Margin of 400 % on 2 nodes that synchronise every 100 ms: pass, at most [0-9.]+ % with bursts that were not seen and other effects \\(if no burst is longer than 50 ms\\)\\.")
+  # whoever knows that none is longer than 1 ms promises more by the same record, and the answer says by what
+  high <- function(margin) jsonlite::fromJSON(paste(judged(margin, "--json")$out, collapse = "\n"))[c("margin_high_percent", "margin_unseen_ns")]
+  ends <- list(high("400%:nodes=2,every=100ms"), high("400%:nodes=2,every=100ms,unseen=1ms"))
+  expect_equal(c(ends[[1]]$margin_unseen_ns, ends[[2]]$margin_unseen_ns), c(5e7, 1e6))
+  expect_lt(ends[[2]]$margin_high_percent, ends[[1]]$margin_high_percent / 1.2)
+  expect_match(one_line(judged("400%:nodes=2,every=100ms,unseen=1ms")$out), "other effects \\(if no burst is longer than 1 ms\\)\\.")
   # not run beside a program: its step has to be said
   refused <- judged("1%:nodes=1000")
   expect_equal(refused$status, 2L)
@@ -267,8 +273,9 @@ test_that("a worker driven by the agent is named with its share, and its bursts 
     expect_true(is.na(row$reason))
     expect_no_match(scale_sentence(row, "x"), "at least")
     # 50 nodes, 10 ms: the agent's bursts of 0.5 ms each 100 ms, and those on its behalf
-    got <- size_figures(noise_of_campaign(report$campaign, records = records_with_behalf(report$campaign, named)), 50, 0.01, 0.01, NA)
-    alone <- size_figures(noise_of_campaign(report$campaign), 50, 0.01, 0.01, NA)
+    size <- margin_request("9999%:nodes=50,every=10ms")
+    got <- size_figures(noise_of_campaign(report$campaign, records = records_with_behalf(report$campaign, named)), size, 0.01)
+    alone <- size_figures(noise_of_campaign(report$campaign), size, 0.01)
     worker <- data.frame(start = seq(0.01, by = 0.2, length.out = 40), cost = machine$percent * 2e-3)
     agent <- data.frame(start = seq(0, by = 0.1, length.out = 80), cost = 5e-4)
     both <- rbind(worker, agent)

@@ -562,12 +562,18 @@ test_that("beside a pass nothing says that one node is open, and a pass says wha
   got <- project_of("--trace", file, "--margin", "99%:nodes=50,every=10ms")
   said <- paste(got$out, collapse = " ")
   expect_identical(got$status, 0L)
-  expect_match(said, "Margin of 99 %: pass, by the bursts recorded, every slowdown asked about is below it", fixed = TRUE)
+  expect_match(said, "Margin of 99 %: pass, by the bursts recorded, every slowdown asked about is below it (if no burst is longer than 50 ms)", fixed = TRUE)
+  expect_match(said, "The slowdown stays below 99 % [^.]* \\(if no burst is longer than 50 ms\\)\\.")
+  # what was not seen is said where the margin is
+  told <- paste(project_of("--trace", file, "--margin", "9%:nodes=50,every=10ms,unseen=2ms")$out, collapse = " ")
+  expect_match(told, "Margin of 9 %: pass, by the bursts recorded, every slowdown asked about is below it (if no burst is longer than 2 ms)", fixed = TRUE)
+  expect_identical(project_of("--trace", file, "--margin", "9%:nodes=50,every=10ms")$status, 3L)
+  expect_match(project_of("--trace", file, "--unseen", "1ms", "--margin", "9%:nodes=50,every=10ms,unseen=2ms")$err, "leave out --unseen")
   expect_match(said, "The slowdown stays below 99 % (up to|on any number)")
   expect_no_match(said, "leaves open")
   # Even where the search itself finds none, what passed on 50 nodes is below it.
   words <- margin_size_words(list(below = NA_real_, margin_answer = "pass", headline = list(nodes = 50), request = list(margin = 3, spread_s = 0),
-                                  noise = list(rate_hz = 1, costs_s = 1e-3)))
+                                  noise = list(rate_hz = 1, costs_s = 1e-3, watched_s = Inf)))
   expect_match(words, "^The slowdown stays below 3 % up to 50 nodes")
 })
 
