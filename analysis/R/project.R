@@ -108,7 +108,9 @@ unlike_blocks <- function(noise, n, work_s, alpha, seed, effort) {
   if (noise$is_random && noise_load(noise) >= project_design$much) {
     sd <- max(sd, spread_of(function(i) scattered_train(noise$records, seed + i), draws, n, work_s, seed, effort))
   }
-  exp(stats::qt(1 - alpha / 2, min(draws, blocks$n * length(noise$records$length_s)) - 1) * sd)
+  # The spread is known as well as so few blocks tell it, by so few draws of them.
+  degrees <- 1 / (1 / (draws - 1) + 1 / (blocks$n * length(noise$records$length_s) - 1))
+  exp(stats::qt(1 - alpha / 2, degrees) * sd)
 }
 
 # The standard deviation of the slowdowns of so many trains, over their mean; NULL: it is not known.
