@@ -174,7 +174,7 @@ project_source <- function(operands, values, request, program = NULL) {
     campaign_program(operands),
     "noiselab-profile" = noise_of_profile(program %||% program_steps(operands[1])),
     "noiselab-accept" = noise_of_acceptance(operands, request$period_s),
-    noise_of_campaign(read_campaign(operands, arms = "any"), level_option(values$level), request$period_s)
+    noise_with_behalf(read_campaign(operands, arms = "any"), level_option(values$level), request$period_s, request$alpha / 2)
   ))
   if (of == "--trace") return(noise_of_traces(values$trace, words_option(values$task, "--task"), request$period_s))
   if (is.na(request$period_s)) abort_usage("--burst: how often? (--period TIME)")
@@ -183,6 +183,15 @@ project_source <- function(operands, values, request, program = NULL) {
   is_random <- identical(burst$keys$random, "yes")
   name <- sprintf("A burst of %s every %s%s", format_time(cost), format_time(request$period_s), if (is_random) " on average" else "")
   node_noise(name, cost, if (is_random) NA_real_ else request$period_s, 1 / request$period_s, cost_words = "assumed")
+}
+
+# Of a campaign with an agent and both arms with the bursts of others that are shown to work on its behalf.
+noise_with_behalf <- function(campaign, level, told_s, alpha) {
+  has_both <- is.null(level) && any(is_agent_row(campaign$rows)) && length(unique(campaign$rows[["arm"]])) == 2
+  named <- if (has_both) behalf_named(list(behalf_tasks = behalf_accounts(campaign, alpha), alpha = alpha))
+  noise <- noise_of_campaign(campaign, level, told_s, records = records_with_behalf(campaign, named))
+  noise$notes <- c(noise$notes, behalf_tasks_words(named, noise$name))
+  noise
 }
 
 make_projection <- function(noise, request) {

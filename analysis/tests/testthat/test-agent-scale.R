@@ -261,7 +261,8 @@ test_that("a worker driven by the agent is named with its share, and its bursts 
   # 200 ms halves: 4 ms are 2 % of a CPU; and a second machine with a worker that has work of its own, too
   machines <- list(list(each = list(worker = c(4, 0), cron = c(2, 2)), percent = 2), list(each = list(helper = c(3, 1)), percent = 1))
   for (machine in machines) {
-    report <- agent_report(read_campaign(with_others(machine$each), arms = "any"))
+    machine$dir <- with_others(machine$each)
+    report <- agent_report(read_campaign(machine$dir, arms = "any"))
     named <- behalf_named(report)
     expect_equal(unique(named$task), names(machine$each)[1])
     expect_true(all(named$low < machine$percent & machine$percent < named$high))
@@ -282,6 +283,11 @@ test_that("a worker driven by the agent is named with its share, and its bursts 
     truth <- mean(vapply(1:3, function(seed) barrier_loop(both[order(both$start), ], 8, 50, 0.01, 250, seed), 0))
     expect_true(got$low < truth * 1.1 && truth * 0.9 < got$high, label = sprintf("%.3g (%.3g to %.3g) for %.3g", got$percent, got$low, got$high, truth))
     expect_gt(got$low, alone$high)
+    # noiselab project reads the same bursts, and says so
+    asked <- status_of("noiselab-project", machine$dir, "--nodes", "50", "--every", "10ms", "--json")
+    projected <- jsonlite::fromJSON(paste(asked$out, collapse = "\n"))
+    expect_match(projected$notes, paste("^On behalf of collectd.*,", named$task[1], "uses .*the projection includes it"), all = FALSE)
+    expect_gt(subset(projected$projections, phase == "independent")$ci_low, alone$high)
   }
   # what does not depend on the agent is never named, and adds nothing
   report <- agent_report(read_campaign(with_others(list(cron = c(4, 4))), arms = "any"))
