@@ -92,7 +92,7 @@ asked_projection <- function(operands, values) {
     request$pattern$sequence <- program$sequence
   }
   projection <- make_projection(noise, request)
-  projection$handed_on <- handed_on(projection, c(
+  if (!is.null(request$pattern$kept)) projection$handed_on <- handed_on(projection, c(
     values, if (is.null(values$nodes)) list(nodes = paste(sprintf("%.0f", request$nodes), collapse = ",")),
     if (is.null(values$every)) list(every = paste0(sprintf("%.17g", 1e9 * request$every_s), "ns", collapse = ","))
   ))

@@ -3,7 +3,8 @@
 # What is fixed before anything is measured.
 project_design <- list(
   blocks_of_record = c(8, 32), per_block = 5,  # drawn anew they tell how well its slowdown is known; bursts in each, where they come one by one
-  resampled = 24,           # so many times
+  resampled = 24,           # so many times,
+  most_resampled = 2e5,     # with so many bursts at most
   much = 0.02,              # of a node's time: from there on steps that meet several of its bursts decide
   blocks = c(16, 64, 256),  # of time, for the index of dispersion
   most_uneven = 2,          # times as far from the figure as the lower end an upper end may lie that rests on what was never seen, and
@@ -547,16 +548,16 @@ noise_bound <- function(noise, upper, alpha, demand, seed = 1, unseen_s = usual_
   cost_s <- groups$cost_s
   n <- groups$n * noise$longer
   spread <- noise$dispersion
-  got <- with_seed(seed, {
+  got <- drawn_once(noise$drawn, c(seed, n, spread, noise$nodes_sd, noise$n_nodes), function() with_seed(seed, {
     shares <- matrix(stats::rgamma(draws * length(n), rep(n / max(1, spread), each = draws)), draws)
     all <- if (spread < 1) stats::rgamma(draws, sum(n) / spread) * spread else rowSums(shares) * spread
     nodes <- if (noise$nodes_sd > 0) exp(pmin(50, noise$nodes_sd * stats::rt(draws, noise$n_nodes - 1))) else 1
-    list(rates = shares / rowSums(shares) * all * nodes / noise$watched_s, more_hz = stats::rexp(draws) / noise$watched_s)
-  })
-  rates <- got$rates
+    list(times = shares / rowSums(shares) * all * nodes, more = stats::rexp(draws))
+  }))
+  rates <- got$times / noise$watched_s
   if (upper) {
     beyond <- if (tail_known(noise, demand$nodes)) costs_beyond(noise$tail, max(noise$costs_s)) else max(unseen_s, noise$costs_s)
-    rates <- cbind(matrix(got$more_hz / length(beyond), draws, length(beyond)), rates)
+    rates <- cbind(matrix(got$more / noise$watched_s / length(beyond), draws, length(beyond)), rates)
     cost_s <- c(rev(beyond), cost_s)
   }
   around <- (if (upper) 1 - alpha / 2 else alpha / 2) + c(-1, 1) * alpha / 4
@@ -567,6 +568,16 @@ noise_bound <- function(noise, upper, alpha, demand, seed = 1, unseen_s = usual_
   noise$costs_s <- rev(cost_s)
   noise$period_s <- NA_real_
   noise
+}
+
+# The draws of a noise whose cells are many are made once (`kept`: an environment; NULL: it has one cell).
+drawn_once <- function(kept, of, draw) {
+  if (is.null(kept)) return(draw())
+  if (!identical(kept$of, of)) {
+    kept$got <- draw()
+    kept$of <- of
+  }
+  kept$got
 }
 
 # What rates (a row each, the costliest first) cost, about: only their order counts. Of many nodes the mean of the largest that a step meets.

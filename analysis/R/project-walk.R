@@ -1,11 +1,13 @@
 # Walks of trains: N nodes that go through recorded bursts at random offsets, or meet bursts at any time, step after step (src/walk.c).
 
-# `events`: bursts that a cell may meet, in the walk of the record and in each of the three for its ends; `least_steps`, `steps`: of a walk, at
-# least and usually; `few_steps`: where each meets so many bursts that all are alike; `circuits`: of a period that was declared; `saturated`: bursts that hit a step, from which on all steps are alike; `most_nodes`:
-# beyond them the walk would not fit into memory; `most_common`: of nodes that are hit together so many are walked; `most_load`: above it bursts at any time are not; `most_own`: above it nodes
-# that are hit together have the same costs, or some would have no time.
-project_walk <- list(events = 8e5, end_events = 2.5e5, least_steps = 40, few_steps = 6, steps = 400, circuits = 8, draws = c(4, 1000), usual_draws = 32,
-                     saturated = 40, most_common = 4096, most_nodes = 2^21, events_per_node = 0.3, few_nodes = 2000, most_load = 0.9,
+# `events`: bursts that a cell may meet, in the walk of the record and in each of the three for its ends; `least_steps`,
+# `steps`: of a walk, at least and usually; `some_steps`: where these are dear; `few_steps`: where each meets so many bursts
+# that all are alike; `circuits`: of a period that was declared; `saturated`: bursts that hit a step, from which on all steps
+# are alike; `most_nodes`: beyond them the walk would not fit into memory; `most_common`: of nodes that are hit together so
+# many are walked; `most_load`: above it bursts at any time are not; `most_own`: above it nodes that are hit together have the
+# same costs, or some would have no time.
+project_walk <- list(events = 8e5, end_events = 2.5e5, least_steps = 40, some_steps = 16, few_steps = 6, steps = 400,
+                     circuits = 8, draws = c(4, 1000), usual_draws = 32, saturated = 40, most_common = 4096, most_nodes = 2^21, events_per_node = 0.3, few_nodes = 2000, most_load = 0.9,
                      most_own = 0.5)
 
 # A train without times: bursts of these costs, so often each, at any time.
@@ -32,7 +34,9 @@ walk_train <- function(train, n, work_s, events, range_s = -1, own_costs = FALSE
   if (n < fixed$few_nodes) events <- 3 * events
   per_step <- n * train$bursts_hz * work_s
   if (n > min(fixed$most_nodes, 2 * events) || per_step * fixed$few_steps > events) return(NULL)
-  least <- clamp(events / per_step, c(fixed$few_steps, fixed$least_steps))
+  # (draws are four at least)
+  affordable <- max(events / (5 * per_step), min(fixed$some_steps, events / per_step))
+  least <- clamp(affordable, c(fixed$few_steps, fixed$least_steps))
   walk <- function(...) walk_halves(train, n, work_s, ..., range_s = range_s, own_costs = own_costs, seed = seed)
   pilot <- walk(2, ceiling(least / 4), ceiling(least / 4), 2 * events)
   if (anyNA(pilot)) return(NULL)

@@ -102,11 +102,15 @@ unlike_blocks <- function(noise, n, work_s, alpha, seed, effort) {
   if (is.null(blocks) || min(noise$records$length_s) < 10 * blocks$n * work_s) return(NULL)
   # (searches and tables have many sizes)
   draws <- if (effort < 0.5) project_design$resampled / 2 else project_design$resampled
-  sd <- spread_of(function(i) resampled_train(noise$records, blocks, seed + i), draws, n, work_s, seed, effort)
+  # Of a long record a part is drawn, whose slowdown is known by so much less.
+  each <- ceiling(clamp(blocks$n * project_design$most_resampled / noise$n_bursts, c(min(8, blocks$n), blocks$n)))
+  part <- each / blocks$n
+  sd <- spread_of(function(i) resampled_train(noise$records, blocks, seed + i, each), draws, n, work_s, seed, effort)
   if (is.null(sd)) return(NULL)
-  sd <- sd * sqrt(blocks$n / (blocks$n - 1))
+  sd <- sqrt(part) * sd * sqrt(blocks$n / (blocks$n - 1))
   if (noise$is_random && noise_load(noise) >= project_design$much) {
-    sd <- max(sd, spread_of(function(i) scattered_train(noise$records, seed + i), draws, n, work_s, seed, effort))
+    scattered <- spread_of(function(i) scattered_train(noise$records, seed + i, part), draws, n, work_s, seed, effort)
+    sd <- max(sd, sqrt(part) * scattered)
   }
   # The spread is known as well as so few blocks tell it, by so few draws of them.
   degrees <- 1 / (1 / (draws - 1) + 1 / (blocks$n * length(noise$records$length_s) - 1))
@@ -135,40 +139,46 @@ train_blocks <- function(train, n) {
   list(n = n, bursts = bursts, first = matrix(cumsum(t(bursts)), records, byrow = TRUE) - bursts + 1)
 }
 
-# Each record of as many of its own blocks, drawn with replacement.
-resampled_train <- function(train, blocks, seed) {
+# Each record of `each` of its own blocks, drawn with replacement.
+resampled_train <- function(train, blocks, seed, each = blocks$n) {
   records <- length(train$length_s)
-  drawn <- with_seed(seed, matrix(sample.int(blocks$n, records * blocks$n, TRUE), records))
-  at <- t(drawn)
-  row <- rep(seq_len(records), each = blocks$n)
+  at <- t(with_seed(seed, matrix(sample.int(blocks$n, records * each, TRUE), records)))
+  row <- rep(seq_len(records), each = each)
   bursts <- blocks$bursts[cbind(row, as.vector(at))]
   own <- sequence(bursts, blocks$first[cbind(row, as.vector(at))])
-  moved <- (rep(seq_len(blocks$n), records) - as.vector(at)) * (train$length_s / blocks$n)[row]
+  moved <- (rep(seq_len(each), records) - as.vector(at)) * (train$length_s / blocks$n)[row]
+  bursts_hz <- train$first[records + 1] / sum(train$length_s)
   train$start_s <- train$start_s[own] + rep(moved, bursts)
   train$cost_s <- train$cost_s[own]
   train$cpu <- train$cpu[own]
-  train$bursts_hz <- train$bursts_hz * length(own) / max(1, train$first[records + 1])
+  train$length_s <- train$length_s * each / blocks$n
+  train$span_s <- train$span_s * each / blocks$n
+  train$bursts_hz <- train$bursts_hz * length(own) / sum(train$length_s) / bursts_hz
   train$first <- c(0L, as.integer(cumsum(rowsum(bursts, row))))
   train
 }
 
-# The same costs, drawn with replacement, after random times in between that are as long on average. For records of one CPU.
-scattered_train <- function(train, seed) {
+# The same costs, drawn with replacement, after random times in between that are as long on average, for a part of the time.
+# For records of one CPU.
+scattered_train <- function(train, seed, part = 1) {
   records <- length(train$length_s)
   had <- diff(train$first)
+  length_s <- train$length_s * part
   parts <- with_seed(seed, lapply(which(had > 0), function(i) {
     costs <- train$cost_s[train$first[i] + seq_len(had[i])]
-    n <- ceiling(had[i] + 6 * sqrt(had[i]) + 6)
+    n <- ceiling(part * had[i] + 6 * sqrt(part * had[i]) + 6)
     cost_s <- costs[sample.int(had[i], n, TRUE)]
     start_s <- cumsum(stats::rexp(n) * (train$length_s[i] - sum(costs)) / had[i] + cost_s) - cost_s
-    within <- start_s < train$length_s[i]
+    within <- start_s < length_s[i]
     list(record = rep(i, sum(within)), start_s = start_s[within], cost_s = cost_s[within])
   }))
   record <- unlist(lapply(parts, `[[`, "record"))
+  train$length_s <- length_s
+  train$span_s <- train$span_s * part
   train$start_s <- unlist(lapply(parts, `[[`, "start_s"))
   train$cost_s <- unlist(lapply(parts, `[[`, "cost_s"))
   train$cpu <- integer(length(record))
-  train$bursts_hz <- train$bursts_hz * length(record) / sum(had)
+  train$bursts_hz <- train$bursts_hz * length(record) / sum(had) / part
   train$first <- c(0L, as.integer(cumsum(tabulate(record, records))))
   train
 }
@@ -180,6 +190,7 @@ parted_noise <- function(noise) {
   each <- noise$n_bursts / project_design$per_block
   n <- floor(clamp(each / max(1, noise$dispersion), project_design$blocks_of_record))
   if (each >= n) noise$blocks <- train_blocks(noise$records, n)
+  noise$drawn <- new.env()
   noise
 }
 
@@ -250,7 +261,7 @@ phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, see
 slowdown_beyond <- function(noise, train, n, work_s, effort, seed) {
   chain <- function(n) {
     units <- noise_of_units(noise, n)
-    slowdown_chain(units$noise, units$n, work_s)
+    slowdown_chain(units$noise, units$n, work_s, effort = effort)
   }
   answer <- function(value, low = value) list(value = value, low = low, high = value^2 / low, method = "chain")
   events <- effort * project_walk$events
@@ -279,7 +290,7 @@ slowdown_at_any_time <- function(noise, n, work_s, phase, seed, effort = 1) {
   if (units$n == 1) return(slowdown_alone(load))
   if (load > project_walk$most_load) return(Inf)
   halves <- walk_train(random_train(noise), units$n, work_s, effort * project_walk$end_events, seed = seed)
-  if (is.null(halves)) slowdown_chain(noise, units$n, work_s) else mean(halves)
+  if (is.null(halves)) slowdown_chain(noise, units$n, work_s, effort = effort) else mean(halves)
 }
 
 # CPUs that are hit by themselves are as many nodes with their share of the bursts each.
@@ -362,29 +373,34 @@ project_at <- function(noise, nodes, every_s, alpha = 0.02, unseen_s = usual_uns
 nodes_below <- function(noise, work_s, margin, alpha = 0.02, wander = FALSE, seed = 1, unseen_s = usual_unseen_s, most = 1e7) {
   noise <- parted_noise(cautious_noise(noise) %||% noise)
   cell <- function(n) project_cell(noise, n, work_s, "independent", alpha, wander = wander, seed = seed, unseen_s = unseen_s, effort = 0.125)
-  below <- function(n) isTRUE(cell(n)$high < margin)
   one <- cell(1)
   if (!isTRUE(one$high < margin)) return(if (one$low >= margin) 0 else NA_real_)
   if (isTRUE(slowdown_limit(noise, work_s) < margin)) return(Inf)
-  if (below(most)) return(most)
-  # Linear while few nodes are hit.
-  ends <- log(c(1, most))
-  near <- log(clamp(margin / slowdown_alone(noise_load(noise)), c(1, most)))
-  tried <- near
-  for (i in 1:12) {
-    middle <- if (tried > ends[1] && tried < ends[2]) tried else mean(ends)
-    ends[if (below(floor(exp(middle)))) 1 else 2] <- middle
-    # close in on the linear guess from both sides first
-    tried <- if (i <= 3) near + c(-1, -0.5, 0.5)[i] else mean(ends)
-    if (diff(ends) < 0.02) break
+  # Linear while few nodes are hit; from two sizes on as the logarithms of their ends have it, a little beyond the margin.
+  at <- c(1, Inf)
+  high <- c(one$high, NA)
+  tried <- margin / slowdown_alone(noise_load(noise))
+  for (i in 1:16) {
+    tried <- clamp(floor(tried), c(at[1] + 1, min(at[2] - 1, most)))
+    got <- cell(tried)$high
+    is_below <- isTRUE(got < margin)
+    at[if (is_below) 1 else 2] <- tried
+    high[if (is_below) 1 else 2] <- got
+    if (at[1] >= most) return(most)
+    if (at[2] < 1.02 * at[1] || at[2] <= at[1] + 1) break
+    tried <- if (is.infinite(at[2])) at[1] * clamp(1.02 * margin / high[1], c(1.05, 30)) else if (anyNA(high) || i > 8) sqrt(prod(at)) else
+      at[1] * (margin / high[1])^(log(at[2] / at[1]) / log(high[2] / high[1])) * if (is_below) 1.012 else 0.988
+    if (tried <= 1.003 * at[1] || tried >= at[2] / 1.003) tried <- sqrt(at[1] * min(at[2], most))
   }
-  floor(exp(ends[1]))
+  at[1]
 }
 
 # The shortest mean time between bursts at which the upper end stays below the margin (a share) on all these nodes, steps and phases: the same bursts, less
 # often. NA: none up to a day. The shortest step loses the largest share.
 shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, unseen_s = usual_unseen_s) {
   mean_s <- 1 / noise$rate_hz
+  if (!is.null(noise$records)) noise$records$begin_s <- activity_begins(noise$records, noise$told_s %||% NA_real_)
+  if (is.null(noise$drawn)) noise$drawn <- new.env()
   high <- function(gap_s) {
     rarer <- noise_rarer(noise, gap_s / mean_s)
     if (noise_load(rarer) >= 0.99) return(NA_real_)
@@ -423,18 +439,22 @@ noise_rarer <- function(noise, times) {
 }
 
 train_rarer <- function(train, times, told_s = NA_real_) {
-  record <- findInterval(seq_along(train$start_s) - 1, train$first)
-  if (is.na(told_s)) {
-    done <- node_activities(data.frame(record = record, cpu = train$cpu, start_s = train$start_s, cost_s = train$cost_s))
-    span <- max(train$length_s) + 1
-    # (a start is found in spite of what is lost in the sums)
-    begin <- done$start_s[findInterval(train$start_s + record * span + 1e-8, done$start_s + done$record * span)]
-  } else begin <- floor(train$start_s / told_s) * told_s
-  train$start_s <- train$start_s + (times - 1) * begin
+  begin_s <- train$begin_s %||% activity_begins(train, told_s)
+  train$start_s <- train$start_s + (times - 1) * begin_s
   train$length_s <- train$length_s * times
   train$span_s <- train$span_s * times
   train$bursts_hz <- train$bursts_hz / times
   train
+}
+
+# When what each burst belongs to began: the period that was told, or the activity.
+activity_begins <- function(train, told_s = NA_real_) {
+  if (!is.na(told_s)) return(floor(train$start_s / told_s) * told_s)
+  record <- findInterval(seq_along(train$start_s) - 1, train$first)
+  done <- node_activities(data.frame(record = record, cpu = train$cpu, start_s = train$start_s, cost_s = train$cost_s))
+  span <- max(train$length_s) + 1
+  # (a start is found in spite of what is lost in the sums)
+  done$start_s[findInterval(train$start_s + record * span + 1e-8, done$start_s + done$record * span)]
 }
 
 project_margin <- function(rows, margin) {
@@ -520,7 +540,7 @@ delays <- function(mass, rate_hz, work_s, h, size) {
 # Slowdown in the long run by the chain of waits from step to step, each closed by an ideal barrier (docs/methods.md, Projection): P(W' <= x | W = w)
 # = F(x) (F(x) - rate int_x^(x+w) S(u) du)^(n-1), F of what a step's work is delayed by (one period: so many bursts whole, and one more with a
 # probability). `cells`: of the grid of waits. NA: no grid has room for them.
-slowdown_chain <- function(noise, n, work_s, cells = NULL) {
+slowdown_chain <- function(noise, n, work_s, cells = NULL, effort = 1) {
   if (is.null(noise$weights) && length(noise$costs_s) > project_design$most_costs) noise <- grouped_noise(noise)
   weights <- noise_weights(noise)
   mean_s <- sum(weights * noise$costs_s)
@@ -552,7 +572,7 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL) {
                count * mean_s + 12 * sqrt(count * sum(weights * noise$costs_s^2)) / (1 - load) + 3 * most)
   }
   far <- max(far, most)
-  cells <- cells %||% clamp(16 * far / mean_s, c(160, 480))
+  cells <- cells %||% clamp(16 * far / mean_s, if (effort < 0.5) c(120, 200) else c(160, 480))
   # The largest cost on a point of the grid: most waits are that long.
   h <- most / max(1, floor(cells * most / far))
   size <- ceiling(far / h) + 2

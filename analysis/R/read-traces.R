@@ -10,8 +10,9 @@ read_bursts <- function(file, of_launch = TRUE) {
   if (!file.exists(file)) abort_data(file, " is missing")
   got <- .Call("trace_columns", enc2native(path.expand(file)), of_launch, PACKAGE = "noiselab")
   if (is.character(got)) nl_abort("nl_error_damaged", got)
-  if (!all(validUTF8(c(got$comments, got$task)))) abort_data(file, " is not UTF-8")
-  got$task <- ifelse(is.na(got$task), NA, printable(got$task))
+  names <- unique(got$task)
+  if (!all(validUTF8(c(got$comments, names)))) abort_data(file, " is not UTF-8")
+  got$task <- ifelse(is.na(names), NA, printable(names))[match(got$task, names)]
   keys <- lapply(comment_keys(paste0("#", got$comments)), printable)
   if (got$has_span) keys$span_ns <- sprintf("%.0f", got$span_ns)
   bursts <- as.data.frame(got[c("start_ns", "duration_ns", "cpu", "kind", "task")])
