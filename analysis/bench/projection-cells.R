@@ -111,7 +111,8 @@ reference_truth <- function(cell) {
   is_fixed <- grepl("arrivals=periodic", cell$machine) && !grepl("spread=|phase=s",
       cell$machine) || grepl("(rate|cost)_sd=", cell$machine)
   if (is_fixed) {
-    # chance within a run is no difference between runs, nor is a part of a period at its end: both are made small
+    # chance within a run is no difference between runs, nor is a part of a period at its end: both are made
+    # small
     many <- c(many, sprintf("gaps=%.0f", min(4000, max(100, 2e4 / cell$nodes))))
     draws <- as.numeric(reference("truth", words_of(cell$machine), size, many, "each=yes"))
     return(list(mean = mean(draws), error = stats::sd(draws) / sqrt(length(draws)), draws = draws))
