@@ -27,10 +27,17 @@ projection_sentences <- function(projection) {
   slows <- sprintf("%s slows a program on %s that %s %s", noise$name, nodes_words(row$nodes), often, format_time(row$every_ns / 1e9))
   # (a name of a file or a task keeps its letters)
   if (row$nodes > 1) slows <- paste("If bursts hit nodes independently,", sub("^(A|What) ", "\\L\\1 ", slows, perl = TRUE))
-  c(sprintf("%s by %s%s.", slows, projected_words(row),
-            if (is.null(further)) bounded_words(row, noise) else paste0("; ", further)),
+  c(sprintf("%s by %s%s%s.", slows, projected_words(row),
+            if (is.null(further)) bounded_words(row, noise) else paste0("; ", further), alike_words(rows, noise)),
     margin_size_words(projection), margin_projected_words(projection),
     vapply(seq_len(NROW(projection$reserve)), function(i) reserve_words(projection$reserve[i, ], projection$request), ""))
+}
+
+# An interval of many nodes is of bursts like those recorded, where these, or the costliest of them, are all alike: one burst
+# in a record that cost more would have told another tale.
+alike_words <- function(rows, noise) {
+  if (is.null(cautious_noise(noise)) || !any(rows$nodes > 1 & !at_least(rows))) return("")
+  sprintf(", if none costs more than those recorded (%s)", format_time(signif(max(noise$costs_s), 2)))
 }
 
 bounded_words <- function(row, noise) {

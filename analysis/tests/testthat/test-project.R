@@ -591,6 +591,8 @@ test_that("bursts that are all alike pass no margin by themselves: those never s
   expect_identical(open$status, 3L)
   row <- subset(open$json$projections, phase == "independent")
   expect_lt(row$ci_high, 8)
+  # the interval is one of such bursts, and says so
+  expect_match(open$json$sentences[1], "by [0-9.]+ % \\([0-9.]+ to [0-9.]+\\), if none costs more than those recorded \\([0-9]+ \u00b5s\\)\\.$")
   expect_match(open$json$sentences, "Margin of 8 %: inconclusive, the bursts recorded stay below it, but longer ones that were never seen may not", all = FALSE)
   expect_false(any(grepl("up to 30 nodes", open$json$sentences)))
   # Who knows that none is longer gets the pass.
