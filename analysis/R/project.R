@@ -44,7 +44,7 @@ project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wa
   if (!is.na(answer$reason)) answer$high <- NA_real_
   # Many nodes do not cost less than one, of which bursts never seen may be most.
   if (n > 1 && !is.na(answer$high) && phase == "independent" && is_one_rank(noise) && !tail_known(noise, 1)) {
-    answer$high <- max(answer$high, project_cell(noise, 1, work_s, phase, alpha, seed = seed, unseen_s = unseen_s)$high)
+    answer$high <- max(answer$high, project_cell(noise, 1, work_s, phase, alpha, seed = seed, unseen_s = unseen_s, effort = effort)$high)
   }
   answer
 }

@@ -338,11 +338,12 @@ profile() {
 }
 
 project() {
-    echo 'Projection to many nodes (recursive doubling over 2^20 ranks with noise; analytic, 10^6 ranks)'
+    echo 'Projection to many nodes (recursive doubling over 2^20 ranks with noise; analytic, 10^6 ranks; long traces)'
     # shellcheck disable=SC2046 # words
-    r analysis/bench/bench-project.R $(brief '1048576 40' '4096 4') >"$work/project" || return
+    r analysis/bench/bench-project.R $(brief '1048576 40 1000000' '4096 4 2000') >"$work/project" || return
     verdict "$(value minutes_of_1e6_ranks_1e4_steps "$work/project")" '<=' 10 '10^6 ranks x 10^4 allreduces of 20 rounds, min'
     verdict "$(value peak_mib "$work/project")" '<=' 1024 'most memory, MiB'
+    verdict "$(value long_trace_s "$work/project")" '<=' 10 'a trace of 10^6 bursts, default sizes, s'
     verdict "$(value analytic_s_1e6_ranks "$work/project")" '<=' 1 'analytic, 10^6 ranks, s'
     sed 's/^/  /' "$work/project"
 }
