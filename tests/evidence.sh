@@ -159,7 +159,7 @@ settings_simulated() {
 settings() {
     awk -F , '{ key = $6 == "" ? $5 : $6 ($4 == "" ? "" : " beside " $4); if (!(key in n)) name[++cells] = key; n[key]++; out[key, $8]++; sum[key] += $9 } END {
         if (!cells) { print "no run yet."; exit }
-        for (i = 1; i <= cells; i++) { k = name[i]; printf "%s%s:", i > 1 ? "; " : "", k
+        for (i = 1; i <= cells; i++) { k = name[i]; printf "%s%s:", (i > 1 ? "; " : ""), k
             split("slower,faster,no difference,undecided", word, ",")
             for (w = 1; w <= 4; w++) if (out[k, word[w]]) printf " %s in %d of %d", word[w], out[k, word[w]], n[k]
             printf " (%+.2f %% on average)", sum[k] / n[k] }
