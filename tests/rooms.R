@@ -1,10 +1,12 @@
-# Rscript rooms.R GUIDE FOLDER: whom the R files of FOLDER call, held against the table of GUIDE with rows "| `room` | `rooms below` | ... |": names of its
-# own room, of one above it, or of one below that its row names; and functions that exist. The first word of a file's name is its room; none has more
-# than 12 files. Prints what is not so. A name that a function has as a variable of its own is none of ours.
+# Rscript rooms.R GUIDE FOLDER: whom the R files of FOLDER call, held against the table of GUIDE with rows
+# "| `room` | `rooms below` | ... |": names of its own room, of one above it, or of one below that its row
+# names; and functions that exist. The first word of a file's name is its room; none has more than 12 files.
+# Prints what is not so. A name that a function has as a variable of its own is none of ours.
 args <- commandArgs(TRUE)
 most_files <- 12
 guide <- sub(".*### Rooms of the analysis\n", "", paste(readLines(args[1]), collapse = "\n"))
-rows <- regmatches(guide, gregexpr("(?m)^\\| `[a-z]+` \\|[^|]*\\|", sub("\n##.*", "", guide), perl = TRUE))[[1]]
+rows <- regmatches(guide,
+                   gregexpr("(?m)^\\| `[a-z]+` \\|[^|]*\\|", sub("\n##.*", "", guide), perl = TRUE))[[1]]
 rooms <- lapply(strsplit(gsub("`", "", rows), " *\\| *"), function(cell) {
   list(name = cell[2], below = strsplit(c(cell, "")[3], " ")[[1]])
 })
@@ -22,8 +24,14 @@ names_in <- function(code) {
     if (is.pairlist(x)) own <<- c(own, names(x))
     if (is.call(x) && as.character(x[[1]])[1] %in% c("::", "$")) return(if (x[[1]] == "$") walk(x[[2]]))
     if (is.call(x) && is.name(x[[1]])) used <<- c(used, paste0(as.character(x[[1]]), "()"))
-    if (is.call(x) && as.character(x[[1]])[1] %in% c("<-", "for") && is.name(x[[2]])) own <<- c(own, as.character(x[[2]]))
-    parts <- if (is.call(x) && is.name(x[[1]])) as.list(x)[-1] else if (is.call(x) || is.pairlist(x)) as.list(x)
+    if (is.call(x) && as.character(x[[1]])[1] %in% c("<-", "for") && is.name(x[[2]])) {
+      own <<- c(own, as.character(x[[2]]))
+    }
+    parts <- if (is.call(x) && is.name(x[[1]])) {
+      as.list(x)[-1]
+    } else if (is.call(x) || is.pairlist(x)) {
+      as.list(x)
+    }
     for (i in seq_along(parts)) if (!identical(parts[[i]], quote(expr = ))) walk(parts[[i]])
   }
   walk(code)
@@ -56,8 +64,15 @@ for (name in names(calls)) {
   cat(sprintf("%s.R: %s() calls %s(), which is not there\n", one$file, name, used$unknown), sep = "")
 }
 for (room in rooms) {
-  cat(sprintf("room %s: its row names %s, which it does not use\n", room$name, setdiff(room$below, with[[room$name]])), sep = "")
+  cat(
+    sprintf("room %s: its row names %s, which it does not use\n", room$name,
+            setdiff(room$below, with[[room$name]])),
+    sep = ""
+  )
 }
 n_files <- table(sub("[-.].*", "", list.files(args[2], "[.]R$")))
-cat(sprintf("room %s has %d files, more than %d\n", names(n_files), n_files, most_files)[n_files > most_files], sep = "")
+cat(
+  sprintf("room %s has %d files, more than %d\n", names(n_files), n_files, most_files)[n_files > most_files],
+  sep = ""
+)
 if (length(rooms) < 5) cat("the table of rooms is not found\n")

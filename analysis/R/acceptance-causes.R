@@ -1,20 +1,28 @@
-# Who else had a node's CPUs while it was measured, what came in bursts, and what each of them would cost at scale: what noiselab-record saw during the
-# launches (`others` of launch.json), and what the scans lost that no task had.
+# Who else had a node's CPUs while it was measured, what came in bursts, and what each of them would cost at
+# scale: what noiselab-record saw during the launches (`others` of launch.json), and what the scans lost
+# that no task had.
 
-# What is named beside the shares: tasks that take a CPU for longer than any tick, as often as to matter; at most so many by cost, and so many more that
-# come with a period where others that are always there cost as much. `apart`: processes of one name that have a row each.
-named_task <- list(burst_s = 1e-4, duty = 0.5, by_cost = 3, periodic = 2, apart = 4, nodes = 3, least_percent = 0.01)
+# What is named beside the shares: tasks that take a CPU for longer than any tick, as often as to matter; at
+# most so many by cost, and so many more that come with a period where others that are always there cost as
+# much. `apart`: processes of one name that have a row each.
+named_task <- list(burst_s = 1e-4, duty = 0.5, by_cost = 3, periodic = 2, apart = 4, nodes = 3,
+                   least_percent = 0.01)
 
 # Programs that monitor nodes, by how their names begin.
-agent_names <- c("collectd", "telegraf", "node_exporter", "prometheus", "ldmsd", "gmond", "pmcd", "pmda", "netdata", "zabbix_agent", "nrpe", "datadog", "dcgm",
-                 "nv-hostengine", "fluent", "vector", "metricbeat", "filebeat", "auditbeat", "slurmd", "slurmstepd", "munged", "nhc", "check_mk", "sadc", "sssd", "chronyd", "ntpd")
+agent_names <- c("collectd", "telegraf", "node_exporter", "prometheus", "ldmsd", "gmond", "pmcd", "pmda",
+                 "netdata", "zabbix_agent", "nrpe", "datadog", "dcgm", "nv-hostengine", "fluent", "vector",
+                 "metricbeat", "filebeat", "auditbeat", "slurmd", "slurmstepd", "munged", "nhc", "check_mk",
+                 "sadc", "sssd", "chronyd", "ntpd")
 
-cause_kinds <- c(task = "tasks", agent = "agents", kernel = "kernel threads", interrupts = "interrupts and firmware", hypervisor = "the hypervisor")
+cause_kinds <- c(task = "tasks", agent = "agents", kernel = "kernel threads",
+                 interrupts = "interrupts and firmware", hypervisor = "the hypervisor")
 
-# A row per cause and node, the costliest first: `cause` (`task`, `agent`, `kernel`, `interrupts`, `hypervisor`), `task`, `pid` (NA: several processes,
-# or not known), `processes`, `pids`, `unit`, `cgroup`, `cpus`, `percent` (of the node's CPU time), `percent_of_cpu`; of the bursts that make up its
-# time `burst_s` (mean), `per_s`, `period_s`, `duty_percent` (of one CPU: rate x mean), of all of them `longest_s`, and `shorter_percent` (of one CPU: what
-# its shorter bursts take); `at_scale_percent` with interval: what it alone would cost many such nodes, NA: not projected.
+# A row per cause and node, the costliest first: `cause` (`task`, `agent`, `kernel`, `interrupts`,
+# `hypervisor`), `task`, `pid` (NA: several processes, or not known), `processes`, `pids`, `unit`, `cgroup`,
+# `cpus`, `percent` (of the node's CPU time), `percent_of_cpu`; of the bursts that make up its time
+# `burst_s` (mean), `per_s`, `period_s`, `duty_percent` (of one CPU: rate x mean), of all of them
+# `longest_s`, and `shorter_percent` (of one CPU: what its shorter bursts take); `at_scale_percent` with
+# interval: what it alone would cost many such nodes, NA: not projected.
 noise_causes <- function(acceptance, figures, asked) {
   by_node <- lapply(acceptance$hosts, function(host) {
     takers <- node_takers(Filter(function(o) o$host == host, known_others(acceptance$others)))
@@ -27,7 +35,9 @@ noise_causes <- function(acceptance, figures, asked) {
   # of many nodes those whose causes are largest
   most <- tapply(rows$proxy, rows$host, max, -Inf, na.rm = TRUE)
   worst <- utils::head(names(sort(-most)), named_task$nodes)
-  rows <- rows[order(match(rows$host, acceptance$hosts), -ifelse(is.na(rows$proxy), 0, rows$proxy), -rows$percent), ]
+  rows <- rows[
+    order(match(rows$host, acceptance$hosts), -ifelse(is.na(rows$proxy), 0, rows$proxy), -rows$percent),
+  ]
   rows[c("at_scale_percent", "at_scale_low", "at_scale_high")] <- NA_real_
   for (host in worst) {
     own <- which(rows$host == host & is.finite(rows$proxy) & rows$proxy > 0)
@@ -36,7 +46,10 @@ noise_causes <- function(acceptance, figures, asked) {
     }
   }
   known <- !is.na(rows$at_scale_percent)
-  rows <- rows[order(match(rows$host, acceptance$hosts), !known, -ifelse(known, rows$at_scale_percent, 0), -ifelse(is.na(rows$proxy), 0, rows$proxy), -rows$percent), ]
+  rows <- rows[
+    order(match(rows$host, acceptance$hosts), !known, -ifelse(known, rows$at_scale_percent, 0),
+          -ifelse(is.na(rows$proxy), 0, rows$proxy), -rows$percent),
+  ]
   rownames(rows) <- NULL
   rows[setdiff(names(rows), "proxy")]
 }
@@ -48,7 +61,8 @@ cost_proxy <- function(rows, asked) {
 }
 
 cause_at_scale <- function(row, asked) {
-  noise <- noise_or_all(node_noise(row$task, rep(row$burst_s, max(1, round(row$main_bursts))), rate_hz = row$per_s, watched_s = row$span_s,
+  noise <- noise_or_all(node_noise(row$task, rep(row$burst_s, max(1, round(row$main_bursts))),
+                                   rate_hz = row$per_s, watched_s = row$span_s,
                                    n_bursts = max(1, round(row$main_bursts))))
   got <- scale_cell(noise, asked, 0.01)
   list(got$value, got$low, got$high)
@@ -73,8 +87,16 @@ node_takers <- function(others) {
   first$main_busy_s <- sums("main_busy_s")
   several <- vapply(own, function(t) length(unique(t$pid)) > 1, TRUE)
   first$pid[several] <- NA
-  first$processes[several] <- vapply(own[several], function(t) max(length(unique(stats::na.omit(t$pid))), t$processes, na.rm = TRUE), 0)
-  first$longest_s <- vapply(own, function(t) if (all(is.na(t$longest_s))) NA_real_ else max(t$longest_s, na.rm = TRUE), 0)
+  first$processes[several] <- vapply(
+    own[several], function(t) max(length(unique(stats::na.omit(t$pid))), t$processes, na.rm = TRUE), 0
+  )
+  first$longest_s <- vapply(
+    own,
+    function(t) {
+      if (all(is.na(t$longest_s))) NA_real_ else max(t$longest_s, na.rm = TRUE)
+    },
+    0
+  )
   has_bursts <- first$main_bursts > 0 & !is.na(first$burst_s)
   burst_s <- ifelse(has_bursts, first$main_busy_s / first$main_bursts, NA_real_)
   per_s <- ifelse(has_bursts, first$main_bursts / span_s, NA_real_)
@@ -84,10 +106,24 @@ node_takers <- function(others) {
   duty <- 100 * ifelse(is_period, burst_s / period_s, burst_s * per_s)
   is_agent <- vapply(first$task, function(t) any(startsWith(t, agent_names)), TRUE)
   rows <- data.frame(
-    cause = ifelse(first$is_kernel, "kernel", ifelse(is_agent, "agent", "task")), task = first$task, pid = first$pid, processes = first$processes,
-    pids = first$pids, unit = systemd_unit(first$cgroup), cgroup = first$cgroup, cpus = first$cpus, percent = 100 * first$busy_s / span_s / cpus,
-    percent_of_cpu = 100 * first$busy_s / span_s, burst_s = burst_s, per_s = per_s, period_s = period_s, duty_percent = duty, longest_s = first$longest_s,
-    shorter_percent = ifelse(has_bursts, pmax(0, 100 * (first$busy_s - first$main_busy_s) / span_s), NA_real_), main_bursts = first$main_bursts,
+    cause = ifelse(first$is_kernel, "kernel", ifelse(is_agent, "agent", "task")),
+    task = first$task,
+    pid = first$pid,
+    processes = first$processes,
+    pids = first$pids,
+    unit = systemd_unit(first$cgroup),
+    cgroup = first$cgroup,
+    cpus = first$cpus,
+    percent = 100 * first$busy_s / span_s / cpus,
+    percent_of_cpu = 100 * first$busy_s / span_s,
+    burst_s = burst_s,
+    per_s = per_s,
+    period_s = period_s,
+    duty_percent = duty,
+    longest_s = first$longest_s,
+    shorter_percent = ifelse(has_bursts, pmax(0, 100 * (first$busy_s - first$main_busy_s) / span_s),
+                             NA_real_),
+    main_bursts = first$main_bursts,
     span_s = span_s
   )
   rownames(rows) <- NULL
@@ -105,25 +141,39 @@ systemd_unit <- function(cgroup) {
 # What the scans lost that no task had: the hypervisor's share, and what is left, interrupts and firmware.
 unnamed_causes <- function(figures, host) {
   of <- function(metric) {
-    f <- figures[figures$check == "detour" & figures$variant == "all" & figures$metric == metric & figures$entity == host, ]
+    f <- figures[
+      figures$check == "detour" & figures$variant == "all" & figures$metric == metric &
+        figures$entity == host,
+    ]
     if (nrow(f) == 1) f$value else NA_real_
   }
   steal <- of("steal")
   left <- of("lost") - (of("preempted") %else% 0) - (steal %else% 0)
-  row <- function(cause, percent) if (is.finite(percent)) data.frame(
-    cause = cause, task = unname(cause_kinds[cause]), pid = NA_real_, processes = NA_real_, pids = "", unit = "", cgroup = "", cpus = "", percent = max(0, percent),
-    percent_of_cpu = NA_real_, burst_s = NA_real_, per_s = NA_real_, period_s = NA_real_, duty_percent = NA_real_, longest_s = NA_real_,
-    shorter_percent = NA_real_, main_bursts = NA_real_, span_s = NA_real_
-  )
+  row <- function(cause, percent) {
+    if (is.finite(percent)) {
+      data.frame(cause = cause, task = unname(cause_kinds[cause]), pid = NA_real_, processes = NA_real_,
+                 pids = "", unit = "", cgroup = "", cpus = "", percent = max(0, percent),
+                 percent_of_cpu = NA_real_, burst_s = NA_real_, per_s = NA_real_, period_s = NA_real_,
+                 duty_percent = NA_real_, longest_s = NA_real_, shorter_percent = NA_real_,
+                 main_bursts = NA_real_, span_s = NA_real_)
+    }
+  }
   bind_rows(list(row("interrupts", left), row("hypervisor", steal)))
 }
 
 `%else%` <- function(x, otherwise) if (is.na(x)) otherwise else x
 
 cause_words <- function(rows) {
-  ifelse(!is.na(rows$pid), sprintf("%s (PID %s)", rows$task, format_count_each(ifelse(is.na(rows$pid), 0, rows$pid))),
-         ifelse(rows$cause %in% c("task", "agent") & (rows$processes > 1) %in% TRUE,
-                sprintf("%s (%s processes)", rows$task, format_count_each(ifelse(is.na(rows$processes), 0, rows$processes))), rows$task))
+  ifelse(
+    !is.na(rows$pid),
+    sprintf("%s (PID %s)", rows$task, format_count_each(ifelse(is.na(rows$pid), 0, rows$pid))),
+    ifelse(
+      rows$cause %in% c("task", "agent") & (rows$processes > 1) %in% TRUE,
+      sprintf("%s (%s processes)", rows$task,
+              format_count_each(ifelse(is.na(rows$processes), 0, rows$processes))),
+      rows$task
+    )
+  )
 }
 
 # Who is named by what it does: the costliest by their bursts, and those with a period.
@@ -134,7 +184,8 @@ is_named_task <- function(causes) {
   by_cost | periodic & cumsum(periodic) <= named_task$periodic
 }
 
-# The node that lost most and who took it, the tasks that come in bursts, and how far the others are from it; empty where no launch tells.
+# The node that lost most and who took it, the tasks that come in bursts, and how far the others are from
+# it; empty where no launch tells.
 noise_lines <- function(acceptance, figures, causes) {
   rows <- figures[figures$check == "others" & figures$metric == "taken", ]
   if (nrow(rows) == 0) return(scan_line(acceptance, figures))
@@ -147,28 +198,60 @@ noise_lines <- function(acceptance, figures, causes) {
   unseen <- unseen_words(acceptance$others, worst$entity, 0.1)
   most <- mine[mine$cause %in% c("task", "agent", "kernel") & mine$percent >= 0.005, ]
   most <- utils::head(most[order(-most$percent), ], 3)
-  c(paste0(
-    sprintf("Node %s: other tasks used %s%s of the CPU time", worst$entity, format_figure(worst$value, "percent"), interval_text(worst)),
-    if (is.finite(longest_s)) paste0(", at most ", format_time(longest_s), " at once"),
-    if (NROW(most) > 0) paste0(": most by ", join_words(sprintf("%s %s", cause_words(most), format_figure(most$percent, "percent")))),
-    if (!is.na(unseen)) paste0("; ", unseen),
-    if (by_account) paste0("; the tasks' accounts in /proc show no bursts, and nothing of tasks that ended (root, CAP_PERFMON or ",
-                           "perf_event_paranoid <= 0 would)"),
-    if (nrow(rows) > 1) sprintf("; on the other %s at most %s", if (nrow(rows) == 2) "node" else sprintf("%d nodes", nrow(rows) - 1),
-                                format_figure(rows$value[2], "percent")), "."
-  ), taker_lines(worst$entity, mine), kind_line(worst$entity, mine))
+  c(
+    paste0(
+      sprintf("Node %s: other tasks used %s%s of the CPU time", worst$entity,
+              format_figure(worst$value, "percent"), interval_text(worst)),
+      if (is.finite(longest_s)) {
+        paste0(", at most ", format_time(longest_s), " at once")
+      },
+      if (NROW(most) > 0) {
+        paste0(": most by ",
+               join_words(sprintf("%s %s", cause_words(most), format_figure(most$percent, "percent"))))
+      },
+      if (!is.na(unseen)) paste0("; ", unseen),
+      if (by_account) {
+        paste0(
+          "; the tasks' accounts in /proc show no bursts, and nothing of tasks that ended (root, ",
+          "CAP_PERFMON or ",
+          "perf_event_paranoid <= 0 would)"
+        )
+      },
+      if (nrow(rows) > 1) {
+        sprintf("; on the other %s at most %s",
+                if (nrow(rows) == 2) "node" else sprintf("%d nodes", nrow(rows) - 1),
+                format_figure(rows$value[2], "percent"))
+      },
+      "."
+    ),
+    taker_lines(worst$entity, mine),
+    kind_line(worst$entity, mine)
+  )
 }
 
-# Why the record of who ran lacks somebody: more of the CPUs' time is unaccounted for than ticks leave open, and than `least_points` of percent. NA: it does
-# not, or the record is of an older version, which does not say.
+# Why the record of who ran lacks somebody: more of the CPUs' time is unaccounted for than ticks leave open,
+# and than `least_points` of percent. NA: it does not, or the record is of an older version, which does not
+# say.
 unseen_words <- function(others, host, least_points = 0) {
   for (o in Filter(function(o) o$host == host, known_others(others))) {
     account <- o$account
     if (is.null(account)) next
-    if (!is_number(account$unaccounted_percent)) return("how long the CPUs were busy cannot be read, so that nobody knows whom the record of who ran lacks")
-    if (account$unaccounted_percent > max(account$resolution_percent %||% 0, least_points)) return(sprintf(
-      "%s of the CPU time was used by nobody who could be seen%s", format_figure(account$unaccounted_percent, "percent"),
-      if (is.null(account$blind)) "" else paste0(" (", printable(account$blind), ")")))
+    if (!is_number(account$unaccounted_percent)) {
+      return(
+        "how long the CPUs were busy cannot be read, so that nobody knows whom the record of who ran lacks"
+      )
+    }
+    if (account$unaccounted_percent > max(account$resolution_percent %||% 0, least_points)) {
+      return(sprintf(
+        "%s of the CPU time was used by nobody who could be seen%s",
+        format_figure(account$unaccounted_percent, "percent"),
+        if (is.null(account$blind)) {
+          ""
+        } else {
+          paste0(" (", printable(account$blind), ")")
+        }
+      ))
+    }
   }
   NA_character_
 }
@@ -184,7 +267,8 @@ without_unseen <- function(judgements, others, margins) {
   judgements
 }
 
-# Why a quiet record of a node is no proof of quiet: nobody recorded who ran, or what recorded it sees no bursts, or not all tasks. NA: it does.
+# Why a quiet record of a node is no proof of quiet: nobody recorded who ran, or what recorded it sees no
+# bursts, or not all tasks. NA: it does.
 blind_words <- function(others, host) {
   mine <- Filter(function(o) o$host == host, others)
   unseen <- unseen_words(others, host)
@@ -192,10 +276,16 @@ blind_words <- function(others, host) {
   known <- Filter(function(o) o$source != "proc", known_others(mine))
   if (length(known) > 0 && length(known) == length(mine)) return(NA_character_)
   if (length(known_others(mine)) < length(mine) || length(mine) == 0) {
-    return("who else ran was not recorded in every launch, and scans of seconds do not see bursts that come once in minutes")
+    return(
+      paste0("who else ran was not recorded in every launch, and scans of seconds do not see bursts that ",
+             "come once in minutes")
+    )
   }
-  paste("the tasks' accounts in /proc show no bursts, and scans of seconds do not see those that come once in minutes",
-        "(root, CAP_PERFMON or perf_event_paranoid <= 0 would record them)")
+  paste(
+    paste0("the tasks' accounts in /proc show no bursts, and scans of seconds do not see those that come ",
+           "once in minutes"),
+    "(root, CAP_PERFMON or perf_event_paranoid <= 0 would record them)"
+  )
 }
 
 interval_text <- function(row) {
@@ -208,11 +298,18 @@ taker_lines <- function(host, causes) {
   if (NROW(t) == 0) return(NULL)
   # what comes back is somebody's doing, whatever else is there all the time
   t <- t[order(is.na(t$period_s)), ]
-  each <- sprintf("%s takes CPU %s for %s %s (%s of a CPU%s)", paste0(cause_words(t), ifelse(nzchar(t$unit), paste0(" of ", t$unit), "")), t$cpus,
-                  format_time(t$burst_s),
-                  ifelse(is.na(t$period_s), sprintf("at a time, %s per second without a period", format_effect(t$per_s, FALSE)),
-                         paste("every", format_time(t$period_s))), format_figure(t$duty_percent, "percent"),
-                  ifelse(t$shorter_percent >= 0.1, sprintf("; another %s in shorter bursts", format_figure(t$shorter_percent, "percent")), ""))
+  each <- sprintf(
+    "%s takes CPU %s for %s %s (%s of a CPU%s)",
+    paste0(cause_words(t), ifelse(nzchar(t$unit), paste0(" of ", t$unit), "")),
+    t$cpus,
+    format_time(t$burst_s),
+    ifelse(is.na(t$period_s),
+           sprintf("at a time, %s per second without a period", format_effect(t$per_s, FALSE)),
+           paste("every", format_time(t$period_s))),
+    format_figure(t$duty_percent, "percent"),
+    ifelse(t$shorter_percent >= 0.1,
+           sprintf("; another %s in shorter bursts", format_figure(t$shorter_percent, "percent")), "")
+  )
   paste0("On ", host, ", ", each, ".")
 }
 
@@ -221,7 +318,8 @@ kind_line <- function(host, causes) {
   sums <- tapply(causes$percent, factor(causes$cause, names(cause_kinds)), sum)
   sums <- sums[!is.na(sums)]
   if (length(sums) < 2) return(NULL)
-  sprintf("CPU time of %s, by cause: %s.", host, join_words(sprintf("%s %s", cause_kinds[names(sums)], format_figure(as.vector(sums), "percent"))))
+  sprintf("CPU time of %s, by cause: %s.", host,
+          join_words(sprintf("%s %s", cause_kinds[names(sums)], format_figure(as.vector(sums), "percent"))))
 }
 
 # Where nobody recorded who ran the scans tell how much was lost.
@@ -230,6 +328,7 @@ scan_line <- function(acceptance, figures) {
   if (length(acceptance$others) == 0 || nrow(rows) == 0) return(NULL)
   worst <- rows[which.max(rows$value), ]
   why <- stats::na.omit(vapply(acceptance$others, `[[`, "", "reason"))
-  sprintf("Node %s lost %s%s of its CPU time in detours; who used it was not recorded (%s).", worst$entity, format_figure(worst$value, "percent"),
-          interval_text(worst), if (length(why) > 0) why[1] else "no time passed")
+  sprintf("Node %s lost %s%s of its CPU time in detours; who used it was not recorded (%s).", worst$entity,
+          format_figure(worst$value, "percent"), interval_text(worst),
+          if (length(why) > 0) why[1] else "no time passed")
 }

@@ -1,28 +1,40 @@
-# The verdict on an acceptance campaign (docs/methods.md, Judging): wrong data, lost nodes, limits of the user or learnt from a reference, nodes and
-# links against the others of their class, and whether the localiser named the node with a known load, without which it cannot pass. `margin`:
-# percent by which a node may be worse than the others; NULL: that of each kind of figure; a list of `percent`, `nodes` and `every_s`: how much its
-# noise may cost so many nodes. Gives an `nl_acceptance_verdict`: `verdict`, `answer`, `judged` (`noise`, `data`, `nothing`), `asked` (`margin`,
-# `limits`, `reference`: what somebody gave to judge by), and tables: `checks`, `judgements` (a row per thing judged), `figures`, `nodes`, `comparisons`.
-judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha = 0.01, margin = NULL, limits_name = "limits",
-                             classes = NULL) {
+# The verdict on an acceptance campaign (docs/methods.md, Judging): wrong data, lost nodes, limits of the
+# user or learnt from a reference, nodes and links against the others of their class, and whether the
+# localiser named the node with a known load, without which it cannot pass. `margin`: percent by which a
+# node may be worse than the others; NULL: that of each kind of figure; a list of `percent`, `nodes` and
+# `every_s`: how much its noise may cost so many nodes. Gives an `nl_acceptance_verdict`: `verdict`,
+# `answer`, `judged` (`noise`, `data`, `nothing`), `asked` (`margin`, `limits`, `reference`: what somebody
+# gave to judge by), and tables: `checks`, `judgements` (a row per thing judged), `figures`, `nodes`,
+# `comparisons`.
+judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha = 0.01, margin = NULL,
+                             limits_name = "limits", classes = NULL) {
   own_margins <- attr(limits, "margins")
   margins <- margins_in_use(if (!is.list(margin)) margin, own_margins)
-  at_scale <- scale_question(margin, if ("scale" %in% own_margins$kind) utils::tail(own_margins$percent[own_margins$kind == "scale"], 1))
+  at_scale <- scale_question(
+    margin,
+    if ("scale" %in% own_margins$kind) utils::tail(own_margins$percent[own_margins$kind == "scale"], 1)
+  )
   asked <- c("margin", "limits", "reference")[!c(is.null(margin), is.null(limits), is.null(reference))]
   units <- acceptance_units(acceptance)
   watched <- watched_time(acceptance)
   figures <- figure_table(units, alpha, watched)
   comparable <- comparable_units(units, acceptance)
   classes <- node_classes(acceptance, comparable$apart, classes)
-  comparisons <- compare_nodes(comparable$units, alpha, margins, classes, watched, measured_seconds(acceptance),
-                               shared = acceptance$shared)
+  comparisons <- compare_nodes(comparable$units, alpha, margins, classes, watched,
+                               measured_seconds(acceptance), shared = acceptance$shared)
   comparisons <- without_shared_links(comparisons, acceptance$shared)
   comparisons <- doubt_unknown_switches(comparisons, classes)
   self_check <- judge_self_check(acceptance, alpha)
-  referred <- if (!is.null(reference)) judge_reference(acceptance, figures, reference, alpha, margins)
+  referred <- if (!is.null(reference)) {
+    judge_reference(acceptance, figures, reference, alpha, margins)
+  }
   judgements <- bind_rows(list(
     judgement("", "", "")[0, ], # the columns, where nothing is judged
-    lost_judgement(acceptance$lost), integrity_judgement(acceptance), kernel_judgement(acceptance), judge_limits(figures, limits, limits_name, alpha), referred$rows,
+    lost_judgement(acceptance$lost),
+    integrity_judgement(acceptance),
+    kernel_judgement(acceptance),
+    judge_limits(figures, limits, limits_name, alpha),
+    referred$rows,
     node_judgements(looked_at(comparisons))
   ))
   judgements <- without_unseen(judgements, acceptance$others, margins)
@@ -31,20 +43,52 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
   scale <- noise_at_scale(acceptance, scans, at_scale, alpha)
   judgements <- bind_rows(list(judgements, scale_judgements(scale, judgements, acceptance$hosts, at_scale)))
   figures <- scale_figures(scale, figures, at_scale)
-  judgements$todo <- ifelse(judgements$verdict == "pass", "", vapply(acceptance_checks[judgements$check], `[[`, "", "todo"))
+  judgements$todo <- ifelse(judgements$verdict == "pass", "",
+                            vapply(acceptance_checks[judgements$check], `[[`, "", "todo"))
   figures$verdict <- figure_verdicts(figures, judgements)
   checks <- check_table(acceptance, figures, judgements)
   kinds <- unique(margin_kinds(comparisons$check, comparisons$metric))
-  result <- list(asked = asked, at_scale = at_scale, judged = if (any(judges_noise(judgements))) "noise" else if (nrow(judgements) > 0) "data" else "nothing", checks = checks, judgements = judgements, figures = figures,
-                 comparisons = comparisons, margins = margins, self_check = self_check,
-                 ended_utc = last_end(acceptance), mismatches = acceptance$mismatches, periods = detour_periods(acceptance, scans, alpha),
-                 notes = c(acceptance$notes, if (length(acceptance$hosts) < 3) sprintf(
-                   "%s: none is compared with the others, which takes three; only wrong words, a margin, limits or a reference judge",
-                   counted(length(acceptance$hosts), "node")), class_notes(classes), comparable$notes, referred$notes, unlooked_note(comparisons, measured_seconds(acceptance)),
-                           if (NROW(comparisons) > 0) margins_note(margins, kinds)),
-                 alpha = alpha, classes = classes, acceptance = acceptance)
+  result <- list(
+    asked = asked,
+    at_scale = at_scale,
+    judged = if (any(judges_noise(judgements))) {
+      "noise"
+    } else if (nrow(judgements) > 0) {
+      "data"
+    } else {
+      "nothing"
+    },
+    checks = checks,
+    judgements = judgements,
+    figures = figures,
+    comparisons = comparisons,
+    margins = margins,
+    self_check = self_check,
+    ended_utc = last_end(acceptance),
+    mismatches = acceptance$mismatches,
+    periods = detour_periods(acceptance, scans, alpha),
+    notes = c(
+      acceptance$notes,
+      if (length(acceptance$hosts) < 3) {
+        sprintf(
+          paste0("%s: none is compared with the others, which takes three; only wrong words, a margin, ",
+                 "limits or a reference judge"),
+          counted(length(acceptance$hosts), "node")
+        )
+      },
+      class_notes(classes),
+      comparable$notes,
+      referred$notes,
+      unlooked_note(comparisons, measured_seconds(acceptance)),
+      if (NROW(comparisons) > 0) margins_note(margins, kinds)
+    ),
+    alpha = alpha,
+    classes = classes,
+    acceptance = acceptance
+  )
   result$causes <- noise_causes(acceptance, figures, at_scale)
-  result$noise <- c(noise_lines(acceptance, figures, result$causes), scale_line(scale, judgements, at_scale, result$causes))
+  result$noise <- c(noise_lines(acceptance, figures, result$causes),
+                    scale_line(scale, judgements, at_scale, result$causes))
   result$complete <- !any(acceptance$progress$complete < acceptance$progress$planned) &&
     all(vapply(acceptance$launches, function(info) identical(info$ended, "complete"), TRUE))
   result$nodes <- node_verdicts(result)
@@ -56,9 +100,11 @@ judge_acceptance <- function(acceptance, limits = NULL, reference = NULL, alpha 
 
 noise_kinds <- c("limit", "reference", "node", "link", "scale")
 
-# Judgements that say something of a node's noise: what it loses, not how fast it works. A limit is somebody's own question, whatever it is on.
+# Judgements that say something of a node's noise: what it loses, not how fast it works. A limit is
+# somebody's own question, whatever it is on.
 judges_noise <- function(rows) {
-  rows$kind %in% c("limit", "scale") | rows$kind %in% c("reference", "node") & rows$metric %in% c("lost", "lost_worst_cpu", "taken")
+  rows$kind %in% c("limit", "scale") | rows$kind %in% c("reference", "node") &
+      rows$metric %in% c("lost", "lost_worst_cpu", "taken")
 }
 
 last_end <- function(acceptance) {
@@ -66,8 +112,9 @@ last_end <- function(acceptance) {
   if (length(ends) == 0) NA_character_ else printable(max(ends))
 }
 
-# Nodes that share a CPU disturb each other: only what was scanned alone is compared between them, and links of nodes that share none with each
-# other. `units`: what is compared; `apart`: without these links, from which no class is told.
+# Nodes that share a CPU disturb each other: only what was scanned alone is compared between them, and links
+# of nodes that share none with each other. `units`: what is compared; `apart`: without these links, from
+# which no class is told.
 comparable_units <- function(units, acceptance) {
   shared <- acceptance$shared
   if (NROW(shared) == 0) return(list(units = units, apart = units, notes = NULL))
@@ -75,57 +122,82 @@ comparable_units <- function(units, acceptance) {
   touches <- vapply(strsplit(units$entity, " - ", fixed = TRUE), function(ends) any(ends %in% hosts), TRUE)
   alone <- units$variant == "alone" | !touches
   said <- unique(sprintf("%s and %s share CPU %s", shared$host_a, shared$host_b, format_count(shared$cpu)))
-  list(units = units[alone | units$variant == "between", ], apart = units[alone, ], notes = sprintf(
-    "%s: they disturb each other, so that only what was scanned alone is compared between these nodes, and links between nodes that share no CPU with each other",
-    join_words(few_words(said, 3))
-  ))
+  list(
+    units = units[alone | units$variant == "between", ],
+    apart = units[alone, ],
+    notes = sprintf(
+      paste0("%s: they disturb each other, so that only what was scanned alone is compared between these ",
+             "nodes, and links between nodes that share no CPU with each other"),
+      join_words(few_words(said, 3))
+    )
+  )
 }
 
-# Where nodes share CPUs no link is judged whose ends share one (it stays one that others are held against), and none that cannot be decided: what it
-# scatters is that sharing.
+# Where nodes share CPUs no link is judged whose ends share one (it stays one that others are held against),
+# and none that cannot be decided: what it scatters is that sharing.
 without_shared_links <- function(comparisons, shared) {
   if (NROW(shared) == 0 || NROW(comparisons) == 0) return(comparisons)
   own <- comparisons$entity %in% pair_name(shared$host_a, shared$host_b)
   rows_at(comparisons, which(comparisons$variant != "between" | !own & comparisons$verdict != "inconclusive"))
 }
 
-judgement <- function(check, what, verdict, ..., variant = "", metric = "", size = NA_real_, entity = "", value = NA_real_,
-                      ci_low = NA_real_, ci_high = NA_real_, unit = "", limit = "", source = "", kind = check, effect = "", p_holm = NA_real_, reason = NA_character_) {
-  frame(check = check, variant = variant, metric = metric, size = size, what = what, entity = entity, value = value, ci_low = ci_low,
-        ci_high = ci_high, unit = unit, limit = limit, source = source, kind = kind,
-        effect = effect, p_holm = p_holm, verdict = verdict, reason = reason)
+judgement <- function(check, what, verdict, ..., variant = "", metric = "", size = NA_real_, entity = "",
+                      value = NA_real_, ci_low = NA_real_, ci_high = NA_real_, unit = "", limit = "",
+                      source = "", kind = check, effect = "", p_holm = NA_real_, reason = NA_character_) {
+  frame(check = check, variant = variant, metric = metric, size = size, what = what, entity = entity,
+        value = value, ci_low = ci_low, ci_high = ci_high, unit = unit, limit = limit, source = source,
+        kind = kind, effect = effect, p_holm = p_holm, verdict = verdict, reason = reason)
 }
 
 none_allowed <- function(check, what, value, ..., unit = "count") {
-  judgement(check, what, ifelse(value > 0, "fail", "pass"), value = value, unit = unit, limit = "0", source = "always", ...)
+  judgement(check, what, ifelse(value > 0, "fail", "pass"), value = value, unit = unit, limit = "0",
+            source = "always", ...)
 }
 
 judgement_of <- function(figures, verdict, ...) {
-  judgement(figures$check, figures$what, verdict, variant = figures$variant, metric = figures$metric, size = figures$size, entity = figures$entity,
-            value = figures$value, unit = figures$unit, ...)
+  judgement(figures$check, figures$what, verdict, variant = figures$variant, metric = figures$metric,
+            size = figures$size, entity = figures$entity, value = figures$value, unit = figures$unit, ...)
 }
 
 # Any wrong word fails; who sent it and who received it cannot be told apart, so both are named.
 integrity_judgement <- function(acceptance) {
-  rows <- acceptance$figures[acceptance$figures$check == "integrity" & acceptance$figures$metric == "mismatches", ]
+  rows <- acceptance$figures[
+    acceptance$figures$check == "integrity" & acceptance$figures$metric == "mismatches",
+  ]
   if (nrow(rows) == 0) return(NULL)
   wrong <- sum(rows$value)
-  bytes <- sum(acceptance$figures$value[acceptance$figures$check == "integrity" & acceptance$figures$metric == "received"])
-  total <- none_allowed("integrity", "words that arrived wrong", wrong, metric = "mismatches", effect = sprintf("of %s in %s arrays", format_figure(bytes, "bytes"), format_count(sum(rows$n))))
+  bytes <- sum(acceptance$figures$value[
+    acceptance$figures$check == "integrity" & acceptance$figures$metric == "received"
+  ])
+  total <- none_allowed(
+    "integrity", "words that arrived wrong", wrong, metric = "mismatches",
+    effect = sprintf("of %s in %s arrays", format_figure(bytes, "bytes"), format_count(sum(rows$n)))
+  )
   if (wrong == 0) return(total)
   found <- acceptance$mismatches
   if (NROW(found) == 0) {
     by <- tapply(rows$value, rows$host, sum)
     by <- by[by > 0]
-    return(rbind(total, none_allowed("integrity", "wrong words received", as.vector(by), metric = "mismatches", entity = names(by))))
+    return(rbind(
+      total,
+      none_allowed("integrity", "wrong words received", as.vector(by), metric = "mismatches",
+                   entity = names(by))
+    ))
   }
   way <- in_order(paste(found$sender_host, found$sender_rank, found$receiver_host, found$receiver_rank))
   rbind(total, bind_rows(lapply(split(found, way), function(f) {
     one <- f[1, ]
-    none_allowed("integrity", "wrong words", nrow(f), metric = "mismatches", entity = paste(one$sender_host, "->", one$receiver_host),
-                 effect = sprintf(
-                   "rank %s to rank %s, offset %s of %s bytes, expected %s, found %s%s", one$sender_rank, one$receiver_rank, format_count(one$offset_bytes), format_count(one$bytes), one$expected_hex, one$found_hex,
-                if (nrow(f) > 1) sprintf(" (and %d more)", nrow(f) - 1) else ""))
+    none_allowed(
+      "integrity",
+      "wrong words",
+      nrow(f),
+      metric = "mismatches",
+      entity = paste(one$sender_host, "->", one$receiver_host),
+      effect = sprintf("rank %s to rank %s, offset %s of %s bytes, expected %s, found %s%s", one$sender_rank,
+                       one$receiver_rank, format_count(one$offset_bytes), format_count(one$bytes),
+                       one$expected_hex, one$found_hex,
+                       if (nrow(f) > 1) sprintf(" (and %d more)", nrow(f) - 1) else "")
+    )
   })))
 }
 
@@ -134,14 +206,16 @@ lost_judgement <- function(lost) {
   if (NROW(lost) == 0) return(NULL)
   launches <- vapply(split(lost$launch, in_order(lost$host)), few_words, "", 3)
   n <- as.vector(table(in_order(lost$host)))
-  none_allowed("lost", "lost in the middle of a launch", n, metric = "launches", entity = names(launches), unit = "launches", effect = paste("in", launches))
+  none_allowed("lost", "lost in the middle of a launch", n, metric = "launches", entity = names(launches),
+               unit = "launches", effect = paste("in", launches))
 }
 
 kernel_judgement <- function(acceptance) {
   rows <- acceptance$figures[acceptance$figures$check == "kernels" & acceptance$figures$metric == "wrong", ]
   if (nrow(rows) == 0) return(NULL)
   wrong <- tapply(rows$value, rows$variant, sum)
-  none_allowed("kernels", "ranks with a wrong result", as.vector(wrong), metric = "wrong", variant = names(wrong))
+  none_allowed("kernels", "ranks with a wrong result", as.vector(wrong), metric = "wrong",
+               variant = names(wrong))
 }
 
 against_limit <- function(low, high, limit, relation) {
@@ -155,8 +229,11 @@ judge_limits <- function(figures, limits, name, alpha) {
   if (NROW(limits) == 0) return(NULL)
   figure_of <- lapply(seq_len(nrow(limits)), function(i) {
     l <- limits[i, ]
-    which(figures$check == l$check & figures$metric == l$metric & (is.na(l$variant) | figures$variant == l$variant) &
-          (is.na(l$size) | !is.na(figures$size) & figures$size == l$size))
+    which(
+      figures$check == l$check & figures$metric == l$metric &
+        (is.na(l$variant) | figures$variant == l$variant) &
+        (is.na(l$size) | !is.na(figures$size) & figures$size == l$size)
+    )
   })
   strict <- figure_bounds(figures, alpha / max(1, length(unlist(figure_of))))
   bind_rows(lapply(seq_len(nrow(limits)), function(i) {
@@ -164,15 +241,18 @@ judge_limits <- function(figures, limits, name, alpha) {
     source <- paste0(basename(name), ":", l$line)
     at <- figure_of[[i]]
     if (length(at) == 0) {
-      return(judgement(l$check, "limited, but not measured", "inconclusive", variant = if (is.na(l$variant)) "" else l$variant,
-                       metric = l$metric,
-                       size = l$size, limit = l$text, source = source, kind = "limit", reason = "no launch has this figure"))
+      return(judgement(l$check, "limited, but not measured", "inconclusive",
+                       variant = if (is.na(l$variant)) "" else l$variant, metric = l$metric, size = l$size,
+                       limit = l$text, source = source, kind = "limit", reason = "no launch has this figure"))
     }
     f <- figures[at, ]
     verdict <- against_limit(f$ci_low, f$ci_high, l$limit, l$relation)
-    verdict[verdict == "fail" & against_limit(strict$low[at], strict$high[at], l$limit, l$relation) != "fail"] <- "inconclusive"
-    judgement_of(f, verdict, ci_low = f$ci_low, ci_high = f$ci_high, limit = l$text, source = source, kind = "limit",
-                 reason = ifelse(verdict != "inconclusive", NA, interval_reason(f, "limit")))
+    verdict[
+      verdict == "fail" & against_limit(strict$low[at], strict$high[at], l$limit, l$relation) !=
+          "fail"
+    ] <- "inconclusive"
+    judgement_of(f, verdict, ci_low = f$ci_low, ci_high = f$ci_high, limit = l$text, source = source,
+                 kind = "limit", reason = ifelse(verdict != "inconclusive", NA, interval_reason(f, "limit")))
   }))
 }
 
@@ -185,23 +265,34 @@ interval_reason <- function(rows, what) {
 node_judgements <- function(rows) {
   if (NROW(rows) == 0) return(NULL)
   unit <- effect_words(rows$effect_unit)
-  limit <- paste0(ifelse(rows$kind == "link", "other links: ", "others: "), format_figure(rows$others_value, rows$unit), ", margin ",
-                  format_effect(rows$margin, FALSE), " ", unit)
-  judgement_of(rows, rows$verdict, limit = limit, source = paste(rows$kind, "against", ifelse(rows$kind == "link", "links", "nodes")), kind = rows$kind,
-               effect = sprintf("%s %s %s, p = %s", format_effect(rows$effect), unit, format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm)),
-               p_holm = rows$p_holm, reason = rows$reason)
+  limit <- paste0(ifelse(rows$kind == "link", "other links: ", "others: "),
+                  format_figure(rows$others_value, rows$unit), ", margin ", format_effect(rows$margin, FALSE),
+                  " ", unit)
+  judgement_of(
+    rows,
+    rows$verdict,
+    limit = limit,
+    source = paste(rows$kind, "against", ifelse(rows$kind == "link", "links", "nodes")),
+    kind = rows$kind,
+    effect = sprintf("%s %s %s, p = %s", format_effect(rows$effect), unit,
+                     format_interval(rows$ci_low, rows$ci_high), format_p(rows$p_holm)),
+    p_holm = rows$p_holm,
+    reason = rows$reason
+  )
 }
 
-# A class of fewer than three compares nobody; of the network that leaves open whether its nodes are one by their switch, or by a fault that
-# they have in common.
+# A class of fewer than three compares nobody; of the network that leaves open whether its nodes are one by
+# their switch, or by a fault that they have in common.
 uncompared_judgements <- function(judgements, figures, classes) {
   if (nrow(classes) < 3) return(NULL)
   small <- classes$host[classes$network %in% names(which(table(classes$network) < 3))]
   bind_rows(lapply(intersect(c("latency", "bandwidth"), figures$check), function(check) {
     rows <- judgements[judgements$check == check & judgements$kind %in% setdiff(noise_kinds, "link"), ]
     hosts <- small[lengths(judged_hosts(rows, small)) == 0]
-    if (length(hosts) > 0) judgement(check, "not compared", "inconclusive", entity = hosts, kind = "class",
-                                     reason = "its class has fewer than three nodes: give limits or a reference")
+    if (length(hosts) > 0) {
+      judgement(check, "not compared", "inconclusive", entity = hosts, kind = "class",
+                reason = "its class has fewer than three nodes: give limits or a reference")
+    }
   }))
 }
 
@@ -231,18 +322,29 @@ check_table <- function(acceptance, figures, judgements) {
     if (failed && verdict != "fail") verdict <- "inconclusive"
     shown <- shown_figure(figures[figures$check == name, ], own[own$verdict == verdict, ], about)
     use <- bind_rows(list(shown, judgement("", about$what, "")))[1, ]
-    reason <- c(if (nrow(odd) > 0) paste0(odd$launch, ": ", ifelse(odd$status == "planned", "did not run: the launch ended before", odd$status),
-                                          ifelse(is.na(odd$reason), "", paste0(", ", printable(odd$reason))))[1],
-                if (verdict == "inconclusive") stats::na.omit(c(use$reason, own$reason[own$verdict == "inconclusive"]))[1])
-    data.frame(check = name, what = use$what, status = if (ran) "ran" else c(status$status, "not asked for")[1], verdict = verdict,
-               name = if (NROW(shown) > 0) figure_name(shown) else "", use[c("entity", "value", "ci_low", "ci_high", "unit", "size", "variant", "limit")],
-               source = few_words(unique(sub("^reference.*", "reference", own$source[nzchar(own$source)])), 3), n_judged = nrow(own),
-               reason = paste(stats::na.omit(reason), collapse = "; "), row.names = NULL)
+    reason <- c(
+      if (nrow(odd) > 0) {
+        paste0(odd$launch, ": ",
+               ifelse(odd$status == "planned", "did not run: the launch ended before", odd$status),
+               ifelse(is.na(odd$reason), "", paste0(", ", printable(odd$reason))))[1]
+      },
+      if (verdict == "inconclusive") {
+        stats::na.omit(c(use$reason, own$reason[own$verdict == "inconclusive"]))[1]
+      }
+    )
+    data.frame(
+      check = name, what = use$what, status = if (ran) "ran" else c(status$status, "not asked for")[1],
+      verdict = verdict, name = if (NROW(shown) > 0) figure_name(shown) else "",
+      use[c("entity", "value", "ci_low", "ci_high", "unit", "size", "variant", "limit")],
+      source = few_words(unique(sub("^reference.*", "reference", own$source[nzchar(own$source)])), 3),
+      n_judged = nrow(own), reason = paste(stats::na.omit(reason), collapse = "; "), row.names = NULL
+    )
   }))
 }
 
-# The row that stands for a check: of what made its verdict a limit before a comparison, the check's own figure before others, the worst
-# first, with that limit; where nothing was judged its own figure. NULL: there is none.
+# The row that stands for a check: of what made its verdict a limit before a comparison, the check's own
+# figure before others, the worst first, with that limit; where nothing was judged its own figure. NULL:
+# there is none.
 shown_figure <- function(figures, deciding, about) {
   if (nrow(deciding) == 0) {
     head <- headline(figures, about)
@@ -254,7 +356,9 @@ shown_figure <- function(figures, deciding, about) {
   top <- deciding[order(deciding$kind %in% c("node", "link"), !(deciding$metric %in% about$head),
                         !(deciding$variant %in% about$best[1]), share, deciding$value * turn), ][1, ]
   known <- figures[match(figure_id(top), figure_id(figures)), ]
-  if (!is.na(known$check) && is.na(top$ci_low)) top[c("value", "ci_low", "ci_high")] <- known[c("value", "ci_low", "ci_high")]
+  if (!is.na(known$check) && is.na(top$ci_low)) {
+    top[c("value", "ci_low", "ci_high")] <- known[c("value", "ci_low", "ci_high")]
+  }
   top
 }
 
@@ -274,7 +378,8 @@ overall_verdict <- function(result) {
   if (any(result$judgements$verdict == "fail")) return("fail")
   # A limit or reference on figures of the whole cluster judges all nodes together.
   nodes <- if (any(result$judgements$kind == "limit")) character() else result$nodes$verdict
-  open <- c(result$judgements$verdict, result$checks$verdict, nodes, result$self_check$verdict) == "inconclusive"
+  open <- c(result$judgements$verdict, result$checks$verdict, nodes,
+            result$self_check$verdict) == "inconclusive"
   if (!result$complete || result$judged != "noise" || any(open)) "inconclusive" else "pass"
 }
 
@@ -289,7 +394,8 @@ doubted_hosts <- function(result) {
   setdiff(result$acceptance$hosts, setdiff(hosts(good), hosts(bad)))
 }
 
-unjudged_words <- "its noise was not judged: no margin, limits or reference, and no three nodes of its class that this run could compare"
+unjudged_words <- paste0("its noise was not judged: no margin, limits or reference, and no three nodes of ",
+                         "its class that this run could compare")
 
 # Whose a judgement is: the ends of a link, and of every other the nodes that it names.
 judged_hosts <- function(rows, hosts) {
@@ -317,14 +423,34 @@ node_verdicts <- function(result) {
     failed <- at[!link[at] & rows$verdict[at] == "fail"]
     doubt <- at[rows$verdict[at] == "inconclusive" | open[at]]
     judged <- any(noise[at])
-    verdict <- if (length(failed) > 0) "fail" else if (length(doubt) > 0 || host %in% doubted || !judged) "inconclusive" else "pass"
+    verdict <- if (length(failed) > 0) {
+      "fail"
+    } else if (length(doubt) > 0 || host %in% doubted || !judged) {
+      "inconclusive"
+    } else {
+      "pass"
+    }
     which <- if (length(failed) > 0) failed else doubt
-    list(host = host, class = class$network[match(host, class$host)], verdict = verdict,
-         reason = if (verdict == "pass") "" else if (!judged && length(failed) == 0) unjudged_words else if (length(which) > 0) few_words(unique(figure_name(rows[which, ])), 3) else "self-check")
+    list(
+      host = host,
+      class = class$network[match(host, class$host)],
+      verdict = verdict,
+      reason = if (verdict == "pass") {
+        ""
+      } else if (!judged && length(failed) == 0) {
+        unjudged_words
+      } else if (length(which) > 0) {
+        few_words(unique(figure_name(rows[which, ])), 3)
+      } else {
+        "self-check"
+      }
+    )
   }))
 }
 
-looked_at <- function(comparisons, is_looked = TRUE) if (NROW(comparisons) > 0) rows_at(comparisons, which(comparisons$looked == is_looked))
+looked_at <- function(comparisons, is_looked = TRUE) {
+  if (NROW(comparisons) > 0) rows_at(comparisons, which(comparisons$looked == is_looked))
+}
 
 # Comparisons of nodes that a run of this length does not decide.
 unlooked_note <- function(comparisons, measured_s) {
@@ -332,15 +458,29 @@ unlooked_note <- function(comparisons, measured_s) {
   if (NROW(rows) == 0) return(NULL)
   each <- split(rows$times_as_long, in_order(figure_quantity(rows)))
   longer <- vapply(each, function(x) stats::median(x, na.rm = TRUE), 0)
-  sprintf("not looked at, node against node, as a run of this length does not decide it for most of them: %s", few_words(sprintf(
-    "%s%s", names(each), ifelse(is.finite(longer), sprintf(" (%s times as long would)", format_effect(ceiling(10 * longer) / 10, FALSE)), "")), 6))
+  sprintf(
+    "not looked at, node against node, as a run of this length does not decide it for most of them: %s",
+    few_words(
+      sprintf(
+        "%s%s",
+        names(each),
+        ifelse(is.finite(longer),
+               sprintf(" (%s times as long would)", format_effect(ceiling(10 * longer) / 10, FALSE)), "")
+      ),
+      6
+    )
+  )
 }
 
 # How a first run becomes a verdict, without measuring again where a margin does.
 verdict_hint <- function(result) {
   if (length(result$asked) > 0) return(NULL)
   dirs <- paste(vapply(result$acceptance$dirs, quote_word, ""), collapse = " ")
-  sprintf("For a verdict: noiselab analyze acceptance --margin 5%%:nodes=1000,every=1ms %s; or run again with --reference DIR (of a good state) or --limits FILE.", dirs)
+  sprintf(
+    paste0("For a verdict: noiselab analyze acceptance --margin 5%%:nodes=1000,every=1ms %s; or run again ",
+           "with --reference DIR (of a good state) or --limits FILE."),
+    dirs
+  )
 }
 
 acceptance_answer <- function(result) {
@@ -349,42 +489,74 @@ acceptance_answer <- function(result) {
   lead <- sprintf("%s on %s: ", toupper(result$verdict), counted(length(result$acceptance$hosts), "node"))
   if (nrow(bad) > 0) {
     who <- unique(bad$entity[nzchar(bad$entity)])
-    return(paste0(lead, if (length(who) > 0) few_words(who, 5) else "the cluster as a whole", " failed (", few_words(unique(bad$check), 5),
-                  ")."))
+    return(paste0(lead, if (length(who) > 0) few_words(who, 5) else "the cluster as a whole", " failed (",
+                  few_words(unique(bad$check), 5), ")."))
   }
   if (result$judged != "noise") {
-    return(sprintf("%sNOISE %s on %s: %s.", if (result$judged == "data") "DATA CORRECT, " else "",
-                   if (length(result$asked) == 0) "MEASURED, NOT JUDGED" else "NOT JUDGED", counted(length(result$acceptance$hosts), "node"),
-                   if (length(result$asked) == 0) "no margin, limits or reference given" else
-                     "nothing that was measured can be judged by what was given"))
+    return(sprintf(
+      "%sNOISE %s on %s: %s.",
+      if (result$judged == "data") "DATA CORRECT, " else "",
+      if (length(result$asked) == 0) "MEASURED, NOT JUDGED" else "NOT JUDGED",
+      counted(length(result$acceptance$hosts), "node"),
+      if (length(result$asked) == 0) {
+        "no margin, limits or reference given"
+      } else {
+        "nothing that was measured can be judged by what was given"
+      }
+    ))
   }
   if (result$self_check$verdict == "inconclusive") {
-    return(paste0(lead, "this run could not have seen a bad node (self-check: ", result$self_check$reason, ")."))
+    return(paste0(lead, "this run could not have seen a bad node (self-check: ", result$self_check$reason,
+                  ")."))
   }
   if (result$verdict == "inconclusive") {
     open <- result$checks$check[result$checks$verdict == "inconclusive"]
     unjudged <- result$nodes$host[result$nodes$reason == unjudged_words]
     of_classes <- length(unjudged) > 0 && all(rows$kind[rows$verdict == "inconclusive"] == "class") &&
       all(open %in% rows$check[rows$kind == "class"])
-    return(paste0(lead, if (length(open) > 0 && !of_classes) paste0("nothing failed, but ", few_words(open, 5), " cannot be decided.")
-                  else if (length(unjudged) > 0) paste0("nothing failed, but nothing judges the noise of ", few_words(unjudged, 5), ".") else "not all that was planned ran.", found_classes_words(result$classes)))
+    return(paste0(
+      lead,
+      if (length(open) > 0 && !of_classes) {
+        paste0("nothing failed, but ", few_words(open, 5), " cannot be decided.")
+      } else if (length(unjudged) > 0) {
+        paste0("nothing failed, but nothing judges the noise of ", few_words(unjudged, 5), ".")
+      } else {
+        "not all that was planned ran."
+      },
+      found_classes_words(result$classes)
+    ))
   }
-  paste0(lead, "nothing that was judged failed", if (result$self_check$verdict == "pass") sprintf(", and a known load on %s was seen",
-      result$self_check$chosen), ".",
-         found_classes_words(result$classes))
+  paste0(
+    lead,
+    "nothing that was judged failed",
+    if (result$self_check$verdict == "pass") {
+      sprintf(", and a known load on %s was seen", result$self_check$chosen)
+    },
+    ".",
+    found_classes_words(result$classes)
+  )
 }
 
-# Groups in the latencies may be switches, or nodes that are slow alike: no verdict on the network rests on them unsaid.
-found_classes_words <- function(classes) if (any(grepl("latencies",
-                                                       classes$by))) " Classes of the network were found in the latencies only: Slurm's topology or --classes would confirm them." else ""
+# Groups in the latencies may be switches, or nodes that are slow alike: no verdict on the network rests on
+# them unsaid.
+found_classes_words <- function(classes) {
+  if (any(grepl("latencies", classes$by))) {
+    paste0(" Classes of the network were found in the latencies only: Slurm's topology or --classes would ",
+           "confirm them.")
+  } else {
+    ""
+  }
+}
 
-# Did the localiser name the nodes that got a known load? Every launch of a self-check counts. Each set of nodes has its own; in a set the
-# lightest load asks the question, and a heavier one tells "insensitive today" from "broken".
+# Did the localiser name the nodes that got a known load? Every launch of a self-check counts. Each set of
+# nodes has its own; in a set the lightest load asks the question, and a heavier one tells "insensitive
+# today" from "broken".
 judge_self_check <- function(acceptance, alpha) {
   about <- acceptance$self_check
   answer <- function(verdict, reason, each = NULL) {
     asked <- each[each$asks, ]
-    list(verdict = verdict, chosen = join_or_na(asked$chosen), named = join_or_na(asked$named), reason = reason, each = each)
+    list(verdict = verdict, chosen = join_or_na(asked$chosen), named = join_or_na(asked$named),
+         reason = reason, each = each)
   }
   if (length(about$dirs) == 0) {
     if (isTRUE(about$planned)) return(answer("inconclusive", "it was planned, but there is no launch of it"))
@@ -394,37 +566,50 @@ judge_self_check <- function(acceptance, alpha) {
   each$asks <- each$level == stats::ave(each$level, each$nodes, FUN = min)
   missing <- setdiff(acceptance$hosts, unlist(strsplit(each$nodes, ",", fixed = TRUE)))
   words <- vapply(split(each, in_order(each$nodes)), set_words, "")
-  reason <- paste(c(words, if (all(each$right[each$asks])) strength_words(sum(each$asks)), if (length(missing) > 0) sprintf("no launch of it on %s", few_words(missing, 4))), collapse = "; ")
+  reason <- paste(
+    c(words, if (all(each$right[each$asks])) strength_words(sum(each$asks)),
+      if (length(missing) > 0) sprintf("no launch of it on %s", few_words(missing, 4))),
+    collapse = "; "
+  )
   answer(if (all(each$right[each$asks]) && length(missing) == 0) "pass" else "inconclusive", reason, each)
 }
 
 # What so many tries say that all found it (Clopper and Pearson).
-strength_words <- function(n) sprintf("%d of %d found, so that with confidence 0.95 such a node is found in at least %s %% of runs", n, n,
-                                   three(100 * 0.05^(1 / n)))
+strength_words <- function(n) {
+  sprintf("%d of %d found, so that with confidence 0.95 such a node is found in at least %s %% of runs", n, n,
+          three(100 * 0.05^(1 / n)))
+}
 
 join_or_na <- function(x) if (length(x) == 0) NA_character_ else paste(x, collapse = ", ")
 
-# One launch: the nodes it ran on, the load, who got it, who was named. A launch that cannot be read has named nobody.
+# One launch: the nodes it ran on, the load, who got it, who was named. A launch that cannot be read has
+# named nobody.
 one_self_check <- function(dir, alpha) {
   row <- function(info, chosen, named, level, problem = NA_character_) {
     hosts <- vapply(info$hosts, function(h) show_json(h$host), "")
     data.frame(launch = basename(dir), nodes = paste(hosts[natural_order(hosts)], collapse = ","),
                kind = show_json(info$options$kind, "spin"), level = level,
-               chosen = paste(chosen, collapse = ", "), named = paste(named, collapse = ", "), right = length(chosen) == 1 && identical(named, chosen), problem = problem)
+               chosen = paste(chosen, collapse = ", "), named = paste(named, collapse = ", "),
+               right = length(chosen) == 1 && identical(named, chosen), problem = problem)
   }
   info <- tryCatch(read_json_head(file.path(dir, "launch.json")), nl_error = identity)
   if (inherits(info, "error")) return(row(list(), character(), character(), 0, conditionMessage(info)))
   chosen <- as.character(unlist(info$options$noise_nodes))
   location <- tryCatch(locate_noise(read_campaign(dir), alpha), nl_error = identity)
   if (inherits(location, "error")) return(row(info, chosen, character(), 0, conditionMessage(location)))
-  top <- location$nodes[location$nodes$level_requested_percent == max(location$nodes$level_requested_percent), ]
+  top <- location$nodes[
+    location$nodes$level_requested_percent == max(location$nodes$level_requested_percent),
+  ]
   row(info, chosen, as.character(top$host[top$found == "here"]), top$level_requested_percent[1])
 }
 
 set_words <- function(set) {
-  one <- ifelse(is.na(set$problem), sprintf("%s %% of a CPU (%s) on %s: the localiser named %s", format_level(set$level), set$kind,
-                                            set$chosen,
-                                            ifelse(nzchar(set$named), set$named, "no node")), set$problem)
+  one <- ifelse(
+    is.na(set$problem),
+    sprintf("%s %% of a CPU (%s) on %s: the localiser named %s", format_level(set$level), set$kind,
+            set$chosen, ifelse(nzchar(set$named), set$named, "no node")),
+    set$problem
+  )
   words <- paste(one[order(set$level)], collapse = "; ")
   control <- set[!set$asks, ]
   if (all(set$right[set$asks]) || nrow(control) == 0) return(words)

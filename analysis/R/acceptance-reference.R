@@ -1,11 +1,14 @@
-# What a reference knows: of each figure a bound of its own, the margin beyond it, and whether a run of a given length can decide it.
+# What a reference knows: of each figure a bound of its own, the margin beyond it, and whether a run of a
+# given length can decide it.
 
 least_reference <- 5
 
-# Launches of a reference while other tasks had this much of the CPU time say what a busy machine does: no machine could miss their limits.
+# Launches of a reference while other tasks had this much of the CPU time say what a busy machine does: no
+# machine could miss their limits.
 busy_reference_percent <- 5
 
-# Without the launches during which others were busy; `notes`: which these are, and that they are to be repeated; `busy`: too few are left (NA: enough).
+# Without the launches during which others were busy; `notes`: which these are, and that they are to be
+# repeated; `busy`: too few are left (NA: enough).
 quiet_launches <- function(reference) {
   units <- acceptance_units(reference)
   rows <- units[units$metric %in% c("preempted", "taken") & units$unit == "percent", ]
@@ -15,14 +18,21 @@ quiet_launches <- function(reference) {
   bad <- names(worst)[worst >= busy_reference_percent]
   if (length(bad) == 0) return(list(reference = reference, units = units, notes = NULL, busy = NA_character_))
   left <- setdiff(names(reference$launches), bad)
-  words <- sprintf("other tasks used up to %s of a CPU during %s of the reference: repeat %s when the machine is quiet (--wait-quiet 5min)",
-                   format_figure(max(worst), "percent"), few_words(sprintf("launch %s", bad), 3), if (length(bad) == 1) "it" else "them")
+  words <- sprintf(
+    paste0("other tasks used up to %s of a CPU during %s of the reference: repeat %s when the machine is ",
+           "quiet (--wait-quiet 5min)"),
+    format_figure(max(worst), "percent"),
+    few_words(sprintf("launch %s", bad), 3),
+    if (length(bad) == 1) "it" else "them"
+  )
   if (length(left) < 2) {
-    return(list(reference = reference, units = units, notes = paste("the reference passes nothing:", words), busy = words))
+    return(list(reference = reference, units = units, notes = paste("the reference passes nothing:", words),
+                busy = words))
   }
   reference$launches <- reference$launches[left]
   reference$figures <- reference$figures[reference$figures$launch %in% left, ]
-  list(reference = reference, units = units[units$launch %in% left, ], notes = paste0(words, "; ", if (length(bad) == 1) "it is" else "they are", " left out"),
+  list(reference = reference, units = units[units$launch %in% left, ],
+       notes = paste0(words, "; ", if (length(bad) == 1) "it is" else "they are", " left out"),
        busy = NA_character_)
 }
 
@@ -31,7 +41,9 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
   reference <- known_good$reference
   learnt <- known_good$units
   busy <- known_good$busy
-  sizes <- lapply(list(reference, acceptance), function(a) sort(unique(vapply(a$launches, function(info) as.numeric(info$ranks), 0))))
+  sizes <- lapply(list(reference, acceptance), function(a) {
+    sort(unique(vapply(a$launches, function(info) as.numeric(info$ranks), 0)))
+  })
   other_size <- !identical(sizes[[1]], sizes[[2]])
   # Of all ranks together, or shared out among them: nothing to learn from another number of ranks.
   hangs <- function(rows) rows$of == "cluster" & rows$check != "completeness" |
@@ -46,35 +58,68 @@ judge_reference <- function(acceptance, figures, reference, alpha, margins = mar
   lost <- setdiff(names(parts), key(f))
   notes <- c(
     known_good$notes,
-    if (other_size) sprintf("the reference has %s ranks, this campaign %s: figures of all ranks together are not judged by it",
-                            format_range(sizes[[1]]), format_range(sizes[[2]])),
-    if (nrow(lacks) > 0) sprintf("the reference lacks %s, not judged by it: %s", counted(nrow(lacks), "figure"), few_words(lacks$name, 4)),
-    if (length(lost) > 0) sprintf("the reference has %s that were not measured here: %s", counted(length(lost), "figure"),
-                                  few_words(unname(vapply(parts[lost], function(p) figure_name(cbind(p[1, figure_key], entity = "")), "")), 4))
+    if (other_size) {
+      sprintf(
+        "the reference has %s ranks, this campaign %s: figures of all ranks together are not judged by it",
+        format_range(sizes[[1]]), format_range(sizes[[2]])
+      )
+    },
+    if (nrow(lacks) > 0) {
+      sprintf("the reference lacks %s, not judged by it: %s", counted(nrow(lacks), "figure"),
+              few_words(lacks$name, 4))
+    },
+    if (length(lost) > 0) {
+      sprintf(
+        "the reference has %s that were not measured here: %s",
+        counted(length(lost), "figure"),
+        few_words(
+          unname(vapply(parts[lost], function(p) figure_name(cbind(p[1, figure_key], entity = "")), "")), 4
+        )
+      )
+    }
   )
   f <- f[known, ]
   if (nrow(f) == 0) return(list(notes = notes))
-  days <- length(unique(substr(unlist(lapply(reference$launches, function(info) info$started_utc %||% "")), 1, 10)))
+  days <- length(unique(substr(unlist(lapply(reference$launches, function(info) info$started_utc %||% "")), 1,
+                               10)))
   design <- campaign_design(acceptance)
-  power <- reference_power(parts[unique(key(f))], design, alpha, margins, check_seconds(reference), days, n_figures = nrow(f))
+  power <- reference_power(parts[unique(key(f))], design, alpha, margins, check_seconds(reference), days,
+                           n_figures = nrow(f))
   bound <- power[match(key(f), power$key), ]
   strict <- figure_bounds(f, alpha / nrow(f))
   above <- function(low, high, limit) against_limit(low, high, limit, bound$relation)
   verdict <- ifelse(is.na(bound$limit), "inconclusive", above(f$ci_low, f$ci_high, bound$nearer))
   verdict[verdict == "fail"] <- "inconclusive"
-  fails <- !is.na(bound$limit) & bound$may_fail & above(strict$low, strict$high, bound$limit) == "fail" & above(f$ci_low, f$ci_high, bound$limit) == "fail"
+  fails <- !is.na(bound$limit) & bound$may_fail & above(strict$low, strict$high, bound$limit) == "fail" &
+    above(f$ci_low, f$ci_high, bound$limit) == "fail"
   verdict[fails] <- "fail"
   # What no machine could miss is nothing to pass by.
   refused <- verdict == "pass" & (!is.na(busy) | !bound$may_miss)
   verdict[refused] <- "inconclusive"
-  # What a run of this length does not decide for a healthy node either is not looked at, unless it fails all the same.
+  # What a run of this length does not decide for a healthy node either is not looked at, unless it fails
+  # all the same.
   looked <- bound$decides | verdict == "fail" | is.na(bound$limit) | !bound$may_fail | !is.na(busy)
-  reason <- ifelse(verdict != "inconclusive", NA_character_, ifelse(refused & !is.na(busy), busy, ifelse(!is.na(bound$reason), bound$reason,
-    paste0("its interval reaches beyond ", format_figure(bound$nearer, f$unit), ", the worst of the reference and the margin"))))
+  reason <- ifelse(
+    verdict != "inconclusive",
+    NA_character_,
+    ifelse(
+      refused & !is.na(busy),
+      busy,
+      ifelse(
+        !is.na(bound$reason),
+        bound$reason,
+        paste0("its interval reaches beyond ", format_figure(bound$nearer, f$unit),
+               ", the worst of the reference and the margin")
+      )
+    )
+  )
   shown <- ifelse(verdict == "fail", bound$limit, bound$nearer)
-  rows <- judgement_of(f, verdict, ci_low = ifelse(verdict == "fail", strict$low, f$ci_low), ci_high = ifelse(verdict == "fail", strict$high, f$ci_high),
-                       source = bound$source, kind = "reference", reason = reason,
-                       limit = ifelse(is.na(bound$limit) | refused, "", paste(bound$relation, format_figure(shown, f$unit))))
+  rows <- judgement_of(
+    f, verdict, ci_low = ifelse(verdict == "fail", strict$low, f$ci_low),
+    ci_high = ifelse(verdict == "fail", strict$high, f$ci_high), source = bound$source, kind = "reference",
+    reason = reason,
+    limit = ifelse(is.na(bound$limit) | refused, "", paste(bound$relation, format_figure(shown, f$unit)))
+  )
   list(rows = rows_at(rows, which(looked)), power = power, notes = c(notes, power_note(power, design)))
 }
 
@@ -82,7 +127,8 @@ is_learnt <- function(rows) about_measures(rows$check, rows$metric, "learnt")$le
 
 # How a campaign was made: launches, and repetitions and seconds of each check over all of them.
 campaign_design <- function(acceptance) {
-  list(launches = length(acceptance$launches), seconds = check_seconds(acceptance), repetitions = check_repetitions(acceptance))
+  list(launches = length(acceptance$launches), seconds = check_seconds(acceptance),
+       repetitions = check_repetitions(acceptance))
 }
 
 # Of each check: repetitions over all launches, and their seconds.
@@ -101,10 +147,12 @@ check_seconds <- function(acceptance) {
 # A healthy node passes all figures together with this probability at the planned length.
 healthy_power <- 0.95
 
-# A row per figure (all its nodes or pairs together): `limit` (the reference's own upper bound and the margin; NA: none), `nearer` (its worst value and the
-# margin, where that is nearer: what passes keeps it), `relation`, `source`, `may_fail` (it is of several launches), `may_miss` (a machine could miss it),
-# `reason`; and of a run of `design`: `decides` (a healthy node passes it with `healthy_power`, all `n_figures` together), `margin_percent` (in use; of
-# shares `margin_points`), `needed` (margin from which such a run decides, in the same terms), `seconds` (of the check, from which the margin in use is decided;
+# A row per figure (all its nodes or pairs together): `limit` (the reference's own upper bound and the
+# margin; NA: none), `nearer` (its worst value and the margin, where that is nearer: what passes keeps it),
+# `relation`, `source`, `may_fail` (it is of several launches), `may_miss` (a machine could miss it),
+# `reason`; and of a run of `design`: `decides` (a healthy node passes it with `healthy_power`, all
+# `n_figures` together), `margin_percent` (in use; of shares `margin_points`), `needed` (margin from which
+# such a run decides, in the same terms), `seconds` (of the check, from which the margin in use is decided;
 # Inf: what differs between launches alone is more). `seconds`: of each check in the reference.
 reference_power <- function(parts, design, alpha, margins, seconds, days = 1, n_figures = length(parts)) {
   bind_rows(lapply(names(parts), function(key) {
@@ -112,9 +160,18 @@ reference_power <- function(parts, design, alpha, margins, seconds, days = 1, n_
     about <- reference_bound(part, 1 - alpha, margins, days)
     check <- part$check[1]
     # what one repetition scatters, for as long as it took in the reference
-    each_s <- if (isTRUE(seconds[check] > 0)) seconds[[check]] / length(unique(combine_keys(part$launch, part$repetition))) else NA_real_
+    each_s <- if (isTRUE(seconds[check] > 0)) {
+      seconds[[check]] / length(unique(combine_keys(part$launch, part$repetition)))
+    } else {
+      NA_real_
+    }
     own_s <- if (isTRUE(design$seconds[check] > 0)) design$seconds[[check]] else NA_real_
-    n <- if (is.na(each_s) || is.na(own_s)) (design$repetitions[check] %na% length(unique(combine_keys(part$launch, part$repetition)))) else own_s / each_s
+    n <- if (is.na(each_s) || is.na(own_s)) {
+      (design$repetitions[check] %na%
+        length(unique(combine_keys(part$launch, part$repetition))))
+    } else {
+      own_s / each_s
+    }
     df <- max(1, (design$repetitions[check] %na% n) - design$launches)
     z <- stats::qnorm(1 - (1 - healthy_power) / n_figures)
     reach <- function(times) {
@@ -125,17 +182,36 @@ reference_power <- function(parts, design, alpha, margins, seconds, days = 1, n_
     needed <- reach(1)
     times <- 2^seq(-3, 10, by = 0.25)
     enough <- times[vapply(times, reach, 0) <= border]
-    words <- function(x) if (about$scale == "log") 100 * (if (part$worse[1] == "less") -expm1(-x) else expm1(x)) else x
-    data.frame(key = key, part[1, figure_key], unit = part$unit[1], about[c("limit", "nearer", "relation", "source", "may_fail", "may_miss", "reason")],
-               decides = is.finite(needed) && needed <= border, margin = words(border), needed = words(needed),
-               margin_unit = if (about$scale == "log") "percent" else part$unit[1],
-               seconds = if (length(enough) == 0) Inf else enough[1] * (own_s %else% NA_real_), row.names = NULL)
+    words <- function(x) {
+      if (about$scale == "log") {
+        100 * (if (part$worse[1] == "less") -expm1(-x) else expm1(x))
+      } else {
+        x
+      }
+    }
+    data.frame(
+      key = key,
+      part[1, figure_key],
+      unit = part$unit[1],
+      about[c("limit", "nearer", "relation", "source", "may_fail", "may_miss", "reason")],
+      decides = is.finite(needed) && needed <= border,
+      margin = words(border),
+      needed = words(needed),
+      margin_unit = if (about$scale == "log") "percent" else part$unit[1],
+      seconds = if (length(enough) == 0) {
+        Inf
+      } else {
+        enough[1] * (own_s %else% NA_real_)
+      },
+      row.names = NULL
+    )
   }))
 }
 
 `%na%` <- function(x, otherwise) if (length(x) == 1 && is.finite(x)) as.vector(x) else otherwise
 
-# What is learnt of one figure: prediction bound of a new launch on a new node like these, on the side that is worse, and the margin beyond it.
+# What is learnt of one figure: prediction bound of a new launch on a new node like these, on the side that
+# is worse, and the margin beyond it.
 reference_bound <- function(part, level, margins = margins_in_use(), days = 1) {
   scale <- usable_scale(part)
   worse <- part$worse[1]
@@ -204,14 +280,24 @@ power_note <- function(power, design) {
   if (nrow(part) == 0) return(NULL)
   able <- part[part$decides, ]
   rest <- part[!part$decides, ]
-  c(if (nrow(able) > 0) sprintf("by this reference a run of this length decides: %s", few_words(unique(decided_words(able)), 8)),
-    if (nrow(rest) > 0) sprintf("not looked at, as a run of this length does not decide it for a healthy node either: %s", few_words(unique(undecidable_words(rest)), 8)))
+  c(
+    if (nrow(able) > 0) {
+      sprintf("by this reference a run of this length decides: %s", few_words(unique(decided_words(able)), 8))
+    },
+    if (nrow(rest) > 0) {
+      sprintf("not looked at, as a run of this length does not decide it for a healthy node either: %s",
+              few_words(unique(undecidable_words(rest)), 8))
+    }
+  )
 }
 
 decided_words <- function(rows) {
   name <- figure_quantity(rows)
   each <- split(rows, in_order(name))
-  vapply(names(each), function(n) sprintf("%s from %s on", n, margin_text(max(each[[n]]$needed), each[[n]]$margin_unit[1])), "")
+  vapply(
+    names(each),
+    function(n) sprintf("%s from %s on", n, margin_text(max(each[[n]]$needed), each[[n]]$margin_unit[1])), ""
+  )
 }
 
 undecidable_words <- function(rows) {
@@ -220,43 +306,63 @@ undecidable_words <- function(rows) {
   vapply(names(each), function(n) {
     r <- each[[n]]
     s <- max(r$seconds)
-    sprintf("%s (margin %s; from %s on%s)", n, margin_text(min(r$margin), r$margin_unit[1]), margin_text(max(r$needed), r$margin_unit[1]),
-            if (is.finite(s)) paste0(", or in ", format_span(s, 2), " of this check") else "")
+    sprintf(
+      "%s (margin %s; from %s on%s)",
+      n,
+      margin_text(min(r$margin), r$margin_unit[1]),
+      margin_text(max(r$needed), r$margin_unit[1]),
+      if (is.finite(s)) {
+        paste0(", or in ", format_span(s, 2), " of this check")
+      } else {
+        ""
+      }
+    )
   }, "")
 }
 
-margin_text <- function(x, unit) ifelse(unit == "percent", paste(format_effect(x, FALSE), "%"), format_figure(x, unit))
+margin_text <- function(x, unit) {
+  ifelse(unit == "percent", paste(format_effect(x, FALSE), "%"), format_figure(x, unit))
+}
 
-# Random effects of launches (rows) and nodes (columns): mean and sd of a value of a new launch and node, how many independent values the mean is
-# worth, and degrees of freedom (Satterthwaite). Mean squares below the residual one count as it.
+# Random effects of launches (rows) and nodes (columns): mean and sd of a value of a new launch and node,
+# how many independent values the mean is worth, and degrees of freedom (Satterthwaite). Mean squares below
+# the residual one count as it.
 crossed_scatter <- function(table) {
   a <- nrow(table)
   b <- ncol(table)
   if (b == 1) return(list(mean = mean(table), sd = stats::sd(table), n = a, df = a - 1))
   gaps <- is.na(table)
   mean <- mean(table, na.rm = TRUE)
-  if (any(gaps)) table[gaps] <- (outer(rowMeans(table, na.rm = TRUE), colMeans(table, na.rm = TRUE), `+`) - mean)[gaps]
+  if (any(gaps)) {
+    table[gaps] <- (outer(rowMeans(table, na.rm = TRUE), colMeans(table, na.rm = TRUE), `+`) - mean)[gaps]
+  }
   row <- rowMeans(table)
   column <- colMeans(table)
   df <- c(a - 1, b - 1, (a - 1) * (b - 1) - sum(gaps))
-  square <- c(b * stats::var(row), a * stats::var(column), sum((table - outer(row, column, `+`) + mean(table))^2) / max(1, df[3]))
+  square <- c(b * stats::var(row), a * stats::var(column),
+              sum((table - outer(row, column, `+`) + mean(table))^2) / max(1, df[3]))
   square[1:2] <- pmax(square[1:2], square[3])
   part <- square * c(1 / b, 1 / a, 1 - 1 / a - 1 / b)
   of_mean <- max((square[1] + square[2] - square[3]) / (a * b), max(square) / (a * b))
   total <- sum(part)
   if (!total > 0) return(list(mean = mean, sd = 0, n = a * b, df = a - 1))
-  list(mean = mean, sd = sqrt(total), n = total / of_mean, df = total^2 / sum((part^2 / pmax(1, df))[part > 0]))
+  list(mean = mean, sd = sqrt(total), n = total / of_mean,
+       df = total^2 / sum((part^2 / pmax(1, df))[part > 0]))
 }
 
-# Which nodes may be held against each other: those of the same hardware, and of figures that depend on the network, of the same switch.
+# Which nodes may be held against each other: those of the same hardware, and of figures that depend on the
+# network, of the same switch.
 
-# A row per node: `hardware` (CPU model, topology, CPUs), `network` (that and the switch: of the site's file, Slurm's topology, or clear groups of
-# latencies), `by` (where classes come from; "": one class of all).
+# A row per node: `hardware` (CPU model, topology, CPUs), `network` (that and the switch: of the site's
+# file, Slurm's topology, or clear groups of latencies), `by` (where classes come from; "": one class of
+# all).
 node_classes <- function(acceptance, units, site = NULL) {
   hosts <- acceptance$hosts
   if (!is.null(site)) {
     own <- site$class[match(seq_along(hosts), hosts_meant(site$host, hosts, "--classes"))]
-    if (all(is.na(own))) abort_usage("--classes: no node of this campaign has a class; they are ", few_words(hosts))
+    if (all(is.na(own))) {
+      abort_usage("--classes: no node of this campaign has a class; they are ", few_words(hosts))
+    }
     own[is.na(own)] <- "other"
     return(data.frame(host = hosts, hardware = own, network = own, by = "the file of classes"))
   }
@@ -272,8 +378,13 @@ node_classes <- function(acceptance, units, site = NULL) {
     switch <- latency_groups(units, hosts)
     if (length(unique(switch)) > 1) by <- c(by, "groups in the latencies")
   }
-  network <- if (length(unique(switch)) > 1) trimws(paste(short_names(hardware), "switch", switch)) else short_names(hardware)
-  data.frame(host = hosts, hardware = short_names(hardware), network = network, by = paste(by, collapse = " and "))
+  network <- if (length(unique(switch)) > 1) {
+    trimws(paste(short_names(hardware), "switch", switch))
+  } else {
+    short_names(hardware)
+  }
+  data.frame(host = hosts, hardware = short_names(hardware), network = network,
+             by = paste(by, collapse = " and "))
 }
 
 # Long words of hardware as A, B, ... in the order of the hosts; the same for all: "".
@@ -283,7 +394,8 @@ short_names <- function(words) if (length(unique(words)) < 2) rep("", length(wor
 host_facts <- function(acceptance) {
   found <- unlist(lapply(unname(acceptance$launches), `[[`, "hosts"), recursive = FALSE)
   of <- function(name) vapply(found, function(h) show_json(h[[name]]), "")
-  rows <- data.frame(host = of("host"), hardware = paste(of("cpu_model"), of("topology"), of("cpus"), sep = ", "))
+  rows <- data.frame(host = of("host"),
+                     hardware = paste(of("cpu_model"), of("topology"), of("cpus"), sep = ", "))
   said <- lapply(found, `[[`, "switch")
   rows$switch <- vapply(said, function(x) if (is_text(x) && nzchar(x)) printable(x) else NA_character_, "")
   rows[!duplicated(rows$host), ]
@@ -300,7 +412,9 @@ latency_groups <- function(units, hosts) {
   if (length(gaps) == 0) return(one)
   at <- which.max(gaps)
   # Clear: wider than anything on either side of it together, and more than a few percent.
-  if (gaps[at] < log(1.1) || gaps[at] < max(order[at] - order[1], order[length(order)] - order[at + 1])) return(one)
+  if (gaps[at] < log(1.1) || gaps[at] < max(order[at] - order[1], order[length(order)] - order[at + 1])) {
+    return(one)
+  }
   ends <- pair_ends(names(order))
   below <- seq_along(order) <= at
   group <- joined_nodes(ends[below, , drop = FALSE], hosts)
@@ -325,8 +439,8 @@ joined_nodes <- function(ends, hosts) {
   }
 }
 
-# The class of each column of a figure: of nodes by hardware, or by network where the place in it counts; of links that of both ends ("a x
-# b" where they differ).
+# The class of each column of a figure: of nodes by hardware, or by network where the place in it counts; of
+# links that of both ends ("a x b" where they differ).
 class_of_columns <- function(names, part, classes) {
   if (is.null(classes)) return(rep("", length(names)))
   if (part$of[1] == "pair") {
@@ -337,16 +451,22 @@ class_of_columns <- function(names, part, classes) {
   classes[[class_of_check(part$check[1])]][match(names, classes$host)]
 }
 
-# One node whose links are all slower alike may as well be behind another switch: where nobody said what switches there are, neither its
-# latency nor its bandwidth fails anybody.
+# One node whose links are all slower alike may as well be behind another switch: where nobody said what
+# switches there are, neither its latency nor its bandwidth fails anybody.
 doubt_unknown_switches <- function(comparisons, classes) {
   if (NROW(comparisons) == 0 || grepl("Slurm|file", classes$by[1])) return(comparisons)
   at <- comparisons$check == "latency" & comparisons$kind == "node" & comparisons$verdict == "fail"
   # the same links carry its bandwidth: it may fail where their latency is beyond doubt
-  open <- comparisons$entity[comparisons$check == "latency" & comparisons$kind == "node" & comparisons$verdict != "pass"]
-  at <- at | comparisons$check == "bandwidth" & comparisons$kind == "node" & comparisons$verdict == "fail" & comparisons$entity %in% open
+  open <- comparisons$entity[
+    comparisons$check == "latency" & comparisons$kind == "node" & comparisons$verdict != "pass"
+  ]
+  at <- at | comparisons$check == "bandwidth" & comparisons$kind == "node" & comparisons$verdict == "fail" &
+      comparisons$entity %in% open
   comparisons$verdict[at] <- "inconclusive"
-  comparisons$reason[at] <- "all its links are slower: the node's own fault, or a switch of its own, of which neither Slurm's topology nor --classes says anything"
+  comparisons$reason[
+    at
+  ] <- paste0("all its links are slower: the node's own fault, or a switch of its own, of which neither ",
+              "Slurm's topology nor --classes says anything")
   comparisons
 }
 
@@ -356,9 +476,14 @@ class_notes <- function(classes) {
   if (length(unique(key)) < 2) return(NULL)
   of <- split(classes$host, in_order(key))
   small <- of[lengths(of) < 3]
-  c(sprintf("nodes are compared within %d classes (by %s): %s", length(of), classes$by[1],
+  c(
+    sprintf("nodes are compared within %d classes (by %s): %s", length(of), classes$by[1],
             paste(vapply(of, few_words, "", 6), collapse = "; ")),
-    if (length(small) > 0) sprintf("%s: a class of fewer than three is judged by limits and a reference only", vapply(small, few_words, "", 6)))
+    if (length(small) > 0) {
+      sprintf("%s: a class of fewer than three is judged by limits and a reference only",
+              vapply(small, few_words, "", 6))
+    }
+  )
 }
 
 # Lines `CLASS NODE...`, with lists of nodes as Slurm writes them; # begins a comment.
@@ -375,19 +500,25 @@ read_classes <- function(file) {
 read_known_bad <- function(file) {
   read_node_file(file, "--known-bad", twice = "stands in the file already", parse = function(line, i) {
     part <- regmatches(line, regexec("^(\\S+)\\s+([0-9]{4}-[0-9]{2}-[0-9]{2})\\s+(\\S.*)$", line))[[1]]
-    if (length(part) == 0 || is.na(as.Date(part[3], optional = TRUE))) abort_damaged(file, i, "'", printable(line),
-        "' is not NODE DATE REASON (such as node7 2026-01-31 bad DIMM)")
+    if (length(part) == 0 || is.na(as.Date(part[3], optional = TRUE))) {
+      abort_damaged(file, i, "'", printable(line),
+                    "' is not NODE DATE REASON (such as node7 2026-01-31 bad DIMM)")
+    }
     data.frame(host = nodes_of_word(part[2], file, i), since = part[3], reason = printable(part[4]))
   })
 }
 
-# The campaign without these nodes: their figures, pairs and detours are not looked at. A data error of theirs is.
+# The campaign without these nodes: their figures, pairs and detours are not looked at. A data error of
+# theirs is.
 leave_out <- function(acceptance, known) {
   ended <- substr(last_end(acceptance), 1, 10)
   at <- hosts_meant(as.character(known$host), acceptance$hosts, "--known-bad")
   # of a cluster the campaign may be a part; of a name that is none nothing else would tell
   strange <- known$host[is.na(at)]
-  if (length(strange) > 0) acceptance$notes <- c(acceptance$notes, sprintf("not in this campaign, of those known to be bad: %s", few_words(strange)))
+  if (length(strange) > 0) {
+    acceptance$notes <- c(acceptance$notes,
+                          sprintf("not in this campaign, of those known to be bad: %s", few_words(strange)))
+  }
   known$host <- acceptance$hosts[at]
   known <- known[!is.na(at) & known$since <= ended, ]
   if (NROW(known) == 0) return(acceptance)
@@ -397,6 +528,7 @@ leave_out <- function(acceptance, known) {
   acceptance$hist <- acceptance$hist[!acceptance$hist$host %in% known$host, ]
   acceptance$hosts <- setdiff(acceptance$hosts, known$host)
   acceptance$left_out <- known$host
-  acceptance$notes <- c(acceptance$notes, sprintf("left out since %s: %s (%s)", known$since, known$host, known$reason))
+  acceptance$notes <- c(acceptance$notes,
+                        sprintf("left out since %s: %s (%s)", known$since, known$host, known$reason))
   acceptance
 }

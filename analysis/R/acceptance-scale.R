@@ -1,25 +1,37 @@
-# What a node's noise would cost where many such nodes wait for each other. It is always printed; it is judged only where somebody gave a margin.
+# What a node's noise would cost where many such nodes wait for each other. It is always printed; it is
+# judged only where somebody gave a margin.
 
-# How many nodes, and how much time between two synchronisations, the cost is printed for where nobody asked about others.
+# How many nodes, and how much time between two synchronisations, the cost is printed for where nobody asked
+# about others.
 scale_stated <- list(nodes = 1000, every_s = 1e-3, most = 4)
 
-# What was asked: `nodes`, `every_s`, `percent` (how much the noise may cost; NA: nobody gave a margin), `all` (every node is judged by it; else only
-# nodes whose noise nothing else judges). `margin`: NULL, a percentage of one node, or a list of `percent`, `nodes` and `every_s`; `own`: the percentage
-# of a line `margin scale` of the limits, NULL: there is none.
+# What was asked: `nodes`, `every_s`, `percent` (how much the noise may cost; NA: nobody gave a margin),
+# `all` (every node is judged by it; else only nodes whose noise nothing else judges). `margin`: NULL, a
+# percentage of one node, or a list of `percent`, `nodes` and `every_s`; `own`: the percentage of a line
+# `margin scale` of the limits, NULL: there is none.
 scale_question <- function(margin = NULL, own = NULL) {
-  at <- if (is.list(margin)) margin else if (is.null(margin) || !is.null(own)) scale_stated else list(nodes = 1, every_s = scale_stated$every_s)
-  list(nodes = at$nodes, every_s = at$every_s, percent = own %||% (if (is.list(margin)) margin$percent else margin) %||% NA_real_,
+  at <- if (is.list(margin)) {
+    margin
+  } else if (is.null(margin) || !is.null(own)) {
+    scale_stated
+  } else {
+    list(nodes = 1, every_s = scale_stated$every_s)
+  }
+  list(nodes = at$nodes, every_s = at$every_s,
+       percent = own %||% (if (is.list(margin)) margin$percent else margin) %||% NA_real_,
        all = is.list(margin) || !is.null(own))
 }
 
 at_scale_words <- function(asked) {
   if (asked$nodes == 1) return("a program on this node alone")
-  sprintf("a program on %s such nodes that synchronise every %s", format_count(asked$nodes), format_time(asked$every_s))
+  sprintf("a program on %s such nodes that synchronise every %s", format_count(asked$nodes),
+          format_time(asked$every_s))
 }
 
-# A row per node: slowdown in percent (Inf: bursts leave no time to work; `ci_high` NA: open), `longer`: how many times as long decides (NA: it is
-# decided, Inf: no time does). The scans with all CPUs busy see all that interrupts a node for a few seconds, the records other tasks all the time:
-# it has to pass both, and fails by one. Without a margin there is no verdict.
+# A row per node: slowdown in percent (Inf: bursts leave no time to work; `ci_high` NA: open), `longer`: how
+# many times as long decides (NA: it is decided, Inf: no time does). The scans with all CPUs busy see all
+# that interrupts a node for a few seconds, the records other tasks all the time: it has to pass both, and
+# fails by one. Without a margin there is no verdict.
 noise_at_scale <- function(acceptance, scans, asked, alpha) {
   hosts <- acceptance$hosts
   # where nothing is judged by it, of many nodes those that lost most
@@ -30,13 +42,25 @@ noise_at_scale <- function(acceptance, scans, asked, alpha) {
   }
   bind_rows(lapply(hosts, function(host) {
     mine <- scans[scans$host == host, ]
-    noises <- list(scans = if (NROW(mine) > 0) noise_or_all(noise_of_scans(mine)),
-                   records = record_noise(Filter(function(o) o$host == host, known_others(acceptance$others))))
+    noises <- list(
+      scans = if (NROW(mine) > 0) noise_or_all(noise_of_scans(mine)),
+      records = record_noise(Filter(function(o) o$host == host, known_others(acceptance$others)))
+    )
     # where switches are not recorded the ranks' own waits bound what scans of seconds do not see
     if (is.null(noises$records)) noises$waits <- wait_noise(acceptance$figures, host)
     noises <- Filter(Negate(is.null), noises)
     if (length(noises) == 0) return(NULL)
-    judge_scale(host, noises, asked, alpha / length(noises), if (is.null(noises$waits)) blind_words(acceptance$others, host) else NA_character_)
+    judge_scale(
+      host,
+      noises,
+      asked,
+      alpha / length(noises),
+      if (is.null(noises$waits)) {
+        blind_words(acceptance$others, host)
+      } else {
+        NA_character_
+      }
+    )
   }))
 }
 
@@ -50,8 +74,9 @@ judge_scale <- function(host, noises, asked, alpha, blind = NA_character_) {
   high <- vapply(ends, `[[`, 0, "high")
   if (!any(of_bursts)) return(NULL)
   top <- which.max(value)
-  row <- data.frame(host = host, value = value[top], ci_low = max(low), ci_high = if (anyNA(high)) NA_real_ else max(high, value[top]),
-                    verdict = NA_character_, reason = NA_character_, longer = NA_real_)
+  row <- data.frame(host = host, value = value[top], ci_low = max(low),
+                    ci_high = if (anyNA(high)) NA_real_ else max(high, value[top]), verdict = NA_character_,
+                    reason = NA_character_, longer = NA_real_)
   if (is.na(margin)) return(row)
   row$verdict <- "inconclusive"
   if (any(low > margin)) {
@@ -64,9 +89,16 @@ judge_scale <- function(host, noises, asked, alpha, blind = NA_character_) {
     row$verdict <- "pass"
   } else {
     row$longer <- max(vapply(noises[is.na(high) | high >= margin], longer_scale, 0, asked, alpha))
-    row$reason <- paste0(if (anyNA(high)) paste0(stats::na.omit(vapply(ends, `[[`, "", "reason"))[1], "; "),
-                         if (is.finite(row$longer)) sprintf("a run %s times as long would decide", format_effect(row$longer, FALSE)) else
-                           "the margin is too near for any run to decide")
+    row$reason <- paste0(
+      if (anyNA(high)) {
+        paste0(stats::na.omit(vapply(ends, `[[`, "", "reason"))[1], "; ")
+      },
+      if (is.finite(row$longer)) {
+        sprintf("a run %s times as long would decide", format_effect(row$longer, FALSE))
+      } else {
+        "the margin is too near for any run to decide"
+      }
+    )
   }
   row
 }
@@ -89,17 +121,21 @@ longer_scale <- function(noise, asked, alpha, most = 64, most_bursts = 2e6) {
 
 noise_or_all <- function(noise) tryCatch(noise, nl_error = function(e) list(rate_hz = NA_real_))
 
-# What the ranks of a node waited for their CPUs in each check and repetition, as one burst of each, the longest of its ranks: what that costs is never less than what
-# their bursts cost. NULL: older launches do not say.
+# What the ranks of a node waited for their CPUs in each check and repetition, as one burst of each, the
+# longest of its ranks: what that costs is never less than what their bursts cost. NULL: older launches do
+# not say.
 wait_noise <- function(figures, host) {
-  rows <- figures[figures$check == "others" & figures$metric == "waited" & figures$host == host & !is.na(figures$value), ]
+  rows <- figures[
+    figures$check == "others" & figures$metric == "waited" & figures$host == host & !is.na(figures$value),
+  ]
   if (nrow(rows) == 0) return(NULL)
   interval <- in_order(paste(rows$launch, rows$start_ns))
   seconds <- tapply(rows$value / 100 * rows$wall_ns * 1e-9, interval, max)
   watched_s <- sum(tapply(rows$wall_ns * 1e-9, interval, max))
   waits <- as.vector(seconds[seconds > 0])
   if (length(waits) == 0) waits <- 1e-6
-  noise_or_all(node_noise("What ranks waited for their CPUs", waits, rate_hz = length(waits) / watched_s, watched_s = watched_s))
+  noise_or_all(node_noise("What ranks waited for their CPUs", waits, rate_hz = length(waits) / watched_s,
+                          watched_s = watched_s))
 }
 
 record_noise <- function(others) {
@@ -108,29 +144,48 @@ record_noise <- function(others) {
   if (NROW(lengths) == 0) return(NULL)
   watched_s <- sum(vapply(others, `[[`, 0, "span_s"))
   begun <- unlist(lapply(others, `[[`, "begun"))
-  noise_or_all(node_noise("Other tasks", rep(lengths$seconds, lengths$n), rate_hz = sum(lengths$n) / watched_s, watched_s = watched_s,
-                          dispersion = if (length(begun) > 1 && mean(begun) > 0) stats::var(begun) / mean(begun) else 1))
+  noise_or_all(node_noise(
+    "Other tasks",
+    rep(lengths$seconds, lengths$n),
+    rate_hz = sum(lengths$n) / watched_s,
+    watched_s = watched_s,
+    dispersion = if (length(begun) > 1 && mean(begun) > 0) {
+      stats::var(begun) / mean(begun)
+    } else {
+      1
+    }
+  ))
 }
 
-# The verdicts: of every node where somebody asked about many nodes, of those whose noise nothing else judges where the margin is of one node.
+# The verdicts: of every node where somebody asked about many nodes, of those whose noise nothing else
+# judges where the margin is of one node.
 scale_judgements <- function(scale, judgements, hosts, asked) {
   if (NROW(scale) == 0 || is.na(asked$percent)) return(NULL)
   rows <- judgements[judges_noise(judgements), ]
   # a limit or a reference on the whole cluster judges all
-  judged <- if (asked$all) character() else if (any(rows$kind %in% c("limit", "reference"))) hosts else names(Filter(length, judged_hosts(rows, hosts)))
+  judged <- if (asked$all) {
+    character()
+  } else if (any(rows$kind %in% c("limit", "reference"))) {
+    hosts
+  } else {
+    names(Filter(length, judged_hosts(rows, hosts)))
+  }
   scale <- scale[!scale$host %in% judged, ]
   if (nrow(scale) == 0) return(NULL)
-  judgement("scale", paste("slowdown of", at_scale_words(asked)), scale$verdict, metric = "slowdown", entity = scale$host, value = scale$value,
-            ci_low = scale$ci_low, ci_high = scale$ci_high, unit = "percent", limit = sprintf("<= %s %%", format_level(asked$percent)),
+  judgement("scale", paste("slowdown of", at_scale_words(asked)), scale$verdict, metric = "slowdown",
+            entity = scale$host, value = scale$value, ci_low = scale$ci_low, ci_high = scale$ci_high,
+            unit = "percent", limit = sprintf("<= %s %%", format_level(asked$percent)),
             source = "your margin", kind = "scale", reason = scale$reason)
 }
 
 scale_figures <- function(scale, figures, asked) {
   if (nrow(figures) > 0) figures$remark <- NA_character_ else figures$remark <- character()
   if (NROW(scale) == 0) return(figures)
-  rows <- frame(check = "scale", variant = "", metric = "slowdown", size = NA_real_, what = paste("slowdown of", at_scale_words(asked)), worse = "more",
-                of = "node", entity = scale$host, unit = "percent", scale = "linear", value = scale$value, ci_low = scale$ci_low,
-                ci_high = scale$ci_high, n = 1, n_launches = 1, remark = ifelse(is.infinite(scale$value), unbounded_words, NA_character_))
+  rows <- frame(check = "scale", variant = "", metric = "slowdown", size = NA_real_,
+                what = paste("slowdown of", at_scale_words(asked)), worse = "more", of = "node",
+                entity = scale$host, unit = "percent", scale = "linear", value = scale$value,
+                ci_low = scale$ci_low, ci_high = scale$ci_high, n = 1, n_launches = 1,
+                remark = ifelse(is.infinite(scale$value), unbounded_words, NA_character_))
   rows$name <- figure_name(rows)
   bind_rows(list(figures, rows))
 }
@@ -140,14 +195,36 @@ scale_line <- function(scale, judgements, asked, causes = NULL) {
   worst <- scale[order(match(scale$verdict, c("fail", "inconclusive", "pass")), -scale$value), ][1, ]
   is_judge <- any(judgements$kind == "scale")
   verdict <- c(pass = "below", fail = "above", inconclusive = "not decided against")
-  cost <- if (is.infinite(worst$value)) "would have no time to work" else sprintf(
-    "would be %s%s slower", format_figure(worst$value, "percent"),
-    if (is.na(worst$ci_high)) sprintf(" (at least %s)", format_effect(max(0, worst$ci_low), FALSE)) else interval_text(worst)
-  )
+  cost <- if (is.infinite(worst$value)) {
+    "would have no time to work"
+  } else {
+    sprintf(
+      "would be %s%s slower",
+      format_figure(worst$value, "percent"),
+      if (is.na(worst$ci_high)) {
+        sprintf(" (at least %s)", format_effect(max(0, worst$ci_low), FALSE))
+      } else {
+        interval_text(worst)
+      }
+    )
+  }
   mine <- causes[causes$host %in% worst$host & is.finite(causes$at_scale_percent), ]
   mine <- utils::head(mine[order(-mine$at_scale_percent), ], 3)
-  by <- if (NROW(mine) > 0) sprintf(" (%s alone)", join_words(sprintf("%s %s", cause_words(mine), format_figure(mine$at_scale_percent, "percent"))))
-  sprintf("Projection: with the noise of %s, %s %s%s%s.", worst$host, at_scale_words(asked), cost, by %||% "",
-          if (is_judge) sprintf(": %s your margin of %s %%%s", verdict[[worst$verdict]], format_level(asked$percent),
-                                if (is.na(worst$reason)) "" else paste0(" (", worst$reason, ")")) else "")
+  by <- if (NROW(mine) > 0) {
+    sprintf(" (%s alone)",
+            join_words(sprintf("%s %s", cause_words(mine), format_figure(mine$at_scale_percent, "percent"))))
+  }
+  sprintf(
+    "Projection: with the noise of %s, %s %s%s%s.",
+    worst$host,
+    at_scale_words(asked),
+    cost,
+    by %||% "",
+    if (is_judge) {
+      sprintf(": %s your margin of %s %%%s", verdict[[worst$verdict]], format_level(asked$percent),
+              if (is.na(worst$reason)) "" else paste0(" (", worst$reason, ")"))
+    } else {
+      ""
+    }
+  )
 }

@@ -1,15 +1,17 @@
 # What only a boot can change: one launch a boot, and the boot is the unit.
 
-# The folders of such a campaign are called NAME-BOOT, NAME is what was booted with, and BOOT the first digits of the
-# boot's number.
+# The folders of such a campaign are called NAME-BOOT, NAME is what was booted with, and BOOT the first
+# digits of the boot's number.
 boot_pattern <- "^(.+)-([0-9a-f]{8})$"
 
-# Mean logarithm of the time of an operation, a row per boot, operation and size: `name`, `boot`, `operation`, `bytes`,
-# `ranks`, `started`, `x`.
+# Mean logarithm of the time of an operation, a row per boot, operation and size: `name`, `boot`,
+# `operation`, `bytes`, `ranks`, `started`, `x`.
 boot_rows <- function(dirs) {
   bind_rows(lapply(dirs, function(dir) {
     parts <- regmatches(basename(dir), regexec(boot_pattern, basename(dir)))[[1]]
-    if (length(parts) != 3) abort_data("'", dir, "' is no launch of noiselab run setting --between-boots NAME (NAME-BOOT)")
+    if (length(parts) != 3) {
+      abort_data("'", dir, "' is no launch of noiselab run setting --between-boots NAME (NAME-BOOT)")
+    }
     campaign <- read_campaign(dir, arms = "any")
     rows <- campaign$rows
     x <- log_or_na(operation_ns(rows))
@@ -22,23 +24,28 @@ boot_rows <- function(dirs) {
   }))
 }
 
-# How many boots of each of two names a two-sided test at 2 alpha takes: all orders are as likely, and the most extreme one has to
-# be below alpha on its side.
+# How many boots of each of two names a two-sided test at 2 alpha takes: all orders are as likely, and the
+# most extreme one has to be below alpha on its side.
 boots_needed <- function(alpha) {
   n <- 1
   while (smallest_p(n, n) > alpha) n <- n + 1
   n
 }
 
-# Compares two names by the exact permutation test of ranks over boots, with the interval that belongs to it. A list: `rows`,
-# a data frame, one row per operation and size: `operation`, `bytes`, `ranks`, `reference`, `other`, `n_reference`, `n_other`,
-# `estimate` (percent, above 0: the other is slower), `ci_low`, `ci_high`, `p_two_sided`, `outcome`; `needed` (boots of each),
-# `boots` (names with their numbers), `answer`.
+# Compares two names by the exact permutation test of ranks over boots, with the interval that belongs to
+# it. A list: `rows`, a data frame, one row per operation and size: `operation`, `bytes`, `ranks`,
+# `reference`, `other`, `n_reference`, `n_other`, `estimate` (percent, above 0: the other is slower),
+# `ci_low`, `ci_high`, `p_two_sided`, `outcome`; `needed` (boots of each), `boots` (names with their
+# numbers), `answer`.
 compare_boots <- function(dirs, margin = NULL, alpha = 0.01) {
   all <- boot_rows(dirs)
-  if (any(duplicated(all[c("boot", "operation", "bytes", "ranks")]))) abort_data("one boot has two launches: a boot counts once")
+  if (any(duplicated(all[c("boot", "operation", "bytes", "ranks")]))) {
+    abort_data("one boot has two launches: a boot counts once")
+  }
   names <- unique(all$name[order(all$started)])
-  if (length(names) > 2) abort_data("there are boots of ", join_words(names), ": name the folders of two of them")
+  if (length(names) > 2) {
+    abort_data("there are boots of ", join_words(names), ": name the folders of two of them")
+  }
   boots <- vapply(names, function(name) length(unique(all$boot[all$name == name])), 0)
   enough <- length(names) == 2 && smallest_p(boots[[1]], boots[[2]]) <= alpha
   key <- row_key(all, c("operation", "bytes", "ranks"))
@@ -46,10 +53,12 @@ compare_boots <- function(dirs, margin = NULL, alpha = 0.01) {
   if (NROW(rows) > 0) {
     shown <- stats::p.adjust(rows$p_two_sided, "holm") <= 2 * alpha
     within <- if (is.null(margin)) FALSE else (rows$ci_low > -margin & rows$ci_high < margin) %in% TRUE
-    rows$outcome <- ifelse(within, "no difference", ifelse(!shown, "undecided", ifelse(rows$estimate > 0, "slower", "faster")))
+    rows$outcome <- ifelse(within, "no difference",
+                           ifelse(!shown, "undecided", ifelse(rows$estimate > 0, "slower", "faster")))
   }
   answer <- if (!is.null(margin)) if (NROW(rows) == 0) "inconclusive" else setting_answer(rows, margin)
-  list(rows = rows, names = names, boots = boots, needed = boots_needed(alpha), margin = margin, alpha = alpha, answer = answer)
+  list(rows = rows, names = names, boots = boots, needed = boots_needed(alpha), margin = margin,
+       alpha = alpha, answer = answer)
 }
 
 boot_row <- function(rows, names, margin, alpha) {
@@ -59,40 +68,65 @@ boot_row <- function(rows, names, margin, alpha) {
   d <- sort(outer(y, x, `-`))
   at <- end_of_interval(length(x), length(y), alpha)
   percent <- function(i) if (at >= 1) 100 * expm1(d[i]) else NA_real_
-  cbind(rows[1, c("operation", "bytes", "ranks")], data.frame(
-    reference = names[1], other = names[2], n_reference = length(x), n_other = length(y), estimate = 100 * expm1(stats::median(d)),
-    ci_low = percent(at), ci_high = percent(length(d) + 1 - at), p_two_sided = min(1, 2 * min(p$greater, p$less))), row.names = NULL)
+  cbind(
+    rows[1, c("operation", "bytes", "ranks")],
+    data.frame(reference = names[1], other = names[2], n_reference = length(x), n_other = length(y),
+               estimate = 100 * expm1(stats::median(d)), ci_low = percent(at),
+               ci_high = percent(length(d) + 1 - at), p_two_sided = min(1, 2 * min(p$greater, p$less))),
+    row.names = NULL
+  )
 }
 
 boot_sentences <- function(result) {
   counted_boots <- join_words(sprintf("%s of %s", result$boots, result$names))
   if (is.null(result$rows)) {
-    return(sprintf(paste("There are boots: %s. The exact two-sided test at %s takes %d of each, so these do not decide anything:",
-                         "boot again, in random order, and run the same command."),
-                   counted_boots, format_confidence(2 * result$alpha), result$needed))
+    return(sprintf(
+      paste(
+        paste0("There are boots: %s. The exact two-sided test at %s takes %d of each, so these do not ",
+               "decide anything:"),
+        "boot again, in random order, and run the same command."
+      ),
+      counted_boots,
+      format_confidence(2 * result$alpha),
+      result$needed
+    ))
   }
   vapply(seq_len(nrow(result$rows)), function(i) {
     row <- result$rows[i, ]
     range <- sprintf("(%s to %s)", format_effect(row$ci_low), format_effect(row$ci_high))
-    sprintf("%s instead of %s, %s: %s, %s %% %s; boots: %s, p = %s, both sides.", row$other, row$reference, panel_name(row),
-            row$outcome, format_effect(row$estimate), range, counted_boots, format_p(row$p_two_sided))
+    sprintf("%s instead of %s, %s: %s, %s %% %s; boots: %s, p = %s, both sides.", row$other, row$reference,
+            panel_name(row), row$outcome, format_effect(row$estimate), range, counted_boots,
+            format_p(row$p_two_sided))
   }, "")
 }
 
 boot_table <- function(result) {
   rows <- result$rows
   if (is.null(rows)) return(NULL)
-  new_table(operation = col_words("operation", panel_name(rows)), estimate = col_number("change", rows$estimate, format_effect, "%"),
-            ci_low = col_interval("interval", rows$ci_low, rows$ci_high), p = col_number("p", rows$p_two_sided, format_p),
-            n = col_words("boots", paste(rows$n_reference, rows$n_other, sep = " + ")), outcome = col_verdict("outcome", rows$outcome))
+  new_table(operation = col_words("operation", panel_name(rows)),
+            estimate = col_number("change", rows$estimate, format_effect, "%"),
+            ci_low = col_interval("interval", rows$ci_low, rows$ci_high),
+            p = col_number("p", rows$p_two_sided, format_p),
+            n = col_words("boots", paste(rows$n_reference, rows$n_other, sep = " + ")),
+            outcome = col_verdict("outcome", rows$outcome))
 }
 
 analyze_boots <- function(operands, values, form) {
   o <- tested_options(values)
   result <- compare_boots(operands, o$margin, o$alpha)
-  view <- new_view(boot_sentences(result), boot_table(result), if (!is.null(result$rows)) "change: of the time, above 0 is slower",
+  view <- new_view(boot_sentences(result), boot_table(result),
+                   if (!is.null(result$rows)) "change: of the time, above 0 is slower",
                    command = all_command(operands, "boots"))
-  answered(form, NULL, list(alpha = o$alpha, margin_percent = o$margin, answer = result$answer, boots = as.list(result$boots),
-                            boots_needed = result$needed), list(rows = result$rows), NULL, list(), view,
-           boot_sentences(result), if (!is.null(o$margin)) result$answer)
+  answered(
+    form,
+    NULL,
+    list(alpha = o$alpha, margin_percent = o$margin, answer = result$answer, boots = as.list(result$boots),
+         boots_needed = result$needed),
+    list(rows = result$rows),
+    NULL,
+    list(),
+    view,
+    boot_sentences(result),
+    if (!is.null(o$margin)) result$answer
+  )
 }

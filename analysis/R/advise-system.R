@@ -212,9 +212,12 @@ settings_left <- function(campaign) {
 
 setting_sentences <- function(result) {
   rows <- result$rows
-  c(vapply(seq_len(nrow(rows)), function(i) setting_sentence(rows[i, ], result$margin), ""),
-    sprintf("Intervals have %s confidence, both sides counted; %s %s %%.", format_confidence(2 * result$alpha),
-            "writing the same value again costs at most", plain(max(writing_bound(result$writing)))))
+  c(
+    vapply(seq_len(nrow(rows)), function(i) setting_sentence(rows[i, ], result$margin), ""),
+    sprintf("Intervals have %s confidence, both sides counted; %s %s %%.",
+            format_confidence(2 * result$alpha), "writing the same value again costs at most",
+            plain(max(writing_bound(result$writing))))
+  )
 }
 
 setting_sentence <- function(row, margin) {
@@ -223,12 +226,13 @@ setting_sentence <- function(row, margin) {
   ends <- sort(abs(c(row$ci_low, row$ci_high)))
   switch(
     row$outcome,
-    slower = , faster = sprintf("%s makes %s %s %% %s (%s to %s).", row$label, what, plain(abs(row$estimate)),
-                                row$outcome, plain(ends[1]), plain(ends[2])),
-    "no difference" = sprintf("%s makes no difference to %s beyond +-%s %%: the change is %s %% (%s).", row$label,
-                              what, format_level(margin), format_effect(row$estimate), range),
-    undecided = sprintf("%s: this run does not decide whether it changes %s (%s %%, %s), because %s.%s", row$label,
-                        what, format_effect(row$estimate), range, undecided_because(row, margin),
+    slower = ,
+    faster = sprintf("%s makes %s %s %% %s (%s to %s).", row$label, what, plain(abs(row$estimate)),
+                     row$outcome, plain(ends[1]), plain(ends[2])),
+    "no difference" = sprintf("%s makes no difference to %s beyond +-%s %%: the change is %s %% (%s).",
+                              row$label, what, format_level(margin), format_effect(row$estimate), range),
+    undecided = sprintf("%s: this run does not decide whether it changes %s (%s %%, %s), because %s.%s",
+                        row$label, what, format_effect(row$estimate), range, undecided_because(row, margin),
                         decides_in(row$needs_s))
   )
 }
@@ -251,20 +255,26 @@ setting_part <- function(result) {
   all$outcome <- c(result$rows$outcome, rep("writing", nrow(result$writing)))
   labels <- c(result$rows$label, rep("the reference written again", nrow(result$writing)))
   found <- result$settings
-  new_part("each arm against the reference", new_table(
-    label = col_words("arm", labels), estimate = col_number("change", all$estimate, format_effect, "%"),
-    ci_low = col_interval(paste(format_confidence(2 * result$alpha), "CI"), all$ci_low, all$ci_high),
-    p_two_sided = col_number("p", all$p_two_sided, format_p), n = col_number("n", all$n),
-    preempted_percent = col_number("other tasks", all$preempted_percent, format_effect, "%"),
-    settling_percent = col_number("settling", all$settling_percent, format_effect, "%"),
-    outcome = col_words("outcome", all$outcome),
-    by = paste0(panel_name(all), ", ", format_level(all$ranks), " ranks")
-  ), paste0("change: of the time of the operation, above 0 is slower; p: two-sided, before Holm's correction; ",
-            "other tasks: their CPU time on the ranks' CPUs more than with the reference, percent of one CPU; ",
-            "settling: what of the arm before shows in a block"),
-  if (NROW(found) > 0) {
-    sprintf("%s: %s was '%s', and is '%s' now", found$host, found$file, found$found, found$left)
-  })
+  new_part(
+    "each arm against the reference",
+    new_table(
+      label = col_words("arm", labels), estimate = col_number("change", all$estimate, format_effect, "%"),
+      ci_low = col_interval(paste(format_confidence(2 * result$alpha), "CI"), all$ci_low, all$ci_high),
+      p_two_sided = col_number("p", all$p_two_sided, format_p), n = col_number("n", all$n),
+      preempted_percent = col_number("other tasks", all$preempted_percent, format_effect, "%"),
+      settling_percent = col_number("settling", all$settling_percent, format_effect, "%"),
+      outcome = col_words("outcome", all$outcome),
+      by = paste0(panel_name(all), ", ", format_level(all$ranks), " ranks")
+    ),
+    paste0(
+      "change: of the time of the operation, above 0 is slower; p: two-sided, before Holm's correction; ",
+      "other tasks: their CPU time on the ranks' CPUs more than with the reference, percent of one CPU; ",
+      "settling: what of the arm before shows in a block"
+    ),
+    if (NROW(found) > 0) {
+      sprintf("%s: %s was '%s', and is '%s' now", found$host, found$file, found$found, found$left)
+    }
+  )
 }
 
 setting_table <- function(result) {
@@ -283,9 +293,11 @@ setting_table <- function(result) {
 setting_view <- function(result, operands) {
   units <- c(pair = "sets of blocks", launch = "launches")
   legend <- paste0(
-    "change: of the time, above 0 is slower; writing: what writing may cost, percent; other tasks: CPU time on ",
+    "change: of the time, above 0 is slower; writing: what writing may cost, percent; other tasks: CPU time ",
+    "on ",
     "the ranks' CPUs more than with the reference, percent of one CPU; n: ",
-    join_words(unique(units[result$rows$unit_of_inference])))
+    join_words(unique(units[result$rows$unit_of_inference]))
+  )
   new_view(setting_sentences(result), setting_table(result), legend, settings_left(result$campaign),
            length(unique(result$notes)), all_command(operands, "setting"), report_beside(operands))
 }

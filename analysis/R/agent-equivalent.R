@@ -7,22 +7,29 @@ generator_level_percent <- c(0.001, 100)
 reads_per_cpu_s <- 1e6   # bytes: from here on an agent is a reader of files
 parallel_from <- 1.5     # CPUs at a time: from here on an agent runs on several at once
 
-# The generator's setting that is like an agent, from the times at which it was on a CPU. Bursts of one activity are joined to groups first, by the gap
-# that makes the groups keep to a period best. Lewis, P. A. W. (1964), Journal of the Royal Statistical Society B 26, 398-456.
-# `bursts`: data frame from read_bursts(): `start_ns`, `duration_ns`, and as far as known `cpu` and `kind`. `windows`: data frame of the stretches in
-# which the agent was watched: `start_ns`, `length_ns`, on the clock of the bursts; NULL: one, as long as the trace says (`span_ns`), else to the last
-# start and a mean distance more. `read_bytes`, `cpu_ns`: bytes that the agent read and CPU time that it used while it was watched each; NA: unknown.
-# They decide between the kinds `procfs` and `spin`. `told_s`: the period that the agent is said to have, in seconds; NA: unknown. It counts where the
-# windows are too short to show one.
-# Gives a list: `pattern` (`periodic`, `jittered` or `poisson`, which is given where no period was found), `period_s` (of the activity),
-# `jitter_percent` (of the room in the period), `level_percent` (of each CPU), `cpus` (numbers; none where the trace has none), `kind`, `kind_reason`,
-# `groups` (number), `bursts` (number), `gap_s` (bursts nearer than that are one activity), `burst_s` (CPU time of one of the generator's bursts),
-# `lengths_s` (10 %, 50 % and 90 % quantiles of the CPU time of the groups), `share_at_period` (of the CPU time, in groups at their place in the period),
-# `places_filled` (share of the periods that have a group), `ks_distances` (pattern `poisson`: Kolmogorov-Smirnov distance of the groups' distances from
-# the exponential distribution), `far_share` (of the CPU time, in groups that are more than half as long again, or less than half as long, as the
-# generator's burst), `goodness` (`good`: at least 90 % of the CPU time at the period, or a `ks_distances` of at most 0.1, a `far_share` of at most
-# 20 %, and at most a quarter of the lengths more than 10 % off on one side; `fair`: 80 % and 50 %; else `poor`), `watched_s`, `command` (words), `notes`.
-equivalent_setting <- function(bursts, windows = NULL, read_bytes = NA_real_, cpu_ns = NA_real_, told_s = NA_real_) {
+# The generator's setting that is like an agent, from the times at which it was on a CPU. Bursts of one
+# activity are joined to groups first, by the gap that makes the groups keep to a period best. Lewis, P. A.
+# W. (1964), Journal of the Royal Statistical Society B 26, 398-456. `bursts`: data frame from
+# read_bursts(): `start_ns`, `duration_ns`, and as far as known `cpu` and `kind`. `windows`: data frame of
+# the stretches in which the agent was watched: `start_ns`, `length_ns`, on the clock of the bursts; NULL:
+# one, as long as the trace says (`span_ns`), else to the last start and a mean distance more. `read_bytes`,
+# `cpu_ns`: bytes that the agent read and CPU time that it used while it was watched each; NA: unknown. They
+# decide between the kinds `procfs` and `spin`. `told_s`: the period that the agent is said to have, in
+# seconds; NA: unknown. It counts where the windows are too short to show one. Gives a list: `pattern`
+# (`periodic`, `jittered` or `poisson`, which is given where no period was found), `period_s` (of the
+# activity), `jitter_percent` (of the room in the period), `level_percent` (of each CPU), `cpus` (numbers;
+# none where the trace has none), `kind`, `kind_reason`, `groups` (number), `bursts` (number), `gap_s`
+# (bursts nearer than that are one activity), `burst_s` (CPU time of one of the generator's bursts),
+# `lengths_s` (10 %, 50 % and 90 % quantiles of the CPU time of the groups), `share_at_period` (of the CPU
+# time, in groups at their place in the period), `places_filled` (share of the periods that have a group),
+# `ks_distances` (pattern `poisson`: Kolmogorov-Smirnov distance of the groups' distances from the
+# exponential distribution), `far_share` (of the CPU time, in groups that are more than half as long again,
+# or less than half as long, as the generator's burst), `goodness` (`good`: at least 90 % of the CPU time at
+# the period, or a `ks_distances` of at most 0.1, a `far_share` of at most 20 %, and at most a quarter of
+# the lengths more than 10 % off on one side; `fair`: 80 % and 50 %; else `poor`), `watched_s`, `command`
+# (words), `notes`.
+equivalent_setting <- function(bursts, windows = NULL, read_bytes = NA_real_, cpu_ns = NA_real_,
+                               told_s = NA_real_) {
   if (nrow(bursts) == 0) abort_data("the trace has no burst: nothing ran while it was recorded")
   windows <- windows %||% whole_trace(bursts)
   placed <- bursts_in_windows(bursts, windows)
@@ -34,12 +41,12 @@ equivalent_setting <- function(bursts, windows = NULL, read_bytes = NA_real_, cp
   total <- 100 * sum(placed$duration_s) / sum(watched$length_s)
   where <- loaded_cpus(placed)
   kind <- equivalent_kind(bursts, read_bytes, cpu_ns)
-  got <- list(
-    pattern = fit$pattern, period_s = fit$period_s, jitter_percent = 100 * fit$jitter, level_percent = total / where$n, cpus = where$cpus,
-    kind = kind$kind, kind_reason = kind$reason, groups = nrow(fit$groups), bursts = nrow(placed), gap_s = fit$gap_s,
-    burst_s = total / where$n / 100 * fit$period_s, lengths_s = stats::quantile(lengths, c(0.1, 0.5, 0.9), names = FALSE), share_at_period = fit$share,
-    places_filled = fit$filled, watched_s = sum(watched$length_s)
-  )
+  got <- list(pattern = fit$pattern, period_s = fit$period_s, jitter_percent = 100 * fit$jitter,
+              level_percent = total / where$n, cpus = where$cpus, kind = kind$kind, kind_reason = kind$reason,
+              groups = nrow(fit$groups), bursts = nrow(placed), gap_s = fit$gap_s,
+              burst_s = total / where$n / 100 * fit$period_s,
+              lengths_s = stats::quantile(lengths, c(0.1, 0.5, 0.9), names = FALSE),
+              share_at_period = fit$share, places_filled = fit$filled, watched_s = sum(watched$length_s))
   got <- c(got, equivalent_fit(got, fit$groups, lengths))
   setting <- equivalent_command(got)
   c(got, list(command = setting$words, notes = c(fit$why, where$note, setting$notes)))
@@ -50,7 +57,9 @@ whole_trace <- function(bursts) {
   first <- bursts$start_ns[1]
   told <- suppressWarnings(as.numeric(attr(bursts, "keys")$span_ns))
   n <- nrow(bursts)
-  if (n == 1 && !is_number(told, 0)) abort_data("one burst in a trace that does not say how long it is (# span_ns: N) has no level")
+  if (n == 1 && !is_number(told, 0)) {
+    abort_data("one burst in a trace that does not say how long it is (# span_ns: N) has no level")
+  }
   span <- max(bursts$start_ns) - first
   length <- max(span + span / max(1, n - 1), max(bursts$start_ns + bursts$duration_ns) - first)
   data.frame(start_ns = first, length_ns = if (is_number(told, 0)) told else length)
@@ -63,16 +72,24 @@ bursts_in_windows <- function(bursts, windows) {
   end_ns <- c(-Inf, windows$start_ns + windows$length_ns)[at + 1]
   inside <- at > 0 & bursts$start_ns < end_ns
   start <- windows$start_ns[at[inside]]
-  placed <- data.frame(start_s = (bursts$start_ns[inside] - start) / 1e9,
-                       duration_s = pmin(bursts$duration_ns[inside], end_ns[inside] - bursts$start_ns[inside]) / 1e9,
-                       window = at[inside], cpu = if (is.null(bursts$cpu)) rep(NA_real_, sum(inside)) else bursts$cpu[inside])
+  placed <- data.frame(
+    start_s = (bursts$start_ns[inside] - start) / 1e9,
+    duration_s = pmin(bursts$duration_ns[inside], end_ns[inside] - bursts$start_ns[inside]) / 1e9,
+    window = at[inside],
+    cpu = if (is.null(bursts$cpu)) {
+      rep(NA_real_, sum(inside))
+    } else {
+      bursts$cpu[inside]
+    }
+  )
   placed[order(placed$window, placed$start_s), ]
 }
 
 # Bound to a CPU, at home on several at once, or wandering: the generator stays where it is put.
 loaded_cpus <- function(placed) {
   if (all(is.na(placed$cpu))) {
-    return(list(n = 1, cpus = numeric(), note = "the trace names no CPU: without --on the generator takes the first that it may use"))
+    return(list(n = 1, cpus = numeric(),
+                note = "the trace names no CPU: without --on the generator takes the first that it may use"))
   }
   share <- sort(tapply(placed$duration_s, placed$cpu, sum), decreasing = TRUE) / sum(placed$duration_s)
   cpus <- as.numeric(names(share))
@@ -80,13 +97,24 @@ loaded_cpus <- function(placed) {
   at_once <- sum(placed$duration_s) / sum(busy$wall_s)
   if (length(cpus) > 1 && at_once >= parallel_from) {
     n <- min(length(cpus), round(at_once))
-    return(list(n = n, cpus = sort(cpus[seq_len(n)]),
-                note = sprintf("the agent ran on %.1f CPUs at a time: the level is that of each of %d", at_once, n)))
+    return(list(
+      n = n, cpus = sort(cpus[seq_len(n)]),
+      note = sprintf("the agent ran on %.1f CPUs at a time: the level is that of each of %d", at_once, n)
+    ))
   }
   wanders <- share[1] < 0.95
-  list(n = 1, cpus = cpus[1], note = if (wanders) sprintf(
-    "the agent wandered over the CPUs %s, on one at a time; the generator stays on the one that had most of it (%.0f %%)",
-    join_words(format_count(sort(cpus))), 100 * share[1]))
+  list(
+    n = 1,
+    cpus = cpus[1],
+    note = if (wanders) {
+      sprintf(
+        paste0("the agent wandered over the CPUs %s, on one at a time; the generator stays on the one that ",
+               "had most of it (%.0f %%)"),
+        join_words(format_count(sort(cpus))),
+        100 * share[1]
+      )
+    }
+  )
 }
 
 equivalent_kind <- function(bursts, read_bytes, cpu_ns) {
@@ -94,8 +122,11 @@ equivalent_kind <- function(bursts, read_bytes, cpu_ns) {
   if (length(named) == 1) return(list(kind = named, reason = "the trace names it"))
   rate <- read_bytes / (cpu_ns / 1e9)
   if (!is.finite(rate)) {
-    return(list(kind = "spin",
-                reason = "CPU time only: what the agent did with it was not recorded (see --kind procfs for one that reads /proc)"))
+    return(list(
+      kind = "spin",
+      reason = paste0("CPU time only: what the agent did with it was not recorded (see --kind procfs for ",
+                      "one that reads /proc)")
+    ))
   }
   words <- sprintf("it read %s MB per second of its CPU time", format_level(rate / 1e6))
   if (rate >= reads_per_cpu_s) list(kind = "procfs", reason = words) else list(kind = "spin", reason = words)
@@ -103,13 +134,33 @@ equivalent_kind <- function(bursts, read_bytes, cpu_ns) {
 
 # How good the likeness is.
 equivalent_fit <- function(got, groups, lengths) {
-  distances <- if (got$pattern == "poisson") exponential_distance(within_windows(groups$start_s, groups$window)) else NA_real_
+  distances <- if (got$pattern == "poisson") {
+    exponential_distance(within_windows(groups$start_s, groups$window))
+  } else {
+    NA_real_
+  }
   # The share of CPU time in lengths far from the generator's matters more than their number.
   far <- sum(lengths[abs(lengths / got$burst_s - 1) > 0.5]) / sum(lengths)
-  at_place <- if (got$pattern == "poisson") 1 - distances else if (is.na(got$share_at_period)) got$places_filled else got$share_at_period
+  at_place <- if (got$pattern == "poisson") {
+    1 - distances
+  } else if (is.na(got$share_at_period)) {
+    got$places_filled
+  } else {
+    got$share_at_period
+  }
   near <- function(place, most_far) isTRUE(at_place >= place && far <= most_far)
   alike <- max(mean(lengths < got$burst_s * 0.9), mean(lengths > got$burst_s * 1.1)) <= 0.25
-  list(ks_distances = distances, far_share = far, goodness = if (near(0.9, 0.2) && alike) "good" else if (near(0.8, 0.5)) "fair" else "poor")
+  list(
+    ks_distances = distances,
+    far_share = far,
+    goodness = if (near(0.9, 0.2) && alike) {
+      "good"
+    } else if (near(0.8, 0.5)) {
+      "fair"
+    } else {
+      "poor"
+    }
+  )
 }
 
 # Kolmogorov-Smirnov distance of positive numbers from the exponential distribution of their mean.
@@ -122,8 +173,9 @@ equivalent_command <- function(got) {
   notes <- character()
   period <- min(max(got$period_s, generator_period_s[1]), generator_period_s[2])
   if (period != got$period_s) {
-    notes <- sprintf("the generator's periods are %s to %s: the level is kept, the period (%s) is not", format_time(generator_period_s[1]),
-                     format_time(generator_period_s[2]), format_time(got$period_s))
+    notes <- sprintf("the generator's periods are %s to %s: the level is kept, the period (%s) is not",
+                     format_time(generator_period_s[1]), format_time(generator_period_s[2]),
+                     format_time(got$period_s))
   }
   level <- min(max(got$level_percent, generator_level_percent[1]), generator_level_percent[2])
   if (level != got$level_percent) {
@@ -132,13 +184,27 @@ equivalent_command <- function(got) {
                               generator_level_percent[1], generator_level_percent[2]))
   }
   keys <- if (got$pattern == "jittered") paste0(":jitter=", plain_number(got$jitter_percent, 2))
-  words <- c("noiselab-gen", "--kind", got$kind, if (got$pattern != "periodic") c("--pattern", paste0(got$pattern, keys)),
-             "--level", plain_number(level), "--period", option_time(period),
-             if (length(got$cpus) > 0) c("--on", paste0("cpu:", format_count(got$cpus), collapse = ",")), "--duration", "60s")
+  words <- c(
+    "noiselab-gen",
+    "--kind",
+    got$kind,
+    if (got$pattern != "periodic") c("--pattern", paste0(got$pattern, keys)),
+    "--level",
+    plain_number(level),
+    "--period",
+    option_time(period),
+    if (length(got$cpus) > 0) {
+      c("--on", paste0("cpu:", format_count(got$cpus), collapse = ","))
+    },
+    "--duration",
+    "60s"
+  )
   list(words = words, notes = notes)
 }
 
-plain_number <- function(x, digits = 3) format(signif(x, digits), scientific = FALSE, drop0trailing = TRUE, trim = TRUE)
+plain_number <- function(x, digits = 3) {
+  format(signif(x, digits), scientific = FALSE, drop0trailing = TRUE, trim = TRUE)
+}
 
 # When an activity comes back: bursts to groups, and the period, or the lack of one, in the times of groups.
 
@@ -148,8 +214,9 @@ fewest_groups <- 6
 comb_tolerances <- c(0.05, 0.1, 0.25)
 kept_share <- 0.8 # of the CPU time, and of the places, that a period has to explain
 
-# Bursts of one activity as one row: an agent's threads hand over to each other, so that single bursts are an artefact.
-# `bursts`: start_s, duration_s, window, sorted by window and start. Returns start_s, cpu_s (the sum), wall_s, window.
+# Bursts of one activity as one row: an agent's threads hand over to each other, so that single bursts are
+# an artefact. `bursts`: start_s, duration_s, window, sorted by window and start. Returns start_s, cpu_s
+# (the sum), wall_s, window.
 group_bursts <- function(bursts, gap_s) {
   n <- nrow(bursts)
   end <- bursts$start_s + bursts$duration_s
@@ -182,10 +249,11 @@ is_major <- function(groups) {
   groups$cpu_s >= 0.2 * middle
 }
 
-# The period of the bursts: the smallest gap whose groups keep to one about as well as any. A list: `pattern`
-# (`periodic`, `jittered`, `poisson`), `groups`, `gap_s`, `period_s`, `jitter` (share of the room in the period), `share` (of
-# the CPU time in groups at their places), `filled` (share of the places that have one), `why`. `told_s`: the period that the
-# agent is said to have; it counts where no stretch is long enough to show one.
+# The period of the bursts: the smallest gap whose groups keep to one about as well as any. A list:
+# `pattern` (`periodic`, `jittered`, `poisson`), `groups`, `gap_s`, `period_s`, `jitter` (share of the room
+# in the period), `share` (of the CPU time in groups at their places), `filled` (share of the places that
+# have one), `why`. `told_s`: the period that the agent is said to have; it counts where no stretch is long
+# enough to show one.
 find_pattern <- function(bursts, windows, told_s = NA_real_) {
   gaps <- trial_gaps(bursts)
   trials <- lapply(gaps, function(gap) c(list(gap_s = gap), groups = list(group_bursts(bursts, gap))))
@@ -209,13 +277,15 @@ comb_period <- function(groups, windows) {
   distance <- stats::na.omit(within_windows(major$start_s, major$window))
   if (length(distance) < fewest_groups - 1) return(NULL)
   tries <- unique(stats::quantile(distance, c(0.25, 0.5, 0.75), names = FALSE))
-  fits <- Filter(Negate(is.null), lapply(tries[tries > 0], fit_comb, major = major, groups = groups, windows = windows))
+  fits <- Filter(Negate(is.null),
+                 lapply(tries[tries > 0], fit_comb, major = major, groups = groups, windows = windows))
   if (length(fits) == 0) return(NULL)
   fits[[which.max(vapply(fits, `[[`, 0, "share"))]]
 }
 
 fit_comb <- function(period, major, groups, windows) {
-  number <- stats::ave(c(0, round(replace(diff(major$start_s), diff(major$window) != 0, 0) / period)), major$window, FUN = cumsum)
+  number <- stats::ave(c(0, round(replace(diff(major$start_s), diff(major$window) != 0, 0) / period)),
+                       major$window, FUN = cumsum)
   for (step in 1:4) {
     period <- slope_within(number, major$start_s, major$window)
     if (!is.finite(period) || period <= 0) return(NULL)
@@ -238,8 +308,8 @@ fit_comb <- function(period, major, groups, windows) {
   one_each <- sum(at) <= 1.2 * length(unique(place[at]))
   if (min(by_chance) > 0.01 || share < kept_share || filled < kept_share || !one_each) return(NULL)
   jitter <- jitter_share(away[at], major$cpu_s, period)
-  list(pattern = if (jitter >= 0.1) "jittered" else "periodic", period_s = period, jitter = jitter, share = share,
-       filled = min(1, filled))
+  list(pattern = if (jitter >= 0.1) "jittered" else "periodic", period_s = period, jitter = jitter,
+       share = share, filled = min(1, filled))
 }
 
 # Exactly one group in every period, anywhere in it: starts then follow their number and never stray.
@@ -253,13 +323,16 @@ order_period <- function(groups, windows) {
   away <- (major$start_s - number * period) / period
   away <- away - stats::ave(away, major$window)
   share <- sum(major$cpu_s) / sum(groups$cpu_s)
-  # Of places drawn evenly the scatter is 0.29 periods; of independent bursts it grows with the root of their number.
+  # Of places drawn evenly the scatter is 0.29 periods; of independent bursts it grows with the root of
+  # their number.
   if (stats::sd(away) > 0.35 || share < kept_share) return(NULL)
-  list(pattern = "jittered", period_s = period, jitter = jitter_share(away, major$cpu_s, period), share = share, filled = 1)
+  list(pattern = "jittered", period_s = period, jitter = jitter_share(away, major$cpu_s, period),
+       share = share, filled = 1)
 }
 
-# The room in a period is what the burst leaves of it; of places drawn evenly from a share of it, that share. (Twice the
-# distance of the quartiles: a burst that was interrupted has a second part, which is late.)
+# The room in a period is what the burst leaves of it; of places drawn evenly from a share of it, that
+# share. (Twice the distance of the quartiles: a burst that was interrupted has a second part, which is
+# late.)
 jitter_share <- function(away, cpu_s, period) {
   room <- max(0.01, 1 - mean(cpu_s) / period)
   share <- 2 * stats::IQR(away) / room
@@ -284,9 +357,20 @@ told_period <- function(trials, windows, told_s) {
   if (is.na(told_s) || stats::median(windows$length_s) >= 3 * told_s) return(NULL)
   near <- vapply(trials, function(trial) trial$gap_s, 0) <= 0.25 * told_s
   trial <- trials[[max(which(near))]]
-  c(trial, list(pattern = "periodic", period_s = told_s, jitter = NA_real_, share = NA_real_,
-                filled = min(1, sum(is_major(trial$groups)) * told_s / sum(windows$length_s)),
-                why = sprintf("the stretches watched are too short to show a period: %s is what the agent is said to have", format_time(told_s))))
+  c(
+    trial,
+    list(
+      pattern = "periodic",
+      period_s = told_s,
+      jitter = NA_real_,
+      share = NA_real_,
+      filled = min(1, sum(is_major(trial$groups)) * told_s / sum(windows$length_s)),
+      why = sprintf(
+        "the stretches watched are too short to show a period: %s is what the agent is said to have",
+        format_time(told_s)
+      )
+    )
+  )
 }
 
 # No period: groups as clumps, so that what is left comes independently of each other as far as it can.
@@ -300,13 +384,27 @@ without_period <- function(trials, windows) {
   trial <- trials[[at]]
   n <- nrow(trial$groups)
   few <- n < fewest_groups
-  c(trial, list(pattern = "poisson", period_s = sum(windows$length_s) / n, jitter = NA_real_, share = NA_real_, filled = NA_real_,
-                why = if (few) {
-                  sprintf("%d group%s of bursts %s too few to tell a period from chance (%d are needed): record for longer", n,
-                          if (n == 1) "" else "s", if (n == 1) "is" else "are", fewest_groups)
-                } else if (is.na(scatter[at])) "no period: too few groups of bursts follow each other in one stretch" else {
-                  sprintf("no period: the distances of %d groups of bursts scatter by %.0f %% of their mean", n, 100 * scatter[at])
-                }))
+  c(
+    trial,
+    list(
+      pattern = "poisson",
+      period_s = sum(windows$length_s) / n,
+      jitter = NA_real_,
+      share = NA_real_,
+      filled = NA_real_,
+      why = if (few) {
+        sprintf(
+          "%d group%s of bursts %s too few to tell a period from chance (%d are needed): record for longer",
+          n, if (n == 1) "" else "s", if (n == 1) "is" else "are", fewest_groups
+        )
+      } else if (is.na(scatter[at])) {
+        "no period: too few groups of bursts follow each other in one stretch"
+      } else {
+        sprintf("no period: the distances of %d groups of bursts scatter by %.0f %% of their mean", n,
+                100 * scatter[at])
+      }
+    )
+  )
 }
 
 analyze_equivalent <- function(operands, values, form) {
@@ -322,6 +420,7 @@ analyze_equivalent <- function(operands, values, form) {
     fit[arrays] <- lapply(fit[arrays], I)
     fit
   })
-  answered(form, NULL, if (form == "json") list(settings = settings), if (form == "csv") list(equivalent_frame(fits)), NULL,
-           unlist(lapply(fits, format_equivalent)), equivalent_view(fits, operands), notes)
+  answered(form, NULL, if (form == "json") list(settings = settings),
+           if (form == "csv") list(equivalent_frame(fits)), NULL, unlist(lapply(fits, format_equivalent)),
+           equivalent_view(fits, operands), notes)
 }

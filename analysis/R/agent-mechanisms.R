@@ -1,46 +1,62 @@
-# By which mechanism a load or an agent disturbs, besides its CPU time: what the kernel and the ranks count around each half (counters.HOST.csv), on
-# minus off, and which of what changed may be named as a cause.
+# By which mechanism a load or an agent disturbs, besides its CPU time: what the kernel and the ranks count
+# around each half (counters.HOST.csv), on minus off, and which of what changed may be named as a cause.
 
-# The counters that are looked at. `value`: of a table of halves; of a `rate` a number per half, which is compared per second; of a `ratio` (time of a
-# trial) on and off are compared by their logarithms. `words`: a rate, "TLB shootdowns"; a ratio, a format with the change in words (`longer`). `each_us`: the most that one
-# event costs a rank, by rule of thumb: a rate that could not cost `agree_percent` (estimate-figures.R) is named by nobody. `least`: the same for a ratio, percent.
-# `by_bursts`: each burst on a rank's CPU brings some by itself. `follows`: the counter whose events bring these, which is named in their place.
-counter <- function(column, words, each_us = NA_real_, least = NA_real_, by_bursts = FALSE, follows = NULL, value = function(rows) rows[[column]],
-                    longer = c("longer", "as long"), kind = if (is.na(each_us)) "ratio" else "rate") as.list(environment())
+# The counters that are looked at. `value`: of a table of halves; of a `rate` a number per half, which is
+# compared per second; of a `ratio` (time of a trial) on and off are compared by their logarithms. `words`:
+# a rate, "TLB shootdowns"; a ratio, a format with the change in words (`longer`). `each_us`: the most that
+# one event costs a rank, by rule of thumb: a rate that could not cost `agree_percent` (estimate-figures.R)
+# is named by nobody. `least`: the same for a ratio, percent. `by_bursts`: each burst on a rank's CPU brings
+# some by itself. `follows`: the counter whose events bring these, which is named in their place.
+counter <- function(column, words, each_us = NA_real_, least = NA_real_, by_bursts = FALSE, follows = NULL,
+                    value = function(rows) rows[[column]], longer = c("longer", "as long"),
+                    kind = if (is.na(each_us)) "ratio" else "rate") {
+  as.list(environment())
+}
 
 mechanism_counters <- list(
-  function_calls = counter("irq_call", "function-call interrupts", each_us = 5, value = function(rows) pmax(0, rows[["irq_call"]] - rows[["irq_tlb"]])),
+  function_calls = counter("irq_call", "function-call interrupts", each_us = 5,
+                           value = function(rows) pmax(0, rows[["irq_call"]] - rows[["irq_tlb"]])),
   tlb_shootdowns = counter("irq_tlb", "TLB shootdowns", each_us = 5),
   timer_interrupts = counter("irq_timer", "local timer interrupts", each_us = 3, by_bursts = TRUE),
   reschedule_interrupts = counter("irq_reschedule", "rescheduling interrupts", each_us = 3, by_bursts = TRUE),
   device_interrupts = counter("irq_device", "device interrupts", each_us = 10),
   other_interrupts = counter("irq_other", "interrupts of other kinds", each_us = 5, by_bursts = TRUE),
-  timer_softirqs = counter("softirq_timer", "timer softirqs", each_us = 5, by_bursts = TRUE, follows = "timer_interrupts"),
+  timer_softirqs = counter("softirq_timer", "timer softirqs", each_us = 5, by_bursts = TRUE,
+                           follows = "timer_interrupts"),
   network_softirqs = counter("softirq_net", "network softirqs", each_us = 20, follows = "device_interrupts"),
   block_softirqs = counter("softirq_block", "block softirqs", each_us = 20, follows = "device_interrupts"),
   tasklets = counter("softirq_tasklet", "tasklets", each_us = 10),
-  scheduler_softirqs = counter("softirq_sched", "scheduler softirqs", each_us = 5, by_bursts = TRUE, follows = "timer_interrupts"),
-  rcu_softirqs = counter("softirq_rcu", "RCU softirqs", each_us = 5, by_bursts = TRUE, follows = "timer_interrupts"),
-  cpu_switches = counter("cpu_switches", "context switches", each_us = 3, by_bursts = TRUE, follows = "timer_interrupts"),
-  rank_switches = counter("rank_involuntary", "involuntary context switches of ranks", each_us = 3, by_bursts = TRUE, follows = "timer_interrupts"),
+  scheduler_softirqs = counter("softirq_sched", "scheduler softirqs", each_us = 5, by_bursts = TRUE,
+                               follows = "timer_interrupts"),
+  rcu_softirqs = counter("softirq_rcu", "RCU softirqs", each_us = 5, by_bursts = TRUE,
+                         follows = "timer_interrupts"),
+  cpu_switches = counter("cpu_switches", "context switches", each_us = 3, by_bursts = TRUE,
+                         follows = "timer_interrupts"),
+  rank_switches = counter("rank_involuntary", "involuntary context switches of ranks", each_us = 3,
+                          by_bursts = TRUE, follows = "timer_interrupts"),
   rank_migrations = counter("rank_moves", "migrations of ranks", each_us = 1000),
   page_faults = counter("faults", "page faults of ranks", each_us = 2),
   memory_latency = counter("memory_ns", "memory and the shared cache take ranks %s", least = 8),
   core_speed = counter("speed_ns", "their CPUs take %s for the same instructions", least = 0.5),
-  memory_lock = counter("lock_ns", "a change of a rank's memory map takes %s (another task holds its lock)", least = 50),
-  cache_misses = counter("cache_misses", "an instruction has %s last-level cache misses", least = 20, longer = c("more", "as many"),
+  memory_lock = counter("lock_ns", "a change of a rank's memory map takes %s (another task holds its lock)",
+                        least = 50),
+  cache_misses = counter("cache_misses", "an instruction has %s last-level cache misses", least = 20,
+                         longer = c("more", "as many"),
                          value = function(rows) rows[["cache_misses"]] / rows[["instructions"]]),
   cycles = counter("cycles", "an instruction takes %s cycles", least = 5, longer = c("more", "as many"),
                    value = function(rows) rows[["cycles"]] / rows[["instructions"]])
 )
 
-# Where bursts bring some by themselves: what they could cost as a share of the CPU time that the treatment has on the ranks' CPUs.
+# Where bursts bring some by themselves: what they could cost as a share of the CPU time that the treatment
+# has on the ranks' CPUs.
 least_cost_of_bursts <- 0.25
 least_counted_pairs <- 7
 
-# Per treatment (agent, or load at a level) a row per counter, over all launches and nodes: `counter`, `kind`, `n_pairs`, `off`, `on` (per second on
-# the ranks' CPUs of a node; of a ratio ns or a number), `change`, `low`, `high` (per second; of a ratio percent; one-sided `alpha` each), `p_value`
-# (of more in on halves), `p_holm` over the counters of a treatment, `z`, `cost_percent` (the most that it could cost), `named`.
+# Per treatment (agent, or load at a level) a row per counter, over all launches and nodes: `counter`,
+# `kind`, `n_pairs`, `off`, `on` (per second on the ranks' CPUs of a node; of a ratio ns or a number),
+# `change`, `low`, `high` (per second; of a ratio percent; one-sided `alpha` each), `p_value` (of more in on
+# halves), `p_holm` over the counters of a treatment, `z`, `cost_percent` (the most that it could cost),
+# `named`.
 mechanism_changes <- function(campaign, alpha = 0.01) {
   all <- campaign$counters
   if (NROW(all) == 0) return(NULL)
@@ -67,7 +83,8 @@ counted_pairs <- function(rows) {
   partner <- off[match(key[on], key[off])]
   on <- on[!is.na(partner)]
   partner <- partner[!is.na(partner)]
-  data.frame(off = partner, on = on, kind = as.character(rows$kind[on]), level = rows$level_requested_percent[on], launch = as.character(rows$launch[on]))
+  data.frame(off = partner, on = on, kind = as.character(rows$kind[on]),
+             level = rows$level_requested_percent[on], launch = as.character(rows$launch[on]))
 }
 
 counter_row <- function(name, rows, pairs, alpha) {
@@ -80,12 +97,27 @@ counter_row <- function(name, rows, pairs, alpha) {
   if (!isTRUE(est$se > 0)) return(NULL)
   unit <- if (counter$kind == "rate") identity else function(x) 100 * expm1(x)
   change <- unit(est$estimate)
-  data.frame(counter = name, unit = counter$kind, n_pairs = length(got$d), off = got$off, on = got$on, change = change, low = unit(est$low), high = unit(est$high),
-             p_value = stats::pt(est$estimate / est$se, est$df, lower.tail = FALSE), z = est$estimate / est$se,
-             cost_percent = if (counter$kind == "rate") change * counter$each_us / 1e4 else NA_real_)
+  data.frame(
+    counter = name,
+    unit = counter$kind,
+    n_pairs = length(got$d),
+    off = got$off,
+    on = got$on,
+    change = change,
+    low = unit(est$low),
+    high = unit(est$high),
+    p_value = stats::pt(est$estimate / est$se, est$df, lower.tail = FALSE),
+    z = est$estimate / est$se,
+    cost_percent = if (counter$kind == "rate") {
+      change * counter$each_us / 1e4
+    } else {
+      NA_real_
+    }
+  )
 }
 
-# Per second, each pair a part of a ratio of sums, so that long halves count by their length (the linearisation of it).
+# Per second, each pair a part of a ratio of sums, so that long halves count by their length (the
+# linearisation of it).
 rate_pairs <- function(x, span_ns, pairs) {
   known <- is.finite(x[pairs$off]) & is.finite(x[pairs$on])
   if (!any(known)) return(list(d = numeric()))
@@ -117,12 +149,14 @@ widest_mean <- function(d, launch, alpha) {
   if (isTRUE(blocks$high - blocks$low > each$high - each$low)) blocks else each
 }
 
-# What may be said to come with it: there is more of it, by Holm's correction over all counters; it could cost what counts; and neither the bursts on
-# the ranks' CPUs nor another counter that is named bring it. `used_us`: CPU time on the ranks' CPUs, us per second.
+# What may be said to come with it: there is more of it, by Holm's correction over all counters; it could
+# cost what counts; and neither the bursts on the ranks' CPUs nor another counter that is named bring it.
+# `used_us`: CPU time on the ranks' CPUs, us per second.
 are_named <- function(rows, alpha, used_us = NA_real_) {
   counters <- mechanism_counters[rows$counter]
   of <- function(key) vapply(counters, function(counter) counter[[key]], counters[[1]][[key]])
-  least <- ifelse(of("by_bursts") & is.finite(used_us), pmax(agree_percent, least_cost_of_bursts * used_us / 1e4), agree_percent)
+  least <- ifelse(of("by_bursts") & is.finite(used_us),
+                  pmax(agree_percent, least_cost_of_bursts * used_us / 1e4), agree_percent)
   enough <- ifelse(rows$unit == "rate", rows$cost_percent >= least, rows$change >= of("least"))
   named <- rows$p_holm <= alpha & enough & rows$change > 0
   named <- named %in% TRUE
@@ -140,13 +174,15 @@ bursts_use <- function(campaign) {
   })
 }
 
-# One sentence, the strongest first; NULL: nothing changed that may be a cause. `beyond`: whether more was found than bursts explain.
+# One sentence, the strongest first; NULL: nothing changed that may be a cause. `beyond`: whether more was
+# found than bursts explain.
 mechanism_words <- function(rows, x, beyond = FALSE) {
   rows <- rows[rows$named %in% TRUE, ]
   if (NROW(rows) == 0) return(NULL)
   rows <- rows[order(-rows$z), ]
   rates <- rows[rows$unit == "rate", ]
-  often <- sprintf("%s %s", vapply(rates$change, events_words, ""), vapply(rates$counter, function(name) mechanism_counters[[name]]$words, ""))
+  often <- sprintf("%s %s", vapply(rates$change, events_words, ""),
+                   vapply(rates$counter, function(name) mechanism_counters[[name]]$words, ""))
   slower <- rows[rows$unit == "ratio", ]
   longer <- vapply(seq_len(nrow(slower)), function(i) {
     counter <- mechanism_counters[[slower$counter[i]]]
@@ -155,7 +191,8 @@ mechanism_words <- function(rows, x, beyond = FALSE) {
   often <- if (length(often) > 0) sprintf("%s a second more on the ranks' CPUs", join_words(often))
   with <- if (beyond) "With the other effects come" else sprintf("With %s come", x)
   parts <- if (rows$unit[1] == "rate") c(paste(with, often), longer) else {
-    c(sprintf("With %s %s", if (beyond) "the other effects" else x, longer[1]), longer[-1], if (!is.null(often)) paste("with it come", often))
+    c(sprintf("With %s %s", if (beyond) "the other effects" else x, longer[1]), longer[-1],
+      if (!is.null(often)) paste("with it come", often))
   }
   paste0(paste(parts, collapse = "; "), ".")
 }
@@ -167,16 +204,27 @@ longer_words <- function(percent, words) {
 }
 
 # "1,180", "42", "0.35"
-events_words <- function(x) if (x >= 100) format(signif(round(x), 3), big.mark = ",", scientific = FALSE) else format_effect(signif(x, 3), FALSE)
+events_words <- function(x) {
+  if (x >= 100) {
+    format(signif(round(x), 3), big.mark = ",", scientific = FALSE)
+  } else {
+    format_effect(signif(x, 3), FALSE)
+  }
+}
 
 # For --all and the report.
 mechanism_columns <- function(rows) {
   rows <- rows[order(!rows$named, -rows$z), ]
   new_table(
-    counter = col_words("counter", gsub("_", " ", rows$counter)), unit = col_words("unit", ifelse(rows$unit == "rate", "/s", "ns or ratio")),
-    off = col_number("off", rows$off, three), on = col_number("on", rows$on, three),
-    change = col_number("on - off", rows$change, function(x) paste0(three(x), ifelse(rows$unit == "rate", "", " %"))),
-    ends = col_interval("interval", rows$low, rows$high), p_holm = col_number("p (Holm)", rows$p_holm, format_p),
+    counter = col_words("counter", gsub("_", " ", rows$counter)),
+    unit = col_words("unit", ifelse(rows$unit == "rate", "/s", "ns or ratio")),
+    off = col_number("off", rows$off, three),
+    on = col_number("on", rows$on, three),
+    change = col_number("on - off", rows$change, function(x) {
+      paste0(three(x), ifelse(rows$unit == "rate", "", " %"))
+    }),
+    ends = col_interval("interval", rows$low, rows$high),
+    p_holm = col_number("p (Holm)", rows$p_holm, format_p),
     named = col_words("named", ifelse(rows$named, "yes", ""))
   )
 }
@@ -186,8 +234,15 @@ uncounted_notes <- function(campaign) {
   unique(unlist(lapply(campaign$launches, function(info) {
     counters <- info$counters
     if (!is.list(counters)) return(NULL)
-    c(if (is_text(counters$hardware)) printable(counters$hardware),
-      if (is_text(counters$not_there)) sprintf("the kernel here has no /proc/%s, so what it counts is not known", printable(counters$not_there)),
-      if (isFALSE(counters$read)) "what the kernel counts was not read around halves, which are too short for it")
+    c(
+      if (is_text(counters$hardware)) printable(counters$hardware),
+      if (is_text(counters$not_there)) {
+        sprintf("the kernel here has no /proc/%s, so what it counts is not known",
+                printable(counters$not_there))
+      },
+      if (isFALSE(counters$read)) {
+        "what the kernel counts was not read around halves, which are too short for it"
+      }
+    )
   }), use.names = FALSE))
 }

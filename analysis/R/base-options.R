@@ -6,12 +6,16 @@ option <- function(name, value = NA_character_, help, again = FALSE) {
 }
 
 # Those that mean the same in several programs.
-usual_options <- function(...) list(
-  all = option("all", help = "print all tables instead of the answer on one screen"), json = option("json", help = "print JSON"),
-  csv = option("csv", help = "print the estimates as CSV"), power = option("power", "P", "power at the detection limit (default 0.95)"),
-  alpha = option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P (acceptance: 1 - P)"),
-  out = option("out", "FILE", "write there instead of to stdout"), help = option("help", help = "print this help")
-)[c(...)]
+usual_options <- function(...) {
+  list(
+    all = option("all", help = "print all tables instead of the answer on one screen"),
+    json = option("json", help = "print JSON"), csv = option("csv", help = "print the estimates as CSV"),
+    power = option("power", "P", "power at the detection limit (default 0.95)"),
+    alpha = option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P (acceptance: 1 - P)"),
+    out = option("out", "FILE", "write there instead of to stdout"),
+    help = option("help", help = "print this help")
+  )[c(...)]
+}
 
 # Options and operands in any order; --name value or --name=value; -- ends the options.
 parse_arguments <- function(args, options) {
@@ -32,7 +36,8 @@ parse_arguments <- function(args, options) {
       name <- sub("^--", "", sub("=.*", "", arg))
       at <- match(name, names_known)
       if (!startsWith(arg, "--") || is.na(at)) {
-        abort_usage("unknown option '", sub("=.*", "", arg), "'", did_you_mean(name, names_known, " (try --help)", "--"))
+        abort_usage("unknown option '", sub("=.*", "", arg), "'",
+                    did_you_mean(name, names_known, " (try --help)", "--"))
       }
       takes_value <- !is.na(options[[at]]$value)
       before <- if (options[[at]]$again) values[[name]]
@@ -52,23 +57,29 @@ parse_arguments <- function(args, options) {
   list(values = values, operands = operands)
 }
 
-# ": did you mean --json?" where one of the words is like the one typed; else what `otherwise` says. Much as in C (common/base/nl_words.c): two
-# letters that changed places count as two.
-did_you_mean <- function(typed, words, otherwise = paste0(" (try ", paste(words, collapse = ", "), ")"), before = "") {
+# ": did you mean --json?" where one of the words is like the one typed; else what `otherwise` says. Much as
+# in C (common/base/nl_words.c): two letters that changed places count as two.
+did_you_mean <- function(typed, words, otherwise = paste0(" (try ", paste(words, collapse = ", "), ")"),
+                         before = "") {
   if (length(words) == 0 || !nzchar(typed)) return(otherwise)
   plain <- function(x) gsub("-", "_", tolower(x), fixed = TRUE)
   distance <- utils::adist(plain(typed), plain(words))[1, ]
   n <- nchar(typed)
   distance[n >= 3 & startsWith(plain(words), plain(typed))] <- 1
   best <- which.min(distance)
-  if (distance[best] > (if (n < 4) 1 else max(2, n %/% 3)) || distance[best] >= n) otherwise else paste0(": did you mean ", before, words[best], "?")
+  if (distance[best] > (if (n < 4) 1 else max(2, n %/% 3)) || distance[best] >= n) {
+    otherwise
+  } else {
+    paste0(": did you mean ", before, words[best], "?")
+  }
 }
 
 help_text <- function(usage, about, options, more) {
   left <- vapply(options, function(o) {
     paste0("  --", o$name, if (is.na(o$value)) "" else paste0(" ", o$value))
   }, "")
-  c(usage, "", about, "", "Options:", paste(format(left), vapply(options, `[[`, "", "help"), sep = "  "), "", more)
+  c(usage, "", about, "", "Options:", paste(format(left), vapply(options, `[[`, "", "help"), sep = "  "), "",
+    more)
 }
 
 # What the output is to be: text on one screen, all of the text, or data in one of two forms.
@@ -86,29 +97,36 @@ only_options <- function(values, what, known) {
   abort_usage("--", given[1], " does not apply to ", what, why)
 }
 
-# A number above `above` and below `below`, with or without "%" where it is a percentage; `otherwise` where none was given.
+# A number above `above` and below `below`, with or without "%" where it is a percentage; `otherwise` where
+# none was given.
 number_option <- function(name, text, otherwise, above, below, what) {
   if (is.null(text)) return(otherwise)
-  value <- suppressWarnings(as.numeric(if (startsWith(what, "a percentage")) sub("\\s*%$", "", text) else text))
+  value <- suppressWarnings(as.numeric(
+    if (startsWith(what, "a percentage")) sub("\\s*%$", "", text) else text
+  ))
   if (!is_number(value, above, below)) abort_usage("--", name, ": '", text, "' is not ", what)
   value
 }
 
 percent_option <- function(name, text, example, otherwise = NULL) {
-  number_option(name, text, otherwise, 0, 100, paste0("a percentage above 0 and below 100 (try ", example, ")"))
+  number_option(name, text, otherwise, 0, 100,
+                paste0("a percentage above 0 and below 100 (try ", example, ")"))
 }
 
-# "NAME:KEY=VALUE,KEY=VALUE" as list(value =, keys =), as the programs in C have it; what has no = belongs to the value before it.
+# "NAME:KEY=VALUE,KEY=VALUE" as list(value =, keys =), as the programs in C have it; what has no = belongs
+# to the value before it.
 keyed_option <- function(name, text, known) {
   if (is.null(text)) return(NULL)
   value <- sub(":.*", "", text)
   if (value == text) return(list(value = text, keys = list()))
-  parts <- regmatches(sub("^[^:]*:", "", text), gregexpr("[^=,]+=[^=]*(?=,[^=,]+=|$)", sub("^[^:]*:", "", text), perl = TRUE))[[1]]
+  parts <- regmatches(sub("^[^:]*:", "", text),
+                      gregexpr("[^=,]+=[^=]*(?=,[^=,]+=|$)", sub("^[^:]*:", "", text), perl = TRUE))[[1]]
   keys <- as.list(sub("^[^=]*=", "", parts))
   names(keys) <- sub("=.*", "", parts)
   wrong <- setdiff(names(keys), known)
   if (length(keys) == 0 || length(wrong) > 0) {
-    abort_usage("--", name, ": '", c(wrong, sub("^[^:]*:", "", text))[1], "' is not a key of it (", paste(known, collapse = ", "), ")")
+    abort_usage("--", name, ": '", c(wrong, sub("^[^:]*:", "", text))[1], "' is not a key of it (",
+                paste(known, collapse = ", "), ")")
   }
   list(value = value, keys = keys)
 }
@@ -119,17 +137,19 @@ files_option <- function(texts, known, of) {
   names(files) <- sub("=.*", "", texts)
   odd <- which(!grepl("^[^=]+=.", texts) | !names(files) %in% known)
   if (length(odd) > 0) {
-    abort_usage("--write: '", texts[odd[1]], "' is not WHAT=FILE that ", of, " can write (", paste(known, collapse = ", "), ")")
+    abort_usage("--write: '", texts[odd[1]], "' is not WHAT=FILE that ", of, " can write (",
+                paste(known, collapse = ", "), ")")
   }
   files
 }
 
-# The one language of margins: "1%" or "1" is of one node's slowdown, "1%:nodes=1000,every=1ms" of the slowdown of a program that synchronises so many
-# nodes so often; "unseen=2ms" says that no burst is longer which may come and was not seen. NULL where none is asked,
-# else a list: `percent`; `nodes` (1: of one node); `every_s` (s; NA on one node, or where `every` was left out, which only
-# those allow, by `step_known`, who know the program's own step); `unseen_s` (s; of one node NA, where it was left out
-# `usual_unseen_s`); `at_scale`; `words` ("1 % of one node's slowdown", "1 % on 1,000 nodes that synchronise every 1 ms");
-# `text`, which this function reads again.
+# The one language of margins: "1%" or "1" is of one node's slowdown, "1%:nodes=1000,every=1ms" of the
+# slowdown of a program that synchronises so many nodes so often; "unseen=2ms" says that no burst is longer
+# which may come and was not seen. NULL where none is asked, else a list: `percent`; `nodes` (1: of one
+# node); `every_s` (s; NA on one node, or where `every` was left out, which only those allow, by
+# `step_known`, who know the program's own step); `unseen_s` (s; of one node NA, where it was left out
+# `usual_unseen_s`); `at_scale`; `words` ("1 % of one node's slowdown", "1 % on 1,000 nodes that synchronise
+# every 1 ms"); `text`, which this function reads again.
 margin_request <- function(text, step_known = FALSE) {
   if (is.null(text)) return(NULL)
   asked <- keyed_option("margin", text, c("nodes", "every", "unseen"))
@@ -139,13 +159,19 @@ margin_request <- function(text, step_known = FALSE) {
   example <- if (grepl("^[0-9]*[.][0-9]+%$", plain)) plain else "1%"
   percent <- number_option("margin", asked$value, NULL, 0, most, sprintf(
     "a percentage above 0 and below %g (try %s, or %s:nodes=1000,every=1ms)", most, example, example))
-  if (!at_scale) return(list(percent = percent, nodes = 1, every_s = NA_real_, unseen_s = NA_real_, at_scale = FALSE,
-                             words = sprintf("%s %% of one node's slowdown", format_level(percent)), text = text))
-  if (is.null(asked$keys$nodes)) abort_usage("--margin: '", text, "' does not say of how many nodes (try ", asked$value, ":nodes=1000,every=1ms)")
+  if (!at_scale) {
+    return(list(percent = percent, nodes = 1, every_s = NA_real_, unseen_s = NA_real_, at_scale = FALSE,
+                words = sprintf("%s %% of one node's slowdown", format_level(percent)), text = text))
+  }
+  if (is.null(asked$keys$nodes)) {
+    abort_usage("--margin: '", text, "' does not say of how many nodes (try ", asked$value,
+                ":nodes=1000,every=1ms)")
+  }
   nodes <- whole_option(asked$keys$nodes, "--margin: nodes")
   every_s <- duration_option(asked$keys$every, "--margin: every") %||% NA_real_
   if (is.na(every_s) && !step_known) {
-    abort_usage("--margin: '", text, "' does not say how often the nodes synchronise (try ", asked$value, ":nodes=", asked$keys$nodes, ",every=1ms)")
+    abort_usage("--margin: '", text, "' does not say how often the nodes synchronise (try ", asked$value,
+                ":nodes=", asked$keys$nodes, ",every=1ms)")
   }
   unseen_s <- duration_option(asked$keys$unseen, "--margin: unseen") %||% usual_unseen_s
   list(percent = percent, nodes = nodes, every_s = every_s, unseen_s = unseen_s, at_scale = TRUE,
@@ -168,11 +194,20 @@ margin_scale_words <- function(percent, nodes, every_s) {
 margin_option <- function(text) {
   asked <- margin_request(text)
   if (!isTRUE(asked$at_scale)) return(asked$percent)
-  abort_usage("--margin: '", text, "' is of many nodes, which is not judged here: give one of one node (try --margin ", sub(":.*", "", text), ")")
+  abort_usage("--margin: '", text,
+              "' is of many nodes, which is not judged here: give one of one node (try --margin ",
+              sub(":.*", "", text), ")")
 }
-alpha_option <- function(text) number_option("alpha", text, 0.01, 1e-4, 0.5, "a probability above 0.0001 and below 0.5 (try 0.01)")
-power_option <- function(text) number_option("power", text, 0.95, 0.05, 0.9999, "a probability above 0.05 and below 0.9999 (try 0.95)")
-tested_options <- function(values) list(margin = margin_option(values$margin), alpha = alpha_option(values$alpha), power = power_option(values$power))
+alpha_option <- function(text) {
+  number_option("alpha", text, 0.01, 1e-4, 0.5, "a probability above 0.0001 and below 0.5 (try 0.01)")
+}
+power_option <- function(text) {
+  number_option("power", text, 0.95, 0.05, 0.9999, "a probability above 0.05 and below 0.9999 (try 0.95)")
+}
+tested_options <- function(values) {
+  list(margin = margin_option(values$margin), alpha = alpha_option(values$alpha),
+       power = power_option(values$power))
+}
 
 # Names out of a closed list, separated by commas; NULL where none was given.
 names_option <- function(name, text, known, what) {
@@ -180,7 +215,8 @@ names_option <- function(name, text, known, what) {
   wanted <- strsplit(text, ",", fixed = TRUE)[[1]]
   unknown <- setdiff(wanted, known)
   if (length(wanted) == 0 || length(unknown) > 0) {
-    abort_usage("--", name, ": '", c(unknown, text)[1], "' is not a ", what, did_you_mean(c(unknown, text)[1], known))
+    abort_usage("--", name, ": '", c(unknown, text)[1], "' is not a ", what,
+                did_you_mean(c(unknown, text)[1], known))
   }
   wanted
 }
@@ -188,7 +224,9 @@ names_option <- function(name, text, known, what) {
 level_option <- function(text) {
   if (is.null(text)) return(NULL)
   value <- suppressWarnings(as.numeric(sub("\\s*%$", "", strsplit(text, ",", fixed = TRUE)[[1]])))
-  if (length(value) == 0 || any(!is.finite(value) | value < 0)) abort_usage("--level: '", text, "' is not a list of levels (try 0.1,1)")
+  if (length(value) == 0 || any(!is.finite(value) | value < 0)) {
+    abort_usage("--level: '", text, "' is not a list of levels (try 0.1,1)")
+  }
   value
 }
 
@@ -213,7 +251,8 @@ words_option <- function(text, name) {
   words <- strsplit(paste0(text, ","), ",", fixed = TRUE)[[1]]
   odd <- !grepl("^[A-Za-z0-9._+:-]+$", words)
   if (length(words) == 0 || any(odd)) {
-    abort_usage(name, ": '", text, "' is not a list of names (try ", if (name == "--bytes") "8,2KiB)" else "barrier,alltoall)")
+    abort_usage(name, ": '", text, "' is not a list of names (try ",
+                if (name == "--bytes") "8,2KiB)" else "barrier,alltoall)")
   }
   unique(words)
 }
@@ -222,7 +261,14 @@ words_option <- function(text, name) {
 scaled_option <- function(text, units, what, bare = TRUE) {
   number <- sub("^([0-9.]+) *([A-Za-z]*)$", "\\1", text)
   unit <- sub("^([0-9.]+) *([A-Za-z]*)$", "\\2", text)
-  value <- suppressWarnings(as.numeric(number)) * if (nzchar(unit)) unname(units[unit]) else if (bare) 1 else NA
+  value <- suppressWarnings(as.numeric(number)) *
+    if (nzchar(unit)) {
+      unname(units[unit])
+    } else if (bare) {
+      1
+    } else {
+      NA
+    }
   if (!is_number(value, 0)) abort_usage(what)
   value
 }
@@ -231,7 +277,8 @@ scaled_option <- function(text, units, what, bare = TRUE) {
 duration_option <- function(text, name) {
   if (is.null(text)) return(NULL)
   scaled_option(text, c(ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, min = 60, h = 3600),
-                paste0(name, ": '", text, "' is not a positive duration with its unit (try 10ms, 2s)"), bare = endsWith(name, "seconds"))
+                paste0(name, ": '", text, "' is not a positive duration with its unit (try 10ms, 2s)"),
+                bare = endsWith(name, "seconds"))
 }
 
 size_option <- function(text) {

@@ -1,20 +1,24 @@
-# The one model of a table: columns of values, with what people see of them. Written as text for a terminal, as HTML, and (the
-# values) as CSV or JSON. Own code: cli and pillar know tables of a console, not these three forms, and take longer to load than this
-# takes to run.
+# The one model of a table: columns of values, with what people see of them. Written as text for a terminal,
+# as HTML, and (the values) as CSV or JSON. Own code: cli and pillar know tables of a console, not these
+# three forms, and take longer to load than this takes to run.
 
-# A column of words. `style`: names in `ansi_styles`, one per row, "" for none; `folds`: may be folded where the table is too wide.
+# A column of words. `style`: names in `ansi_styles`, one per row, "" for none; `folds`: may be folded where
+# the table is too wide.
 col_words <- function(label, value, style = NULL, folds = TRUE) {
-  list(label = label, value = value, text = ifelse(is.na(value), "-", as.character(value)), align = "left", style = style, folds = folds)
+  list(label = label, value = value, text = ifelse(is.na(value), "-", as.character(value)), align = "left",
+       style = style, folds = folds)
 }
 
-# A column of numbers, set to the right. `text`: a function of the values, or the texts, one per row; `unit`: said in the header.
+# A column of numbers, set to the right. `text`: a function of the values, or the texts, one per row;
+# `unit`: said in the header.
 col_number <- function(label, value, text = format_count_each, unit = "", style = NULL) {
   if (is.function(text)) text <- ifelse(is.na(value), "-", text(value))
-  list(label = if (nzchar(unit)) paste(label, unit) else label, value = value, text = as.character(text), align = "right", style = style)
+  list(label = if (nzchar(unit)) paste(label, unit) else label, value = value, text = as.character(text),
+       align = "right", style = style)
 }
 
-# `...`: columns under their names in data, in the order shown; NULL for none. `by`: one text per row, a heading above the rows
-# that share it; `mark`: one word per row, its class in HTML.
+# `...`: columns under their names in data, in the order shown; NULL for none. `by`: one text per row, a
+# heading above the rows that share it; `mark`: one word per row, its class in HTML.
 new_table <- function(..., by = NULL, mark = NULL) {
   columns <- Filter(Negate(is.null), list(...))
   structure(list(columns = columns, n = length(columns[[1]]$text), by = by, mark = mark), class = "nl_table")
@@ -24,7 +28,8 @@ new_table <- function(..., by = NULL, mark = NULL) {
 
 text_width <- 98
 
-# Lines of at most `width` columns: a table that is wider stands closer, and then its widest column of words folds.
+# Lines of at most `width` columns: a table that is wider stands closer, and then its widest column of words
+# folds.
 table_lines <- function(table, width = text_width, indent = 2, colour = FALSE) {
   columns <- table$columns
   cells <- lapply(columns, function(one) c(one$label, one$text))
@@ -41,14 +46,22 @@ table_lines <- function(table, width = text_width, indent = 2, colour = FALSE) {
     folded <- Map(function(x, w) if (nchar(x, "width") > w) strwrap(x, w + 1) else x, text, widths)
     style <- vapply(columns, function(one) if (i == 1 || is.null(one$style)) "" else one$style[i - 1], "")
     vapply(seq_len(max(lengths(folded))), function(line) {
-      parts <- mapply(function(x, w, one, s) styled(format(if (line <= length(x)) x[line] else "", width = w, justify = one$align), s, colour), folded,
-                      widths, columns, style)
+      parts <- mapply(
+        function(x, w, one, s) {
+          styled(format(if (line <= length(x)) x[line] else "", width = w, justify = one$align), s, colour)
+        },
+        folded,
+        widths,
+        columns,
+        style
+      )
       sub(" +$", "", paste0(strrep(" ", indent), paste(parts, collapse = strrep(" ", gap))))
     }, "")
   }
   group <- table$by %||% rep("", table$n)
   body <- lapply(split(seq_len(table$n), in_order(group)), function(at) {
-    c(if (nzchar(group[at[1]])) paste0(strrep(" ", indent), group[at[1]], ":"), unlist(lapply(at + 1, row_lines)))
+    c(if (nzchar(group[at[1]])) paste0(strrep(" ", indent), group[at[1]], ":"),
+      unlist(lapply(at + 1, row_lines)))
   })
   c(row_lines(1), unlist(body, use.names = FALSE))
 }
@@ -75,8 +88,9 @@ shows_unicode <- function() isTRUE(l10n_info()[["UTF-8"]])
 
 # ---- HTML --------------------------------------------------------------------------------------
 
-# <table> with <thead> and a <tbody> per group. Numbers are class "num" and have their value in data-value, for sorting; words that fold are
-# class "wrap" where the column says so; the first column heads its row; a row's mark is its class.
+# <table> with <thead> and a <tbody> per group. Numbers are class "num" and have their value in data-value,
+# for sorting; words that fold are class "wrap" where the column says so; the first column heads its row; a
+# row's mark is its class.
 table_html <- function(table, caption = NULL, id = NULL) {
   tags <- htmltools::tags
   columns <- table$columns
@@ -85,7 +99,9 @@ table_html <- function(table, caption = NULL, id = NULL) {
   row <- function(i) {
     cells <- lapply(seq_along(columns), function(k) {
       one <- columns[[k]]
-      value <- if (is.numeric(one$value) && !is.na(one$value[i])) format(one$value[i], digits = 15, trim = TRUE)
+      value <- if (is.numeric(one$value) && !is.na(one$value[i])) {
+        format(one$value[i], digits = 15, trim = TRUE)
+      }
       if (k == 1) tags$th(scope = "row", class = class_of(one), `data-value` = value, one$text[i]) else {
         tags$td(class = class_of(one), `data-value` = value, one$text[i])
       }
@@ -95,7 +111,12 @@ table_html <- function(table, caption = NULL, id = NULL) {
   at <- seq_len(table$n)
   groups <- if (is.null(table$by)) list(at) else split(at, in_order(table$by))
   bodies <- unname(Map(function(name, rows) {
-    tags$tbody(if (nzchar(name)) tags$tr(class = "group", tags$th(scope = "rowgroup", colspan = length(columns), name)), lapply(rows, row))
+    tags$tbody(
+      if (nzchar(name)) {
+        tags$tr(class = "group", tags$th(scope = "rowgroup", colspan = length(columns), name))
+      },
+      lapply(rows, row)
+    )
   }, names(groups) %||% "", groups))
   tags$table(id = id, if (!is.null(caption)) tags$caption(caption), tags$thead(tags$tr(heads)), bodies)
 }
@@ -103,10 +124,15 @@ table_html <- function(table, caption = NULL, id = NULL) {
 # ---- a table with its words, the same on a screen and on a page ----------------------------------
 
 # `title` stands above it, `how` says what the columns mean, `remarks` follow, a line each.
-new_part <- function(title, table, how = NULL, remarks = NULL) list(title = title, table = table, how = how, remarks = remarks)
+new_part <- function(title, table, how = NULL, remarks = NULL) {
+  list(title = title, table = table, how = how, remarks = remarks)
+}
 
 part_lines <- function(part) {
-  if (!is.null(part)) c(wrap_line(part$title, 0), wrap_line(part$how), if (!is.null(part$table)) table_lines(part$table), wrap_line(part$remarks), "")
+  if (!is.null(part)) {
+    c(wrap_line(part$title, 0), wrap_line(part$how), if (!is.null(part$table)) table_lines(part$table),
+      wrap_line(part$remarks), "")
+  }
 }
 
 part_tags <- function(part) {
@@ -114,13 +140,16 @@ part_tags <- function(part) {
   tags <- htmltools::tags
   how <- if (!is.null(part$how)) upper_first(paste(part$how, collapse = " "))
   remarks <- lapply(upper_first(as.character(part$remarks)), tags$p)
-  if (is.null(part$table)) return(list(tags$p(paste0(upper_first(part$title), if (length(remarks) > 0) ":" else ".")), remarks))
+  if (is.null(part$table)) {
+    return(list(tags$p(paste0(upper_first(part$title), if (length(remarks) > 0) ":" else ".")), remarks))
+  }
   list(page_table(part$table, upper_first(part$title), how), remarks)
 }
 
 # ---- data --------------------------------------------------------------------------------------
 
-# One object for programs. A value stands as it is, what is in I() as an array however many there are, NULL as null; data frames are arrays of rows.
+# One object for programs. A value stands as it is, what is in I() as an array however many there are, NULL
+# as null; data frames are arrays of rows.
 answer_json <- function(program, head, tables = list(), notes = NULL) {
   head <- lapply(head, function(part) if (is.null(part)) NA else part)
   tables <- lapply(tables, function(rows) if (is.null(rows)) list() else as.data.frame(rows))
@@ -139,7 +168,8 @@ alone <- function(x) {
 
 to_json <- function(x, single = character()) {
   x[single] <- lapply(x[single], jsonlite::unbox)
-  as.character(jsonlite::toJSON(x, dataframe = "rows", na = "null", null = "null", digits = NA, pretty = TRUE))
+  as.character(jsonlite::toJSON(x, dataframe = "rows", na = "null", null = "null", digits = NA,
+                                pretty = TRUE))
 }
 
 csv_lines <- function(frame) {
@@ -150,15 +180,16 @@ csv_lines <- function(frame) {
   readLines(file)
 }
 
-# What a terminal shows first: the answer, one table, the warnings that matter, and where the rest is. At most 24 lines.
+# What a terminal shows first: the answer, one table, the warnings that matter, and where the rest is. At
+# most 24 lines.
 
 screen_lines <- 24
 most_sentence_lines <- 8
 most_warnings <- 3
 
-verdict_styles <- c("detected" = "bold", "detected alone" = "bold", "not detected" = "", "inconclusive" = "yellow", "above" = "bold",
-                    "below" = "",
-                    "fail" = "red", "pass" = "green")
+verdict_styles <- c("detected" = "bold", "detected alone" = "bold", "not detected" = "",
+                    "inconclusive" = "yellow", "above" = "bold", "below" = "", "fail" = "red",
+                    "pass" = "green")
 
 # A column of closed words, each with its mark.
 col_verdict <- function(label, word, unicode = shows_unicode()) {
@@ -170,11 +201,13 @@ col_verdict <- function(label, word, unicode = shows_unicode()) {
   one
 }
 
-# `sentences`: the answer. `table`: an nl_table, or lines. `legend`: one text under it. `warnings`: the most important first, each with
-# what to do. `notes`: number of what else there is to say. `command`: of the whole text. `report`: file, where there is one.
-new_view <- function(sentences, table = NULL, legend = NULL, warnings = character(), notes = 0, command = NULL, report = NULL) {
-  list(sentences = sentences, table = table, legend = legend, warnings = unique(warnings), notes = notes, command = command,
-       report = report)
+# `sentences`: the answer. `table`: an nl_table, or lines. `legend`: one text under it. `warnings`: the most
+# important first, each with what to do. `notes`: number of what else there is to say. `command`: of the
+# whole text. `report`: file, where there is one.
+new_view <- function(sentences, table = NULL, legend = NULL, warnings = character(), notes = 0,
+                     command = NULL, report = NULL) {
+  list(sentences = sentences, table = table, legend = legend, warnings = unique(warnings), notes = notes,
+       command = command, report = report)
 }
 
 # Lines of a text; a number keeps its % beside it.
@@ -188,7 +221,11 @@ view_lines <- function(view, width = text_width, most = screen_lines, colour = F
   shown <- cumsum(lengths(parts)) <= most_sentence_lines
   if (length(shown) > 0) shown[1] <- TRUE
   top <- c(unlist(parts[shown]), if (any(!shown)) sprintf("(and %s)", counted(sum(!shown), "more sentence")))
-  table <- if (inherits(view$table, "nl_table")) table_lines(view$table, width, colour = colour) else view$table
+  table <- if (inherits(view$table, "nl_table")) {
+    table_lines(view$table, width, colour = colour)
+  } else {
+    view$table
+  }
   legend <- if (!is.null(view$legend)) paste0("  ", fold(view$legend, width - 2))
   alarms <- lapply(utils::head(view$warnings, most_warnings), function(text) {
     lines <- fold(text, width - 2)
@@ -203,8 +240,12 @@ view_lines <- function(view, width = text_width, most = screen_lines, colour = F
   while (k > 1 && room(k) < length(table)) k <- k - 1
   # Empty lines give way before rows do, where that is enough.
   if (length(table) > room(k) && length(table) <= room(k) + 2) gap <- NULL
-  if (length(table) > room(k)) table <- c(table[seq_len(room(k) - 1)], sprintf("  ... and %d more lines", length(table) - room(k) + 1))
-  if (length(table) + length(legend) <= room(k)) table <- c(table, vapply(legend, styled, "", "dim", colour, USE.NAMES = FALSE))
+  if (length(table) > room(k)) {
+    table <- c(table[seq_len(room(k) - 1)], sprintf("  ... and %d more lines", length(table) - room(k) + 1))
+  }
+  if (length(table) + length(legend) <= room(k)) {
+    table <- c(table, vapply(legend, styled, "", "dim", colour, USE.NAMES = FALSE))
+  }
   last <- c(unlist(alarms[seq_len(k)]), end(k))
   c(top, if (length(table) > 0) c(gap, table), if (length(last) > 0) c(gap, last))
 }
@@ -222,19 +263,36 @@ view_end <- function(view, warnings_left, width) {
 # All that there is to say: a view without a limit, then `parts` (of new_part(), or lines) and all notes.
 all_lines <- function(view, parts, notes) {
   parts <- Filter(Negate(is.null), parts)
-  c(wrap_line(view$sentences, 0), "", if (!is.null(view$table)) c(table_lines(view$table), wrap_line(view$legend)),
-    wrap_line(sprintf("! %s", view$warnings)), "",
-    unlist(lapply(parts, function(part) if (is.character(part)) c(part, "") else part_lines(part)), use.names = FALSE), format_notes(notes))
+  c(
+    wrap_line(view$sentences, 0),
+    "",
+    if (!is.null(view$table)) c(table_lines(view$table), wrap_line(view$legend)),
+    wrap_line(sprintf("! %s", view$warnings)),
+    "",
+    unlist(
+      lapply(parts, function(part) {
+        if (is.character(part)) c(part, "") else part_lines(part)
+      }),
+      use.names = FALSE
+    ),
+    format_notes(notes)
+  )
 }
 
-# An analysis in the form that was asked for; what is for the others is not made. `head`: what JSON has beside the tables; `tables`: data
-# frames by name, of JSON and CSV, `only_csv`: further ones of CSV; `table`: which of them CSV prints, NULL: the first; `said`: what it leaves
-# to stderr; `all`: lines of --all, or the parts beside the view's table; `answer`: of a question that decides the status, NULL: none was asked.
-answered <- function(form, table, head, tables, notes, all, view, said = notes, answer = NULL, only_csv = list(), program = "noiselab-analyze") {
+# An analysis in the form that was asked for; what is for the others is not made. `head`: what JSON has
+# beside the tables; `tables`: data frames by name, of JSON and CSV, `only_csv`: further ones of CSV;
+# `table`: which of them CSV prints, NULL: the first; `said`: what it leaves to stderr; `all`: lines of
+# --all, or the parts beside the view's table; `answer`: of a question that decides the status, NULL: none
+# was asked.
+answered <- function(form, table, head, tables, notes, all, view, said = notes, answer = NULL,
+                     only_csv = list(), program = "noiselab-analyze") {
   if (form == "csv") say_notes(program, said)
   # What people read first stands in the JSON, too, as it is, for every analysis that has a first screen.
-  if (form == "json" && is.list(view)) head <- c(head, list(first_screen = texts(view$sentences), warnings = texts(view$warnings)))
-  lines <- switch(form, json = answer_json(program, head, tables, notes), csv = csv_lines(as.data.frame(c(tables, only_csv)[[table %||% 1]])),
+  if (form == "json" && is.list(view)) {
+    head <- c(head, list(first_screen = texts(view$sentences), warnings = texts(view$warnings)))
+  }
+  lines <- switch(form, json = answer_json(program, head, tables, notes),
+                  csv = csv_lines(as.data.frame(c(tables, only_csv)[[table %||% 1]])),
                   all = if (is.list(all)) all_lines(view, all, notes) else all, view)
   if (!is.null(answer)) attr(lines, "status") <- answer_status(answer)
   lines
@@ -270,8 +328,9 @@ report_beside <- function(dirs) {
 
 picture_width <- 15
 
-# Intervals with their estimates on one axis, a line of characters per row: linear near 0, logarithmic beyond `sigma`. A column of
-# words, or NULL where the terminal has only ASCII or nothing is known. `found`: logical, whose estimate is a full dot.
+# Intervals with their estimates on one axis, a line of characters per row: linear near 0, logarithmic
+# beyond `sigma`. A column of words, or NULL where the terminal has only ASCII or nothing is known. `found`:
+# logical, whose estimate is a full dot.
 col_picture <- function(estimate, low, high, found, unicode = shows_unicode(), width = picture_width) {
   known <- is.finite(estimate) & is.finite(low) & is.finite(high)
   if (!unicode || !any(known)) return(NULL)
@@ -281,7 +340,9 @@ col_picture <- function(estimate, low, high, found, unicode = shows_unicode(), w
   if (!is.finite(sigma)) return(NULL)
   ends <- range(pseudo_log(reach, sigma))
   if (ends[1] == ends[2]) return(NULL)
-  place <- function(x) pmin(width, pmax(1, 1 + round((pseudo_log(x, sigma) - ends[1]) / diff(ends) * (width - 1))))
+  place <- function(x) {
+    pmin(width, pmax(1, 1 + round((pseudo_log(x, sigma) - ends[1]) / diff(ends) * (width - 1))))
+  }
   zero <- place(0)
   text <- vapply(seq_along(estimate), function(i) {
     cells <- rep(" ", width)
@@ -297,21 +358,19 @@ col_picture <- function(estimate, low, high, found, unicode = shows_unicode(), w
   col_words(paste0(head, strrep(" ", max(1, width - nchar(head) - nchar(top))), top), text, folds = FALSE)
 }
 
-# What a verdict looks like wherever it stands: shape and colour of its points in plots, and a mark of that shape in tables; `ascii`: for
-# terminals without Unicode.
+# What a verdict looks like wherever it stands: shape and colour of its points in plots, and a mark of that
+# shape in tables; `ascii`: for terminals without Unicode.
 verdict_looks <- local({
-  looks <- matrix(c(
-    "24 vermillion \u25b2 *", "detected, above, above the margin, slower, changed: worse, fail, here, disagree, more sensitive",
-    "24 white \u25b3 +",      "detected alone, slower (alone)",
-    "25 white \u25bd +",      "faster (alone)",
-    "25 orange \u25bc v",     "trace, not reproducible",
-    "21 white \u25cb -",      "not detected, no difference found",
-    "22 green \u25a0 -",      "below",
-    "22 green \u25a0 =",      "below the margin, same, suitable, agree",
-    "22 sky \u25a0 -",        "pass",
-    "25 blue \u25bc v",       "faster, changed: better, less sensitive",
-    "23 yellow \u25c6 ?",     "look at it, undecided, inconclusive"
-  ), 2)
+  looks <- matrix(
+    c("24 vermillion \u25b2 *",
+      "detected, above, above the margin, slower, changed: worse, fail, here, disagree, more sensitive",
+      "24 white \u25b3 +", "detected alone, slower (alone)", "25 white \u25bd +", "faster (alone)",
+      "25 orange \u25bc v", "trace, not reproducible", "21 white \u25cb -",
+      "not detected, no difference found", "22 green \u25a0 -", "below", "22 green \u25a0 =",
+      "below the margin, same, suitable, agree", "22 sky \u25a0 -", "pass", "25 blue \u25bc v",
+      "faster, changed: better, less sensitive", "23 yellow \u25c6 ?", "look at it, undecided, inconclusive"),
+    2
+  )
   words <- strsplit(looks[2, ], ", ")
   look <- do.call(rbind, strsplit(looks[1, ], " "))[rep(seq_along(words), lengths(words)), ]
   stats::setNames(data.frame(unlist(words), look), c("word", "shape", "colour", "mark", "ascii"))

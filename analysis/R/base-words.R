@@ -6,10 +6,12 @@ few_words <- function(words, most = 4) {
 }
 
 format_p <- function(p) {
-  ifelse(is.na(p), "-", ifelse(p <= 1e-300, "<1e-300", ifelse(p < 1e-4, sprintf("%.0e", p), sprintf("%.4f", p))))
+  ifelse(is.na(p), "-",
+         ifelse(p <= 1e-300, "<1e-300", ifelse(p < 1e-4, sprintf("%.0e", p), sprintf("%.4f", p))))
 }
 
-# The limits of tiny samples may have hundreds of digits, before the point or after it: from here on a figure has a power of ten.
+# The limits of tiny samples may have hundreds of digits, before the point or after it: from here on a
+# figure has a power of ten.
 most_in_full <- 1e7
 least_in_full <- 0.00095
 
@@ -33,7 +35,8 @@ format_effect <- function(x, sign = TRUE) {
   ifelse(open, "open", ifelse(is.na(x), "-", text))
 }
 
-# Wider than so many points an interval of a slowdown says that the machine was too busy, and nothing of the slowdown.
+# Wider than so many points an interval of a slowdown says that the machine was too busy, and nothing of the
+# slowdown.
 most_told_percent <- 100
 
 is_told <- function(low, high) is.finite(low) & is.finite(high) & high - low <= most_told_percent
@@ -41,7 +44,9 @@ is_told <- function(low, high) is.finite(low) & is.finite(high) & high - low <= 
 plain <- function(x) format_effect(x, sign = FALSE)
 in_us <- function(ns) plain(ns / 1000)
 
-format_interval <- function(low, high, form = format_effect) ifelse(is.na(low) | is.na(high), "-", paste0("[", form(low), ", ", form(high), "]"))
+format_interval <- function(low, high, form = format_effect) {
+  ifelse(is.na(low) | is.na(high), "-", paste0("[", form(low), ", ", form(high), "]"))
+}
 
 format_count <- function(x) in_few_digits(x, function(x) format(x, scientific = FALSE, trim = TRUE), 1e15)
 format_level <- function(x) ifelse(is.finite(x), sprintf("%g", signif(x, 3)), "-")
@@ -82,7 +87,9 @@ wrap_command <- function(text, width = 92) {
 counted <- function(n, word, many = paste0(word, "s")) paste(format_range(n), if (max(n) == 1) word else many)
 
 # Text from a file may hold escape sequences; none reaches a terminal.
-printable <- function(text) gsub("[[:cntrl:]]", "?", iconv(enc2utf8(as.character(text)), "UTF-8", "UTF-8", sub = "?"))
+printable <- function(text) {
+  gsub("[[:cntrl:]]", "?", iconv(enc2utf8(as.character(text)), "UTF-8", "UTF-8", sub = "?"))
+}
 
 # A cell of a damaged file may be as long as the file.
 shortened <- function(text) ifelse(nchar(text) > 60, paste0(substr(text, 1, 57), "..."), text)
@@ -105,7 +112,8 @@ format_time <- function(seconds) {
     at <- which(abs(s) >= scale * (1 - 1e-9))
     unit <- if (length(at) == 0) 4 else at[1]
     amount <- signif(s / scale[[unit]], 4)
-    paste(in_few_digits(amount, function(x) format(x, scientific = FALSE, drop0trailing = TRUE)), names(scale)[unit])
+    paste(in_few_digits(amount, function(x) format(x, scientific = FALSE, drop0trailing = TRUE)),
+          names(scale)[unit])
   }
   vapply(seconds, one, "", USE.NAMES = FALSE)
 }
@@ -113,7 +121,9 @@ format_time <- function(seconds) {
 # Exact where it is a whole number of bytes: what was counted was all of that size, or may have been.
 size_words <- function(bytes) {
   unit <- Find(function(size) bytes >= size && bytes %% size == 0, c(MiB = 1024^2, KiB = 1024), nomatch = 1)
-  if (bytes == round(bytes) && (unit > 1 || bytes < 1e5)) return(paste(format_count(bytes / unit), c("B", "KiB", "MiB")[1 + log2(unit) / 10]))
+  if (bytes == round(bytes) && (unit > 1 || bytes < 1e5)) {
+    return(paste(format_count(bytes / unit), c("B", "KiB", "MiB")[1 + log2(unit) / 10]))
+  }
   of <- if (bytes < 1024) 0 else if (bytes < 1024^2) 1 else 2
   paste("some", plain(bytes / 1024^of), c("B", "KiB", "MiB")[1 + of])
 }
@@ -127,11 +137,21 @@ percent_of_time <- function(share) paste(ifelse(share == 0, "0", plain(100 * sha
 
 # The mean size of the calls that were counted together, by powers of two.
 operation_words <- function(rows) {
-  paste0(rows$operation, ifelse(rows$bytes_lo > 0, paste0(" ", vapply(rows$bytes / pmax(1, rows$calls), size_words, "")), ""))
+  paste0(rows$operation,
+         ifelse(rows$bytes_lo > 0, paste0(" ", vapply(rows$bytes / pmax(1, rows$calls), size_words, "")), ""))
 }
 
 # Of an interval that leaves `alpha`: in percent, as long as that tells it from 100 %.
-format_confidence <- function(alpha) if (alpha >= 1e-5) sprintf("%.7g %%", 100 * (1 - alpha)) else sprintf("1 - %.2g", alpha)
+format_confidence <- function(alpha) {
+  if (alpha >= 1e-5) {
+    sprintf("%.7g %%", 100 * (1 - alpha))
+  } else {
+    sprintf("1 - %.2g", alpha)
+  }
+}
 
 # "1234", "123", "12.3", "1.23", "0.123": three digits for tables.
-three <- function(x) ifelse(is.infinite(x), "open", ifelse(is.na(x), "-", ifelse(abs(x) >= 1000, sprintf("%.0f", x), sprintf("%.3g", x))))
+three <- function(x) {
+  ifelse(is.infinite(x), "open",
+         ifelse(is.na(x), "-", ifelse(abs(x) >= 1000, sprintf("%.0f", x), sprintf("%.3g", x))))
+}

@@ -9,7 +9,10 @@ abort_data <- function(...) nl_abort("nl_error_data", ...)
 abort_schema <- function(...) nl_abort("nl_error_schema", ...)
 
 # `part`: schema, or version.
-abort_version <- function(file, part, got, wanted) abort_schema(file, ": ", part, " ", got, ", this version reads ", wanted, ": use a matching version of noiselab")
+abort_version <- function(file, part, got, wanted) {
+  abort_schema(file, ": ", part, " ", got, ", this version reads ", wanted,
+               ": use a matching version of noiselab")
+}
 
 abort_damaged <- function(file, line, ...) {
   nl_abort("nl_error_damaged", file, ":", format(line, scientific = FALSE), ": ", ...)
@@ -18,7 +21,8 @@ abort_damaged <- function(file, line, ...) {
 # Stops unless `ok`, saying which argument, the value it got and the value it wanted.
 check_argument <- function(ok, argument, value, wanted) {
   if (isTRUE(ok)) return(invisible(TRUE))
-  got <- tryCatch(paste(format(utils::head(unlist(value), 3)), collapse = ", "), error = function(e) class(value)[1])
+  got <- tryCatch(paste(format(utils::head(unlist(value), 3)), collapse = ", "),
+                  error = function(e) class(value)[1])
   if (length(got) == 0 || !nzchar(got)) got <- "nothing"
   abort_usage("argument '", argument, "': got ", got, ", wanted ", wanted)
 }
@@ -32,13 +36,15 @@ check_probability <- function(value, argument) {
 }
 
 check_numeric <- function(value, argument) {
-  check_argument(is.numeric(value) && !anyNA(value) && all(is.finite(value)), argument, value, "finite numbers")
+  check_argument(is.numeric(value) && !anyNA(value) && all(is.finite(value)), argument, value,
+                 "finite numbers")
 }
 
-# Work that falls into independent parts, shared by two processes (mc.cores: the option of the package parallel).
+# Work that falls into independent parts, shared by two processes (mc.cores: the option of the package
+# parallel).
 
-# f of each item. What a process could not deliver, because it was killed, this one does; the first error of any part
-# is signalled as if it had happened here.
+# f of each item. What a process could not deliver, because it was killed, this one does; the first error of
+# any part is signalled as if it had happened here.
 in_processes <- function(items, f) {
   one <- function(item) list(value = tryCatch(f(item), error = identity))
   cores <- if (.Platform$OS.type == "windows") 1 else getOption("mc.cores", 2L)
@@ -56,39 +62,51 @@ in_processes <- function(items, f) {
 # The nodes of a word of a file, such as n[1-4,07]. What has brackets is read by the one reader there is.
 nodes_of_word <- function(word, file, line) {
   if (!grepl("[][]", word)) return(printable(Filter(nzchar, strsplit(word, ",", fixed = TRUE)[[1]])))
-  reader <- file.path(system.file(package = "noiselab"), "..", "..", "..", "..", "libexec", "noiselab", "noiselab-sh")
-  if (!file.exists(reader))
-    abort_usage("'", file, "', line ", line, ": '", printable(shortened(word)), "' is a list of nodes, and the program that reads them is not here: ",
+  reader <- file.path(system.file(package = "noiselab"), "..", "..", "..", "..", "libexec", "noiselab",
+                      "noiselab-sh")
+  if (!file.exists(reader)) {
+    abort_usage("'", file, "', line ", line, ": '", printable(shortened(word)),
+                "' is a list of nodes, and the program that reads them is not here: ",
                 "run noiselab as make, or make install, leaves it, or write a name for each node")
-  if (nchar(word, "bytes") > 1e5) abort_damaged(file, line, "'", printable(shortened(word)), "' is too long for a list of nodes")
+  }
+  if (nchar(word, "bytes") > 1e5) {
+    abort_damaged(file, line, "'", printable(shortened(word)), "' is too long for a list of nodes")
+  }
   said <- suppressWarnings(system2(reader, c("nodes", shQuote(word)), stdout = TRUE, stderr = TRUE))
   if (!is.null(attr(said, "status"))) abort_damaged(file, line, printable(sub("^noiselab-sh: ", "", said[1])))
   said
 }
 
-# Which hosts names of a file mean, as the detector has it: equal whatever their case, or the names before the first dot where one of the
-# two is without its domain. One integer per name, its index in `hosts`, NA: none; one that could be several hosts, and two that are one,
-# are refused (`option`: for messages).
+# Which hosts names of a file mean, as the detector has it: equal whatever their case, or the names before
+# the first dot where one of the two is without its domain. One integer per name, its index in `hosts`, NA:
+# none; one that could be several hosts, and two that are one, are refused (`option`: for messages).
 hosts_meant <- function(names, hosts, option) {
   own <- tolower(hosts)
   short <- sub("\\..*", "", own)
   is_bare <- short == own
   at <- vapply(names, function(name) {
     name <- tolower(name)
-    could <- which(own == name | short == sub("\\..*", "", name) & (is_bare | !grepl(".", name, fixed = TRUE)))
-    if (length(could) > 1) abort_usage(option, ": '", name, "' could be ", few_words(hosts[could]), ": say it with its domain")
+    could <- which(
+      own == name | short == sub("\\..*", "", name) & (is_bare | !grepl(".", name, fixed = TRUE))
+    )
+    if (length(could) > 1) {
+      abort_usage(option, ": '", name, "' could be ", few_words(hosts[could]), ": say it with its domain")
+    }
     if (length(could) == 1) could else NA_integer_
   }, 0L, USE.NAMES = FALSE)
   twin <- which(!is.na(at) & duplicated(at))
-  if (length(twin) > 0) abort_usage(option, ": '", names[match(at[twin[1]], at)], "' and '", names[twin[1]], "' are one node")
+  if (length(twin) > 0) {
+    abort_usage(option, ": '", names[match(at[twin[1]], at)], "' and '", names[twin[1]], "' are one node")
+  }
   at
 }
 
 # Quantiles of the single operations' times, of which there are histograms only.
 
-# The middle of the bin (ns) that holds the smallest value which at least the share `p` does not exceed; NA where nothing was counted.
-# Bins may occur several times. `within`: the value by linear interpolation within its bin, where whole ns stand in the middle of theirs: for
-# what compares histograms, as the middle of a bin would be the same in many of them.
+# The middle of the bin (ns) that holds the smallest value which at least the share `p` does not exceed; NA
+# where nothing was counted. Bins may occur several times. `within`: the value by linear interpolation
+# within its bin, where whole ns stand in the middle of theirs: for what compares histograms, as the middle
+# of a bin would be the same in many of them.
 hist_quantile <- function(lo_ns, hi_ns, count, p, within = FALSE) {
   total <- sum(as.numeric(count))
   if (length(count) == 0 || total == 0) return(rep(NA_real_, length(p)))
@@ -118,7 +136,8 @@ option_time <- function(seconds) {
   ns <- round(signif(seconds, 4) * 1e9)
   scale <- c(s = 1e9, ms = 1e6, us = 1e3, ns = 1)
   unit <- which(ns >= scale)[1]
-  paste0(format(ns / scale[[unit]], scientific = FALSE, drop0trailing = TRUE, trim = TRUE, digits = 10), names(scale)[unit])
+  paste0(format(ns / scale[[unit]], scientific = FALSE, drop0trailing = TRUE, trim = TRUE, digits = 10),
+         names(scale)[unit])
 }
 
 # The table as files have it: no field where there is no level.
@@ -136,7 +155,8 @@ package_version_text <- function() as.character(utils::packageVersion("noiselab"
 brief_notes <- function(campaign) {
   notes <- unique(campaign$notes)
   if (length(notes) <= 3) return(notes)
-  sprintf("%d notes and warnings of the launches: noiselab analyze %s prints them", length(notes), paste(campaign$dirs, collapse = " "))
+  sprintf("%d notes and warnings of the launches: noiselab analyze %s prints them", length(notes),
+          paste(campaign$dirs, collapse = " "))
 }
 
 say_notes <- function(program, notes) {
@@ -177,7 +197,9 @@ pseudo_log <- function(x, sigma) asinh(x / (2 * sigma)) / log(10)
 in_order <- function(x) factor(x, unique(x))
 
 # One text per row, of these of its columns, as far as it has them.
-row_key <- function(rows, columns) do.call(paste, c(unname(as.list(rows)[intersect(columns, names(rows))]), sep = "\r"))
+row_key <- function(rows, columns) {
+  do.call(paste, c(unname(as.list(rows)[intersect(columns, names(rows))]), sep = "\r"))
+}
 
 # JSON as jsonlite reads it unsimplified: an object is a list with names, an array one without.
 is_object <- function(x) is.list(x) && !is.null(names(x))
@@ -191,14 +213,19 @@ show_json <- function(x, absent = "unknown") {
   flat <- unlist(x)
   if (length(flat) == 0) return(absent)
   if (is.list(x) && !is.null(names(x))) flat <- paste(names(flat), flat, sep = " ")
-  text <- if (is.numeric(flat)) vapply(flat, format, "", digits = 15, scientific = FALSE, trim = TRUE) else as.character(flat)
+  text <- if (is.numeric(flat)) {
+    vapply(flat, format, "", digits = 15, scientific = FALSE, trim = TRUE)
+  } else {
+    as.character(flat)
+  }
   printable(paste(text, collapse = ", "))
 }
 
 is_text <- function(x) is.character(x) && length(x) == 1 && !is.na(x) && nzchar(x)
 `%||%` <- function(a, b) if (is.null(a)) b else a
 
-closed_words <- list(arm = c("off", "on"), measure = c("global", "on_time", "after_last", "spread", "overshoot"),
+closed_words <- list(arm = c("off", "on"),
+                     measure = c("global", "on_time", "after_last", "spread", "overshoot"),
                      reason = c("first", "schedule", "residual"))
 
 bind_rows <- function(parts) {
@@ -207,7 +234,8 @@ bind_rows <- function(parts) {
 
 # Which rows have the values of `row` in these columns, as far as they have them.
 rows_like <- function(rows, row, columns) {
-  Reduce(`&`, lapply(intersect(columns, names(rows)), function(name) rows[[name]] %in% row[[name]]), rep(TRUE, nrow(rows)))
+  Reduce(`&`, lapply(intersect(columns, names(rows)), function(name) rows[[name]] %in% row[[name]]),
+         rep(TRUE, nrow(rows)))
 }
 
 has_level <- function(level) is.finite(level)

@@ -1,7 +1,9 @@
-# The schedule of a campaign (docs/reference/formats.md): which launches were planned, and which of them are there.
+# The schedule of a campaign (docs/reference/formats.md): which launches were planned, and which of them are
+# there.
 
-# What a campaign is judged by, as it was asked for when it was planned: `margin` (text), `limits`, `classes` (files), `reference` (folders),
-# those that it has. Empty for several campaigns, and for launches without a schedule.
+# What a campaign is judged by, as it was asked for when it was planned: `margin` (text), `limits`,
+# `classes` (files), `reference` (folders), those that it has. Empty for several campaigns, and for launches
+# without a schedule.
 campaign_asked <- function(dirs) {
   file <- file.path(dirs, schedule_file)
   if (length(dirs) != 1 || !file.exists(file)) return(list())
@@ -9,8 +11,8 @@ campaign_asked <- function(dirs) {
   keys <- comment_keys(lines[startsWith(lines, "#")])
   of <- function(key) unname(keys[names(keys) == key & !keys %in% c("", "-")])
   beside <- function(key, file) if (length(of(key)) > 0) file.path(dirs, file)
-  asked <- list(margin = utils::head(of("margin_percent"), 1), limits = beside("limits", "limits.conf"), classes = beside("classes", "classes.conf"),
-                reference = of("reference"))
+  asked <- list(margin = utils::head(of("margin_percent"), 1), limits = beside("limits", "limits.conf"),
+                classes = beside("classes", "classes.conf"), reference = of("reference"))
   asked[lengths(asked) > 0]
 }
 
@@ -21,7 +23,10 @@ as_asked <- function(values, dirs, names) {
   asked <- asked[intersect(names, names(asked))]
   gone <- as.character(unlist(asked[c("limits", "classes", "reference")]))
   gone <- gone[!file.exists(gone)]
-  if (length(gone) > 0) say_notes("noiselab-analyze", sprintf("'%s', by which the campaign was judged, is gone: judged without it", gone))
+  if (length(gone) > 0) {
+    say_notes("noiselab-analyze",
+              sprintf("'%s', by which the campaign was judged, is gone: judged without it", gone))
+  }
   for (name in setdiff(names(asked), "margin")) asked[[name]] <- setdiff(asked[[name]], gone)
   values[names(asked)] <- lapply(asked, function(x) if (length(x) > 0) x)
   values
@@ -29,14 +34,22 @@ as_asked <- function(values, dirs, names) {
 
 # What an answer is about: one launch, the launches that were run, or launches like these.
 
-# Marks the rows of the main answer in a column `main`: across launches where there are several. With fewer launches than
-# say anything of others, that is the pooled scope; what only one launch has stays in that launch's own.
+# Marks the rows of the main answer in a column `main`: across launches where there are several. With fewer
+# launches than say anything of others, that is the pooled scope; what only one launch has stays in that
+# launch's own.
 mark_main <- function(rows) {
   if (NROW(rows) == 0) return(rows)
-  columns <- intersect(c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent", "channel"), names(rows))
+  columns <- intersect(
+    c("operation", "bytes", "ranks", "design", treatment_columns, "level_requested_percent", "channel"),
+    names(rows)
+  )
   key <- code_of(row_key(rows, columns))
   few <- length(unique(rows$launch[!is.na(rows$launch)])) < launches_for_more
-  wanted <- if (few) c(scope_these, scope_campaign, scope_launch) else c(scope_campaign, scope_these, scope_launch)
+  wanted <- if (few) {
+    c(scope_these, scope_campaign, scope_launch)
+  } else {
+    c(scope_campaign, scope_these, scope_launch)
+  }
   rank <- match(rows$scope, wanted)
   rows$main <- rank == stats::ave(rank, key, FUN = min)
   rows
@@ -45,7 +58,9 @@ mark_main <- function(rows) {
 # Said where other scopes are not shown.
 scope_note <- function(verdicts) {
   other <- unique(verdicts$scope[!verdicts$main])
-  if (length(other) > 0) sprintf("verdicts about %s: noiselab analyze with --csv or --json", join_words(other))
+  if (length(other) > 0) {
+    sprintf("verdicts about %s: noiselab analyze with --csv or --json", join_words(other))
+  }
 }
 
 # Randomised launches: every launch has one arm, and a set of launches holds each arm once, in random order.
@@ -62,7 +77,9 @@ in_sets <- function(campaign) {
 # Each on launch against the off launch of its set: the set is the unit, and the order within it was drawn.
 set_verdicts <- function(campaign, wanted, settings) {
   on <- set_differences(campaign, wanted)
-  group <- row_key(on, c("operation", "bytes", "ranks", "design", treatment_columns, "channel", "level_requested_percent"))
+  group <- row_key(
+    on, c("operation", "bytes", "ranks", "design", treatment_columns, "channel", "level_requested_percent")
+  )
   list(verdicts = unname(lapply(split(on, factor(group, unique(group))), set_verdict, settings = settings)))
 }
 
@@ -74,7 +91,8 @@ set_differences <- function(campaign, wanted) {
   off <- means[means$arm == "off", ]
   twice <- anyDuplicated(key(off))
   if (twice > 0) {
-    abort_data("set ", off$set[twice], " has two off launches: give each set of launches a number of its own (--arms on:set=N)")
+    abort_data("set ", off$set[twice],
+               " has two off launches: give each set of launches a number of its own (--arms on:set=N)")
   }
   on <- means[means$arm == "on", ]
   on$difference <- on$value - off$value[match(key(on), key(off))]
@@ -103,17 +121,20 @@ set_verdict <- function(on, settings) {
 
 # Looks at a campaign that grows: each is a chance of a false alarm, and the error is spent over them.
 
-# What the tests over launches have of alpha (docs/methods.md, Looks at a campaign): of launches that are still to come what O'Brien and Fleming's function
-# has spent by then; of launches beyond the plan, each taken for a look, alpha / L^2 at look number L; of looks that were planned after each launch an
-# equal part, of single launches too.
+# What the tests over launches have of alpha (docs/methods.md, Looks at a campaign): of launches that are
+# still to come what O'Brien and Fleming's function has spent by then; of launches beyond the plan, each
+# taken for a look, alpha / L^2 at look number L; of looks that were planned after each launch an equal
+# part, of single launches too.
 #
-# A list: `looks` (number of this look; NA: no schedule), `planned`, `present` (launches), `share` (of the planned, 1 at most), `alpha`
-# (of this look's tests over launches), `for_all` (of single launches, too?), `note` (none where it is the one look that was planned).
-# O'Brien, P. C. and Fleming, T. R. (1979) Biometrics 35, 549-556; Lan, K. K. G. and DeMets, D. L. (1983) Biometrika 70, 659-663.
+# A list: `looks` (number of this look; NA: no schedule), `planned`, `present` (launches), `share` (of the
+# planned, 1 at most), `alpha` (of this look's tests over launches), `for_all` (of single launches, too?),
+# `note` (none where it is the one look that was planned). O'Brien, P. C. and Fleming, T. R. (1979)
+# Biometrics 35, 549-556; Lan, K. K. G. and DeMets, D. L. (1983) Biometrika 70, 659-663.
 campaign_looks <- function(campaign, alpha = 0.01) {
   progress <- campaign$progress
   result <- function(looks, planned, present, share, spent, note = character(), for_all = FALSE) {
-    list(looks = looks, planned = planned, present = present, share = share, alpha = spent, for_all = for_all, note = note)
+    list(looks = looks, planned = planned, present = present, share = share, alpha = spent, for_all = for_all,
+         note = note)
   }
   n <- length(campaign$launches)
   if (NROW(progress) == 0) return(result(NA_real_, NA_real_, n, NA_real_, alpha))
@@ -121,9 +142,22 @@ campaign_looks <- function(campaign, alpha = 0.01) {
   present <- sum(progress$complete) + sum(progress$unplanned) + elsewhere(campaign, progress$dir)
   if (isTRUE(any(progress$looks > 1))) {
     parts <- max(present, sum(pmax(progress$looks, progress$planned, na.rm = TRUE)))
-    return(result(present, parts, present, min(1, present / parts), alpha / parts, sprintf(
-      "a look after each of %d launches was planned: tests use alpha %s, %g by their number, and this is look %d", parts,
-      format_nominal(alpha / parts), alpha, present), TRUE))
+    return(result(
+      present,
+      parts,
+      present,
+      min(1, present / parts),
+      alpha / parts,
+      sprintf(
+        paste0("a look after each of %d launches was planned: tests use alpha %s, %g by their number, and ",
+               "this is look %d"),
+        parts,
+        format_nominal(alpha / parts),
+        alpha,
+        present
+      ),
+      TRUE
+    ))
   }
   added <- ceiling(max(0, present - planned) / launches_per_look(campaign))
   later <- later_schedules(campaign, progress)
@@ -133,23 +167,45 @@ campaign_looks <- function(campaign, alpha = 0.01) {
   spent <- if (share < 1) spending_functions[["obrien-fleming"]](alpha, max(share, 1 / planned)) else alpha
   spent <- max(spent / looks^2, 1e-15)
   text <- c(
-    if (looks > 1) sprintf(
-      paste("look %g at this campaign: %d launches were planned, %d are there%s; each added one is taken for a look, and tests",
-            "over launches use alpha %s (%g over %g^2)"),
-      looks, planned, present, if (later > 0) sprintf(", in %d schedules made one after the other", later + 1) else "",
-      format_nominal(spent), alpha, looks
-    ),
-    if (share < 1) sprintf(
-      "interim look: %d of %d planned launches are there; tests over launches use alpha %s, what is spent of %g by then (O'Brien-Fleming)",
-      present, planned, format_nominal(spent), alpha
-    )
+    if (looks > 1) {
+      sprintf(
+        paste(
+          paste0("look %g at this campaign: %d launches were planned, %d are there%s; each added one is ",
+                 "taken for a look, and tests"),
+          "over launches use alpha %s (%g over %g^2)"
+        ),
+        looks,
+        planned,
+        present,
+        if (later > 0) {
+          sprintf(", in %d schedules made one after the other", later + 1)
+        } else {
+          ""
+        },
+        format_nominal(spent),
+        alpha,
+        looks
+      )
+    },
+    if (share < 1) {
+      sprintf(
+        paste0("interim look: %d of %d planned launches are there; tests over launches use alpha %s, what ",
+               "is spent of %g by then (O'Brien-Fleming)"),
+        present,
+        planned,
+        format_nominal(spent),
+        alpha
+      )
+    }
   )
   result(looks, planned, present, share, spent, as.character(text))
 }
 
 # Launches that lie in no directory with a schedule.
 elsewhere <- function(campaign, scheduled) {
-  sum(!dirname(normalizePath(campaign$paths, mustWork = FALSE)) %in% normalizePath(scheduled, mustWork = FALSE))
+  sum(
+    !dirname(normalizePath(campaign$paths, mustWork = FALSE)) %in% normalizePath(scheduled, mustWork = FALSE)
+  )
 }
 
 # One launch can be added at a time; where each has one arm, a set of them.
@@ -158,11 +214,13 @@ launches_per_look <- function(campaign) {
   max(1, round(mean(table(vapply(campaign$launches, set_of, 0)))))
 }
 
-# Schedules that were made when all launches of the earlier ones had ended, of an operation and size that they have.
+# Schedules that were made when all launches of the earlier ones had ended, of an operation and size that
+# they have.
 later_schedules <- function(campaign, progress) {
   if (nrow(progress) < 2 || anyNA(progress$created_utc)) return(0)
   progress <- progress[order(progress$created_utc), ]
-  home <- match(dirname(normalizePath(campaign$paths, mustWork = FALSE)), normalizePath(progress$dir, mustWork = FALSE))
+  home <- match(dirname(normalizePath(campaign$paths, mustWork = FALSE)),
+                normalizePath(progress$dir, mustWork = FALSE))
   ended <- vapply(campaign$launches, function(info) info$ended_utc %||% NA_character_, "")
   rows <- campaign$rows
   cells <- unique(data.frame(home = home[match(as.character(rows[["launch"]]), names(campaign$launches))],

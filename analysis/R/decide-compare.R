@@ -1,10 +1,12 @@
 # Comparing two campaigns: before and after an upgrade, node against node. The launch is the unit.
 
-# What is compared: one entry per family of tests. On the scale `log` the effect is the percent change of the mean of
-# logs, B against A; on the scale `linear` it is B minus A.
+# What is compared: one entry per family of tests. On the scale `log` the effect is the percent change of
+# the mean of logs, B against A; on the scale `linear` it is B minus A.
 comparison_families <- list(
-  time = list(scale = "log", unit = "%", more = "slower", less = "faster", question = "Is the clean operation slower?"),
-  tail = list(scale = "log", unit = "%", more = "slower", less = "faster", question = "Are the clean operation's quantiles larger?"),
+  time = list(scale = "log", unit = "%", more = "slower", less = "faster",
+              question = "Is the clean operation slower?"),
+  tail = list(scale = "log", unit = "%", more = "slower", less = "faster",
+              question = "Are the clean operation's quantiles larger?"),
   share = list(scale = "linear", unit = "points", more = "more", less = "less",
                question = "Is more time lost to other processes and long operations without a load?"),
   slowdown = list(scale = "log", unit = "%", more = "more sensitive", less = "less sensitive",
@@ -16,12 +18,16 @@ comparison_families <- list(
 scope_systems <- "launches like these of A and of B"
 
 comparison_cell <- c("operation", "bytes", "ranks", "mode")
-comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "placement", "phase", "level_requested_percent")
+comparison_key <- c("family", "measure", comparison_cell, "kind", "pattern", "placement", "phase",
+                    "level_requested_percent")
 
-# B against A, per operation, size and number of ranks: one summary of each launch, compared by Welch's test. Holm's correction is over a family (docs/methods.md, Comparing two campaigns). `rows`: `value_a`, `value_b` in ns for time and quantiles
-# (geometric means over launches), percent for shares and slowdowns; `effect` with `ci_low`, `ci_high` (confidence 1 - alpha) in `unit`;
-# `detection_limit`: of the test as corrected; `bound_low`, `bound_high` (confidence 1 - 2 alpha); `se`, `df` on the scale of the test. `answer`:
-# `pass`, `fail`, `inconclusive`, NA without a margin (of the clean time, or of an agent's slowdown); `differs`: provenance that is not the same.
+# B against A, per operation, size and number of ranks: one summary of each launch, compared by Welch's
+# test. Holm's correction is over a family (docs/methods.md, Comparing two campaigns). `rows`: `value_a`,
+# `value_b` in ns for time and quantiles (geometric means over launches), percent for shares and slowdowns;
+# `effect` with `ci_low`, `ci_high` (confidence 1 - alpha) in `unit`; `detection_limit`: of the test as
+# corrected; `bound_low`, `bound_high` (confidence 1 - 2 alpha); `se`, `df` on the scale of the test.
+# `answer`: `pass`, `fail`, `inconclusive`, NA without a margin (of the clean time, or of an agent's
+# slowdown); `differs`: provenance that is not the same.
 compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power = 0.95) {
   check_comparable(a, b)
   # A side that is still growing, or has grown beyond its plan, has been looked at before.
@@ -38,13 +44,27 @@ compare_campaigns <- function(a, b, margin_percent = NULL, alpha = 0.01, power =
   }))
   rows <- decide_comparison(rows, settings)
   sides <- rbind(side_row("A", a), side_row("B", b))
-  structure(list(rows = rows, answer = if (is.null(margin_percent)) NA_character_ else
-                   margin_answer(rows$margin_verdict[in_margin(rows)]),
-                 differs = differing_provenance(a, b),
-                 notes = c(sprintf("%s: %s", rep(c("A", "B"), lengths(lapply(looks, `[[`, "note"))), unlist(lapply(looks, `[[`, "note"))),
-                          comparison_notes(a, b, summaries, keys)), sides = sides,
-                 margin_percent = margin_percent, alpha = alpha, power = power),
-            class = "nl_comparison")
+  structure(
+    list(
+      rows = rows,
+      answer = if (is.null(margin_percent)) {
+        NA_character_
+      } else {
+        margin_answer(rows$margin_verdict[in_margin(rows)])
+      },
+      differs = differing_provenance(a, b),
+      notes = c(
+        sprintf("%s: %s", rep(c("A", "B"), lengths(lapply(looks, `[[`, "note"))),
+                unlist(lapply(looks, `[[`, "note"))),
+        comparison_notes(a, b, summaries, keys)
+      ),
+      sides = sides,
+      margin_percent = margin_percent,
+      alpha = alpha,
+      power = power
+    ),
+    class = "nl_comparison"
+  )
 }
 
 # ---- tests -------------------------------------------------------------------------------------
@@ -64,20 +84,37 @@ compare_row <- function(group_a, group_b) {
     if (group_a$family[1] == "slowdown") return(100 * expm1(mean(x)))
     if (family$scale == "log") exp(mean(x)) else mean(x)
   }
-  cbind(group_a[1, comparison_key], data.frame(
-    unit = family$unit, value_a = value(a$x), value_b = value(b$x), result[c("estimate", "se", "df")], n_a = nrow(a), n_b = nrow(b),
-    scope = scope_systems, reason = result$reason
-  ), row.names = NULL)
+  cbind(
+    group_a[1, comparison_key],
+    data.frame(unit = family$unit, value_a = value(a$x), value_b = value(b$x),
+               result[c("estimate", "se", "df")], n_a = nrow(a), n_b = nrow(b), scope = scope_systems,
+               reason = result$reason),
+    row.names = NULL
+  )
 }
 
 compare_launches <- function(a, b) {
-  none <- list(estimate = if (nrow(a) > 0 && nrow(b) > 0) mean(b$x) - mean(a$x) else NA_real_, se = NA_real_, df = NA_real_)
+  none <- list(
+    estimate = if (nrow(a) > 0 && nrow(b) > 0) {
+      mean(b$x) - mean(a$x)
+    } else {
+      NA_real_
+    },
+    se = NA_real_,
+    df = NA_real_
+  )
   one <- c("A", "B")[c(nrow(a), nrow(b)) < 2]
   if (length(one) > 0) {
-    return(c(none, reason = sprintf("one launch of %s has it: there is no scatter between launches to compare with", paste(one, collapse = " and of "))))
+    return(c(
+      none,
+      reason = sprintf("one launch of %s has it: there is no scatter between launches to compare with",
+                       paste(one, collapse = " and of "))
+    ))
   }
   w <- welch_test(mean(a$x), stats::sd(a$x), nrow(a), mean(b$x), stats::sd(b$x), nrow(b))
-  if (w$se <= 1e-12 * max(abs(c(a$x, b$x)))) return(c(none, reason = "all launches agree exactly, their scatter is unknown"))
+  if (w$se <= 1e-12 * max(abs(c(a$x, b$x)))) {
+    return(c(none, reason = "all launches agree exactly, their scatter is unknown"))
+  }
   c(none["estimate"], w[c("se", "df")], reason = NA_character_)
 }
 
@@ -96,15 +133,22 @@ decide_comparison <- function(rows, settings) {
   rows$ci_high <- effect(rows$estimate + reach(alpha / 2))
   rows$bound_low <- effect(rows$estimate - reach(alpha))
   rows$bound_high <- effect(rows$estimate + reach(alpha))
-  rows$p_two_sided <- ifelse(tested, pmax(1e-300, 2 * stats::pt(-abs(rows$estimate / rows$se), rows$df)), NA_real_)
+  rows$p_two_sided <- ifelse(tested, pmax(1e-300, 2 * stats::pt(-abs(rows$estimate / rows$se), rows$df)),
+                             NA_real_)
   rows$p_holm <- stats::ave(rows$p_two_sided, rows$family, FUN = function(p) stats::p.adjust(p, "holm"))
   n_tests <- stats::ave(as.numeric(tested), rows$family, FUN = sum)
   rows$detection_limit <- effect(vapply(seq_len(nrow(rows)), function(i) {
-    if (tested[i]) detection_limit(rows$se[i], rows$df[i], alpha / 2 / n_tests[i], settings$power) else NA_real_
+    if (tested[i]) {
+      detection_limit(rows$se[i], rows$df[i], alpha / 2 / n_tests[i], settings$power)
+    } else {
+      NA_real_
+    }
   }, 0))
-  # What an interval by itself shows and Holm's correction does not is marked, so that no interval contradicts its word.
+  # What an interval by itself shows and Holm's correction does not is marked, so that no interval
+  # contradicts its word.
   rows$verdict <- comparison_words(rows, alpha)
-  rows$familywise <- ifelse(is.na(rows$reason) & rows$verdict != no_difference, !is.na(rows$p_holm) & rows$p_holm <= alpha, NA)
+  rows$familywise <- ifelse(is.na(rows$reason) & rows$verdict != no_difference,
+                            !is.na(rows$p_holm) & rows$p_holm <= alpha, NA)
   rows$margin_verdict <- rows$margin_reason <- NA_character_
   at <- which(in_margin(rows))
   if (!is.null(settings$margin) && length(at) > 0) {
@@ -114,13 +158,18 @@ decide_comparison <- function(rows, settings) {
                                                one_sided(border[2], TRUE), alpha)
     rows$margin_reason[at] <- ifelse(tested[at], margin_reason(above, alpha), rows$reason[at])
   }
-  ordered <- do.call(order, c(list(match(rows$operation, unique(rows$operation)), rows$bytes, rows$ranks, rows$mode,
-                                   match(rows$family, names(comparison_families)),
-                                   match(rows$measure, unique(rows$measure))),
-                              unname(as.list(rows[treatment_columns])), list(rows$level_requested_percent)))
-  columns <- c(comparison_key, "unit", "value_a", "value_b", "effect", "ci_low", "ci_high", "p_two_sided", "p_holm",
-               "detection_limit", "bound_low", "bound_high", "margin_verdict", "margin_reason", "verdict", "familywise", "reason", "scope", "n_a",
-               "n_b", "se", "df")
+  ordered <- do.call(
+    order,
+    c(
+      list(match(rows$operation, unique(rows$operation)), rows$bytes, rows$ranks, rows$mode,
+           match(rows$family, names(comparison_families)), match(rows$measure, unique(rows$measure))),
+      unname(as.list(rows[treatment_columns])),
+      list(rows$level_requested_percent)
+    )
+  )
+  columns <- c(comparison_key, "unit", "value_a", "value_b", "effect", "ci_low", "ci_high", "p_two_sided",
+               "p_holm", "detection_limit", "bound_low", "bound_high", "margin_verdict", "margin_reason",
+               "verdict", "familywise", "reason", "scope", "n_a", "n_b", "se", "df")
   rows <- rows[ordered, columns]
   rownames(rows) <- NULL
   rows
@@ -132,12 +181,22 @@ in_margin <- function(rows) {
   if (any(agents)) agents else rows$family == "time"
 }
 
-margin_of_what <- function(rows) if (any(rows$family == "slowdown" & in_margin(rows))) "the agent's slowdown" else "the clean time"
+margin_of_what <- function(rows) {
+  if (any(rows$family == "slowdown" & in_margin(rows))) {
+    "the agent's slowdown"
+  } else {
+    "the clean time"
+  }
+}
 
 comparison_words <- function(rows, alpha) {
   word <- function(name) unname(vapply(comparison_families[rows$family], `[[`, "", name))
-  ifelse(!is.na(rows$reason), "inconclusive",
-         ifelse(!is.na(rows$p_two_sided) & rows$p_two_sided <= alpha, ifelse(rows$effect > 0, word("more"), word("less")), no_difference))
+  ifelse(
+    !is.na(rows$reason),
+    "inconclusive",
+    ifelse(!is.na(rows$p_two_sided) & rows$p_two_sided <= alpha,
+           ifelse(rows$effect > 0, word("more"), word("less")), no_difference)
+  )
 }
 
 no_difference <- "no difference found"
@@ -170,23 +229,27 @@ clean_summaries <- function(campaign) {
   off <- which(rows[["arm"]] == "off")
   key <- cell_key(rows)[off]
   first <- off[!duplicated(key)]
-  cells <- as.data.frame(lapply(stats::setNames(nm = c("launch", "operation", "bytes", "ranks")), function(n) rows[[n]][first]))
+  cells <- as.data.frame(lapply(stats::setNames(nm = c("launch", "operation", "bytes", "ranks")),
+                                function(n) rows[[n]][first]))
   n_generators <- row_generators(campaign)
   one <- function(family, name) {
     value <- channel_values(rows, n_generators, channels[[name]]) %||% rep(NA_real_, nrow(rows))
     x <- as.numeric(tapply(value[off], in_order(key), mean, na.rm = TRUE))
-    summary_frame(cells, family, name, x, why = ifelse(is.finite(x), NA, paste("channel", name, "was not measured")))
+    summary_frame(cells, family, name, x,
+                  why = ifelse(is.finite(x), NA, paste("channel", name, "was not measured")))
   }
   bind_rows(list(one("time", "time"), one("share", "preempted"), one("share", "detour")))
 }
 
-# Quantiles of the operation times in the off arm. Bins are read as if their values lay evenly in them: the middle of a
-# bin would be the same in all launches, and their scatter 0.
+# Quantiles of the operation times in the off arm. Bins are read as if their values lay evenly in them: the
+# middle of a bin would be the same in all launches, and their scatter 0.
 tail_summaries <- function(campaign, clean) {
   cells <- clean[clean$measure == "time", ]
   hist <- campaign$hist
   off <- which(hist[["arm"]] == "off")
-  key <- function(frame, at) paste(frame[["launch"]][at], frame[["operation"]][at], frame[["bytes"]][at], sep = "\r")
+  key <- function(frame, at) {
+    paste(frame[["launch"]][at], frame[["operation"]][at], frame[["bytes"]][at], sep = "\r")
+  }
   members <- split(off, factor(key(hist, off), key(cells, seq_len(nrow(cells)))))
   bind_rows(lapply(names(tail_quantiles), function(name) {
     p <- tail_quantiles[[name]]
@@ -231,7 +294,8 @@ set_summaries <- function(campaign) {
   on <- set_differences(campaign, "time")
   on <- on[on$level_requested_percent > 0, ]
   if (nrow(on) == 0) return(NULL)
-  summary_frame(on, "slowdown", "slowdown", on$difference, ifelse(is.finite(on$difference), NA_character_, "the set has no off launch"))
+  summary_frame(on, "slowdown", "slowdown", on$difference,
+                ifelse(is.finite(on$difference), NA_character_, "the set has no off launch"))
 }
 
 # What two campaigns have in common, what differs between them, and when they were taken.
@@ -239,20 +303,24 @@ set_summaries <- function(campaign) {
 check_comparable <- function(a, b) {
   twice <- intersect(a$paths, b$paths)
   if (length(twice) > 0) {
-    abort_usage("launch '", basename(twice[1]), "' is in A and in B: a campaign compared with itself says nothing; give two directories")
+    abort_usage("launch '", basename(twice[1]),
+                "' is in A and in B: a campaign compared with itself says nothing; give two directories")
   }
   twice <- intersect(names(a$launches), names(b$launches))
   if (length(twice) > 0) {
-    abort_usage("launch id '", twice[1], "' is in A and in B (a copy): give two campaigns that were measured apart")
+    abort_usage("launch id '", twice[1],
+                "' is in A and in B (a copy): give two campaigns that were measured apart")
   }
   for (campaign in list(a, b)) {
     if (!any(campaign$rows[["arm"]] == "off")) {
-      abort_data("no row of the arm off in ", paste(campaign$dirs, collapse = " "), ": the clean operations are what is compared first")
+      abort_data("no row of the arm off in ", paste(campaign$dirs, collapse = " "),
+                 ": the clean operations are what is compared first")
     }
   }
   modes <- lapply(list(a, b), function(campaign) unique(vapply(campaign$launches, start_mode, "")))
   if (length(intersect(modes[[1]], modes[[2]])) == 0) {
-    abort_usage("operations were started by ", join_words(modes[[1]]), " in A and by ", join_words(modes[[2]]),
+    abort_usage("operations were started by ", join_words(modes[[1]]), " in A and by ",
+                join_words(modes[[2]]),
                 " in B: their times are different things; measure both with the same --starts")
   }
 }
@@ -273,7 +341,10 @@ cell_words <- function(rows) {
 
 # One row per launch: `launch`, `started` and `ended`, seconds (NA where unknown), in the order of starts.
 launch_times <- function(campaign) {
-  of <- function(key) as.numeric(as.POSIXct(vapply(campaign$launches, function(info) info[[key]] %||% NA_character_, ""), "UTC", "%Y-%m-%dT%H:%M:%OS"))
+  of <- function(key) {
+    as.numeric(as.POSIXct(vapply(campaign$launches, function(info) info[[key]] %||% NA_character_, ""), "UTC",
+                          "%Y-%m-%dT%H:%M:%OS"))
+  }
   times <- data.frame(launch = names(campaign$launches), started = of("started_utc"), ended = of("ended_utc"))
   times[order(times$started, times$launch), ]
 }
@@ -303,38 +374,62 @@ side_row <- function(side, campaign) {
 # ---- what differs ------------------------------------------------------------------------------
 
 of_hosts <- function(key) function(info) unique(vapply(info$hosts, function(host) show_json(host[[key]]), ""))
-of_launch <- function(path, absent = "unknown") function(info) show_json(Reduce(function(x, key) x[[key]], path, info), absent)
+of_launch <- function(path, absent = "unknown") {
+  function(info) {
+    show_json(Reduce(function(x, key) x[[key]], path, info), absent)
+  }
+}
 
 # Options that say where files went, or that follow from what is listed anyway.
-options_passed_over <- c("out", "seconds", "operations", "bytes", "levels_percent", "generator", "kind", "set", "arms")
+options_passed_over <- c("out", "seconds", "operations", "bytes", "levels_percent", "generator", "kind",
+                         "set", "arms")
 
 # Options that say which agent was measured.
-agent_options_asked <- c("agent", "agent_options", "agent_cmd", "agent_pid", "agent_cgroup", "agent_unit", "agent_on", "agent_off",
-                         "agent_name", "agent_interval_ns", "agent_period_ns", "scrape", "scrape_period")
+agent_options_asked <- c("agent", "agent_options", "agent_cmd", "agent_pid", "agent_cgroup", "agent_unit",
+                         "agent_on", "agent_off", "agent_name", "agent_interval_ns", "agent_period_ns",
+                         "scrape", "scrape_period")
 
-# What is compared, by the words for it: functions of a launch. A function, because start_mode() is in a file that is read later.
-provenance <- function() c(
-  lapply(c(host = "host", kernel = "kernel", tick = "tick", governor = "governor", SMT = "smt", "CPU model" = "cpu_model",
-           "isolated CPUs" = "cmdline_isolcpus", nohz_full = "nohz_full", cpuset = "cpuset", topology = "topology", "clock source" = "clocksource"), of_hosts),
-  lapply(list("MPI library" = c("mpi", "library"), "MPI version" = c("mpi", "version")), of_launch),
-  "MPI parameters" = of_launch(c("mpi", "parameters"), "none"), lapply(c(ranks = "ranks", nodes = "nodes"), of_launch),
-  binding = function(info) show_json(vapply(info$placement, function(rank) show_json(rank$binding), ""), "none"),
-  lapply(c("noiselab version" = "version", "noiselab commit" = "git"), of_launch),
-  # launches that do not say were measured before there was a choice
-  "preempted time by" = of_launch("preempted_by", "clocks"), "clock of operations" = of_launch(c("clock", "name")), start = start_mode
-)
+# What is compared, by the words for it: functions of a launch. A function, because start_mode() is in a
+# file that is read later.
+provenance <- function() {
+  c(
+    lapply(
+      c(host = "host", kernel = "kernel", tick = "tick", governor = "governor", SMT = "smt",
+        "CPU model" = "cpu_model", "isolated CPUs" = "cmdline_isolcpus", nohz_full = "nohz_full",
+        cpuset = "cpuset", topology = "topology", "clock source" = "clocksource"),
+      of_hosts
+    ),
+    lapply(list("MPI library" = c("mpi", "library"), "MPI version" = c("mpi", "version")), of_launch),
+    "MPI parameters" = of_launch(c("mpi", "parameters"), "none"),
+    lapply(c(ranks = "ranks", nodes = "nodes"), of_launch),
+    binding = function(info) {
+      show_json(vapply(info$placement, function(rank) show_json(rank$binding), ""), "none")
+    },
+    lapply(c("noiselab version" = "version", "noiselab commit" = "git"), of_launch),
+    # launches that do not say were measured before there was a choice
+    "preempted time by" = of_launch("preempted_by", "clocks"),
+    "clock of operations" = of_launch(c("clock", "name")),
+    start = start_mode
+  )
+}
 
 # With the options of these launches, but for those `passed_over`.
 provenance_of <- function(infos, passed_over = "out") {
   names <- setdiff(unique(unlist(lapply(infos, function(info) names(info$options)))), passed_over)
-  c(provenance(), lapply(stats::setNames(names, paste("option", names, recycle0 = TRUE)), function(name) of_launch(c("options", name), "none")))
+  c(
+    provenance(),
+    lapply(stats::setNames(names, paste("option", names, recycle0 = TRUE)),
+           function(name) of_launch(c("options", name), "none"))
+  )
 }
 
 # The values of both sides, launch by launch; rows where the sets of values are not the same.
 differing_provenance <- function(a, b) {
   infos <- list(a = a$launches, b = b$launches)
   # which agent it is, is the question where both have one
-  question <- if (all(vapply(infos, function(side) any(vapply(side, switches_agent, TRUE)), TRUE))) agent_options_asked
+  question <- if (all(vapply(infos, function(side) any(vapply(side, switches_agent, TRUE)), TRUE))) {
+    agent_options_asked
+  }
   of <- provenance_of(c(infos$a, infos$b), c(options_passed_over, question))
   rows <- bind_rows(c(Map(function(what, get) {
     values <- lapply(infos, function(side) sort(unique(unlist(lapply(side, get)))))
@@ -345,12 +440,13 @@ differing_provenance <- function(a, b) {
   if (nrow(rows) == 0) data.frame(what = character(), a = character(), b = character()) else rows
 }
 
-# Above which time an operation counts as a detour: detour shares are made with it. Every launch finds its own; medians
-# that are a tenth apart are told.
+# Above which time an operation counts as a detour: detour shares are made with it. Every launch finds its
+# own; medians that are a tenth apart are told.
 differing_thresholds <- function(infos) {
   threshold <- function(cell) {
     if (is.null(cell$detour_threshold_ns) || !is_text(cell$operation)) return(NULL)
-    data.frame(cell = paste(cell$operation, format_count(cell$bytes %||% 0), "B"), ns = as.numeric(cell$detour_threshold_ns))
+    data.frame(cell = paste(cell$operation, format_count(cell$bytes %||% 0), "B"),
+               ns = as.numeric(cell$detour_threshold_ns))
   }
   of <- lapply(infos, function(side) bind_rows(lapply(unname(side), function(info) {
     bind_rows(lapply(info$cells, threshold))
@@ -372,15 +468,20 @@ comparison_notes <- function(a, b, summaries, keys) {
     notes <- unique(campaign$notes)
     more <- length(notes) - 2
     sprintf("%s: %s", side, c(utils::head(notes, if (more > 1) 2 else 3), if (more > 1) {
-      sprintf("%d more notes on its launches: noiselab analyze %s", more, paste(campaign$dirs, collapse = " "))
+      sprintf("%d more notes on its launches: noiselab analyze %s", more,
+              paste(campaign$dirs, collapse = " "))
     }))
   }
   gap <- time_apart(a, b)
   drift <- if (!is.na(gap)) {
-    sprintf(paste("A and B do not overlap in time (%s between them): drift of the machine is in every difference;",
-                  "launches taken in turn would show whose it is"), format_span(gap, 3))
+    sprintf(
+      paste("A and B do not overlap in time (%s between them): drift of the machine is in every difference;",
+            "launches taken in turn would show whose it is"),
+      format_span(gap, 3)
+    )
   }
-  c(drift, unlike_side("A", a), unlike_side("B", b), only_on_one_side(summaries, keys), of_side("A", a), of_side("B", b))
+  c(drift, unlike_side("A", a), unlike_side("B", b), only_on_one_side(summaries, keys), of_side("A", a),
+    of_side("B", b))
 }
 
 # Launches of a side are taken as alike.
@@ -397,7 +498,8 @@ only_on_one_side <- function(summaries, keys) {
     other <- summaries[[sides[[side]]]]
     lost <- setdiff(cell_words(s), cell_words(other))
     treated <- s$family == "slowdown" & !keys[[side]] %in% keys[[sides[[side]]]] & !cell_words(s) %in% lost
-    words <- ifelse(has_level(s$level_requested_percent), paste0(" (", treatment_label(s, treatment_columns), ")"), "")
+    words <- ifelse(has_level(s$level_requested_percent),
+                    paste0(" (", treatment_label(s, treatment_columns), ")"), "")
     level <- unique(paste0(cell_words(s), at_level(s), words)[treated])
     c(if (length(lost) > 0) paste0("only in ", toupper(side), ": ", few_words(lost, 6)),
       if (length(level) > 0) paste0("treated only in ", toupper(side), ": ", few_words(level, 4)))

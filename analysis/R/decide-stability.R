@@ -3,20 +3,23 @@
 # A clean time that scatters more than this from launch to launch, in percent, is not reproducible.
 reproducible_percent <- 5
 
-# Per configuration (operation, size, ranks, design, operations in a block; treatment): how well its clean time repeats over launches, and whether it
-# reacts to the highest level (sign-flip test, Holm over configurations). The figure of merit is the detection limit as a level times the root of the
-# machine time (wall time times nodes) of its pairs, percent of one CPU times root of a second; the best comes first. `spread`: largest coefficient of
-# variation over launches, in percent, of what is called reproducible. Khudoleeva and Stefanov (2021), stage 1; Zou and Donner (2008) for the interval
-# of the quotient.
+# Per configuration (operation, size, ranks, design, operations in a block; treatment): how well its clean
+# time repeats over launches, and whether it reacts to the highest level (sign-flip test, Holm over
+# configurations). The figure of merit is the detection limit as a level times the root of the machine time
+# (wall time times nodes) of its pairs, percent of one CPU times root of a second; the best comes first.
+# `spread`: largest coefficient of variation over launches, in percent, of what is called reproducible.
+# Khudoleeva and Stefanov (2021), stage 1; Zou and Donner (2008) for the interval of the quotient.
 stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = reproducible_percent) {
   pairs <- pair_rows(campaign$rows)
   if (length(pairs$off) == 0) {
-    abort_data("no complete pair in ", paste(campaign$dirs, collapse = " "), ": let the launches go on for longer")
+    abort_data("no complete pair in ", paste(campaign$dirs, collapse = " "),
+               ": let the launches go on for longer")
   }
   pairs$d <- measure_pairs(campaign, pairs, "time")$differences$time
   pairs$known <- is.finite(pairs$d)
   cells <- pairs$cells
-  cells$count <- vapply(campaign$launches, function(info) as.numeric(info$options$count %||% NA), 0)[cells$launch]
+  cells$count <- vapply(campaign$launches, function(info) as.numeric(info$options$count %||% NA),
+                        0)[cells$launch]
   columns <- c("operation", "bytes", "ranks", "design", "count", intersect(treatment_columns, names(cells)))
   parts <- lapply(split(seq_len(nrow(cells)), in_order(row_key(cells, columns))), function(at) {
     cbind(cells[at[1], columns], configuration_row(campaign, pairs, at, alpha, power))
@@ -25,8 +28,10 @@ stability_table <- function(campaign, alpha = 0.01, power = 0.95, spread = repro
   table$p_holm <- stats::p.adjust(table$p_one_sided, "holm")
   table$reacts <- !is.na(table$p_holm) & table$p_holm <= alpha
   # The upper bound of the scatter of launches lies below, its lower bound above, or neither does.
-  table$reproducible <- ifelse((table$cv_launches_high_percent <= spread) %in% TRUE, "reproducible",
-                               ifelse((table$cv_launches_low_percent > spread) %in% TRUE, "not reproducible", "undecided"))
+  table$reproducible <- ifelse(
+    (table$cv_launches_high_percent <= spread) %in% TRUE, "reproducible",
+    ifelse((table$cv_launches_low_percent > spread) %in% TRUE, "not reproducible", "undecided")
+  )
   table$suitable <- table$reacts & table$reproducible == "reproducible"
   table$reason <- vapply(seq_len(nrow(table)), function(i) unsuitable_reason(table[i, ], alpha, spread), "")
   # A configuration that does not react has no figure of merit that means anything.
@@ -64,21 +69,30 @@ reaction <- function(campaign, pairs, at, level, alpha) {
 # How the clean time repeats.
 clean_figures <- function(campaign, cells, conf) {
   rows <- campaign$rows
-  off <- which(rows[["arm"]] == "off" & rows[["launch"]] %in% cells$launch & rows[["operation"]] == cells$operation[1] &
-                 rows[["bytes"]] == cells$bytes[1])
+  off <- which(
+    rows[["arm"]] == "off" & rows[["launch"]] %in% cells$launch & rows[["operation"]] == cells$operation[1] &
+      rows[["bytes"]] == cells$bytes[1]
+  )
   time <- operation_ns_at(rows, off)
   known <- is.finite(time) & time > 0
   means <- as.numeric(tapply(time[known], in_order(rows[["launch"]][off][known]), mean))
   over <- relative_error(means, conf)
   # The RSE is the CV over the root of the number of launches.
   root <- sqrt(over$n_launches)
-  lockin <- !identical(as.character(cells$design[1]), "blocks") && !identical(as.character(cells$design[1]), "single")
-  asked <- unlist(lapply(campaign$launches[unique(cells$launch)], function(info) info$options$half_period_ns)) / 1e9
-  half_s <- if (lockin && length(asked) > 0) stats::median(asked) else stats::median(rows[["wall_ns"]][off]) / 1e9
-  data.frame(
-    half_s = half_s, n_launches = length(means), mean_ns = mean(means), cv_launches_percent = over$rse_percent * root,
-    cv_launches_low_percent = over$rse_low_percent * root, cv_launches_high_percent = over$rse_high_percent * root
-  )
+  lockin <- !identical(as.character(cells$design[1]), "blocks") &&
+    !identical(as.character(cells$design[1]), "single")
+  asked <- unlist(lapply(campaign$launches[unique(cells$launch)], function(info) {
+    info$options$half_period_ns
+  })) / 1e9
+  half_s <- if (lockin && length(asked) > 0) {
+    stats::median(asked)
+  } else {
+    stats::median(rows[["wall_ns"]][off]) / 1e9
+  }
+  data.frame(half_s = half_s, n_launches = length(means), mean_ns = mean(means),
+             cv_launches_percent = over$rse_percent * root,
+             cv_launches_low_percent = over$rse_low_percent * root,
+             cv_launches_high_percent = over$rse_high_percent * root)
 }
 
 # Wall time of the pairs `at` times nodes: of each launch the share that its pairs have in it.
@@ -93,12 +107,16 @@ machine_seconds <- function(campaign, pairs, at) {
   }, 0))
 }
 
-# The limit in slowdown and in level, and the level times the root of the time. The interval of the quotient limit /
-# slope comes from those of the two, on the scale of logs.
+# The limit in slowdown and in level, and the level times the root of the time. The interval of the quotient
+# limit / slope comes from those of the two, on the scale of logs.
 merit_row <- function(blank, effect, machine_s, alpha) {
   limit <- blank$limit
   factor <- sqrt(blank$df / stats::qchisq(c(1 - alpha, alpha), blank$df))
-  level <- if (is.na(effect$level_delivered_percent)) effect$level_requested_percent else effect$level_delivered_percent
+  level <- if (is.na(effect$level_delivered_percent)) {
+    effect$level_requested_percent
+  } else {
+    effect$level_delivered_percent
+  }
   if (!isTRUE(has_level(level))) level <- NA_real_
   slope <- c(effect$slowdown_percent, effect$slowdown_low_percent, effect$slowdown_high_percent) / level
   limit_percent <- to_effect("time", limit)
@@ -106,8 +124,13 @@ merit_row <- function(blank, effect, machine_s, alpha) {
   lod <- if (known) limit_percent / slope[1] else NA_real_
   merit <- lod * sqrt(machine_s)
   low <- if (known) exp(-sqrt(log(factor[1])^2 + log(slope[3] / slope[1])^2)) else NA_real_
-  high <- if (known && isTRUE(slope[2] > 0)) exp(sqrt(log(factor[2])^2 + log(slope[1] / slope[2])^2)) else NA_real_
-  data.frame(limit_percent = limit_percent, lod_percent = lod, machine_s = machine_s, merit = merit, merit_low = merit * low, merit_high = merit * high)
+  high <- if (known && isTRUE(slope[2] > 0)) {
+    exp(sqrt(log(factor[2])^2 + log(slope[1] / slope[2])^2))
+  } else {
+    NA_real_
+  }
+  data.frame(limit_percent = limit_percent, lod_percent = lod, machine_s = machine_s, merit = merit,
+             merit_low = merit * low, merit_high = merit * high)
 }
 
 unsuitable_reason <- function(row, alpha, spread) {
@@ -115,37 +138,55 @@ unsuitable_reason <- function(row, alpha, spread) {
   paste(c(if (!row$reacts) {
       if (is.na(row$p_one_sided)) {
         if (is.na(row$level_requested_percent)) "no level above 0" else {
-          sprintf("%d pairs, a test at alpha %g needs %d that differ", row$n_pairs, alpha, pairs_needed(alpha))
+          sprintf("%d pairs, a test at alpha %g needs %d that differ", row$n_pairs, alpha,
+                  pairs_needed(alpha))
         }
       } else "does not react"
     }, if (row$n_launches < reproducibility_launches) {
-      sprintf("%d launch%s, reproducibility needs %d", row$n_launches, if (row$n_launches == 1) "" else "es", reproducibility_launches)
+      sprintf("%d launch%s, reproducibility needs %d", row$n_launches, if (row$n_launches == 1) "" else "es",
+              reproducibility_launches)
     } else if (row$reproducible == "not reproducible") {
       sprintf("not reproducible (CV over launches above %g %%)", spread)
     } else if (row$reproducible == "undecided") {
-      sprintf("reproducible or not is undecided: over %d launches the CV is %s %%, and %s %g %% is not shown; run more launches", row$n_launches,
-              plain(row$cv_launches_percent), if (row$cv_launches_percent <= spread) "below" else "above", spread)
+      sprintf(
+        paste0("reproducible or not is undecided: over %d launches the CV is %s %%, and %s %g %% is not ",
+               "shown; run more launches"),
+        row$n_launches,
+        plain(row$cv_launches_percent),
+        if (row$cv_launches_percent <= spread) "below" else "above",
+        spread
+      )
     }), collapse = "; ")
 }
 
-# Of the configurations that are reproducible and react, the one with the best figure of merit: `row` (NULL: none),
-# `why` (sentences), `equal` (names of those whose interval reaches the best's figure),
-# `commands` (how to go on). Khudoleeva, A. and Stefanov, K. (2021)
-# doi:10.14529/cmse210105 (stage 1).
+# Of the configurations that are reproducible and react, the one with the best figure of merit: `row` (NULL:
+# none), `why` (sentences), `equal` (names of those whose interval reaches the best's figure), `commands`
+# (how to go on). Khudoleeva, A. and Stefanov, K. (2021) doi:10.14529/cmse210105 (stage 1).
 recommend_configuration <- function(table) {
   suitable <- table[table$suitable & !is.na(table$merit), ]
   if (nrow(suitable) == 0) {
     open <- table[table$reacts & table$reproducible == "undecided", ]
-    return(list(row = NULL, equal = character(), commands = character(), why = if (nrow(table) == 0) "there is no configuration" else c(
-      "no configuration is shown to be reproducible and to react",
-      sprintf("%s reacts and may be reproducible: run more launches", utils::head(configuration_name(open), 1))
-    )))
+    return(list(
+      row = NULL,
+      equal = character(),
+      commands = character(),
+      why = if (nrow(table) == 0) {
+        "there is no configuration"
+      } else {
+        c(
+          "no configuration is shown to be reproducible and to react",
+          sprintf("%s reacts and may be reproducible: run more launches",
+                  utils::head(configuration_name(open), 1))
+        )
+      }
+    ))
   }
   suitable <- suitable[order(suitable$merit), ]
   best <- suitable[1, ]
   rest <- suitable[-1, ]
   equal <- rest[!is.na(rest$merit_low) & !is.na(best$merit_high) & rest$merit_low <= best$merit_high, ]
-  list(row = best, why = recommendation_words(best), equal = configuration_name(equal), commands = recommendation_commands(best))
+  list(row = best, why = recommendation_words(best), equal = configuration_name(equal),
+       commands = recommendation_commands(best))
 }
 
 recommendation_words <- function(best) {
@@ -166,7 +207,8 @@ configuration_name <- function(rows) {
 
 recommendation_commands <- function(best) {
   blocks <- best$design != "lockin"
-  cell <- paste0("--op ", best$operation, if (best$bytes > 0) paste(" --bytes", format_count(best$bytes)), " --ranks ", format_count(best$ranks))
+  cell <- paste0("--op ", best$operation, if (best$bytes > 0) paste(" --bytes", format_count(best$bytes)),
+                 " --ranks ", format_count(best$ranks))
   how <- if (blocks) {
     paste0("--design blocks --block ", format_seconds(signif(best$half_s, 2)),
            if (!is.na(best$count)) paste(" --count", format_count(best$count)))
@@ -183,52 +225,93 @@ analyze_stability <- function(operands, values, form) {
   campaign <- read_campaign(operands)
   table <- stability_table(campaign, alpha, spread = spread)
   advice <- recommend_configuration(table)
-  advice$commands <- sub("--pilot DIR", paste("--pilot", paste(operands, collapse = " ")), advice$commands, fixed = TRUE)
+  advice$commands <- sub("--pilot DIR", paste("--pilot", paste(operands, collapse = " ")), advice$commands,
+                         fixed = TRUE)
   notes <- brief_notes(campaign)
   best <- if (is.null(advice$row)) NA_character_ else configuration_name(advice$row)
-  lines <- answered(form, NULL, list(alpha = alpha, spread_percent = spread, recommendation = c(
-    list(name = best), lapply(pick(advice, c("why", "equal", "commands")), texts)
-  )), list(rows = table), notes, list(new_part("what follows", NULL, NULL, c(paste("-", advice$why), advice$commands))), stability_view(table, advice, alpha, spread, notes, operands))
+  lines <- answered(
+    form,
+    NULL,
+    list(alpha = alpha, spread_percent = spread,
+         recommendation = c(list(name = best), lapply(pick(advice, c("why", "equal", "commands")), texts))),
+    list(rows = table),
+    notes,
+    list(new_part("what follows", NULL, NULL, c(paste("-", advice$why), advice$commands))),
+    stability_view(table, advice, alpha, spread, notes, operands)
+  )
   write_output(as_lines(lines, values), values$out)
   # Said after the table is printed: the table is the reason.
   if (is.null(advice$row)) {
-    abort_data("stability: ", paste(advice$why, collapse = "; "),
-               ": run more launches (--launches), for longer (--seconds), or try other operations, sizes and counts")
+    abort_data(
+      "stability: ", paste(advice$why, collapse = "; "),
+      ": run more launches (--launches), for longer (--seconds), or try other operations, sizes and counts"
+    )
   }
   NULL
 }
 
 how_measured <- function(table) {
-  timed <- paste0(format_seconds(table$half_s), ifelse(table$design == "lockin", "", paste0(" ", table$design)))
+  timed <- paste0(format_seconds(table$half_s),
+                  ifelse(table$design == "lockin", "", paste0(" ", table$design)))
   ifelse(is.na(table$count), timed, paste0("x", format_count_each(table$count)))
 }
 
 # On one screen: what to measure with and why, then every configuration.
 stability_view <- function(table, advice, alpha, spread, notes, operands) {
   best <- advice$row
-  shown <- stability_rows(table, list(
-    cv_launches_percent = col_number("CV", table$cv_launches_percent, plain, "%"),
-    cv_launches_low_percent = col_number(confidence_name(2 * alpha), table$cv_launches_low_percent,
-                                         format_interval(table$cv_launches_low_percent, table$cv_launches_high_percent, plain)),
-    slowdown_percent = col_number("slower", table$slowdown_percent, format_effect, "%"),
-    slowdown_low_percent = col_interval(confidence_name(2 * alpha), table$slowdown_low_percent, table$slowdown_high_percent),
-    merit = col_number("merit", table$merit, format_level), suitable = col_words("suitable", ifelse(table$suitable, "yes", "no"))
-  ))
-  new_view(if (is.null(best)) upper_first(paste0(advice$why, ".")) else c(
-    sprintf("Measure with %s: %s.", configuration_name(best), advice$why[1]), upper_first(paste0(advice$why[2], ".")),
-    if (length(advice$equal) > 0) sprintf("Not told apart from it: %s.", few_words(advice$equal, 3))
-  ), shown, sprintf("CV: scatter of the clean time over launches, at most %g %% wanted; merit: level within reach of one second, low is good", spread),
-  c(if (length(advice$commands) > 0) paste("go on with:", advice$commands[length(advice$commands)]), not_suitable_words(table)),
-  length(unique(notes)),
-  all_command(operands, "stability"), report_beside(operands))
+  shown <- stability_rows(
+    table,
+    list(
+      cv_launches_percent = col_number("CV", table$cv_launches_percent, plain, "%"),
+      cv_launches_low_percent = col_number(
+        confidence_name(2 * alpha), table$cv_launches_low_percent,
+        format_interval(table$cv_launches_low_percent, table$cv_launches_high_percent, plain)
+      ),
+      slowdown_percent = col_number("slower", table$slowdown_percent, format_effect, "%"),
+      slowdown_low_percent = col_interval(confidence_name(2 * alpha), table$slowdown_low_percent,
+                                          table$slowdown_high_percent),
+      merit = col_number("merit", table$merit, format_level),
+      suitable = col_words("suitable", ifelse(table$suitable, "yes", "no"))
+    )
+  )
+  new_view(
+    if (is.null(best)) {
+      upper_first(paste0(advice$why, "."))
+    } else {
+      c(sprintf("Measure with %s: %s.", configuration_name(best), advice$why[1]),
+        upper_first(paste0(advice$why[2], ".")),
+        if (length(advice$equal) > 0) sprintf("Not told apart from it: %s.", few_words(advice$equal, 3)))
+    },
+    shown,
+    sprintf(
+      paste0("CV: scatter of the clean time over launches, at most %g %% wanted; merit: level within reach ",
+             "of one second, low is good"),
+      spread
+    ),
+    c(
+      if (length(advice$commands) > 0) {
+        paste("go on with:", advice$commands[length(advice$commands)])
+      },
+      not_suitable_words(table)
+    ),
+    length(unique(notes)),
+    all_command(operands, "stability"),
+    report_beside(operands)
+  )
 }
 
 # Where there are several treatments, each has a line above its rows.
 stability_rows <- function(table, columns) {
   label <- treatment_label(table, varying_factors(table), named = TRUE)
-  do.call(new_table, c(list(operation = col_words("operation", table$operation), bytes = col_number("bytes", table$bytes),
-                            ranks = col_number("ranks", table$ranks), half = col_words("half", how_measured(table))),
-                       columns, list(by = if (any(nzchar(label))) label)))
+  do.call(
+    new_table,
+    c(
+      list(operation = col_words("operation", table$operation), bytes = col_number("bytes", table$bytes),
+           ranks = col_number("ranks", table$ranks), half = col_words("half", how_measured(table))),
+      columns,
+      list(by = if (any(nzchar(label))) label)
+    )
+  )
 }
 
 confidence_name <- function(alpha) sprintf("%g %% CI", 100 * (1 - alpha))
@@ -245,10 +328,11 @@ not_suitable_words <- function(table) {
 
 reproducibility_launches <- 3
 
-# The mean time of the off arm in each launch, and the relative standard error RSE = sd / (mean sqrt(n)) of these means over launches; its
-# interval from that of the standard deviation, as if the means were normal. All starts count. A row per operation x bytes x ranks:
-# `n_launches`, `mean_ns`, `sd_ns`, `lowest_ns`, `highest_ns`, `rse_percent`, `rse_low_percent`, `rse_high_percent`, `reason` (no RSE,
-# which needs 3 launches, else NA). Kurnosov, M. G. (2012), see `published_summary()`.
+# The mean time of the off arm in each launch, and the relative standard error RSE = sd / (mean sqrt(n)) of
+# these means over launches; its interval from that of the standard deviation, as if the means were normal.
+# All starts count. A row per operation x bytes x ranks: `n_launches`, `mean_ns`, `sd_ns`, `lowest_ns`,
+# `highest_ns`, `rse_percent`, `rse_low_percent`, `rse_high_percent`, `reason` (no RSE, which needs 3
+# launches, else NA). Kurnosov, M. G. (2012), see `published_summary()`.
 reproducibility <- function(campaign, conf = 0.99) {
   rows <- campaign$rows
   off <- which(rows[["arm"]] == "off")
@@ -256,14 +340,18 @@ reproducibility <- function(campaign, conf = 0.99) {
   time <- operation_ns_at(rows, off) * rows[["operations"]][off]
   # One launch in loops and one with synchronised starts measure different things.
   mode <- vapply(campaign$launches, start_mode, "")[rows[["launch"]][off]]
-  key <- combine_keys(code_of(rows[["operation"]][off]), rows[["bytes"]][off], rows[["ranks"]][off], code_of(mode == "loop"))
+  key <- combine_keys(code_of(rows[["operation"]][off]), rows[["bytes"]][off], rows[["ranks"]][off],
+                      code_of(mode == "loop"))
   parts <- lapply(split(seq_along(off), in_order(key)), function(at) {
     launch <- in_order(rows[["launch"]][off[at]])
     means <- as.numeric(tapply(time[at], launch, sum) / tapply(rows[["operations"]][off[at]], launch, sum))
     first <- off[at[1]]
-    cbind(data.frame(operation = rows[["operation"]][first], bytes = rows[["bytes"]][first], ranks = rows[["ranks"]][first],
-                     mode = if (length(unique(mode[at])) == 1) mode[at[1]] else "several"),
-          relative_error(means, conf))
+    cbind(
+      data.frame(operation = rows[["operation"]][first], bytes = rows[["bytes"]][first],
+                 ranks = rows[["ranks"]][first],
+                 mode = if (length(unique(mode[at])) == 1) mode[at[1]] else "several"),
+      relative_error(means, conf)
+    )
   })
   table <- bind_rows(unname(parts))
   table <- table[order(match(table$operation, unique(table$operation)), table$bytes, table$ranks), ]
@@ -277,11 +365,26 @@ relative_error <- function(means, conf) {
   sd <- if (n > 1) stats::sd(means) else NA_real_
   known <- n >= reproducibility_launches
   rse <- if (known) 100 * sd / (mean(means) * sqrt(n)) else NA_real_
-  factor <- if (known) sqrt((n - 1) / stats::qchisq(c(1 + conf, 1 - conf) / 2, n - 1)) else c(NA_real_, NA_real_)
-  data.frame(n_launches = n, mean_ns = mean(means), sd_ns = sd, lowest_ns = min(means), highest_ns = max(means),
-             rse_percent = rse, rse_low_percent = rse * factor[1], rse_high_percent = rse * factor[2],
-             reason = if (known) NA_character_ else sprintf("%d launch%s, the RSE needs %d", n, if (n == 1) "" else "es",
-                                                            reproducibility_launches))
+  factor <- if (known) {
+    sqrt((n - 1) / stats::qchisq(c(1 + conf, 1 - conf) / 2, n - 1))
+  } else {
+    c(NA_real_, NA_real_)
+  }
+  data.frame(
+    n_launches = n,
+    mean_ns = mean(means),
+    sd_ns = sd,
+    lowest_ns = min(means),
+    highest_ns = max(means),
+    rse_percent = rse,
+    rse_low_percent = rse * factor[1],
+    rse_high_percent = rse * factor[2],
+    reason = if (known) {
+      NA_character_
+    } else {
+      sprintf("%d launch%s, the RSE needs %d", n, if (n == 1) "" else "es", reproducibility_launches)
+    }
+  )
 }
 
 # ---- noiselab analyze reproducibility ----------------------------------------------------------
@@ -289,17 +392,22 @@ relative_error <- function(means, conf) {
 # A question with an answer needs one row at least that has it.
 check_reproducibility <- function(table) {
   if (all(!is.na(table$reason))) {
-    abort_data("reproducibility: at most ", max(table$n_launches), " launch(es) of an operation, size and number of ranks; it ",
-               "needs ", reproducibility_launches, ": run more launches into the same directory")
+    abort_data("reproducibility: at most ", max(table$n_launches),
+               " launch(es) of an operation, size and number of ranks; it ", "needs ",
+               reproducibility_launches, ": run more launches into the same directory")
   }
 }
 
 rse_table <- function(table, conf) {
   us <- function(x) sprintf("%.4g", x / 1000)
   new_table(
-    operation = col_words("operation", table$operation), bytes = col_number("bytes", table$bytes), ranks = col_number("ranks", table$ranks),
-    n_launches = col_number("launches", table$n_launches), mean_ns = col_number("mean", table$mean_ns, us),
-    lowest_ns = col_number("lowest", table$lowest_ns, us), highest_ns = col_number("highest", table$highest_ns, us),
+    operation = col_words("operation", table$operation),
+    bytes = col_number("bytes", table$bytes),
+    ranks = col_number("ranks", table$ranks),
+    n_launches = col_number("launches", table$n_launches),
+    mean_ns = col_number("mean", table$mean_ns, us),
+    lowest_ns = col_number("lowest", table$lowest_ns, us),
+    highest_ns = col_number("highest", table$highest_ns, us),
     rse_percent = col_number("RSE %", table$rse_percent, plain),
     rse_low_percent = col_number(sprintf("%g %% CI", 100 * conf), table$rse_low_percent,
                                  format_interval(table$rse_low_percent, table$rse_high_percent, plain))
@@ -309,10 +417,23 @@ rse_table <- function(table, conf) {
 reproducibility_view <- function(table, conf, notes, operands) {
   known <- table[!is.na(table$rse_percent), ]
   worst <- known[which.max(known$rse_percent), ]
-  new_view(sprintf("Repeated launches agree within a relative standard error of %s %%%s; the worst is %s with %s ranks.",
-                   paste(unique(plain(range(known$rse_percent))), collapse = " to "), if (nrow(known) == 1) "" else
-                     sprintf(" over %d rows", nrow(known)),
-                   panel_name(worst), format_level(worst$ranks)),
-           rse_table(table, conf), "times in \u00b5s; RSE: standard error of the mean over launches, percent of it; all starts count",
-           sprintf("no RSE: %s", unique(stats::na.omit(table$reason))), length(unique(notes)), all_command(operands, "reproducibility"), report_beside(operands))
+  new_view(
+    sprintf(
+      "Repeated launches agree within a relative standard error of %s %%%s; the worst is %s with %s ranks.",
+      paste(unique(plain(range(known$rse_percent))), collapse = " to "),
+      if (nrow(known) == 1) {
+        ""
+      } else {
+        sprintf(" over %d rows", nrow(known))
+      },
+      panel_name(worst),
+      format_level(worst$ranks)
+    ),
+    rse_table(table, conf),
+    "times in \u00b5s; RSE: standard error of the mean over launches, percent of it; all starts count",
+    sprintf("no RSE: %s", unique(stats::na.omit(table$reason))),
+    length(unique(notes)),
+    all_command(operands, "reproducibility"),
+    report_beside(operands)
+  )
 }

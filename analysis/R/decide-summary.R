@@ -2,9 +2,10 @@
 
 summary_keys <- c("table", "config", "op", "bytes")
 
-# A CSV file with these columns, `level_percent` of one CPU (0 = clean), SDs and means in seconds; others are ignored, lines that start with `#`, too.
-# Adds `mean_half_unit_s`, `sd_half_unit_s`: half a unit of the last digit printed (without a point the last digit is taken for the last one known), NA
-# where the number is not decimal. Errors name file and line.
+# A CSV file with these columns, `level_percent` of one CPU (0 = clean), SDs and means in seconds; others
+# are ignored, lines that start with `#`, too. Adds `mean_half_unit_s`, `sd_half_unit_s`: half a unit of the
+# last digit printed (without a point the last digit is taken for the last one known), NA where the number
+# is not decimal. Errors name file and line.
 read_summary <- function(file) {
   if (!file.exists(file) || dir.exists(file)) abort_usage("'", file, "' is not a file")
   lines <- read_text_lines(file)
@@ -51,7 +52,16 @@ summary_column <- function(x, rule, file, line) {
   }
   # what nobody measured would keep every search for a level busy
   beyond <- which(rule$name %in% c("sd_s", "mean_s") & (value < 1e-15 | value > 1e12) | value > 1e15)
-  if (length(beyond) > 0) refuse(beyond[1], if (grepl("_s$", rule$name)) "seconds from 1e-15 to 1e12" else "at most 1e15")
+  if (length(beyond) > 0) {
+    refuse(
+      beyond[1],
+      if (grepl("_s$", rule$name)) {
+        "seconds from 1e-15 to 1e12"
+      } else {
+        "at most 1e15"
+      }
+    )
+  }
   value
 }
 
@@ -60,21 +70,25 @@ check_summary <- function(table, file = "argument 'df'", line = seq_len(nrow(tab
   key <- do.call(paste, c(table[summary_keys], sep = " "))
   twice <- anyDuplicated(paste(key, table$level_percent))
   if (twice > 0) {
-    abort_damaged(file, line[twice], "level ", table$level_percent[twice], " of (", key[twice], ") occurs twice")
+    abort_damaged(file, line[twice], "level ", table$level_percent[twice], " of (", key[twice],
+                  ") occurs twice")
   }
   clean <- key[table$level_percent == 0]
   orphan <- which(!key %in% clean)
   if (length(orphan) > 0) {
-    abort_damaged(file, line[orphan[1]], "(", key[orphan[1]], ") has no row with level_percent 0 ", "to compare with")
+    abort_damaged(file, line[orphan[1]], "(", key[orphan[1]], ") has no row with level_percent 0 ",
+                  "to compare with")
   }
   table
 }
 
-# For each noisy row: rule P (the noisy mean lies above the clean mean's two-sided 99 % interval), rule N (the two intervals do not overlap), Welch's
-# test, and Holm's correction over all rows of the file; of the rules `..._sure`: the same verdict at all values that round to what was printed (NA:
-# not known; of thresholds at least where TRUE). `rule_p_false_alarm`: the one-sided rate that
-# rule P really has at these n; thresholds: the smallest level from which every higher level is detected; `bound_low_percent`, `bound_high_percent`:
-# interval of the slowdown, by inverting Welch's test of mean against multiples of the clean mean. Khudoleeva and Stefanov (2021); Fieller (1954).
+# For each noisy row: rule P (the noisy mean lies above the clean mean's two-sided 99 % interval), rule N
+# (the two intervals do not overlap), Welch's test, and Holm's correction over all rows of the file; of the
+# rules `..._sure`: the same verdict at all values that round to what was printed (NA: not known; of
+# thresholds at least where TRUE). `rule_p_false_alarm`: the one-sided rate that rule P really has at these
+# n; thresholds: the smallest level from which every higher level is detected; `bound_low_percent`,
+# `bound_high_percent`: interval of the slowdown, by inverting Welch's test of mean against multiples of the
+# clean mean. Khudoleeva and Stefanov (2021); Fieller (1954).
 judge_summary <- function(df, alpha = 0.01, power = 0.95, margin_percent = NULL) {
   missing <- setdiff(summary_rules$name, names(df))
   check_argument(length(missing) == 0, "df", paste("no column", missing[1]),
@@ -91,7 +105,9 @@ judge_summary <- function(df, alpha = 0.01, power = 0.95, margin_percent = NULL)
   rows <- judge_rows(df[noisy, ], df[clean, ], alpha, power)
   box <- round_box(df[clean, ], df[noisy, ])
   for (rule in names(box)) rows[[paste0(rule, "_sure")]] <- box[[rule]]$always == box[[rule]]$ever
-  if (!is.null(margin_percent)) rows <- cbind(rows, judge_margin(df[clean, ], df[noisy, ], margin_percent, alpha))
+  if (!is.null(margin_percent)) {
+    rows <- cbind(rows, judge_margin(df[clean, ], df[noisy, ], margin_percent, alpha))
+  }
   first <- which(!duplicated(key[noisy]))
   configurations <- rows[first, summary_keys]
   for (rule in c("rule_p", "rule_n")) {
@@ -140,12 +156,13 @@ judge_margin <- function(clean, noisy, margin_percent, alpha) {
              margin_verdict = verdict, margin_reason = margin_reason(top$above, alpha))
 }
 
-# The interval of noisy mean / clean mean: the multiples of the clean mean from which Welch's test cannot tell the noisy
-# one.
+# The interval of noisy mean / clean mean: the multiples of the clean mean from which Welch's test cannot
+# tell the noisy one.
 welch_ratio <- function(clean, noisy, conf) {
   bounds <- vapply(seq_len(nrow(clean)), function(i) {
     t_at <- function(ratio) {
-      w <- welch_test(ratio * clean$mean_s[i], ratio * clean$sd_s[i], clean$n[i], noisy$mean_s[i], noisy$sd_s[i], noisy$n[i])
+      w <- welch_test(ratio * clean$mean_s[i], ratio * clean$sd_s[i], clean$n[i], noisy$mean_s[i],
+                      noisy$sd_s[i], noisy$n[i])
       # As a normal quantile, whose scale does not depend on df.
       -sign(w$t) * stats::qnorm(stats::pt(-abs(w$t), w$df, log.p = TRUE), log.p = TRUE)
     }
@@ -154,19 +171,21 @@ welch_ratio <- function(clean, noisy, conf) {
     variance <- function(x) (x$sd_s[i] / x$mean_s[i])^2 / x$n[i]
     relative <- sqrt(variance(clean) + variance(noisy))
     find <- function(wanted, way) {
-      # For far multiples t goes to that of the clean mean against 0: where this is small, the bound lies at infinity.
+      # For far multiples t goes to that of the clean mean against 0: where this is small, the bound lies at
+      # infinity.
       edge <- ratio * exp(way * pmin(100, relative * 2^(0:30)))
       beyond <- vapply(edge, function(r) way * (t_at(r) - wanted) < 0, TRUE)
       if (!any(beyond)) return(if (way > 0) Inf else 0)
-      stats::uniroot(function(r) t_at(r) - wanted, sort(c(ratio, edge[which(beyond)[1]])), tol = 1e-12 * ratio)$root
+      stats::uniroot(function(r) t_at(r) - wanted, sort(c(ratio, edge[which(beyond)[1]])),
+                     tol = 1e-12 * ratio)$root
     }
     c(find(z, -1), find(-z, 1))
   }, c(0, 0))
   list(low = bounds[1, ], high = bounds[2, ])
 }
 
-# The one-sided chance that rule P calls a level detected that has no effect, for `n0` clean and `n1` noisy runs of equal standard
-# deviation (Khudoleeva and Stefanov 2021).
+# The one-sided chance that rule P calls a level detected that has no effect, for `n0` clean and `n1` noisy
+# runs of equal standard deviation (Khudoleeva and Stefanov 2021).
 rule_p_false_alarm <- function(n0, n1) {
   stats::pt(stats::qt(0.995, n0 - 1) / sqrt(1 + n0 / n1), n0 - 1, lower.tail = FALSE)
 }
@@ -190,13 +209,16 @@ half_unit <- function(text) {
   ifelse(decimal, 0.5 * 10^(exponent - fraction), NA_real_)
 }
 
-# Verdicts over the box of all values that round to the printed means and SDs: rules P and N compare sums in which every one of the four has a
-# fixed sign, so their extremes are at corners.
+# Verdicts over the box of all values that round to the printed means and SDs: rules P and N compare sums in
+# which every one of the four has a fixed sign, so their extremes are at corners.
 round_box <- function(clean, noisy) {
   k0 <- stats::qt(0.995, clean$n - 1) / sqrt(clean$n)
   k1 <- stats::qt(0.995, noisy$n - 1) / sqrt(noisy$n)
   # The value of `mean_s` or `sd_s` at the upper (way 1) or lower end of its box.
-  end <- function(table, what, way) pmax(if (what == "sd") 0 else -Inf, table[[paste0(what, "_s")]] + way * table[[paste0(what, "_half_unit_s")]])
+  end <- function(table, what, way) {
+    pmax(if (what == "sd") 0 else -Inf,
+         table[[paste0(what, "_s")]] + way * table[[paste0(what, "_half_unit_s")]])
+  }
   # `way`: 1 for the corner that favours detection, -1 for the other.
   p_at <- function(way) end(noisy, "mean", way) - end(clean, "mean", -way) - k0 * end(clean, "sd", -way)
   n_at <- function(way) p_at(way) - k1 * end(noisy, "sd", -way)

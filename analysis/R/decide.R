@@ -1,8 +1,9 @@
 # From estimates to verdicts.
 
-# Levels are tested from the highest, each at one-sided `alpha`, up to the first that fails, which keeps the chance of any false detection
-# at or below alpha without a correction. Level 0 (the placebo) stands alone. `p`: NA counts as failed. `detected`, `not detected`, or
-# `not tested` (a higher level failed). Marcus, R., Peritz, E. and Gabriel, K. R. (1976) Biometrika 63, 655-660.
+# Levels are tested from the highest, each at one-sided `alpha`, up to the first that fails, which keeps the
+# chance of any false detection at or below alpha without a correction. Level 0 (the placebo) stands alone.
+# `p`: NA counts as failed. `detected`, `not detected`, or `not tested` (a higher level failed). Marcus, R.,
+# Peritz, E. and Gabriel, K. R. (1976) Biometrika 63, 655-660.
 step_down <- function(level, p, alpha = 0.01) {
   if (length(level) == 0) return(character())
   hit <- !is.na(p) & p <= alpha
@@ -18,8 +19,8 @@ step_down <- function(level, p, alpha = 0.01) {
 
 step_words <- c(hit = "detected", miss = "not detected", untested = "not tested")
 
-# Adds stepdown and verdict to the rows of one scope, launch, operation, bytes and channel. `verdict` is one of three words,
-# `verdict_because` of four: what decided.
+# Adds stepdown and verdict to the rows of one scope, launch, operation, bytes and channel. `verdict` is one
+# of three words, `verdict_because` of four: what decided.
 decide_family <- function(rows, alpha) {
   rows$stepdown <- step_down(rows$level_requested_percent, rows$p_one_sided, alpha)
   refused <- if (is.null(rows$refused)) rep(FALSE, nrow(rows)) else rows$refused
@@ -31,17 +32,19 @@ decide_family <- function(rows, alpha) {
   rows
 }
 
-# `above`, `below` or `inconclusive` (also where an end is NA), from one interval of confidence 1 - 2 alpha: an effect is above the margin
-# when the whole interval is, below when the whole interval is (two one-sided tests), and else nothing has been shown. Schuirmann, D. J.
-# (1987) Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
+# `above`, `below` or `inconclusive` (also where an end is NA), from one interval of confidence 1 - 2 alpha:
+# an effect is above the margin when the whole interval is, below when the whole interval is (two one-sided
+# tests), and else nothing has been shown. Schuirmann, D. J. (1987) Journal of Pharmacokinetics and
+# Biopharmaceutics 15, 657-680.
 margin_verdict <- function(low, high, margin) {
   ifelse(!is.na(low) & low > margin, "above", ifelse(!is.na(high) & high < margin, "below", "inconclusive"))
 }
 
-# Step-down in several families at once (`p`: a list, in the order of testing; NA counts as failed): each tests its levels from the
-# highest and starts with an equal part of alpha; when all its levels are detected, its part goes in equal shares to those that are not
-# through (Holm's correction along the levels). The chance of any false detection is at most alpha. Holm, S. (1979) Scandinavian Journal
-# of Statistics 6, 65-70; Bretz, F. et al. (2009) Statistics in Medicine 28, 586-604.
+# Step-down in several families at once (`p`: a list, in the order of testing; NA counts as failed): each
+# tests its levels from the highest and starts with an equal part of alpha; when all its levels are
+# detected, its part goes in equal shares to those that are not through (Holm's correction along the
+# levels). The chance of any false detection is at most alpha. Holm, S. (1979) Scandinavian Journal of
+# Statistics 6, 65-70; Bretz, F. et al. (2009) Statistics in Medicine 28, 586-604.
 step_down_families <- function(p, alpha = 0.01) {
   done <- integer(length(p))
   lengths <- lengths(p)
@@ -61,13 +64,15 @@ step_down_families <- function(p, alpha = 0.01) {
   Map(function(values, n) seq_along(values) <= n, p, done)
 }
 
-# One answer to "is the slowdown within the margin?" over all rows of one scope: fail where a level lies above it also
-# with all families counted together, pass where every row lies below (which needs no correction: all have to), else
-# inconclusive.
+# One answer to "is the slowdown within the margin?" over all rows of one scope: fail where a level lies
+# above it also with all families counted together, pass where every row lies below (which needs no
+# correction: all have to), else inconclusive.
 margin_answer_of <- function(verdicts, margin) {
   rows <- main_rows(verdicts)
   rows <- rows[!is.na(rows$margin_verdict), ]
-  if (nrow(rows) == 0) return(list(answer = "inconclusive", reason = "no level above 0 was judged by loop time"))
+  if (nrow(rows) == 0) {
+    return(list(answer = "inconclusive", reason = "no level above 0 was judged by loop time"))
+  }
   p <- lapply(split_families(rows), function(family) {
     family <- family[order(-family$level_requested_percent), ]
     vapply(seq_len(nrow(family)), function(i) p_above(family[i, ], margin), 0)
@@ -75,9 +80,16 @@ margin_answer_of <- function(verdicts, margin) {
   above <- any(unlist(step_down_families(p, min(rows$alpha))))
   answer <- if (above) "fail" else if (all(rows$margin_verdict == "below")) "pass" else "inconclusive"
   alone <- !above && any(rows$margin_verdict == "above")
-  list(answer = answer, reason = if (alone) {
-    "a level lies above the margin by itself, but not with all operations and sizes counted together"
-  } else if (answer == "inconclusive") "an interval reaches over the margin, or a level could not be judged" else NA_character_)
+  list(
+    answer = answer,
+    reason = if (alone) {
+      "a level lies above the margin by itself, but not with all operations and sizes counted together"
+    } else if (answer == "inconclusive") {
+      "an interval reaches over the margin, or a level could not be judged"
+    } else {
+      NA_character_
+    }
+  )
 }
 
 # One-sided p of "slower by more than the margin", of the mean that the margin is judged by.
@@ -85,7 +97,9 @@ p_above <- function(row, margin) {
   if (!is.na(row$reason)) return(NA_real_)
   shift <- log1p(margin / 100)
   values <- row$raw_margin_values[[1]]
-  if (row$unit_of_inference == "pair" && row$test_kind != "t" && length(values) > 0) return(sign_flip_test(values - shift)$p)
+  if (row$unit_of_inference == "pair" && row$test_kind != "t" && length(values) > 0) {
+    return(sign_flip_test(values - shift)$p)
+  }
   stats::pt((row$raw_margin - shift) / row$raw_margin_se, row$raw_margin_df, lower.tail = FALSE)
 }
 
@@ -95,10 +109,10 @@ margin_words <- c(above = "slower by more than the margin", within = "within the
                   not_above = "within the margin or faster", below = "faster by more than the margin",
                   open = "inconclusive")
 
-# Verdicts of one row each against -m and +m, from four one-sided p-values: of an effect above +m, below +m, above
-# -m and below -m. Each of the last three at alpha is the same as the interval of confidence 1 - 2 alpha lying on that
-# side of its border. "Above" needs Holm's correction over the rows besides: one row in many lies there by chance. "All
-# are inside" needs none, since every row has to pass.
+# Verdicts of one row each against -m and +m, from four one-sided p-values: of an effect above +m, below +m,
+# above -m and below -m. Each of the last three at alpha is the same as the interval of confidence 1 - 2
+# alpha lying on that side of its border. "Above" needs Holm's correction over the rows besides: one row in
+# many lies there by chance. "All are inside" needs none, since every row has to pass.
 margin_verdicts <- function(above, below, above_low, below_low, alpha) {
   hit <- function(p) !is.na(p) & p <= alpha
   ifelse(hit(stats::p.adjust(above, "holm")), margin_words[["above"]],
@@ -122,7 +136,8 @@ worst_verdict <- function(verdicts) {
   if (length(known) == 0) "measured, not judged" else known[1]
 }
 
-# One answer for rows `above`, `below` or neither: that one is above has to hold with Holm's correction over all.
+# One answer for rows `above`, `below` or neither: that one is above has to hold with Holm's correction over
+# all.
 answer_with_holm <- function(verdict, p_above, alpha) {
   if (any(verdict %in% "above" & stats::p.adjust(p_above, "holm") <= alpha, na.rm = TRUE)) return("fail")
   if (length(verdict) > 0 && all(verdict %in% "below")) "pass" else "inconclusive"
@@ -135,11 +150,13 @@ margin_answer <- function(verdict) {
   else "pass"
 }
 
-# What a margin is judged by: `margin_of` (`mean` or `adjusted mean`), `margin_estimate`, `margin_low`, `margin_high` (percent),
-# and what its test needs. It is the mean slowdown, which a user pays; the mean less a covariate that was declared before
-# the run stands in for it only where the covariate is shown not to move by a tenth of the margin.
+# What a margin is judged by: `margin_of` (`mean` or `adjusted mean`), `margin_estimate`, `margin_low`,
+# `margin_high` (percent), and what its test needs. It is the mean slowdown, which a user pays; the mean
+# less a covariate that was declared before the run stands in for it only where the covariate is shown not
+# to move by a tenth of the margin.
 margin_interval <- function(rows, margin) {
-  adjusted <- rows$channel == "time" & vapply(rows$raw_adjusted, function(a) !is.null(margin) && is_unmoved(a, margin), TRUE)
+  adjusted <- rows$channel == "time" &
+    vapply(rows$raw_adjusted, function(a) !is.null(margin) && is_unmoved(a, margin), TRUE)
   rows$margin_of <- ifelse(adjusted, "adjusted mean", "mean")
   rows[c("margin_estimate", "margin_low", "margin_high")] <- rows[c("mean", "mean_low", "mean_high")]
   rows[c("raw_margin", "raw_margin_se", "raw_margin_df", "raw_margin_values")] <-
@@ -150,23 +167,28 @@ margin_interval <- function(rows, margin) {
     ends <- c(a$estimate, a$low, a$high) + c(0, moved_ends(a))
     rows[i, c("margin_estimate", "margin_low", "margin_high")] <- as.list(to_effect("time", ends))
     # Tests of "above the margin" get the least that it can be.
-    rows[i, c("raw_margin", "raw_margin_se", "raw_margin_df")] <- c(list(a$estimate + least), a[c("se", "df")])
+    rows[i, c("raw_margin", "raw_margin_se", "raw_margin_df")] <- c(
+      list(a$estimate + least), a[c("se", "df")]
+    )
     rows$raw_margin_values[[i]] <- a$values + least
   }
   rows
 }
 
-# What the treatment may have moved the covariate by widens the interval, on each side by itself; it never moves both ends one way.
+# What the treatment may have moved the covariate by widens the interval, on each side by itself; it never
+# moves both ends one way.
 moved_ends <- function(adjusted) c(min(0, adjusted$moved$low), max(0, adjusted$moved$high)) / 100
 
 is_unmoved <- function(adjusted, margin) {
-  !is.null(adjusted) && !adjusted$is_withheld && isTRUE(max(abs(unlist(adjusted$moved[c("low", "high")]))) < margin / 10)
+  !is.null(adjusted) && !adjusted$is_withheld &&
+    isTRUE(max(abs(unlist(adjusted$moved[c("low", "high")]))) < margin / 10)
 }
 
 # How much longer a run had to be to say on which side of a margin a slowdown lies.
 
-# Measured seconds (of all arms of the launches), NA where the answer is there or cannot be foreseen. The distance of the
-# estimate from the margin is taken for the true one; standard errors shrink with the root of the time.
+# Measured seconds (of all arms of the launches), NA where the answer is there or cannot be foreseen. The
+# distance of the estimate from the margin is taken for the true one; standard errors shrink with the root
+# of the time.
 margin_needs <- function(verdicts, campaign, margin, power) {
   needs <- rep(NA_real_, nrow(verdicts))
   if (is.null(margin)) return(needs)
@@ -198,10 +220,25 @@ format_span <- function(seconds, digits = 2) {
 
 # Of what it was asked, in words; of many nodes with the interval that keeps it.
 margin_words_head <- function(request, scale = NULL) {
-  c(list(margin_words = request$words), if (request$at_scale) list(
-    margin_nodes = request$nodes, margin_every_ns = 1e9 * request$every_s, margin_unseen_ns = 1e9 * request$unseen_s,
-    margin_slowdown_percent = scale$percent, margin_low_percent = scale$low, margin_high_percent = scale$high, margin_kept_from_ns = if (isTRUE(is.finite(scale$keeps_s))) 1e9 * scale$keeps_s))
+  c(
+    list(margin_words = request$words),
+    if (request$at_scale) {
+      list(
+        margin_nodes = request$nodes,
+        margin_every_ns = 1e9 * request$every_s,
+        margin_unseen_ns = 1e9 * request$unseen_s,
+        margin_slowdown_percent = scale$percent,
+        margin_low_percent = scale$low,
+        margin_high_percent = scale$high,
+        margin_kept_from_ns = if (isTRUE(is.finite(scale$keeps_s))) {
+          1e9 * scale$keeps_s
+        }
+      )
+    }
+  )
 }
 
 # What JSON says of a margin.
-margin_head <- function(margin, answer) list(margin_percent = margin, margin_answer = answer$answer, margin_reason = answer$reason)
+margin_head <- function(margin, answer) {
+  list(margin_percent = margin, margin_answer = answer$answer, margin_reason = answer$reason)
+}

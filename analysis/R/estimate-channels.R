@@ -1,4 +1,5 @@
-# The channels of a half-period. Each half-period yields several figures, and each answers another question: common/contract/channels.table.
+# The channels of a half-period. Each half-period yields several figures, and each answers another question:
+# common/contract/channels.table.
 
 # Time of one operation in ns: with synchronised starts that of all ranks on the common clock, else the loop's
 # share. (Between synchronised starts ranks wait, so there the loop says nothing.)
@@ -14,22 +15,27 @@ operation_ns_at <- function(rows, at) {
   operation_ns(lapply(stats::setNames(columns, columns), function(n) rows[[n]][at]))
 }
 
-# Time that the hypervisor took, % of wall time: by the ranks' own clocks, which resolve more, where they know it. What it takes comes rarely and long: most
-# differences are next to 0, medians say nothing.
+# Time that the hypervisor took, % of wall time: by the ranks' own clocks, which resolve more, where they
+# know it. What it takes comes rarely and long: most differences are next to 0, medians say nothing.
 steal_percent <- function(rows) {
   unknown <- rep(NA_real_, length(rows[["wall_ns"]]))
   own <- rows[["rank_steal_ns_max"]] %||% unknown
   100 * ifelse(is.na(own), rows[["steal_ns"]] %||% unknown, own) / rows[["wall_ns"]]
 }
 
-# An expression of columns as a function of rows and the number of generators of each row's launch. Columns that are not there are NULL.
+# An expression of columns as a function of rows and the number of generators of each row's launch. Columns
+# that are not there are NULL.
 channel_value <- function(text) {
   if (is.na(text)) return(NULL)
   expression <- str2lang(text)
   columns <- setdiff(all.vars(expression), c("rows", "n_generators"))
   function(rows, n_generators) {
-    eval(expression, c(lapply(stats::setNames(columns, columns), function(name) rows[[name]]), list(rows = rows, n_generators = n_generators)),
-         topenv())
+    eval(
+      expression,
+      c(lapply(stats::setNames(columns, columns), function(name) rows[[name]]),
+        list(rows = rows, n_generators = n_generators)),
+      topenv()
+    )
   }
 }
 
@@ -38,9 +44,24 @@ channels <- local({
   has_flag <- function(row, flag) flag %in% strsplit(row$flags, " ", fixed = TRUE)[[1]]
   lapply(split(table, factor(table$name, table$name)), function(row) {
     row$flags[is.na(row$flags)] <- ""
-    list(unit = row$unit, columns = if (is.na(row$columns)) character() else strsplit(row$columns, " ", fixed = TRUE)[[1]], formula = row$formula,
-         question = row$question, value = channel_value(row$value), transform = row$transform, test = row$test, typical = has_flag(row, "typical"),
-         control = has_flag(row, "control"), asked = has_flag(row, "asked"), zero_is_known = has_flag(row, "zero_is_known"), name = row$name)
+    list(
+      unit = row$unit,
+      columns = if (is.na(row$columns)) {
+        character()
+      } else {
+        strsplit(row$columns, " ", fixed = TRUE)[[1]]
+      },
+      formula = row$formula,
+      question = row$question,
+      value = channel_value(row$value),
+      transform = row$transform,
+      test = row$test,
+      typical = has_flag(row, "typical"),
+      control = has_flag(row, "control"),
+      asked = has_flag(row, "asked"),
+      zero_is_known = has_flag(row, "zero_is_known"),
+      name = row$name
+    )
   })
 })
 

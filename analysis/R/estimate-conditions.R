@@ -11,7 +11,9 @@ refuse_conditions <- function(rows, campaign, mixed) {
   }
   for (why in absent_loads(campaign)) {
     same <- rows$level_requested_percent > 0 & rows$level_requested_percent == why$level_requested_percent
-    for (factor in names(why$treatment)) same <- same & (is.na(why$treatment[[factor]]) | rows[[factor]] %in% why$treatment[[factor]])
+    for (factor in names(why$treatment)) {
+      same <- same & (is.na(why$treatment[[factor]]) | rows[[factor]] %in% why$treatment[[factor]])
+    }
     rows <- put_reason(rows, same & (across | rows$launch %in% why$launch), why$reason)
   }
   rows
@@ -21,29 +23,39 @@ refuse_conditions <- function(rows, campaign, mixed) {
 absent_below <- 0.1
 stray_above <- 0.5
 
-# Treatments of launches that cannot be judged, because their load was absent, ran in the off halves, or is unknown. A load
-# that missed its mark is a dose all the same: estimates go by what was delivered, and a note says it.
+# Treatments of launches that cannot be judged, because their load was absent, ran in the off halves, or is
+# unknown. A load that missed its mark is a dose all the same: estimates go by what was delivered, and a
+# note says it.
 absent_loads <- function(campaign) {
   rows <- campaign$rows
   if (is.null(rows[["delivered_ns"]])) return(list())
   arm_key <- combine_keys(code_of(rows[["launch"]]), rows[["level_requested_percent"]], treatment_code(rows))
-  on <- which(rows[["arm"]] == "on" & rows[["level_requested_percent"]] > 0 & has_level(rows[["level_requested_percent"]]))
+  on <- which(
+    rows[["arm"]] == "on" & rows[["level_requested_percent"]] > 0 &
+      has_level(rows[["level_requested_percent"]])
+  )
   off <- which(rows[["arm"]] == "off")
   stray <- tapply(rows[["level_delivered_percent"]][off], as.character(rows[["launch"]][off]), mean_or_na)
   unlist(lapply(unname(split(on, rank_of(arm_key[on]))), function(at) {
     first <- at[1]
     launch <- as.character(rows[["launch"]][first])
     # Campaigns of programs without a generator (simulated ones) say nothing of it.
-    if (is.null(campaign$launches[[launch]]$generators) || length(campaign$launches[[launch]]$generators) == 0) return(NULL)
+    if (
+      is.null(campaign$launches[[launch]]$generators) || length(campaign$launches[[launch]]$generators) == 0
+    ) {
+      return(NULL)
+    }
     level <- rows[["level_requested_percent"]][first]
     got <- mean_or_na(rows[["level_delivered_percent"]][at])
     extra <- stray[launch]
     reason <- if (is.na(got)) "what the generator delivered is unknown" else if (got < absent_below * level) {
-      sprintf("the load was absent: %s %% of one CPU delivered for %s %%", format_level(got), format_level(level))
+      sprintf("the load was absent: %s %% of one CPU delivered for %s %%", format_level(got),
+              format_level(level))
     } else if (isTRUE(extra > stray_above * got)) "the load ran in the off halves, too"
     if (is.null(reason)) return(NULL)
     list(list(launch = launch, level_requested_percent = level,
-              treatment = lapply(as.list(treatment_of(rows, first)), as.character), reason = paste0("launch ", launch, ": ", reason)))
+              treatment = lapply(as.list(treatment_of(rows, first)), as.character),
+              reason = paste0("launch ", launch, ": ", reason)))
   }), recursive = FALSE)
 }
 
@@ -57,7 +69,9 @@ put_reason <- function(rows, at, reason) {
 
 # What must be the same where launches are judged together: names are those of launch.json.
 build_facts <- function(info) {
-  hosts <- function(key) paste(sort(unique(unlist(lapply(info$hosts, function(h) show_json(h[[key]], NULL))))), collapse = " ")
+  hosts <- function(key) {
+    paste(sort(unique(unlist(lapply(info$hosts, function(h) show_json(h[[key]], NULL))))), collapse = " ")
+  }
   c("noiselab version" = show_json(info$version), "MPI library" = show_json(info$mpi$library),
     "MPI version" = show_json(info$mpi$version), "kernel" = hosts("kernel"), "CPU model" = hosts("cpu_model"))
 }
@@ -92,10 +106,11 @@ mixed_hosts_between_arms <- function(campaign) {
   "clean and noisy launches ran on different hosts, whose difference is in the effect"
 }
 
-# A quota of CPU time (cpu.max, cpu.cfs_quota_us): whoever has used it up stands still until its next period. No task took that time.
+# A quota of CPU time (cpu.max, cpu.cfs_quota_us): whoever has used it up stands still until its next
+# period. No task took that time.
 
-# Time that the ranks stood still by it: percent of a rank's time, in the given rows; NA where that is not known. Time of rows of several
-# lengths counts by their length.
+# Time that the ranks stood still by it: percent of a rank's time, in the given rows; NA where that is not
+# known. Time of rows of several lengths counts by their length.
 throttled_percent <- function(rows, at = seq_len(nrow(rows))) {
   stopped <- rows[["throttled_ns"]][at]
   known <- is.finite(stopped)
@@ -105,14 +120,17 @@ throttled_percent <- function(rows, at = seq_len(nrow(rows))) {
 
 # The tightest quota of the launches' nodes, in words; "" where none is on record.
 quota_words <- function(campaign) {
-  quotas <- unlist(lapply(campaign$launches, function(info) lapply(info$hosts, `[[`, "cpu_quota")), recursive = FALSE)
+  quotas <- unlist(lapply(campaign$launches, function(info) lapply(info$hosts, `[[`, "cpu_quota")),
+                   recursive = FALSE)
   quotas <- Filter(function(q) is.list(q) && is_number(q$cpus), quotas)
   if (length(quotas) == 0) return("")
   q <- quotas[[which.min(vapply(quotas, `[[`, 0, "cpus"))]]
-  sprintf(" of %s CPUs%s", format_level(q$cpus), if (is_text(q$group)) sprintf(" (%s)", printable(q$group)) else "")
+  sprintf(" of %s CPUs%s", format_level(q$cpus),
+          if (is_text(q$group)) sprintf(" (%s)", printable(q$group)) else "")
 }
 
-# The load or the agent makes the quota stop the ranks more, or less: part of what it costs is the quota's. NULL where it does not.
+# The load or the agent makes the quota stop the ranks more, or less: part of what it costs is the quota's.
+# NULL where it does not.
 quota_sentence <- function(campaign, alpha = 0.01) {
   rows <- campaign$rows
   if (is.na(throttled_percent(rows))) return(NULL)
@@ -127,8 +145,16 @@ quota_sentence <- function(campaign, alpha = 0.01) {
     if (is.na(shift$low) || (shift$low <= 0 && shift$high >= 0)) return("")
     on <- pairs$on[at[1]]
     level <- rows[["level_requested_percent"]][on]
-    sprintf("with %s by %s points of the ranks' time %s", if (has_level(level)) paste(format_level(level), "%") else
-            printable(as.character(rows[["kind"]][on])), format_interval(shift$low, shift$high), if (shift$low > 0) "more" else "less")
+    sprintf(
+      "with %s by %s points of the ranks' time %s",
+      if (has_level(level)) {
+        paste(format_level(level), "%")
+      } else {
+        printable(as.character(rows[["kind"]][on]))
+      },
+      format_interval(shift$low, shift$high),
+      if (shift$low > 0) "more" else "less"
+    )
   }, "")
   said <- said[nzchar(said)]
   if (length(said) == 0) return(NULL)

@@ -2,17 +2,21 @@
 
 least_points <- 16
 
-# The generalised Lomb-Scargle periodogram (a sinusoid and a free mean by least squares at each frequency) of the series `x` at the rising times `t_s`,
-# less a straight line, at two frequencies per 1/span up to half the rate of the samples. Where the times lie on a grid, with or without gaps, its sums come
-# exactly from one fast Fourier transform; others are first spread over a fine grid (extirpolation with four points). Noise of real machines is red, so a
-# power is compared with the background around it.
+# The generalised Lomb-Scargle periodogram (a sinusoid and a free mean by least squares at each frequency)
+# of the series `x` at the rising times `t_s`, less a straight line, at two frequencies per 1/span up to
+# half the rate of the samples. Where the times lie on a grid, with or without gaps, its sums come exactly
+# from one fast Fourier transform; others are first spread over a fine grid (extirpolation with four
+# points). Noise of real machines is red, so a power is compared with the background around it.
 #
-# A row per frequency: `frequency_hz`, `period_s`, `power` (white noise has its variance everywhere, a sinusoid of amplitude A adds n A^2/4), `background`,
-# `worth` (independent powers m that its estimate is worth), `z` (power over background on the scale on which noise alone exceeds it with probability
-# exp(-z): a power r times an estimated background is exceeded with (1 + r/m)^-m, so z = m log(1 + r/m)), `fap` (chance that the largest of the M
-# frequencies searched does; NA beyond a third of the span). Attributes `n`, `span_s`, `searched` (M), `step_hz`, `reason` (why there is no row, else NA).
-# Zechmeister and Kuerster (2009) Astronomy and Astrophysics 496, 577-584; Press and Rybicki (1989) Astrophysical Journal 338, 277-280; Scargle (1982)
-# Astrophysical Journal 263, 835-853 (false alarms); Vaughan (2005) Astronomy and Astrophysics 431, 391-403 (red noise).
+# A row per frequency: `frequency_hz`, `period_s`, `power` (white noise has its variance everywhere, a
+# sinusoid of amplitude A adds n A^2/4), `background`, `worth` (independent powers m that its estimate is
+# worth), `z` (power over background on the scale on which noise alone exceeds it with probability exp(-z):
+# a power r times an estimated background is exceeded with (1 + r/m)^-m, so z = m log(1 + r/m)), `fap`
+# (chance that the largest of the M frequencies searched does; NA beyond a third of the span). Attributes
+# `n`, `span_s`, `searched` (M), `step_hz`, `reason` (why there is no row, else NA). Zechmeister and
+# Kuerster (2009) Astronomy and Astrophysics 496, 577-584; Press and Rybicki (1989) Astrophysical Journal
+# 338, 277-280; Scargle (1982) Astrophysical Journal 263, 835-853 (false alarms); Vaughan (2005) Astronomy
+# and Astrophysics 431, 391-403 (red noise).
 periodogram <- function(x, t_s) {
   n <- length(x)
   reason <- series_reason(x, t_s)
@@ -38,15 +42,17 @@ periodogram <- function(x, t_s) {
 
 series_reason <- function(x, t_s) {
   n <- length(x)
-  if (n < least_points) return(sprintf("%d point%s, a periodogram needs %d", n, if (n == 1) "" else "s", least_points))
+  if (n < least_points) {
+    return(sprintf("%d point%s, a periodogram needs %d", n, if (n == 1) "" else "s", least_points))
+  }
   if (max(x) - min(x) <= 1e-12 * max(abs(x))) return("the series is constant")
   NA_character_
 }
 
 no_periodogram <- function(n, reason) {
   columns <- c("frequency_hz", "period_s", "power", "background", "worth", "z", "fap")
-  structure(as.data.frame(sapply(columns, function(name) numeric(), simplify = FALSE)), n = n, span_s = NA_real_, searched = 0, step_hz = NA_real_,
-            reason = reason)
+  structure(as.data.frame(sapply(columns, function(name) numeric(), simplify = FALSE)), n = n,
+            span_s = NA_real_, searched = 0, step_hz = NA_real_, reason = reason)
 }
 
 most_frequencies <- 2^19
@@ -75,20 +81,25 @@ fourier_sums <- function(y, t, step, span) {
   k <- seq_len(max(0, n_frequencies))
   values <- stats::fft(spread(y))
   ones <- stats::fft(spread(rep(1, length(y))))
-  list(frequency_hz = k * step_hz, y = values[k + 1], one = ones[k + 1], two = ones[(2 * k) %% size + 1], step_hz = step_hz)
+  list(frequency_hz = k * step_hz, y = values[k + 1], one = ones[k + 1], two = ones[(2 * k) %% size + 1],
+       step_hz = step_hz)
 }
 
-# Values between grid points, given to the four around them, so that sums over slow functions stay as they were.
+# Values between grid points, given to the four around them, so that sums over slow functions stay as they
+# were.
 extirpolate <- function(u, v, size) {
   base <- floor(u)
   s <- u - base
-  weights <- list(-s * (s - 1) * (s - 2) / 6, (s + 1) * (s - 1) * (s - 2) / 2, -(s + 1) * s * (s - 2) / 2, (s + 1) * s * (s - 1) / 6)
+  weights <- list(-s * (s - 1) * (s - 2) / 6, (s + 1) * (s - 1) * (s - 2) / 2, -(s + 1) * s * (s - 2) / 2,
+                  (s + 1) * s * (s - 1) / 6)
   at <- as.integer(unlist(lapply(-1:2, function(i) (base + i) %% size + 1)))
   sums <- rowsum(v * unlist(weights), at, reorder = FALSE)
-  replace(numeric(size), unique(at), sums)  # in this order they are; to read rownames back takes longer than to sum
+  # in this order they are; to read rownames back takes longer than to sum
+  replace(numeric(size), unique(at), sums)
 }
 
-# Least squares of a cosine, a sine and a constant at each frequency (Zechmeister and Kuerster, equations 5 to 15).
+# Least squares of a cosine, a sine and a constant at each frequency (Zechmeister and Kuerster, equations 5
+# to 15).
 sinusoid_fit <- function(sums, n) {
   c1 <- Re(sums$one) / n
   s1 <- -Im(sums$one) / n
@@ -112,7 +123,8 @@ critical_z <- function(alpha, m) -log(-expm1(log1p(-alpha) / m))
 # The chance that the largest of m independent exponential variables exceeds z.
 false_alarm <- function(z, m) -expm1(m * log1p(-exp(-z)))
 
-# Variance of the log of a median of exponential powers, over that of their mean (their density at the median is 1/2).
+# Variance of the log of a median of exponential powers, over that of their mean (their density at the
+# median is 1/2).
 median_cost <- 1 / (2 * 0.5 * log(2))^2
 
 # Level of the background at each frequency, and how many independent powers its error is worth.
@@ -140,7 +152,8 @@ local_background <- function(frequency, power, oversample, half_window = 150, le
   list(level = exp(level), worth = worth)
 }
 
-# Where lines are fitted: windows from 2/3 to 3/2 of the frequency, not below or above a number of independent ones.
+# Where lines are fitted: windows from 2/3 to 3/2 of the frequency, not below or above a number of
+# independent ones.
 background_nodes <- function(n, low_end, each, half_window, least_window) {
   least <- min(n - 1, least_window * each)
   from <- to <- at <- numeric()
@@ -158,7 +171,8 @@ background_nodes <- function(n, low_end, each, half_window, least_window) {
   data.frame(from = from, to = to, at = at)
 }
 
-# A line through y by least absolute deviations, at u0: its value, and the worth of its error (independent powers).
+# A line through y by least absolute deviations, at u0: its value, and the worth of its error (independent
+# powers).
 median_line <- function(u, y, u0) {
   centre <- mean(u)
   u <- u - centre
@@ -211,7 +225,9 @@ spectrum_grid <- function(spectrum) {
   step <- attr(spectrum, "step_hz")
   j <- round(spectrum$frequency_hz / step)
   full <- function(v) replace(numeric(max(0, j)), j, v)
-  list(z = full(spectrum$z), excess = full(spectrum$power - spectrum$background), background = full(spectrum$background), step = step, lowest = ceiling(3 / attr(spectrum, "span_s") / step * (1 - 1e-9)))
+  list(z = full(spectrum$z), excess = full(spectrum$power - spectrum$background),
+       background = full(spectrum$background), step = step,
+       lowest = ceiling(3 / attr(spectrum, "span_s") / step * (1 - 1e-9)))
 }
 
 # Where the k-th harmonics are; those above the highest frequency are left out.
@@ -222,8 +238,8 @@ harmonic_places <- function(frequency, k, grid) {
 
 small_primes <- c(2, 3, 5, 7)
 
-# A sum may have found every second, third ... harmonic only, or multiples of a longer period than the true one. The
-# harmonics that tell the two apart are there, as strong as the others, or they are not.
+# A sum may have found every second, third ... harmonic only, or multiples of a longer period than the true
+# one. The harmonics that tell the two apart are there, as strong as the others, or they are not.
 fundamental_of <- function(frequency, grid) {
   for (round in 1:20) {
     next_one <- longer_period(frequency, grid) %||% shorter_period(frequency, grid)
@@ -237,7 +253,9 @@ longer_period <- function(frequency, grid) {
   for (p in small_primes) {
     if (frequency / p < grid$lowest * grid$step) next
     parts <- harmonics_by(frequency / p, p, 8 * p, grid)
-    if (present(parts$others) && mean(parts$others_excess) >= 0.25 * mean(parts$multiples_excess)) return(frequency / p)
+    if (present(parts$others) && mean(parts$others_excess) >= 0.25 * mean(parts$multiples_excess)) {
+      return(frequency / p)
+    }
   }
   NULL
 }
@@ -255,7 +273,8 @@ harmonics_by <- function(frequency, p, most, grid) {
   k <- seq_len(max(p, min(most, most_harmonics)))
   multiple <- harmonic_places(frequency, k[k %% p == 0], grid)
   other <- harmonic_places(frequency, k[k %% p != 0], grid)
-  list(multiples = grid$z[multiple], others = grid$z[other], multiples_excess = grid$excess[multiple], others_excess = grid$excess[other])
+  list(multiples = grid$z[multiple], others = grid$z[other], multiples_excess = grid$excess[multiple],
+       others_excess = grid$excess[other])
 }
 
 present <- function(z, p = 1e-4) length(z) > 0 && stats::pgamma(sum(z), length(z), lower.tail = FALSE) < p
@@ -270,8 +289,9 @@ harmonic_lines <- function(spectrum, frequency) {
   data.frame(harmonic = k[out], z = z[out])
 }
 
-# Frequency to a fraction of the resolution, by the phases of its strongest harmonics in parts of the series, and
-# its standard error. A line of known place has var(f) = 3 / (2 z) / (pi T)^2, its k-th harmonic tells k times as much.
+# Frequency to a fraction of the resolution, by the phases of its strongest harmonics in parts of the
+# series, and its standard error. A line of known place has var(f) = 3 / (2 z) / (pi T)^2, its k-th harmonic
+# tells k times as much.
 refine_frequency <- function(x, t_s, frequency, spectrum) {
   parts <- 64
   span <- attr(spectrum, "span_s")
@@ -295,10 +315,13 @@ refine_frequency <- function(x, t_s, frequency, spectrum) {
     }, 0))
   }
   reach <- attr(spectrum, "step_hz") / max(1, min(lines$harmonic))
-  shifts <- seq(-reach, reach, length.out = 1 + 2 * ceiling(8 * max(lines$harmonic) / max(1, min(lines$harmonic))))
+  shifts <- seq(-reach, reach,
+                length.out = 1 + 2 * ceiling(8 * max(lines$harmonic) / max(1, min(lines$harmonic))))
   top <- shifts[which.max(vapply(shifts, together, 0))]
-  found <- stats::optimize(together, top + c(-1, 1) * diff(shifts[1:2]), maximum = TRUE, tol = 1e-6 * reach)$maximum
-  list(frequency_hz = frequency + found, se_hz = sqrt(3 / (2 * sum(lines$harmonic^2 * lines$z))) / (pi * span))
+  found <- stats::optimize(together, top + c(-1, 1) * diff(shifts[1:2]), maximum = TRUE,
+                           tol = 1e-6 * reach)$maximum
+  list(frequency_hz = frequency + found,
+       se_hz = sqrt(3 / (2 * sum(lines$harmonic^2 * lines$z))) / (pi * span))
 }
 
 # Sine that would have been found with the power asked for: semi-amplitude at each frequency searched.
@@ -309,7 +332,8 @@ line_limit <- function(spectrum, alpha, power) {
   some <- exp(seq(log(min(critical)), log(max(critical)), length.out = 20))
   ncp <- vapply(unique(some), function(r) noncentrality(2 * r, 2, power), 0)
   if (length(ncp) > 1) ncp <- stats::approx(log(unique(some)), ncp, log(critical), rule = 2)$y
-  data.frame(period_s = searched$period_s, amplitude = sqrt(2 * ncp * searched$background / attr(spectrum, "n")))
+  data.frame(period_s = searched$period_s,
+             amplitude = sqrt(2 * ncp * searched$background / attr(spectrum, "n")))
 }
 
 # The noncentrality at which chi-square exceeds `critical` with probability `power`.

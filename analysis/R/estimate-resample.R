@@ -1,6 +1,6 @@
-# Half samples: what the random signs of the sign-flip test say about everything else. A set of signs picks the subset
-# of the units whose sign is -1; sums over such subsets give intervals, detection limits and thresholds that agree
-# with the test.
+# Half samples: what the random signs of the sign-flip test say about everything else. A set of signs picks
+# the subset of the units whose sign is -1; sums over such subsets give intervals, detection limits and
+# thresholds that agree with the test.
 
 n_flips <- 19999
 most_groups <- 256
@@ -12,16 +12,19 @@ flip_units <- function(d, groups = most_groups) {
   if (length(d) <= groups) list(sum = d, n = rep(1, length(d))) else batch_sums(d, groups)
 }
 
-# Inference on the mean of the differences `d` of pairs, in run order, from the randomised order. Where a coin decides the order within
-# each pair, on and off are exchangeable without an effect, so all patterns of signs are equally likely: that gives the test. Its
-# inversion is an interval whose coverage is exact for any noise, heavy tails and drift included; its ends are order statistics of the
-# means over random subsets of the pairs (Hartigan's typical values). The same argument gives the detection limit: under another order of
-# the same noise, the effect that this test would have found with probability `power` (`with_limit`: it takes longer than all the rest). A
-# list in the unit of `d`: `estimate`, `low`, `high` (one-sided bounds of confidence 1 - alpha each), `se`, `df` (of batch means),
-# `limit`, `p` (one-sided), `z`, `n`, `method`. Up to 20 pairs all patterns are counted, beyond 19,999 random ones over at most 256 groups
-# of neighbours, and `flip_tail()` where hardly any reaches the mean. Ends are NA below the number of pairs that can reach alpha; below a
-# level of 0.001 Student's t on batch means takes the place of patterns. Fisher, R. A. (1935) The Design of Experiments; Hartigan, J. A.
-# (1969) JASA 64, 1303-1317; Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
+# Inference on the mean of the differences `d` of pairs, in run order, from the randomised order. Where a
+# coin decides the order within each pair, on and off are exchangeable without an effect, so all patterns of
+# signs are equally likely: that gives the test. Its inversion is an interval whose coverage is exact for
+# any noise, heavy tails and drift included; its ends are order statistics of the means over random subsets
+# of the pairs (Hartigan's typical values). The same argument gives the detection limit: under another order
+# of the same noise, the effect that this test would have found with probability `power` (`with_limit`: it
+# takes longer than all the rest). A list in the unit of `d`: `estimate`, `low`, `high` (one-sided bounds of
+# confidence 1 - alpha each), `se`, `df` (of batch means), `limit`, `p` (one-sided), `z`, `n`, `method`. Up
+# to 20 pairs all patterns are counted, beyond 19,999 random ones over at most 256 groups of neighbours, and
+# `flip_tail()` where hardly any reaches the mean. Ends are NA below the number of pairs that can reach
+# alpha; below a level of 0.001 Student's t on batch means takes the place of patterns. Fisher, R. A. (1935)
+# The Design of Experiments; Hartigan, J. A. (1969) JASA 64, 1303-1317; Currie, L. A. (1968) Analytical
+# Chemistry 40, 586-593.
 randomisation_inference <- function(d, alpha = 0.01, power = 0.95, with_limit = TRUE) {
   n <- length(d)
   means <- batch_mean_ci(d, 1 - 2 * alpha)
@@ -30,7 +33,11 @@ randomisation_inference <- function(d, alpha = 0.01, power = 0.95, with_limit = 
   if (alpha < 20 / (n_flips + 1) && n > enumerated_up_to) return(student_inference(means, n, alpha, power))
   got <- if (n <= enumerated_up_to) enumerated(d, alpha) else sampled(d, alpha)
   means[c("low", "high")] <- got[c("low", "high")]
-  limit <- if (with_limit && isTRUE(means$se > 0) && n >= pairs_needed(alpha)) randomisation_limit(d, alpha, power) else NA_real_
+  limit <- if (with_limit && isTRUE(means$se > 0) && n >= pairs_needed(alpha)) {
+    randomisation_limit(d, alpha, power)
+  } else {
+    NA_real_
+  }
   c(means, list(limit = limit, p = got$p, z = got$z, n = n, method = got$method))
 }
 
@@ -50,7 +57,8 @@ sampled <- function(d, alpha = NA) {
   signed <- signs %*% rbind(cbind(s, units$n), matrix(0, ncol(signs) - length(s), 2))
   scale <- sqrt(sum(s^2))
   reached <- sum(signed[, 1] >= sum(s) - tie_margin(s))
-  got <- list(z = if (scale > 0) sum(s) / scale else 0, p = (1 + reached) / (n_flips + 1), method = "sign-flip, Monte Carlo")
+  got <- list(z = if (scale > 0) sum(s) / scale else 0, p = (1 + reached) / (n_flips + 1),
+              method = "sign-flip, Monte Carlo")
   if (reached < few_flips) {
     # What so few patterns reach has no larger p than this.
     got$p <- max(1e-300, min(flip_tail(s, sum(s)), (few_flips + 1) / (n_flips + 1)))
@@ -67,11 +75,12 @@ sampled <- function(d, alpha = NA) {
 enumerated <- function(d, alpha = NA) {
   scale <- sqrt(sum(d^2))
   ends <- typical_ends(d, alpha)
-  list(low = ends[1], high = ends[2], p = enumerate_flips(d), z = if (scale > 0) sum(d) / scale else 0, method = "sign-flip, exact")
+  list(low = ends[1], high = ends[2], p = enumerate_flips(d), z = if (scale > 0) sum(d) / scale else 0,
+       method = "sign-flip, exact")
 }
 
-# The ends that leave `tail` on either side: where the exact test of d - theta turns from `tail` or less to more. They are order statistics of the
-# means over all subsets.
+# The ends that leave `tail` on either side: where the exact test of d - theta turns from `tail` or less to
+# more. They are order statistics of the means over all subsets.
 typical_ends <- function(d, tail) {
   if (is.na(tail) || length(d) < pairs_needed(tail)) return(c(NA_real_, NA_real_))
   sums <- size <- 0
@@ -84,9 +93,9 @@ typical_ends <- function(d, tail) {
   sort((sums / size)[-1], partial = at)[at]
 }
 
-# The test rejects when its lower bound lies above 0, and an effect moves that bound by its own size. So under another
-# order of the same residuals an effect is found when it exceeds the negative of the bound: the limit is the quantile
-# of that over orders. Each coin's mirror image comes with it.
+# The test rejects when its lower bound lies above 0, and an effect moves that bound by its own size. So
+# under another order of the same residuals an effect is found when it exceeds the negative of the bound:
+# the limit is the quantile of that over orders. Each coin's mirror image comes with it.
 randomisation_limit <- function(d, alpha, power) {
   units <- flip_units(d)
   g <- length(units$sum)
@@ -112,12 +121,14 @@ subset_table <- function(g, alpha, n_subsets) {
   list(member = member, at = max(1, round(alpha * (nrow(member) + 1))))
 }
 
-# Inference on the typical shift, the counterpart of `randomisation_inference()`: the signed-rank test, the interval that inverts it
-# around the pseudo-median, and the shift of all differences that it would have found. `resolution`: smallest difference that can be told
-# from none (unit of `d`); no limit lies below it. A list: `estimate`, `low`, `high` (one-sided bounds of 1 - alpha each), `se` (half the
-# interval over the normal quantile), `df` (Inf), `limit`, `p` (one-sided), `z`, `n`, `method`; NA as in `pseudo_median()`. Where test and
-# end of the interval at 0 disagree by their discreteness, the end follows the test. Hodges, J. L. and Lehmann, E. L. (1963) Annals of
-# Mathematical Statistics 34, 598-611; Pratt, J. W. (1959) JASA 54, 655-667; Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
+# Inference on the typical shift, the counterpart of `randomisation_inference()`: the signed-rank test, the
+# interval that inverts it around the pseudo-median, and the shift of all differences that it would have
+# found. `resolution`: smallest difference that can be told from none (unit of `d`); no limit lies below it.
+# A list: `estimate`, `low`, `high` (one-sided bounds of 1 - alpha each), `se` (half the interval over the
+# normal quantile), `df` (Inf), `limit`, `p` (one-sided), `z`, `n`, `method`; NA as in `pseudo_median()`.
+# Where test and end of the interval at 0 disagree by their discreteness, the end follows the test. Hodges,
+# J. L. and Lehmann, E. L. (1963) Annals of Mathematical Statistics 34, 598-611; Pratt, J. W. (1959) JASA
+# 54, 655-667; Currie, L. A. (1968) Analytical Chemistry 40, 586-593.
 rank_inference <- function(d, alpha = 0.01, power = 0.95, resolution = 0, with_limit = TRUE) {
   test <- signed_rank_test(d)
   got <- c(pseudo_median(d, 1 - 2 * alpha), list(df = Inf))
@@ -134,11 +145,12 @@ rank_inference <- function(d, alpha = 0.01, power = 0.95, resolution = 0, with_l
 
 rank_limit_pairs <- c(exact = 200, most = 1000)
 
-# The shift that the signed-rank test would have found: the larger of two. From the interval's half-width: it knows the
-# density of the differences where they are. And from other orders of the same pairs, as randomisation_limit(): with
-# heavy tails a shift moves the differences to where that density is lower. Beyond 1000 pairs the shifts in question are
-# too small for that; up to there 200 of the pairs, evenly spread, stand for all. Differences of 0 are no scatter: where
-# most are, any shift that can be told from none is found. NA below the number of pairs that can reach `alpha`.
+# The shift that the signed-rank test would have found: the larger of two. From the interval's half-width:
+# it knows the density of the differences where they are. And from other orders of the same pairs, as
+# randomisation_limit(): with heavy tails a shift moves the differences to where that density is lower.
+# Beyond 1000 pairs the shifts in question are too small for that; up to there 200 of the pairs, evenly
+# spread, stand for all. Differences of 0 are no scatter: where most are, any shift that can be told from
+# none is found. NA below the number of pairs that can reach `alpha`.
 rank_limit <- function(d, se, alpha, power, resolution = 0) {
   n_all <- length(d)
   if (n_all < pairs_needed(alpha) || is.na(se)) return(NA_real_)
@@ -162,7 +174,9 @@ order_limit <- function(d, alpha, power) {
   }
   if (pairs - most < 1) return(NA_real_)
   half <- lower.tri(diag(n), diag = TRUE)
-  needed <- function(x) apply(x, 2, function(v) sort.int(outer(v, v, `+`)[half] / 2, partial = most + 1)[most + 1])
+  needed <- function(x) {
+    apply(x, 2, function(v) sort.int(outer(v, v, `+`)[half] / 2, partial = most + 1)[most + 1])
+  }
   # A column per order, and its mirror image.
   x <- residual * t(sign_matrix(n)[1000 + seq_len(coins / 4), seq_len(n), drop = FALSE])
   x <- cbind(x, -x)
@@ -177,7 +191,8 @@ order_limit <- function(d, alpha, power) {
   stats::quantile(needs, power, names = FALSE, type = 6) * sqrt(n / n_all)
 }
 
-# A function that counts, for each column of `x`, the averages of two of its values (or of one and itself) above `at`, none of which it makes.
+# A function that counts, for each column of `x`, the averages of two of its values (or of one and itself)
+# above `at`, none of which it makes.
 walsh_counter <- function(x) {
   n <- nrow(x)
   # The columns lie on one line, one after the other, so far apart that they do not meet.
@@ -194,9 +209,10 @@ walsh_counter <- function(x) {
 # Tests that need nothing but the random order within pairs: under the null hypothesis on and off are
 # exchangeable within a pair, so every pattern of signs of the differences is equally likely.
 
-# One-sided test that the differences `d` of pairs, in run order, are larger than 0, by the randomisation distribution of their mean, as in
-# `randomisation_inference()`: `p` (NA for no pairs), `z`, `n`, `method`. Whole groups together are a subgroup of the randomisation group, so the test
-# stays exact. Horowitz, E. and Sahni, S. (1974) Journal of the ACM 21, 277-292 (enumeration in two halves).
+# One-sided test that the differences `d` of pairs, in run order, are larger than 0, by the randomisation
+# distribution of their mean, as in `randomisation_inference()`: `p` (NA for no pairs), `z`, `n`, `method`.
+# Whole groups together are a subgroup of the randomisation group, so the test stays exact. Horowitz, E. and
+# Sahni, S. (1974) Journal of the ACM 21, 277-292 (enumeration in two halves).
 sign_flip_test <- function(d) {
   if (length(d) == 0) return(list(p = NA_real_, z = NA_real_, n = 0L, method = "none: no pairs"))
   got <- if (length(d) <= enumerated_up_to) enumerated(d) else sampled(d)
@@ -224,8 +240,9 @@ signed_sums <- function(s) {
   sums
 }
 
-# The random signs are the same for every test: one matrix per session, drawn column by column without touching the caller's random numbers,
-# of `n_columns` or more. Its leading columns serve tests with fewer groups.
+# The random signs are the same for every test: one matrix per session, drawn column by column without
+# touching the caller's random numbers, of `n_columns` or more. Its leading columns serve tests with fewer
+# groups.
 sign_store <- new.env(parent = emptyenv())
 
 sign_matrix <- function(n_columns) {
@@ -249,11 +266,12 @@ with_seed <- function(seed, code) {
   force(code)
 }
 
-# Wilcoxon's one-sided signed-rank test, a sign-flip test on signed ranks for heavy-tailed channels. Zeros take part in the ranking and
-# have no sign (Pratt), equal magnitudes share their mean rank; given the magnitudes all patterns of signs are equally likely, so it is
-# exact with both. A list: `p` (at least 1e-300; 1 where all are 0), `z`, `v` (sum of the ranks of positive differences), `n` (not zero),
-# `method`. Exact up to 50 that are not zero, else by `flip_tail()`.
-# Wilcoxon, F. (1945) Biometrics Bulletin 1, 80-83; Pratt, J. W. (1959) JASA 54, 655-667.
+# Wilcoxon's one-sided signed-rank test, a sign-flip test on signed ranks for heavy-tailed channels. Zeros
+# take part in the ranking and have no sign (Pratt), equal magnitudes share their mean rank; given the
+# magnitudes all patterns of signs are equally likely, so it is exact with both. A list: `p` (at least
+# 1e-300; 1 where all are 0), `z`, `v` (sum of the ranks of positive differences), `n` (not zero), `method`.
+# Exact up to 50 that are not zero, else by `flip_tail()`. Wilcoxon, F. (1945) Biometrics Bulletin 1, 80-83;
+# Pratt, J. W. (1959) JASA 54, 655-667.
 signed_rank_test <- function(d) {
   if (length(d) == 0) return(list(p = NA_real_, z = NA_real_, v = 0, n = 0L, method = "none: no pairs"))
   # Differences of magnitudes in the last bits are not ties here; ties come from coarse clocks.
@@ -262,9 +280,11 @@ signed_rank_test <- function(d) {
   n <- length(s)
   v <- sum(s[s > 0])
   z <- if (n > 0) sum(s) / sqrt(sum(s^2)) else 0
-  # Zeros and ties leave gaps between the sums of few, which no smooth curve follows; sums of whole ranks are 2 apart, of mean ranks 1.
+  # Zeros and ties leave gaps between the sums of few, which no smooth curve follows; sums of whole ranks
+  # are 2 apart, of mean ranks 1.
   p <- if (n <= 50) rank_tail(abs(s), v) else flip_tail(s, sum(s) - if (all(r == floor(r))) 1 else 0.5)
-  list(p = max(p, 1e-300), z = z, v = v, n = n, method = paste("signed rank,", if (n <= 50) "exact" else "saddlepoint"))
+  list(p = max(p, 1e-300), z = z, v = v, n = n,
+       method = paste("signed rank,", if (n <= 50) "exact" else "saddlepoint"))
 }
 
 # P(sum of the ranks with positive signs >= v), by convolution: whole or half ranks, each in the sum or not.
@@ -275,9 +295,10 @@ rank_tail <- function(ranks, v) {
   sum(chances[seq_along(chances) > 2 * v])
 }
 
-# P(sum of e_i s_i >= total) with e_i = -1 or +1 equally likely, by Lugannani and Rice's saddlepoint approximation: its relative error
-# stays small far out, where counting random patterns ends at one over their number. Not below 2^-n nor 1e-300. Lugannani and Rice (1980)
-# Advances in Applied Probability 12, 475-490; Robinson, J. (1982) JRSS B 44, 91-101.
+# P(sum of e_i s_i >= total) with e_i = -1 or +1 equally likely, by Lugannani and Rice's saddlepoint
+# approximation: its relative error stays small far out, where counting random patterns ends at one over
+# their number. Not below 2^-n nor 1e-300. Lugannani and Rice (1980) Advances in Applied Probability 12,
+# 475-490; Robinson, J. (1982) JRSS B 44, 91-101.
 flip_tail <- function(s, total) {
   s <- abs(s[s != 0])
   n <- length(s)

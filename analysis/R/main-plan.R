@@ -1,34 +1,58 @@
 # noiselab plan: how long a run must be.
 
 # A function: option() is in a file that is read later.
-plan_options <- function() c(list(
-  option("detect", "EFFECT", "the slowdown to find, percent"),
-  option("margin", "EFFECT", "show that the slowdown is smaller than this, if there is none"),
-  option("op", "LIST", "operations (default: all of the pilot, else barrier,allreduce,alltoall)"),
-  option("bytes", "LIST", "message sizes, such as 8,2KiB (default: all of the pilot, else 2KiB)"),
-  option("ranks", "N", "number of ranks (default: the pilot's)"),
-  option("pilot", "DIR", "a campaign whose scatter is used; without it one is assumed"),
-  option("half-period", "TIME", "length of a half (default: the pilot's, else 10ms)"),
-  option("launches", "N", "number of launches (default: what the pilot's launches ask for, else 1)"),
-  option("levels", "LIST", "levels of the run, percent of one CPU (default: the pilot's, else 0 and one of the effect's size)"),
-  option("alpha", "P", "one-sided level of the test (default 0.01)"),
-  option("power", "P", "probability of finding the effect (default 0.95)"),
-  option("reference", "DIR", "acceptance: the campaign that a run is held against (may be given again)", again = TRUE),
-  option("limits", "FILE", "acceptance: lines `margin` of this file instead of noiselab's own margins"),
-  option("seconds", "TIME", "acceptance: what a run of this measuring time would decide (default: as long as needed, 10min at most)"),
-  option("csv", help = "print the table as CSV")
-), usual_options("json", "out", "help"))
+plan_options <- function() {
+  c(
+    list(
+      option("detect", "EFFECT", "the slowdown to find, percent"),
+      option("margin", "EFFECT", "show that the slowdown is smaller than this, if there is none"),
+      option("op", "LIST", "operations (default: all of the pilot, else barrier,allreduce,alltoall)"),
+      option("bytes", "LIST", "message sizes, such as 8,2KiB (default: all of the pilot, else 2KiB)"),
+      option("ranks", "N", "number of ranks (default: the pilot's)"),
+      option("pilot", "DIR", "a campaign whose scatter is used; without it one is assumed"),
+      option("half-period", "TIME", "length of a half (default: the pilot's, else 10ms)"),
+      option("launches", "N", "number of launches (default: what the pilot's launches ask for, else 1)"),
+      option(
+        "levels", "LIST",
+        "levels of the run, percent of one CPU (default: the pilot's, else 0 and one of the effect's size)"
+      ),
+      option("alpha", "P", "one-sided level of the test (default 0.01)"),
+      option("power", "P", "probability of finding the effect (default 0.95)"),
+      option("reference", "DIR", "acceptance: the campaign that a run is held against (may be given again)",
+             again = TRUE),
+      option("limits", "FILE", "acceptance: lines `margin` of this file instead of noiselab's own margins"),
+      option(
+        "seconds",
+        "TIME",
+        paste0("acceptance: what a run of this measuring time would decide (default: as long as needed, ",
+               "10min at most)")
+      ),
+      option("csv", help = "print the table as CSV")
+    ),
+    usual_options("json", "out", "help")
+  )
+}
 
 plan_help <- function() {
   help_text(
-    c("Usage: noiselab plan --detect EFFECT [OPTIONS]", "       noiselab plan acceptance --reference DIR [OPTIONS]"),
-    c("Says beforehand how many pairs and launches, and how much time, a run needs to find an effect, or to show",
-      "that it is smaller than a margin; and the command that makes that run. Of acceptance: how long a run must be",
-      "so that a healthy node passes with probability 0.95, by the scatter of the reference, and what it decides."),
+    c("Usage: noiselab plan --detect EFFECT [OPTIONS]",
+      "       noiselab plan acceptance --reference DIR [OPTIONS]"),
+    c(
+      paste0("Says beforehand how many pairs and launches, and how much time, a run needs to find an ",
+             "effect, or to show"),
+      paste0("that it is smaller than a margin; and the command that makes that run. Of acceptance: how ",
+             "long a run must be"),
+      paste0("so that a healthy node passes with probability 0.95, by the scatter of the reference, and ",
+             "what it decides.")
+    ),
     plan_options(),
-    c("Times and sizes take a unit: 10ms, 2KiB. Every level and operation of a run costs pairs of its own.", "",
-      "Exit status: 0 planned; 2 wrong usage, or an operation that the pilot does not have; 3 the effect is not",
-      "within reach of a day, or the pilot says nothing about scatter; 70 a bug.")
+    c(
+      "Times and sizes take a unit: 10ms, 2KiB. Every level and operation of a run costs pairs of its own.",
+      "",
+      paste0("Exit status: 0 planned; 2 wrong usage, or an operation that the pilot does not have; 3 the ",
+             "effect is not"),
+      "within reach of a day, or the pilot says nothing about scatter; 70 a bug."
+    )
   )
 }
 
@@ -43,28 +67,36 @@ run_plan <- function(operands, values, form) {
   campaign <- if (!is.null(values$pilot)) read_campaign(values$pilot)
   plan <- make_plan(request, campaign)
   notes <- c(plan$notes, brief_notes(campaign))
-  lines <- answered(form, NULL, plan_head(plan), plan["cells"], notes, format_plan(plan, notes), format_plan(plan, notes), program = "noiselab-plan")
+  lines <- answered(form, NULL, plan_head(plan), plan["cells"], notes, format_plan(plan, notes),
+                    format_plan(plan, notes), program = "noiselab-plan")
   write_output(lines, values$out)
   check_reach(plan)
 }
 
 run_plan_acceptance <- function(values, form) {
   only_options(values, "acceptance", c("reference", "limits", "seconds", "launches", "alpha", "margin"))
-  if (is.null(values$reference)) abort_usage("acceptance: which campaign is a run held against? Give --reference DIR")
+  if (is.null(values$reference)) {
+    abort_usage("acceptance: which campaign is a run held against? Give --reference DIR")
+  }
   limits <- if (!is.null(values$limits)) read_limits(values$limits)
   margin <- acceptance_margin(values$margin)
   plan <- plan_acceptance(read_acceptance(values$reference), whole_option(values$launches, "--launches"),
-                          margins_in_use(if (!is.list(margin)) margin, attr(limits, "margins")), alpha_option(values$alpha),
-                          duration_option(values$seconds, "--seconds"))
-  head <- list(measuring_s = plan$measuring_s, total_s = plan$takes_s, launches = plan$launches, power = healthy_power, alpha = plan$alpha, decides_noise = plan$decides_noise,
+                          margins_in_use(if (!is.list(margin)) margin, attr(limits, "margins")),
+                          alpha_option(values$alpha), duration_option(values$seconds, "--seconds"))
+  head <- list(measuring_s = plan$measuring_s, total_s = plan$takes_s, launches = plan$launches,
+               power = healthy_power, alpha = plan$alpha, decides_noise = plan$decides_noise,
                says = texts(Filter(nzchar, view_lines(accept_plan_view(plan)))))
-  rows <- plan$rows[c("check", "variant", "metric", "size", "unit", "limit", "relation", "margin", "needed", "margin_unit", "decides", "total_s")]
-  lines <- answered(form, NULL, head, list(figures = rows), plan$notes, accept_plan_view(plan, all = TRUE), accept_plan_view(plan), program = "noiselab-plan")
+  rows <- plan$rows[c("check", "variant", "metric", "size", "unit", "limit", "relation", "margin", "needed",
+                      "margin_unit", "decides", "total_s")]
+  lines <- answered(form, NULL, head, list(figures = rows), plan$notes, accept_plan_view(plan, all = TRUE),
+                    accept_plan_view(plan), program = "noiselab-plan")
   print_answer(lines, values)
 }
 
 plan_request <- function(values) {
-  effect <- function(name) number_option(name, values[[name]], NULL, 0, 90, "a percentage above 0 and below 90 (try 0.1%)")
+  effect <- function(name) {
+    number_option(name, values[[name]], NULL, 0, 90, "a percentage above 0 and below 90 (try 0.1%)")
+  }
   detect <- effect("detect")
   margin <- margin_option(values$margin)
   if (is.null(detect) && is.null(margin)) {
@@ -81,8 +113,13 @@ plan_request <- function(values) {
 }
 
 levels_option <- function(text) {
-  levels <- if (!is.null(text)) suppressWarnings(as.numeric(sub("%$", "", strsplit(text, ",", fixed = TRUE)[[1]])))
-  if (!is.null(text) && (length(levels) == 0 || anyNA(levels) || any(levels < 0 | levels > 100) || anyDuplicated(levels))) {
+  levels <- if (!is.null(text)) {
+    suppressWarnings(as.numeric(sub("%$", "", strsplit(text, ",", fixed = TRUE)[[1]])))
+  }
+  if (
+    !is.null(text) &&
+      (length(levels) == 0 || anyNA(levels) || any(levels < 0 | levels > 100) || anyDuplicated(levels))
+  ) {
     abort_usage("--levels: '", text, "' is no list of levels (try 0,0.1,1)")
   }
   levels
@@ -109,8 +146,19 @@ format_plan <- function(plan, notes) {
     c(paste0("to ", plan$goals[[name]]$text), plan_table(rows, plan),
       wrap_line(sprintf("no plan for %s: %s", rows$operation, rows$reason)[!is.na(rows$reason)]), "")
   })
-  c(wrap_line(sprintf("plan: channel time, alpha %g one-sided, power %g; scope: %s", request$alpha, request$power, scope), 0),
-    wrap_line(scatter_words(plan)), "", unlist(tables), run_words(plan), "", format_notes(notes))
+  c(
+    wrap_line(
+      sprintf("plan: channel time, alpha %g one-sided, power %g; scope: %s", request$alpha, request$power,
+              scope),
+      0
+    ),
+    wrap_line(scatter_words(plan)),
+    "",
+    unlist(tables),
+    run_words(plan),
+    "",
+    format_notes(notes)
+  )
 }
 
 plan_table <- function(r, plan) {
@@ -119,42 +167,72 @@ plan_table <- function(r, plan) {
   more <- if (!plan$across) {
     list(n_pairs = col_number("pairs", r$n_pairs), n_pairs_upper = col_number("at most", r$n_pairs_upper))
   } else {
-    list(sd_launch = col_number("of launches", r$sd_launch, plain), n_launches = col_number("launches", r$n_launches),
+    list(sd_launch = col_number("of launches", r$sd_launch, plain),
+         n_launches = col_number("launches", r$n_launches),
          pairs_per_launch = col_number("pairs each", r$pairs_per_launch),
          n_pairs_upper = col_number("at most", r$n_pairs_upper, ifelse(is.na(r$n_pairs_upper), "-", most)))
   }
-  table_lines(do.call(new_table, c(list(
-    operation = col_words("operation", r$operation), bytes = col_number("bytes", r$bytes),
-    ranks = col_number("ranks", r$ranks, format_level),
-    half_period_s = col_number("half", r$half_period_s, format_seconds), sd = col_number("sd", r$sd, plain, "%")
-  ), more)))
+  table_lines(do.call(
+    new_table,
+    c(
+      list(operation = col_words("operation", r$operation), bytes = col_number("bytes", r$bytes),
+           ranks = col_number("ranks", r$ranks, format_level),
+           half_period_s = col_number("half", r$half_period_s, format_seconds),
+           sd = col_number("sd", r$sd, plain, "%")),
+      more
+    )
+  ))
 }
 
 scatter_words <- function(plan) {
   basis <- plan$basis
-  if (is.null(basis$dirs)) return(paste(
-    "sd: of a pair's log ratio as the signed-rank test has it, ASSUMED, not measured: that on a shared virtual machine with two ranks",
-    "(4 % at 10 ms); pairs: of each level"
-  ))
+  if (is.null(basis$dirs)) {
+    return(paste(
+      paste0("sd: of a pair's log ratio as the signed-rank test has it, ASSUMED, not measured: that on a ",
+             "shared virtual machine with two ranks"),
+      "(4 % at 10 ms); pairs: of each level"
+    ))
+  }
   pilot <- basis$scatter[[1]]
-  c(sprintf("sd: of a pair's log ratio%s in %s, %s pairs%s at level %s; at most: with 80 %% certainty; pairs: of each level",
-            if (pilot$by_ranks) " as the signed-rank test has it" else "", paste(basis$dirs, collapse = " "),
-            format_range(vapply(basis$scatter, `[[`, 0, "n_pairs")),
-            if (pilot$n_launches > 1) sprintf(" of %d launches", pilot$n_launches) else "", format_level(pilot$level)),
-    if (plan$across) "of launches: sd between launches beyond what their pairs explain; at most: launches x pairs")
+  c(
+    sprintf(
+      paste0("sd: of a pair's log ratio%s in %s, %s pairs%s at level %s; at most: with 80 %% certainty; ",
+             "pairs: of each level"),
+      if (pilot$by_ranks) " as the signed-rank test has it" else "",
+      paste(basis$dirs, collapse = " "),
+      format_range(vapply(basis$scatter, `[[`, 0, "n_pairs")),
+      if (pilot$n_launches > 1) {
+        sprintf(" of %d launches", pilot$n_launches)
+      } else {
+        ""
+      },
+      format_level(pilot$level)
+    ),
+    if (plan$across) {
+      "of launches: sd between launches beyond what their pairs explain; at most: launches x pairs"
+    }
+  )
 }
 
 run_words <- function(plan) {
   run <- plan$run
   basis <- plan$basis
   if (is.na(run$total_s)) return(wrap_line(paste("no run can do this:", run$reason), 0))
-  halves <- sprintf("%s pairs x %d (%s) x 2 halves of %s + %s ms between halves", format_count(run$pairs_per_launch), run$arms,
-                    arms_words(basis, run), format_seconds(basis$half_s), plain(1000 * basis$overhead_s))
-  most <- if (!is.na(run$total_upper_s)) sprintf(" (with 80 %% certainty at most %s)", format_span(run$total_upper_s, 3))
-  c(wrap_line(paste0("total: ", format_span(run$total_s, 3), most), 0),
+  halves <- sprintf("%s pairs x %d (%s) x 2 halves of %s + %s ms between halves",
+                    format_count(run$pairs_per_launch), run$arms, arms_words(basis, run),
+                    format_seconds(basis$half_s), plain(1000 * basis$overhead_s))
+  most <- if (!is.na(run$total_upper_s)) {
+    sprintf(" (with 80 %% certainty at most %s)", format_span(run$total_upper_s, 3))
+  }
+  c(
+    wrap_line(paste0("total: ", format_span(run$total_s, 3), most), 0),
     wrap_line(sprintf("%s of %s", counted(run$n_launches, "launch", "launches"), halves)),
-    wrap_line(sprintf("and %.1f s to start each (%s, warm-up included)", basis$launch_s, if (isTRUE(basis$launch_known)) "as in the pilot" else "assumed")),
-    "", "command", wrap_command(plan$command))
+    wrap_line(sprintf("and %.1f s to start each (%s, warm-up included)", basis$launch_s,
+                      if (isTRUE(basis$launch_known)) "as in the pilot" else "assumed")),
+    "",
+    "command",
+    wrap_command(plan$command)
+  )
 }
 
 arms_words <- function(basis, run) {
@@ -167,10 +245,18 @@ plan_head <- function(plan) {
   request <- plan$request
   basis <- plan$basis
   list(
-    alpha = request$alpha, power = request$power, scope = if (plan$across) scope_campaign else scope_launch,
-    scatter = if (is.null(basis$dirs)) "assumed" else "pilot", detect = request$detect, margin = request$margin, command = plan$command,
-    run = c(plan$run[c("n_launches", "pairs_per_launch", "measuring_s", "total_s", "total_upper_s", "reason")],
-            list(half_period_s = basis$half_s, levels_percent = I(basis$levels), between_halves_s = basis$overhead_s,
-                 launch_start_s = basis$launch_s, within_a_day = isTRUE(plan$run$total_s <= day_s)))
+    alpha = request$alpha,
+    power = request$power,
+    scope = if (plan$across) scope_campaign else scope_launch,
+    scatter = if (is.null(basis$dirs)) "assumed" else "pilot",
+    detect = request$detect,
+    margin = request$margin,
+    command = plan$command,
+    run = c(
+      plan$run[c("n_launches", "pairs_per_launch", "measuring_s", "total_s", "total_upper_s", "reason")],
+      list(half_period_s = basis$half_s, levels_percent = I(basis$levels),
+           between_halves_s = basis$overhead_s, launch_start_s = basis$launch_s,
+           within_a_day = isTRUE(plan$run$total_s <= day_s))
+    )
   )
 }

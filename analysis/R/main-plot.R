@@ -40,17 +40,32 @@ run_plot <- function(operands, values, form) {
   alpha <- alpha_option(values$alpha)
   margin <- plot_margin(values$margin, rows)
   of <- unique(vapply(rows, function(plot) plot$of %||% "noise", ""))
-  if (length(of) > 1) abort_usage("plots of ", join_words(c(noise = "noise", acceptance = "an acceptance campaign", nights = "several nights",
-                                                                       profile = "a program's profile", scale = "a projection")[of]), " are drawn apart")
-  if (of != "scale") for (name in intersect(c("nodes", "every"), names(values))) abort_usage("--", name, ": is of the plot scale only")
+  if (length(of) > 1) {
+    abort_usage(
+      "plots of ",
+      join_words(c(noise = "noise", acceptance = "an acceptance campaign", nights = "several nights",
+                   profile = "a program's profile", scale = "a projection")[of]),
+      " are drawn apart"
+    )
+  }
+  if (of != "scale") {
+    for (name in intersect(c("nodes", "every"), names(values))) {
+      abort_usage("--", name, ": is of the plot scale only")
+    }
+  }
   # judged as in the campaign itself
   if (of == "acceptance") {
     values <- as_asked(values, dirs, c("limits", "classes", "reference", "margin"))
     margin <- acceptance_margin(values$margin)
   }
-  write_plots(rows, switch(of, noise = report_analysis(read_campaign(dirs, arms = "any"), alpha, margin), acceptance = unclass(judge_dirs(dirs, values, alpha, margin)),
-                           nights = unclass(trend_of(dirs, values, alpha, margin)), profile = profile_of(dirs, alpha),
-                           scale = scale_projection(dirs, values)), target)
+  write_plots(
+    rows,
+    switch(of, noise = report_analysis(read_campaign(dirs, arms = "any"), alpha, margin),
+           acceptance = unclass(judge_dirs(dirs, values, alpha, margin)),
+           nights = unclass(trend_of(dirs, values, alpha, margin)), profile = profile_of(dirs, alpha),
+           scale = scale_projection(dirs, values)),
+    target
+  )
 }
 
 profile_of <- function(dirs, alpha) {
@@ -61,17 +76,33 @@ profile_of <- function(dirs, alpha) {
 scale_projection <- function(dirs, values) {
   nodes <- values$nodes %||% "1,10,100,1000,10000,100000"
   is_profile <- campaign_program(dirs) == "noiselab-profile"
-  asked_projection(dirs, c(list(nodes = nodes), if (!is.null(values$every)) values["every"] else if (!is_profile) list(every = "100us,1ms,10ms"),
-                           values["alpha"][!is.null(values$alpha)]))
+  asked_projection(
+    dirs,
+    c(
+      list(nodes = nodes),
+      if (!is.null(values$every)) {
+        values["every"]
+      } else if (!is_profile) {
+        list(every = "100us,1ms,10ms")
+      },
+      values["alpha"][!is.null(values$alpha)]
+    )
+  )
 }
 
 # NULL where no rank was held up, or nothing is left to work.
-profile_projection <- function(dirs) tryCatch(scale_projection(dirs, list()), nl_error_data = function(e) NULL)
+profile_projection <- function(dirs) {
+  tryCatch(scale_projection(dirs, list()), nl_error_data = function(e) NULL)
+}
 
 list_plots <- function() {
   about <- plot_table()
   lines <- strwrap(paste0(about$title, "; needs ", about$needs), 96 - name_width(about), simplify = FALSE)
-  unlist(Map(function(name, text) sprintf("%-*s %s", name_width(about), c(name, rep("", length(text) - 1)), text), about$name, lines), use.names = FALSE)
+  unlist(
+    Map(function(name, text) sprintf("%-*s %s", name_width(about), c(name, rep("", length(text) - 1)), text),
+        about$name, lines),
+    use.names = FALSE
+  )
 }
 
 wanted_plots <- function(text) {
@@ -88,22 +119,30 @@ wanted_plots <- function(text) {
 plot_margin <- function(text, rows) {
   value <- margin_option(text)
   if (!is.null(value) && !any(vapply(rows, function(plot) isTRUE(plot$margin), TRUE))) {
-    abort_usage("--margin does not apply to ", rows[[1]]$name, " (it does to ",
-                paste(unlist(lapply(plots(), function(plot) if (isTRUE(plot$margin)) plot$name)), collapse = ", "), ")")
+    abort_usage(
+      "--margin does not apply to ", rows[[1]]$name, " (it does to ",
+      paste(unlist(lapply(plots(), function(plot) if (isTRUE(plot$margin)) plot$name)), collapse = ", "), ")"
+    )
   }
   value
 }
 
 # What is written where: `form`, and a path for each plot (NULL: stdout).
 plot_target <- function(values, names) {
-  size <- if (is.null(values$size)) c(NA_real_, NA_real_) else suppressWarnings(as.numeric(strsplit(values$size, "x", fixed = TRUE)[[1]]))
+  size <- if (is.null(values$size)) {
+    c(NA_real_, NA_real_)
+  } else {
+    suppressWarnings(as.numeric(strsplit(values$size, "x", fixed = TRUE)[[1]]))
+  }
   if (length(size) != 2 || !is.null(values$size) && !all(is.finite(size) & size >= 1 & size <= 100)) {
     abort_usage("--size: '", values$size, "' is not a width and a height in inches from 1 to 100 (try 6x4)")
   }
   asked <- if (isTRUE(values$csv)) "csv" else if (isTRUE(values$json)) "json"
   if (length(names) > 1) {
     form <- asked %||% "png"
-    if (is.null(values$out) && !is.null(asked)) abort_usage("--", form, " of several plots needs --out DIRECTORY")
+    if (is.null(values$out) && !is.null(asked)) {
+      abort_usage("--", form, " of several plots needs --out DIRECTORY")
+    }
     dir <- values$out %||% "."
     if (!dir.exists(dir)) abort_usage("--out: '", dir, "' is not a directory, which several plots need")
     return(list(form = form, files = as.list(file.path(dir, paste0(names, ".", form))), size = size))

@@ -1,76 +1,136 @@
 # noiselab project: what measured noise costs on many nodes.
 
 # A function: option() is in a file that is read later.
-project_options <- function() list(
-  option("nodes", "LIST", "numbers of nodes (default 1,100,1000,10000)"),
-  option("every", "LIST", "work between two synchronisations of all nodes, such as 100us,1ms (default 100us,1ms,10ms,100ms)"),
-  option("trace", "FILE", "the bursts of a trace of noiselab record; again for each node that was recorded", again = TRUE),
-  option("task", "LIST", "with --trace: those of these tasks only"),
-  option("burst", "TIME[:random=yes]", "without a record: what a burst costs; random: bursts come at any time, every --period on average"),
-  option("period", "TIME", "how often bursts come (of records: where they are too short to show it)"),
-  option("profile", "DIR", "--every as in this run of noiselab profile (itself as DIR: its own)"),
-  option("level", "PERCENT", "of a campaign with loads: this level (default: the highest)"),
-  option("margin", "PERCENT", "is the slowdown below this on all these nodes (1%:nodes=1000,every=1ms: on so many)? Decides the exit status"),
-  option("reserve", "LIST:of=N", "numbers of cores left free of N on each node, such as 1,2:of=64: what that costs and saves"),
-  option("phase-spread", "TIME", "where all nodes are hit at the same moment: by so much apart (default 0)"),
-  option("wander", help = "periods differ between nodes, so that phases wander (else they are fixed for a run)"),
-  option("unseen", "TIME", "the longest burst that may have been missed (default 50ms)"),
-  option("pattern", "NAME[:KEY=VALUE,...]", paste0(
-    "what follows each step, simulated by messages (default: an ideal synchronisation): ", paste(project_patterns, collapse = ", "),
-    "; keys: bytes (default 8), latency (2.5us: a message is under way for so long), overhead (1.5us: CPU time that it takes on each side), ",
-    "bandwidth (10GB: bytes per second)"
-  )),
-  option("replicates", "A-B", "with --pattern: the draws of phases of these numbers; with --json a file for --merge"),
-  option("merge", help = "DIR... are the files of several --replicates: the answer of all of them"),
-  option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P"),
-  option("seed", "N", "of the draws of phases (default 1)"),
-  option("json", help = "print JSON"),
-  option("csv", help = "print the table as CSV"),
-  option("export", "NAME", paste(
-    "write the noise of each node for another simulator, or a program with it (goal), into the directory of --out:", paste(project_exports, collapse = ", ")
-  )),
-  option("out", "FILE", "write there instead of to stdout; NAME.html: a page with a picture"),
-  option("help", help = "print this help")
-)
+project_options <- function() {
+  list(
+    option("nodes", "LIST", "numbers of nodes (default 1,100,1000,10000)"),
+    option(
+      "every", "LIST",
+      "work between two synchronisations of all nodes, such as 100us,1ms (default 100us,1ms,10ms,100ms)"
+    ),
+    option("trace", "FILE", "the bursts of a trace of noiselab record; again for each node that was recorded",
+           again = TRUE),
+    option("task", "LIST", "with --trace: those of these tasks only"),
+    option(
+      "burst", "TIME[:random=yes]",
+      "without a record: what a burst costs; random: bursts come at any time, every --period on average"
+    ),
+    option("period", "TIME", "how often bursts come (of records: where they are too short to show it)"),
+    option("profile", "DIR", "--every as in this run of noiselab profile (itself as DIR: its own)"),
+    option("level", "PERCENT", "of a campaign with loads: this level (default: the highest)"),
+    option(
+      "margin",
+      "PERCENT",
+      paste0("is the slowdown below this on all these nodes (1%:nodes=1000,every=1ms: on so many)? Decides ",
+             "the exit status")
+    ),
+    option("reserve", "LIST:of=N",
+           "numbers of cores left free of N on each node, such as 1,2:of=64: what that costs and saves"),
+    option("phase-spread", "TIME",
+           "where all nodes are hit at the same moment: by so much apart (default 0)"),
+    option("wander",
+           help = "periods differ between nodes, so that phases wander (else they are fixed for a run)"),
+    option("unseen", "TIME", "the longest burst that may have been missed (default 50ms)"),
+    option(
+      "pattern",
+      "NAME[:KEY=VALUE,...]",
+      paste0(
+        "what follows each step, simulated by messages (default: an ideal synchronisation): ",
+        paste(project_patterns, collapse = ", "),
+        "; keys: bytes (default 8), latency (2.5us: a message is under way for so long), overhead (1.5us: ",
+        "CPU time that it takes on each side), ",
+        "bandwidth (10GB: bytes per second)"
+      )
+    ),
+    option("replicates", "A-B",
+           "with --pattern: the draws of phases of these numbers; with --json a file for --merge"),
+    option("merge", help = "DIR... are the files of several --replicates: the answer of all of them"),
+    option("alpha", "P", "one-sided level (default 0.01); intervals have 1 - 2P"),
+    option("seed", "N", "of the draws of phases (default 1)"),
+    option("json", help = "print JSON"),
+    option("csv", help = "print the table as CSV"),
+    option(
+      "export",
+      "NAME",
+      paste(
+        paste0("write the noise of each node for another simulator, or a program with it (goal), into the ",
+               "directory of --out:"),
+        paste(project_exports, collapse = ", ")
+      )
+    ),
+    option("out", "FILE", "write there instead of to stdout; NAME.html: a page with a picture"),
+    option("help", help = "print this help")
+  )
+}
 
 project_help <- function() {
   help_text(
     c("Usage: noiselab project [OPTIONS] DIR...", "       noiselab project [OPTIONS] --trace FILE",
-      "       noiselab project [OPTIONS] --burst TIME --period TIME", "       noiselab project --merge FILE..."),
-    c("Says what noise that was measured on few nodes costs on many that synchronise: of a campaign (its agent or load; of",
-      "acceptance the detours, of a profile what held ranks up), of a trace, or of bursts that are only assumed. Each node is",
-      "hit on its own (independent phases), or all at the same moment (common phase)."),
+      "       noiselab project [OPTIONS] --burst TIME --period TIME",
+      "       noiselab project --merge FILE..."),
+    c(
+      paste0("Says what noise that was measured on few nodes costs on many that synchronise: of a campaign ",
+             "(its agent or load; of"),
+      paste0("acceptance the detours, of a profile what held ranks up), of a trace, or of bursts that are ",
+             "only assumed. Each node is"),
+      "hit on its own (independent phases), or all at the same moment (common phase)."
+    ),
     project_options(),
-    c("Times take a unit: 100us, 1ms. Large simulations by an array of jobs: --replicates 1-10 --json --out part1, ... and",
-      "then --merge part1 ...: as if one job had done it.", "",
-      "Exit status: 0 it worked, whatever was found (with --margin: the slowdown is below it on all these nodes, phases",
-      "independent); 1 with --margin: it is above; 2 wrong usage, environment or a damaged file; 3 the data cannot answer",
-      "(no bursts known, --margin undecided); 70 a bug.")
+    c(
+      paste0("Times take a unit: 100us, 1ms. Large simulations by an array of jobs: --replicates 1-10 ",
+             "--json --out part1, ... and"),
+      "then --merge part1 ...: as if one job had done it.",
+      "",
+      paste0("Exit status: 0 it worked, whatever was found (with --margin: the slowdown is below it on all ",
+             "these nodes, phases"),
+      paste0("independent); 1 with --margin: it is above; 2 wrong usage, environment or a damaged file; 3 ",
+             "the data cannot answer"),
+      "(no bursts known, --margin undecided); 70 a bug."
+    )
   )
 }
 
 run_project <- function(operands, values, form) {
-  projection <- if (isTRUE(values$merge)) merged_projection(operands, values) else asked_projection(operands, values)
+  projection <- if (isTRUE(values$merge)) {
+    merged_projection(operands, values)
+  } else {
+    asked_projection(operands, values)
+  }
   request <- projection$request
   if (!is.null(values$export)) {
     form <- names_option("export", values$export, project_exports, "export")
-    if (is.null(values$out) || length(form) != 1) abort_usage("--export: one at a time, and --out DIR says where to")
+    if (is.null(values$out) || length(form) != 1) {
+      abort_usage("--export: one at a time, and --out DIR says where to")
+    }
     writeLines(export_noise(projection, form, values$out))
     return(invisible())
   }
   kept <- request$pattern$kept
-  head <- c(projection_head(projection), if (form == "json" && !is.null(kept)) list(handed_on = projection$handed_on))
-  if (form == "text" && isTRUE(grepl("[.]html?$", values$out))) return(write_projection_page(projection, operands, values))
-  lines <- answered(form, NULL, head, c(list(projections = projection$rows, reserve = projection$reserve), if (form == "json") list(replicates = kept$rows)),
-                    projection$notes, NULL, new_view(projection_sentences(projection), projection_table(projection), projection_legend(projection),
-                             c(tail_warning(projection), unseen_warning(projection), projection$notes)), program = "noiselab-project")
+  head <- c(projection_head(projection),
+            if (form == "json" && !is.null(kept)) list(handed_on = projection$handed_on))
+  if (form == "text" && isTRUE(grepl("[.]html?$", values$out))) {
+    return(write_projection_page(projection, operands, values))
+  }
+  lines <- answered(
+    form,
+    NULL,
+    head,
+    c(list(projections = projection$rows, reserve = projection$reserve),
+      if (form == "json") list(replicates = kept$rows)),
+    projection$notes,
+    NULL,
+    new_view(projection_sentences(projection), projection_table(projection), projection_legend(projection),
+             c(tail_warning(projection), unseen_warning(projection), projection$notes)),
+    program = "noiselab-project"
+  )
   write_output(as_lines(lines, values), values$out)
   if (!is.null(request$margin)) answer_status(projection$margin_answer)
 }
 
 # What a terminal shows of it, as a page with its picture.
 write_projection_page <- function(projection, operands, values) {
-  view <- new_view(projection_sentences(projection), NULL, NULL, c(tail_warning(projection), unseen_warning(projection)))
+  view <- new_view(projection_sentences(projection), NULL, NULL,
+                   c(tail_warning(projection), unseen_warning(projection)))
   given <- unlist(lapply(setdiff(names(values), "out"), function(name) {
     if (isTRUE(values[[name]])) paste0("--", name) else c(rbind(paste0("--", name), values[[name]]))
   }))
@@ -81,7 +141,11 @@ write_projection_page <- function(projection, operands, values) {
 asked_projection <- function(operands, values) {
   request <- project_request(values)
   is_profile <- length(operands) == 1 && campaign_program(operands) == "noiselab-profile"
-  program <- if (!is.null(values$profile)) program_steps(values$profile) else if (is_profile) program_steps(operands)
+  program <- if (!is.null(values$profile)) {
+    program_steps(values$profile)
+  } else if (is_profile) {
+    program_steps(operands)
+  }
   noise <- project_source(operands, values, request, program)
   if (!is.null(program)) {
     noise$notes <- c(noise$notes, program$words)
@@ -92,10 +156,20 @@ asked_projection <- function(operands, values) {
     request$pattern$sequence <- program$sequence
   }
   projection <- make_projection(noise, request)
-  if (!is.null(request$pattern$kept)) projection$handed_on <- handed_on(projection, c(
-    values, if (is.null(values$nodes)) list(nodes = paste(sprintf("%.0f", request$nodes), collapse = ",")),
-    if (is.null(values$every)) list(every = paste0(sprintf("%.17g", 1e9 * request$every_s), "ns", collapse = ","))
-  ))
+  if (!is.null(request$pattern$kept)) {
+    projection$handed_on <- handed_on(
+      projection,
+      c(
+        values,
+        if (is.null(values$nodes)) {
+          list(nodes = paste(sprintf("%.0f", request$nodes), collapse = ","))
+        },
+        if (is.null(values$every)) {
+          list(every = paste0(sprintf("%.17g", 1e9 * request$every_s), "ns", collapse = ","))
+        }
+      )
+    )
+  }
   projection
 }
 
@@ -143,18 +217,29 @@ project_request <- function(values) {
     values$nodes <- sprintf("%.0f", margin$nodes)
     values$every <- sprintf("%.17gs", margin$every_s)
   }
-  nodes <- list_option(values$nodes, "--nodes", function(text, name) whole_option(text, name)) %||% c(1, 100, 1000, 10000)
+  nodes <- list_option(values$nodes, "--nodes", function(text, name) whole_option(text, name)) %||%
+    c(1, 100, 1000, 10000)
   every <- list_option(values$every, "--every", duration_option) %||% c(1e-4, 1e-3, 1e-2, 1e-1)
   reserve <- keyed_option("reserve", values$reserve, "of")
   ranks <- whole_option(reserve$keys$of, "--reserve: of")
   cores <- list_option(reserve$value, "--reserve", function(text, name) whole_option(text, name))
   if (!is.null(cores) && is.null(ranks)) abort_usage("--reserve: of how many? (try --reserve 1,2:of=64)")
   if (any(cores >= ranks)) abort_usage("--reserve: ", max(cores), " of ", ranks, " cores leave no rank")
-  list(pattern = pattern_request(values), nodes = nodes, every_s = every, margin = margin$percent, ranks_per_node = ranks, reserve = cores,
-       spread_s = duration_option(values[["phase-spread"]], "--phase-spread") %||% 0, wander = isTRUE(values$wander),
-       unseen_s = duration_option(values$unseen, "--unseen") %||% (if (isTRUE(margin$at_scale)) margin$unseen_s) %||% usual_unseen_s,
-       alpha = 2 * alpha_option(values$alpha),
-       seed = whole_option(values$seed, "--seed") %||% 1, period_s = duration_option(values$period, "--period") %||% NA_real_)
+  list(
+    pattern = pattern_request(values),
+    nodes = nodes,
+    every_s = every,
+    margin = margin$percent,
+    ranks_per_node = ranks,
+    reserve = cores,
+    spread_s = duration_option(values[["phase-spread"]], "--phase-spread") %||% 0,
+    wander = isTRUE(values$wander),
+    unseen_s = duration_option(values$unseen, "--unseen") %||%
+      (if (isTRUE(margin$at_scale)) margin$unseen_s) %||% usual_unseen_s,
+    alpha = 2 * alpha_option(values$alpha),
+    seed = whole_option(values$seed, "--seed") %||% 1,
+    period_s = duration_option(values$period, "--period") %||% NA_real_
+  )
 }
 
 list_option <- function(text, name, each) {
@@ -163,31 +248,47 @@ list_option <- function(text, name, each) {
 }
 
 project_source <- function(operands, values, request, program = NULL) {
-  given <- c(DIR = length(operands) > 0, "--trace" = !is.null(values$trace), "--burst" = !is.null(values$burst))
-  if (sum(given) != 1) abort_usage(if (any(given)) paste(paste(names(given)[given], collapse = " and "), "exclude each other") else
-    "what is projected? give a campaign, --trace FILE, or --burst TIME --period TIME (try --help)")
+  given <- c(DIR = length(operands) > 0, "--trace" = !is.null(values$trace),
+             "--burst" = !is.null(values$burst))
+  if (sum(given) != 1) {
+    abort_usage(
+      if (any(given)) {
+        paste(paste(names(given)[given], collapse = " and "), "exclude each other")
+      } else {
+        "what is projected? give a campaign, --trace FILE, or --burst TIME --period TIME (try --help)"
+      }
+    )
+  }
   of <- names(given)[given]
   belongs <- list(task = "--trace", level = "DIR")
   wrong <- names(Filter(function(wanted) wanted != of, belongs[intersect(names(belongs), names(values))]))
   if (length(wrong) > 0) abort_usage("--", wrong[1], " is for ", belongs[[wrong[1]]], " only")
-  if (of == "DIR") return(switch(
-    campaign_program(operands),
-    "noiselab-profile" = noise_of_profile(program %||% program_steps(operands[1])),
-    "noiselab-accept" = noise_of_acceptance(operands, request$period_s),
-    noise_with_behalf(read_campaign(operands, arms = "any"), level_option(values$level), request$period_s, request$alpha / 2)
-  ))
-  if (of == "--trace") return(noise_of_traces(values$trace, words_option(values$task, "--task"), request$period_s))
+  if (of == "DIR") {
+    return(switch(
+      campaign_program(operands),
+      "noiselab-profile" = noise_of_profile(program %||% program_steps(operands[1])),
+      "noiselab-accept" = noise_of_acceptance(operands, request$period_s),
+      noise_with_behalf(read_campaign(operands, arms = "any"), level_option(values$level), request$period_s,
+                        request$alpha / 2)
+    ))
+  }
+  if (of == "--trace") {
+    return(noise_of_traces(values$trace, words_option(values$task, "--task"), request$period_s))
+  }
   if (is.na(request$period_s)) abort_usage("--burst: how often? (--period TIME)")
   burst <- keyed_option("burst", values$burst, "random")
   cost <- duration_option(burst$value, "--burst")
   is_random <- identical(burst$keys$random, "yes")
-  name <- sprintf("A burst of %s every %s%s", format_time(cost), format_time(request$period_s), if (is_random) " on average" else "")
-  node_noise(name, cost, if (is_random) NA_real_ else request$period_s, 1 / request$period_s, cost_words = "assumed")
+  name <- sprintf("A burst of %s every %s%s", format_time(cost), format_time(request$period_s),
+                  if (is_random) " on average" else "")
+  node_noise(name, cost, if (is_random) NA_real_ else request$period_s, 1 / request$period_s,
+             cost_words = "assumed")
 }
 
 # Of a campaign with an agent and both arms with the bursts of others that are shown to work on its behalf.
 noise_with_behalf <- function(campaign, level, told_s, alpha) {
-  has_both <- is.null(level) && any(is_agent_row(campaign$rows)) && length(unique(campaign$rows[["arm"]])) == 2
+  has_both <- is.null(level) && any(is_agent_row(campaign$rows)) &&
+    length(unique(campaign$rows[["arm"]])) == 2
   named <- if (has_both) behalf_named(list(behalf_tasks = behalf_accounts(campaign, alpha), alpha = alpha))
   noise <- noise_of_campaign(campaign, level, told_s, records = records_with_behalf(campaign, named))
   noise$notes <- c(noise$notes, behalf_tasks_words(named, noise$name))
@@ -197,26 +298,43 @@ noise_with_behalf <- function(campaign, level, told_s, alpha) {
 make_projection <- function(noise, request) {
   parted <- parted_noise(noise)
   project <- function(noise, phases) {
-    project_noise(noise, request$nodes, request$every_s, request$alpha, request$spread_s, request$wander, request$seed, request$pattern, phases, request$unseen_s)
+    project_noise(noise, request$nodes, request$every_s, request$alpha, request$spread_s, request$wander,
+                  request$seed, request$pattern, phases, request$unseen_s)
   }
   rows <- project(parted, c("independent", "common"))
   asked <- rows[rows$phase == "independent", ]
   margin <- request$margin
-  answer <- if (!is.null(margin)) passes_unseen(project_margin(asked, margin), noise, margin, function(noise) project(noise, "independent"))
+  answer <- if (!is.null(margin)) {
+    passes_unseen(project_margin(asked, margin), noise, margin, function(noise) project(noise, "independent"))
+  }
   shortest <- function(phase) {
-    shortest_period(noise, request$nodes, request$every_s, margin / 100, phase, request$alpha, request$spread_s, request$wander, request$seed, request$unseen_s)
+    shortest_period(noise, request$nodes, request$every_s, margin / 100, phase, request$alpha,
+                    request$spread_s, request$wander, request$seed, request$unseen_s)
   }
   # the largest number of nodes up to 1,000, and the step nearest to 1 ms
   near <- asked[asked$nodes == max(asked$nodes[asked$nodes <= 1000], min(asked$nodes)), ]
   headline <- near[which.min(abs(log(near$every_ns / 1e6))), ]
   list(
-    noise = noise, request = request, rows = rows, headline = headline,
-    margin_answer = if (identical(answer, "unseen")) "inconclusive" else answer, unseen_decides = identical(answer, "unseen"),
-    common_answer = if (!is.null(margin)) project_margin(rows[rows$phase == "common", ], margin),
-    shortest_s = if (!is.null(margin) && is.null(request$pattern)) c(independent = shortest("independent"), common = shortest("common")),
-    below = if (is.null(request$pattern)) nodes_below(parted, headline$every_ns / 1e9, (margin %||% usual_margin) / 100, request$alpha,
-                                                            request$wander, request$seed, request$unseen_s),
-    reserve = if (!is.null(request$reserve)) reserve_rows(request$reserve, request$ranks_per_node, headline),
-    unseen = unseen_bursts(noise, headline, request), notes = noise$notes
+    noise = noise,
+    request = request,
+    rows = rows,
+    headline = headline,
+    margin_answer = if (identical(answer, "unseen")) "inconclusive" else answer,
+    unseen_decides = identical(answer, "unseen"),
+    common_answer = if (!is.null(margin)) {
+      project_margin(rows[rows$phase == "common", ], margin)
+    },
+    shortest_s = if (!is.null(margin) && is.null(request$pattern)) {
+      c(independent = shortest("independent"), common = shortest("common"))
+    },
+    below = if (is.null(request$pattern)) {
+      nodes_below(parted, headline$every_ns / 1e9, (margin %||% usual_margin) / 100, request$alpha,
+                  request$wander, request$seed, request$unseen_s)
+    },
+    reserve = if (!is.null(request$reserve)) {
+      reserve_rows(request$reserve, request$ranks_per_node, headline)
+    },
+    unseen = unseen_bursts(noise, headline, request),
+    notes = noise$notes
   )
 }

@@ -20,30 +20,50 @@ projection_sentences <- function(projection) {
   rows <- projection$rows[projection$rows$phase == "independent" & projection$rows$every_ns == row$every_ns, ]
   most <- rows[which.max(rows$nodes), ]
   pattern <- projection$request$pattern
-  often <- if (is.null(pattern)) "synchronises every" else if (!is.null(pattern$sequence)) "does what was profiled, after every" else {
+  often <- if (is.null(pattern)) {
+    "synchronises every"
+  } else if (!is.null(pattern$sequence)) {
+    "does what was profiled, after every"
+  } else {
     paste0("does ", pattern$name, " after every")
   }
-  further <- if (most$nodes > row$nodes) sprintf("at %s by %s%s", nodes_words(most$nodes), projected_words(most), bounded_words(most, noise))
-  slows <- sprintf("%s slows a program on %s that %s %s", noise$name, nodes_words(row$nodes), often, format_time(row$every_ns / 1e9))
+  further <- if (most$nodes > row$nodes) {
+    sprintf("at %s by %s%s", nodes_words(most$nodes), projected_words(most), bounded_words(most, noise))
+  }
+  slows <- sprintf("%s slows a program on %s that %s %s", noise$name, nodes_words(row$nodes), often,
+                   format_time(row$every_ns / 1e9))
   # (a name of a file or a task keeps its letters)
-  if (row$nodes > 1) slows <- paste("If bursts hit nodes independently,", sub("^(A|What) ", "\\L\\1 ", slows, perl = TRUE))
-  c(sprintf("%s by %s%s%s.", slows, projected_words(row),
-            if (is.null(further)) bounded_words(row, noise) else paste0("; ", further), alike_words(rows, noise)),
-    margin_size_words(projection), margin_projected_words(projection),
-    vapply(seq_len(NROW(projection$reserve)), function(i) reserve_words(projection$reserve[i, ], projection$request), ""))
+  if (row$nodes > 1) {
+    slows <- paste("If bursts hit nodes independently,", sub("^(A|What) ", "\\L\\1 ", slows, perl = TRUE))
+  }
+  c(
+    sprintf("%s by %s%s%s.", slows, projected_words(row),
+            if (is.null(further)) bounded_words(row, noise) else paste0("; ", further),
+            alike_words(rows, noise)),
+    margin_size_words(projection),
+    margin_projected_words(projection),
+    vapply(seq_len(NROW(projection$reserve)),
+           function(i) reserve_words(projection$reserve[i, ], projection$request), "")
+  )
 }
 
-# An interval of many nodes is of bursts like those recorded, where these, or the costliest of them, are all alike: one burst
-# in a record that cost more would have told another tale.
+# An interval of many nodes is of bursts like those recorded, where these, or the costliest of them, are all
+# alike: one burst in a record that cost more would have told another tale.
 alike_words <- function(rows, noise) {
   if (is.null(cautious_noise(noise)) || !any(rows$nodes > 1 & !at_least(rows))) return("")
   sprintf(", if none costs more than those recorded (%s)", format_time(signif(max(noise$costs_s), 2)))
 }
 
 bounded_words <- function(row, noise) {
-  if (is.na(row$limit_percent) || is.na(row$slowdown_percent) || at_least(row) || row$slowdown_percent < 0.95 * row$limit_percent) return("")
+  if (
+    is.na(row$limit_percent) || is.na(row$slowdown_percent) || at_least(row) ||
+      row$slowdown_percent < 0.95 * row$limit_percent
+  ) {
+    return("")
+  }
   most <- max(noise$costs_s)
-  sprintf(", the maximum, because one burst costs %s%s", if (length(unique(noise$costs_s)) > 1) "at most " else "", format_time(signif(most, 2)))
+  sprintf(", the maximum, because one burst costs %s%s",
+          if (length(unique(noise$costs_s)) > 1) "at most " else "", format_time(signif(most, 2)))
 }
 
 margin_size_words <- function(projection) {
@@ -52,13 +72,29 @@ margin_size_words <- function(projection) {
   below <- projection$below
   noise <- projection$noise
   # What passed on so many nodes is below it on fewer.
-  if (identical(projection$margin_answer, "pass")) below <- max(below, projection$headline$nodes, na.rm = TRUE)
-  if (is.na(below)) return(sprintf("The record leaves open whether the slowdown stays below %s %% even on one node.", format_level(margin)))
-  if (below < 1) return(sprintf("The slowdown is above %s %% on a single node already.", format_level(margin)))
-  at_once <- is.finite(below) && projection$request$spread_s == 0 && slowdown_alone(min(0.999, noise$rate_hz * max(noise$costs_s))) < margin / 100
-  sprintf("The slowdown stays below %s %% %s%s%s.", format_level(margin),
-          if (is.finite(below)) paste("up to", nodes_words(two_digits_below(below))) else "on any number of nodes",
-          if (at_once) ", or on any number if all are hit at the same moment" else "", promise_words(projection))
+  if (identical(projection$margin_answer, "pass")) {
+    below <- max(below, projection$headline$nodes, na.rm = TRUE)
+  }
+  if (is.na(below)) {
+    return(sprintf("The record leaves open whether the slowdown stays below %s %% even on one node.",
+                   format_level(margin)))
+  }
+  if (below < 1) {
+    return(sprintf("The slowdown is above %s %% on a single node already.", format_level(margin)))
+  }
+  at_once <- is.finite(below) && projection$request$spread_s == 0 &&
+    slowdown_alone(min(0.999, noise$rate_hz * max(noise$costs_s))) < margin / 100
+  sprintf(
+    "The slowdown stays below %s %% %s%s%s.",
+    format_level(margin),
+    if (is.finite(below)) {
+      paste("up to", nodes_words(two_digits_below(below)))
+    } else {
+      "on any number of nodes"
+    },
+    if (at_once) ", or on any number if all are hit at the same moment" else "",
+    promise_words(projection)
+  )
 }
 
 # "(if no burst is longer than 50 ms)", where what is promised rests on that.
@@ -83,21 +119,52 @@ margin_projected_words <- function(projection) {
   if (is.null(margin)) return(NULL)
   answer <- projection$margin_answer
   shortest <- projection$shortest_s %||% c(independent = NA, common = NA)
-  words <- c(pass = paste0(if (is.finite(projection$noise$watched_s)) "by the bursts recorded, ", "every slowdown asked about is below it",
-                           promise_words(projection)), fail = "a slowdown is above it",
-             inconclusive = if (isTRUE(projection$unseen_decides)) "the bursts recorded stay below it, but longer ones that were never seen may not" else
-               "an interval reaches over it, or is open")
-  every <- function(s) if (is.na(s)) "however far apart bursts are, up to a day, it is not shown to stay below" else paste("if bursts are at least", format_time(two_digits_above(s)), "apart, it stays below")
-  sprintf("Margin of %s %%: %s, %s%s. A common phase %s.", format_level(margin), answer, words[[answer]],
-          if (is.null(projection$shortest_s)) "" else paste0("; ", every(shortest[["independent"]])), if (projection$common_answer == "pass") "would do" else
-            paste0("would not do by itself", if (!is.na(shortest[["common"]])) paste0(" (it would from ", format_time(two_digits_above(shortest[["common"]])), " on)")))
+  words <- c(
+    pass = paste0(if (is.finite(projection$noise$watched_s)) "by the bursts recorded, ",
+                  "every slowdown asked about is below it", promise_words(projection)),
+    fail = "a slowdown is above it",
+    inconclusive = if (isTRUE(projection$unseen_decides)) {
+      "the bursts recorded stay below it, but longer ones that were never seen may not"
+    } else {
+      "an interval reaches over it, or is open"
+    }
+  )
+  every <- function(s) {
+    if (is.na(s)) {
+      "however far apart bursts are, up to a day, it is not shown to stay below"
+    } else {
+      paste("if bursts are at least", format_time(two_digits_above(s)), "apart, it stays below")
+    }
+  }
+  sprintf(
+    "Margin of %s %%: %s, %s%s. A common phase %s.",
+    format_level(margin),
+    answer,
+    words[[answer]],
+    if (is.null(projection$shortest_s)) {
+      ""
+    } else {
+      paste0("; ", every(shortest[["independent"]]))
+    },
+    if (projection$common_answer == "pass") {
+      "would do"
+    } else {
+      paste0(
+        "would not do by itself",
+        if (!is.na(shortest[["common"]])) {
+          paste0(" (it would from ", format_time(two_digits_above(shortest[["common"]])), " on)")
+        }
+      )
+    }
+  )
 }
 
 reserve_words <- function(row, request) {
-  sprintf("%s of %d left free costs %s %% and saves %s %% (%s to %s): %s.", counted(row$cores, "core"), request$ranks_per_node,
-          format_effect(row$cost_percent, FALSE), format_effect(row$saved_percent, FALSE), format_effect(row$saved_low, FALSE),
-          if (is.na(row$saved_high)) "?" else format_effect(row$saved_high, FALSE), c(pays = "it pays", "does not pay" = "it does not pay",
-                                                                         undecided = "undecided")[[row$verdict]])
+  sprintf("%s of %d left free costs %s %% and saves %s %% (%s to %s): %s.", counted(row$cores, "core"),
+          request$ranks_per_node, format_effect(row$cost_percent, FALSE),
+          format_effect(row$saved_percent, FALSE), format_effect(row$saved_low, FALSE),
+          if (is.na(row$saved_high)) "?" else format_effect(row$saved_high, FALSE),
+          c(pays = "it pays", "does not pay" = "it does not pay", undecided = "undecided")[[row$verdict]])
 }
 
 projection_table <- function(projection, most = 5) {
@@ -108,18 +175,24 @@ projection_table <- function(projection, most = 5) {
   cell <- function(n) {
     at <- rows[rows$nodes == n, ]
     at <- at[match(every, at$every_ns), ]
-    text <- ifelse(at_least(at), paste0(">= ", format_effect(at$ci_low, FALSE)), format_effect(at$slowdown_percent, FALSE))
+    text <- ifelse(at_least(at), paste0(">= ", format_effect(at$ci_low, FALSE)),
+                   format_effect(at$slowdown_percent, FALSE))
     text[is.na(at$slowdown_percent)] <- "no time to work"
     same <- at_least(at) | format_effect(at$ci_low, FALSE) == format_effect(at$ci_high, FALSE)
-    ends <- ifelse(same, "", sprintf(" (%s-%s)", format_effect(at$ci_low, FALSE), format_effect(at$ci_high, FALSE)))
-    col_number(paste(if (n == nodes[1]) nodes_words(n) else count_words(n)), at$slowdown_percent, paste0(text, ends))
+    ends <- ifelse(same, "",
+                   sprintf(" (%s-%s)", format_effect(at$ci_low, FALSE), format_effect(at$ci_high, FALSE)))
+    col_number(paste(if (n == nodes[1]) nodes_words(n) else count_words(n)), at$slowdown_percent,
+               paste0(text, ends))
   }
   limit <- rows$limit_percent[match(every, rows$every_ns)]
   common <- projection$rows[projection$rows$phase == "common" & projection$rows$nodes == max(nodes), ]
   common <- common$slowdown_percent[match(every, common$every_ns)]
-  columns <- c(list(every = col_words("every", format_time(every / 1e9))), lapply(stats::setNames(nodes, paste0("n", nodes)), cell),
-               list(limit = col_number("limit", limit, format_effect(limit, FALSE)),
-                    common = col_number("at once", common, format_effect(common, FALSE))))
+  columns <- c(
+    list(every = col_words("every", format_time(every / 1e9))),
+    lapply(stats::setNames(nodes, paste0("n", nodes)), cell),
+    list(limit = col_number("limit", limit, format_effect(limit, FALSE)),
+         common = col_number("at once", common, format_effect(common, FALSE)))
+  )
   do.call(new_table, columns)
 }
 
@@ -127,12 +200,35 @@ projection_legend <- function(projection) {
   noise <- projection$noise
   request <- projection$request
   costs <- unique(noise$costs_s)
-  sprintf("slowdown in %%, %s interval; %s; %s, cost %s; %s; %s; if all nodes are like %s",
-          format_confidence(request$alpha),
-          if (is.na(noise$period_s)) sprintf("bursts %s, %s per s", if (is.null(noise$records)) "at any time" else "as recorded", format_level(noise$rate_hz)) else paste("a burst every", format_time(noise$period_s)),
-          if (length(costs) == 1) format_time(costs) else paste(format_time(signif(stats::median(noise$costs_s), 3)), "to", format_time(signif(max(costs), 3))),
-          noise$cost_words, if (request$wander) "phases wander" else if (is.null(noise$records)) "phases fixed for a run, at random" else "begun at random", pattern_words(request$pattern),
-          if (is.finite(noise$watched_s)) sprintf("the %d recorded for %s", noise$n_nodes, format_span(noise$watched_s, 3)) else "this one")
+  sprintf(
+    "slowdown in %%, %s interval; %s; %s, cost %s; %s; %s; if all nodes are like %s",
+    format_confidence(request$alpha),
+    if (is.na(noise$period_s)) {
+      sprintf("bursts %s, %s per s", if (is.null(noise$records)) "at any time" else "as recorded",
+              format_level(noise$rate_hz))
+    } else {
+      paste("a burst every", format_time(noise$period_s))
+    },
+    if (length(costs) == 1) {
+      format_time(costs)
+    } else {
+      paste(format_time(signif(stats::median(noise$costs_s), 3)), "to", format_time(signif(max(costs), 3)))
+    },
+    noise$cost_words,
+    if (request$wander) {
+      "phases wander"
+    } else if (is.null(noise$records)) {
+      "phases fixed for a run, at random"
+    } else {
+      "begun at random"
+    },
+    pattern_words(request$pattern),
+    if (is.finite(noise$watched_s)) {
+      sprintf("the %d recorded for %s", noise$n_nodes, format_span(noise$watched_s, 3))
+    } else {
+      "this one"
+    }
+  )
 }
 
 pattern_words <- function(pattern) {
@@ -140,8 +236,8 @@ pattern_words <- function(pattern) {
   what <- if (is.null(pattern$sequence)) sprintf("%s of %s", pattern$name, size_words(pattern$bytes)) else {
     sprintf("the profile's %s", counted(nrow(pattern$sequence), "step"))
   }
-  sprintf("%s: latency %s, overhead %s, %s GB/s", what, format_time(pattern$latency_s), format_time(pattern$overhead_s),
-          format_level(1e-9 / pattern$per_byte_s))
+  sprintf("%s: latency %s, overhead %s, %s GB/s", what, format_time(pattern$latency_s),
+          format_time(pattern$overhead_s), format_level(1e-9 / pattern$per_byte_s))
 }
 
 unseen_warning <- function(projection) {
@@ -149,12 +245,20 @@ unseen_warning <- function(projection) {
   if (is.null(unseen)) return(NULL)
   short <- any(grepl("were not recorded", projection$rows$reason, fixed = TRUE))
   is_short <- unseen$watch_s < 3600
-  sprintf("%sbursts of %s rarer than one in %s of a node were not recorded: %s%s would exclude %s %%",
-          if (short) "where it says >= the record is too short for the size: " else "", format_time(unseen$longest_s),
-          format_span(projection$noise$watched_s / -log(projection$request$alpha / 2), 3),
-          if (is.na(unseen$high_percent)) "" else sprintf("with them it is up to %s %%; ", format_effect(unseen$high_percent, FALSE)),
-          paste(count_words(signif(unseen$watch_s / if (is_short) 60 else 3600, 2)), if (is_short) "node-minutes" else "node-hours"),
-          format_level(projection$request$margin %||% usual_margin))
+  sprintf(
+    "%sbursts of %s rarer than one in %s of a node were not recorded: %s%s would exclude %s %%",
+    if (short) "where it says >= the record is too short for the size: " else "",
+    format_time(unseen$longest_s),
+    format_span(projection$noise$watched_s / -log(projection$request$alpha / 2), 3),
+    if (is.na(unseen$high_percent)) {
+      ""
+    } else {
+      sprintf("with them it is up to %s %%; ", format_effect(unseen$high_percent, FALSE))
+    },
+    paste(count_words(signif(unseen$watch_s / if (is_short) 60 else 3600, 2)),
+          if (is_short) "node-minutes" else "node-hours"),
+    format_level(projection$request$margin %||% usual_margin)
+  )
 }
 
 tail_warning <- function(projection) {
@@ -168,15 +272,34 @@ projection_head <- function(projection) {
   ns <- function(seconds) round(1e9 * (seconds %||% NA))
   watched <- function(x) if (is.finite(noise$watched_s)) x
   list(
-    alpha = request$alpha / 2, name = noise$name, period_ns = ns(noise$period_s), bursts_per_s = noise$rate_hz, burst_cost_ns = mean(noise$costs_s) * 1e9,
-    burst_cost_max_ns = max(noise$costs_s) * 1e9, burst_cost_low_ratio = noise$scale[1], burst_cost_high_ratio = noise$scale[2],
-    n_bursts = watched(noise$n_bursts), watched_s = watched(noise$watched_s), nodes_recorded = watched(noise$n_nodes), seed = request$seed,
-    below_percent = request$margin %||% usual_margin, below_until_nodes = if (isTRUE(is.finite(projection$below))) projection$below,
-    pattern = request$pattern$name, margin_percent = request$margin, margin_answer = projection$margin_answer,
-    common_phase_answer = projection$common_answer, shortest_period_ns = ns(unname(projection$shortest_s["independent"])),
-    shortest_period_common_ns = ns(unname(projection$shortest_s["common"])), unseen_ns = ns(projection$unseen$longest_s),
-    unseen_high_percent = projection$unseen$high_percent, watch_s = projection$unseen$watch_s, tail_shape = noise$tail$shape,
-    tail_bursts = noise$tail$n, tail_needs_bursts = if (is.finite(noise$tail$needed %||% NA)) ceiling(noise$tail$needed),
+    alpha = request$alpha / 2,
+    name = noise$name,
+    period_ns = ns(noise$period_s),
+    bursts_per_s = noise$rate_hz,
+    burst_cost_ns = mean(noise$costs_s) * 1e9,
+    burst_cost_max_ns = max(noise$costs_s) * 1e9,
+    burst_cost_low_ratio = noise$scale[1],
+    burst_cost_high_ratio = noise$scale[2],
+    n_bursts = watched(noise$n_bursts),
+    watched_s = watched(noise$watched_s),
+    nodes_recorded = watched(noise$n_nodes),
+    seed = request$seed,
+    below_percent = request$margin %||% usual_margin,
+    below_until_nodes = if (isTRUE(is.finite(projection$below))) projection$below,
+    pattern = request$pattern$name,
+    margin_percent = request$margin,
+    margin_answer = projection$margin_answer,
+    common_phase_answer = projection$common_answer,
+    shortest_period_ns = ns(unname(projection$shortest_s["independent"])),
+    shortest_period_common_ns = ns(unname(projection$shortest_s["common"])),
+    unseen_ns = ns(projection$unseen$longest_s),
+    unseen_high_percent = projection$unseen$high_percent,
+    watch_s = projection$unseen$watch_s,
+    tail_shape = noise$tail$shape,
+    tail_bursts = noise$tail$n,
+    tail_needs_bursts = if (is.finite(noise$tail$needed %||% NA)) {
+      ceiling(noise$tail$needed)
+    },
     sentences = texts(projection_sentences(projection))
   )
 }
@@ -184,16 +307,18 @@ projection_head <- function(projection) {
 scale_nodes <- 1000
 scale_step_s <- 1e-3
 
-# NULL where the bursts are not known. `noise` is evaluated here: what it signals is no error of the answer that it stands below.
+# NULL where the bursts are not known. `noise` is evaluated here: what it signals is no error of the answer
+# that it stands below.
 scale_of <- function(noise, every_s = scale_step_s, alpha = 0.02) {
-  tryCatch(project_noise(noise, scale_nodes, every_s, alpha, phases = "independent"), nl_error_data = function(e) NULL)
+  tryCatch(project_noise(noise, scale_nodes, every_s, alpha, phases = "independent"),
+           nl_error_data = function(e) NULL)
 }
 
 # NULL without a row. `dirs`: of the command that says more; at most one line.
 scale_sentence <- function(row, dirs) {
   if (is.null(row)) return(NULL)
-  said <- sprintf("Projection for %s synchronising every %s: %s slower; see noiselab project", nodes_words(row$nodes), format_time(row$every_ns / 1e9),
-                  projected_words(row))
+  said <- sprintf("Projection for %s synchronising every %s: %s slower; see noiselab project",
+                  nodes_words(row$nodes), format_time(row$every_ns / 1e9), projected_words(row))
   paste(c(said, vapply(dirs, quote_word, "")), collapse = " ")
 }
 
@@ -204,33 +329,44 @@ project_exports <- c("loggopsim", "simgrid", "goal")
 # Nodes above which there would be too many files, and hosts in SimGrid's platform.
 most_exported <- 1024
 
-# As `simulated_ends()` meets them in its first draw: `rank` from 0, `start_s` after the first step began (below 0: under way), `cost_s`.
+# As `simulated_ends()` meets them in its first draw: `rank` from 0, `start_s` after the first step began
+# (below 0: under way), `cost_s`.
 node_bursts_of <- function(noise, n, span_s, seed) {
-  got <- .Call("bursts", n, noise_form(noise), some_costs(noise$costs_s), span_s, seed, recorded_activities(noise), PACKAGE = "noiselab")
+  got <- .Call("bursts", n, noise_form(noise), some_costs(noise$costs_s), span_s, seed,
+               recorded_activities(noise), PACKAGE = "noiselab")
   data.frame(rank = got[, 1], start_s = got[, 2], cost_s = got[, 3])
 }
 
-# Into a new directory: noise.N for each node (LogGOPSim: start and duration, ns; SimGrid: when the speed changes, and to which share), or a program.
+# Into a new directory: noise.N for each node (LogGOPSim: start and duration, ns; SimGrid: when the speed
+# changes, and to which share), or a program.
 export_noise <- function(projection, form, dir) {
   request <- projection$request
   n <- projection$headline$nodes
-  if (n > most_exported) abort_usage("--export: at most ", format_count(most_exported), " nodes (try --nodes 64)")
-  if (dir.exists(dir) || !dir.create(dir, showWarnings = FALSE)) abort_usage("--out: cannot make the directory '", dir, "', or it is there already")
+  if (n > most_exported) {
+    abort_usage("--export: at most ", format_count(most_exported), " nodes (try --nodes 64)")
+  }
+  if (dir.exists(dir) || !dir.create(dir, showWarnings = FALSE)) {
+    abort_usage("--out: cannot make the directory '", dir, "', or it is there already")
+  }
   pattern <- request$pattern %||% pattern_request(list(pattern = "barrier"))
-  steps <- simulation_plan(projection$noise, n, projection$headline$every_ns / 1e9, pattern)$turns * nrow(pattern_steps(pattern))
+  steps <- simulation_plan(projection$noise, n, projection$headline$every_ns / 1e9,
+                           pattern)$turns * nrow(pattern_steps(pattern))
   if (form == "goal") {
     steps <- max(1, min(steps, floor(most_goal_lines / (n * (1 + 2 * pattern_rounds(pattern, n))))))
-    work <- rank_deeds(pattern, n, projection$headline$every_ns / 1e9, noise_form(projection$noise), some_costs(projection$noise$costs_s), steps, request$seed,
+    work <- rank_deeds(pattern, n, projection$headline$every_ns / 1e9, noise_form(projection$noise),
+                       some_costs(projection$noise$costs_s), steps, request$seed,
                        recorded_activities(projection$noise))
     writeLines(goal_lines(work, n, pattern), file.path(dir, "program.goal"))
-    return(sprintf("%s of %s on %s, with their noise, in %s, as LogGOPSim reads it (-L %.0f -o %.0f -G %g).", counted(steps, "step"), pattern$name,
-                   nodes_words(n), file.path(dir, "program.goal"), 1e9 * pattern$latency_s, 1e9 * pattern$overhead_s, 1e9 * pattern$per_byte_s))
+    return(sprintf("%s of %s on %s, with their noise, in %s, as LogGOPSim reads it (-L %.0f -o %.0f -G %g).",
+                   counted(steps, "step"), pattern$name, nodes_words(n), file.path(dir, "program.goal"),
+                   1e9 * pattern$latency_s, 1e9 * pattern$overhead_s, 1e9 * pattern$per_byte_s))
   }
   span_s <- steps * projection$headline$every_ns / 1e9 * (2 + projection$headline$slowdown_percent / 50)
   bursts <- node_bursts_of(projection$noise, n, span_s, request$seed)
   for (rank in seq_len(n) - 1) {
     own <- bursts[bursts$rank == rank & bursts$start_s + bursts$cost_s > 0, ]
-    writeLines(switch(form, loggopsim = loggopsim_lines(own), simgrid = simgrid_lines(own)), file.path(dir, paste0("noise.", rank)))
+    writeLines(switch(form, loggopsim = loggopsim_lines(own), simgrid = simgrid_lines(own)),
+               file.path(dir, paste0("noise.", rank)))
   }
   if (form == "simgrid") {
     writeLines(simgrid_platform(n, request$pattern$latency_s %||% 2.5e-6), file.path(dir, "platform.xml"))
@@ -242,28 +378,35 @@ export_noise <- function(projection, form, dir) {
 
 most_goal_lines <- 2e6
 
-# What each rank does in the first draw: `extra_s` of `calc`: how long it took, bursts included; of a message: how much longer than its overhead.
+# What each rank does in the first draw: `extra_s` of `calc`: how long it took, bursts included; of a
+# message: how much longer than its overhead.
 rank_deeds <- function(pattern, n, work_s, form, costs_s, steps, seed, train = NULL) {
   step <- pattern_steps(pattern)
-  got <- .Call("deeds", step$name, n, step$bytes, c(pattern$latency_s, pattern$overhead_s, pattern$per_byte_s), form, costs_s, work_s * step$work,
-               as.integer(steps), seed, train, PACKAGE = "noiselab")
+  got <- .Call("deeds", step$name, n, step$bytes,
+               c(pattern$latency_s, pattern$overhead_s, pattern$per_byte_s), form, costs_s,
+               work_s * step$work, as.integer(steps), seed, train, PACKAGE = "noiselab")
   got <- got[got[, 1] >= 0, , drop = FALSE]
-  data.frame(rank = got[, 1], did = c("calc", "send", "recv")[1 + got[, 2]], peer = got[, 3], tag = got[, 4], extra_s = got[, 5])
+  data.frame(rank = got[, 1], did = c("calc", "send", "recv")[1 + got[, 2]], peer = got[, 3], tag = got[, 4],
+             extra_s = got[, 5])
 }
 
-# A program as LogGOPSim reads it: each rank's deeds one after the other, what bursts took as part of `calc`. Run without noise, it takes as long as ours.
+# A program as LogGOPSim reads it: each rank's deeds one after the other, what bursts took as part of
+# `calc`. Run without noise, it takes as long as ours.
 goal_lines <- function(deeds, n, pattern) {
   bytes <- switch(pattern$name, barrier = 1, ring = max(1, pattern$bytes / n), pattern$bytes)
   c(paste("num_ranks", n), unlist(lapply(split(deeds, factor(deeds$rank, seq_len(n) - 1)), function(own) {
     ns <- sprintf("calc %.0f", 1e9 * own$extra_s)
     message <- own$did != "calc"
-    sent <- sprintf("%s %.0fb %s %.0f tag %.0f", own$did, bytes, ifelse(own$did == "send", "to", "from"), own$peer, own$tag)
+    sent <- sprintf("%s %.0fb %s %.0f tag %.0f", own$did, bytes, ifelse(own$did == "send", "to", "from"),
+                    own$peer, own$tag)
     # A burst before a message has left, or after one has come.
     held <- message & own$extra_s > 5e-10
-    lines <- as.vector(rbind(ifelse(held & own$did == "send", ns, NA), ifelse(message, sent, ns), ifelse(held & own$did == "recv", ns, NA)))
+    lines <- as.vector(rbind(ifelse(held & own$did == "send", ns, NA), ifelse(message, sent, ns),
+                             ifelse(held & own$did == "recv", ns, NA)))
     lines <- lines[!is.na(lines)]
     label <- seq_along(lines)
-    c("", sprintf("rank %.0f {", own$rank[1]), sprintf("l%d: %s", label, lines), sprintf("l%d requires l%d", label[-1], label[-length(label)]), "}")
+    c("", sprintf("rank %.0f {", own$rank[1]), sprintf("l%d: %s", label, lines),
+      sprintf("l%d requires l%d", label[-1], label[-length(label)]), "}")
   }), use.names = FALSE))
 }
 
@@ -272,7 +415,8 @@ loggopsim_lines <- function(bursts) {
   sprintf("%.0f\t%.0f", 1e9 * start, 1e9 * (bursts$start_s + bursts$cost_s - start))
 }
 
-# What begins before another ends is one burst: a host has one speed. No speed of 0: SimGrid would take the host for broken.
+# What begins before another ends is one burst: a host has one speed. No speed of 0: SimGrid would take the
+# host for broken.
 simgrid_lines <- function(bursts) {
   end <- cummax(bursts$start_s + bursts$cost_s)
   first <- c(TRUE, bursts$start_s[-1] > end[-nrow(bursts)])[seq_along(end)]
@@ -283,11 +427,19 @@ simgrid_lines <- function(bursts) {
 
 simgrid_platform <- function(n, latency_s) {
   pairs <- if (n > 1) utils::combn(n, 2) - 1 else matrix(0, 2, 0)
-  c("<?xml version='1.0'?>", "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">", "<platform version=\"4.1\">",
+  c(
+    "<?xml version='1.0'?>",
+    "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">",
+    "<platform version=\"4.1\">",
     " <zone id=\"all\" routing=\"Full\">",
-    sprintf("  <host id=\"h%d\" speed=\"1Gf\" availability_file=\"noise.%d\"/>", seq_len(n) - 1, seq_len(n) - 1),
-    sprintf("  <link id=\"l\" bandwidth=\"1000GBps\" latency=\"%gs\" sharing_policy=\"FATPIPE\"/>", latency_s),
-    sprintf("  <route src=\"h%d\" dst=\"h%d\"><link_ctn id=\"l\"/></route>", pairs[1, ], pairs[2, ]), " </zone>", "</platform>")
+    sprintf("  <host id=\"h%d\" speed=\"1Gf\" availability_file=\"noise.%d\"/>", seq_len(n) - 1,
+            seq_len(n) - 1),
+    sprintf("  <link id=\"l\" bandwidth=\"1000GBps\" latency=\"%gs\" sharing_policy=\"FATPIPE\"/>",
+            latency_s),
+    sprintf("  <route src=\"h%d\" dst=\"h%d\"><link_ctn id=\"l\"/></route>", pairs[1, ], pairs[2, ]),
+    " </zone>",
+    "</platform>"
+  )
 }
 
 pattern_request <- function(values) {
@@ -300,9 +452,12 @@ pattern_request <- function(values) {
   }
   if (length(name) != 1) abort_usage("--pattern: one at a time")
   replicates <- replicates_option(values$replicates)
-  list(name = name, replicates = replicates, kept = if (!is.null(replicates)) list2env(list(rows = NULL, merged = FALSE)),
-       bytes = size_option(keys$bytes %||% "8"), latency_s = duration_option(keys$latency, "--pattern: latency") %||% 2.5e-6,
-       overhead_s = duration_option(keys$overhead, "--pattern: overhead") %||% 1.5e-6, per_byte_s = 1 / size_option(keys$bandwidth %||% "10GB"))
+  list(name = name, replicates = replicates,
+       kept = if (!is.null(replicates)) list2env(list(rows = NULL, merged = FALSE)),
+       bytes = size_option(keys$bytes %||% "8"),
+       latency_s = duration_option(keys$latency, "--pattern: latency") %||% 2.5e-6,
+       overhead_s = duration_option(keys$overhead, "--pattern: overhead") %||% 1.5e-6,
+       per_byte_s = 1 / size_option(keys$bandwidth %||% "10GB"))
 }
 
 usual_margin <- 1 # percent, where none was given

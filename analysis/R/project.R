@@ -1,55 +1,86 @@
-# What measured noise costs on many nodes: a row per number of nodes, time between two synchronisations, and phase.
+# What measured noise costs on many nodes: a row per number of nodes, time between two synchronisations, and
+# phase.
 
-# A row per nodes x every x phase, percent. `spread_s`: with a common phase starts lie so far apart; `wander`: periods differ between nodes, so that
-# phases are not fixed for a run; `pattern`: NULL: an ideal synchronisation; `unseen_s`: the longest burst that may have been missed.
-# `limit_percent`: of any number of nodes; `reason`: why it is a lower bound.
-project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL,
-                          phases = c("independent", "common"), unseen_s = usual_unseen_s) {
+# A row per nodes x every x phase, percent. `spread_s`: with a common phase starts lie so far apart;
+# `wander`: periods differ between nodes, so that phases are not fixed for a run; `pattern`: NULL: an ideal
+# synchronisation; `unseen_s`: the longest burst that may have been missed. `limit_percent`: of any number
+# of nodes; `reason`: why it is a lower bound.
+project_noise <- function(noise, nodes, every_s, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1,
+                          pattern = NULL, phases = c("independent", "common"), unseen_s = usual_unseen_s) {
   cells <- expand.grid(nodes = nodes, every_s = every_s, phase = phases, stringsAsFactors = FALSE)
   effort <- min(1, 4 / nrow(cells))
   noise <- parted_noise(noise)
   bind_rows(lapply(seq_len(nrow(cells)), function(i) {
     cell <- cells[i, ]
-    got <- project_cell(noise, cell$nodes, cell$every_s, cell$phase, alpha, spread_s, wander, seed, pattern, unseen_s, effort)
+    got <- project_cell(noise, cell$nodes, cell$every_s, cell$phase, alpha, spread_s, wander, seed, pattern,
+                        unseen_s, effort)
     # without end: no number
     percent <- function(x) if (is.finite(x)) 100 * x else NA_real_
-    data.frame(nodes = cell$nodes, every_ns = round(cell$every_s * 1e9), phase = cell$phase, slowdown_percent = percent(got$value),
-               ci_low = percent(got$low), ci_high = 100 * got$high, limit_percent = 100 * got$limit, method = got$method, reason = got$reason)
+    data.frame(nodes = cell$nodes, every_ns = round(cell$every_s * 1e9), phase = cell$phase,
+               slowdown_percent = percent(got$value), ci_low = percent(got$low), ci_high = 100 * got$high,
+               limit_percent = 100 * got$limit, method = got$method, reason = got$reason)
   }))
 }
 
-# What a train costs: `value`, `low`, `high` (shares; NA: no upper end), `reason` ("at least: ..." where there is none), `method`, `limit`. The interval
-# joins, as independent errors of the logarithm, the draws of the phases, what is not known of the bursts (`noise_bound()`), of their cost
-# (`scale`), and of the figure itself (`se`). `effort`: so many of the usual events are walked.
-project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, pattern = NULL, unseen_s = usual_unseen_s,
-                         effort = 1) {
+# What a train costs: `value`, `low`, `high` (shares; NA: no upper end), `reason` ("at least: ..." where
+# there is none), `method`, `limit`. The interval joins, as independent errors of the logarithm, the draws
+# of the phases, what is not known of the bursts (`noise_bound()`), of their cost (`scale`), and of the
+# figure itself (`se`). `effort`: so many of the usual events are walked.
+project_cell <- function(noise, n, work_s, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1,
+                         pattern = NULL, unseen_s = usual_unseen_s, effort = 1) {
   middle <- phase_slowdown(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern, effort)
   # a grid without room, or a walk without end
   if (is.na(middle$value)) middle[c("value", "low", "high")] <- Inf
-  answer <- c(middle, list(limit = if (phase == "independent" && is.null(pattern)) slowdown_limit(noise, work_s) else NA_real_, reason = NA_character_))
+  answer <- c(
+    middle,
+    list(
+      limit = if (phase == "independent" && is.null(pattern)) {
+        slowdown_limit(noise, work_s)
+      } else {
+        NA_real_
+      },
+      reason = NA_character_
+    )
+  )
   if (is.infinite(middle$value)) {
     answer$reason <- "at least: bursts as frequent and as costly as these leave no time to work"
     answer[c("low", "high")] <- c(Inf, NA_real_)
     return(answer)
   }
-  if (is.infinite(middle$high)) answer[c("high", "reason")] <- list(NA_real_, "at least: of one draw nothing follows for the next")
+  if (is.infinite(middle$high)) {
+    answer[c("high", "reason")] <- list(NA_real_, "at least: of one draw nothing follows for the next")
+  }
   if (!is.finite(noise$watched_s) || middle$value <= 0) return(answer)
   ends <- record_ends(noise, n, work_s, phase, alpha, middle$value, seed, unseen_s, effort)
-  join <- function(ends) exp(c(-1, 1) * sqrt(colSums(rbind(pmax(0, c(-1, 1) * log(c(middle$low, middle$high) / middle$value)), pmax(0, c(-1, 1) * log(ends)))^2)))
+  join <- function(ends) {
+    exp(
+      c(-1, 1) *
+        sqrt(colSums(
+          rbind(pmax(0, c(-1, 1) * log(c(middle$low, middle$high) / middle$value)),
+                pmax(0, c(-1, 1) * log(ends)))^2
+        ))
+    )
+  }
   joined <- middle$value * join(c(ends$low, ends$high))
   answer$low <- joined[1]
   answer$high <- if (is.finite(joined[2])) joined[2] else NA_real_
   if (is.na(answer$reason)) answer$reason <- ends$reason
-  if (is.na(answer$reason) && is.na(answer$high)) answer$reason <- "at least: bursts as frequent and as costly as the record allows leave no time to work"
+  if (is.na(answer$reason) && is.na(answer$high)) {
+    answer$reason <- "at least: bursts as frequent and as costly as the record allows leave no time to work"
+  }
   if (!is.na(answer$reason)) answer$high <- NA_real_
   # Many nodes do not cost less than one, of which bursts never seen may be most.
   if (n > 1 && !is.na(answer$high) && phase == "independent" && is_one_rank(noise) && !tail_known(noise, 1)) {
-    answer$high <- max(answer$high, project_cell(noise, 1, work_s, phase, alpha, seed = seed, unseen_s = unseen_s, effort = effort)$high)
+    answer$high <- max(
+      answer$high,
+      project_cell(noise, 1, work_s, phase, alpha, seed = seed, unseen_s = unseen_s, effort = effort)$high
+    )
   }
   answer
 }
 
-# The slowdown of what the record just allows, over that of what it holds, at both ends. `reason`: why there is no upper end.
+# The slowdown of what the record just allows, over that of what it holds, at both ends. `reason`: why there
+# is no upper end.
 record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s, effort) {
   demand <- list(nodes = n, work_s = work_s, phase = phase, stretch = slowdown, units = noise$units)
   # Where bursts leave hardly any time, waits grow without end: as on one node then.
@@ -61,11 +92,14 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
   ratio <- function(bound) if (is.finite(centre)) cost(bound) / centre else 0
   # Steps that a record happens to have many of, or few, are as uncertain as its blocks are unlike.
   blocks <- if (phase == "independent") unlike_blocks(noise, n, work_s, alpha, seed, effort)
-  # Of too few bursts for blocks, and of nodes that differ, also in costs, both ways are looked at; and which rare bursts of a node meet in one step is
-  # not in the record of random ones.
-  meet_by_chance <- phase == "independent" && isTRUE(noise$is_random) && noise_load(noise) < project_design$much && is.finite(centre)
+  # Of too few bursts for blocks, and of nodes that differ, also in costs, both ways are looked at; and
+  # which rare bursts of a node meet in one step is not in the record of random ones.
+  meet_by_chance <- phase == "independent" && isTRUE(noise$is_random) &&
+    noise_load(noise) < project_design$much && is.finite(centre)
   ends_of <- function(bound) {
-    by_record <- if (phase == "independent") as_many_nodes(noise, bound, n, work_s, slowdown, ratio, seed, effort)
+    by_record <- if (phase == "independent") {
+      as_many_nodes(noise, bound, n, work_s, slowdown, ratio, seed, effort)
+    }
     if (is.null(blocks) || noise$nodes_sd > 0) by_record <- c(by_record, ratio(bound))
     c(by_record, if (meet_by_chance) cost(bound) / slowdown)
   }
@@ -77,39 +111,54 @@ record_ends <- function(noise, n, work_s, phase, alpha, slowdown, seed, unseen_s
   join <- function(ends, sign) exp(sign * sqrt(sum(pmax(0, sign * log(ends))^2)))
   high <- join(c(max(high, blocks), if (is.null(lacks)) scaled(2)), 1)
   low <- join(c(min(low, 1 / blocks), scaled(1)), -1)
-  # Of costs beyond those seen nothing is known: where what may have been missed decides, there is no end. One node is bounded by it: bursts of
-  # `unseen_s`, as often as the record does not exclude, take no more than that of its time.
-  if (n > 1 && is.null(lacks) && !isTRUE(noise$cautious) && !tail_known(noise, n) && high > min(low^-project_design$most_uneven, project_design$most_open)) lacks <- sprintf(
-    "at least: bursts longer than those recorded, rarer than one in %s of a node, are not excluded", format_span(noise$watched_s / -log(alpha / 2), 3))
+  # Of costs beyond those seen nothing is known: where what may have been missed decides, there is no end.
+  # One node is bounded by it: bursts of `unseen_s`, as often as the record does not exclude, take no more
+  # than that of its time.
+  if (
+    n > 1 && is.null(lacks) && !isTRUE(noise$cautious) && !tail_known(noise, n) &&
+      high > min(low^-project_design$most_uneven, project_design$most_open)
+  ) {
+    lacks <- sprintf(
+      "at least: bursts longer than those recorded, rarer than one in %s of a node, are not excluded",
+      format_span(noise$watched_s / -log(alpha / 2), 3)
+    )
+  }
   list(low = low, high = if (is.null(lacks)) high else Inf, reason = lacks %||% NA_character_)
 }
 
-# The slowdown of these rates over that of the record. So many times as many bursts are those of so many times as many nodes, which keeps what comes
-# together together; another mix of costs is compared at any time (`ratio`).
+# The slowdown of these rates over that of the record. So many times as many bursts are those of so many
+# times as many nodes, which keeps what comes together together; another mix of costs is compared at any
+# time (`ratio`).
 as_many_nodes <- function(noise, bound, n, work_s, slowdown, ratio, seed, effort) {
   times <- bound$rate_hz / noise$rate_hz
   nodes <- max(1, round(n * times))
-  halves <- if (n > 1 && !is.null(noise$records)) walk_train(noise$records, nodes, work_s, effort * project_walk$end_events, seed = seed)
+  halves <- if (n > 1 && !is.null(noise$records)) {
+    walk_train(noise$records, nodes, work_s, effort * project_walk$end_events, seed = seed)
+  }
   if (is.null(halves)) return(ratio(bound))
   bound$rate_hz <- noise$rate_hz
   mean(halves) / slowdown * ratio(bound)
 }
 
-# The factor by which the blocks of time that the record consists of put its slowdown in doubt (bootstrap, Student's); NULL: there are too few. Where the
-# largest of many steps decide, a record without them does not show how far records differ: bursts at random times have the spread of such records.
+# The factor by which the blocks of time that the record consists of put its slowdown in doubt (bootstrap,
+# Student's); NULL: there are too few. Where the largest of many steps decide, a record without them does
+# not show how far records differ: bursts at random times have the spread of such records.
 unlike_blocks <- function(noise, n, work_s, alpha, seed, effort) {
   blocks <- noise$blocks
   if (is.null(blocks) || min(noise$records$length_s) < 10 * blocks$n * work_s) return(NULL)
   # (searches and tables have many sizes)
   draws <- if (effort < 0.5) project_design$resampled / 2 else project_design$resampled
   # Of a long record a part is drawn, whose slowdown is known by so much less.
-  each <- ceiling(clamp(blocks$n * project_design$most_resampled / noise$n_bursts, c(min(8, blocks$n), blocks$n)))
+  each <- ceiling(clamp(blocks$n * project_design$most_resampled / noise$n_bursts,
+                        c(min(8, blocks$n), blocks$n)))
   part <- each / blocks$n
-  sd <- spread_of(function(i) resampled_train(noise$records, blocks, seed + i, each), draws, n, work_s, seed, effort)
+  sd <- spread_of(function(i) resampled_train(noise$records, blocks, seed + i, each), draws, n, work_s, seed,
+                  effort)
   if (is.null(sd)) return(NULL)
   sd <- sqrt(part) * sd * sqrt(blocks$n / (blocks$n - 1))
   if (noise$is_random && noise_load(noise) >= project_design$much) {
-    scattered <- spread_of(function(i) scattered_train(noise$records, seed + i, part), draws, n, work_s, seed, effort)
+    scattered <- spread_of(function(i) scattered_train(noise$records, seed + i, part), draws, n, work_s, seed,
+                           effort)
     sd <- max(sd, sqrt(part) * scattered)
   }
   # The spread is known as well as so few blocks tell it, by so few draws of them.
@@ -130,7 +179,8 @@ spread_of <- function(train, draws, n, work_s, seed, effort) {
   if (mean(value) > 0) sqrt(max(0, stats::var(value) - chance)) / mean(value)
 }
 
-# Equal blocks of each record: `n` of them, `bursts` in each (a row per record), `first`: the number of its first burst.
+# Equal blocks of each record: `n` of them, `bursts` in each (a row per record), `first`: the number of its
+# first burst.
 train_blocks <- function(train, n) {
   records <- length(train$length_s)
   record <- findInterval(seq_along(train$start_s) - 1, train$first, rightmost.closed = TRUE)
@@ -158,8 +208,8 @@ resampled_train <- function(train, blocks, seed, each = blocks$n) {
   train
 }
 
-# The same costs, drawn with replacement, after random times in between that are as long on average, for a part of the time.
-# For records of one CPU.
+# The same costs, drawn with replacement, after random times in between that are as long on average, for a
+# part of the time. For records of one CPU.
 scattered_train <- function(train, seed, part = 1) {
   records <- length(train$length_s)
   had <- diff(train$first)
@@ -194,12 +244,13 @@ parted_noise <- function(noise) {
   noise
 }
 
-# Bursts that are all alike tell the largest of what many nodes meet; of one node those never seen may be most of it, as where the costliest differ
-# too much for the shape of their tail.
+# Bursts that are all alike tell the largest of what many nodes meet; of one node those never seen may be
+# most of it, as where the costliest differ too much for the shape of their tail.
 tail_known <- function(noise, n) noise$tail$known && (n > 1 || !isTRUE(noise$tail$alike) && !noise$tail$heavy)
 
-# Of bursts that are all alike, or the costliest of which are, an interval is of bursts like them; who promises something of many nodes goes by those
-# never seen as well, of any length up to `unseen_s`. NULL: the tail says how long they are.
+# Of bursts that are all alike, or the costliest of which are, an interval is of bursts like them; who
+# promises something of many nodes goes by those never seen as well, of any length up to `unseen_s`. NULL:
+# the tail says how long they are.
 cautious_noise <- function(noise) {
   if (!is.finite(noise$watched_s) || !noise$tail$known || !is.na(noise$tail$shape)) return(NULL)
   noise$tail$known <- FALSE
@@ -207,34 +258,55 @@ cautious_noise <- function(noise) {
   noise
 }
 
-# The longest burst that an upper end of this record allows for, s, where it goes by one that was never seen; NULL: it does
-# not, because the costs recorded tell those beyond.
+# The longest burst that an upper end of this record allows for, s, where it goes by one that was never
+# seen; NULL: it does not, because the costs recorded tell those beyond.
 rests_on_unseen_s <- function(noise, unseen_s) {
   tail <- noise$tail
-  if (is.finite(noise$watched_s) && (!tail$known || is.na(tail$shape) || tail$heavy)) max(unseen_s, noise$costs_s)
+  if (is.finite(noise$watched_s) && (!tail$known || is.na(tail$shape) || tail$heavy)) {
+    max(unseen_s, noise$costs_s)
+  }
 }
 
-# Why the record does not carry that size: a burst that comes once in n * work_s of a node must have been seen with probability 1 - alpha / 2.
+# Why the record does not carry that size: a burst that comes once in n * work_s of a node must have been
+# seen with probability 1 - alpha / 2.
 not_carried <- function(noise, n, work_s, alpha = 0.02) {
   demanded <- n * work_s
   if (n > 1 && -log(alpha / 2) * demanded > noise$watched_s) {
-    return(sprintf("at least: bursts rarer than one in %s of a node were not recorded", format_span(noise$watched_s / -log(alpha / 2), 3)))
+    return(sprintf("at least: bursts rarer than one in %s of a node were not recorded",
+                   format_span(noise$watched_s / -log(alpha / 2), 3)))
   }
   tail <- noise$tail
   # As costly as what a step meets were so few that the shape of the tail decides.
-  if (tail$heavy && n > 1 && noise$watched_s / demanded < tail$n) sprintf(
-    "at least: the costliest bursts differ too much (shape %.2f of the tail): %s would be needed, and there are %s", tail$shape,
-    if (is.finite(tail$needed) && tail$needed < 1e6) counted(ceiling(signif(tail$needed, 2)), "burst") else "more than a million bursts", format_count(noise$n_bursts)
-  )
+  if (tail$heavy && n > 1 && noise$watched_s / demanded < tail$n) {
+    sprintf(
+      paste0("at least: the costliest bursts differ too much (shape %.2f of the tail): %s would be needed, ",
+             "and there are %s"),
+      tail$shape,
+      if (is.finite(tail$needed) && tail$needed < 1e6) {
+        counted(ceiling(signif(tail$needed, 2)), "burst")
+      } else {
+        "more than a million bursts"
+      },
+      format_count(noise$n_bursts)
+    )
+  }
 }
 
 # `value`, `low` and `high` (of the draws of phases, and of the figure's own error), `method`.
-phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern = NULL, effort = 1) {
-  one <- function(value, method = "exact") list(value = value, low = value, high = value, method = method)
+phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, seed, pattern = NULL,
+                           effort = 1) {
+  one <- function(value, method = "exact") {
+    list(value = value, low = value, high = value, method = method)
+  }
   if (noise$rate_hz == 0) return(one(0))
-  if (n > 1 && !is.null(pattern)) return(simulated_slowdown(noise_plain(noise), n, work_s, if (phase == "common") spread_s, pattern, alpha, seed))
+  if (n > 1 && !is.null(pattern)) {
+    return(simulated_slowdown(noise_plain(noise), n, work_s, if (phase == "common") spread_s, pattern, alpha,
+                              seed))
+  }
   common <- phase == "common"
-  if (common && spread_s > 0 && is.null(noise$records) && is.na(noise$period_s)) abort_usage("--phase-spread: the bursts keep to no period")
+  if (common && spread_s > 0 && is.null(noise$records) && is.na(noise$period_s)) {
+    abort_usage("--phase-spread: the bursts keep to no period")
+  }
   # One CPU: what bursts take of the time is missing, whatever the step. All at once: the largest of each.
   if (is_one_rank(noise) && (n == 1 || common && spread_s == 0)) {
     load <- noise$rate_hz * largest_cost(noise, n)
@@ -242,8 +314,15 @@ phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, see
   }
   if (is_saturated(noise, n, work_s) && !common) return(one(slowdown_limit(noise, work_s)))
   train <- noise$records %||% if (is.na(noise$period_s)) random_train(noise) else period_train(noise)
-  range_s <- if (!common) -1 else if (is.na(noise$period_s)) spread_s else min(spread_s, noise$period_s)
-  halves <- walk_train(train, if (common) min(n, project_walk$most_common) else n, work_s, effort * project_walk$events, range_s,
+  range_s <- if (!common) {
+    -1
+  } else if (is.na(noise$period_s)) {
+    spread_s
+  } else {
+    min(spread_s, noise$period_s)
+  }
+  halves <- walk_train(train, if (common) min(n, project_walk$most_common) else n, work_s,
+                       effort * project_walk$events, range_s,
                        common && noise_load(noise) < project_walk$most_own, seed)
   if (is.null(halves) && common) {
     load <- noise$rate_hz * largest_cost(noise, n)
@@ -253,17 +332,20 @@ phase_slowdown <- function(noise, n, work_s, phase, alpha, spread_s, wander, see
   got <- walked(halves, wander)
   ends <- ends_of_draws(got$draws, alpha)
   error <- stats::qnorm(1 - alpha / 2) * got$se
-  list(value = got$value, low = max(got$value / 100, got$value - sqrt((got$value - ends[1])^2 + error^2)), high = got$value + sqrt((ends[2] - got$value)^2 + error^2),
-       method = "walk")
+  list(value = got$value, low = max(got$value / 100, got$value - sqrt((got$value - ends[1])^2 + error^2)),
+       high = got$value + sqrt((ends[2] - got$value)^2 + error^2), method = "walk")
 }
 
-# Of more nodes than can be walked: by the chain, of a record from the most that can be, below which it is not; as far above it may be.
+# Of more nodes than can be walked: by the chain, of a record from the most that can be, below which it is
+# not; as far above it may be.
 slowdown_beyond <- function(noise, train, n, work_s, effort, seed) {
   chain <- function(n) {
     units <- noise_of_units(noise, n)
     slowdown_chain(units$noise, units$n, work_s, effort = effort)
   }
-  answer <- function(value, low = value) list(value = value, low = low, high = value^2 / low, method = "chain")
+  answer <- function(value, low = value) {
+    list(value = value, low = low, high = value^2 / low, method = "chain")
+  }
   events <- effort * project_walk$events
   near <- floor(min(n / 2, events / 4, events / (3 * project_walk$few_steps * train$bursts_hz * work_s)))
   halves <- if (!is.null(noise$records) && near >= 1) walk_train(train, near, work_s, events, seed = seed)
@@ -278,14 +360,20 @@ is_one_rank <- function(noise) is.null(noise$records) || all(noise$records$cpu =
 is_saturated <- function(noise, n, work_s) {
   if (is.na(noise$period_s)) return(FALSE)
   most <- max(noise$costs_s)
-  n * (work_s - bursts_in_step(noise, work_s, most) * (noise$period_s - most)) / noise$period_s > project_walk$saturated
+  n * (work_s - bursts_in_step(noise, work_s, most) * (noise$period_s - most)) / noise$period_s >
+    project_walk$saturated
 }
 
 # The same for bursts of these costs that come at any time, a share: only how it changes with them counts.
 slowdown_at_any_time <- function(noise, n, work_s, phase, seed, effort = 1) {
   units <- noise_of_units(noise, if (phase == "common") 1 else n)
   noise <- units$noise
-  load <- noise$rate_hz * if (phase == "common") largest_cost(noise, n) else sum(noise_weights(noise) * noise$costs_s)
+  load <- noise$rate_hz *
+    if (phase == "common") {
+      largest_cost(noise, n)
+    } else {
+      sum(noise_weights(noise) * noise$costs_s)
+    }
   if (load >= 1) return(Inf)
   if (units$n == 1) return(slowdown_alone(load))
   if (load > project_walk$most_load) return(Inf)
@@ -348,35 +436,54 @@ watched_longer <- function(noise, times) {
   noise
 }
 
-# What the record does not exclude: bursts of `unseen_s`, as often as -log(alpha) per watched time; and how long one would watch to exclude that they
-# add the margin. `high_percent`: NA where it says only how short the record is (above the margin and twice what was seen).
+# What the record does not exclude: bursts of `unseen_s`, as often as -log(alpha) per watched time; and how
+# long one would watch to exclude that they add the margin. `high_percent`: NA where it says only how short
+# the record is (above the margin and twice what was seen).
 unseen_bursts <- function(noise, row, request) {
   if (!is.finite(noise$watched_s)) return(NULL)
   margin <- request$margin %||% usual_margin
-  cost <- function(noise) slowdown_at_any_time(noise, row$nodes, row$every_ns / 1e9, "independent", request$seed)
+  cost <- function(noise) {
+    slowdown_at_any_time(noise, row$nodes, row$every_ns / 1e9, "independent", request$seed)
+  }
   seen <- if (is.na(row$ci_high)) row$slowdown_percent else row$ci_high
   high <- seen * cost(noise_with_unseen(noise, request$unseen_s, request$alpha)) / cost(noise)
-  list(longest_s = request$unseen_s, high_percent = if (isTRUE(high <= max(margin, 2 * seen))) high else NA_real_,
+  list(longest_s = request$unseen_s,
+       high_percent = if (isTRUE(high <= max(margin, 2 * seen))) high else NA_real_,
        watch_s = -log(request$alpha / 2) * row$nodes * request$unseen_s / (margin / 100))
 }
 
-# For other rooms: what these nodes pay, percent. `unseen_high`: with bursts of `unseen_s` that the record does not exclude; NA: it says only how short the
-# record is.
+# For other rooms: what these nodes pay, percent. `unseen_high`: with bursts of `unseen_s` that the record
+# does not exclude; NA: it says only how short the record is.
 project_at <- function(noise, nodes, every_s, alpha = 0.02, unseen_s = usual_unseen_s, seed = 1) {
   got <- project_cell(noise, nodes, every_s, "independent", alpha, seed = seed, unseen_s = unseen_s)
-  row <- data.frame(nodes = nodes, every_ns = 1e9 * every_s, slowdown_percent = 100 * got$value, ci_high = 100 * got$high)
-  list(percent = 100 * got$value, low = 100 * got$low, high = 100 * got$high, reason = got$reason, watched_s = noise$watched_s,
-       unseen_high = unseen_bursts(noise, row, list(alpha = alpha, unseen_s = unseen_s, seed = seed))$high_percent %||% 100 * got$high)
+  row <- data.frame(nodes = nodes, every_ns = 1e9 * every_s, slowdown_percent = 100 * got$value,
+                    ci_high = 100 * got$high)
+  list(
+    percent = 100 * got$value,
+    low = 100 * got$low,
+    high = 100 * got$high,
+    reason = got$reason,
+    watched_s = noise$watched_s,
+    unseen_high = unseen_bursts(
+      noise, row, list(alpha = alpha, unseen_s = unseen_s, seed = seed)
+    )$high_percent %||% 100 * got$high
+  )
 }
 
-# The largest number of nodes up to which the upper end stays below the margin (a share); 0: one node is above it, NA: that is open, Inf: any number.
-nodes_below <- function(noise, work_s, margin, alpha = 0.02, wander = FALSE, seed = 1, unseen_s = usual_unseen_s, most = 1e7) {
+# The largest number of nodes up to which the upper end stays below the margin (a share); 0: one node is
+# above it, NA: that is open, Inf: any number.
+nodes_below <- function(noise, work_s, margin, alpha = 0.02, wander = FALSE, seed = 1,
+                        unseen_s = usual_unseen_s, most = 1e7) {
   noise <- parted_noise(cautious_noise(noise) %||% noise)
-  cell <- function(n) project_cell(noise, n, work_s, "independent", alpha, wander = wander, seed = seed, unseen_s = unseen_s, effort = 0.125)
+  cell <- function(n) {
+    project_cell(noise, n, work_s, "independent", alpha, wander = wander, seed = seed, unseen_s = unseen_s,
+                 effort = 0.125)
+  }
   one <- cell(1)
   if (!isTRUE(one$high < margin)) return(if (one$low >= margin) 0 else NA_real_)
   if (isTRUE(slowdown_limit(noise, work_s) < margin)) return(Inf)
-  # Linear while few nodes are hit; from two sizes on as the logarithms of their ends have it, a little beyond the margin.
+  # Linear while few nodes are hit; from two sizes on as the logarithms of their ends have it, a little
+  # beyond the margin.
   at <- c(1, Inf)
   high <- c(one$high, NA)
   tried <- margin / slowdown_alone(noise_load(noise))
@@ -388,47 +495,71 @@ nodes_below <- function(noise, work_s, margin, alpha = 0.02, wander = FALSE, see
     high[if (is_below) 1 else 2] <- got
     if (at[1] >= most) return(most)
     if (at[2] < 1.02 * at[1] || at[2] <= at[1] + 1) break
-    tried <- if (is.infinite(at[2])) at[1] * clamp(1.02 * margin / high[1], c(1.05, 30)) else if (anyNA(high) || i > 8) sqrt(prod(at)) else
-      at[1] * (margin / high[1])^(log(at[2] / at[1]) / log(high[2] / high[1])) * if (is_below) 1.012 else 0.988
+    tried <- if (is.infinite(at[2])) {
+      at[1] * clamp(1.02 * margin / high[1], c(1.05, 30))
+    } else if (anyNA(high) || i > 8) {
+      sqrt(prod(at))
+    } else {
+      at[1] * (margin / high[1])^(log(at[2] / at[1]) / log(high[2] / high[1])) *
+        if (is_below) 1.012 else 0.988
+    }
     if (tried <= 1.003 * at[1] || tried >= at[2] / 1.003) tried <- sqrt(at[1] * min(at[2], most))
   }
   at[1]
 }
 
-# The shortest mean time between bursts at which the upper end stays below the margin (a share) on all these nodes, steps and phases: the same bursts, less
-# often. NA: none up to a day. The shortest step loses the largest share.
-shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, spread_s = 0, wander = FALSE, seed = 1, unseen_s = usual_unseen_s) {
+# The shortest mean time between bursts at which the upper end stays below the margin (a share) on all these
+# nodes, steps and phases: the same bursts, less often. NA: none up to a day. The shortest step loses the
+# largest share.
+shortest_period <- function(noise, nodes, every_s, margin, phase, alpha = 0.02, spread_s = 0, wander = FALSE,
+                            seed = 1, unseen_s = usual_unseen_s) {
   mean_s <- 1 / noise$rate_hz
-  if (!is.null(noise$records)) noise$records$begin_s <- activity_begins(noise$records, noise$told_s %||% NA_real_)
+  if (!is.null(noise$records)) {
+    noise$records$begin_s <- activity_begins(noise$records, noise$told_s %||% NA_real_)
+  }
   if (is.null(noise$drawn)) noise$drawn <- new.env()
   high <- function(gap_s) {
     rarer <- noise_rarer(noise, gap_s / mean_s)
     if (noise_load(rarer) >= 0.99) return(NA_real_)
-    project_cell(rarer, max(nodes), min(every_s), phase, alpha, spread_s, wander, seed, unseen_s = unseen_s, effort = 0.1)$high
+    project_cell(rarer, max(nodes), min(every_s), phase, alpha, spread_s, wander, seed, unseen_s = unseen_s,
+                 effort = 0.1)$high
   }
   ends <- c(mean(noise$costs_s), day_s)
   if (!isTRUE(high(ends[2]) < margin)) return(NA_real_)
-  # Half as often costs half: each end says about where the margin lies, and the next try is a little beyond it.
+  # Half as often costs half: each end says about where the margin lies, and the next try is a little beyond
+  # it.
   tried <- sqrt(prod(ends))
   got <- high(mean_s)
   if (!is.na(got)) tried <- mean_s * got / margin
   for (i in 1:16) {
-    middle <- if (tried > 1.005 * ends[1] && tried < ends[2] / 1.005) tried else sqrt(prod(ends))
+    middle <- if (tried > 1.005 * ends[1] && tried < ends[2] / 1.005) {
+      tried
+    } else {
+      sqrt(prod(ends))
+    }
     got <- high(middle)
     is_below <- isTRUE(got < margin)
     ends[if (is_below) 2 else 1] <- middle
     if (ends[2] < 1.02 * ends[1]) break
-    tried <- if (is.na(got) || i > 6) sqrt(prod(ends)) else middle * got / margin * if (is_below) 0.985 else 1.015
+    tried <- if (is.na(got) || i > 6) {
+      sqrt(prod(ends))
+    } else {
+      middle * got / margin * if (is_below) 0.985 else 1.015
+    }
   }
   ends[2]
 }
 
-# For other rooms: seconds between bursts, on average, from which on these nodes pay less than `percent`; NA: none up to a day.
-interval_below <- function(noise, nodes, every_s, percent, alpha = 0.02, unseen_s = usual_unseen_s, seed = 1) {
-  shortest_period(noise, nodes, every_s, percent / 100, "independent", alpha, seed = seed, unseen_s = unseen_s)
+# For other rooms: seconds between bursts, on average, from which on these nodes pay less than `percent`;
+# NA: none up to a day.
+interval_below <- function(noise, nodes, every_s, percent, alpha = 0.02, unseen_s = usual_unseen_s,
+                           seed = 1) {
+  shortest_period(noise, nodes, every_s, percent / 100, "independent", alpha, seed = seed,
+                  unseen_s = unseen_s)
 }
 
-# The same bursts, so many times as rarely: time passes more slowly between what happens at once (bursts of one told period, or one activity).
+# The same bursts, so many times as rarely: time passes more slowly between what happens at once (bursts of
+# one told period, or one activity).
 noise_rarer <- function(noise, times) {
   noise$rate_hz <- noise$rate_hz / times
   if (!is.na(noise$period_s)) noise$period_s <- noise$period_s * times
@@ -451,7 +582,8 @@ train_rarer <- function(train, times, told_s = NA_real_) {
 activity_begins <- function(train, told_s = NA_real_) {
   if (!is.na(told_s)) return(floor(train$start_s / told_s) * told_s)
   record <- findInterval(seq_along(train$start_s) - 1, train$first)
-  done <- node_activities(data.frame(record = record, cpu = train$cpu, start_s = train$start_s, cost_s = train$cost_s))
+  done <- node_activities(data.frame(record = record, cpu = train$cpu, start_s = train$start_s,
+                                     cost_s = train$cost_s))
   span <- max(train$length_s) + 1
   # (a start is found in spite of what is lost in the sums)
   done$start_s[findInterval(train$start_s + record * span + 1e-8, done$start_s + done$record * span)]
@@ -462,7 +594,8 @@ project_margin <- function(rows, margin) {
   if (all(!is.na(rows$ci_high) & rows$ci_high < margin)) "pass" else "inconclusive"
 }
 
-# What would pass by bursts like those recorded passes only where others that were never seen are not above the margin either; else "unseen".
+# What would pass by bursts like those recorded passes only where others that were never seen are not above
+# the margin either; else "unseen".
 passes_unseen <- function(answer, noise, margin, project) {
   noise <- if (identical(answer, "pass")) cautious_noise(noise)
   if (is.null(noise) || project_margin(project(noise), margin) == "pass") answer else "unseen"
@@ -471,24 +604,37 @@ passes_unseen <- function(answer, noise, margin, project) {
 reserve_rows <- function(cores, ranks_per_node, row) {
   cost <- 100 * cores / (ranks_per_node - cores)
   high <- row$ci_high
-  data.frame(cores = cores, nodes = row$nodes, every_ns = row$every_ns, cost_percent = cost, saved_percent = row$slowdown_percent,
-             saved_low = row$ci_low, saved_high = high,
-             verdict = ifelse(row$ci_low > cost, "pays", ifelse(!is.na(high) & high < cost, "does not pay", "undecided")))
+  data.frame(
+    cores = cores,
+    nodes = row$nodes,
+    every_ns = row$every_ns,
+    cost_percent = cost,
+    saved_percent = row$slowdown_percent,
+    saved_low = row$ci_low,
+    saved_high = high,
+    verdict = ifelse(row$ci_low > cost, "pays",
+                     ifelse(!is.na(high) & high < cost, "does not pay", "undecided"))
+  )
 }
 
-# What bursts cost many ranks that wait for each other: closed forms, and the chain of waits from step to step (docs/methods.md, Projection).
+# What bursts cost many ranks that wait for each other: closed forms, and the chain of waits from step to
+# step (docs/methods.md, Projection).
 
-# A single rank, or all of them hit at the same moment, work-conserving: what bursts take of the time is missing, whatever the step.
+# A single rank, or all of them hit at the same moment, work-conserving: what bursts take of the time is
+# missing, whatever the step.
 slowdown_alone <- function(load) load / (1 - load)
 
 largest_cost <- function(noise, n) {
-  if (is.null(noise$weights) && length(noise$costs_s) > project_design$most_costs) noise <- grouped_noise(noise)
+  if (is.null(noise$weights) && length(noise$costs_s) > project_design$most_costs) {
+    noise <- grouped_noise(noise)
+  }
   order <- order(noise$costs_s)
   below <- cumsum(noise_weights(noise)[order])
   sum(noise$costs_s[order] * diff(c(0, pmin(1, below)^n)))
 }
 
-# Any number of ranks: the most bursts that a step can meet, each the most costly one. NA where bursts keep to no period: there is no such number.
+# Any number of ranks: the most bursts that a step can meet, each the most costly one. NA where bursts keep
+# to no period: there is no such number.
 slowdown_limit <- function(noise, work_s) {
   if (is.na(noise$period_s)) return(NA_real_)
   most <- max(noise$costs_s)
@@ -496,7 +642,9 @@ slowdown_limit <- function(noise, work_s) {
 }
 
 # Bursts of a period that every rank meets in a step, whatever its phase.
-bursts_in_step <- function(noise, work_s, cost_s) max(0, ceiling(work_s / (noise$period_s - cost_s) - 1e-9) - 1)
+bursts_in_step <- function(noise, work_s, cost_s) {
+  max(0, ceiling(work_s / (noise$period_s - cost_s) - 1e-9) - 1)
+}
 
 # A distribution on the grid 0, h, 2h, ... that keeps the mean: what lies between two points goes to both.
 on_grid <- function(x, weights, h, n) {
@@ -512,7 +660,8 @@ on_grid <- function(x, weights, h, n) {
   mass
 }
 
-# Column by column: the distribution function of a sum, by the weights of one of its parts and the function of the other, on one grid from 0 on.
+# Column by column: the distribution function of a sum, by the weights of one of its parts and the function
+# of the other, on one grid from 0 on.
 convolved_with <- function(mass, cdf) {
   n <- stats::nextn(2 * nrow(cdf))
   padded <- rbind(cdf, matrix(0, n - nrow(cdf), ncol(cdf)))
@@ -521,11 +670,13 @@ convolved_with <- function(mass, cdf) {
 }
 
 # Sums of a random number of costs: `transform` of their characteristic function.
-compound <- function(mass, transform) pmax(0, Re(stats::fft(transform(stats::fft(mass)), inverse = TRUE)) / length(mass))
+compound <- function(mass, transform) {
+  pmax(0, Re(stats::fft(transform(stats::fft(mass)), inverse = TRUE)) / length(mass))
+}
 
-# What work of `work_s` is delayed by, bursts at any time, those that begin during a delay included, on the grid 0, h, ...: a column for each delay r that
-# is there when it begins, P(delay = x) = (g + r) / (g + x) P(bursts that begin within g + x take x - r). Takacs (1962) Introduction to the Theory of
-# Queues.
+# What work of `work_s` is delayed by, bursts at any time, those that begin during a delay included, on the
+# grid 0, h, ...: a column for each delay r that is there when it begins, P(delay = x) = (g + r) / (g + x)
+# P(bursts that begin within g + x take x - r). Takacs (1962) Introduction to the Theory of Queues.
 delays <- function(mass, rate_hz, work_s, h, size) {
   x <- seq(0, size - 1)
   sums <- stats::mvfft(exp(outer(stats::fft(mass) - 1, rate_hz * (work_s + x * h))), inverse = TRUE)
@@ -537,11 +688,14 @@ delays <- function(mass, rate_hz, work_s, h, size) {
   delay * outer(1 / (work_s + x * h), work_s + x * h)
 }
 
-# Slowdown in the long run by the chain of waits from step to step, each closed by an ideal barrier (docs/methods.md, Projection): P(W' <= x | W = w)
-# = F(x) (F(x) - rate int_x^(x+w) S(u) du)^(n-1), F of what a step's work is delayed by (one period: so many bursts whole, and one more with a
-# probability). `cells`: of the grid of waits. NA: no grid has room for them.
+# Slowdown in the long run by the chain of waits from step to step, each closed by an ideal barrier
+# (docs/methods.md, Projection): P(W' <= x | W = w) = F(x) (F(x) - rate int_x^(x+w) S(u) du)^(n-1), F of
+# what a step's work is delayed by (one period: so many bursts whole, and one more with a probability).
+# `cells`: of the grid of waits. NA: no grid has room for them.
 slowdown_chain <- function(noise, n, work_s, cells = NULL, effort = 1) {
-  if (is.null(noise$weights) && length(noise$costs_s) > project_design$most_costs) noise <- grouped_noise(noise)
+  if (is.null(noise$weights) && length(noise$costs_s) > project_design$most_costs) {
+    noise <- grouped_noise(noise)
+  }
   weights <- noise_weights(noise)
   mean_s <- sum(weights * noise$costs_s)
   load <- noise$rate_hz * mean_s
@@ -549,13 +703,17 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL, effort = 1) {
   if (load >= 1) return(Inf)
   if (n == 1) return(slowdown_alone(load))
   periodic <- !is.na(noise$period_s)
-  if (!periodic && noise$rate_hz * work_s > project_chain$many) return(slowdown_of_many(noise, n, work_s)$value)
+  if (!periodic && noise$rate_hz * work_s > project_chain$many) {
+    return(slowdown_of_many(noise, n, work_s)$value)
+  }
   if (periodic) {
     whole <- bursts_in_step(noise, work_s, mean_s)
     rest <- work_s - whole * (noise$period_s - mean_s)
     base_s <- whole * mean_s
     # Bursts that every node meets in every step are no wait.
-    if (whole > project_chain$many) return((whole + (1 - (1 - min(1, rest / (noise$period_s - mean_s)))^n)) * mean_s / work_s)
+    if (whole > project_chain$many) {
+      return((whole + (1 - (1 - min(1, rest / (noise$period_s - mean_s)))^n)) * mean_s / work_s)
+    }
     far <- (whole + 1) * most
     # Of a periodic train that is thinned (a lower bound) some cycles are empty.
     full <- min(1, noise$rate_hz * noise$period_s)
@@ -591,7 +749,9 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL, effort = 1) {
   fresh <- pmax(0, seq(0, size - 1) * h - base_s)
   # What began within the last w and is not over after another x: rows x, columns w.
   reach <- outer(seq(0, size - 1), fresh / h, "+")
-  upto <- function(k) area[pmin(floor(k) + 1, size + 1)] + (k - floor(k)) * h * tail[pmin(floor(k) + 1, size)] * (k < size)
+  upto <- function(k) {
+    area[pmin(floor(k) + 1, size + 1)] + (k - floor(k)) * h * tail[pmin(floor(k) + 1, size)] * (k < size)
+  }
   left <- noise$rate_hz * matrix(upto(as.numeric(reach)) - area[seq_len(size)], size)
   # A burst under way comes on top of those that are met in any case.
   if (periodic) {
@@ -618,12 +778,14 @@ slowdown_chain <- function(noise, n, work_s, cells = NULL, effort = 1) {
   max(slowdown_alone(load), sum(p * seq(0, size - 1)) * h / work_s)
 }
 
-# `many`: bursts that a node meets in a step, from which on their sums are smooth; `most_cells`: of a grid; `points`: of a density.
+# `many`: bursts that a node meets in a step, from which on their sums are smooth; `most_cells`: of a grid;
+# `points`: of a density.
 project_chain <- list(many = 50, most_cells = 1500, points = 2048)
 
-# Of many bursts in each step (docs/methods.md): `value`, and `error`, what a step may be longer by because of bursts under way when it begins. The delay
-# of a node is that of the M/G/1 queue whose busy periods have the transform that solves psi(u) = D(u + i rate (1 - psi)); the density is that transform's
-# inverse, and the step waits for the largest of n.
+# Of many bursts in each step (docs/methods.md): `value`, and `error`, what a step may be longer by because
+# of bursts under way when it begins. The delay of a node is that of the M/G/1 queue whose busy periods have
+# the transform that solves psi(u) = D(u + i rate (1 - psi)); the density is that transform's inverse, and
+# the step waits for the largest of n.
 slowdown_of_many <- function(noise, n, work_s) {
   if (is.null(noise$weights)) noise <- grouped_noise(noise)
   weights <- noise$weights
@@ -635,7 +797,8 @@ slowdown_of_many <- function(noise, n, work_s) {
   sd_s <- sqrt(work_s * rate * sum(weights * costs_s^2) / (1 - load)^3)
   most <- max(costs_s) / (1 - load)
   below <- mean_s - min(mean_s, 9 * sd_s)
-  above <- mean_s + 12 * sd_s + 4 * most + 8 * sum(weights * costs_s^2) / sum(weights * costs_s) / (1 - load)^2
+  above <- mean_s + 12 * sd_s + 4 * most +
+    8 * sum(weights * costs_s^2) / sum(weights * costs_s) / (1 - load)^2
   points <- project_chain$points
   width <- above - below
   u <- 2 * pi * seq(0, points / 2) / width
@@ -657,19 +820,25 @@ slowdown_of_many <- function(noise, n, work_s) {
   list(value = largest / work_s, error = left / work_s)
 }
 
-# What is fixed before anything is measured (Vehtari, Simpson, Gelman, Yao, Gabry 2024, Pareto smoothed importance sampling).
+# What is fixed before anything is measured (Vehtari, Simpson, Gelman, Yao, Gabry 2024, Pareto smoothed
+# importance sampling).
 tail_design <- list(share = 0.2, per_root = 3, least = 5, most_shape = 0.7, prior = 10, prior_shape = 0.5)
 
-# The tail of costs, s, as a generalised Pareto distribution: `shape` (0 exponential, 1/a Pareto of index a), `needed` (bursts that a mean over it
-# takes), `heavy` (the shape is above what so many bursts can tell, or 0.7), `known` (costs beyond the longest follow from those seen: by the shape, or, where
-# the costliest are alike, none is longer), `alike` (all are: of one node that is not enough to go by). Zhang and Stephens (2009); Vehtari et al. (2024).
+# The tail of costs, s, as a generalised Pareto distribution: `shape` (0 exponential, 1/a Pareto of index
+# a), `needed` (bursts that a mean over it takes), `heavy` (the shape is above what so many bursts can tell,
+# or 0.7), `known` (costs beyond the longest follow from those seen: by the shape, or, where the costliest
+# are alike, none is longer), `alike` (all are: of one node that is not enough to go by). Zhang and Stephens
+# (2009); Vehtari et al. (2024).
 tail_shape <- function(costs_s) {
   n <- length(costs_s)
   m <- ceiling(min(tail_design$share * n, tail_design$per_root * sqrt(n)))
-  none <- list(shape = NA_real_, scale_s = NA_real_, threshold_s = NA_real_, n = 0, needed = NA_real_, heavy = FALSE, known = FALSE, alike = FALSE)
+  none <- list(shape = NA_real_, scale_s = NA_real_, threshold_s = NA_real_, n = 0, needed = NA_real_,
+               heavy = FALSE, known = FALSE, alike = FALSE)
   if (m < tail_design$least || m >= n) return(none)
   costs <- sort(costs_s)
-  if (costs[n] - costs[1] <= 1e-6 * costs[n]) return(utils::modifyList(none, list(known = TRUE, alike = TRUE)))
+  if (costs[n] - costs[1] <= 1e-6 * costs[n]) {
+    return(utils::modifyList(none, list(known = TRUE, alike = TRUE)))
+  }
   threshold <- costs[n - m]
   over <- costs[(n - m + 1):n] - threshold
   # (what sums differ by is no cost)
@@ -682,11 +851,13 @@ tail_shape <- function(costs_s) {
   if (!is.finite(fit$shape) || !is.finite(fit$scale)) return(none)
   k <- length(over)
   shape <- (fit$shape * k + tail_design$prior * tail_design$prior_shape) / (k + tail_design$prior)
-  list(shape = shape, scale_s = fit$scale, threshold_s = threshold, n = k, needed = if (shape < 1) 10^(1 / (1 - max(0, shape))) else Inf,
+  list(shape = shape, scale_s = fit$scale, threshold_s = threshold, n = k,
+       needed = if (shape < 1) 10^(1 / (1 - max(0, shape))) else Inf,
        heavy = shape > min(tail_design$most_shape, 1 - 1 / log10(n)), known = TRUE, alike = FALSE)
 }
 
-# `x`: ascending, above 0. The profile likelihood of theta = -shape / scale, averaged over a grid that the data set.
+# `x`: ascending, above 0. The profile likelihood of theta = -shape / scale, averaged over a grid that the
+# data set.
 fit_generalised_pareto <- function(x) {
   n <- length(x)
   grid <- 30 + floor(sqrt(n))
@@ -702,26 +873,33 @@ fit_generalised_pareto <- function(x) {
   list(shape = shape, scale = -shape / at)
 }
 
-# `pattern$kept`: an environment with `rows` (a list of data frames: `nodes`, `every_ns`, `phase`, `noise`, `replicate`, `slowdown`) and `merged` (are these all
-# the draws there are?). `compute()`: the draws of `pattern$replicates`.
+# `pattern$kept`: an environment with `rows` (a list of data frames: `nodes`, `every_ns`, `phase`, `noise`,
+# `replicate`, `slowdown`) and `merged` (are these all the draws there are?). `compute()`: the draws of
+# `pattern$replicates`.
 keep_draws <- function(pattern, noise, n, work_s, spread_s, compute) {
   kept <- pattern$kept
   if (is.null(kept)) return(compute())
-  cell <- data.frame(nodes = n, every_ns = round(1e9 * work_s), phase = if (is.null(spread_s)) "independent" else "common", noise = "recorded")
+  cell <- data.frame(nodes = n, every_ns = round(1e9 * work_s),
+                     phase = if (is.null(spread_s)) "independent" else "common", noise = "recorded")
   if (kept$merged) {
     at <- Reduce(`&`, lapply(names(cell), function(name) kept$rows[[name]] == cell[[name]]))
-    if (!any(at)) abort_data("--merge: no draws of ", nodes_words(n), ", every ", format_time(work_s), ", phases ", cell$phase)
+    if (!any(at)) {
+      abort_data("--merge: no draws of ", nodes_words(n), ", every ", format_time(work_s), ", phases ",
+                 cell$phase)
+    }
     return(kept$rows$slowdown[at])
   }
   draws <- compute()
-  kept$rows <- rbind(kept$rows, cbind(cell, replicate = pattern$replicates, slowdown = draws, row.names = NULL))
+  kept$rows <- rbind(kept$rows,
+                     cbind(cell, replicate = pattern$replicates, slowdown = draws, row.names = NULL))
   draws
 }
 
 replicates_option <- function(text) {
   if (is.null(text)) return(NULL)
   ends <- suppressWarnings(as.numeric(strsplit(text, "-", fixed = TRUE)[[1]]))
-  whole <- length(ends) %in% 1:2 && grepl("^[0-9]+(-[0-9]+)?$", text) && min(ends) >= 1 && max(ends) <= 1e6 && !is.unsorted(ends)
+  whole <- length(ends) %in% 1:2 && grepl("^[0-9]+(-[0-9]+)?$", text) && min(ends) >= 1 && max(ends) <= 1e6 &&
+    !is.unsorted(ends)
   if (!whole) abort_usage("--replicates: '", text, "' is not a number, nor two (try 1-10)")
   seq(ends[1], ends[length(ends)])
 }
@@ -730,7 +908,8 @@ replicates_option <- function(text) {
 handed_on <- function(projection, values) {
   exact <- function(x) if (is.list(x)) lapply(x, exact) else if (is.numeric(x)) I(sprintf("%.17g", x)) else x
   asked <- values[setdiff(names(values), c("replicates", asked_when_merged))]
-  list(asked = lapply(asked, as.character), noise = exact(projection$noise), sequence = exact(projection$request$pattern$sequence))
+  list(asked = lapply(asked, as.character), noise = exact(projection$noise),
+       sequence = exact(projection$request$pattern$sequence))
 }
 
 asked_when_merged <- c("merge", "json", "csv", "out", "margin")
@@ -741,13 +920,23 @@ read_replicates <- function(files) {
   same <- function(name) vapply(parts, function(part) identical(part[[name]], parts[[1]][[name]]), TRUE)
   for (name in c("version", "asked", "noise", "sequence")) {
     other <- which(!same(name))[1]
-    if (!is.na(other)) abort_data("--merge: ", files[other], " is of another ", c(version = "version of noiselab", asked = "question", noise = "record",
-                                                                            sequence = "profile")[[name]], " than ", files[1])
+    if (!is.na(other)) {
+      abort_data(
+        "--merge: ",
+        files[other],
+        " is of another ",
+        c(version = "version of noiselab", asked = "question", noise = "record",
+          sequence = "profile")[[name]],
+        " than ",
+        files[1]
+      )
+    }
   }
   numbers <- lapply(parts, function(part) unique(part$rows$replicate))
   if (anyDuplicated(unlist(numbers)) > 0) {
     twice <- unlist(numbers)[duplicated(unlist(numbers))][1]
-    abort_data("--merge: replicate ", twice, " is in ", paste(files[vapply(numbers, function(one) twice %in% one, TRUE)], collapse = " and in "))
+    abort_data("--merge: replicate ", twice, " is in ",
+               paste(files[vapply(numbers, function(one) twice %in% one, TRUE)], collapse = " and in "))
   }
   rows <- bind_rows(lapply(parts, `[[`, "rows"))
   c(parts[[1]][c("asked", "noise", "sequence")], list(rows = rows[order(rows$replicate), ]))
@@ -758,13 +947,20 @@ replicate_columns <- c("nodes", "every_ns", "phase", "noise", "replicate", "slow
 read_replicate_file <- function(file) {
   if (!file.exists(file)) abort_data(file, " is missing")
   got <- tryCatch(jsonlite::fromJSON(file), error = function(e) abort_damaged(file, 1, "not JSON"))
-  whole <- is.list(got) && identical(got$program, "noiselab-project") && is.list(got$handed_on) && is.data.frame(got$replicates) &&
-    setequal(names(got$replicates), replicate_columns)
+  whole <- is.list(got) && identical(got$program, "noiselab-project") && is.list(got$handed_on) &&
+    is.data.frame(got$replicates) && setequal(names(got$replicates), replicate_columns)
   if (!whole) abort_data(file, " was not written by noiselab project --replicates --json")
   number <- function(x) if (is.list(x)) lapply(x, number) else {
     value <- suppressWarnings(as.numeric(x))
     if (is.character(x) && !anyNA(value[x != "NA"])) value else x
   }
-  list(version = got$version, asked = lapply(got$handed_on$asked, function(x) if (identical(x, "TRUE")) TRUE else x), noise = number(got$handed_on$noise), sequence = got$handed_on$sequence,
-       rows = got$replicates[replicate_columns])
+  list(
+    version = got$version,
+    asked = lapply(got$handed_on$asked, function(x) {
+      if (identical(x, "TRUE")) TRUE else x
+    }),
+    noise = number(got$handed_on$noise),
+    sequence = got$handed_on$sequence,
+    rows = got$replicates[replicate_columns]
+  )
 }

@@ -2,18 +2,22 @@
 
 schema_read <- 2
 
-# One launch: `info` (the parsed launch.json), `rows` (data.table: the columns of halves.csv or blocks.csv, and `design`), `late` (of pairs with a half of
-# late ranks), a data.table for each of `launch_files` (with `launch`; no rows where the file is missing), of a launch with an agent `agents`, `tasks` and
-# `bursts` (`launch`, `host`, `file`), `notes`. Factors of treatment are factors, NA in off rows; columns of synchronised starts are absent where there are
-# none. `arms`: `both` (a lockin launch with one arm is refused) or `any`. Signals `nl_error_schema`, `nl_error_damaged` (file and line) or
-# `nl_error_data`. A launch that was killed (`ended` is null) may end in an incomplete line, which is left out and noted.
+# One launch: `info` (the parsed launch.json), `rows` (data.table: the columns of halves.csv or blocks.csv,
+# and `design`), `late` (of pairs with a half of late ranks), a data.table for each of `launch_files` (with
+# `launch`; no rows where the file is missing), of a launch with an agent `agents`, `tasks` and `bursts`
+# (`launch`, `host`, `file`), `notes`. Factors of treatment are factors, NA in off rows; columns of
+# synchronised starts are absent where there are none. `arms`: `both` (a lockin launch with one arm is
+# refused) or `any`. Signals `nl_error_schema`, `nl_error_damaged` (file and line) or `nl_error_data`. A
+# launch that was killed (`ended` is null) may end in an incomplete line, which is left out and noted.
 read_launch <- function(dir, arms) {
   info <- read_launch_json(file.path(dir, "launch.json"))
   design <- info$options$design
   file <- file.path(dir, designs[[design]]$file)
   promised <- promised_rows(info)
   lacking <- if (isTRUE(promised > 0)) abort_data else abort_no_rows
-  if (!file.exists(file)) lacking(file, " is missing (design ", design, "): run the launch again, or leave it out")
+  if (!file.exists(file)) {
+    lacking(file, " is missing (design ", design, "): run the launch again, or leave it out")
+  }
   if (file.size(file) == 0) lacking(file, " is empty")
   main <- read_contract_csv(file, row_rules, info)
   rows <- main$data
@@ -23,14 +27,22 @@ read_launch <- function(dir, arms) {
   if (!is.null(info$sequential)) info$sequential$rows_read <- nrow(rows)
   data.table::set(rows, j = "design", value = design)
   halves <- split_late(rows)
-  needed <- c("ranks", if (!identical(info$options$per_operation_timing, FALSE)) "hist", if (start_mode(info) != "loop") starts_files)
+  needed <- c("ranks", if (!identical(info$options$per_operation_timing, FALSE)) "hist",
+              if (start_mode(info) != "loop") starts_files)
   files <- lapply(stats::setNames(names(launch_files), names(launch_files)), function(name) {
     read_optional_csv(dir, paste0(name, ".csv"), launch_files[[name]], info, name %in% needed)
   })
   for (name in c("hist", "starts_hist")) check_bins(files[[name]]$data, file.path(dir, paste0(name, ".csv")))
   agent <- read_agent_files(dir, info)
-  c(list(info = info, rows = halves$rows, late = halves$late), lapply(files, `[[`, "data"), agent[agent_tables],
-    list(notes = c(launch_notes(info), main$notes, unlist(lapply(files, `[[`, "notes"), use.names = FALSE), agent$notes)))
+  c(
+    list(info = info, rows = halves$rows, late = halves$late),
+    lapply(files, `[[`, "data"),
+    agent[agent_tables],
+    list(
+      notes = c(launch_notes(info), main$notes, unlist(lapply(files, `[[`, "notes"), use.names = FALSE),
+                agent$notes)
+    )
+  )
 }
 
 # What launches with an agent have besides; `counters` those with a load, too.
@@ -39,7 +51,8 @@ agent_tables <- c("agents", "tasks", "bursts", "counters")
 # How a launch started its operations: loop, barrier, window or round.
 start_mode <- function(info) start_of(info)$mode %||% "loop"
 
-# What launch.json says of synchronised starts, or NULL. (`$` would take `started_utc` for an abbreviated `start`.)
+# What launch.json says of synchronised starts, or NULL. (`$` would take `started_utc` for an abbreviated
+# `start`.)
 start_of <- function(info) info[["start"]]
 
 # The condition that read_campaign() may pass over, where other launches have rows.
@@ -59,17 +72,23 @@ check_row_count <- function(rows, file, promised) {
 #' Read a campaign
 #'
 #' @param dirs Character, length >= 1: campaign directories, launch directories, or both.
-#' @param arms Character, length 1: `both` (a campaign without off or without on rows is refused: nothing can be
+#' @param arms Character, length 1: `both` (a campaign without off or without on rows is refused: nothing
+#' can be
 #'   compared) or `any`.
 #' @return An object of class `nl_campaign`, a list: `rows` (data.table, one row per half, block or
-#'   loop over all launches, columns as in `halves.csv` and `design`), `late` (the same, of pairs with a half of late ranks, which are not
+#'   loop over all launches, columns as in `halves.csv` and `design`), `late` (the same, of pairs with a
+#'   half of late ranks, which are not
 #'   among `rows`; NULL: there are none), `hist`, `ranks`, `nodes`, `starts_hist`,
-#'   `clocks`, `agents`, `tasks`, `counters` (data.tables with `launch`), `bursts` (data frame: `launch`, `host`, `file`), `launches` (list
-#'   of the parsed `launch.json` files, named by launch id), `dirs` (the arguments), `paths` (character: directory of each launch, named by
+#'   `clocks`, `agents`, `tasks`, `counters` (data.tables with `launch`), `bursts` (data frame: `launch`,
+#'   `host`, `file`), `launches` (list
+#'   of the parsed `launch.json` files, named by launch id), `dirs` (the arguments), `paths` (character:
+#'   directory of each launch, named by
 #'   its id), `progress` (data frame, one row per directory with a `schedule.tsv`: `dir`, `experiment`,
 #'   `created_utc`, `planned`, `complete` and `unplanned`, numbers of launches), `notes` (character).
-#' @details In a campaign directory `partial/` and `claims/` are passed over, and so are files; `partial/` may be given
-#'   as a campaign of its own. Conditions: `nl_error_usage`, `nl_error_schema`, `nl_error_damaged` (file and line named), `nl_error_data`.
+#' @details In a campaign directory `partial/` and `claims/` are passed over, and so are files; `partial/`
+#' may be given
+#'   as a campaign of its own. Conditions: `nl_error_usage`, `nl_error_schema`, `nl_error_damaged` (file and
+#'   line named), `nl_error_data`.
 #' @examples
 #' \dontrun{
 #' names(read_campaign("campaign")$launches)
@@ -85,20 +104,35 @@ read_campaign <- function(dirs, arms = "both") {
   ids <- launch_ids(launches)
   tables <- c("rows", "late", names(launch_files), agent_tables)
   progress <- schedule_progress(dirs)
-  campaign <- c(lapply(stats::setNames(tables, tables), bind_part, launches = launches), list(
-    launches = stats::setNames(lapply(launches, `[[`, "info"), ids), dirs = dirs,
-    paths = stats::setNames(read$dirs, ids), progress = progress,
-    notes = c(progress_notes(progress), read$notes, if (passed > 0) sprintf(
-      "%d launch(es) of noiselab-accept are not looked at here: noiselab analyze acceptance reads them", passed
-    ), unlist(lapply(launches, `[[`, "notes")))
-  ))
+  campaign <- c(
+    lapply(stats::setNames(tables, tables), bind_part, launches = launches),
+    list(
+      launches = stats::setNames(lapply(launches, `[[`, "info"), ids),
+      dirs = dirs,
+      paths = stats::setNames(read$dirs, ids),
+      progress = progress,
+      notes = c(
+        progress_notes(progress),
+        read$notes,
+        if (passed > 0) {
+          sprintf(
+            "%d launch(es) of noiselab-accept are not looked at here: noiselab analyze acceptance reads them",
+            passed
+          )
+        },
+        unlist(lapply(launches, `[[`, "notes"))
+      )
+    )
+  )
   if (arms == "both") check_arms(campaign)
   structure(name_intervals(campaign), class = "nl_campaign")
 }
 
 launch_ids <- function(launches) {
   ids <- vapply(launches, function(launch) launch$info$launch, "")
-  if (anyDuplicated(ids)) abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice: give each launch once")
+  if (anyDuplicated(ids)) {
+    abort_usage("launch id '", ids[duplicated(ids)][1], "' occurs twice: give each launch once")
+  }
   ids
 }
 
@@ -116,15 +150,21 @@ bind_part <- function(launches, part) {
   parts <- lapply(launches, `[[`, part)
   if (all(lengths(parts) == 0)) return(NULL)
   if (length(parts) == 1) return(parts[[1]])  # saves copying the one big table
-  data.table::rbindlist(parts, use.names = TRUE, fill = TRUE)  # only some launches may have synchronised starts
+  # only some launches may have synchronised starts
+  data.table::rbindlist(parts, use.names = TRUE, fill = TRUE)
 }
 
-# The launch directories of a program under (or at) one directory: of the detector at least one, of others maybe none.
+# The launch directories of a program under (or at) one directory: of the detector at least one, of others
+# maybe none.
 find_launches <- function(dir, program = "noiselab-detect") {
   inside <- all_launches(dir)
   of <- vapply(inside, program_of, "")
   if (program == "noiselab-detect" && !any(of == program)) {
-    other <- if ("noiselab-accept" %in% of) c("launches of noiselab-accept", "acceptance") else c("runs of noiselab profile", "profile")
+    other <- if ("noiselab-accept" %in% of) {
+      c("launches of noiselab-accept", "acceptance")
+    } else {
+      c("runs of noiselab profile", "profile")
+    }
     abort_data("'", dir, "' has ", other[1], " only: noiselab analyze ", other[2], " reads them")
   }
   inside[of == program]
@@ -146,8 +186,10 @@ program_of <- function(dir) {
   if (file.exists(file.path(dir, "accept.csv"))) return("noiselab-accept")
   if (!file.exists(file)) return("noiselab-detect")
   check_regular(file)
-  named <- grep("\"program\": *\"noiselab-[a-z]+\"", readLines(file, warn = FALSE, skipNul = TRUE), value = TRUE, useBytes = TRUE)
-  other <- Filter(function(program) any(grepl(program, named, useBytes = TRUE)), c("noiselab-accept", "noiselab-profile"))
+  named <- grep("\"program\": *\"noiselab-[a-z]+\"", readLines(file, warn = FALSE, skipNul = TRUE),
+                value = TRUE, useBytes = TRUE)
+  other <- Filter(function(program) any(grepl(program, named, useBytes = TRUE)),
+                  c("noiselab-accept", "noiselab-profile"))
   c(other, "noiselab-detect")[1]
 }
 
@@ -158,10 +200,14 @@ launch_folders <- function(dir) {
   inside[vapply(inside, is_launch_dir, TRUE) & !vapply(inside, is_stillborn, TRUE)]
 }
 
-# Killed between its first file and launch.json: it has headers only, and nothing is lost without it. (`noiselab run --resume` puts it aside.)
+# Killed between its first file and launch.json: it has headers only, and nothing is lost without it.
+# (`noiselab run --resume` puts it aside.)
 is_stillborn <- function(dir) {
   if (file.exists(file.path(dir, "launch.json"))) return(FALSE)
-  all(lengths(lapply(list.files(dir, "\\.csv$", full.names = TRUE), readLines, n = 2, warn = FALSE, skipNul = TRUE)) < 2)
+  all(
+    lengths(lapply(list.files(dir, "\\.csv$", full.names = TRUE), readLines, n = 2, warn = FALSE,
+                   skipNul = TRUE)) < 2
+  )
 }
 
 is_launch_dir <- function(dir) {
@@ -178,7 +224,9 @@ read_json_head <- function(file, keys = list()) {
   }
   info <- read_json_file(file)
   if (!is_object(info)) abort_damaged(file, 1, "not a JSON object")
-  if (!is_number(info$schema) || info$schema != schema_read) abort_version(file, "schema", show_json(info$schema, "missing"), schema_read)
+  if (!is_number(info$schema) || info$schema != schema_read) {
+    abort_version(file, "schema", show_json(info$schema, "missing"), schema_read)
+  }
   check_keys(info, c(head_keys, keys), file)
   info
 }
@@ -189,35 +237,38 @@ text_pattern <- "^[A-Za-z0-9._:+=-]+$"
 text_wanted <- "letters, digits and ._-:+= only"
 
 # Designs: where their rows are, and what one pair of each is called.
-designs <- lapply(list(lockin = c("halves.csv", "pairs"), blocks = c("blocks.csv", "sets"), single = c("blocks.csv", "loops"), quick = c("halves.csv", "pairs")),
-                  function(words) list(file = words[1], pairs = words[2]))
+designs <- lapply(
+  list(lockin = c("halves.csv", "pairs"), blocks = c("blocks.csv", "sets"), single = c("blocks.csv", "loops"),
+       quick = c("halves.csv", "pairs")),
+  function(words) list(file = words[1], pairs = words[2])
+)
 
 # What a value is asked for, and what that is called. Whatever ends in null may be missing, too.
 json_types <- local({
   or_null <- function(is) function(x) is.null(x) || is(x)
   one_of <- function(words) list(is = function(x) is_text(x) && x %in% words, name = join_words(words, "or"))
-  list(
-    text = list(is = is_text, name = "a text"),
-    id = list(is = function(x) is_text(x) && grepl(text_pattern, x), name = text_wanted),
-    string = list(is = or_null(is_string), name = "a text or null"),
-    count = list(is = function(x) is_number(x, 0), name = "a number above 0"),
-    share = list(is = function(x) is_number(x, 0) && x <= 0.5, name = "a number above 0 and at most 0.5"),
-    amount = list(is = function(x) is_number(x) && x >= 0, name = "a number of at least 0"),
-    number = list(is = or_null(is_number), name = "a number or null"),
-    flag = list(is = or_null(function(x) isTRUE(x) || isFALSE(x)), name = "true, false or null"),
-    scalar = list(is = or_null(function(x) is.atomic(x) && length(x) == 1), name = "one value or null"),
-    needed = list(is = is_object, name = "an object"),
-    object = list(is = or_null(is_object), name = "an object or null"),
-    array = list(is = function(x) is_array(x, is_object), name = "an array of objects"),
-    objects = list(is = or_null(function(x) is_array(x, is_object)), name = "an array of objects"),
-    texts = list(is = or_null(function(x) is_array(x, is_string)), name = "an array of texts"),
-    numbers = list(is = or_null(function(x) is_array(x, is_number)), name = "an array of numbers"),
-    design = one_of(names(designs)), mode = one_of(c("loop", "barrier", "window", "round")),
-    decision = one_of(c("open", "above", "below")), spending = one_of(c("obrien-fleming", "pocock")), status = one_of(c("planned", "ran", "skipped", "failed"))
-  )
+  list(text = list(is = is_text, name = "a text"),
+       id = list(is = function(x) is_text(x) && grepl(text_pattern, x), name = text_wanted),
+       string = list(is = or_null(is_string), name = "a text or null"),
+       count = list(is = function(x) is_number(x, 0), name = "a number above 0"),
+       share = list(is = function(x) is_number(x, 0) && x <= 0.5, name = "a number above 0 and at most 0.5"),
+       amount = list(is = function(x) is_number(x) && x >= 0, name = "a number of at least 0"),
+       number = list(is = or_null(is_number), name = "a number or null"),
+       flag = list(is = or_null(function(x) isTRUE(x) || isFALSE(x)), name = "true, false or null"),
+       scalar = list(is = or_null(function(x) is.atomic(x) && length(x) == 1), name = "one value or null"),
+       needed = list(is = is_object, name = "an object"),
+       object = list(is = or_null(is_object), name = "an object or null"),
+       array = list(is = function(x) is_array(x, is_object), name = "an array of objects"),
+       objects = list(is = or_null(function(x) is_array(x, is_object)), name = "an array of objects"),
+       texts = list(is = or_null(function(x) is_array(x, is_string)), name = "an array of texts"),
+       numbers = list(is = or_null(function(x) is_array(x, is_number)), name = "an array of numbers"),
+       design = one_of(names(designs)), mode = one_of(c("loop", "barrier", "window", "round")),
+       decision = one_of(c("open", "above", "below")), spending = one_of(c("obrien-fleming", "pocock")),
+       status = one_of(c("planned", "ran", "skipped", "failed")))
 })
 
-# Types of keys by the place of their object: words `key:type`; `[]` behind a place: of each object there. Places come after those that they are in.
+# Types of keys by the place of their object: words `key:type`; `[]` behind a place: of each object there.
+# Places come after those that they are in.
 keys_of <- function(...) {
   lapply(c(...), function(words) {
     parts <- strsplit(strsplit(words, " ", fixed = TRUE)[[1]], ":", fixed = TRUE)
@@ -227,33 +278,44 @@ keys_of <- function(...) {
 
 head_keys <- keys_of(
   " " = paste(
-    "launch:id options:needed ended:string rows:number ranks:number nodes:number n_generators:number hosts:objects generators:objects placement:objects",
-    "mpi:object slurm:object switching:object warnings:texts command:texts program:scalar version:scalar git:scalar seed:scalar started_utc:string",
-    "ended_utc:string peak_memory_kib:number start:object pairs_planned:number sequential:object agents:objects n_agents:number"
+    paste0("launch:id options:needed ended:string rows:number ranks:number nodes:number n_generators:number ",
+           "hosts:objects generators:objects placement:objects"),
+    paste0("mpi:object slurm:object switching:object warnings:texts command:texts program:scalar ",
+           "version:scalar git:scalar seed:scalar started_utc:string"),
+    paste0("ended_utc:string peak_memory_kib:number start:object pairs_planned:number sequential:object ",
+           "agents:objects n_agents:number")
   )
 )
 detect_keys <- keys_of(
   options = paste(
-    "design:design operations:texts levels_percent:numbers per_operation_timing:flag kinds:texts patterns:texts placements:texts phases:texts set:number",
+    paste0("design:design operations:texts levels_percent:numbers per_operation_timing:flag kinds:texts ",
+           "patterns:texts placements:texts phases:texts set:number"),
     "arms:string adjust:texts external:string agent_interval_ns:number"
   ),
-  start = "mode:mode clock:object sync:object late_bound_ns:number residual_ns:number starts:number late_starts:number overshoot_ns:object raw:string",
+  start = paste0("mode:mode clock:object sync:object late_bound_ns:number residual_ns:number starts:number ",
+                 "late_starts:number overshoot_ns:object raw:string"),
   start.overshoot_ns = "p50:number p99:number max:number",
-  "generators[]" = "host:string kind:string cpu:scalar period_ns:number ok:flag lateness_ns:object levels:objects",
+  "generators[]" = paste0("host:string kind:string cpu:scalar period_ns:number ok:flag lateness_ns:object ",
+                          "levels:objects"),
   "generators[].levels[]" = paste(
-    "level_requested_percent:number level_delivered_percent:number ratio:number halves:number bursts_planned:number bursts_run:number ok:flag",
+    paste0("level_requested_percent:number level_delivered_percent:number ratio:number halves:number ",
+           "bursts_planned:number bursts_run:number ok:flag"),
     "kind:string pattern:string placement:string phase:string"
   ),
   "agents[]" = paste(
-    "host:text name:string way:string source:string source_reason:string state_found:string state_left:string died:scalar switching:object",
-    "totals:object ins:number outs:number lost_switches:number account:string scraper:object observer_cpu_ns:number warnings:texts"
+    paste0("host:text name:string way:string source:string source_reason:string state_found:string ",
+           "state_left:string died:scalar switching:object"),
+    paste0("totals:object ins:number outs:number lost_switches:number account:string scraper:object ",
+           "observer_cpu_ns:number warnings:texts")
   ),
   sequential = paste(
-    "stop_when:text margin_percent:amount alpha:share spending:spending looks_planned:amount rounds_planned:count looks:objects decided:flag"
+    paste0("stop_when:text margin_percent:amount alpha:share spending:spending looks_planned:amount ",
+           "rounds_planned:count looks:objects decided:flag")
   ),
   "sequential.looks[]" = "look:amount fraction:amount rounds:count nominal_p:share cells:objects",
   "sequential.looks[].cells[]" = paste(
-    "operation:text bytes:amount level_percent:amount kind:string pattern:string placement:string phase:string n:amount mean_log_ratio:number sd:number",
+    paste0("operation:text bytes:amount level_percent:amount kind:string pattern:string placement:string ",
+           "phase:string n:amount mean_log_ratio:number sd:number"),
     "low_percent:number high_percent:number decision:decision"
   )
 )
@@ -264,7 +326,10 @@ check_keys <- function(info, keys, file) {
     for (i in seq_along(objects)) for (key in names(keys[[place]])) {
       type <- json_types[[keys[[place]][[key]]]]
       value <- objects[[i]][[key]]
-      if (!type$is(value)) abort_damaged(file, 1, "key '", names(objects)[i], key, "' is ", show_json(value, "missing"), ", wanted ", type$name)
+      if (!type$is(value)) {
+        abort_damaged(file, 1, "key '", names(objects)[i], key, "' is ", show_json(value, "missing"),
+                      ", wanted ", type$name)
+      }
     }
   }
 }
@@ -288,25 +353,44 @@ launch_notes <- function(info) {
   say <- function(...) paste0("launch ", info$launch, ": ", ...)
   start <- start_of(info)
   share <- if (isTRUE(start$starts > 0)) (start$late_starts %||% 0) / start$starts else 0
-  c(if (is.null(info$ended)) say("was killed (no end recorded); its rows up to the last complete line are used") else if (info$ended != "complete") {
+  c(
+    if (is.null(info$ended)) {
+      say("was killed (no end recorded); its rows up to the last complete line are used")
+    } else if (info$ended != "complete") {
       say("ended as '", printable(info$ended), "'; the rows up to there are used")
     },
-    sequential_notes(info), if (share > 0.01) say(plain(100 * share), " % of the starts were late (flagged, and kept)"),
+    sequential_notes(info),
+    if (share > 0.01) {
+      say(plain(100 * share), " % of the starts were late (flagged, and kept)")
+    },
     vapply(info$warnings, function(w) say("warning: ", printable(w)), ""),
-    vapply(Filter(function(g) isFALSE(g$ok), info$generators), function(g) {
-      say("generator on ", printable(g$host %||% "unknown host"), " delivered a load outside its tolerance (certificate not ok)")
-    }, ""))
+    vapply(
+      Filter(function(g) isFALSE(g$ok), info$generators),
+      function(g) {
+        say("generator on ", printable(g$host %||% "unknown host"),
+            " delivered a load outside its tolerance (certificate not ok)")
+      },
+      ""
+    )
+  )
 }
 
 empty_table <- function(rules) {
-  empty <- lapply(rules$kind, function(k) switch(k, text = , label = , blank = character(), word = factor(), numeric()))
+  empty <- lapply(rules$kind, function(k) {
+    switch(k, text = , label = , blank = character(), word = factor(), numeric())
+  })
   data.table::setDT(stats::setNames(empty, rules$name))
 }
 
 read_optional_csv <- function(dir, name, rules, info, expected = TRUE) {
   file <- file.path(dir, name)
   result <- if (file.exists(file)) read_contract_csv(file, rules, info) else {
-    list(data = empty_table(rules), notes = if (expected) paste0("launch ", info$launch, ": ", name, " is missing"))
+    list(
+      data = empty_table(rules),
+      notes = if (expected) {
+        paste0("launch ", info$launch, ": ", name, " is missing")
+      }
+    )
   }
   data.table::set(result$data, j = "launch", value = rep(info$launch, nrow(result$data)))
   result
@@ -314,47 +398,64 @@ read_optional_csv <- function(dir, name, rules, info, expected = TRUE) {
 
 # ---- columns of the contract -------------------------------------------------------------------
 
-# Columns of a file, in words `name:kind`, `?` behind one whose fields may be empty: text, label (any printable character but a comma),
-# blank (free text, may be empty), word (a factor of the treatment: text that only on rows have), count and whole, amount and number
-# (count and amount from 0 on, the others from what follows >=). `treatment` stands for its four.
+# Columns of a file, in words `name:kind`, `?` behind one whose fields may be empty: text, label (any
+# printable character but a comma), blank (free text, may be empty), word (a factor of the treatment: text
+# that only on rows have), count and whole, amount and number (count and amount from 0 on, the others from
+# what follows >=). `treatment` stands for its four.
 rules_of <- function(...) {
-  words <- unlist(strsplit(gsub("\\btreatment\\b", "kind:word pattern:word placement:word phase:word", c(...)), " "))
+  words <- unlist(strsplit(
+    gsub("\\btreatment\\b", "kind:word pattern:word placement:word phase:word", c(...)), " "
+  ))
   part <- function(i) sub("^([^:]+):([a-z]+)(>=([^?]+))?[?]?$", paste0("\\", i), words)
   lowest <- ifelse(part(2) %in% c("count", "amount"), "0", ifelse(nzchar(part(4)), part(4), "-Inf"))
   kind <- c(count = "whole", amount = "number")[part(2)]
-  data.frame(name = part(1), kind = unname(ifelse(is.na(kind), part(2), kind)), lowest = as.numeric(lowest), empty_ok = endsWith(words, "?"))
+  data.frame(name = part(1), kind = unname(ifelse(is.na(kind), part(2), kind)), lowest = as.numeric(lowest),
+             empty_ok = endsWith(words, "?"))
 }
 
 text_kinds <- c("text", "word", "label", "blank")
 
 # The tables of the contract that are columns of a file, by the file's name.
 column_tables <- local({
-  names <- c("halves", "hist", "ranks", "nodes", "starts_hist", "clocks", "agent", "accept", "accept_hist", "mismatches")
+  names <- c("halves", "hist", "ranks", "nodes", "starts_hist", "clocks", "agent", "accept", "accept_hist",
+             "mismatches")
   lapply(stats::setNames(names, names), contract_table)
 })
-rules_of_table <- function(name) rules_of(paste(column_tables[[name]]$name, column_tables[[name]]$kind, sep = ":"))
+rules_of_table <- function(name) {
+  rules_of(paste(column_tables[[name]]$name, column_tables[[name]]$kind, sep = ":"))
+}
 
-# preempted_ns_*: the difference of two clocks, so small negative values are real (of the sum, by rank: check_rows()); the ranks' steal is of
-# three. A clock that jumps makes times of starts negative: that is a finding, not a damaged file.
+# preempted_ns_*: the difference of two clocks, so small negative values are real (of the sum, by rank:
+# check_rows()); the ranks' steal is of three. A clock that jumps makes times of starts negative: that is a
+# finding, not a damaged file.
 row_rules <- rules_of_table("halves")
 
-# The files of an agent, one for each node: its account, and who ran on the ranks' CPUs (a task is named as the kernel names it).
+# The files of an agent, one for each node: its account, and who ran on the ranks' CPUs (a task is named as
+# the kernel names it).
 agent_rules <- rules_of_table("agent")
 task_rules <- rules_of(
-  "launch:text host:text source:text arm:text kind:word level_requested_percent:amount? cpu:whole>=-1? task:label group:text",
-  "bursts:count? cpu_ns:amount? wall_ns:amount? p50_ns:amount? p90_ns:amount? p99_ns:amount? max_ns:amount? threads:count?"
+  paste0("launch:text host:text source:text arm:text kind:word level_requested_percent:amount? ",
+         "cpu:whole>=-1? task:label group:text"),
+  paste0("bursts:count? cpu_ns:amount? wall_ns:amount? p50_ns:amount? p90_ns:amount? p99_ns:amount? ",
+         "max_ns:amount? threads:count?")
 )
-# Around each half, on each node with a load: what the kernel counted on its ranks' CPUs, and the ranks for themselves.
+# Around each half, on each node with a load: what the kernel counted on its ranks' CPUs, and the ranks for
+# themselves.
 counted_rules <- rules_of(
   "launch:text node:count host:text operation:text bytes:count pair:count order:count arm:text kind:word",
-  "level_requested_percent:amount? planned_ns:amount span_ns:number>=1 cpus:count ranks:count irq_timer:count? irq_reschedule:count?",
-  "irq_call:count? irq_tlb:count? irq_device:count? irq_other:count? softirq_timer:count? softirq_net:count? softirq_block:count?",
-  "softirq_tasklet:count? softirq_sched:count? softirq_rcu:count? cpu_switches:count? cpu_waited_ns:amount? faults:count?",
-  "major_faults:count? rank_voluntary:count? rank_involuntary:count? rank_moves:count? speed_ns:amount? memory_ns:amount? lock_ns:amount?",
+  paste0("level_requested_percent:amount? planned_ns:amount span_ns:number>=1 cpus:count ranks:count ",
+         "irq_timer:count? irq_reschedule:count?"),
+  paste0("irq_call:count? irq_tlb:count? irq_device:count? irq_other:count? softirq_timer:count? ",
+         "softirq_net:count? softirq_block:count?"),
+  paste0("softirq_tasklet:count? softirq_sched:count? softirq_rcu:count? cpu_switches:count? ",
+         "cpu_waited_ns:amount? faults:count?"),
+  paste0("major_faults:count? rank_voluntary:count? rank_involuntary:count? rank_moves:count? ",
+         "speed_ns:amount? memory_ns:amount? lock_ns:amount?"),
   "cycles:count? instructions:count? cache_misses:count?"
 )
 
-# The files of a launch beside its rows, NAME.csv, and which of them only launches with synchronised starts have.
+# The files of a launch beside its rows, NAME.csv, and which of them only launches with synchronised starts
+# have.
 launch_files <- local({
   names <- c("hist", "ranks", "nodes", "starts_hist", "clocks")
   lapply(stats::setNames(names, names), rules_of_table)
@@ -365,7 +466,8 @@ starts_files <- c("starts_hist", "clocks")
 added_columns <- local({
   all <- do.call(rbind, unname(lapply(column_tables, `[`, c("name", "since"))))
   all <- unique(all[!is.na(all$since), ])
-  c(split(all$name, factor(all$since, unique(all$since))), list(inside = c("mpi_preempted_ns", "mpi_off_cpu_ns"), shortest = "shortest_ns"))
+  c(split(all$name, factor(all$since, unique(all$since))),
+    list(inside = c("mpi_preempted_ns", "mpi_off_cpu_ns"), shortest = "shortest_ns"))
 })
 
 # ---- one CSV file ------------------------------------------------------------------------------
@@ -389,12 +491,15 @@ read_contract_csv <- function(file, rules, info, blank_off = FALSE) {
     notes <- c(notes, paste0(file, ": unknown column(s) left out: ", paste(extra, collapse = ", ")))
     data.table::set(data, j = extra, value = NULL)
   }
-  for (name in rules$name[rules$kind == "word"]) data.table::set(data, j = name, value = as_word(data[[name]]))
+  for (name in rules$name[rules$kind == "word"]) {
+    data.table::set(data, j = name, value = as_word(data[[name]]))
+  }
   for (i in seq_len(nrow(rules))) check_column(data[[rules$name[i]]], lapply(rules, `[[`, i), file)
   drop_empty_starts(data)
   if ("arm" %in% rules$name) {
     if (blank_off) {
-      data.table::set(data, which(data[["arm"]] == "off" & is.na(data[["level_requested_percent"]])), "level_requested_percent", 0)
+      data.table::set(data, which(data[["arm"]] == "off" & is.na(data[["level_requested_percent"]])),
+                      "level_requested_percent", 0)
     }
     external <- take_external(data, file, info)
     check_treatment(data, file, info, external)
@@ -402,8 +507,8 @@ read_contract_csv <- function(file, rules, info, blank_off = FALSE) {
   list(data = data, notes = notes)
 }
 
-# With --starts loop the columns of synchronised starts are there and empty: as good as not there, and 10^6 rows
-# of nothing need memory.
+# With --starts loop the columns of synchronised starts are there and empty: as good as not there, and 10^6
+# rows of nothing need memory.
 drop_empty_starts <- function(data) {
   lead <- intersect(c("global_ns", "first_starts"), names(data))
   if (length(lead) == 0 || nrow(data) == 0 || !is.na(data[[lead]][1])) return(invisible())
@@ -413,8 +518,8 @@ drop_empty_starts <- function(data) {
   }
 }
 
-# On rows without a level are under a treatment from outside, in place: no level, and no pattern, placement or phase.
-# Returns which rows these are (NULL: none).
+# On rows without a level are under a treatment from outside, in place: no level, and no pattern, placement
+# or phase. Returns which rows these are (NULL: none).
 take_external <- function(data, file, info) {
   level <- data[["level_requested_percent"]]
   if (!anyNA(level)) return(NULL)
@@ -432,7 +537,8 @@ take_external <- function(data, file, info) {
 }
 
 may_be_external <- function(info) {
-  is_text(info$options$external) || length(info$options$levels_percent) == 0 || switches_agent(info) || is_object(info$options[["late"]])
+  is_text(info$options$external) || length(info$options$levels_percent) == 0 || switches_agent(info) ||
+    is_object(info$options[["late"]])
 }
 
 # Pairs with a half of late ranks, which are no noise: `late`; and all others.
@@ -444,7 +550,9 @@ split_late <- function(rows) {
   }
   part <- function(at) {
     part <- data.table::as.data.table(rows_at(rows, which(at)))
-    for (name in intersect(treatment_columns, names(part))) data.table::set(part, j = name, value = droplevels(part[[name]]))
+    for (name in intersect(treatment_columns, names(part))) {
+      data.table::set(part, j = name, value = droplevels(part[[name]]))
+    }
     part
   }
   is_late <- rows[["pair"]] %in% pairs
@@ -466,7 +574,9 @@ check_treatment <- function(data, file, info, external = NULL) {
     refuse(lacking & !off, "a word in an on row")
     refuse(!lacking & off, "nothing in an off row")
     one_of <- function(known, whose) {
-      if (length(known) > 0 && !all(levels(x) %in% known)) refuse(own & !lacking & !x %in% known, paste0(whose, printable(paste(known, collapse = ", "))))
+      if (length(known) > 0 && !all(levels(x) %in% known)) {
+        refuse(own & !lacking & !x %in% known, paste0(whose, printable(paste(known, collapse = ", "))))
+      }
     }
     one_of(treatment_words[[name]], "one of ")
     one_of(unlist(info$options[[paste0(name, "s")]]), "what launch.json has: ")
@@ -485,7 +595,8 @@ check_header <- function(file, rules) {
   }
   missing <- setdiff(rules$name, header[[1]])
   if (length(missing) > 0) {
-    abort_damaged(file, 1, "column '", missing[1], "' is missing (the header was edited, or comes ", "from another version)")
+    abort_damaged(file, 1, "column '", missing[1], "' is missing (the header was edited, or comes ",
+                  "from another version)")
   }
   twice <- header[[1]][duplicated(header[[1]])]
   if (length(twice) > 0) abort_damaged(file, 1, "column '", twice[1], "' occurs twice")
@@ -527,7 +638,8 @@ complete_lines <- function(file, cut_off, partial) {
     lines <- lines[-last]
     fields <- fields[-last]
   } else if (cut_off) {
-    abort_damaged(file, last, "the last line has no newline: the file was cut off; copy it again, ", "or run the launch again")
+    abort_damaged(file, last, "the last line has no newline: the file was cut off; copy it again, ",
+                  "or run the launch again")
   }
   bad <- which(fields != wanted)
   if (length(bad) > 0) {
@@ -557,8 +669,11 @@ check_text <- function(x, rule, file) {
   if (rule$kind == "blank") return(invisible()) # free text, that may be empty
   known <- if (is.factor(x)) levels(x) else unique(x)
   if (anyNA(known)) refuse_cell(file, which(is.na(x))[1], rule, "", "text")
-  refuse <- function(odd, wanted) if (length(odd) > 0) refuse_cell(file, match(odd[1], x), rule, odd[1], wanted)
-  refuse(known[!grepl(if (rule$kind == "label") "^[[:print:]]+$" else text_pattern, known, useBytes = TRUE)], text_wanted)
+  refuse <- function(odd, wanted) {
+    if (length(odd) > 0) refuse_cell(file, match(odd[1], x), rule, odd[1], wanted)
+  }
+  refuse(known[!grepl(if (rule$kind == "label") "^[[:print:]]+$" else text_pattern, known, useBytes = TRUE)],
+         text_wanted)
   words <- closed_words[[rule$name]]
   if (!is.null(words)) refuse(setdiff(known, words), join_words(words, "or"))
 }
@@ -567,7 +682,8 @@ check_text <- function(x, rule, file) {
 refuse_cell <- function(file, i, rule, got, wanted) {
   text <- if (is.numeric(got)) format(got, digits = 15) else as.character(got)
   is_empty <- is.na(got) & !is.nan(got) | text %in% ""
-  abort_damaged(file, i + 1, rule$name, " is ", if (is_empty) "empty" else paste0("'", shortened(printable(text)), "'"), ", wanted ", wanted)
+  abort_damaged(file, i + 1, rule$name, " is ",
+                if (is_empty) "empty" else paste0("'", shortened(printable(text)), "'"), ", wanted ", wanted)
 }
 
 # What no single column can tell: arms, the launch id, what launch.json says was run, rows that occur
@@ -582,25 +698,38 @@ check_rows <- function(rows, file, info, arms) {
     paste0(name, " is ", if (is.character(value)) paste0("'", value, "'") else value, wanted(at))
   })
   known <- function(key) unlist(info$options[[key]])
-  is_of <- function(key) function(at) paste0(", launch.json has ", printable(paste(known(key), collapse = ", ")))
+  is_of <- function(key) {
+    function(at) {
+      paste0(", launch.json has ", printable(paste(known(key), collapse = ", ")))
+    }
+  }
   in_off <- function(at) " in an off row, wanted 0"
   lowest <- -pmax(1e6, 1e4 * rows[["ranks"]])
-  refuse(rows[["launch"]] != info$launch, "launch", function(at) paste0(", launch.json says '", info$launch, "'"))
+  refuse(rows[["launch"]] != info$launch, "launch", function(at) {
+    paste0(", launch.json says '", info$launch, "'")
+  })
   refuse(off & level != 0, "level_requested_percent", in_off)
   if (!is.null(rows[["requested_ns"]])) refuse(off & rows[["requested_ns"]] != 0, "requested_ns", in_off)
-  if (length(known("operations")) > 0) refuse(!rows[["operation"]] %in% known("operations"), "operation", is_of("operations"))
-  if (length(known("levels_percent")) > 0) {
-    refuse(!off & has_level(level) & !level %in% near_levels(level[!off], known("levels_percent")), "level_requested_percent",
-           is_of("levels_percent"))
+  if (length(known("operations")) > 0) {
+    refuse(!rows[["operation"]] %in% known("operations"), "operation", is_of("operations"))
   }
-  refuse(rows[["preempted_ns_sum"]] < lowest, "preempted_ns_sum", function(at) paste0(", wanted at least ", lowest[at]))
+  if (length(known("levels_percent")) > 0) {
+    refuse(!off & has_level(level) & !level %in% near_levels(level[!off], known("levels_percent")),
+           "level_requested_percent", is_of("levels_percent"))
+  }
+  refuse(rows[["preempted_ns_sum"]] < lowest, "preempted_ns_sum", function(at) {
+    paste0(", wanted at least ", lowest[at])
+  })
   key <- if (lockin) combine_keys(rows[["pair"]], off) else {
     combine_keys(cell_key(rows), rows[["pair"]], off, level, treatment_code(rows))
   }
-  refuse_row(duplicated(key), file, function(at) paste0("pair ", rows[["pair"]][at], " of ", rows[["operation"]][at], " has this arm twice"))
+  refuse_row(duplicated(key), file, function(at) {
+    paste0("pair ", rows[["pair"]][at], " of ", rows[["operation"]][at], " has this arm twice")
+  })
   start <- rows[["start_ns"]]
   refuse_row(c(FALSE, diff(start) < 0), file, function(at) {
-    paste0("start_ns goes back from ", format(start[at - 1], digits = 15), " to ", format(start[at], digits = 15),
+    paste0("start_ns goes back from ", format(start[at - 1], digits = 15), " to ",
+           format(start[at], digits = 15),
            ": the rows are out of order, or the clock of this launch cannot be trusted")
   })
 }

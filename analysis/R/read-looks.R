@@ -2,12 +2,14 @@
 
 # One-sided error that may have been made by the share t of the run, by the way to spend it.
 spending_functions <- list(
-  `obrien-fleming` = function(alpha, t) 2 * stats::pnorm(stats::qnorm(alpha / 2, lower.tail = FALSE) / sqrt(t), lower.tail = FALSE),
+  `obrien-fleming` = function(alpha, t) {
+    2 * stats::pnorm(stats::qnorm(alpha / 2, lower.tail = FALSE) / sqrt(t), lower.tail = FALSE)
+  },
   pocock = function(alpha, t) alpha * log1p(expm1(1) * t)
 )
 
-# Share of the planned pairs (sets) that are complete; NA where the launch does not say. The rows that were read count:
-# a launch that was killed has no number of its own.
+# Share of the planned pairs (sets) that are complete; NA where the launch does not say. The rows that were
+# read count: a launch that was killed has no number of its own.
 share_run <- function(info) {
   rows <- info$sequential$rows_read %||% info$rows
   planned <- info$pairs_planned
@@ -17,10 +19,11 @@ share_run <- function(info) {
   min(1, floor(rows / arms) / planned)
 }
 
-# The one-sided alpha that tests of a launch must use: `alpha` without planned looks; the nominal p of the last look where the launch
-# ended with it; where it was interrupted, what may be spent between the last look and the share of the run that it reached (a further
-# look at that p makes no more than that error, whatever it has in common with the others). The error planned for the launch counts, not
-# `alpha`: `sequential_notes()` says so.
+# The one-sided alpha that tests of a launch must use: `alpha` without planned looks; the nominal p of the
+# last look where the launch ended with it; where it was interrupted, what may be spent between the last
+# look and the share of the run that it reached (a further look at that p makes no more than that error,
+# whatever it has in common with the others). The error planned for the launch counts, not `alpha`:
+# `sequential_notes()` says so.
 launch_alpha <- function(info, alpha = 0.01) {
   plan <- info$sequential
   if (is.null(plan)) return(alpha)
@@ -34,7 +37,8 @@ launch_alpha <- function(info, alpha = 0.01) {
   spent(plan$alpha, share) - (if (n > 0) spent(plan$alpha, last) else 0)
 }
 
-# What planned looks mean for the analysis of a launch at `alpha` (NULL: not compared): lines for the notes; none without them.
+# What planned looks mean for the analysis of a launch at `alpha` (NULL: not compared): lines for the notes;
+# none without them.
 sequential_notes <- function(info, alpha = NULL) {
   plan <- info$sequential
   if (is.null(plan)) return(character())

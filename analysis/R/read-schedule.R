@@ -8,13 +8,14 @@ schedule_schema <- 1L
 # Its first columns; the words of the detector follow, each in a field of its own.
 schedule_columns <- c("launch", "set", "nodes", "ranks")
 
-# Directories of a campaign that hold no launches of its own: those that were interrupted and run again, and what the
-# runners of several jobs keep for themselves. (Names with a leading point are launches that are still being set up.)
+# Directories of a campaign that hold no launches of its own: those that were interrupted and run again, and
+# what the runners of several jobs keep for themselves. (Names with a leading point are launches that are
+# still being set up.)
 not_launches <- c("partial", "claims")
 
-# A schedule.tsv: `keys` (the lines `# key: value`), `launches` (a row per planned launch: `launch`, `set` (NA: none), `nodes` (NA: all),
-# `ranks`, `arguments` (list: the words of the detector)). Signals `nl_error_schema` and `nl_error_damaged`, file and line named; a launch
-# that is planned twice is damage.
+# A schedule.tsv: `keys` (the lines `# key: value`), `launches` (a row per planned launch: `launch`, `set`
+# (NA: none), `nodes` (NA: all), `ranks`, `arguments` (list: the words of the detector)). Signals
+# `nl_error_schema` and `nl_error_damaged`, file and line named; a launch that is planned twice is damage.
 read_schedule <- function(file) {
   if (!file.exists(file)) abort_usage("'", file, "' does not exist")
   # Words may be paths of any bytes; what is no UTF-8 is kept by its codes.
@@ -26,11 +27,15 @@ read_schedule <- function(file) {
     abort_version(file, "schema", if (is.na(schema)) "missing" else printable(schema), schedule_schema)
   }
   at <- which(!comment & grepl("[^[:space:]]", lines))
-  if (length(at) == 0) abort_damaged(file, length(lines) + 1, "the line with the names of the columns is missing")
+  if (length(at) == 0) {
+    abort_damaged(file, length(lines) + 1, "the line with the names of the columns is missing")
+  }
   fields <- strsplit(lines[at], "\t", fixed = TRUE)
   if (!identical(utils::head(fields[[1]], 4), schedule_columns)) {
-    abort_damaged(file, at[1], "the columns are '", printable(paste(utils::head(fields[[1]], 4), collapse = " ")),
-                  "', wanted ", paste(schedule_columns, collapse = " "), " and the words of the detector, with tabs between")
+    abort_damaged(file, at[1], "the columns are '",
+                  printable(paste(utils::head(fields[[1]], 4), collapse = " ")), "', wanted ",
+                  paste(schedule_columns, collapse = " "),
+                  " and the words of the detector, with tabs between")
   }
   list(keys = keys, launches = schedule_rows(fields[-1], at[-1], file))
 }
@@ -39,8 +44,8 @@ read_schedule <- function(file) {
 schedule_rows <- function(fields, at, file) {
   short <- which(lengths(fields) < 4)
   if (length(short) > 0) {
-    abort_damaged(file, at[short[1]], "has ", length(fields[[short[1]]]), " fields, wanted launch, set, nodes, ranks ",
-                  "and words, with tabs between")
+    abort_damaged(file, at[short[1]], "has ", length(fields[[short[1]]]),
+                  " fields, wanted launch, set, nodes, ranks ", "and words, with tabs between")
   }
   field <- function(i) vapply(fields, `[`, "", i)
   refuse <- function(bad, name, got, wanted) {
@@ -56,16 +61,18 @@ schedule_rows <- function(fields, at, file) {
   })
   twice <- anyDuplicated(launch)
   if (twice > 0) {
-    abort_damaged(file, at[twice], "launch '", launch[twice], "' is planned twice (first in line ", at[match(launch[twice], launch)], ")")
+    abort_damaged(file, at[twice], "launch '", launch[twice], "' is planned twice (first in line ",
+                  at[match(launch[twice], launch)], ")")
   }
   nodes <- field(3)
-  rows <- data.frame(launch = launch, set = numbers$set, nodes = ifelse(nodes == "-", NA_character_, nodes), ranks = numbers$ranks)
+  rows <- data.frame(launch = launch, set = numbers$set, nodes = ifelse(nodes == "-", NA_character_, nodes),
+                     ranks = numbers$ranks)
   rows$arguments <- lapply(fields, `[`, -(1:4))
   rows
 }
 
-# What the schedules of these campaign directories have planned and what is complete: one row per directory with a
-# schedule.
+# What the schedules of these campaign directories have planned and what is complete: one row per directory
+# with a schedule.
 schedule_progress <- function(dirs) {
   bind_rows(lapply(unique(dirs), function(dir) {
     file <- file.path(dir, schedule_file)
@@ -94,9 +101,12 @@ progress_notes <- function(progress) {
   resume <- ifelse(progress$complete == progress$planned, "",
                    sprintf(" (resume with: noiselab run %s --resume %s)", experiment,
                            vapply(printable(progress$dir), quote_word, "")))
-  c(sprintf("%s: %d of %d planned launches complete%s", printable(progress$dir), progress$complete, progress$planned, resume),
+  c(
+    sprintf("%s: %d of %d planned launches complete%s", printable(progress$dir), progress$complete,
+            progress$planned, resume),
     sprintf("%s: %d launch(es) are not in its %s; they are used", printable(progress$dir), progress$unplanned,
-            schedule_file)[progress$unplanned > 0])
+            schedule_file)[progress$unplanned > 0]
+  )
 }
 
 set_of <- function(info) {
@@ -104,4 +114,6 @@ set_of <- function(info) {
   if (is_number(set)) set else NA_real_
 }
 
-compares_algorithms <- function(campaign) any(vapply(campaign$launches, function(info) length(info$algorithms) > 1, NA))
+compares_algorithms <- function(campaign) {
+  any(vapply(campaign$launches, function(info) length(info$algorithms) > 1, NA))
+}

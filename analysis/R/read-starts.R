@@ -25,24 +25,34 @@ raw_index <- function(file, info) {
   on.exit(close(con))
   header <- raw_header(con, file, size, info)
   found <- raw_scan(con, file, size, header)
-  c(header, list(file = file, blocks = found$blocks, notes = if (!is.na(found$cut)) refuse_cut(info, file, found$cut)))
+  c(
+    header,
+    list(file = file, blocks = found$blocks, notes = if (!is.na(found$cut)) refuse_cut(info, file, found$cut))
+  )
 }
 
 # What lies from this byte on is no whole block: damage of a launch that ended well, of any other a note.
 refuse_cut <- function(info, file, byte) {
-  if (identical(info$ended, "complete")) abort_damaged_byte(file, byte, "the file ends within this block: it was cut off; copy it again")
-  sprintf("%s: the launch ended within the block at byte %s; what follows is left out", file, format_count(byte))
+  if (identical(info$ended, "complete")) {
+    abort_damaged_byte(file, byte, "the file ends within this block: it was cut off; copy it again")
+  }
+  sprintf("%s: the launch ended within the block at byte %s; what follows is left out", file,
+          format_count(byte))
 }
 
 raw_header <- function(con, file, size, info) {
   got <- binary_header(con, file, size, info, "NLSTARTS", raw_version_known, "raw file")
   header <- got$header
   refuse <- function(ok, key, wanted) refuse_header(ok, header, file, key, wanted)
-  refuse(is_number(header$ranks, 0) && header$ranks == floor(header$ranks), "ranks", "a whole number of at least 1")
+  refuse(is_number(header$ranks, 0) && header$ranks == floor(header$ranks), "ranks",
+         "a whole number of at least 1")
   refuse(json_types$mode$is(header$mode), "mode", paste("one of", json_types$mode$name))
   refuse(json_types$number$is(header$late_bound_ns), "late_bound_ns", "a number or null")
-  c(list(launch = header$launch, ranks = header$ranks, start = got$start, late_bound_ns = header$late_bound_ns %||% Inf),
-    check_cells_header(header, file))
+  c(
+    list(launch = header$launch, ranks = header$ranks, start = got$start,
+         late_bound_ns = header$late_bound_ns %||% Inf),
+    check_cells_header(header, file)
+  )
 }
 
 raw_scan <- function(con, file, size, header) {
@@ -56,7 +66,8 @@ raw_scan <- function(con, file, size, header) {
       abort_damaged_byte(file, at, "no block begins here (wanted BLCK): the file is damaged; copy it again")
     }
     if (length(head) < raw_block_bytes) break
-    numbers <- c(u32(readBin(head[5:28], "integer", 6, 4, endian = "little")), readBin(head[29:44], "double", 2, 8, endian = "little"))
+    numbers <- c(u32(readBin(head[5:28], "integer", 6, 4, endian = "little")),
+                 readBin(head[29:44], "double", 2, 8, endian = "little"))
     check_raw_block(numbers, header, file, at)
     length <- raw_block_bytes + 8 * numbers[3] + 12 * numbers[3] * header$ranks + raw_wide_bytes * numbers[6]
     if (at + length > size) break
@@ -71,9 +82,11 @@ raw_scan <- function(con, file, size, header) {
 check_raw_block <- function(numbers, header, file, at) {
   refuse <- function(ok, byte, ...) if (!isTRUE(ok)) abort_damaged_byte(file, at + byte, ...)
   whole <- function(x) is.finite(x) && x >= 0 && x == floor(x)
-  refuse(numbers[1] < nrow(header$configs), 4, "config is ", numbers[1], ", the header has ", nrow(header$configs))
+  refuse(numbers[1] < nrow(header$configs), 4, "config is ", numbers[1], ", the header has ",
+         nrow(header$configs))
   refuse(numbers[2] < nrow(header$arms), 8, "arm is ", numbers[2], ", the header has ", nrow(header$arms))
-  refuse(numbers[6] <= 3 * numbers[3] * header$ranks, 24, numbers[6], " wide values for ", numbers[3], " starts")
+  refuse(numbers[6] <= 3 * numbers[3] * header$ranks, 24, numbers[6], " wide values for ", numbers[3],
+         " starts")
   refuse(whole(numbers[7]), 28, "pair is ", numbers[7], ", wanted a whole number")
   refuse(whole(numbers[8]), 36, "first is ", numbers[8], ", wanted a whole number")
 }
@@ -91,10 +104,12 @@ raw_values <- function(con, raw, blocks, i) {
   if (blocks$wide[i] > 0) values <- put_wide(con, raw, blocks[i, ], values)
   after <- at + raw_block_bytes + 8 * n
   if (anyNA(values)) {
-    abort_damaged_byte(raw$file, after + 4 * (which(is.na(values))[1] - 1), "a value that did not fit is not among the wide ones")
+    abort_damaged_byte(raw$file, after + 4 * (which(is.na(values))[1] - 1),
+                       "a value that did not fit is not among the wide ones")
   }
   if (!all(is.finite(scheduled))) {
-    abort_damaged_byte(raw$file, after - 8 * n + 8 * (which(!is.finite(scheduled))[1] - 1), "scheduled_ns is not a number")
+    abort_damaged_byte(raw$file, after - 8 * n + 8 * (which(!is.finite(scheduled))[1] - 1),
+                       "scheduled_ns is not a number")
   }
   one <- function(i) matrix(as.numeric(values[, i, ]), n, raw$ranks)
   list(scheduled = scheduled, overshoot = one(1), arrival = one(2), took = one(3))
@@ -103,14 +118,17 @@ raw_values <- function(con, raw, blocks, i) {
 put_wide <- function(con, raw, block, values) {
   begins <- block[["at"]] + raw_block_bytes + 8 * block[["n"]] + 4 * length(values)
   bytes <- matrix(readBin(con, "raw", raw_wide_bytes * block[["wide"]]), raw_wide_bytes)
-  where <- matrix(u32(readBin(as.vector(bytes[1:12, ]), "integer", 3 * block[["wide"]], 4, endian = "little")), 3)
+  where <- matrix(
+    u32(readBin(as.vector(bytes[1:12, ]), "integer", 3 * block[["wide"]], 4, endian = "little")), 3
+  )
   value <- readBin(as.vector(bytes[13:20, ]), "double", block[["wide"]], 8, endian = "little")
   good <- where[1, ] < raw$ranks & where[2, ] < 3 & where[3, ] < block[["n"]] & is.finite(value)
   at <- cbind(where[3, ], where[2, ], where[1, ]) + 1
   good[good] <- is.na(values[at[good, , drop = FALSE]])
   bad <- which(!good | duplicated(at))[1]
   if (!is.na(bad)) {
-    abort_damaged_byte(raw$file, begins + raw_wide_bytes * (bad - 1), "a wide value for no field of this block")
+    abort_damaged_byte(raw$file, begins + raw_wide_bytes * (bad - 1),
+                       "a wide value for no field of this block")
   }
   values[at] <- value
   values
@@ -121,8 +139,9 @@ block_columns <- function(raw, blocks, times) {
   config <- rep(blocks$config + 1, times)
   arm <- rep(blocks$arm + 1, times)
   pick <- function(x, at) as_word(x)[at]
-  table <- list(launch = rep(pick(raw$launch, 1), length(config)), operation = pick(raw$configs$operation, config),
-                bytes = raw$configs$bytes[config], arm = pick(raw$arms$arm, arm),
+  table <- list(launch = rep(pick(raw$launch, 1), length(config)),
+                operation = pick(raw$configs$operation, config), bytes = raw$configs$bytes[config],
+                arm = pick(raw$arms$arm, arm),
                 level_requested_percent = raw$arms$level_requested_percent[arm])
   c(table, lapply(raw$arms[treatment_columns], `[`, arm),
     list(pair = rep(blocks$pair, times), order = rep(as.integer(blocks$order), times),
@@ -178,20 +197,24 @@ collect_starts <- function(con, raw, blocks, columns, take) {
   got
 }
 
-# In the order of the starts, a row for each rank: `launch`, `operation`, `bytes`, `arm`, `level_requested_percent`, the treatment, `pair`, `order`,
-# `switches` (involuntary context switches of all ranks in that part of the half), `start` (number within its half, from 0), `rank`, `scheduled_ns`
-# (common clock, since the launch's first half), `overshoot_ns` (actual minus the rank's own scheduled start), `arrival_ns` (minus the common one),
-# `took_ns` (end minus start on the rank's own clock), `late` (on some rank the overshoot was above the bound that the file names).
+# In the order of the starts, a row for each rank: `launch`, `operation`, `bytes`, `arm`,
+# `level_requested_percent`, the treatment, `pair`, `order`, `switches` (involuntary context switches of all
+# ranks in that part of the half), `start` (number within its half, from 0), `rank`, `scheduled_ns` (common
+# clock, since the launch's first half), `overshoot_ns` (actual minus the rank's own scheduled start),
+# `arrival_ns` (minus the common one), `took_ns` (end minus start on the rank's own clock), `late` (on some
+# rank the overshoot was above the bound that the file names).
 ranks_table <- function(con, raw, blocks) {
   values <- group_values(con, raw, blocks, seq_len(nrow(blocks)))
   n <- raw$ranks
   of_start <- function(x) rep(x, each = n)
   by_start <- function(x) as.vector(t(x))
-  data.table::setDT(c(block_columns(raw, blocks, blocks$n * n), list(
-    start = of_start(start_numbers(blocks)), scheduled_ns = of_start(values$scheduled), rank = rep(seq_len(n) - 1L, sum(blocks$n)),
-    overshoot_ns = by_start(values$overshoot), arrival_ns = by_start(values$arrival), took_ns = by_start(values$took),
-    late = of_start(largest_overshoot(values) > raw$late_bound_ns)
-  )))[]
+  data.table::setDT(c(
+    block_columns(raw, blocks, blocks$n * n),
+    list(start = of_start(start_numbers(blocks)), scheduled_ns = of_start(values$scheduled),
+         rank = rep(seq_len(n) - 1L, sum(blocks$n)), overshoot_ns = by_start(values$overshoot),
+         arrival_ns = by_start(values$arrival), took_ns = by_start(values$took),
+         late = of_start(largest_overshoot(values) > raw$late_bound_ns))
+  ))[]
 }
 
 # ---- every start as CSV, a few blocks at a time ------------------------------------------------
@@ -203,12 +226,15 @@ stream_starts <- function(dirs, write) {
   })
 }
 
-# Hands the raw file of each launch to `take`, open. Returns notes; `so`: what becomes of a launch without one.
+# Hands the raw file of each launch to `take`, open. Returns notes; `so`: what becomes of a launch without
+# one.
 each_raw <- function(dirs, so, take) {
   unlist(lapply(unique(normalizePath(unlist(lapply(dirs, find_launches)))), function(dir) {
     info <- read_launch_json(file.path(dir, "launch.json"))
     file <- raw_file_of(dir, info)
-    if (is.null(file)) return(paste0("launch ", info$launch, " has no raw file (it ran without raw=FILE)", so))
+    if (is.null(file)) {
+      return(paste0("launch ", info$launch, " has no raw file (it ran without raw=FILE)", so))
+    }
     raw <- raw_index(file, info)
     con <- file(raw$file, "rb")
     on.exit(close(con))
@@ -217,17 +243,19 @@ each_raw <- function(dirs, so, take) {
   }))
 }
 
-# Reading slices.HOST.bin: how long every few hundred operations of the loop took (docs/reference/formats.md, "slices.HOST.bin").
+# Reading slices.HOST.bin: how long every few hundred operations of the loop took
+# (docs/reference/formats.md, "slices.HOST.bin").
 
 slices_version_known <- 1
 slices_head_words <- 13  # of a block, before its slices
 slices_magic <- sum(as.integer(charToRaw("SLCE")) * 256^(0:3))
 
-# A slices.HOST.bin of the launch `info`: `host`, `blocks` (in the order of the file: `operation`, `bytes`, `arm`, `pair`, `order`,
-# `start_ns` (CLOCK_MONOTONIC), `operations` (per slice), `first` (index of its first slice), `n`, `cut` (its last slices are missing)),
-# `ns` (length of each slice), `notes`. Signals `nl_error_schema` for a version it does not know, and `nl_error_damaged` with file and
-# byte. A launch that did not end as `complete` may end within a block, which is left out and noted; one that ends within its header has
-# no blocks.
+# A slices.HOST.bin of the launch `info`: `host`, `blocks` (in the order of the file: `operation`, `bytes`,
+# `arm`, `pair`, `order`, `start_ns` (CLOCK_MONOTONIC), `operations` (per slice), `first` (index of its
+# first slice), `n`, `cut` (its last slices are missing)), `ns` (length of each slice), `notes`. Signals
+# `nl_error_schema` for a version it does not know, and `nl_error_damaged` with file and byte. A launch that
+# did not end as `complete` may end within a block, which is left out and noted; one that ends within its
+# header has no blocks.
 read_slices <- function(file, info) {
   size <- file.size(file)
   con <- file(file, "rb")
@@ -243,10 +271,19 @@ read_slices <- function(file, info) {
   blocks <- slice_blocks(words, at$starts, header, file, byte_of)
   of_block <- rep(seq_along(at$starts), blocks$n)
   within <- sequence(blocks$n)
-  ns <- if (length(of_block) == 0) numeric() else u32(words[at$starts[of_block] + slices_head_words - 1 + within])
+  ns <- if (length(of_block) == 0) {
+    numeric()
+  } else {
+    u32(words[at$starts[of_block] + slices_head_words - 1 + within])
+  }
   check_slice_sums(words, at$starts, ns, of_block, within, file, byte_of)
-  if (any(blocks$cut)) notes <- c(notes, sprintf("%s: %d blocks lack their last slices: the loop was faster than the pilot", file,
-                                                 sum(blocks$cut)))
+  if (any(blocks$cut)) {
+    notes <- c(
+      notes,
+      sprintf("%s: %d blocks lack their last slices: the loop was faster than the pilot", file,
+              sum(blocks$cut))
+    )
+  }
   list(host = got$header$host, blocks = blocks, ns = ns, notes = notes)
 }
 
@@ -259,10 +296,14 @@ header_is_cut <- function(con, size) {
 
 # Of a launch that died before it had written anything.
 no_slices <- function(file) {
-  list(host = sub("^slices\\.(.+)\\.bin$", "\\1", basename(file)), ns = numeric(),
-       blocks = data.frame(operation = character(), bytes = numeric(), arm = character(), pair = numeric(), order = numeric(), start_ns = numeric(),
-                           operations = numeric(), first = numeric(), n = numeric(), cut = logical()),
-       notes = sprintf("%s: the launch ended before it was written; it has no slices", file))
+  list(
+    host = sub("^slices\\.(.+)\\.bin$", "\\1", basename(file)),
+    ns = numeric(),
+    blocks = data.frame(operation = character(), bytes = numeric(), arm = character(), pair = numeric(),
+                        order = numeric(), start_ns = numeric(), operations = numeric(), first = numeric(),
+                        n = numeric(), cut = logical()),
+    notes = sprintf("%s: the launch ended before it was written; it has no slices", file)
+  )
 }
 
 # Where blocks begin (word numbers), and the last word of the last whole one.
@@ -270,7 +311,10 @@ block_starts <- function(words, file, byte_of) {
   starts <- numeric()
   at <- 1
   while (at + slices_head_words - 1 <= length(words)) {
-    if (words[at] != slices_magic) abort_damaged_byte(file, byte_of(at), "no block begins here (wanted SLCE): the file is damaged; copy it again")
+    if (words[at] != slices_magic) {
+      abort_damaged_byte(file, byte_of(at),
+                         "no block begins here (wanted SLCE): the file is damaged; copy it again")
+    }
     next_at <- at + slices_head_words + u32(words[at + 10])
     if (next_at - 1 > length(words)) break
     starts[length(starts) + 1] <- at
@@ -286,13 +330,19 @@ slice_blocks <- function(words, starts, header, file, byte_of) {
   arm <- column(2)
   n <- column(10)
   bad <- which(config >= nrow(header$configs) | arm >= nrow(header$arms) | column(9) < 1)[1]
-  if (!is.na(bad)) abort_damaged_byte(file, byte_of(starts[bad]),
-                                      "the block names an operation or an arm that the header has not: the file is damaged; copy it again")
-  data.frame(header$configs[config + 1, ], arm = header$arms$arm[arm + 1], pair = wide(5), order = column(3), start_ns = wide(7),
-             operations = column(9), first = cumsum(c(1, n))[seq_along(n)], n = n, cut = bitwAnd(words[starts + 4], 2L) > 0, row.names = NULL)
+  if (!is.na(bad)) {
+    abort_damaged_byte(
+      file, byte_of(starts[bad]),
+      "the block names an operation or an arm that the header has not: the file is damaged; copy it again"
+    )
+  }
+  data.frame(header$configs[config + 1, ], arm = header$arms$arm[arm + 1], pair = wide(5), order = column(3),
+             start_ns = wide(7), operations = column(9), first = cumsum(c(1, n))[seq_along(n)], n = n,
+             cut = bitwAnd(words[starts + 4], 2L) > 0, row.names = NULL)
 }
 
-# The two sums of each block: of its words, and of its words times their number, both without what exceeds 32 bits.
+# The two sums of each block: of its words, and of its words times their number, both without what exceeds
+# 32 bits.
 check_slice_sums <- function(words, starts, ns, of_block, within, file, byte_of) {
   if (length(starts) == 0) return(invisible())
   modulus <- 4294967296
@@ -304,8 +354,13 @@ check_slice_sums <- function(words, starts, ns, of_block, within, file, byte_of)
   }
   has <- unique(of_block)
   plain[has] <- plain[has] + as.numeric(rowsum(ns, of_block, reorder = FALSE))
-  weighted[has] <- weighted[has] + as.numeric(rowsum(((within + 10) * ns) %% modulus, of_block, reorder = FALSE))
-  wrong <- which(plain %% modulus != u32(words[starts + 11]) | weighted %% modulus != u32(words[starts + 12]))[1]
-  if (!is.na(wrong)) abort_damaged_byte(file, byte_of(starts[wrong]),
-                                        "the sums of this block are wrong: the file is damaged; copy it again")
+  weighted[has] <- weighted[has] +
+    as.numeric(rowsum(((within + 10) * ns) %% modulus, of_block, reorder = FALSE))
+  wrong <- which(
+    plain %% modulus != u32(words[starts + 11]) | weighted %% modulus != u32(words[starts + 12])
+  )[1]
+  if (!is.na(wrong)) {
+    abort_damaged_byte(file, byte_of(starts[wrong]),
+                       "the sums of this block are wrong: the file is damaged; copy it again")
+  }
 }

@@ -9,10 +9,12 @@ label_columns <- c("scope", "launch", "design", "operation", "bytes", "ranks", t
 dose_columns <- c("level_requested_percent", "level_delivered_percent")
 
 # Words with a closed list (docs/reference/formats.md); kinds and placements are open.
-treatment_words <- list(pattern = c("periodic", "jittered", "poisson", "bursts", "replay"), phase = c("random", "aligned", "staggered"))
+treatment_words <- list(pattern = c("periodic", "jittered", "poisson", "bursts", "replay"),
+                        phase = c("random", "aligned", "staggered"))
 
-# A treatment from outside, such as an agent, has no level: it is there, or it is not. A number stands for it that no
-# level equals and that lies above 0, so that comparisons keep its rows (NA would drop them); files have an empty field.
+# A treatment from outside, such as an agent, has no level: it is there, or it is not. A number stands for
+# it that no level equals and that lies above 0, so that comparisons keep its rows (NA would drop them);
+# files have an empty field.
 no_level <- Inf
 
 # The pattern, placement and phase of such a treatment.
@@ -27,7 +29,8 @@ level_label <- function(rows, unit = " %") {
 # The same for bare levels of an analysis: what has none is named where only one treatment has none.
 level_words <- function(level, analysis) {
   names <- analysis$treatments$kind[analysis$treatments$pattern %in% no_word]
-  level_label(list(level_requested_percent = level, kind = rep(if (length(names) == 1) names else "treatment", length(level))))
+  level_label(list(level_requested_percent = level,
+                   kind = rep(if (length(names) == 1) names else "treatment", length(level))))
 }
 
 # Words as a factor, in the order in which they come.
@@ -98,7 +101,9 @@ constant_treatment <- function(rows) {
 
 # A median of halves trims the load away where halves hold a varying number of bursts; only the periodic
 # pattern gives each the same.
-varying_bursts <- function(pattern) !is.null(pattern) && !is.na(pattern) && !pattern %in% c("periodic", no_word)
+varying_bursts <- function(pattern) {
+  !is.null(pattern) && !is.na(pattern) && !pattern %in% c("periodic", no_word)
+}
 
 scope_launch <- "this launch"
 scope_these <- "these launches"
@@ -115,8 +120,9 @@ interval_of <- function(info) {
   if (is_number(interval, 0)) interval else NA_real_
 }
 
-# In a campaign whose launches ran an agent at several sampling intervals (`options.agent_interval_ns`) each interval is a treatment of
-# its own, `agent@interval` in `kind`: what is not the same treatment must not be judged together. `read_campaign()` does it.
+# In a campaign whose launches ran an agent at several sampling intervals (`options.agent_interval_ns`) each
+# interval is a treatment of its own, `agent@interval` in `kind`: what is not the same treatment must not be
+# judged together. `read_campaign()` does it.
 name_intervals <- function(campaign) {
   interval <- vapply(campaign$launches, interval_of, 0)
   if (length(unique(stats::na.omit(interval))) < 2) return(campaign)
@@ -151,19 +157,28 @@ is_sweep <- function(campaign) length(unique(stats::na.omit(vapply(campaign$laun
 
 # "collectd at 0.1 s", where the interval between two samples is known.
 agent_title <- function(kind, campaign) {
-  ns <- unlist(lapply(campaign$launches, function(info) info$options$agent_interval_ns %||% info$options$agent_period_ns))
+  ns <- unlist(lapply(campaign$launches, function(info) {
+    info$options$agent_interval_ns %||% info$options$agent_period_ns
+  }))
   ns <- unique(ns[is.finite(ns) & ns > 0])
   # A campaign of several intervals has them in the treatment's name.
   if (length(ns) != 1 || grepl("@", kind, fixed = TRUE)) return(kind)
   done_s <- scraped_every_s(campaign)
-  if (!is.na(done_s)) return(sprintf("%s, scraped every %s on average (asked for: every %s),", kind, format_time(signif(done_s, 2)), format_time(ns / 1e9)))
+  if (!is.na(done_s)) {
+    return(sprintf("%s, scraped every %s on average (asked for: every %s),", kind,
+                   format_time(signif(done_s, 2)), format_time(ns / 1e9)))
+  }
   paste(kind, "at", format_time(ns / 1e9))
 }
 
-# Where scrapes took longer than their period: the time between two of them that was really kept, s; NA: as asked, or not known.
+# Where scrapes took longer than their period: the time between two of them that was really kept, s; NA: as
+# asked, or not known.
 scraped_every_s <- function(campaign) {
-  scrapers <- unlist(lapply(campaign$launches, function(info) lapply(info$agents, `[[`, "scraper")), recursive = FALSE)
-  scrapers <- Filter(function(x) is_number(x$period_ns, 0) && is_number(x$scrapes, 0) && is_number(x$left_out, 0), scrapers)
+  scrapers <- unlist(lapply(campaign$launches, function(info) lapply(info$agents, `[[`, "scraper")),
+                     recursive = FALSE)
+  scrapers <- Filter(
+    function(x) is_number(x$period_ns, 0) && is_number(x$scrapes, 0) && is_number(x$left_out, 0), scrapers
+  )
   if (length(scrapers) == 0) return(NA_real_)
   of <- function(key) vapply(scrapers, function(x) as.numeric(x[[key]]), 0)
   if (sum(of("left_out")) < least_left_out * sum(of("scrapes"))) return(NA_real_)

@@ -2,16 +2,18 @@
 
 #' Write a report
 #'
-#' One HTML file that needs nothing else, neither network nor scripts, and beside it each plot's data as CSV and its picture (SVG; PNG where
-#' it has more than some thousand points, or svglite is not installed). A campaign of synchronised starts may hold one arm only: the report
-#' then has no verdicts.
+#' One HTML file that needs nothing else, neither network nor scripts, and beside it each plot's data as CSV
+#' and its picture (SVG; PNG where it has more than some thousand points, or svglite is not installed). A
+#' campaign of synchronised starts may hold one arm only: the report then has no verdicts.
 #'
-#' @param campaign An `nl_campaign` from [read_campaign()] or an `nl_analysis`; or an `nl_acceptance_verdict` from `judge_acceptance()`, which
+#' @param campaign An `nl_campaign` from [read_campaign()] or an `nl_analysis`; or an
+#' `nl_acceptance_verdict` from `judge_acceptance()`, which
 #'   has been judged: `alpha` and `margin` are then its own.
 #' @param file Character, length 1: the HTML file. It is written beside its place and renamed.
 #' @param plots_dir Character, length 1: directory for pictures and CSV files, made if need be.
 #' @param alpha One-sided level of the tests, length 1.
-#' @param margin Slowdown in percent that verdicts are judged against, length 1; NULL: none. (A list: what a front end read of many nodes.)
+#' @param margin Slowdown in percent that verdicts are judged against, length 1; NULL: none. (A list: what a
+#' front end read of many nodes.)
 #' @return `file`, invisibly.
 #' @examples
 #' \dontrun{
@@ -23,7 +25,11 @@ write_report <- function(campaign, file, plots_dir = files_beside(file), alpha =
   check_report_file(file)
   # of many nodes it is asked of an agent's answer alone
   scale_margin <- if (is.list(margin)) margin
-  analysis <- if (inherits(campaign, "nl_analysis")) campaign else report_analysis(campaign, alpha, if (is.null(scale_margin)) margin)
+  analysis <- if (inherits(campaign, "nl_analysis")) {
+    campaign
+  } else {
+    report_analysis(campaign, alpha, if (is.null(scale_margin)) margin)
+  }
   analysis$scale_margin <- scale_margin
   clear_plots_dir(plots_dir, plot_table()$name)
   analysis <- with_parts(analysis)
@@ -56,7 +62,9 @@ check_report_file <- function(file) {
 
 report_analysis <- function(campaign, alpha, margin = NULL) {
   one_arm <- length(unique(campaign$rows[["arm"]])) == 1
-  if (one_arm && any(vapply(campaign$launches, start_mode, "") != "loop")) return(clean_analysis(campaign, alpha))
+  if (one_arm && any(vapply(campaign$launches, start_mode, "") != "loop")) {
+    return(clean_analysis(campaign, alpha))
+  }
   if (one_arm) check_arms(campaign)
   analyze_campaign(campaign, alpha = alpha, margin = margin)
 }
@@ -64,10 +72,13 @@ report_analysis <- function(campaign, alpha, margin = NULL) {
 # The picture of the answer is the first of these that there is, each section's the first of its own.
 answer_plots <- c("pareto", "intervals", "dose", "forest", "tail")
 agent_plots <- c("intervals", "forest")
-lead_plots <- list(slower = c("forest", "tail"), cpu = "preempted", seen = "power", where = "nodes", trust = "trace")
+lead_plots <- list(slower = c("forest", "tail"), cpu = "preempted", seen = "power", where = "nodes",
+                   trust = "trace")
 
 report_page <- function(analysis, figures, files_dir) {
-  lead <- utils::head(intersect(if (has_agent(analysis$campaign)) agent_plots else answer_plots, names(figures)), 1)
+  lead <- utils::head(
+    intersect(if (has_agent(analysis$campaign)) agent_plots else answer_plots, names(figures)), 1
+  )
   figure <- function(name) if (length(name) > 0) figure_tag(figures[[name]], files_dir)
   rest <- figures[setdiff(names(figures), lead)]
   ask <- function(id, title, sentence, body = NULL, ...) {
@@ -75,29 +86,65 @@ report_page <- function(analysis, figures, files_dir) {
     wanted <- setdiff(lead_plots[[id]], if (!several_nodes(analysis)) "nodes")
     first <- c(intersect(wanted, mine), mine)[1]
     more <- setdiff(mine, first)
-    page_section(id, title, sentence, if (!is.na(first)) figure(first), body,
-                 c(list(...), lapply(more, function(name) details_tag(figures[[name]]$question, figure(name)))))
+    page_section(
+      id, title, sentence, if (!is.na(first)) figure(first), body,
+      c(list(...), lapply(more, function(name) details_tag(figures[[name]]$question, figure(name))))
+    )
   }
   checks <- trust_checks(analysis)
   clean <- is_clean(analysis)
   html_page(
     report_title(analysis),
-    report_where(analysis$campaign), report_answer(analysis), report_alarms(analysis), figure(lead),
+    report_where(analysis$campaign),
+    report_answer(analysis),
+    report_alarms(analysis),
+    figure(lead),
     list(
-      if (!clean) ask("slower", "Did it slow down?", slower_sentence(analysis), list(slowdown_table(analysis), refused_fold(analysis)),
-          details_tag("Against the margin", part_tags(margin_part(analysis))), report_settings(analysis), report_versions(analysis), report_sweep(analysis), report_replay(analysis),
-          details_tag("All verdicts, by every channel", verdict_tags(analysis))),
-      if (!clean) ask("cpu", "What took the CPU?", cpu_sentence(analysis), NULL,
-          if (!is.null(analysis$agent)) details_tag("The agent: what it used and took", agent_section(analysis$agent)), report_counters(analysis),
+      if (!clean) {
+        ask("slower", "Did it slow down?", slower_sentence(analysis),
+            list(slowdown_table(analysis), refused_fold(analysis)),
+            details_tag("Against the margin", part_tags(margin_part(analysis))), report_settings(analysis),
+            report_versions(analysis), report_sweep(analysis), report_replay(analysis),
+            details_tag("All verdicts, by every channel", verdict_tags(analysis)))
+      },
+      if (!clean) {
+        ask(
+          "cpu",
+          "What took the CPU?",
+          cpu_sentence(analysis),
+          NULL,
+          if (!is.null(analysis$agent)) {
+            details_tag("The agent: what it used and took", agent_section(analysis$agent))
+          },
+          report_counters(analysis),
           details_tag("Amplification", part_tags(amplification_part(analysis))),
-          details_tag("The load that was delivered", certificate_table(analysis$campaign))),
-      if (!clean) ask("seen", "What could have been seen?", seen_sentence(analysis), NULL,
-          details_tag("Thresholds: the smallest level that shows", part_tags(threshold_part(analysis)))),
-      ask("where", "Which rank or node?", where_sentence(analysis),
-          if (several_nodes(analysis)) lapply(location_parts(analysis$location, answering_rows(analysis$location$nodes)), part_tags),
-          details_tag("Synchronised starts", report_starts(analysis$campaign))),
-      ask("trust", "Can the run be trusted?", trust_sentence(checks), trust_table(checks), details_tag("All notes", notes_list(analysis$notes)),
-          if (clean) lapply(Filter(function(one) !one$asks %in% c("where", "trust"), unname(rest)), function(one) details_tag(one$question, figure(one$name)))),
+          details_tag("The load that was delivered", certificate_table(analysis$campaign))
+        )
+      },
+      if (!clean) {
+        ask("seen", "What could have been seen?", seen_sentence(analysis), NULL,
+            details_tag("Thresholds: the smallest level that shows", part_tags(threshold_part(analysis))))
+      },
+      ask(
+        "where",
+        "Which rank or node?",
+        where_sentence(analysis),
+        if (several_nodes(analysis)) {
+          lapply(location_parts(analysis$location, answering_rows(analysis$location$nodes)), part_tags)
+        },
+        details_tag("Synchronised starts", report_starts(analysis$campaign))
+      ),
+      ask(
+        "trust",
+        "Can the run be trusted?",
+        trust_sentence(checks),
+        trust_table(checks),
+        details_tag("All notes", notes_list(analysis$notes)),
+        if (clean) {
+          lapply(Filter(function(one) !one$asks %in% c("where", "trust"), unname(rest)),
+                 function(one) details_tag(one$question, figure(one$name)))
+        }
+      ),
       again_section(analysis)
     )
   )
@@ -105,20 +152,31 @@ report_page <- function(analysis, figures, files_dir) {
 
 # The question that the experiment asks.
 report_title <- function(analysis) {
-  if (compares_algorithms(analysis$campaign)) return("Which algorithm is the fastest here, quiet and under noise?")
+  if (compares_algorithms(analysis$campaign)) {
+    return("Which algorithm is the fastest here, quiet and under noise?")
+  }
   if (is_clean(analysis)) return("How well do synchronised starts begin?")
   if (has_settings(analysis$campaign)) return("Does the setting make a difference?")
   if (has_versions(analysis$campaign)) return("Does the new version cost more than the old one?")
   agents <- unique(sub("@.*", "", analysis$treatments$kind[analysis$treatments$pattern %in% no_word]))
-  if (has_agent(analysis$campaign) && length(agents) > 0) return(sprintf("What does %s cost?", join_words(agents)))
+  if (has_agent(analysis$campaign) && length(agents) > 0) {
+    return(sprintf("What does %s cost?", join_words(agents)))
+  }
   "How much does noise slow these operations down?"
 }
 
 again_section <- function(analysis) {
-  page_section("again", "Where it comes from, and how to repeat it",
-               sprintf("Measured on %s, by noiselab %s; these commands make it again.", report_where(analysis$campaign),
-                       join_words(unique(vapply(analysis$campaign$launches, function(info) show_json(info$version), "")))),
-               NULL, reproduce(analysis), list(details_tag("Machine, settings and software of every launch", provenance_table(analysis$campaign))))
+  page_section(
+    "again",
+    "Where it comes from, and how to repeat it",
+    sprintf(
+      "Measured on %s, by noiselab %s; these commands make it again.", report_where(analysis$campaign),
+      join_words(unique(vapply(analysis$campaign$launches, function(info) show_json(info$version), "")))
+    ),
+    NULL,
+    reproduce(analysis),
+    list(details_tag("Machine, settings and software of every launch", provenance_table(analysis$campaign)))
+  )
 }
 
 # How a report is put together: templates, style sheet and script are files of inst/report.
@@ -130,27 +188,41 @@ template <- function(name, ...) {
 
 report_file <- function(name) system.file("report", name, package = "noiselab", mustWork = TRUE)
 
-report_text <- function(name) htmltools::HTML(paste(readLines(report_file(name), encoding = "UTF-8"), collapse = "\n"))
+report_text <- function(name) {
+  htmltools::HTML(paste(readLines(report_file(name), encoding = "UTF-8"), collapse = "\n"))
+}
 
-# `answer`: sentences; `alarms`: what is to be known before it is believed; `sections`: of page_section(), NULL ones are left out.
+# `answer`: sentences; `alarms`: what is to be known before it is believed; `sections`: of page_section(),
+# NULL ones are left out.
 html_page <- function(title, where, answer, alarms, picture, sections) {
   tags <- htmltools::tags
   sections <- Filter(Negate(is.null), sections)
-  template("page", title = title, where = where, style = report_text("style.css"), script = report_text("sort.js"),
-           answer = htmltools::tagList(lapply(answer, tags$p), lapply(alarms, function(text) tags$p(class = "loud", text))),
-           picture = picture %||% "", contents = htmltools::tagList(lapply(sections, `[[`, "link")),
-           sections = htmltools::tagList(lapply(sections, `[[`, "html")), footer = paste("Written by noiselab", package_version_text()))
+  template(
+    "page",
+    title = title,
+    where = where,
+    style = report_text("style.css"),
+    script = report_text("sort.js"),
+    answer = htmltools::tagList(lapply(answer, tags$p),
+                                lapply(alarms, function(text) tags$p(class = "loud", text))),
+    picture = picture %||% "",
+    contents = htmltools::tagList(lapply(sections, `[[`, "link")),
+    sections = htmltools::tagList(lapply(sections, `[[`, "html")),
+    footer = paste("Written by noiselab", package_version_text())
+  )
 }
 
-# A question with its answer in a sentence, its plot, what stands open below it (`body`), and what is folded (`folds`: tags of
-# details_tag()).
+# A question with its answer in a sentence, its plot, what stands open below it (`body`), and what is folded
+# (`folds`: tags of details_tag()).
 page_section <- function(id, title, sentence, picture = NULL, body = NULL, folds = NULL) {
   if (is.null(sentence)) return(NULL)
   tags <- htmltools::tags
-  list(link = tags$li(tags$a(href = paste0("#", id), title)),
-       html = template("section", id = id, title = title, sentence = upper_first(paste(sentence, collapse = " ")),
-                       picture = picture %||% "",
-                       body = htmltools::tagList(body), folds = htmltools::tagList(folds)))
+  list(
+    link = tags$li(tags$a(href = paste0("#", id), title)),
+    html = template("section", id = id, title = title,
+                    sentence = upper_first(paste(sentence, collapse = " ")), picture = picture %||% "",
+                    body = htmltools::tagList(body), folds = htmltools::tagList(folds))
+  )
 }
 
 details_tag <- function(title, ...) {
@@ -170,18 +242,25 @@ figure_tag <- function(figure, files_dir) {
   tags <- htmltools::tags
   files <- paste0(files_dir, "/", figure$name, c(paste0(".", figure$picture$form), ".csv"))
   template("figure", id = figure$name, title = paste0(figure$title, "."), subtitle = figure$subtitle,
-           picture = drawn_tag(figure$picture, figure$alt, figure$name), caption = figure$caption, files = tags$p("Picture and data: ", paste(files, collapse = ", ")))
+           picture = drawn_tag(figure$picture, figure$alt, figure$name), caption = figure$caption,
+           files = tags$p("Picture and data: ", paste(files, collapse = ", ")))
 }
 
 # Open to the eye and to those who have the picture read to them.
 drawn_tag <- function(picture, alt, id) {
   tags <- htmltools::tags
-  if (picture$form == "svg") return(tags$div(class = "drawn", htmltools::HTML(inline_svg(picture$data, alt, id))))
+  if (picture$form == "svg") {
+    return(tags$div(class = "drawn", htmltools::HTML(inline_svg(picture$data, alt, id))))
+  }
   data <- paste0("data:image/png;base64,", gsub("\n", "", jsonlite::base64_enc(picture$data), fixed = TRUE))
-  tags$div(class = "drawn", tags$img(src = data, alt = alt, width = round(96 * picture$width), height = round(96 * picture$height)))
+  tags$div(
+    class = "drawn",
+    tags$img(src = data, alt = alt, width = round(96 * picture$width), height = round(96 * picture$height))
+  )
 }
 
-# The drawing as part of a page: without what only a file needs, with its text alternative, and with names that no other drawing has.
+# The drawing as part of a page: without what only a file needs, with its text alternative, and with names
+# that no other drawing has.
 inline_svg <- function(text, alt, id) {
   text <- sub("^<\\?xml[^>]*\\?>\\s*", "", text)
   text <- gsub(" xmlns(:xlink)?='[^']*'", "", text)
@@ -190,17 +269,31 @@ inline_svg <- function(text, alt, id) {
   text <- gsub(" font-family: [^;]*;| lengthAdjust='[^']*'", "", text)
   # a tenth of a point is a third of a hair
   places <- gregexpr("(points|[xy][12]?|c[xy]|r|width|height)='[^']*'", text)
-  regmatches(text, places) <- lapply(regmatches(text, places), function(x) gsub("([0-9]\\.[0-9])[0-9]", "\\1", x))
-  sub("<svg ", paste0("<svg role='img' aria-label='", htmltools::htmlEscape(alt, attribute = TRUE), "' "), text, fixed = TRUE)
+  regmatches(text, places) <- lapply(regmatches(text, places), function(x) {
+    gsub("([0-9]\\.[0-9])[0-9]", "\\1", x)
+  })
+  sub("<svg ", paste0("<svg role='img' aria-label='", htmltools::htmlEscape(alt, attribute = TRUE), "' "),
+      text, fixed = TRUE)
 }
 
-# `columns`: heading -> text; those named in `text` are words, `wrap` words that fold; `how`: what they mean, folded; `verdict`: words of the last.
-html_table <- function(columns, caption = NULL, how = NULL, text = character(), wrap = character(), verdict = NULL) {
-  made <- Map(function(name, value) {
-    value <- as.character(value)
-    if (name %in% wrap) c(col_words(name, value), class = "wrap") else if (name %in% text) col_words(name, value) else
-      col_number(name, value, value)
-  }, names(columns), columns)
+# `columns`: heading -> text; those named in `text` are words, `wrap` words that fold; `how`: what they
+# mean, folded; `verdict`: words of the last.
+html_table <- function(columns, caption = NULL, how = NULL, text = character(), wrap = character(),
+                       verdict = NULL) {
+  made <- Map(
+    function(name, value) {
+      value <- as.character(value)
+      if (name %in% wrap) {
+        c(col_words(name, value), class = "wrap")
+      } else if (name %in% text) {
+        col_words(name, value)
+      } else {
+        col_number(name, value, value)
+      }
+    },
+    names(columns),
+    columns
+  )
   page_table(do.call(new_table, c(unname(made), list(mark = verdict))), caption, how)
 }
 
@@ -210,8 +303,11 @@ reasons_fold <- function(name, reason, word = "inconclusive") {
   if (!any(known)) return(NULL)
   tags <- htmltools::tags
   of <- split(name[known], in_order(reason[known]))
-  details_tag(sprintf("Why %s: %s in %s", word, counted(length(of), "reason"), counted(sum(known), "row")),
-       tags$ul(Map(function(why, who) tags$li(paste0(upper_first(why), ": ", few_words(unique(who), 12), ".")), names(of), of)))
+  details_tag(
+    sprintf("Why %s: %s in %s", word, counted(length(of), "reason"), counted(sum(known), "row")),
+    tags$ul(Map(function(why, who) tags$li(paste0(upper_first(why), ": ", few_words(unique(who), 12), ".")),
+                names(of), of))
+  )
 }
 
 notes_list <- function(notes) {
@@ -225,7 +321,8 @@ write_page <- function(page, file) {
   invisible(file)
 }
 
-# The plots of a report as files: a drawing without words of its own, which stand beside it on the page, and its data.
+# The plots of a report as files: a drawing without words of its own, which stand beside it on the page, and
+# its data.
 
 # More points than these are drawn in pixels: each would be an element of its own.
 most_marks <- 2500
@@ -243,21 +340,27 @@ write_figures <- function(analysis, plots_dir, rows = plots_of("noise")) {
   # loaded here, not by each of the processes
   loadNamespace("ggplot2")
   has_svglite()
-  figures <- Filter(Negate(is.null), in_processes(rows, function(plot) write_figure(plot, analysis, plots_dir)))
+  figures <- Filter(Negate(is.null),
+                    in_processes(rows, function(plot) write_figure(plot, analysis, plots_dir)))
   stats::setNames(figures, vapply(figures, `[[`, "", "name"))
 }
 
-# One plot: its data as CSV, its drawing, and what a page says of it; NULL where the campaign has no data for it.
+# One plot: its data as CSV, its drawing, and what a page says of it; NULL where the campaign has no data
+# for it.
 write_figure <- function(plot, analysis, plots_dir) {
   frame <- plot_frame(plot, analysis)
   if (is.null(frame)) return(NULL)
-  write_atomically(file.path(plots_dir, paste0(plot$name, ".csv")), function(path) data.table::fwrite(without_levels(frame), path, na = ""))
+  write_atomically(file.path(plots_dir, paste0(plot$name, ".csv")),
+                   function(path) data.table::fwrite(without_levels(frame), path, na = ""))
   ordered <- if (is.null(analysis$campaign)) frame else frame[order(panel_factor(frame$panel, analysis)), ]
   drawn <- draw_frame(plot, analysis, frame)
-  words <- lapply(c(subtitle = "subtitle", caption = "caption"), function(name) gsub("\n", " ", drawn$labels[[name]] %||% "", fixed = TRUE))
+  words <- lapply(c(subtitle = "subtitle", caption = "caption"), function(name) {
+    gsub("\n", " ", drawn$labels[[name]] %||% "", fixed = TRUE)
+  })
   drawn <- drawn + ggplot2::labs(title = NULL, subtitle = NULL, caption = NULL)
   # Without its words it is lower.
-  picture <- write_picture(drawn, plots_dir, plot$name, figure_size(plot, frame, analysis) - c(0, 0.8), nrow(frame))
+  picture <- write_picture(drawn, plots_dir, plot$name, figure_size(plot, frame, analysis) - c(0, 0.8),
+                           nrow(frame))
   c(plot[c("name", "title", "question", "asks")], words, list(alt = plot$alt(ordered), picture = picture))
 }
 

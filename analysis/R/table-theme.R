@@ -13,23 +13,25 @@ verdict_scales <- function(words, labels = character()) {
   named <- function(x) stats::setNames(x, looks$word)
   text <- ifelse(looks$word %in% names(labels), labels[looks$word], looks$word)
   list(
-    ggplot2::scale_shape_manual(NULL, values = named(as.numeric(looks$shape)), breaks = looks$word, labels = text),
-    ggplot2::scale_fill_manual(NULL, values = named(colour_of(looks$colour)), breaks = looks$word, labels = text)
+    ggplot2::scale_shape_manual(NULL, values = named(as.numeric(looks$shape)), breaks = looks$word,
+                                labels = text),
+    ggplot2::scale_fill_manual(NULL, values = named(colour_of(looks$colour)), breaks = looks$word,
+                               labels = text)
   )
 }
 
 colour_of <- function(name) ifelse(name %in% names(okabe_ito), okabe_ito[name], name)
 
 theme_noiselab <- function() {
-  ggplot2::theme_bw(base_size = 11) + ggplot2::theme(
-    legend.position = "bottom", legend.margin = ggplot2::margin(), legend.box.spacing = ggplot2::unit(5, "pt"),
-    plot.title.position = "plot", plot.caption.position = "plot",
-    plot.caption = ggplot2::element_text(hjust = 0, colour = "grey30", size = 8.5),
-    plot.subtitle = ggplot2::element_text(colour = "grey20", size = 9.5),
-    panel.grid.minor = ggplot2::element_blank(),
-    strip.background = ggplot2::element_rect(fill = "grey92", colour = NA),
-    axis.text.x = ggplot2::element_text(size = 8.5)
-  )
+  ggplot2::theme_bw(base_size = 11) +
+    ggplot2::theme(legend.position = "bottom", legend.margin = ggplot2::margin(),
+                   legend.box.spacing = ggplot2::unit(5, "pt"), plot.title.position = "plot",
+                   plot.caption.position = "plot",
+                   plot.caption = ggplot2::element_text(hjust = 0, colour = "grey30", size = 8.5),
+                   plot.subtitle = ggplot2::element_text(colour = "grey20", size = 9.5),
+                   panel.grid.minor = ggplot2::element_blank(),
+                   strip.background = ggplot2::element_rect(fill = "grey92", colour = NA),
+                   axis.text.x = ggplot2::element_text(size = 8.5))
 }
 
 plot_words <- function(title, subtitle, caption, x, y) {
@@ -52,10 +54,13 @@ pseudo_log_breaks <- function(range, sigma) {
 
 # That axis, x or y.
 pseudo_axis <- function(scale, breaks, sigma) {
-  scale(breaks = pseudo_log(breaks, sigma), labels = number_labels(breaks), guide = ggplot2::guide_axis(check.overlap = TRUE))
+  scale(breaks = pseudo_log(breaks, sigma), labels = number_labels(breaks),
+        guide = ggplot2::guide_axis(check.overlap = TRUE))
 }
 
-number_labels <- function(x) vapply(x, function(v) format(signif(v, 3), scientific = FALSE, drop0trailing = TRUE), "")
+number_labels <- function(x) {
+  vapply(x, function(v) format(signif(v, 3), scientific = FALSE, drop0trailing = TRUE), "")
+}
 
 # Log axis labels: 1, 10, 100, 10^4 ...
 log_labels <- function(x) {
@@ -93,15 +98,25 @@ panel_columns <- function(panels, treatments = 1) {
 panel_facets <- function(frame, analysis, scales = "fixed") {
   if (!several_treatments(analysis)) return(ggplot2::facet_wrap(~panel, scales = scales))
   columns <- panel_columns(n_panels(frame), nrow(analysis$treatments))
-  ggplot2::facet_wrap(~panel, ncol = columns, scales = scales, labeller = ggplot2::label_wrap_gen(96 %/% columns))
+  ggplot2::facet_wrap(~panel, ncol = columns, scales = scales,
+                      labeller = ggplot2::label_wrap_gen(96 %/% columns))
 }
 
 n_panels <- function(frame) length(unique(frame$panel))
 
 scope_words <- function(rows) {
   across <- rows$scope == scope_campaign
-  paste(c(if (any(across)) sprintf("scope: launches like these; unit of inference: the launch, n = %s launches",
-                                   format_count(max(rows$n_launches[across]))),
-          if (!all(across)) sprintf("scope: %s; unit of inference: the pair, n = %s pairs per level", rows$scope[!across][1],
-                                    format_range(rows$n_pairs[!across]))), collapse = "; ")
+  paste(
+    c(
+      if (any(across)) {
+        sprintf("scope: launches like these; unit of inference: the launch, n = %s launches",
+                format_count(max(rows$n_launches[across])))
+      },
+      if (!all(across)) {
+        sprintf("scope: %s; unit of inference: the pair, n = %s pairs per level", rows$scope[!across][1],
+                format_range(rows$n_pairs[!across]))
+      }
+    ),
+    collapse = "; "
+  )
 }

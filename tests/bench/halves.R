@@ -1,15 +1,21 @@
-# How disturbed was a launch, and what do its estimates gain? Rscript halves.R CAMPAIGN: a line `steal preempted` (percent of
-# the wall time of its off halves: of the slowest rank, of the rank that waited most), then one per
-# level above 0: `level typical adjusted`, the variance of the mean slowdown over that of the typical shift and of the mean less steal,
-# from random halves of its own pairs. NA: unknown.
-# the parts of the package, of which it exports few
+# How disturbed was a launch, and what do its estimates gain? Rscript halves.R CAMPAIGN: a line `steal
+# preempted` (percent of the wall time of its off halves: of the slowest rank, of the rank that waited
+# most), then one per level above 0: `level typical adjusted`, the variance of the mean slowdown over that
+# of the typical shift and of the mean less steal, from random halves of its own pairs. NA: unknown. the
+# parts of the package, of which it exports few
 attach(asNamespace("noiselab"), name = "parts of noiselab", warn.conflicts = FALSE)
 draws <- 1000
 set.seed(1)
 campaign <- read_campaign(commandArgs(TRUE)[1])
 rows <- campaign$rows
 off <- rows[["arm"]] == "off"
-percent <- function(name) if (is.null(rows[[name]])) NA else 100 * sum(rows[[name]][off]) / sum(rows[["wall_ns"]][off])
+percent <- function(name) {
+  if (is.null(rows[[name]])) {
+    NA
+  } else {
+    100 * sum(rows[[name]][off]) / sum(rows[["wall_ns"]][off])
+  }
+}
 cat(sprintf("%.3g %.3g\n", percent("rank_steal_ns_max"), percent("preempted_ns_max")))
 
 pairs <- pair_rows(rows)

@@ -1,5 +1,5 @@
-# Figures of synchronised starts from the raw file of a launch: overshoots from the blocks in which no rank was switched off its CPU, times
-# of all starts. Prints "name value".
+# Figures of synchronised starts from the raw file of a launch: overshoots from the blocks in which no rank
+# was switched off its CPU, times of all starts. Prints "name value".
 source("analysis/tests/simulate.R", chdir = TRUE)
 dir <- commandArgs(TRUE)[1]
 show <- function(name, x) cat(name, format(x, digits = 6), "\n")

@@ -1,5 +1,5 @@
-# How often noiselab analyze setting states a difference of two values that are the same, and how often its interval holds a known one, on
-# machines simulated here alone (base R; nothing of this is in the package):
+# How often noiselab analyze setting states a difference of two values that are the same, and how often its
+# interval holds a known one, on machines simulated here alone (base R; nothing of this is in the package):
 #   R_LIBS=build/lib/noiselab/R Rscript --vanilla tests/bench/settings-simulated.R RUNS FILE
 # Adds a row for each kind of noise and true change to FILE, and goes on at the next seed with each call.
 arguments <- commandArgs(TRUE)
@@ -11,23 +11,29 @@ noiselab <- asNamespace("noiselab")
 noises <- list(
   white = function(n) stats::rnorm(n, 0, 0.5),
   # the machine's speed wanders
-  drift = function(n) as.numeric(stats::filter(stats::rnorm(n, 0, 0.3), 0.98, "recursive")) + stats::rnorm(n, 0, 0.3),
+  drift = function(n) {
+    as.numeric(stats::filter(stats::rnorm(n, 0, 0.3), 0.98, "recursive")) + stats::rnorm(n, 0, 0.3)
+  },
   # seldom something long
   spikes = function(n) stats::rnorm(n, 0, 0.2) + stats::rexp(n, 1 / 10) * (stats::runif(n) < 0.03),
   # busy spells of some blocks
-  spells = function(n) stats::rnorm(n, 0, 0.3) + 3 * (cumsum(sample(c(-1, 0, 1), n, TRUE, c(0.1, 0.8, 0.1))) %% 5 == 0)
+  spells = function(n) {
+    stats::rnorm(n, 0, 0.3) + 3 * (cumsum(sample(c(-1, 0, 1), n, TRUE, c(0.1, 0.8, 0.1))) %% 5 == 0)
+  }
 )
 
 campaign <- function(noise, change, sets) {
   arm <- unlist(lapply(seq_len(sets), function(i) sample(3)))
   wall <- 1e8 * exp((noise(3 * sets) + c(0, change, 0)[arm]) / 100)
-  told <- list(settings = list(list(key = "kernel.knob", values = list("1", "0"))),
-               arms = list(list(kind = "knob-0", values = list("0")), list(kind = "placebo", values = list("1"))))
-  rows <- data.frame(
-    launch = "one", design = "blocks", operation = "allreduce", bytes = 2048, ranks = 2, pair = rep(seq_len(sets), each = 3),
-    order = rep(0:2, sets), arm = ifelse(arm == 1, "off", "on"), level_requested_percent = ifelse(arm == 1, 0, Inf),
-    kind = c(NA, "knob-0", "placebo")[arm], start_ns = cumsum(c(0, wall[-length(wall)])), wall_ns = wall, operations = 1e4,
-    preempted_ns_sum = 0)
+  told <- list(
+    settings = list(list(key = "kernel.knob", values = list("1", "0"))),
+    arms = list(list(kind = "knob-0", values = list("0")), list(kind = "placebo", values = list("1")))
+  )
+  rows <- data.frame(launch = "one", design = "blocks", operation = "allreduce", bytes = 2048, ranks = 2,
+                     pair = rep(seq_len(sets), each = 3), order = rep(0:2, sets),
+                     arm = ifelse(arm == 1, "off", "on"), level_requested_percent = ifelse(arm == 1, 0, Inf),
+                     kind = c(NA, "knob-0", "placebo")[arm], start_ns = cumsum(c(0, wall[-length(wall)])),
+                     wall_ns = wall, operations = 1e4, preempted_ns_sum = 0)
   structure(list(rows = data.table::as.data.table(rows), dirs = "simulated", notes = character(),
                  launches = list(one = list(options = list(settings = told)))), class = "nl_campaign")
 }
@@ -35,8 +41,13 @@ campaign <- function(noise, change, sets) {
 done <- if (file.exists(file)) utils::read.csv(file, comment.char = "#") else data.frame(seed = 0)
 seed <- max(0, done$seed) + 1
 if (!file.exists(file)) {
-  cat("# One row per part of tests/bench/settings-simulated.R: simulated runs of noiselab run setting; stated: slower or faster; holds: intervals of 98 %",
-      "date,version,noise,true_percent,sets,runs,stated,wrong_side,holds,no_difference,seed", file = file, sep = "\n")
+  cat(
+    paste0("# One row per part of tests/bench/settings-simulated.R: simulated runs of noiselab run setting; ",
+           "stated: slower or faster; holds: intervals of 98 %"),
+    "date,version,noise,true_percent,sets,runs,stated,wrong_side,holds,no_difference,seed",
+    file = file,
+    sep = "\n"
+  )
 }
 version <- noiselab$package_version_text()
 for (name in names(noises)) for (change in c(0, 0.5)) for (sets in c(14, 60)) {
@@ -46,8 +57,9 @@ for (name in names(noises)) for (change in c(0, 0.5)) for (sets in c(14, 60)) {
   }))
   stated <- got$outcome %in% c("slower", "faster")
   truth <- 100 * expm1(change / 100)
-  row <- c(format(Sys.Date()), version, name, change, sets, runs, sum(stated), sum(stated & (got$estimate > 0) != (change > 0)),
-           sum(got$ci_low <= truth & got$ci_high >= truth), sum(got$outcome == "no difference"), seed)
+  row <- c(format(Sys.Date()), version, name, change, sets, runs, sum(stated),
+           sum(stated & (got$estimate > 0) != (change > 0)), sum(got$ci_low <= truth & got$ci_high >= truth),
+           sum(got$outcome == "no difference"), seed)
   cat(row, sep = ",", file = file, append = TRUE)
   cat("\n", file = file, append = TRUE)
   cat(row, "\n")

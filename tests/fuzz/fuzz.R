@@ -1,6 +1,7 @@
-# fuzz.R FOLDER SECONDS: makes a small campaign, a table of others and limits in FOLDER; then runs noiselab-analyze with the words of each line of stdin, in a process
-# of its own, and prints how that ended: its status, 139 where it crashed, 124 where it had so much CPU time (others may have the machine), or ten times as
-# much by the clock.
+# fuzz.R FOLDER SECONDS: makes a small campaign, a table of others and limits in FOLDER; then runs
+# noiselab-analyze with the words of each line of stdin, in a process of its own, and prints how that ended:
+# its status, 139 where it crashed, 124 where it had so much CPU time (others may have the machine), or ten
+# times as much by the clock.
 library(noiselab)
 source("analysis/tests/simulate.R", chdir = TRUE)
 arguments <- commandArgs(TRUE)
@@ -9,8 +10,10 @@ patience_s <- as.numeric(arguments[2])
 example <- file.path(folder, "campaign")
 dir.create(example)
 simulate_campaign(example, pairs = 20, levels_percent = c(0, 5), seed = 1)
-invisible(file.copy(system.file("extdata", "khudoleeva2021.csv", package = "noiselab"), file.path(folder, "summary.csv")))
-writeLines(c("# ours", "detour.alone.lost <= 0.1 percent", "bandwidth.between.one_way 4MiB >= 10 GB/s"), file.path(folder, "limits"))
+invisible(file.copy(system.file("extdata", "khudoleeva2021.csv", package = "noiselab"),
+                    file.path(folder, "summary.csv")))
+writeLines(c("# ours", "detour.alone.lost <= 0.1 percent", "bandwidth.between.one_way 4MiB >= 10 GB/s"),
+           file.path(folder, "limits"))
 cat("ready\n")
 
 run_one <- function(words) {

@@ -4,10 +4,15 @@ local_campaign <- function(..., make = simulate_campaign, env = parent.frame()) 
   make(dir, ...)
   dir
 }
-local_agent <- function(..., env = parent.frame()) local_campaign(..., make = simulate_agent_campaign, env = env)
-local_acceptance <- function(..., env = parent.frame()) local_campaign(..., make = simulate_acceptance, env = env)
+local_agent <- function(..., env = parent.frame()) {
+  local_campaign(..., make = simulate_agent_campaign, env = env)
+}
+local_acceptance <- function(..., env = parent.frame()) {
+  local_campaign(..., make = simulate_acceptance, env = env)
+}
 
-# One that several tests look at; it is removed with the session. What is made of it is made once, by delayedAssign().
+# One that several tests look at; it is removed with the session. What is made of it is made once, by
+# delayedAssign().
 kept_campaign <- function(...) {
   dir <- tempfile("campaign")
   simulate_campaign(dir, ...)
@@ -24,7 +29,11 @@ page_of <- function(analysis, plots = character()) {
   dir <- local_folder()
   analysis <- with_parts(analysis)
   rows <- Filter(function(plot) plot$name %in% plots, plots_of("noise"))
-  figures <- if (length(rows) > 0) write_figures(analysis, dir, rows) else stats::setNames(list(), character())
+  figures <- if (length(rows) > 0) {
+    write_figures(analysis, dir, rows)
+  } else {
+    stats::setNames(list(), character())
+  }
   read_html(write_page(report_page(analysis, figures, "r_files"), file.path(dir, "r.html")))
 }
 
@@ -32,7 +41,10 @@ page_of <- function(analysis, plots = character()) {
 built_plots <- function(analysis) {
   built <- lapply(plots_of("noise"), function(plot) {
     frame <- plot_frame(plot, analysis)
-    if (!is.null(frame)) list(name = plot$name, frame = frame, alt = plot$alt(frame), drawn = ggplot2::ggplot_build(draw_frame(plot, analysis, frame)))
+    if (!is.null(frame)) {
+      list(name = plot$name, frame = frame, alt = plot$alt(frame),
+           drawn = ggplot2::ggplot_build(draw_frame(plot, analysis, frame)))
+    }
   })
   Filter(Negate(is.null), built)
 }
@@ -71,14 +83,18 @@ edit_info <- function(file, change) {
 }
 
 # A campaign with synchronised starts, of some hundred starts.
-local_starts <- function(..., pairs = 4, levels_percent = 5, start = "window", half_period_ns = 6e4, env = parent.frame()) {
-  local_campaign(pairs = pairs, levels_percent = levels_percent, start = start, half_period_ns = half_period_ns, ..., env = env)
+local_starts <- function(..., pairs = 4, levels_percent = 5, start = "window", half_period_ns = 6e4,
+                         env = parent.frame()) {
+  local_campaign(pairs = pairs, levels_percent = levels_percent, start = start,
+                 half_period_ns = half_period_ns, ..., env = env)
 }
 
 # A program without a process: its status, what went to stderr, and to stdout.
 status_of <- function(name, ...) {
   text <- NULL
-  out <- utils::capture.output(text <- utils::capture.output(status <- run_program(name, c(...)), type = "message"))
+  out <- utils::capture.output(
+    text <- utils::capture.output(status <- run_program(name, c(...)), type = "message")
+  )
   list(status = status, err = text, out = out)
 }
 
@@ -107,8 +123,14 @@ quiet <- list(noise = list(white = list(sd = 5e-4)), spike_rate = 0)
 # A sweep in memory: launches of an agent at each of the intervals (s).
 sweep_campaign <- function(intervals_s, slowdown_percent, ..., launches = 3, pairs = 25) {
   parts <- lapply(seq_along(intervals_s), function(i) {
-    part <- do.call(simulated_campaign, c(quiet, list(external = "agent", slowdown_percent = slowdown_percent[i], launches = launches,
-                                                      pairs = pairs, prefix = paste0("every", i), seed = i, ...)))
+    part <- do.call(
+      simulated_campaign,
+      c(
+        quiet,
+        list(external = "agent", slowdown_percent = slowdown_percent[i], launches = launches, pairs = pairs,
+             prefix = paste0("every", i), seed = i, ...)
+      )
+    )
     for (id in names(part$launches)) part$launches[[id]]$options$agent_interval_ns <- intervals_s[i] * 1e9
     part
   })
@@ -129,6 +151,8 @@ rename_launches <- function(dir, ending) {
   for (id in list.files(dir)) {
     path <- file.path(dir, paste0(id, ending))
     file.rename(file.path(dir, id), path)
-    for (file in list.files(path, full.names = TRUE)) edit_lines(file, function(lines) gsub(id, basename(path), lines, fixed = TRUE))
+    for (file in list.files(path, full.names = TRUE)) {
+      edit_lines(file, function(lines) gsub(id, basename(path), lines, fixed = TRUE))
+    }
   }
 }

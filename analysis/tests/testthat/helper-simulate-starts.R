@@ -15,8 +15,9 @@ simulate_starts <- function(id, rows, ranks, info, model, dir) {
   write(simulate_clocks(drawn, model, node), "clocks.csv")
   if (!is.null(model$raw)) write_raw_starts(file.path(dir, model$raw), drawn, rows, id, model)
   known <- !is.na(model$ended)
-  info$start <- list(mode = model$start, late_bound_ns = simulated_bound_ns, residual_ns = if (max(node) > 1) 120 else 0,
-                     starts = if (known) nrow(drawn$arrival), late_starts = if (known) sum(drawn$late), raw = model$raw)
+  info$start <- list(mode = model$start, late_bound_ns = simulated_bound_ns,
+                     residual_ns = if (max(node) > 1) 120 else 0, starts = if (known) nrow(drawn$arrival),
+                     late_starts = if (known) sum(drawn$late), raw = model$raw)
   list(rows = rows, ranks = ranks, info = info)
 }
 
@@ -36,21 +37,23 @@ draw_starts <- function(rows, model) {
   arrival <- overshoot
   if (!is.null(model$late_rank)) {
     at <- which(stats::runif(n) < 1 / 3)
-    arrival[at, model$late_rank + 1] <- arrival[at, model$late_rank + 1] + round(stats::rexp(length(at), 1 / 3000))
+    arrival[at, model$late_rank + 1] <- arrival[at, model$late_rank + 1] +
+      round(stats::rexp(length(at), 1 / 3000))
   }
   end <- row_max(arrival) + attr(rows, "each_ns")[half] * exp(stats::rnorm(n, 0, 0.02))
   took <- round(pmax(end + stats::rexp(n * ranks, 1 / 20) - arrival, 1))
   slot <- rows[["wall_ns"]] / rows[["operations"]]
   scheduled <- round(rows[["start_ns"]][half] + number * slot[half])
-  list(half = half, number = number, scheduled = scheduled, overshoot = overshoot, arrival = arrival, took = took,
-       late = row_max(overshoot) > simulated_bound_ns)
+  list(half = half, number = number, scheduled = scheduled, overshoot = overshoot, arrival = arrival,
+       took = took, late = row_max(overshoot) > simulated_bound_ns)
 }
 
 start_columns <- function(drawn, rows, model) {
   s <- summarise_starts(drawn)
   total <- function(x) as.vector(rowsum(as.numeric(x), drawn$half))
   node <- simulated_nodes(model)
-  means <- vapply(unique(node), function(k) rowMeans(drawn$arrival[, node == k, drop = FALSE]), numeric(length(drawn$half)))
+  means <- vapply(unique(node), function(k) rowMeans(drawn$arrival[, node == k, drop = FALSE]),
+                  numeric(length(drawn$half)))
   means <- matrix(means, length(drawn$half))
   ours <- means[, node, drop = FALSE]
   quantile_of <- function(p) {
@@ -58,8 +61,8 @@ start_columns <- function(drawn, rows, model) {
   }
   data.table::data.table(
     global_ns = total(s$global_ns), after_last_ns = total(s$after_last_ns), spread_ns = total(s$spread_ns),
-    late_starts = total(drawn$late), overshoot_ns_p50 = quantile_of(0.5), overshoot_ns_p99 = quantile_of(0.99),
-    overshoot_ns_max = quantile_of(1),
+    late_starts = total(drawn$late), overshoot_ns_p50 = quantile_of(0.5),
+    overshoot_ns_p99 = quantile_of(0.99), overshoot_ns_max = quantile_of(1),
     slot_ns = round(rows[["wall_ns"]] / rows[["operations"]]),
     within_ns2 = total(rowMeans((drawn$arrival - ours)^2)) / rows[["operations"]],
     between_ns2 = total(rowMeans((ours - rowMeans(drawn$arrival))^2)) / rows[["operations"]]
@@ -81,7 +84,18 @@ who_is_last <- function(drawn) {
 }
 
 rank_columns <- function(drawn, last, rows, ranks) {
-  code <- function(table) do.call(paste, c(table[, c("arm", "level_requested_percent", treatment_columns), with = FALSE], sep = "\r"))
+  code <- function(table) {
+    do.call(
+      paste,
+      c(
+        table[,
+          c("arm", "level_requested_percent", treatment_columns),
+          with = FALSE
+        ],
+        sep = "\r"
+      )
+    )
+  }
   group <- code(rows)[drawn$half]
   bind_rows(Map(function(rank, key) {
     mine <- group == key
@@ -101,15 +115,18 @@ simulate_starts_hist <- function(drawn, rows) {
   bind_rows(lapply(unique(code), function(k) {
     at <- code[drawn$half] == k
     first <- match(k, code)
-    values <- list(global = s$global_ns[at], on_time = s$global_ns[at & !drawn$late], after_last = s$after_last_ns[at],
-                   spread = s$spread_ns[at], overshoot = as.vector(drawn$overshoot[at, ]))
+    values <- list(global = s$global_ns[at], on_time = s$global_ns[at & !drawn$late],
+                   after_last = s$after_last_ns[at], spread = s$spread_ns[at],
+                   overshoot = as.vector(drawn$overshoot[at, ]))
     bind_rows(lapply(names(values), function(measure) {
       counts <- table(hist_bin(values[[measure]]))
       if (length(counts) == 0) return(NULL)
       lo <- as.numeric(names(counts))
-      data.frame(operation = rows[["operation"]][first], bytes = rows[["bytes"]][first], arm = rows[["arm"]][first],
-                 level_requested_percent = rows[["level_requested_percent"]][first], measure = measure, lo_ns = lo,
-                 hi_ns = lo + hist_width(lo), count = as.vector(counts), treatment_of(rows, first))
+      data.frame(operation = rows[["operation"]][first], bytes = rows[["bytes"]][first],
+                 arm = rows[["arm"]][first],
+                 level_requested_percent = rows[["level_requested_percent"]][first], measure = measure,
+                 lo_ns = lo, hi_ns = lo + hist_width(lo), count = as.vector(counts),
+                 treatment_of(rows, first))
     }))
   }))
 }
@@ -120,10 +137,11 @@ simulate_clocks <- function(drawn, model, node) {
   measured <- as.integer(!duplicated(node) & node > 1)
   bind_rows(lapply(1:2, function(run) {
     drift <- 5 * (node - 1)
-    data.frame(run = run, reason = c("first", "schedule")[run], method = "tree", rank = seq_len(model$ranks) - 1,
-               host = paste0("node", node), at_ns = at[run], measured = measured,
-               offset_ns = round(2e6 * (node - 1) + drift * 1e-6 * (at[run] - at[1])), drift_ppm = drift,
-               rtt_ns = 4000 * measured, residual_ns = 120 * measured, exchanges = 300 * measured)
+    data.frame(run = run, reason = c("first", "schedule")[run], method = "tree",
+               rank = seq_len(model$ranks) - 1, host = paste0("node", node), at_ns = at[run],
+               measured = measured, offset_ns = round(2e6 * (node - 1) + drift * 1e-6 * (at[run] - at[1])),
+               drift_ppm = drift, rtt_ns = 4000 * measured, residual_ns = 120 * measured,
+               exchanges = 300 * measured)
   }))
 }
 
@@ -138,7 +156,8 @@ write_raw_starts <- function(file, drawn, rows, id, model, most = 4096) {
   key <- function(table, columns) do.call(paste, c(table[, columns, with = FALSE], sep = "\r"))
   config <- match(key(rows, c("operation", "bytes")), key(configs, c("operation", "bytes"))) - 1
   arm <- ifelse(rows[["arm"]] == "off", 0, match(key(rows, treated), key(arms, treated)) - 1)
-  header <- list(launch = id, ranks = model$ranks, mode = model$start, late_bound_ns = simulated_bound_ns, configs = configs, arms = arms)
+  header <- list(launch = id, ranks = model$ranks, mode = model$start, late_bound_ns = simulated_bound_ns,
+                 configs = configs, arms = arms)
   con <- file(file, "wb")
   on.exit(close(con))
   writeBin(raw_header_bytes(header), con)
@@ -152,7 +171,8 @@ write_raw_starts <- function(file, drawn, rows, id, model, most = 4096) {
 }
 
 raw_header_bytes <- function(header) {
-  text <- charToRaw(as.character(jsonlite::toJSON(header, auto_unbox = TRUE, na = "null", null = "null", digits = NA)))
+  text <- charToRaw(as.character(jsonlite::toJSON(header, auto_unbox = TRUE, na = "null", null = "null",
+                                                  digits = NA)))
   c(charToRaw("NLSTARTS"), raw_numbers(c(raw_version_known, length(text)), 4), text)
 }
 
@@ -171,8 +191,9 @@ raw_block <- function(config, arm, order, switches, pair, first, scheduled, over
     c(raw_numbers(wide[i, c(3, 2, 1)] - 1, 4), raw_numbers(values[wide[i, , drop = FALSE]], 8))
   })
   values[wide] <- NA
-  c(charToRaw("BLCK"), raw_numbers(c(config, arm, n, order, switches, nrow(wide)), 4), raw_numbers(c(pair, first), 8),
-    raw_numbers(scheduled, 8), raw_numbers(as.vector(values), 4), unlist(tail))
+  c(charToRaw("BLCK"), raw_numbers(c(config, arm, n, order, switches, nrow(wide)), 4),
+    raw_numbers(c(pair, first), 8), raw_numbers(scheduled, 8), raw_numbers(as.vector(values), 4),
+    unlist(tail))
 }
 
 # Which rank and node of a simulated launch lost what: the files ranks.csv and nodes.csv.
@@ -180,9 +201,9 @@ raw_block <- function(config, arm, order, switches, pair, first, scheduled, over
 # (Synchronised starts have places of their own, see simulate-starts.R.)
 several_places <- function(model) model$nodes > 1 && model$start == "loop"
 
-# Preempted time of each half (rows) and rank (columns), ns. On one node rank 0 has all of it. On several the load is on
-# the last rank of each treated node, what the machine itself takes hits any rank, and every rank has a little of its
-# own.
+# Preempted time of each half (rows) and rank (columns), ns. On one node rank 0 has all of it. On several
+# the load is on the last rank of each treated node, what the machine itself takes hits any rank, and every
+# rank has a little of its own.
 simulate_preempted <- function(rows, model) {
   n <- length(rows$pair)
   preempted <- matrix(0, n, model$ranks)
@@ -209,14 +230,17 @@ place_rows <- function(rows, preempted, model) {
   rows
 }
 
-# One row per place (rank, or node) and arm: sums over the halves of the arm, and mean and SD over its pairs of the
-# difference of preempted shares, in percent of one CPU. `preempted` has a column per place, `first` the columns that name it.
+# One row per place (rank, or node) and arm: sums over the halves of the arm, and mean and SD over its pairs
+# of the difference of preempted shares, in percent of one CPU. `preempted` has a column per place, `first`
+# the columns that name it.
 simulate_table <- function(rows, preempted, first, slowest) {
   code <- combine_keys(code_of(rows[["arm"]]), rows[["level_requested_percent"]], treatment_code(rows))
   arms <- lapply(unique(code), function(x) which(code == x))
   wall <- rows[["wall_ns"]]
   pairs <- pair_rows(rows)
-  shift <- 100 * (preempted[pairs$on, , drop = FALSE] / wall[pairs$on] - preempted[pairs$off, , drop = FALSE] / wall[pairs$off])
+  shift <- 100 *
+    (preempted[pairs$on, , drop = FALSE] / wall[pairs$on] -
+      preempted[pairs$off, , drop = FALSE] / wall[pairs$off])
   bind_rows(lapply(arms, function(at) {
     one <- at[1]
     mine <- which(pairs$on %in% at)
@@ -225,21 +249,35 @@ simulate_table <- function(rows, preempted, first, slowest) {
     moved <- shift[mine, , drop = FALSE]
     means <- colMeans(moved)
     n <- nrow(first)
-    do.call(frame, c(as.list(first), list(
-      arm = rows[["arm"]][one], level_requested_percent = rows[["level_requested_percent"]][one], halves = length(at),
-      wall_ns = total("wall_ns"), preempted_ns = colSums(preempted[at, , drop = FALSE]), detours = total("detours"),
-      detour_ns = total("detour_ns"), involuntary_switches = total("involuntary_switches"),
-      times_slowest = tabulate(slowest[at], n)), treatment_of(rows, one), list(pairs = if (of_pairs) length(mine) else NA,
-      preempted_shift_percent_mean = if (of_pairs) means else NA,
-      preempted_shift_percent_sd = if (of_pairs) sqrt(colSums((moved - rep(means, each = nrow(moved)))^2) / (nrow(moved) - 1)) else NA
-    )))
+    do.call(
+      frame,
+      c(
+        as.list(first),
+        list(arm = rows[["arm"]][one], level_requested_percent = rows[["level_requested_percent"]][one],
+             halves = length(at), wall_ns = total("wall_ns"),
+             preempted_ns = colSums(preempted[at, , drop = FALSE]), detours = total("detours"),
+             detour_ns = total("detour_ns"), involuntary_switches = total("involuntary_switches"),
+             times_slowest = tabulate(slowest[at], n)),
+        treatment_of(rows, one),
+        list(
+          pairs = if (of_pairs) length(mine) else NA,
+          preempted_shift_percent_mean = if (of_pairs) means else NA,
+          preempted_shift_percent_sd = if (of_pairs) {
+            sqrt(colSums((moved - rep(means, each = nrow(moved)))^2) / (nrow(moved) - 1))
+          } else {
+            NA
+          }
+        )
+      )
+    )
   }))
 }
 
 simulate_ranks <- function(rows, preempted, model) {
   rank <- seq_len(model$ranks) - 1
   cpu <- if (model$nodes == 1) rank else sequence(rle(simulated_nodes(model))$lengths) - 1
-  table <- simulate_table(rows, preempted, data.frame(rank = rank, host = paste0("node", simulated_nodes(model)), cpu = cpu),
+  table <- simulate_table(rows, preempted,
+                          data.frame(rank = rank, host = paste0("node", simulated_nodes(model)), cpu = cpu),
                           rows[["slowest_rank"]] + 1)
   table[order(table$rank), ]
 }
@@ -252,18 +290,23 @@ simulate_nodes <- function(rows, preempted, model) {
   table[order(table$node), ]
 }
 
-# Every start of the raw file in the launch folder `dir`: by rank, or over all ranks. Attribute `notes`: what was left out.
+# Every start of the raw file in the launch folder `dir`: by rank, or over all ranks. Attribute `notes`:
+# what was left out.
 read_starts <- function(dir, operations = NULL, arms = c("off", "on"), by = "rank") {
   info <- read_launch_json(file.path(dir, "launch.json"))
   raw <- raw_index(raw_file_of(dir, info), info)
   con <- file(raw$file, "rb")
   on.exit(close(con))
-  blocks <- raw$blocks[raw$arms$arm[raw$blocks$arm + 1] %in% arms &
-                         raw$configs$operation[raw$blocks$config + 1] %in% (operations %||% raw$configs$operation), ]
+  blocks <- raw$blocks[
+    raw$arms$arm[raw$blocks$arm + 1] %in% arms & raw$configs$operation[raw$blocks$config + 1] %in%
+        (operations %||% raw$configs$operation),
+  ]
   if (nrow(blocks) == 0) return(data.frame())
   table <- if (by == "start") {
-    got <- c(summarise_starts(values <- group_values(con, raw, blocks, seq_len(nrow(blocks)))), list(scheduled_ns = values$scheduled))
-    data.table::setDT(c(block_columns(raw, blocks, blocks$n), list(start = start_numbers(blocks)), got, list(late = got$overshoot_ns > raw$late_bound_ns)))
+    got <- c(summarise_starts(values <- group_values(con, raw, blocks, seq_len(nrow(blocks)))),
+             list(scheduled_ns = values$scheduled))
+    data.table::setDT(c(block_columns(raw, blocks, blocks$n), list(start = start_numbers(blocks)), got,
+                        list(late = got$overshoot_ns > raw$late_bound_ns)))
   } else ranks_table(con, raw, blocks)
   data.table::setattr(table, "notes", raw$notes)[]
 }

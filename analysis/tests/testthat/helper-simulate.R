@@ -1,33 +1,42 @@
 schema_known <- 2L
 
-# Writes a campaign directory with known truth as the detector does. Per half: the machine has its noise, by default a base speed that wanders, a
-# heavy-tailed background and scatter; the on half is slower by `slowdown_percent` and loses `level + cost_ns * bursts` of CPU time to the generator.
-# Factors of treatment are crossed. In patterns other than `periodic` the number of bursts in an on half is drawn, and with it load and slowdown.
+# Writes a campaign directory with known truth as the detector does. Per half: the machine has its noise, by
+# default a base speed that wanders, a heavy-tailed background and scatter; the on half is slower by
+# `slowdown_percent` and loses `level + cost_ns * bursts` of CPU time to the generator. Factors of treatment
+# are crossed. In patterns other than `periodic` the number of bursts in an on half is drawn, and with it
+# load and slowdown.
 #
-# `seed` (up to 2e6) draws the machine: its noise belongs to the time slots (and launches), whatever runs in them. `coin_seed` draws the schedule.
+# `seed` (up to 2e6) draws the machine: its noise belongs to the time slots (and launches), whatever runs in
+# them. `coin_seed` draws the schedule.
 #
-# `pairs`: pairs (sets, loops) per operation and level; `launches`: in design `launches` of sets of launches, each with one loop per operation and one
-# arm, every arm once per set in random order; `slowdown_percent`: length 1 or that of `levels_percent`, NULL: `amplification` (1 or one per operation)
-# times the preempted share; `treatment_factor`: times the slowdown, one per treatment (phase varies fastest, kind slowest); `launch_sd`, `base_sd`: SD
-# (log) between launches of slowdown and base speed; `wander_sd`, `jitter_sd`, `spike_rate`: of the noises ar1, white and pareto unless `noise` (names
-# of `noise_models`, or lists of parameters by name) has others; `ended`: `complete`, `interrupted`, NA: killed. A placement of several CPUs
-# (`rank:0+rank:1`; `all`) is loaded on each. `start`: with other than `loop` every start of every rank is made: keep `half_period_ns` short; `raw`: name
-# of the file for them; `nodes`: that ranks are spread over; `noise_nodes`: numbers from 1, the load is on the last rank of each; `external`: a treatment
-# from outside, without level; `late_rank`: some microseconds behind in every third synchronised start.
-# Invisibly the truth per operation, treatment and level: `slowdown_percent`, `preempted_percent` (of one CPU), `cost_ns`.
+# `pairs`: pairs (sets, loops) per operation and level; `launches`: in design `launches` of sets of
+# launches, each with one loop per operation and one arm, every arm once per set in random order;
+# `slowdown_percent`: length 1 or that of `levels_percent`, NULL: `amplification` (1 or one per operation)
+# times the preempted share; `treatment_factor`: times the slowdown, one per treatment (phase varies
+# fastest, kind slowest); `launch_sd`, `base_sd`: SD (log) between launches of slowdown and base speed;
+# `wander_sd`, `jitter_sd`, `spike_rate`: of the noises ar1, white and pareto unless `noise` (names of
+# `noise_models`, or lists of parameters by name) has others; `ended`: `complete`, `interrupted`, NA:
+# killed. A placement of several CPUs (`rank:0+rank:1`; `all`) is loaded on each. `start`: with other than
+# `loop` every start of every rank is made: keep `half_period_ns` short; `raw`: name of the file for them;
+# `nodes`: that ranks are spread over; `noise_nodes`: numbers from 1, the load is on the last rank of each;
+# `external`: a treatment from outside, without level; `late_rank`: some microseconds behind in every third
+# synchronised start. Invisibly the truth per operation, treatment and level: `slowdown_percent`,
+# `preempted_percent` (of one CPU), `cost_ns`.
 simulate_campaign <- function(dir, ...) {
   model <- simulation_of(...)
   each_launch(model, function(id, launch) simulate_launch(file.path(dir, id), id, launch))
   invisible(truth_frame(model))
 }
 
-simulation_defaults <- list(
-  operations = "barrier", bytes = 0, levels_percent = c(0, 0.1, 0.3, 1), pairs = 200, launches = 1, design = "lockin", slowdown_percent = NULL,
-  amplification = 1.5, cost_ns = 2000, half_period_ns = 1e7, period_ns = 1e7, operation_ns = 2000, ranks = 2, wander_sd = 0.002, jitter_sd = 0.004,
-  spike_rate = 0.02, launch_sd = 0, arms = "both", ended = "complete", seed = 1, prefix = "sim", kinds = "spin", patterns = "periodic",
-  placements = "last", phases = "random", treatment_factor = 1, base_sd = 0, start = "loop", raw = NULL, nodes = 1, late_rank = NULL,
-  noise = c("ar1", "pareto", "white"), coin_seed = NULL, noise_nodes = 1, external = NULL
-)
+simulation_defaults <- list(operations = "barrier", bytes = 0, levels_percent = c(0, 0.1, 0.3, 1),
+                            pairs = 200, launches = 1, design = "lockin", slowdown_percent = NULL,
+                            amplification = 1.5, cost_ns = 2000, half_period_ns = 1e7, period_ns = 1e7,
+                            operation_ns = 2000, ranks = 2, wander_sd = 0.002, jitter_sd = 0.004,
+                            spike_rate = 0.02, launch_sd = 0, arms = "both", ended = "complete", seed = 1,
+                            prefix = "sim", kinds = "spin", patterns = "periodic", placements = "last",
+                            phases = "random", treatment_factor = 1, base_sd = 0, start = "loop", raw = NULL,
+                            nodes = 1, late_rank = NULL, noise = c("ar1", "pareto", "white"),
+                            coin_seed = NULL, noise_nodes = 1, external = NULL)
 
 simulation_of <- function(...) {
   model <- simulation_defaults
@@ -39,8 +48,9 @@ simulation_of <- function(...) {
   simulation_model(model)
 }
 
-# In memory: what read_campaign() makes of the files of simulate_campaign() with the same arguments, fast enough for thousands of campaigns.
-# Histograms, ranks and what belongs to synchronised starts are left empty; the truth is the attribute `truth`.
+# In memory: what read_campaign() makes of the files of simulate_campaign() with the same arguments, fast
+# enough for thousands of campaigns. Histograms, ranks and what belongs to synchronised starts are left
+# empty; the truth is the attribute `truth`.
 simulated_campaign <- function(...) {
   model <- simulation_of(...)
   launches <- each_launch(model, function(id, launch) {
@@ -49,9 +59,12 @@ simulated_campaign <- function(...) {
     list(rows = rows_as_read(drawn, launch), info = simulate_info(id, drawn, launch))
   })
   ids <- names(launches)
-  campaign <- c(list(rows = bind_part(launches, "rows")), lapply(stats::setNames(nm = names(launch_files)), function(table) no_rows()),
-                list(launches = lapply(launches, `[[`, "info"), dirs = model$prefix, paths = stats::setNames(ids, ids),
-                     notes = unlist(lapply(launches, function(launch) launch_notes(launch$info)), use.names = FALSE)))
+  campaign <- c(
+    list(rows = bind_part(launches, "rows")),
+    lapply(stats::setNames(nm = names(launch_files)), function(table) no_rows()),
+    list(launches = lapply(launches, `[[`, "info"), dirs = model$prefix, paths = stats::setNames(ids, ids),
+         notes = unlist(lapply(launches, function(launch) launch_notes(launch$info)), use.names = FALSE))
+  )
   structure(campaign, class = "nl_campaign", truth = truth_frame(model))
 }
 
@@ -70,10 +83,11 @@ rows_as_read <- function(rows, model) {
   rows
 }
 
-# The arguments, and what follows from them: `truth` (a list of columns, one value per operation, treatment and level), `noise`.
+# The arguments, and what follows from them: `truth` (a list of columns, one value per operation, treatment
+# and level), `noise`.
 simulation_model <- function(model) {
-  stopifnot(model$pairs > 0, model$design %in% c(names(designs), "launches"), model$noise_nodes %in% seq_len(model$nodes), abs(model$seed) <= 2e6,
-            abs(model$coin_seed) <= 2e6)
+  stopifnot(model$pairs > 0, model$design %in% c(names(designs), "launches"),
+            model$noise_nodes %in% seq_len(model$nodes), abs(model$seed) <= 2e6, abs(model$coin_seed) <= 2e6)
   if (!is.null(model$external)) model <- simulated_external(model)
   model$noise <- with_parameters(model$noise, noise_models, list(
     ar1 = list(sd = model$wander_sd), pareto = list(rate = model$spike_rate),
@@ -95,19 +109,25 @@ simulated_external <- function(model) {
 simulated_truth <- function(model) {
   levels <- model$levels_percent
   n_levels <- length(levels)
-  factors <- list(phase = model$phases, placement = model$placements, pattern = model$patterns, kind = model$kinds)
+  factors <- list(phase = model$phases, placement = model$placements, pattern = model$patterns,
+                  kind = model$kinds)
   n_treatments <- prod(lengths(factors))
   n_operations <- length(model$operations)
   n <- n_operations * n_treatments * n_levels
   operation <- rep(seq_len(n_operations), each = n_treatments * n_levels)
   each <- c(n_levels, n_levels * cumprod(lengths(factors)[-4]))
   crossed <- Map(function(words, each) rep_len(rep(words, each = each), n), factors, each)[treatment_columns]
-  cpus <- ifelse(crossed$placement == "all", model$ranks, lengths(strsplit(crossed$placement, "+", fixed = TRUE)))
+  cpus <- ifelse(crossed$placement == "all", model$ranks,
+                 lengths(strsplit(crossed$placement, "+", fixed = TRUE)))
   times <- rep_len(rep(rep_len(model$treatment_factor, n_treatments), each = n_levels), n)
   preempted <- levels + 100 * model$cost_ns / model$period_ns * (levels > 0)
   if (!is.null(model$external)) preempted <- model$slowdown_percent / model$amplification[1]
   amplification <- rep_len(model$amplification, n_operations)
-  slow <- if (is.null(model$slowdown_percent)) amplification[operation] * rep_len(preempted, n) else rep_len(rep_len(model$slowdown_percent, n_levels), n)
+  slow <- if (is.null(model$slowdown_percent)) {
+    amplification[operation] * rep_len(preempted, n)
+  } else {
+    rep_len(rep_len(model$slowdown_percent, n_levels), n)
+  }
   of_operation <- function(x) rep_len(x, n_operations)[operation]
   c(list(operation = model$operations[operation], bytes = of_operation(model$bytes),
          operation_ns = of_operation(model$operation_ns)), crossed,
@@ -188,7 +208,9 @@ simulate_launch <- function(dir, id, model) {
   }
   if (!is.null(model$companion)) info <- model$companion$files(dir, id, rows, preempted, info, model)
   file <- if (model$design == "lockin") "halves.csv" else "blocks.csv"
-  write <- function(table, name) data.table::fwrite(as_in_files(table), file.path(dir, name), na = "", scipen = 50)
+  write <- function(table, name) {
+    data.table::fwrite(as_in_files(table), file.path(dir, name), na = "", scipen = 50)
+  }
   write(rows, file)
   write(simulate_hist(rows), "hist.csv")
   write(ranks, "ranks.csv")
@@ -206,8 +228,8 @@ as_in_files <- function(table) {
   without_levels(table)
 }
 
-# Which operation, level and arm each half has, in run order. The launch's own random numbers are used up in any
-# case, so that the noise, drawn next, does not depend on who drew the schedule.
+# Which operation, level and arm each half has, in run order. The launch's own random numbers are used up in
+# any case, so that the noise, drawn next, does not depend on who drew the schedule.
 simulate_schedule <- function(model) {
   plan <- draw_schedule(model)
   if (is.null(model$schedule_seed)) plan else with_seed(model$schedule_seed, draw_schedule(model))
@@ -234,7 +256,8 @@ draw_schedule <- function(model) {
   n_set <- length(cell)
   n_sets <- if (model$design == "single") 1 else model$pairs
   order <- unlist(lapply(seq_len(n_sets), function(i) sample.int(n_set)))
-  list(cell = cell[order], pair = rep(seq_len(n_sets), each = n_set), order = rep(seq_len(n_set) - 1, n_sets), arm = arm[order])
+  list(cell = cell[order], pair = rep(seq_len(n_sets), each = n_set), order = rep(seq_len(n_set) - 1, n_sets),
+       arm = arm[order])
 }
 
 # A list of the columns of halves.csv or blocks.csv, and `each_ns`, the mean time of an operation.
@@ -282,25 +305,25 @@ simulate_rows <- function(id, model) {
     if (!is.null(model$external)) return(rep(NA_real_, n))
     ifelse(on & external & !of_agent, NA_real_, x)
   }
-  list(
-    launch = rep(id, n), operation = truth$operation, bytes = truth$bytes, ranks = rep(model$ranks, n),
-    pair = plan$pair, order = plan$order, arm = plan$arm, level_requested_percent = level,
-    level_delivered_percent = account(100 * delivered / (cpus * wall), TRUE), start_ns = start,
-    wall_ns = wall, operations = operations, preempted_ns_max = round(preempted * 0.9),
-    preempted_ns_sum = preempted, preempted_rank = rep(0L, n), detour_ns = detour,
-    detours = bursts + (lost > 0), base_ns = round(truth$operation_ns * exp(speed), 2),
-    steal_ns = rep(0L, n), involuntary_switches = bursts, slowest_rank = rep(0L, n), delivered_ns = account(delivered, TRUE),
-    bursts = account(bursts), bursts_due = account(as.integer(bursts > 0)), kind = word(truth$kind),
-    pattern = word(truth$pattern), placement = word(truth$placement), phase = word(truth$phase),
-    requested_ns = account(delivered), rank_steal_ns_max = rep(0, n), rank_steal_ns_sum = rep(0, n), each_ns = busy / operations,
-    load_ns = load
-  )
+  list(launch = rep(id, n), operation = truth$operation, bytes = truth$bytes, ranks = rep(model$ranks, n),
+       pair = plan$pair, order = plan$order, arm = plan$arm, level_requested_percent = level,
+       level_delivered_percent = account(100 * delivered / (cpus * wall), TRUE), start_ns = start,
+       wall_ns = wall, operations = operations, preempted_ns_max = round(preempted * 0.9),
+       preempted_ns_sum = preempted, preempted_rank = rep(0L, n), detour_ns = detour,
+       detours = bursts + (lost > 0), base_ns = round(truth$operation_ns * exp(speed), 2),
+       steal_ns = rep(0L, n), involuntary_switches = bursts, slowest_rank = rep(0L, n),
+       delivered_ns = account(delivered, TRUE), bursts = account(bursts),
+       bursts_due = account(as.integer(bursts > 0)), kind = word(truth$kind), pattern = word(truth$pattern),
+       placement = word(truth$placement), phase = word(truth$phase), requested_ns = account(delivered),
+       rank_steal_ns_max = rep(0, n), rank_steal_ns_sum = rep(0, n), each_ns = busy / operations,
+       load_ns = load)
 }
 
 # Most operations near the base time, and a long one for each detour, in the numbers that were run.
 simulate_hist <- function(rows) {
   mean_ns <- operation_ns(rows)
-  key <- combine_keys(rows[["operation"]], rows[["arm"]], rows[["level_requested_percent"]], treatment_code(rows))
+  key <- combine_keys(rows[["operation"]], rows[["arm"]], rows[["level_requested_percent"]],
+                      treatment_code(rows))
   parts <- lapply(split(seq_along(key), key), function(at) {
     typical <- stats::median(mean_ns[at]) * exp(stats::rnorm(4000, 0, 0.1))
     detours <- rows[["detours"]][at]
@@ -310,9 +333,15 @@ simulate_hist <- function(rows) {
     weight <- rep(c(each, 1), c(length(typical), length(long)))
     counts <- rowsum(weight, hist_bin(c(typical, typical[1] + long)))
     lo <- as.numeric(rownames(counts))
-    do.call(frame, c(list(operation = rows[["operation"]][at[1]], bytes = rows[["bytes"]][at[1]], arm = rows[["arm"]][at[1]],
-                          level_requested_percent = rows[["level_requested_percent"]][at[1]], lo_ns = lo, hi_ns = lo + hist_width(lo),
-                          count = round(counts[, 1])), treatment_of(rows, at[1])))
+    do.call(
+      frame,
+      c(
+        list(operation = rows[["operation"]][at[1]], bytes = rows[["bytes"]][at[1]],
+             arm = rows[["arm"]][at[1]], level_requested_percent = rows[["level_requested_percent"]][at[1]],
+             lo_ns = lo, hi_ns = lo + hist_width(lo), count = round(counts[, 1])),
+        treatment_of(rows, at[1])
+      )
+    )
   })
   bind_rows(unname(parts))
 }
@@ -329,21 +358,48 @@ simulate_info <- function(id, rows, model) {
   host <- paste0("node", simulated_nodes(model))
   hosts <- unique(host)
   list(
-    schema = schema_known, program = "noiselab-detect", version = "1.0.0", git = "simulated", launch = id,
+    schema = schema_known,
+    program = "noiselab-detect",
+    version = "1.0.0",
+    git = "simulated",
+    launch = id,
     command = list("simulate_campaign", "seed", as.character(model$seed)),
-    options = list(design = model$design, operations = as.list(unique(model$truth$operation)), bytes = as.list(unique(model$truth$bytes)),
-                   levels_percent = as.list(model$levels_percent[has_level(model$levels_percent)]), external = model$external,
-                   half_period_ns = model$half_period_ns, period_ns = model$period_ns, arms = model$arms, set = model$set, kind = model$kinds[1],
-                   kinds = as.list(model$kinds), patterns = as.list(model$patterns), placements = as.list(model$placements),
-                   phases = as.list(model$phases), seconds = sum(rows[["wall_ns"]]) / 1e9, warmup_ns = 0),
-    seed = as.character(model$seed), ranks = model$ranks, nodes = length(hosts),
-    placement = lapply(seq_len(model$ranks) - 1, function(rank) list(rank = rank, host = host[rank + 1], cpu = rank, binding = as.character(rank))),
-    hosts = lapply(hosts, function(name) list(host = name, kernel = "simulated", tick = NULL, clocksource = "simulated", cpu_model = "simulated")),
-    mpi = list(library = "none", version = "simulated", parameters = list()), clock = list(name = "simulated", tick_ns = 1, read_ns = 0),
-    cells = list(), pairs_planned = max(rows[["pair"]]), n_generators = if (without_generator(model)) 0L else length(model$noise_nodes),
-    generators = if (killed || without_generator(model)) list() else list(simulate_certificate(rows, model)),
-    warnings = list(), started_utc = simulated_utc(model$number - 1), ended_utc = if (!killed) simulated_utc(model$number),
-    ended = if (!killed) model$ended, rows = if (!killed) length(rows[["pair"]])
+    options = list(design = model$design, operations = as.list(unique(model$truth$operation)),
+                   bytes = as.list(unique(model$truth$bytes)),
+                   levels_percent = as.list(model$levels_percent[has_level(model$levels_percent)]),
+                   external = model$external, half_period_ns = model$half_period_ns,
+                   period_ns = model$period_ns, arms = model$arms, set = model$set, kind = model$kinds[1],
+                   kinds = as.list(model$kinds), patterns = as.list(model$patterns),
+                   placements = as.list(model$placements), phases = as.list(model$phases),
+                   seconds = sum(rows[["wall_ns"]]) / 1e9, warmup_ns = 0),
+    seed = as.character(model$seed),
+    ranks = model$ranks,
+    nodes = length(hosts),
+    placement = lapply(seq_len(model$ranks) - 1, function(rank) {
+      list(rank = rank, host = host[rank + 1], cpu = rank, binding = as.character(rank))
+    }),
+    hosts = lapply(hosts, function(name) {
+      list(host = name, kernel = "simulated", tick = NULL, clocksource = "simulated", cpu_model = "simulated")
+    }),
+    mpi = list(library = "none", version = "simulated", parameters = list()),
+    clock = list(name = "simulated", tick_ns = 1, read_ns = 0),
+    cells = list(),
+    pairs_planned = max(rows[["pair"]]),
+    n_generators = if (without_generator(model)) {
+      0L
+    } else {
+      length(model$noise_nodes)
+    },
+    generators = if (killed || without_generator(model)) {
+      list()
+    } else {
+      list(simulate_certificate(rows, model))
+    },
+    warnings = list(),
+    started_utc = simulated_utc(model$number - 1),
+    ended_utc = if (!killed) simulated_utc(model$number),
+    ended = if (!killed) model$ended,
+    rows = if (!killed) length(rows[["pair"]])
   )
 }
 
@@ -356,11 +412,14 @@ simulate_certificate <- function(rows, model) {
     at <- on[code == code[match(first, on)]]
     level <- rows[["level_requested_percent"]][first]
     bursts <- sum(rows[["bursts"]][at])
-    c(treatment_of(rows, first),
-      list(level_requested_percent = level, halves = length(at), level_delivered_percent = mean(rows[["level_delivered_percent"]][at]),
-           bursts_planned = bursts, bursts_run = bursts, ratio = if (level > 0) 1 else NULL, ok = if (level > 0) TRUE else NULL))
+    c(
+      treatment_of(rows, first),
+      list(level_requested_percent = level, halves = length(at),
+           level_delivered_percent = mean(rows[["level_delivered_percent"]][at]), bursts_planned = bursts,
+           bursts_run = bursts, ratio = if (level > 0) 1 else NULL, ok = if (level > 0) TRUE else NULL)
+    )
   })
   levels <- levels[order(vapply(levels, `[[`, 0, "level_requested_percent"))]
-  list(host = "node1", kind = model$kinds[1], cpu = 0, period_ns = model$period_ns, ok = TRUE, lateness_ns = list(p50 = 1500, p99 = 9000, max = 50000),
-       levels = levels)
+  list(host = "node1", kind = model$kinds[1], cpu = 0, period_ns = model$period_ns, ok = TRUE,
+       lateness_ns = list(p50 = 1500, p99 = 9000, max = 50000), levels = levels)
 }

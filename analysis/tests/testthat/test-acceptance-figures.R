@@ -3,17 +3,20 @@
 # 5 % on 1,000 nodes that synchronise every 1 ms.
 five <- list(percent = 5, nodes = 1000, every_s = 1e-3)
 
-# A node of 2 CPUs on which others take `share` of the time in parts of 3 s, `tasks` and `lengths` as noiselab-record has them.
+# A node of 2 CPUs on which others take `share` of the time in parts of 3 s, `tasks` and `lengths` as
+# noiselab-record has them.
 record_of <- function(shares, tasks, lengths, source = "cpu") {
   n <- length(shares)
   begun <- if (source == "cpu") as.list(rep(sum(vapply(lengths, `[[`, 0, 2)) / n, n))
-  list(source = source, span_ns = 3e9 * n, wall_on_cpu_ns = 6e9 * sum(shares), lost = 0, not_kept = 0, steal_ns = 0, tasks = tasks,
-       source_reason = if (source == "cpu") "" else "cpu: not allowed", block_busy_ns = if (source == "cpu") as.list(6e9 * shares),
-       block_activities = begun, cpu_activity_lengths = lengths)
+  list(source = source, span_ns = 3e9 * n, wall_on_cpu_ns = 6e9 * sum(shares), lost = 0, not_kept = 0,
+       steal_ns = 0, tasks = tasks, source_reason = if (source == "cpu") "" else "cpu: not allowed",
+       block_busy_ns = if (source == "cpu") as.list(6e9 * shares), block_activities = begun,
+       cpu_activity_lengths = lengths)
 }
 
 taker <- function(task, busy_ns, bursts, burst_ns, period_ns = NULL, cpus = "1") {
-  list(task = task, busy_ns = busy_ns, bursts = bursts, burst_ns = burst_ns, longest_ns = 1.005 * burst_ns, period_ns = period_ns, cpus = cpus)
+  list(task = task, busy_ns = busy_ns, bursts = bursts, burst_ns = burst_ns, longest_ns = 1.005 * burst_ns,
+       period_ns = period_ns, cpus = cpus)
 }
 
 # One node, what others took of it, and detours of `scan_ns` each, `per_s` of them, in scans of `scan_s`.
@@ -26,88 +29,156 @@ node_with <- function(record, scan_ns = 5000, per_s = 100, scan_s = 4, reason = 
     dir <- tempfile("launch")
     dir.create(dir)
     at <- round(seq(0.1, scan_s * per_s) * 1e9 / per_s)
-    writeLines(unlist(lapply(0:1, function(cpu) c(
-      sprintf("# scan: repetition 1 variant all cpu %d wall_ns %.0f detours %d kept %d", cpu, scan_s * 1e9, length(at), length(at)),
-      sprintf("%.0f\t%.0f\t%d", at, scan_ns, cpu)
-    ))), file.path(dir, "detours.node1.trace"))
+    writeLines(
+      unlist(lapply(0:1, function(cpu) {
+        c(
+          sprintf("# scan: repetition 1 variant all cpu %d wall_ns %.0f detours %d kept %d", cpu,
+                  scan_s * 1e9, length(at), length(at)),
+          sprintf("%.0f\t%.0f\t%d", at, scan_ns, cpu)
+        )
+      })),
+      file.path(dir, "detours.node1.trace")
+    )
     a$paths <- c("sim-0001" = dir)
     a$left_out <- "node1" # periods of its detours take most of the time, and are not looked at here
   }
   a
 }
 
-quiet_record <- function(...) record_of(rep(c(0.003, 0.005), 8), list(taker("kworker", 48e7 * 0.6, 4800, 30000, cpus = "0,1")),
-                                       list(list(5000, 4000), list(9000, 800)), ...)
+quiet_record <- function(...) {
+  record_of(rep(c(0.003, 0.005), 8), list(taker("kworker", 48e7 * 0.6, 4800, 30000, cpus = "0,1")),
+            list(list(5000, 4000), list(9000, 800)), ...)
+}
 
-test_that("the first line says how much a node lost, to whom, and how long at most; tasks with bursts follow", {
+test_that(paste0("the first line says how much a node lost, to whom, and how long at most; tasks with ",
+                 "bursts follow"), {
   # 20 ms each second on one of two CPUs, 48 s: 1 % of its CPUs, and 0.4 % that kworker took
-  record <- record_of(rep(c(0.013, 0.015), 8), list(taker("busy", 0.96e9, 48, 20e6, 1e9), taker("kworker", 0.384e9, 9600, 40000, cpus = "0,1")),
-                      list(list(40000, 9600), list(20e6, 48)))
+  record <- record_of(
+    rep(c(0.013, 0.015), 8),
+    list(taker("busy", 0.96e9, 48, 20e6, 1e9), taker("kworker", 0.384e9, 9600, 40000, cpus = "0,1")),
+    list(list(40000, 9600), list(20e6, 48))
+  )
   r <- judge_acceptance(node_with(record))
-  expect_match(r$noise[1], paste0("^Node node1: other tasks used 1\\.40 % \\(1\\.(29|3[0-9]) to 1\\.(4[0-9]|5[01])\\) of the CPU time, at most 20 ms at once: ",
-                                  "most by busy 1.00 % and kworker 0\\.400 %\\.$"))
+  expect_match(
+    r$noise[1],
+    paste0(
+      "^Node node1: other tasks used 1\\.40 % \\(1\\.(29|3[0-9]) to 1\\.(4[0-9]|5[01])\\) of the CPU time, ",
+      "at most 20 ms at once: ",
+      "most by busy 1.00 % and kworker 0\\.400 %\\.$"
+    )
+  )
   expect_identical(r$noise[2], "On node1, busy takes CPU 1 for 20 ms every 1 s (2.00 % of a CPU).")
   expect_equal(r$figures$value[r$figures$check == "others"], 1.4)
   # a part of the time without a burst is 0, and 16 parts have 15 degrees of freedom
   f <- r$figures[r$figures$check == "others", ]
   expect_equal(f$ci_high - f$value, stats::qt(0.995, 15) * stats::sd(rep(c(1.3, 1.5), 8)) / 4)
   # who is always there has no period, and what is small is not named
-  takers <- node_takers(read_others(list(launch = "x", others = list(list(host = "a", n_cpus = 2, record = record_of(
-    rep(0.5, 4), list(taker("spins", 11e9, 3000, 3.9e6, 4e6), taker("tick", 0.1e9, 9, 1e7, 1e9)), list(list(3.9e6, 3000))
-  ))))))
+  takers <- node_takers(read_others(list(
+    launch = "x",
+    others = list(list(
+      host = "a",
+      n_cpus = 2,
+      record = record_of(rep(0.5, 4),
+                         list(taker("spins", 11e9, 3000, 3.9e6, 4e6), taker("tick", 0.1e9, 9, 1e7, 1e9)),
+                         list(list(3.9e6, 3000)))
+    ))
+  )))
   expect_true(all(is.na(takers$period_s[takers$task == "spins"])))
   expect_identical(is_named_task(takers), c(TRUE, TRUE))
 })
 
 # As noiselab-record has a process; `main`: how many bursts make up its time, and what they take.
-process <- function(task, pid, busy_ns, bursts, burst_ns, main = c(bursts, busy_ns), cgroup = "", kernel = FALSE, ...) {
-  c(taker(task, busy_ns, bursts, burst_ns, ...), list(pid = pid, processes = 1, pids = paste(pid, collapse = ""), cgroup = cgroup, main_bursts = main[1],
-                                                    main_busy_ns = main[2], kernel = kernel))
+process <- function(task, pid, busy_ns, bursts, burst_ns, main = c(bursts, busy_ns), cgroup = "",
+                    kernel = FALSE, ...) {
+  c(
+    taker(task, busy_ns, bursts, burst_ns, ...),
+    list(pid = pid, processes = 1, pids = paste(pid, collapse = ""), cgroup = cgroup, main_bursts = main[1],
+         main_busy_ns = main[2], kernel = kernel)
+  )
 }
 
-test_that("what is printed of a task is consistent: its share is its rate times its burst, and shorter bursts are apart", {
+test_that(paste0("what is printed of a task is consistent: its share is its rate times its burst, and ",
+                 "shorter bursts are apart"), {
   # 48 s: 20.05 ms every 999.7 ms, and 3,000 bursts of 224 us beside them, which once made 3.41 % of it
-  record <- record_of(rep(0.02, 16), list(
-    process("twin", 4711, 48 * 20.05e6 + 3000 * 224e3, 3048, 224e3, c(48, 48 * 20.05e6), "/system.slice/twin.service", period_ns = 999.7e6),
-    process("twin", 4712, 48 * 4 * 2e6, 192, 2e6, cpus = "0", period_ns = 250e6),
-    # the period of a part of its bursts: 8.0 ms, 79.9 times a second would be 63.9 %, whatever period a part of them keeps
-    process("mixed", 99, 48 * 79.9 * 8e6, 48 * 79.9, 8e6, cpus = "0", period_ns = 7.75e6),
-    process("kworker", NULL, 48e6, 4800, 1e4, kernel = TRUE)
-  ), list(list(20e6, 48)))
+  record <- record_of(
+    rep(0.02, 16),
+    list(
+      process("twin", 4711, 48 * 20.05e6 + 3000 * 224e3, 3048, 224e3, c(48, 48 * 20.05e6),
+              "/system.slice/twin.service", period_ns = 999.7e6),
+      process("twin", 4712, 48 * 4 * 2e6, 192, 2e6, cpus = "0", period_ns = 250e6),
+      # the period of a part of its bursts: 8.0 ms, 79.9 times a second would be 63.9 %, whatever period a
+      # part of them keeps
+      process("mixed", 99, 48 * 79.9 * 8e6, 48 * 79.9, 8e6, cpus = "0", period_ns = 7.75e6),
+      process("kworker", NULL, 48e6, 4800, 1e4, kernel = TRUE)
+    ),
+    list(list(20e6, 48))
+  )
   r <- judge_acceptance(node_with(record))
   causes <- r$causes
   expect_equal(causes$duty_percent[match(4711, causes$pid)], 100 * 20.05 / 999.7, tolerance = 1e-6)
   expect_equal(causes$shorter_percent[match(4711, causes$pid)], 100 * 3000 * 224e3 / 48e9)
   expect_equal(causes$duty_percent[match(4712, causes$pid)], 0.8, tolerance = 1e-6)
-  expect_true(is.na(causes$period_s[match(99, causes$pid)]) || abs(causes$duty_percent[match(99, causes$pid)] - 103) < 1)
+  expect_true(
+    is.na(causes$period_s[match(99, causes$pid)]) || abs(causes$duty_percent[match(99, causes$pid)] - 103) < 1
+  )
   with_burst <- causes[!is.na(causes$burst_s), ]
-  expect_equal(with_burst$duty_percent, 100 * with_burst$burst_s * ifelse(is.na(with_burst$period_s), with_burst$per_s, 1 / with_burst$period_s))
-  expect_match(r$noise, "twin (PID 4711) of twin.service takes CPU 1 for 20.05 ms every 999.7 ms (2.01 % of a CPU; another 1.40 % in shorter bursts)", fixed = TRUE, all = FALSE)
-  expect_match(r$noise, "twin (PID 4712) takes CPU 0 for 2 ms every 250 ms (0.800 % of a CPU)", fixed = TRUE, all = FALSE)
+  expect_equal(
+    with_burst$duty_percent,
+    100 * with_burst$burst_s * ifelse(is.na(with_burst$period_s), with_burst$per_s, 1 / with_burst$period_s)
+  )
+  expect_match(
+    r$noise,
+    paste0("twin (PID 4711) of twin.service takes CPU 1 for 20.05 ms every 999.7 ms (2.01 % of a CPU; ",
+           "another 1.40 % in shorter bursts)"),
+    fixed = TRUE,
+    all = FALSE
+  )
+  expect_match(r$noise, "twin (PID 4712) takes CPU 0 for 2 ms every 250 ms (0.800 % of a CPU)", fixed = TRUE,
+               all = FALSE)
   expect_identical(causes$unit[match(4711, causes$pid)], "twin.service")
   expect_identical(causes$cause[causes$task == "kworker"], "kernel")
   # each by itself at scale, in the order of what it costs
   expect_true(all(diff(stats::na.omit(causes$at_scale_percent)) < 1))
-  expect_match(grep("^CPU time", r$noise, value = TRUE), "^CPU time of node1, by cause: tasks .* %, kernel threads 0\\.[0-9]+ %.* and interrupts and firmware")
+  expect_match(
+    grep("^CPU time", r$noise, value = TRUE),
+    "^CPU time of node1, by cause: tasks .* %, kernel threads 0\\.[0-9]+ %.* and interrupts and firmware"
+  )
 })
 
 test_that("a disturber of 20 ms a second, and of 2 ms, is named where others use 80 % of the CPUs", {
   for (burst_ns in c(20e6, 2e6)) {
-    others <- lapply(1:12, function(i) process(paste0("busy", i), 100 + i, 48e9 * 0.13, 48 * 40, 3.2e6, cpus = "0,1"))
-    record <- record_of(rep(0.8, 16), c(others, list(process("backup", 7, 48 * burst_ns, 48, burst_ns, period_ns = 1e9))), list(list(20e6, 48)))
+    others <- lapply(1:12, function(i) {
+      process(paste0("busy", i), 100 + i, 48e9 * 0.13, 48 * 40, 3.2e6, cpus = "0,1")
+    })
+    record <- record_of(rep(0.8, 16),
+                        c(others, list(process("backup", 7, 48 * burst_ns, 48, burst_ns, period_ns = 1e9))),
+                        list(list(20e6, 48)))
     r <- judge_acceptance(node_with(record))
     words <- sprintf("backup (PID 7) takes CPU 1 for %s every 1 s", format_time(burst_ns / 1e9))
     expect_match(r$noise, words, fixed = TRUE, all = FALSE)
     # on the first screen, too, with and without a margin
     expect_match(paste(view_lines(acceptance_view(r, "dir")), collapse = " "), "backup (PID 7)", fixed = TRUE)
-    expect_match(gsub("\n", " ", paste(view_lines(acceptance_view(judge_acceptance(node_with(record), margin = five), "dir")), collapse = " ")), words, fixed = TRUE)
+    expect_match(
+      gsub(
+        "\n",
+        " ",
+        paste(view_lines(acceptance_view(judge_acceptance(node_with(record), margin = five), "dir")),
+              collapse = " ")
+      ),
+      words,
+      fixed = TRUE
+    )
   }
 })
 
 test_that("processes that come and go are one row; monitors are agents", {
   shells <- lapply(1:9, function(i) process("sh", 500 + i, 4e6, 1, 4e6))
-  r <- judge_acceptance(node_with(record_of(rep(0.01, 16), c(shells, list(process("collectd", 8, 48e7, 48, 1e7, period_ns = 1e9))), list(list(1e7, 48)))))
-  expect_equal(r$causes[r$causes$task == "sh", c("processes", "percent_of_cpu")], data.frame(processes = 9, percent_of_cpu = 100 * 36e6 / 48e9), ignore_attr = TRUE)
+  r <- judge_acceptance(node_with(record_of(
+    rep(0.01, 16), c(shells, list(process("collectd", 8, 48e7, 48, 1e7, period_ns = 1e9))),
+    list(list(1e7, 48))
+  )))
+  expect_equal(r$causes[r$causes$task == "sh", c("processes", "percent_of_cpu")],
+               data.frame(processes = 9, percent_of_cpu = 100 * 36e6 / 48e9), ignore_attr = TRUE)
   expect_identical(r$causes$cause[r$causes$task == "collectd"], "agent")
 })
 
@@ -115,29 +186,48 @@ test_that("without the privilege the accounts say who, and a launch without a re
   record <- record_of(0.01, list(taker("busy", 0.06e9, NULL, NULL)), list(), source = "proc")
   record$tasks[[1]]$longest_ns <- NULL
   r <- judge_acceptance(node_with(record))
-  expect_match(r$noise[1], "^Node node1: other tasks used 1\\.00 % of the CPU time: most by busy 1\\.00 %; the tasks' accounts in /proc show no bursts.*CAP_PERFMON")
+  expect_match(
+    r$noise[1],
+    paste0("^Node node1: other tasks used 1\\.00 % of the CPU time: most by busy 1\\.00 %; the tasks' ",
+           "accounts in /proc show no bursts.*CAP_PERFMON")
+  )
   expect_match(tail(r$noise, 1), "^Projection: with the noise of node1, ")
   bare <- judge_acceptance(node_with(NULL, reason = "noiselab-record cannot be run"))
-  expect_match(bare$noise[1], "^Node node1 lost .* of its CPU time in detours; who used it was not recorded \\(noiselab-record cannot be run\\)\\.$")
+  expect_match(
+    bare$noise[1],
+    paste0("^Node node1 lost .* of its CPU time in detours; who used it was not recorded \\(noiselab-record ",
+           "cannot be run\\)\\.$")
+  )
   killed <- node_with(NULL, reason = "")
   killed$others <- read_others(list(launch = "sim-0001", hosts = list(list(host = "node1")), others = list()))
-  expect_match(judge_acceptance(killed)$noise[1], "who used it was not recorded \\(the launch did not end\\)\\.$")
+  expect_match(judge_acceptance(killed)$noise[1],
+               "who used it was not recorded \\(the launch did not end\\)\\.$")
   expect_length(judge_acceptance(simulated_acceptance(nodes = 1))$noise, 0)
 })
 
-test_that("one node alone has no verdict about noise that nobody asked for: what was measured is printed, and how to make it one", {
-  burst <- record_of(rep(c(0.013, 0.015), 8), list(taker("busy", 0.96e9, 48, 20e6, 1e9)), list(list(40000, 9600), list(20e6, 48)))
+test_that(paste0("one node alone has no verdict about noise that nobody asked for: what was measured is ",
+                 "printed, and how to make it one"), {
+  burst <- record_of(rep(c(0.013, 0.015), 8), list(taker("busy", 0.96e9, 48, 20e6, 1e9)),
+                     list(list(40000, 9600), list(20e6, 48)))
   first <- judge_acceptance(node_with(burst, scan_ns = 2000, scan_s = 20))
   expect_identical(c(first$verdict, first$judged), c("inconclusive", "data"))
   expect_length(first$asked, 0)
   expect_false(any(first$judgements$kind == "scale"))
   expect_match(first$answer, "^DATA CORRECT, NOISE MEASURED, NOT JUDGED on 1 node: no margin")
-  expect_match(first$hint, "^For a verdict: noiselab analyze acceptance --margin 5%:nodes=1000,every=1ms simulated; .*--reference DIR .*--limits FILE")
+  expect_match(
+    first$hint,
+    paste0("^For a verdict: noiselab analyze acceptance --margin 5%:nodes=1000,every=1ms simulated; ",
+           ".*--reference DIR .*--limits FILE")
+  )
   view <- view_lines(acceptance_view(first, "dir"))
   expect_lte(length(view), 24)
   expect_match(view, "^  busy +1 +20 ms +every 1 s +2.00 % +1.00 % +[0-9]+ %$", all = FALSE)
   expect_match(paste(view, collapse = " "), "For a verdict: ")
-  expect_match(tail(first$noise, 1), "^Projection: with the noise of node1, a program on 1000 such nodes that synchronise every 1 ms would be [0-9]+ % .*slower \\(busy [0-9]+ % alone\\)\\.$")
+  expect_match(
+    tail(first$noise, 1),
+    paste0("^Projection: with the noise of node1, a program on 1000 such nodes that synchronise every 1 ms ",
+           "would be [0-9]+ % .*slower \\(busy [0-9]+ % alone\\)\\.$")
+  )
   # nothing asked is nothing failed: a node's file offers no draining
   dir <- tempfile()
   write_node_files(first, dir)
@@ -148,28 +238,39 @@ test_that("one node alone has no verdict about noise that nobody asked for: what
   expect_identical(one$judged, "noise")
 })
 
-test_that("one node alone is judged by the margin that is given: quiet enough, not, or how much longer it takes", {
+test_that(paste0("one node alone is judged by the margin that is given: quiet enough, not, or how much ",
+                 "longer it takes"), {
   quiet <- judge_acceptance(node_with(quiet_record(), scan_ns = 2000, scan_s = 20), margin = five)
   expect_identical(c(quiet$verdict, quiet$judged), c("pass", "noise"))
   expect_match(quiet$answer, "^PASS on 1 node")
-  expect_match(tail(quiet$noise, 1), "1000 such nodes that synchronise every 1 ms .* slower.*: below your margin of 5 %\\.$")
-  burst <- record_of(rep(c(0.013, 0.015), 8), list(taker("busy", 0.96e9, 48, 20e6, 1e9)), list(list(40000, 9600), list(20e6, 48)))
+  expect_match(tail(quiet$noise, 1),
+               "1000 such nodes that synchronise every 1 ms .* slower.*: below your margin of 5 %\\.$")
+  burst <- record_of(rep(c(0.013, 0.015), 8), list(taker("busy", 0.96e9, 48, 20e6, 1e9)),
+                     list(list(40000, 9600), list(20e6, 48)))
   loud <- judge_acceptance(node_with(burst, scan_ns = 2000, scan_s = 20), margin = five)
   expect_identical(c(loud$verdict, loud$nodes$verdict), c("fail", "fail"))
   expect_match(loud$answer, "^FAIL on 1 node: node1 failed \\(scale\\)")
-  # a step of 1 ms on 1,000 nodes meets one of their bursts of 20 ms in a second almost always: about 20 steps more for each
+  # a step of 1 ms on 1,000 nodes meets one of their bursts of 20 ms in a second almost always: about 20
+  # steps more for each
   expect_gt(loud$figures$value[loud$figures$check == "scale"], 1500)
   # what is seen for too short a time to know its tail
-  short <- judge_acceptance(node_with(quiet_record(), scan_ns = 60000, per_s = 0.5, scan_s = 4), margin = five)
+  short <- judge_acceptance(node_with(quiet_record(), scan_ns = 60000, per_s = 0.5, scan_s = 4),
+                            margin = five)
   expect_identical(short$verdict, "inconclusive")
-  expect_match(tail(short$noise, 1), "not decided against your margin of 5 % .*a run [0-9]+(\\.[0-9]+)? times as long would decide")
+  expect_match(tail(short$noise, 1),
+               "not decided against your margin of 5 % .*a run [0-9]+(\\.[0-9]+)? times as long would decide")
   unscanned <- judge_acceptance(node_with(quiet_record(), scan_ns = NULL), margin = five)$checks
   expect_match(unscanned$reason[unscanned$check == "scale"], "'detour' was not run")
   # a margin of the user's own, and a limit beside it
-  expect_identical(judge_acceptance(node_with(burst, scan_ns = 2000, scan_s = 20), margin = list(percent = 5000, nodes = 1000, every_s = 1e-3))$verdict, "pass")
+  expect_identical(
+    judge_acceptance(node_with(burst, scan_ns = 2000, scan_s = 20),
+                     margin = list(percent = 5000, nodes = 1000, every_s = 1e-3))$verdict,
+    "pass"
+  )
   file <- tempfile()
   writeLines(c("others.taken <= 0.1 percent"), file)
-  limited <- judge_acceptance(node_with(quiet_record(), scan_ns = 2000, scan_s = 20), limits = read_limits(file))
+  limited <- judge_acceptance(node_with(quiet_record(), scan_ns = 2000, scan_s = 20),
+                              limits = read_limits(file))
   expect_identical(limited$judgements$kind[limited$judgements$check == "others"], "limit")
   expect_identical(limited$verdict, "fail")
   expect_false(any(limited$judgements$kind == "scale"))
@@ -186,7 +287,8 @@ test_that("what has no end is words in text, JSON, lines, OpenMetrics and a node
   dir <- tempfile()
   write_node_files(all, dir)
   json <- answer_json("noiselab-analyze", acceptance_head(all), acceptance_data(all))
-  for (text in list(format_acceptance(all), json, acceptance_lines(all), openmetrics_lines(all), readLines(file.path(dir, "node1.txt")))) {
+  for (text in list(format_acceptance(all), json, acceptance_lines(all), openmetrics_lines(all),
+                    readLines(file.path(dir, "node1.txt")))) {
     expect_false(any(grepl("\\bInf\\b", text)))
     expect_match(paste(gsub("_", " ", text), collapse = "\n"), "more than the record can say")
   }
@@ -195,28 +297,41 @@ test_that("what has no end is words in text, JSON, lines, OpenMetrics and a node
 
 test_that("a record that sees no bursts, and none at all, pass nothing", {
   proc <- quiet_record()
-  proc[c("source", "source_reason", "cpu_activity_lengths", "block_activities")] <- list("proc", "cpu: not allowed", list(), NULL)
+  proc[c("source", "source_reason", "cpu_activity_lengths",
+         "block_activities")] <- list("proc", "cpu: not allowed", list(), NULL)
   blind <- judge_acceptance(node_with(proc, scan_ns = 2000, scan_s = 20), margin = five)
   expect_identical(blind$verdict, "inconclusive")
   expect_match(tail(blind$noise, 1), "accounts in /proc show no bursts")
-  none <- judge_acceptance(node_with(NULL, scan_ns = 2000, scan_s = 20, reason = "noiselab-record cannot be run"), margin = five)
+  none <- judge_acceptance(
+    node_with(NULL, scan_ns = 2000, scan_s = 20, reason = "noiselab-record cannot be run"), margin = five
+  )
   expect_match(tail(none$noise, 1), "who else ran was not recorded in every launch")
   expect_identical(none$verdict, "inconclusive")
 })
 
-test_that("tasks that cannot be seen pass nothing: neither a margin nor a limit, and how much they used is printed", {
-  account <- function(percent, blind = NULL) list(unaccounted_percent = percent, resolution_percent = 0.05, blind = blind)
+test_that(paste0("tasks that cannot be seen pass nothing: neither a margin nor a limit, and how much they ",
+                 "used is printed"), {
+  account <- function(percent, blind = NULL) {
+    list(unaccounted_percent = percent, resolution_percent = 0.05, blind = blind)
+  }
   hidden <- quiet_record()
   hidden$account <- account(69.4, "/proc is mounted with hidepid=2: tasks of other users cannot be seen")
   whole <- quiet_record()
   whole$account <- account(0.04)
   unknown <- quiet_record()
   unknown["account"] <- list(account(NULL))
-  of <- function(record, ...) judge_acceptance(node_with(record, scan_ns = 2000, scan_s = 20), ...)
+  of <- function(record, ...) {
+    judge_acceptance(node_with(record, scan_ns = 2000, scan_s = 20), ...)
+  }
   expect_identical(of(whole, margin = five)$verdict, "pass")
-  for (record in list(hidden, unknown)) expect_identical(of(record, margin = five)$verdict, "inconclusive")
-  expect_match(of(hidden)$noise[1], "69.4 % of the CPU time was used by nobody who could be seen (/proc is mounted with hidepid=2", fixed = TRUE)
-  expect_match(tail(of(hidden, margin = five)$noise, 1), "69.4 % of the CPU time was used by nobody who could be seen")
+  for (record in list(hidden, unknown)) {
+    expect_identical(of(record, margin = five)$verdict, "inconclusive")
+  }
+  expect_match(of(hidden)$noise[1],
+               "69.4 % of the CPU time was used by nobody who could be seen (/proc is mounted with hidepid=2",
+               fixed = TRUE)
+  expect_match(tail(of(hidden, margin = five)$noise, 1),
+               "69.4 % of the CPU time was used by nobody who could be seen")
   limit <- limits_of("others.taken <= 1 percent")
   expect_identical(of(whole, limits = limit)$verdict, "pass")
   got <- of(hidden, limits = limit)
@@ -233,13 +348,17 @@ test_that("tasks that cannot be seen pass nothing: neither a margin nor a limit,
   expect_identical(of(little, limits = limit)$verdict, "pass")
 })
 
-test_that("a burst of seconds once in minutes, which no scan saw and no record could, is in what the ranks waited, and is not passed", {
+test_that(paste0("a burst of seconds once in minutes, which no scan saw and no record could, is in what the ",
+                 "ranks waited, and is not passed"), {
   # without privileges: 60 checks of 1 s, in each of which two ranks waited `each_s`, and one of 0.7 s
   with_waits <- function(each_s, burst_s) {
     a <- node_with(NULL, scan_ns = 2000, scan_s = 20, reason = "noiselab-record cannot be run")
-    row <- function(rank) data.frame(launch = "sim-0001", check = "others", variant = "", metric = "waited", unit = "percent",
-                                     value = 100 * c(rep(each_s, 59), if (rank == 1) burst_s else each_s), n = NA_real_, repetition = rep(1:5, 12),
-                                     start_ns = seq_len(60) * 1e9, wall_ns = 1e9, host = "node1", rank = rank, peer_host = "")
+    row <- function(rank) {
+      data.frame(launch = "sim-0001", check = "others", variant = "", metric = "waited", unit = "percent",
+                 value = 100 * c(rep(each_s, 59), if (rank == 1) burst_s else each_s), n = NA_real_,
+                 repetition = rep(1:5, 12), start_ns = seq_len(60) * 1e9, wall_ns = 1e9, host = "node1",
+                 rank = rank, peer_host = "")
+    }
     a$figures <- bind_rows(list(a$figures, row(0), row(1)))
     judge_acceptance(a, margin = five)
   }

@@ -1,5 +1,5 @@
-# A campaign of settings in memory: `effect` (percent) of each value, what writing costs, and how much of a half's effect
-# still shows in the half after it.
+# A campaign of settings in memory: `effect` (percent) of each value, what writing costs, and how much of a
+# half's effect still shows in the half after it.
 setting_campaign <- function(effect, sets = 60, writing = 0, carried = 0, sd = 0.3, launches = 1, seed = 1) {
   set.seed(seed)
   kinds <- c(off = "off", paste0("knob-", seq_along(effect)), placebo = "placebo")
@@ -10,20 +10,33 @@ setting_campaign <- function(effect, sets = 60, writing = 0, carried = 0, sd = 0
     slower <- truth[at] + writing * (at > 1) + carried * (truth[before] - truth[at]) +
       stats::rnorm(length(at), 0, sd) + 5 * sin(seq_along(at) / 40)
     wall <- 1e8 * exp(slower / 100)
-    data.frame(launch = paste0("l", launch), design = "blocks", operation = "allreduce", bytes = 2048, ranks = 2,
-               pair = rep(seq_len(sets), each = length(kinds)), order = rep(seq_along(kinds) - 1, sets),
-               arm = ifelse(at == 1, "off", "on"), level_requested_percent = ifelse(at == 1, 0, Inf),
-               kind = ifelse(at == 1, NA, kinds[at]), start_ns = cumsum(c(0, wall[-length(wall)])), wall_ns = wall,
-               operations = 1e4, preempted_ns_sum = 1e5)
+    data.frame(launch = paste0("l", launch), design = "blocks", operation = "allreduce", bytes = 2048,
+               ranks = 2, pair = rep(seq_len(sets), each = length(kinds)),
+               order = rep(seq_along(kinds) - 1, sets), arm = ifelse(at == 1, "off", "on"),
+               level_requested_percent = ifelse(at == 1, 0, Inf), kind = ifelse(at == 1, NA, kinds[at]),
+               start_ns = cumsum(c(0, wall[-length(wall)])), wall_ns = wall, operations = 1e4,
+               preempted_ns_sum = 1e5)
   })
-  told <- list(settings = list(list(key = "kernel.knob", values = as.list(as.character(0:length(effect))))),
-               arms = c(lapply(seq_along(effect), function(i) list(kind = kinds[[i + 1]], values = list(as.character(i)))),
-                        list(list(kind = "placebo", values = list("0")))))
-  agents <- list(list(host = "n1", settings = list(list(file = "/proc/sys/kernel/knob", found = "1", left = "1"))))
+  told <- list(
+    settings = list(list(key = "kernel.knob", values = as.list(as.character(0:length(effect))))),
+    arms = c(
+      lapply(seq_along(effect), function(i) list(kind = kinds[[i + 1]], values = list(as.character(i)))),
+      list(list(kind = "placebo", values = list("0")))
+    )
+  )
+  agents <- list(list(host = "n1",
+                      settings = list(list(file = "/proc/sys/kernel/knob", found = "1", left = "1"))))
   ids <- paste0("l", seq_len(launches))
-  structure(list(rows = data.table::as.data.table(do.call(rbind, rows)), dirs = "c", notes = character(),
-                 launches = stats::setNames(rep(list(list(options = list(settings = told), agents = agents)), launches), ids)),
-            class = "nl_campaign")
+  structure(
+    list(
+      rows = data.table::as.data.table(do.call(rbind, rows)),
+      dirs = "c",
+      notes = character(),
+      launches = stats::setNames(rep(list(list(options = list(settings = told), agents = agents)), launches),
+                                 ids)
+    ),
+    class = "nl_campaign"
+  )
 }
 
 test_that("faster, slower, no difference and undecided are told apart, with the interval and both sides", {
@@ -33,21 +46,30 @@ test_that("faster, slower, no difference and undecided are told apart, with the 
   expect_true(all(result$rows$ci_low < c(1, -0.8, 0.02) & result$rows$ci_high > c(1, -0.8, 0.02)))
   expect_equal(result$answer, "fail")
   said <- setting_sentences(result)
-  expect_match(said[1], "^kernel.knob 1 instead of 0 makes allreduce, 2048 B [01][.][0-9]+ % slower \\(0[.][0-9]+ to 1[.][0-9]+\\)[.]$")
-  expect_match(said[2], "^kernel.knob 2 instead of 0 makes allreduce, 2048 B 0[.][0-9]+ % faster \\(0[.][0-9]+ to [01][.][0-9]+\\)[.]$")
+  expect_match(
+    said[1],
+    paste0("^kernel.knob 1 instead of 0 makes allreduce, 2048 B [01][.][0-9]+ % slower \\(0[.][0-9]+ to ",
+           "1[.][0-9]+\\)[.]$")
+  )
+  expect_match(
+    said[2],
+    paste0("^kernel.knob 2 instead of 0 makes allreduce, 2048 B 0[.][0-9]+ % faster \\(0[.][0-9]+ to ",
+           "[01][.][0-9]+\\)[.]$")
+  )
   expect_match(said[3], "makes no difference to allreduce, 2048 B beyond +-0.2 %", fixed = TRUE)
   open <- compare_settings(setting_campaign(0.3, sets = 10, sd = 1), margin = 0.2)
   expect_equal(open$rows$outcome, "undecided")
   expect_equal(open$answer, "inconclusive")
   # the root of the time: its distance from 0 in standard errors, up to what is found with that probability
   longer <- ((stats::qnorm(0.99) + stats::qnorm(0.95)) * open$rows$se /
-               max(abs(log1p(open$rows$estimate / 100)), log1p(0.002) - abs(log1p(open$rows$estimate / 100))))^2
+    max(abs(log1p(open$rows$estimate / 100)), log1p(0.002) - abs(log1p(open$rows$estimate / 100))))^2
   expect_equal(open$rows$needs_s, open$took_s * longer)
   expect_match(setting_sentences(open)[1], "does not decide whether it changes allreduce.* Measuring for ")
   expect_lte(max(nchar(part_lines(setting_part(open)))), 110)
 })
 
-test_that("two values that differ by what only the placebo costs are not stated, and too few sets have no answer", {
+test_that(paste0("two values that differ by what only the placebo costs are not stated, and too few sets ",
+                 "have no answer"), {
   costly <- compare_settings(setting_campaign(0, writing = 1))
   expect_equal(costly$rows$outcome, "undecided")
   expect_match(costly$rows$reason, "not above what writing alone may cost, 1[.]")
@@ -74,20 +96,24 @@ test_that("with five launches the launch is the unit, and comparisons are counte
   expect_equal(over$rows$n, 5)
   expect_equal(over$rows$outcome, "slower")
   rows <- data.frame(estimate = rep(0.5, 2), ci_low = 0.1, ci_high = 0.9, p_two_sided = c(0.015, 0.5),
-                     p_holm = c(0.03, 0.5), writing_percent = 0.1, settling_percent = NA, settling_p = NA_real_, se = 0.002,
-                     reason = NA_character_)
+                     p_holm = c(0.03, 0.5), writing_percent = 0.1, settling_percent = NA,
+                     settling_p = NA_real_, se = 0.002, reason = NA_character_)
   judged <- judge_settings(rows, NULL, list(alpha = 0.01, power = 0.95), 60)
   expect_equal(judged$outcome, rep("undecided", 2))
   expect_match(judged$reason[1], "not with all comparisons counted together")
 })
 
-test_that("combinations are named by what differs, what was left changed is told, and other campaigns are refused", {
-  told <- list(settings = list(list(key = "a", values = list("1", "0")), list(key = "b", values = list("x", "y"))),
-               arms = list(list(kind = "b-y", values = list("1", "y")), list(kind = "a-0_b-y", values = list("0", "y"))))
+test_that(paste0("combinations are named by what differs, what was left changed is told, and other ",
+                 "campaigns are refused"), {
+  told <- list(
+    settings = list(list(key = "a", values = list("1", "0")), list(key = "b", values = list("x", "y"))),
+    arms = list(list(kind = "b-y", values = list("1", "y")), list(kind = "a-0_b-y", values = list("0", "y")))
+  )
   expect_equal(unname(arm_labels(told)), c("b y instead of x", "a 0 instead of 1 and b y instead of x"))
   campaign <- setting_campaign(1, sets = 10)
   campaign$launches[[1]]$agents[[1]]$settings[[1]]$left <- "0"
-  expect_match(compare_settings(campaign)$notes, "/proc/sys/kernel/knob on n1 was '1' and is '0' now", fixed = TRUE)
+  expect_match(compare_settings(campaign)$notes, "/proc/sys/kernel/knob on n1 was '1' and is '0' now",
+               fixed = TRUE)
   expect_match(setting_view(compare_settings(campaign), "c")$warnings, "is '0' now", fixed = TRUE)
   campaign$launches[[1]]$options$settings <- NULL
   expect_error(compare_settings(campaign), "compares settings", class = "nl_error_data")
@@ -97,15 +123,22 @@ test_that("boots are compared by the exact test, and fewer than it takes are ref
   expect_equal(boots_needed(0.01), 5)
   expect_equal(smallest_p(5, 5), 1 / 252)
   expect_gt(smallest_p(4, 4), 0.01)
-  rows <- data.frame(name = rep(c("a", "b"), each = 5), operation = "barrier", bytes = 0, ranks = 2, x = c(1:5, 11:15) / 100)
+  rows <- data.frame(name = rep(c("a", "b"), each = 5), operation = "barrier", bytes = 0, ranks = 2,
+                     x = c(1:5, 11:15) / 100)
   got <- boot_row(rows, c("a", "b"), NULL, 0.01)
   expect_equal(got$estimate, 100 * expm1(0.1))
   expect_equal(got$p_two_sided, 2 / 252)
   # of 25 differences the ends are the second and the last but one: 2 of 252 orders are beyond each
   expect_equal(c(got$ci_low, got$ci_high), 100 * expm1(c(0.07, 0.13)))
   few <- list(rows = NULL, names = c("a", "b"), boots = c(a = 2, b = 1), needed = 5, alpha = 0.01)
-  expect_match(boot_sentences(few), "There are boots: 2 of a and 1 of b. The exact two-sided test at 98 % takes 5 of each")
-  told <- list(rows = cbind(got, outcome = "slower"), names = c("a", "b"), boots = c(a = 5, b = 5), needed = 5, alpha = 0.01)
-  expect_match(boot_sentences(told), "^b instead of a, barrier: slower, [+]10[.]5 % .*boots: 5 of a and 5 of b, p = 0.0079, both sides[.]$")
-  expect_error(boot_rows("campaign"), "is no launch of noiselab run setting --between-boots", class = "nl_error_data")
+  expect_match(boot_sentences(few),
+               "There are boots: 2 of a and 1 of b. The exact two-sided test at 98 % takes 5 of each")
+  told <- list(rows = cbind(got, outcome = "slower"), names = c("a", "b"), boots = c(a = 5, b = 5),
+               needed = 5, alpha = 0.01)
+  expect_match(
+    boot_sentences(told),
+    "^b instead of a, barrier: slower, [+]10[.]5 % .*boots: 5 of a and 5 of b, p = 0.0079, both sides[.]$"
+  )
+  expect_error(boot_rows("campaign"), "is no launch of noiselab run setting --between-boots",
+               class = "nl_error_data")
 })

@@ -16,7 +16,9 @@ test_that("an agent whose CPU time is what the ranks lost agrees, also under hea
 })
 
 test_that("ranks that lose a fifth more, or less, than a 1 % agent used disagree with it", {
-  rows <- bind_rows(lapply(c(0.2, -0.2), function(share) made(pairs = 60, agent_burst_ns = 1e6, unaccounted = share, seed = 4)))
+  rows <- bind_rows(lapply(c(0.2, -0.2), function(share) {
+    made(pairs = 60, agent_burst_ns = 1e6, unaccounted = share, seed = 4)
+  }))
   expect_equal(rows$agreement, c("disagree", "disagree"))
   expect_equal(rows$difference_us_per_s, c(2000, -2000), tolerance = 0.1)
 })
@@ -42,12 +44,17 @@ test_that("hand-computed pairs: the difference, its fixed margin and the three a
 })
 
 test_that("a disagreement names what may be behind it, the largest first", {
-  account <- data.frame(launch = "L", host = "h", kind = "a", agreement = "disagree", difference_us_per_s = c(500, -500),
-                        switches_per_s = 30, scraper_percent = 0, observer_on_ranks_percent = 0, others_us_per_s = NA)
-  tasks <- data.frame(launch = "L", host = "h", kind = "a", group = c("kernel", "other", "agent"), shift_us_per_s = c(100, 300, 900))
+  account <- data.frame(launch = "L", host = "h", kind = "a", agreement = "disagree",
+                        difference_us_per_s = c(500, -500), switches_per_s = 30, scraper_percent = 0,
+                        observer_on_ranks_percent = 0, others_us_per_s = NA)
+  tasks <- data.frame(launch = "L", host = "h", kind = "a", group = c("kernel", "other", "agent"),
+                      shift_us_per_s = c(100, 300, 900))
   got <- agreement_causes(account, tasks)
-  expect_match(got[1],
-               "other tasks that ran more with it: about 300 \u00b5s/s, kernel threads that ran more with it: about 100 \u00b5s/s and context switches")
+  expect_match(
+    got[1],
+    paste0("other tasks that ran more with it: about 300 \u00b5s/s, kernel threads that ran more with it: ",
+           "about 100 \u00b5s/s and context switches")
+  )
   expect_match(got[1], "context switches")
   expect_match(got[2], "while a rank did not want to run")
   # tasks on record are no part of the difference

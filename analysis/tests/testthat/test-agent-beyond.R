@@ -1,8 +1,10 @@
-# Quick halves: slices of 0.2 ms, the loop slower by `percent` with the agent, bursts of 2 ms in some halves with it.
+# Quick halves: slices of 0.2 ms, the loop slower by `percent` with the agent, bursts of 2 ms in some halves
+# with it.
 quick_halves <- function(n = 200, percent = 0, jitter = 0.01, hit = 5, seed = 1, slices = 100) {
   set.seed(seed)
   order <- sample(0:1, n, TRUE)
-  blocks <- data.frame(pair = rep(seq_len(n), each = 2), arm = as.vector(rbind(ifelse(order, "on", "off"), ifelse(order, "off", "on"))),
+  blocks <- data.frame(pair = rep(seq_len(n), each = 2),
+                       arm = as.vector(rbind(ifelse(order, "on", "off"), ifelse(order, "off", "on"))),
                        first = 1 + slices * (0:(2 * n - 1)), n = slices, planned_ns = 25e6)
   ns <- 2e5 * exp(stats::rnorm(2 * n * slices, 0, jitter))
   on <- which(blocks$arm == "on")
@@ -11,10 +13,14 @@ quick_halves <- function(n = 200, percent = 0, jitter = 0.01, hit = 5, seed = 1,
   blocks$start_ns <- 25e6 * (seq_len(2 * n) - 1)
   for (i in on[seq_len(hit) * (n %/% max(1, hit))]) {
     at <- blocks$first[i] + 40
-    bursts <- rbind(bursts, data.frame(start_ns = blocks$start_ns[i] + sum(ns[blocks$first[i]:(at - 1)]) + 1e4, duration_ns = 2e6))
+    bursts <- rbind(
+      bursts,
+      data.frame(start_ns = blocks$start_ns[i] + sum(ns[blocks$first[i]:(at - 1)]) + 1e4, duration_ns = 2e6)
+    )
     ns[at] <- ns[at] + 2e6
   }
-  list(blocks = blocks, ns = ns, bursts = bursts %||% data.frame(start_ns = numeric(), duration_ns = numeric()))
+  list(blocks = blocks, ns = ns,
+       bursts = bursts %||% data.frame(start_ns = numeric(), duration_ns = numeric()))
 }
 
 masked <- function(x) masked_pairs(x$blocks, x$ns, x$bursts, 5e5)
@@ -81,8 +87,8 @@ test_that("what others take and jumps of the speed hardly widen it, unless they 
   expect_true(got$ends(0.01)[1] < 2 && 2 < got$ends(0.01)[2] && got$value > 1.4)
 })
 
-# Pairs of a minute, drawn half by half without slices: others take 0.1 ms five times a second in both arms; with the agent some halves are slower, or
-# interruptions of `ns` come `per_s` times a second.
+# Pairs of a minute, drawn half by half without slices: others take 0.1 ms five times a second in both arms;
+# with the agent some halves are slower, or interruptions of `ns` come `per_s` times a second.
 skewed_pairs <- function(seed, halves = 0, by = 0, per_s = 0, ns = 0) {
   set.seed(seed)
   seconds <- rep(c(rep(0.025, 24), 0.25), 19)
@@ -108,29 +114,39 @@ skewed_pairs <- function(seed, halves = 0, by = 0, per_s = 0, ns = 0) {
   }
   on <- arm(TRUE)
   off <- arm(FALSE)
-  data.frame(pair = seq_len(n), planned_ns = 1e9 * seconds, raw = log(on$raw / off$raw), d = log(on$d / off$d), kept = 1)
+  data.frame(pair = seq_len(n), planned_ns = 1e9 * seconds, raw = log(on$raw / off$raw),
+             d = log(on$d / off$d), kept = 1)
 }
 
-test_that("what is cut is bounded and added: of rare long effects the bound holds, and the interval the truth", {
-  cells <- list(list(0.5, halves = 0.01, by = 0.5), list(0.5, per_s = 0.5, ns = 1e7), list(0.6, halves = 0.03, by = 0.2), list(0.7, per_s = 1, ns = 7e6),
-                list(0), list(0.6, per_s = 20, ns = 3e5))
+test_that(paste0("what is cut is bounded and added: of rare long effects the bound holds, and the interval ",
+                 "the truth"), {
+  cells <- list(list(0.5, halves = 0.01, by = 0.5), list(0.5, per_s = 0.5, ns = 1e7),
+                list(0.6, halves = 0.03, by = 0.2), list(0.7, per_s = 1, ns = 7e6), list(0),
+                list(0.6, per_s = 20, ns = 3e5))
   for (cell in cells) {
-    got <- vapply(1:80, function(seed) {
-      figure <- quick_figure(do.call(skewed_pairs, c(seed, cell[-1])))
-      c(figure$ends(0.01)[1] <= cell[[1]] && cell[[1]] <= figure$ends(0.01)[2], beyond_bound(figure, 0.005) < cell[[1]])
-    }, c(TRUE, TRUE))
+    got <- vapply(
+      1:80,
+      function(seed) {
+        figure <- quick_figure(do.call(skewed_pairs, c(seed, cell[-1])))
+        c(figure$ends(0.01)[1] <= cell[[1]] && cell[[1]] <= figure$ends(0.01)[2],
+          beyond_bound(figure, 0.005) < cell[[1]])
+      },
+      c(TRUE, TRUE)
+    )
     expect_gte(sum(got[1, ]), qbinom(0.001, 80, 0.97))
     expect_lte(sum(got[2, ]), qbinom(0.999, 80, 0.01))
   }
 })
 
-test_that("hand-computed: what was cut counts in the arm that it came in, and an arm without any has the other's largest for its bound", {
+test_that(paste0("hand-computed: what was cut counts in the arm that it came in, and an arm without any has ",
+                 "the other's largest for its bound"), {
   cut <- cut_figure(c(log(1.5), 0, 0, 0), c(0, 0, 0, 0))
   expect_equal(cut$value, 0.5 / 4)
   up <- compound_poisson_ends(0.5, 0.01)[2] / 4
   without <- -log(0.01) * 0.5 / 4
   expect_equal(cut$ends(0.01)[2], 0.125 + up - 0.125)
-  expect_equal(cut$ends(0.01)[1], 0.125 - sqrt((0.125 - compound_poisson_ends(0.5, 0.01)[1] / 4)^2 + without^2))
+  expect_equal(cut$ends(0.01)[1],
+               0.125 - sqrt((0.125 - compound_poisson_ends(0.5, 0.01)[1] / 4)^2 + without^2))
   # the same without the agent
   expect_equal(cut_figure(-c(log(1.5), 0, 0, 0), c(0, 0, 0, 0))$ends(0.01), -rev(cut$ends(0.01)))
   none <- cut_figure(c(0.1, 0), c(0.1, 0))
@@ -150,10 +166,12 @@ test_that("where long halves show what short ones do not, the long ones count al
   expect_equal(attr(quick_figure(rbind(short, same)), "n"), 120)
 })
 
-# A campaign with quick halves as launches write it: of 60 pairs the first 20 are undisturbed stretches, whose off halves are not there.
+# A campaign with quick halves as launches write it: of 60 pairs the first 20 are undisturbed stretches,
+# whose off halves are not there.
 quick_campaign <- function(beyond_percent = 0, env = parent.frame()) {
   dir <- local_folder(env)
-  simulate_agent_campaign(dir, pairs = 60, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, slowdown_percent = 0, seed = 3)
+  simulate_agent_campaign(dir, pairs = 60, operations = "barrier", bytes = 0, agent_burst_ns = 5e5,
+                          slowdown_percent = 0, seed = 3)
   campaign <- read_campaign(dir, arms = "any")
   path <- campaign$paths[[1]]
   host <- as.character(campaign$agents$host[1])
@@ -176,12 +194,18 @@ quick_campaign <- function(beyond_percent = 0, env = parent.frame()) {
   set.seed(1)
   blocks <- do.call(rbind, lapply(seq_len(nrow(halves)), function(i) {
     on <- halves$arm[i] == "on"
-    ns <- round(2e5 * exp(rnorm(floor(0.95 * halves$wall_ns[i] / 2e5) - 10, 0, 0.01)) * if (on) 1 + beyond_percent / 100 else 1)
-    for (at in bursts$start_ns[on & bursts$start_ns >= halves$start_ns[i] & bursts$start_ns < halves$start_ns[i] + halves$wall_ns[i]]) {
+    ns <- round(
+      2e5 * exp(rnorm(floor(0.95 * halves$wall_ns[i] / 2e5) - 10, 0, 0.01)) *
+        if (on) 1 + beyond_percent / 100 else 1
+    )
+    for (at in bursts$start_ns[
+      on & bursts$start_ns >= halves$start_ns[i] & bursts$start_ns < halves$start_ns[i] + halves$wall_ns[i]
+    ]) {
       slice <- findInterval(at - halves$start_ns[i], cumsum(ns) - ns)
       ns[slice] <- ns[slice] + 5e5
     }
-    slice_block(ns, pair = halves$pair[i], order = halves$order[i], start_ns = halves$start_ns[i], arm = as.integer(on))
+    slice_block(ns, pair = halves$pair[i], order = halves$order[i], start_ns = halves$start_ns[i],
+                arm = as.integer(on))
   }))
   write_slices(file.path(path, paste0("slices.", host, ".bin")), campaign$launches[[1]]$launch, blocks, host)
   dir
@@ -189,7 +213,8 @@ quick_campaign <- function(beyond_percent = 0, env = parent.frame()) {
 
 delayedAssign("quick_launch", quick_campaign(env = globalenv()))
 
-test_that("a launch with quick halves: bursts from undisturbed stretches, what lies beyond from the halves, one sentence", {
+test_that(paste0("a launch with quick halves: bursts from undisturbed stretches, what lies beyond from the ",
+                 "halves, one sentence"), {
   report <- agent_report(read_campaign(quick_launch, arms = "any"))
   answers <- report$answers
   expect_equal(answers[c("lead", "case")], data.frame(lead = "bursts", case = "agree"))
@@ -197,21 +222,33 @@ test_that("a launch with quick halves: bursts from undisturbed stretches, what l
   expect_equal(answers$value, 0.5, tolerance = 0.05)
   expect_lt(answers$beyond_most, 0.1)
   expect_equal(report$accounts$seconds, sum(subset(report$campaign$rows, planned_ns == 1e9)$wall_ns) / 1e9)
-  expect_match(answer_sentences(report$analysis)[1], "^collectd at 100 ms slows barrier by 0.50[0-9]* % .*, through its bursts; other effects are below 0.0[0-9]+ % either way.$")
+  expect_match(
+    answer_sentences(report$analysis)[1],
+    paste0("^collectd at 100 ms slows barrier by 0.50[0-9]* % .*, through its bursts; other effects are ",
+           "below 0.0[0-9]+ % either way.$")
+  )
   more <- agent_report(read_campaign(quick_campaign(1), arms = "any"))$answers
   expect_equal(more$case, "more")
   expect_equal(more$value, 1.5, tolerance = 0.05)
   expect_true(more$beyond_low < 1 && more$beyond_high > 1)
 })
 
-test_that("bursts on record in quick halves alone are none that nobody saw: no pass by them, and no sentence that it never ran", {
+test_that(paste0("bursts on record in quick halves alone are none that nobody saw: no pass by them, and no ",
+                 "sentence that it never ran"), {
   dir <- quick_campaign()
   campaign <- read_campaign(dir, arms = "any")
   stretches <- subset(campaign$rows, planned_ns == 1e9)
-  edit_lines(list.files(dir, "^bursts.*trace$", recursive = TRUE, full.names = TRUE), function(lines) {
-    start <- suppressWarnings(as.numeric(sub("\t.*", "", lines)))
-    lines[!vapply(start, function(s) any(s >= stretches$start_ns - 1e6 & s < stretches$start_ns + stretches$wall_ns), NA) %in% TRUE]
-  })
+  edit_lines(
+    list.files(dir, "^bursts.*trace$", recursive = TRUE, full.names = TRUE),
+    function(lines) {
+      start <- suppressWarnings(as.numeric(sub("\t.*", "", lines)))
+      lines[
+        !vapply(start,
+                function(s) any(s >= stretches$start_ns - 1e6 & s < stretches$start_ns + stretches$wall_ns),
+                NA) %in% TRUE
+      ]
+    }
+  )
   report <- agent_report(read_campaign(dir, arms = "any"), margin = 1)
   answers <- report$answers
   expect_equal(answers$n_bursts, 0)
@@ -229,7 +266,10 @@ test_that("short segments without a record of bursts pass no margin, however lar
   unlink(list.files(dir, "^bursts.*trace$", recursive = TRUE, full.names = TRUE))
   report <- agent_report(read_campaign(dir, arms = "any"), margin = 50)
   expect_equal(report$answers$state, "unrecorded")
-  expect_equal(report$analysis$margin_answer, list(answer = "inconclusive", reason = "its bursts are not known, and short segments hardly see them"))
+  expect_equal(
+    report$analysis$margin_answer,
+    list(answer = "inconclusive", reason = "its bursts are not known, and short segments hardly see them")
+  )
 })
 
 test_that("a launch cut short before an undisturbed stretch is read all the same", {
@@ -247,7 +287,8 @@ test_that("what others touch in one half of a pair is left out of both, unless t
   rows <- c(which(x$blocks$arm == "on")[1:15], which(x$blocks$arm == "off")[31:45])
   others <- do.call(rbind, lapply(rows, function(i) {
     at <- x$blocks$first[i] + 20
-    data.frame(start_ns = x$blocks$start_ns[i] + sum(x$ns[x$blocks$first[i]:(at - 1)]) + 1e4, duration_ns = 1.5e6)
+    data.frame(start_ns = x$blocks$start_ns[i] + sum(x$ns[x$blocks$first[i]:(at - 1)]) + 1e4,
+               duration_ns = 1.5e6)
   }))
   for (i in rows) x$ns[x$blocks$first[i] + 20] <- x$ns[x$blocks$first[i] + 20] + 1.5e6
   left_out <- function(x, others) masked_pairs(x$blocks, x$ns, x$bursts, 5e5, others)

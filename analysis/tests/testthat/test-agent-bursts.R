@@ -13,7 +13,8 @@ test_that("1 ms per second is found in 120 s: by preempted time at p < 0.001, it
   expect_equal(got$bursts$per_period_us, 1000, tolerance = 0.1)
   expect_equal(got$bursts$duty_percent, 0.1, tolerance = 0.1)
   # halves of one period hold no distances, and need none: the period is given
-  short <- made(pairs = 30, half_period_ns = 1e9, agent_period_ns = 1e9, agent_burst_ns = 1e6, seed = 7)$bursts
+  short <- made(pairs = 30, half_period_ns = 1e9, agent_period_ns = 1e9, agent_burst_ns = 1e6,
+                seed = 7)$bursts
   expect_equal(short$period_by, "given")
   expect_lt(abs(short$period_s - 1), 0.01)
 })
@@ -58,8 +59,8 @@ test_that("threads that switch among themselves are one activity, as long as the
 test_that("bursts outside the halves with the agent do not count", {
   halves <- data.frame(start = c(0, 4e8), wall = 2e8, row = c(1, 3))
   bursts <- data.frame(start_ns = c(1e7, 3e8, 4.1e8, 7e8), duration_ns = 1000)
-  expect_equal(in_halves(bursts, halves)[c("start_ns", "half")], data.frame(start_ns = c(1e7, 4.1e8), half = c(1, 3)),
-               ignore_attr = TRUE)
+  expect_equal(in_halves(bursts, halves)[c("start_ns", "half")],
+               data.frame(start_ns = c(1e7, 4.1e8), half = c(1, 3)), ignore_attr = TRUE)
 })
 
 test_that("an agent without a burst in its halves, or without any file, is no error", {

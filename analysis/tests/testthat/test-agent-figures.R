@@ -11,7 +11,10 @@ test_that("what the records attribute is found to a percent of itself, of severa
   rows <- agent_taken(read_campaign(local_agent(pairs = 30, launches = 3, agent_burst_ns = 1e6, seed = 4)))
   pooled <- rows[is.na(rows$launch), ]
   expect_equal(pooled$taken_percent, 1, tolerance = 0.05)
-  expect_true(pooled$taken_low < pooled$taken_percent && pooled$taken_high > pooled$taken_percent && pooled$p_value < 1e-12)
+  expect_true(
+    pooled$taken_low < pooled$taken_percent && pooled$taken_high > pooled$taken_percent &&
+      pooled$p_value < 1e-12
+  )
   expect_equal(pooled$taken_percent, mean(rows$taken_percent[!is.na(rows$launch)]))
   expect_equal(pooled$scope, "these launches")
 })
@@ -26,7 +29,8 @@ test_that("hand-computed: the mean of the pairs, Student's interval, limit and p
   expect_equal(row$limit_percent, (qt(0.99, 4) + qt(0.95, 4)) * sd(d) / sqrt(5))
 })
 
-test_that("an agent that never ran where a rank waited took nothing, and without records the reason is said", {
+test_that(paste0("an agent that never ran where a rank waited took nothing, and without records the reason ",
+                 "is said"), {
   row <- taken_where(0)
   expect_equal(c(row$taken_percent, row$p_value), c(0, 1))
   expect_match(taken_words(row), "never ran where a rank waited")
@@ -37,12 +41,24 @@ test_that("an agent that never ran where a rank waited took nothing, and without
 
 test_that("pairs that agree exactly are no certainty, and what is not seen is not said to be nothing", {
   same <- taken_test(list(estimate = 1, se = 0, df = 4), 0.01, 0.95, NA_character_)
-  expect_equal(same[c("p_value", "taken_low", "limit_percent", "reason")],
-               list(p_value = NA_real_, taken_low = NA_real_, limit_percent = NA_real_, reason = "all pairs agree exactly"))
-  some <- as.data.frame(c(taken_test(list(estimate = 0.1, se = 0.1, df = 4), 0.01, 0.95, NA_character_), account_percent = 1))
-  expect_match(taken_words(some, 0.01), "^scheduler records show: no CPU time taken from waiting ranks was detected; 0.588 % of one CPU would have been detected$")
+  expect_equal(
+    same[c("p_value", "taken_low", "limit_percent", "reason")],
+    list(p_value = NA_real_, taken_low = NA_real_, limit_percent = NA_real_,
+         reason = "all pairs agree exactly")
+  )
+  some <- as.data.frame(c(taken_test(list(estimate = 0.1, se = 0.1, df = 4), 0.01, 0.95, NA_character_),
+                          account_percent = 1))
+  expect_match(
+    taken_words(some, 0.01),
+    paste0("^scheduler records show: no CPU time taken from waiting ranks was detected; 0.588 % of one CPU ",
+           "would have been detected$")
+  )
   # that it ran on their CPUs is no contradiction, and said
-  expect_match(taken_words(some, 0.01, 1.62), "^scheduler records show: it runs on the ranks' CPUs for 1.62 % of one CPU; no CPU time taken from waiting ranks was detected; 0.588 %")
+  expect_match(
+    taken_words(some, 0.01, 1.62),
+    paste0("^scheduler records show: it runs on the ranks' CPUs for 1.62 % of one CPU; no CPU time taken ",
+           "from waiting ranks was detected; 0.588 %")
+  )
 })
 
 test_that("hand-computed: halves count by their length, with the ratio's standard error", {
@@ -56,8 +72,11 @@ test_that("hand-computed: halves count by their length, with the ratio's standar
   expect_equal(mean(ratio_shift(rows, 5:8, NULL, "x")) / 1e4, rate)
 })
 
-test_that("a few bursts are known no better than their count, none have an upper end, and neighbours that resemble each other widen the interval", {
-  test <- function(n, ...) taken_test(list(estimate = 1, se = 0.1, df = 30), 0.01, 0.95, NA_character_, n, 30)
+test_that(paste0("a few bursts are known no better than their count, none have an upper end, and neighbours ",
+                 "that resemble each other widen the interval"), {
+  test <- function(n, ...) {
+    taken_test(list(estimate = 1, se = 0.1, df = 30), 0.01, 0.95, NA_character_, n, 30)
+  }
   few <- test(6)
   expect_equal(c(few$taken_low, few$taken_high), c(qgamma(0.01, 6), qgamma(0.99, 7)) / 6)
   expect_equal(test(200)$taken_high, 1 + qt(0.99, 30) * 0.1)
@@ -66,17 +85,29 @@ test_that("a few bursts are known no better than their count, none have an upper
   set.seed(1)
   # AR(0.9): over pairs alone the interval covers in 37 %
   covers <- replicate(100, {
-    d <- 1e4 + as.numeric(stats::filter(rnorm(260, 0, 500), 0.9, method = "recursive"))[61:260]
+    d <- 1e4 +
+      as.numeric(stats::filter(rnorm(260, 0, 500), 0.9, method = "recursive"))[
+        61:260
+      ]
     rows <- data.frame(launch = "L", wall_ns = rep(1e9, 200), agent_cpu_ns = 1e7)
-    got <- taken_row(list(waited = list(agent = d), preempted = d, rows = rows, on = 1:200, launch = "L", host = "h", kind = "a", is_quick = FALSE), 0.01, 0.95)
+    got <- taken_row(
+      list(waited = list(agent = d), preempted = d, rows = rows, on = 1:200, launch = "L", host = "h",
+           kind = "a", is_quick = FALSE),
+      0.01,
+      0.95
+    )
     got$taken_low <= 1 && 1 <= got$taken_high
   })
   expect_gte(mean(covers), 0.85)
 })
 
-test_that("launches that differ widen what is known of launches like these, and nodes of one launch are no launches", {
-  row <- function(launch, x, host = "n1") data.frame(scope = scope_launch, launch = launch, host = host, kind = "a", n_pairs = 20, account_percent = x, taken_percent = x,
-                                     se = 0.005, df = 19, reason = NA_character_, others_percent = 0, kernel_percent = 0, noiselab_percent = 0, unknown_percent = 0)
+test_that(paste0("launches that differ widen what is known of launches like these, and nodes of one launch ",
+                 "are no launches"), {
+  row <- function(launch, x, host = "n1") {
+    data.frame(scope = scope_launch, launch = launch, host = host, kind = "a", n_pairs = 20,
+               account_percent = x, taken_percent = x, se = 0.005, df = 19, reason = NA_character_,
+               others_percent = 0, kernel_percent = 0, noiselab_percent = 0, unknown_percent = 0)
+  }
   x <- c(1, 2, 3, 1, 2)
   like <- pool_taken(bind_rows(Map(row, 1:5, x)), 0.01, 0.95)
   expect_equal(like$scope, scope_campaign)
@@ -113,14 +144,17 @@ test_that("amplification is the ratio of sums: that bursts differ in length is n
   expect_equal(amplification_figure(lost, rep(100, 4), 0, 50, 9)$ends(0.01), 1 + c(-1, 1) * qt(0.99, 8) * 0.5)
 })
 
-test_that("with a period the CPU time per time is a burst's over the period, without one no better known than bursts at random", {
+test_that(paste0("with a period the CPU time per time is a burst's over the period, without one no better ",
+                 "known than bursts at random"), {
   start <- 25e7 * (0:19)
   got <- use_figure(start, rep(2.5e6, 20), rep(1, 20), 5.1e9)
   expect_equal(attr(got, "period_ns"), 25e7)
   expect_equal(got$value, 0.01)
   expect_equal(got$ends(0.01), c(0.01, 0.01))
   # distances across a pause between two stretches are none
-  expect_equal(use_figure(c(start[1:10], 1e9 + start[11:20]), rep(2.5e6, 20), rep(1:2, each = 10), 6.1e9)$value, 0.01)
+  expect_equal(
+    use_figure(c(start[1:10], 1e9 + start[11:20]), rep(2.5e6, 20), rep(1:2, each = 10), 6.1e9)$value, 0.01
+  )
   set.seed(2)
   at <- sort(runif(12, 0, 12e9))
   got <- use_figure(at, rep(1e6, 12), rep(1, 12), 12e9)
@@ -154,7 +188,8 @@ test_that("bursts that other tasks tear, shift and wake beside the beat keep the
   expect_true(all(none))
 })
 
-test_that("compound Poisson bounds are those of the count where all are of one size, and hold their mean where they are not", {
+test_that(paste0("compound Poisson bounds are those of the count where all are of one size, and hold their ",
+                 "mean where they are not"), {
   expect_equal(compound_poisson_ends(rep(3, 7), 0.01), 3 * c(qgamma(0.01, 7), qgamma(0.99, 8)))
   expect_equal(compound_poisson_ends(numeric(), 0.01), c(0, NA))
   set.seed(1)

@@ -1,18 +1,20 @@
 # By which mechanism an agent disturbs: counters around halves whose truth is known.
 
-# A table of 60 pairs of halves of one launch. `more`: what an on half has more of, per second, by column; `longer`: factors of trials. What a quiet
-# machine counts is drawn: events at random, trials with 5 %.
+# A table of 60 pairs of halves of one launch. `more`: what an on half has more of, per second, by column;
+# `longer`: factors of trials. What a quiet machine counts is drawn: events at random, trials with 5 %.
 counted_halves <- function(seed, more = numeric(), longer = numeric(), n = 60, launch = "L") {
   set.seed(seed)
-  rows <- data.frame(launch = launch, node = 0, host = "n1", operation = "barrier", bytes = 0, pair = rep(seq_len(n), each = 2), order = rep(0:1, n),
+  rows <- data.frame(launch = launch, node = 0, host = "n1", operation = "barrier", bytes = 0,
+                     pair = rep(seq_len(n), each = 2), order = rep(0:1, n),
                      arm = as.vector(vapply(seq_len(n), function(i) sample(c("off", "on")), c("", ""))))
   on <- rows$arm == "on"
   rows$kind <- ifelse(on, "watcher", "")
   rows$level_requested_percent <- ifelse(on, Inf, 0)
   rows$planned_ns <- rep(sample(c(2.5e7, 2.5e8), n, TRUE), each = 2)
   rows$span_ns <- rows$planned_ns * stats::runif(2 * n, 1, 1.05)
-  usual <- c(irq_timer = 250, irq_reschedule = 20, irq_call = 10, irq_tlb = 2, irq_device = 30, irq_other = 0, softirq_timer = 100, softirq_net = 5,
-             softirq_block = 5, softirq_tasklet = 0, softirq_sched = 50, softirq_rcu = 120, faults = 1, rank_involuntary = 10, rank_moves = 0)
+  usual <- c(irq_timer = 250, irq_reschedule = 20, irq_call = 10, irq_tlb = 2, irq_device = 30, irq_other = 0,
+             softirq_timer = 100, softirq_net = 5, softirq_block = 5, softirq_tasklet = 0, softirq_sched = 50,
+             softirq_rcu = 120, faults = 1, rank_involuntary = 10, rank_moves = 0)
   for (name in names(usual)) {
     rate <- usual[[name]] + ifelse(on, c(more[name], 0)[1 + is.na(more[name])], 0)
     rows[[name]] <- stats::rpois(2 * n, rate * rows$span_ns / 1e9)
@@ -20,14 +22,19 @@ counted_halves <- function(seed, more = numeric(), longer = numeric(), n = 60, l
   trials <- c(speed_ns = 5000, memory_ns = 90, lock_ns = 1500)
   for (name in names(trials)) {
     spread <- if (name == "speed_ns") 0.0005 else 0.05
-    rows[[name]] <- trials[[name]] * exp(stats::rnorm(2 * n, 0, spread)) * ifelse(on, c(longer[name], 1)[1 + is.na(longer[name])], 1)
+    rows[[name]] <- trials[[name]] * exp(stats::rnorm(2 * n, 0, spread)) *
+      ifelse(on, c(longer[name], 1)[1 + is.na(longer[name])], 1)
   }
   rows$cycles <- rows$instructions <- rows$cache_misses <- rows$cpu_switches <- NA_real_
   rows
 }
 
 counted_campaign <- function(rows, agent_us = NULL) {
-  agents <- if (is.null(agent_us)) data.frame() else data.frame(arm = "on", kind = "watcher", agent_on_ranks_ns = 1e3 * agent_us, wall_ns = 1e9)
+  agents <- if (is.null(agent_us)) {
+    data.frame()
+  } else {
+    data.frame(arm = "on", kind = "watcher", agent_on_ranks_ns = 1e3 * agent_us, wall_ns = 1e9)
+  }
   list(counters = rows, agents = agents, launches = list(L = list()))
 }
 
@@ -40,7 +47,8 @@ test_that("each mechanism is named by what the kernel counts more of with it, an
   expect_equal(named(counted_halves(1, c(irq_call = 2000))), "function_calls")
   # a shootdown is counted as a function call, too
   expect_equal(named(counted_halves(2, c(irq_call = 2000, irq_tlb = 2000))), "tlb_shootdowns")
-  expect_equal(named(counted_halves(3, c(irq_timer = 5000, softirq_timer = 3000, rank_involuntary = 5000))), "timer_interrupts")
+  expect_equal(named(counted_halves(3, c(irq_timer = 5000, softirq_timer = 3000, rank_involuntary = 5000))),
+               "timer_interrupts")
   expect_equal(named(counted_halves(4, longer = c(lock_ns = 20))), "memory_lock")
   expect_equal(named(counted_halves(5, longer = c(speed_ns = 1.02))), "core_speed")
   expect_equal(named(counted_halves(6, longer = c(memory_ns = 1.4))), "memory_latency")
@@ -48,7 +56,8 @@ test_that("each mechanism is named by what the kernel counts more of with it, an
   expect_equal(named(counted_halves(8, c(irq_device = 500, softirq_net = 400))), "device_interrupts")
 })
 
-test_that("an agent that only uses CPU time is given no mechanism, though each of its bursts brings interrupts and switches", {
+test_that(paste0("an agent that only uses CPU time is given no mechanism, though each of its bursts brings ",
+                 "interrupts and switches"), {
   of_bursts <- c(irq_timer = 100, irq_reschedule = 100, rank_involuntary = 100, softirq_sched = 40)
   expect_equal(named(counted_halves(9, of_bursts), agent_us = 1e4), character())
   # the same number without bursts to explain it costs nothing that counts; ten times as many do
@@ -58,25 +67,32 @@ test_that("an agent that only uses CPU time is given no mechanism, though each o
   expect_equal(named(within(counted_halves(10), irq_timer <- ifelse(arm == "on", 0, irq_timer))), character())
 })
 
-test_that("without a difference something is named in one run of a hundred at most, and the interval holds what is there", {
+test_that(paste0("without a difference something is named in one run of a hundred at most, and the interval ",
+                 "holds what is there"), {
   hits <- vapply(1:60, function(seed) length(named(counted_halves(seed))) > 0, NA)
   expect_lte(sum(hits), stats::qbinom(0.999, 60, 0.01))
-  holds <- vapply(1:60, function(seed) {
-    got <- mechanism_changes(counted_campaign(counted_halves(seed, c(irq_call = 300))))
-    row <- got[got$counter == "function_calls", ]
-    row$low <= 300 && 300 <= row$high
-  }, NA)
+  holds <- vapply(
+    1:60,
+    function(seed) {
+      got <- mechanism_changes(counted_campaign(counted_halves(seed, c(irq_call = 300))))
+      row <- got[got$counter == "function_calls", ]
+      row$low <= 300 && 300 <= row$high
+    },
+    NA
+  )
   expect_gte(sum(holds), stats::qbinom(0.001, 60, 0.98))
 })
 
 test_that("a rate is a ratio of sums by hand, and with five launches launches are the unit", {
-  rows <- data.frame(launch = "L", host = "n1", operation = "barrier", bytes = 0, pair = rep(1:8, each = 2), arm = c("off", "on"), kind = c("", "x"),
-                     level_requested_percent = c(0, Inf), span_ns = rep(c(1e9, 1e9, 2e9, 2e9), 4), irq_tlb = rep(c(1, 11, 4, 30), 4))
+  rows <- data.frame(launch = "L", host = "n1", operation = "barrier", bytes = 0, pair = rep(1:8, each = 2),
+                     arm = c("off", "on"), kind = c("", "x"), level_requested_percent = c(0, Inf),
+                     span_ns = rep(c(1e9, 1e9, 2e9, 2e9), 4), irq_tlb = rep(c(1, 11, 4, 30), 4))
   rows$irq_tlb[1] <- 2
   got <- mechanism_changes(counted_campaign(rows))
   # 4 x (11 + 30) in 12 s; 4 x (1 + 4) + 1 in 12 s
   expect_equal(c(got$on, got$off, got$change, got$n_pairs), c(164 / 12, 21 / 12, 143 / 12, 8))
-  launches <- do.call(rbind, lapply(1:5, function(i) counted_halves(i, c(irq_call = 500), launch = paste0("L", i))))
+  launches <- do.call(rbind,
+                      lapply(1:5, function(i) counted_halves(i, c(irq_call = 500), launch = paste0("L", i))))
   got <- mechanism_changes(counted_campaign(launches))
   each <- vapply(1:5, function(i) {
     mine <- mechanism_changes(counted_campaign(launches[launches$launch == paste0("L", i), ]))
@@ -90,22 +106,35 @@ test_that("few pairs, a constant and no table give nothing", {
   expect_null(mechanism_changes(list(counters = NULL)))
   expect_equal(NROW(mechanism_changes(counted_campaign(counted_halves(1, n = 6)))), 0)
   constant <- within(counted_halves(1), irq_call <- irq_tlb <- 0)
-  expect_false(any(c("function_calls", "tlb_shootdowns") %in% mechanism_changes(counted_campaign(constant))$counter))
+  expect_false(any(
+    c("function_calls", "tlb_shootdowns") %in% mechanism_changes(counted_campaign(constant))$counter
+  ))
 })
 
 test_that("the sentence names the strongest first, and what stands for other effects is joined with them", {
-  rows <- mechanism_changes(counted_campaign(counted_halves(1, c(irq_call = 1180, faults = 600), c(lock_ns = 3))))
-  expect_match(mechanism_words(rows, "watcher"),
-               "^With watcher a change of a rank's memory map takes (3(\\.[01])? times as long|[0-9]{3} % longer) \\(another task holds its lock\\); with it come 1,[12][0-9]0 function-call interrupts and [0-9]{3} page faults of ranks a second more on the ranks' CPUs\\.$")
+  rows <- mechanism_changes(counted_campaign(counted_halves(1, c(irq_call = 1180, faults = 600),
+                                                            c(lock_ns = 3))))
+  expect_match(
+    mechanism_words(rows, "watcher"),
+    paste0("^With watcher a change of a rank's memory map takes (3(\\.[01])? times as long|[0-9]{3} % ",
+           "longer) \\(another task holds its lock\\); with it come 1,[12][0-9]0 function-call interrupts ",
+           "and [0-9]{3} page faults of ranks a second more on the ranks' CPUs\\.$")
+  )
   two <- mechanism_changes(counted_campaign(counted_halves(1, c(irq_call = 1180))))
-  expect_match(mechanism_words(two, "watcher", TRUE), "^With the other effects come 1,[12][0-9]0 function-call interrupts a second more on the ranks' CPUs\\.$")
+  expect_match(
+    mechanism_words(two, "watcher", TRUE),
+    "^With the other effects come 1,[12][0-9]0 function-call interrupts a second more on the ranks' CPUs\\.$"
+  )
   expect_null(mechanism_words(mechanism_changes(counted_campaign(counted_halves(1))), "watcher"))
   shown <- table_lines(mechanism_columns(rows))
   expect_match(shown, "function calls", all = FALSE)
 })
 
 test_that("what a machine cannot count is said by name", {
-  launches <- list(L = list(counters = list(read = TRUE, hardware = "no hardware counters", not_there = "schedstat")), M = list(counters = list(read = FALSE)))
+  launches <- list(
+    L = list(counters = list(read = TRUE, hardware = "no hardware counters", not_there = "schedstat")),
+    M = list(counters = list(read = FALSE))
+  )
   said <- uncounted_notes(list(launches = launches))
   expect_match(said, "no hardware counters", all = FALSE)
   expect_match(said, "no /proc/schedstat", all = FALSE)

@@ -20,7 +20,8 @@ test_that("the agent explains what the ranks lost, and what always runs explains
   expect_true(length(phase) > 10 && all(phase >= 0 & phase < 1))
 })
 
-test_that("quantiles of several CPUs are weighted by bursts, and tasks that ran in off halves only have a row", {
+test_that(paste0("quantiles of several CPUs are weighted by bursts, and tasks that ran in off halves only ",
+                 "have a row"), {
   campaign <- made()
   table <- campaign$tasks
   second <- table[table$group == "agent", ]
@@ -42,7 +43,8 @@ test_that("quantiles of several CPUs are weighted by bursts, and tasks that ran 
 test_that("the source and its limits are said, and so are lost records", {
   expect_match(task_evidence(made()), "by context-switch records .* switches in and out, none lost")
   campaign <- made(source = "thread", lost_switches = 2)
-  expect_match(task_evidence(campaign), "which task ran instead is not known \\(no better source: perf_event_open")
+  expect_match(task_evidence(campaign),
+               "which task ran instead is not known \\(no better source: perf_event_open")
   expect_match(task_evidence(campaign), "80 RECORDS WERE LOST")
 })
 

@@ -11,9 +11,12 @@ test_that("the interval of a difference keeps each side of both intervals", {
 })
 
 rows_of <- function(bursts, beyond, whole, unseen = 0.01) {
-  ends <- function(name, x) stats::setNames(data.frame(x[1], x[2], x[3]), paste0(name, c("", "_low", "_high")))
-  cbind(data.frame(operation = "barrier", bytes = 0, ranks = 2, new = "new", old = "old"), ends("bursts", bursts),
-        ends("beyond", beyond), ends("whole", whole), data.frame(unseen = unseen, cpu = 0.1, needs_s = 90))
+  ends <- function(name, x) {
+    stats::setNames(data.frame(x[1], x[2], x[3]), paste0(name, c("", "_low", "_high")))
+  }
+  cbind(data.frame(operation = "barrier", bytes = 0, ranks = 2, new = "new", old = "old"),
+        ends("bursts", bursts), ends("beyond", beyond), ends("whole", whole),
+        data.frame(unseen = unseen, cpu = 0.1, needs_s = 90))
 }
 
 test_that("pass, fail and undecided follow from bursts, other effects and what was not seen", {
@@ -35,20 +38,32 @@ test_that("pass, fail and undecided follow from bursts, other effects and what w
 
 result_of <- function(rows, margin = 0.2) {
   rows$verdict <- if (is.null(margin)) NA else version_verdict(rows, margin)
-  account <- function(percent) list(accounts = data.frame(launch = "l1", cpu_percent = percent), analysis = NULL)
+  account <- function(percent) {
+    list(accounts = data.frame(launch = "l1", cpu_percent = percent), analysis = NULL)
+  }
   list(rows = rows, answer = if (!is.null(margin)) version_answer(rows), margin = margin, alpha = 0.01,
-       names = c(new = "agent|2", old = "agent-1"), notes = character(), reports = list(new = account(0.5), old = account(0.4)))
+       names = c(new = "agent|2", old = "agent-1"), notes = character(),
+       reports = list(new = account(0.5), old = account(0.4)))
 }
 
 test_that("the answer says the verdict, all three differences, and what would decide", {
   fail <- result_of(rows_of(c(0.5, 0.4, 0.6), c(0, -0.1, 0.1), c(0.5, -4, 5)))
   said <- version_sentences(fail)
-  expect_match(said, "^Fail: new costs barrier more than 0.2 % above what old costs[.] Through its bursts new slows barrier by 0.5 points more")
+  expect_match(
+    said,
+    paste0("^Fail: new costs barrier more than 0.2 % above what old costs[.] Through its bursts new slows ",
+           "barrier by 0.5 points more")
+  )
   expect_match(said, "more than old (+0.400 to +0.600); by other effects +0.000 points", fixed = TRUE)
   open <- version_sentences(result_of(rows_of(c(0, -0.1, 0.1), c(0, -0.3, 0.3), c(0, -5, 5))))
-  expect_match(open, "^Undecided: .*Bursts of new that were not seen may cost 0.010 %[.] Measuring for 90 s in total decides")
-  expect_match(version_sentences(result_of(rows_of(c(0, -0.1, 0.1), c(0, -1, 1), c(0, -5, 5)), NULL)), "^Through its bursts")
-  expect_match(versions_view(fail, "c")$sentences, "agent|2 uses 0.5 % of one CPU, agent-1 0.4 %.", fixed = TRUE, all = FALSE)
+  expect_match(
+    open,
+    "^Undecided: .*Bursts of new that were not seen may cost 0.010 %[.] Measuring for 90 s in total decides"
+  )
+  expect_match(version_sentences(result_of(rows_of(c(0, -0.1, 0.1), c(0, -1, 1), c(0, -5, 5)), NULL)),
+               "^Through its bursts")
+  expect_match(versions_view(fail, "c")$sentences, "agent|2 uses 0.5 % of one CPU, agent-1 0.4 %.",
+               fixed = TRUE, all = FALSE)
 })
 
 test_that("a summary for a pull request and a test report hold the answer, and escape what names have", {
@@ -60,22 +75,24 @@ test_that("a summary for a pull request and a test report hold the answer, and e
   expect_equal(sum(grepl("^\\|", text)), 3)
   fail$names[["new"]] <- "a<b"
   xml <- versions_junit(fail, view)
-  expect_match(xml, "<testsuite name=\"noiselab\" tests=\"1\" failures=\"1\" errors=\"0\">", fixed = TRUE, all = FALSE)
+  expect_match(xml, "<testsuite name=\"noiselab\" tests=\"1\" failures=\"1\" errors=\"0\">", fixed = TRUE,
+               all = FALSE)
   expect_match(xml, "classname=\"a&lt;b\" name=\"barrier", fixed = TRUE, all = FALSE)
   open <- versions_junit(result_of(rows_of(c(0, -0.1, 0.1), c(0, -0.3, 0.3), c(0, -5, 5))), view)
   expect_match(open, "<error message=", fixed = TRUE, all = FALSE)
 })
 
 test_that("what is left of a campaign with one version has its rows and the rows without an agent", {
-  rows <- data.table::data.table(launch = "l", operation = "barrier", bytes = 0, pair = c(1, 1, 2, 2, 3), arm = c("off", "on", "on", "off", "on"),
+  rows <- data.table::data.table(launch = "l", operation = "barrier", bytes = 0, pair = c(1, 1, 2, 2, 3),
+                                 arm = c("off", "on", "on", "off", "on"),
                                  kind = c(NA, "new", "old", NA, "new"))
-  campaign <- list(rows = rows, launches = list(l = list(options = list(agent = "new", against = "old"))), dirs = "c",
-                   agents = data.table::data.table(kind = c("", "new", "old")))
+  campaign <- list(rows = rows, launches = list(l = list(options = list(agent = "new", against = "old"))),
+                   dirs = "c", agents = data.table::data.table(kind = c("", "new", "old")))
   expect_true(has_versions(campaign))
   new <- only_version(campaign, "new")
   expect_equal(new$rows$pair, c(1, 1, 3))
   expect_equal(new$agents$kind, c("", "new"))
   expect_false(has_versions(new))
-  expect_error(compare_versions(list(launches = list(list(options = list(agent = "x"))), dirs = "c")), "two versions",
-               class = "nl_error_data")
+  expect_error(compare_versions(list(launches = list(list(options = list(agent = "x"))), dirs = "c")),
+               "two versions", class = "nl_error_data")
 })

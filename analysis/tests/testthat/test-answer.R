@@ -1,26 +1,34 @@
 # An analysis whose rows are made to say what a test needs.
 analysis_with <- function(change, ...) {
-  campaign <- do.call(simulated_campaign, utils::modifyList(c(quiet, list(pairs = 40, levels_percent = c(0, 0.5, 1, 5),
-      operations = c("barrier", "bcast"),
-                                                                           seed = 1)), list(...)))
+  campaign <- do.call(
+    simulated_campaign,
+    utils::modifyList(
+      c(quiet,
+        list(pairs = 40, levels_percent = c(0, 0.5, 1, 5), operations = c("barrier", "bcast"), seed = 1)),
+      list(...)
+    )
+  )
   analysis <- analyze_campaign(campaign, channels = "time")
   analysis$verdicts <- change(analysis$verdicts)
   analysis
 }
 
 test_that("a row's outcome is one of a closed set", {
-  rows <- data.frame(verdict = c("detected", "detected", "not detected", "inconclusive"), familywise = c(TRUE, FALSE, FALSE, FALSE))
+  rows <- data.frame(verdict = c("detected", "detected", "not detected", "inconclusive"),
+                     familywise = c(TRUE, FALSE, FALSE, FALSE))
   expect_equal(row_outcome(rows), c("detected", "detected alone", "not detected", "inconclusive"))
   expect_true(all(row_outcome(rows) %in% outcomes))
 })
 
-test_that("the smallest level is that with all families counted together, and what is smaller alone stands beside it", {
+test_that(paste0("the smallest level is that with all families counted together, and what is smaller alone ",
+                 "stands beside it"), {
   facts <- answer_facts(analysis_with(function(v) {
     v$familywise[v$operation == "bcast" & v$level_requested_percent <= 1] <- FALSE
     v$verdict[v$operation == "barrier" & v$level_requested_percent < 5] <- "not detected"
     v$p_one_sided[v$operation == "barrier" & v$level_requested_percent < 5] <- 0.3
-    v$detection_limit[v$operation == "barrier"] <- c(9, 2, 3, 4)[match(v$level_requested_percent[v$operation == "barrier"],
-        c(0, 0.5, 1, 5))]
+    v$detection_limit[v$operation == "barrier"] <- c(9, 2, 3, 4)[match(
+      v$level_requested_percent[v$operation == "barrier"], c(0, 0.5, 1, 5)
+    )]
     v
   }))
   expect_equal(facts$outcome, c("detected", "detected"))
@@ -56,7 +64,10 @@ test_that("rows that were refused are inconclusive, each reason counted once", {
   answer <- paste(report_answer(analysis), collapse = " ")
   expect_match(answer, "bcast cannot be judged \\(the load ran in the off halves\\)", ignore.case = TRUE)
   why <- as.character(refused_fold(analysis))
-  expect_match(why, "The load ran in the off halves: .*bcast by time at 0.5 %, bcast by time at 1 %, bcast by time at 5 %")
+  expect_match(
+    why,
+    "The load ran in the off halves: .*bcast by time at 0.5 %, bcast by time at 1 %, bcast by time at 5 %"
+  )
   expect_match(why, "Too few pairs: .*barrier by time at 0.5 %")
   expect_false(grepl("bcast was not", answer))
   treated <- analysis_with(function(v) {
@@ -82,8 +93,11 @@ test_that("nothing detected has its limit, and a campaign of the placebo alone h
 })
 
 test_that("a treatment without a level is told by its name", {
-  analysis <- analyze_campaign(do.call(simulated_campaign, c(quiet, list(external = "agent", slowdown_percent = 5, pairs = 40, seed = 1))),
-                               channels = "time")
+  analysis <- analyze_campaign(
+    do.call(simulated_campaign,
+            c(quiet, list(external = "agent", slowdown_percent = 5, pairs = 40, seed = 1))),
+    channels = "time"
+  )
   facts <- answer_facts(analysis)
   expect_equal(facts$level_percent, Inf)
   expect_match(slower_sentence(analysis), "With agent on the slowdown is")
@@ -92,7 +106,9 @@ test_that("a treatment without a level is told by its name", {
 test_that("a campaign of placebos alone has its answer: what it differs by, and what would have been seen", {
   analysis <- analyze_campaign(simulated_campaign(pairs = 40, levels_percent = 0, seed = 7))
   text <- paste(format_answer(analysis), collapse = " ")
-  row <- analysis$verdicts[analysis$verdicts$channel == "time" & analysis$verdicts$level_requested_percent == 0, ]
+  row <- analysis$verdicts[
+    analysis$verdicts$channel == "time" & analysis$verdicts$level_requested_percent == 0,
+  ]
   expect_match(text, "the placebo (level 0, no load in either half) differs by", fixed = TRUE)
   expect_match(text, paste0("a slowdown of ", plain(row$detection_limit[1]), " %"), fixed = TRUE)
   loaded <- analyze_campaign(simulated_campaign(pairs = 40, levels_percent = c(0, 3), seed = 7))

@@ -31,7 +31,8 @@ test_that("launches of different libraries or kernels are judged together only o
 
 test_that("clean and noisy launches on different hosts say nothing of the load", {
   campaign <- join_campaigns(lapply(c("off", "on"), function(arm) {
-    simulated_campaign(design = "single", arms = arm, levels_percent = 5, launches = 3, prefix = arm, seed = if (arm == "on") 2 else 1)
+    simulated_campaign(design = "single", arms = arm, levels_percent = 5, launches = 3, prefix = arm,
+                       seed = if (arm == "on") 2 else 1)
   }))
   expect_true(is.na(mixed_hosts_between_arms(campaign)))
   for (id in paste0("on-", 1:3)) campaign$launches[[id]]$hosts[[1]]$host <- "node2"
@@ -40,8 +41,10 @@ test_that("clean and noisy launches on different hosts say nothing of the load",
 
 test_that("the answer on the margin is that of every row in its table", {
   of <- function(...) simulated_campaign(levels_percent = 1, pairs = 40, ...)
-  campaign <- join_campaigns(list(of(operations = "barrier", slowdown_percent = 0, seed = 1, prefix = "a"),
-                                  of(operations = "allreduce", bytes = 8, slowdown_percent = 20, seed = 2, prefix = "b")))
+  campaign <- join_campaigns(list(
+    of(operations = "barrier", slowdown_percent = 0, seed = 1, prefix = "a"),
+    of(operations = "allreduce", bytes = 8, slowdown_percent = 20, seed = 2, prefix = "b")
+  ))
   analysis <- analyze_campaign(campaign, channels = "time", margin = 2)
   expect_equal(sort(analysis$verdicts$margin_verdict), c("above", "below"))
   expect_equal(analysis$margin_answer$answer, "fail")
@@ -51,8 +54,9 @@ test_that("the answer on the margin is that of every row in its table", {
 sequential <- function(campaign, ended, rounds, alpha_at = numeric(), planned = 100) {
   info <- campaign$launches[[1]]
   info[c("ended", "rows", "pairs_planned")] <- list(ended, nrow(campaign$rows), planned)
-  info$sequential <- list(stop_when = "decided", margin_percent = 1, alpha = 0.01, spending = "obrien-fleming", looks_planned = 5,
-                          rounds_planned = planned, decided = length(alpha_at) > 0, rows_read = nrow(campaign$rows),
+  info$sequential <- list(stop_when = "decided", margin_percent = 1, alpha = 0.01,
+                          spending = "obrien-fleming", looks_planned = 5, rounds_planned = planned,
+                          decided = length(alpha_at) > 0, rows_read = nrow(campaign$rows),
                           looks = Map(function(r, p) list(rounds = r, nominal_p = p), rounds, alpha_at))
   campaign$launches[[1]] <- info
   campaign
@@ -68,7 +72,8 @@ test_that("a launch ended at an early look is judged at the alpha of that look, 
 
 test_that("a launch interrupted long before its first look is inconclusive, not an error", {
   campaign <- simulated_campaign(pairs = 20, levels_percent = 1, seed = 3)
-  analysis <- analyze_campaign(sequential(campaign, "interrupted", numeric(), planned = 2000), channels = "time", margin = 1)
+  analysis <- analyze_campaign(sequential(campaign, "interrupted", numeric(), planned = 2000),
+                               channels = "time", margin = 1)
   expect_equal(analysis$margin_answer$answer, "inconclusive")
 })
 
@@ -91,9 +96,12 @@ test_that("time that a quota took is said as such, and is not taken for other ta
   campaign <- stopped(off = 30, on = 30)
   rows <- campaign$rows
   campaign$rows$preempted_ns_sum <- rows$throttled_ns
-  campaign$launches[[1]]$hosts[[1]]$cpu_quota <- list(cpus = 0.5, quota_ns = 5e7, period_ns = 1e8, above = 1L, group = "/sys/fs/cgroup/job")
+  campaign$launches[[1]]$hosts[[1]]$cpu_quota <- list(cpus = 0.5, quota_ns = 5e7, period_ns = 1e8, above = 1L,
+                                                      group = "/sys/fs/cgroup/job")
   said <- busy_sentence(campaign)
-  expect_match(said, "a CPU quota of 0.5 CPUs (/sys/fs/cgroup/job) stopped the ranks for 30 % of the off halves", fixed = TRUE)
+  expect_match(said,
+               "a CPU quota of 0.5 CPUs (/sys/fs/cgroup/job) stopped the ranks for 30 % of the off halves",
+               fixed = TRUE)
   expect_no_match(said, "other tasks")
   expect_null(quota_sentence(campaign))
   # what other tasks took beside is still theirs
@@ -102,8 +110,11 @@ test_that("time that a quota took is said as such, and is not taken for other ta
 })
 
 test_that("a load that makes the quota stop the ranks more is said", {
-  expect_match(quota_sentence(stopped(off = 10, on = 14)),
-               "^the CPU quota stops the ranks with 1 % by \\[\\+(3\\.[0-9]+|4\\.0*), \\+(4\\.[0-9]+|5\\.0*)\\] points of the ranks' time more: that part of")
+  expect_match(
+    quota_sentence(stopped(off = 10, on = 14)),
+    paste0("^the CPU quota stops the ranks with 1 % by \\[\\+(3\\.[0-9]+|4\\.0*), \\+(4\\.[0-9]+|5\\.0*)\\] ",
+           "points of the ranks' time more: that part of")
+  )
   expect_match(quota_sentence(stopped(off = 14, on = 10)), "less: that part")
   expect_null(quota_sentence(stopped(off = 0, on = 0) |> (\(x) { x$rows$throttled_ns <- NA_real_; x })()))
   campaign <- stopped(off = 0, on = 0)

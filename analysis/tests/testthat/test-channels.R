@@ -1,12 +1,15 @@
 test_that("the values of the channels are those of their formulas", {
-  rows <- data.frame(wall_ns = 1e7, operations = 5000, preempted_ns_sum = 1e5, detour_ns = 2e5, base_ns = 1900, steal_ns = 1e6)
+  rows <- data.frame(wall_ns = 1e7, operations = 5000, preempted_ns_sum = 1e5, detour_ns = 2e5,
+                     base_ns = 1900, steal_ns = 1e6)
   value <- function(name, n = 1) channels[[name]]$value(rows, n)
-  expect_equal(vapply(c("time", "preempted", "detour", "base", "steal"), value, 0), c(2000, 1, 2, 1900, 10), ignore_attr = TRUE)
+  expect_equal(vapply(c("time", "preempted", "detour", "base", "steal"), value, 0), c(2000, 1, 2, 1900, 10),
+               ignore_attr = TRUE)
   expect_equal(value("preempted", 2), 0.5)
 })
 
 test_that("with synchronised starts the time is that of all ranks, elsewhere the loop's", {
-  rows <- data.frame(wall_ns = c(1e7, 1e7), operations = 5000, global_ns = c(5e6, NA), spread_ns = c(1e5, 2e5))
+  rows <- data.frame(wall_ns = c(1e7, 1e7), operations = 5000, global_ns = c(5e6, NA),
+                     spread_ns = c(1e5, 2e5))
   got <- lapply(channels[c("time", "arrival")], function(channel) channel$value(rows, 1))
   expect_equal(got, list(time = c(1000, 2000), arrival = c(20, 40)))
   expect_equal(operation_ns_at(rows, 2), 2000)
@@ -36,11 +39,14 @@ test_that("an unknown channel is refused", {
   expect_error(check_channels("tiem"), "tiem", class = "nl_error_usage")
 })
 
-test_that("a channel's value is the expression of the contract, and columns that are not there are no value", {
+test_that(paste0("a channel's value is the expression of the contract, and columns that are not there are ",
+                 "no value"), {
   value <- channel_value("100 * detour_ns / (wall_ns * n_generators)")
   expect_equal(value(data.frame(detour_ns = c(1, 4), wall_ns = c(10, 20)), 2), c(5, 10))
   expect_length(value(data.frame(wall_ns = 10), 1), 0)
   expect_null(channel_value(NA))
   columns <- column_tables$halves$name
-  for (one in channels) expect_true(all(one$columns %in% columns), info = paste(one$name, "in common/contract/channels.table"))
+  for (one in channels) {
+    expect_true(all(one$columns %in% columns), info = paste(one$name, "in common/contract/channels.table"))
+  }
 })

@@ -1,5 +1,6 @@
 side <- function(values, unit = "", what = "", name = "side") {
-  list(file = name, kind = "column", rows = data.frame(what = what, value = values, unit = unit, line = seq_along(values)), notes = NULL)
+  list(file = name, kind = "column",
+       rows = data.frame(what = what, value = values, unit = unit, line = seq_along(values)), notes = NULL)
 }
 compared <- function(a, b, ...) compare_values(side(a, name = "a"), side(b, name = "b"), ...)
 
@@ -82,7 +83,13 @@ test_that("many runs are tested by drawn orders, the same each time, with their 
 
 test_that("a difference of the size of the limit is found as often as is said", {
   limit <- limit_in_sd(10, 10, 0.005, 0.95)
-  found <- with_seed(11, mean(replicate(1000, stats::wilcox.test(stats::rnorm(10, limit), stats::rnorm(10), alternative = "greater")$p.value <= 0.005)))
+  found <- with_seed(
+    11,
+    mean(replicate(
+      1000,
+      stats::wilcox.test(stats::rnorm(10, limit), stats::rnorm(10), alternative = "greater")$p.value <= 0.005
+    ))
+  )
   expect_gt(found, 0.925)
   expect_lt(found, 0.975)
   expect_equal(limit_in_sd(3, 3, 0.005, 0.95), Inf)
@@ -93,12 +100,24 @@ test_that("a difference of the size of the limit is found as often as is said", 
 })
 
 test_that("runs of one distribution are told apart no more often than alpha", {
-  found <- with_seed(21, mean(replicate(400, compared(exp(stats::rnorm(6)), exp(stats::rnorm(7)), alpha = 0.05)$rows$verdict %in% c("higher", "lower"))))
+  found <- with_seed(
+    21,
+    mean(replicate(
+      400,
+      compared(exp(stats::rnorm(6)), exp(stats::rnorm(7)),
+               alpha = 0.05)$rows$verdict %in% c("higher", "lower")
+    ))
+  )
   expect_lte(found, stats::qbinom(0.999, 400, 0.05) / 400)
 })
 
 test_that("an interval never contradicts its word, also where values tie", {
-  rows <- with_seed(31, lapply(seq_len(200), function(i) compared(round(stats::rnorm(7, 10), 0), round(stats::rnorm(8, 12), 0), alpha = 0.05)$rows))
+  rows <- with_seed(
+    31,
+    lapply(seq_len(200), function(i) {
+      compared(round(stats::rnorm(7, 10), 0), round(stats::rnorm(8, 12), 0), alpha = 0.05)$rows
+    })
+  )
   for (row in rows) {
     if (row$verdict %in% c("higher", "lower")) expect_true(row$ci_low > 0 || row$ci_high < 0)
   }
@@ -118,8 +137,13 @@ test_that("the margin is of the side that is worse, and rates are better when th
 
 test_that("several measurements are corrected together", {
   many <- function(by) {
-    list(file = "x", kind = "omb", notes = NULL,
-         rows = data.frame(what = rep(c("8 B", "64 B", "1 KiB"), each = 5), value = c(1:5, 1:5, 1:5) + by, unit = "us", line = 1:15))
+    list(
+      file = "x",
+      kind = "omb",
+      notes = NULL,
+      rows = data.frame(what = rep(c("8 B", "64 B", "1 KiB"), each = 5), value = c(1:5, 1:5, 1:5) + by,
+                        unit = "us", line = 1:15)
+    )
   }
   rows <- compare_values(many(0), many(c(rep(0, 5), rep(100, 5), rep(0, 5))))$rows
   expect_equal(rows$p_two_sided, c(1, 2 / 252, 1))
@@ -128,12 +152,14 @@ test_that("several measurements are corrected together", {
 })
 
 test_that("the first screen has at most 24 lines, in text and for every kind of answer", {
-  for (comparison in list(compared(five, three, margin_percent = 1), compared(1:9, 1:9), compared(1:9, 100 + 1:9), compared(c(0, -1, 3), c(7, 8, 9)))) {
+  for (comparison in list(compared(five, three, margin_percent = 1), compared(1:9, 1:9),
+                          compared(1:9, 100 + 1:9), compared(c(0, -1, 3), c(7, 8, 9)))) {
     lines <- view_lines(values_view(comparison, c("A.csv", "B.csv")))
     expect_lte(length(lines), 24)
     expect_lte(max(nchar(lines)), 100)
   }
-  rows <- data.frame(what = rep(paste("Allreduce,", 2^(0:22), "B"), each = 6), value = rep(2^(0:22), each = 6) * exp(with_seed(1, stats::rnorm(138, 0, 0.01))),
+  rows <- data.frame(what = rep(paste("Allreduce,", 2^(0:22), "B"), each = 6),
+                     value = rep(2^(0:22), each = 6) * exp(with_seed(1, stats::rnorm(138, 0, 0.01))),
                      unit = "us", line = seq_len(138))
   many <- list(file = "x", kind = "omb", notes = NULL, rows = rows)
   other <- replace(many, "rows", list(transform(rows, value = rev(value[order(value)])[rank(-value)])))

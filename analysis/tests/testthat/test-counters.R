@@ -1,21 +1,27 @@
 # Files of two arms beside the launches of a campaign: `off` and `on` are lists of figures by LIKWID's names.
 put_counters <- function(dir, off, on, arm = "agent", operation = "barrier", file = "likwid.csv") {
-  table <- function(arm, figures) c(sprintf("TABLE,Region %s:%s,Group 1 Metric,MEM,%d", operation, arm, length(figures)),
-                                    "Metric,HWThread 0",
-                                    paste0(names(figures), ",", unlist(figures)))
-  for (launch in list.dirs(dir, recursive = FALSE)) writeLines(c(table("off", off), table(arm, on)), file.path(launch, file))
+  table <- function(arm, figures) {
+    c(sprintf("TABLE,Region %s:%s,Group 1 Metric,MEM,%d", operation, arm, length(figures)),
+      "Metric,HWThread 0", paste0(names(figures), ",", unlist(figures)))
+  }
+  for (launch in list.dirs(dir, recursive = FALSE)) {
+    writeLines(c(table("off", off), table(arm, on)), file.path(launch, file))
+  }
 }
 
 figures <- function(clock = 2400, cpi = 0.7, l3 = 1000, memory = 500) {
-  list("Clock [MHz]" = clock, "CPI" = cpi, "L3 bandwidth [MBytes/s]" = l3, "Memory bandwidth [MBytes/s]" = memory)
+  list("Clock [MHz]" = clock, "CPI" = cpi, "L3 bandwidth [MBytes/s]" = l3,
+       "Memory bandwidth [MBytes/s]" = memory)
 }
 
 analysis_of <- function(dir) analyze_campaign(read_campaign(dir), channels = c("time", "preempted", "base"))
 counters_in <- function(dir) counters_by_arm(analysis_of(dir))
 
 test_that("a lower clock, damaged caches and preempted time are told from each other", {
-  preempted <- analysis_of(local_campaign(external = "agent", slowdown_percent = 4, amplification = 1, pairs = 60, seed = 1))
-  clean <- analysis_of(local_campaign(external = "agent", slowdown_percent = 4, amplification = 1000, pairs = 60, seed = 1))
+  preempted <- analysis_of(local_campaign(external = "agent", slowdown_percent = 4, amplification = 1,
+                                          pairs = 60, seed = 1))
+  clean <- analysis_of(local_campaign(external = "agent", slowdown_percent = 4, amplification = 1000,
+                                      pairs = 60, seed = 1))
   cause <- function(analysis, on) {
     put_counters(analysis$campaign$dirs, figures(), on)
     counters_by_arm(analysis)$causes
@@ -29,7 +35,8 @@ test_that("a lower clock, damaged caches and preempted time are told from each o
   near <- cause(clean, figures(clock = 2353, cpi = 0.71, l3 = 1099, memory = 549))
   expect_equal(near$cause, "unexplained")
   expect_equal(near$clock_percent, 100 * (2353 / 2400 - 1))
-  expect_match(near$why, "clock frequency -1.96 %, cycles per instruction +1.43 %, L3 traffic +9.90 %", fixed = TRUE)
+  expect_match(near$why, "clock frequency -1.96 %, cycles per instruction +1.43 %, L3 traffic +9.90 %",
+               fixed = TRUE)
   # more traffic at the same cycles per instruction does no damage; more cycles alone are waiting
   expect_equal(cause(clean, figures(memory = 900))$cause, "unexplained")
   expect_equal(cause(clean, figures(cpi = 0.9))$cause, "unexplained")
@@ -39,7 +46,8 @@ test_that("a lower clock, damaged caches and preempted time are told from each o
 })
 
 test_that("a cause is a hint until the interval over launches says so", {
-  dir <- local_campaign(external = "agent", slowdown_percent = 4, amplification = 1000, pairs = 40, launches = 4, seed = 1)
+  dir <- local_campaign(external = "agent", slowdown_percent = 4, amplification = 1000, pairs = 40,
+                        launches = 4, seed = 1)
   analysis <- analysis_of(dir)
   with_clocks <- function(clocks) {
     launches <- list.dirs(dir, recursive = FALSE)
@@ -65,10 +73,12 @@ test_that("without a slowdown there is nothing to explain", {
 })
 
 test_that("traffic adds up over threads, the launch is the unit, and LIKWID's own files are read", {
-  dir <- local_campaign(operations = c("barrier", "alltoall"), bytes = c(0, 2048), external = "collectd", slowdown_percent = 4, pairs = 40,
-                        launches = 2, seed = 3)
+  dir <- local_campaign(operations = c("barrier", "alltoall"), bytes = c(0, 2048), external = "collectd",
+                        slowdown_percent = 4, pairs = 40, launches = 2, seed = 3)
   for (launch in list.dirs(dir, recursive = FALSE)) {
-    for (name in c("perfctr-clock.csv", "perfctr-l3.csv")) file.copy(test_path("likwid", name), file.path(launch, paste0("likwid-", name)))
+    for (name in c("perfctr-clock.csv", "perfctr-l3.csv")) {
+      file.copy(test_path("likwid", name), file.path(launch, paste0("likwid-", name)))
+    }
   }
   counters <- counters_in(dir)
   l3 <- counters$changes[counters$changes$figure == "l3" & counters$changes$label == "alltoall_2048", ]
@@ -100,7 +110,8 @@ test_that("an agent's intervals are arms of their own", {
   expect_setequal(counters_in(dir)$causes$arm, c("agent@1s", "agent@10s"))
 })
 
-test_that("the front end says once that counters are missing, with status 3, and damaged files do not cost the report", {
+test_that(paste0("the front end says once that counters are missing, with status 3, and damaged files do ",
+                 "not cost the report"), {
   dir <- local_campaign(external = "agent", slowdown_percent = 4, pairs = 40, seed = 1)
   got <- status_of("noiselab-analyze", "counters", dir)
   expect_equal(got$status, 3L)
@@ -113,5 +124,6 @@ test_that("the front end says once that counters are missing, with status 3, and
   put_counters(dir, figures(), figures(clock = 2300))
   expect_match(as.character(report_counters(analysis)), "lower clock")
   expect_equal(json_of("counters", dir)$causes$arm, "agent")
-  expect_null(report_counters(analyze_campaign(simulated_campaign(levels_percent = 1, pairs = 20, seed = 1), channels = "time")))
+  expect_null(report_counters(analyze_campaign(simulated_campaign(levels_percent = 1, pairs = 20, seed = 1),
+                                               channels = "time")))
 })

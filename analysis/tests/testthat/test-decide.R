@@ -11,7 +11,8 @@ test_that("the detection limit is Currie's for known scatter and power.t.test's 
   # Of many degrees of freedom and at the small levels of thousands of links it nears the normal distribution.
   for (df in c(10, 100, 421, 1583.376, 4999)) for (level in c(0.01, 1e-4, 2.172968e-06, 1e-9)) {
     factor <- detection_factor(df, level, 0.95)
-    expect_equal(pt(qt(level, df, lower.tail = FALSE), df, factor, lower.tail = FALSE), 0.95, tolerance = 1e-5)
+    expect_equal(pt(qt(level, df, lower.tail = FALSE), df, factor, lower.tail = FALSE), 0.95,
+                 tolerance = 1e-5)
     expect_gte(factor, qnorm(1 - level) + qnorm(0.95))
   }
   for (df in c(1, 1.3, 2)) expect_gt(detection_factor(df, 1e-7, 0.95), detection_factor(df, 1e-6, 0.95))
@@ -27,7 +28,8 @@ test_that("the step-down stops at the first level that fails", {
 })
 
 test_that("a verdict is one of three words, and what decided it one of four", {
-  rows <- data.frame(level_requested_percent = c(0, 0.1, 0.3, 1), p_one_sided = c(0.4, 0.001, 0.2, 1e-9), reason = NA_character_)
+  rows <- data.frame(level_requested_percent = c(0, 0.1, 0.3, 1), p_one_sided = c(0.4, 0.001, 0.2, 1e-9),
+                     reason = NA_character_)
   got <- decide_family(rows, 0.01)
   expect_equal(got$verdict, c("not detected", "inconclusive", "not detected", "detected"))
   expect_equal(got$verdict_because, c("test", "higher_level_failed", "test", "test"))
@@ -45,14 +47,16 @@ test_that("one interval gives three verdicts", {
 })
 
 test_that("a family that is through hands its alpha on", {
-  # Two families at 0.005 each. a stops at its second level; b passes both, so a is tested again with all of alpha.
+  # Two families at 0.005 each. a stops at its second level; b passes both, so a is tested again with all of
+  # alpha.
   got <- step_down_families(list(a = c(0.001, 0.008), b = c(0.004, 0.005)), alpha = 0.01)
   expect_equal(got, list(a = c(TRUE, TRUE), b = c(TRUE, TRUE)))
   got <- step_down_families(list(a = c(0.001, 0.008), b = c(0.004, 0.006)), alpha = 0.01)
   expect_equal(got, list(a = c(TRUE, FALSE), b = c(TRUE, FALSE)))
   # One level each is Holm's procedure.
   p <- c(0.002, 0.2, 0.004, 0.0049, NA)
-  expect_equal(unlist(step_down_families(as.list(p), 0.01)), (stats::p.adjust(p, "holm", 5) <= 0.01) %in% TRUE)
+  expect_equal(unlist(step_down_families(as.list(p), 0.01)),
+               (stats::p.adjust(p, "holm", 5) <= 0.01) %in% TRUE)
   expect_equal(step_down_families(list(), 0.01), list())
 })
 
@@ -77,7 +81,8 @@ test_that("the level that reaches an effect lies on the line between two levels"
 })
 
 rows <- data.frame(launch = "L", operation = rep(c("a", "b"), each = 4), bytes = 0,
-                   pair = c(1, 1, 2, 2, 1, 1, 2, 3), arm = c("on", "off", "off", "on", "off", "on", "off", "on"),
+                   pair = c(1, 1, 2, 2, 1, 1, 2, 3),
+                   arm = c("on", "off", "off", "on", "off", "on", "off", "on"),
                    level_requested_percent = c(1, 0, 0, 0.5, 0, 1, 0, 1))
 
 test_that("halves pair within launch, operation and pair number, and the rest is counted", {
@@ -89,8 +94,10 @@ test_that("halves pair within launch, operation and pair number, and the rest is
 })
 
 test_that("in a set every on block pairs with the off block", {
-  set <- data.frame(launch = "L", operation = "a", bytes = 0, pair = 1, arm = c("on", "off", "on"), level_requested_percent = c(1, 0, 0.5))
-  expect_equal(pair_rows(set)[c("off", "on", "n_unpaired")], list(off = c(2L, 2L), on = c(1L, 3L), n_unpaired = 0L))
+  set <- data.frame(launch = "L", operation = "a", bytes = 0, pair = 1, arm = c("on", "off", "on"),
+                    level_requested_percent = c(1, 0, 0.5))
+  expect_equal(pair_rows(set)[c("off", "on", "n_unpaired")],
+               list(off = c(2L, 2L), on = c(1L, 3L), n_unpaired = 0L))
 })
 
 test_that("one arm, one row and no row give no pair", {

@@ -58,9 +58,14 @@ test_that("a box of the size of the limit is found with about the probability st
   t <- 1:2000
   box <- (t %% 20) < 10
   limit <- with_seed(1, epoch_fold(stats::rnorm(2000), t, 20, bins = 20)$limit)
-  p <- vapply(1:15, function(seed) with_seed(seed, epoch_fold(stats::rnorm(2000) + 2 * limit * box, t, 20, bins = 20)$p), 0)
+  p <- vapply(
+    1:15,
+    function(seed) with_seed(seed, epoch_fold(stats::rnorm(2000) + 2 * limit * box, t, 20, bins = 20)$p), 0
+  )
   expect_gte(mean(p <= 0.01), 0.8)
-  small <- vapply(1:15, function(seed) with_seed(seed, epoch_fold(stats::rnorm(2000) + limit * box, t, 20, bins = 20)$p), 0)
+  small <- vapply(
+    1:15, function(seed) with_seed(seed, epoch_fold(stats::rnorm(2000) + limit * box, t, 20, bins = 20)$p), 0
+  )
   expect_lte(mean(small <= 0.01), 0.6)
 })
 
@@ -91,7 +96,8 @@ test_that("what cannot be folded has a reason and no numbers", {
 
 test_that("the box wraps around the end of the period and does not exist in a flat profile", {
   got <- box_fit(c(4, 0, 0, 4), rep(1, 4))
-  expect_equal(got[c("start", "width", "amplitude", "low")], list(start = 3, width = 2, amplitude = 4, low = 0))
+  expect_equal(got[c("start", "width", "amplitude", "low")],
+               list(start = 3, width = 2, amplitude = 4, low = 0))
   # weights count: (7/4)^2 4 10/14 explains more than (2 - 1/11)^2 3 11/14, the first bin alone
   got <- box_fit(c(6, 1, 0, 0), c(3, 1, 5, 5))
   expect_equal(c(got$start, got$width, got$amplitude), c(0, 2, 7 / 4))
@@ -99,7 +105,8 @@ test_that("the box wraps around the end of the period and does not exist in a fl
 })
 
 test_that("times are written in the unit that suits them", {
-  expect_equal(format_time(c(1, 0.1, 2.5e-4, 3e-9, 60, NA)), c("1 s", "100 ms", "250 \u00b5s", "3 ns", "60 s", "-"))
+  expect_equal(format_time(c(1, 0.1, 2.5e-4, 3e-9, 60, NA)),
+               c("1 s", "100 ms", "250 \u00b5s", "3 ns", "60 s", "-"))
 })
 
 test_that("halves give their middle times and the log time per operation", {

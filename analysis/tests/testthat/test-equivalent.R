@@ -1,4 +1,5 @@
-# Bursts as noiselab-gen's patterns place them (noisegen/patterns/pattern.c), for 60 s, with the scatter of a real machine.
+# Bursts as noiselab-gen's patterns place them (noisegen/patterns/pattern.c), for 60 s, with the scatter of
+# a real machine.
 bursts_of <- function(pattern, level_percent, period_s, seconds = 60, jitter = 1, seed = 1) {
   set.seed(seed)
   length_s <- level_percent / 100 * period_s
@@ -51,7 +52,8 @@ test_that("an agent's threads and its small timers do not hide its beat", {
   # three bursts within 2 ms, 10 us to 1 ms apart, and a timer of 20 us at any time
   parts <- c(main, main + 4e-4, main + 1.7e-3)
   timer <- sort(stats::runif(80, 0, 60))
-  bursts <- data.frame(start_ns = round(c(parts, timer) * 1e9), duration_ns = c(rep(3e5, 180), rep(2e4, 80)), cpu = 0)
+  bursts <- data.frame(start_ns = round(c(parts, timer) * 1e9), duration_ns = c(rep(3e5, 180), rep(2e4, 80)),
+                       cpu = 0)
   bursts <- bursts[order(bursts$start_ns), ]
   fit <- equivalent_setting(bursts)
   expect_equal(fit$pattern, "periodic")
@@ -64,8 +66,10 @@ test_that("halves of a campaign are windows: a phase that moves and silence betw
   set.seed(4)
   windows <- data.frame(start_ns = (0:29) * 2e9, length_ns = 1e9)
   phase <- stats::runif(30, 0, 0.1)
-  bursts <- data.frame(start_ns = round(rep(windows$start_ns, each = 10) + (rep(phase, each = 10) + rep(0:9, 30) * 0.1) * 1e9),
-                       duration_ns = 4e4)
+  bursts <- data.frame(
+    start_ns = round(rep(windows$start_ns, each = 10) + (rep(phase, each = 10) + rep(0:9, 30) * 0.1) * 1e9),
+    duration_ns = 4e4
+  )
   fit <- equivalent_setting(bursts, windows)
   expect_equal(fit$pattern, "periodic")
   near(fit$period_s, 0.1, 0.1)
@@ -87,7 +91,8 @@ test_that("one CPU, several at once and wandering are told apart", {
   wanders <- equivalent_setting(data.frame(start_ns = at, duration_ns = 1e7, cpu = rep(c(0, 1, 1), 20)))
   expect_equal(wanders$cpus, 1)
   expect_match(wanders$notes, "wandered over the CPUs 0 and 1", all = FALSE)
-  expect_match(equivalent_setting(data.frame(start_ns = at, duration_ns = 1e7))$notes, "names no CPU", all = FALSE)
+  expect_match(equivalent_setting(data.frame(start_ns = at, duration_ns = 1e7))$notes, "names no CPU",
+               all = FALSE)
 })
 
 test_that("the kind follows from what the agent read, or is said to be unknown", {
@@ -103,11 +108,14 @@ test_that("the kind follows from what the agent read, or is said to be unknown",
 
 test_that("what the generator cannot pace is said", {
   slow <- equivalent_setting(data.frame(start_ns = (0:19) * 9e10, duration_ns = 1e3))
-  expect_match(slow$notes, "1 ms to 60 s: the level is kept, the period (90 s) is not", fixed = TRUE, all = FALSE)
+  expect_match(slow$notes, "1 ms to 60 s: the level is kept, the period (90 s) is not", fixed = TRUE,
+               all = FALSE)
   expect_match(slow$notes, "outside what the generator paces", all = FALSE)
   expect_match(paste(slow$command, collapse = " "), "--level 0.001 --period 60s")
-  expect_error(equivalent_setting(data.frame(start_ns = numeric(), duration_ns = numeric())), "no burst", class = "nl_error_data")
-  expect_error(equivalent_setting(data.frame(start_ns = 5, duration_ns = 10)), "has no level", class = "nl_error_data")
+  expect_error(equivalent_setting(data.frame(start_ns = numeric(), duration_ns = numeric())), "no burst",
+               class = "nl_error_data")
+  expect_error(equivalent_setting(data.frame(start_ns = 5, duration_ns = 10)), "has no level",
+               class = "nl_error_data")
   few <- equivalent_setting(data.frame(start_ns = (1:4) * 1e9, duration_ns = 1e6))
   expect_match(few$notes, "4 groups of bursts are too few to tell a period from chance", all = FALSE)
   expect_equal(option_time(c(1, 0.0999997, 2.5e-3)[1]), "1s")
@@ -119,7 +127,8 @@ test_that("the front end takes traces and campaigns, and prints text, JSON and C
   file <- file.path(local_folder(), "mine.trace")
   bursts <- bursts_of("periodic", 0.3, 0.1)
   start <- format(bursts$start_ns, scientific = FALSE, trim = TRUE)
-  writeLines(c("# host: node7", "# span_ns: 60000000000", paste(start, bursts$duration_ns, 1, sep = "\t")), file)
+  writeLines(c("# host: node7", "# span_ns: 60000000000", paste(start, bursts$duration_ns, 1, sep = "\t")),
+             file)
   text <- status_of("noiselab-analyze", "equivalent", file)
   expect_equal(text$status, 0L)
   expect_equal(text$out[1], "mine on node7 is like")
@@ -128,7 +137,8 @@ test_that("the front end takes traces and campaigns, and prints text, JSON and C
   dir <- local_folder()
   simulate_agent_campaign(dir, pairs = 10, launches = 2, levels_percent = 1, half_period_ns = 3e8, seed = 1)
   got <- json_of("equivalent", dir)$settings[1, ]
-  expect_equal(unlist(got[c("agent", "kind", "pattern")], use.names = FALSE), c("collectd", "procfs", "periodic"))
+  expect_equal(unlist(got[c("agent", "kind", "pattern")], use.names = FALSE),
+               c("collectd", "procfs", "periodic"))
   near(got$period_s, 0.1, 1)
   near(got$level_percent, 0.041, 10) # bursts of 41 us, drawn
   expect_equal(status_of("noiselab-analyze", "equivalent", "nowhere")$status, 2L)

@@ -67,7 +67,8 @@ test_that("the effect of merged bursts is that of the dosed pairs times their sh
   d <- c(rep(c(0.3, -0.2, 0.1, -0.2), 30), rep(c(7.9, 8, 8.1), 10))
   bursts <- c(rep(0, 120), rep(1, 30))
   cell <- list(delivered = 8 * bursts, bursts = bursts, resolution = 0)
-  est <- typical_shift(d[bursts > 0], bursts > 0, cell, list(level_requested_percent = 0.01), list(alpha = 0.01, power = 0.95))
+  est <- typical_shift(d[bursts > 0], bursts > 0, cell, list(level_requested_percent = 0.01),
+                       list(alpha = 0.01, power = 0.95))
   expect_equal(est$estimate, 8 * 30 / 150)
   expect_match(est$why, "20 % of the pairs")
   expect_lt(est$low, est$estimate)

@@ -1,16 +1,24 @@
 # Treatments from outside (noiselab-detect --arms on:external=NAME): they have a name, and no level.
 
 agent_launches <- function(..., launches = 8, env = parent.frame()) {
-  local_campaign(external = "slurm-accounting", design = "launches", launches = launches, pairs = 1, ..., env = env)
+  local_campaign(external = "slurm-accounting", design = "launches", launches = launches, pairs = 1, ...,
+                 env = env)
 }
-agent_pairs <- function(..., env = parent.frame()) local_campaign(external = "agent-1s", pairs = 60, ..., env = env)
+agent_pairs <- function(..., env = parent.frame()) {
+  local_campaign(external = "agent-1s", pairs = 60, ..., env = env)
+}
 both <- c("time", "preempted")
 
-test_that("rows without a level are a treatment that is above every level and has a name only, and each channel has its verdict", {
+test_that(paste0("rows without a level are a treatment that is above every level and has a name only, and ",
+                 "each channel has its verdict"), {
   campaign <- read_campaign(agent_launches(slowdown_percent = 2))
   for (rows in campaign[c("rows", "hist")]) {
     on <- unique(as.data.frame(rows)[rows$arm == "on", c("level_requested_percent", treatment_columns)])
-    expect_equal(unlist(lapply(on, as.character)), c(level_requested_percent = "Inf", kind = "slurm-accounting", pattern = "none", placement = "none", phase = "none"))
+    expect_equal(
+      unlist(lapply(on, as.character)),
+      c(level_requested_percent = "Inf", kind = "slurm-accounting", pattern = "none", placement = "none",
+        phase = "none")
+    )
   }
   expect_equal(campaign$notes, character())
   verdicts <- analyze_campaign(campaign)$verdicts
@@ -22,11 +30,14 @@ test_that("rows without a level are a treatment that is above every level and ha
 })
 
 test_that("a missing level is damage where the launch has levels, and in an off row", {
-  for (case in list(list(local_campaign(pairs = 12, levels_percent = 5), ",on,"), list(agent_pairs(), ",off,"))) {
+  for (case in list(list(local_campaign(pairs = 12, levels_percent = 5), ",on,"),
+                    list(agent_pairs(), ",off,"))) {
     file <- halves_of(case[[1]])
     line <- grep(case[[2]], readLines(file))[1]
     edit_cells(file, line, level_requested_percent = "")
-    expect_error(read_campaign(case[[1]]), sprintf("halves.csv:%d: level_requested_percent is empty, wanted a number", line), class = "nl_error_damaged")
+    expect_error(read_campaign(case[[1]]),
+                 sprintf("halves.csv:%d: level_requested_percent is empty, wanted a number", line),
+                 class = "nl_error_damaged")
   }
 })
 
@@ -36,7 +47,8 @@ test_that("thresholds say that there is no level, in data, text and report, and 
   rows <- analysis$thresholds
   expect_true(all(is.na(c(rows$med_percent, rows$lod_percent))))
   expect_equal(unique(c(rows$med_reason, rows$lod_reason)), "the treatment has no level")
-  expect_match(format_verdicts(analysis), "no dose-response, threshold or level of agent-1s: the treatment has no level", all = FALSE)
+  expect_match(format_verdicts(analysis),
+               "no dose-response, threshold or level of agent-1s: the treatment has no level", all = FALSE)
   expect_false(any(grepl("Inf|NaN|\\bNA\\b", format_verdicts(analysis))))
   page <- page_of(analysis)
   expect_match(page, "agent-1s slows barrier by [0-9]", ignore.case = TRUE)
@@ -62,13 +74,15 @@ test_that("plots label it by its name, and those by level have nothing to draw",
   for (one in built) {
     expect_false(grepl("Inf|\\bNA\\b|- %", one$alt), label = paste(one$name, one$alt))
     # as it is written
-    expect_false(any(c("Inf", "-Inf") %in% unlist(lapply(without_levels(one$frame), as.character))), label = one$name)
+    expect_false(any(c("Inf", "-Inf") %in% unlist(lapply(without_levels(one$frame), as.character))),
+                 label = one$name)
   }
 })
 
 test_that("beside a load with levels it is a treatment like the others", {
   dir <- local_campaign(pairs = 12, levels_percent = c(0, 1, 5), launches = 2, prefix = "load")
-  simulate_campaign(dir, external = "agent-1s", pairs = 12, launches = 2, slowdown_percent = 3, prefix = "agent", seed = 2)
+  simulate_campaign(dir, external = "agent-1s", pairs = 12, launches = 2, slowdown_percent = 3,
+                    prefix = "agent", seed = 2)
   analysis <- analyze_campaign(read_campaign(dir), margin = 20, channels = both)
   expect_setequal(plot_forest(analysis, draw = FALSE)$label, c("agent-1s", "spin, 1 %", "spin, 5 %"))
   text <- format_verdicts(analysis)
@@ -88,8 +102,12 @@ test_that("two campaigns with it are compared: the slowdown of launches of one a
 })
 
 test_that("every start of a launch under it is read and printed, with its name and without a level", {
-  dir <- local_campaign(external = "agent-1s", pairs = 4, start = "window", half_period_ns = 6e4, raw = "starts.bin")
-  on <- subset(utils::read.csv(text = status_of("noiselab-analyze", "starts", dir, "--csv", "--table", "raw")$out), arm == "on")
+  dir <- local_campaign(external = "agent-1s", pairs = 4, start = "window", half_period_ns = 6e4,
+                        raw = "starts.bin")
+  on <- subset(
+    utils::read.csv(text = status_of("noiselab-analyze", "starts", dir, "--csv", "--table", "raw")$out),
+    arm == "on"
+  )
   expect_equal(unique(on$kind), "agent-1s")
   expect_true(all(is.na(on$level_requested_percent)))
 })

@@ -7,7 +7,9 @@ test_that("p-values and effects print sanely", {
 })
 
 test_that("the table fits 100 columns and names scope, alpha, power and limits", {
-  text <- format_verdicts(analyze_campaign(simulated_campaign(pairs = 15, operations = c("barrier", "alltoall"), bytes = c(0, 2048))))
+  text <- format_verdicts(analyze_campaign(simulated_campaign(pairs = 15,
+                                                              operations = c("barrier", "alltoall"),
+                                                              bytes = c(0, 2048))))
   expect_lte(max(nchar(text)), 100)
   expect_match(text, "scope: this launch, sim-1; unit: pair, n = 15", all = FALSE)
   expect_match(text, "limit = effect found with power 0.95", all = FALSE)
@@ -37,17 +39,20 @@ test_that("treatments are named by the factors that vary, and constant ones once
   expect_false(any(grepl("pattern|placement", text)))
   # verdicts of both operations, and thresholds
   expect_gte(sum(text == "  kind cache:"), 3)
-  text <- format_verdicts(analyze_campaign(simulated_campaign(pairs = 15, levels_percent = 5), channels = "time"))
+  text <- format_verdicts(analyze_campaign(simulated_campaign(pairs = 15, levels_percent = 5),
+                                           channels = "time"))
   expect_false(any(grepl("spin|periodic|treatment", text)))
 })
 
 test_that("no figure has more digits than a reader can use, however wide an interval is", {
   wide <- c(2.4e-75, 3.1e-9, 5, 8.6e70)
-  for (text in list(format_time(wide), format_effect(wide), format_count(wide), format_figure(wide, "ns"), format_figure(wide, "percent"),
-                    format_figure(wide, "count"), format_figure(wide, "bytes_per_s"), format_figure(wide, "per_s"))) {
+  for (text in list(format_time(wide), format_effect(wide), format_count(wide), format_figure(wide, "ns"),
+                    format_figure(wide, "percent"), format_figure(wide, "count"),
+                    format_figure(wide, "bytes_per_s"), format_figure(wide, "per_s"))) {
     expect_true(all(nchar(text) <= 22), info = paste(text, collapse = "; "))
   }
-  expect_equal(format_time(c(8.6e70, 2.4e-75, 1.5, 0, -0.25)), c("8.6e+70 s", "2.4e-66 ns", "1.5 s", "0 ns", "-250 ms"))
+  expect_equal(format_time(c(8.6e70, 2.4e-75, 1.5, 0, -0.25)),
+               c("8.6e+70 s", "2.4e-66 ns", "1.5 s", "0 ns", "-250 ms"))
   # Two repetitions that differ by a factor: Student's interval of the log with one degree of freedom.
   x <- log(c(2e-6, 9e-6))
   ends <- exp(mean(x) + c(-1, 1) * qt(0.995, 1) * stats::sd(x) / sqrt(2)) * 1e9

@@ -1,5 +1,6 @@
 # 3 ms lost per sample
-three_ms <- sweep_campaign(c(0.1, 1, 10), c(3, 0.3, 0.03), operations = c("barrier", "alltoall"), bytes = c(0, 2048))
+three_ms <- sweep_campaign(c(0.1, 1, 10), c(3, 0.3, 0.03), operations = c("barrier", "alltoall"),
+                           bytes = c(0, 2048))
 analysis <- analyze_campaign(three_ms, margin = 0.5, channels = c("time", "preempted"))
 
 test_that("the shortest safe interval is found, with the cost of a sample and its interval", {
@@ -13,8 +14,11 @@ test_that("the shortest safe interval is found, with the cost of a sample and it
   expect_equal(sweep$model$interval_at_margin_s, 200 * sweep$model$cost_s)
   expect_true(all(sweep$rows$ci_low < sweep$rows$estimate & sweep$rows$estimate < sweep$rows$ci_high))
   expect_true(all(sweep$rows$detection_limit > 0))
-  expect_equal(sweep$sentences, paste("agent: sampling every 1 s or less often keeps every operation that was run below 0.5 % with 99 %",
-                                      "confidence; at 100 ms it is above."))
+  expect_equal(
+    sweep$sentences,
+    paste("agent: sampling every 1 s or less often keeps every operation that was run below 0.5 % with 99 %",
+          "confidence; at 100 ms it is above.")
+  )
   text <- part_lines(intervals_part(sweep))
   expect_match(text, "ms lost per sample", all = FALSE)
   expect_lte(max(nchar(text)), 110)
@@ -28,7 +32,9 @@ test_that("steps go down from the longest interval and stop at the first that is
   expect_equal(sweep$steps$safe, c(TRUE, FALSE, FALSE))
   expect_equal(sweep$safe$interval_s, 60)
   # and one operation that is not safe makes the interval unsafe
-  slow <- which(three_ms$rows$operation == "barrier" & three_ms$rows$arm == "on" & three_ms$rows$kind == "agent@1s")
+  slow <- which(
+    three_ms$rows$operation == "barrier" & three_ms$rows$arm == "on" & three_ms$rows$kind == "agent@1s"
+  )
   one <- three_ms
   one$rows <- data.table::copy(one$rows)
   one$rows$wall_ns[slow] <- one$rows$wall_ns[slow] * 1.03
@@ -41,23 +47,39 @@ test_that("no safe interval, and a run that cannot tell, are told apart", {
   none <- sweep_campaign(c(1, 10), c(3, 3))
   fail <- interval_sweep(none, margin = 0.5)
   expect_equal(fail$answer, "fail")
-  expect_match(fail$sentences, "no interval that was run is safe: at 10 s, the longest, it is above 0.5 %", fixed = TRUE)
+  expect_match(fail$sentences, "no interval that was run is safe: at 10 s, the longest, it is above 0.5 %",
+               fixed = TRUE)
   open <- interval_sweep(none, margin = 3)
   expect_equal(open$answer, "inconclusive")
-  expect_match(open$sentences, "no interval that was run is shown to be below 3 %: at 10 s this run cannot tell")
+  expect_match(open$sentences,
+               "no interval that was run is shown to be below 3 %: at 10 s this run cannot tell")
 })
 
-test_that("files say the interval, each interval is a treatment, and the front end ends with the answer's status", {
+test_that(paste0("files say the interval, each interval is a treatment, and the front end ends with the ",
+                 "answer's status"), {
   dir <- local_folder()
-  for (i in 1:2) do.call(simulate_campaign, c(quiet, list(dir, external = "agent", slowdown_percent = c(3, 0.01)[i], launches = 2,
-                                                          pairs = 15,
-                                                          prefix = c("often", "seldom")[i], seed = i)))
+  for (i in 1:2) {
+    do.call(
+      simulate_campaign,
+      c(
+        quiet,
+        list(dir, external = "agent", slowdown_percent = c(3, 0.01)[i], launches = 2, pairs = 15,
+             prefix = c("often", "seldom")[i], seed = i)
+      )
+    )
+  }
   status <- function(...) status_of("noiselab-analyze", "intervals", dir, ...)
   expect_match(status()$err, "two sampling intervals or more")
-  for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) edit_json(file, function(info) {
-    info$options$agent_interval_ns <- if (grepl("/often-", file)) 1e8 else 1e10
-    info
-  })
+  for (file in list.files(dir, "launch.json", recursive = TRUE, full.names = TRUE)) {
+    edit_json(file, function(info) {
+      info$options$agent_interval_ns <- if (grepl("/often-", file)) {
+        1e8
+      } else {
+        1e10
+      }
+      info
+    })
+  }
   campaign <- read_campaign(dir)
   expect_setequal(levels(campaign$rows$kind), c("agent@100ms", "agent@10s"))
   expect_setequal(stats::na.omit(unique(as.character(campaign$hist$kind))), c("agent@100ms", "agent@10s"))
@@ -81,7 +103,13 @@ test_that("one launch per interval is judged by its pairs, sets of launches by t
   campaign <- simulated_campaign(external = "agent", design = "launches", pairs = 20, launches = 6, seed = 3)
   for (id in names(campaign$launches)) {
     set <- campaign$launches[[id]]$options$set
-    if (campaign$launches[[id]]$options$arms == "on") campaign$launches[[id]]$options$agent_interval_ns <- if (set > 3) 1e9 else 1e10
+    if (campaign$launches[[id]]$options$arms == "on") {
+      campaign$launches[[id]]$options$agent_interval_ns <- if (set > 3) {
+        1e9
+      } else {
+        1e10
+      }
+    }
   }
   sets <- interval_sweep(name_intervals(campaign))
   expect_equal(sets$rows$unit_of_inference, rep("set of launches", 2))
@@ -95,8 +123,11 @@ test_that("the plot has a point per operation and interval, the margin and the s
   expect_equal(frame$series, c("below the margin", "above the margin"))
   drawn <- ggplot2::ggplot_build(plot_intervals(analysis))
   expect_equal(length(drawn$data), 7) # safe region, zero, margin, guide, two bars, points
-  expect_equal(alt_intervals(frame), sprintf("Slowdown by sampling interval. barrier: %s %% at 100 ms, %s %% at 1 s, safe from 1 s on.",
-                                             format_effect(frame$estimate[2]), format_effect(frame$estimate[1])))
+  expect_equal(
+    alt_intervals(frame),
+    sprintf("Slowdown by sampling interval. barrier: %s %% at 100 ms, %s %% at 1 s, safe from 1 s on.",
+            format_effect(frame$estimate[2]), format_effect(frame$estimate[1]))
+  )
   expect_equal(size_intervals(frame, analysis)[1], 9)
   without <- plot_intervals(analyze_campaign(analysis$campaign, channels = "time"), draw = FALSE)
   expect_equal(without$series, c("not detected", "detected"))

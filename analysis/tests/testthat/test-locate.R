@@ -2,7 +2,8 @@ spread <- function(..., env = parent.frame()) {
   local_campaign(nodes = 3, ranks = 6, ..., env = env)
 }
 
-delayedAssign("one_of_three", spread(noise_nodes = 2, levels_percent = c(0, 1), pairs = 60, seed = 1, env = globalenv()))
+delayedAssign("one_of_three",
+              spread(noise_nodes = 2, levels_percent = c(0, 1), pairs = 60, seed = 1, env = globalenv()))
 
 test_that("noise on one node of three is found there, on its rank, and nowhere else", {
   campaign <- read_campaign(one_of_three)
@@ -20,11 +21,13 @@ test_that("noise on one node of three is found there, on its rank, and nowhere e
   expect_equal(unique(ranks$cpu), 1)
   expect_equal(got$nodes$found[got$nodes$level_requested_percent == 0], rep("not detected", 3))
   # clearly less than a tenth of the most is a trace
-  at <- campaign$nodes$host == "node3" & campaign$nodes$arm == "on" & campaign$nodes$level_requested_percent == 1
+  at <- campaign$nodes$host == "node3" & campaign$nodes$arm == "on" &
+    campaign$nodes$level_requested_percent == 1
   campaign$nodes$preempted_shift_percent_mean[at] <- 0.03
   campaign$nodes$preempted_shift_percent_sd[at] <- 0.01
   traced <- locate_noise(campaign)
-  expect_equal(traced$nodes$found[traced$nodes$level_requested_percent == 1], c("not detected", "here", "trace"))
+  expect_equal(traced$nodes$found[traced$nodes$level_requested_percent == 1],
+               c("not detected", "here", "trace"))
   expect_equal(traced$answer, "The noise is on node2; traces of it on node3.")
 })
 
@@ -56,7 +59,8 @@ test_that("two launches are pooled by their pairs, three are the unit themselves
   ids <- list.dirs(dir, recursive = FALSE)
   means <- vapply(ids, function(id) {
     nodes <- utils::read.csv(file.path(id, "nodes.csv"))
-    unlist(nodes[nodes$arm == "on" & nodes$host == "node1", c("preempted_shift_percent_mean", "preempted_shift_percent_sd")])
+    unlist(nodes[nodes$arm == "on" & nodes$host == "node1",
+                 c("preempted_shift_percent_mean", "preempted_shift_percent_sd")])
   }, c(0, 0))
   two <- locate_noise(read_campaign(ids[1:2]))$nodes[1, ]
   expect_equal(two$unit_of_inference, "pair")
@@ -80,18 +84,23 @@ test_that("without noise no node is found, and the limits are said", {
     expect_true(all(is.finite(got$nodes$detection_limit)))
   }
   expect_gte(quiet, 7)
-  expect_match(got$answer, "No node was found to lose more CPU time under the load \\(limits .* % of one CPU, 3 nodes\\)")
+  expect_match(got$answer,
+               "No node was found to lose more CPU time under the load \\(limits .* % of one CPU, 3 nodes\\)")
 })
 
 test_that("noise on several nodes, on all, and on the only node is said as such", {
-  answer <- function(...) locate_noise(read_campaign(local_campaign(levels_percent = 1, pairs = 30, ...)))$answer
-  expect_match(answer(nodes = 4, ranks = 8, noise_nodes = c(1, 4)), "^The noise is on node[14], node[14] \\(2 of 4 nodes\\), most on node")
+  answer <- function(...) {
+    locate_noise(read_campaign(local_campaign(levels_percent = 1, pairs = 30, ...)))$answer
+  }
+  expect_match(answer(nodes = 4, ranks = 8, noise_nodes = c(1, 4)),
+               "^The noise is on node[14], node[14] \\(2 of 4 nodes\\), most on node")
   expect_match(answer(nodes = 2, ranks = 4, noise_nodes = 1:2), "^The noise is on all 2 nodes, most on node")
   expect_equal(answer(nodes = 1, ranks = 2), "The noise is on node1, the only node.")
 })
 
 test_that("launches of one arm are compared within their sets, and without sets not at all", {
-  dir <- spread(noise_nodes = 2, levels_percent = c(0.5, 2), design = "launches", launches = 5, pairs = 1, seed = 3)
+  dir <- spread(noise_nodes = 2, levels_percent = c(0.5, 2), design = "launches", launches = 5, pairs = 1,
+                seed = 3)
   campaign <- read_campaign(dir)
   got <- locate_noise(campaign)
   expect_equal(got$answer, "The noise is on node2.")
@@ -105,24 +114,34 @@ test_that("sets with two off launches are not guessed at", {
   dir <- spread(noise_nodes = 2, levels_percent = 1, design = "launches", launches = 3, pairs = 1, seed = 3)
   campaign <- read_campaign(dir)
   for (id in names(campaign$launches)) campaign$launches[[id]]$options$set <- 1
-  expect_error(locate_noise(campaign), "set 1 has two off launches: .* \\(--arms on:set=N\\)", class = "nl_error_data")
+  expect_error(locate_noise(campaign), "set 1 has two off launches: .* \\(--arms on:set=N\\)",
+               class = "nl_error_data")
 })
 
 test_that("two nodes of one name are refused: they would pass for two launches", {
   dir <- spread(levels_percent = 1, pairs = 12)
-  for (file in file.path(dir, "sim-1", c("nodes.csv", "ranks.csv"))) edit_lines(file, function(x) gsub("node[12]", "node", x))
+  for (file in file.path(dir, "sim-1", c("nodes.csv", "ranks.csv"))) {
+    edit_lines(file, function(x) gsub("node[12]", "node", x))
+  }
   expect_error(locate_noise(read_campaign(dir)), "sim-1 has two nodes called 'node'", class = "nl_error_data")
 })
 
 test_that("a treatment from outside is located without a level, and named", {
-  dir <- spread(noise_nodes = 3, external = "agent-1s", design = "launches", launches = 6, pairs = 1, seed = 3)
+  dir <- spread(noise_nodes = 3, external = "agent-1s", design = "launches", launches = 6, pairs = 1,
+                seed = 3)
   got <- locate_noise(read_campaign(dir))
   expect_equal(got$answer, "The noise is on node3.")
   expect_true(all(is.na(json_of("nodes", dir)$nodes$level_requested_percent)))
-  expect_match(status_of("noiselab-analyze", "nodes", dir, "--csv", "--table", "nodes")$out[2], "^agent-1s,none,none,none,,node1,")
+  expect_match(
+    status_of("noiselab-analyze", "nodes", dir, "--csv", "--table", "nodes")$out[
+      2
+    ],
+    "^agent-1s,none,none,none,,node1,"
+  )
 })
 
-test_that("a launch of which nodes.csv is lost but ranks.csv is not is left out of the nodes and kept for the ranks, and said", {
+test_that(paste0("a launch of which nodes.csv is lost but ranks.csv is not is left out of the nodes and ",
+                 "kept for the ranks, and said"), {
   dir <- spread(noise_nodes = 2, levels_percent = 1, pairs = 20, launches = 2)
   unlink(file.path(dir, "sim-1", "nodes.csv"))
   got <- locate_noise(read_campaign(dir))
@@ -133,7 +152,8 @@ test_that("a launch of which nodes.csv is lost but ranks.csv is not is left out 
   expect_error(locate_noise(read_campaign(dir)), "has nodes.csv", class = "nl_error_data")
 })
 
-test_that("one pair, no scatter, a damaged row and no rows by rank are inconclusive or refused, not an error of the program", {
+test_that(paste0("one pair, no scatter, a damaged row and no rows by rank are inconclusive or refused, not ",
+                 "an error of the program"), {
   dir <- spread(levels_percent = 1, pairs = 1)
   expect_equal(unique(locate_noise(read_campaign(dir))$nodes$found), "inconclusive")
   dir <- spread(levels_percent = 1, pairs = 12)
@@ -141,7 +161,8 @@ test_that("one pair, no scatter, a damaged row and no rows by rank are inconclus
   edit_cells(file, grep(",on,", readLines(file)), preempted_shift_percent_sd = "0")
   expect_match(locate_noise(read_campaign(dir))$nodes$reason, "all differences are equal")
   edit_cells(file, 3, preempted_shift_percent_sd = "-1")
-  expect_error(read_campaign(dir), "nodes.csv:3: preempted_shift_percent_sd is '-1'", class = "nl_error_damaged")
+  expect_error(read_campaign(dir), "nodes.csv:3: preempted_shift_percent_sd is '-1'",
+               class = "nl_error_damaged")
   unlink(file.path(dir, "sim-1", c("nodes.csv", "ranks.csv")))
   expect_error(locate_noise(read_campaign(dir)), "ranks.csv", class = "nl_error_data")
 })
@@ -173,5 +194,6 @@ test_that("text for many nodes has a line for those with the noise and counts th
 
 test_that("each treatment has a sentence of its own", {
   dir <- spread(noise_nodes = 2, levels_percent = 1, kinds = c("spin", "cache"), pairs = 30, seed = 1)
-  expect_setequal(locate_noise(read_campaign(dir))$answer, c("Under spin: the noise is on node2.", "Under cache: the noise is on node2."))
+  expect_setequal(locate_noise(read_campaign(dir))$answer,
+                  c("Under spin: the noise is on node2.", "Under cache: the noise is on node2."))
 })

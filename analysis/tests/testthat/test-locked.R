@@ -19,7 +19,8 @@ test_that("a slice that two parts of a torn burst touch is lost once", {
   ns[at] <- ns[at] + 3e6
   begin <- cumsum(ns) - ns
   # both within one slice, farther from each other than a tail
-  bursts <- data.frame(start_ns = 1e12 + sort(c(begin[at] + 1000, begin[at] + 2e6)), duration_ns = 1e6, cpu = 0)
+  bursts <- data.frame(start_ns = 1e12 + sort(c(begin[at] + 1000, begin[at] + 2e6)), duration_ns = 1e6,
+                       cpu = 0)
   got <- locked_cost(locked_track(loop_timeline(1e12, 1000, ns), bursts))
   expect_equal(c(got$n_bursts, got$cost_ns, got$amplification), c(5, 3e6, 1.5))
 })
@@ -35,13 +36,16 @@ test_that("the interval holds the truth, and no burst that costs something is mi
   track <- loop_track(simulate_loop(seed = 1), n_shifts = 200)
   n <- nrow(track$windows)
   places <- track$room / n
-  limit <- detection_limit(stats::sd(track$elsewhere / n) * sqrt(1 + 1 / places), places - 1) * got$bursts_per_s[1] / 1e9
+  limit <- detection_limit(stats::sd(track$elsewhere / n) * sqrt(1 + 1 / places),
+                           places - 1) * got$bursts_per_s[1] / 1e9
   expect_equal(got$limit_percent[1], 100 * limit / (1 - limit))
 })
 
 test_that("bursts that cost nothing are found no more often than alpha says", {
-  got <- lapply(1:24, function(seed) locked_cost(loop_track(simulate_loop(seconds = 5, cost_us = 0, seed = seed, random = TRUE),
-      n_shifts = 200)))
+  got <- lapply(1:24, function(seed) {
+    locked_cost(loop_track(simulate_loop(seconds = 5, cost_us = 0, seed = seed, random = TRUE),
+                           n_shifts = 200))
+  })
   got <- do.call(rbind, got)
   expect_lte(sum(got$p_value < 0.01), 2)
   expect_gte(sum(got$cost_low_ns <= 0 & got$cost_high_ns >= 0), 22)
@@ -55,7 +59,8 @@ test_that("short bursts that met more of the background than all shifts are not 
     locked_cost(loop_track(loop, n_shifts = 250))$p_value
   }, 0)
   expect_true(all(p > 0.01))
-  found <- locked_cost(loop_track(simulate_loop(seconds = 6, period_s = 0.01, length_us = 100, seed = 1), n_shifts = 250))
+  found <- locked_cost(loop_track(simulate_loop(seconds = 6, period_s = 0.01, length_us = 100, seed = 1),
+                                  n_shifts = 250))
   expect_lt(found$p_value, 1e-6)
 })
 
@@ -69,18 +74,24 @@ test_that("an outlier of the background counts for three windows at most", {
   expect_lt(got$cost_ns, 3 * 1e6 / 99 * 1.1)
 })
 
-test_that("bursts cut by the background have an upper end all the same, and bursts that cost more than is counted have none", {
+test_that(paste0("bursts cut by the background have an upper end all the same, and bursts that cost more ",
+                 "than is counted have none"), {
   # a hundred bursts of 2.5 ms, and another task twice a second, 9 ms on the average
-  beside <- lapply(1:20, function(seed) loop_track(simulate_loop(25, 0.25, 2500, noise_per_s = 1.9, noise_us = 9000, seed = seed), n_shifts = 200))
+  beside <- lapply(1:20, function(seed) {
+    loop_track(simulate_loop(25, 0.25, 2500, noise_per_s = 1.9, noise_us = 9000, seed = seed), n_shifts = 200)
+  })
   expect_gt(sum(vapply(beside, function(t) t$n_cut, 0) > 1), 3)
   expect_lte(sum(vapply(beside, function(t) t$is_cut, TRUE)), 2)
   expect_gte(sum(vapply(beside, function(t) locked_cost(t)$cost_high_ns < 4e6, TRUE)), 18)
   # each costs five times its length; or one in ten does
-  expect_equal(locked_cost(loop_track(simulate_loop(25, 0.25, 2500, 12500), n_shifts = 200))$cost_high_ns, Inf)
+  expect_equal(locked_cost(loop_track(simulate_loop(25, 0.25, 2500, 12500), n_shifts = 200))$cost_high_ns,
+               Inf)
   loop <- simulate_loop(25, 0.25, 2500)
   some <- findInterval(loop$bursts$start_ns[seq(5, 95, 10)] - loop$begin_ns, cumsum(loop$ns) - loop$ns)
   loop$ns[some] <- loop$ns[some] + 1e7
-  for (k in rev(seq(5, 95, 10))) loop$bursts$start_ns[-seq_len(k)] <- loop$bursts$start_ns[-seq_len(k)] + 1e7
+  for (k in rev(seq(5, 95, 10))) {
+    loop$bursts$start_ns[-seq_len(k)] <- loop$bursts$start_ns[-seq_len(k)] + 1e7
+  }
   expect_equal(locked_cost(loop_track(loop, n_shifts = 200))$cost_high_ns, Inf)
 })
 
@@ -144,11 +155,14 @@ test_that("the p-value counts shifts where they can, and goes on by the normal t
 
 test_that("launches together count by their bursts, and the worst state wins", {
   row <- function(slowdown, reach, n, state = "measured") {
-    row <- cbind(data.frame(launch = "a", operation = "barrier", bytes = 0), locked_row(list(
-      n_bursts = n, bursts_per_s = 4, burst_cpu_ns = 2.5e6, cost_ns = 2.5e6, cost_low_ns = 2.4e6, cost_high_ns = 2.6e6,
-      slowdown_percent = slowdown,
-      slowdown_low = slowdown - reach, slowdown_high = slowdown + reach, p_value = 1e-4, limit_percent = 0.1, amplification = 1,
-      amplification_low = 0.9, amplification_high = 1.1, z = 4, state = state, seconds = n / 4)))
+    row <- cbind(
+      data.frame(launch = "a", operation = "barrier", bytes = 0),
+      locked_row(list(n_bursts = n, bursts_per_s = 4, burst_cpu_ns = 2.5e6, cost_ns = 2.5e6,
+                      cost_low_ns = 2.4e6, cost_high_ns = 2.6e6, slowdown_percent = slowdown,
+                      slowdown_low = slowdown - reach, slowdown_high = slowdown + reach, p_value = 1e-4,
+                      limit_percent = 0.1, amplification = 1, amplification_low = 0.9,
+                      amplification_high = 1.1, z = 4, state = state, seconds = n / 4))
+    )
     row$figure <- list(figure_of_t(slowdown, reach / qnorm(0.99), Inf))
     row
   }
@@ -164,7 +178,8 @@ test_that("launches together count by their bursts, and the worst state wins", {
 })
 
 test_that("bursts of several nodes that overlap are one window, and others are added", {
-  # 0.5 ms each 100 ms on each of two nodes, whose clocks have other origins; a third of the second's bursts come with the first's
+  # 0.5 ms each 100 ms on each of two nodes, whose clocks have other origins; a third of the second's bursts
+  # come with the first's
   loop <- simulate_loop(seed = 4)
   timeline <- loop_timeline(loop$begin_ns, loop$n, loop$ns)
   there <- loop
@@ -179,14 +194,20 @@ test_that("bursts of several nodes that overlap are one window, and others are a
   expect_equal(got$amplification, one$amplification / 2)
   # a third at once: as many windows as there are places
   alone <- seq(1, nrow(loop$bursts), 3)
-  parted <- on_one_timeline(list(list(timeline = timeline, bursts = loop$bursts[-alone[-1], ]), within(other, bursts <- bursts[alone, ])))
-  expect_equal(locked_cost(locked_track(parted$timeline, parted$bursts, 200))$slowdown_percent, one$slowdown_percent)
+  parted <- on_one_timeline(list(list(timeline = timeline, bursts = loop$bursts[-alone[-1], ]),
+                                 within(other, bursts <- bursts[alone, ])))
+  expect_equal(locked_cost(locked_track(parted$timeline, parted$bursts, 200))$slowdown_percent,
+               one$slowdown_percent)
 })
 
-test_that("with other launches placebos are found no more often than alpha says, costs are, and a wilder launch widens what is known", {
-  one <- function(seed, ...) loop_track(simulate_loop(seconds = 5, seed = seed, ...), n_shifts = 200)
+test_that(paste0("with other launches placebos are found no more often than alpha says, costs are, and a ",
+                 "wilder launch widens what is known"), {
+  one <- function(seed, ...) {
+    loop_track(simulate_loop(seconds = 5, seed = seed, ...), n_shifts = 200)
+  }
   quiet <- lapply(1:4, function(seed) one(seed + 500, cost_us = 0))
-  p <- vapply(1:24, function(seed) locked_cost(one(seed, cost_us = 0, random = TRUE), others = quiet)$p_value, 0)
+  p <- vapply(1:24, function(seed) locked_cost(one(seed, cost_us = 0, random = TRUE), others = quiet)$p_value,
+              0)
   expect_lte(sum(p <= 0.05), qbinom(0.999, 24, 0.05))
   expect_gt(mean(p), 0.4)
   found <- one(1, cost_us = 200)
@@ -213,8 +234,12 @@ test_that("analyses have the channel locked where slices and bursts were recorde
 })
 
 test_that("launches together have it, too, and bursts that cost nothing are not detected", {
-  dir <- add_slices(local_campaign(pairs = 60, launches = 2, levels_percent = 1, operations = "barrier", seed = 2), cost_us = 0)
-  rows <- subset(analyze_campaign(read_campaign(dir), channels = c("time", "locked"))$verdicts, channel == "locked")
+  dir <- add_slices(
+    local_campaign(pairs = 60, launches = 2, levels_percent = 1, operations = "barrier", seed = 2),
+    cost_us = 0
+  )
+  rows <- subset(analyze_campaign(read_campaign(dir), channels = c("time", "locked"))$verdicts,
+                 channel == "locked")
   expect_setequal(rows$scope, c(scope_launch, scope_these, scope_campaign))
   expect_equal(unique(rows$verdict[rows$scope == scope_these]), "not detected")
   expect_equal(subset(rows, scope == scope_these)$n_launches, 2)
@@ -230,7 +255,8 @@ test_that("bursts on CPUs without a rank do not count, and without a trace there
   expect_equal(got$n_bursts, 0)
   unlink(trace)
   got <- locked_of_rows(campaign, names(campaign$launches), on, 0.01, 0.99)
-  expect_equal(got[c("state", "reason")], data.frame(state = "unrecorded", reason = "no bursts of the generator were recorded"))
+  expect_equal(got[c("state", "reason")],
+               data.frame(state = "unrecorded", reason = "no bursts of the generator were recorded"))
   expect_false("locked" %in% analyze_campaign(campaign)$verdicts$channel)
 })
 
@@ -240,7 +266,11 @@ test_that("a launch with an agent has a row per operation, and one without slice
   got <- locked_by_launch(read_campaign(dir))
   expect_equal(got$state, "unrecorded")
   expect_match(got$reason, "no slices")
-  expect_equal(names(got), c("launch", "operation", "bytes", names(locked_columns), "figure", "watched_s", "is_quick", "beyond", "seen_ns"))
+  expect_equal(
+    names(got),
+    c("launch", "operation", "bytes", names(locked_columns), "figure", "watched_s", "is_quick", "beyond",
+      "seen_ns")
+  )
 })
 
 test_that("a node that had the load and lacks its slices leaves no figure, and is named", {
@@ -277,40 +307,56 @@ test_that("a record that had no room for all bursts gives no figure by bursts", 
 
 test_that("each launch of an agent is judged on the others' records, too", {
   dir <- local_folder()
-  simulate_agent_campaign(dir, pairs = 12, launches = 3, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, seed = 3)
+  simulate_agent_campaign(dir, pairs = 12, launches = 3, operations = "barrier", bytes = 0,
+                          agent_burst_ns = 5e5, seed = 3)
   campaign <- read_campaign(add_agent_slices(dir, 500), arms = "any")
   got <- locked_by_launch(campaign)
   expect_equal(got$launch, names(campaign$launches))
   expect_true(all(got$state == "measured" & got$p_value < 1e-6))
-  rows <- lapply(names(campaign$launches), function(id) which(campaign$rows$launch == id & campaign$rows$arm == "on"))
+  rows <- lapply(names(campaign$launches), function(id) {
+    which(campaign$rows$launch == id & campaign$rows$arm == "on")
+  })
   tracks <- Map(function(id, at) track_of_rows(campaign, id, at, read_slices), names(campaign$launches), rows)
-  expect_equal(got$limit_percent[2], locked_cost(tracks[[2]], 0.01, 0.98, others = unname(tracks[-2]))$limit_percent)
+  expect_equal(got$limit_percent[2],
+               locked_cost(tracks[[2]], 0.01, 0.98, others = unname(tracks[-2]))$limit_percent)
   expect_gt(got$limit_percent[2], locked_cost(tracks[[2]], 0.01, 0.98)$limit_percent * (1 - 1e-9))
 })
 
-# A loop of 60 s with bursts of 2.5 ms each 250 ms, which cost what they last, and a kernel thread of 5 ms each half second; `with`: it comes in the
-# middle of every other burst's window in place of at its own time.
+# A loop of 60 s with bursts of 2.5 ms each 250 ms, which cost what they last, and a kernel thread of 5 ms
+# each half second; `with`: it comes in the middle of every other burst's window in place of at its own
+# time.
 beside_kernel_thread <- function(seed, with = FALSE, cost_us = 2500) {
-  loop <- simulate_loop(seconds = 60, period_s = 0.25, length_us = 2500, cost_us = cost_us, noise_per_s = 0, seed = seed, random = TRUE)
+  loop <- simulate_loop(seconds = 60, period_s = 0.25, length_us = 2500, cost_us = cost_us, noise_per_s = 0,
+                        seed = seed, random = TRUE)
   total <- sum(loop$ns)
-  at <- if (with) loop$bursts$start_ns[c(TRUE, FALSE)] - loop$begin_ns + 1000 else sort(stats::runif(120, 0, total - 1e7))
+  at <- if (with) {
+    loop$bursts$start_ns[c(TRUE, FALSE)] - loop$begin_ns + 1000
+  } else {
+    sort(stats::runif(120, 0, total - 1e7))
+  }
   slice <- findInterval(at, cumsum(loop$ns) - loop$ns)
   moved <- numeric(length(loop$ns))
   for (i in slice) moved[i] <- moved[i] + 5e6
   # what comes later begins later
-  after <- function(t) vapply(t, function(x) sum(moved[seq_len(max(0, findInterval(x, cumsum(loop$ns) - loop$ns) - 1))]), 0)
+  after <- function(t) {
+    vapply(t, function(x) sum(moved[seq_len(max(0, findInterval(x, cumsum(loop$ns) - loop$ns) - 1))]), 0)
+  }
   loop$bursts$start_ns <- loop$bursts$start_ns + after(loop$bursts$start_ns - loop$begin_ns)
   others <- data.frame(start_ns = round(loop$begin_ns + at + after(at)), duration_ns = 5e6, cpu = 0)
   loop$ns <- loop$ns + moved
   list(loop = loop, others = others)
 }
 
-test_that("slices in which others ran are left out, which makes the cost of bursts sharper and leaves it true", {
+test_that(paste0("slices in which others ran are left out, which makes the cost of bursts sharper and ",
+                 "leaves it true"), {
   got <- lapply(1:8, function(seed) {
     x <- beside_kernel_thread(seed)
-    list(bare = locked_cost(loop_track(x$loop, n_shifts = 200)), masked = locked_cost(loop_track(x$loop, n_shifts = 200, others = x$others)))
+    list(bare = locked_cost(loop_track(x$loop, n_shifts = 200)),
+         masked = locked_cost(loop_track(x$loop, n_shifts = 200, others = x$others)))
   })
-  width <- function(which) vapply(got, function(g) g[[which]]$amplification_high - g[[which]]$amplification_low, 0)
+  width <- function(which) {
+    vapply(got, function(g) g[[which]]$amplification_high - g[[which]]$amplification_low, 0)
+  }
   expect_lt(stats::median(width("masked") / width("bare")), 0.5)
   holds <- vapply(got, function(g) g$masked$amplification_low <= 1 && 1 <= g$masked$amplification_high, NA)
   expect_gte(sum(holds), 7)

@@ -16,14 +16,16 @@ test_that("a margin decides the exit status: 0 below, 1 above, 3 undecided with 
   expect_equal(answer(0.5), "fail")
   open <- status_of("noiselab-analyze", "agent", dir, "--margin", "2.03%")
   expect_equal(open$status, 3L)
-  expect_match(gsub(" +", " ", paste(open$out, collapse = " ")),
-               "measuring for [0-9.]+ (s|min|h|days) in total decides with probability 0.95|no run of a month would decide")
+  expect_match(
+    gsub(" +", " ", paste(open$out, collapse = " ")),
+    paste0("measuring for [0-9.]+ (s|min|h|days) in total decides with probability 0.95|no run of a month ",
+           "would decide")
+  )
 })
 
 test_that("the time that a longer run would need follows from the standard error, by hand", {
-  row <- data.frame(channel = "time", launch = "L", margin_verdict = "inconclusive", reason = NA, raw_margin = log1p(0.01),
-                    raw_margin_se = 0.002,
-                    alpha = 0.01)
+  row <- data.frame(channel = "time", launch = "L", margin_verdict = "inconclusive", reason = NA,
+                    raw_margin = log1p(0.01), raw_margin_se = 0.002, alpha = 0.01)
   campaign <- list(rows = data.frame(launch = "L", wall_ns = rep(1e9, 60)))
   times <- ((qnorm(0.99) + qnorm(0.95)) * 0.002 / (log1p(0.01) - log1p(0.005)))^2
   expect_equal(margin_needs(row, campaign, 0.5, 0.95), 60 * times)
@@ -52,7 +54,11 @@ test_that("launches of one arm each have accounts, and say that there is nothing
   got <- status_of("noiselab-analyze", "agent", dir, "--all")
   expect_equal(got$status, 0L)
   text <- gsub(" +", " ", paste(got$out, collapse = " "))
-  expect_match(text, "cannot be compared \\(no launch has an off and an on half together that are long enough for the system's accounts\\)")
+  expect_match(
+    text,
+    paste0("cannot be compared \\(no launch has an off and an on half together that are long enough for the ",
+           "system's accounts\\)")
+  )
   expect_match(text, "collectd agent 1 [0-9.]+ [0-9]+ - ")
   expect_no_match(paste(status_of("noiselab-analyze", "agent", dir)$out, collapse = " "), "accounts")
 })
@@ -65,18 +71,19 @@ test_that("a campaign without an agent is refused with status 3, an unknown opti
 })
 
 test_that("lines keep to 100 columns, with long names, several nodes and a disagreement", {
-  dir <- local_agent(pairs = 12, name = "prometheus-node-exporter", nodes = 2, ranks = 4, noise_nodes = 1:2, unaccounted = 0.5,
-              agent_burst_ns = 2e6,
-              source = "thread", prefix = "a-rather-long-launch-id")
+  dir <- local_agent(pairs = 12, name = "prometheus-node-exporter", nodes = 2, ranks = 4, noise_nodes = 1:2,
+                     unaccounted = 0.5, agent_burst_ns = 2e6, source = "thread",
+                     prefix = "a-rather-long-launch-id")
   out <- status_of("noiselab-analyze", "agent", dir, "--all")$out
-  expect_match(gsub(" +", " ", paste(out, collapse = " ")), "disagree \\(the ranks lost more than the agent used")
+  expect_match(gsub(" +", " ", paste(out, collapse = " ")),
+               "disagree \\(the ranks lost more than the agent used")
   expect_lte(max(nchar(out)), 100)
   expect_false(any(grepl("\\bNA\\b|NaN|Inf", out)))
 })
 
 test_that("an agent that is on in its off halves, or does nothing, is noted", {
-  rows <- data.frame(launch = "L", host = "h", kind = "a", off_cpu_percent = c(0.5, 0, 0), cpu_percent = c(1, 0, 1),
-                     on_ranks_percent = c(1, 0, 1.2))
+  rows <- data.frame(launch = "L", host = "h", kind = "a", off_cpu_percent = c(0.5, 0, 0),
+                     cpu_percent = c(1, 0, 1), on_ranks_percent = c(1, 0, 1.2))
   notes <- agent_notes(rows)
   expect_match(notes[1], "was not off in its off halves")
   expect_match(notes[2], "used no CPU time in its on halves")

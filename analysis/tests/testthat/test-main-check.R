@@ -6,8 +6,12 @@ test_that("good options are silent, of a campaign and of every analysis that has
   file <- tempfile()
   on.exit(unlink(file))
   writeLines("rack1 n1 n2", file)
-  for (args in list(character(), c("--margin", "1%", "--level", "0.1,1"), c("agent", "--margin", "1%:nodes=1000,every=1ms"), c("stability", "--spread", "5"),
-                    c("acceptance", "--classes", file, "--write", paste0("junit=", file, ".xml"), "--margin", "5"), c("periodic", "--arm", "off", "--period", "1s,100ms"))) {
+  for (args in list(
+    character(), c("--margin", "1%", "--level", "0.1,1"), c("agent", "--margin", "1%:nodes=1000,every=1ms"),
+    c("stability", "--spread", "5"),
+    c("acceptance", "--classes", file, "--write", paste0("junit=", file, ".xml"), "--margin", "5"),
+    c("periodic", "--arm", "off", "--period", "1s,100ms")
+  )) {
     expect_equal(checked(args), list(status = 0L, err = character(), out = character()))
   }
 })
@@ -20,7 +24,8 @@ test_that("each is refused as its answer would be, and no campaign is read", {
     expect_match(got$err, text, fixed = TRUE)
   }
   refused("--margin: '0,5' is not a percentage above 0 and below 100 (try 0.5%", "--margin", "0,5")
-  refused("--margin: '1%:nodes=9,every=1ms' is of many nodes, which is not judged here", "advise", "--margin", "1%:nodes=9,every=1ms")
+  refused("--margin: '1%:nodes=9,every=1ms' is of many nodes, which is not judged here", "advise", "--margin",
+          "1%:nodes=9,every=1ms")
   refused("--alpha: '1' is not a probability", "--alpha", "1")
   refused("--channel: 'tine' is not a channel: did you mean time?", "--channel", "tine")
   refused("--level: 'x' is not a list of levels", "--level", "x")

@@ -26,7 +26,8 @@ test_that("a picture has room for its words, which the report has beside it, or 
   status_of("noiselab-plot", "trace", dir, "--out", file)
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")
   trace <- Filter(function(plot) plot$name == "trace", plots())[[1]]
-  expect_equal(pixels(file), 110 * figure_size(trace, plot_frame(trace, analysis), analysis), tolerance = 0.002)
+  expect_equal(pixels(file), 110 * figure_size(trace, plot_frame(trace, analysis), analysis),
+               tolerance = 0.002)
   status_of("noiselab-plot", "trace", dir, "--out", file, "--size", "4x3")
   expect_equal(pixels(file), c(440, 330))
 })
@@ -52,19 +53,23 @@ test_that("what is missing or wrong is said in one line", {
   refused(2L, "no DIR given", "dose")
   refused(2L, "'dos' is not a plot: did you mean dose\\?", "dos", dir)
   refused(2L, "does not end in .png, .svg, .pdf", "dose", dir, "--out", file.path(dir, "x.gif"))
-  refused(2L, "is not a directory, which several plots need", "dose,tail", dir, "--out", file.path(dir, "x.png"))
+  refused(2L, "is not a directory, which several plots need", "dose,tail", dir, "--out",
+          file.path(dir, "x.png"))
   refused(2L, "needs --out DIRECTORY", "dose,tail", dir, "--csv")
   refused(2L, "--size: '0x3' is not a width and a height", "dose", dir, "--size", "0x3")
   refused(2L, "does not apply to data", "dose", dir, "--csv", "--size", "5x4")
   refused(2L, "--margin does not apply to dose \\(it does to forest", "dose", dir, "--margin", "1")
   refused(2L, "exclude each other", "dose", dir, "--csv", "--json")
-  refused(3L, "intervals: nothing to draw: needs launches of an agent", "intervals", dir, "--out", file.path(dir, "l.png"))
+  refused(3L, "intervals: nothing to draw: needs launches of an agent", "intervals", dir, "--out",
+          file.path(dir, "l.png"))
   expect_false(file.exists(file.path(dir, "l.png")))
 })
 
 test_that("the margin reaches the forest, and alpha its intervals", {
   dir <- local_campaign(pairs = 12, levels_percent = 5)
-  got <- utils::read.csv(text = status_of("noiselab-plot", "forest", dir, "--csv", "--margin", "2%", "--alpha", "0.05")$out)
+  got <- utils::read.csv(
+    text = status_of("noiselab-plot", "forest", dir, "--csv", "--margin", "2%", "--alpha", "0.05")$out
+  )
   expect_equal(got$margin_percent, 2)
   wanted <- analyze_campaign(read_campaign(dir), alpha = 0.05, channels = "time")$verdicts
   expect_equal(got$ci_low_percent, wanted$ci_low)
@@ -77,7 +82,9 @@ test_that("--list shows every plot and what it needs", {
   names <- sub(" .*", "", grep("^[a-z]", got$out, value = TRUE))
   expect_equal(names, plot_table()$name)
   expect_lte(max(nchar(status_of("noiselab-plot", "--help")$out)), 98)
-  for (more in list("dose", c("--alpha", "0.1"))) expect_refused("noiselab-plot", c("--list", more), "--list stands alone")
+  for (more in list("dose", c("--alpha", "0.1"))) {
+    expect_refused("noiselab-plot", c("--list", more), "--list stands alone")
+  }
 })
 
 test_that("a projection is a picture by number of nodes, and a page that repeats what a terminal says", {
@@ -98,15 +105,18 @@ test_that("a projection is a picture by number of nodes, and a page that repeats
 })
 
 test_that("the picture of a projection draws what has no upper end, and what is 0", {
-  rows <- data.frame(nodes = rep(c(1, 100, 1e4), 2), every_ns = 1e6, phase = rep(c("independent", "common"), each = 3),
-                     slowdown_percent = c(0, 2, 50, 0, 0, 0), ci_low = c(0, 1, 20, 0, 0, 0), ci_high = c(1, 4, NA, 1, 1, 1), method = "walk",
-                     reason = NA)
-  projection <- list(rows = rows, request = list(alpha = 0.02), noise = list(name = "A", watched_s = 60, n_bursts = 12))
+  rows <- data.frame(nodes = rep(c(1, 100, 1e4), 2), every_ns = 1e6,
+                     phase = rep(c("independent", "common"), each = 3),
+                     slowdown_percent = c(0, 2, 50, 0, 0, 0), ci_low = c(0, 1, 20, 0, 0, 0),
+                     ci_high = c(1, 4, NA, 1, 1, 1), method = "walk", reason = NA)
+  projection <- list(rows = rows, request = list(alpha = 0.02),
+                     noise = list(name = "A", watched_s = 60, n_bursts = 12))
   expect_s3_class(ggplot2::ggplot_build(plot_scale(projection)), "ggplot_built")
   words <- plot_scale(projection)$labels
   expect_match(words$caption, "Triangles: at least so much", fixed = TRUE)
   expect_match(gsub("\n", " ", words$subtitle), "n = 12 recorded bursts in 60", fixed = TRUE)
-  expect_match(alt_scale(plot_scale(projection, draw = FALSE)), "on 10000 nodes 50.0 % when synchronised every 1 ms", fixed = TRUE)
+  expect_match(alt_scale(plot_scale(projection, draw = FALSE)),
+               "on 10000 nodes 50.0 % when synchronised every 1 ms", fixed = TRUE)
   # one number of nodes is no line
   projection$rows <- rows[rows$nodes == 1, ]
   expect_null(plot_scale(projection))

@@ -6,14 +6,15 @@ test_that("the published summary is that computed by hand", {
   expect_equal(got$se_ns, sqrt(3.5 / 6))
   expect_equal(c(got$min_ns, got$max_ns), c(2, 7))
   # Student's quantiles at 5 degrees of freedom, from a table
-  expect_equal(c(got$e90_ns, got$e95_ns, got$e99_ns), sqrt(3.5 / 6) * c(2.0150, 2.5706, 4.0321), tolerance = 1e-4)
+  expect_equal(c(got$e90_ns, got$e95_ns, got$e99_ns), sqrt(3.5 / 6) * c(2.0150, 2.5706, 4.0321),
+               tolerance = 1e-4)
   expect_equal(got$ci95_high_ns - got$ci95_low_ns, 2 * got$e95_ns)
   # nobody loses the slow ones
   expect_equal(c(got$all_mean_ns, got$all_median_ns, got$all_max_ns), c(14, 5, 90))
   expect_equal(published_summary(1:8, rep(FALSE, 8), trim = 0)$n_s, 8)
   # 15 at 25 %: 3.75, half of it from each end, whole values only
-  expect_equal(published_summary(1:15, rep(FALSE, 15))[c("n_s", "min_ns", "max_ns")], data.frame(n_s = 13L, min_ns = 2L, max_ns = 14L),
-               ignore_attr = TRUE)
+  expect_equal(published_summary(1:15, rep(FALSE, 15))[c("n_s", "min_ns", "max_ns")],
+               data.frame(n_s = 13L, min_ns = 2L, max_ns = 14L), ignore_attr = TRUE)
 })
 
 test_that("no start, one start and equal starts are handled", {
@@ -56,10 +57,12 @@ test_that("stop rule 2 ends at a relative standard error of 0.05, and not before
 test_that("the report has a row per launch and operation, of the off arm", {
   dir <- local_starts(raw = "starts.bin", launches = 2, operations = c("barrier", "bcast"), bytes = c(0, 64))
   got <- mpiperf_report(dir)
-  expect_setequal(paste(got$launch, got$operation, got$bytes), c("sim-1 barrier 0", "sim-1 bcast 64", "sim-2 barrier 0", "sim-2 bcast 64"))
+  expect_setequal(paste(got$launch, got$operation, got$bytes),
+                  c("sim-1 barrier 0", "sim-1 bcast 64", "sim-2 barrier 0", "sim-2 bcast 64"))
   one <- got[got$launch == "sim-2" & got$operation == "bcast", ]
   starts <- read_starts(file.path(dir, "sim-2"), operations = "bcast", arms = "off", by = "start")
-  expect_equal(as.list(one[names(published_summary(1, FALSE))]), as.list(published_summary(starts$global_ns, starts$late)))
+  expect_equal(as.list(one[names(published_summary(1, FALSE))]),
+               as.list(published_summary(starts$global_ns, starts$late)))
   expect_equal(one$stop_count, stop_by_count(starts$late))
   text <- status_of("noiselab-analyze", "mpiperf", dir)$out
   expect_match(paste(text, collapse = " "), "no verdict of +noiselab uses +it")

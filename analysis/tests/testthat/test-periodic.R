@@ -1,5 +1,5 @@
-# A launch whose raw file holds starts every 10 us that take 2 us, 20 us more at every tick of 4 ms, and 1 ms more once
-# in 100 ms, 37 ms after time zero.
+# A launch whose raw file holds starts every 10 us that take 2 us, 20 us more at every tick of 4 ms, and 1
+# ms more once in 100 ms, 37 ms after time zero.
 burst_campaign <- function(tick = "250 Hz, stopped when idle", seconds = 2, env = parent.frame()) {
   dir <- local_starts(raw = "starts.bin", pairs = 20, env = env)
   launch <- file.path(dir, "sim-1")
@@ -102,7 +102,9 @@ test_that("periods are marked with what they may come from", {
 test_that("times on the command line have units", {
   expect_equal(period_option(c("1s,100ms", "250us", "1.5ms", "20ns")), c(1, 0.1, 2.5e-4, 0.0015, 2e-8))
   expect_null(period_option(NULL))
-  for (bad in c("10", "10x", "ms", "-1s", "0s", "", "1s,,2s")) expect_error(period_option(bad), "--period", class = "nl_error_usage")
+  for (bad in c("10", "10x", "ms", "-1s", "0s", "", "1s,,2s")) {
+    expect_error(period_option(bad), "--period", class = "nl_error_usage")
+  }
 })
 
 test_that("the front end prints text and JSON, and refuses what it does not know", {

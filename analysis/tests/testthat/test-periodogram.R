@@ -40,7 +40,9 @@ test_that("a sinusoid has its frequency and power, also with gaps and when time 
 test_that("noise alone, white or red, even or not, is found at the level asked for", {
   times <- function(uneven) if (uneven) cumsum(stats::runif(512, 0.5, 1.5)) else 1:512
   for (case in list(list(0, FALSE), list(0, TRUE), list(1, TRUE), list(2, FALSE))) {
-    fap <- with_seed(11, replicate(12, min(periodogram(red_noise(512, case[[1]]), times(case[[2]]))$fap, na.rm = TRUE)))
+    fap <- with_seed(
+      11, replicate(12, min(periodogram(red_noise(512, case[[1]]), times(case[[2]]))$fap, na.rm = TRUE))
+    )
     # more come once in a thousand
     expect_lte(sum(fap <= 0.05), stats::qbinom(0.999, 12, 0.05))
     expect_lte(sum(fap <= 0.01), stats::qbinom(0.999, 12, 0.01))
@@ -67,8 +69,11 @@ test_that("the chance of a false alarm is the formula's", {
 
 test_that("short, constant, straight and disordered series are refused or have a reason", {
   reason <- function(x) attr(periodogram(x, seq_along(x)), "reason")
-  expect_equal(vapply(list(numeric(), 1, rep(3, 50), 1:50 * 2), reason, ""),
-               c("0 points, a periodogram needs 16", "1 point, a periodogram needs 16", "the series is constant", "the series is a straight line"))
+  expect_equal(
+    vapply(list(numeric(), 1, rep(3, 50), 1:50 * 2), reason, ""),
+    c("0 points, a periodogram needs 16", "1 point, a periodogram needs 16", "the series is constant",
+      "the series is a straight line")
+  )
   expect_equal(nrow(periodogram(rep(3, 50), 1:50)), 0)
 })
 

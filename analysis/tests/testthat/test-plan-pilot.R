@@ -31,7 +31,8 @@ test_that("every operation and level costs pairs of its own", {
 })
 
 test_that("a pilot's own scatter is planned with, and its uncertainty gives the upper figure", {
-  dir <- local_campaign(pairs = 60, levels_percent = c(0, 5), operations = c("barrier", "bcast"), bytes = c(0, 64))
+  dir <- local_campaign(pairs = 60, levels_percent = c(0, 5), operations = c("barrier", "bcast"),
+                        bytes = c(0, 64))
   analysis <- analyze_campaign(read_campaign(dir), channels = "time")
   blank <- analysis$pairs$cells$level_requested_percent[analysis$pairs$cell] == 0 &
     analysis$pairs$cells$operation[analysis$pairs$cell] == "barrier"
@@ -53,9 +54,11 @@ test_that("a pilot of several launches plans for launches like these", {
   plan <- plan_list("--detect", "0.3", "--pilot", dir)
   expect_equal(plan$scope, "launches like these")
   r <- plan$run
-  expect_lte(detection_limit(sqrt((plan$cells$sd_launch^2 + plan$cells$sd^2 / r$pairs_per_launch) / r$n_launches),
-                             r$n_launches - 1),
-             100 * log(1.003))
+  expect_lte(
+    detection_limit(sqrt((plan$cells$sd_launch^2 + plan$cells$sd^2 / r$pairs_per_launch) / r$n_launches),
+                    r$n_launches - 1),
+    100 * log(1.003)
+  )
   expect_match(plan$command, if (r$n_launches > 1) "--launches" else "--seconds")
   fixed <- plan_list("--detect", "1", "--pilot", dir, "--launches", "12")
   expect_equal(fixed$run$n_launches, 12)
@@ -82,10 +85,13 @@ test_that("the between-launch part of a plan is that of its launch means", {
 test_that("what is not in the pilot is refused, with what is there", {
   dir <- local_campaign(pairs = 10, levels_percent = 0, operations = c("barrier", "bcast"), bytes = c(0, 64))
   refused <- function(wanted, ...) expect_refused("noiselab-plan", c(...), wanted)
-  refused("'reduce' is not in the pilot, which has .*bcast 64 B", "--detect", "1", "--pilot", dir, "--op", "reduce")
-  refused("--bytes: 128 is not in the pilot", "--detect", "1", "--pilot", dir, "--op", "bcast", "--bytes", "128")
+  refused("'reduce' is not in the pilot, which has .*bcast 64 B", "--detect", "1", "--pilot", dir, "--op",
+          "reduce")
+  refused("--bytes: 128 is not in the pilot", "--detect", "1", "--pilot", dir, "--op", "bcast", "--bytes",
+          "128")
   refused("--ranks: 9 is not in the pilot", "--detect", "1", "--pilot", dir, "--ranks", "9")
-  refused("the pilot has halves of 10ms .* --half-period 2ms", "--detect", "1", "--pilot", dir, "--half-period", "2ms")
+  refused("the pilot has halves of 10ms .* --half-period 2ms", "--detect", "1", "--pilot", dir,
+          "--half-period", "2ms")
   simulate_campaign(dir, pairs = 10, levels_percent = 0, ranks = 3, prefix = "three")
   refused("launches of 2 and 3 ranks: say which", "--detect", "1", "--pilot", dir)
   expect_equal(plan_list("--detect", "1", "--pilot", dir, "--ranks", "3")$cells$ranks, 3)
@@ -96,15 +102,20 @@ test_that("wrong options get status 2 and one line", {
                 c("--detect", "1", "--pilot", "no-such-dir"), c("--detect", "1", "--json", "--csv"))
   with_detect <- list(c("--power", "2"), c("--half-period", "10 parsec"), c("--bytes", "12x"),
                       c("--levels", "x"), c("--levels", "1,1"), c("--launches", "0"), c("--op", "a,,b"))
-  for (args in c(wrong, lapply(with_detect, function(more) c("--detect", "1", more)))) expect_refused("noiselab-plan", args)
+  for (args in c(wrong, lapply(with_detect, function(more) c("--detect", "1", more)))) {
+    expect_refused("noiselab-plan", args)
+  }
 })
 
-test_that("an effect that takes more than a day is planned, but not within reach; a pilot of one pair, or without scatter, says nothing", {
+test_that(paste0("an effect that takes more than a day is planned, but not within reach; a pilot of one ",
+                 "pair, or without scatter, says nothing"), {
   got <- plan_of("--detect", "0.001", "--op", "barrier")
   expect_equal(got$status, 3L)
   expect_match(got$err, "more than a day")
   expect_match(got$out, "^total: [0-9.]+ days", all = FALSE)
-  expect_refused("noiselab-plan", c("--detect", "1", "--pilot", local_campaign(pairs = 1, levels_percent = 5)), "1 pair\\(s\\) of this cell", 3L)
+  expect_refused("noiselab-plan",
+                 c("--detect", "1", "--pilot", local_campaign(pairs = 1, levels_percent = 5)),
+                 "1 pair\\(s\\) of this cell", 3L)
   dir <- local_campaign(pairs = 5, levels_percent = 5)
   edit_cells(halves_of(dir), 2:11, wall_ns = 10000000, operations = 5000)
   expect_refused("noiselab-plan", c("--detect", "1", "--pilot", dir), "pairs of the pilot are equal", 3L)

@@ -1,8 +1,10 @@
 test_that("the number of pairs is the smallest with the power that base R computes for it", {
   power_of <- function(n, effect, sd, alpha) {
-    power.t.test(n = n, delta = effect, sd = sd, sig.level = alpha, type = "one.sample", alternative = "one.sided")$power
+    power.t.test(n = n, delta = effect, sd = sd, sig.level = alpha, type = "one.sample",
+                 alternative = "one.sided")$power
   }
-  for (case in list(c(1, 1, 0.01, 0.95), c(0.5, 2, 0.05, 0.8), c(0.1, 1, 0.01, 0.9), c(3, 1, 0.01, 0.95), c(0.02, 1, 0.01, 0.95))) {
+  for (case in list(c(1, 1, 0.01, 0.95), c(0.5, 2, 0.05, 0.8), c(0.1, 1, 0.01, 0.9), c(3, 1, 0.01, 0.95),
+                    c(0.02, 1, 0.01, 0.95))) {
     got <- plan_pairs(case[1], case[2], case[3], case[4])
     expect_gte(power_of(got$n, case[1], case[2], case[3]), case[4] - 1e-4)
     expect_lt(power_of(got$n - 1, case[1], case[2], case[3]), case[4])
@@ -10,15 +12,18 @@ test_that("the number of pairs is the smallest with the power that base R comput
   }
 })
 
-test_that("a margin is shown to be kept as often as its upper end lies above simulated intervals of no effect", {
+test_that(paste0("a margin is shown to be kept as often as its upper end lies above simulated intervals of ",
+                 "no effect"), {
   n <- plan_pairs(plan_goals(list(margin = 20))$equivalence$effect, 0.3, alpha = 0.05, power = 0.8)$n
-  high <- with_seed(4, rnorm(2e5, 0, 0.3 / sqrt(n)) + qt(0.95, n - 1) * 0.3 * sqrt(rchisq(2e5, n - 1) / (n - 1) / n))
+  high <- with_seed(
+    4, rnorm(2e5, 0, 0.3 / sqrt(n)) + qt(0.95, n - 1) * 0.3 * sqrt(rchisq(2e5, n - 1) / (n - 1) / n)
+  )
   expect_equal(mean(high < log(1.2)), plan_pairs(log(1.2), 0.3, 0.05, 0.8)$power, tolerance = 0.005)
 })
 
 test_that("what has no answer is NA with a reason", {
-  reasons <- list("scatter is unknown" = plan_pairs(1, NA_real_), "no scatter" = plan_pairs(1, 0), "0 or below" = plan_pairs(0, 1),
-                  "more than" = plan_pairs(1e-9, 1))
+  reasons <- list("scatter is unknown" = plan_pairs(1, NA_real_), "no scatter" = plan_pairs(1, 0),
+                  "0 or below" = plan_pairs(0, 1), "more than" = plan_pairs(1e-9, 1))
   for (wanted in names(reasons)) {
     expect_true(is.na(reasons[[wanted]]$n))
     expect_match(reasons[[wanted]]$reason, wanted)

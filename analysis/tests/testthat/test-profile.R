@@ -1,21 +1,26 @@
 # Two ranks, three calls a millisecond apart; rank 1 arrives so much later.
-two_ranks <- function(late_ns, preempted_ns = 0, off_cpu_ns = 0, slept = 0, since_ns = c(0, 0), node = c(0, 0), op_ns = 0) {
+two_ranks <- function(late_ns, preempted_ns = 0, off_cpu_ns = 0, slept = 0, since_ns = c(0, 0),
+                      node = c(0, 0), op_ns = 0) {
   calls <- 3
   start <- rep(seq_len(calls) * 1e7, 2)
   rank <- rep(0:1, each = calls)
   arrived <- start + 1e6 + ifelse(rank == 1, late_ns, 0)
-  data.table::data.table(
-    launch = "a", communicator = "c", ranks = 2, call = rep(seq_len(calls), 2), operation = "allreduce", rank = rank, node = node[rank + 1],
-    since_ns = start + since_ns[rank + 1], arrived_ns = arrived, left_ns = start + 1e6 + late_ns + op_ns,
-    preempted_ns = ifelse(rank == 1, preempted_ns, 0), off_cpu_ns = ifelse(rank == 1, off_cpu_ns, 0), slept = ifelse(rank == 1, slept, 0),
-    mpi_ns = 0
-  )
+  data.table::data.table(launch = "a", communicator = "c", ranks = 2, call = rep(seq_len(calls), 2),
+                         operation = "allreduce", rank = rank, node = node[rank + 1],
+                         since_ns = start + since_ns[rank + 1], arrived_ns = arrived,
+                         left_ns = start + 1e6 + late_ns + op_ns,
+                         preempted_ns = ifelse(rank == 1, preempted_ns, 0),
+                         off_cpu_ns = ifelse(rank == 1, off_cpu_ns, 0), slept = ifelse(rank == 1, slept, 0),
+                         mpi_ns = 0)
 }
 
-mean_parts <- function(arrivals) colMeans(whole_calls(arrivals)[c("waited_ns", "noise_waited_ns", "carried_ns", "unequal_ns", "within_ns",
-    "between_ns")])
+mean_parts <- function(arrivals) {
+  colMeans(whole_calls(arrivals)[c("waited_ns", "noise_waited_ns", "carried_ns", "unequal_ns", "within_ns",
+                                   "between_ns")])
+}
 
-test_that("waiting is by noise, by what was carried along or by unequal work, within a node or between nodes", {
+test_that(paste0("waiting is by noise, by what was carried along or by unequal work, within a node or ",
+                 "between nodes"), {
   parts <- function(...) unname(mean_parts(two_ranks(2e5, ...)))
   # a rank that works longer lets the other wait
   expect_equal(parts(), c(1e5, 0, 0, 1e5, 1e5, 0))
@@ -39,7 +44,8 @@ test_that("calls that a rank did not look at are left out", {
 })
 
 test_that("the exposure is that computed by hand", {
-  # rank 0 works 1 ms and waits 0.2, rank 1 works 1.2: of 1 ms rank 0 passes on 0.8, rank 1 all; within the wait what is left of it
+  # rank 0 works 1 ms and waits 0.2, rank 1 works 1.2: of 1 ms rank 0 passes on 0.8, rank 1 all; within the
+  # wait what is left of it
   calls <- whole_calls(two_ranks(2e5))
   got <- exposure_of(calls, 1e6, 0.98)
   expect_equal(got$cost_ns, (1e6 * 8e5 + (1e6 * 2e5 - 2e5^2 / 2) + 1.2e6 * 1e6) / 2.4e6)
@@ -54,20 +60,27 @@ test_that("the exposure is that computed by hand", {
 
 profile_folder <- function(arrivals, files = TRUE, env = parent.frame()) {
   dir <- local_folder(env)
-  info <- list(schema = 2, program = "noiselab-profile", version = "1.0.0", launch = "a", options = stats::setNames(list(), character()),
-               command = list("mpirun"), ranks = 2, ended = "complete")
+  info <- list(schema = 2, program = "noiselab-profile", version = "1.0.0", launch = "a",
+               options = stats::setNames(list(), character()), command = list("mpirun"), ranks = 2,
+               ended = "complete")
   jsonlite::write_json(info, file.path(dir, "launch.json"), auto_unbox = TRUE)
   if (!files) return(dir)
   write <- function(x, name) data.table::fwrite(x, file.path(dir, name), scipen = 50)
   write(arrivals, "arrivals.csv")
-  write(data.frame(launch = "a", rank = c(0, 1, 1), operation = c("allreduce", "allreduce", "waitall"),
-                   class = c("synchronising", "synchronising", "point-to-point"),
-                   bytes_lo = c(8, 8, 0), communicator = c("world", "world", ""), ranks = c(2, 2, 0), root = "", calls = c(3, 3, 10),
-                   bytes = c(24, 24, 0),
-                   inside_ns = c(6e5, 0, 3e6), longest_ns = c(2e5, 0, 1e6), outside_ns = c(3e6, 3.6e6, 0)), "operations.csv")
-  write(data.frame(launch = "a", rank = 0:1, host = "h", node = 0, threads = "single", state = "finalized", clock = "tsc",
-                   clock_bound_ns = 0, started_ns = 0,
-                   wall_ns = 1e7, calls = 3, mpi_ns = 6e5, lost_calls = 0, sampled_calls = 3, sample_cost_ns = 5000, waits = "scheduler"), "ranks.csv")
+  write(
+    data.frame(launch = "a", rank = c(0, 1, 1), operation = c("allreduce", "allreduce", "waitall"),
+               class = c("synchronising", "synchronising", "point-to-point"), bytes_lo = c(8, 8, 0),
+               communicator = c("world", "world", ""), ranks = c(2, 2, 0), root = "", calls = c(3, 3, 10),
+               bytes = c(24, 24, 0), inside_ns = c(6e5, 0, 3e6), longest_ns = c(2e5, 0, 1e6),
+               outside_ns = c(3e6, 3.6e6, 0)),
+    "operations.csv"
+  )
+  write(
+    data.frame(launch = "a", rank = 0:1, host = "h", node = 0, threads = "single", state = "finalized",
+               clock = "tsc", clock_bound_ns = 0, started_ns = 0, wall_ns = 1e7, calls = 3, mpi_ns = 6e5,
+               lost_calls = 0, sampled_calls = 3, sample_cost_ns = 5000, waits = "scheduler"),
+    "ranks.csv"
+  )
   dir
 }
 
@@ -112,14 +125,17 @@ test_that("a run without looks says so, and one without ranks is refused", {
 test_that("sizes are those of the messages, not the power of two below them", {
   expect_equal(vapply(c(8, 1000, 8000, 4096, 98304, 2^21, 5000.5, 123456789), size_words, ""),
                c("8 B", "1000 B", "8000 B", "4 KiB", "96 KiB", "2 MiB", "some 4.88 KiB", "some 118 MiB"))
-  rows <- data.frame(operation = c("bcast", "barrier"), bytes_lo = c(4096, 0), bytes = c(24000, 0), calls = c(3, 2))
+  rows <- data.frame(operation = c("bcast", "barrier"), bytes_lo = c(4096, 0), bytes = c(24000, 0),
+                     calls = c(3, 2))
   expect_equal(operation_words(rows), c("bcast 8000 B", "barrier"))
 })
 
-test_that("own work is what lies between two calls without other calls and without what was lost outside of them", {
-  calls <- data.frame(since_ns = 0, arrived_ns = 1000, mpi_ns = 600, noise_ns = 500, slept = 0, mpi_preempted_ns = c(400, 0, 600, NA),
-                      mpi_off_cpu_ns = c(50, 0, 100, NA))
-  # 400 outside of other calls: of 500 lost 50 were there; all of them, more than there is room for; none, as all fit inside; not known
+test_that(paste0("own work is what lies between two calls without other calls and without what was lost ",
+                 "outside of them"), {
+  calls <- data.frame(since_ns = 0, arrived_ns = 1000, mpi_ns = 600, noise_ns = 500, slept = 0,
+                      mpi_preempted_ns = c(400, 0, 600, NA), mpi_off_cpu_ns = c(50, 0, 100, NA))
+  # 400 outside of other calls: of 500 lost 50 were there; all of them, more than there is room for; none,
+  # as all fit inside; not known
   expect_equal(own_work_ns(calls), c(350, 0, 400, 400))
   # sleep inside of other calls is no noise there either
   calls$slept <- 1
@@ -130,29 +146,36 @@ test_that("own work is what lies between two calls without other calls and witho
 
 halo_profile <- function(inside_ns, outside_ns, shortest_ns = 1000) {
   ranks <- data.table::data.table(rank = seq_along(inside_ns) - 1, wall_ns = 1e9)
-  operations <- data.table::data.table(launch = "a", rank = ranks$rank, operation = "sendrecv", class = "point-to-point", bytes_lo = 4096,
-                                       communicator = "world", ranks = nrow(ranks), calls = 100, bytes = 409600, inside_ns = inside_ns,
-                                       longest_ns = 1e6, outside_ns = outside_ns, shortest_ns = shortest_ns)
+  operations <- data.table::data.table(launch = "a", rank = ranks$rank, operation = "sendrecv",
+                                       class = "point-to-point", bytes_lo = 4096, communicator = "world",
+                                       ranks = nrow(ranks), calls = 100, bytes = 409600,
+                                       inside_ns = inside_ns, longest_ns = 1e6, outside_ns = outside_ns,
+                                       shortest_ns = shortest_ns)
   list(ranks = ranks, operations = operations)
 }
 
-test_that("waiting in calls that are not sampled is what they take beyond the shortest, for the rank that spends least in them", {
+test_that(paste0("waiting in calls that are not sampled is what they take beyond the shortest, for the rank ",
+                 "that spends least in them"), {
   profile <- halo_profile(c(3e7, 1e5, 3e7), c(1e8, 1.3e8, 1e8))
   largest <- largest_waiting(profile, profile_operations(profile, data.frame(), 3e9), profile$ranks)
   expect_equal(largest$rank, 1)
   expect_equal(largest$longer, 0.3)
   expect_equal(largest$each_ns, (2 * 3e7 + 1e5 - 3 * 1e5) / 300)
   expect_true(is.na(largest$by_noise))
-  expect_match(largest_sentence(largest), "They wait for rank 1, which takes 30.0 % longer than the others between its calls", fixed = TRUE)
+  expect_match(largest_sentence(largest),
+               "They wait for rank 1, which takes 30.0 % longer than the others between its calls",
+               fixed = TRUE)
   # what rank 1 has more of is its own work by two thirds
   ranks <- cbind(profile$ranks, own_ns = c(10, 30, 10), outside_noise_ns = c(0, 10, 0))
   expect_equal(awaited_rank(1, profile$operations, ranks)$by_noise, 1 / 3)
-  # ranks that are late in turn: nobody is named; without the shortest call it is compared with the rank that spends least
+  # ranks that are late in turn: nobody is named; without the shortest call it is compared with the rank
+  # that spends least
   in_turn <- halo_profile(c(3e7, 2.9e7), c(1e8, 1e8))
   largest <- largest_waiting(in_turn, profile_operations(in_turn, data.frame(), 2e9), in_turn$ranks)
   expect_match(largest_sentence(largest), "No single rank is waited for", fixed = TRUE)
   old <- halo_profile(c(3e7, 1e5), c(1e8, 1e8), NA_real_)
-  expect_equal(largest_waiting(old, profile_operations(old, data.frame(), 2e9), old$ranks)$each_ns, (3e7 - 1e5) / 200)
+  expect_equal(largest_waiting(old, profile_operations(old, data.frame(), 2e9), old$ranks)$each_ns,
+               (3e7 - 1e5) / 200)
   # one rank, and hardly any waiting
   one <- halo_profile(3e7, 1e8)
   expect_null(largest_waiting(one, profile_operations(one, data.frame(), 1e9), one$ranks))
@@ -180,7 +203,8 @@ test_that("the picture of a profile divides each rank's time, and all of it", {
   # without a sampled call, and many ranks
   bare <- profile_report(read_profile(profile_folder(two_ranks(2e5)[0, ])))
   expect_s3_class(ggplot2::ggplot_build(plot_profile(bare)), "ggplot_built")
-  report$frames$profile <- data.frame(rank = rep(0:199, each = 2), part = c("own work", "in calls, at work"), percent = c(60, 40))
+  report$frames$profile <- data.frame(rank = rep(0:199, each = 2), part = c("own work", "in calls, at work"),
+                                      percent = c(60, 40))
   expect_s3_class(ggplot2::ggplot_build(plot_profile(report)), "ggplot_built")
   expect_lte(size_profile(report$frames$profile, report)[2], 20)
 })

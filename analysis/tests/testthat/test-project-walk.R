@@ -1,12 +1,16 @@
-# Machines whose slowdown is known: by closed forms, or by the reference simulator of tests/reference, which shares no line with the package.
+# Machines whose slowdown is known: by closed forms, or by the reference simulator of tests/reference, which
+# shares no line with the package.
 
 # A node's record; `cpu` 0: the only one.
 record_of <- function(start_s, cost_s, seconds, cpu = 0) {
-  node_train("record", data.frame(record = 1, start_s = start_s, stop_s = start_s + cost_s, cpu = cpu), data.frame(node = 1, seconds = seconds))
+  node_train("record", data.frame(record = 1, start_s = start_s, stop_s = start_s + cost_s, cpu = cpu),
+             data.frame(node = 1, seconds = seconds))
 }
 # As many bursts as are expected, at random times.
 any_time <- function(per_s, seconds, seed) with_seed(seed, sort(stats::runif(per_s * seconds, 0, seconds)))
-slowdown_of <- function(noise, n, work_s) 100 * project_cell(noise, n, work_s, "independent", effort = 0.25)$value
+slowdown_of <- function(noise, n, work_s) {
+  100 * project_cell(noise, n, work_s, "independent", effort = 0.25)$value
+}
 # What begins during another one waits for it, as on a CPU.
 queued <- function(at, cost_s) {
   sums <- cost_s * seq_along(at)
@@ -15,15 +19,20 @@ queued <- function(at, cost_s) {
 
 test_that("CPUs of a node that are stopped together cost what one of them costs", {
   at <- any_time(1, 2000, 1)
-  together <- function(cpus, cost_s) record_of(rep(at, cpus), cost_s, 2000, rep(seq_len(cpus), each = length(at)))
+  together <- function(cpus, cost_s) {
+    record_of(rep(at, cpus), cost_s, 2000, rep(seq_len(cpus), each = length(at)))
+  }
   # The reference has 73.6 and, at half the rate, 2 ms on 8 CPUs, 104.
   expect_equal(slowdown_of(together(16, 1e-3), 1000, 1e-3), 74, tolerance = 0.03)
   expect_equal(slowdown_of(together(3, 1e-3), 1000, 1e-3), 74, tolerance = 0.03)
   half <- any_time(0.5, 4000, 2)
-  expect_equal(slowdown_of(record_of(rep(half, 8), 2e-3, 4000, rep(1:8, each = 2000)), 1000, 1e-3), 104, tolerance = 0.03)
+  expect_equal(slowdown_of(record_of(rep(half, 8), 2e-3, 4000, rep(1:8, each = 2000)), 1000, 1e-3), 104,
+               tolerance = 0.03)
   # Of two CPUs the second is stopped as the first goes on: 89.2 by the reference.
-  expect_equal(slowdown_of(record_of(c(at, at + 1e-3), 1e-3, 2000, rep(1:2, each = 2000)), 1000, 1e-3), 89.2, tolerance = 0.03)
-  # One node, two CPUs, of which the second is stopped in the middle of the other's 10 ms: short steps lose 15 ms each time, long ones 10.
+  expect_equal(slowdown_of(record_of(c(at, at + 1e-3), 1e-3, 2000, rep(1:2, each = 2000)), 1000, 1e-3), 89.2,
+               tolerance = 0.03)
+  # One node, two CPUs, of which the second is stopped in the middle of the other's 10 ms: short steps lose
+  # 15 ms each time, long ones 10.
   apart <- record_of(c(at, at + 0.005), 0.01, 2000, rep(1:2, each = 2000))
   expect_equal(slowdown_of(apart, 1, 1e-5), 1.5 / (1 - 0.015), tolerance = 0.02)
   expect_equal(slowdown_of(apart, 1, 1), 1 / (1 - 0.01), tolerance = 0.03)
@@ -33,7 +42,8 @@ test_that("bursts that come in clumps cost what a walk of them costs, however fa
   clumps <- function(n, apart_s, cost_s, per_s, seconds) {
     # none begins before the one before it is over
     over_s <- n * apart_s
-    begin <- with_seed(3, cumsum(over_s + (1 / per_s - over_s) * sample(stats::qexp(ppoints(per_s * seconds)))))
+    begin <- with_seed(3,
+                       cumsum(over_s + (1 / per_s - over_s) * sample(stats::qexp(ppoints(per_s * seconds)))))
     record_of(as.numeric(outer(0:(n - 1) * apart_s, begin, `+`)), cost_s, max(begin) + over_s)
   }
   expect_equal(slowdown_of(clumps(10, 2e-3, 1e-4, 1, 2000), 1000, 1e-3), 10.0, tolerance = 0.06)
@@ -50,7 +60,9 @@ test_that("bursts that begin during a stall count", {
   expect_equal(slowdown_of(load(0.4), 16, 0.1), 93.2, tolerance = 0.05)
   expect_equal(slowdown_of(record_of(any_time(1, 10000, 5), 0.01, 10000), 1e4, 1e-3), 1466, tolerance = 0.05)
   # The chain of waits has them, too.
-  random <- function(share) 100 * slowdown_chain(node_noise("random", 1e-3, NA, rate_hz = 1000 * share), 16, 0.1)
+  random <- function(share) {
+    100 * slowdown_chain(node_noise("random", 1e-3, NA, rate_hz = 1000 * share), 16, 0.1)
+  }
   expect_equal(c(random(0.05), random(0.2), random(0.4)), c(10.0, 37.1, 93.2), tolerance = 0.03)
 })
 
@@ -67,11 +79,14 @@ test_that("of a period with beats left out the rate counts, not the period", {
   expect_equal(slowdown_of(all, 10, 0.01), 16.7, tolerance = 0.06)
 })
 
-test_that("bursts of 10 ms on 1,000 nodes that are recorded as lengths alone cost what those of a record do", {
+test_that(paste0("bursts of 10 ms on 1,000 nodes that are recorded as lengths alone cost what those of a ",
+                 "record do"), {
   costs <- with_seed(7, stats::rexp(2000, 1e3))
   walked <- slowdown_of(record_of(any_time(1, 2000, 8), costs, 2000), 200, 1e-3)
-  expect_equal(slowdown_of(node_noise("lengths", costs, NA, rate_hz = 1, watched_s = 2000), 200, 1e-3), walked, tolerance = 0.04)
-  expect_equal(100 * slowdown_chain(node_noise("lengths", costs, NA, rate_hz = 1), 200, 1e-3), walked, tolerance = 0.1)
+  expect_equal(slowdown_of(node_noise("lengths", costs, NA, rate_hz = 1, watched_s = 2000), 200, 1e-3),
+               walked, tolerance = 0.04)
+  expect_equal(100 * slowdown_chain(node_noise("lengths", costs, NA, rate_hz = 1), 200, 1e-3), walked,
+               tolerance = 0.1)
 })
 
 test_that("bursts that come more rarely cost less, and how rarely is found where the upper end stays below", {
@@ -88,7 +103,8 @@ test_that("bursts that come more rarely cost less, and how rarely is found where
   expect_lt(project_at(noise_rarer(record, gap_s / 0.2), 50, 1e-3)$high, 1.1)
   # Samples of two bursts each half second, as their period was told: what lies within one stays together.
   beats <- rep(0:99 * 0.5, each = 2) + c(0.1, 0.103)
-  told <- node_train("told", data.frame(record = 1, start_s = beats, stop_s = beats + 1e-3), data.frame(node = 1, seconds = 50), period_s = 0.5)
+  told <- node_train("told", data.frame(record = 1, start_s = beats, stop_s = beats + 1e-3),
+                     data.frame(node = 1, seconds = 50), period_s = 0.5)
   expect_equal(noise_rarer(told, 2)$records$start_s[1:4], c(0.1, 0.103, 1.1, 1.103))
 })
 

@@ -1,39 +1,49 @@
-# Known answers: P ranks, a step of work each, an ideal barrier; one burst of 2.5 % of the period on each rank (docs/methods.md, Projection). Spreads are
-# those of walks so long that they grow no smaller. Of 1,000 at 0.001 there is none: one draw in 200 is apart, the others are alike.
+# Known answers: P ranks, a step of work each, an ideal barrier; one burst of 2.5 % of the period on each
+# rank (docs/methods.md, Projection). Spreads are those of walks so long that they grow no smaller. Of 1,000
+# at 0.001 there is none: one draw in 200 is apart, the others are alike.
 train <- function(...) node_noise("train", 0.025, 1, ...)
 known <- data.frame(
   work = rep(c(0.001, 0.01, 0.1, 1, 10), c(6, 6, 5, 5, 5)),
   n = c(1, 10, 30, 100, 1000, 10000, 1, 10, 30, 100, 1000, 10000, rep(c(1, 10, 100, 1000, 10000), 3)),
-  percent = c(2.564, 28.5, 112, 815, 2463, 2500, 2.564, 27.0, 87.3, 211.6, 250, 250, 2.564, 16.7, 25, 25, 25, 2.564, 3.12, 4.95, 5, 5,
-              2.564, 2.73, 2.75, 2.75, 2.75),
-  sd = c(0, 3, 17, 205, NA, NA, 0, 3.3, 13, 13, NA, NA, 0, 3.1, NA, NA, NA, 0, 0.09, 0.09, NA, NA, 0, NA, NA, NA, NA)
+  percent = c(2.564, 28.5, 112, 815, 2463, 2500, 2.564, 27.0, 87.3, 211.6, 250, 250, 2.564, 16.7, 25, 25, 25,
+              2.564, 3.12, 4.95, 5, 5, 2.564, 2.73, 2.75, 2.75, 2.75),
+  sd = c(0, 3, 17, 205, NA, NA, 0, 3.3, 13, 13, NA, NA, 0, 3.1, NA, NA, NA, 0, 0.09, 0.09, NA, NA, 0, NA, NA,
+         NA, NA)
 )
 project_of <- function(...) status_of("noiselab-project", c(...))
 # A third of the usual walks: what is known is known well enough by them.
-independent <- function(noise, n, work_s, ..., effort = 0.3) project_cell(noise, n, work_s, "independent", effort = effort, ...)
+independent <- function(noise, n, work_s, ..., effort = 0.3) {
+  project_cell(noise, n, work_s, "independent", effort = effort, ...)
+}
 
-test_that("every cell of the table of known answers is met within 3 %, by the mean over draws of the phases", {
+test_that(paste0("every cell of the table of known answers is met within 3 %, by the mean over draws of the ",
+                 "phases"), {
   for (i in seq_len(nrow(known))) {
     row <- known[i, ]
-    expect_equal(100 * independent(train(), row$n, row$work, effort = 1)$value, row$percent, tolerance = 0.03, info = paste(row$work, row$n))
+    expect_equal(100 * independent(train(), row$n, row$work, effort = 1)$value, row$percent, tolerance = 0.03,
+                 info = paste(row$work, row$n))
   }
 })
 
 # A burst of 25 ms each second: slowdowns of draws of the phases, percent.
-draws_of <- function(n, work_s, seed) 100 * colMeans(walk_train(period_train(train()), n, work_s, 1e6, seed = seed))
+draws_of <- function(n, work_s, seed) {
+  100 * colMeans(walk_train(period_train(train()), n, work_s, 1e6, seed = seed))
+}
 
 test_that("the spread from draw to draw is the known one within a fifth, and the interval contains it", {
   for (i in which(known$sd > 0)) {
     row <- known[i, ]
     draws <- draws_of(row$n, row$work, 2)
     # The two of 0.09 are known to one figure.
-    expect_equal(stats::sd(draws), row$sd, tolerance = if (row$sd < 0.1) 0.25 else 0.2, info = paste(row$work, row$n))
+    expect_equal(stats::sd(draws), row$sd, tolerance = if (row$sd < 0.1) 0.25 else 0.2,
+                 info = paste(row$work, row$n))
     got <- independent(train(), row$n, row$work)
     expect_gt(mean(draws >= 100 * got$low & draws <= 100 * got$high), 0.95)
   }
 })
 
-test_that("where nearly every step is hit draws are alike, wherever the walk began; the median is that of ranks simulated one by one", {
+test_that(paste0("where nearly every step is hit draws are alike, wherever the walk began; the median is ",
+                 "that of ranks simulated one by one"), {
   draws <- draws_of(1000, 0.001, 1)
   expect_equal(stats::median(draws), 2464.1, tolerance = 2e-4)
   expect_lt(diff(stats::quantile(draws, c(0.1, 0.9), names = FALSE)), 3)
@@ -46,7 +56,8 @@ test_that("phases that wander give the harmonic mean, without the spread", {
   expect_lt(got$high - got$low, 0.06 * got$value)
   for (i in which(known$percent < 300 | known$n > 100)) {
     row <- known[i, ]
-    expect_equal(100 * independent(train(), row$n, row$work, wander = TRUE)$value, row$percent, tolerance = 0.05, info = paste(row$work, row$n))
+    expect_equal(100 * independent(train(), row$n, row$work, wander = TRUE)$value, row$percent,
+                 tolerance = 0.05, info = paste(row$work, row$n))
   }
 })
 
@@ -108,12 +119,18 @@ test_that("bursts at any time give what order statistics give where steps are lo
 
 some_nodes <- list(nodes = 100, work_s = 1e-3, phase = "independent", stretch = 0.1)
 
-test_that("what a record just allows has the limits of a Poisson rate where one rate decides, and is wider where less was seen", {
-  # Alike: the cost of one node is the rate of bursts. Garwood's limits of 200 seen in 20 s; Monte Carlo of 2,000 draws.
-  alike <- function(n, watched_s) node_noise("alike", rep(1e-4, n), NA, rate_hz = n / watched_s, watched_s = watched_s)
+test_that(paste0("what a record just allows has the limits of a Poisson rate where one rate decides, and is ",
+                 "wider where less was seen"), {
+  # Alike: the cost of one node is the rate of bursts. Garwood's limits of 200 seen in 20 s; Monte Carlo of
+  # 2,000 draws.
+  alike <- function(n, watched_s) {
+    node_noise("alike", rep(1e-4, n), NA, rate_hz = n / watched_s, watched_s = watched_s)
+  }
   one_node <- utils::modifyList(some_nodes, list(nodes = 1))
   # What was never seen is as long as what was.
-  rate <- function(noise, upper, demand = one_node) noise_bound(noise, upper, 0.02, demand, unseen_s = 1e-4)$rate_hz
+  rate <- function(noise, upper, demand = one_node) {
+    noise_bound(noise, upper, 0.02, demand, unseen_s = 1e-4)$rate_hz
+  }
   expect_equal(rate(alike(200, 20), TRUE), stats::qgamma(0.99, 201) / 20, tolerance = 0.02)
   expect_equal(rate(alike(200, 20), FALSE), stats::qgamma(0.01, 200) / 20, tolerance = 0.02)
   expect_equal(rate(alike(3200, 320), TRUE), stats::qgamma(0.99, 3201) / 320, tolerance = 0.01)
@@ -132,44 +149,73 @@ test_that("what a record just allows has the limits of a Poisson rate where one 
   expect_equal(c(max(unseen$costs_s), unseen$rate_hz), c(0.05, 10 - log(0.01) / 20))
 })
 
-test_that("the interval covers machines of known bursts, and a short record gives a lower bound with its reason", {
+test_that(paste0("the interval covers machines of known bursts, and a short record gives a lower bound with ",
+                 "its reason"), {
   truth <- slowdown_chain(node_noise("truth", 1e-4 * stats::qexp(ppoints(4000)), NA, rate_hz = 20), 100, 1e-3)
-  hits <- with_seed(5, vapply(1:4, function(i) {
-    n <- stats::rpois(1, 20 * 60)
-    got <- independent(node_noise("seen", stats::rexp(n, 1e4), NA, rate_hz = n / 60, watched_s = 60), 100, 1e-3)
-    got$low <= truth && truth <= got$high
-  }, TRUE))
+  hits <- with_seed(
+    5,
+    vapply(
+      1:4,
+      function(i) {
+        n <- stats::rpois(1, 20 * 60)
+        got <- independent(node_noise("seen", stats::rexp(n, 1e4), NA, rate_hz = n / 60, watched_s = 60), 100,
+                           1e-3)
+        got$low <= truth && truth <= got$high
+      },
+      TRUE
+    )
+  )
   expect_gte(sum(hits), 4)
-  open <- independent(node_noise("open", rep(1e-4, 20), NA, rate_hz = 2, scale = c(0.5, Inf), watched_s = 10), 100, 1e-3)
+  open <- independent(node_noise("open", rep(1e-4, 20), NA, rate_hz = 2, scale = c(0.5, Inf), watched_s = 10),
+                      100, 1e-3)
   expect_identical(open$high, NA_real_)
   expect_match(open$reason, "^at least: what a burst costs has no upper end")
-  short <- independent(node_noise("short", stats::qexp(ppoints(50)) * 1e-4, NA, rate_hz = 10, watched_s = 5), 10000, 1e-3)
+  short <- independent(node_noise("short", stats::qexp(ppoints(50)) * 1e-4, NA, rate_hz = 10, watched_s = 5),
+                       10000, 1e-3)
   expect_true(is.na(short$high))
   expect_match(short$reason, "^at least: bursts rarer than one in 1.09 s of a node")
   # Once per step of all nodes: expected 4.6 times in the record, or not carried.
-  of <- function(watched_s) not_carried(node_noise("long", rep(1e-4, 50), NA, rate_hz = 10, watched_s = watched_s), 100, 0.01)
+  of <- function(watched_s) {
+    not_carried(node_noise("long", rep(1e-4, 50), NA, rate_hz = 10, watched_s = watched_s), 100, 0.01)
+  }
   expect_null(of(4.7))
   expect_match(of(4.5), "were not recorded")
 })
 
 test_that("the shape of a tail is that of its distribution, and says how many bursts it needs", {
-  of <- function(shape, n = 4000) fit_generalised_pareto(if (shape == 0) stats::qexp(ppoints(n)) else ((1 - ppoints(n))^-shape - 1) / shape)
-  for (shape in c(-0.5, 0, 0.4, 1.2)) expect_equal(unlist(of(shape)), c(shape = shape, scale = 1), tolerance = 0.01, info = shape)
-  # A Pareto of index 2.5 has shape 0.4 from any threshold on: 10^(1 / 0.6) bursts; the prior is worth 10 of 190.
+  of <- function(shape, n = 4000) {
+    fit_generalised_pareto(
+      if (shape == 0) {
+        stats::qexp(ppoints(n))
+      } else {
+        ((1 - ppoints(n))^-shape - 1) / shape
+      }
+    )
+  }
+  for (shape in c(-0.5, 0, 0.4, 1.2)) {
+    expect_equal(unlist(of(shape)), c(shape = shape, scale = 1), tolerance = 0.01, info = shape)
+  }
+  # A Pareto of index 2.5 has shape 0.4 from any threshold on: 10^(1 / 0.6) bursts; the prior is worth 10 of
+  # 190.
   pareto <- tail_shape((1 - ppoints(4000))^(-1 / 2.5))
   expect_equal(c(pareto$shape, pareto$n, pareto$needed), c(0.405, 190, 10^(1 / 0.6)), tolerance = 0.05)
   expect_false(pareto$heavy)
   expect_true(tail_shape((1 - ppoints(4000))^-1.2)$heavy)
   expect_identical(tail_shape((1 - ppoints(4000))^-1.2)$needed, Inf)
-  # Alike: none is longer, which is not enough on one node. Two values, the larger 20 times: that one is the largest (the excesses have no shape).
+  # Alike: none is longer, which is not enough on one node. Two values, the larger 20 times: that one is the
+  # largest (the excesses have no shape).
   expect_identical(unlist(tail_shape(rep(1e-3, 500))[c("known", "alike")]), c(known = TRUE, alike = TRUE))
-  expect_identical(unlist(tail_shape(rep(c(1e-3, 2e-3), c(480, 20)))[c("shape", "known", "alike")]), c(shape = NA, known = 1, alike = 0))
+  expect_identical(unlist(tail_shape(rep(c(1e-3, 2e-3), c(480, 20)))[c("shape", "known", "alike")]),
+                   c(shape = NA, known = 1, alike = 0))
   expect_true(tail_shape(rep(c(1e-3, 2e-3), c(250, 250)))$known)
   expect_false(tail_shape(rep(c(1e-3, 2e-3), c(498, 2)))$known)
   # Costs that queue are whole multiples: excesses of few values, at one of which theta may be 0.
   expect_true(is.finite(tail_shape(rep(1:4, c(5000, 300, 40, 6)) * 1e-3)$shape))
-  one <- function(nodes) independent(node_noise("alike", rep(1e-3, 200), NA, rate_hz = 2, watched_s = 100), nodes, 1e-3)
-  # One node is bounded by what was not seen: 50 ms in 21.7 s are 0.23 % at most, beside the 0.2 % seen; and many nodes cost no less.
+  one <- function(nodes) {
+    independent(node_noise("alike", rep(1e-3, 200), NA, rate_hz = 2, watched_s = 100), nodes, 1e-3)
+  }
+  # One node is bounded by what was not seen: 50 ms in 21.7 s are 0.23 % at most, beside the 0.2 % seen; and
+  # many nodes cost no less.
   expect_identical(one(1)$reason, NA_character_)
   expect_gt(one(1)$high, 0.0023)
   expect_lt(one(1)$high, 0.2 / 99.8 * 1.2 + 0.0024)
@@ -178,18 +224,28 @@ test_that("the shape of a tail is that of its distribution, and says how many bu
   expect_gte(independent(rare, 10, 1e-3)$high, independent(rare, 1, 1e-3)$high)
   expect_gt(independent(rare, 1, 1e-3)$high, 0.05 * 4 / 60)
   # So are costs that differ too much for a shape: 20 in 60 s, Pareto of index 1.
-  heavy <- independent(node_noise("heavy", 1e-3 / (1 - ppoints(40)), NA, rate_hz = 40 / 60, watched_s = 60), 1, 1e-2)
+  heavy <- independent(node_noise("heavy", 1e-3 / (1 - ppoints(40)), NA, rate_hz = 40 / 60, watched_s = 60),
+                       1, 1e-2)
   expect_identical(heavy$reason, NA_character_)
   expect_gt(heavy$high, heavy$value + 0.05 / 60)
   # Alike, or too few: nothing is said of the tail.
-  for (costs in list(rep(1e-3, 500), seq_len(10) / 1e3)) expect_identical(tail_shape(costs)[c("shape", "heavy")], list(shape = NA_real_, heavy = FALSE))
+  for (costs in list(rep(1e-3, 500), seq_len(10) / 1e3)) {
+    expect_identical(tail_shape(costs)[c("shape", "heavy")], list(shape = NA_real_, heavy = FALSE))
+  }
 })
 
-test_that("a tail too heavy for its bursts gives a lower bound where the costliest decide, and a light one an upper end beyond them", {
-  of <- function(costs) node_noise("seen", costs * 1e-5, NA, rate_hz = 10, watched_s = length(costs) / 10)
+test_that(paste0("a tail too heavy for its bursts gives a lower bound where the costliest decide, and a ",
+                 "light one an upper end beyond them"), {
+  of <- function(costs) {
+    node_noise("seen", costs * 1e-5, NA, rate_hz = 10, watched_s = length(costs) / 10)
+  }
   heavy <- of((1 - ppoints(1000))^-1.2)
   # 100 s watched: a step of 10 ms meets the costliest of 10 bursts on 100 nodes, and of 100 on 1,000.
-  expect_match(independent(heavy, 1000, 0.01)$reason, "^at least: the costliest bursts differ too much .shape 1.* more than a million bursts would be needed, and there are 1000$")
+  expect_match(
+    independent(heavy, 1000, 0.01)$reason,
+    paste0("^at least: the costliest bursts differ too much .shape 1.* more than a million bursts would be ",
+           "needed, and there are 1000$")
+  )
   expect_identical(independent(heavy, 10, 0.01)$reason, NA_character_)
   light <- of(stats::qexp(ppoints(1000)))
   expect_identical(independent(light, 1000, 0.01)$reason, NA_character_)
@@ -216,9 +272,12 @@ test_that("what was never seen has a bound only where the record is long enough 
   expect_gt(long$high_percent, 0.45)
   expect_lt(long$high_percent, 0.65)
   words <- function(unseen, watched_s) {
-    unseen_warning(list(unseen = unseen, rows = data.frame(reason = NA), noise = list(watched_s = watched_s), request = list(alpha = 0.02)))
+    unseen_warning(list(unseen = unseen, rows = data.frame(reason = NA), noise = list(watched_s = watched_s),
+                        request = list(alpha = 0.02)))
   }
-  expect_match(words(short, 60), "rarer than one in 13 s of a node were not recorded: 38 node-minutes would exclude 1 %", fixed = TRUE)
+  expect_match(words(short, 60),
+               "rarer than one in 13 s of a node were not recorded: 38 node-minutes would exclude 1 %",
+               fixed = TRUE)
   expect_match(words(long, 5000), "with them it is up to")
 })
 
@@ -238,7 +297,9 @@ test_that("counts that scatter more, or less, than by chance are known as such",
 })
 
 test_that("of a campaign what bursts cost is taken as it was measured, and how often they came", {
-  campaign <- read_campaign(add_slices(local_campaign(pairs = 60, levels_percent = 1, operations = "barrier", seed = 2), cost_us = 150))
+  campaign <- read_campaign(add_slices(
+    local_campaign(pairs = 60, levels_percent = 1, operations = "barrier", seed = 2), cost_us = 150
+  ))
   noise <- noise_of_campaign(campaign)
   expect_match(noise$name, "a load of 1 %")
   # Each burst of 100 us costs 150.
@@ -249,9 +310,11 @@ test_that("of a campaign what bursts cost is taken as it was measured, and how o
   expect_error(noise_of_campaign(campaign, level = 3), "no level 3", class = "nl_error_data")
 })
 
-test_that("of an agent the bursts of several launches count together, and the answer about it says in a line what many nodes lose", {
+test_that(paste0("of an agent the bursts of several launches count together, and the answer about it says ",
+                 "in a line what many nodes lose"), {
   dir <- local_folder()
-  simulate_agent_campaign(dir, pairs = 12, launches = 2, operations = "barrier", bytes = 0, agent_burst_ns = 5e5, seed = 3)
+  simulate_agent_campaign(dir, pairs = 12, launches = 2, operations = "barrier", bytes = 0,
+                          agent_burst_ns = 5e5, seed = 3)
   # nobody measured what its bursts cost: their CPU time counts, and that is said
   bare <- noise_of_campaign(read_campaign(dir, arms = "any"))
   expect_identical(bare$scale, c(1, 1))
@@ -263,18 +326,22 @@ test_that("of an agent the bursts of several launches count together, and the an
     expect_equal(c(one$told_s, 1 / one$rate_hz), c(0.1, 0.1), tolerance = 0.1)
     expect_equal(stats::median(one$costs_s), 500e-6, tolerance = 0.2)
   }
-  full <- jsonlite::fromJSON(paste(project_of(dir, "--nodes", "1000", "--every", "1ms", "--json")$out, collapse = "\n"))$projections
+  full <- jsonlite::fromJSON(paste(project_of(dir, "--nodes", "1000", "--every", "1ms", "--json")$out,
+                                   collapse = "\n"))$projections
   expect_equal(scale_of_agent(report)$ci_high, full$ci_high[full$phase == "independent"])
-  expect_match(agent_view(report, dir)$sentences, "^Projection for 1,000 nodes synchronising every 1 ms: .* slower; see noiselab project", all = FALSE)
+  expect_match(agent_view(report, dir)$sentences,
+               "^Projection for 1,000 nodes synchronising every 1 ms: .* slower; see noiselab project",
+               all = FALSE)
 })
 
 test_that("bursts of two agents are nobody's, and neither are those of two commands of one name", {
   dirs <- file.path(local_folder(), c("one", "two", "three"))
   for (i in 1:3) {
-    simulate_agent_campaign(dirs[i], name = c("collectd", "telegraf", "collectd")[i], pairs = 4, operations = "barrier", bytes = 0, seed = i,
-                            prefix = letters[i])
+    simulate_agent_campaign(dirs[i], name = c("collectd", "telegraf", "collectd")[i], pairs = 4,
+                            operations = "barrier", bytes = 0, seed = i, prefix = letters[i])
   }
-  expect_match(project_of(dirs[1:2], "--nodes", "10", "--every", "1ms")$err, "bursts of several agents .collectd and telegraf.: project them one by one")
+  expect_match(project_of(dirs[1:2], "--nodes", "10", "--every", "1ms")$err,
+               "bursts of several agents .collectd and telegraf.: project them one by one")
   expect_identical(project_of(dirs[1:2])$status, 3L)
   expect_identical(project_of(dirs[c(1, 3)], "--nodes", "10", "--every", "1ms")$status, 0L)
   for (file in list.files(dirs[3], "^launch.json$", recursive = TRUE, full.names = TRUE)) {
@@ -286,9 +353,13 @@ test_that("bursts of two agents are nobody's, and neither are those of two comma
   expect_match(project_of(dirs[c(1, 3)], "--nodes", "10", "--every", "1ms")$err, "agents by other commands")
 })
 
-test_that("the line about many nodes names the command as it works, and there is none where no burst is known", {
+test_that(paste0("the line about many nodes names the command as it works, and there is none where no burst ",
+                 "is known"), {
   row <- scale_of(node_noise("sampler", 33e-6, 1))
-  expect_match(scale_sentence(row, "a"), "^Projection for 1,000 nodes synchronising every 1 ms: 2.10 % .* slower; see noiselab project a$")
+  expect_match(
+    scale_sentence(row, "a"),
+    "^Projection for 1,000 nodes synchronising every 1 ms: 2.10 % .* slower; see noiselab project a$"
+  )
   # the command works as it is printed, however long the folder's name is
   long <- file.path("/with a blank", strrep("long", 30))
   expect_match(scale_sentence(row, long), paste("project", shQuote(long)), fixed = TRUE)
@@ -299,16 +370,23 @@ test_that("the line about many nodes names the command as it works, and there is
 test_that("a node is hit by the detours of any of its CPUs", {
   dir <- local_folder()
   writeLines("", file.path(dir, "accept.csv"))
-  scan <- function(cpu, variant, at) c(sprintf("# scan: repetition 1 variant %s cpu %d wall_ns 1000000000 detours %d kept %d", variant, cpu,
-                                               length(at), length(at)), sprintf("%.0f\t20000\t%d", at * 1e9, cpu))
-  writeLines(c(scan(0, "alone", 0.5), scan(0, "all", c(0.1, 0.6)), scan(1, "all", c(0.2, 0.3, 0.9))), file.path(dir, "detours.n1.trace"))
+  scan <- function(cpu, variant, at) {
+    c(
+      sprintf("# scan: repetition 1 variant %s cpu %d wall_ns 1000000000 detours %d kept %d", variant, cpu,
+              length(at), length(at)),
+      sprintf("%.0f\t20000\t%d", at * 1e9, cpu)
+    )
+  }
+  writeLines(c(scan(0, "alone", 0.5), scan(0, "all", c(0.1, 0.6)), scan(1, "all", c(0.2, 0.3, 0.9))),
+             file.path(dir, "detours.n1.trace"))
   expect_identical(campaign_program(dir), "noiselab-accept")
   noise <- noise_of_acceptance(dir)
   expect_equal(c(noise$rate_hz, noise$watched_s, noise$n_nodes, unique(noise$costs_s)), c(5, 1, 1, 2e-5))
 })
 
 test_that("a program that was profiled has its steps and what held its ranks up", {
-  calls <- data.frame(rank = rep(0:3, each = 5), node = rep(0:1, each = 10), since_ns = 0, arrived_ns = 1e6, left_ns = 1.2e6, noise_ns = 0, group = rep(1:5, 4))
+  calls <- data.frame(rank = rep(0:3, each = 5), node = rep(0:1, each = 10), since_ns = 0, arrived_ns = 1e6,
+                      left_ns = 1.2e6, noise_ns = 0, group = rep(1:5, 4))
   calls$noise_ns[c(3, 12)] <- c(1e5, 3e5)
   noise <- noise_of_profile(list(calls = calls))
   # Two nodes with two ranks each, 6 ms watched.
@@ -319,28 +397,42 @@ test_that("a program that was profiled has its steps and what held its ranks up"
   expect_error(noise_of_profile(list(calls = calls)), "no rank was held up", class = "nl_error_data")
 })
 
-loggp <- function(name, ...) utils::modifyList(list(name = name, bytes = 1, latency_s = 2500e-9, overhead_s = 1500e-9, per_byte_s = 6e-9), list(...))
+loggp <- function(name, ...) {
+  utils::modifyList(
+    list(name = name, bytes = 1, latency_s = 2500e-9, overhead_s = 1500e-9, per_byte_s = 6e-9), list(...)
+  )
+}
 quiet <- c(0, 0, 0)
-ends_of <- function(name, n, steps = 1, ...) 1e9 * as.numeric(simulated_ends(loggp(name, ...), n, 0, steps, quiet, 0, 1, 1))
+ends_of <- function(name, n, steps = 1, ...) {
+  1e9 * as.numeric(simulated_ends(loggp(name, ...), n, 0, steps, quiet, 0, 1, 1))
+}
 
 test_that("every pattern takes the rounds that it has, as LogGOPSim's, and longer messages longer", {
-  # Dissemination: log2 P rounds of 2 o + L.
-  # A rank that receives, then sends what it has: a round is 2 o + L; the root of a tree sends one after the other, o each.
-  rounds <- data.frame(name = c("barrier", "barrier", "allreduce", "bcast", "reduce", "bcast", "ring", "alltoall", "halo2d", "halo3d"),
-                       n = c(16, 1024, 2^18, 2, 2, 8, 5, 5, 24, 24), rounds = c(4, 10, 18, 1, 1, 3, 8, 4, 4, 6))
+  # Dissemination: log2 P rounds of 2 o + L. A rank that receives, then sends what it has: a round is 2 o +
+  # L; the root of a tree sends one after the other, o each.
+  rounds <- data.frame(
+    name = c("barrier", "barrier", "allreduce", "bcast", "reduce", "bcast", "ring", "alltoall", "halo2d",
+             "halo3d"),
+    n = c(16, 1024, 2^18, 2, 2, 8, 5, 5, 24, 24),
+    rounds = c(4, 10, 18, 1, 1, 3, 8, 4, 4, 6)
+  )
   expect_equal(mapply(ends_of, rounds$name, rounds$n, USE.NAMES = FALSE), 5500 * rounds$rounds)
-  # Two rounds, and two with ranks beyond four; what those without such a partner sent is there already when the others come: no L there.
+  # Two rounds, and two with ranks beyond four; what those without such a partner sent is there already when
+  # the others come: no L there.
   expect_equal(ends_of("allreduce", 6), 4 * 5500 - 2500)
   expect_equal(ends_of("allreduce", 16, bytes = 1001), 4 * (5500 + 6000))
 })
 
-test_that("of a synchronisation that costs nothing the simulation has the known answers, and the walk's spread", {
+test_that(paste0("of a synchronisation that costs nothing the simulation has the known answers, and the ",
+                 "walk's spread"), {
   free <- list(latency_s = 0, overhead_s = 0, per_byte_s = 0)
-  for (row in list(list("barrier", 10, 0.01, 27.0), list("allreduce", 100, 0.01, 211.6), list("allreduce", 10, 0.1, 16.7))) {
+  for (row in list(list("barrier", 10, 0.01, 27.0), list("allreduce", 100, 0.01, 211.6),
+                   list("allreduce", 10, 0.1, 16.7))) {
     name <- row[[1]]
     row <- unlist(row[-1])
     steps <- 400
-    got <- simulated_ends(utils::modifyList(loggp(name), free), row[1], row[2], c(steps / 4, steps), c(1, 1, 1), 0.025, if (row[1] == 10) 100 else 30, 1)
+    got <- simulated_ends(utils::modifyList(loggp(name), free), row[1], row[2], c(steps / 4, steps),
+                          c(1, 1, 1), 0.025, if (row[1] == 10) 100 else 30, 1)
     slowdown <- 100 * ((got[2, ] - got[1, ]) / (0.75 * steps * row[2]) - 1)
     expect_equal(mean(slowdown), row[3], tolerance = 0.03, info = paste(name, row[1], row[2]))
   }
@@ -351,19 +443,23 @@ test_that("recursive doubling in blocks of the cache is that rank by rank, burst
     ends <- function(name) simulated_ends(loggp(name), n, 1e-4, 1:6, form, c(1e-5, 2e-5, 9e-5), 2, 3)
     expect_identical(ends("allreduce"), ends("doubling"), info = paste(n, form[1]))
   }
-  expect_equal(as.numeric(simulated_ends(loggp("allreduce"), 32768, 1e-4, 1:6, quiet, 0, 1, 3)), 1:6 * (1e-4 + 15 * 5500e-9))
+  expect_equal(as.numeric(simulated_ends(loggp("allreduce"), 32768, 1e-4, 1:6, quiet, 0, 1, 3)),
+               1:6 * (1e-4 + 15 * 5500e-9))
 })
 
-test_that("bursts at any time cost what the chain has, where the synchronisation is free: within what intervals allow for it", {
+test_that(paste0("bursts at any time cost what the chain has, where the synchronisation is free: within ",
+                 "what intervals allow for it"), {
   free <- loggp("barrier", latency_s = 0, overhead_s = 0, per_byte_s = 0)
-  shapes <- list(exponential = stats::qexp(ppoints(4096)), bounded = 2 * ppoints(4096), pareto = 0.6 * (1 - ppoints(4096))^-0.4)
+  shapes <- list(exponential = stats::qexp(ppoints(4096)), bounded = 2 * ppoints(4096),
+                 pareto = 0.6 * (1 - ppoints(4096))^-0.4)
   for (cell in list(list("exponential", 200), list("bounded", 20), list("pareto", 20))) {
     name <- cell[[1]]
     hz <- cell[[2]]
     noise <- node_noise("random", 1e-4 * shapes[[name]], NA, rate_hz = hz)
     ends <- simulated_ends(free, 100, 1e-3, c(500L, 3500L), noise_form(noise), noise$costs_s, 6, 1)
     got <- (ends[2, ] - ends[1, ]) / 3 - 1
-    expect_lt(abs(slowdown_chain(noise, 100, 1e-3) / mean(got) - 1), 0.02 + 3 * stats::sd(got) / sqrt(6) / mean(got), label = paste(name, hz))
+    expect_lt(abs(slowdown_chain(noise, 100, 1e-3) / mean(got) - 1),
+              0.02 + 3 * stats::sd(got) / sqrt(6) / mean(got), label = paste(name, hz))
   }
 })
 
@@ -375,30 +471,39 @@ test_that("neighbours are held up by fewer ranks than all are", {
   expect_gt(halo, 0.001)
 })
 
-test_that("the interval of a pattern is that of the next run, over whole periods, and never without a number", {
+test_that(paste0("the interval of a pattern is that of the next run, over whole periods, and never without ",
+                 "a number"), {
   for (n in c(4, 10, 60)) {
-    held <- with_seed(n, replicate(1500, {
-      runs <- stats::rnorm(n + 1, 0.2, 0.01)
-      got <- predicted(runs[-1], 0.02)
-      runs[1] >= got$low && runs[1] <= got$high
-    }))
+    held <- with_seed(
+      n,
+      replicate(1500, {
+        runs <- stats::rnorm(n + 1, 0.2, 0.01)
+        got <- predicted(runs[-1], 0.02)
+        runs[1] >= got$low && runs[1] <= got$high
+      })
+    )
     expect_gt(mean(held), 0.97)
     expect_lt(mean(held), 0.99)
   }
   free <- loggp("barrier", latency_s = 0, overhead_s = 0, per_byte_s = 0)
   together <- simulated_slowdown(node_noise("train", 2.5e-3, 0.1), 16, 1e-3, 0, free, 0.02, 1)
-  expect_equal(unlist(together[c("value", "low", "high")]), rep(0.025 / 0.975, 3), tolerance = 0.02, ignore_attr = TRUE)
+  expect_equal(unlist(together[c("value", "low", "high")]), rep(0.025 / 0.975, 3), tolerance = 0.02,
+               ignore_attr = TRUE)
   # A record of the same train: phases that last are known by walking it.
-  record <- node_train("record", data.frame(record = 1, start_s = 0:99 * 0.1, stop_s = 0:99 * 0.1 + 2.5e-3), data.frame(node = 1, seconds = 10))
+  record <- node_train("record", data.frame(record = 1, start_s = 0:99 * 0.1, stop_s = 0:99 * 0.1 + 2.5e-3),
+                       data.frame(node = 1, seconds = 10))
   expect_equal(simulated_slowdown(record, 10, 1e-2, NULL, free, 0.02, 1)$value, 0.167, tolerance = 0.1)
   for (seed in 1:5) {
-    rare <- project_cell(node_noise("rare", 1e-3, NA, rate_hz = 0.05, watched_s = 100, n_bursts = 5), 8, 1e-3, "independent", seed = seed, pattern = loggp("halo2d"))
+    rare <- project_cell(node_noise("rare", 1e-3, NA, rate_hz = 0.05, watched_s = 100, n_bursts = 5), 8, 1e-3,
+                         "independent", seed = seed, pattern = loggp("halo2d"))
     expect_true(is.finite(rare$low) && rare$low >= 0 && rare$low <= rare$value && !is.nan(rare$high))
   }
 })
 
 test_that("a sequence of steps is walked in turn: a program that alternates takes the time of both", {
-  both <- loggp("profile", sequence = data.frame(name = c("barrier", "allreduce"), bytes = c(1, 1001), work = c(0.5, 1.5)))
+  both <- loggp(
+    "profile", sequence = data.frame(name = c("barrier", "allreduce"), bytes = c(1, 1001), work = c(0.5, 1.5))
+  )
   got <- 1e9 * as.numeric(simulated_ends(both, 16, 1e-4, 1:4, quiet, 0, 1, 1))
   first <- 5e4 + 22000
   second <- 15e4 + 4 * (5500 + 6000)
@@ -409,14 +514,17 @@ test_that("a sequence of steps is walked in turn: a program that alternates take
 })
 
 test_that("steps in order are a profile's calls with their works, and what its operations send", {
-  calls <- data.frame(group = rep(1:3, each = 2), call = rep(c(7, 9, 8), each = 2), operation = rep(c("allreduce", "alltoallv", "ibarrier"), each = 2),
-                      since_ns = 0, arrived_ns = c(1, 3, 4, 4, 1, 1) * 1e6, noise_ns = 0)
-  operations <- data.frame(operation = c("allreduce", "allreduce", "alltoallv", "ibarrier"), bytes = c(100, 300, 4000, 0), calls = c(10, 10, 2, 5))
+  calls <- data.frame(group = rep(1:3, each = 2), call = rep(c(7, 9, 8), each = 2),
+                      operation = rep(c("allreduce", "alltoallv", "ibarrier"), each = 2), since_ns = 0,
+                      arrived_ns = c(1, 3, 4, 4, 1, 1) * 1e6, noise_ns = 0)
+  operations <- data.frame(operation = c("allreduce", "allreduce", "alltoallv", "ibarrier"),
+                           bytes = c(100, 300, 4000, 0), calls = c(10, 10, 2, 5))
   got <- steps_in_order(calls, operations)
   expect_identical(got$name, c("allreduce", "barrier", "alltoall"))
   expect_equal(got$bytes, c(20, 1, 2000))
   expect_equal(got$work, c(2, 1, 4) / (7 / 3))
-  many <- data.frame(group = 1:1000, call = 1:1000, operation = "barrier", since_ns = 0, arrived_ns = 1, noise_ns = 0)
+  many <- data.frame(group = 1:1000, call = 1:1000, operation = "barrier", since_ns = 0, arrived_ns = 1,
+                     noise_ns = 0)
   expect_identical(nrow(steps_in_order(many, operations)), as.integer(most_steps))
 })
 
@@ -424,7 +532,10 @@ test_that("draws that three jobs took, put together, give the answer of one that
   dir <- local_folder()
   trace <- file.path(dir, "node.trace")
   at <- with_seed(3, sort(stats::runif(60, 0, 60)))
-  writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t%.0f\t1\t-\tsampler", 1e9 * at, 1e4 + 2e4 * ppoints(60))), trace)
+  writeLines(
+    c("# span_ns: 60000000000", sprintf("%.0f\t%.0f\t1\t-\tsampler", 1e9 * at, 1e4 + 2e4 * ppoints(60))),
+    trace
+  )
   ask <- c("--trace", trace, "--nodes", "9", "--every", "5ms", "--pattern", "halo2d", "--seed", "4")
   part <- function(numbers) {
     file <- file.path(dir, paste0("part", numbers, ".json"))
@@ -436,7 +547,8 @@ test_that("draws that three jobs took, put together, give the answer of one that
   merged <- answer(project_of("--merge", files, "--json"))
   whole <- answer(project_of(ask, "--replicates", "1-4", "--json"))
   expect_equal(merged$projections, whole$projections)
-  expect_equal(merged$replicates[order(merged$replicates$replicate), ], whole$replicates[order(whole$replicates$replicate), ], ignore_attr = TRUE)
+  expect_equal(merged$replicates[order(merged$replicates$replicate), ],
+               whole$replicates[order(whole$replicates$replicate), ], ignore_attr = TRUE)
   # but not that of fewer
   fewer <- answer(project_of("--merge", files[1:2], "--json"))
   expect_match(fewer$notes, "of 4 replicates 1 are not in these files, the first is number 3", all = FALSE)
@@ -448,7 +560,8 @@ test_that("files that do not belong together are refused", {
   dir <- local_folder()
   part <- function(name, ...) {
     file <- file.path(dir, name)
-    project_of("--burst", "1ms", "--period", "100ms", "--nodes", "8", "--every", "1ms", "--pattern", "barrier", "--json", "--out", file, ...)
+    project_of("--burst", "1ms", "--period", "100ms", "--nodes", "8", "--every", "1ms", "--pattern",
+               "barrier", "--json", "--out", file, ...)
     file
   }
   one <- part("one", "--replicates", "1-2")
@@ -457,7 +570,8 @@ test_that("files that do not belong together are refused", {
   four <- part("four")
   expect_match(project_of("--merge", one, two)$err, "replicate 2 is in .*one and in .*two")
   expect_match(project_of("--merge", one, three)$err, "three is of another question than")
-  expect_match(project_of("--merge", one, four)$err, "four was not written by noiselab project --replicates --json")
+  expect_match(project_of("--merge", one, four)$err,
+               "four was not written by noiselab project --replicates --json")
   expect_match(project_of("--merge", one, "--nodes", "9")$err, "--nodes: is fixed by the files")
   expect_match(project_of("--merge")$err, "which files")
 })
@@ -469,7 +583,14 @@ test_that("what is exported are the bursts that the simulation meets, as other s
   for (seed in 1:5) {
     end <- simulated_ends(free, 1, 1, 1L, noise_form(noise), noise$costs_s, 1, seed)[1]
     bursts <- node_bursts_of(noise, 1, 1.2, seed)
-    expect_equal(end, 1 + sum(pmin(bursts$cost_s, bursts$start_s + bursts$cost_s)[bursts$start_s + bursts$cost_s > 0 & bursts$start_s < end]), info = seed)
+    expect_equal(
+      end,
+      1 +
+        sum(pmin(bursts$cost_s, bursts$start_s + bursts$cost_s)[
+          bursts$start_s + bursts$cost_s > 0 & bursts$start_s < end
+        ]),
+      info = seed
+    )
   }
   # under way, and two that overlap
   bursts <- data.frame(start_s = c(-0.001, 0.5, 0.502), cost_s = 0.0025)
@@ -478,14 +599,17 @@ test_that("what is exported are the bursts that the simulation meets, as other s
   expect_identical(simgrid_lines(bursts[0, ]), "0 1")
   dir <- local_folder()
   for (form in c("loggopsim", "simgrid")) {
-    ask <- c("--burst", "2.5ms", "--period", "100ms", "--nodes", "8", "--every", "1ms", "--export", form, "--out", file.path(dir, form))
+    ask <- c("--burst", "2.5ms", "--period", "100ms", "--nodes", "8", "--every", "1ms", "--export", form,
+             "--out", file.path(dir, form))
     expect_identical(project_of(ask)$status, 0L)
-    expect_setequal(list.files(file.path(dir, form)), c(paste0("noise.", 0:7), if (form == "simgrid") c("hosts", "platform.xml")))
+    expect_setequal(list.files(file.path(dir, form)),
+                    c(paste0("noise.", 0:7), if (form == "simgrid") c("hosts", "platform.xml")))
     expect_identical(project_of(ask)$status, 2L)
   }
 })
 
-# When the last rank of a program is done, ns: deeds of a rank one after the other, messages in the order that they were sent.
+# When the last rank of a program is done, ns: deeds of a rank one after the other, messages in the order
+# that they were sent.
 goal_end <- function(lines, latency, overhead, per_byte) {
   starts <- grep("^rank ", lines)
   programs <- lapply(seq_along(starts), function(i) {
@@ -505,7 +629,8 @@ goal_end <- function(lines, latency, overhead, per_byte) {
         key <- paste(c(far, w[6]), collapse = " ")
         if (w[1] == "send") {
           clock[r] <- clock[r] + overhead
-          flying[[key]] <- c(flying[[key]], clock[r] + latency + (as.numeric(sub("b", "", w[2])) - 1) * per_byte)
+          flying[[key]] <- c(flying[[key]],
+                             clock[r] + latency + (as.numeric(sub("b", "", w[2])) - 1) * per_byte)
         } else {
           if (length(flying[[key]]) == 0) break
           clock[r] <- max(clock[r], flying[[key]][1]) + overhead
@@ -531,16 +656,22 @@ test_that("a GOAL program, run without noise, ends when the simulation with it d
     expect_equal(goal_end(lines, 2500, 1500, 6) / 1e9, want, tolerance = 1e-6, info = name)
   }
   dir <- local_folder()
-  got <- project_of("--burst", "2.5ms", "--period", "100ms", "--nodes", "4", "--every", "1ms", "--export", "goal", "--out", file.path(dir, "goal"))
+  got <- project_of("--burst", "2.5ms", "--period", "100ms", "--nodes", "4", "--every", "1ms", "--export",
+                    "goal", "--out", file.path(dir, "goal"))
   expect_match(got$out, "600 steps of barrier on 4 nodes", fixed = TRUE)
   # both are hit as they begin: 1 ms of work takes 3.5
-  expect_identical(goal_lines(rank_deeds(loggp("barrier"), 2, 1e-3, c(0.1, 0, 10), 0.0025, 1, 1), 2, loggp("barrier"))[1:8], c(
-    "num_ranks 2", "", "rank 0 {", "l1: calc 3500000", "l2: send 1b to 1 tag 0", "l3: recv 1b from 1 tag 0", "l2 requires l1", "l3 requires l2"
-  ))
+  expect_identical(
+    goal_lines(rank_deeds(loggp("barrier"), 2, 1e-3, c(0.1, 0, 10), 0.0025, 1, 1), 2, loggp("barrier"))[1:8],
+    c("num_ranks 2", "", "rank 0 {", "l1: calc 3500000", "l2: send 1b to 1 tag 0", "l3: recv 1b from 1 tag 0",
+      "l2 requires l1", "l3 requires l2")
+  )
 })
 
 test_that("a margin decides the exit status", {
-  of <- function(margin, ...) project_of("--burst", "33us", "--period", "1s", "--nodes", "1000", "--every", "1ms", "--margin", margin, ...)
+  of <- function(margin, ...) {
+    project_of("--burst", "33us", "--period", "1s", "--nodes", "1000", "--every", "1ms", "--margin", margin,
+               ...)
+  }
   expect_identical(c(of("1", "--wander")$status, of("3", "--wander")$status, of("2.1")$status), c(1L, 0L, 3L))
 })
 
@@ -548,7 +679,8 @@ test_that("a margin on so many nodes says which slowdown is meant", {
   of <- function(...) project_of("--burst", "33us", "--period", "1s", "--margin", ...)
   got <- of("3%:nodes=1000,every=1ms")
   expect_identical(got$status, 0L)
-  expect_match(paste(got$out, collapse = " "), "on 1,000 nodes that synchronises every 1 ms by 2.*Margin of 3 %: pass")
+  expect_match(paste(got$out, collapse = " "),
+               "on 1,000 nodes that synchronises every 1 ms by 2.*Margin of 3 %: pass")
   expect_identical(of("1%:nodes=1000,every=1ms")$status, 1L)
   expect_match(of("1%:nodes=1000,every=1ms", "--nodes", "10")$err, "leave out --nodes")
   expect_identical(of("1%:nodes=1000")$status, 2L)
@@ -558,30 +690,54 @@ test_that("beside a pass nothing says that one node is open, and a pass says wha
   file <- tempfile()
   on.exit(unlink(file))
   at <- with_seed(5, sort(stats::runif(60, 0, 59)))
-  writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t1000000\t%d\t-\tx", rep(1e9 * at, each = 4), 0:3)), file)
+  writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t1000000\t%d\t-\tx", rep(1e9 * at, each = 4), 0:3)),
+             file)
   got <- project_of("--trace", file, "--margin", "99%:nodes=50,every=10ms")
   said <- paste(got$out, collapse = " ")
   expect_identical(got$status, 0L)
-  expect_match(said, "Margin of 99 %: pass, by the bursts recorded, every slowdown asked about is below it (if no burst is longer than 50 ms)", fixed = TRUE)
+  expect_match(
+    said,
+    paste0("Margin of 99 %: pass, by the bursts recorded, every slowdown asked about is below it (if no ",
+           "burst is longer than 50 ms)"),
+    fixed = TRUE
+  )
   expect_match(said, "The slowdown stays below 99 % [^.]* \\(if no burst is longer than 50 ms\\)\\.")
   # what was not seen is said where the margin is
-  told <- paste(project_of("--trace", file, "--margin", "9%:nodes=50,every=10ms,unseen=2ms")$out, collapse = " ")
-  expect_match(told, "Margin of 9 %: pass, by the bursts recorded, every slowdown asked about is below it (if no burst is longer than 2 ms)", fixed = TRUE)
-  expect_match(project_of("--trace", file, "--unseen", "1ms", "--margin", "9%:nodes=50,every=10ms,unseen=2ms")$err, "leave out --unseen")
+  told <- paste(project_of("--trace", file, "--margin", "9%:nodes=50,every=10ms,unseen=2ms")$out,
+                collapse = " ")
+  expect_match(
+    told,
+    paste0("Margin of 9 %: pass, by the bursts recorded, every slowdown asked about is below it (if no ",
+           "burst is longer than 2 ms)"),
+    fixed = TRUE
+  )
+  expect_match(
+    project_of("--trace", file, "--unseen", "1ms", "--margin", "9%:nodes=50,every=10ms,unseen=2ms")$err,
+    "leave out --unseen"
+  )
   expect_match(said, "The slowdown stays below 99 % (up to|on any number)")
   expect_no_match(said, "leaves open")
   # Even where the search itself finds none, what passed on 50 nodes is below it.
-  words <- margin_size_words(list(below = NA_real_, margin_answer = "pass", headline = list(nodes = 50), request = list(margin = 3, spread_s = 0),
+  words <- margin_size_words(list(below = NA_real_, margin_answer = "pass", headline = list(nodes = 50),
+                                  request = list(margin = 3, spread_s = 0),
                                   noise = list(rate_hz = 1, costs_s = 1e-3, watched_s = Inf)))
   expect_match(words, "^The slowdown stays below 3 % up to 50 nodes")
 })
 
-test_that("bursts that are all alike pass no margin by themselves: those never seen count, and so they do in the number of nodes", {
+test_that(paste0("bursts that are all alike pass no margin by themselves: those never seen count, and so ",
+                 "they do in the number of nodes"), {
   file <- tempfile()
   on.exit(unlink(file))
   # The node has 20 ms in one burst of 600, too, but not in this record.
   at <- with_seed(8, sort(stats::runif(1200, 0, 59.9)))
-  writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t200000\t0\t-\tx", 1e9 * queue_bursts(data.frame(record = 1, start_s = at, stop_s = at + 2e-4))$start_s)), file)
+  writeLines(
+    c(
+      "# span_ns: 60000000000",
+      sprintf("%.0f\t200000\t0\t-\tx",
+              1e9 * queue_bursts(data.frame(record = 1, start_s = at, stop_s = at + 2e-4))$start_s)
+    ),
+    file
+  )
   of <- function(...) {
     got <- project_of("--trace", file, "--margin", "8%:nodes=30,every=10ms", "--json", ...)
     list(status = got$status, json = jsonlite::fromJSON(paste(got$out, collapse = "\n")))
@@ -591,8 +747,16 @@ test_that("bursts that are all alike pass no margin by themselves: those never s
   row <- subset(open$json$projections, phase == "independent")
   expect_lt(row$ci_high, 8)
   # the interval is one of such bursts, and says so
-  expect_match(open$json$sentences[1], "by [0-9.]+ % \\([0-9.]+ to [0-9.]+\\), if none costs more than those recorded \\([0-9]+ \u00b5s\\)\\.$")
-  expect_match(open$json$sentences, "Margin of 8 %: inconclusive, the bursts recorded stay below it, but longer ones that were never seen may not", all = FALSE)
+  expect_match(
+    open$json$sentences[1],
+    "by [0-9.]+ % \\([0-9.]+ to [0-9.]+\\), if none costs more than those recorded \\([0-9]+ \u00b5s\\)\\.$"
+  )
+  expect_match(
+    open$json$sentences,
+    paste0("Margin of 8 %: inconclusive, the bursts recorded stay below it, but longer ones that were never ",
+           "seen may not"),
+    all = FALSE
+  )
   expect_false(any(grepl("up to 30 nodes", open$json$sentences)))
   # Who knows that none is longer gets the pass.
   expect_identical(of("--unseen", "200us")$status, 0L)
@@ -601,16 +765,30 @@ test_that("bursts that are all alike pass no margin by themselves: those never s
 test_that("a trace is projected as it was recorded, of one task or all", {
   file <- tempfile()
   on.exit(unlink(file))
-  writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t%d\t1\t-\t%s", rep(0:59 * 1e9, each = 2) + c(5e8, 5e8 + 2e5), c(20000, 13000),
-                                                         "sampler")), file)
+  writeLines(
+    c(
+      "# span_ns: 60000000000",
+      sprintf("%.0f\t%d\t1\t-\t%s", rep(0:59 * 1e9, each = 2) + c(5e8, 5e8 + 2e5), c(20000, 13000), "sampler")
+    ),
+    file
+  )
   got <- project_of("--trace", file, "--task", "sampler", "--nodes", "1,100", "--every", "1ms,10ms", "--json")
   parsed <- jsonlite::fromJSON(paste(got$out, collapse = "\n"))
   # a row per nodes, step and phase
   rows <- parsed$projections
-  expect_identical(names(rows), c("nodes", "every_ns", "phase", "slowdown_percent", "ci_low", "ci_high", "limit_percent", "method", "reason"))
-  expect_equal(unique(rows[c("nodes", "every_ns", "phase")]), expand.grid(nodes = c(1, 100), every_ns = c(1e6, 1e7), phase = c("independent", "common"), stringsAsFactors = FALSE),
-               ignore_attr = TRUE)
-  expect_equal(rows$slowdown_percent[rows$phase == "common"], rep(100 * c(33e-6, 40e-6) / (1 - c(33e-6, 40e-6)), 2), tolerance = 1e-3)
+  expect_identical(
+    names(rows),
+    c("nodes", "every_ns", "phase", "slowdown_percent", "ci_low", "ci_high", "limit_percent", "method",
+      "reason")
+  )
+  expect_equal(
+    unique(rows[c("nodes", "every_ns", "phase")]),
+    expand.grid(nodes = c(1, 100), every_ns = c(1e6, 1e7), phase = c("independent", "common"),
+                stringsAsFactors = FALSE),
+    ignore_attr = TRUE
+  )
+  expect_equal(rows$slowdown_percent[rows$phase == "common"],
+               rep(100 * c(33e-6, 40e-6) / (1 - c(33e-6, 40e-6)), 2), tolerance = 1e-3)
   expect_null(parsed$period_ns)
   expect_equal(c(parsed$burst_cost_ns, parsed$bursts_per_s), c(16500, 2))
   expect_identical(project_of("--trace", file, "--task", "sampled")$status, 3L)
@@ -620,17 +798,25 @@ test_that("records of several nodes count together, and nodes that differ are kn
   dir <- local_folder()
   record <- function(name, n) {
     file <- file.path(dir, name)
-    writeLines(c("# span_ns: 60000000000", sprintf("%.0f\t%.0f\t1\t-\tsampler", 1e9 * with_seed(n, sort(stats::runif(n, 0, 60))),
-                                                         5e4 * with_seed(n, sample(stats::qexp(ppoints(n)))))), file)
+    writeLines(
+      c(
+        "# span_ns: 60000000000",
+        sprintf("%.0f\t%.0f\t1\t-\tsampler", 1e9 * with_seed(n, sort(stats::runif(n, 0, 60))),
+                5e4 * with_seed(n, sample(stats::qexp(ppoints(n)))))
+      ),
+      file
+    )
     file
   }
   alike <- noise_of_traces(c(record("a", 100), record("b", 110), record("c", 90)))
   expect_equal(c(alike$rate_hz, alike$watched_s, alike$n_nodes), c(300 / 180, 180, 3))
   other <- noise_of_traces(c(record("a", 100), record("d", 190), record("e", 10)))
   expect_equal(other$rate_hz, alike$rate_hz)
-  # Loads of 1, 1.9 and 0.1 times the mean: a variance of 0.81, of which exponential costs of 100 bursts are 0.02; a third of that for the mean of three.
+  # Loads of 1, 1.9 and 0.1 times the mean: a variance of 0.81, of which exponential costs of 100 bursts are
+  # 0.02; a third of that for the mean of three.
   expect_equal(other$nodes_sd, sqrt(0.79 / 3), tolerance = 0.05)
-  expect_equal(unequal_nodes(c("a", "b", "c"), c(100, 190, 10), c(100, 190, 10), rep(60, 3), 2), sqrt(0.79 / 3))
+  expect_equal(unequal_nodes(c("a", "b", "c"), c(100, 190, 10), c(100, 190, 10), rep(60, 3), 2),
+               sqrt(0.79 / 3))
   expect_lt(alike$nodes_sd, 0.1)
   width <- function(noise) diff(unlist(project_cell(noise, 100, 1e-3, "independent")[c("low", "high")]))
   expect_gt(width(other), 4 * width(alike))
@@ -639,7 +825,9 @@ test_that("records of several nodes count together, and nodes that differ are kn
 })
 
 test_that("what cannot be asked is refused", {
-  refused <- function(words, ..., burst = c("--burst", "1ms", "--period", "1s")) expect_match(project_of(burst, ...)$err, words)
+  refused <- function(words, ..., burst = c("--burst", "1ms", "--period", "1s")) {
+    expect_match(project_of(burst, ...)$err, words)
+  }
   refused("how often", "--burst", "1ms", burst = NULL)
   refused("what is projected", burst = NULL)
   refused("--level is for DIR only", "--level", "1")
@@ -649,5 +837,7 @@ test_that("what cannot be asked is refused", {
   refused("too much to simulate", "--pattern", "alltoall", "--nodes", "100000")
   refused("--out DIR says where to", "--nodes", "8", "--export", "simgrid")
   refused("is for --pattern only", "--replicates", "1")
-  for (text in c("0", "3-1", "a", "1-2-3")) refused("is not a number, nor two", "--pattern", "barrier", "--replicates", text)
+  for (text in c("0", "3-1", "a", "1-2-3")) {
+    refused("is not a number, nor two", "--pattern", "barrier", "--replicates", text)
+  }
 })

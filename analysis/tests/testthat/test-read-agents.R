@@ -35,7 +35,8 @@ test_that("a damaged row of each file is named by file and line", {
   refused <- function(name, line, message, ...) {
     good <- readLines(file_of(dir, name))
     edit_cells(file_of(dir, name), line, ...)
-    expect_error(read_campaign(dir), sprintf("%s[^:]*:%d: %s", name, line, message), class = "nl_error_damaged")
+    expect_error(read_campaign(dir), sprintf("%s[^:]*:%d: %s", name, line, message),
+                 class = "nl_error_damaged")
     writeLines(good, file_of(dir, name))
   }
   refused("agent.node1", 4, "wall_ns is '-5'", wall_ns = "-5")
@@ -45,7 +46,8 @@ test_that("a damaged row of each file is named by file and line", {
   refused("tasks.node1", 3, "arm is 'none', wanted off or on", arm = "none")
 })
 
-test_that("launches without these files keep working, what an agent's launch lacks is said, and off rows may leave their level empty", {
+test_that(paste0("launches without these files keep working, what an agent's launch lacks is said, and off ",
+                 "rows may leave their level empty"), {
   campaign <- read_campaign(local_campaign(pairs = 12, levels_percent = 1))
   expect_equal(c(nrow(campaign$agents), nrow(campaign$tasks), nrow(campaign$bursts)), c(0, 0, 0))
   expect_equal(campaign$notes, character())
@@ -66,19 +68,26 @@ test_that("a killed launch has its rows so far, and an agent that died is said",
   file <- file_of(dir, "agent.node1")
   cat(substr(readLines(file)[3], 1, 40), file = file, append = TRUE)
   campaign <- read_campaign(dir)
-  expect_match(campaign$notes, "agent.node1.csv:26: the launch was killed while it wrote this line", all = FALSE)
+  expect_match(campaign$notes, "agent.node1.csv:26: the launch was killed while it wrote this line",
+               all = FALSE)
   dir <- agent_launch()
-  edit_info(file_of(dir, "launch.json"), info$agents[[1]][c("died", "warnings")] <- list("half 12", list("wrote 2 GB to stdout")))
+  edit_info(file_of(dir, "launch.json"),
+            info$agents[[1]][c("died", "warnings")] <- list("half 12", list("wrote 2 GB to stdout")))
   notes <- read_campaign(dir)$notes
   expect_match(notes, "agent collectd on node1: died during the run \\(half 12\\)", all = FALSE)
   expect_match(notes, "warning: wrote 2 GB", all = FALSE)
 })
 
-test_that("what two commands left off, which nobody said it was before, is said first; what was left as found is not", {
-  launch <- function(name, left) list(agents = list(list(name = name, host = "n1", state_found = "unknown", state_left = left)))
+test_that(paste0("what two commands left off, which nobody said it was before, is said first; what was left ",
+                 "as found is not"), {
+  launch <- function(name, left) {
+    list(agents = list(list(name = name, host = "n1", state_found = "unknown", state_left = left)))
+  }
   left <- "off, switched by --agent-off (how it was before is not known: --agent-found)"
-  expect_match(left_off_sentence(list(launches = list(a = launch("vmstat", left), b = launch("vmstat", left)))),
-               "^vmstat is off now: --agent-off was run last, .*--agent-found on or off")
+  expect_match(
+    left_off_sentence(list(launches = list(a = launch("vmstat", left), b = launch("vmstat", left)))),
+    "^vmstat is off now: --agent-off was run last, .*--agent-found on or off"
+  )
   expect_null(left_off_sentence(list(launches = list(a = launch("vmstat", "on")))))
   expect_null(left_off_sentence(list(launches = list(a = list()))))
 })

@@ -15,7 +15,8 @@ refuses <- function(dir, words, file, change, ..., class = "nl_error_damaged") {
 refuses_cell <- function(dir, name, line, column, value, words) {
   file <- paste0(name, ".csv")
   if (is.character(line)) line <- match(line, data.table::fread(file.path(dir, "sim-1", file))$arm) + 1
-  refuses(dir, paste0(file, ":", line, ": ", words), file, do.call(put_cells, stats::setNames(list(line, value), c("lines", column))), fixed = TRUE)
+  refuses(dir, paste0(file, ":", line, ": ", words), file,
+          do.call(put_cells, stats::setNames(list(line, value), c("lines", column))), fixed = TRUE)
 }
 
 test_that("a campaign is read with all rows, levels and launches", {
@@ -62,9 +63,18 @@ test_that("a missing directory, an empty campaign, a missing launch.json and no 
 
 test_that("a damaged cell is refused with file and line", {
   broken <- list(
-    list("halves", 5, "wall_ns", "abc", "wall_ns"), list("halves", 5, "wall_ns", "NaN", "wall_ns"), list("halves", 5, "wall_ns", "-3", "wall_ns"), list("halves", 5, "wall_ns", "", "wall_ns"), list("halves", 7, "arm", "maybe", "arm"),
-    list("halves", 6, "operations", "1.5", "operations"), list("halves", 5, "launch", "other", "launch"), list("halves", 5, "operation", "a b", "operation"), list("halves", 5, "detour_ns", "NaN", "detour_ns"), list("halves", 4, "start_ns", "1", "start_ns goes back"),
-    list("halves", 5, "operation", "reduce", "operation is 'reduce'"), list("halves", 4, "preempted_ns_max", "-2000000", "preempted_ns_max is '-2e+06'"),
+    list("halves", 5, "wall_ns", "abc", "wall_ns"),
+    list("halves", 5, "wall_ns", "NaN", "wall_ns"),
+    list("halves", 5, "wall_ns", "-3", "wall_ns"),
+    list("halves", 5, "wall_ns", "", "wall_ns"),
+    list("halves", 7, "arm", "maybe", "arm"),
+    list("halves", 6, "operations", "1.5", "operations"),
+    list("halves", 5, "launch", "other", "launch"),
+    list("halves", 5, "operation", "a b", "operation"),
+    list("halves", 5, "detour_ns", "NaN", "detour_ns"),
+    list("halves", 4, "start_ns", "1", "start_ns goes back"),
+    list("halves", 5, "operation", "reduce", "operation is 'reduce'"),
+    list("halves", 4, "preempted_ns_max", "-2000000", "preempted_ns_max is '-2e+06'"),
     list("halves", 4, "preempted_ns_sum", "-2000000", "preempted_ns_sum is -2e+06"),
     list("halves", 2, "rank_steal_ns_sum", "x", "rank_steal_ns_sum"),
     list("halves", "on", "kind", "", "kind is empty, wanted a word in an on row"),
@@ -74,17 +84,20 @@ test_that("a damaged cell is refused with file and line", {
     list("halves", "on", "placement", "rank 1", "placement is 'rank 1', wanted letters, digits"),
     list("halves", "on", "kind", "cache", "kind is 'cache', wanted what launch.json has: spin"),
     list("halves", "off", "requested_ns", "7", "requested_ns is 7 in an off row, wanted 0"),
-    list("halves", "off", "level_requested_percent", "3", "level_requested_percent is 3 in an off row, wanted 0"),
+    list("halves", "off", "level_requested_percent", "3",
+         "level_requested_percent is 3 in an off row, wanted 0"),
     list("halves", "on", "requested_ns", "x", "requested_ns is 'x', wanted a number"),
     list("halves", "on", "requested_ns", "-1", "requested_ns is '-1', wanted at least 0"),
-    list("hist", "on", "kind", "", "kind is empty, wanted a word in an on row"), list("hist", 3, "hi_ns", 1, "lo_ns"),
+    list("hist", "on", "kind", "", "kind is empty, wanted a word in an on row"),
+    list("hist", 3, "hi_ns", 1, "lo_ns"),
     list("ranks", "on", "pattern", "poisson", "pattern is 'poisson', wanted what launch.json has: periodic")
   )
   dir <- small()
   for (case in broken) do.call(refuses_cell, c(dir, case))
 })
 
-test_that("wrong field counts, repeated rows, edited headers and rows that the launch cannot have made are refused with file and line", {
+test_that(paste0("wrong field counts, repeated rows, edited headers and rows that the launch cannot have ",
+                 "made are refused with file and line"), {
   changes <- list(
     "halves.csv:4: has 32 fields" = function(x) replace(x, 4, paste0(x[4], ",1")),
     "halves.csv:4: has 30 fields" = function(x) replace(x, 4, sub(",[^,]*$", "", x[4])),
@@ -98,10 +111,14 @@ test_that("wrong field counts, repeated rows, edited headers and rows that the l
       replace(x, at[2], sub("^(([^,]*,){4})[^,]*,", paste0("\\1", pair, ","), x[at[2]]))
     },
     "halves.csv:1: column 'kind' is missing" = function(x) sub("kind\\b", "other", x),
-    "halves.csv:1: column 'requested_ns' is missing" = function(x) sub("requested_ns", "other", x)
+    "halves.csv:1: column 'requested_ns' is missing" = function(x) {
+      sub("requested_ns", "other", x)
+    }
   )
   dir <- small()
-  for (i in seq_along(changes)) refuses(dir, names(changes)[i], "halves.csv", changes[[i]])
+  for (i in seq_along(changes)) {
+    refuses(dir, names(changes)[i], "halves.csv", changes[[i]])
+  }
 })
 
 cut_end <- function(file, bytes) {
@@ -136,14 +153,19 @@ test_that("empty optional columns make a channel unavailable, and that is said",
 
 # A change of what the lines of a JSON file say.
 as_json <- function(change) function(lines) {
-  jsonlite::toJSON(change(jsonlite::parse_json(paste(lines, collapse = "\n"))), auto_unbox = TRUE, null = "null", digits = NA)
+  jsonlite::toJSON(change(jsonlite::parse_json(paste(lines, collapse = "\n"))), auto_unbox = TRUE,
+                   null = "null", digits = NA)
 }
 
 json_of <- function(dir, launch = 1) file.path(dir, paste0("sim-", launch), "launch.json")
 
-test_that("lost and added rows are told by the count in launch.json, unless the launch was killed; levels are compared but for rounding", {
+test_that(paste0("lost and added rows are told by the count in launch.json, unless the launch was killed; ",
+                 "levels are compared but for rounding"), {
   dir <- small()
-  for (n in c(45, 1)) refuses(dir, sprintf("halves.csv:%d: has %d rows, launch.json says 48", n, n - 1), "halves.csv", function(x) x[seq_len(n)])
+  for (n in c(45, 1)) {
+    refuses(dir, sprintf("halves.csv:%d: has %d rows, launch.json says 48", n, n - 1), "halves.csv",
+            function(x) x[seq_len(n)])
+  }
   dir <- local_campaign(pairs = 12, levels_percent = 0.3, ended = NA)
   edit_lines(halves_of(dir), function(x) sub(",on,0.3,", ",on,0.3000000000001,", x[1:20]))
   expect_equal(nrow(read_campaign(dir)$rows), 19)
@@ -158,18 +180,48 @@ test_that("an odd launch.json is damaged, not a bug", {
     mpi = function(i) replace(i, "mpi", list("Open MPI")),
     warnings = function(i) replace(i, "warnings", list("one")),
     warnings = function(i) replace(i, "warnings", list(list(list("a", "b")))),
-    lateness_ns = function(i) { i$generators[[1]]$lateness_ns <- 5; i },
-    host = function(i) { i$generators[[1]]$host <- list("a", "b"); i },
-    operations = function(i) { i$options$operations <- list(list(1)); i },
-    design = function(i) { i$options$design <- "other"; i },
-    launch = function(i) { i$launch <- "a\033b"; i },
-    kinds = function(i) { i$options$kinds <- "spin"; i }, phases = function(i) { i$options$phases <- list(1); i },
-    pattern = function(i) { i$generators[[1]]$levels[[1]]$pattern <- 3; i }
+    lateness_ns = function(i) {
+      i$generators[[1]]$lateness_ns <- 5
+      i
+    },
+    host = function(i) {
+      i$generators[[1]]$host <- list("a", "b")
+      i
+    },
+    operations = function(i) {
+      i$options$operations <- list(list(1))
+      i
+    },
+    design = function(i) {
+      i$options$design <- "other"
+      i
+    },
+    launch = function(i) {
+      i$launch <- "a\033b"
+      i
+    },
+    kinds = function(i) {
+      i$options$kinds <- "spin"
+      i
+    },
+    phases = function(i) {
+      i$options$phases <- list(1)
+      i
+    },
+    pattern = function(i) {
+      i$generators[[1]]$levels[[1]]$pattern <- 3
+      i
+    }
   )
   dir <- small()
-  for (n in seq_along(odd)) refuses(dir, paste0("launch.json:1: key '.*", names(odd)[n]), "launch.json", as_json(odd[[n]]))
-  for (text in c("[1]", "3", "null", "\"text\"", "{")) refuses(dir, "launch.json:1: not a JSON", "launch.json", function(x) text)
-  refuses(dir, "schema 99", "launch.json", function(x) sub('"schema": 2,', '"schema": 99,', x), class = "nl_error_schema")
+  for (n in seq_along(odd)) {
+    refuses(dir, paste0("launch.json:1: key '.*", names(odd)[n]), "launch.json", as_json(odd[[n]]))
+  }
+  for (text in c("[1]", "3", "null", "\"text\"", "{")) {
+    refuses(dir, "launch.json:1: not a JSON", "launch.json", function(x) text)
+  }
+  refuses(dir, "schema 99", "launch.json", function(x) sub('"schema": 2,', '"schema": 99,', x),
+          class = "nl_error_schema")
 })
 
 test_that("control characters of launch.json do not reach the terminal", {
@@ -208,7 +260,8 @@ test_that("the treatment is read as factors, empty in off rows", {
 
 test_that("small negative times of two clocks are real, steal may be unknown, and older files have none", {
   dir <- small()
-  edit_cells(halves_of(dir), 2, rank_steal_ns_max = "-7", rank_steal_ns_sum = "-9", preempted_ns_max = "-900", preempted_ns_sum = "-900")
+  edit_cells(halves_of(dir), 2, rank_steal_ns_max = "-7", rank_steal_ns_sum = "-9", preempted_ns_max = "-900",
+             preempted_ns_sum = "-900")
   edit_cells(halves_of(dir), 3, rank_steal_ns_max = "", rank_steal_ns_sum = "")
   rows <- read_campaign(dir)$rows
   expect_equal(rows$preempted_ns_sum[1], -900)
@@ -240,7 +293,8 @@ test_that("columns of synchronised starts that are there and empty are as good a
   before <- read_campaign(dir)
   for (name in c("halves.csv", "ranks.csv")) {
     columns <- if (name == "halves.csv") added_columns$starts[1:10] else {
-      c("first_starts", "last_starts", "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum", "overshoot_ns_max")
+      c("first_starts", "last_starts", "last_ends", "start_cost_ns", "end_cost_ns", "overshoot_ns_sum",
+        "overshoot_ns_max")
     }
     edit_lines(file.path(dir, "sim-1", name), function(x) paste0(x, ",",
         c(paste(columns, collapse = ","), rep(strrep(",", length(columns) - 1), length(x) - 1))))
@@ -249,28 +303,31 @@ test_that("columns of synchronised starts that are there and empty are as good a
   after <- read_campaign(dir)
   expect_equal(after$rows, before$rows)
   expect_equal(after$ranks, before$ranks)
-  expect_equal(analyze_campaign(after, channels = "time")$verdicts, analyze_campaign(before, channels = "time")$verdicts)
+  expect_equal(analyze_campaign(after, channels = "time")$verdicts,
+               analyze_campaign(before, channels = "time")$verdicts)
   # but some of them are not all of them
   edit_lines(file.path(dir, "sim-1", "halves.csv"), function(x) sub("spread_ns", "spread", x))
   expect_error(read_campaign(dir), "column 'spread_ns' is missing", class = "nl_error_damaged")
 })
 
-test_that("launches with and without synchronised starts are read together, said to be unlike, and many late starts are said", {
+test_that(paste0("launches with and without synchronised starts are read together, said to be unlike, and ",
+                 "many late starts are said"), {
   dir <- local_starts(pairs = 8)
   edit_info(json_of(dir), info$start$late_starts <- info$start$starts / 10)
   simulate_campaign(dir, pairs = 8, levels_percent = 5, prefix = "loop", seed = 2)
   got <- read_campaign(dir)
   expect_match(got$notes, "10.0 % of the starts were late", all = FALSE)
   expect_equal(unique(got$rows$launch[is.na(got$rows$global_ns)]), "loop-1")
-  expect_match(analyze_campaign(got, channels = "time")$notes, "UNLIKE LAUNCHES: operations were started by", all = FALSE)
+  expect_match(analyze_campaign(got, channels = "time")$notes, "UNLIKE LAUNCHES: operations were started by",
+               all = FALSE)
 })
 
 test_that("damage in the files of synchronised starts is named with file and line", {
-  cases <- list(
-    list("clocks", 2, "reason", "whim", "reason is 'whim', wanted first, schedule or residual"),
-    list("starts_hist", 2, "measure", "size", "measure is 'size'"), list("starts_hist", 5, "hi_ns", 0, "lo_ns is"),
-    list("halves", 2, "late_starts", 0.5, "late_starts is '0.5'"), list("ranks", 2, "last_ends", -1, "last_ends is '-1'")
-  )
+  cases <- list(list("clocks", 2, "reason", "whim", "reason is 'whim', wanted first, schedule or residual"),
+                list("starts_hist", 2, "measure", "size", "measure is 'size'"),
+                list("starts_hist", 5, "hi_ns", 0, "lo_ns is"),
+                list("halves", 2, "late_starts", 0.5, "late_starts is '0.5'"),
+                list("ranks", 2, "last_ends", -1, "last_ends is '-1'"))
   dir <- local_starts()
   for (case in cases) do.call(refuses_cell, c(dir, case))
   leap <- function(info) utils::modifyList(info, list(start = list(mode = "leap")))

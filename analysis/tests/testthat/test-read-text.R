@@ -8,12 +8,15 @@ test_that("lines are read as they are, and what is no text is refused with its l
   expect_identical(read_text_lines(written("one\ntw\u00f6\n\nfour")), c("one", "tw\u00f6", "", "four"))
   expect_identical(read_text_lines(written(raw())), character())
   nul <- written(c(charToRaw("one\ntwo\nth"), as.raw(0), charToRaw("ree\n")))
-  expect_error(read_text_lines(nul), paste0(nul, ":3: has a NUL byte"), fixed = TRUE, class = "nl_error_damaged")
+  expect_error(read_text_lines(nul), paste0(nul, ":3: has a NUL byte"), fixed = TRUE,
+               class = "nl_error_damaged")
   latin <- written(c(charToRaw("one\ntw"), as.raw(0xf6), charToRaw("\n")))
-  expect_error(read_text_lines(latin), paste0(latin, ":2: is not UTF-8"), fixed = TRUE, class = "nl_error_damaged")
+  expect_error(read_text_lines(latin), paste0(latin, ":2: is not UTF-8"), fixed = TRUE,
+               class = "nl_error_damaged")
   expect_length(read_text_lines(latin, utf8 = FALSE), 2)
   long <- written(paste0("one\n", strrep("x", longest_line + 1), "\n"))
-  expect_error(read_text_lines(long), paste0(long, ":2: is longer than 1000000 bytes"), fixed = TRUE, class = "nl_error_damaged")
+  expect_error(read_text_lines(long), paste0(long, ":2: is longer than 1000000 bytes"), fixed = TRUE,
+               class = "nl_error_damaged")
 })
 
 test_that("a pipe and a device are refused at once", {
@@ -33,15 +36,20 @@ test_that("JSON is read, and what is none never reaches the parser's message", {
     expect_no_match(conditionMessage(said), "0x|%")
   }
   deep <- written(paste0("\n", strrep("[", 1e5)))
-  expect_error(read_json_file(deep), paste0(deep, ":2: not a JSON file (nested too deeply)"), fixed = TRUE, class = "nl_error_damaged")
+  expect_error(read_json_file(deep), paste0(deep, ":2: not a JSON file (nested too deeply)"), fixed = TRUE,
+               class = "nl_error_damaged")
   nul <- written(c(charToRaw('{"a":\n"'), as.raw(0), charToRaw('"}')))
-  expect_error(read_json_file(nul), paste0(nul, ":2: has a NUL byte"), fixed = TRUE, class = "nl_error_damaged")
+  expect_error(read_json_file(nul), paste0(nul, ":2: has a NUL byte"), fixed = TRUE,
+               class = "nl_error_damaged")
 })
 
 test_that("a table of LIKWID is not believed how long it is", {
-  file <- written("TABLE,Region barrier:off,Group 1 Metric,CLOCK,900000000\nMetric,HWThread 0\nClock [MHz],2400\n")
+  file <- written(
+    "TABLE,Region barrier:off,Group 1 Metric,CLOCK,900000000\nMetric,HWThread 0\nClock [MHz],2400\n"
+  )
   before <- gc(reset = TRUE)
-  expect_error(read_likwid(file), "the table that begins in line 1 ends after 1 of 9e+08 rows", fixed = TRUE, class = "nl_error_damaged")
+  expect_error(read_likwid(file), "the table that begins in line 1 ends after 1 of 9e+08 rows", fixed = TRUE,
+               class = "nl_error_damaged")
   expect_lt(gc()[2, 6], before[2, 6] + 100) # MB
 })
 

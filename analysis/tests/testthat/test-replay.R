@@ -1,8 +1,11 @@
 # An agent's launches and a replay's in one campaign; with `together` in the same launches.
 both_of <- function(agent_percent, replay_percent, pairs = 15, launches = 3, together = FALSE) {
-  of <- function(seed, ...) do.call(simulated_campaign, c(quiet, list(pairs = pairs, launches = launches, seed = seed, ...)))
+  of <- function(seed, ...) {
+    do.call(simulated_campaign, c(quiet, list(pairs = pairs, launches = launches, seed = seed, ...)))
+  }
   a <- of(1, external = "collectd", slowdown_percent = agent_percent, prefix = "a")
-  b <- of(2, patterns = "replay", kinds = "sum", levels_percent = 1, slowdown_percent = replay_percent, prefix = "r")
+  b <- of(2, patterns = "replay", kinds = "sum", levels_percent = 1, slowdown_percent = replay_percent,
+          prefix = "r")
   if (together) {
     b$rows$launch <- sub("^r", "a", b$rows$launch)
     b$rows$pair <- b$rows$pair + max(a$rows$pair)
@@ -15,7 +18,8 @@ test_that("an agent and its replay are the same, or not, and the margin says how
   equal <- both_of(2, 2, launches = 4)
   # A replay's bursts per half vary, so its launches scatter.
   same <- compare_replay(equal, margin = 1.5)
-  expect_equal(c(same$rows$verdict, same$answer, same$rows$test), c("same", "pass", "Welch on launch summaries"))
+  expect_equal(c(same$rows$verdict, same$answer, same$rows$test),
+               c("same", "pass", "Welch on launch summaries"))
   usual <- compare_replay(equal)$rows
   expect_equal(usual$margin_percent, 0.05)
   expect_equal(usual$margin_from, "fixed")
@@ -33,7 +37,8 @@ test_that("the default margin is fixed before measuring: by nothing that scatter
   expect_equal(replay_margin(row, NULL, 1)$percent, 0.1)
   expect_equal(replay_margin(row, NULL, 1)$from, "10 % of the agent's CPU time")
   expect_equal(replay_margin(utils::modifyList(row, list(detection_limit = 1.8)), NULL)$percent, 0.05)
-  expect_match(replay_margin(utils::modifyList(row, list(p_one_sided = 0.2)), NULL)$reason, "nothing that a replay could equal")
+  expect_match(replay_margin(utils::modifyList(row, list(p_one_sided = 0.2)), NULL)$reason,
+               "nothing that a replay could equal")
   expect_equal(replay_margin(row, 0.7), list(percent = 0.7, from = "given", reason = NA_character_))
 })
 
@@ -43,14 +48,15 @@ test_that("what an agent does not do, no replay can equal", {
   expect_match(result$sentences, "the agent's own slowdown was not detected (limit ", fixed = TRUE)
 })
 
-test_that("the difference is taken within launches, within one launch, or by Welch's test, as the data allow", {
+test_that(paste0("the difference is taken within launches, within one launch, or by Welch's test, as the ",
+                 "data allow"), {
   expect_equal(compare_replay(both_of(2, 2, together = TRUE))$rows$test, "t on differences within launches")
   one <- compare_replay(both_of(2, 2, launches = 1, together = TRUE))
   expect_equal(one$rows$test, "Welch on pairs")
   expect_equal(one$rows$n, 30)
   # In blocks both stand against the same off block, which drops out of the difference.
-  blocks <- simulated_campaign(design = "blocks", patterns = "replay", kinds = c("collectd", "sum"), levels_percent = 1, pairs = 40,
-                               treatment_factor = c(2, 1), seed = 5)
+  blocks <- simulated_campaign(design = "blocks", patterns = "replay", kinds = c("collectd", "sum"),
+                               levels_percent = 1, pairs = 40, treatment_factor = c(2, 1), seed = 5)
   agent <- which(blocks$rows$kind == "collectd")
   blocks$rows$level_requested_percent[agent] <- Inf
   for (name in c("pattern", "placement", "phase")) {
@@ -60,11 +66,16 @@ test_that("the difference is taken within launches, within one launch, or by Wel
   }
   row <- compare_replay(blocks, margin = 1)$rows
   expect_equal(row$test, "t on differences of halves of the same set")
-  at <- function(kind) with(blocks$rows[blocks$rows$kind %in% kind, ], (log(wall_ns / operations))[order(pair)])
+  at <- function(kind) {
+    with(blocks$rows[blocks$rows$kind %in% kind, ], (log(wall_ns / operations))[order(pair)])
+  }
   d <- at("collectd") - at("sum")
   expect_equal(row$difference_percent, 100 * expm1(mean(d)))
-  expect_equal(row$p_same, max(stats::t.test(d, mu = log(1.01), alternative = "less")$p.value,
-                               stats::t.test(d, mu = -log(1.01), alternative = "greater")$p.value))
+  expect_equal(
+    row$p_same,
+    max(stats::t.test(d, mu = log(1.01), alternative = "less")$p.value,
+        stats::t.test(d, mu = -log(1.01), alternative = "greater")$p.value)
+  )
 })
 
 test_that("the front end answers with its status, and refuses a campaign without a replay", {

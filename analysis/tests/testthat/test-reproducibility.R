@@ -13,12 +13,15 @@ test_that("the relative standard error and its interval are those computed by ha
 })
 
 test_that("launches are put together by operation, size and ranks; their means count all starts", {
-  dir <- local_starts(pairs = 2, launches = 3, arms = "off", design = "single", base_sd = 0.05, operations = c("barrier", "bcast"))
-  simulate_campaign(dir, pairs = 2, launches = 4, ranks = 3, arms = "off", design = "single", levels_percent = 0, start = "round",
-                    half_period_ns = 6e4, base_sd = 0.05, prefix = "three", seed = 2)
+  dir <- local_starts(pairs = 2, launches = 3, arms = "off", design = "single", base_sd = 0.05,
+                      operations = c("barrier", "bcast"))
+  simulate_campaign(dir, pairs = 2, launches = 4, ranks = 3, arms = "off", design = "single",
+                    levels_percent = 0, start = "round", half_period_ns = 6e4, base_sd = 0.05,
+                    prefix = "three", seed = 2)
   campaign <- read_campaign(dir, arms = "any")
   table <- reproducibility(campaign)
-  expect_setequal(paste(table$operation, table$ranks, table$n_launches), c("barrier 2 3", "barrier 3 4", "bcast 2 3"))
+  expect_setequal(paste(table$operation, table$ranks, table$n_launches),
+                  c("barrier 2 3", "barrier 3 4", "bcast 2 3"))
   rows <- as.data.frame(campaign$rows)
   rows <- rows[rows$operation == "bcast", ]
   means <- rows$global_ns / rows$operations
@@ -26,7 +29,12 @@ test_that("launches are put together by operation, size and ranks; their means c
   got <- status_of("noiselab-analyze", "reproducibility", "--all", dir)
   expect_equal(got$status, 0L)
   expect_match(got$out, "RSE %", all = FALSE)
-  expect_equal(jsonlite::fromJSON(status_of("noiselab-analyze", "reproducibility", "--json", "--alpha", "0.05", dir)$out)$confidence, 0.95)
+  expect_equal(
+    jsonlite::fromJSON(
+      status_of("noiselab-analyze", "reproducibility", "--json", "--alpha", "0.05", dir)$out
+    )$confidence,
+    0.95
+  )
 })
 
 test_that("with fewer than 3 launches there is no answer", {

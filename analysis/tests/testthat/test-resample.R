@@ -31,8 +31,8 @@ test_that("with light tails interval and limit are nearly Student's", {
   got <- randomisation_inference(d)
   student <- stats::t.test(d, conf.level = 0.98)$conf.int
   expect_equal(c(got$low, got$high), as.numeric(student), tolerance = 0.02)
-  wanted <- stats::power.t.test(n = 250, sd = stats::sd(d), sig.level = 0.01, power = 0.95, type = "one.sample",
-                                alternative = "one.sided")$delta
+  wanted <- stats::power.t.test(n = 250, sd = stats::sd(d), sig.level = 0.01, power = 0.95,
+                                type = "one.sample", alternative = "one.sided")$delta
   expect_equal(got$limit, wanted, tolerance = 0.06)
 })
 
@@ -93,7 +93,11 @@ test_that("the limit of the signed-rank test is that of all averages of two, of 
   for (d in list(stats::rt(14, 2), round(stats::rnorm(30), 1), stats::rnorm(60))) {
     n <- length(d)
     pairs <- n * (n + 1) / 2
-    most <- if (n <= 50) stats::qsignrank(0.99, n) else floor(pairs / 2 + 0.5 + stats::qnorm(0.99) * sqrt(n * (n + 1) * (2 * n + 1) / 24))
+    most <- if (n <= 50) {
+      stats::qsignrank(0.99, n)
+    } else {
+      floor(pairs / 2 + 0.5 + stats::qnorm(0.99) * sqrt(n * (n + 1) * (2 * n + 1) / 24))
+    }
     residual <- d - pseudo_median(d)$estimate
     needed <- apply(sign_matrix(n)[1001:1100, seq_len(n)], 1, function(sign) {
       ordered <- sort(outer(sign * residual, sign * residual, "+")[upper.tri(diag(n), diag = TRUE)] / 2)

@@ -37,7 +37,8 @@ test_that("the signed-rank test agrees with wilcox.test", {
   long <- sin(1:40 * 1.3) + 0.2
   expect_equal(signed_rank_test(long)$p, wilcox.test(long, alternative = "greater")$p.value)
   tied <- rep(c(-1, 1, 2, 3), 9)
-  expect_equal(signed_rank_test(tied - 0.6)$p, wilcox.test(tied - 0.6, alternative = "greater", exact = FALSE)$p.value, tolerance = 0.2)
+  expect_equal(signed_rank_test(tied - 0.6)$p,
+               wilcox.test(tied - 0.6, alternative = "greater", exact = FALSE)$p.value, tolerance = 0.2)
   # 1 and 1 share rank 1.5; with 2: V = 6 is reached by 1 of 8 patterns.
   expect_equal(signed_rank_test(c(1, 1, 2, 0))$p, 1 / 8)
 })
@@ -59,7 +60,8 @@ test_that("zeros are ranked and have no sign, as Pratt did", {
 })
 
 test_that("the signed rank test is exact with zeros and ties up to 50 pairs that are not zero", {
-  # sums of 16 nearly equal ranks lie in heaps by the number of positive ones; of 2^16 patterns all are counted
+  # sums of 16 nearly equal ranks lie in heaps by the number of positive ones; of 2^16 patterns all are
+  # counted
   d <- c(numeric(300), with_seed(3, stats::rlnorm(16)) * c(-1, 1)[1 + (1:16 > 3)])
   s <- (sign(d) * rank(abs(d)))[d != 0]
   expect_equal(rank_tail(abs(s), sum(s[s > 0])), enumerate_flips(s))
@@ -76,7 +78,8 @@ test_that("the signed rank test is exact with zeros and ties up to 50 pairs that
 
 test_that("the saddlepoint tail is near the exact one, far out and with heavy tails", {
   for (total in c(300, 900, 1300, 1700)) {
-    expect_equal(flip_tail(1:60, total - 1), stats::psignrank((1830 + total) / 2 - 1, 60, lower.tail = FALSE), tolerance = 0.01)
+    expect_equal(flip_tail(1:60, total - 1), stats::psignrank((1830 + total) / 2 - 1, 60, lower.tail = FALSE),
+                 tolerance = 0.01)
   }
   set.seed(3)
   for (k in 1:20) {

@@ -1,8 +1,8 @@
 test_that("a campaign in memory is what the reader makes of the files", {
-  arguments <- list(pairs = 2, levels_percent = c(0, 1), operations = c("barrier", "allreduce"), bytes = c(0, 8),
-                    launches = 2, kinds = c("spin", "cache"), patterns = c("periodic", "poisson"),
-                    half_period_ns = 4e7, launch_sd = 0.01, base_sd = 0.02,
-                    noise = c("one_over_f", "lognormal", "white"), seed = 3)
+  arguments <- list(pairs = 2, levels_percent = c(0, 1), operations = c("barrier", "allreduce"),
+                    bytes = c(0, 8), launches = 2, kinds = c("spin", "cache"),
+                    patterns = c("periodic", "poisson"), half_period_ns = 4e7, launch_sd = 0.01,
+                    base_sd = 0.02, noise = c("one_over_f", "lognormal", "white"), seed = 3)
   for (design in c("lockin", "launches")) {
     arguments[c("design", "launches")] <- list(design, if (design == "launches") 1 else 2)
     dir <- tempfile()
@@ -24,8 +24,8 @@ machine <- function(...) {
 }
 
 test_that("the noise belongs to the time slots: another coin changes the arms, not the machine", {
-  noise <- list(ar1 = list(), one_over_f = list(), drift = list(), pareto = list(rate = 1), lognormal = list(),
-                agent = list(), white = list())
+  noise <- list(ar1 = list(), one_over_f = list(), drift = list(), pareto = list(rate = 1),
+                lognormal = list(), agent = list(), white = list())
   arms <- function(...) simulated_campaign(levels_percent = 0, pairs = 30, launches = 2, ...)$rows$arm
   for (design in c("lockin", "launches")) {
     same <- machine(seed = 4, noise = noise, design = design)
@@ -33,7 +33,8 @@ test_that("the noise belongs to the time slots: another coin changes the arms, n
     expect_false(identical(machine(seed = 5, noise = noise, design = design), same))
     expect_false(identical(arms(seed = 4, design = design), arms(seed = 4, coin_seed = 6, design = design)))
     expect_identical(arms(seed = 4, design = design), arms(seed = 4, coin_seed = 4, design = design))
-    expect_identical(arms(seed = 4, coin_seed = 6, design = design), arms(seed = 5, coin_seed = 6, design = design))
+    expect_identical(arms(seed = 4, coin_seed = 6, design = design),
+                     arms(seed = 5, coin_seed = 6, design = design))
   }
 })
 

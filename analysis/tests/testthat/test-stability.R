@@ -25,7 +25,8 @@ test_that("every figure of a configuration is that of its definition", {
   expect_equal(row$slowdown_low_percent, 100 * expm1(randomisation_inference(d[level == 2], 0.01)$low))
   # from other orders of the same noise; near that of a t test, which this noise would allow
   expect_equal(row$limit_percent, 100 * expm1(randomisation_inference(d[level == 0], 0.01, 0.95)$limit))
-  expect_equal(row$limit_percent, 100 * expm1(detection_limit(sd(d[level == 0]) / sqrt(180), 179)), tolerance = 0.1)
+  expect_equal(row$limit_percent, 100 * expm1(detection_limit(sd(d[level == 0]) / sqrt(180), 179)),
+               tolerance = 0.1)
   slope <- row$slowdown_percent / row$level_delivered_percent
   expect_equal(row$lod_percent, row$limit_percent / slope)
   # half of each launch's time is the placebo's pairs'
@@ -89,7 +90,11 @@ test_that("what is reproducible is decided by the bound of the scatter, and else
   expect_gt(table$cv_launches_high_percent, 5)
   expect_equal(table$reproducible, "undecided")
   expect_false(table$suitable)
-  expect_match(table$reason, "^reproducible or not is undecided: over 3 launches the CV is .* %, and below 5 % is not shown; run more launches$")
+  expect_match(
+    table$reason,
+    paste0("^reproducible or not is undecided: over 3 launches the CV is .* %, and below 5 % is not shown; ",
+           "run more launches$")
+  )
   expect_null(recommend_configuration(table)$row)
   got <- status_of("noiselab-analyze", "stability", dir)
   expect_equal(got$status, 3L)
@@ -112,12 +117,15 @@ test_that("fewer than 3 launches, one pair, and no level above 0 have their reas
 
 test_that("ranks and operations in a block tell configurations apart", {
   dir <- files_of()
-  simulate_campaign(dir, pairs = 60, launches = 3, levels_percent = c(0, 2), ranks = 4, prefix = "four", jitter_sd = 0.02)
-  simulate_campaign(dir, pairs = 60, launches = 3, levels_percent = c(0, 2), design = "blocks", prefix = "counted")
+  simulate_campaign(dir, pairs = 60, launches = 3, levels_percent = c(0, 2), ranks = 4, prefix = "four",
+                    jitter_sd = 0.02)
+  simulate_campaign(dir, pairs = 60, launches = 3, levels_percent = c(0, 2), design = "blocks",
+                    prefix = "counted")
   for (i in 1:3) edit_info(file.path(dir, paste0("counted-", i), "launch.json"), info$options$count <- 5000)
   campaign <- read_campaign(dir)
   table <- stability_table(campaign)
-  expect_setequal(configuration_name(table), c("barrier, 2 ranks", "barrier, 4 ranks", "barrier, 2 ranks, blocks of 5000"))
+  expect_setequal(configuration_name(table),
+                  c("barrier, 2 ranks", "barrier, 4 ranks", "barrier, 2 ranks, blocks of 5000"))
   expect_false(is.unsorted(table$merit))
   counted <- stability_table(campaign, spread = 100)
   counted <- recommend_configuration(counted[!is.na(counted$count), ])

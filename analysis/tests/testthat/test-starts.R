@@ -4,14 +4,16 @@ test_that("a quantile of a histogram is the middle of its bin", {
   count <- c(50, 49, 1)
   expect_equal(hist_quantile(lo, hi, count, c(0, 0.5, 0.51, 0.99, 0.991, 1)), c(10, 10, 11, 11, 200.5, 200.5))
   # order and repetition of the bins do not matter
-  expect_equal(hist_quantile(rev(c(lo, 10)), rev(c(hi, 11)), rev(c(count, 2)), 0.51), 11 - 1 * (0.51 * 102 <= 52))
+  expect_equal(hist_quantile(rev(c(lo, 10)), rev(c(hi, 11)), rev(c(count, 2)), 0.51),
+               11 - 1 * (0.51 * 102 <= 52))
   expect_equal(hist_quantile(numeric(), numeric(), numeric(), 0.5), NA_real_)
   expect_equal(hist_quantile(5, 6, 0, 0.5), NA_real_)
   expect_equal(hist_quantile(5, 6, 3, c(0.1, 1)), c(5, 5))
 })
 
 test_that("the quality of starts is that of every start by itself", {
-  dir <- local_starts(raw = "starts.bin", pairs = 6, launches = 2, half_period_ns = 3e5, operations = c("barrier", "bcast"))
+  dir <- local_starts(raw = "starts.bin", pairs = 6, launches = 2, half_period_ns = 3e5,
+                      operations = c("barrier", "bcast"))
   table <- start_quality(read_campaign(dir))
   expect_equal(table$operation, rep(c("barrier", "bcast"), each = 2))
   expect_equal(table$arm, rep(c("off", "on"), 2))
@@ -33,17 +35,22 @@ test_that("the quality of starts is that of every start by itself", {
 
 ranks_campaign <- function(...) {
   cost <- c(5, 5, 90, 0, 3, 7)
-  list(ranks = data.frame(launch = "a", rank = rep(0:2, 2), host = c("n1", "n1", "n2"), cpu = rep(0:2, 2), last_starts = c(2, 2, 6, 0, 1, 1),
-                          last_ends = c(1, 2, 7, 0, 2, 0), start_cost_ns = cost, end_cost_ns = 2 * cost))
+  list(
+    ranks = data.frame(launch = "a", rank = rep(0:2, 2), host = c("n1", "n1", "n2"), cpu = rep(0:2, 2),
+                       last_starts = c(2, 2, 6, 0, 1, 1), last_ends = c(1, 2, 7, 0, 2, 0),
+                       start_cost_ns = cost, end_cost_ns = 2 * cost)
+  )
 }
 
 test_that("who was late is counted by rank and by node, against the share of each", {
   table <- late_ranks(ranks_campaign())
-  wanted <- data.frame(rank = c(2, 1, 0), starts = 12, expected_percent = 100 / 3, last_starts_percent = 100 * c(7, 3, 2) / 12,
-                       last_ends_percent = 100 * c(7, 4, 1) / 12, start_cost_ns = c(97, 8, 5), end_cost_ns = 2 * c(97, 8, 5))
+  wanted <- data.frame(rank = c(2, 1, 0), starts = 12, expected_percent = 100 / 3,
+                       last_starts_percent = 100 * c(7, 3, 2) / 12, last_ends_percent = 100 * c(7, 4, 1) / 12,
+                       start_cost_ns = c(97, 8, 5), end_cost_ns = 2 * c(97, 8, 5))
   expect_equal(as.data.frame(table)[names(wanted)], wanted, ignore_attr = TRUE)
   nodes <- late_ranks(ranks_campaign(), "node")
-  wanted <- data.frame(host = c("n2", "n1"), node_ranks = c(1, 2), expected_percent = 100 * c(1, 2) / 3, last_ends_percent = 100 * c(7, 5) / 12)
+  wanted <- data.frame(host = c("n2", "n1"), node_ranks = c(1, 2), expected_percent = 100 * c(1, 2) / 3,
+                       last_ends_percent = 100 * c(7, 5) / 12)
   expect_equal(as.data.frame(nodes)[names(wanted)], wanted, ignore_attr = TRUE)
 })
 
@@ -71,7 +78,9 @@ test_that("analyze starts prints text, every table and JSON", {
   expect_match(got$out, "barrier, 4 ranks \\(window\\)", all = FALSE)
   expect_match(got$out, "launch loop-1 has no synchronised starts", all = FALSE)
   for (name in starts_tables) {
-    table <- data.table::fread(text = status_of("noiselab-analyze", "starts", dir, "--csv", "--table", name)$out)
+    table <- data.table::fread(
+      text = status_of("noiselab-analyze", "starts", dir, "--csv", "--table", name)$out
+    )
     expect_gt(nrow(table), 0)
   }
   # the last one was raw
@@ -88,14 +97,17 @@ test_that("analyze starts prints text, every table and JSON", {
 
 test_that("what starts cannot answer has status 3, what it does not take has status 2", {
   dir <- local_campaign(pairs = 4, levels_percent = 5)
-  for (args in list(c("starts", dir), c("starts", "--csv", "--table", "raw", dir), c("mpiperf", dir), c("reproducibility", dir))) {
+  for (args in list(c("starts", dir), c("starts", "--csv", "--table", "raw", dir), c("mpiperf", dir),
+                    c("reproducibility", dir))) {
     got <- status_of("noiselab-analyze", args)
     expect_equal(got$status, 3L)
     expect_match(utils::tail(got$err, 1), "run |more launches")
   }
-  for (args in list(c("starts", dir, "--alpha", "0.1"), c("starts", "--table", "cost", "--csv", dir), "starts",
-                    c("mpiperf", "--trim", "1", dir),
-                    c("mpiperf", "--trim", "x", dir), c(dir, "--trim", "0"), c("starts", "no-such-dir"))) expect_refused("noiselab-analyze", args)
+  for (args in list(c("starts", dir, "--alpha", "0.1"), c("starts", "--table", "cost", "--csv", dir),
+                    "starts", c("mpiperf", "--trim", "1", dir), c("mpiperf", "--trim", "x", dir),
+                    c(dir, "--trim", "0"), c("starts", "no-such-dir"))) {
+    expect_refused("noiselab-analyze", args)
+  }
 })
 
 hist_of <- function(lo, count, width = 1) data.frame(lo_ns = lo, hi_ns = lo + width, count = count)

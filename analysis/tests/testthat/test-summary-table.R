@@ -48,8 +48,13 @@ table_of <- function(...) {
 
 test_that("a broken table, and numbers that nobody measured, are refused with file and line", {
   clean <- "1,I,barrier,0,0,100,1,5"
-  for (row in c(paste0("1,I,barrier,0,1,", c("NaN,1,5", "101,0,5", "101,1,1", "101,1", "1,1e308,5", "1e308,1,5", "1,1e-300,5", "1,1,1e300")), clean,
-                "1,II,barrier,0,1,101,1,5", "1,I,barrier,0,-1,101,1,5")) {
+  for (row in c(
+    paste0("1,I,barrier,0,1,",
+           c("NaN,1,5", "101,0,5", "101,1,1", "101,1", "1,1e308,5", "1e308,1,5", "1,1e-300,5", "1,1,1e300")),
+    clean,
+    "1,II,barrier,0,1,101,1,5",
+    "1,I,barrier,0,-1,101,1,5"
+  )) {
     file <- table_of(clean, row)
     expect_error(read_summary(file), paste0(basename(file), ":4: "), class = "nl_error_damaged")
   }
@@ -60,8 +65,9 @@ test_that("a broken table, and numbers that nobody measured, are refused with fi
 })
 
 one_pair <- function(m0, s0, n0, m1, s1, n1, half_mean = 0.5, half_sd = 0.05) {
-  data.frame(table = "1", config = "I", op = "barrier", bytes = 0, level_percent = c(0, 1), mean_s = c(m0, m1), sd_s = c(s0, s1),
-             n = c(n0, n1), mean_half_unit_s = half_mean, sd_half_unit_s = half_sd)
+  data.frame(table = "1", config = "I", op = "barrier", bytes = 0, level_percent = c(0, 1),
+             mean_s = c(m0, m1), sd_s = c(s0, s1), n = c(n0, n1), mean_half_unit_s = half_mean,
+             sd_half_unit_s = half_sd)
 }
 
 # Numbers with exactly this mean and SD.
@@ -78,7 +84,8 @@ test_that("a margin is judged as t.test on raw numbers of the same mean and SD j
   expect_equal(t.test(noisy, low * clean, alternative = "greater")$p.value, 0.01, tolerance = 1e-6)
   expect_equal(t.test(noisy, high * clean, alternative = "less")$p.value, 0.01, tolerance = 1e-6)
   # Nearly the interval of the difference over the clean mean, whose own scatter that leaves out.
-  expect_equal(c(low, high) - 1, as.numeric(t.test(noisy, clean, conf.level = 0.98)$conf.int) / mean(clean), tolerance = 0.02)
+  expect_equal(c(low, high) - 1, as.numeric(t.test(noisy, clean, conf.level = 0.98)$conf.int) / mean(clean),
+               tolerance = 0.02)
   verdict <- function(margin) judge_summary(df, margin_percent = margin)$rows$margin_verdict
   expect_equal(verdict(100 * (high - 1) + 1e-4), "within the margin")
   expect_equal(verdict(100 * (high - 1) - 1e-4), "inconclusive")
@@ -86,7 +93,8 @@ test_that("a margin is judged as t.test on raw numbers of the same mean and SD j
   expect_equal(judge_summary(df, margin_percent = 5)$answer, "fail")
   expect_equal(judge_summary(df, margin_percent = 20)$answer, "pass")
   df$mean_s[2] <- 90
-  expect_equal(judge_summary(df, margin_percent = 5)[["rows"]]$margin_verdict, "faster by more than the margin")
+  expect_equal(judge_summary(df, margin_percent = 5)[["rows"]]$margin_verdict,
+               "faster by more than the margin")
 })
 
 test_that("a clean mean that may be 0 leaves the interval open above", {
@@ -108,8 +116,10 @@ test_that("a margin decides the exit status of noiselab analyze summary", {
 })
 
 test_that("half a unit of the last digit printed", {
-  expect_equal(half_unit(c("12.34", "558.0", "431", "400", "1.2e3", "1.50E-2", "5.", ".5", "+3.0", "0x10", "", "1e")),
-               c(0.005, 0.05, 0.5, 0.5, 50, 5e-5, 0.5, 0.05, 0.05, NA, NA, NA))
+  expect_equal(
+    half_unit(c("12.34", "558.0", "431", "400", "1.2e3", "1.50E-2", "5.", ".5", "+3.0", "0x10", "", "1e")),
+    c(0.005, 0.05, 0.5, 0.5, 50, 5e-5, 0.5, 0.05, 0.05, NA, NA, NA)
+  )
 })
 
 test_that("digits keep their zeros when a file is read", {
@@ -120,10 +130,18 @@ test_that("digits keep their zeros when a file is read", {
 })
 
 test_that("rules P and N at the corners of the box are as computed by hand", {
-  # P: bound 100 + 4.604 * 1 / sqrt(5) = 102.06. Best corner: 99.5 + 4.604 * 0.95 / sqrt(5) = 101.46, worst 100.5 +
-  # 4.604 * 1.05 / sqrt(5) = 102.66; the noisy mean is 0.5 either way.
-  sure <- function(rule) lapply(m1, function(m1) unlist(judge_summary(one_pair(100, 1, 5, m1, 1, 5))$rows[paste0("rule_", rule, c("", "_sure"))],
-                                                         use.names = FALSE))
+  # P: bound 100 + 4.604 * 1 / sqrt(5) = 102.06. Best corner: 99.5 + 4.604 * 0.95 / sqrt(5) = 101.46, worst
+  # 100.5 + 4.604 * 1.05 / sqrt(5) = 102.66; the noisy mean is 0.5 either way.
+  sure <- function(rule) {
+    lapply(m1, function(m1) {
+      unlist(
+        judge_summary(one_pair(100, 1, 5, m1, 1, 5))$rows[paste0(
+          "rule_", rule, c("", "_sure")
+        )],
+        use.names = FALSE
+      )
+    })
+  }
   wanted <- list(c(TRUE, TRUE), c(TRUE, FALSE), c(FALSE, FALSE), c(FALSE, TRUE))
   m1 <- c(103.2, 103.1, 101.0, 100.9)
   expect_equal(sure("p"), wanted)
@@ -156,7 +174,8 @@ test_that("of the published table, table 3 hangs on digits that are not printed,
   expect_lt(430.5 + qt(0.995, 21) * 1.25 / sqrt(22), 432.5)
   # A threshold is sure where every verdict it rests on is: that of table 3, 0.01 % by rule P, is not.
   three <- got$configurations[got$configurations$table == "3", ]
-  expect_equal(unlist(three[c("threshold_rule_p_sure", "threshold_rule_n_sure")], use.names = FALSE), c(FALSE, FALSE))
+  expect_equal(unlist(three[c("threshold_rule_p_sure", "threshold_rule_n_sure")], use.names = FALSE),
+               c(FALSE, FALSE))
   expect_equal(got$configurations$threshold_rule_p_sure, rep(c(TRUE, FALSE), c(8, 1)))
   text <- summary_text(got)
   expect_match(text, "yes\\?", all = FALSE)

@@ -1,9 +1,9 @@
-rows <- data.frame(operation = c("barrier", "bcast", "alltoall"), slowdown_percent = c(0.5, NA, 12.25), ci_low_percent = c(0.1, NA, 10),
-                   verdict = c("detected", "inconclusive", "not detected"))
+rows <- data.frame(operation = c("barrier", "bcast", "alltoall"), slowdown_percent = c(0.5, NA, 12.25),
+                   ci_low_percent = c(0.1, NA, 10), verdict = c("detected", "inconclusive", "not detected"))
 
 made <- function(...) {
-  new_table(operation = col_words("operation", rows$operation), slowdown_percent = col_number("slowdown", rows$slowdown_percent,
-      format_effect, "%"),
+  new_table(operation = col_words("operation", rows$operation),
+            slowdown_percent = col_number("slowdown", rows$slowdown_percent, format_effect, "%"),
             ci_low_percent = col_number("CI", rows$ci_low_percent, c("[a]", "-", "[b, c]")),
             verdict = col_words("verdict", rows$verdict, style = c("bold", "", "dim")), ...)
 }
@@ -18,14 +18,16 @@ test_that("text has a header with units, numbers to the right, words to the left
 })
 
 test_that("a table that is too wide folds its widest words, and loses none", {
-  long <- new_table(name = col_words("name", "a"), why = col_words("why", paste(rep("word", 60), collapse = " ")), n = col_number("n", 3))
+  long <- new_table(name = col_words("name", "a"),
+                    why = col_words("why", paste(rep("word", 60), collapse = " ")), n = col_number("n", 3))
   text <- table_lines(long, width = 60)
   expect_lte(max(nchar(text)), 60)
   expect_equal(sum(lengths(regmatches(text, gregexpr("word", text)))), 60)
   expect_equal(sum(grepl("3$", text)), 1)
 })
 
-test_that("groups have a line of their own, once; styles are there when asked for, and never change what is read", {
+test_that(paste0("groups have a line of their own, once; styles are there when asked for, and never change ",
+                 "what is read"), {
   text <- table_lines(made(by = c("kind spin", "kind spin", "kind cache")))
   expect_equal(text[c(2, 5)], c("  kind spin:", "  kind cache:"))
   expect_length(text, 6)
@@ -50,7 +52,8 @@ test_that("HTML says what heads what, and gives numbers their values to sort by"
 })
 
 test_that("a table without rows has its header", {
-  none <- new_table(operation = col_words("operation", character()), slowdown_percent = col_number("slowdown", numeric(), format_effect))
+  none <- new_table(operation = col_words("operation", character()),
+                    slowdown_percent = col_number("slowdown", numeric(), format_effect))
   expect_equal(table_lines(none), "  operation  slowdown")
   expect_match(as.character(table_html(none)), "<tbody></tbody>")
 })

@@ -38,7 +38,8 @@ test_that("MED is the smallest detected level and its bracket starts at the next
   expect_equal(c(got$med_low_percent, got$med_high_percent), c(0.1, 0.3))
   # upper ends of the effects at the lower end of the limit, and the other way round
   ends <- 0.4 * sqrt(49 / stats::qchisq(c(0.99, 0.01), 49))
-  expect_equal(c(got$lod_low_percent, got$lod_high_percent), c(0.1 * ends[1] / 0.4, 0.3 + 0.7 * (ends[2] - 0.4) / 1.4))
+  expect_equal(c(got$lod_low_percent, got$lod_high_percent),
+               c(0.1 * ends[1] / 0.4, 0.3 + 0.7 * (ends[2] - 0.4) / 1.4))
   rows$stepdown <- "not detected"
   rows$estimate <- 0
   got <- thresholds(rows)
@@ -61,7 +62,8 @@ test_that("intervals of thresholds hold what they are of", {
 })
 
 test_that("delivered levels that do not rise with the requested ones give no level of detection", {
-  verdicts <- analyze_campaign(read_campaign(local_campaign(pairs = 20, levels_percent = c(0, 1, 5))), channels = "time")$verdicts
+  verdicts <- analyze_campaign(read_campaign(local_campaign(pairs = 20, levels_percent = c(0, 1, 5))),
+                               channels = "time")$verdicts
   verdicts$level_delivered_percent[verdicts$level_requested_percent == 5] <- 0.5
   got <- thresholds(verdicts)
   expect_match(got$lod_reason, "do not rise")
@@ -70,18 +72,23 @@ test_that("delivered levels that do not rise with the requested ones give no lev
 # Rows of launches with one arm each, as analyze_campaign() makes them: n off and n on launches per level.
 unpaired_rows <- function(n, levels_percent, slope, sd, channel = "time") {
   launches <- function(arm, level) {
-    data.frame(launch = NA_character_, design = "single", operation = "barrier", bytes = 0, ranks = 2, kind = "spin", pattern = "periodic",
-               placement = "last", phase = "random", arm = arm, level_requested_percent = level, level_delivered_percent = level,
-               delivered_ratio = NA_real_, channel = channel, value = stats::rnorm(n, log1p(slope * level / 100), sd))
+    data.frame(launch = NA_character_, design = "single", operation = "barrier", bytes = 0, ranks = 2,
+               kind = "spin", pattern = "periodic", placement = "last", phase = "random", arm = arm,
+               level_requested_percent = level, level_delivered_percent = level, delivered_ratio = NA_real_,
+               channel = channel, value = stats::rnorm(n, log1p(slope * level / 100), sd))
   }
   off <- launches("off", 0)
   settings <- list(alpha = 0.01, power = 0.95, conf = 0.99)
-  decide_all(bind_rows(lapply(levels_percent, function(level) welch_verdict(launches("on", level), off, settings))), NULL)
+  decide_all(
+    bind_rows(lapply(levels_percent, function(level) welch_verdict(launches("on", level), off, settings))),
+    NULL
+  )
 }
 
 test_that("thresholds of launches with one arm each have the coverage they state", {
   set.seed(1)
-  # What 3 and 3 such launches detect with probability 0.95 and 0.5, from 10^5 of them: 6.60 and 3.14 standard deviations.
+  # What 3 and 3 such launches detect with probability 0.95 and 0.5, from 10^5 of them: 6.60 and 3.14
+  # standard deviations.
   truth <- 100 * expm1(6.60 * 0.002) / 1.5
   got <- bind_rows(lapply(1:25, function(i) {
     thresholds(unpaired_rows(3, c(0, 0.5, 1, 2, 4), 1.5, 0.002))

@@ -20,7 +20,8 @@ test_that("each combination of factors has its own code", {
 test_that("a label names what varies, and what is constant is named where it is not the default", {
   on <- rows[c(1, 3, 4), ]
   expect_equal(varying_factors(on), c("kind", "pattern"))
-  expect_equal(treatment_label(on, c("kind", "pattern")), c("spin, periodic", "cache, periodic", "cache, poisson"))
+  expect_equal(treatment_label(on, c("kind", "pattern")),
+               c("spin, periodic", "cache, periodic", "cache, poisson"))
   expect_equal(treatment_label(on[2, ], "kind", named = TRUE), "kind cache")
   expect_equal(treatment_label(on, character()), c("", "", ""))
   expect_equal(constant_treatment(on), "")

@@ -7,33 +7,53 @@ on_screen <- function(view) {
 }
 
 demo <- function(...) {
-  do.call(simulated_campaign, utils::modifyList(c(quiet, list(pairs = 60, operations = c("allreduce", "alltoall", "barrier"),
-                                                              levels_percent = c(0, 0.01, 0.1, 1, 5), seed = 3)), list(...)))
+  do.call(
+    simulated_campaign,
+    utils::modifyList(
+      c(
+        quiet,
+        list(pairs = 60, operations = c("allreduce", "alltoall", "barrier"),
+             levels_percent = c(0, 0.01, 0.1, 1, 5), seed = 3)
+      ),
+      list(...)
+    )
+  )
 }
 
 delayedAssign("demo_analysis", analyze_campaign(demo()))
 
-test_that("a campaign of the demo's size is answered on one screen: sentences, a row per operation and level, where the rest is", {
+test_that(paste0("a campaign of the demo's size is answered on one screen: sentences, a row per operation ",
+                 "and level, where the rest is"), {
   analysis <- demo_analysis
   lines <- on_screen(answer_view(analysis, "noiselab analyze --all DIR"))
-  expect_match(lines[1], "^All 3 operations are sensitive to a load of [0-9.]+ % of one CPU( or less)?: [0-9.]+ % slows [a-z]+ by [0-9.]+ %")
+  expect_match(
+    lines[1],
+    paste0("^All 3 operations are sensitive to a load of [0-9.]+ % of one CPU( or less)?: [0-9.]+ % slows ",
+           "[a-z]+ by [0-9.]+ %")
+  )
   expect_match(paste(lines[1:2], collapse = " "), "98 % interval [0-9.]+ to [0-9.]+")
   expect_equal(sum(grepl("^  (allreduce|alltoall|barrier) +(0.01|0.1|1|5) % ", lines)), 12)
   # a person finds the answer, its size and the table within ten lines
   expect_lte(grep("^  operation +level +slowdown % ", lines), 10)
   expect_match(lines[length(lines)], "noiselab analyze --all DIR$")
   row <- subset(analysis$verdicts, channel == "time" & operation == "barrier" & level_requested_percent == 5)
-  expect_equal(sum(grepl(paste("barrier 5 %", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high)),
-                         gsub(" +", " ", lines), fixed = TRUE)), 1)
+  expect_equal(
+    sum(grepl(paste("barrier 5 %", format_effect(row$estimate), format_interval(row$ci_low, row$ci_high)),
+              gsub(" +", " ", lines), fixed = TRUE)),
+    1
+  )
 })
 
 test_that("every row has its verdict as a closed word with its mark, and no reason", {
   campaign <- demo(slowdown_percent = 0)
   lines <- on_screen(answer_view(analyze_campaign(campaign, channels = c("time", "preempted"))))
   rows <- grep("^  (allreduce|alltoall|barrier) ", lines, value = TRUE)
-  expect_true(all(grepl("(\u25b2 detected|\u25b3 detected alone|\u25cb not detected|\u25c6 inconclusive)( |$)", rows)))
+  expect_true(all(grepl(
+    "(\u25b2 detected|\u25b3 detected alone|\u25cb not detected|\u25c6 inconclusive)( |$)", rows
+  )))
   expect_match(lines, "^! (POSITIVE CONTROL MISSED|BROKEN SET-UP)", all = FALSE)
-  expect_match(paste(lines, collapse = " "), "No level was detected on .*; a slowdown of .* would have been detected with probability 0.95")
+  expect_match(paste(lines, collapse = " "),
+               "No level was detected on .*; a slowdown of .* would have been detected with probability 0.95")
 })
 
 test_that("a reason stands once, with the rows it concerns", {
@@ -42,11 +62,13 @@ test_that("a reason stands once, with the rows it concerns", {
   analysis$verdicts$reason[at] <- "the load was absent"
   analysis$verdicts$verdict[at] <- "inconclusive"
   lines <- paste(on_screen(answer_view(analysis)), collapse = " ")
-  expect_equal(lengths(regmatches(lines, gregexpr("the load was absent", lines))), 2) # in the answer, and with its rows
+  # in the answer, and with its rows
+  expect_equal(lengths(regmatches(lines, gregexpr("the load was absent", lines))), 2)
   expect_match(lines, "inconclusive: barrier at 0.01 %, 0.1 %, 1 %, 5 %: the load was absent")
 })
 
-test_that("an answer against a margin begins with it, one by another channel than time is one, and nothing above level 0 has none", {
+test_that(paste0("an answer against a margin begins with it, one by another channel than time is one, and ",
+                 "nothing above level 0 has none"), {
   campaign <- demo()
   lines <- on_screen(answer_view(analyze_campaign(campaign, margin = 1, channels = c("time", "preempted"))))
   expect_match(lines[1], "^Margin of 1 %: fail, an effect is above it\\.$")
@@ -89,7 +111,8 @@ test_that("warnings are three at most, each once, and the rest are counted", {
   expect_match(on_screen(view), "^  \\.\\.\\. and 22 more lines$", all = FALSE)
 })
 
-test_that("the programs print the answer, name the report where it stands, and all tables when asked; words of a shell are quoted", {
+test_that(paste0("the programs print the answer, name the report where it stands, and all tables when ",
+                 "asked; words of a shell are quoted"), {
   dir <- local_campaign(pairs = 20, levels_percent = c(0, 5), operations = c("barrier", "bcast"))
   short <- status_of("noiselab-analyze", dir)
   expect_equal(short$status, 0L)
@@ -104,15 +127,32 @@ test_that("the programs print the answer, name the report where it stands, and a
   expect_equal(all_command(c("a b", "c"), "agent"), "noiselab analyze agent --all 'a b' c")
 })
 
-test_that("what an agent costs is said first, then what it takes, and what would have been seen where nothing was found", {
-  campaign <- do.call(simulated_campaign, c(quiet, list(external = "collectd", slowdown_percent = 2, pairs = 60,
-                                                        operations = c("barrier", "bcast"), seed = 1)))
+test_that(paste0("what an agent costs is said first, then what it takes, and what would have been seen ",
+                 "where nothing was found"), {
+  campaign <- do.call(
+    simulated_campaign,
+    c(
+      quiet,
+      list(external = "collectd", slowdown_percent = 2, pairs = 60, operations = c("barrier", "bcast"),
+           seed = 1)
+    )
+  )
   lines <- on_screen(answer_view(analyze_campaign(campaign)))
-  expect_match(lines[1], "^collectd slows barrier by [0-9.]+ % \\(98 % interval [0-9.]+ to [0-9.]+\\) and bcast by ")
+  expect_match(lines[1],
+               "^collectd slows barrier by [0-9.]+ % \\(98 % interval [0-9.]+ to [0-9.]+\\) and bcast by ")
   expect_match(lines, "^It takes [0-9. to]+ % of one CPU from the ranks of a node", all = FALSE)
-  campaign <- do.call(simulated_campaign, c(quiet, list(external = "collectd", slowdown_percent = 0, pairs = 60, seed = 1)))
-  expect_match(paste(on_screen(answer_view(analyze_campaign(campaign, channels = "time")))[1:2], collapse = " "),
-               "^collectd was not found to slow barrier; a slowdown of [0-9.]+ % would have been detected with probability 0.95")
+  campaign <- do.call(simulated_campaign,
+                      c(quiet, list(external = "collectd", slowdown_percent = 0, pairs = 60, seed = 1)))
+  expect_match(
+    paste(
+      on_screen(answer_view(analyze_campaign(campaign, channels = "time")))[
+        1:2
+      ],
+      collapse = " "
+    ),
+    paste0("^collectd was not found to slow barrier; a slowdown of [0-9.]+ % would have been detected with ",
+           "probability 0.95")
+  )
 })
 
 test_that("a number keeps its % beside it where a sentence folds", {
